@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+// Token is an index into the model's vocabulary.
+type Token = int32
+
+// Limits are the fixed sizes of a backend.
+type Limits struct {
+	Vocabulary int // tokens in the vocabulary; the length of a logits row
+	Cells      int // KV cells, shared by all sequences
+	Context    int // positions one sequence may have
+	Batch      int // tokens one forward pass may carry
+	Sequences  int // sequences the KV cache can tell apart
+	Rows       int // output rows one forward pass may carry
+}
+
+// Backend is the model as the scheduler needs it. Its methods are called from the tick only, one at a time; Row and
+// Piece may be called from several goroutines between Wait and the next Start.
+type Backend interface {
+	Limits() Limits
+
+	// Start begins a forward pass over b, which stays untouched until Wait has returned. The split lets work that
+	// does not need the logits run beside the pass.
+	Start(b *Batch) error
+	// Wait blocks until the pass begun by Start is done. ErrNoCells means that nothing was computed for want of KV
+	// cells; after any other error the cache holds an unknown part of the batch.
+	Wait() error
+	// Row returns the logits of output row i of the last pass: Limits.Vocabulary floats, owned by the backend and
+	// valid until the next Start. Stages may write to it.
+	Row(i int) []float32
+	// SampleRows draws one token for each entry; every Stage in it says true to Native. Results are written into the
+	// entries.
+	SampleRows(draws []Draw)
+
+	Vocabulary
+	Memory
+}
+
+// Vocabulary is what the scheduler asks about tokens.
+type Vocabulary interface {
+	// Piece returns the bytes of a token, which need not be whole UTF-8 characters. It does not allocate.
+	Piece(t Token) string
+	// EndOfGeneration tells whether t ends an answer.
+	EndOfGeneration(t Token) bool
+}
+
+// Memory is the KV cache, addressed by sequence.
+type Memory interface {
+	// Truncate keeps the first n positions of seq and returns how many it kept: n, or 0 where the memory cannot be
+	// cut there (recurrent state, a sliding window that has moved on) and was cleared instead.
+	Truncate(seq int32, n int) int
+	// Share makes dst, which must be empty, begin with the first n positions of src, without copying where the cache
+	// allows it. It returns n, or 0 where the cache cannot share.
+	Share(src, dst int32, n int) int
+}
+
+// StateMemory is implemented by backends that can take the cells of a sequence out of the cache and put them back.
+type StateMemory interface {
+	// StateSize is how many bytes SaveState would write for seq.
+	StateSize(seq int32) int
+	// SaveState copies the state of seq into dst and returns the bytes written.
+	SaveState(seq int32, dst []byte) (int, error)
+	// RestoreState replaces seq, which must be empty, by a saved state.
+	RestoreState(seq int32, src []byte) error
+}
+
+// Batch is the input of one forward pass: four columns of equal length, one entry a token.
+type Batch struct {
+	Tokens    []Token
+	Positions []int32
+	Sequences []int32
+	Outputs   []bool // whether the logits after this token are wanted
+	rows      int
+}
+
+// Add appends a token and returns the number of its output row, or -1 where none is wanted.
+func (b *Batch) Add(t Token, position, sequence int32, output bool) int {
+	b.Tokens = append(b.Tokens, t)
+	b.Positions = append(b.Positions, position)
+	b.Sequences = append(b.Sequences, sequence)
+	b.Outputs = append(b.Outputs, output)
+	if !output {
+		return -1
+	}
+	b.rows++
+	return b.rows - 1
+}
+
+// Len is the number of tokens in the batch.
+func (b *Batch) Len() int { return len(b.Tokens) }
+
+// Rows is the number of output rows the pass will have.
+func (b *Batch) Rows() int { return b.rows }
+
+// Reset empties the batch and keeps its memory.
+func (b *Batch) Reset() {
+	b.Tokens, b.Positions = b.Tokens[:0], b.Positions[:0]
+	b.Sequences, b.Outputs = b.Sequences[:0], b.Outputs[:0]
+	b.rows = 0
+}

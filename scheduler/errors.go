@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import "errors"
+
+// Errors that Submit, a stream's calls and its end event may carry; compare with errors.Is.
+var (
+	ErrQueueFull     = errors.New("the queue is full")
+	ErrClosed        = errors.New("the scheduler is closed")
+	ErrEmptyPrompt   = errors.New("the prompt has no tokens")
+	ErrPromptTooLong = errors.New("the prompt is longer than the context")
+	ErrBadRequest    = errors.New("invalid request")
+	ErrDeadline      = errors.New("the deadline has passed")
+	ErrEnded         = errors.New("the stream has ended")
+	ErrNoCells       = errors.New("no KV cells left")
+	ErrDecode        = errors.New("the forward pass failed")
+)

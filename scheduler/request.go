@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import "time"
+
+// Segment is a part of a prompt. It holds tokens; media (n positions with a content hash) will be another field.
+type Segment struct {
+	Tokens []Token
+}
+
+// OverflowPolicy says what happens to a slot whose reader does not keep up.
+type OverflowPolicy uint8
+
+// The overflow policies of a stream.
+const (
+	Park       OverflowPolicy = iota // the slot leaves the batch until the reader drains; nothing is lost
+	DropOldest                       // the reader learns how many events it missed
+	CancelSlow                       // the request ends as cancelled
+)
+
+// Request is one answer to compute. The scheduler owns Chain and Rules from Submit on, and closes them, whatever Submit
+// returns.
+type Request struct {
+	Prompt     []Segment
+	MaxTokens  int      // most tokens to generate; 0 or less: until the context is full
+	Stop       []string // end, without showing it, at the first of these
+	StopTokens []Token  // end at any of these, besides the model's own
+	IgnoreEOG  bool     // the model's end-of-generation tokens do not end the answer
+
+	// Chain chooses the tokens. At least one stage.
+	Chain []Stage
+	// Rules may end the answer, besides Stop and StopTokens.
+	Rules []StopRule
+
+	// Logprobs is how many of the most likely tokens to report with each token, from the raw row; -1: none and no
+	// probability of the token itself either.
+	Logprobs int
+
+	Priority    int       // higher goes first; equal ones in order of arrival
+	Deadline    time.Time // the answer ends as an error then; zero: never
+	CachePrompt bool      // begin from cached cells with the same prefix
+	Overflow    OverflowPolicy
+	Buffer      int           // events the stream holds for a slow reader; 0: the default
+	Detach      time.Duration // how long the stream outlives its reader (see Stream.Detach)
+}
+
+// Reason says why an answer ended.
+type Reason uint8
+
+// The reasons of an end event.
+const (
+	ReasonStop      Reason = iota + 1 // the model, a stop string, token or rule ended it
+	ReasonLength                      // max tokens or the context is reached
+	ReasonCancelled                   // the client went away or asked for it
+	ReasonError                       // see End.Err
+)
+
+// String is the settled wire name: stop, length, cancelled, error.
+func (r Reason) String() string {
+	switch r {
+	case ReasonStop:
+		return "stop"
+	case ReasonLength:
+		return "length"
+	case ReasonCancelled:
+		return "cancelled"
+	case ReasonError:
+		return "error"
+	}
+	return "none"
+}
+
+// Kind tells the events of a stream apart.
+type Kind uint8
+
+// The kinds of events, in the order a reader sees them: Started once, Token any number of times, End once.
+const (
+	KindStarted Kind = iota + 1
+	KindToken
+	KindEnd
+)
+
+// Event is one item of a stream.
+type Event struct {
+	Kind     Kind
+	Seq      uint64 // counts the events of a stream from 0
+	Token    Token
+	Text     string    // text that may be shown now; empty while it is held back. Set for KindToken and KindEnd
+	Logprobs *Logprobs // with KindToken, where the request asked
+	Started  *Started  // with KindStarted
+	End      *End      // with KindEnd
+}
+
+// Started reports that the request left the queue for a slot.
+type Started struct {
+	Slot         int
+	PromptTokens int
+	CachedTokens int // of the prompt, found in the KV cache
+}
+
+// End reports how an answer ended. A stream has exactly one, its last event.
+type End struct {
+	Reason Reason
+	Err    error  // with ReasonError
+	Stop   string // with ReasonStop: the stop string, if one ended it
+	Usage  Usage
+	Timing Timing
+}
+
+// Usage counts the tokens of a request.
+type Usage struct {
+	Prompt    int
+	Cached    int // of Prompt, not computed because the KV cache had them
+	Generated int
+}
+
+// Timing is where a request's time went.
+type Timing struct {
+	Queued  time.Duration // submit to slot
+	Prefill time.Duration // slot to first token
+	Decode  time.Duration // first token to end
+}
+
+// Logprobs are natural logarithms of probabilities under the raw logits, before any stage.
+type Logprobs struct {
+	Token float32
+	Top   []Candidate // most likely first
+}
+
+// Candidate is a token with its log-probability.
+type Candidate struct {
+	Token   Token
+	Logprob float32
+}
