@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+# Penstock. `make help` lists what can be made; `make run` and `make test` are enough to begin with.
+
+STATICCHECK_VERSION := v0.8.2
+# Go, Node.js and the Debian packages: scripts/setup.sh. llama.cpp: native/llama.cpp/llama.lock. npm: web/package-lock.json.
+
+FUZZTIME ?= 10m
+ARGS ?=
+
+# Where a test looks for the models that are not part of the repository; absent, the tests that want one say so and skip.
+export PENSTOCK_TEST_MODELS ?= $(abspath ../shared/models)
+export PATH := $(PATH):/usr/local/go/bin
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+LLAMA := build/llama.cpp
+LLAMA_STAMP := $(LLAMA)/out/stamp
+UI := web/dist/index.html
+UI_MODULES := web/node_modules/.package-lock.json
+BINARY := bin/penstock
+
+# A folder's own time changes when a file in it comes or goes, so folders count as sources too.
+GO_SOURCES := $(shell find cmd host native scheduler plugins web/*.go -not -path '*/testdata*' \
+	\( -type d -o -type f -not -name '*_test.go' \) 2>/dev/null)
+UI_SOURCES := $(shell find web/src web/public web/*.json web/*.ts web/*.html -not -name '*.test.ts' 2>/dev/null)
+
+.PHONY: run
+run: build ## set up what is missing, build all, serve the built-in model at http://127.0.0.1:8080 (ARGS="--listen :9000")
+	@$(BINARY) serve $(ARGS)
+
+.PHONY: build
+build: $(BINARY) ## bin/penstock, with llama.cpp and the UI inside
+
+.PHONY: setup
+setup: ## install what building needs and this machine lacks (Debian/Ubuntu; elsewhere: list it)
+	@scripts/setup.sh build
+
+.PHONY: setup-test
+setup-test: # the same with what testing needs
+	@scripts/setup.sh test
+
+.PHONY: llama
+llama: $(LLAMA_STAMP) ## llama.cpp as one static library (BACKEND=auto|cpu|cuda|vulkan|metal, LLAMA_CPP_DIR=own checkout)
+
+.PHONY: llama-tools
+llama-tools: $(LLAMA_STAMP) ## llama-bench, llama-batched-bench, llama-quantize, llama-server of the same source and flags
+	native/llama.cpp/build.sh $(LLAMA) tools
+
+.PHONY: ui
+ui: $(UI) ## the browser UI
+
+.PHONY: FORCE
+FORCE:
+
+# The script looks at more than files (flags, compiler, a checkout of the user's own) and changes the stamp, and with it
+# what depends on it, only where something was built.
+$(LLAMA_STAMP): FORCE | setup
+	@native/llama.cpp/build.sh $(LLAMA)
+
+$(UI_MODULES): web/package.json web/package-lock.json | setup
+	cd web && npm ci --no-audit --no-fund && touch node_modules/.package-lock.json
+
+$(UI): $(UI_SOURCES) $(UI_MODULES)
+	cd web && npm run --silent build && touch dist/index.html
+
+VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+$(BINARY): go.mod go.sum $(GO_SOURCES) $(LLAMA_STAMP) $(UI)
+	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o $@ ./cmd/penstock && touch $@
+
+.PHONY: test
+test: setup-test build ## all tests that end within minutes: Go, Go with the race detector, UI, UI in a browser
+	go test -timeout 15m ./...
+	go test -timeout 15m -race ./host/... ./scheduler/...
+	cd web && npm test
+
+.PHONY: test-long
+test-long: setup-test build ## full corruption and property runs, then every fuzz target for FUZZTIME (10m)
+	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
+	scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: check
+check: setup-test $(LLAMA_STAMP) $(UI) ## format, vet, lint, sizes, imports, generated files; in CI a clean tree too
+	STATICCHECK_VERSION=$(STATICCHECK_VERSION) scripts/check.sh
+
+.PHONY: generate
+generate: $(LLAMA_STAMP) $(UI) ## write anew what is generated from tables
+	go generate ./...
+
+.PHONY: bench
+bench: build ## the scheduler's own cost a tick, and the binding's a token
+	go test -run '^$$' -bench . -benchmem ./scheduler/... ./native/...
+
+.PHONY: clean
+clean: ## remove all that was built, llama.cpp's source too
+	rm -rf bin build web/node_modules native/zz_stamp.go
+	find web/dist -mindepth 1 -not -name .gitkeep -delete 2>/dev/null || true
+
+.PHONY: help
+help:
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

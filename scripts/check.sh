@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What `make check` runs. It reports all that is wrong, not only the first thing.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+failed=()
+step() {
+  local name=$1
+  shift
+  printf '== %s\n' "$name"
+  "$@" || failed+=("$name")
+}
+
+formatted() {
+  local unformatted
+  unformatted=$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l)
+  [ -z "$unformatted" ] || { printf 'not formatted (gofmt -w FILE):\n%s\n' "$unformatted"; return 1; }
+}
+
+staticcheck() { go run "honnef.co/go/tools/cmd/staticcheck@${STATICCHECK_VERSION:?}" ./...; }
+
+scripts_linted() { git ls-files -z --cached --others --exclude-standard '*.sh' .ci/run | xargs -0 shellcheck; }
+
+# The generators write in place, so the state before is kept and compared with.
+generated() {
+  local before after
+  before=$(git diff HEAD | cksum)
+  go generate ./... || return 1
+  after=$(git diff HEAD | cksum)
+  [ "$before" = "$after" ] || { printf 'go generate changed files: commit what it wrote\n'; git diff --stat; return 1; }
+}
+
+clean_tree() {
+  local changes
+  changes=$(git status --porcelain)
+  [ -z "$changes" ] || { printf 'files changed or appeared:\n%s\n' "$changes"; return 1; }
+}
+
+step 'gofmt' formatted
+step 'go vet' go vet ./...
+step 'staticcheck' staticcheck
+step 'house rules' go run ./tools/check
+step 'go.mod tidy' go mod tidy -diff
+step 'generated files' generated
+step 'shellcheck' scripts_linted
+step 'web' npm --prefix web run --silent check
+[ "${CI:-}" != true ] || step 'clean tree' clean_tree
+
+[ "${#failed[@]}" -eq 0 ] || { printf 'make check: failed: %s\n' "$(IFS=,; echo "${failed[*]}")" >&2; exit 1; }

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Installs what building and testing need and this machine lacks.
+#
+#   setup.sh          what `make build` and `make run` need
+#   setup.sh test     that and what `make test` and `make check` need
+#
+# Debian and Ubuntu: with apt, as root or through sudo. Elsewhere it lists what to install and stops. It is instant, and
+# touches no network, where nothing is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Go's own installer puts it here, and login shells alone have that on PATH.
+export PATH=$PATH:/usr/local/go/bin
+min_go=1.26 min_node=20.19
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+fail() { say "$@"; exit 1; }
+has() { command -v "$1" >/dev/null 2>&1; }
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+# `go version` inside a module already downloads the toolchain go.mod asks for, where GOTOOLCHAIN allows it.
+go_ok() {
+  has go || return 1
+  local found
+  found=$(go version 2>/dev/null | sed -n 's/^go version go\([0-9.]*\).*/\1/p')
+  [ -n "$found" ] && at_least "$found" "$min_go"
+}
+node_ok() { has node && has npm && at_least "$(node --version | tr -d v)" "$min_node"; }
+browser_ok() { [ -n "${CHROMIUM:-}" ] || has chromium || has chromium-browser || has google-chrome; }
+
+missing=()
+need() { has "$1" || missing+=("$2"); }
+
+find_missing() {
+  missing=()
+  need make make
+  need git git
+  need gcc gcc
+  need c++ g++
+  need ar binutils
+  need cmake cmake
+  need ninja ninja-build
+  need openssl openssl
+  need curl curl
+  go_ok || missing+=(golang-go)
+  node_ok || missing+=(nodejs npm)
+  if [ "$1" = test ]; then
+    browser_ok || missing+=(chromium)
+    need shellcheck shellcheck
+  fi
+}
+
+# A distribution's Go or Node.js may be too old to be of use; then it must not be installed for nothing.
+refuse_old() {
+  local package=$1 min=$2 name=$3 offered
+  offered=$(apt-cache policy "$package" 2>/dev/null | sed -n 's/^ *Candidate: \([0-9]*:\)\{0,1\}\([0-9.]*\).*/\2/p')
+  at_least "${offered:-0}" "$min" ||
+    fail "$name $min or newer is needed and this distribution has ${offered:-none}; install $name from its own site, put it on PATH and run the same command again"
+}
+
+install_with_apt() {
+  local as=()
+  if [ "$(id -u)" != 0 ]; then
+    has sudo || fail "run this as root, or install sudo, or install these yourself: ${missing[*]}"
+    as=(sudo)
+  fi
+  say "installing ${missing[*]}"
+  "${as[@]}" apt-get update -qq </dev/null || fail "apt-get update failed; check the network and run the same command again"
+  case " ${missing[*]} " in *" golang-go "*) refuse_old golang-go 1.21 Go ;; esac # 1.21 fetches a newer one by itself
+  case " ${missing[*]} " in *" nodejs "*) refuse_old nodejs "$min_node" Node.js ;; esac
+  "${as[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" </dev/null >/dev/null ||
+    fail "apt-get could not install ${missing[*]}, see above; mend that and run the same command again"
+}
+
+goal=${1:-build}
+find_missing "$goal"
+[ "${#missing[@]}" -gt 0 ] || exit 0
+
+has apt-get || fail "install these with this system's package manager (names are Debian's; Go $min_go, Node.js $min_node or newer): ${missing[*]}"
+install_with_apt
+find_missing "$goal"
+[ "${#missing[@]}" -eq 0 ] || fail "still missing or too old after installing: ${missing[*]} (Go $min_go and Node.js $min_node or newer are needed)"
