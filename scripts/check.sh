@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # What `make check` runs. It reports all that is wrong, not only the first thing.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 
 failed=()
 step() {
