@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+
+package config
+
+import (
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func between(low, high int) func(any) bool {
+	return func(v any) bool { n := v.(int); return n >= low && n <= high }
+}
+
+func sized(low, high int64) func(any) bool {
+	return func(v any) bool { n := v.(int64); return n >= low && n <= high }
+}
+
+func lasting(low, high time.Duration) func(any) bool {
+	return func(v any) bool { d := v.(time.Duration); return d >= low && d <= high }
+}
+
+// within is false for NaN.
+func within(low, high float64) func(any) bool {
+	return func(v any) bool { f := v.(float64); return f >= low && f <= high }
+}
+
+func oneOf(names ...string) func(any) bool {
+	return func(v any) bool { return slices.Contains(names, v.(string)) }
+}
+
+func isAddress(v any) bool {
+	_, port, err := net.SplitHostPort(v.(string))
+	if err != nil {
+		return false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return err == nil
+}
+
+// noBlanks takes a text, which may be empty, or a list of texts, which may not.
+func noBlanks(v any) bool {
+	if text, ok := v.(string); ok {
+		return !strings.ContainsAny(text, " \t\r\n")
+	}
+	return !slices.ContainsFunc(v.([]string), func(s string) bool { return s == "" || strings.ContainsAny(s, " \t\r\n") })
+}
+
+func areOrigins(v any) bool {
+	return !slices.ContainsFunc(v.([]string), func(s string) bool {
+		if s == "*" {
+			return false
+		}
+		u, err := url.Parse(s)
+		return err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.Path != ""
+	})
+}

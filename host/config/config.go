@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+
+// Package config reads the configuration: defaults, then a file, the environment and flags, later ones winning. Every
+// key stands once, in the table of keys.go; what reads, checks, prints and documents keys goes by that table.
+package config
+
+import "time"
+
+// Config is a loaded configuration. It is a value: nothing changes it after Load.
+type Config struct {
+	Model     Model     `koanf:"model"`
+	Server    Server    `koanf:"server"`
+	Scheduler Scheduler `koanf:"scheduler"`
+	Plugins   Plugins   `koanf:"plugins"`
+	Log       Log       `koanf:"log"`
+
+	settings []Setting // one for each key, in the table's order
+}
+
+// Model says which model is served and with what.
+type Model struct {
+	Path      string `koanf:"path"`       // a file, a name in the model folder, or empty: the built-in model
+	Alias     string `koanf:"alias"`      // the name clients see; empty: the model's own
+	CtxSize   int    `koanf:"ctx_size"`   // KV cells in all; 0: from model and slots
+	Threads   int    `koanf:"threads"`    // 0: one for each physical core
+	GPULayers int    `koanf:"gpu_layers"` // -1: all that fit
+}
+
+// Server is the HTTP side.
+type Server struct {
+	Listen          string        `koanf:"listen"` // HOST:PORT; port 0 takes a free one
+	APIKeys         []string      `koanf:"api_keys"`
+	AdminKey        string        `koanf:"admin_key"`
+	CORSOrigins     []string      `koanf:"cors_origins"` // other origins whose pages may call; "*": any
+	BodyLimit       int64         `koanf:"body_limit"`   // bytes
+	WriteTimeout    time.Duration `koanf:"write_timeout"`
+	ShutdownTimeout time.Duration `koanf:"shutdown_timeout"`
+}
+
+// Scheduler is how requests share the model.
+type Scheduler struct {
+	Slots        int           `koanf:"slots"`
+	BatchSize    int           `koanf:"batch_size"`
+	UBatchSize   int           `koanf:"ubatch_size"`
+	MaxQueue     int           `koanf:"max_queue"`
+	ITLTarget    time.Duration `koanf:"itl_target"`    // 0: the scheduler's default
+	PrefillShare float64       `koanf:"prefill_share"` // of a tick's time; 0: the scheduler's default
+	Strategy     string        `koanf:"strategy"`
+}
+
+// Plugins says where plugins lie and which are always on.
+type Plugins struct {
+	Dir     string   `koanf:"dir"`
+	Default []string `koanf:"default"`
+}
+
+// Log says what is logged and how.
+type Log struct {
+	Level  string `koanf:"level"`
+	Format string `koanf:"format"`
+}
+
+// Settings returns every key with its value and where that came from, in the table's order.
+func (c Config) Settings() []Setting { return append([]Setting(nil), c.settings...) }

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+const prefix = "PENSTOCK_"
+
+// Variable is the name of the environment variable of a key.
+func (k Key) Variable() string {
+	return prefix + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
+}
+
+// readEnvironment matches variables against the table, because "_" may stand for a dot or for itself. An empty
+// variable counts as absent, since many tools cannot unset one.
+func (l *loader) readEnvironment(environ []string) {
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		if value == "" || !strings.HasPrefix(name, prefix) || ignored(name) {
+			continue
+		}
+		i := slices.IndexFunc(table, func(k Key) bool { return k.Variable() == name })
+		if i < 0 {
+			l.problems = append(l.problems, unknown(name, value, "environment"))
+			continue
+		}
+		l.set(table[i].Name, value, "environment "+name)
+	}
+}
+
+// ignored tells variables that steer tests and the model probe's child process, not the configuration.
+func ignored(name string) bool {
+	return strings.HasPrefix(name, prefix+"TEST_") || name == prefix+"PROBE"
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+package config
+
+import "github.com/spf13/pflag"
+
+// AddFlags defines a flag for every key that has one. Their defaults are empty, so that only given flags count; the
+// key's default stands in the usage line.
+func AddFlags(fs *pflag.FlagSet) {
+	for _, k := range table {
+		if k.Flag == "" {
+			continue
+		}
+		usage := k.Help
+		if text := show(k.Default); text != "" {
+			usage += " (default " + text + ")"
+		}
+		if k.Kind == List {
+			fs.StringArray(k.Flag, nil, usage)
+			continue
+		}
+		fs.String(k.Flag, "", usage)
+	}
+}
+
+// FlagValues returns the flags that were given, by key name.
+func FlagValues(fs *pflag.FlagSet) map[string]any {
+	given := map[string]any{}
+	for _, k := range table {
+		f := fs.Lookup(k.Flag)
+		if k.Flag == "" || f == nil || !f.Changed {
+			continue
+		}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			given[k.Name] = list.GetSlice()
+			continue
+		}
+		given[k.Name] = f.Value.String()
+	}
+	return given
+}

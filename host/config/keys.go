@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+
+package config
+
+import "time"
+
+// Kind is the type of a key's value.
+type Kind string
+
+// The kinds of values, by the Go type they load as.
+const (
+	Text     Kind = "text"     // string
+	Integer  Kind = "integer"  // int
+	Number   Kind = "number"   // float64
+	Bytes    Kind = "size"     // int64; "16MiB" or a plain number of bytes
+	Duration Kind = "duration" // time.Duration; "30s" or a plain number of milliseconds
+	List     Kind = "list"     // []string; commas separate in the environment
+)
+
+// Key is one entry of the configuration.
+type Key struct {
+	Name    string // section.key
+	Flag    string // of penstock serve, without dashes; empty: none
+	Kind    Kind
+	Default any
+	Allowed string // what a value must be, as an error says it
+	Help    string // one line
+	Secret  bool   // never printed
+
+	check func(v any) bool // v has the kind's Go type; nil: everything is allowed
+}
+
+// Keys returns the table of all keys.
+func Keys() []Key { return append([]Key(nil), table...) }
+
+var table = []Key{
+	{Name: "model.path", Flag: "model", Kind: Text, Default: "",
+		Help: "GGUF file or name in the model folder; empty: the built-in model"},
+	{Name: "model.alias", Flag: "alias", Kind: Text, Default: "",
+		Help: "name of the model in the API; empty: the model's own"},
+	{Name: "model.ctx_size", Flag: "ctx-size", Kind: Integer, Default: 0, check: between(0, 1<<30),
+		Allowed: "0 or more tokens", Help: "tokens of context for all slots together; 0: from model and slots"},
+	{Name: "model.threads", Flag: "threads", Kind: Integer, Default: 0, check: between(0, 1024),
+		Allowed: "0 to 1024", Help: "threads that compute; 0: the physical cores"},
+	{Name: "model.gpu_layers", Flag: "gpu-layers", Kind: Integer, Default: -1, check: between(-1, 1<<20),
+		Allowed: "-1 or more", Help: "layers on the GPU; -1: all that fit"},
+
+	{Name: "server.listen", Flag: "listen", Kind: Text, Default: "127.0.0.1:8080", check: isAddress,
+		Allowed: "HOST:PORT with a port from 0 to 65535", Help: "address to serve on; port 0 takes a free one"},
+	{Name: "server.api_keys", Flag: "api-key", Kind: List, Default: []string{}, check: noBlanks, Secret: true,
+		Allowed: "keys without white space", Help: "keys that clients must send as a bearer token; none: open"},
+	{Name: "server.admin_key", Flag: "admin-key", Kind: Text, Default: "", check: noBlanks, Secret: true,
+		Allowed: "a key without white space", Help: "key of the admin routes; empty: they are off"},
+	{Name: "server.cors_origins", Flag: "cors-origin", Kind: List, Default: []string{}, check: areOrigins,
+		Allowed: "origins such as https://chat.example.org, or *", Help: "other web origins whose pages may call the API"},
+	{Name: "server.body_limit", Kind: Bytes, Default: int64(16 << 20), check: sized(1<<10, 1<<30),
+		Allowed: "1KiB to 1GiB", Help: "largest request body"},
+	{Name: "server.write_timeout", Kind: Duration, Default: 5 * time.Minute, check: lasting(time.Second, 24*time.Hour),
+		Allowed: "1s to 24h", Help: "how long a client may take no data before it is given up"},
+	{Name: "server.shutdown_timeout", Flag: "shutdown-timeout", Kind: Duration, Default: 30 * time.Second,
+		check: lasting(0, time.Hour), Allowed: "0s to 1h", Help: "how long running answers may go on at shutdown"},
+
+	{Name: "scheduler.slots", Flag: "parallel", Kind: Integer, Default: 8, check: between(1, 256),
+		Allowed: "1 to 256", Help: "answers computed at the same time"},
+	{Name: "scheduler.batch_size", Flag: "batch-size", Kind: Integer, Default: 2048, check: between(1, 1<<20),
+		Allowed: "1 to 1048576 tokens", Help: "most tokens in a forward pass"},
+	{Name: "scheduler.ubatch_size", Flag: "ubatch-size", Kind: Integer, Default: 512, check: between(1, 1<<20),
+		Allowed: "1 to 1048576 tokens, at most scheduler.batch_size", Help: "most tokens computed at once within a pass"},
+	{Name: "scheduler.max_queue", Flag: "max-queue", Kind: Integer, Default: 256, check: between(1, 1<<20),
+		Allowed: "1 to 1048576", Help: "requests that may wait for a slot"},
+	{Name: "scheduler.itl_target", Flag: "itl-target", Kind: Duration, Default: time.Duration(0),
+		check: lasting(0, time.Minute), Allowed: "0 to 1m; a plain number is milliseconds",
+		Help: "time between two tokens of a stream that prefill may not exceed; 0: the measured default"},
+	{Name: "scheduler.prefill_share", Flag: "prefill-share", Kind: Number, Default: 0.0, check: within(0, 1),
+		Allowed: "0 to 1", Help: "least share of a tick's time for prompts; 0: the measured default"},
+	{Name: "scheduler.strategy", Flag: "strategy", Kind: Text, Default: "decode-maximal",
+		check:   oneOf("decode-maximal", "prefill-priority", "balanced"),
+		Allowed: "decode-maximal, prefill-priority or balanced", Help: "who goes first in a tick"},
+
+	{Name: "plugins.dir", Flag: "plugin-dir", Kind: Text, Default: "plugins",
+		Help: "folder of the plugins"},
+	{Name: "plugins.default", Flag: "plugin", Kind: List, Default: []string{}, check: noBlanks,
+		Allowed: "plugin names", Help: "plugins that every request uses"},
+
+	{Name: "log.level", Flag: "log-level", Kind: Text, Default: "info", check: oneOf("debug", "info", "warn", "error"),
+		Allowed: "debug, info, warn or error", Help: "least level that is logged"},
+	{Name: "log.format", Flag: "log-format", Kind: Text, Default: "auto", check: oneOf("auto", "text", "json"),
+		Allowed: "auto, text or json", Help: "auto: text on a terminal, json elsewhere"},
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/providers/file"
+	"github.com/knadh/koanf/v2"
+)
+
+// DefaultFile is read where no file is named, if it is there.
+const DefaultFile = "penstock.yaml"
+
+// Sources is where a configuration comes from.
+type Sources struct {
+	File    string         // must exist; empty: DefaultFile if present
+	Environ []string       // as os.Environ returns it
+	Flags   map[string]any // by key name, as FlagValues returns it
+}
+
+// Setting is the value of a key and where it came from.
+type Setting struct {
+	Key    Key
+	Value  any    // of the kind's Go type
+	Origin string // "default", "file penstock.yaml", "environment PENSTOCK_…" or "flag --…"
+}
+
+// String is the value as text; of a secret only whether there is one.
+func (s Setting) String() string {
+	text := show(s.Value)
+	if s.Key.Secret && text != "" {
+		return "(secret)"
+	}
+	return text
+}
+
+// Load merges the sources and validates the result. Its error joins everything that is wrong, each as a *Problem
+// where it concerns a key.
+func Load(s Sources) (Config, error) {
+	l := loader{settings: make([]Setting, len(table))}
+	for i, key := range table {
+		l.settings[i] = Setting{Key: key, Value: key.Default, Origin: "default"}
+	}
+	l.readFile(s.File)
+	l.readEnvironment(s.Environ)
+	for _, key := range table {
+		if v, ok := s.Flags[key.Name]; ok {
+			l.set(key.Name, v, "flag --"+key.Flag)
+		}
+	}
+	l.fitMicroBatch()
+	c, err := l.config()
+	if err := errors.Join(append(l.problems, err, c.Validate())...); err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+type loader struct {
+	settings []Setting
+	problems []error
+}
+
+// set takes a value from a source; a wrong one is noted and leaves the key as it was.
+func (l *loader) set(name string, raw any, origin string) {
+	setting := l.find(name)
+	if setting == nil {
+		l.problems = append(l.problems, unknown(name, raw, origin))
+		return
+	}
+	value, err := setting.Key.Kind.parse(raw)
+	if err != nil {
+		l.problems = append(l.problems, wrong(Setting{Key: setting.Key, Value: raw, Origin: origin}))
+		return
+	}
+	setting.Value, setting.Origin = value, origin
+}
+
+func (l *loader) readFile(path string) {
+	optional := path == ""
+	if optional {
+		path = DefaultFile
+	}
+	k := koanf.New(".")
+	if err := k.Load(file.Provider(path), yaml.Parser()); err != nil {
+		if !optional || !errors.Is(err, fs.ErrNotExist) {
+			l.problems = append(l.problems, fmt.Errorf("configuration file %s: %w", path, err))
+		}
+		return
+	}
+	values := k.All()
+	for _, name := range k.Keys() {
+		if v := values[name]; v != nil && !isEmptySection(name, v) {
+			l.set(name, v, "file "+path)
+		}
+	}
+}
+
+// isEmptySection tells a section without keys, as a file with everything commented out has it.
+func isEmptySection(name string, v any) bool {
+	m, isMap := v.(map[string]any)
+	return isMap && len(m) == 0 && slices.ContainsFunc(table, func(k Key) bool {
+		return strings.HasPrefix(k.Name, name+".")
+	})
+}
+
+// fitMicroBatch makes the default of ubatch_size follow a smaller batch_size; one that was asked for is checked.
+func (l *loader) fitMicroBatch() {
+	batch, ubatch := l.find("scheduler.batch_size"), l.find("scheduler.ubatch_size")
+	if ubatch.Origin == "default" {
+		ubatch.Value = min(ubatch.Value.(int), batch.Value.(int))
+	}
+}
+
+func (l *loader) find(name string) *Setting {
+	i := slices.IndexFunc(l.settings, func(s Setting) bool { return s.Key.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &l.settings[i]
+}
+
+func (l *loader) config() (Config, error) {
+	values := make(map[string]any, len(l.settings))
+	for _, s := range l.settings {
+		values[s.Key.Name] = s.Value
+	}
+	k := koanf.New(".")
+	c := Config{settings: l.settings}
+	if err := k.Load(confmap.Provider(values, "."), nil); err != nil {
+		return c, fmt.Errorf("merge the configuration: %w", err)
+	}
+	if err := k.Unmarshal("", &c); err != nil {
+		return c, fmt.Errorf("merge the configuration: %w", err)
+	}
+	return c, nil
+}

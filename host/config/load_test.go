@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+)
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "p.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func origin(c Config, key string) string {
+	for _, s := range c.Settings() {
+		if s.Key.Name == key {
+			return s.Origin
+		}
+	}
+	return ""
+}
+
+func TestLoad_LaterSourcesWin(t *testing.T) {
+	path := write(t, "server:\n  listen: 127.0.0.1:1\n  api_keys: [a, b]\nscheduler:\n  slots: 2\n  max_queue: 3\n  itl_target: 80\nplugins:\n")
+	c, err := Load(Sources{
+		File:    path,
+		Environ: []string{"PENSTOCK_SCHEDULER_SLOTS=4", "PENSTOCK_SCHEDULER_MAX_QUEUE=5", "PENSTOCK_SERVER_BODY_LIMIT=2MiB", "HOME=/", "PENSTOCK_TEST_MODELS=x", "PENSTOCK_PROBE=1", "PENSTOCK_LOG_LEVEL="},
+		Flags:   map[string]any{"scheduler.slots": "6", "plugins.default": []string{"x"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Scheduler{Slots: 6, BatchSize: 2048, UBatchSize: 512, MaxQueue: 5, ITLTarget: 80 * time.Millisecond, Strategy: "decode-maximal"}
+	if diff := cmp.Diff(want, c.Scheduler); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, c.Server.APIKeys); diff != "" {
+		t.Error(diff)
+	}
+	if c.Server.BodyLimit != 2<<20 || c.Server.Listen != "127.0.0.1:1" || c.Log.Level != "info" || c.Plugins.Default[0] != "x" {
+		t.Errorf("got %+v", c)
+	}
+	for key, want := range map[string]string{
+		"scheduler.slots":     "flag --parallel",
+		"scheduler.max_queue": "environment PENSTOCK_SCHEDULER_MAX_QUEUE",
+		"server.listen":       "file " + path,
+		"log.level":           "default",
+	} {
+		if got := origin(c, key); got != want {
+			t.Errorf("origin of %s: %q, want %q", key, got, want)
+		}
+	}
+}
+
+func TestLoad_Wrong(t *testing.T) {
+	for _, tc := range []struct {
+		name, file string
+		env        []string
+		flags      map[string]any
+		want       []string // all in the error
+		is         error
+	}{
+		{name: "unknown key in file", file: "server:\n  lisen: x:1\n", is: ErrUnknownKey, want: []string{"server.lisen", `"x:1"`, "file "}},
+		{name: "section is a value", file: "server: 3\n", is: ErrUnknownKey, want: []string{"server", `"3"`}},
+		{name: "map for a value", file: "server:\n  listen:\n    host: a\n", is: ErrUnknownKey, want: []string{"server.listen.host"}},
+		{name: "list for a value", file: "server:\n  listen: [a]\n", is: ErrWrongValue, want: []string{"server.listen", "HOST:PORT"}},
+		{name: "unknown variable", env: []string{"PENSTOCK_SERVERLISTEN=x"}, is: ErrUnknownKey, want: []string{"PENSTOCK_SERVERLISTEN", "did you mean PENSTOCK_SERVER_LISTEN"}},
+		{name: "not a number", env: []string{"PENSTOCK_SCHEDULER_SLOTS=many"}, is: ErrWrongValue, want: []string{"scheduler.slots", `"many"`, "PENSTOCK_SCHEDULER_SLOTS", "1 to 256"}},
+		{name: "out of range", flags: map[string]any{"scheduler.slots": "0"}, is: ErrWrongValue, want: []string{"scheduler.slots", `"0"`, "flag --parallel", "1 to 256"}},
+		{name: "NaN", flags: map[string]any{"scheduler.prefill_share": "NaN"}, is: ErrWrongValue, want: []string{"scheduler.prefill_share", "0 to 1"}},
+		{name: "bad address", flags: map[string]any{"server.listen": "localhost"}, is: ErrWrongValue, want: []string{"server.listen", `"localhost"`, "HOST:PORT"}},
+		{name: "bad port", flags: map[string]any{"server.listen": "a:65536"}, is: ErrWrongValue, want: []string{"server.listen"}},
+		{name: "bad level", flags: map[string]any{"log.level": "loud"}, is: ErrWrongValue, want: []string{"log.level", "debug, info, warn or error"}},
+		{name: "bad size", flags: map[string]any{"server.body_limit": "9999999999GiB"}, is: ErrWrongValue, want: []string{"server.body_limit"}},
+		{name: "bad origin", env: []string{"PENSTOCK_SERVER_CORS_ORIGINS=example.org"}, is: ErrWrongValue, want: []string{"server.cors_origins", `"example.org"`}},
+		{name: "micro-batch over batch", flags: map[string]any{"scheduler.batch_size": "64", "scheduler.ubatch_size": "65"}, is: ErrWrongValue, want: []string{"scheduler.ubatch_size", "at most scheduler.batch_size"}},
+		{name: "not YAML", file: "a: [", want: []string{"configuration file"}},
+		{name: "all at once", env: []string{"PENSTOCK_LOG_LEVEL=x", "PENSTOCK_LOG_FORMAT=y"}, want: []string{"log.level", "log.format"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := Sources{Environ: tc.env, Flags: tc.flags}
+			if tc.file != "" {
+				s.File = write(t, tc.file)
+			}
+			_, err := Load(s)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if tc.is != nil && !errors.Is(err, tc.is) {
+				t.Errorf("%v is not %v", err, tc.is)
+			}
+			for _, part := range tc.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%q does not mention %q", err, part)
+				}
+			}
+		})
+	}
+}
+
+func TestLoad_SecretsAreNotShown(t *testing.T) {
+	_, err := Load(Sources{Environ: []string{"PENSTOCK_SERVER_ADMIN_KEY=very secret", "PENSTOCK_ADMIN_KEY=hidden", "PENSTOCK_SERVER_API_KEYS=a b"}})
+	if err == nil || strings.Contains(err.Error(), "very") || strings.Contains(err.Error(), "hidden") || strings.Contains(err.Error(), "a b") {
+		t.Errorf("got %v", err)
+	}
+	c, err := Load(Sources{Environ: []string{"PENSTOCK_SERVER_API_KEYS=one,two"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range c.Settings() {
+		if s.Key.Name == "server.api_keys" && s.String() != "(secret)" {
+			t.Errorf("printed %q", s)
+		}
+	}
+}
+
+func TestLoad_Files(t *testing.T) {
+	if _, err := Load(Sources{File: filepath.Join(t.TempDir(), "absent.yaml")}); err == nil {
+		t.Error("a named file that is absent was accepted")
+	}
+	t.Chdir(t.TempDir())
+	if _, err := Load(Sources{}); err != nil {
+		t.Errorf("without any file: %v", err)
+	}
+	if err := os.WriteFile(DefaultFile, []byte("log:\n  level: debug\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(Sources{})
+	if err != nil || c.Log.Level != "debug" {
+		t.Errorf("got %q, %v", c.Log.Level, err)
+	}
+}
+
+// The table, the structs and the defaults must agree, or a key would be read and then lost.
+func TestKeys_EveryKeyHasAField(t *testing.T) {
+	fields := map[string]reflect.Type{}
+	for section := range reflect.TypeFor[Config]().Fields() {
+		if !section.IsExported() {
+			continue
+		}
+		for field := range section.Type.Fields() {
+			fields[section.Tag.Get("koanf")+"."+field.Tag.Get("koanf")] = field.Type
+		}
+	}
+	for _, k := range Keys() {
+		if fields[k.Name] != reflect.TypeOf(k.Default) {
+			t.Errorf("%s: field has type %v, default %T", k.Name, fields[k.Name], k.Default)
+		}
+		if k.check != nil && !k.check(k.Default) {
+			t.Errorf("%s: default %v is not allowed", k.Name, k.Default)
+		}
+		delete(fields, k.Name)
+	}
+	if len(fields) > 0 {
+		t.Errorf("fields without a key: %v", fields)
+	}
+}
+
+func TestFlagValues_OnlyGivenOnes(t *testing.T) {
+	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	AddFlags(fs)
+	err := fs.Parse([]string{"--api-key", "a,b", "--api-key", "c", "--parallel=3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"server.api_keys": []string{"a,b", "c"}, "scheduler.slots": "3"}
+	if diff := cmp.Diff(want, FlagValues(fs)); diff != "" {
+		t.Error(diff)
+	}
+}
