@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+
+package sampling
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+)
+
+// Vocabulary is what a bias on a text or token needs to know.
+type Vocabulary interface {
+	// Size is the number of tokens.
+	Size() int
+	// Tokenize splits text without adding tokens and without seeing special ones in it.
+	Tokenize(text string) ([]int32, error)
+}
+
+// parseBias reads OpenAI's form {"TOKEN": bias} and llama.cpp's [[TOKEN or "text", bias or false], …]; false bans. An
+// absent one keeps base.
+func parseBias(raw json.RawMessage, base map[int32]float32, v Vocabulary) (map[int32]float32, error) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || string(raw) == "null" {
+		return base, nil
+	}
+	biases := map[int32]float32{}
+	if raw[0] == '{' {
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &object); err != nil {
+			return nil, malformedBias(raw)
+		}
+		for name, value := range object {
+			if err := addBias(biases, name, value, v); err != nil {
+				return nil, err
+			}
+		}
+		return biases, nil
+	}
+	var pairs [][2]json.RawMessage
+	if err := json.Unmarshal(raw, &pairs); err != nil {
+		return nil, malformedBias(raw)
+	}
+	for _, pair := range pairs {
+		var text string
+		if err := json.Unmarshal(pair[0], &text); err == nil {
+			err = addText(biases, text, pair[1], v)
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := addBias(biases, string(pair[0]), pair[1], v); err != nil {
+			return nil, err
+		}
+	}
+	return biases, nil
+}
+
+func addBias(biases map[int32]float32, name string, value json.RawMessage, v Vocabulary) error {
+	token, err := strconv.ParseInt(name, 10, 32)
+	if err != nil || token < 0 || token >= int64(v.Size()) {
+		return invalid("logit_bias", name, "a token from 0 to "+strconv.Itoa(v.Size()-1))
+	}
+	bias, err := biasValue(value)
+	if err != nil {
+		return err
+	}
+	biases[int32(token)] = bias
+	return nil
+}
+
+func addText(biases map[int32]float32, text string, value json.RawMessage, v Vocabulary) error {
+	bias, err := biasValue(value)
+	if err != nil {
+		return err
+	}
+	tokens, err := v.Tokenize(text)
+	if err != nil {
+		return err
+	}
+	for _, t := range tokens {
+		biases[t] = bias
+	}
+	return nil
+}
+
+func biasValue(raw json.RawMessage) (float32, error) {
+	if string(raw) == "false" {
+		return float32(math.Inf(-1)), nil
+	}
+	var bias *float32
+	if err := json.Unmarshal(raw, &bias); err != nil || bias == nil {
+		return 0, invalid("logit_bias", string(raw), "a number, or false to ban the token")
+	}
+	return *bias, nil
+}
+
+func malformedBias(raw []byte) error {
+	return invalid("logit_bias", string(raw), `{"TOKEN": bias} or [[TOKEN, bias], …]`)
+}
