@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 
 # Go's own installer puts it here, and login shells alone have that on PATH.
 export PATH=$PATH:/usr/local/go/bin
-min_go=1.26 min_node=20.19
+min_go=1.26 min_node=18.19
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { say "$@"; exit 1; }
