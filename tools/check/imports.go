@@ -42,7 +42,7 @@ var layers = map[string]layer{
 	"native":                  {transitive: true},
 	"native/gguf":             {transitive: true},
 	"web":                     {},
-	"tools/...":               {ours: []string{"..."}, third: anyModule},
+	"tools/...":              {ours: []string{"..."}, third: anyModule},
 }
 
 // goPackage is what `go list -json` says about a package, as far as it matters here.
