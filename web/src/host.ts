@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+
+/** The host wants an API key, or another one than it got. */
+export class KeyNeeded extends Error {}
+
+export interface Plugin {
+  name: string;
+  description: string;
+}
+
+// The host picks the first of these; the second only carries the key, as a page cannot set a header on a
+// WebSocket and a key in the URL would end up in logs.
+const subprotocol = "penstock.v1";
+const keyPrefix = "penstock.bearer.";
+
+const probeTimeout = 10_000; // milliseconds
+
+/** The host this page came from. All its routes lie below base. */
+export class Host {
+  constructor(
+    private readonly base: URL,
+    private readonly key: () => string,
+  ) {}
+
+  /** Names of the models it serves. Throws KeyNeeded, or an Error with the host's words. */
+  async models(): Promise<string[]> {
+    const list = names(await this.get("v1/models"), "id");
+    return list.map((entry) => entry.name);
+  }
+
+  /** Plugins that a request may name; none where the host has no such route. */
+  async plugins(): Promise<Plugin[]> {
+    try {
+      return names(await this.get("v1/plugins"), "name");
+    } catch {
+      return []; // 404 and 501: built without plugins; and without a list there is nothing to pick
+    }
+  }
+
+  /** Opens /v1/ws; the result is still connecting. */
+  socket(): WebSocket {
+    const url = new URL("v1/ws", this.base);
+    url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+    const key = this.key();
+    return new WebSocket(url, key === "" ? [] : [subprotocol, keyPrefix + base64url(key)]);
+  }
+
+  private async get(path: string): Promise<unknown> {
+    const key = this.key();
+    const response = await fetch(new URL(path, this.base), {
+      headers: key === "" ? {} : { Authorization: `Bearer ${key}` },
+      signal: AbortSignal.timeout(probeTimeout),
+    });
+    if (response.status === 401 || response.status === 403) throw new KeyNeeded();
+    if (!response.ok) throw new Error(await complaint(response));
+    return response.json();
+  }
+}
+
+async function complaint(response: Response): Promise<string> {
+  const body = await response.json().catch(() => undefined);
+  return body?.error?.message ?? `the host answered ${response.status}`;
+}
+
+/** Reads OpenAI's list shape, {"data": [{…}]}, or a bare array, skipping entries without a name. */
+function names(body: unknown, field: "id" | "name"): Plugin[] {
+  const list = Array.isArray(body) ? body : (body as { data?: unknown })?.data;
+  if (!Array.isArray(list)) return [];
+  return list
+    .filter((entry) => typeof entry?.[field] === "string")
+    .map((entry) => ({
+      name: entry[field],
+      description: String(entry.manifest?.description ?? entry.description ?? ""),
+    }));
+}
+
+/** base64 of the key's UTF-8 with the letters that a subprotocol's name may hold, without padding. */
+export function base64url(key: string): string {
+  const bytes = String.fromCharCode(...new TextEncoder().encode(key));
+  return btoa(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+import { Chat } from "./chat.ts";
+import { Connection } from "./connection.ts";
+import { Host, type Plugin } from "./host.ts";
+import { Keeper, request } from "./settings.ts";
+import { Streams } from "./streams.ts";
+import { showComposer } from "./view/composer.ts";
+import { byId } from "./view/dom.ts";
+import { Follower } from "./view/follower.ts";
+import { showKeyDialog } from "./view/key.ts";
+import { SettingsView } from "./view/settings.ts";
+import { showStatus } from "./view/status.ts";
+import { showTranscript } from "./view/transcript.ts";
+
+const keeper = new Keeper(localStorage);
+const host = new Host(new URL(".", location.href), () => keeper.key());
+let model = "";
+let plugins: Plugin[] = [];
+
+const connection = new Connection({
+  probe: async () => {
+    model = (await host.models())[0] ?? "";
+    byId("model", HTMLElement).textContent = model;
+  },
+  socket: () => host.socket(),
+});
+const chat = new Chat(new Streams(connection), {
+  system: () => keeper.settings().system,
+  request: (messages) => {
+    const offered = plugins.map((plugin) => plugin.name);
+    return request(keeper.settings(), model, offered, messages);
+  },
+});
+const settings = new SettingsView(keeper, () => {
+  keeper.keepKey("");
+  location.reload();
+});
+
+const notice = byId("notice", HTMLElement);
+connection.frames.listen((frame) => {
+  // An error that belongs to no stream of this page; the others are shown with their answer.
+  if (frame.type === "error" && frame.id === undefined) notice.textContent = frame.error.message;
+  else notice.textContent = "";
+  notice.hidden = notice.textContent === "";
+});
+connection.changes.listen(async (status) => {
+  if (status.kind !== "online") return;
+  plugins = await host.plugins();
+  settings.offer(plugins);
+});
+
+showStatus(connection);
+showTranscript(chat, new Follower());
+showComposer(chat, connection);
+showKeyDialog(connection, keeper);
+void connection.connect();

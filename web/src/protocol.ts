@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+
+// The frames of the WebSocket /v1/ws: text frames, one JSON object each. `id` names a stream and is ours.
+
+export interface Message {
+  role: "system" | "user" | "assistant";
+  content: string;
+}
+
+/** The body of a chat completion, as far as this page uses it. An absent field leaves the host's default. */
+export interface GenerateRequest {
+  model?: string;
+  messages: Message[];
+  temperature?: number;
+  max_tokens?: number;
+  seed?: number;
+  ignore_eos?: boolean;
+  plugins?: string[];
+}
+
+export type ClientFrame =
+  | { type: "generate"; id: string; request: GenerateRequest }
+  | { type: "cancel"; id: string };
+
+export type EndReason = "stop" | "length" | "cancelled" | "error" | "tool_calls";
+
+export interface HostError {
+  message: string;
+  type?: string;
+  code?: string | number | null;
+  param?: string | null;
+}
+
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+}
+
+/** llama-server's names; the host may send more than this page reads. */
+export interface Timings {
+  predicted_per_second?: number; // tokens a second after the first
+}
+
+export interface StartedFrame {
+  type: "started";
+  id: string;
+  stream: string;
+  model: string;
+  prompt_tokens: number;
+  cached_tokens: number;
+}
+
+export interface TokenFrame {
+  type: "token";
+  id: string;
+  seq: number;
+  text: string;
+}
+
+export interface EndFrame {
+  type: "end";
+  id: string;
+  reason: EndReason;
+  usage?: Usage;
+  timings?: Timings;
+  error?: HostError;
+}
+
+export interface ErrorFrame {
+  type: "error";
+  id?: string;
+  error: HostError;
+}
+
+export type HostFrame = StartedFrame | TokenFrame | EndFrame | ErrorFrame;
+
+const known = new Set(["started", "token", "end", "error"]);
+
+/** Reads one frame of the host; undefined for what this page does not know, which it may ignore. */
+export function parseFrame(data: unknown): HostFrame | undefined {
+  if (typeof data !== "string") return undefined;
+  let frame: unknown;
+  try {
+    frame = JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+  if (typeof frame !== "object" || frame === null || !("type" in frame)) return undefined;
+  if (typeof frame.type !== "string" || !known.has(frame.type)) return undefined;
+  return frame as HostFrame;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+import type { Plugin } from "../host.ts";
+import { clean, type Keeper, type Settings } from "../settings.ts";
+import { byId, make } from "./dom.ts";
+
+const numbers = ["temperature", "maxTokens", "seed"] as const;
+
+/** The settings dialog. What is typed is kept at once, if it is valid. */
+export class SettingsView {
+  private readonly dialog = byId("settings", HTMLDialogElement);
+  private readonly form = this.dialog.querySelector("form") as HTMLFormElement;
+  private readonly pluginList = byId("plugin-list", HTMLElement);
+  private readonly forget = byId("forget-key", HTMLButtonElement);
+
+  constructor(
+    private readonly keeper: Keeper,
+    forgetKey: () => void,
+  ) {
+    byId("open-settings", HTMLButtonElement).addEventListener("click", () => this.open());
+    byId("reset-settings", HTMLButtonElement).addEventListener("click", () => {
+      keeper.keep(clean({}));
+      this.fill();
+    });
+    this.forget.addEventListener("click", () => {
+      this.dialog.close();
+      forgetKey();
+    });
+    this.form.addEventListener("input", () => keeper.keep(this.read()));
+    this.dialog.addEventListener("click", (event) => {
+      if (event.target === this.dialog) this.dialog.close(); // beside the form: the backdrop
+    });
+  }
+
+  /** Shows what can be picked; nothing while the host offers no plugins. */
+  offer(plugins: readonly Plugin[]): void {
+    byId("plugins", HTMLFieldSetElement).hidden = plugins.length === 0;
+    this.pluginList.replaceChildren(
+      ...plugins.map(({ name, description }) => {
+        const box = make("input", { type: "checkbox", name: "plugins", value: name });
+        const words = make("span", { textContent: name }, make("small", { textContent: description }));
+        return make("label", { className: "check" }, box, words);
+      }),
+    );
+    this.fill();
+  }
+
+  private open(): void {
+    this.fill();
+    this.forget.hidden = this.keeper.key() === "";
+    this.dialog.showModal();
+  }
+
+  private fill(): void {
+    const settings = this.keeper.settings();
+    this.field("system").value = settings.system;
+    for (const name of numbers) this.field(name).value = settings[name]?.toString() ?? "";
+    this.field("keepGoing").checked = settings.keepGoing;
+    for (const box of this.boxes()) box.checked = settings.plugins.includes(box.value);
+  }
+
+  private read(): Settings {
+    const settings = clean({
+      system: this.field("system").value,
+      keepGoing: this.field("keepGoing").checked,
+      plugins: this.boxes().flatMap((box) => (box.checked ? [box.value] : [])),
+    });
+    for (const name of numbers) {
+      const field = this.field(name);
+      if (field.value !== "" && field.validity.valid) settings[name] = field.valueAsNumber;
+    }
+    return settings;
+  }
+
+  private field(name: string): HTMLInputElement {
+    return this.form.elements.namedItem(name) as HTMLInputElement;
+  }
+
+  private boxes(): HTMLInputElement[] {
+    return [...this.pluginList.querySelectorAll("input")];
+  }
+}
