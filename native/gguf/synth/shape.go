@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+
+package synth
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ErrShape: the shape cannot be one of a Llama model, or its name is unknown.
+var ErrShape = errors.New("bad model shape")
+
+// Shape is the size of a Llama model. The embedding is also the output layer.
+type Shape struct {
+	Name                             string
+	Dim, Layers, Heads, KVHeads, FFN uint32 // widths in numbers a token
+	Context                          uint32 // tokens
+}
+
+// Shapes are those of well-known models of that many parameters: SmolLM 135M, Qwen 2.5 0.5B, Llama 3.2 1B. A larger
+// vocabulary than theirs adds to the count.
+var Shapes = []Shape{
+	{"135m", 576, 30, 9, 3, 1536, 8192},
+	{"0.5b", 896, 24, 14, 2, 4864, 32768},
+	{"1b", 2048, 16, 32, 8, 8192, 131072},
+}
+
+// ShapeNamed finds one of Shapes.
+func ShapeNamed(name string) (Shape, error) {
+	i := slices.IndexFunc(Shapes, func(s Shape) bool { return strings.EqualFold(s.Name, name) })
+	if i < 0 {
+		var names []string
+		for _, s := range Shapes {
+			names = append(names, s.Name)
+		}
+		return Shape{}, fmt.Errorf("%w: no shape is named %q, there are %s", ErrShape, name, strings.Join(names, ", "))
+	}
+	return Shapes[i], nil
+}
+
+// headDim is the width of one attention head.
+func (s Shape) headDim() uint32 { return s.Dim / s.Heads }
+
+func (s Shape) validate() error {
+	for name, n := range map[string]uint32{"dim": s.Dim, "layers": s.Layers, "heads": s.Heads, "kv heads": s.KVHeads,
+		"ffn": s.FFN, "context": s.Context} {
+		if n == 0 {
+			return fmt.Errorf("%w: %s is 0", ErrShape, name)
+		}
+	}
+	if s.Dim%blockLen != 0 || s.FFN%blockLen != 0 {
+		return fmt.Errorf("%w: dim %d and ffn %d must be multiples of %d", ErrShape, s.Dim, s.FFN, blockLen)
+	}
+	if s.Dim%s.Heads != 0 || s.headDim()%2 != 0 || s.Heads%s.KVHeads != 0 {
+		return fmt.Errorf("%w: %d heads (%d for keys) do not divide a width of %d evenly", ErrShape, s.Heads, s.KVHeads, s.Dim)
+	}
+	return nil
+}
