@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+
+// Package abi holds the names and numbers of plugin ABI v1 for the host:
+// exports, imports and their signatures, buffer kinds, answers and limits.
+//
+// Everything here except the types below is generated from plugins/abi/table,
+// as are the bindings of both SDKs and the reference in docs/abi/v1.md.
+package abi
+
+//go:generate go run ./gen -root ../..
+
+// Type is a WebAssembly value type, by its name in the text format.
+type Type = string
+
+// Signature is the type of one export or import.
+type Signature struct {
+	Name     string
+	Params   []Type
+	Results  []Type
+	Optional bool // an export that a plugin may leave out although it has others
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/penstock/penstock/plugins/abi/table"
+)
+
+const wasm32 = `target_arch = "wasm32"`
+
+// rustBindings renders one module: constants, the imports for wasm32, and
+// stand-ins that call a table of functions elsewhere. It needs no crate.
+func rustBindings(t table.Table) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString(header + "//! The Rust face of plugin ABI v1: constants and raw imports.\n\n")
+	rustConstants(&b, t)
+	fmt.Fprintf(&b, "#[cfg(%s)]\n#[link(wasm_import_module = %q)]\nextern \"C\" {\n", wasm32, table.Module)
+	for _, f := range t.Imports {
+		fmt.Fprintf(&b, "%s    pub fn %s;\n", indented(f.Doc), rustSignature(f))
+	}
+	fmt.Fprintf(&b, "}\n\n#[cfg(not(%s))]\npub use native::*;\n\n", wasm32)
+	rustNative(&b, t)
+	return b.Bytes(), nil
+}
+
+func rustConstants(b *bytes.Buffer, t table.Table) {
+	for _, k := range t.Buffers {
+		fmt.Fprintf(b, "pub const BUFFER_%s: i32 = %d;\n", strings.ToUpper(k.Name), k.Kind)
+	}
+	for _, g := range t.Groups {
+		fmt.Fprintf(b, "\n// %s: %s\n", g.Title, plain(g.Doc))
+		for _, c := range g.Constants {
+			if c.Doc != "" {
+				fmt.Fprintf(b, "/// %s\n", c.Doc)
+			}
+			fmt.Fprintf(b, "pub const %s: i32 = %d;\n", strings.ToUpper(g.Prefix+"_"+c.Name), c.Value)
+		}
+	}
+	b.WriteString("\n// Limits that a plugin can plan with.\n")
+	for _, l := range t.Limits {
+		fmt.Fprintf(b, "/// %s\npub const LIMIT_%s: i64 = %d;\n", l.Unit, strings.ToUpper(l.Name), l.Value)
+	}
+	b.WriteString("\n")
+}
+
+// rustNative renders the table of functions that tests fill, one a thread,
+// since cargo runs tests on several.
+func rustNative(b *bytes.Buffer, t table.Table) {
+	fmt.Fprintf(b, "/// Stands in for the host where there is none: in native tests.\n#[cfg(not(%s))]\nmod native {\n    extern crate std;\n    use std::cell::Cell;\n\n", wasm32)
+	b.WriteString("    /// What answers the imports on this thread.\n    #[derive(Clone, Copy)]\n    pub struct Host {\n")
+	for _, f := range t.Imports {
+		fmt.Fprintf(b, "        pub %s: unsafe fn(%s)%s,\n", f.Name, rustTypes(f), rustResult(f))
+	}
+	b.WriteString("    }\n\n    /// A host that has nothing: every answer is 0 and nothing is written.\n    pub const ABSENT: Host = Host {\n")
+	for _, f := range t.Imports {
+		body := "{}"
+		if f.Result != "" {
+			body = "0"
+		}
+		fmt.Fprintf(b, "        %s: |%s| %s,\n", f.Name, strings.TrimSuffix(strings.Repeat("_, ", len(f.Params)), ", "), body)
+	}
+	b.WriteString("    };\n\n    std::thread_local! {\n        static HOST: Cell<Host> = Cell::new(ABSENT);\n    }\n\n")
+	b.WriteString("    /// Makes `host` answer the imports on this thread and returns what did before.\n    pub fn install(host: Host) -> Host {\n        HOST.with(|h| h.replace(host))\n    }\n")
+	for _, f := range t.Imports {
+		fmt.Fprintf(b, "\n    /// # Safety\n    /// Pointers must be valid for what the import reads or writes.\n    pub unsafe fn %s {\n        (HOST.with(|h| h.get()).%s)(%s)\n    }\n",
+			rustSignature(f), f.Name, names(f.Params))
+	}
+	b.WriteString("}\n")
+}
+
+func rustSignature(f table.Func) string {
+	params := make([]string, len(f.Params))
+	for i, p := range f.Params {
+		params[i] = p.Name + ": " + rustType(p)
+	}
+	return f.Name + "(" + strings.Join(params, ", ") + ")" + rustResult(f)
+}
+
+func rustTypes(f table.Func) string {
+	types := make([]string, len(f.Params))
+	for i, p := range f.Params {
+		types[i] = rustType(p)
+	}
+	return strings.Join(types, ", ")
+}
+
+func rustResult(f table.Func) string {
+	if f.Result == "" {
+		return ""
+	}
+	return " -> " + string(f.Result)
+}
+
+func rustType(v table.Value) string {
+	switch v.Access {
+	case table.Read:
+		return "*const u8"
+	case table.Write:
+		return "*mut u8"
+	default:
+		return string(v.Type)
+	}
+}
+
+func indented(doc string) string { return "    /// " + doc + "\n" }

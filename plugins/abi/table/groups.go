@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+
+package table
+
+func groups() []Group {
+	return append(answerGroups(), argumentGroups()...)
+}
+
+// answerGroups are what exports answer.
+func answerGroups() []Group {
+	return []Group{
+		{
+			Prefix: "prepare", Title: "prepare bits", Doc: "What `penstock_prepare` filled; bits may be joined.",
+			Constants: []Constant{
+				{"mask", 1, "the mask buffer"},
+				{"bias", 2, "the bias buffer"},
+				{"force", 4, "the splice buffer: token[0] with n = 1 and backtrack 0 is the next token; no `sample` runs, every `accept` does"},
+			},
+		},
+		{
+			Prefix: "sample", Title: "sample answers", Doc: "Any answer ≥ 0 is the id of the chosen token.",
+			Constants: []Constant{{"edited", -1, "the view was edited, or left as it is; the chain goes on"}},
+		},
+		{
+			Prefix: "accept", Title: "accept codes", Doc: "Answers of `penstock_accept`; any other is a fault.",
+			Constants: []Constant{
+				{"continue", 0, "go on"},
+				{"stop", 1, "end the answer after this token"},
+				{"splice", 2, "take back and insert what the splice buffer says"},
+			},
+		},
+		{
+			Prefix: "stop", Title: "stop codes", Doc: "Answers of `penstock_stop`; r < 0 ends and shows the first −r−1 bytes since the plugin's last 0. Any other is a fault.",
+			Constants: []Constant{
+				{"show", 0, "all text so far may be shown"},
+				{"end", 1, "end and show it"},
+				{"hide", 2, "end and show nothing since this plugin's last 0"},
+				{"hold", 3, "hold back for now"},
+			},
+		},
+	}
+}
+
+// argumentGroups are what imports take and tell.
+func argumentGroups() []Group {
+	return []Group{
+		{
+			Prefix: "param", Title: "param kinds", Doc: "First argument of `param`.",
+			Constants: []Constant{
+				{"prompt_tokens", 0, "tokens of the prompt"},
+				{"max_tokens", 1, "tokens to generate at most"},
+				{"context_size", 2, "tokens that fit the slot"},
+				{"seed", 3, "seed of the choice this instance serves"},
+			},
+		},
+		{
+			Prefix: "special", Title: "special kinds", Doc: "First argument of `special`.",
+			Constants: []Constant{
+				{"bos", 0, "beginning of a sequence"},
+				{"eos", 1, "end of a sequence"},
+				{"eot", 2, "end of a turn"},
+				{"newline", 3, "a line break"},
+			},
+		},
+		{
+			Prefix: "attr", Title: "attribute bits", Doc: "Result of `token_attr`.",
+			Constants: []Constant{
+				{"control", 1, "a control token"},
+				{"end", 2, "ends generation"},
+				{"byte", 4, "a single byte"},
+				{"unused", 8, "never trained"},
+			},
+		},
+		{
+			Prefix: "tokenize", Title: "tokenize bits", Doc: "Flags of `tokenize`.",
+			Constants: []Constant{
+				{"add_special", 1, "add the tokens that the model wants at the beginning and end"},
+				{"parse_special", 2, "read the text of control tokens as control tokens"},
+			},
+		},
+		{
+			Prefix: "log", Title: "log levels", Doc: "First argument of `log`; a value outside is taken as the nearest.",
+			Constants: []Constant{{"debug", 0, ""}, {"info", 1, ""}, {"warn", 2, ""}, {"error", 3, ""}},
+		},
+		{
+			Prefix: "grammar", Title: "grammar kinds", Doc: "First argument of `grammar_open`.",
+			Constants: []Constant{{"gbnf", 0, "llama.cpp's grammar notation"}, {"json_schema", 1, "a JSON schema"}},
+		},
+		{
+			Prefix: "bind", Title: "bind answers", Doc: "Result of `bind`.",
+			Constants: []Constant{{"ok", 0, "bound"}, {"refused", -1, "see `bind`"}},
+		},
+	}
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+
+package table
+
+var (
+	outPtr  = Value{Name: "ptr", Type: I32, Access: Write}
+	inPtr   = Value{Name: "ptr", Type: I32, Access: Read}
+	limit   = Value{Name: "limit", Type: I32}
+	length  = Value{Name: "len", Type: I32}
+	token   = Value{Name: "token", Type: I32}
+	kind    = Value{Name: "kind", Type: I32}
+	handle  = Value{Name: "handle", Type: I32}
+	perByte = "bytes / 16"
+)
+
+func imports() []Func {
+	all := requestImports()
+	all = append(all, vocabularyImports()...)
+	all = append(all, resultImports()...)
+	return append(all, grammarImports()...)
+}
+
+// requestImports tell the plugin what it was asked to do.
+func requestImports() []Func {
+	return []Func{
+		{
+			Name: "config", Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
+			Doc:    "The request's configuration for this plugin: JSON that fits the manifest's schema, `{}` if the request gave none. Returns its length in bytes.",
+			Worked: "The configuration has 300 bytes. `config(ptr, 256)` returns 300 and writes nothing; `config(ptr, 512)` returns 300 and writes 300 bytes.",
+		},
+		{
+			Name: "messages", Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
+			Doc: "The conversation as JSON, for `penstock_template`; empty elsewhere. Returns its length in bytes.",
+		},
+		{
+			Name: "history", Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
+			Doc:    "Token ids so far, prompt first, as `u32`. `limit` and the result count tokens, not bytes. In `prepare` and `sample` it holds all tokens accepted so far; in `accept` and `stop` it includes the token.",
+			Worked: "A prompt of 12 tokens and 3 generated: the result is 15 and 60 bytes are written, if `limit` ≥ 15.",
+		},
+		{
+			Name: "param", Params: []Value{kind}, Result: I64,
+			Doc: "A number of the request, see *param kinds*; −1 for an unknown kind.",
+		},
+		{
+			Name: "random", Result: I64,
+			Doc: "64 random bits: a counter-based function of the seed, the plugin's place in the chain, the position and the number of the call at that position. A replay draws the same.",
+		},
+	}
+}
+
+// vocabularyImports tell the plugin about the model's tokens.
+func vocabularyImports() []Func {
+	return []Func{
+		{Name: "vocab_size", Result: I32, Doc: "The number of tokens, n_vocab."},
+		{
+			Name: "piece", Params: []Value{token, outPtr, limit}, Result: I32, Fuel: perByte,
+			Doc: "The bytes of a token, which need not be valid UTF-8 alone. Returns their number; −1 if there is no such token.",
+		},
+		{
+			Name: "vocab", Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
+			Doc:    "All pieces at once: `u32 offset[n_vocab+1]`, then the bytes. Piece i is the bytes from offset[i] up to offset[i+1], counted from the end of the offsets. Returns the length in bytes. Meant for `penstock_warm`.",
+			Worked: "3 tokens \"a\", \"bc\", \"\": offsets 0, 1, 3, 3, then the bytes `abc`; 19 bytes in all.",
+		},
+		{
+			Name: "token_attr", Params: []Value{token}, Result: I32,
+			Doc: "What kind of token it is, see *attribute bits*; −1 if there is no such token.",
+		},
+		{
+			Name: "special", Params: []Value{kind}, Result: I32,
+			Doc: "The id of a special token, see *special kinds*; −1 if the model has none.",
+		},
+		{
+			Name: "tokenize", Result: I32, Fuel: perByte + ", of text and result",
+			Params: []Value{{Name: "text", Type: I32, Access: Read}, length, {Name: "flags", Type: I32}, outPtr, limit},
+			Doc:    "Token ids of a UTF-8 text, as `u32`. `limit` and the result count tokens. Flags are the *tokenize bits*; an unknown bit is answered with −1.",
+		},
+	}
+}
+
+// resultImports carry what the plugin has to say.
+func resultImports() []Func {
+	return []Func{
+		{
+			Name: "bind", Params: []Value{kind, inPtr, length}, Result: I32,
+			Doc: "Gives the host a buffer (see *buffers*); `len` in bytes. 0, or −1 where it is refused: outside `penstock_open`, an unknown kind, not 4-byte aligned, out of memory bounds, " +
+				"too small, overlapping another, or bound before. The buffer must stay in place for the instance's life.",
+		},
+		{
+			Name: "emit", Params: []Value{inPtr, length}, Fuel: perByte,
+			Doc: "Appends to the result of `penstock_describe` or `penstock_template`. In any other export it is a fault.",
+		},
+		{
+			Name: "fail", Params: []Value{inPtr, length}, Fuel: perByte,
+			Doc: "Sets the text of the error that a following non-zero answer means; the client sees it. The last call counts; at most 4 KiB are kept.",
+		},
+		{
+			Name: "log", Params: []Value{{Name: "level", Type: I32}, inPtr, length}, Fuel: perByte,
+			Doc: "A line for the operator's log, see *log levels*. The last lines are attached to a fault. What exceeds the request's log limit is cut.",
+		},
+	}
+}
+
+// grammarImports lend llama.cpp's grammar engine to a plugin.
+func grammarImports() []Func {
+	return []Func{
+		{
+			Name: "grammar_open", Params: []Value{kind, inPtr, length}, Result: I32, Fuel: perByte,
+			Doc: "Compiles a grammar, see *grammar kinds*. A handle ≥ 0, at most four an instance, or negative with the reason in the log.",
+		},
+		{
+			Name: "grammar_mask", Params: []Value{handle}, Result: I32, Fuel: "n_vocab",
+			Doc: "Fills the bound mask with the tokens that the grammar allows next. 0, or −1 for an unknown handle or an unbound mask. Allowed only in `penstock_prepare`; elsewhere a fault.",
+		},
+		{
+			Name: "grammar_accept", Params: []Value{handle, token}, Result: I32,
+			Doc: "Moves the grammar on by a token. 0, or −1 for a refused token or an unknown handle, and nothing changes.",
+		},
+	}
+}

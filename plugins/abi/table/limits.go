@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+
+package table
+
+func limits() []Limit {
+	return []Limit{
+		{"hook_fuel", 20_000_000, "units", "each call of prepare, sample, accept, stop, rewind, close: a fault"},
+		{"setup_fuel", 2_000_000_000, "units", "each call of describe, warm, open, template, `_initialize` and the start function: a fault"},
+		{"memory_pages", 1024, "pages of 64 KiB", "growing fails; a larger minimum is refused"},
+		{"table_elements", 65_536, "elements, all tables together", "growing fails; larger minima are refused"},
+		{"stack_bytes", 8 << 20, "bytes", "guest call stack, as the rewriter estimates it: a fault"},
+		{"module_bytes", 16 << 20, "bytes", "refused"},
+		{"body_bytes", 1 << 20, "bytes a function", "refused"},
+		{"compile_ms", 2000, "ms", "refused"},
+		{"log_bytes", 64 << 10, "bytes a request", "the rest is cut"},
+		{"emit_bytes", 8 << 20, "bytes a call of an export", "a fault"},
+		{"fail_bytes", 4 << 10, "bytes", "the rest is cut"},
+		{"held_bytes", 4 << 10, "bytes of text held back by stop plugins", "a fault"},
+		{"text_bytes", 256, "bytes", "least size of a text buffer"},
+		{"grammars", 4, "handles an instance", "`grammar_open` answers negative"},
+		{"faults", 5, "faults a minute", "the plugin is quarantined until a reset or a new upload"},
+		{"candidates", 4096, "candidates", "most that a manifest may ask for; at least 1"},
+		{"default_candidates", 256, "candidates", "used where the manifest names none"},
+		{"hold", 256, "tokens", "most that a manifest may hold; at least 0"},
+		{"schema_depth", 64, "levels", "deepest config schema of a manifest"},
+		{"name_bytes", 64, "bytes", "longest name of a plugin, `[a-z0-9][a-z0-9._-]{0,63}`"},
+	}
+}

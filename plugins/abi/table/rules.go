@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+
+package table
+
+func rules() []Section {
+	return []Section{{"Order of calls", order}, {"Fuel and stack", fuel}, {"Faults", faults}, {"Manifest", manifest}, {"WASI", wasi}}
+}
+
+const order = `1. The configuration is checked against the manifest's schema when the request is submitted. ` + "`penstock_template`" + ` runs then, before queueing, in an instance of its own.
+2. ` + "`penstock_open`" + ` runs when a slot is given, off the tick; a refusal is still a 400. With n choices each has its own instance, with seed + i.
+3. Then for each token: ` + "`prepare`" + ` (once, during the pass that yields the row) → row → masks and biases → the chain with ` + "`sample`" + ` → choice → ` + "`accept`" + ` → text → ` + "`stop`" + ` → next pass.
+   Calls on one instance never overlap, ` + "`sample`" + ` waits for ` + "`prepare`" + `, and a parked or paused slot makes no calls.
+4. Masks and biases of all plugins apply to the raw row before the first stage, wherever the plugin stands: masks are joined by AND, biases add up. An empty intersection is the fault of the last plugin in
+   the chain that removed a token. The first plugin in the chain that forces a token wins.
+5. The chain runs in order; the first stage that returns a token ends it, else the host draws with the request's seed (greedy at temperature 0). A plugin with the logits view must stand before any stage
+   that truncates, else the request is a 400. A token is tested against the slot's native grammar before it is accepted; a violation is the fault of the plugin that chose it.
+6. Plugins are asked to ` + "`accept`" + ` in chain order; the first that answers 2 wins and later ones are not asked. Every other plugin is told through ` + "`rewind`" + `.
+   A request may compute at most 2 × max_tokens + 256 tokens, those taken back included.
+7. What a plugin with ` + "`\"hold\": h`" + ` may take back has not been shown: the stream runs h tokens behind.
+8. The tick waits for plugin stages at most 1 ms beyond native sampling. A slot that is not ready then sits out until it is; the others go on.`
+
+const fuel = `Work is counted in fuel, about one WebAssembly instruction a unit, in code that the host writes into the module when it loads it. Every instruction is paid for before it runs: function entries,
+loop headers, joins of control flow and the code after calls and bulk operations each pay the static length of what follows. ` + "`memory.copy`, `memory.fill`, `memory.init`, `table.*` and `memory.grow`" + ` pay
+bytes / 16 on top (a table element counts 8 bytes, a page 65,536), before they run and whether they succeed or not. Host functions pay as their entry says.
+Fuel is the same on every machine, so a fault can be reproduced.
+
+*Worked:* ` + "`memory.fill`" + ` of 1 MiB pays 65,536 units; ` + "`memory.grow(1)`" + ` pays 4,096; a loop of 10 instructions that runs 1,000 times pays about 10,000.
+
+Each function's entry also pays for its frame on the call stack: 128 bytes, 8 for each parameter, result and local (16 for a v128), and 2 for each byte of code. Small functions that call nothing pay nothing.`
+
+const faults = `A trap, an exhausted limit, an answer that is not listed, a buffer out of bounds, a token out of range, NaN, or ` + "`proc_exit`" + ` is the fault of that plugin in that request. The instance is thrown away; the
+stream ends with reason ` + "`error`" + ` naming plugin, export and cause, or, with ` + "`on_error: skip`" + `, goes on without the plugin. Other streams notice nothing.`
+
+const manifest = "```json\n" + `{"name": "min-p", "version": "1.0.0", "summary": "…", "view": "candidates", "candidates": 256, "hold": 0, "config_schema": {"type": "object"}}
+` + "```" + `
+
+| field | allowed | default |
+|---|---|---|
+| ` + "`name`" + ` | ` + "`[a-z0-9][a-z0-9._-]{0,63}`" + ` | required |
+| ` + "`version`, `summary`" + ` | text | empty |
+| ` + "`view`" + ` | ` + "`candidates`, `logits`, `none`" + ` | ` + "`candidates`" + ` with ` + "`penstock_sample`, else `none`" + ` |
+| ` + "`candidates`" + ` | 1–4096 | 256 |
+| ` + "`hold`" + ` | 0–256 tokens | 0 |
+| ` + "`config_schema`" + ` | a JSON schema that compiles, at most 64 levels deep | any object |`
+
+const wasi = `WASI preview 1 is there for toolchains that need it, emptied: stdout and stderr go to the log, ` + "`random_get` draws from `random`" + `, the clock starts at 0 and gains 1 µs a reading, everything else is refused.`

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+
+// Package table is the one description of plugin ABI v1. The generator in
+// plugins/abi/gen turns it into the host's constants, the bindings of both
+// SDKs and docs/abi/v1.md, so that none of them can drift from another.
+//
+// Names are kept in snake_case here, as they stand on the wire; each target
+// language derives its own spelling.
+package table
+
+// Module is the name that every import of the ABI is under.
+const Module = "penstock"
+
+// Version is the ABI version; it is the suffix of the version export.
+const Version = 1
+
+// Type is a WebAssembly value type.
+type Type string
+
+// The value types that cross the boundary.
+const (
+	I32 Type = "i32"
+	I64 Type = "i64"
+)
+
+// Access says what the host does with the memory that a pointer names.
+type Access int
+
+// Ways to use a parameter: not a pointer at all, memory the host reads, or
+// memory the host writes.
+const (
+	None Access = iota
+	Read
+	Write
+)
+
+// Value is one parameter.
+type Value struct {
+	Name   string
+	Type   Type
+	Access Access
+}
+
+// Func is one export or one import.
+type Func struct {
+	Name     string
+	Params   []Value
+	Result   Type   // empty where the function returns nothing
+	Optional bool   // for exports: a plugin may leave it out although it has others of its kind
+	When     string // for exports: when the host calls it, in a few words
+	Doc      string // semantics, in Markdown
+	Fuel     string // which fuel limit holds (exports), or what a call costs (imports)
+	Worked   string // an example with numbers, in Markdown; may be empty
+}
+
+// Constant is one named number.
+type Constant struct {
+	Name  string
+	Value int64
+	Doc   string
+}
+
+// Group is a set of constants that belong to one parameter or result.
+type Group struct {
+	Prefix    string // first word of every name
+	Title     string // heading in the reference
+	Doc       string
+	Constants []Constant
+}
+
+// Field is an array inside a buffer, without padding after the one before.
+type Field struct {
+	Name  string
+	Type  string // u8, u32 or f32
+	Count string // elements: 1, cap, n_vocab, or words (a bit for each token, in u32)
+}
+
+// Buffer is a region of guest memory that the guest binds once.
+type Buffer struct {
+	Name   string
+	Kind   int64
+	Fields []Field
+	Doc    string
+	Worked map[string]int64 // values of cap and n_vocab for the worked example
+}
+
+// Limit is a bound that the host enforces, with its default.
+type Limit struct {
+	Name  string
+	Value int64
+	Unit  string
+	Doc   string // what happens beyond it
+}
+
+// Table is the whole ABI.
+type Table struct {
+	Exports []Func
+	Imports []Func
+	Buffers []Buffer
+	Groups  []Group
+	Limits  []Limit
+	Rules   []Section
+}
+
+// Section is a piece of prose for the reference.
+type Section struct {
+	Title string
+	Text  string
+}
+
+// V1 returns the table of ABI version 1.
+func V1() Table {
+	return Table{
+		Exports: exports(),
+		Imports: imports(),
+		Buffers: buffers(),
+		Groups:  groups(),
+		Limits:  limits(),
+		Rules:   rules(),
+	}
+}

@@ -1,0 +1,3 @@
+module github.com/penstock/penstock/plugins/sdk/go
+
+go 1.24
