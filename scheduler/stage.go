@@ -23,8 +23,9 @@ type Stage interface {
 	Apply(v *View) error
 	// Accept tells the stage which token was chosen, by whomever.
 	Accept(t Token) error
-	// Rewind tells the stage that the accepted tokens are now exactly history.
-	Rewind(history []Token) error
+	// Rewind tells the stage what the conversation is: the first prompt tokens of history are the prompt, the rest is the
+	// answer so far. It is called once before anything else, and whenever tokens were taken back.
+	Rewind(history []Token, prompt int) error
 	// Close frees the stage.
 	Close() error
 }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"iter"
+
+	"github.com/penstock/penstock/scheduler/stream"
+)
+
+// Stream is the answer to one request, as its reader sees it: one Started event, then Token events, then one End. One
+// goroutine reads at a time; the other methods may be called from anywhere.
+//
+// A reader that goes away calls Cancel; the slot is free within one tick.
+type Stream struct {
+	id        string
+	scheduler *Scheduler
+	job       *job
+	ring      *stream.Ring[Event]
+	ended     bool // the reader has seen the End event
+}
+
+func newStream(s *Scheduler, j *job) *Stream {
+	return &Stream{id: rand.Text(), scheduler: s, job: j}
+}
+
+// ID is a unique name that cannot be guessed.
+func (st *Stream) ID() string { return st.id }
+
+// TryNext takes the next event if there is one.
+func (st *Stream) TryNext() (Event, bool) {
+	e, ok := st.ring.TryNext()
+	st.saw(e)
+	return e, ok
+}
+
+// Next takes the next event and waits for it. After End it returns io.EOF; the only other error is the context's.
+func (st *Stream) Next(ctx context.Context) (Event, error) {
+	if st.ended {
+		return Event{}, io.EOF
+	}
+	e, err := st.ring.Next(ctx)
+	st.saw(e)
+	return e, err
+}
+
+// Wait blocks until an event is there to be taken. After End it returns io.EOF; the only other error is the context's.
+func (st *Stream) Wait(ctx context.Context) error {
+	if st.ended {
+		return io.EOF
+	}
+	return st.ring.Wait(ctx)
+}
+
+// DrainInto appends all events that are there to dst.
+func (st *Stream) DrainInto(dst []Event) []Event {
+	n := len(dst)
+	dst = st.ring.DrainInto(dst)
+	if len(dst) > n {
+		st.saw(dst[len(dst)-1])
+	}
+	return dst
+}
+
+// All ranges over the events up to and including End, or until the context is done.
+func (st *Stream) All(ctx context.Context) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for {
+			e, err := st.Next(ctx)
+			if err != nil || !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// Attach lets a new reader go on after event seq, which the last reader has seen; -1 begins at the first. Events that the
+// buffer no longer holds give stream.ErrGone.
+func (st *Stream) Attach(seq int64) error {
+	if err := st.ring.Seek(uint64(seq + 1)); err != nil {
+		return err
+	}
+	st.ended = false
+	return nil
+}
+
+// Missed counts the events that a slow reader lost under DropOldest.
+func (st *Stream) Missed() uint64 { return st.ring.Missed() }
+
+// Cancel ends the answer as cancelled within one tick. It may be called again and after the end.
+func (st *Stream) Cancel() {
+	st.scheduler.inbox.post(func(s *Scheduler) { s.end(st.job, End{Reason: ReasonCancelled}) })
+}
+
+func (st *Stream) saw(e Event) {
+	if e.Kind == KindEnd {
+		st.ended = true
+	}
+}
+
+// send is the tick's side: it numbers the event and pushes it.
+func (st *Stream) send(e Event) {
+	e.Seq = st.job.sent
+	st.job.sent++
+	st.ring.Push(e)
+}
+
+// nudge wakes the tick when the reader has made room again.
+func (st *Stream) nudge() { st.scheduler.inbox.post(func(*Scheduler) {}) }

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import "sync"
+
+// inbox carries commands from any goroutine to the tick, and counts the requests in the system.
+type inbox struct {
+	wake chan struct{}
+	idle chan struct{}
+
+	mu       sync.Mutex
+	commands []func(*Scheduler)
+	requests int // submitted and not ended
+	limit    int
+	draining bool
+	closed   bool
+}
+
+func newInbox(limit int) *inbox {
+	return &inbox{wake: make(chan struct{}, 1), idle: make(chan struct{}), limit: limit}
+}
+
+// admit posts the command that queues a request, if there is room for one.
+func (in *inbox) admit(command func(*Scheduler)) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch {
+	case in.draining || in.closed:
+		return ErrClosed
+	case in.requests >= in.limit:
+		return ErrQueueFull
+	}
+	in.requests++
+	in.commands = append(in.commands, command)
+	in.signal()
+	return nil
+}
+
+// post hands a command to the tick; false: there will be no tick any more.
+func (in *inbox) post(command func(*Scheduler)) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed {
+		return false
+	}
+	in.commands = append(in.commands, command)
+	in.signal()
+	return true
+}
+
+func (in *inbox) signal() {
+	select {
+	case in.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take swaps the commands against an empty slice, whose memory is used again.
+func (in *inbox) take(spare []func(*Scheduler)) []func(*Scheduler) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	taken := in.commands
+	in.commands = spare[:0]
+	return taken
+}
+
+// ended counts a request out.
+func (in *inbox) ended() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.requests--
+	in.checkIdle()
+}
+
+func (in *inbox) drain() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !in.draining {
+		in.draining = true
+		in.checkIdle()
+	}
+}
+
+func (in *inbox) checkIdle() {
+	if in.draining && in.requests == 0 {
+		close(in.idle)
+	}
+}
+
+func (in *inbox) close() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.closed = true
+}
+
+func (in *inbox) count() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.requests
+}

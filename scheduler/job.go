@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/penstock/penstock/scheduler/stream"
+)
+
+// job is a request on its way through the scheduler.
+//
+// tokens is the whole answer so far, prompt first; seq holds the KV cells of the first part of it. What is not in seq is
+// pending: many tokens while prefilling or after a preemption, exactly one while generating.
+type job struct {
+	req     Request
+	stream  *Stream
+	arrival uint64
+
+	tokens    []Token
+	prompt    int // how many of tokens are prompt
+	generated int // tokens drawn, injected ones included and taken-back ones not
+	text      text
+
+	slot int       // -1 while queued
+	seq  *sequence // nil while queued
+
+	// This tick.
+	scheduled int   // tokens in the batch
+	row       int   // output row, -1 for none
+	token     Token // drawn
+	err       error // why none was
+
+	deficit float64 // prompt tokens this job is owed (deficit round robin)
+	started bool    // the Started event was sent
+	paused  bool
+	stalled bool // its reader does not keep up
+	done    bool
+	cached  int    // prompt tokens found in the cache at the start
+	sent    uint64 // events
+
+	submitted, admitted, first, last time.Time
+	raw                              []float32 // a copy of the row, where log-probabilities are asked for
+}
+
+// newJob checks a request and makes its job and stream.
+func (s *Scheduler) newJob(r Request) (*job, error) {
+	n := 0
+	for _, segment := range r.Prompt {
+		n += len(segment.Tokens)
+	}
+	longest := s.longest()
+	switch {
+	case n == 0:
+		return nil, ErrEmptyPrompt
+	case n >= longest:
+		return nil, fmt.Errorf("%w: %d tokens, the context has room for %d and one to generate", ErrPromptTooLong, n, longest-1)
+	case len(r.Chain) == 0:
+		return nil, fmt.Errorf("%w: the sampler chain is empty", ErrBadRequest)
+	}
+	j := &job{req: r, slot: -1, row: -1, prompt: n, submitted: s.config.Clock()}
+	j.tokens = make([]Token, 0, n+max(0, min(r.MaxTokens, longest-n)))
+	for _, segment := range r.Prompt {
+		for _, t := range segment.Tokens {
+			if t < 0 || int(t) >= s.limits.Vocabulary {
+				return nil, fmt.Errorf("%w: token %d at position %d is not in the vocabulary of %d", ErrBadRequest, t, len(j.tokens), s.limits.Vocabulary)
+			}
+			j.tokens = append(j.tokens, t)
+		}
+	}
+	for _, stop := range r.Stop {
+		if stop == "" {
+			return nil, fmt.Errorf("%w: an empty stop string", ErrBadRequest)
+		}
+	}
+	j.req.Prompt = nil
+	j.text = newText(r.Stop, r.Rules)
+	capacity := r.Buffer
+	setDefault(&capacity, DefaultBuffer)
+	j.stream = newStream(s, j)
+	j.stream.ring = stream.New[Event](max(capacity, 2*room), j.stream.nudge)
+	return j, nil
+}
+
+// pending is how many tokens the KV cache still lacks.
+func (j *job) pending() int { return len(j.tokens) - len(j.seq.tokens) }
+
+// generating tells whether the job computes one token a tick; a job that does not is prefilling.
+func (j *job) generating() bool { return j.generated > 0 && j.pending() == 1 }
+
+// full tells whether the answer may not grow any more.
+func (j *job) full(context int) bool {
+	return (j.req.MaxTokens > 0 && j.generated >= j.req.MaxTokens) || len(j.tokens) >= context
+}
+
+// room is how many events one tick can add to a stream, the end included.
+const room = 3
+
+// ready tells whether the job may take part in this tick: it is not paused and its reader keeps up.
+func (j *job) ready() bool {
+	if j.paused {
+		return false
+	}
+	j.stalled = j.req.Overflow != DropOldest && !j.stream.ring.Reserve(room)
+	return !j.stalled
+}
+
+func closeStages(chain []Stage, rules []StopRule) {
+	// What Close may report concerns nobody: the request is over.
+	for _, st := range chain {
+		_ = st.Close()
+	}
+	for _, r := range rules {
+		_ = r.Close()
+	}
+}

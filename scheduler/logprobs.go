@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"math"
+	"slices"
+)
+
+// newLogprobs computes the log-probability of a token and of the n most likely ones from a raw row.
+func newLogprobs(row []float32, token Token, n int) *Logprobs {
+	top := make([]Candidate, 0, n+1)
+	highest := float32(math.Inf(-1))
+	for _, l := range row {
+		highest = max(highest, l)
+	}
+	sum := 0.0
+	for i, l := range row {
+		sum += math.Exp(float64(l - highest))
+		if n > 0 && (len(top) < n || l > top[len(top)-1].Logprob) {
+			top = insert(top, Candidate{Token: Token(i), Logprob: l}, n)
+		}
+	}
+	norm := highest + float32(math.Log(sum))
+	for i := range top {
+		top[i].Logprob -= norm
+	}
+	return &Logprobs{Token: row[token] - norm, Top: top}
+}
+
+// insert puts c into top, which is sorted with the most likely first, and keeps n of them.
+func insert(top []Candidate, c Candidate, n int) []Candidate {
+	i, _ := slices.BinarySearchFunc(top, c, func(a, b Candidate) int {
+		if a.Logprob >= b.Logprob {
+			return -1
+		}
+		return 1
+	})
+	top = slices.Insert(top, i, c)
+	return top[:min(len(top), n)]
+}

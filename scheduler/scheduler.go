@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+
+// Package scheduler turns many requests into one forward pass a tick.
+//
+// A request waits in the queue until a slot is free, then its prompt is computed in chunks (prefill), then one token a
+// tick (decode). Both are the same thing here: a job has tokens, of which the KV cache holds the first part; what is
+// missing is pending. A tick computes some pending tokens of every slot, and where none is left pending it samples the
+// next one. Resuming a preempted job, injected text and a rewind need no code of their own.
+//
+// One goroutine owns all of it (Run); everybody else talks to it through commands and streams. tick.go is the place to
+// begin reading.
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Config sets a scheduler up. The zero value of a field means its default.
+type Config struct {
+	Slots        int           // requests computed at once; default 8
+	QueueLimit   int           // requests that may wait; default 256
+	ITLTarget    time.Duration // aim for the time between two tokens of a generating slot while others prefill
+	PrefillShare float64       // least part of a tick's time that waiting prompts get, 0 to 0.95
+	PrefillTick  time.Duration // longest tick while nobody generates; bounds how long a newcomer waits
+	Strategy     Strategy      // default DecodeMaximal
+	Observer     Observer      // default none
+	Clock        func() time.Time
+}
+
+// The defaults of Config; docs/performance.md has the measurements behind them.
+const (
+	DefaultSlots        = 8
+	DefaultQueueLimit   = 256
+	DefaultITLTarget    = 150 * time.Millisecond
+	DefaultPrefillShare = 0.1
+	DefaultPrefillTick  = 250 * time.Millisecond
+	DefaultBuffer       = 256 // events a stream holds
+)
+
+// Scheduler runs requests on one backend. Create it with New, start it with Run.
+type Scheduler struct {
+	config  Config
+	backend Backend
+	limits  Limits
+	states  StateMemory // the backend's, if it has it
+
+	inbox *inbox
+
+	// Everything below belongs to the tick.
+	queue      queue
+	slots      []*job // nil: free
+	running    []*job // the jobs in slots, in the order they are served
+	cache      *cache
+	costs      *costs
+	batch      Batch
+	planned    []*job // jobs of this tick's batch
+	prefilling []*job
+	order      []*job
+	load       Load
+	draws      []Draw
+	drawJobs   []*job
+	view       View
+	arrivals   uint64
+	arrivals   uint64
+	turn       int // rotates who is served first among equals
+	record     TickRecord
+	history    history
+	commands   []func(*Scheduler) // spare memory for the inbox
+}
+
+// New checks the configuration against the backend. It fails where they cannot work together.
+func New(b Backend, c Config) (*Scheduler, error) {
+	limits := b.Limits()
+	setDefault(&c.Slots, min(DefaultSlots, limits.Sequences))
+	setDefault(&c.QueueLimit, DefaultQueueLimit)
+	setDefault(&c.ITLTarget, DefaultITLTarget)
+	setDefault(&c.PrefillShare, DefaultPrefillShare)
+	setDefault(&c.PrefillTick, DefaultPrefillTick)
+	if c.Strategy == nil {
+		c.Strategy = DecodeMaximal{}
+	}
+	if c.Observer == nil {
+		c.Observer = nobody{}
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	switch {
+	case c.Slots < 1 || c.Slots > limits.Sequences:
+		return nil, fmt.Errorf("%w: %d slots, the backend has %d sequences", ErrBadRequest, c.Slots, limits.Sequences)
+	case c.Slots > limits.Rows || c.Slots > limits.Batch:
+		return nil, fmt.Errorf("%w: %d slots, the backend takes %d tokens and gives %d rows a pass", ErrBadRequest, c.Slots, limits.Batch, limits.Rows)
+	case c.PrefillShare < 0 || c.PrefillShare > 0.95:
+		return nil, fmt.Errorf("%w: prefill share %v is not between 0 and 0.95", ErrBadRequest, c.PrefillShare)
+	}
+	s := &Scheduler{
+		config:  c,
+		backend: b,
+		limits:  limits,
+		inbox:   newInbox(c.Slots + c.QueueLimit),
+		slots:   make([]*job, c.Slots),
+		cache:   newCache(b, limits),
+		costs:   newCosts(),
+	}
+	s.states, _ = b.(StateMemory)
+	return s, nil
+}
+
+func setDefault[T int | float64 | time.Duration](v *T, d T) {
+	if *v == 0 {
+		*v = d
+	}
+}
+
+// Run ticks until the context is done; then every request that is left ends as cancelled. It is called once.
+func (s *Scheduler) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if s.Tick() {
+			continue
+		}
+		s.sleep(ctx)
+	}
+	s.inbox.close()
+	s.takeCommands()
+	for _, j := range s.jobs() {
+		s.end(j, End{Reason: ReasonCancelled, Err: ErrClosed})
+	}
+	return nil
+}
+
+// sleep waits for a command, for the next deadline, or for the end.
+func (s *Scheduler) sleep(ctx context.Context) {
+	var alarm <-chan time.Time
+	if at, ok := s.nextDeadline(); ok {
+		timer := time.NewTimer(at.Sub(s.config.Clock()))
+		defer timer.Stop()
+		alarm = timer.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-s.inbox.wake:
+	case <-alarm:
+	}
+}
+
+// Submit queues a request and returns the stream of its answer. Whatever it returns, the request's stages and rules
+// belong to the scheduler, which closes them. Errors: ErrBadRequest, ErrEmptyPrompt, ErrPromptTooLong, ErrQueueFull,
+// ErrClosed.
+func (s *Scheduler) Submit(r Request) (*Stream, error) {
+	j, err := s.newJob(r)
+	if err == nil {
+		err = s.inbox.admit(func(s *Scheduler) {
+			s.arrivals++
+			j.arrival = s.arrivals
+			s.queue.push(j)
+		})
+	}
+	if err != nil {
+		closeStages(r.Chain, r.Rules)
+		return nil, err
+	}
+	return j.stream, nil
+}
+
+// Drain makes Submit refuse new requests; those that it took go on.
+func (s *Scheduler) Drain() { s.inbox.drain() }
+
+// Idle is closed once Drain was called and every request has ended.
+func (s *Scheduler) Idle() <-chan struct{} { return s.inbox.idle }
+
+// jobs lists all requests, running first, then waiting.
+func (s *Scheduler) jobs() []*job { return slices.Concat(s.running, s.queue.jobs) }

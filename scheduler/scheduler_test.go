@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/schedulertest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// prompt makes n tokens that differ by seed.
+func prompt(n, seed int) []scheduler.Segment {
+	tokens := make([]scheduler.Token, n)
+	for i := range tokens {
+		tokens[i] = scheduler.Token(1 + (i*7+seed*31)%200)
+	}
+	return []scheduler.Segment{{Tokens: tokens}}
+}
+
+func request(n, seed, most int) scheduler.Request {
+	return scheduler.Request{Prompt: prompt(n, seed), MaxTokens: most, Logprobs: -1, CachePrompt: true,
+		Chain: []scheduler.Stage{schedulertest.Greedy{}}}
+}
+
+// newScheduler makes a scheduler on virtual time; the test calls Tick.
+func newScheduler(t testing.TB, b *schedulertest.Backend, c scheduler.Config) *scheduler.Scheduler {
+	t.Helper()
+	c.Clock = b.Now
+	s, err := scheduler.New(b, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func submit(t testing.TB, s *scheduler.Scheduler, r scheduler.Request) *scheduler.Stream {
+	t.Helper()
+	st, err := s.Submit(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// answer is what a reader of a whole stream has seen.
+type answer struct {
+	text   string
+	tokens []scheduler.Token
+	end    *scheduler.End
+	events []scheduler.Event
+}
+
+func (a *answer) read(st *scheduler.Stream) {
+	for e, ok := st.TryNext(); ok; e, ok = st.TryNext() {
+		a.events = append(a.events, e)
+		a.text += e.Text
+		switch e.Kind {
+		case scheduler.KindToken:
+			a.tokens = append(a.tokens, e.Token)
+		case scheduler.KindEnd:
+			a.end = e.End
+		}
+	}
+}
+
+// finish ticks until all streams have ended.
+func finish(t testing.TB, s *scheduler.Scheduler, streams ...*scheduler.Stream) []answer {
+	t.Helper()
+	answers := make([]answer, len(streams))
+	for range 100_000 {
+		busy := s.Tick()
+		open := 0
+		for i, st := range streams {
+			answers[i].read(st)
+			if answers[i].end == nil {
+				open++
+			}
+		}
+		if open == 0 {
+			return answers
+		}
+		if !busy {
+			t.Fatalf("%d streams have not ended and there is nothing to compute", open)
+		}
+	}
+	t.Fatal("the streams do not end")
+	return nil
+}
+
+func alone(t testing.TB, r scheduler.Request) answer {
+	b := schedulertest.New(scheduler.Limits{})
+	s := newScheduler(t, b, scheduler.Config{})
+	return finish(t, s, submit(t, s, r))[0]
+}
+
+func TestScheduler_OneRequest_RunsToItsLimit(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{})
+	s := newScheduler(t, b, scheduler.Config{})
+	a := finish(t, s, submit(t, s, request(20, 1, 5)))[0]
+	if a.end.Reason != scheduler.ReasonLength || len(a.tokens) != 5 {
+		t.Fatalf("got %d tokens and reason %v", len(a.tokens), a.end.Reason)
+	}
+	want := scheduler.Usage{Prompt: 20, Generated: 5}
+	if d := cmp.Diff(want, a.end.Usage); d != "" {
+		t.Error(d)
+	}
+	for i, e := range a.events {
+		if e.Seq != uint64(i) {
+			t.Errorf("event %d has sequence number %d", i, e.Seq)
+		}
+	}
+	if k := a.events[0].Kind; k != scheduler.KindStarted {
+		t.Errorf("the first event is of kind %v", k)
+	}
+	if b.Passes != 5 {
+		t.Errorf("%d passes for a prompt and 5 tokens, want 5", b.Passes)
+	}
+}
+
+func TestScheduler_EightAtOnce_OnePassATick(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{})
+	s := newScheduler(t, b, scheduler.Config{Slots: 8})
+	var streams []*scheduler.Stream
+	for i := range 8 {
+		streams = append(streams, submit(t, s, request(10, i, 20)))
+	}
+	answers := finish(t, s, streams...)
+	if b.Passes != 20 {
+		t.Errorf("%d passes for 8 answers of 20 tokens, want 20", b.Passes)
+	}
+	for i, a := range answers {
+		if want := alone(t, request(10, i, 20)); a.text != want.text {
+			t.Errorf("answer %d differs from the one computed alone:\n%s\n%s", i, a.text, want.text)
+		}
+	}
+}
+
+func TestScheduler_Queue_IsBoundedAndInOrder(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{})
+	s := newScheduler(t, b, scheduler.Config{Slots: 1, QueueLimit: 2})
+	low := submit(t, s, request(10, 1, 3))
+	second := submit(t, s, request(10, 2, 3))
+	r := request(10, 3, 3)
+	r.Priority = 1
+	high := submit(t, s, r)
+	if _, err := s.Submit(request(10, 4, 3)); !errors.Is(err, scheduler.ErrQueueFull) {
+		t.Fatalf("a request too many gives %v", err)
+	}
+	var order []string
+	answers := map[string]*answer{"low": {}, "second": {}, "high": {}}
+	streams := map[string]*scheduler.Stream{"low": low, "second": second, "high": high}
+	for s.Tick() {
+		for name, st := range streams {
+			if answers[name].read(st); answers[name].end != nil {
+				order = append(order, name)
+				delete(streams, name)
+			}
+		}
+	}
+	if d := cmp.Diff([]string{"high", "low", "second"}, order); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestScheduler_BadRequests_AreRefused(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Cells: 64})
+	s := newScheduler(t, b, scheduler.Config{})
+	outside := request(4, 1, 1)
+	outside.Prompt[0].Tokens[2] = 999
+	emptyStop := request(4, 1, 1)
+	emptyStop.Stop = []string{""}
+	noChain := request(4, 1, 1)
+	noChain.Chain = nil
+	for name, c := range map[string]struct {
+		r    scheduler.Request
+		want error
+	}{
+		"empty":      {request(0, 1, 1), scheduler.ErrEmptyPrompt},
+		"long":       {request(64, 1, 1), scheduler.ErrPromptTooLong},
+		"token":      {outside, scheduler.ErrBadRequest},
+		"empty stop": {emptyStop, scheduler.ErrBadRequest},
+		"no chain":   {noChain, scheduler.ErrBadRequest},
+	} {
+		if _, err := s.Submit(c.r); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestScheduler_StopString_IsNeverShown(t *testing.T) {
+	whole := alone(t, request(12, 3, 12)).text
+	words := strings.Fields(whole)
+	for n, stop := range map[int]string{4: " " + words[4], 6: words[6] + " " + words[7], 8: words[8][1:] + " " + words[9][:1]} {
+		r := request(12, 3, 12)
+		r.Stop = []string{"no such thing", stop}
+		a := alone(t, r)
+		want, _, _ := strings.Cut(whole, stop)
+		if a.text != want || a.end.Reason != scheduler.ReasonStop || a.end.Stop != stop {
+			t.Errorf("%d: stop %q in %q gives %q (%v, %q)", n, stop, whole, a.text, a.end.Reason, a.end.Stop)
+		}
+	}
+}
+
+func TestScheduler_EndOfGeneration_EndsUnlessIgnored(t *testing.T) {
+	for _, ignore := range []bool{false, true} {
+		b := schedulertest.New(scheduler.Limits{})
+		b.End = 15
+		s := newScheduler(t, b, scheduler.Config{})
+		r := request(10, 1, 20)
+		r.IgnoreEOG = ignore
+		a := finish(t, s, submit(t, s, r))[0]
+		want := map[bool]scheduler.Reason{false: scheduler.ReasonStop, true: scheduler.ReasonLength}[ignore]
+		if a.end.Reason != want {
+			t.Errorf("ignore %v: %v after %d tokens", ignore, a.end.Reason, len(a.tokens))
+		}
+	}
+}
+
+func TestScheduler_ContextLimit_EndsAsLength(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Cells: 32})
+	s := newScheduler(t, b, scheduler.Config{})
+	a := finish(t, s, submit(t, s, request(20, 1, 0)))[0]
+	if a.end.Reason != scheduler.ReasonLength || len(a.tokens) != 12 {
+		t.Errorf("%v after %d tokens, want length after 12", a.end.Reason, len(a.tokens))
+	}
+}
+
+func TestStream_Cancel_FreesTheSlotWithinOneTick(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Batch: 16})
+	s := newScheduler(t, b, scheduler.Config{Slots: 1, PrefillTick: time.Nanosecond})
+	long := submit(t, s, request(500, 1, 5))
+	next := submit(t, s, request(8, 2, 1))
+	s.Tick()
+	long.Cancel()
+	s.Tick()
+	var a, n answer
+	a.read(long)
+	n.read(next)
+	if a.end == nil || a.end.Reason != scheduler.ReasonCancelled {
+		t.Fatalf("the cancelled request ended with %+v", a.end)
+	}
+	if n.end == nil {
+		t.Error("the next request did not run in the tick after the cancellation")
+	}
+	long.Cancel() // again: nothing happens
+	if s.Tick() {
+		t.Error("there is still something to compute")
+	}
+}
+
+func TestScheduler_FailedPass_EndsOnlyTheGuilty(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{})
+	s := newScheduler(t, b, scheduler.Config{Slots: 4})
+	broken := errors.New("this one breaks the pass")
+	b.Fail = func(batch *scheduler.Batch) error {
+		for i, token := range batch.Tokens {
+			if batch.Positions[i] == 14 && token == 77 {
+				return broken
+			}
+		}
+		return nil
+	}
+	var streams []*scheduler.Stream
+	for i := range 4 {
+		r := request(20, i, 6)
+		if i == 2 {
+			r.Prompt[0].Tokens[14] = 77
+		}
+		streams = append(streams, submit(t, s, r))
+	}
+	for i, a := range finish(t, s, streams...) {
+		if i == 2 {
+			if !errors.Is(a.end.Err, broken) || !errors.Is(a.end.Err, scheduler.ErrDecode) {
+				t.Errorf("the guilty request ended with %v", a.end.Err)
+			}
+			continue
+		}
+		if want := alone(t, request(20, i, 6)); a.text != want.text {
+			t.Errorf("request %d: %q (%v), alone %q", i, a.text, a.end.Err, want.text)
+		}
+	}
+}
+
+func TestScheduler_Run_ServesAndDrains(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{})
+	s, err := scheduler.New(b, scheduler.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- s.Run(ctx) }()
+	st := submit(t, s, request(10, 1, 1000))
+	last := submit(t, s, request(10, 2, 3))
+	s.Drain()
+	if _, err := s.Submit(request(10, 3, 3)); !errors.Is(err, scheduler.ErrClosed) {
+		t.Errorf("after Drain: %v", err)
+	}
+	n := 0
+	for e := range st.All(ctx) {
+		n++
+		if e.Kind == scheduler.KindToken && n > 50 {
+			st.Cancel()
+		}
+	}
+	for range last.All(ctx) {
+	}
+	<-s.Idle()
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if _, err := st.Next(context.Background()); !errors.Is(err, io.EOF) {
+		t.Errorf("reading past the end gives %v", err)
+	}
+}
+
+func TestScheduler_Run_EndsWhatIsLeft(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{})
+	s, _ := scheduler.New(b, scheduler.Config{Slots: 1})
+	ctx, stop := context.WithCancel(context.Background())
+	running, waiting := submit(t, s, request(10, 1, 0)), submit(t, s, request(10, 2, 0))
+	done := make(chan error)
+	go func() { done <- s.Run(ctx) }()
+	if _, err := running.Next(ctx); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	<-done
+	for i, st := range []*scheduler.Stream{running, waiting} {
+		var a answer
+		a.read(st)
+		if a.end == nil || a.end.Reason != scheduler.ReasonCancelled {
+			t.Errorf("stream %d ended with %+v", i, a.end)
+		}
+	}
+	if _, err := s.Submit(request(10, 3, 3)); !errors.Is(err, scheduler.ErrClosed) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func ExampleScheduler() {
+	s, _ := scheduler.New(schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go func() { _ = s.Run(ctx) }()
+	st, _ := s.Submit(scheduler.Request{
+		Prompt:    []scheduler.Segment{{Tokens: []scheduler.Token{1, 2, 3}}},
+		MaxTokens: 2,
+		Logprobs:  -1,
+		Chain:     []scheduler.Stage{schedulertest.Greedy{}},
+	})
+	for e := range st.All(ctx) {
+		if e.Kind == scheduler.KindEnd {
+			fmt.Println(e.End.Reason, e.End.Usage.Generated)
+		}
+	}
+	// Output: length 2
+}

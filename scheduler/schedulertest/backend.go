@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+
+// Package schedulertest is a model without arithmetic for the scheduler's tests: deterministic, on virtual time, and
+// strict. What a real backend would get wrong silently, a position out of order or a cell too many, it reports.
+package schedulertest
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Backend computes "logits" from the tokens a sequence holds: after a history the next token is a fixed function of it,
+// so any mistake in what the KV cache holds changes the text.
+type Backend struct {
+	limits scheduler.Limits
+	seqs   [][]cell
+	refs   []int32 // by cell id: how many sequences hold it
+	free   []int32 // cell ids nobody holds
+
+	// Cost is how long a pass of n tokens takes on the virtual clock; nil: no time.
+	Cost func(n int) time.Duration
+	// Fail, if set, is asked before each pass; an error fails it with part of the batch in the cache, as llama.cpp may.
+	Fail func(b *scheduler.Batch) error
+	// Sharing and Cutting switch off what some caches cannot do.
+	NoSharing, NoCutting bool
+	// End makes Next answer with an end-of-generation token after so many tokens of a sequence; 0: never.
+	End int
+
+	now     time.Time
+	batch   *scheduler.Batch
+	rows    []uint64 // the history hash of each output row
+	row     []float32
+	Passes  int // forward passes so far
+	Tokens  int // tokens computed so far
+	Largest int // most tokens in one pass
+}
+
+// cell is one position of a sequence. A shared one stands in several sequences with the same id.
+type cell struct {
+	id   int32
+	hash uint64 // of the tokens up to here
+}
+
+// EndToken is the vocabulary's only end-of-generation token.
+const EndToken scheduler.Token = 0
+
+// New makes a backend. Zero limits get small defaults.
+func New(l scheduler.Limits) *Backend {
+	for field, value := range map[*int]int{&l.Vocabulary: 256, &l.Cells: 4096, &l.Context: l.Cells, &l.Batch: 512, &l.Sequences: 16, &l.Rows: 256} {
+		if *field == 0 {
+			*field = value
+		}
+	}
+	if l.Context == 0 {
+		l.Context = l.Cells
+	}
+	b := &Backend{limits: l, seqs: make([][]cell, l.Sequences), refs: make([]int32, l.Cells), now: time.Unix(0, 0), row: make([]float32, l.Vocabulary)}
+	for i := range l.Cells {
+		b.free = append(b.free, int32(i))
+	}
+	return b
+}
+
+// Limits implements scheduler.Backend.
+func (b *Backend) Limits() scheduler.Limits { return b.limits }
+
+// Now is the virtual time; only passes and Advance move it.
+func (b *Backend) Now() time.Time { return b.now }
+
+// Advance moves the virtual time.
+func (b *Backend) Advance(d time.Duration) { b.now = b.now.Add(d) }
+
+// Used is the number of cells in use, shared ones once.
+func (b *Backend) Used() int { return b.limits.Cells - len(b.free) }
+
+// Start implements scheduler.Backend.
+func (b *Backend) Start(batch *scheduler.Batch) error {
+	b.batch = batch
+	return nil
+}
+
+// Wait implements scheduler.Backend.
+func (b *Backend) Wait() error {
+	n := b.batch.Len()
+	if n == 0 || n > b.limits.Batch || b.batch.Rows() > b.limits.Rows {
+		return fmt.Errorf("a pass of %d tokens and %d rows, the limits are %d and %d", n, b.batch.Rows(), b.limits.Batch, b.limits.Rows)
+	}
+	b.Passes++
+	b.Tokens += n
+	b.Largest = max(b.Largest, n)
+	if b.Cost != nil {
+		b.Advance(b.Cost(n))
+	}
+	if n > len(b.free) {
+		return scheduler.ErrNoCells
+	}
+	if b.Fail != nil {
+		if err := b.Fail(b.batch); err != nil {
+			b.store(n / 2)
+			return err
+		}
+	}
+	return b.store(n)
+}
+
+// store puts the first n tokens of the batch into the cache.
+func (b *Backend) store(n int) error {
+	b.rows = b.rows[:0]
+	for i := range n {
+		seq, at := b.batch.Sequences[i], int(b.batch.Positions[i])
+		if int(seq) >= len(b.seqs) || at != len(b.seqs[seq]) || at >= b.limits.Context {
+			return fmt.Errorf("token %d of the pass is at position %d of sequence %d, which has %d", i, at, seq, len(b.seqs[seq]))
+		}
+		id := b.free[len(b.free)-1]
+		b.free = b.free[:len(b.free)-1]
+		b.refs[id] = 1
+		b.seqs[seq] = append(b.seqs[seq], cell{id: id, hash: b.hash(seq, b.batch.Tokens[i])})
+		if b.batch.Outputs[i] {
+			b.rows = append(b.rows, b.lastHash(seq))
+		}
+	}
+	return nil
+}
+
+// hash extends the hash of a sequence by a token.
+func (b *Backend) hash(seq int32, t scheduler.Token) uint64 {
+	h := uint64(14695981039346656037)
+	if n := len(b.seqs[seq]); n > 0 {
+		h = b.seqs[seq][n-1].hash
+	}
+	return (h ^ uint64(t)) * 1099511628211
+}
+
+func (b *Backend) lastHash(seq int32) uint64 {
+	n := len(b.seqs[seq])
+	if b.End > 0 && n >= b.End {
+		return 0
+	}
+	return b.seqs[seq][n-1].hash | 1<<63
+}
+
+// next is the token after a history.
+func (b *Backend) next(h uint64) scheduler.Token {
+	if h == 0 {
+		return EndToken
+	}
+	return scheduler.Token(1 + (h>>17)%uint64(b.limits.Vocabulary-1))
+}
+
+// Row implements scheduler.Backend: the next token has the highest logit.
+func (b *Backend) Row(i int) []float32 {
+	clear(b.row)
+	b.row[b.next(b.rows[i])] = 10
+	return b.row
+}
+
+// SampleRows implements scheduler.Backend: greedy.
+func (b *Backend) SampleRows(draws []scheduler.Draw) {
+	for i := range draws {
+		draws[i].Token = b.next(b.rows[draws[i].Row])
+	}
+}
+
+var pieces = func() (p [1 << 16]string) {
+	for i := range p {
+		p[i] = " " + strconv.Itoa(i)
+	}
+	return p
+}()
+
+// Piece implements scheduler.Backend: a space and the token's number.
+func (b *Backend) Piece(t scheduler.Token) string { return pieces[t] }
+
+// EndOfGeneration implements scheduler.Backend.
+func (b *Backend) EndOfGeneration(t scheduler.Token) bool { return t == EndToken }
+
+// Truncate implements scheduler.Backend.
+func (b *Backend) Truncate(seq int32, n int) int {
+	if b.NoCutting && n < len(b.seqs[seq]) {
+		n = 0
+	}
+	for _, c := range b.seqs[seq][n:] {
+		if b.refs[c.id]--; b.refs[c.id] == 0 {
+			b.free = append(b.free, c.id)
+		}
+	}
+	b.seqs[seq] = b.seqs[seq][:n]
+	return n
+}
+
+// Share implements scheduler.Backend.
+func (b *Backend) Share(src, dst int32, n int) int {
+	if b.NoSharing {
+		return 0
+	}
+	for _, c := range b.seqs[src][:n] {
+		b.refs[c.id]++
+		b.seqs[dst] = append(b.seqs[dst], c)
+	}
+	return n
+}
+
+// Greedy is a native stage without state.
+type Greedy struct{}
+
+// Native implements scheduler.Stage.
+func (Greedy) Native() bool { return true }
+
+// Apply implements scheduler.Stage: the highest logit.
+func (Greedy) Apply(v *scheduler.View) error {
+	best := 0
+	for i, l := range v.Row {
+		if l > v.Row[best] {
+			best = i
+		}
+	}
+	v.Chosen = scheduler.Token(best)
+	return nil
+}
+
+// Accept implements scheduler.Stage.
+func (Greedy) Accept(scheduler.Token) error { return nil }
+
+// Rewind implements scheduler.Stage.
+func (Greedy) Rewind([]scheduler.Token, int) error { return nil }
+
+// Close implements scheduler.Stage.
+func (Greedy) Close() error { return nil }

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"slices"
+	"time"
+)
+
+// headroom is how many cells admission leaves for each running job to grow into before someone must be preempted.
+const headroom = 16
+
+// fits tells whether the KV cache has room for a queued job's tokens beside what the running jobs still need.
+func (s *Scheduler) fits(j *job) bool {
+	if len(s.running) == 0 {
+		return true
+	}
+	need := len(j.tokens) + headroom
+	if best, common := s.cache.longestPrefix(j.tokens, len(j.tokens)-1); j.req.CachePrompt && best != nil && best.inUse {
+		need -= common // idle cells count as available, these do not
+	}
+	for _, r := range s.running {
+		need += r.pending() + headroom
+	}
+	return s.cache.available() >= need
+}
+
+// start gives a job a slot and a sequence.
+func (s *Scheduler) start(j *job, slot int, now time.Time) {
+	j.slot = slot
+	s.slots[slot] = j
+	i, _ := slices.BinarySearchFunc(s.running, j, compareJobs)
+	s.running = slices.Insert(s.running, i, j)
+	j.seq = s.cache.acquire(j.tokens, len(j.tokens)-1, j.req.CachePrompt)
+	j.deficit = 0
+	if j.started {
+		return
+	}
+	j.started = true
+	j.admitted = now
+	j.cached = len(j.seq.tokens)
+	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: slot, PromptTokens: j.prompt, CachedTokens: j.cached}})
+	if err := rewind(j.req.Chain, j); err != nil {
+		s.fail(j, err)
+	}
+}
+
+// leave takes a job out of its slot; its cells stay as prefix cache.
+func (s *Scheduler) leave(j *job) {
+	s.cache.release(j.seq)
+	s.slots[j.slot] = nil
+	s.running = slices.DeleteFunc(s.running, func(r *job) bool { return r == j })
+	j.seq, j.slot, j.row, j.scheduled = nil, -1, -1, 0
+}
+
+// parked is a running job that could not go on now: paused, or its reader does not keep up; nil if there is none.
+func (s *Scheduler) parked() *job {
+	for _, j := range slices.Backward(s.running) {
+		if j.paused || j.stalled {
+			return j
+		}
+	}
+	return nil
+}
+
+// victim is the job to preempt so that j can go on: a parked one, else the last in order if that comes after j; nil if
+// there is none.
+func (s *Scheduler) victim(j *job) *job {
+	if p := s.parked(); p != nil {
+		return p
+	}
+	if last := s.running[len(s.running)-1]; j.before(last) {
+		return last
+	}
+	return nil
+}
+
+// preempt takes the slot and the cells of a job. It waits in the queue, before all that came later, and goes on where it
+// was; what of its cells nobody needed is still there then. It reports false for nil.
+func (s *Scheduler) preempt(j *job) bool {
+	if j == nil {
+		return false
+	}
+	s.planned = slices.DeleteFunc(s.planned, func(p *job) bool { return p == j })
+	s.leave(j)
+	s.queue.push(j)
+	s.record.Preempted++
+	return true
+}
+
+// end finishes a job, wherever it is, and sends its last event. Ending twice does nothing.
+func (s *Scheduler) end(j *job, e End) {
+	if j.done {
+		return
+	}
+	j.done = true
+	now := s.config.Clock()
+	e.Usage = Usage{Prompt: j.prompt, Cached: j.cached, Generated: j.generated}
+	e.Timing = j.timing(now)
+	j.stream.send(Event{Kind: KindEnd, Text: j.text.flush(), End: &e})
+	if j.seq != nil {
+		s.leave(j)
+	} else {
+		s.queue.remove(j)
+	}
+	closeStages(j.req.Chain, j.req.Rules)
+	s.config.Observer.Ended(j.report(e))
+	s.inbox.ended()
+}
+
+// timing splits a job's time at the moments it reached; what it did not reach is zero.
+func (j *job) timing(now time.Time) Timing {
+	switch {
+	case j.admitted.IsZero():
+		return Timing{Queued: now.Sub(j.submitted)}
+	case j.first.IsZero():
+		return Timing{Queued: j.admitted.Sub(j.submitted), Prefill: now.Sub(j.admitted)}
+	}
+	return Timing{Queued: j.admitted.Sub(j.submitted), Prefill: j.first.Sub(j.admitted), Decode: now.Sub(j.first)}
+}
+
+// expire ends the jobs whose deadline has passed.
+func (s *Scheduler) expire(now time.Time) {
+	at, ok := s.nextDeadline()
+	if !ok || now.Before(at) {
+		return
+	}
+	for _, j := range s.jobs() {
+		if d := j.req.Deadline; !d.IsZero() && !now.Before(d) {
+			s.end(j, End{Reason: ReasonError, Err: ErrDeadline})
+		}
+	}
+}
+
+// nextDeadline is the earliest deadline of all jobs.
+func (s *Scheduler) nextDeadline() (at time.Time, ok bool) {
+	for _, jobs := range [2][]*job{s.running, s.queue.jobs} {
+		for _, j := range jobs {
+			if d := j.req.Deadline; !d.IsZero() && (!ok || d.Before(at)) {
+				at, ok = d, true
+			}
+		}
+	}
+	return at, ok
+}

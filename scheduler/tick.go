@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Tick does one round: take commands, fill free slots, plan, run one forward pass, sample, emit. It reports false when
+// there was nothing to compute. Run calls it in a loop; tests call it themselves, from one goroutine.
+func (s *Scheduler) Tick() bool {
+	now := s.config.Clock()
+	s.record = TickRecord{Start: now}
+	s.takeCommands()
+	s.expire(now)
+	s.admit(now)
+	s.plan()
+	if len(s.planned) == 0 {
+		return false
+	}
+	s.forward(s.planned)
+	s.observe()
+	return true
+}
+
+// takeCommands runs what other goroutines posted: submissions, cancellations, control calls.
+func (s *Scheduler) takeCommands() {
+	commands := s.inbox.take(s.commands)
+	for i, command := range commands {
+		command(s)
+		commands[i] = nil
+	}
+	s.commands = commands
+}
+
+// admit moves queued jobs into free slots while the KV cache has room for their prompts. A running job that could not go
+// on anyway makes place.
+func (s *Scheduler) admit(now time.Time) {
+	for j := s.queue.first(); j != nil; j = s.queue.first() {
+		slot := slices.Index(s.slots, nil)
+		if slot >= 0 && s.fits(j) {
+			s.queue.remove(j)
+			s.start(j, slot, now)
+		} else if !s.preempt(s.parked()) {
+			return // nobody overtakes: the cells the first one waits for would never come
+		}
+	}
+}
+
+// forward computes the scheduled tokens of some jobs in one pass, then samples and emits. A pass that fails is run again
+// in halves until the guilty job is alone: only that one fails.
+func (s *Scheduler) forward(jobs []*job) {
+	s.fill(jobs)
+	start := s.config.Clock()
+	err := s.pass()
+	took := s.config.Clock().Sub(start)
+	s.record.Forward += took
+	s.record.Passes++
+
+	if err != nil {
+		s.recover(slices.Clone(jobs), err)
+		return
+	}
+	s.costs.observe(s.batch.Len(), took)
+	for _, j := range jobs {
+		at := len(j.seq.tokens)
+		s.cache.append(j.seq, j.tokens[at:at+j.scheduled])
+	}
+	s.sample(jobs)
+	s.emit(jobs)
+}
+
+// recover handles a failed pass. Where cells ran out although the books had some, idle sequences and then the job to be
+// served last give up theirs; else the jobs are run in halves, and the one that fails alone ends.
+func (s *Scheduler) recover(jobs []*job, err error) {
+	noCells := errors.Is(err, ErrNoCells)
+	switch {
+	case noCells && (s.cache.evictIdle() || s.preempt(s.victim(slices.MinFunc(jobs, compareJobs)))):
+		s.repair(jobs)
+		s.forward(slices.DeleteFunc(jobs, func(j *job) bool { return j.seq == nil }))
+	case len(jobs) > 1:
+		s.repair(jobs)
+		half := len(jobs) / 2
+		s.forward(jobs[:half])
+		s.forward(jobs[half:])
+	default:
+		s.repair(jobs)
+		s.end(jobs[0], End{Reason: ReasonError, Err: fmt.Errorf("%w: %w", ErrDecode, err)})
+	}
+}
+
+// fill puts the scheduled tokens of some jobs into the batch.
+func (s *Scheduler) fill(jobs []*job) {
+	s.batch.Reset()
+	for _, j := range jobs {
+		at := len(j.seq.tokens)
+		last := len(j.tokens) - 1
+		for i := at; i < at+j.scheduled; i++ {
+			j.row = s.batch.Add(j.tokens[i], int32(i), j.seq.id, i == last)
+		}
+	}
+}
+
+func (s *Scheduler) pass() error {
+	if err := s.backend.Start(&s.batch); err != nil {
+		return err
+	}
+	return s.backend.Wait()
+}
+
+// repair makes the backend forget what a failed pass may have left behind the positions in the books.
+func (s *Scheduler) repair(jobs []*job) {
+	for _, j := range jobs {
+		if j.seq == nil {
+			continue // preempted
+		}
+		s.cache.repair(j.seq)
+		j.scheduled = min(j.scheduled, j.pending())
+	}
+}
