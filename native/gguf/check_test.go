@@ -58,6 +58,7 @@ func TestCheck_BadMetadata_IsRefused(t *testing.T) {
 		"fewer tokens":         {set(tokensKey, NewStrings("a", "b", "c")), ErrMalformed, "token_embd"},
 		"token twice":          {token(9, "<|im_end|>"), ErrMalformed, "twice, as 2 and 9"},
 		"empty token's name":   {func(h *Header) { token(9, "")(h); token(8, "[EMPTY_9]")(h) }, ErrMalformed, "twice"},
+		"same up to a zero":    {token(9, "<|im_end|>\x00x"), ErrMalformed, "twice, as 2 and 9"},
 		"few token types":      {shorten(typesKey), ErrMalformed, "1 entries for 1536"},
 		"scores as text":       {set(scoresKey, NewStrings("1")), ErrMalformed, scoresKey},
 		"merges as text":       {set(mergesKey, NewString("a b")), ErrMalformed, mergesKey},

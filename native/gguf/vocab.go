@@ -5,6 +5,7 @@ package gguf
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 const (
@@ -49,10 +50,12 @@ func checkVocabulary(h *Header) error {
 	return h.checkSpecial(tokens.Len())
 }
 
-// checkTokens refuses a token that stands twice. llama.cpp names an empty token after its number before it compares.
+// checkTokens refuses a token that stands twice. llama.cpp reads each up to its first zero byte and names an empty one after
+// its number before it compares.
 func checkTokens(tokens []string) error {
 	first := make(map[string]int, len(tokens))
 	for i, t := range tokens {
+		t, _, _ = strings.Cut(t, "\x00")
 		if t == "" {
 			t = fmt.Sprintf("[EMPTY_%d]", i)
 		}
