@@ -13,6 +13,7 @@ var (
 	ErrBadRequest    = errors.New("invalid request")
 	ErrDeadline      = errors.New("the deadline has passed")
 	ErrEnded         = errors.New("the stream has ended")
+	ErrSlowReader    = errors.New("the reader did not keep up")
 	ErrNoCells       = errors.New("no KV cells left")
 	ErrDecode        = errors.New("the forward pass failed")
 )

@@ -74,6 +74,27 @@ func (s *Scheduler) observe() {
 	s.config.Observer.Tick(*r)
 }
 
+// Stats are the gauges of a scheduler after its last tick.
+type Stats struct {
+	Running   int
+	Waiting   int
+	CellsUsed int
+	Cells     int
+}
+
+// Stats may be called from any goroutine.
+func (s *Scheduler) Stats() Stats {
+	s.statsMu.Lock()
+	defer s.statsMu.Unlock()
+	return s.stats
+}
+
+func (s *Scheduler) publish() {
+	s.statsMu.Lock()
+	defer s.statsMu.Unlock()
+	s.stats = Stats{Running: len(s.running), Waiting: len(s.queue.jobs), CellsUsed: s.cache.used(), Cells: s.limits.Cells}
+}
+
 // SlotInfo is the state of one slot.
 type SlotInfo struct {
 	Slot      int

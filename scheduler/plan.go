@@ -62,7 +62,11 @@ func (s *Scheduler) plan() {
 	for _, j := range s.order {
 		j.scheduled, j.row = 0, -1
 		switch {
-		case j.seq == nil || !j.ready():
+		case j.seq == nil: // preempted for one before it
+		case !j.ready():
+			if j.stalled && j.req.Overflow == CancelSlow {
+				s.end(j, End{Reason: ReasonCancelled, Err: ErrSlowReader})
+			}
 		case j.generating():
 			if s.secure(j, 1) == 1 {
 				j.scheduled = 1

@@ -15,6 +15,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -49,26 +50,30 @@ type Scheduler struct {
 
 	inbox *inbox
 
+	statsMu sync.Mutex
+	stats   Stats
+
 	// Everything below belongs to the tick.
-	queue      queue
-	slots      []*job // nil: free
-	running    []*job // the jobs in slots, in the order they are served
-	cache      *cache
-	costs      *costs
+	queue    queue
+	slots    []*job // nil: free
+	running  []*job // the jobs in slots, in the order they are served
+	cache    *cache
+	costs    *costs
+	arrivals uint64 // requests so far
+	turn     int    // ticks with prefill so far; rotates who gets what is left over
+	record   TickRecord
+	history  history
+
+	// Memory that is used again in every tick.
 	batch      Batch
-	planned    []*job // jobs of this tick's batch
-	prefilling []*job
+	planned    []*job // jobs in this tick's batch
+	prefilling []*job // of which these compute their prompts
 	order      []*job
 	load       Load
 	draws      []Draw
 	drawJobs   []*job
 	view       View
-	arrivals   uint64
-	arrivals   uint64
-	turn       int // rotates who is served first among equals
-	record     TickRecord
-	history    history
-	commands   []func(*Scheduler) // spare memory for the inbox
+	commands   []func(*Scheduler)
 }
 
 // New checks the configuration against the backend. It fails where they cannot work together.

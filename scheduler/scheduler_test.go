@@ -83,7 +83,9 @@ func finish(t testing.TB, s *scheduler.Scheduler, streams ...*scheduler.Stream) 
 		busy := s.Tick()
 		open := 0
 		for i, st := range streams {
+			n := len(answers[i].events)
 			answers[i].read(st)
+			busy = busy || len(answers[i].events) > n
 			if answers[i].end == nil {
 				open++
 			}

@@ -19,10 +19,12 @@ func (s *Scheduler) Tick() bool {
 	s.admit(now)
 	s.plan()
 	if len(s.planned) == 0 {
+		s.publish()
 		return false
 	}
 	s.forward(s.planned)
 	s.observe()
+	s.publish()
 	return true
 }
 

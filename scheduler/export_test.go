@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+// TakeCommands runs what is in the inbox without a tick, for tests of calls that wait for an answer.
+func TakeCommands(s *Scheduler) { s.takeCommands() }
+
+// Held is how many KV cells the books say are in use.
+func Held(s *Scheduler) int { return s.cache.used() }

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+
+package stream_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"go.uber.org/goleak"
+
+	"github.com/penstock/penstock/scheduler/stream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestRing_Next_WaitsForAnItem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := stream.New[int](4, nil)
+		got := make(chan int)
+		go func() {
+			v, err := r.Next(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			got <- v
+		}()
+		synctest.Wait() // the reader sleeps
+		r.Push(7)
+		if v := <-got; v != 7 {
+			t.Errorf("got %d", v)
+		}
+	})
+}
+
+func TestRing_Next_EndsWithTheContext(t *testing.T) {
+	r := stream.New[int](4, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.Next(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := r.Wait(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestRing_Reserve_CallsBackOnceWhenThereIsRoom(t *testing.T) {
+	calls := 0
+	r := stream.New[int](4, func() { calls++ })
+	for i := range 3 {
+		r.Push(i)
+	}
+	if r.Reserve(3) {
+		t.Fatal("three places where there is one")
+	}
+	r.TryNext()
+	if calls != 0 {
+		t.Fatal("called back with two places free of the three asked for")
+	}
+	r.TryNext()
+	r.TryNext()
+	if calls != 1 {
+		t.Errorf("called back %d times", calls)
+	}
+	if !r.Reserve(3) {
+		t.Error("an empty ring has no room")
+	}
+}
+
+func TestRing_Push_OverwritesTheOldest(t *testing.T) {
+	r := stream.New[int](4, nil)
+	for i := range 10 {
+		if index := r.Push(i); index != uint64(i) {
+			t.Errorf("item %d has index %d", i, index)
+		}
+	}
+	if got := r.DrainInto(nil); !slices.Equal(got, []int{6, 7, 8, 9}) || r.Missed() != 6 {
+		t.Errorf("%v, %d missed", got, r.Missed())
+	}
+}
+
+func TestRing_Seek_GoesBackToWhatIsStillThere(t *testing.T) {
+	r := stream.New[int](4, nil)
+	for i := range 6 {
+		r.Push(i)
+		r.TryNext()
+	}
+	for index, want := range map[uint64]error{1: stream.ErrGone, 2: nil, 6: nil, 7: stream.ErrGone} {
+		if err := r.Seek(index); !errors.Is(err, want) {
+			t.Errorf("seek to %d: %v, want %v", index, err, want)
+		}
+	}
+	if err := r.Seek(3); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.DrainInto(nil); !slices.Equal(got, []int{3, 4, 5}) {
+		t.Errorf("after the seek: %v", got)
+	}
+}
+
+func TestRing_Hammer_LosesNothing(t *testing.T) {
+	const n = 200_000
+	room := make(chan struct{}, 1)
+	r := stream.New[int](8, func() { room <- struct{}{} })
+	go func() {
+		for i := range n {
+			for !r.Reserve(1) {
+				<-room
+			}
+			r.Push(i)
+		}
+	}()
+	next := 0
+	var buffer []int
+	for next < n {
+		v, err := r.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		buffer = r.DrainInto(append(buffer[:0], v))
+		for _, got := range buffer {
+			if got != next {
+				t.Fatalf("got %d, want %d", got, next)
+			}
+			next++
+		}
+	}
+	if r.Missed() != 0 {
+		t.Errorf("%d missed", r.Missed())
+	}
+}
+
+func BenchmarkRing(b *testing.B) {
+	r := stream.New[int](256, nil)
+	b.ReportAllocs()
+	for i := range b.N {
+		r.Push(i)
+		r.TryNext()
+	}
+}
