@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+
+package fuel
+
+// A segment is a stretch of code that one charge pays for. Its number says
+// which charge; three numbers are special.
+const (
+	pending = -1 // a charge is due before the next instruction that costs
+	dead    = -2 // no execution comes here
+	nowhere = -3 // of a join: no edge seen yet
+)
+
+// longSegment is the cost from which control flow starts a new segment even
+// where it need not, so that one arm does not pay for all others.
+const longSegment = 64
+
+// frame is an open block, loop, if, or the function itself.
+type frame struct {
+	opcode  byte // opBlock, opLoop or opIf; after an else it is opBlock
+	entry   int  // segment in which an if was entered, for its other arm
+	join    int  // what the edges to the frame's end have in common
+	params  int
+	results int
+}
+
+// ledger keeps track of segments through structured control flow.
+//
+// It holds that on every path to an instruction the charge of the
+// instruction's segment has been paid since the last loop header: a segment
+// goes on past an end only if every edge to that end leaves the same one.
+type ledger struct {
+	now    int     // segment of the code being read
+	costs  []int64 // of each segment so far
+	places []int   // where each cost is to be written, −1 = not in the body
+	frames []frame
+}
+
+func (l *ledger) open(f frame) { l.frames = append(l.frames, f) }
+
+// begin starts a segment whose cost goes to place.
+func (l *ledger) begin(place int) {
+	l.now = len(l.costs)
+	l.costs = append(l.costs, 0)
+	l.places = append(l.places, place)
+}
+
+func (l *ledger) pay(cost int64) {
+	if l.now >= 0 {
+		l.costs[l.now] += cost
+	}
+}
+
+// edge notes a jump from here to the end of the frame that label names. The
+// function's own end and loop headers need none: nothing follows the one, and
+// the other charges for itself.
+func (l *ledger) edge(label int) {
+	if i := len(l.frames) - 1 - label; i > 0 && l.frames[i].opcode != opLoop {
+		l.frames[i].meet(l.now)
+	}
+}
+
+func (f *frame) meet(segment int) {
+	switch {
+	case segment == dead:
+	case f.join == nowhere:
+		f.join = segment
+	case f.join != segment:
+		f.join = pending
+	}
+}
+
+// turn handles an else; it reports false where none may stand.
+func (l *ledger) turn() bool {
+	f := &l.frames[len(l.frames)-1]
+	if f.opcode != opIf {
+		return false
+	}
+	f.meet(l.now)
+	f.opcode, l.now = opBlock, f.entry
+	l.cut()
+	return true
+}
+
+// close handles an end and returns how many frames are still open.
+func (l *ledger) close() int {
+	top := len(l.frames) - 1
+	f := l.frames[top]
+	l.frames = l.frames[:top]
+	if f.opcode == opLoop {
+		return top // only its last instruction leads here
+	}
+	f.meet(l.now)
+	if f.opcode == opIf {
+		f.meet(f.entry) // the arm that is not there
+	}
+	if l.now = f.join; l.now == nowhere {
+		l.now = dead
+	}
+	l.cut()
+	return top
+}
+
+// cut ends a segment that has become long.
+func (l *ledger) cut() {
+	if l.now >= 0 && l.costs[l.now] > longSegment {
+		l.now = pending
+	}
+}

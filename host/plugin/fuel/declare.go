@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+
+package fuel
+
+// readTypes reads the type section. It is written by typeSection.
+func (m *module) readTypes(r *reader) []byte {
+	n := r.count(m.limits.Entries, "types")
+	m.types = make([]signature, 0, n)
+	for range n {
+		if form := r.byte(); form != 0x60 {
+			r.fail(ErrUnsupported, "type form %#x", form)
+		}
+		s := signature{params: m.valueTypes(r, "parameters"), results: m.valueTypes(r, "results")}
+		if r.err != nil {
+			return nil
+		}
+		m.types = append(m.types, s)
+	}
+	return nil
+}
+
+func (m *module) valueTypes(r *reader, what string) []byte {
+	list := r.bytes(r.count(m.limits.Arity, what))
+	for _, t := range list {
+		if !valueType(t) {
+			r.fail(ErrUnsupported, "value type %#x", t)
+		}
+	}
+	return list
+}
+
+// typeSection writes the original types, then those that code needed.
+func (m *module) typeSection(r *reader) []byte {
+	n := len(m.types) + len(m.extraTypes)
+	if n == 0 {
+		return nil
+	}
+	b := appendU32(nil, uint32(n))
+	if r != nil {
+		again := &reader{data: r.data}
+		again.u32()
+		b = append(b, again.data[again.pos:]...)
+	}
+	for _, results := range m.extraTypes {
+		b = append(b, 0x60, 0)
+		b = append(appendU32(b, uint32(len(results))), results...)
+	}
+	return b
+}
+
+// readImports accepts functions only: a memory, table or global of another
+// module would be out of the meter's sight.
+func (m *module) readImports(r *reader) []byte {
+	for range r.count(m.limits.Entries, "imports") {
+		r.bytes(int(r.u32()))
+		r.bytes(int(r.u32()))
+		if kind := r.byte(); kind != 0 {
+			r.fail(ErrUnsupported, "import of kind %d, only functions can be imported", kind)
+		}
+		m.functions = append(m.functions, uint32(r.index(len(m.types), "type")))
+		if r.err != nil {
+			return nil
+		}
+	}
+	m.imported = len(m.functions)
+	return r.data
+}
+
+func (m *module) readFunctions(r *reader) []byte {
+	for range r.count(m.limits.Entries-m.imported, "functions") {
+		m.functions = append(m.functions, uint32(r.index(len(m.types), "type")))
+		if r.err != nil {
+			return nil
+		}
+	}
+	return r.data
+}
+
+// readStart takes the start section out; the function is exported instead.
+func (m *module) readStart(r *reader) []byte {
+	m.start = r.index(len(m.functions), "function")
+	if r.err != nil {
+		return nil
+	}
+	if s := m.types[m.functions[m.start]]; len(s.params)+len(s.results) != 0 {
+		r.fail(ErrMalformed, "start function with parameters or results")
+	}
+	return nil
+}
+
+// rewriteExports appends the counters, the start function and what a snapshot
+// needs.
+func (m *module) rewriteExports(r *reader) []byte {
+	counts := [...]int{len(m.functions), m.tables, m.memories, m.globals}
+	n := r.count(m.limits.Entries, "exports")
+	from := r.pos
+	for range n {
+		name := string(r.bytes(int(r.u32())))
+		if len(name) >= len(private) && name[:len(private)] == private {
+			r.fail(ErrUnsupported, "export %q, names beginning with %q are the host's", name, private)
+		}
+		if kind := r.byte(); int(kind) < len(counts) {
+			r.index(counts[kind], "exported")
+		} else {
+			r.fail(ErrUnsupported, "export of kind %d", kind)
+		}
+		if r.err != nil {
+			return nil
+		}
+	}
+	b := appendU32(nil, uint32(n+2+len(m.mutable)+min(1, m.start+1)))
+	b = append(b, r.data[from:r.pos]...)
+	b = op(appendName(b, FuelExport), 3, m.fuelGlobal())
+	b = op(appendName(b, StackExport), 3, m.stackGlobal())
+	for _, i := range m.mutable {
+		b = op(appendName(b, globalName(i)), 3, i)
+	}
+	if m.start >= 0 {
+		b = op(appendName(b, StartExport), 0, uint32(m.start))
+	}
+	return b
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+
+package fuel
+
+// instructions walks over the body. It is a loop with its own stack of
+// frames, so nesting costs no host stack.
+func (f *function) instructions() {
+	for len(f.frames) > 0 && f.in.err == nil {
+		at := f.in.pos
+		opcode := f.in.byte()
+		kind := core[opcode]
+		switch kind {
+		case prefixMisc:
+			kind = f.prefixed(&misc)
+		case prefixVector:
+			kind = f.prefixed(&vector)
+		}
+		f.meter(kind, opcode, at)
+		f.instruction(kind, opcode, at)
+	}
+	if f.in.err == nil {
+		f.flush(f.in.pos)
+		f.in.done()
+	}
+}
+
+// prefixed reads the rest of a two-part opcode. wazero reads one byte for a
+// vector opcode and takes the second byte of 0x80–0xff, which is 1, for a nop;
+// only the shortest form means the same to both.
+func (f *function) prefixed(table *[256]immediate) immediate {
+	from := f.in.pos
+	sub := f.in.u32()
+	length := 1
+	if sub >= 0x80 {
+		length = 2
+	}
+	if sub > 0xff || f.in.pos-from != length {
+		f.in.fail(ErrUnsupported, "opcode %#x", sub)
+		return plain
+	}
+	return table[sub]
+}
+
+// meter pays for the instruction that begins at at, with a new charge before
+// it where one is due.
+func (f *function) meter(kind immediate, opcode byte, at int) {
+	cost := weight(kind, opcode)
+	if shift, bulk := growth(kind); bulk && f.now != dead {
+		f.flush(at)
+		f.chargeBulk(shift)
+	} else if cost > 0 && f.now == pending {
+		f.flush(at)
+		f.charge()
+	}
+	f.pay(cost)
+}
+
+// instruction reads the immediates and rewrites what needs rewriting.
+func (f *function) instruction(kind immediate, opcode byte, at int) {
+	switch kind {
+	case plain:
+	case trap:
+		f.now = dead
+	case blockType:
+		f.block(opcode)
+	case elseMark:
+		if !f.turn() {
+			f.in.fail(ErrMalformed, "else without if")
+		}
+	case endMark:
+		f.close()
+	case label, labels, leave:
+		f.jump(kind, opcode, at)
+	case call, callIndirect:
+		f.call(kind, at)
+	case localIndex:
+		f.in.index(f.locals, "local")
+	case globalIndex:
+		f.in.index(f.globals, "global")
+	default:
+		f.operand(kind, opcode)
+	}
+}
+
+// block opens a frame; a loop charges at its header.
+func (f *function) block(opcode byte) {
+	params, results := f.blockType()
+	f.spread += params + results
+	f.open(frame{opcode: opcode, entry: f.now, join: nowhere, params: params, results: results})
+	if len(f.frames) > f.limits.Nesting {
+		f.in.fail(ErrLimit, "blocks more than %d deep", f.limits.Nesting)
+	}
+	if opcode == opLoop && f.now != dead {
+		f.flush(f.in.pos)
+		f.charge()
+		f.pay(1)
+	}
+}
+
+// blockType reads a block's type and returns its arity.
+func (f *function) blockType() (params, results int) {
+	switch c := f.in.byte(); {
+	case c == emptyBlock:
+		return 0, 0
+	case valueType(c):
+		return 0, 1
+	case c&0xc0 == 0x40:
+		f.in.fail(ErrUnsupported, "block type %#x", c)
+		return 0, 0
+	}
+	f.in.pos--
+	i := f.in.signed(33)
+	if f.in.err == nil && (i < 0 || i >= int64(len(f.types))) {
+		f.in.fail(ErrMalformed, "block type %d, the module has %d", i, len(f.types))
+	}
+	if f.in.err != nil {
+		return 0, 0
+	}
+	return len(f.types[i].params), len(f.types[i].results)
+}
+
+// jump handles br, br_if, br_table and return.
+func (f *function) jump(kind immediate, opcode byte, at int) {
+	switch kind {
+	case leave:
+		f.flush(at)
+		f.body = op(f.body, opBr, uint32(len(f.frames)-1))
+		f.copied = f.in.pos
+		f.spread += f.frames[0].results
+	case label:
+		f.target()
+	case labels:
+		for range f.in.count(f.limits.BodyBytes, "labels") {
+			if f.target(); f.in.err != nil {
+				return
+			}
+		}
+		f.target()
+	}
+	if opcode != opBrIf {
+		f.now = dead
+	}
+}
+
+// target reads a label and notes the edge to it.
+func (f *function) target() {
+	i := f.in.index(len(f.frames), "label")
+	if f.in.err != nil {
+		return
+	}
+	to := f.frames[len(f.frames)-1-i]
+	if f.edge(i); to.opcode == opLoop {
+		f.spread += to.params
+	} else {
+		f.spread += to.results
+	}
+}
+
+// call stores the counter for the callee and reads it again after.
+func (f *function) call(kind immediate, at int) {
+	if kind == call {
+		f.in.index(len(f.functions), "function")
+	} else {
+		f.in.index(len(f.types), "type")
+		f.in.index(f.tables, "table")
+	}
+	f.calls = true
+	if f.now == dead {
+		return
+	}
+	f.flush(at)
+	f.body = f.store(f.body)
+	f.flush(f.in.pos)
+	f.body = f.load(f.body)
+	f.now = pending
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+
+package fuel
+
+import "github.com/penstock/penstock/plugins/abi"
+
+// Limits bound what Rewrite accepts. They keep the time and memory of
+// rewriting and compiling in proportion to the module's size.
+type Limits struct {
+	ModuleBytes   int    // the module as given
+	BodyBytes     int    // one function's body, local declarations included
+	Entries       int    // of each list: types, imports, functions, exports, segments
+	Locals        int    // of one function, parameters included
+	Arity         int    // parameters of a function type, and results
+	Nesting       int    // blocks inside one another
+	Globals       int    // defined globals
+	Tables        int    // defined tables
+	TableElements uint32 // all tables together, written into the module; and all segments together
+	MemoryPages   uint32 // of 64 KiB; written into the module
+	Spread        int    // work of one function that grows faster than its size, see spread.go
+}
+
+// DefaultLimits returns the limits of ABI v1, and for what it does not name
+// bounds that no known toolchain comes near.
+func DefaultLimits() Limits {
+	return Limits{
+		ModuleBytes:   abi.LimitModuleBytes,
+		BodyBytes:     abi.LimitBodyBytes,
+		Entries:       50_000,
+		Locals:        50_000,
+		Arity:         1_000,
+		Nesting:       20_000,
+		Globals:       1_000,
+		Tables:        64,
+		TableElements: abi.LimitTableElements,
+		MemoryPages:   abi.LimitMemoryPages,
+		Spread:        1 << 22,
+	}
+}
