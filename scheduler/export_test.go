@@ -7,3 +7,6 @@ func TakeCommands(s *Scheduler) { s.takeCommands() }
 
 // Held is how many KV cells the books say are in use.
 func Held(s *Scheduler) int { return s.cache.used() }
+
+// SnapshotOf is Inspect for a test that is itself the tick's goroutine.
+func SnapshotOf(s *Scheduler) Snapshot { return s.snapshot(0) }

@@ -83,10 +83,10 @@ const (
 
 // Event is one item of a stream.
 type Event struct {
-	Kind     Kind
 	Seq      uint64 // counts the events of a stream from 0
+	Text     string // text that may be shown now; empty while it is held back. Set for KindToken and KindEnd
 	Token    Token
-	Text     string    // text that may be shown now; empty while it is held back. Set for KindToken and KindEnd
+	Kind     Kind
 	Logprobs *Logprobs // with KindToken, where the request asked
 	Started  *Started  // with KindStarted
 	End      *End      // with KindEnd

@@ -22,7 +22,7 @@ func (s *Scheduler) fits(j *job) bool {
 	for _, r := range s.running {
 		need += r.pending() + headroom
 	}
-	return s.cache.available() >= need
+	return s.cache.freeCells() >= need || s.cache.available() >= need
 }
 
 // start gives a job a slot and a sequence.
