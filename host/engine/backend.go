@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// poll is how long llama.cpp's idle workers spin for the next graph, 0..100.
+const poll = 0
+
+// backend is scheduler.Backend over a native context. The forward pass runs on a goroutine of its own, so that the
+// tick can do other work between Start and Wait.
+type backend struct {
+	context *native.Context
+	model   *native.Model
+	limits  scheduler.Limits
+	window  int
+	cuts    bool    // the memory can drop a part of a sequence
+	ends    []int32 // end-of-generation tokens
+
+	batches chan *scheduler.Batch
+	results chan error
+	once    sync.Once
+	columns native.Batch
+}
+
+func newBackend(c *native.Context, info native.ModelInfo) *backend {
+	l := c.Limits()
+	positions := l.Positions
+	if info.ContextTrain > 0 {
+		positions = min(positions, info.ContextTrain)
+	}
+	b := &backend{
+		context: c,
+		model:   c.Model(),
+		limits: scheduler.Limits{
+			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
+		},
+		window:  info.Window,
+		cuts:    !info.Recurrent && !info.Hybrid,
+		batches: make(chan *scheduler.Batch),
+		results: make(chan error, 1),
+	}
+	for t := range int32(info.Vocabulary) {
+		if b.model.EndOfGeneration(t) {
+			b.ends = append(b.ends, t)
+		}
+	}
+	go b.run()
+	return b
+}
+
+func (b *backend) run() {
+	for batch := range b.batches {
+		b.columns = native.Batch{
+			Tokens: batch.Tokens, Positions: batch.Positions, Sequences: batch.Sequences, Outputs: batch.Outputs,
+		}
+		b.results <- b.context.Decode(&b.columns)
+	}
+	close(b.results)
+}
+
+// close ends the goroutine; no pass may be begun after it.
+func (b *backend) close() {
+	b.once.Do(func() {
+		b.context.Abort()
+		close(b.batches)
+		for range b.results { //nolint:revive // drained so that the goroutine ends
+		}
+	})
+}
+
+// Limits implements scheduler.Backend.
+func (b *backend) Limits() scheduler.Limits { return b.limits }
+
+// Start implements scheduler.Backend.
+func (b *backend) Start(batch *scheduler.Batch) error {
+	if batch.Len() == 0 || batch.Len() > b.limits.Batch || batch.Rows() > b.limits.Rows {
+		return fmt.Errorf("a batch of %d tokens and %d rows; the context takes %d and %d",
+			batch.Len(), batch.Rows(), b.limits.Batch, b.limits.Rows)
+	}
+	b.batches <- batch
+	return nil
+}
+
+// Wait implements scheduler.Backend.
+func (b *backend) Wait() error {
+	err := <-b.results
+	if errors.Is(err, native.ErrNoCells) {
+		return errors.Join(scheduler.ErrNoCells, err)
+	}
+	return err
+}
+
+// Row implements scheduler.Backend.
+func (b *backend) Row(i int) []float32 { return b.context.Row(i) }
+
+// Piece implements scheduler.Vocabulary.
+func (b *backend) Piece(t scheduler.Token) string { return b.model.Piece(t) }
+
+// EndOfGeneration implements scheduler.Vocabulary.
+func (b *backend) EndOfGeneration(t scheduler.Token) bool { return b.model.EndOfGeneration(t) }

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// kinds are llama.cpp's names of its samplers, with the other spellings its server takes.
+var kinds = map[string]native.SamplerKind{
+	"penalties": native.Penalties, "dry": native.DRY,
+	"top_n_sigma": native.TopNSigma, "top-n-sigma": native.TopNSigma,
+	"top_k": native.TopK, "top-k": native.TopK,
+	"typ_p": native.Typical, "typ": native.Typical, "typical_p": native.Typical, "typical": native.Typical, "typ-p": native.Typical,
+	"top_p": native.TopP, "top-p": native.TopP, "nucleus": native.TopP,
+	"min_p": native.MinP, "min-p": native.MinP,
+	"xtc": native.XTC, "temperature": native.Temperature, "temp": native.Temperature, "infill": native.Infill,
+}
+
+// adaptiveNames choose the selector, wherever in the chain they stand.
+var adaptiveNames = map[string]bool{"adaptive_p": true, "adaptive-p": true}
+
+var knownNames = []string{
+	"penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature", "infill", "adaptive_p",
+}
+
+// Stage is a run of llama.cpp's samplers with its state for one answer.
+type Stage struct {
+	sampler *native.Sampler
+	alone   bool // it is the whole chain, so SampleRows can run it
+	view    native.Candidates
+}
+
+var _ scheduler.Stage = (*Stage)(nil)
+
+// NewChain builds the stages of a chain without plugins: one. ErrInvalid of package native means that p is at fault;
+// the message names the field.
+func (e *Engine) NewChain(p sampling.Params) ([]scheduler.Stage, error) {
+	links := Links(p)
+	for _, l := range links {
+		if l.Plugin != "" {
+			return nil, fmt.Errorf("%w: samplers has plugin:%s, which the engine does not run", native.ErrInvalid, l.Plugin)
+		}
+	}
+	stage, err := e.NewStage(p, Link{Names: links[len(links)-1].Names, First: true, Last: true})
+	if err != nil {
+		return nil, err
+	}
+	return []scheduler.Stage{stage}, nil
+}
+
+// NewStage builds one native link of a chain.
+func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
+	if err := checkNames(l.Names); err != nil {
+		return nil, fmt.Errorf("%w: %w", native.ErrInvalid, err)
+	}
+	o := e.options(p)
+	o.Chain, o.Select = chainOf(p, l)
+	if l.First {
+		e.addBias(&o, p)
+	}
+	if !l.Last {
+		o.Grammar = ""
+	}
+	sampler, err := native.NewSampler(e.model, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Stage{sampler: sampler, alone: l.First && l.Last}, nil
+}
+
+// chainOf picks the samplers of a link and what chooses at its end. Mirostat replaces all truncation.
+func chainOf(p sampling.Params, l Link) ([]native.SamplerKind, native.Selector) {
+	chain := make([]native.SamplerKind, 0, len(l.Names))
+	adaptive := false
+	for _, name := range l.Names {
+		kind, ok := kinds[name]
+		adaptive = adaptive || !ok
+		if ok && (p.Mirostat == 0 || kind == native.Penalties || kind == native.DRY || kind == native.Temperature) {
+			chain = append(chain, kind)
+		}
+	}
+	switch {
+	case !l.Last:
+		return chain, native.SelectNone
+	case p.Mirostat == 1:
+		return chain, native.SelectMirostat
+	case p.Mirostat != 0:
+		return chain, native.SelectMirostatV2
+	case adaptive:
+		return chain, native.SelectAdaptive
+	}
+	return chain, native.SelectDist
+}
+
+func (e *Engine) options(p sampling.Params) native.SamplerOptions {
+	cells := e.info.Limits.Cells
+	lookBack := func(n int) int { // negative: the whole context, as llama.cpp's server has it
+		if n < 0 {
+			return cells
+		}
+		return min(n, cells)
+	}
+	return native.SamplerOptions{
+		Seed: p.Seed, MinKeep: p.MinKeep,
+		Temperature: p.Temperature, DynatempRange: p.DynatempRange, DynatempExponent: p.DynatempExponent,
+		TopK: p.TopK, TopP: p.TopP, MinP: p.MinP, TypicalP: p.TypicalP, TopNSigma: p.TopNSigma,
+		XTCProbability: p.XTCProbability, XTCThreshold: p.XTCThreshold,
+		RepeatLastN: lookBack(p.RepeatLastN), RepeatPenalty: p.RepeatPenalty,
+		FrequencyPenalty: p.FrequencyPenalty, PresencePenalty: p.PresencePenalty,
+		DryMultiplier: p.DryMultiplier, DryBase: p.DryBase, DryAllowedLength: p.DryAllowedLength,
+		DryLastN: lookBack(p.DryPenaltyLastN), DryBreakers: p.DrySequenceBreakers,
+		MirostatTau: p.MirostatTau, MirostatEta: p.MirostatEta,
+		AdaptiveTarget: p.AdaptiveTarget, AdaptiveDecay: p.AdaptiveDecay,
+		Grammar: p.Grammar, GrammarRoot: p.GrammarRoot,
+	}
+}
+
+// addBias puts the request's biases in token order, so that equal requests build equal chains.
+func (e *Engine) addBias(o *native.SamplerOptions, p sampling.Params) {
+	for _, token := range slices.Sorted(maps.Keys(p.LogitBias)) {
+		o.BiasTokens = append(o.BiasTokens, token)
+		o.BiasValues = append(o.BiasValues, p.LogitBias[token])
+	}
+	if p.IgnoreEOS {
+		for _, token := range e.backend.ends {
+			o.BiasTokens = append(o.BiasTokens, token)
+			o.BiasValues = append(o.BiasValues, banned)
+		}
+	}
+}
+
+// Native implements scheduler.Stage.
+func (s *Stage) Native() bool { return s.alone }
+
+// Apply implements scheduler.Stage.
+func (s *Stage) Apply(v *scheduler.View) error {
+	s.view = native.Candidates{Row: v.Row, ID: v.ID, Logit: v.Logit, N: v.N, Chosen: v.Chosen}
+	err := s.sampler.Apply(&s.view)
+	v.Row, v.ID, v.Logit, v.N, v.Chosen = s.view.Row, s.view.ID, s.view.Logit, s.view.N, s.view.Chosen
+	s.view = native.Candidates{}
+	return err
+}
+
+// Accept implements scheduler.Stage.
+func (s *Stage) Accept(t scheduler.Token) error { return s.sampler.Accept(t) }
+
+// Rewind implements scheduler.Stage.
+func (s *Stage) Rewind(history []scheduler.Token, prompt int) error {
+	return s.sampler.Rewind(history, prompt)
+}
+
+// Close implements scheduler.Stage.
+func (s *Stage) Close() error { return s.sampler.Close() }

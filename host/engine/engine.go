@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+
+// Package engine is llama.cpp as the host needs it: one model with one context, as the scheduler's backend, and what
+// works on text around it. It joins package native to the interfaces of scheduler, host/chat and host/sampling.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Options say what to load and how much to serve at once. Zero values take the defaults named.
+type Options struct {
+	Path string // GGUF file
+	Name string // what the model is called outside; "" is the file's name without .gguf
+
+	Slots          int // answers generated at once; 0: 8
+	CacheSequences int // sequences kept beside them for prefixes of ended answers
+	ContextSize    int // KV cells in all; 0: what the model was trained for, for each slot, up to 32768
+	Batch, UBatch  int // 0: 2048, 512
+	Threads        int // 0: physical cores
+	GPULayers      int // negative: all
+	KVType         string
+	FlashAttention string // auto, on, off
+	Template       string // Jinja source in place of the model's own
+	// Progress is called with 0..1 while the weights load; nil is fine.
+	Progress func(done float32)
+}
+
+// Info describes the loaded model.
+type Info struct {
+	Name string
+	Path string
+	native.ModelInfo
+	Template    string // source of the chat template in use
+	HasTemplate bool   // the model brought one, or Options did
+	Limits      native.Limits
+}
+
+// Engine is a loaded model with its context. It is safe for concurrent use, its backend as the scheduler documents.
+type Engine struct {
+	model    *native.Model
+	context  *native.Context
+	template *native.Template
+	backend  *backend
+	info     Info
+}
+
+const (
+	defaultSlots = 8
+	maxCells     = 32768
+	maxSequences = 256
+)
+
+// Open loads a model and makes its context. It stops soon after ctx is done. Errors are those of native.LoadModel and
+// native.NewContext.
+func Open(ctx context.Context, o Options) (*Engine, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	model, err := native.LoadModel(ctx, o.Path, native.ModelOptions{GPULayers: o.GPULayers, Progress: o.Progress})
+	if err != nil {
+		return nil, err
+	}
+	e, err := open(model, o)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("model %s: %w", o.Name, err), model.Close())
+	}
+	return e, nil
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Slots == 0 {
+		o.Slots = defaultSlots
+	}
+	if o.Slots < 1 || o.CacheSequences < 0 || o.Slots+o.CacheSequences > maxSequences {
+		return o, fmt.Errorf("slots are %d with %d cache sequences: together they must be 1 to %d",
+			o.Slots, o.CacheSequences, maxSequences)
+	}
+	if o.Name == "" {
+		o.Name = strings.TrimSuffix(filepath.Base(o.Path), ".gguf")
+	}
+	return o, nil
+}
+
+func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
+	cells := o.ContextSize
+	if cells == 0 {
+		cells = max(min(info.ContextTrain*o.Slots, maxCells), min(info.ContextTrain, maxCells))
+	}
+	return native.ContextOptions{
+		Cells: cells, Batch: o.Batch, UBatch: o.UBatch, Sequences: o.Slots + o.CacheSequences, Rows: o.Slots,
+		Threads: o.Threads, Poll: poll, FlashAttention: o.FlashAttention, KVType: o.KVType, Unified: true,
+	}
+}
+
+func open(model *native.Model, o Options) (*Engine, error) {
+	info := model.Info()
+	if !info.Decoder || info.Diffusion {
+		return nil, fmt.Errorf("%w: it does not generate text", native.ErrUnsupported)
+	}
+	own, err := model.ChatTemplate("")
+	if err != nil {
+		return nil, err
+	}
+	c, err := native.NewContext(model, o.contextOptions(info))
+	if err != nil {
+		return nil, err
+	}
+	template, err := native.NewTemplate(model, o.Template)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	e := &Engine{model: model, context: c, template: template, backend: newBackend(c, info)}
+	e.info = Info{
+		Name: o.Name, Path: o.Path, ModelInfo: info, Template: template.Source(),
+		HasTemplate: own != "" || o.Template != "", Limits: c.Limits(),
+	}
+	return e, nil
+}
+
+// Info describes the loaded model.
+func (e *Engine) Info() Info { return e.info }
+
+// Backend is the model as the scheduler drives it.
+func (e *Engine) Backend() scheduler.Backend { return e.backend }
+
+// Close frees everything, after a running forward pass was aborted. Chains made by the engine may be closed later.
+func (e *Engine) Close() error {
+	e.backend.close()
+	return errors.Join(e.context.Close(), e.template.Close(), e.model.Close())
+}

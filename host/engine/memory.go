@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+// held returns the first position of seq that is in memory and how many positions it has.
+func (b *backend) held(seq int32) (first, n int) {
+	first, last, err := b.context.Range(seq)
+	if err != nil || last < 0 {
+		return 0, 0
+	}
+	return first, last + 1
+}
+
+// cuttable tells whether seq can be continued at position n as if nothing after it had been: a recurrent state is only
+// right at its end, and a sliding window must still hold all that position n looks back at.
+func (b *backend) cuttable(seq int32, n int) bool {
+	first, have := b.held(seq)
+	if n > have || (n < have && !b.cuts) {
+		return false
+	}
+	return first <= max(0, n-b.window) || b.window == 0 && first == 0
+}
+
+// Truncate implements scheduler.Memory.
+func (b *backend) Truncate(seq int32, n int) int {
+	if n > 0 && b.cuttable(seq, n) && b.context.Remove(seq, n, -1) == nil {
+		return n
+	}
+	_ = b.context.Remove(seq, -1, -1) // never fails for a sequence within the limits
+	return 0
+}
+
+// Share implements scheduler.Memory.
+func (b *backend) Share(src, dst int32, n int) int {
+	if n <= 0 || src == dst || !b.cuttable(src, n) {
+		return 0
+	}
+	if err := b.context.Copy(src, dst, 0, n); err != nil {
+		return 0
+	}
+	if _, have := b.held(dst); have != n {
+		_ = b.context.Remove(dst, -1, -1)
+		return 0
+	}
+	return n
+}

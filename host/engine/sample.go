@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/penstock/penstock/scheduler"
+)
+
+// parallelLogits is how many logits a tick must have to sample before more goroutines pay for themselves.
+const parallelLogits = 1 << 14
+
+// banned is the logit of a token that is never drawn.
+var banned = float32(math.Inf(-1))
+
+// SampleRows implements scheduler.Backend.
+func (b *backend) SampleRows(draws []scheduler.Draw) {
+	workers := min(len(draws), runtime.GOMAXPROCS(0))
+	if len(draws)*b.limits.Vocabulary < parallelLogits {
+		workers = 1
+	}
+	if workers <= 1 {
+		for i := range draws {
+			b.sample(&draws[i])
+		}
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	work := func() {
+		for i := next.Add(1) - 1; i < int64(len(draws)); i = next.Add(1) - 1 {
+			b.sample(&draws[i])
+		}
+	}
+	for range workers - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+}
+
+func (b *backend) sample(d *scheduler.Draw) {
+	stage, ok := d.Stage.(*Stage)
+	if !ok {
+		d.Token, d.Err = -1, fmt.Errorf("sample row %d: a stage of type %T is not this engine's", d.Row, d.Stage)
+		return
+	}
+	d.Token, d.Err = stage.sampler.Sample(b.context.Row(d.Row))
+}

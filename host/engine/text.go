@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/native"
+)
+
+var _ chat.Renderer = (*Engine)(nil)
+
+// Tokenize turns text into tokens. With special, the model's begin and end tokens are added where it wants them, and
+// the text of control tokens becomes those tokens.
+func (e *Engine) Tokenize(text string, special bool) ([]int32, error) {
+	return e.model.Tokenize(text, native.TokenizeOptions{AddSpecial: special, ParseSpecial: special})
+}
+
+// TokenizePrompt turns a rendered conversation into tokens: control tokens are recognised, and nothing is added that
+// the template already wrote.
+func (e *Engine) TokenizePrompt(text string) ([]int32, error) {
+	return e.model.Tokenize(text, native.TokenizeOptions{AddSpecial: true, ParseSpecial: true})
+}
+
+// Detokenize turns tokens into text, control tokens included.
+func (e *Engine) Detokenize(tokens []int32) (string, error) {
+	return e.model.Detokenize(tokens, native.DetokenizeOptions{UnparseSpecial: true})
+}
+
+// Piece returns the bytes of one token; with special, also those of a control token.
+func (e *Engine) Piece(token int32, special bool) string {
+	if special {
+		return e.model.SpecialPiece(token)
+	}
+	return e.model.Piece(token)
+}
+
+// Render implements chat.Renderer.
+func (e *Engine) Render(c chat.Conversation) (chat.Prompt, error) {
+	messages, err := json.Marshal(c.Messages)
+	if err != nil {
+		return chat.Prompt{}, fmt.Errorf("render: %w", err)
+	}
+	p, err := e.template.Render(native.Conversation{
+		Messages: messages, Tools: c.Tools, ToolChoice: c.ToolChoice, JSONSchema: c.JSONSchema,
+		AddGenerationPrompt: c.AddGenerationPrompt, TemplateArgs: c.TemplateArgs,
+	})
+	if err != nil {
+		return chat.Prompt{}, err
+	}
+	out := chat.Prompt{
+		Text: p.Text, Stops: p.Stops, Grammar: p.Grammar, GrammarLazy: p.GrammarLazy,
+		PreservedTokens: p.PreservedTokens, Format: p.Format,
+	}
+	for _, t := range p.Triggers {
+		out.Triggers = append(out.Triggers, chat.Trigger{Kind: t.Kind, Value: t.Value, Token: t.Token})
+	}
+	return out, nil
+}

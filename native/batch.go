@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+import "fmt"
+
+// Batch is the input of a forward pass: four columns of equal length, one entry a token. Its columns can be set
+// directly to share memory with the caller; Add and Reset reuse what they have.
+type Batch struct {
+	Tokens    []int32
+	Positions []int32
+	Sequences []int32
+	Outputs   []bool // whether the logits after this token are wanted
+}
+
+// Add appends a token.
+func (b *Batch) Add(token, position, sequence int32, output bool) {
+	b.Tokens = append(b.Tokens, token)
+	b.Positions = append(b.Positions, position)
+	b.Sequences = append(b.Sequences, sequence)
+	b.Outputs = append(b.Outputs, output)
+}
+
+// Reset empties the batch and keeps its memory.
+func (b *Batch) Reset() {
+	b.Tokens, b.Positions = b.Tokens[:0], b.Positions[:0]
+	b.Sequences, b.Outputs = b.Sequences[:0], b.Outputs[:0]
+}
+
+func (b *Batch) check() error {
+	n := len(b.Tokens)
+	if len(b.Positions) != n || len(b.Sequences) != n || len(b.Outputs) != n {
+		return fmt.Errorf("decode: %w: the columns of the batch have %d, %d, %d and %d entries", ErrInvalid,
+			n, len(b.Positions), len(b.Sequences), len(b.Outputs))
+	}
+	return nil
+}

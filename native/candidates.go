@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+// #include "penstock.h"
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Candidates are what a chain works on when it shares the work with others: the whole Row while N is negative, then
+// ID[:N] with Logit[:N]. Chosen is the token decided on, or -1.
+type Candidates struct {
+	Row    []float32
+	ID     []int32
+	Logit  []float32
+	N      int
+	Chosen int32
+}
+
+// Apply runs the chain on v and writes back what it left: a token in Chosen where the chain selects, the candidates or
+// the changed row where it does not.
+func (s *Sampler) Apply(v *Candidates) error {
+	if v.N > min(len(v.ID), len(v.Logit)) {
+		return fmt.Errorf("apply: %w: %d candidates in slices of %d and %d", ErrInvalid, v.N, len(v.ID), len(v.Logit))
+	}
+	if err := s.enterAlone(); err != nil {
+		return err
+	}
+	defer s.leaveAlone()
+	var n C.int64_t
+	var chosen C.int32_t
+	code := C.ps_sampler_apply(s.c(), cFloats(v.Row), C.size_t(len(v.Row)),
+		cInts(v.ID), cFloats(v.Logit), C.int64_t(v.N), &n, &chosen, &s.err)
+	if code != C.PS_OK {
+		return fmt.Errorf("apply: %w", failure(code, &s.err))
+	}
+	v.Chosen = int32(chosen)
+	switch {
+	case s.selects:
+	case n < 0:
+		C.ps_sampler_take(s.c(), nil, cFloats(v.Row), C.size_t(len(v.Row)))
+	default:
+		v.N = int(n)
+		v.ID, v.Logit = grow(v.ID, v.N), grow(v.Logit, v.N)
+		C.ps_sampler_take(s.c(), cInts(v.ID), cFloats(v.Logit), C.size_t(n))
+	}
+	return nil
+}
+
+func grow[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:max(n, len(s))]
+}
+
+func cFloats(s []float32) *C.float { return (*C.float)(unsafe.Pointer(unsafe.SliceData(s))) }
+
+func cInts(s []int32) *C.int32_t { return (*C.int32_t)(unsafe.Pointer(unsafe.SliceData(s))) }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+)
+
+// PhysicalCores is how many cores this process may use, hyper-threads counted once: decoding is bound by memory and
+// arithmetic units, which the threads of one core share.
+var PhysicalCores = sync.OnceValue(func() int {
+	usable := runtime.GOMAXPROCS(0) // knows affinity and CPU quotas
+	siblings, _ := filepath.Glob("/sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list")
+	cores := map[string]bool{}
+	for _, file := range siblings {
+		if list, err := os.ReadFile(file); err == nil {
+			cores[strings.TrimSpace(string(list))] = true
+		}
+	}
+	if len(cores) == 0 || len(cores) > usable {
+		return usable
+	}
+	return len(cores)
+})

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+// #include "penstock.h"
+import "C"
+
+// Device is something llama.cpp can compute on.
+type Device struct {
+	Name        string
+	Description string
+	Backend     string
+	Kind        string // cpu, gpu, igpu, accelerator, meta
+	Free, Total uint64 // bytes of memory; 0 where unknown
+}
+
+var deviceKinds = [...]string{"cpu", "gpu", "igpu", "accelerator", "meta"}
+
+// Devices lists what llama.cpp can compute on.
+func Devices() ([]Device, error) {
+	var out []Device
+	for i := range int(C.ps_device_count()) {
+		var e C.ps_error
+		var d C.ps_device
+		if err := failure(C.ps_device_at(C.int32_t(i), &d, &e), &e); err != nil {
+			return nil, err
+		}
+		kind := "unknown"
+		if d.kind >= 0 && int(d.kind) < len(deviceKinds) {
+			kind = deviceKinds[d.kind]
+		}
+		out = append(out, Device{
+			Name: C.GoString(&d.name[0]), Description: C.GoString(&d.description[0]), Backend: C.GoString(&d.backend[0]),
+			Kind: kind, Free: uint64(d.free), Total: uint64(d.total),
+		})
+	}
+	return out, nil
+}
+
+// SystemInfo is llama.cpp's line about the features of this processor that it was built to use.
+func SystemInfo() (string, error) {
+	var e C.ps_error
+	var text C.ps_text
+	if err := failure(C.ps_system_info(&text, &e), &e); err != nil {
+		return "", err
+	}
+	return takeText(&text), nil
+}
+
+// Live is how many objects of each kind exist in C.
+type Live struct{ Models, Contexts, Samplers, Templates int }
+
+// LiveObjects counts the objects in C, for tests that look for leaks.
+func LiveObjects() Live {
+	var l C.ps_live
+	C.ps_live_objects(&l)
+	return Live{int(l.models), int(l.contexts), int(l.samplers), int(l.templates)}
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// Contexts: making one, and the forward pass.
+#include "context.h"
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+ps_context::~ps_context() {
+    llama_free(context);
+    if (pool) {
+        ggml_threadpool_free(pool);
+    }
+}
+
+void ps_context::check_sequence(int32_t seq) const {
+    if (seq < 0 || seq >= limits.sequences) {
+        throw ps::fault(PS_INVALID, "sequence " + std::to_string(seq) + " is outside the context's " +
+                                        std::to_string(limits.sequences));
+    }
+}
+
+namespace {
+
+bool should_abort(void * p) noexcept { return static_cast<ps_context *>(p)->aborted.load(std::memory_order_relaxed); }
+
+void check(const ps_context_params & p) {
+    if (p.sequences < 1 || p.sequences > llama_max_parallel_sequences()) {
+        throw ps::fault(PS_INVALID, "sequences must be 1 to " + std::to_string(llama_max_parallel_sequences()) +
+                                        ", not " + std::to_string(p.sequences));
+    }
+    if (p.batch < 1 || p.batch > (1u << 20) || p.cells > (1u << 28)) {
+        throw ps::fault(PS_INVALID, "a batch of " + std::to_string(p.batch) + " tokens with " + std::to_string(p.cells) +
+                                        " cells is out of range");
+    }
+    if (p.threads < 1 || p.threads > GGML_MAX_N_THREADS) {
+        throw ps::fault(PS_INVALID, "threads must be 1 to " + std::to_string(GGML_MAX_N_THREADS) + ", not " +
+                                        std::to_string(p.threads));
+    }
+    for (const int32_t type : { p.type_k, p.type_v }) {
+        switch (type) {
+            case GGML_TYPE_F32: case GGML_TYPE_F16: case GGML_TYPE_BF16: case GGML_TYPE_Q8_0: case GGML_TYPE_Q4_0:
+            case GGML_TYPE_Q4_1: case GGML_TYPE_IQ4_NL: case GGML_TYPE_Q5_0: case GGML_TYPE_Q5_1:
+                break;
+            default:
+                throw ps::fault(PS_INVALID, "the KV cache cannot hold values of type " + std::to_string(type));
+        }
+    }
+}
+
+llama_context_params params_of(const ps_context_params & p, ps_context * self) {
+    auto out                = llama_context_default_params();
+    out.n_ctx               = p.cells;
+    out.n_batch             = p.batch;
+    out.n_ubatch            = p.ubatch == 0 ? p.batch : std::min(p.ubatch, p.batch);
+    out.n_seq_max           = p.sequences;
+    out.n_outputs_max       = std::max(p.rows, p.sequences);  // llama.cpp always reserves a row a sequence
+    out.n_threads           = p.threads;
+    out.n_threads_batch     = p.threads;
+    out.flash_attn_type     = static_cast<llama_flash_attn_type>(std::clamp(p.flash_attention, -1, 1));
+    out.type_k              = static_cast<ggml_type>(p.type_k);
+    out.type_v              = static_cast<ggml_type>(p.type_v);
+    out.kv_unified          = p.unified;
+    out.swa_full            = p.full_window;
+    out.offload_kqv         = p.offload_kv;
+    out.no_perf             = true;
+    out.abort_callback      = should_abort;
+    out.abort_callback_data = self;
+    return out;
+}
+
+void attach_pool(ps_context * self, const ps_context_params & p) {
+    auto params = ggml_threadpool_params_default(p.threads);
+    params.poll = std::min(p.poll, 100u);
+    self->pool  = ggml_threadpool_new(&params);
+    if (!self->pool) {
+        throw ps::fault(PS_NO_MEMORY, "no pool of " + std::to_string(p.threads) + " threads could be started");
+    }
+    llama_attach_threadpool(self->context, self->pool, self->pool);
+}
+
+}  // namespace
+
+int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context ** out, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        check(*p);
+        ps::log_capture capture;
+
+        auto self     = std::make_unique<ps_context>();
+        self->model   = model;
+        self->unified = p->unified;
+        const auto params = params_of(*p, self.get());
+        self->context     = llama_init_from_model(model->model, params);
+        if (!self->context) {
+            const auto reason = capture.reason("llama.cpp gave no reason");
+            const bool memory = reason.find("allocate") != std::string::npos;
+            throw ps::fault(memory ? PS_NO_MEMORY : PS_FAILED, reason);
+        }
+        attach_pool(self.get(), *p);
+
+        auto & l    = self->limits;
+        l.cells     = static_cast<int32_t>(llama_n_ctx(self->context));
+        l.positions = static_cast<int32_t>(llama_n_ctx_seq(self->context));
+        l.batch     = static_cast<int32_t>(llama_n_batch(self->context));
+        l.ubatch    = static_cast<int32_t>(llama_n_ubatch(self->context));
+        l.sequences = static_cast<int32_t>(llama_n_seq_max(self->context));
+        l.rows      = static_cast<int32_t>(std::min(params.n_outputs_max, static_cast<uint32_t>(l.batch)));
+
+        self->ones.assign(static_cast<size_t>(l.batch), 1);
+        self->seq_ptr.resize(static_cast<size_t>(l.batch) + 1);
+        *out = self.release();
+    });
+}
+
+void ps_context_free(ps_context * context) noexcept { delete context; }
+
+void ps_context_limits_of(const ps_context * context, ps_context_limits * out) noexcept { *out = context->limits; }
+
+void ps_context_abort(ps_context * context) noexcept { context->aborted = true; }
+
+// llama.cpp checks tokens and positions itself, but asserts on the sizes and does not bound the sequence where the
+// cache is unified. Returns the number of output rows.
+static size_t check_batch(const ps_context * c, size_t n, const int32_t * tokens, const int32_t * positions,
+                          const int32_t * sequences, const bool * outputs) {
+    if (n == 0 || n > static_cast<size_t>(c->limits.batch)) {
+        throw ps::fault(PS_INVALID, "a batch of " + std::to_string(n) + " tokens; it must have 1 to " +
+                                        std::to_string(c->limits.batch));
+    }
+    size_t rows = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (tokens[i] < 0 || tokens[i] >= c->model->n_vocab) {
+            throw ps::fault(PS_INVALID, "token " + std::to_string(tokens[i]) + " at " + std::to_string(i) +
+                                            " is outside the vocabulary of " + std::to_string(c->model->n_vocab));
+        }
+        if (positions[i] < 0 || positions[i] >= c->limits.positions) {
+            throw ps::fault(PS_INVALID, "position " + std::to_string(positions[i]) + " at " + std::to_string(i) +
+                                            " is outside the context of " + std::to_string(c->limits.positions));
+        }
+        c->check_sequence(sequences[i]);
+        rows += outputs[i] ? 1 : 0;
+    }
+    if (rows > static_cast<size_t>(c->limits.rows)) {
+        throw ps::fault(PS_INVALID, std::to_string(rows) + " output rows; the context has room for " +
+                                        std::to_string(c->limits.rows));
+    }
+    return rows;
+}
+
+int32_t ps_decode(ps_context * c, size_t n, const int32_t * tokens, const int32_t * positions, const int32_t * sequences,
+                  const bool * outputs, float ** logits, ps_error * err) noexcept {
+    static_assert(sizeof(bool) == sizeof(int8_t), "outputs is handed on as int8_t");
+    return ps::guarded(err, [&] {
+        *logits           = nullptr;
+        const size_t rows = check_batch(c, n, tokens, positions, sequences, outputs);
+        c->aborted        = false;
+        for (size_t i = 0; i < n; i++) {
+            c->seq_ptr[i] = const_cast<llama_seq_id *>(sequences + i);
+        }
+        llama_batch batch{};
+        batch.n_tokens = static_cast<int32_t>(n);
+        batch.token    = const_cast<llama_token *>(tokens);
+        batch.pos      = const_cast<llama_pos *>(positions);
+        batch.n_seq_id = c->ones.data();
+        batch.seq_id   = c->seq_ptr.data();
+        batch.logits   = reinterpret_cast<int8_t *>(const_cast<bool *>(outputs));
+
+        ps::log_capture capture;
+        const int32_t   result = llama_decode(c->context, batch);
+        switch (result) {
+            case 0: break;
+            case 1: throw ps::fault(PS_NO_CELLS, "the KV cache has no room for the batch");
+            case 2: throw ps::fault(PS_ABORTED, "the forward pass was aborted");
+            case -1: throw ps::fault(PS_INVALID, capture.reason("llama.cpp refused the batch"));
+            default: throw ps::fault(PS_FAILED, capture.reason("the forward pass failed"));
+        }
+        llama_synchronize(c->context);
+        if (rows > 0) {
+            *logits = llama_get_logits(c->context);
+            if (!*logits) {
+                throw ps::fault(PS_FAILED, "the forward pass gave no logits");
+            }
+        }
+    });
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// Loading and describing a model.
+#include "shim.h"
+
+#include <memory>
+
+namespace {
+
+struct progress {
+    ps_progress_fn call;
+    uintptr_t      user;
+    bool           stopped;
+};
+
+bool on_progress(float done, void * p) noexcept {
+    auto * state = static_cast<progress *>(p);
+    if (state->call && !state->call(done, state->user)) {
+        state->stopped = true;
+    }
+    return !state->stopped;
+}
+
+// llama.cpp gives its reason as text only.
+int32_t code_of(const std::string & reason) {
+    const auto has = [&](const char * part) { return reason.find(part) != std::string::npos; };
+    if (has("allocate") || has("out of memory") || has("bad_alloc")) {
+        return PS_NO_MEMORY;
+    }
+    if (has("unknown model architecture") || has("unknown tokenizer") || has("unknown pre-tokenizer") ||
+        has("CLIP cannot be used")) {
+        return PS_UNSUPPORTED;
+    }
+    return PS_FAILED;
+}
+
+llama_model_params params_of(const ps_model_params & p, progress * state) {
+    auto out                        = llama_model_default_params();
+    out.n_gpu_layers                = p.gpu_layers;
+    out.vocab_only                  = p.vocab_only;
+    out.check_tensors               = p.check_tensors;
+    out.load_mode                   = p.mmap ? (p.mlock ? LLAMA_LOAD_MODE_MMAP_MLOCK : LLAMA_LOAD_MODE_MMAP)
+                                             : (p.mlock ? LLAMA_LOAD_MODE_MLOCK : LLAMA_LOAD_MODE_NONE);
+    out.progress_callback           = on_progress;
+    out.progress_callback_user_data = state;
+    return out;
+}
+
+}  // namespace
+
+int32_t ps_model_load(const char * path, const ps_model_params * params, ps_progress_fn call, uintptr_t user,
+                      ps_model ** out, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        progress        state{ call, user, false };
+        ps::log_capture capture;
+
+        auto model   = std::make_unique<ps_model>();
+        model->model = llama_model_load_from_file(path, params_of(*params, &state));
+        if (!model->model) {
+            if (state.stopped) {
+                throw ps::fault(PS_CANCELLED, "the load was cancelled");
+            }
+            const auto reason = capture.reason("llama.cpp gave no reason");
+            throw ps::fault(code_of(reason), reason);
+        }
+        model->vocab   = llama_model_get_vocab(model->model);
+        model->n_vocab = llama_vocab_n_tokens(model->vocab);
+        // Most of llama.cpp's vocabulary functions assert that there is one.
+        if (llama_vocab_type(model->vocab) == LLAMA_VOCAB_TYPE_NONE || model->n_vocab <= 0) {
+            throw ps::fault(PS_UNSUPPORTED, "the model has no vocabulary");
+        }
+        *out = model.release();
+    });
+}
+
+void ps_model_free(ps_model * model) noexcept { delete model; }
+
+int32_t ps_model_describe(ps_model * m, ps_model_info * out, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        *out                 = ps_model_info{};
+        out->parameters      = llama_model_n_params(m->model);
+        out->size            = llama_model_size(m->model);
+        out->vocabulary      = m->n_vocab;
+        out->vocabulary_type = llama_vocab_type(m->vocab);
+        out->context_train   = llama_model_n_ctx_train(m->model);
+        out->embedding       = llama_model_n_embd(m->model);
+        out->layers          = llama_model_n_layer(m->model);
+        out->heads           = out->layers > 0 ? llama_model_n_head(m->model) : 0;
+        out->heads_kv        = out->layers > 0 ? llama_model_n_head_kv(m->model) : 0;
+        out->window          = llama_model_n_swa(m->model);
+        out->metadata        = llama_model_meta_count(m->model);
+        out->encoder         = llama_model_has_encoder(m->model);
+        out->decoder         = llama_model_has_decoder(m->model);
+        out->recurrent       = llama_model_is_recurrent(m->model);
+        out->hybrid          = llama_model_is_hybrid(m->model);
+        out->diffusion       = llama_model_is_diffusion(m->model);
+        out->add_bos         = llama_vocab_get_add_bos(m->vocab);
+        out->add_eos         = llama_vocab_get_add_eos(m->vocab);
+        out->add_sep         = llama_vocab_get_add_sep(m->vocab);
+        out->bos             = llama_vocab_bos(m->vocab);
+        out->eos             = llama_vocab_eos(m->vocab);
+        out->eot             = llama_vocab_eot(m->vocab);
+        out->sep             = llama_vocab_sep(m->vocab);
+        out->newline         = llama_vocab_nl(m->vocab);
+        out->pad             = llama_vocab_pad(m->vocab);
+        out->mask            = llama_vocab_mask(m->vocab);
+        out->fim_prefix      = llama_vocab_fim_pre(m->vocab);
+        out->fim_suffix      = llama_vocab_fim_suf(m->vocab);
+        out->fim_middle      = llama_vocab_fim_mid(m->vocab);
+        llama_model_desc(m->model, out->description, sizeof(out->description));
+    });
+}
+
+// Both of llama.cpp's readers return the length as snprintf does.
+template <typename Read> static void give_all(ps_text * out, Read && read) {
+    std::string buffer(256, 0);
+    int32_t     n = read(&buffer[0], buffer.size());
+    if (n >= static_cast<int32_t>(buffer.size())) {
+        buffer.resize(static_cast<size_t>(n) + 1);
+        n = read(&buffer[0], buffer.size());
+    }
+    ps::give(out, buffer.data(), n < 0 ? 0 : static_cast<size_t>(n));
+}
+
+int32_t ps_model_metadata(ps_model * m, int32_t index, ps_text * key, ps_text * value, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        if (index < 0 || index >= llama_model_meta_count(m->model)) {
+            throw ps::fault(PS_INVALID, "there is no metadata entry " + std::to_string(index));
+        }
+        give_all(key, [&](char * p, size_t n) { return llama_model_meta_key_by_index(m->model, index, p, n); });
+        give_all(value, [&](char * p, size_t n) { return llama_model_meta_val_str_by_index(m->model, index, p, n); });
+    });
+}
+
+int32_t ps_model_template(ps_model * m, const char * name, ps_text * out, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        const char * source = llama_model_chat_template(m->model, *name ? name : nullptr);
+        ps::give(out, source ? source : "", source ? std::strlen(source) : 0);
+    });
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// The C face of llama.cpp that package native calls.
+//
+// No function here throws, aborts or asserts on what a request can contain: each checks what llama.cpp would assert,
+// catches what it throws, and returns a ps_code with the reason in *err. Handles are not locked: native lets no two
+// calls on one context or sampler overlap, and frees a model only after everything that was built on it.
+#ifndef PENSTOCK_H
+#define PENSTOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define PS_NOEXCEPT noexcept
+extern "C" {
+#else
+#define PS_NOEXCEPT
+#endif
+
+enum ps_code {
+    PS_OK = 0,
+    PS_INVALID = 1,     // an argument is wrong; nothing was done
+    PS_FAILED = 2,      // llama.cpp refused or failed
+    PS_NO_MEMORY = 3,   // memory could not be had
+    PS_NO_CELLS = 4,    // the KV cache has no room; nothing was computed
+    PS_ABORTED = 5,     // stopped by ps_context_abort
+    PS_CANCELLED = 6,   // stopped by the progress callback
+    PS_UNSUPPORTED = 7, // llama.cpp does not know this kind of model
+};
+
+typedef struct ps_error {
+    int32_t code;
+    char text[1020]; // zero-terminated reason; empty where code is PS_OK
+} ps_error;
+
+// Bytes owned by the caller, freed by ps_text_free.
+typedef struct ps_text {
+    char *data;
+    size_t size;
+} ps_text;
+
+void ps_text_free(ps_text *text) PS_NOEXCEPT;
+
+// ---- process ---------------------------------------------------------------------------------------------------
+
+// Receives whole lines without their newline, from any thread. Levels: 1 debug, 2 info, 3 warn, 4 error.
+typedef void (*ps_log_fn)(int32_t level, char *line, size_t size);
+
+void ps_start(ps_log_fn log) PS_NOEXCEPT;
+void ps_log_level(int32_t lowest) PS_NOEXCEPT; // lines below it are dropped before they reach the callback
+
+const char *ps_version(void) PS_NOEXCEPT;
+int32_t ps_system_info(ps_text *out, ps_error *err) PS_NOEXCEPT;
+
+typedef struct ps_device {
+    char name[64], description[192], backend[64];
+    int32_t kind; // ggml_backend_dev_type: 0 CPU, 1 GPU, 2 integrated GPU, 3 accelerator, 4 meta
+    size_t free, total; // bytes of memory; 0 where unknown
+} ps_device;
+
+int32_t ps_device_count(void) PS_NOEXCEPT;
+int32_t ps_device_at(int32_t index, ps_device *out, ps_error *err) PS_NOEXCEPT;
+
+// How many objects of each kind exist; tests look for leaks with it.
+typedef struct ps_live {
+    int64_t models, contexts, samplers, templates;
+} ps_live;
+
+void ps_live_objects(ps_live *out) PS_NOEXCEPT;
+
+typedef struct ps_fact {
+    const char *name;
+    int64_t value;
+} ps_fact;
+
+// Struct sizes, field offsets and enum values of llama.h that the shim relies on.
+const ps_fact *ps_audit(size_t *count) PS_NOEXCEPT;
+
+// ---- model -----------------------------------------------------------------------------------------------------
+
+typedef struct ps_model ps_model;
+
+// Called with 0..1 on the loading thread; false stops the load.
+typedef bool (*ps_progress_fn)(float progress, uintptr_t user);
+
+typedef struct ps_model_params {
+    int32_t gpu_layers; // negative: all
+    bool vocab_only;
+    bool mmap;
+    bool mlock;
+    bool check_tensors;
+} ps_model_params;
+
+int32_t ps_model_load(const char *path, const ps_model_params *params, ps_progress_fn progress, uintptr_t user,
+                      ps_model **out, ps_error *err) PS_NOEXCEPT;
+void ps_model_free(ps_model *model) PS_NOEXCEPT;
+
+typedef struct ps_model_info {
+    uint64_t parameters, size; // count, bytes
+    int32_t vocabulary, vocabulary_type;
+    int32_t context_train, embedding, layers, heads, heads_kv, window, metadata;
+    bool encoder, decoder, recurrent, hybrid, diffusion;
+    bool add_bos, add_eos, add_sep;
+    int32_t bos, eos, eot, sep, newline, pad, mask;
+    int32_t fim_prefix, fim_suffix, fim_middle; // tokens; -1 where the vocabulary has none
+    char description[128];
+} ps_model_info;
+
+int32_t ps_model_describe(ps_model *model, ps_model_info *out, ps_error *err) PS_NOEXCEPT;
+int32_t ps_model_metadata(ps_model *model, int32_t index, ps_text *key, ps_text *value, ps_error *err) PS_NOEXCEPT;
+// The chat template called name, "" for the default; empty where the model has none.
+int32_t ps_model_template(ps_model *model, const char *name, ps_text *out, ps_error *err) PS_NOEXCEPT;
+
+// ---- vocabulary ------------------------------------------------------------------------------------------------
+
+enum { PS_END_OF_GENERATION = 1 << 30 }; // beside the bits of llama_token_attr
+
+// The bytes of all tokens end to end; token t is text[offsets[t]:offsets[t+1]]. offsets has vocabulary+1 entries. With
+// special, control tokens have their text, else they are empty.
+int32_t ps_vocabulary_pieces(ps_model *model, bool special, ps_text *text, uint32_t *offsets, ps_error *err) PS_NOEXCEPT;
+int32_t ps_vocabulary_attributes(ps_model *model, int32_t *attributes, ps_error *err) PS_NOEXCEPT;
+
+// Both write at most capacity and set *count to what there is, so a second call with room enough completes a first.
+int32_t ps_tokenize(ps_model *model, const char *text, size_t size, bool add_special, bool parse_special,
+                    int32_t *tokens, size_t capacity, size_t *count, ps_error *err) PS_NOEXCEPT;
+int32_t ps_detokenize(ps_model *model, const int32_t *tokens, size_t n, bool remove_special, bool unparse_special,
+                      char *text, size_t capacity, size_t *count, ps_error *err) PS_NOEXCEPT;
+
+// ---- context ---------------------------------------------------------------------------------------------------
+
+typedef struct ps_context ps_context;
+
+typedef struct ps_context_params {
+    uint32_t cells; // KV cells in all; 0: as many as the model was trained for
+    uint32_t batch, ubatch, sequences, rows;
+    int32_t threads;
+    uint32_t poll;            // 0..100: how long idle workers spin before they sleep
+    int32_t flash_attention;  // -1 auto, 0 off, 1 on
+    int32_t type_k, type_v;   // ggml_type
+    bool unified, full_window, offload_kv;
+} ps_context_params;
+
+typedef struct ps_context_limits {
+    int32_t cells, positions, batch, ubatch, sequences, rows;
+} ps_context_limits;
+
+int32_t ps_context_new(ps_model *model, const ps_context_params *params, ps_context **out, ps_error *err) PS_NOEXCEPT;
+void ps_context_free(ps_context *context) PS_NOEXCEPT;
+void ps_context_limits_of(const ps_context *context, ps_context_limits *out) PS_NOEXCEPT;
+
+// Runs one forward pass over n tokens and waits for it. *logits is set to the first of the output rows, in batch
+// order; it stays valid until the next decode.
+int32_t ps_decode(ps_context *context, size_t n, const int32_t *tokens, const int32_t *positions,
+                  const int32_t *sequences, const bool *outputs, float **logits, ps_error *err) PS_NOEXCEPT;
+// Makes a running decode stop between two graph nodes (CPU only). From any thread.
+void ps_context_abort(ps_context *context) PS_NOEXCEPT;
+
+// ---- KV memory -------------------------------------------------------------------------------------------------
+
+// Positions are [p0, p1); negative bounds are open.
+int32_t ps_memory_remove(ps_context *context, int32_t seq, int32_t p0, int32_t p1, ps_error *err) PS_NOEXCEPT;
+int32_t ps_memory_copy(ps_context *context, int32_t src, int32_t dst, int32_t p0, int32_t p1, ps_error *err) PS_NOEXCEPT;
+int32_t ps_memory_keep(ps_context *context, int32_t seq, ps_error *err) PS_NOEXCEPT;
+int32_t ps_memory_clear(ps_context *context, bool data, ps_error *err) PS_NOEXCEPT;
+// The first and last position held of seq; both -1 where it is empty.
+int32_t ps_memory_range(ps_context *context, int32_t seq, int32_t *first, int32_t *last, ps_error *err) PS_NOEXCEPT;
+
+int32_t ps_state_size(ps_context *context, int32_t seq, size_t *size, ps_error *err) PS_NOEXCEPT;
+int32_t ps_state_save(ps_context *context, int32_t seq, uint8_t *dst, size_t size, size_t *written, ps_error *err) PS_NOEXCEPT;
+// src must be what ps_state_save wrote: llama.cpp asserts on some of what it finds in it.
+int32_t ps_state_restore(ps_context *context, int32_t seq, const uint8_t *src, size_t size, ps_error *err) PS_NOEXCEPT;
+
+// ---- sampler ---------------------------------------------------------------------------------------------------
+
+typedef struct ps_sampler ps_sampler;
+
+enum ps_kind {
+    PS_PENALTIES = 0, PS_DRY, PS_TOP_N_SIGMA, PS_TOP_K, PS_TYPICAL, PS_TOP_P, PS_MIN_P, PS_XTC, PS_TEMPERATURE, PS_INFILL,
+    PS_KINDS,
+};
+
+enum ps_select { PS_SELECT_NONE = 0, PS_SELECT_DIST, PS_SELECT_GREEDY, PS_SELECT_MIROSTAT, PS_SELECT_MIROSTAT_V2, PS_SELECT_ADAPTIVE };
+
+typedef struct ps_sampler_params {
+    uint32_t seed;
+    int32_t select; // ps_select: what chooses the token at the end; none leaves candidates
+    int32_t min_keep, top_k, repeat_last_n, dry_allowed_length, dry_last_n;
+    float temperature, dynatemp_range, dynatemp_exponent;
+    float top_p, min_p, typical_p, top_n_sigma;
+    float xtc_probability, xtc_threshold;
+    float repeat_penalty, frequency_penalty, presence_penalty;
+    float dry_multiplier, dry_base;
+    float mirostat_tau, mirostat_eta;
+    float adaptive_target, adaptive_decay;
+} ps_sampler_params;
+
+// Every pointer may be null where its count or size is 0. breakers holds zero-terminated strings end to end.
+typedef struct ps_sampler_lists {
+    const int32_t *kinds;
+    size_t n_kinds;
+    const int32_t *bias_tokens;
+    const float *bias_values;
+    size_t n_bias;
+    const char *breakers;
+    size_t breakers_size;
+    const char *grammar;
+    size_t grammar_size;
+    const char *root;
+    size_t root_size;
+} ps_sampler_lists;
+
+int32_t ps_sampler_new(ps_model *model, const ps_sampler_params *params, const ps_sampler_lists *lists,
+                       ps_sampler **out, ps_error *err) PS_NOEXCEPT;
+void ps_sampler_free(ps_sampler *sampler) PS_NOEXCEPT;
+
+// Draws a token from a row of logits, which is left as it was.
+int32_t ps_sampler_sample(ps_sampler *sampler, const float *row, size_t size, int32_t *token, ps_error *err) PS_NOEXCEPT;
+
+// Runs the chain on candidates: ids[:n] with logits[:n], or the whole row where n is negative. *chosen is the token or
+// -1; *count is how many candidates are left, or -1 where still the whole row is in order. ps_sampler_take copies them.
+int32_t ps_sampler_apply(ps_sampler *sampler, const float *row, size_t size, const int32_t *ids, const float *logits,
+                         int64_t n, int64_t *count, int32_t *chosen, ps_error *err) PS_NOEXCEPT;
+// Copies what ps_sampler_apply left: with ids, the candidates; without, the row.
+void ps_sampler_take(const ps_sampler *sampler, int32_t *ids, float *logits, size_t n) PS_NOEXCEPT;
+
+// Tells the chain which token was chosen.
+int32_t ps_sampler_accept(ps_sampler *sampler, int32_t token, ps_error *err) PS_NOEXCEPT;
+// Makes history the accepted tokens. The first prompt of them are not shown to the grammar. The source of random numbers
+// goes on from where it is.
+int32_t ps_sampler_rewind(ps_sampler *sampler, const int32_t *history, size_t n, size_t prompt, ps_error *err) PS_NOEXCEPT;
+
+// ---- chat template ---------------------------------------------------------------------------------------------
+
+typedef struct ps_template ps_template;
+
+// source overrides the model's own template; empty takes the model's, or ChatML where it has none.
+int32_t ps_template_new(ps_model *model, const char *source, size_t size, ps_template **out, ps_error *err) PS_NOEXCEPT;
+void ps_template_free(ps_template *tmpl) PS_NOEXCEPT;
+int32_t ps_template_source(const ps_template *tmpl, ps_text *out, ps_error *err) PS_NOEXCEPT;
+// request and *out are JSON; native/template.go has both shapes.
+int32_t ps_template_render(const ps_template *tmpl, const char *request, size_t size, ps_text *out, ps_error *err) PS_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Chat templates: llama.cpp's Jinja engine and what it knows about formats of tool calls.
+#include "shim.h"
+
+#include "chat.h"
+#include "json.h"
+#include "log.h"
+
+#include <memory>
+
+struct ps_template {
+    common_chat_templates_ptr templates;
+    ps::counted               count{ ps::live_templates };
+};
+
+namespace {
+
+constexpr size_t max_source = size_t(1) << 20;
+constexpr size_t stack      = size_t(256) << 20;  // the Jinja parser and interpreter recurse with the template's nesting
+constexpr int    max_depth  = 1000;               // of brackets and blocks; about 100 KiB of that stack each
+
+// Counts what makes the recursive parser recurse: brackets, blocks and unary operators in a row.
+void check_source(const std::string & source) {
+    if (source.size() > max_source) {
+        throw ps::fault(PS_INVALID, "the chat template has " + std::to_string(source.size()) + " bytes; at most 1 MiB is taken");
+    }
+    int depth = 0, run = 0;
+    for (size_t i = 0; i < source.size(); i++) {
+        const char c = source[i];
+        if (c == '(' || c == '[' || c == '{') {
+            depth++;
+        } else if (c == ')' || c == ']' || c == '}') {
+            depth = depth > 0 ? depth - 1 : 0;
+        }
+        run = c == '-' || c == '+' || c == '|' || c == '.' ? run + 1 : 0;
+        if (depth > max_depth || run > max_depth) {
+            throw ps::fault(PS_INVALID, "the chat template nests more than " + std::to_string(max_depth) + " deep");
+        }
+    }
+}
+
+common_chat_templates_inputs inputs_of(const common_json & request) {
+    common_chat_templates_inputs in;
+    in.messages              = common_chat_msgs_parse_oaicompat(request.at("messages"));
+    in.add_generation_prompt = request.value("add_generation_prompt", true);
+    in.parallel_tool_calls   = request.value("parallel_tool_calls", false);
+    in.enable_thinking       = request.value("enable_thinking", true);
+    in.json_schema           = request.value("json_schema", "");
+    in.grammar               = request.value("grammar", "");
+    if (request.contains("tools")) {
+        in.tools = common_chat_tools_parse_oaicompat(request.at("tools"));
+    }
+    in.tool_choice = common_chat_tool_choice_parse_oaicompat(request.value("tool_choice", "auto"));
+    if (request.contains("template_args")) {
+        for (const auto & entry : request.at("template_args").items()) {
+            in.chat_template_kwargs[entry.key()] = entry.value().dump();
+        }
+    }
+    return in;
+}
+
+const char * kind_name(common_grammar_trigger_type type) {
+    switch (type) {
+        case COMMON_GRAMMAR_TRIGGER_TYPE_TOKEN: return "token";
+        case COMMON_GRAMMAR_TRIGGER_TYPE_WORD: return "word";
+        case COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN: return "pattern";
+        case COMMON_GRAMMAR_TRIGGER_TYPE_PATTERN_FULL: return "pattern_full";
+    }
+    return "";
+}
+
+common_json json_of(const common_chat_params & p) {
+    auto triggers = common_json::array();
+    for (const auto & t : p.grammar_triggers) {
+        triggers.push_back({ { "kind", kind_name(t.type) }, { "value", t.value }, { "token", t.token } });
+    }
+    auto out                  = common_json::object();
+    out["text"]               = p.prompt;
+    out["generation_prompt"]  = p.generation_prompt;
+    out["grammar"]            = p.grammar;
+    out["grammar_lazy"]       = p.grammar_lazy;
+    out["triggers"]           = triggers;
+    out["stops"]              = p.additional_stops;
+    out["preserved_tokens"]   = p.preserved_tokens;
+    out["format"]             = common_chat_format_name(p.format);
+    out["supports_thinking"]  = p.supports_thinking;
+    return out;
+}
+
+}  // namespace
+
+int32_t ps_template_new(ps_model * model, const char * source, size_t size, ps_template ** out, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        std::string text(source, size);
+        if (text.empty()) {
+            const char * own = llama_model_chat_template(model->model, nullptr);
+            check_source(own ? own : "");
+            own = llama_model_chat_template(model->model, "tool_use");
+            check_source(own ? own : "");
+        }
+        check_source(text);
+        auto t = std::make_unique<ps_template>();
+        ps::with_stack(stack, [&] { t->templates = common_chat_templates_init(model->model, text); });
+        *out = t.release();
+    });
+}
+
+void ps_template_free(ps_template * tmpl) noexcept { delete tmpl; }
+
+int32_t ps_template_source(const ps_template * tmpl, ps_text * out, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        const auto source = common_chat_templates_source(tmpl->templates.get());
+        ps::give(out, source.data(), source.size());
+    });
+}
+
+int32_t ps_template_render(const ps_template * tmpl, const char * request, size_t size, ps_text * out, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        ps::with_stack(stack, [&] {
+            const auto in     = inputs_of(common_json::parse(std::string(request, size)));
+            const auto result = json_of(common_chat_templates_apply(tmpl->templates.get(), in)).dump_safe();
+            ps::give(out, result.data(), result.size());
+        });
+    });
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+// #include "penstock.h"
+// extern _Bool penstockProgress(float progress, uintptr_t user);
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/cgo"
+	"strings"
+	"unsafe"
+)
+
+// ModelOptions say how a model is loaded. The zero value loads it all into main memory by mapping the file.
+type ModelOptions struct {
+	GPULayers    int  // layers to put on GPUs; negative: all
+	VocabOnly    bool // no weights: for tokenising and templates only
+	NoMap        bool // read the file instead of mapping it
+	Lock         bool // keep the weights out of swap
+	CheckTensors bool // look for values that are not numbers
+	// Progress is called on the loading goroutine with 0..1; nil is fine.
+	Progress func(done float32)
+}
+
+// LoadModel loads a GGUF file. It stops soon after ctx is done. Where the file is at fault the error is ErrNotFound,
+// ErrNotGGUF, ErrUnsupported, ErrTooLarge or ErrBadModel and carries the reason.
+//
+// llama.cpp aborts the process on some damaged files: check an unknown one first, as package host/model does.
+func LoadModel(ctx context.Context, path string, o ModelOptions) (*Model, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("load %s: %w: %w", path, ErrCancelled, err)
+	}
+	if err := checkFile(path); err != nil {
+		return nil, err
+	}
+	c, err := loadModel(ctx, path, o)
+	if err != nil {
+		return nil, fmt.Errorf("load %s: %w", path, err)
+	}
+	m := &Model{h: newHandle(unsafe.Pointer(c), func() { C.ps_model_free(c) })}
+	if err := m.describe(); err != nil {
+		m.h.drop()
+		return nil, fmt.Errorf("load %s: %w", path, err)
+	}
+	m.cleanup = runtime.AddCleanup(m, func(h *handle) { h.drop() }, m.h)
+	return m, nil
+}
+
+func checkFile(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w: %s", ErrNotFound, path)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBadModel, err)
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBadModel, err)
+	}
+	if info.IsDir() {
+		return fmt.Errorf("%w: %s is a folder; name the .gguf file in it", ErrNotGGUF, path)
+	}
+	if strings.ContainsRune(path, 0) {
+		return fmt.Errorf("%w: the path holds a zero byte", ErrNotFound)
+	}
+	var magic [4]byte
+	if _, err := io.ReadFull(f, magic[:]); err != nil || string(magic[:]) != "GGUF" {
+		return fmt.Errorf("%w: %s (%d bytes) does not begin with GGUF", ErrNotGGUF, path, info.Size())
+	}
+	return nil
+}
+
+// progress is what the callback of a load needs.
+type progress struct {
+	ctx    context.Context
+	report func(float32)
+}
+
+//export penstockProgress
+func penstockProgress(done C.float, user C.uintptr_t) C._Bool {
+	p := cgo.Handle(user).Value().(progress)
+	if p.report != nil {
+		p.report(float32(done))
+	}
+	return p.ctx.Err() == nil
+}
+
+func loadModel(ctx context.Context, path string, o ModelOptions) (*C.ps_model, error) {
+	cpath := C.CString(path)
+	defer freeString(cpath)
+	user := cgo.NewHandle(progress{ctx: ctx, report: o.Progress})
+	defer user.Delete()
+
+	params := C.ps_model_params{
+		gpu_layers:    C.int32_t(o.GPULayers),
+		vocab_only:    C._Bool(o.VocabOnly),
+		mmap:          C._Bool(!o.NoMap),
+		mlock:         C._Bool(o.Lock),
+		check_tensors: C._Bool(o.CheckTensors),
+	}
+	var e C.ps_error
+	var out *C.ps_model
+	code := C.ps_model_load(cpath, &params, C.ps_progress_fn(C.penstockProgress), C.uintptr_t(user), &out, &e)
+	err := failure(code, &e)
+	switch {
+	case errors.Is(err, ErrCancelled):
+		return nil, fmt.Errorf("%w: %w", err, context.Cause(ctx))
+	case errors.Is(err, ErrNoMemory):
+		return nil, fmt.Errorf("%w: %w", ErrTooLarge, err)
+	case errors.Is(err, ErrFailed):
+		return nil, fmt.Errorf("%w: %w", ErrBadModel, err)
+	case err != nil:
+		return nil, err
+	}
+	return out, nil
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+// #include "penstock.h"
+import "C"
+
+import (
+	"runtime"
+)
+
+// Model is a loaded model: its weights and its vocabulary. It is safe for concurrent use.
+type Model struct {
+	guard
+	h       *handle
+	cleanup runtime.Cleanup
+	info    ModelInfo
+	meta    map[string]string
+	vocab   vocabulary
+}
+
+// ModelInfo describes a model.
+type ModelInfo struct {
+	Description  string // llama.cpp's: kind, size, quantisation
+	Architecture string
+	Name         string // general.name of the file; may be empty
+	Parameters   uint64
+	Size         uint64 // bytes of all tensors
+	ContextTrain int    // positions the model was trained for
+	Embedding    int    // width of the residual stream
+	Layers       int
+	Heads        int
+	HeadsKV      int
+	Window       int // positions of the sliding window; 0 where there is none
+	Vocabulary   int // tokens
+	Encoder      bool
+	Decoder      bool
+	Recurrent    bool // state, not a cache: it cannot be cut
+	Hybrid       bool // some layers are recurrent
+	Diffusion    bool
+	AddBOS       bool
+	AddEOS       bool
+	Special      SpecialTokens
+}
+
+// SpecialTokens names tokens by their role; -1 where the vocabulary has none.
+type SpecialTokens struct {
+	BOS, EOS, EOT, SEP, Newline, Pad, Mask int32
+	FIMPrefix, FIMSuffix, FIMMiddle        int32
+}
+
+// Info describes the model. It can be asked after Close too.
+func (m *Model) Info() ModelInfo { return m.info }
+
+// Metadata is a copy of the file's scalar metadata, as text.
+func (m *Model) Metadata() map[string]string {
+	out := make(map[string]string, len(m.meta))
+	for k, v := range m.meta {
+		out[k] = v
+	}
+	return out
+}
+
+// ChatTemplate is the source of the template called name, "" for the default; empty where the model has none.
+func (m *Model) ChatTemplate(name string) (string, error) {
+	if err := m.enter(); err != nil {
+		return "", err
+	}
+	defer m.leave()
+	cname := C.CString(name)
+	defer freeString(cname)
+	var e C.ps_error
+	var text C.ps_text
+	if err := failure(C.ps_model_template(m.c(), cname, &text, &e), &e); err != nil {
+		return "", err
+	}
+	return takeText(&text), nil
+}
+
+// Close frees the model once nothing built on it is open.
+func (m *Model) Close() error {
+	if m.shut() {
+		m.cleanup.Stop()
+		m.h.drop()
+	}
+	return nil
+}
+
+// describe reads everything about the model that never changes.
+func (m *Model) describe() error {
+	var e C.ps_error
+	var c C.ps_model_info
+	if err := failure(C.ps_model_describe(m.c(), &c, &e), &e); err != nil {
+		return err
+	}
+	meta, err := readMetadata(m.c(), int(c.metadata))
+	if err != nil {
+		return err
+	}
+	m.meta = meta
+	m.info = ModelInfo{
+		Description:  C.GoString(&c.description[0]),
+		Architecture: meta["general.architecture"],
+		Name:         meta["general.name"],
+		Parameters:   uint64(c.parameters),
+		Size:         uint64(c.size),
+		ContextTrain: int(c.context_train),
+		Embedding:    int(c.embedding),
+		Layers:       int(c.layers),
+		Heads:        int(c.heads),
+		HeadsKV:      int(c.heads_kv),
+		Window:       int(c.window),
+		Vocabulary:   int(c.vocabulary),
+		Encoder:      bool(c.encoder),
+		Decoder:      bool(c.decoder),
+		Recurrent:    bool(c.recurrent),
+		Hybrid:       bool(c.hybrid),
+		Diffusion:    bool(c.diffusion),
+		AddBOS:       bool(c.add_bos),
+		AddEOS:       bool(c.add_eos),
+		Special: SpecialTokens{
+			BOS: int32(c.bos), EOS: int32(c.eos), EOT: int32(c.eot), SEP: int32(c.sep), Newline: int32(c.newline),
+			Pad: int32(c.pad), Mask: int32(c.mask),
+			FIMPrefix: int32(c.fim_prefix), FIMSuffix: int32(c.fim_suffix), FIMMiddle: int32(c.fim_middle),
+		},
+	}
+	return m.vocab.load(m.c(), m.info.Vocabulary)
+}
+
+func readMetadata(c *C.ps_model, n int) (map[string]string, error) {
+	meta := make(map[string]string, n)
+	for i := range n {
+		var e C.ps_error
+		var key, value C.ps_text
+		if err := failure(C.ps_model_metadata(c, C.int32_t(i), &key, &value, &e), &e); err != nil {
+			C.ps_text_free(&key)
+			return nil, err
+		}
+		meta[takeText(&key)] = takeText(&value)
+	}
+	return meta, nil
+}
+
+func (m *Model) c() *C.ps_model { return (*C.ps_model)(m.h.c) }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+
+// Package native binds llama.cpp: models, contexts, KV memory, samplers and chat templates. It is the only package
+// with cgo in it.
+//
+// Everything goes through the C++ shim in llama.cpp/shim, which checks what llama.cpp would assert and turns what it
+// throws into errors. Values may be closed in any order and more than once: a context, a sampler or a template keeps
+// its model's memory until it is closed itself, and what is forgotten is freed after it became unreachable. A call on a
+// closed value returns ErrClosed.
+package native
+
+// #cgo CFLAGS: -I${SRCDIR}/../build/llama.cpp/out/include -I${SRCDIR}/llama.cpp/shim
+// #cgo LDFLAGS: -L${SRCDIR}/../build/llama.cpp/out/lib -lpenstock_llama -lm -lpthread
+// #cgo linux LDFLAGS: -lstdc++ -ldl
+// #include "penstock.h"
+import "C"
+
+// Set by zz_stamp.go, which the build of the library writes.
+var buildStamp, buildBackend string
+
+// Build names the library that is linked: the stamp over its source and flags, and its backend (cpu, cuda, ...).
+func Build() (stamp, backend string) { return buildStamp, buildBackend }
+
+// Version is llama.cpp's own version.
+func Version() string { return C.GoString(C.ps_version()) }

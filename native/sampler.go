@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+// #include "penstock.h"
+// #cgo noescape ps_sampler_sample
+// #cgo noescape ps_sampler_accept
+import "C"
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+	"unsafe"
+)
+
+// SamplerKind is a sampler that narrows or reweights the candidates.
+type SamplerKind int32
+
+// llama.cpp's samplers.
+const (
+	Penalties   SamplerKind = C.PS_PENALTIES
+	DRY         SamplerKind = C.PS_DRY
+	TopNSigma   SamplerKind = C.PS_TOP_N_SIGMA
+	TopK        SamplerKind = C.PS_TOP_K
+	Typical     SamplerKind = C.PS_TYPICAL
+	TopP        SamplerKind = C.PS_TOP_P
+	MinP        SamplerKind = C.PS_MIN_P
+	XTC         SamplerKind = C.PS_XTC
+	Temperature SamplerKind = C.PS_TEMPERATURE
+	Infill      SamplerKind = C.PS_INFILL
+)
+
+// Selector is what chooses the token at the end of a chain.
+type Selector int32
+
+// llama.cpp's selectors. SelectNone leaves candidates to whatever comes after the chain.
+const (
+	SelectNone       Selector = C.PS_SELECT_NONE
+	SelectDist       Selector = C.PS_SELECT_DIST
+	SelectGreedy     Selector = C.PS_SELECT_GREEDY
+	SelectMirostat   Selector = C.PS_SELECT_MIROSTAT
+	SelectMirostatV2 Selector = C.PS_SELECT_MIROSTAT_V2
+	SelectAdaptive   Selector = C.PS_SELECT_ADAPTIVE
+)
+
+// SamplerOptions describe a chain. Every number must be in the range llama.cpp can work with, used or not;
+// DefaultSamplerOptions has values that switch each sampler off. A temperature under 0.0001 is 0: the most likely token.
+type SamplerOptions struct {
+	Chain  []SamplerKind
+	Select Selector
+	Seed   uint32 // the same seed gives the same draws
+
+	MinKeep, TopK                                    int
+	Temperature, DynatempRange, DynatempExponent     float32
+	TopP, MinP, TypicalP, TopNSigma                  float32
+	XTCProbability, XTCThreshold                     float32
+	RepeatLastN                                      int
+	RepeatPenalty, FrequencyPenalty, PresencePenalty float32
+	DryMultiplier, DryBase                           float32
+	DryAllowedLength, DryLastN                       int
+	DryBreakers                                      []string
+	MirostatTau, MirostatEta                         float32
+	AdaptiveTarget, AdaptiveDecay                    float32
+	BiasTokens                                       []int32   // tokens whose logits are shifted before all else
+	BiasValues                                       []float32 // by how much; −Inf bans
+	Grammar, GrammarRoot                             string    // GBNF and its first rule; "" is none, "root"
+}
+
+// DefaultSamplerOptions is a chain that draws from the model's own distribution.
+func DefaultSamplerOptions() SamplerOptions {
+	return SamplerOptions{
+		Select: SelectDist, Temperature: 1, DynatempExponent: 1, TopP: 1, TypicalP: 1, TopNSigma: -1, XTCThreshold: 0.1,
+		RepeatPenalty: 1, DryBase: 1.75, DryAllowedLength: 2, MirostatTau: 5, MirostatEta: 0.1, AdaptiveTarget: -1, AdaptiveDecay: 0.9,
+	}
+}
+
+// Sampler is a chain with the state it keeps for one answer. Its methods do not run beside each other.
+type Sampler struct {
+	guard
+	h       *handle
+	cleanup runtime.Cleanup
+	selects bool
+	err     C.ps_error
+}
+
+func (o SamplerOptions) params() C.ps_sampler_params {
+	i := func(v int) C.int32_t { return C.int32_t(min(max(v, math.MinInt32), math.MaxInt32)) }
+	return C.ps_sampler_params{
+		seed:     C.uint32_t(o.Seed),
+		_select:  C.int32_t(o.Select),
+		min_keep: i(o.MinKeep), top_k: i(o.TopK), repeat_last_n: i(o.RepeatLastN),
+		dry_allowed_length: i(o.DryAllowedLength), dry_last_n: i(o.DryLastN),
+		temperature: C.float(o.Temperature), dynatemp_range: C.float(o.DynatempRange), dynatemp_exponent: C.float(o.DynatempExponent),
+		top_p: C.float(o.TopP), min_p: C.float(o.MinP), typical_p: C.float(o.TypicalP), top_n_sigma: C.float(o.TopNSigma),
+		xtc_probability: C.float(o.XTCProbability), xtc_threshold: C.float(o.XTCThreshold),
+		repeat_penalty: C.float(o.RepeatPenalty), frequency_penalty: C.float(o.FrequencyPenalty), presence_penalty: C.float(o.PresencePenalty),
+		dry_multiplier: C.float(o.DryMultiplier), dry_base: C.float(o.DryBase),
+		mirostat_tau: C.float(o.MirostatTau), mirostat_eta: C.float(o.MirostatEta),
+		adaptive_target: C.float(o.AdaptiveTarget), adaptive_decay: C.float(o.AdaptiveDecay),
+	}
+}
+
+// lists fills C's view of the option's slices; the pinner keeps them where they are until the call is over.
+func (o SamplerOptions) lists(pin *runtime.Pinner) (C.ps_sampler_lists, error) {
+	if len(o.BiasTokens) != len(o.BiasValues) {
+		return C.ps_sampler_lists{}, fmt.Errorf("%w: %d bias tokens with %d values", ErrInvalid, len(o.BiasTokens), len(o.BiasValues))
+	}
+	var breakers strings.Builder
+	for _, b := range o.DryBreakers {
+		if b == "" || strings.ContainsRune(b, 0) {
+			return C.ps_sampler_lists{}, fmt.Errorf("%w: dry_sequence_breakers has an entry %q; it must be text without zero bytes", ErrInvalid, b)
+		}
+		breakers.WriteString(b)
+		breakers.WriteByte(0)
+	}
+	all := breakers.String()
+	var l C.ps_sampler_lists
+	if n := len(o.Chain); n > 0 {
+		pin.Pin(&o.Chain[0])
+		l.kinds, l.n_kinds = (*C.int32_t)(unsafe.Pointer(&o.Chain[0])), C.size_t(n)
+	}
+	if n := len(o.BiasTokens); n > 0 {
+		pin.Pin(&o.BiasTokens[0])
+		pin.Pin(&o.BiasValues[0])
+		l.bias_tokens, l.bias_values = (*C.int32_t)(unsafe.Pointer(&o.BiasTokens[0])), (*C.float)(unsafe.Pointer(&o.BiasValues[0]))
+		l.n_bias = C.size_t(n)
+	}
+	pinString := func(s string) (*C.char, C.size_t) {
+		if s == "" {
+			return nil, 0
+		}
+		pin.Pin(unsafe.StringData(s))
+		return textPointer(s), C.size_t(len(s))
+	}
+	l.breakers, l.breakers_size = pinString(all)
+	l.grammar, l.grammar_size = pinString(o.Grammar)
+	l.root, l.root_size = pinString(o.GrammarRoot)
+	return l, nil
+}
+
+// NewSampler makes a chain for m, which may be closed before it. What is wrong with the options is an ErrInvalid that
+// names the field.
+func NewSampler(m *Model, o SamplerOptions) (*Sampler, error) {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	lists, err := o.lists(&pin)
+	if err != nil {
+		return nil, fmt.Errorf("sampler: %w", err)
+	}
+	if err := m.enter(); err != nil {
+		return nil, fmt.Errorf("sampler: model %w", err)
+	}
+	defer m.leave()
+	params := o.params()
+	var e C.ps_error
+	var c *C.ps_sampler
+	if err := failure(C.ps_sampler_new(m.c(), &params, &lists, &c, &e), &e); err != nil {
+		return nil, fmt.Errorf("sampler: %w", err)
+	}
+	model := m.h
+	model.keep()
+	s := &Sampler{h: newHandle(unsafe.Pointer(c), func() { C.ps_sampler_free(c); model.drop() }), selects: o.Select != SelectNone}
+	s.cleanup = runtime.AddCleanup(s, func(h *handle) { h.drop() }, s.h)
+	return s, nil
+}
+
+// Sample draws a token from a row of logits and leaves the row as it is.
+func (s *Sampler) Sample(row []float32) (int32, error) {
+	if err := s.enterAlone(); err != nil {
+		return -1, err
+	}
+	defer s.leaveAlone()
+	var token C.int32_t
+	code := C.ps_sampler_sample(s.c(), (*C.float)(unsafe.Pointer(unsafe.SliceData(row))), C.size_t(len(row)), &token, &s.err)
+	if code != C.PS_OK {
+		return -1, fmt.Errorf("sample: %w", failure(code, &s.err))
+	}
+	return int32(token), nil
+}
+
+// Accept tells the chain which token was chosen.
+func (s *Sampler) Accept(token int32) error {
+	if err := s.enterAlone(); err != nil {
+		return err
+	}
+	defer s.leaveAlone()
+	if code := C.ps_sampler_accept(s.c(), C.int32_t(token), &s.err); code != C.PS_OK {
+		return fmt.Errorf("accept: %w", failure(code, &s.err))
+	}
+	return nil
+}
+
+// Rewind makes history the accepted tokens; the first prompt of them are the prompt, which the grammar does not see.
+// The source of random numbers goes on from where it is, so that going back and trying again can end differently.
+func (s *Sampler) Rewind(history []int32, prompt int) error {
+	if err := s.enterAlone(); err != nil {
+		return err
+	}
+	defer s.leaveAlone()
+	if code := C.ps_sampler_rewind(s.c(), cInts(history), C.size_t(len(history)), C.size_t(max(prompt, 0)), &s.err); code != C.PS_OK {
+		return fmt.Errorf("rewind: %w", failure(code, &s.err))
+	}
+	return nil
+}
+
+// Close frees the chain.
+func (s *Sampler) Close() error {
+	if s.shut() {
+		s.cleanup.Stop()
+		s.h.drop()
+	}
+	return nil
+}
+
+func (s *Sampler) c() *C.ps_sampler { return (*C.ps_sampler)(s.h.c) }

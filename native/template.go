@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+// #include "penstock.h"
+import "C"
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// Template renders conversations with llama.cpp's Jinja engine. It is safe for concurrent use.
+type Template struct {
+	guard
+	h       *handle
+	cleanup runtime.Cleanup
+	source  string
+}
+
+// Conversation is what a template renders, in OpenAI's shapes.
+type Conversation struct {
+	Messages            json.RawMessage            `json:"messages"`
+	Tools               json.RawMessage            `json:"tools,omitempty"`
+	ToolChoice          string                     `json:"tool_choice,omitempty"` // auto, none, required; "" is auto
+	ParallelToolCalls   bool                       `json:"parallel_tool_calls,omitempty"`
+	JSONSchema          string                     `json:"json_schema,omitempty"`
+	AddGenerationPrompt bool                       `json:"add_generation_prompt"`
+	TemplateArgs        map[string]json.RawMessage `json:"template_args,omitempty"`
+}
+
+// Prompt is a rendered conversation and what llama.cpp knows about the answer to it.
+type Prompt struct {
+	Text             string    `json:"text"`
+	GenerationPrompt string    `json:"generation_prompt"` // the end of Text that opens the assistant's turn
+	Grammar          string    `json:"grammar"`
+	GrammarLazy      bool      `json:"grammar_lazy"` // the grammar starts at a trigger
+	Triggers         []Trigger `json:"triggers"`
+	Stops            []string  `json:"stops"`
+	PreservedTokens  []string  `json:"preserved_tokens"`
+	Format           string    `json:"format"`
+	SupportsThinking bool      `json:"supports_thinking"`
+}
+
+// Trigger starts a lazy grammar.
+type Trigger struct {
+	Kind  string `json:"kind"` // token, word, pattern, pattern_full
+	Value string `json:"value"`
+	Token int32  `json:"token"`
+}
+
+// NewTemplate parses source, or the model's own template where it is empty, or ChatML where the model has none. m may
+// be closed before it.
+func NewTemplate(m *Model, source string) (*Template, error) {
+	if err := m.enter(); err != nil {
+		return nil, fmt.Errorf("chat template: model %w", err)
+	}
+	defer m.leave()
+	var e C.ps_error
+	var c *C.ps_template
+	if err := failure(C.ps_template_new(m.c(), textPointer(source), C.size_t(len(source)), &c, &e), &e); err != nil {
+		return nil, fmt.Errorf("chat template: %w", err)
+	}
+	model := m.h
+	model.keep()
+	t := &Template{h: newHandle(unsafe.Pointer(c), func() { C.ps_template_free(c); model.drop() })}
+	t.cleanup = runtime.AddCleanup(t, func(h *handle) { h.drop() }, t.h)
+	var text C.ps_text
+	if err := failure(C.ps_template_source(c, &text, &e), &e); err != nil {
+		_ = t.Close()
+		return nil, fmt.Errorf("chat template: %w", err)
+	}
+	t.source = takeText(&text)
+	return t, nil
+}
+
+// Source is the text of the template.
+func (t *Template) Source() string { return t.source }
+
+// Render turns a conversation into a prompt. ErrFailed carries the template's own complaint about the conversation.
+func (t *Template) Render(c Conversation) (Prompt, error) {
+	if err := checkNesting(c); err != nil {
+		return Prompt{}, err
+	}
+	request, err := json.Marshal(c)
+	if err != nil {
+		return Prompt{}, fmt.Errorf("render: %w: %w", ErrInvalid, err)
+	}
+	if err := t.enter(); err != nil {
+		return Prompt{}, err
+	}
+	defer t.leave()
+	var e C.ps_error
+	var text C.ps_text
+	code := C.ps_template_render(t.c(), textPointer(string(request)), C.size_t(len(request)), &text, &e)
+	if err := failure(code, &e); err != nil {
+		return Prompt{}, fmt.Errorf("render: %w", err)
+	}
+	var p Prompt
+	if err := json.Unmarshal([]byte(takeText(&text)), &p); err != nil {
+		return Prompt{}, fmt.Errorf("render: %w: %w", ErrFailed, err)
+	}
+	return p, nil
+}
+
+// maxNesting bounds what llama.cpp walks recursively: JSON values, and schemas on their way to a grammar.
+const maxNesting = 100
+
+func checkNesting(c Conversation) error {
+	parts := map[string][]byte{"messages": c.Messages, "tools": c.Tools, "json_schema": []byte(c.JSONSchema)}
+	for name, value := range c.TemplateArgs {
+		parts["template_args."+name] = value
+	}
+	for name, text := range parts {
+		depth, quoted := 0, false
+		for i := 0; i < len(text); i++ {
+			switch ch := text[i]; {
+			case quoted && ch == '\\':
+				i++
+			case ch == '"':
+				quoted = !quoted
+			case !quoted && (ch == '[' || ch == '{'):
+				depth++
+			case !quoted && (ch == ']' || ch == '}'):
+				depth--
+			}
+			if depth > maxNesting {
+				return fmt.Errorf("render: %w: %s nests more than %d deep", ErrInvalid, name, maxNesting)
+			}
+		}
+	}
+	return nil
+}
+
+// Close frees the template.
+func (t *Template) Close() error {
+	if t.shut() {
+		t.cleanup.Stop()
+		t.h.drop()
+	}
+	return nil
+}
+
+func (t *Template) c() *C.ps_template { return (*C.ps_template)(t.h.c) }
