@@ -136,6 +136,12 @@ func (f Fields) Params(base Params, v Vocabulary) (Params, error) {
 // RandomSeed draws a seed for a request that names none.
 func RandomSeed() uint32 { return fold(-1) }
 
+// ForChoice moves the seed by a choice's number, so that the choices of one request differ.
+func (p Params) ForChoice(number uint32) Params {
+	p.Seed = fold(int64(p.Seed) + int64(number))
+	return p
+}
+
 // fold makes 32 bits of a client's seed. llama.cpp takes the largest value as "random", so it is never returned.
 func fold(seed int64) uint32 {
 	const reserved = 1<<32 - 1

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/penstock/penstock/scheduler"
+)
+
+// answer computes g and sends it in the given shape, as a stream or whole. Whatever ends it cancels what still runs: a
+// client that has gone frees its slots at once.
+func (s *service) answer(c echo.Context, g generation, sh shape) error {
+	streams, err := s.start(&g)
+	if err != nil {
+		return err
+	}
+	defer cancel(streams)
+	a := &assembly{service: s, shape: sh, field: g.field, choices: make([]*choice, len(streams))}
+	for i := range a.choices {
+		a.choices[i] = &choice{index: i}
+	}
+	ctx := c.Request().Context()
+	if g.stream {
+		err = s.stream(ctx, c, a, &g, streams)
+	} else {
+		err = s.whole(ctx, c, a, &g, streams)
+	}
+	if err != nil && ctx.Err() != nil {
+		return errGone
+	}
+	return err
+}
+
+// errGone ends a request whose client has left: nobody reads an answer.
+var errGone = errors.New("the client has gone")
+
+func (s *service) whole(ctx context.Context, c echo.Context, a *assembly, g *generation, streams []Stream) error {
+	nothing := func() error { return nil }
+	if err := readAll(ctx, streams, a.gather, nothing); err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, a.shape.whole(a.choices, usageOf(a.choices, g.n)))
+}
+
+func (s *service) stream(ctx context.Context, c echo.Context, a *assembly, g *generation, streams []Stream) error {
+	w := newEvents(c.Response(), s.WriteTimeout)
+	defer w.release()
+	take := func(i int, e scheduler.Event) error { return a.forward(w, i, e) }
+	err := readAll(ctx, streams, take, w.flush)
+	if err == nil && g.usage {
+		err = w.send(a.shape.closing(usageOf(a.choices, g.n)))
+	}
+	if err != nil && (!w.begun || ctx.Err() != nil) {
+		return err // as an ordinary answer, or to nobody
+	}
+	if err != nil {
+		_ = w.send(envelope{problem(err, g.field).body()}) // a broken connection shows at flush
+	}
+	if a.shape.marker() {
+		w.done()
+	}
+	return w.flush()
+}
+
+// assembly makes frames and answers of the events of a request's streams.
+type assembly struct {
+	*service
+	shape   shape
+	field   string
+	choices []*choice
+}
+
+// gather keeps everything for a whole answer.
+func (a *assembly) gather(i int, e scheduler.Event) error {
+	c := a.choices[i]
+	c.text.WriteString(e.Text)
+	if p, ok := a.note(c, e); ok {
+		c.probs = append(c.probs, p)
+	}
+	return failure(e)
+}
+
+// forward turns an event into frames. Tokens whose text is held back wait, unless their probability is wanted.
+func (a *assembly) forward(w *events, i int, e scheduler.Event) error {
+	c := a.choices[i]
+	p, wanted := a.note(c, e)
+	if err := failure(e); err != nil {
+		return err
+	}
+	if e.Text != "" || wanted {
+		var probs []tokenProb
+		if wanted {
+			probs = []tokenProb{p}
+		}
+		if err := w.send(a.shape.part(c, e.Text, probs)); err != nil {
+			return err
+		}
+	}
+	if e.Kind == scheduler.KindEnd {
+		return w.send(a.shape.last(c))
+	}
+	return nil
+}
+
+// note keeps what later frames need.
+func (a *assembly) note(c *choice, e scheduler.Event) (tokenProb, bool) {
+	switch e.Kind {
+	case scheduler.KindStarted:
+		c.start = *e.Started
+	case scheduler.KindEnd:
+		c.end = *e.End
+	case scheduler.KindToken:
+		c.tokens = append(c.tokens, e.Token)
+		return a.probability(e)
+	}
+	return tokenProb{}, false
+}
+
+// failure is the error of an answer that ended by one.
+func failure(e scheduler.Event) error {
+	if e.Kind != scheduler.KindEnd || e.End.Reason != scheduler.ReasonError {
+		return nil
+	}
+	if e.End.Err == nil {
+		return errors.New("the answer failed")
+	}
+	return e.End.Err
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// Subprotocols of the WebSocket. A browser cannot send an Authorization header with it, so it may offer its key, in
+// unpadded base64url, as a second subprotocol.
+const (
+	Subprotocol       = "penstock.v1"
+	SubprotocolBearer = "penstock.bearer."
+)
+
+// digests are what keys are compared by: their length says nothing about the keys'.
+func digests(keys ...string) [][32]byte {
+	var out [][32]byte
+	for _, k := range keys {
+		if k != "" {
+			out = append(out, sha256.Sum256([]byte(k)))
+		}
+	}
+	return out
+}
+
+// authorize lets in who has one of the keys; everybody where there are none.
+func (s *service) authorize(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if len(s.keys) > 0 && !holds(c.Request(), s.keys) {
+			c.Response().Header().Set(echo.HeaderWWWAuthenticate, "Bearer")
+			return &Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Type: typeAuth,
+				Message: "this server needs a key; send it as Authorization: Bearer KEY"}
+		}
+		return next(c)
+	}
+}
+
+// holds compares in constant time with every key.
+func holds(r *http.Request, keys [][32]byte) bool {
+	digest := sha256.Sum256([]byte(bearer(r)))
+	found := 0
+	for _, k := range keys {
+		found |= subtle.ConstantTimeCompare(k[:], digest[:])
+	}
+	return found == 1
+}
+
+func bearer(r *http.Request) string {
+	scheme, key, ok := strings.Cut(r.Header.Get(echo.HeaderAuthorization), " ")
+	if ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(key)
+	}
+	for _, line := range r.Header.Values("Sec-WebSocket-Protocol") {
+		for offer := range strings.SplitSeq(line, ",") {
+			coded, ok := strings.CutPrefix(strings.TrimSpace(offer), SubprotocolBearer)
+			if key, err := base64.RawURLEncoding.DecodeString(coded); ok && err == nil {
+				return string(key)
+			}
+		}
+	}
+	return ""
+}

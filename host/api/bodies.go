@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"encoding/json"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// maxLogprobs bounds the alternatives reported with each token.
+const maxLogprobs = 20
+
+// chatBody is POST /v1/chat/completions.
+type chatBody struct {
+	Common
+	Conversation
+	Logprobs    bool `json:"logprobs"`
+	TopLogprobs *int `json:"top_logprobs"`
+}
+
+// Conversation are the fields that become a prompt by the chat template.
+type Conversation struct {
+	Messages     []json.RawMessage          `json:"messages"`
+	Tools        json.RawMessage            `json:"tools"`
+	ToolChoice   json.RawMessage            `json:"tool_choice"`
+	Functions    json.RawMessage            `json:"functions"`
+	TemplateArgs map[string]json.RawMessage `json:"chat_template_kwargs"`
+}
+
+// textBody is POST /v1/completions.
+type textBody struct {
+	Common
+	Prompt   json.RawMessage `json:"prompt"`
+	BestOf   *int            `json:"best_of"`
+	Logprobs *int            `json:"logprobs"`
+}
+
+// nativeBody is POST /completion, llama-server's.
+type nativeBody struct {
+	Common
+	Prompt json.RawMessage `json:"prompt"`
+	Tokens bool            `json:"return_tokens"`
+}
+
+// encode turns a conversation into a prompt.
+func (s *service) encode(b *Conversation) (chat.Prompt, []scheduler.Token, error) {
+	for _, f := range []struct {
+		name string
+		raw  json.RawMessage
+	}{{"tools", b.Tools}, {"functions", b.Functions}} {
+		if isSet(f.raw) {
+			return chat.Prompt{}, nil, unsupported(f.name, "%s are not supported by this server", f.name)
+		}
+	}
+	messages, err := chat.ParseMessages(b.Messages)
+	if err != nil {
+		return chat.Prompt{}, nil, err
+	}
+	c := chat.Conversation{Messages: messages, AddGenerationPrompt: true, TemplateArgs: b.TemplateArgs}
+	return chat.Encode(c, s.Engine, s.Engine)
+}
+
+// planChat makes a generation of a chat body.
+func (s *service) planChat(body []byte) (generation, error) {
+	b := chatBody{Common: defaults()}
+	if err := decode(body, &b); err != nil {
+		return generation{}, err
+	}
+	g, err := s.plan(&b.Common, "messages")
+	if err != nil {
+		return g, err
+	}
+	switch top := b.TopLogprobs; {
+	case top != nil && (*top < 0 || *top > maxLogprobs):
+		return g, invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", *top, maxLogprobs)
+	case top != nil && *top > 0 && !b.Logprobs:
+		return g, invalid("top_logprobs", "top_logprobs needs logprobs to be true")
+	case b.Logprobs && top != nil:
+		g.logprobs = *top
+	case b.Logprobs:
+		g.logprobs = 0
+	}
+	prompt, tokens, err := s.encode(&b.Conversation)
+	if err != nil {
+		return g, err
+	}
+	g.stop = append(g.stop, prompt.Stops...)
+	g.prompts = [][]scheduler.Token{tokens}
+	return g, nil
+}
+
+// planText makes a generation of a text completion body.
+func (s *service) planText(body []byte) (generation, error) {
+	b := textBody{Common: defaults()}
+	if err := decode(body, &b); err != nil {
+		return generation{}, err
+	}
+	g, err := s.plan(&b.Common, "prompt")
+	if err != nil {
+		return g, err
+	}
+	if b.BestOf != nil && *b.BestOf != g.n {
+		return g, unsupported("best_of", "best_of is %d; this server supports it only where it equals n (%d)", *b.BestOf, g.n)
+	}
+	if top := b.Logprobs; top != nil {
+		if *top < 0 || *top > maxLogprobs {
+			return g, invalid("logprobs", "logprobs is %d; it must be from 0 to %d", *top, maxLogprobs)
+		}
+		g.logprobs = *top
+	}
+	g.prompts, err = s.prompts(b.Prompt)
+	return g, err
+}
+
+// planNative makes a generation of llama-server's completion body; tokens says whether the answer lists its tokens.
+func (s *service) planNative(body []byte) (g generation, tokens bool, err error) {
+	b := nativeBody{Common: defaults()}
+	if err := decode(body, &b); err != nil {
+		return g, false, err
+	}
+	if g, err = s.plan(&b.Common, "prompt"); err != nil {
+		return g, false, err
+	}
+	if b.choices() != 1 {
+		return g, false, unsupported("n", "n must be 1 here; /v1/completions answers a prompt more than once")
+	}
+	if top := b.NProbs; top != nil && *top != 0 {
+		if *top < 0 || *top > maxLogprobs {
+			return g, false, invalid("n_probs", "n_probs is %d; it must be from 0 to %d", *top, maxLogprobs)
+		}
+		g.logprobs = *top
+	}
+	g.prompts, err = s.prompts(b.Prompt)
+	if err == nil && len(g.prompts) != 1 {
+		err = unsupported("prompt", "one prompt a request is supported here; /v1/completions takes several")
+	}
+	return g, b.Tokens, err
+}

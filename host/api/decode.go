@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+)
+
+// bodyTimeout bounds how long a client may take to send its request.
+const bodyTimeout = 60 * time.Second
+
+// read takes the whole body. The deadline ends with it: net/http would otherwise take it for a lost connection while
+// the answer is streamed.
+func read(c echo.Context) ([]byte, error) {
+	control := http.NewResponseController(c.Response())
+	timed := control.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil
+	body, err := io.ReadAll(c.Request().Body)
+	if timed {
+		_ = control.SetReadDeadline(time.Time{}) // fails only where setting it failed
+	}
+	var tooLarge *http.MaxBytesError
+	if err != nil && !errors.As(err, &tooLarge) {
+		return nil, &Error{Status: http.StatusBadRequest, Code: "incomplete_body", Type: typeInvalid,
+			Message: "the request body could not be read: " + err.Error()}
+	}
+	return body, err
+}
+
+// readJSON reads the body into v, which holds the defaults.
+func readJSON(c echo.Context, v any) error {
+	body, err := read(c)
+	if err != nil {
+		return err
+	}
+	return decode(body, v)
+}
+
+// decode reads a JSON object into v. Fields that v does not have are ignored, as OpenAI's clients send many; a wrong
+// type is an error that names the field.
+func decode(body []byte, v any) error {
+	var wrongType *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	err := json.Unmarshal(body, v)
+	switch {
+	case err == nil && strings.TrimSpace(string(body)) == "null":
+		return malformed("the request body is null; it must be a JSON object")
+	case err == nil:
+		return nil
+	case errors.As(err, &syntax):
+		return malformed(fmt.Sprintf("the request body is not valid JSON at byte %d: %v", syntax.Offset, err))
+	case errors.As(err, &wrongType) && wrongType.Field == "":
+		return malformed("the request body must be a JSON object, not a " + wrongType.Value)
+	case errors.As(err, &wrongType):
+		field := plainPath(wrongType.Field)
+		e := invalid(field, "%s is a %s; it must be %s", field, wrongType.Value, expected(wrongType))
+		e.Code = "invalid_type"
+		return e
+	}
+	return malformed("the request body could not be read: " + err.Error())
+}
+
+func malformed(message string) *Error {
+	return &Error{Status: http.StatusBadRequest, Code: "invalid_json", Type: typeInvalid, Message: message}
+}
+
+// plainPath drops the embedded Go structs from a path: their names begin with a capital, those of JSON fields do not.
+func plainPath(path string) string {
+	var fields []string
+	for part := range strings.SplitSeq(path, ".") {
+		if part[0] < 'A' || part[0] > 'Z' {
+			fields = append(fields, part)
+		}
+	}
+	return strings.Join(fields, ".")
+}
+
+// expected says what a field's Go type takes, in JSON's words.
+func expected(e *json.UnmarshalTypeError) string {
+	switch kind := e.Type.Kind().String(); {
+	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"):
+		return "an integer (in " + kind + "'s range)"
+	case strings.HasPrefix(kind, "float"):
+		return "a number (in " + kind + "'s range)"
+	case kind == "bool":
+		return "true or false"
+	case kind == "string":
+		return "a text"
+	case kind == "slice":
+		return "a list"
+	}
+	return "an object"
+}

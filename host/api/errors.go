@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Error is a refusal in OpenAI's shape.
+type Error struct {
+	Status  int    `json:"-"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Type    string `json:"type"`
+	Param   string `json:"-"` // the field at fault; null in JSON where empty
+	Retry   int    `json:"-"` // seconds for a Retry-After header; 0: none
+}
+
+// Error is the message.
+func (e *Error) Error() string { return e.Message }
+
+// envelope is the body of an error answer.
+type envelope struct {
+	Error errorBody `json:"error"`
+}
+
+type errorBody struct {
+	Code    string  `json:"code"`
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+}
+
+func (e *Error) body() errorBody {
+	b := errorBody{Code: e.Code, Message: e.Message, Type: e.Type}
+	if e.Param != "" {
+		b.Param = &e.Param
+	}
+	return b
+}
+
+// The types of errors, OpenAI's.
+const (
+	typeInvalid  = "invalid_request_error"
+	typeAuth     = "authentication_error"
+	typeForbid   = "permission_error"
+	typeBusy     = "rate_limit_error"
+	typeServer   = "server_error"
+	typeNotReady = "unavailable_error"
+)
+
+// invalid refuses a field's value.
+func invalid(param, format string, args ...any) *Error {
+	return &Error{Status: http.StatusBadRequest, Code: "invalid_value", Type: typeInvalid, Param: param,
+		Message: fmt.Sprintf(format, args...)}
+}
+
+// unsupported refuses a field that this server does not act on, rather than ignore it.
+func unsupported(param, format string, args ...any) *Error {
+	return &Error{Status: http.StatusNotImplemented, Code: "not_supported", Type: typeInvalid, Param: param,
+		Message: fmt.Sprintf(format, args...)}
+}
+
+// problem makes an Error of any error. prompt names the field the prompt came from.
+func problem(err error, prompt string) *Error {
+	var own *Error
+	var badParam *sampling.Invalid
+	var badMessage *chat.Invalid
+	var routed *echo.HTTPError
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &own):
+		return own
+	case errors.As(err, &badParam):
+		return invalid(badParam.Field, "%v", badParam)
+	case errors.As(err, &badMessage):
+		return invalid(badMessage.Field, "%v", badMessage)
+	case errors.As(err, &tooLarge):
+		return &Error{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Type: typeInvalid,
+			Message: fmt.Sprintf("the request body is larger than %d bytes", tooLarge.Limit)}
+	case errors.As(err, &routed):
+		return &Error{Status: routed.Code, Code: codeOf(routed.Code), Type: typeInvalid, Message: fmt.Sprint(routed.Message)}
+	}
+	return schedulerProblem(err, prompt)
+}
+
+func schedulerProblem(err error, prompt string) *Error {
+	switch {
+	case errors.Is(err, scheduler.ErrQueueFull):
+		return &Error{Status: http.StatusTooManyRequests, Code: "queue_full", Type: typeBusy, Retry: 1,
+			Message: "too many requests are waiting; try again in a moment"}
+	case errors.Is(err, scheduler.ErrPromptTooLong):
+		return &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: typeInvalid, Param: prompt, Message: err.Error()}
+	case errors.Is(err, scheduler.ErrEmptyPrompt), errors.Is(err, scheduler.ErrBadRequest):
+		return invalid(prompt, "%v", err)
+	case errors.Is(err, scheduler.ErrClosed):
+		return &Error{Status: http.StatusServiceUnavailable, Code: "shutting_down", Type: typeNotReady, Retry: 5,
+			Message: "the server is shutting down"}
+	case errors.Is(err, scheduler.ErrDeadline):
+		return &Error{Status: http.StatusRequestTimeout, Code: "timeout", Type: typeInvalid, Param: "timeout_ms", Message: err.Error()}
+	}
+	return &Error{Status: http.StatusInternalServerError, Code: "internal_error", Type: typeServer, Message: err.Error()}
+}
+
+// codeOf names the errors of the router.
+func codeOf(status int) string {
+	switch status {
+	case http.StatusNotFound:
+		return "not_found"
+	case http.StatusMethodNotAllowed:
+		return "method_not_allowed"
+	}
+	return "http_error"
+}

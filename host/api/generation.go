@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// generation is a request as the scheduler can take it: each prompt is answered n times.
+type generation struct {
+	field    string // of the body that holds the prompt
+	prompts  [][]scheduler.Token
+	n        int
+	params   sampling.Params
+	stop     []string
+	max      int // tokens to generate; 0: as many as fit
+	logprobs int // alternatives a token; -1: none
+	deadline time.Time
+	priority int
+	cache    bool
+	detach   time.Duration // how long it may outlive its connection
+
+	stream bool
+	usage  bool // a last frame of a stream has the usage
+}
+
+// plan fills in what all bodies share. The prompts and log-probabilities are the caller's.
+func (s *service) plan(b *Common, field string) (generation, error) {
+	if b.Model != "" && b.Model != s.Model.Name {
+		return generation{}, s.unknownModel(b.Model)
+	}
+	if err := b.check(); err != nil {
+		return generation{}, err
+	}
+	base := sampling.Default()
+	base.Seed = sampling.RandomSeed()
+	params, err := b.Params(base, vocabulary{s})
+	if err != nil {
+		return generation{}, err
+	}
+	if i := slices.IndexFunc(params.Chain, isPlugin); i >= 0 {
+		return generation{}, unsupported("samplers", "plugins in samplers are not supported by this server: %q", params.Chain[i])
+	}
+	limit, err := b.maxTokens()
+	if err != nil {
+		return generation{}, err
+	}
+	stops, err := b.stops()
+	if err != nil {
+		return generation{}, err
+	}
+	return generation{field: field, n: b.choices(), params: params, stop: stops, max: limit, logprobs: -1,
+		deadline: b.deadline(time.Now()), priority: b.Priority, cache: b.CachePrompt,
+		stream: b.Stream, usage: b.StreamOptions.IncludeUsage}, nil
+}
+
+func isPlugin(name string) bool {
+	return len(name) > len(sampling.PluginPrefix) && name[:len(sampling.PluginPrefix)] == sampling.PluginPrefix
+}
+
+func (s *service) unknownModel(name string) *Error {
+	return &Error{Status: http.StatusNotFound, Code: "model_not_found", Type: typeInvalid, Param: "model",
+		Message: fmt.Sprintf("there is no model %q here; this server has %q", name, s.Model.Name)}
+}
+
+// start submits every choice of g, prompt by prompt. Where one is refused those before it are cancelled.
+func (s *service) start(g *generation) (_ []Stream, err error) {
+	streams := make([]Stream, 0, len(g.prompts)*g.n)
+	defer func() {
+		if err != nil {
+			cancel(streams)
+		}
+	}()
+	for _, prompt := range g.prompts {
+		if len(prompt) >= s.Model.Context {
+			return streams, &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: typeInvalid, Param: g.field,
+				Message: fmt.Sprintf("the prompt has %d tokens; the context holds %d, the answer included", len(prompt), s.Model.Context)}
+		}
+		for range g.n {
+			st, err := s.submit(g, prompt, uint32(len(streams)))
+			if err != nil {
+				return streams, problem(err, g.field)
+			}
+			streams = append(streams, st)
+		}
+	}
+	return streams, nil
+}
+
+// submit starts one choice.
+func (s *service) submit(g *generation, prompt []scheduler.Token, number uint32) (Stream, error) {
+	params := g.params.ForChoice(number)
+	chain, err := s.Engine.NewChain(params)
+	if err != nil {
+		return nil, chainProblem(err, params)
+	}
+	buffer := 0
+	if g.detach > 0 {
+		buffer = detachedBuffer
+	}
+	return s.Scheduler.Submit(scheduler.Request{
+		Prompt:      []scheduler.Segment{{Tokens: prompt}},
+		MaxTokens:   g.max,
+		Stop:        g.stop,
+		IgnoreEOG:   params.IgnoreEOS,
+		Chain:       chain,
+		Logprobs:    g.logprobs,
+		Priority:    g.priority,
+		Deadline:    g.deadline,
+		CachePrompt: g.cache,
+		Buffer:      buffer,
+	})
+}
+
+// chainProblem blames the grammar where there is one: the other parameters have been checked.
+func chainProblem(err error, p sampling.Params) error {
+	e := problem(err, "")
+	if p.Grammar != "" && e.Status == http.StatusInternalServerError {
+		return invalid("grammar", "the grammar cannot be used: %v", err)
+	}
+	return e
+}
+
+func cancel(streams []Stream) {
+	for _, st := range streams {
+		st.Cancel()
+	}
+}
+
+// vocabulary shows the model's tokens to package sampling.
+type vocabulary struct{ s *service }
+
+func (v vocabulary) Size() int { return v.s.Model.Vocabulary }
+func (v vocabulary) Tokenize(text string) ([]int32, error) {
+	return v.s.Engine.Tokenize(text, false, false)
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"strings"
+
+	"github.com/penstock/penstock/scheduler"
+)
+
+// nativeShape is llama-server's completion.
+type nativeShape struct {
+	model  string
+	tokens bool // list the tokens
+}
+
+// nativePart is a frame of a stream, and the beginning of the last one.
+type nativePart struct {
+	Index     int               `json:"index"`
+	Content   string            `json:"content"`
+	Tokens    []scheduler.Token `json:"tokens"`
+	Stop      bool              `json:"stop"`
+	Slot      int               `json:"id_slot"`
+	Predicted int               `json:"tokens_predicted"`
+	Evaluated int               `json:"tokens_evaluated"`
+	Probs     []tokenProb       `json:"completion_probabilities,omitempty"`
+}
+
+type nativeAnswer struct {
+	nativePart
+	Model        string  `json:"model"`
+	StopType     string  `json:"stop_type"`
+	StoppingWord string  `json:"stopping_word"`
+	Truncated    bool    `json:"truncated"`
+	NewLine      bool    `json:"has_new_line"`
+	Cached       int     `json:"tokens_cached"`
+	Timings      timings `json:"timings"`
+}
+
+func (s nativeShape) part(c *choice, text string, probs []tokenProb) any {
+	p := nativePart{Content: text, Tokens: []scheduler.Token{}, Slot: c.start.Slot, Predicted: len(c.tokens),
+		Evaluated: c.start.PromptTokens, Probs: probs}
+	if n := len(c.tokens); n > 0 && s.tokens {
+		p.Tokens = c.tokens[n-1:]
+	}
+	return p
+}
+
+func (s nativeShape) last(c *choice) any {
+	return s.answer(c, "", nil)
+}
+
+func (nativeShape) closing(usage) any { return nil }
+
+func (s nativeShape) whole(choices []*choice, _ usage) any {
+	c := choices[0]
+	a := s.answer(c, c.text.String(), c.probs)
+	if s.tokens {
+		a.Tokens = append(a.Tokens, c.tokens...)
+	}
+	return a
+}
+
+func (nativeShape) marker() bool { return false }
+
+func (s nativeShape) answer(c *choice, text string, probs []tokenProb) nativeAnswer {
+	return nativeAnswer{
+		nativePart: nativePart{Content: text, Tokens: []scheduler.Token{}, Stop: true, Slot: c.start.Slot,
+			Predicted: c.end.Usage.Generated, Evaluated: c.end.Usage.Prompt, Probs: probs},
+		Model: s.model, StopType: stopType(c.end), StoppingWord: c.end.Stop, NewLine: strings.Contains(text, "\n"),
+		Cached: c.end.Usage.Cached, Timings: timingsOf(c.end),
+	}
+}
+
+// stopType is llama-server's word for how an answer ended.
+func stopType(e scheduler.End) string {
+	switch {
+	case e.Reason == scheduler.ReasonLength:
+		return "limit"
+	case e.Reason != scheduler.ReasonStop:
+		return "none"
+	case e.Stop != "":
+		return "word"
+	}
+	return "eos"
+}

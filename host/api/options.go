@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+// Package api is the face of a host: OpenAI's REST, llama-server's REST, the WebSocket and the browser UI. It knows
+// JSON and HTTP; the model is behind the interfaces of this file.
+package api
+
+import (
+	"context"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Scheduler computes answers.
+type Scheduler interface {
+	// Submit queues a request. It owns the request's stages from then on, whatever it returns.
+	Submit(r scheduler.Request) (Stream, error)
+	// Inspect describes the slots and the last ticks.
+	Inspect(ctx context.Context, ticks int) (scheduler.Snapshot, error)
+}
+
+// Stream is the answer to one request; one goroutine reads at a time. See scheduler.Stream.
+type Stream interface {
+	ID() string
+	Next(ctx context.Context) (scheduler.Event, error)
+	TryNext() (scheduler.Event, bool)
+	Cancel()
+}
+
+// Engine is the model as far as text is concerned.
+type Engine interface {
+	chat.Renderer
+	chat.Tokenizer
+	// Detokenize gives the text of tokens; bytes that are not UTF-8 are replaced.
+	Detokenize(tokens []int32) (string, error)
+	// Piece is the bytes of one token.
+	Piece(t int32) string
+	// NewChain builds the sampler chain of one request.
+	NewChain(p sampling.Params) ([]scheduler.Stage, error)
+}
+
+// Model describes what is served.
+type Model struct {
+	Name       string // what clients call it
+	Path       string // where it came from
+	Created    time.Time
+	Context    int // tokens one conversation may have
+	Training   int // tokens of context it was trained with
+	Vocabulary int // tokens
+	Embedding  int // length of an embedding
+	Parameters uint64
+	Size       uint64 // bytes of weights
+	Template   string // its chat template; empty where it has none
+	BOS, EOS   string
+}
+
+// Options is what an API needs. UI, Metrics, Ready and Done may be nil.
+type Options struct {
+	Scheduler Scheduler
+	Engine    Engine
+	Model     Model
+	Log       *slog.Logger
+	Version   string
+
+	APIKeys      []string // none: open to everybody
+	AdminKey     string   // empty: admin routes are off
+	Origins      []string // other web origins whose pages may call; "*": any
+	BodyLimit    int64    // bytes
+	WriteTimeout time.Duration
+
+	UI      fs.FS        // files of the browser UI
+	Metrics http.Handler // GET /metrics
+	Ready   func() bool  // whether new requests are taken
+
+	// Done is closed when the host shuts down and every answer has ended: connections close then.
+	Done <-chan struct{}
+}
+
+// service answers requests. Its methods are the handlers.
+type service struct {
+	Options
+	keys  [][32]byte
+	admin [][32]byte
+	kept  shelf
+}

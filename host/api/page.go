@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"io/fs"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+)
+
+// page serves the UI's files. Those under assets/ have a hash in their names and may be kept for ever.
+func (s *service) page(c echo.Context) error {
+	name := strings.TrimPrefix(c.Request().URL.Path, "/")
+	if name == "" {
+		name = "index.html"
+	}
+	info, err := fs.Stat(s.UI, name)
+	if err != nil || info.IsDir() {
+		return echo.ErrNotFound
+	}
+	h := c.Response().Header()
+	h.Set(echo.HeaderXContentTypeOptions, "nosniff")
+	h.Set(echo.HeaderCacheControl, "no-cache")
+	if strings.HasPrefix(name, "assets/") {
+		h.Set(echo.HeaderCacheControl, "public, max-age=31536000, immutable")
+	}
+	if strings.HasSuffix(name, ".html") {
+		h.Set(echo.HeaderContentSecurityPolicy, "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "+
+			"connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	}
+	if name == "index.html" {
+		return serveFile(c, s.UI, name)
+	}
+	http.ServeFileFS(c.Response(), c.Request(), s.UI, name)
+	return nil
+}
+
+// serveFile sends a file as it is; http.ServeFileFS would redirect index.html to its folder.
+func serveFile(c echo.Context, files fs.FS, name string) error {
+	data, err := fs.ReadFile(files, name)
+	if err != nil {
+		return err
+	}
+	return c.HTMLBlob(http.StatusOK, data)
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/labstack/echo/v4"
+)
+
+// maxLive bounds the answers of one connection that have not ended.
+const maxLive = 256
+
+// socket is one WebSocket connection: this goroutine reads frames, one writes them, and each live answer has one that
+// reads its stream. Those hand their frames over without a buffer, so a stream is read only as fast as the client
+// reads: a slow one parks its own slots, and memory stays bounded.
+type socket struct {
+	service *service
+	conn    *websocket.Conn
+	out     chan any
+	ctx     context.Context // done when the connection is
+	close   context.CancelFunc
+
+	pumps sync.WaitGroup
+	mu    sync.Mutex
+	live  map[string]*live // by the client's id
+
+	closing bool // no answer is begun any more
+}
+
+// socket is GET /v1/ws.
+func (s *service) socket(c echo.Context) error {
+	conn, err := websocket.Accept(c.Response(), c.Request(), &websocket.AcceptOptions{
+		Subprotocols:       []string{Subprotocol},
+		InsecureSkipVerify: true, // sameOrigin has checked
+	})
+	if err != nil {
+		return nil // Accept has answered
+	}
+	defer conn.CloseNow() //nolint:errcheck // whatever is left of the connection
+	conn.SetReadLimit(-1) // an oversized frame is refused, the connection lives on
+	ctx, stop := context.WithCancel(c.Request().Context())
+	k := &socket{service: s, conn: conn, out: make(chan any), ctx: ctx, close: stop, live: map[string]*live{}}
+	var helpers sync.WaitGroup
+	helpers.Go(k.write)
+	helpers.Go(k.sayGoodbye)
+	err = k.read()
+	stop()
+	k.pumps.Wait()
+	helpers.Wait()
+	s.Log.Debug("websocket closed", slog.Any("reason", err))
+	return nil
+}
+
+// read handles frames until the connection ends.
+func (k *socket) read() error {
+	for {
+		kind, r, err := k.conn.Reader(k.ctx)
+		if err != nil {
+			return err
+		}
+		body, err := io.ReadAll(io.LimitReader(r, k.service.BodyLimit+1))
+		if err != nil {
+			return err
+		}
+		if int64(len(body)) > k.service.BodyLimit {
+			if _, err := io.Copy(io.Discard, r); err != nil {
+				return err
+			}
+			k.send(refusal("", &http.MaxBytesError{Limit: k.service.BodyLimit}))
+			continue
+		}
+		if kind != websocket.MessageText {
+			k.send(refusal("", malformed("frames must be text, with one JSON object each")))
+			continue
+		}
+		k.handle(body)
+	}
+}
+
+// write sends frames until the connection ends, or the client takes none for too long.
+func (k *socket) write() {
+	defer k.close()
+	for {
+		select {
+		case f := <-k.out:
+			data, err := json.Marshal(f)
+			if err != nil {
+				k.service.Log.Error("a frame cannot be encoded", slog.Any("error", err))
+				return
+			}
+			ctx, done := context.WithTimeout(k.ctx, k.service.patience())
+			err = k.conn.Write(ctx, websocket.MessageText, data)
+			done()
+			if err != nil {
+				return
+			}
+		case <-k.ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *service) patience() time.Duration {
+	if s.WriteTimeout <= 0 {
+		return 24 * time.Hour
+	}
+	return s.WriteTimeout
+}
+
+// send hands a frame to the writer; false where the connection has ended.
+func (k *socket) send(f any) bool {
+	select {
+	case k.out <- f:
+		return true
+	case <-k.ctx.Done():
+		return false
+	}
+}
+
+// handle acts on one frame. Whatever is wrong with it is told to the client, and ends nothing.
+func (k *socket) handle(body []byte) {
+	var f clientFrame
+	if err := decode(body, &f); err != nil {
+		k.send(refusal(f.ID, err))
+		return
+	}
+	if err := k.dispatch(f); err != nil {
+		k.send(refusal(f.ID, err))
+	}
+}
+
+func (k *socket) dispatch(f clientFrame) error {
+	if f.ID == "" || len(f.ID) > 128 {
+		return invalid("id", "id must be a text of 1 to 128 bytes")
+	}
+	switch f.Type {
+	case "generate":
+		return k.generate(f)
+	case "attach":
+		return k.attach(f)
+	case "cancel", "pause", "resume", "set", "inject", "rewind":
+		l := k.find(f.ID)
+		if l == nil {
+			return &Error{Status: http.StatusNotFound, Code: "unknown_id", Type: typeInvalid, Param: "id",
+				Message: fmt.Sprintf("no answer with id %q is going on", f.ID)}
+		}
+		return l.steer(f)
+	case "fork":
+		return unsupported("type", "fork is not supported by this server")
+	}
+	return invalid("type", "type is %q; it must be generate, cancel, pause, resume, set, inject, rewind or attach", clip(f.Type))
+}
+
+func (k *socket) find(id string) *live {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.live[id]
+}
+
+func clip(s string) string {
+	if len(s) > 40 {
+		return s[:40] + "…"
+	}
+	return s
+}
+
+// sayGoodbye closes the connection in order when the host shuts down, once its answers are out or a moment has passed.
+func (k *socket) sayGoodbye() {
+	select {
+	case <-k.ctx.Done():
+		return
+	case <-k.service.Done:
+	}
+	k.mu.Lock()
+	k.closing = true
+	k.mu.Unlock()
+	rest := make(chan struct{})
+	go func() { k.pumps.Wait(); close(rest) }()
+	select {
+	case <-rest:
+	case <-time.After(time.Second):
+	case <-k.ctx.Done():
+	}
+	_ = k.conn.Close(websocket.StatusGoingAway, "the server is shutting down") // the client may have gone already
+	k.close()
+	<-rest
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Controls steer a live answer. Streams may have them.
+type Controls interface {
+	Pause(ctx context.Context) error
+	Resume(ctx context.Context) error
+	Inject(ctx context.Context, tokens []scheduler.Token) error
+	Rewind(ctx context.Context, n int) error
+}
+
+// ChainSetter exchanges the sampler chain of a live answer. Streams may be one.
+type ChainSetter interface {
+	SetChain(ctx context.Context, chain []scheduler.Stage) error
+}
+
+// steer acts on a frame for a live answer.
+func (l *live) steer(f clientFrame) error {
+	if f.Type == "cancel" {
+		l.stream.Cancel()
+		return nil
+	}
+	err := l.control(f)
+	switch {
+	case errors.Is(err, scheduler.ErrEnded):
+		return &Error{Status: http.StatusConflict, Code: "ended", Type: typeInvalid, Param: "id", Message: "the answer has ended"}
+	case errors.Is(err, scheduler.ErrBadRequest):
+		return invalid(f.Type, "%v", err)
+	}
+	return err
+}
+
+func (l *live) control(f clientFrame) error {
+	if f.Type == "set" {
+		return l.set(f.Sampling)
+	}
+	c, ok := l.stream.(Controls)
+	if !ok {
+		return unsupported("type", "%s is not supported by this server", f.Type)
+	}
+	ctx := l.socket.ctx
+	switch f.Type {
+	case "pause":
+		return c.Pause(ctx)
+	case "resume":
+		return c.Resume(ctx)
+	case "rewind":
+		if f.Tokens == nil {
+			return invalid("tokens", "tokens is missing: how many to take back")
+		}
+		return c.Rewind(ctx, *f.Tokens)
+	}
+	if f.Text == nil || *f.Text == "" {
+		return invalid("text", "text is missing: what to inject")
+	}
+	tokens, err := l.socket.service.Engine.Tokenize(*f.Text, false, false)
+	if err != nil {
+		return err
+	}
+	return c.Inject(ctx, tokens)
+}
+
+// set changes sampling parameters; those that the frame leaves out stay as they are. A name that is none is refused
+// here, where nothing else shares the object.
+func (l *live) set(raw json.RawMessage) error {
+	c, ok := l.stream.(ChainSetter)
+	if !ok {
+		return unsupported("type", "set is not supported by this server")
+	}
+	if !isSet(raw) {
+		return invalid("sampling", "sampling is missing: an object of parameters")
+	}
+	fields := sampling.FieldsOf(l.params)
+	if err := decode(raw, &fields); err != nil {
+		return err
+	}
+	strict := json.NewDecoder(bytes.NewReader(raw))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&sampling.Fields{}); err != nil {
+		return invalid("sampling", "sampling has a field that is no sampling parameter: %v", err)
+	}
+	s := l.socket.service
+	params, err := fields.Params(l.params, vocabulary{s})
+	if err != nil {
+		return err
+	}
+	chain, err := s.Engine.NewChain(params)
+	if err != nil {
+		return chainProblem(err, params)
+	}
+	if err := c.SetChain(l.socket.ctx, chain); err != nil {
+		return err
+	}
+	l.params = params
+	return nil
+}

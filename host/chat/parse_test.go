@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+
+package chat
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func split(t testing.TB, body string) []json.RawMessage {
+	t.Helper()
+	var raw []json.RawMessage
+	if err := json.Unmarshal([]byte(body), &raw); err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func TestParseMessages_Shapes(t *testing.T) {
+	got, err := ParseMessages(split(t, `[
+		{"role":"system","content":"be kind"},
+		{"role":"user","name":"ann","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},
+		{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},
+		{"role":"tool","tool_call_id":"1","content":""}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := ToolCall{ID: "1", Type: "function"}
+	call.Function.Name, call.Function.Arguments = "f", "{}"
+	want := []Message{
+		{Role: "system", Content: "be kind"},
+		{Role: "user", Name: "ann", Content: "a\nb"},
+		{Role: "assistant", ToolCalls: []ToolCall{call}},
+		{Role: "tool", ToolCallID: "1"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParseMessages_Wrong(t *testing.T) {
+	for body, field := range map[string]string{
+		`[]`:                              "messages",
+		`[null]`:                          "messages[0]",
+		`[3]`:                             "messages[0]",
+		`[{"role":5,"content":"x"}]`:      "messages[0]",
+		`[{"content":"x"}]`:               "messages[0].role",
+		`[{"role":"king","content":""}]`:  "messages[0].role",
+		`[{"role":"user"}]`:               "messages[0].content",
+		`[{"role":"user","content":7}]`:   "messages[0].content",
+		`[{"role":"user","content":[7]}]`: "messages[0].content",
+		`[{"role":"user","content":"x"},{"role":"user","content":[{"type":"image_url"}]}]`: "messages[1].content[0]",
+		`[{"role":"user","content":[{"type":"text"}]}]`:                                    "messages[0].content[0]",
+	} {
+		_, err := ParseMessages(split(t, body))
+		var invalid *Invalid
+		if !errors.As(err, &invalid) || invalid.Field != field || invalid.Reason == "" {
+			t.Errorf("%s: got %v, want field %s", body, err, field)
+		}
+	}
+}
+
+type echo struct{ fail error }
+
+func (e echo) Render(c Conversation) (Prompt, error) {
+	return Prompt{Text: c.Messages[0].Content, Stops: []string{"END"}}, e.fail
+}
+
+func (echo) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error) {
+	if !addSpecial || !parseSpecial {
+		return nil, errors.New("the template's special tokens would be lost")
+	}
+	return []int32{int32(len(text))}, nil
+}
+
+func TestEncode_TemplateFaultIsTheClients(t *testing.T) {
+	c := Conversation{Messages: []Message{{Role: "user", Content: "four"}}}
+	p, tokens, err := Encode(c, echo{}, echo{})
+	if err != nil || p.Stops[0] != "END" || tokens[0] != 4 {
+		t.Errorf("got %v %v %v", p, tokens, err)
+	}
+	var invalid *Invalid
+	if _, _, err := Encode(c, echo{fail: errors.New("roles must alternate")}, echo{}); !errors.As(err, &invalid) || invalid.Field != "messages" {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+
+package telemetry
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Metrics counts what a scheduler does, under vLLM's names where it has one. It is a scheduler.Observer.
+type Metrics struct {
+	registry *prometheus.Registry
+	labels   prometheus.Labels
+
+	prompt, generated, queried, hits prometheus.Counter
+	ended                            *prometheus.CounterVec
+	ttft, itl, total, queued         prometheus.Histogram
+	tick, batch                      *prometheus.HistogramVec
+}
+
+// Buckets of the histograms: seconds, or tokens.
+var (
+	shortTimes = prometheus.ExponentialBuckets(0.001, 2, 14) // 1 ms to 8 s
+	longTimes  = prometheus.ExponentialBuckets(0.005, 2, 17) // 5 ms to 5 min
+	tickTimes  = prometheus.ExponentialBuckets(1e-5, 4, 11)  // 10 µs to 10 s
+	tokenSizes = prometheus.ExponentialBuckets(1, 2, 13)     // 1 to 4,096
+)
+
+// NewMetrics makes the metrics of one model.
+func NewMetrics(model string) *Metrics {
+	m := &Metrics{registry: prometheus.NewRegistry(), labels: prometheus.Labels{"model_name": model}}
+	m.prompt = m.counter("prompt_tokens_total", "Tokens of the prompts of requests that ended.")
+	m.generated = m.counter("generation_tokens_total", "Tokens generated for requests that ended.")
+	m.queried = m.counter("prefix_cache_queries_total", "Prompt tokens looked up in the KV cache.")
+	m.hits = m.counter("prefix_cache_hits_total", "Prompt tokens found in the KV cache.")
+	m.ended = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "penstock_request_success_total",
+		Help: "Requests that ended, by why.", ConstLabels: m.labels}, []string{"finished_reason"})
+	m.ttft = m.histogram("time_to_first_token_seconds", "From submission to the first token.", longTimes)
+	m.itl = m.histogram("inter_token_latency_seconds", "Between two tokens of one answer.", shortTimes)
+	m.total = m.histogram("e2e_request_latency_seconds", "From submission to the end.", longTimes)
+	m.queued = m.histogram("request_queue_time_seconds", "From submission to a slot.", longTimes)
+	m.tick = m.histograms("tick_seconds", "Time of a tick, by phase: forward, sample, other.", tickTimes, "phase")
+	m.batch = m.histograms("batch_tokens", "Tokens in a tick, by kind: prefill, decode.", tokenSizes, "kind")
+	m.registry.MustRegister(m.prompt, m.generated, m.queried, m.hits, m.ended, m.ttft, m.itl, m.total, m.queued, m.tick, m.batch,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, r := range []scheduler.Reason{scheduler.ReasonStop, scheduler.ReasonLength, scheduler.ReasonCancelled, scheduler.ReasonError} {
+		m.ended.WithLabelValues(r.String()) // so that a rate has a beginning
+	}
+	return m
+}
+
+func (m *Metrics) counter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Name: "penstock_" + name, Help: help, ConstLabels: m.labels})
+}
+
+func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{Name: "penstock_" + name, Help: help, ConstLabels: m.labels, Buckets: buckets})
+}
+
+func (m *Metrics) histograms(name, help string, buckets []float64, label string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "penstock_" + name, Help: help, ConstLabels: m.labels, Buckets: buckets},
+		[]string{label})
+}
+
+// Watch adds the gauges, which are read from stats whenever metrics are asked for. It is called once.
+func (m *Metrics) Watch(stats func() scheduler.Stats) {
+	for name, g := range map[string]struct {
+		help  string
+		value func(scheduler.Stats) float64
+	}{
+		"num_requests_running": {"Requests in a slot.", func(s scheduler.Stats) float64 { return float64(s.Running) }},
+		"num_requests_waiting": {"Requests in the queue.", func(s scheduler.Stats) float64 { return float64(s.Waiting) }},
+		"kv_cache_usage_ratio": {"KV cells in use.", func(s scheduler.Stats) float64 { return float64(s.CellsUsed) / float64(max(s.Cells, 1)) }},
+	} {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "penstock_" + name, Help: g.help, ConstLabels: m.labels},
+			func() float64 { return g.value(stats()) }))
+	}
+}
+
+// Registry is where other parts add metrics of their own.
+func (m *Metrics) Registry() prometheus.Registerer { return m.registry }
+
+// Handler answers GET /metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// Tick implements scheduler.Observer.
+func (m *Metrics) Tick(r scheduler.TickRecord) {
+	m.tick.WithLabelValues("forward").Observe(r.Forward.Seconds())
+	m.tick.WithLabelValues("sample").Observe(r.Sample.Seconds())
+	m.tick.WithLabelValues("other").Observe((r.Total - r.Forward - r.Sample).Seconds())
+	m.batch.WithLabelValues("prefill").Observe(float64(r.Prefill))
+	m.batch.WithLabelValues("decode").Observe(float64(r.Decode))
+}
+
+// First implements scheduler.Observer.
+func (m *Metrics) First(ttft time.Duration) { m.ttft.Observe(ttft.Seconds()) }
+
+// Token implements scheduler.Observer.
+func (m *Metrics) Token(gap time.Duration) { m.itl.Observe(gap.Seconds()) }
+
+// Ended implements scheduler.Observer.
+func (m *Metrics) Ended(r scheduler.RequestRecord) {
+	m.ended.WithLabelValues(r.Reason.String()).Inc()
+	m.prompt.Add(float64(r.Usage.Prompt))
+	m.generated.Add(float64(r.Usage.Generated))
+	m.queried.Add(float64(r.Usage.Prompt))
+	m.hits.Add(float64(r.Usage.Cached))
+	m.total.Observe(r.Total.Seconds())
+	m.queued.Observe(r.Timing.Queued.Seconds())
+}
