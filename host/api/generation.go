@@ -3,6 +3,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -118,13 +119,17 @@ func (s *service) submit(g *generation, prompt []scheduler.Token, number uint32)
 	})
 }
 
-// chainProblem blames the grammar where there is one: the other parameters have been checked.
+// chainProblem tells which field the engine could not use. The other parameters have been checked by name, so it is
+// the grammar where there is one.
 func chainProblem(err error, p sampling.Params) error {
-	e := problem(err, "")
-	if p.Grammar != "" && e.Status == http.StatusInternalServerError {
+	var named *sampling.Invalid
+	if !errors.Is(err, sampling.ErrInvalid) || errors.As(err, &named) {
+		return err
+	}
+	if p.Grammar != "" {
 		return invalid("grammar", "the grammar cannot be used: %v", err)
 	}
-	return e
+	return invalid("samplers", "%v", err)
 }
 
 func cancel(streams []Stream) {

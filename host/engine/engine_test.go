@@ -36,7 +36,7 @@ func TestSmoke(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tokens, err := e.Tokenize("<|im_start|>user\nTell me a story about a frog.<|im_end|>\n<|im_start|>assistant\n", true)
+	tokens, err := e.Tokenize("<|im_start|>user\nTell me a story about a frog.<|im_end|>\n<|im_start|>assistant\n", true, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,10 +12,10 @@ import (
 
 var _ chat.Renderer = (*Engine)(nil)
 
-// Tokenize turns text into tokens. With special, the model's begin and end tokens are added where it wants them, and
-// the text of control tokens becomes those tokens.
-func (e *Engine) Tokenize(text string, special bool) ([]int32, error) {
-	return e.model.Tokenize(text, native.TokenizeOptions{AddSpecial: special, ParseSpecial: special})
+// Tokenize turns text into tokens. addSpecial adds the begin and end tokens the model wants, parseSpecial makes the text of
+// control tokens those tokens.
+func (e *Engine) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error) {
+	return e.model.Tokenize(text, native.TokenizeOptions{AddSpecial: addSpecial, ParseSpecial: parseSpecial})
 }
 
 // TokenizePrompt turns a rendered conversation into tokens: control tokens are recognised, and nothing is added that

@@ -12,7 +12,7 @@ const PluginPrefix = "plugin:"
 
 // natives are the samplers a chain may name. Both spellings of llama.cpp's aliases lead to its own name.
 var natives = []string{
-	"penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature", "adaptive_p",
+	"penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature", "infill", "adaptive_p",
 }
 
 var aliases = map[string]string{

@@ -20,7 +20,9 @@ type Invalid struct {
 }
 
 // Error names the field, the value and what is allowed.
-func (e *Invalid) Error() string { return fmt.Sprintf("%s is %s; it must be %s", e.Field, e.Value, e.Want) }
+func (e *Invalid) Error() string {
+	return fmt.Sprintf("%s is %s; it must be %s", e.Field, e.Value, e.Want)
+}
 
 // Is reports whether target is ErrInvalid.
 func (e *Invalid) Is(target error) bool { return target == ErrInvalid }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// streams is a scheduler as the API sees it.
+type streams struct{ *scheduler.Scheduler }
+
+var _ interface {
+	api.Stream
+	api.Controls
+	api.ChainSetter
+	api.Attacher
+} = (*scheduler.Stream)(nil)
+
+// Submit implements api.Scheduler.
+func (s streams) Submit(r scheduler.Request) (api.Stream, error) {
+	st, err := s.Scheduler.Submit(r)
+	if err != nil {
+		return nil, err // and no Stream that holds a nil
+	}
+	return st, nil
+}
+
+// words is an engine as the API sees it.
+type words struct{ *engine.Engine }
+
+// Piece implements api.Engine: log-probabilities name control tokens too.
+func (w words) Piece(t int32) string { return w.Engine.Piece(t, true) }
+
+// NewChain implements api.Engine. What the engine finds wrong with parameters is told in the API's terms.
+func (w words) NewChain(p sampling.Params) ([]scheduler.Stage, error) {
+	chain, err := w.Engine.NewChain(p)
+	if errors.Is(err, native.ErrInvalid) {
+		return nil, fmt.Errorf("%w: %w", sampling.ErrInvalid, err)
+	}
+	return chain, err
+}

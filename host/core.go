@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/telemetry"
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Core is a loaded model with the scheduler that shares it: a host without a network. Commands that answer in the
+// terminal use it alone.
+type Core struct {
+	Engine    *engine.Engine
+	Scheduler *scheduler.Scheduler
+	Metrics   *telemetry.Metrics
+	Model     api.Model
+
+	file *model.File
+}
+
+// OpenCore finds, checks and loads the configured model. progress is called with 0 to 1 while the weights load; nil is
+// fine. It stops soon after ctx is done.
+func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress func(done float32)) (_ *Core, err error) {
+	native.SetLogger(log.With(slog.String("from", "llama.cpp")))
+	core := &Core{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, core.Close())
+		}
+	}()
+	if core.file, err = model.Open(ctx, c.Model.Path, model.Options{}); err != nil {
+		return nil, err
+	}
+	name := c.Model.Alias
+	if name == "" {
+		name = core.file.Name
+	}
+	slots := c.Scheduler.Slots
+	core.Engine, err = engine.Open(ctx, engine.Options{
+		Path: core.file.Path, Name: name, Slots: slots, CacheSequences: min(slots, mostSequences-slots),
+		ContextSize: c.Model.CtxSize, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
+		Threads: c.Model.Threads, GPULayers: c.Model.GPULayers, Progress: progress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	core.Model = describe(core.Engine, core.file)
+	core.Metrics = telemetry.NewMetrics(name)
+	core.Scheduler, err = scheduler.New(core.Engine.Backend(), scheduler.Config{
+		Slots: slots, QueueLimit: c.Scheduler.MaxQueue, ITLTarget: c.Scheduler.ITLTarget,
+		PrefillShare: c.Scheduler.PrefillShare, Strategy: strategies[c.Scheduler.Strategy], Observer: core.Metrics,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up the scheduler: %w", err)
+	}
+	core.Metrics.Watch(core.Scheduler.Stats)
+	return core, nil
+}
+
+// mostSequences is llama.cpp's bound on the sequences of a context.
+const mostSequences = 256
+
+var strategies = map[string]scheduler.Strategy{
+	"decode-maximal":   scheduler.DecodeMaximal{},
+	"prefill-priority": scheduler.PrefillPriority{},
+	"balanced":         scheduler.Balanced{},
+}
+
+// Close frees the model. The scheduler's Run must have returned.
+func (c *Core) Close() error {
+	var errs []error
+	if c.Engine != nil {
+		errs = append(errs, c.Engine.Close())
+	}
+	if c.file != nil {
+		errs = append(errs, c.file.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func describe(e *engine.Engine, f *model.File) api.Model {
+	info := e.Info()
+	created := time.Now()
+	if stat, err := os.Stat(f.Path); err == nil {
+		created = stat.ModTime()
+	}
+	return api.Model{
+		Name: info.Name, Path: f.Path, Created: created,
+		Context: info.Limits.Positions, Training: info.ContextTrain, Vocabulary: info.Vocabulary, Embedding: info.Embedding,
+		Parameters: info.Parameters, Size: info.Size, Template: info.Template,
+		BOS: special(e, info.Special.BOS), EOS: special(e, info.Special.EOS),
+	}
+}
+
+func special(e *engine.Engine, t int32) string {
+	if t < 0 {
+		return ""
+	}
+	return e.Piece(t, true)
+}

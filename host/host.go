@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+
+// Package host assembles a server: configuration, model, scheduler, API. It owns their lives.
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/telemetry"
+)
+
+// Options are what Open needs besides the configuration.
+type Options struct {
+	Config   config.Config
+	Log      *slog.Logger       // nil: as configured, to standard error
+	UI       fs.FS              // the browser UI's files; nil: none
+	Version  string             // of this program
+	Progress func(done float32) // called with 0 to 1 while the weights load; may be nil
+	Ready    func(url string)   // called once requests are taken; may be nil
+}
+
+// Host is a server with its model.
+type Host struct {
+	core     *Core
+	config   config.Config
+	log      *slog.Logger
+	listener net.Listener
+	server   *http.Server
+	ready    func(url string)
+
+	handler  atomic.Pointer[http.Handler]
+	accepts  atomic.Bool   // new requests are taken
+	requests census        // those being answered, WebSockets too
+	done     chan struct{} // closed when every answer has ended
+	abort    context.CancelFunc
+	served   chan error
+	finish   func() error // what Close does, once
+}
+
+// Open listens, loads the model and sets everything up. From the start /livez says 200 and everything else 503, until
+// Run takes requests. It stops soon after ctx is done.
+func Open(ctx context.Context, o Options) (*Host, error) {
+	h := &Host{config: o.Config, log: o.Log, ready: o.Ready, done: make(chan struct{}), served: make(chan error, 1)}
+	if h.log == nil {
+		h.log = telemetry.NewLogger(os.Stderr, o.Config.Log.Level, o.Config.Log.Format)
+	}
+	h.finish = sync.OnceValue(h.close)
+	var err error
+	if h.listener, err = net.Listen("tcp", o.Config.Server.Listen); err != nil {
+		return nil, fmt.Errorf("listen on %s (server.listen): %w", o.Config.Server.Listen, err)
+	}
+	h.serve()
+	h.warn()
+	begin := time.Now()
+	if h.core, err = OpenCore(ctx, o.Config, h.log, o.Progress); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	m := h.core.Model
+	h.log.Info("model loaded", slog.String("model", m.Name), slog.Uint64("parameters", m.Parameters), slog.Int("context", m.Context),
+		slog.Int("slots", o.Config.Scheduler.Slots), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
+	h.handle(h.api(o))
+	return h, nil
+}
+
+func (h *Host) api(o Options) http.Handler {
+	s := o.Config.Server
+	return api.New(api.Options{
+		Scheduler: streams{h.core.Scheduler}, Engine: words{h.core.Engine}, Model: h.core.Model,
+		Log: h.log, Version: o.Version,
+		APIKeys: s.APIKeys, AdminKey: s.AdminKey, Origins: s.CORSOrigins, BodyLimit: s.BodyLimit, WriteTimeout: s.WriteTimeout,
+		UI: o.UI, Metrics: h.core.Metrics.Handler(), Ready: h.accepts.Load, Done: h.done,
+	})
+}
+
+// warn says what is open to whom.
+func (h *Host) warn() {
+	address, ok := h.listener.Addr().(*net.TCPAddr)
+	if ok && !address.IP.IsLoopback() && len(h.config.Server.APIKeys) == 0 {
+		h.log.Warn("everybody who can reach this address may use the model; --api-key asks for a key", slog.String("address", address.String()))
+	}
+}
+
+// URL is where the host is reached, with the port it got.
+func (h *Host) URL() string {
+	address, ok := h.listener.Addr().(*net.TCPAddr)
+	if !ok {
+		return "http://" + h.listener.Addr().String()
+	}
+	if address.IP.IsUnspecified() {
+		return fmt.Sprintf("http://127.0.0.1:%d", address.Port)
+	}
+	return "http://" + address.String()
+}
+
+// Handler answers as the listener does.
+func (h *Host) Handler() http.Handler { return http.HandlerFunc(h.answer) }
+
+// Core is the model and scheduler of the host.
+func (h *Host) Core() *Core { return h.core }
+
+// Run takes requests until ctx is done, then shuts down: new requests are refused, running ones go on for up to
+// server.shutdown_timeout, what is left then ends as cancelled. The error is nil after an orderly end.
+func (h *Host) Run(ctx context.Context) error {
+	compute, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	computed := make(chan error, 1)
+	go func() { computed <- h.core.Scheduler.Run(compute) }()
+	h.accepts.Store(true)
+	h.log.Info("ready", slog.String("url", h.URL()))
+	if h.ready != nil {
+		h.ready(h.URL())
+	}
+	var failed error
+	select {
+	case <-ctx.Done():
+	case failed = <-h.served:
+		failed = fmt.Errorf("serve HTTP: %w", failed)
+	}
+	h.drain()
+	stop()
+	return errors.Join(failed, <-computed, h.Close())
+}
+
+// drain waits for running requests, as long as they may take.
+func (h *Host) drain() {
+	h.accepts.Store(false)
+	h.log.Info("shutting down", slog.Duration("at_most", h.config.Server.ShutdownTimeout))
+	h.core.Scheduler.Drain()
+	deadline := time.NewTimer(h.config.Server.ShutdownTimeout)
+	defer deadline.Stop()
+	select {
+	case <-h.core.Scheduler.Idle():
+	case <-deadline.C:
+		h.log.Warn("some answers were cut off", slog.Int("running", h.core.Scheduler.Stats().Running))
+	}
+}
+
+// Close ends the host, whatever it does. It may be called again.
+func (h *Host) Close() error { return h.finish() }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Limits of HTTP that have nothing to do with the model. Answers have none: they take as long as they take.
+const (
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+	headerLimit   = 64 << 10 // bytes
+	partingTime   = 3 * time.Second
+)
+
+// serve answers requests on the listener from now on.
+func (h *Host) serve() {
+	base, abort := context.WithCancel(context.Background())
+	h.abort = abort
+	h.handle(http.HandlerFunc(loading))
+	h.server = &http.Server{
+		Handler:           h.Handler(),
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    headerLimit,
+		ErrorLog:          slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
+		BaseContext:       func(net.Listener) context.Context { return base },
+	}
+	go func() {
+		if err := h.server.Serve(h.listener); !errors.Is(err, http.ErrServerClosed) {
+			h.served <- err
+		}
+	}()
+}
+
+func (h *Host) handle(handler http.Handler) { h.handler.Store(&handler) }
+
+// answer counts the request, so that Close can wait for it, WebSockets included.
+func (h *Host) answer(w http.ResponseWriter, r *http.Request) {
+	h.requests.enter()
+	defer h.requests.leave()
+	(*h.handler.Load()).ServeHTTP(w, r)
+}
+
+// loading answers while the model is loaded.
+func loading(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/livez" {
+		_, _ = w.Write([]byte("ok\n")) // a client that has gone needs no answer
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Retry-After", "1")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_, _ = w.Write([]byte(`{"error":{"code":"loading_model","message":"the model is being loaded","type":"unavailable_error","param":null}}` + "\n"))
+}
+
+// close lets connections part in order, cuts off those that do not, and frees the model.
+func (h *Host) close() error {
+	close(h.done)
+	parting, stop := context.WithTimeout(context.Background(), partingTime)
+	defer stop()
+	err := h.server.Shutdown(parting)
+	if err != nil {
+		err = h.server.Close()
+	}
+	select {
+	case <-h.requests.wait():
+	case <-parting.Done():
+	}
+	h.abort()
+	<-h.requests.wait()
+	if h.core != nil {
+		err = errors.Join(err, h.core.Close())
+	}
+	h.log.Info("closed")
+	return err
+}
