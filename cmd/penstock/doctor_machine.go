@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/native"
+)
+
+// processorFindings tells what computes without a GPU, and whether threads and build fit it.
+func processorFindings(threads int) []finding {
+	cores := native.PhysicalCores()
+	detail := fmt.Sprintf("%s/%s, %d physical cores usable", runtime.GOOS, runtime.GOARCH, cores)
+	cpu := finding{stateOK, "cpu", detail, ""}
+	if threads > runtime.NumCPU() {
+		cpu = finding{stateWarn, "cpu", fmt.Sprintf("%s, but model.threads is %d", detail, threads),
+			"more threads than processors slow each other down; leave model.threads at 0"}
+	}
+	info, err := native.SystemInfo()
+	if err != nil {
+		return []finding{cpu, {stateFail, "features", err.Error(), "build anew with make llama build"}}
+	}
+	return []finding{cpu, {stateOK, "features", strings.TrimSpace(info), ""}}
+}
+
+// deviceFindings lists what llama.cpp can compute on, with its memory.
+func deviceFindings() []finding {
+	_, backend := native.Build()
+	devices, err := native.Devices()
+	if err != nil {
+		return []finding{{stateFail, "backend", err.Error(), "check the GPU's driver, or build with BACKEND=cpu make build"}}
+	}
+	findings := []finding{{stateOK, "backend", fmt.Sprintf("%s, llama.cpp %s", backend, native.Version()), ""}}
+	gpus := 0
+	for _, d := range devices {
+		if d.Kind != "cpu" {
+			gpus++
+		}
+		findings = append(findings, finding{stateOK, "device",
+			fmt.Sprintf("%s (%s), %s free of %s", d.Name, d.Description, gibibytes(d.Free), gibibytes(d.Total)), ""})
+	}
+	if backend != "cpu" && gpus == 0 {
+		findings = append(findings, finding{stateWarn, "device", "built for " + backend + ", but no GPU was found",
+			"check the driver and that this user may open the device"})
+	}
+	return findings
+}
+
+func gibibytes(n uint64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
+
+// folderFindings looks at the cache and the model folder. Neither must exist yet.
+func folderFindings() []finding {
+	folder := model.DefaultFolder()
+	names := model.List(folder)
+	return []finding{
+		cacheFinding(model.DefaultCache()),
+		{stateOK, "models", fmt.Sprintf("%d in %s", len(names), folder), ""},
+	}
+}
+
+// cacheFinding wants the cache folder to be this user's alone: what lies in it is trusted.
+func cacheFinding(dir string) finding {
+	info, err := os.Stat(dir)
+	switch {
+	case dir == "":
+		return finding{stateWarn, "cache", "this user has no cache folder", "set HOME or XDG_CACHE_HOME"}
+	case errors.Is(err, fs.ErrNotExist):
+		return finding{stateOK, "cache", dir + " (made when it is needed)", ""}
+	case err != nil:
+		return finding{stateWarn, "cache", err.Error(), "make the folder readable, or name another with XDG_CACHE_HOME"}
+	case !info.IsDir():
+		return finding{stateWarn, "cache", dir + " is not a folder", "remove it, or name another place with XDG_CACHE_HOME"}
+	case info.Mode().Perm()&0o022 != 0:
+		return finding{stateWarn, "cache", dir + " can be written by others", "chmod 700 " + dir}
+	}
+	probe, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return finding{stateWarn, "cache", err.Error(), "make the folder writable, or name another with XDG_CACHE_HOME"}
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return finding{stateWarn, "cache", err.Error(), "make " + filepath.Dir(probe.Name()) + " writable"}
+	}
+	return finding{stateOK, "cache", dir, ""}
+}
+
+// listenFinding tells whether the address can be listened on.
+func listenFinding(ctx context.Context, address string) finding {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return finding{stateWarn, "listen", address + " is in use, perhaps by another penstock",
+			"end what uses it, or choose another address with --listen"}
+	}
+	if err != nil {
+		return finding{stateFail, "listen", err.Error(), "choose an address of this machine with --listen"}
+	}
+	_ = listener.Close()
+	return finding{stateOK, "listen", address + " is free", ""}
+}
+
+// toolFinding looks for what building from source needs; running needs none of it.
+func toolFinding() finding {
+	var missing []string
+	for _, tool := range []string{"git", "c++", "cmake", "ninja", "go", "npm", "openssl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			missing = append(missing, tool)
+		}
+	}
+	if len(missing) > 0 {
+		return finding{stateWarn, "tools", "not on PATH, and needed to build from source: " + strings.Join(missing, ", "),
+			"run make setup in the source tree; running needs none of them"}
+	}
+	return finding{stateOK, "tools", "all that building from source needs is there", ""}
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+
+// Command penstock serves language models to browsers, scripts and OpenAI clients, and lets one chat in the terminal.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/penstock/penstock/host/model"
+)
+
+// version is set by the linker.
+var version = "unknown"
+
+// Exit codes of every command.
+const (
+	exitDone     = 0
+	exitFailed   = 1
+	exitWrongUse = 2
+)
+
+func main() {
+	model.ProbeMain() // in the child process that tries a model file this does not return
+	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// execute runs one command and returns its exit code. Results go to out; progress, logs and errors to errOut.
+func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	if errors.Is(err, errReported) {
+		return exitFailed
+	}
+	fmt.Fprintf(errOut, "penstock: %v\n", err)
+	if errors.Is(err, errUsage) {
+		return exitWrongUse
+	}
+	return exitFailed
+}

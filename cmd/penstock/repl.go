@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/penstock/penstock/host/chat"
+	"golang.org/x/term"
+)
+
+// answerer computes the next turn of a conversation, hands its text to show piece by piece and returns all of it. Where
+// ctx ends first, what there is until then comes with ctx's error.
+type answerer func(ctx context.Context, messages []chat.Message, show func(text string) error) (string, error)
+
+// repl is a conversation in a terminal.
+type repl struct {
+	readLine func() (string, error) // io.EOF: the user leaves
+	answer   answerer
+	out      io.Writer // answers
+	notes    io.Writer // what is not an answer
+}
+
+// run reads and answers until the user leaves. An interrupt during an answer ends that answer only.
+func (r *repl) run(ctx context.Context) error {
+	var messages []chat.Message
+	for {
+		line, err := r.readLine()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the terminal: %w", err)
+		}
+		if line == "" {
+			continue
+		}
+		turn := append(messages, chat.Message{Role: "user", Content: line})
+		text, err := r.interruptible(ctx, turn)
+		fmt.Fprintln(r.out)
+		switch {
+		case errors.Is(err, context.Canceled):
+			fmt.Fprintln(r.notes, "(stopped)")
+		case err != nil: // the question is taken back, so that a shorter one may follow
+			fmt.Fprintf(r.notes, "penstock: %v\n", err)
+			continue
+		}
+		messages = append(turn, chat.Message{Role: "assistant", Content: text})
+	}
+}
+
+func (r *repl) interruptible(ctx context.Context, messages []chat.Message) (string, error) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	return r.answer(ctx, messages, func(text string) error {
+		_, err := io.WriteString(r.out, text)
+		return err
+	})
+}
+
+// terminalLines reads lines with editing and history. The terminal is raw only while a line is read, so that elsewhere
+// Ctrl-C is an interrupt; at the prompt Ctrl-C and Ctrl-D leave.
+func terminalLines(in *os.File, out io.Writer) func() (string, error) {
+	screen := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{in, out}, "> ")
+	return func() (string, error) {
+		state, err := term.MakeRaw(int(in.Fd()))
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = term.Restore(int(in.Fd()), state) }()
+		return screen.ReadLine()
+	}
+}

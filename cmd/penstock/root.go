@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newRoot() *cobra.Command {
+	root := group("penstock", "A programmable host for language models",
+		newServe(), newRun(), newConfig(), newDoctor(), newVersion())
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
+	})
+	return root
+}
+
+// group is a command that only holds others: alone it prints its help, with anything else it is wrong use.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			hint := fmt.Sprintf("see '%s --help'", cmd.CommandPath())
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				hint = fmt.Sprintf("did you mean '%s %s'?", cmd.CommandPath(), strings.Join(near, "' or '"))
+			}
+			return usageError{fmt.Errorf("unknown command %q for '%s'; %s", args[0], cmd.CommandPath(), hint)}
+		},
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SuggestionsMinimumDistance: 2,
+	}
+	g.AddCommand(commands...)
+	return g
+}
+
+// atMost allows up to n arguments.
+func atMost(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= n {
+			return nil
+		}
+		return usageError{fmt.Errorf("unexpected argument %q; usage: %s", args[n], cmd.UseLine())}
+	}
+}

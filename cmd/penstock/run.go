@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/telemetry"
+	"github.com/spf13/cobra"
+)
+
+// runFlags are the flags of `run` that are no configuration keys.
+type runFlags struct {
+	maxTokens   int
+	temperature float32
+	seed        int64
+	raw         bool
+}
+
+func newRun() *cobra.Command {
+	var flags runFlags
+	cmd := &cobra.Command{
+		Use:   "run [MODEL] [PROMPT]",
+		Short: "Chat in the terminal; with a PROMPT, or input that is piped in, one answer",
+		Long: `Chat in the terminal. Ctrl-C stops an answer; Ctrl-C or Ctrl-D at the prompt leaves.
+
+With a PROMPT, or with input that is piped in, there is one answer, on standard output. One
+argument alone is a MODEL where it names one (a file or a name in the model folder), else a PROMPT.`,
+		Args: atMost(2),
+		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd, args, flags) },
+	}
+	addConfigFlags(cmd, "model", "plugins", "log")
+	cmd.Flags().IntVar(&flags.maxTokens, "max-tokens", 0, "most tokens of an answer; 0: until the context is full")
+	cmd.Flags().Float32Var(&flags.temperature, "temperature", sampling.Default().Temperature, "0 takes the most likely token each time")
+	cmd.Flags().Int64Var(&flags.seed, "seed", -1, "start of the random draws; -1: another one each time")
+	cmd.Flags().BoolVar(&flags.raw, "raw", false, "give the model the text as it is, without its chat template")
+	return cmd
+}
+
+func run(cmd *cobra.Command, args []string, flags runFlags) error {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
+	defer stop()
+	modelArg, prompt := splitArguments(args)
+	cfg, err := loadConfig(cmd)
+	if err != nil {
+		return err
+	}
+	if modelArg != "" {
+		cfg.Model.Path = modelArg
+	}
+	l, err := flags.limits(cfg)
+	if err != nil {
+		return usageError{err}
+	}
+	chatting := prompt == "" && isTerminal(cmd.InOrStdin())
+	if prompt == "" && !chatting {
+		if prompt, err = readPrompt(cmd.InOrStdin()); err != nil {
+			return err
+		}
+	}
+	s, err := openSession(ctx, cfg, quietLogger(cmd.ErrOrStderr(), cfg), newProgress(cmd.ErrOrStderr(), modelName(cfg)).show)
+	if err != nil {
+		return err
+	}
+	if chatting {
+		stop() // from here on an interrupt ends an answer, not the program
+		err = converse(cmd, s.answer(l))
+	} else {
+		err = answerOnce(ctx, cmd.OutOrStdout(), s.answer(l), prompt)
+	}
+	return errors.Join(err, s.Close())
+}
+
+func converse(cmd *cobra.Command, answer answerer) error {
+	lines := terminalLines(cmd.InOrStdin().(*os.File), cmd.ErrOrStderr())
+	r := repl{readLine: lines, answer: answer, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()}
+	return r.run(cmd.Context())
+}
+
+func answerOnce(ctx context.Context, out io.Writer, answer answerer, prompt string) error {
+	text, err := answer(ctx, []chat.Message{{Role: "user", Content: prompt}}, func(text string) error {
+		_, err := io.WriteString(out, text)
+		return err
+	})
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		fmt.Fprintln(out)
+	}
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted")
+	}
+	return err
+}
+
+// splitArguments tells MODEL and PROMPT apart.
+func splitArguments(args []string) (modelArg, prompt string) {
+	switch len(args) {
+	case 0:
+		return "", ""
+	case 2:
+		return args[0], args[1]
+	}
+	if namesModel(args[0]) {
+		return args[0], ""
+	}
+	return "", args[0]
+}
+
+// modelName is what a model is called before it is loaded.
+func modelName(cfg config.Config) string { return cmp.Or(cfg.Model.Path, model.BuiltInName) }
+
+func namesModel(arg string) bool {
+	if strings.HasSuffix(arg, ".gguf") || arg == model.BuiltInName || slices.Contains(model.List(model.DefaultFolder()), arg) {
+		return true
+	}
+	info, err := os.Stat(arg)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// readPrompt takes all of the input as a prompt.
+func readPrompt(in io.Reader) (string, error) {
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return "", fmt.Errorf("read the prompt: %w", err)
+	}
+	if prompt := strings.TrimSpace(string(text)); prompt != "" {
+		return prompt, nil
+	}
+	return "", usageError{errors.New("there is no prompt: give one as an argument or on standard input")}
+}
+
+// limits checks the flags.
+func (f runFlags) limits(cfg config.Config) (limits, error) {
+	if f.maxTokens < 0 {
+		return limits{}, fmt.Errorf("--max-tokens is %d; it must be 0 or more", f.maxTokens)
+	}
+	if len(cfg.Plugins.Default) > 0 {
+		return limits{}, fmt.Errorf("plugin %q: this version of penstock runs no plugins", cfg.Plugins.Default[0])
+	}
+	p := sampling.Default()
+	p.Temperature = f.temperature
+	p.Seed = uint32(f.seed)
+	if f.seed < 0 {
+		p.Seed = sampling.RandomSeed()
+	}
+	if err := p.Validate(); err != nil {
+		return limits{}, err
+	}
+	return limits{params: p, maxTokens: f.maxTokens, raw: f.raw}, nil
+}
+
+// quietLogger shows warnings only, unless a level was asked for: a chat is no log.
+func quietLogger(out io.Writer, cfg config.Config) *slog.Logger {
+	level := "warn"
+	for _, s := range cfg.Settings() {
+		if s.Key.Name == "log.level" && s.Origin != "default" {
+			level = cfg.Log.Level
+		}
+	}
+	return telemetry.NewLogger(out, level, cfg.Log.Format)
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/penstock/penstock/host"
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// session is a model for one user in a terminal.
+type session struct {
+	*host.Core
+	stop    context.CancelFunc
+	stopped chan error // what the scheduler's Run returned
+}
+
+// openSession loads the model of cfg with one slot. It stops soon after ctx is done.
+func openSession(ctx context.Context, cfg config.Config, log *slog.Logger, loading func(done float32)) (*session, error) {
+	cfg.Scheduler.Slots = 1
+	core, err := host.OpenCore(ctx, cfg, log, loading)
+	if err != nil {
+		return nil, err
+	}
+	running, stop := context.WithCancel(context.Background())
+	s := &session{core, stop, make(chan error, 1)}
+	go func() { s.stopped <- core.Scheduler.Run(running) }()
+	return s, nil
+}
+
+// Close ends what runs and frees the model.
+func (s *session) Close() error {
+	s.stop()
+	return errors.Join(<-s.stopped, s.Core.Close())
+}
+
+// limits are what the flags of a terminal answer set.
+type limits struct {
+	params    sampling.Params
+	maxTokens int // 0: until the context is full
+	raw       bool
+}
+
+// prompt makes tokens of messages: by the model's template, or raw of the last one alone.
+func (s *session) prompt(messages []chat.Message, raw bool) ([]int32, []string, error) {
+	if raw {
+		tokens, err := s.Engine.Tokenize(messages[len(messages)-1].Content, true, true)
+		return tokens, nil, err
+	}
+	p, tokens, err := chat.Encode(chat.Conversation{Messages: messages, AddGenerationPrompt: true}, s.Engine, s.Engine)
+	return tokens, p.Stops, err
+}
+
+// answer is an answerer under the given limits.
+func (s *session) answer(l limits) answerer {
+	return func(ctx context.Context, messages []chat.Message, show func(string) error) (string, error) {
+		tokens, stops, err := s.prompt(messages, l.raw)
+		if err != nil {
+			return "", err
+		}
+		chain, err := s.Engine.NewChain(l.params)
+		if err != nil {
+			return "", err
+		}
+		stream, err := s.Scheduler.Submit(scheduler.Request{
+			Prompt: []scheduler.Segment{{Tokens: tokens}}, Chain: chain, Stop: stops,
+			MaxTokens: l.maxTokens, Logprobs: -1, CachePrompt: true,
+		})
+		if err != nil {
+			return "", err
+		}
+		defer stream.Cancel()
+		return read(ctx, stream, show)
+	}
+}
+
+// read shows a stream's text until its end.
+func read(ctx context.Context, stream *scheduler.Stream, show func(string) error) (string, error) {
+	var all []byte
+	for {
+		event, err := stream.Next(ctx)
+		if err != nil {
+			return string(all), err
+		}
+		all = append(all, event.Text...)
+		if err := show(event.Text); err != nil {
+			return string(all), fmt.Errorf("write the answer: %w", err)
+		}
+		if event.Kind == scheduler.KindEnd {
+			return string(all), endError(event.End)
+		}
+	}
+}
+
+func endError(end *scheduler.End) error {
+	switch end.Reason {
+	case scheduler.ReasonError:
+		return end.Err
+	case scheduler.ReasonCancelled:
+		return context.Canceled
+	}
+	return nil
+}
