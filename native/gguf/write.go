@@ -12,6 +12,11 @@ import (
 // NewString makes a string value.
 func NewString(s string) Value { return Value{Type: String, Elem: String, strings: []string{s}} }
 
+// NewUint16 makes a u16 value, the type of the numbers of a split model's parts.
+func NewUint16(n uint16) Value {
+	return Value{Type: Uint16, Elem: Uint16, raw: binary.LittleEndian.AppendUint16(nil, n)}
+}
+
 // NewUint32 makes a u32 value, the type of most hyperparameters.
 func NewUint32(n uint32) Value {
 	return Value{Type: Uint32, Elem: Uint32, raw: binary.LittleEndian.AppendUint32(nil, n)}

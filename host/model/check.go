@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/penstock/penstock/native/gguf"
+)
+
+// Options say where models and verdicts lie and what a model may take.
+type Options struct {
+	Folder   string // of models; empty: DefaultFolder
+	CacheDir string // empty: DefaultCache; what is written there is the user's alone
+	// Memory is how many bytes the weights may take, on GPUs too; 0: what the system has available.
+	Memory uint64
+	// Timeout of the trial; 0: a minute, and a second for each 20 MB.
+	Timeout time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	if o.Folder == "" {
+		o.Folder = DefaultFolder()
+	}
+	if o.CacheDir == "" {
+		o.CacheDir = DefaultCache()
+	}
+	if o.Memory == 0 {
+		o.Memory = availableMemory()
+	}
+	return o
+}
+
+// Check makes sure that llama.cpp can load the file and compute with it, without risk to this process: the header is
+// checked first, then a child process loads the file and decodes a token. What passed is remembered in the cache folder
+// until the file or this program changes, so that only the first start takes longer.
+//
+// The errors wrap a sentinel of this package, of package gguf, or of io/fs for what cannot be read. While a process is
+// itself such a child, and where main does not begin with ProbeMain, the error is ErrNoProbe.
+func Check(ctx context.Context, path string, o Options) error {
+	o = o.withDefaults()
+	file, err := inspect(path)
+	if err != nil {
+		return err
+	}
+	if o.Memory > 0 && file.weights > o.Memory {
+		return fmt.Errorf("%w: the weights of %s take %s, available are %s; use a smaller or more strongly quantised model",
+			ErrTooLarge, path, size(file.weights), size(o.Memory))
+	}
+	verdict := verdictPath(o.CacheDir, file)
+	if verdict != "" && isFile(verdict) {
+		return nil
+	}
+	if o.Timeout == 0 {
+		o.Timeout = time.Minute + time.Duration(file.weights/20e6)*time.Second
+	}
+	if err := tryOnce(ctx, path, o); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if verdict != "" {
+		// Without the note the next start tries the file again, nothing else.
+		_ = writeFile(verdict, []byte(path+"\n"))
+	}
+	return nil
+}
+
+func tryOnce(ctx context.Context, path string, o Options) (err error) {
+	p, err := startProber(ctx, o.Memory)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	return p.try(ctx, path, o.Timeout)
+}
+
+// inspection is what a file's header told.
+type inspection struct {
+	parts   []string // paths
+	weights uint64   // bytes
+	// headers are the bytes in front of the weights, of all parts.
+	headers []byte
+}
+
+// inspect checks the headers of a file and of the other parts of its model.
+func inspect(path string) (*inspection, error) {
+	in := &inspection{}
+	h, err := in.read(path, gguf.Check)
+	if err != nil {
+		return nil, err
+	}
+	others, err := otherParts(path, h)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	for i, other := range others {
+		h, err := in.read(other, gguf.Read)
+		if err != nil {
+			return nil, err
+		}
+		if v := h.Values["split.no"]; v.Type != gguf.Uint16 || v.Int(0) != int64(i+1) {
+			return nil, fmt.Errorf("%s: %w: it is not part %d of its model", other, gguf.ErrMalformed, i+2)
+		}
+	}
+	return in, nil
+}
+
+// read reads one part with gguf.Check or gguf.Read.
+func (in *inspection) read(path string, read func(io.ReaderAt, int64) (*gguf.Header, error)) (*gguf.Header, error) {
+	file, length, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	h, err := read(file, length)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	header := make([]byte, min(h.DataOffset, length))
+	if _, err := file.ReadAt(header, 0); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	in.parts = append(in.parts, path)
+	in.weights += h.TensorBytes()
+	in.headers = append(in.headers, header...)
+	return h, nil
+}
+
+// openRegular opens a file and refuses what is none before opening it could block, as on a pipe.
+func openRegular(path string) (*os.File, int64, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, 0, fmt.Errorf("%w: %s does not exist; %s", ErrNotFound, path, advice(stem(path), List(filepath.Dir(path))))
+	case err != nil:
+		return nil, 0, fmt.Errorf("the model cannot be read: %w", err)
+	case info.IsDir():
+		return nil, 0, fmt.Errorf("%w: %s is a folder; %s", ErrNotFile, path, advice("", List(path)))
+	case !info.Mode().IsRegular():
+		return nil, 0, fmt.Errorf("%w: %s is a device or a pipe, a model must be a file", ErrNotFile, path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, 0, fmt.Errorf("the model cannot be read: %w", err)
+	}
+	return file, info.Size(), nil
+}
+
+// stem is a path's name without .gguf.
+func stem(path string) string { return strings.TrimSuffix(filepath.Base(path), ".gguf") }
+
+// size writes bytes for a person.
+func size(n uint64) string {
+	const gib = 1 << 30
+	if n < gib {
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/gib)
+}

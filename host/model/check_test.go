@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+
+package model
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/penstock/penstock/native/gguf"
+)
+
+// store writes a model file and returns its path.
+func store(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// edited is the built-in model with a changed header.
+func edited(t *testing.T, change func(*gguf.Header)) []byte {
+	t.Helper()
+	h, err := gguf.Read(bytes.NewReader(builtIn), int64(len(builtIn)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := builtIn[h.DataOffset:]
+	change(h)
+	var b bytes.Buffer
+	if err := h.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return append(b.Bytes(), body...)
+}
+
+func TestCheck_GoodFile_IsTriedOnceUntilItChanges(t *testing.T) {
+	o := Options{CacheDir: filepath.Join(t.TempDir(), "cache")}
+	path := store(t, "good.gguf", builtIn)
+	verdicts := func() int {
+		entries, err := os.ReadDir(filepath.Join(o.CacheDir, "verdicts"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	if err := Check(t.Context(), path, o); err != nil {
+		t.Fatal(err)
+	}
+	// A child would fail at once now, so the second check can only pass on the verdict.
+	t.Setenv(childEnv, "quiet exit")
+	if err := Check(t.Context(), path, o); err != nil || verdicts() != 1 {
+		t.Fatalf("the second check: %v, %d verdicts", err, verdicts())
+	}
+	if err := os.WriteFile(path, append(bytes.Clone(builtIn), 0), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Check(t.Context(), path, o); !errors.Is(err, ErrCrashed) || verdicts() != 1 {
+		t.Errorf("the changed file: %v, %d verdicts", err, verdicts())
+	}
+}
+
+func TestOpen_BuiltIn_LoadsWithoutATrial(t *testing.T) {
+	t.Setenv(childEnv, "quiet exit")
+	file, err := Open(t.Context(), "", Options{CacheDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := try(file.Path); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCheck_BadFiles_GiveTypedErrors(t *testing.T) {
+	huge := edited(t, func(h *gguf.Header) {
+		h.Tensors = nil
+		h.Append("token_embd.weight", gguf.Q8_0, 1<<20, 1536)
+		for i := range 600 {
+			h.Append(strings.Repeat("x", 1+i/26)+string(rune('a'+i%26)), gguf.F32, 1<<30)
+		}
+	})
+	for name, c := range map[string]struct {
+		path func(t *testing.T) string
+		want error
+		says string
+	}{
+		"absent":       {func(t *testing.T) string { return filepath.Join(t.TempDir(), "none.gguf") }, ErrNotFound, "does not exist"},
+		"folder":       {func(t *testing.T) string { return t.TempDir() }, ErrNotFile, "folder"},
+		"pipe":         {pipe, ErrNotFile, "pipe"},
+		"empty":        {func(t *testing.T) string { return store(t, "e.gguf", nil) }, gguf.ErrNotGGUF, "empty"},
+		"text":         {func(t *testing.T) string { return store(t, "t.gguf", []byte("just text")) }, gguf.ErrNotGGUF, `"just"`},
+		"cut off":      {func(t *testing.T) string { return store(t, "c.gguf", builtIn[:1<<20]) }, gguf.ErrTruncated, "ends at byte"},
+		"no weights":   {vocabularyOnly, gguf.ErrVocabularyOnly, ""},
+		"architecture": {unknownArchitecture, ErrUnknownArchitecture, "hovercraft"},
+		"missing key":  {withoutEpsilon, ErrRefused, "layer_norm_rms_epsilon"},
+		"infinite":     {infiniteWeights, ErrRefused, "invalid data"},
+		"abort":        {quantisedNorm, ErrCrashed, "binary_op"},
+		"too large":    {func(t *testing.T) string { return sparse(t, huge) }, ErrTooLarge, "GiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := c.path(t)
+			err := Check(t.Context(), path, Options{CacheDir: t.TempDir()})
+			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), filepath.Base(path)) {
+				t.Errorf("got %v, want %v that says %q and names the file", err, c.want, c.says)
+			}
+		})
+	}
+}
+
+func TestCheck_NoPermission_IsErrPermission(t *testing.T) {
+	path := store(t, "secret.gguf", builtIn)
+	if err := os.Chmod(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := os.Open(path); err == nil {
+		_ = f.Close()
+		t.Skip("this user may read every file")
+	}
+	if err := Check(t.Context(), path, Options{CacheDir: t.TempDir()}); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCheck_MissingPart_IsNamed(t *testing.T) {
+	first := edited(t, func(h *gguf.Header) {
+		h.Set("split.count", gguf.NewUint16(2))
+		h.Set("split.no", gguf.NewUint16(0))
+	})
+	if err := Check(t.Context(), store(t, "m-00001-of-00002.gguf", first), Options{}); !errors.Is(err, ErrNotFound) ||
+		!strings.Contains(err.Error(), "m-00002-of-00002.gguf") {
+		t.Errorf("got %v", err)
+	}
+	if err := Check(t.Context(), store(t, "renamed.gguf", first), Options{}); !errors.Is(err, gguf.ErrUnsupported) ||
+		!strings.Contains(err.Error(), "-00001-of-00002.gguf") {
+		t.Errorf("renamed: %v", err)
+	}
+}
+
+func TestCheck_ContextDone_EndsTheTrial(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := Check(ctx, store(t, "m.gguf", builtIn), Options{CacheDir: t.TempDir()})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func pipe(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func vocabularyOnly(t *testing.T) string {
+	return store(t, "v.gguf", edited(t, func(h *gguf.Header) { h.Tensors = nil }))
+}
+
+func unknownArchitecture(t *testing.T) string {
+	return store(t, "a.gguf", edited(t, func(h *gguf.Header) { h.Set("general.architecture", gguf.NewString("hovercraft")) }))
+}
+
+func withoutEpsilon(t *testing.T) string {
+	return store(t, "k.gguf", edited(t, func(h *gguf.Header) {
+		for i, key := range h.Keys {
+			if strings.HasSuffix(key, "layer_norm_rms_epsilon") {
+				h.Keys[i] = "llama.other"
+				h.Values["llama.other"] = h.Values[key]
+			}
+		}
+	}))
+}
+
+// infiniteWeights has a scale that is infinite: 0x7c00 in half precision.
+func infiniteWeights(t *testing.T) string {
+	data := bytes.Clone(builtIn)
+	h, err := gguf.Read(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(data[h.DataOffset:], []byte{0x00, 0x7c})
+	return store(t, "i.gguf", data)
+}
+
+// quantisedNorm stores a norm in four bits, for which llama.cpp has no multiplication: it aborts where it computes. All
+// weights are zero, so that nothing else is wrong.
+func quantisedNorm(t *testing.T) string {
+	var header *gguf.Header
+	data := edited(t, func(h *gguf.Header) {
+		tensors := h.Tensors
+		h.Tensors = nil
+		for _, x := range tensors {
+			if x.Name == "output_norm.weight" {
+				x.Type = gguf.Q4_0
+			}
+			h.Append(x.Name, x.Type, x.Dims...)
+		}
+		header = h
+	})
+	clear(data[header.DataOffset:])
+	return store(t, "q.gguf", data)
+}
+
+// sparse makes a file as long as its header announces, without taking that much of the disk.
+func sparse(t *testing.T, header []byte) string {
+	path := store(t, "s.gguf", header)
+	h, err := gguf.Read(bytes.NewReader(header), 1<<62)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, h.DataOffset+int64(h.TensorBytes())); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestCheck_VocabulariesOfLlamaCpp_AreRefused(t *testing.T) {
+	paths, err := filepath.Glob("../../build/llama.cpp/source-*/models/ggml-vocab-*.gguf")
+	if err != nil || len(paths) == 0 {
+		t.Skip("llama.cpp's source tree is not there (make llama)")
+	}
+	for _, path := range paths {
+		if err := Check(t.Context(), path, Options{}); !errors.Is(err, gguf.ErrVocabularyOnly) {
+			t.Errorf("%s: %v", filepath.Base(path), err)
+		}
+	}
+}

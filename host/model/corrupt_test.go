@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+
+package model
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/native/gguf"
+)
+
+// TestCorruptedFiles damages the built-in model in 300 ways, 10,000 with PENSTOCK_TEST_LONG=1, and sends each through
+// the header check, the trial in a child and, if both pass, a load in this process. Each must end in an error or in a
+// working model. The header check is there so that the child rarely dies: a death is no failure, but it is counted.
+func TestCorruptedFiles(t *testing.T) {
+	count := 300
+	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
+		count = 10_000
+	}
+	var total tally
+	var wait sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	memory, files := residentMemory(), openFiles()
+	for w := range workers {
+		wait.Go(func() {
+			c := corrupter{t: t, path: filepath.Join(t.TempDir(), "m.gguf"), total: &total}
+			for seed := w; seed < count; seed += workers {
+				c.one(uint64(seed))
+			}
+			c.close()
+		})
+	}
+	wait.Wait()
+	t.Log(total.String())
+	if total.works == 0 || total.refused == 0 || total.header == 0 {
+		t.Error("a way for files to go was never taken")
+	}
+	if grown := residentMemory() - memory; grown > 256<<20 {
+		t.Errorf("this process grew by %d MiB", grown>>20)
+	}
+	if grown := openFiles() - files; grown > 0 {
+		t.Errorf("%d files more are open than before", grown)
+	}
+}
+
+// tally counts what became of the files.
+type tally struct {
+	mu                              sync.Mutex
+	header, refused, crashed, works int
+}
+
+func (c *tally) add(n *int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	*n++
+}
+
+func (c *tally) String() string {
+	return fmt.Sprintf("%d refused by the header check, %d refused by llama.cpp in the child, %d ended the child, %d work",
+		c.header, c.refused, c.crashed, c.works)
+}
+
+// corrupter sends damaged files through one path and one child, which it replaces when it dies.
+type corrupter struct {
+	t      *testing.T
+	path   string
+	prober *prober
+	total  *tally
+}
+
+func (c *corrupter) one(seed uint64) {
+	data, did := mutate(builtIn, seed)
+	_, err := gguf.Check(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		if !isTyped(err) {
+			c.t.Errorf("seed %d (%.200s): the header check's error has no type: %v", seed, did, err)
+		}
+		c.total.add(&c.total.header)
+		return
+	}
+	if err := os.WriteFile(c.path, data, 0o600); err != nil {
+		c.t.Error(err)
+		return
+	}
+	switch err := c.try(); {
+	case errors.Is(err, ErrCrashed):
+		c.t.Logf("seed %d (%.200s): %v", seed, did, err)
+		c.total.add(&c.total.crashed)
+	case errors.Is(err, ErrRefused), errors.Is(err, ErrUnknownArchitecture):
+		c.total.add(&c.total.refused)
+	case err != nil:
+		c.t.Errorf("seed %d (%.200s): %v", seed, did, err)
+	default:
+		if err := try(c.path); err != nil {
+			c.t.Errorf("seed %d (%.200s): passed the trial, but then: %v", seed, did, err)
+		}
+		c.total.add(&c.total.works)
+	}
+}
+
+func isTyped(err error) bool {
+	for _, kind := range []error{gguf.ErrNotGGUF, gguf.ErrTruncated, gguf.ErrMalformed, gguf.ErrVocabularyOnly, gguf.ErrUnsupported} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *corrupter) try() error {
+	if c.prober == nil {
+		p, err := startProber(c.t.Context(), 0)
+		if err != nil {
+			return err
+		}
+		c.prober = p
+	}
+	err := c.prober.try(c.t.Context(), c.path, time.Minute)
+	if !c.prober.alive() {
+		c.close()
+	}
+	return err
+}
+
+func (c *corrupter) close() {
+	if c.prober != nil {
+		_ = c.prober.close()
+	}
+	c.prober = nil
+}
+
+// residentMemory is this process's memory in bytes, 0 where the system does not say. Models are mapped, so what Go's
+// collector knows would not show a leak of one.
+func residentMemory() int64 {
+	runtime.GC()
+	data, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(data)) {
+		var kib int64
+		if n, _ := fmt.Sscanf(line, "VmRSS: %d kB", &kib); n == 1 {
+			return kib << 10
+		}
+	}
+	return 0
+}
+
+// openFiles counts this process's open files, 0 where the system does not say.
+func openFiles() int {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(entries)
+}

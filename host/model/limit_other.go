@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+
+//go:build !unix
+
+package model
+
+// limitProcess does nothing: this system has no such limits.
+func limitProcess(uint64) {}

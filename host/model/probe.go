@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+
+package model
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// probeEnv makes this program a child that tries models: see ProbeMain. Its value is the bytes the child may allocate, 0
+// for no limit.
+const probeEnv = "PENSTOCK_PROBE"
+
+// hello is the child's first line, and marker begins each answer: whatever else is printed to its standard output is
+// skipped.
+const (
+	marker = "penstock-probe:"
+	hello  = marker + "ready"
+)
+
+// request asks the child to try a file.
+type request struct {
+	Path    string        `json:"path"`
+	Timeout time.Duration `json:"timeout"` // after which the child ends itself, in case the parent cannot
+}
+
+// answer is the child's verdict; an empty error is a good one.
+type answer struct {
+	Error string `json:"error,omitempty"`
+	Kind  string `json:"kind,omitempty"` // of error: one of the kinds below, or empty for any other
+}
+
+const (
+	kindArchitecture = "architecture" // llama.cpp does not know it
+	kindMemory       = "memory"       // there was not enough
+)
+
+// prober is a child process that tries one file after the other until one makes it end.
+type prober struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	said   *tail
+	waited bool
+	err    error // of the wait
+}
+
+// startProber starts this program again as a child. It knows nothing of the parent but the paths it is given.
+func startProber(ctx context.Context, memory uint64) (*prober, error) {
+	program, err := os.Executable()
+	if err != nil || os.Getenv(probeEnv) != "" {
+		return nil, errors.Join(ErrNoProbe, err)
+	}
+	p := &prober{cmd: exec.Command(program), said: &tail{}}
+	// A trial must not wait for gdb, which llama.cpp starts to print a stack when it aborts.
+	p.cmd.Env = append(os.Environ(), probeEnv+"="+strconv.FormatUint(memory, 10), "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
+	p.cmd.Stderr = p.said
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("starting the trial: %w", err)
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("starting the trial: %w", err)
+	}
+	p.out = bufio.NewReader(out)
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting the trial: %w", err)
+	}
+	line, err := p.read(ctx, time.Minute)
+	if err == nil && line == hello {
+		return p, nil
+	}
+	err = errors.Join(fmt.Errorf("%w: %s", ErrNoProbe, p.said.lastWords()), context.Cause(ctx))
+	return nil, errors.Join(err, p.close())
+}
+
+// try lets the child try a file. After ErrCrashed or ErrTimeout, and when ctx is done, the child is gone.
+func (p *prober) try(ctx context.Context, path string, timeout time.Duration) error {
+	p.said.reset()
+	line, err := json.Marshal(request{Path: path, Timeout: timeout})
+	if err != nil {
+		return err
+	}
+	if _, err := p.in.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("%w: before the trial began: %s", ErrCrashed, p.lastWords())
+	}
+	text, err := p.read(ctx, timeout)
+	switch {
+	case context.Cause(ctx) != nil && err != nil:
+		return fmt.Errorf("trying the model: %w", context.Cause(ctx))
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w (%v)", ErrTimeout, timeout)
+	case err != nil:
+		return fmt.Errorf("%w: %s", ErrCrashed, p.lastWords())
+	}
+	var a answer
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(text, marker)), &a); err != nil {
+		return fmt.Errorf("reading the trial's answer %q: %w", text, err)
+	}
+	return a.err()
+}
+
+func (a answer) err() error {
+	switch {
+	case a.Error == "":
+		return nil
+	case a.Kind == kindArchitecture:
+		return fmt.Errorf("%w: %s", ErrUnknownArchitecture, a.Error)
+	case a.Kind == kindMemory:
+		return fmt.Errorf("%w: %s", ErrTooLarge, a.Error)
+	default:
+		return fmt.Errorf("%w: %s", ErrRefused, a.Error)
+	}
+}
+
+// read returns the child's next line with the marker. When the time is up or ctx is done it kills the child.
+func (p *prober) read(ctx context.Context, timeout time.Duration) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = p.cmd.Process.Kill() })
+	defer stop()
+	for {
+		line, err := p.out.ReadString('\n')
+		if err != nil {
+			if ctx.Err() != nil {
+				return "", ctx.Err()
+			}
+			return "", err
+		}
+		if strings.HasPrefix(line, marker) {
+			return strings.TrimSpace(line), nil
+		}
+	}
+}
+
+// lastWords waits for the end of a child that crashed and returns the last it said, or how it ended.
+func (p *prober) lastWords() string {
+	p.wait()
+	if words := p.said.lastWords(); words != "" {
+		return words
+	}
+	return p.cmd.ProcessState.String()
+}
+
+func (p *prober) wait() {
+	if !p.waited {
+		p.waited, p.err = true, p.cmd.Wait()
+	}
+}
+
+// alive tells whether the child can try another file.
+func (p *prober) alive() bool { return !p.waited }
+
+// close ends the child. How it ends is of no interest any more, so there is no error but that of not ending it.
+func (p *prober) close() error {
+	err := p.in.Close() // at the end of its input the child exits
+	if p.waited {
+		return nil
+	}
+	timer := time.AfterFunc(5*time.Second, func() { _ = p.cmd.Process.Kill() })
+	defer timer.Stop()
+	p.wait()
+	return err
+}

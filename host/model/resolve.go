@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+
+// Package model finds model files, holds the built-in model and makes sure that loading a file cannot end the process.
+package model
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// File is a model that can be loaded.
+type File struct {
+	Path    string // to give to llama.cpp
+	Name    string // to show: the file's name without .gguf
+	BuiltIn bool
+
+	temp string // folder to remove
+}
+
+// Close removes what was stored only for this File; the model must not be loaded from it afterwards.
+func (f *File) Close() error {
+	if f.temp == "" {
+		return nil
+	}
+	return os.RemoveAll(f.temp)
+}
+
+// Open resolves a MODEL argument and checks the file it leads to; the built-in model needs no check.
+func Open(ctx context.Context, arg string, o Options) (*File, error) {
+	file, err := Resolve(arg, o)
+	if err != nil || file.BuiltIn {
+		return file, err
+	}
+	if err := Check(ctx, file.Path, o); err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+// Resolve finds what a MODEL argument means: nothing is the built-in model; what looks like a path (it has a separator or
+// ends in .gguf) or is an existing file is one; the rest is a name in the model folder.
+func Resolve(arg string, o Options) (*File, error) {
+	o = o.withDefaults()
+	if arg == "" || arg == BuiltInName {
+		return openBuiltIn(o.CacheDir)
+	}
+	if strings.ContainsRune(arg, filepath.Separator) || strings.ContainsRune(arg, '/') || strings.HasSuffix(arg, ".gguf") || isFile(arg) {
+		return &File{Path: arg, Name: strings.TrimSuffix(filepath.Base(arg), ".gguf")}, nil
+	}
+	if path := find(o.Folder, arg); path != "" {
+		return &File{Path: path, Name: arg}, nil
+	}
+	return nil, fmt.Errorf("%w: %q is neither a file nor a name in the model folder %s; %s", ErrNotFound, arg, o.Folder,
+		advice(arg, List(o.Folder)))
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// advice says which names there are.
+func advice(arg string, names []string) string {
+	const most = 10
+	if len(names) == 0 {
+		return "that folder holds no .gguf file yet: put one there or give its path"
+	}
+	if close := near(arg, names); len(close) > 0 {
+		return "did you mean " + strings.Join(close[:min(most, len(close))], " or ") + "?"
+	}
+	if len(names) > most {
+		names = append(names[:most:most], "...")
+	}
+	return "it holds " + strings.Join(names, ", ")
+}

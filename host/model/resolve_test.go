@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+
+package model
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// folder makes a model folder with empty files of these names.
+func folder(t *testing.T, files ...string) Options {
+	t.Helper()
+	o := Options{Folder: t.TempDir(), CacheDir: filepath.Join(t.TempDir(), "cache")}
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(o.Folder, f), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return o
+}
+
+func TestResolve_NameOrPath(t *testing.T) {
+	o := folder(t, "llama.gguf", "big-00001-of-00002.gguf", "big-00002-of-00002.gguf", "notes.txt")
+	for arg, want := range map[string]File{
+		"llama":            {Path: filepath.Join(o.Folder, "llama.gguf"), Name: "llama"},
+		"big":              {Path: filepath.Join(o.Folder, "big-00001-of-00002.gguf"), Name: "big"},
+		"some/where/x.bin": {Path: "some/where/x.bin", Name: "x.bin"},
+		"absent.gguf":      {Path: "absent.gguf", Name: "absent"},
+		"resolve_test.go":  {Path: "resolve_test.go", Name: "resolve_test.go"},
+	} {
+		if got, err := Resolve(arg, o); err != nil || *got != want {
+			t.Errorf("%s: got %v, %v, want %v", arg, got, err, want)
+		}
+	}
+}
+
+func TestResolve_UnknownName_NamesWhatThereIs(t *testing.T) {
+	for _, c := range []struct {
+		files     []string
+		arg, says string
+	}{
+		{[]string{"mistral-7b.gguf", "qwen.gguf"}, "mistrl-7b", "did you mean mistral-7b?"},
+		{[]string{"mistral-7b.gguf", "qwen.gguf"}, "Qwen", "did you mean qwen?"},
+		{[]string{"mistral-7b.gguf", "qwen.gguf"}, "phi", "it holds mistral-7b, qwen"},
+		{nil, "phi", "put one there"},
+	} {
+		_, err := Resolve(c.arg, folder(t, c.files...))
+		if !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), c.arg) {
+			t.Errorf("%s among %v: %v", c.arg, c.files, err)
+		}
+	}
+}
+
+func TestResolve_BuiltIn_IsStoredOnceAndRepaired(t *testing.T) {
+	o := folder(t)
+	first, err := Resolve("", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(filepath.Dir(first.Path)); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the cache folder: %v, %v", info, err)
+	}
+	if err := os.WriteFile(first.Path, []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second, err := Resolve(BuiltInName, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := os.ReadFile(second.Path)
+	if err != nil || second.Path != first.Path || !second.BuiltIn || !bytes.Equal(have, BuiltIn()) {
+		t.Errorf("got %v, %d bytes, %v", second, len(have), err)
+	}
+}
+
+func TestResolve_BuiltIn_CacheNotWritable_UsesATemporaryFile(t *testing.T) {
+	o := folder(t, "file")
+	o.CacheDir = filepath.Join(o.Folder, "file", "below")
+	f, err := Resolve("", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have, err := os.ReadFile(f.Path); err != nil || !bytes.Equal(have, BuiltIn()) {
+		t.Errorf("%d bytes, %v", len(have), err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(f.Path); !os.IsNotExist(err) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"abc", "abc", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"ab", "ba", 2}} {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
