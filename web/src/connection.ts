@@ -70,7 +70,7 @@ export class Connection {
     socket.addEventListener("close", () => {
       this.trying = false;
       this.socket = undefined;
-      this.retryLater("the connection was closed");
+      this.retryLater("the connection was lost");
     });
   }
 

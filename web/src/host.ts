@@ -50,8 +50,10 @@ export class Host {
     const response = await fetch(new URL(path, this.base), {
       headers: key === "" ? {} : { Authorization: `Bearer ${key}` },
       signal: AbortSignal.timeout(probeTimeout),
+    }).catch(() => {
+      throw new Error("the server does not answer"); // the browser's own words differ and help nobody
     });
-    if (response.status === 401 || response.status === 403) throw new KeyNeeded();
+    if (response.status === 401) throw new KeyNeeded();
     if (!response.ok) throw new Error(await complaint(response));
     return response.json();
   }
@@ -59,7 +61,7 @@ export class Host {
 
 async function complaint(response: Response): Promise<string> {
   const body = await response.json().catch(() => undefined);
-  return body?.error?.message ?? `the host answered ${response.status}`;
+  return body?.error?.message ?? `the server answered ${response.status}`;
 }
 
 /** Reads OpenAI's list shape, {"data": [{…}]}, or a bare array, skipping entries without a name. */

@@ -8,6 +8,7 @@ import { showComposer } from "./view/composer.ts";
 import { byId } from "./view/dom.ts";
 import { Follower } from "./view/follower.ts";
 import { showKeyDialog } from "./view/key.ts";
+import { showNotice } from "./view/notice.ts";
 import { SettingsView } from "./view/settings.ts";
 import { showStatus } from "./view/status.ts";
 import { showTranscript } from "./view/transcript.ts";
@@ -36,13 +37,6 @@ const settings = new SettingsView(keeper, () => {
   location.reload();
 });
 
-const notice = byId("notice", HTMLElement);
-connection.frames.listen((frame) => {
-  // An error that belongs to no stream of this page; the others are shown with their answer.
-  if (frame.type === "error" && frame.id === undefined) notice.textContent = frame.error.message;
-  else notice.textContent = "";
-  notice.hidden = notice.textContent === "";
-});
 connection.changes.listen(async (status) => {
   if (status.kind !== "online") return;
   plugins = await host.plugins();
@@ -50,6 +44,7 @@ connection.changes.listen(async (status) => {
 });
 
 showStatus(connection);
+showNotice(connection);
 showTranscript(chat, new Follower());
 showComposer(chat, connection);
 showKeyDialog(connection, keeper);

@@ -12,7 +12,6 @@ export function showStatus(connection: Connection): void {
   const show = (now: Status) => {
     clearInterval(clock);
     status.dataset.kind = now.kind;
-    status.title = now.kind === "waiting" ? now.why : "";
     retry.hidden = now.kind !== "waiting";
     text.textContent = words(now);
     if (now.kind !== "waiting") return;

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { base64url, Host, KeyNeeded } from "./host.ts";
+
+/** A host whose one answer is given, and the requests it got. */
+function answering(t: TestContext, status: number, body: unknown, key = "") {
+  const requests: { url: string; headers: unknown }[] = [];
+  t.mock.method(globalThis, "fetch", async (url: URL, options: RequestInit) => {
+    requests.push({ url: url.href, headers: options.headers });
+    return new Response(JSON.stringify(body), { status });
+  });
+  return { host: new Host(new URL("http://h/below/"), () => key), requests };
+}
+
+test("Host.models: names, asked for below the page's own path and with the key", async (t) => {
+  const { host, requests } = answering(t, 200, { data: [{ id: "tiny" }, { no: "name" }] }, "k");
+  assert.deepEqual(await host.models(), ["tiny"]);
+  assert.deepEqual(requests, [{ url: "http://h/below/v1/models", headers: { Authorization: "Bearer k" } }]);
+});
+
+test("Host.models: 401 asks for a key", async (t) => {
+  await assert.rejects(answering(t, 401, {}).host.models(), KeyNeeded);
+});
+
+test("Host.models: an error in the host's words, or its status without any", async (t) => {
+  const error = { message: "the model is loading" };
+  await assert.rejects(answering(t, 503, { error }).host.models(), /^Error: the model is loading$/);
+  await assert.rejects(answering(t, 502, "x").host.models(), /^Error: the server answered 502$/);
+});
+
+test("Host.models: nobody there", async (t) => {
+  t.mock.method(globalThis, "fetch", () => Promise.reject(new TypeError("NetworkError when fetching")));
+  const host = new Host(new URL("http://h/"), () => "");
+  await assert.rejects(host.models(), /^Error: the server does not answer$/);
+});
+
+test("Host.plugins: names and what they do", async (t) => {
+  const data = [{ name: "min-p", manifest: { description: "drops the tail" } }, { name: "x" }];
+  const want = [
+    { name: "min-p", description: "drops the tail" },
+    { name: "x", description: "" },
+  ];
+  assert.deepEqual(await answering(t, 200, { data }).host.plugins(), want);
+});
+
+for (const status of [404, 501]) {
+  test(`Host.plugins: none where the route answers ${status}`, async (t) => {
+    assert.deepEqual(await answering(t, status, {}).host.plugins(), []);
+  });
+}
+
+for (const [key, want] of [
+  ["secret", "c2VjcmV0"],
+  ["a", "YQ"],
+  ["ÿ?>", "w78_Pg"],
+] as const) {
+  test(`base64url of ${key}`, () => assert.equal(base64url(key), want));
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { remedy } from "./remedy.ts";
+
+for (const { error, want } of [
+  { error: { type: "connection_lost" }, want: /reconnects/ },
+  {
+    error: { code: "context_length_exceeded", type: "invalid_request_error", param: "messages" },
+    want: /new chat/,
+  },
+  { error: { code: "queue_full", type: "rate_limit_error" }, want: /Wait a moment/ },
+  { error: { code: "invalid_value", type: "invalid_request_error", param: "temperature" }, want: /Settings/ },
+  { error: { code: "shutting_down", type: "unavailable_error" }, want: /starting or stopping/ },
+  { error: { code: "internal_error", type: "server_error", param: null }, want: /^$/ },
+  { error: {}, want: /^$/ },
+]) {
+  test(`remedy of ${JSON.stringify(error)}`, () => assert.match(remedy({ message: "no", ...error }), want));
+}
