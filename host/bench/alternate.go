@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Scenario is a load with a name.
+type Scenario struct {
+	Name string
+	Load Load
+}
+
+// Measured is one run of a scenario on a server.
+type Measured struct {
+	Scenario string `json:"scenario"`
+	Target   string `json:"target"`
+	Round    int    `json:"round"`
+	Result
+}
+
+// Alternate runs the scenario on each target in turn, and that rounds times: A B A B. The prompts of a round are the
+// same for all targets and differ between rounds, so that no prefix cache helps one round after the other. done, if not
+// nil, is told of each run.
+func Alternate(ctx context.Context, targets []Target, scenario Scenario, rounds int, done func(Measured)) ([]Measured, error) {
+	var all []Measured
+	for round := range rounds {
+		load := scenario.Load
+		load.Seed += uint64(round) << 32
+		for _, t := range targets {
+			result, err := Run(ctx, t, load)
+			if err != nil {
+				return all, fmt.Errorf("%s on %s: %w", scenario.Name, t.Name, err)
+			}
+			m := Measured{scenario.Name, t.Name, round + 1, result}
+			all = append(all, m)
+			if done != nil {
+				done(m)
+			}
+		}
+	}
+	return all, nil
+}
+
+// MedianOf is the median of a figure over the runs of a scenario on a target; 0 where there are none.
+func MedianOf(runs []Measured, scenario, target string, figure func(Result) float64) float64 {
+	var values []float64
+	for _, m := range runs {
+		if m.Scenario == scenario && m.Target == target {
+			values = append(values, figure(m.Result))
+		}
+	}
+	return Median(values)
+}
+
+// Median sorts its argument; the median of an even number of values is the mean of the middle two, of none 0.
+func Median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	middle := len(values) / 2
+	if len(values)%2 == 1 {
+		return values[middle]
+	}
+	return (values[middle-1] + values[middle]) / 2
+}

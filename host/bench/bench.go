@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+
+// Package bench loads servers that speak OpenAI's API and measures what their clients see: tokens a second, the time to
+// the first token (TTFT) and the gaps between tokens (ITL). A Load says who sends what and for how long, Run puts it on
+// one server, Alternate on several in turn, so that what changes on the machine meanwhile hits all of them alike.
+package bench
+
+import (
+	"context"
+	"time"
+)
+
+// Request is one request for a text.
+type Request struct {
+	Prompt      string
+	MaxTokens   int // exactly so many: the end-of-text token is ignored
+	Temperature float64
+	Seed        uint32
+}
+
+// Usage is what a server says a request came to, in tokens. Zero where it does not say.
+type Usage struct {
+	Prompt    int // of the prompt, cached ones included
+	Cached    int // of the prompt, not computed again
+	Generated int
+}
+
+// Streamer sends requests to one server. Its method may be called from several goroutines at once.
+type Streamer interface {
+	// Stream sends r and calls arrived for each piece of text, with the time at which its bytes came in. It returns
+	// when the answer has ended. What is known of the usage comes with an error, too.
+	Stream(ctx context.Context, r Request, arrived func(at time.Time)) (Usage, error)
+}
+
+// Target is a server with the name it has in reports.
+type Target struct {
+	Name string
+	Streamer
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// body is a request as OpenAI has it, with ignore_eos, which llama-server and Penstock know.
+type body struct {
+	Model         string         `json:"model,omitempty"`
+	Prompt        string         `json:"prompt,omitempty"`
+	Messages      []message      `json:"messages,omitempty"`
+	MaxTokens     int            `json:"max_tokens"`
+	Temperature   float64        `json:"temperature"`
+	Seed          uint32         `json:"seed"`
+	IgnoreEOS     bool           `json:"ignore_eos"`
+	Stream        bool           `json:"stream"`
+	StreamOptions *streamOptions `json:"stream_options,omitempty"`
+}
+
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+func bodyOf(r Request, model string, chat bool) body {
+	b := body{Model: model, MaxTokens: r.MaxTokens, Temperature: r.Temperature, Seed: r.Seed, IgnoreEOS: true,
+		Stream: true, StreamOptions: &streamOptions{IncludeUsage: true}}
+	if chat {
+		b.Messages = []message{{"user", r.Prompt}}
+	} else {
+		b.Prompt = r.Prompt
+	}
+	return b
+}
+
+// chunk is an event of a streamed answer, of a text or a chat completion.
+type chunk struct {
+	Choices []struct {
+		Text  string `json:"text"`
+		Delta struct {
+			Content   string `json:"content"`
+			Reasoning string `json:"reasoning_content"`
+		} `json:"delta"`
+		FinishReason string `json:"finish_reason"`
+	} `json:"choices"`
+	Usage *usage     `json:"usage"`
+	Error *errorBody `json:"error"`
+}
+
+type usage struct {
+	Prompt    int `json:"prompt_tokens"`
+	Generated int `json:"completion_tokens"`
+	Details   struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+}
+
+func (u usage) usage() Usage {
+	return Usage{Prompt: u.Prompt, Cached: u.Details.Cached, Generated: u.Generated}
+}
+
+// errorBody is OpenAI's error object.
+type errorBody struct {
+	Message string `json:"message"`
+}
+
+func (e *errorBody) err() error { return fmt.Errorf("%w: %s", ErrServer, e.Message) }
+
+// hasText tells whether the event carries text of the answer.
+func (c *chunk) hasText() bool {
+	for _, choice := range c.Choices {
+		if choice.Text != "" || choice.Delta.Content != "" || choice.Delta.Reasoning != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// finished tells whether the event says why the answer ended.
+func (c *chunk) finished() bool {
+	return len(c.Choices) > 0 && c.Choices[0].FinishReason != ""
+}
+
+func parseChunk(data []byte) (chunk, error) {
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		return chunk{}, fmt.Errorf("%w: an event is not JSON: %w: %q", ErrServer, err, clip(data))
+	}
+	return c, nil
+}
+
+// clip shortens what goes into an error.
+func clip(data []byte) []byte {
+	const most = 200
+	if len(data) > most {
+		return append(data[:most:most], "…"...)
+	}
+	return data
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Process is a server running as a child of this process.
+type Process struct {
+	URL string
+
+	command *exec.Cmd
+	log     *tail
+	exited  chan struct{} // closed once it has been waited for
+}
+
+const (
+	// readyWithin is how long a server may take to load its model.
+	readyWithin = 3 * time.Minute
+	// stopWithin is how long a server may take to end when asked to, before it is killed.
+	stopWithin = 5 * time.Second
+	// pollEvery is the time between two looks at whether a server is ready.
+	pollEvery = 50 * time.Millisecond
+)
+
+// PenstockArgs are the arguments with which `penstock` serves a model.
+func PenstockArgs(model string, more ...string) []string {
+	args := []string{"serve"}
+	if model != "" {
+		args = append(args, model)
+	}
+	return append(append(args, "--log-level", "warn"), more...)
+}
+
+// Start runs a server and waits until GET /health answers 200. listen gives the arguments that make it listen on a
+// port of 127.0.0.1. The caller calls Stop.
+func Start(ctx context.Context, program string, args []string, listen func(port string) []string) (*Process, error) {
+	port, err := freePort(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStart, err)
+	}
+	p := &Process{URL: "http://127.0.0.1:" + port, log: &tail{}, exited: make(chan struct{})}
+	p.command = exec.Command(program, append(append([]string(nil), args...), listen(port)...)...)
+	p.command.Stdout, p.command.Stderr = p.log, p.log
+	if err := p.command.Start(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrStart, err)
+	}
+	go func() {
+		_ = p.command.Wait() // ProcessState tells
+		close(p.exited)
+	}()
+	if err := p.ready(ctx); err != nil {
+		p.Stop()
+		return nil, fmt.Errorf("%w: %s: %w%s", ErrStart, strings.Join(p.command.Args, " "), err, p.log.after("\n"))
+	}
+	return p, nil
+}
+
+// ListenFlag is how Penstock is told its port, HostPort how llama-server is.
+func ListenFlag(port string) []string { return []string{"--listen", "127.0.0.1:" + port} }
+
+// HostPort is how llama-server is told its port.
+func HostPort(port string) []string { return []string{"--host", "127.0.0.1", "--port", port} }
+
+// freePort finds a port nobody listens on. Another process may take it before the server does; then that fails to start.
+func freePort(ctx context.Context) (string, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if closeErr := l.Close(); err == nil {
+		err = closeErr
+	}
+	return port, err
+}
+
+func (p *Process) ready(ctx context.Context) error {
+	ctx, stop := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("it was not ready within %v", readyWithin))
+	defer stop()
+	for {
+		if p.healthy(ctx) {
+			return nil
+		}
+		select {
+		case <-p.exited:
+			return fmt.Errorf("it ended: %s", p.command.ProcessState)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+func (p *Process) healthy(ctx context.Context) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL+"/health", nil)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()               //nolint:errcheck // only read
+	_, _ = io.Copy(io.Discard, response.Body) // so that the connection can be used again
+	return response.StatusCode == http.StatusOK
+}
+
+// Stop ends the server, by force if it does not heed a request to.
+func (p *Process) Stop() {
+	_ = p.command.Process.Signal(syscall.SIGTERM) // fails where it has ended
+	select {
+	case <-p.exited:
+	case <-time.After(stopWithin):
+		_ = p.command.Process.Kill() // likewise
+		<-p.exited
+	}
+}
