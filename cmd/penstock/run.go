@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 
@@ -51,8 +50,6 @@ argument alone is a MODEL where it names one (a file or a name in the model fold
 }
 
 func run(cmd *cobra.Command, args []string, flags runFlags) error {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
-	defer stop()
 	modelArg, prompt := splitArguments(args)
 	cfg, err := loadConfig(cmd)
 	if err != nil {
@@ -71,6 +68,8 @@ func run(cmd *cobra.Command, args []string, flags runFlags) error {
 			return err
 		}
 	}
+	ctx, stop := untilSignal(cmd.Context())
+	defer stop()
 	s, err := openSession(ctx, cfg, quietLogger(cmd.ErrOrStderr(), cfg), newProgress(cmd.ErrOrStderr(), modelName(cfg)).show)
 	if err != nil {
 		return err

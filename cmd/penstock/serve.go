@@ -3,13 +3,13 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
-	"os"
-	"os/signal"
+	"io"
 	"syscall"
 
 	"github.com/penstock/penstock/host"
+	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/web"
 	"github.com/spf13/cobra"
 )
@@ -37,18 +37,28 @@ func serve(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		cfg.Model.Path = args[0]
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	context.AfterFunc(ctx, stop) // so that the second signal ends at once
 	h, err := host.Open(ctx, host.Options{
 		Config:   cfg,
 		UI:       web.FS(),
 		Version:  version,
-		Progress: newProgress(cmd.ErrOrStderr(), modelName(cfg)).show,
+		Progress: serveProgress(cmd.ErrOrStderr(), cfg),
 		Ready:    func(url string) { fmt.Fprintln(cmd.OutOrStdout(), url) },
 	})
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w; end what uses it, or choose another address with --listen", err)
+	}
 	if err != nil {
 		return err
 	}
 	return h.Run(ctx)
+}
+
+// serveProgress is a bar for a person; elsewhere the log tells when the model is there.
+func serveProgress(out io.Writer, cfg config.Config) func(float32) {
+	if !isTerminal(out) {
+		return nil
+	}
+	return newProgress(out, modelName(cfg)).show
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ func read(ctx context.Context, stream *scheduler.Stream, show func(string) error
 	var all []byte
 	for {
 		event, err := stream.Next(ctx)
-		if err != nil {
+		if err = cmp.Or(ctx.Err(), err); err != nil { // what came before an interrupt is not wanted any more either
 			return string(all), err
 		}
 		all = append(all, event.Text...)

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const story = "Tell me a story about a frog."
+
+func TestRun_AnswersOnceAndRepeats(t *testing.T) {
+	first := penstock(t, "", "run", story, "--seed", "1", "--temperature", "0")
+	if first.code != exitDone || !strings.Contains(first.out, "frog") || !strings.HasSuffix(first.out, "\n") {
+		t.Fatalf("run = %+v, want a story about a frog", first)
+	}
+	if first.err != "loading penstock-tiny\n" {
+		t.Errorf("standard error is %q, want progress in plain lines and nothing else", first.err)
+	}
+	for name, got := range map[string]result{
+		"again":      penstock(t, "", "run", "penstock-tiny", story, "--seed", "2", "--temperature", "0"),
+		"piped":      penstock(t, story+"\n", "run", "--temperature", "0"),
+		"model only": penstock(t, story, "run", "penstock-tiny", "--temperature", "0"),
+	} {
+		if got != first {
+			t.Errorf("%s: %+v, want %+v", name, got, first)
+		}
+	}
+}
+
+func TestRun_Flags(t *testing.T) {
+	whole := penstock(t, "", "run", story, "--temperature", "0")
+	short := penstock(t, "", "run", story, "--temperature", "0", "--max-tokens", "3")
+	cut := strings.TrimSuffix(short.out, "\n")
+	if short.code != exitDone || cut == "" || len(cut) >= len(whole.out) || !strings.HasPrefix(whole.out, cut) {
+		t.Errorf("with --max-tokens 3: %+v, want a beginning of %q", short, whole.out)
+	}
+	raw := penstock(t, "", "run", story, "--temperature", "0", "--raw")
+	if raw.code != exitDone || raw.out == whole.out {
+		t.Errorf("--raw = %+v, want another answer than with the template", raw)
+	}
+	seed := func(seed string) string {
+		return penstock(t, "", "run", story, "--temperature", "2", "--seed", seed, "--max-tokens", "20").out
+	}
+	if seed("7") != seed("7") {
+		t.Error("the same seed gave two answers")
+	}
+	if seed("7") == seed("8") {
+		t.Error("two seeds gave the same answer at temperature 2")
+	}
+}
+
+func TestRun_FailsOnABadModel(t *testing.T) {
+	file := t.TempDir() + "/bad.gguf"
+	if err := os.WriteFile(file, []byte("no model"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, file + ".absent.gguf"} {
+		got := penstock(t, "", "run", path, "hello")
+		if got.code != exitFailed || !strings.Contains(got.err, path) || got.out != "" {
+			t.Errorf("run %s = %+v, want exit %d and the path in the error", path, got, exitFailed)
+		}
+	}
+}
+
+// interrupter interrupts this process with each write, and returns from it once the signal has come.
+type interrupter struct {
+	text    strings.Builder
+	signals chan os.Signal
+	err     error
+}
+
+func (w *interrupter) Write(p []byte) (int, error) {
+	w.err = errors.Join(w.err, syscall.Kill(os.Getpid(), syscall.SIGINT))
+	<-w.signals
+	return w.text.Write(p)
+}
+
+func TestRun_Interrupted(t *testing.T) {
+	whole := penstock(t, "", "run", story, "--temperature", "0")
+	out := interrupter{signals: make(chan os.Signal, 1)}
+	signal.Notify(out.signals, os.Interrupt)
+	defer signal.Stop(out.signals)
+	var errOut strings.Builder
+	code := execute(t.Context(), []string{"run", story, "--temperature", "0"}, strings.NewReader(""), &out, &errOut)
+	if out.err != nil {
+		t.Fatal(out.err)
+	}
+	if code != exitFailed || !strings.Contains(errOut.String(), "interrupted") || out.text.Len() >= len(whole.out) {
+		t.Errorf("interrupted: exit %d, error %q, answer %q of %q", code, &errOut, &out.text, whole.out)
+	}
+}

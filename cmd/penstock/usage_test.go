@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestExecute_WrongUse(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "broken.yaml")
+	if err := os.WriteFile(broken, []byte("server:\n  lisen: here\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		args []string
+		want string // in the message
+	}{
+		"unknown command":    {[]string{"rnu"}, "did you mean 'penstock run'?"},
+		"unknown subcommand": {[]string{"config", "x"}, "see 'penstock config --help'"},
+		"unknown flag":       {[]string{"run", "--bogus"}, "--bogus"},
+		"flag without value": {[]string{"serve", "--listen"}, "--listen"},
+		"not a number":       {[]string{"run", "--max-tokens", "many", "x"}, "--max-tokens"},
+		"negative":           {[]string{"run", "--max-tokens", "-1", "x"}, "--max-tokens is -1; it must be 0 or more"},
+		"out of range":       {[]string{"run", "--temperature", "NaN", "x"}, "temperature"},
+		"too many arguments": {[]string{"version", "x"}, `unexpected argument "x"`},
+		"no prompt":          {[]string{"run"}, "there is no prompt"},
+		"wrong value":        {[]string{"serve", "--parallel", "0"}, "scheduler.slots"},
+		"wrong address":      {[]string{"serve", "--listen", "here"}, "server.listen"},
+		"absent file":        {[]string{"serve", "--config", "absent.yaml"}, "absent.yaml"},
+		"unknown key":        {[]string{"config", "check", "--config", broken}, "server.lisen"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := penstock(t, "", tc.args...)
+			if got.code != exitWrongUse || !strings.Contains(got.err, tc.want) || got.out != "" {
+				t.Errorf("penstock %v = %d, error %q, output %q; want %d and %q", tc.args, got.code, got.err, got.out, exitWrongUse, tc.want)
+			}
+		})
+	}
+}
+
+func TestExecute_Help(t *testing.T) {
+	for _, args := range [][]string{{}, {"--help"}, {"help", "run"}, {"config"}, {"serve", "-h"}} {
+		got := penstock(t, "", args...)
+		if got.code != exitDone || !strings.Contains(got.out, "Usage:") || got.err != "" {
+			t.Errorf("penstock %v = %d, error %q, output %q; want help on standard output", args, got.code, got.err, got.out)
+		}
+	}
+}
