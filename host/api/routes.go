@@ -28,24 +28,31 @@ func New(o Options) http.Handler {
 	e.GET("/livez", s.live)
 	e.GET("/readyz", s.health)
 
-	g := e.Group("", s.authorize)
-	g.POST("/v1/chat/completions", s.chat)
-	g.POST("/chat/completions", s.chat)
-	g.POST("/v1/completions", s.text)
-	g.POST("/v1/embeddings", s.embeddings)
-	g.GET("/v1/models", s.models)
-	g.GET("/models", s.models)
-	g.GET("/v1/models/*", s.model)
-	g.GET("/v1/ws", s.socket)
-	g.POST("/completion", s.native)
-	g.POST("/completions", s.native)
-	g.POST("/tokenize", s.tokenize)
-	g.POST("/detokenize", s.detokenize)
-	g.POST("/apply-template", s.applyTemplate)
-	g.GET("/props", s.props)
-	g.GET("/slots", s.slots)
+	// Not an echo.Group: one with middleware takes over what no route of it matches.
+	for _, r := range []struct {
+		method, path string
+		handler      echo.HandlerFunc
+	}{
+		{http.MethodPost, "/v1/chat/completions", s.chat},
+		{http.MethodPost, "/chat/completions", s.chat},
+		{http.MethodPost, "/v1/completions", s.text},
+		{http.MethodPost, "/v1/embeddings", s.embeddings},
+		{http.MethodGet, "/v1/models", s.models},
+		{http.MethodGet, "/models", s.models},
+		{http.MethodGet, "/v1/models/*", s.model},
+		{http.MethodGet, "/v1/ws", s.socket},
+		{http.MethodPost, "/completion", s.native},
+		{http.MethodPost, "/completions", s.native},
+		{http.MethodPost, "/tokenize", s.tokenize},
+		{http.MethodPost, "/detokenize", s.detokenize},
+		{http.MethodPost, "/apply-template", s.applyTemplate},
+		{http.MethodGet, "/props", s.props},
+		{http.MethodGet, "/slots", s.slots},
+	} {
+		e.Add(r.method, r.path, r.handler, s.authorize)
+	}
 	if o.Metrics != nil {
-		g.GET("/metrics", echo.WrapHandler(o.Metrics))
+		e.GET("/metrics", echo.WrapHandler(o.Metrics), s.authorize)
 	}
 	if o.UI != nil {
 		e.GET("/*", s.page)

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+)
+
+func TestAPI_State(t *testing.T) {
+	r := newRig(t, nil)
+	for path, want := range map[string]string{
+		"/health": `"status":"ok"`, "/livez": "ok", "/readyz": "ok", "/v1/models": `"id":"toy"`, "/v1/models/toy": `"object":"model"`,
+		"/props": `"total_slots":4`, "/slots": `"state":"idle"`, "/": "<p>hello", "/assets/a-1.js": "1",
+	} {
+		if status, _, body := r.call(http.MethodGet, path, ""); status != 200 || !strings.Contains(body, want) {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	for _, path := range []string{"/assets", "/nothing", "/v1/models/other", "/../options.go"} {
+		if status, _, body := r.call(http.MethodGet, path, ""); status != 404 || !strings.Contains(body, `"error"`) {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+}
+
+func TestAPI_Page_Headers(t *testing.T) {
+	r := newRig(t, nil)
+	_, page, _ := r.call(http.MethodGet, "/", "")
+	_, asset, _ := r.call(http.MethodGet, "/assets/a-1.js", "")
+	if page.Get("Cache-Control") != "no-cache" || !strings.Contains(page.Get("Content-Security-Policy"), "default-src 'self'") ||
+		!strings.HasPrefix(page.Get("Content-Type"), "text/html") {
+		t.Errorf("page %v", page)
+	}
+	if !strings.Contains(asset.Get("Cache-Control"), "immutable") || asset.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("asset %v", asset)
+	}
+}
+
+func TestAPI_Slots_NameNoStream(t *testing.T) {
+	gate := newGate()
+	r := newRig(t, gate.on)
+	defer gate.open()
+	st, err := r.scheduler.Submit(r.request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-gate.held
+	gate.open()
+	r.outcome()
+	if _, _, body := r.call(http.MethodGet, "/slots", ""); strings.Contains(body, st.ID()) {
+		t.Error("a stranger could attach to the stream")
+	}
+}
+
+func TestAPI_Ready_Not(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.Ready = func() bool { return false } })
+	for path, want := range map[string]int{"/readyz": 503, "/health": 503, "/livez": 200} {
+		if status, _, _ := r.call(http.MethodGet, path, ""); status != want {
+			t.Errorf("%s: %d, want %d", path, status, want)
+		}
+	}
+}
+
+func TestAPI_Keys(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.APIKeys, s.AdminKey = []string{"one", "two"}, "admin" })
+	for _, tc := range []struct {
+		path, authorization string
+		want                int
+	}{
+		{"/v1/models", "", 401}, {"/v1/models", "Bearer three", 401}, {"/v1/models", "one", 401}, {"/v1/models", "Bearer ", 401},
+		{"/v1/models", "Basic one", 401}, {"/slots", "", 401}, {"/v1/ws", "", 401}, {"/props", "Bearer onetwo", 401},
+		{"/v1/models", "Bearer one", 200}, {"/v1/models", "bearer two", 200}, {"/v1/models", "Bearer admin", 200},
+		{"/health", "", 200}, {"/livez", "", 200}, {"/readyz", "", 200}, {"/", "", 200},
+	} {
+		status, header, body := r.call(http.MethodGet, tc.path, "", "Authorization", tc.authorization)
+		if status != tc.want || (status == 401 && (header.Get("WWW-Authenticate") != "Bearer" || !strings.Contains(body, "invalid_api_key"))) {
+			t.Errorf("%s with %q: %d %s", tc.path, tc.authorization, status, body)
+		}
+	}
+	open := newRig(t, func(s *setup) { s.AdminKey = "admin" })
+	if status, _, _ := open.call(http.MethodGet, "/v1/models", ""); status != 200 {
+		t.Error("an admin key alone closed an ordinary route")
+	}
+}
+
+func TestAPI_Origins(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.Origins = []string{"https://friend.example"} })
+	for origin, want := range map[string]int{
+		"": 200, "https://friend.example": 200, "https://foe.example": 403, "null": 403, "http://friend.example": 403, r.url: 200,
+	} {
+		status, header, _ := r.call(http.MethodPost, "/v1/completions", `{"prompt":"a","max_tokens":1}`, "Origin", origin, "Content-Type", "text/plain")
+		if status != want {
+			t.Errorf("%q: %d, want %d", origin, status, want)
+		}
+		if allowed := header.Get("Access-Control-Allow-Origin"); (allowed != "") != (origin == "https://friend.example") {
+			t.Errorf("%q: allowed %q", origin, allowed)
+		}
+	}
+	status, header, _ := r.call(http.MethodOptions, "/v1/chat/completions", "", "Origin", "https://friend.example",
+		"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization")
+	if status != 204 || header.Get("Access-Control-Allow-Headers") != "authorization" {
+		t.Errorf("preflight: %d %v", status, header)
+	}
+	all := newRig(t, func(s *setup) { s.Origins = []string{"*"} })
+	if status, _, _ := all.call(http.MethodGet, "/v1/models", "", "Origin", "https://foe.example"); status != 200 {
+		t.Errorf("with *: %d", status)
+	}
+}
+
+func TestAPI_RequestID(t *testing.T) {
+	r := newRig(t, nil)
+	for given, kept := range map[string]bool{"abc-1": true, "": false, "has space": false, strings.Repeat("x", 65): false} {
+		_, header, _ := r.call(http.MethodGet, "/livez", "", "X-Request-Id", given)
+		if got := header.Get("X-Request-Id"); got == "" || (got == given) != kept {
+			t.Errorf("%q became %q", given, got)
+		}
+	}
+}
+
+func TestService_Rescue_AnswersAndGoesOn(t *testing.T) {
+	s := &service{Options: Options{Log: newRigLog(t)}}
+	e := echo.New()
+	e.HTTPErrorHandler = s.fail
+	e.Use(s.identify, s.log, s.rescue)
+	e.GET("/", func(echo.Context) error { panic("a fault") })
+	w := newRecorder(e, "/")
+	var body envelope
+	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || w.Code != 500 || body.Error.Code != "internal_error" {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}

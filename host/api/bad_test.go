@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+const hello = `"messages":[{"role":"user","content":"hi"}]`
+
+// badChats are bodies of a chat completion that must be refused, with code and param of the refusal.
+var badChats = []struct{ name, body, code, param string }{
+	{"empty body", ``, "invalid_json", ""},
+	{"cut off", `{"messages":[`, "invalid_json", ""},
+	{"not JSON", `hello`, "invalid_json", ""},
+	{"trailing text", `{` + hello + `} x`, "invalid_json", ""},
+	{"NaN", `{` + hello + `,"temperature":NaN}`, "invalid_json", ""},
+	{"a list", `[]`, "invalid_json", ""},
+	{"null", `null`, "invalid_json", ""},
+	{"no messages", `{}`, "invalid_value", "messages"},
+	{"empty messages", `{"messages":[]}`, "invalid_value", "messages"},
+	{"messages is a text", `{"messages":"hi"}`, "invalid_type", "messages"},
+	{"unknown role", `{"messages":[{"role":"king","content":"hi"}]}`, "invalid_value", "messages[0].role"},
+	{"no content", `{"messages":[{"role":"user"}]}`, "invalid_value", "messages[0].content"},
+	{"an image", `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}]}`, "invalid_value", "messages[0].content[0]"},
+	{"template fault", `{"messages":[{"role":"user","content":"unrenderable"}]}`, "invalid_value", "messages"},
+	{"temperature is a text", `{` + hello + `,"temperature":"hot"}`, "invalid_type", "temperature"},
+	{"temperature below 0", `{` + hello + `,"temperature":-1}`, "invalid_value", "temperature"},
+	{"temperature beyond float", `{` + hello + `,"temperature":1e999}`, "invalid_type", "temperature"},
+	{"top_p over 1", `{` + hello + `,"top_p":1.5}`, "invalid_value", "top_p"},
+	{"top_k is a fraction", `{` + hello + `,"top_k":1.5}`, "invalid_type", "top_k"},
+	{"max_tokens 0", `{` + hello + `,"max_tokens":0}`, "invalid_value", "max_tokens"},
+	{"max_tokens below 0", `{` + hello + `,"max_tokens":-7}`, "invalid_value", "max_tokens"},
+	{"max_completion_tokens", `{` + hello + `,"max_completion_tokens":0}`, "invalid_value", "max_completion_tokens"},
+	{"n 0", `{` + hello + `,"n":0}`, "invalid_value", "n"},
+	{"n too many", `{` + hello + `,"n":1000}`, "invalid_value", "n"},
+	{"stream is a number", `{` + hello + `,"stream":1}`, "invalid_type", "stream"},
+	{"stream_options", `{` + hello + `,"stream_options":{"include_usage":1}}`, "invalid_type", "stream_options.include_usage"},
+	{"stop is a number", `{` + hello + `,"stop":1}`, "invalid_value", "stop"},
+	{"stop is empty", `{` + hello + `,"stop":["a",""]}`, "invalid_value", "stop[1]"},
+	{"logit_bias out of vocabulary", `{` + hello + `,"logit_bias":{"256":1}}`, "invalid_value", "logit_bias"},
+	{"top_logprobs alone", `{` + hello + `,"top_logprobs":2}`, "invalid_value", "top_logprobs"},
+	{"top_logprobs too many", `{` + hello + `,"logprobs":true,"top_logprobs":21}`, "invalid_value", "top_logprobs"},
+	{"seed is a text", `{` + hello + `,"seed":"x"}`, "invalid_type", "seed"},
+	{"priority", `{` + hello + `,"priority":1000}`, "invalid_value", "priority"},
+	{"timeout", `{` + hello + `,"timeout_ms":0}`, "invalid_value", "timeout_ms"},
+	{"samplers", `{` + hello + `,"samplers":["magic"]}`, "invalid_value", "samplers"},
+	{"grammar", `{` + hello + `,"grammar":"bad"}`, "invalid_value", "grammar"},
+	{"too long", `{"messages":[{"role":"user","content":"` + strings.Repeat("x", contextSize) + `"}]}`, "context_length_exceeded", "messages"},
+}
+
+func TestAPI_Chat_Bad(t *testing.T) {
+	r := newRig(t, nil)
+	for _, tc := range badChats {
+		t.Run(tc.name, func(t *testing.T) {
+			r.t = t
+			r.refused("/v1/chat/completions", tc.body, http.StatusBadRequest, tc.code, tc.param)
+		})
+	}
+}
+
+// refused checks status, shape, code and param of a refusal.
+func (r *rig) refused(path, body string, status int, code, param string) {
+	r.t.Helper()
+	got, header, text := r.call(http.MethodPost, path, body)
+	var answer struct {
+		Error map[string]any `json:"error"`
+	}
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		r.t.Fatalf("%v: %s", err, text)
+	}
+	var want any
+	if param != "" {
+		want = param
+	}
+	if got != status || answer.Error["code"] != code || answer.Error["param"] != want {
+		r.t.Errorf("got %d %s, want %d %s %s", got, text, status, code, param)
+	}
+	if answer.Error["message"] == "" || answer.Error["type"] == "" {
+		r.t.Errorf("no message or type: %s", text)
+	}
+	if !strings.HasPrefix(header.Get("Content-Type"), "application/json") {
+		r.t.Errorf("content type %q", header.Get("Content-Type"))
+	}
+}
+
+func TestAPI_OtherRoutes_Bad(t *testing.T) {
+	r := newRig(t, nil)
+	for _, tc := range []struct {
+		name, path, body string
+		status           int
+		code, param      string
+	}{
+		{"unknown model", "/v1/chat/completions", `{"model":"gpt-9",` + hello + `}`, 404, "model_not_found", "model"},
+		{"tools", "/v1/chat/completions", `{` + hello + `,"tools":[{"type":"function"}]}`, 501, "not_supported", "tools"},
+		{"plugins", "/v1/chat/completions", `{` + hello + `,"plugins":["x"]}`, 501, "not_supported", "plugins"},
+		{"plugin in the chain", "/v1/chat/completions", `{` + hello + `,"samplers":["plugin:x"]}`, 501, "not_supported", "samplers"},
+		{"response_format", "/v1/chat/completions", `{` + hello + `,"response_format":{"type":"json_object"}}`, 501, "not_supported", "response_format"},
+		{"trace", "/v1/chat/completions", `{` + hello + `,"trace":true}`, 501, "not_supported", "trace"},
+		{"no prompt", "/v1/completions", `{}`, 400, "invalid_value", "prompt"},
+		{"empty prompt", "/v1/completions", `{"prompt":""}`, 400, "invalid_value", "prompt"},
+		{"prompt is an object", "/v1/completions", `{"prompt":{}}`, 400, "invalid_value", "prompt"},
+		{"no prompts", "/v1/completions", `{"prompt":[]}`, 400, "invalid_value", "prompt"},
+		{"token out of vocabulary", "/v1/completions", `{"prompt":[1,256]}`, 400, "invalid_value", "prompt[1]"},
+		{"token below 0", "/v1/completions", `{"prompt":[-1]}`, 400, "invalid_value", "prompt[0]"},
+		{"nested", "/v1/completions", `{"prompt":[[1,[2]]]}`, 400, "invalid_value", "prompt[0][1]"},
+		{"prompt of null", "/v1/completions", `{"prompt":[null]}`, 400, "invalid_value", "prompt[0]"},
+		{"suffix", "/v1/completions", `{"prompt":"a","suffix":"b"}`, 501, "not_supported", "suffix"},
+		{"best_of", "/v1/completions", `{"prompt":"a","best_of":3}`, 501, "not_supported", "best_of"},
+		{"logprobs", "/v1/completions", `{"prompt":"a","logprobs":-1}`, 400, "invalid_value", "logprobs"},
+		{"second prompt too long", "/v1/completions", `{"prompt":["a","` + strings.Repeat("x", contextSize) + `"]}`, 400, "context_length_exceeded", "prompt"},
+		{"several natively", "/completion", `{"prompt":["a","b"]}`, 501, "not_supported", "prompt"},
+		{"n natively", "/completion", `{"prompt":"a","n":2}`, 501, "not_supported", "n"},
+		{"n_probs", "/completion", `{"prompt":"a","n_probs":99}`, 400, "invalid_value", "n_probs"},
+		{"n_predict", "/completion", `{"prompt":"a","n_predict":-2}`, 400, "invalid_value", "n_predict"},
+		{"no content", "/tokenize", `{}`, 400, "invalid_value", "content"},
+		{"content is a number", "/tokenize", `{"content":1}`, 400, "invalid_type", "content"},
+		{"not a token", "/detokenize", `{"tokens":["a"]}`, 400, "invalid_value", "tokens[0]"},
+		{"token beyond", "/detokenize", `{"tokens":[999]}`, 400, "invalid_value", "tokens[0]"},
+		{"template", "/apply-template", `{"messages":[]}`, 400, "invalid_value", "messages"},
+		{"embeddings", "/v1/embeddings", `{"input":"a"}`, 501, "not_supported", "model"},
+		{"too large", "/v1/chat/completions", `{"messages":[{"role":"user","content":"` + strings.Repeat("x", 65<<10) + `"}]}`, 413, "body_too_large", ""},
+		{"no such route", "/v1/nothing", `{}`, 405, "method_not_allowed", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r.t = t
+			r.refused(tc.path, tc.body, tc.status, tc.code, tc.param)
+		})
+	}
+}
+
+func TestAPI_UnknownFields_AreIgnored(t *testing.T) {
+	r := newRig(t, nil)
+	var a chatAnswer
+	r.post("/v1/chat/completions", `{`+hello+`,"max_tokens":1,"user":"u","metadata":{"a":1},"service_tier":"auto","store":false,
+		"tools":[],"tool_choice":"none","response_format":{"type":"text"},"model":"toy","parallel_tool_calls":true,"made_up":[1]}`, &a)
+	if len(a.Choices) != 1 {
+		t.Errorf("got %+v", a)
+	}
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/schedulertest"
+)
+
+// gate holds the first forward pass until it is opened.
+type gate struct {
+	held  chan struct{} // closed when the pass waits
+	pass  chan struct{}
+	enter sync.Once
+	leave sync.Once
+}
+
+func newGate() *gate { return &gate{held: make(chan struct{}), pass: make(chan struct{})} }
+
+func (g *gate) on(s *setup) {
+	s.slots, s.queue = 1, 1
+	s.fail = func(*scheduler.Batch) error {
+		g.enter.Do(func() { close(g.held) })
+		<-g.pass
+		return nil
+	}
+}
+
+func (g *gate) open() { g.leave.Do(func() { close(g.pass) }) }
+
+func (r *rig) request() scheduler.Request {
+	return scheduler.Request{Prompt: []scheduler.Segment{{Tokens: []scheduler.Token{1, 2, 3}}}, MaxTokens: 2, Logprobs: -1,
+		Chain: []scheduler.Stage{schedulertest.Greedy{}}}
+}
+
+func newRigLog(t *testing.T) *slog.Logger { return slog.New(slog.NewTextHandler(t.Output(), nil)) }
+
+func newRecorder(h http.Handler, path string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	return w
+}
+
+func TestAPI_QueueFull_429(t *testing.T) {
+	g := newGate()
+	r := newRig(t, g.on)
+	defer g.open()
+	for range 2 { // one in the slot, one in the queue
+		if _, err := r.scheduler.Submit(r.request()); err != nil {
+			t.Fatal(err)
+		}
+		<-g.held
+	}
+	for _, path := range []string{"/v1/chat/completions", "/v1/completions"} {
+		status, header, body := r.call(http.MethodPost, path, `{`+hello+`,"prompt":"a","stream":true}`)
+		if status != http.StatusTooManyRequests || header.Get("Retry-After") == "" || !strings.Contains(body, `"queue_full"`) {
+			t.Errorf("%s: %d %v %s", path, status, header, body)
+		}
+	}
+}
+
+// Where the second choice finds no room, the first one must not go on for nobody.
+func TestAPI_QueueFull_CancelsEarlierChoices(t *testing.T) {
+	g := newGate()
+	r := newRig(t, g.on)
+	defer g.open()
+	if _, err := r.scheduler.Submit(r.request()); err != nil {
+		t.Fatal(err)
+	}
+	<-g.held
+	if status, _, _ := r.call(http.MethodPost, "/v1/completions", `{"prompt":"a","n":2}`); status != 429 {
+		t.Fatalf("status %d", status)
+	}
+	g.open()
+	reasons := map[scheduler.Reason]int{r.outcome().Reason: 1}
+	reasons[r.outcome().Reason]++
+	if reasons[scheduler.ReasonCancelled] != 1 {
+		t.Errorf("reasons %v", reasons)
+	}
+}
+
+func TestAPI_Disconnect_Cancels(t *testing.T) {
+	for name, body := range map[string]string{
+		"stream": `{` + hello + `,"stream":true}`, "whole": `{` + hello + `}`, "choices": `{` + hello + `,"n":2}`,
+		"stream of choices": `{` + hello + `,"n":2,"stream":true}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGate()
+			r := newRig(t, func(s *setup) { g.on(s); s.queue = 4 })
+			defer g.open()
+			ctx, leave := context.WithCancel(context.Background())
+			q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/v1/chat/completions", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error, 1)
+			go func() {
+				a, err := http.DefaultClient.Do(q)
+				if err == nil {
+					_, err = io.Copy(io.Discard, a.Body)
+					err = errors.Join(err, a.Body.Close())
+				}
+				done <- err
+			}()
+			<-g.held // during prefill
+			leave()
+			<-done
+			await(t, r.inner.cancelled)
+			g.open()
+			if got := r.outcome(); got.Reason != scheduler.ReasonCancelled {
+				t.Errorf("ended by %v", got.Reason)
+			}
+		})
+	}
+}
+
+func TestAPI_DisconnectWhileStreaming_Cancels(t *testing.T) {
+	r := newRig(t, nil)
+	a, err := http.Post(r.url+"/v1/chat/completions", "application/json", strings.NewReader(`{`+hello+`,"stream":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(a.Body).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	a.Body.Close()
+	// The answer may have been complete in the buffers by then: it is bounded by the context.
+	if got := r.outcome(); got.Reason != scheduler.ReasonCancelled && got.Reason != scheduler.ReasonLength {
+		t.Errorf("ended by %v", got.Reason)
+	}
+}
+
+func TestAPI_FailedPass(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.fail = func(*scheduler.Batch) error { return errors.New("the device is lost") } })
+	for _, stream := range []string{"true", "false"} { // nothing was sent yet: an ordinary error either way
+		status, _, body := r.call(http.MethodPost, "/v1/chat/completions", `{`+hello+`,"stream":`+stream+`}`)
+		if status != 500 || !strings.Contains(body, "the device is lost") || !strings.Contains(body, "server_error") {
+			t.Errorf("stream %s: %d %s", stream, status, body)
+		}
+	}
+}
+
+func TestAPI_FailedLater_IsAnEventThenDone(t *testing.T) {
+	passes, seen := 0, make(chan struct{})
+	r := newRig(t, func(s *setup) {
+		s.fail = func(*scheduler.Batch) error {
+			if passes++; passes <= 3 {
+				return nil
+			}
+			<-seen
+			return errors.New("the device is lost")
+		}
+	})
+	a, err := http.Post(r.url+"/v1/chat/completions", "application/json", strings.NewReader(`{`+hello+`,"stream":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	close(seen) // the headers are here, so an event was sent
+	body, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := frames(t, string(body))
+	if n := len(events); a.StatusCode != 200 || n < 3 || events[n-1] != "[DONE]" || !strings.HasPrefix(events[n-2], `{"error":{`) {
+		t.Errorf("%d %q", a.StatusCode, events)
+	}
+}
+
+func TestAPI_Deadline_408(t *testing.T) {
+	g := newGate()
+	r := newRig(t, g.on)
+	defer g.open()
+	if _, err := r.scheduler.Submit(r.request()); err != nil {
+		t.Fatal(err)
+	}
+	<-g.held
+	go func() {
+		<-r.inner.submitted
+		time.Sleep(5 * time.Millisecond) // until the deadline has passed
+		g.open()
+	}()
+	status, _, body := r.call(http.MethodPost, "/v1/chat/completions", `{`+hello+`,"timeout_ms":1}`)
+	if status != http.StatusRequestTimeout || !strings.Contains(body, `"timeout_ms"`) {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+func TestAPI_Drained_503(t *testing.T) {
+	r := newRig(t, nil)
+	r.scheduler.Drain()
+	status, header, body := r.call(http.MethodPost, "/v1/chat/completions", `{`+hello+`}`)
+	if status != 503 || header.Get("Retry-After") == "" || !strings.Contains(body, "shutting_down") {
+		t.Errorf("%d %v %s", status, header, body)
+	}
+}

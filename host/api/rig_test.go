@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/schedulertest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience bounds how long a test waits for what must come.
+const patience = 20 * time.Second
+
+const (
+	vocabularySize = 256
+	contextSize    = 2048
+)
+
+// toy is an engine whose tokens are the bytes of a text.
+type toy struct{ refuse error }
+
+func (toy) Render(c chat.Conversation) (chat.Prompt, error) {
+	var b strings.Builder
+	for _, m := range c.Messages {
+		if m.Content == "unrenderable" {
+			return chat.Prompt{}, errors.New("the template raised an exception")
+		}
+		fmt.Fprintf(&b, "%s:%s\n", m.Role, m.Content)
+	}
+	return chat.Prompt{Text: b.String()}, nil
+}
+
+func (toy) Tokenize(text string, _, _ bool) ([]int32, error) {
+	tokens := make([]int32, len(text))
+	for i := range len(text) {
+		tokens[i] = max(1, int32(text[i]))
+	}
+	return tokens, nil
+}
+
+func (toy) Detokenize(tokens []int32) (string, error) {
+	b := make([]byte, len(tokens))
+	for i, t := range tokens {
+		b[i] = byte(t)
+	}
+	return string(b), nil
+}
+
+func (toy) Piece(t int32) string { return string([]byte{byte(t)}) }
+
+func (e toy) NewChain(p sampling.Params) ([]scheduler.Stage, error) {
+	if p.Grammar == "bad" {
+		return nil, fmt.Errorf("%w: no rule named root", sampling.ErrInvalid)
+	}
+	return []scheduler.Stage{schedulertest.Greedy{}}, e.refuse
+}
+
+// inner adapts a scheduler, as package host does, and tells the test what the API does with it.
+type inner struct {
+	*scheduler.Scheduler
+	submitted, cancelled chan string // names of streams
+}
+
+func (i inner) Submit(r scheduler.Request) (Stream, error) {
+	st, err := i.Scheduler.Submit(r)
+	if err != nil {
+		return nil, err
+	}
+	i.submitted <- st.ID()
+	return watched{st, i.cancelled}, nil
+}
+
+// watched is a stream that tells when it is cancelled.
+type watched struct {
+	*scheduler.Stream
+	cancelled chan string
+}
+
+func (w watched) Cancel() {
+	w.Stream.Cancel()
+	w.cancelled <- w.ID()
+}
+
+// witness collects how requests ended.
+type witness struct{ ended chan scheduler.RequestRecord }
+
+func (witness) Tick(scheduler.TickRecord)         {}
+func (witness) First(time.Duration)               {}
+func (witness) Token(time.Duration)               {}
+func (w witness) Ended(r scheduler.RequestRecord) { w.ended <- r }
+
+// rig is an API over the real scheduler and a toy model.
+type rig struct {
+	t         *testing.T
+	url       string
+	scheduler *scheduler.Scheduler
+	ended     chan scheduler.RequestRecord
+	stop      context.CancelFunc // ends the scheduler
+	inner     inner
+}
+
+type setup struct {
+	Options
+	slots, queue, end int
+	fail              func(*scheduler.Batch) error
+}
+
+func newRig(t *testing.T, change func(*setup)) *rig {
+	t.Helper()
+	s := setup{slots: 4, queue: 16, Options: Options{
+		Engine: toy{}, BodyLimit: 64 << 10, WriteTimeout: patience, Version: "test",
+		Log:   slog.New(slog.DiscardHandler),
+		Model: Model{Name: "toy", Vocabulary: vocabularySize, Context: contextSize, Created: time.Unix(1e9, 0)},
+		UI:    fstest.MapFS{"index.html": {Data: []byte("<p>hello")}, "assets/a-1.js": {Data: []byte("1")}, "a.svg": {Data: []byte("<svg/>")}},
+	}}
+	if change != nil {
+		change(&s)
+	}
+	backend := schedulertest.New(scheduler.Limits{Vocabulary: vocabularySize, Cells: 8192, Context: contextSize})
+	backend.End, backend.Fail = s.end, s.fail
+	r := &rig{t: t, ended: make(chan scheduler.RequestRecord, 4096)}
+	var err error
+	r.scheduler, err = scheduler.New(backend, scheduler.Config{Slots: s.slots, QueueLimit: s.queue, Observer: witness{r.ended}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	done := make(chan error, 1)
+	go func() { done <- r.scheduler.Run(ctx) }()
+	r.inner = inner{r.scheduler, make(chan string, 4096), make(chan string, 4096)}
+	s.Scheduler = r.inner
+	server := httptest.NewServer(New(s.Options))
+	r.url = server.URL
+	t.Cleanup(func() {
+		stop()
+		<-done
+		server.CloseClientConnections()
+		server.Close()
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return r
+}
+
+// call makes a request and returns the status, the headers and the body.
+func (r *rig) call(method, path, body string, headers ...string) (int, http.Header, string) {
+	r.t.Helper()
+	q, err := http.NewRequest(method, r.url+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		q.Header.Set(headers[i], headers[i+1])
+	}
+	a, err := http.DefaultClient.Do(q)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(a.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return a.StatusCode, a.Header, string(text)
+}
+
+// post expects a 200 and decodes its body into v.
+func (r *rig) post(path, body string, v any) {
+	r.t.Helper()
+	status, _, text := r.call(http.MethodPost, path, body)
+	if status != http.StatusOK {
+		r.t.Fatalf("%s: %d %s", path, status, text)
+	}
+	if err := json.Unmarshal([]byte(text), v); err != nil {
+		r.t.Fatal(err, text)
+	}
+}
+
+// outcome waits for the next request to end.
+func (r *rig) outcome() scheduler.RequestRecord {
+	r.t.Helper()
+	return await(r.t, r.ended)
+}
+
+// await receives from a channel.
+func await[T any](t *testing.T, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(patience):
+		t.Fatal("it did not happen")
+		panic("unreachable")
+	}
+}
+
+// frames are the data of server-sent events.
+func frames(t *testing.T, text string) []string {
+	t.Helper()
+	var out []string
+	for event := range strings.SplitSeq(strings.TrimSuffix(text, "\n\n"), "\n\n") {
+		data, ok := strings.CutPrefix(event, "data: ")
+		if !ok {
+			t.Fatalf("not an event: %q", event)
+		}
+		out = append(out, data)
+	}
+	return out
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAPI_Text_PromptsTimesChoices(t *testing.T) {
+	r := newRig(t, nil)
+	var a textAnswer
+	r.post("/v1/completions", `{"prompt":["abc","de",[70,71,"h"]],"n":2,"max_tokens":3,"logprobs":1}`, &a)
+	if len(a.Choices) != 6 || a.Usage.Prompt != 8 || a.Usage.Completion != 18 {
+		t.Fatalf("got %+v", a)
+	}
+	if a.Choices[0].Text != a.Choices[1].Text || a.Choices[0].Text == a.Choices[2].Text {
+		t.Error("the order of choices is not prompt by prompt")
+	}
+	p := a.Choices[5].Logprobs
+	if diff := cmp.Diff([]int{0, 1, 2}, p.Offsets); diff != "" || len(p.Tokens) != 3 || len(p.Top[0]) != 1 {
+		t.Errorf("%s %+v", diff, p)
+	}
+	var one textAnswer
+	if r.post("/v1/completions", `{"prompt":[70,71,104],"max_tokens":3}`, &one); one.Choices[0].Text != a.Choices[4].Text {
+		t.Error("the same tokens gave another answer")
+	}
+}
+
+func TestAPI_Text_Stream(t *testing.T) {
+	r := newRig(t, nil)
+	_, _, text := r.call(http.MethodPost, "/v1/completions", `{"prompt":"abc","max_tokens":3,"stream":true,"logprobs":0}`)
+	events := frames(t, text)
+	if len(events) != 5 || events[4] != "[DONE]" || !strings.Contains(events[3], `"finish_reason":"length"`) {
+		t.Errorf("got %q", events)
+	}
+}
+
+func TestAPI_Native_Shape(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.end = 12 })
+	var a nativeAnswer
+	r.post("/completion", `{"prompt":"abcdef","n_predict":4,"return_tokens":true,"n_probs":2}`, &a)
+	if !a.Stop || a.StopType != "limit" || len(a.Tokens) != 4 || a.Predicted != 4 || a.Evaluated != 6 || len(a.Probs) != 4 || a.Model != "toy" {
+		t.Errorf("got %+v", a)
+	}
+	if r.post("/completion", `{"prompt":"abcdef"}`, &a); a.StopType != "eos" {
+		t.Errorf("stop type %q", a.StopType)
+	}
+	word := strings.Fields(a.Content)[1]
+	if r.post("/completion", `{"prompt":"abcdef","stop":["`+word+`"]}`, &a); a.StopType != "word" || a.StoppingWord != word {
+		t.Errorf("stop type %q at %q", a.StopType, a.StoppingWord)
+	}
+	_, _, text := r.call(http.MethodPost, "/completion", `{"prompt":"abcdef","n_predict":2,"stream":true}`)
+	events := frames(t, text)
+	var last nativeAnswer
+	if err := json.Unmarshal([]byte(events[len(events)-1]), &last); err != nil || !last.Stop || last.Predicted != 2 || len(events) != 3 {
+		t.Errorf("got %q, %v", events, err)
+	}
+}
+
+func TestAPI_Tokens(t *testing.T) {
+	r := newRig(t, nil)
+	for _, tc := range []struct{ path, body, want string }{
+		{"/tokenize", `{"content":"ab"}`, `{"tokens":[97,98]}`},
+		{"/tokenize", `{"content":""}`, `{"tokens":[]}`},
+		{"/tokenize", `{"content":"é","with_pieces":true}`, `{"tokens":[{"id":195,"piece":[195]},{"id":169,"piece":[169]}]}`},
+		{"/detokenize", `{"tokens":[97,98]}`, `{"content":"ab"}`},
+		{"/detokenize", `{}`, `{"content":""}`},
+		{"/apply-template", `{` + hello + `}`, `{"prompt":"user:hi\n"}`},
+	} {
+		if status, _, got := r.call(http.MethodPost, tc.path, tc.body); status != 200 || strings.TrimSpace(got) != tc.want {
+			t.Errorf("%s %s: %d %s", tc.path, tc.body, status, got)
+		}
+	}
+}
