@@ -2,57 +2,6 @@
 
 package scheduler
 
-import "time"
-
-// Load is what a strategy decides on.
-type Load struct {
-	Decode  int // decode tokens in this tick, one for each generating slot
-	Waiting int // prompt tokens waiting in all slots
-	Room    int // tokens the pass can carry besides the decode tokens
-
-	Target time.Duration // Config.ITLTarget
-	Share  float64       // Config.PrefillShare
-
-	costs *costs
-}
-
-// Predict estimates how long a pass of n tokens takes.
-func (l *Load) Predict(n int) time.Duration { return l.costs.predict(n) }
-
-// Most is the largest number of prompt tokens that can go along with the decode tokens within a time.
-func (l *Load) Most(within time.Duration) int {
-	return l.costs.most(l.Decode, min(l.Room, l.Waiting), within)
-}
-
-// Strategy decides how many prompt tokens a tick carries beside the decode tokens of generating slots. It is asked only
-// when there are both. The answer is cut to what waits and fits, and is at least 1.
-type Strategy interface {
-	Prefill(l *Load) int
-}
-
-// DecodeMaximal keeps a tick within the target, but gives prompts their share of its time even if that exceeds it.
-type DecodeMaximal struct{}
-
-// Prefill implements Strategy.
-func (DecodeMaximal) Prefill(l *Load) int {
-	alone := float64(l.Predict(l.Decode))
-	return max(l.Most(l.Target), l.Most(time.Duration(alone/(1-l.Share))))
-}
-
-// Balanced lets prompts have as much of a tick's time as decoding, or what the target allows if that is more.
-type Balanced struct{}
-
-// Prefill implements Strategy.
-func (Balanced) Prefill(l *Load) int {
-	return max(l.Most(l.Target), l.Most(2*l.Predict(l.Decode)))
-}
-
-// PrefillPriority computes prompts as fast as it can: the shortest time to first token, at the expense of everyone else.
-type PrefillPriority struct{}
-
-// Prefill implements Strategy.
-func (PrefillPriority) Prefill(l *Load) int { return l.Room }
-
 // plan chooses the jobs of this tick and how many tokens each computes: a decode token for every generating slot first,
 // then chunks of prompts.
 func (s *Scheduler) plan() {
@@ -92,13 +41,10 @@ func (s *Scheduler) prefillBudget(decode, waiting int) int {
 	if decode > 0 {
 		n = s.config.Strategy.Prefill(load)
 	} else {
-		n = max(load.Most(s.config.PrefillTick), leastPrefill)
+		n = max(load.Fast(s.config.PrefillTick), leastAlone)
 	}
 	return min(max(n, 1), load.Room, waiting)
 }
-
-// leastPrefill is the smallest chunk worth a pass of its own: below it the weights are read for too few tokens.
-const leastPrefill = 64
 
 // prefill shares the budget among the prefilling jobs by deficit round robin: each is owed its part of every tick's
 // budget, by weight; what one cannot use goes to the others in turn. So a short prompt never waits behind a long one.

@@ -136,14 +136,14 @@ func TestScheduler_EightAtOnce_OnePassATick(t *testing.T) {
 	s := newScheduler(t, b, scheduler.Config{Slots: 8})
 	var streams []*scheduler.Stream
 	for i := range 8 {
-		streams = append(streams, submit(t, s, request(10, i, 20)))
+		streams = append(streams, submit(t, s, request(8, i, 20)))
 	}
 	answers := finish(t, s, streams...)
 	if b.Passes != 20 {
 		t.Errorf("%d passes for 8 answers of 20 tokens, want 20", b.Passes)
 	}
 	for i, a := range answers {
-		if want := alone(t, request(10, i, 20)); a.text != want.text {
+		if want := alone(t, request(8, i, 20)); a.text != want.text {
 			t.Errorf("answer %d differs from the one computed alone:\n%s\n%s", i, a.text, want.text)
 		}
 	}
