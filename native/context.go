@@ -3,7 +3,6 @@
 package native
 
 // #include "penstock.h"
-// #cgo noescape ps_decode
 import "C"
 
 import (
@@ -47,7 +46,7 @@ type Context struct {
 	cleanup runtime.Cleanup
 	model   *Model
 	limits  Limits
-	logits  *float32
+	logits  *C.float // row 0; a field and not a variable, which the call would move to the heap
 	rows    int
 	err     C.ps_error
 }
@@ -146,17 +145,15 @@ func (c *Context) Decode(b *Batch) error {
 	if err := b.check(); err != nil {
 		return err
 	}
-	var logits *C.float
 	code := C.ps_decode(c.c(), C.size_t(len(b.Tokens)),
 		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Tokens))),
 		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Positions))),
 		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Sequences))),
 		(*C._Bool)(unsafe.Pointer(unsafe.SliceData(b.Outputs))),
-		&logits, &c.err)
+		&c.logits, &c.err)
 	if code != C.PS_OK {
 		return fmt.Errorf("decode: %w", failure(code, &c.err))
 	}
-	c.logits = (*float32)(unsafe.Pointer(logits))
 	for _, wanted := range b.Outputs {
 		if wanted {
 			c.rows++
@@ -175,7 +172,7 @@ func (c *Context) Row(i int) []float32 {
 		return nil
 	}
 	n := c.model.info.Vocabulary
-	return unsafe.Slice(c.logits, c.rows*n)[i*n : (i+1)*n : (i+1)*n]
+	return unsafe.Slice((*float32)(unsafe.Pointer(c.logits)), c.rows*n)[i*n : (i+1)*n : (i+1)*n]
 }
 
 // Abort makes a running Decode return ErrAborted soon (on the CPU only). It may be called from any goroutine.

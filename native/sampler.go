@@ -3,8 +3,6 @@
 package native
 
 // #include "penstock.h"
-// #cgo noescape ps_sampler_sample
-// #cgo noescape ps_sampler_accept
 import "C"
 
 import (
@@ -82,6 +80,7 @@ type Sampler struct {
 	h       *handle
 	cleanup runtime.Cleanup
 	selects bool
+	token   C.int32_t // a field and not a variable, which the call would move to the heap
 	err     C.ps_error
 }
 
@@ -172,12 +171,11 @@ func (s *Sampler) Sample(row []float32) (int32, error) {
 		return -1, err
 	}
 	defer s.leaveAlone()
-	var token C.int32_t
-	code := C.ps_sampler_sample(s.c(), (*C.float)(unsafe.Pointer(unsafe.SliceData(row))), C.size_t(len(row)), &token, &s.err)
+	code := C.ps_sampler_sample(s.c(), (*C.float)(unsafe.Pointer(unsafe.SliceData(row))), C.size_t(len(row)), &s.token, &s.err)
 	if code != C.PS_OK {
 		return -1, fmt.Errorf("sample: %w", failure(code, &s.err))
 	}
-	return int32(token), nil
+	return int32(s.token), nil
 }
 
 // Accept tells the chain which token was chosen.

@@ -2,6 +2,8 @@
 // Contexts: making one, and the forward pass.
 #include "context.h"
 
+#include "ggml-backend.h"
+
 #include <algorithm>
 #include <memory>
 #include <thread>
@@ -48,6 +50,31 @@ void check(const ps_context_params & p) {
     }
 }
 
+// A cache larger than all memory would be promised by the system, then kill the process as it is cleared.
+void check_memory(const ps_model * m, const ps_context_params & p) {
+    if (llama_model_is_recurrent(m->model) || llama_model_is_hybrid(m->model)) {
+        return;
+    }
+    const double cells  = p.cells ? p.cells : llama_model_n_ctx_train(m->model);
+    const double values = double(llama_model_n_embd(m->model)) / std::max(1, llama_model_n_head(m->model)) *
+                          llama_model_n_head_kv(m->model) * llama_model_n_layer(m->model);
+    const auto   bytes  = [](int32_t type) {
+        return double(ggml_type_size(static_cast<ggml_type>(type))) / double(ggml_blck_size(static_cast<ggml_type>(type)));
+    };
+    const double need = cells * values * (bytes(p.type_k) + bytes(p.type_v));
+    double       have = 0;
+    for (size_t i = 0; i < ggml_backend_dev_count(); i++) {
+        size_t free = 0, total = 0;
+        ggml_backend_dev_memory(ggml_backend_dev_get(i), &free, &total);
+        have += double(total);
+    }
+    if (have > 0 && need > have) {
+        throw ps::fault(PS_NO_MEMORY, "a KV cache of " + std::to_string(p.cells) + " cells takes about " +
+                                          std::to_string(int64_t(need / (1 << 30))) + " GiB; this machine has " +
+                                          std::to_string(int64_t(have / (1 << 30))));
+    }
+}
+
 llama_context_params params_of(const ps_context_params & p, ps_context * self) {
     auto out                = llama_context_default_params();
     out.n_ctx               = p.cells;
@@ -84,6 +111,7 @@ void attach_pool(ps_context * self, const ps_context_params & p) {
 int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context ** out, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         check(*p);
+        check_memory(model, *p);
         ps::log_capture capture;
 
         auto self     = std::make_unique<ps_context>();

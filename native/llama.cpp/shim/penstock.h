@@ -234,7 +234,8 @@ int32_t ps_sampler_rewind(ps_sampler *sampler, const int32_t *history, size_t n,
 
 typedef struct ps_template ps_template;
 
-// source overrides the model's own template; empty takes the model's, or ChatML where it has none.
+// source overrides the model's own template; empty takes the model's, or ChatML where it has none. A template is a
+// program: one that recurses or loops without end is not stopped.
 int32_t ps_template_new(ps_model *model, const char *source, size_t size, ps_template **out, ps_error *err) PS_NOEXCEPT;
 void ps_template_free(ps_template *tmpl) PS_NOEXCEPT;
 int32_t ps_template_source(const ps_template *tmpl, ps_text *out, ps_error *err) PS_NOEXCEPT;

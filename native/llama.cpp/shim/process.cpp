@@ -3,6 +3,7 @@
 #include "shim.h"
 
 #include "ggml-backend.h"
+#include "log.h"
 
 #include <pthread.h>
 
@@ -132,6 +133,7 @@ void ps_start(ps_log_fn log) noexcept {
     ps::sink = log;
     llama_log_set(ps::on_log, nullptr);
     ggml_log_set(ps::on_log, nullptr);
+    common_log_set_verbosity_thold(-1);  // it can only print; what fails there throws too
     llama_backend_init();
 }
 

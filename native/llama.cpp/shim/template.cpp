@@ -15,24 +15,26 @@ struct ps_template {
 
 namespace {
 
-constexpr size_t max_source = size_t(1) << 20;
-constexpr size_t stack      = size_t(256) << 20;  // the Jinja parser and interpreter recurse with the template's nesting
-constexpr int    max_depth  = 1000;               // of brackets and blocks; about 100 KiB of that stack each
+// The Jinja parser, interpreter and destructor recurse with the nesting of the template. The shortest level of nesting
+// has four bytes ("not "), brackets are bounded below, and a level takes at most some KiB: so this much source cannot
+// use up this much stack, which is address space and not memory.
+constexpr size_t max_source = size_t(256) << 10;
+constexpr size_t stack      = size_t(1) << 30;
+constexpr int    max_depth  = 1000;
 
-// Counts what makes the recursive parser recurse: brackets, blocks and unary operators in a row.
+// Counts what makes the parser recurse by the byte: brackets, and operators in a row.
 void check_source(const std::string & source) {
     if (source.size() > max_source) {
-        throw ps::fault(PS_INVALID, "the chat template has " + std::to_string(source.size()) + " bytes; at most 1 MiB is taken");
+        throw ps::fault(PS_INVALID, "the chat template has " + std::to_string(source.size()) + " bytes; at most 256 KiB is taken");
     }
     int depth = 0, run = 0;
-    for (size_t i = 0; i < source.size(); i++) {
-        const char c = source[i];
+    for (const char c : source) {
         if (c == '(' || c == '[' || c == '{') {
             depth++;
         } else if (c == ')' || c == ']' || c == '}') {
             depth = depth > 0 ? depth - 1 : 0;
         }
-        run = c == '-' || c == '+' || c == '|' || c == '.' ? run + 1 : 0;
+        run = std::strchr("-+|.~*/%<>=!", c) ? run + 1 : 0;
         if (depth > max_depth || run > max_depth) {
             throw ps::fault(PS_INVALID, "the chat template nests more than " + std::to_string(max_depth) + " deep");
         }
@@ -105,7 +107,11 @@ int32_t ps_template_new(ps_model * model, const char * source, size_t size, ps_t
     });
 }
 
-void ps_template_free(ps_template * tmpl) noexcept { delete tmpl; }
+void ps_template_free(ps_template * tmpl) noexcept {
+    if (tmpl) {
+        ps::guarded(nullptr, [&] { ps::with_stack(stack, [&] { delete tmpl; }); });
+    }
+}
 
 int32_t ps_template_source(const ps_template * tmpl, ps_text * out, ps_error * err) noexcept {
     return ps::guarded(err, [&] {

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+import (
+	"errors"
+	"slices"
+	"testing"
+)
+
+func TestContext_Decode_BadBatch(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{})
+	c := newContext(t, m, ContextOptions{Cells: 256, Batch: 8, Sequences: 2, Unified: true, Threads: 1})
+	full := func() *Batch {
+		var b Batch
+		for i := range int32(8) {
+			b.Add(5, i, 0, false)
+		}
+		return &b
+	}
+	change := func(f func(b *Batch)) *Batch {
+		b := full()
+		f(b)
+		return b
+	}
+	for name, b := range map[string]*Batch{
+		"empty":                 {},
+		"too long":              change(func(b *Batch) { b.Add(5, 8, 0, false) }),
+		"negative token":        change(func(b *Batch) { b.Tokens[3] = -1 }),
+		"token past vocabulary": change(func(b *Batch) { b.Tokens[3] = 1536 }),
+		"token at the extreme":  change(func(b *Batch) { b.Tokens[3] = -1 << 31 }),
+		"negative position":     change(func(b *Batch) { b.Positions[0] = -1 }),
+		"position past context": change(func(b *Batch) { b.Positions[0] = 256 }),
+		"position at extreme":   change(func(b *Batch) { b.Positions[0] = 1<<31 - 1 }),
+		"gap in positions":      change(func(b *Batch) { b.Positions[7] = 9 }),
+		"starts late":           change(func(b *Batch) { b.Sequences[7], b.Positions[7] = 1, 0; b.Positions[6] = 100 }),
+		"negative sequence":     change(func(b *Batch) { b.Sequences[0] = -1 }),
+		"sequence past context": change(func(b *Batch) { b.Sequences[0] = 2 }),
+		"unified sequence":      change(func(b *Batch) { b.Sequences[0] = 255 }),
+		"sequence at extreme":   change(func(b *Batch) { b.Sequences[0] = 1 << 30 }),
+		"too many rows":         change(func(b *Batch) { b.Outputs[0], b.Outputs[1], b.Outputs[2] = true, true, true }),
+		"ragged columns":        change(func(b *Batch) { b.Outputs = b.Outputs[:7] }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := c.Decode(b); !errors.Is(err, ErrInvalid) {
+				t.Fatalf("got %v, want ErrInvalid", err)
+			}
+			if c.Row(0) != nil {
+				t.Error("there is a row after a failed pass")
+			}
+			if _, last, err := c.Range(0); err != nil || last != -1 {
+				t.Errorf("the memory holds up to %d (%v)", last, err)
+			}
+		})
+	}
+	if err := c.Decode(full()); err != nil {
+		t.Fatalf("a good batch after the bad ones: %v", err)
+	}
+}
+
+func TestContext_Decode_NoCells(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{})
+	c := newContext(t, m, ContextOptions{Cells: 256, Sequences: 2, Unified: true, Threads: 1})
+	var b Batch
+	for i := range int32(200) {
+		b.Add(5, i, 0, i == 199)
+	}
+	if err := c.Decode(&b); err != nil {
+		t.Fatal(err)
+	}
+	for i := range b.Sequences {
+		b.Sequences[i] = 1
+	}
+	if err := c.Decode(&b); !errors.Is(err, ErrNoCells) {
+		t.Fatalf("got %v, want ErrNoCells", err)
+	}
+	if _, last, _ := c.Range(1); last != -1 {
+		t.Errorf("a pass without effect left positions up to %d", last)
+	}
+}
+
+// Rows come in batch order and match a pass of one sequence alone.
+func TestContext_Row_OneForEachOutput(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{})
+	c := newContext(t, m, ContextOptions{Cells: 512, Sequences: 4, Unified: true, Threads: 1})
+	var b Batch
+	for s := range int32(4) {
+		for i := range int32(3) {
+			b.Add(100+10*s+i, i, s, i == 2)
+		}
+	}
+	if err := c.Decode(&b); err != nil {
+		t.Fatal(err)
+	}
+	if c.Rows() != 4 || c.Row(4) != nil || c.Row(-1) != nil {
+		t.Fatalf("%d rows, want 4", c.Rows())
+	}
+	best := make([]int, 4)
+	for s := range best {
+		best[s] = argmax(c.Row(s))
+	}
+	for s := range int32(4) {
+		alone := newContext(t, m, ContextOptions{Cells: 256, Threads: 1})
+		var b Batch
+		for i := range int32(3) {
+			b.Add(100+10*s+i, i, 0, i == 2)
+		}
+		if err := alone.Decode(&b); err != nil {
+			t.Fatal(err)
+		}
+		if got := argmax(alone.Row(0)); got != best[s] {
+			t.Errorf("sequence %d: best token %d alone, %d in a batch", s, got, best[s])
+		}
+	}
+}
+
+func argmax(row []float32) int { return slices.Index(row, slices.Max(row)) }
+
+func TestContext_Decode_NoAllocation(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{})
+	c := newContext(t, m, ContextOptions{Cells: 1024, Threads: 1})
+	var b Batch
+	position := int32(0)
+	got := testing.AllocsPerRun(50, func() {
+		b.Reset()
+		b.Add(5, position, 0, true)
+		position++
+		if err := c.Decode(&b); err != nil {
+			t.Fatal(err)
+		}
+		if c.Row(0) == nil {
+			t.Fatal("no row")
+		}
+	})
+	if got > 0 {
+		t.Errorf("%v allocations a pass", got)
+	}
+}
+
+func TestContext_Memory_Sequences(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{})
+	c := newContext(t, m, ContextOptions{Cells: 256, Sequences: 3, Unified: true, Threads: 1})
+	last := func(seq int32) int {
+		t.Helper()
+		_, last, err := c.Range(seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return last
+	}
+	var b Batch
+	for i := range int32(10) {
+		b.Add(5, i, 0, false)
+	}
+	if err := c.Decode(&b); err != nil {
+		t.Fatal(err)
+	}
+	do := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(c.Copy(0, 1, 0, 6))
+	do(c.Remove(0, 8, -1))
+	if last(0) != 7 || last(1) != 5 || last(2) != -1 {
+		t.Errorf("last positions %d, %d, %d; want 7, 5, -1", last(0), last(1), last(2))
+	}
+	do(c.Keep(1))
+	if last(0) != -1 || last(1) != 5 {
+		t.Errorf("after keep: %d, %d; want -1, 5", last(0), last(1))
+	}
+	do(c.Clear(true))
+	if last(1) != -1 {
+		t.Errorf("after clear: %d", last(1))
+	}
+	for _, seq := range []int32{-1, 3, 255, 1 << 30, -1 << 31} {
+		for name, err := range map[string]error{
+			"remove": c.Remove(seq, 0, 1), "copy from": c.Copy(seq, 0, -1, -1), "copy to": c.Copy(0, seq, -1, -1), "keep": c.Keep(seq),
+			"restore": c.RestoreState(seq, []byte("x")),
+		} {
+			if !errors.Is(err, ErrInvalid) {
+				t.Errorf("%s sequence %d: got %v, want ErrInvalid", name, seq, err)
+			}
+		}
+	}
+}
+
+func TestContext_Memory_SeparateStreams(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{})
+	c := newContext(t, m, ContextOptions{Cells: 512, Sequences: 2, Threads: 1})
+	if err := c.Copy(0, 1, 0, 5); !errors.Is(err, ErrFailed) {
+		t.Errorf("a part between streams: got %v, want ErrFailed", err)
+	}
+	if err := c.Copy(0, 1, -1, -1); err != nil {
+		t.Errorf("a whole sequence: %v", err)
+	}
+}
+
+func TestNewContext_BadOptions(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{})
+	for name, o := range map[string]ContextOptions{
+		"negative cells":         {Cells: -1},
+		"absurd cells":           {Cells: 1 << 30},
+		"too many sequences":     {Sequences: 257},
+		"negative batch":         {Batch: -1},
+		"absurd batch":           {Batch: 1 << 27},
+		"too many threads":       {Threads: 100000},
+		"unknown KV type":        {KVType: "q3_k"},
+		"unknown flash":          {FlashAttention: "maybe"},
+		"quantised V, flash off": {KVType: "q8_0", FlashAttention: "off"},
+		"KV beyond memory":       {Cells: 1 << 28, KVType: "f32"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := NewContext(m, o)
+			if name == "KV beyond memory" && !errors.Is(err, ErrNoMemory) {
+				t.Errorf("got %v, want ErrNoMemory", err)
+			}
+			if err == nil {
+				closing(t, c)
+				t.Fatal("no error")
+			}
+		})
+	}
+}
+
+func TestContext_State_SavedAndRestored(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{})
+	c := newContext(t, m, ContextOptions{Cells: 512, Sequences: 2, Unified: true, Threads: 1})
+	var b Batch
+	for i := range int32(20) {
+		b.Add(100+i, i, 0, false)
+	}
+	if err := c.Decode(&b); err != nil {
+		t.Fatal(err)
+	}
+	size, err := c.StateSize(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := make([]byte, size)
+	if n, err := c.SaveState(0, state); err != nil || n != size {
+		t.Fatalf("%d bytes, %v; want %d", n, err, size)
+	}
+	if n, err := c.SaveState(0, state[:size/2]); err == nil {
+		t.Errorf("a buffer half as large as needed took %d bytes", n)
+	}
+	next := func(seq int32) int {
+		b.Reset()
+		b.Add(7, 20, seq, true)
+		if err := c.Decode(&b); err != nil {
+			t.Fatal(err)
+		}
+		return argmax(c.Row(0))
+	}
+	if err := c.RestoreState(1, state); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := next(0), next(1); a != b {
+		t.Errorf("the restored sequence goes on with %d, the first with %d", b, a)
+	}
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+const builtIn = "../host/model/penstock-tiny.gguf"
+
+// loadBuiltIn loads the model every test can rely on.
+func loadBuiltIn(t testing.TB, o ModelOptions) *Model {
+	t.Helper()
+	return load(t, builtIn, o)
+}
+
+func load(t testing.TB, path string, o ModelOptions) *Model {
+	t.Helper()
+	m, err := LoadModel(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closing(t, m) })
+	return m
+}
+
+func newContext(t testing.TB, m *Model, o ContextOptions) *Context {
+	t.Helper()
+	c, err := NewContext(m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closing(t, c) })
+	return c
+}
+
+func newSampler(t testing.TB, m *Model, o SamplerOptions) *Sampler {
+	t.Helper()
+	s, err := NewSampler(m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closing(t, s) })
+	return s
+}
+
+func closing(t testing.TB, c interface{ Close() error }) {
+	t.Helper()
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// llamaSource is llama.cpp's source tree, which the build of the library fetched.
+func llamaSource(t testing.TB) string {
+	t.Helper()
+	dir := os.Getenv("LLAMA_CPP_DIR")
+	if dir == "" {
+		found, _ := filepath.Glob("../build/llama.cpp/source-*")
+		if len(found) == 0 {
+			t.Fatal("llama.cpp's source is not there; run native/llama.cpp/build.sh build/llama.cpp")
+		}
+		dir = found[len(found)-1]
+	}
+	return dir
+}
+
+// sharedModel is the path of a model outside the repository, or skips the test.
+func sharedModel(t testing.TB, name string) string {
+	t.Helper()
+	dir := os.Getenv("PENSTOCK_TEST_MODELS")
+	if dir == "" {
+		dir = "../../shared/models"
+	}
+	path := filepath.Join(dir, name)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("SKIPPED: %s is not at hand; set PENSTOCK_TEST_MODELS to the folder that holds it", path)
+	}
+	return path
+}
+
+// generate decodes text from a prompt, greedily where o selects so.
+func generate(t testing.TB, c *Context, s *Sampler, prompt []int32, n int) []int32 {
+	t.Helper()
+	var b Batch
+	for i, token := range prompt {
+		b.Add(token, int32(i), 0, i == len(prompt)-1)
+	}
+	var out []int32
+	for len(out) < n {
+		if err := c.Decode(&b); err != nil {
+			t.Fatal(err)
+		}
+		token, err := s.Sample(c.Row(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Accept(token); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, token)
+		if c.Model().EndOfGeneration(token) {
+			break
+		}
+		b.Reset()
+		b.Add(token, int32(len(prompt)+len(out)-1), 0, true)
+	}
+	return out
+}
+
+func greedy() SamplerOptions {
+	o := DefaultSamplerOptions()
+	o.Select = SelectGreedy
+	return o
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+import (
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// everything that a model can be the base of, by name.
+func open(t testing.TB) map[string]interface{ Close() error } {
+	t.Helper()
+	m, err := LoadModel(t.Context(), builtIn, ModelOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := NewContext(m, ContextOptions{Cells: 256, Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := DefaultSamplerOptions()
+	o.Chain, o.Grammar = []SamplerKind{Penalties, TopK, Temperature}, `root ::= "a"`
+	s, err := NewSampler(m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmpl, err := NewTemplate(m, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]interface{ Close() error }{"model": m, "context": c, "sampler": s, "template": tmpl}
+}
+
+func TestClose_AnyOrder(t *testing.T) {
+	before := LiveObjects()
+	for range 20 {
+		all := open(t)
+		names := []string{"model", "context", "sampler", "template", "model", "context"} // some twice
+		rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		for _, name := range names {
+			use(t, all)
+			if err := all[name].Close(); err != nil {
+				t.Errorf("close %s: %v", name, err)
+			}
+		}
+		closing(t, all["sampler"])
+		closing(t, all["template"])
+	}
+	if after := LiveObjects(); after != before {
+		t.Errorf("%+v before, %+v after", before, after)
+	}
+}
+
+// use calls what can be called; what is closed must say so and what is open must work.
+func use(t testing.TB, all map[string]interface{ Close() error }) {
+	t.Helper()
+	m, c := all["model"].(*Model), all["context"].(*Context)
+	s, tmpl := all["sampler"].(*Sampler), all["template"].(*Template)
+	var b Batch
+	b.Add(5, 0, 0, true)
+	_, tokenizeErr := m.Tokenize("text", TokenizeOptions{})
+	_, detokenizeErr := m.Detokenize([]int32{5}, DetokenizeOptions{})
+	decodeErr := c.Decode(&b)
+	if decodeErr == nil {
+		decodeErr = c.Remove(0, -1, -1)
+	}
+	_, sampleErr := s.Sample(make([]float32, 1536))
+	_, renderErr := tmpl.Render(conversations["one"])
+	_ = m.Piece(5) + m.SpecialPiece(5)
+	_, _ = m.EndOfGeneration(5), m.Info()
+	for name, err := range map[string]error{
+		"tokenize": tokenizeErr, "detokenize": detokenizeErr, "decode": decodeErr, "sample": sampleErr, "render": renderErr,
+		"rewind": s.Rewind(nil, 0), "accept": acceptable(s.Accept(5)),
+	} {
+		if err != nil && !errors.Is(err, ErrClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// acceptable takes away the error of a token that does not fit the grammar.
+func acceptable(err error) error {
+	if errors.Is(err, ErrFailed) {
+		return nil
+	}
+	return err
+}
+
+func TestClose_UseAfterIsAnError(t *testing.T) {
+	all := open(t)
+	for _, c := range all {
+		closing(t, c)
+	}
+	m, c := all["model"].(*Model), all["context"].(*Context)
+	s, tmpl := all["sampler"].(*Sampler), all["template"].(*Template)
+	var b Batch
+	b.Add(5, 0, 0, true)
+	_, tokenize := m.Tokenize("x", TokenizeOptions{})
+	_, detokenize := m.Detokenize([]int32{1}, DetokenizeOptions{})
+	_, source := m.ChatTemplate("")
+	_, context := NewContext(m, ContextOptions{})
+	_, sampler := NewSampler(m, DefaultSamplerOptions())
+	_, template := NewTemplate(m, "")
+	_, _, positions := c.Range(0)
+	_, size := c.StateSize(0)
+	_, sample := s.Sample(make([]float32, 1536))
+	_, render := tmpl.Render(conversations["one"])
+	for name, err := range map[string]error{
+		"tokenize": tokenize, "detokenize": detokenize, "chat template": source, "context": context, "sampler": sampler,
+		"template": template, "decode": c.Decode(&b), "range": positions, "size": size, "remove": c.Remove(0, 0, 1),
+		"copy": c.Copy(0, 0, 0, 1), "keep": c.Keep(0), "clear": c.Clear(false), "restore": c.RestoreState(0, []byte{1}),
+		"sample": sample, "accept": s.Accept(1), "rewind": s.Rewind(nil, 0), "render": render,
+		"apply": s.Apply(&Candidates{Row: make([]float32, 1536), N: -1}),
+	} {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("%s: got %v, want ErrClosed", name, err)
+		}
+	}
+	c.Abort()
+	if c.Row(0) != nil {
+		t.Error("a closed context has a row")
+	}
+}
+
+// Everything is used from many goroutines while it is closed from others.
+func TestClose_RacesWithUse(t *testing.T) {
+	before := LiveObjects()
+	for range 10 {
+		all := open(t)
+		var wg sync.WaitGroup
+		for range 6 {
+			wg.Go(func() {
+				for range 20 {
+					hammer(all)
+				}
+			})
+		}
+		for _, c := range all {
+			wg.Go(func() {
+				time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond) // no state is waited for: any moment will do
+				_ = c.Close()
+			})
+		}
+		wg.Wait()
+	}
+	if after := LiveObjects(); after != before {
+		t.Errorf("%+v before, %+v after", before, after)
+	}
+}
+
+func hammer(all map[string]interface{ Close() error }) {
+	m, c := all["model"].(*Model), all["context"].(*Context)
+	s, tmpl := all["sampler"].(*Sampler), all["template"].(*Template)
+	var b Batch
+	b.Add(5, 0, 0, true)
+	_ = c.Decode(&b)
+	_ = c.Remove(0, -1, -1)
+	c.Abort()
+	_, _ = m.Tokenize("Once upon a time", TokenizeOptions{AddSpecial: true})
+	_, _ = s.Sample(make([]float32, 1536))
+	_ = s.Accept(5)
+	_ = s.Rewind([]int32{1, 2, 3}, 3)
+	_, _ = tmpl.Render(conversations["one"])
+	if other, err := NewSampler(m, DefaultSamplerOptions()); err == nil {
+		_ = other.Close()
+	}
+}
+
+func TestCleanup_ForgottenObjectsAreFreed(t *testing.T) {
+	before := LiveObjects()
+	func() { open(t) }()
+	for range 1000 {
+		if LiveObjects() == before {
+			return
+		}
+		runtime.GC()
+		runtime.Gosched()
+	}
+	t.Errorf("%+v before, %+v after", before, LiveObjects())
+}
+
+func TestClose_LeaksNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: 200 loads")
+	}
+	cycle := func() {
+		for _, c := range open(t) {
+			closing(t, c)
+		}
+	}
+	for range 20 {
+		cycle()
+	}
+	before, live := residentBytes(t), LiveObjects()
+	for range 200 {
+		cycle()
+	}
+	if after := LiveObjects(); after != live {
+		t.Errorf("%+v before, %+v after", live, after)
+	}
+	const slack = 16 << 20
+	if after := residentBytes(t); after > before+slack {
+		t.Errorf("%d MiB resident before, %d after 200 cycles", before>>20, after>>20)
+	}
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const tools = `[{"type":"function","function":{"name":"get_weather","description":"The weather.","parameters":
+	{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}]`
+
+var conversations = map[string]Conversation{
+	"one": {Messages: json.RawMessage(`[{"role":"user","content":"Hi"}]`), AddGenerationPrompt: true},
+	"system": {Messages: json.RawMessage(`[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"},
+		{"role":"assistant","content":"Hello."},{"role":"user","content":"Grüße 🐸"}]`), AddGenerationPrompt: true},
+	"no generation prompt": {Messages: json.RawMessage(`[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hello."}]`)},
+	"tools": {Messages: json.RawMessage(`[{"role":"user","content":"Weather?"},
+		{"role":"assistant","content":null,"tool_calls":[{"id":"call_12345","type":"function","function":{"name":"get_weather","arguments":"{\"city\":\"Bonn\"}"}}]},
+		{"role":"tool","tool_call_id":"call_12345","content":"rain"}]`), Tools: json.RawMessage(tools), AddGenerationPrompt: true},
+	"schema":     {Messages: json.RawMessage(`[{"role":"user","content":"Hi"}]`), JSONSchema: `{"type":"object","properties":{"a":{"type":"integer"}}}`, AddGenerationPrompt: true},
+	"wrong role": {Messages: json.RawMessage(`[{"role":"","content":""},{"role":"assistant","content":"x"}]`), AddGenerationPrompt: true},
+	"none":       {Messages: json.RawMessage(`[]`), AddGenerationPrompt: true},
+}
+
+// A template may refuse a conversation, but it must not take the process down, and each renders at least a plain one.
+func TestTemplate_Render_LlamaTemplates(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(llamaSource(t), "models", "templates", "*.jinja"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 50 {
+		t.Fatalf("%d templates; llama.cpp's tree has about 70", len(files))
+	}
+	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tmpl, err := NewTemplate(m, string(source))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closing(t, tmpl)
+			for name, c := range conversations {
+				p, err := tmpl.Render(c)
+				if err == nil && name == "system" && !strings.Contains(p.Text, "Grüße 🐸") {
+					t.Errorf("%s: the prompt lacks the user's text: %q", name, p.Text)
+				}
+				if err != nil && name == "one" {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
+func TestTemplate_Render_BuiltInModel(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
+	tmpl, err := NewTemplate(m, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, tmpl)
+	p, err := tmpl.Render(conversations["one"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"; p.Text != want {
+		t.Errorf("got %q, want %q", p.Text, want)
+	}
+	p, err = tmpl.Render(conversations["schema"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Grammar == "" {
+		t.Error("a schema gave no grammar")
+	}
+}
+
+func TestNewTemplate_BadSource(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
+	for name, source := range map[string]string{
+		"unclosed":        "{% for m in messages %}{{ m.content",
+		"unknown":         "{% nonsense %}",
+		"nested brackets": "{{ " + strings.Repeat("(", 100000) + "1" + strings.Repeat(")", 100000) + " }}",
+		"nested lists":    "{{ " + strings.Repeat("[", 100000) + " }}",
+		"unary":           "{{ " + strings.Repeat("-", 100000) + "1 }}",
+		"nots":            "{{ " + strings.Repeat("not ", 20000) + "1 }}",
+		"ifs":             strings.Repeat("{% if 1 %}", 12000) + strings.Repeat("{% endif %}", 12000),
+		"ternaries":       "{{ " + strings.Repeat("1 if x else ", 5000) + "1 }}",
+		"filters":         "{{ x" + strings.Repeat("|e", 5000) + " }}",
+		"members":         "{{ x" + strings.Repeat(".a", 5000) + " }}",
+		"sums":            "{{ 1" + strings.Repeat("+1", 5000) + " }}",
+		"ors":             "{{ 1" + strings.Repeat(" or 1", 5000) + " }}",
+		"tests":           "{{ 1" + strings.Repeat(" is x", 5000) + " }}",
+		"calls":           "{{ x" + strings.Repeat("()", 5000) + " }}",
+		"long":            strings.Repeat("x", 2<<20),
+		"zero division":   "{{ 1 / 0 }}{{ 1 % 0 }}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			tmpl, err := NewTemplate(m, source)
+			if err == nil {
+				_, err = tmpl.Render(conversations["one"])
+				closing(t, tmpl)
+			}
+			if err != nil && !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrFailed) && !errors.Is(err, ErrNoMemory) {
+				t.Errorf("an error of no kind: %v", err)
+			}
+		})
+	}
+}
+
+func TestTemplate_Render_BadConversation(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
+	tmpl, err := NewTemplate(m, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, tmpl)
+	deep := strings.Repeat(`{"type":"object","properties":{"a":`, 500) + "{}" + strings.Repeat("}}", 500)
+	for name, c := range map[string]Conversation{
+		"not an array":   {Messages: json.RawMessage(`{}`)},
+		"no messages":    {},
+		"not JSON":       {Messages: json.RawMessage(`[`)},
+		"no role":        {Messages: json.RawMessage(`[{"content":"x"}]`)},
+		"wrong content":  {Messages: json.RawMessage(`[{"role":"user","content":7}]`)},
+		"wrong tools":    {Messages: json.RawMessage(`[{"role":"user","content":"x"}]`), Tools: json.RawMessage(`[{}]`)},
+		"wrong choice":   {Messages: json.RawMessage(`[{"role":"user","content":"x"}]`), ToolChoice: "maybe"},
+		"wrong schema":   {Messages: json.RawMessage(`[{"role":"user","content":"x"}]`), JSONSchema: "{"},
+		"unknown schema": {Messages: json.RawMessage(`[{"role":"user","content":"x"}]`), JSONSchema: `{"type":"nonsense"}`},
+		"deep schema":    {Messages: json.RawMessage(`[{"role":"user","content":"x"}]`), JSONSchema: deep},
+		"deep tools":     {Messages: json.RawMessage(`[{"role":"user","content":"x"}]`), Tools: json.RawMessage("[" + deep + "]")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := tmpl.Render(c); !errors.Is(err, ErrFailed) && !errors.Is(err, ErrInvalid) {
+				t.Errorf("got %v, want an error", err)
+			}
+		})
+	}
+}
