@@ -7,11 +7,12 @@ package scheduler
 //
 // A sequence outlives the request that filled it: until its cells are needed it is the prefix cache.
 type cache struct {
-	memory Memory
-	seqs   []*sequence
-	refs   []int32 // by cell: how many sequences hold it
-	free   []int32 // cells nobody holds
-	clock  uint64  // counts uses, for least recently used
+	memory  Memory
+	archive archive
+	seqs    []*sequence
+	refs    []int32 // by cell: how many sequences hold it
+	free    []int32 // cells nobody holds
+	clock   uint64  // counts uses, for least recently used
 }
 
 // sequence is what the KV cache holds under one sequence id.
@@ -35,11 +36,14 @@ func newCache(m Memory, limits Limits) *cache {
 }
 
 // acquire gives a sequence that holds the longest prefix of tokens found in the cache, at most limit positions of it:
-// an idle sequence is taken over when little of it is lost, else the prefix is shared into an empty one.
+// an idle sequence is taken over when little of it is lost, else the prefix is shared into an empty one. A longer one in
+// the archive comes back first.
 func (c *cache) acquire(tokens []Token, limit int, reuse bool) *sequence {
 	best, common := c.longestPrefix(tokens, limit)
 	if !reuse {
 		best, common = nil, 0
+	} else if c.recall(tokens, limit, common) {
+		best, common = c.longestPrefix(tokens, limit)
 	}
 	if best != nil && !best.inUse && 2*common >= len(best.tokens) {
 		c.take(best)
@@ -57,6 +61,26 @@ func (c *cache) acquire(tokens []Token, limit int, reuse bool) *sequence {
 		c.share(best, seq, common)
 	}
 	return seq
+}
+
+// recall brings a conversation back from the archive where that saves more than found, the prefix that the cache has.
+func (c *cache) recall(tokens []Token, limit, found int) bool {
+	entry, common := c.archive.find(tokens, limit)
+	if common < found+worthSaving {
+		return false
+	}
+	kept := c.archive.take(entry) // making room may archive others
+	seq := c.empty(nil)
+	if seq == nil || !c.reserve(len(kept.tokens)) {
+		return false
+	}
+	if err := c.archive.states.RestoreState(seq.id, kept.state); err != nil {
+		c.repair(seq)
+		return false
+	}
+	c.append(seq, kept.tokens)
+	c.touch(seq)
+	return true
 }
 
 func (c *cache) take(s *sequence) {
@@ -94,7 +118,7 @@ func commonPrefix(a, b []Token) int {
 // empty gives an idle sequence without cells, evicting the least recently used one other than keep; nil if there is none.
 func (c *cache) empty(keep *sequence) *sequence {
 	if s := c.oldest(keep); s != nil {
-		c.truncate(s, 0)
+		c.evict(s)
 		return s
 	}
 	return nil
@@ -130,7 +154,7 @@ func (c *cache) reserve(n int) bool {
 		if victim == nil {
 			return false
 		}
-		c.truncate(victim, 0)
+		c.evict(victim)
 	}
 	return true
 }
@@ -204,11 +228,23 @@ func (c *cache) repair(s *sequence) {
 	c.drop(s, n)
 }
 
+// evict empties an idle sequence; the archive keeps it where that pays.
+func (c *cache) evict(s *sequence) {
+	unshared := 0
+	for _, cell := range s.cells {
+		if c.refs[cell] == 1 {
+			unshared++
+		}
+	}
+	c.archive.save(s, unshared)
+	c.truncate(s, 0)
+}
+
 // evictIdle empties every idle sequence and tells whether there was one to empty.
 func (c *cache) evictIdle() bool {
 	found := false
 	for victim := c.oldestFilled(); victim != nil; victim = c.oldestFilled() {
-		c.truncate(victim, 0)
+		c.evict(victim)
 		found = true
 	}
 	return found

@@ -43,6 +43,45 @@ func TestScheduler_SamePrefix_IsComputedOnce(t *testing.T) {
 	}
 }
 
+// TestScheduler_Archive_KeepsConversations: their cells were needed by others, yet the next turn computes only itself.
+func TestScheduler_Archive_KeepsConversations(t *testing.T) {
+	for _, budget := range []int64{0, 1 << 20} {
+		b := schedulertest.New(scheduler.Limits{Cells: 600, Context: 600})
+		s := newScheduler(t, b, scheduler.Config{Slots: 1, ArchiveBytes: budget})
+		turn := func(seed int, answer []scheduler.Token) answerOf {
+			r := request(0, 0, 10)
+			r.Prompt = slices.Concat(prompt(300, seed), []scheduler.Segment{{Tokens: answer}})
+			if len(answer) > 0 {
+				r.Prompt = append(r.Prompt, prompt(20, 9)...)
+			}
+			return answerOf{finish(t, s, submit(t, s, r))[0], r}
+		}
+		first, second := turn(1, nil), turn(2, nil) // 310 tokens each: only one fits beside the next
+		want := map[int64]int{0: 0, 1 << 20: 309}[budget]
+		for i, before := range []answerOf{first, second} {
+			a := turn(i+1, before.tokens)
+			if budget == 0 && i == 1 {
+				continue
+			}
+			if a.end.Usage.Cached != want {
+				t.Errorf("budget %d: turn of conversation %d found %d tokens, want %d", budget, i, a.end.Usage.Cached, want)
+			}
+			a.r.Chain = []scheduler.Stage{schedulertest.Greedy{}}
+			if alone := alone(t, a.r); a.text != alone.text {
+				t.Errorf("budget %d: the text differs from the one computed alone", budget)
+			}
+		}
+		if budget > 0 && b.Restored == 0 {
+			t.Error("nothing came back from the archive")
+		}
+	}
+}
+
+type answerOf struct {
+	answer
+	r scheduler.Request
+}
+
 func TestScheduler_CachePromptOff_ComputesAll(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{})
 	s := newScheduler(t, b, scheduler.Config{})

@@ -50,7 +50,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	}
 	w := &world{t: t, rng: rng, backend: b, slots: 1 + rng.IntN(8)}
 	strategies := []scheduler.Strategy{scheduler.DecodeMaximal{}, scheduler.Balanced{}, scheduler.PrefillPriority{}}
-	w.s = newScheduler(t, b, scheduler.Config{Slots: w.slots, QueueLimit: 32, Strategy: strategies[rng.IntN(3)]})
+	w.s = newScheduler(t, b, scheduler.Config{Slots: w.slots, QueueLimit: 32, ArchiveBytes: int64(rng.IntN(3)) << 13, Strategy: strategies[rng.IntN(3)]})
 	return w
 }
 

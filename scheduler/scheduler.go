@@ -26,6 +26,7 @@ type Config struct {
 	ITLTarget    time.Duration // aim for the time between two tokens of a generating slot while others prefill
 	PrefillShare float64       // least part of a tick's time that waiting prompts get, 0 to 0.95
 	PrefillTick  time.Duration // longest tick while nobody generates; bounds how long a newcomer waits
+	ArchiveBytes int64         // RAM for conversations whose cells others needed; default none
 	Strategy     Strategy      // default DecodeMaximal
 	Observer     Observer      // default none
 	Clock        func() time.Time
@@ -46,7 +47,6 @@ type Scheduler struct {
 	config  Config
 	backend Backend
 	limits  Limits
-	states  StateMemory // the backend's, if it has it
 
 	inbox *inbox
 
@@ -110,7 +110,8 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		cache:   newCache(b, limits),
 		costs:   newCosts(),
 	}
-	s.states, _ = b.(StateMemory)
+	s.cache.archive.budget = c.ArchiveBytes
+	s.cache.archive.states, _ = b.(StateMemory)
 	return s, nil
 }
 

@@ -5,6 +5,7 @@
 package schedulertest
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strconv"
 	"time"
@@ -36,6 +37,8 @@ type Backend struct {
 	Passes  int // forward passes so far
 	Tokens  int // tokens computed so far
 	Largest int // most tokens in one pass
+
+	Restored int // states put back
 }
 
 // cell is one position of a sequence. A shared one stands in several sequences with the same id.
@@ -114,10 +117,7 @@ func (b *Backend) store(n int) error {
 		if int(seq) >= len(b.seqs) || at != len(b.seqs[seq]) || at >= b.limits.Context {
 			return fmt.Errorf("token %d of the pass is at position %d of sequence %d, which has %d", i, at, seq, len(b.seqs[seq]))
 		}
-		id := b.free[len(b.free)-1]
-		b.free = b.free[:len(b.free)-1]
-		b.refs[id] = 1
-		b.seqs[seq] = append(b.seqs[seq], cell{id: id, hash: b.hash(seq, b.batch.Tokens[i])})
+		b.hold(seq, b.hash(seq, b.batch.Tokens[i]))
 		if b.batch.Outputs[i] {
 			b.rows = append(b.rows, b.lastHash(seq))
 		}
@@ -201,6 +201,37 @@ func (b *Backend) Share(src, dst int32, n int) int {
 		b.seqs[dst] = append(b.seqs[dst], c)
 	}
 	return n
+}
+
+// StateSize implements scheduler.StateMemory.
+func (b *Backend) StateSize(seq int32) int { return 8 * len(b.seqs[seq]) }
+
+// SaveState implements scheduler.StateMemory.
+func (b *Backend) SaveState(seq int32, dst []byte) (int, error) {
+	for i, c := range b.seqs[seq] {
+		binary.LittleEndian.PutUint64(dst[8*i:], c.hash)
+	}
+	return 8 * len(b.seqs[seq]), nil
+}
+
+// RestoreState implements scheduler.StateMemory.
+func (b *Backend) RestoreState(seq int32, src []byte) error {
+	if len(b.seqs[seq]) != 0 || len(src)/8 > len(b.free) {
+		return fmt.Errorf("sequence %d has %d cells, %d are free, the state has %d", seq, len(b.seqs[seq]), len(b.free), len(src)/8)
+	}
+	b.Restored++
+	for i := 0; i < len(src); i += 8 {
+		b.hold(seq, binary.LittleEndian.Uint64(src[i:]))
+	}
+	return nil
+}
+
+// hold gives a sequence one more cell.
+func (b *Backend) hold(seq int32, hash uint64) {
+	id := b.free[len(b.free)-1]
+	b.free = b.free[:len(b.free)-1]
+	b.refs[id] = 1
+	b.seqs[seq] = append(b.seqs[seq], cell{id: id, hash: hash})
 }
 
 // Greedy is a native stage without state.
