@@ -46,11 +46,12 @@ func TestRun_Flags(t *testing.T) {
 	seed := func(seed string) string {
 		return penstock(t, "", "run", story, "--temperature", "2", "--seed", seed, "--max-tokens", "20").out
 	}
-	if seed("7") != seed("7") {
-		t.Error("the same seed gave two answers")
+	first := seed("7")
+	if again := seed("7"); again != first {
+		t.Errorf("the same seed gave %q, then %q", first, again)
 	}
-	if seed("7") == seed("8") {
-		t.Error("two seeds gave the same answer at temperature 2")
+	if other := seed("8"); other == first {
+		t.Errorf("two seeds gave the same answer %q at temperature 2", other)
 	}
 }
 
