@@ -8,12 +8,6 @@ import (
 	"slices"
 )
 
-// Scenario is a load with a name.
-type Scenario struct {
-	Name string
-	Load Load
-}
-
 // Measured is one run of a scenario on a server.
 type Measured struct {
 	Scenario string `json:"scenario"`

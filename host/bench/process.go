@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -32,24 +33,14 @@ const (
 	pollEvery = 50 * time.Millisecond
 )
 
-// PenstockArgs are the arguments with which `penstock` serves a model.
-func PenstockArgs(model string, more ...string) []string {
-	args := []string{"serve"}
-	if model != "" {
-		args = append(args, model)
-	}
-	return append(append(args, "--log-level", "warn"), more...)
-}
-
-// Start runs a server and waits until GET /health answers 200. listen gives the arguments that make it listen on a
-// port of 127.0.0.1. The caller calls Stop.
-func Start(ctx context.Context, program string, args []string, listen func(port string) []string) (*Process, error) {
+// Start runs a server on a free port of 127.0.0.1 and waits until GET /health answers 200. The caller calls Stop.
+func Start(ctx context.Context, c Command) (*Process, error) {
 	port, err := freePort(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStart, err)
 	}
 	p := &Process{URL: "http://127.0.0.1:" + port, log: &tail{}, exited: make(chan struct{})}
-	p.command = exec.Command(program, append(append([]string(nil), args...), listen(port)...)...)
+	p.command = exec.Command(c.Program, append(slices.Clone(c.Args), c.listen(port)...)...)
 	p.command.Stdout, p.command.Stderr = p.log, p.log
 	if err := p.command.Start(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStart, err)
@@ -64,12 +55,6 @@ func Start(ctx context.Context, program string, args []string, listen func(port 
 	}
 	return p, nil
 }
-
-// ListenFlag is how Penstock is told its port, HostPort how llama-server is.
-func ListenFlag(port string) []string { return []string{"--listen", "127.0.0.1:" + port} }
-
-// HostPort is how llama-server is told its port.
-func HostPort(port string) []string { return []string{"--host", "127.0.0.1", "--port", port} }
 
 // freePort finds a port nobody listens on. Another process may take it before the server does; then that fails to start.
 func freePort(ctx context.Context) (string, error) {

@@ -26,7 +26,7 @@ func child(behaviour string, args []string) int {
 
 func TestStart_WaitsUntilReady(t *testing.T) {
 	t.Setenv(childBehaviour, "serve")
-	p, err := Start(t.Context(), os.Args[0], PenstockArgs("model.gguf"), ListenFlag)
+	p, err := Start(t.Context(), Penstock(os.Args[0], "model.gguf", Size{Slots: 3}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestStart_WaitsUntilReady(t *testing.T) {
 
 func TestStart_Failure_TellsWhatTheServerSaid(t *testing.T) {
 	t.Setenv(childBehaviour, "fail")
-	_, err := Start(t.Context(), os.Args[0], nil, HostPort)
+	_, err := Start(t.Context(), LlamaServer(os.Args[0], "model.gguf", Size{}))
 	if !errors.Is(err, ErrStart) || !strings.Contains(err.Error(), "no such model") || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("got %v", err)
 	}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import "strconv"
+
+// Command is how a server is run.
+type Command struct {
+	Program string
+	Args    []string
+
+	listen func(port string) []string // what makes it listen on that port of 127.0.0.1
+}
+
+// Size is what servers that are compared must have in common. 0: the server's own default.
+type Size struct {
+	Slots   int
+	Context int // tokens for all slots together
+	Threads int
+}
+
+// Penstock serves a model with `penstock serve`; more are flags of it.
+func Penstock(program, model string, size Size, more ...string) Command {
+	args := []string{"serve", "--log-level", "warn"}
+	args = append(args, size.flags()...)
+	args = append(args, more...)
+	if model != "" {
+		args = append(args, "--model", model)
+	}
+	return Command{program, args, func(port string) []string { return []string{"--listen", "127.0.0.1:" + port} }}
+}
+
+// LlamaServer serves a model with llama-server, all else as it does by default; it may not fetch anything.
+func LlamaServer(program, model string, size Size, more ...string) Command {
+	args := []string{"--model", model, "--offline", "--no-ui", "--log-verbosity", "1"}
+	args = append(args, size.flags()...)
+	return Command{program, append(args, more...), func(port string) []string { return []string{"--host", "127.0.0.1", "--port", port} }}
+}
+
+// flags have the same names for both servers.
+func (s Size) flags() []string {
+	var args []string
+	for _, f := range []struct {
+		name  string
+		value int
+	}{{"--parallel", s.Slots}, {"--ctx-size", s.Context}, {"--threads", s.Threads}} {
+		if f.value != 0 {
+			args = append(args, f.name, strconv.Itoa(f.value))
+		}
+	}
+	return args
+}

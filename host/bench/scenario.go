@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import "time"
+
+// Scenario is a load with a name.
+type Scenario struct {
+	Name string
+	Load Load
+}
+
+// The words of prompts, as the scenarios have them.
+const (
+	ShortWords = 40
+	LongWords  = 1500
+)
+
+// Temperature is llama-server's default and Penstock's: what most requests are sampled with.
+const Temperature = 0.8
+
+// Single is one stream alone, n times.
+func Single(seed uint64, n int) Scenario {
+	return Scenario{"single", Load{Seed: seed, Temperature: Temperature, Classes: []Class{
+		{Name: "stream", Clients: 1, Requests: n, PromptWords: 8, MaxTokens: 128}}}}
+}
+
+// Batch is a burst of requests, all at once.
+func Batch(seed uint64, name string, streams int) Scenario {
+	return Scenario{name, Load{Seed: seed, Temperature: Temperature, Classes: []Class{
+		{Name: "stream", Clients: streams, Requests: streams, PromptWords: ShortWords, MaxTokens: 64}}}}
+}
+
+// Mixed is what stalls a server without a plan: streams, while other clients send prompts of so many words. Either
+// number may be 0.
+func Mixed(seed uint64, name string, streams, long, longWords int, duration time.Duration) Scenario {
+	s := Scenario{name, Load{Seed: seed, Temperature: Temperature, Warmup: 2 * time.Second, Duration: duration}}
+	if streams > 0 {
+		s.Load.Classes = append(s.Load.Classes, Class{Name: "stream", Clients: streams, PromptWords: ShortWords, MaxTokens: 256})
+	}
+	if long > 0 {
+		s.Load.Classes = append(s.Load.Classes, Class{Name: "long", Clients: long, PromptWords: longWords, MaxTokens: 16})
+	}
+	return s
+}
