@@ -87,6 +87,7 @@ func (f *function) chargeBulk(shift int) {
 
 // finish takes the cost of a new segment from the number on the stack.
 func (f *function) finish() {
+	f.shape.blocks++
 	f.body = append(f.body, opI64Const)
 	f.begin(len(f.body))
 	f.body = append(f.body, make([]byte, costBytes)...)

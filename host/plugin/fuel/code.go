@@ -16,7 +16,7 @@ func (m *module) rewriteCode(r *reader) []byte {
 	}
 	out := make([]byte, 0, 2*r.left())
 	out = appendU32(out, uint32(n))
-	f := &function{module: m}
+	f, work := &function{module: m}, int64(0)
 	for i := range n {
 		size := r.u32()
 		if int64(size) > int64(m.limits.BodyBytes) {
@@ -27,6 +27,10 @@ func (m *module) rewriteCode(r *reader) []byte {
 			return nil
 		}
 		out = f.rewrite(out, m.types[defined[i]], body)
+		w := f.shape.work(f.locals)
+		if work += w; w > m.limits.FunctionWork || work > m.limits.Work {
+			body.fail(ErrLimit, "so many branches, or locals changed in loops, that compiling would take too long")
+		}
 		if body.err != nil {
 			r.err = fmt.Errorf("function %d: %w", m.imported+i, body.err)
 			return nil
@@ -45,7 +49,7 @@ type function struct {
 	locals  int    // parameters and declared locals
 	frame   int64  // estimate of the frame's bytes
 	calls   bool
-	spread  int
+	shape   shape
 	groups  []byte // declared locals
 	nGroups int
 }
@@ -62,7 +66,7 @@ type function struct {
 //	unreachable
 func (f *function) rewrite(out []byte, s signature, in *reader) []byte {
 	f.ledger = ledger{costs: f.costs[:0], places: f.places[:0], frames: f.frames[:0]}
-	f.in, f.body, f.calls, f.spread = in, f.body[:0], false, 0
+	f.in, f.body, f.calls, f.shape = in, f.body[:0], false, shape{}
 	f.declare(s)
 	f.copied = in.pos
 	f.begin(-1)

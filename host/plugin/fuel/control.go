@@ -12,7 +12,7 @@ const (
 
 // longSegment is the cost from which control flow starts a new segment even
 // where it need not, so that one arm does not pay for all others.
-const longSegment = 64
+const longSegment = 24
 
 // frame is an open block, loop, if, or the function itself.
 type frame struct {
@@ -100,7 +100,9 @@ func (l *ledger) close() int {
 	return top
 }
 
-// cut ends a segment that has become long.
+// cut ends a segment that has become long. It need not after a call: what
+// comes then was paid before it. A branch after each call would only make
+// compiling slower.
 func (l *ledger) cut() {
 	if l.now >= 0 && l.costs[l.now] > longSegment {
 		l.now = pending

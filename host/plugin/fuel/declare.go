@@ -4,7 +4,7 @@ package fuel
 
 // readTypes reads the type section. It is written by typeSection.
 func (m *module) readTypes(r *reader) []byte {
-	n := r.count(m.limits.Entries, "types")
+	n := r.count(m.limits.Types, "types")
 	m.types = make([]signature, 0, n)
 	for range n {
 		if form := r.byte(); form != 0x60 {

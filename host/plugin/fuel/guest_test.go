@@ -50,14 +50,18 @@ func vec(n int, items ...[]byte) []byte {
 func (g guest) wasm() []byte {
 	all := append(append([]fn{}, g.imports...), g.funcs...)
 	var typ, imp, fun, exp, code []byte
-	exports := 0
+	exports, known := 0, map[string]int{}
 	for i, f := range all {
-		typ = append(append(append(typ, 0x60), types(f.params)...), types(f.results)...)
+		key := string(append(append([]byte{0x60}, types(f.params)...), types(f.results)...))
+		if _, ok := known[key]; !ok {
+			known[key] = len(known)
+			typ = append(typ, key...)
+		}
 		if i < len(g.imports) {
-			imp = append(appendName(appendName(imp, "env"), f.name), 0, byte(i))
+			imp = append(appendName(appendName(imp, "env"), f.name), 0, byte(known[key]))
 			continue
 		}
-		fun = appendU32(fun, uint32(i))
+		fun = appendU32(fun, uint32(known[key]))
 		if f.name != "" {
 			exports++
 			exp = appendU32(append(appendName(exp, f.name), 0), uint32(i))
@@ -75,7 +79,7 @@ func (g guest) wasm() []byte {
 			b = appendSection(b, id, vec(n, body))
 		}
 	}
-	section(secType, len(all), typ)
+	section(secType, len(known), typ)
 	section(secImport, len(g.imports), imp)
 	section(secFunction, len(g.funcs), fun)
 	section(secTable, min(1, len(g.table)), g.table)

@@ -75,6 +75,10 @@ func (f *function) instruction(kind immediate, opcode byte, at int) {
 		f.call(kind, at)
 	case localIndex:
 		f.in.index(f.locals, "local")
+		if opcode != opLocalGet {
+			f.shape.sets++
+			f.shape.depths += len(f.frames)
+		}
 	case globalIndex:
 		f.in.index(f.globals, "global")
 	default:
@@ -85,7 +89,8 @@ func (f *function) instruction(kind immediate, opcode byte, at int) {
 // block opens a frame; a loop charges at its header.
 func (f *function) block(opcode byte) {
 	params, results := f.blockType()
-	f.spread += params + results
+	f.shape.arity += params + results
+	f.shape.blocks++
 	f.open(frame{opcode: opcode, entry: f.now, join: nowhere, params: params, results: results})
 	if len(f.frames) > f.limits.Nesting {
 		f.in.fail(ErrLimit, "blocks more than %d deep", f.limits.Nesting)
@@ -126,11 +131,13 @@ func (f *function) jump(kind immediate, opcode byte, at int) {
 		f.flush(at)
 		f.body = op(f.body, opBr, uint32(len(f.frames)-1))
 		f.copied = f.in.pos
-		f.spread += f.frames[0].results
+		f.shape.arity += f.frames[0].results
 	case label:
+		f.shape.blocks++
 		f.target()
 	case labels:
 		for range f.in.count(f.limits.BodyBytes, "labels") {
+			f.shape.targets++
 			if f.target(); f.in.err != nil {
 				return
 			}
@@ -150,9 +157,9 @@ func (f *function) target() {
 	}
 	to := f.frames[len(f.frames)-1-i]
 	if f.edge(i); to.opcode == opLoop {
-		f.spread += to.params
+		f.shape.arity += to.params
 	} else {
-		f.spread += to.results
+		f.shape.arity += to.results
 	}
 }
 
@@ -172,5 +179,5 @@ func (f *function) call(kind immediate, at int) {
 	f.body = f.store(f.body)
 	f.flush(f.in.pos)
 	f.body = f.load(f.body)
-	f.now = pending
+	f.cut()
 }

@@ -9,7 +9,8 @@ import "github.com/penstock/penstock/plugins/abi"
 type Limits struct {
 	ModuleBytes   int    // the module as given
 	BodyBytes     int    // one function's body, local declarations included
-	Entries       int    // of each list: types, imports, functions, exports, segments
+	Types         int    // function types
+	Entries       int    // of each other list: imports, functions, exports, segments
 	Locals        int    // of one function, parameters included
 	Arity         int    // parameters of a function type, and results
 	Nesting       int    // blocks inside one another
@@ -17,7 +18,8 @@ type Limits struct {
 	Tables        int    // defined tables
 	TableElements uint32 // all tables together, written into the module; and all segments together
 	MemoryPages   uint32 // of 64 KiB; written into the module
-	Spread        int    // work of one function that grows faster than its size, see spread.go
+	FunctionWork  int64  // of compiling one function, see shape
+	Work          int64  // of compiling all of them
 }
 
 // DefaultLimits returns the limits of ABI v1, and for what it does not name
@@ -26,6 +28,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		ModuleBytes:   abi.LimitModuleBytes,
 		BodyBytes:     abi.LimitBodyBytes,
+		Types:         2_000,
 		Entries:       50_000,
 		Locals:        50_000,
 		Arity:         1_000,
@@ -34,6 +37,7 @@ func DefaultLimits() Limits {
 		Tables:        64,
 		TableElements: abi.LimitTableElements,
 		MemoryPages:   abi.LimitMemoryPages,
-		Spread:        1 << 22,
+		FunctionWork:  1 << 24,
+		Work:          1 << 26,
 	}
 }

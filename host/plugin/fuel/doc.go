@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+// Package fuel rewrites WebAssembly modules so that a guest's work and call
+// stack are bounded, by code within the module and the same on every machine.
+//
+// # Why rewriting
+//
+// wazero can interrupt a guest by its context, but that makes hot loops 3 to
+// 17 times slower and stops a deep recursion a second late. A counter that the
+// guest itself decrements costs little and stops it at the instruction.
+//
+// # What is paid
+//
+// A unit of fuel is about one instruction. Straight code is cut into segments.
+// Each segment is paid as a whole at its beginning: at the function's entry,
+// at a loop's header, before a bulk operation, and wherever paths that paid
+// for different segments join. A segment also ends at a join, an else or a
+// call once it is longer than longSegment, so that one path does not pay for
+// all others. What follows a call was therefore paid before the call or is
+// paid right after it. On every path, every instruction has been paid for
+// since the last loop header.
+//
+//	every instruction            1 (block, else, end: 0)
+//	ref.func                    64 (leaves compiled code)
+//	memory.grow, table.grow    256 and 65,536/16 a page, 8/16 an element
+//	memory.copy, fill, init     16 and 1/16 a byte
+//	table.copy, fill, init      16 and 8/16 an element
+//
+// Sizes are charged as the guest gave them, before the operation is tried.
+// The counter has 64 bits and no charge exceeds 2^45, so nothing wraps: a size
+// of −1 is 4 GiB of work and exhausts any limit.
+//
+// # The call stack
+//
+// wazero keeps the guest's stack on the Go heap. A second counter holds the
+// bytes that are left of it. A function takes its frame at entry (see
+// function.declare for the estimate) and gives it back on its only way out.
+// Functions that call nothing and have a small frame take nothing.
+//
+// # Counters
+//
+// Both counters are mutable i64 globals after the module's own. Within a
+// function fuel lives in a local, which is a register; it is stored before
+// calls and on return. A negative counter leads to one unreachable for each
+// function; Meter.Fault tells the cause. Any index that the original does not
+// define is refused, also in code that never runs, so a guest cannot name the
+// counters, the locals, the blocks or the types that are added.
+//
+// # What else changes
+//
+// The start function becomes the export StartExport, so that instantiating
+// runs no guest code. Table and memory maxima are written into the module.
+// Custom sections other than function names are dropped. Mutable numeric
+// globals are exported, for snapshots of an instance. Imports other than
+// functions are refused.
+//
+// # Compiling
+//
+// wazero's compiler needs time that grows with the square of a function's
+// branches and joined values, and cannot be stopped within a function. Limits
+// on that product (see shape) refuse modules that would occupy it for long.
+package fuel
