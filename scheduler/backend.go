@@ -15,6 +15,9 @@ type Limits struct {
 	Rows       int // output rows one forward pass may carry
 }
 
+// longest is how many tokens a conversation may have.
+func (l Limits) longest() int { return min(l.Context, l.Cells) }
+
 // Backend is the model as the scheduler needs it. Its methods are called from the tick only, one at a time; Row and
 // Piece may be called from several goroutines between Wait and the next Start.
 type Backend interface {

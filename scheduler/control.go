@@ -18,16 +18,20 @@ func (st *Stream) Resume(ctx context.Context) error {
 }
 
 // SetChain replaces the sampler chain, from the next token on. The stages belong to the scheduler, whatever it returns.
+// A chain of one native stage can be replaced by another such, any other by any other: ErrBadRequest where not.
 func (st *Stream) SetChain(ctx context.Context, chain []Stage) error {
 	if len(chain) == 0 {
 		return fmt.Errorf("%w: the sampler chain is empty", ErrBadRequest)
 	}
 	err := st.control(ctx, func(_ *Scheduler, j *job) error {
+		if j.slot >= 0 && crewed(chain) != (j.crew != nil) {
+			return fmt.Errorf("%w: plugins cannot be added to a running answer, nor all be removed", ErrBadRequest)
+		}
 		if err := rewind(chain, j); err != nil {
 			return err
 		}
 		closeStages(j.req.Chain, nil)
-		j.req.Chain = chain
+		j.req.Chain, j.hold = chain, max(j.hold, holdOf(chain))
 		return nil
 	})
 	if err != nil {
@@ -40,8 +44,8 @@ func (st *Stream) SetChain(ctx context.Context, chain []Stage) error {
 // answer where they complete a stop string or reach a limit.
 func (st *Stream) Inject(ctx context.Context, tokens []Token) error {
 	return st.control(ctx, func(s *Scheduler, j *job) error {
-		if n := len(j.tokens) + len(tokens); n >= s.longest() {
-			return fmt.Errorf("%w: %d tokens would make %d, the context has %d", ErrBadRequest, len(tokens), n, s.longest())
+		if n := len(j.tokens) + len(tokens); n >= s.limits.longest() {
+			return fmt.Errorf("%w: %d tokens would make %d, the context has %d", ErrBadRequest, len(tokens), n, s.limits.longest())
 		}
 		if !j.stream.ring.Reserve(len(tokens) + room) {
 			return fmt.Errorf("%w: %d tokens, the reader must take what is there first", ErrBadRequest, len(tokens))
@@ -52,10 +56,11 @@ func (st *Stream) Inject(ctx context.Context, tokens []Token) error {
 			}
 		}
 		for _, t := range tokens {
-			if s.grow(j, t, nil); j.done {
+			if j.grow(t, nil, false); j.out.ended {
 				break
 			}
 		}
+		s.settle(j)
 		return nil
 	})
 }
@@ -67,17 +72,14 @@ func (st *Stream) Rewind(ctx context.Context, n int) error {
 		if n < 1 || n > len(j.tokens)-j.prompt {
 			return fmt.Errorf("%w: rewind by %d, the answer has %d tokens", ErrBadRequest, n, len(j.tokens)-j.prompt)
 		}
-		j.tokens = j.tokens[:len(j.tokens)-n]
-		j.generated -= n
+		j.takeBack(n)
 		j.text.forget()
-		if err := rewind(j.req.Chain, j); err != nil {
-			s.fail(j, err)
-			return err
+		err := rewind(j.req.Chain, j)
+		if err != nil {
+			j.fail(err)
 		}
-		if j.seq != nil { // at least one token must be pending, or there is no row to draw from
-			s.cache.truncate(j.seq, min(len(j.seq.tokens), len(j.tokens)-1))
-		}
-		return nil
+		s.settle(j)
+		return err
 	})
 }
 
@@ -90,15 +92,24 @@ func rewind(chain []Stage, j *job) error {
 	return nil
 }
 
-// control runs f in the tick and returns its error, ErrEnded for an ended stream, or the context's.
+// control runs f in the tick and returns its error, ErrEnded for an ended stream, or the context's. While the stages are
+// at work on their own goroutine it waits for them.
 func (st *Stream) control(ctx context.Context, f func(*Scheduler, *job) error) error {
 	answer := make(chan error, 1)
+	j := st.job
 	posted := st.scheduler.inbox.post(func(s *Scheduler) {
-		if st.job.done {
-			answer <- ErrEnded
+		run := func() {
+			if j.done {
+				answer <- ErrEnded
+				return
+			}
+			answer <- f(s, j)
+		}
+		if j.crew.late() && !j.done {
+			j.deferred = append(j.deferred, run)
 			return
 		}
-		answer <- f(s, st.job)
+		run()
 	})
 	if !posted {
 		return ErrEnded
@@ -109,4 +120,11 @@ func (st *Stream) control(ctx context.Context, f func(*Scheduler, *job) error) e
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+func (j *job) runDeferred() {
+	for _, run := range j.deferred {
+		run()
+	}
+	j.deferred = nil
 }

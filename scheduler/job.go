@@ -4,6 +4,7 @@ package scheduler
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/stream"
@@ -27,10 +28,8 @@ type job struct {
 	seq  *sequence // nil while queued
 
 	// This tick.
-	scheduled int   // tokens in the batch
-	row       int   // output row, -1 for none
-	token     Token // drawn
-	err       error // why none was
+	scheduled int // tokens in the batch
+	row       int // output row, -1 for none
 
 	deficit float64 // prompt tokens this job is owed (deficit round robin)
 	started bool    // the Started event was sent
@@ -41,7 +40,19 @@ type job struct {
 	sent    uint64 // events
 
 	submitted, admitted, first, last time.Time
-	raw                              []float32 // a copy of the row, where log-probabilities are asked for
+
+	limits     Limits
+	vocabulary Vocabulary
+	raw        []float32 // a copy of the row, where log-probabilities are asked for
+
+	crew     *crew // nil: the chain is one native stage
+	hold     int   // tokens that what is shown is behind
+	later    []shownLater
+	forced   []Token // of a splice
+	computed int     // tokens drawn or forced, taken-back ones included
+	counted  int     // generated, as the tick knows it
+	out      outcome
+	deferred []func() // control calls that came while the crew was at work
 }
 
 // newJob checks a request and makes its job and stream.
@@ -50,7 +61,7 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 	for _, segment := range r.Prompt {
 		n += len(segment.Tokens)
 	}
-	longest := s.longest()
+	longest := s.limits.longest()
 	switch {
 	case n == 0:
 		return nil, ErrEmptyPrompt
@@ -75,6 +86,9 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 		}
 	}
 	j.req.Prompt = nil
+	j.limits, j.vocabulary = s.limits, s.backend
+	j.out.keep = math.MaxInt
+	j.hold = holdOf(r.Chain)
 	j.text = newText(r.Stop, r.Rules)
 	capacity := r.Buffer
 	setDefault(&capacity, DefaultBuffer)
@@ -90,8 +104,8 @@ func (j *job) pending() int { return len(j.tokens) - len(j.seq.tokens) }
 func (j *job) generating() bool { return j.generated > 0 && j.pending() == 1 }
 
 // full tells whether the answer may not grow any more.
-func (j *job) full(context int) bool {
-	return (j.req.MaxTokens > 0 && j.generated >= j.req.MaxTokens) || len(j.tokens) >= context
+func (j *job) full() bool {
+	return (j.req.MaxTokens > 0 && j.generated >= j.req.MaxTokens) || len(j.tokens) >= j.limits.longest()
 }
 
 // room is how many events one tick can add to a stream, the end included.
@@ -99,11 +113,50 @@ const room = 3
 
 // ready tells whether the job may take part in this tick: it is not paused and its reader keeps up.
 func (j *job) ready() bool {
-	if j.paused {
+	if j.paused || j.crew.late() || j.resting() {
 		return false
 	}
 	j.stalled = j.req.Overflow != DropOldest && !j.stream.ring.Reserve(room)
 	return !j.stalled
+}
+
+// resting tells whether the job's stages have used up their share of a core for now.
+func (j *job) resting() bool {
+	return j.crew != nil && j.stream.scheduler.config.Clock().Before(j.crew.rest)
+}
+
+// holdOf is how many tokens a chain may take back.
+func holdOf(chain []Stage) int {
+	hold := 0
+	for _, stage := range chain {
+		if h, ok := stage.(Holder); ok {
+			hold = max(hold, h.Hold())
+		}
+	}
+	return hold
+}
+
+// open lets the stages begin: on the tick where that is quick, else on a goroutine of the job's own.
+func (j *job) open(s *Scheduler) {
+	if crewed(j.req.Chain) {
+		j.crew = newCrew(&s.copied)
+		go j.crew.run(j)
+		j.crew.orders <- orderOpen
+		return
+	}
+	if err := rewind(j.req.Chain, j); err != nil {
+		j.fail(err)
+		s.settle(j)
+	}
+}
+
+// close frees the stages, on their goroutine where they have one: they may be at work.
+func (j *job) close() {
+	if j.crew != nil {
+		j.crew.orders <- orderClose
+		return
+	}
+	closeStages(j.req.Chain, j.req.Rules)
 }
 
 func closeStages(chain []Stage, rules []StopRule) {

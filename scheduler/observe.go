@@ -20,6 +20,7 @@ type TickRecord struct {
 	Start     time.Time
 	Forward   time.Duration // in the backend's passes
 	Sample    time.Duration // in sampler chains
+	Plugins   time.Duration // waiting for chains on other goroutines, after the native ones
 	Total     time.Duration // all of the tick
 	Passes    int           // forward passes; more than one only after a failure
 	Decode    int           // tokens of generating slots
@@ -137,7 +138,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 		snap.Slots[i] = SlotInfo{Slot: i, State: "idle", Sequence: -1}
 		if j != nil {
 			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, State: j.state(), Prompt: j.prompt, Cached: j.cached,
-				Computed: len(j.seq.tokens), Generated: j.generated, Sequence: int(j.seq.id), Age: now.Sub(j.submitted)}
+				Computed: len(j.seq.tokens), Generated: j.counted, Sequence: int(j.seq.id), Age: now.Sub(j.submitted)}
 		}
 	}
 	size := len(s.history.records)
@@ -149,7 +150,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 
 func (j *job) state() string {
 	switch {
-	case j.paused || j.stalled:
+	case j.paused || j.stalled || j.crew.late() || j.resting():
 		return "parked"
 	case j.generating():
 		return "generating"

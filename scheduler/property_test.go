@@ -179,7 +179,7 @@ func (w *world) inOrder() {
 // TestScheduler_RandomWork_KeepsItsPromises: every request ends exactly once, no cell leaks, no slot starves, the order
 // within a priority holds; the backend itself refuses a pass over its limits or a position out of order.
 func TestScheduler_RandomWork_KeepsItsPromises(t *testing.T) {
-	worlds, ticks := 40, 300
+	worlds, ticks := 20, 150
 	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
 		worlds, ticks = 1000, 3000
 	}

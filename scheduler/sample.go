@@ -4,128 +4,158 @@ package scheduler
 
 import (
 	"errors"
-	"fmt"
+	"math"
+	"slices"
 	"time"
 )
 
-var errNoCandidate = errors.New("the sampler chain chose no token")
+var (
+	errNoCandidate = errors.New("the sampler chain chose no token")
+	banned         = func() (b [32]float32) {
+		for i := range b {
+			b[i] = float32(math.Inf(-1))
+		}
+		return b
+	}()
+)
 
-// sample draws the next token of every job whose last pending token was computed. Chains of one native stage are drawn in
-// one call; the others run one after another.
+// patience is how long the tick waits for stages on other goroutines after the native ones are done.
+const patience = time.Millisecond
+
+// prepare lets the stages of the jobs that will get a row compute beside the forward pass.
+func (s *Scheduler) prepare(jobs []*job) {
+	for _, j := range jobs {
+		if j.crew != nil && j.row >= 0 && !j.crew.prepared {
+			j.crew.prepared = true
+			j.crew.orders <- orderPrepare
+		}
+	}
+}
+
+// sample draws the next token of every job whose last pending token was computed, and advances the job. Chains of one
+// native stage are drawn in one call; the others run beside it, each on its own goroutine.
 func (s *Scheduler) sample(jobs []*job) {
 	start := s.config.Clock()
-	s.draws, s.drawJobs = s.draws[:0], s.drawJobs[:0]
+	s.draws, s.drawJobs, s.crewJobs = s.draws[:0], s.drawJobs[:0], s.crewJobs[:0]
 	for _, j := range jobs {
-		if j.row < 0 || j.done {
-			continue
-		}
-		if j.req.Logprobs >= 0 {
-			j.raw = append(j.raw[:0], s.backend.Row(j.row)...) // stages may write to the row
-		}
-		if len(j.req.Chain) == 1 && j.req.Chain[0].Native() {
+		switch {
+		case j.row < 0:
+		case j.crew != nil:
+			s.handRow(j)
+			s.crewJobs = append(s.crewJobs, j)
+		default:
+			if j.req.Logprobs >= 0 {
+				j.raw = append(j.raw[:0], s.backend.Row(j.row)...) // stages may write to the row
+			}
 			s.draws = append(s.draws, Draw{Row: j.row, Stage: j.req.Chain[0]})
 			s.drawJobs = append(s.drawJobs, j)
-			continue
 		}
-		j.token, j.err = s.runChain(j)
 	}
 	if len(s.draws) > 0 {
 		s.backend.SampleRows(s.draws)
 	}
 	for i, j := range s.drawJobs {
-		j.token, j.err = s.draws[i].Token, s.draws[i].Err
+		if d := s.draws[i]; d.Err != nil {
+			j.fail(d.Err)
+		} else {
+			j.advance(d.Token, j.newLogprobs(d.Token))
+		}
 	}
 	s.record.Sample += s.config.Clock().Sub(start)
-}
-
-// runChain runs the stages of a job in order until one of them chooses.
-func (s *Scheduler) runChain(j *job) (Token, error) {
-	v := &s.view
-	v.Row, v.N, v.Chosen = s.backend.Row(j.row), -1, -1
-	for _, stage := range j.req.Chain {
-		if err := stage.Apply(v); err != nil {
-			return -1, err
-		}
-		if v.Chosen >= 0 {
-			return v.Chosen, nil
-		}
-	}
-	return -1, errNoCandidate
-}
-
-// emit accepts the drawn tokens and shows what they add to the answers.
-func (s *Scheduler) emit(jobs []*job) {
-	now := s.config.Clock()
-	for _, j := range jobs {
-		if j.row < 0 || j.done {
-			continue
-		}
-		if j.err == nil && (j.token < 0 || int(j.token) >= s.limits.Vocabulary) {
-			j.err = fmt.Errorf("a stage chose token %d, which is not in the vocabulary of %d", j.token, s.limits.Vocabulary)
-		}
-		if j.err != nil {
-			s.fail(j, j.err)
-			continue
-		}
-		s.accept(j, j.token, now)
+	if len(s.crewJobs) > 0 {
+		s.await()
 	}
 }
 
-// accept takes a drawn token into the answer, or ends the answer at it.
-func (s *Scheduler) accept(j *job, t Token, now time.Time) {
-	s.clock(j, now)
-	if s.endsAnswer(j, t) {
-		j.generated++
-		s.end(j, End{Reason: ReasonStop})
-		return
+func (j *job) newLogprobs(t Token) *Logprobs {
+	if j.req.Logprobs < 0 || t < 0 || int(t) >= len(j.raw) {
+		return nil
 	}
-	var logprobs *Logprobs
-	if j.req.Logprobs >= 0 {
-		logprobs = newLogprobs(j.raw, t, j.req.Logprobs)
-	}
-	s.grow(j, t, logprobs)
+	return newLogprobs(j.raw, t, j.req.Logprobs)
 }
 
-// grow appends a token to an answer, sends what it shows, and ends the answer where it is the last.
-func (s *Scheduler) grow(j *job, t Token, logprobs *Logprobs) {
-	for _, stage := range j.req.Chain {
-		if err := stage.Accept(t); err != nil {
-			s.fail(j, err)
-			return
+// handRow gives a job's goroutine its row.
+func (s *Scheduler) handRow(j *job) {
+	c := j.crew
+	c.busy, c.prepared = true, false
+	c.source = s.backend.Row(j.row)
+	c.claimed.Store(false)
+	s.copied.Add(1)
+	c.orders <- orderRow
+}
+
+// await waits for the jobs with goroutines of their own, but not long. The rows of those that are late are copied, since
+// the next pass overwrites them.
+func (s *Scheduler) await() {
+	start := s.config.Clock()
+	s.alarm.Reset(patience)
+	rang := false
+	for _, j := range s.crewJobs {
+		for !rang && j.crew.busy {
+			select {
+			case <-j.crew.done:
+				s.collect(j)
+			case <-s.alarm.C:
+				rang = true
+			}
 		}
 	}
-	j.generated++
-	j.tokens = append(j.tokens, t)
-	seen, err := j.text.add(t, s.backend.Piece(t))
-	if err != nil {
-		s.fail(j, fmt.Errorf("a stop rule: %w", err))
-		return
+	s.alarm.Stop()
+	for _, j := range s.crewJobs {
+		if j.crew.busy {
+			j.crew.copyRow()
+			j.crew.missed.Store(true)
+			s.late = append(s.late, j)
+		}
 	}
-	j.stream.send(Event{Kind: KindToken, Token: t, Text: seen.text, Logprobs: logprobs})
-	switch {
-	case seen.end:
-		j.text.forget()
-		s.end(j, End{Reason: ReasonStop, Stop: seen.stop})
-	case j.full(s.longest()):
-		s.end(j, End{Reason: ReasonLength})
-	}
+	s.copied.Wait()
+	s.record.Plugins += s.config.Clock().Sub(start)
 }
 
-// fail ends a job whose stages or rules gave an error.
-func (s *Scheduler) fail(j *job, err error) {
-	s.end(j, End{Reason: ReasonError, Err: fmt.Errorf("sampling failed: %w", err)})
+// collect takes over what a job's goroutine has done.
+func (s *Scheduler) collect(j *job) {
+	j.crew.busy = false
+	j.crew.account(j, s.config.Clock())
+	j.runDeferred()
 }
 
-func (s *Scheduler) endsAnswer(j *job, t Token) bool {
-	if !j.req.IgnoreEOG && s.backend.EndOfGeneration(t) {
-		return true
-	}
-	for _, stop := range j.req.StopTokens {
-		if t == stop {
+// collectLate settles the jobs that were late in an earlier tick and are done now.
+func (s *Scheduler) collectLate() {
+	s.late = slices.DeleteFunc(s.late, func(j *job) bool {
+		select {
+		case <-j.crew.done:
+			s.collect(j)
+			s.settle(j)
 			return true
+		default:
+			return false
 		}
+	})
+}
+
+// settle carries out what advancing a job asks for.
+func (s *Scheduler) settle(j *job) {
+	if j.done {
+		return
 	}
-	return false
+	out := &j.out
+	if j.seq != nil && out.keep < len(j.seq.tokens) { // at least one token must be pending, or there is no row to draw from
+		s.cache.truncate(j.seq, max(0, min(out.keep, len(j.tokens)-1)))
+	}
+	out.keep = math.MaxInt
+	now := s.config.Clock()
+	for i := range out.events {
+		s.clock(j, now)
+		j.stream.send(out.events[i])
+		out.events[i] = Event{}
+	}
+	out.events = out.events[:0]
+	j.counted = j.generated
+	if out.ended {
+		s.end(j, out.end)
+	} else if j.seq != nil && j.pending() == 0 {
+		s.cache.truncate(j.seq, len(j.tokens)-1)
+	}
 }
 
 // clock notes when a token came and reports the latency it had.
@@ -138,6 +168,3 @@ func (s *Scheduler) clock(j *job, now time.Time) {
 	}
 	j.last = now
 }
-
-// longest is how many tokens a conversation may have.
-func (s *Scheduler) longest() int { return min(s.limits.Context, s.limits.Cells) }

@@ -61,6 +61,7 @@ type Scheduler struct {
 	costs    *costs
 	arrivals uint64 // requests so far
 	turn     int    // ticks with prefill so far; rotates who gets what is left over
+	late     []*job // their goroutines are still at work, a tick or more later
 	record   TickRecord
 	history  history
 
@@ -72,7 +73,9 @@ type Scheduler struct {
 	load       Load
 	draws      []Draw
 	drawJobs   []*job
-	view       View
+	crewJobs   []*job // in this tick, jobs with a goroutine of their own
+	copied     sync.WaitGroup
+	alarm      *time.Timer
 	commands   []func(*Scheduler)
 }
 
@@ -109,6 +112,7 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		slots:   make([]*job, c.Slots),
 		cache:   newCache(b, limits),
 		costs:   newCosts(),
+		alarm:   time.NewTimer(time.Hour),
 	}
 	s.cache.archive.budget = c.ArchiveBytes
 	s.cache.archive.states, _ = b.(StateMemory)
@@ -137,10 +141,10 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return nil
 }
 
-// sleep waits for a command, for the next deadline, or for the end.
+// sleep waits for a command, the next alarm, or the end.
 func (s *Scheduler) sleep(ctx context.Context) {
 	var alarm <-chan time.Time
-	if at, ok := s.nextDeadline(); ok {
+	if at, ok := s.nextAlarm(); ok {
 		timer := time.NewTimer(at.Sub(s.config.Clock()))
 		defer timer.Stop()
 		alarm = timer.C

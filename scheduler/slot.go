@@ -20,7 +20,10 @@ func (s *Scheduler) fits(j *job) bool {
 		need -= common // idle cells count as available, these do not
 	}
 	for _, r := range s.running {
-		need += r.pending() + headroom
+		need += headroom
+		if !r.crew.late() {
+			need += r.pending()
+		}
 	}
 	return s.cache.freeCells() >= need || s.cache.available() >= need
 }
@@ -40,9 +43,7 @@ func (s *Scheduler) start(j *job, slot int, now time.Time) {
 	j.admitted = now
 	j.cached = len(j.seq.tokens)
 	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: slot, PromptTokens: j.prompt, CachedTokens: j.cached}})
-	if err := rewind(j.req.Chain, j); err != nil {
-		s.fail(j, err)
-	}
+	j.open(s)
 }
 
 // leave takes a job out of its slot; its cells stay as prefix cache.
@@ -95,15 +96,24 @@ func (s *Scheduler) end(j *job, e End) {
 	}
 	j.done = true
 	now := s.config.Clock()
-	e.Usage = Usage{Prompt: j.prompt, Cached: j.cached, Generated: j.generated}
+	late := j.crew.late()
+	if !late {
+		j.counted = j.generated
+	}
+	e.Usage = Usage{Prompt: j.prompt, Cached: j.cached, Generated: j.counted}
 	e.Timing = j.timing(now)
-	j.stream.send(Event{Kind: KindEnd, Text: j.text.flush(), End: &e})
+	last := Event{Kind: KindEnd, End: &e}
+	if !late {
+		last.Text = j.text.flush()
+	}
+	j.stream.send(last)
 	if j.seq != nil {
 		s.leave(j)
 	} else {
 		s.queue.remove(j)
 	}
-	closeStages(j.req.Chain, j.req.Rules)
+	j.close()
+	j.runDeferred()
 	s.config.Observer.Ended(j.report(e))
 	s.inbox.ended()
 }
@@ -130,6 +140,17 @@ func (s *Scheduler) expire(now time.Time) {
 			s.end(j, End{Reason: ReasonError, Err: ErrDeadline})
 		}
 	}
+}
+
+// nextAlarm is the next moment at which time alone changes something: a deadline, or the end of a crew's rest.
+func (s *Scheduler) nextAlarm() (at time.Time, ok bool) {
+	at, ok = s.nextDeadline()
+	for _, j := range s.running {
+		if j.crew != nil && j.crew.rest.After(s.record.Start) && (!ok || j.crew.rest.Before(at)) {
+			at, ok = j.crew.rest, true
+		}
+	}
+	return at, ok
 }
 
 // nextDeadline is the earliest deadline of all jobs.

@@ -14,20 +14,61 @@ type View struct {
 	Chosen Token
 }
 
-// Stage is one link of a slot's sampler chain, with the state it keeps for that slot. Calls on one stage never overlap.
+// Stage is one link of a slot's sampler chain, with the state it keeps for that slot. Calls on one stage never overlap,
+// but come from different goroutines.
 type Stage interface {
 	// Native tells that the backend's SampleRows can run this stage. A chain of exactly one native stage takes the
-	// fast path: all such slots of a tick are sampled in one call.
+	// fast path: all such slots of a tick are sampled in one call. Any other chain runs on a goroutine of its own.
 	Native() bool
 	// Apply edits the view, or sets v.Chosen, which ends the chain. An error ends the request, no other.
 	Apply(v *View) error
 	// Accept tells the stage which token was chosen, by whomever.
-	Accept(t Token) error
+	Accept(t Token) (Effect, error)
 	// Rewind tells the stage what the conversation is: the first prompt tokens of history are the prompt, the rest is the
-	// answer so far. It is called once before anything else, and whenever tokens were taken back.
+	// answer so far. It is called once before anything else, and whenever tokens were taken back by others.
 	Rewind(history []Token, prompt int) error
 	// Close frees the stage.
 	Close() error
+}
+
+// Effect is what a stage wants after a token was accepted. The zero value lets the answer go on.
+type Effect struct {
+	Stop   bool
+	Splice bool // take Backtrack tokens back, the one just accepted included, and put Tokens in their place
+
+	Backtrack int
+	Tokens    []Token // valid until the next call of the stage
+}
+
+// Preparer is a stage that computes while the forward pass runs, before the logits exist.
+type Preparer interface {
+	// Prepare is called once for each token to be drawn. What it returns is valid until the next call of the stage.
+	Prepare() (Prepared, error)
+}
+
+// Prepared is applied to the raw row before the first stage of the chain: masks of several stages are joined by AND,
+// biases add up.
+type Prepared struct {
+	Mask   []uint32 // bit i of word i/32: token i is allowed; nil: all are
+	Bias   []Bias
+	Forced bool  // Token is the next one: no stage is asked
+	Token  Token // with Forced
+}
+
+// Bias is added to the logit of a token; −Inf bans it.
+type Bias struct {
+	Token Token
+	Value float32
+}
+
+// Holder is a stage that may splice. What a client sees is Hold tokens behind, so that nothing shown is taken back.
+type Holder interface {
+	Hold() int
+}
+
+// MaskError is implemented by stages that can be told that their mask left no token: the error to end the request with.
+type MaskError interface {
+	EmptyMask() error
 }
 
 // Draw asks the backend to sample one row.

@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// Tick does one round: take commands, fill free slots, plan, run one forward pass, sample, emit. It reports false when
+// Tick does one round: take commands, fill free slots, plan, run one forward pass, sample, settle. It reports false when
 // there was nothing to compute. Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() bool {
 	now := s.config.Clock()
 	s.record = TickRecord{Start: now}
 	s.takeCommands()
+	s.collectLate()
 	s.expire(now)
 	s.admit(now)
 	s.plan()
@@ -52,12 +53,12 @@ func (s *Scheduler) admit(now time.Time) {
 	}
 }
 
-// forward computes the scheduled tokens of some jobs in one pass, then samples and emits. A pass that fails is run again
+// forward computes the scheduled tokens of some jobs in one pass, then samples and sends. A pass that fails is run again
 // in halves until the guilty job is alone: only that one fails.
 func (s *Scheduler) forward(jobs []*job) {
 	s.fill(jobs)
 	start := s.config.Clock()
-	err := s.pass()
+	err := s.pass(jobs)
 	took := s.config.Clock().Sub(start)
 	s.record.Forward += took
 	s.record.Passes++
@@ -72,7 +73,11 @@ func (s *Scheduler) forward(jobs []*job) {
 		s.cache.append(j.seq, j.tokens[at:at+j.scheduled])
 	}
 	s.sample(jobs)
-	s.emit(jobs)
+	for _, j := range jobs {
+		if j.row >= 0 && !j.crew.late() {
+			s.settle(j)
+		}
+	}
 }
 
 // recover handles a failed pass. Where cells ran out although the books had some, idle sequences and then the job to be
@@ -106,10 +111,11 @@ func (s *Scheduler) fill(jobs []*job) {
 	}
 }
 
-func (s *Scheduler) pass() error {
+func (s *Scheduler) pass(jobs []*job) error {
 	if err := s.backend.Start(&s.batch); err != nil {
 		return err
 	}
+	s.prepare(jobs)
 	return s.backend.Wait()
 }
 

@@ -149,7 +149,9 @@ func (s *Stage) Apply(v *scheduler.View) error {
 }
 
 // Accept implements scheduler.Stage.
-func (s *Stage) Accept(t scheduler.Token) error { return s.sampler.Accept(t) }
+func (s *Stage) Accept(t scheduler.Token) (scheduler.Effect, error) {
+	return scheduler.Effect{}, s.sampler.Accept(t)
+}
 
 // Rewind implements scheduler.Stage.
 func (s *Stage) Rewind(history []scheduler.Token, prompt int) error {

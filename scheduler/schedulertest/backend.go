@@ -6,7 +6,9 @@ package schedulertest
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -253,10 +255,31 @@ func (Greedy) Apply(v *scheduler.View) error {
 }
 
 // Accept implements scheduler.Stage.
-func (Greedy) Accept(scheduler.Token) error { return nil }
+func (Greedy) Accept(scheduler.Token) (scheduler.Effect, error) { return scheduler.Effect{}, nil }
 
 // Rewind implements scheduler.Stage.
 func (Greedy) Rewind([]scheduler.Token, int) error { return nil }
 
 // Close implements scheduler.Stage.
 func (Greedy) Close() error { return nil }
+
+// Sampled is Greedy at the end of a chain with other stages: it chooses from what they left.
+type Sampled struct{ Greedy }
+
+// Native implements scheduler.Stage.
+func (Sampled) Native() bool { return false }
+
+// Apply implements scheduler.Stage. A row without a highest logit is an error.
+func (Sampled) Apply(v *scheduler.View) error {
+	best := -1
+	for i, l := range v.Row {
+		if !math.IsNaN(float64(l)) && !math.IsInf(float64(l), -1) && (best < 0 || l > v.Row[best]) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return errors.New("the row has no highest logit")
+	}
+	v.Chosen = scheduler.Token(best)
+	return nil
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import "fmt"
+
+// This file is what happens to one job when a token was drawn. It touches nothing but the job, so that a job with
+// plugins advances on its own goroutine. The tick then does the rest: see Scheduler.settle.
+
+// outcome is what advancing a job asks of the tick.
+type outcome struct {
+	events []Event // to be sent
+	keep   int     // the KV cache may keep so many of the job's tokens
+	ended  bool
+	end    End
+}
+
+// shownLater is a token in the hold window: a stage may still take it back.
+type shownLater struct {
+	token    Token
+	logprobs *Logprobs
+}
+
+// advance takes a drawn token into the answer, or ends the answer at it.
+func (j *job) advance(t Token, logprobs *Logprobs) {
+	if t < 0 || int(t) >= j.limits.Vocabulary {
+		j.fail(fmt.Errorf("a stage chose token %d, which is not in the vocabulary of %d", t, j.limits.Vocabulary))
+		return
+	}
+	if j.endsAnswer(t) {
+		j.generated++
+		j.finish(End{Reason: ReasonStop})
+		return
+	}
+	j.grow(t, logprobs, false)
+}
+
+func (j *job) endsAnswer(t Token) bool {
+	if !j.req.IgnoreEOG && j.vocabulary.EndOfGeneration(t) {
+		return true
+	}
+	for _, stop := range j.req.StopTokens {
+		if t == stop {
+			return true
+		}
+	}
+	return false
+}
+
+// grow appends a token to the answer, tells the stages, and ends the answer where it is the last. A forced token comes
+// from a splice: no stage may answer it with another.
+func (j *job) grow(t Token, logprobs *Logprobs, forced bool) {
+	j.tokens = append(j.tokens, t)
+	j.generated++
+	j.computed++
+	stop := false
+	for i, stage := range j.req.Chain {
+		effect, err := stage.Accept(t)
+		switch {
+		case err != nil:
+			j.fail(err)
+			return
+		case effect.Splice && forced:
+			j.fail(fmt.Errorf("stage %d of the chain answered a spliced token with another splice", i))
+			return
+		case effect.Splice:
+			j.splice(i, effect)
+			return
+		}
+		stop = stop || effect.Stop
+	}
+	j.later = append(j.later, shownLater{t, logprobs})
+	for len(j.later) > j.hold && !j.out.ended {
+		j.reveal()
+	}
+	if j.out.ended {
+		return
+	}
+	switch {
+	case stop:
+		j.finish(End{Reason: ReasonStop})
+	case j.full():
+		j.finish(End{Reason: ReasonLength})
+	}
+}
+
+// splice takes tokens back, the last one included, and forces others.
+func (j *job) splice(by int, e Effect) {
+	switch limit := min(j.hold, j.generated); {
+	case e.Backtrack < 0 || e.Backtrack > limit:
+		j.fail(fmt.Errorf("stage %d of the chain takes %d tokens back; %d may be", by, e.Backtrack, limit))
+		return
+	case j.req.MaxTokens > 0 && j.computed > 2*j.req.MaxTokens+spliceAllowance:
+		j.fail(fmt.Errorf("stage %d of the chain has taken tokens back too often: %d were computed for at most %d", by, j.computed, j.req.MaxTokens))
+		return
+	}
+	forced := append(j.forced[:0], e.Tokens...) // the stage's memory is its own again with the next call
+	j.forced = forced
+	j.later = append(j.later, shownLater{token: j.tokens[len(j.tokens)-1]})
+	j.takeBack(e.Backtrack)
+	for i, stage := range j.req.Chain { // those after it were not told of the last token either
+		if i == by {
+			continue
+		}
+		if err := stage.Rewind(j.tokens, j.prompt); err != nil {
+			j.fail(err)
+			return
+		}
+	}
+	for len(j.later) > j.hold && !j.out.ended {
+		j.reveal()
+	}
+	for _, t := range forced {
+		if j.out.ended {
+			return
+		}
+		if t < 0 || int(t) >= j.limits.Vocabulary {
+			j.fail(fmt.Errorf("stage %d of the chain splices token %d, which is not in the vocabulary of %d", by, t, j.limits.Vocabulary))
+			return
+		}
+		j.grow(t, nil, true)
+	}
+}
+
+// spliceAllowance is how many tokens beyond twice its limit a request with splices may compute.
+const spliceAllowance = 256
+
+// takeBack removes the last n tokens of the answer, of which at least those not shown yet are in the hold window.
+func (j *job) takeBack(n int) {
+	j.tokens = j.tokens[:len(j.tokens)-n]
+	j.generated -= n
+	j.later = j.later[:max(0, len(j.later)-n)]
+	j.out.keep = min(j.out.keep, len(j.tokens))
+}
+
+// reveal shows the oldest token of the hold window.
+func (j *job) reveal() {
+	next := j.later[0]
+	j.later = j.later[:copy(j.later, j.later[1:])]
+	seen, err := j.text.add(next.token, j.vocabulary.Piece(next.token))
+	if err != nil {
+		j.fail(fmt.Errorf("a stop rule: %w", err))
+		return
+	}
+	j.out.events = append(j.out.events, Event{Kind: KindToken, Token: next.token, Text: seen.text, Logprobs: next.logprobs})
+	if seen.end {
+		j.text.forget()
+		j.later = j.later[:0]
+		j.finish(End{Reason: ReasonStop, Stop: seen.stop})
+	}
+}
+
+// finish ends the answer; what is in the hold window is final now.
+func (j *job) finish(e End) {
+	if j.out.ended {
+		return
+	}
+	for len(j.later) > 0 && !j.out.ended {
+		j.reveal()
+	}
+	if !j.out.ended { // a stop string in the window came first
+		j.out.ended, j.out.end = true, e
+	}
+}
+
+// fail ends the answer for an error of a stage or rule.
+func (j *job) fail(err error) {
+	j.out.ended, j.out.end = true, End{Reason: ReasonError, Err: fmt.Errorf("sampling failed: %w", err)}
+}
