@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+
+package memory
+
+import (
+	"fmt"
+
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// pageSize is the unit in which WebAssembly memory grows, mostMemory what its
+// addresses reach, in bytes.
+const (
+	pageSize   = 1 << 16
+	mostMemory = 1 << 32
+)
+
+// Region is the linear memory of one instance. It is not safe for concurrent
+// use, as the instance is not.
+type Region struct {
+	reserved []byte // all that the region may become; accessible up to size
+	size     uint64
+}
+
+var (
+	_ experimental.MemoryAllocator = (*Region)(nil)
+	_ experimental.LinearMemory    = (*Region)(nil)
+)
+
+// New reserves a region of limit bytes, rounded up to whole pages of 64 KiB.
+// Nothing of it is accessible or takes memory yet. The limit must be at least
+// the maximum of the module that will use it, and is at most 4 GiB.
+func New(limit uint64) (*Region, error) {
+	if limit > mostMemory {
+		return nil, fmt.Errorf("%d bytes of guest memory, at most %d can be addressed: %w", limit, uint64(mostMemory), ErrSize)
+	}
+	limit = max(1, (limit+pageSize-1)/pageSize) * pageSize
+	reserved, err := reserve(limit)
+	if err != nil {
+		return nil, fmt.Errorf("failed to reserve %d bytes of guest memory: %w", limit, err)
+	}
+	return &Region{reserved: reserved}, nil
+}
+
+// Allocate implements experimental.MemoryAllocator for the one memory that an
+// instance can have.
+func (r *Region) Allocate(_, _ uint64) experimental.LinearMemory { return r }
+
+// Reallocate implements experimental.LinearMemory: it makes size bytes
+// accessible, the new ones zero. The address stays. It returns nil beyond the
+// limit.
+func (r *Region) Reallocate(size uint64) []byte {
+	if size > uint64(len(r.reserved)) {
+		return nil
+	}
+	if size > r.size {
+		if err := commit(r.reserved, r.size, size); err != nil {
+			return nil
+		}
+		r.size = size
+	}
+	return r.reserved[:size:size]
+}
+
+// Free implements experimental.LinearMemory. wazero calls it when the instance
+// is closed; a host calls it where no instance came to be. Twice does no harm.
+func (r *Region) Free() {
+	if r.reserved != nil {
+		release(r.reserved)
+		r.reserved, r.size = nil, 0
+	}
+}
+
+// Bytes returns what is accessible; nil after Free.
+func (r *Region) Bytes() []byte { return r.reserved[:r.size:r.size] }
+
+// Snapshot copies the content into an Image. No guest may run meanwhile.
+func (r *Region) Snapshot() (*Image, error) {
+	if r.reserved == nil {
+		return nil, fmt.Errorf("failed to take a snapshot: %w", ErrFreed)
+	}
+	return newImage(r.Bytes())
+}
+
+// Restore makes the content that of the image, growing memory, which is the
+// instance's view of this region, to its size. A memory that is larger is
+// ErrSize.
+func (r *Region) Restore(memory api.Memory, image *Image) error {
+	if r.reserved == nil {
+		return fmt.Errorf("failed to restore an image: %w", ErrFreed)
+	}
+	if missing := int64(image.Size()) - int64(memory.Size()); missing < 0 {
+		return fmt.Errorf("image of %d bytes for a memory of %d: %w", image.Size(), memory.Size(), ErrSize)
+	} else if _, ok := memory.Grow(uint32(missing / pageSize)); !ok {
+		return fmt.Errorf("memory cannot grow to the image's %d bytes: %w", image.Size(), ErrSize)
+	}
+	return image.overlay(r.Bytes())
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+
+package memory
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// growable is a module with a memory of 1 to 256 pages, exported, and one
+// byte of data, 7, at address 0.
+var growable = []byte("\x00asm\x01\x00\x00\x00" +
+	"\x05\x05\x01\x01\x01\x80\x02" +
+	"\x07\x0a\x01\x06memory\x02\x00" +
+	"\x0b\x07\x01\x00\x41\x00\x0b\x01\x07")
+
+const limit = 256 * pageSize
+
+func instance(t testing.TB, r wazero.Runtime) (api.Module, *Region) {
+	t.Helper()
+	region, err := New(limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := experimental.WithMemoryAllocator(context.Background(), region)
+	mod, err := r.InstantiateWithConfig(ctx, growable, wazero.NewModuleConfig().WithName(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mod, region
+}
+
+func runtime(t testing.TB) wazero.Runtime {
+	r := wazero.NewRuntime(context.Background())
+	t.Cleanup(func() { r.Close(context.Background()) })
+	return r
+}
+
+func TestRegion_Grow_KeepsAddressAndContent(t *testing.T) {
+	mod, region := instance(t, runtime(t))
+	base := unsafe.SliceData(region.Bytes())
+	mod.Memory().WriteUint32Le(100, 0xabcd)
+	for range 255 {
+		if _, ok := mod.Memory().Grow(1); !ok {
+			t.Fatal("growing failed below the maximum")
+		}
+	}
+	if unsafe.SliceData(region.Bytes()) != base {
+		t.Error("memory moved")
+	}
+	if x, _ := mod.Memory().ReadUint32Le(100); x != 0xabcd {
+		t.Errorf("read %#x after growing", x)
+	}
+	if last, ok := mod.Memory().ReadByte(limit - 1); !ok || last != 0 {
+		t.Errorf("last byte %d, %v; want 0", last, ok)
+	}
+	if _, ok := mod.Memory().Grow(1); ok {
+		t.Error("grew beyond the maximum")
+	}
+	if region.Reallocate(limit+1) != nil {
+		t.Error("reallocated beyond the limit")
+	}
+}
+
+func TestRegion_Restore_CopiesOnWrite(t *testing.T) {
+	r := runtime(t)
+	warm, region := instance(t, r)
+	warm.Memory().Grow(9)
+	warm.Memory().WriteByte(0, 42) // where the data segment wrote 7
+	warm.Memory().WriteUint32Le(5*pageSize, 0x12345678)
+	image, err := region.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer image.Close()
+	if err := warm.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	want := make([]byte, 10*pageSize)
+	want[0] = 42
+	copy(want[5*pageSize:], "\x78\x56\x34\x12")
+	for range 3 {
+		mod, copied := instance(t, r)
+		if err := copied.Restore(mod.Memory(), image); err != nil {
+			t.Fatal(err)
+		}
+		got, _ := mod.Memory().Read(0, mod.Memory().Size())
+		if !bytes.Equal(got, want) {
+			t.Fatal("the copy differs from the image")
+		}
+		for i := range got { // must not reach the image, nor the next instance
+			got[i] = 0xff
+		}
+		if _, ok := mod.Memory().Grow(1); !ok {
+			t.Error("a restored memory cannot grow")
+		}
+		if x, _ := mod.Memory().ReadByte(10 * pageSize); x != 0 {
+			t.Errorf("new page begins with %d", x)
+		}
+	}
+}
+
+func TestRegion_Restore_Refused(t *testing.T) {
+	r := runtime(t)
+	mod, region := instance(t, r)
+	small, err := region.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod.Memory().Grow(1)
+	if err := region.Restore(mod.Memory(), small); !errors.Is(err, ErrSize) {
+		t.Errorf("restoring a smaller image: %v, want ErrSize", err)
+	}
+	if err := errors.Join(small.Close(), small.Close()); err != nil {
+		t.Errorf("closing twice: %v", err)
+	}
+	other, fresh := instance(t, r)
+	if err := fresh.Restore(other.Memory(), small); !errors.Is(err, ErrFreed) {
+		t.Errorf("restoring a closed image: %v, want ErrFreed", err)
+	}
+	fresh.Free()
+	fresh.Free()
+	if _, err := fresh.Snapshot(); !errors.Is(err, ErrFreed) || fresh.Bytes() != nil {
+		t.Errorf("snapshot of a freed region: %v, want ErrFreed", err)
+	}
+}
+
+func TestNew_TooLarge_IsAnError(t *testing.T) {
+	if _, err := New(1<<32 + 1); !errors.Is(err, ErrSize) {
+		t.Errorf("error %v, want ErrSize", err)
+	}
+}
+
+// Many goroutines restore from one image, write to their copies and close.
+func TestImage_Restore_Concurrently(t *testing.T) {
+	r := runtime(t)
+	warm, region := instance(t, r)
+	warm.Memory().WriteByte(9, 9)
+	image, err := region.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for range 25 {
+				mod, copied := instance(t, r)
+				if err := copied.Restore(mod.Memory(), image); err != nil {
+					t.Error(err)
+				}
+				if x, _ := mod.Memory().ReadByte(9); x != 9 {
+					t.Errorf("byte 9 is %d", x)
+				}
+				mod.Memory().WriteByte(9, byte(g))
+				if err := mod.Close(context.Background()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := image.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// BenchmarkInstance is the price of an instance's memory: reserve, commit,
+// and free, without and with an image.
+func BenchmarkInstance(b *testing.B) {
+	r := runtime(b)
+	warm, region := instance(b, r)
+	warm.Memory().Grow(63) // 4 MiB
+	content, _ := warm.Memory().Read(0, warm.Memory().Size())
+	for i := range content {
+		content[i] = byte(i)
+	}
+	image, err := region.Snapshot()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer image.Close()
+	for name, with := range map[string]*Image{"empty": nil, "4MiB-image": image} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				mod, copied := instance(b, r)
+				if with != nil {
+					if err := copied.Restore(mod.Memory(), with); err != nil {
+						b.Fatal(err)
+					}
+				}
+				mod.Close(context.Background())
+			}
+		})
+	}
+}
