@@ -20,8 +20,11 @@ let plugins: Plugin[] = [];
 
 const connection = new Connection({
   probe: async () => {
-    model = (await host.models())[0] ?? "";
+    const [models, offered] = await Promise.all([host.models(), host.plugins()]);
+    model = models[0] ?? "";
     byId("model", HTMLElement).textContent = model;
+    plugins = offered;
+    settings.offer(plugins);
   },
   socket: () => host.socket(),
 });
@@ -35,12 +38,6 @@ const chat = new Chat(new Streams(connection), {
 const settings = new SettingsView(keeper, () => {
   keeper.keepKey("");
   location.reload();
-});
-
-connection.changes.listen(async (status) => {
-  if (status.kind !== "online") return;
-  plugins = await host.plugins();
-  settings.offer(plugins);
 });
 
 showStatus(connection);

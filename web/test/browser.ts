@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+import { existsSync } from "node:fs";
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from "playwright-core";
+
+const candidates = [
+  process.env.CHROMIUM,
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+];
+export const patience = 60_000; // milliseconds; the machine may be busy with other tests
+
+/** Debian's Chromium; Playwright's own browsers are not downloaded. It gets a fresh profile. */
+export async function launch(): Promise<Browser> {
+  const executablePath = candidates.find((path) => path !== undefined && existsSync(path));
+  if (executablePath === undefined) {
+    throw new Error("Chromium is missing: run `make setup-test`, or set CHROMIUM to its path");
+  }
+  return chromium.launch({
+    executablePath,
+    args: [
+      "--no-sandbox", // it runs as root in CI, and opens only pages of ours
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+}
+
+/** A page of the UI as a person sees it. What the browser complains about is collected. */
+export class ChatPage {
+  readonly complaints: string[] = [];
+  readonly question: Locator;
+  readonly send: Locator;
+  readonly stop: Locator;
+  readonly status: Locator;
+  readonly answers: Locator;
+
+  private constructor(readonly page: Page) {
+    this.question = page.getByRole("textbox", { name: "Your message" });
+    this.send = page.getByRole("button", { name: "Send" });
+    this.stop = page.getByRole("button", { name: "Stop" });
+    this.status = page.locator("#status");
+    this.answers = page.getByRole("article", { name: "Answer" });
+    page.setDefaultTimeout(patience);
+    page.on("pageerror", (error) => this.complaints.push(String(error)));
+    page.on("console", (message) => {
+      // The picker's question for plugins may be answered with 404; a browser logs that by itself.
+      if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
+        this.complaints.push(message.text());
+      }
+    });
+  }
+
+  /** Opens url in a context of its own; prepare may still change what the page gets to see. */
+  static async open(
+    browser: Browser,
+    url: string,
+    options: BrowserContextOptions = {},
+    prepare: (page: Page) => Promise<unknown> = async () => {},
+  ): Promise<ChatPage> {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    await prepare(page);
+    const chat = new ChatPage(page);
+    await page.goto(url);
+    return chat;
+  }
+
+  async close(): Promise<void> {
+    await this.page.context().close();
+  }
+
+  async online(): Promise<void> {
+    await this.page.locator('#status[data-kind="online"]').waitFor();
+  }
+
+  async ask(text: string): Promise<void> {
+    await this.online();
+    await this.question.fill(text);
+    await this.question.press("Enter");
+  }
+
+  /** The last answer, once it has ended. */
+  async finished(): Promise<Locator> {
+    await this.page.locator('.exchange:last-child .answer[data-phase="done"]').waitFor();
+    return this.answers.last();
+  }
+
+  /** Makes the next answers as long as maxTokens, whatever the model thinks. */
+  async askForLongAnswers(maxTokens: number): Promise<void> {
+    await this.page.getByRole("button", { name: "Settings" }).click();
+    await this.page.getByLabel("Max tokens").fill(String(maxTokens));
+    await this.page.getByLabel("Keep going").check();
+    await this.page.getByRole("button", { name: "Done" }).click();
+  }
+
+  /** Begins to note each length that the last answer's text has while it is drawn; read it with lengths. */
+  async watchLengths(): Promise<void> {
+    await this.page.evaluate(() => {
+      const seen: number[] = [];
+      Object.assign(window, { lengths: seen });
+      const log = document.querySelector('[role="log"]');
+      if (log === null) throw new Error("there is no log");
+      new MutationObserver(() => {
+        const length = log.querySelector(".exchange:last-child .prose")?.textContent?.length ?? 0;
+        if (length > 0 && length !== seen.at(-1)) seen.push(length);
+      }).observe(log, { childList: true, subtree: true, characterData: true });
+    });
+  }
+
+  lengths(): Promise<number[]> {
+    return this.page.evaluate(() => (window as unknown as { lengths: number[] }).lengths);
+  }
+
+  /** Resolves when the answer was seen at n lengths. */
+  async growing(n: number): Promise<void> {
+    await this.page.waitForFunction(
+      (wanted) => (window as unknown as { lengths: number[] }).lengths.length >= wanted,
+      n,
+    );
+  }
+}

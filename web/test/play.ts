@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+import type { Page, WebSocketRoute } from "playwright-core";
+import type { EndFrame, GenerateRequest, HostFrame } from "../src/protocol.ts";
+
+/** A stream of the page that the test answers instead of the host. */
+export class PlayedStream {
+  private seq = 0;
+
+  constructor(
+    private readonly socket: WebSocketRoute,
+    private readonly id: string,
+    readonly request: GenerateRequest,
+  ) {}
+
+  token(text: string): void {
+    this.frame({ type: "token", id: this.id, seq: this.seq++, text });
+  }
+
+  end(end: Partial<EndFrame> = {}): void {
+    this.frame({ type: "end", id: this.id, reason: "stop", ...end });
+  }
+
+  /** Sends any frame, also one that belongs to no stream. */
+  frame(frame: HostFrame): void {
+    this.socket.send(JSON.stringify(frame));
+  }
+}
+
+/**
+ * Answers the page's WebSocket in the host's place, for what no host does on request: a text of our choice,
+ * frames that make no sense, a pace of our own. Everything else on the page still comes from the host.
+ */
+export async function play(page: Page, answer: (stream: PlayedStream) => void): Promise<void> {
+  await page.routeWebSocket(/\/v1\/ws$/, (socket) => {
+    socket.onMessage((data) => {
+      const frame = JSON.parse(String(data));
+      if (frame.type === "generate") answer(new PlayedStream(socket, frame.id, frame.request));
+    });
+  });
+}
