@@ -34,8 +34,8 @@ type ModelOptions struct {
 //
 // llama.cpp aborts the process on some damaged files: check an unknown one first, as package host/model does.
 func LoadModel(ctx context.Context, path string, o ModelOptions) (*Model, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("load %s: %w: %w", path, ErrCancelled, err)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("load %s: %w: %w", path, ErrCancelled, context.Cause(ctx))
 	}
 	if err := checkFile(path); err != nil {
 		return nil, err

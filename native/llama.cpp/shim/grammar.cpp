@@ -5,7 +5,7 @@
 
 namespace ps {
 
-static constexpr size_t max_stacks = 20000;  // parses kept open at once; an ambiguous grammar doubles them every token
+static constexpr size_t max_stacks = 5000;  // parses kept open at once; an ambiguous grammar doubles them every token
 
 grammar::grammar(const ps_model * model, std::string text, std::string root_name)
     : model(model), root(root_name.empty() ? "root" : std::move(root_name)) {
@@ -75,7 +75,7 @@ void grammar::accept(llama_token token) {
     try {
         llama_grammar_accept_impl(*state, token);
         if (llama_grammar_get_stacks(state).size() > max_stacks) {
-            throw fault(PS_FAILED, "the grammar is too ambiguous: more than 20000 readings of the text are open");
+            throw fault(PS_FAILED, "the grammar is too ambiguous: more than 5000 readings of the text are open");
         }
     } catch (...) {
         llama_grammar_free_impl(std::exchange(state, nullptr));

@@ -11,7 +11,7 @@ namespace ps {
 
 static constexpr size_t max_text  = size_t(1) << 20;
 static constexpr int    max_depth = 200;
-static constexpr double max_paths = 100000;
+static constexpr double max_paths = 20000;
 
 [[noreturn]] static void refuse(const std::string & why) { throw fault(PS_INVALID, why); }
 
@@ -155,7 +155,7 @@ void check_grammar_rules(const llama_grammar_rules & rules) {
                 paths[rule] += paths[next];
             }
             if (paths[rule] > max_paths || stack.size() > 10000) {
-                refuse("the grammar is too ambiguous: one rule can begin in more than 100000 ways");
+                refuse("the grammar is too ambiguous: one rule can begin in more than 20000 ways");
             }
             stack.pop_back();
         }

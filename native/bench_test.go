@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+import (
+	"os"
+	"strconv"
+	"testing"
+)
+
+// benchModel is $PENSTOCK_BENCH_MODEL, or the built-in model.
+func benchModel(b *testing.B) *Model {
+	path := os.Getenv("PENSTOCK_BENCH_MODEL")
+	if path == "" {
+		path = builtIn
+	}
+	return load(b, path, ModelOptions{})
+}
+
+// benchNumber reads PENSTOCK_BENCH_name; 0 where it is not set.
+func benchNumber(name string) int {
+	n, _ := strconv.Atoi(os.Getenv("PENSTOCK_BENCH_" + name))
+	return n
+}
+
+// One token for each of n sequences a pass, as the scheduler decodes.
+func BenchmarkContext_Decode(b *testing.B) {
+	m := benchModel(b)
+	for _, n := range []int{1, 2, 4, 8} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			c := newContext(b, m, ContextOptions{Cells: 4096, Sequences: n, Unified: true, Threads: benchNumber("THREADS"), Poll: benchNumber("POLL")})
+			var batch Batch
+			position := int32(0)
+			for b.Loop() {
+				if position == 256 {
+					if err := c.Clear(false); err != nil {
+						b.Fatal(err)
+					}
+					position = 0
+				}
+				batch.Reset()
+				for s := range int32(n) {
+					batch.Add(100+s, position, s, true)
+				}
+				position++
+				if err := c.Decode(&batch); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "tokens/s")
+		})
+	}
+}
+
+func BenchmarkContext_Prefill512(b *testing.B) {
+	m := benchModel(b)
+	c := newContext(b, m, ContextOptions{Cells: 1024, Unified: true, Threads: benchNumber("THREADS"), Poll: benchNumber("POLL")})
+	var batch Batch
+	for i := range int32(512) {
+		batch.Add(100+i, i, 0, i == 511)
+	}
+	for b.Loop() {
+		if err := c.Clear(false); err != nil {
+			b.Fatal(err)
+		}
+		if err := c.Decode(&batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(512*b.N)/b.Elapsed().Seconds(), "tokens/s")
+}
+
+func BenchmarkSampler_Sample(b *testing.B) {
+	m := benchModel(b)
+	o := DefaultSamplerOptions()
+	o.Chain = []SamplerKind{Penalties, DRY, TopNSigma, TopK, Typical, TopP, MinP, XTC, Temperature}
+	o.TopK, o.TopP, o.MinP, o.Temperature, o.RepeatLastN = 40, 0.95, 0.05, 0.8, 64
+	s := newSampler(b, m, o)
+	row := make([]float32, m.Info().Vocabulary)
+	for i := range row {
+		row[i] = float32(i*7919%1000) / 100
+	}
+	for b.Loop() {
+		token, err := s.Sample(row)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Accept(token); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkTemplate_Render(b *testing.B) {
+	m := load(b, builtIn, ModelOptions{VocabOnly: true})
+	tmpl, err := NewTemplate(m, "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer closing(b, tmpl)
+	for b.Loop() {
+		if _, err := tmpl.Render(conversations["system"]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkModel_Tokenize(b *testing.B) {
+	m := load(b, builtIn, ModelOptions{VocabOnly: true})
+	for b.Loop() {
+		if _, err := m.Tokenize(greedyPrompt, TokenizeOptions{ParseSpecial: true}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
