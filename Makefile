@@ -93,6 +93,17 @@ generate: $(LLAMA_STAMP) $(UI) ## write anew what is generated from tables
 bench: build ## the scheduler's own cost a tick, and the binding's a token
 	go test -run '^$$' -bench . -benchmem ./scheduler/... ./native/...
 
+# Random weights in the shape of a 135M model: what is measured is time, and this needs no download.
+BENCH_MODEL := build/models/135m-q4_0.gguf
+$(BENCH_MODEL): | $(LLAMA_STAMP)
+	mkdir -p $(@D)
+	go run ./tools/synthgguf -shape 135m -quant Q4_0 -o $@ \
+		-vocab "$$(native/llama.cpp/fetch.sh $(LLAMA))/models/ggml-vocab-llama-bpe.gguf"
+
+.PHONY: bench-peer
+bench-peer: build llama-tools $(BENCH_MODEL) ## compare with llama-server and its tools, into docs/performance.md (ARGS="-only mixed")
+	go run ./tools/benchpeer -document docs/performance.md -out build/bench-peer.json $(ARGS)
+
 .PHONY: clean
 clean: ## remove all that was built, llama.cpp's source too
 	rm -rf bin build web/node_modules native/zz_stamp.go

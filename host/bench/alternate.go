@@ -16,27 +16,38 @@ type Measured struct {
 	Result
 }
 
-// Alternate runs the scenario on each target in turn, and that rounds times: A B A B. The prompts of a round are the
-// same for all targets and differ between rounds, so that no prefix cache helps one round after the other. done, if not
-// nil, is told of each run.
+// Alternate runs the scenario on each target in turn, and that rounds times: A B A B. done, if not nil, is told of each
+// run.
 func Alternate(ctx context.Context, targets []Target, scenario Scenario, rounds int, done func(Measured)) ([]Measured, error) {
 	var all []Measured
 	for round := range rounds {
-		load := scenario.Load
-		load.Seed += uint64(round) << 32
-		for _, t := range targets {
-			result, err := Run(ctx, t, load)
-			if err != nil {
-				return all, fmt.Errorf("%s on %s: %w", scenario.Name, t.Name, err)
-			}
-			m := Measured{scenario.Name, t.Name, round + 1, result}
-			all = append(all, m)
-			if done != nil {
-				done(m)
-			}
+		runs, err := Round(ctx, targets, scenario, round+1, done)
+		all = append(all, runs...)
+		if err != nil {
+			return all, err
 		}
 	}
 	return all, nil
+}
+
+// Round runs the scenario once on each target. The prompts of a round are the same for all targets and differ between
+// rounds, so that no prefix cache helps one round after the other.
+func Round(ctx context.Context, targets []Target, scenario Scenario, round int, done func(Measured)) ([]Measured, error) {
+	load := scenario.Load
+	load.Seed += uint64(round) << 32
+	var runs []Measured
+	for _, t := range targets {
+		result, err := Run(ctx, t, load)
+		if err != nil {
+			return runs, fmt.Errorf("%s on %s: %w", scenario.Name, t.Name, err)
+		}
+		m := Measured{scenario.Name, t.Name, round, result}
+		runs = append(runs, m)
+		if done != nil {
+			done(m)
+		}
+	}
+	return runs, nil
 }
 
 // MedianOf is the median of a figure over the runs of a scenario on a target; 0 where there are none.

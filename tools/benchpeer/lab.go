@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/penstock/penstock/host/bench"
+)
+
+// The servers by their names in tables.
+const (
+	penstock = "penstock"
+	llama    = "llama-server"
+	llama128 = "llama-server -b 128 -ub 128"
+)
+
+// lab holds what all parts of a run share.
+type lab struct {
+	ctx             context.Context
+	penstock, tools string // a binary, and a folder
+	model           string
+	threads, rounds int
+	window          time.Duration
+	log             io.Writer
+
+	servers []*server
+	report  report
+}
+
+// server is one that is running.
+type server struct {
+	name, key string
+	process   *bench.Process
+	client    *bench.HTTP
+}
+
+// few and many are the sizes servers are run with: many slots for short requests, fewer for long ones.
+func (l *lab) many() bench.Size { return bench.Size{Slots: 16, Context: 16 << 10, Threads: l.threads} }
+func (l *lab) few() bench.Size  { return bench.Size{Slots: 8, Context: 32 << 10, Threads: l.threads} }
+
+// command is how the server of a name is run; flags are more for it.
+func (l *lab) command(name string, size bench.Size, flags ...string) bench.Command {
+	switch name {
+	case penstock:
+		return bench.Penstock(l.penstock, l.model, size, flags...)
+	case llama128:
+		flags = append(flags, "-b", "128", "-ub", "128")
+	}
+	return bench.LlamaServer(l.tool("llama-server"), l.model, size, flags...)
+}
+
+func (l *lab) tool(name string) string { return filepath.Join(l.tools, name) }
+
+// targets are servers of that size, started where they do not run yet. All others are stopped: memory is finite.
+func (l *lab) targets(size bench.Size, names ...string) ([]bench.Target, error) {
+	var kept []*server
+	var targets []bench.Target
+	for _, name := range names {
+		key := fmt.Sprint(name, size)
+		s := l.running(key)
+		if s == nil {
+			s = &server{name: name, key: key}
+		}
+		kept = append(kept, s)
+	}
+	l.stopServers(kept...)
+	for _, s := range kept {
+		if s.process == nil {
+			if err := l.start(s, l.command(s.name, size)); err != nil {
+				return nil, err
+			}
+		}
+		targets = append(targets, bench.Target{Name: s.name, Streamer: s.client})
+	}
+	return targets, nil
+}
+
+func (l *lab) running(key string) *server {
+	for _, s := range l.servers {
+		if s.key == key {
+			return s
+		}
+	}
+	return nil
+}
+
+func (l *lab) start(s *server, c bench.Command) error {
+	p, err := bench.Start(l.ctx, c)
+	if err != nil {
+		return err
+	}
+	s.process, s.client = p, bench.NewHTTP(p.URL)
+	l.servers = append(l.servers, s)
+	// What is allocated or learned on first use is no part of what is measured.
+	_, err = bench.Run(l.ctx, s.client, bench.Load{Classes: []bench.Class{{Name: "first", Clients: 2, Requests: 2, PromptWords: 200, MaxTokens: 16}}})
+	return err
+}
+
+// stopServers stops all but those.
+func (l *lab) stopServers(except ...*server) {
+	var left []*server
+	for _, s := range l.servers {
+		keep := false
+		for _, e := range except {
+			keep = keep || e == s
+		}
+		if keep {
+			left = append(left, s)
+			continue
+		}
+		s.client.Close()
+		s.process.Stop()
+	}
+	l.servers = left
+}
+
+// round puts a scenario on each target once; rounds are counted from 0 here, from 1 in reports.
+func (l *lab) round(targets []bench.Target, s bench.Scenario, round int) error {
+	runs, err := bench.Round(l.ctx, targets, s, round+1, func(m bench.Measured) {
+		fmt.Fprintf(l.log, "%s, round %d, %s: %.1f s, %.1f tokens/s, %.1f prompt tokens/s, ITL p99 %.0f ms\n",
+			m.Scenario, m.Round, m.Target, m.Seconds, m.Total.TokensPerSecond, m.Total.PromptTokensPerSecond, m.Total.ITL.P99)
+	})
+	l.report.Runs = append(l.report.Runs, runs...)
+	if err != nil {
+		return err
+	}
+	for _, m := range runs {
+		if m.Total.Failed > 0 {
+			return fmt.Errorf("%d of %d requests failed on %s: %s", m.Total.Failed, m.Total.Requests, m.Target, m.Total.Error)
+		}
+	}
+	return nil
+}
+
+// median is that of a figure over the rounds of a scenario on a server.
+func (l *lab) median(scenario, target string, figure func(bench.Result) float64) float64 {
+	return bench.MedianOf(l.report.Runs, scenario, target, figure)
+}
+
+func tokensPerSecond(r bench.Result) float64       { return r.Total.TokensPerSecond }
+func promptTokensPerSecond(r bench.Result) float64 { return r.Total.PromptTokensPerSecond }
+func streamITL(r bench.Result) float64             { return r.Class("stream").ITL.P99 }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+// Benchpeer compares Penstock with llama.cpp's own llama-server, llama-bench and llama-batched-bench, built from the
+// same source with the same flags, on the same model with the same threads, slots and context. All take turns in one
+// run. It prints a table of what was measured and what is to be reached, and puts it into docs/performance.md.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/penstock/penstock/host/bench"
+)
+
+// works are the parts of a run, in order: each measures one or a few lines of the table.
+var works = []struct {
+	name    string
+	measure func(l *lab) error
+}{
+	{"single", (*lab).single},
+	{"burst", (*lab).burst},
+	{"mixed", (*lab).mixed},
+	{"target", (*lab).target},
+	{"late", (*lab).late},
+	{"prefix", (*lab).prefix},
+	{"tick", (*lab).tick},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "benchpeer:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	l := &lab{}
+	flag.StringVar(&l.penstock, "penstock", "bin/penstock", "the penstock binary")
+	flag.StringVar(&l.tools, "tools", "build/llama.cpp/tools", "folder of llama.cpp's tools")
+	flag.StringVar(&l.model, "model", "build/models/135m-q4_0.gguf", "GGUF file")
+	flag.IntVar(&l.threads, "threads", runtime.NumCPU(), "threads of every server and tool")
+	flag.IntVar(&l.rounds, "rounds", 3, "how often each takes its turn at short work; at long work one less")
+	flag.DurationVar(&l.window, "window", 15*time.Second, "measured time of a run of mixed work")
+	only := flag.String("only", "", "parts to run, with commas: "+strings.Join(names(), ", "))
+	document := flag.String("document", "", "Markdown file whose section between the markers is replaced by the table of a whole run; empty: none")
+	out := flag.String("out", "", "file for all figures as JSON; empty: none")
+	limit := flag.Duration("limit", 10*time.Minute, "longest time for all")
+	flag.Parse()
+	ctx, release := context.WithTimeoutCause(ctx, *limit, fmt.Errorf("not done within %v", *limit))
+	defer release()
+	l.ctx, l.log, l.report.Time = ctx, os.Stderr, time.Now().UTC()
+	l.report.Machine = bench.ThisMachine()
+	err := l.work(*only)
+	l.stopServers()
+	fmt.Print(l.report.markdown(l.setting()))
+	if err != nil {
+		return err
+	}
+	if *out != "" {
+		data, err := json.MarshalIndent(l.report, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(*out, append(data, '\n'), 0o644); err != nil {
+			return err
+		}
+	}
+	if *document == "" || *only != "" {
+		return nil
+	}
+	return replaceSection(*document, l.report.markdown(l.setting()))
+}
+
+// work runs the parts. Where one fails, the figures of those before it remain.
+func (l *lab) work(only string) error {
+	wanted := names()
+	if only != "" {
+		wanted = strings.Split(only, ",")
+	}
+	for _, name := range wanted {
+		i := slices.Index(names(), name)
+		if i < 0 {
+			return fmt.Errorf("-only: %q is not known; there are %s", name, strings.Join(names(), ", "))
+		}
+		begin := time.Now()
+		if err := works[i].measure(l); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		fmt.Fprintf(l.log, "— %s took %.0f s\n", name, time.Since(begin).Seconds())
+	}
+	return nil
+}
+
+func names() []string {
+	var all []string
+	for _, w := range works {
+		all = append(all, w.name)
+	}
+	return all
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/penstock/penstock/host/bench"
+)
+
+// Seeds differ between parts, so that no prompt occurs twice.
+const (
+	seedSingle = iota + 1
+	seedBurst
+	seedMixed
+	seedTarget
+	seedLate
+	seedPrefix
+)
+
+// single is one stream alone.
+func (l *lab) single() error {
+	targets, err := l.targets(l.many(), penstock, llama)
+	if err != nil {
+		return err
+	}
+	for round := range l.rounds {
+		if err := l.round(targets, bench.Single(seedSingle, 3), round); err != nil {
+			return err
+		}
+		speed, err := l.generation(128)
+		if err != nil {
+			return err
+		}
+		l.note("llama-bench", "tg128", round, speed)
+	}
+	ours, theirs := l.median("single", penstock, tokensPerSecond), l.median("single", llama, tokensPerSecond)
+	l.atLeast("1 stream, tokens/s", llama, ours, theirs, 1.00)
+	l.atLeast("1 stream, tokens/s", "llama-bench tg128", ours, l.toolMedian("llama-bench", "tg128"), 0.97)
+	return nil
+}
+
+// burst is 8 and 16 streams at once.
+func (l *lab) burst() error {
+	sequences := []int{8, 16}
+	targets, err := l.targets(l.many(), penstock, llama)
+	if err != nil {
+		return err
+	}
+	name := func(n int) string { return fmt.Sprintf("%d streams", n) }
+	prompt := 0
+	for round := range l.rounds {
+		for _, n := range sequences {
+			if err := l.round(targets, bench.Batch(uint64(seedBurst+100*n), name(n), n), round); err != nil {
+				return err
+			}
+			last := l.report.Runs[len(l.report.Runs)-1].Total
+			prompt = int(math.Round((last.PromptTokens + float64(last.CachedTokens)) / float64(n)))
+		}
+		speeds, err := l.batches(prompt, 64, sequences)
+		if err != nil {
+			return err
+		}
+		for _, n := range sequences {
+			l.note("llama-batched-bench", name(n), round, speeds[n])
+		}
+	}
+	for _, n := range sequences {
+		work := fmt.Sprintf("%d streams of %d prompt words and 64 tokens, tokens/s over the whole", n, bench.ShortWords)
+		ours := l.median(name(n), penstock, tokensPerSecond)
+		l.atLeast(work, llama, ours, l.median(name(n), llama, tokensPerSecond), 1.10)
+		l.atLeast(work, fmt.Sprintf("llama-batched-bench -npp %d -ntg 64", prompt), ours, l.toolMedian("llama-batched-bench", name(n)), 0.95)
+	}
+	return nil
+}
+
+// late is a short prompt that arrives while a long one is computed.
+func (l *lab) late() error {
+	targets, err := l.targets(l.few(), penstock, llama)
+	if err != nil {
+		return err
+	}
+	for round := range 2 * l.rounds {
+		s := bench.Scenario{Name: "late", Load: bench.Load{Seed: seedLate, Temperature: bench.Temperature, Classes: []bench.Class{
+			{Name: "long", Clients: 1, Requests: 1, PromptWords: bench.LongWords, MaxTokens: 4},
+			{Name: "short", Clients: 1, Requests: 1, PromptWords: 20, MaxTokens: 4, Delay: time.Duration(1+round) * 100 * time.Millisecond},
+		}}}
+		if err := l.round(targets, s, round); err != nil {
+			return err
+		}
+	}
+	ttft := func(r bench.Result) float64 { return r.Class("short").TTFT.P50 }
+	l.lower("TTFT p50 of a 20-word prompt arriving during a long prefill", llama, l.median("late", penstock, ttft), l.median("late", llama, ttft), 10)
+	return nil
+}
+
+// prefix is a request whose prompt begins as that of one that is still being answered.
+func (l *lab) prefix() error {
+	targets, err := l.targets(l.few(), penstock, llama)
+	if err != nil {
+		return err
+	}
+	for round := range l.rounds {
+		s := bench.Scenario{Name: "prefix", Load: bench.Load{Seed: seedPrefix, Temperature: bench.Temperature, Classes: []bench.Class{
+			{Name: "first", Clients: 1, Requests: 1, PromptWords: 2008, SharedWords: 2000, MaxTokens: 200},
+			{Name: "second", Clients: 1, Requests: 1, PromptWords: 2008, SharedWords: 2000, MaxTokens: 8, After: "first"},
+		}}}
+		if err := l.round(targets, s, round); err != nil {
+			return err
+		}
+	}
+	first := func(r bench.Result) float64 { return r.Class("first").TTFT.P50 }
+	second := func(r bench.Result) float64 { return r.Class("second").TTFT.P50 }
+	work := "second request with the same 2,000-token prefix, other slot: TTFT"
+	l.lower(work, "the first", l.median("prefix", penstock, second), l.median("prefix", penstock, first), 20)
+	l.inform(work+", llama-server", "its first", l.median("prefix", llama, second), l.median("prefix", llama, first))
+	return nil
+}
+
+// tick is the scheduler's own time.
+func (l *lab) tick() error {
+	l.stopServers()
+	out, err := l.output("go", "test", "-run", "^$", "-bench", "Tick/slots=64", "-benchmem", "./scheduler")
+	if err != nil {
+		return err
+	}
+	us, allocations, err := parseTick(out)
+	if err != nil {
+		return err
+	}
+	l.report.Rows = append(l.report.Rows, row{
+		Work: "scheduler's own time a tick, 64 slots", Measured: fmt.Sprintf("%.1f µs, %.0f allocations", us, allocations),
+		Required: "under 20 µs, no allocation per token", Reached: yesNo(us < 20 && allocations < 1)})
+	return nil
+}
