@@ -50,6 +50,9 @@ func (h *HTTP) Stream(ctx context.Context, r Request, arrived func(at time.Time)
 		return Usage{}, err
 	}
 	request.Header.Set("Content-Type", "application/json")
+	// A server may close an idle connection just when it is used again. net/http then sends the request anew only if it
+	// is marked as harmless to repeat; an empty list does that and is not sent.
+	request.Header["Idempotency-Key"] = nil
 	if h.Key != "" {
 		request.Header.Set("Authorization", "Bearer "+h.Key)
 	}

@@ -123,6 +123,27 @@ func TestHTTP_Stream(t *testing.T) {
 	}
 }
 
+// A server that closes each connection after an answer without saying so, as llama-server does after some seconds.
+func TestHTTP_Stream_ConnectionClosedWhileIdle(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(textStream), textStream)
+		time.AfterFunc(time.Millisecond, func() { _ = conn.Close() })
+	}))
+	defer server.Close()
+	h := NewHTTP(server.URL)
+	defer h.Close()
+	for range 200 {
+		if _, err := h.Stream(t.Context(), Request{Prompt: "p", MaxTokens: 3}, func(time.Time) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte(textStream), 7)
 	f.Add([]byte(chatStream), 1)
