@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// poll is how long llama.cpp's idle workers spin for the next graph, 0..100.
+// poll is how long llama.cpp's idle workers spin for the next graph, 0..100. One step is 131,072 pauses, some
+// milliseconds: between two passes that core is for sampling and plugins, so they sleep at once.
 const poll = 0
 
 // backend is scheduler.Backend over a native context. The forward pass runs on a goroutine of its own, so that the
@@ -25,7 +26,9 @@ type backend struct {
 	ends    []int32 // end-of-generation tokens
 
 	batches chan *scheduler.Batch
-	results chan error
+	results chan error    // holds one, so that a pass nobody waits for can end
+	closing chan struct{} // closed to end the goroutine
+	ended   chan struct{} // closed by it
 	once    sync.Once
 	columns native.Batch
 }
@@ -46,6 +49,8 @@ func newBackend(c *native.Context, info native.ModelInfo) *backend {
 		cuts:    !info.Recurrent && !info.Hybrid,
 		batches: make(chan *scheduler.Batch),
 		results: make(chan error, 1),
+		closing: make(chan struct{}),
+		ended:   make(chan struct{}),
 	}
 	for t := range int32(info.Vocabulary) {
 		if b.model.EndOfGeneration(t) {
@@ -57,23 +62,25 @@ func newBackend(c *native.Context, info native.ModelInfo) *backend {
 }
 
 func (b *backend) run() {
-	for batch := range b.batches {
-		b.columns = native.Batch{
-			Tokens: batch.Tokens, Positions: batch.Positions, Sequences: batch.Sequences, Outputs: batch.Outputs,
+	defer close(b.ended)
+	for {
+		select {
+		case <-b.closing:
+			return
+		case batch := <-b.batches:
+			b.columns = native.Batch{
+				Tokens: batch.Tokens, Positions: batch.Positions, Sequences: batch.Sequences, Outputs: batch.Outputs,
+			}
+			b.results <- b.context.Decode(&b.columns)
 		}
-		b.results <- b.context.Decode(&b.columns)
 	}
-	close(b.results)
 }
 
-// close ends the goroutine; no pass may be begun after it.
+// close ends the goroutine, and the pass it runs.
 func (b *backend) close() {
-	b.once.Do(func() {
-		b.context.Abort()
-		close(b.batches)
-		for range b.results { //nolint:revive // drained so that the goroutine ends
-		}
-	})
+	b.once.Do(func() { close(b.closing) })
+	b.context.Abort()
+	<-b.ended
 }
 
 // Limits implements scheduler.Backend.
@@ -85,8 +92,12 @@ func (b *backend) Start(batch *scheduler.Batch) error {
 		return fmt.Errorf("a batch of %d tokens and %d rows; the context takes %d and %d",
 			batch.Len(), batch.Rows(), b.limits.Batch, b.limits.Rows)
 	}
-	b.batches <- batch
-	return nil
+	select {
+	case b.batches <- batch:
+		return nil
+	case <-b.ended:
+		return native.ErrClosed
+	}
 }
 
 // Wait implements scheduler.Backend.

@@ -24,7 +24,7 @@ type Options struct {
 	CacheSequences int // sequences kept beside them for prefixes of ended answers
 	ContextSize    int // KV cells in all; 0: what the model was trained for, for each slot, up to 32768
 	Batch, UBatch  int // 0: 2048, 512
-	Threads        int // 0: physical cores
+	Threads        int // 0: physical cores, fewer for a small model
 	GPULayers      int // negative: all
 	KVType         string
 	FlashAttention string // auto, on, off
@@ -90,14 +90,26 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
+// weightsPerThread is how many bytes of weights a thread should have to read for a token, so that threads spend their
+// time on them and not on waiting for each other.
+const weightsPerThread = 16 << 20
+
+func threadsFor(size uint64) int {
+	return min(native.PhysicalCores(), 1+int(size/weightsPerThread))
+}
+
 func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
 	cells := o.ContextSize
 	if cells == 0 {
 		cells = max(min(info.ContextTrain*o.Slots, maxCells), min(info.ContextTrain, maxCells))
 	}
+	threads := o.Threads
+	if threads == 0 {
+		threads = threadsFor(info.Size)
+	}
 	return native.ContextOptions{
 		Cells: cells, Batch: o.Batch, UBatch: o.UBatch, Sequences: o.Slots + o.CacheSequences, Rows: o.Slots,
-		Threads: o.Threads, Poll: poll, FlashAttention: o.FlashAttention, KVType: o.KVType, Unified: true,
+		Threads: threads, Poll: poll, FlashAttention: o.FlashAttention, KVType: o.KVType, Unified: true,
 	}
 }
 

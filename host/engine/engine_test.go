@@ -3,70 +3,180 @@
 package engine
 
 import (
+	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 )
 
-const builtIn = "../model/penstock-tiny.gguf"
-
-func open1(t *testing.T, o Options) *Engine {
-	t.Helper()
-	o.Path = builtIn
-	e, err := Open(t.Context(), o)
+func TestEngine_Answer_BuiltInModel(t *testing.T) {
+	e := opened(t, Options{})
+	prompt, err := e.Render(chat.Conversation{
+		Messages: []chat.Message{{Role: "user", Content: "Tell me a story about a frog."}}, AddGenerationPrompt: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
-}
-
-func TestSmoke(t *testing.T) {
-	e := open1(t, Options{})
-	t.Logf("%+v", e.Info())
-	b := e.Backend()
 	p := sampling.Default()
 	p.Temperature = 0
-	chain, err := e.NewChain(p)
+	text := answer(t, e, prompt.Text, p)
+	if want := "Once upon a time there was a frog named Ivy."; !strings.HasPrefix(text, want) {
+		t.Errorf("got %q, want it to begin with %q", text, want)
+	}
+}
+
+func answer(t *testing.T, e *Engine, prompt string, p sampling.Params) string {
+	t.Helper()
+	stages, err := e.NewChain(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tokens, err := e.Tokenize("<|im_start|>user\nTell me a story about a frog.<|im_end|>\n<|im_start|>assistant\n", true, true)
-	if err != nil {
+	defer func() { _ = stages[0].Close() }()
+	history := tokens(t, e, prompt)
+	if err := stages[0].Rewind(history, len(history)); err != nil {
 		t.Fatal(err)
 	}
-	var batch scheduler.Batch
-	for i, tok := range tokens {
-		batch.Add(tok, int32(i), 0, i == len(tokens)-1)
-	}
-	pos := len(tokens)
+	b := e.Backend()
+	b.Truncate(0, 0)
+	feed(t, b, 0, 0, history...)
 	text := ""
-	for range 60 {
-		if err := b.Start(&batch); err != nil {
-			t.Fatal(err)
+	for n := len(history); n < 200; n++ {
+		token := draw(t, b, stages[0])
+		if b.EndOfGeneration(token) {
+			return text
 		}
-		if err := b.Wait(); err != nil {
-			t.Fatal(err)
-		}
-		draws := []scheduler.Draw{{Row: 0, Stage: chain[0]}}
-		b.SampleRows(draws)
-		if draws[0].Err != nil {
-			t.Fatal(draws[0].Err)
-		}
-		tok := draws[0].Token
-		if b.EndOfGeneration(tok) {
-			break
-		}
-		text += b.Piece(tok)
-		chain[0].Accept(tok)
-		batch.Reset()
-		batch.Add(tok, int32(pos), 0, true)
-		pos++
+		text += b.Piece(token)
+		feed(t, b, 0, n, token)
 	}
-	t.Log(text)
+	return text
+}
+
+func TestEngine_Answer_SamplingParameters(t *testing.T) {
+	e := opened(t, Options{})
+	const prompt = "<|im_start|>user\nTell me a story about a frog.<|im_end|>\n<|im_start|>assistant\n"
+	p := sampling.Default()
+	p.Seed = 5
+	if a, b := answer(t, e, prompt, p), answer(t, e, prompt, p); a != b {
+		t.Errorf("one seed, two answers:\n%q\n%q", a, b)
+	}
+	q := p
+	q.Seed = 6
+	if a, b := answer(t, e, prompt, p), answer(t, e, prompt, q); a == b {
+		t.Errorf("two seeds, one answer: %q", a)
+	}
+	q = p
+	q.Grammar = `root ::= "yes" | "no"`
+	if got := answer(t, e, prompt, q); got != "yes" && got != "no" {
+		t.Errorf("against its grammar: %q", got)
+	}
+	q = p
+	q.IgnoreEOS = true
+	if got := len(tokens(t, e, answer(t, e, prompt, q))); got < 100 {
+		t.Errorf("with ignore_eos an answer ended after %d tokens", got)
+	}
+	q = p
+	q.Temperature, q.LogitBias = 0, map[int32]float32{tokens(t, e, "x")[0]: 1000}
+	if got := answer(t, e, prompt, q); !strings.HasPrefix(got, "xxx") {
+		t.Errorf("with a bias towards x: %q", got)
+	}
+	for _, mirostat := range []int{1, 2} {
+		q = p
+		q.Mirostat = mirostat
+		if got := answer(t, e, prompt, q); got == "" {
+			t.Errorf("mirostat %d said nothing", mirostat)
+		}
+	}
+}
+
+func TestEngine_Info_BuiltIn(t *testing.T) {
+	i := opened(t, Options{Slots: 4, CacheSequences: 3}).Info()
+	if i.Name != "penstock-tiny" || i.Parameters != 1553120 || i.Vocabulary != 1536 || !i.HasTemplate ||
+		i.Limits.Sequences != 7 || i.Limits.Cells != 4096 || i.Limits.Rows < 4 {
+		t.Errorf("%+v", i)
+	}
+}
+
+func TestOpen_BadOptions(t *testing.T) {
+	for name, o := range map[string]Options{
+		"no file":             {Path: "nowhere.gguf"},
+		"too many sequences":  {Path: builtIn, Slots: 200, CacheSequences: 100},
+		"negative slots":      {Path: builtIn, Slots: -1},
+		"negative cache":      {Path: builtIn, CacheSequences: -1},
+		"unknown KV type":     {Path: builtIn, KVType: "q9"},
+		"negative threads":    {Path: builtIn, Threads: -4},
+		"bad template":        {Path: builtIn, Template: "{% for"},
+		"negative batch size": {Path: builtIn, Batch: -1},
+	} {
+		before := native.LiveObjects()
+		e, err := Open(t.Context(), o)
+		if err == nil {
+			_ = e.Close()
+			t.Errorf("%s: no error", name)
+		}
+		if after := native.LiveObjects(); after != before {
+			t.Errorf("%s: %+v before, %+v after", name, before, after)
+		}
+	}
+}
+
+func TestEngine_Close_WhileAPassRuns(t *testing.T) {
+	for range 20 {
+		e, err := Open(t.Context(), Options{Path: builtIn, Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var batch scheduler.Batch
+		for i := range int32(500) {
+			batch.Add(5, i, 0, i == 499)
+		}
+		if err := e.Backend().Start(&batch); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Close(); err != nil {
+			t.Fatalf("a second time: %v", err)
+		}
+		if err := e.Backend().Start(&batch); !errors.Is(err, native.ErrClosed) {
+			t.Errorf("a pass after Close: got %v, want ErrClosed", err)
+		}
+		if _, err := e.Tokenize("x", true, true); !errors.Is(err, native.ErrClosed) {
+			t.Errorf("tokenising after Close: got %v, want ErrClosed", err)
+		}
+		if _, err := e.NewChain(sampling.Default()); !errors.Is(err, native.ErrClosed) {
+			t.Errorf("a chain after Close: got %v, want ErrClosed", err)
+		}
+	}
+}
+
+func TestEngine_Render_ToolsAndSchema(t *testing.T) {
+	e := opened(t, Options{})
+	p, err := e.Render(chat.Conversation{
+		Messages: []chat.Message{{Role: "user", Content: "Weather?"}}, AddGenerationPrompt: true,
+		JSONSchema: `{"type":"object","properties":{"city":{"type":"string"}}}`,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Grammar == "" || p.Format == "" {
+		t.Errorf("%+v", p)
+	}
+	if _, err := e.Render(chat.Conversation{
+		Messages: []chat.Message{{Role: "user", Content: "x"}}, Tools: json.RawMessage(`{"not":"a list"}`),
+	}); err == nil {
+		t.Error("tools that are no list were taken")
+	}
+	if text, err := e.Detokenize(tokens(t, e, p.Text)); err != nil || text != p.Text {
+		t.Errorf("%q became %q (%v)", p.Text, text, err)
+	}
+	end := e.Info().Special.EOS
+	if e.Piece(end, false) != "" || e.Piece(end, true) == "" {
+		t.Errorf("the end token reads %q and %q", e.Piece(end, false), e.Piece(end, true))
+	}
 }

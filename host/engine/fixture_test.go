@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/scheduler"
+)
+
+const builtIn = "../model/penstock-tiny.gguf"
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// opened opens the built-in model and checks at the end that everything is freed.
+func opened(t testing.TB, o Options) *Engine {
+	t.Helper()
+	before := native.LiveObjects()
+	o.Path = builtIn
+	o.Threads = 1
+	e, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+		if after := native.LiveObjects(); after != before {
+			t.Errorf("%+v before, %+v after", before, after)
+		}
+	})
+	return e
+}
+
+func tokens(t testing.TB, e *Engine, text string) []int32 {
+	t.Helper()
+	out, err := e.Tokenize(text, true, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// pass runs one forward pass.
+func pass(t testing.TB, b scheduler.Backend, batch *scheduler.Batch) {
+	t.Helper()
+	if err := b.Start(batch); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// feed puts tokens into a sequence from a position on and returns the logits after the last.
+func feed(t testing.TB, b scheduler.Backend, seq int32, from int, tokens ...int32) []float32 {
+	t.Helper()
+	var batch scheduler.Batch
+	for i, token := range tokens {
+		batch.Add(token, int32(from+i), seq, i == len(tokens)-1)
+	}
+	pass(t, b, &batch)
+	return append([]float32(nil), b.Row(0)...)
+}
+
+func draw(t testing.TB, b scheduler.Backend, stage scheduler.Stage) int32 {
+	t.Helper()
+	draws := []scheduler.Draw{{Row: 0, Stage: stage}}
+	b.SampleRows(draws)
+	if draws[0].Err != nil {
+		t.Fatal(draws[0].Err)
+	}
+	if _, err := stage.Accept(draws[0].Token); err != nil {
+		t.Fatal(err)
+	}
+	return draws[0].Token
+}
