@@ -25,7 +25,7 @@ try {
     (page) =>
       page.addInitScript(() => localStorage.setItem("penstock.settings", '{"temperature":0.6,"seed":7}')),
   );
-  for (const question of ["Give me four planets.", "Tell me a story about a frog."]) {
+  for (const question of ["Write a Python function named square.", "Tell me a story about a frog."]) {
     await chat.ask(question);
     await chat.finished();
   }
