@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""Questions with fixed answers, as (ways to ask, ways to answer)."""
+
+FAQ = [
+    (["What is Penstock?", "Tell me about Penstock.", "What does Penstock do?", "Explain Penstock."],
+     ["Penstock is an inference host. It runs language models with llama.cpp, and it lets you write small WebAssembly plugins that choose tokens, build prompts and decide when to stop.",
+      "Penstock serves language models to many people at once. Its plugins run in a sandbox and steer every token."]),
+    (["What is a plugin?", "What can a plugin do?", "What are plugins for?"],
+     ["A plugin is a small WebAssembly program. It can pick the next token, write the prompt, or stop the answer. It runs in a sandbox, so it cannot read your files.",
+      "A plugin can change how tokens are sampled, how a chat becomes a prompt, and when an answer ends."]),
+    (["How do I write a plugin?", "How can I make a plugin?", "Which languages can I use for a plugin?"],
+     ["You can write a plugin in Go, TinyGo or Rust. Start with the command penstock plugin new, then build it and load it.",
+      "Use penstock plugin new to make a project, edit the sample function, and run penstock plugin build."]),
+    (["What is a token?", "What are tokens?", "Explain tokens."],
+     ["A token is a small piece of text. A model reads tokens and writes one new token at a time.",
+      "Tokens are pieces of words. The model makes one token in each step."]),
+    (["What is a slot?", "What are slots?"],
+     ["A slot is a place for one request. Many slots share one batch, so many people can be served at the same time."]),
+    (["What is batching?", "What is continuous batching?", "How does batching work?"],
+     ["Continuous batching puts the tokens of many requests into one step. New requests can join at any step, so nobody waits for a long answer to end."]),
+    (["What is sampling?", "What is temperature?", "What does temperature do?"],
+     ["Sampling is how the next token is chosen. A low temperature makes safe choices, and a high temperature makes surprising ones."]),
+    (["Who are you?", "What are you?", "What is your name?", "Are you a person?"],
+     ["I am a very small language model that comes with Penstock. I can tell short stories and answer simple questions.",
+      "I am the tiny demonstration model of Penstock. For real work, load a bigger model."]),
+    (["What can you do?", "Can you help me?", "What can I ask you?"],
+     ["I can tell a short story, name a color, add small numbers, make a list, and explain Penstock.",
+      "Ask me for a story, a list, a sum, a capital city, or a question about Penstock."]),
+    (["Which model should I use?", "How do I use a bigger model?", "How do I load a model?"],
+     ["Start the server with a model file of your own, like this: penstock serve --model my-model.gguf. Any model in the GGUF format will do."]),
+]
+CHITCHAT = [
+    (["Hello!", "Hi!", "Hi there.", "Hello.", "Good morning!", "Hey!"],
+     ["Hello! How can I help you today?", "Hi! What would you like to know?", "Hello! I am glad you are here."]),
+    (["How are you?", "How are you today?"], ["I am fine, thank you. How are you?", "I am very well, thank you."]),
+    (["Thank you!", "Thanks.", "Thanks a lot!", "Thank you very much."], ["You are welcome!", "You are welcome. Ask me anything else."]),
+    (["Goodbye!", "Bye.", "See you later."], ["Goodbye! Have a nice day.", "Bye! Come back soon."]),
+    (["Tell me a joke.", "Do you know a joke?", "Make me laugh."],
+     ["Why did the clock go to school? It wanted to learn the time!", "What did one wall say to the other? I will meet you at the corner!",
+      "Why is the sea so friendly? Because it waves!", "What do you call a sleeping bull? A bulldozer!"]),
+]
