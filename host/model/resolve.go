@@ -68,8 +68,8 @@ func advice(arg string, names []string) string {
 	if len(names) == 0 {
 		return "that folder holds no .gguf file yet: put one there or give its path"
 	}
-	if close := near(arg, names); len(close) > 0 {
-		return "did you mean " + strings.Join(close[:min(most, len(close))], " or ") + "?"
+	if like := near(arg, names); len(like) > 0 {
+		return "did you mean " + strings.Join(like[:min(most, len(like))], " or ") + "?"
 	}
 	if len(names) > most {
 		names = append(names[:most:most], "...")
