@@ -50,6 +50,27 @@ func (s *Sampler) Apply(v *Candidates) error {
 	return nil
 }
 
+// Highest writes the highest logits of a row, best first and lower ids first among equals, into ids and logits, as many as
+// ids has room for. It returns how many there are: fewer where fewer are above −Inf. NaN counts as −Inf.
+func Highest(row []float32, ids []int32, logits []float32) int {
+	k := min(len(ids), len(logits))
+	if len(row) == 0 || k == 0 {
+		return 0
+	}
+	return int(C.ps_top_k(cFloats(row), C.size_t(len(row)), C.int32_t(k), cInts(ids), cFloats(logits)))
+}
+
+// WholeRow makes the chain look at whole rows from now on, as llama.cpp's own chain does, where it would find the few
+// candidates that matter first. The tokens are the same; it is for comparing the two.
+func (s *Sampler) WholeRow() error {
+	if err := s.enterAlone(); err != nil {
+		return err
+	}
+	defer s.leaveAlone()
+	C.ps_sampler_whole_row(s.c())
+	return nil
+}
+
 func grow[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)

@@ -35,7 +35,8 @@ type Limits struct {
 	Batch     int // tokens a forward pass may carry
 	UBatch    int
 	Sequences int
-	Rows      int // output rows a forward pass may have
+	Rows      int  // output rows a forward pass may have
+	Memory    bool // false: the model keeps nothing between passes, so it cannot go on with a text
 }
 
 // Context is a model at work: the KV memory of its sequences and the logits of its last forward pass. Its methods do
@@ -121,7 +122,7 @@ func NewContext(m *Model, o ContextOptions) (*Context, error) {
 		h:     newHandle(unsafe.Pointer(c), func() { C.ps_context_free(c); model.drop() }),
 		limits: Limits{
 			Cells: int(l.cells), Positions: int(l.positions), Batch: int(l.batch), UBatch: int(l.ubatch),
-			Sequences: int(l.sequences), Rows: int(l.rows),
+			Sequences: int(l.sequences), Rows: int(l.rows), Memory: bool(l.memory),
 		},
 	}
 	ctx.cleanup = runtime.AddCleanup(ctx, func(h *handle) { h.drop() }, ctx.h)

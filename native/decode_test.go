@@ -260,3 +260,47 @@ func TestContext_State_SavedAndRestored(t *testing.T) {
 		t.Errorf("the restored sequence goes on with %d, the first with %d", b, a)
 	}
 }
+
+func TestContext_Abort_EndsAPass(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{})
+	c := newContext(t, m, ContextOptions{Cells: 1024, Threads: 1})
+	var b Batch
+	for i := range int32(1000) {
+		b.Add(5, i, 0, i == 999)
+	}
+	result := make(chan error)
+	go func() { result <- c.Decode(&b) }()
+	for {
+		select {
+		case err := <-result:
+			if !errors.Is(err, ErrAborted) {
+				t.Errorf("got %v, want ErrAborted", err)
+			}
+			return
+		default:
+			c.Abort()
+		}
+	}
+}
+
+// A model without a cache computes a batch at once; llama.cpp asserts that it fits.
+func TestContext_Decode_EncoderModel(t *testing.T) {
+	m := load(t, sharedModel(t, "glove-bert-q8_0.gguf"), ModelOptions{})
+	c := newContext(t, m, ContextOptions{Cells: 512, Batch: 512, UBatch: 64, Sequences: 2, Unified: true, Threads: 1})
+	if l := c.Limits(); l.Memory || l.Batch != 64 {
+		t.Errorf("%+v", l)
+	}
+	var b Batch
+	for i := range int32(65) {
+		b.Add(100+i, i, 0, false)
+	}
+	if err := c.Decode(&b); !errors.Is(err, ErrInvalid) {
+		t.Errorf("65 tokens where 64 fit: got %v, want ErrInvalid", err)
+	}
+	if err := errors.Join(c.Remove(0, 1, 2), c.Keep(0), c.Clear(true), c.Copy(0, 1, 0, 1)); err != nil {
+		t.Errorf("memory of a model without: %v", err)
+	}
+	if first, last, err := c.Range(0); first != -1 || last != -1 || err != nil {
+		t.Errorf("holds %d to %d, %v", first, last, err)
+	}
+}

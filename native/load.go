@@ -14,7 +14,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/cgo"
-	"strings"
 	"unsafe"
 )
 
@@ -54,24 +53,24 @@ func LoadModel(ctx context.Context, path string, o ModelOptions) (*Model, error)
 }
 
 func checkFile(path string) error {
-	f, err := os.Open(path)
+	info, err := os.Stat(path) // before Open, which waits on a pipe
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%w: %s", ErrNotFound, path)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrBadModel, err)
 	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrBadModel, err)
-	}
 	if info.IsDir() {
 		return fmt.Errorf("%w: %s is a folder; name the .gguf file in it", ErrNotGGUF, path)
 	}
-	if strings.ContainsRune(path, 0) {
-		return fmt.Errorf("%w: the path holds a zero byte", ErrNotFound)
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%w: %s is no regular file", ErrNotGGUF, path)
 	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBadModel, err)
+	}
+	defer func() { _ = f.Close() }()
 	var magic [4]byte
 	if _, err := io.ReadFull(f, magic[:]); err != nil || string(magic[:]) != "GGUF" {
 		return fmt.Errorf("%w: %s (%d bytes) does not begin with GGUF", ErrNotGGUF, path, info.Size())

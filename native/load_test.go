@@ -36,6 +36,8 @@ func TestLoadModel_BadFiles(t *testing.T) {
 	}{
 		"absent":               {filepath.Join(dir, "nowhere.gguf"), ErrNotFound, "nowhere.gguf"},
 		"a folder":             {dir, ErrNotGGUF, "folder"},
+		"a device":             {os.DevNull, ErrNotGGUF, "regular"},
+		"zero in the path":     {"a\x00b", ErrBadModel, "invalid"},
 		"empty":                {write("empty", nil), ErrNotGGUF, "0 bytes"},
 		"text":                 {write("text", []byte("hello, world")), ErrNotGGUF, "GGUF"},
 		"magic alone":          {write("magic", good[:4]), ErrBadModel, ""},

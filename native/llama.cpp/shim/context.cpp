@@ -96,6 +96,14 @@ llama_context_params params_of(const ps_context_params & p, ps_context * self) {
     return out;
 }
 
+// Models that look ahead compute a batch at once, and llama.cpp asserts that it fits.
+bool looks_ahead(const ps_model * m, const llama_context * context) {
+    char arch[64] = "", causal[16] = "";
+    llama_model_meta_val_str(m->model, "general.architecture", arch, sizeof(arch));
+    llama_model_meta_val_str(m->model, (std::string(arch) + ".attention.causal").c_str(), causal, sizeof(causal));
+    return !llama_get_memory(context) || llama_model_is_diffusion(m->model) || std::strcmp(causal, "false") == 0;
+}
+
 void attach_pool(ps_context * self, const ps_context_params & p) {
     auto params = ggml_threadpool_params_default(p.threads);
     params.poll = std::min(p.poll, 100u);
@@ -131,6 +139,10 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
         l.positions = static_cast<int32_t>(llama_n_ctx_seq(self->context));
         l.batch     = static_cast<int32_t>(llama_n_batch(self->context));
         l.ubatch    = static_cast<int32_t>(llama_n_ubatch(self->context));
+        l.memory    = llama_get_memory(self->context) != nullptr;
+        if (looks_ahead(model, self->context)) {
+            l.batch = std::min(l.batch, l.ubatch);
+        }
         l.sequences = static_cast<int32_t>(llama_n_seq_max(self->context));
         l.rows      = static_cast<int32_t>(std::min(params.n_outputs_max, static_cast<uint32_t>(l.batch)));
 

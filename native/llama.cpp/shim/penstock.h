@@ -143,6 +143,7 @@ typedef struct ps_context_params {
 
 typedef struct ps_context_limits {
     int32_t cells, positions, batch, ubatch, sequences, rows;
+    bool memory; // false: the model keeps nothing between passes, so it cannot go on with a text
 } ps_context_limits;
 
 int32_t ps_context_new(ps_model *model, const ps_context_params *params, ps_context **out, ps_error *err) PS_NOEXCEPT;
@@ -223,6 +224,14 @@ int32_t ps_sampler_apply(ps_sampler *sampler, const float *row, size_t size, con
                          int64_t n, int64_t *count, int32_t *chosen, ps_error *err) PS_NOEXCEPT;
 // Copies what ps_sampler_apply left: with ids, the candidates; without, the row.
 void ps_sampler_take(const ps_sampler *sampler, int32_t *ids, float *logits, size_t n) PS_NOEXCEPT;
+
+// Makes the chain look at the whole row from now on, where it would look only at the candidates that matter. The tokens
+// are the same; tests compare the two.
+void ps_sampler_whole_row(ps_sampler *sampler) PS_NOEXCEPT;
+
+// The k highest logits of a row, best first, lower ids first among equals; fewer where fewer are above -infinity.
+// Returns how many.
+int32_t ps_top_k(const float *row, size_t n, int32_t k, int32_t *ids, float *logits) PS_NOEXCEPT;
 
 // Tells the chain which token was chosen.
 int32_t ps_sampler_accept(ps_sampler *sampler, int32_t token, ps_error *err) PS_NOEXCEPT;

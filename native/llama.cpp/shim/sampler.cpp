@@ -7,16 +7,6 @@
 
 namespace {
 
-// llama.cpp sorts into buckets through an int, so a logit must stay well inside one; NaN would break its sort.
-constexpr float max_logit = 1e6f;
-
-float tame(float logit) {
-    if (std::isnan(logit)) {
-        return -INFINITY;
-    }
-    return logit == -INFINITY ? logit : std::clamp(logit, -max_logit, max_logit);
-}
-
 void load_row(ps_sampler * s, const float * row, size_t size) {
     if (size != static_cast<size_t>(s->model->n_vocab)) {
         throw ps::fault(PS_INVALID, "a row of " + std::to_string(size) + " logits for a vocabulary of " +
@@ -24,9 +14,18 @@ void load_row(ps_sampler * s, const float * row, size_t size) {
     }
     s->candidates.resize(size);
     for (size_t i = 0; i < size; i++) {
-        s->candidates[i] = { static_cast<llama_token>(i), tame(row[i]), 0.0f };
+        s->candidates[i] = { static_cast<llama_token>(i), ps::tame(row[i]), 0.0f };
     }
     s->view = { s->candidates.data(), size, -1, false };
+}
+
+// Few candidates where that gives the same, else all.
+void load(ps_sampler * s, const float * row, size_t size) {
+    if (size == static_cast<size_t>(s->model->n_vocab) && s->way.candidates(row, size, s->candidates)) {
+        s->view = { s->candidates.data(), s->candidates.size(), -1, false };
+        return;
+    }
+    load_row(s, row, size);
 }
 
 void load_candidates(ps_sampler * s, const int32_t * ids, const float * logits, size_t n) {
@@ -39,7 +38,7 @@ void load_candidates(ps_sampler * s, const int32_t * ids, const float * logits, 
         if (ids[i] < 0 || ids[i] >= s->model->n_vocab) {
             throw ps::fault(PS_INVALID, "candidate " + std::to_string(ids[i]) + " is outside the vocabulary");
         }
-        s->candidates[i] = { ids[i], tame(logits[i]), 0.0f };
+        s->candidates[i] = { ids[i], ps::tame(logits[i]), 0.0f };
     }
     s->view = { s->candidates.data(), n, -1, false };
 }
@@ -82,7 +81,7 @@ int32_t ps_sampler_sample(ps_sampler * s, const float * row, size_t size, int32_
         if (!s->selector) {
             throw ps::fault(PS_INVALID, "this chain does not choose a token");
         }
-        load_row(s, row, size);
+        load(s, row, size);
         filter(s);
         llama_token chosen = choose(s);
         // Masking a whole row is slow, and most often the token fits anyway.
@@ -118,7 +117,7 @@ int32_t ps_sampler_apply(ps_sampler * s, const float * row, size_t size, const i
                          int64_t n, int64_t * count, int32_t * chosen, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         if (n < 0) {
-            load_row(s, row, size);
+            load(s, row, size);
         } else {
             load_candidates(s, ids, logits, static_cast<size_t>(n));
         }
@@ -159,6 +158,7 @@ static void accept(ps_sampler * s, int32_t token, bool generated) {
     if (s->grammar && generated) {
         s->grammar->accept(token);
     }
+    s->way.accept(token);
     for (auto & stage : s->filters) {
         llama_sampler_accept(stage.get(), token);
     }
@@ -184,6 +184,7 @@ int32_t ps_sampler_rewind(ps_sampler * s, const int32_t * history, size_t n, siz
                 llama_sampler_reset(stage.get());
             }
         }
+        s->way.reset();
         if (s->grammar) {
             s->grammar->reset();
         }
@@ -195,3 +196,5 @@ int32_t ps_sampler_rewind(ps_sampler * s, const int32_t * history, size_t n, siz
 }
 
 void ps_sampler_free(ps_sampler * sampler) noexcept { delete sampler; }
+
+void ps_sampler_whole_row(ps_sampler * sampler) noexcept { sampler->way = {}; }

@@ -160,6 +160,7 @@ int32_t ps_sampler_new(ps_model * model, const ps_sampler_params * p, const ps_s
             after_top_k = after_top_k || l->kinds[i] == PS_TOP_K;
         }
         s->selector.reset(make_selector(model, *p));
+        s->way.plan(*s, *p, *l);
         if (l->grammar_size > 0) {
             s->grammar = std::make_unique<ps::grammar>(model, std::string(l->grammar, l->grammar_size),
                                                        std::string(l->root, l->root_size));

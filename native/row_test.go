@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// randomRow makes logits of some shape that occurs: smooth, with equals, with banned tokens, with what no model should give.
+func randomRow(rng *rand.Rand, n int, ties bool) []float32 {
+	row := make([]float32, n)
+	shape := rng.IntN(5)
+	for i := range row {
+		row[i] = float32(rng.NormFloat64() * 3)
+		switch {
+		case shape == 1 && rng.IntN(10) > 0:
+			row[i] = float32(math.Inf(-1))
+		case shape == 2 && ties:
+			row[i] = float32(math.Round(float64(row[i])*64) / 64)
+		case shape == 3 && rng.IntN(500) == 0:
+			row[i] = float32(math.NaN())
+		}
+	}
+	if shape == 4 {
+		row[rng.IntN(n)] = float32(math.Inf(1))
+	}
+	return row
+}
+
+// rowChains are chains in llama-server's order with each sampler switched on in turn, and with the truncating ones in
+// other places.
+func rowChains() map[string]SamplerOptions {
+	usual := []SamplerKind{Penalties, DRY, TopNSigma, TopK, Typical, TopP, MinP, XTC, Temperature}
+	with := func(f func(*SamplerOptions)) SamplerOptions {
+		o := DefaultSamplerOptions()
+		o.Chain, o.TopK, o.TopP, o.MinP, o.Temperature = usual, 40, 0.95, 0.05, 0.8
+		o.RepeatLastN, o.DryLastN, o.DryBreakers = 64, 64, []string{"\n"}
+		f(&o)
+		return o
+	}
+	return map[string]SamplerOptions{
+		"default":     with(func(*SamplerOptions) {}),
+		"top_k 1":     with(func(o *SamplerOptions) { o.TopK = 1 }),
+		"cold":        with(func(o *SamplerOptions) { o.Temperature = 0 }),
+		"penalties":   with(func(o *SamplerOptions) { o.RepeatPenalty, o.FrequencyPenalty, o.PresencePenalty = 1.3, 0.2, 0.1 }),
+		"rewards":     with(func(o *SamplerOptions) { o.RepeatPenalty, o.FrequencyPenalty = 0.8, -0.5 }),
+		"dry":         with(func(o *SamplerOptions) { o.DryMultiplier = 0.8 }),
+		"sigma":       with(func(o *SamplerOptions) { o.TopNSigma = 1.5 }),
+		"typical":     with(func(o *SamplerOptions) { o.TypicalP = 0.7 }),
+		"top_p":       with(func(o *SamplerOptions) { o.TopP = 0.5 }),
+		"min_p":       with(func(o *SamplerOptions) { o.MinP = 0.3 }),
+		"min_p alone": with(func(o *SamplerOptions) { o.TopK, o.TopP, o.MinP = 0, 1, 0.2 }),
+		"min_p, penalties": with(func(o *SamplerOptions) {
+			o.TopK, o.TopP, o.MinP, o.RepeatPenalty = 0, 1, 0.2, 1.5
+		}),
+		"min_keep":   with(func(o *SamplerOptions) { o.TopK, o.TopP, o.MinP, o.MinKeep = 0, 1, 0.9, 5 }),
+		"xtc":        with(func(o *SamplerOptions) { o.XTCProbability, o.XTCThreshold = 0.5, 0.05 }),
+		"dynatemp":   with(func(o *SamplerOptions) { o.DynatempRange = 0.5 }),
+		"mirostat":   with(func(o *SamplerOptions) { o.Select, o.Chain = SelectMirostat, []SamplerKind{Penalties, Temperature} }),
+		"mirostat 2": with(func(o *SamplerOptions) { o.Select, o.Chain = SelectMirostatV2, []SamplerKind{Penalties, Temperature} }),
+		"adaptive":   with(func(o *SamplerOptions) { o.Select, o.AdaptiveTarget = SelectAdaptive, 0.4 }),
+		"bias": with(func(o *SamplerOptions) {
+			o.BiasTokens, o.BiasValues = []int32{3, 900, 41}, []float32{8, float32(math.Inf(-1)), -4}
+		}),
+		"grammar":     with(func(o *SamplerOptions) { o.Grammar = `root ::= [a-z ]*` }),
+		"top_p first": with(func(o *SamplerOptions) { o.Chain = []SamplerKind{TopP, TopK, Temperature} }),
+		"nothing":     with(func(o *SamplerOptions) { o.Chain = nil }),
+	}
+}
+
+// TestSampler_Sample_ShortWayEqualsWholeRow: looking only at the candidates that matter gives llama.cpp's own tokens.
+func TestSampler_Sample_ShortWayEqualsWholeRow(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{})
+	for name, o := range rowChains() {
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			o.Seed = 42
+			short, whole := newSampler(t, m, o), newSampler(t, m, o)
+			if err := whole.WholeRow(); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 300 {
+				row := randomRow(rng, m.Info().Vocabulary, false) // among equals the order is llama.cpp's sort's
+				a, errA := short.Sample(row)
+				b, errB := whole.Sample(row)
+				if (errA == nil) != (errB == nil) || (errA == nil && a != b) {
+					t.Fatalf("row %d: %d (%v), on the whole row %d (%v)", i, a, errA, b, errB)
+				}
+				if errA != nil {
+					continue
+				}
+				if err := cmp.Or(short.Accept(a), whole.Accept(a)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func TestHighest_EqualsSorting(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		row := randomRow(rng, 1+rng.IntN(5000), true)
+		ids, logits := make([]int32, 1+rng.IntN(300)), make([]float32, 300)
+		n := Highest(row, ids, logits[:len(ids)])
+		var want []int32
+		for i, l := range row {
+			if l > float32(math.Inf(-1)) {
+				want = append(want, int32(i))
+			}
+		}
+		slices.SortStableFunc(want, func(a, b int32) int { return cmp.Compare(row[b], row[a]) })
+		want = want[:min(len(want), len(ids))]
+		if !slices.Equal(ids[:n], want) {
+			t.Fatalf("%d of %d: %v, want %v", len(ids), len(row), ids[:n], want)
+		}
+	}
+}
+
+// BenchmarkSampler_Sample is one draw from a row over a 128,256-token vocabulary with llama-server's default chain.
+func BenchmarkSampler_ShortWay(b *testing.B) {
+	path := filepath.Join(llamaSource(b), "models", "ggml-vocab-llama-bpe.gguf")
+	m := load(b, path, ModelOptions{VocabOnly: true})
+	row := randomRow(rand.New(rand.NewPCG(1, 0)), m.Info().Vocabulary, false)
+	for _, whole := range []bool{false, true} {
+		name := map[bool]string{false: "short", true: "whole"}[whole]
+		b.Run(name, func(b *testing.B) {
+			s := newSampler(b, m, rowChains()["default"])
+			if whole {
+				if err := s.WholeRow(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportAllocs()
+			for range b.N {
+				if _, err := s.Sample(row); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	for _, k := range []int{64, 256, 1024} {
+		b.Run(map[int]string{64: "top 64", 256: "top 256", 1024: "top 1024"}[k], func(b *testing.B) {
+			ids, logits := make([]int32, k), make([]float32, k)
+			for range b.N {
+				Highest(row, ids, logits)
+			}
+		})
+	}
+}
