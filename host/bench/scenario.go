@@ -34,7 +34,7 @@ func Batch(seed uint64, name string, streams int) Scenario {
 // Mixed is what stalls a server without a plan: streams, while other clients send prompts of so many words. Either
 // number may be 0.
 func Mixed(seed uint64, name string, streams, long, longWords int, duration time.Duration) Scenario {
-	s := Scenario{name, Load{Seed: seed, Temperature: Temperature, Warmup: 2 * time.Second, Duration: duration}}
+	s := Scenario{name, Load{Seed: seed, Temperature: Temperature, Warmup: 3 * time.Second, Duration: duration}}
 	if streams > 0 {
 		s.Load.Classes = append(s.Load.Classes, Class{Name: "stream", Clients: streams, PromptWords: ShortWords, MaxTokens: 256})
 	}

@@ -52,7 +52,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&l.model, "model", "build/models/135m-q4_0.gguf", "GGUF file")
 	flag.IntVar(&l.threads, "threads", runtime.NumCPU(), "threads of every server and tool")
 	flag.IntVar(&l.rounds, "rounds", 3, "how often each takes its turn at short work; at long work one less")
-	flag.DurationVar(&l.window, "window", 15*time.Second, "measured time of a run of mixed work")
+	flag.DurationVar(&l.window, "window", 12*time.Second, "measured time of a run of mixed work")
 	only := flag.String("only", "", "parts to run, with commas: "+strings.Join(names(), ", "))
 	document := flag.String("document", "", "Markdown file whose section between the markers is replaced by the table of a whole run; empty: none")
 	out := flag.String("out", "", "file for all figures as JSON; empty: none")

@@ -111,18 +111,24 @@ func parseBatches(out []byte) (map[int]float64, error) {
 	return speeds, nil
 }
 
-// parseTick reads what `go test -bench Tick -benchmem` prints for 64 slots.
+// parseTick reads what `go test -bench Tick -benchmem` prints for 64 slots. Of several results it takes the fastest:
+// what else runs on the machine can only add.
 func parseTick(out []byte) (microseconds, allocations float64, err error) {
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
-		fields := strings.Fields(lines.Text())
-		if len(fields) < 8 || !strings.HasPrefix(fields[0], "BenchmarkTick/slots=64") {
+		var name string
+		var n int
+		var ns, size, allocs float64
+		_, err := fmt.Sscanf(lines.Text(), "%s %d %f ns/op %f B/op %f allocs/op", &name, &n, &ns, &size, &allocs)
+		if err != nil || !strings.HasPrefix(name, "BenchmarkTick/slots=64") {
 			continue
 		}
-		ns, nsErr := strconv.ParseFloat(fields[2], 64)
-		allocations, err = strconv.ParseFloat(fields[6], 64)
-		if nsErr == nil && err == nil && fields[3] == "ns/op" && fields[7] == "allocs/op" {
-			return ns / 1000, allocations, nil
+		if microseconds == 0 || ns/1000 < microseconds {
+			microseconds = ns / 1000
 		}
+		allocations = max(allocations, allocs)
 	}
-	return 0, 0, fmt.Errorf("no result of BenchmarkTick/slots=64 in %q", out)
+	if microseconds == 0 {
+		return 0, 0, fmt.Errorf("no result of BenchmarkTick/slots=64 in %q", out)
+	}
+	return microseconds, allocations, nil
 }
