@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 
 	"github.com/penstock/penstock/host/chat"
 	"golang.org/x/term"
@@ -20,10 +19,11 @@ type answerer func(ctx context.Context, messages []chat.Message, show func(text 
 
 // repl is a conversation in a terminal.
 type repl struct {
-	readLine func() (string, error) // io.EOF: the user leaves
-	answer   answerer
-	out      io.Writer // answers
-	notes    io.Writer // what is not an answer
+	readLine   func() (string, error) // io.EOF: the user leaves
+	answer     answerer
+	interrupts <-chan os.Signal // each ends an answer
+	out        io.Writer        // answers
+	notes      io.Writer        // what is not an answer
 }
 
 // run reads and answers until the user leaves. An interrupt during an answer ends that answer only.
@@ -55,8 +55,15 @@ func (r *repl) run(ctx context.Context) error {
 }
 
 func (r *repl) interruptible(ctx context.Context, messages []chat.Message) (string, error) {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	go func() {
+		select {
+		case <-r.interrupts:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
 	return r.answer(ctx, messages, func(text string) error {
 		_, err := io.WriteString(r.out, text)
 		return err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -66,6 +67,27 @@ func TestREPL_Run_KeepsTheConversation(t *testing.T) {
 	}
 	if diff := cmp.Diff("(stopped)\npenstock: no such thing\n", notes.String()); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
+
+func TestREPL_Run_InterruptEndsTheAnswerOnly(t *testing.T) {
+	interrupts := make(chan os.Signal, 1)
+	var notes strings.Builder
+	answers := 0
+	r := repl{
+		readLine: script("one", "two"), interrupts: interrupts, out: io.Discard, notes: &notes,
+		answer: func(ctx context.Context, _ []chat.Message, _ func(string) error) (string, error) {
+			answers++
+			interrupts <- os.Interrupt
+			<-ctx.Done()
+			return "", ctx.Err()
+		},
+	}
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if answers != 2 || notes.String() != "(stopped)\n(stopped)\n" {
+		t.Errorf("%d answers, notes %q; want 2, both stopped", answers, &notes)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
 
@@ -75,17 +76,24 @@ func run(cmd *cobra.Command, args []string, flags runFlags) error {
 		return err
 	}
 	if chatting {
-		stop() // from here on an interrupt ends an answer, not the program
-		err = converse(cmd, s.answer(l))
+		err = converse(cmd, s.answer(l), stop)
 	} else {
 		err = answerOnce(ctx, cmd.OutOrStdout(), s.answer(l), prompt)
 	}
 	return errors.Join(err, s.Close())
 }
 
-func converse(cmd *cobra.Command, answer answerer) error {
-	lines := terminalLines(cmd.InOrStdin().(*os.File), cmd.ErrOrStderr())
-	r := repl{readLine: lines, answer: answer, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()}
+// converse chats until the user leaves. An interrupt ends an answer and not, as until now, the program: release undoes
+// that.
+func converse(cmd *cobra.Command, answer answerer, release func()) error {
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	release()
+	r := repl{
+		readLine: terminalLines(cmd.InOrStdin().(*os.File), cmd.ErrOrStderr()), answer: answer, interrupts: interrupts,
+		out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr(),
+	}
 	return r.run(cmd.Context())
 }
 
