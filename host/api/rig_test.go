@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -76,7 +77,7 @@ func (e toy) NewChain(p sampling.Params) ([]scheduler.Stage, error) {
 // inner adapts a scheduler, as package host does, and tells the test what the API does with it.
 type inner struct {
 	*scheduler.Scheduler
-	submitted, cancelled chan string // names of streams
+	submitted, cancelled, pausing chan string // names of streams
 }
 
 func (i inner) Submit(r scheduler.Request) (Stream, error) {
@@ -85,18 +86,23 @@ func (i inner) Submit(r scheduler.Request) (Stream, error) {
 		return nil, err
 	}
 	i.submitted <- st.ID()
-	return watched{st, i.cancelled}, nil
+	return watched{st, i}, nil
 }
 
-// watched is a stream that tells when it is cancelled.
+// watched is a stream that tells when it is cancelled or paused.
 type watched struct {
 	*scheduler.Stream
-	cancelled chan string
+	inner inner
 }
 
 func (w watched) Cancel() {
 	w.Stream.Cancel()
-	w.cancelled <- w.ID()
+	w.inner.cancelled <- w.ID()
+}
+
+func (w watched) Pause(ctx context.Context) error {
+	w.inner.pausing <- w.ID()
+	return w.Stream.Pause(ctx)
 }
 
 // witness collects how requests ended.
@@ -146,9 +152,11 @@ func newRig(t *testing.T, change func(*setup)) *rig {
 	r.stop = stop
 	done := make(chan error, 1)
 	go func() { done <- r.scheduler.Run(ctx) }()
-	r.inner = inner{r.scheduler, make(chan string, 4096), make(chan string, 4096)}
+	r.inner = inner{r.scheduler, make(chan string, 4096), make(chan string, 4096), make(chan string, 4096)}
 	s.Scheduler = r.inner
-	server := httptest.NewServer(New(s.Options))
+	server := httptest.NewUnstartedServer(New(s.Options))
+	server.Listener = tight{server.Listener}
+	server.Start()
 	r.url = server.URL
 	t.Cleanup(func() {
 		stop()
@@ -158,6 +166,17 @@ func newRig(t *testing.T, change func(*setup)) *rig {
 		http.DefaultClient.CloseIdleConnections()
 	})
 	return r
+}
+
+// tight gives connections small buffers, so that a client that does not read is felt soon.
+type tight struct{ net.Listener }
+
+func (l tight) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if tcp, ok := c.(*net.TCPConn); ok {
+		err = tcp.SetWriteBuffer(4 << 10)
+	}
+	return c, err
 }
 
 // call makes a request and returns the status, the headers and the body.

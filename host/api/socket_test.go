@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"github.com/penstock/penstock/scheduler"
+)
+
+// peer is a WebSocket client.
+type peer struct {
+	t    *testing.T
+	conn *websocket.Conn
+}
+
+// serverFrame is any frame of the host.
+type serverFrame struct {
+	Type, ID, Stream, Model, Text, Reason string
+	Prompt                                int `json:"prompt_tokens"`
+	Cached                                int `json:"cached_tokens"`
+	Seq                                   uint64
+	Usage                                 usage
+	Timings                               timings
+	Logprobs                              *tokenProb
+	Error                                 struct{ Code, Message, Param string }
+}
+
+func (r *rig) dial(offers ...string) *peer {
+	r.t.Helper()
+	conn, _, err := websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{Subprotocols: offers})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	conn.SetReadLimit(1 << 20)
+	r.t.Cleanup(func() { conn.CloseNow() }) //nolint:errcheck // most are closed by then
+	return &peer{r.t, conn}
+}
+
+func (p *peer) send(format string, args ...any) {
+	p.t.Helper()
+	if err := p.conn.Write(context.Background(), websocket.MessageText, fmt.Appendf(nil, format, args...)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *peer) next() serverFrame {
+	p.t.Helper()
+	ctx, stop := context.WithTimeout(context.Background(), patience)
+	defer stop()
+	_, data, err := p.conn.Read(ctx)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var f serverFrame
+	if err := json.Unmarshal(data, &f); err != nil {
+		p.t.Fatal(err)
+	}
+	return f
+}
+
+// until reads to the next frame of a type.
+func (p *peer) until(kind string) serverFrame {
+	p.t.Helper()
+	for {
+		if f := p.next(); f.Type == kind {
+			return f
+		}
+	}
+}
+
+func TestSocket_Generate_FramesInOrder(t *testing.T) {
+	r := newRig(t, nil)
+	p := r.dial()
+	p.send(`{"type":"generate","id":"a","request":{%s,"max_tokens":3,"logprobs":true}}`, hello)
+	started := p.next()
+	if started.Type != "started" || started.ID != "a" || len(started.Stream) < 20 || started.Model != "toy" || started.Prompt != 8 {
+		t.Errorf("got %+v", started)
+	}
+	for i := range 3 {
+		f := p.next()
+		if f.Type != "token" || f.ID != "a" || f.Seq != uint64(i+1) || f.Text == "" || f.Logprobs == nil {
+			t.Errorf("got %+v", f)
+		}
+	}
+	end := p.until("end")
+	if end.ID != "a" || end.Reason != "length" || end.Usage.Completion != 3 || end.Timings.PredictedN != 3 {
+		t.Errorf("got %+v", end)
+	}
+	p.send(`{"type":"generate","id":"a","request":{"prompt":"x","max_tokens":1}}`)
+	if f := p.next(); f.Type != "started" || f.Prompt != 1 {
+		t.Errorf("the id was not free again: %+v", f)
+	}
+}
+
+func TestSocket_ManyStreams_Interleave(t *testing.T) {
+	r := newRig(t, nil)
+	p := r.dial()
+	for i := range 8 {
+		p.send(`{"type":"generate","id":"%d","request":{"prompt":"%d","max_tokens":50}}`, i, i)
+	}
+	seq, ends := map[string]uint64{}, 0
+	for ends < 8 {
+		switch f := p.next(); f.Type {
+		case "token":
+			if f.Seq != seq[f.ID]+1 {
+				t.Fatalf("stream %s: seq %d after %d", f.ID, f.Seq, seq[f.ID])
+			}
+			seq[f.ID] = f.Seq
+		case "end":
+			ends++
+		case "error":
+			t.Fatalf("got %+v", f)
+		}
+	}
+	for i := range 8 {
+		if n := seq[fmt.Sprint(i)]; n < 50 {
+			t.Errorf("stream %d had %d tokens", i, n)
+		}
+	}
+}
+
+func TestSocket_BadFrames_ConnectionLivesOn(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.BodyLimit = 4096 })
+	p := r.dial()
+	for _, tc := range []struct{ frame, id, code, param string }{
+		{`nonsense`, "", "invalid_json", ""},
+		{`[]`, "", "invalid_json", ""},
+		{`null`, "", "invalid_json", ""},
+		{`{"type":7}`, "", "invalid_type", "type"},
+		{`{"id":"a"}`, "a", "invalid_value", "type"},
+		{`{"type":"generate"}`, "", "invalid_value", "id"},
+		{`{"type":"dance","id":"a"}`, "a", "invalid_value", "type"},
+		{`{"type":"generate","id":"a"}`, "a", "invalid_value", "request"},
+		{`{"type":"generate","id":"a","request":7}`, "a", "invalid_json", ""},
+		{`{"type":"generate","id":"a","request":{"messages":[]}}`, "a", "invalid_value", "messages"},
+		{`{"type":"generate","id":"a","request":{"prompt":"x","messages":[]}}`, "a", "invalid_value", "request"},
+		{`{"type":"generate","id":"a","request":{"prompt":"x","n":2}}`, "a", "invalid_value", "n"},
+		{`{"type":"generate","id":"a","request":{"prompt":["x","y"]}}`, "a", "invalid_value", "n"},
+		{`{"type":"generate","id":"a","request":{"prompt":"x","temperature":"x"}}`, "a", "invalid_type", "temperature"},
+		{`{"type":"generate","id":"a","request":{"prompt":"` + strings.Repeat("x", contextSize) + `"}}`, "a", "context_length_exceeded", "prompt"},
+		{`{"type":"generate","id":"a","detach_ms":-1,"request":{"prompt":"x"}}`, "a", "invalid_value", "detach_ms"},
+		{`{"type":"cancel","id":"a"}`, "a", "unknown_id", "id"},
+		{`{"type":"pause","id":"a"}`, "a", "unknown_id", "id"},
+		{`{"type":"fork","id":"a","as":"b"}`, "a", "not_supported", "type"},
+		{`{"type":"attach","id":"a","stream":"guess","after":0}`, "a", "unknown_stream", "stream"},
+		{`{"type":"attach","id":"a","stream":"guess"}`, "a", "invalid_value", "after"},
+		{`{"type":"cancel","id":"` + strings.Repeat("a", 200) + `"}`, strings.Repeat("a", 200), "invalid_value", "id"},
+		{`{"type":"cancel","id":"` + strings.Repeat("a", 5000) + `"}`, "", "body_too_large", ""},
+	} {
+		p.send("%s", tc.frame)
+		if f := p.next(); f.Type != "error" || f.ID != tc.id || f.Error.Code != tc.code || f.Error.Param != tc.param || f.Error.Message == "" {
+			t.Errorf("%.80s: got %+v", tc.frame, f)
+		}
+	}
+	if err := p.conn.Write(context.Background(), websocket.MessageBinary, []byte(`{}`)); err != nil {
+		t.Fatal(err)
+	}
+	if f := p.next(); f.Type != "error" {
+		t.Errorf("a binary frame: %+v", f)
+	}
+	p.send(`{"type":"generate","id":"a","request":{"prompt":"x","max_tokens":1}}`)
+	p.until("end")
+}
+
+func TestSocket_IDInUse(t *testing.T) {
+	g := newGate()
+	r := newRig(t, g.on)
+	defer g.open()
+	p := r.dial()
+	p.send(`{"type":"generate","id":"a","request":{"prompt":"x","max_tokens":1}}`)
+	p.send(`{"type":"generate","id":"a","request":{"prompt":"x"}}`)
+	if f := p.until("error"); f.Error.Param != "id" {
+		t.Errorf("got %+v", f)
+	}
+}
+
+func TestSocket_QueueFull(t *testing.T) {
+	g := newGate()
+	r := newRig(t, g.on)
+	defer g.open()
+	p := r.dial()
+	p.send(`{"type":"generate","id":"a","request":{"prompt":"x","max_tokens":1}}`)
+	<-g.held
+	p.send(`{"type":"generate","id":"b","request":{"prompt":"x"}}`)
+	p.send(`{"type":"generate","id":"c","request":{"prompt":"x"}}`)
+	if f := p.until("error"); f.ID != "c" || f.Error.Code != "queue_full" {
+		t.Errorf("got %+v", f)
+	}
+}
+
+func TestSocket_Cancel_EndsOnce(t *testing.T) {
+	g := newGate()
+	r := newRig(t, g.on)
+	p := r.dial()
+	p.hold(r, g, "a", "")
+	p.send(`{"type":"cancel","id":"a"}`)
+	if f := p.until("end"); f.Reason != "cancelled" {
+		t.Errorf("got %+v", f)
+	}
+	p.send(`{"type":"cancel","id":"a"}`)
+	if f := p.next(); f.Type != "error" || f.Error.Code != "unknown_id" {
+		t.Errorf("got %+v", f)
+	}
+}
+
+func TestSocket_Disconnect_CancelsAll(t *testing.T) {
+	for _, polite := range []bool{true, false} {
+		g := newGate()
+		r := newRig(t, func(s *setup) { g.on(s); s.queue = 4 })
+		p := r.dial()
+		for i := range 3 {
+			p.send(`{"type":"generate","id":"%d","request":{"prompt":"x"}}`, i)
+		}
+		<-g.held
+		for range 3 {
+			await(t, r.inner.submitted)
+		}
+		if polite {
+			go p.conn.Close(websocket.StatusNormalClosure, "") //nolint:errcheck // the answer does not matter
+		} else {
+			p.conn.CloseNow() //nolint:errcheck // that is the point
+		}
+		for range 3 {
+			await(t, r.inner.cancelled)
+		}
+		g.open()
+		for range 3 {
+			if got := r.outcome(); got.Reason != scheduler.ReasonCancelled {
+				t.Errorf("ended by %v", got.Reason)
+			}
+		}
+	}
+}
+
+// A reader that stops reading parks its streams; another connection's go on to their ends, and nothing is lost.
+func TestSocket_SlowReader_ParksAlone(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.slots = 3 })
+	slow, quick := r.dialTight(), r.dial()
+	for i := range 2 {
+		slow.send(`{"type":"generate","id":"%d","request":{"prompt":"%d","max_tokens":1500}}`, i, i)
+	}
+	for parked := 0; parked < 2; {
+		quick.send(`{"type":"generate","id":"q","request":{"prompt":"x","max_tokens":300}}`)
+		if f := quick.until("end"); f.Reason != "length" {
+			t.Fatalf("got %+v", f)
+		}
+		snap, err := r.scheduler.Inspect(context.Background(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parked = 0
+		for _, slot := range snap.Slots {
+			if slot.State == "parked" {
+				parked++
+			}
+		}
+	}
+	seq, ends := map[string]uint64{}, 0
+	for ends < 2 {
+		f := slow.next()
+		if f.Type == "end" {
+			ends++
+		} else if f.Type == "token" && f.Seq != seq[f.ID]+1 {
+			t.Fatalf("seq %d after %d", f.Seq, seq[f.ID])
+		}
+		seq[f.ID] = f.Seq
+	}
+}
+
+// dialTight makes a connection whose system buffers hold little.
+func (r *rig) dialTight() *peer {
+	r.t.Helper()
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return c, c.(*net.TCPConn).SetReadBuffer(4 << 10)
+	}}
+	conn, _, err := websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { conn.CloseNow() }) //nolint:errcheck // whatever is left of it
+	return &peer{r.t, conn}
+}
+
+func TestSocket_FailedAnswer_EndsWithError(t *testing.T) {
+	r := newRig(t, func(s *setup) {
+		s.fail = func(*scheduler.Batch) error { return fmt.Errorf("the device is lost") }
+	})
+	p := r.dial()
+	p.send(`{"type":"generate","id":"a","request":{"prompt":"x"}}`)
+	if f := p.until("end"); f.Reason != "error" || !strings.Contains(f.Error.Message, "the device is lost") {
+		t.Errorf("got %+v", f)
+	}
+}
+
+func TestSocket_Keys(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.APIKeys = []string{"a key/ü"} })
+	key := SubprotocolBearer + base64.RawURLEncoding.EncodeToString([]byte("a key/ü"))
+	p := r.dial(Subprotocol, key)
+	if got := p.conn.Subprotocol(); got != Subprotocol {
+		t.Errorf("the host took subprotocol %q", got)
+	}
+	_, answer, err := websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{Subprotocols: []string{Subprotocol, key + "x"}})
+	if err == nil || answer.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a wrong key: %v", err)
+	}
+}
+
+func TestSocket_Shutdown_SaysGoodbye(t *testing.T) {
+	done := make(chan struct{})
+	r := newRig(t, func(s *setup) { s.Done = done })
+	p := r.dial()
+	p.send(`{"type":"generate","id":"a","request":{"prompt":"x","max_tokens":3}}`)
+	p.until("end")
+	close(done)
+	_, _, err := p.conn.Read(context.Background())
+	if websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		t.Errorf("got %v", err)
+	}
+}

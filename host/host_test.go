@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+	"go.uber.org/goleak"
+
+	"github.com/penstock/penstock/host/config"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const frog = `"messages":[{"role":"user","content":"Tell me a story about a frog."}]`
+
+// settings are flags for a test's host: a free port, and one thread, which does not spin beside other tests.
+func settings(t *testing.T, change map[string]any) config.Config {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	flags := map[string]any{"server.listen": "127.0.0.1:0", "model.threads": "1", "model.ctx_size": "4096", "server.shutdown_timeout": "20s"}
+	for k, v := range change {
+		flags[k] = v
+	}
+	c, err := config.Load(config.Sources{Flags: flags})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func open(t *testing.T, change map[string]any) *Host {
+	t.Helper()
+	h, err := Open(context.Background(), Options{Config: settings(t, change), Log: slog.New(slog.DiscardHandler), Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+// run begins Run; the function it returns ends it and checks that it went well.
+func run(t *testing.T, h *Host) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- h.Run(ctx) }()
+	stopped := false
+	stop = func() {
+		if cancel(); !stopped {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		stopped = true
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+func post(t *testing.T, url, body string) (int, string) {
+	t.Helper()
+	a, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return a.StatusCode, string(text)
+}
+
+func TestHost_Streams_TheBuiltInModel(t *testing.T) {
+	h := open(t, nil)
+	run(t, h)
+	status, text := post(t, h.URL()+"/v1/chat/completions", `{`+frog+`,"temperature":0,"max_tokens":60,"stream":true}`)
+	if status != 200 || strings.Count(text, "data: ") < 10 || !strings.HasSuffix(text, "data: [DONE]\n\n") || !strings.Contains(text, "frog") {
+		t.Errorf("%d %s", status, text)
+	}
+	if status, text := post(t, h.URL()+"/v1/chat/completions", `{`+frog+`,"grammar":"root ::= ("}`); status != 400 || !strings.Contains(text, `"grammar"`) {
+		t.Errorf("a bad grammar: %d %s", status, text)
+	}
+	a, err := http.Get(h.URL() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	metrics, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `penstock_request_success_total{finished_reason="`; strings.Count(string(metrics), want) != 4 {
+		t.Errorf("no %s in\n%s", want, metrics)
+	}
+}
+
+// Requests that come together share forward passes.
+func TestHost_EightAtOnce_ShareForwardPasses(t *testing.T) {
+	h := open(t, nil)
+	answers := make(chan string, 8)
+	for range 8 {
+		go func() {
+			_, text := post(t, h.URL()+"/v1/chat/completions", `{`+frog+`,"ignore_eos":true,"max_tokens":100}`)
+			answers <- text
+		}()
+	}
+	for inside(&h.requests) < 8 { // they are queued until the scheduler runs
+		runtime.Gosched()
+	}
+	stop := run(t, h)
+	tokens := 0
+	for range 8 {
+		var a struct {
+			Usage struct {
+				Completion int `json:"completion_tokens"`
+			}
+		}
+		if err := json.Unmarshal([]byte(<-answers), &a); err != nil {
+			t.Fatal(err)
+		}
+		tokens += a.Usage.Completion
+	}
+	snap, err := h.core.Scheduler.Inspect(context.Background(), 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	passes := 0
+	for _, tick := range snap.Ticks {
+		passes += tick.Passes
+	}
+	if tokens != 800 || passes > tokens/3 || passes != len(snap.Ticks) {
+		t.Errorf("%d tokens in %d passes of %d ticks", tokens, passes, len(snap.Ticks))
+	}
+	stop()
+}
+
+func inside(c *census) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n
+}
+
+func TestHost_Run_FinishesWhatRuns(t *testing.T) {
+	h := open(t, nil)
+	stop := run(t, h)
+	a, err := http.Post(h.URL()+"/v1/chat/completions", "application/json", strings.NewReader(`{`+frog+`,"ignore_eos":true,"max_tokens":300,"stream":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	done := make(chan struct{})
+	go func() { stop(); close(done) }()
+	text, err := io.ReadAll(a.Body)
+	if err != nil || !strings.Contains(string(text), `"finish_reason":"length"`) {
+		t.Errorf("the answer was cut off: %v", err)
+	}
+	<-done
+	if _, err := http.Get(h.URL() + "/livez"); err == nil {
+		t.Error("the host still answers")
+	}
+}
+
+func TestHost_Run_CutsAtTheDeadline(t *testing.T) {
+	h := open(t, map[string]any{"server.shutdown_timeout": "1ms"})
+	stop := run(t, h)
+	ctx := context.Background()
+	conn, _, err := websocket.Dial(ctx, h.URL()+"/v1/ws", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.CloseNow() //nolint:errcheck // the host closes it
+	frame := `{"type":"generate","id":"a","request":{` + frog + `,"ignore_eos":true}}`
+	if err := conn.Write(ctx, websocket.MessageText, []byte(frame)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := conn.Read(ctx); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { stop(); close(done) }()
+	last := ""
+	for {
+		_, data, err := conn.Read(ctx)
+		if err != nil {
+			if websocket.CloseStatus(err) != websocket.StatusGoingAway {
+				t.Errorf("closed by %v", err)
+			}
+			break
+		}
+		last = string(data)
+	}
+	<-done
+	if !strings.Contains(last, `"type":"end"`) || !strings.Contains(last, `"reason":"cancelled"`) {
+		t.Errorf("the last frame is %s", last)
+	}
+}
+
+func TestOpen_Wrong(t *testing.T) {
+	taken := open(t, nil)
+	for name, tc := range map[string]struct {
+		change map[string]any
+		want   string
+	}{
+		"address in use": {map[string]any{"server.listen": strings.TrimPrefix(taken.URL(), "http://")}, "server.listen"},
+		"no such model":  {map[string]any{"model.path": "/nowhere/x.gguf"}, "x.gguf"},
+	} {
+		_, err := Open(context.Background(), Options{Config: settings(t, tc.change), Log: slog.New(slog.DiscardHandler)})
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestLoading_SaysSo(t *testing.T) {
+	for path, want := range map[string]int{"/livez": 200, "/readyz": 503, "/health": 503, "/v1/models": 503} {
+		w := httptest.NewRecorder()
+		loading(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != want || (want == 503) != strings.Contains(w.Body.String(), `"loading_model"`) {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+
+package telemetry
+
+import (
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/scheduler"
+)
+
+var _ scheduler.Observer = (*Metrics)(nil)
+
+// The settled names: dashboards rely on them.
+func TestMetrics_Names(t *testing.T) {
+	m := NewMetrics("tiny")
+	m.Watch(func() scheduler.Stats { return scheduler.Stats{Running: 2, Waiting: 3, CellsUsed: 1, Cells: 4} })
+	m.Tick(scheduler.TickRecord{Forward: 3 * time.Millisecond, Sample: time.Millisecond, Total: 5 * time.Millisecond, Prefill: 7, Decode: 2})
+	m.First(20 * time.Millisecond)
+	m.Token(10 * time.Millisecond)
+	m.Token(30 * time.Millisecond)
+	m.Ended(scheduler.RequestRecord{Reason: scheduler.ReasonLength, Usage: scheduler.Usage{Prompt: 10, Cached: 4, Generated: 5},
+		Timing: scheduler.Timing{Queued: time.Second}, Total: 2 * time.Second})
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, line := range []string{
+		`penstock_num_requests_running{model_name="tiny"} 2`,
+		`penstock_num_requests_waiting{model_name="tiny"} 3`,
+		`penstock_kv_cache_usage_ratio{model_name="tiny"} 0.25`,
+		`penstock_prompt_tokens_total{model_name="tiny"} 10`,
+		`penstock_generation_tokens_total{model_name="tiny"} 5`,
+		`penstock_prefix_cache_queries_total{model_name="tiny"} 10`,
+		`penstock_prefix_cache_hits_total{model_name="tiny"} 4`,
+		`penstock_request_success_total{finished_reason="length",model_name="tiny"} 1`,
+		`penstock_request_success_total{finished_reason="stop",model_name="tiny"} 0`,
+		`penstock_time_to_first_token_seconds_sum{model_name="tiny"} 0.02`,
+		`penstock_inter_token_latency_seconds_count{model_name="tiny"} 2`,
+		`penstock_e2e_request_latency_seconds_sum{model_name="tiny"} 2`,
+		`penstock_request_queue_time_seconds_sum{model_name="tiny"} 1`,
+		`penstock_tick_seconds_sum{model_name="tiny",phase="forward"} 0.003`,
+		`penstock_tick_seconds_sum{model_name="tiny",phase="other"} 0.001`,
+		`penstock_batch_tokens_sum{kind="prefill",model_name="tiny"} 7`,
+	} {
+		if !strings.Contains(w.Body.String(), line+"\n") {
+			t.Errorf("no line %s", line)
+		}
+	}
+}
+
+func TestNewLogger_Formats(t *testing.T) {
+	file, err := os.CreateTemp(t.TempDir(), "log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, tc := range []struct{ level, format, want string }{
+		{"info", "json", `{"time"`}, {"info", "auto", `{"time"`}, {"info", "text", "time="}, {"warn", "text", ""},
+	} {
+		var b strings.Builder
+		NewLogger(&b, tc.level, tc.format).Info("x")
+		if !strings.HasPrefix(b.String(), tc.want) || (tc.want == "") != (b.Len() == 0) {
+			t.Errorf("%s %s: %q", tc.level, tc.format, b.String())
+		}
+	}
+	if isTerminal(file) {
+		t.Error("a file is taken for a terminal")
+	}
+}
