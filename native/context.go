@@ -6,6 +6,7 @@ package native
 import "C"
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"strings"
@@ -75,11 +76,11 @@ func (o ContextOptions) params() (C.ps_context_params, error) {
 	}
 	return C.ps_context_params{
 		cells:           C.uint32_t(o.Cells),
-		batch:           C.uint32_t(or(o.Batch, 2048)),
-		ubatch:          C.uint32_t(or(o.UBatch, 512)),
-		sequences:       C.uint32_t(or(o.Sequences, 1)),
+		batch:           C.uint32_t(cmp.Or(o.Batch, 2048)),
+		ubatch:          C.uint32_t(cmp.Or(o.UBatch, 512)),
+		sequences:       C.uint32_t(cmp.Or(o.Sequences, 1)),
 		rows:            C.uint32_t(o.Rows),
-		threads:         C.int32_t(or(o.Threads, PhysicalCores())),
+		threads:         C.int32_t(cmp.Or(o.Threads, PhysicalCores())),
 		poll:            C.uint32_t(o.Poll),
 		flash_attention: flash,
 		type_k:          kv,
@@ -88,13 +89,6 @@ func (o ContextOptions) params() (C.ps_context_params, error) {
 		full_window:     C._Bool(o.FullWindow),
 		offload_kv:      C._Bool(!o.HostKV),
 	}, nil
-}
-
-func or(v, otherwise int) int {
-	if v == 0 {
-		return otherwise
-	}
-	return v
 }
 
 // NewContext makes a context on m, which may be closed before it.

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"time"
 )
 
 // everything that a model can be the base of, by name.
@@ -141,7 +140,9 @@ func TestClose_RacesWithUse(t *testing.T) {
 		}
 		for _, c := range all {
 			wg.Go(func() {
-				time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond) // no state is waited for: any moment will do
+				for range rand.IntN(3000) { // any moment will do
+					runtime.Gosched()
+				}
 				_ = c.Close()
 			})
 		}

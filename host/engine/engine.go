@@ -52,6 +52,8 @@ type Engine struct {
 	info     Info
 }
 
+var errNotGenerating = fmt.Errorf("%w: a model of this kind does not generate text token by token", native.ErrUnsupported)
+
 const (
 	defaultSlots = 8
 	maxCells     = 32768
@@ -115,8 +117,8 @@ func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
 
 func open(model *native.Model, o Options) (*Engine, error) {
 	info := model.Info()
-	if !info.Decoder || info.Diffusion {
-		return nil, fmt.Errorf("%w: it does not generate text", native.ErrUnsupported)
+	if !info.Decoder || info.Encoder || info.Diffusion {
+		return nil, errNotGenerating
 	}
 	own, err := model.ChatTemplate("")
 	if err != nil {
@@ -125,6 +127,9 @@ func open(model *native.Model, o Options) (*Engine, error) {
 	c, err := native.NewContext(model, o.contextOptions(info))
 	if err != nil {
 		return nil, err
+	}
+	if !c.Limits().Memory {
+		return nil, errors.Join(errNotGenerating, c.Close())
 	}
 	template, err := native.NewTemplate(model, o.Template)
 	if err != nil {

@@ -5,6 +5,8 @@ package engine
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -178,5 +180,19 @@ func TestEngine_Render_ToolsAndSchema(t *testing.T) {
 	end := e.Info().Special.EOS
 	if e.Piece(end, false) != "" || e.Piece(end, true) == "" {
 		t.Errorf("the end token reads %q and %q", e.Piece(end, false), e.Piece(end, true))
+	}
+}
+
+func TestOpen_EncoderModel(t *testing.T) {
+	dir := os.Getenv("PENSTOCK_TEST_MODELS")
+	if dir == "" {
+		dir = "../../../shared/models"
+	}
+	path := filepath.Join(dir, "glove-bert-q8_0.gguf")
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("SKIPPED: %s is not at hand; set PENSTOCK_TEST_MODELS to the folder that holds it", path)
+	}
+	if _, err := Open(t.Context(), Options{Path: path}); !errors.Is(err, native.ErrUnsupported) {
+		t.Errorf("got %v, want ErrUnsupported", err)
 	}
 }

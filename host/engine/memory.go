@@ -18,7 +18,7 @@ func (b *backend) cuttable(seq int32, n int) bool {
 	if n > have || (n < have && !b.cuts) {
 		return false
 	}
-	return first <= max(0, n-b.window) || b.window == 0 && first == 0
+	return first <= max(0, n-b.window)
 }
 
 // Truncate implements scheduler.Memory.
