@@ -122,7 +122,7 @@ func (l *lab) prefix() error {
 // tick is the scheduler's own time.
 func (l *lab) tick() error {
 	l.stopServers()
-	out, err := l.output("go", "test", "-run", "^$", "-bench", "Tick/slots=64", "-benchmem", "-count", "3", "./scheduler")
+	out, err := l.output("go", "test", "-run", "^$", "-bench", "Tick/slots=64", "-benchmem", "-benchtime", "20000x", "-count", "3", "./scheduler")
 	if err != nil {
 		return err
 	}
