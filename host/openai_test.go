@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+//go:build !race
+
+// Compiling the client with the race detector takes minutes and would show nothing about this program.
+
 package host
 
 import (

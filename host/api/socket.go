@@ -92,6 +92,10 @@ func (k *socket) write() {
 	for {
 		select {
 		case f := <-k.out:
+			if f == (goodbye{}) {
+				_ = k.conn.Close(websocket.StatusGoingAway, "the server is shutting down") // the client may have gone
+				return
+			}
 			data, err := json.Marshal(f)
 			if err != nil {
 				k.service.Log.Error("a frame cannot be encoded", slog.Any("error", err))
@@ -173,7 +177,11 @@ func clip(s string) string {
 	return s
 }
 
-// sayGoodbye closes the connection in order when the host shuts down, once its answers are out or a moment has passed.
+// goodbye is the last thing the writer is handed: it closes the connection after all frames.
+type goodbye struct{}
+
+// sayGoodbye ends the connection in order when the host shuts down: its answers' last frames first, then the closing
+// handshake. A client that does not take them in time is cut off.
 func (k *socket) sayGoodbye() {
 	select {
 	case <-k.ctx.Done():
@@ -185,12 +193,19 @@ func (k *socket) sayGoodbye() {
 	k.mu.Unlock()
 	rest := make(chan struct{})
 	go func() { k.pumps.Wait(); close(rest) }()
+	late := time.NewTimer(time.Second)
+	defer late.Stop()
 	select {
 	case <-rest:
-	case <-time.After(time.Second):
+	case <-late.C:
+		k.close()
 	case <-k.ctx.Done():
 	}
-	_ = k.conn.Close(websocket.StatusGoingAway, "the server is shutting down") // the client may have gone already
-	k.close()
 	<-rest
+	select {
+	case k.out <- goodbye{}:
+	case <-late.C:
+		k.close()
+	case <-k.ctx.Done():
+	}
 }
