@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+
+package plugin
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Why a module is refused. Each error wraps one of these, names what is wrong and says what to do.
+var (
+	ErrNotWasm     = errors.New("not a WebAssembly module that can be loaded")
+	ErrTooLarge    = errors.New("module too large")
+	ErrUnsupported = errors.New("unsupported WebAssembly feature")
+	ErrVersion     = errors.New("not a plugin of ABI v1")
+	ErrImport      = errors.New("import that the host does not offer")
+	ErrExport      = errors.New("export of the wrong type")
+	ErrManifest    = errors.New("bad manifest")
+	ErrLimit       = errors.New("limit exceeded")
+)
+
+// Why a plugin cannot be used.
+var (
+	ErrUnknown     = errors.New("no such plugin")
+	ErrQuarantined = errors.New("plugin in quarantine")
+	ErrConfig      = errors.New("bad plugin configuration")
+	ErrClosed      = errors.New("plugin runtime is closed")
+)
+
+// The causes of a Fault.
+var (
+	CauseTrap   = errors.New("trap")
+	CauseFuel   = errors.New("fuel exhausted")
+	CauseStack  = errors.New("guest call stack exhausted")
+	CauseTime   = errors.New("too slow")
+	CauseMemory = errors.New("access out of bounds")
+	CauseBuffer = errors.New("buffer not usable")
+	CauseAnswer = errors.New("wrong answer")
+	CauseCall   = errors.New("host function not allowed here")
+	CauseExit   = errors.New("exit")
+	CauseLimit  = errors.New("limit exceeded")
+)
+
+// kinds are the names of causes in metrics.
+var kinds = map[error]string{
+	CauseTrap: "trap", CauseFuel: "fuel", CauseStack: "stack", CauseTime: "time", CauseMemory: "memory",
+	CauseBuffer: "buffer", CauseAnswer: "answer", CauseCall: "call", CauseExit: "exit", CauseLimit: "limit",
+}
+
+func unknown(name string) error {
+	return fmt.Errorf("%w: %q; GET /v1/plugins lists those there are", ErrUnknown, name)
+}
+
+func quarantined(name string) error {
+	return fmt.Errorf("%w: %q had too many faults; reset it or upload another version", ErrQuarantined, name)
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/penstock/penstock/host/plugin/fuel"
+)
+
+// Fault is what a plugin did wrong in one call. It ends the request it happened in, and no other.
+type Fault struct {
+	Plugin string
+	Export string   // the function that was called
+	Cause  error    // one of the Cause errors
+	Detail string   // what exactly
+	Log    []string // the guest's last log lines
+}
+
+// Error names plugin, export, cause, detail and the last lines of the guest's log.
+func (f *Fault) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "plugin %s: %s: %v", f.Plugin, f.Export, f.Cause)
+	if f.Detail != "" {
+		b.WriteString(": " + f.Detail)
+	}
+	if len(f.Log) > 0 {
+		b.WriteString("; its log ends with: " + strings.Join(f.Log, " | "))
+	}
+	return b.String()
+}
+
+// Unwrap gives the cause.
+func (f *Fault) Unwrap() error { return f.Cause }
+
+// Kind is the cause's name in metrics.
+func (f *Fault) Kind() string { return kinds[f.Cause] }
+
+// Refusal is a plugin's answer that it does not serve a request. It is the client's to mend.
+type Refusal struct {
+	Plugin  string
+	Export  string
+	Message string // what the plugin said
+}
+
+// Error gives the plugin's own words.
+func (r *Refusal) Error() string {
+	if r.Message == "" {
+		return fmt.Sprintf("plugin %s refuses the request (%s) and gives no reason", r.Plugin, r.Export)
+	}
+	return fmt.Sprintf("plugin %s refuses the request: %s", r.Plugin, r.Message)
+}
+
+// Param names the field of a request that a refusal is about.
+func (r *Refusal) Param() string { return "plugins" }
+
+// violation ends a call from within a host function, or from the check of an answer.
+type violation struct {
+	cause  error
+	detail string
+}
+
+func (v *violation) Error() string { return v.cause.Error() + ": " + v.detail }
+
+func wrong(cause error, format string, args ...any) *violation {
+	return &violation{cause, fmt.Sprintf(format, args...)}
+}
+
+// diagnose tells why a call trapped.
+func diagnose(err error, meter *fuel.Meter) *violation {
+	var v *violation
+	if errors.As(err, &v) {
+		return v
+	}
+	switch meter.Fault() {
+	case fuel.ErrStack:
+		return wrong(CauseStack, "%s", at(err))
+	case fuel.ErrFuel:
+		return wrong(CauseFuel, "%s", at(err))
+	}
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	return wrong(CauseTrap, "%s, %s", strings.TrimPrefix(first, "wasm error: "), at(err))
+}
+
+// at finds the innermost guest function in wazero's stack trace.
+func at(err error) string {
+	_, trace, ok := strings.Cut(err.Error(), "wasm stack trace:\n\t")
+	if !ok {
+		return "at an unknown place"
+	}
+	frame, _, _ := strings.Cut(trace, "\n")
+	return "in " + strings.TrimPrefix(frame, ".")
+}

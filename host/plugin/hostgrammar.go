@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+
+package plugin
+
+import (
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// This file has the host functions about grammars. See docs/abi/v1.md.
+
+// grammarFuel is what a byte of a grammar's text costs to compile.
+const grammarFuel = 64
+
+func hostGrammarOpen(i *instance, s []uint64) {
+	i.work()
+	text := i.memory(uint64(uint32(s[1])), uint64(uint32(s[2])))
+	if !i.meter.Charge(grammarFuel * uint64(len(text))) {
+		panic(wrong(CauseFuel, "in grammar_open, of %d bytes", len(text)))
+	}
+	refuse := func(reason string) {
+		i.session.capture.add(abi.LogError, []byte("grammar_open: "+reason))
+		s[0] = code(-1)
+	}
+	limit := i.module.runtime.limits.Grammars
+	switch kind := uint32(s[0]); {
+	case i.module.runtime.grammars == nil:
+		refuse("this host has no grammar engine")
+	case kind != abi.GrammarGBNF && kind != abi.GrammarJSONSchema:
+		refuse("the kind is neither 0 (GBNF) nor 1 (JSON schema)")
+	case len(i.grammars) >= limit:
+		refuse("an instance may have no more grammars")
+	default:
+		g, err := i.module.runtime.grammars.Open(int32(kind), cleanText(text))
+		if err != nil {
+			refuse(err.Error())
+			return
+		}
+		i.grammars = append(i.grammars, g)
+		s[0] = uint64(len(i.grammars) - 1)
+	}
+}
+
+func hostGrammarMask(i *instance, s []uint64) {
+	if i.running != hookPrepare {
+		panic(wrong(CauseCall, "grammar_mask belongs to %s", abi.ExportPrepare))
+	}
+	i.work()
+	n := i.module.runtime.vocabulary.Size()
+	if !i.meter.Charge(uint64(n)) {
+		panic(wrong(CauseFuel, "in grammar_mask"))
+	}
+	mask := &i.buffers[abi.BufferMask]
+	g := i.grammar(s[0])
+	if g == nil || !mask.bound() {
+		s[0] = code(-1)
+		return
+	}
+	if err := g.Mask(slice[uint32](mask.bytes)[:words(n)]); err != nil {
+		i.session.capture.add(abi.LogError, []byte("grammar_mask: "+err.Error()))
+		s[0] = code(-1)
+		return
+	}
+	s[0] = 0
+}
+
+func hostGrammarAccept(i *instance, s []uint64) {
+	i.work()
+	g := i.grammar(s[0])
+	if g == nil || !i.known(s[1]) || !g.Accept(int32(uint32(s[1]))) {
+		s[0] = code(-1)
+		return
+	}
+	s[0] = 0
+}
+
+// grammar finds what a handle stands for; nil where there is nothing.
+func (i *instance) grammar(handle uint64) Grammar {
+	if h := uint32(handle); int64(h) < int64(len(i.grammars)) {
+		return i.grammars[h]
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+
+package plugin
+
+import (
+	"unsafe"
+
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// This file has the host functions about the request, and those that hand something to the host. See docs/abi/v1.md.
+
+func hostConfig(i *instance, s []uint64) { i.deliver(s, s[0], s[1], 1, i.session.config) }
+
+func hostMessages(i *instance, s []uint64) { i.deliver(s, s[0], s[1], 1, i.session.messages) }
+
+func hostHistory(i *instance, s []uint64) {
+	tokens := i.session.history
+	i.deliver(s, s[0], s[1], 4, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(tokens))), 4*len(tokens)))
+}
+
+func hostParam(i *instance, s []uint64) {
+	kind := uint32(s[0])
+	if int(kind) >= len(i.session.params) {
+		s[0] = ^uint64(0)
+		return
+	}
+	s[0] = uint64(i.session.params[kind])
+}
+
+func hostRandom(i *instance, s []uint64) { s[0] = i.session.random.next() }
+
+func hostBind(i *instance, s []uint64) {
+	ok := i.running == hookOpen &&
+		i.buffers.bind(uint32(s[0]), uint32(s[1]), uint32(s[2]), i.region.Bytes(), i.module.runtime.vocabulary.Size())
+	s[0] = code(abi.BindOk)
+	if !ok {
+		s[0] = code(abi.BindRefused)
+	}
+}
+
+func hostEmit(i *instance, s []uint64) {
+	if i.running != hookDescribe && i.running != hookTemplate {
+		panic(wrong(CauseCall, "emit belongs to %s and %s", abi.ExportDescribe, abi.ExportTemplate))
+	}
+	part := i.taken(s[0], s[1])
+	if limit := i.module.runtime.limits.Emit; len(i.emitted)+len(part) > limit {
+		panic(wrong(CauseLimit, "more than %d bytes emitted", limit))
+	}
+	i.emitted = append(i.emitted, part...)
+}
+
+func hostFail(i *instance, s []uint64) {
+	text := i.taken(s[0], s[1])
+	i.refusal = cleanText(text[:min(len(text), i.module.runtime.limits.Fail)])
+}
+
+func hostLog(i *instance, s []uint64) {
+	i.session.capture.add(int32(uint32(s[0])), i.taken(s[1], s[2]))
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/penstock/penstock/host/plugin/fuel"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// Load makes a plugin of a module: it checks and meters it, compiles it, asks for its manifest and warms it up. The error
+// wraps one of this package's errors, or is a *Fault or *Refusal of describe, warm or the module's initialisation. The
+// module is the caller's to Release.
+func (r *Runtime) Load(ctx context.Context, wasm []byte) (*Module, error) {
+	if err := checkHeader(wasm, r.limits.Module.ModuleBytes); err != nil {
+		return nil, err
+	}
+	r.loading.Lock()
+	defer r.loading.Unlock()
+	metered, err := fuel.Rewrite(wasm, r.limits.Module)
+	if err != nil {
+		return nil, translate(err)
+	}
+	compiled, err := r.compile(ctx, metered.Wasm)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(wasm)
+	m := &Module{runtime: r, compiled: compiled, metered: metered, SHA256: hex.EncodeToString(sum[:]), Name: "unnamed"}
+	m.uses.Store(1)
+	metered.Wasm = nil // compiled now
+	if err := m.prepare(ctx); err != nil {
+		m.Release()
+		return nil, err
+	}
+	return m, nil
+}
+
+// prepare does everything of Load that needs the compiled module.
+func (m *Module) prepare(ctx context.Context) error {
+	if err := m.checkTypes(); err != nil {
+		return err
+	}
+	text, err := m.describe(ctx)
+	if err != nil {
+		return err
+	}
+	if m.Manifest, err = parseManifest(text, m.exports(hookSample)); err != nil {
+		return err
+	}
+	m.Name = m.Manifest.Name
+	if m.schema, err = compileSchema(m.Manifest.ConfigSchema); err != nil {
+		return err
+	}
+	return m.warm(ctx)
+}
+
+// checkHeader checks what the first bytes and the size tell.
+func checkHeader(wasm []byte, limit int) error {
+	header := []byte("\x00asm\x01\x00\x00\x00")
+	switch {
+	case len(wasm) > limit:
+		return fmt.Errorf("%w: %d bytes, at most %d are allowed; strip debug information or optimise for size", ErrTooLarge, len(wasm), limit)
+	case len(wasm) < 4 || !bytes.Equal(wasm[:4], header[:4]):
+		return fmt.Errorf("%w: it does not begin with the bytes \\0asm; upload the .wasm file itself", ErrNotWasm)
+	case len(wasm) < 8 || !bytes.Equal(wasm[4:8], header[4:]):
+		return fmt.Errorf("%w: its format is not version 1; a component must be built as a core module instead", ErrNotWasm)
+	}
+	return nil
+}
+
+// translate says in this package's terms what the rewriter refused.
+func translate(err error) error {
+	switch {
+	case errors.Is(err, fuel.ErrLimit):
+		return fmt.Errorf("%w: %w", ErrLimit, err)
+	case errors.Is(err, fuel.ErrUnsupported):
+		return fmt.Errorf("%w: %w", ErrUnsupported, err)
+	}
+	return fmt.Errorf("%w: %w", ErrNotWasm, err)
+}
+
+// compile validates and compiles. It is given up between two functions when its time is over; that a single function
+// cannot take long is the rewriter's doing.
+func (r *Runtime) compile(ctx context.Context, wasm []byte) (compiled wazero.CompiledModule, err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.limits.Compile)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil { // a defect of the compiler that a module can reach must not end the host
+			err = fmt.Errorf("%w: the compiler gave up: %v", ErrUnsupported, p)
+		}
+	}()
+	// Only with more than one worker does wazero look at the context.
+	compiled, err = r.wazero.CompileModule(experimental.WithCompilationWorkers(ctx, max(2, runtime.GOMAXPROCS(0)/2)), wasm)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf("%w: compiling takes longer than %v; make the module smaller", ErrLimit, r.limits.Compile)
+	case errors.Is(err, context.Canceled):
+		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrNotWasm, err)
+	}
+	return compiled, nil
+}
+
+// describe asks for the manifest in an instance of its own.
+func (m *Module) describe(ctx context.Context) ([]byte, error) {
+	i, err := m.instantiate(ctx, newSession(&m.runtime.limits, m.runtime.log))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = i.close(false) }() // nothing of it is needed any more
+	if err := i.initialize(); err != nil {
+		return nil, err
+	}
+	if _, err := i.call(hookDescribe, 0, 0); err != nil {
+		return nil, err
+	}
+	if len(i.emitted) == 0 {
+		return nil, fmt.Errorf("%w: %s emitted nothing; hand the manifest to emit", ErrManifest, abi.ExportDescribe)
+	}
+	return bytes.Clone(i.emitted), nil
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/penstock/penstock/host/plugin/fuel"
+	"github.com/penstock/penstock/host/plugin/memory"
+)
+
+// Module is a loaded plugin. It is safe for concurrent use, and stays usable until its last user released it.
+type Module struct {
+	Name     string
+	SHA256   string // of the file, in hex
+	Exports  []string
+	Manifest Manifest
+
+	runtime  *Runtime
+	compiled wazero.CompiledModule
+	metered  *fuel.Module
+	schema   *jsonschema.Schema
+	has      [hooks]bool
+	answers  [hooks]bool // the export has a result
+	image    *image      // nil: every instance is initialised and warmed on its own
+	health   health
+	uses     atomic.Int64
+}
+
+func (m *Module) exports(h hook) bool { return m.has[h] }
+
+// IsTemplate, IsStop and IsStage tell which extension points the plugin has: a template, a stop rule, or anything that
+// takes part in choosing tokens.
+func (m *Module) IsTemplate() bool { return m.exports(hookTemplate) }
+
+// IsStop tells whether the plugin is a stop rule; see IsTemplate.
+func (m *Module) IsStop() bool { return m.exports(hookStop) }
+
+// IsStage tells whether the plugin takes part in choosing tokens; see IsTemplate.
+func (m *Module) IsStage() bool {
+	return m.exports(hookSample) || m.exports(hookPrepare) || m.exports(hookAccept)
+}
+
+// Retain adds a user, unless the last has gone.
+func (m *Module) Retain() bool {
+	for {
+		n := m.uses.Load()
+		if n == 0 {
+			return false
+		}
+		if m.uses.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// Release takes a user away. The last one frees the compiled code.
+func (m *Module) Release() {
+	if m.uses.Add(-1) != 0 {
+		return
+	}
+	// Neither has anything to report: wazero forgets the code, and the image's file is private to it.
+	_ = m.compiled.Close(context.Background())
+	if m.image != nil {
+		_ = m.image.memory.Close()
+	}
+}
+
+// instantiate makes an instance that has run nothing yet.
+func (m *Module) instantiate(ctx context.Context, s *session) (_ *instance, err error) {
+	region, err := memory.New(uint64(m.runtime.limits.Module.MemoryPages) << 16)
+	if err != nil {
+		return nil, fmt.Errorf("plugin %s: %w", m.Name, err)
+	}
+	i := &instance{module: m, session: s, region: region}
+	i.caller = caller{context.Background(), i}
+	defer func() {
+		if p := recover(); p != nil { // where the system gives no memory, wazero has no error for it
+			err = fmt.Errorf("%w: plugin %s: no memory for an instance: %v", ErrLimit, m.Name, p)
+		}
+		if err != nil {
+			region.Free()
+		}
+	}()
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
+	i.guest, err = m.runtime.wazero.InstantiateModule(experimental.WithMemoryAllocator(ctx, region), m.compiled, config)
+	if err != nil { // a data or element segment that does not fit
+		return nil, fmt.Errorf("%w: plugin %s cannot be instantiated: %w", ErrNotWasm, m.Name, err)
+	}
+	if i.meter, err = fuel.NewMeter(i.guest); err != nil {
+		_ = i.guest.Close(ctx)
+		return nil, fmt.Errorf("plugin %s: %w", m.Name, err)
+	}
+	return i, nil
+}
+
+// initialize runs what a module wants to run before anything else.
+func (i *instance) initialize() error {
+	for _, h := range []hook{hookStart, hookInitialize} {
+		if i.module.exports(h) {
+			if _, err := i.call(h, 0, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

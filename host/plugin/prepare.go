@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+
+package plugin
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Prepare implements scheduler.Preparer. The mask it returns is the guest's own memory.
+func (s *Stage) Prepare() (scheduler.Prepared, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.idle(hookPrepare) {
+		return scheduler.Prepared{}, nil
+	}
+	answer, err := s.instance.call(hookPrepare, 0, 0)
+	if err != nil {
+		return scheduler.Prepared{}, s.settle(err)
+	}
+	p, v := s.prepared(answer)
+	if v != nil {
+		return scheduler.Prepared{}, s.settle(s.instance.fault(hookPrepare, v))
+	}
+	return p, nil
+}
+
+// prepared reads what prepare says it filled.
+func (s *Stage) prepared(bits int32) (p scheduler.Prepared, _ *violation) {
+	const known = abi.PrepareMask | abi.PrepareBias | abi.PrepareForce
+	if bits&^int32(known) != 0 {
+		return p, wrong(CauseAnswer, "%#x has bits that mean nothing", uint32(bits))
+	}
+	b := &s.instance.buffers
+	for _, part := range [...]struct{ bit, kind int32 }{
+		{abi.PrepareMask, abi.BufferMask}, {abi.PrepareBias, abi.BufferBias}, {abi.PrepareForce, abi.BufferSplice},
+	} {
+		if bits&part.bit != 0 && !b[part.kind].bound() {
+			return p, wrong(CauseAnswer, "bit %d is set, but buffer %d is not bound", part.bit, part.kind)
+		}
+	}
+	if bits&abi.PrepareMask != 0 {
+		if p.Mask = s.mask(); allZero(p.Mask) {
+			return p, wrong(CauseAnswer, "the mask allows no token")
+		}
+	}
+	var v *violation
+	if bits&abi.PrepareBias != 0 {
+		if p.Bias, v = s.biases(b[abi.BufferBias].bytes); v != nil {
+			return p, v
+		}
+	}
+	if bits&abi.PrepareForce != 0 {
+		backtrack, tokens, v := s.splice()
+		if v != nil {
+			return p, v
+		}
+		if backtrack != 0 || len(tokens) != 1 {
+			return p, wrong(CauseAnswer, "a forced token needs backtrack 0 and n 1, not %d and %d", backtrack, len(tokens))
+		}
+		p.Forced, p.Token = true, tokens[0]
+	}
+	return p, nil
+}
+
+// mask is the bound mask, without the bits beyond the vocabulary.
+func (s *Stage) mask() []uint32 {
+	n := s.vocabulary()
+	mask := slice[uint32](s.instance.buffers[abi.BufferMask].bytes)[:words(n)]
+	if rest := n % 32; rest != 0 {
+		mask[len(mask)-1] &= 1<<rest - 1
+	}
+	return mask
+}
+
+func allZero(mask []uint32) bool {
+	for _, word := range mask {
+		if word != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// biases reads the bound bias buffer.
+func (s *Stage) biases(from []byte) ([]scheduler.Bias, *violation) {
+	n, room := binary.LittleEndian.Uint32(from), (len(from)-4)/8
+	if uint64(n) > uint64(room) {
+		return nil, wrong(CauseAnswer, "%d biases in a buffer for %d", n, room)
+	}
+	s.bias = s.bias[:0]
+	for i := range int(n) {
+		entry := from[4+8*i:]
+		token := binary.LittleEndian.Uint32(entry)
+		value := math.Float32frombits(binary.LittleEndian.Uint32(entry[4:]))
+		if uint64(token) >= uint64(s.vocabulary()) || !(value <= math.MaxFloat32) {
+			return nil, wrong(CauseAnswer, "bias %d of %d: %v on token %d; it must be finite or −inf, on a token below %d", i, n, value, token, s.vocabulary())
+		}
+		s.bias = append(s.bias, scheduler.Bias{Token: int32(token), Value: value})
+	}
+	return s.bias, nil
+}
+
+// EmptyMask implements scheduler.MaskError.
+func (s *Stage) EmptyMask() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := wrong(CauseAnswer, "its mask leaves no token that the other plugins' masks allow")
+	if s.instance == nil {
+		return v
+	}
+	return s.instance.fault(hookPrepare, v)
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+package plugin
+
+import (
+	"unicode/utf8"
+
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// rule is the stop rule of a stage.
+type rule struct {
+	stage *Stage
+	// The plugin answers 0 where all text so far may be shown. The scheduler hears of it once a token, so where a token's
+	// text takes several calls the two may differ.
+	before int    // bytes that the plugin released and the scheduler does not know of yet
+	held   []byte // what came since the plugin's last 0
+}
+
+// renew begins anew with a fresh instance: what the last one held is out of this one's sight.
+func (r *rule) renew() { r.before, r.held = r.before+len(r.held), r.held[:0] }
+
+// Check implements scheduler.StopRule. Text longer than the guest's buffer comes in several calls.
+func (r *rule) Check(t scheduler.Token, text string) (scheduler.Verdict, error) {
+	s := r.stage
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.idle(hookStop) {
+		return scheduler.Verdict{}, nil
+	}
+	buffer := s.instance.buffers[abi.BufferText].bytes
+	for {
+		part := text[:wholeCharacters(text, len(buffer))]
+		text = text[len(part):]
+		copy(buffer, part)
+		r.held = append(r.held, part...)
+		answer, err := s.instance.call(hookStop, t, int32(len(part)))
+		if err != nil {
+			return scheduler.Verdict{}, s.settle(err)
+		}
+		verdict, v := r.judge(answer)
+		if v != nil {
+			return scheduler.Verdict{}, s.settle(s.instance.fault(hookStop, v))
+		}
+		if verdict.End || text == "" {
+			if !verdict.End && !verdict.Hold {
+				r.before = 0
+			}
+			return verdict, nil
+		}
+	}
+}
+
+// judge turns an answer into a verdict on all text since the last verdict without Hold.
+func (r *rule) judge(answer int32) (scheduler.Verdict, *violation) {
+	limit := r.stage.module.runtime.limits.Held
+	switch {
+	case answer == abi.StopShow:
+		r.renew()
+		return scheduler.Verdict{}, nil
+	case answer == abi.StopEnd:
+		return scheduler.Verdict{End: true, Show: r.before + len(r.held)}, nil
+	case answer == abi.StopHide:
+		return scheduler.Verdict{End: true, Show: r.before}, nil
+	case answer == abi.StopHold && len(r.held) > limit:
+		return scheduler.Verdict{}, wrong(CauseLimit, "%d bytes of text held back, at most %d may be", len(r.held), limit)
+	case answer == abi.StopHold:
+		return scheduler.Verdict{Hold: true}, nil
+	case answer < 0:
+		n := -int64(answer) - 1
+		if n > int64(len(r.held)) || (n < int64(len(r.held)) && !utf8.RuneStart(r.held[n])) {
+			return scheduler.Verdict{}, wrong(CauseAnswer, "%d shows %d bytes of %d, or a part of a character", answer, n, len(r.held))
+		}
+		return scheduler.Verdict{End: true, Show: r.before + int(n)}, nil
+	}
+	return scheduler.Verdict{}, wrong(CauseAnswer, "%d, it must be at most 3", answer)
+}
+
+// wholeCharacters is how many bytes of text fit, without cutting a character.
+func wholeCharacters(text string, room int) int {
+	if len(text) <= room {
+		return len(text)
+	}
+	for room > 0 && !utf8.RuneStart(text[room]) {
+		room--
+	}
+	return room
+}
+
+// Close implements scheduler.StopRule. The stage closes the instance.
+func (r *rule) Close() error { return nil }

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+
+package plugin
+
+import (
+	"context"
+
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// Render lets a template plugin turn a conversation, a JSON list of messages, into the text of a prompt, in an instance of
+// its own. The error is a *Refusal, a *Fault, or wraps ErrUnknown or ErrQuarantined.
+func (m *Module) Render(ctx context.Context, messages []byte, r Request) (string, error) {
+	if m.Health().Quarantined {
+		return "", quarantined(m.Name)
+	}
+	if !m.Retain() {
+		return "", unknown(m.Name)
+	}
+	defer m.Release()
+	s := newSession(&m.runtime.limits, m.runtime.log.With("plugin", m.Name))
+	s.serve(&r)
+	s.messages = messages
+	i, err := m.begin(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = i.close(true) }() // the prompt is there
+	for _, h := range []hook{hookOpen, hookTemplate} {
+		if !m.exports(h) {
+			continue
+		}
+		if answer, err := i.call(h, 0, 0); err != nil {
+			return "", err
+		} else if answer != 0 {
+			return "", i.refuse(h)
+		}
+	}
+	if len(i.emitted) == 0 {
+		return "", i.fault(hookTemplate, wrong(CauseAnswer, "no prompt was handed to %s", abi.ImportEmit))
+	}
+	return cleanText(i.emitted), nil
+}
