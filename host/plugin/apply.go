@@ -66,15 +66,16 @@ func (s *Stage) applyCandidates(v *scheduler.View) error {
 	if problem, at := s.check(ids, logits); problem != "" {
 		return s.wrongAnswer("candidate %d of %d, token %d with logit %v: %s", at, n, uint32(ids[at]), logits[at], problem)
 	}
+	if !anyAbove(logits) {
+		return s.wrongAnswer("no candidate is left above −inf")
+	}
 	v.ID, v.Logit = v.ID[:0], v.Logit[:0]
 	for i, x := range logits {
 		if x != banned {
 			v.ID, v.Logit = append(v.ID, ids[i]), append(v.Logit, x)
 		}
 	}
-	if v.N = len(v.ID); v.N == 0 {
-		return s.wrongAnswer("no candidate is left above −inf")
-	}
+	v.N = len(v.ID)
 	return nil
 }
 

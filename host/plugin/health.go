@@ -44,7 +44,7 @@ func (m *Module) faulted(f *Fault) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
-	for len(h.recent) > 0 && now.Sub(h.recent[0]) > time.Minute {
+	for len(h.recent) > 0 && now.Sub(h.recent[0]) >= time.Minute {
 		h.recent = h.recent[1:]
 	}
 	h.recent = append(h.recent, now)

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+package plugin
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// counter is a grammar engine whose only sentence is 1 2 3 …; it refuses the text "bad".
+type counter struct{ open int }
+
+func (c *counter) Open(_ int32, text string) (Grammar, error) {
+	if text == "bad" {
+		return nil, errors.New("line 1: bad")
+	}
+	c.open++
+	return &sentence{engine: c, next: 1}, nil
+}
+
+type sentence struct {
+	engine *counter
+	next   int32
+}
+
+func (s *sentence) Mask(mask []uint32) error {
+	clear(mask)
+	mask[s.next/32] |= 1 << (s.next % 32)
+	return nil
+}
+
+func (s *sentence) Accept(t int32) bool {
+	if t != s.next {
+		return false
+	}
+	s.next++
+	return true
+}
+
+func (s *sentence) Close() error { s.engine.open--; return nil }
+
+func TestHost_Grammar_MasksAndMoves(t *testing.T) {
+	engine := &counter{}
+	r := newTestRuntime(t, func(o *Options) { o.Grammars = engine })
+	g := plain()
+	g.data = append(g.data, guestData{atScratch + 64, "bad"})
+	open := g.call("grammar_open")
+	code := [][]byte{g.bind(abi.BufferMask, atMask, 16)}
+	for i := range 6 { // 4 are allowed; before them one that is refused
+		size := 2
+		if i == 0 {
+			size = 3
+		}
+		code = append(code, i32(atScratch+4*i), i32(abi.GrammarGBNF), i32(atScratch+64), i32(size), open, store)
+	}
+	g.on(abi.ExportOpen, append(code, i32(0))...)
+	g.on(abi.ExportPrepare, i32(1), g.call("grammar_mask"), drop, i32(1))
+	g.on(abi.ExportAccept, i32(atScratch+32), i32(1), local(0), g.call("grammar_accept"), store, i32(0))
+	s := useOf(t, mustLoad(t, r, g), Request{}, 9)
+	for i, want := range []int32{-1, 0, 1, 2, 3, -1} {
+		if got := peek(s, atScratch+4*i); got != want {
+			t.Errorf("handle %d is %d, want %d", i, got, want)
+		}
+	}
+	if got := s.session.capture.last(); len(got) != 2 || got[0] != "grammar_open: line 1: bad" {
+		t.Errorf("log %q", got)
+	}
+	for _, step := range []struct{ token, answer int32 }{{1, 0}, {5, -1}, {2, 0}, {1000, -1}, {-1, -1}} {
+		if _, err := s.Accept(step.token); err != nil {
+			t.Fatal(err)
+		}
+		if got := peek(s, atScratch+32); got != step.answer {
+			t.Errorf("token %d: %d, want %d", step.token, got, step.answer)
+		}
+	}
+	p, err := s.Prepare()
+	if err != nil || p.Mask[0] != 1<<3 {
+		t.Errorf("%x, %v", p.Mask, err)
+	}
+	if err := s.Close(); err != nil || engine.open != 0 {
+		t.Errorf("%d grammars are open, %v", engine.open, err)
+	}
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+
+package plugin
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// stopping is a guest with a text buffer whose answers are the numbers given, call by call; the last one repeats. The
+// number of calls lies at atScratch, the last length behind it.
+func stopping(answers ...int) *guestModule {
+	g := plain()
+	g.globals = 1
+	g.on(abi.ExportOpen, g.bind(abi.BufferText, atText, 256), i32(0))
+	code := [][]byte{global(0), i32(1), add, setGlobal(0), i32(atScratch), global(0), store, i32(atScratch + 4), local(1), store}
+	for i, a := range answers[:len(answers)-1] {
+		code = append(code, global(0), i32(i+1), eq, when(i32(a), ret))
+	}
+	return g.on(abi.ExportStop, append(code, i32(answers[len(answers)-1]))...)
+}
+
+func TestRule_Check_Answers(t *testing.T) {
+	long := strings.Repeat("é", 200) // 400 bytes: two calls of 256 and 144
+	for name, tc := range map[string]struct {
+		answers []int
+		texts   []string
+		want    scheduler.Verdict // of the last
+	}{
+		"show":                    {[]int{0}, []string{"a"}, scheduler.Verdict{}},
+		"no text":                 {[]int{0}, []string{""}, scheduler.Verdict{}},
+		"end":                     {[]int{1}, []string{"abc"}, scheduler.Verdict{End: true, Show: 3}},
+		"hide":                    {[]int{3, 2}, []string{"abc", "d"}, scheduler.Verdict{End: true, Show: 0}},
+		"hold":                    {[]int{0, 3}, []string{"abc", "d"}, scheduler.Verdict{Hold: true}},
+		"a part":                  {[]int{3, -6}, []string{"Hel", "lo#"}, scheduler.Verdict{End: true, Show: 5}},
+		"a part since the last 0": {[]int{0, 3, -3}, []string{"abc", "de", "f"}, scheduler.Verdict{End: true, Show: 2}},
+		"nothing of it":           {[]int{3, -1}, []string{"abc", "de"}, scheduler.Verdict{End: true, Show: 0}},
+		"long text":               {[]int{0}, []string{long}, scheduler.Verdict{}},
+		"end in long text":        {[]int{1}, []string{long}, scheduler.Verdict{End: true, Show: 256}},
+		"long text, half held":    {[]int{0, 3, -3}, []string{long, "x"}, scheduler.Verdict{End: true, Show: 258}},
+		"half released, hidden":   {[]int{0, 3, 2}, []string{long, "x"}, scheduler.Verdict{End: true, Show: 256}},
+		"released in the end":     {[]int{0, 3, 0, 2}, []string{long, "x", "y"}, scheduler.Verdict{End: true, Show: 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := use(t, stopping(tc.answers...), 1).Rule()
+			var got scheduler.Verdict
+			for _, text := range tc.texts {
+				var err error
+				if got, err = r.Check(5, text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got != tc.want {
+				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestRule_Check_SeesTheText(t *testing.T) {
+	s := use(t, stopping(0), 1)
+	if _, err := s.Rule().Check(5, "naïve"); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(s.instance.region.Bytes()[atText : atText+6]); got != "naïve" || peek(s, atScratch+4) != 6 {
+		t.Errorf("got %q, %d bytes", got, peek(s, atScratch+4))
+	}
+	if _, err := s.Rule().Check(5, strings.Repeat("a", 255)+"é"); err != nil {
+		t.Fatal(err)
+	}
+	if calls, last := peek(s, atScratch), peek(s, atScratch+4); calls != 3 || last != 2 {
+		t.Errorf("%d calls, the last of %d bytes", calls, last)
+	}
+}
+
+func TestRule_Check_Faults(t *testing.T) {
+	for name, tc := range map[string]struct {
+		answer int
+		text   string
+		cause  error
+		detail string
+	}{
+		"an unknown answer":     {4, "a", CauseAnswer, "4, it must"},
+		"more than there is":    {-3, "a", CauseAnswer, "2 bytes of 1"},
+		"half a character":      {-2, "é", CauseAnswer, "part of a character"},
+		"the smallest number":   {-1 << 31, "a", CauseAnswer, "2147483647 bytes"},
+		"more held than it may": {3, strings.Repeat("a", abi.LimitHeldBytes+1), CauseLimit, "held back"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := use(t, stopping(tc.answer), 1).Rule().Check(5, tc.text)
+			mustFault(t, err, abi.ExportStop, tc.cause, tc.detail)
+		})
+	}
+}
+
+func TestStage_Rule_OnlyWhereThereIsOne(t *testing.T) {
+	if r := use(t, plain(), 1).Rule(); r != nil {
+		t.Errorf("got %v", r)
+	}
+}
