@@ -93,9 +93,3 @@ func (in *inbox) close() {
 	defer in.mu.Unlock()
 	in.closed = true
 }
-
-func (in *inbox) count() int {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.requests
-}

@@ -35,7 +35,7 @@ var layers = map[string]layer{
 	"host/model":  {ours: []string{"native", "native/gguf"}, third: []string{"golang.org/x/"}},
 	"host/bench":  {third: []string{"github.com/coder/websocket", "golang.org/x/"}},
 	"host/plugin/...": {ours: []string{"host/plugin/...", "host/sampling", "plugins/abi", "scheduler"},
-		third: []string{"github.com/tetratelabs/wazero", "golang.org/x/"}},
+		third: []string{"github.com/tetratelabs/wazero", "github.com/santhosh-tekuri/jsonschema/", "golang.org/x/"}},
 	"host/sampling":           {},
 	"host/telemetry":          {ours: []string{"scheduler"}, third: anyModule},
 	"scheduler":               {ours: []string{"scheduler/stream"}, transitive: true},

@@ -46,7 +46,8 @@ func (f *function) access(kind immediate) {
 	case memorySize, memoryGrow, memoryFill:
 		f.memory(f.in.byte() == 0)
 	case memoryCopy:
-		f.memory(f.in.byte() == 0 && f.in.byte() == 0)
+		to, from := f.in.byte(), f.in.byte()
+		f.memory(to == 0 && from == 0)
 	case memoryInit:
 		f.in.index(f.datas, "data segment")
 		f.memory(f.in.byte() == 0)
