@@ -13,6 +13,7 @@ type Limits struct {
 	Batch      int // tokens one forward pass may carry
 	Sequences  int // sequences the KV cache can tell apart
 	Rows       int // output rows one forward pass may carry
+	MixedChunk int // more prompt tokens than this are faster in a pass without decode tokens; 0: never
 }
 
 // longest is how many tokens a conversation may have.

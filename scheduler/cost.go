@@ -7,20 +7,23 @@ import (
 	"time"
 )
 
-// costs is a running estimate of what a forward pass takes, by the number of tokens in it. The cost of a token is not the
-// same in a pass of 1, 16 or 512 (other kernels, other cache behaviour), so each size class has its own estimate and
-// sizes between two classes are interpolated.
-//
-// How deep the sequences are, other load on the machine and its temperature move all classes alike: drift follows them
-// quickly, the classes slowly.
+// costs is a running estimate of what a forward pass takes, by the number of tokens in it and the cells they attend to.
+// The cost of a token is not the same in a pass of 1, 16 or 512, nor is that of a cell (other kernels, other cache
+// behaviour), so each size class has its own two numbers, and sizes between two classes are interpolated.
 type costs struct {
 	class [classes]estimate
-	drift float64 // recent measured ÷ predicted, over all sizes
+}
+
+// work is what a pass does.
+type work struct {
+	tokens int
+	cells  int // summed over the tokens: the positions each attends to
 }
 
 const (
-	classes    = 25   // sizes up to 4,096: two an octave
-	slow, fast = 8, 3 // passes over which a class and the drift are averaged
+	classes   = 25   // sizes up to 4,096 tokens: two an octave
+	depthUnit = 1024 // cells per unit of depth, so that both numbers are of one size
+	smoothing = 0.25 // how much of an error a class corrects at once
 )
 
 // sizes are the tokens in a pass of each class.
@@ -31,36 +34,42 @@ var sizes = func() (s [classes]int) {
 	return s
 }()
 
+// estimate is what a token costs in passes of a class, in seconds.
 type estimate struct {
-	perToken float64 // seconds, in passes of the class's size
-	weight   float64 // passes seen, at most slow
+	flat float64 // whatever it attends to
+	deep float64 // more for each depthUnit of cells
+	seen bool
 }
 
-func newCosts() *costs { return &costs{drift: 1} }
+func (e estimate) of(w work) float64 {
+	return float64(w.tokens)*e.flat + float64(w.cells)/depthUnit*e.deep
+}
 
-// observe learns from a pass of n tokens that took d.
-func (c *costs) observe(n int, d time.Duration) {
-	if n <= 0 || d <= 0 {
+// observe learns from a pass that took d. The pass lies between two classes: each learns in proportion to how near it is.
+func (c *costs) observe(w work, d time.Duration) {
+	if w.tokens <= 0 || d <= 0 {
 		return
 	}
-	took := d.Seconds()
-	if predicted := c.model(n); predicted > 0 {
-		c.drift += (min(max(took/predicted, 0.25), 4) - c.drift) / fast
-	}
-	// The pass lies between two classes: it teaches each in proportion to how near it is.
-	low, share := place(n)
-	c.class[low].learn(1-share, took/float64(n))
+	low, share := place(w.tokens)
+	c.class[low].learn(w, d.Seconds(), 1-share)
 	if low+1 < classes {
-		c.class[low+1].learn(share, took/float64(n))
+		c.class[low+1].learn(w, d.Seconds(), share)
 	}
 }
 
-func (e *estimate) learn(weight, perToken float64) {
-	if weight < 0.05 {
+// learn is normalised least mean squares: the error is split between the two numbers by how much of the work is theirs.
+func (e *estimate) learn(w work, took, share float64) {
+	if share < 0.1 {
 		return
 	}
-	e.weight = min(e.weight+weight, slow)
-	e.perToken += (perToken - e.perToken) * weight / e.weight
+	if !e.seen {
+		*e = estimate{flat: took / float64(w.tokens), seen: true}
+		return
+	}
+	n, depth := float64(w.tokens), float64(w.cells)/depthUnit
+	step := smoothing * share * (took - e.of(w)) / (n*n + depth*depth)
+	e.flat = max(e.flat+step*n, 0)
+	e.deep = max(e.deep+step*depth, 0)
 }
 
 // place gives the class at or below n and how far n lies towards the next one, by logarithm.
@@ -73,32 +82,27 @@ func place(n int) (class int, share float64) {
 	return low, max(x-float64(low), 0)
 }
 
-// predict estimates a pass of n tokens. Before anything was measured it is zero.
-func (c *costs) predict(n int) time.Duration {
-	return time.Duration(c.model(n) * c.drift * float64(time.Second))
-}
-
-// model is the estimate without drift: the cost of one token at n's place between its classes, times n.
-func (c *costs) model(n int) float64 {
-	if n <= 0 {
+// predict estimates a pass. Before anything was measured it is zero.
+func (c *costs) predict(w work) time.Duration {
+	if w.tokens <= 0 {
 		return 0
 	}
-	low, share := place(n)
-	a, b := c.perToken(low), c.perToken(min(low+1, classes-1))
-	return (a + (b-a)*share) * float64(n)
+	low, share := place(w.tokens)
+	a, b := c.near(low).of(w), c.near(min(low+1, classes-1)).of(w)
+	return time.Duration((a + (b-a)*share) * float64(time.Second))
 }
 
-// perToken is the cost of a token in passes of a class; of a class not seen yet, that of the nearest one seen.
-func (c *costs) perToken(class int) float64 {
+// near is the estimate of a class; of one not seen yet, that of the nearest seen. A smaller one is asked first: its
+// tokens cost more, so the first guess is cautious.
+func (c *costs) near(class int) estimate {
 	for distance := range classes {
-		// A smaller class's token costs more: asked first, it makes the first guess cautious.
 		for _, i := range [2]int{class - distance, class + distance} {
-			if i >= 0 && i < classes && c.class[i].weight > 0 {
-				return c.class[i].perToken
+			if i >= 0 && i < classes && c.class[i].seen {
+				return c.class[i]
 			}
 		}
 	}
-	return 0
+	return estimate{}
 }
 
 // seen tells whether passes of about n tokens were measured.
@@ -107,5 +111,5 @@ func (c *costs) seen(n int) bool {
 	if share > 0.5 && low+1 < classes {
 		low++
 	}
-	return c.class[low].weight > 0
+	return c.class[low].seen
 }

@@ -27,8 +27,12 @@ type mixed struct {
 }
 
 func newMixed(t *testing.T, streams, clients int, c scheduler.Config) *mixed {
-	b := schedulertest.New(scheduler.Limits{Cells: 1 << 16, Context: 1 << 15, Batch: 2048, Sequences: 32})
-	b.Cost = schedulertest.Measured.Cost
+	return newMixedOn(t, streams, clients, c, schedulertest.Measured.Cost, 0)
+}
+
+func newMixedOn(t *testing.T, streams, clients int, c scheduler.Config, cost func(tokens, cells int) time.Duration, apart int) *mixed {
+	b := schedulertest.New(scheduler.Limits{Cells: 1 << 16, Context: 1 << 15, Batch: 2048, Sequences: 32, MixedChunk: apart})
+	b.Cost = cost
 	c.Slots = streams + clients + 2
 	m := &mixed{b: b, s: newScheduler(t, b, c), rng: rand.New(rand.NewPCG(uint64(streams), uint64(clients)))}
 	m.last = make([]time.Time, streams)
@@ -93,7 +97,7 @@ func (m *mixed) measure(d time.Duration) (p99 time.Duration, prefill, decode flo
 // oracle tries every constant chunk against the cost curve itself: the highest product of prefill and decode rate within
 // a time for a tick, and the best rate that each has alone.
 func oracle(decode int, within time.Duration) (product, prefillRate, decodeRate float64) {
-	cost := func(n int) float64 { return schedulertest.Measured.Cost(n).Seconds() }
+	cost := func(n int) float64 { return schedulertest.Measured.Cost(n, 0).Seconds() }
 	for n := 1; n <= 1024; n++ {
 		prefillRate = max(prefillRate, float64(n)/cost(n))
 	}
@@ -132,13 +136,35 @@ func TestScheduler_ITLTarget_HoldsAndUsesTheMachine(t *testing.T) {
 	}
 }
 
+// TestScheduler_ITLTarget_HoldsAtAnyDepth: where the cost of a token grows with what it attends to, and a large chunk has
+// a pass of its own, the target holds too.
+func TestScheduler_ITLTarget_HoldsAtAnyDepth(t *testing.T) {
+	for _, apart := range []int{0, 63} {
+		for _, target := range []time.Duration{80, 150, 400} {
+			target *= time.Millisecond
+			t.Run(fmt.Sprintf("chunks above %d apart, %v", apart, target), func(t *testing.T) {
+				m := newMixedOn(t, 4, 2, scheduler.Config{ITLTarget: target}, schedulertest.Deep, apart)
+				m.measure(20 * time.Second)
+				p99, prefill, decode := m.measure(200 * time.Second)
+				if p99 > target*13/10 {
+					t.Errorf("p99 is %v", p99)
+				}
+				if prefill < 30 || decode < 8 {
+					t.Errorf("prefill and decode at %.0f and %.0f tokens/s", prefill, decode)
+				}
+				t.Logf("p99 %v, prefill %.0f, decode %.0f tokens/s", p99, prefill, decode)
+			})
+		}
+	}
+}
+
 // TestScheduler_PrefillShare_IsKeptAboveTheTarget: a target that leaves no room for prompts does not stop them.
 func TestScheduler_PrefillShare_IsKeptAboveTheTarget(t *testing.T) {
 	for _, share := range []float64{0.1, 0.5} {
 		m := newMixed(t, 4, 2, scheduler.Config{ITLTarget: time.Millisecond, PrefillShare: share})
 		m.measure(10 * time.Second)
 		_, prefill, decode := m.measure(100 * time.Second)
-		alone := float64(schedulertest.Measured.Cost(4).Seconds()) / 4
+		alone := float64(schedulertest.Measured.Cost(4, 0).Seconds()) / 4
 		if got := 1 - decode*alone; got < 0.8*share || prefill == 0 {
 			t.Errorf("prompts had %.2f of the time, owed are %.2f", got, share)
 		}
@@ -156,7 +182,7 @@ func TestScheduler_ShortPrompt_DoesNotWaitBehindALongOne(t *testing.T) {
 		for a := new(answer); a.end == nil; a.read(short) {
 			m.step()
 		}
-		alone := schedulertest.Measured.Cost(30)
+		alone := schedulertest.Measured.Cost(30, 0)
 		if took := m.b.Now().Sub(start); took > 12*alone {
 			t.Errorf("%d generating: the first token of a short prompt took %v, alone %v", generating, took, alone)
 		}

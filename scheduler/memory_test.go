@@ -197,7 +197,7 @@ func TestScheduler_CancelSlow_EndsTheRequest(t *testing.T) {
 
 func TestScheduler_Deadline_EndsRunningAndWaiting(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{})
-	b.Cost = func(int) time.Duration { return 10 * time.Millisecond }
+	b.Cost = func(int, int) time.Duration { return 10 * time.Millisecond }
 	s := newScheduler(t, b, scheduler.Config{Slots: 1})
 	r := request(10, 1, 1000)
 	r.Deadline = b.Now().Add(105 * time.Millisecond)

@@ -26,24 +26,38 @@ func (s *Scheduler) plan() {
 			waiting += j.pending()
 		}
 	}
-	s.record.Decode = len(s.planned)
+	s.decoding = len(s.planned)
 	if waiting > 0 {
-		s.prefill(s.prefillBudget(len(s.planned), waiting))
+		s.prefill(s.prefillBudget(waiting))
 	}
+	s.record.Decode = s.decoding
 }
 
 // prefillBudget is how many prompt tokens this tick computes.
-func (s *Scheduler) prefillBudget(decode, waiting int) int {
+func (s *Scheduler) prefillBudget(waiting int) int {
 	load := &s.load
-	*load = Load{Decode: decode, Waiting: waiting, Room: s.limits.Batch - decode,
-		Target: s.config.ITLTarget, Share: s.config.PrefillShare, costs: s.costs}
+	*load = Load{Decode: s.decoding, Waiting: waiting, Room: s.limits.Batch - s.decoding, Target: s.config.ITLTarget,
+		Share: s.config.PrefillShare, decode: workOf(s.planned), mixed: s.limits.MixedChunk, costs: s.costs}
+	for _, j := range s.prefilling {
+		load.depth += len(j.seq.tokens) / len(s.prefilling)
+	}
 	n := 0
-	if decode > 0 {
+	if s.decoding > 0 {
 		n = s.config.Strategy.Prefill(load)
 	} else {
 		n = max(load.Fast(s.config.PrefillTick), leastAlone)
 	}
 	return min(max(n, 1), load.Room, waiting)
+}
+
+// workOf is what a pass over the scheduled tokens of some jobs does.
+func workOf(jobs []*job) work {
+	var w work
+	for _, j := range jobs {
+		w.tokens += j.scheduled
+		w.cells += j.scheduled * (len(j.seq.tokens) + j.scheduled/2)
+	}
+	return w
 }
 
 // prefill shares the budget among the prefilling jobs by deficit round robin: each is owed its part of every tick's

@@ -67,7 +67,8 @@ type Scheduler struct {
 
 	// Memory that is used again in every tick.
 	batch      Batch
-	planned    []*job // jobs in this tick's batch
+	planned    []*job // jobs in this tick, those that decode first
+	decoding   int    // how many of planned decode
 	prefilling []*job // of which these compute their prompts
 	order      []*job
 	load       Load
@@ -111,7 +112,7 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		inbox:   newInbox(c.Slots + c.QueueLimit),
 		slots:   make([]*job, c.Slots),
 		cache:   newCache(b, limits),
-		costs:   newCosts(),
+		costs:   new(costs),
 		alarm:   time.NewTimer(time.Hour),
 	}
 	s.cache.archive.budget = c.ArchiveBytes

@@ -82,7 +82,12 @@ func (s *Scheduler) preempt(j *job) bool {
 	if j == nil {
 		return false
 	}
-	s.planned = slices.DeleteFunc(s.planned, func(p *job) bool { return p == j })
+	if i := slices.Index(s.planned, j); i >= 0 {
+		s.planned = slices.Delete(s.planned, i, i+1)
+		if i < s.decoding {
+			s.decoding--
+		}
+	}
 	s.leave(j)
 	s.queue.push(j)
 	s.record.Preempted++

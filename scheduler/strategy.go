@@ -27,7 +27,7 @@ type Balanced struct{}
 
 // Prefill implements Strategy.
 func (Balanced) Prefill(l *Load) int {
-	return max(l.Most(l.Target), l.Most(2*l.Predict(l.Decode)))
+	return max(l.Most(l.Target), l.Most(2*l.Tick(0)))
 }
 
 // PrefillPriority computes prompts as fast as it can: the shortest time to first token, at the expense of everyone else.
@@ -40,30 +40,40 @@ func (PrefillPriority) Prefill(l *Load) int { return l.Room }
 type Load struct {
 	Decode  int // decode tokens in this tick, one for each generating slot
 	Waiting int // prompt tokens waiting in all slots
-	Room    int // tokens the pass can carry besides the decode tokens
+	Room    int // prompt tokens that the tick can carry besides the decode tokens
 
 	Target time.Duration // Config.ITLTarget
 	Share  float64       // Config.PrefillShare
 
-	costs *costs
+	decode work // of the decode tokens
+	depth  int  // cells a waiting prompt token attends to, on average
+	mixed  int  // Limits.MixedChunk
+	costs  *costs
 }
 
-// Predict estimates how long a pass of n tokens takes.
-func (l *Load) Predict(n int) time.Duration { return l.costs.predict(n) }
+// Tick estimates how long the forward passes of a tick with n prompt tokens take.
+func (l *Load) Tick(n int) time.Duration {
+	prefill := work{tokens: n, cells: n * (l.depth + n/2)}
+	if l.apart(n) {
+		return l.costs.predict(l.decode) + l.costs.predict(prefill)
+	}
+	return l.costs.predict(work{l.decode.tokens + prefill.tokens, l.decode.cells + prefill.cells})
+}
+
+// apart tells whether n prompt tokens are computed in a pass of their own.
+func (l *Load) apart(n int) bool { return l.mixed > 0 && n > l.mixed }
 
 // least is the chunk that prompts are owed whatever the target: its part of the tick's time is Share.
 func (l *Load) least() int {
-	return l.Most(time.Duration(float64(l.Predict(l.Decode)) / (1 - l.Share)))
+	return l.Most(time.Duration(float64(l.Tick(0)) / (1 - l.Share)))
 }
-
-func (l *Load) limit() int { return min(l.Room, l.Waiting) }
 
 // Most is the largest chunk that goes along with the decode tokens within a time; 0 where not even one token does.
 func (l *Load) Most(within time.Duration) int {
-	low, high := 0, l.limit()
+	low, high := 0, min(l.Room, l.Waiting)
 	for low < high { // the estimate grows with the size, but for noise
 		mid := (low + high + 1) / 2
-		if l.Predict(l.Decode+mid) <= within {
+		if l.Tick(mid) <= within {
 			low = mid
 		} else {
 			high = mid - 1
@@ -90,10 +100,10 @@ const (
 	leastAlone = 32 // smallest chunk worth a pass of its own: below it the weights are read for too few tokens
 )
 
-// best is the chunk of the highest value, a function of its tokens and the seconds its pass takes, within a time. A size
+// best is the chunk of the highest value, a function of its tokens and the seconds its tick takes, within a time. A size
 // that was never tried is tried once: so the costs are learned. Chunks below least are for when nothing larger fits.
 func (l *Load) best(least int, within time.Duration, value func(n int, t float64) float64) int {
-	if l.Predict(1) == 0 {
+	if l.Tick(1) == 0 {
 		return firstChunk // nothing is known yet
 	}
 	most := l.Most(within)
@@ -101,16 +111,31 @@ func (l *Load) best(least int, within time.Duration, value func(n int, t float64
 	for class := classes; class >= 0; class-- { // from the largest: among equals it wins
 		n := most
 		if class < classes {
-			n = sizes[class] - l.Decode
+			n = l.chunk(sizes[class])
 		}
 		if n < min(least, most) || n > most {
 			continue
 		}
-		if !l.costs.seen(l.Decode + n) {
+		if !l.costs.seen(l.pass(n)) {
 			best, highest = n, math.Inf(1) // the smallest of those wins
-		} else if v := value(n, l.Predict(l.Decode+n).Seconds()); v > highest {
+		} else if v := value(n, l.Tick(n).Seconds()); v > highest {
 			best, highest = n, v
 		}
 	}
 	return best
+}
+
+// pass is how many tokens the pass with a chunk of n has, chunk how many a chunk may have in a pass of size.
+func (l *Load) pass(n int) int {
+	if l.apart(n) {
+		return n
+	}
+	return l.Decode + n
+}
+
+func (l *Load) chunk(size int) int {
+	if l.apart(size) {
+		return size
+	}
+	return size - l.Decode
 }

@@ -23,7 +23,7 @@ func (s *Scheduler) Tick() bool {
 		s.publish()
 		return false
 	}
-	s.forward(s.planned)
+	s.compute()
 	s.observe()
 	s.publish()
 	return true
@@ -53,6 +53,18 @@ func (s *Scheduler) admit(now time.Time) {
 	}
 }
 
+// compute runs the planned jobs: in one forward pass, or where the backend is faster so, first the decode tokens, then
+// the prompt tokens.
+func (s *Scheduler) compute() {
+	decode, prefill := s.planned[:s.decoding], s.planned[s.decoding:]
+	if s.limits.MixedChunk == 0 || s.record.Prefill <= s.limits.MixedChunk || s.decoding == 0 {
+		s.forward(s.planned)
+		return
+	}
+	s.forward(decode)
+	s.forward(slices.DeleteFunc(prefill, func(j *job) bool { return j.seq == nil })) // preempted meanwhile
+}
+
 // forward computes the scheduled tokens of some jobs in one pass, then samples and sends. A pass that fails is run again
 // in halves until the guilty job is alone: only that one fails.
 func (s *Scheduler) forward(jobs []*job) {
@@ -67,7 +79,7 @@ func (s *Scheduler) forward(jobs []*job) {
 		s.recover(slices.Clone(jobs), err)
 		return
 	}
-	s.costs.observe(s.batch.Len(), took)
+	s.costs.observe(workOf(jobs), took)
 	for _, j := range jobs {
 		at := len(j.seq.tokens)
 		s.cache.append(j.seq, j.tokens[at:at+j.scheduled])

@@ -15,6 +15,24 @@ import (
 // milliseconds: between two passes that core is for sampling and plugins, so they sleep at once.
 const poll = 0
 
+// mixedChunk is how many prompt tokens share a pass with decode tokens on the CPU. llama.cpp's attention has a faster
+// kernel from 64 rows on; strangers among them slow it down by more than the weights cost that are read once more.
+const mixedChunk = 63
+
+// mixedChunkHere is scheduler.Limits.MixedChunk of this machine: on a GPU one pass is always best.
+func mixedChunkHere() int {
+	devices, err := native.Devices()
+	if err != nil {
+		return 0
+	}
+	for _, d := range devices {
+		if d.Kind == "gpu" || d.Kind == "igpu" {
+			return 0
+		}
+	}
+	return mixedChunk
+}
+
 // backend is scheduler.Backend over a native context. The forward pass runs on a goroutine of its own, so that the
 // tick can do other work between Start and Wait.
 type backend struct {
@@ -44,6 +62,7 @@ func newBackend(c *native.Context, info native.ModelInfo) *backend {
 		model:   c.Model(),
 		limits: scheduler.Limits{
 			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
+			MixedChunk: mixedChunkHere(),
 		},
 		window:  info.Window,
 		cuts:    !info.Recurrent && !info.Hybrid,

@@ -23,8 +23,8 @@ type Backend struct {
 	refs   []int32 // by cell id: how many sequences hold it
 	free   []int32 // cell ids nobody holds
 
-	// Cost is how long a pass of n tokens takes on the virtual clock; nil: no time.
-	Cost func(n int) time.Duration
+	// Cost is how long a pass takes on the virtual clock, by its tokens and the cells they attend to; nil: no time.
+	Cost func(tokens, cells int) time.Duration
 	// Fail, if set, is asked before each pass; an error fails it with part of the batch in the cache, as llama.cpp may.
 	Fail func(b *scheduler.Batch) error
 	// Sharing and Cutting switch off what some caches cannot do.
@@ -97,7 +97,11 @@ func (b *Backend) Wait() error {
 	b.Tokens += n
 	b.Largest = max(b.Largest, n)
 	if b.Cost != nil {
-		b.Advance(b.Cost(n))
+		cells := 0
+		for _, at := range b.batch.Positions {
+			cells += int(at)
+		}
+		b.Advance(b.Cost(n, cells))
 	}
 	if n > len(b.free) {
 		return scheduler.ErrNoCells
