@@ -19,7 +19,8 @@ func init() {
 	SetLogger(slog.New(slog.DiscardHandler))
 }
 
-var levels = [...]slog.Level{1: slog.LevelDebug, 2: slog.LevelInfo, 3: slog.LevelWarn, 4: slog.LevelError}
+// levels are slog's for ggml's. What ggml calls information is a hundred lines a model, of use when debugging only.
+var levels = [...]slog.Level{1: slog.LevelDebug, 2: slog.LevelDebug, 3: slog.LevelWarn, 4: slog.LevelError}
 
 // SetLogger sends the lines llama.cpp logs to l. Until it is called they go nowhere. Lines below the lowest level that
 // l has enabled now are dropped in C.

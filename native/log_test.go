@@ -23,12 +23,12 @@ func (l *lines) Write(b []byte) (int, error) {
 func TestSetLogger_LinesWithLevels(t *testing.T) {
 	previous := logger.Load()
 	t.Cleanup(func() { SetLogger(previous) })
-	for level, want := range map[slog.Level]bool{slog.LevelInfo: true, slog.LevelError: false} {
+	for level, want := range map[slog.Level]bool{slog.LevelDebug: true, slog.LevelInfo: false} {
 		var out lines
 		SetLogger(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: level})))
 		loadBuiltIn(t, ModelOptions{})
 		text := out.text.String()
-		if got := strings.Contains(text, "level=INFO") && strings.Contains(text, "source=llama.cpp") && strings.Contains(text, "general.name"); got != want {
+		if got := strings.Contains(text, "level=DEBUG") && strings.Contains(text, "source=llama.cpp") && strings.Contains(text, "general.name"); got != want {
 			t.Errorf("at level %v: %q", level, text)
 		}
 		for line := range strings.Lines(text) {
