@@ -2,15 +2,19 @@
 // Chat templates: llama.cpp's Jinja engine and what it knows about formats of tool calls.
 #include "shim.h"
 
+#include "chat-auto-parser.h"
 #include "chat.h"
+#include "common.h"
 #include "json.h"
 #include "log.h"
 
 #include <memory>
+#include <optional>
 
 struct ps_template {
-    common_chat_templates_ptr templates;
-    ps::counted               count{ ps::live_templates };
+    common_chat_templates_ptr             templates;
+    std::optional<autoparser::autoparser> analysis;  // where plain conversations can do with one made in advance
+    ps::counted                           count{ ps::live_templates };
 };
 
 namespace {
@@ -89,6 +93,42 @@ common_json json_of(const common_chat_params & p) {
     return out;
 }
 
+// llama.cpp finds out what a template does by rendering it dozens of times, anew for every conversation, unless it has
+// code for that very template. What it finds depends on the template alone, so once is enough.
+std::optional<autoparser::autoparser> analyse(const ps_model * model, const std::string & source) {
+    const auto token = [&](llama_token t) { return t == LLAMA_TOKEN_NULL ? "" : common_token_to_piece(model->vocab, t, true); };
+    const common_chat_template tmpl(source, token(llama_vocab_bos(model->vocab)), token(llama_vocab_eos(model->vocab)));
+    try {
+        autoparser::generation_params plain;
+        plain.messages = common_json::array({ { { "role", "user" }, { "content", "?" } } });
+        if (common_chat_try_specialized_template(tmpl, tmpl.source(), plain)) {
+            return std::nullopt;
+        }
+        std::optional<autoparser::autoparser> found(std::in_place);
+        found->analyze_template(tmpl);
+        return found;
+    } catch (const std::exception &) {
+        return std::nullopt;  // it will refuse conversations with its reason
+    }
+}
+
+bool is_plain(const common_chat_templates_inputs & in) {
+    return in.tools.empty() && in.json_schema.empty() && in.grammar.empty();
+}
+
+// The answer to a plain conversation is free text. "Pure content" is the same prompt without a new analysis.
+common_chat_params apply(const ps_template * tmpl, common_chat_templates_inputs & in) {
+    const auto & known     = tmpl->analysis;
+    in.force_pure_content  = known && is_plain(in);
+    common_chat_params out = common_chat_templates_apply(tmpl->templates.get(), in);
+    if (in.force_pure_content) {
+        out.additional_stops  = known->additional_stops;
+        out.preserved_tokens  = known->preserved_tokens;
+        out.supports_thinking = known->reasoning.mode != autoparser::reasoning_mode::NONE;
+    }
+    return out;
+}
+
 }  // namespace
 
 int32_t ps_template_new(ps_model * model, const char * source, size_t size, ps_template ** out, ps_error * err) noexcept {
@@ -102,7 +142,10 @@ int32_t ps_template_new(ps_model * model, const char * source, size_t size, ps_t
         }
         check_source(text);
         auto t = std::make_unique<ps_template>();
-        ps::with_stack(stack, [&] { t->templates = common_chat_templates_init(model->model, text); });
+        ps::with_stack(stack, [&] {
+            t->templates = common_chat_templates_init(model->model, text);
+            t->analysis  = analyse(model, common_chat_templates_source(t->templates.get()));
+        });
         *out = t.release();
     });
 }
@@ -123,8 +166,8 @@ int32_t ps_template_source(const ps_template * tmpl, ps_text * out, ps_error * e
 int32_t ps_template_render(const ps_template * tmpl, const char * request, size_t size, ps_text * out, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         ps::with_stack(stack, [&] {
-            const auto in     = inputs_of(common_json::parse(std::string(request, size)));
-            const auto result = json_of(common_chat_templates_apply(tmpl->templates.get(), in)).dump_safe();
+            auto       in     = inputs_of(common_json::parse(std::string(request, size)));
+            const auto result = json_of(apply(tmpl, in)).dump_safe();
             ps::give(out, result.data(), result.size());
         });
     });
