@@ -79,6 +79,19 @@ func TestContext_Decode_NoCells(t *testing.T) {
 	}
 }
 
+// An encoder outputs every token, whatever was asked for.
+func TestContext_Decode_EncoderWithoutRoom(t *testing.T) {
+	m := load(t, sharedModel(t, "glove-bert-q8_0.gguf"), ModelOptions{})
+	c := newContext(t, m, ContextOptions{Cells: 64, Batch: 8, UBatch: 8, Rows: 2, Threads: 1})
+	var b Batch
+	for i := range int32(3) {
+		b.Add(i, i, 0, i == 2)
+	}
+	if err := c.Decode(&b); !errors.Is(err, ErrInvalid) {
+		t.Errorf("got %v, want ErrInvalid", err)
+	}
+}
+
 // Rows come in batch order and match a pass of one sequence alone.
 func TestContext_Row_OneForEachOutput(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{})
@@ -286,7 +299,7 @@ func TestContext_Abort_EndsAPass(t *testing.T) {
 // A model without a cache computes a batch at once; llama.cpp asserts that it fits.
 func TestContext_Decode_EncoderModel(t *testing.T) {
 	m := load(t, sharedModel(t, "glove-bert-q8_0.gguf"), ModelOptions{})
-	c := newContext(t, m, ContextOptions{Cells: 512, Batch: 512, UBatch: 64, Sequences: 2, Unified: true, Threads: 1})
+	c := newContext(t, m, ContextOptions{Cells: 512, Batch: 512, UBatch: 64, Sequences: 2, Rows: 64, Unified: true, Threads: 1})
 	if l := c.Limits(); l.Memory || l.Batch != 64 {
 		t.Errorf("%+v", l)
 	}

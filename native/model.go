@@ -35,6 +35,7 @@ type ModelInfo struct {
 	Vocabulary   int // tokens
 	Encoder      bool
 	Decoder      bool
+	Causal       bool // a token sees only those before it, as generating needs
 	Recurrent    bool // state, not a cache: it cannot be cut
 	Hybrid       bool // some layers are recurrent
 	Diffusion    bool
@@ -113,6 +114,7 @@ func (m *Model) describe() error {
 		Vocabulary:   int(c.vocabulary),
 		Encoder:      bool(c.encoder),
 		Decoder:      bool(c.decoder),
+		Causal:       meta[meta["general.architecture"]+".attention.causal"] != "false",
 		Recurrent:    bool(c.recurrent),
 		Hybrid:       bool(c.hybrid),
 		Diffusion:    bool(c.diffusion),

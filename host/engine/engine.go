@@ -52,8 +52,6 @@ type Engine struct {
 	info     Info
 }
 
-var errNotGenerating = fmt.Errorf("%w: a model of this kind does not generate text token by token", native.ErrUnsupported)
-
 const (
 	defaultSlots = 8
 	maxCells     = 32768
@@ -61,7 +59,7 @@ const (
 )
 
 // Open loads a model and makes its context. It stops soon after ctx is done. Errors are those of native.LoadModel and
-// native.NewContext.
+// native.NewContext, and ErrNotGenerating.
 func Open(ctx context.Context, o Options) (*Engine, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -117,8 +115,8 @@ func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
 
 func open(model *native.Model, o Options) (*Engine, error) {
 	info := model.Info()
-	if !info.Decoder || info.Encoder || info.Diffusion {
-		return nil, errNotGenerating
+	if !info.Decoder || info.Encoder || info.Diffusion || !info.Causal {
+		return nil, ErrNotGenerating
 	}
 	own, err := model.ChatTemplate("")
 	if err != nil {
@@ -129,7 +127,7 @@ func open(model *native.Model, o Options) (*Engine, error) {
 		return nil, err
 	}
 	if !c.Limits().Memory {
-		return nil, errors.Join(errNotGenerating, c.Close())
+		return nil, errors.Join(ErrNotGenerating, c.Close())
 	}
 	template, err := native.NewTemplate(model, o.Template)
 	if err != nil {

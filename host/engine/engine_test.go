@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/native/gguf"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -183,6 +185,53 @@ func TestEngine_Render_ToolsAndSchema(t *testing.T) {
 	}
 }
 
+// edited stores the built-in model with one metadata value changed.
+func edited(t *testing.T, key string, v gguf.Value) string {
+	t.Helper()
+	data, err := os.ReadFile(builtIn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := gguf.Read(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := data[h.DataOffset:]
+	h.Set(key, v)
+	var out bytes.Buffer
+	if err := h.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "edited.gguf")
+	if err := os.WriteFile(path, append(out.Bytes(), weights...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestOpen_AttentionNotCausal(t *testing.T) {
+	path := edited(t, "llama.attention.causal", gguf.NewBool(false))
+	if _, err := Open(t.Context(), Options{Path: path}); !errors.Is(err, ErrNotGenerating) {
+		t.Errorf("got %v, want ErrNotGenerating", err)
+	}
+}
+
+// A model that was trained to pool its outputs still has logits, and as many rows as were asked for.
+func TestOpen_PoolingModel_Generates(t *testing.T) {
+	for _, pooling := range []uint32{1, 2, 3, 4} { // mean, first, last, rank
+		e, err := Open(t.Context(), Options{Path: edited(t, "llama.pooling_type", gguf.NewUint32(pooling)), Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row := feed(t, e.Backend(), 0, 0, tokens(t, e, "Once upon a")...); len(row) != e.Info().Vocabulary {
+			t.Errorf("pooling %d: a row of %d", pooling, len(row))
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestOpen_EncoderModel(t *testing.T) {
 	dir := os.Getenv("PENSTOCK_TEST_MODELS")
 	if dir == "" {
@@ -192,7 +241,7 @@ func TestOpen_EncoderModel(t *testing.T) {
 	if _, err := os.Stat(path); err != nil {
 		t.Skipf("SKIPPED: %s is not at hand; set PENSTOCK_TEST_MODELS to the folder that holds it", path)
 	}
-	if _, err := Open(t.Context(), Options{Path: path}); !errors.Is(err, native.ErrUnsupported) {
-		t.Errorf("got %v, want ErrUnsupported", err)
+	if _, err := Open(t.Context(), Options{Path: path}); !errors.Is(err, ErrNotGenerating) {
+		t.Errorf("got %v, want ErrNotGenerating", err)
 	}
 }

@@ -27,6 +27,15 @@ func NewFloat32(f float32) Value {
 	return Value{Type: Float32, Elem: Float32, raw: binary.LittleEndian.AppendUint32(nil, math.Float32bits(f))}
 }
 
+// NewBool makes a truth value.
+func NewBool(b bool) Value {
+	raw := []byte{0}
+	if b {
+		raw[0] = 1
+	}
+	return Value{Type: Bool, Elem: Bool, raw: raw}
+}
+
 // NewStrings makes an array of strings.
 func NewStrings(s ...string) Value { return Value{Type: Array, Elem: String, strings: s} }
 

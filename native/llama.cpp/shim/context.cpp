@@ -143,6 +143,9 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
         if (looks_ahead(model, self->context)) {
             l.batch = std::min(l.batch, l.ubatch);
         }
+        if (!l.memory) {  // an encoder: every token is an output, and llama.cpp asserts that there is room for it
+            l.batch = std::min(l.batch, static_cast<int32_t>(params.n_outputs_max));
+        }
         l.sequences = static_cast<int32_t>(llama_n_seq_max(self->context));
         l.rows      = static_cast<int32_t>(std::min(params.n_outputs_max, static_cast<uint32_t>(l.batch)));
 
