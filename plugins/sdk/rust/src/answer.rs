@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+
+use crate::{abi, Token};
+use alloc::vec::Vec;
+
+/// What a sampler decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The view was edited, or left as it is; the chain goes on.
+    Edited,
+    /// This token is taken, and the chain ends.
+    Take(Token),
+}
+
+/// What a plugin wants after a token was accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Accepted {
+    /// Go on.
+    Continue,
+    /// End the answer after this token.
+    Stop,
+    /// Take tokens back and put others in their place. Needs a manifest with `hold`, and [`crate::Accept::SPLICE`].
+    Splice {
+        /// How many to take back, counted from and including the token just accepted: 0 appends, 1 replaces it.
+        backtrack: u32,
+        /// What comes instead.
+        tokens: Vec<Token>,
+    },
+}
+
+/// What a stop rule says about the text so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All of it may be shown.
+    Show,
+    /// Hold back what came since the last `Show`, for now.
+    Hold,
+    /// End the answer and show everything.
+    End,
+    /// End the answer and show nothing since the last `Show`.
+    Hide,
+    /// End the answer and show this many bytes since the last `Show`.
+    Keep(usize),
+}
+
+impl Choice {
+    pub(crate) fn code(self) -> i32 {
+        match self {
+            Choice::Edited => abi::SAMPLE_EDITED,
+            Choice::Take(token) => token as i32,
+        }
+    }
+}
+
+impl Verdict {
+    pub(crate) fn code(self) -> i32 {
+        match self {
+            Verdict::Show => abi::STOP_SHOW,
+            Verdict::Hold => abi::STOP_HOLD,
+            Verdict::End => abi::STOP_END,
+            Verdict::Hide => abi::STOP_HIDE,
+            Verdict::Keep(bytes) => -(bytes as i32) - 1,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+
+use crate::Token;
+
+/// The best tokens of a row with their logits, best first as the host hands them over. It is the host's own buffer: what
+/// is written here is what the next stage sees.
+pub struct Candidates<'a> {
+    ids: &'a mut [Token],
+    logits: &'a mut [f32],
+}
+
+impl<'a> Candidates<'a> {
+    /// A view of two slices of the same length.
+    pub fn new(ids: &'a mut [Token], logits: &'a mut [f32]) -> Self {
+        let n = ids.len().min(logits.len());
+        Candidates { ids: &mut ids[..n], logits: &mut logits[..n] }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The tokens, in the order of [`Candidates::logits`].
+    pub fn ids(&self) -> &[Token] {
+        self.ids
+    }
+
+    /// The logits; −∞ for a candidate that is out.
+    pub fn logits(&self) -> &[f32] {
+        self.logits
+    }
+
+    /// The logits, to edit. −∞ drops a candidate; at least one must stay, and NaN and +∞ are faults.
+    pub fn logits_mut(&mut self) -> &mut [f32] {
+        self.logits
+    }
+
+    /// Drops candidate `index`.
+    pub fn ban(&mut self, index: usize) {
+        self.logits[index] = f32::NEG_INFINITY;
+    }
+
+    /// The largest logit; −∞ where there is none.
+    pub fn max(&self) -> f32 {
+        self.logits.iter().copied().fold(f32::NEG_INFINITY, f32::max)
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+
+//! What a plugin can ask the host.
+
+use crate::{abi, Token};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// Calls `fill(ptr, limit)` with room for its result, as often as the result grows.
+fn filled<T: Clone + Default>(guess: usize, mut fill: impl FnMut(*mut u8, i32) -> i32) -> Vec<T> {
+    let mut room: Vec<T> = alloc::vec![T::default(); guess];
+    loop {
+        let n = fill(room.as_mut_ptr() as *mut u8, room.len() as i32).max(0) as usize;
+        if n <= room.len() {
+            room.truncate(n);
+            return room;
+        }
+        room = alloc::vec![T::default(); n];
+    }
+}
+
+// The imports read or write within the pointers and lengths given, and those come from slices.
+// Safety of each call below follows from that.
+
+/// The request's config as JSON.
+pub fn config() -> String {
+    text(filled(256, |p, n| unsafe { abi::config(p, n) }))
+}
+
+/// The conversation as JSON; empty outside a template.
+pub fn messages() -> String {
+    text(filled(1024, |p, n| unsafe { abi::messages(p, n) }))
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+}
+
+/// All tokens so far, prompt first.
+pub fn history() -> Vec<Token> {
+    filled(64, |p, n| unsafe { abi::history(p, n) })
+}
+
+/// How many tokens there are so far, prompt included. It copies nothing.
+pub fn history_len() -> usize {
+    unsafe { abi::history(core::ptr::NonNull::<u32>::dangling().as_ptr() as *mut u8, 0) }.max(0) as usize
+}
+
+/// A number of the request, by the ABI's param kinds.
+pub fn param(kind: i32) -> i64 {
+    unsafe { abi::param(kind) }
+}
+
+/// 64 random bits, the same again whenever this position of this request is computed again.
+pub fn random() -> u64 {
+    unsafe { abi::random() as u64 }
+}
+
+/// A random number in [0, 1), with 53 random bits.
+pub fn random_unit() -> f64 {
+    (random() >> 11) as f64 / 9007199254740992.0
+}
+
+/// The number of tokens in the vocabulary.
+pub fn vocab_size() -> usize {
+    unsafe { abi::vocab_size() }.max(0) as usize
+}
+
+/// The bytes of a token; none for control tokens and for what is no token.
+pub fn piece(token: Token) -> Vec<u8> {
+    filled(32, |p, n| unsafe { abi::piece(token as i32, p, n) })
+}
+
+pub(crate) fn vocab() -> Vec<u8> {
+    filled(0, |p, n| unsafe { abi::vocab(p, n) })
+}
+
+/// A token's attribute bits.
+pub fn attributes(token: Token) -> i32 {
+    unsafe { abi::token_attr(token as i32) }.max(0)
+}
+
+/// A special token, by the ABI's special kinds.
+pub fn special(kind: i32) -> Option<Token> {
+    let token = unsafe { abi::special(kind) };
+    if token < 0 {
+        None
+    } else {
+        Some(token as Token)
+    }
+}
+
+/// The tokens of a text. `flags`: the ABI's tokenize bits.
+pub fn tokenize(text: &str, flags: i32) -> Vec<Token> {
+    let len = text.len() as i32;
+    filled(text.len() + 2, |p, n| unsafe { abi::tokenize(text.as_ptr(), len, flags, p, n) })
+}
+
+/// Writes a line to the operator's log, by the ABI's log levels.
+pub fn log(level: i32, text: &str) {
+    unsafe { abi::log(level, text.as_ptr(), text.len() as i32) }
+}
+
+/// Sets the text of the error that a refusal means.
+pub(crate) fn fail(text: &str) {
+    unsafe { abi::fail(text.as_ptr(), text.len() as i32) }
+}
+
+pub(crate) fn emit(text: &str) {
+    unsafe { abi::emit(text.as_ptr(), text.len() as i32) }
+}
+
+/// What a panic leaves behind before the trap: its text in the log, which the host attaches to the fault.
+#[doc(hidden)]
+pub fn panicked(info: &dyn core::fmt::Display) {
+    let text = alloc::format!("{}", info);
+    fail(&text);
+    log(abi::LOG_ERROR, &text);
+}
