@@ -20,6 +20,9 @@ type Template struct {
 	source  string
 }
 
+// TemplateStack is the address space, in bytes, that parsing or rendering a template takes for its stack.
+const TemplateStack = C.PS_TEMPLATE_STACK
+
 // Conversation is what a template renders, in OpenAI's shapes.
 type Conversation struct {
 	Messages            json.RawMessage            `json:"messages"`

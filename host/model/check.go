@@ -40,7 +40,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Check makes sure that llama.cpp can load the file and compute with it, without risk to this process: the header is
-// checked first, then a child process loads the file and decodes a token. What passed is remembered in the cache folder
+// checked first, then a child process loads the file, decodes a token and renders a conversation. What passed is remembered in the cache folder
 // until the file or this program changes, so that only the first start takes longer.
 //
 // The errors wrap a sentinel of this package, of package gguf, or of io/fs for what cannot be read. While a process is

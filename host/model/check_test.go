@@ -74,7 +74,7 @@ func TestOpen_BuiltIn_LoadsWithoutATrial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := try(file.Path); err != nil {
+	if err := try(file.Path, forTemplates); err != nil {
 		t.Error(err)
 	}
 }

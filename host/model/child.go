@@ -39,6 +39,9 @@ func probe(limit string) error {
 	if err != nil {
 		return fmt.Errorf("%s is %q, not a number of bytes", probeEnv, limit)
 	}
+	if bytes > 0 {
+		bytes += native.TemplateStack // which counts, though next to nothing of it is used
+	}
 	limitProcess(bytes)
 	native.SetLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	fmt.Println(hello)
@@ -57,7 +60,7 @@ func probe(limit string) error {
 		}
 		// A parent that was killed cannot end a child that hangs.
 		watchdog := time.AfterFunc(r.Timeout+10*time.Second, func() { os.Exit(1) })
-		verdict, err := json.Marshal(judge(r.Path))
+		verdict, err := json.Marshal(judge(r))
 		watchdog.Stop()
 		if err != nil {
 			return err
@@ -66,25 +69,30 @@ func probe(limit string) error {
 	}
 }
 
-func judge(path string) answer {
-	err := try(path)
+func judge(r request) answer {
+	limit := forTemplates
+	limit.all = min(limit.all, r.Timeout/2)
+	err := try(r.Path, limit)
 	if err == nil {
 		return answer{}
 	}
 	const most = 600 // bytes; llama.cpp lists every damaged tensor
-	reason := strings.ReplaceAll(err.Error(), "load "+path+": ", "")
+	reason := strings.ReplaceAll(err.Error(), "load "+r.Path+": ", "")
 	a := answer{Error: reason[:min(most, len(reason))]}
 	switch {
 	case strings.Contains(reason, "unknown model architecture"):
 		a.Kind = kindArchitecture
+	case errors.Is(err, errTemplate):
+		a.Kind = kindTemplate
 	case errors.Is(err, native.ErrNoMemory), errors.Is(err, native.ErrTooLarge):
 		a.Kind = kindMemory
 	}
 	return a
 }
 
-// try loads a model, gives it a small context and decodes one token. It ends the process if llama.cpp does.
-func try(path string) (err error) {
+// try loads a model, gives it a small context, decodes one token and tries the chat template. It ends the process if
+// llama.cpp does, or the template takes longer than templates may.
+func try(path string, templates patience) (err error) {
 	m, err := native.LoadModel(context.Background(), path, native.ModelOptions{CheckTensors: true})
 	if err != nil {
 		return err
@@ -95,10 +103,13 @@ func try(path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	if m.Info().Encoder {
-		return nil // its decoder wants the encoder's output first
+	if !m.Info().Encoder { // its decoder would want the encoder's output first
+		if err := decodeOne(c); err != nil {
+			return err
+		}
 	}
-	return decodeOne(c)
+	fmt.Println(templateStage)
+	return tryTemplate(m, templates)
 }
 
 // decodeOne decodes the first token of the vocabulary; any would do.

@@ -94,12 +94,12 @@ func (c *corrupter) one(seed uint64) {
 	case errors.Is(err, ErrCrashed):
 		c.t.Logf("seed %d (%.200s): %v", seed, did, err)
 		c.total.add(&c.total.crashed)
-	case errors.Is(err, ErrRefused), errors.Is(err, ErrUnknownArchitecture):
+	case errors.Is(err, ErrRefused), errors.Is(err, ErrUnknownArchitecture), errors.Is(err, ErrTemplate):
 		c.total.add(&c.total.refused)
 	case err != nil:
 		c.t.Errorf("seed %d (%.200s): %v", seed, did, err)
 	default:
-		if err := try(c.path); err != nil {
+		if err := try(c.path, forTemplates); err != nil {
 			c.t.Errorf("seed %d (%.200s): passed the trial, but then: %v", seed, did, err)
 		}
 		c.total.add(&c.total.works)

@@ -42,6 +42,7 @@ type answer struct {
 const (
 	kindArchitecture = "architecture" // llama.cpp does not know it
 	kindMemory       = "memory"       // there was not enough
+	kindTemplate     = "template"     // the chat template's fault
 )
 
 // prober is a child process that tries one file after the other until one makes it end.
@@ -50,6 +51,7 @@ type prober struct {
 	in     io.WriteCloser
 	out    *bufio.Reader
 	said   *tail
+	stage  string // what the child last said it does, beyond loading and computing
 	waited bool
 	err    error // of the wait
 }
@@ -86,6 +88,7 @@ func startProber(ctx context.Context, memory uint64) (*prober, error) {
 // try lets the child try a file. After ErrCrashed or ErrTimeout, and when ctx is done, the child is gone.
 func (p *prober) try(ctx context.Context, path string, timeout time.Duration) error {
 	p.said.reset()
+	p.stage = ""
 	line, err := json.Marshal(request{Path: path, Timeout: timeout})
 	if err != nil {
 		return err
@@ -94,11 +97,17 @@ func (p *prober) try(ctx context.Context, path string, timeout time.Duration) er
 		return fmt.Errorf("%w: before the trial began: %s", ErrCrashed, p.lastWords())
 	}
 	text, err := p.read(ctx, timeout)
+	if err == nil && text == templateStage {
+		p.stage = text
+		text, err = p.read(ctx, timeout)
+	}
 	switch {
 	case context.Cause(ctx) != nil && err != nil:
 		return fmt.Errorf("trying the model: %w", context.Cause(ctx))
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w (%v)", ErrTimeout, timeout)
+	case err != nil && p.stage == templateStage:
+		return fmt.Errorf("%w: %s: %s", ErrTemplate, templateName, p.lastWords())
 	case err != nil:
 		return fmt.Errorf("%w: %s", ErrCrashed, p.lastWords())
 	}
@@ -117,6 +126,8 @@ func (a answer) err() error {
 		return fmt.Errorf("%w: %s", ErrUnknownArchitecture, a.Error)
 	case a.Kind == kindMemory:
 		return fmt.Errorf("%w: %s", ErrTooLarge, a.Error)
+	case a.Kind == kindTemplate:
+		return fmt.Errorf("%w: %s", ErrTemplate, a.Error)
 	default:
 		return fmt.Errorf("%w: %s", ErrRefused, a.Error)
 	}

@@ -243,6 +243,8 @@ int32_t ps_sampler_rewind(ps_sampler *sampler, const int32_t *history, size_t n,
 
 typedef struct ps_template ps_template;
 
+#define PS_TEMPLATE_STACK (1ull << 30) /* bytes of address space */
+
 // source overrides the model's own template; empty takes the model's, or ChatML where it has none. A template is a
 // program: one that recurses or loops without end is not stopped.
 int32_t ps_template_new(ps_model *model, const char *source, size_t size, ps_template **out, ps_error *err) PS_NOEXCEPT;

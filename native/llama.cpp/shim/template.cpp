@@ -23,7 +23,7 @@ namespace {
 // has four bytes ("not "), brackets are bounded below, and a level takes at most some KiB: so this much source cannot
 // use up this much stack, which is address space and not memory.
 constexpr size_t max_source = size_t(256) << 10;
-constexpr size_t stack      = size_t(1) << 30;
+constexpr size_t stack      = PS_TEMPLATE_STACK;
 constexpr int    max_depth  = 1000;
 
 // Counts what makes the parser recurse by the byte: brackets, and operators in a row.

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+
+package model
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/penstock/penstock/native"
+)
+
+// A chat template is a program of whoever made the file. It may loop, recurse or fill the memory, and nothing ends it from
+// inside, so the child runs it once before the host does.
+const templateName = "the chat template (tokenizer.chat_template)"
+
+// patience is what a template may take.
+type patience struct {
+	all time.Duration // to parse and analyse it, and to render a conversation twice
+	one time.Duration // to render one line of conversation: every request pays that
+}
+
+var forTemplates = patience{all: 10 * time.Second, one: time.Second}
+
+// templateStage is the line with which the child says that the template is next.
+const templateStage = marker + "template"
+
+var errTemplate = errors.New(templateName)
+
+// tryTemplate builds the model's template, renders a conversation and measures the second time. It ends the process when
+// the time for all is up. That the template refuses this conversation is no fault: others will suit it.
+func tryTemplate(m *native.Model, limit patience) (err error) {
+	watchdog := time.AfterFunc(limit.all, func() {
+		fmt.Fprintf(os.Stderr, "it renders without end; it was stopped after %v\n", limit.all)
+		os.Exit(1)
+	})
+	defer watchdog.Stop()
+	t, err := native.NewTemplate(m, "")
+	if err != nil {
+		return fmt.Errorf("%w: %w", errTemplate, err)
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	hello := native.Conversation{Messages: json.RawMessage(`[{"role":"user","content":"Hello"}]`), AddGenerationPrompt: true}
+	var took time.Duration
+	for range 2 {
+		begin := time.Now()
+		if _, err := t.Render(hello); errors.Is(err, native.ErrNoMemory) {
+			return fmt.Errorf("%w: %w", errTemplate, err)
+		}
+		took = time.Since(begin)
+	}
+	if took > limit.one {
+		return fmt.Errorf("%w takes %v for one line; at most %v is accepted", errTemplate, took.Round(time.Millisecond), limit.one)
+	}
+	return nil
+}
