@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+
+package penstock
+
+import (
+	"unsafe"
+
+	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
+)
+
+// VocabSize is the number of tokens.
+func VocabSize() int { return int(abi.VocabSize()) }
+
+// Piece appends to buffer[:0] the bytes that a token shows: none for a control token or one that does not exist. They need
+// not be valid UTF-8 alone.
+func Piece(t Token, buffer []byte) []byte {
+	if cap(buffer) == 0 {
+		buffer = make([]byte, 0, 64)
+	}
+	for {
+		buffer = buffer[:cap(buffer)]
+		n := int(abi.Piece(t, unsafe.Pointer(&buffer[0]), int32(len(buffer))))
+		if n <= len(buffer) {
+			return buffer[:max(n, 0)]
+		}
+		buffer = make([]byte, n)
+	}
+}
+
+// Vocabulary is the bytes of all tokens. Reading it takes memory and time in proportion to the vocabulary, so it is meant
+// for package warm, which does it once for all requests.
+type Vocabulary struct {
+	offsets []uint32 // one more than there are tokens
+	bytes   []byte
+}
+
+// ReadVocabulary reads all tokens.
+func ReadVocabulary() Vocabulary {
+	size := abi.Vocab(nil, 0)
+	words := make([]uint32, (size+3)/4)
+	if size == 0 {
+		return Vocabulary{}
+	}
+	abi.Vocab(unsafe.Pointer(&words[0]), size)
+	n := VocabSize()
+	text := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), size)
+	return Vocabulary{words[:n+1], text[4*(n+1):]}
+}
+
+// Len is the number of tokens.
+func (v Vocabulary) Len() int { return max(len(v.offsets)-1, 0) }
+
+// Piece is the bytes of a token, as the function Piece gives them. They must not be changed.
+func (v Vocabulary) Piece(t Token) []byte { return v.bytes[v.offsets[t]:v.offsets[t+1]] }
+
+// Attributes are bits that tell what kind of token it is.
+type Attributes int32
+
+// The attributes.
+const (
+	Control Attributes = abi.AttrControl // a control token
+	End     Attributes = abi.AttrEnd     // ends generation
+	Byte    Attributes = abi.AttrByte    // a single byte
+	Unused  Attributes = abi.AttrUnused  // never trained
+)
+
+// AttributesOf gives the attributes of a token, none if it does not exist.
+func AttributesOf(t Token) Attributes { return Attributes(max(abi.TokenAttr(t), 0)) }
+
+// Special names a token with a role.
+type Special int32
+
+// The roles.
+const (
+	BOS     Special = abi.SpecialBOS     // beginning of a sequence
+	EOS     Special = abi.SpecialEOS     // end of a sequence
+	EOT     Special = abi.SpecialEOT     // end of a turn
+	Newline Special = abi.SpecialNewline // a line break
+)
+
+// SpecialToken is the token with a role, or NoToken if the model has none.
+func SpecialToken(s Special) Token { return abi.Special(int32(s)) }
+
+// Tokenizing says how to read a text; bits may be joined.
+type Tokenizing int32
+
+// How to read a text. Without any, control tokens in it are plain text.
+const (
+	AddSpecial   Tokenizing = abi.TokenizeAddSpecial   // add the tokens the model wants at the beginning and end
+	ParseSpecial Tokenizing = abi.TokenizeParseSpecial // read the text of control tokens as control tokens
+)
+
+// Tokenize turns text into tokens.
+func Tokenize(text string, how Tokenizing) []Token {
+	tokens := make([]Token, len(text)+2) // no token stands for less than a byte
+	for {
+		n := abi.Tokenize(unsafe.Pointer(unsafe.StringData(text)), int32(len(text)), int32(how), unsafe.Pointer(&tokens[0]), int32(len(tokens)))
+		if int(n) <= len(tokens) {
+			return tokens[:max(n, 0)]
+		}
+		tokens = make([]Token, n)
+	}
+}

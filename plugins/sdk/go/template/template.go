@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+
+// Package template is the extension point that turns a conversation into the prompt's text.
+package template
+
+import (
+	"errors"
+	"unsafe"
+
+	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
+	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
+	"github.com/penstock/penstock/plugins/sdk/go/json"
+	"github.com/penstock/penstock/plugins/sdk/go/penstock"
+)
+
+// Message is one message of a conversation.
+type Message struct {
+	Role string // system, user, assistant, tool …
+	Text string // the parts of a message that has several, joined
+	JSON json.Value
+}
+
+// Template renders conversations.
+type Template interface {
+	// Render gives the prompt's text, which must not be empty. An error refuses the request.
+	Render(conversation []Message) (string, error)
+}
+
+// Register makes t the plugin's template.
+func Register(t Template) {
+	guest.Template = func() int32 {
+		conversation, err := parse(penstock.Messages())
+		if err != nil {
+			return penstock.Refuse(err)
+		}
+		text, err := t.Render(conversation)
+		if err != nil {
+			return penstock.Refuse(err)
+		}
+		abi.Emit(unsafe.Pointer(unsafe.StringData(text)), int32(len(text)))
+		return 0
+	}
+}
+
+var errList = errors.New("messages must be a list of objects with role and content")
+
+// parse reads the messages; content may be a text or a list of parts, of which those with a text count.
+func parse(text []byte) ([]Message, error) {
+	list, err := json.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if list.Kind() != json.List {
+		return nil, errList
+	}
+	conversation := make([]Message, 0, list.Len())
+	for i := range list.Len() {
+		m := list.At(i)
+		role, content := m.Get("role"), m.Get("content")
+		if role.Kind() != json.Text {
+			return nil, errList
+		}
+		said := content.Text("")
+		for j := range content.Len() {
+			said += content.At(j).Get("text").Text("")
+		}
+		conversation = append(conversation, Message{role.Text(""), said, m})
+	}
+	return conversation, nil
+}
+
+//go:wasmexport penstock_template
+func export() int32 { return guest.Template() }
