@@ -3,13 +3,9 @@
 package host
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/sampling"
-	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -41,8 +37,5 @@ func (w words) Piece(t int32) string { return w.Engine.Piece(t, true) }
 // NewChain implements api.Engine. What the engine finds wrong with parameters is told in the API's terms.
 func (w words) NewChain(p sampling.Params) ([]scheduler.Stage, error) {
 	chain, err := w.Engine.NewChain(p)
-	if errors.Is(err, native.ErrInvalid) {
-		return nil, fmt.Errorf("%w: %w", sampling.ErrInvalid, err)
-	}
-	return chain, err
+	return chain, inAPITerms(err)
 }

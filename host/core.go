@@ -24,6 +24,7 @@ import (
 type Core struct {
 	Engine    *engine.Engine
 	Scheduler *scheduler.Scheduler
+	Plugins   *Plugins
 	Metrics   *telemetry.Metrics
 	Model     api.Model
 
@@ -58,6 +59,9 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 	}
 	core.Model = describe(core.Engine, core.file)
 	core.Metrics = telemetry.NewMetrics(name)
+	if core.Plugins, err = openPlugins(ctx, c, core.Engine, core.Metrics.Plugins(), log); err != nil {
+		return nil, err
+	}
 	core.Scheduler, err = scheduler.New(core.Engine.Backend(), scheduler.Config{
 		Slots: slots, QueueLimit: c.Scheduler.MaxQueue, ITLTarget: c.Scheduler.ITLTarget,
 		PrefillShare: c.Scheduler.PrefillShare, Strategy: strategies[c.Scheduler.Strategy], Observer: core.Metrics,
@@ -81,6 +85,9 @@ var strategies = map[string]scheduler.Strategy{
 // Close frees the model. The scheduler's Run must have returned.
 func (c *Core) Close() error {
 	var errs []error
+	if c.Plugins != nil {
+		errs = append(errs, c.Plugins.Close())
+	}
 	if c.Engine != nil {
 		errs = append(errs, c.Engine.Close())
 	}

@@ -77,7 +77,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 func (h *Host) api(o Options) http.Handler {
 	s := o.Config.Server
 	return api.New(api.Options{
-		Scheduler: streams{h.core.Scheduler}, Engine: words{h.core.Engine}, Model: h.core.Model,
+		Scheduler: streams{h.core.Scheduler}, Engine: words{h.core.Engine}, Plugins: h.core.Plugins, Model: h.core.Model,
 		Log: h.log, Version: o.Version,
 		APIKeys: s.APIKeys, AdminKey: s.AdminKey, Origins: s.CORSOrigins, BodyLimit: s.BodyLimit, WriteTimeout: s.WriteTimeout,
 		UI: o.UI, Metrics: h.core.Metrics.Handler(), Ready: h.accepts.Load, Done: h.done,

@@ -44,21 +44,26 @@ type nativeBody struct {
 	Tokens bool            `json:"return_tokens"`
 }
 
-// encode turns a conversation into a prompt.
-func (s *service) encode(b *Conversation) (chat.Prompt, []scheduler.Token, error) {
+// conversation checks what is to become a prompt.
+func conversation(b *Conversation) (chat.Conversation, error) {
 	for _, f := range []struct {
 		name string
 		raw  json.RawMessage
 	}{{"tools", b.Tools}, {"functions", b.Functions}} {
 		if isSet(f.raw) {
-			return chat.Prompt{}, nil, unsupported(f.name, "%s are not supported by this server", f.name)
+			return chat.Conversation{}, unsupported(f.name, "%s are not supported by this server", f.name)
 		}
 	}
 	messages, err := chat.ParseMessages(b.Messages)
+	return chat.Conversation{Messages: messages, AddGenerationPrompt: true, TemplateArgs: b.TemplateArgs}, err
+}
+
+// encode turns a conversation into a prompt, by the model's template.
+func (s *service) encode(b *Conversation) (chat.Prompt, []scheduler.Token, error) {
+	c, err := conversation(b)
 	if err != nil {
 		return chat.Prompt{}, nil, err
 	}
-	c := chat.Conversation{Messages: messages, AddGenerationPrompt: true, TemplateArgs: b.TemplateArgs}
 	return chat.Encode(c, s.Engine, s.Engine)
 }
 
@@ -82,13 +87,18 @@ func (s *service) planChat(body []byte) (generation, error) {
 	case b.Logprobs:
 		g.logprobs = 0
 	}
-	prompt, tokens, err := s.encode(&b.Conversation)
+	c, err := conversation(&b.Conversation)
 	if err != nil {
 		return g, err
 	}
-	g.stop = append(g.stop, prompt.Stops...)
+	tokens, ok, err := s.renderByPlugin(&g, c.Messages)
+	if err == nil && !ok {
+		var prompt chat.Prompt
+		prompt, tokens, err = chat.Encode(c, s.Engine, s.Engine)
+		g.stop = append(g.stop, prompt.Stops...)
+	}
 	g.prompts = [][]scheduler.Token{tokens}
-	return g, nil
+	return g, err
 }
 
 // planText makes a generation of a text completion body.
@@ -99,6 +109,9 @@ func (s *service) planText(body []byte) (generation, error) {
 	}
 	g, err := s.plan(&b.Common, "prompt")
 	if err != nil {
+		return g, err
+	}
+	if err := s.checkPrompt(&g); err != nil {
 		return g, err
 	}
 	if b.BestOf != nil && *b.BestOf != g.n {
@@ -121,6 +134,9 @@ func (s *service) planNative(body []byte) (g generation, tokens bool, err error)
 		return g, false, err
 	}
 	if g, err = s.plan(&b.Common, "prompt"); err != nil {
+		return g, false, err
+	}
+	if err := s.checkPrompt(&g); err != nil {
 		return g, false, err
 	}
 	if b.choices() != 1 {

@@ -89,6 +89,9 @@ func problem(err error, prompt string) *Error {
 	case errors.As(err, &routed):
 		return &Error{Status: routed.Code, Code: codeOf(routed.Code), Type: typeInvalid, Message: fmt.Sprint(routed.Message)}
 	}
+	if e := pluginProblem(err); e != nil {
+		return e
+	}
 	return schedulerProblem(err, prompt)
 }
 

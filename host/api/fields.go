@@ -35,8 +35,9 @@ type Common struct {
 
 	NProbs *int `json:"n_probs"`
 
+	Plugins json.RawMessage `json:"plugins"`
+
 	// Refused while nothing acts on them.
-	Plugins        json.RawMessage `json:"plugins"`
 	Trace          json.RawMessage `json:"trace"`
 	Record         json.RawMessage `json:"record"`
 	JSONSchema     json.RawMessage `json:"json_schema"`
@@ -63,7 +64,7 @@ func (b *Common) check() error {
 		name string
 		raw  json.RawMessage
 	}{
-		{"plugins", b.Plugins}, {"trace", b.Trace}, {"record", b.Record}, {"json_schema", b.JSONSchema},
+		{"trace", b.Trace}, {"record", b.Record}, {"json_schema", b.JSONSchema},
 		{"suffix", b.Suffix}, {"echo", b.Echo},
 	} {
 		if isSet(f.raw) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/penstock/penstock/host/sampling"
@@ -19,6 +18,7 @@ type generation struct {
 	prompts  [][]scheduler.Token
 	n        int
 	params   sampling.Params
+	uses     []PluginUse
 	stop     []string
 	max      int // tokens to generate; 0: as many as fit
 	logprobs int // alternatives a token; -1: none
@@ -45,8 +45,14 @@ func (s *service) plan(b *Common, field string) (generation, error) {
 	if err != nil {
 		return generation{}, err
 	}
-	if i := slices.IndexFunc(params.Chain, isPlugin); i >= 0 {
-		return generation{}, unsupported("samplers", "plugins in samplers are not supported by this server: %q", params.Chain[i])
+	uses, err := b.uses()
+	if err != nil {
+		return generation{}, err
+	}
+	if s.Plugins == nil {
+		if err := refusePlugins(uses, params.Chain); err != nil {
+			return generation{}, err
+		}
 	}
 	limit, err := b.maxTokens()
 	if err != nil {
@@ -56,7 +62,7 @@ func (s *service) plan(b *Common, field string) (generation, error) {
 	if err != nil {
 		return generation{}, err
 	}
-	return generation{field: field, n: b.choices(), params: params, stop: stops, max: limit, logprobs: -1,
+	return generation{field: field, n: b.choices(), params: params, uses: uses, stop: stops, max: limit, logprobs: -1,
 		deadline: b.deadline(time.Now()), priority: b.Priority, cache: b.CachePrompt,
 		stream: b.Stream, usage: b.StreamOptions.IncludeUsage}, nil
 }
@@ -97,7 +103,7 @@ func (s *service) start(g *generation) (_ []Stream, err error) {
 // submit starts one choice.
 func (s *service) submit(g *generation, prompt []scheduler.Token, number uint32) (Stream, error) {
 	params := g.params.ForChoice(number)
-	chain, err := s.Engine.NewChain(params)
+	chain, rules, err := s.newChain(g, params)
 	if err != nil {
 		return nil, chainProblem(err, params)
 	}
@@ -111,6 +117,7 @@ func (s *service) submit(g *generation, prompt []scheduler.Token, number uint32)
 		Stop:        g.stop,
 		IgnoreEOG:   params.IgnoreEOS,
 		Chain:       chain,
+		Rules:       rules,
 		Logprobs:    g.logprobs,
 		Priority:    g.priority,
 		Deadline:    g.deadline,

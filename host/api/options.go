@@ -59,10 +59,11 @@ type Model struct {
 	BOS, EOS   string
 }
 
-// Options is what an API needs. UI, Metrics, Ready and Done may be nil.
+// Options is what an API needs. Plugins, UI, Metrics, Ready and Done may be nil.
 type Options struct {
 	Scheduler Scheduler
 	Engine    Engine
+	Plugins   Plugins // nil: none
 	Model     Model
 	Log       *slog.Logger
 	Version   string

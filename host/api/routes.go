@@ -51,6 +51,11 @@ func New(o Options) http.Handler {
 	} {
 		e.Add(r.method, r.path, r.handler, s.authorize)
 	}
+	e.GET("/v1/plugins", s.listPlugins, s.authorize, s.withPlugins)
+	e.GET("/v1/plugins/:name", s.getPlugin, s.authorize, s.withPlugins)
+	e.POST("/v1/plugins", s.uploadPlugin, s.administer, s.withPlugins)
+	e.DELETE("/v1/plugins/:name", s.removePlugin, s.administer, s.withPlugins)
+	e.POST("/v1/plugins/:name/reset", s.resetPlugin, s.administer, s.withPlugins)
 	if o.Metrics != nil {
 		e.GET("/metrics", echo.WrapHandler(o.Metrics), s.authorize)
 	}

@@ -13,8 +13,8 @@ import (
 // accepting is a guest with a splice buffer and the answer of accept.
 func accepting(accept ...[]byte) *guestModule {
 	g := newGuest(`{"name":"guest","hold":2}`)
-	g.on(abi.ExportOpen, g.bind(abi.BufferSplice, atSplice, 20), i32(0))
-	return g.on(abi.ExportAccept, accept...)
+	g.On(abi.ExportOpen, g.Bind(abi.BufferSplice, atSplice, 20), i32(0))
+	return g.On(abi.ExportAccept, accept...)
 }
 
 func splice(backtrack int, tokens ...int) []byte {
@@ -63,7 +63,7 @@ func TestStage_Accept_Faults(t *testing.T) {
 			mustFault(t, err, abi.ExportAccept, CauseAnswer, tc.detail)
 		})
 	}
-	_, err := use(t, plain().on(abi.ExportAccept, i32(2)), 1).Accept(9)
+	_, err := use(t, plain().On(abi.ExportAccept, i32(2)), 1).Accept(9)
 	mustFault(t, err, abi.ExportAccept, CauseAnswer, "no splice buffer")
 }
 
@@ -89,10 +89,10 @@ func TestStage_Accept_SpliceInAnswerToItself(t *testing.T) {
 // counting counts accepted tokens in a global and in memory at atScratch.
 func counting(rewind bool) *guestModule {
 	g := plain()
-	g.globals = 1
-	g.on(abi.ExportAccept, global(0), i32(1), add, setGlobal(0), i32(atScratch), global(0), store, i32(1))
+	g.Globals = 1
+	g.On(abi.ExportAccept, global(0), i32(1), add, setGlobal(0), i32(atScratch), global(0), store, i32(1))
 	if rewind {
-		g.on(abi.ExportRewind, i32(atScratch+4), local(0), store, i32(0))
+		g.On(abi.ExportRewind, i32(atScratch+4), local(0), store, i32(0))
 	}
 	return g
 }
@@ -143,14 +143,14 @@ func TestStage_Rewind_ForkedConversationIsReplayed(t *testing.T) {
 }
 
 func TestStage_Rewind_Refused(t *testing.T) {
-	s := use(t, plain().on(abi.ExportRewind, i32(1)), 1)
+	s := use(t, plain().On(abi.ExportRewind, i32(1)), 1)
 	mustFault(t, s.Rewind([]int32{1}, 1), abi.ExportRewind, CauseAnswer, "must be 0")
 }
 
 func TestStage_Rewind_OpenRefuses(t *testing.T) {
 	g := plain()
-	g.data = append(g.data, guestData{atScratch, "threshold is too high"})
-	g.on(abi.ExportOpen, i32(atScratch), i32(21), g.call("fail"), i32(9))
+	g.Put(atScratch, "threshold is too high")
+	g.On(abi.ExportOpen, i32(atScratch), i32(21), g.Call("fail"), i32(9))
 	s, err := mustLoad(t, newTestRuntime(t), g).NewStage(Request{Skip: true})
 	if err != nil {
 		t.Fatal(err)
@@ -165,9 +165,9 @@ func TestStage_Rewind_OpenRefuses(t *testing.T) {
 
 func TestStage_Rewind_ViewMustBeBound(t *testing.T) {
 	for name, g := range map[string]*guestModule{
-		"candidates": plain().on(abi.ExportSample, i32(-1)),
-		"logits":     newGuest(`{"name":"guest","view":"logits"}`).on(abi.ExportSample, i32(-1)),
-		"text":       plain().on(abi.ExportStop, i32(0)),
+		"candidates": plain().On(abi.ExportSample, i32(-1)),
+		"logits":     newGuest(`{"name":"guest","view":"logits"}`).On(abi.ExportSample, i32(-1)),
+		"text":       plain().On(abi.ExportStop, i32(0)),
 	} {
 		s, err := mustLoad(t, newTestRuntime(t), g).NewStage(Request{})
 		if err != nil {
@@ -182,8 +182,8 @@ func TestStage_Rewind_ViewMustBeBound(t *testing.T) {
 
 func TestStage_Close_TellsOnceAndReleases(t *testing.T) {
 	g := plain()
-	g.data = append(g.data, guestData{atScratch, "bye"})
-	g.on(abi.ExportClose, i32(1), i32(atScratch), i32(3), g.call("log"))
+	g.Put(atScratch, "bye")
+	g.On(abi.ExportClose, i32(1), i32(atScratch), i32(3), g.Call("log"))
 	s := use(t, g, 1)
 	for range 2 {
 		if err := s.Close(); err != nil {

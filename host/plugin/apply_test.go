@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -21,8 +22,8 @@ var (
 // viewed is a guest with a bound view of room for cap candidates, or for the row.
 func viewed(manifest string, kind, size int, sample ...[]byte) *guestModule {
 	g := newGuest(manifest)
-	g.on(abi.ExportOpen, g.bind(kind, atBuffer, size), i32(0))
-	return g.on(abi.ExportSample, sample...)
+	g.On(abi.ExportOpen, g.Bind(kind, atBuffer, size), i32(0))
+	return g.On(abi.ExportSample, sample...)
 }
 
 // candidates has room for 4: ids from atBuffer, logits 16 bytes later.
@@ -123,8 +124,8 @@ func TestStage_Apply_Faults(t *testing.T) {
 		"trap":             {unreachable, CauseTrap, "unreachable"},
 		"endless":          {forever, CauseFuel, "fuel"},
 		"out of bounds":    {slices.Concat(i32(-4), load, drop), CauseTrap, "out of bounds memory access"},
-		"division by zero": {slices.Concat(i32(1), i32(0), []byte{0x6d}, drop), CauseTrap, "integer divide by zero"},
-		"recursion":        {slices.Concat(local(0), []byte{0x10, 5}, drop), CauseStack, "stack"},
+		"division by zero": {slices.Concat(i32(1), i32(0), plugintest.Divide, drop), CauseTrap, "integer divide by zero"},
+		"recursion":        {slices.Concat(local(0), plugintest.CallFunction(5), drop), CauseStack, "stack"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := use(t, candidates(tc.code), 1)
@@ -159,7 +160,7 @@ func TestStage_Apply_SkipsAfterAFault(t *testing.T) {
 
 func TestStage_Apply_NoView(t *testing.T) {
 	g := newGuest(`{"name":"guest","view":"none"}`)
-	g.on(abi.ExportSample, i32(atScratch), local(0), i32(1), add, store, i32(-1))
+	g.On(abi.ExportSample, i32(atScratch), local(0), i32(1), add, store, i32(-1))
 	s := use(t, g, 1)
 	v := raw(ramp())
 	if err := s.Apply(v); err != nil || v.N != -1 || peek(s, atScratch) != 1 {

@@ -49,7 +49,7 @@ func BenchmarkStage_Row(b *testing.B) {
 		"candidates": viewed(`{"name":"guest"}`, abi.BufferCandidates, 2048, i32(-1)),
 		"logits": func() *guestModule {
 			g := viewed(`{"name":"guest","view":"logits"}`, abi.BufferLogits, 4*128_256, i32(-1))
-			g.pages = 16
+			g.Pages = 16
 			return g
 		}(),
 	} {
@@ -70,7 +70,7 @@ func BenchmarkStage_Row(b *testing.B) {
 // BenchmarkStage_Token is what a plugin with every hook costs a token, besides its own work.
 func BenchmarkStage_Token(b *testing.B) {
 	g := viewed(`{"name":"guest"}`, abi.BufferCandidates, 2048, i32(-1))
-	s := benchStage(b, g.on(abi.ExportPrepare, i32(0)).on(abi.ExportAccept, i32(0)))
+	s := benchStage(b, g.On(abi.ExportPrepare, i32(0)).On(abi.ExportAccept, i32(0)))
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := s.Prepare(); err != nil {
@@ -105,7 +105,7 @@ func BenchmarkModule_Open(b *testing.B) {
 
 func BenchmarkRuntime_Load(b *testing.B) {
 	r := newTestRuntime(b)
-	wasm := candidates().wasm()
+	wasm := candidates().Wasm()
 	for b.Loop() {
 		m, err := r.Load(context.Background(), wasm)
 		if err != nil {
@@ -117,7 +117,7 @@ func BenchmarkRuntime_Load(b *testing.B) {
 
 func TestStage_Steady_AllocatesNothing(t *testing.T) {
 	g := candidates()
-	s := use(t, g.on(abi.ExportPrepare, i32(0)).on(abi.ExportAccept, i32(0)), 1)
+	s := use(t, g.On(abi.ExportPrepare, i32(0)).On(abi.ExportAccept, i32(0)), 1)
 	row, v := ramp(), &scheduler.View{}
 	got := testing.AllocsPerRun(100, func() {
 		if _, err := s.Prepare(); err != nil {

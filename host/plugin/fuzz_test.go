@@ -38,7 +38,7 @@ func FuzzParseManifest(f *testing.F) {
 // FuzzRuntime_Load checks that no module takes the host down, whatever its bytes.
 func FuzzRuntime_Load(f *testing.F) {
 	for _, g := range []*guestModule{plain(), warmed(), candidates(), counting(true), echoing(), accepting(splice(1, 2), i32(2))} {
-		f.Add(g.wasm())
+		f.Add(g.Wasm())
 	}
 	r := newTestRuntime(f, func(o *Options) { o.Limits.SetupFuel = 1 << 20 })
 	f.Fuzz(func(t *testing.T, wasm []byte) {

@@ -45,9 +45,9 @@ func TestHost_Grammar_MasksAndMoves(t *testing.T) {
 	engine := &counter{}
 	r := newTestRuntime(t, func(o *Options) { o.Grammars = engine })
 	g := plain()
-	g.data = append(g.data, guestData{atScratch + 64, "bad"})
-	open := g.call("grammar_open")
-	code := [][]byte{g.bind(abi.BufferMask, atMask, 16)}
+	g.Put(atScratch+64, "bad")
+	open := g.Call("grammar_open")
+	code := [][]byte{g.Bind(abi.BufferMask, atMask, 16)}
 	for i := range 6 { // 4 are allowed; before them one that is refused
 		size := 2
 		if i == 0 {
@@ -55,9 +55,9 @@ func TestHost_Grammar_MasksAndMoves(t *testing.T) {
 		}
 		code = append(code, i32(atScratch+4*i), i32(abi.GrammarGBNF), i32(atScratch+64), i32(size), open, store)
 	}
-	g.on(abi.ExportOpen, append(code, i32(0))...)
-	g.on(abi.ExportPrepare, i32(1), g.call("grammar_mask"), drop, i32(1))
-	g.on(abi.ExportAccept, i32(atScratch+32), i32(1), local(0), g.call("grammar_accept"), store, i32(0))
+	g.On(abi.ExportOpen, append(code, i32(0))...)
+	g.On(abi.ExportPrepare, i32(1), g.Call("grammar_mask"), drop, i32(1))
+	g.On(abi.ExportAccept, i32(atScratch+32), i32(1), local(0), g.Call("grammar_accept"), store, i32(0))
 	s := useOf(t, mustLoad(t, r, g), Request{}, 9)
 	for i, want := range []int32{-1, 0, 1, 2, 3, -1} {
 		if got := peek(s, atScratch+4*i); got != want {

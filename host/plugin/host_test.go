@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
@@ -20,10 +21,10 @@ func asking(name string, args ...int) *guestModule {
 		code = append(code, i32(a))
 	}
 	kind := store
-	if s := signature(abi.Imports, name); s.Results[0] == "i64" {
+	if returnsLong(name) {
 		kind = store64
 	}
-	return g.on(abi.ExportOpen, append(code, g.call(name), kind, i32(0))...)
+	return g.On(abi.ExportOpen, append(code, g.Call(name), kind, i32(0))...)
 }
 
 func TestHost_Functions_Answer(t *testing.T) {
@@ -82,7 +83,7 @@ func TestHost_Functions_Answer(t *testing.T) {
 
 func TestHost_Tokenize_GivesTokens(t *testing.T) {
 	g := asking("tokenize", atManifest+1024, 5, 3, atBuffer, 9)
-	g.data = append(g.data, guestData{atManifest + 1024, "12 34"})
+	g.Put(atManifest+1024, "12 34")
 	s := use(t, g, 1)
 	if peek(s, atScratch) != 2 || peek(s, atBuffer) != 12 || peek(s, atBuffer+4) != 34 {
 		t.Errorf("%d tokens: %d %d", peek(s, atScratch), peek(s, atBuffer), peek(s, atBuffer+4))
@@ -118,32 +119,32 @@ func TestHost_Functions_OutOfBounds(t *testing.T) {
 
 func TestHost_Functions_OutOfPlace(t *testing.T) {
 	emitting := plain()
-	emitting.on(abi.ExportPrepare, i32(0), i32(1), emitting.call("emit"), i32(0))
+	emitting.On(abi.ExportPrepare, i32(0), i32(1), emitting.Call("emit"), i32(0))
 	_, err := use(t, emitting, 1).Prepare()
 	mustFault(t, err, abi.ExportPrepare, CauseCall, "emit")
 
 	masking := accepting(i32(0))
-	masking.funcs = masking.funcs[:3]
-	masking.on(abi.ExportAccept, i32(0), masking.call("grammar_mask"))
+	masking.Funcs = masking.Funcs[:3]
+	masking.On(abi.ExportAccept, i32(0), masking.Call("grammar_mask"))
 	_, err = use(t, masking, 1).Accept(1)
 	mustFault(t, err, abi.ExportAccept, CauseCall, "grammar_mask")
 }
 
 func TestHost_Functions_Cost(t *testing.T) {
 	for name, code := range map[string]func(g *guestModule) []byte{
-		"calls alone": func(g *guestModule) []byte { return slices.Concat(g.call("vocab_size"), drop) },
-		"bytes":       func(g *guestModule) []byte { return slices.Concat(i32(0), i32(0), i32(4<<16), g.call("log")) },
+		"calls alone": func(g *guestModule) []byte { return slices.Concat(g.Call("vocab_size"), drop) },
+		"bytes":       func(g *guestModule) []byte { return slices.Concat(i32(0), i32(0), i32(4<<16), g.Call("log")) },
 		"text": func(g *guestModule) []byte {
-			return slices.Concat(i32(0), i32(4<<16), i32(0), i32(0), i32(0), g.call("tokenize"), drop)
+			return slices.Concat(i32(0), i32(4<<16), i32(0), i32(0), i32(0), g.Call("tokenize"), drop)
 		},
 		"grammars": func(g *guestModule) []byte {
-			return slices.Concat(i32(0), i32(0), i32(4<<16), g.call("grammar_open"), drop)
+			return slices.Concat(i32(0), i32(0), i32(4<<16), g.Call("grammar_open"), drop)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := plain()
 			body := code(g)
-			g.on(abi.ExportPrepare, []byte{0x03, 0x40}, body, []byte{0x0c, 0}, end, unreachable)
+			g.On(abi.ExportPrepare, plugintest.Loop(body))
 			_, err := use(t, g, 1).Prepare()
 			mustFault(t, err, abi.ExportPrepare, CauseFuel, "")
 		})
@@ -153,7 +154,7 @@ func TestHost_Functions_Cost(t *testing.T) {
 func TestHost_Random_DependsOnPlaceAndPosition(t *testing.T) {
 	g := plain()
 	for _, at := range []string{abi.ExportPrepare, abi.ExportAccept} {
-		g.on(at, i32(atScratch), g.call("random"), store64, i32(atScratch+8), g.call("random"), store64, i32(0))
+		g.On(at, i32(atScratch), g.Call("random"), store64, i32(atScratch+8), g.Call("random"), store64, i32(0))
 	}
 	m := mustLoad(t, newTestRuntime(t), g)
 	draw := func(seed uint64, place int, prompt ...int32) [4]int32 {
@@ -181,13 +182,13 @@ func TestHost_Random_DependsOnPlaceAndPosition(t *testing.T) {
 
 func TestHost_Log_IsBoundedAndAttached(t *testing.T) {
 	g := plain()
-	g.data = append(g.data, guestData{atScratch, "line with \xff bytes"})
-	g.on(abi.ExportPrepare, i32(2), i32(atScratch), i32(17), g.call("log"), unreachable)
+	g.Put(atScratch, "line with \xff bytes")
+	g.On(abi.ExportPrepare, i32(2), i32(atScratch), i32(17), g.Call("log"), unreachable)
 	_, err := use(t, g, 1).Prepare()
 	mustFault(t, err, abi.ExportPrepare, CauseTrap, "its log ends with: line with \uFFFD bytes")
 
 	flood := plain()
-	flood.on(abi.ExportPrepare, i32(0), i32(0), i32(3<<16), flood.call("log"), i32(0))
+	flood.On(abi.ExportPrepare, i32(0), i32(0), i32(3<<16), flood.Call("log"), i32(0))
 	s := use(t, flood, 1)
 	for range 3 {
 		if _, err := s.Prepare(); err != nil {

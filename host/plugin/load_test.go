@@ -17,7 +17,7 @@ import (
 
 func TestRuntime_Load_ReadsWhatTheModuleIs(t *testing.T) {
 	g := newGuest(`{"name":"my-plugin","version":"1.2","summary":"s","hold":3,"candidates":9,"config_schema":{"type":"object"}}`)
-	g.on(abi.ExportSample, i32(-1)).on(abi.ExportStop, i32(0))
+	g.On(abi.ExportSample, i32(-1)).On(abi.ExportStop, i32(0))
 	m := mustLoad(t, newTestRuntime(t), g)
 	if m.Name != "my-plugin" || m.Manifest.Version != "1.2" || m.Manifest.Hold != 3 || m.Manifest.Candidates != 9 || m.Manifest.View != ViewCandidates {
 		t.Errorf("manifest %+v", m.Manifest)
@@ -31,19 +31,19 @@ func TestRuntime_Load_ReadsWhatTheModuleIs(t *testing.T) {
 }
 
 func TestRuntime_Load_Refuses(t *testing.T) {
-	wrongType := plain().function(abi.Signature{Name: abi.ExportSample, Params: []string{"i64"}, Results: []string{"i32"}}, 0, i32(0))
+	wrongType := plain().Function(abi.Signature{Name: abi.ExportSample, Params: []string{"i64"}, Results: []string{"i32"}}, 0, i32(0))
 	importing := func(name string, params ...string) []byte {
 		g := plain()
-		g.imports = append(g.imports, abi.Signature{Name: name, Params: params})
-		g.funcs[1].code = unreachable // its call of emit has moved
-		return g.wasm()
+		g.Imports = append(g.Imports, abi.Signature{Name: name, Params: params})
+		g.Funcs[1].Code = unreachable // its call of emit has moved
+		return g.Wasm()
 	}
-	without := func(name string) []byte { g := plain(); g.omit = name; return g.wasm() }
-	manifest := func(text string) []byte { return newGuest(text).wasm() }
+	without := func(name string) []byte { g := plain(); g.Omit = name; return g.Wasm() }
+	manifest := func(text string) []byte { return newGuest(text).Wasm() }
 	many := plain()
-	many.pages = 2000
+	many.Pages = 2000
 	outside := plain()
-	outside.data = append(outside.data, guestData{4 << 16, "x"})
+	outside.Put(4<<16, "x")
 	for name, tc := range map[string]struct {
 		wasm []byte
 		want error
@@ -52,19 +52,19 @@ func TestRuntime_Load_Refuses(t *testing.T) {
 		"nothing":           {nil, ErrNotWasm, "\\0asm"},
 		"text":              {[]byte("#!/bin/sh"), ErrNotWasm, "\\0asm"},
 		"a component":       {[]byte("\x00asm\x0d\x00\x01\x00"), ErrNotWasm, "component"},
-		"a cut module":      {plain().wasm()[:60], ErrNotWasm, ""},
+		"a cut module":      {plain().Wasm()[:60], ErrNotWasm, ""},
 		"too large":         {bytes.Repeat([]byte("\x00"), abi.LimitModuleBytes+1), ErrTooLarge, "16777216"},
 		"an empty module":   {[]byte("\x00asm\x01\x00\x00\x00"), ErrVersion, "penstock_abi_v1"},
 		"no version":        {without("penstock_abi_v1"), ErrVersion, "penstock_abi_v1"},
 		"no memory":         {without("memory"), ErrExport, "memory"},
 		"no describe":       {without("penstock_describe"), ErrExport, "penstock_describe"},
-		"a wrong type":      {wrongType.wasm(), ErrExport, "(i32) → (i32)"},
+		"a wrong type":      {wrongType.Wasm(), ErrExport, "(i32) → (i32)"},
 		"unknown module":    {importing("env.abort"), ErrImport, `"env"`},
 		"unknown function":  {importing("penstock.open_file"), ErrImport, "penstock.open_file"},
 		"import's type":     {importing("penstock.random", "i32"), ErrImport, "() → (i64)"},
 		"file access":       {importing("wasi_snapshot_preview1.sock_open"), ErrImport, "sock_open"},
-		"memory":            {many.wasm(), ErrLimit, "2000 pages"},
-		"a segment outside": {outside.wasm(), ErrNotWasm, "instantiated"},
+		"memory":            {many.Wasm(), ErrLimit, "2000 pages"},
+		"a segment outside": {outside.Wasm(), ErrNotWasm, "instantiated"},
 		"no manifest":       {manifest(""), ErrManifest, "emit"},
 		"a text manifest":   {manifest("hello"), ErrManifest, "JSON"},
 		"two manifests":     {manifest(`{"name":"a"}{"name":"b"}`), ErrManifest, "one JSON object"},
@@ -89,19 +89,19 @@ func TestRuntime_Load_FaultsOfSetUp(t *testing.T) {
 		export string
 		cause  error
 	}{
-		"describe":   {&guestModule{pages: 1, funcs: plain().on("penstock_describe", forever).funcs[2:]}, abi.ExportDescribe, CauseFuel},
-		"start":      {plain().function(abi.Signature{Name: "begin"}, 0, forever), "start function", CauseFuel},
-		"initialize": {plain().on(abi.ExportInitialize, unreachable), abi.ExportInitialize, CauseTrap},
-		"warm":       {plain().on(abi.ExportWarm, forever), abi.ExportWarm, CauseFuel},
+		"describe":   {&guestModule{Pages: 1, Funcs: plain().On("penstock_describe", forever).Funcs[2:]}, abi.ExportDescribe, CauseFuel},
+		"start":      {plain().Function(abi.Signature{Name: "begin"}, 0, forever), "start function", CauseFuel},
+		"initialize": {plain().On(abi.ExportInitialize, unreachable), abi.ExportInitialize, CauseTrap},
+		"warm":       {plain().On(abi.ExportWarm, forever), abi.ExportWarm, CauseFuel},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "describe" {
-				tc.guest.on("penstock_abi_v1")
+				tc.guest.On("penstock_abi_v1")
 			}
 			if name == "start" {
-				tc.guest.start = "begin"
+				tc.guest.Start = "begin"
 			}
-			_, err := newTestRuntime(t, sum).Load(context.Background(), tc.guest.wasm())
+			_, err := newTestRuntime(t, sum).Load(context.Background(), tc.guest.Wasm())
 			var f *Fault
 			if !errors.As(err, &f) || f.Export != tc.export || f.Cause != tc.cause {
 				t.Errorf("got %v, want %v in %s", err, tc.cause, tc.export)
@@ -112,9 +112,9 @@ func TestRuntime_Load_FaultsOfSetUp(t *testing.T) {
 
 func TestRuntime_Load_WarmMayRefuse(t *testing.T) {
 	g := plain()
-	g.data = append(g.data, guestData{atScratch, "no such model"})
-	g.on(abi.ExportWarm, i32(atScratch), i32(13), g.call("fail"), i32(1))
-	_, err := newTestRuntime(t).Load(context.Background(), g.wasm())
+	g.Put(atScratch, "no such model")
+	g.On(abi.ExportWarm, i32(atScratch), i32(13), g.Call("fail"), i32(1))
+	_, err := newTestRuntime(t).Load(context.Background(), g.Wasm())
 	var refusal *Refusal
 	if !errors.As(err, &refusal) || refusal.Message != "no such model" {
 		t.Errorf("got %v", err)
@@ -123,7 +123,7 @@ func TestRuntime_Load_WarmMayRefuse(t *testing.T) {
 
 func TestRuntime_Load_GivesUpOnTime(t *testing.T) {
 	r := newTestRuntime(t, func(o *Options) { o.Limits.Compile = time.Nanosecond })
-	if _, err := r.Load(context.Background(), plain().wasm()); !errors.Is(err, ErrLimit) {
+	if _, err := r.Load(context.Background(), plain().Wasm()); !errors.Is(err, ErrLimit) {
 		t.Errorf("got %v", err)
 	}
 }

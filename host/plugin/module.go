@@ -72,6 +72,26 @@ func (m *Module) Release() {
 	}
 }
 
+// enter begins a use of the module, until leave. The error wraps ErrQuarantined, ErrUnknown or ErrClosed.
+func (m *Module) enter() error {
+	if m.Health().Quarantined {
+		return quarantined(m.Name)
+	}
+	if !m.Retain() {
+		return unknown(m.Name)
+	}
+	if err := m.runtime.enter(); err != nil {
+		m.Release()
+		return err
+	}
+	return nil
+}
+
+func (m *Module) leave() {
+	m.Release()
+	m.runtime.leave()
+}
+
 // instantiate makes an instance that has run nothing yet.
 func (m *Module) instantiate(ctx context.Context, s *session) (_ *instance, err error) {
 	region, err := memory.New(uint64(m.runtime.limits.Module.MemoryPages) << 16)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -17,10 +18,10 @@ import (
 // warmed counts its initialisations and warm-ups in a global and in memory, and shows them at atScratch in open.
 func warmed() *guestModule {
 	g := plain()
-	g.globals = 1
-	g.on(abi.ExportInitialize, global(0), i32(1), add, setGlobal(0))
-	g.on(abi.ExportWarm, global(0), i32(10), add, setGlobal(0), poke(3<<16, 77), i32(1), grow, drop, poke(4<<16+8, 78), i32(0))
-	return g.on(abi.ExportOpen, i32(atScratch), global(0), store, i32(0))
+	g.Globals = 1
+	g.On(abi.ExportInitialize, global(0), i32(1), add, setGlobal(0))
+	g.On(abi.ExportWarm, global(0), i32(10), add, setGlobal(0), poke(3<<16, 77), i32(1), grow, drop, poke(4<<16+8, 78), i32(0))
+	return g.On(abi.ExportOpen, i32(atScratch), global(0), store, i32(0))
 }
 
 func TestModule_Image_EveryInstanceStartsWarm(t *testing.T) {
@@ -39,8 +40,8 @@ func TestModule_Image_EveryInstanceStartsWarm(t *testing.T) {
 
 func TestModule_Image_NoneWhereTablesChange(t *testing.T) {
 	g := warmed()
-	g.table = true
-	g.on(abi.ExportRewind, i32(0), []byte{0xd0, 0x70, 0x26, 0}, i32(0)) // table.set
+	g.Table = true
+	g.On(abi.ExportRewind, i32(0), plugintest.SetTable, i32(0)) // table.set
 	m := mustLoad(t, newTestRuntime(t), g)
 	if m.image != nil {
 		t.Fatal("an image cannot hold tables")
@@ -51,7 +52,7 @@ func TestModule_Image_NoneWhereTablesChange(t *testing.T) {
 }
 
 func TestModule_Memory_IsBounded(t *testing.T) {
-	g := plain().on(abi.ExportPrepare, poke(atScratch, 0), i32(atScratch), i32(abi.LimitMemoryPages), grow, store, i32(0))
+	g := plain().On(abi.ExportPrepare, poke(atScratch, 0), i32(atScratch), i32(abi.LimitMemoryPages), grow, store, i32(0))
 	s := use(t, g, 1)
 	if _, err := s.Prepare(); err != nil {
 		t.Fatal(err)
@@ -70,7 +71,7 @@ func TestModule_Buffers_SurviveGrowth(t *testing.T) {
 }
 
 func TestModule_Health_QuarantineAfterFaultsInAMinute(t *testing.T) {
-	m := mustLoad(t, newTestRuntime(t), plain().on(abi.ExportPrepare, unreachable))
+	m := mustLoad(t, newTestRuntime(t), plain().On(abi.ExportPrepare, unreachable))
 	synctest.Test(t, func(t *testing.T) {
 		fault := func() { m.faulted(&Fault{Plugin: m.Name, Export: abi.ExportPrepare, Cause: CauseTrap}) }
 		for range 3 * abi.LimitFaults {
@@ -98,7 +99,7 @@ func TestModule_Health_QuarantineAfterFaultsInAMinute(t *testing.T) {
 
 func TestModule_Release_LastUserFrees(t *testing.T) {
 	r := newTestRuntime(t)
-	m, err := r.Load(context.Background(), plain().wasm())
+	m, err := r.Load(context.Background(), plain().Wasm())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func (o *tally) PluginFault(plugin, kind string) {
 func TestRuntime_Observer_LearnsOfCallsAndFaults(t *testing.T) {
 	o := &tally{calls: map[string]int{}, faults: map[string]int{}}
 	r := newTestRuntime(t, func(p *Options) { p.Observer = o })
-	f := useOf(t, mustLoad(t, r, plain().on(abi.ExportAccept, unreachable)), Request{}, 1)
+	f := useOf(t, mustLoad(t, r, plain().On(abi.ExportAccept, unreachable)), Request{}, 1)
 	if _, err := f.Accept(1); err == nil {
 		t.Error("no fault")
 	}
@@ -151,7 +152,7 @@ func TestRuntime_Observer_LearnsOfCallsAndFaults(t *testing.T) {
 
 func TestStage_Hammer_InstancesDoNotMeet(t *testing.T) {
 	m := mustLoad(t, newTestRuntime(t), counting(false))
-	bad := mustLoad(t, newTestRuntime(t, func(o *Options) { o.Limits.Faults = 1 << 30 }), plain().on(abi.ExportAccept, unreachable))
+	bad := mustLoad(t, newTestRuntime(t, func(o *Options) { o.Limits.Faults = 1 << 30 }), plain().On(abi.ExportAccept, unreachable))
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {

@@ -24,8 +24,8 @@ const (
 // preparing binds everything that prepare and accept may fill.
 func preparing(prepare ...[]byte) *guestModule {
 	g := newGuest(`{"name":"guest","hold":2}`)
-	g.on(abi.ExportOpen, g.bind(abi.BufferMask, atMask, 16), g.bind(abi.BufferBias, atBias, 20), g.bind(abi.BufferSplice, atSplice, 20), i32(0))
-	return g.on(abi.ExportPrepare, prepare...)
+	g.On(abi.ExportOpen, g.Bind(abi.BufferMask, atMask, 16), g.Bind(abi.BufferBias, atBias, 20), g.Bind(abi.BufferSplice, atSplice, 20), i32(0))
+	return g.On(abi.ExportPrepare, prepare...)
 }
 
 func TestStage_Prepare_TakesWhatIsFilled(t *testing.T) {
@@ -88,7 +88,7 @@ func TestStage_Prepare_Faults(t *testing.T) {
 
 func TestStage_Prepare_UnboundBuffers(t *testing.T) {
 	for bit := 1; bit <= 4; bit *= 2 {
-		_, err := use(t, plain().on(abi.ExportPrepare, i32(bit)), 1).Prepare()
+		_, err := use(t, plain().On(abi.ExportPrepare, i32(bit)), 1).Prepare()
 		mustFault(t, err, abi.ExportPrepare, CauseAnswer, "not bound")
 	}
 }
@@ -103,9 +103,9 @@ func TestStage_Open_Buffers(t *testing.T) {
 		g := plain()
 		var code [][]byte
 		for i, b := range list {
-			code = append(code, i32(atScratch+4*i), i32(b[0]), i32(b[1]), i32(b[2]), g.call("bind"), store)
+			code = append(code, i32(atScratch+4*i), i32(b[0]), i32(b[1]), i32(b[2]), g.Call("bind"), store)
 		}
-		s := use(t, g.on(abi.ExportOpen, append(code, i32(0))...), 1)
+		s := use(t, g.On(abi.ExportOpen, append(code, i32(0))...), 1)
 		for i := range list {
 			answers = append(answers, peek(s, atScratch+4*i))
 		}
@@ -133,8 +133,8 @@ func TestStage_Open_Buffers(t *testing.T) {
 
 func TestStage_Bind_OnlyInOpen(t *testing.T) {
 	g := plain()
-	g.on(abi.ExportWarm, i32(atScratch), i32(1), i32(atBuffer), i32(32), g.call("bind"), store, i32(0))
-	g.on(abi.ExportPrepare, i32(atScratch+4), i32(1), i32(atBuffer), i32(32), g.call("bind"), store, i32(0))
+	g.On(abi.ExportWarm, i32(atScratch), i32(1), i32(atBuffer), i32(32), g.Call("bind"), store, i32(0))
+	g.On(abi.ExportPrepare, i32(atScratch+4), i32(1), i32(atBuffer), i32(32), g.Call("bind"), store, i32(0))
 	s := use(t, g, 1)
 	if _, err := s.Prepare(); err != nil {
 		t.Fatal(err)

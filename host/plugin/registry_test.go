@@ -33,7 +33,7 @@ func openRegistry(t *testing.T, dir string) *Registry {
 
 // named is a module whose manifest has a name and a version.
 func named(name, version string) []byte {
-	return newGuest(fmt.Sprintf(`{"name":%q,"version":%q}`, name, version)).wasm()
+	return newGuest(fmt.Sprintf(`{"name":%q,"version":%q}`, name, version)).Wasm()
 }
 
 var written = time.Unix(1e9, 0)

@@ -74,7 +74,7 @@ func newTestRuntime(t testing.TB, change ...func(*Options)) *Runtime {
 
 func mustLoad(t testing.TB, r *Runtime, g *guestModule) *Module {
 	t.Helper()
-	m, err := r.Load(context.Background(), g.wasm())
+	m, err := r.Load(context.Background(), g.Wasm())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,13 +14,13 @@ import (
 // number of calls lies at atScratch, the last length behind it.
 func stopping(answers ...int) *guestModule {
 	g := plain()
-	g.globals = 1
-	g.on(abi.ExportOpen, g.bind(abi.BufferText, atText, 256), i32(0))
+	g.Globals = 1
+	g.On(abi.ExportOpen, g.Bind(abi.BufferText, atText, 256), i32(0))
 	code := [][]byte{global(0), i32(1), add, setGlobal(0), i32(atScratch), global(0), store, i32(atScratch + 4), local(1), store}
 	for i, a := range answers[:len(answers)-1] {
 		code = append(code, global(0), i32(i+1), eq, when(i32(a), ret))
 	}
-	return g.on(abi.ExportStop, append(code, i32(answers[len(answers)-1]))...)
+	return g.On(abi.ExportStop, append(code, i32(answers[len(answers)-1]))...)
 }
 
 func TestRule_Check_Answers(t *testing.T) {

@@ -26,6 +26,10 @@ type Runtime struct {
 	log        *slog.Logger
 	pieces     func() []byte // the ABI's vocab, built when first asked for
 
+	mu     sync.RWMutex // guards closed
+	closed bool
+	users  sync.WaitGroup // stages and templates at work
+
 	loading sync.Mutex // one module is loaded at a time: compiling takes memory in proportion to the module
 }
 
@@ -81,8 +85,25 @@ func openCache(dir string) (wazero.CompilationCache, error) {
 	return cache, nil
 }
 
-// Close ends all instances. No Stage may be in use.
+// enter notes that a guest is to be run, until leave. It returns ErrClosed after Close.
+func (r *Runtime) enter() error {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.closed {
+		return ErrClosed
+	}
+	r.users.Add(1)
+	return nil
+}
+
+func (r *Runtime) leave() { r.users.Done() }
+
+// Close waits until every Stage is closed, and frees everything.
 func (r *Runtime) Close(ctx context.Context) error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.users.Wait()
 	err := r.wazero.Close(ctx)
 	if r.cache != nil {
 		err = errors.Join(err, r.cache.Close(ctx))

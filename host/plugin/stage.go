@@ -39,11 +39,8 @@ var (
 
 // NewStage puts the module to work for a request. It retains the module until Close.
 func (m *Module) NewStage(r Request) (*Stage, error) {
-	if m.Health().Quarantined {
-		return nil, quarantined(m.Name)
-	}
-	if !m.Retain() {
-		return nil, unknown(m.Name)
+	if err := m.enter(); err != nil {
+		return nil, err
 	}
 	s := &Stage{module: m, skip: r.Skip, session: newSession(&m.runtime.limits, m.runtime.log.With("plugin", m.Name))}
 	s.session.serve(&r)
@@ -178,7 +175,7 @@ func (s *Stage) Close() error {
 	}
 	s.closed = true
 	err := s.discard(true)
-	s.module.Release()
+	s.module.leave()
 	return err
 }
 

@@ -11,13 +11,10 @@ import (
 // Render lets a template plugin turn a conversation, a JSON list of messages, into the text of a prompt, in an instance of
 // its own. The error is a *Refusal, a *Fault, or wraps ErrUnknown or ErrQuarantined.
 func (m *Module) Render(ctx context.Context, messages []byte, r Request) (string, error) {
-	if m.Health().Quarantined {
-		return "", quarantined(m.Name)
+	if err := m.enter(); err != nil {
+		return "", err
 	}
-	if !m.Retain() {
-		return "", unknown(m.Name)
-	}
-	defer m.Release()
+	defer m.leave()
 	s := newSession(&m.runtime.limits, m.runtime.log.With("plugin", m.Name))
 	s.serve(&r)
 	s.messages = messages

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
@@ -14,9 +15,9 @@ import (
 func echoing() *guestModule {
 	g := plain()
 	copyOut := func(name string) [][]byte {
-		return [][]byte{i32(atBuffer), i32(atBuffer), i32(4096), g.call(name), g.call("emit")}
+		return [][]byte{i32(atBuffer), i32(atBuffer), i32(4096), g.Call(name), g.Call("emit")}
 	}
-	return g.on(abi.ExportTemplate, append(append(copyOut("messages"), copyOut("config")...), i32(0))...)
+	return g.On(abi.ExportTemplate, append(append(copyOut("messages"), copyOut("config")...), i32(0))...)
 }
 
 func TestModule_Render_EmitsThePrompt(t *testing.T) {
@@ -29,25 +30,25 @@ func TestModule_Render_EmitsThePrompt(t *testing.T) {
 
 func TestModule_Render_Fails(t *testing.T) {
 	big := plain()
-	big.on(abi.ExportTemplate, []byte{0x03, 0x40}, i32(0), i32(4<<16), big.call("emit"), []byte{0x0c, 0}, end, unreachable)
-	opening := plain().on(abi.ExportTemplate, i32(0))
-	opening.on(abi.ExportOpen, i32(0), i32(1), opening.call("emit"), i32(0))
+	big.On(abi.ExportTemplate, plugintest.Loop(i32(0), i32(4<<16), big.Call("emit")))
+	opening := plain().On(abi.ExportTemplate, i32(0))
+	opening.On(abi.ExportOpen, i32(0), i32(1), opening.Call("emit"), i32(0))
 	for name, tc := range map[string]struct {
 		guest  *guestModule
 		export string
 		cause  error
 	}{
-		"nothing":  {plain().on(abi.ExportTemplate, i32(0)), abi.ExportTemplate, CauseAnswer},
+		"nothing":  {plain().On(abi.ExportTemplate, i32(0)), abi.ExportTemplate, CauseAnswer},
 		"a flood":  {big, abi.ExportTemplate, CauseLimit},
 		"in open":  {opening, abi.ExportOpen, CauseCall},
-		"trapping": {plain().on(abi.ExportTemplate, unreachable), abi.ExportTemplate, CauseTrap},
+		"trapping": {plain().On(abi.ExportTemplate, unreachable), abi.ExportTemplate, CauseTrap},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := mustLoad(t, newTestRuntime(t), tc.guest).Render(context.Background(), nil, Request{})
 			mustFault(t, err, tc.export, tc.cause, "")
 		})
 	}
-	refusing := mustLoad(t, newTestRuntime(t), plain().on(abi.ExportTemplate, i32(1)))
+	refusing := mustLoad(t, newTestRuntime(t), plain().On(abi.ExportTemplate, i32(1)))
 	var refusal *Refusal
 	if _, err := refusing.Render(context.Background(), nil, Request{}); !errors.As(err, &refusal) {
 		t.Errorf("got %v", err)

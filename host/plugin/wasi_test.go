@@ -25,8 +25,8 @@ func TestWASI_Functions_GiveNothingAway(t *testing.T) {
 					code = append(code, i32(atBuffer))
 				}
 			}
-			call := g.wasiCall(f.name)
-			s := use(t, g.on(abi.ExportPrepare, append(code, call, store, i32(0))...), 1)
+			call := wasiCall(g, f.name)
+			s := use(t, g.On(abi.ExportPrepare, append(code, call, store, i32(0))...), 1)
 			// The functions were declared before the import; their calls of emit still name import 0.
 			if _, err := s.Prepare(); err != nil {
 				t.Fatal(err)
@@ -41,8 +41,8 @@ func TestWASI_Functions_GiveNothingAway(t *testing.T) {
 
 func TestWASI_Clock_CountsItsReadings(t *testing.T) {
 	g := plain()
-	read := g.wasiCall("clock_time_get")
-	s := use(t, g.on(abi.ExportPrepare, i32(0), i64c(0), i32(atScratch), read, drop, i32(0)), 1)
+	read := wasiCall(g, "clock_time_get")
+	s := use(t, g.On(abi.ExportPrepare, i32(0), i64c(0), i32(atScratch), read, drop, i32(0)), 1)
 	for _, want := range []uint64{0, 1000, 2000} {
 		if _, err := s.Prepare(); err != nil {
 			t.Fatal(err)
@@ -55,9 +55,9 @@ func TestWASI_Clock_CountsItsReadings(t *testing.T) {
 
 func TestWASI_Write_GoesToTheLog(t *testing.T) {
 	g := plain()
-	write := g.wasiCall("fd_write")
-	g.data = append(g.data, guestData{atBuffer, "hello\nwor"}, guestData{atBuffer + 16, "ld\n"})
-	g.on(abi.ExportPrepare, poke(atScratch, atBuffer), poke(atScratch+4, 9), poke(atScratch+8, atBuffer+16), poke(atScratch+12, 3),
+	write := wasiCall(g, "fd_write")
+	g.Put(atBuffer, "hello\nwor").Put(atBuffer+16, "ld\n")
+	g.On(abi.ExportPrepare, poke(atScratch, atBuffer), poke(atScratch+4, 9), poke(atScratch+8, atBuffer+16), poke(atScratch+12, 3),
 		i32(2), i32(atScratch), i32(2), i32(atScratch+16), write, drop, i32(3), i32(atScratch), i32(2), i32(atScratch+16), write, drop, i32(0))
 	s := use(t, g, 1)
 	if _, err := s.Prepare(); err != nil {
@@ -70,15 +70,15 @@ func TestWASI_Write_GoesToTheLog(t *testing.T) {
 
 func TestWASI_Exit_IsAFault(t *testing.T) {
 	g := plain()
-	exit := g.wasiCall("proc_exit")
-	_, err := use(t, g.on(abi.ExportPrepare, i32(0), exit, i32(0)), 1).Prepare()
+	exit := wasiCall(g, "proc_exit")
+	_, err := use(t, g.On(abi.ExportPrepare, i32(0), exit, i32(0)), 1).Prepare()
 	mustFault(t, err, abi.ExportPrepare, CauseExit, "proc_exit(0)")
 }
 
 func TestWASI_Random_IsTheSeeds(t *testing.T) {
 	g := plain()
-	random := g.wasiCall("random_get")
-	m := mustLoad(t, newTestRuntime(t), g.on(abi.ExportPrepare, i32(atBuffer), i32(11), random, drop, i32(0)))
+	random := wasiCall(g, "random_get")
+	m := mustLoad(t, newTestRuntime(t), g.On(abi.ExportPrepare, i32(atBuffer), i32(11), random, drop, i32(0)))
 	var drawn [3][]byte
 	for i, seed := range []uint64{1, 1, 2} {
 		s := useOf(t, m, Request{Seed: seed}, 1)

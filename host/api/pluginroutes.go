@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"io"
+	"mime"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+)
+
+// uploads bounds how many modules are read at a time: each may take as much memory as a body may have bytes.
+var uploads = make(chan struct{}, 4)
+
+// administer lets in who has the admin key. Without one configured nobody is.
+func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if len(s.admin) == 0 {
+			return &Error{Status: http.StatusForbidden, Code: "admin_disabled", Type: typeForbid,
+				Message: "this needs an admin key, and the server has none; its operator can set server.admin_key"}
+		}
+		if !holds(c.Request(), s.admin) {
+			c.Response().Header().Set(echo.HeaderWWWAuthenticate, "Bearer")
+			return &Error{Status: http.StatusUnauthorized, Code: "invalid_admin_key", Type: typeAuth,
+				Message: "this needs the server's admin key; send it as Authorization: Bearer KEY"}
+		}
+		return next(c)
+	}
+}
+
+// withPlugins refuses where the server runs none.
+func (s *service) withPlugins(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if s.Plugins == nil {
+			return unsupported("plugins", "plugins are not supported by this server")
+		}
+		return next(c)
+	}
+}
+
+func (s *service) listPlugins(c echo.Context) error {
+	return c.JSON(http.StatusOK, struct {
+		Object string       `json:"object"`
+		Data   []PluginInfo `json:"data"`
+	}{"list", s.Plugins.List()})
+}
+
+func (s *service) getPlugin(c echo.Context) error {
+	info, err := s.Plugins.Get(c.Param("name"))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, info)
+}
+
+func (s *service) uploadPlugin(c echo.Context) error {
+	kind := c.Request().Header.Get(echo.HeaderContentType)
+	if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/wasm" {
+		return &Error{Status: http.StatusUnsupportedMediaType, Code: "wrong_content_type", Type: typeInvalid,
+			Message: "a plugin is uploaded as it is, with Content-Type: application/wasm"}
+	}
+	ctx := c.Request().Context()
+	select {
+	case uploads <- struct{}{}:
+		defer func() { <-uploads }()
+	case <-ctx.Done():
+		return errGone
+	}
+	wasm, err := io.ReadAll(c.Request().Body)
+	if err != nil {
+		return err
+	}
+	info, created, err := s.Plugins.Upload(ctx, wasm)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return c.JSON(status, info)
+}
+
+func (s *service) removePlugin(c echo.Context) error {
+	if err := s.Plugins.Remove(c.Request().Context(), c.Param("name")); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+func (s *service) resetPlugin(c echo.Context) error {
+	info, err := s.Plugins.Reset(c.Param("name"))
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, info)
+}

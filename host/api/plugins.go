@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Plugins runs plugins. Errors that are a client's to mend are *Error.
+type Plugins interface {
+	// NewChain builds the stages and stop rules of one choice: those that its parameters and uses name, and the
+	// operator's. It is how every chain is built where there are plugins.
+	NewChain(p sampling.Params, uses []PluginUse, maxTokens int) ([]scheduler.Stage, []scheduler.StopRule, error)
+	// Render lets the template plugin among the uses, or else the operator's, make a prompt's text of messages, which are
+	// JSON. ok is false where there is none.
+	Render(p sampling.Params, uses []PluginUse, messages []byte) (text string, ok bool, err error)
+	// CheckPrompt refuses template plugins: the request has a prompt and no messages.
+	CheckPrompt(uses []PluginUse) error
+
+	List() []PluginInfo
+	Get(name string) (PluginInfo, error)
+	Upload(ctx context.Context, wasm []byte) (_ PluginInfo, created bool, _ error)
+	Remove(ctx context.Context, name string) error
+	Reset(name string) (PluginInfo, error)
+}
+
+// PluginUse is an entry of a request's plugins.
+type PluginUse struct {
+	Name   string
+	Config json.RawMessage // nil: none
+	Skip   bool            // after a fault the request goes on without it
+	Field  string          // of the request, for errors
+}
+
+// PluginInfo describes a plugin.
+type PluginInfo struct {
+	Name      string          `json:"name"`
+	SHA256    string          `json:"sha256,omitempty"`
+	State     string          `json:"state"` // ready, quarantined, failed
+	Manifest  json.RawMessage `json:"manifest,omitempty"`
+	Exports   []string        `json:"exports,omitempty"`
+	Default   bool            `json:"default"` // every request uses it
+	File      string          `json:"file"`
+	Error     string          `json:"error,omitempty"`
+	Faults    int             `json:"faults"`
+	LastFault string          `json:"last_fault,omitempty"`
+}
+
+// maxPlugins bounds the plugins of a request.
+const maxPlugins = 16
+
+// uses reads plugins: a list of names, or objects with name, config and on_error.
+func (b *Common) uses() ([]PluginUse, error) {
+	if !isSet(b.Plugins) {
+		return nil, nil
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal(b.Plugins, &items); err != nil {
+		return nil, invalid("plugins", "plugins must be a list of names, or of objects with name, config and on_error")
+	}
+	if len(items) > maxPlugins {
+		return nil, invalid("plugins", "plugins has %d entries; at most %d are allowed", len(items), maxPlugins)
+	}
+	uses := make([]PluginUse, 0, len(items))
+	for i, item := range items {
+		field := fmt.Sprintf("plugins[%d]", i)
+		use, err := readUse(item, field)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(uses, func(u PluginUse) bool { return u.Name == use.Name }) {
+			return nil, invalid(field, "%s is %q, which is in the list already", field, use.Name)
+		}
+		uses = append(uses, use)
+	}
+	return uses, nil
+}
+
+func readUse(item json.RawMessage, field string) (PluginUse, error) {
+	use := PluginUse{Field: field}
+	if json.Unmarshal(item, &use.Name) == nil {
+		return use, nil
+	}
+	var object struct {
+		Name    string          `json:"name"`
+		Config  json.RawMessage `json:"config"`
+		OnError string          `json:"on_error"`
+	}
+	d := json.NewDecoder(bytes.NewReader(item))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&object); err != nil {
+		return use, invalid(field, "%s must be a name or an object with name, config and on_error: %v", field, err)
+	}
+	switch object.OnError {
+	case "", "fail":
+	case "skip":
+		use.Skip = true
+	default:
+		return use, invalid(field+".on_error", `%s.on_error is %q; it must be "fail" or "skip"`, field, object.OnError)
+	}
+	use.Name = object.Name
+	if string(bytes.TrimSpace(object.Config)) != "null" {
+		use.Config = object.Config
+	}
+	return use, nil
+}
+
+// refusePlugins is for a server without plugins.
+func refusePlugins(uses []PluginUse, chain []string) error {
+	if len(uses) > 0 {
+		return unsupported("plugins", "plugins is not supported by this server")
+	}
+	if i := slices.IndexFunc(chain, isPlugin); i >= 0 {
+		return unsupported("samplers", "plugins in samplers are not supported by this server: %q", chain[i])
+	}
+	return nil
+}
+
+// newChain builds what chooses the tokens of one choice.
+func (s *service) newChain(g *generation, p sampling.Params) ([]scheduler.Stage, []scheduler.StopRule, error) {
+	if s.Plugins != nil {
+		return s.Plugins.NewChain(p, g.uses, g.max)
+	}
+	chain, err := s.Engine.NewChain(p)
+	return chain, nil, err
+}
+
+// renderByPlugin makes the prompt of a conversation by a template plugin; ok is false where none is used.
+func (s *service) renderByPlugin(g *generation, messages []chat.Message) (tokens []scheduler.Token, ok bool, err error) {
+	if s.Plugins == nil {
+		return nil, false, nil
+	}
+	conversation, err := json.Marshal(messages)
+	if err != nil {
+		return nil, false, err
+	}
+	text, ok, err := s.Plugins.Render(g.params, g.uses, conversation)
+	if err != nil || !ok {
+		return nil, ok, err
+	}
+	tokens, err = s.Engine.Tokenize(text, true, true)
+	return tokens, true, err
+}
+
+// checkPrompt is for requests whose prompt is given.
+func (s *service) checkPrompt(g *generation) error {
+	if s.Plugins == nil {
+		return nil
+	}
+	return s.Plugins.CheckPrompt(g.uses)
+}
+
+// pluginProblem tells what a plugin's refusal or fault means for a client.
+func pluginProblem(err error) *Error {
+	var refusal interface {
+		error
+		Param() string
+	}
+	var fault interface {
+		error
+		Kind() string
+	}
+	switch {
+	case errors.As(err, &refusal):
+		return &Error{Status: http.StatusBadRequest, Code: "plugin_refused", Type: typeInvalid, Param: refusal.Param(), Message: refusal.Error()}
+	case errors.As(err, &fault):
+		return &Error{Status: http.StatusInternalServerError, Code: "plugin_fault", Type: typeServer, Param: "plugins", Message: fault.Error()}
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// use is a plugin that a request uses, with the module that serves it.
+type use struct {
+	api.PluginUse
+	module *plugin.Module
+}
+
+// NewChain implements api.Plugins.
+func (p *Plugins) NewChain(params sampling.Params, list []api.PluginUse, maxTokens int) ([]scheduler.Stage, []scheduler.StopRule, error) {
+	uses, err := p.resolve(list, params.Chain)
+	defer release(uses)
+	if err != nil {
+		return nil, nil, err
+	}
+	params.Chain = arrange(params.Chain, uses)
+	if err := checkViews(params.Chain, uses); err != nil {
+		return nil, nil, err
+	}
+	var chain []scheduler.Stage
+	var rules []scheduler.StopRule
+	place := 0
+	for _, link := range engine.Links(params) {
+		if link.Plugin == "" {
+			stage, err := p.engine.NewStage(params, link)
+			if err != nil {
+				return nil, nil, errors.Join(inAPITerms(err), closeAll(chain))
+			}
+			chain = append(chain, stage)
+			continue
+		}
+		u := find(uses, link.Plugin)
+		stage, err := u.module.NewStage(plugin.Request{Config: u.Config, Seed: uint64(params.Seed), Place: place,
+			MaxTokens: maxTokens, ContextSize: p.engine.Info().Limits.Positions, Skip: u.Skip})
+		if err != nil {
+			return nil, nil, errors.Join(refused(u, err), closeAll(chain))
+		}
+		place++
+		chain = append(chain, stage)
+		if rule := stage.Rule(); rule != nil {
+			rules = append(rules, rule)
+		}
+	}
+	return chain, rules, nil
+}
+
+func closeAll(chain []scheduler.Stage) error {
+	var errs []error
+	for _, s := range chain {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// inAPITerms tells what the engine finds wrong with parameters.
+func inAPITerms(err error) error {
+	if errors.Is(err, native.ErrInvalid) {
+		return fmt.Errorf("%w: %w", sampling.ErrInvalid, err)
+	}
+	return err
+}
+
+// resolve finds the modules of the operator's plugins, the request's, and those that only its chain names. The modules
+// are the caller's to release, whatever the error.
+func (p *Plugins) resolve(list []api.PluginUse, chain []string) ([]use, error) {
+	var uses []use
+	for _, name := range p.defaults {
+		uses = append(uses, use{PluginUse: api.PluginUse{Name: name, Field: "plugins"}})
+	}
+	for _, u := range list {
+		if slices.Contains(p.defaults, u.Name) {
+			if len(u.Config) > 0 || u.Skip {
+				return nil, badUse(u.Field, "%s: every request here uses plugin %q as the operator has set it; leave out config and on_error", u.Field, u.Name)
+			}
+			continue
+		}
+		uses = append(uses, use{PluginUse: u})
+	}
+	for _, name := range chain {
+		if name, ok := strings.CutPrefix(name, sampling.PluginPrefix); ok && find(uses, name) == nil {
+			uses = append(uses, use{PluginUse: api.PluginUse{Name: name, Field: "samplers"}})
+		}
+	}
+	for i := range uses {
+		u := &uses[i]
+		var err error
+		if u.module, err = p.registry.Find(u.Name); err != nil {
+			return uses, refused(u, err)
+		}
+		if err := u.module.CheckConfig(u.Config); err != nil {
+			return uses, refused(u, err)
+		}
+	}
+	return uses, nil
+}
+
+func release(uses []use) {
+	for _, u := range uses {
+		if u.module != nil {
+			u.module.Release()
+		}
+	}
+}
+
+func find(uses []use, name string) *use {
+	for i := range uses {
+		if uses[i].Name == name {
+			return &uses[i]
+		}
+	}
+	return nil
+}
+
+// refused tells why a plugin cannot be used, naming the field.
+func refused(u *use, err error) error {
+	var config *plugin.ConfigError
+	switch {
+	case errors.As(err, &config):
+		return badUse(u.Field+".config"+config.Field, "plugin %s: %v", u.Name, config)
+	case errors.Is(err, plugin.ErrUnknown), errors.Is(err, plugin.ErrQuarantined):
+		return badUse(u.Field, "%v", err)
+	}
+	return err
+}
+
+func badUse(field, format string, args ...any) error {
+	return &api.Error{Status: http.StatusBadRequest, Code: "invalid_value", Type: "invalid_request_error", Param: field,
+		Message: fmt.Sprintf(format, args...)}
+}
+
+// Render implements api.Plugins.
+func (p *Plugins) Render(params sampling.Params, list []api.PluginUse, messages []byte) (text string, ok bool, err error) {
+	uses, err := p.resolve(list, params.Chain)
+	defer release(uses)
+	if err != nil {
+		return "", false, err
+	}
+	var chosen *use
+	for i := range uses {
+		u := &uses[i]
+		switch {
+		case !u.module.IsTemplate():
+		case chosen != nil:
+			return "", false, badUse("plugins", "plugins %q and %q are both templates; a request can have one", chosen.Name, u.Name)
+		default:
+			chosen = u
+		}
+	}
+	if chosen == nil {
+		return "", false, nil
+	}
+	text, err = chosen.module.Render(context.Background(), messages, plugin.Request{Config: chosen.Config, Seed: uint64(params.Seed),
+		ContextSize: p.engine.Info().Limits.Positions})
+	if err != nil {
+		return "", false, refused(chosen, err)
+	}
+	return text, true, nil
+}
+
+// CheckPrompt implements api.Plugins.
+func (p *Plugins) CheckPrompt(list []api.PluginUse) error {
+	for _, u := range list {
+		m, err := p.registry.Find(u.Name)
+		if err != nil {
+			continue // NewChain will tell
+		}
+		template := m.IsTemplate()
+		m.Release()
+		if template {
+			return badUse("plugins", "plugin %q is a template: it needs messages, and this request has a prompt", u.Name)
+		}
+	}
+	return nil
+}

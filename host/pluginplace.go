@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/sampling"
+)
+
+// arrange puts the plugins that a chain does not name where their kind belongs: what works before or on the whole row
+// first, what chooses among candidates last. What is a template and nothing else has done its work by then.
+func arrange(chain []string, uses []use) []string {
+	var first, last []string
+	for _, u := range uses {
+		entry := sampling.PluginPrefix + u.Name
+		switch {
+		case slices.Contains(chain, entry), u.module.IsTemplate() && !u.module.IsStage() && !u.module.IsStop():
+		case u.module.Manifest.View == plugin.ViewCandidates:
+			last = append(last, entry)
+		default:
+			first = append(first, entry)
+		}
+	}
+	return slices.Concat(first, chain, last)
+}
+
+// narrowing are the samplers after which tokens are missing.
+var narrowing = []string{"top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "infill"}
+
+// checkViews refuses a plugin that wants the whole row behind a stage that narrows it, and a plugin named twice.
+func checkViews(chain []string, uses []use) error {
+	narrowed := ""
+	for i, entry := range chain {
+		name, isPlugin := strings.CutPrefix(entry, sampling.PluginPrefix)
+		if !isPlugin {
+			if slices.Contains(narrowing, entry) {
+				narrowed = entry
+			}
+			continue
+		}
+		view := find(uses, name).module.Manifest.View
+		switch {
+		case slices.Contains(chain[:i], entry):
+			return badUse("samplers", "samplers has %s twice; a plugin stands in one place", entry)
+		case view == plugin.ViewLogits && narrowed != "":
+			return badUse("samplers", "%s sees all logits, so it must stand before %s, which drops some", entry, narrowed)
+		case view == plugin.ViewCandidates:
+			narrowed = entry
+		}
+	}
+	return nil
+}

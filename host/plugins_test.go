@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/plugin/plugintest"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// always is a plugin that chooses one token, whatever the logits.
+func always(name string, token int) []byte {
+	g := plugintest.New(`{"name":"` + name + `","view":"none"}`)
+	return g.On(abi.ExportSample, plugintest.I32(token)).Wasm()
+}
+
+// refusing refuses every request.
+func refusing() []byte {
+	g := plugintest.New(`{"name":"refusing"}`).Put(4096, "no, thank you")
+	return g.On(abi.ExportOpen, plugintest.I32(4096), plugintest.I32(13), g.Call("fail"), plugintest.I32(1)).Wasm()
+}
+
+// faulty traps at the first token.
+func faulty() []byte {
+	return plugintest.New(`{"name":"faulty"}`).On(abi.ExportAccept, plugintest.Unreachable).Wasm()
+}
+
+// storyteller is a template whose prompt is always the same.
+func storyteller() []byte {
+	const prompt = "Once upon a time"
+	g := plugintest.New(`{"name":"storyteller"}`).Put(4096, prompt)
+	return g.On(abi.ExportTemplate, plugintest.I32(4096), plugintest.I32(len(prompt)), g.Call("emit"), plugintest.I32(0)).Wasm()
+}
+
+// withSchema wants a number between 0 and 1.
+func withSchema() []byte {
+	return plugintest.New(`{"name":"strict","config_schema":{"type":"object","properties":{"p":{"type":"number","maximum":1}}}}`).
+		On(abi.ExportAccept, plugintest.I32(0)).Wasm()
+}
+
+// wholeRow wants to see all logits.
+func wholeRow() []byte {
+	return plugintest.New(`{"name":"whole","view":"logits"}`).On(abi.ExportSample, plugintest.I32(-1)).Wasm()
+}
+
+func openWithPlugins(t *testing.T, change map[string]any, modules map[string][]byte) *Host {
+	t.Helper()
+	dir := t.TempDir()
+	for base, wasm := range modules {
+		if err := os.WriteFile(filepath.Join(dir, base), wasm, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flags := map[string]any{"plugins.dir": dir}
+	for k, v := range change {
+		flags[k] = v
+	}
+	h := open(t, flags)
+	run(t, h)
+	return h
+}
+
+// complete asks for 5 tokens after "Hello", with more fields, and returns status and either the text or the error.
+func complete(t *testing.T, h *Host, fields string) (int, string, string) {
+	t.Helper()
+	status, body := post(t, h.URL()+"/v1/completions", `{"prompt":"Hello","max_tokens":5,"temperature":0,"ignore_eos":true`+fields+`}`)
+	var answer struct {
+		Choices []struct {
+			Text string `json:"text"`
+		} `json:"choices"`
+		Error struct {
+			Code, Message, Param string
+		} `json:"error"`
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	if len(answer.Choices) == 1 {
+		return status, answer.Choices[0].Text, ""
+	}
+	return status, answer.Error.Message, answer.Error.Code + " " + answer.Error.Param
+}
+
+func TestPlugins_Generate_ThePluginChooses(t *testing.T) {
+	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": always("always", 300), "b.wasm": faulty()})
+	want := strings.Repeat(h.core.Engine.Piece(300, false), 5)
+	for _, fields := range []string{
+		`,"plugins":["always"]`, `,"plugins":[{"name":"always","config":{},"on_error":"skip"}]`,
+		`,"samplers":["plugin:always","top_k"]`, `,"samplers":["top_k","plugin:always"],"plugins":["always"]`,
+	} {
+		if status, text, _ := complete(t, h, fields); status != 200 || text != want {
+			t.Errorf("%s: %d %q, want %q", fields, status, text, want)
+		}
+	}
+	_, plain, _ := complete(t, h, "")
+	if status, text, _ := complete(t, h, `,"plugins":[{"name":"faulty","on_error":"skip"}]`); status != 200 || text != plain {
+		t.Errorf("after a skipped fault: %d %q, want %q", status, text, plain)
+	}
+	metrics := get(t, h.URL()+"/metrics")
+	for _, line := range []string{`penstock_plugin_call_seconds_count{hook="sample",`, `plugin="always"`, `penstock_plugin_faults_total{kind="trap",`} {
+		if !strings.Contains(metrics, line) {
+			t.Errorf("metrics lack %s", line)
+		}
+	}
+}
+
+func TestPlugins_Generate_Refuses(t *testing.T) {
+	h := openWithPlugins(t, nil, map[string][]byte{
+		"a.wasm": always("always", 300), "b.wasm": refusing(), "c.wasm": faulty(), "d.wasm": storyteller(), "e.wasm": withSchema(), "f.wasm": wholeRow(),
+	})
+	for fields, want := range map[string]string{
+		`,"plugins":["none"]`:                               `400 invalid_value plugins[0]`,
+		`,"plugins":["always","none"]`:                      `400 invalid_value plugins[1]`,
+		`,"plugins":["always","always"]`:                    `400 invalid_value plugins[1]`,
+		`,"plugins":"always"`:                               `400 invalid_value plugins`,
+		`,"plugins":[7]`:                                    `400 invalid_value plugins[0]`,
+		`,"plugins":[{"name":"always","extra":1}]`:          `400 invalid_value plugins[0]`,
+		`,"plugins":[{"name":"always","on_error":"maybe"}]`: `400 invalid_value plugins[0].on_error`,
+		`,"plugins":[{"name":"strict","config":{"p":2}}]`:   `400 invalid_value plugins[0].config.p`,
+		`,"plugins":[{"name":"strict","config":[]}]`:        `400 invalid_value plugins[0].config`,
+		`,"plugins":["storyteller"]`:                        `400 invalid_value plugins`,
+		`,"samplers":["plugin:none"]`:                       `400 invalid_value samplers`,
+		`,"samplers":["plugin:always","plugin:always"]`:     `400 invalid_value samplers`,
+		`,"samplers":["top_k","plugin:whole"]`:              `400 invalid_value samplers`,
+		`,"plugins":["refusing"]`:                           `400 plugin_refused plugins`,
+		`,"plugins":["faulty"]`:                             `500 plugin_fault plugins`,
+	} {
+		status, message, about := complete(t, h, fields)
+		if got := fmt.Sprint(status, " ", about); got != want || message == "" {
+			t.Errorf("%s: got %s (%s), want %s", fields, got, message, want)
+		}
+	}
+}
+
+func TestPlugins_Template_MakesThePrompt(t *testing.T) {
+	h := openWithPlugins(t, map[string]any{"plugins.default": []string{"storyteller"}}, map[string][]byte{"a.wasm": storyteller()})
+	_, raw := post(t, h.URL()+"/v1/completions", `{"prompt":"Once upon a time","max_tokens":8,"temperature":0}`)
+	_, chat := post(t, h.URL()+"/v1/chat/completions", `{`+frog+`,"max_tokens":8,"temperature":0}`)
+	var a, b struct {
+		Choices []struct {
+			Text    string
+			Message struct{ Content string }
+		}
+	}
+	if err := json.Unmarshal([]byte(raw), &a); err != nil || len(a.Choices) != 1 {
+		t.Fatal(raw)
+	}
+	if err := json.Unmarshal([]byte(chat), &b); err != nil || len(b.Choices) != 1 {
+		t.Fatal(chat)
+	}
+	if a.Choices[0].Text != b.Choices[0].Message.Content || a.Choices[0].Text == "" {
+		t.Errorf("%q and %q", a.Choices[0].Text, b.Choices[0].Message.Content)
+	}
+}
+
+func TestPlugins_Defaults_CannotBeLeftOut(t *testing.T) {
+	h := openWithPlugins(t, map[string]any{"plugins.default": []string{"always"}, "server.admin_key": "secret"},
+		map[string][]byte{"a.wasm": always("always", 300)})
+	want := strings.Repeat(h.core.Engine.Piece(300, false), 5)
+	for _, fields := range []string{"", `,"plugins":[]`, `,"plugins":["always"]`, `,"samplers":["top_k"]`} {
+		if status, text, _ := complete(t, h, fields); status != 200 || text != want {
+			t.Errorf("%s: %d %q", fields, status, text)
+		}
+	}
+	if status, _, about := complete(t, h, `,"plugins":[{"name":"always","on_error":"skip"}]`); status != 400 || about != "invalid_value plugins[0]" {
+		t.Errorf("%d %s", status, about)
+	}
+	if status, body := admin(t, h, http.MethodDelete, "/v1/plugins/always", nil); status != 409 {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+func TestPlugins_Manage_OverHTTP(t *testing.T) {
+	h := openWithPlugins(t, map[string]any{"server.admin_key": "secret"}, nil)
+	for _, step := range []struct {
+		method, path string
+		wasm         []byte
+		status       int
+		has          string
+	}{
+		{"GET", "/v1/plugins", nil, 200, `"data":[]`},
+		{"POST", "/v1/plugins", always("always", 300), 201, `"state":"ready","manifest":{"name":"always"`},
+		{"POST", "/v1/plugins", always("always", 301), 200, `"name":"always"`},
+		{"GET", "/v1/plugins/always", nil, 200, `"file":"always.wasm"`},
+		{"POST", "/v1/plugins/always/reset", nil, 200, `"faults":0`},
+		{"POST", "/v1/plugins", []byte("hello"), 400, `"not_wasm"`},
+		{"POST", "/v1/plugins", plugintest.New(`{"name":"A"}`).Wasm(), 422, `"invalid_plugin"`},
+		{"DELETE", "/v1/plugins/always", nil, 204, ""},
+		{"DELETE", "/v1/plugins/always", nil, 404, `"plugin_not_found"`},
+		{"GET", "/v1/plugins/always", nil, 404, `"plugin_not_found"`},
+		{"POST", "/v1/plugins/always/reset", nil, 404, `"plugin_not_found"`},
+	} {
+		if status, body := admin(t, h, step.method, step.path, step.wasm); status != step.status || !strings.Contains(body, step.has) {
+			t.Errorf("%s %s: %d %s, want %d with %s", step.method, step.path, status, body, step.status, step.has)
+		}
+	}
+}
+
+func TestPlugins_Manage_NeedsTheAdminKey(t *testing.T) {
+	for key, want := range map[string]int{"": 403, "other": 401} {
+		h := openWithPlugins(t, map[string]any{"server.admin_key": key}, nil)
+		for _, r := range [][2]string{{"POST", "/v1/plugins"}, {"DELETE", "/v1/plugins/a"}, {"POST", "/v1/plugins/a/reset"}} {
+			if status, body := admin(t, h, r[0], r[1], always("a", 1)); status != want {
+				t.Errorf("%v with key %q: %d %s", r, key, status, body)
+			}
+		}
+		if status, _ := admin(t, h, "GET", "/v1/plugins", nil); status != 200 {
+			t.Errorf("the list: %d", status)
+		}
+	}
+}
+
+// admin sends a request with the key "secret".
+func admin(t *testing.T, h *Host, method, path string, wasm []byte) (int, string) {
+	t.Helper()
+	r, err := http.NewRequest(method, h.URL()+path, bytes.NewReader(wasm))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer secret")
+	r.Header.Set("Content-Type", "application/wasm")
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	body, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.StatusCode, string(body)
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	a, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	body, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
