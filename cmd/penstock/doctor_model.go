@@ -30,7 +30,8 @@ func modelFinding(ctx context.Context, cfg config.Config) finding {
 	if err = errors.Join(err, s.Close()); err != nil {
 		return finding{stateFail, "model", fmt.Sprintf("%s loads, but does not answer: %v", info.Name, err), "try another file with --model"}
 	}
-	detail := fmt.Sprintf("%s answers; loaded in %v, %.1fM parameters", info.Name, loaded.Round(time.Millisecond), float64(info.Parameters)/1e6)
+	detail := fmt.Sprintf("%s answers; loaded in %v, %.1fM parameters, %d tokens a conversation",
+		info.Name, loaded.Round(time.Millisecond), float64(info.Parameters)/1e6, info.Limits.Positions)
 	if !info.HasTemplate {
 		return finding{stateWarn, "model", detail + ", no chat template", "chat may not work; use completions, or penstock run --raw"}
 	}

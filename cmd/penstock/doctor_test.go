@@ -40,7 +40,7 @@ func TestDoctor_BrokenSetUp(t *testing.T) {
 	if got.code != exitFailed {
 		t.Errorf("exit %d, want %d", got.code, exitFailed)
 	}
-	for _, want := range []string{"fail  config", "scheduler.slots", "model.threads", "→ ", "ok    model"} {
+	for _, want := range []string{"fail  config", "scheduler.slots", "model.threads", "→ ", "ok    model", "1024 tokens a conversation"} {
 		if !strings.Contains(got.out, want) {
 			t.Errorf("the report does not say %q:\n%s", want, got.out)
 		}

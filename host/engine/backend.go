@@ -51,17 +51,12 @@ type backend struct {
 	columns native.Batch
 }
 
-func newBackend(c *native.Context, info native.ModelInfo) *backend {
-	l := c.Limits()
-	positions := l.Positions
-	if info.ContextTrain > 0 {
-		positions = min(positions, info.ContextTrain)
-	}
+func newBackend(c *native.Context, info native.ModelInfo, l native.Limits) *backend {
 	b := &backend{
 		context: c,
 		model:   c.Model(),
 		limits: scheduler.Limits{
-			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
+			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: l.Positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
 			MixedChunk: mixedChunkHere(),
 		},
 		window:  info.Window,

@@ -38,9 +38,9 @@ type Info struct {
 	Name string
 	Path string
 	native.ModelInfo
-	Template    string // source of the chat template in use
-	HasTemplate bool   // the model brought one, or Options did
-	Limits      native.Limits
+	Template    string        // source of the chat template in use
+	HasTemplate bool          // the model brought one, or Options did
+	Limits      native.Limits // its Positions are what one conversation may have: never more than the model was trained for
 }
 
 // Engine is a loaded model with its context. It is safe for concurrent use, its backend as the scheduler documents.
@@ -126,17 +126,21 @@ func open(model *native.Model, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !c.Limits().Memory {
+	limits := c.Limits()
+	if !limits.Memory {
 		return nil, errors.Join(ErrNotGenerating, c.Close())
 	}
 	template, err := native.NewTemplate(model, o.Template)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	e := &Engine{model: model, context: c, template: template, backend: newBackend(c, info)}
+	if info.ContextTrain > 0 { // beyond it the model writes nonsense, whatever room the slots share
+		limits.Positions = min(limits.Positions, info.ContextTrain)
+	}
+	e := &Engine{model: model, context: c, template: template, backend: newBackend(c, info, limits)}
 	e.info = Info{
 		Name: o.Name, Path: o.Path, ModelInfo: info, Template: template.Source(),
-		HasTemplate: own != "" || o.Template != "", Limits: c.Limits(),
+		HasTemplate: own != "" || o.Template != "", Limits: limits,
 	}
 	return e, nil
 }

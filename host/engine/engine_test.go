@@ -185,6 +185,16 @@ func TestEngine_Render_ToolsAndSchema(t *testing.T) {
 	}
 }
 
+// What is reported is what the scheduler holds to.
+func TestEngine_Limits_OfAConversation(t *testing.T) {
+	for size, want := range map[int]int{0: 1024, 512: 512, 4096: 1024} {
+		e := opened(t, Options{Slots: 2, ContextSize: size})
+		if info, l := e.Info(), e.Backend().Limits(); info.Limits.Positions != want || l.Context != want {
+			t.Errorf("a context of %d: reported %d, held to %d, want %d", size, info.Limits.Positions, l.Context, want)
+		}
+	}
+}
+
 // edited stores the built-in model with one metadata value changed.
 func edited(t *testing.T, key string, v gguf.Value) string {
 	t.Helper()

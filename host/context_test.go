@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// The cells are many more than one conversation may have: 1,024 is what the built-in model was trained for.
+func TestHost_Context_IsOneConversations(t *testing.T) {
+	h := open(t, map[string]any{"model.ctx_size": "4096"})
+	run(t, h)
+	if text := get(t, h.URL()+"/props"); strings.Count(text, `"n_ctx":1024`) == 0 || strings.Contains(text, `"n_ctx":4096`) {
+		t.Errorf("props: %s", text)
+	}
+	prompt := strings.Repeat("1,", 1023) + "1"
+	status, text := post(t, h.URL()+"/v1/completions", `{"max_tokens":1,"prompt":[`+prompt+`]}`)
+	if status != 400 || !strings.Contains(text, "context_length_exceeded") || !strings.Contains(text, "1024") {
+		t.Errorf("1,024 tokens: %d %s", status, text)
+	}
+	status, text = post(t, h.URL()+"/v1/completions", fmt.Sprintf(`{"prompt":[%s],"ignore_eos":true}`, prompt[2*4:]))
+	if status != 200 || !strings.Contains(text, `"finish_reason":"length"`) || !strings.Contains(text, `"total_tokens":1024`) {
+		t.Errorf("1,020 tokens: %d %s", status, text)
+	}
+}
