@@ -45,6 +45,10 @@ func (h *Host) handle(handler http.Handler) { h.handler.Store(&handler) }
 func (h *Host) answer(w http.ResponseWriter, r *http.Request) {
 	h.requests.enter()
 	defer h.requests.leave()
+	if h.guarded() && !h.knows(r.Host) {
+		refuseHost(w, r.Host)
+		return
+	}
 	(*h.handler.Load()).ServeHTTP(w, r)
 }
 

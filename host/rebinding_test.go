@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// callAs sends a request with a Host header of its own, and the Origin of a page there.
+func callAs(t *testing.T, h *Host, host string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodGet, h.URL()+"/livez", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = host
+	r.Header.Set("Origin", "http://"+host)
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	body, err := io.ReadAll(a.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.StatusCode, string(body)
+}
+
+func TestHost_Answer_OtherHosts(t *testing.T) {
+	h := open(t, map[string]any{"server.cors_origins": "https://friend.example,http://proxy.example:81"})
+	run(t, h)
+	for host, want := range map[string]int{
+		"localhost": 200, "LOCALHOST:8080": 200, "page.localhost": 200, "127.0.0.1:1": 200, "127.9.9.9": 200, "[::1]:8080": 200,
+		"friend.example": 200, "proxy.example": 200,
+		"foe.example": 403, "foe.example:8080": 403, "localhost.foe.example": 403, "127.0.0.1.foe.example": 403, "192.168.1.5": 403,
+		"notlocalhost": 403, "friend.example.foe.example": 403,
+	} {
+		status, body := callAs(t, h, host)
+		if status != want {
+			t.Errorf("%s: %d, want %d", host, status, want)
+		}
+		if want == 403 && (!json.Valid([]byte(body)) || !strings.Contains(body, "host_not_allowed") || !strings.Contains(body, host)) {
+			t.Errorf("%s: %s", host, body)
+		}
+	}
+}
+
+// Who asks for keys, or lets everybody connect, is not guarded: names are theirs to choose.
+func TestHost_Answer_OtherHosts_NotGuarded(t *testing.T) {
+	for name, change := range map[string]map[string]any{
+		"keys":      {"server.api_keys": "one"},
+		"all hosts": {"server.listen": "0.0.0.0:0"},
+		"all pages": {"server.cors_origins": "*"},
+	} {
+		h := open(t, change)
+		if status, body := callAs(t, h, "foe.example"); status != 200 {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+	}
+}
