@@ -2,6 +2,8 @@
 
 package scheduler
 
+import "slices"
+
 // plan chooses the jobs of this tick and how many tokens each computes: a decode token for every generating slot first,
 // then chunks of prompts.
 func (s *Scheduler) plan() {
@@ -27,10 +29,37 @@ func (s *Scheduler) plan() {
 		}
 	}
 	s.decoding = len(s.planned)
+	if s.express = !s.express && s.short(); s.express {
+		waiting = s.keepShort()
+	}
 	if waiting > 0 {
 		s.prefill(s.prefillBudget(waiting))
 	}
 	s.record.Decode = s.decoding
+}
+
+// express is how short a prompt, or what is left of it, goes before longer ones. They have at least every other tick.
+const express = 64
+
+// short tells whether some, but not all, of the prompts are short.
+func (s *Scheduler) short() bool {
+	n := 0
+	for _, j := range s.prefilling {
+		if j.pending() <= express {
+			n++
+		}
+	}
+	return n > 0 && n < len(s.prefilling)
+}
+
+// keepShort leaves only the short prompts in this tick and returns their tokens.
+func (s *Scheduler) keepShort() int {
+	waiting := 0
+	s.prefilling = slices.DeleteFunc(s.prefilling, func(j *job) bool { return j.pending() > express })
+	for _, j := range s.prefilling {
+		waiting += j.pending()
+	}
+	return waiting
 }
 
 // prefillBudget is how many prompt tokens this tick computes.
@@ -45,7 +74,7 @@ func (s *Scheduler) prefillBudget(waiting int) int {
 	if s.decoding > 0 {
 		n = s.config.Strategy.Prefill(load)
 	} else {
-		n = max(load.Fast(s.config.PrefillTick), leastAlone)
+		n = load.Fast()
 	}
 	return min(max(n, 1), load.Room, waiting)
 }

@@ -25,7 +25,6 @@ type Config struct {
 	QueueLimit   int           // requests that may wait; default 256
 	ITLTarget    time.Duration // aim for the time between two tokens of a generating slot while others prefill
 	PrefillShare float64       // least part of a tick's time that waiting prompts get, 0 to 0.95
-	PrefillTick  time.Duration // longest tick while nobody generates; bounds how long a newcomer waits
 	ArchiveBytes int64         // RAM for conversations whose cells others needed; default none
 	Strategy     Strategy      // default DecodeMaximal
 	Observer     Observer      // default none
@@ -36,9 +35,8 @@ type Config struct {
 const (
 	DefaultSlots        = 8
 	DefaultQueueLimit   = 256
-	DefaultITLTarget    = 150 * time.Millisecond
+	DefaultITLTarget    = 100 * time.Millisecond
 	DefaultPrefillShare = 0.1
-	DefaultPrefillTick  = 250 * time.Millisecond
 	DefaultBuffer       = 256 // events a stream holds
 )
 
@@ -61,6 +59,7 @@ type Scheduler struct {
 	costs    *costs
 	arrivals uint64 // requests so far
 	turn     int    // ticks with prefill so far; rotates who gets what is left over
+	express  bool   // the last tick had short prompts only
 	late     []*job // their goroutines are still at work, a tick or more later
 	record   TickRecord
 	history  history
@@ -87,7 +86,6 @@ func New(b Backend, c Config) (*Scheduler, error) {
 	setDefault(&c.QueueLimit, DefaultQueueLimit)
 	setDefault(&c.ITLTarget, DefaultITLTarget)
 	setDefault(&c.PrefillShare, DefaultPrefillShare)
-	setDefault(&c.PrefillTick, DefaultPrefillTick)
 	if c.Strategy == nil {
 		c.Strategy = DecodeMaximal{}
 	}

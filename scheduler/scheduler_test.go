@@ -9,7 +9,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -241,7 +240,7 @@ func TestScheduler_ContextLimit_EndsAsLength(t *testing.T) {
 
 func TestStream_Cancel_FreesTheSlotWithinOneTick(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Batch: 16})
-	s := newScheduler(t, b, scheduler.Config{Slots: 1, PrefillTick: time.Nanosecond})
+	s := newScheduler(t, b, scheduler.Config{Slots: 1})
 	long := submit(t, s, request(500, 1, 5))
 	next := submit(t, s, request(8, 2, 1))
 	s.Tick()

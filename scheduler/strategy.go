@@ -84,25 +84,9 @@ func (l *Load) Most(within time.Duration) int {
 
 // Fair is the chunk within a time that is fairest to prompts and streams: the one with the largest product of the two
 // rates, n/t and decode/t. Where a token costs the same in every chunk, prompts and streams then have half the time each.
-// Where it does not, larger is not always better: a token may cost more in a pass of 64 than in one of 16 or of 512.
+// Where it does not, larger is not always better: a token may cost more in a pass of 64 than in one of 16 or of 512. A
+// size that was never tried is tried once: so the costs are learned.
 func (l *Load) Fair(within time.Duration) int {
-	return l.best(leastMixed, within, func(n int, t float64) float64 { return float64(n) / (t * t) })
-}
-
-// Fast is the chunk within a time that computes prompts fastest.
-func (l *Load) Fast(within time.Duration) int {
-	return l.best(leastAlone, within, func(n int, t float64) float64 { return float64(n) / t })
-}
-
-const (
-	firstChunk = 64 // while nothing is known
-	leastMixed = 8  // smallest chunk worth trying beside decode tokens
-	leastAlone = 32 // smallest chunk worth a pass of its own: below it the weights are read for too few tokens
-)
-
-// best is the chunk of the highest value, a function of its tokens and the seconds its tick takes, within a time. A size
-// that was never tried is tried once: so the costs are learned. Chunks below least are for when nothing larger fits.
-func (l *Load) best(least int, within time.Duration, value func(n int, t float64) float64) int {
 	if l.Tick(1) == 0 {
 		return firstChunk // nothing is known yet
 	}
@@ -113,17 +97,51 @@ func (l *Load) best(least int, within time.Duration, value func(n int, t float64
 		if class < classes {
 			n = l.chunk(sizes[class])
 		}
-		if n < min(least, most) || n > most {
+		if n < min(leastMixed, most) || n > most {
 			continue
 		}
+		t := l.Tick(n).Seconds()
 		if !l.costs.seen(l.pass(n)) {
 			best, highest = n, math.Inf(1) // the smallest of those wins
-		} else if v := value(n, l.Tick(n).Seconds()); v > highest {
+		} else if v := float64(n) / (t * t); v > highest {
 			best, highest = n, v
 		}
 	}
 	return best
 }
+
+// Fast is the smallest chunk that computes prompts within a twentieth as fast as any: larger ones would only make
+// newcomers wait longer for the end of the tick.
+func (l *Load) Fast() int {
+	limit := min(l.Room, l.Waiting, mostAlone)
+	if l.Tick(1) == 0 {
+		return min(firstChunk, limit)
+	}
+	rate := func(n int) float64 { return float64(n) / l.Tick(n).Seconds() }
+	best := rate(limit)
+	for _, n := range sizes {
+		if n < leastAlone || n > limit {
+			continue
+		}
+		if !l.costs.seen(n) {
+			return n
+		}
+		best = max(best, rate(n))
+	}
+	for _, n := range sizes {
+		if n >= leastAlone && n < limit && rate(n) > 0.95*best {
+			return n
+		}
+	}
+	return limit
+}
+
+const (
+	firstChunk = 64  // while nothing is known
+	leastMixed = 8   // smallest chunk worth trying beside decode tokens
+	leastAlone = 32  // smallest chunk worth a pass of its own: below it the weights are read for too few tokens
+	mostAlone  = 512 // largest one while nobody generates: it bounds how long a newcomer waits
+)
 
 // pass is how many tokens the pass with a chunk of n has, chunk how many a chunk may have in a pass of size.
 func (l *Load) pass(n int) int {
