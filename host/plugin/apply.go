@@ -62,20 +62,14 @@ func (s *Stage) applyCandidates(v *scheduler.View) error {
 	if err != nil || !edited {
 		return err
 	}
-	ids, logits = ids[:n], logits[:n]
-	if problem, at := s.check(ids, logits); problem != "" {
+	kept, problem, at := s.take(ids[:n], logits[:n])
+	switch {
+	case problem != "":
 		return s.wrongAnswer("candidate %d of %d, token %d with logit %v: %s", at, n, uint32(ids[at]), logits[at], problem)
-	}
-	if !anyAbove(logits) {
+	case kept == 0:
 		return s.wrongAnswer("no candidate is left above −inf")
 	}
-	v.ID, v.Logit = v.ID[:0], v.Logit[:0]
-	for i, x := range logits {
-		if x != banned {
-			v.ID, v.Logit = append(v.ID, ids[i]), append(v.Logit, x)
-		}
-	}
-	v.N = len(v.ID)
+	v.ID, v.Logit, v.N = append(v.ID[:0], s.ids[:kept]...), append(v.Logit[:0], s.logits[:kept]...), kept
 	return nil
 }
 
@@ -112,30 +106,39 @@ func sorted(logits []float32) bool {
 	return len(logits) > 0 && logits[len(logits)-1] > banned
 }
 
-// check looks for what a candidates view may not have; problem is empty where all is well.
-func (s *Stage) check(ids []int32, logits []float32) (problem string, at int) {
+// take copies the candidates above −inf to s.ids and s.logits and returns how many they are. It looks for what a view may
+// not have; problem is empty where all is well.
+func (s *Stage) take(ids []int32, logits []float32) (kept int, problem string, at int) {
+	size := uint32(s.vocabulary())
 	if s.seen == nil {
-		s.seen = make([]uint64, (s.vocabulary()+63)/64)
+		s.seen = make([]uint64, size/64+1)
+		s.ids, s.logits = make([]int32, s.module.Manifest.Candidates), make([]float32, s.module.Manifest.Candidates)
 	}
-	size := s.vocabulary()
+	seen, keptIDs, keptLogits := s.seen, s.ids[:len(ids)], s.logits[:len(ids)]
 	n := 0
-	for ; n < len(ids) && problem == ""; n++ {
-		id := ids[n]
-		switch {
-		case uint(id) >= uint(size):
+	for ; n < len(ids); n++ {
+		id, x := uint32(ids[n]), logits[n]
+		if id >= size {
 			problem = "not in the vocabulary"
-		case s.seen[id/64]&(1<<(id%64)) != 0:
-			problem = "twice"
-		case !(logits[n] <= math.MaxFloat32):
+			break
+		}
+		if !(x <= math.MaxFloat32) {
 			problem = "neither finite nor −inf"
-		default:
-			s.seen[id/64] |= 1 << (id % 64)
+			break
+		}
+		word, bit := &seen[id/64], uint64(1)<<(id%64)
+		if *word&bit != 0 {
+			problem = "twice"
+			break
+		}
+		*word |= bit
+		keptIDs[kept], keptLogits[kept] = int32(id), x
+		if x > banned {
+			kept++
 		}
 	}
-	for _, id := range ids[:n] {
-		if uint(id) < uint(size) {
-			s.seen[id/64] = 0
-		}
+	for _, id := range ids[:n] { // those whose bit was set
+		seen[uint32(id)/64] = 0
 	}
-	return problem, n - 1
+	return kept, problem, n
 }

@@ -25,6 +25,8 @@ type Stage struct {
 
 	selector selector
 	seen     []uint64 // a bit for each token, clear between calls
+	ids      []int32
+	logits   []float32
 	bias     []scheduler.Bias
 	tokens   []scheduler.Token
 	rule     rule
