@@ -11,7 +11,7 @@ import (
 
 func newRoot() *cobra.Command {
 	root := group("penstock", "A programmable host for language models",
-		newServe(), newRun(), newBench(), newConfig(), newDoctor(), newVersion())
+		newServe(), newRun(), newPlugin(), newBench(), newConfig(), newDoctor(), newVersion())
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -49,5 +49,15 @@ func atMost(n int) cobra.PositionalArgs {
 			return nil
 		}
 		return usageError{fmt.Errorf("unexpected argument %q; usage: %s", args[n], cmd.UseLine())}
+	}
+}
+
+// exactly wants n arguments.
+func exactly(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return usageError{fmt.Errorf("an argument is missing; usage: %s", cmd.UseLine())}
+		}
+		return atMost(n)(cmd, args)
 	}
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -49,10 +50,22 @@ type limits struct {
 	raw       bool
 }
 
-// prompt makes tokens of messages: by the model's template, or raw of the last one alone.
-func (s *session) prompt(messages []chat.Message, raw bool) ([]int32, []string, error) {
-	if raw {
+// prompt makes tokens of messages: by a template plugin, the model's template, or raw of the last one alone.
+func (s *session) prompt(messages []chat.Message, l limits) ([]int32, []string, error) {
+	if l.raw {
 		tokens, err := s.Engine.Tokenize(messages[len(messages)-1].Content, true, true)
+		return tokens, nil, err
+	}
+	conversation, err := json.Marshal(messages)
+	if err != nil {
+		return nil, nil, err
+	}
+	text, ok, err := s.Plugins.Render(l.params, nil, conversation)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ok {
+		tokens, err := s.Engine.Tokenize(text, true, true)
 		return tokens, nil, err
 	}
 	p, tokens, err := chat.Encode(chat.Conversation{Messages: messages, AddGenerationPrompt: true}, s.Engine, s.Engine)
@@ -62,16 +75,16 @@ func (s *session) prompt(messages []chat.Message, raw bool) ([]int32, []string, 
 // answer is an answerer under the given limits.
 func (s *session) answer(l limits) answerer {
 	return func(ctx context.Context, messages []chat.Message, show func(string) error) (string, error) {
-		tokens, stops, err := s.prompt(messages, l.raw)
+		tokens, stops, err := s.prompt(messages, l)
 		if err != nil {
 			return "", err
 		}
-		chain, err := s.Engine.NewChain(l.params)
+		chain, rules, err := s.Plugins.NewChain(l.params, nil, l.maxTokens)
 		if err != nil {
 			return "", err
 		}
 		stream, err := s.Scheduler.Submit(scheduler.Request{
-			Prompt: []scheduler.Segment{{Tokens: tokens}}, Chain: chain, Stop: stops,
+			Prompt: []scheduler.Segment{{Tokens: tokens}}, Chain: chain, Rules: rules, Stop: stops,
 			MaxTokens: l.maxTokens, Logprobs: -1, CachePrompt: true,
 		})
 		if err != nil {

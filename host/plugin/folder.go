@@ -16,6 +16,10 @@ import (
 // suffix is what files of plugins end with.
 const suffix = ".wasm"
 
+// patience is how long compiling a file of the folder may take. It is the operator's own, and at a start the machine may
+// be busy; the rewriter bounds the work in any case.
+const patience = time.Minute
+
 // stamp tells whether a file has changed.
 type stamp struct {
 	size     int64
@@ -63,7 +67,7 @@ func (g *Registry) read(ctx context.Context, base string, now stamp) {
 	old := g.file(base)
 	wasm, err := readAtMost(filepath.Join(g.dir, base), g.runtime.limits.Module.ModuleBytes+1)
 	if err == nil {
-		next.module, err = g.runtime.Load(ctx, wasm)
+		next.module, err = g.runtime.load(ctx, wasm, patience)
 	}
 	if ctx.Err() != nil {
 		if next.module != nil {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
@@ -22,6 +23,11 @@ import (
 // wraps one of this package's errors, or is a *Fault or *Refusal of describe, warm or the module's initialisation. The
 // module is the caller's to Release.
 func (r *Runtime) Load(ctx context.Context, wasm []byte) (*Module, error) {
+	return r.load(ctx, wasm, r.limits.Compile)
+}
+
+// load is Load with another limit of the time for compiling.
+func (r *Runtime) load(ctx context.Context, wasm []byte, limit time.Duration) (*Module, error) {
 	if err := checkHeader(wasm, r.limits.Module.ModuleBytes); err != nil {
 		return nil, err
 	}
@@ -31,7 +37,7 @@ func (r *Runtime) Load(ctx context.Context, wasm []byte) (*Module, error) {
 	if err != nil {
 		return nil, translate(err)
 	}
-	compiled, err := r.compile(ctx, metered.Wasm)
+	compiled, err := r.compile(ctx, metered.Wasm, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +98,8 @@ func translate(err error) error {
 
 // compile validates and compiles. It is given up between two functions when its time is over; that a single function
 // cannot take long is the rewriter's doing.
-func (r *Runtime) compile(ctx context.Context, wasm []byte) (compiled wazero.CompiledModule, err error) {
-	ctx, cancel := context.WithTimeout(ctx, r.limits.Compile)
+func (r *Runtime) compile(ctx context.Context, wasm []byte, limit time.Duration) (compiled wazero.CompiledModule, err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil { // a defect of the compiler that a module can reach must not end the host
@@ -104,7 +110,7 @@ func (r *Runtime) compile(ctx context.Context, wasm []byte) (compiled wazero.Com
 	compiled, err = r.wazero.CompileModule(experimental.WithCompilationWorkers(ctx, max(2, runtime.GOMAXPROCS(0)/2)), wasm)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, fmt.Errorf("%w: compiling takes longer than %v; make the module smaller", ErrLimit, r.limits.Compile)
+		return nil, fmt.Errorf("%w: compiling takes longer than %v; make the module smaller", ErrLimit, limit)
 	case errors.Is(err, context.Canceled):
 		return nil, err
 	case err != nil:

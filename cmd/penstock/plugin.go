@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/spf13/cobra"
+)
+
+func newPlugin() *cobra.Command {
+	return group("plugin", "Plugins: samplers, templates and stop rules in WebAssembly", newPluginInspect(), newPluginList())
+}
+
+func newPluginInspect() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "inspect FILE",
+		Short: "Load a plugin without a model, and say what it is or what is wrong with it",
+		Args:  exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return inspect(cmd, args[0], asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// inspection is what `plugin inspect` tells.
+type inspection struct {
+	SHA256   string          `json:"sha256"`
+	Size     int             `json:"size"` // bytes
+	Manifest plugin.Manifest `json:"manifest"`
+	Exports  []string        `json:"exports"`
+}
+
+func inspect(cmd *cobra.Command, path string, asJSON bool) (err error) {
+	wasm, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	runtime, err := plugin.NewRuntime(cmd.Context(), plugin.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, runtime.Close(context.WithoutCancel(cmd.Context()))) }()
+	m, err := runtime.Load(cmd.Context(), wasm)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	defer m.Release()
+	found := inspection{m.SHA256, len(wasm), m.Manifest, m.Exports}
+	if asJSON {
+		return printJSON(cmd, found)
+	}
+	return printInspection(cmd.OutOrStdout(), found)
+}
+
+func printInspection(out io.Writer, i inspection) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, line := range [][2]string{
+		{"name", i.Manifest.Name}, {"version", i.Manifest.Version}, {"summary", i.Manifest.Summary},
+		{"view", viewOf(i.Manifest)}, {"hold", fmt.Sprintf("%d tokens", i.Manifest.Hold)},
+		{"exports", strings.Join(i.Exports, ", ")}, {"config schema", string(i.Manifest.ConfigSchema)},
+		{"size", fmt.Sprintf("%d bytes", i.Size)}, {"sha256", i.SHA256},
+	} {
+		if line[1] != "" {
+			fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
+		}
+	}
+	return table.Flush()
+}
+
+func viewOf(m plugin.Manifest) string {
+	if m.View == plugin.ViewCandidates {
+		return fmt.Sprintf("the best %d candidates", m.Candidates)
+	}
+	return string(m.View)
+}
+
+func newPluginList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the plugins in the plugin folder",
+		Args:  atMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return listPlugins(cmd, asJSON)
+		},
+	}
+	addConfigFlags(cmd, "plugins")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func listPlugins(cmd *cobra.Command, asJSON bool) (err error) {
+	cfg, err := loadConfig(cmd)
+	if err != nil {
+		return err
+	}
+	runtime, err := plugin.NewRuntime(cmd.Context(), plugin.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, runtime.Close(context.WithoutCancel(cmd.Context()))) }()
+	registry, err := plugin.OpenRegistry(cmd.Context(), runtime, cfg.Plugins.Dir, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(registry.Close(), err) }()
+	list := registry.List()
+	if asJSON {
+		return printJSON(cmd, list)
+	}
+	if len(list) == 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "there are no plugins in %s\n", cfg.Plugins.Dir)
+	}
+	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	for _, i := range list {
+		detail := i.Error
+		version := ""
+		if i.Manifest != nil {
+			version, detail = i.Manifest.Version, i.Manifest.Summary
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", i.Name, version, i.State, detail)
+	}
+	return table.Flush()
+}
