@@ -120,8 +120,9 @@ var vector = spread([]span{
 })
 
 // weight is what one instruction costs besides what it moves. Marks of
-// structure are free; what leaves compiled code for the runtime costs what
-// was measured, in plain instructions, rounded up.
+// structure are free. What leaves compiled code for the runtime costs an
+// estimate on the safe side of what that takes, in plain instructions; the
+// numbers are part of the ABI, since a fault must repeat on every machine.
 func weight(kind immediate, opcode byte) int64 {
 	switch kind {
 	case elseMark, endMark:

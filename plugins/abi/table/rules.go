@@ -20,8 +20,9 @@ const order = `1. The configuration is checked against the manifest's schema whe
 8. The tick waits for plugin stages at most 1 ms beyond native sampling. A slot that is not ready then sits out until it is; the others go on.`
 
 const fuel = `Work is counted in fuel, about one WebAssembly instruction a unit, in code that the host writes into the module when it loads it. Every instruction is paid for before it runs: function entries,
-loop headers, joins of control flow and the code after calls and bulk operations each pay the static length of what follows. ` + "`memory.copy`, `memory.fill`, `memory.init`, `table.*` and `memory.grow`" + ` pay
-bytes / 16 on top (a table element counts 8 bytes, a page 65,536), before they run and whether they succeed or not. Host functions pay as their entry says.
+loop headers, bulk operations and joins of paths that paid for different code each pay the static length of what follows. A stretch of code that is longer than 24 units also ends at a call, an else or a
+join, and what comes after pays for itself; up to 24 units the code after a call was paid before it. ` + "`memory.copy`, `memory.fill`, `memory.init`, `table.*` and `memory.grow`" + ` pay
+bytes / 16 on top (a table element counts 8 bytes, a page 65,536), before they run and whether they succeed or not. A call of a host function pays 64 units, and on top what its entry says.
 Fuel is the same on every machine, so a fault can be reproduced.
 
 *Worked:* ` + "`memory.fill`" + ` of 1 MiB pays 65,536 units; ` + "`memory.grow(1)`" + ` pays 4,096; a loop of 10 instructions that runs 1,000 times pays about 10,000.
