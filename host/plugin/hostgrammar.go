@@ -8,8 +8,11 @@ import (
 
 // This file has the host functions about grammars. See docs/abi/v1.md.
 
-// grammarFuel is what a byte of a grammar's text costs to compile.
-const grammarFuel = 64
+// grammarFuel is what a byte of a grammar's text costs to compile, maskFuel what trying one token of the vocabulary does.
+const (
+	grammarFuel = 64
+	maskFuel    = 16
+)
 
 func hostGrammarOpen(i *instance, s []uint64) {
 	i.work()
@@ -46,7 +49,7 @@ func hostGrammarMask(i *instance, s []uint64) {
 	}
 	i.work()
 	n := i.module.runtime.vocabulary.Size()
-	if !i.meter.Charge(uint64(n)) {
+	if !i.meter.Charge(maskFuel * uint64(n)) {
 		panic(wrong(CauseFuel, "in grammar_mask"))
 	}
 	mask := &i.buffers[abi.BufferMask]

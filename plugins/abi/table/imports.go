@@ -70,7 +70,7 @@ func vocabularyImports() []Func {
 			Doc: "The id of a special token, see *special kinds*; −1 if the model has none.",
 		},
 		{
-			Name: "tokenize", Result: I32, Fuel: perByte + ", of text and result",
+			Name: "tokenize", Result: I32, Fuel: "64 × bytes of text, and bytes / 16 of the result",
 			Params: []Value{{Name: "text", Type: I32, Access: Read}, length, {Name: "flags", Type: I32}, outPtr, limit},
 			Doc:    "Token ids of a UTF-8 text, as `u32`. `limit` and the result count tokens. Flags are the *tokenize bits*; an unknown bit is answered with −1.",
 		},
@@ -104,11 +104,11 @@ func resultImports() []Func {
 func grammarImports() []Func {
 	return []Func{
 		{
-			Name: "grammar_open", Params: []Value{kind, inPtr, length}, Result: I32, Fuel: perByte,
+			Name: "grammar_open", Params: []Value{kind, inPtr, length}, Result: I32, Fuel: "64 × bytes",
 			Doc: "Compiles a grammar, see *grammar kinds*. A handle ≥ 0, at most four an instance, or negative with the reason in the log.",
 		},
 		{
-			Name: "grammar_mask", Params: []Value{handle}, Result: I32, Fuel: "n_vocab",
+			Name: "grammar_mask", Params: []Value{handle}, Result: I32, Fuel: "16 × n_vocab",
 			Doc: "Fills the bound mask with the tokens that the grammar allows next. 0, or −1 for an unknown handle or an unbound mask. Allowed only in `penstock_prepare`; elsewhere a fault.",
 		},
 		{
