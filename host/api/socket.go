@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -28,6 +29,8 @@ type socket struct {
 	out     chan any
 	ctx     context.Context // done when the connection is
 	close   context.CancelFunc
+
+	wrote atomic.Bool // a frame was sent since the last look
 
 	pumps sync.WaitGroup
 	mu    sync.Mutex
@@ -52,6 +55,7 @@ func (s *service) socket(c echo.Context) error {
 	var helpers sync.WaitGroup
 	helpers.Go(k.write)
 	helpers.Go(k.sayGoodbye)
+	helpers.Go(k.ping)
 	err = k.read()
 	stop()
 	k.pumps.Wait()
@@ -107,6 +111,7 @@ func (k *socket) write() {
 			if err != nil {
 				return
 			}
+			k.wrote.Store(true)
 		case <-k.ctx.Done():
 			return
 		}
