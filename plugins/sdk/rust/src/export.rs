@@ -6,28 +6,16 @@
 /// penstock::export!(Json: Warm, Prepare, Accept, Rewind);
 /// ```
 ///
-/// `Plugin` itself is always exported. A crate with `#![no_std]` writes `no_std;` first, and gets the SDK's allocator and
-/// panic handler:
+/// `Plugin` itself is always exported. A panic becomes a fault with the panic's text. At most one of `Sampler` and
+/// `RowSampler` can be named. A crate with `#![no_std]` writes `no_std;` first and brings its own allocator and panic handler,
+/// which wants Rust 1.68 or newer; the handler may call [`crate::host::panicked`]:
 ///
 /// ```ignore
 /// penstock::export!(no_std; Json: Warm, Prepare, Accept, Rewind);
 /// ```
-///
-/// A panic becomes a fault with the panic's text. At most one of `Sampler` and `RowSampler` can be named.
 #[macro_export]
 macro_rules! export {
     (no_std; $plugin:ty : $($point:ident),+ $(,)?) => {
-        #[cfg(target_arch = "wasm32")]
-        #[global_allocator]
-        static PENSTOCK_HEAP: $crate::Heap = $crate::Heap::new();
-
-        #[cfg(target_arch = "wasm32")]
-        #[panic_handler]
-        fn penstock_panic(info: &core::panic::PanicInfo) -> ! {
-            $crate::host::panicked(info);
-            core::arch::wasm32::unreachable()
-        }
-
         #[doc(hidden)]
         fn penstock_begin() {}
         $crate::exports!($plugin: $($point),+);

@@ -27,8 +27,6 @@ mod cell;
 mod export;
 #[doc(hidden)]
 pub mod glue;
-#[cfg(target_arch = "wasm32")]
-mod heap;
 pub mod host;
 pub mod json;
 mod manifest;
@@ -45,9 +43,6 @@ mod vocabulary;
 pub use answer::{Accepted, Choice, Verdict};
 pub use candidates::Candidates;
 pub use cell::table;
-#[cfg(target_arch = "wasm32")]
-#[doc(hidden)]
-pub use heap::Heap;
 pub use manifest::Manifest;
 pub use mask::Mask;
 pub use message::Message;

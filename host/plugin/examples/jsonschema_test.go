@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+
+package examples
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// answer lets a stage with a mask and nothing else write an answer: any token that it allows is as likely as any other.
+func answer(t *testing.T, m *plugin.Module, w words, schema []byte, maxTokens int, r *rand.Rand) (string, error) {
+	t.Helper()
+	config := slices.Concat([]byte(`{"schema":`), schema, []byte(`}`))
+	s, err := m.NewStage(plugin.Request{Config: config, MaxTokens: maxTokens, ContextSize: 4096})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	history := []scheduler.Token{1, 2, 3}
+	if err := s.Rewind(history, len(history)); err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for range maxTokens {
+		p, err := s.Prepare()
+		if err != nil {
+			return text.String(), err
+		}
+		token := draw(p.Mask, r)
+		effect, err := s.Accept(token)
+		if err != nil {
+			return text.String(), err
+		}
+		text.WriteString(w.Piece(token))
+		if effect.Stop || w[token] == endOfText {
+			return text.String(), nil
+		}
+	}
+	return text.String(), nil
+}
+
+func draw(mask []uint32, r *rand.Rand) scheduler.Token {
+	var allowed []scheduler.Token
+	for i, word := range mask {
+		for ; word != 0; word &= word - 1 {
+			allowed = append(allowed, scheduler.Token(32*i+bits.TrailingZeros32(word)))
+		}
+	}
+	return allowed[r.IntN(len(allowed))]
+}
+
+// randomSchema makes what the plugin supports.
+func randomSchema(r *rand.Rand, depth int) map[string]any {
+	kinds := 7
+	if depth > 0 {
+		kinds = 10
+	}
+	switch r.IntN(kinds) {
+	case 0:
+		return map[string]any{"type": "integer"}
+	case 1:
+		return map[string]any{"type": "number", "title": "x"}
+	case 2:
+		return map[string]any{"type": "boolean"}
+	case 3:
+		return map[string]any{"enum": []any{"red", "green", 1, 12, nil, "say \"hi\"", []any{1, "a"}}}
+	case 4:
+		least := r.IntN(40)
+		return map[string]any{"type": "string", "minLength": least, "maxLength": least + r.IntN(10)}
+	case 5:
+		return map[string]any{"type": []any{"string", "null", "integer"}}
+	case 6:
+		return map[string]any{"const": map[string]any{"a": 1, "b": []any{}}}
+	case 7:
+		least := r.IntN(3)
+		return map[string]any{"type": "array", "items": randomSchema(r, depth-1), "minItems": least, "maxItems": least + r.IntN(3)}
+	case 8:
+		return map[string]any{"anyOf": []any{randomObject(r, depth-1), map[string]any{"type": "array", "items": randomSchema(r, depth-1)}, map[string]any{"type": "null"}}}
+	default:
+		return randomObject(r, depth-1)
+	}
+}
+
+func randomObject(r *rand.Rand, depth int) map[string]any {
+	properties, required := map[string]any{}, []any{}
+	for _, name := range []string{"name", "na", "age", "tags", "say \"é\""} {
+		if r.IntN(3) == 0 {
+			continue
+		}
+		properties[name] = randomSchema(r, depth)
+		if r.IntN(2) == 0 {
+			required = append(required, name)
+		}
+	}
+	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+func mustFit(t *testing.T, schema []byte, text string) {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(schema)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := c.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("%q is no JSON: %v\nschema %s", text, err, schema)
+	}
+	if err := compiled.Validate(value); err != nil {
+		t.Fatalf("%q does not fit %s: %v", text, schema, err)
+	}
+}
+
+func TestJSONSchema_RandomSchemas_FitAndClose(t *testing.T) {
+	n := 20
+	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
+		n = 200
+	}
+	w := newWords()
+	m := load(t, "json-schema", w)
+	for seed := range n {
+		r := rand.New(rand.NewPCG(uint64(seed), 1))
+		schema := mustJSON(t, randomSchema(r, 4))
+		for _, extra := range []int{0, 1, 5, 400} {
+			least := leastTokens(t, m, w, schema)
+			text, err := answer(t, m, w, schema, least+extra, r)
+			if err != nil {
+				t.Fatalf("schema %s with %d tokens: %v", schema, least+extra, err)
+			}
+			mustFit(t, schema, text)
+		}
+	}
+}
+
+// leastTokens is what the plugin says that a schema needs.
+func leastTokens(t *testing.T, m *plugin.Module, w words, schema []byte) int {
+	t.Helper()
+	if _, err := answer(t, m, w, schema, 1, rand.New(rand.NewPCG(0, 0))); err != nil {
+		var refusal *plugin.Refusal
+		if !errors.As(err, &refusal) {
+			t.Fatalf("schema %s: %v", schema, err)
+		}
+		least := 0
+		if _, err := fmt.Sscanf(refusal.Message, "max_tokens: 1 is too little for config.schema; it needs up to %d", &least); err != nil {
+			t.Fatalf("schema %s: %v", schema, refusal)
+		}
+		return least
+	}
+	return 1
+}
+
+func TestJSONSchema_References_MayRecur(t *testing.T) {
+	w := newWords()
+	m := load(t, "json-schema", w)
+	schema := []byte(`{"$ref":"#/$defs/tree","$defs":{"tree":{"type":"object","properties":{"id":{"type":"integer"},
+		"items":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["id","items"]}}}`)
+	for seed := range uint64(20) {
+		text, err := answer(t, m, w, schema, 60, rand.New(rand.NewPCG(seed, 2)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustFit(t, schema, text)
+	}
+}
+
+func TestJSONSchema_Refuses_ByName(t *testing.T) {
+	w := newWords()
+	m := load(t, "json-schema", w)
+	for schema, want := range map[string]string{
+		`{"type":"string","pattern":"a+"}`:                                    `"pattern" is not supported`,
+		`{"type":"object","properties":{"a":{"type":"integer","minimum":1}}}`: `#/properties/a: "minimum"`,
+		`{}`:               "type is missing",
+		`{"type":"strin"}`: "type must be",
+		`{"type":"array"}`: "items is missing",
+		`{"$ref":"#/x"}`:   "leads nowhere",
+		`{"$ref":"#"}`:     "no finite value",
+		`{"anyOf":[{"type":"integer"},{"type":"number"}]}`: "both begin with",
+		`{"type":"object","required":["a"]}`:               `required names "a"`,
+		`{"type":"string","minLength":5,"maxLength":2}`:    "minLength is 5",
+		`{"type":"string","minLength":-1}`:                 "minLength",
+		`{"type":"integer","enum":["a"]}`:                  "enum has no value",
+		`{"type":"string","minLength":999999}`:             "max_tokens: 100 is too little",
+	} {
+		_, err := answer(t, m, w, []byte(schema), 100, rand.New(rand.NewPCG(0, 0)))
+		var refusal *plugin.Refusal
+		if !errors.As(err, &refusal) || !strings.Contains(refusal.Message, want) {
+			t.Errorf("%s: got %v, want a refusal with %q", schema, err, want)
+		}
+	}
+}
+
+func TestJSONSchema_Rewind_TakesBack(t *testing.T) {
+	w := newWords()
+	m := load(t, "json-schema", w)
+	s, err := m.NewStage(plugin.Request{Config: []byte(`{"schema":{"type":"array","items":{"type":"boolean"}}}`), MaxTokens: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }() // tested elsewhere
+	if err := s.Rewind([]scheduler.Token{1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	first, err := s.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := slices.Clone(first.Mask)
+	if _, err := s.Accept('['); err != nil {
+		t.Fatal(err)
+	}
+	second, err := s.Prepare()
+	if err != nil || slices.Equal(before, second.Mask) {
+		t.Fatalf("the mask is the same after a token: %v", err)
+	}
+	if err := s.Rewind([]scheduler.Token{1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.Prepare(); err != nil || !slices.Equal(before, again.Mask) {
+		t.Errorf("the mask is another one after taking the token back: %v", err)
+	}
+}

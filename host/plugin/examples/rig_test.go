@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+
+// Package examples runs the example plugins that are written in Rust on the real runtime. The plugins come from
+// build/plugins, where `make plugins` puts them.
+package examples
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// words is a vocabulary: all single bytes, then pieces of JSON, words, parts of characters and long runs, then the end.
+type words []string
+
+const endOfText = "<end>"
+
+func newWords() words {
+	var w words
+	for b := range 256 {
+		w = append(w, string([]byte{byte(b)}))
+	}
+	w = append(w, `{"`, `":`, `","`, `"}`, `"]`, `]}`, `}}`, `]]`, `],`, `},`, `[]`, `{}`, ` "`, `": "`, `", "`, `":"`, `[{"`, `"},{"`, `\"`, `\n`, `\u`, `\u00`,
+		"12", "123", "-1", "0.", "1.5", "true", "false", "null", "tr", "ue", "nul", "name", "na", "age", "id", "items", "tag", "tags", "color",
+		"re", "red", "green", "blue", "the", " the", " a", "hello", " world", "ing", "é", "ü", "日", "日本", "\xe6\x97", "\xf0\x9f", "\x98\x80", "a\"", "x\",\"", "\n\n", "\t",
+		"abcdefghijklmnopqrstuvwxyz", "ab", "abc", "abcd", "abcde", "abcdef", "name\":", "age\":", "\"name\"", "0", "00", "1e5")
+	return append(w, endOfText)
+}
+
+func (w words) Size() int { return len(w) }
+func (w words) Piece(t int32) string {
+	if w[t] == endOfText {
+		return ""
+	}
+	return w[t]
+}
+func (w words) Attributes(t int32) uint32 {
+	if w[t] == endOfText {
+		return abi.AttrControl | abi.AttrEnd
+	}
+	return 0
+}
+func (w words) Special(kind int32) int32 {
+	if kind == abi.SpecialEOS {
+		return int32(len(w) - 1)
+	}
+	return -1
+}
+func (w words) Tokenize(text string, _, _ bool) ([]int32, error) {
+	var tokens []int32
+	for _, b := range []byte(text) {
+		tokens = append(tokens, int32(b))
+	}
+	return tokens, nil
+}
+
+// load loads a plugin that was built, on a runtime with vocabulary v.
+func load(t testing.TB, name string, v plugin.Vocabulary) *plugin.Module {
+	t.Helper()
+	wasm, err := os.ReadFile(filepath.Join("..", "..", "..", "build", "plugins", name+".wasm"))
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("%s.wasm is not built: run `make plugins` first", name)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := plugin.DefaultLimits()
+	limits.Compile, limits.HookTime, limits.SetupTime = time.Minute, time.Minute, time.Minute // machines under load
+	r, err := plugin.NewRuntime(context.Background(), plugin.Options{Vocabulary: v, Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := r.Load(context.Background(), wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		m.Release()
+		if err := r.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+func mustJSON(t testing.TB, value any) []byte {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

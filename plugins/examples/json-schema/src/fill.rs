@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+
+use crate::schema::{Node, Schema};
+use crate::state::{Frame, Place, State};
+use crate::string::Within;
+use crate::words::{Words, PLAIN};
+use alloc::vec::Vec;
+use penstock::Mask;
+
+/// Masks that are kept: inside a long string, the same one is wanted again and again.
+const KEPT: usize = 8;
+
+/// Fills masks; keeps what it can use again.
+#[derive(Default)]
+pub struct Filler {
+    states: Vec<State>, // by depth in the trie; room that is used again
+    kept: Vec<Kept>,
+    next: usize,
+}
+
+struct Kept {
+    state: State,
+    words: Vec<u32>,
+    rest: u32, // the mask holds where so many tokens are left afterwards
+}
+
+/// Which mask is wanted.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    pub schema: &'a Schema,
+    pub words: &'a Words,
+    pub state: &'a [Frame],
+    /// Tokens that may follow the one the mask is for.
+    pub budget: u32,
+}
+
+/// What a walk came across.
+#[derive(Default)]
+struct Seen {
+    most: u32,    // rest of all that was allowed
+    short: bool,  // something was not allowed because of the budget
+    found: bool,
+}
+
+impl Filler {
+    /// Allows what may come next. Where the budget admits nothing any more, it is not looked at.
+    pub fn fill(&mut self, want: Wanted, mask: &mut Mask) {
+        if let Some(kept) = self.kept.iter().find(|k| k.rest <= want.budget && k.state == want.state) {
+            mask.words().copy_from_slice(&kept.words);
+            return;
+        }
+        let mut seen = self.search(want, mask);
+        if !seen.found {
+            seen = self.search(Wanted { budget: u32::MAX, ..want }, mask);
+            seen.short = true;
+        }
+        if !seen.short {
+            self.keep(want.state, mask, seen.most);
+        }
+    }
+
+    fn keep(&mut self, state: &[Frame], mask: &mut Mask, rest: u32) {
+        let kept = Kept { state: state.to_vec(), words: mask.words().to_vec(), rest };
+        if self.kept.len() < KEPT {
+            self.kept.push(kept);
+        } else {
+            self.kept[self.next % KEPT] = kept;
+            self.next += 1;
+        }
+    }
+
+    fn search(&mut self, want: Wanted, mask: &mut Mask) -> Seen {
+        mask.clear();
+        let mut seen = Seen::default();
+        let rare = plain(&want, mask, &mut seen);
+        self.walk(&want, rare, mask, &mut seen);
+        if want.schema.complete(want.state) {
+            want.words.ends.iter().for_each(|t| mask.allow(*t));
+            seen.found |= !want.words.ends.is_empty();
+        }
+        seen
+    }
+
+    fn walk(&mut self, want: &Wanted, rare: bool, mask: &mut Mask, seen: &mut Seen) {
+        let trie = if rare { &want.words.rare } else { &want.words.all };
+        if self.states.is_empty() {
+            self.states.resize(crate::trie::LONGEST + 1, State::new());
+        }
+        self.states[0].clear();
+        self.states[0].extend_from_slice(want.state);
+        let mut i = 0;
+        while let Some(node) = trie.nodes.get(i) {
+            let (before, after) = self.states.split_at_mut(node.depth as usize);
+            let state = &mut after[0];
+            state.clone_from(&before[node.depth as usize - 1]);
+            if !want.schema.step(state, node.byte) {
+                i = node.skip as usize;
+                continue;
+            }
+            i += 1;
+            if node.ends == 0 {
+                continue;
+            }
+            let rest = want.schema.rest(state, want.words);
+            if rest > want.budget {
+                seen.short |= rest < crate::schema::NEVER;
+                continue;
+            }
+            seen.most = seen.most.max(rest);
+            seen.found = true;
+            trie.ending(node).iter().for_each(|t| mask.allow(*t));
+        }
+    }
+}
+
+/// Inside a string, allows the tokens that are just characters at one stroke. True where it did, and the rare tokens are
+/// all that is left to look at.
+fn plain(want: &Wanted, mask: &mut Mask, seen: &mut Seen) -> bool {
+    let (characters, node) = match want.state.last() {
+        Some(Frame { place: Place::Text { characters, within: Within::Content }, node }) => (*characters, *node),
+        _ => return false,
+    };
+    let (min, max) = match &want.schema.nodes[node as usize] {
+        Node::Text { min, max } => (*min, *max),
+        _ => return false,
+    };
+    let rest = want.schema.rest(want.state, want.words);
+    let owed = min.saturating_sub(characters);
+    let most = (max - characters.min(max)).min(PLAIN as u32);
+    let mut least = 1;
+    if rest > want.budget {
+        seen.short = true;
+        if rest > want.budget + 1 || owed == 0 {
+            return true; // only the end helps, or nothing
+        }
+        least = owed - want.words.run * (want.words.needed(owed) - 1);
+    }
+    if least > most {
+        return true;
+    }
+    let (upper, lower) = (&want.words.plain[most as usize], &want.words.plain[least as usize - 1]);
+    for (word, (u, l)) in mask.words().iter_mut().zip(upper.iter().zip(lower)) {
+        *word = u & !l;
+        seen.found |= *word != 0;
+    }
+    seen.most = seen.most.max(rest);
+    true
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+
+//! Answers that are JSON and fit a schema, closed before `max_tokens`.
+//!
+//! The way of a token: [`plugin`] asks [`fill`] for a mask; that walks the vocabulary's [`trie`] with a copy of the
+//! [`state`] of an automaton, byte by byte, whose table [`compile`] made of the schema ([`schema`] has its parts). A token
+//! is allowed if the automaton takes all its bytes and what is then still to be written ([`rest`]) fits into the tokens
+//! that are left.
+
+extern crate alloc;
+
+pub mod compile;
+pub mod cost;
+pub mod fill;
+pub mod keywords;
+pub mod plugin;
+pub mod rest;
+pub mod schema;
+pub mod state;
+pub mod string;
+pub mod trie;
+pub mod words;
+
+penstock::export!(plugin::JsonSchema: Warm, Prepare, Accept, Rewind);

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+
+use crate::compile::compile;
+use crate::fill::{Filler, Wanted};
+use crate::schema::{Node, Schema};
+use crate::state::{Place, State};
+use crate::words::Words;
+use alloc::format;
+use alloc::string::{String, ToString};
+use penstock::{host, table, Accept, Accepted, Manifest, Next, Plugin, Prepare, Request, Rewind, Token, Vocabulary, Warm};
+
+/// The plugin: where an answer stands in its schema.
+pub struct JsonSchema {
+    schema: Schema,
+    state: State,
+    filler: Filler,
+    prompt: usize,
+    limit: u32, // tokens of the answer
+    lost: bool, // a token came that does not fit: another plugin forced it, or a person
+}
+
+impl Plugin for JsonSchema {
+    const MANIFEST: Manifest = Manifest {
+        name: "json-schema",
+        summary: "Answers with JSON that fits a schema, closed before max_tokens",
+        config_schema: r#"{"type":"object","required":["schema"],"additionalProperties":false,
+            "properties":{"schema":{"type":"object"}}}"#,
+        ..Manifest::DEFAULT
+    };
+
+    fn open(request: &Request) -> Result<Self, String> {
+        let words: &Words = table();
+        let given = request.config.get("schema").ok_or("config.schema is missing; give a JSON schema")?;
+        let schema = compile(given, words)?;
+        let limit = if request.max_tokens == 0 { u32::MAX >> 1 } else { request.max_tokens as u32 };
+        if schema.costs[0] > limit {
+            let needed = schema.costs[0];
+            return Err(format!("max_tokens: {} is too little for config.schema; it needs up to {}", limit, needed));
+        }
+        let state = schema.start();
+        Ok(JsonSchema { schema, state, filler: Filler::default(), prompt: request.prompt_tokens, limit, lost: false })
+    }
+}
+
+impl JsonSchema {
+    /// Takes the bytes of a token.
+    fn take(&mut self, token: Token) {
+        let words: &Words = table();
+        if words.vocabulary.ends(token) {
+            return;
+        }
+        for byte in words.vocabulary.piece(token) {
+            if self.lost || !self.schema.step(&mut self.state, *byte) {
+                self.lost = true;
+                return;
+            }
+        }
+        self.settle();
+    }
+
+    /// Counts no further than it matters, so that states which allow the same are the same.
+    fn settle(&mut self) {
+        if let Some(frame) = self.state.last_mut() {
+            if let (Place::Text { characters, .. }, Node::Text { min, max }) = (&mut frame.place, &self.schema.nodes[frame.node as usize]) {
+                if *max == u32::MAX {
+                    *characters = (*characters).min(*min);
+                }
+            }
+        }
+    }
+}
+
+impl Warm for JsonSchema {
+    type Table = Words;
+
+    fn warm(vocabulary: &Vocabulary) -> Result<Words, String> {
+        Words::new(vocabulary.clone())
+    }
+}
+
+impl Prepare for JsonSchema {
+    fn prepare(&mut self, next: &mut Next) {
+        let words: &Words = table();
+        let mut mask = next.mask();
+        if self.lost || self.state.is_empty() {
+            mask.clear();
+            words.ends.iter().for_each(|t| mask.allow(*t));
+            return;
+        }
+        let written = host::history_len().saturating_sub(self.prompt) as u32;
+        let budget = self.limit.saturating_sub(written + 1);
+        self.filler.fill(Wanted { schema: &self.schema, words, state: &self.state, budget }, &mut mask);
+    }
+}
+
+impl Accept for JsonSchema {
+    fn accept(&mut self, token: Token) -> Accepted {
+        self.take(token);
+        if self.state.is_empty() {
+            return Accepted::Stop; // nothing but the end could follow
+        }
+        Accepted::Continue
+    }
+}
+
+impl Rewind for JsonSchema {
+    fn rewind(&mut self, _: usize) {
+        self.state = self.schema.start();
+        self.lost = false;
+        for token in host::history().iter().skip(self.prompt) {
+            self.take(*token);
+        }
+    }
+}
+
+/// The reason why a schema is refused, or nothing; for tools and tests.
+pub fn refusal(schema: &str, words: &Words) -> Option<String> {
+    match penstock::json::parse(schema) {
+        Ok(value) => compile(&value, words).err(),
+        Err(e) => Some(e.to_string()),
+    }
+}

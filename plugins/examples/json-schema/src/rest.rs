@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+
+use crate::schema::{Node, Object, Schema, Spelled, NEVER};
+use crate::state::{Frame, Place};
+use crate::string::Within;
+use crate::words::Words;
+
+impl Schema {
+    /// Tokens that complete a state at most: for each there is a token that leaves one less.
+    pub fn rest(&self, state: &[Frame], words: &Words) -> u32 {
+        state.iter().map(|f| self.rest_of(f, words)).sum::<u32>().min(NEVER)
+    }
+
+    /// Whether the value may end here.
+    pub fn complete(&self, state: &[Frame]) -> bool {
+        match state {
+            [] => true,
+            [Frame { place: Place::Whole { .. } | Place::Fraction { .. }, .. }] => true,
+            [Frame { place: Place::Literal { of, at }, node }] => match &self.nodes[*node as usize] {
+                Node::Literal(texts) => texts.iter().any(|t| t.bytes == texts[*of as usize].bytes[..*at as usize]),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    fn rest_of(&self, frame: &Frame, words: &Words) -> u32 {
+        let node = &self.nodes[frame.node as usize];
+        match (frame.place, node) {
+            (Place::Space | Place::Whole { .. } | Place::Fraction { .. }, _) => 0,
+            (Place::Before, _) => self.costs[frame.node as usize],
+            (Place::Minus | Place::Point, _) => 1,
+            (Place::Literal { of, at }, Node::Literal(texts)) => least(texts.iter(), &texts[of as usize], at as usize),
+            (Place::Text { characters, within }, Node::Text { min, .. }) => in_string(characters, within, *min, words),
+            (Place::Items { count }, Node::Array { item, min, .. }) => {
+                let each = 1 + self.costs[*item as usize];
+                let first = u32::from(count == 0 && *min > 0); // it has no comma
+                min.saturating_sub(count).saturating_mul(each).saturating_add(1) - first
+            }
+            (_, Node::Object(object)) => self.in_object(frame.place, object),
+            _ => NEVER,
+        }
+        .min(NEVER)
+    }
+
+    fn in_object(&self, place: Place, object: &Object) -> u32 {
+        let (next, of, at) = match place {
+            Place::Between { next } => return object.required[next as usize] + 1,
+            Place::Opened if object.may_end(0) => return 1,
+            Place::Opened => (0, 0, 0),
+            Place::Comma { next } => (next, next, 0),
+            Place::Name { next, of, at } => (next, of, at),
+            _ => return NEVER,
+        };
+        let typed = &object.members[of as usize].name.bytes[..at as usize];
+        let ways = object.members.iter().enumerate().take(object.until(next as usize)).skip(next as usize);
+        let ways = ways.filter(|(_, m)| m.name.bytes.starts_with(typed));
+        ways.map(|(i, m)| m.name.tokens[at as usize] + self.costs[m.value as usize] + object.required[i + 1] + 1).min().unwrap_or(NEVER)
+    }
+}
+
+fn in_string(characters: u32, within: Within, min: u32, words: &Words) -> u32 {
+    let begun = u32::from(within != Within::Content);
+    if matches!(within, Within::Tail { .. }) && !words.bytes {
+        return NEVER;
+    }
+    within.pending() + words.needed(min.saturating_sub(characters + begun)) + 1
+}
+
+/// The shortest end of all texts that begin with the first `at` bytes of `typed`.
+fn least<'a>(texts: impl Iterator<Item = &'a Spelled>, typed: &Spelled, at: usize) -> u32 {
+    let typed = &typed.bytes[..at];
+    texts.filter(|t| t.bytes.starts_with(typed)).map(|t| t.tokens[at]).min().unwrap_or(NEVER)
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+
+/// Where inside a string the automaton is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Within {
+    /// Between characters.
+    Content,
+    /// After a backslash.
+    Escape,
+    /// After \u and 4 − `left` digits; `d`: the first was a D, so that the second must not make it a surrogate.
+    Hex { left: u8, d: bool },
+    /// Inside a character: `left` bytes are to come, the next from `low` to `high`.
+    Tail { left: u8, low: u8, high: u8 },
+}
+
+/// What a byte did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Took {
+    /// It belongs to the character that is being written.
+    Part(Within),
+    /// It ended a character.
+    Character,
+    /// It ended the string.
+    End,
+    /// It cannot stand there.
+    Nothing,
+}
+
+impl Within {
+    /// Bytes that are needed at least before a character ends; 0 between characters.
+    pub fn pending(self) -> u32 {
+        match self {
+            Within::Content => 0,
+            Within::Escape => 1,
+            Within::Hex { left, .. } | Within::Tail { left, .. } => u32::from(left),
+        }
+    }
+
+    /// What the next byte does.
+    pub fn take(self, byte: u8) -> Took {
+        match self {
+            Within::Content => content(byte),
+            Within::Escape => match byte {
+                b'u' => Took::Part(Within::Hex { left: 4, d: false }),
+                b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Took::Character,
+                _ => Took::Nothing,
+            },
+            Within::Hex { left, d } => {
+                if !byte.is_ascii_hexdigit() || (left == 3 && d && !(b'0'..=b'7').contains(&byte)) {
+                    return Took::Nothing;
+                }
+                let d = left == 4 && (byte | 0x20) == b'd';
+                part(left, Within::Hex { left: left - 1, d })
+            }
+            Within::Tail { left, low, high } => {
+                if byte < low || byte > high {
+                    return Took::Nothing;
+                }
+                part(left, Within::Tail { left: left - 1, low: 0x80, high: 0xbf })
+            }
+        }
+    }
+}
+
+fn part(left: u8, then: Within) -> Took {
+    if left == 1 {
+        Took::Character
+    } else {
+        Took::Part(then)
+    }
+}
+
+/// The first byte of a character, by the table of well-formed UTF-8.
+fn content(byte: u8) -> Took {
+    let tail = |left, low, high| Took::Part(Within::Tail { left, low, high });
+    match byte {
+        b'"' => Took::End,
+        b'\\' => Took::Part(Within::Escape),
+        0x20..=0x7f => Took::Character,
+        0xc2..=0xdf => tail(1, 0x80, 0xbf),
+        0xe0 => tail(2, 0xa0, 0xbf),
+        0xed => tail(2, 0x80, 0x9f),
+        0xe1..=0xef => tail(2, 0x80, 0xbf),
+        0xf0 => tail(3, 0x90, 0xbf),
+        0xf1..=0xf3 => tail(3, 0x80, 0xbf),
+        0xf4 => tail(3, 0x80, 0x8f),
+        _ => Took::Nothing,
+    }
+}
