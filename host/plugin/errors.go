@@ -27,6 +27,8 @@ var (
 	ErrClosed      = errors.New("plugin runtime is closed")
 )
 
+//lint:file-ignore ST1012 a cause says why a Fault came to be; no function returns one alone
+
 // The causes of a Fault.
 var (
 	CauseTrap   = errors.New("trap")

@@ -31,7 +31,7 @@ var layers = map[string]layer{
 	"host/api": {ours: []string{"host/chat", "host/sampling", "host/telemetry", "scheduler", "scheduler/stream", "web"},
 		third: []string{"github.com/labstack/echo/", "github.com/coder/websocket", "golang.org/x/"}},
 	"host/chat":   {ours: []string{"host/sampling"}, third: []string{"golang.org/x/"}},
-	"host/engine": {ours: []string{"host/chat", "host/sampling", "native", "scheduler", "scheduler/stream"}, third: []string{"golang.org/x/"}},
+	"host/engine": {ours: []string{"host/chat", "host/sampling", "native", "plugins/abi", "scheduler", "scheduler/stream"}, third: []string{"golang.org/x/"}},
 	"host/model":  {ours: []string{"native", "native/gguf"}, third: []string{"golang.org/x/"}},
 	"host/bench":  {third: []string{"github.com/coder/websocket", "golang.org/x/"}},
 	"host/plugin/...": {ours: []string{"host/plugin/...", "host/sampling", "plugins/abi", "scheduler"},
