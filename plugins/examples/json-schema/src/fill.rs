@@ -37,8 +37,8 @@ pub struct Wanted<'a> {
 /// What a walk came across.
 #[derive(Default)]
 struct Seen {
-    most: u32,    // rest of all that was allowed
-    short: bool,  // something was not allowed because of the budget
+    most: u32,   // rest of all that was allowed
+    short: bool, // something was not allowed because of the budget
     found: bool,
 }
 

@@ -6,8 +6,18 @@ use penstock::json::Value;
 
 /// They say nothing about what fits.
 const ANNOTATIONS: &[&str] = &[
-    "$schema", "$id", "$comment", "$defs", "definitions", "title", "description", "default", "examples", "deprecated",
-    "readOnly", "writeOnly",
+    "$schema",
+    "$id",
+    "$comment",
+    "$defs",
+    "definitions",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
 ];
 
 /// A kind of schema with its keywords.

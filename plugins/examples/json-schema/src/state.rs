@@ -26,22 +26,43 @@ pub enum Place {
     /// Not begun.
     Before,
     /// The first `at` bytes of text `of`, which others may begin with too.
-    Literal { of: u32, at: u32 },
+    Literal {
+        of: u32,
+        at: u32,
+    },
     /// After the sign, or after so many digits of the whole part (`zero`: a lone 0), or of the fraction.
     Minus,
-    Whole { digits: u8, zero: bool },
+    Whole {
+        digits: u8,
+        zero: bool,
+    },
     Point,
-    Fraction { digits: u8 },
+    Fraction {
+        digits: u8,
+    },
     /// Inside a string, after so many characters.
-    Text { characters: u32, within: Within },
+    Text {
+        characters: u32,
+        within: Within,
+    },
     /// After [ or an item; so many have begun.
-    Items { count: u32 },
+    Items {
+        count: u32,
+    },
     /// After {, a comma, or a member; `next` is the first member that has not been passed.
     Opened,
-    Comma { next: u32 },
-    Between { next: u32 },
+    Comma {
+        next: u32,
+    },
+    Between {
+        next: u32,
+    },
     /// Inside a name: the first `at` bytes of member `of`.
-    Name { next: u32, of: u32, at: u32 },
+    Name {
+        next: u32,
+        of: u32,
+        at: u32,
+    },
 }
 
 /// What a byte does to the innermost value.

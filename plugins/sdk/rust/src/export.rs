@@ -63,9 +63,15 @@ macro_rules! exports {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! view {
-    (Sampler) => { Some("candidates") };
-    (RowSampler) => { Some("logits") };
-    ($other:ident) => { None::<&str> };
+    (Sampler) => {
+        Some("candidates")
+    };
+    (RowSampler) => {
+        Some("logits")
+    };
+    ($other:ident) => {
+        None::<&str>
+    };
 }
 
 /// The buffers that an extension point needs.
@@ -75,7 +81,9 @@ macro_rules! needs {
     ($p:ty, Sampler) => {
         $crate::glue::Needs { candidates: <$p as $crate::Plugin>::MANIFEST.candidates as usize, ..Default::default() }
     };
-    ($p:ty, RowSampler) => { $crate::glue::Needs { logits: true, ..Default::default() } };
+    ($p:ty, RowSampler) => {
+        $crate::glue::Needs { logits: true, ..Default::default() }
+    };
     ($p:ty, Prepare) => {
         $crate::glue::Needs {
             mask: <$p as $crate::Prepare>::MASK,
@@ -84,9 +92,15 @@ macro_rules! needs {
             ..Default::default()
         }
     };
-    ($p:ty, Accept) => { $crate::glue::Needs { splice: <$p as $crate::Accept>::SPLICE, ..Default::default() } };
-    ($p:ty, Stop) => { $crate::glue::Needs { text: <$p as $crate::Stop>::TEXT, ..Default::default() } };
-    ($p:ty, $other:ident) => { $crate::glue::Needs::default() };
+    ($p:ty, Accept) => {
+        $crate::glue::Needs { splice: <$p as $crate::Accept>::SPLICE, ..Default::default() }
+    };
+    ($p:ty, Stop) => {
+        $crate::glue::Needs { text: <$p as $crate::Stop>::TEXT, ..Default::default() }
+    };
+    ($p:ty, $other:ident) => {
+        $crate::glue::Needs::default()
+    };
 }
 
 /// The export of one extension point.
@@ -95,31 +109,45 @@ macro_rules! needs {
 macro_rules! point {
     ($p:ty, Sampler) => {
         #[no_mangle]
-        pub extern "C" fn penstock_sample(n: i32) -> i32 { $crate::glue::sample::<$p>(n) }
+        pub extern "C" fn penstock_sample(n: i32) -> i32 {
+            $crate::glue::sample::<$p>(n)
+        }
     };
     ($p:ty, RowSampler) => {
         #[no_mangle]
-        pub extern "C" fn penstock_sample(n: i32) -> i32 { $crate::glue::sample_row::<$p>(n) }
+        pub extern "C" fn penstock_sample(n: i32) -> i32 {
+            $crate::glue::sample_row::<$p>(n)
+        }
     };
     ($p:ty, Prepare) => {
         #[no_mangle]
-        pub extern "C" fn penstock_prepare() -> i32 { $crate::glue::prepare::<$p>() }
+        pub extern "C" fn penstock_prepare() -> i32 {
+            $crate::glue::prepare::<$p>()
+        }
     };
     ($p:ty, Accept) => {
         #[no_mangle]
-        pub extern "C" fn penstock_accept(token: i32) -> i32 { $crate::glue::accept::<$p>(token) }
+        pub extern "C" fn penstock_accept(token: i32) -> i32 {
+            $crate::glue::accept::<$p>(token)
+        }
     };
     ($p:ty, Rewind) => {
         #[no_mangle]
-        pub extern "C" fn penstock_rewind(len: i32) -> i32 { $crate::glue::rewind::<$p>(len) }
+        pub extern "C" fn penstock_rewind(len: i32) -> i32 {
+            $crate::glue::rewind::<$p>(len)
+        }
     };
     ($p:ty, Stop) => {
         #[no_mangle]
-        pub extern "C" fn penstock_stop(token: i32, len: i32) -> i32 { $crate::glue::stop::<$p>(token, len) }
+        pub extern "C" fn penstock_stop(token: i32, len: i32) -> i32 {
+            $crate::glue::stop::<$p>(token, len)
+        }
     };
     ($p:ty, Template) => {
         #[no_mangle]
-        pub extern "C" fn penstock_template() -> i32 { $crate::glue::template::<$p>() }
+        pub extern "C" fn penstock_template() -> i32 {
+            $crate::glue::template::<$p>()
+        }
     };
     ($p:ty, Warm) => {
         #[no_mangle]
