@@ -55,7 +55,7 @@ link_libraries() {
   mkdir -p "$1/lib/wasm32"
   ln -s "/usr/lib/llvm-$llvm/lib/clang/$llvm/lib/wasi/libclang_rt.builtins-wasm32.a" "$1/lib/wasm32/builtins.a"
   ln -s /usr/lib/wasm32-wasi/libc.a "$1/lib/wasm32/libc.a"
-  [ -e "$1/lib/wasm32/builtins.a" ] && [ -e "$1/lib/wasm32/libc.a" ] || fail 'the C libraries are not where Debian has them'
+  if [ ! -e "$1/lib/wasm32/builtins.a" ] || [ ! -e "$1/lib/wasm32/libc.a" ]; then fail 'the C libraries are not where Debian has them'; fi
 }
 
 install_packages
