@@ -71,8 +71,42 @@ $(BINARY): go.mod go.sum $(GO_SOURCES) $(LLAMA_STAMP) $(UI)
 	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o $@ ./cmd/penstock && touch $@
 
 # The race detector makes all that computes ten times slower, so what has no goroutines (host/plugin/fuel) goes without.
+# The examples in Go are the folders with a main.go. TINYGO may be the path of one that is installed already; min-p is built by Go
+# itself too, for the test that both compute the same.
+TINYGO ?= build/tools/tinygo/bin/tinygo
+GO_PLUGINS := $(patsubst plugins/examples/%/main.go,build/plugins/%.wasm,$(wildcard plugins/examples/*/main.go)) build/plugins/stdgo/min-p.wasm
+GO_SDK := $(shell find plugins/sdk/go plugins/examples/go.mod -type f -not -name '*_test.go' 2>/dev/null)
+
+.PHONY: plugins
+plugins: plugins-go plugins-rust ## the example plugins, as build/plugins/*.wasm
+
+.PHONY: plugins-go
+plugins-go: $(GO_PLUGINS)
+
+.PHONY: plugins-rust
+plugins-rust:
+	@scripts/rust-plugins.sh
+
+.PHONY: plugins-test
+plugins-test: plugins
+	cd plugins/sdk/go && go vet ./... && go test ./...
+	cd plugins/examples && go vet ./... && go test ./...
+	scripts/rust-plugins.sh test
+
+build/tools/tinygo/bin/tinygo: scripts/tinygo.sh
+	@scripts/tinygo.sh && touch $@
+
+.SECONDEXPANSION:
+build/plugins/%.wasm: $$(wildcard plugins/examples/%/*.go) $(GO_SDK) $(TINYGO)
+	@mkdir -p $(@D)
+	cd plugins/examples/$* && $(abspath $(TINYGO)) build -target=../../sdk/go/target.json -opt=2 -panic=trap -no-debug -o $(abspath $@) .
+
+build/plugins/stdgo/%.wasm: $$(wildcard plugins/examples/%/*.go) $(GO_SDK)
+	@mkdir -p $(@D)
+	cd plugins/examples/$* && GOOS=wasip1 GOARCH=wasm go build -trimpath -buildmode=c-shared -ldflags='-s -w' -o $(abspath $@) .
+
 .PHONY: test
-test: setup-test build ## all tests that end within minutes: Go, Go with the race detector, UI, UI in a browser
+test: setup-test build plugins-test ## all tests that end within minutes: Go, Go with the race detector, UI, UI in a browser
 	go test -timeout 15m ./...
 	go test -timeout 15m -race $$(go list ./host/... ./scheduler/... | grep -v '/host/plugin/fuel$$')
 	cd web && npm test

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+
+// Command dynamic-temperature is a plugin: it is cool where the model is sure and warm where it is not.
+package main
+
+import (
+	"github.com/penstock/penstock/plugins/sdk/go/math32"
+	"github.com/penstock/penstock/plugins/sdk/go/penstock"
+	"github.com/penstock/penstock/plugins/sdk/go/sampler"
+)
+
+func init() {
+	d := &dynamic{}
+	penstock.Register(penstock.Manifest{
+		Name:    "dynamic-temperature",
+		Version: "1.0.0",
+		Summary: "a temperature between min and max that grows with the entropy of the candidates",
+		ConfigSchema: `{
+			"type": "object",
+			"additionalProperties": false,
+			"properties": {
+				"min": {"type": "number", "minimum": 0.01, "maximum": 100, "default": 0.5},
+				"max": {"type": "number", "minimum": 0.01, "maximum": 100, "default": 1.5},
+				"exponent": {"type": "number", "minimum": 0.01, "maximum": 100, "default": 1}
+			}
+		}`,
+	}, d.open)
+	sampler.Register(d)
+}
+
+func main() {}
+
+// dynamic is the plugin in one request.
+type dynamic struct {
+	min, max, exponent float32
+	weights            []float32
+}
+
+func (d *dynamic) open() error {
+	config, err := penstock.Config()
+	if err != nil {
+		return err
+	}
+	d.min = float32(config.Get("min").Number(0.5))
+	d.max = float32(config.Get("max").Number(1.5))
+	d.exponent = float32(config.Get("exponent").Number(1))
+	return nil
+}
+
+// Sample implements sampler.Sampler.
+func (d *dynamic) Sample(v sampler.View) penstock.Token {
+	inverse := 1 / d.temperature(v)
+	for i := range v.Logit {
+		v.Logit[i] *= inverse // −Inf stays what it is
+	}
+	return sampler.Edited
+}
+
+// temperature goes from min, where one candidate has all the probability, to max, where all have the same.
+func (d *dynamic) temperature(v sampler.View) float32 {
+	var sum float32
+	d.weights, sum = v.Softmax(d.weights)
+	var entropy float32
+	left := 0
+	for _, w := range d.weights {
+		if w > 0 {
+			p := w / sum
+			entropy -= float32(p * math32.Log(p))
+			left++
+		}
+	}
+	if left < 2 {
+		return d.min
+	}
+	share := entropy / math32.Log(float32(left))
+	if share <= 0 {
+		return d.min
+	}
+	share = min(share, 1)
+	return d.min + float32((d.max-d.min)*math32.Exp(d.exponent*math32.Log(share)))
+}

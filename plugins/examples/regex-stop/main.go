@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+
+// Command regex-stop is a plugin: it ends the answer where a regular expression matches its text.
+package main
+
+import (
+	"unicode/utf8"
+
+	"github.com/penstock/penstock/plugins/sdk/go/penstock"
+	"github.com/penstock/penstock/plugins/sdk/go/stop"
+)
+
+func init() {
+	r := &regexStop{}
+	penstock.Register(penstock.Manifest{
+		Name:    "regex-stop",
+		Version: "1.0.0",
+		Summary: "ends the answer where a regular expression matches",
+		ConfigSchema: `{
+			"type": "object",
+			"additionalProperties": false,
+			"required": ["pattern"],
+			"properties": {
+				"pattern": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "in Go's syntax (RE2)"},
+				"show": {"type": "boolean", "default": false, "description": "show the text that matched too"}
+			}
+		}`,
+	}, r.open)
+	stop.Register(r)
+}
+
+func main() {}
+
+// patience is how many bytes are held back at most for a match that does not end. The host allows 4,096, and what comes at a
+// time is added to it before this is looked at.
+const patience = 3000
+
+// regexStop is the plugin in one request.
+type regexStop struct {
+	matcher *matcher
+	show    bool
+	shown   int // bytes of the answer up to the last Show
+	size    int // bytes of the answer
+}
+
+func (r *regexStop) open() error {
+	config, err := penstock.Config()
+	if err != nil {
+		return err
+	}
+	r.show, r.shown, r.size = config.Get("show").Bool(false), 0, 0
+	r.matcher, err = compile(config.Get("pattern").Text(""))
+	return err
+}
+
+// Stop implements stop.Rule. Text is held back as long as it may be the beginning of a match.
+func (r *regexStop) Stop(_ penstock.Token, text []byte) stop.Answer {
+	for len(text) > 0 {
+		c, size := utf8.DecodeRune(text)
+		text = text[size:]
+		from, to, ok := r.matcher.step(c, r.size, r.size+size)
+		r.size += size
+		if !ok {
+			continue
+		}
+		if r.show {
+			return stop.After(to - r.shown)
+		}
+		return stop.After(max(0, from-r.shown))
+	}
+	if !r.show && r.matcher.pending() && r.size-r.shown < patience {
+		return stop.Hold
+	}
+	r.shown = r.size
+	return stop.Show
+}
