@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 use crate::schema::{Node, Schema};
-use crate::state::{Frame, Place, State};
+use crate::state::{Frame, Place};
 use crate::string::Within;
+use crate::walk::Walk;
 use crate::words::{Words, PLAIN};
 use alloc::vec::Vec;
 use penstock::Mask;
@@ -13,13 +14,13 @@ const KEPT: usize = 8;
 /// Fills masks; keeps what it can use again.
 #[derive(Default)]
 pub struct Filler {
-    states: Vec<State>, // by depth in the trie; room that is used again
+    walk: Walk,
     kept: Vec<Kept>,
     next: usize,
 }
 
 struct Kept {
-    state: State,
+    state: Vec<Frame>,
     words: Vec<u32>,
     rest: u32, // the mask holds where so many tokens are left afterwards
 }
@@ -83,25 +84,20 @@ impl Filler {
 
     fn walk(&mut self, want: &Wanted, rare: bool, mask: &mut Mask, seen: &mut Seen) {
         let trie = if rare { &want.words.rare } else { &want.words.all };
-        if self.states.is_empty() {
-            self.states.resize(crate::trie::LONGEST + 1, State::new());
-        }
-        self.states[0].clear();
-        self.states[0].extend_from_slice(want.state);
+        self.walk.begin(want.schema, want.words, want.state);
+        // Inside a character only its end is looked for: with what may follow, that would be half of the vocabulary.
+        let split = inside_character(want.state.last());
         let mut i = 0;
         while let Some(node) = trie.nodes.get(i) {
-            let (before, after) = self.states.split_at_mut(node.depth as usize);
-            let state = &mut after[0];
-            state.clone_from(&before[node.depth as usize - 1]);
-            if !want.schema.step(state, node.byte) {
+            if !self.walk.step(want.schema, want.words, node) {
                 i = node.skip as usize;
                 continue;
             }
-            i += 1;
+            i = if split && !inside_character(self.walk.top(node)) { node.skip as usize } else { i + 1 };
             if node.ends == 0 {
                 continue;
             }
-            let rest = want.schema.rest(state, want.words);
+            let rest = self.walk.rest(want.schema, want.words, node);
             if rest > want.budget {
                 seen.short |= rest < crate::schema::NEVER;
                 continue;
@@ -111,6 +107,10 @@ impl Filler {
             trie.ending(node).iter().for_each(|t| mask.allow(*t));
         }
     }
+}
+
+fn inside_character(frame: Option<&Frame>) -> bool {
+    matches!(frame, Some(Frame { place: Place::Text { within, .. }, .. }) if *within != Within::Content)
 }
 
 /// Inside a string, allows the tokens that are just characters at one stroke. True where it did, and the rare tokens are

@@ -2,7 +2,7 @@
 
 //! Answers that are JSON and fit a schema, closed before `max_tokens`.
 //!
-//! The way of a token: [`plugin`] asks [`fill`] for a mask; that walks the vocabulary's [`trie`] with a copy of the
+//! The way of a token: [`plugin`] asks [`fill`] for a mask; that lets it [`walk`] the vocabulary's [`trie`] with the
 //! [`state`] of an automaton, byte by byte, whose table [`compile`] made of the schema ([`schema`] has its parts). A token
 //! is allowed if the automaton takes all its bytes and what is then still to be written ([`rest`]) fits into the tokens
 //! that are left.
@@ -19,6 +19,7 @@ pub mod schema;
 pub mod state;
 pub mod string;
 pub mod trie;
+pub mod walk;
 pub mod words;
 
 penstock::export!(plugin::JsonSchema: Warm, Prepare, Accept, Rewind);

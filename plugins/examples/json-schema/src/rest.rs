@@ -24,7 +24,8 @@ impl Schema {
         }
     }
 
-    fn rest_of(&self, frame: &Frame, words: &Words) -> u32 {
+    /// The part of one value that is being written.
+    pub(crate) fn rest_of(&self, frame: &Frame, words: &Words) -> u32 {
         let node = &self.nodes[frame.node as usize];
         match (frame.place, node) {
             (Place::Space | Place::Whole { .. } | Place::Fraction { .. }, _) => 0,

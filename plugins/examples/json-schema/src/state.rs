@@ -66,7 +66,7 @@ pub enum Place {
 }
 
 /// What a byte does to the innermost value.
-enum Step {
+pub(crate) enum Step {
     Stay(Place),
     /// The byte ended it.
     Done,
@@ -112,7 +112,8 @@ impl Schema {
         false
     }
 
-    fn advance(&self, frame: &mut Frame, byte: u8) -> Step {
+    /// What a byte does to the innermost value; an alternative is chosen in `frame` itself.
+    pub(crate) fn advance(&self, frame: &mut Frame, byte: u8) -> Step {
         match frame.place {
             Place::Space if byte == b' ' => Step::Done,
             Place::Space => Step::Over,

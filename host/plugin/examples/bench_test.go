@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+
+package examples
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// many is a vocabulary the size of Llama 3's: newWords, then made-up words of 2 to 12 letters, most of them with a space
+// before them, some with punctuation.
+func many() words {
+	w := newWords()
+	r := rand.New(rand.NewPCG(1, 1))
+	heads := []string{"\"", "{\"", ".", "\\", "\n"}
+	tails := []string{"\"", "\":", "\",", ".", "()", "\n", "\\", "\xc3"}
+	for len(w) < 128_255 {
+		piece := make([]byte, 2+r.IntN(11))
+		for i := range piece {
+			piece[i] = byte('a' + r.IntN(26))
+		}
+		head, tail := []string{" ", " ", ""}[r.IntN(3)], ""
+		switch r.IntN(20) { // of Llama 3's tokens, about one in fifteen begins or ends so
+		case 0:
+			head = heads[r.IntN(len(heads))]
+		case 1:
+			tail = tails[r.IntN(len(tails))]
+		}
+		w = append(w, head+string(piece)+tail)
+	}
+	w[len(w)-1] = endOfText
+	return w
+}
+
+// BenchmarkJSONSchema_Prepare measures a mask over 128k tokens where it costs most.
+func BenchmarkJSONSchema_Prepare(b *testing.B) {
+	w := many()
+	m := load(b, "json-schema", w)
+	config := `{"schema":{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"string","maxLength":100000}},"required":["name","age"]}}`
+	for name, text := range map[string]string{
+		"start": ``, "in a string": `{"name":"abc`, "in a bounded string": `{"name":"a","age":"abc`, "before a string": `{"name":`,
+		"in an escape": `{"name":"\`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := stage(b, m, config)
+			tokens := []scheduler.Token{0}
+			for _, c := range []byte(text) {
+				tokens = append(tokens, scheduler.Token(c))
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				b.StopTimer()
+				if err := s.Rewind(tokens, 1); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+				if _, err := s.Prepare(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkMinP_Sample is one call over 256 candidates, the copies included.
+func BenchmarkMinP_Sample(b *testing.B) {
+	w := newWords()
+	s := stage(b, load(b, "min-p-rust", w), `{"p":0.2}`)
+	row := randomRow(1, len(w))
+	slices.SortFunc(row, func(a, b float32) int { return cmp.Compare(b, a) }) // best first, as the host finds them
+	ids, logits := make([]scheduler.Token, 256), make([]float32, 256)
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range ids {
+			ids[i] = scheduler.Token(i)
+		}
+		copy(logits, row)
+		v := scheduler.View{Row: row, ID: ids, Logit: logits, N: 256, Chosen: -1}
+		if err := s.Apply(&v); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// TestJSONSchema_LargeVocabulary_FitsTheFuel walks all of 128k tokens at once, uncached.
+func TestJSONSchema_LargeVocabulary_FitsTheFuel(t *testing.T) {
+	w := many()
+	m := load(t, "json-schema", w)
+	if m.Manifest.View != plugin.ViewNone || w.Attributes(int32(len(w)-1))&abi.AttrEnd == 0 {
+		t.Fatal("the test does not look at what it should")
+	}
+	schema := []byte(fmt.Sprintf(`{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"string","minLength":%d,"maxLength":60}},
+		"required":["name","age"]}`, 10))
+	for seed := range uint64(3) {
+		text, err := answer(t, m, w, schema, 60, rand.New(rand.NewPCG(seed, 5)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustFit(t, schema, text)
+	}
+}
