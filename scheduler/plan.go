@@ -2,7 +2,10 @@
 
 package scheduler
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // plan chooses the jobs of this tick and how many tokens each computes: a decode token for every generating slot first,
 // then chunks of prompts.
@@ -29,8 +32,11 @@ func (s *Scheduler) plan() {
 		}
 	}
 	s.decoding = len(s.planned)
-	if s.express = !s.express && s.short(); s.express {
+	if n := s.shorts(); !s.express && n > 0 && n < len(s.prefilling) {
+		s.express = true
 		waiting = s.keepShort()
+	} else {
+		s.express = false
 	}
 	if waiting > 0 {
 		s.prefill(s.prefillBudget(waiting))
@@ -41,15 +47,15 @@ func (s *Scheduler) plan() {
 // express is how short a prompt, or what is left of it, goes before longer ones. They have at least every other tick.
 const express = 64
 
-// short tells whether some, but not all, of the prompts are short.
-func (s *Scheduler) short() bool {
+// shorts is how many of the prompts are short.
+func (s *Scheduler) shorts() int {
 	n := 0
 	for _, j := range s.prefilling {
 		if j.pending() <= express {
 			n++
 		}
 	}
-	return n > 0 && n < len(s.prefilling)
+	return n
 }
 
 // keepShort leaves only the short prompts in this tick and returns their tokens.
@@ -70,6 +76,7 @@ func (s *Scheduler) prefillBudget(waiting int) int {
 	for _, j := range s.prefilling {
 		load.depth += len(j.seq.tokens) / len(s.prefilling)
 	}
+	load.Short = s.shorts()
 	n := 0
 	if s.decoding > 0 {
 		n = s.config.Strategy.Prefill(load)
@@ -90,39 +97,33 @@ func workOf(jobs []*job) work {
 }
 
 // prefill shares the budget among the prefilling jobs by deficit round robin: each is owed its part of every tick's
-// budget, by weight; what one cannot use goes to the others in turn. So a short prompt never waits behind a long one.
+// budget, by weight, and the one that is owed most goes first. It takes all it can: a chunk of one prompt is computed
+// faster than two halves of two.
 func (s *Scheduler) prefill(budget int) {
 	weights := 0.0
 	for _, j := range s.prefilling {
 		weights += j.weight()
 	}
-	left := budget
 	for _, j := range s.prefilling {
 		j.deficit = min(j.deficit+float64(budget)*j.weight()/weights, float64(2*s.limits.Batch))
-		n := min(int(j.deficit), j.pending(), left)
-		j.scheduled = n
-		j.deficit -= float64(n)
-		left -= n
 	}
-	s.turn++
-	for i := range s.prefilling {
-		j := s.prefilling[(s.turn+i)%len(s.prefilling)]
-		n := min(j.pending()-j.scheduled, left)
-		j.scheduled += n
-		left -= n
-	}
+	slices.SortStableFunc(s.prefilling, func(a, b *job) int { return cmp.Compare(b.deficit, a.deficit) })
+	left := budget
 	for _, j := range s.prefilling {
 		if j.seq == nil { // preempted for one before it
 			continue
 		}
-		j.scheduled = s.secure(j, j.scheduled)
-		if j.scheduled > 0 {
-			s.planned = append(s.planned, j)
-			s.record.Prefill += j.scheduled
+		j.scheduled = s.secure(j, min(j.pending(), left))
+		if j.scheduled == 0 {
+			continue
 		}
+		left -= j.scheduled
+		j.deficit = max(j.deficit-float64(j.scheduled), -float64(s.limits.Batch))
 		if j.scheduled == j.pending() {
 			j.deficit = 0
 		}
+		s.planned = append(s.planned, j)
+		s.record.Prefill += j.scheduled
 	}
 }
 

@@ -58,7 +58,6 @@ type Scheduler struct {
 	cache    *cache
 	costs    *costs
 	arrivals uint64 // requests so far
-	turn     int    // ticks with prefill so far; rotates who gets what is left over
 	express  bool   // the last tick had short prompts only
 	late     []*job // their goroutines are still at work, a tick or more later
 	record   TickRecord

@@ -40,6 +40,7 @@ func (PrefillPriority) Prefill(l *Load) int { return l.Room }
 type Load struct {
 	Decode  int // decode tokens in this tick, one for each generating slot
 	Waiting int // prompt tokens waiting in all slots
+	Short   int // slots that wait for a short prompt
 	Room    int // prompt tokens that the tick can carry besides the decode tokens
 
 	Target time.Duration // Config.ITLTarget
@@ -63,9 +64,12 @@ func (l *Load) Tick(n int) time.Duration {
 // apart tells whether n prompt tokens are computed in a pass of their own.
 func (l *Load) apart(n int) bool { return l.mixed > 0 && n > l.mixed }
 
-// least is the chunk that prompts are owed whatever the target: its part of the tick's time is Share.
+// least is the chunk that prompts are owed whatever the target: its part of the tick's time is Share, or what short
+// prompts are owed by their number. When many short requests come at once, those that happen to be first do not hold up
+// the others for long, nor the whole machine by generating alone.
 func (l *Load) least() int {
-	return l.Most(time.Duration(float64(l.Tick(0)) / (1 - l.Share)))
+	share := max(l.Share, min(float64(l.Short)/float64(l.Short+l.Decode), 0.9))
+	return l.Most(time.Duration(float64(l.Tick(0)) / (1 - share)))
 }
 
 // Most is the largest chunk that goes along with the decode tokens within a time; 0 where not even one token does.

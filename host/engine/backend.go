@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/penstock/penstock/native"
@@ -15,22 +16,22 @@ import (
 // milliseconds: between two passes that core is for sampling and plugins, so they sleep at once.
 const poll = 0
 
-// mixedChunk is how many prompt tokens share a pass with decode tokens on the CPU. llama.cpp's attention has a faster
-// kernel from 64 rows on; strangers among them slow it down by more than the weights cost that are read once more.
-const mixedChunk = 63
-
-// mixedChunkHere is scheduler.Limits.MixedChunk of this machine: on a GPU one pass is always best.
-func mixedChunkHere() int {
-	devices, err := native.Devices()
-	if err != nil {
+// mixedChunk is scheduler.Limits.MixedChunk. On a GPU one pass is always best. On the CPU llama.cpp's attention has a
+// faster kernel from 64 rows on, and strangers among them slow it down by more than the weights cost that are read once
+// more; where every sequence has cells of its own, llama.cpp itself splits what is mixed.
+func mixedChunk(unified bool) int {
+	switch {
+	case hasGPU():
 		return 0
+	case unified:
+		return 63
 	}
-	for _, d := range devices {
-		if d.Kind == "gpu" || d.Kind == "igpu" {
-			return 0
-		}
-	}
-	return mixedChunk
+	return 1
+}
+
+func hasGPU() bool {
+	devices, err := native.Devices()
+	return err == nil && slices.ContainsFunc(devices, func(d native.Device) bool { return d.Kind == "gpu" || d.Kind == "igpu" })
 }
 
 // backend is scheduler.Backend over a native context. The forward pass runs on a goroutine of its own, so that the
@@ -40,6 +41,7 @@ type backend struct {
 	model   *native.Model
 	limits  scheduler.Limits
 	window  int
+	unified bool    // all sequences share the cells
 	cuts    bool    // the memory can drop a part of a sequence
 	ends    []int32 // end-of-generation tokens
 
@@ -48,17 +50,18 @@ type backend struct {
 	closing chan struct{} // closed to end the goroutine
 	ended   chan struct{} // closed by it
 	once    sync.Once
-	columns native.Batch
+	filler  filler
 }
 
-func newBackend(c *native.Context, info native.ModelInfo, l native.Limits) *backend {
+func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unified bool) *backend {
 	b := &backend{
 		context: c,
 		model:   c.Model(),
 		limits: scheduler.Limits{
 			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: l.Positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
-			MixedChunk: mixedChunkHere(),
+			MixedChunk: mixedChunk(unified),
 		},
+		unified: unified,
 		window:  info.Window,
 		cuts:    !info.Recurrent && !info.Hybrid,
 		batches: make(chan *scheduler.Batch),
@@ -82,12 +85,28 @@ func (b *backend) run() {
 		case <-b.closing:
 			return
 		case batch := <-b.batches:
-			b.columns = native.Batch{
-				Tokens: batch.Tokens, Positions: batch.Positions, Sequences: batch.Sequences, Outputs: batch.Outputs,
-			}
-			b.results <- b.context.Decode(&b.columns)
+			b.results <- b.decode(batch)
 		}
 	}
+}
+
+func (b *backend) decode(batch *scheduler.Batch) error {
+	if b.unified {
+		b.filler.plain(batch)
+	} else {
+		b.filler.arrange(batch, b.limits.Sequences, b.limits.Context, b.length)
+	}
+	err := b.context.Decode(b.filler.batch)
+	for _, f := range b.filler.used {
+		err = errors.Join(err, b.context.Remove(f.sequence, f.position, -1))
+	}
+	return err
+}
+
+// length is how many positions a sequence has.
+func (b *backend) length(seq int32) int {
+	_, n := b.held(seq)
+	return n
 }
 
 // close ends the goroutine, and the pass it runs.
@@ -124,7 +143,12 @@ func (b *backend) Wait() error {
 }
 
 // Row implements scheduler.Backend.
-func (b *backend) Row(i int) []float32 { return b.context.Row(i) }
+func (b *backend) Row(i int) []float32 {
+	if i < 0 || i >= len(b.filler.rows) {
+		return nil
+	}
+	return b.context.Row(b.filler.rows[i])
+}
 
 // Piece implements scheduler.Vocabulary.
 func (b *backend) Piece(t scheduler.Token) string { return b.model.Piece(t) }

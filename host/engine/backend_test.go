@@ -45,7 +45,7 @@ func TestBackend_Truncate_GoesOnAsIfNeverThere(t *testing.T) {
 }
 
 func TestBackend_Share_WithoutCells(t *testing.T) {
-	e := opened(t, Options{Slots: 2, CacheSequences: 4, ContextSize: 256})
+	e := opened(t, Options{Slots: 2, CacheSequences: 4, ContextSize: 256, KVLayout: "shared"})
 	b := e.Backend()
 	long := slices.Repeat(prompt, 20) // 200 of 256 cells: a copy would not fit
 	want := feed(t, b, 0, 0, append(slices.Clone(long), 7)...)
@@ -71,7 +71,7 @@ func TestBackend_Share_WithoutCells(t *testing.T) {
 }
 
 func TestBackend_Wait_NoCells(t *testing.T) {
-	b := opened(t, Options{Slots: 2, ContextSize: 256}).Backend()
+	b := opened(t, Options{Slots: 2, ContextSize: 256, KVLayout: "shared"}).Backend()
 	feed(t, b, 0, 0, slices.Repeat(prompt, 20)...)
 	var batch scheduler.Batch
 	for i := range int32(100) {

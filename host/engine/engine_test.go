@@ -98,7 +98,7 @@ func TestEngine_Answer_SamplingParameters(t *testing.T) {
 }
 
 func TestEngine_Info_BuiltIn(t *testing.T) {
-	i := opened(t, Options{Slots: 4, CacheSequences: 3}).Info()
+	i := opened(t, Options{Slots: 4, CacheSequences: 3, KVLayout: "shared"}).Info()
 	if i.Name != "penstock-tiny" || i.Parameters != 1553120 || i.Vocabulary != 1536 || !i.HasTemplate ||
 		i.Limits.Sequences != 7 || i.Limits.Cells != 4096 || i.Limits.Rows < 4 {
 		t.Errorf("%+v", i)
@@ -188,7 +188,7 @@ func TestEngine_Render_ToolsAndSchema(t *testing.T) {
 // What is reported is what the scheduler holds to.
 func TestEngine_Limits_OfAConversation(t *testing.T) {
 	for size, want := range map[int]int{0: 1024, 512: 512, 4096: 1024} {
-		e := opened(t, Options{Slots: 2, ContextSize: size})
+		e := opened(t, Options{Slots: 2, ContextSize: size, KVLayout: "shared"})
 		if info, l := e.Info(), e.Backend().Limits(); info.Limits.Positions != want || l.Context != want {
 			t.Errorf("a context of %d: reported %d, held to %d, want %d", size, info.Limits.Positions, l.Context, want)
 		}

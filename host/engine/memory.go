@@ -35,7 +35,7 @@ func (b *backend) Share(src, dst int32, n int) int {
 	if n <= 0 || src == dst || !b.cuttable(src, n) {
 		return 0
 	}
-	if err := b.context.Copy(src, dst, 0, n); err != nil {
+	if err := b.copy(src, dst, n); err != nil {
 		return 0
 	}
 	if _, have := b.held(dst); have != n {
@@ -43,4 +43,15 @@ func (b *backend) Share(src, dst int32, n int) int {
 		return 0
 	}
 	return n
+}
+
+// copy makes dst begin as src does. Cells of their own are copied whole and cut; shared ones get one more owner.
+func (b *backend) copy(src, dst int32, n int) error {
+	if b.unified {
+		return b.context.Copy(src, dst, 0, n)
+	}
+	if err := b.context.Copy(src, dst, -1, -1); err != nil {
+		return err
+	}
+	return b.context.Remove(dst, n, -1)
 }
