@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/native"
 )
 
 // Plugins are the plugins of a host, at work on its model. It is an api.Plugins.
@@ -35,7 +36,7 @@ var _ api.Plugins = (*Plugins)(nil)
 // openPlugins loads the configured folder and watches it.
 func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, o plugin.Observer, log *slog.Logger) (*Plugins, error) {
 	runtime, err := plugin.NewRuntime(ctx, plugin.Options{
-		Vocabulary: e.Words(), Observer: o, Log: log.With(slog.String("from", "plugin")), CacheDir: codeCache(log),
+		Vocabulary: e.Words(), TopK: highest, Observer: o, Log: log.With(slog.String("from", "plugin")), CacheDir: codeCache(log),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up plugins: %w", err)
@@ -58,6 +59,11 @@ func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, o plugi
 		m.Release()
 	}
 	return p, nil
+}
+
+// highest is llama.cpp's side of plugin.TopK: the row is searched with SIMD.
+func highest(row []float32, k int, ids []int32, logits []float32) int {
+	return native.Highest(row, ids[:k], logits[:k])
 }
 
 // codeCache is the folder of compiled plugins; where the system names no place for one, plugins are compiled anew.

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/penstock/penstock/host/plugin/plugintest"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+const spliceAt, textAt = 8192, 8256
+
+// replacing puts one token in the place of another, whenever that was chosen.
+func replacing(from, to int) []byte {
+	g := plugintest.New(`{"name":"replacing","hold":1}`)
+	g.On(abi.ExportOpen, g.Bind(abi.BufferSplice, spliceAt, 16), plugintest.I32(0))
+	return g.On(abi.ExportAccept, plugintest.Local(0), plugintest.I32(from), plugintest.Equal, plugintest.When(
+		plugintest.Poke(spliceAt, 1), plugintest.Poke(spliceAt+4, 1), plugintest.Poke(spliceAt+8, to), plugintest.I32(2), plugintest.Return,
+	), plugintest.I32(0)).Wasm()
+}
+
+// undecided takes back every token that is chosen.
+func undecided() []byte {
+	g := plugintest.New(`{"name":"undecided","hold":1}`)
+	g.On(abi.ExportOpen, g.Bind(abi.BufferSplice, spliceAt, 16), plugintest.Poke(spliceAt, 1), plugintest.I32(0))
+	return g.On(abi.ExportAccept, plugintest.I32(2)).Wasm()
+}
+
+// ending holds all text back and ends the answer at the third token, hiding what it held.
+func ending() []byte {
+	g := plugintest.New(`{"name":"ending"}`)
+	g.Globals = 1
+	count := [][]byte{plugintest.Global(0), plugintest.I32(1), plugintest.Add, plugintest.SetGlobal(0)}
+	g.On(abi.ExportOpen, g.Bind(abi.BufferText, textAt, 256), plugintest.I32(0))
+	return g.On(abi.ExportStop, append(count, plugintest.Global(0), plugintest.I32(1), plugintest.Equal, plugintest.When(plugintest.I32(0), plugintest.Return),
+		plugintest.Global(0), plugintest.I32(3), plugintest.Equal, plugintest.When(plugintest.I32(2), plugintest.Return), plugintest.I32(3))...).Wasm()
+}
+
+func TestPlugins_Splice_TheClientNeverSeesIt(t *testing.T) {
+	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": always("always", 300), "b.wasm": replacing(300, 301), "c.wasm": undecided()})
+	want := strings.Repeat(h.core.Engine.Piece(301, false), 5)
+	if status, text, _ := complete(t, h, `,"plugins":["always","replacing"]`); status != 200 || text != want {
+		t.Errorf("%d %q, want %q", status, text, want)
+	}
+	if status, text, about := complete(t, h, `,"plugins":["undecided"]`); status != 500 || !strings.Contains(text, "too often") {
+		t.Errorf("endless splicing: %d %q %s", status, text, about)
+	}
+}
+
+func TestPlugins_Stop_HidesWhatItHeld(t *testing.T) {
+	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": always("always", 300), "b.wasm": ending()})
+	want := h.core.Engine.Piece(300, false)
+	if status, text, _ := complete(t, h, `,"plugins":["always","ending"]`); status != 200 || text != want {
+		t.Errorf("%d %q, want %q", status, text, want)
+	}
+}
+
+// hostile are guests that misbehave at the first token, each in its own way.
+func hostile() map[string][]byte {
+	guests := map[string][]byte{}
+	candidates := func(name string, code ...[]byte) {
+		g := plugintest.New(`{"name":"` + name + `"}`)
+		g.On(abi.ExportOpen, g.Bind(abi.BufferCandidates, spliceAt, 2048), plugintest.I32(0))
+		guests[name+".wasm"] = g.On(abi.ExportSample, append(code, plugintest.I32(-1))...).Wasm()
+	}
+	candidates("endless", plugintest.Forever)
+	candidates("trap", plugintest.Unreachable)
+	candidates("id", plugintest.Poke(spliceAt, -1))
+	candidates("twice", plugintest.I32(spliceAt), plugintest.I32(spliceAt+4), plugintest.Load, plugintest.Store)
+	candidates("outside", plugintest.I32(-4), plugintest.Load, plugintest.Drop)
+	candidates("bomb", plugintest.Loop(plugintest.I32(1), plugintest.GrowMemory, plugintest.Drop))
+	g := plugintest.New(`{"name":"preparing"}`)
+	guests["preparing.wasm"] = g.On(abi.ExportPrepare, plugintest.Forever).Wasm()
+	return guests
+}
+
+func TestPlugins_Hostile_NeighboursNoticeNothing(t *testing.T) {
+	guests := hostile()
+	h := openWithPlugins(t, nil, guests)
+	fields := `,"max_tokens":24,"seed":1`
+	_, want, _ := complete(t, h, fields)
+	var group sync.WaitGroup
+	for range 7 {
+		group.Go(func() {
+			for range 4 {
+				if status, text, _ := complete(t, h, fields); status != 200 || text != want {
+					t.Errorf("%d %q, want %q", status, text, want)
+				}
+			}
+		})
+	}
+	group.Go(func() {
+		for file := range guests {
+			name := strings.TrimSuffix(file, ".wasm")
+			status, text, about := complete(t, h, `,"samplers":["plugin:`+name+`"]`)
+			if status != 500 || !strings.HasPrefix(text, "plugin "+name+": penstock_") || about != "plugin_fault plugins" {
+				t.Errorf("%s: %d %q %s", name, status, text, about)
+			}
+		}
+	})
+	group.Wait()
+}
