@@ -57,11 +57,15 @@ func (c *cache) acquire(tokens []Token, limit int, reuse bool) *sequence {
 		return best
 	}
 	c.take(seq)
-	if common > 0 {
+	if common >= worthSharing {
 		c.share(best, seq, common)
 	}
 	return seq
 }
+
+// worthSharing is the shortest prefix that is shared: a backend whose sequences have cells of their own copies it, and a
+// token at the beginning of every prompt is not worth that.
+const worthSharing = 32
 
 // recall brings a conversation back from the archive where that saves more than found, the prefix that the cache has.
 func (c *cache) recall(tokens []Token, limit, found int) bool {
