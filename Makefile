@@ -70,7 +70,6 @@ VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unkno
 $(BINARY): go.mod go.sum $(GO_SOURCES) $(LLAMA_STAMP) $(UI)
 	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o $@ ./cmd/penstock && touch $@
 
-# The race detector makes all that computes ten times slower, so what has no goroutines (host/plugin/fuel) goes without.
 # The examples in Go are the folders with a main.go. TINYGO may be the path of one that is installed already; min-p is built by Go
 # itself too, for the test that both compute the same.
 TINYGO ?= build/tools/tinygo/bin/tinygo
@@ -105,6 +104,7 @@ build/plugins/stdgo/%.wasm: $$(wildcard plugins/examples/%/*.go) $(GO_SDK)
 	@mkdir -p $(@D)
 	cd plugins/examples/$* && GOOS=wasip1 GOARCH=wasm go build -trimpath -buildmode=c-shared -ldflags='-s -w' -o $(abspath $@) .
 
+# The race detector makes all that computes ten times slower, so what has no goroutines (host/plugin/fuel) goes without.
 .PHONY: test
 test: setup-test build plugins-test ## all tests that end within minutes: Go, Go with the race detector, UI, UI in a browser
 	go test -timeout 15m ./...
