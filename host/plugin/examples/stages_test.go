@@ -44,7 +44,7 @@ func randomRow(seed uint64, n int) []float32 {
 
 func TestMinP_KeepsWhatIsLikelyEnough(t *testing.T) {
 	w := newWords()
-	s := stage(t, load(t, "min-p-rust", w), `{"p":0.2}`)
+	s := stage(t, load(t, "min-p-rust", w), `{"min_p":0.2}`)
 	for seed := range uint64(100) {
 		row := randomRow(seed, len(w))
 		best, want := slices.Max(row), []scheduler.Token(nil)

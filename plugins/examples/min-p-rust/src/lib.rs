@@ -12,14 +12,14 @@ pub struct MinP {
 impl Plugin for MinP {
     const MANIFEST: Manifest = Manifest {
         name: "min-p-rust",
-        summary: "Drops tokens less likely than p times the likeliest",
+        summary: "Drops tokens less likely than min_p times the likeliest",
         config_schema: r#"{"type":"object","additionalProperties":false,
-            "properties":{"p":{"type":"number","minimum":0,"maximum":1,"default":0.05}}}"#,
+            "properties":{"min_p":{"type":"number","minimum":0,"maximum":1,"default":0.05}}}"#,
         ..Manifest::DEFAULT
     };
 
     fn open(request: &Request) -> Result<Self, String> {
-        let p = request.config.get("p").and_then(Value::number).unwrap_or(0.05);
+        let p = request.config.get("min_p").and_then(Value::number).unwrap_or(0.05);
         Ok(MinP { margin: math::log(p as f32) })
     }
 }

@@ -16,9 +16,9 @@ fn min_p_keeps_what_is_likely_enough() {
     const OUT: f32 = f32::NEG_INFINITY;
     // e^-1 = 0.37 and e^-3 = 0.05 times as likely as the best.
     let row = [2.0, 1.0, -1.1, OUT];
-    assert_eq!(left(r#"{"p":0.3}"#, &row), [2.0, 1.0, OUT, OUT]);
+    assert_eq!(left(r#"{"min_p":0.3}"#, &row), [2.0, 1.0, OUT, OUT]);
     assert_eq!(left("{}", &row), [2.0, 1.0, OUT, OUT]);
-    assert_eq!(left(r#"{"p":0.04}"#, &row), [2.0, 1.0, -1.1, OUT]);
-    assert_eq!(left(r#"{"p":1}"#, &row), [2.0, OUT, OUT, OUT]);
-    assert_eq!(left(r#"{"p":0}"#, &row), row);
+    assert_eq!(left(r#"{"min_p":0.04}"#, &row), [2.0, 1.0, -1.1, OUT]);
+    assert_eq!(left(r#"{"min_p":1}"#, &row), [2.0, OUT, OUT, OUT]);
+    assert_eq!(left(r#"{"min_p":0}"#, &row), row);
 }

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+
+package examples
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/scheduler"
+)
+
+func TestGo_Load_ExportsOnlyWhatIsImplemented(t *testing.T) {
+	for name, want := range map[string]string{
+		"min-p":               "sample",
+		"dynamic-temperature": "sample",
+		"answer-length":       "warm prepare",
+		"repetition-stop":     "stop",
+		"regex-stop":          "stop",
+		"banned-phrases":      "prepare accept rewind",
+		"stdgo/min-p":         "sample",
+	} {
+		m := load(t, name, newWords())
+		exports := strings.Fields("penstock_" + strings.ReplaceAll("abi_v1 describe open "+want, " ", " penstock_"))
+		got := slices.DeleteFunc(slices.Clone(m.Exports), func(e string) bool { return e == "_initialize" })
+		slices.Sort(exports)
+		slices.Sort(got)
+		if !slices.Equal(got, exports) || m.Manifest.Name != strings.TrimPrefix(name, "stdgo/") || m.Manifest.Summary == "" {
+			t.Errorf("%s is %q and exports %v, want %v", name, m.Manifest.Name, got, exports)
+		}
+	}
+}
+
+// TestGoMinP_Apply_SameFromEveryToolchain wants TinyGo's module, stock Go's and the one in Rust to leave the same candidates.
+func TestGoMinP_Apply_SameFromEveryToolchain(t *testing.T) {
+	w := newWords()
+	stages := []scheduler.Stage{
+		stage(t, load(t, "min-p", w), `{"min_p":0.03}`),
+		stage(t, load(t, "stdgo/min-p", w), `{"min_p":0.03}`),
+		stage(t, load(t, "min-p-rust", w), `{"p":0.03}`),
+	}
+	for seed := range uint64(200) {
+		row := randomRow(seed, len(w))
+		var want scheduler.View
+		for i, s := range stages {
+			v := scheduler.View{Row: row, ID: make([]scheduler.Token, len(row)), Logit: make([]float32, len(row)), N: -1, Chosen: -1}
+			if err := s.Apply(&v); err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				want = v
+			}
+			if !slices.Equal(v.ID[:v.N], want.ID[:want.N]) || !slices.Equal(v.Logit[:v.N], want.Logit[:want.N]) {
+				t.Fatalf("seed %d: toolchain %d leaves %d candidates, the first %d", seed, i, v.N, want.N)
+			}
+		}
+	}
+}
+
+// TestGoBannedPhrases_NeverAppear lets a model that picks at random among few tokens run into the phrases.
+func TestGoBannedPhrases_NeverAppear(t *testing.T) {
+	w := newWords()
+	m := load(t, "banned-phrases", w)
+	choices := []scheduler.Token{'a', 'b', 'c', 'A', 'B', ' '}
+	for i, piece := range w {
+		if piece == "ab" || piece == "abc" || piece == " a" {
+			choices = append(choices, scheduler.Token(i))
+		}
+	}
+	for seed := range uint64(10) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		s := stage(t, m, `{"phrases":["abc","b a"]}`)
+		history, splices := []scheduler.Token{0}, 0
+		for len(history) < 300 {
+			p, err := s.Prepare()
+			if err != nil {
+				t.Fatal(err)
+			}
+			token := choices[r.IntN(len(choices))]
+			if slices.ContainsFunc(p.Bias, func(b scheduler.Bias) bool { return b.Token == token }) {
+				continue
+			}
+			history = append(history, token)
+			e, err := s.Accept(token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Splice {
+				splices++
+				history = history[:len(history)-e.Backtrack]
+			}
+		}
+		var text strings.Builder
+		for _, token := range history[1:] {
+			text.WriteString(w.Piece(token))
+		}
+		for _, phrase := range []string{"abc", "b a"} {
+			if strings.Contains(strings.ToLower(text.String()), phrase) || splices == 0 {
+				t.Fatalf("seed %d, %d splices: %q is in %q", seed, splices, phrase, text.String())
+			}
+		}
+	}
+}
+
+func TestGoStopRules_Check(t *testing.T) {
+	w := newWords()
+	for name, config := range map[string]string{"regex-stop": `{"pattern":"c\\w+b"}`, "repetition-stop": `{"tokens":2,"times":3}`} {
+		s := stage(t, load(t, name, w), config)
+		rule, shown, held, ended := s.Rule(), "", "", false
+		for _, b := range []byte("ab ab abcab cab cab") {
+			if _, err := s.Accept(scheduler.Token(b)); err != nil {
+				t.Fatal(err)
+			}
+			v, err := rule.Check(scheduler.Token(b), string(b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			held += string(b)
+			switch {
+			case v.End && v.Show >= 0:
+				held, ended = held[:v.Show], true
+				fallthrough
+			case !v.Hold:
+				shown, held = shown+held, ""
+			}
+			if ended {
+				break
+			}
+		}
+		if want := "ab ab ab"; !ended || shown != want {
+			t.Errorf("%s: shown %q, ended %v; want %q", name, shown, ended, want)
+		}
+	}
+}
+
+// TestGoAnswerLength_Prepare_Bias looks at the bias before, near and after the wanted length.
+func TestGoAnswerLength_Prepare_Bias(t *testing.T) {
+	w := newWords()
+	s := stage(t, load(t, "answer-length", w), `{"tokens":8}`)
+	end := w.Special(1)
+	for n, want := range map[int]struct {
+		token scheduler.Token
+		value float32
+		none  bool
+	}{0: {token: end, value: -10}, 7: {none: true}, 12: {token: '.', value: 10}} {
+		history := []scheduler.Token{0}
+		for range n {
+			history = append(history, 'a')
+		}
+		if err := s.Rewind(history, 1); err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Prepare()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := slices.Contains(p.Bias, scheduler.Bias{Token: want.token, Value: want.value})
+		if found == want.none || want.none && len(p.Bias) > 0 {
+			t.Errorf("after %d tokens: %v", n, p.Bias)
+		}
+	}
+}
+
+// BenchmarkGo_Sample is one call over 256 candidates, the copies included.
+func BenchmarkGo_Sample(b *testing.B) {
+	for _, c := range []struct{ name, config string }{
+		{"min-p", `{}`}, {"min-p", `{"draw":true}`}, {"dynamic-temperature", `{}`}, {"stdgo/min-p", `{}`},
+	} {
+		b.Run(c.name+c.config, func(b *testing.B) {
+			w := newWords()
+			s := stage(b, load(b, c.name, w), c.config)
+			row := randomRow(1, len(w))
+			ids, logits := make([]scheduler.Token, 256), make([]float32, 256)
+			b.ReportAllocs()
+			for b.Loop() {
+				for i := range ids {
+					ids[i] = scheduler.Token(i)
+				}
+				copy(logits, row)
+				v := scheduler.View{Row: row, ID: ids, Logit: logits, N: 256, Chosen: -1}
+				if err := s.Apply(&v); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
