@@ -7,13 +7,14 @@ type Token = int32
 
 // Limits are the fixed sizes of a backend.
 type Limits struct {
-	Vocabulary int // tokens in the vocabulary; the length of a logits row
-	Cells      int // KV cells, shared by all sequences
-	Context    int // positions one sequence may have
-	Batch      int // tokens one forward pass may carry
-	Sequences  int // sequences the KV cache can tell apart
-	Rows       int // output rows one forward pass may carry
-	MixedChunk int // more prompt tokens than this are faster in a pass without decode tokens; 0: never
+	Vocabulary int  // tokens in the vocabulary; the length of a logits row
+	Cells      int  // KV cells, shared by all sequences
+	Context    int  // positions one sequence may have
+	Batch      int  // tokens one forward pass may carry
+	Sequences  int  // sequences the KV cache can tell apart
+	Rows       int  // output rows one forward pass may carry
+	Adjacent   bool // sequences with numbers that follow one another decode faster together
+	MixedChunk int  // more prompt tokens than this are faster in a pass without decode tokens; 0: never
 }
 
 // longest is how many tokens a conversation may have.

@@ -2,17 +2,23 @@
 
 package scheduler
 
+import (
+	"math"
+	"slices"
+)
+
 // cache is the book-keeping of the KV cache: which sequence holds which tokens, and how many cells are left. A cell that
 // several sequences share is counted once.
 //
 // A sequence outlives the request that filled it: until its cells are needed it is the prefix cache.
 type cache struct {
-	memory  Memory
-	archive archive
-	seqs    []*sequence
-	refs    []int32 // by cell: how many sequences hold it
-	free    []int32 // cells nobody holds
-	clock   uint64  // counts uses, for least recently used
+	memory   Memory
+	archive  archive
+	seqs     []*sequence
+	refs     []int32 // by cell: how many sequences hold it
+	free     []int32 // cells nobody holds
+	clock    uint64  // counts uses, for least recently used
+	adjacent bool    // Limits.Adjacent
 }
 
 // sequence is what the KV cache holds under one sequence id.
@@ -25,7 +31,7 @@ type sequence struct {
 }
 
 func newCache(m Memory, limits Limits) *cache {
-	c := &cache{memory: m, refs: make([]int32, limits.Cells), free: make([]int32, 0, limits.Cells)}
+	c := &cache{memory: m, adjacent: limits.Adjacent, refs: make([]int32, limits.Cells), free: make([]int32, 0, limits.Cells)}
 	for i := limits.Cells - 1; i >= 0; i-- {
 		c.free = append(c.free, int32(i))
 	}
@@ -128,21 +134,52 @@ func (c *cache) empty(keep *sequence) *sequence {
 	return nil
 }
 
-// oldest is the idle sequence to give up first: an empty one, else the least recently used; nil if all but keep are in use.
+// oldest is the idle sequence to give up first; nil if all but keep are in use. While nothing runs it is an empty one,
+// else the least recently used: prefixes matter most. While others run on a backend that wants them adjacent, it is the one
+// nearest to those in use.
 func (c *cache) oldest(keep *sequence) *sequence {
+	near := c.adjacent && c.inUse() >= fewRunning
 	var oldest *sequence
+	lowest := [2]uint64{}
 	for _, s := range c.seqs {
 		if s.inUse || s == keep {
 			continue
 		}
-		if len(s.tokens) == 0 {
-			return s
+		rank := [2]uint64{0, s.used}
+		if near {
+			rank[0] = c.distance(s)
+		} else if len(s.tokens) == 0 {
+			rank[1] = 0
 		}
-		if oldest == nil || s.used < oldest.used {
-			oldest = s
+		if oldest == nil || slices.Compare(rank[:], lowest[:]) < 0 {
+			oldest, lowest = s, rank
 		}
 	}
 	return oldest
+}
+
+// fewRunning is from how many running requests on it matters that sequences are adjacent.
+const fewRunning = 1
+
+func (c *cache) inUse() int {
+	n := 0
+	for _, s := range c.seqs {
+		if s.inUse {
+			n++
+		}
+	}
+	return n
+}
+
+// distance is how far a sequence is from the nearest one in use.
+func (c *cache) distance(s *sequence) uint64 {
+	nearest := int32(math.MaxInt32)
+	for _, other := range c.seqs {
+		if other.inUse {
+			nearest = min(nearest, max(s.id-other.id, other.id-s.id))
+		}
+	}
+	return uint64(nearest)
 }
 
 // release makes the sequence of an ended or preempted request idle; its cells stay as prefix cache.

@@ -65,10 +65,11 @@ func (l *Load) Tick(n int) time.Duration {
 func (l *Load) apart(n int) bool { return l.mixed > 0 && n > l.mixed }
 
 // least is the chunk that prompts are owed whatever the target: its part of the tick's time is Share, or what short
-// prompts are owed by their number. When many short requests come at once, those that happen to be first do not hold up
-// the others for long, nor the whole machine by generating alone.
+// prompts are owed by their number. When many short requests come at once, those that happen to be first neither hold up
+// the others for long nor generate with the machine half used.
 func (l *Load) least() int {
-	share := max(l.Share, min(float64(l.Short)/float64(l.Short+l.Decode), 0.9))
+	short := shortWeight * float64(l.Short)
+	share := max(l.Share, min(short/(short+float64(l.Decode)), 0.9))
 	return l.Most(time.Duration(float64(l.Tick(0)) / (1 - share)))
 }
 
@@ -141,10 +142,11 @@ func (l *Load) Fast() int {
 }
 
 const (
-	firstChunk = 64  // while nothing is known
-	leastMixed = 8   // smallest chunk worth trying beside decode tokens
-	leastAlone = 32  // smallest chunk worth a pass of its own: below it the weights are read for too few tokens
-	mostAlone  = 512 // largest one while nobody generates: it bounds how long a newcomer waits
+	firstChunk  = 64  // while nothing is known
+	leastMixed  = 8   // smallest chunk worth trying beside decode tokens
+	leastAlone  = 32  // smallest chunk worth a pass of its own: below it the weights are read for too few tokens
+	shortWeight = 4   // of a short prompt against a generating slot
+	mostAlone   = 512 // largest one while nobody generates: it bounds how long a newcomer waits
 )
 
 // pass is how many tokens the pass with a chunk of n has, chunk how many a chunk may have in a pass of size.

@@ -59,7 +59,7 @@ func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unifi
 		model:   c.Model(),
 		limits: scheduler.Limits{
 			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: l.Positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
-			MixedChunk: mixedChunk(unified),
+			MixedChunk: mixedChunk(unified), Adjacent: !unified,
 		},
 		unified: unified,
 		window:  info.Window,
