@@ -38,7 +38,7 @@ func TestGoMinP_Apply_SameFromEveryToolchain(t *testing.T) {
 	stages := []scheduler.Stage{
 		stage(t, load(t, "min-p", w), `{"min_p":0.03}`),
 		stage(t, load(t, "stdgo/min-p", w), `{"min_p":0.03}`),
-		stage(t, load(t, "min-p-rust", w), `{"p":0.03}`),
+		stage(t, load(t, "min-p-rust", w), `{"min_p":0.03}`),
 	}
 	for seed := range uint64(200) {
 		row := randomRow(seed, len(w))
