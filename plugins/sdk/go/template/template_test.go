@@ -29,7 +29,7 @@ func TestRegister_Render(t *testing.T) {
 	template.Register(plain{})
 	for messages, want := range map[string]string{
 		`[]`: "",
-		`[{"role":"system","content":"S"},{"role":"user","content":"é\n"}]`:                                       "system: S\nuser: é\n\n",
+		`[{"role":"system","content":"S"},{"role":"user","content":"é\n"}]`:                                        "system: S\nuser: é\n\n",
 		`[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url"},{"type":"text","text":"b"}]}]`: "user: ab\n",
 		`[{"role":"assistant","content":null}]`:                                                                    "assistant: \n",
 		`[{"content":"a"}]`:                                                                                        "refused",
