@@ -52,7 +52,7 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 	core.Engine, err = engine.Open(ctx, engine.Options{
 		Path: core.file.Path, Name: name, Slots: slots, CacheSequences: min(slots, mostSequences-slots),
 		ContextSize: c.Model.CtxSize, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
-		Threads: c.Model.Threads, GPULayers: c.Model.GPULayers, Progress: progress,
+		Threads: c.Model.Threads, GPULayers: c.Model.GPULayers, KVLayout: c.Model.KVLayout, Progress: progress,
 	})
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 		return nil, err
 	}
 	core.Scheduler, err = scheduler.New(core.Engine.Backend(), scheduler.Config{
-		Slots: slots, QueueLimit: c.Scheduler.MaxQueue, ITLTarget: c.Scheduler.ITLTarget,
+		Slots: slots, QueueLimit: c.Scheduler.MaxQueue, ITLTarget: c.Scheduler.ITLTarget, ArchiveBytes: c.Scheduler.CacheRAM,
 		PrefillShare: c.Scheduler.PrefillShare, Strategy: strategies[c.Scheduler.Strategy], Observer: core.Metrics,
 	})
 	if err != nil {

@@ -24,6 +24,7 @@ type Model struct {
 	CtxSize   int    `koanf:"ctx_size"`   // KV cells in all; 0: from model and slots
 	Threads   int    `koanf:"threads"`    // 0: one for each physical core
 	GPULayers int    `koanf:"gpu_layers"` // -1: all that fit
+	KVLayout  string `koanf:"kv_layout"`  // auto, shared, split
 }
 
 // Server is the HTTP side.
@@ -43,6 +44,7 @@ type Scheduler struct {
 	BatchSize    int           `koanf:"batch_size"`
 	UBatchSize   int           `koanf:"ubatch_size"`
 	MaxQueue     int           `koanf:"max_queue"`
+	CacheRAM     int64         `koanf:"cache_ram"`     // bytes for conversations that left the KV cache
 	ITLTarget    time.Duration `koanf:"itl_target"`    // 0: the scheduler's default
 	PrefillShare float64       `koanf:"prefill_share"` // of a tick's time; 0: the scheduler's default
 	Strategy     string        `koanf:"strategy"`

@@ -45,6 +45,9 @@ var table = []Key{
 	{Name: "model.gpu_layers", Flag: "gpu-layers", Kind: Integer, Default: -1, check: between(-1, 1<<20),
 		Allowed: "-1 or more", Help: "layers on the GPU; -1: all that fit"},
 
+	{Name: "model.kv_layout", Flag: "kv-layout", Kind: Text, Default: "auto", check: oneOf("auto", "shared", "split"),
+		Allowed: "auto, shared or split", Help: "KV cells: shared by all slots, or split so that each has its own; auto: what is faster here"},
+
 	{Name: "server.listen", Flag: "listen", Kind: Text, Default: "127.0.0.1:8080", check: isAddress,
 		Allowed: "HOST:PORT with a port from 0 to 65535", Help: "address to serve on; port 0 takes a free one"},
 	{Name: "server.api_keys", Flag: "api-key", Kind: List, Default: []string{}, check: noBlanks, Secret: true,
@@ -73,6 +76,8 @@ var table = []Key{
 		Help: "time between two tokens of a stream that prefill may not exceed; 0: the measured default"},
 	{Name: "scheduler.prefill_share", Flag: "prefill-share", Kind: Number, Default: 0.0, check: within(0, 0.95),
 		Allowed: "0 to 0.95", Help: "least share of a tick's time for prompts; 0: the measured default"},
+	{Name: "scheduler.cache_ram", Flag: "cache-ram", Kind: Bytes, Default: int64(512 << 20), check: sized(0, 1<<40),
+		Allowed: "0 to 1TiB", Help: "memory for conversations that left the KV cache, so that their next turn need not be computed anew; 0: none"},
 	{Name: "scheduler.strategy", Flag: "strategy", Kind: Text, Default: "decode-maximal",
 		check:   oneOf("decode-maximal", "prefill-priority", "balanced"),
 		Allowed: "decode-maximal, prefill-priority or balanced", Help: "who goes first in a tick"},
