@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// step is one token of a greedy answer, and how much likelier it was than the next best (in logits).
+type step struct {
+	token int32
+	gap   float32
+}
+
+// near is a gap at which kernels for other numbers of rows may decide otherwise.
+const near = 0.02
+
+func submit(t *testing.T, e *Engine, s *scheduler.Scheduler, text string, most int) *scheduler.Stream {
+	t.Helper()
+	tokens, err := e.Tokenize(text, true, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := sampling.Default()
+	p.Temperature = 0
+	chain, err := e.NewChain(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := s.Submit(scheduler.Request{Prompt: []scheduler.Segment{{Tokens: tokens}}, MaxTokens: most,
+		Chain: chain, Logprobs: 2, CachePrompt: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func collect(t *testing.T, st *scheduler.Stream) (steps []step) {
+	t.Helper()
+	for e := range st.All(t.Context()) {
+		switch e.Kind {
+		case scheduler.KindToken:
+			steps = append(steps, step{e.Token, e.Logprobs.Top[0].Logprob - e.Logprobs.Top[1].Logprob})
+		case scheduler.KindEnd:
+			if e.End.Err != nil {
+				t.Error(e.End.Err)
+			}
+		}
+	}
+	return steps
+}
+
+// TestScheduler_BusyBatch_SameTextAsAlone: whatever else is computed beside it, however its prompt is cut, whichever cells
+// it shares, the same request gives the same greedy text, up to a step at which two tokens are as good as equal.
+func TestScheduler_BusyBatch_SameTextAsAlone(t *testing.T) {
+	for _, layout := range []string{"split", "shared"} {
+		t.Run(layout, func(t *testing.T) {
+			e := opened(t, Options{Slots: 8, CacheSequences: 4, KVLayout: layout})
+			s, err := scheduler.New(e.Backend(), scheduler.Config{Slots: 8, ArchiveBytes: 1 << 26})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); _ = s.Run(ctx) }()
+			defer func() { stop(); <-done }()
+
+			prompts := make([]string, 24)
+			for i := range prompts {
+				animal := []string{"frog", "fox", "duck", "mouse", "bear"}[i%5]
+				prompts[i] = fmt.Sprintf("<|im_start|>user\nTell me a story about a %s.<|im_end|>\n<|im_start|>assistant\n", animal)
+				for range i % 4 {
+					prompts[i] = "<|im_start|>user\nHello! How are you today?<|im_end|>\n<|im_start|>assistant\nFine.<|im_end|>\n" + prompts[i]
+				}
+			}
+			want := make([][]step, len(prompts))
+			for i, p := range prompts {
+				want[i] = collect(t, submit(t, e, s, p, 60))
+			}
+			streams := make([]*scheduler.Stream, len(prompts))
+			for i, p := range prompts {
+				streams[i] = submit(t, e, s, p, 60)
+			}
+			for i, st := range streams {
+				got := collect(t, st)
+				if len(got) == 0 {
+					t.Errorf("request %d has no answer", i)
+				}
+				for k := range min(len(got), len(want[i])) {
+					if got[k].token == want[i][k].token {
+						continue
+					}
+					if want[i][k].gap > near {
+						t.Errorf("request %d: token %d is %d, alone %d with %.3f to the next best", i, k, got[k].token, want[i][k].token, want[i][k].gap)
+					}
+					break
+				}
+			}
+		})
+	}
+}
