@@ -10,7 +10,7 @@ import (
 
 // The cells are many more than one conversation may have: 1,024 is what the built-in model was trained for.
 func TestHost_Context_IsOneConversations(t *testing.T) {
-	h := open(t, map[string]any{"model.ctx_size": "4096"})
+	h := open(t, map[string]any{"model.ctx_size": "4096", "model.kv_layout": "shared"})
 	run(t, h)
 	if text := get(t, h.URL()+"/props"); strings.Count(text, `"n_ctx":1024`) == 0 || strings.Contains(text, `"n_ctx":4096`) {
 		t.Errorf("props: %s", text)

@@ -144,8 +144,15 @@ func TestHost_EightAtOnce_ShareForwardPasses(t *testing.T) {
 	passes := 0
 	for _, tick := range snap.Ticks {
 		passes += tick.Passes
+		most := 1
+		if tick.Decode > 0 && tick.Prefill > 0 { // on the CPU prompts have a pass of their own
+			most = 2
+		}
+		if tick.Passes > most {
+			t.Errorf("%d passes for %d decode and %d prompt tokens", tick.Passes, tick.Decode, tick.Prefill)
+		}
 	}
-	if tokens != 800 || passes > tokens/3 || passes != len(snap.Ticks) {
+	if tokens != 800 || passes > tokens/3 {
 		t.Errorf("%d tokens in %d passes of %d ticks", tokens, passes, len(snap.Ticks))
 	}
 	stop()

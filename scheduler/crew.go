@@ -20,6 +20,7 @@ type crew struct {
 	prepared bool      // asked to prepare since the last row
 	busy     bool      // it has a row: the job is its own until it says done
 	rest     time.Time // its work has used up its share until then
+	began    time.Time
 
 	copied  *sync.WaitGroup // of the tick: rows not copied yet
 	claimed atomic.Bool     // who sets it copies the row
@@ -50,7 +51,7 @@ const (
 func crewed(chain []Stage) bool { return len(chain) != 1 || !chain[0].Native() }
 
 func newCrew(copied *sync.WaitGroup) *crew {
-	return &crew{orders: make(chan order, 4), done: make(chan struct{}, 1), copied: copied, forced: -1}
+	return &crew{orders: make(chan order, 4), done: make(chan struct{}, 1), copied: copied, forced: -1, began: time.Now()}
 }
 
 // run is the goroutine.
@@ -209,16 +210,24 @@ func applyMask(row []float32, mask []uint32) bool {
 // late tells whether the job's goroutine is still at its last row, or must rest. A late job's state is not the tick's.
 func (c *crew) late() bool { return c != nil && c.busy }
 
-// crewShare is the part of a core that the stages of one request may use, averaged over crewBurst.
+// crewShare is the part of a core that the stages of one request may use, averaged over crewBurst. What they use is
+// measured on the wall: on a busy machine that is more than they did, so no rest is longer than crewRest.
 const (
 	crewShare = 0.25
 	crewBurst = time.Second
+	crewRest  = 50 * time.Millisecond
 )
 
-// account makes the crew rest when its work so far exceeds its share of the time since the request began.
-func (c *crew) account(j *job, now time.Time) {
-	allowed := time.Duration(crewShare * float64(now.Sub(j.admitted)+crewBurst))
+// account makes the crew rest when its work so far exceeds its share of the time since it began. All of this is real
+// time, whatever clock the scheduler has.
+func (c *crew) account() {
+	now := time.Now()
+	allowed := time.Duration(crewShare * float64(now.Sub(c.began)+crewBurst))
 	if over := c.worked - allowed; over > 0 {
-		c.rest = now.Add(time.Duration(float64(over) / crewShare))
+		c.rest = now.Add(min(time.Duration(float64(over)/crewShare), crewRest))
+		c.worked = allowed
 	}
 }
+
+// resting tells whether the stages have used up their share of a core for now.
+func (c *crew) resting() bool { return c != nil && time.Now().Before(c.rest) }

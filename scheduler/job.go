@@ -113,16 +113,11 @@ const room = 3
 
 // ready tells whether the job may take part in this tick: it is not paused and its reader keeps up.
 func (j *job) ready() bool {
-	if j.paused || j.crew.late() || j.resting() {
+	if j.paused || j.crew.late() || j.crew.resting() {
 		return false
 	}
 	j.stalled = j.req.Overflow != DropOldest && !j.stream.ring.Reserve(room)
 	return !j.stalled
-}
-
-// resting tells whether the job's stages have used up their share of a core for now.
-func (j *job) resting() bool {
-	return j.crew != nil && j.stream.scheduler.config.Clock().Before(j.crew.rest)
 }
 
 // holdOf is how many tokens a chain may take back.

@@ -150,7 +150,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 
 func (j *job) state() string {
 	switch {
-	case j.paused || j.stalled || j.crew.late() || j.resting():
+	case j.paused || j.stalled || j.crew.late() || j.crew.resting():
 		return "parked"
 	case j.generating():
 		return "generating"

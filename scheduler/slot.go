@@ -151,8 +151,11 @@ func (s *Scheduler) expire(now time.Time) {
 func (s *Scheduler) nextAlarm() (at time.Time, ok bool) {
 	at, ok = s.nextDeadline()
 	for _, j := range s.running {
-		if j.crew != nil && j.crew.rest.After(s.record.Start) && (!ok || j.crew.rest.Before(at)) {
-			at, ok = j.crew.rest, true
+		if !j.crew.resting() {
+			continue
+		}
+		if rested := s.config.Clock().Add(time.Until(j.crew.rest)); !ok || rested.Before(at) {
+			at, ok = rested, true
 		}
 	}
 	return at, ok
