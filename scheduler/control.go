@@ -4,8 +4,12 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
+
+// errNotYet is a control call's way to be tried again in the next tick.
+var errNotYet = errors.New("not yet")
 
 // Pause keeps the answer from growing until Resume. Its slot goes to others that wait for one.
 func (st *Stream) Pause(ctx context.Context) error {
@@ -47,8 +51,11 @@ func (st *Stream) Inject(ctx context.Context, tokens []Token) error {
 		if n := len(j.tokens) + len(tokens); n >= s.limits.longest() {
 			return fmt.Errorf("%w: %d tokens would make %d, the context has %d", ErrBadRequest, len(tokens), n, s.limits.longest())
 		}
+		if most := j.stream.ring.Cap() - room; len(tokens) > most {
+			return fmt.Errorf("%w: %d tokens, the stream's buffer takes %d at once", ErrBadRequest, len(tokens), most)
+		}
 		if !j.stream.ring.Reserve(len(tokens) + room) {
-			return fmt.Errorf("%w: %d tokens, the reader must take what is there first", ErrBadRequest, len(tokens))
+			return errNotYet // the reader's next read wakes the tick
 		}
 		for _, t := range tokens {
 			if t < 0 || int(t) >= s.limits.Vocabulary {
@@ -98,12 +105,18 @@ func (st *Stream) control(ctx context.Context, f func(*Scheduler, *job) error) e
 	answer := make(chan error, 1)
 	j := st.job
 	posted := st.scheduler.inbox.post(func(s *Scheduler) {
-		run := func() {
+		var run func()
+		run = func() {
 			if j.done {
 				answer <- ErrEnded
 				return
 			}
-			answer <- f(s, j)
+			err := f(s, j)
+			if errors.Is(err, errNotYet) {
+				s.retries = append(s.retries, run)
+				return
+			}
+			answer <- err
 		}
 		if j.crew.late() && !j.done {
 			j.deferred = append(j.deferred, run)

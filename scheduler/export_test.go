@@ -10,3 +10,6 @@ func Held(s *Scheduler) int { return s.cache.used() }
 
 // SnapshotOf is Inspect for a test that is itself the tick's goroutine.
 func SnapshotOf(s *Scheduler) Snapshot { return s.snapshot(0) }
+
+// Retries is how many control calls wait for a reader.
+func Retries(s *Scheduler) int { return len(s.retries) }

@@ -57,9 +57,10 @@ type Scheduler struct {
 	running  []*job // the jobs in slots, in the order they are served
 	cache    *cache
 	costs    *costs
-	arrivals uint64 // requests so far
-	express  bool   // the last tick had short prompts only
-	late     []*job // their goroutines are still at work, a tick or more later
+	arrivals uint64   // requests so far
+	express  bool     // the last tick had short prompts only
+	retries  []func() // control calls that wait for a reader
+	late     []*job   // their goroutines are still at work, a tick or more later
 	record   TickRecord
 	history  history
 

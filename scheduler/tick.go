@@ -37,6 +37,11 @@ func (s *Scheduler) takeCommands() {
 		commands[i] = nil
 	}
 	s.commands = commands
+	retries := s.retries
+	s.retries = nil
+	for _, retry := range retries {
+		retry()
+	}
 }
 
 // admit moves queued jobs into free slots while the KV cache has room for their prompts. A running job that could not go
