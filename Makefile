@@ -23,7 +23,7 @@ UI_MODULES := web/node_modules/.package-lock.json
 BINARY := bin/penstock
 
 # A folder's own time changes when a file in it comes or goes, so folders count as sources too.
-GO_SOURCES := $(shell find cmd host native scheduler plugins web/*.go web/unbuilt -not -path '*/testdata*' \
+GO_SOURCES := $(shell find cmd host native scheduler plugins/abi web/*.go web/unbuilt -not -path '*/testdata*' \
 	\( -type d -o -type f -not -name '*_test.go' \) 2>/dev/null)
 UI_SOURCES := $(shell find web/src web/public web/*.json web/*.ts web/*.html -not -name '*.test.ts' 2>/dev/null)
 
