@@ -23,7 +23,8 @@ type crew struct {
 	began    time.Time
 
 	copied  *sync.WaitGroup // of the tick: rows not copied yet
-	claimed atomic.Bool     // who sets it copies the row
+	copying sync.Mutex      // held by who copies the row
+	waiting bool            // the row is not copied yet
 	missed  atomic.Bool     // the tick has stopped waiting and wants to be woken
 	row     []float32       // the copy
 	source  []float32       // the backend's row, until copied
@@ -121,10 +122,13 @@ func (c *crew) narrow(mask []uint32) bool {
 	return changed
 }
 
-// copyRow takes the row out of the backend's memory, unless the tick did: the next pass overwrites it.
+// copyRow takes the row out of the backend's memory, since the next pass overwrites it. The tick and the goroutine both
+// call it and may come at the same time: when it returns, the row is copied, whoever did it.
 func (c *crew) copyRow() {
-	if c.claimed.CompareAndSwap(false, true) {
-		c.row = append(c.row[:0], c.source...)
+	c.copying.Lock()
+	defer c.copying.Unlock()
+	if c.waiting {
+		c.row, c.waiting = append(c.row[:0], c.source...), false
 		c.copied.Done()
 	}
 }

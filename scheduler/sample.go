@@ -78,8 +78,7 @@ func (j *job) newLogprobs(t Token) *Logprobs {
 func (s *Scheduler) handRow(j *job) {
 	c := j.crew
 	c.busy, c.prepared = true, false
-	c.source = s.backend.Row(j.row)
-	c.claimed.Store(false)
+	c.source, c.waiting = s.backend.Row(j.row), true
 	s.copied.Add(1)
 	c.orders <- orderRow
 }
