@@ -17,12 +17,18 @@ type outcome struct {
 
 // shownLater is a token in the hold window: a stage may still take it back.
 type shownLater struct {
-	token    Token
+	token Token
+	about about
+}
+
+// about is what a request wants to know of a token besides its text.
+type about struct {
 	logprobs *Logprobs
+	trace    *Trace
 }
 
 // advance takes a drawn token into the answer, or ends the answer at it.
-func (j *job) advance(t Token, logprobs *Logprobs) {
+func (j *job) advance(t Token, a about) {
 	if t < 0 || int(t) >= j.limits.Vocabulary {
 		j.fail(fmt.Errorf("a stage chose token %d, which is not in the vocabulary of %d", t, j.limits.Vocabulary))
 		return
@@ -32,7 +38,7 @@ func (j *job) advance(t Token, logprobs *Logprobs) {
 		j.finish(End{Reason: ReasonStop})
 		return
 	}
-	j.grow(t, logprobs, false)
+	j.grow(t, a, false)
 }
 
 func (j *job) endsAnswer(t Token) bool {
@@ -49,7 +55,7 @@ func (j *job) endsAnswer(t Token) bool {
 
 // grow appends a token to the answer, tells the stages, and ends the answer where it is the last. A forced token comes
 // from a splice: no stage may answer it with another.
-func (j *job) grow(t Token, logprobs *Logprobs, forced bool) {
+func (j *job) grow(t Token, a about, forced bool) {
 	j.tokens = append(j.tokens, t)
 	j.generated++
 	j.computed++
@@ -69,7 +75,7 @@ func (j *job) grow(t Token, logprobs *Logprobs, forced bool) {
 		}
 		stop = stop || effect.Stop
 	}
-	j.later = append(j.later, shownLater{t, logprobs})
+	j.later = append(j.later, shownLater{t, a})
 	for len(j.later) > j.hold && !j.out.ended {
 		j.reveal()
 	}
@@ -118,7 +124,7 @@ func (j *job) splice(by int, e Effect) {
 			j.fail(fmt.Errorf("stage %d of the chain splices token %d, which is not in the vocabulary of %d", by, t, j.limits.Vocabulary))
 			return
 		}
-		j.grow(t, nil, true)
+		j.grow(t, about{}, true)
 	}
 }
 
@@ -142,7 +148,8 @@ func (j *job) reveal() {
 		j.fail(fmt.Errorf("a stop rule: %w", err))
 		return
 	}
-	j.out.events = append(j.out.events, Event{Kind: KindToken, Token: next.token, Text: seen.text, Logprobs: next.logprobs})
+	j.out.events = append(j.out.events, Event{Kind: KindToken, Token: next.token, Text: seen.text, Logprobs: next.about.logprobs,
+		Trace: next.about.trace})
 	if seen.end {
 		j.text.forget()
 		j.later = j.later[:0]

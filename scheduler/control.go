@@ -28,7 +28,7 @@ func (st *Stream) SetChain(ctx context.Context, chain []Stage) error {
 		return fmt.Errorf("%w: the sampler chain is empty", ErrBadRequest)
 	}
 	err := st.control(ctx, func(_ *Scheduler, j *job) error {
-		if j.slot >= 0 && crewed(chain) != (j.crew != nil) {
+		if next := (Request{Chain: chain, Trace: j.req.Trace}); j.slot >= 0 && next.crewed() != (j.crew != nil) {
 			return fmt.Errorf("%w: plugins cannot be added to a running answer, nor all be removed", ErrBadRequest)
 		}
 		if err := rewind(chain, j); err != nil {
@@ -63,7 +63,7 @@ func (st *Stream) Inject(ctx context.Context, tokens []Token) error {
 			}
 		}
 		for _, t := range tokens {
-			if j.grow(t, nil, false); j.out.ended {
+			if j.grow(t, about{}, false); j.out.ended {
 				break
 			}
 		}

@@ -31,6 +31,7 @@ type crew struct {
 	worked  time.Duration
 
 	view     View
+	tracer   *tracer // nil: nobody asked
 	mask     []uint32
 	bias     []Bias
 	bannedBy int // the last stage that narrowed the mask
@@ -48,11 +49,11 @@ const (
 	orderClose
 )
 
-// crewed tells whether a chain needs a goroutine of its own.
-func crewed(chain []Stage) bool { return len(chain) != 1 || !chain[0].Native() }
+// crewed tells whether a request needs a goroutine of its own.
+func (r *Request) crewed() bool { return r.Trace > 0 || len(r.Chain) != 1 || !r.Chain[0].Native() }
 
-func newCrew(copied *sync.WaitGroup) *crew {
-	return &crew{orders: make(chan order, 4), done: make(chan struct{}, 1), copied: copied, forced: -1, began: time.Now()}
+func newCrew(copied *sync.WaitGroup, trace int) *crew {
+	return &crew{orders: make(chan order, 4), done: make(chan struct{}, 1), copied: copied, tracer: newTracer(trace), forced: -1, began: time.Now()}
 }
 
 // run is the goroutine.
@@ -63,7 +64,9 @@ func (c *crew) run(j *job) {
 		case orderOpen:
 			c.refused = rewind(j.req.Chain, j)
 		case orderPrepare:
+			c.tracer.enter()
 			c.prepare(j.req.Chain)
+			c.tracer.prepare()
 		case orderRow:
 			c.copyRow()
 			c.sample(j)
@@ -153,13 +156,37 @@ func (c *crew) sample(j *job) {
 	if j.req.Logprobs >= 0 && t >= 0 && int(t) < len(raw) {
 		logprobs = newLogprobs(raw, t, j.req.Logprobs)
 	}
-	j.advance(t, logprobs)
+	j.advance(t, about{logprobs, c.tracer.take()})
 }
 
 // draw applies what was prepared and runs the chain.
 func (c *crew) draw(chain []Stage) (Token, error) {
 	if c.forced >= 0 {
 		return c.forced, nil
+	}
+	v := &c.view
+	v.Row, v.N, v.Chosen = c.row, -1, -1
+	c.tracer.begin(v)
+	if err := c.restrict(chain); err != nil {
+		return -1, err
+	}
+	for _, stage := range chain {
+		c.tracer.enter()
+		if err := stage.Apply(v); err != nil {
+			return -1, err
+		}
+		c.tracer.leave(stage, v)
+		if v.Chosen >= 0 {
+			return v.Chosen, nil
+		}
+	}
+	return -1, errNoCandidate
+}
+
+// restrict applies masks and biases to the row.
+func (c *crew) restrict(chain []Stage) error {
+	if len(c.bias) == 0 && len(c.mask) == 0 {
+		return nil
 	}
 	for _, b := range c.bias {
 		if b.Token >= 0 && int(b.Token) < len(c.row) {
@@ -168,21 +195,12 @@ func (c *crew) draw(chain []Stage) (Token, error) {
 	}
 	if len(c.mask) > 0 && !applyMask(c.row, c.mask) {
 		if m, ok := chain[max(c.bannedBy, 0)].(MaskError); ok {
-			return -1, m.EmptyMask()
+			return m.EmptyMask()
 		}
-		return -1, errNoCandidate
+		return errNoCandidate
 	}
-	v := &c.view
-	v.Row, v.N, v.Chosen = c.row, -1, -1
-	for _, stage := range chain {
-		if err := stage.Apply(v); err != nil {
-			return -1, err
-		}
-		if v.Chosen >= 0 {
-			return v.Chosen, nil
-		}
-	}
-	return -1, errNoCandidate
+	c.tracer.restrict(&c.view)
+	return nil
 }
 
 // applyMask sets the logits of tokens that are not allowed to −Inf and tells whether any is left.

@@ -133,8 +133,8 @@ func holdOf(chain []Stage) int {
 
 // open lets the stages begin: on the tick where that is quick, else on a goroutine of the job's own.
 func (j *job) open(s *Scheduler) {
-	if crewed(j.req.Chain) {
-		j.crew = newCrew(&s.copied)
+	if j.req.crewed() {
+		j.crew = newCrew(&s.copied, j.req.Trace)
 		go j.crew.run(j)
 		j.crew.orders <- orderOpen
 		return

@@ -37,6 +37,10 @@ type Request struct {
 	// probability of the token itself either.
 	Logprobs int
 
+	// Trace is how many of the most likely tokens to report before and after each stage, with each token that the chain
+	// draws; 0: no trace.
+	Trace int
+
 	Priority    int       // higher goes first; equal ones in order of arrival
 	Deadline    time.Time // the answer ends as an error then; zero: never
 	CachePrompt bool      // begin from cached cells with the same prefix
@@ -88,6 +92,7 @@ type Event struct {
 	Token    Token
 	Kind     Kind
 	Logprobs *Logprobs // with KindToken, where the request asked
+	Trace    *Trace    // likewise; nil for a token that was forced or injected
 	Started  *Started  // with KindStarted
 	End      *End      // with KindEnd
 }

@@ -58,7 +58,7 @@ func (s *Scheduler) sample(jobs []*job) {
 		if d := s.draws[i]; d.Err != nil {
 			j.fail(d.Err)
 		} else {
-			j.advance(d.Token, j.newLogprobs(d.Token))
+			j.advance(d.Token, about{logprobs: j.newLogprobs(d.Token)})
 		}
 	}
 	s.record.Sample += s.config.Clock().Sub(start)
