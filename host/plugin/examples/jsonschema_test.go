@@ -12,9 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/schematest"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -64,72 +63,10 @@ func draw(mask []uint32, r *rand.Rand) scheduler.Token {
 	return allowed[r.IntN(len(allowed))]
 }
 
-// randomSchema makes what the plugin supports.
-func randomSchema(r *rand.Rand, depth int) map[string]any {
-	kinds := 7
-	if depth > 0 {
-		kinds = 10
-	}
-	switch r.IntN(kinds) {
-	case 0:
-		return map[string]any{"type": "integer"}
-	case 1:
-		return map[string]any{"type": "number", "title": "x"}
-	case 2:
-		return map[string]any{"type": "boolean"}
-	case 3:
-		return map[string]any{"enum": []any{"red", "green", 1, 12, nil, "say \"hi\"", []any{1, "a"}}}
-	case 4:
-		least := r.IntN(40)
-		return map[string]any{"type": "string", "minLength": least, "maxLength": least + r.IntN(10)}
-	case 5:
-		return map[string]any{"type": []any{"string", "null", "integer"}}
-	case 6:
-		return map[string]any{"const": map[string]any{"a": 1, "b": []any{}}}
-	case 7:
-		least := r.IntN(3)
-		return map[string]any{"type": "array", "items": randomSchema(r, depth-1), "minItems": least, "maxItems": least + r.IntN(3)}
-	case 8:
-		return map[string]any{"anyOf": []any{randomObject(r, depth-1), map[string]any{"type": "array", "items": randomSchema(r, depth-1)}, map[string]any{"type": "null"}}}
-	default:
-		return randomObject(r, depth-1)
-	}
-}
-
-func randomObject(r *rand.Rand, depth int) map[string]any {
-	properties, required := map[string]any{}, []any{}
-	for _, name := range []string{"name", "na", "age", "tags", "say \"é\""} {
-		if r.IntN(3) == 0 {
-			continue
-		}
-		properties[name] = randomSchema(r, depth)
-		if r.IntN(2) == 0 {
-			required = append(required, name)
-		}
-	}
-	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
-}
-
 func mustFit(t *testing.T, schema []byte, text string) {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(schema)))
-	if err != nil {
+	if err := schematest.Fits(schema, text); err != nil {
 		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := c.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		t.Fatalf("%q is no JSON: %v\nschema %s", text, err, schema)
-	}
-	if err := compiled.Validate(value); err != nil {
-		t.Fatalf("%q does not fit %s: %v", text, schema, err)
 	}
 }
 
@@ -142,7 +79,7 @@ func TestJSONSchema_RandomSchemas_FitAndClose(t *testing.T) {
 	m := load(t, "json-schema", w)
 	for seed := range n {
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
-		schema := mustJSON(t, randomSchema(r, 4))
+		schema := mustJSON(t, schematest.Random(r, 4))
 		for _, extra := range []int{0, 1, 5, 400} {
 			least := leastTokens(t, m, w, schema)
 			text, err := answer(t, m, w, schema, least+extra, r)
