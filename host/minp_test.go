@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+
+//go:build !race
+
+// Here is nothing but arithmetic, which the race detector would make ten times slower.
+
+package host
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/scheduler"
+)
+
+const (
+	pairs     = 2_500 // draws for each of minPs
+	minPSeed  = 4321
+	seenBest  = 256 // candidates that the plugins see
+	nativeRow = 1_536
+)
+
+var minPs = []float32{0.02, 0.05, 0.1, 0.3}
+
+// nameless is a vocabulary of tokens that are nothing but numbers.
+type nameless struct{}
+
+func (nameless) Size() int               { return nativeRow }
+func (nameless) Piece(int32) string      { return "" }
+func (nameless) Attributes(int32) uint32 { return 0 }
+func (nameless) Special(int32) int32     { return -1 }
+
+func (nameless) Tokenize(string, bool, bool) ([]int32, error) { return nil, nil }
+
+func loadExample(t *testing.T, r *plugin.Runtime, name string) *plugin.Module {
+	t.Helper()
+	wasm, err := os.ReadFile(filepath.Join("..", "build", "plugins", name+".wasm"))
+	if err != nil {
+		t.Skipf("%s.wasm is not built (%v): run `make plugins` first", name, err)
+	}
+	m, err := r.Load(t.Context(), wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Release)
+	return m
+}
+
+func newNativeSampler(t *testing.T, m *native.Model, minP float32, chain ...native.SamplerKind) *native.Sampler {
+	t.Helper()
+	o := native.DefaultSamplerOptions()
+	o.Chain, o.MinP, o.TopK, o.Seed = chain, minP, seenBest, minPSeed
+	s, err := native.NewSampler(m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// rows are the windows of a long list of logits. None are equal, since nothing would decide their order.
+type rows struct {
+	*rand.Rand
+	logits []float32
+}
+
+func newRows(seed uint64) rows {
+	r := rows{rand.New(rand.NewPCG(seed, 2)), make([]float32, 1<<16)}
+	for i, k := range r.Perm(len(r.logits)) {
+		u := (float64(k) + 0.5) / float64(len(r.logits))
+		r.logits[i] = float32(2 * math.Log(u/(1-u)))
+	}
+	return r
+}
+
+func (r rows) next() []float32 {
+	at := r.IntN(len(r.logits) - nativeRow)
+	return r.logits[at : at+nativeRow]
+}
+
+// The plugins keep what llama.cpp's own min_p keeps: of the same row llama.cpp's dist sampler, with the same seed and so
+// the same random numbers, draws the same token from what they left as from what min_p left, 10,000 times. Who draws is
+// llama.cpp both times; the random numbers of the ABI are others than its Mersenne Twister's, see the test below.
+func TestMinP_LlamaCpp_DrawsTheSameTokens(t *testing.T) {
+	model, runtime := minPRig(t)
+	for _, name := range []string{"min-p", "stdgo/min-p", "min-p-rust"} {
+		t.Run(name, func(t *testing.T) {
+			module := loadExample(t, runtime, name)
+			rows, tokens := newRows(1), map[int32]bool{}
+			for _, minP := range minPs {
+				stage := openStage(t, module, plugin.Request{Config: fmt.Appendf(nil, `{"min_p":%v}`, minP), MaxTokens: 1})
+				own, dist := newNativeSampler(t, model, minP, native.TopK, native.MinP), newNativeSampler(t, model, minP)
+				for i := range pairs {
+					row := rows.next()
+					want, err := own.Sample(row)
+					if err != nil {
+						t.Fatal(err)
+					}
+					left := applied(t, stage, row)
+					v := native.Candidates{ID: left.ID, Logit: left.Logit, N: left.N, Chosen: -1}
+					if err := dist.Apply(&v); err != nil || v.Chosen != want {
+						t.Fatalf("min_p %v, draw %d: %d from the %d tokens that the plugin left, %d with llama.cpp's min_p; %v", minP, i, v.Chosen, left.N, want, err)
+					}
+					tokens[want] = true
+				}
+			}
+			if len(tokens) < nativeRow/2 {
+				t.Errorf("only %d different tokens were drawn: too little was compared", len(tokens))
+			}
+		})
+	}
+}
+
+// The plugin that draws by itself ("draw": true) takes, with the ABI's random number, the token that llama.cpp would take with
+// that number: the first in its order at which the running sum of the weights reaches it.
+func TestMinP_LlamaCpp_DrawsByTheSameRule(t *testing.T) {
+	model, runtime := minPRig(t)
+	module := loadExample(t, runtime, "min-p")
+	rows := newRows(3)
+	for _, minP := range minPs {
+		stage := openStage(t, module, plugin.Request{Config: fmt.Appendf(nil, `{"min_p":%v,"draw":true}`, minP), Seed: minPSeed, MaxTokens: pairs})
+		o := native.DefaultSamplerOptions()
+		o.Chain, o.Select, o.MinP, o.TopK = []native.SamplerKind{native.TopK, native.MinP}, native.SelectNone, minP, seenBest
+		own, err := native.NewSampler(model, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range pairs {
+			row := slices.Clone(rows.next())
+			kept := native.Candidates{Row: row, N: -1, Chosen: -1}
+			if err := own.Apply(&kept); err != nil {
+				t.Fatal(err)
+			}
+			want := drawAt(kept.ID[:kept.N], kept.Logit[:kept.N], uniform(minPSeed, 1+i))
+			if got := applied(t, stage, row).Chosen; got != want {
+				t.Fatalf("min_p %v, draw %d: the plugin chose %d, by llama.cpp's rule it is %d of %d", minP, i, got, want, kept.N)
+			}
+			if _, err := stage.Accept(want); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := own.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func minPRig(t *testing.T) (*native.Model, *plugin.Runtime) {
+	t.Helper()
+	model, err := native.LoadModel(t.Context(), filepath.Join("model", "penstock-tiny.gguf"), native.ModelOptions{VocabOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime, err := plugin.NewRuntime(t.Context(), plugin.Options{Vocabulary: nameless{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := runtime.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := model.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return model, runtime
+}
+
+func openStage(t *testing.T, m *plugin.Module, r plugin.Request) *plugin.Stage {
+	t.Helper()
+	s, err := m.NewStage(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := s.Rewind([]scheduler.Token{0}, 1); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func applied(t *testing.T, s *plugin.Stage, row []float32) scheduler.View {
+	t.Helper()
+	v := scheduler.View{Row: row, N: -1, Chosen: -1}
+	if err := s.Apply(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// drawAt is how llama.cpp's dist sampler chooses with a random number from [0, 1).
+func drawAt(ids []int32, logits []float32, u float64) int32 {
+	best, sum := slices.Max(logits), 0.0
+	for _, x := range logits {
+		sum += float64(float32(math.Exp(float64(x - best))))
+	}
+	running := 0.0
+	for i, x := range logits {
+		if running += float64(float32(math.Exp(float64(x - best)))); running >= sum*u {
+			return ids[i]
+		}
+	}
+	return ids[len(ids)-1]
+}
+
+// uniform is the SDK's random number at a position of the first plugin's request: 24 bits of the ABI's random().
+func uniform(seed uint64, position int) float64 {
+	x := uint64(0)
+	for _, part := range []uint64{seed, 0, uint64(position), 0} {
+		x = (x ^ part) + 0x9e3779b97f4a7c15
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		x ^= x >> 31
+	}
+	return float64(x>>40) / (1 << 24)
+}
