@@ -22,7 +22,7 @@ type StageTrace struct {
 
 // Survey is what a chain has to choose from at one point.
 type Survey struct {
-	Count int     // tokens above −Inf
+	Count int     // tokens with a finite logit
 	Best  []Score // the most likely of them, most likely first, as many as Request.Trace asks for
 }
 
@@ -117,17 +117,13 @@ func (t *tracer) survey(v *View) Survey {
 	}
 	top := make([]Candidate, 0, t.most+1)
 	count, highest := 0, float32(math.Inf(-1))
-	each := func(token Token, logit float32) {
-		if !(logit > banned[0]) {
-			return
-		}
+	v.each(func(token Token, logit float32) {
 		count++
 		highest = max(highest, logit)
 		if len(top) < t.most || logit > top[len(top)-1].Logprob {
 			top = insert(top, Candidate{token, logit}, t.most)
 		}
-	}
-	v.each(each)
+	})
 	sum := 0.0
 	v.each(func(_ Token, logit float32) { sum += math.Exp(float64(logit - highest)) })
 	s := Survey{Count: count, Best: make([]Score, len(top))}
@@ -137,16 +133,20 @@ func (t *tracer) survey(v *View) Survey {
 	return s
 }
 
-// each calls f for every candidate.
+// each calls f for every candidate that can be drawn.
 func (v *View) each(f func(Token, float32)) {
-	if v.N < 0 {
-		for i, logit := range v.Row {
-			f(Token(i), logit)
-		}
-		return
+	logits := v.Row
+	if v.N >= 0 {
+		logits = v.Logit[:v.N]
 	}
-	for i, t := range v.ID[:v.N] {
-		f(t, v.Logit[i])
+	for i, logit := range logits {
+		switch {
+		case !(math.Abs(float64(logit)) <= math.MaxFloat32):
+		case v.N < 0:
+			f(Token(i), logit)
+		default:
+			f(v.ID[i], logit)
+		}
 	}
 }
 

@@ -79,25 +79,19 @@ type assembly struct {
 func (a *assembly) gather(i int, e scheduler.Event) error {
 	c := a.choices[i]
 	c.text.WriteString(e.Text)
-	if p, ok := a.note(c, e); ok {
-		c.probs = append(c.probs, p)
-	}
+	c.details = c.details.with(a.note(c, e))
 	return failure(e)
 }
 
-// forward turns an event into frames. Tokens whose text is held back wait, unless their probability is wanted.
+// forward turns an event into frames. Tokens whose text is held back wait, unless more than their text is wanted.
 func (a *assembly) forward(w *events, i int, e scheduler.Event) error {
 	c := a.choices[i]
-	p, wanted := a.note(c, e)
+	d := a.note(c, e)
 	if err := failure(e); err != nil {
 		return err
 	}
-	if e.Text != "" || wanted {
-		var probs []tokenProb
-		if wanted {
-			probs = []tokenProb{p}
-		}
-		if err := w.send(a.shape.part(c, e.Text, probs)); err != nil {
+	if e.Text != "" || !d.empty() {
+		if err := w.send(a.shape.part(c, e.Text, d)); err != nil {
 			return err
 		}
 	}
@@ -107,8 +101,8 @@ func (a *assembly) forward(w *events, i int, e scheduler.Event) error {
 	return nil
 }
 
-// note keeps what later frames need.
-func (a *assembly) note(c *choice, e scheduler.Event) (tokenProb, bool) {
+// note keeps what later frames need, and tells what is wanted of the event besides its text.
+func (a *assembly) note(c *choice, e scheduler.Event) (d details) {
 	switch e.Kind {
 	case scheduler.KindStarted:
 		c.start = *e.Started
@@ -116,9 +110,14 @@ func (a *assembly) note(c *choice, e scheduler.Event) (tokenProb, bool) {
 		c.end = *e.End
 	case scheduler.KindToken:
 		c.tokens = append(c.tokens, e.Token)
-		return a.probability(e)
+		if p, ok := a.probability(e); ok {
+			d.probs = []tokenProb{p}
+		}
+		if p := a.trace(e); p != nil {
+			d.traces = []tokenTrace{*p}
+		}
 	}
-	return tokenProb{}, false
+	return d
 }
 
 // failure is the error of an answer that ended by one.

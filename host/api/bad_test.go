@@ -96,10 +96,10 @@ func TestAPI_OtherRoutes_Bad(t *testing.T) {
 	}{
 		{"unknown model", "/v1/chat/completions", `{"model":"gpt-9",` + hello + `}`, 404, "model_not_found", "model"},
 		{"tools", "/v1/chat/completions", `{` + hello + `,"tools":[{"type":"function"}]}`, 501, "not_supported", "tools"},
+		{"trace is no number", "/v1/chat/completions", `{` + hello + `,"trace":3}`, 400, "invalid_type", "trace"},
 		{"plugins", "/v1/chat/completions", `{` + hello + `,"plugins":["x"]}`, 501, "not_supported", "plugins"},
 		{"plugin in the chain", "/v1/chat/completions", `{` + hello + `,"samplers":["plugin:x"]}`, 501, "not_supported", "samplers"},
 		{"response_format", "/v1/chat/completions", `{` + hello + `,"response_format":{"type":"json_object"}}`, 501, "not_supported", "response_format"},
-		{"trace", "/v1/chat/completions", `{` + hello + `,"trace":true}`, 501, "not_supported", "trace"},
 		{"no prompt", "/v1/completions", `{}`, 400, "invalid_value", "prompt"},
 		{"empty prompt", "/v1/completions", `{"prompt":""}`, 400, "invalid_value", "prompt"},
 		{"prompt is an object", "/v1/completions", `{"prompt":{}}`, 400, "invalid_value", "prompt"},

@@ -17,6 +17,8 @@ type chatDelta struct {
 	Delta        chatText   `json:"delta"`
 	Logprobs     *chatProbs `json:"logprobs"`
 	FinishReason *string    `json:"finish_reason"`
+
+	Trace []tokenTrace `json:"trace,omitempty"`
 }
 
 type chatText struct {
@@ -32,10 +34,11 @@ type chatAnswer struct {
 }
 
 type chatChoice struct {
-	Index        int         `json:"index"`
-	Message      chatMessage `json:"message"`
-	Logprobs     *chatProbs  `json:"logprobs"`
-	FinishReason string      `json:"finish_reason"`
+	Index        int          `json:"index"`
+	Message      chatMessage  `json:"message"`
+	Logprobs     *chatProbs   `json:"logprobs"`
+	FinishReason string       `json:"finish_reason"`
+	Trace        []tokenTrace `json:"trace,omitempty"`
 }
 
 type chatMessage struct {
@@ -47,8 +50,8 @@ func (s chatShape) chunk(d chatDelta) *chatChunk {
 	return &chatChunk{head: s.of("chat.completion.chunk"), Choices: []chatDelta{d}}
 }
 
-func (s chatShape) part(c *choice, text string, probs []tokenProb) any {
-	d := chatDelta{Index: c.index, Delta: chatText{Content: &text}, Logprobs: chatProbsOf(probs)}
+func (s chatShape) part(c *choice, text string, more details) any {
+	d := chatDelta{Index: c.index, Delta: chatText{Content: &text}, Logprobs: chatProbsOf(more.probs), Trace: more.traces}
 	if !c.opened {
 		c.opened = true
 		d.Delta.Role = "assistant"
@@ -72,7 +75,7 @@ func (s chatShape) whole(choices []*choice, u usage) any {
 	a := chatAnswer{head: s.of("chat.completion"), Usage: u, Timings: timingsOf(choices[0].end)}
 	for _, c := range choices {
 		a.Choices = append(a.Choices, chatChoice{Index: c.index, Message: chatMessage{Role: "assistant", Content: c.text.String()},
-			Logprobs: chatProbsOf(c.probs), FinishReason: c.end.Reason.String()})
+			Logprobs: chatProbsOf(c.probs), FinishReason: c.end.Reason.String(), Trace: c.traces})
 	}
 	return a
 }

@@ -36,9 +36,9 @@ type Common struct {
 	NProbs *int `json:"n_probs"`
 
 	Plugins json.RawMessage `json:"plugins"`
+	Trace   bool            `json:"trace"`
 
 	// Refused while nothing acts on them.
-	Trace          json.RawMessage `json:"trace"`
 	Record         json.RawMessage `json:"record"`
 	JSONSchema     json.RawMessage `json:"json_schema"`
 	ResponseFormat json.RawMessage `json:"response_format"`
@@ -64,8 +64,7 @@ func (b *Common) check() error {
 		name string
 		raw  json.RawMessage
 	}{
-		{"trace", b.Trace}, {"record", b.Record}, {"json_schema", b.JSONSchema},
-		{"suffix", b.Suffix}, {"echo", b.Echo},
+		{"record", b.Record}, {"json_schema", b.JSONSchema}, {"suffix", b.Suffix}, {"echo", b.Echo},
 	} {
 		if isSet(f.raw) {
 			return unsupported(f.name, "%s is not supported by this server", f.name)

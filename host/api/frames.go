@@ -31,11 +31,12 @@ type startedFrame struct {
 }
 
 type tokenFrame struct {
-	Type     string     `json:"type"`
-	ID       string     `json:"id"`
-	Seq      uint64     `json:"seq"`
-	Text     string     `json:"text"`
-	Logprobs *tokenProb `json:"logprobs,omitempty"`
+	Type     string      `json:"type"`
+	ID       string      `json:"id"`
+	Seq      uint64      `json:"seq"`
+	Text     string      `json:"text"`
+	Logprobs *tokenProb  `json:"logprobs,omitempty"`
+	Trace    *tokenTrace `json:"trace,omitempty"`
 }
 
 type endFrame struct {
@@ -65,7 +66,7 @@ func (l *live) framesOf(e scheduler.Event) []any {
 		return []any{startedFrame{Type: "started", ID: l.id, Stream: l.stream.ID(), Model: s.Model.Name,
 			Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens}}
 	case scheduler.KindToken:
-		f := tokenFrame{Type: "token", ID: l.id, Seq: e.Seq, Text: e.Text}
+		f := tokenFrame{Type: "token", ID: l.id, Seq: e.Seq, Text: e.Text, Trace: s.trace(e)}
 		if p, ok := s.probability(e); ok {
 			f.Logprobs = &p
 		}

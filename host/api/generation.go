@@ -40,7 +40,7 @@ func (s *service) plan(b *Common, field string) (generation, error) {
 		return generation{}, err
 	}
 	base := sampling.Default()
-	base.Seed = sampling.RandomSeed()
+	base.Seed, base.Trace = sampling.RandomSeed(), b.Trace
 	params, err := b.Params(base, vocabulary{s})
 	if err != nil {
 		return generation{}, err
@@ -107,9 +107,12 @@ func (s *service) submit(g *generation, prompt []scheduler.Token, number uint32)
 	if err != nil {
 		return nil, chainProblem(err, params)
 	}
-	buffer := 0
+	buffer, trace := 0, 0
 	if g.detach > 0 {
 		buffer = detachedBuffer
+	}
+	if params.Trace {
+		trace = maxTraced
 	}
 	return s.Scheduler.Submit(scheduler.Request{
 		Prompt:      []scheduler.Segment{{Tokens: prompt}},
@@ -119,6 +122,7 @@ func (s *service) submit(g *generation, prompt []scheduler.Token, number uint32)
 		Chain:       chain,
 		Rules:       rules,
 		Logprobs:    g.logprobs,
+		Trace:       trace,
 		Priority:    g.priority,
 		Deadline:    g.deadline,
 		CachePrompt: g.cache,

@@ -24,6 +24,7 @@ type nativePart struct {
 	Predicted int               `json:"tokens_predicted"`
 	Evaluated int               `json:"tokens_evaluated"`
 	Probs     []tokenProb       `json:"completion_probabilities,omitempty"`
+	Trace     []tokenTrace      `json:"trace,omitempty"`
 }
 
 type nativeAnswer struct {
@@ -37,9 +38,9 @@ type nativeAnswer struct {
 	Timings      timings `json:"timings"`
 }
 
-func (s nativeShape) part(c *choice, text string, probs []tokenProb) any {
+func (s nativeShape) part(c *choice, text string, d details) any {
 	p := nativePart{Content: text, Tokens: []scheduler.Token{}, Slot: c.start.Slot, Predicted: len(c.tokens),
-		Evaluated: c.start.PromptTokens, Probs: probs}
+		Evaluated: c.start.PromptTokens, Probs: d.probs, Trace: d.traces}
 	if n := len(c.tokens); n > 0 && s.tokens {
 		p.Tokens = c.tokens[n-1:]
 	}
@@ -47,14 +48,14 @@ func (s nativeShape) part(c *choice, text string, probs []tokenProb) any {
 }
 
 func (s nativeShape) last(c *choice) any {
-	return s.answer(c, "", nil)
+	return s.answer(c, "", details{})
 }
 
 func (nativeShape) closing(usage) any { return nil }
 
 func (s nativeShape) whole(choices []*choice, _ usage) any {
 	c := choices[0]
-	a := s.answer(c, c.text.String(), c.probs)
+	a := s.answer(c, c.text.String(), c.details)
 	if s.tokens {
 		a.Tokens = append(a.Tokens, c.tokens...)
 	}
@@ -63,10 +64,10 @@ func (s nativeShape) whole(choices []*choice, _ usage) any {
 
 func (nativeShape) marker() bool { return false }
 
-func (s nativeShape) answer(c *choice, text string, probs []tokenProb) nativeAnswer {
+func (s nativeShape) answer(c *choice, text string, d details) nativeAnswer {
 	return nativeAnswer{
 		nativePart: nativePart{Content: text, Tokens: []scheduler.Token{}, Stop: true, Slot: c.start.Slot,
-			Predicted: c.end.Usage.Generated, Evaluated: c.end.Usage.Prompt, Probs: probs},
+			Predicted: c.end.Usage.Generated, Evaluated: c.end.Usage.Prompt, Probs: d.probs, Trace: d.traces},
 		Model: s.model, StopType: stopType(c.end), StoppingWord: c.end.Stop, NewLine: strings.Contains(text, "\n"),
 		Cached: c.end.Usage.Cached, Timings: timingsOf(c.end),
 	}

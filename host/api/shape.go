@@ -9,8 +9,8 @@ import (
 
 // shape is how an answer looks on the wire. Its methods return what is encoded as JSON; nil: nothing is sent.
 type shape interface {
-	// part is the frame for new text of a choice, with the probability of the token it came with, if asked for.
-	part(c *choice, text string, probs []tokenProb) any
+	// part is the frame for new text of a choice, with what else was asked for of the token it came with.
+	part(c *choice, text string, d details) any
 	// last is the frame that ends a choice.
 	last(c *choice) any
 	// closing is the frame after all choices where the client wants the usage.

@@ -32,6 +32,7 @@ type serverFrame struct {
 	Usage                                 usage
 	Timings                               timings
 	Logprobs                              *tokenProb
+	Trace                                 *tokenTrace
 	Error                                 struct{ Code, Message, Param string }
 }
 

@@ -17,15 +17,17 @@ type textChoice struct {
 	Text         string     `json:"text"`
 	Logprobs     *textProbs `json:"logprobs"`
 	FinishReason *string    `json:"finish_reason"`
+
+	Trace []tokenTrace `json:"trace,omitempty"`
 }
 
 func (s textShape) answer(choices ...textChoice) *textAnswer {
 	return &textAnswer{head: s.of("text_completion"), Choices: choices}
 }
 
-func (s textShape) part(c *choice, text string, probs []tokenProb) any {
-	a := s.answer(textChoice{Index: c.index, Text: text, Logprobs: textProbsOf(probs, c.offset)})
-	for _, p := range probs {
+func (s textShape) part(c *choice, text string, d details) any {
+	a := s.answer(textChoice{Index: c.index, Text: text, Logprobs: textProbsOf(d.probs, c.offset), Trace: d.traces})
+	for _, p := range d.probs {
 		c.offset += len(p.Bytes)
 	}
 	return a
@@ -49,7 +51,8 @@ func (s textShape) whole(choices []*choice, u usage) any {
 	a := s.answer()
 	for _, c := range choices {
 		reason := c.end.Reason.String()
-		a.Choices = append(a.Choices, textChoice{Index: c.index, Text: c.text.String(), Logprobs: textProbsOf(c.probs, 0), FinishReason: &reason})
+		a.Choices = append(a.Choices, textChoice{Index: c.index, Text: c.text.String(), Logprobs: textProbsOf(c.probs, 0), FinishReason: &reason,
+			Trace: c.traces})
 	}
 	t := timingsOf(choices[0].end)
 	a.Usage, a.Timings = &u, &t

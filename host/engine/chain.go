@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
@@ -33,7 +34,8 @@ var knownNames = []string{
 // Stage is a run of llama.cpp's samplers with its state for one answer.
 type Stage struct {
 	sampler *native.Sampler
-	alone   bool // it is the whole chain, so SampleRows can run it
+	name    string // what it does, for traces
+	alone   bool   // it is the whole chain, so SampleRows can run it
 	view    native.Candidates
 }
 
@@ -72,16 +74,36 @@ func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stage{sampler: sampler, alone: l.First && l.Last}, nil
+	return &Stage{sampler: sampler, name: nameOf(l, o), alone: l.First && l.Last}, nil
+}
+
+// nameOf lists what a link does, in order.
+func nameOf(l Link, o native.SamplerOptions) string {
+	var names []string
+	if len(o.BiasTokens) > 0 {
+		names = append(names, "logit_bias")
+	}
+	names = append(names, l.Names...)
+	if o.Grammar != "" {
+		names = append(names, "grammar")
+	}
+	if selector, ok := selectors[o.Select]; ok {
+		names = append(names, selector)
+	}
+	return strings.Join(names, ", ")
+}
+
+// selectors are the names of what chooses at the end of a chain.
+var selectors = map[native.Selector]string{
+	native.SelectDist: "dist", native.SelectMirostat: "mirostat", native.SelectMirostatV2: "mirostat_v2", native.SelectAdaptive: "adaptive_p",
 }
 
 // chainOf picks the samplers of a link and what chooses at its end. Mirostat replaces all truncation.
 func chainOf(p sampling.Params, l Link) ([]native.SamplerKind, native.Selector) {
 	chain := make([]native.SamplerKind, 0, len(l.Names))
-	adaptive := false
+	adaptive := slices.ContainsFunc(p.Chain, func(name string) bool { return adaptiveNames[name] })
 	for _, name := range l.Names {
 		kind, ok := kinds[name]
-		adaptive = adaptive || !ok
 		if ok && (p.Mirostat == 0 || kind == native.Penalties || kind == native.DRY || kind == native.Temperature) {
 			chain = append(chain, kind)
 		}
@@ -139,10 +161,17 @@ func (e *Engine) addBias(o *native.SamplerOptions, p sampling.Params) {
 // Native implements scheduler.Stage.
 func (s *Stage) Native() bool { return s.alone }
 
-// Apply implements scheduler.Stage.
-func (s *Stage) Apply(v *scheduler.View) error {
+// Name implements scheduler.Named.
+func (s *Stage) Name() string { return s.name }
+
+// Apply implements scheduler.Stage. A whole chain chooses as it does in SampleRows.
+func (s *Stage) Apply(v *scheduler.View) (err error) {
+	if s.alone && v.N < 0 {
+		v.Chosen, err = s.sampler.Sample(v.Row)
+		return err
+	}
 	s.view = native.Candidates{Row: v.Row, ID: v.ID, Logit: v.Logit, N: v.N, Chosen: v.Chosen}
-	err := s.sampler.Apply(&s.view)
+	err = s.sampler.Apply(&s.view)
 	v.Row, v.ID, v.Logit, v.N, v.Chosen = s.view.Row, s.view.ID, s.view.Logit, s.view.N, s.view.Chosen
 	s.view = native.Candidates{}
 	return err

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/penstock/penstock/host/sampling"
@@ -19,8 +20,10 @@ type Link struct {
 
 const pluginPrefix = "plugin:"
 
-// Links cuts p.Chain into stages. The last is always a native run, which chooses where no plugin has.
+// Links cuts p.Chain into stages. The last is always a native run, which chooses where no plugin has. For a trace each
+// native is a run of its own, if they can be parted.
 func Links(p sampling.Params) []Link {
+	part := p.Trace && partable(p)
 	var links []Link
 	run := Link{First: true}
 	flush := func() {
@@ -29,16 +32,31 @@ func Links(p sampling.Params) []Link {
 		}
 		run = Link{}
 	}
+	if part {
+		flush() // the biases
+	}
 	for _, name := range p.Chain {
 		if plugin, ok := strings.CutPrefix(name, pluginPrefix); ok {
 			flush()
 			links = append(links, Link{Plugin: plugin})
 			continue
 		}
+		if adaptiveNames[name] {
+			continue // it chooses at the end, wherever it stands
+		}
 		run.Names = append(run.Names, name)
+		if part {
+			flush()
+		}
 	}
 	run.Last = true
 	return append(links, run)
+}
+
+// partable tells whether a run draws the same token in parts. Under a grammar it may have to run twice, and infill wants
+// to know that top_k came before.
+func partable(p sampling.Params) bool {
+	return p.Grammar == "" && !slices.Contains(p.Chain, "infill")
 }
 
 // checkNames tells which name in a chain is unknown.

@@ -37,6 +37,7 @@ var (
 	_ scheduler.Preparer  = (*Stage)(nil)
 	_ scheduler.Holder    = (*Stage)(nil)
 	_ scheduler.MaskError = (*Stage)(nil)
+	_ scheduler.Named     = (*Stage)(nil)
 )
 
 // NewStage puts the module to work for a request. It retains the module until Close.
@@ -61,6 +62,9 @@ func (s *Stage) Rule() scheduler.StopRule {
 
 // Native implements scheduler.Stage: no.
 func (s *Stage) Native() bool { return false }
+
+// Name implements scheduler.Named: as a chain names it.
+func (s *Stage) Name() string { return "plugin:" + s.module.Name }
 
 // Hold implements scheduler.Holder.
 func (s *Stage) Hold() int { return s.module.Manifest.Hold }

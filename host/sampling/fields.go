@@ -90,6 +90,7 @@ func FieldsOf(p Params) Fields {
 func (f Fields) Params(base Params, v Vocabulary) (Params, error) {
 	p := Params{
 		Seed:                base.Seed,
+		Trace:               base.Trace,
 		MinKeep:             f.MinKeep,
 		Temperature:         f.Temperature,
 		DynatempRange:       f.DynatempRange,

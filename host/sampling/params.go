@@ -46,6 +46,8 @@ type Params struct {
 
 	Grammar     string // GBNF; empty: none
 	GrammarRoot string // its first rule, "root" where empty
+
+	Trace bool // a trace is wanted: where it changes no token, each sampler is a stage of its own
 }
 
 // Default gives llama.cpp's default parameters.
