@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+
+package fuel
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// penstock is what one plugin sees of a host: the same to the original and to what was made of it. It gives host functions
+// as they are documented and checks nothing.
+type penstock struct {
+	history []uint32
+	bound   map[uint32][2]uint32 // by kind: where, bytes
+	said    []string             // what it emitted, logged and refused
+	draws   uint64
+}
+
+// oneConfig has the fields of all examples.
+const oneConfig = `{"schema":{"type":"object","properties":{"name":{"type":"string","maxLength":9},"list":{"type":"array","items":{"type":"number"}}},
+	"required":["name","list"]},"phrases":["abc","b a"],"choices":["abcd","ab e","f"],"pattern":"c a+","tokens":8,"times":3,"key":7,"min_p":0.1,"draw":true}`
+
+const oneConversation = `[{"role":"system","content":"be brief"},{"role":"user","content":"h\u00e9, \"you\""}]`
+
+// pieces are all bytes, some words, and the end, which has none.
+var pieces = func() (p []string) {
+	for b := range 256 {
+		p = append(p, string([]byte{byte(b)}))
+	}
+	return append(p, "ab", "abc", " a", " b", "{\"", "\":", "name", "list", " [", "12", "é", "")
+}()
+
+type penstockKey struct{}
+
+// hostFunction gets its parameters in s, and leaves its result there.
+type hostFunction func(p *penstock, m api.Memory, s []uint64)
+
+func give(m api.Memory, at, limit uint64, b []byte) uint64 {
+	if uint64(len(b)) <= limit {
+		m.Write(uint32(at), b)
+	}
+	return uint64(len(b))
+}
+
+func giveWords(m api.Memory, at, limit uint64, words []uint32) uint64 {
+	var b []byte
+	for _, w := range words {
+		b = binary.LittleEndian.AppendUint32(b, w)
+	}
+	return give(m, at, 4*limit, b) / 4
+}
+
+func text(m api.Memory, at, size uint64) string {
+	b, _ := m.Read(uint32(at), uint32(size))
+	return string(b)
+}
+
+var hostFunctions = map[string]hostFunction{
+	abi.ImportConfig:    func(_ *penstock, m api.Memory, s []uint64) { s[0] = give(m, s[0], s[1], []byte(oneConfig)) },
+	abi.ImportMessages:  func(_ *penstock, m api.Memory, s []uint64) { s[0] = give(m, s[0], s[1], []byte(oneConversation)) },
+	abi.ImportHistory:   func(p *penstock, m api.Memory, s []uint64) { s[0] = giveWords(m, s[0], s[1], p.history) },
+	abi.ImportParam:     func(_ *penstock, _ api.Memory, s []uint64) { s[0] = []uint64{promptTokens, 200, 4096, 1}[s[0]] },
+	abi.ImportVocabSize: func(_ *penstock, _ api.Memory, s []uint64) { s[0] = uint64(len(pieces)) },
+	abi.ImportPiece: func(_ *penstock, m api.Memory, s []uint64) {
+		if t := int32(s[0]); t < 0 || int(t) >= len(pieces) {
+			s[0] = api.EncodeI32(-1)
+			return
+		}
+		s[0] = give(m, s[1], s[2], []byte(pieces[s[0]]))
+	},
+	abi.ImportVocab: func(_ *penstock, m api.Memory, s []uint64) {
+		all := make([]byte, 4)
+		for _, piece := range pieces {
+			all = binary.LittleEndian.AppendUint32(all, binary.LittleEndian.Uint32(all[len(all)-4:])+uint32(len(piece)))
+		}
+		s[0] = give(m, s[0], s[1], append(all, strings.Join(pieces, "")...))
+	},
+	abi.ImportTokenAttr: func(_ *penstock, _ api.Memory, s []uint64) {
+		switch t := int32(s[0]); {
+		case t < 0 || int(t) >= len(pieces):
+			s[0] = api.EncodeI32(-1)
+		case pieces[t] == "":
+			s[0] = abi.AttrControl | abi.AttrEnd
+		default:
+			s[0] = 0
+		}
+	},
+	abi.ImportSpecial: func(_ *penstock, _ api.Memory, s []uint64) { s[0] = uint64(len(pieces) - 1) },
+	abi.ImportTokenize: func(_ *penstock, m api.Memory, s []uint64) {
+		var tokens []uint32
+		for _, b := range []byte(text(m, s[0], s[1])) {
+			tokens = append(tokens, uint32(b))
+		}
+		s[0] = giveWords(m, s[3], s[4], tokens)
+	},
+	abi.ImportRandom: func(p *penstock, _ api.Memory, s []uint64) {
+		p.draws++
+		s[0] = p.draws * 0x9e3779b97f4a7c15
+	},
+	abi.ImportBind: func(p *penstock, _ api.Memory, s []uint64) {
+		p.bound[uint32(s[0])] = [2]uint32{uint32(s[1]), uint32(s[2])}
+		s[0] = 0
+	},
+	abi.ImportEmit: func(p *penstock, m api.Memory, s []uint64) { p.said = append(p.said, "emit "+text(m, s[0], s[1])) },
+	abi.ImportFail: func(p *penstock, m api.Memory, s []uint64) { p.said = append(p.said, "fail "+text(m, s[0], s[1])) },
+	abi.ImportLog: func(p *penstock, m api.Memory, s []uint64) {
+		p.said = append(p.said, fmt.Sprint("log ", s[0], text(m, s[1], s[2])))
+	},
+}
+
+// offerPenstock puts the host functions that a module asks for into a runtime. Each finds its penstock in the call's context.
+func offerPenstock(t *testing.T, r wazero.Runtime, imports []api.FunctionDefinition) {
+	t.Helper()
+	b := r.NewHostModuleBuilder(abi.Module)
+	for _, f := range imports {
+		module, name, _ := f.Import()
+		if module != abi.Module {
+			continue
+		}
+		serve, ok := hostFunctions[name]
+		if !ok {
+			t.Fatalf("there is no host function %s here; add it", name)
+		}
+		b = b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(ctx context.Context, m api.Module, s []uint64) {
+			for i := range f.ParamTypes() {
+				s[i] = uint64(uint32(s[i])) // all are i32, whose upper halves are anything
+			}
+			serve(ctx.Value(penstockKey{}).(*penstock), m.Memory(), s)
+		}), slices.Clone(f.ParamTypes()), slices.Clone(f.ResultTypes())).Export(name)
+	}
+	if _, err := b.Instantiate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
