@@ -56,7 +56,7 @@ func (r *run) result() Result {
 			}
 		}
 		t := newTally(w)
-		typical := typicalUsage(records)
+		typical := typicalUsage(records, c.PromptWords)
 		for _, rec := range records {
 			t.add(rec, typical)
 			all.add(rec, typical)

@@ -23,7 +23,7 @@ type run struct {
 	mu      sync.Mutex
 	taken   []int           // requests begun, by class
 	first   []chan struct{} // closed when the class has got its first text
-	waiting int             // requests sent within the window that have neither text nor end
+	waiting int             // requests sent before the window's end that have neither text nor end
 	records []*record
 }
 
@@ -75,8 +75,8 @@ func newRun(s Streamer, load Load) *run {
 	return r
 }
 
-// settle waits until the window is over and all requests sent in it have got text. The load goes on meanwhile: it is
-// what they were sent into.
+// settle waits until the window is over and all requests sent before its end have got text: how fast a prompt was computed in the
+// window is known once it is done. The load goes on meanwhile: it is what they were sent into.
 func (r *run) settle(ctx context.Context) {
 	if !sleep(ctx, time.Until(r.window.to)) {
 		return
@@ -114,7 +114,7 @@ func (r *run) request(ctx context.Context, class, n int) (failed bool) {
 	request := Request{Prompt: r.load.prompt(class, n), MaxTokens: c.MaxTokens, Temperature: r.load.Temperature,
 		Seed: r.load.random(class, n).Uint32()}
 	rec := &record{class: class, arrived: make([]time.Time, 0, c.MaxTokens), sent: time.Now()}
-	counted := r.window.contains(rec.sent)
+	counted := rec.sent.Before(r.window.to)
 	settled := !counted
 	r.count(counted, 1)
 	usage, err := r.streamer.Stream(ctx, request, func(at time.Time) {

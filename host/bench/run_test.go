@@ -99,6 +99,20 @@ func TestRun_Window_SeesAStallThatOutlastsIt(t *testing.T) {
 	})
 }
 
+// A prompt that began in the warm-up and ends after the window counts by its part: how long it took must be waited for.
+func TestRun_Window_WaitsForPromptsThatOutlastIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{answer: func(Request) script { return script{first: 4 * time.Second, gaps: []time.Duration{time.Hour}} }}
+		got := mustRun(t, f, Load{Warmup: time.Second, Duration: 2 * time.Second, Classes: []Class{
+			{Name: "long", Clients: 1, PromptWords: 100, MaxTokens: 2},
+		}})
+		// Nobody said how many tokens it had, so its words count: half of them.
+		if long := got.Class("long"); long.PromptTokens != 50 || long.PromptTokensPerSecond != 25 {
+			t.Errorf("%v prompt tokens, %v a second; want 50 and 25", long.PromptTokens, long.PromptTokensPerSecond)
+		}
+	})
+}
+
 func TestRun_OpenLoop_ArrivesByItsOwnClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		load := Load{Duration: 100 * time.Second, Seed: 7, Classes: []Class{{Name: "open", Rate: 20, PromptWords: 3, MaxTokens: 2}}}

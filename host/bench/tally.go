@@ -5,13 +5,13 @@ package bench
 import "time"
 
 // typical is what requests of a class come to on average, for those of which the server did not say: answers that were
-// cut off at the end of a run carry no usage.
+// cut off at the end of a run carry no usage. Where none of a class has any, a word of a prompt counts as a token.
 type typical struct {
 	prompt   float64 // prompt tokens that were computed
 	perPiece float64 // tokens generated for each piece of text; above 1 where text is held back
 }
 
-func typicalUsage(records []*record) typical {
+func typicalUsage(records []*record, promptWords int) typical {
 	var told, prompt, generated, pieces int
 	for _, rec := range records {
 		if rec.usage.Prompt > 0 {
@@ -23,7 +23,7 @@ func typicalUsage(records []*record) typical {
 			pieces += len(rec.arrived)
 		}
 	}
-	t := typical{perPiece: 1}
+	t := typical{prompt: float64(promptWords), perPiece: 1}
 	if told > 0 {
 		t.prompt = float64(prompt) / float64(told)
 	}

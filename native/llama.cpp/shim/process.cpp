@@ -2,6 +2,7 @@
 // What belongs to the whole process: start, logs, devices, memory handed to C.
 #include "shim.h"
 
+#include "attention.h"
 #include "ggml-backend.h"
 #include "log.h"
 
@@ -135,7 +136,10 @@ void ps_start(ps_log_fn log) noexcept {
     ggml_log_set(ps::on_log, nullptr);
     common_log_set_verbosity_thold(-1);  // it can only print; what fails there throws too
     llama_backend_init();
+    penstock_attention_set(true);
 }
+
+void ps_own_attention(int32_t on) noexcept { penstock_attention_set(on != 0); }
 
 void ps_log_level(int32_t lowest) noexcept { ps::lowest = lowest; }
 
