@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/penstock/penstock/native/gguf/synth"
+)
+
+// synthetic loads a random model of a shape, with the built-in model's vocabulary.
+func synthetic(t testing.TB, s synth.Shape) *Model {
+	t.Helper()
+	var file bytes.Buffer
+	if err := synth.Write(&file, s, builtIn, synth.Q80, 1); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "model.gguf")
+	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return load(t, path, ModelOptions{})
+}
+
+// logitsOf decodes a random schedule, the same for the same seed: every pass some sequences get from one to 80 tokens.
+func logitsOf(t *testing.T, m *Model, o ContextOptions, own bool) []float32 {
+	t.Helper()
+	OwnAttention(own)
+	defer OwnAttention(true)
+	c := newContext(t, m, o)
+	random := rand.New(rand.NewPCG(7, 7))
+	next := make([]int32, o.Sequences)
+	var all []float32
+	for range 12 {
+		var batch Batch
+		for s := range next {
+			n := []int{0, 1, 1, 3, 16, 30, 80}[random.IntN(7)]
+			for range min(n, 300-int(next[s])) {
+				batch.Add(int32(10+random.IntN(500)), next[s], int32(s), true)
+				next[s]++
+			}
+		}
+		if len(batch.Tokens) == 0 {
+			continue
+		}
+		if err := c.Decode(&batch); err != nil {
+			t.Fatal(err)
+		}
+		for i := range c.Rows() {
+			all = append(all, c.Row(i)...)
+		}
+	}
+	return all
+}
+
+// relative is the length of a-b by the length of b.
+func relative(a, b []float32) float64 {
+	var difference, length float64
+	for i := range a {
+		d := float64(a[i]) - float64(b[i])
+		difference += d * d
+		length += float64(b[i]) * float64(b[i])
+	}
+	return math.Sqrt(difference / length)
+}
+
+// Both kernels are compared with attention in plain steps and 32 bits: the error of either is mostly that of the matrices' 8-bit inputs,
+// which flip at other places.
+func TestOwnAttention_AsExactAsGGML(t *testing.T) {
+	for _, shape := range []synth.Shape{
+		{Name: "three heads a key", Dim: 192, Layers: 3, Heads: 3, KVHeads: 1, FFN: 256, Context: 2048},
+		{Name: "wide heads of their own", Dim: 512, Layers: 2, Heads: 4, KVHeads: 4, FFN: 256, Context: 2048},
+		{Name: "odd width", Dim: 288, Layers: 2, Heads: 6, KVHeads: 2, FFN: 256, Context: 2048},
+	} {
+		m := synthetic(t, shape)
+		exact := logitsOf(t, m, ContextOptions{Cells: 1536, Batch: 512, Sequences: 3, Rows: 512, KVType: "f32", FlashAttention: "off"}, false)
+		for _, kv := range []string{"f16", "f32", "q8_0"} {
+			if kv == "q8_0" && shape.Dim/shape.Heads%32 != 0 {
+				continue // llama.cpp has no such cache
+			}
+			for _, unified := range []bool{true, false} {
+				for _, threads := range []int{1, 3} {
+					t.Run(fmt.Sprintf("%s/%s/unified=%t/%d", shape.Name, kv, unified, threads), func(t *testing.T) {
+						o := ContextOptions{Cells: 1536, Batch: 512, Sequences: 3, Rows: 512, Threads: threads, KVType: kv,
+							FlashAttention: "on", Unified: unified}
+						ggml, got := logitsOf(t, m, o, false), logitsOf(t, m, o, true)
+						if slices.Equal(got, ggml) {
+							t.Fatal("every bit is the same: the kernel was not used")
+						}
+						if ours, theirs := relative(got, exact), relative(ggml, exact); !(ours < 1.2*theirs) || theirs > 0.1 {
+							t.Errorf("logits are off by %.2g of their length, those of ggml's kernel by %.2g", ours, theirs)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// A chunk of a prompt behind a number of cells, as the scheduler computes prompts beside other streams.
+func BenchmarkContext_Chunk(b *testing.B) {
+	m := benchModel(b)
+	for _, own := range []bool{false, true} {
+		for _, depth := range []int{0, 768, 1536} {
+			for _, n := range []int{4, 8, 16, 32, 64, 128, 512} {
+				b.Run(map[bool]string{false: "ggml", true: "own"}[own]+"/"+strconv.Itoa(depth)+"/"+strconv.Itoa(n), func(b *testing.B) {
+					OwnAttention(own)
+					defer OwnAttention(true)
+					c := newContext(b, m, ContextOptions{Cells: 2304, Sequences: 1, Threads: benchNumber("THREADS"), Poll: benchNumber("POLL")})
+					chunk := func(from, n int) {
+						var batch Batch
+						for i := range n {
+							batch.Add(int32(100+i), int32(from+i), 0, i == n-1)
+						}
+						if err := c.Decode(&batch); err != nil {
+							b.Fatal(err)
+						}
+					}
+					if depth > 0 {
+						chunk(0, depth)
+					}
+					for b.Loop() {
+						chunk(depth, n)
+						if err := c.Remove(0, depth, -1); err != nil {
+							b.Fatal(err)
+						}
+					}
+					b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N*n), "ms/token")
+				})
+			}
+		}
+	}
+}
