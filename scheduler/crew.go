@@ -14,12 +14,13 @@ import (
 // it only a moment: a job that is late sits out until it is done, and delays nobody else.
 type crew struct {
 	orders chan order
-	done   chan struct{} // one message for each row
+	done   chan struct{} // one message for each row or task
 
 	// The tick's side.
-	prepared bool      // asked to prepare since the last row
-	busy     bool      // it has a row: the job is its own until it says done
-	rest     time.Time // its work has used up its share until then
+	prepared bool        // asked to prepare since the last row
+	busy     bool        // it has a row or a task: the job is its own until it says done
+	reply    func(error) // who waits for the task
+	rest     time.Time   // its work has used up its share until then
 	began    time.Time
 
 	copied  *sync.WaitGroup // of the tick: rows not copied yet
@@ -29,6 +30,9 @@ type crew struct {
 	row     []float32       // the copy
 	source  []float32       // the backend's row, until copied
 	worked  time.Duration
+
+	task    func(*job) error // of a control call
+	taskErr error
 
 	view     View
 	tracer   *tracer // nil: nobody asked
@@ -46,6 +50,7 @@ const (
 	orderOpen order = iota
 	orderPrepare
 	orderRow
+	orderTask
 	orderClose
 )
 
@@ -70,12 +75,14 @@ func (c *crew) run(j *job) {
 		case orderRow:
 			c.copyRow()
 			c.sample(j)
+		case orderTask:
+			c.taskErr = c.task(j)
 		case orderClose:
 			closeStages(j.req.Chain, j.req.Rules)
 			return
 		}
 		c.worked += time.Since(start)
-		if o == orderRow {
+		if o == orderRow || o == orderTask {
 			c.done <- struct{}{}
 			if c.missed.Swap(false) {
 				j.stream.nudge()

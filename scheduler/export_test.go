@@ -3,7 +3,10 @@
 package scheduler
 
 // TakeCommands runs what is in the inbox without a tick, for tests of calls that wait for an answer.
-func TakeCommands(s *Scheduler) { s.takeCommands() }
+func TakeCommands(s *Scheduler) {
+	s.collectLate()
+	s.takeCommands()
+}
 
 // Held is how many KV cells the books say are in use.
 func Held(s *Scheduler) int { return s.cache.used() }
@@ -13,3 +16,12 @@ func SnapshotOf(s *Scheduler) Snapshot { return s.snapshot(0) }
 
 // Retries is how many control calls wait for a reader.
 func Retries(s *Scheduler) int { return len(s.retries) }
+
+// Deferred is how many control calls wait for stages.
+func Deferred(s *Scheduler) int {
+	n := 0
+	for _, j := range s.running {
+		n += len(j.deferred)
+	}
+	return n
+}

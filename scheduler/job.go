@@ -52,7 +52,7 @@ type job struct {
 	computed int     // tokens drawn or forced, taken-back ones included
 	counted  int     // generated, as the tick knows it
 	out      outcome
-	deferred []func() // control calls that came while the crew was at work
+	deferred []func(*Scheduler) // control calls that came while the crew was at work
 }
 
 // newJob checks a request and makes its job and stream.

@@ -122,11 +122,21 @@ func (s *Scheduler) leaveLate(j *job) {
 	}
 }
 
-// collect takes over what a job's goroutine has done.
+// collect takes over what a job's goroutine has done. Control calls that waited for it come with the next commands.
 func (s *Scheduler) collect(j *job) {
-	j.crew.busy = false
-	j.crew.account()
-	j.runDeferred()
+	c := j.crew
+	c.busy = false
+	c.account()
+	reply := c.reply
+	c.reply = nil
+	s.settle(j)
+	if reply != nil {
+		reply(c.taskErr)
+	}
+	for _, try := range j.deferred {
+		s.retries = append(s.retries, try)
+	}
+	j.deferred = nil
 }
 
 // collectLate settles the jobs that were late in an earlier tick and are done now.
@@ -135,7 +145,6 @@ func (s *Scheduler) collectLate() {
 		select {
 		case <-j.crew.done:
 			s.collect(j)
-			s.settle(j)
 			return true
 		default:
 			return false

@@ -57,10 +57,10 @@ type Scheduler struct {
 	running  []*job // the jobs in slots, in the order they are served
 	cache    *cache
 	costs    *costs
-	arrivals uint64   // requests so far
-	express  bool     // the last tick had short prompts only
-	retries  []func() // control calls that wait for a reader
-	late     []*job   // their goroutines are still at work, a tick or more later
+	arrivals uint64             // requests so far
+	express  bool               // the last tick had short prompts only
+	retries  []func(*Scheduler) // control calls that wait for a reader, or have waited for stages
+	late     []*job             // their goroutines are still at work, a tick or more later
 	record   TickRecord
 	history  history
 
@@ -136,6 +136,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	s.takeCommands()
 	for _, j := range s.jobs() {
 		s.end(j, End{Reason: ReasonCancelled, Err: ErrClosed})
+	}
+	for _, retry := range s.retries {
+		retry(s) // to be told that the answer has ended
 	}
 	return nil
 }

@@ -118,7 +118,14 @@ func (s *Scheduler) end(j *job, e End) {
 		s.queue.remove(j)
 	}
 	j.close()
-	j.runDeferred()
+	if j.crew != nil && j.crew.reply != nil { // a control call is at work; it comes too late
+		j.crew.reply(ErrEnded)
+		j.crew.reply = nil
+	}
+	for _, try := range j.deferred {
+		try(s) // and these are told so
+	}
+	j.deferred = nil
 	s.config.Observer.Ended(j.report(e))
 	s.inbox.ended()
 }

@@ -14,8 +14,8 @@ import (
 func (s *Scheduler) Tick() bool {
 	now := s.config.Clock()
 	s.record = TickRecord{Start: now}
-	s.takeCommands()
 	s.collectLate()
+	s.takeCommands()
 	s.expire(now)
 	s.admit(now)
 	s.plan()
@@ -40,7 +40,7 @@ func (s *Scheduler) takeCommands() {
 	retries := s.retries
 	s.retries = nil
 	for _, retry := range retries {
-		retry()
+		retry(s)
 	}
 }
 

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/schedulertest"
+)
+
+// slowness makes a guest wait in a control call, once it is armed.
+type slowness struct {
+	armed         bool
+	entered, gate chan struct{}
+}
+
+func (s *slowness) wait() {
+	if s.armed {
+		s.armed = false
+		close(s.entered)
+		<-s.gate
+	}
+}
+
+// slow is a guest that takes its time in accept and rewind.
+func (s *slowness) guest() *guest {
+	return &guest{
+		accept: func(scheduler.Token) (scheduler.Effect, error) { s.wait(); return scheduler.Effect{}, nil },
+		rewind: func([]scheduler.Token, int) error { s.wait(); return nil },
+	}
+}
+
+// reach starts an answer with guests, which may be late, and ticks until it has n tokens.
+func reach(t *testing.T, s *scheduler.Scheduler, r scheduler.Request, n int) (*scheduler.Stream, *answer) {
+	t.Helper()
+	st := submit(t, s, r)
+	a := new(answer)
+	for len(a.tokens) < n && a.end == nil {
+		s.Tick()
+		a.read(st)
+	}
+	return st, a
+}
+
+// ask makes a control call on a goroutine and takes commands until the guest is at it.
+func (s *slowness) ask(t *testing.T, h *scheduler.Scheduler, f func(context.Context) error) <-chan error {
+	t.Helper()
+	s.armed, s.entered, s.gate = true, make(chan struct{}), make(chan struct{})
+	result := make(chan error, 1)
+	go func() { result <- f(t.Context()) }()
+	for {
+		select {
+		case <-s.entered:
+			return result
+		default:
+			scheduler.TakeCommands(h) // what would run the guest here would never return
+		}
+	}
+}
+
+// The guest's work for a control call is done beside the tick: its neighbour's whole answer is computed meanwhile.
+func TestStream_Control_SlowGuestHoldsUpNobody(t *testing.T) {
+	for name, tc := range map[string]struct {
+		call func(*scheduler.Stream, context.Context) error
+		want int // tokens in all
+	}{
+		"inject": {func(st *scheduler.Stream, ctx context.Context) error { return st.Inject(ctx, []scheduler.Token{5, 6}) }, 20},
+		"rewind": {func(st *scheduler.Stream, ctx context.Context) error { return st.Rewind(ctx, 2) }, 22},
+	} {
+		s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+		var slow slowness
+		st, a := reach(t, s, guided(20, slow.guest()), 5)
+		called := slow.ask(t, s, func(ctx context.Context) error { return tc.call(st, ctx) })
+		if n := complete(s, submit(t, s, request(10, 2, 30))); len(n.tokens) != 30 {
+			t.Errorf("%s: the neighbour has %d tokens (%v)", name, len(n.tokens), n.end.Err)
+		}
+		if a.read(st); len(a.tokens) > 6 {
+			t.Errorf("%s: the answer went on to %d tokens", name, len(a.tokens))
+		}
+		close(slow.gate)
+		for a.end == nil {
+			s.Tick()
+			a.read(st)
+		}
+		if err := <-called; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(a.tokens) != tc.want || a.end.Reason != scheduler.ReasonLength {
+			t.Errorf("%s: %d tokens, %v (%v)", name, len(a.tokens), a.end.Reason, a.end.Err)
+		}
+	}
+}
+
+// Calls that come while one is at work wait for it, one by one and in order.
+func TestStream_Control_OneAtATime(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	var slow slowness
+	st, a := reach(t, s, guided(20, slow.guest()), 5)
+	first := slow.ask(t, s, func(ctx context.Context) error { return st.Inject(ctx, []scheduler.Token{5}) })
+	second := make(chan error, 1)
+	go func() { second <- st.Inject(t.Context(), []scheduler.Token{6}) }()
+	for scheduler.Deferred(s) == 0 {
+		scheduler.TakeCommands(s)
+	}
+	close(slow.gate)
+	for a.end == nil {
+		s.Tick()
+		a.read(st)
+	}
+	if err := errors.Join(<-first, <-second); err != nil {
+		t.Error(err)
+	}
+	at := -1
+	for i, token := range a.tokens {
+		if token == 5 && i+1 < len(a.tokens) && a.tokens[i+1] == 6 {
+			at = i
+		}
+	}
+	if at < 0 || len(a.tokens) != 20 {
+		t.Errorf("the answer is %v", a.tokens)
+	}
+}
+
+func TestStream_Control_EndsWithTheAnswer(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{Slots: 1})
+	var slow slowness
+	st, a := reach(t, s, guided(20, slow.guest()), 5)
+	called := slow.ask(t, s, func(ctx context.Context) error { return st.Rewind(ctx, 1) })
+	st.Cancel()
+	if n := complete(s, submit(t, s, request(10, 2, 5))); len(n.tokens) != 5 {
+		t.Errorf("the slot was not free: %d tokens", len(n.tokens))
+	}
+	if err := <-called; !errors.Is(err, scheduler.ErrEnded) {
+		t.Errorf("got %v", err)
+	}
+	if a.read(st); a.end == nil || a.end.Reason != scheduler.ReasonCancelled {
+		t.Errorf("got %+v", a.end)
+	}
+	close(slow.gate)
+}
+
+// An error of the guest is the call's, and ends its answer alone.
+func TestStream_Rewind_GuestFails(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	broken := errors.New("broken")
+	var fail error
+	st, a := reach(t, s, guided(20, &guest{rewind: func([]scheduler.Token, int) error { return fail }}), 5)
+	fail = broken
+	if err := control(t, s, func(ctx context.Context) error { return st.Rewind(ctx, 1) }); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	if a.read(st); a.end == nil || !errors.Is(a.end.Err, broken) {
+		t.Errorf("got %+v", a.end)
+	}
+}
+
+// What was prepared before the answer changed is not used after it.
+func TestStream_Rewind_PreparesAnew(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	length := 0
+	g := &guest{
+		prepare: func() (scheduler.Prepared, error) {
+			return scheduler.Prepared{Forced: true, Token: scheduler.Token(length)}, nil
+		},
+		accept: func(scheduler.Token) (scheduler.Effect, error) { length++; return scheduler.Effect{}, nil },
+		rewind: func(h []scheduler.Token, _ int) error { length = len(h); return nil },
+	}
+	st, a := reach(t, s, guided(12, g), 5)
+	if err := control(t, s, func(ctx context.Context) error { return st.Rewind(ctx, 3) }); err != nil {
+		t.Fatal(err)
+	}
+	for a.end == nil {
+		s.Tick()
+		a.read(st)
+	}
+	for i, token := range a.tokens[5:] {
+		if token != scheduler.Token(12+i) {
+			t.Fatalf("after the rewind: %v", a.tokens[5:])
+		}
+	}
+}
+
+// Plugins cannot be taken out of an answer, not even before it has begun, nor be put into one.
+func TestStream_SetChain_PluginsStay(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{Slots: 1})
+	running := submit(t, s, request(10, 1, 40))
+	s.Tick()
+	queued := submit(t, s, guided(5, &guest{}))
+	scheduler.TakeCommands(s)
+	for _, tc := range []struct {
+		st    *scheduler.Stream
+		chain scheduler.Stage
+	}{{queued, schedulertest.Greedy{}}, {queued, &guest{}}, {running, &guest{}}} {
+		err := control(t, s, func(ctx context.Context) error { return tc.st.SetChain(ctx, []scheduler.Stage{tc.chain}) })
+		if !errors.Is(err, scheduler.ErrBadRequest) {
+			t.Errorf("%T: %v", tc.chain, err)
+		}
+	}
+	finish(t, s, running, queued)
+}
