@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"iter"
 	"math"
 	"time"
 )
@@ -14,12 +15,12 @@ type Strategy interface {
 }
 
 // DecodeMaximal keeps a tick within the target, but gives prompts their share of its time even if that exceeds it.
-// Within the target it takes the chunk that is fairest to both: see Load.Fair.
+// Within the target it takes a chunk that is fair and efficient: see Load.Efficient.
 type DecodeMaximal struct{}
 
 // Prefill implements Strategy.
 func (DecodeMaximal) Prefill(l *Load) int {
-	return max(l.Fair(l.Target), l.least())
+	return max(l.Efficient(l.Target), l.least())
 }
 
 // Balanced fills the target, and gives prompts as much of a tick's time as decoding even if that exceeds it.
@@ -87,32 +88,54 @@ func (l *Load) Most(within time.Duration) int {
 	return low
 }
 
-// Fair is the chunk within a time that is fairest to prompts and streams: the one with the largest product of the two
-// rates, n/t and decode/t. Where a token costs the same in every chunk, prompts and streams then have half the time each.
-// Where it does not, larger is not always better: a token may cost more in a pass of 64 than in one of 16 or of 512. A
-// size that was never tried is tried once: so the costs are learned.
-func (l *Load) Fair(within time.Duration) int {
+// Efficient is the chunk within a time that is fair to prompts and streams and uses the machine well: the one with the largest
+// product of the two rates, n/t and decode/t, times the square of the use. Where a token costs the same in every chunk, the use
+// is 1 and prompts and streams have half the time each. Where it does not, larger is not always better: a token may cost more in
+// a pass of 64 than in one of 16 or of 512. A size that was never tried is tried once: so the costs are learned.
+func (l *Load) Efficient(within time.Duration) int {
 	if l.Tick(1) == 0 {
 		return firstChunk // nothing is known yet
 	}
+	alone, cheapest := l.Tick(0).Seconds(), l.cheapest()
 	most := l.Most(within)
 	best, highest := most, 0.0
-	for class := classes; class >= 0; class-- { // from the largest: among equals it wins
-		n := most
-		if class < classes {
-			n = l.chunk(sizes[class])
-		}
-		if n < min(leastMixed, most) || n > most {
-			continue
+	for n := range l.candidates(most) {
+		if !l.costs.seen(l.pass(n)) {
+			return n
 		}
 		t := l.Tick(n).Seconds()
-		if !l.costs.seen(l.pass(n)) {
-			best, highest = n, math.Inf(1) // the smallest of those wins
-		} else if v := float64(n) / (t * t); v > highest {
-			best, highest = n, v
+		use := (alone + float64(n)*cheapest) / t // the time that both would take in the passes that suit them best, by this one's
+		if value := float64(n) / (t * t) * use * use; value >= highest {
+			best, highest = n, value
 		}
 	}
 	return best
+}
+
+// candidates are the chunks worth weighing against each other, from the smallest up to most: one for each class of costs, and most.
+func (l *Load) candidates(most int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for _, size := range sizes {
+			if n := l.chunk(size); n >= min(leastMixed, most) && n < most && !yield(n) {
+				return
+			}
+		}
+		yield(most)
+	}
+}
+
+// cheapest is what a prompt token adds to the tick, in seconds, where that is least.
+func (l *Load) cheapest() float64 {
+	alone, least := l.Tick(0).Seconds(), math.Inf(1)
+	for n := range l.candidates(l.Room) {
+		if l.costs.seen(l.pass(n)) {
+			least = min(least, max(l.Tick(n).Seconds()-alone, 0)/float64(n))
+		}
+	}
+	if math.IsInf(least, 1) {
+		return 0
+	}
+	return least
 }
 
 // Fast is the smallest chunk that computes prompts within a twentieth as fast as any: larger ones would only make
