@@ -19,6 +19,7 @@ func TestGo_Load_ExportsOnlyWhatIsImplemented(t *testing.T) {
 		"repetition-stop":     "stop",
 		"regex-stop":          "stop",
 		"banned-phrases":      "prepare accept rewind",
+		"transcript":          "template stop",
 		"stdgo/min-p":         "sample",
 	} {
 		m := load(t, name, newWords())
