@@ -90,6 +90,14 @@ func (j *job) grow(t Token, a about, forced bool) {
 	}
 }
 
+// endless is the error of a stage that takes tokens back for ever.
+func (j *job) endless(by int) error {
+	if stage, ok := j.req.Chain[by].(SpliceError); ok {
+		return stage.EndlessSplice(j.computed, j.req.MaxTokens)
+	}
+	return fmt.Errorf("stage %d of the chain has taken tokens back too often: %d were computed for at most %d", by, j.computed, j.req.MaxTokens)
+}
+
 // splice takes tokens back, the last one included, and forces others.
 func (j *job) splice(by int, e Effect) {
 	switch limit := min(j.hold, j.generated); {
@@ -97,7 +105,7 @@ func (j *job) splice(by int, e Effect) {
 		j.fail(fmt.Errorf("stage %d of the chain takes %d tokens back; %d may be", by, e.Backtrack, limit))
 		return
 	case j.req.MaxTokens > 0 && j.computed > 2*j.req.MaxTokens+spliceAllowance:
-		j.fail(fmt.Errorf("stage %d of the chain has taken tokens back too often: %d were computed for at most %d", by, j.computed, j.req.MaxTokens))
+		j.fail(j.endless(by))
 		return
 	}
 	forced := append(j.forced[:0], e.Tokens...) // the stage's memory is its own again with the next call

@@ -71,6 +71,12 @@ type MaskError interface {
 	EmptyMask() error
 }
 
+// SpliceError is implemented by stages that can be told that they took tokens back for ever: the error to end the request
+// with, when computed tokens were drawn or forced for an answer of at most max.
+type SpliceError interface {
+	EndlessSplice(computed, max int) error
+}
+
 // Draw asks the backend to sample one row.
 type Draw struct {
 	Row   int   // output row of the last pass

@@ -40,7 +40,7 @@ func TestModule_Image_EveryInstanceStartsWarm(t *testing.T) {
 
 func TestModule_Image_NoneWhereTablesChange(t *testing.T) {
 	g := warmed()
-	g.Table = true
+	g.Table = 1
 	g.On(abi.ExportRewind, i32(0), plugintest.SetTable, i32(0)) // table.set
 	m := mustLoad(t, newTestRuntime(t), g)
 	if m.image != nil {

@@ -37,7 +37,9 @@ var (
 	_ scheduler.Preparer  = (*Stage)(nil)
 	_ scheduler.Holder    = (*Stage)(nil)
 	_ scheduler.MaskError = (*Stage)(nil)
-	_ scheduler.Named     = (*Stage)(nil)
+
+	_ scheduler.SpliceError = (*Stage)(nil)
+	_ scheduler.Named       = (*Stage)(nil)
 )
 
 // NewStage puts the module to work for a request. It retains the module until Close.

@@ -35,7 +35,7 @@ type Backend struct {
 	now     time.Time
 	batch   *scheduler.Batch
 	rows    []uint64 // the history hash of each output row
-	row     []float32
+	logits  [][]float32
 	Passes  int // forward passes so far
 	Tokens  int // tokens computed so far
 	Largest int // most tokens in one pass
@@ -62,7 +62,7 @@ func New(l scheduler.Limits) *Backend {
 	if l.Context == 0 {
 		l.Context = l.Cells
 	}
-	b := &Backend{limits: l, seqs: make([][]cell, l.Sequences), refs: make([]int32, l.Cells), now: time.Unix(0, 0), row: make([]float32, l.Vocabulary)}
+	b := &Backend{limits: l, seqs: make([][]cell, l.Sequences), refs: make([]int32, l.Cells), now: time.Unix(0, 0), logits: make([][]float32, l.Rows)}
 	for i := range l.Cells {
 		b.free = append(b.free, int32(i))
 	}
@@ -158,9 +158,13 @@ func (b *Backend) next(h uint64) scheduler.Token {
 
 // Row implements scheduler.Backend: the next token has the highest logit.
 func (b *Backend) Row(i int) []float32 {
-	clear(b.row)
-	b.row[b.next(b.rows[i])] = 10
-	return b.row
+	if b.logits[i] == nil {
+		b.logits[i] = make([]float32, b.limits.Vocabulary)
+	}
+	row := b.logits[i]
+	clear(row)
+	row[b.next(b.rows[i])] = 10
+	return row
 }
 
 // SampleRows implements scheduler.Backend: greedy.

@@ -46,6 +46,9 @@ var layers = map[string]layer{
 	"native/gguf/synth":       {ours: []string{"native/gguf"}, transitive: true},
 	"plugins/abi":             {},
 	"plugins/abi/...":         {ours: []string{"plugins/abi/..."}},
+	"plugins/tck":             {ours: []string{"host/plugin/plugintest", "plugins/abi"}},
+	"plugins/tck/check":       {ours: []string{"host/plugin", "plugins/abi", "scheduler"}},
+	"plugins/tck/cmd/...":     {ours: []string{"plugins/tck"}},
 	"web":                     {},
 	"tools/...":               {ours: []string{"..."}, third: anyModule},
 }

@@ -15,13 +15,31 @@ var (
 	Unreachable = []byte{0x00}
 	Return      = []byte{0x0f}
 	Add         = []byte{0x6a} // of i32, as the following
+	Subtract    = []byte{0x6b}
+	Multiply    = []byte{0x6c}
 	Divide      = []byte{0x6d}
+	Remainder   = []byte{0x70} // unsigned
+	And         = []byte{0x71}
+	Or          = []byte{0x72}
+	ShiftLeft   = []byte{0x74}
+	ShiftRight  = []byte{0x76} // unsigned
 	Equal       = []byte{0x46}
+	EqualZero   = []byte{0x45}
+	Less        = []byte{0x49} // unsigned
+	AtMostF32   = []byte{0x5f}
+	Equal64     = []byte{0x51}
+	Wrap        = []byte{0xa7} // an i64 to its lower half
 	Load        = []byte{0x28, 2, 0}
+	LoadByte    = []byte{0x2d, 0, 0}
+	Load64      = []byte{0x29, 3, 0}
+	LoadF32     = []byte{0x2a, 2, 0}
 	Store       = []byte{0x36, 2, 0}
 	Store64     = []byte{0x37, 3, 0}
 	StoreF32    = []byte{0x38, 2, 0}
 	GrowMemory  = []byte{0x40, 0}
+	GrowTable   = []byte{0xfc, 15, 0} // by so many elements, each the reference below on the stack
+	NoFunction  = []byte{0xd0, 0x70}
+	Fill        = []byte{0xfc, 11, 0}                     // of memory: address, byte, length
 	Forever     = []byte{0x03, 0x40, 0x0c, 0, 0x0b, 0x00} // an empty endless loop
 	SetTable    = []byte{0xd0, 0x70, 0x26, 0}             // stores no function where the stack says
 )
@@ -39,6 +57,9 @@ func F32(x float32) []byte {
 
 // Local reads a parameter or local.
 func Local(n int) []byte { return []byte{0x20, byte(n)} }
+
+// SetLocal writes a parameter or local.
+func SetLocal(n int) []byte { return []byte{0x21, byte(n)} }
 
 // Global reads a global.
 func Global(n int) []byte { return []byte{0x23, byte(n)} }
@@ -63,6 +84,18 @@ func When(code ...[]byte) []byte {
 // Loop repeats code for ever.
 func Loop(code ...[]byte) []byte {
 	return slices.Concat([]byte{0x03, 0x40}, slices.Concat(code...), []byte{0x0c, 0}, End, Unreachable)
+}
+
+// While repeats code for as long as the i32 that it leaves is not 0.
+func While(code ...[]byte) []byte {
+	return slices.Concat([]byte{0x03, 0x40}, slices.Concat(code...), []byte{0x0d, 0}, End)
+}
+
+// Each runs code with a local that counts from 0 up to what count leaves.
+func Each(n int, count []byte, code ...[]byte) []byte {
+	step := slices.Concat(Local(n), I32(1), Add, SetLocal(n))
+	return slices.Concat(I32(0), SetLocal(n), []byte{0x02, 0x40, 0x03, 0x40}, Local(n), count, Less, EqualZero, []byte{0x0d, 1},
+		slices.Concat(code...), step, []byte{0x0c, 0}, End, End)
 }
 
 func unsigned(n uint64) []byte { return binary.AppendUvarint(nil, n) }

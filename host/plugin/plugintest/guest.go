@@ -19,7 +19,7 @@ type Guest struct {
 	Globals int    // mutable i32, all 0
 	Start   string // a function of Funcs
 	Omit    string // an export to leave out
-	Table   bool   // there is a table of one function reference
+	Table   uint32 // elements of a table of function references; 0: there is none
 }
 
 // Func is a function; one with a name is exported.

@@ -29,8 +29,8 @@ func (g *Guest) Wasm() []byte {
 		data = append(data, slices.Concat([]byte{0}, I32(d.At), End, name(d.Text)))
 	}
 	m := slices.Concat([]byte("\x00asm\x01\x00\x00\x00"), section(1, types...), section(2, imports...), section(3, functions...))
-	if g.Table {
-		m = append(m, section(4, []byte{0x70, 0, 1})...)
+	if g.Table > 0 {
+		m = append(m, section(4, append([]byte{0x70, 0}, unsigned(uint64(g.Table))...))...)
 	}
 	m = slices.Concat(m, section(5, append([]byte{0}, unsigned(uint64(g.Pages))...)), section(6, globals...), section(7, g.exports()...))
 	if i := slices.IndexFunc(g.Funcs, func(f Func) bool { return f.Name == g.Start }); g.Start != "" && i >= 0 {

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+
+package plugin_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/tck"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/schedulertest"
+)
+
+// bench is the least host there can be: the runtime behind the real scheduler, on a model without arithmetic.
+type bench struct {
+	runtime   *plugin.Runtime
+	scheduler *scheduler.Scheduler
+
+	mu      sync.Mutex
+	modules map[string]*plugin.Module
+}
+
+const vocabulary = 256
+
+// words is the vocabulary of schedulertest: token n is " n", and 0 ends an answer.
+type words struct{}
+
+func (words) Size() int { return vocabulary }
+func (words) Piece(t int32) string {
+	if t == schedulertest.EndToken {
+		return ""
+	}
+	return " " + strconv.Itoa(int(t))
+}
+func (words) Attributes(t int32) uint32 {
+	if t == schedulertest.EndToken {
+		return abi.AttrControl | abi.AttrEnd
+	}
+	return 0
+}
+func (words) Special(kind int32) int32 {
+	if kind == abi.SpecialEOS {
+		return schedulertest.EndToken
+	}
+	return -1
+}
+func (words) Tokenize(text string, _, _ bool) ([]int32, error) {
+	var tokens []int32
+	for _, b := range []byte(text) {
+		tokens = append(tokens, int32(b))
+	}
+	return tokens, nil
+}
+
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	limits := plugin.DefaultLimits()
+	limits.SetupFuel /= 100 // there is nothing to set up
+	limits.Compile, limits.HookTime, limits.SetupTime = time.Minute, time.Minute, time.Minute
+	runtime, err := plugin.NewRuntime(context.Background(), plugin.Options{Vocabulary: words{}, Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := scheduler.New(schedulertest.New(scheduler.Limits{Vocabulary: vocabulary, Cells: 16384, Context: 2048}), scheduler.Config{Slots: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	b := &bench{runtime: runtime, scheduler: s, modules: map[string]*plugin.Module{}}
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		for _, m := range b.modules {
+			m.Release()
+		}
+		if err := runtime.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// Upload implements tck.Host.
+func (b *bench) Upload(ctx context.Context, wasm []byte) error {
+	m, err := b.runtime.Load(ctx, wasm)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if old := b.modules[m.Name]; old != nil {
+		old.Release()
+	}
+	b.modules[m.Name] = m
+	return nil
+}
+
+// Complete implements tck.Host.
+func (b *bench) Complete(ctx context.Context, r tck.Request, names []string) (tck.Answer, error) {
+	request := scheduler.Request{MaxTokens: tck.MaxTokens, IgnoreEOG: true, Logprobs: -1}
+	prompt := "Hello"
+	for place, name := range names {
+		b.mu.Lock()
+		m := b.modules[name]
+		b.mu.Unlock()
+		use := plugin.Request{Seed: tck.Seed, Place: place, MaxTokens: tck.MaxTokens, ContextSize: 2048, Skip: r.Skip}
+		if place == 0 && r.Config != "" {
+			use.Config = []byte(r.Config)
+		}
+		stage, text, err := put(ctx, m, use, r.Chat)
+		if err != nil {
+			return tck.Answer{}, failure(err)
+		}
+		if stage == nil {
+			prompt = text
+			continue
+		}
+		request.Chain = append(request.Chain, stage)
+		if rule := stage.Rule(); rule != nil {
+			request.Rules = append(request.Rules, rule)
+		}
+	}
+	return b.answer(ctx, request, prompt)
+}
+
+// put puts a plugin to work: as a stage, or as a template whose text it returns.
+func put(ctx context.Context, m *plugin.Module, use plugin.Request, chat bool) (*plugin.Stage, string, error) {
+	if err := m.CheckConfig(use.Config); err != nil {
+		return nil, "", err
+	}
+	if !m.IsTemplate() {
+		stage, err := m.NewStage(use)
+		return stage, "", err
+	}
+	if !chat {
+		return nil, "", &tck.Failure{Outcome: tck.Declined, Message: "a template needs messages"}
+	}
+	text, err := m.Render(ctx, []byte(`[{"role":"user","content":"Hello"}]`), use)
+	return nil, text, err
+}
+
+func (b *bench) answer(ctx context.Context, request scheduler.Request, prompt string) (a tck.Answer, _ error) {
+	tokens, _ := words{}.Tokenize(prompt, false, false) // it has no errors
+	request.Prompt = []scheduler.Segment{{Tokens: tokens}}
+	request.Chain = append(request.Chain, draw{})
+	stream, err := b.scheduler.Submit(request)
+	if err != nil {
+		return a, err
+	}
+	var text strings.Builder
+	for e := range stream.All(ctx) {
+		text.WriteString(e.Text)
+		if e.Kind != scheduler.KindEnd {
+			continue
+		}
+		if e.End.Err != nil {
+			return a, failure(e.End.Err)
+		}
+		return tck.Answer{Text: text.String(), Tokens: e.End.Usage.Generated, Reason: e.End.Reason.String()}, nil
+	}
+	return a, ctx.Err()
+}
+
+// failure tells a client's errors from a plugin's.
+func failure(err error) error {
+	var f *tck.Failure
+	var fault *plugin.Fault
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.As(err, &fault):
+		return &tck.Failure{Outcome: tck.Faulted, Message: err.Error()}
+	}
+	return &tck.Failure{Outcome: tck.Declined, Message: err.Error()}
+}
+
+// draw ends a chain: greedy, from what the plugins left.
+type draw struct{ schedulertest.Greedy }
+
+func (draw) Native() bool { return false }
+
+func (draw) Apply(v *scheduler.View) error {
+	logits, id := v.Row, func(i int) int32 { return int32(i) }
+	if v.N >= 0 {
+		logits, id = v.Logit[:v.N], func(i int) int32 { return v.ID[i] }
+	}
+	best := 0
+	for i, l := range logits {
+		if l > logits[best] {
+			best = i
+		}
+	}
+	v.Chosen = id(best)
+	return nil
+}
+
+func TestRuntime_Conforms(t *testing.T) {
+	b := newBench(t)
+	for _, c := range tck.Rules() {
+		t.Run(c.Name, func(t *testing.T) {
+			if err := tck.Run(context.Background(), b, c); err != nil {
+				t.Errorf("%s: %v", c.Rule, err)
+			}
+		})
+	}
+}
+
+func TestRuntime_ContainsHostileGuests(t *testing.T) {
+	b := newBench(t)
+	undisturbed := among(t, b)
+	for _, c := range tck.Hostile() {
+		t.Run(c.Name, func(t *testing.T) {
+			if err := tck.Run(context.Background(), b, c); err != nil {
+				t.Errorf("%s: %v", c.Rule, err)
+			}
+		})
+	}
+	undisturbed()
+}

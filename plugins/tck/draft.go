@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+
+package tck
+
+import (
+	"fmt"
+	"slices"
+
+	p "github.com/penstock/penstock/host/plugin/plugintest"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// Where drafts keep things. Masks and rows have room for vocabularies of half a million tokens.
+const (
+	atScratch = 4096
+	atView    = 8192 // the best candidates: room for 256
+	room      = 256
+	viewSize  = 8 * room
+	atLogit   = atView + 4*room
+	atSplice  = 12288
+	spliceCap = 4 // tokens
+	atBias    = 13312
+	biasCap   = 4 // entries
+	atText    = 16384
+	textSize  = 4096
+	atNotes   = 24576
+	atHistory = 65536 // room for 8192 tokens
+	atMask    = 131072
+	maskSize  = 65536
+	atRow     = 1 << 20
+	rowPages  = 64 // pages of memory that have room for a row
+)
+
+// The global in which a draft keeps the token it picked.
+const picked = 0
+
+// draft is a guest in the making that can check what it is told.
+type draft struct {
+	*p.Guest
+	name  string
+	notes int // bytes of text at atNotes
+}
+
+// newDraft begins a plugin; fields are those of its manifest besides the name, each followed by a comma.
+func newDraft(name, fields string) *draft {
+	d := &draft{Guest: p.New(fmt.Sprintf(`{%s"name":"tck-%s"}`, fields, name)), name: "tck-" + name}
+	d.Globals = 4
+	return d
+}
+
+// on adds an export and returns the draft.
+func (d *draft) on(export string, code ...[]byte) *draft {
+	d.On(export, code...)
+	return d
+}
+
+// open adds an open that accepts the request after code.
+func (d *draft) open(code ...[]byte) *draft { return d.on(abi.ExportOpen, append(code, p.I32(0))...) }
+
+// note lays text into memory and gives its address and length.
+func (d *draft) note(text string) (at, n int) {
+	at = atNotes + d.notes
+	d.Put(at, text)
+	d.notes += len(text)
+	return at, len(text)
+}
+
+// say is code that hands a text to a host function, log levels before it.
+func (d *draft) say(text, function string, before ...[]byte) []byte {
+	at, n := d.note(text)
+	return slices.Concat(slices.Concat(before...), p.I32(at), p.I32(n), d.Call(function))
+}
+
+// must is code that traps where ok leaves 0, and says what was to be.
+func (d *draft) must(what string, ok ...[]byte) []byte {
+	return slices.Concat(slices.Concat(ok...), p.EqualZero, p.When(d.say("broken: "+what, abi.ImportLog, p.I32(abi.LogError)), p.Unreachable))
+}
+
+// same is must for an i32 that is to be a number.
+func (d *draft) same(what string, want int, got ...[]byte) []byte {
+	return d.must(what, slices.Concat(got...), p.I32(want), p.Equal)
+}
+
+// like is must for two i32 that are to be equal.
+func (d *draft) like(what string, a, b []byte) []byte { return d.must(what, a, b, p.Equal) }
+
+// call is code that calls a host function with numbers.
+func (d *draft) call(function string, args ...int) []byte {
+	var code []byte
+	for _, a := range args {
+		code = append(code, p.I32(a)...)
+	}
+	return append(code, d.Call(function)...)
+}
+
+// history is how many tokens there are, prompt how many of them are the prompt, and generated the others.
+func (d *draft) history() []byte { return d.call(abi.ImportHistory, 0, 0) }
+
+func (d *draft) prompt() []byte {
+	return append(d.call(abi.ImportParam, abi.ParamPromptTokens), p.Wrap...)
+}
+
+func (d *draft) generated() []byte { return slices.Concat(d.history(), d.prompt(), p.Subtract) }
+
+// pick is code that finds a token which is nothing but text.
+func (d *draft) pick() []byte {
+	return p.While(p.Global(picked), p.I32(1), p.Add, p.SetGlobal(picked), p.Global(picked), d.Call(abi.ImportTokenAttr))
+}
+
+// count is code that adds one to a global.
+func count(global int) []byte {
+	return slices.Concat(p.Global(global), p.I32(1), p.Add, p.SetGlobal(global))
+}
+
+// bind is code that binds buffers where this package keeps them.
+func (d *draft) bind(kinds ...int) []byte {
+	var code []byte
+	for _, k := range kinds {
+		place := map[int][2]int{
+			abi.BufferCandidates: {atView, viewSize}, abi.BufferMask: {atMask, maskSize}, abi.BufferBias: {atBias, 4 + 8*biasCap},
+			abi.BufferSplice: {atSplice, 8 + 4*spliceCap}, abi.BufferText: {atText, textSize},
+		}
+		if k == abi.BufferLogits {
+			d.Pages = rowPages
+			code = slices.Concat(code, p.I32(k), p.I32(atRow), d.Call(abi.ImportVocabSize), p.I32(4), p.Multiply, d.Call(abi.ImportBind), p.Drop)
+			continue
+		}
+		code = append(code, d.Bind(k, place[k][0], place[k][1])...)
+	}
+	return code
+}
+
+// splice is code that writes the splice buffer; tokens are code.
+func splice(backtrack int, tokens ...[]byte) []byte {
+	code := slices.Concat(p.Poke(atSplice, backtrack), p.Poke(atSplice+4, len(tokens)))
+	for i, t := range tokens {
+		code = slices.Concat(code, p.I32(atSplice+8+4*i), t, p.Store)
+	}
+	return code
+}
+
+// insists adds an accept that traps unless it is told of the picked token.
+func (d *draft) insists() *draft {
+	return d.on(abi.ExportAccept, d.like("the token chosen is the one accepted", p.Local(0), p.Global(picked)), p.I32(0))
+}
+
+func (d *draft) module() Module { return Module{d.name, d.name + ".wasm", d.Wasm()} }

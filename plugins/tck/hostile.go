@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+
+package tck
+
+import (
+	"slices"
+	"strings"
+
+	p "github.com/penstock/penstock/host/plugin/plugintest"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// Hostile are the cases whose guests break the rules. A host must contain each, with an error that names plugin, export
+// and cause, while the streams of others go on as if nothing happened.
+func Hostile() []Case {
+	return slices.Concat(everywhere(), boundCases(), pointerCases(), answerCases(), spliceCases(), floodCases(), oversizeCases())
+}
+
+// start stands for a module's start function among the exports.
+const start = "start function"
+
+// everywhere puts an endless loop and a trap into every export.
+func everywhere() []Case {
+	var cases []Case
+	for _, export := range append([]string{start}, names()...) {
+		for _, evil := range []struct {
+			name, cause string
+			code        []byte
+		}{{"loop", causeFuel, p.Forever}, {"trap", causeTrap, p.Unreachable}} {
+			cases = append(cases, misplaced(evil.name, evil.cause, evil.code, export))
+		}
+	}
+	return cases
+}
+
+// names are the exports that are called.
+func names() []string {
+	var list []string
+	for _, s := range abi.Exports {
+		if s.Name != abi.ExportABIV1 {
+			list = append(list, s.Name)
+		}
+	}
+	return list
+}
+
+// misplaced is a guest that runs code in an export.
+func misplaced(name, cause string, code []byte, export string) Case {
+	d := newDraft(name+"-"+strings.ReplaceAll(strings.Trim(strings.TrimPrefix(export, "penstock"), "_"), " ", "-"), "")
+	rule := name + " in " + export
+	switch export {
+	case start:
+		d.Function(abi.Signature{Name: "begin"}, 0, code)
+		d.Start = "begin"
+		return refused(rule, d, export, cause)
+	case abi.ExportDescribe:
+		d.Funcs[1].Code = code
+		return refused(rule, d, export, cause)
+	case abi.ExportInitialize, abi.ExportWarm:
+		return refused(rule, d.on(export, code), export, cause)
+	case abi.ExportClose:
+		return unchanged(rule+": the answer is there already", d.on(export, code))
+	case abi.ExportTemplate:
+		return faulted(rule, export, cause, d.on(export, code)).in(Request{Chat: true})
+	case abi.ExportRewind:
+		c := faulted(rule, export, cause, replaces("before-"+name+"-rewind"), d.on(export, code))
+		c.Name = strings.TrimPrefix(d.name, "tck-")
+		return c
+	case abi.ExportOpen:
+		return faulted(rule, export, cause, d.on(export, code))
+	}
+	return faulted(rule, export, cause, d.open(d.bind(abi.BufferCandidates, abi.BufferText)).on(export, code))
+}
+
+// boundCases use up what is limited, or reach over its bounds, in prepare.
+func boundCases() []Case {
+	does := func(name, rule, cause string, code ...[]byte) Case {
+		d := newDraft(name, "")
+		d.Table = 1
+		return faulted(rule, abi.ExportPrepare, cause, d.on(abi.ExportPrepare, append(code, p.I32(0))...))
+	}
+	sets := func(name, rule string, code []byte) Case {
+		return refused(rule, newDraft(name, "").on(abi.ExportPrepare, code, p.I32(0)), "WebAssembly")
+	}
+	grow := join([][]byte{p.I32(1), p.GrowMemory, p.Drop})
+	fill := join([][]byte{p.I32(0), p.I32(1), p.I32(4 << 16), p.Fill})
+	return []Case{
+		does("memory-bomb", "growing memory for ever", causeFuel, p.Loop(grow)),
+		does("memory-minus-one", "growing memory by −1", causeFuel, p.I32(-1), p.GrowMemory, p.Drop),
+		does("table-bomb", "growing a table for ever", causeFuel, p.Loop(p.NoFunction, p.I32(1), p.GrowTable, p.Drop)),
+		does("table-minus-one", "growing a table by −1", causeFuel, p.NoFunction, p.I32(-1), p.GrowTable, p.Drop),
+		does("fills", "fills in a straight line", causeFuel, slices.Repeat(fill, 1300)),
+		does("fill-4-gib", "a fill of all addresses", causeFuel, p.I32(0), p.I32(1), p.I32(-1), p.Fill),
+		does("long-loop", "a loop with a body of 100,000 instructions", causeFuel, p.Loop(slices.Repeat([]byte{0x01}, 100_000))),
+		does("load-outside", "a load outside memory", causeTrap, p.I32(-4), p.Load, p.Drop),
+		does("store-outside", "a store outside memory", causeTrap, p.I32(4<<16-2), p.I32(1), p.Store),
+		does("fill-outside", "a fill past the end of memory", causeTrap, p.I32(4<<16-8), p.I32(1), p.I32(64), p.Fill),
+		does("table-outside", "a store outside a table", causeTrap, p.I32(5), p.SetTable),
+		does("no-function", "a call of no function", causeTrap, p.I32(0), []byte{0x11, 1, 0}),
+		does("division", "a division by zero", causeTrap, p.I32(1), p.I32(0), p.Divide, p.Drop),
+		recursion("recursion", 0), recursion("recursion-with-locals", 40_000),
+		// The host counts in globals of its own, which come after the guest's.
+		sets("sets-the-counter", "writing to the global after the last", join([][]byte{p.I64(1 << 60), p.SetGlobal(4)})),
+		sets("sets-the-stack", "writing to the one after that", join([][]byte{p.I64(1 << 60), p.SetGlobal(5)})),
+		sets("reads-the-counter", "reading the global after the last", join([][]byte{p.Global(4), p.Wrap, p.Drop})),
+		sets("calls-no-function", "calling a function that there is not", p.CallFunction(4)),
+	}
+}
+
+func recursion(name string, locals int) Case {
+	d := newDraft(name, "")
+	self := len(d.Imports) + len(d.Funcs)
+	d.Function(abi.Signature{Name: abi.ExportPrepare, Results: []abi.Type{"i32"}}, locals, p.CallFunction(self))
+	return faulted("recursion without end", abi.ExportPrepare, causeStack, d)
+}

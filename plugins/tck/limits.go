@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+
+package tck
+
+import (
+	p "github.com/penstock/penstock/host/plugin/plugintest"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// limitCases are about limits that are no faults: the guest is told, or what is too much is cut.
+func limitCases() []Case {
+	memory := newDraft("memory-limit", "")
+	memory.open(memory.same("memory does not grow past the limit", -1, p.I32(abi.LimitMemoryPages-3), p.GrowMemory),
+		memory.same("memory grows up to it", 4, p.I32(abi.LimitMemoryPages-4), p.GrowMemory))
+	table := newDraft("table-limit", "")
+	table.Table = 1
+	table.open(table.same("a table does not grow past the limit", -1, p.NoFunction, p.I32(abi.LimitTableElements), p.GrowTable),
+		table.same("a table grows up to it", 1, p.NoFunction, p.I32(abi.LimitTableElements-1), p.GrowTable))
+	flood := newDraft("log-flood", "")
+	flood.on(abi.ExportAccept, p.Each(1, p.I32(200), flood.call(abi.ImportLog, abi.LogInfo, 0, 1000)), p.I32(0))
+	refusal := newDraft("long-refusal", "")
+	refusal.on(abi.ExportOpen, refusal.say("too long to be shown", abi.ImportLog, p.I32(0)), p.I32(atText), p.I32('x'), p.I32(2*abi.LimitFailBytes), p.Fill,
+		refusal.call(abi.ImportFail, atText, 2*abi.LimitFailBytes), p.I32(1))
+	return []Case{
+		unchanged("memory grows up to the limit; past it the guest is told", memory),
+		unchanged("so does a table", table),
+		unchanged("a log past the limit is cut, and no fault", flood),
+		declined("so is the text of a refusal", "xxxx", refusal),
+		unchanged("grammars that do not compile have no handle", grammars()),
+	}
+}
+
+// grammars tries what a host without a grammar engine answers as well.
+func grammars() *draft {
+	d := newDraft("grammar", "")
+	at, n := d.note("root ::= (")
+	open := func(kind, size int) []byte { return d.call(abi.ImportGrammarOpen, kind, at, size) }
+	refusal := func(what string, code []byte) []byte {
+		return d.must(what, code, p.I32(31), p.ShiftRight) // the sign
+	}
+	d.open(d.bind(abi.BufferMask), refusal("a broken grammar", open(abi.GrammarGBNF, n)), refusal("a broken schema", open(abi.GrammarJSONSchema, n)),
+		refusal("an unknown kind", open(2, n)), d.same("accept without a grammar", -1, d.call(abi.ImportGrammarAccept, 0, 1)))
+	return d.on(abi.ExportPrepare, d.same("a mask without a grammar", -1, d.call(abi.ImportGrammarMask, 0)), p.I32(0))
+}

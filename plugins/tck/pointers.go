@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+
+package tck
+
+import (
+	p "github.com/penstock/penstock/host/plugin/plugintest"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// pointerCases hand addresses outside memory to every host function that takes one.
+func pointerCases() []Case {
+	const end = 4 << 16 // of a draft's memory
+	var cases []Case
+	for _, c := range []struct {
+		name, function string
+		args           []int
+	}{
+		{"config", abi.ImportConfig, []int{end - 1, 64}},
+		{"config-limit", abi.ImportConfig, []int{atScratch, -1}},
+		{"messages", abi.ImportMessages, []int{-1, 64}},
+		{"history", abi.ImportHistory, []int{end - 4, 8192}},
+		{"history-wraps", abi.ImportHistory, []int{-8, 0x40000000}},
+		{"piece", abi.ImportPiece, []int{1, -1, 64}},
+		{"vocab", abi.ImportVocab, []int{end, 1}},
+		{"text", abi.ImportTokenize, []int{-1, 1, 0, atScratch, 0}},
+		{"text-length", abi.ImportTokenize, []int{0, -1, 0, atScratch, 0}},
+		{"tokens", abi.ImportTokenize, []int{atScratch, 0, 0, end - 2, 1}},
+		{"log", abi.ImportLog, []int{0, end - 1, 2}},
+		{"fail", abi.ImportFail, []int{-1, 1}},
+		{"grammar", abi.ImportGrammarOpen, []int{0, end, 1}},
+	} {
+		d := newDraft("outside-"+c.name, "")
+		code := d.call(c.function, c.args...)
+		if answers(c.function) {
+			code = append(code, p.Drop...)
+		}
+		cases = append(cases, faulted("an address outside memory in "+c.function, abi.ExportOpen, causeMemory, d.on(abi.ExportOpen, code, p.I32(0))))
+	}
+	emits := newDraft("outside-emit", "")
+	written := newDraft("outside-fd-write", "")
+	return append(cases,
+		faulted("an address outside memory in emit", abi.ExportTemplate, causeMemory,
+			emits.on(abi.ExportTemplate, emits.call(abi.ImportEmit, end-1, 2), p.I32(0))).in(Request{Chat: true}),
+		faulted("a list outside memory in fd_write", abi.ExportOpen, causeMemory,
+			written.on(abi.ExportOpen, written.system("fd_write", "iiii", p.I32(1), p.I32(end-4), p.I32(1), p.I32(atScratch)))))
+}
+
+// answers tells whether a host function has a result.
+func answers(function string) bool {
+	for _, s := range abi.Imports {
+		if s.Name == function {
+			return len(s.Results) > 0
+		}
+	}
+	return false
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+
+package tck
+
+import (
+	"strings"
+
+	p "github.com/penstock/penstock/host/plugin/plugintest"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// systemCalls are functions of WASI preview 1 that would reach something outside the sandbox, with the letters of their
+// parameters, and the answer that is none.
+var systemCalls = []struct {
+	about, name, params string
+	errno               int
+}{
+	{"files", "path_open", "iiiiiIIii", 8}, {"files", "fd_read", "iiii", 8}, {"files", "fd_pread", "iiiIi", 8}, {"files", "fd_pwrite", "iiiIi", 8},
+	{"files", "fd_prestat_get", "ii", 8}, {"files", "fd_readdir", "iiiIi", 8}, {"files", "path_unlink_file", "iii", 8},
+	{"files", "path_create_directory", "iii", 8}, {"files", "path_rename", "iiiiii", 8}, {"files", "path_symlink", "iiiii", 8},
+	{"files", "path_readlink", "iiiiii", 8}, {"files", "path_filestat_get", "iiiii", 8}, {"files", "fd_fdstat_get", "ii", 8}, {"files", "fd_close", "i", 8},
+	{"network", "sock_accept", "iii", 8}, {"network", "sock_recv", "iiiiii", 8}, {"network", "sock_send", "iiiii", 8}, {"network", "sock_shutdown", "ii", 8},
+	{"processes", "poll_oneoff", "iiii", 52}, {"processes", "proc_raise", "i", 52},
+}
+
+// system is code that calls a function of WASI and leaves its answer, if it has one.
+func (d *draft) system(name, params string, args ...[]byte) []byte {
+	s := abi.Signature{Name: "wasi_snapshot_preview1." + name}
+	if name != "proc_exit" {
+		s.Results = []abi.Type{"i32"}
+	}
+	for _, letter := range params {
+		s.Params = append(s.Params, map[rune]abi.Type{'i': "i32", 'I': "i64"}[letter])
+	}
+	return append(join(args), d.CallOf(s)...)
+}
+
+// systemCases are about the sandbox.
+func systemCases() []Case {
+	var cases []Case
+	for _, about := range []string{"files", "network", "processes"} {
+		d := newDraft("no-"+about, "")
+		var code [][]byte
+		for _, f := range systemCalls {
+			if f.about != about {
+				continue
+			}
+			for _, descriptor := range []int{0, 3} {
+				code = append(code, d.same(f.name, f.errno, d.system(f.name, f.params, arguments(f.params, descriptor))))
+			}
+		}
+		cases = append(cases, unchanged("there are no "+about, d.open(code...)))
+	}
+	return append(cases, unchanged("there are no arguments and no environment", environment()),
+		unchanged("the clock counts its readings, and random bytes are the request's", clock()),
+		unchanged("standard output and error go to the log", output()))
+}
+
+// arguments are numbers that a host which had such a function could use: a descriptor, then addresses.
+func arguments(params string, descriptor int) []byte {
+	var code []byte
+	for i, letter := range params {
+		switch {
+		case letter == 'I':
+			code = append(code, p.I64(1)...)
+		case i == 0:
+			code = append(code, p.I32(descriptor)...)
+		default:
+			code = append(code, p.I32(atScratch)...)
+		}
+	}
+	return code
+}
+
+func environment() *draft {
+	d := newDraft("no-environment", "")
+	var code [][]byte
+	for _, name := range []string{"args", "environ"} {
+		code = append(code, p.Poke(atScratch, -1), p.Poke(atScratch+4, -1),
+			d.same(name, 0, d.system(name+"_sizes_get", "ii", p.I32(atScratch), p.I32(atScratch+4))),
+			d.same("number of "+name, 0, p.I32(atScratch), p.Load), d.same("bytes of "+name, 0, p.I32(atScratch+4), p.Load))
+	}
+	return d.open(code...)
+}
+
+func clock() *draft {
+	d := newDraft("clock", "")
+	read := d.system("clock_time_get", "iIi", p.I32(0), p.I64(1), p.I32(atScratch))
+	is := func(want int64) []byte {
+		return join([][]byte{d.same("reading the clock", 0, read), d.must("the time", p.I32(atScratch), p.Load64, p.I64(want), p.Equal64)})
+	}
+	return d.open(is(0), is(1000), is(2000), d.same("random bytes", 0, d.system("random_get", "ii", p.I32(atScratch), p.I32(11))))
+}
+
+func output() *draft {
+	d := newDraft("output", "")
+	at, n := d.note(strings.Repeat("written ", 4))
+	write := func(file int) []byte {
+		return d.system("fd_write", "iiii", p.I32(file), p.I32(atScratch), p.I32(1), p.I32(atScratch+8))
+	}
+	return d.open(p.Poke(atScratch, at), p.Poke(atScratch+4, n),
+		d.same("standard output", 0, write(1)), d.same("bytes written", n, p.I32(atScratch+8), p.Load),
+		d.same("standard error", 0, write(2)), d.same("standard input", 8, write(0)), d.same("a file", 8, write(3)))
+}
