@@ -20,6 +20,7 @@ var (
 	ErrAborted     = errors.New("aborted")                 // a part of the batch may be in the cache
 	ErrCancelled   = errors.New("cancelled")
 	ErrUnsupported = errors.New("not supported by llama.cpp")
+	ErrNoToken     = fmt.Errorf("%w: nothing to choose from", ErrFailed) // biases, masks and grammar leave no token
 )
 
 // What LoadModel finds wrong with a file before llama.cpp sees it.
@@ -38,6 +39,7 @@ var sentinels = map[C.int32_t]error{
 	C.PS_ABORTED:     ErrAborted,
 	C.PS_CANCELLED:   ErrCancelled,
 	C.PS_UNSUPPORTED: ErrUnsupported,
+	C.PS_NO_TOKEN:    ErrNoToken,
 }
 
 // failure turns a code of the shim into an error; the common case allocates nothing.

@@ -190,6 +190,19 @@ func (s *Sampler) Accept(token int32) error {
 	return nil
 }
 
+// Fits tells how many of tokens the chain's grammar takes, one after the other: all, where it has none. Nothing changes.
+func (s *Sampler) Fits(tokens []int32) (int, error) {
+	if err := s.enterAlone(); err != nil {
+		return 0, err
+	}
+	defer s.leaveAlone()
+	var n C.size_t
+	if code := C.ps_sampler_fits(s.c(), cInts(tokens), C.size_t(len(tokens)), &n, &s.err); code != C.PS_OK {
+		return 0, fmt.Errorf("fits: %w", failure(code, &s.err))
+	}
+	return int(n), nil
+}
+
 // Rewind makes history the accepted tokens; the first prompt of them are the prompt, which the grammar does not see.
 // The source of random numbers goes on from where it is, so that going back and trying again can end differently.
 func (s *Sampler) Rewind(history []int32, prompt int) error {

@@ -112,29 +112,37 @@ func (t *Template) Render(c Conversation) (Prompt, error) {
 const maxNesting = 100
 
 func checkNesting(c Conversation) error {
-	parts := map[string][]byte{"messages": c.Messages, "tools": c.Tools, "json_schema": []byte(c.JSONSchema)}
+	parts := map[string]string{"messages": string(c.Messages), "tools": string(c.Tools), "json_schema": c.JSONSchema}
 	for name, value := range c.TemplateArgs {
-		parts["template_args."+name] = value
+		parts["template_args."+name] = string(value)
 	}
 	for name, text := range parts {
-		depth, quoted := 0, false
-		for i := 0; i < len(text); i++ {
-			switch ch := text[i]; {
-			case quoted && ch == '\\':
-				i++
-			case ch == '"':
-				quoted = !quoted
-			case !quoted && (ch == '[' || ch == '{'):
-				depth++
-			case !quoted && (ch == ']' || ch == '}'):
-				depth--
-			}
-			if depth > maxNesting {
-				return fmt.Errorf("render: %w: %s nests more than %d deep", ErrInvalid, name, maxNesting)
-			}
+		if tooDeep(text) {
+			return fmt.Errorf("render: %w: %s nests more than %d deep", ErrInvalid, name, maxNesting)
 		}
 	}
 	return nil
+}
+
+// tooDeep tells whether JSON nests more than maxNesting deep.
+func tooDeep(json string) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(json); i++ {
+		switch ch := json[i]; {
+		case quoted && ch == '\\':
+			i++
+		case ch == '"':
+			quoted = !quoted
+		case !quoted && (ch == '[' || ch == '{'):
+			depth++
+		case !quoted && (ch == ']' || ch == '}'):
+			depth--
+		}
+		if depth > maxNesting {
+			return true
+		}
+	}
+	return false
 }
 
 // Close frees the template.

@@ -12,6 +12,7 @@ namespace ps {
 static constexpr size_t max_text  = size_t(1) << 20;
 static constexpr int    max_depth = 200;
 static constexpr double max_paths = 20000;
+static constexpr size_t max_copies = size_t(1) << 20;  // bytes of literals and classes that repetitions write out
 
 [[noreturn]] static void refuse(const std::string & why) { throw fault(PS_INVALID, why); }
 
@@ -24,6 +25,16 @@ static size_t skip_quoted(const std::string & text, size_t i) {
         }
     }
     return i;
+}
+
+// The largest number in braces; the parser refuses or ignores those above 2000.
+static size_t times(const std::string & text, size_t open) {
+    size_t most = 1;
+    for (size_t i = open + 1, n = 0; i < text.size() && text[i] != '}'; i++) {
+        n    = text[i] >= '0' && text[i] <= '9' ? std::min(n * 10 + static_cast<size_t>(text[i] - '0'), size_t(2000)) : 0;
+        most = std::max(most, n);
+    }
+    return most;
 }
 
 static void check_repetition(const std::string & text, size_t open) {
@@ -55,19 +66,35 @@ void check_grammar_text(const std::string & text) {
     if (text.find('\0') != std::string::npos) {
         refuse("the grammar holds a zero byte");
     }
-    int depth = 0;
+    int    depth = 0;
+    size_t item = 0, copies = 0;  // bytes of the last literal or class, and of all copies
     for (size_t i = 0; i < text.size(); i++) {
+        const size_t from = i;
         switch (text[i]) {
-            case '"': case '[': i = skip_quoted(text, i); break;
+            case '"': case '[':
+                i    = skip_quoted(text, i);
+                item = i - from;
+                break;
             case '#': i = std::min(text.find('\n', i), text.size()); break;
-            case '{': check_repetition(text, i); break;
+            case '{':
+                check_repetition(text, i);
+                item *= times(text, i);
+                if ((copies += item) > max_copies) {
+                    refuse("the grammar repeats texts of more than 1 MiB in all");
+                }
+                i = std::min(text.find('}', i), text.size());
+                break;
             case '(':
                 if (++depth > max_depth) {
                     refuse("the grammar nests parentheses more than " + std::to_string(max_depth) + " deep");
                 }
                 break;
-            case ')': depth--; break;
-            default: break;
+            case ')':
+                depth--;
+                item = 1;
+                break;
+            case ' ': case '\t': case '\r': case '\n': break;
+            default: item = 1; break;
         }
     }
 }

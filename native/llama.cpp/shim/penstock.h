@@ -27,6 +27,7 @@ enum ps_code {
     PS_ABORTED = 5,     // stopped by ps_context_abort
     PS_CANCELLED = 6,   // stopped by the progress callback
     PS_UNSUPPORTED = 7, // llama.cpp does not know this kind of model
+    PS_NO_TOKEN = 8,    // no token is left to choose from
 };
 
 typedef struct ps_error {
@@ -67,7 +68,7 @@ int32_t ps_device_at(int32_t index, ps_device *out, ps_error *err) PS_NOEXCEPT;
 
 // How many objects of each kind exist; tests look for leaks with it.
 typedef struct ps_live {
-    int64_t models, contexts, samplers, templates;
+    int64_t models, contexts, samplers, templates, grammars;
 } ps_live;
 
 void ps_live_objects(ps_live *out) PS_NOEXCEPT;
@@ -241,6 +242,24 @@ int32_t ps_sampler_accept(ps_sampler *sampler, int32_t token, ps_error *err) PS_
 // Makes history the accepted tokens. The first prompt of them are not shown to the grammar. The source of random numbers
 // goes on from where it is.
 int32_t ps_sampler_rewind(ps_sampler *sampler, const int32_t *history, size_t n, size_t prompt, ps_error *err) PS_NOEXCEPT;
+
+// How many of the tokens the chain's grammar takes, one after the other; all where it has none. Nothing changes.
+int32_t ps_sampler_fits(ps_sampler *sampler, const int32_t *tokens, size_t n, size_t *count, ps_error *err) PS_NOEXCEPT;
+
+// ---- grammar ---------------------------------------------------------------------------------------------------
+
+typedef struct ps_grammar ps_grammar;
+
+// text is GBNF; an empty root is "root".
+int32_t ps_grammar_new(ps_model *model, const char *text, size_t size, const char *root, size_t root_size,
+                       ps_grammar **out, ps_error *err) PS_NOEXCEPT;
+void ps_grammar_free(ps_grammar *grammar) PS_NOEXCEPT;
+// Writes a bit for each token, whether it may come next, into (vocabulary + 31) / 32 words.
+int32_t ps_grammar_mask(ps_grammar *grammar, uint32_t *mask, size_t words, ps_error *err) PS_NOEXCEPT;
+// Moves on by a token; *fits tells whether it may come next, and nothing changes where not.
+int32_t ps_grammar_accept(ps_grammar *grammar, int32_t token, bool *fits, ps_error *err) PS_NOEXCEPT;
+// The grammar of the JSON texts that a schema allows, as far as a grammar can tell.
+int32_t ps_grammar_of_schema(const char *schema, size_t size, ps_text *out, ps_error *err) PS_NOEXCEPT;
 
 // ---- chat template ---------------------------------------------------------------------------------------------
 

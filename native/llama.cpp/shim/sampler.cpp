@@ -50,7 +50,7 @@ bool any_left(const llama_token_data_array & view) {
 // Several samplers assert that there is a candidate, and none can choose among banned ones.
 void need_candidates(const ps_sampler * s, const char * before) {
     if (!any_left(s->view)) {
-        throw ps::fault(PS_FAILED, std::string("no token is left to choose from before ") + before);
+        throw ps::fault(PS_NO_TOKEN, std::string("no token is left to choose from before ") + before);
     }
 }
 
@@ -192,6 +192,15 @@ int32_t ps_sampler_rewind(ps_sampler * s, const int32_t * history, size_t n, siz
         for (size_t i = prompt - std::min(prompt, s->look_back); i < n; i++) {
             accept(s, history[i], i >= prompt);
         }
+    });
+}
+
+int32_t ps_sampler_fits(ps_sampler * s, const int32_t * tokens, size_t n, size_t * count, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        for (size_t i = 0; i < n; i++) {
+            check_token(s, tokens[i]);
+        }
+        *count = s->grammar ? s->grammar->fits(tokens, n) : n;
     });
 }
 

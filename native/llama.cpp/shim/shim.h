@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -75,7 +77,9 @@ struct counted {
     counted(const counted &) = delete;
 };
 
-extern std::atomic<int64_t> live_models, live_contexts, live_samplers, live_templates;
+extern std::atomic<int64_t> live_models, live_contexts, live_samplers, live_templates, live_grammars;
+
+struct lexicon;
 
 }  // namespace ps
 
@@ -85,5 +89,10 @@ struct ps_model {
     int32_t             n_vocab = 0;
     ps::counted         count{ ps::live_models };
 
+    const ps::lexicon & words();  // made when first asked for
     ~ps_model() { llama_model_free(model); }
+
+  private:
+    std::once_flag                     once;
+    std::shared_ptr<const ps::lexicon> texts;
 };

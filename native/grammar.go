@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+// #include "penstock.h"
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+)
+
+// Grammar is a GBNF grammar with a place in it. Its methods do not run beside each other. The work of each is bounded: a
+// grammar so ambiguous that a token takes longer fails with ErrFailed.
+type Grammar struct {
+	guard
+	h       *handle
+	cleanup runtime.Cleanup
+	err     C.ps_error
+}
+
+// NewGrammar parses text, of at most 1 MiB, for the vocabulary of m, which may be closed before it. root is the rule to begin
+// with, "" is "root". What is wrong with the text is an ErrInvalid.
+func NewGrammar(m *Model, text, root string) (*Grammar, error) {
+	if err := m.enter(); err != nil {
+		return nil, fmt.Errorf("grammar: model %w", err)
+	}
+	defer m.leave()
+	var e C.ps_error
+	var c *C.ps_grammar
+	code := C.ps_grammar_new(m.c(), textPointer(text), C.size_t(len(text)), textPointer(root), C.size_t(len(root)), &c, &e)
+	if err := failure(code, &e); err != nil {
+		return nil, fmt.Errorf("grammar: %w", err)
+	}
+	model := m.h
+	model.keep()
+	g := &Grammar{h: newHandle(unsafe.Pointer(c), func() { C.ps_grammar_free(c); model.drop() })}
+	g.cleanup = runtime.AddCleanup(g, func(h *handle) { h.drop() }, g.h)
+	return g, nil
+}
+
+// GrammarOfSchema writes the grammar of the JSON texts that a JSON schema of at most 256 KiB allows, as far as a grammar can
+// tell. ErrInvalid says what of the schema is not understood.
+func GrammarOfSchema(schema string) (string, error) {
+	if tooDeep(schema) {
+		return "", fmt.Errorf("%w: the JSON schema nests more than %d deep", ErrInvalid, maxNesting)
+	}
+	var e C.ps_error
+	var text C.ps_text
+	if err := failure(C.ps_grammar_of_schema(textPointer(schema), C.size_t(len(schema)), &text, &e), &e); err != nil {
+		return "", err
+	}
+	return takeText(&text), nil
+}
+
+// Mask writes which tokens may come next: bit i of word i/32 for token i. mask has (vocabulary + 31) / 32 words.
+func (g *Grammar) Mask(mask []uint32) error {
+	if err := g.enterAlone(); err != nil {
+		return err
+	}
+	defer g.leaveAlone()
+	p := (*C.uint32_t)(unsafe.Pointer(unsafe.SliceData(mask)))
+	if code := C.ps_grammar_mask(g.c(), p, C.size_t(len(mask)), &g.err); code != C.PS_OK {
+		return fmt.Errorf("grammar: %w", failure(code, &g.err))
+	}
+	return nil
+}
+
+// Accept moves on by a token. It returns false, and nothing changes, where the token may not come next.
+func (g *Grammar) Accept(token int32) (bool, error) {
+	if err := g.enterAlone(); err != nil {
+		return false, err
+	}
+	defer g.leaveAlone()
+	var fits C.bool
+	if code := C.ps_grammar_accept(g.c(), C.int32_t(token), &fits, &g.err); code != C.PS_OK {
+		return false, fmt.Errorf("grammar: %w", failure(code, &g.err))
+	}
+	return bool(fits), nil
+}
+
+// Close frees the grammar.
+func (g *Grammar) Close() error {
+	if g.shut() {
+		g.cleanup.Stop()
+		g.h.drop()
+	}
+	return nil
+}
+
+func (g *Grammar) c() *C.ps_grammar { return (*C.ps_grammar)(g.h.c) }

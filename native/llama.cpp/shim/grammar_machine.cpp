@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+#include "grammar_machine.h"
+
+#include "shim.h"
+
+#include <algorithm>
+
+namespace ps {
+
+static constexpr size_t max_readings = 5000;     // stacks of a state; an ambiguous grammar doubles them every token
+static constexpr size_t max_work     = 1000000;  // stacks expanded in one operation: some tenths of a second
+static constexpr size_t max_kept     = 1000000;  // stacks, entries of sets and steps before all but one state is forgotten
+
+static constexpr uint32_t unknown = UINT32_MAX;  // a step not taken yet
+
+static bool is_range(const llama_grammar_element & e) { return e.type == LLAMA_GRETYPE_CHAR_RNG_UPPER; }
+
+static bool is_more(const llama_grammar_element & e) { return is_range(e) || e.type == LLAMA_GRETYPE_CHAR_ALT; }
+
+grammar_machine::grammar_machine(const llama_grammar_rules & all, uint32_t root) : root(root) {
+    for (const auto & rule : all) {
+        rules.push_back({ static_cast<uint32_t>(elements.size()) });
+        for (const auto & e : rule) {
+            elements.push_back(e);
+            if (e.type == LLAMA_GRETYPE_ALT) {
+                rules.back().push_back(static_cast<uint32_t>(elements.size()));
+            }
+        }
+    }
+    for (size_t i = 0; i < elements.size(); i++) {
+        const auto & e = elements[i];
+        if (e.type == LLAMA_GRETYPE_CHAR || e.type == LLAMA_GRETYPE_CHAR_NOT || e.type == LLAMA_GRETYPE_CHAR_ALT) {
+            bounds.push_back(e.value);
+            bounds.push_back((is_range(elements[i + 1]) ? elements[i + 1].value : e.value) + 1);
+        }
+    }
+    std::sort(bounds.begin(), bounds.end());
+    bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
+    for (uint32_t c = 0; c < 128; c++) {
+        ascii[c] = static_cast<uint32_t>(std::upper_bound(bounds.begin(), bounds.end(), c) - bounds.begin());
+    }
+    forget();
+}
+
+void grammar_machine::forget() {
+    nodes    = { { 0, 0 } };
+    sets     = { {} };
+    states   = { { {}, dead } };
+    steps    = { {} };
+    kept     = 0;
+    node_ids.clear();
+}
+
+bool grammar_machine::begin(state & last) {
+    work = 0;
+    if (kept < max_kept) {
+        return false;
+    }
+    const auto old = std::move(nodes);
+    const auto set = sets[last];
+    forget();
+    std::vector<stack> moved;
+    for (stack s : set) {
+        std::vector<uint32_t> path;
+        for (; s != 0; s = old[s].below) {
+            path.push_back(old[s].at);
+        }
+        stack made = 0;
+        for (auto at = path.rbegin(); at != path.rend(); at++) {
+            made = push(made, *at);
+        }
+        moved.push_back(made);
+    }
+    last = keep(moved);
+    return true;
+}
+
+bool grammar_machine::ends(uint32_t at) const {
+    return elements[at].type == LLAMA_GRETYPE_END || elements[at].type == LLAMA_GRETYPE_ALT;
+}
+
+// What follows an element, which may be a character class of several.
+uint32_t grammar_machine::after(uint32_t at) const {
+    for (at++; is_more(elements[at]); at++) {
+    }
+    return at;
+}
+
+// Whether an element takes some code point of a range.
+bool grammar_machine::matches(uint32_t at, uint32_t least, uint32_t most) const {
+    const auto type = elements[at].type;
+    if (type == LLAMA_GRETYPE_CHAR_ANY) {
+        return true;
+    }
+    if (type != LLAMA_GRETYPE_CHAR && type != LLAMA_GRETYPE_CHAR_NOT) {
+        return false;
+    }
+    for (const uint32_t next = after(at); at < next; at++) {
+        const uint32_t low = elements[at].value, high = is_range(elements[at + 1]) ? elements[++at].value : low;
+        if (type == LLAMA_GRETYPE_CHAR ? low <= most && least <= high : low <= least && most <= high) {
+            return type == LLAMA_GRETYPE_CHAR;
+        }
+    }
+    return type == LLAMA_GRETYPE_CHAR_NOT;
+}
+
+uint32_t grammar_machine::class_of(uint32_t code_point) const {
+    if (code_point < 128) {
+        return ascii[code_point];
+    }
+    return static_cast<uint32_t>(std::upper_bound(bounds.begin(), bounds.end(), code_point) - bounds.begin());
+}
+
+// Puts the element at on a stack, unless it is the end of its rule.
+grammar_machine::stack grammar_machine::push(stack below, uint32_t at) {
+    if (ends(at)) {
+        return below;
+    }
+    const auto [found, made] = node_ids.try_emplace(uint64_t(below) << 32 | at, static_cast<stack>(nodes.size()));
+    if (made) {
+        nodes.push_back({ below, at });
+        kept++;
+    }
+    return found->second;
+}
+
+// What is left to read after the top of a stack.
+grammar_machine::stack grammar_machine::pop(stack s) {
+    const node top = nodes[s];
+    return push(top.below, after(top.at));
+}
+
+void grammar_machine::spend(size_t n) {
+    if ((work += n) > max_work) {
+        throw fault(PS_FAILED, "the grammar is too ambiguous: to follow it takes too long");
+    }
+}
+
+// Replaces rules at the top of a stack by what they can begin with. Rules are not left-recursive.
+void grammar_machine::expand(stack s, std::vector<stack> & out) {
+    std::vector<stack> open{ s };
+    while (!open.empty()) {
+        s = open.back();
+        open.pop_back();
+        if (!seen.insert(s).second) {
+            continue;
+        }
+        spend(1);
+        if (s == 0 || elements[nodes[s].at].type != LLAMA_GRETYPE_RULE_REF) {
+            out.push_back(s);
+            continue;
+        }
+        const auto & rule = rules[elements[nodes[s].at].value];
+        const stack  rest = pop(s);
+        for (const uint32_t at : rule) {
+            open.push_back(push(rest, at));
+        }
+    }
+}
+
+grammar_machine::state grammar_machine::keep(std::vector<stack> & set) {
+    std::sort(set.begin(), set.end());
+    set.erase(std::unique(set.begin(), set.end()), set.end());
+    if (set.size() > max_readings) {
+        throw fault(PS_FAILED, "the grammar is too ambiguous: more than 5000 readings of the text are open");
+    }
+    const auto [found, made] = states.try_emplace(set, static_cast<state>(sets.size()));
+    if (made) {
+        kept += set.size() + 1;
+        sets.push_back(set);
+        steps.emplace_back();
+    }
+    return found->second;
+}
+
+grammar_machine::state grammar_machine::start() {
+    std::vector<stack> set;
+    seen.clear();
+    for (const uint32_t at : rules[root]) {
+        expand(push(0, at), set);
+    }
+    return keep(set);
+}
+
+grammar_machine::state grammar_machine::step(state from, uint32_t code_point) {
+    const uint32_t c = class_of(code_point);
+    if (!steps[from].empty() && steps[from][c] != unknown) {
+        return steps[from][c];
+    }
+    std::vector<stack> set;
+    seen.clear();
+    for (const stack s : std::vector<stack>(sets[from])) {
+        if (s == 0) {
+            continue;
+        }
+        const uint32_t at = nodes[s].at;
+        spend(after(at) - at);
+        if (matches(at, code_point, code_point)) {
+            expand(pop(s), set);
+        }
+    }
+    const state to = keep(set);
+    if (steps[from].empty()) {
+        spend(bounds.size() / 16);
+        kept += bounds.size() + 1;
+        steps[from].resize(bounds.size() + 1, unknown);
+    }
+    return steps[from][c] = to;
+}
+
+static bool names(const llama_grammar_element & e, llama_token token) {
+    return (e.type == LLAMA_GRETYPE_TOKEN && e.value == static_cast<uint32_t>(token)) ||
+           (e.type == LLAMA_GRETYPE_TOKEN_NOT && e.value != static_cast<uint32_t>(token));
+}
+
+grammar_machine::state grammar_machine::step_token(state from, llama_token token) {
+    std::vector<stack> set;
+    seen.clear();
+    for (const stack s : std::vector<stack>(sets[from])) {
+        if (s != 0 && names(elements[nodes[s].at], token)) {
+            expand(pop(s), set);
+        }
+    }
+    return keep(set);
+}
+
+grammar_machine::state grammar_machine::join(state a, state b) {
+    std::vector<stack> set = sets[a];
+    set.insert(set.end(), sets[b].begin(), sets[b].end());
+    return keep(set);
+}
+
+bool grammar_machine::takes_token(state s, llama_token token) const {
+    return std::any_of(sets[s].begin(), sets[s].end(),
+                       [&](stack t) { return t != 0 && names(elements[nodes[t].at], token); });
+}
+
+std::vector<uint32_t> grammar_machine::named_tokens(state s, size_t n) const {
+    std::vector<uint32_t> mask;
+    int64_t               except = -1;  // the one token that the elements seen so far exclude
+    for (const stack t : sets[s]) {
+        const auto & e = elements[nodes[t].at];
+        if (t == 0 || (e.type != LLAMA_GRETYPE_TOKEN && e.type != LLAMA_GRETYPE_TOKEN_NOT)) {
+            continue;
+        }
+        const bool named = e.value < n;
+        if (e.type == LLAMA_GRETYPE_TOKEN) {
+            mask.resize((n + 31) / 32);
+            if (named) {
+                mask[e.value / 32] |= 1u << (e.value % 32);
+            }
+        } else if (except < 0) {
+            const bool already = named && !mask.empty() && (mask[e.value / 32] >> (e.value % 32) & 1);
+            mask.assign((n + 31) / 32, ~0u);
+            except = e.value;
+            if (named && !already) {
+                mask[e.value / 32] &= ~(1u << (e.value % 32));
+            }
+        } else if (except != e.value && static_cast<size_t>(except) < n) {
+            mask[except / 32] |= 1u << (except % 32);
+        }
+    }
+    return mask;
+}
+
+bool grammar_machine::takes_one_of(state s, uint32_t least, uint32_t most) {
+    return std::any_of(sets[s].begin(), sets[s].end(), [&](stack t) {
+        if (t == 0) {
+            return false;
+        }
+        const uint32_t at = nodes[t].at;
+        spend(after(at) - at);
+        return matches(at, least, most);
+    });
+}
+
+}  // namespace ps
