@@ -35,11 +35,17 @@ test("Host.models: nobody there", async (t) => {
   await assert.rejects(host.models(), /^Error: the server does not answer$/);
 });
 
-test("Host.plugins: names and what they do", async (t) => {
-  const data = [{ name: "min-p", manifest: { description: "drops the tail" } }, { name: "x" }];
+test("Host.plugins: what each does and can be told, of those that can be used", async (t) => {
+  const config_schema = { type: "object", properties: { min_p: {}, draw: {} } };
+  const data = [
+    { name: "min-p", state: "ready", manifest: { summary: "drops the tail", config_schema } },
+    { name: "x", state: "ready", manifest: {} },
+    { name: "broken", state: "failed", error: "no WebAssembly" },
+    { name: "faulty", state: "quarantined", manifest: {} },
+  ];
   const want = [
-    { name: "min-p", description: "drops the tail" },
-    { name: "x", description: "" },
+    { name: "min-p", summary: "drops the tail", fields: ["min_p", "draw"] },
+    { name: "x", summary: "", fields: [] },
   ];
   assert.deepEqual(await answering(t, 200, { data }).host.plugins(), want);
 });

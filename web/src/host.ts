@@ -5,7 +5,8 @@ export class KeyNeeded extends Error {}
 
 export interface Plugin {
   name: string;
-  description: string;
+  summary: string;
+  fields: string[]; // of its configuration
 }
 
 // The host picks the first of these; the second only carries the key, as a page cannot set a header on a
@@ -24,14 +25,16 @@ export class Host {
 
   /** Names of the models it serves. Throws KeyNeeded, or an Error with the host's words. */
   async models(): Promise<string[]> {
-    const list = names(await this.get("v1/models"), "id");
-    return list.map((entry) => entry.name);
+    const list = entries(await this.get("v1/models"), "id");
+    return list.map((entry) => String(entry.id));
   }
 
   /** Plugins that a request may name; none where the host has no such route. */
   async plugins(): Promise<Plugin[]> {
     try {
-      return names(await this.get("v1/plugins"), "name");
+      return entries(await this.get("v1/plugins"), "name")
+        .filter(usable)
+        .map(plugin);
     } catch {
       return []; // 404 and 501: built without plugins; and without a list there is nothing to pick
     }
@@ -64,16 +67,32 @@ async function complaint(response: Response): Promise<string> {
   return body?.error?.message ?? `the server answered ${response.status}`;
 }
 
+// What the host sends has these fields, or is none of ours: then they are undefined.
+type Entry = {
+  id?: unknown;
+  name?: unknown;
+  state?: unknown;
+  manifest?: { summary?: unknown; config_schema?: { properties?: object } };
+};
+
 /** Reads OpenAI's list shape, {"data": [{…}]}, or a bare array, skipping entries without a name. */
-function names(body: unknown, field: "id" | "name"): Plugin[] {
+function entries(body: unknown, field: "id" | "name"): Entry[] {
   const list = Array.isArray(body) ? body : (body as { data?: unknown })?.data;
   if (!Array.isArray(list)) return [];
-  return list
-    .filter((entry) => typeof entry?.[field] === "string")
-    .map((entry) => ({
-      name: entry[field],
-      description: String(entry.manifest?.description ?? entry.description ?? ""),
-    }));
+  return list.filter((entry) => typeof entry?.[field] === "string");
+}
+
+/** Files that could not be loaded, and plugins in quarantine, are listed too. */
+function usable(entry: Entry): boolean {
+  return entry.state === "ready";
+}
+
+function plugin({ name, manifest }: Entry): Plugin {
+  return {
+    name: String(name),
+    summary: String(manifest?.summary ?? ""),
+    fields: Object.keys(manifest?.config_schema?.properties ?? {}),
+  };
 }
 
 /** base64 of the key's UTF-8 with the letters that a subprotocol's name may hold, without padding. */

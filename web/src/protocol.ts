@@ -15,7 +15,7 @@ export interface GenerateRequest {
   max_tokens?: number;
   seed?: number;
   ignore_eos?: boolean;
-  plugins?: string[];
+  plugins?: (string | { name: string; config: object })[];
 }
 
 export type ClientFrame =

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clean, Keeper, request } from "./settings.ts";
 
-const defaults = { system: "", keepGoing: false, plugins: [] };
+const defaults = { system: "", keepGoing: false, plugins: [], configs: {} };
 
 function memory(items: Record<string, string> = {}) {
   const map = new Map(Object.entries(items));
@@ -20,7 +20,13 @@ for (const stored of [
   "x",
   [],
   {},
-  { temperature: "hot", seed: -1, maxTokens: null, plugins: [1] },
+  {
+    temperature: "hot",
+    seed: -1,
+    maxTokens: null,
+    plugins: [1],
+    configs: { a: 1, b: "{", c: "[]", d: "null" },
+  },
 ]) {
   test(`clean: ${JSON.stringify(stored)} is the defaults`, () => assert.deepEqual(clean(stored), defaults));
 }
@@ -34,6 +40,7 @@ test("Keeper: settings come back, and a broken entry is the defaults", () => {
     seed: 1,
     keepGoing: true,
     plugins: ["a"],
+    configs: { a: '{"x": 1}' },
   };
   keeper.keep(chosen);
   assert.deepEqual(keeper.settings(), chosen);
@@ -60,7 +67,8 @@ test("request: all choices, zero included, but no plugin that the host does not 
     maxTokens: 9,
     seed: 0,
     keepGoing: true,
-    plugins: ["a", "gone"],
+    plugins: ["a", "gone", "b"],
+    configs: { b: '{"x":1}', gone: "{}" },
   };
   assert.deepEqual(request(chosen, "tiny", ["a", "b"], [{ role: "user", content: "Hi" }]), {
     model: "tiny",
@@ -69,6 +77,6 @@ test("request: all choices, zero included, but no plugin that the host does not 
     max_tokens: 9,
     seed: 0,
     ignore_eos: true,
-    plugins: ["a"],
+    plugins: ["a", { name: "b", config: { x: 1 } }],
   });
 });

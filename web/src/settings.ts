@@ -9,6 +9,7 @@ export interface Settings {
   seed?: number;
   keepGoing: boolean; // past the model's own end, up to the token limit
   plugins: string[];
+  configs: Record<string, string>; // by plugin: JSON, as it was typed
 }
 
 const settingsItem = "penstock.settings";
@@ -47,12 +48,26 @@ export function clean(stored: unknown): Settings {
     system: typeof raw.system === "string" ? raw.system : "",
     keepGoing: raw.keepGoing === true,
     plugins: Array.isArray(raw.plugins) ? raw.plugins.filter((name) => typeof name === "string") : [],
+    configs: {},
   };
+  for (const [name, text] of Object.entries(raw.configs ?? {})) {
+    if (typeof text === "string" && configOf(text) !== undefined) settings.configs[name] = text;
+  }
   for (const field of ["temperature", "maxTokens", "seed"] as const) {
     const value = raw[field];
     if (typeof value === "number" && Number.isFinite(value) && value >= 0) settings[field] = value;
   }
   return settings;
+}
+
+/** The configuration that a text is: a JSON object; undefined where it is none. */
+export function configOf(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The request for an answer to messages. Only plugins that the host offers are named. */
@@ -69,6 +84,11 @@ export function request(
   if (settings.seed !== undefined) body.seed = settings.seed;
   if (settings.keepGoing) body.ignore_eos = true;
   const plugins = settings.plugins.filter((name) => offered.includes(name));
-  if (plugins.length > 0) body.plugins = plugins;
+  if (plugins.length > 0) {
+    body.plugins = plugins.map((name) => {
+      const config = configOf(settings.configs[name] ?? "");
+      return config === undefined ? name : { name, config };
+    });
+  }
   return body;
 }

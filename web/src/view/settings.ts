@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import type { Plugin } from "../host.ts";
-import { clean, type Keeper, type Settings } from "../settings.ts";
+import { clean, configOf, type Keeper, type Settings } from "../settings.ts";
 import { byId, make } from "./dom.ts";
 
 const numbers = ["temperature", "maxTokens", "seed"] as const;
@@ -25,7 +25,10 @@ export class SettingsView {
       this.dialog.close();
       forgetKey();
     });
-    this.form.addEventListener("input", () => keeper.keep(this.read()));
+    this.form.addEventListener("input", () => {
+      keeper.keep(this.read());
+      this.show();
+    });
     this.dialog.addEventListener("click", (event) => {
       if (event.target === this.dialog) this.dialog.close(); // beside the form: the backdrop
     });
@@ -35,10 +38,11 @@ export class SettingsView {
   offer(plugins: readonly Plugin[]): void {
     byId("plugins", HTMLFieldSetElement).hidden = plugins.length === 0;
     this.pluginList.replaceChildren(
-      ...plugins.map(({ name, description }) => {
+      ...plugins.flatMap(({ name, summary, fields }) => {
         const box = make("input", { type: "checkbox", name: "plugins", value: name });
-        const words = make("span", { textContent: name }, make("small", { textContent: description }));
-        return make("label", { className: "check" }, box, words);
+        const words = make("span", { textContent: name }, make("small", { textContent: summary }));
+        const choice = make("label", { className: "check" }, box, words);
+        return fields.length === 0 ? [choice] : [choice, configField(name, fields)];
       }),
     );
     this.fill();
@@ -56,6 +60,18 @@ export class SettingsView {
     for (const name of numbers) this.field(name).value = settings[name]?.toString() ?? "";
     this.field("keepGoing").checked = settings.keepGoing;
     for (const box of this.boxes()) box.checked = settings.plugins.includes(box.value);
+    for (const field of this.configs()) field.value = settings.configs[field.name] ?? "";
+    this.show();
+  }
+
+  /** Only what was picked can be configured. */
+  private show(): void {
+    const picked = this.boxes().flatMap((box) => (box.checked ? [box.value] : []));
+    for (const field of this.configs()) {
+      field.hidden = !picked.includes(field.name);
+      const wrong = !field.hidden && field.value.trim() !== "" && configOf(field.value) === undefined;
+      field.setCustomValidity(wrong ? "It must be a JSON object, or empty" : "");
+    }
   }
 
   private read(): Settings {
@@ -63,6 +79,7 @@ export class SettingsView {
       system: this.field("system").value,
       keepGoing: this.field("keepGoing").checked,
       plugins: this.boxes().flatMap((box) => (box.checked ? [box.value] : [])),
+      configs: Object.fromEntries(this.configs().map((field) => [field.name, field.value])),
     });
     for (const name of numbers) {
       const field = this.field(name);
@@ -78,4 +95,16 @@ export class SettingsView {
   private boxes(): HTMLInputElement[] {
     return [...this.pluginList.querySelectorAll("input")];
   }
+
+  private configs(): HTMLTextAreaElement[] {
+    return [...this.pluginList.querySelectorAll("textarea")];
+  }
+}
+
+/** Takes a plugin's configuration as JSON; what can be told to it is hinted at. */
+function configField(name: string, fields: readonly string[]): HTMLTextAreaElement {
+  const field = make("textarea", { name, rows: 2, spellcheck: false, hidden: true });
+  field.placeholder = `{${fields.map((name) => `"${name}": …`).join(", ")}}`;
+  field.ariaLabel = `Configuration of ${name}`;
+  return field;
 }
