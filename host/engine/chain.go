@@ -36,6 +36,7 @@ type Stage struct {
 	sampler *native.Sampler
 	name    string // what it does, for traces
 	alone   bool   // it is the whole chain, so SampleRows can run it
+	guards  bool   // it has the grammar
 	view    native.Candidates
 }
 
@@ -74,7 +75,7 @@ func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stage{sampler: sampler, name: nameOf(l, o), alone: l.First && l.Last}, nil
+	return &Stage{sampler: sampler, name: nameOf(l, o), alone: l.First && l.Last, guards: o.Grammar != ""}, nil
 }
 
 // nameOf lists what a link does, in order.
@@ -95,7 +96,7 @@ func nameOf(l Link, o native.SamplerOptions) string {
 
 // selectors are the names of what chooses at the end of a chain.
 var selectors = map[native.Selector]string{
-	native.SelectDist: "dist", native.SelectMirostat: "mirostat", native.SelectMirostatV2: "mirostat_v2", native.SelectAdaptive: "adaptive_p",
+	native.SelectDist: "dist", native.SelectGreedy: "greedy", native.SelectMirostat: "mirostat", native.SelectMirostatV2: "mirostat_v2", native.SelectAdaptive: "adaptive_p",
 }
 
 // chainOf picks the samplers of a link and what chooses at its end. Mirostat replaces all truncation.
@@ -117,6 +118,8 @@ func chainOf(p sampling.Params, l Link) ([]native.SamplerKind, native.Selector) 
 		return chain, native.SelectMirostatV2
 	case adaptive:
 		return chain, native.SelectAdaptive
+	case p.Temperature <= 0: // also where the chain leaves temperature out
+		return chain, native.SelectGreedy
 	}
 	return chain, native.SelectDist
 }
@@ -174,7 +177,7 @@ func (s *Stage) Apply(v *scheduler.View) (err error) {
 	err = s.sampler.Apply(&s.view)
 	v.Row, v.ID, v.Logit, v.N, v.Chosen = s.view.Row, s.view.ID, s.view.Logit, s.view.N, s.view.Chosen
 	s.view = native.Candidates{}
-	return err
+	return inSchedulerTerms(err)
 }
 
 // Accept implements scheduler.Stage.

@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,6 +112,28 @@ func TestEngine_NewStage_LinksEqualWhole(t *testing.T) {
 			if _, err := stage.Accept(v.Chosen); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+}
+
+// At temperature 0 the likeliest token is taken, also by a chain without the temperature sampler.
+func TestEngine_NewChain_GreedyWithoutTemperature(t *testing.T) {
+	e := opened(t, Options{})
+	b := e.Backend()
+	row := feed(t, b, 0, 0, 100)
+	best := slices.Index(row, slices.Max(row))
+	for seed := range uint32(20) {
+		p := sampling.Default()
+		p.Seed, p.Temperature, p.Chain = seed, 0, []string{"penalties"}
+		chain, err := e.NewChain(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := draw(t, b, chain[0]); int(got) != best {
+			t.Errorf("seed %d: drew %d, the likeliest is %d", seed, got, best)
+		}
+		if err := chain[0].Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestRun_Arguments(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args []string
+		code int
+	}{
+		"nothing":      {nil, exitWrongUse},
+		"both":         {[]string{"-url", "http://127.0.0.1:1", "-write", "x"}, exitWrongUse},
+		"unknown flag": {[]string{"-x"}, exitWrongUse},
+		"no server":    {[]string{"-url", "http://127.0.0.1:1", "-only", "least"}, exitFailed},
+	} {
+		var problems bytes.Buffer
+		if code := run(context.Background(), tc.args, io.Discard, &problems); code != tc.code || problems.Len() == 0 {
+			t.Errorf("%s: exit %d, %q", name, code, problems.String())
+		}
+	}
+}
+
+func TestRun_Write_OnlySome(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "kit")
+	if code := run(context.Background(), []string{"-write", dir, "-only", "loop-"}, io.Discard, os.Stderr); code != exitDone {
+		t.Fatalf("exit %d", code)
+	}
+	if files, err := filepath.Glob(filepath.Join(dir, "tck-loop-*.wasm")); err != nil || len(files) != 12 {
+		t.Errorf("%v, %v", files, err)
+	}
+}
+
+// A server that loads what comes, and always gives the same answer, breaks some rules and keeps others.
+func TestRun_URL_ReportsEachCase(t *testing.T) {
+	removed := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodDelete:
+			removed++
+			w.WriteHeader(http.StatusNoContent)
+		case r.URL.Path == "/v1/plugins" && r.Header.Get("Authorization") == "Bearer secret":
+			_, _ = io.WriteString(w, `{"name":"a"}`)
+		case r.URL.Path == "/v1/plugins":
+			w.WriteHeader(http.StatusUnauthorized)
+		default:
+			_, _ = io.WriteString(w, `{"choices":[{"text":"abc","finish_reason":"length"}],"usage":{"completion_tokens":6}}`)
+		}
+	}))
+	defer server.Close()
+	var out bytes.Buffer
+	args := []string{"-url", server.URL, "-admin-key", "secret", "-only", "accept-"}
+	if code := run(context.Background(), args, &out, io.Discard); code != exitFailed {
+		t.Errorf("exit %d", code)
+	}
+	for _, want := range []string{"BROKEN  accept-stops", "BROKEN  accept-answer: an unknown answer of accept: the rule is broken: the request was answered", "3 cases, 3 broken"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	out.Reset()
+	if code := run(context.Background(), append(args[:5:5], "least"), &out, io.Discard); code != exitDone || !strings.HasPrefix(out.String(), "ok      least: ") {
+		t.Errorf("exit %d: %s", code, out.String())
+	}
+	if removed != 2 {
+		t.Errorf("removed %d", removed)
+	}
+}
