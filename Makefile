@@ -110,9 +110,11 @@ test: setup-test build plugins-test ## all tests that end within minutes: Go, Go
 	go test -timeout 15m ./...
 	go test -timeout 15m -race $$(go list ./host/... ./scheduler/... | grep -v '/host/plugin/fuel$$')
 	cd web && npm test
+	TINYGO=$(abspath $(TINYGO)) scripts/tutorial.sh docs/plugins/go.md
+	scripts/tutorial.sh docs/plugins/rust.md
 
 .PHONY: test-long
-test-long: setup-test build ## full corruption and property runs, then every fuzz target for FUZZTIME (10m)
+test-long: setup-test build plugins ## full corruption and property runs, then every fuzz target for FUZZTIME (10m)
 	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
 	scripts/fuzz.sh $(FUZZTIME)
 
