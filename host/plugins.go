@@ -36,7 +36,7 @@ var _ api.Plugins = (*Plugins)(nil)
 // openPlugins loads the configured folder and watches it.
 func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, o plugin.Observer, log *slog.Logger) (*Plugins, error) {
 	runtime, err := plugin.NewRuntime(ctx, plugin.Options{
-		Vocabulary: e.Words(), TopK: highest, Observer: o, Log: log.With(slog.String("from", "plugin")), CacheDir: codeCache(log),
+		Vocabulary: e.Words(), Grammars: grammars{e}, TopK: highest, Observer: o, Log: log.With(slog.String("from", "plugin")), CacheDir: codeCache(log),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up plugins: %w", err)

@@ -20,7 +20,7 @@ var (
 	ErrAborted     = errors.New("aborted")                 // a part of the batch may be in the cache
 	ErrCancelled   = errors.New("cancelled")
 	ErrUnsupported = errors.New("not supported by llama.cpp")
-	ErrNoToken     = fmt.Errorf("%w: nothing to choose from", ErrFailed) // biases, masks and grammar leave no token
+	ErrNoToken     = fmt.Errorf("%w: no token is left to choose from", ErrFailed) // biases, masks and grammar leave none
 )
 
 // What LoadModel finds wrong with a file before llama.cpp sees it.

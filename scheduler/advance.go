@@ -62,15 +62,14 @@ func (j *job) grow(t Token, a about, forced bool) {
 	stop := false
 	for i, stage := range j.req.Chain {
 		effect, err := stage.Accept(t)
-		switch {
-		case err != nil:
+		if err == nil && effect.Splice && forced {
+			err = j.refuse(i, ActSplice, errAnswerSplice)
+		}
+		if err != nil {
 			j.fail(err)
 			return
-		case effect.Splice && forced:
-			j.fail(fmt.Errorf("stage %d of the chain answered a spliced token with another splice", i))
-			return
-		case effect.Splice:
-			j.splice(i, effect)
+		}
+		if effect.Splice && !forced && j.splice(i, effect) {
 			return
 		}
 		stop = stop || effect.Stop
@@ -90,23 +89,18 @@ func (j *job) grow(t Token, a about, forced bool) {
 	}
 }
 
-// endless is the error of a stage that takes tokens back for ever.
-func (j *job) endless(by int) error {
-	if stage, ok := j.req.Chain[by].(SpliceError); ok {
-		return stage.EndlessSplice(j.computed, j.req.MaxTokens)
+// splice takes tokens back, the last one included, and forces others. Where that cannot be, the stage is refused, and unless
+// that ends the request it returns false: the answer goes on as if the stage had not asked.
+func (j *job) splice(by int, e Effect) bool {
+	why, err := j.notSpliced(by, e)
+	if err == nil && why != nil {
+		if err = j.refuse(by, ActSplice, why); err == nil {
+			return false
+		}
 	}
-	return fmt.Errorf("stage %d of the chain has taken tokens back too often: %d were computed for at most %d", by, j.computed, j.req.MaxTokens)
-}
-
-// splice takes tokens back, the last one included, and forces others.
-func (j *job) splice(by int, e Effect) {
-	switch limit := min(j.hold, j.generated); {
-	case e.Backtrack < 0 || e.Backtrack > limit:
-		j.fail(fmt.Errorf("stage %d of the chain takes %d tokens back; %d may be", by, e.Backtrack, limit))
-		return
-	case j.req.MaxTokens > 0 && j.computed > 2*j.req.MaxTokens+spliceAllowance:
-		j.fail(j.endless(by))
-		return
+	if err != nil {
+		j.fail(err)
+		return true
 	}
 	forced := append(j.forced[:0], e.Tokens...) // the stage's memory is its own again with the next call
 	j.forced = forced
@@ -118,25 +112,52 @@ func (j *job) splice(by int, e Effect) {
 		}
 		if err := stage.Rewind(j.tokens, j.prompt); err != nil {
 			j.fail(err)
-			return
+			return true
 		}
 	}
 	for len(j.later) > j.hold && !j.out.ended {
 		j.reveal()
 	}
 	for _, t := range forced {
-		if j.out.ended {
-			return
-		}
-		if t < 0 || int(t) >= j.limits.Vocabulary {
-			j.fail(fmt.Errorf("stage %d of the chain splices token %d, which is not in the vocabulary of %d", by, t, j.limits.Vocabulary))
-			return
+		switch {
+		case j.out.ended:
+			return true
+		case j.endsAnswer(t):
+			j.generated++
+			j.finish(End{Reason: ReasonStop})
+			return true
 		}
 		j.grow(t, about{}, true)
 	}
+	return true
 }
 
-// spliceAllowance is how many tokens beyond twice its limit a request with splices may compute.
+// notSpliced is why a splice is not done; nil where it is.
+func (j *job) notSpliced(by int, e Effect) (why, err error) {
+	if limit := min(j.hold, j.generated); e.Backtrack < 0 || e.Backtrack > limit {
+		return fmt.Errorf("%d tokens are taken back; %d may be", e.Backtrack, limit), nil
+	}
+	if most := j.longest(); j.computed > 2*most+spliceAllowance {
+		return fmt.Errorf("%w: %d were computed for an answer of at most %d", ErrSpliceLimit, j.computed, most), nil
+	}
+	for _, t := range e.Tokens {
+		if t < 0 || int(t) >= j.limits.Vocabulary {
+			return fmt.Errorf("token %d of the splice is not in the vocabulary of %d", t, j.limits.Vocabulary), nil
+		}
+	}
+	return j.misfit(by, e)
+}
+
+// longest is how many tokens the answer can have.
+func (j *job) longest() int {
+	room := j.limits.longest() - j.prompt
+	if j.req.MaxTokens > 0 {
+		return min(j.req.MaxTokens, room)
+	}
+	return room
+}
+
+// spliceAllowance is how many tokens beyond twice the longest answer a request with splices may compute.
 const spliceAllowance = 256
 
 // takeBack removes the last n tokens of the answer, of which at least those not shown yet are in the hold window.

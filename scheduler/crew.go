@@ -34,14 +34,12 @@ type crew struct {
 	task    func(*job) error // of a control call
 	taskErr error
 
-	view     View
-	tracer   *tracer // nil: nobody asked
-	mask     []uint32
-	bias     []Bias
-	bannedBy int // the last stage that narrowed the mask
-	forced   Token
-	err      error // of prepare
-	refused  error // the stages could not begin
+	view        View
+	tracer      *tracer // nil: nobody asked
+	restriction restriction
+	whole       []float32 // the row before it was restricted
+	err         error     // of prepare
+	refused     error     // the stages could not begin
 }
 
 type order uint8
@@ -58,7 +56,7 @@ const (
 func (r *Request) crewed() bool { return r.Trace > 0 || len(r.Chain) != 1 || !r.Chain[0].Native() }
 
 func newCrew(copied *sync.WaitGroup, trace int) *crew {
-	return &crew{orders: make(chan order, 4), done: make(chan struct{}, 1), copied: copied, tracer: newTracer(trace), forced: -1, began: time.Now()}
+	return &crew{orders: make(chan order, 4), done: make(chan struct{}, 1), copied: copied, tracer: newTracer(trace), restriction: restriction{by: -1, forced: -1}, began: time.Now()}
 }
 
 // run is the goroutine.
@@ -70,7 +68,7 @@ func (c *crew) run(j *job) {
 			c.refused = rewind(j.req.Chain, j)
 		case orderPrepare:
 			c.tracer.enter()
-			c.prepare(j.req.Chain)
+			c.prepare(j)
 			c.tracer.prepare()
 		case orderRow:
 			c.copyRow()
@@ -89,47 +87,6 @@ func (c *crew) run(j *job) {
 			}
 		}
 	}
-}
-
-// prepare asks the stages for masks, biases and a forced token.
-func (c *crew) prepare(chain []Stage) {
-	if c.refused != nil {
-		return
-	}
-	c.mask, c.bias, c.forced, c.err, c.bannedBy = c.mask[:0], c.bias[:0], -1, nil, -1
-	for i, stage := range chain {
-		p, ok := stage.(Preparer)
-		if !ok {
-			continue
-		}
-		prepared, err := p.Prepare()
-		if err != nil {
-			c.err = err
-			return
-		}
-		if prepared.Forced && c.forced < 0 {
-			c.forced = prepared.Token
-		}
-		c.bias = append(c.bias, prepared.Bias...)
-		if prepared.Mask != nil && c.narrow(prepared.Mask) {
-			c.bannedBy = i
-		}
-	}
-}
-
-// narrow joins a mask to those before it and tells whether it took anything away.
-func (c *crew) narrow(mask []uint32) bool {
-	if len(c.mask) == 0 {
-		c.mask = append(c.mask, mask...)
-		return true
-	}
-	changed := false
-	for i, word := range mask[:min(len(mask), len(c.mask))] {
-		joined := c.mask[i] & word
-		changed = changed || joined != c.mask[i]
-		c.mask[i] = joined
-	}
-	return changed
 }
 
 // copyRow takes the row out of the backend's memory, since the next pass overwrites it. The tick and the goroutine both
@@ -154,7 +111,7 @@ func (c *crew) sample(j *job) {
 		j.raw = append(j.raw[:0], c.row...)
 		raw = j.raw
 	}
-	t, err := c.draw(j.req.Chain)
+	t, err := c.draw(j)
 	if err != nil {
 		j.fail(err)
 		return
@@ -164,76 +121,6 @@ func (c *crew) sample(j *job) {
 		logprobs = newLogprobs(raw, t, j.req.Logprobs)
 	}
 	j.advance(t, about{logprobs, c.tracer.take()})
-}
-
-// draw applies what was prepared and runs the chain.
-func (c *crew) draw(chain []Stage) (Token, error) {
-	if c.forced >= 0 {
-		return c.forced, nil
-	}
-	v := &c.view
-	v.Row, v.N, v.Chosen = c.row, -1, -1
-	c.tracer.begin(v)
-	if err := c.restrict(chain); err != nil {
-		return -1, err
-	}
-	for _, stage := range chain {
-		c.tracer.enter()
-		if err := stage.Apply(v); err != nil {
-			return -1, err
-		}
-		c.tracer.leave(stage, v)
-		if v.Chosen >= 0 {
-			return v.Chosen, nil
-		}
-	}
-	return -1, errNoCandidate
-}
-
-// restrict applies masks and biases to the row.
-func (c *crew) restrict(chain []Stage) error {
-	if len(c.bias) == 0 && len(c.mask) == 0 {
-		return nil
-	}
-	for _, b := range c.bias {
-		if b.Token >= 0 && int(b.Token) < len(c.row) {
-			c.row[b.Token] += b.Value
-		}
-	}
-	if len(c.mask) > 0 && !applyMask(c.row, c.mask) {
-		if m, ok := chain[max(c.bannedBy, 0)].(MaskError); ok {
-			return m.EmptyMask()
-		}
-		return errNoCandidate
-	}
-	c.tracer.restrict(&c.view)
-	return nil
-}
-
-// applyMask sets the logits of tokens that are not allowed to −Inf and tells whether any is left.
-func applyMask(row []float32, mask []uint32) bool {
-	left := false
-	for i, word := range mask {
-		at := i * 32
-		if at >= len(row) {
-			break
-		}
-		block := row[at:min(at+32, len(row))]
-		switch word {
-		case 0:
-			copy(block, banned[:])
-		case ^uint32(0):
-			left = true
-		default:
-			left = true
-			for k := range block {
-				if word&(1<<k) == 0 {
-					block[k] = banned[0]
-				}
-			}
-		}
-	}
-	return left
 }
 
 // late tells whether the job's goroutine is still at its last row, or must rest. A late job's state is not the tick's.

@@ -16,4 +16,6 @@ var (
 	ErrSlowReader    = errors.New("the reader did not keep up")
 	ErrNoCells       = errors.New("no KV cells left")
 	ErrDecode        = errors.New("the forward pass failed")
+	ErrNoToken       = errors.New("no token is left to choose from")
+	ErrSpliceLimit   = errors.New("tokens were taken back too often")
 )

@@ -49,8 +49,9 @@ type job struct {
 	hold     int   // tokens that what is shown is behind
 	later    []shownLater
 	forced   []Token // of a splice
-	computed int     // tokens drawn or forced, taken-back ones included
-	counted  int     // generated, as the tick knows it
+	probe    [1]Token
+	computed int // tokens drawn or forced, taken-back ones included
+	counted  int // generated, as the tick knows it
 	out      outcome
 	deferred []func(*Scheduler) // control calls that came while the crew was at work
 }

@@ -20,7 +20,8 @@ type Stage interface {
 	// Native tells that the backend's SampleRows can run this stage. A chain of exactly one native stage takes the
 	// fast path: all such slots of a tick are sampled in one call. Any other chain runs on a goroutine of its own.
 	Native() bool
-	// Apply edits the view, or sets v.Chosen, which ends the chain. An error ends the request, no other.
+	// Apply edits the view, or sets v.Chosen, which ends the chain. An error ends the request, no other; ErrNoToken means
+	// that there is none to choose from. It is called again for the same token where masks have to be given up for that.
 	Apply(v *View) error
 	// Accept tells the stage which token was chosen, by whomever.
 	Accept(t Token) (Effect, error)
@@ -64,17 +65,6 @@ type Bias struct {
 // Holder is a stage that may splice. What a client sees is Hold tokens behind, so that nothing shown is taken back.
 type Holder interface {
 	Hold() int
-}
-
-// MaskError is implemented by stages that can be told that their mask left no token: the error to end the request with.
-type MaskError interface {
-	EmptyMask() error
-}
-
-// SpliceError is implemented by stages that can be told that they took tokens back for ever: the error to end the request
-// with, when computed tokens were drawn or forced for an answer of at most max.
-type SpliceError interface {
-	EndlessSplice(computed, max int) error
 }
 
 // Draw asks the backend to sample one row.

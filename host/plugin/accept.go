@@ -74,14 +74,3 @@ func (s *Stage) splice() (backtrack uint32, tokens []scheduler.Token, _ *violati
 	}
 	return backtrack, s.tokens, nil
 }
-
-// EndlessSplice implements scheduler.SpliceError.
-func (s *Stage) EndlessSplice(computed, max int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v := wrong(CauseLimit, "tokens were taken back too often: %d were computed for an answer of at most %d", computed, max)
-	if s.instance == nil {
-		return v
-	}
-	return s.instance.fault(hookAccept, v)
-}

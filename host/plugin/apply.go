@@ -3,14 +3,14 @@
 package plugin
 
 import (
-	"errors"
+	"fmt"
 	"math"
 
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
 )
 
-var errNothingLeft = errors.New("the stages before a plugin left no candidate")
+var errNothingLeft = fmt.Errorf("%w: the stages before a plugin left none", scheduler.ErrNoToken)
 
 // Apply implements scheduler.Stage: it shows the plugin its view, and takes back what it made of it.
 func (s *Stage) Apply(v *scheduler.View) error {

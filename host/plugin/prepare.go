@@ -103,14 +103,3 @@ func (s *Stage) biases(from []byte) ([]scheduler.Bias, *violation) {
 	}
 	return s.bias, nil
 }
-
-// EmptyMask implements scheduler.MaskError.
-func (s *Stage) EmptyMask() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v := wrong(CauseAnswer, "its mask leaves no token that the other plugins' masks allow")
-	if s.instance == nil {
-		return v
-	}
-	return s.instance.fault(hookPrepare, v)
-}

@@ -93,11 +93,6 @@ func TestStage_Prepare_UnboundBuffers(t *testing.T) {
 	}
 }
 
-func TestStage_EmptyMask_IsAFault(t *testing.T) {
-	s := use(t, preparing(i32(0)), 1)
-	mustFault(t, s.EmptyMask(), abi.ExportPrepare, CauseAnswer, "leaves no token")
-}
-
 func TestStage_Open_Buffers(t *testing.T) {
 	bindings := func(list ...[3]int) (answers []int32) {
 		g := plain()

@@ -33,13 +33,12 @@ type Stage struct {
 }
 
 var (
-	_ scheduler.Stage     = (*Stage)(nil)
-	_ scheduler.Preparer  = (*Stage)(nil)
-	_ scheduler.Holder    = (*Stage)(nil)
-	_ scheduler.MaskError = (*Stage)(nil)
+	_ scheduler.Stage    = (*Stage)(nil)
+	_ scheduler.Preparer = (*Stage)(nil)
+	_ scheduler.Holder   = (*Stage)(nil)
 
-	_ scheduler.SpliceError = (*Stage)(nil)
-	_ scheduler.Named       = (*Stage)(nil)
+	_ scheduler.Answerable = (*Stage)(nil)
+	_ scheduler.Named      = (*Stage)(nil)
 )
 
 // NewStage puts the module to work for a request. It retains the module until Close.

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+
+package plugin
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler"
+)
+
+func TestStage_Refuse_IsAFault(t *testing.T) {
+	why := errors.New("no frogs here")
+	for _, c := range []struct {
+		act    scheduler.Act
+		why    error
+		export string
+		cause  error
+	}{
+		{scheduler.ActMask, why, abi.ExportPrepare, CauseAnswer},
+		{scheduler.ActForce, why, abi.ExportPrepare, CauseAnswer},
+		{scheduler.ActChoose, why, abi.ExportSample, CauseAnswer},
+		{scheduler.ActSplice, why, abi.ExportAccept, CauseAnswer},
+		{scheduler.ActSplice, scheduler.ErrSpliceLimit, abi.ExportAccept, CauseLimit},
+	} {
+		s := use(t, preparing(i32(0)), 1)
+		mustFault(t, s.Refuse(c.act, c.why), c.export, c.cause, c.why.Error())
+	}
+}
+
+func TestStage_Refuse_Skip(t *testing.T) {
+	calls := plain().On(abi.ExportPrepare, i32(atScratch), i32(1), store, i32(0))
+	s, err := mustLoad(t, newTestRuntime(t), calls).NewStage(Request{Skip: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := s.Rewind([]scheduler.Token{1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Refuse(scheduler.ActMask, errors.New("no frogs here")); err != nil {
+		t.Errorf("the request ends: %v", err)
+	}
+	if p, err := s.Prepare(); err != nil || p.Mask != nil || s.instance != nil {
+		t.Errorf("it goes on: %+v, %v", p, err)
+	}
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// restriction is what the stages of a chain ask for before a token is drawn, and what comes of it together.
+type restriction struct {
+	asked []Prepared // by stage, with masks and biases of its own memory
+
+	mask   []uint32 // joined by AND, without the tokens that biases ban; empty: every token is allowed
+	bias   []Bias   // the finite ones of all
+	by     int      // the last stage that took a token away, or -1
+	forced Token    // or -1
+}
+
+// prepare asks the stages for masks, biases and a forced token.
+func (c *crew) prepare(j *job) {
+	if c.refused != nil {
+		return
+	}
+	r := &c.restriction
+	r.clear(len(j.req.Chain))
+	c.err = nil
+	for i, stage := range j.req.Chain {
+		p, ok := stage.(Preparer)
+		if !ok {
+			continue
+		}
+		prepared, err := p.Prepare()
+		if err != nil {
+			c.err = err
+			return
+		}
+		r.take(i, prepared)
+	}
+	c.err = r.join(j)
+}
+
+// clear forgets what was asked for and keeps the memory.
+func (r *restriction) clear(stages int) {
+	for len(r.asked) < stages {
+		r.asked = append(r.asked, Prepared{})
+	}
+	r.asked = r.asked[:stages]
+	for i := range r.asked {
+		r.drop(i)
+	}
+	r.mask, r.bias, r.by, r.forced = r.mask[:0], r.bias[:0], -1, -1
+}
+
+func (r *restriction) drop(i int) {
+	a := &r.asked[i]
+	*a = Prepared{Mask: a.Mask[:0], Bias: a.Bias[:0]}
+}
+
+// take copies what a stage asks for: its memory is its own again when it is called next.
+func (r *restriction) take(i int, p Prepared) {
+	a := &r.asked[i]
+	a.Mask, a.Bias = append(a.Mask[:0], p.Mask...), append(a.Bias[:0], p.Bias...)
+	a.Forced, a.Token = p.Forced, p.Token
+}
+
+// join puts together what the stages ask for. A stage that leaves no token, or forces one that is not allowed, is refused
+// and, if the request goes on without it, left out.
+func (r *restriction) join(j *job) error {
+	for {
+		by, act, why, err := r.combine(j)
+		if err != nil || why == nil {
+			return err
+		}
+		if err := j.refuse(by, act, why); err != nil {
+			return err
+		}
+		r.drop(by)
+	}
+}
+
+// combine tells which stage asks for what cannot be, if one does.
+func (r *restriction) combine(j *job) (by int, act Act, why, err error) {
+	r.mask, r.bias, r.by, r.forced = r.mask[:0], r.bias[:0], -1, -1
+	for i := range r.asked {
+		a := &r.asked[i]
+		if a.Forced {
+			why, err = j.notAllowed(i, a.Token)
+			r.forced = a.Token
+			return i, ActForce, why, err
+		}
+	}
+	for i := range r.asked {
+		a := &r.asked[i]
+		narrowed := len(a.Mask) > 0 && r.narrow(a.Mask)
+		for _, b := range a.Bias {
+			if math.IsInf(float64(b.Value), -1) {
+				narrowed = r.ban(b.Token, j.limits.Vocabulary) || narrowed
+			} else {
+				r.bias = append(r.bias, b)
+			}
+		}
+		if narrowed {
+			r.by = i
+		}
+	}
+	if r.by >= 0 && !anyOf(r.mask) {
+		return r.by, ActMask, errEmptyMask, nil
+	}
+	return 0, 0, nil, nil
+}
+
+// narrow joins a mask to those before it and tells whether it took anything away.
+func (r *restriction) narrow(mask []uint32) bool {
+	if len(r.mask) == 0 {
+		r.mask = append(r.mask, mask...)
+		return true
+	}
+	changed := false
+	for i, word := range mask[:min(len(mask), len(r.mask))] {
+		joined := r.mask[i] & word
+		changed = changed || joined != r.mask[i]
+		r.mask[i] = joined
+	}
+	return changed
+}
+
+// ban takes one token away and tells whether it was there.
+func (r *restriction) ban(t Token, vocabulary int) bool {
+	if t < 0 || int(t) >= vocabulary {
+		return false
+	}
+	if len(r.mask) == 0 {
+		for i := 0; i < vocabulary; i += 32 {
+			r.mask = append(r.mask, uint32(1<<min(32, vocabulary-i)-1))
+		}
+	}
+	word, bit := int(t)/32, uint32(1)<<(t%32)
+	if word >= len(r.mask) || r.mask[word]&bit == 0 {
+		return false
+	}
+	r.mask[word] &^= bit
+	return true
+}
+
+func anyOf(mask []uint32) bool {
+	for _, word := range mask {
+		if word != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// apply restricts a row.
+func (r *restriction) apply(row []float32) {
+	for _, b := range r.bias {
+		if b.Token >= 0 && int(b.Token) < len(row) {
+			row[b.Token] += b.Value
+		}
+	}
+	for i, word := range r.mask {
+		at := i * 32
+		if at >= len(row) {
+			return
+		}
+		block := row[at:min(at+32, len(row))]
+		switch word {
+		case 0:
+			copy(block, banned[:])
+		case ^uint32(0):
+		default:
+			for k := range block {
+				if word&(1<<k) == 0 {
+					block[k] = banned[0]
+				}
+			}
+		}
+	}
+}
+
+// draw applies what was prepared and runs the chain. Where masks and bans leave no token that grammar and biases of the
+// request allow, the last stage that took one away is refused; if the request goes on without it, the chain runs again.
+func (c *crew) draw(j *job) (Token, error) {
+	r := &c.restriction
+	if r.forced >= 0 {
+		return r.forced, nil
+	}
+	c.whole = c.whole[:0]
+	if r.by >= 0 {
+		c.whole = append(c.whole, c.row...)
+	}
+	for {
+		t, err := c.runChain(j)
+		if r.by < 0 || !errors.Is(err, ErrNoToken) {
+			return t, err
+		}
+		why := fmt.Errorf("with its mask or bans nothing is left that the request allows: %w", err)
+		if err := j.refuse(r.by, ActMask, why); err != nil {
+			return -1, err
+		}
+		r.drop(r.by)
+		copy(c.row, c.whole)
+		if err := r.join(j); err != nil {
+			return -1, err
+		}
+	}
+}
+
+// runChain runs the chain once. What a plugin chose is tested first.
+func (c *crew) runChain(j *job) (Token, error) {
+	v := &c.view
+	v.Row, v.N, v.Chosen = c.row, -1, -1
+	c.tracer.begin(v)
+	if r := &c.restriction; len(r.bias) > 0 || len(r.mask) > 0 {
+		r.apply(c.row)
+		c.tracer.restrict(v)
+	}
+	for i, stage := range j.req.Chain {
+		c.tracer.enter()
+		if err := stage.Apply(v); err != nil {
+			return -1, err
+		}
+		if v.Chosen >= 0 {
+			why, err := j.notAllowed(i, v.Chosen)
+			if why != nil && err == nil {
+				v.Chosen = -1
+				err = j.refuse(i, ActChoose, why)
+			}
+			if err != nil {
+				return -1, err
+			}
+		}
+		c.tracer.leave(stage, v)
+		if v.Chosen >= 0 {
+			return v.Chosen, nil
+		}
+	}
+	return -1, errNoCandidate
+}
