@@ -4,7 +4,6 @@ package host
 
 import (
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin/plugintest"
@@ -46,50 +45,4 @@ func TestPlugins_Stop_HidesWhatItHeld(t *testing.T) {
 	if status, text, _ := complete(t, h, `,"plugins":["always","ending"]`); status != 200 || text != want {
 		t.Errorf("%d %q, want %q", status, text, want)
 	}
-}
-
-// hostile are guests that misbehave at the first token, each in its own way.
-func hostile() map[string][]byte {
-	guests := map[string][]byte{}
-	candidates := func(name string, code ...[]byte) {
-		g := plugintest.New(`{"name":"` + name + `"}`)
-		g.On(abi.ExportOpen, g.Bind(abi.BufferCandidates, spliceAt, 2048), plugintest.I32(0))
-		guests[name+".wasm"] = g.On(abi.ExportSample, append(code, plugintest.I32(-1))...).Wasm()
-	}
-	candidates("endless", plugintest.Forever)
-	candidates("trap", plugintest.Unreachable)
-	candidates("id", plugintest.Poke(spliceAt, -1))
-	candidates("twice", plugintest.I32(spliceAt), plugintest.I32(spliceAt+4), plugintest.Load, plugintest.Store)
-	candidates("outside", plugintest.I32(-4), plugintest.Load, plugintest.Drop)
-	candidates("bomb", plugintest.Loop(plugintest.I32(1), plugintest.GrowMemory, plugintest.Drop))
-	g := plugintest.New(`{"name":"preparing"}`)
-	guests["preparing.wasm"] = g.On(abi.ExportPrepare, plugintest.Forever).Wasm()
-	return guests
-}
-
-func TestPlugins_Hostile_NeighboursNoticeNothing(t *testing.T) {
-	guests := hostile()
-	h := openWithPlugins(t, nil, guests)
-	fields := `,"max_tokens":24,"seed":1`
-	_, want, _ := complete(t, h, fields)
-	var group sync.WaitGroup
-	for range 7 {
-		group.Go(func() {
-			for range 4 {
-				if status, text, _ := complete(t, h, fields); status != 200 || text != want {
-					t.Errorf("%d %q, want %q", status, text, want)
-				}
-			}
-		})
-	}
-	group.Go(func() {
-		for file := range guests {
-			name := strings.TrimSuffix(file, ".wasm")
-			status, text, about := complete(t, h, `,"samplers":["plugin:`+name+`"]`)
-			if status != 500 || !strings.HasPrefix(text, "plugin "+name+": penstock_") || about != "plugin_fault plugins" {
-				t.Errorf("%s: %d %q %s", name, status, text, about)
-			}
-		}
-	})
-	group.Wait()
 }
