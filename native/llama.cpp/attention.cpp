@@ -174,13 +174,26 @@ struct unit {
         turn(s.keys, s.turned, a.key);
     }
 
+    // The scores of a row with its mask added, and the highest of them.
+    float masked(int64_t r) {
+        auto *       score = reinterpret_cast<vector *>(s.score + r * tile_cells);
+        const auto * mask  = reinterpret_cast<const vector *>(s.mask + r % tokens * tile_cells);
+        vector       most  = score[0] += mask[0];
+        for (int64_t i = 1; i < tile_cells / lanes; i++) {
+            score[i] += mask[i];
+            most = score[i] > most ? score[i] : most;
+        }
+        float highest = most[0];
+        for (int i = 1; i < lanes; i++) {
+            highest = std::max(highest, most[i]);
+        }
+        return highest;
+    }
+
     // Scores become weights relative to the highest score so far; what was summed under a lower one is scaled down.
     void weigh(int64_t r) {
-        float * score = s.score + r * tile_cells;
-        ggml_vec_acc_f32(tile_cells, score, s.mask + (r % tokens) * tile_cells);
-        float highest = s.highest[r];
-        ggml_vec_max_f32(tile_cells, &highest, score);
-        highest = std::max(highest, s.highest[r]);
+        float *     score   = s.score + r * tile_cells;
+        const float highest = std::max(masked(r), s.highest[r]);
         if (highest == -INFINITY) {
             std::fill_n(score, tile_cells, 0.0f);
             return;
