@@ -4,6 +4,7 @@ package scheduler
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,6 +122,66 @@ func (c *crew) sample(j *job) {
 		logprobs = newLogprobs(raw, t, j.req.Logprobs)
 	}
 	j.advance(t, about{logprobs, c.tracer.take()})
+}
+
+// draw applies what was prepared and runs the chain. Where masks and bans leave no token that grammar and biases of the
+// request allow, the last stage that took one away is refused; if the request goes on without it, the chain runs again.
+func (c *crew) draw(j *job) (Token, error) {
+	r := &c.restriction
+	if r.forced >= 0 {
+		return r.forced, nil
+	}
+	c.whole = c.whole[:0]
+	if r.by >= 0 {
+		c.whole = append(c.whole, c.row...)
+	}
+	for {
+		t, err := c.runChain(j)
+		if r.by < 0 || !errors.Is(err, ErrNoToken) {
+			return t, err
+		}
+		why := fmt.Errorf("with its mask or bans nothing is left that the request allows: %w", err)
+		if err := j.refuse(r.by, ActMask, why); err != nil {
+			return -1, err
+		}
+		r.drop(r.by)
+		copy(c.row, c.whole)
+		if err := r.join(j); err != nil {
+			return -1, err
+		}
+	}
+}
+
+// runChain runs the chain once. What a plugin chose is tested first.
+func (c *crew) runChain(j *job) (Token, error) {
+	v := &c.view
+	v.Row, v.N, v.Chosen = c.row, -1, -1
+	c.tracer.begin(v)
+	if r := &c.restriction; len(r.bias) > 0 || len(r.mask) > 0 {
+		r.apply(c.row)
+		c.tracer.restrict(v)
+	}
+	for i, stage := range j.req.Chain {
+		c.tracer.enter()
+		if err := stage.Apply(v); err != nil {
+			return -1, err
+		}
+		if v.Chosen >= 0 {
+			why, err := j.notAllowed(i, v.Chosen)
+			if why != nil && err == nil {
+				v.Chosen = -1
+				err = j.refuse(i, ActChoose, why)
+			}
+			if err != nil {
+				return -1, err
+			}
+		}
+		c.tracer.leave(stage, v)
+		if v.Chosen >= 0 {
+			return v.Chosen, nil
+		}
+	}
+	return -1, errNoCandidate
 }
 
 // late tells whether the job's goroutine is still at its last row, or must rest. A late job's state is not the tick's.

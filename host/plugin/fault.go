@@ -26,10 +26,15 @@ func (f *Fault) Error() string {
 	if f.Detail != "" {
 		b.WriteString(": " + f.Detail)
 	}
-	if len(f.Log) > 0 {
-		b.WriteString("; its log ends with: " + strings.Join(f.Log, " | "))
-	}
+	b.WriteString(logEnds(f.Log))
 	return b.String()
+}
+
+func logEnds(log []string) string {
+	if len(log) == 0 {
+		return ""
+	}
+	return "; its log ends with: " + strings.Join(log, " | ")
 }
 
 // Unwrap gives the cause.
@@ -42,13 +47,14 @@ func (f *Fault) Kind() string { return kinds[f.Cause] }
 type Refusal struct {
 	Plugin  string
 	Export  string
-	Message string // what the plugin said
+	Message string   // what the plugin said
+	Log     []string // the guest's last log lines
 }
 
-// Error gives the plugin's own words.
+// Error gives the plugin's own words, or the last lines of its log where it has none.
 func (r *Refusal) Error() string {
 	if r.Message == "" {
-		return fmt.Sprintf("plugin %s refuses the request (%s) and gives no reason", r.Plugin, r.Export)
+		return fmt.Sprintf("plugin %s refuses the request (%s) and gives no reason%s", r.Plugin, r.Export, logEnds(r.Log))
 	}
 	return fmt.Sprintf("plugin %s refuses the request: %s", r.Plugin, r.Message)
 }

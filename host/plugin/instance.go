@@ -80,7 +80,7 @@ func (i *instance) fault(h hook, v *violation) *Fault {
 
 // refuse is what a non-zero answer of a set-up call means.
 func (i *instance) refuse(h hook) error {
-	return &Refusal{Plugin: i.module.Name, Export: h.String(), Message: i.refusal}
+	return &Refusal{Plugin: i.module.Name, Export: h.String(), Message: i.refusal, Log: i.session.capture.last()}
 }
 
 // work checks the backstop before a host function does something that takes longer than its fuel may tell.

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/plugin/plugintest"
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+const grammarAt, maskAt = 4096, 16384
+
+// grammatical is a plugin that masks by the host's grammar engine. Where the engine does not take the grammar, it refuses.
+func grammatical(name string, kind int, text string, maskBytes int) []byte {
+	g := plugintest.New(`{"name":"`+name+`"}`).Put(grammarAt, text)
+	g.On(abi.ExportOpen, g.Bind(abi.BufferMask, maskAt, maskBytes),
+		plugintest.I32(kind), plugintest.I32(grammarAt), plugintest.I32(len(text)), g.Call("grammar_open")) // 0, the handle, is also yes
+	g.On(abi.ExportPrepare, plugintest.I32(0), g.Call("grammar_mask"), plugintest.Drop, plugintest.I32(abi.PrepareMask))
+	g.On(abi.ExportAccept, plugintest.I32(0), plugintest.Local(0), g.Call("grammar_accept"), plugintest.Drop, plugintest.I32(0))
+	return g.Wasm()
+}
+
+// masking allows some tokens, always the same.
+func masking(name string, maskBytes int, tokens ...int) []byte {
+	g := plugintest.New(`{"name":"` + name + `"}`)
+	words := map[int]int{}
+	for _, t := range tokens {
+		words[t/32] |= 1 << (t % 32)
+	}
+	code := [][]byte{g.Bind(abi.BufferMask, maskAt, maskBytes)}
+	for word, bits := range words {
+		code = append(code, plugintest.Poke(maskAt+4*word, bits))
+	}
+	g.On(abi.ExportOpen, append(code, plugintest.I32(0))...)
+	return g.On(abi.ExportPrepare, plugintest.I32(abi.PrepareMask)).Wasm()
+}
+
+// forcing forces one token, always the same.
+func forcing(name string, token int) []byte {
+	g := plugintest.New(`{"name":"` + name + `"}`)
+	g.On(abi.ExportOpen, g.Bind(abi.BufferSplice, spliceAt, 16), plugintest.Poke(spliceAt+4, 1), plugintest.Poke(spliceAt+8, token), plugintest.I32(0))
+	return g.On(abi.ExportPrepare, plugintest.I32(abi.PrepareForce)).Wasm()
+}
+
+// splicing replaces every token by one and the same.
+func splicing(name string, token int) []byte {
+	g := plugintest.New(`{"name":"` + name + `","hold":1}`)
+	g.On(abi.ExportOpen, g.Bind(abi.BufferSplice, spliceAt, 16), plugintest.Poke(spliceAt, 1), plugintest.Poke(spliceAt+4, 1),
+		plugintest.Poke(spliceAt+8, token), plugintest.I32(0))
+	return g.On(abi.ExportAccept, plugintest.I32(abi.AcceptSplice)).Wasm()
+}
+
+const nameGrammar = `root ::= "{\"name\": \"" [A-Z] [a-z]{2,5} "\"}"`
+
+// maskSize is the bytes of a mask for the built-in model.
+func maskSize(t *testing.T) int {
+	t.Helper()
+	m, err := native.LoadModel(t.Context(), "model/penstock-tiny.gguf", native.ModelOptions{VocabOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	return (m.Info().Vocabulary + 31) / 32 * 4
+}
+
+func TestPlugins_Grammar_BuiltInModel(t *testing.T) {
+	const schema = `{"type":"object","properties":{"frogs":{"type":"integer","minimum":1,"maximum":99},"wet":{"type":"boolean"}},"required":["frogs","wet"],"additionalProperties":false}`
+	size := maskSize(t)
+	before := native.LiveObjects().Grammars
+	h := openWithPlugins(t, nil, map[string][]byte{
+		"a.wasm": grammatical("named", abi.GrammarGBNF, nameGrammar, size),
+		"b.wasm": grammatical("schema", abi.GrammarJSONSchema, schema, size),
+		"c.wasm": grammatical("bad", abi.GrammarGBNF, `root ::= nowhere`, size),
+		"d.wasm": grammatical("recursive", abi.GrammarJSONSchema, `{"$ref":"#"}`, size),
+	})
+	const fields = `,"max_tokens":80,"temperature":1,"ignore_eos":false,"seed":`
+	for _, seed := range []string{"1", "2", "3"} {
+		if status, text, _ := complete(t, h, fields+seed+`,"plugins":["named"]`); status != 200 || !regexp.MustCompile(`^\{"name": "[A-Z][a-z]{2,5}"\}$`).MatchString(text) {
+			t.Errorf("GBNF: %d %q", status, text)
+		}
+		var answer struct {
+			Frogs int   `json:"frogs"`
+			Wet   *bool `json:"wet"`
+		}
+		status, text, _ := complete(t, h, fields+seed+`,"plugins":["schema"]`)
+		if err := json.Unmarshal([]byte(text), &answer); status != 200 || err != nil || answer.Frogs < 1 || answer.Frogs > 99 || answer.Wet == nil {
+			t.Errorf("JSON schema: %d %q, %v", status, text, err)
+		}
+	}
+	for name, want := range map[string]string{"bad": "uses a rule it does not define", "recursive": "the JSON schema"} {
+		if status, message, field := complete(t, h, `,"plugins":["`+name+`"]`); status != 400 || !strings.Contains(message, want) || !strings.Contains(field, "plugins") {
+			t.Errorf("%s: %d %q %q, want 400 with %q", name, status, message, field, want)
+		}
+	}
+	if live := native.LiveObjects().Grammars; live != before {
+		t.Errorf("%d grammars are left, there were %d", live, before)
+	}
+}
+
+// TestPlugins_Grammar_OfTheRequest: what a plugin wants and the request's grammar does not is the plugin's fault.
+func TestPlugins_Grammar_OfTheRequest(t *testing.T) {
+	size := maskSize(t)
+	h := openWithPlugins(t, nil, map[string][]byte{
+		"a.wasm": always("always", 300), "b.wasm": splicing("splicing", 300), "c.wasm": masking("masking", size, 300, 301), "d.wasm": forcing("forcing", 300),
+	})
+	grammar, err := json.Marshal(nameGrammar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := `,"max_tokens":80,"ignore_eos":false,"seed":1,"grammar":` + string(grammar)
+	status, want, _ := complete(t, h, fields)
+	if status != 200 || !strings.HasPrefix(want, `{"name": "`) {
+		t.Fatalf("%d %q", status, want)
+	}
+	for name, export := range map[string]string{
+		"always": abi.ExportSample, "masking": abi.ExportPrepare, "forcing": abi.ExportPrepare, "splicing": abi.ExportAccept,
+	} {
+		status, message, _ := complete(t, h, fields+`,"plugins":["`+name+`"]`)
+		if status == 200 || !strings.Contains(message, "plugin "+name+": "+export) || !strings.Contains(message, "request") {
+			t.Errorf("%s: %d %q", name, status, message)
+		}
+		if status, text, _ := complete(t, h, fields+`,"plugins":[{"name":"`+name+`","on_error":"skip"}]`); status != 200 || text != want {
+			t.Errorf("%s, skipped: %d %q, want %q", name, status, text, want)
+		}
+	}
+}
