@@ -14,7 +14,7 @@ type Limits struct {
 	Sequences  int  // sequences the KV cache can tell apart
 	Rows       int  // output rows one forward pass may carry
 	Adjacent   bool // sequences with numbers that follow one another decode faster together
-	MixedChunk int  // more prompt tokens than this are faster in a pass without decode tokens; 0: never
+	Apart      bool // decode tokens and prompt tokens are computed faster in two passes than in one
 }
 
 // longest is how many tokens a conversation may have.

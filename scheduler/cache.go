@@ -27,6 +27,7 @@ type sequence struct {
 	tokens []Token // by position
 	cells  []int32 // by position
 	inUse  bool    // a running request owns it
+	apart  bool    // that request came with a long prompt
 	used   uint64  // cache.clock of its last use
 }
 
@@ -56,13 +57,15 @@ func (c *cache) acquire(tokens []Token, limit int, reuse bool) *sequence {
 		c.truncate(best, common)
 		return best
 	}
-	seq := c.empty(best)
+	long := len(tokens)-common > longPrompt
+	seq := c.empty(best, long)
 	if seq == nil { // as many requests as sequences, and the only idle one is the best
 		c.take(best)
 		c.truncate(best, common)
 		return best
 	}
 	c.take(seq)
+	seq.apart = long
 	if common >= worthSharing {
 		c.share(best, seq, common)
 	}
@@ -80,7 +83,7 @@ func (c *cache) recall(tokens []Token, limit, found int) bool {
 		return false
 	}
 	kept := c.archive.take(entry) // making room may archive others
-	seq := c.empty(nil)
+	seq := c.empty(nil, false)
 	if seq == nil || !c.reserve(len(kept.tokens)) {
 		return false
 	}
@@ -126,8 +129,8 @@ func commonPrefix(a, b []Token) int {
 }
 
 // empty gives an idle sequence without cells, evicting the least recently used one other than keep; nil if there is none.
-func (c *cache) empty(keep *sequence) *sequence {
-	if s := c.oldest(keep); s != nil {
+func (c *cache) empty(keep *sequence, long bool) *sequence {
+	if s := c.oldest(keep, long); s != nil {
 		c.evict(s)
 		return s
 	}
@@ -136,9 +139,9 @@ func (c *cache) empty(keep *sequence) *sequence {
 
 // oldest is the idle sequence to give up first; nil if all but keep are in use. While nothing runs it is an empty one,
 // else the least recently used: prefixes matter most. While others run on a backend that wants them adjacent, it is the one
-// nearest to those in use.
-func (c *cache) oldest(keep *sequence) *sequence {
-	near := c.adjacent && c.inUse() >= fewRunning
+// that lies best for a request with a long prompt or without.
+func (c *cache) oldest(keep *sequence, long bool) *sequence {
+	near := c.adjacent && c.inUse() > 0
 	var oldest *sequence
 	lowest := [2]uint64{}
 	for _, s := range c.seqs {
@@ -146,9 +149,12 @@ func (c *cache) oldest(keep *sequence) *sequence {
 			continue
 		}
 		rank := [2]uint64{0, s.used}
-		if near {
+		switch {
+		case near && long:
+			rank[0] = uint64(len(c.seqs) - int(s.id))
+		case near:
 			rank[0] = c.distance(s)
-		} else if len(s.tokens) == 0 {
+		case len(s.tokens) == 0:
 			rank[1] = 0
 		}
 		if oldest == nil || slices.Compare(rank[:], lowest[:]) < 0 {
@@ -158,8 +164,9 @@ func (c *cache) oldest(keep *sequence) *sequence {
 	return oldest
 }
 
-// fewRunning is from how many running requests on it matters that sequences are adjacent.
-const fewRunning = 1
+// longPrompt is from how many tokens on that are to be computed a request gets a sequence at the far end: for a while it will not
+// decode, and those that do should be adjacent without it.
+const longPrompt = 256
 
 func (c *cache) inUse() int {
 	n := 0
@@ -171,20 +178,23 @@ func (c *cache) inUse() int {
 	return n
 }
 
-// distance is how far a sequence is from the nearest one in use.
+// distance is how far a sequence is from those between the first and the last in use, or from the beginning.
 func (c *cache) distance(s *sequence) uint64 {
-	nearest := int32(math.MaxInt32)
+	first, last := int32(math.MaxInt32), int32(-1)
 	for _, other := range c.seqs {
-		if other.inUse {
-			nearest = min(nearest, max(s.id-other.id, other.id-s.id))
+		if other.inUse && !other.apart {
+			first, last = min(first, other.id), max(last, other.id)
 		}
 	}
-	return uint64(nearest)
+	if last < 0 {
+		return uint64(s.id)
+	}
+	return uint64(max(first-s.id, s.id-last, 0))
 }
 
 // release makes the sequence of an ended or preempted request idle; its cells stay as prefix cache.
 func (c *cache) release(s *sequence) {
-	s.inUse = false
+	s.inUse, s.apart = false, false
 	c.touch(s)
 }
 

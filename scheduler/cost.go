@@ -14,6 +14,10 @@ type costs struct {
 	class [classes]estimate
 }
 
+// bothCosts are those of passes that only decode and of all others. Every decode token has its row of logits, which in a small model with
+// a large vocabulary is half of what it costs; of a chunk of a prompt the last token has one at most.
+type bothCosts struct{ decode, prefill costs }
+
 // work is what a pass does.
 type work struct {
 	tokens int
@@ -24,6 +28,7 @@ const (
 	classes   = 25   // sizes up to 4,096 tokens: two an octave
 	depthUnit = 1024 // cells per unit of depth, so that both numbers are of one size
 	smoothing = 0.25 // how much of an error a class corrects at once
+	surprise  = 2    // a pass that took longer than this many times its estimate was disturbed, and counts as so many times
 )
 
 // sizes are the tokens in a pass of each class.
@@ -51,23 +56,32 @@ func (c *costs) observe(w work, d time.Duration) {
 		return
 	}
 	low, share := place(w.tokens)
-	c.class[low].learn(w, d.Seconds(), 1-share)
+	c.learn(low, w, d.Seconds(), 1-share)
 	if low+1 < classes {
-		c.class[low+1].learn(w, d.Seconds(), share)
+		c.learn(low+1, w, d.Seconds(), share)
 	}
 }
 
-// learn is normalised least mean squares: the error is split between the two numbers by how much of the work is theirs.
-func (e *estimate) learn(w work, took, share float64) {
+// learn lets a class begin with what the nearest one knows: one disturbed pass shall not put off a size for ever.
+func (c *costs) learn(class int, w work, took, share float64) {
 	if share < 0.1 {
 		return
 	}
+	e := &c.class[class]
 	if !e.seen {
-		*e = estimate{flat: took / float64(w.tokens), seen: true}
-		return
+		if *e = c.near(class); !e.seen {
+			*e = estimate{flat: took / float64(w.tokens), seen: true}
+			return
+		}
+		share = 2
 	}
+	e.learn(w, min(took, surprise*e.of(w)), share*smoothing)
+}
+
+// learn is normalised least mean squares: the error is split between the two numbers by how much of the work is theirs.
+func (e *estimate) learn(w work, took, rate float64) {
 	n, depth := float64(w.tokens), float64(w.cells)/depthUnit
-	step := smoothing * share * (took - e.of(w)) / (n*n + depth*depth)
+	step := rate * (took - e.of(w)) / (n*n + depth*depth)
 	e.flat = max(e.flat+step*n, 0)
 	e.deep = max(e.deep+step*depth, 0)
 }

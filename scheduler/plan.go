@@ -72,7 +72,7 @@ func (s *Scheduler) keepShort() int {
 func (s *Scheduler) prefillBudget(waiting int) int {
 	load := &s.load
 	*load = Load{Decode: s.decoding, Waiting: waiting, Room: s.limits.Batch - s.decoding, Target: s.config.ITLTarget,
-		Share: s.config.PrefillShare, decode: workOf(s.planned), mixed: s.limits.MixedChunk, costs: s.costs}
+		Share: s.config.PrefillShare, decode: workOf(s.planned), apart: s.limits.Apart, costs: s.costs}
 	for _, j := range s.prefilling {
 		load.depth += len(j.seq.tokens) / len(s.prefilling)
 	}

@@ -42,7 +42,7 @@ type client struct {
 func newWorld(t *testing.T, seed uint64) *world {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	cells := []int{512, 2048, 8192}[rng.IntN(3)]
-	b := schedulertest.New(scheduler.Limits{Cells: cells, Context: cells, Batch: []int{64, 512}[rng.IntN(2)], Sequences: 24, MixedChunk: []int{0, 16}[rng.IntN(2)], Adjacent: rng.IntN(2) == 0})
+	b := schedulertest.New(scheduler.Limits{Cells: cells, Context: cells, Batch: []int{64, 512}[rng.IntN(2)], Sequences: 24, Apart: rng.IntN(2) == 0, Adjacent: rng.IntN(2) == 0})
 	b.Cost = schedulertest.Measured.Cost
 	b.NoSharing, b.NoCutting = rng.IntN(4) == 0, rng.IntN(8) == 0
 	if rng.IntN(3) == 0 {

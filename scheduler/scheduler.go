@@ -56,7 +56,7 @@ type Scheduler struct {
 	slots    []*job // nil: free
 	running  []*job // the jobs in slots, in the order they are served
 	cache    *cache
-	costs    *costs
+	costs    *bothCosts
 	arrivals uint64             // requests so far
 	express  bool               // the last tick had short prompts only
 	retries  []func(*Scheduler) // control calls that wait for a reader, or have waited for stages
@@ -110,7 +110,7 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		inbox:   newInbox(c.Slots + c.QueueLimit),
 		slots:   make([]*job, c.Slots),
 		cache:   newCache(b, limits),
-		costs:   new(costs),
+		costs:   new(bothCosts),
 		alarm:   time.NewTimer(time.Hour),
 	}
 	s.cache.archive.budget = c.ArchiveBytes

@@ -49,21 +49,21 @@ type Load struct {
 
 	decode work // of the decode tokens
 	depth  int  // cells a waiting prompt token attends to, on average
-	mixed  int  // Limits.MixedChunk
-	costs  *costs
+	apart  bool // Limits.Apart
+	costs  *bothCosts
 }
 
 // Tick estimates how long the forward passes of a tick with n prompt tokens take.
 func (l *Load) Tick(n int) time.Duration {
 	prefill := work{tokens: n, cells: n * (l.depth + n/2)}
-	if l.apart(n) {
-		return l.costs.predict(l.decode) + l.costs.predict(prefill)
+	switch {
+	case n == 0:
+		return l.costs.decode.predict(l.decode)
+	case l.apart:
+		return l.costs.decode.predict(l.decode) + l.costs.prefill.predict(prefill)
 	}
-	return l.costs.predict(work{l.decode.tokens + prefill.tokens, l.decode.cells + prefill.cells})
+	return l.costs.prefill.predict(work{l.decode.tokens + prefill.tokens, l.decode.cells + prefill.cells})
 }
-
-// apart tells whether n prompt tokens are computed in a pass of their own.
-func (l *Load) apart(n int) bool { return l.mixed > 0 && n > l.mixed }
 
 // least is the chunk that prompts are owed whatever the target: its part of the tick's time is Share, or what short
 // prompts are owed by their number. When many short requests come at once, those that happen to be first neither hold up
@@ -98,9 +98,12 @@ func (l *Load) Efficient(within time.Duration) int {
 	}
 	alone, cheapest := l.Tick(0).Seconds(), l.cheapest()
 	most := l.Most(within)
+	if most == 0 {
+		return 0
+	}
 	best, highest := most, 0.0
 	for n := range l.candidates(most) {
-		if !l.costs.seen(l.pass(n)) {
+		if !l.costs.prefill.seen(l.pass(n)) {
 			return n
 		}
 		t := l.Tick(n).Seconds()
@@ -128,7 +131,7 @@ func (l *Load) candidates(most int) iter.Seq[int] {
 func (l *Load) cheapest() float64 {
 	alone, least := l.Tick(0).Seconds(), math.Inf(1)
 	for n := range l.candidates(l.Room) {
-		if l.costs.seen(l.pass(n)) {
+		if l.costs.prefill.seen(l.pass(n)) {
 			least = min(least, max(l.Tick(n).Seconds()-alone, 0)/float64(n))
 		}
 	}
@@ -151,7 +154,7 @@ func (l *Load) Fast() int {
 		if n < leastAlone || n > limit {
 			continue
 		}
-		if !l.costs.seen(n) {
+		if !l.costs.prefill.seen(n) {
 			return n
 		}
 		best = max(best, rate(n))
@@ -174,14 +177,14 @@ const (
 
 // pass is how many tokens the pass with a chunk of n has, chunk how many a chunk may have in a pass of size.
 func (l *Load) pass(n int) int {
-	if l.apart(n) {
+	if l.apart {
 		return n
 	}
 	return l.Decode + n
 }
 
 func (l *Load) chunk(size int) int {
-	if l.apart(size) {
+	if l.apart {
 		return size
 	}
 	return size - l.Decode

@@ -62,7 +62,7 @@ func (s *Scheduler) admit(now time.Time) {
 // the prompt tokens.
 func (s *Scheduler) compute() {
 	decode, prefill := s.planned[:s.decoding], s.planned[s.decoding:]
-	if s.limits.MixedChunk == 0 || s.record.Prefill <= s.limits.MixedChunk || s.decoding == 0 {
+	if !s.limits.Apart || len(prefill) == 0 || s.decoding == 0 {
 		s.forward(s.planned)
 		return
 	}
@@ -84,7 +84,11 @@ func (s *Scheduler) forward(jobs []*job) {
 		s.recover(slices.Clone(jobs), err)
 		return
 	}
-	s.costs.observe(workOf(jobs), took)
+	if jobs[len(jobs)-1].generating() { // those that generate come first
+		s.costs.decode.observe(workOf(jobs), took)
+	} else {
+		s.costs.prefill.observe(workOf(jobs), took)
+	}
 	for _, j := range jobs {
 		at := len(j.seq.tokens)
 		s.cache.append(j.seq, j.tokens[at:at+j.scheduled])

@@ -16,19 +16,6 @@ import (
 // milliseconds: between two passes that core is for sampling and plugins, so they sleep at once.
 const poll = 0
 
-// mixedChunk is scheduler.Limits.MixedChunk. On a GPU one pass is always best. On the CPU llama.cpp's attention has a
-// faster kernel from 64 rows on, and strangers among them slow it down by more than the weights cost that are read once
-// more; where every sequence has cells of its own, llama.cpp itself splits what is mixed.
-func mixedChunk(unified bool) int {
-	switch {
-	case hasGPU():
-		return 0
-	case unified:
-		return 63
-	}
-	return 1
-}
-
 func hasGPU() bool {
 	devices, err := native.Devices()
 	return err == nil && slices.ContainsFunc(devices, func(d native.Device) bool { return d.Kind == "gpu" || d.Kind == "igpu" })
@@ -59,7 +46,7 @@ func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unifi
 		model:   c.Model(),
 		limits: scheduler.Limits{
 			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: l.Positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
-			MixedChunk: mixedChunk(unified), Adjacent: !unified,
+			Apart: !hasGPU(), Adjacent: !unified,
 		},
 		unified: unified,
 		window:  info.Window,
