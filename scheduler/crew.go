@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -27,7 +26,6 @@ type crew struct {
 	copied  *sync.WaitGroup // of the tick: rows not copied yet
 	copying sync.Mutex      // held by who copies the row
 	waiting bool            // the row is not copied yet
-	missed  atomic.Bool     // the tick has stopped waiting and wants to be woken
 	row     []float32       // the copy
 	source  []float32       // the backend's row, until copied
 	worked  time.Duration
@@ -83,9 +81,7 @@ func (c *crew) run(j *job) {
 		c.worked += time.Since(start)
 		if o == orderRow || o == orderTask {
 			c.done <- struct{}{}
-			if c.missed.Swap(false) {
-				j.stream.nudge()
-			}
+			j.stream.scheduler.inbox.signal() // the tick may have stopped waiting
 		}
 	}
 }

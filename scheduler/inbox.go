@@ -49,6 +49,7 @@ func (in *inbox) post(command func(*Scheduler)) bool {
 	return true
 }
 
+// signal wakes the tick if it sleeps, or else lets it look once more before it does.
 func (in *inbox) signal() {
 	select {
 	case in.wake <- struct{}{}:

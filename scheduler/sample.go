@@ -103,23 +103,11 @@ func (s *Scheduler) await() {
 	for _, j := range s.crewJobs {
 		if j.crew.busy {
 			j.crew.copyRow()
-			s.leaveLate(j)
+			s.late = append(s.late, j) // it sits out until its goroutine is done, which wakes the tick
 		}
 	}
 	s.copied.Wait()
 	s.record.Plugins += s.config.Clock().Sub(start)
-}
-
-// leaveLate lets a job sit out until its goroutine is done and wakes the tick. It may have become so just now.
-func (s *Scheduler) leaveLate(j *job) {
-	j.crew.missed.Store(true)
-	select {
-	case <-j.crew.done:
-		j.crew.missed.Store(false)
-		s.collect(j)
-	default:
-		s.late = append(s.late, j)
-	}
 }
 
 // collect takes over what a job's goroutine has done. Control calls that waited for it come with the next commands.

@@ -72,7 +72,6 @@ func (s *Scheduler) steer(j *job, work func(*job) error, reply func(error)) {
 	default:
 		c.busy, c.prepared = true, false // what was prepared is of the answer as it was
 		c.task, c.reply = work, reply
-		c.missed.Store(true)
 		s.late = append(s.late, j)
 		c.orders <- orderTask
 	}
