@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/config"
@@ -76,11 +77,16 @@ func codeCache(log *slog.Logger) string {
 	return filepath.Join(dir, "penstock", "code")
 }
 
+// closeTime is how long the last guests may take to come to their ends. Their fuel lets none take as long.
+const closeTime = 15 * time.Second
+
 // Close ends all plugins. No request may be running.
 func (p *Plugins) Close() error {
 	p.stop()
 	<-p.stopped
-	return errors.Join(p.registry.Close(), p.runtime.Close(context.Background()))
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	return errors.Join(p.registry.Close(), p.runtime.Close(ctx))
 }
 
 // List implements api.Plugins.

@@ -26,9 +26,10 @@ type Runtime struct {
 	log        *slog.Logger
 	pieces     func() []byte // the ABI's vocab, built when first asked for
 
-	mu     sync.RWMutex // guards closed
+	mu     sync.Mutex // guards users and closed
+	users  int        // stages and templates at work
 	closed bool
-	users  sync.WaitGroup // stages and templates at work
+	idle   chan struct{} // closed when the runtime is, and nobody uses it any more
 
 	loading sync.Mutex // one module is loaded at a time: compiling takes memory in proportion to the module
 }
@@ -37,6 +38,7 @@ type Runtime struct {
 func NewRuntime(ctx context.Context, o Options) (*Runtime, error) {
 	r := &Runtime{
 		limits: o.Limits, vocabulary: o.Vocabulary, grammars: o.Grammars, topK: o.TopK, observer: o.Observer, log: o.Log,
+		idle: make(chan struct{}),
 	}
 	if r.limits == (Limits{}) {
 		r.limits = DefaultLimits()
@@ -87,23 +89,40 @@ func openCache(dir string) (wazero.CompilationCache, error) {
 
 // enter notes that a guest is to be run, until leave. It returns ErrClosed after Close.
 func (r *Runtime) enter() error {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.closed {
 		return ErrClosed
 	}
-	r.users.Add(1)
+	r.users++
 	return nil
 }
 
-func (r *Runtime) leave() { r.users.Done() }
+func (r *Runtime) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.users--; r.closed && r.users == 0 {
+		close(r.idle)
+	}
+}
 
-// Close waits until every Stage is closed, and frees everything.
+// Close waits until every Stage is closed, and frees everything. Where one is not by the time the context is done, it
+// gives up and frees nothing, since a guest may be running: the error tells how many there are. It may be called again.
 func (r *Runtime) Close(ctx context.Context) error {
 	r.mu.Lock()
+	users := r.users
+	if users == 0 && !r.closed {
+		close(r.idle)
+	}
 	r.closed = true
 	r.mu.Unlock()
-	r.users.Wait()
+	if users > 0 {
+		select {
+		case <-r.idle:
+		case <-ctx.Done():
+			return fmt.Errorf("failed to close the plugins: %d requests still use one: %w", users, ctx.Err())
+		}
+	}
 	err := r.wazero.Close(ctx)
 	if r.cache != nil {
 		err = errors.Join(err, r.cache.Close(ctx))
