@@ -27,6 +27,7 @@ mod cell;
 mod export;
 #[doc(hidden)]
 pub mod glue;
+pub mod grammar;
 pub mod host;
 pub mod json;
 mod manifest;
