@@ -70,6 +70,31 @@ func BenchmarkJSONSchema_Prepare(b *testing.B) {
 	}
 }
 
+// BenchmarkJSONSchema_Prepare_EachCharacter measures masks in a state that never comes again: a string with a limit, in which
+// less is left after each token.
+func BenchmarkJSONSchema_Prepare_EachCharacter(b *testing.B) {
+	m := load(b, "json-schema", many())
+	s := stage(b, m, `{"schema":{"type":"object","properties":{"name":{"type":"string","minLength":8,"maxLength":40}},"required":["name"]}}`)
+	var tokens []scheduler.Token
+	for _, c := range []byte("\x00{\"name\":\"") {
+		tokens = append(tokens, scheduler.Token(c))
+	}
+	for i := 0; b.Loop(); i++ {
+		b.StopTimer()
+		if i%30 == 0 {
+			if err := s.Rewind(tokens, 1); err != nil {
+				b.Fatal(err)
+			}
+		} else if _, err := s.Accept('a'); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		if _, err := s.Prepare(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // BenchmarkMinP_Sample is one call over 256 candidates, the copies included.
 func BenchmarkMinP_Sample(b *testing.B) {
 	w := newWords()

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: MIT
 
+use crate::inside::Inside;
 use crate::schema::{Node, Schema};
 use crate::state::{Frame, Place};
 use crate::string::Within;
+use crate::trie::Trie;
 use crate::walk::Walk;
 use crate::words::{Words, PLAIN};
 use alloc::vec::Vec;
 use penstock::Mask;
 
-/// Masks that are kept: inside a long string, the same one is wanted again and again.
+/// Masks that are kept: in a list of numbers, the same ones are wanted again and again.
 const KEPT: usize = 8;
 
 /// Fills masks; keeps what it can use again.
 #[derive(Default)]
 pub struct Filler {
     walk: Walk,
+    inside: Inside,
     kept: Vec<Kept>,
     next: usize,
 }
@@ -37,9 +40,9 @@ pub struct Wanted<'a> {
 
 /// What a walk came across.
 #[derive(Default)]
-struct Seen {
-    most: u32,   // rest of all that was allowed
-    short: bool, // something was not allowed because of the budget
+pub struct Seen {
+    pub most: u32, // rest of all that was allowed
+    short: bool,   // something was not allowed because of the budget
     found: bool,
 }
 
@@ -48,6 +51,9 @@ impl Filler {
     pub fn fill(&mut self, want: Wanted, mask: &mut Mask) {
         if let Some(kept) = self.kept.iter().find(|k| k.rest <= want.budget && k.state == want.state) {
             mask.words().copy_from_slice(&kept.words);
+            return;
+        }
+        if self.inside.fill(&want, &mut self.walk, mask) {
             return;
         }
         let mut seen = self.search(want, mask);
@@ -72,58 +78,64 @@ impl Filler {
 
     fn search(&mut self, want: Wanted, mask: &mut Mask) -> Seen {
         mask.clear();
-        let mut seen = Seen::default();
-        let rare = plain(&want, mask, &mut seen);
-        self.walk(&want, rare, mask, &mut seen);
+        let plain = plain(&want, mask);
+        let trie = if plain.is_some() { &want.words.rare } else { &want.words.all };
+        let mut seen = search(&mut self.walk, want, trie, mask);
+        if let Some(plain) = plain {
+            seen = Seen { most: seen.most.max(plain.most), short: seen.short || plain.short, found: seen.found || plain.found };
+        }
         if want.schema.complete(want.state) {
             want.words.ends.iter().for_each(|t| mask.allow(*t));
             seen.found |= !want.words.ends.is_empty();
         }
         seen
     }
+}
 
-    fn walk(&mut self, want: &Wanted, rare: bool, mask: &mut Mask, seen: &mut Seen) {
-        let trie = if rare { &want.words.rare } else { &want.words.all };
-        self.walk.begin(want.schema, want.words, want.state);
-        // Inside a character only its end is looked for: with what may follow, that would be half of the vocabulary.
-        let split = inside_character(want.state.last());
-        let mut i = 0;
-        while let Some(node) = trie.nodes.get(i) {
-            if !self.walk.step(want.schema, want.words, node) {
-                i = node.skip as usize;
-                continue;
-            }
-            i = if split && !inside_character(self.walk.top(node)) { node.skip as usize } else { i + 1 };
-            if node.ends == 0 {
-                continue;
-            }
-            let rest = self.walk.rest(want.schema, want.words, node);
-            if rest > want.budget {
-                seen.short |= rest < crate::schema::NEVER;
-                continue;
-            }
-            seen.most = seen.most.max(rest);
-            seen.found = true;
-            trie.ending(node).iter().for_each(|t| mask.allow(*t));
+/// Walks a trie and allows what fits.
+pub fn search(walk: &mut Walk, want: Wanted, trie: &Trie, mask: &mut Mask) -> Seen {
+    let mut seen = Seen::default();
+    walk.begin(want.schema, want.words, want.state);
+    // Inside a character only its end is looked for: with what may follow, that would be half of the vocabulary.
+    let split = inside_character(want.state.last());
+    let mut i = 0;
+    while let Some(node) = trie.nodes.get(i) {
+        if !walk.step(want.schema, want.words, node) {
+            i = node.skip as usize;
+            continue;
         }
+        i = if split && !inside_character(walk.top(node)) { node.skip as usize } else { i + 1 };
+        if node.ends == 0 {
+            continue;
+        }
+        let rest = walk.rest(want.schema, want.words, node);
+        if rest > want.budget {
+            seen.short |= rest < crate::schema::NEVER;
+            continue;
+        }
+        seen.most = seen.most.max(rest);
+        seen.found = true;
+        trie.ending(node).iter().for_each(|t| mask.allow(*t));
     }
+    seen
 }
 
 fn inside_character(frame: Option<&Frame>) -> bool {
     matches!(frame, Some(Frame { place: Place::Text { within, .. }, .. }) if *within != Within::Content)
 }
 
-/// Inside a string, allows the tokens that are just characters at one stroke. True where it did, and the rare tokens are
-/// all that is left to look at.
-fn plain(want: &Wanted, mask: &mut Mask, seen: &mut Seen) -> bool {
+/// Inside a string, allows the tokens that are just characters at one stroke. Then the rare tokens are all that is left to
+/// look at; none: it is not between characters of a string.
+fn plain(want: &Wanted, mask: &mut Mask) -> Option<Seen> {
     let (characters, node) = match want.state.last() {
         Some(Frame { place: Place::Text { characters, within: Within::Content }, node }) => (*characters, *node),
-        _ => return false,
+        _ => return None,
     };
     let (min, max) = match &want.schema.nodes[node as usize] {
         Node::Text { min, max } => (*min, *max),
-        _ => return false,
+        _ => return None,
     };
+    let mut seen = Seen::default();
     let rest = want.schema.rest(want.state, want.words);
     let owed = min.saturating_sub(characters);
     let most = (max - characters.min(max)).min(PLAIN as u32);
@@ -131,18 +143,18 @@ fn plain(want: &Wanted, mask: &mut Mask, seen: &mut Seen) -> bool {
     if rest > want.budget {
         seen.short = true;
         if rest > want.budget + 1 || owed == 0 {
-            return true; // only the end helps, or nothing
+            return Some(seen); // only the end helps, or nothing
         }
         least = owed - want.words.run * (want.words.needed(owed) - 1);
     }
     if least > most {
-        return true;
+        return Some(seen);
     }
     let (upper, lower) = (&want.words.plain[most as usize], &want.words.plain[least as usize - 1]);
     for (word, (u, l)) in mask.words().iter_mut().zip(upper.iter().zip(lower)) {
         *word = u & !l;
         seen.found |= *word != 0;
     }
-    seen.most = seen.most.max(rest);
-    true
+    seen.most = rest;
+    Some(seen)
 }

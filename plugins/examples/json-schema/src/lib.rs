@@ -12,6 +12,7 @@ extern crate alloc;
 pub mod compile;
 pub mod cost;
 pub mod fill;
+pub mod inside;
 pub mod keywords;
 pub mod plugin;
 pub mod rest;

@@ -2,8 +2,8 @@
 
 use crate::compile::compile;
 use crate::fill::{Filler, Wanted};
-use crate::schema::{Node, Schema};
-use crate::state::{Place, State};
+use crate::schema::Schema;
+use crate::state::State;
 use crate::words::Words;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -53,18 +53,6 @@ impl JsonSchema {
             if self.lost || !self.schema.step(&mut self.state, *byte) {
                 self.lost = true;
                 return;
-            }
-        }
-        self.settle();
-    }
-
-    /// Counts no further than it matters, so that states which allow the same are the same.
-    fn settle(&mut self) {
-        if let Some(frame) = self.state.last_mut() {
-            if let (Place::Text { characters, .. }, Node::Text { min, max }) = (&mut frame.place, &self.schema.nodes[frame.node as usize]) {
-                if *max == u32::MAX {
-                    *characters = (*characters).min(*min);
-                }
             }
         }
     }

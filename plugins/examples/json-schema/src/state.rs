@@ -202,7 +202,11 @@ fn array(place: Place, byte: u8, item: Id, min: u32, max: u32) -> Step {
     };
     match byte {
         b']' if count >= min => Step::Done,
-        b',' if count > 0 && count < max => Step::Into(Place::Items { count: count + 1 }, item, true),
+        // Counted no further than it matters, so that masks which were kept fit the next item too.
+        b',' if count > 0 && count < max => {
+            let count = if max == u32::MAX && count >= min { count } else { count + 1 };
+            Step::Into(Place::Items { count }, item, true)
+        }
         _ if count == 0 && max > 0 => Step::Into(Place::Items { count: 1 }, item, false),
         _ => Step::Wrong,
     }

@@ -62,6 +62,37 @@ impl Within {
     }
 }
 
+/// What a piece does that stands in a string, between two characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Characters of the string, one that is only begun included.
+    pub characters: u32,
+    /// Where in the string the piece ends; none: it ends the string.
+    pub within: Option<Within>,
+    /// Bytes that belong to the string, its end included.
+    pub bytes: usize,
+}
+
+impl Piece {
+    /// None: it cannot stand there.
+    pub fn new(piece: &[u8]) -> Option<Piece> {
+        let (mut characters, mut within) = (0, Within::Content);
+        for (i, byte) in piece.iter().enumerate() {
+            match within.take(*byte) {
+                Took::Part(next) => within = next,
+                Took::Character => {
+                    characters += 1;
+                    within = Within::Content;
+                }
+                Took::End => return Some(Piece { characters, within: None, bytes: i + 1 }),
+                Took::Nothing => return None,
+            }
+        }
+        characters += u32::from(within != Within::Content);
+        Some(Piece { characters, within: Some(within), bytes: piece.len() })
+    }
+}
+
 fn part(left: u8, then: Within) -> Took {
     if left == 1 {
         Took::Character
@@ -85,5 +116,23 @@ fn content(byte: u8) -> Took {
         0xf1..=0xf3 => tail(3, 0x80, 0xbf),
         0xf4 => tail(3, 0x80, 0x8f),
         _ => Took::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn piece_counts_characters() {
+        let open = |characters, within, bytes| Some(Piece { characters, within: Some(within), bytes });
+        assert_eq!(Piece::new("aé\\n".as_bytes()), open(3, Within::Content, 5));
+        assert_eq!(Piece::new(b"a\\"), open(2, Within::Escape, 2));
+        assert_eq!(Piece::new(b"\\u00"), open(1, Within::Hex { left: 2, d: false }, 4));
+        assert_eq!(Piece::new(b"\xe6\x97"), open(1, Within::Tail { left: 1, low: 0x80, high: 0xbf }, 2));
+        assert_eq!(Piece::new(b"ab\",\""), Some(Piece { characters: 2, within: None, bytes: 3 }));
+        assert_eq!(Piece::new(b"\""), Some(Piece { characters: 0, within: None, bytes: 1 }));
+        assert_eq!(Piece::new(b"a\n"), None);
+        assert_eq!(Piece::new(b"\x97"), None);
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 use crate::schema::{Spelled, NEVER};
+use crate::string::{Piece, Within};
 use crate::trie::Trie;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,6 +15,15 @@ pub struct Words {
     pub all: Trie,
     /// Those that are not `plain`: with quotes, backslashes, control characters, parts of characters, or very long.
     pub rare: Trie,
+    /// Masks: open[c] are all tokens that leave a string open and write 1 to c of its characters, one that is only begun included.
+    pub open: Vec<Vec<u32>>,
+    /// Those with more characters than there are masks.
+    pub long: Vec<(Token, u32)>,
+    /// Bytes that one of them lacks at most of its last character.
+    pub pending: u32,
+    /// Those that are the end of a string and nothing more, and what comes after the end in those that go on.
+    pub close: Vec<Token>,
+    pub after: Trie,
     /// Masks: plain[c] are the tokens of 1 to c characters that may stand inside any string as they are.
     pub plain: Vec<Vec<u32>>,
     /// There are plain tokens of 1, 2, … up to this many characters.
@@ -57,7 +67,42 @@ impl Words {
             return Err(alloc::format!("the model's vocabulary has no token for the character {:?}", *lacking as char));
         }
         let bytes = (0x80..=0xbf).all(single);
-        Ok(Words { vocabulary, all, rare, plain, run, bytes, ends })
+        let mut words = Words { all, rare, plain, run, bytes, ends, ..Words::of(vocabulary) };
+        words.sort();
+        Ok(words)
+    }
+
+    fn of(vocabulary: Vocabulary) -> Words {
+        let none = || Trie { nodes: Vec::new(), tokens: Vec::new() };
+        let (plain, open, long, close, ends) = Default::default();
+        Words { vocabulary, all: none(), rare: none(), open, long, pending: 0, close, after: none(), plain, run: 0, bytes: false, ends }
+    }
+
+    /// Finds out what the rare tokens do inside a string.
+    fn sort(&mut self) {
+        let mut longer = Vec::new();
+        self.open = self.plain.clone();
+        for token in &self.rare.tokens {
+            let piece = self.vocabulary.piece(*token);
+            match Piece::new(piece) {
+                Some(Piece { within: Some(Within::Tail { .. }), .. }) if !self.bytes => {} // it could not be completed
+                Some(Piece { within: Some(within), characters, .. }) => {
+                    match self.open.get_mut(characters as usize..) {
+                        Some(masks) if !masks.is_empty() => masks.iter_mut().for_each(|m| m[*token as usize / 32] |= 1 << (token % 32)),
+                        _ => self.long.push((*token, characters)),
+                    }
+                    self.pending = self.pending.max(within.pending());
+                }
+                Some(Piece { bytes, .. }) if bytes == piece.len() => self.close.push(*token),
+                Some(_) => longer.push(*token),
+                None => {}
+            }
+        }
+        let vocabulary = &self.vocabulary;
+        self.after = Trie::new(longer, |t| {
+            let piece = vocabulary.piece(t);
+            &piece[Piece::new(piece).map_or(0, |p| p.bytes)..]
+        });
     }
 
     /// Tokens that write at most so many characters inside a string.

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+
+//! Masks against the automaton itself, which is asked about each token alone.
+
+use json_schema::{compile::compile, fill::Filler, fill::Wanted, schema::Schema, state::State, words::Words};
+use penstock::{json, testing::Host, Mask, Token, Vocabulary};
+
+/// Split at the line breaks.
+const WORDS: &str = r#"ab
+abc
+ the
+{"
+":
+","
+", "
+"}
+"]
+"]}
+a"
+ab",
+x"}
+\n
+\"
+a\
+\u
+\u00
+é
+aé"
+日本
+12
+],
+]}
+}}
+["
+],"b
+a line of more than sixteen letters
+a line of more than sixteen letters""#;
+
+fn words() -> Words {
+    let mut host = Host::default();
+    host.vocabulary = (0..=255).map(|b| (vec![b], 0)).collect();
+    host.vocabulary.extend([&b"\xe6\x97"[..], b"ab\xe6", b"\x97\"", b"\"\xff"].iter().map(|b| (b.to_vec(), 0)));
+    host.with_words(&WORDS.lines().collect::<Vec<_>>()).with_end().install();
+    Words::new(Vocabulary::load()).unwrap()
+}
+
+fn take(schema: &Schema, state: &State, bytes: &[u8]) -> Option<State> {
+    let mut state = state.clone();
+    bytes.iter().all(|b| schema.step(&mut state, *b)).then(|| state)
+}
+
+/// Tokens that the mask of a state has, and those that the automaton takes.
+fn both(filler: &mut Filler, schema: &Schema, words: &Words, state: &State, budget: u32) -> (Vec<Token>, Vec<Token>) {
+    let mut bits = vec![!0u32; (words.vocabulary.len() + 31) / 32];
+    let mut mask = Mask::new(&mut bits);
+    filler.fill(Wanted { schema, words, state, budget }, &mut mask);
+    let all = 0..words.vocabulary.len() as Token;
+    let taken = |t: &Token| match take(schema, state, words.vocabulary.piece(*t)) {
+        Some(_) if words.vocabulary.ends(*t) => schema.complete(state),
+        Some(after) => schema.rest(&after, words) <= budget,
+        None => false,
+    };
+    (all.clone().filter(|t| mask.allows(*t)).collect(), all.filter(taken).collect())
+}
+
+const STRINGS: &[&str] = &[
+    r#"{"type":"string","minLength":2,"maxLength":6}"#,
+    r#"{"type":"string","maxLength":3}"#,
+    r#"{"type":"string","minLength":40,"maxLength":60}"#,
+    r#"{"type":"string"}"#,
+];
+
+#[test]
+fn masks_in_strings_are_what_the_automaton_takes() {
+    let (words, mut compared) = (words(), 0);
+    for string in STRINGS {
+        for (schema, begin) in [
+            (string.to_string(), "\""),
+            (format!(r#"{{"type":"array","items":{}}}"#, string), "[\""),
+            (format!(r#"{{"properties":{{"a":{},"b":{}}},"required":["a"]}}"#, string, string), "{\"a\":\""),
+        ] {
+            let schema = compile(&json::parse(&schema).unwrap(), &words).unwrap();
+            let (mut filler, mut tight) = (Filler::default(), Filler::default());
+            for said in 0..62 {
+                let text = format!("{}{}", begin, "é".repeat(said));
+                let state = match take(&schema, &schema.start(), text.as_bytes()) {
+                    Some(state) => state,
+                    None => break, // longer than maxLength
+                };
+                let (got, want) = both(&mut filler, &schema, &words, &state, 1000);
+                assert_eq!(got, want, "{} after {}", string, text);
+                for budget in [0, 2, 3, 5, 8, 14, 25] {
+                    let (got, want) = both(&mut tight, &schema, &words, &state, budget);
+                    assert!(want.is_empty() || got == want, "{} after {} with {} tokens left: {:?}, not {:?}", string, text, budget, got, want);
+                }
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 300, "only {} states were compared", compared);
+}
+
+#[test]
+fn masks_of_the_next_item_are_what_the_automaton_takes() {
+    let words = words();
+    let schema = r#"{"type":"array","items":{"type":["string","integer"],"maxLength":5},"minItems":2}"#;
+    let schema = compile(&json::parse(schema).unwrap(), &words).unwrap();
+    let mut filler = Filler::default();
+    let mut text = "[".to_string();
+    for item in ["\"a\",", "12,", " \"", "ab\"", ",", "1", ",\"", "é\",", "3", "]"] {
+        text.push_str(item);
+        let state = take(&schema, &schema.start(), text.as_bytes()).unwrap();
+        if !state.is_empty() {
+            let (got, want) = both(&mut filler, &schema, &words, &state, 1000);
+            assert_eq!(got, want, "after {}", text);
+        }
+    }
+}
