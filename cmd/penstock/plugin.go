@@ -16,7 +16,7 @@ import (
 )
 
 func newPlugin() *cobra.Command {
-	return group("plugin", "Plugins: samplers, templates and stop rules in WebAssembly", newPluginInspect(), newPluginList())
+	return group("plugin", "Plugins: samplers, templates and stop rules in WebAssembly", newPluginInspect(), newPluginCheck(), newPluginList())
 }
 
 func newPluginInspect() *cobra.Command {

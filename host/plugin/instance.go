@@ -27,6 +27,7 @@ type instance struct {
 
 	running  hook
 	started  time.Time
+	given    int64 // fuel of the last call
 	buffers  buffers
 	emitted  []byte
 	refusal  string // what fail was given
@@ -57,7 +58,7 @@ func (i *instance) call(h hook, a, b int32) (int32, error) {
 	i.stack[0], i.stack[1] = uint64(uint32(a)), uint64(uint32(b))
 	i.emitted, i.refusal = i.emitted[:0], ""
 	i.session.random.at(len(i.session.history))
-	i.running, i.started = h, time.Now()
+	i.running, i.started, i.given = h, time.Now(), units
 	err := f.CallWithStack(&i.caller, i.stack[:])
 	i.running = hookNone
 	i.module.runtime.observer.PluginCall(i.module.Name, hookNames[h], time.Since(i.started))

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+
+// Package check tries a plugin of anybody's under the real runtime, on a model that is made up: conversations with rows and
+// texts of all kinds, each twice and each once more after a detour that is taken back. What traps, answers what it may not,
+// or comes out differently is a finding.
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/penstock/penstock/host/plugin"
+)
+
+// Options say how to try a plugin.
+type Options struct {
+	Config        []byte        // of every request, JSON; empty: {}
+	Conversations int           // 0: 24
+	Tokens        int           // of each conversation; 0: 48
+	Limits        plugin.Limits // the zero value: those of ABI v1
+}
+
+// Module tries a module. The error says why nothing could be tried: the module or the configuration is refused.
+func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) {
+	if o.Conversations == 0 {
+		o.Conversations = 24
+	}
+	if o.Tokens == 0 {
+		o.Tokens = 48
+	}
+	tally := &tally{calls: map[string]*Export{}}
+	runtime, err := plugin.NewRuntime(ctx, plugin.Options{Vocabulary: words, Observer: tally, Limits: o.Limits})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, runtime.Close(context.WithoutCancel(ctx))) }()
+	m, err := runtime.Load(ctx, wasm)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Release()
+	if err := m.CheckConfig(o.Config); err != nil {
+		return nil, fmt.Errorf("the configuration: %w", err)
+	}
+	r := &Report{Plugin: m.Name, Version: m.Manifest.Version, SHA256: m.SHA256, exports: m.Exports, fuel: map[string]int64{}}
+	for n := range o.Conversations {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if r.converse(m, o, uint64(n)); len(r.Findings) > 0 {
+			break // what follows is likely the same
+		}
+	}
+	if len(r.Findings) == 0 {
+		r.soak(m, o)
+	}
+	if m.IsTemplate() && len(r.Findings) == 0 {
+		r.render(ctx, m, o)
+	}
+	r.Exports = tally.list(r.fuel)
+	return r, nil
+}
+
+// rendersOnly tells that a plugin is a template and nothing else.
+func rendersOnly(m *plugin.Module) bool { return m.IsTemplate() && !m.IsStage() && !m.IsStop() }
+
+// long is how many tokens the longest conversation has, in multiples of the others.
+const long = 100
+
+// bearable is by how many bytes a token the memory may grow: then 64 MiB last for a conversation of 128k tokens.
+const bearable = 512
+
+// soak holds a long conversation, in which a plugin's memory should hardly grow.
+func (r *Report) soak(m *plugin.Module, o Options) {
+	if rendersOnly(m) {
+		return
+	}
+	c := &conversation{module: m, tokens: long * o.Tokens, report: r}
+	if err := c.run(o.Config); err != nil {
+		r.find("a long conversation, token %d: %v", len(c.steps)+1, err)
+	} else if more := c.end - c.early; !c.ended && more > bearable*c.tokens {
+		r.find("memory grows by %d bytes a token: it was %d bytes after %d tokens, and %d after %d", more/c.tokens, c.early, settled, c.end, c.tokens)
+	}
+}
+
+// converse holds a conversation three times: as it is, again, and with a detour that is taken back.
+func (r *Report) converse(m *plugin.Module, o Options, seed uint64) {
+	if rendersOnly(m) {
+		return
+	}
+	detours := rand.New(rand.NewPCG(seed, 1))
+	at := 1 + detours.IntN(max(1, o.Tokens/2))
+	var first *conversation
+	for _, way := range []struct {
+		name   string
+		detour int // from which token; 0: none
+	}{{"", 0}, {"the second time", 0}, {fmt.Sprintf("after tokens %d to %d were other ones and were taken back", at+1, at+detour), at}} {
+		c := &conversation{module: m, seed: seed, tokens: o.Tokens, detour: way.detour, report: r}
+		if err := c.run(o.Config); err != nil {
+			r.find("conversation %d, token %d: %v", seed, len(c.steps)+1, err)
+			return
+		}
+		if first == nil {
+			first = c
+			continue
+		}
+		if n := first.differs(c); n >= 0 {
+			r.find("conversation %d, token %d: %s the plugin did something else; what it does must depend on the request, its seed and the history only",
+				seed, n+1, way.name)
+			return
+		}
+	}
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+
+package check
+
+import (
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// detour is how many tokens a detour has.
+const detour = 5
+
+// settled is after how many tokens a plugin has what it needs.
+const settled = 16
+
+// conversation is one answer of a plugin.
+type conversation struct {
+	module *plugin.Module
+	seed   uint64
+	tokens int
+	detour int // before this token others are tried and taken back; 0: none
+	report *Report
+
+	stage   *plugin.Stage
+	rule    scheduler.StopRule
+	history []scheduler.Token
+	prompt  int
+	calls   int      // tokens accepted, those taken back included
+	steps   []uint64 // a hash of what the plugin did for each token
+	ended   bool
+
+	early, end int // bytes of memory after the first tokens and at the end
+}
+
+// differs finds the first token for which two conversations differ, or gives −1.
+func (c *conversation) differs(other *conversation) int {
+	for i := range max(len(c.steps), len(other.steps)) {
+		if i >= len(c.steps) || i >= len(other.steps) || c.steps[i] != other.steps[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+func (c *conversation) run(config []byte) error {
+	stage, err := c.module.NewStage(plugin.Request{Config: config, Seed: c.seed, MaxTokens: c.tokens, ContextSize: 4096})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stage.Close() }() // a fault of close concerns nobody, and is counted
+	c.stage, c.rule = stage, stage.Rule()
+	c.history = prompt(c.seed)
+	c.prompt = len(c.history)
+	if err := c.stage.Rewind(c.history, c.prompt); err != nil {
+		return err
+	}
+	c.report.used(abi.ExportOpen, stage.Usage())
+	for turn := 0; len(c.history)-c.prompt < c.tokens && !c.ended; turn++ {
+		// What a stop rule was shown cannot be unseen, so a detour is for those that only choose tokens.
+		if turn == c.detour && c.detour > 0 && c.rule == nil {
+			if err := c.stray(); err != nil {
+				return err
+			}
+		}
+		if err := c.step(uint64(len(c.history))); err != nil {
+			return err
+		}
+		if turn == settled {
+			c.early = stage.Usage().Memory
+		}
+		if c.calls > 2*c.tokens+256 {
+			return fmt.Errorf("tokens were taken back too often: %d for an answer of %d", c.calls, len(c.steps))
+		}
+	}
+	c.end = stage.Usage().Memory
+	c.report.held(c.end)
+	return nil
+}
+
+// stray goes another way for some tokens, and returns.
+func (c *conversation) stray() error {
+	length, steps := len(c.history), len(c.steps)
+	before := append([]scheduler.Token(nil), c.history...)
+	for i := range detour {
+		if err := c.step(uint64(1_000_000 + i)); err != nil {
+			return err
+		}
+	}
+	c.history, c.steps, c.ended = append(c.history[:0], before[:length]...), c.steps[:steps], false
+	if err := c.stage.Rewind(c.history, c.prompt); err != nil {
+		return err
+	}
+	c.report.used(abi.ExportRewind, c.stage.Usage())
+	return nil
+}
+
+// step computes one token. The row depends on the seed and on place.
+func (c *conversation) step(place uint64) error {
+	did := fnv.New64a()
+	in := newInput(c.seed, place, c.module.Manifest.View)
+	prepared, err := c.stage.Prepare()
+	if err != nil {
+		return err
+	}
+	c.report.used(abi.ExportPrepare, c.stage.Usage())
+	record(did, prepared.Mask, prepared.Forced, prepared.Token)
+	for _, b := range prepared.Bias {
+		record(did, b.Token, b.Value)
+	}
+	token := prepared.Token
+	if !prepared.Forced {
+		view := in.view(prepared)
+		if err := c.stage.Apply(view); err != nil {
+			return err
+		}
+		c.report.used(abi.ExportSample, c.stage.Usage())
+		token = choose(view)
+		record(did, view.ID[:max(0, view.N)], view.Logit[:max(0, view.N)], view.Chosen)
+	}
+	record(did, token)
+	if err := c.accept(did, token, in.text(token)); err != nil {
+		return err
+	}
+	c.steps = append(c.steps, did.Sum64())
+	return nil
+}
+
+// accept tells the plugin of a token and of its text, and does what it wants about it.
+func (c *conversation) accept(did io.Writer, token scheduler.Token, text string) error {
+	c.history = append(c.history, token)
+	c.calls++
+	effect, err := c.stage.Accept(token)
+	if err != nil {
+		return err
+	}
+	c.report.used(abi.ExportAccept, c.stage.Usage())
+	record(did, effect.Stop, effect.Splice, effect.Backtrack)
+	c.ended = c.ended || effect.Stop
+	if effect.Splice {
+		c.history = c.history[:len(c.history)-effect.Backtrack]
+		for _, t := range append([]scheduler.Token(nil), effect.Tokens...) {
+			if err := c.accept(did, t, words.Piece(t)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if c.rule == nil {
+		return nil
+	}
+	verdict, err := c.rule.Check(token, text)
+	if err != nil {
+		return err
+	}
+	c.report.used(abi.ExportStop, c.stage.Usage())
+	record(did, verdict.Hold, verdict.End, verdict.Show)
+	c.ended = c.ended || verdict.End
+	return nil
+}
+
+// record adds values to a hash.
+func record(to io.Writer, values ...any) { fmt.Fprintln(to, values...) } // hashes do not fail
+
+// choose takes the likeliest token of what is left.
+func choose(v *scheduler.View) scheduler.Token {
+	if v.Chosen >= 0 {
+		return v.Chosen
+	}
+	best, at := float32(math.Inf(-1)), scheduler.Token(0)
+	if v.N >= 0 {
+		for i, l := range v.Logit[:v.N] {
+			if l > best {
+				best, at = l, v.ID[i]
+			}
+		}
+		return at
+	}
+	for i, l := range v.Row {
+		if l > best {
+			best, at = l, scheduler.Token(i)
+		}
+	}
+	return at
+}
