@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/penstock/penstock/plugins/abi"
@@ -43,11 +44,12 @@ func (s *sentence) Close() error { s.engine.open--; return nil }
 
 func TestHost_Grammar_MasksAndMoves(t *testing.T) {
 	engine := &counter{}
-	r := newTestRuntime(t, func(o *Options) { o.Grammars = engine })
+	r := newTestRuntime(t, func(o *Options) { o.Grammars, o.Limits.Grammar = engine, 63 })
 	g := plain()
 	g.Put(atScratch+64, "bad")
 	open := g.Call("grammar_open")
-	code := [][]byte{g.Bind(abi.BufferMask, atMask, 16)}
+	code := [][]byte{g.Bind(abi.BufferMask, atMask, 16),
+		i32(abi.GrammarGBNF), i32(atScratch + 64), i32(64), open, drop} // too long
 	for i := range 6 { // 4 are allowed; before them one that is refused
 		size := 2
 		if i == 0 {
@@ -64,7 +66,10 @@ func TestHost_Grammar_MasksAndMoves(t *testing.T) {
 			t.Errorf("handle %d is %d, want %d", i, got, want)
 		}
 	}
-	if got := s.session.capture.last(); len(got) != 2 || got[0] != "grammar_open: line 1: bad" {
+	want := []string{
+		"grammar_open: the grammar has 64 bytes, at most 63 are taken", "grammar_open: line 1: bad", "grammar_open: an instance may have no more grammars",
+	}
+	if got := s.session.capture.last(); !slices.Equal(got, want) {
 		t.Errorf("log %q", got)
 	}
 	for _, step := range []struct{ token, answer int32 }{{1, 0}, {5, -1}, {2, 0}, {1000, -1}, {-1, -1}} {

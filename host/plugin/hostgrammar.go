@@ -3,6 +3,8 @@
 package plugin
 
 import (
+	"fmt"
+
 	"github.com/penstock/penstock/plugins/abi"
 )
 
@@ -24,14 +26,16 @@ func hostGrammarOpen(i *instance, s []uint64) {
 		i.session.capture.add(abi.LogError, []byte("grammar_open: "+reason))
 		s[0] = code(-1)
 	}
-	limit := i.module.runtime.limits.Grammars
+	limits := &i.module.runtime.limits
 	switch kind := uint32(s[0]); {
 	case i.module.runtime.grammars == nil:
 		refuse("this host has no grammar engine")
 	case kind != abi.GrammarGBNF && kind != abi.GrammarJSONSchema:
 		refuse("the kind is neither 0 (GBNF) nor 1 (JSON schema)")
-	case len(i.grammars) >= limit:
+	case len(i.grammars) >= limits.Grammars:
 		refuse("an instance may have no more grammars")
+	case len(text) > limits.Grammar:
+		refuse(fmt.Sprintf("the grammar has %d bytes, at most %d are taken", len(text), limits.Grammar))
 	default:
 		g, err := i.module.runtime.grammars.Open(int32(kind), cleanText(text))
 		if err != nil {

@@ -23,6 +23,7 @@ type Limits struct {
 	Fail      int           // bytes of the text of a refusal
 	Held      int           // bytes of text a stop plugin may hold back
 	Grammars  int           // handles an instance
+	Grammar   int           // bytes of a grammar's text
 	Faults    int           // faults a minute that lead to quarantine
 }
 
@@ -41,6 +42,7 @@ func DefaultLimits() Limits {
 		Fail:      abi.LimitFailBytes,
 		Held:      abi.LimitHeldBytes,
 		Grammars:  abi.LimitGrammars,
+		Grammar:   abi.LimitGrammarBytes,
 		Faults:    abi.LimitFaults,
 	}
 }

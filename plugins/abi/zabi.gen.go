@@ -150,6 +150,7 @@ const (
 	LimitFailBytes         = 4096       // bytes
 	LimitHeldBytes         = 4096       // bytes of text held back by stop plugins
 	LimitTextBytes         = 256        // bytes
+	LimitGrammarBytes      = 262144     // bytes of a grammar
 	LimitGrammars          = 4          // handles an instance
 	LimitFaults            = 5          // faults a minute
 	LimitCandidates        = 4096       // candidates

@@ -105,15 +105,15 @@ func grammarImports() []Func {
 	return []Func{
 		{
 			Name: "grammar_open", Params: []Value{kind, inPtr, length}, Result: I32, Fuel: "64 × bytes",
-			Doc: "Compiles a grammar, see *grammar kinds*. A handle ≥ 0, at most four an instance, or negative with the reason in the log.",
+			Doc: "Compiles a grammar of at most 256 KiB, see *grammar kinds*. A handle ≥ 0, at most four an instance, or negative with the reason in the log. A grammar goes with its instance.",
 		},
 		{
 			Name: "grammar_mask", Params: []Value{handle}, Result: I32, Fuel: "16 × n_vocab",
-			Doc: "Fills the bound mask with the tokens that the grammar allows next. 0, or −1 for an unknown handle or an unbound mask. Allowed only in `penstock_prepare`; elsewhere a fault.",
+			Doc: "Fills the bound mask with the tokens that the grammar allows next; an end token where it may end. 0, or −1 for an unknown handle, an unbound mask, or a grammar that has become too ambiguous to follow. Allowed only in `penstock_prepare`; elsewhere a fault.",
 		},
 		{
 			Name: "grammar_accept", Params: []Value{handle, token}, Result: I32,
-			Doc: "Moves the grammar on by a token. 0, or −1 for a refused token or an unknown handle, and nothing changes.",
+			Doc: "Moves the grammar on by a token. 0, or −1 for a refused token or an unknown handle, and nothing changes. It does not go back: where tokens may be taken back, leave out `penstock_rewind`, and a fresh instance is told all tokens again.",
 		},
 	}
 }

@@ -17,6 +17,7 @@ func limits() []Limit {
 		{"fail_bytes", 4 << 10, "bytes", "the rest is cut"},
 		{"held_bytes", 4 << 10, "bytes of text held back by stop plugins", "a fault"},
 		{"text_bytes", 256, "bytes", "least size of a text buffer"},
+		{"grammar_bytes", 256 << 10, "bytes of a grammar", "`grammar_open` answers negative"},
 		{"grammars", 4, "handles an instance", "`grammar_open` answers negative"},
 		{"faults", 5, "faults a minute", "the plugin is quarantined until a reset or a new upload"},
 		{"candidates", 4096, "candidates", "most that a manifest may ask for; at least 1"},

@@ -10,12 +10,14 @@ const order = `1. The configuration is checked against the manifest's schema whe
 2. ` + "`penstock_open`" + ` runs when a slot is given, off the tick; a refusal is still a 400. With n choices each has its own instance, with seed + i.
 3. Then for each token: ` + "`prepare`" + ` (once, during the pass that yields the row) → row → masks and biases → the chain with ` + "`sample`" + ` → choice → ` + "`accept`" + ` → text → ` + "`stop`" + ` → next pass.
    Calls on one instance never overlap, ` + "`sample`" + ` waits for ` + "`prepare`" + `, and a parked or paused slot makes no calls.
-4. Masks and biases of all plugins apply to the raw row before the first stage, wherever the plugin stands: masks are joined by AND, biases add up. An empty intersection is the fault of the last plugin in
-   the chain that removed a token. The first plugin in the chain that forces a token wins.
+4. Masks and biases of all plugins apply to the raw row before the first stage, wherever the plugin stands: masks are joined by AND, biases add up, −inf bans. Where nothing is left, or nothing that the
+   request's own grammar and biases allow, it is the fault of the last plugin in the chain that removed a token. With ` + "`on_error: skip`" + ` its mask and biases are left out, and so on until a token is left;
+   where the chain had begun, it begins again, so that ` + "`sample`" + ` may be called twice for one token. The first plugin in the chain that forces a token wins.
 5. The chain runs in order; the first stage that returns a token ends it, else the host draws with the request's seed (greedy at temperature 0). A plugin with the logits view must stand before any stage
-   that truncates, else the request is a 400. A token is tested against the slot's native grammar before it is accepted; a violation is the fault of the plugin that chose it.
-6. Plugins are asked to ` + "`accept`" + ` in chain order; the first that answers 2 wins and later ones are not asked. Every other plugin is told through ` + "`rewind`" + `.
-   A request may compute at most 2 × max_tokens + 256 tokens, those taken back included.
+   that truncates, else the request is a 400. A token that a plugin forces or chooses, and every token of a splice, is tested against the request's grammar before anything is accepted; a violation is that
+   plugin's fault. With ` + "`on_error: skip`" + ` the answer goes on as if it had not asked: the next plugin's forced token counts, the chain goes on after it, nothing is taken back.
+6. Plugins are asked to ` + "`accept`" + ` in chain order; the first that answers 2 wins and later ones are not asked. Every other plugin is told through ` + "`rewind`" + `. An end token in a splice ends the answer.
+   A request may compute at most 2 × n + 256 tokens before a splice, those taken back included; n is max_tokens, or what the context has room for where that is less or max_tokens is 0.
 7. What a plugin with ` + "`\"hold\": h`" + ` may take back has not been shown: the stream runs h tokens behind.
 8. The tick waits for plugin stages at most 1 ms beyond native sampling. A slot that is not ready then sits out until it is; the others go on.`
 
@@ -44,4 +46,5 @@ const manifest = "```json\n" + `{"name": "min-p", "version": "1.0.0", "summary":
 | ` + "`hold`" + ` | 0–256 tokens | 0 |
 | ` + "`config_schema`" + ` | a JSON schema that compiles, at most 64 levels deep | any object |`
 
-const wasi = `WASI preview 1 is there for toolchains that need it, emptied: stdout and stderr go to the log, ` + "`random_get` draws from `random`" + `, the clock starts at 0 and gains 1 µs a reading, everything else is refused.`
+const wasi = `WASI preview 1 is there for toolchains that need it, emptied: stdout and stderr go to the log, ` + "`random_get` draws from `random`" + `, the clock starts at 0 and gains 1 µs a reading,
+and what ` + "`poll_oneoff`" + ` waits for, which passes at once; everything else is refused.`

@@ -122,6 +122,8 @@ pub const LIMIT_FAIL_BYTES: i64 = 4096;
 pub const LIMIT_HELD_BYTES: i64 = 4096;
 /// bytes
 pub const LIMIT_TEXT_BYTES: i64 = 256;
+/// bytes of a grammar
+pub const LIMIT_GRAMMAR_BYTES: i64 = 262144;
 /// handles an instance
 pub const LIMIT_GRAMMARS: i64 = 4;
 /// faults a minute
@@ -170,11 +172,11 @@ extern "C" {
     pub fn fail(ptr: *const u8, len: i32);
     /// A line for the operator's log, see *log levels*. The last lines are attached to a fault. What exceeds the request's log limit is cut.
     pub fn log(level: i32, ptr: *const u8, len: i32);
-    /// Compiles a grammar, see *grammar kinds*. A handle ≥ 0, at most four an instance, or negative with the reason in the log.
+    /// Compiles a grammar of at most 256 KiB, see *grammar kinds*. A handle ≥ 0, at most four an instance, or negative with the reason in the log. A grammar goes with its instance.
     pub fn grammar_open(kind: i32, ptr: *const u8, len: i32) -> i32;
-    /// Fills the bound mask with the tokens that the grammar allows next. 0, or −1 for an unknown handle or an unbound mask. Allowed only in `penstock_prepare`; elsewhere a fault.
+    /// Fills the bound mask with the tokens that the grammar allows next; an end token where it may end. 0, or −1 for an unknown handle, an unbound mask, or a grammar that has become too ambiguous to follow. Allowed only in `penstock_prepare`; elsewhere a fault.
     pub fn grammar_mask(handle: i32) -> i32;
-    /// Moves the grammar on by a token. 0, or −1 for a refused token or an unknown handle, and nothing changes.
+    /// Moves the grammar on by a token. 0, or −1 for a refused token or an unknown handle, and nothing changes. It does not go back: where tokens may be taken back, leave out `penstock_rewind`, and a fresh instance is told all tokens again.
     pub fn grammar_accept(handle: i32, token: i32) -> i32;
 }
 

@@ -111,22 +111,24 @@ func Fail(ptr unsafe.Pointer, len int32)
 //go:noescape
 func Log(level int32, ptr unsafe.Pointer, len int32)
 
-// GrammarOpen: Compiles a grammar, see grammar kinds. A handle ≥ 0, at most four an instance, or
-// negative with the reason in the log.
+// GrammarOpen: Compiles a grammar of at most 256 KiB, see grammar kinds. A handle ≥ 0, at most
+// four an instance, or negative with the reason in the log. A grammar goes with its instance.
 //
 //go:wasmimport penstock grammar_open
 //go:noescape
 func GrammarOpen(kind int32, ptr unsafe.Pointer, len int32) int32
 
-// GrammarMask: Fills the bound mask with the tokens that the grammar allows next. 0, or −1 for an
-// unknown handle or an unbound mask. Allowed only in penstock_prepare; elsewhere a fault.
+// GrammarMask: Fills the bound mask with the tokens that the grammar allows next; an end token
+// where it may end. 0, or −1 for an unknown handle, an unbound mask, or a grammar that has become
+// too ambiguous to follow. Allowed only in penstock_prepare; elsewhere a fault.
 //
 //go:wasmimport penstock grammar_mask
 //go:noescape
 func GrammarMask(handle int32) int32
 
 // GrammarAccept: Moves the grammar on by a token. 0, or −1 for a refused token or an unknown
-// handle, and nothing changes.
+// handle, and nothing changes. It does not go back: where tokens may be taken back, leave out
+// penstock_rewind, and a fresh instance is told all tokens again.
 //
 //go:wasmimport penstock grammar_accept
 //go:noescape
