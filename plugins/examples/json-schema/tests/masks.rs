@@ -91,7 +91,15 @@ fn masks_in_strings_are_what_the_automaton_takes() {
                 assert_eq!(got, want, "{} after {}", string, text);
                 for budget in [0, 2, 3, 5, 8, 14, 25] {
                     let (got, want) = both(&mut tight, &schema, &words, &state, budget);
-                    assert!(want.is_empty() || got == want, "{} after {} with {} tokens left: {:?}, not {:?}", string, text, budget, got, want);
+                    assert!(
+                        want.is_empty() || got == want,
+                        "{} after {} with {} tokens left: {:?}, not {:?}",
+                        string,
+                        text,
+                        budget,
+                        got,
+                        want
+                    );
                 }
                 compared += 1;
             }
