@@ -142,7 +142,7 @@ func (j *job) open(s *Scheduler) {
 	}
 	if err := rewind(j.req.Chain, j); err != nil {
 		j.fail(err)
-		s.settle(j)
+		s.settle(j, s.config.Clock())
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // plan chooses the jobs of this tick and how many tokens each computes: a decode token for every generating slot first,
 // then chunks of prompts.
 func (s *Scheduler) plan() {
-	s.planned, s.prefilling = s.planned[:0], s.prefilling[:0]
+	s.planned, s.prefilling, s.taken = s.planned[:0], s.prefilling[:0], 0
 	s.order = append(s.order[:0], s.running...) // preempting changes s.running
 	waiting := 0
 	for _, j := range s.order {
@@ -133,21 +133,13 @@ func (j *job) weight() float64 {
 }
 
 // secure finds KV cells for n tokens of a job, evicting idle sequences, then preempting jobs that come after it. It
-// returns how many there are room for.
+// returns how many there are room for; those are taken for this tick.
 func (s *Scheduler) secure(j *job, n int) int {
-	for n > 0 && !s.cache.reserve(s.scheduled()+n) {
+	for n > 0 && !s.cache.reserve(s.taken+n) {
 		if !s.preempt(s.victim(j)) {
-			n = max(s.cache.freeCells()-s.scheduled(), 0)
+			n = max(s.cache.freeCells()-s.taken, 0)
 		}
 	}
-	return n
-}
-
-// scheduled is how many tokens are planned for this tick so far.
-func (s *Scheduler) scheduled() int {
-	n := 0
-	for _, j := range s.planned {
-		n += j.scheduled
-	}
+	s.taken += n
 	return n
 }

@@ -117,7 +117,7 @@ func (s *Scheduler) collect(j *job) {
 	c.account()
 	reply := c.reply
 	c.reply = nil
-	s.settle(j)
+	s.settle(j, s.config.Clock())
 	if reply != nil {
 		reply(c.taskErr)
 	}
@@ -140,8 +140,8 @@ func (s *Scheduler) collectLate() {
 	})
 }
 
-// settle carries out what advancing a job asks for.
-func (s *Scheduler) settle(j *job) {
+// settle carries out what advancing a job asks for; now is the time of its tokens.
+func (s *Scheduler) settle(j *job, now time.Time) {
 	if j.done {
 		return
 	}
@@ -150,7 +150,6 @@ func (s *Scheduler) settle(j *job) {
 		s.cache.truncate(j.seq, max(0, min(out.keep, len(j.tokens)-1)))
 	}
 	out.keep = math.MaxInt
-	now := s.config.Clock()
 	for i := range out.events {
 		s.clock(j, now)
 		j.stream.send(out.events[i])

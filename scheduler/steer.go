@@ -67,7 +67,7 @@ func (s *Scheduler) steer(j *job, work func(*job) error, reply func(error)) {
 		reply(nil)
 	case c == nil:
 		err := work(j)
-		s.settle(j)
+		s.settle(j, s.config.Clock())
 		reply(err)
 	default:
 		c.busy, c.prepared = true, false // what was prepared is of the answer as it was

@@ -94,9 +94,10 @@ func (s *Scheduler) forward(jobs []*job) {
 		s.cache.append(j.seq, j.tokens[at:at+j.scheduled])
 	}
 	s.sample(jobs)
+	now := s.config.Clock()
 	for _, j := range jobs {
 		if j.row >= 0 && !j.crew.late() {
-			s.settle(j)
+			s.settle(j, now)
 		}
 	}
 }
