@@ -87,8 +87,8 @@ func (p *Plugins) resolve(list []api.PluginUse, chain []string) ([]use, error) {
 	}
 	for _, u := range list {
 		if slices.Contains(p.defaults, u.Name) {
-			if len(u.Config) > 0 || u.Skip {
-				return nil, badUse(u.Field, "%s: every request here uses plugin %q as the operator has set it; leave out config and on_error", u.Field, u.Name)
+			if err := checkDefault(u); err != nil {
+				return nil, err
 			}
 			continue
 		}
@@ -110,6 +110,26 @@ func (p *Plugins) resolve(list []api.PluginUse, chain []string) ([]use, error) {
 		}
 	}
 	return uses, nil
+}
+
+// checkDefault refuses to have one of the operator's plugins changed by a request.
+func checkDefault(u api.PluginUse) error {
+	field, value := u.Field+".on_error", `"skip"`
+	switch {
+	case len(u.Config) > 0:
+		field, value = u.Field+".config", shorten(string(u.Config))
+	case !u.Skip:
+		return nil
+	}
+	return badUse(field, "%s is %s; every request here uses plugin %q as the operator has set it up: leave the field out", field, value, u.Name)
+}
+
+// shorten keeps a value from filling an error.
+func shorten(s string) string {
+	if r := []rune(s); len(r) > 80 {
+		return string(r[:80]) + "…"
+	}
+	return s
 }
 
 func release(uses []use) {

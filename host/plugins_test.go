@@ -171,8 +171,16 @@ func TestPlugins_Defaults_CannotBeLeftOut(t *testing.T) {
 			t.Errorf("%s: %d %q", fields, status, text)
 		}
 	}
-	if status, _, about := complete(t, h, `,"plugins":[{"name":"always","on_error":"skip"}]`); status != 400 || about != "invalid_value plugins[0]" {
-		t.Errorf("%d %s", status, about)
+	for fields, want := range map[string]string{
+		`"on_error":"skip"`:  `plugins[0].on_error is "skip"`,
+		`"config":{"p":0.5}`: `plugins[0].config is {"p":0.5}`,
+		`"config":{"p":"` + strings.Repeat("x", 200) + `"}`: `plugins[0].config is {"p":"xxx`,
+	} {
+		status, message, about := complete(t, h, `,"plugins":[{"name":"always",`+fields+`}]`)
+		if field, _, _ := strings.Cut(want, " "); status != 400 || about != "invalid_value "+field || !strings.HasPrefix(message, want) ||
+			!strings.HasSuffix(message, `plugin "always" as the operator has set it up: leave the field out`) || len(message) > 250 {
+			t.Errorf("%s: %d %s %s", fields, status, about, message)
+		}
 	}
 	if status, body := admin(t, h, http.MethodDelete, "/v1/plugins/always", nil); status != 409 {
 		t.Errorf("%d %s", status, body)

@@ -63,7 +63,7 @@ func TestTrace_NativeChains_SameAnswer(t *testing.T) {
 	defaults := []string{"logit_bias", "penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature", "dist"}
 	for fields, stages := range map[string][]string{
 		``:                 defaults,
-		`,"temperature":0`: defaults,
+		`,"temperature":0`: append(slices.Clone(defaults[:10]), "greedy"),
 		`,"temperature":2`: defaults,
 		`,"samplers":[]`:   {"logit_bias", "dist"},
 		`,"mirostat":2`:    append(slices.Clone(defaults[:10]), "mirostat_v2"),

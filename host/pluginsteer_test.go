@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+)
+
+// liveFrame is a frame of the host.
+type liveFrame struct {
+	Type, ID, Reason, Text string
+	Error                  struct{ Code, Param, Message string }
+}
+
+// client is a WebSocket connection to h.
+type client struct {
+	t    *testing.T
+	conn *websocket.Conn
+}
+
+func dial(t *testing.T, h *Host) *client {
+	t.Helper()
+	conn, _, err := websocket.Dial(t.Context(), h.URL()+"/v1/ws", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.CloseNow() }) //nolint:errcheck // the test is over
+	return &client{t, conn}
+}
+
+func (c *client) send(frame string) {
+	c.t.Helper()
+	if err := c.conn.Write(c.t.Context(), websocket.MessageText, []byte(frame)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// until reads to the next frame of a type.
+func (c *client) until(kind string) liveFrame {
+	c.t.Helper()
+	for {
+		_, data, err := c.conn.Read(c.t.Context())
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		var f liveFrame
+		if err := json.Unmarshal(data, &f); err != nil {
+			c.t.Fatal(err)
+		}
+		if f.Type == kind {
+			return f
+		}
+	}
+}
+
+// goesOn resumes an answer, sees more of it and ends it. All others must be paused.
+func (c *client) goesOn(id string) {
+	c.t.Helper()
+	c.send(`{"type":"resume","id":"` + id + `"}`)
+	for seen := 0; seen < 5; {
+		if f := c.until("token"); f.ID == id {
+			seen++
+		}
+	}
+	c.send(`{"type":"cancel","id":"` + id + `"}`)
+	if f := c.until("end"); f.ID != id || f.Reason != "cancelled" {
+		c.t.Errorf("got %+v", f)
+	}
+}
+
+// Plugins are chosen with the request. A set that would change them is refused, and the answer goes on as it began.
+func TestPlugins_Set_RefusedForThatCallOnly(t *testing.T) {
+	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": always("always", 300), "b.wasm": always("other", 301)})
+	c := dial(t, h)
+	c.send(`{"type":"generate","id":"plain","request":{"prompt":"Hello","ignore_eos":true}}`)
+	c.until("started")
+	c.send(`{"type":"pause","id":"plain"}`)
+	c.send(`{"type":"generate","id":"guided","request":{"prompt":"Hello","ignore_eos":true,"plugins":["always"]}}`)
+	c.until("started")
+	c.send(`{"type":"pause","id":"guided"}`)
+	for _, tc := range []struct{ id, sampling, param, says string }{
+		{"plain", `{"plugins":["always"]}`, "sampling", `"plugins"`},
+		{"plain", `{"samplers":["plugin:always","top_k"]}`, "samplers", "plugin:always"},
+		{"guided", `{"plugins":["other"]}`, "sampling", `"plugins"`},
+		{"guided", `{"samplers":["plugin:other"]}`, "samplers", "plugin:other"},
+		{"guided", `{"temperature":0.5}`, "set", "plugins stays as it began"},
+	} {
+		c.send(`{"type":"set","id":"` + tc.id + `","sampling":` + tc.sampling + `}`)
+		if f := c.until("error"); f.ID != tc.id || f.Error.Code != "invalid_value" || f.Error.Param != tc.param || !strings.Contains(f.Error.Message, tc.says) {
+			t.Errorf("%s %s: got %+v", tc.id, tc.sampling, f)
+		}
+	}
+	c.send(`{"type":"set","id":"plain","sampling":{"temperature":0}}`)
+	for _, id := range []string{"plain", "guided"} {
+		c.goesOn(id)
+	}
+}
+
+// The same with a plugin that the operator prescribes: no request can set it aside.
+func TestPlugins_Set_LeavesTheOperatorsPlugin(t *testing.T) {
+	h := openWithPlugins(t, map[string]any{"plugins.default": []string{"always"}}, map[string][]byte{"a.wasm": always("always", 300)})
+	c := dial(t, h)
+	c.send(`{"type":"generate","id":"a","request":{"prompt":"Hello","ignore_eos":true,"trace":true}}`)
+	c.until("started")
+	c.send(`{"type":"pause","id":"a"}`)
+	c.send(`{"type":"set","id":"a","sampling":{"samplers":["top_k"]}}`)
+	if f := c.until("error"); f.Error.Param != "set" {
+		t.Errorf("got %+v", f)
+	}
+	c.send(`{"type":"resume","id":"a"}`)
+	want := h.core.Engine.Piece(300, false)
+	for range 20 {
+		if f := c.until("token"); f.Text != want {
+			t.Fatalf("got %q, the operator's plugin says %q", f.Text, want)
+		}
+	}
+	c.send(`{"type":"cancel","id":"a"}`)
+	c.until("end")
+}
+
+// A traced answer can be steered like any other.
+func TestTrace_Set_GoesOn(t *testing.T) {
+	h := open(t, nil)
+	run(t, h)
+	c := dial(t, h)
+	c.send(`{"type":"generate","id":"a","request":{"prompt":"Hello","ignore_eos":true,"trace":true}}`)
+	c.until("started")
+	c.send(`{"type":"pause","id":"a"}`)
+	c.send(`{"type":"set","id":"a","sampling":{"temperature":0,"top_k":1}}`)
+	c.send(`{"type":"set","id":"a","sampling":{"temperature":-1}}`)
+	if f := c.until("error"); f.Error.Param != "temperature" {
+		t.Errorf("got %+v", f)
+	}
+	c.goesOn("a")
+}
