@@ -93,9 +93,15 @@ func newBench(t testing.TB) *bench {
 
 // Upload implements tck.Host.
 func (b *bench) Upload(ctx context.Context, wasm []byte) error {
+	_, err := b.load(ctx, wasm)
+	return err
+}
+
+// load loads a module, and gives its name.
+func (b *bench) load(ctx context.Context, wasm []byte) (string, error) {
 	m, err := b.runtime.Load(ctx, wasm)
 	if err != nil {
-		return err
+		return "", err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,11 +109,20 @@ func (b *bench) Upload(ctx context.Context, wasm []byte) error {
 		old.Release()
 	}
 	b.modules[m.Name] = m
-	return nil
+	return m.Name, nil
 }
 
 // Complete implements tck.Host.
 func (b *bench) Complete(ctx context.Context, r tck.Request, names []string) (tck.Answer, error) {
+	request, err := b.request(ctx, r, names)
+	if err != nil {
+		return tck.Answer{}, failure(err)
+	}
+	return b.answer(ctx, request)
+}
+
+// request puts plugins to work in a request.
+func (b *bench) request(ctx context.Context, r tck.Request, names []string) (scheduler.Request, error) {
 	request := scheduler.Request{MaxTokens: tck.MaxTokens, IgnoreEOG: true, Logprobs: -1}
 	prompt := "Hello"
 	for place, name := range names {
@@ -120,7 +135,10 @@ func (b *bench) Complete(ctx context.Context, r tck.Request, names []string) (tc
 		}
 		stage, text, err := put(ctx, m, use, r.Chat)
 		if err != nil {
-			return tck.Answer{}, failure(err)
+			for _, s := range request.Chain {
+				err = errors.Join(err, s.Close())
+			}
+			return request, err
 		}
 		if stage == nil {
 			prompt = text
@@ -131,7 +149,10 @@ func (b *bench) Complete(ctx context.Context, r tck.Request, names []string) (tc
 			request.Rules = append(request.Rules, rule)
 		}
 	}
-	return b.answer(ctx, request, prompt)
+	request.Chain = append(request.Chain, draw{})
+	tokens, _ := words{}.Tokenize(prompt, false, false) // it has no errors
+	request.Prompt = []scheduler.Segment{{Tokens: tokens}}
+	return request, nil
 }
 
 // put puts a plugin to work: as a stage, or as a template whose text it returns.
@@ -150,10 +171,7 @@ func put(ctx context.Context, m *plugin.Module, use plugin.Request, chat bool) (
 	return nil, text, err
 }
 
-func (b *bench) answer(ctx context.Context, request scheduler.Request, prompt string) (a tck.Answer, _ error) {
-	tokens, _ := words{}.Tokenize(prompt, false, false) // it has no errors
-	request.Prompt = []scheduler.Segment{{Tokens: tokens}}
-	request.Chain = append(request.Chain, draw{})
+func (b *bench) answer(ctx context.Context, request scheduler.Request) (a tck.Answer, _ error) {
 	stream, err := b.scheduler.Submit(request)
 	if err != nil {
 		return a, err

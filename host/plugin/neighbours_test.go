@@ -16,8 +16,9 @@ const neighbours = 7
 
 // neighbour asks for an answer without plugins.
 func (b *bench) neighbour(n int) (string, error) {
-	request := scheduler.Request{MaxTokens: 100, IgnoreEOG: true, Logprobs: -1}
-	a, err := b.answer(context.Background(), request, fmt.Sprint("neighbour ", n))
+	tokens, _ := words{}.Tokenize(fmt.Sprint("neighbour ", n), false, false) // it has no errors
+	a, err := b.answer(context.Background(), scheduler.Request{MaxTokens: 100, IgnoreEOG: true, Logprobs: -1,
+		Prompt: []scheduler.Segment{{Tokens: tokens}}, Chain: []scheduler.Stage{draw{}}})
 	return a.Text, err
 }
 

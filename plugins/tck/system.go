@@ -53,7 +53,8 @@ func systemCases() []Case {
 	}
 	return append(cases, unchanged("there are no arguments and no environment", environment()),
 		unchanged("the clock counts its readings and what is waited for, which takes no time, and random bytes are the request's", clock()),
-		unchanged("standard output and error go to the log", output()))
+		unchanged("standard output and error go to the log", output()),
+		unchanged("memory is empty at the beginning, whatever an instance before left behind", littering()))
 }
 
 // arguments are numbers that a host which had such a function could use: a descriptor, then addresses.
@@ -103,4 +104,17 @@ func output() *draft {
 	return d.open(p.Poke(atScratch, at), p.Poke(atScratch+4, n),
 		d.same("standard output", 0, write(1)), d.same("bytes written", n, p.I32(atScratch+8), p.Load),
 		d.same("standard error", 0, write(2)), d.same("standard input", 8, write(0)), d.same("a file", 8, write(3)))
+}
+
+// littering looks for what others left, in memory that no data of its own lies in and in memory it asks for, and leaves
+// something everywhere itself. Nothing of the host's or of another request's may be there.
+func littering() *draft {
+	const from, fresh, pages = atHistory, 4 << 16, 8
+	d := newDraft("litters", "")
+	look := func(at, bytes int) []byte {
+		word := join([][]byte{p.I32(at), p.Local(1), p.I32(4), p.Multiply, p.Add})
+		return p.Each(1, p.I32(bytes/4), d.same("memory nobody wrote to", 0, word, p.Load), word, p.I32(0x5ec4e7), p.Store)
+	}
+	d.on(abi.ExportOpen, look(from, fresh-from), p.I32(0))
+	return d.on(abi.ExportPrepare, once(p.I32(pages), p.GrowMemory, p.Drop, look(fresh, pages<<16)), p.I32(0))
 }
