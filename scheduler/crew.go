@@ -36,9 +36,8 @@ type crew struct {
 	view        View
 	tracer      *tracer // nil: nobody asked
 	restriction restriction
-	whole       []float32 // the row before it was restricted
-	err         error     // of prepare
-	refused     error     // the stages could not begin
+	err         error // of prepare
+	refused     error // the stages could not begin
 }
 
 type order uint8
@@ -127,10 +126,6 @@ func (c *crew) draw(j *job) (Token, error) {
 	if r.forced >= 0 {
 		return r.forced, nil
 	}
-	c.whole = c.whole[:0]
-	if r.by >= 0 {
-		c.whole = append(c.whole, c.row...)
-	}
 	for {
 		t, err := c.runChain(j)
 		if r.by < 0 || !errors.Is(err, ErrNoToken) {
@@ -141,7 +136,6 @@ func (c *crew) draw(j *job) (Token, error) {
 			return -1, err
 		}
 		r.drop(r.by)
-		copy(c.row, c.whole)
 		if err := r.join(j); err != nil {
 			return -1, err
 		}
@@ -154,7 +148,7 @@ func (c *crew) runChain(j *job) (Token, error) {
 	v.Row, v.N, v.Chosen = c.row, -1, -1
 	c.tracer.begin(v)
 	if r := &c.restriction; len(r.bias) > 0 || len(r.mask) > 0 {
-		r.apply(c.row)
+		v.Row = r.apply(c.row)
 		c.tracer.restrict(v)
 	}
 	for i, stage := range j.req.Chain {

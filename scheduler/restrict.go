@@ -2,7 +2,11 @@
 
 package scheduler
 
-import "math"
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
 
 // restriction is what the stages of a chain ask for before a token is drawn, and what comes of it together.
 type restriction struct {
@@ -12,6 +16,8 @@ type restriction struct {
 	bias   []Bias   // the finite ones of all
 	by     int      // the last stage that took a token away, or -1
 	forced Token    // or -1
+
+	masked []float32 // the row without the tokens that were taken away
 }
 
 // prepare asks the stages for masks, biases and a forced token.
@@ -149,27 +155,40 @@ func anyOf(mask []uint32) bool {
 	return false
 }
 
-// apply restricts a row.
-func (r *restriction) apply(row []float32) {
+// apply gives the row with what was asked for. Where tokens are taken away it is another, so that the row itself stays for
+// another try.
+func (r *restriction) apply(row []float32) []float32 {
+	if len(r.mask) > 0 {
+		r.masked = slices.Grow(r.masked[:0], len(row))[:len(row)]
+		mask(r.masked, row, r.mask)
+		row = r.masked
+	}
 	for _, b := range r.bias {
 		if b.Token >= 0 && int(b.Token) < len(row) {
 			row[b.Token] += b.Value
 		}
 	}
-	for i, word := range r.mask {
-		at := i * 32
-		if at >= len(row) {
-			return
+	return row
+}
+
+// mask writes a row's logits where the mask has a bit, and −Inf elsewhere.
+func mask(to, row []float32, allowed []uint32) {
+	for at := 0; at < len(row); at += 32 {
+		from, block := row[at:min(at+32, len(row))], to[at:min(at+32, len(row))]
+		word := ^uint32(0)
+		if at/32 < len(allowed) {
+			word = allowed[at/32]
 		}
-		block := row[at:min(at+32, len(row))]
 		switch word {
 		case 0:
 			copy(block, banned[:])
 		case ^uint32(0):
+			copy(block, from)
 		default:
-			for k := range block {
-				if word&(1<<k) == 0 {
-					block[k] = banned[0]
+			copy(block, banned[:])
+			for ; word != 0; word &= word - 1 {
+				if k := bits.TrailingZeros32(word); k < len(block) {
+					block[k] = from[k]
 				}
 			}
 		}

@@ -16,6 +16,26 @@ static constexpr size_t max_copies = size_t(1) << 20;  // bytes of literals and 
 
 [[noreturn]] static void refuse(const std::string & why) { throw fault(PS_INVALID, why); }
 
+// llama.cpp takes the length of a character from its first byte alone, and would skip over a closing quote.
+static bool is_utf8(const std::string & text) {
+    int left = 0;
+    for (const char c : text) {
+        const auto byte = static_cast<uint8_t>(c);
+        if (left > 0) {
+            if (byte >> 6 != 2) {
+                return false;
+            }
+            left--;
+        } else if (byte >= 0x80) {
+            left = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : 1;
+            if (byte < 0xc2 || byte > 0xf4) {
+                return false;
+            }
+        }
+    }
+    return left == 0;
+}
+
 // Skips a literal or a character class, which may hold anything.
 static size_t skip_quoted(const std::string & text, size_t i) {
     const char close = text[i] == '"' ? '"' : ']';
@@ -65,6 +85,9 @@ void check_grammar_text(const std::string & text) {
     }
     if (text.find('\0') != std::string::npos) {
         refuse("the grammar holds a zero byte");
+    }
+    if (!is_utf8(text)) {
+        refuse("the grammar is not valid UTF-8");
     }
     int    depth = 0;
     size_t item = 0, copies = 0;  // bytes of the last literal or class, and of all copies

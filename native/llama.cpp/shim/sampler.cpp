@@ -50,7 +50,7 @@ bool any_left(const llama_token_data_array & view) {
 // Several samplers assert that there is a candidate, and none can choose among banned ones.
 void need_candidates(const ps_sampler * s, const char * before) {
     if (!any_left(s->view)) {
-        throw ps::fault(PS_NO_TOKEN, std::string("no token is left to choose from before ") + before);
+        throw ps::fault(PS_NO_TOKEN, std::string("before ") + before);
     }
 }
 
