@@ -169,7 +169,7 @@ func TestStream_SetChain_ReplacesAndCloses(t *testing.T) {
 	old, fresh := fixed{token: 3, closed: make(chan struct{})}, fixed{token: 4, closed: make(chan struct{})}
 	r := request(10, 1, 10)
 	r.Chain = []scheduler.Stage{old}
-	st, a := begin(t, s, r, 5)
+	st, a := reach(t, s, r, 5)
 	err := control(t, s, func(ctx context.Context) error {
 		return st.SetChain(ctx, []scheduler.Stage{fresh})
 	})

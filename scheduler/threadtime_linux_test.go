@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// Waiting costs nothing, whatever others do meanwhile; work costs what it takes.
+func TestThreadTime_CountsOwnWorkOnly(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	spin := func(until time.Duration) {
+		for begin := threadTime(); threadTime()-begin < until; {
+		}
+	}
+	begin := threadTime()
+	spin(5 * time.Millisecond)
+	if used := threadTime() - begin; used < 5*time.Millisecond || used > time.Second {
+		t.Errorf("5 ms of work counted as %v", used)
+	}
+	busy := make(chan struct{})
+	begin = threadTime()
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		spin(50 * time.Millisecond)
+		close(busy)
+	}()
+	<-busy
+	if used := threadTime() - begin; used > 25*time.Millisecond {
+		t.Errorf("waiting counted as %v", used)
+	}
+}
