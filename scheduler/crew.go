@@ -5,6 +5,7 @@ package scheduler
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -21,14 +22,14 @@ type crew struct {
 	busy     bool        // it has a row or a task: the job is its own until it says done
 	reply    func(error) // who waits for the task
 	rest     time.Time   // its work has used up its share until then
-	began    time.Time
+	share    share
 
 	copied  *sync.WaitGroup // of the tick: rows not copied yet
 	copying sync.Mutex      // held by who copies the row
 	waiting bool            // the row is not copied yet
 	row     []float32       // the copy
 	source  []float32       // the backend's row, until copied
-	worked  time.Duration
+	worked  time.Duration   // processor time since the tick last looked
 
 	task    func(*job) error // of a control call
 	taskErr error
@@ -54,13 +55,14 @@ const (
 func (r *Request) crewed() bool { return r.Trace > 0 || len(r.Chain) != 1 || !r.Chain[0].Native() }
 
 func newCrew(copied *sync.WaitGroup, trace int) *crew {
-	return &crew{orders: make(chan order, 4), done: make(chan struct{}, 1), copied: copied, tracer: newTracer(trace), restriction: restriction{by: -1, forced: -1}, began: time.Now()}
+	return &crew{orders: make(chan order, 4), done: make(chan struct{}, 1), copied: copied, tracer: newTracer(trace), restriction: restriction{by: -1, forced: -1}, share: newShare(time.Now())}
 }
 
 // run is the goroutine.
 func (c *crew) run(j *job) {
 	for o := range c.orders {
-		start := time.Now()
+		runtime.LockOSThread() // whose time is taken
+		start := threadTime()
 		switch o {
 		case orderOpen:
 			c.refused = rewind(j.req.Chain, j)
@@ -75,9 +77,11 @@ func (c *crew) run(j *job) {
 			c.taskErr = c.task(j)
 		case orderClose:
 			closeStages(j.req.Chain, j.req.Rules)
+			runtime.UnlockOSThread() // or it would end with the goroutine
 			return
 		}
-		c.worked += time.Since(start)
+		c.worked += threadTime() - start
+		runtime.UnlockOSThread()
 		if o == orderRow || o == orderTask {
 			c.done <- struct{}{}
 			j.stream.scheduler.inbox.signal() // the tick may have stopped waiting
@@ -177,23 +181,10 @@ func (c *crew) runChain(j *job) (Token, error) {
 // late tells whether the job's goroutine is still at its last row, or must rest. A late job's state is not the tick's.
 func (c *crew) late() bool { return c != nil && c.busy }
 
-// crewShare is the part of a core that the stages of one request may use, averaged over crewBurst. What they use is
-// measured on the wall: on a busy machine that is more than they did, so no rest is longer than crewRest.
-const (
-	crewShare = 0.25
-	crewBurst = time.Second
-	crewRest  = 50 * time.Millisecond
-)
-
-// account makes the crew rest when its work so far exceeds its share of the time since it began. All of this is real
-// time, whatever clock the scheduler has.
+// account makes the crew rest when it has used up its share of the processor.
 func (c *crew) account() {
-	now := time.Now()
-	allowed := time.Duration(crewShare * float64(now.Sub(c.began)+crewBurst))
-	if over := c.worked - allowed; over > 0 {
-		c.rest = now.Add(min(time.Duration(float64(over)/crewShare), crewRest))
-		c.worked = allowed
-	}
+	c.rest = c.share.spend(c.worked, time.Now())
+	c.worked = 0
 }
 
 // resting tells whether the stages have used up their share of a core for now.
