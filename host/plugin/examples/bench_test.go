@@ -122,8 +122,8 @@ func TestJSONSchema_LargeVocabulary_FitsTheFuel(t *testing.T) {
 	if m.Manifest.View != plugin.ViewNone || w.Attributes(int32(len(w)-1))&abi.AttrEnd == 0 {
 		t.Fatal("the test does not look at what it should")
 	}
-	schema := []byte(fmt.Sprintf(`{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"string","minLength":%d,"maxLength":60}},
-		"required":["name","age"]}`, 10))
+	schema := []byte(fmt.Sprintf(`{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"string","minLength":%d,"maxLength":60},
+		"size":{"type":"number","minimum":-5}},"required":["name","age","size"]}`, 10))
 	for seed := range uint64(3) {
 		text, err := answer(t, m, w, schema, 60, rand.New(rand.NewPCG(seed, 5)))
 		if err != nil {

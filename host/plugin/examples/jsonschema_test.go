@@ -126,8 +126,10 @@ func TestJSONSchema_Refuses_ByName(t *testing.T) {
 	w := newWords()
 	m := load(t, "json-schema", w)
 	for schema, want := range map[string]string{
-		`{"type":"string","pattern":"a+"}`:                                    `"pattern" is not supported`,
-		`{"type":"object","properties":{"a":{"type":"integer","minimum":1}}}`: `#/properties/a: "minimum"`,
+		`{"type":"string","pattern":"a+"}`:                                       `"pattern" is not supported`,
+		`{"type":"object","properties":{"a":{"type":"integer","multipleOf":2}}}`: `#/properties/a: "multipleOf"`,
+		`{"type":"integer","minimum":1e30}`:                                      "#.minimum: 1e30",
+		`{"type":"integer","minimum":0.5,"maximum":0.75}`:                        "no finite value",
 		`{}`:               "type is missing",
 		`{"type":"strin"}`: "type must be",
 		`{"type":"array"}`: "items is missing",

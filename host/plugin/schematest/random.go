@@ -56,10 +56,15 @@ func (g *generator) text(int) map[string]any {
 }
 
 func (g *generator) number(int) map[string]any {
+	schema := map[string]any{"type": []string{"number", "integer"}[g.IntN(2)]}
+	least := float64(g.IntN(4000)-2000) / 4
 	if g.IntN(2) == 0 {
-		return map[string]any{"type": "number"}
+		schema[[]string{"minimum", "exclusiveMinimum"}[g.IntN(2)]] = least
 	}
-	return map[string]any{"type": "integer"}
+	if g.IntN(2) == 0 {
+		schema[[]string{"maximum", "exclusiveMaximum"}[g.IntN(2)]] = least + float64(1+g.IntN(40))*1.25 // there is a whole number between
+	}
+	return schema
 }
 
 // choice is among values of which some are beginnings of others.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 use crate::keywords::{check, count, fits, kind, Kind};
+use crate::range::Range;
 use crate::schema::{Id, Member, Node, Object, Schema, NEVER};
 use crate::words::Words;
 use alloc::format;
@@ -135,7 +136,10 @@ impl<'a> Compiler<'a> {
         match name {
             "null" => self.literals(alloc::vec!["null".to_string()]),
             "boolean" => self.literals(alloc::vec!["true".to_string(), "false".to_string()]),
-            "number" | "integer" => Ok(Node::Number { integer: name == "integer" }),
+            "number" | "integer" => {
+                let integer = name == "integer";
+                Ok(Range::new(schema, integer, path)?.map_or(Node::Number { integer }, Node::Range))
+            }
             "string" => {
                 let (min, max) = bounds(schema, "minLength", "maxLength", path)?;
                 Ok(Node::Text { min, max })

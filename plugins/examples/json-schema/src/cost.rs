@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+use crate::range::Decimal;
 use crate::schema::{Bytes, Node, Object, Schema, NEVER};
 use crate::words::Words;
 
@@ -36,6 +37,7 @@ impl Schema {
         match node {
             Node::Literal(texts) => texts.iter().map(|t| t.tokens[0]).min().unwrap_or(NEVER),
             Node::Number { .. } => 1,
+            Node::Range(range) => range.needed(Decimal::default()).unwrap_or(NEVER),
             Node::Text { min, .. } => 2 + words.needed(*min),
             Node::Array { item, min, .. } => {
                 let items = self.costs[*item as usize].saturating_add(1).saturating_mul(*min);
@@ -64,6 +66,7 @@ impl Schema {
         match node {
             Node::Literal(texts) => texts.iter().for_each(|t| bytes.add(t.bytes[0])),
             Node::Number { .. } => b"-0123456789".iter().for_each(|b| bytes.add(*b)),
+            Node::Range(range) => (0..=255).filter(|b| range.take(Decimal::default(), *b).is_some()).for_each(|b| bytes.add(b)),
             Node::Text { .. } => bytes.add(b'"'),
             Node::Array { .. } => bytes.add(b'['),
             Node::Object(_) => bytes.add(b'{'),

@@ -39,7 +39,8 @@ fn of(kind: Kind) -> &'static [&'static str] {
         Kind::Alternatives => &["anyOf", "oneOf"],
         Kind::Enumeration => &["type", "enum", "const"],
         Kind::Text => &["type", "minLength", "maxLength"],
-        Kind::Number | Kind::Plain => &["type"],
+        Kind::Number => &["type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],
+        Kind::Plain => &["type"],
         Kind::Array => &["type", "items", "minItems", "maxItems"],
         Kind::Object => &["type", "properties", "required", "additionalProperties"],
     }

@@ -15,6 +15,7 @@ pub mod fill;
 pub mod inside;
 pub mod keywords;
 pub mod plugin;
+pub mod range;
 pub mod rest;
 pub mod schema;
 pub mod state;

@@ -16,6 +16,10 @@ impl Schema {
         match state {
             [] => true,
             [Frame { place: Place::Whole { .. } | Place::Fraction { .. }, .. }] => true,
+            [Frame { place: Place::Decimal(number), node }] => match &self.nodes[*node as usize] {
+                Node::Range(range) => range.complete(*number),
+                _ => false,
+            },
             [Frame { place: Place::Literal { of, at }, node }] => match &self.nodes[*node as usize] {
                 Node::Literal(texts) => texts.iter().any(|t| t.bytes == texts[*of as usize].bytes[..*at as usize]),
                 _ => false,
@@ -31,6 +35,7 @@ impl Schema {
             (Place::Space | Place::Whole { .. } | Place::Fraction { .. }, _) => 0,
             (Place::Before, _) => self.costs[frame.node as usize],
             (Place::Minus | Place::Point, _) => 1,
+            (Place::Decimal(number), Node::Range(range)) => range.needed(number).unwrap_or(NEVER),
             (Place::Literal { of, at }, Node::Literal(texts)) => least(texts.iter(), &texts[of as usize], at as usize),
             (Place::Text { characters, within }, Node::Text { min, .. }) => in_string(characters, within, *min, words),
             (Place::Items { count }, Node::Array { item, min, .. }) => {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+use crate::range::Range;
 use alloc::vec::Vec;
 
 /// Tokens that no request has: what cannot be completed at all costs this much.
@@ -26,6 +27,8 @@ pub enum Node {
     Number {
         integer: bool,
     },
+    /// A number that is not too small and not too large.
+    Range(Range),
     /// So many characters.
     Text {
         min: u32,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+use crate::range::{Decimal, Range};
 use crate::schema::{goes_on, Id, Node, Object, Schema, Spelled};
 use crate::string::{Took, Within};
 use alloc::vec::Vec;
@@ -40,6 +41,8 @@ pub enum Place {
     Fraction {
         digits: u8,
     },
+    /// Inside a number of a range.
+    Decimal(Decimal),
     /// Inside a string, after so many characters.
     Text {
         characters: u32,
@@ -121,6 +124,7 @@ impl Schema {
             place => match &self.nodes[frame.node as usize] {
                 Node::Literal(texts) => literal(texts, place, byte),
                 Node::Number { integer } => number(place, byte, *integer),
+                Node::Range(range) => decimal(range, place, byte),
                 Node::Text { min, max } => text(place, byte, *min, *max),
                 Node::Array { item, min, max } => array(place, byte, *item, *min, *max),
                 Node::Object(object) => member(object, place, byte),
@@ -141,6 +145,7 @@ impl Schema {
             (Node::Literal(texts), _) => literal(texts, Place::Literal { of: 0, at: 0 }, byte),
             (Node::Number { .. }, b'-') => Step::Stay(Place::Minus),
             (Node::Number { .. }, b'0'..=b'9') => Step::Stay(Place::Whole { digits: 1, zero: byte == b'0' }),
+            (Node::Range(range), _) => decimal(range, Place::Decimal(Decimal::default()), byte),
             (Node::Text { .. }, b'"') => Step::Stay(Place::Text { characters: 0, within: Within::Content }),
             (Node::Array { .. }, b'[') => Step::Stay(Place::Items { count: 0 }),
             (Node::Object(_), b'{') => Step::Stay(Place::Opened),
@@ -176,6 +181,17 @@ fn number(place: Place, byte: u8, integer: bool) -> Step {
         Place::Point if digit => Step::Stay(Place::Fraction { digits: 1 }),
         Place::Fraction { digits } if digit && digits < FRACTION => Step::Stay(Place::Fraction { digits: digits + 1 }),
         Place::Whole { .. } | Place::Fraction { .. } => Step::Over,
+        _ => Step::Wrong,
+    }
+}
+
+fn decimal(range: &Range, place: Place, byte: u8) -> Step {
+    match place {
+        Place::Decimal(number) => match range.take(number, byte) {
+            Some(number) => Step::Stay(Place::Decimal(number)),
+            None if range.complete(number) => Step::Over,
+            None => Step::Wrong,
+        },
         _ => Step::Wrong,
     }
 }
