@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 use crate::inside::Inside;
-use crate::schema::{Node, Schema};
+use crate::schema::Schema;
 use crate::state::{Frame, Place};
 use crate::string::Within;
 use crate::trie::Trie;
 use crate::walk::Walk;
-use crate::words::{Words, PLAIN};
+use crate::words::Words;
 use alloc::vec::Vec;
 use penstock::Mask;
 
@@ -78,12 +78,7 @@ impl Filler {
 
     fn search(&mut self, want: Wanted, mask: &mut Mask) -> Seen {
         mask.clear();
-        let plain = plain(&want, mask);
-        let trie = if plain.is_some() { &want.words.rare } else { &want.words.all };
-        let mut seen = search(&mut self.walk, want, trie, mask);
-        if let Some(plain) = plain {
-            seen = Seen { most: seen.most.max(plain.most), short: seen.short || plain.short, found: seen.found || plain.found };
-        }
+        let mut seen = search(&mut self.walk, want, &want.words.all, mask);
         if want.schema.complete(want.state) {
             want.words.ends.iter().for_each(|t| mask.allow(*t));
             seen.found |= !want.words.ends.is_empty();
@@ -122,39 +117,4 @@ pub fn search(walk: &mut Walk, want: Wanted, trie: &Trie, mask: &mut Mask) -> Se
 
 fn inside_character(frame: Option<&Frame>) -> bool {
     matches!(frame, Some(Frame { place: Place::Text { within, .. }, .. }) if *within != Within::Content)
-}
-
-/// Inside a string, allows the tokens that are just characters at one stroke. Then the rare tokens are all that is left to
-/// look at; none: it is not between characters of a string.
-fn plain(want: &Wanted, mask: &mut Mask) -> Option<Seen> {
-    let (characters, node) = match want.state.last() {
-        Some(Frame { place: Place::Text { characters, within: Within::Content }, node }) => (*characters, *node),
-        _ => return None,
-    };
-    let (min, max) = match &want.schema.nodes[node as usize] {
-        Node::Text { min, max } => (*min, *max),
-        _ => return None,
-    };
-    let mut seen = Seen::default();
-    let rest = want.schema.rest(want.state, want.words);
-    let owed = min.saturating_sub(characters);
-    let most = (max - characters.min(max)).min(PLAIN as u32);
-    let mut least = 1;
-    if rest > want.budget {
-        seen.short = true;
-        if rest > want.budget + 1 || owed == 0 {
-            return Some(seen); // only the end helps, or nothing
-        }
-        least = owed - want.words.run * (want.words.needed(owed) - 1);
-    }
-    if least > most {
-        return Some(seen);
-    }
-    let (upper, lower) = (&want.words.plain[most as usize], &want.words.plain[least as usize - 1]);
-    for (word, (u, l)) in mask.words().iter_mut().zip(upper.iter().zip(lower)) {
-        *word = u & !l;
-        seen.found |= *word != 0;
-    }
-    seen.most = rest;
-    Some(seen)
 }

@@ -27,36 +27,56 @@ struct Kept {
     most: u32,                  // tokens that complete everything after any token, without what minLength still asks for
 }
 
+/// How far a string is.
+#[derive(Clone, Copy)]
+struct Text {
+    owed: u32, // characters that it must still get
+    left: u32, // characters that it may still get
+}
+
+impl Text {
+    fn of(want: &Wanted) -> Option<Text> {
+        let top = want.state.last()?;
+        match (top.place, &want.schema.nodes[top.node as usize]) {
+            (Place::Text { characters, within: Within::Content }, Node::Text { min, max }) => {
+                Some(Text { owed: min.saturating_sub(characters), left: max - characters })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the string may end after so many more characters.
+    fn may_end(self, characters: u32) -> bool {
+        self.owed <= characters && characters <= self.left
+    }
+}
+
 impl Inside {
-    /// Fills the mask and tells whether it did: only between the characters of a string, and where the budget forbids nothing.
+    /// Fills the mask and tells whether it did: between the characters of a string. Where the budget admits nothing any more, it
+    /// is not looked at.
     pub fn fill(&mut self, want: &Wanted, walk: &mut Walk, mask: &mut Mask) -> bool {
-        let (top, around) = match want.state.split_last() {
-            Some((top, around)) => (top, around),
+        let text = match Text::of(want) {
+            Some(text) => text,
             None => return false,
         };
-        let (characters, min, max) = match (top.place, &want.schema.nodes[top.node as usize]) {
-            (Place::Text { characters, within: Within::Content }, Node::Text { min, max }) => (characters, *min, *max),
-            _ => return false,
-        };
+        let around = &want.state[..want.state.len() - 1];
         let at = match self.kept.iter().position(|k| k.around == around) {
             Some(at) => at,
             None => {
-                mask.clear();
-                let kept = Kept::new(want, around, walk, mask);
-                self.keep(kept)
+                let (closing, seen) = closing(want, NEVER - 1, around, walk, mask);
+                let most = seen.max(want.schema.rest(around, want.words) + want.words.pending + 1);
+                self.keep(Kept { around: around.to_vec(), closing, most })
             }
         };
         let kept = &self.kept[at];
-        let owed = min.saturating_sub(characters);
-        if kept.most + want.words.needed(owed) > want.budget {
-            return false;
+        let ample = kept.most + want.words.needed(text.owed) <= want.budget;
+        if ample || !tight(want, text, around, walk, mask) {
+            mask.words().copy_from_slice(&want.words.open[(text.left as usize).min(PLAIN)]);
+            let long = want.words.loose.iter().take_while(|l| l.characters > PLAIN as u32);
+            long.filter(|l| l.characters <= text.left).for_each(|l| mask.allow(l.token));
+            kept.closing.iter().filter(|(_, n)| text.may_end(*n)).for_each(|(t, _)| mask.allow(*t));
         }
-        let left = max - characters;
-        mask.words().copy_from_slice(&want.words.open[(left as usize).min(PLAIN)]);
-        let long = want.words.long.iter().filter(|(_, n)| *n <= left);
-        let closing = kept.closing.iter().filter(|(_, n)| owed <= *n && *n <= left);
-        long.chain(closing).for_each(|(t, _)| mask.allow(*t));
-        mask.words().iter().any(|word| *word != 0)
+        true
     }
 
     /// Returns where it is kept.
@@ -72,15 +92,34 @@ impl Inside {
     }
 }
 
-impl Kept {
-    /// Walks what comes after the end of a string; the mask must be clear.
-    fn new(want: &Wanted, around: &[Frame], walk: &mut Walk, mask: &mut Mask) -> Kept {
-        let words = want.words;
-        let seen = search(walk, Wanted { state: around, budget: NEVER - 1, ..*want }, &words.after, mask);
-        let after = words.after.tokens.iter().filter(|t| mask.allows(**t));
-        let characters = |t: &Token| Piece::new(words.vocabulary.piece(*t)).map_or(0, |p| p.characters);
-        let closing = words.close.iter().chain(after).map(|t| (*t, characters(t))).collect();
-        let most = seen.most.max(want.schema.rest(around, words) + words.pending + 1);
-        Kept { around: around.to_vec(), closing, most }
+/// The tokens that end a string in its place and leave no more than the budget to be written, with their characters before the
+/// end; and the most that one of them leaves. The mask is void afterwards.
+fn closing(want: &Wanted, budget: u32, around: &[Frame], walk: &mut Walk, mask: &mut Mask) -> (Vec<(Token, u32)>, u32) {
+    let words = want.words;
+    mask.clear();
+    let seen = search(walk, Wanted { state: around, budget, ..*want }, &words.after, mask);
+    let closed = if want.schema.rest(around, words) <= budget { &words.close[..] } else { &[] };
+    let after = words.after.tokens.iter().filter(|t| mask.allows(**t));
+    let characters = |t: &Token| Piece::new(words.vocabulary.piece(*t)).map_or(0, |p| p.characters);
+    (closed.iter().chain(after).map(|t| (*t, characters(t))).collect(), seen.most)
+}
+
+/// Allows what the budget admits, and tells whether that is anything.
+fn tight(want: &Wanted, text: Text, around: &[Frame], walk: &mut Walk, mask: &mut Mask) -> bool {
+    let (words, below) = (want.words, want.schema.rest(around, want.words));
+    let (closing, _) = closing(want, want.budget, around, walk, mask);
+    mask.clear();
+    let rest = |characters: u32| below + words.needed(text.owed.saturating_sub(characters)) + 1;
+    // Of the plain tokens those with enough characters: their masks are cumulative.
+    let upper = text.left.min(PLAIN as u32);
+    if let Some(least) = (1..=upper).find(|n| rest(*n) <= want.budget) {
+        let (upper, lower) = (&words.plain[upper as usize], &words.plain[least as usize - 1]);
+        for (word, (u, l)) in mask.words().iter_mut().zip(upper.iter().zip(lower)) {
+            *word = u & !l;
+        }
     }
+    let loose = words.loose.iter().filter(|l| l.characters <= text.left && rest(l.characters) + l.pending <= want.budget);
+    loose.for_each(|l| mask.allow(l.token));
+    closing.iter().filter(|(_, n)| text.may_end(*n)).for_each(|(t, _)| mask.allow(*t));
+    mask.words().iter().any(|word| *word != 0)
 }

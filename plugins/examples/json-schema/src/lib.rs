@@ -5,7 +5,7 @@
 //! The way of a token: [`plugin`] asks [`fill`] for a mask; that lets it [`walk`] the vocabulary's [`trie`] with the
 //! [`state`] of an automaton, byte by byte, whose table [`compile`] made of the schema ([`schema`] has its parts). A token
 //! is allowed if the automaton takes all its bytes and what is then still to be written ([`rest`]) fits into the tokens
-//! that are left.
+//! that are left. Strings, in which most of an answer's tokens fall, have a shorter way: [`inside`].
 
 extern crate alloc;
 

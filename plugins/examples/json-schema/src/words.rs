@@ -2,7 +2,7 @@
 
 use crate::schema::{Spelled, NEVER};
 use crate::string::{Piece, Within};
-use crate::trie::Trie;
+use crate::trie::{Trie, LONGEST};
 use alloc::string::String;
 use alloc::vec::Vec;
 use penstock::{Token, Vocabulary};
@@ -13,12 +13,10 @@ pub struct Words {
     pub vocabulary: Vocabulary,
     /// All tokens that are text.
     pub all: Trie,
-    /// Those that are not `plain`: with quotes, backslashes, control characters, parts of characters, or very long.
-    pub rare: Trie,
     /// Masks: open[c] are all tokens that leave a string open and write 1 to c of its characters, one that is only begun included.
     pub open: Vec<Vec<u32>>,
-    /// Those with more characters than there are masks.
-    pub long: Vec<(Token, u32)>,
+    /// Those of them that are not plain, the longest first.
+    pub loose: Vec<Loose>,
     /// Bytes that one of them lacks at most of its last character.
     pub pending: u32,
     /// Those that are the end of a string and nothing more, and what comes after the end in those that go on.
@@ -32,6 +30,16 @@ pub struct Words {
     pub bytes: bool,
     /// Tokens that end generation.
     pub ends: Vec<Token>,
+}
+
+/// A token that leaves a string open and is not plain.
+#[derive(Clone, Copy, Debug)]
+pub struct Loose {
+    pub token: Token,
+    /// Characters of the string, one that is only begun included.
+    pub characters: u32,
+    /// Bytes that it lacks of its last character.
+    pub pending: u32,
 }
 
 /// Plain tokens have so many characters at most.
@@ -57,7 +65,6 @@ impl Words {
         let run = (1..=PLAIN).take_while(|c| plain[*c] != plain[c - 1]).count() as u32;
         let ends = (0..vocabulary.len() as Token).filter(|t| vocabulary.ends(*t)).collect();
         let all = Trie::new(tokens, |t| vocabulary.piece(t));
-        let rare = Trie::new(rare, |t| vocabulary.piece(t));
         let single = |byte: u8| {
             let mut found = false;
             all.prefixes(&[byte], |_| found = true);
@@ -67,37 +74,33 @@ impl Words {
             return Err(alloc::format!("the model's vocabulary has no token for the character {:?}", *lacking as char));
         }
         let bytes = (0x80..=0xbf).all(single);
-        let mut words = Words { all, rare, plain, run, bytes, ends, ..Words::of(vocabulary) };
-        words.sort();
+        let none = || Trie { nodes: Vec::new(), tokens: Vec::new() };
+        let (open, loose, close) = (plain.clone(), Vec::new(), Vec::new());
+        let mut words = Words { vocabulary, all, plain, run, bytes, ends, open, loose, pending: 0, close, after: none() };
+        words.sort(rare);
         Ok(words)
     }
 
-    fn of(vocabulary: Vocabulary) -> Words {
-        let none = || Trie { nodes: Vec::new(), tokens: Vec::new() };
-        let (plain, open, long, close, ends) = Default::default();
-        Words { vocabulary, all: none(), rare: none(), open, long, pending: 0, close, after: none(), plain, run: 0, bytes: false, ends }
-    }
-
-    /// Finds out what the rare tokens do inside a string.
-    fn sort(&mut self) {
+    /// Finds out what tokens that are not plain do inside a string.
+    fn sort(&mut self, rare: Vec<Token>) {
         let mut longer = Vec::new();
-        self.open = self.plain.clone();
-        for token in &self.rare.tokens {
-            let piece = self.vocabulary.piece(*token);
+        for token in rare {
+            let piece = self.vocabulary.piece(token);
             match Piece::new(piece) {
+                _ if piece.len() > LONGEST => {}
                 Some(Piece { within: Some(Within::Tail { .. }), .. }) if !self.bytes => {} // it could not be completed
                 Some(Piece { within: Some(within), characters, .. }) => {
-                    match self.open.get_mut(characters as usize..) {
-                        Some(masks) if !masks.is_empty() => masks.iter_mut().for_each(|m| m[*token as usize / 32] |= 1 << (token % 32)),
-                        _ => self.long.push((*token, characters)),
-                    }
+                    let masks = self.open.iter_mut().skip(characters as usize);
+                    masks.for_each(|mask| mask[token as usize / 32] |= 1 << (token % 32));
+                    self.loose.push(Loose { token, characters, pending: within.pending() });
                     self.pending = self.pending.max(within.pending());
                 }
-                Some(Piece { bytes, .. }) if bytes == piece.len() => self.close.push(*token),
-                Some(_) => longer.push(*token),
+                Some(Piece { bytes, .. }) if bytes == piece.len() => self.close.push(token),
+                Some(_) => longer.push(token),
                 None => {}
             }
         }
+        self.loose.sort_unstable_by_key(|l| core::cmp::Reverse(l.characters));
         let vocabulary = &self.vocabulary;
         self.after = Trie::new(longer, |t| {
             let piece = vocabulary.piece(t);
