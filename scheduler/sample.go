@@ -121,9 +121,7 @@ func (s *Scheduler) collect(j *job) {
 	if reply != nil {
 		reply(c.taskErr)
 	}
-	for _, try := range j.deferred {
-		s.retries = append(s.retries, try)
-	}
+	s.retries = append(s.retries, j.deferred...)
 	j.deferred = nil
 }
 
