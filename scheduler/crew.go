@@ -135,7 +135,7 @@ func (c *crew) draw(j *job) (Token, error) {
 		if r.by < 0 || !errors.Is(err, ErrNoToken) {
 			return t, err
 		}
-		why := fmt.Errorf("with its mask or bans nothing is left that the request allows: %w", err)
+		why := fmt.Errorf("%w: mask or bans leave nothing of it: %w", ErrNotAllowed, err)
 		if err := j.refuse(r.by, ActMask, why); err != nil {
 			return -1, err
 		}

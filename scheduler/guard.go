@@ -35,7 +35,7 @@ type Answerable interface {
 }
 
 var (
-	errEmptyMask    = errors.New("its mask or bans leave no token that the other plugins allow")
+	errEmptyMask    = fmt.Errorf("%w: mask or bans leave no token that the other plugins allow", ErrNotAllowed)
 	errAnswerSplice = errors.New("a splice in answer to a token that was spliced itself")
 )
 
@@ -66,7 +66,7 @@ func (j *job) notAllowed(by int, t Token) (why, err error) {
 	j.probe[0] = t
 	n, err := g.Fits(j.probe[:])
 	if n < 1 {
-		why = fmt.Errorf("token %d does not fit the request's grammar here", t)
+		why = fmt.Errorf("%w: token %d does not fit its grammar here", ErrNotAllowed, t)
 	}
 	return why, err
 }
@@ -96,5 +96,5 @@ func (j *job) misfit(by int, e Effect) (why, err error) {
 	if want < seen {
 		err = stage.Rewind(j.tokens[:seen], j.prompt)
 	}
-	return fmt.Errorf("token %d of the splice does not fit the request's grammar there", ahead[n]), err
+	return fmt.Errorf("%w: token %d of the splice does not fit its grammar there", ErrNotAllowed, ahead[n]), err
 }

@@ -119,7 +119,7 @@ func wrongs() map[string]struct {
 	}{
 		"forces":           {preparing(scheduler.Prepared{Forced: true, Token: 3}), scheduler.ActForce, "token 3 does not fit"},
 		"chooses":          {choose, scheduler.ActChoose, "token 3 does not fit"},
-		"masks":            {preparing(scheduler.Prepared{Mask: only(3, 5)}), scheduler.ActMask, "no token is left"},
+		"masks":            {preparing(scheduler.Prepared{Mask: only(3, 5)}), scheduler.ActMask, "leave nothing of it"},
 		"masks nothing":    {preparing(scheduler.Prepared{Mask: only()}), scheduler.ActMask, "leave no token"},
 		"bans everything":  {preparing(scheduler.Prepared{Bias: everything}), scheduler.ActMask, "leave no token"},
 		"masks and bans":   {preparing(scheduler.Prepared{Mask: only(2), Bias: []scheduler.Bias{{Token: 2, Value: inf}}}), scheduler.ActMask, "leave no token"},

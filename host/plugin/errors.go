@@ -41,12 +41,17 @@ var (
 	CauseCall   = errors.New("host function not allowed here")
 	CauseExit   = errors.New("exit")
 	CauseLimit  = errors.New("limit exceeded")
+
+	// CauseConflict is a fault that the request has a part in, or another of its plugins: it leads to no quarantine, or any
+	// client could put any plugin there.
+	CauseConflict = errors.New("conflict")
 )
 
 // kinds are the names of causes in metrics.
 var kinds = map[error]string{
 	CauseTrap: "trap", CauseFuel: "fuel", CauseStack: "stack", CauseTime: "time", CauseMemory: "memory",
 	CauseBuffer: "buffer", CauseAnswer: "answer", CauseCall: "call", CauseExit: "exit", CauseLimit: "limit",
+	CauseConflict: "conflict",
 }
 
 func unknown(name string) error {

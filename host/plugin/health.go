@@ -47,9 +47,12 @@ func (m *Module) faulted(f *Fault) {
 	for len(h.recent) > 0 && now.Sub(h.recent[0]) >= time.Minute {
 		h.recent = h.recent[1:]
 	}
-	h.recent = append(h.recent, now)
 	h.total++
 	h.last = f.Error()
+	if f.Cause == CauseConflict {
+		return
+	}
+	h.recent = append(h.recent, now)
 	if !h.quarantined && len(h.recent) >= m.runtime.limits.Faults {
 		h.quarantined = true
 		m.runtime.log.Warn("plugin quarantined after repeated faults; reset it or upload another", "plugin", m.Name, "last", h.last)

@@ -18,7 +18,10 @@ func (s *Stage) Refuse(act scheduler.Act, why error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	cause := CauseAnswer
-	if errors.Is(why, scheduler.ErrSpliceLimit) {
+	switch {
+	case errors.Is(why, scheduler.ErrNotAllowed):
+		cause = CauseConflict
+	case errors.Is(why, scheduler.ErrSpliceLimit):
 		cause = CauseLimit
 	}
 	v := wrong(cause, "%v", why)

@@ -18,9 +18,10 @@ func TestStage_Refuse_IsAFault(t *testing.T) {
 		export string
 		cause  error
 	}{
-		{scheduler.ActMask, why, abi.ExportPrepare, CauseAnswer},
-		{scheduler.ActForce, why, abi.ExportPrepare, CauseAnswer},
-		{scheduler.ActChoose, why, abi.ExportSample, CauseAnswer},
+		{scheduler.ActMask, scheduler.ErrNotAllowed, abi.ExportPrepare, CauseConflict},
+		{scheduler.ActForce, scheduler.ErrNotAllowed, abi.ExportPrepare, CauseConflict},
+		{scheduler.ActChoose, scheduler.ErrNotAllowed, abi.ExportSample, CauseConflict},
+		{scheduler.ActSplice, scheduler.ErrNotAllowed, abi.ExportAccept, CauseConflict},
 		{scheduler.ActSplice, why, abi.ExportAccept, CauseAnswer},
 		{scheduler.ActSplice, scheduler.ErrSpliceLimit, abi.ExportAccept, CauseLimit},
 	} {
@@ -48,5 +49,22 @@ func TestStage_Refuse_Skip(t *testing.T) {
 	}
 	if p, err := s.Prepare(); err != nil || p.Mask != nil || s.instance != nil {
 		t.Errorf("it goes on: %+v, %v", p, err)
+	}
+}
+
+// TestStage_Refuse_Conflicts_NoQuarantine: a client that asks for what a plugin does not do cannot take it from others.
+func TestStage_Refuse_Conflicts_NoQuarantine(t *testing.T) {
+	m := mustLoad(t, newTestRuntime(t), preparing(i32(0)))
+	for range 2 * abi.LimitFaults {
+		mustFault(t, useOf(t, m, Request{}, 1).Refuse(scheduler.ActMask, scheduler.ErrNotAllowed), abi.ExportPrepare, CauseConflict, "")
+	}
+	if h := m.Health(); h.Quarantined || h.Faults != 2*abi.LimitFaults {
+		t.Errorf("%+v", h)
+	}
+	for range abi.LimitFaults {
+		_ = useOf(t, m, Request{}, 1).Refuse(scheduler.ActSplice, scheduler.ErrSpliceLimit)
+	}
+	if !m.Health().Quarantined {
+		t.Error("faults of its own lead to no quarantine")
 	}
 }

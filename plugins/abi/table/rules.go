@@ -32,7 +32,8 @@ Fuel is the same on every machine, so a fault can be reproduced.
 Each function's entry also pays for its frame on the call stack: 128 bytes, 8 for each parameter, result and local (16 for a v128), and 2 for each byte of code. Small functions that call nothing pay nothing.`
 
 const faults = `A trap, an exhausted limit, an answer that is not listed, a buffer out of bounds, a token out of range, NaN, or ` + "`proc_exit`" + ` is the fault of that plugin in that request. The instance is thrown away; the
-stream ends with reason ` + "`error`" + ` naming plugin, export and cause, or, with ` + "`on_error: skip`" + `, goes on without the plugin. Other streams notice nothing.`
+stream ends with reason ` + "`error`" + ` naming plugin, export and cause, or, with ` + "`on_error: skip`" + `, goes on without the plugin. Other streams notice nothing.
+Five faults in a minute put a plugin into quarantine; what only the request's grammar or another plugin did not allow is not counted.`
 
 const manifest = "```json\n" + `{"name": "min-p", "version": "1.0.0", "summary": "…", "view": "candidates", "candidates": 256, "hold": 0, "config_schema": {"type": "object"}}
 ` + "```" + `
