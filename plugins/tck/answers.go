@@ -77,7 +77,7 @@ func prepareAnswers() []Case {
 		d.open(d.bind(abi.BufferMask), d.pick(), maskBit(join([][]byte{token, p.I32(further), p.Add})))
 		return d.on(abi.ExportPrepare, p.I32(abi.PrepareMask))
 	}
-	apart := faulted("masks that allow nothing together", abi.ExportPrepare, causeAnswer, only("mask-one", 0), only("mask-other", 1))
+	apart := faulted("masks that allow nothing together", abi.ExportPrepare, causeConflict, only("mask-one", 0), only("mask-other", 1))
 	apart.Name = "masks-apart"
 	return []Case{
 		fills("unknown-bit", "a bit that means nothing", 8), fills("negative-bits", "a negative answer of prepare", -1),

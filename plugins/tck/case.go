@@ -65,13 +65,14 @@ const (
 
 // The causes of faults, as errors name them.
 const (
-	causeTrap   = "trap"
-	causeFuel   = "fuel exhausted"
-	causeStack  = "guest call stack exhausted"
-	causeMemory = "access out of bounds"
-	causeBuffer = "buffer not usable"
-	causeAnswer = "wrong answer"
-	causeCall   = "host function not allowed here"
-	causeExit   = "exit"
-	causeLimit  = "limit exceeded"
+	causeTrap     = "trap"
+	causeFuel     = "fuel exhausted"
+	causeStack    = "guest call stack exhausted"
+	causeMemory   = "access out of bounds"
+	causeBuffer   = "buffer not usable"
+	causeAnswer   = "wrong answer"
+	causeConflict = "conflict"
+	causeCall     = "host function not allowed here"
+	causeExit     = "exit"
+	causeLimit    = "limit exceeded"
 )
