@@ -59,12 +59,33 @@ func (words) Tokenize(text string, _, _ bool) ([]int32, error) {
 	return tokens, nil
 }
 
+// odd is a grammar of odd tokens; it compiles where no parenthesis is left open.
+type odd struct{}
+
+func (odd) Open(_ int32, text string) (plugin.Grammar, error) {
+	if strings.HasSuffix(text, "(") {
+		return nil, errors.New("a parenthesis is open at the end")
+	}
+	return odd{}, nil
+}
+
+func (odd) Mask(mask []uint32) error {
+	for i := range mask {
+		mask[i] = 0xaaaaaaaa
+	}
+	return nil
+}
+
+func (odd) Accept(token int32) bool { return token%2 == 1 }
+
+func (odd) Close() error { return nil }
+
 func newBench(t testing.TB) *bench {
 	t.Helper()
 	limits := plugin.DefaultLimits()
 	limits.SetupFuel /= 100 // there is nothing to set up
 	limits.Compile, limits.HookTime, limits.SetupTime = time.Minute, time.Minute, time.Minute
-	runtime, err := plugin.NewRuntime(context.Background(), plugin.Options{Vocabulary: words{}, Limits: limits})
+	runtime, err := plugin.NewRuntime(context.Background(), plugin.Options{Vocabulary: words{}, Grammars: odd{}, Limits: limits})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ func limitCases() []Case {
 		unchanged("a log past the limit is cut, and no fault", flood),
 		declined("so is the text of a refusal", "xxxx", refusal),
 		unchanged("grammars that do not compile have no handle", grammars()),
+		answered("a grammar fills the mask, moves on by what it allowed and refuses the rest; an instance has four at most", led()),
 	}
 }
 
@@ -41,4 +42,27 @@ func grammars() *draft {
 	d.open(d.bind(abi.BufferMask), refusal("a broken grammar", open(abi.GrammarGBNF, n)), refusal("a broken schema", open(abi.GrammarJSONSchema, n)),
 		refusal("an unknown kind", open(2, n)), d.same("accept without a grammar", -1, d.call(abi.ImportGrammarAccept, 0, 1)))
 	return d.on(abi.ExportPrepare, d.same("a mask without a grammar", -1, d.call(abi.ImportGrammarMask, 0)), p.I32(0))
+}
+
+// led is led by a grammar, where the host has an engine for it.
+func led() *draft {
+	const handle, none = 1, -1
+	d := newDraft("grammar-leads", "")
+	at, n := d.note("root ::= [a-z0-9 ]+")
+	open := d.call(abi.ImportGrammarOpen, abi.GrammarGBNF, at, n)
+	is := func(want int) []byte { return join([][]byte{p.I32(want), p.Equal}) }
+	led := func(code ...[]byte) []byte {
+		return join([][]byte{p.Global(handle), is(none), p.EqualZero, p.When(code...)})
+	}
+	var others [][]byte
+	for range abi.LimitGrammars - 1 {
+		others = append(others, d.must("a handle", open, is(none), p.EqualZero))
+	}
+	d.open(d.bind(abi.BufferMask), open, p.SetGlobal(handle), led(join(others), d.same("one handle more than there are", none, open)))
+	d.on(abi.ExportPrepare, led(d.same("the mask is filled", 0, p.Global(handle), d.Call(abi.ImportGrammarMask)), p.I32(abi.PrepareMask), p.Return), p.I32(0))
+	move := func(token []byte) []byte {
+		return join([][]byte{p.Global(handle), token, d.Call(abi.ImportGrammarAccept)})
+	}
+	return d.on(abi.ExportAccept, led(d.same("no token is refused", -1, move(p.I32(-1))),
+		d.same("what the mask allowed is accepted", 0, move(p.Local(0)))), p.I32(0))
 }
