@@ -5,6 +5,7 @@ package host
 import (
 	"encoding/json"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -133,5 +134,30 @@ func TestPlugins_Grammar_OfTheRequest(t *testing.T) {
 		if status, text, _ := complete(t, h, fields+`,"plugins":[{"name":"`+name+`","on_error":"skip"}]`); status != 200 || text != want {
 			t.Errorf("%s, skipped: %d %q, want %q", name, status, text, want)
 		}
+	}
+}
+
+// TestGrammar_Example_BuiltInModel: the example keeps answers within its grammar, also where another takes tokens back.
+func TestGrammar_Example_BuiltInModel(t *testing.T) {
+	h := openWithExamples(t, "grammar", "banned-phrases")
+	use := func(name string, config any) string {
+		text, err := json.Marshal(map[string]any{"name": name, "config": config})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	fields := `,"max_tokens":80,"temperature":1,"ignore_eos":false,"seed":`
+	frogs := use("grammar", map[string]any{"grammar": `root ::= ("frog" | "pond" | "reed") (" " ("frog" | "pond" | "reed")){5} "."`})
+	for seed := range 5 {
+		list := `,"plugins":[` + frogs + `,` + use("banned-phrases", map[string]any{"phrases": []string{"frog pond", "pond reed"}}) + `]`
+		status, text, _ := complete(t, h, fields+strconv.Itoa(seed)+list)
+		if status != 200 || !regexp.MustCompile(`^(frog|pond|reed)( (frog|pond|reed)){5}\.$`).MatchString(text) || regexp.MustCompile("frog pond|pond reed").MatchString(text) {
+			t.Errorf("seed %d: %d %q", seed, status, text)
+		}
+	}
+	bad := `,"plugins":[` + use("grammar", map[string]any{"grammar": "root ::= nowhere"}) + `]`
+	if status, message, field := complete(t, h, bad); status != 400 || !strings.Contains(message, "uses a rule it does not define") || !strings.Contains(field, "plugins") {
+		t.Errorf("%d %q %q", status, message, field)
 	}
 }

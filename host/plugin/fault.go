@@ -51,12 +51,12 @@ type Refusal struct {
 	Log     []string // the guest's last log lines
 }
 
-// Error gives the plugin's own words, or the last lines of its log where it has none.
+// Error gives the plugin's own words and the last lines of its log, where the host says what it did not accept.
 func (r *Refusal) Error() string {
 	if r.Message == "" {
 		return fmt.Sprintf("plugin %s refuses the request (%s) and gives no reason%s", r.Plugin, r.Export, logEnds(r.Log))
 	}
-	return fmt.Sprintf("plugin %s refuses the request: %s", r.Plugin, r.Message)
+	return fmt.Sprintf("plugin %s refuses the request: %s%s", r.Plugin, r.Message, logEnds(r.Log))
 }
 
 // Param names the field of a request that a refusal is about.

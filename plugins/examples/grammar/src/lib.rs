@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+//! Keeps an answer within a grammar, with the host's own grammar engine. A request has a field for that; as the operator's
+//! plugin it is for requests that do not ask.
+
+use penstock::grammar::{Grammar, Notation};
+use penstock::{json::Value, Accept, Accepted, Manifest, Next, Plugin, Prepare, Request, Token};
+
+/// The plugin: a place in a grammar.
+pub struct Within(Grammar);
+
+impl Plugin for Within {
+    const MANIFEST: Manifest = Manifest {
+        name: "grammar",
+        summary: "Keeps the answer within a grammar in llama.cpp's notation",
+        config_schema: r#"{"type":"object","additionalProperties":false,"required":["grammar"],
+            "properties":{"grammar":{"type":"string","minLength":1,"maxLength":262144}}}"#,
+        ..Manifest::DEFAULT
+    };
+
+    fn open(request: &Request) -> Result<Self, String> {
+        let text = request.config.get("grammar").and_then(Value::text).unwrap_or_default();
+        Grammar::open(Notation::Gbnf, text).map(Within).map_err(|e| format!("grammar: {}", e))
+    }
+}
+
+impl Prepare for Within {
+    fn prepare(&mut self, next: &mut Next) {
+        assert!(self.0.fill(next), "the grammar can be read in too many ways here");
+    }
+}
+
+// There is no Rewind: a grammar goes forward only, so the plugin is begun anew where tokens are taken back.
+impl Accept for Within {
+    fn accept(&mut self, token: Token) -> Accepted {
+        self.0.accept(token);
+        Accepted::Continue
+    }
+}
+
+penstock::export!(Within: Prepare, Accept);
