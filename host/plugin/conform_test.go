@@ -267,3 +267,18 @@ func TestRuntime_ContainsHostileGuests(t *testing.T) {
 	}
 	undisturbed()
 }
+
+// With on_error: skip a fault costs the request its plugin, and nothing else.
+func TestRuntime_SkipsHostileGuests(t *testing.T) {
+	b := newBench(t)
+	for _, c := range tck.Hostile() {
+		if c.Want.Outcome != tck.Faulted || c.Request.Chat { // a template's prompt cannot be done without
+			continue
+		}
+		c.Request.Skip = true
+		c.Want = tck.Want{Outcome: tck.Answered, Tokens: tck.MaxTokens, Reason: "length"}
+		if err := tck.Run(context.Background(), b, c); err != nil {
+			t.Errorf("%s: %s: %v", c.Name, c.Rule, err)
+		}
+	}
+}
