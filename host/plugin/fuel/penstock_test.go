@@ -27,7 +27,8 @@ type penstock struct {
 
 // oneConfig has the fields of all examples.
 const oneConfig = `{"schema":{"type":"object","properties":{"name":{"type":"string","maxLength":9},"list":{"type":"array","items":{"type":"number"}}},
-	"required":["name","list"]},"phrases":["abc","b a"],"choices":["abcd","ab e","f"],"pattern":"c a+","tokens":8,"times":3,"key":7,"min_p":0.1,"draw":true}`
+	"required":["name","list"]},"phrases":["abc","b a"],"choices":["abcd","ab e","f"],"pattern":"c a+","tokens":8,"times":3,"key":7,"min_p":0.1,"draw":true,
+	"grammar":"root ::= .*"}`
 
 const oneConversation = `[{"role":"system","content":"be brief"},{"role":"user","content":"h\u00e9, \"you\""}]`
 
@@ -112,6 +113,19 @@ var hostFunctions = map[string]hostFunction{
 	},
 	abi.ImportEmit: func(p *penstock, m api.Memory, s []uint64) { p.said = append(p.said, "emit "+text(m, s[0], s[1])) },
 	abi.ImportFail: func(p *penstock, m api.Memory, s []uint64) { p.said = append(p.said, "fail "+text(m, s[0], s[1])) },
+	abi.ImportGrammarOpen: func(p *penstock, m api.Memory, s []uint64) {
+		p.said = append(p.said, fmt.Sprint("grammar ", s[0], text(m, s[1], s[2])))
+		s[0] = 0
+	},
+	abi.ImportGrammarMask: func(p *penstock, m api.Memory, s []uint64) { // every third byte, beginning with another each time
+		mask := make([]uint32, (len(pieces)+31)/32)
+		for t := len(p.history) % 3; t < 256; t += 3 {
+			mask[t/32] |= 1 << (t % 32)
+		}
+		giveWords(m, uint64(p.bound[abi.BufferMask][0]), uint64(len(mask)), mask)
+		s[0] = 0
+	},
+	abi.ImportGrammarAccept: func(_ *penstock, _ api.Memory, s []uint64) { s[0] = api.EncodeI32(-int32(s[1] % 2)) },
 	abi.ImportLog: func(p *penstock, m api.Memory, s []uint64) {
 		p.said = append(p.said, fmt.Sprint("log ", s[0], text(m, s[1], s[2])))
 	},
