@@ -5,48 +5,22 @@ package host
 import (
 	"context"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/penstock/penstock/plugins/tck"
 )
 
-// among lets seven neighbours stream, each the same answer over and over, until the function it returns is called: that
-// checks that all their answers were what they are on a host by themselves.
+// among lets seven neighbours stream until the function it returns is called: that checks that they noticed nothing.
 func among(t *testing.T, h *Host) (undisturbed func()) {
 	t.Helper()
-	stop := make(chan struct{})
-	var group sync.WaitGroup
-	var answers [7]int
-	for n := range answers {
-		request := askNumber(n, `,"ignore_eos":true`)
-		want, err := streamed(t, h, request)
-		if err != nil || want == "" {
-			t.Fatalf("%q, %v", want, err)
-		}
-		group.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				if text, err := streamed(t, h, request); err != nil || text != want {
-					t.Errorf("neighbour %d has %q, %v; undisturbed it has %q", n, text, err, want)
-					return
-				}
-				answers[n]++
-			}
-		})
+	stop, err := tck.Neighbours(func(n int) (string, error) { return streamed(t, h, askNumber(n, `,"ignore_eos":true`)) })
+	if err != nil {
+		t.Fatal(err)
 	}
 	return func() {
 		t.Helper()
-		close(stop)
-		group.Wait()
-		for n, times := range answers {
-			if times == 0 {
-				t.Errorf("neighbour %d got no answer meanwhile", n)
-			}
+		if err := stop(); err != nil {
+			t.Error(err)
 		}
 	}
 }

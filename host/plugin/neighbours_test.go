@@ -5,14 +5,11 @@ package plugin_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 
+	"github.com/penstock/penstock/plugins/tck"
 	"github.com/penstock/penstock/scheduler"
 )
-
-// neighbours is how many streams run beside a hostile guest, on all slots but one.
-const neighbours = 7
 
 // neighbour asks for an answer without plugins.
 func (b *bench) neighbour(n int) (string, error) {
@@ -22,40 +19,17 @@ func (b *bench) neighbour(n int) (string, error) {
 	return a.Text, err
 }
 
-// among lets neighbours stream, each the same answer over and over, until the function it returns is called: that checks
-// that every one of their answers was what it is on a host by itself.
+// among lets seven neighbours stream until the function it returns is called: that checks that they noticed nothing.
 func among(t *testing.T, b *bench) (undisturbed func()) {
 	t.Helper()
-	stop := make(chan struct{})
-	var group sync.WaitGroup
-	var answers [neighbours]int
-	for n := range neighbours {
-		want, err := b.neighbour(n)
-		if err != nil || want == "" {
-			t.Fatalf("%q, %v", want, err)
-		}
-		group.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				if text, err := b.neighbour(n); err != nil || text != want {
-					t.Errorf("neighbour %d has %q, %v; undisturbed it has %q", n, text, err, want)
-					return
-				}
-				answers[n]++
-			}
-		})
+	stop, err := tck.Neighbours(b.neighbour)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return func() {
-		close(stop)
-		group.Wait()
-		for n, times := range answers {
-			if times == 0 {
-				t.Errorf("neighbour %d got no answer meanwhile", n)
-			}
+		t.Helper()
+		if err := stop(); err != nil {
+			t.Error(err)
 		}
 	}
 }

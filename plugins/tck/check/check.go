@@ -31,7 +31,7 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 		o.Tokens = 48
 	}
 	tally := &tally{calls: map[string]*Export{}}
-	runtime, err := plugin.NewRuntime(ctx, plugin.Options{Vocabulary: words, Observer: tally, Limits: o.Limits})
+	runtime, err := plugin.NewRuntime(ctx, plugin.Options{Vocabulary: words, Grammars: grammars{}, Observer: tally, Limits: o.Limits})
 	if err != nil {
 		return nil, err
 	}

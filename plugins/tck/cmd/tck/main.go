@@ -68,8 +68,15 @@ func run(ctx context.Context, args []string, out, problems io.Writer) int {
 
 var errFound = errors.New("the server does not conform")
 
-// try runs cases and prints a line for each.
+// try runs cases while neighbours ask for answers too, and prints a line for each.
 func try(ctx context.Context, host *tck.Remote, cases []tck.Case, out io.Writer) error {
+	stop, err := tck.Neighbours(func(n int) (string, error) {
+		a, err := host.Complete(ctx, tck.Request{Chat: n%2 == 1}, nil)
+		return a.Text, err
+	})
+	if err != nil {
+		return err
+	}
 	broken := 0
 	for _, c := range cases {
 		switch err := tck.Run(ctx, host, c); {
@@ -79,11 +86,11 @@ func try(ctx context.Context, host *tck.Remote, cases []tck.Case, out io.Writer)
 			broken++
 			fmt.Fprintf(out, "BROKEN  %s: %s: %v\n", c.Name, c.Rule, err)
 		default:
-			return errors.Join(fmt.Errorf("%s: %w", c.Name, err), host.Clean(context.WithoutCancel(ctx)))
+			return errors.Join(fmt.Errorf("%s: %w", c.Name, err), stop(), host.Clean(context.WithoutCancel(ctx)))
 		}
 	}
 	fmt.Fprintf(out, "%d cases, %d broken\n", len(cases), broken)
-	err := host.Clean(context.WithoutCancel(ctx))
+	err = errors.Join(stop(), host.Clean(context.WithoutCancel(ctx)))
 	if broken > 0 {
 		err = errors.Join(errFound, err)
 	}
