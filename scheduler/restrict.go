@@ -179,17 +179,19 @@ func mask(to, row []float32, allowed []uint32) {
 		if at/32 < len(allowed) {
 			word = allowed[at/32]
 		}
-		switch word {
-		case 0:
-			copy(block, banned[:])
-		case ^uint32(0):
-			copy(block, from)
-		default:
+		if bits.OnesCount32(word) <= 16 {
 			copy(block, banned[:])
 			for ; word != 0; word &= word - 1 {
 				if k := bits.TrailingZeros32(word); k < len(block) {
 					block[k] = from[k]
 				}
+			}
+			continue
+		}
+		copy(block, from)
+		for word = ^word; word != 0; word &= word - 1 {
+			if k := bits.TrailingZeros32(word); k < len(block) {
+				block[k] = banned[0]
 			}
 		}
 	}
