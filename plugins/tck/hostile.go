@@ -83,13 +83,14 @@ func boundCases() []Case {
 		return refused(rule, newDraft(name, "").on(abi.ExportPrepare, code, p.I32(0)), "WebAssembly")
 	}
 	grow := join([][]byte{p.I32(1), p.GrowMemory, p.Drop})
-	fill := join([][]byte{p.I32(0), p.I32(1), p.I32(4 << 16), p.Fill})
+	large := join([][]byte{p.I32(252), p.GrowMemory, p.Drop})
+	fill := join([][]byte{p.I32(0), p.I32(1), p.I32(256 << 16), p.Fill})
 	return []Case{
 		does("memory-bomb", "growing memory for ever", causeFuel, p.Loop(grow)),
 		does("memory-minus-one", "growing memory by −1", causeFuel, p.I32(-1), p.GrowMemory, p.Drop),
 		does("table-bomb", "growing a table for ever", causeFuel, p.Loop(p.NoFunction, p.I32(1), p.GrowTable, p.Drop)),
 		does("table-minus-one", "growing a table by −1", causeFuel, p.NoFunction, p.I32(-1), p.GrowTable, p.Drop),
-		does("fills", "fills in a straight line", causeFuel, slices.Repeat(fill, 1300)),
+		does("fills", "fills in a straight line", causeFuel, large, slices.Repeat(fill, 40)),
 		does("fill-4-gib", "a fill of all addresses", causeFuel, p.I32(0), p.I32(1), p.I32(-1), p.Fill),
 		does("long-loop", "a loop with a body of 100,000 instructions", causeFuel, p.Loop(slices.Repeat([]byte{0x01}, 100_000))),
 		does("load-outside", "a load outside memory", causeTrap, p.I32(-4), p.Load, p.Drop),
