@@ -35,7 +35,7 @@ type Core struct {
 // fine. It stops soon after ctx is done.
 func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress func(done float32)) (_ *Core, err error) {
 	native.SetLogger(log.With(slog.String("from", "llama.cpp")))
-	native.OwnAttention(c.Model.Attention != "ggml")
+	native.OwnKernels(c.Model.Kernels != "ggml")
 	core := &Core{}
 	defer func() {
 		if err != nil {

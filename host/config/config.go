@@ -25,7 +25,7 @@ type Model struct {
 	Threads   int    `koanf:"threads"`    // 0: one for each physical core
 	GPULayers int    `koanf:"gpu_layers"` // -1: all that fit
 	KVLayout  string `koanf:"kv_layout"`  // auto, shared, split
-	Attention string `koanf:"attention"`  // penstock, ggml
+	Kernels   string `koanf:"kernels"`    // penstock, ggml
 }
 
 // Server is the HTTP side.

@@ -51,8 +51,8 @@ typedef void (*ps_log_fn)(int32_t level, char *line, size_t size);
 void ps_start(ps_log_fn log) PS_NOEXCEPT;
 void ps_log_level(int32_t lowest) PS_NOEXCEPT; // lines below it are dropped before they reach the callback
 
-// Whether the CPU backend computes attention with attention.cpp, or all with ggml's own kernels. Of the whole process; on at first.
-void ps_own_attention(int32_t on) PS_NOEXCEPT;
+// Whether the CPU backend uses the kernels of ../kernels, or ggml's alone. Of the whole process; on at first.
+void ps_own_kernels(int32_t on) PS_NOEXCEPT;
 
 const char *ps_version(void) PS_NOEXCEPT;
 int32_t ps_system_info(ps_text *out, ps_error *err) PS_NOEXCEPT;

@@ -4,20 +4,14 @@
 // the second case: chunks of 8 to 48 tokens, and one token of each of many streams. Here a tile is made of all rows that read the
 // same keys, which are the tokens of a chunk times the query heads that share a key head, so that keys and values
 // are read and converted once for all of them. Sums are kept in 32 bits, where ggml's row kernel keeps them in 16.
-//
-// ggml-cpu asks its extra buffer types for each operation before it takes its own kernel; this file adds one that holds no memory and
-// answers for FLASH_ATTN_EXT. What it does not handle (ALiBi, soft capping, sinks, odd head sizes) stays with ggml.
-#include "attention.h"
+// What this file does not handle (ALiBi, soft capping, sinks, odd head sizes) stays with ggml.
+#include "operation.h"
 
-#include "ggml-backend-impl.h"
 #include "ggml-cpu.h"
-#include "ggml-cpu-impl.h"
 #include "simd-gemm.h"
-#include "traits.h"
 #include "vec.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -260,15 +254,8 @@ struct kernel : ggml::cpu::tensor_traits {
         }
         const attention a(op);
         const int64_t   each = a.tokens_each(params->nth), blocks = (a.tokens + each - 1) / each;
-        const uintptr_t start = GGML_PAD(reinterpret_cast<uintptr_t>(params->wdata), 64);
-        const scratch   memory(reinterpret_cast<float *>(start) + params->ith * scratch::floats(a, each), a, each);
-
-        // Units are taken one by one, so that a thread whose core is busy with something else takes fewer.
-        if (params->ith == 0) {
-            ggml_threadpool_chunk_set(params->threadpool, params->nth);
-        }
-        ggml_barrier(params->threadpool);
-        for (int64_t u = params->ith; u < blocks * a.groups * a.streams; u = ggml_threadpool_chunk_add(params->threadpool, 1)) {
+        const scratch   memory(reinterpret_cast<float *>(penstock::aligned(params)) + params->ith * scratch::floats(a, each), a, each);
+        penstock::share(params, blocks * a.groups * a.streams, [&](int64_t u) {
             const int64_t first = u % blocks * each;
             unit work{ a, memory, first, std::min(each, a.tokens - first), u / blocks % a.groups, u / blocks / a.groups };
             work.begin();
@@ -276,35 +263,14 @@ struct kernel : ggml::cpu::tensor_traits {
                 work.add(cell);
             }
             work.end();
-        }
+        });
         return true;
-    }
-};
-
-std::atomic<bool> enabled{ false };
-
-struct extension : ggml::cpu::extra_buffer_type {
-    bool supports_op(ggml_backend_dev_t, const ggml_tensor *) override { return false; } // no tensor may live in it
-
-    ggml::cpu::tensor_traits * get_tensor_traits(const ggml_tensor * op) override {
-        static kernel attend;
-        return op->op == GGML_OP_FLASH_ATTN_EXT && enabled && handles(op) ? &attend : nullptr;
     }
 };
 
 } // namespace
 
-void penstock_attention_set(bool on) {
-    static extension context;
-    static ggml_backend_buffer_type type = {
-        { [](ggml_backend_buffer_type_t) { return "penstock"; },
-          [](ggml_backend_buffer_type_t, size_t) -> ggml_backend_buffer_t { return nullptr; },
-          [](ggml_backend_buffer_type_t) -> size_t { return 64; }, nullptr, nullptr, nullptr },
-        nullptr, &context
-    };
-    auto & types = ggml_backend_cpu_get_extra_buffer_types();
-    if (std::find(types.begin(), types.end(), &type) == types.end()) {
-        types.push_back(&type);
-    }
-    enabled = on;
+ggml::cpu::tensor_traits * penstock::attention_for(const ggml_tensor * op) {
+    static kernel attend;
+    return handles(op) ? &attend : nullptr;
 }

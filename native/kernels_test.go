@@ -17,10 +17,10 @@ import (
 )
 
 // synthetic loads a random model of a shape, with the built-in model's vocabulary.
-func synthetic(t testing.TB, s synth.Shape) *Model {
+func synthetic(t testing.TB, s synth.Shape, weights synth.Quant) *Model {
 	t.Helper()
 	var file bytes.Buffer
-	if err := synth.Write(&file, s, builtIn, synth.Q80, 1); err != nil {
+	if err := synth.Write(&file, s, builtIn, weights, 1); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "model.gguf")
@@ -33,8 +33,8 @@ func synthetic(t testing.TB, s synth.Shape) *Model {
 // logitsOf decodes a random schedule, the same for the same seed: every pass some sequences get from one to 80 tokens.
 func logitsOf(t *testing.T, m *Model, o ContextOptions, own bool) []float32 {
 	t.Helper()
-	OwnAttention(own)
-	defer OwnAttention(true)
+	OwnKernels(own)
+	defer OwnKernels(true)
 	c := newContext(t, m, o)
 	random := rand.New(rand.NewPCG(7, 7))
 	next := make([]int32, o.Sequences)
@@ -72,31 +72,31 @@ func relative(a, b []float32) float64 {
 	return math.Sqrt(difference / length)
 }
 
-// Both kernels are compared with attention in plain steps and 32 bits: the error of either is mostly that of the matrices' 8-bit inputs,
-// which flip at other places.
-func TestOwnAttention_AsExactAsGGML(t *testing.T) {
+// Penstock's kernels and ggml's are compared with attention in plain steps and 32 bits: the error of either is mostly that of the
+// matrices' 8-bit inputs, which flip at other places.
+func TestOwnKernels_AsExactAsGGML(t *testing.T) {
 	for _, shape := range []synth.Shape{
 		{Name: "three heads a key", Dim: 192, Layers: 3, Heads: 3, KVHeads: 1, FFN: 256, Context: 2048},
 		{Name: "wide heads of their own", Dim: 512, Layers: 2, Heads: 4, KVHeads: 4, FFN: 256, Context: 2048},
-		{Name: "odd width", Dim: 288, Layers: 2, Heads: 6, KVHeads: 2, FFN: 256, Context: 2048},
+		{Name: "odd widths", Dim: 288, Layers: 2, Heads: 6, KVHeads: 2, FFN: 416, Context: 2048},
 	} {
-		m := synthetic(t, shape)
-		exact := logitsOf(t, m, ContextOptions{Cells: 1536, Batch: 512, Sequences: 3, Rows: 512, KVType: "f32", FlashAttention: "off"}, false)
-		for _, kv := range []string{"f16", "f32", "q8_0"} {
-			if kv == "q8_0" && shape.Dim/shape.Heads%32 != 0 {
-				continue // llama.cpp has no such cache
-			}
-			for _, unified := range []bool{true, false} {
-				for _, threads := range []int{1, 3} {
-					t.Run(fmt.Sprintf("%s/%s/unified=%t/%d", shape.Name, kv, unified, threads), func(t *testing.T) {
-						o := ContextOptions{Cells: 1536, Batch: 512, Sequences: 3, Rows: 512, Threads: threads, KVType: kv,
-							FlashAttention: "on", Unified: unified}
+		for name, weights := range map[string]synth.Quant{"Q8_0": synth.Q80, "Q4_0": synth.Q40} {
+			m := synthetic(t, shape, weights)
+			o := ContextOptions{Cells: 1536, Batch: 512, Sequences: 3, Rows: 512, KVType: "f32", FlashAttention: "off"}
+			exact := logitsOf(t, m, o, false)
+			for _, kv := range []string{"f16", "f32", "q8_0"} {
+				if kv == "q8_0" && shape.Dim/shape.Heads%32 != 0 {
+					continue // llama.cpp has no such cache
+				}
+				for threads, unified := range map[int]bool{1: false, 3: true} {
+					t.Run(fmt.Sprintf("%s/%s/%s/unified=%t", shape.Name, name, kv, unified), func(t *testing.T) {
+						o.KVType, o.FlashAttention, o.Threads, o.Unified = kv, "on", threads, unified
 						ggml, got := logitsOf(t, m, o, false), logitsOf(t, m, o, true)
 						if slices.Equal(got, ggml) {
-							t.Fatal("every bit is the same: the kernel was not used")
+							t.Fatal("every bit is the same: the kernels were not used")
 						}
 						if ours, theirs := relative(got, exact), relative(ggml, exact); !(ours < 1.2*theirs) || theirs > 0.1 {
-							t.Errorf("logits are off by %.2g of their length, those of ggml's kernel by %.2g", ours, theirs)
+							t.Errorf("logits are off by %.2g of their length, those of ggml's kernels by %.2g", ours, theirs)
 						}
 					})
 				}
@@ -112,8 +112,8 @@ func BenchmarkContext_Chunk(b *testing.B) {
 		for _, depth := range []int{0, 768, 1536} {
 			for _, n := range []int{4, 8, 16, 32, 64, 128, 512} {
 				b.Run(map[bool]string{false: "ggml", true: "own"}[own]+"/"+strconv.Itoa(depth)+"/"+strconv.Itoa(n), func(b *testing.B) {
-					OwnAttention(own)
-					defer OwnAttention(true)
+					OwnKernels(own)
+					defer OwnKernels(true)
 					c := newContext(b, m, ContextOptions{Cells: 2304, Sequences: 1, Threads: benchNumber("THREADS"), Poll: benchNumber("POLL")})
 					chunk := func(from, n int) {
 						var batch Batch

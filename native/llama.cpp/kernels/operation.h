@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// What the kernels share: how ggml calls them, and how threads divide the work.
+#ifndef PENSTOCK_OPERATION_H
+#define PENSTOCK_OPERATION_H
+
+#include "ggml-cpu-impl.h"
+#include "traits.h"
+
+#include <cstdint>
+
+namespace penstock {
+
+// The kernel for an operation; null where ggml's own is to do it.
+ggml::cpu::tensor_traits * attention_for(const ggml_tensor * op);
+ggml::cpu::tensor_traits * q4_0_for(const ggml_tensor * op);
+ggml::cpu::tensor_traits * q8_0_for(const ggml_tensor * op);
+
+// Calls work with each of the numbers [0, units), taken one by one by the threads of a pass, so that one whose core is busy with
+// something else takes fewer. All threads of the pass call it; all have reached it before any begins.
+template <typename F> void share(const ggml_compute_params * params, int64_t units, F work) {
+    if (params->ith == 0) {
+        ggml_threadpool_chunk_set(params->threadpool, params->nth);
+    }
+    ggml_barrier(params->threadpool);
+    for (int64_t u = params->ith; u < units; u = ggml_threadpool_chunk_add(params->threadpool, 1)) {
+        work(u);
+    }
+}
+
+// The work memory of a pass from its first whole cache line on. Sizes that were asked for have 64 bytes to spare.
+inline char * aligned(const ggml_compute_params * params) {
+    return reinterpret_cast<char *>(GGML_PAD(reinterpret_cast<uintptr_t>(params->wdata), 64));
+}
+
+} // namespace penstock
+
+#endif
