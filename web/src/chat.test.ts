@@ -97,3 +97,15 @@ test("Chat.reset: stops what runs, and its tokens reach nobody", () => {
   stream(0).listener.token("old");
   assert.equal(chat.conversation.last?.answer, "");
 });
+
+test("Chat.send: keeps how the tokens were chosen, until the answer is asked for again", () => {
+  const { chat, stream } = setUp();
+  chat.send("Hi");
+  const trace = { id: 1, token: "He", before: { n: 2, best: [] }, stages: [] };
+  stream(0).listener.token("He", trace);
+  stream(0).listener.token("llo");
+  stream(0).listener.end({ reason: "stop" });
+  assert.deepEqual(chat.conversation.last?.traces, [trace]);
+  chat.regenerate();
+  assert.deepEqual(chat.conversation.last?.traces, []);
+});

@@ -43,7 +43,7 @@ export class Chat {
     const last = this.conversation.last;
     if (this.busy || last === undefined) return;
     delete last.outcome;
-    this.conversation.change(last, { answer: "", pieces: 0, phase: "waiting" });
+    this.conversation.change(last, { answer: "", pieces: 0, traces: [], phase: "waiting" });
     this.answer(last);
   }
 
@@ -56,9 +56,10 @@ export class Chat {
     let firstToken = 0;
     const request = this.choices.request(this.conversation.prompt(this.choices.system()));
     this.stream = this.streams.generate(request, {
-      token: (text) => {
+      token: (text, trace) => {
         if (exchange.phase === "stopping") return;
         if (exchange.pieces === 0) firstToken = this.now();
+        if (trace !== undefined) exchange.traces.push(trace);
         const { answer, pieces } = exchange;
         this.conversation.change(exchange, { answer: answer + text, pieces: pieces + 1, phase: "streaming" });
       },

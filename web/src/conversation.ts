@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import type { EndReason, HostError, Message } from "./protocol.ts";
+import type { EndReason, HostError, Message, TokenTrace } from "./protocol.ts";
 import { Signal } from "./signal.ts";
 
 /** How an answer came out. */
@@ -15,6 +15,7 @@ export interface Exchange {
   readonly question: string;
   answer: string;
   pieces: number; // token frames so far
+  traces: TokenTrace[]; // of the tokens, where they were asked for
   phase: "waiting" | "streaming" | "stopping" | "done";
   outcome?: Outcome; // set when phase is done
 }
@@ -38,7 +39,7 @@ export class Conversation {
   }
 
   add(question: string): Exchange {
-    const exchange: Exchange = { question, answer: "", pieces: 0, phase: "waiting" };
+    const exchange: Exchange = { question, answer: "", pieces: 0, traces: [], phase: "waiting" };
     this.list.push(exchange);
     this.changes.emit({ kind: "added", exchange });
     return exchange;

@@ -15,6 +15,7 @@ export interface GenerateRequest {
   max_tokens?: number;
   seed?: number;
   ignore_eos?: boolean;
+  trace?: boolean;
   plugins?: (string | { name: string; config: object })[];
 }
 
@@ -55,6 +56,21 @@ export interface TokenFrame {
   id: string;
   seq: number;
   text: string;
+  trace?: TokenTrace;
+}
+
+/** How a token was chosen: what the model says, and what each stage of the chain left. */
+export interface TokenTrace {
+  id: number;
+  token: string;
+  before: Survey;
+  stages: { name: string; ms: number; after: Survey }[];
+}
+
+/** What there is to choose from at one point: n candidates, and the most likely of them. */
+export interface Survey {
+  n: number;
+  best: { id: number; token: string; logit: number; p: number }[];
 }
 
 export interface EndFrame {

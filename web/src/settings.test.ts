@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clean, Keeper, request } from "./settings.ts";
 
-const defaults = { system: "", keepGoing: false, plugins: [], configs: {} };
+const defaults = { system: "", keepGoing: false, trace: false, plugins: [], configs: {} };
 
 function memory(items: Record<string, string> = {}) {
   const map = new Map(Object.entries(items));
@@ -39,6 +39,7 @@ test("Keeper: settings come back, and a broken entry is the defaults", () => {
     maxTokens: 9,
     seed: 1,
     keepGoing: true,
+    trace: true,
     plugins: ["a"],
     configs: { a: '{"x": 1}' },
   };
@@ -67,6 +68,7 @@ test("request: all choices, zero included, but no plugin that the host does not 
     maxTokens: 9,
     seed: 0,
     keepGoing: true,
+    trace: true,
     plugins: ["a", "gone", "b"],
     configs: { b: '{"x":1}', gone: "{}" },
   };
@@ -77,6 +79,7 @@ test("request: all choices, zero included, but no plugin that the host does not 
     max_tokens: 9,
     seed: 0,
     ignore_eos: true,
+    trace: true,
     plugins: ["a", { name: "b", config: { x: 1 } }],
   });
 });

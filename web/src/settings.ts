@@ -8,6 +8,7 @@ export interface Settings {
   maxTokens?: number;
   seed?: number;
   keepGoing: boolean; // past the model's own end, up to the token limit
+  trace: boolean; // show how each token was chosen
   plugins: string[];
   configs: Record<string, string>; // by plugin: JSON, as it was typed
 }
@@ -47,6 +48,7 @@ export function clean(stored: unknown): Settings {
   const settings: Settings = {
     system: typeof raw.system === "string" ? raw.system : "",
     keepGoing: raw.keepGoing === true,
+    trace: raw.trace === true,
     plugins: Array.isArray(raw.plugins) ? raw.plugins.filter((name) => typeof name === "string") : [],
     configs: {},
   };
@@ -83,6 +85,7 @@ export function request(
   if (settings.maxTokens !== undefined) body.max_tokens = settings.maxTokens;
   if (settings.seed !== undefined) body.seed = settings.seed;
   if (settings.keepGoing) body.ignore_eos = true;
+  if (settings.trace) body.trace = true;
   const plugins = settings.plugins.filter((name) => offered.includes(name));
   if (plugins.length > 0) {
     body.plugins = plugins.map((name) => {

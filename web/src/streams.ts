@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import type { Connection } from "./connection.ts";
-import type { EndFrame, GenerateRequest, HostFrame } from "./protocol.ts";
+import type { EndFrame, GenerateRequest, HostFrame, TokenTrace } from "./protocol.ts";
 
 export type End = Omit<EndFrame, "type" | "id">;
 
 /** What a stream tells: any number of tokens, then exactly one end. */
 export interface Listener {
-  token(text: string): void;
+  token(text: string, trace?: TokenTrace): void;
   end(end: End): void;
 }
 
@@ -38,7 +38,7 @@ export class Streams {
     if (frame.id === undefined) return;
     switch (frame.type) {
       case "token":
-        this.listeners.get(frame.id)?.token(frame.text);
+        this.listeners.get(frame.id)?.token(frame.text, frame.trace);
         break;
       case "end":
         this.finish(frame.id, frame);

@@ -4,6 +4,7 @@ import { remedy } from "../remedy.ts";
 import { AnswerView } from "./answer.ts";
 import { make } from "./dom.ts";
 import { summary } from "./outcome.ts";
+import { TraceView } from "./trace.ts";
 
 export interface ExchangeActions {
   regenerate(): void;
@@ -17,6 +18,7 @@ const copiedFor = 1600; // milliseconds that the button says so
 export class ExchangeView {
   readonly element: HTMLElement;
   private readonly body: AnswerView;
+  private readonly trace: TraceView;
   private readonly article: HTMLElement;
   private readonly problem = make("div", { className: "problem", hidden: true });
   private readonly facts = make("span", { className: "facts" });
@@ -28,10 +30,18 @@ export class ExchangeView {
     actions: ExchangeActions,
   ) {
     this.body = new AnswerView(exchange, actions.drawn);
+    this.trace = new TraceView(exchange);
     this.copy.addEventListener("click", () => void this.toClipboard());
     this.again.addEventListener("click", actions.regenerate);
     const tools = make("p", { className: "tools" }, this.facts, this.copy, this.again);
-    this.article = make("article", { className: "answer" }, this.body.element, this.problem, tools);
+    this.article = make(
+      "article",
+      { className: "answer" },
+      this.body.element,
+      this.problem,
+      tools,
+      this.trace.element,
+    );
     this.article.setAttribute("aria-label", "Answer");
     const question = make("p", { className: "question", textContent: exchange.question });
     this.element = make("section", { className: "exchange" }, question, this.article);
@@ -49,6 +59,7 @@ export class ExchangeView {
     this.again.hidden = phase !== "done" || !isLast;
     this.again.textContent = outcome?.reason === "error" ? "Try again" : "Regenerate";
     this.showProblem();
+    this.trace.update();
     this.body.changed();
   }
 

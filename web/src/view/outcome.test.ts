@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Exchange } from "../conversation.ts";
 import { summary } from "./outcome.ts";
 
-const blank: Exchange = { question: "", answer: "", pieces: 0, phase: "waiting" };
+const blank: Exchange = { question: "", answer: "", pieces: 0, traces: [], phase: "waiting" };
 
 for (const { name, fields, want } of [
   { name: "waiting", fields: {}, want: "Waiting for a slot…" },

@@ -59,6 +59,7 @@ export class SettingsView {
     this.field("system").value = settings.system;
     for (const name of numbers) this.field(name).value = settings[name]?.toString() ?? "";
     this.field("keepGoing").checked = settings.keepGoing;
+    this.field("trace").checked = settings.trace;
     for (const box of this.boxes()) box.checked = settings.plugins.includes(box.value);
     for (const field of this.configs()) field.value = settings.configs[field.name] ?? "";
     this.show();
@@ -78,6 +79,7 @@ export class SettingsView {
     const settings = clean({
       system: this.field("system").value,
       keepGoing: this.field("keepGoing").checked,
+      trace: this.field("trace").checked,
       plugins: this.boxes().flatMap((box) => (box.checked ? [box.value] : [])),
       configs: Object.fromEntries(this.configs().map((field) => [field.name, field.value])),
     });
