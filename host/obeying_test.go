@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+//go:build !race
+
+// With the race detector most of the time would go into compiling ten plugins; the other tests with plugins run with it.
+
 package host
 
 import (
