@@ -19,18 +19,19 @@ func newBench() *cobra.Command {
 		Use:   "bench [MODEL]",
 		Short: "Measure throughput and latency of this machine, or of a running server",
 		Long: `Measure throughput and latency: of this machine with MODEL (or the built-in model), or of any
-server that speaks OpenAI's API. With a second server, the two take turns and are compared.
+server that speaks OpenAI's API. A second server, or the same with plugins, takes turns with it.
 
 Scenarios: single (one stream alone), batch (8 streams at once), mixed (4 streams while 2 clients
 send long prompts). A flag of the load, such as --clients or --rate, replaces them by one of your own.
 
   penstock bench model.gguf
   penstock bench --url http://127.0.0.1:8080 --clients 16 --prompt-words 200 --duration 30s
-  penstock bench model.gguf --peer llama-server --scenario mixed`,
+  penstock bench model.gguf --peer llama-server --scenario mixed
+  penstock bench model.gguf --scenario batch --rounds 5 --plugins '[{"name": "min-p"}]'`,
 		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return measure(cmd, args, f) },
 	}
-	addConfigFlags(cmd, "model", "scheduler")
+	addConfigFlags(cmd, "model", "scheduler", "plugins")
 	f.define(cmd.Flags())
 	return cmd
 }

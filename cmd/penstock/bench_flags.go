@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,7 +24,7 @@ type benchFlags struct {
 	limit, warmup, duration time.Duration
 	temperature             float64
 	json                    bool
-	out                     string
+	out, plugins            string
 	class                   bench.Class
 }
 
@@ -38,6 +39,7 @@ func (f *benchFlags) define(fs *pflag.FlagSet) {
 	fs.StringVar(&f.endpoint, "endpoint", "completions", "completions, or chat")
 	fs.StringVar(&f.modelName, "model-name", "", "model that requests to --url and --against name")
 	fs.StringVar(&f.key, "key", "", "API key that is sent to --url and --against")
+	fs.StringVar(&f.plugins, "plugins", "", `take turns with requests that have plugins, and compare: the field's value, such as '[{"name": "min-p"}]'`)
 	fs.StringSliceVar(&f.scenarios, "scenario", []string{"single", "batch", "mixed"}, "what to run")
 	fs.IntVar(&f.rounds, "rounds", 1, "how often each scenario is run on each server; medians are shown")
 	fs.IntVar(&f.longWords, "long-words", bench.LongWords, "words of the long prompts of the mixed scenario")
@@ -116,8 +118,15 @@ func (f *benchFlags) check(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--limit is %v; it must be more than 0", f.limit)
 	case f.against != "" && f.peer != "":
 		return errors.New("--against and --peer exclude each other")
+	case f.plugins != "" && !isList(f.plugins):
+		return fmt.Errorf("--plugins is %q; it must be a JSON list, such as [{\"name\": \"min-p\"}]", f.plugins)
 	case f.peer != "" && f.url != "":
 		return errors.New("--peer and --url exclude each other: a peer gets the model that this machine serves")
 	}
 	return nil
+}
+
+func isList(text string) bool {
+	var list []any
+	return json.Unmarshal([]byte(text), &list) == nil && list != nil
 }

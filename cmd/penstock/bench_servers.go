@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -39,6 +40,10 @@ func openServers(ctx context.Context, cmd *cobra.Command, args []string, f bench
 	} else if err := s.startOwn(ctx, cmd, args, f); err != nil {
 		s.close()
 		return nil, err
+	}
+	if f.plugins != "" {
+		plain := s.targets[0]
+		s.targets = append(s.targets, bench.Target{Name: plain.Name + " with plugins", Streamer: bench.WithPlugins(plain.Streamer, json.RawMessage(f.plugins))})
 	}
 	if f.against != "" {
 		s.add(f.against, f.against, f)

@@ -7,6 +7,7 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -16,6 +17,7 @@ type Request struct {
 	MaxTokens   int // exactly so many: the end-of-text token is ignored
 	Temperature float64
 	Seed        uint32
+	Plugins     json.RawMessage // the field plugins, which Penstock knows; empty: none
 }
 
 // Usage is what a server says a request came to, in tokens. Zero where it does not say.
@@ -30,6 +32,19 @@ type Streamer interface {
 	// Stream sends r and calls arrived for each piece of text, with the time at which its bytes came in. It returns
 	// when the answer has ended. What is known of the usage comes with an error, too.
 	Stream(ctx context.Context, r Request, arrived func(at time.Time)) (Usage, error)
+}
+
+// WithPlugins sends all requests with a value of the field plugins.
+func WithPlugins(s Streamer, plugins json.RawMessage) Streamer { return withPlugins{s, plugins} }
+
+type withPlugins struct {
+	Streamer
+	plugins json.RawMessage
+}
+
+func (w withPlugins) Stream(ctx context.Context, r Request, arrived func(at time.Time)) (Usage, error) {
+	r.Plugins = w.plugins
+	return w.Streamer.Stream(ctx, r, arrived)
 }
 
 // Target is a server with the name it has in reports.

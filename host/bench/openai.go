@@ -18,6 +18,8 @@ type body struct {
 	IgnoreEOS     bool           `json:"ignore_eos"`
 	Stream        bool           `json:"stream"`
 	StreamOptions *streamOptions `json:"stream_options,omitempty"`
+
+	Plugins json.RawMessage `json:"plugins,omitempty"`
 }
 
 type message struct {
@@ -31,7 +33,7 @@ type streamOptions struct {
 
 func bodyOf(r Request, model string, chat bool) body {
 	b := body{Model: model, MaxTokens: r.MaxTokens, Temperature: r.Temperature, Seed: r.Seed, IgnoreEOS: true,
-		Stream: true, StreamOptions: &streamOptions{IncludeUsage: true}}
+		Stream: true, StreamOptions: &streamOptions{IncludeUsage: true}, Plugins: r.Plugins}
 	if chat {
 		b.Messages = []message{{"user", r.Prompt}}
 	} else {

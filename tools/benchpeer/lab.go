@@ -24,6 +24,7 @@ type lab struct {
 	ctx             context.Context
 	penstock, tools string // a binary, and a folder
 	model           string
+	pluginDir       string
 	threads, rounds int
 	window          time.Duration
 	log             io.Writer

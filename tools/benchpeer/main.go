@@ -32,6 +32,7 @@ var works = []struct {
 	{"target", (*lab).target},
 	{"late", (*lab).late},
 	{"prefix", (*lab).prefix},
+	{"plugins", (*lab).plugins},
 	{"tick", (*lab).tick},
 }
 
@@ -50,6 +51,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&l.penstock, "penstock", "bin/penstock", "the penstock binary")
 	flag.StringVar(&l.tools, "tools", "build/llama.cpp/tools", "folder of llama.cpp's tools")
 	flag.StringVar(&l.model, "model", "build/models/135m-q4_0.gguf", "GGUF file")
+	flag.StringVar(&l.pluginDir, "plugin-dir", "build/plugins", "folder of the example plugins")
 	flag.IntVar(&l.threads, "threads", runtime.NumCPU(), "threads of every server and tool")
 	flag.IntVar(&l.rounds, "rounds", 3, "how often each takes its turn at short work; at long work one less")
 	flag.DurationVar(&l.window, "window", 12*time.Second, "measured time of a run of mixed work")

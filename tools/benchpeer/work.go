@@ -18,6 +18,7 @@ const (
 	seedTarget
 	seedLate
 	seedPrefix
+	seedPlugins
 )
 
 // single is one stream alone.
