@@ -144,7 +144,7 @@ const (
 	LimitStackBytes        = 8388608    // bytes
 	LimitModuleBytes       = 16777216   // bytes
 	LimitBodyBytes         = 1048576    // bytes a function
-	LimitCompileMS         = 2000       // ms
+	LimitCompileMS         = 10000      // ms
 	LimitLogBytes          = 65536      // bytes a request
 	LimitEmitBytes         = 8388608    // bytes a call of an export
 	LimitFailBytes         = 4096       // bytes

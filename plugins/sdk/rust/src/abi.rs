@@ -111,7 +111,7 @@ pub const LIMIT_MODULE_BYTES: i64 = 16777216;
 /// bytes a function
 pub const LIMIT_BODY_BYTES: i64 = 1048576;
 /// ms
-pub const LIMIT_COMPILE_MS: i64 = 2000;
+pub const LIMIT_COMPILE_MS: i64 = 10000;
 /// bytes a request
 pub const LIMIT_LOG_BYTES: i64 = 65536;
 /// bytes a call of an export
