@@ -19,8 +19,13 @@ var (
 	}()
 )
 
-// patience is how long the tick waits for stages on other goroutines after the native ones are done.
-const patience = time.Millisecond
+// The tick waits for stages on other goroutines, after the native ones are done, for an eighth of what the pass took, or patience if
+// that is longer. A job that is late costs itself a whole pass, and all others the processor it has while they compute; waiting
+// costs all others that time.
+const (
+	patience     = time.Millisecond
+	patienceLess = 8
+)
 
 // prepare lets the stages of the jobs that will get a row compute beside the forward pass.
 func (s *Scheduler) prepare(jobs []*job) {
@@ -87,7 +92,7 @@ func (s *Scheduler) handRow(j *job) {
 // the next pass overwrites them.
 func (s *Scheduler) await() {
 	start := s.config.Clock()
-	s.alarm.Reset(patience)
+	s.alarm.Reset(max(patience, s.record.Forward/patienceLess))
 	rang := false
 	for _, j := range s.crewJobs {
 		for !rang && j.crew.busy {
