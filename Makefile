@@ -138,8 +138,12 @@ $(BENCH_MODEL): | $(LLAMA_STAMP)
 		-vocab "$$(native/llama.cpp/fetch.sh $(LLAMA))/models/ggml-vocab-llama-bpe.gguf"
 
 .PHONY: bench-peer
-bench-peer: build llama-tools plugins $(BENCH_MODEL) ## compare with llama-server and its tools, into docs/performance.md (ARGS="-only mixed")
+bench-peer: build llama-tools $(BENCH_MODEL) ## compare with llama-server and its tools, into docs/performance.md (ARGS="-only mixed")
 	go run ./tools/benchpeer -document docs/performance.md -out build/bench-peer.json $(ARGS)
+
+.PHONY: bench-plugins
+bench-plugins: build plugins $(BENCH_MODEL) ## what plugins cost eight streams
+	go run ./tools/benchpeer -only plugins $(ARGS)
 
 .PHONY: clean
 clean: ## remove all that was built, llama.cpp's source too

@@ -34,9 +34,10 @@ var knownNames = []string{
 // Stage is a run of llama.cpp's samplers with its state for one answer.
 type Stage struct {
 	sampler *native.Sampler
-	name    string // what it does, for traces
-	alone   bool   // it is the whole chain, so SampleRows can run it
-	guards  bool   // it has the grammar
+	name    string           // what it does, for traces
+	alone   bool             // it is the whole chain, so SampleRows can run it
+	guards  bool             // it has the grammar
+	biases  []scheduler.Bias // all it has, or none: llama.cpp would copy the whole row to change a few logits
 	view    native.Candidates
 }
 
@@ -75,7 +76,13 @@ func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stage{sampler: sampler, name: nameOf(l, o), alone: l.First && l.Last, guards: o.Grammar != ""}, nil
+	stage := &Stage{sampler: sampler, name: nameOf(l, o), alone: l.First && l.Last, guards: o.Grammar != ""}
+	if len(o.Chain) == 0 && !l.Last {
+		for i, token := range o.BiasTokens {
+			stage.biases = append(stage.biases, scheduler.Bias{Token: token, Value: o.BiasValues[i]})
+		}
+	}
+	return stage, nil
 }
 
 // nameOf lists what a link does, in order.
@@ -172,6 +179,12 @@ func (s *Stage) Apply(v *scheduler.View) (err error) {
 	if s.alone && v.N < 0 {
 		v.Chosen, err = s.sampler.Sample(v.Row)
 		return err
+	}
+	if len(s.biases) > 0 && v.N < 0 {
+		for _, b := range s.biases {
+			v.Row[b.Token] += b.Value
+		}
+		return nil
 	}
 	s.view = native.Candidates{Row: v.Row, ID: v.ID, Logit: v.Logit, N: v.N, Chosen: v.Chosen}
 	err = s.sampler.Apply(&s.view)
