@@ -48,7 +48,7 @@ struct attention {
 
 // One thread's memory for a unit of up to `rows` query rows; all in floats.
 struct scratch {
-    float *query, *score, *sum, *mask, *keys, *turned, *values, *highest, *total;
+    float *query, *score, *sum, *mask, *seen, *keys, *turned, *values, *highest, *total;
 
     scratch(float * at, const attention & a, int64_t tokens) {
         const int64_t rows = tokens * a.shared;
@@ -57,6 +57,7 @@ struct scratch {
         score   = take(rows * tile_cells);
         sum     = take(rows * a.value);
         mask    = take(tokens * tile_cells);
+        seen    = take(tile_cells);
         keys    = take(tile_cells * a.key);
         turned  = take(tile_cells * a.key);
         values  = take(tile_cells * a.value);
@@ -66,7 +67,7 @@ struct scratch {
 
     static size_t floats(const attention & a, int64_t tokens) {
         const int64_t rows = tokens * a.shared;
-        const int64_t all  = rows * (a.key + tile_cells + a.value + 2) + tokens * tile_cells + tile_cells * (2 * a.key + a.value);
+        const int64_t all  = rows * (a.key + tile_cells + a.value + 2) + (tokens + 1) * tile_cells + tile_cells * (2 * a.key + a.value);
         return GGML_PAD(all, 16); // whole cache lines
     }
 };
@@ -141,30 +142,38 @@ struct unit {
         std::fill_n(s.total, rows(), 0.0f);
     }
 
-    // The tile's mask as floats, cells past the end masked. False: no token may look at any of these cells.
+    // The tile's mask as floats, cells past the end masked, and the highest of each cell. False: no token may look at any of them.
     bool load_mask(int64_t cell, int64_t n) {
-        bool any = !a.mask;
+        std::fill_n(s.seen, tile_cells, -INFINITY);
         for (int64_t t = 0; t < tokens; t++) {
             float * to = s.mask + t * tile_cells;
             std::fill_n(to + n, tile_cells - n, -INFINITY);
-            if (!a.mask) {
+            if (a.mask) {
+                const char * row = at(a.mask, first + t, 0, stream % a.mask->ne[3]);
+                ggml_cpu_fp16_to_fp32(reinterpret_cast<const ggml_fp16_t *>(row) + cell, to, n);
+            } else {
                 std::fill_n(to, n, 0.0f);
-                continue;
             }
-            const char * row = at(a.mask, first + t, 0, stream % a.mask->ne[3]);
-            ggml_cpu_fp16_to_fp32(reinterpret_cast<const ggml_fp16_t *>(row) + cell, to, n);
-            any = any || std::any_of(to, to + n, [](float m) { return m != -INFINITY; });
+            auto * seen = reinterpret_cast<vector *>(s.seen);
+            for (int64_t i = 0; i < tile_cells / lanes; i++) {
+                const vector m = reinterpret_cast<const vector *>(to)[i];
+                seen[i] = m > seen[i] ? m : seen[i];
+            }
         }
-        return any;
+        return std::any_of(s.seen, s.seen + n, [](float m) { return m != -INFINITY; });
     }
 
+    // Cells that no token of the unit may look at count as zeros, whatever another sequence or an earlier one left in them.
     void load_cells(int64_t cell, int64_t n) {
-        for (int64_t c = 0; c < n; c++) {
-            to_floats(a.k->type, at(a.k, cell + c, group, stream), s.keys + c * a.key, a.key);
-            to_floats(a.v->type, at(a.v, cell + c, group, stream), s.values + c * a.value, a.value);
+        for (int64_t c = 0; c < tile_cells; c++) {
+            if (c < n && s.seen[c] != -INFINITY) {
+                to_floats(a.k->type, at(a.k, cell + c, group, stream), s.keys + c * a.key, a.key);
+                to_floats(a.v->type, at(a.v, cell + c, group, stream), s.values + c * a.value, a.value);
+            } else {
+                std::fill_n(s.keys + c * a.key, a.key, 0.0f);
+                std::fill_n(s.values + c * a.value, a.value, 0.0f);
+            }
         }
-        std::fill_n(s.keys + n * a.key, (tile_cells - n) * a.key, 0.0f);
-        std::fill_n(s.values + n * a.value, (tile_cells - n) * a.value, 0.0f);
         turn(s.keys, s.turned, a.key);
     }
 
@@ -244,7 +253,10 @@ bool handles(const ggml_tensor * op) {
 struct kernel : ggml::cpu::tensor_traits {
     bool work_size(int threads, const ggml_tensor * op, size_t & size) override {
         const attention a(op);
-        size = threads * scratch::floats(a, a.tokens_each(threads)) * sizeof(float) + 64;
+        size = 0;
+        for (int n = 1; n <= threads; n++) { // a pass may have fewer threads than it was planned for, and then larger units
+            size = std::max(size, n * scratch::floats(a, a.tokens_each(n)) * sizeof(float) + 64);
+        }
         return true;
     }
 
