@@ -18,6 +18,7 @@ type crew struct {
 	done   chan struct{} // one message for each row or task
 
 	// The tick's side.
+	prepares bool        // a stage has something to prepare
 	prepared bool        // asked to prepare since the last row
 	busy     bool        // it has a row or a task: the job is its own until it says done
 	reply    func(error) // who waits for the task

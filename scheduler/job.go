@@ -5,6 +5,7 @@ package scheduler
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/stream"
@@ -136,6 +137,10 @@ func holdOf(chain []Stage) int {
 func (j *job) open(s *Scheduler) {
 	if j.req.crewed() {
 		j.crew = newCrew(&s.copied, j.req.Trace)
+		j.crew.prepares = slices.ContainsFunc(j.req.Chain, func(stage Stage) bool {
+			p, ok := stage.(Preparer)
+			return ok && p.Prepares()
+		})
 		go j.crew.run(j)
 		j.crew.orders <- orderOpen
 		return

@@ -30,7 +30,7 @@ const (
 // prepare lets the stages of the jobs that will get a row compute beside the forward pass.
 func (s *Scheduler) prepare(jobs []*job) {
 	for _, j := range jobs {
-		if j.crew != nil && j.row >= 0 && !j.crew.prepared {
+		if j.crew != nil && j.crew.prepares && j.row >= 0 && !j.crew.prepared {
 			j.crew.prepared = true
 			j.crew.orders <- orderPrepare
 		}

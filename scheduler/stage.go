@@ -43,6 +43,8 @@ type Effect struct {
 
 // Preparer is a stage that computes while the forward pass runs, before the logits exist.
 type Preparer interface {
+	// Prepares tells whether Prepare is worth a call, which takes a processor from the pass: it is asked once for each answer.
+	Prepares() bool
 	// Prepare is called once for each token to be drawn. What it returns is valid until the next call of the stage.
 	Prepare() (Prepared, error)
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
+// Prepares implements scheduler.Preparer.
+func (s *Stage) Prepares() bool { return s.module.exports(hookPrepare) }
+
 // Prepare implements scheduler.Preparer. The mask it returns is the guest's own memory.
 func (s *Stage) Prepare() (scheduler.Prepared, error) {
 	s.mu.Lock()
