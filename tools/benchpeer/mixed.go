@@ -16,7 +16,7 @@ const (
 )
 
 // reserve is what the parts after the mixed one take, about. A slow machine gets fewer rounds of that one instead.
-const reserve = 3 * time.Minute
+const reserve = 4 * time.Minute
 
 func (l *lab) mixedLoad(name string, seed uint64) bench.Scenario {
 	return bench.Mixed(seed, name, streams, long, bench.LongWords, l.window)
