@@ -95,10 +95,12 @@ func BenchmarkJSONSchema_Prepare_EachCharacter(b *testing.B) {
 	}
 }
 
-// BenchmarkMinP_Sample is one call over 256 candidates, the copies included.
-func BenchmarkMinP_Sample(b *testing.B) {
+func BenchmarkMinP_Sample(b *testing.B) { benchmarkSample(b, "min-p-rust", `{"min_p":0.2}`) }
+
+// benchmarkSample is one call over 256 candidates, the copies included.
+func benchmarkSample(b *testing.B, name, config string) {
 	w := newWords()
-	s := stage(b, load(b, "min-p-rust", w), `{"min_p":0.2}`)
+	s := stage(b, load(b, name, w), config)
 	row := randomRow(1, len(w))
 	slices.SortFunc(row, func(a, b float32) int { return cmp.Compare(b, a) }) // best first, as the host finds them
 	ids, logits := make([]scheduler.Token, 256), make([]float32, 256)

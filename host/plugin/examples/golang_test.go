@@ -163,27 +163,10 @@ func TestGoAnswerLength_Prepare_Bias(t *testing.T) {
 	}
 }
 
-// BenchmarkGo_Sample is one call over 256 candidates, the copies included.
 func BenchmarkGo_Sample(b *testing.B) {
 	for _, c := range []struct{ name, config string }{
 		{"min-p", `{}`}, {"min-p", `{"draw":true}`}, {"dynamic-temperature", `{}`}, {"stdgo/min-p", `{}`},
 	} {
-		b.Run(c.name+c.config, func(b *testing.B) {
-			w := newWords()
-			s := stage(b, load(b, c.name, w), c.config)
-			row := randomRow(1, len(w))
-			ids, logits := make([]scheduler.Token, 256), make([]float32, 256)
-			b.ReportAllocs()
-			for b.Loop() {
-				for i := range ids {
-					ids[i] = scheduler.Token(i)
-				}
-				copy(logits, row)
-				v := scheduler.View{Row: row, ID: ids, Logit: logits, N: 256, Chosen: -1}
-				if err := s.Apply(&v); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
+		b.Run(c.name+c.config, func(b *testing.B) { benchmarkSample(b, c.name, c.config) })
 	}
 }
