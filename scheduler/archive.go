@@ -11,6 +11,7 @@ type archive struct {
 	budget int64
 	used   int64
 	kept   []*saved // least recently saved first
+	spare  spare
 }
 
 // saved is one sequence outside the cache.
@@ -33,16 +34,16 @@ func (a *archive) save(s *sequence, unshared int) {
 		return
 	}
 	a.forget(s.tokens)
-	for a.used+int64(size) > a.budget {
+	state := a.spare.take(size)
+	for a.used+int64(cap(state)) > a.budget {
 		a.drop(0)
 	}
-	state := make([]byte, size)
 	n, err := a.states.SaveState(s.id, state)
 	if err != nil {
 		return // it will be computed again
 	}
 	a.kept = append(a.kept, &saved{tokens: slices.Clone(s.tokens), state: state[:n]})
-	a.used += int64(n)
+	a.used += int64(cap(state))
 }
 
 // forget drops what the beginning of a longer conversation left: it is part of that.
@@ -55,7 +56,7 @@ func (a *archive) forget(tokens []Token) {
 }
 
 func (a *archive) drop(i int) {
-	a.used -= int64(len(a.kept[i].state))
+	a.used -= int64(cap(a.kept[i].state))
 	a.kept = slices.Delete(a.kept, i, i+1)
 }
 

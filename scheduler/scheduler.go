@@ -115,6 +115,7 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		alarm:   time.NewTimer(time.Hour),
 	}
 	s.cache.archive.budget = c.ArchiveBytes
+	s.cache.archive.spare = newSpare()
 	s.cache.archive.states, _ = b.(StateMemory)
 	return s, nil
 }

@@ -45,9 +45,13 @@ func (s *Scheduler) takeCommands() {
 }
 
 // admit moves queued jobs into free slots while the KV cache has room for their prompts. A running job that could not go
-// on anyway makes place.
+// on anyway makes place. Where it takes long, since old conversations have to be copied out of the cache, the rest wait for
+// the next tick.
 func (s *Scheduler) admit(now time.Time) {
 	for j := s.queue.first(); j != nil; j = s.queue.first() {
+		if len(s.running) > 0 && s.config.Clock().Sub(now) > longestAdmission {
+			return
+		}
 		slot := slices.Index(s.slots, nil)
 		if slot >= 0 && s.fits(j) {
 			s.queue.remove(j)
@@ -57,6 +61,9 @@ func (s *Scheduler) admit(now time.Time) {
 		}
 	}
 }
+
+// longestAdmission is when a tick stops admitting: those that generate wait for it.
+const longestAdmission = 10 * time.Millisecond
 
 // compute runs the planned jobs: in one forward pass, or where the backend is faster so, first the decode tokens, then
 // the prompt tokens.

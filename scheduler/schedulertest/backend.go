@@ -25,6 +25,8 @@ type Backend struct {
 
 	// Cost is how long a pass takes on the virtual clock, by its tokens and the cells they attend to; nil: no time.
 	Cost func(tokens, cells int) time.Duration
+	// SaveCost is how long it takes to save a state.
+	SaveCost time.Duration
 	// Fail, if set, is asked before each pass; an error fails it with part of the batch in the cache, as llama.cpp may.
 	Fail func(b *scheduler.Batch) error
 	// Sharing and Cutting switch off what some caches cannot do.
@@ -218,6 +220,7 @@ func (b *Backend) StateSize(seq int32) int { return 8 * len(b.seqs[seq]) }
 
 // SaveState implements scheduler.StateMemory.
 func (b *Backend) SaveState(seq int32, dst []byte) (int, error) {
+	b.Advance(b.SaveCost)
 	for i, c := range b.seqs[seq] {
 		binary.LittleEndian.PutUint64(dst[8*i:], c.hash)
 	}

@@ -28,11 +28,11 @@ var works = []struct {
 }{
 	{"single", (*lab).single},
 	{"burst", (*lab).burst},
-	{"mixed", (*lab).mixed},
-	{"target", (*lab).target},
 	{"late", (*lab).late},
 	{"prefix", (*lab).prefix},
 	{"tick", (*lab).tick},
+	{"target", (*lab).target},
+	{"mixed", (*lab).mixed}, // the last: it takes what time is left
 	{plugins, (*lab).plugins},
 }
 
@@ -56,7 +56,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&l.model, "model", "build/models/135m-q4_0.gguf", "GGUF file")
 	flag.StringVar(&l.pluginDir, "plugin-dir", "build/plugins", "folder of the example plugins")
 	flag.IntVar(&l.threads, "threads", runtime.NumCPU(), "threads of every server and tool")
-	flag.IntVar(&l.rounds, "rounds", 3, "how often each takes its turn at short work; at long work one less")
+	flag.IntVar(&l.rounds, "rounds", 3, "how often each takes its turn; at mixed work as often as there is time")
 	flag.DurationVar(&l.window, "window", 12*time.Second, "measured time of a run of mixed work")
 	only := flag.String("only", "", "parts to run, with commas: "+strings.Join(names(), ", ")+"; empty: all but plugins")
 	document := flag.String("document", "", "Markdown file whose section between the markers is replaced by the table of a whole run; empty: none")

@@ -83,7 +83,7 @@ func (l *lab) late() error {
 	if err != nil {
 		return err
 	}
-	for round := range 2 * l.rounds {
+	for round := range l.rounds + 1 {
 		s := bench.Scenario{Name: "late", Load: bench.Load{Seed: seedLate, Temperature: bench.Temperature, Classes: []bench.Class{
 			{Name: "long", Clients: 1, Requests: 1, PromptWords: bench.LongWords, MaxTokens: 4},
 			{Name: "short", Clients: 1, Requests: 1, PromptWords: 20, MaxTokens: 4, Delay: time.Duration(1+round) * 100 * time.Millisecond},

@@ -23,7 +23,7 @@
 
 namespace penstock {
 
-constexpr int64_t rows_at_once = 16; // inputs a weight is multiplied with while it is in a register
+constexpr int64_t rows_at_once = 8;  // inputs a weight is multiplied with while it is in a register
 constexpr int64_t unit_results = 64; // weight rows of a unit of work: they stay in the core's own cache for all inputs
 
 // One operation. Shapes (innermost first): weights [width, results], inputs [width, rows], out [results, rows].
@@ -49,7 +49,8 @@ struct product {
 //   values, results            how many inputs that are, and how many weight rows lie side by side
 //   prepare(blocks, to)        makes an input of ggml's quantised blocks
 //   multiply<N>(weights, inputs, count, to, step)
-//                              `results` weight rows by N rows of `count` inputs; row r goes to to[r*step], to[r*step+1], ...
+//                              `results` weight rows by N rows of `count` inputs, those of all rows in turn; row r goes to
+//                              to[r*step], to[r*step+1], ...
 template <typename Format> struct product_kernel : ggml::cpu::tensor_traits {
     using input = typename Format::input;
 
@@ -65,11 +66,15 @@ template <typename Format> struct product_kernel : ggml::cpu::tensor_traits {
         return true;
     }
 
-    static void quantise(const product & a, int64_t row, block_q8_0 * blocks, input * to) {
+    // Rows that are multiplied at once have their inputs in turn: the first of each row, then the second of each.
+    static int64_t together(const product & a, int64_t row) { return std::min(rows_at_once, a.rows - row / rows_at_once * rows_at_once); }
+
+    static void quantise(const product & a, int64_t row, block_q8_0 * blocks, input * inputs) {
+        input *      to   = inputs + row / rows_at_once * rows_at_once * count(a) + row % rows_at_once;
         const char * from = static_cast<const char *>(a.inputs->data) + row * a.inputs->nb[1];
         ggml_get_type_traits_cpu(GGML_TYPE_Q8_0)->from_float(reinterpret_cast<const float *>(from), blocks, a.width);
         for (int64_t i = 0; i < count(a); i++) {
-            Format::prepare(blocks + i * (Format::values / QK8_0), to + i);
+            Format::prepare(blocks + i * (Format::values / QK8_0), to + i * together(a, row));
         }
     }
 
@@ -83,7 +88,7 @@ template <typename Format> struct product_kernel : ggml::cpu::tensor_traits {
     static void compute(const product & a, int64_t first, int64_t last, const input * inputs) {
         const auto step = static_cast<int64_t>(a.out->nb[1] / sizeof(float));
         for (int64_t r = 0; r < a.rows; r += rows_at_once) {
-            const auto run = multiplier_for(std::min(rows_at_once, a.rows - r), std::make_integer_sequence<int, rows_at_once>{});
+            const auto run = multiplier_for(together(a, r), std::make_integer_sequence<int, rows_at_once>{});
             float *    to  = static_cast<float *>(a.out->data) + r * step;
             for (int64_t m = first; m < last; m += Format::results) {
                 run(static_cast<const char *>(a.weights->data) + m * a.weights->nb[1], inputs + r * count(a), count(a), to + m, step);
@@ -100,7 +105,7 @@ template <typename Format> struct product_kernel : ggml::cpu::tensor_traits {
         auto * const  inputs = reinterpret_cast<input *>(start);
         auto * const  blocks = reinterpret_cast<block_q8_0 *>(start + inputs_size(a) + params->ith * row_size(a));
         for (int64_t r = params->ith; r < a.rows; r += params->nth) {
-            quantise(a, r, blocks, inputs + r * count(a));
+            quantise(a, r, blocks, inputs);
         }
         share(params, (a.results + unit_results - 1) / unit_results, [&](int64_t unit) {
             compute(a, unit * unit_results, std::min((unit + 1) * unit_results, a.results), inputs);

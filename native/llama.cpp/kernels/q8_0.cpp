@@ -33,14 +33,15 @@ struct q8_0 {
         const __m512i offset = _mm512_set1_epi8(static_cast<char>(128));
         __m512        sums[N];
         std::fill_n(sums, N, _mm512_setzero_ps());
-        for (int64_t i = 0; i < count; i++, w += 2) {
+        for (int64_t i = 0; i < count; i++, w += 2, inputs += N) {
             const auto    half   = [w](int b) { return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(w[b].qs)); };
             const __m512i both   = _mm512_inserti64x4(_mm512_castsi256_si512(half(0)), half(1), 1);
             const __m512i start  = _mm512_sub_epi32(zero, _mm512_dpbusd_epi32(zero, offset, both));
             const __m512  scales = _mm512_insertf32x8(_mm512_set1_ps(GGML_CPU_FP16_TO_FP32(w[0].d)),
                                                       _mm256_set1_ps(GGML_CPU_FP16_TO_FP32(w[1].d)), 1);
+#pragma GCC unroll 8
             for (int r = 0; r < N; r++) {
-                const input & x   = inputs[r * count + i];
+                const input & x   = inputs[r];
                 const __m512i sum = _mm512_dpbusd_epi32(start, _mm512_load_si512(x.values), both);
                 sums[r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_mul_ps(scales, _mm512_load_ps(x.scales)), sums[r]);
             }
