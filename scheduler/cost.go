@@ -27,6 +27,7 @@ type work struct {
 const (
 	classes   = 25   // sizes up to 4,096 tokens: two an octave
 	depthUnit = 1024 // cells per unit of depth, so that both numbers are of one size
+	far       = 256  // cells a token that tell what a cell costs
 	smoothing = 0.25 // how much of an error a class corrects at once
 	surprise  = 2    // a pass that took longer than this many times its estimate was disturbed, and counts as so many times
 )
@@ -41,9 +42,10 @@ var sizes = func() (s [classes]int) {
 
 // estimate is what a token costs in passes of a class, in seconds.
 type estimate struct {
-	flat float64 // whatever it attends to
-	deep float64 // more for each depthUnit of cells
-	seen bool
+	flat    float64 // whatever it attends to
+	deep    float64 // more for each depthUnit of cells
+	seen    bool
+	seenFar bool // at a depth that tells the two apart
 }
 
 func (e estimate) of(w work) float64 {
@@ -68,11 +70,14 @@ func (c *costs) learn(class int, w work, took, share float64) {
 		return
 	}
 	e := &c.class[class]
-	if !e.seen {
-		if *e = c.near(class); !e.seen {
-			*e = estimate{flat: took / float64(w.tokens), seen: true}
-			return
-		}
+	known, seenFar := e.seen, e.seenFar || w.cells >= far*w.tokens
+	*e = c.near(class)
+	e.seenFar = seenFar
+	switch {
+	case !e.seen:
+		*e = estimate{flat: took / float64(w.tokens), seen: true, seenFar: seenFar}
+		return
+	case !known:
 		share = 2
 	}
 	e.learn(w, min(took, surprise*e.of(w)), share*smoothing)
@@ -106,12 +111,22 @@ func (c *costs) predict(w work) time.Duration {
 	return time.Duration((a + (b-a)*share) * float64(time.Second))
 }
 
-// near is the estimate of a class; of one not seen yet, that of the nearest seen. A smaller one is asked first: its
-// tokens cost more, so the first guess is cautious.
+// near is the estimate of a class; what was not seen of it yet, is that of the nearest one where it was. A smaller one is asked
+// first: its tokens cost more, so the first guess is cautious.
 func (c *costs) near(class int) estimate {
+	e := c.nearest(class, func(e *estimate) bool { return e.seen })
+	if !e.seenFar {
+		if other := c.nearest(class, func(e *estimate) bool { return e.seenFar }); other.seenFar {
+			e.deep = other.deep
+		}
+	}
+	return e
+}
+
+func (c *costs) nearest(class int, wanted func(*estimate) bool) estimate {
 	for distance := range classes {
 		for _, i := range [2]int{class - distance, class + distance} {
-			if i >= 0 && i < classes && c.class[i].seen {
+			if i >= 0 && i < classes && wanted(&c.class[i]) {
 				return c.class[i]
 			}
 		}

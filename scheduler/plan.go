@@ -76,7 +76,9 @@ func (s *Scheduler) prefillBudget(waiting int) int {
 	for _, j := range s.prefilling {
 		load.depth += len(j.seq.tokens) / len(s.prefilling)
 	}
-	load.Short = s.shorts()
+	if n := s.shorts(); n == len(s.prefilling) { // else longer ones would take what those are owed, and they have every other tick
+		load.Short = n
+	}
 	n := 0
 	if s.decoding > 0 {
 		n = s.config.Strategy.Prefill(load)

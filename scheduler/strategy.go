@@ -41,7 +41,7 @@ func (PrefillPriority) Prefill(l *Load) int { return l.Room }
 type Load struct {
 	Decode  int // decode tokens in this tick, one for each generating slot
 	Waiting int // prompt tokens waiting in all slots
-	Short   int // slots that wait for a short prompt
+	Short   int // slots that wait for a short prompt; 0 where any waits for a longer one
 	Room    int // prompt tokens that the tick can carry besides the decode tokens
 
 	Target time.Duration // Config.ITLTarget

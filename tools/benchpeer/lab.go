@@ -120,6 +120,22 @@ func (l *lab) stopServers(except ...*server) {
 	l.servers = left
 }
 
+// repeat runs the rounds of a part: the first always, another while the time that the part has allows it.
+func (l *lab) repeat(within time.Duration, round func(i int) error) error {
+	begin := time.Now()
+	for i := range l.rounds {
+		start := time.Now()
+		if err := round(i); err != nil {
+			return err
+		}
+		if i+1 < l.rounds && time.Since(begin)+time.Since(start) > within {
+			fmt.Fprintf(l.log, "no time is left for more than %d rounds\n", i+1)
+			break
+		}
+	}
+	return nil
+}
+
 // round puts a scenario on each target once; rounds are counted from 0 here, from 1 in reports.
 func (l *lab) round(targets []bench.Target, s bench.Scenario, round int) error {
 	runs, err := bench.Round(l.ctx, targets, s, round+1, func(m bench.Measured) {

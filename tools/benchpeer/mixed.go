@@ -31,20 +31,17 @@ func (l *lab) mixed() error {
 	prefill := bench.Mixed(seedMixed+200, "prefill only", 0, long, bench.LongWords, l.window/2)
 	prefill.Load.Classes[0].MaxTokens = 1
 	mixed := l.mixedLoad("mixed", seedMixed)
-	for round := range l.rounds {
-		begin := time.Now()
+	deadline, _ := l.ctx.Deadline()
+	err = l.repeat(time.Until(deadline)*9/10, func(round int) error {
 		for _, s := range []bench.Scenario{generate, prefill} {
 			if err := l.round(targets[:2], s, round); err != nil {
 				return err
 			}
 		}
-		if err := l.round(targets, mixed, round); err != nil {
-			return err
-		}
-		if deadline, _ := l.ctx.Deadline(); time.Until(deadline) < time.Since(begin)*5/4 {
-			fmt.Fprintln(l.log, "no time is left for another round of mixed work")
-			break
-		}
+		return l.round(targets, mixed, round)
+	})
+	if err != nil {
+		return err
 	}
 	work := mixedWork + fmt.Sprintf(": p99 ITL of the %d", streams)
 	ours := l.median("mixed", penstock, streamITL)

@@ -27,15 +27,16 @@ func (l *lab) single() error {
 	if err != nil {
 		return err
 	}
-	for round := range l.rounds {
+	err = l.repeat(80*time.Second, func(round int) error {
 		if err := l.round(targets, bench.Single(seedSingle, 3), round); err != nil {
 			return err
 		}
 		speed, err := l.generation(128)
-		if err != nil {
-			return err
-		}
 		l.note("llama-bench", "tg128", round, speed)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	ours, theirs := l.median("single", penstock, tokensPerSecond), l.median("single", llama, tokensPerSecond)
 	l.atLeast("1 stream, tokens/s", llama, ours, theirs, 1.00)
@@ -52,7 +53,7 @@ func (l *lab) burst() error {
 	}
 	name := func(n int) string { return fmt.Sprintf("%d streams", n) }
 	prompt := 0
-	for round := range l.rounds {
+	err = l.repeat(110*time.Second, func(round int) error {
 		for _, n := range sequences {
 			if err := l.round(targets, bench.Batch(uint64(seedBurst+100*n), name(n), n), round); err != nil {
 				return err
@@ -67,6 +68,10 @@ func (l *lab) burst() error {
 		for _, n := range sequences {
 			l.note("llama-batched-bench", name(n), round, speeds[n])
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, n := range sequences {
 		work := fmt.Sprintf("%d streams of %d prompt words and 64 tokens, tokens/s over the whole", n, bench.ShortWords)
@@ -83,14 +88,15 @@ func (l *lab) late() error {
 	if err != nil {
 		return err
 	}
-	for round := range l.rounds + 1 {
+	err = l.repeat(50*time.Second, func(round int) error {
 		s := bench.Scenario{Name: "late", Load: bench.Load{Seed: seedLate, Temperature: bench.Temperature, Classes: []bench.Class{
 			{Name: "long", Clients: 1, Requests: 1, PromptWords: bench.LongWords, MaxTokens: 4},
-			{Name: "short", Clients: 1, Requests: 1, PromptWords: 20, MaxTokens: 4, Delay: time.Duration(1+round) * 100 * time.Millisecond},
+			{Name: "short", Clients: 1, Requests: 1, PromptWords: 20, MaxTokens: 4, Delay: time.Duration(1+round) * 200 * time.Millisecond},
 		}}}
-		if err := l.round(targets, s, round); err != nil {
-			return err
-		}
+		return l.round(targets, s, round)
+	})
+	if err != nil {
+		return err
 	}
 	ttft := func(r bench.Result) float64 { return r.Class("short").TTFT.P50 }
 	l.lower("TTFT p50 of a 20-word prompt arriving during a long prefill", llama, l.median("late", penstock, ttft), l.median("late", llama, ttft), 10)
@@ -103,14 +109,15 @@ func (l *lab) prefix() error {
 	if err != nil {
 		return err
 	}
-	for round := range l.rounds {
+	err = l.repeat(80*time.Second, func(round int) error {
 		s := bench.Scenario{Name: "prefix", Load: bench.Load{Seed: seedPrefix, Temperature: bench.Temperature, Classes: []bench.Class{
 			{Name: "first", Clients: 1, Requests: 1, PromptWords: 2008, SharedWords: 2000, MaxTokens: 200},
 			{Name: "second", Clients: 1, Requests: 1, PromptWords: 2008, SharedWords: 2000, MaxTokens: 8, After: "first"},
 		}}}
-		if err := l.round(targets, s, round); err != nil {
-			return err
-		}
+		return l.round(targets, s, round)
+	})
+	if err != nil {
+		return err
 	}
 	first := func(r bench.Result) float64 { return r.Class("first").TTFT.P50 }
 	second := func(r bench.Result) float64 { return r.Class("second").TTFT.P50 }
