@@ -3,7 +3,8 @@
 // bytes to 16 bits first and take two to four times as long; even for one row, which memory should bound, they take a sixth longer. And
 // a row's result does not depend on how many others there are, to the last bit.
 //
-// A format says how weights lie in memory and how inputs are to lie for them; what is here is the same for all.
+// Weights of eight rows are worked on side by side, in blocks of 32 values: every 64 bits of a register are eight values of one row. A
+// format says how its weights become such blocks; what is here is the same for all.
 #ifndef PENSTOCK_PRODUCT_H
 #define PENSTOCK_PRODUCT_H
 
@@ -25,6 +26,7 @@ namespace penstock {
 
 constexpr int64_t rows_at_once = 8;  // inputs a weight is multiplied with while it is in a register
 constexpr int64_t unit_results = 64; // weight rows of a unit of work: they stay in the core's own cache for all inputs
+constexpr int64_t block_values = 32; // of ggml's block formats
 
 // One operation. Shapes (innermost first): weights [width, results], inputs [width, rows], out [results, rows].
 struct product {
@@ -44,17 +46,56 @@ struct product {
     }
 };
 
-// Format has
-//   input                      the inputs that are multiplied with weights at once: `values` of a row, quantised
-//   values, results            how many inputs that are, and how many weight rows lie side by side
-//   prepare(blocks, to)        makes an input of ggml's quantised blocks
-//   multiply<N>(weights, inputs, count, to, step)
-//                              `results` weight rows by N rows of `count` inputs, those of all rows in turn; row r goes to
-//                              to[r*step], to[r*step+1], ...
-template <typename Format> struct product_kernel : ggml::cpu::tensor_traits {
-    using input = typename Format::input;
+// The instruction multiplies unsigned by signed bytes. Weights have an offset added, which makes them unsigned, and the offset times the
+// inputs is subtracted from each sum before it begins: the result is that of signed bytes, exactly.
 
-    static int64_t count(const product & a) { return a.width / Format::values; }
+// A block of one row of inputs.
+struct input {
+    int64_t values[4]; // eight each
+    int64_t start;     // minus the offset times all of them, in the lower 32 bits; a sum has two parts
+    float   scale;
+
+    input(const block_q8_0 & block, int offset) : scale(GGML_CPU_FP16_TO_FP32(block.d)) {
+        int32_t sum = 0;
+        for (int i = 0; i < QK8_0; i++) {
+            sum += block.qs[i];
+        }
+        memcpy(values, block.qs, sizeof(values));
+        start = static_cast<uint32_t>(-offset * sum);
+    }
+};
+
+// A block of eight rows of weights.
+struct octet {
+    __m512i values[4];
+    __m512  scale; // each row's twice
+
+    static __m512 twice(__m256 scales) {
+        const __m512i order = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
+        return _mm512_permutexvar_ps(order, _mm512_castps256_ps512(scales));
+    }
+
+    __m512 times(const input & x, __m512 sums) const {
+        __m512i sum = _mm512_set1_epi64(x.start);
+        for (int i = 0; i < 4; i++) {
+            sum = _mm512_dpbusd_epi32(sum, values[i], _mm512_set1_epi64(x.values[i]));
+        }
+        return _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_mul_ps(scale, _mm512_set1_ps(x.scale)), sums);
+    }
+};
+
+// The first n of eight results. A row's two parts are added up.
+inline void store(__m512 sums, float * to, int64_t n) {
+    const __m512 both = _mm512_add_ps(sums, _mm512_permute_ps(sums, 0xb1)); // in both places
+    _mm256_mask_storeu_ps(to, static_cast<__mmask8>((1 << std::min<int64_t>(n, 8)) - 1), _mm512_castps512_ps256(_mm512_maskz_compress_ps(0x5555, both)));
+}
+
+// Format has
+//   offset                     what is added to its weights
+//   rows(first, stride, n)     eight weight rows that begin at first, stride bytes from one to the next; only n of them need to be there
+//   rows::block(i)             their blocks number i
+template <typename Format> struct product_kernel : ggml::cpu::tensor_traits {
+    static int64_t count(const product & a) { return a.width / block_values; }
 
     // The inputs of all rows, then a quantised row for each thread.
     static size_t inputs_size(const product & a) { return GGML_PAD(a.rows * count(a) * sizeof(input), 64); }
@@ -74,24 +115,52 @@ template <typename Format> struct product_kernel : ggml::cpu::tensor_traits {
         const char * from = static_cast<const char *>(a.inputs->data) + row * a.inputs->nb[1];
         ggml_get_type_traits_cpu(GGML_TYPE_Q8_0)->from_float(reinterpret_cast<const float *>(from), blocks, a.width);
         for (int64_t i = 0; i < count(a); i++) {
-            Format::prepare(blocks + i * (Format::values / QK8_0), to + i * together(a, row));
+            to[i * together(a, row)] = input(blocks[i], Format::offset);
         }
     }
 
-    using multiplier = void (*)(const char *, const input *, int64_t, float *, int64_t);
+    // Up to 16 weight rows by N rows of inputs; row r goes to to[r*step], to[r*step+1], ... An input is read for two octets.
+    template <int N>
+    static void multiply(const char * weights, int64_t stride, int64_t left, const input * inputs, int64_t count, float * to, int64_t step) {
+        const typename Format::rows a(weights, stride, left), b(left > 8 ? weights + 8 * stride : weights, stride, left > 8 ? left - 8 : left);
+        __m512 sums[2][N];
+        std::fill_n(&sums[0][0], 2 * N, _mm512_setzero_ps());
+        const int64_t bytes = 16 * stride / count;
+        const char *  next  = weights + 16 * stride;
+        for (int64_t i = 0; i < count; i++, inputs += N, next += bytes) {
+            for (int64_t line = 0; line < bytes; line += 64) { // of the weights after these: 16 rows are more streams than the core foresees
+                _mm_prefetch(next + line, _MM_HINT_T0);
+            }
+            const octet first = a.block(i), second = b.block(i);
+#pragma GCC unroll 8
+            for (int r = 0; r < N; r++) {
+                sums[0][r] = first.times(inputs[r], sums[0][r]);
+                sums[1][r] = second.times(inputs[r], sums[1][r]);
+            }
+        }
+        for (int r = 0; r < N; r++) {
+            store(sums[0][r], to + r * step, left);
+            if (left > 8) {
+                store(sums[1][r], to + r * step + 8, left - 8);
+            }
+        }
+    }
+
+    using multiplier = void (*)(const char *, int64_t, int64_t, const input *, int64_t, float *, int64_t);
 
     template <int... N> static multiplier multiplier_for(int64_t n, std::integer_sequence<int, N...>) {
-        static constexpr multiplier all[] = { Format::template multiply<N + 1>... };
+        static constexpr multiplier all[] = { multiply<N + 1>... };
         return all[n - 1];
     }
 
     static void compute(const product & a, int64_t first, int64_t last, const input * inputs) {
-        const auto step = static_cast<int64_t>(a.out->nb[1] / sizeof(float));
+        const auto step   = static_cast<int64_t>(a.out->nb[1] / sizeof(float));
+        const auto stride = static_cast<int64_t>(a.weights->nb[1]);
         for (int64_t r = 0; r < a.rows; r += rows_at_once) {
             const auto run = multiplier_for(together(a, r), std::make_integer_sequence<int, rows_at_once>{});
             float *    to  = static_cast<float *>(a.out->data) + r * step;
-            for (int64_t m = first; m < last; m += Format::results) {
-                run(static_cast<const char *>(a.weights->data) + m * a.weights->nb[1], inputs + r * count(a), count(a), to + m, step);
+            for (int64_t m = first; m < last; m += 16) {
+                run(static_cast<const char *>(a.weights->data) + m * stride, stride, last - m, inputs + r * count(a), count(a), to + m, step);
             }
         }
     }
