@@ -16,7 +16,10 @@ type costs struct {
 
 // bothCosts are those of passes that only decode and of all others. Every decode token has its row of logits, which in a small model with
 // a large vocabulary is half of what it costs; of a chunk of a prompt the last token has one at most.
-type bothCosts struct{ decode, prefill costs }
+type bothCosts struct {
+	decode, prefill costs
+	choices         int // of a chunk beside decode tokens
+}
 
 // work is what a pass does.
 type work struct {

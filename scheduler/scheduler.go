@@ -35,7 +35,7 @@ type Config struct {
 const (
 	DefaultSlots        = 8
 	DefaultQueueLimit   = 256
-	DefaultITLTarget    = 100 * time.Millisecond
+	DefaultITLTarget    = 80 * time.Millisecond
 	DefaultPrefillShare = 0.1
 	DefaultBuffer       = 256 // events a stream holds
 )

@@ -112,7 +112,24 @@ func (l *Load) Efficient(within time.Duration) int {
 			best, highest = n, value
 		}
 	}
-	return best
+	return l.probe(best, most)
+}
+
+// probe takes now and then the size before or after the best one instead. What it costs may have changed, or its first pass may
+// have been disturbed: a size that is never chosen would never be known better.
+func (l *Load) probe(best, most int) int {
+	l.costs.choices++
+	class, _ := place(l.pass(best))
+	switch l.costs.choices % probeEvery {
+	case 0:
+		class++
+	case probeEvery / 2:
+		class--
+	default:
+		return best
+	}
+	n := l.chunk(sizes[max(min(class, classes-1), 0)])
+	return max(min(n, most), min(leastMixed, most))
 }
 
 // candidates are the chunks worth weighing against each other, from the smallest up to most: one for each class of costs, and most.
@@ -172,6 +189,7 @@ const (
 	leastMixed  = 8   // smallest chunk worth trying beside decode tokens
 	leastAlone  = 32  // smallest chunk worth a pass of its own: below it the weights are read for too few tokens
 	shortWeight = 4   // of a short prompt against a generating slot
+	probeEvery  = 16  // choices of a chunk after which those next to it had a turn each
 	mostAlone   = 512 // largest one while nobody generates: it bounds how long a newcomer waits
 )
 
