@@ -38,6 +38,9 @@ func Round(ctx context.Context, targets []Target, scenario Scenario, round int, 
 	var runs []Measured
 	for _, t := range targets {
 		result, err := Run(ctx, t, load)
+		if err == nil && load.Duration > 0 {
+			err = quiet(ctx, t)
+		}
 		if err != nil {
 			return runs, fmt.Errorf("%s on %s: %w", scenario.Name, t.Name, err)
 		}
@@ -48,6 +51,13 @@ func Round(ctx context.Context, targets []Target, scenario Scenario, round int, 
 		}
 	}
 	return runs, nil
+}
+
+// quiet waits until a server has done with what the end of a run cancelled: one that computes a prompt to its end, though nobody waits
+// for it any more, would take the processors from the next server. An answer of one token comes when it is at leisure.
+func quiet(ctx context.Context, s Streamer) error {
+	_, err := Run(ctx, s, Load{Classes: []Class{{Name: "quiet", Clients: 1, Requests: 1, PromptWords: 1, MaxTokens: 1}}})
+	return err
 }
 
 // MedianOf is the median of a figure over the runs of a scenario on a target; 0 where there are none.
