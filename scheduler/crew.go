@@ -72,8 +72,8 @@ func (c *crew) run(j *job) {
 			c.prepare(j)
 			c.tracer.prepare()
 		case orderRow:
-			c.copyRow()
 			c.sample(j)
+			c.release()
 		case orderTask:
 			c.taskErr = c.task(j)
 		case orderClose:
@@ -90,8 +90,8 @@ func (c *crew) run(j *job) {
 	}
 }
 
-// copyRow takes the row out of the backend's memory, since the next pass overwrites it. The tick and the goroutine both
-// call it and may come at the same time: when it returns, the row is copied, whoever did it.
+// copyRow takes the row out of the backend's memory: the next pass overwrites it, and stages may write to it. The tick and the
+// goroutine both call it and may come at the same time: when it returns, the row is copied, whoever did it.
 func (c *crew) copyRow() {
 	c.copying.Lock()
 	defer c.copying.Unlock()
@@ -101,27 +101,49 @@ func (c *crew) copyRow() {
 	}
 }
 
+// release tells the tick that the row is not needed any more, if it was not copied.
+func (c *crew) release() {
+	c.copying.Lock()
+	defer c.copying.Unlock()
+	if c.waiting {
+		c.waiting = false
+		c.copied.Done()
+	}
+}
+
+// restricted is the row with what the stages asked for. Under a mask it is written elsewhere, straight from the backend's memory: a
+// row is half a megabyte, and those of all slots are read at once.
+func (c *crew) restricted() []float32 {
+	if len(c.restriction.mask) == 0 {
+		c.copyRow()
+		return c.restriction.apply(c.row)
+	}
+	c.copying.Lock()
+	defer c.copying.Unlock()
+	if c.waiting {
+		return c.restriction.apply(c.source)
+	}
+	return c.restriction.apply(c.row)
+}
+
 // sample draws a token and advances the job.
 func (c *crew) sample(j *job) {
 	if err := errors.Join(c.refused, c.err); err != nil {
 		j.fail(err)
 		return
 	}
-	raw := c.row
+	if j.req.Logprobs >= 0 || c.tracer != nil {
+		c.copyRow()
+	}
 	if j.req.Logprobs >= 0 {
-		j.raw = append(j.raw[:0], c.row...)
-		raw = j.raw
+		j.raw = append(j.raw[:0], c.row...) // stages may write to the row
 	}
 	t, err := c.draw(j)
 	if err != nil {
 		j.fail(err)
 		return
 	}
-	var logprobs *Logprobs
-	if j.req.Logprobs >= 0 && t >= 0 && int(t) < len(raw) {
-		logprobs = newLogprobs(raw, t, j.req.Logprobs)
-	}
-	j.advance(t, about{logprobs, c.tracer.take()})
+	j.advance(t, about{j.newLogprobs(t), c.tracer.take()})
 }
 
 // draw applies what was prepared and runs the chain. Where masks and bans leave no token that grammar and biases of the
@@ -150,10 +172,13 @@ func (c *crew) draw(j *job) (Token, error) {
 // runChain runs the chain once. What a plugin chose is tested first.
 func (c *crew) runChain(j *job) (Token, error) {
 	v := &c.view
-	v.Row, v.N, v.Chosen = c.row, -1, -1
-	c.tracer.begin(v)
+	v.N, v.Chosen = -1, -1
+	if c.tracer != nil { // sample has copied the row
+		v.Row = c.row
+		c.tracer.begin(v)
+	}
+	v.Row = c.restricted()
 	if r := &c.restriction; len(r.bias) > 0 || len(r.mask) > 0 {
-		v.Row = r.apply(c.row)
 		c.tracer.restrict(v)
 	}
 	for i, stage := range j.req.Chain {

@@ -25,3 +25,6 @@ func Deferred(s *Scheduler) int {
 	}
 	return n
 }
+
+// Late is how many jobs' stages the tick has stopped waiting for.
+func Late(s *Scheduler) int { return len(s.late) }

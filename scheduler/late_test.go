@@ -5,6 +5,7 @@ package scheduler_test
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -13,7 +14,8 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// Stages that come about when the tick stops waiting for them: whoever is first, no answer is left lying.
+// Stages that come about when the tick stops waiting for them: whoever is first, no answer is left lying, and each has the
+// text it has alone, also where a mask is applied to a row that the next pass overwrites.
 func TestCrew_LateStage_HammerIsNeverForgotten(t *testing.T) {
 	s, err := scheduler.New(schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	if err != nil {
@@ -24,6 +26,8 @@ func TestCrew_LateStage_HammerIsNeverForgotten(t *testing.T) {
 	go func() { done <- s.Run(ctx) }()
 	patient, giveUp := context.WithTimeout(ctx, time.Minute)
 	defer giveUp()
+	everything := slices.Repeat([]uint32{^uint32(0)}, 256/32)
+	want := alone(t, request(10, 1, 100)).text
 	var readers sync.WaitGroup
 	for i := range 8 {
 		took := time.Duration(i) * 10 * time.Microsecond
@@ -33,16 +37,20 @@ func TestCrew_LateStage_HammerIsNeverForgotten(t *testing.T) {
 			}
 			return nil
 		}}
+		if i%2 == 1 {
+			sluggish.prepare = func() (scheduler.Prepared, error) { return scheduler.Prepared{Mask: everything}, nil }
+		}
 		st := submit(t, s, guided(100, sluggish))
 		readers.Go(func() {
-			n := 0
+			n, text := 0, ""
 			for e := range st.All(patient) {
 				if e.Kind == scheduler.KindToken {
 					n++
 				}
+				text += e.Text
 			}
-			if n != 100 {
-				t.Errorf("%d tokens of 100", n)
+			if n != 100 || text != want {
+				t.Errorf("%d tokens of 100: %q, alone %q", n, text, want)
 			}
 		})
 	}

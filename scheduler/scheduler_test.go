@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -92,7 +93,11 @@ func finish(t testing.TB, s *scheduler.Scheduler, streams ...*scheduler.Stream) 
 		if open == 0 {
 			return answers
 		}
-		if !busy {
+		switch {
+		case busy:
+		case scheduler.Late(s) > 0: // a stage on a goroutine of its own, on a busy machine
+			time.Sleep(100 * time.Microsecond)
+		default:
 			t.Fatalf("%d streams have not ended and there is nothing to compute", open)
 		}
 	}
