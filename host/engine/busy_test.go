@@ -17,8 +17,10 @@ type step struct {
 	gap   float32
 }
 
-// near is a gap at which kernels for other numbers of rows may decide otherwise.
-const near = 0.02
+// near is a gap at which other sums may decide otherwise, by layout. Split cells are summed in the same order whoever is beside: only
+// kernels for other numbers of rows may differ, and Penstock's do not. Shared ones are summed where they happen to lie, and what differs by a
+// rounding then flips 8-bit inputs of the matrices: measured, gaps between two tokens move by up to 0.07, with ggml's kernels by 0.13.
+var near = map[string]float32{"split": 0.02, "shared": 0.15}
 
 func submit(t *testing.T, e *Engine, s *scheduler.Scheduler, text string, most int) *scheduler.Stream {
 	t.Helper()
@@ -95,7 +97,7 @@ func TestScheduler_BusyBatch_SameTextAsAlone(t *testing.T) {
 					if got[k].token == want[i][k].token {
 						continue
 					}
-					if want[i][k].gap > near {
+					if want[i][k].gap > near[layout] {
 						t.Errorf("request %d: token %d is %d, alone %d with %.3f to the next best", i, k, got[k].token, want[i][k].token, want[i][k].gap)
 					}
 					break
