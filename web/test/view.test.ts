@@ -108,14 +108,16 @@ test("Page: goes along with the answer only for a reader at its end", { timeout:
 test("Page: errors of a stream, of the connection, and frames nobody knows", {
   timeout: 2 * patience,
 }, async () => {
+  let end = () => {};
   const chat = await open((stream) => {
     stream.frame({ type: "news" } as never);
     stream.frame({ type: "error", error: { message: "the frame was too large" } });
     const error = { code: "queue_full", message: "too many requests are waiting" };
-    setTimeout(() => stream.end({ reason: "error", error }), 300);
+    end = () => stream.end({ reason: "error", error });
   });
   await chat.ask("Hello!");
   await chat.page.getByRole("alert").filter({ hasText: "the frame was too large" }).waitFor();
+  end();
   const answer = await chat.finished();
   assert.match(await answer.innerText(), /too many requests are waiting[\s\S]*Wait a moment[\s\S]*Try again/);
   assert.deepEqual(chat.complaints, []);
