@@ -32,8 +32,11 @@ func (l *lab) single() error {
 			return err
 		}
 		speed, err := l.generation(128)
+		if err != nil {
+			return err
+		}
 		l.note("llama-bench", "tg128", round, speed)
-		return err
+		return nil
 	})
 	if err != nil {
 		return err
