@@ -31,6 +31,20 @@ generated() {
   [ "$before" = "$after" ] || { printf 'go generate changed files: commit what it wrote\n'; git diff --stat; return 1; }
 }
 
+# The kernels are built for the CPU that builds them, so that one never sees their code for the others.
+kernels_everywhere() {
+  [ "$(uname -m)" = x86_64 ] || return 0
+  local ggml file cpu wrong=0
+  ggml=$(native/llama.cpp/fetch.sh build/llama.cpp)/ggml || return 1
+  for file in native/llama.cpp/kernels/*.cpp; do
+    for cpu in x86-64 x86-64-v3 x86-64-v4 cascadelake; do
+      c++ -std=c++17 -fsyntax-only -march="$cpu" -I"$ggml/include" -I"$ggml/src" -I"$ggml/src/ggml-cpu" -D_GNU_SOURCE "$file" ||
+        { printf '%s does not compile for %s\n' "$file" "$cpu"; wrong=1; }
+    done
+  done
+  return "$wrong"
+}
+
 clean_tree() {
   local changes
   changes=$(git status --porcelain)
@@ -43,6 +57,7 @@ step 'staticcheck' staticcheck
 step 'house rules' go run ./tools/check
 step 'go.mod tidy' go mod tidy -diff
 step 'generated files' generated
+step 'kernels for other CPUs' kernels_everywhere
 step 'shellcheck' scripts_linted
 step 'web' npm --prefix web run --silent check
 [ "${CI:-}" != true ] || step 'clean tree' clean_tree

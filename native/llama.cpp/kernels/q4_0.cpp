@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Weights in Q4_0, as ggml lays them out anew when a model is loaded: the same block of eight rows side by side, eight bytes of each in
 // turn. A byte holds value i of its row in its lower half and value i+16 in its upper half, both as signed numbers of four bits.
+#include "operation.h"
 #include "product.h"
 
 #ifdef PENSTOCK_VNNI

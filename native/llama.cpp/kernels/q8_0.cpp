@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Weights in Q8_0, row after row. Few models have nothing else, but a model's output layer is often Q8_0 where the rest has fewer bits,
 // and with a large vocabulary it is a third of the work of decoding for several streams.
+#include "operation.h"
 #include "product.h"
 
 #ifdef PENSTOCK_VNNI
