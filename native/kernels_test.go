@@ -105,6 +105,18 @@ func TestOwnKernels_AsExactAsGGML(t *testing.T) {
 	}
 }
 
+// Whether each sequence has cells of its own, or they share them and lie between each other's: what a row sees is summed in the same
+// order, and what it does not see is not touched.
+func TestOwnKernels_Layout_SameBits(t *testing.T) {
+	m := synthetic(t, synth.Shape{Name: "two heads a key", Dim: 256, Layers: 2, Heads: 4, KVHeads: 2, FFN: 256, Context: 2048}, synth.Q40)
+	o := ContextOptions{Cells: 1536, Batch: 512, Sequences: 4, Rows: 512, FlashAttention: "on", Threads: 2}
+	split := logitsOf(t, m, o, true)
+	o.Unified = true
+	if !slices.Equal(split, logitsOf(t, m, o, true)) {
+		t.Error("shared cells give other logits")
+	}
+}
+
 // A chunk of a prompt behind a number of cells, as the scheduler computes prompts beside other streams.
 func BenchmarkContext_Chunk(b *testing.B) {
 	m := benchModel(b)

@@ -46,7 +46,7 @@ var table = []Key{
 		Allowed: "-1 or more", Help: "layers on the GPU; -1: all that fit"},
 
 	{Name: "model.kv_layout", Flag: "kv-layout", Kind: Text, Default: "auto", check: oneOf("auto", "shared", "split"),
-		Allowed: "auto, shared or split", Help: "KV cells: shared by all slots, or split so that each has its own; auto: what is faster here"},
+		Allowed: "auto, shared or split", Help: "KV cells: shared by all slots, or split so that each has its own; auto: split on a CPU, shared on a GPU"},
 	{Name: "model.kernels", Flag: "kernels", Kind: Text, Default: "penstock", check: oneOf("penstock", "ggml"),
 		Allowed: "penstock or ggml", Help: "whose kernels compute attention and 8-bit products on the CPU; they differ in speed and rounding"},
 

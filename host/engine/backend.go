@@ -46,7 +46,7 @@ func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unifi
 		model:   c.Model(),
 		limits: scheduler.Limits{
 			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: l.Positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
-			Apart: !hasGPU(), Adjacent: !unified,
+			Apart: !hasGPU() && !unified, Adjacent: !unified,
 		},
 		unified: unified,
 		window:  info.Window,

@@ -27,7 +27,7 @@ type Options struct {
 	Threads        int // 0: physical cores, fewer for a small model
 	GPULayers      int // negative: all
 	KVType         string
-	KVLayout       string // shared: all sequences use the same cells; split: each has its own; auto or "": what is faster here
+	KVLayout       string // shared: all sequences use the same cells; split: each has its own; auto or "": split on a CPU, shared on a GPU
 	FlashAttention string // auto, on, off
 	Template       string // Jinja source in place of the model's own
 	// Progress is called with 0..1 while the weights load; nil is fine.
@@ -118,8 +118,8 @@ func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
 	}
 }
 
-// shared tells whether all sequences use the same cells. On the CPU every row looks at every cell that anybody uses, if
-// only to see that it is not its own: with 16 answers that is a fifth of the time. What cannot be cut cannot be filled.
+// shared tells whether all sequences use the same cells. On the CPU they do not: in cells of its own, a sequence is computed to the
+// same bits whoever is beside it (see docs/rationale.md). What cannot be cut cannot be filled.
 func (o Options) shared(info native.ModelInfo) bool {
 	switch {
 	case o.KVLayout == "shared":

@@ -3,73 +3,44 @@
 // in tiles, fewer are worked on row by row and cell by cell, at three times the cost. A scheduler that keeps streams smooth lives in
 // the second case: chunks of 8 to 48 tokens, and one token of each of many streams. Here a tile is made of all rows that read the
 // same keys, which are the tokens of a chunk times the query heads that share a key head, so that keys and values
-// are read and converted once for all of them. Sums are kept in 32 bits, where ggml's row kernel keeps them in 16.
-// What this file does not handle (ALiBi, soft capping, sinks, odd head sizes) stays with ggml.
+// are read and converted once for all of them.
+//
+// Only cells that the mask lets a row see are looked at, wherever they are: sequences may share a buffer, with their cells in any order
+// between those of others. And that order does not show in the result (see vector.h), so a sequence's text does not depend on who is
+// beside it. What this file does not handle (ALiBi, soft capping, sinks, odd head sizes) stays with ggml.
 #include "operation.h"
+#include "vector.h"
 
 #include "ggml-cpu.h"
-#include "simd-gemm.h"
 #include "vec.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <utility>
 
 namespace {
 
-constexpr int64_t tile_cells = 64; // KV cells that are worked on at a time
+using namespace penstock;
+
+constexpr int64_t tile_cells = 64; // KV cells that are worked on at a time, and bits of a word
 constexpr int64_t most_rows  = 96; // query rows of a unit of work, so that their sums stay in the core's own cache
 constexpr int64_t few_rows   = 8;  // below this, converting keys costs more than computing with them: units are not divided further
+constexpr int64_t part       = columns * lanes; // of a value that is summed at a time
 
 // One operation, by the names of its dimensions. Shapes (innermost first): q [key, tokens, heads, streams],
 // k [key, cells, groups, streams], v [value, cells, groups, streams], mask [cells, tokens, 1, streams], out [value, heads, tokens, streams].
 struct attention {
     const ggml_tensor *q, *k, *v, *mask;
     ggml_tensor *      out;
-    int64_t            key, value, tokens, cells, groups, shared, streams;
+    int64_t            key, value, tokens, cells, groups, shared, streams, words, parts;
     float              scale;
 
     explicit attention(const ggml_tensor * op)
         : q(op->src[0]), k(op->src[1]), v(op->src[2]), mask(op->src[3]), out(const_cast<ggml_tensor *>(op)),
           key(k->ne[0]), value(v->ne[0]), tokens(q->ne[1]), cells(k->ne[1]), groups(k->ne[2]),
-          shared(q->ne[2] / k->ne[2]), streams(q->ne[3]), scale(ggml_get_op_params_f32(op, 0)) {}
+          shared(q->ne[2] / k->ne[2]), streams(q->ne[3]), words((cells + tile_cells - 1) / tile_cells),
+          parts((value + part - 1) / part), scale(ggml_get_op_params_f32(op, 0)) {}
 
-    // Tokens of a unit: as many as the cache holds, fewer where the threads would have unequal work.
-    int64_t tokens_each(int threads) const {
-        int64_t each  = std::min(tokens, std::max<int64_t>(1, most_rows / shared));
-        auto    units = [&] { return groups * streams * ((tokens + each - 1) / each); };
-        while (units() % threads != 0 && units() < 4 * threads && each > 1 && each * shared > few_rows) {
-            each = (each + 1) / 2;
-        }
-        return each;
-    }
-};
-
-// One thread's memory for a unit of up to `rows` query rows; all in floats.
-struct scratch {
-    float *query, *score, *sum, *mask, *seen, *keys, *turned, *values, *highest, *total;
-
-    scratch(float * at, const attention & a, int64_t tokens) {
-        const int64_t rows = tokens * a.shared;
-        auto take = [&at](int64_t floats) { float * start = at; at += floats; return start; };
-        query   = take(rows * a.key);
-        score   = take(rows * tile_cells);
-        sum     = take(rows * a.value);
-        mask    = take(tokens * tile_cells);
-        seen    = take(tile_cells);
-        keys    = take(tile_cells * a.key);
-        turned  = take(tile_cells * a.key);
-        values  = take(tile_cells * a.value);
-        highest = take(rows);
-        total   = take(rows);
-    }
-
-    static size_t floats(const attention & a, int64_t tokens) {
-        const int64_t rows = tokens * a.shared;
-        const int64_t all  = rows * (a.key + tile_cells + a.value + 2) + (tokens + 1) * tile_cells + tile_cells * (2 * a.key + a.value);
-        return GGML_PAD(all, 16); // whole cache lines
-    }
+    int64_t rows() const { return tokens * streams; } // tokens of all streams; number t of stream s is row s*tokens + t
+    int64_t most_tokens() const { return std::min(tokens, std::max<int64_t>(1, most_rows / shared)); }
 };
 
 const char * at(const ggml_tensor * t, int64_t i1, int64_t i2, int64_t i3) {
@@ -84,155 +55,264 @@ void to_floats(ggml_type type, const char * from, float * to, int64_t n) {
     }
 }
 
-// turned[d][cell] = keys[cell][d], a square of vectors at a time: interleaving the rows of the upper half with those of the lower
-// half, log2(lanes) times over, exchanges rows and columns.
-#ifdef __AVX512F__
-constexpr int lanes = 16;
-#else
-constexpr int lanes = 4;
-#endif
-typedef float vector __attribute__((vector_size(4 * lanes), aligned(4)));
+// Which cells each row may look at, a bit for each. The threads fill it together, then all read it.
+struct sight {
+    const attention & a;
+    uint64_t *        bits; // words for each row
+    uint64_t *        odd;  // for each thread: not 0 where it saw a mask with other values than 0 and -Inf, which bits do not tell
 
-template <int... I> vector first_half(vector a, vector b, std::integer_sequence<int, I...>) {
-    return __builtin_shufflevector(a, b, (I / 2 + I % 2 * lanes)...);
-}
+    static size_t size(const attention & a, int threads) { return GGML_PAD((a.rows() * a.words + threads) * sizeof(uint64_t), 64); }
 
-template <int... I> vector second_half(vector a, vector b, std::integer_sequence<int, I...>) {
-    return __builtin_shufflevector(a, b, (lanes / 2 + I / 2 + I % 2 * lanes)...);
-}
+    sight(const attention & op, char * memory) : a(op), bits(reinterpret_cast<uint64_t *>(memory)), odd(bits + op.rows() * op.words) {}
 
-void turn(const float * keys, float * turned, int64_t key) {
-    constexpr auto order = std::make_integer_sequence<int, lanes>{};
-    for (int64_t c = 0; c < tile_cells; c += lanes) {
-        for (int64_t d = 0; d < key; d += lanes) {
-            vector rows[lanes], next[lanes];
-            for (int i = 0; i < lanes; i++) {
-                rows[i] = *reinterpret_cast<const vector *>(keys + (c + i) * key + d);
-            }
-            for (int stage = 1; stage < lanes; stage *= 2) {
-                for (int i = 0; i < lanes / 2; i++) {
-                    next[2 * i]     = first_half(rows[i], rows[i + lanes / 2], order);
-                    next[2 * i + 1] = second_half(rows[i], rows[i + lanes / 2], order);
-                }
-                std::copy(next, next + lanes, rows);
-            }
-            for (int i = 0; i < lanes; i++) {
-                *reinterpret_cast<vector *>(turned + (d + i) * tile_cells + c) = rows[i];
+    const uint64_t * row(int64_t r) const { return bits + r * a.words; }
+
+    // Thread i's part.
+    void look(int i, int threads) const {
+        odd[i] = 0;
+        for (int64_t r = i; r < a.rows(); r += threads) {
+            const auto * mask = a.mask ? reinterpret_cast<const uint16_t *>(at(a.mask, r % a.tokens, 0, r / a.tokens % a.mask->ne[3])) : nullptr;
+            for (int64_t w = 0; w < a.words; w++) {
+                const int64_t n = std::min(tile_cells, a.cells - w * tile_cells);
+                bits[r * a.words + w] = mask ? allowed(mask + w * tile_cells, n, odd[i]) : ~uint64_t(0) >> (tile_cells - n);
             }
         }
     }
-}
 
-// A unit: the tokens [first, first+tokens) of one stream, for the query heads that share one key head.
+    bool understood(int threads) const {
+        return std::all_of(odd, odd + threads, [](uint64_t o) { return o == 0; });
+    }
+
+    // Whether a row goes on where the one before it was: it sees all that that one does but one cell at most, which left a window.
+    bool follows(int64_t r) const {
+        if (r % a.tokens == 0) {
+            return false;
+        }
+        int lost = 0;
+        for (int64_t w = 0; w < a.words && lost < 2; w++) {
+            lost += __builtin_popcountll(row(r - 1)[w] & ~row(r)[w]);
+        }
+        return lost < 2;
+    }
+};
+
+// Units of work: rows [first[i], first[i+1]), which follow one another. Each thread makes the same ones for itself.
+struct plan {
+    int32_t * first;
+    int64_t   units = 0;
+
+    static int64_t size(const attention & a) { return GGML_PAD((a.rows() + 1) * sizeof(int32_t), 64); }
+
+    plan(const attention & a, const sight & s, int threads, char * memory) : first(reinterpret_cast<int32_t *>(memory)) {
+        int64_t longest = 0, many = 0; // tokens of the longest run, and of all runs of more than one
+        for (int64_t r = 0, run = 0; r < a.rows(); r++) {
+            first[r] = s.follows(r); // for now: whether it does
+            run      = first[r] ? run + 1 : 1;
+            many += run == 2 ? 2 : run > 2 ? 1 : 0;
+            longest = std::max(longest, run);
+        }
+        const int64_t each = tokens_each(a, longest, many, threads);
+        for (int64_t r = 0, begun = 0; r < a.rows(); r++) {
+            if (!first[r] || r - begun == each) {
+                begun          = r;
+                first[units++] = static_cast<int32_t>(r);
+            }
+        }
+        first[units] = static_cast<int32_t>(a.rows());
+    }
+
+    // Tokens of a unit: as many as the cache holds, fewer where the threads would have unequal work.
+    static int64_t tokens_each(const attention & a, int64_t longest, int64_t many, int threads) {
+        int64_t each  = std::min(longest, a.most_tokens());
+        auto    units = [&] { return a.groups * ((many + each - 1) / each); };
+        while (units() % threads != 0 && units() < 4 * threads && each > 1 && each * a.shared > few_rows) {
+            each = (each + 1) / 2;
+        }
+        return each;
+    }
+};
+
+// One thread's memory for a unit of up to `tokens` tokens.
+struct scratch {
+    float * query, *score, *keys, *turned, *values, *row, *sum, *base; // values and sums by parts
+    floats * total;
+    ints *   allowed;
+
+    scratch(char * memory, const attention & a, int64_t tokens) {
+        const int64_t rows = tokens * a.shared;
+        auto take = [&memory](auto *& to, int64_t n) { to = reinterpret_cast<std::decay_t<decltype(to)>>(memory); memory += GGML_PAD(n * sizeof(*to), 64); };
+        take(sum, rows * a.parts * part);
+        take(total, rows);
+        take(values, a.parts * tile_cells * part);
+        take(query, rows * a.key);
+        take(score, rows * tile_cells);
+        take(keys, tile_cells * a.key);
+        take(turned, tile_cells * a.key);
+        take(row, a.parts * part);
+        take(base, rows);
+        take(allowed, tokens * tile_cells / lanes);
+        size = memory;
+    }
+
+    const char * size; // where it ends
+};
+
+// A unit: rows [first, first+tokens), for the query heads that share one key head.
 struct unit {
     const attention & a;
+    const sight &     sees;
     scratch           s;
-    int64_t           first, tokens, group, stream;
+    int64_t           first, tokens, group;
+
+    int64_t  cell[tile_cells]; // of the tile
+    int64_t  n = 0;
+    uint64_t bits[most_rows];  // which of them a token may look at
 
     int64_t rows() const { return tokens * a.shared; }
+    int64_t stream() const { return first / a.tokens; }
 
+    // Queries are scaled so that weights are powers of two.
     void begin() {
+        constexpr float log2_e = 1.44269504f;
         for (int64_t r = 0; r < rows(); r++) {
-            const char * from = at(a.q, first + r % tokens, group * a.shared + r / tokens, stream);
+            const char * from = at(a.q, first % a.tokens + r % tokens, group * a.shared + r / tokens, stream());
             ggml_vec_cpy_f32(a.key, s.query + r * a.key, reinterpret_cast<const float *>(from));
-            ggml_vec_scale_f32(a.key, s.query + r * a.key, a.scale);
+            ggml_vec_scale_f32(a.key, s.query + r * a.key, a.scale * log2_e);
         }
-        std::fill_n(s.sum, rows() * a.value, 0.0f);
-        std::fill_n(s.highest, rows(), -INFINITY);
-        std::fill_n(s.total, rows(), 0.0f);
+        std::fill_n(s.sum, rows() * a.parts * part, 0.0f);
+        std::fill_n(s.row, a.parts * part, 0.0f);
+        std::fill_n(s.total, rows(), floats{});
+        std::fill_n(s.base, rows(), -INFINITY);
+        std::fill_n(bits, tokens, 0);
     }
 
-    // The tile's mask as floats, cells past the end masked, and the highest of each cell. False: no token may look at any of them.
-    bool load_mask(int64_t cell, int64_t n) {
-        std::fill_n(s.seen, tile_cells, -INFINITY);
+    // Gathers the cells that any of the tokens may look at, and works on them by tiles.
+    void gather() {
+        for (int64_t w = 0; w < a.words; w++) {
+            uint64_t left = 0;
+            for (int64_t t = 0; t < tokens; t++) {
+                left |= sees.row(first + t)[w];
+            }
+            while (left) {
+                const int64_t before = n;
+                uint64_t      taken  = 0;
+                for (; left && n < tile_cells; left &= left - 1) {
+                    taken |= left & -left;
+                    cell[n++] = w * tile_cells + __builtin_ctzll(left);
+                }
+                for (int64_t t = 0; t < tokens; t++) {
+                    bits[t] |= pressed(sees.row(first + t)[w], taken) << before;
+                }
+                if (n == tile_cells) {
+                    add();
+                }
+            }
+        }
+        if (n > 0) {
+            add();
+        }
+    }
+
+    // The bits of a word that are in the mask, side by side.
+    static uint64_t pressed(uint64_t word, uint64_t mask) {
+#ifdef __BMI2__
+        return __builtin_ia32_pext_di(word, mask);
+#else
+        uint64_t all = 0;
+        for (int to = 0; mask; mask &= mask - 1, to++) {
+            all |= static_cast<uint64_t>((word & mask & -mask) != 0) << to;
+        }
+        return all;
+#endif
+    }
+
+    void load() {
+        for (int64_t c = 0; c < n; c++) {
+            to_floats(a.k->type, at(a.k, cell[c], group, stream()), s.keys + c * a.key, a.key);
+            to_floats(a.v->type, at(a.v, cell[c], group, stream()), s.row, a.value);
+            for (int64_t p = 0; p < a.parts; p++) {
+                ggml_vec_cpy_f32(part, s.values + (p * tile_cells + c) * part, s.row + p * part);
+            }
+        }
+        std::fill_n(s.keys + n * a.key, (tile_cells - n) * a.key, 0.0f);
+        turn(s.keys, s.turned, tile_cells, a.key);
         for (int64_t t = 0; t < tokens; t++) {
-            float * to = s.mask + t * tile_cells;
-            std::fill_n(to + n, tile_cells - n, -INFINITY);
-            if (a.mask) {
-                const char * row = at(a.mask, first + t, 0, stream % a.mask->ne[3]);
-                ggml_cpu_fp16_to_fp32(reinterpret_cast<const ggml_fp16_t *>(row) + cell, to, n);
-            } else {
-                std::fill_n(to, n, 0.0f);
-            }
-            auto * seen = reinterpret_cast<vector *>(s.seen);
-            for (int64_t i = 0; i < tile_cells / lanes; i++) {
-                const vector m = reinterpret_cast<const vector *>(to)[i];
-                seen[i] = m > seen[i] ? m : seen[i];
+            auto * to = reinterpret_cast<int32_t *>(s.allowed) + t * tile_cells;
+            for (int64_t i = 0; i < tile_cells; i++) {
+                to[i] = -static_cast<int32_t>(bits[t] >> i & 1);
             }
         }
-        return std::any_of(s.seen, s.seen + n, [](float m) { return m != -INFINITY; });
     }
 
-    // Cells that no token of the unit may look at count as zeros, whatever another sequence or an earlier one left in them.
-    void load_cells(int64_t cell, int64_t n) {
-        for (int64_t c = 0; c < tile_cells; c++) {
-            if (c < n && s.seen[c] != -INFINITY) {
-                to_floats(a.k->type, at(a.k, cell + c, group, stream), s.keys + c * a.key, a.key);
-                to_floats(a.v->type, at(a.v, cell + c, group, stream), s.values + c * a.value, a.value);
-            } else {
-                std::fill_n(s.keys + c * a.key, a.key, 0.0f);
-                std::fill_n(s.values + c * a.value, a.value, 0.0f);
-            }
-        }
-        turn(s.keys, s.turned, a.key);
-    }
-
-    // The scores of a row with its mask added, and the highest of them.
-    float masked(int64_t r) {
-        auto *       score = reinterpret_cast<vector *>(s.score + r * tile_cells);
-        const auto * mask  = reinterpret_cast<const vector *>(s.mask + r % tokens * tile_cells);
-        vector       most  = score[0] += mask[0];
-        for (int64_t i = 1; i < tile_cells / lanes; i++) {
-            score[i] += mask[i];
-            most = score[i] > most ? score[i] : most;
-        }
-        float highest = most[0];
-        for (int i = 1; i < lanes; i++) {
-            highest = std::max(highest, most[i]);
-        }
-        return highest;
-    }
-
-    // Scores become weights relative to the highest score so far; what was summed under a lower one is scaled down.
+    // Scores become weights, powers of two by a base. It is the row's highest score, or one of before that is not far below;
+    // what was summed by a lower base is scaled down.
     void weigh(int64_t r) {
-        float *     score   = s.score + r * tile_cells;
-        const float highest = std::max(masked(r), s.highest[r]);
-        if (highest == -INFINITY) {
-            std::fill_n(score, tile_cells, 0.0f);
-            return;
+        constexpr float far     = 32;
+        auto *          score   = reinterpret_cast<floats *>(s.score + r * tile_cells);
+        const ints *    allowed = s.allowed + r % tokens * (tile_cells / lanes);
+        const float     limit   = s.base[r] + far;
+        ints            above   = {};
+        for (int64_t i = 0; i < tile_cells / lanes; i++) {
+            above |= allowed[i] & (score[i] > limit);
         }
-        if (highest > s.highest[r]) {
-            const float less = expf(s.highest[r] - highest);
-            s.total[r] *= less;
-            ggml_vec_scale_f32(a.value, s.sum + r * a.value, less);
-            s.highest[r] = highest;
+        if (any(above)) {
+            rebase(r, score, allowed);
         }
-        s.total[r] += static_cast<float>(ggml_vec_soft_max_f32(tile_cells, score, score, highest));
+        floats total = {};
+        for (int64_t i = 0; i < tile_cells / lanes; i++) {
+            score[i] = (floats)((ints)power_of_two(score[i], s.base[r]) & allowed[i]);
+            total += score[i];
+        }
+        s.total[r] += total;
     }
 
-    void add(int64_t cell) {
-        const int64_t n = std::min(tile_cells, a.cells - cell);
-        if (!load_mask(cell, n)) {
-            return;
+    void rebase(int64_t r, const floats * score, const ints * allowed) {
+        float highest = s.base[r];
+        for (int64_t c = 0; c < tile_cells; c++) {
+            if (allowed[c / lanes][c % lanes] && score[c / lanes][c % lanes] > highest) {
+                highest = std::nearbyint(score[c / lanes][c % lanes]);
+            }
         }
-        load_cells(cell, n);
-        std::fill_n(s.score, rows() * tile_cells, 0.0f);
-        simd_gemm(s.score, s.query, s.turned, rows(), a.key, tile_cells);
+        const float less = std::exp2(s.base[r] - highest); // exact
+        s.total[r] *= less;
+        for (int64_t d = 0; d < a.parts * part; d++) {
+            s.sum[r * a.parts * part + d] *= less;
+        }
+        s.base[r] = highest;
+    }
+
+    // Works on the gathered tile and begins the next.
+    void add() {
+        load();
+        for (int64_t i = 0; i < tile_cells; i += columns * lanes) {
+            multiply<false>(s.query, a.key, rows(), a.key, s.turned + i * a.key, s.score + i, tile_cells);
+        }
         for (int64_t r = 0; r < rows(); r++) {
-            weigh(r);
+            if (bits[r % tokens]) {
+                weigh(r);
+            } else {
+                std::fill_n(s.score + r * tile_cells, n, 0.0f);
+            }
         }
-        simd_gemm(s.sum, s.score, s.values, rows(), tile_cells, a.value);
+        for (int64_t i = 0; i < a.parts; i++) {
+            multiply<true>(s.score, tile_cells, rows(), n, s.values + i * tile_cells * part, s.sum + i * part, a.parts * part);
+        }
+        n = 0;
+        std::fill_n(bits, tokens, 0);
     }
 
     void end() {
         const int64_t heads = a.groups * a.shared;
         for (int64_t r = 0; r < rows(); r++) {
-            const int64_t head = group * a.shared + r / tokens, token = first + r % tokens;
-            float * to = reinterpret_cast<float *>(static_cast<char *>(a.out->data) +
-                ((stream * a.tokens + token) * heads + head) * a.out->nb[1]);
-            const float * sum = s.sum + r * a.value;
-            ggml_vec_cpy_f32(a.value, to, sum);
-            ggml_vec_scale_f32(a.value, to, s.total[r] == 0 ? 0 : 1 / s.total[r]);
+            const int64_t head = group * a.shared + r / tokens, row = first + r % tokens;
+            auto * to = reinterpret_cast<float *>(static_cast<char *>(a.out->data) + (row * heads + head) * a.out->nb[1]);
+            float total = 0;
+            for (int i = 0; i < lanes; i++) {
+                total += s.total[r][i];
+            }
+            for (int64_t d = 0; d < a.value; d++) {
+                to[d] = total == 0 ? 0 : s.sum[r * a.parts * part + d] / total;
+            }
         }
     }
 };
@@ -251,29 +331,41 @@ bool handles(const ggml_tensor * op) {
 }
 
 struct kernel : ggml::cpu::tensor_traits {
+    static size_t thread_size(const attention & a) {
+        return plan::size(a) + (scratch(nullptr, a, a.most_tokens()).size - static_cast<char *>(nullptr));
+    }
+
+    // ggml's kernel needs memory too, where it takes over: tiles of 64 rows for each thread, or sums of all heads.
+    static size_t ggml_size(const attention & a, int threads) {
+        const int64_t tiles = 64 * (2 * a.key + 2 * a.value + 2 * 64), sums = a.groups * a.shared * (2 + a.value) + a.key + 2 * a.value;
+        return threads * std::max(tiles, sums) * sizeof(float);
+    }
+
     bool work_size(int threads, const ggml_tensor * op, size_t & size) override {
         const attention a(op);
-        size = 0;
-        for (int n = 1; n <= threads; n++) { // a pass may have fewer threads than it was planned for, and then larger units
-            size = std::max(size, n * scratch::floats(a, a.tokens_each(n)) * sizeof(float) + 64);
-        }
+        size = std::max(sight::size(a, threads) + threads * thread_size(a) + 64, ggml_size(a, threads));
         return true;
     }
 
     bool compute_forward(ggml_compute_params * params, ggml_tensor * op) override {
         if (params->use_ref) {
-            return false; // ggml's row kernel is the reference; it fits into the memory above
+            return false; // ggml's kernel is the reference
         }
         const attention a(op);
-        const int64_t   each = a.tokens_each(params->nth), blocks = (a.tokens + each - 1) / each;
-        const scratch   memory(reinterpret_cast<float *>(penstock::aligned(params)) + params->ith * scratch::floats(a, each), a, each);
-        penstock::share(params, blocks * a.groups * a.streams, [&](int64_t u) {
-            const int64_t first = u % blocks * each;
-            unit work{ a, memory, first, std::min(each, a.tokens - first), u / blocks % a.groups, u / blocks / a.groups };
+        char * const  memory = aligned(params), *own = memory + sight::size(a, params->nth) + params->ith * thread_size(a);
+        const sight   sees(a, memory);
+        sees.look(params->ith, params->nth);
+        ggml_barrier(params->threadpool);
+        if (!sees.understood(params->nth)) {
+            return false;
+        }
+        const plan    units(a, sees, params->nth, own);
+        const scratch s(own + plan::size(a), a, a.most_tokens());
+        share(params, units.units * a.groups, [&](int64_t u) {
+            const int64_t i = units.units - 1 - u / a.groups; // the last first: prompts follow those who generate, and take longer
+            unit work{ a, sees, s, units.first[i], units.first[i + 1] - units.first[i], u % a.groups, {}, 0, {} };
             work.begin();
-            for (int64_t cell = 0; cell < a.cells; cell += tile_cells) {
-                work.add(cell);
-            }
+            work.gather();
             work.end();
         });
         return true;

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Vectors of floats for the attention kernel, in the compiler's own notation, so that they are there on every CPU.
+#ifndef PENSTOCK_VECTOR_H
+#define PENSTOCK_VECTOR_H
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
+namespace penstock {
+
+#if defined(__AVX512F__)
+constexpr int lanes = 16, most_rows_at_once = 6; // 24 sums in 32 registers
+#elif defined(__AVX__)
+constexpr int lanes = 8, most_rows_at_once = 2;
+#else
+constexpr int lanes = 4, most_rows_at_once = 2;
+#endif
+constexpr int columns = 4; // vectors of a row of sums
+
+typedef float   floats __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
+typedef int32_t ints __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
+
+template <int... I> floats first_half(floats a, floats b, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(a, b, (I / 2 + I % 2 * lanes)...);
+}
+
+template <int... I> floats second_half(floats a, floats b, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(a, b, (lanes / 2 + I / 2 + I % 2 * lanes)...);
+}
+
+// Exchanges rows and columns, so that multiply can take the result as its right side: column by column of four vectors. It goes by
+// squares of vectors: interleaving the rows of the upper half with those of the lower half, log2(lanes) times over, turns one.
+inline void turn(const float * from, float * turned, int64_t rows, int64_t width) {
+    constexpr auto order = std::make_integer_sequence<int, lanes>{};
+    for (int64_t r = 0; r < rows; r += lanes) {
+        for (int64_t d = 0; d < width; d += lanes) {
+            floats square[lanes], next[lanes];
+            for (int i = 0; i < lanes; i++) {
+                square[i] = *reinterpret_cast<const floats *>(from + (r + i) * width + d);
+            }
+            for (int stage = 1; stage < lanes; stage *= 2) {
+                for (int i = 0; i < lanes / 2; i++) {
+                    next[2 * i]     = first_half(square[i], square[i + lanes / 2], order);
+                    next[2 * i + 1] = second_half(square[i], square[i + lanes / 2], order);
+                }
+                std::copy(next, next + lanes, square);
+            }
+            for (int i = 0; i < lanes; i++) {
+                reinterpret_cast<floats *>(turned)[(r / lanes / columns * width + d + i) * columns + r / lanes % columns] = square[i];
+            }
+        }
+    }
+}
+
+// A bit for each of up to 64 values of a mask, in 16 bits, that is not -Inf. other is set where one is not 0 either.
+inline uint64_t allowed(const uint16_t * mask, int64_t n, uint64_t & other) {
+    constexpr uint16_t never = 0xfc00;
+    uint64_t bits = 0;
+#ifdef __AVX512BW__
+    for (int64_t i = 0; i < n; i += 32) {
+        const auto      there = static_cast<__mmask32>(~uint64_t(0) >> (64 - std::min<int64_t>(n - i, 32)));
+        const __m512i   x     = _mm512_maskz_loadu_epi16(there, mask + i);
+        const __mmask32 some  = _mm512_mask_cmpneq_epi16_mask(there, x, _mm512_set1_epi16(static_cast<short>(never)));
+        bits |= static_cast<uint64_t>(some) << i;
+        other |= _mm512_mask_test_epi16_mask(some, x, _mm512_set1_epi16(0x7fff));
+    }
+#else
+    for (int64_t i = 0; i < n; i++) {
+        bits |= static_cast<uint64_t>(mask[i] != never) << i;
+        other |= mask[i] != never ? mask[i] & 0x7fff : 0;
+    }
+#endif
+    return bits;
+}
+
+// The nearest whole numbers, of what is below 2^22.
+inline floats whole(floats x) {
+    constexpr float magic = 1.5f * (1 << 23); // floats of this size have no fraction
+    return (x + magic) - magic;
+}
+
+// 2^(x-base) for a whole base that is not far below x. What depends on x's fraction does not depend on the base: the results for
+// two bases differ by a power of two, exactly, unless the smaller is below 2^-126 and so 0.
+inline floats power_of_two(floats x, float base) {
+    const floats n = whole(x), y = (x - n) * 0.69314718f; // |y| <= ln(2)/2
+    floats p = 1.0f / 5040 + 0 * y;
+    for (const float c : { 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f }) {
+        p = p * y + c;
+    }
+    const ints   exponent = __builtin_convertvector(n - base, ints) + 127;
+    const ints   bits     = (exponent > 0) & (exponent << 23);
+    return p * (floats)bits;
+}
+
+// Whether any lane of a comparison holds.
+inline bool any(ints x) {
+#ifdef __AVX512F__
+    return _mm512_test_epi32_mask((__m512i)x, (__m512i)x) != 0;
+#else
+    int32_t all = 0;
+    for (int i = 0; i < lanes; i++) {
+        all |= x[i];
+    }
+    return all != 0;
+#endif
+}
+
+// out[r] = left[r] * right, or added to what is there, for R rows and a column of four vectors. left and out have rows of the sizes
+// given, of which `depth` and a column count; right has `depth` rows of a column.
+template <bool add, int R>
+void multiply(const float * left, int64_t left_width, int64_t depth, const float * right, float * out, int64_t out_width) {
+    floats sums[R][columns] = {};
+    for (int64_t k = 0; k < depth; k++) {
+        const auto * row = reinterpret_cast<const floats *>(right) + k * columns;
+        for (int r = 0; r < R; r++) {
+            for (int i = 0; i < columns; i++) {
+                sums[r][i] += left[r * left_width + k] * row[i];
+            }
+        }
+    }
+    for (int r = 0; r < R; r++) {
+        for (int i = 0; i < columns; i++) {
+            floats & to = reinterpret_cast<floats *>(out + r * out_width)[i];
+            to = add ? to + sums[r][i] : sums[r][i];
+        }
+    }
+}
+
+// The same for any number of rows.
+template <bool add>
+void multiply(const float * left, int64_t left_width, int64_t rows, int64_t depth, const float * right, float * out, int64_t out_width) {
+    for (; rows >= most_rows_at_once; rows -= most_rows_at_once) {
+        multiply<add, most_rows_at_once>(left, left_width, depth, right, out, out_width);
+        left += most_rows_at_once * left_width;
+        out += most_rows_at_once * out_width;
+    }
+    switch (rows) {
+        case 5: return multiply<add, 5>(left, left_width, depth, right, out, out_width);
+        case 4: return multiply<add, 4>(left, left_width, depth, right, out, out_width);
+        case 3: return multiply<add, 3>(left, left_width, depth, right, out, out_width);
+        case 2: return multiply<add, 2>(left, left_width, depth, right, out, out_width);
+        case 1: return multiply<add, 1>(left, left_width, depth, right, out, out_width);
+    }
+}
+
+} // namespace penstock
+
+#endif
