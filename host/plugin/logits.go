@@ -38,28 +38,16 @@ func (s *Stage) applyLogits(v *scheduler.View) error {
 	return nil
 }
 
-// block is how many logits are looked at before asking whether anything was wrong with them.
-const block = 64
-
-// irregular finds the first logit that is NaN or +inf, or returns −1. Both, and −inf, are recognised by an exponent of
-// ones: adding one to it carries into the sign bit, for two logits in one addition.
+// irregular finds the first logit that is NaN or +inf, or returns −1. It looks at two logits in one addition, and at blocks before
+// it looks at logits: a row is half a megabyte.
 func irregular(row []float32) int {
-	const (
-		sign = 0x8000_0000_8000_0000
-		unit = 0x0080_0000_0080_0000
-	)
-	for from := 0; from < len(row); from += block {
-		part := row[from:min(from+block, len(row))]
-		flagged := uint64(0)
-		if len(part) == block {
-			for _, pair := range unsafe.Slice((*uint64)(unsafe.Pointer(&part[0])), block/2) {
-				flagged |= pair&^sign + unit
+	for from := 0; from < len(row); from += 2 * pairs {
+		part := row[from:min(from+2*pairs, len(row))]
+		if len(part) == 2*pairs {
+			block := (*[pairs]uint64)(unsafe.Pointer(&part[0]))
+			if !notFinite(block) || !wrongIn(block) {
+				continue
 			}
-		} else {
-			flagged = sign
-		}
-		if flagged&sign == 0 {
-			continue
 		}
 		for i, x := range part {
 			if !(x <= math.MaxFloat32) {
@@ -68,6 +56,35 @@ func irregular(row []float32) int {
 		}
 	}
 	return -1
+}
+
+const (
+	pairs = 32                    // of logits in a block
+	signs = 0x8000_0000_8000_0000 // the sign bits of a pair
+	units = 0x0080_0000_0080_0000 // the least bits of its exponents
+)
+
+// notFinite tells whether a block has an exponent of ones: that of −inf, +inf and NaN. Adding one to it carries into the sign. The
+// four sums do not wait for each other.
+func notFinite(block *[pairs]uint64) bool {
+	var a, b, c, d uint64
+	for i := 0; i < pairs; i += 4 {
+		a |= block[i]&^signs + units
+		b |= block[i+1]&^signs + units
+		c |= block[i+2]&^signs + units
+		d |= block[i+3]&^signs + units
+	}
+	return (a|b|c|d)&signs != 0
+}
+
+// wrongIn is notFinite without −inf, and takes twice as long: where the sign is set, one less is added, so that −inf just does not
+// carry.
+func wrongIn(block *[pairs]uint64) bool {
+	var sum uint64
+	for _, pair := range block {
+		sum |= pair&^signs + units - pair&signs>>31
+	}
+	return sum&signs != 0
 }
 
 func anyAbove(row []float32) bool {

@@ -62,8 +62,8 @@ func (w words) Tokenize(text string, _, _ bool) ([]int32, error) {
 	return tokens, nil
 }
 
-// load loads a plugin that was built, on a runtime with vocabulary v.
-func load(t testing.TB, name string, v plugin.Vocabulary) *plugin.Module {
+// read reads a plugin that was built.
+func read(t testing.TB, name string) []byte {
 	t.Helper()
 	wasm, err := os.ReadFile(filepath.Join("..", "..", "..", "build", "plugins", name+".wasm"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,13 +72,19 @@ func load(t testing.TB, name string, v plugin.Vocabulary) *plugin.Module {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return wasm
+}
+
+// load loads a plugin that was built, on a runtime with vocabulary v.
+func load(t testing.TB, name string, v plugin.Vocabulary) *plugin.Module {
+	t.Helper()
 	limits := plugin.DefaultLimits()
 	limits.Compile, limits.HookTime, limits.SetupTime = time.Minute, time.Minute, time.Minute // machines under load
 	r, err := plugin.NewRuntime(context.Background(), plugin.Options{Vocabulary: v, Limits: limits})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := r.Load(context.Background(), wasm)
+	m, err := r.Load(context.Background(), read(t, name))
 	if err != nil {
 		t.Fatal(err)
 	}

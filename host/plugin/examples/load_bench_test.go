@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+
+package examples
+
+import (
+	"context"
+	"testing"
+
+	"github.com/penstock/penstock/host/plugin"
+)
+
+// BenchmarkLoad is what a plugin takes from upload to usable: compiled anew, and with its code in the cache.
+func BenchmarkLoad(b *testing.B) {
+	for _, name := range []string{"min-p", "min-p-rust", "banned-phrases", "json-schema", "regex-stop"} {
+		wasm := read(b, name)
+		for kind, dir := range map[string]func() string{"uncached": func() string { return "" }, "cached": b.TempDir} {
+			b.Run(name+"/"+kind, func(b *testing.B) {
+				o := plugin.Options{CacheDir: dir()}
+				r, err := plugin.NewRuntime(context.Background(), o)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for b.Loop() {
+					m, err := r.Load(context.Background(), wasm)
+					if err != nil {
+						b.Fatal(err)
+					}
+					m.Release()
+				}
+			})
+		}
+	}
+}
