@@ -117,6 +117,18 @@ func TestOwnKernels_Layout_SameBits(t *testing.T) {
 	}
 }
 
+func TestModel_RowsTogether(t *testing.T) {
+	m := load(t, builtIn, ModelOptions{})
+	if n := m.RowsTogether(); n != 1 && n != 4 {
+		t.Errorf("%d with our kernels", n)
+	}
+	OwnKernels(false)
+	defer OwnKernels(true)
+	if n := m.RowsTogether(); n != 4 {
+		t.Errorf("%d with ggml's kernels", n)
+	}
+}
+
 // A chunk of a prompt behind a number of cells, as the scheduler computes prompts beside other streams.
 func BenchmarkContext_Chunk(b *testing.B) {
 	m := benchModel(b)

@@ -53,6 +53,16 @@ type SpecialTokens struct {
 // Info describes the model. It can be asked after Close too.
 func (m *Model) Info() ModelInfo { return m.info }
 
+// RowsTogether is how many rows of a pass the CPU's kernels for the model's weights compute at once: a pass of fewer rows takes as
+// long. It is 1 where they take them one by one, see OwnKernels.
+func (m *Model) RowsTogether() int {
+	if m.enter() != nil {
+		return 1
+	}
+	defer m.leave()
+	return int(C.ps_model_rows_together(m.c()))
+}
+
 // Metadata is a copy of the file's scalar metadata, as text.
 func (m *Model) Metadata() map[string]string {
 	out := make(map[string]string, len(m.meta))

@@ -54,6 +54,7 @@ func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unifi
 		batches: make(chan *scheduler.Batch),
 		results: make(chan error, 1),
 		closing: make(chan struct{}),
+		filler:  filler{together: c.Model().RowsTogether()},
 		ended:   make(chan struct{}),
 	}
 	for t := range int32(info.Vocabulary) {

@@ -10,13 +10,12 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// rowsTogether is how many rows llama.cpp's matrix kernels for the CPU compute at once: 7 rows take longer than 8.
-const rowsTogether = 4
-
 // filler arranges a pass that only decodes. Where every sequence has cells of its own, llama.cpp computes sequences
 // together only if their numbers follow one another, and odd numbers of rows slowly. A token of no consequence in each
 // sequence between costs less than reading the weights once more; it is taken back after the pass.
 type filler struct {
+	together int // native.Model.RowsTogether: with 4, 7 rows take longer than 8
+
 	shared native.Batch // the scheduler's columns
 	own    native.Batch // with fillers
 	order  []int        // the scheduler's rows by sequence
@@ -54,7 +53,7 @@ func (f *filler) arrange(b *scheduler.Batch, sequences, context int, length func
 	low, high := b.Sequences[f.order[0]], b.Sequences[f.order[n-1]]
 	fills := int(high-low)+1 <= 2*n // more fillers than rows do not pay
 	if fills {
-		low, high = widen(low, high, sequences)
+		low, high = f.widen(low, high, sequences)
 	}
 	f.own.Reset()
 	next := 0
@@ -72,8 +71,8 @@ func (f *filler) arrange(b *scheduler.Batch, sequences, context int, length func
 }
 
 // widen extends the sequences from low to high to a number that is computed well.
-func widen(low, high int32, sequences int) (int32, int32) {
-	for (high-low+1)%rowsTogether != 0 {
+func (f *filler) widen(low, high int32, sequences int) (int32, int32) {
+	for int(high-low+1)%f.together != 0 {
 		switch {
 		case int(high) < sequences-1:
 			high++

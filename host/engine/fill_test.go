@@ -14,22 +14,25 @@ func TestFiller_Arrange_FollowsOneAnother(t *testing.T) {
 	for _, c := range []struct {
 		sequences []int32 // decoded, in the scheduler's order
 		full      int32   // a sequence without room; -1: none
+		together  int
 		want      []int32 // of the pass
 	}{
-		{[]int32{3}, -1, []int32{3}},
-		{[]int32{0, 1}, -1, []int32{0, 1, 2, 3}},
-		{[]int32{2, 0, 1, 3}, -1, []int32{0, 1, 2, 3}},
-		{[]int32{5, 1, 3}, -1, []int32{1, 2, 3, 4, 5, 6, 7, 0}},
-		{[]int32{0, 1, 3}, 2, []int32{0, 1, 3}},
-		{[]int32{0, 7}, -1, []int32{0, 7}}, // six fillers for two rows do not pay
-		{[]int32{6, 7}, -1, []int32{4, 5, 6, 7}},
+		{[]int32{3}, -1, 4, []int32{3}},
+		{[]int32{0, 1}, -1, 4, []int32{0, 1, 2, 3}},
+		{[]int32{2, 0, 1, 3}, -1, 4, []int32{0, 1, 2, 3}},
+		{[]int32{5, 1, 3}, -1, 4, []int32{1, 2, 3, 4, 5, 6, 7, 0}},
+		{[]int32{0, 1, 3}, 2, 4, []int32{0, 1, 3}},
+		{[]int32{0, 7}, -1, 4, []int32{0, 7}}, // six fillers for two rows do not pay
+		{[]int32{6, 7}, -1, 4, []int32{4, 5, 6, 7}},
+		{[]int32{0, 1}, -1, 1, []int32{0, 1}},
+		{[]int32{5, 1, 3}, -1, 1, []int32{1, 2, 3, 4, 5}},
 	} {
-		t.Run(fmt.Sprint(c.sequences), func(t *testing.T) {
+		t.Run(fmt.Sprint(c.sequences, c.together), func(t *testing.T) {
 			var b scheduler.Batch
 			for i, s := range c.sequences {
 				b.Add(int32(100+i), int32(10+i), s, true)
 			}
-			var f filler
+			f := filler{together: c.together}
 			f.arrange(&b, 8, 50, func(s int32) int {
 				if s == c.full {
 					return 50

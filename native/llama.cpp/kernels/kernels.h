@@ -7,4 +7,7 @@
 // a pass that was planned with one kernel must run with it.
 void penstock_kernels_set(bool on);
 
+// Whether products with weights in Q4_0 and Q8_0 are computed by them: they are on, and know this CPU.
+bool penstock_kernels_multiply();
+
 #endif

@@ -4,6 +4,7 @@
 #include "kernels.h"
 
 #include "operation.h"
+#include "product.h"
 
 #include "ggml-backend-impl.h"
 
@@ -49,4 +50,12 @@ void penstock_kernels_set(bool on) {
         types.insert(types.begin(), &type); // before the one that lays out 4-bit weights anew and has kernels for them
     }
     enabled = on;
+}
+
+bool penstock_kernels_multiply() {
+#ifdef PENSTOCK_VNNI
+    return enabled;
+#else
+    return false;
+#endif
 }

@@ -2,6 +2,9 @@
 // Loading and describing a model.
 #include "shim.h"
 
+#include "kernels.h"
+
+#include <cstdlib>
 #include <memory>
 
 namespace {
@@ -108,6 +111,13 @@ int32_t ps_model_describe(ps_model * m, ps_model_info * out, ps_error * err) noe
         out->fim_middle      = llama_vocab_fim_mid(m->vocab);
         llama_model_desc(m->model, out->description, sizeof(out->description));
     });
+}
+
+int32_t ps_model_rows_together(const ps_model * m) noexcept {
+    char      text[16] = "";
+    const int type     = llama_model_meta_val_str(m->model, "general.file_type", text, sizeof(text)) > 0 ? atoi(text) : -1;
+    const bool own     = penstock_kernels_multiply() && (type == LLAMA_FTYPE_MOSTLY_Q4_0 || type == LLAMA_FTYPE_MOSTLY_Q8_0);
+    return own ? 1 : 4; // ggml's work on groups of four
 }
 
 // Both of llama.cpp's readers return the length as snprintf does.

@@ -111,6 +111,8 @@ typedef struct ps_model_info {
     char description[128];
 } ps_model_info;
 
+// How many rows of a pass the CPU's kernels for this model's weights compute at once: a pass of fewer takes as long.
+int32_t ps_model_rows_together(const ps_model *model) PS_NOEXCEPT;
 int32_t ps_model_describe(ps_model *model, ps_model_info *out, ps_error *err) PS_NOEXCEPT;
 int32_t ps_model_metadata(ps_model *model, int32_t index, ps_text *key, ps_text *value, ps_error *err) PS_NOEXCEPT;
 // The chat template called name, "" for the default; empty where the model has none.
