@@ -129,6 +129,56 @@ func TestModel_RowsTogether(t *testing.T) {
 	}
 }
 
+// Rows that differ by one cell are of different sequences where that cell is the newest: sequences with a common beginning, and one
+// that begins before another that goes on.
+func TestOwnKernels_CommonBeginning_SameBits(t *testing.T) {
+	m := synthetic(t, synth.Shape{Name: "two heads a key", Dim: 256, Layers: 2, Heads: 4, KVHeads: 2, FFN: 256, Context: 2048}, synth.Q40)
+	for name, begin := range map[string][]int{"copied": {70, 70, 70}, "from nothing": {0, 40, 63}} {
+		var want []float32
+		for _, unified := range []bool{false, true} {
+			c := newContext(t, m, ContextOptions{Cells: 768, Sequences: 3, FlashAttention: "on", Threads: 2, Unified: unified})
+			next := slices.Clone(begin)
+			for s, n := range begin {
+				if name == "copied" && s > 0 {
+					if err := c.Copy(0, int32(s), -1, -1); err != nil {
+						t.Fatal(err)
+					}
+					continue
+				}
+				var batch Batch
+				for i := range n {
+					batch.Add(int32(10+i), int32(i), int32(s), false)
+				}
+				if n > 0 {
+					batch.Outputs[n-1] = true
+					if err := c.Decode(&batch); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			var got []float32
+			for step := range 5 {
+				var batch Batch
+				for s := range next {
+					batch.Add(int32(100+10*s+step), int32(next[s]), int32(s), true)
+					next[s]++
+				}
+				if err := c.Decode(&batch); err != nil {
+					t.Fatal(err)
+				}
+				for i := range c.Rows() {
+					got = append(got, c.Row(i)...)
+				}
+			}
+			if want == nil {
+				want = got
+			} else if !slices.Equal(got, want) {
+				t.Errorf("%s: shared cells give other logits", name)
+			}
+		}
+	}
+}
+
 // A chunk of a prompt behind a number of cells, as the scheduler computes prompts beside other streams.
 func BenchmarkContext_Chunk(b *testing.B) {
 	m := benchModel(b)

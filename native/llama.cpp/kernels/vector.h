@@ -48,7 +48,9 @@ inline void turn(const float * from, float * turned, int64_t rows, int64_t width
                     next[2 * i]     = first_half(square[i], square[i + lanes / 2], order);
                     next[2 * i + 1] = second_half(square[i], square[i + lanes / 2], order);
                 }
-                std::copy(next, next + lanes, square);
+                for (int i = 0; i < lanes; i++) {
+                    square[i] = next[i];
+                }
             }
             for (int i = 0; i < lanes; i++) {
                 reinterpret_cast<floats *>(turned)[(r / lanes / columns * width + d + i) * columns + r / lanes % columns] = square[i];
@@ -85,16 +87,18 @@ inline floats whole(floats x) {
 }
 
 // 2^(x-base) for a whole base that is not far below x. What depends on x's fraction does not depend on the base: the results for
-// two bases differ by a power of two, exactly, unless the smaller is below 2^-126 and so 0.
+// two bases differ by a power of two, exactly, unless the smaller is below 2^-126. NaN stays NaN.
 inline floats power_of_two(floats x, float base) {
+    x = x < base - 160 ? base - 160 + floats{} : x; // -Inf has no fraction
     const floats n = whole(x), y = (x - n) * 0.69314718f; // |y| <= ln(2)/2
-    floats p = 1.0f / 5040 + 0 * y;
+    floats p = 1.0f / 5040 + floats{};
     for (const float c : { 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f }) {
         p = p * y + c;
     }
-    const ints   exponent = __builtin_convertvector(n - base, ints) + 127;
-    const ints   bits     = (exponent > 0) & (exponent << 23);
-    return p * (floats)bits;
+    floats exponent = n - base;
+    exponent = exponent > -127 ? exponent : -127 + floats{}; // NaN too
+    exponent = exponent < 128 ? exponent : 128 + floats{};
+    return p * (floats)((__builtin_convertvector(exponent, ints) + 127) << 23);
 }
 
 // Whether any lane of a comparison holds.
