@@ -129,51 +129,46 @@ func TestModel_RowsTogether(t *testing.T) {
 	}
 }
 
-// Rows that differ by one cell are of different sequences where that cell is the newest: sequences with a common beginning, and one
-// that begins before another that goes on.
+// Sequences with a common beginning differ by one cell in their first pass, and none may be worked on as if it were another's next
+// token. A rounding that differs is seldom seen behind 8-bit inputs, so there are many rounds.
 func TestOwnKernels_CommonBeginning_SameBits(t *testing.T) {
-	m := synthetic(t, synth.Shape{Name: "two heads a key", Dim: 256, Layers: 2, Heads: 4, KVHeads: 2, FFN: 256, Context: 2048}, synth.Q40)
-	for name, begin := range map[string][]int{"copied": {70, 70, 70}, "from nothing": {0, 40, 63}} {
-		var want []float32
-		for _, unified := range []bool{false, true} {
-			c := newContext(t, m, ContextOptions{Cells: 768, Sequences: 3, FlashAttention: "on", Threads: 2, Unified: unified})
-			next := slices.Clone(begin)
-			for s, n := range begin {
-				if name == "copied" && s > 0 {
-					if err := c.Copy(0, int32(s), -1, -1); err != nil {
-						t.Fatal(err)
-					}
-					continue
-				}
-				var batch Batch
-				for i := range n {
-					batch.Add(int32(10+i), int32(i), int32(s), false)
-				}
-				if n > 0 {
-					batch.Outputs[n-1] = true
-					if err := c.Decode(&batch); err != nil {
-						t.Fatal(err)
-					}
-				}
+	const sequences, begin = 3, 63
+	m := synthetic(t, synth.Shape{Name: "two heads a key", Dim: 256, Layers: 2, Heads: 4, KVHeads: 2, FFN: 256, Context: 2048}, synth.Q80)
+	var want [][]float32
+	for _, unified := range []bool{false, true} {
+		c := newContext(t, m, ContextOptions{Cells: 768, Sequences: sequences, FlashAttention: "on", Threads: 2, Unified: unified})
+		decode := func(batch *Batch) {
+			if err := c.Decode(batch); err != nil {
+				t.Fatal(err)
 			}
+		}
+		var first Batch
+		for i := range begin {
+			first.Add(int32(10+i), int32(i), 0, i == begin-1)
+		}
+		decode(&first)
+		for s := int32(1); s < sequences; s++ {
+			if err := c.Copy(0, s, -1, -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for round := range 300 {
+			var batch Batch
+			for s := range int32(sequences) {
+				batch.Add(100+int32(round)+s, begin, s, true)
+			}
+			decode(&batch)
 			var got []float32
-			for step := range 5 {
-				var batch Batch
-				for s := range next {
-					batch.Add(int32(100+10*s+step), int32(next[s]), int32(s), true)
-					next[s]++
-				}
-				if err := c.Decode(&batch); err != nil {
+			for s := range sequences {
+				got = append(got, c.Row(s)...)
+				if err := c.Remove(int32(s), begin, -1); err != nil {
 					t.Fatal(err)
 				}
-				for i := range c.Rows() {
-					got = append(got, c.Row(i)...)
-				}
 			}
-			if want == nil {
-				want = got
-			} else if !slices.Equal(got, want) {
-				t.Errorf("%s: shared cells give other logits", name)
+			if !unified {
+				want = append(want, got)
+			} else if !slices.Equal(got, want[round]) {
+				t.Fatalf("round %d: shared cells give other logits", round)
 			}
 		}
 	}
