@@ -15,11 +15,11 @@ func BenchmarkLoad(b *testing.B) {
 		wasm := read(b, name)
 		for kind, dir := range map[string]func() string{"uncached": func() string { return "" }, "cached": b.TempDir} {
 			b.Run(name+"/"+kind, func(b *testing.B) {
-				o := plugin.Options{CacheDir: dir()}
-				r, err := plugin.NewRuntime(context.Background(), o)
+				r, err := plugin.NewRuntime(context.Background(), plugin.Options{CacheDir: dir()})
 				if err != nil {
 					b.Fatal(err)
 				}
+				defer func() { _ = r.Close(context.Background()) }() // nothing of it is needed any more
 				for b.Loop() {
 					m, err := r.Load(context.Background(), wasm)
 					if err != nil {
