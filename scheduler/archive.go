@@ -16,6 +16,7 @@ type archive struct {
 
 // saved is one sequence outside the cache.
 type saved struct {
+	salt   string // sequence.salt
 	tokens []Token
 	state  []byte
 }
@@ -33,7 +34,7 @@ func (a *archive) save(s *sequence, unshared int) {
 	if size <= 0 || int64(size) > a.budget/2 { // one conversation does not push out all others
 		return
 	}
-	a.forget(s.tokens)
+	a.forget(s.tokens, s.salt)
 	state := a.spare.take(size)
 	for a.used+int64(cap(state)) > a.budget {
 		a.drop(0)
@@ -42,14 +43,14 @@ func (a *archive) save(s *sequence, unshared int) {
 	if err != nil {
 		return // it will be computed again
 	}
-	a.kept = append(a.kept, &saved{tokens: slices.Clone(s.tokens), state: state[:n]})
+	a.kept = append(a.kept, &saved{salt: s.salt, tokens: slices.Clone(s.tokens), state: state[:n]})
 	a.used += int64(cap(state))
 }
 
 // forget drops what the beginning of a longer conversation left: it is part of that.
-func (a *archive) forget(tokens []Token) {
+func (a *archive) forget(tokens []Token, salt string) {
 	for i := len(a.kept) - 1; i >= 0; i-- {
-		if commonPrefix(a.kept[i].tokens, tokens) == len(a.kept[i].tokens) {
+		if k := a.kept[i]; k.salt == salt && commonPrefix(k.tokens, tokens) == len(k.tokens) {
 			a.drop(i)
 		}
 	}
@@ -60,11 +61,14 @@ func (a *archive) drop(i int) {
 	a.kept = slices.Delete(a.kept, i, i+1)
 }
 
-// find is the entry with the longest common prefix, at most limit positions of it.
-func (a *archive) find(tokens []Token, limit int) (entry, common int) {
+// find is the entry of this salt with the longest common prefix, at most limit positions of it.
+func (a *archive) find(tokens []Token, salt string, limit int) (entry, common int) {
 	tokens = tokens[:min(limit, len(tokens))]
 	entry = -1
 	for i, k := range a.kept {
+		if k.salt != salt {
+			continue
+		}
 		if n := commonPrefix(k.tokens, tokens); n > common {
 			entry, common = i, n
 		}

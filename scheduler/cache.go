@@ -24,6 +24,7 @@ type cache struct {
 // sequence is what the KV cache holds under one sequence id.
 type sequence struct {
 	id     int32
+	salt   string  // Request.CacheSalt of who filled it
 	tokens []Token // by position
 	cells  []int32 // by position
 	inUse  bool    // a running request owns it
@@ -44,13 +45,13 @@ func newCache(m Memory, limits Limits) *cache {
 
 // acquire gives a sequence that holds the longest prefix of tokens found in the cache, at most limit positions of it:
 // an idle sequence is taken over when little of it is lost, else the prefix is shared into an empty one. A longer one in
-// the archive comes back first.
-func (c *cache) acquire(tokens []Token, limit int, reuse bool) *sequence {
-	best, common := c.longestPrefix(tokens, limit)
+// the archive comes back first. What was computed under another salt is not looked at.
+func (c *cache) acquire(tokens []Token, salt string, limit int, reuse bool) *sequence {
+	best, common := c.longestPrefix(tokens, salt, limit)
 	if !reuse {
 		best, common = nil, 0
-	} else if c.recall(tokens, limit, common) {
-		best, common = c.longestPrefix(tokens, limit)
+	} else if c.recall(tokens, salt, limit, common) {
+		best, common = c.longestPrefix(tokens, salt, limit)
 	}
 	if best != nil && !best.inUse && 2*common >= len(best.tokens) {
 		c.take(best)
@@ -65,7 +66,7 @@ func (c *cache) acquire(tokens []Token, limit int, reuse bool) *sequence {
 		return best
 	}
 	c.take(seq)
-	seq.apart = long
+	seq.apart, seq.salt = long, salt
 	if common >= worthSharing {
 		c.share(best, seq, common)
 	}
@@ -77,8 +78,8 @@ func (c *cache) acquire(tokens []Token, limit int, reuse bool) *sequence {
 const worthSharing = 32
 
 // recall brings a conversation back from the archive where that saves more than found, the prefix that the cache has.
-func (c *cache) recall(tokens []Token, limit, found int) bool {
-	entry, common := c.archive.find(tokens, limit)
+func (c *cache) recall(tokens []Token, salt string, limit, found int) bool {
+	entry, common := c.archive.find(tokens, salt, limit)
 	if common < found+worthSaving {
 		return false
 	}
@@ -91,6 +92,7 @@ func (c *cache) recall(tokens []Token, limit, found int) bool {
 		c.repair(seq)
 		return false
 	}
+	seq.salt = salt
 	c.append(seq, kept.tokens)
 	c.touch(seq)
 	return true
@@ -106,10 +108,13 @@ func (c *cache) touch(s *sequence) {
 	s.used = c.clock
 }
 
-// longestPrefix finds the sequence with the longest common prefix; among equals an idle one, so that it can be taken over.
-func (c *cache) longestPrefix(tokens []Token, limit int) (best *sequence, common int) {
+// longestPrefix finds the sequence of this salt with the longest common prefix; among equals an idle one, so that it can be taken over.
+func (c *cache) longestPrefix(tokens []Token, salt string, limit int) (best *sequence, common int) {
 	tokens = tokens[:min(limit, len(tokens))]
 	for _, s := range c.seqs {
+		if s.salt != salt {
+			continue
+		}
 		n := commonPrefix(s.tokens, tokens)
 		if n > common || (n == common && n > 0 && best.inUse && !s.inUse) {
 			best, common = s, n

@@ -44,6 +44,7 @@ type Request struct {
 	Priority    int       // higher goes first; equal ones in order of arrival
 	Deadline    time.Time // the answer ends as an error then; zero: never
 	CachePrompt bool      // begin from cached cells with the same prefix
+	CacheSalt   string    // only of requests with the same one: a hit, which is fast, tells that somebody sent that prefix
 	Overflow    OverflowPolicy
 	Buffer      int           // events the stream holds for a slow reader; 0: the default
 	Detach      time.Duration // how long the stream outlives its reader (see Stream.Detach)

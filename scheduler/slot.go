@@ -16,7 +16,7 @@ func (s *Scheduler) fits(j *job) bool {
 		return true
 	}
 	need := len(j.tokens) + headroom
-	if best, common := s.cache.longestPrefix(j.tokens, len(j.tokens)-1); j.req.CachePrompt && best != nil && best.inUse {
+	if best, common := s.cache.longestPrefix(j.tokens, j.req.CacheSalt, len(j.tokens)-1); j.req.CachePrompt && best != nil && best.inUse {
 		need -= common // idle cells count as available, these do not
 	}
 	for _, r := range s.running {
@@ -34,7 +34,7 @@ func (s *Scheduler) start(j *job, slot int, now time.Time) {
 	s.slots[slot] = j
 	i, _ := slices.BinarySearchFunc(s.running, j, compareJobs)
 	s.running = slices.Insert(s.running, i, j)
-	j.seq = s.cache.acquire(j.tokens, len(j.tokens)-1, j.req.CachePrompt)
+	j.seq = s.cache.acquire(j.tokens, j.req.CacheSalt, len(j.tokens)-1, j.req.CachePrompt)
 	j.deficit = 0
 	if j.started {
 		return

@@ -52,6 +52,16 @@ func holds(r *http.Request, keys [][32]byte) bool {
 	return found == 1
 }
 
+// cacheSalt parts the prompt cache by key: how many tokens were cached, and how soon the first one comes, then tell nobody
+// what others have sent.
+func (s *service) cacheSalt(r *http.Request) string {
+	if s.ShareCache || len(s.keys) == 0 {
+		return ""
+	}
+	digest := sha256.Sum256([]byte(bearer(r)))
+	return string(digest[:])
+}
+
 func bearer(r *http.Request) string {
 	scheme, key, ok := strings.Cut(r.Header.Get(echo.HeaderAuthorization), " ")
 	if ok && strings.EqualFold(scheme, "Bearer") {

@@ -25,6 +25,7 @@ type generation struct {
 	deadline time.Time
 	priority int
 	cache    bool
+	salt     string        // see cacheSalt
 	detach   time.Duration // how long it may outlive its connection
 
 	stream bool
@@ -126,6 +127,7 @@ func (s *service) submit(g *generation, prompt []scheduler.Token, number uint32)
 		Priority:    g.priority,
 		Deadline:    g.deadline,
 		CachePrompt: g.cache,
+		CacheSalt:   g.salt,
 		Buffer:      buffer,
 	})
 }

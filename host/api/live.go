@@ -37,6 +37,7 @@ func (k *socket) generate(f clientFrame) error {
 	if err != nil {
 		return err
 	}
+	g.salt = k.salt
 	g.detach = time.Duration(f.DetachMS) * time.Millisecond
 	if g.detach > 0 && k.service.kept.full() {
 		return &Error{Status: http.StatusTooManyRequests, Code: "too_many_detachable", Type: typeBusy, Param: "detach_ms",

@@ -70,6 +70,7 @@ type Options struct {
 
 	APIKeys      []string // none: open to everybody
 	AdminKey     string   // empty: admin routes are off
+	ShareCache   bool     // prompts cached for one key serve the others too
 	Origins      []string // other web origins whose pages may call; "*": any
 	BodyLimit    int64    // bytes
 	WriteTimeout time.Duration

@@ -33,6 +33,7 @@ type Server struct {
 	Listen          string        `koanf:"listen"` // HOST:PORT; port 0 takes a free one
 	APIKeys         []string      `koanf:"api_keys"`
 	AdminKey        string        `koanf:"admin_key"`
+	CacheScope      string        `koanf:"cache_scope"`  // key, all
 	CORSOrigins     []string      `koanf:"cors_origins"` // other origins whose pages may call; "*": any
 	BodyLimit       int64         `koanf:"body_limit"`   // bytes
 	WriteTimeout    time.Duration `koanf:"write_timeout"`

@@ -56,6 +56,8 @@ var table = []Key{
 		Allowed: "keys without white space", Help: "keys that clients must send as a bearer token; none: open"},
 	{Name: "server.admin_key", Flag: "admin-key", Kind: Text, Default: "", check: noBlanks, Secret: true,
 		Allowed: "a key without white space", Help: "key of the admin routes; empty: they are off"},
+	{Name: "server.cache_scope", Flag: "cache-scope", Kind: Text, Default: "key", check: oneOf("key", "all"),
+		Allowed: "key or all", Help: "whose cached prompts a request may begin from: those of the same API key, or all"},
 	{Name: "server.cors_origins", Flag: "cors-origin", Kind: List, Default: []string{}, check: areOrigins,
 		Allowed: "origins such as https://chat.example.org, or *", Help: "other web origins whose pages may call the API"},
 	{Name: "server.body_limit", Kind: Bytes, Default: int64(16 << 20), check: sized(1<<10, 1<<30),
