@@ -145,6 +145,10 @@ bench-peer: build llama-tools $(BENCH_MODEL) ## compare with llama-server and it
 bench-plugins: build plugins $(BENCH_MODEL) ## what plugins cost eight streams
 	go run ./tools/benchpeer -only plugins $(ARGS)
 
+.PHONY: bench-before
+bench-before: build $(BENCH_MODEL) ## compare with an earlier commit's binary in turn (BEFORE=path)
+	go run ./tools/benchpeer -only before -before "$(BEFORE)" $(ARGS)
+
 .PHONY: clean
 clean: ## remove all that was built, llama.cpp's source too
 	rm -rf bin build web/node_modules native/zz_stamp.go

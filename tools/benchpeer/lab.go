@@ -15,6 +15,7 @@ import (
 // The servers by their names in tables.
 const (
 	penstock = "penstock"
+	earlier  = "penstock before"
 	llama    = "llama-server"
 	llama128 = "llama-server -b 128 -ub 128"
 )
@@ -23,6 +24,7 @@ const (
 type lab struct {
 	ctx             context.Context
 	penstock, tools string // a binary, and a folder
+	before          string // a binary of an earlier commit; may be empty
 	model           string
 	pluginDir       string
 	threads, rounds int
@@ -49,6 +51,8 @@ func (l *lab) command(name string, size bench.Size, flags ...string) bench.Comma
 	switch name {
 	case penstock:
 		return bench.Penstock(l.penstock, l.model, size, flags...)
+	case earlier:
+		return bench.Penstock(l.before, l.model, size, flags...)
 	case llama128:
 		flags = append(flags, "-b", "128", "-ub", "128")
 	}

@@ -34,10 +34,14 @@ var works = []struct {
 	{"target", (*lab).target},
 	{"mixed", (*lab).mixed}, // the last: it takes what time is left
 	{plugins, (*lab).plugins},
+	{before, (*lab).compareBefore},
 }
 
-// plugins is not part of a whole run: it compares Penstock with itself.
-const plugins = "plugins"
+// These are not part of a whole run: they compare Penstock with itself.
+const (
+	plugins = "plugins"
+	before  = "before"
+)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -52,13 +56,14 @@ func main() {
 func run(ctx context.Context) error {
 	l := &lab{}
 	flag.StringVar(&l.penstock, "penstock", "bin/penstock", "the penstock binary")
+	flag.StringVar(&l.before, "before", "", "a penstock binary of an earlier commit, for -only before")
 	flag.StringVar(&l.tools, "tools", "build/llama.cpp/tools", "folder of llama.cpp's tools")
 	flag.StringVar(&l.model, "model", "build/models/135m-q4_0.gguf", "GGUF file")
 	flag.StringVar(&l.pluginDir, "plugin-dir", "build/plugins", "folder of the example plugins")
 	flag.IntVar(&l.threads, "threads", runtime.NumCPU(), "threads of every server and tool")
 	flag.IntVar(&l.rounds, "rounds", 3, "how often each takes its turn; at mixed work as often as there is time")
 	flag.DurationVar(&l.window, "window", 12*time.Second, "measured time of a run of mixed work")
-	only := flag.String("only", "", "parts to run, with commas: "+strings.Join(names(), ", ")+"; empty: all but plugins")
+	only := flag.String("only", "", "parts to run, with commas: "+strings.Join(names(), ", ")+"; empty: all but plugins and before")
 	document := flag.String("document", "", "Markdown file whose section between the markers is replaced by the table of a whole run; empty: none")
 	out := flag.String("out", "", "file for all figures as JSON; empty: none")
 	limit := flag.Duration("limit", 10*time.Minute, "longest time for all")
@@ -90,7 +95,7 @@ func run(ctx context.Context) error {
 
 // work runs the parts. Where one fails, the figures of those before it remain.
 func (l *lab) work(only string) error {
-	wanted := slices.DeleteFunc(names(), func(name string) bool { return name == plugins })
+	wanted := slices.DeleteFunc(names(), func(name string) bool { return name == plugins || name == before })
 	if only != "" {
 		wanted = strings.Split(only, ",")
 	}

@@ -92,19 +92,23 @@ func (l *lab) late() error {
 		return err
 	}
 	err = l.repeat(50*time.Second, func(round int) error {
-		s := bench.Scenario{Name: "late", Load: bench.Load{Seed: seedLate, Temperature: bench.Temperature, Classes: []bench.Class{
-			{Name: "long", Clients: 1, Requests: 1, PromptWords: bench.LongWords, MaxTokens: 4},
-			{Name: "short", Clients: 1, Requests: 1, PromptWords: 20, MaxTokens: 4, Delay: time.Duration(1+round) * 200 * time.Millisecond},
-		}}}
-		return l.round(targets, s, round)
+		return l.round(targets, lateLoad(round), round)
 	})
 	if err != nil {
 		return err
 	}
-	ttft := func(r bench.Result) float64 { return r.Class("short").TTFT.P50 }
-	l.lower("TTFT p50 of a 20-word prompt arriving during a long prefill", llama, l.median("late", penstock, ttft), l.median("late", llama, ttft), 10)
+	l.lower("TTFT p50 of a 20-word prompt arriving during a long prefill", llama, l.median("late", penstock, shortTTFT), l.median("late", llama, shortTTFT), 10)
 	return nil
 }
+
+func lateLoad(round int) bench.Scenario {
+	return bench.Scenario{Name: "late", Load: bench.Load{Seed: seedLate, Temperature: bench.Temperature, Classes: []bench.Class{
+		{Name: "long", Clients: 1, Requests: 1, PromptWords: bench.LongWords, MaxTokens: 4},
+		{Name: "short", Clients: 1, Requests: 1, PromptWords: 20, MaxTokens: 4, Delay: time.Duration(1+round) * 200 * time.Millisecond},
+	}}}
+}
+
+func shortTTFT(r bench.Result) float64 { return r.Class("short").TTFT.P50 }
 
 // prefix is a request whose prompt begins as that of one that is still being answered.
 func (l *lab) prefix() error {
@@ -113,22 +117,26 @@ func (l *lab) prefix() error {
 		return err
 	}
 	err = l.repeat(80*time.Second, func(round int) error {
-		s := bench.Scenario{Name: "prefix", Load: bench.Load{Seed: seedPrefix, Temperature: bench.Temperature, Classes: []bench.Class{
-			{Name: "first", Clients: 1, Requests: 1, PromptWords: 2008, SharedWords: 2000, MaxTokens: 200},
-			{Name: "second", Clients: 1, Requests: 1, PromptWords: 2008, SharedWords: 2000, MaxTokens: 8, After: "first"},
-		}}}
-		return l.round(targets, s, round)
+		return l.round(targets, prefixLoad(), round)
 	})
 	if err != nil {
 		return err
 	}
 	first := func(r bench.Result) float64 { return r.Class("first").TTFT.P50 }
-	second := func(r bench.Result) float64 { return r.Class("second").TTFT.P50 }
 	work := "second request with the same 2,000-token prefix, other slot: TTFT"
-	l.lower(work, "the first", l.median("prefix", penstock, second), l.median("prefix", penstock, first), 20)
-	l.inform(work+", llama-server", "its first", l.median("prefix", llama, second), l.median("prefix", llama, first))
+	l.lower(work, "the first", l.median("prefix", penstock, secondTTFT), l.median("prefix", penstock, first), 20)
+	l.inform(work+", llama-server", "its first", l.median("prefix", llama, secondTTFT), l.median("prefix", llama, first))
 	return nil
 }
+
+func prefixLoad() bench.Scenario {
+	return bench.Scenario{Name: "prefix", Load: bench.Load{Seed: seedPrefix, Temperature: bench.Temperature, Classes: []bench.Class{
+		{Name: "first", Clients: 1, Requests: 1, PromptWords: 2008, SharedWords: 2000, MaxTokens: 200},
+		{Name: "second", Clients: 1, Requests: 1, PromptWords: 2008, SharedWords: 2000, MaxTokens: 8, After: "first"},
+	}}}
+}
+
+func secondTTFT(r bench.Result) float64 { return r.Class("second").TTFT.P50 }
 
 // tick is the scheduler's own time.
 func (l *lab) tick() error {
