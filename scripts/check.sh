@@ -45,6 +45,21 @@ kernels_everywhere() {
   return "$wrong"
 }
 
+# ggml's code for CPUs with AMX, as it is built there. The eight row counts of the tile configuration are in it only where the compiler
+# knows that the processor reads them (native/llama.cpp/tileconfig.h).
+amx_everywhere() {
+  [ "$(uname -m)" = x86_64 ] || return 0
+  local ggml object
+  ggml=$(native/llama.cpp/fetch.sh build/llama.cpp)/ggml || return 1
+  object=$(mktemp) || return 1
+  c++ -std=gnu++17 -O3 -DNDEBUG -march=sapphirerapids -w -fPIC -I"$ggml/include" -I"$ggml/src" -I"$ggml/src/ggml-cpu" -D_GNU_SOURCE \
+    -include native/llama.cpp/tileconfig.h -c "$ggml/src/ggml-cpu/amx/mmq.cpp" -o "$object" &&
+    { LC_ALL=C grep -qaP '\x08\x08\x10{6}' "$object" || { printf 'the compiler drops the tile configuration\n'; false; }; }
+  local result=$?
+  rm -f "$object"
+  return "$result"
+}
+
 clean_tree() {
   local changes
   changes=$(git status --porcelain)
@@ -58,6 +73,7 @@ step 'house rules' go run ./tools/check
 step 'go.mod tidy' go mod tidy -diff
 step 'generated files' generated
 step 'kernels for other CPUs' kernels_everywhere
+step 'kernels for CPUs with AMX' amx_everywhere
 step 'shellcheck' scripts_linted
 step 'web' npm --prefix web run --silent check
 [ "${CI:-}" != true ] || step 'clean tree' clean_tree

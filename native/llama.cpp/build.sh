@@ -52,7 +52,7 @@ stamp=$({
     git -C "$source_dir" rev-parse HEAD 2>/dev/null || true
     git -C "$source_dir" diff HEAD 2>/dev/null | cksum
   fi
-  cat "$here/llama.lock" "$here/CMakeLists.txt" "$here/build.sh" "$here/yield.h" "$here"/kernels/* "$here"/shim/*
+  cat "$here/llama.lock" "$here/CMakeLists.txt" "$here/build.sh" "$here"/*.h "$here"/kernels/* "$here"/shim/*
 } | openssl dgst -sha256 | awk '{print $NF}' | cut -c1-16)
 
 if [ "$goal" = library ] && [ "$(cat "$out/stamp" 2>/dev/null)" = "$stamp" ]; then exit 0; fi
