@@ -9,23 +9,34 @@ import "C"
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 )
 
-var logger atomic.Pointer[slog.Logger]
+// mostEarly is how many lines are kept for the first logger.
+const mostEarly = 64
 
-func init() {
-	C.ps_start(C.ps_log_fn(C.penstockLog))
-	SetLogger(slog.New(slog.DiscardHandler))
+var logger atomic.Pointer[slog.Logger] // nil until SetLogger
+
+// early are the lines from before there was a logger: GPU backends log which devices they found, or why none, while they start.
+var early struct {
+	sync.Mutex
+	lines []earlyLine
 }
+
+type earlyLine struct {
+	level int
+	text  string
+}
+
+func init() { C.ps_start(C.ps_log_fn(C.penstockLog)) }
 
 // levels are slog's for ggml's. What ggml calls information is a hundred lines a model, of use when debugging only.
 var levels = [...]slog.Level{1: slog.LevelDebug, 2: slog.LevelDebug, 3: slog.LevelWarn, 4: slog.LevelError}
 
-// SetLogger sends the lines llama.cpp logs to l. Until it is called they go nowhere. Lines below the lowest level that
-// l has enabled now are dropped in C.
+// SetLogger sends the lines llama.cpp logs to l, at the first call also the first 64 lines from before. Lines below the lowest level
+// that l has enabled now are dropped in C.
 func SetLogger(l *slog.Logger) {
-	logger.Store(l)
 	lowest := len(levels)
 	for i := len(levels) - 1; i > 0; i-- {
 		if l.Enabled(context.Background(), levels[i]) {
@@ -33,10 +44,35 @@ func SetLogger(l *slog.Logger) {
 		}
 	}
 	C.ps_log_level(C.int32_t(lowest))
+	early.Lock()
+	defer early.Unlock()
+	for _, line := range early.lines {
+		write(l, line.level, line.text)
+	}
+	early.lines = nil
+	logger.Store(l)
 }
 
 //export penstockLog
 func penstockLog(level C.int32_t, line *C.char, size C.size_t) {
-	i := min(max(int(level), 1), len(levels)-1)
-	logger.Load().Log(context.Background(), levels[i], C.GoStringN(line, C.int(size)), "source", "llama.cpp")
+	logged(int(level), C.GoStringN(line, C.int(size)))
+}
+
+func logged(level int, text string) {
+	if l := logger.Load(); l != nil {
+		write(l, level, text)
+		return
+	}
+	early.Lock()
+	defer early.Unlock()
+	if l := logger.Load(); l != nil {
+		write(l, level, text)
+	} else if len(early.lines) < mostEarly {
+		early.lines = append(early.lines, earlyLine{level, text})
+	}
+}
+
+func write(l *slog.Logger, level int, text string) {
+	i := min(max(level, 1), len(levels)-1)
+	l.Log(context.Background(), levels[i], text, "source", "llama.cpp")
 }

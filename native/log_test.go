@@ -21,8 +21,7 @@ func (l *lines) Write(b []byte) (int, error) {
 }
 
 func TestSetLogger_LinesWithLevels(t *testing.T) {
-	previous := logger.Load()
-	t.Cleanup(func() { SetLogger(previous) })
+	t.Cleanup(func() { SetLogger(slog.New(slog.DiscardHandler)) })
 	for level, want := range map[slog.Level]bool{slog.LevelDebug: true, slog.LevelInfo: false} {
 		var out lines
 		SetLogger(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: level})))
@@ -36,5 +35,32 @@ func TestSetLogger_LinesWithLevels(t *testing.T) {
 				t.Errorf("not a whole line: %s", line)
 			}
 		}
+	}
+}
+
+// GPU backends log while llama.cpp starts, before anybody could set a logger: nothing may fault, and nothing be lost.
+func TestSetLogger_LinesBefore_ComeLater(t *testing.T) {
+	logger.Store(nil)
+	early.lines = nil
+	t.Cleanup(func() { SetLogger(slog.New(slog.DiscardHandler)) })
+	logged(4, "no device was found")
+	logged(2, "one device was found")
+	for range 2 * mostEarly {
+		logged(1, "chatter")
+	}
+	var out lines
+	SetLogger(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	text := out.text.String()
+	if !strings.HasPrefix(text, "time=") || !strings.Contains(text, `level=ERROR msg="no device was found" source=llama.cpp`) ||
+		!strings.Contains(text, `level=DEBUG msg="one device was found"`) {
+		t.Errorf("the logger got %q", text)
+	}
+	if n := strings.Count(text, "\n"); n != mostEarly {
+		t.Errorf("%d lines were kept, want %d", n, mostEarly)
+	}
+	var second lines
+	SetLogger(slog.New(slog.NewTextHandler(&second, nil)))
+	if text := second.text.String(); text != "" {
+		t.Errorf("the next logger got %q again", text)
 	}
 }
