@@ -31,15 +31,17 @@ generated() {
   [ "$before" = "$after" ] || { printf 'go generate changed files: commit what it wrote\n'; git diff --stat; return 1; }
 }
 
-# The kernels are built for the CPU that builds them, so that one never sees their code for the others.
+# The kernels are built for the CPU that builds them, by one compiler: here they are tried for the others, by each that is installed.
 kernels_everywhere() {
   [ "$(uname -m)" = x86_64 ] || return 0
-  local ggml file cpu wrong=0
+  local ggml file cpu compiler wrong=0
   ggml=$(native/llama.cpp/fetch.sh build/llama.cpp)/ggml || return 1
-  for file in native/llama.cpp/kernels/*.cpp; do
-    for cpu in x86-64 x86-64-v3 x86-64-v4 cascadelake; do
-      c++ -std=c++17 -fsyntax-only -march="$cpu" -I"$ggml/include" -I"$ggml/src" -I"$ggml/src/ggml-cpu" -D_GNU_SOURCE "$file" ||
-        { printf '%s does not compile for %s\n' "$file" "$cpu"; wrong=1; }
+  for compiler in $(compgen -c | grep -xE '(c|g|clang)\+\+(-[0-9]+)?' | sort -u | while read -r name; do readlink -f "$(command -v "$name")"; done | sort -u); do
+    for file in native/llama.cpp/kernels/*.cpp; do
+      for cpu in x86-64 x86-64-v3 x86-64-v4 cascadelake; do
+        "$compiler" -std=c++17 -S -o /dev/null -march="$cpu" -I"$ggml/include" -I"$ggml/src" -I"$ggml/src/ggml-cpu" -D_GNU_SOURCE "$file" ||
+          { printf '%s: %s does not compile for %s\n' "$compiler" "$file" "$cpu"; wrong=1; }
+      done
     done
   done
   return "$wrong"

@@ -81,7 +81,9 @@ struct unit {
         }
         std::fill_n(s.sum, rows() * a.parts * part, 0.0f);
         std::fill_n(s.row, a.parts * part, 0.0f);
-        std::fill_n(s.total, rows(), floats{});
+        for (int64_t r = 0; r < rows(); r++) { // a template would take floats to be aligned
+            s.total[r] = floats{};
+        }
         std::fill_n(s.base, rows(), -INFINITY);
         std::fill_n(bits, tokens, 0);
     }

@@ -25,12 +25,21 @@ constexpr int columns = 4; // vectors of a row of sums
 typedef float   floats __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
 typedef int32_t ints __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
 
+// The elements of a and b, one after the other, in the order of the indices. GCC 11 has only the first of these, clang only the second.
+template <int... I> floats pick(floats a, floats b) {
+#ifdef __clang__
+    return __builtin_shufflevector(a, b, I...);
+#else
+    return __builtin_shuffle(a, b, ints{ I... });
+#endif
+}
+
 template <int... I> floats first_half(floats a, floats b, std::integer_sequence<int, I...>) {
-    return __builtin_shufflevector(a, b, (I / 2 + I % 2 * lanes)...);
+    return pick<(I / 2 + I % 2 * lanes)...>(a, b);
 }
 
 template <int... I> floats second_half(floats a, floats b, std::integer_sequence<int, I...>) {
-    return __builtin_shufflevector(a, b, (lanes / 2 + I / 2 + I % 2 * lanes)...);
+    return pick<(lanes / 2 + I / 2 + I % 2 * lanes)...>(a, b);
 }
 
 // Exchanges rows and columns, so that multiply can take the result as its right side: column by column of four vectors. It goes by
