@@ -2,6 +2,8 @@
 
 package scheduler
 
+import "time"
+
 // TakeCommands runs what is in the inbox without a tick, for tests of calls that wait for an answer.
 func TakeCommands(s *Scheduler) {
 	s.collectLate()
@@ -28,3 +30,6 @@ func Deferred(s *Scheduler) int {
 
 // Late is how many jobs' stages the tick has stopped waiting for.
 func Late(s *Scheduler) int { return len(s.late) }
+
+// Rest makes a stream's stages rest for a while, as if they had used up their share.
+func Rest(st *Stream, d time.Duration) { st.job.crew.rest = time.Now().Add(d) }

@@ -68,6 +68,7 @@ type Scheduler struct {
 	batch      Batch
 	planned    []*job // jobs in this tick, those that decode first
 	decoding   int    // how many of planned decode
+	passing    []*job // planned as it was before the passes
 	taken      int    // KV cells that planned will fill
 	prefilling []*job // of which these compute their prompts
 	order      []*job

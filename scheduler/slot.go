@@ -16,7 +16,7 @@ func (s *Scheduler) fits(j *job) bool {
 		return true
 	}
 	need := len(j.tokens) + headroom
-	if best, common := s.cache.longestPrefix(j.tokens, j.req.CacheSalt, len(j.tokens)-1); j.req.CachePrompt && best != nil && best.inUse {
+	if best, common := s.cache.longestPrefix(j.tokens, j.req.CacheSalt, len(j.tokens)-1); j.reuses() && best != nil && best.inUse {
 		need -= common // idle cells count as available, these do not
 	}
 	for _, r := range s.running {
@@ -34,7 +34,7 @@ func (s *Scheduler) start(j *job, slot int, now time.Time) {
 	s.slots[slot] = j
 	i, _ := slices.BinarySearchFunc(s.running, j, compareJobs)
 	s.running = slices.Insert(s.running, i, j)
-	j.seq = s.cache.acquire(j.tokens, j.req.CacheSalt, len(j.tokens)-1, j.req.CachePrompt)
+	j.seq = s.cache.acquire(j.tokens, j.req.CacheSalt, len(j.tokens)-1, j.reuses())
 	j.deficit = 0
 	if j.started {
 		return
@@ -45,6 +45,9 @@ func (s *Scheduler) start(j *job, slot int, now time.Time) {
 	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: slot, PromptTokens: j.prompt, CachedTokens: j.cached}})
 	j.open(s)
 }
+
+// reuses tells whether the job begins from cells that are there. One that was preempted looks for its own.
+func (j *job) reuses() bool { return j.req.CachePrompt || j.started }
 
 // leave takes a job out of its slot; its cells stay as prefix cache.
 func (s *Scheduler) leave(j *job) {
@@ -158,12 +161,14 @@ func (s *Scheduler) expire(now time.Time) {
 // nextAlarm is the next moment at which time alone changes something: a deadline, or the end of a crew's rest.
 func (s *Scheduler) nextAlarm() (at time.Time, ok bool) {
 	at, ok = s.nextDeadline()
-	for _, j := range s.running {
-		if !j.crew.resting() {
-			continue
-		}
-		if rested := s.config.Clock().Add(time.Until(j.crew.rest)); !ok || rested.Before(at) {
-			at, ok = rested, true
+	for _, jobs := range [2][]*job{s.running, s.queue.jobs} { // one that rests may have been preempted
+		for _, j := range jobs {
+			if !j.crew.resting() {
+				continue
+			}
+			if rested := s.config.Clock().Add(time.Until(j.crew.rest)); !ok || rested.Before(at) {
+				at, ok = rested, true
+			}
 		}
 	}
 	return at, ok

@@ -68,18 +68,23 @@ const longestAdmission = 10 * time.Millisecond
 // compute runs the planned jobs: in one forward pass, or where the backend is faster so, first the decode tokens, then
 // the prompt tokens.
 func (s *Scheduler) compute() {
-	decode, prefill := s.planned[:s.decoding], s.planned[s.decoding:]
-	if !s.limits.Apart || len(prefill) == 0 || s.decoding == 0 {
-		s.forward(s.planned)
+	s.passing = append(s.passing[:0], s.planned...) // preempting changes s.planned
+	decode, prefill := s.passing[:s.decoding], s.passing[s.decoding:]
+	if !s.limits.Apart || len(prefill) == 0 || len(decode) == 0 {
+		s.forward(s.passing)
 		return
 	}
 	s.forward(decode)
-	s.forward(slices.DeleteFunc(prefill, func(j *job) bool { return j.seq == nil })) // preempted meanwhile
+	s.forward(prefill)
 }
 
-// forward computes the scheduled tokens of some jobs in one pass, then samples and sends. A pass that fails is run again
-// in halves until the guilty job is alone: only that one fails.
+// forward computes the scheduled tokens of some jobs in one pass, then samples and sends. Those that have lost their slot to a
+// pass before are left out. A pass that fails is run again in halves until the guilty job is alone: only that one fails.
 func (s *Scheduler) forward(jobs []*job) {
+	jobs = slices.DeleteFunc(jobs, func(j *job) bool { return j.seq == nil })
+	if len(jobs) == 0 {
+		return
+	}
 	s.fill(jobs)
 	start := s.config.Clock()
 	err := s.pass(jobs)
@@ -116,7 +121,7 @@ func (s *Scheduler) recover(jobs []*job, err error) {
 	switch {
 	case noCells && (s.cache.evictIdle() || s.preempt(s.victim(slices.MinFunc(jobs, compareJobs)))):
 		s.repair(jobs)
-		s.forward(slices.DeleteFunc(jobs, func(j *job) bool { return j.seq == nil }))
+		s.forward(jobs)
 	case len(jobs) > 1:
 		s.repair(jobs)
 		half := len(jobs) / 2
