@@ -70,15 +70,12 @@ func (s *Scheduler) checkInjection(j *job, tokens []Token) error {
 	if n := len(j.tokens) + len(tokens); n >= s.limits.longest() {
 		return fmt.Errorf("%w: %d tokens would make %d, the context has %d", ErrBadRequest, len(tokens), n, s.limits.longest())
 	}
-	if most := j.stream.ring.Cap() - room; len(tokens) > most {
-		return fmt.Errorf("%w: %d tokens, the stream's buffer takes %d at once", ErrBadRequest, len(tokens), most)
-	}
 	for _, t := range tokens {
 		if t < 0 || int(t) >= s.limits.Vocabulary {
 			return fmt.Errorf("%w: token %d is not in the vocabulary of %d", ErrBadRequest, t, s.limits.Vocabulary)
 		}
 	}
-	if !j.stream.ring.Reserve(len(tokens) + room) {
+	if !j.keepsUp() {
 		return errNotYet // the reader's next read wakes the tick
 	}
 	return nil

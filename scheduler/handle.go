@@ -77,8 +77,8 @@ func (st *Stream) All(ctx context.Context) iter.Seq[Event] {
 	}
 }
 
-// Attach lets a new reader go on after event seq, which the last reader has seen; -1 begins at the first. Events that the
-// buffer no longer holds give stream.ErrGone.
+// Attach lets a new reader go on after event seq, which the last reader has seen; -1 begins at the first. Events that are not
+// there yet, or, without Request.Keep, no longer, give stream.ErrGone.
 func (st *Stream) Attach(seq int64) error {
 	if err := st.ring.Seek(uint64(seq + 1)); err != nil {
 		return err
@@ -105,7 +105,11 @@ func (st *Stream) saw(e Event) {
 func (st *Stream) send(e Event) {
 	e.Seq = st.job.sent
 	st.job.sent++
-	st.ring.Push(e)
+	if st.job.req.Overflow == DropOldest {
+		st.ring.Overwrite(e)
+	} else {
+		st.ring.Push(e)
+	}
 }
 
 // nudge wakes the tick when the reader has made room again.

@@ -36,6 +36,7 @@ type job struct {
 	started bool    // the Started event was sent
 	paused  bool
 	stalled bool // its reader does not keep up
+	awaited int  // control calls that wait for the reader
 	done    bool
 	cached  int    // prompt tokens found in the cache at the start
 	sent    uint64 // events
@@ -96,6 +97,9 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 	setDefault(&capacity, DefaultBuffer)
 	j.stream = newStream(s, j)
 	j.stream.ring = stream.New[Event](max(capacity, 2*room), j.stream.nudge)
+	if r.Keep {
+		j.stream.ring.Keep()
+	}
 	return j, nil
 }
 
@@ -110,16 +114,20 @@ func (j *job) full() bool {
 	return (j.req.MaxTokens > 0 && j.generated >= j.req.MaxTokens) || len(j.tokens) >= j.limits.longest()
 }
 
-// room is how many events one tick can add to a stream, the end included.
+// room is how many events a tick adds to a stream as a rule: the start, a token and the end. Where it adds more, all that the
+// hold window had or a whole splice, the ring grows.
 const room = 3
 
-// ready tells whether the job may take part in this tick: it is not paused and its reader keeps up.
+// keepsUp tells whether the reader has left room for what a tick adds.
+func (j *job) keepsUp() bool { return j.req.Overflow == DropOldest || j.stream.ring.Reserve(room) }
+
+// ready tells whether the job may take part in this tick: it is not paused, its reader keeps up and no control call waits for that.
 func (j *job) ready() bool {
 	if j.paused || j.crew.late() || j.crew.resting() {
 		return false
 	}
-	j.stalled = j.req.Overflow != DropOldest && !j.stream.ring.Reserve(room)
-	return !j.stalled
+	j.stalled = !j.keepsUp()
+	return !j.stalled && j.awaited == 0
 }
 
 // holdOf is how many tokens a chain may take back.

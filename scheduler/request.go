@@ -46,8 +46,8 @@ type Request struct {
 	CachePrompt bool      // begin from cached cells with the same prefix
 	CacheSalt   string    // only of requests with the same one: a hit, which is fast, tells that somebody sent that prefix
 	Overflow    OverflowPolicy
-	Buffer      int           // events the stream holds for a slow reader; 0: the default
-	Detach      time.Duration // how long the stream outlives its reader (see Stream.Detach)
+	Buffer      int  // events the stream holds for a slow reader before Overflow counts; 0: the default
+	Keep        bool // the stream keeps what was read, so that another reader can begin anywhere (Stream.Attach)
 }
 
 // Reason says why an answer ended.

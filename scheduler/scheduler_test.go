@@ -64,14 +64,18 @@ type answer struct {
 
 func (a *answer) read(st *scheduler.Stream) {
 	for e, ok := st.TryNext(); ok; e, ok = st.TryNext() {
-		a.events = append(a.events, e)
-		a.text += e.Text
-		switch e.Kind {
-		case scheduler.KindToken:
-			a.tokens = append(a.tokens, e.Token)
-		case scheduler.KindEnd:
-			a.end = e.End
-		}
+		a.take(e)
+	}
+}
+
+func (a *answer) take(e scheduler.Event) {
+	a.events = append(a.events, e)
+	a.text += e.Text
+	switch e.Kind {
+	case scheduler.KindToken:
+		a.tokens = append(a.tokens, e.Token)
+	case scheduler.KindEnd:
+		a.end = e.End
 	}
 }
 

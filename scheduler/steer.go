@@ -9,7 +9,7 @@ import (
 
 // call is a control call: what a client asks of a live answer. Its parts run one after the other.
 type call struct {
-	check func(*Scheduler, *job) error // on the tick: whether it may be done; errNotYet: try again in the next
+	check func(*Scheduler, *job) error // on the tick: whether it may be done; errNotYet: the answer waits with it for the next one
 	work  func(*job) error             // where the stages may be called, however slow they are; nil: nothing is left to do
 	drop  func()                       // instead of work, where that will not be done; may be nil
 }
@@ -28,8 +28,13 @@ func (st *Stream) control(ctx context.Context, c call) error {
 		}
 		answer <- err
 	}
+	waits := false
 	var try func(s *Scheduler)
 	try = func(s *Scheduler) {
+		if waits {
+			waits = false
+			j.awaited--
+		}
 		if j.done {
 			refuse(ErrEnded)
 			return
@@ -40,6 +45,8 @@ func (st *Stream) control(ctx context.Context, c call) error {
 		}
 		switch err := c.check(s, j); {
 		case errors.Is(err, errNotYet):
+			waits = true
+			j.awaited++
 			s.retries = append(s.retries, try)
 		case err != nil:
 			refuse(err)

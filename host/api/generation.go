@@ -129,6 +129,7 @@ func (s *service) submit(g *generation, prompt []scheduler.Token, number uint32)
 		CachePrompt: g.cache,
 		CacheSalt:   g.salt,
 		Buffer:      buffer,
+		Keep:        g.detach > 0,
 	})
 }
 

@@ -3,6 +3,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -14,7 +15,7 @@ import (
 const (
 	maxDetach      = 10 * time.Minute
 	maxKept        = 1024
-	detachedBuffer = 1024 // events such a stream holds: what a client may have missed
+	detachedBuffer = 1024 // events that nobody has read yet and such a stream goes on with
 )
 
 // Attacher lets another reader go on with a stream after event seq; −1 begins at the first. Streams may be one.
@@ -105,7 +106,7 @@ func (k *socket) attach(f clientFrame) error {
 	if err := st.Attach(*f.After); err != nil {
 		entry.leave()
 		return &Error{Status: http.StatusGone, Code: "events_gone", Type: typeInvalid, Param: "after",
-			Message: "the events after that are not held any more, or not yet there: " + err.Error()}
+			Message: fmt.Sprintf("after is %d; the answer has not come so far: %v", *f.After, err)}
 	}
 	return k.follow(&live{socket: k, id: f.ID, stream: entry.stream, params: entry.params, kept: entry})
 }

@@ -124,6 +124,31 @@ func TestSocket_Attach_GoesOnWhereTheConnectionWasLost(t *testing.T) {
 	}
 }
 
+// What a lost connection was sent need not have arrived: however much it was, it can be had again until the time is up.
+func TestSocket_Attach_AllThatWasSentCanBeHadAgain(t *testing.T) {
+	r := newRig(t, nil)
+	lost := r.dial()
+	lost.send(`{"type":"generate","id":"a","detach_ms":60000,"request":{"prompt":"x","max_tokens":1500}}`)
+	started, seen := lost.next(), lost.next()
+	r.outcome()          // the connection was sent all of it
+	lost.conn.CloseNow() //nolint:errcheck // that is the point
+
+	p := r.dial()
+	p.send(`{"type":"attach","id":"b","stream":"%s","after":%d}`, started.Stream, seen.Seq)
+	for want := seen.Seq + 1; ; want++ {
+		f := p.next()
+		if f.Type == "end" {
+			if want != 1501 {
+				t.Errorf("the end comes after event %d", want-1)
+			}
+			return
+		}
+		if f.Type != "token" || f.Seq != want {
+			t.Fatalf("got %+v, want event %d", f, want)
+		}
+	}
+}
+
 // A client may come back before the host has noticed that the old connection is dead.
 func TestSocket_Attach_TakesOver(t *testing.T) {
 	g := newGate()

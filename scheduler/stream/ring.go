@@ -2,9 +2,10 @@
 
 // Package stream is the channel between the tick, which must never wait, and a reader, which may.
 //
-// A Ring is bounded and allocates nothing per item. Its write and read indices only grow; an item's place is its index
-// modulo the capacity. Items stay in place after they were read until they are overwritten, so a reader that lost its
-// connection can seek back to where it was.
+// A Ring allocates nothing per item. Its write and read indices only grow; an item's place is its index modulo the number of
+// places. Its capacity is how many unread items a writer should let it have, and the writer asks before it makes more. What it
+// then makes at once may be more than it asked for: the ring grows rather than lose an item. Items stay in place after they
+// were read until they are overwritten, so a reader that lost its connection can seek back to where it was.
 package stream
 
 import (
@@ -24,6 +25,9 @@ var ErrGone = errors.New("the item is not in the ring")
 type Ring[T any] struct {
 	mu       sync.Mutex
 	items    []T
+	capacity int    // unread items from which on Reserve refuses
+	keep     bool   // nothing is overwritten
+	oldest   uint64 // items before it were overwritten
 	write    uint64 // items written so far
 	read     uint64 // items read so far
 	missed   uint64 // items overwritten before they were read
@@ -37,8 +41,12 @@ type Ring[T any] struct {
 // New makes a ring for capacity items, at least 4. onRoom, which may be nil, is called from the reader's goroutine when
 // the reader has made the room that a failed Reserve asked for.
 func New[T any](capacity int, onRoom func()) *Ring[T] {
-	return &Ring[T]{items: make([]T, max(capacity, 4)), wake: make(chan struct{}, 1), onRoom: onRoom}
+	capacity = max(capacity, 4)
+	return &Ring[T]{items: make([]T, capacity), capacity: capacity, wake: make(chan struct{}, 1), onRoom: onRoom}
 }
+
+// Keep makes the ring keep every item, read or not: Seek reaches them all. It is called before the first Push.
+func (r *Ring[T]) Keep() { r.keep = true }
 
 // Reserve tells whether n more items fit. If they do not, onRoom is called once the reader has made the room.
 func (r *Ring[T]) Reserve(n int) bool {
@@ -48,21 +56,41 @@ func (r *Ring[T]) Reserve(n int) bool {
 		r.wanted = 0
 		return true
 	}
-	r.wanted = min(n, len(r.items))
+	r.wanted = min(n, r.capacity)
 	return false
 }
 
-// Push writes an item and returns its index. In a full ring it overwrites the oldest: a writer that must lose nothing
-// asks Reserve first.
+// Push writes an item and returns its index. No unread item is lost: where there are as many as places, the ring grows.
 func (r *Ring[T]) Push(item T) uint64 {
 	r.mu.Lock()
-	index := r.write
-	if r.free() == 0 {
+	needed := r.read
+	if r.keep {
+		needed = r.oldest
+	}
+	if r.write-needed == uint64(len(r.items)) {
+		r.grow()
+	}
+	return r.put(item)
+}
+
+// Overwrite writes an item and returns its index; with as many unread ones as the capacity the oldest of them is lost.
+func (r *Ring[T]) Overwrite(item T) uint64 {
+	r.mu.Lock()
+	if r.free() <= 0 {
 		r.read++
 		r.missed++
 	}
+	return r.put(item)
+}
+
+// put writes an item where there is a place for it, and unlocks.
+func (r *Ring[T]) put(item T) uint64 {
+	index := r.write
 	r.items[index%uint64(len(r.items))] = item
 	r.write++
+	if n := uint64(len(r.items)); r.write > n {
+		r.oldest = max(r.oldest, r.write-n)
+	}
 	wake := r.sleeping
 	r.sleeping = false
 	r.mu.Unlock()
@@ -72,7 +100,16 @@ func (r *Ring[T]) Push(item T) uint64 {
 	return index
 }
 
-func (r *Ring[T]) free() int { return len(r.items) - int(r.write-r.read) }
+// grow doubles the places.
+func (r *Ring[T]) grow() {
+	items := make([]T, 2*len(r.items))
+	for i := r.oldest; i < r.write; i++ {
+		items[i%uint64(len(items))] = r.items[i%uint64(len(r.items))]
+	}
+	r.items = items
+}
+
+func (r *Ring[T]) free() int { return r.capacity - int(r.write-r.read) }
 
 func (r *Ring[T]) signal() {
 	select {
@@ -151,11 +188,7 @@ func (r *Ring[T]) All(ctx context.Context) iter.Seq[T] {
 // next one to be written; beyond that it returns ErrGone.
 func (r *Ring[T]) Seek(index uint64) error {
 	r.mu.Lock()
-	var oldest uint64
-	if n := uint64(len(r.items)); r.write > n {
-		oldest = r.write - n
-	}
-	if index < oldest || index > r.write {
+	if index < r.oldest || index > r.write {
 		r.mu.Unlock()
 		return ErrGone
 	}
@@ -183,9 +216,6 @@ func (r *Ring[T]) Len() int {
 	defer r.mu.Unlock()
 	return int(r.write - r.read)
 }
-
-// Cap is the number of items the ring can hold.
-func (r *Ring[T]) Cap() int { return len(r.items) }
 
 func (r *Ring[T]) take(sleep bool) (item T, ok, room bool) {
 	r.mu.Lock()

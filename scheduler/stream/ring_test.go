@@ -70,15 +70,62 @@ func TestRing_Reserve_CallsBackOnceWhenThereIsRoom(t *testing.T) {
 	}
 }
 
-func TestRing_Push_OverwritesTheOldest(t *testing.T) {
+func TestRing_Overwrite_LosesTheOldest(t *testing.T) {
 	r := stream.New[int](4, nil)
 	for i := range 10 {
-		if index := r.Push(i); index != uint64(i) {
+		if index := r.Overwrite(i); index != uint64(i) {
 			t.Errorf("item %d has index %d", i, index)
 		}
 	}
 	if got := r.DrainInto(nil); !slices.Equal(got, []int{6, 7, 8, 9}) || r.Missed() != 6 {
 		t.Errorf("%v, %d missed", got, r.Missed())
+	}
+}
+
+// A writer that was let have one more item may turn out to have a hundred.
+func TestRing_Push_GrowsRatherThanLose(t *testing.T) {
+	r := stream.New[int](4, nil)
+	for i := range 3 {
+		r.Push(i)
+	}
+	r.TryNext() // the items lie around the end of the places
+	for i := 3; i < 100; i++ {
+		r.Push(i)
+	}
+	if r.Reserve(1) {
+		t.Error("a ring with more items than its capacity has room")
+	}
+	got := r.DrainInto(nil)
+	for i, item := range got {
+		if item != i+1 {
+			t.Fatalf("item %d is %d", i, item)
+		}
+	}
+	if len(got) != 99 || r.Missed() != 0 || !r.Reserve(4) || r.Reserve(5) {
+		t.Errorf("%d items, %d missed", len(got), r.Missed())
+	}
+}
+
+func TestRing_Keep_SeeksToTheFirst(t *testing.T) {
+	r := stream.New[int](4, nil)
+	r.Keep()
+	for i := range 50 {
+		r.Push(i)
+		r.TryNext()
+	}
+	if err := r.Seek(0); err != nil {
+		t.Fatal(err)
+	}
+	if r.Reserve(1) {
+		t.Error("50 unread items leave room for one more of 4")
+	}
+	for i := range 50 {
+		if got, ok := r.TryNext(); !ok || got != i {
+			t.Fatalf("item %d is %d", i, got)
+		}
+	}
+	if !r.Reserve(4) {
+		t.Error("no room after all were read")
 	}
 }
 

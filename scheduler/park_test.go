@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/schedulertest"
+)
+
+// sip reads at most one event after every tick until the answer has ended.
+func sip(t *testing.T, s *scheduler.Scheduler, st *scheduler.Stream, each func()) *answer {
+	t.Helper()
+	a := new(answer)
+	for a.end == nil {
+		s.Tick()
+		if e, ok := st.TryNext(); ok {
+			a.take(e)
+		}
+		if each != nil {
+			each()
+		}
+	}
+	return a
+}
+
+// whole checks that a reader has seen every event.
+func (a *answer) whole(t *testing.T) {
+	t.Helper()
+	for i, e := range a.events {
+		if e.Seq != uint64(i) {
+			t.Fatalf("event %d has sequence number %d: what was between is lost", i, e.Seq)
+		}
+	}
+}
+
+// What a tick adds may be much more than a token: all of a hold window when the answer ends, all of a splice.
+func TestStream_Park_LosesNothing(t *testing.T) {
+	held := guided(250, &guest{hold: 200})
+	n := 0
+	spliced := guided(250, &guest{hold: 2, accept: func(scheduler.Token) (scheduler.Effect, error) {
+		if n++; n == 5 {
+			return scheduler.Effect{Splice: true, Backtrack: 1, Tokens: make100()}, nil
+		}
+		return scheduler.Effect{}, nil
+	}})
+	for name, r := range map[string]scheduler.Request{"hold window": held, "splice": spliced} {
+		s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+		r.Buffer = 8
+		a := sip(t, s, submit(t, s, r), nil)
+		if a.whole(t); len(a.tokens) != 250 {
+			t.Errorf("%s: the reader has %d tokens of 250 (%v)", name, len(a.tokens), a.end.Err)
+		}
+	}
+}
+
+func make100() []scheduler.Token {
+	tokens := make([]scheduler.Token, 100)
+	for i := range tokens {
+		tokens[i] = scheduler.Token(i + 1)
+	}
+	return tokens
+}
+
+// An injection waits for a slow reader, and the answer waits for the injection.
+func TestStream_Inject_DoesNotStarve(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	r := request(10, 1, 200)
+	r.Buffer = 16
+	st := submit(t, s, r)
+	for s.Tick() { // until the buffer is full
+	}
+	done := make(chan error, 1)
+	go func() { done <- st.Inject(t.Context(), []scheduler.Token{5, 6, 7, 8, 9, 10, 11, 12}) }()
+	for scheduler.Retries(s) == 0 { // it waits
+		scheduler.TakeCommands(s)
+	}
+	at, read := 0, 0
+	a := sip(t, s, st, func() {
+		read++
+		if len(done) > 0 && at == 0 {
+			at = read
+		}
+	})
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if a.whole(t); at > 16 || len(a.tokens) != 200 {
+		t.Errorf("injected after %d events were read, %d tokens", at, len(a.tokens))
+	}
+}
+
+// A stream with Keep can be read again from anywhere, however far its last reader was and however long it has stood still.
+func TestStream_Attach_KeptStreamForgetsNothing(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	r := request(10, 1, 300)
+	r.Buffer, r.Keep = 16, true
+	st := submit(t, s, r)
+	var lost answer
+	for len(lost.tokens) < 100 { // its reader has the events; the client behind it has not
+		s.Tick()
+		lost.read(st)
+	}
+	for s.Tick() { // until the slot is parked
+	}
+	if err := st.Attach(1); err != nil {
+		t.Fatal(err)
+	}
+	a := &answer{events: lost.events[:2], tokens: lost.tokens[:1], text: lost.events[1].Text}
+	for a.end == nil {
+		a.read(st)
+		s.Tick()
+	}
+	want := alone(t, request(10, 1, 300))
+	if a.whole(t); a.text != want.text {
+		t.Errorf("%q, without the break %q", a.text, want.text)
+	}
+	if err := control(t, s, func(context.Context) error { return st.Attach(-1) }); err != nil {
+		t.Errorf("from the beginning: %v", err)
+	}
+}
