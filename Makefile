@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Penstock. `make help` lists what can be made; `make run` and `make test` are enough to begin with.
 
-STATICCHECK_VERSION := v0.8.2
+GOLANGCI_VERSION := v2.15.0
 # Go, Node.js and the Debian packages: scripts/setup.sh. llama.cpp: native/llama.cpp/llama.lock. npm: web/package-lock.json.
 
 FUZZTIME ?= 10m
@@ -120,7 +120,7 @@ test-long: setup-test build plugins ## full corruption and property runs, then e
 
 .PHONY: check
 check: setup-test $(LLAMA_STAMP) $(UI) ## format, vet, lint, sizes, imports, generated files; in CI a clean tree too
-	STATICCHECK_VERSION=$(STATICCHECK_VERSION) scripts/check.sh
+	GOLANGCI_VERSION=$(GOLANGCI_VERSION) scripts/check.sh
 
 .PHONY: generate
 generate: $(LLAMA_STAMP) $(UI) ## write anew what is generated from tables

@@ -122,8 +122,7 @@ func TestScheduler_ITLTarget_HoldsAndUsesTheMachine(t *testing.T) {
 		streams, clients int
 		use              float64
 	}{{1, 1, 0.7}, {4, 2, 0.9}, {4, 8, 0.9}, {12, 3, 0.9}} {
-		for _, target := range []time.Duration{80, 150, 400} {
-			target *= time.Millisecond
+		for _, target := range []time.Duration{80 * time.Millisecond, 150 * time.Millisecond, 400 * time.Millisecond} {
 			t.Run(fmt.Sprintf("%d+%d at %v", c.streams, c.clients, target), func(t *testing.T) {
 				m := newMixed(t, c.streams, c.clients, scheduler.Config{ITLTarget: target})
 				m.measure(20 * time.Second) // the costs are learned
@@ -147,8 +146,7 @@ func TestScheduler_ITLTarget_HoldsAndUsesTheMachine(t *testing.T) {
 // a pass of its own, the target holds too.
 func TestScheduler_ITLTarget_HoldsAtAnyDepth(t *testing.T) {
 	for _, apart := range []bool{false, true} {
-		for _, target := range []time.Duration{80, 150, 400} {
-			target *= time.Millisecond
+		for _, target := range []time.Duration{80 * time.Millisecond, 150 * time.Millisecond, 400 * time.Millisecond} {
 			t.Run(fmt.Sprintf("apart %t, %v", apart, target), func(t *testing.T) {
 				m := newMixedOn(t, 4, 2, scheduler.Config{ITLTarget: target}, schedulertest.Deep, apart)
 				m.measure(20 * time.Second)

@@ -18,7 +18,7 @@ formatted() {
   [ -z "$unformatted" ] || { printf 'not formatted (gofmt -w FILE):\n%s\n' "$unformatted"; return 1; }
 }
 
-staticcheck() { go run "honnef.co/go/tools/cmd/staticcheck@${STATICCHECK_VERSION:?}" ./...; }
+golangci_lint() { go run "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@${GOLANGCI_VERSION:?}" run ./...; }
 
 scripts_linted() { git ls-files -z --cached --others --exclude-standard '*.sh' .ci/run | xargs -0 shellcheck; }
 
@@ -69,8 +69,7 @@ clean_tree() {
 }
 
 step 'gofmt' formatted
-step 'go vet' go vet ./...
-step 'staticcheck' staticcheck
+step 'golangci-lint' golangci_lint
 step 'house rules' go run ./tools/check
 step 'go.mod tidy' go mod tidy -diff
 step 'generated files' generated

@@ -3,6 +3,7 @@
 package plugin
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -157,8 +158,8 @@ func TestStage_Rewind_OpenRefuses(t *testing.T) {
 	}
 	defer s.Close()
 	err = s.Rewind([]int32{1}, 1)
-	refusal, ok := err.(*Refusal)
-	if !ok || refusal.Message != "threshold is too high" || refusal.Param() != "plugins" {
+	var refusal *Refusal
+	if !errors.As(err, &refusal) || refusal.Message != "threshold is too high" || refusal.Param() != "plugins" {
 		t.Errorf("got %v", err)
 	}
 }

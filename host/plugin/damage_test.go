@@ -5,6 +5,7 @@ package plugin_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"testing"
@@ -49,7 +50,8 @@ func TestRuntime_FlippedBits_NeighboursNoticeNothing(t *testing.T) {
 		loaded++
 		// Answers and failures are the guest's own.
 		if _, err := b.Complete(context.Background(), tck.Request{}, []string{name}); err != nil {
-			if _, ok := err.(*tck.Failure); !ok {
+			var failure *tck.Failure
+			if !errors.As(err, &failure) {
 				t.Errorf("bit %d: %v", bit, err)
 			}
 		}

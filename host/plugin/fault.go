@@ -80,10 +80,10 @@ func diagnose(err error, meter *fuel.Meter) *violation {
 	if errors.As(err, &v) {
 		return v
 	}
-	switch meter.Fault() {
-	case fuel.ErrStack:
+	switch exhausted := meter.Fault(); {
+	case errors.Is(exhausted, fuel.ErrStack):
 		return wrong(CauseStack, "%s", at(err))
-	case fuel.ErrFuel:
+	case errors.Is(exhausted, fuel.ErrFuel):
 		return wrong(CauseFuel, "%s", at(err))
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n")

@@ -3,6 +3,7 @@
 package plugin
 
 import (
+	"errors"
 	"sync"
 	"time"
 )
@@ -49,7 +50,7 @@ func (m *Module) faulted(f *Fault) {
 	}
 	h.total++
 	h.last = f.Error()
-	if f.Cause == CauseConflict {
+	if errors.Is(f.Cause, CauseConflict) {
 		return
 	}
 	h.recent = append(h.recent, now)

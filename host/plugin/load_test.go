@@ -103,7 +103,7 @@ func TestRuntime_Load_FaultsOfSetUp(t *testing.T) {
 			}
 			_, err := newTestRuntime(t, sum).Load(context.Background(), tc.guest.Wasm())
 			var f *Fault
-			if !errors.As(err, &f) || f.Export != tc.export || f.Cause != tc.cause {
+			if !errors.As(err, &f) || f.Export != tc.export || !errors.Is(f.Cause, tc.cause) {
 				t.Errorf("got %v, want %v in %s", err, tc.cause, tc.export)
 			}
 		})

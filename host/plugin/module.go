@@ -35,8 +35,8 @@ type Module struct {
 
 func (m *Module) exports(h hook) bool { return m.has[h] }
 
-// IsTemplate, IsStop and IsStage tell which extension points the plugin has: a template, a stop rule, or anything that
-// takes part in choosing tokens.
+// IsTemplate tells whether the plugin writes prompts. It, IsStop and IsStage tell which extension points a plugin has: a
+// template, a stop rule, or anything that takes part in choosing tokens.
 func (m *Module) IsTemplate() bool { return m.exports(hookTemplate) }
 
 // IsStop tells whether the plugin is a stop rule; see IsTemplate.

@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/penstock/penstock/plugins/abi"
@@ -150,8 +151,8 @@ func (s *Stage) checkBound() error {
 // settle is what an error of a call leads to: a fault ends the use of the instance and, where faults are to be skipped,
 // nothing else.
 func (s *Stage) settle(err error) error {
-	f, fault := err.(*Fault)
-	if !fault {
+	var f *Fault
+	if !errors.As(err, &f) {
 		return err
 	}
 	_ = s.discard(false) // the fault is what counts

@@ -110,7 +110,7 @@ func (b *Backend) Wait() error {
 	}
 	if b.Fail != nil {
 		if err := b.Fail(b.batch); err != nil {
-			b.store(n / 2)
+			_ = b.store(n / 2) // the pass has failed already
 			return err
 		}
 	}

@@ -66,7 +66,7 @@ func parseGeneration(out []byte) (float64, error) {
 		Speed float64 `json:"avg_ts"`
 	}
 	if err := json.Unmarshal(out, &runs); err != nil || len(runs) != 1 || runs[0].Speed <= 0 {
-		return 0, fmt.Errorf("llama-bench printed something else than one result: %q (%v)", out, err)
+		return 0, fmt.Errorf("llama-bench printed something else than one result: %q (%w)", out, err)
 	}
 	return runs[0].Speed, nil
 }
@@ -104,7 +104,7 @@ func parseBatches(out []byte) (map[int]float64, error) {
 			Seconds   float64 `json:"t"`
 		}
 		if err := json.Unmarshal(lines.Bytes(), &run); err != nil || run.Seconds <= 0 {
-			return nil, fmt.Errorf("llama-batched-bench printed a line that is no result: %q (%v)", lines.Text(), err)
+			return nil, fmt.Errorf("llama-batched-bench printed a line that is no result: %q (%w)", lines.Text(), err)
 		}
 		speeds[run.Sequences] = float64(run.Sequences*run.Tokens) / run.Seconds
 	}

@@ -5,9 +5,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"path/filepath"
 )
 
@@ -47,20 +44,4 @@ func checkSize(f file) ([]string, error) {
 		}
 	}
 	return findings, nil
-}
-
-// goFunctions finds declared functions; literals inside one count as its lines.
-func goFunctions(f file) ([]function, error) {
-	set := token.NewFileSet()
-	parsed, err := parser.ParseFile(set, f.path, f.text, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
-	}
-	var functions []function
-	for _, decl := range parsed.Decls {
-		if fn, ok := decl.(*ast.FuncDecl); ok {
-			functions = append(functions, function{fn.Name.Name, set.Position(fn.Pos()).Line, set.Position(fn.End()).Line})
-		}
-	}
-	return functions, nil
 }

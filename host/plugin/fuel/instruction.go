@@ -20,7 +20,7 @@ func (f *function) instructions() {
 	}
 	if f.in.err == nil {
 		f.flush(f.in.pos)
-		f.in.done()
+		_ = f.in.done() // the reader keeps its first error
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// ErrShape: the shape cannot be one of a Llama model, or its name is unknown.
+// ErrShape means that the shape cannot be one of a Llama model, or that its name is unknown.
 var ErrShape = errors.New("bad model shape")
 
 // Shape is the size of a Llama model. The embedding is also the output layer.
