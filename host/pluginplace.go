@@ -10,15 +10,15 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// arrange puts the plugins that a chain does not name where their kind belongs: what works before or on the whole row
-// first, what chooses among candidates last. What is a template and nothing else has done its work by then.
+// arrange puts the plugins that a chain does not name where their manifests say. What is a template and nothing else has
+// done its work by then.
 func arrange(chain []string, uses []use) []string {
 	var first, last []string
 	for _, u := range uses {
 		entry := sampling.PluginPrefix + u.Name
 		switch {
 		case slices.Contains(chain, entry), u.module.IsTemplate() && !u.module.IsStage() && !u.module.IsStop():
-		case u.module.Manifest.View == plugin.ViewCandidates:
+		case u.module.Manifest.Place == plugin.PlaceLast:
 			last = append(last, entry)
 		default:
 			first = append(first, entry)

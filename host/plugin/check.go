@@ -15,11 +15,11 @@ import (
 
 // checkTypes checks exports and imports against the ABI, before any of the module's code runs, and notes what it exports.
 func (m *Module) checkTypes() error {
-	exports := m.compiled.ExportedFunctions()
+	exports := m.engine.compiled.ExportedFunctions()
 	if _, ok := exports[abi.ExportABIV1]; !ok {
 		return fmt.Errorf("%w: it does not export %s; build it with an SDK of this version", ErrVersion, abi.ExportABIV1)
 	}
-	if _, ok := m.compiled.ExportedMemories()["memory"]; !ok {
+	if _, ok := m.engine.compiled.ExportedMemories()["memory"]; !ok {
 		return fmt.Errorf("%w: it exports no memory named \"memory\"", ErrExport)
 	}
 	for _, want := range abi.Exports {
@@ -40,7 +40,7 @@ func (m *Module) checkTypes() error {
 			m.has[h], m.answers[h] = true, len(f.ResultTypes()) > 0
 		}
 	}
-	return checkImports(m.compiled.ImportedFunctions())
+	return checkImports(m.engine.compiled.ImportedFunctions())
 }
 
 // checkImports looks for functions that are unknown or have another type.
@@ -54,6 +54,12 @@ func checkImports(imports []api.FunctionDefinition) error {
 	}
 	for _, f := range imports {
 		module, name, _ := f.Import()
+		if module == abi.Optional {
+			if err := checkOptional(f, offered[abi.Module]); err != nil {
+				return err
+			}
+			continue
+		}
 		functions, ok := offered[module]
 		if !ok {
 			return fmt.Errorf("%w: module %q; offered are %s", ErrImport, module, strings.Join(slices.Sorted(maps.Keys(offered)), " and "))

@@ -14,7 +14,7 @@ var (
 	ErrUnsupported = errors.New("unsupported WebAssembly feature")
 	ErrVersion     = errors.New("not a plugin of ABI v1")
 	ErrImport      = errors.New("import that the host does not offer")
-	ErrExport      = errors.New("export of the wrong type")
+	ErrExport      = errors.New("wrong export")
 	ErrManifest    = errors.New("bad manifest")
 	ErrLimit       = errors.New("limit exceeded")
 )

@@ -21,6 +21,7 @@ var functions = map[string]hostFunction{
 	abi.ImportConfig:        hostConfig,
 	abi.ImportMessages:      hostMessages,
 	abi.ImportHistory:       hostHistory,
+	abi.ImportFeature:       hostFeature,
 	abi.ImportParam:         hostParam,
 	abi.ImportRandom:        hostRandom,
 	abi.ImportVocabSize:     hostVocabSize,
@@ -43,22 +44,22 @@ var functions = map[string]hostFunction{
 const callFuel = 64
 
 // offer makes the host functions known to wazero.
-func (r *Runtime) offer(ctx context.Context) error {
-	host := r.wazero.NewHostModuleBuilder(abi.Module)
+func (e *engine) offer(ctx context.Context) error {
+	host := e.wazero.NewHostModuleBuilder(abi.Module)
 	for _, s := range abi.Imports {
 		export(host, s.Name, functions[s.Name], valueTypes(s.Params), valueTypes(s.Results))
 	}
 	if _, err := host.Instantiate(ctx); err != nil {
 		return fmt.Errorf("failed to offer the host functions: %w", err)
 	}
-	system := r.wazero.NewHostModuleBuilder(wasiModule)
+	system := e.wazero.NewHostModuleBuilder(wasiModule)
 	for _, f := range wasi {
 		export(system, f.name, f.run, wasiTypes(f.params), wasiTypes(f.results))
 	}
 	if _, err := system.Instantiate(ctx); err != nil {
 		return fmt.Errorf("failed to offer WASI: %w", err)
 	}
-	return nil
+	return e.offerOptional(ctx)
 }
 
 func export(to wazero.HostModuleBuilder, name string, f hostFunction, params, results []api.ValueType) {

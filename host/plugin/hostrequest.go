@@ -3,6 +3,7 @@
 package plugin
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/penstock/penstock/plugins/abi"
@@ -16,7 +17,20 @@ func hostMessages(i *instance, s []uint64) { i.deliver(s, s[0], s[1], 1, i.sessi
 
 func hostHistory(i *instance, s []uint64) {
 	tokens := i.session.history
-	i.deliver(s, s[0], s[1], 4, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(tokens))), 4*len(tokens)))
+	from := int(int32(uint32(s[0])))
+	if from < 0 {
+		from = max(0, len(tokens)+from)
+	}
+	tokens = tokens[min(from, len(tokens)):]
+	i.deliver(s, s[1], s[2], 4, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(tokens))), 4*len(tokens)))
+}
+
+func hostFeature(i *instance, s []uint64) {
+	name := string(i.taken(s[0], s[1]))
+	s[0] = 0
+	if slices.ContainsFunc(abi.Imports, calledBy(name)) || slices.ContainsFunc(abi.Exports, calledBy(name)) {
+		s[0] = 1
+	}
 }
 
 func hostParam(i *instance, s []uint64) {

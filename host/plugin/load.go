@@ -9,11 +9,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"runtime"
+	"maps"
+	"slices"
 	"time"
-
-	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/penstock/penstock/host/plugin/fuel"
 	"github.com/penstock/penstock/plugins/abi"
@@ -37,12 +35,12 @@ func (r *Runtime) load(ctx context.Context, wasm []byte, limit time.Duration) (*
 	if err != nil {
 		return nil, translate(err)
 	}
-	compiled, err := r.compile(ctx, metered.Wasm, limit)
+	engine, err := r.compile(ctx, metered.Wasm, limit)
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(wasm)
-	m := &Module{runtime: r, compiled: compiled, metered: metered, SHA256: hex.EncodeToString(sum[:]), Name: "unnamed"}
+	m := &Module{runtime: r, engine: engine, metered: metered, SHA256: hex.EncodeToString(sum[:]), Name: "unnamed"}
 	m.uses.Store(1)
 	metered.Wasm = nil // compiled now
 	if err := m.prepare(ctx); err != nil {
@@ -57,6 +55,9 @@ func (m *Module) prepare(ctx context.Context) error {
 	if err := m.checkTypes(); err != nil {
 		return err
 	}
+	if err := m.engine.offer(ctx); err != nil {
+		return err
+	}
 	text, err := m.describe(ctx)
 	if err != nil {
 		return err
@@ -65,6 +66,9 @@ func (m *Module) prepare(ctx context.Context) error {
 		return err
 	}
 	m.Name = m.Manifest.Name
+	if err := checkSpelling(slices.Collect(maps.Keys(m.engine.compiled.ExportedFunctions())), m.Manifest.Optional); err != nil {
+		return err
+	}
 	if m.schema, err = compileSchema(m.Manifest.ConfigSchema); err != nil {
 		return err
 	}
@@ -96,27 +100,27 @@ func translate(err error) error {
 	return fmt.Errorf("%w: %w", ErrNotWasm, err)
 }
 
-// compile validates and compiles. It is given up between two functions when its time is over; that a single function
-// cannot take long is the rewriter's doing.
-func (r *Runtime) compile(ctx context.Context, wasm []byte, limit time.Duration) (compiled wazero.CompiledModule, err error) {
+// compile validates and compiles within a time.
+func (r *Runtime) compile(ctx context.Context, wasm []byte, limit time.Duration) (*engine, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	defer func() {
-		if p := recover(); p != nil { // a defect of the compiler that a module can reach must not end the host
-			err = fmt.Errorf("%w: the compiler gave up: %v", ErrUnsupported, p)
-		}
-	}()
-	// Only with more than one worker does wazero look at the context.
-	compiled, err = r.wazero.CompileModule(experimental.WithCompilationWorkers(ctx, max(2, runtime.GOMAXPROCS(0)/2)), wasm)
+	pages := r.limits.Module.MemoryPages
+	entry := r.cache.entry(wasm)
+	e, err := newEngine(ctx, wasm, entry, pages)
+	if err != nil && entry != "" && ctx.Err() == nil { // it may be the cache's fault: a full disk, say
+		entry = ""
+		e, err = newEngine(ctx, wasm, "", pages)
+	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf("%w: compiling takes longer than %v; make the module smaller", ErrLimit, limit)
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), errors.Is(err, ErrUnsupported):
 		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrNotWasm, err)
 	}
-	return compiled, nil
+	r.cache.keep(entry)
+	return e, nil
 }
 
 // describe asks for the manifest in an instance of its own.

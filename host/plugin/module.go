@@ -22,15 +22,15 @@ type Module struct {
 	Exports  []string
 	Manifest Manifest
 
-	runtime  *Runtime
-	compiled wazero.CompiledModule
-	metered  *fuel.Module
-	schema   *jsonschema.Schema
-	has      [hooks]bool
-	answers  [hooks]bool // the export has a result
-	image    *image      // nil: every instance is initialised and warmed on its own
-	health   health
-	uses     atomic.Int64
+	runtime *Runtime
+	engine  *engine
+	metered *fuel.Module
+	schema  *jsonschema.Schema
+	has     [hooks]bool
+	answers [hooks]bool // the export has a result
+	image   *image      // nil: every instance is initialised and warmed on its own
+	health  health
+	uses    atomic.Int64
 }
 
 func (m *Module) exports(h hook) bool { return m.has[h] }
@@ -66,7 +66,7 @@ func (m *Module) Release() {
 		return
 	}
 	// Neither has anything to report: wazero forgets the code, and the image's file is private to it.
-	_ = m.compiled.Close(context.Background())
+	_ = m.engine.close()
 	if m.image != nil {
 		_ = m.image.memory.Close()
 	}
@@ -109,7 +109,7 @@ func (m *Module) instantiate(ctx context.Context, s *session) (_ *instance, err 
 		}
 	}()
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
-	i.guest, err = m.runtime.wazero.InstantiateModule(experimental.WithMemoryAllocator(ctx, region), m.compiled, config)
+	i.guest, err = m.engine.wazero.InstantiateModule(experimental.WithMemoryAllocator(ctx, region), m.engine.compiled, config)
 	if err != nil { // a data or element segment that does not fit
 		return nil, fmt.Errorf("%w: plugin %s cannot be instantiated: %w", ErrNotWasm, m.Name, err)
 	}

@@ -4,10 +4,11 @@
 
 package abi
 
-// Module is the module name of the imports, Version the ABI's version.
+// Module is the module name of the imports, Optional that of imports a plugin can do without, Version the ABI's version.
 const (
-	Module  = "penstock"
-	Version = 1
+	Module   = "penstock"
+	Optional = "penstock-optional"
+	Version  = 1
 )
 
 // Names of exports.
@@ -31,6 +32,7 @@ const (
 	ImportConfig        = "config"
 	ImportMessages      = "messages"
 	ImportHistory       = "history"
+	ImportFeature       = "feature"
 	ImportParam         = "param"
 	ImportRandom        = "random"
 	ImportVocabSize     = "vocab_size"
@@ -180,7 +182,8 @@ var Exports = []Signature{
 var Imports = []Signature{
 	{Name: "config", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "messages", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
-	{Name: "history", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
+	{Name: "history", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}},
+	{Name: "feature", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "param", Params: []Type{"i32"}, Results: []Type{"i64"}},
 	{Name: "random", Results: []Type{"i64"}},
 	{Name: "vocab_size", Results: []Type{"i32"}},

@@ -94,7 +94,7 @@ func (d *draft) call(function string, args ...int) []byte {
 }
 
 // history is how many tokens there are, prompt how many of them are the prompt, and generated the others.
-func (d *draft) history() []byte { return d.call(abi.ImportHistory, 0, 0) }
+func (d *draft) history() []byte { return d.call(abi.ImportHistory, 0, 0, 0) }
 
 func (d *draft) prompt() []byte {
 	return append(d.call(abi.ImportParam, abi.ParamPromptTokens), p.Wrap...)

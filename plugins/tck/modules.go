@@ -28,7 +28,8 @@ func manifestCases() []Case {
 		{fmt.Sprintf(`{"name":"a","candidates":%d}`, abi.LimitCandidates+1), "candidates"},
 		{`{"name":"a","hold":-1}`, "hold"},
 		{fmt.Sprintf(`{"name":"a","hold":%d}`, abi.LimitHold+1), "hold"},
-		{`{"name":"a","unheard_of":1}`, "unheard_of"},
+		{`{"name":"a","place":"middle"}`, "place"},
+		{`{"name":"a","optional":"penstock_draft"}`, "optional"},
 		{`{"name":"a","config_schema":{"type":7}}`, "config_schema"},
 		{`{"name":"a","config_schema":{"$ref":"https://example.org/schema"}}`, "config_schema"},
 		{`{"name":"a","config_schema":` + strings.Repeat(`{"not":`, 70) + `{}` + strings.Repeat(`}`, 71), "config_schema"},
@@ -68,6 +69,14 @@ func moduleCases() []Case {
 		refused("describe is exported", without(abi.ExportDescribe), abi.ExportDescribe),
 		refused("exports have their types", typed, abi.ExportSample),
 		refused("imports are known", imports("unknown-import", "penstock.open_file"), "penstock.open_file"),
+		refused("a misspelt export is named, and the right one with it", exporting("misspelt", "", "penstock_sampel"), "penstock_sampel", abi.ExportSample),
+		unchanged("an export that the manifest calls optional is left alone where the host does not know it",
+			exporting("optional-export", `"optional":["penstock_telepathy"],`, "penstock_telepathy")),
+		unchanged("a field of the manifest that the host does not know is ignored", newDraft("unknown-field", `"unheard_of":{"a":[1,2]},`)),
+		unchanged("an optional import that the host lacks may be there", optional("optional-import", "penstock-optional.telepathy", false)),
+		faulted("calling it is a fault", abi.ExportOpen, causeCall, optional("optional-call", "penstock-optional.telepathy", true)),
+		unchanged("one that the host has is the same function", optional("optional-known", "penstock-optional.random", true, "i64")),
+		refused("it has its type then", optional("optional-type", "penstock-optional.random", false, "f32"), "penstock-optional.random"),
 		refused("modules of imports are known", imports("unknown-module", "env.abort"), "env"),
 		refused("imports have their types", imports("import-type", "penstock.random", "i32"), "penstock.random"),
 		refused("a manifest is emitted", silent, abi.ExportDescribe),
@@ -79,6 +88,26 @@ func moduleCases() []Case {
 		refusedBytes("cut-last", "a module is whole", whole[:len(whole)-1], "WebAssembly"),
 		refusedBytes("and-more", "nothing follows a module", append(bytes.Clone(whole), 0x7f), "WebAssembly"),
 	}
+}
+
+// exporting has an export that the ABI does not know.
+func exporting(name, fields, export string) *draft {
+	d := newDraft(name, fields)
+	d.Function(abi.Signature{Name: export}, 0, p.Unreachable)
+	return d
+}
+
+// optional imports a function and may call it in open.
+func optional(name, function string, calls bool, results ...abi.Type) *draft {
+	d := newDraft(name, "")
+	code := d.CallOf(abi.Signature{Name: function, Results: results})
+	if !calls {
+		return d
+	}
+	if len(results) > 0 {
+		code = append(code, p.Drop...)
+	}
+	return d.open(code)
 }
 
 // imports wants a function that a host does not have.

@@ -16,6 +16,8 @@ func requestCases() []Case {
 		unchanged("without a configuration config gives {}", unconfigured()),
 		unchanged("param gives the request's numbers", numbers()),
 		unchanged("history is the prompt, then what was accepted; accept includes the token", historian()),
+		unchanged("history begins where it is asked to, and counts back from the end for a negative number", lately()),
+		unchanged("feature knows imports and exports by their names, and nothing else", asking()),
 		unchanged("messages are there for templates only", func() *draft {
 			d := newDraft("no-messages", "")
 			return d.open(d.same("no messages", 0, d.call(abi.ImportMessages, atScratch, 64)))
@@ -59,7 +61,7 @@ func numbers() *draft {
 func historian() *draft {
 	const accepted = 1
 	d := newDraft("history", "")
-	read := d.call(abi.ImportHistory, atHistory, 8192)
+	read := d.call(abi.ImportHistory, 0, atHistory, 8192)
 	last := [][]byte{p.I32(atHistory - 4), d.history(), p.I32(4), p.Multiply, p.Add, p.Load}
 	soFar := func(where string) []byte { return d.like("history in "+where, d.generated(), p.Global(accepted)) }
 	d.on(abi.ExportPrepare, soFar("prepare"), p.I32(0))
@@ -68,6 +70,28 @@ func historian() *draft {
 	d.on(abi.ExportAccept, count(accepted), soFar("accept"), read, p.Drop,
 		d.like("the last token is the accepted one", p.Local(0), join(last)), p.I32(0))
 	return d.on(abi.ExportStop, soFar("stop"), p.I32(abi.StopShow))
+}
+
+// lately asks for parts of the history: all but the first, the last two, and none.
+func lately() *draft {
+	d := newDraft("history-from", "")
+	part := func(from, limit int) []byte { return d.call(abi.ImportHistory, from, atHistory, limit) }
+	word := func(at int) []byte { return join([][]byte{p.I32(at), p.Load}) }
+	return d.on(abi.ExportAccept,
+		d.like("all from the second on", part(1, 8192), join([][]byte{d.history(), p.I32(1), p.Subtract})),
+		d.same("two from the end", 2, part(-2, 2)), d.like("the last is the accepted one", p.Local(0), word(atHistory+4)),
+		p.Poke(atHistory, -9), d.same("their number where they do not fit", 2, part(-2, 1)), d.same("nothing is written", -9, word(atHistory)),
+		d.same("the last one alone", 1, part(-1, 1)), d.like("it is the accepted one", p.Local(0), word(atHistory)),
+		d.same("none at the end", 0, d.history(), p.I32(atHistory), p.I32(8192), d.Call(abi.ImportHistory)),
+		d.same("none behind it", 0, part(1<<31-1, 8192)), d.like("all where there are not as many", part(-1<<31, 8192), d.history()), p.I32(0))
+}
+
+func asking() *draft {
+	d := newDraft("feature", "")
+	knows := func(name string, want int) []byte {
+		return d.same("feature "+name, want, d.say(name, abi.ImportFeature))
+	}
+	return d.open(knows(abi.ImportFeature, 1), knows(abi.ImportHistory, 1), knows(abi.ExportRewind, 1), knows("telepathy", 0), knows("", 0))
 }
 
 // drawing takes a candidate by chance.

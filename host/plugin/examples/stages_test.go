@@ -93,6 +93,29 @@ func TestWatermark_RaisesItsShare(t *testing.T) {
 	}
 }
 
+// A plugin that wants the last token does not pay for the whole conversation.
+func TestWatermark_Sample_CostsTheSameInALongConversation(t *testing.T) {
+	w := newWords()
+	m := load(t, "watermark", w)
+	cost := func(tokens int) int64 {
+		s, err := m.NewStage(plugin.Request{Config: []byte(`{"key":7}`), MaxTokens: 10, ContextSize: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = s.Close() }() // tested elsewhere
+		if err := s.Rewind(make([]scheduler.Token, tokens), tokens); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Apply(&scheduler.View{Row: randomRow(1, w.Size()), N: -1, Chosen: -1}); err != nil {
+			t.Fatal(err)
+		}
+		return s.Usage().Fuel
+	}
+	if short, long := cost(10), cost(100_000); long != short {
+		t.Errorf("%d units after 10 tokens, %d after 100,000", short, long)
+	}
+}
+
 func TestMultipleChoice_AnswersOneOfThem(t *testing.T) {
 	w := newWords()
 	m := load(t, "multiple-choice", w)

@@ -22,7 +22,7 @@ const (
 func hostConstants(t table.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(header + "package abi\n\n")
-	fmt.Fprintf(&b, "// Module is the module name of the imports, Version the ABI's version.\nconst (\nModule = %q\nVersion = %d\n)\n\n", table.Module, table.Version)
+	fmt.Fprintf(&b, "// Module is the module name of the imports, Optional that of imports a plugin can do without, Version the ABI's version.\nconst (\nModule = %q\nOptional = %q\nVersion = %d\n)\n\n", table.Module, table.Optional, table.Version)
 	b.WriteString("// Names of exports.\nconst (\n")
 	for _, f := range t.Exports {
 		fmt.Fprintf(&b, "%s = %q\n", exportName(f.Name), f.Name)

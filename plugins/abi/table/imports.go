@@ -33,9 +33,17 @@ func requestImports() []Func {
 			Doc: "The conversation as JSON, for `penstock_template`; empty elsewhere. Returns its length in bytes.",
 		},
 		{
-			Name: "history", Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
-			Doc:    "Token ids so far, prompt first, as `u32`. `limit` and the result count tokens, not bytes. In `prepare` and `sample` it holds all tokens accepted so far; in `accept` and `stop` it includes the token.",
-			Worked: "A prompt of 12 tokens and 3 generated: the result is 15 and 60 bytes are written, if `limit` ≥ 15.",
+			Name: "history", Params: []Value{{Name: "from", Type: I32}, outPtr, limit}, Result: I32, Fuel: perByte,
+			Doc: "Token ids so far, prompt first, as `u32`, from index `from` on; a negative `from` counts back from the end. `limit` and the result count tokens, not bytes. " +
+				"In `prepare` and `sample` the history holds all tokens accepted so far; in `accept` and `stop` it includes the token.",
+			Worked: "A prompt of 12 tokens and 3 generated: `history(0, ptr, 64)` returns 15 and writes 60 bytes; `history(12, ptr, 64)` returns 3; `history(-1, ptr, 1)` returns 1 and writes the last; " +
+				"`history(15, ptr, 64)` returns 0, as any later index does; `history(0, 0, 0)` only counts.",
+		},
+		{
+			Name: "feature", Params: []Value{inPtr, length}, Result: I32, Fuel: perByte,
+			Doc: "1 where the host knows what the text names, else 0: an import or an export of this document, or what a later one adds. " +
+				"A plugin that wants more than v1 had at first asks before it calls; see *growth*.",
+			Worked: "`feature(\"history\")` and `feature(\"penstock_rewind\")` are 1, `feature(\"telepathy\")` is 0.",
 		},
 		{
 			Name: "param", Params: []Value{kind}, Result: I64,

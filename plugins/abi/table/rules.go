@@ -3,7 +3,7 @@
 package table
 
 func rules() []Section {
-	return []Section{{"Order of calls", order}, {"Fuel and stack", fuel}, {"Faults", faults}, {"Manifest", manifest}, {"WASI", wasi}}
+	return []Section{{"Order of calls", order}, {"Fuel and stack", fuel}, {"Faults", faults}, {"Manifest", manifest}, {"Growth", growth}, {"WASI", wasi}}
 }
 
 const order = `1. The configuration is checked against the manifest's schema when the request is submitted. ` + "`penstock_template`" + ` runs then, before queueing, in an instance of its own.
@@ -45,7 +45,36 @@ const manifest = "```json\n" + `{"name": "min-p", "version": "1.0.0", "summary":
 | ` + "`view`" + ` | ` + "`candidates`, `logits`, `none`" + ` | ` + "`candidates`" + ` with ` + "`penstock_sample`, else `none`" + ` |
 | ` + "`candidates`" + ` | 1–4096 | 256 |
 | ` + "`hold`" + ` | 0–256 tokens | 0 |
-| ` + "`config_schema`" + ` | a JSON schema that compiles, at most 64 levels deep | any object |`
+| ` + "`place`" + ` | ` + "`first`, `last`" + `: where the plugin stands in chains that do not name it | ` + "`last`" + ` with the candidates view, else ` + "`first`" + ` |
+| ` + "`config_schema`" + ` | a JSON schema that compiles, at most 64 levels deep | any object |
+| ` + "`optional`" + ` | a list of names ` + "`penstock_…`" + `: exports that the plugin has for hosts that know them | none |
+
+All plugins that are placed first stand before the chain's own stages, all that are placed last behind them, each group in the request's order. A request's ` + "`samplers`" + ` overrides the hint. What sees all
+logits cannot be placed last. A field that is not in this table is kept, shown by ` + "`GET /v1/plugins`" + ` and otherwise ignored.`
+
+// growth is what makes it possible to freeze v1.
+const growth = `Version 1 is frozen: what this document says of an export, an import, a buffer, a code or a field of the manifest never changes, and no name is used again for something else. What a later host adds,
+an older one treats as follows, so that one module runs on both.
+
+| added | on a host that does not know it |
+|---|---|
+| a field of the manifest | kept, shown and ignored |
+| an import | a module that imports it from ` + "`penstock`" + ` is refused, naming it. Imported from ` + "`penstock-optional`" + ` instead, it is the same function where the host has it; where not, calling it is a fault |
+| an export ` + "`penstock_…`" + ` | the module is refused, naming the export and the likeliest right spelling, unless the manifest's ` + "`optional`" + ` names it; then it is never called |
+| a buffer or a code | ` + "`bind`" + ` refuses an unknown kind, ` + "`param`" + ` and ` + "`special`" + ` answer −1, an unknown answer of a plugin is a fault |
+
+` + "`feature`" + ` tells which of the two hosts it is, and is there on every host of v1:
+
+` + "```wat" + `
+(import "penstock" "feature" (func $feature (param i32 i32) (result i32)))
+(import "penstock-optional" "telepathy" (func $telepathy (result i32)))
+(data (i32.const 64) "telepathy")
+(func $listen (result i32)
+  (if (result i32) (call $feature (i32.const 64) (i32.const 9))
+    (then (call $telepathy)) (else (i32.const 0))))
+` + "```" + `
+
+In Go that import is a function under ` + "`//go:wasmimport penstock-optional telepathy`" + `, in Rust one in a block under ` + "`#[link(wasm_import_module = \"penstock-optional\")]`" + `.`
 
 const wasi = `WASI preview 1 is there for toolchains that need it, emptied: stdout and stderr go to the log, ` + "`random_get` draws from `random`" + `, the clock starts at 0 and gains 1 µs a reading,
 and what ` + "`poll_oneoff`" + ` waits for, which passes at once; everything else is refused.`

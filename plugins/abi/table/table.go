@@ -11,6 +11,10 @@ package table
 // Module is the name that every import of the ABI is under.
 const Module = "penstock"
 
+// Optional is the module name of imports that a host need not have: one that
+// is not there traps when it is called, not when the plugin is loaded.
+const Optional = "penstock-optional"
+
 // Version is the ABI version; it is the suffix of the version export.
 const Version = 1
 

@@ -44,7 +44,7 @@ type length struct {
 	target   int
 	strength float32
 	bias     *penstock.Bias
-	history  []penstock.Token
+	last     []penstock.Token
 	piece    []byte
 }
 
@@ -90,8 +90,7 @@ func (l *length) open() error {
 // Prepare implements prepare.Preparer. Up to three quarters of the length the answer is kept from ending. From the length on
 // first a sentence is to end, and then the answer.
 func (l *length) Prepare() prepare.Filled {
-	l.history = penstock.History(l.history)
-	pressure := l.pressure(len(l.history) - penstock.PromptTokens())
+	pressure := l.pressure(penstock.HistoryLen() - penstock.PromptTokens())
 	l.bias.Reset()
 	if pressure == 0 {
 		return prepare.Nothing
@@ -120,9 +119,10 @@ func (l *length) pressure(n int) float32 {
 
 // closed tells whether the last token ended a sentence.
 func (l *length) closed() bool {
-	if len(l.history) == 0 {
+	l.last = penstock.HistoryFrom(-1, l.last)
+	if len(l.last) == 0 {
 		return false
 	}
-	l.piece = penstock.Piece(l.history[len(l.history)-1], l.piece)
+	l.piece = penstock.Piece(l.last[0], l.piece)
 	return closes(l.piece)
 }

@@ -87,8 +87,8 @@ func (b *banned) Prepare() prepare.Filled {
 
 // Accept implements accept.Accepter.
 func (b *banned) Accept(t penstock.Token) accept.Answer {
-	b.history = penstock.History(b.history)
-	b.answer.follow(b.history[b.prompt:])
+	b.history = penstock.HistoryFrom(b.prompt, b.history)
+	b.answer.follow(b.history)
 	from, found := b.phrases.find(&b.answer)
 	if !found {
 		return accept.Continue
@@ -102,7 +102,7 @@ func (b *banned) Accept(t penstock.Token) accept.Answer {
 		return b.giveUp(at)
 	}
 	b.forget(at)
-	b.bans = append(b.bans, ban{at, b.history[b.prompt+at]})
+	b.bans = append(b.bans, ban{at, b.history[at]})
 	b.answer.cut(at)
 	b.splice.Set(last - at + 1)
 	return accept.Splice

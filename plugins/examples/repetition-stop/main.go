@@ -51,8 +51,8 @@ func (r *repetition) open() error {
 
 // Stop implements stop.Rule.
 func (r *repetition) Stop(penstock.Token, []byte) stop.Answer {
-	r.history = penstock.History(r.history)
-	if count(r.history[r.prompt:], r.size) >= r.times {
+	r.history = penstock.HistoryFrom(r.prompt, r.history)
+	if count(r.history, r.size) >= r.times {
 		return stop.End
 	}
 	return stop.Show

@@ -22,8 +22,11 @@ func offer(ctx context.Context, r wazero.Runtime) error {
 		"messages": func(ctx context.Context, m api.Module, ptr, limit uint32) int32 {
 			return host(ctx).Imports().Messages(at(m, ptr, limit), int32(limit))
 		},
-		"history": func(ctx context.Context, m api.Module, ptr, limit uint32) int32 {
-			return host(ctx).Imports().History(at(m, ptr, 4*limit), int32(limit))
+		"history": func(ctx context.Context, m api.Module, from int32, ptr, limit uint32) int32 {
+			return host(ctx).Imports().History(from, at(m, ptr, 4*limit), int32(limit))
+		},
+		"feature": func(ctx context.Context, m api.Module, name, size uint32) int32 {
+			return host(ctx).Imports().Feature(at(m, name, size), int32(size))
 		},
 		"param":      func(ctx context.Context, kind int32) int64 { return host(ctx).Imports().Param(kind) },
 		"random":     func(ctx context.Context) int64 { return host(ctx).Imports().Random() },

@@ -95,7 +95,7 @@ impl Rewind for JsonSchema {
     fn rewind(&mut self, _: usize) {
         self.state = self.schema.start();
         self.lost = false;
-        for token in host::history().iter().skip(self.prompt) {
+        for token in host::history_from(self.prompt as i32).iter() {
             self.take(*token);
         }
     }

@@ -128,7 +128,7 @@ impl Accept for MultipleChoice {
 impl Rewind for MultipleChoice {
     fn rewind(&mut self, _: usize) {
         self.written.clear();
-        for token in host::history().into_iter().skip(self.prompt) {
+        for token in host::history_from(self.prompt as i32) {
             self.take(token);
         }
     }

@@ -54,7 +54,7 @@ fn hash(salt: u32, token: Token) -> u32 {
 
 impl RowSampler for Watermark {
     fn sample(&mut self, logits: &mut [f32]) -> Choice {
-        let salt = self.salt(host::history().last().copied().unwrap_or(0));
+        let salt = self.salt(host::last_token().unwrap_or(0));
         for (token, logit) in logits.iter_mut().enumerate() {
             // Without a branch, so that the compiler can use SIMD.
             let green = hash(salt, token as Token) < self.threshold;

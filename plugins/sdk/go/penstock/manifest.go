@@ -19,6 +19,15 @@ const (
 	None       View = "none"
 )
 
+// Place is where a plugin stands in a chain that does not name it.
+type Place string
+
+// The places: before or behind the chain's own stages. Left out, a plugin that sees candidates stands last, any other first.
+const (
+	First Place = "first"
+	Last  Place = "last"
+)
+
 // Manifest is what a plugin says of itself.
 type Manifest struct {
 	Name         string // [a-z0-9][a-z0-9._-]{0,63}
@@ -27,6 +36,7 @@ type Manifest struct {
 	View         View
 	Candidates   int    // how many candidates the sampler sees at most, 1 to 4,096; 0 means 256
 	Hold         int    // how many tokens the plugin may take back, 0 to 256; the stream runs that far behind
+	Place        Place  // where it stands in chains that do not name it
 	ConfigSchema string // a JSON schema that the host checks a request's config against; empty allows any object
 }
 
@@ -34,7 +44,7 @@ type Manifest struct {
 func (m *Manifest) json() []byte {
 	b := append([]byte(nil), `{"name":`...)
 	b = json.AppendText(b, m.Name)
-	for _, f := range [...]struct{ name, text string }{{"version", m.Version}, {"summary", m.Summary}, {"view", string(m.View)}} {
+	for _, f := range [...]struct{ name, text string }{{"version", m.Version}, {"summary", m.Summary}, {"view", string(m.View)}, {"place", string(m.Place)}} {
 		if f.text != "" {
 			b = append(append(append(b, ',', '"'), f.name...), '"', ':')
 			b = json.AppendText(b, f.text)

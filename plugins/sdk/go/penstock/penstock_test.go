@@ -154,3 +154,26 @@ func TestUniform_Range(t *testing.T) {
 		return nil
 	})
 }
+
+func TestHistoryFrom_CountsFromEitherEnd(t *testing.T) {
+	open(t, plugintest.Request{Prompt: []penstock.Token{4, 5, 6, 7}}, func() error {
+		for from, want := range map[int][]penstock.Token{0: {4, 5, 6, 7}, 3: {7}, 4: {}, 9: {}, -1: {7}, -3: {5, 6, 7}, -9: {4, 5, 6, 7}} {
+			if got := penstock.HistoryFrom(from, nil); !slices.Equal(got, want) {
+				t.Errorf("from %d: got %v, want %v", from, got, want)
+			}
+		}
+		if n := penstock.HistoryLen(); n != 4 {
+			t.Errorf("%d tokens, want 4", n)
+		}
+		return nil
+	})
+}
+
+func TestFeature_KnowsImports(t *testing.T) {
+	open(t, plugintest.Request{}, func() error {
+		if !penstock.Feature("history") || !penstock.Feature("token_attr") || penstock.Feature("telepathy") {
+			t.Error("the features are not the imports")
+		}
+		return nil
+	})
+}

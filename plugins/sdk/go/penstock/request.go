@@ -40,18 +40,34 @@ func read(from func(unsafe.Pointer, int32) int32) []byte {
 
 // History appends to buffer[:0] all tokens so far, prompt first. In Prepare and Sample these are the tokens accepted
 // before, in Accept and Stop the token in question is the last. Pass the last result to reuse its memory.
-func History(buffer []Token) []Token {
+func History(buffer []Token) []Token { return HistoryFrom(0, buffer) }
+
+// HistoryFrom is History from a token on, 0 being the prompt's first; a negative number counts back from the end, so that
+// HistoryFrom(-1, buffer) is the last token. It costs what it copies and not the whole history.
+func HistoryFrom(from int, buffer []Token) []Token {
 	if cap(buffer) == 0 {
 		buffer = make([]Token, 0, 256)
 	}
 	for {
 		buffer = buffer[:cap(buffer)]
-		n := int(abi.History(unsafe.Pointer(&buffer[0]), int32(len(buffer))))
+		n := int(abi.History(int32(from), unsafe.Pointer(&buffer[0]), int32(len(buffer))))
 		if n <= len(buffer) {
 			return buffer[:n]
 		}
 		buffer = make([]Token, n+n/2)
 	}
+}
+
+// HistoryLen is how many tokens there are so far. It copies nothing.
+func HistoryLen() int {
+	var none Token
+	return int(abi.History(0, unsafe.Pointer(&none), 0))
+}
+
+// Feature tells whether the host knows an import or export of the ABI by its name. Ask before calling what the host may be
+// too old for; such an import is declared under "//go:wasmimport penstock-optional NAME".
+func Feature(name string) bool {
+	return abi.Feature(unsafe.Pointer(unsafe.StringData(name)), int32(len(name))) == 1
 }
 
 // PromptTokens is how many tokens the prompt has.

@@ -4,6 +4,7 @@ package plugintest
 
 import (
 	"encoding/binary"
+	"reflect"
 	"strings"
 	"unsafe"
 
@@ -66,8 +67,24 @@ func (i imports) Messages(p unsafe.Pointer, limit int32) int32 {
 }
 
 // History implements abi.Host.
-func (i imports) History(p unsafe.Pointer, limit int32) int32 {
-	return giveTokens(i.h.History, p, limit)
+func (i imports) History(from int32, p unsafe.Pointer, limit int32) int32 {
+	at := int(from)
+	if at < 0 {
+		at = max(0, len(i.h.History)+at)
+	}
+	return giveTokens(i.h.History[min(at, len(i.h.History)):], p, limit)
+}
+
+// Feature implements abi.Host: what this host answers.
+func (i imports) Feature(name unsafe.Pointer, size int32) int32 {
+	method := strings.ReplaceAll(take(name, size), "_", "")
+	t := reflect.TypeFor[abi.Host]()
+	for n := range t.NumMethod() {
+		if strings.EqualFold(t.Method(n).Name, method) {
+			return 1
+		}
+	}
+	return 0
 }
 
 // Param implements abi.Host.

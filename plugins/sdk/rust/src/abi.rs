@@ -146,8 +146,10 @@ extern "C" {
     pub fn config(ptr: *mut u8, limit: i32) -> i32;
     /// The conversation as JSON, for `penstock_template`; empty elsewhere. Returns its length in bytes.
     pub fn messages(ptr: *mut u8, limit: i32) -> i32;
-    /// Token ids so far, prompt first, as `u32`. `limit` and the result count tokens, not bytes. In `prepare` and `sample` it holds all tokens accepted so far; in `accept` and `stop` it includes the token.
-    pub fn history(ptr: *mut u8, limit: i32) -> i32;
+    /// Token ids so far, prompt first, as `u32`, from index `from` on; a negative `from` counts back from the end. `limit` and the result count tokens, not bytes. In `prepare` and `sample` the history holds all tokens accepted so far; in `accept` and `stop` it includes the token.
+    pub fn history(from: i32, ptr: *mut u8, limit: i32) -> i32;
+    /// 1 where the host knows what the text names, else 0: an import or an export of this document, or what a later one adds. A plugin that wants more than v1 had at first asks before it calls; see *growth*.
+    pub fn feature(ptr: *const u8, len: i32) -> i32;
     /// A number of the request, see *param kinds*; −1 for an unknown kind.
     pub fn param(kind: i32) -> i64;
     /// 64 random bits: a counter-based function of the seed, the plugin's place in the chain, the position and the number of the call at that position. A replay draws the same.
@@ -194,7 +196,8 @@ mod native {
     pub struct Host {
         pub config: unsafe fn(*mut u8, i32) -> i32,
         pub messages: unsafe fn(*mut u8, i32) -> i32,
-        pub history: unsafe fn(*mut u8, i32) -> i32,
+        pub history: unsafe fn(i32, *mut u8, i32) -> i32,
+        pub feature: unsafe fn(*const u8, i32) -> i32,
         pub param: unsafe fn(i32) -> i64,
         pub random: unsafe fn() -> i64,
         pub vocab_size: unsafe fn() -> i32,
@@ -216,7 +219,8 @@ mod native {
     pub const ABSENT: Host = Host {
         config: |_, _| 0,
         messages: |_, _| 0,
-        history: |_, _| 0,
+        history: |_, _, _| 0,
+        feature: |_, _| 0,
         param: |_| 0,
         random: || 0,
         vocab_size: || 0,
@@ -257,8 +261,14 @@ mod native {
 
     /// # Safety
     /// Pointers must be valid for what the import reads or writes.
-    pub unsafe fn history(ptr: *mut u8, limit: i32) -> i32 {
-        (HOST.with(|h| h.get()).history)(ptr, limit)
+    pub unsafe fn history(from: i32, ptr: *mut u8, limit: i32) -> i32 {
+        (HOST.with(|h| h.get()).history)(from, ptr, limit)
+    }
+
+    /// # Safety
+    /// Pointers must be valid for what the import reads or writes.
+    pub unsafe fn feature(ptr: *const u8, len: i32) -> i32 {
+        (HOST.with(|h| h.get()).feature)(ptr, len)
     }
 
     /// # Safety

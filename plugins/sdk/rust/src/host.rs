@@ -38,12 +38,35 @@ fn text(bytes: Vec<u8>) -> String {
 
 /// All tokens so far, prompt first.
 pub fn history() -> Vec<Token> {
-    filled(64, |p, n| unsafe { abi::history(p, n) })
+    history_from(0)
+}
+
+/// The tokens from index `from` on; a negative one counts back from the end. It costs what it copies and not the whole
+/// history.
+pub fn history_from(from: i32) -> Vec<Token> {
+    filled(64, |p, n| unsafe { abi::history(from, p, n) })
+}
+
+/// The last token, if there is one. It allocates nothing.
+pub fn last_token() -> Option<Token> {
+    let mut token: Token = 0;
+    let n = unsafe { abi::history(-1, &mut token as *mut Token as *mut u8, 1) };
+    if n == 1 {
+        Some(token)
+    } else {
+        None
+    }
+}
+
+/// Whether the host knows an import or export of the ABI by its name. Ask before calling what the host may be too old for;
+/// such an import is declared in a block under `#[link(wasm_import_module = "penstock-optional")]`.
+pub fn feature(name: &str) -> bool {
+    unsafe { abi::feature(name.as_ptr(), name.len() as i32) == 1 }
 }
 
 /// How many tokens there are so far, prompt included. It copies nothing.
 pub fn history_len() -> usize {
-    unsafe { abi::history(core::ptr::NonNull::<u32>::dangling().as_ptr() as *mut u8, 0) }.max(0) as usize
+    unsafe { abi::history(0, core::ptr::NonNull::<u32>::dangling().as_ptr() as *mut u8, 0) }.max(0) as usize
 }
 
 /// A number of the request, by the ABI's param kinds.

@@ -21,6 +21,8 @@ pub struct Manifest {
     pub candidates: u32,
     /// How many tokens the plugin may take back, 0–256; the stream runs that far behind.
     pub hold: u32,
+    /// Where the plugin stands in chains that do not name it, `first` or `last`; empty: last where it sees candidates.
+    pub place: &'static str,
     /// A JSON schema that requests' `config` must fit.
     pub config_schema: &'static str,
 }
@@ -33,16 +35,19 @@ impl Manifest {
         summary: "",
         candidates: crate::abi::LIMIT_DEFAULT_CANDIDATES as u32,
         hold: 0,
+        place: "",
         config_schema: r#"{"type":"object"}"#,
     };
 
     pub(crate) fn json(&self, view: &str) -> String {
+        let place = if self.place.is_empty() { String::new() } else { alloc::format!(r#""place":{},"#, quote(self.place)) };
         alloc::format!(
-            r#"{{"name":{},"version":{},"summary":{},"view":"{}","candidates":{},"hold":{},"config_schema":{}}}"#,
+            r#"{{"name":{},"version":{},"summary":{},"view":"{}",{}"candidates":{},"hold":{},"config_schema":{}}}"#,
             quote(self.name),
             quote(self.version),
             quote(self.summary),
             view,
+            place,
             self.candidates,
             self.hold,
             self.config_schema
@@ -63,6 +68,9 @@ mod tests {
         assert_eq!(value.get("summary").and_then(json::Value::text), Some("say \"hi\""));
         assert_eq!(value.get("view").and_then(json::Value::text), Some("none"));
         assert_eq!(value.get("hold").and_then(json::Value::integer), Some(3));
+        assert_eq!(value.get("place"), None);
+        let placed = json::parse(&Manifest { place: "first", ..manifest }.json("none")).unwrap();
+        assert_eq!(placed.get("place").and_then(json::Value::text), Some("first"));
         assert!(value.get("config_schema").unwrap().get("type").is_some());
     }
 }

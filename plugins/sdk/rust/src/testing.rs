@@ -16,6 +16,8 @@ pub struct Host {
     pub messages: String,
     /// Answers `history`.
     pub history: Vec<Token>,
+    /// What `feature` affirms.
+    pub features: Vec<String>,
     /// The vocabulary: bytes and attribute bits of each token.
     pub vocabulary: Vec<(Vec<u8>, i32)>,
     /// Answers `param`, by kind.
@@ -77,6 +79,15 @@ unsafe fn give<T: Copy>(items: &[T], ptr: *mut u8, limit: i32) -> i32 {
     items.len() as i32
 }
 
+/// Where `history` begins: an index, or a number counted back from the end.
+fn beginning(from: i32, len: usize) -> usize {
+    if from < 0 {
+        len.saturating_sub(from.unsigned_abs() as usize)
+    } else {
+        len.min(from as usize)
+    }
+}
+
 unsafe fn taken(ptr: *const u8, len: i32) -> Vec<u8> {
     core::slice::from_raw_parts(ptr, len as usize).to_vec()
 }
@@ -107,7 +118,8 @@ fn draw(h: &mut Host) -> i64 {
 const TABLE: abi::Host = abi::Host {
     config: |p, n| ask(|h| unsafe { give(h.config.as_bytes(), p, n) }),
     messages: |p, n| ask(|h| unsafe { give(h.messages.as_bytes(), p, n) }),
-    history: |p, n| ask(|h| unsafe { give(&h.history, p, n) }),
+    history: |from, p, n| ask(|h| unsafe { give(&h.history[beginning(from, h.history.len())..], p, n) }),
+    feature: |p, n| ask(|h| h.features.contains(&lossy(unsafe { taken(p, n) })) as i32),
     param: |kind| ask(|h| h.params.get(kind as usize).copied().unwrap_or(-1)),
     random: || ask(draw),
     vocab_size: || ask(|h| h.vocabulary.len() as i32),

@@ -12,7 +12,8 @@ import "unsafe"
 type Host interface {
 	Config(ptr unsafe.Pointer, limit int32) int32
 	Messages(ptr unsafe.Pointer, limit int32) int32
-	History(ptr unsafe.Pointer, limit int32) int32
+	History(from int32, ptr unsafe.Pointer, limit int32) int32
+	Feature(ptr unsafe.Pointer, len int32) int32
 	Param(kind int32) int64
 	Random() int64
 	VocabSize() int32
@@ -41,7 +42,10 @@ func (Absent) Config(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 func (Absent) Messages(ptr unsafe.Pointer, limit int32) int32 { return 0 }
 
 // History implements Host.
-func (Absent) History(ptr unsafe.Pointer, limit int32) int32 { return 0 }
+func (Absent) History(from int32, ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
+// Feature implements Host.
+func (Absent) Feature(ptr unsafe.Pointer, len int32) int32 { return 0 }
 
 // Param implements Host.
 func (Absent) Param(kind int32) int64 { return 0 }

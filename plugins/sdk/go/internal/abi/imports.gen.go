@@ -22,12 +22,21 @@ func Config(ptr unsafe.Pointer, limit int32) int32
 //go:noescape
 func Messages(ptr unsafe.Pointer, limit int32) int32
 
-// History: Token ids so far, prompt first, as u32. limit and the result count tokens, not bytes. In
-// prepare and sample it holds all tokens accepted so far; in accept and stop it includes the token.
+// History: Token ids so far, prompt first, as u32, from index from on; a negative from counts back
+// from the end. limit and the result count tokens, not bytes. In prepare and sample the history
+// holds all tokens accepted so far; in accept and stop it includes the token.
 //
 //go:wasmimport penstock history
 //go:noescape
-func History(ptr unsafe.Pointer, limit int32) int32
+func History(from int32, ptr unsafe.Pointer, limit int32) int32
+
+// Feature: 1 where the host knows what the text names, else 0: an import or an export of this
+// document, or what a later one adds. A plugin that wants more than v1 had at first asks before it
+// calls; see growth.
+//
+//go:wasmimport penstock feature
+//go:noescape
+func Feature(ptr unsafe.Pointer, len int32) int32
 
 // Param: A number of the request, see param kinds; −1 for an unknown kind.
 //

@@ -25,9 +25,17 @@ func Config(ptr unsafe.Pointer, limit int32) int32 { return host.Config(ptr, lim
 // bytes.
 func Messages(ptr unsafe.Pointer, limit int32) int32 { return host.Messages(ptr, limit) }
 
-// History: Token ids so far, prompt first, as u32. limit and the result count tokens, not bytes. In
-// prepare and sample it holds all tokens accepted so far; in accept and stop it includes the token.
-func History(ptr unsafe.Pointer, limit int32) int32 { return host.History(ptr, limit) }
+// History: Token ids so far, prompt first, as u32, from index from on; a negative from counts back
+// from the end. limit and the result count tokens, not bytes. In prepare and sample the history
+// holds all tokens accepted so far; in accept and stop it includes the token.
+func History(from int32, ptr unsafe.Pointer, limit int32) int32 {
+	return host.History(from, ptr, limit)
+}
+
+// Feature: 1 where the host knows what the text names, else 0: an import or an export of this
+// document, or what a later one adds. A plugin that wants more than v1 had at first asks before it
+// calls; see growth.
+func Feature(ptr unsafe.Pointer, len int32) int32 { return host.Feature(ptr, len) }
 
 // Param: A number of the request, see param kinds; −1 for an unknown kind.
 func Param(kind int32) int64 { return host.Param(kind) }

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+
+package plugin
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// codeCache keeps compiled code between runs. It is run as it is, so nobody else may write to the folder, and what does not
+// have its checksum is removed before wazero looks.
+//
+// An entry is a folder named by the rewritten module. In it wazero keeps a file for each of its own versions and each kind
+// of processor, and this package the file's checksum beside it.
+type codeCache struct {
+	dir   string
+	limit int64 // bytes of all entries
+	log   *slog.Logger
+}
+
+// cacheBytes bounds the cache: 25 modules of Go's own compiler, or some thousand small ones.
+const cacheBytes = 256 << 20
+
+// sumSuffix is what the files of checksums end with.
+const sumSuffix = ".sum"
+
+// openCache makes the folder if need be and checks that it is the user's alone.
+func openCache(dir string, limit int64, log *slog.Logger) (*codeCache, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("failed to make the cache of compiled plugins: %w", err)
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("failed to find the cache of compiled plugins: %w", err)
+	}
+	if err := checkPrivate(dir); err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("failed to close the cache of compiled plugins to others: %w", err)
+	}
+	return &codeCache{dir, limit, log}, nil
+}
+
+// entry is the folder of a module's code, with nothing in it that is damaged; empty where there can be none.
+func (c *codeCache) entry(wasm []byte) string {
+	if c == nil {
+		return ""
+	}
+	sum := sha256.Sum256(wasm)
+	entry := filepath.Join(c.dir, hex.EncodeToString(sum[:]))
+	files, err := filesOf(entry)
+	for _, path := range files {
+		if strings.HasSuffix(path, sumSuffix) || intact(path) {
+			continue
+		}
+		_ = os.Remove(path + sumSuffix) // it may not be there
+		c.log.Warn("compiled code of a plugin is damaged or was not finished; it is compiled anew", "file", path)
+		err = errors.Join(err, os.Remove(path))
+	}
+	if err = errors.Join(err, os.MkdirAll(entry, 0o700)); err != nil {
+		c.log.Warn("compiled code of a plugin is not kept", "error", err)
+		return ""
+	}
+	return entry
+}
+
+// keep writes the checksums of what is new in an entry, makes it the most recently used, and makes room.
+func (c *codeCache) keep(entry string) {
+	if entry == "" {
+		return
+	}
+	files, err := filesOf(entry)
+	for _, path := range files {
+		if !strings.HasSuffix(path, sumSuffix) && !slices.Contains(files, path+sumSuffix) {
+			sum, e := checksum(path)
+			err = errors.Join(err, e, os.WriteFile(path+sumSuffix, sum, 0o600))
+		}
+	}
+	now := time.Now()
+	if err = errors.Join(err, os.Chtimes(entry, now, now), c.evict(filepath.Base(entry))); err != nil {
+		c.log.Warn("the cache of compiled plugins is not in order", "error", err)
+	}
+}
+
+// evict removes what was not used for longest until the rest is within the limit. What is in use stays.
+func (c *codeCache) evict(inUse string) error {
+	type item struct {
+		name string
+		used time.Time
+		size int64
+	}
+	entries, err := os.ReadDir(c.dir)
+	var items []item
+	var total int64
+	for _, e := range entries {
+		info, gone := e.Info()
+		if gone != nil {
+			continue // by another host
+		}
+		i := item{e.Name(), info.ModTime(), 0}
+		files, _ := filesOf(filepath.Join(c.dir, i.name))
+		for _, path := range files {
+			if info, err := os.Stat(path); err == nil {
+				i.size += info.Size()
+			}
+		}
+		items, total = append(items, i), total+i.size
+	}
+	slices.SortFunc(items, func(a, b item) int { return cmp.Or(a.used.Compare(b.used), strings.Compare(a.name, b.name)) })
+	for _, i := range items {
+		if total <= c.limit {
+			break
+		}
+		if i.name != inUse {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(c.dir, i.name)))
+			total -= i.size
+		}
+	}
+	return err
+}
+
+// filesOf are all files below a folder; none where it is not there.
+func filesOf(dir string) (files []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil && !d.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	})
+	return files, err
+}
+
+// intact tells whether a file has the checksum that lies beside it.
+func intact(path string) bool {
+	want, err := os.ReadFile(path + sumSuffix)
+	if err != nil {
+		return false
+	}
+	sum, err := checksum(path)
+	return err == nil && bytes.Equal(sum, want)
+}
+
+func checksum(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(data)
+	return hex.AppendEncode(nil, sum[:]), nil
+}

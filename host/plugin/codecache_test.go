@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// cached are the files of compiled code in a folder, and their bytes.
+func cached(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	files, err := filesOf(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string][]byte{}
+	for _, path := range files {
+		if strings.HasSuffix(path, sumSuffix) {
+			continue
+		}
+		if found[path], err = os.ReadFile(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return found
+}
+
+// answering is a guest whose accept answers with whether a token is even.
+func answering() *guestModule {
+	return newGuest(`{"name":"guest"}`).On(abi.ExportAccept, local(0), i32(1), []byte{0x71}, []byte{0x45})
+}
+
+// loadIn loads answering with its code in a folder, uses it, and returns what was logged.
+func loadIn(t *testing.T, dir string, limit int64) string {
+	t.Helper()
+	var log bytes.Buffer
+	r := newTestRuntime(t, func(o *Options) { o.CacheDir, o.Log = dir, slog.New(slog.NewTextHandler(&log, nil)) })
+	if r.cache != nil && limit > 0 {
+		r.cache.limit = limit
+	}
+	s := useOf(t, mustLoad(t, r, answering()), Request{}, 1)
+	for token := range int32(2) {
+		if e, err := s.Accept(token); err != nil || e.Stop != (token == 0) {
+			t.Fatalf("token %d: %+v, %v", token, e, err)
+		}
+	}
+	return log.String()
+}
+
+// What is damaged is compiled anew and never run: the first bytes, the offsets of functions, the code, the end.
+func TestCodeCache_Damage_IsCompiledAnew(t *testing.T) {
+	dir := t.TempDir()
+	if log := loadIn(t, dir, 0); log != "" {
+		t.Errorf("at first: %s", log)
+	}
+	whole := cached(t, dir)
+	if len(whole) != 1 {
+		t.Fatalf("%d files are cached", len(whole))
+	}
+	if log := loadIn(t, dir, 0); log != "" {
+		t.Errorf("from the cache: %s", log)
+	}
+	for path, good := range whole {
+		damaged := map[string][]byte{"empty": nil, "half": good[:len(good)/2], "longer": append(bytes.Clone(good), 0)}
+		for at := 0; at < len(good); at += max(1, len(good)/40) {
+			bad := bytes.Clone(good)
+			bad[at] ^= 0x40
+			damaged[fmt.Sprintf("byte %d", at)] = bad
+		}
+		for what, bad := range damaged {
+			if err := os.WriteFile(path, bad, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if log := loadIn(t, dir, 0); !strings.Contains(log, "compiled anew") {
+				t.Errorf("%s: nothing was said: %s", what, log)
+			}
+			if !bytes.Equal(cached(t, dir)[path], good) {
+				t.Errorf("%s: the entry was not mended", what)
+			}
+		}
+	}
+}
+
+func TestCodeCache_Size_IsBounded(t *testing.T) {
+	dir := t.TempDir()
+	c, err := openCache(dir, 1<<20, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill := func(module string, size int) {
+		entry := c.entry([]byte(module))
+		if err := os.WriteFile(filepath.Join(entry, "code"), make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.keep(entry)
+	}
+	kept := func(module string) bool { return len(cached(t, c.entry([]byte(module)))) > 0 }
+	fill("a", 300<<10)
+	fill("b", 300<<10)
+	fill("c", 300<<10)
+	c.keep(c.entry([]byte("a"))) // used again
+	fill("d", 300<<10)
+	if !kept("a") || kept("b") || !kept("c") || !kept("d") {
+		t.Errorf("kept: a %v, b %v, c %v, d %v; b was not used for longest", kept("a"), kept("b"), kept("c"), kept("d"))
+	}
+	fill("e", 2<<20)
+	if kept("a") || kept("c") || kept("d") || !kept("e") {
+		t.Error("what is in use was removed, or not everything else")
+	}
+}
+
+// A folder that somebody else may write to is not used: its code would be run as this user.
+func TestOpenCache_RefusesWhatOthersMayWrite(t *testing.T) {
+	for _, mode := range []fs.FileMode{0o777, 0o770, 0o702} {
+		dir := t.TempDir()
+		if err := os.Chmod(dir, mode); err != nil { //nolint:gosec // that is the point
+			t.Fatal(err)
+		}
+		if log := loadIn(t, dir, 0); !strings.Contains(log, "can be written to by others") {
+			t.Errorf("mode %v: %s", mode, log)
+		}
+		if len(cached(t, dir)) > 0 {
+			t.Errorf("mode %v: the folder was used", mode)
+		}
+		inner := filepath.Join(dir, "code")
+		if log := loadIn(t, inner, 0); mode != 0o770 && !strings.Contains(log, "can be written to by everybody") {
+			t.Errorf("in a folder of mode %v: %s", mode, log)
+		}
+	}
+}
+
+func TestOpenCache_RefusesTheFolderOfAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a folder away")
+	}
+	dir := t.TempDir()
+	if err := os.Chown(dir, 65534, -1); err != nil {
+		t.Fatal(err)
+	}
+	if log := loadIn(t, dir, 0); !strings.Contains(log, "belongs to user 65534") {
+		t.Error(log)
+	}
+	if log := loadIn(t, filepath.Join(dir, "code"), 0); !strings.Contains(log, "belongs to user 65534") {
+		t.Error(log)
+	}
+}
+
+// A disk that is full, or a folder that went away, costs time and nothing else.
+func TestCodeCache_CannotBeWritten_LoadsAllTheSame(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "code")
+	r := newTestRuntime(t, func(o *Options) { o.CacheDir = dir })
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir, nil, 0o600); err != nil { // no folder can be made there
+		t.Fatal(err)
+	}
+	m, err := r.Load(context.Background(), answering().Wasm())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Release()
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/plugintest"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// Plugins that the chain does not name stand where their manifests say, and else where their view is of use.
+func TestArrange_TheManifestsHint(t *testing.T) {
+	runtime, err := plugin.NewRuntime(context.Background(), plugin.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var uses []use
+	for _, manifest := range []string{
+		`{"name":"plain"}`, `{"name":"early","place":"first"}`, `{"name":"blind","view":"none"}`, `{"name":"late","view":"none","place":"last"}`,
+		`{"name":"named","place":"last"}`,
+	} {
+		m, err := runtime.Load(context.Background(), plugintest.New(manifest).On(abi.ExportSample, plugintest.I32(-1)).Wasm())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Release()
+		uses = append(uses, use{PluginUse: api.PluginUse{Name: m.Name}, module: m})
+	}
+	got := arrange([]string{"top_k", "plugin:named", "temperature"}, uses)
+	want := []string{"plugin:early", "plugin:blind", "top_k", "plugin:named", "temperature", "plugin:plain", "plugin:late"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
