@@ -160,12 +160,16 @@ func (j *job) longest() int {
 // spliceAllowance is how many tokens beyond twice the longest answer a request with splices may compute.
 const spliceAllowance = 256
 
-// takeBack removes the last n tokens of the answer, of which at least those not shown yet are in the hold window.
+// takeBack removes the last n tokens of the answer, first those in the hold window.
 func (j *job) takeBack(n int) {
 	j.tokens = j.tokens[:len(j.tokens)-n]
 	j.generated -= n
-	j.later = j.later[:max(0, len(j.later)-n)]
 	j.out.keep = min(j.out.keep, len(j.tokens))
+	held := min(n, len(j.later))
+	j.later = j.later[:len(j.later)-held]
+	if n > held {
+		j.text.rewind(n-held, j.tokens[j.prompt:], j.vocabulary)
+	}
 }
 
 // reveal shows the oldest token of the hold window.
@@ -180,7 +184,7 @@ func (j *job) reveal() {
 	j.out.events = append(j.out.events, Event{Kind: KindToken, Token: next.token, Text: seen.text, Logprobs: next.about.logprobs,
 		Trace: next.about.trace})
 	if seen.end {
-		j.text.forget()
+		j.text.drop()
 		j.later = j.later[:0]
 		j.finish(End{Reason: ReasonStop, Stop: seen.stop})
 	}

@@ -82,7 +82,7 @@ func (s *Scheduler) checkInjection(j *job, tokens []Token) error {
 }
 
 // Rewind takes the last n tokens of the answer back; the next one is drawn in their place. Text that was shown stays
-// shown: the reader knows what it asked for.
+// shown: the reader knows what it asked for. Text that was held back for the tokens that stay comes with the next ones.
 func (st *Stream) Rewind(ctx context.Context, n int) error {
 	return st.control(ctx, call{
 		check: func(_ *Scheduler, j *job) error {
@@ -93,7 +93,6 @@ func (st *Stream) Rewind(ctx context.Context, n int) error {
 		},
 		work: func(j *job) error {
 			j.takeBack(n)
-			j.text.forget()
 			err := j.rewindStages(j.req.Chain)
 			if err != nil {
 				j.fail(err)

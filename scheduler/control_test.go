@@ -5,6 +5,7 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
@@ -187,5 +188,32 @@ func TestStream_SetChain_ReplacesAndCloses(t *testing.T) {
 	}
 	if err := control(t, s, func(ctx context.Context) error { return st.SetChain(ctx, nil) }); !errors.Is(err, scheduler.ErrBadRequest) {
 		t.Errorf("an empty chain: %v", err)
+	}
+}
+
+// Text held for a token that stays is shown, whatever becomes of those after it.
+func TestStream_Rewind_ShowsWhatKeptTokensHeld(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	r := request(10, 1, 20)
+	r.Stop = []string{" 5 6 7"}
+	st, a := begin(t, s, r, 4)
+	for _, call := range []func(context.Context) error{
+		func(ctx context.Context) error { return st.Inject(ctx, []scheduler.Token{5, 6}) },
+		func(ctx context.Context) error { return st.Rewind(ctx, 1) },
+	} {
+		if err := control(t, s, call); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for s.Tick() {
+		a.read(st)
+	}
+	tokens := append(a.tokens[:5:5], a.tokens[6:]...) // without the 6 that was taken back
+	want := ""
+	for _, token := range tokens {
+		want += fmt.Sprintf(" %d", token)
+	}
+	if tokens[4] != 5 || a.text != want {
+		t.Errorf("shown %q, the answer is %q", a.text, want)
 	}
 }

@@ -84,6 +84,13 @@ type StopRule interface {
 	Close() error
 }
 
+// RewindRule is a stop rule that keeps count of the text.
+type RewindRule interface {
+	// Rewind tells that the last n bytes of text that the rule was given are not part of the answer any more, besides text that
+	// was shown.
+	Rewind(n int)
+}
+
 // Verdict is a stop rule's answer. The zero value means that all text so far may be shown.
 type Verdict struct {
 	Hold bool // nothing since the last verdict without Hold may be shown yet

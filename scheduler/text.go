@@ -16,6 +16,8 @@ type text struct {
 	partial []byte // an incomplete character, at most 3 bytes
 	held    []byte // whole characters not shown yet
 	shown   int    // position of held[0]
+	begins  []int  // of the last tokens, where the text of each begins; those before had all of what they began with shown
+	before  []byte // after a rewind, what was shown of the tokens that stay and may be the beginning of a stop string
 }
 
 // gate is a stop rule with the position up to which it lets text through.
@@ -42,11 +44,12 @@ func newText(stops []string, rules []StopRule) text {
 // add takes the bytes of one token. The common case, a whole piece that nothing holds back, allocates nothing.
 func (t *text) add(token Token, piece string) (visible, error) {
 	whole := t.join(piece)
-	if len(t.held) == 0 && len(t.gates) == 0 && !t.suspect(whole) {
+	if len(t.held)+len(t.before)+len(t.gates) == 0 && !t.suspect(whole) {
 		t.shown += len(whole)
 		return visible{text: whole}, nil
 	}
 	searched := len(t.held)
+	t.begins = append(t.begins, t.shown+searched)
 	t.held = append(t.held, whole...)
 	total := t.shown + len(t.held)
 
@@ -83,23 +86,20 @@ func (t *text) flush() string {
 	return t.show(t.shown + len(t.held))
 }
 
-// forget drops what is held: the tokens it came from were taken back.
-func (t *text) forget() {
-	t.partial, t.held = t.partial[:0], t.held[:0]
-	for i := range t.gates {
-		t.gates[i].release = t.shown
-	}
-}
+// drop forgets what is held: the answer ended before it.
+func (t *text) drop() { t.partial, t.held = t.partial[:0], t.held[:0] }
 
 // show releases held text up to a position.
 func (t *text) show(position int) string {
 	n := min(max(position-t.shown, 0), len(t.held))
-	if n == 0 {
-		return ""
-	}
 	s := string(t.held[:n])
 	t.held = t.held[:copy(t.held, t.held[n:])]
 	t.shown += n
+	past := 0
+	for past < len(t.begins) && t.begins[past] <= t.shown {
+		past++
+	}
+	t.begins = t.begins[:copy(t.begins, t.begins[past:])]
 	return s
 }
 
@@ -144,23 +144,26 @@ func (t *text) suspect(s string) bool {
 // matchStop finds the stop string that begins first in the held text. Text before searched was looked at already, so a
 // match ends behind it.
 func (t *text) matchStop(searched int) (end bool, cut int, stop string) {
-	held := string(t.held)
-	at := len(held)
+	all := string(t.before) + string(t.held)
+	at := len(all)
 	for _, s := range t.stops {
-		from := max(searched-len(s)+1, 0)
-		if i := strings.Index(held[from:], s); i >= 0 && (from+i < at || !end) {
+		from := max(len(t.before)+searched-len(s)+1, 0)
+		if i := strings.Index(all[from:], s); i >= 0 && (from+i < at || !end) {
 			end, at, stop = true, from+i, s
 		}
 	}
-	return end, t.shown + at, stop
+	return end, t.shown + at - len(t.before), stop
 }
 
-// partialStop is how many bytes at the end of the held text may be the beginning of a stop string.
+// partialStop is how many bytes at the end of the held text, and of what was shown before it, may be the beginning of a stop string.
 func (t *text) partialStop() int {
 	n := 0
-	held := string(t.held)
+	all := string(t.before) + string(t.held)
 	for _, s := range t.stops {
-		n = max(n, overlap(held, s))
+		n = max(n, overlap(all, s))
+	}
+	if n <= len(t.held) {
+		t.before = t.before[:0]
 	}
 	return n
 }

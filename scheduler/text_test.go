@@ -3,9 +3,7 @@
 package scheduler
 
 import (
-	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
 // feed gives text to a matcher in pieces and returns all that was shown, including what an end shows.
@@ -103,42 +101,4 @@ func TestText_Add_ObeysRules(t *testing.T) {
 			t.Errorf("%s: %q %v, want %q %v", name, got, end, c.want, c.end)
 		}
 	}
-}
-
-// FuzzText checks against the definition: the text is everything before the first stop string, whatever the pieces.
-func FuzzText(f *testing.F) {
-	f.Add("hello world", "lo w", "wor", uint8(3))
-	f.Add("a\xe2\x82\xac\xf0\x9f", "\xac", "", uint8(1))
-	f.Fuzz(func(t *testing.T, whole, stop1, stop2 string, step uint8) {
-		var stops []string
-		for _, s := range []string{stop1, stop2} {
-			if s != "" && utf8.ValidString(s) {
-				stops = append(stops, s)
-			}
-		}
-		tx := newText(stops, nil)
-		var pieces []string
-		for rest := whole; rest != ""; {
-			n := min(int(step%7)+1, len(rest))
-			pieces = append(pieces, rest[:n])
-			rest = rest[n:]
-		}
-		got, end, _ := feed(t, &tx, pieces)
-		if !utf8.ValidString(got) {
-			t.Fatalf("%q is not UTF-8", got)
-		}
-		for _, s := range stops {
-			if strings.Contains(got, s) {
-				t.Fatalf("%q was shown in %q", s, got)
-			}
-		}
-		if utf8.ValidString(whole) {
-			if !end && got != whole {
-				t.Fatalf("shown %q of %q without a stop", got, whole)
-			}
-			if !strings.HasPrefix(whole, got) {
-				t.Fatalf("%q is not the beginning of %q", got, whole)
-			}
-		}
-	})
 }

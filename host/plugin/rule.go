@@ -52,6 +52,15 @@ func (r *rule) Check(t scheduler.Token, text string) (scheduler.Verdict, error) 
 	}
 }
 
+// Rewind implements scheduler.RewindRule.
+func (r *rule) Rewind(n int) {
+	r.stage.mu.Lock()
+	defer r.stage.mu.Unlock()
+	kept := max(len(r.held)-n, 0)
+	r.before = max(r.before-(n-(len(r.held)-kept)), 0)
+	r.held = r.held[:kept]
+}
+
 // judge turns an answer into a verdict on all text since the last verdict without Hold.
 func (r *rule) judge(answer int32) (scheduler.Verdict, *violation) {
 	limit := r.stage.module.runtime.limits.Held

@@ -23,6 +23,20 @@ func stopping(answers ...int) *guestModule {
 	return g.On(abi.ExportStop, append(code, i32(answers[len(answers)-1]))...)
 }
 
+// Text that was taken back does not count since the last 0.
+func TestRule_Rewind_ForgetsWhatWasTakenBack(t *testing.T) {
+	r := use(t, stopping(0, 3, 3, 1), 1).Rule()
+	for _, text := range []string{"abc", "de", "fgh"} {
+		if _, err := r.Check(5, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.(scheduler.RewindRule).Rewind(3)
+	if got, err := r.Check(5, "i"); err != nil || got != (scheduler.Verdict{End: true, Show: 3}) {
+		t.Errorf("got %+v, %v; want the 3 bytes of dei", got, err)
+	}
+}
+
 func TestRule_Check_Answers(t *testing.T) {
 	long := strings.Repeat("é", 200) // 400 bytes: two calls of 256 and 144
 	for name, tc := range map[string]struct {
