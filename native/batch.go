@@ -11,6 +11,10 @@ type Batch struct {
 	Positions []int32
 	Sequences []int32
 	Outputs   []bool // whether the logits after this token are wanted
+
+	// Beside says that what this batch does in a sequence that is being filled is of no consequence, so that the pass need not
+	// wait for Context.Move.
+	Beside bool
 }
 
 // Add appends a token.

@@ -140,6 +140,9 @@ func (c *Context) Decode(b *Batch) error {
 	if err := b.check(); err != nil {
 		return err
 	}
+	if err := c.settleFor(b); err != nil {
+		return fmt.Errorf("decode: %w", err)
+	}
 	code := C.ps_decode(c.c(), C.size_t(len(b.Tokens)),
 		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Tokens))),
 		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Positions))),

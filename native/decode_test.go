@@ -174,8 +174,11 @@ func TestContext_Memory_Sequences(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	do(c.Copy(0, 1, 0, 6))
+	do(c.Share(0, 1, 6))
 	do(c.Remove(0, 8, -1))
+	state, err := c.SaveState(1)
+	do(err)
+	defer closing(t, state)
 	if last(0) != 7 || last(1) != 5 || last(2) != -1 {
 		t.Errorf("last positions %d, %d, %d; want 7, 5, -1", last(0), last(1), last(2))
 	}
@@ -189,8 +192,8 @@ func TestContext_Memory_Sequences(t *testing.T) {
 	}
 	for _, seq := range []int32{-1, 3, 255, 1 << 30, -1 << 31} {
 		for name, err := range map[string]error{
-			"remove": c.Remove(seq, 0, 1), "copy from": c.Copy(seq, 0, -1, -1), "copy to": c.Copy(0, seq, -1, -1), "keep": c.Keep(seq),
-			"restore": c.RestoreState(seq, []byte("x")),
+			"remove": c.Remove(seq, 0, 1), "share from": c.Share(seq, 0, 1), "share to": c.Share(0, seq, 1), "keep": c.Keep(seq),
+			"restore": c.RestoreState(seq, state, 1), "save": second(c.SaveState(seq)),
 		} {
 			if !errors.Is(err, ErrInvalid) {
 				t.Errorf("%s sequence %d: got %v, want ErrInvalid", name, seq, err)
@@ -202,11 +205,26 @@ func TestContext_Memory_Sequences(t *testing.T) {
 func TestContext_Memory_SeparateStreams(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{})
 	c := newContext(t, m, ContextOptions{Cells: 512, Sequences: 2, Threads: 1})
-	if err := c.Copy(0, 1, 0, 5); !errors.Is(err, ErrFailed) {
-		t.Errorf("a part between streams: got %v, want ErrFailed", err)
+	var b Batch
+	for i := range int32(100) {
+		b.Add(100+i, i, 0, false)
 	}
-	if err := c.Copy(0, 1, -1, -1); err != nil {
-		t.Errorf("a whole sequence: %v", err)
+	if err := c.Decode(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Share(0, 1, 60); err != nil || c.Filling() != 1 {
+		t.Errorf("sequence %d is being filled, want 1 (%v)", c.Filling(), err)
+	}
+	for range 1000 { // a look at the clock for each 64 KiB
+		if c.Move(0) {
+			break
+		}
+	}
+	if c.Filling() != -1 {
+		t.Errorf("sequence %d is being filled after all", c.Filling())
+	}
+	if _, last, err := c.Range(1); last != 59 || err != nil {
+		t.Errorf("the last position is %d, want 59 (%v)", last, err)
 	}
 }
 
@@ -247,16 +265,12 @@ func TestContext_State_SavedAndRestored(t *testing.T) {
 	if err := c.Decode(&b); err != nil {
 		t.Fatal(err)
 	}
-	size, err := c.StateSize(0)
+	state, err := c.SaveState(0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := make([]byte, size)
-	if n, err := c.SaveState(0, state); err != nil || n != size {
-		t.Fatalf("%d bytes, %v; want %d", n, err, size)
-	}
-	if n, err := c.SaveState(0, state[:size/2]); err == nil {
-		t.Errorf("a buffer half as large as needed took %d bytes", n)
+	if n := state.Positions(); n != 20 || state.Bytes() < 20 {
+		t.Errorf("%d positions in %d bytes, want 20", n, state.Bytes())
 	}
 	next := func(seq int32) int {
 		b.Reset()
@@ -266,9 +280,14 @@ func TestContext_State_SavedAndRestored(t *testing.T) {
 		}
 		return argmax(c.Row(0))
 	}
-	if err := c.RestoreState(1, state); err != nil {
+	if err := c.RestoreState(1, state, 20); err != nil {
 		t.Fatal(err)
 	}
+	closing(t, state) // it is still needed
+	if err := c.RestoreState(1, state, 20); !errors.Is(err, ErrClosed) {
+		t.Errorf("got %v, want ErrClosed", err)
+	}
+	c.Settle()
 	if a, b := next(0), next(1); a != b {
 		t.Errorf("the restored sequence goes on with %d, the first with %d", b, a)
 	}
@@ -310,8 +329,14 @@ func TestContext_Decode_EncoderModel(t *testing.T) {
 	if err := c.Decode(&b); !errors.Is(err, ErrInvalid) {
 		t.Errorf("65 tokens where 64 fit: got %v, want ErrInvalid", err)
 	}
-	if err := errors.Join(c.Remove(0, 1, 2), c.Keep(0), c.Clear(true), c.Copy(0, 1, 0, 1)); err != nil {
+	if err := errors.Join(c.Remove(0, 1, 2), c.Keep(0), c.Clear(true)); err != nil {
 		t.Errorf("memory of a model without: %v", err)
+	}
+	if err := c.Share(0, 1, 1); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("share: got %v, want ErrUnsupported", err)
+	}
+	if _, err := c.SaveState(0); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("save: got %v, want ErrUnsupported", err)
 	}
 	if first, last, err := c.Range(0); first != -1 || last != -1 || err != nil {
 		t.Errorf("holds %d to %d, %v", first, last, err)

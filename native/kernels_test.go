@@ -148,7 +148,7 @@ func TestOwnKernels_CommonBeginning_SameBits(t *testing.T) {
 		}
 		decode(&first)
 		for s := int32(1); s < sequences; s++ {
-			if err := c.Copy(0, s, -1, -1); err != nil {
+			if err := c.Share(0, s, begin); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -105,13 +105,13 @@ func TestClose_UseAfterIsAnError(t *testing.T) {
 	_, sampler := NewSampler(m, DefaultSamplerOptions())
 	_, template := NewTemplate(m, "")
 	_, _, positions := c.Range(0)
-	_, size := c.StateSize(0)
+	_, save := c.SaveState(0)
 	_, sample := s.Sample(make([]float32, 1536))
 	_, render := tmpl.Render(conversations["one"])
 	for name, err := range map[string]error{
 		"tokenize": tokenize, "detokenize": detokenize, "chat template": source, "context": context, "sampler": sampler,
-		"template": template, "decode": c.Decode(&b), "range": positions, "size": size, "remove": c.Remove(0, 0, 1),
-		"copy": c.Copy(0, 0, 0, 1), "keep": c.Keep(0), "clear": c.Clear(false), "restore": c.RestoreState(0, []byte{1}),
+		"template": template, "decode": c.Decode(&b), "range": positions, "save": save, "remove": c.Remove(0, 0, 1),
+		"share": c.Share(0, 0, 1), "keep": c.Keep(0), "clear": c.Clear(false),
 		"sample": sample, "accept": s.Accept(1), "rewind": s.Rewind(nil, 0), "render": render,
 		"apply": s.Apply(&Candidates{Row: make([]float32, 1536), N: -1}),
 	} {

@@ -5,80 +5,125 @@ package scheduler
 import "slices"
 
 // archive keeps the state of conversations whose cells were needed by others, in RAM: when they go on, nothing but the
-// new turn is computed. It is bounded in bytes; the least recently used goes first.
+// new turn is computed. It is bounded in bytes, as the process has them.
+//
+// What nobody came back to goes first, then the least recently used. So prompts that are sent once, however many, push out
+// each other and no conversation.
 type archive struct {
-	states StateMemory // nil: the backend has none, and nothing is kept
+	states StateMemory // nil: the backend has none, or nothing is to be kept
 	budget int64
 	used   int64
-	kept   []*saved // least recently saved first
-	spare  spare
+	kept   []*saved // least recently used first
 }
 
 // saved is one sequence outside the cache.
 type saved struct {
-	salt   string // sequence.salt
-	tokens []Token
-	state  []byte
+	salt     string // sequence.salt
+	tokens   []Token
+	prompt   int  // sequence.prompt
+	returned bool // sequence.returned
+	state    State
+	bytes    int64
 }
 
 // worthSaving is the fewest unshared cells that are cheaper to copy than to compute again.
 const worthSaving = 64
 
-// save keeps a sequence that is about to lose its cells. One that shares most of them is not worth it: what is shared
-// stays in the cache, and would come back as a copy of its own.
-func (a *archive) save(s *sequence, unshared int) {
+// save begins to copy a sequence that is about to lose its cells; add takes it when that is done. Nil: it is not worth it, or
+// cannot be. One that shares most of its cells is not: they stay in the cache, and would come back as a copy of their own.
+func (a *archive) save(s *sequence, unshared int) *saved {
 	if a.states == nil || unshared < worthSaving || 2*unshared < len(s.tokens) {
-		return
+		return nil
 	}
-	size := a.states.StateSize(s.id)
-	if size <= 0 || int64(size) > a.budget/2 { // one conversation does not push out all others
-		return
-	}
-	a.forget(s.tokens, s.salt)
-	state := a.spare.take(size)
-	for a.used+int64(cap(state)) > a.budget {
-		a.drop(0)
-	}
-	n, err := a.states.SaveState(s.id, state)
+	state, err := a.states.SaveState(s.id)
 	if err != nil {
-		return // it will be computed again
+		return nil // it will be computed again
 	}
-	a.kept = append(a.kept, &saved{salt: s.salt, tokens: slices.Clone(s.tokens), state: state[:n]})
-	a.used += int64(cap(state))
+	k := &saved{salt: s.salt, tokens: slices.Clone(s.tokens), prompt: s.prompt, returned: s.returned, state: state}
+	k.bytes = int64(state.Bytes()) + int64(4*cap(k.tokens))
+	if k.bytes > a.budget/2 { // one conversation does not push out all others
+		k.close()
+		return nil
+	}
+	a.forget(k.tokens, k.salt)
+	for a.used+k.bytes > a.budget {
+		a.drop(a.least())
+	}
+	a.used += k.bytes
+	return k
+}
+
+// add puts a state into the archive whose bytes save has counted.
+func (a *archive) add(k *saved) {
+	a.kept = append(a.kept, k)
+	a.demote()
+}
+
+// least is the entry to drop first.
+func (a *archive) least() *saved {
+	for _, k := range a.kept {
+		if !k.returned {
+			return k
+		}
+	}
+	return a.kept[0]
+}
+
+// demote lets those that somebody came back to long ago compete with the rest, so that they do not fill the archive for ever.
+func (a *archive) demote() {
+	protected := int64(0)
+	for _, k := range slices.Backward(a.kept) {
+		if !k.returned {
+			continue
+		}
+		if protected += k.bytes; protected > a.budget/4*3 {
+			k.returned = false
+		}
+	}
 }
 
 // forget drops what the beginning of a longer conversation left: it is part of that.
 func (a *archive) forget(tokens []Token, salt string) {
-	for i := len(a.kept) - 1; i >= 0; i-- {
-		if k := a.kept[i]; k.salt == salt && commonPrefix(k.tokens, tokens) == len(k.tokens) {
-			a.drop(i)
+	for _, k := range slices.Backward(a.kept) {
+		if k.salt == salt && commonPrefix(k.tokens, tokens) == len(k.tokens) {
+			a.drop(k)
 		}
 	}
 }
 
-func (a *archive) drop(i int) {
-	a.used -= int64(cap(a.kept[i].state))
+func (a *archive) drop(k *saved) {
+	i := slices.Index(a.kept, k)
+	a.used -= k.bytes
 	a.kept = slices.Delete(a.kept, i, i+1)
+	k.close()
+}
+
+// close frees the state. What that may report concerns nobody.
+func (k *saved) close() { _ = k.state.Close() }
+
+// clear frees everything.
+func (a *archive) clear() {
+	for len(a.kept) > 0 {
+		a.drop(a.kept[0])
+	}
 }
 
 // find is the entry of this salt with the longest common prefix, at most limit positions of it.
-func (a *archive) find(tokens []Token, salt string, limit int) (entry, common int) {
+func (a *archive) find(tokens []Token, salt string, limit int) (best *saved, common int) {
 	tokens = tokens[:min(limit, len(tokens))]
-	entry = -1
-	for i, k := range a.kept {
+	for _, k := range a.kept {
 		if k.salt != salt {
 			continue
 		}
 		if n := commonPrefix(k.tokens, tokens); n > common {
-			entry, common = i, n
+			best, common = k, n
 		}
 	}
-	return entry, common
+	return best, common
 }
 
-// take removes an entry from the archive.
-func (a *archive) take(i int) *saved {
-	k := a.kept[i]
-	a.drop(i)
-	return k
+// touch makes an entry the most recently used one.
+func (a *archive) touch(k *saved) {
+	i := slices.Index(a.kept, k)
+	a.kept = append(slices.Delete(a.kept, i, i+1), k)
 }

@@ -32,14 +32,15 @@ type job struct {
 	scheduled int // tokens in the batch
 	row       int // output row, -1 for none
 
-	deficit float64 // prompt tokens this job is owed (deficit round robin)
-	started bool    // the Started event was sent
-	paused  bool
-	stalled bool // its reader does not keep up
-	awaited int  // control calls that wait for the reader
-	done    bool
-	cached  int    // prompt tokens found in the cache at the start
-	sent    uint64 // events
+	deficit  float64 // prompt tokens this job is owed (deficit round robin)
+	started  bool    // the Started event was sent
+	paused   bool
+	stalled  bool // its reader does not keep up
+	awaited  int  // control calls that wait for the reader
+	done     bool
+	cached   int    // prompt tokens found in the cache at the start
+	returned bool   // it went on with a conversation
+	sent     uint64 // events
 
 	submitted, admitted, first, last time.Time
 

@@ -77,37 +77,6 @@ func TestScheduler_Archive_KeepsConversations(t *testing.T) {
 	}
 }
 
-// Requests that come at once, each in the place of an old conversation, hold up one that generates for a few copies a tick.
-func TestScheduler_Archive_SavesFewInATick(t *testing.T) {
-	b := schedulertest.New(scheduler.Limits{Cells: 4096, Sequences: 8})
-	b.SaveCost = 6 * time.Millisecond
-	s := newScheduler(t, b, scheduler.Config{Slots: 8, ArchiveBytes: 1 << 20})
-	var old []*scheduler.Stream
-	for i := range 8 {
-		old = append(old, submit(t, s, request(100, i, 5)))
-	}
-	finish(t, s, old...)
-	generating := submit(t, s, request(10, 20, 500))
-	s.Tick()
-	var next []*scheduler.Stream
-	for i := range 7 {
-		next = append(next, submit(t, s, request(100, 30+i, 5)))
-	}
-	begin := b.Now()
-	for _, want := range []int{3, 5, 7, 8} {
-		s.Tick()
-		if got := s.Stats().Running; got != want {
-			t.Fatalf("%d requests run, want %d", got, want)
-		}
-		if d := b.Now().Sub(begin); d > 12*time.Millisecond {
-			t.Errorf("a tick took %v", d)
-		}
-		begin = b.Now()
-	}
-	generating.Cancel()
-	finish(t, s, next...)
-}
-
 type answerOf struct {
 	answer
 	r scheduler.Request

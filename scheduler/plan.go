@@ -138,7 +138,7 @@ func (j *job) weight() float64 {
 // returns how many there are room for; those are taken for this tick.
 func (s *Scheduler) secure(j *job, n int) int {
 	for n > 0 && !s.cache.reserve(s.taken+n) {
-		if !s.preempt(s.victim(j)) {
+		if s.cache.busy() || !s.preempt(s.victim(j)) {
 			n = max(s.cache.freeCells()-s.taken, 0)
 		}
 	}

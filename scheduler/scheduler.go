@@ -111,13 +111,13 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		limits:  limits,
 		inbox:   newInbox(c.Slots + c.QueueLimit),
 		slots:   make([]*job, c.Slots),
-		cache:   newCache(b, limits),
+		cache:   newCache(b, limits, c.Clock),
 		costs:   new(bothCosts),
 		alarm:   time.NewTimer(time.Hour),
 	}
-	s.cache.archive.budget = c.ArchiveBytes
-	s.cache.archive.spare = newSpare()
-	s.cache.archive.states, _ = b.(StateMemory)
+	if s.cache.archive.budget = c.ArchiveBytes; c.ArchiveBytes > 0 {
+		s.cache.archive.states, _ = b.(StateMemory)
+	}
 	return s, nil
 }
 
@@ -143,6 +143,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	for _, retry := range s.retries {
 		retry(s) // to be told that the answer has ended
 	}
+	s.cache.settle()
+	s.cache.archive.clear()
 	return nil
 }
 

@@ -29,19 +29,20 @@ func (s *Scheduler) fits(j *job) bool {
 }
 
 // start gives a job a slot and a sequence.
-func (s *Scheduler) start(j *job, slot int, now time.Time) {
-	j.slot = slot
+func (s *Scheduler) start(j *job, slot int, seq *sequence, now time.Time) {
+	j.slot, j.seq = slot, seq
 	s.slots[slot] = j
 	i, _ := slices.BinarySearchFunc(s.running, j, compareJobs)
 	s.running = slices.Insert(s.running, i, j)
-	j.seq = s.cache.acquire(j.tokens, j.req.CacheSalt, len(j.tokens)-1, j.reuses())
 	j.deficit = 0
-	if j.started {
+	if seq.prompt = j.prompt; j.started {
+		seq.returned = j.returned
 		return
 	}
 	j.started = true
 	j.admitted = now
 	j.cached = len(j.seq.tokens)
+	j.returned = seq.returned
 	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: slot, PromptTokens: j.prompt, CachedTokens: j.cached}})
 	j.open(s)
 }

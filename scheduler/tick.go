@@ -17,11 +17,12 @@ func (s *Scheduler) Tick() bool {
 	s.collectLate()
 	s.takeCommands()
 	s.expire(now)
+	s.cache.allow(s.pause())
 	s.admit(now)
 	s.plan()
 	if len(s.planned) == 0 {
 		s.publish()
-		return false
+		return s.cache.busy()
 	}
 	s.compute()
 	s.observe()
@@ -45,8 +46,7 @@ func (s *Scheduler) takeCommands() {
 }
 
 // admit moves queued jobs into free slots while the KV cache has room for their prompts. A running job that could not go
-// on anyway makes place. Where it takes long, since old conversations have to be copied out of the cache, the rest wait for
-// the next tick.
+// on anyway makes place. Where it takes long the rest wait for the next tick.
 func (s *Scheduler) admit(now time.Time) {
 	for j := s.queue.first(); j != nil; j = s.queue.first() {
 		if len(s.running) > 0 && s.config.Clock().Sub(now) > longestAdmission {
@@ -54,12 +54,24 @@ func (s *Scheduler) admit(now time.Time) {
 		}
 		slot := slices.Index(s.slots, nil)
 		if slot >= 0 && s.fits(j) {
+			seq := s.cache.acquire(j.tokens, j.req.CacheSalt, len(j.tokens)-1, j.reuses())
+			if seq == nil {
+				return // its place is being made
+			}
 			s.queue.remove(j)
-			s.start(j, slot, now)
+			s.start(j, slot, seq, now)
 		} else if !s.preempt(s.parked()) {
 			return // nobody overtakes: the cells the first one waits for would never come
 		}
 	}
+}
+
+// pause is how long this tick may copy cells.
+func (s *Scheduler) pause() time.Duration {
+	if slices.ContainsFunc(s.running, (*job).generating) {
+		return longestMove
+	}
+	return longestAdmission
 }
 
 // longestAdmission is when a tick stops admitting: those that generate wait for it.

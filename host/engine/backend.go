@@ -84,6 +84,7 @@ func (b *backend) decode(batch *scheduler.Batch) error {
 	} else {
 		b.filler.arrange(batch, b.limits.Sequences, b.limits.Context, b.length)
 	}
+	b.filler.batch.Beside = !slices.Contains(batch.Sequences, b.context.Filling()) // fillers are taken back
 	err := b.context.Decode(b.filler.batch)
 	for _, f := range b.filler.used {
 		err = errors.Join(err, b.context.Remove(f.sequence, f.position, -1))

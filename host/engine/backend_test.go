@@ -109,24 +109,10 @@ func TestBackend_Start_TooMuch(t *testing.T) {
 
 func TestBackend_State_RoundTrip(t *testing.T) {
 	b := opened(t, Options{Slots: 3}).Backend()
-	states := b.(scheduler.StateMemory)
 	feed(t, b, 0, 0, prompt...)
-	state := make([]byte, states.StateSize(0))
-	n, err := states.SaveState(0, state)
-	if err != nil || n != len(state) {
-		t.Fatalf("%d of %d bytes, %v", n, len(state), err)
-	}
-	if err := states.RestoreState(1, state); err != nil {
-		t.Fatal(err)
-	}
+	keepState(t, b, 0)(1)
 	if a, c := feed(t, b, 0, len(prompt), 7), feed(t, b, 1, len(prompt), 7); best(a) != best(c) {
 		t.Errorf("the restored sequence goes on with %d, the first with %d", best(c), best(a))
-	}
-	if err := states.RestoreState(2, state[:len(state)-1]); err == nil {
-		t.Error("a state that lacks its last byte was restored")
-	}
-	if _, err := states.SaveState(0, make([]byte, 20)); err == nil {
-		t.Error("a state was saved into 20 bytes")
 	}
 }
 

@@ -2,6 +2,8 @@
 
 package engine
 
+import "time"
+
 // held returns the first position of seq that is in memory and how many positions it has.
 func (b *backend) held(seq int32) (first, n int) {
 	first, last, err := b.context.Range(seq)
@@ -35,7 +37,8 @@ func (b *backend) Share(src, dst int32, n int) int {
 	if n <= 0 || src == dst || !b.cuttable(src, n) {
 		return 0
 	}
-	if err := b.copy(src, dst, n); err != nil {
+	if err := b.context.Share(src, dst, n); err != nil {
+		_ = b.context.Remove(dst, -1, -1)
 		return 0
 	}
 	if _, have := b.held(dst); have != n {
@@ -45,13 +48,5 @@ func (b *backend) Share(src, dst int32, n int) int {
 	return n
 }
 
-// copy makes dst begin as src does. Cells of their own are copied whole and cut; shared ones get one more owner.
-func (b *backend) copy(src, dst int32, n int) error {
-	if b.unified {
-		return b.context.Copy(src, dst, 0, n)
-	}
-	if err := b.context.Copy(src, dst, -1, -1); err != nil {
-		return err
-	}
-	return b.context.Remove(dst, n, -1)
-}
+// Move implements scheduler.Memory.
+func (b *backend) Move(limit time.Duration) bool { return b.context.Move(limit) }

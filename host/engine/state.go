@@ -2,20 +2,33 @@
 
 package engine
 
+import (
+	"fmt"
+
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/scheduler"
+)
+
 // A state stays in this process, so it has neither header nor checksum: summing up those of long conversations would hold up
 // every stream by half of what copying them takes.
 
-// StateSize implements scheduler.StateMemory.
-func (b *backend) StateSize(seq int32) int {
-	n, err := b.context.StateSize(seq)
+// SaveState implements scheduler.StateMemory.
+func (b *backend) SaveState(seq int32) (scheduler.State, error) {
+	s, err := b.context.SaveState(seq)
 	if err != nil {
-		return 0
+		return nil, err
 	}
-	return n
+	return s, nil
 }
 
-// SaveState implements scheduler.StateMemory.
-func (b *backend) SaveState(seq int32, dst []byte) (int, error) { return b.context.SaveState(seq, dst) }
-
 // RestoreState implements scheduler.StateMemory.
-func (b *backend) RestoreState(seq int32, src []byte) error { return b.context.RestoreState(seq, src) }
+func (b *backend) RestoreState(seq int32, state scheduler.State, n int) error {
+	s, ok := state.(*native.State)
+	if !ok {
+		return fmt.Errorf("%w: a state of another kind", native.ErrInvalid)
+	}
+	if n < 1 || n > s.Positions() || n < s.Positions() && (!b.cuts || b.window > 0) {
+		return fmt.Errorf("%w: %d of the state's %d positions", native.ErrInvalid, n, s.Positions())
+	}
+	return b.context.RestoreState(seq, s, n)
+}

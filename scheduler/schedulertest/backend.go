@@ -5,7 +5,6 @@
 package schedulertest
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -19,18 +18,18 @@ import (
 // so any mistake in what the KV cache holds changes the text.
 type Backend struct {
 	limits scheduler.Limits
-	seqs   [][]cell
-	refs   []int32 // by cell id: how many sequences hold it
-	free   []int32 // cell ids nobody holds
+	memory
 
 	// Cost is how long a pass takes on the virtual clock, by its tokens and the cells they attend to; nil: no time.
 	Cost func(tokens, cells int) time.Duration
-	// SaveCost is how long it takes to save a state.
-	SaveCost time.Duration
+	// CopyCost is how long it takes to copy a cell.
+	CopyCost time.Duration
 	// Fail, if set, is asked before each pass; an error fails it with part of the batch in the cache, as llama.cpp may.
 	Fail func(b *scheduler.Batch) error
 	// Sharing and Cutting switch off what some caches cannot do.
 	NoSharing, NoCutting bool
+	// FailRestore makes it fail to put a state back.
+	FailRestore bool
 	// End makes Next answer with an end-of-generation token after so many tokens of a sequence; 0: never.
 	End int
 
@@ -41,14 +40,6 @@ type Backend struct {
 	Passes  int // forward passes so far
 	Tokens  int // tokens computed so far
 	Largest int // most tokens in one pass
-
-	Restored int // states put back
-}
-
-// cell is one position of a sequence. A shared one stands in several sequences with the same id.
-type cell struct {
-	id   int32
-	hash uint64 // of the tokens up to here
 }
 
 // EndToken is the vocabulary's only end-of-generation token.
@@ -64,11 +55,7 @@ func New(l scheduler.Limits) *Backend {
 	if l.Context == 0 {
 		l.Context = l.Cells
 	}
-	b := &Backend{limits: l, seqs: make([][]cell, l.Sequences), refs: make([]int32, l.Cells), now: time.Unix(0, 0), logits: make([][]float32, l.Rows)}
-	for i := range l.Cells {
-		b.free = append(b.free, int32(i))
-	}
-	return b
+	return &Backend{limits: l, memory: newMemory(l), now: time.Unix(0, 0), logits: make([][]float32, l.Rows)}
 }
 
 // Limits implements scheduler.Backend.
@@ -125,6 +112,9 @@ func (b *Backend) store(n int) error {
 		if int(seq) >= len(b.seqs) || at != len(b.seqs[seq]) || at >= b.limits.Context {
 			return fmt.Errorf("token %d of the pass is at position %d of sequence %d, which has %d", i, at, seq, len(b.seqs[seq]))
 		}
+		if seq == b.moving.target {
+			b.force()
+		}
 		b.hold(seq, b.hash(seq, b.batch.Tokens[i]))
 		if b.batch.Outputs[i] {
 			b.rows = append(b.rows, b.lastHash(seq))
@@ -137,7 +127,7 @@ func (b *Backend) store(n int) error {
 func (b *Backend) hash(seq int32, t scheduler.Token) uint64 {
 	h := uint64(14695981039346656037)
 	if n := len(b.seqs[seq]); n > 0 {
-		h = b.seqs[seq][n-1].hash
+		h = b.data[seq][n-1]
 	}
 	return (h ^ uint64(t)) * 1099511628211
 }
@@ -147,7 +137,7 @@ func (b *Backend) lastHash(seq int32) uint64 {
 	if b.End > 0 && n >= b.End {
 		return 0
 	}
-	return b.seqs[seq][n-1].hash | 1<<63
+	return b.data[seq][n-1] | 1<<63
 }
 
 // next is the token after a history.
@@ -188,64 +178,6 @@ func (b *Backend) Piece(t scheduler.Token) string { return pieces[t] }
 
 // EndOfGeneration implements scheduler.Backend.
 func (b *Backend) EndOfGeneration(t scheduler.Token) bool { return t == EndToken }
-
-// Truncate implements scheduler.Backend.
-func (b *Backend) Truncate(seq int32, n int) int {
-	if b.NoCutting && n < len(b.seqs[seq]) {
-		n = 0
-	}
-	for _, c := range b.seqs[seq][n:] {
-		if b.refs[c.id]--; b.refs[c.id] == 0 {
-			b.free = append(b.free, c.id)
-		}
-	}
-	b.seqs[seq] = b.seqs[seq][:n]
-	return n
-}
-
-// Share implements scheduler.Backend.
-func (b *Backend) Share(src, dst int32, n int) int {
-	if b.NoSharing {
-		return 0
-	}
-	for _, c := range b.seqs[src][:n] {
-		b.refs[c.id]++
-		b.seqs[dst] = append(b.seqs[dst], c)
-	}
-	return n
-}
-
-// StateSize implements scheduler.StateMemory.
-func (b *Backend) StateSize(seq int32) int { return 8 * len(b.seqs[seq]) }
-
-// SaveState implements scheduler.StateMemory.
-func (b *Backend) SaveState(seq int32, dst []byte) (int, error) {
-	b.Advance(b.SaveCost)
-	for i, c := range b.seqs[seq] {
-		binary.LittleEndian.PutUint64(dst[8*i:], c.hash)
-	}
-	return 8 * len(b.seqs[seq]), nil
-}
-
-// RestoreState implements scheduler.StateMemory.
-func (b *Backend) RestoreState(seq int32, src []byte) error {
-	if len(b.seqs[seq]) != 0 || len(src)/8 > len(b.free) {
-		return fmt.Errorf("sequence %d has %d cells, %d are free, the state has %d", seq, len(b.seqs[seq]), len(b.free), len(src)/8)
-	}
-	b.Restored++
-	for i := 0; i < len(src); i += 8 {
-		b.hold(seq, binary.LittleEndian.Uint64(src[i:]))
-	}
-	return nil
-}
-
-// hold gives a sequence one more cell.
-func (b *Backend) hold(seq int32, hash uint64) {
-	id := b.free[len(b.free)-1]
-	b.free = b.free[:len(b.free)-1]
-	b.refs[id] = 1
-	b.seqs[seq] = append(b.seqs[seq], cell{id: id, hash: hash})
-}
 
 // Greedy is a native stage without state.
 type Greedy struct{}

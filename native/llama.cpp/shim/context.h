@@ -2,6 +2,7 @@
 // A context with its worker threads and the columns of a batch.
 #pragma once
 
+#include "move.h"
 #include "shim.h"
 
 #include "ggml-cpu.h"
@@ -17,6 +18,7 @@ struct ps_context {
     std::atomic<bool>  aborted{ false };
     std::vector<int32_t>        ones;  // sequences of each token: always one
     std::vector<llama_seq_id *> seq_ptr;
+    ps::move                    moving;
     ps::counted        count{ ps::live_contexts };
 
     ~ps_context();

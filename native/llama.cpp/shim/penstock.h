@@ -68,7 +68,7 @@ int32_t ps_device_at(int32_t index, ps_device *out, ps_error *err) PS_NOEXCEPT;
 
 // How many objects of each kind exist; tests look for leaks with it.
 typedef struct ps_live {
-    int64_t models, contexts, samplers, templates, grammars;
+    int64_t models, contexts, samplers, templates, grammars, states;
 } ps_live;
 
 void ps_live_objects(ps_live *out) PS_NOEXCEPT;
@@ -167,16 +167,27 @@ void ps_context_abort(ps_context *context) PS_NOEXCEPT;
 
 // Positions are [p0, p1); negative bounds are open.
 int32_t ps_memory_remove(ps_context *context, int32_t seq, int32_t p0, int32_t p1, ps_error *err) PS_NOEXCEPT;
-int32_t ps_memory_copy(ps_context *context, int32_t src, int32_t dst, int32_t p0, int32_t p1, ps_error *err) PS_NOEXCEPT;
 int32_t ps_memory_keep(ps_context *context, int32_t seq, ps_error *err) PS_NOEXCEPT;
 int32_t ps_memory_clear(ps_context *context, bool data, ps_error *err) PS_NOEXCEPT;
 // The first and last position held of seq; both -1 where it is empty.
 int32_t ps_memory_range(ps_context *context, int32_t seq, int32_t *first, int32_t *last, ps_error *err) PS_NOEXCEPT;
 
-int32_t ps_state_size(ps_context *context, int32_t seq, size_t *size, ps_error *err) PS_NOEXCEPT;
-int32_t ps_state_save(ps_context *context, int32_t seq, uint8_t *dst, size_t size, size_t *written, ps_error *err) PS_NOEXCEPT;
-// src must be what ps_state_save wrote: llama.cpp asserts on some of what it finds in it.
-int32_t ps_state_restore(ps_context *context, int32_t seq, const uint8_t *src, size_t size, ps_error *err) PS_NOEXCEPT;
+// Moves. What is moved is settled by the call that begins it, the bytes follow with ps_move; one move is on its way at a time,
+// and whatever would change what it reads or writes finishes it first. A pass does not: see ps_move_target.
+
+// Makes dst, which must be empty, begin with the first n positions of src.
+int32_t ps_memory_share(ps_context *context, int32_t src, int32_t dst, int32_t n, ps_error *err) PS_NOEXCEPT;
+// The cells of one sequence in memory; *taken is how much of it they have.
+typedef struct ps_state ps_state;
+int32_t ps_state_save(ps_context *context, int32_t seq, ps_state **out, size_t *taken, ps_error *err) PS_NOEXCEPT;
+// Replaces seq by the first n positions of a state that was saved from a like context.
+int32_t ps_state_restore(ps_context *context, int32_t seq, const ps_state *state, int32_t n, ps_error *err) PS_NOEXCEPT;
+// May be freed while it is moved.
+void ps_state_free(ps_state *state) PS_NOEXCEPT;
+// Moves for about so long, to the end where that is negative, and says whether all is done.
+int32_t ps_move(ps_context *context, int64_t nanoseconds, bool *done, ps_error *err) PS_NOEXCEPT;
+// The sequence that is being filled, or -1. A pass over it computes from what is there so far.
+int32_t ps_move_target(const ps_context *context) PS_NOEXCEPT;
 
 // ---- sampler ---------------------------------------------------------------------------------------------------
 

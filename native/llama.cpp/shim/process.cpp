@@ -12,7 +12,7 @@
 
 namespace ps {
 
-std::atomic<int64_t> live_models{ 0 }, live_contexts{ 0 }, live_samplers{ 0 }, live_templates{ 0 }, live_grammars{ 0 };
+std::atomic<int64_t> live_models{ 0 }, live_contexts{ 0 }, live_samplers{ 0 }, live_templates{ 0 }, live_grammars{ 0 }, live_states{ 0 };
 
 static std::atomic<ps_log_fn> sink{ nullptr };
 static std::atomic<int32_t>   lowest{ 2 };
@@ -178,4 +178,5 @@ void ps_live_objects(ps_live * out) noexcept {
     out->samplers  = ps::live_samplers;
     out->templates = ps::live_templates;
     out->grammars  = ps::live_grammars;
+    out->states    = ps::live_states;
 }

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"testing"
+
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// story is n tokens that differ with the seed.
+func story(n int, seed int32) []int32 {
+	out := make([]int32, n)
+	for i := range out {
+		out[i] = 100 + (int32(i)*7+seed*131)%1200
+	}
+	return out
+}
+
+// keepState saves a sequence and returns what puts it back into another.
+func keepState(t *testing.T, b scheduler.Backend, seq int32) (restore func(into int32)) {
+	t.Helper()
+	states := b.(scheduler.StateMemory)
+	state, err := states.SaveState(seq)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = state.Close() })
+	return func(into int32) {
+		t.Helper()
+		if err := states.RestoreState(into, state, state.(*native.State).Positions()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A prefix that was shared is the one the source had then, whatever becomes of either sequence before the next pass.
+func TestBackend_Share_IsOfThatMoment(t *testing.T) {
+	const n = 96
+	for name, between := range map[string]func(t *testing.T, b scheduler.Backend, other func(into int32)) int32{
+		"nothing":         func(*testing.T, scheduler.Backend, func(int32)) int32 { return 1 },
+		"source cut":      func(_ *testing.T, b scheduler.Backend, _ func(int32)) int32 { b.Truncate(0, 5); return 1 },
+		"source restored": func(_ *testing.T, b scheduler.Backend, other func(int32)) int32 { b.Truncate(0, 0); other(0); return 1 },
+		"target saved":    func(t *testing.T, b scheduler.Backend, _ func(int32)) int32 { keepState(t, b, 1)(3); return 3 },
+		"shared on":       func(_ *testing.T, b scheduler.Backend, _ func(int32)) int32 { b.Share(1, 3, n); return 3 },
+		"shared on, then cut": func(_ *testing.T, b scheduler.Backend, other func(int32)) int32 {
+			b.Share(1, 3, n)
+			b.Truncate(1, 0)
+			other(1)
+			return 3
+		},
+		"target of another": func(_ *testing.T, b scheduler.Backend, _ func(int32)) int32 {
+			b.Truncate(1, 0)
+			b.Share(2, 1, n)
+			b.Truncate(1, 0)
+			b.Share(0, 1, n)
+			return 1
+		},
+	} {
+		for _, layout := range []string{"split", "shared"} {
+			t.Run(name+"/"+layout, func(t *testing.T) {
+				b := opened(t, Options{Slots: 4, KVLayout: layout, ContextSize: 2048}).Backend()
+				feed(t, b, 0, 0, story(n+30, 1)...)
+				feed(t, b, 2, 0, story(n+60, 2)...)
+				other := keepState(t, b, 2)
+				want := feed(t, b, 3, 0, append(story(n, 1), 7)...)
+				b.Truncate(3, 0)
+				if got := b.Share(0, 1, n); got != n {
+					t.Fatalf("shared %d of %d", got, n)
+				}
+				seq := between(t, b, other)
+				if got := feed(t, b, seq, n, 7); far(got, want) {
+					t.Errorf("what comes after the prefix is %v from what it was", distance(got, want))
+				}
+			})
+		}
+	}
+}
+
+// A state that was restored is not overwritten by what was shared into the sequence before.
+func TestBackend_Restore_AfterShareIntoTheSame(t *testing.T) {
+	const n = 96
+	b := opened(t, Options{Slots: 4, KVLayout: "split", ContextSize: 2048}).Backend()
+	feed(t, b, 0, 0, story(n, 1)...)
+	feed(t, b, 2, 0, story(n, 2)...)
+	other := keepState(t, b, 2)
+	want := feed(t, b, 3, 0, append(story(n, 2), 7)...)
+	b.Share(0, 1, n)
+	b.Truncate(1, 0)
+	other(1)
+	if got := feed(t, b, 1, n, 7); far(got, want) {
+		t.Errorf("what comes after the state is %v from what it was", distance(got, want))
+	}
+}
+
+// far tells whether two rows differ by more than the order of additions explains.
+func far(a, b []float32) bool {
+	return distance(a, b) > 0.02
+}
+
+func distance(a, b []float32) (most float32) {
+	for i := range a {
+		most = max(most, a[i]-b[i], b[i]-a[i])
+	}
+	return most
+}
+
+// A part of a state is the beginning of the conversation, also where its cells do not lie in a row.
+func TestBackend_Restore_Part(t *testing.T) {
+	const n = 40
+	for _, layout := range []string{"split", "shared"} {
+		for _, flash := range []string{"on", "off"} { // off: values lie the other way round
+			t.Run(layout+" "+flash, func(t *testing.T) {
+				b := opened(t, Options{Slots: 4, KVLayout: layout, ContextSize: 2048, FlashAttention: flash}).Backend()
+				for i := range int32(6) { // cells of two sequences in turn, where they share them
+					feed(t, b, 0, int(i)*16, story(96, 1)[i*16:(i+1)*16]...)
+					feed(t, b, 1, int(i)*16, story(96, 2)[i*16:(i+1)*16]...)
+				}
+				want := feed(t, b, 2, 0, append(story(n, 1), 7)...)
+				b.Truncate(2, 0)
+				states := b.(scheduler.StateMemory)
+				state, err := states.SaveState(0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer state.Close()
+				b.Truncate(0, 0)
+				feed(t, b, 0, 0, story(70, 3)...)
+				for _, wrong := range []int{-1, 0, 97} {
+					if err := states.RestoreState(3, state, wrong); err == nil {
+						t.Errorf("%d positions of a state of 96 were restored", wrong)
+					}
+				}
+				if err := states.RestoreState(3, state, n); err != nil {
+					t.Fatal(err)
+				}
+				for !b.Move(0) {
+					feed(t, b, 1, 96, 7) // beside it
+					b.Truncate(1, 96)
+				}
+				if got := feed(t, b, 3, n, 7); far(got, want) {
+					t.Errorf("what comes after is %v from what it was", distance(got, want))
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"math"
+	"slices"
+)
+
+// This file is where a request gets its sequence from.
+
+// acquire gives a sequence that holds the longest prefix of tokens found in the cache, at most limit positions of it:
+// an idle sequence is taken over when little of it is lost, else the prefix is shared into an empty one. A longer one in
+// the archive comes back first. What was computed under another salt is not looked at.
+//
+// Nil: copies are on their way, and the next tick may ask again.
+func (c *cache) acquire(tokens []Token, salt string, limit int, reuse bool) *sequence {
+	for c.moved() {
+		if seq := c.place(tokens, salt, limit, reuse); seq != nil {
+			return seq
+		}
+	}
+	return nil
+}
+
+// place does the next step: it begins a copy and gives nil, or there is none to be made and it gives the sequence.
+func (c *cache) place(tokens []Token, salt string, limit int, reuse bool) *sequence {
+	var best *sequence
+	common := 0
+	if reuse {
+		best, common = c.longestPrefix(tokens, salt, limit)
+		if c.recall(tokens, salt, limit, best, common) {
+			return nil
+		}
+	}
+	if best != nil && !best.inUse && 2*common >= len(best.tokens) {
+		return c.takeOver(best, common)
+	}
+	long := len(tokens)-common > longPrompt
+	seq := c.oldest(best, long)
+	if seq == nil { // as many requests as sequences, and the only idle one is the best
+		return c.takeOver(best, common)
+	}
+	if !c.vacate(seq) {
+		return nil
+	}
+	seq.apart, seq.salt = long, salt
+	if common >= worthSharing && c.share(best, seq, common) {
+		return nil // the next step takes it over
+	}
+	c.take(seq)
+	return seq
+}
+
+// worthSharing is the shortest prefix that is shared: a backend whose sequences have cells of their own copies it, and a
+// token at the beginning of every prompt is not worth that.
+const worthSharing = 32
+
+// recall brings the part of a conversation that is wanted back from the archive, where that saves more than found, the prefix
+// that best has. What was taken more than half of has become another conversation and leaves the archive.
+func (c *cache) recall(tokens []Token, salt string, limit int, best *sequence, found int) bool {
+	k, common := c.archive.find(tokens, salt, limit)
+	if common < found+worthSaving {
+		return false
+	}
+	seq := c.oldest(best, false)
+	if seq == nil || c.available() < common {
+		return false
+	}
+	c.archive.touch(k) // making room may drop others
+	if !c.vacate(seq) {
+		return true
+	}
+	if !c.reserve(common) {
+		return c.busy()
+	}
+	if err := c.archive.states.RestoreState(seq.id, k.state, common); err != nil {
+		c.repair(seq)
+		return false
+	}
+	c.append(seq, k.tokens[:common])
+	seq.salt, seq.apart = salt, false
+	seq.prompt, seq.returned = min(k.prompt, common), k.returned
+	c.touch(seq)
+	c.begin(move{seq: seq})
+	if 2*common >= len(k.tokens) {
+		c.archive.drop(k)
+	}
+	return true
+}
+
+// takeOver makes an idle sequence the request's own. Where the last prompt is part of the new one, somebody came back to it.
+func (c *cache) takeOver(s *sequence, common int) *sequence {
+	c.take(s)
+	s.returned = s.prompt > 0 && common >= s.prompt
+	c.truncate(s, common)
+	return s
+}
+
+func (c *cache) take(s *sequence) {
+	s.inUse = true
+	c.touch(s)
+}
+
+func (c *cache) touch(s *sequence) {
+	c.clock++
+	s.used = c.clock
+}
+
+// longestPrefix finds the sequence of this salt with the longest common prefix; among equals an idle one, so that it can be
+// taken over, and of those the one that loses least.
+func (c *cache) longestPrefix(tokens []Token, salt string, limit int) (best *sequence, common int) {
+	tokens = tokens[:min(limit, len(tokens))]
+	for _, s := range c.seqs {
+		if s.salt != salt {
+			continue
+		}
+		n := commonPrefix(s.tokens, tokens)
+		if n > common || n == common && n > 0 && !s.inUse && (best.inUse || len(s.tokens) < len(best.tokens)) {
+			best, common = s, n
+		}
+	}
+	return best, common
+}
+
+func commonPrefix(a, b []Token) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// oldest is the idle sequence to give up first; nil if all but keep are in use. While nothing runs it is an empty one,
+// else the least recently used: prefixes matter most. While others run on a backend that wants them adjacent, it is the one
+// that lies best for a request with a long prompt or without.
+func (c *cache) oldest(keep *sequence, long bool) *sequence {
+	near := c.adjacent && c.inUse() > 0
+	var oldest *sequence
+	lowest := [2]uint64{}
+	for _, s := range c.seqs {
+		if s.inUse || s == keep {
+			continue
+		}
+		rank := [2]uint64{0, s.used}
+		switch {
+		case near && long:
+			rank[0] = uint64(len(c.seqs) - int(s.id))
+		case near:
+			rank[0] = c.distance(s)
+		case len(s.tokens) == 0:
+			rank[1] = 0
+		}
+		if oldest == nil || slices.Compare(rank[:], lowest[:]) < 0 {
+			oldest, lowest = s, rank
+		}
+	}
+	return oldest
+}
+
+// longPrompt is from how many tokens on that are to be computed a request gets a sequence at the far end: for a while it will not
+// decode, and those that do should be adjacent without it.
+const longPrompt = 256
+
+func (c *cache) inUse() int {
+	n := 0
+	for _, s := range c.seqs {
+		if s.inUse {
+			n++
+		}
+	}
+	return n
+}
+
+// distance is how far a sequence is from those between the first and the last in use, or from the beginning.
+func (c *cache) distance(s *sequence) uint64 {
+	first, last := int32(math.MaxInt32), int32(-1)
+	for _, other := range c.seqs {
+		if other.inUse && !other.apart {
+			first, last = min(first, other.id), max(last, other.id)
+		}
+	}
+	if last < 0 {
+		return uint64(s.id)
+	}
+	return uint64(max(first-s.id, s.id-last, 0))
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+
+package schedulertest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/penstock/penstock/scheduler"
+)
+
+// memory is the cache. As in llama.cpp, the books (which cells a sequence holds) are right at once, and what is in the cells of a
+// sequence is copied later: it is what is there then.
+type memory struct {
+	seqs   [][]int32  // cell ids by position; a shared one stands in several sequences
+	data   [][]uint64 // by position, the hash of the tokens up to there; what was cut off is still there
+	refs   []int32    // by cell id: how many sequences hold it
+	free   []int32    // cell ids nobody holds
+	moving copying
+
+	Restored   int // states put back
+	Forced     int // copies that had to be finished because something needed them
+	Copied     int // cells
+	States     int // not closed yet
+	StateBytes int // that those take
+}
+
+// copying is a copy on its way.
+type copying struct {
+	from, to       []uint64
+	source, target int32 // sequences, or -1
+	done           int
+}
+
+var none = copying{source: -1, target: -1}
+
+func newMemory(l scheduler.Limits) memory {
+	m := memory{seqs: make([][]int32, l.Sequences), refs: make([]int32, l.Cells), moving: none}
+	for range l.Sequences {
+		m.data = append(m.data, make([]uint64, l.Context+1))
+	}
+	for i := range l.Cells {
+		m.free = append(m.free, int32(i))
+	}
+	return m
+}
+
+// Truncate implements scheduler.Backend.
+func (b *Backend) Truncate(seq int32, n int) int {
+	if b.NoCutting && n < len(b.seqs[seq]) {
+		n = 0
+	}
+	if (seq == b.moving.source || seq == b.moving.target) && n < len(b.moving.to) {
+		b.force()
+	}
+	for _, id := range b.seqs[seq][n:] {
+		if b.refs[id]--; b.refs[id] == 0 {
+			b.free = append(b.free, id)
+		}
+	}
+	b.seqs[seq] = b.seqs[seq][:n]
+	return n
+}
+
+// Share implements scheduler.Backend.
+func (b *Backend) Share(src, dst int32, n int) int {
+	if b.NoSharing || b.NoCutting && n < len(b.seqs[src]) {
+		return 0
+	}
+	for _, id := range b.seqs[src][:n] {
+		b.refs[id]++
+		b.seqs[dst] = append(b.seqs[dst], id)
+	}
+	b.begin(copying{from: b.data[src][:n], to: b.data[dst][:n], source: src, target: dst})
+	return n
+}
+
+// Move implements scheduler.Backend.
+func (b *Backend) Move(limit time.Duration) (done bool) {
+	m := &b.moving
+	for begin := b.now; m.done < len(m.to) && (limit < 0 || m.done == 0 || b.now.Sub(begin) < limit); m.done++ {
+		m.to[m.done] = m.from[m.done]
+		b.Copied++
+		b.Advance(b.CopyCost)
+	}
+	if m.done < len(m.to) {
+		return false
+	}
+	*m = none
+	return true
+}
+
+// begin starts a copy after the one before it.
+func (b *Backend) begin(m copying) {
+	b.force()
+	b.moving = m
+}
+
+// force finishes a copy in the middle of something else.
+func (b *Backend) force() {
+	if b.moving.source >= 0 || b.moving.target >= 0 {
+		b.Forced++
+		b.Move(-1)
+	}
+}
+
+// state is a sequence outside the cache.
+type state struct {
+	b      *Backend
+	hashes []uint64
+	closed bool
+}
+
+// Bytes implements scheduler.State.
+func (s *state) Bytes() int { return 8 * len(s.hashes) }
+
+// Close implements scheduler.State.
+func (s *state) Close() error {
+	if s.closed {
+		return errors.New("a state is closed twice")
+	}
+	s.closed = true
+	s.b.States--
+	s.b.StateBytes -= s.Bytes()
+	return nil
+}
+
+// SaveState implements scheduler.StateMemory.
+func (b *Backend) SaveState(seq int32) (scheduler.State, error) {
+	n := len(b.seqs[seq])
+	s := &state{b: b, hashes: make([]uint64, n)}
+	b.States++
+	b.StateBytes += s.Bytes()
+	b.begin(copying{from: b.data[seq][:n], to: s.hashes, source: seq, target: -1})
+	return s, nil
+}
+
+// RestoreState implements scheduler.StateMemory.
+func (b *Backend) RestoreState(seq int32, kept scheduler.State, n int) error {
+	s := kept.(*state)
+	switch {
+	case s.closed:
+		return errors.New("the state is closed")
+	case len(b.seqs[seq]) != 0 || n > len(b.free) || n > len(s.hashes):
+		return fmt.Errorf("sequence %d has %d cells, %d are free, %d of a state of %d", seq, len(b.seqs[seq]), len(b.free), n, len(s.hashes))
+	case n < len(s.hashes) && b.NoCutting:
+		return errors.New("the state cannot be cut")
+	case b.FailRestore:
+		return errors.New("the state cannot be restored")
+	}
+	b.Restored++
+	b.force()
+	for range n {
+		b.hold(seq, 0)
+	}
+	b.begin(copying{from: s.hashes[:n], to: b.data[seq][:n], source: -1, target: seq})
+	return nil
+}
+
+// hold gives a sequence one more cell.
+func (b *Backend) hold(seq int32, hash uint64) {
+	id := b.free[len(b.free)-1]
+	b.free = b.free[:len(b.free)-1]
+	b.refs[id] = 1
+	b.data[seq][len(b.seqs[seq])] = hash
+	b.seqs[seq] = append(b.seqs[seq], id)
+}
