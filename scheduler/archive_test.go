@@ -3,6 +3,7 @@
 package scheduler_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -59,4 +60,131 @@ func TestScheduler_Copies_AMillisecondATick(t *testing.T) {
 // generates tells whether the first slot has given a token.
 func generates(s *scheduler.Scheduler) bool {
 	return slices.ContainsFunc(scheduler.SnapshotOf(s).Slots, func(i scheduler.SlotInfo) bool { return i.Generated > 0 })
+}
+
+// talk asks with a prompt of n tokens that begins a conversation, or goes on with one, and gives the whole of it.
+func talk(t *testing.T, s *scheduler.Scheduler, so []scheduler.Token, more []scheduler.Segment) ([]scheduler.Token, answer) {
+	t.Helper()
+	r := request(0, 0, 10)
+	r.Prompt = append([]scheduler.Segment{{Tokens: so}}, more...)
+	a := finish(t, s, submit(t, s, r))[0]
+	all := slices.Clone(so)
+	for _, segment := range more {
+		all = append(all, segment.Tokens...)
+	}
+	r.Chain = []scheduler.Stage{schedulertest.Greedy{}}
+	if want := alone(t, r); a.text != want.text {
+		t.Error("the text differs from the one computed alone")
+	}
+	return append(all, a.tokens...), a
+}
+
+// A conversation that clients came back to outlasts any number of prompts that are sent once.
+func TestScheduler_Archive_OneShotPromptsPushOutNoConversation(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Cells: 600, Context: 600, Sequences: 1})
+	s := newScheduler(t, b, scheduler.Config{Slots: 1, ArchiveBytes: 16 << 10}) // five of 12 bytes a token
+	first, _ := talk(t, s, nil, prompt(200, 1))
+	second, _ := talk(t, s, first, prompt(20, 2))
+	for i := range 40 {
+		talk(t, s, nil, prompt(230, 10+i))
+		if b.StateBytes > 16<<10 {
+			t.Fatalf("the states have %d bytes", b.StateBytes)
+		}
+	}
+	third, a := talk(t, s, second, prompt(20, 3))
+	if a.end.Usage.Cached != len(second)-1 {
+		t.Errorf("%d tokens found, want %d", a.end.Usage.Cached, len(second)-1)
+	}
+	// And it makes way where others come back to theirs.
+	for i := range 8 {
+		so, _ := talk(t, s, nil, prompt(230, 60+i))
+		talk(t, s, so, prompt(20, 5))
+	}
+	if _, a := talk(t, s, third, prompt(20, 4)); a.end.Usage.Cached != 0 {
+		t.Errorf("%d tokens found of a conversation that eight others have pushed out", a.end.Usage.Cached)
+	}
+}
+
+// What a request has in common with an archived conversation comes back, no more, and the conversation stays.
+func TestScheduler_Archive_GivesWhatIsWanted(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Cells: 1000, Context: 1000, Sequences: 2})
+	s := newScheduler(t, b, scheduler.Config{Slots: 2, ArchiveBytes: 1 << 20})
+	system, _ := talk(t, s, nil, prompt(100, 1))
+	system = system[:100]
+	long, _ := talk(t, s, system, prompt(500, 2))
+	talk(t, s, nil, prompt(400, 3))
+	talk(t, s, nil, prompt(450, 4)) // and the long one is archived
+	copied := b.Copied
+	_, a := talk(t, s, system, prompt(50, 5))
+	if a.end.Usage.Cached != 100 || b.Restored != 1 {
+		t.Errorf("%d tokens found, %d states put back; want 100, 1", a.end.Usage.Cached, b.Restored)
+	}
+	if n := b.Copied - copied; n > 600 { // the one that made room, and these
+		t.Errorf("%d cells copied", n)
+	}
+	b.FailRestore = true
+	if _, a := talk(t, s, long, prompt(10, 6)); a.end.Usage.Cached > 100 {
+		t.Errorf("%d tokens found of a state that cannot be put back", a.end.Usage.Cached)
+	}
+	talk(t, s, nil, prompt(400, 7))
+	talk(t, s, nil, prompt(450, 8))
+	b.FailRestore = false
+	if _, a := talk(t, s, long, prompt(10, 9)); a.end.Usage.Cached < len(long)-1 {
+		t.Errorf("%d tokens found after a failure, want %d", a.end.Usage.Cached, len(long)-1)
+	}
+	if b.Forced != 0 {
+		t.Errorf("%d copies were waited for", b.Forced)
+	}
+}
+
+// A prefix that a request shares is not changed by the conversation that comes back into its source.
+func TestScheduler_Share_ThenRestoreIntoItsSource(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Cells: 2000, Context: 1000, Sequences: 3})
+	b.CopyCost = 20 * time.Microsecond
+	s := newScheduler(t, b, scheduler.Config{Slots: 3, ArchiveBytes: 1 << 20})
+	old, _ := talk(t, s, nil, prompt(300, 1))
+	for i := range 3 {
+		talk(t, s, nil, prompt(600, 2+i)) // old is archived
+	}
+	var want []answer
+	var all []*scheduler.Stream
+	for _, segments := range [][]scheduler.Segment{
+		slices.Concat(prompt(100, 4), prompt(20, 9)),
+		slices.Concat([]scheduler.Segment{{Tokens: old}}, prompt(20, 8)),
+		slices.Concat(prompt(100, 3), prompt(20, 7)),
+	} {
+		r := request(0, 0, 10)
+		r.Prompt = segments
+		all = append(all, submit(t, s, r))
+		r.Chain = []scheduler.Stage{schedulertest.Greedy{}}
+		want = append(want, alone(t, r))
+	}
+	for i, a := range finish(t, s, all...) {
+		if a.text != want[i].text {
+			t.Errorf("request %d: %q, alone %q", i, a.text, want[i].text)
+		}
+	}
+	if b.Restored == 0 || b.Copied == 0 {
+		t.Errorf("%d restored, %d cells copied: nothing was tried", b.Restored, b.Copied)
+	}
+}
+
+// Nothing of the archive outlives the scheduler.
+func TestScheduler_Run_FreesTheArchive(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Cells: 300, Context: 300, Sequences: 2})
+	s := newScheduler(t, b, scheduler.Config{Slots: 2, ArchiveBytes: 1 << 20})
+	for i := range 5 {
+		talk(t, s, nil, prompt(200, i))
+	}
+	if b.States == 0 {
+		t.Fatal("nothing was archived")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if b.States != 0 || b.StateBytes != 0 {
+		t.Errorf("%d states with %d bytes are left", b.States, b.StateBytes)
+	}
 }

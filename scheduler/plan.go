@@ -10,7 +10,7 @@ import (
 // plan chooses the jobs of this tick and how many tokens each computes: a decode token for every generating slot first,
 // then chunks of prompts.
 func (s *Scheduler) plan() {
-	s.planned, s.prefilling, s.taken = s.planned[:0], s.prefilling[:0], 0
+	s.planned, s.prefilling, s.taken, s.short = s.planned[:0], s.prefilling[:0], 0, false
 	s.order = append(s.order[:0], s.running...) // preempting changes s.running
 	waiting := 0
 	for _, j := range s.order {
@@ -138,6 +138,7 @@ func (j *job) weight() float64 {
 // returns how many there are room for; those are taken for this tick.
 func (s *Scheduler) secure(j *job, n int) int {
 	for n > 0 && !s.cache.reserve(s.taken+n) {
+		s.short = s.short || s.cache.busy()
 		if s.cache.busy() || !s.preempt(s.victim(j)) {
 			n = max(s.cache.freeCells()-s.taken, 0)
 		}

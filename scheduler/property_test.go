@@ -44,6 +44,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	cells := []int{512, 2048, 8192}[rng.IntN(3)]
 	b := schedulertest.New(scheduler.Limits{Cells: cells, Context: cells, Batch: []int{64, 512}[rng.IntN(2)], Sequences: 24, Apart: rng.IntN(2) == 0, Adjacent: rng.IntN(2) == 0})
 	b.Cost = schedulertest.Measured.Cost
+	b.CopyCost = time.Duration(rng.IntN(3)) * 20 * time.Microsecond
 	b.NoSharing, b.NoCutting = rng.IntN(4) == 0, rng.IntN(8) == 0
 	if rng.IntN(3) == 0 {
 		b.End = cells / 3

@@ -70,6 +70,7 @@ type Scheduler struct {
 	decoding   int    // how many of planned decode
 	passing    []*job // planned as it was before the passes
 	taken      int    // KV cells that planned will fill
+	short      bool   // one of the running waits for cells that are being copied out
 	prefilling []*job // of which these compute their prompts
 	order      []*job
 	load       Load

@@ -48,6 +48,9 @@ func (s *Scheduler) takeCommands() {
 // admit moves queued jobs into free slots while the KV cache has room for their prompts. A running job that could not go
 // on anyway makes place. Where it takes long the rest wait for the next tick.
 func (s *Scheduler) admit(now time.Time) {
+	if s.short {
+		return // what is cleared is for those who run
+	}
 	for j := s.queue.first(); j != nil; j = s.queue.first() {
 		if len(s.running) > 0 && s.config.Clock().Sub(now) > longestAdmission {
 			return
