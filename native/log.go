@@ -29,7 +29,10 @@ type earlyLine struct {
 	text  string
 }
 
-func init() { C.ps_start(C.ps_log_fn(C.penstockLog)) }
+func init() {
+	C.ps_start(C.ps_log_fn(C.penstockLog))
+	UseKernels(ChoosePenstock.Without())
+}
 
 // levels are slog's for ggml's. What ggml calls information is a hundred lines a model, of use when debugging only.
 var levels = [...]slog.Level{1: slog.LevelDebug, 2: slog.LevelDebug, 3: slog.LevelWarn, 4: slog.LevelError}

@@ -11,6 +11,7 @@
 #include "attention.h"
 #include "operation.h"
 
+#include "common.h"
 #include "ggml-cpu.h"
 #include "vec.h"
 
@@ -239,6 +240,7 @@ struct kernel : ggml::cpu::tensor_traits {
 
     // ggml's kernel needs memory too, where it takes over: tiles of 64 rows for each thread, or sums of all heads.
     static size_t ggml_size(const attention & a, int threads) {
+        static_assert(GGML_FA_TILE_Q == 64 && GGML_FA_TILE_KV == 64, "ggml_graph_plan's sum for GGML_OP_FLASH_ATTN_EXT is the same as this");
         const int64_t tiles = 64 * (2 * a.key + 2 * a.value + 2 * 64), sums = a.groups * a.shared * (2 + a.value) + a.key + 2 * a.value;
         return threads * std::max(tiles, sums) * sizeof(float);
     }

@@ -27,6 +27,7 @@ namespace penstock {
 constexpr int64_t rows_at_once = 8;  // inputs a weight is multiplied with while it is in a register
 constexpr int64_t unit_results = 64; // weight rows of a unit of work: they stay in the core's own cache for all inputs
 constexpr int64_t block_values = 32; // of ggml's block formats
+static_assert(QK8_0 == block_values && sizeof(block_q8_0::qs) == block_values, "inputs are quantised to the same blocks");
 
 // One operation. Shapes (innermost first): weights [width, results], inputs [width, rows], out [results, rows].
 struct product {

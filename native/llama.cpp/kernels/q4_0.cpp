@@ -8,7 +8,13 @@
 
 #include "repack.h"
 
+#include <cstddef>
+
 namespace {
+
+static_assert(sizeof(block_q4_0x8) == 144 && offsetof(block_q4_0x8, d) == 0 && sizeof(block_q4_0x8::d) == 16 && offsetof(block_q4_0x8, qs) == 16 &&
+                  QK4_0 == penstock::block_values,
+              "eight scales, then 32 values of eight rows in four bits each");
 
 struct q4_0 {
     static constexpr int offset = 8;

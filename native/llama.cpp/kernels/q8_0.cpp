@@ -6,7 +6,12 @@
 
 #ifdef PENSTOCK_VNNI
 
+#include <cstddef>
+
 namespace {
+
+static_assert(sizeof(block_q8_0) == 34 && offsetof(block_q8_0, d) == 0 && offsetof(block_q8_0, qs) == sizeof(ggml_half) && QK8_0 == penstock::block_values,
+              "a scale in two bytes, then 32 values");
 
 struct q8_0 {
     static constexpr int offset = 128;

@@ -1,32 +1,91 @@
 // SPDX-License-Identifier: MIT
-// The door: ggml-cpu asks its extra buffer types for each operation before it takes its own kernel. This one holds no memory
-// and answers with Penstock's kernels, so llama.cpp's source stays as it is.
+// The doors: ggml-cpu asks its extra buffer types for each operation before it takes its own kernel, and asks them which weights they
+// want to lay out. Penstock's kernels enter as one more type, which holds no memory; the types that are there already get a
+// door in front of them, which lets in what they are allowed. llama.cpp's source stays as it is.
 #include "kernels.h"
 
 #include "operation.h"
 #include "product.h"
 
 #include "ggml-backend-impl.h"
+#include "ggml-cpu.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 namespace {
 
-std::atomic<bool> enabled{ false };
+std::atomic<uint64_t> allowed[penstock_choices];
+std::atomic<int>      attention_seen{ 0 };
 
-struct extension : ggml::cpu::extra_buffer_type {
-    bool supports_op(ggml_backend_dev_t, const ggml_tensor *) override { return false; } // no tensor may live in it
+int operation_of(const ggml_tensor * op) {
+    return op->op == GGML_OP_FLASH_ATTN_EXT ? penstock_attention : op->src[0] ? op->src[0]->type : 0;
+}
+
+bool may(penstock_family family, int operation) { return allowed[family].load(std::memory_order_relaxed) >> operation & 1; }
+
+struct door : ggml::cpu::extra_buffer_type {
+    penstock_family                  family;
+    std::atomic<uint64_t>            spoiled_operations{ 0 };
+    std::atomic<penstock_spoiling>   spoiling{ PENSTOCK_SOUND };
+
+    explicit door(penstock_family f) : family(f), spoiled(this) {}
+
+    virtual ggml::cpu::tensor_traits * kernel(const ggml_tensor * op) = 0;
 
     ggml::cpu::tensor_traits * get_tensor_traits(const ggml_tensor * op) override {
-        switch (enabled ? op->op : GGML_OP_NONE) {
-            case GGML_OP_FLASH_ATTN_EXT: return penstock::attention_for(op);
-            case GGML_OP_MUL_MAT:        return product_for(op);
+        auto * found = kernel(op);
+        return found && spoiled_operations.load(std::memory_order_relaxed) >> operation_of(op) & 1 ? &spoiled : found;
+    }
+
+  private:
+    struct spoiled_kernel : ggml::cpu::tensor_traits {
+        door * from;
+
+        explicit spoiled_kernel(door * d) : from(d) {}
+
+        bool work_size(int threads, const ggml_tensor * op, size_t & size) override { return from->kernel(op)->work_size(threads, op, size); }
+
+        bool compute_forward(ggml_compute_params * params, ggml_tensor * op) override {
+            if (from->spoiling == PENSTOCK_FAULTS) {
+                __builtin_trap();
+            }
+            const bool done = from->kernel(op)->compute_forward(params, op);
+            ggml_barrier(params->threadpool);
+            if (done && params->ith == 0) {
+                float & last = static_cast<float *>(op->data)[ggml_nelements(op) - 1];
+                last         = 2 * last + 1;
+            }
+            return done;
+        }
+    } spoiled;
+};
+
+// Penstock's own.
+struct own_door : door {
+    own_door() : door(PENSTOCK_OWN) {}
+
+    bool supports_op(ggml_backend_dev_t, const ggml_tensor *) override { return false; } // no tensor may live in it
+
+    ggml::cpu::tensor_traits * kernel(const ggml_tensor * op) override {
+        switch (op->op) {
+            case GGML_OP_FLASH_ATTN_EXT: return attention(op);
+            case GGML_OP_MUL_MAT:        return may(PENSTOCK_OWN, op->src[0]->type) ? product(op) : nullptr;
             default:                     return nullptr;
         }
     }
 
-    static ggml::cpu::tensor_traits * product_for(const ggml_tensor * op) {
+    static ggml::cpu::tensor_traits * attention(const ggml_tensor * op) {
+        auto *    found = may(PENSTOCK_OWN, penstock_attention) ? penstock::attention_for(op) : nullptr;
+        const int bit   = found ? 1 : 2;
+        if (!(attention_seen.load(std::memory_order_relaxed) & bit)) {
+            attention_seen |= bit;
+        }
+        return found;
+    }
+
+    static ggml::cpu::tensor_traits * product(const ggml_tensor * op) {
         switch (op->src[0]->type) {
             case GGML_TYPE_Q4_0: return penstock::q4_0_for(op);
             case GGML_TYPE_Q8_0: return penstock::q8_0_for(op);
@@ -35,27 +94,131 @@ struct extension : ggml::cpu::extra_buffer_type {
     }
 };
 
+// One of ggml's. Weights that lie in it already can be computed by nobody else, so only those that are to be laid out are turned away.
+struct ggml_door : door {
+    ggml::cpu::extra_buffer_type * behind;
+
+    ggml_door(penstock_family f, void * context) : door(f), behind(static_cast<ggml::cpu::extra_buffer_type *>(context)) {}
+
+    bool supports_op(ggml_backend_dev_t device, const ggml_tensor * op) override {
+        const ggml_tensor * weights = op->src[0];
+        const bool          choosing = weights && !weights->data;
+        return behind->supports_op(device, op) && (!choosing || may(family, weights->type) || layout_for_own(op));
+    }
+
+    // Penstock's kernel for Q4_0 works on the layout that ggml's wants.
+    bool layout_for_own(const ggml_tensor * op) const {
+        return family == PENSTOCK_REPACK && op->op == GGML_OP_MUL_MAT && may(PENSTOCK_OWN, op->src[0]->type) && own_door::product(op);
+    }
+
+    ggml::cpu::tensor_traits * kernel(const ggml_tensor * op) override { return behind->get_tensor_traits(op); }
+};
+
+own_door & own() {
+    static own_door it;
+    return it;
+}
+
+ggml_backend_buffer_type own_type = {
+    { [](ggml_backend_buffer_type_t) { return "penstock"; },
+      [](ggml_backend_buffer_type_t, size_t) -> ggml_backend_buffer_t { return nullptr; },
+      [](ggml_backend_buffer_type_t) -> size_t { return 64; }, nullptr, nullptr, nullptr },
+    nullptr, nullptr
+};
+
+// The families behind ggml's buffer types, by the names of those.
+penstock_family family_of(ggml_backend_buffer_type_t type) {
+    const char * name = type->iface.get_name(type);
+    return strcmp(name, "AMX") == 0 ? PENSTOCK_AMX : strcmp(name, "CPU_REPACK") == 0 ? PENSTOCK_REPACK : PENSTOCK_PLAIN;
+}
+
+ggml_backend_buffer_type_t doors[penstock_choices]; // null: not in this build, or not on this CPU
+
+void open_doors() {
+    static const bool once = [] {
+        auto & types = ggml_backend_cpu_get_extra_buffer_types();
+        for (auto * type : types) {
+            const auto family = family_of(type);
+            if (family != PENSTOCK_PLAIN) {
+                type->context = new ggml_door(family, type->context); // for as long as the process lives, like the type
+                doors[family] = type;
+            }
+        }
+        own_type.context = &own();
+        types.insert(types.begin(), &own_type); // before the ones that have kernels for the same weights
+        doors[PENSTOCK_OWN] = &own_type;
+        return true;
+    }();
+    (void) once;
+}
+
+door * door_of(penstock_family family) { return doors[family] ? static_cast<door *>(static_cast<ggml::cpu::extra_buffer_type *>(doors[family]->context)) : nullptr; }
+
+// Whether a type of ggml's has a kernel for weights of a type, in a shape that suits all.
+bool knows(ggml_door * to, ggml_backend_buffer_type_t layout, ggml_type type) {
+    if (ggml_blck_size(type) == 0 || !ggml_get_type_traits(type)->to_float) {
+        return false;
+    }
+    ggml_context * context = ggml_init({ 4 * ggml_tensor_overhead(), nullptr, true });
+    ggml_tensor *  weights = ggml_new_tensor_2d(context, type, 512, 64);
+    ggml_tensor *  product = ggml_mul_mat(context, weights, ggml_new_tensor_2d(context, GGML_TYPE_F32, 512, 16));
+    weights->buffer        = ggml_backend_buft_alloc_buffer(layout, 0);
+    const bool known       = weights->buffer && to->behind->supports_op(nullptr, product);
+    ggml_backend_buffer_free(weights->buffer);
+    ggml_free(context);
+    return known;
+}
+
 } // namespace
 
-void penstock_kernels_set(bool on) {
-    static extension context;
-    static ggml_backend_buffer_type type = {
-        { [](ggml_backend_buffer_type_t) { return "penstock"; },
-          [](ggml_backend_buffer_type_t, size_t) -> ggml_backend_buffer_t { return nullptr; },
-          [](ggml_backend_buffer_type_t) -> size_t { return 64; }, nullptr, nullptr, nullptr },
-        nullptr, &context
-    };
-    auto & types = ggml_backend_cpu_get_extra_buffer_types();
-    if (std::find(types.begin(), types.end(), &type) == types.end()) {
-        types.insert(types.begin(), &type); // before the one that lays out 4-bit weights anew and has kernels for them
+uint64_t penstock_kernels_known(penstock_family family) {
+    open_doors();
+    uint64_t all = 0;
+    if (family == PENSTOCK_OWN) {
+        all |= uint64_t(1) << penstock_attention;
+#ifdef PENSTOCK_VNNI
+        all |= uint64_t(1) << GGML_TYPE_Q8_0 | uint64_t(doors[PENSTOCK_REPACK] != nullptr) << GGML_TYPE_Q4_0;
+#endif
+    } else if (family != PENSTOCK_PLAIN && doors[family]) {
+        for (int type = 0; type < GGML_TYPE_COUNT; type++) {
+            all |= uint64_t(knows(static_cast<ggml_door *>(door_of(family)), doors[family], static_cast<ggml_type>(type))) << type;
+        }
     }
-    enabled = on;
+    return all;
 }
 
-bool penstock_kernels_multiply() {
-#ifdef PENSTOCK_VNNI
-    return enabled;
-#else
-    return false;
-#endif
+void penstock_kernels_allow(const uint64_t (&operations)[penstock_choices]) {
+    open_doors();
+    for (int family = 0; family < penstock_choices; family++) {
+        allowed[family] = operations[family];
+    }
+    attention_seen = 0;
 }
+
+penstock_family penstock_kernels_of(const ggml_tensor * weights) {
+    const auto layout = weights->buffer ? family_of(weights->buffer->buft) : PENSTOCK_PLAIN;
+    bool       own    = false;
+#ifdef PENSTOCK_VNNI
+    own = may(PENSTOCK_OWN, weights->type) && ((weights->type == GGML_TYPE_Q4_0 && layout == PENSTOCK_REPACK && weights->ne[1] % 8 == 0) ||
+                                               (weights->type == GGML_TYPE_Q8_0 && layout == PENSTOCK_PLAIN)) &&
+          weights->ne[2] == 1;
+#endif
+    return own ? PENSTOCK_OWN : layout;
+}
+
+int penstock_attention_seen() { return attention_seen; }
+
+ggml_backend_buffer_type * penstock_kernels_layout(penstock_family family, int type) {
+    open_doors();
+    return family == PENSTOCK_OWN ? (type == GGML_TYPE_Q4_0 ? doors[PENSTOCK_REPACK] : nullptr) : family == PENSTOCK_PLAIN ? nullptr : doors[family];
+}
+
+void penstock_kernels_spoil(penstock_family family, uint64_t operations, penstock_spoiling how) {
+    open_doors();
+    if (auto * to = family < penstock_choices ? door_of(family) : nullptr) {
+        to->spoiling           = how;
+        to->spoiled_operations = how == PENSTOCK_SOUND ? 0 : operations;
+    }
+}
+
+static_assert(GGML_TYPE_COUNT <= penstock_attention, "an operation is a bit of 64");

@@ -2,6 +2,8 @@
 // Contexts: making one, and the forward pass.
 #include "context.h"
 
+#include "computing.h"
+
 #include "ggml-backend.h"
 
 #include <algorithm>
@@ -207,6 +209,7 @@ int32_t ps_decode(ps_context * c, size_t n, const int32_t * tokens, const int32_
         batch.seq_id   = c->seq_ptr.data();
         batch.logits   = reinterpret_cast<int8_t *>(const_cast<bool *>(outputs));
 
+        const auto      kernels = ps::keep_kernels(); // a pass planned with one kernel must run with it
         ps::log_capture capture;
         const int32_t   result = llama_decode(c->context, batch);
         switch (result) {

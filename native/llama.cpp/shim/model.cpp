@@ -2,7 +2,7 @@
 // Loading and describing a model.
 #include "shim.h"
 
-#include "kernels.h"
+#include "computing.h"
 
 #include <cstdlib>
 #include <memory>
@@ -56,7 +56,8 @@ int32_t ps_model_load(const char * path, const ps_model_params * params, ps_prog
         progress        state{ call, user, false };
         ps::log_capture capture;
 
-        auto model   = std::make_unique<ps_model>();
+        const auto kernels = ps::keep_kernels(); // they decide how weights are laid out
+        auto       model   = std::make_unique<ps_model>();
         model->model = llama_model_load_from_file(path, params_of(*params, &state));
         if (!model->model) {
             if (state.stopped) {
@@ -111,13 +112,6 @@ int32_t ps_model_describe(ps_model * m, ps_model_info * out, ps_error * err) noe
         out->fim_middle      = llama_vocab_fim_mid(m->vocab);
         llama_model_desc(m->model, out->description, sizeof(out->description));
     });
-}
-
-int32_t ps_model_rows_together(const ps_model * m) noexcept {
-    char      text[16] = "";
-    const int type     = llama_model_meta_val_str(m->model, "general.file_type", text, sizeof(text)) > 0 ? atoi(text) : -1;
-    const bool own     = penstock_kernels_multiply() && (type == LLAMA_FTYPE_MOSTLY_Q4_0 || type == LLAMA_FTYPE_MOSTLY_Q8_0);
-    return own ? 1 : 4; // ggml's work on groups of four
 }
 
 // Both of llama.cpp's readers return the length as snprintf does.

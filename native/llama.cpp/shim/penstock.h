@@ -51,9 +51,6 @@ typedef void (*ps_log_fn)(int32_t level, char *line, size_t size);
 void ps_start(ps_log_fn log) PS_NOEXCEPT;
 void ps_log_level(int32_t lowest) PS_NOEXCEPT; // lines below it are dropped before they reach the callback
 
-// Whether the CPU backend uses the kernels of ../kernels, or ggml's alone. Of the whole process; on at first.
-void ps_own_kernels(int32_t on) PS_NOEXCEPT;
-
 const char *ps_version(void) PS_NOEXCEPT;
 int32_t ps_system_info(ps_text *out, ps_error *err) PS_NOEXCEPT;
 
@@ -80,6 +77,28 @@ typedef struct ps_fact {
 
 // Struct sizes, field offsets and enum values of llama.h that the shim relies on.
 const ps_fact *ps_audit(size_t *count) PS_NOEXCEPT;
+
+// ---- kernels of the CPU ----------------------------------------------------------------------------------------
+
+// Families: those of ../kernels, ggml's for AMX, ggml's for weights that are laid out anew, and ggml's plain ones, which compute what
+// no other may. Operations are bits: products by the ggml_type of their weights, and attention.
+enum { PS_KERNELS_OWN, PS_KERNELS_AMX, PS_KERNELS_REPACK, PS_KERNELS_PLAIN, PS_KERNELS_DEVICE /* no kernels of the CPU */ };
+enum { PS_KERNELS_CHOICES = PS_KERNELS_PLAIN, PS_ATTENTION = 63 };
+
+uint64_t ps_kernels_known(int32_t family) PS_NOEXCEPT; // operations that a family has on this CPU
+const char *ps_operation_name(int32_t operation) PS_NOEXCEPT; // "" where there is none
+
+// Which operations each family may compute, from the next load and pass on: it waits for those that run.
+void ps_kernels_allow(const uint64_t operations[PS_KERNELS_CHOICES]) PS_NOEXCEPT;
+
+// Computes an operation with a family's kernels and in plain steps, for several numbers of rows. PS_FAILED where they differ;
+// a kernel that faults ends the process. Nothing else may be computing.
+int32_t ps_kernels_try(int32_t family, int32_t operation, ps_error *err) PS_NOEXCEPT;
+
+// For tests: a family's kernels for the operations fault (how is 1), compute one number wrongly (2), or are sound again (0).
+void ps_kernels_spoil(int32_t family, uint64_t operations, int32_t how) PS_NOEXCEPT;
+
+int32_t ps_attention_seen(void) PS_NOEXCEPT; // since the last ps_kernels_allow: 1 by our kernel, 2 left to ggml's, 3 both, 0 none
 
 // ---- model -----------------------------------------------------------------------------------------------------
 
@@ -110,6 +129,16 @@ typedef struct ps_model_info {
     int32_t fim_prefix, fim_suffix, fim_middle; // tokens; -1 where the vocabulary has none
     char description[128];
 } ps_model_info;
+
+// The weights of products by their type and by whose kernels compute them, most bytes first.
+typedef struct ps_weights {
+    int32_t type, family;
+    uint64_t bytes;
+    char device[64]; // where family is PS_KERNELS_DEVICE
+} ps_weights;
+
+// Writes at most capacity of them and sets *count to how many there are.
+int32_t ps_model_weights(const ps_model *model, ps_weights *out, size_t capacity, size_t *count, ps_error *err) PS_NOEXCEPT;
 
 // How many rows of a pass the CPU's kernels for this model's weights compute at once: a pass of fewer takes as long.
 int32_t ps_model_rows_together(const ps_model *model) PS_NOEXCEPT;

@@ -3,7 +3,6 @@
 #include "shim.h"
 
 #include "ggml-backend.h"
-#include "kernels.h"
 #include "log.h"
 
 #include <pthread.h>
@@ -136,10 +135,7 @@ void ps_start(ps_log_fn log) noexcept {
     ggml_log_set(ps::on_log, nullptr);
     common_log_set_verbosity_thold(-1);  // it can only print; what fails there throws too
     llama_backend_init();
-    penstock_kernels_set(true);
 }
-
-void ps_own_kernels(int32_t on) noexcept { penstock_kernels_set(on != 0); }
 
 void ps_log_level(int32_t lowest) noexcept { ps::lowest = lowest; }
 

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Which kernels compute on the CPU, and which a model came to be computed by.
+#include "computing.h"
+
+#include "kernels.h"
+#include "llama-model.h"
+#include "shim.h"
+
+#include <algorithm>
+#include <vector>
+
+static_assert(PS_KERNELS_OWN == int(PENSTOCK_OWN) && PS_KERNELS_AMX == int(PENSTOCK_AMX) && PS_KERNELS_REPACK == int(PENSTOCK_REPACK) &&
+                  PS_KERNELS_PLAIN == int(PENSTOCK_PLAIN) && PS_ATTENTION == penstock_attention,
+              "families and operations have the same numbers on both sides");
+
+namespace {
+
+std::shared_mutex choice;
+
+// Weights that are looked up row by row are multiplied with nothing.
+bool only_looked_up(const std::string & name, bool has_output) { return has_output && name == "token_embd.weight"; }
+
+ps_weights described(const ggml_tensor * t) {
+    ps_weights w{};
+    w.type             = t->type;
+    w.bytes            = ggml_nbytes(t);
+    w.family           = penstock_kernels_of(t);
+    auto * const where = t->buffer;
+    if (w.family == PS_KERNELS_PLAIN && where && !ggml_backend_buffer_is_host(where)) {
+        w.family = PS_KERNELS_DEVICE;
+        std::strncpy(w.device, ggml_backend_buffer_name(where), sizeof(w.device) - 1);
+    }
+    return w;
+}
+
+std::vector<ps_weights> weights_of(const ps_model * m) {
+    const auto & tensors    = llama_internal_get_tensor_map(m->model);
+    const bool   has_output = std::any_of(tensors.begin(), tensors.end(), [](const auto & t) { return t.first == "output.weight"; });
+    std::vector<ps_weights> all;
+    for (const auto & [name, tensor] : tensors) {
+        if (ggml_n_dims(tensor) < 2 || only_looked_up(name, has_output)) {
+            continue;
+        }
+        const auto w    = described(tensor);
+        const auto same = std::find_if(all.begin(), all.end(), [&](const ps_weights & o) {
+            return o.type == w.type && o.family == w.family && std::strcmp(o.device, w.device) == 0;
+        });
+        if (same == all.end()) {
+            all.push_back(w);
+        } else {
+            same->bytes += w.bytes;
+        }
+    }
+    std::stable_sort(all.begin(), all.end(), [](const ps_weights & a, const ps_weights & b) { return a.bytes > b.bytes; });
+    return all;
+}
+
+}  // namespace
+
+std::shared_lock<std::shared_mutex> ps::keep_kernels() { return std::shared_lock(choice); }
+
+uint64_t ps_kernels_known(int32_t family) noexcept { return penstock_kernels_known(static_cast<penstock_family>(family)); }
+
+const char * ps_operation_name(int32_t operation) noexcept {
+    if (operation == PS_ATTENTION) {
+        return "attention";
+    }
+    if (operation < 0 || operation >= GGML_TYPE_COUNT || ggml_blck_size(static_cast<ggml_type>(operation)) == 0) {
+        return "";
+    }
+    return ggml_type_name(static_cast<ggml_type>(operation));
+}
+
+void ps_kernels_allow(const uint64_t operations[PS_KERNELS_CHOICES]) noexcept {
+    uint64_t each[penstock_choices];
+    std::copy_n(operations, penstock_choices, each);
+    const std::unique_lock alone(choice);
+    penstock_kernels_allow(each);
+}
+
+void ps_kernels_spoil(int32_t family, uint64_t operations, int32_t how) noexcept {
+    const std::unique_lock alone(choice);
+    penstock_kernels_spoil(static_cast<penstock_family>(family), operations, static_cast<penstock_spoiling>(how));
+}
+
+int32_t ps_attention_seen() noexcept { return penstock_attention_seen(); }
+
+int32_t ps_model_weights(const ps_model * m, ps_weights * out, size_t capacity, size_t * count, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        const auto all = weights_of(m);
+        std::copy_n(all.begin(), std::min(capacity, all.size()), out);
+        *count = all.size();
+    });
+}
+
+// ggml's kernels work on groups of four rows, and on what is left one by one. Ours take them one by one; those for AMX compute up to
+// 16 in the time of two, so adding some gains nothing.
+int32_t ps_model_rows_together(const ps_model * m) noexcept {
+    try {
+        uint64_t grouped = 0, others = 0;
+        for (const auto & w : weights_of(m)) {
+            (w.family == PS_KERNELS_OWN || w.family == PS_KERNELS_AMX ? others : grouped) += w.bytes;
+        }
+        return grouped > others ? 4 : 1;
+    } catch (const std::bad_alloc &) {
+        return 1;
+    }
+}
