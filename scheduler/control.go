@@ -26,7 +26,8 @@ func (st *Stream) SetChain(ctx context.Context, chain []Stage) error {
 	}
 	return st.control(ctx, call{
 		check: func(_ *Scheduler, j *job) error {
-			next := Request{Chain: chain, Trace: j.req.Trace}
+			next := j.req
+			next.Chain = chain
 			if prepares(chain) || prepares(j.req.Chain) || j.started && next.crewed() != (j.crew != nil) {
 				return fmt.Errorf("%w: the sampling of an answer with plugins stays as it began, and none can be added to one without", ErrBadRequest)
 			}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// crew is the goroutine of a job whose chain is more than one native stage. While the forward pass runs it lets the
+// crew is the goroutine of a job that asks for more than a token of one native stage. While the forward pass runs it lets the
 // stages prepare; when the row is there it runs the chain, accepts the token and finds what it shows. The tick waits for
 // it only a moment: a job that is late sits out until it is done, and delays nobody else.
 type crew struct {
@@ -19,6 +19,7 @@ type crew struct {
 
 	// The tick's side.
 	prepares bool        // a stage has something to prepare
+	foreign  bool        // its work counts against the share
 	prepared bool        // asked to prepare since the last row
 	busy     bool        // it has a row or a task: the job is its own until it says done
 	reply    func(error) // who waits for the task
@@ -30,6 +31,7 @@ type crew struct {
 	waiting bool            // the row is not copied yet
 	row     []float32       // the copy
 	source  []float32       // the backend's row, until copied
+	raw     []float32       // another copy, where log-probabilities are asked for
 	worked  time.Duration   // processor time since the tick last looked
 
 	task    func(*job) error // of a control call
@@ -52,8 +54,13 @@ const (
 	orderClose
 )
 
-// crewed tells whether a request needs a goroutine of its own.
-func (r *Request) crewed() bool { return r.Trace > 0 || len(r.Chain) != 1 || !r.Chain[0].Native() }
+// crewed tells whether a request needs a goroutine of its own: for plugins, or for log-probabilities, which cost more than a draw.
+func (r *Request) crewed() bool { return r.foreign() || r.Trace > 0 || r.Logprobs >= 0 }
+
+// foreign tells whether a request brings code that may take any time.
+func (r *Request) foreign() bool {
+	return len(r.Chain) != 1 || !r.Chain[0].Native() || len(r.Rules) > 0
+}
 
 func newCrew(copied *sync.WaitGroup, trace int) *crew {
 	return &crew{orders: make(chan order, 4), done: make(chan struct{}, 1), copied: copied, tracer: newTracer(trace), restriction: restriction{by: -1, forced: -1}, share: newShare(time.Now())}
@@ -136,14 +143,18 @@ func (c *crew) sample(j *job) {
 		c.copyRow()
 	}
 	if j.req.Logprobs >= 0 {
-		j.raw = append(j.raw[:0], c.row...) // stages may write to the row
+		c.raw = append(c.raw[:0], c.row...) // stages may write to the row
 	}
 	t, err := c.draw(j)
 	if err != nil {
 		j.fail(err)
 		return
 	}
-	j.advance(t, about{j.newLogprobs(t), c.tracer.take()})
+	a := about{trace: c.tracer.take()}
+	if j.req.Logprobs >= 0 && t >= 0 && int(t) < len(c.raw) {
+		a.logprobs = newLogprobs(c.raw, t, j.req.Logprobs)
+	}
+	j.advance(t, a)
 }
 
 // draw applies what was prepared and runs the chain. Where masks and bans leave no token that grammar and biases of the
@@ -207,9 +218,11 @@ func (c *crew) runChain(j *job) (Token, error) {
 // late tells whether the job's goroutine is still at its last row, or must rest. A late job's state is not the tick's.
 func (c *crew) late() bool { return c != nil && c.busy }
 
-// account makes the crew rest when it has used up its share of the processor.
+// account makes the crew rest when plugins have used up their share of the processor.
 func (c *crew) account() {
-	c.rest = c.share.spend(c.worked, time.Now())
+	if c.foreign {
+		c.rest = c.share.spend(c.worked, time.Now())
+	}
 	c.worked = 0
 }
 

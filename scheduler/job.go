@@ -46,9 +46,8 @@ type job struct {
 
 	limits     Limits
 	vocabulary Vocabulary
-	raw        []float32 // a copy of the row, where log-probabilities are asked for
 
-	crew     *crew // nil: the chain is one native stage
+	crew     *crew // nil: the tick draws the tokens
 	hold     int   // tokens that what is shown is behind
 	later    []shownLater
 	forced   []Token // of a splice
@@ -146,6 +145,7 @@ func holdOf(chain []Stage) int {
 func (j *job) open(s *Scheduler) {
 	if j.req.crewed() {
 		j.crew = newCrew(&s.copied, j.req.Trace)
+		j.crew.foreign = j.req.foreign()
 		j.crew.prepares = slices.ContainsFunc(j.req.Chain, func(stage Stage) bool {
 			p, ok := stage.(Preparer)
 			return ok && p.Prepares()

@@ -37,8 +37,8 @@ func (s *Scheduler) prepare(jobs []*job) {
 	}
 }
 
-// sample draws the next token of every job whose last pending token was computed, and advances the job. Chains of one
-// native stage are drawn in one call; the others run beside it, each on its own goroutine.
+// sample draws the next token of every job whose last pending token was computed, and advances the job. What one
+// native stage draws is drawn in one call; the others run beside it, each on its own goroutine.
 func (s *Scheduler) sample(jobs []*job) {
 	start := s.config.Clock()
 	s.draws, s.drawJobs, s.crewJobs = s.draws[:0], s.drawJobs[:0], s.crewJobs[:0]
@@ -49,9 +49,6 @@ func (s *Scheduler) sample(jobs []*job) {
 			s.handRow(j)
 			s.crewJobs = append(s.crewJobs, j)
 		default:
-			if j.req.Logprobs >= 0 {
-				j.raw = append(j.raw[:0], s.backend.Row(j.row)...) // stages may write to the row
-			}
 			s.draws = append(s.draws, Draw{Row: j.row, Stage: j.req.Chain[0]})
 			s.drawJobs = append(s.drawJobs, j)
 		}
@@ -63,20 +60,13 @@ func (s *Scheduler) sample(jobs []*job) {
 		if d := s.draws[i]; d.Err != nil {
 			j.fail(d.Err)
 		} else {
-			j.advance(d.Token, about{logprobs: j.newLogprobs(d.Token)})
+			j.advance(d.Token, about{})
 		}
 	}
 	s.record.Sample += s.config.Clock().Sub(start)
 	if len(s.crewJobs) > 0 {
 		s.await()
 	}
-}
-
-func (j *job) newLogprobs(t Token) *Logprobs {
-	if j.req.Logprobs < 0 || t < 0 || int(t) >= len(j.raw) {
-		return nil
-	}
-	return newLogprobs(j.raw, t, j.req.Logprobs)
 }
 
 // handRow gives a job's goroutine its row.

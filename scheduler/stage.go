@@ -18,7 +18,8 @@ type View struct {
 // but come from different goroutines.
 type Stage interface {
 	// Native tells that the backend's SampleRows can run this stage. A chain of exactly one native stage takes the
-	// fast path: all such slots of a tick are sampled in one call. Any other chain runs on a goroutine of its own.
+	// fast path: all such slots of a tick are sampled in one call. Any other chain runs on a goroutine of its own, and so does
+	// that of a request with stop rules, log-probabilities or a trace.
 	Native() bool
 	// Apply edits the view, or sets v.Chosen, which ends the chain. An error ends the request, no other; ErrNoToken means
 	// that there is none to choose from. It is called again for the same token where masks have to be given up for that.
