@@ -83,6 +83,7 @@ func TestCheck_UnusualButLegal_Passes(t *testing.T) {
 		"no end token":      func(h *Header) { h.Set("tokenizer.ggml.eos_token_id", NewUint32(math.MaxUint32)) },
 		"unknown key":       func(h *Header) { h.Set("penstock.note", NewString("hello")) },
 		"other alignment":   func(h *Header) { h.Set("general.alignment", NewUint32(32)) },
+		"no pooling said":   func(h *Header) { h.Set("llama.pooling_type", NewUint32(math.MaxUint32)) },
 		"split in one part": func(h *Header) { h.Set("split.count", NewUint16(1)) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func checkHyperparameters(h *Header) error {
 	p.uint("rope.dimension_count", 0, maxWidth)
 	p.uint("attention.key_length", 0, maxWidth)
 	p.uint("attention.value_length", 0, maxWidth)
-	p.uint("pooling_type", 0, 4)
+	p.pooling()
 	if layers > 0 {
 		p.uint("nextn_predict_layers", 0, layers)
 		p.list("feed_forward_length", layers, maxWidth)
@@ -147,6 +147,14 @@ func (p *params) experts(layers int64) {
 		p.fail("expert_group_count", groups, fmt.Sprintf("less than the expert_count, %d", n))
 	} else if groups > 1 && (n%groups != 0 || groupsUsed == 0 || groupsUsed >= groups) {
 		p.fail("expert_group_used_count", groupsUsed, fmt.Sprintf("less than %d groups, which divide %d experts", groups, n))
+	}
+}
+
+// pooling is a number from 0 to 4, or all ones: llama.cpp's -1, with which its own writer says "unspecified".
+func (p *params) pooling() {
+	const key = "pooling_type"
+	if v, ok := p.scalar(key, Uint32); ok && v.Int(0) > 4 && v.Int(0) != math.MaxUint32 {
+		p.fail(key, v.Int(0), "0 to 4, or 4294967295 for unspecified")
 	}
 }
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+
+package synth
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"github.com/penstock/penstock/native/gguf"
+)
+
+// WithBytes copies the model file at path to w with a byte-level vocabulary of as many tokens as it had, so that a model
+// that came without a usable one can be served: token n stands for byte n, tokens from 256 on are filled in. Nothing ends an
+// answer.
+func WithBytes(w io.Writer, path string) (err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	h, err := gguf.Read(file, info.Size())
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	data := io.NewSectionReader(file, h.DataOffset, info.Size()-h.DataOffset)
+	setBytes(h, len(h.Values["tokenizer.ggml.tokens"].Strings()))
+	if err := h.Write(w); err != nil {
+		return err
+	}
+	_, err = io.Copy(w, data)
+	return err
+}
+
+// setBytes gives a header a vocabulary of n tokens that needs no merges.
+func setBytes(h *gguf.Header, n int) {
+	letters := byteLetters()
+	tokens := make([]string, n)
+	for i := range tokens {
+		if i < len(letters) {
+			tokens[i] = string(letters[i])
+		} else {
+			tokens[i] = fmt.Sprintf("<%d>", i)
+		}
+	}
+	for key, v := range map[string]gguf.Value{
+		"model": gguf.NewString("gpt2"), "pre": gguf.NewString("gpt-2"), "tokens": gguf.NewStrings(tokens...), "merges": gguf.NewStrings(),
+		"add_bos_token": gguf.NewBool(false), "bos_token_id": gguf.NewUint32(math.MaxUint32), "eos_token_id": gguf.NewUint32(math.MaxUint32),
+	} {
+		h.Set("tokenizer.ggml."+key, v)
+	}
+}
+
+// byteLetters are the letters by which GPT-2's vocabulary writes the 256 bytes: the printable ones of Latin-1 stand for
+// themselves, the others are counted from U+0100.
+func byteLetters() [256]rune {
+	var letters [256]rune
+	next := rune(256)
+	for b := range letters {
+		switch r := rune(b); {
+		case r >= '!' && r <= '~', r >= '¡' && r <= '¬', r >= '®':
+			letters[b] = r
+		default:
+			letters[b] = next
+			next++
+		}
+	}
+	return letters
+}
