@@ -4,13 +4,14 @@
 #
 #   build.sh DEST              the library Go links
 #   build.sh DEST tools        llama-bench, llama-batched-bench, llama-quantize, llama-server of the same configuration
+#   build.sh DEST archs        llama.cpp's test-llama-archs, which writes a random model of each architecture
 #
 # Environment: BACKEND=cpu|cuda|vulkan|metal|auto (auto), NATIVE=ON|OFF (ON: use all this CPU offers), OPENMP=ON|OFF
 # (OFF: see docs/rationale.md), CMAKE_ARGS (more, passed on), LLAMA_CPP_DIR (a source tree of your own), JOBS.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "${1:?usage: build.sh DEST [tools]}"
+mkdir -p "${1:?usage: build.sh DEST [tools|archs]}"
 dest=$(cd "$1" && pwd)
 goal=${2:-library}
 
@@ -70,6 +71,13 @@ if [ "$goal" = tools ]; then
   for tool in bench batched-bench quantize server; do
     cp "$(find "$work" -type f -name "llama-$tool" -perm -u+x | head -n 1)" "$dest/tools/"
   done
+  exit 0
+fi
+
+if [ "$goal" = archs ]; then
+  build test-llama-archs
+  mkdir -p "$dest/tools"
+  cp "$(find "$work" -type f -name test-llama-archs -perm -u+x | head -n 1)" "$dest/tools/"
   exit 0
 fi
 
