@@ -54,6 +54,7 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 		Path: core.file.Path, Name: name, Slots: slots, CacheSequences: min(slots, mostSequences-slots),
 		ContextSize: c.Model.CtxSize, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
 		Threads: c.Model.Threads, GPULayers: c.Model.GPULayers, KVLayout: c.Model.KVLayout, Progress: progress,
+		Lacks: lacksOf(core.file, log),
 	})
 	if err != nil {
 		return nil, err
@@ -96,6 +97,17 @@ func (c *Core) Close() error {
 		errs = append(errs, c.file.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// lacksOf says in the log what the model cannot do, and hands it on.
+func lacksOf(f *model.File, log *slog.Logger) engine.Lacks {
+	for _, l := range f.Lacks {
+		log.Info("the model is served without something that llama.cpp cannot do with it", "without", l.What, "because", l.Why)
+	}
+	return engine.Lacks{
+		Together: f.Lacks.Has(model.Together), Selecting: f.Lacks.Has(model.Selecting), Truncating: f.Lacks.Has(model.Truncating),
+		Sharing: f.Lacks.Has(model.Sharing), Saving: f.Lacks.Has(model.Saving),
+	}
 }
 
 func describe(e *engine.Engine, f *model.File) api.Model {

@@ -17,9 +17,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/model"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	model.ProbeMain()
+	goleak.VerifyTestMain(m)
+}
 
 const frog = `"messages":[{"role":"user","content":"Tell me a story about a frog."}]`
 

@@ -26,3 +26,10 @@ var PhysicalCores = sync.OnceValue(func() int {
 	}
 	return len(cores)
 })
+
+// weightsPerThread is how many bytes of weights a thread should have to read for a token, so that threads spend their
+// time on them and not on waiting for each other.
+const weightsPerThread = 16 << 20
+
+// Threads is how many threads suit a model whose weights have so many bytes.
+func Threads(weights uint64) int { return min(PhysicalCores(), 1+int(weights/weightsPerThread)) }

@@ -44,6 +44,13 @@ type ModelInfo struct {
 	Special      SpecialTokens
 }
 
+// Generates tells whether the model writes text token by token. Others look ahead, fill in masks, or answer an encoder.
+func (i ModelInfo) Generates() bool { return i.Decoder && !i.Encoder && !i.Diffusion && i.Causal }
+
+// OwnCells tells whether each sequence can have KV cells of its own. The pass over them has to be filled with tokens that are taken
+// back after it, which a state or a window that has moved on does not allow.
+func (i ModelInfo) OwnCells() bool { return !i.Recurrent && !i.Hybrid && i.Window == 0 }
+
 // SpecialTokens names tokens by their role; -1 where the vocabulary has none.
 type SpecialTokens struct {
 	BOS, EOS, EOT, SEP, Newline, Pad, Mask int32

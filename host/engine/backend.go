@@ -38,23 +38,27 @@ type backend struct {
 	ended   chan struct{} // closed by it
 	once    sync.Once
 	filler  filler
+	apart   apart
+	lacks   Lacks
 }
 
-func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unified bool) *backend {
+func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unified bool, lacks Lacks) *backend {
 	b := &backend{
 		context: c,
 		model:   c.Model(),
 		limits: scheduler.Limits{
 			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: l.Positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
-			Apart: !hasGPU() && !unified, Adjacent: !unified,
+			Apart: !hasGPU() && !unified, Adjacent: !unified && !lacks.Together,
 		},
 		unified: unified,
 		window:  info.Window,
-		cuts:    !info.Recurrent && !info.Hybrid,
+		cuts:    !lacks.Truncating && !info.Recurrent && !info.Hybrid,
 		batches: make(chan *scheduler.Batch),
 		results: make(chan error, 1),
 		closing: make(chan struct{}),
 		filler:  filler{together: c.Model().RowsTogether()},
+		apart:   apart{sequences: lacks.Together, outputs: lacks.Selecting, n: info.Vocabulary},
+		lacks:   lacks,
 		ended:   make(chan struct{}),
 	}
 	for t := range int32(info.Vocabulary) {
@@ -79,9 +83,12 @@ func (b *backend) run() {
 }
 
 func (b *backend) decode(batch *scheduler.Batch) error {
-	if b.unified {
+	switch {
+	case b.apart.needed():
+		return b.apart.decode(b.context, batch)
+	case b.unified:
 		b.filler.plain(batch)
-	} else {
+	default:
 		b.filler.arrange(batch, b.limits.Sequences, b.limits.Context, b.length)
 	}
 	b.filler.batch.Beside = !slices.Contains(batch.Sequences, b.context.Filling()) // fillers are taken back
@@ -133,6 +140,9 @@ func (b *backend) Wait() error {
 
 // Row implements scheduler.Backend.
 func (b *backend) Row(i int) []float32 {
+	if b.apart.needed() {
+		return b.apart.row(i)
+	}
 	if i < 0 || i >= len(b.filler.rows) {
 		return nil
 	}

@@ -30,6 +30,7 @@ type Options struct {
 	KVLayout       string // shared: all sequences use the same cells; split: each has its own; auto or "": split on a CPU, shared on a GPU
 	FlashAttention string // auto, on, off
 	Template       string // Jinja source in place of the model's own
+	Lacks          Lacks  // what is not to be asked of the model
 	// Progress is called with 0..1 while the weights load; nil is fine.
 	Progress func(done float32)
 }
@@ -91,14 +92,6 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// weightsPerThread is how many bytes of weights a thread should have to read for a token, so that threads spend their
-// time on them and not on waiting for each other.
-const weightsPerThread = 16 << 20
-
-func threadsFor(size uint64) int {
-	return min(native.PhysicalCores(), 1+int(size/weightsPerThread))
-}
-
 func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
 	cells := o.ContextSize
 	if cells == 0 {
@@ -106,7 +99,7 @@ func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
 	}
 	threads := o.Threads
 	if threads == 0 {
-		threads = threadsFor(info.Size)
+		threads = native.Threads(info.Size)
 	}
 	sequences := o.Slots
 	if o.shared(info) {
@@ -119,12 +112,12 @@ func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
 }
 
 // shared tells whether all sequences use the same cells. On the CPU they do not: in cells of its own, a sequence is computed to the
-// same bits whoever is beside it (see docs/rationale.md). What cannot be cut cannot be filled.
+// same bits whoever is beside it (see docs/rationale.md).
 func (o Options) shared(info native.ModelInfo) bool {
 	switch {
 	case o.KVLayout == "shared":
 		return true
-	case info.Recurrent, info.Hybrid, info.Window > 0:
+	case !info.OwnCells():
 		return true
 	case o.KVLayout == "split":
 		return false
@@ -134,7 +127,7 @@ func (o Options) shared(info native.ModelInfo) bool {
 
 func open(model *native.Model, o Options) (*Engine, error) {
 	info := model.Info()
-	if !info.Decoder || info.Encoder || info.Diffusion || !info.Causal {
+	if !info.Generates() {
 		return nil, ErrNotGenerating
 	}
 	own, err := model.ChatTemplate("")
@@ -156,7 +149,7 @@ func open(model *native.Model, o Options) (*Engine, error) {
 	if info.ContextTrain > 0 { // beyond it the model writes nonsense, whatever room the slots share
 		limits.Positions = min(limits.Positions, info.ContextTrain)
 	}
-	e := &Engine{model: model, context: c, template: template, backend: newBackend(c, info, limits, o.shared(info))}
+	e := &Engine{model: model, context: c, template: template, backend: newBackend(c, info, limits, o.shared(info), o.Lacks)}
 	e.info = Info{
 		Name: o.Name, Path: o.Path, ModelInfo: info, Template: template.Source(),
 		HasTemplate: own != "" || o.Template != "", Limits: limits,

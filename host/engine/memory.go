@@ -34,7 +34,7 @@ func (b *backend) Truncate(seq int32, n int) int {
 
 // Share implements scheduler.Memory.
 func (b *backend) Share(src, dst int32, n int) int {
-	if n <= 0 || src == dst || !b.cuttable(src, n) {
+	if n <= 0 || src == dst || b.lacks.Sharing || !b.cuttable(src, n) {
 		return 0
 	}
 	if err := b.context.Share(src, dst, n); err != nil {

@@ -14,6 +14,9 @@ import (
 
 // SaveState implements scheduler.StateMemory.
 func (b *backend) SaveState(seq int32) (scheduler.State, error) {
+	if b.lacks.Saving {
+		return nil, fmt.Errorf("%w: this model's states cannot be saved", native.ErrUnsupported)
+	}
 	s, err := b.context.SaveState(seq)
 	if err != nil {
 		return nil, err

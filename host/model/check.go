@@ -39,46 +39,59 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Check makes sure that llama.cpp can load the file and compute with it, without risk to this process: the header is
-// checked first, then a child process loads the file, decodes a token and renders a conversation. What passed is remembered in the cache folder
-// until the file or this program changes, so that only the first start takes longer.
+// Check makes sure that llama.cpp can load the file and compute with it, without risk to this process: the header is checked
+// first, then a child process loads the file, does with it what serving will do and renders a conversation. What the model cannot
+// do but can be served without is returned. What passed is remembered in the cache folder until the file or this program
+// changes, so that only the first start takes longer.
 //
 // The errors wrap a sentinel of this package, of package gguf, or of io/fs for what cannot be read. While a process is
 // itself such a child, and where main does not begin with ProbeMain, the error is ErrNoProbe.
-func Check(ctx context.Context, path string, o Options) error {
+func Check(ctx context.Context, path string, o Options) (Lacks, error) {
 	o = o.withDefaults()
 	file, err := inspect(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if o.Memory > 0 && file.weights > o.Memory {
-		return fmt.Errorf("%w: the weights of %s take %s, available are %s; use a smaller or more strongly quantised model",
+		return nil, fmt.Errorf("%w: the weights of %s take %s, available are %s; use a smaller or more strongly quantised model",
 			ErrTooLarge, path, size(file.weights), size(o.Memory))
 	}
 	verdict := verdictPath(o.CacheDir, file)
-	if verdict != "" && isFile(verdict) {
-		return nil
+	if lacks, known := readVerdict(verdict); known {
+		return lacks, nil
 	}
 	if o.Timeout == 0 {
 		o.Timeout = time.Minute + time.Duration(file.weights/20e6)*time.Second
 	}
-	if err := tryOnce(ctx, path, o); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	lacks, err := tryAll(ctx, path, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if verdict != "" {
-		// Without the note the next start tries the file again, nothing else.
-		_ = writeFile(verdict, []byte(path+"\n"))
-	}
-	return nil
+	writeVerdict(verdict, path, lacks)
+	return lacks, nil
 }
 
-func tryOnce(ctx context.Context, path string, o Options) (err error) {
+// tryAll tries a file in one child after the other: an exercise that ends a child is one that the next leaves out.
+func tryAll(ctx context.Context, path string, o Options) (Lacks, error) {
+	var lacks Lacks
+	for {
+		found, stage, err := tryOnce(ctx, path, lacks, o)
+		if !errors.Is(err, ErrCrashed) || !isExercise(stage) || lacks.Has(stage) {
+			return found, err
+		}
+		lacks = append(lacks, Lack{stage, err.Error()})
+	}
+}
+
+// tryOnce starts a child for one trial and tells what it did last.
+func tryOnce(ctx context.Context, path string, lacks Lacks, o Options) (_ Lacks, stage string, err error) {
 	p, err := startProber(ctx, o.Memory)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	return p.try(ctx, path, o.Timeout)
+	lacks, err = p.try(ctx, path, lacks, o.Timeout)
+	return lacks, p.stage, err
 }
 
 // inspection is what a file's header told.

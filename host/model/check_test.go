@@ -52,18 +52,18 @@ func TestCheck_GoodFile_IsTriedOnceUntilItChanges(t *testing.T) {
 		}
 		return len(entries)
 	}
-	if err := Check(t.Context(), path, o); err != nil {
+	if _, err := Check(t.Context(), path, o); err != nil {
 		t.Fatal(err)
 	}
 	// A child would fail at once now, so the second check can only pass on the verdict.
 	t.Setenv(childEnv, "quiet exit")
-	if err := Check(t.Context(), path, o); err != nil || verdicts() != 1 {
+	if _, err := Check(t.Context(), path, o); err != nil || verdicts() != 1 {
 		t.Fatalf("the second check: %v, %d verdicts", err, verdicts())
 	}
 	if err := os.WriteFile(path, append(bytes.Clone(builtIn), 0), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Check(t.Context(), path, o); !errors.Is(err, ErrCrashed) || verdicts() != 1 {
+	if _, err := Check(t.Context(), path, o); !errors.Is(err, ErrCrashed) || verdicts() != 1 {
 		t.Errorf("the changed file: %v, %d verdicts", err, verdicts())
 	}
 }
@@ -74,7 +74,7 @@ func TestOpen_BuiltIn_LoadsWithoutATrial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := try(file.Path, forTemplates); err != nil {
+	if _, err := try(file.Path, nil, forTemplates); err != nil {
 		t.Error(err)
 	}
 }
@@ -107,7 +107,7 @@ func TestCheck_BadFiles_GiveTypedErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := c.path(t)
-			err := Check(t.Context(), path, Options{CacheDir: t.TempDir()})
+			_, err := Check(t.Context(), path, Options{CacheDir: t.TempDir()})
 			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), filepath.Base(path)) {
 				t.Errorf("got %v, want %v that says %q and names the file", err, c.want, c.says)
 			}
@@ -124,7 +124,7 @@ func TestCheck_NoPermission_IsErrPermission(t *testing.T) {
 		_ = f.Close()
 		t.Skip("this user may read every file")
 	}
-	if err := Check(t.Context(), path, Options{CacheDir: t.TempDir()}); !errors.Is(err, fs.ErrPermission) {
+	if _, err := Check(t.Context(), path, Options{CacheDir: t.TempDir()}); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -134,11 +134,11 @@ func TestCheck_MissingPart_IsNamed(t *testing.T) {
 		h.Set("split.count", gguf.NewUint16(2))
 		h.Set("split.no", gguf.NewUint16(0))
 	})
-	if err := Check(t.Context(), store(t, "m-00001-of-00002.gguf", first), Options{}); !errors.Is(err, ErrNotFound) ||
+	if _, err := Check(t.Context(), store(t, "m-00001-of-00002.gguf", first), Options{}); !errors.Is(err, ErrNotFound) ||
 		!strings.Contains(err.Error(), "m-00002-of-00002.gguf") {
 		t.Errorf("got %v", err)
 	}
-	if err := Check(t.Context(), store(t, "renamed.gguf", first), Options{}); !errors.Is(err, gguf.ErrUnsupported) ||
+	if _, err := Check(t.Context(), store(t, "renamed.gguf", first), Options{}); !errors.Is(err, gguf.ErrUnsupported) ||
 		!strings.Contains(err.Error(), "-00001-of-00002.gguf") {
 		t.Errorf("renamed: %v", err)
 	}
@@ -147,7 +147,7 @@ func TestCheck_MissingPart_IsNamed(t *testing.T) {
 func TestCheck_ContextDone_EndsTheTrial(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := Check(ctx, store(t, "m.gguf", builtIn), Options{CacheDir: t.TempDir()})
+	_, err := Check(ctx, store(t, "m.gguf", builtIn), Options{CacheDir: t.TempDir()})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
@@ -229,7 +229,7 @@ func TestCheck_VocabulariesOfLlamaCpp_AreRefused(t *testing.T) {
 		t.Skip("llama.cpp's source tree is not there (make llama)")
 	}
 	for _, path := range paths {
-		if err := Check(t.Context(), path, Options{}); !errors.Is(err, gguf.ErrVocabularyOnly) {
+		if _, err := Check(t.Context(), path, Options{}); !errors.Is(err, gguf.ErrVocabularyOnly) {
 			t.Errorf("%s: %v", filepath.Base(path), err)
 		}
 	}

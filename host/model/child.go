@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -72,13 +71,12 @@ func probe(limit string) error {
 func judge(r request) answer {
 	limit := forTemplates
 	limit.all = min(limit.all, r.Timeout/2)
-	err := try(r.Path, limit)
+	lacks, err := try(r.Path, r.Lacks, limit)
 	if err == nil {
-		return answer{}
+		return answer{Lacks: lacks}
 	}
-	const most = 600 // bytes; llama.cpp lists every damaged tensor
-	reason := strings.ReplaceAll(err.Error(), "load "+r.Path+": ", "")
-	a := answer{Error: reason[:min(most, len(reason))]}
+	reason := clip(strings.ReplaceAll(err.Error(), "load "+r.Path+": ", ""))
+	a := answer{Error: reason}
 	switch {
 	case strings.Contains(reason, "unknown model architecture"):
 		a.Kind = kindArchitecture
@@ -90,39 +88,28 @@ func judge(r request) answer {
 	return a
 }
 
-// try loads a model, gives it a small context, decodes one token and tries the chat template. It ends the process if
-// llama.cpp does, or the template takes longer than templates may.
-func try(path string, templates patience) (err error) {
-	m, err := native.LoadModel(context.Background(), path, native.ModelOptions{CheckTensors: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, m.Close()) }()
-	c, err := native.NewContext(m, native.ContextOptions{Cells: 64, Batch: 8, UBatch: 8, Threads: 1})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	if !m.Info().Encoder { // its decoder would want the encoder's output first
-		if err := decodeOne(c); err != nil {
-			return err
-		}
-	}
-	fmt.Println(templateStage)
-	return tryTemplate(m, templates)
+// clip cuts a reason: llama.cpp lists every damaged tensor.
+func clip(reason string) string {
+	const most = 600 // bytes
+	return reason[:min(most, len(reason))]
 }
 
-// decodeOne decodes the first token of the vocabulary; any would do.
-func decodeOne(c *native.Context) error {
-	var b native.Batch
-	b.Add(0, 0, 0, true)
-	if err := c.Decode(&b); err != nil {
-		return err
+// try loads a model, does with it what serving will do and tries the chat template. It ends the process if llama.cpp does,
+// or the template takes longer than templates may. What it returns are lacks and those it found.
+func try(path string, lacks Lacks, templates patience) (_ Lacks, err error) {
+	m, err := native.LoadModel(context.Background(), path, native.ModelOptions{CheckTensors: true})
+	if err != nil {
+		return nil, err
 	}
-	for _, x := range c.Row(0) {
-		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 1) {
-			return errors.New("it computes logits that are not numbers; its weights are damaged")
+	defer func() { err = errors.Join(err, m.Close()) }()
+	if m.Info().Generates() {
+		if lacks, err = attempt(m, lacks, announce); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	announce(templateStage)
+	return lacks, tryTemplate(m, templates)
 }
+
+// announce tells the parent what comes next.
+func announce(stage string) { fmt.Println(marker + stageMark + stage) }

@@ -99,7 +99,7 @@ func (c *corrupter) one(seed uint64) {
 	case err != nil:
 		c.t.Errorf("seed %d (%.200s): %v", seed, did, err)
 	default:
-		if err := try(c.path, forTemplates); err != nil {
+		if _, err := try(c.path, nil, forTemplates); err != nil {
 			c.t.Errorf("seed %d (%.200s): passed the trial, but then: %v", seed, did, err)
 		}
 		c.total.add(&c.total.works)
@@ -123,7 +123,7 @@ func (c *corrupter) try() error {
 		}
 		c.prober = p
 	}
-	err := c.prober.try(c.t.Context(), c.path, time.Minute)
+	_, err := c.prober.try(c.t.Context(), c.path, nil, time.Minute)
 	if !c.prober.alive() {
 		c.close()
 	}

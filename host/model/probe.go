@@ -23,18 +23,21 @@ const probeEnv = "PENSTOCK_PROBE"
 // hello is the child's first line, and marker begins each answer: whatever else is printed to its standard output is
 // skipped.
 const (
-	marker = "penstock-probe:"
-	hello  = marker + "ready"
+	marker    = "penstock-probe:"
+	hello     = marker + "ready"
+	stageMark = "stage " // and the name of what the child does next
 )
 
 // request asks the child to try a file.
 type request struct {
 	Path    string        `json:"path"`
-	Timeout time.Duration `json:"timeout"` // after which the child ends itself, in case the parent cannot
+	Lacks   Lacks         `json:"lacks,omitempty"` // what is known and not tried again
+	Timeout time.Duration `json:"timeout"`         // after which the child ends itself, in case the parent cannot
 }
 
 // answer is the child's verdict; an empty error is a good one.
 type answer struct {
+	Lacks Lacks  `json:"lacks,omitempty"`
 	Error string `json:"error,omitempty"`
 	Kind  string `json:"kind,omitempty"` // of error: one of the kinds below, or empty for any other
 }
@@ -51,7 +54,7 @@ type prober struct {
 	in     io.WriteCloser
 	out    *bufio.Reader
 	said   *tail
-	stage  string // what the child last said it does, beyond loading and computing
+	stage  string // what the child last said it does, beyond loading and computing each sequence alone
 	waited bool
 	err    error // of the wait
 }
@@ -85,37 +88,34 @@ func startProber(ctx context.Context, memory uint64) (*prober, error) {
 	return nil, errors.Join(err, p.close())
 }
 
-// try lets the child try a file. After ErrCrashed or ErrTimeout, and when ctx is done, the child is gone.
-func (p *prober) try(ctx context.Context, path string, timeout time.Duration) error {
+// try lets the child try a file of which some lacks are known and returns all. After ErrCrashed or ErrTimeout, and when ctx is
+// done, the child is gone, and stage says what it did last.
+func (p *prober) try(ctx context.Context, path string, lacks Lacks, timeout time.Duration) (Lacks, error) {
 	p.said.reset()
 	p.stage = ""
-	line, err := json.Marshal(request{Path: path, Timeout: timeout})
+	line, err := json.Marshal(request{Path: path, Lacks: lacks, Timeout: timeout})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := p.in.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("%w: before the trial began: %s", ErrCrashed, p.lastWords())
+		return nil, fmt.Errorf("%w: before the trial began: %s", ErrCrashed, p.lastWords())
 	}
 	text, err := p.read(ctx, timeout)
-	if err == nil && text == templateStage {
-		p.stage = text
-		text, err = p.read(ctx, timeout)
-	}
 	switch {
 	case context.Cause(ctx) != nil && err != nil:
-		return fmt.Errorf("trying the model: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("trying the model: %w", context.Cause(ctx))
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%w (%v)", ErrTimeout, timeout)
+		return nil, fmt.Errorf("%w (%v)", ErrTimeout, timeout)
 	case err != nil && p.stage == templateStage:
-		return fmt.Errorf("%w: %s: %s", ErrTemplate, templateName, p.lastWords())
+		return nil, fmt.Errorf("%w: %s: %s", ErrTemplate, templateName, p.lastWords())
 	case err != nil:
-		return fmt.Errorf("%w: %s", ErrCrashed, p.lastWords())
+		return nil, fmt.Errorf("%w: %s", ErrCrashed, p.lastWords())
 	}
 	var a answer
 	if err := json.Unmarshal([]byte(strings.TrimPrefix(text, marker)), &a); err != nil {
-		return fmt.Errorf("reading the trial's answer %q: %w", text, err)
+		return nil, fmt.Errorf("reading the trial's answer %q: %w", text, err)
 	}
-	return a.err()
+	return a.Lacks, a.err()
 }
 
 func (a answer) err() error {
@@ -133,7 +133,8 @@ func (a answer) err() error {
 	}
 }
 
-// read returns the child's next line with the marker. When the time is up or ctx is done it kills the child.
+// read returns the child's next line with the marker other than announcements of a stage, which it notes. When the time is up or
+// ctx is done it kills the child.
 func (p *prober) read(ctx context.Context, timeout time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -147,7 +148,11 @@ func (p *prober) read(ctx context.Context, timeout time.Duration) (string, error
 			}
 			return "", err
 		}
-		if strings.HasPrefix(line, marker) {
+		stage, isStage := strings.CutPrefix(line, marker+stageMark)
+		switch {
+		case isStage:
+			p.stage = strings.TrimSpace(stage)
+		case strings.HasPrefix(line, marker):
 			return strings.TrimSpace(line), nil
 		}
 	}

@@ -36,7 +36,7 @@ func TestProber_Try_ChildDies_IsAnErrorWithItsLastWords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = p.try(t.Context(), "x", time.Minute)
+			_, err = p.try(t.Context(), "x", nil, time.Minute)
 			if !errors.Is(err, ErrCrashed) || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "/where") {
 				t.Errorf("got %v, want ErrCrashed that says %q", err, says)
 			}
@@ -52,7 +52,7 @@ func TestProber_Try_ChildHangs_IsATimeout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.try(t.Context(), "x", 50*time.Millisecond); !errors.Is(err, ErrTimeout) {
+	if _, err := p.try(t.Context(), "x", nil, 50*time.Millisecond); !errors.Is(err, ErrTimeout) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -65,7 +65,7 @@ func TestProber_Try_ContextEnds_IsItsCause(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	cancel(enough)
-	if err := p.try(ctx, "x", time.Minute); !errors.Is(err, enough) {
+	if _, err := p.try(ctx, "x", nil, time.Minute); !errors.Is(err, enough) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -75,7 +75,7 @@ func TestProber_Try_NonsenseAnswer_IsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.try(t.Context(), "x", time.Minute); err == nil {
+	if _, err := p.try(t.Context(), "x", nil, time.Minute); err == nil {
 		t.Error("a broken answer passed for a verdict")
 	}
 }

@@ -16,6 +16,7 @@ type File struct {
 	Path    string // to give to llama.cpp
 	Name    string // to show: the file's name without .gguf
 	BuiltIn bool
+	Lacks   Lacks // what the model cannot do
 
 	temp string // folder to remove
 }
@@ -34,7 +35,7 @@ func Open(ctx context.Context, arg string, o Options) (*File, error) {
 	if err != nil || file.BuiltIn {
 		return file, err
 	}
-	if err := Check(ctx, file.Path, o); err != nil {
+	if file.Lacks, err = Check(ctx, file.Path, o); err != nil {
 		return nil, err
 	}
 	return file, nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -32,7 +33,7 @@ func TestResolve_NameOrPath(t *testing.T) {
 		"absent.gguf":      {Path: "absent.gguf", Name: "absent"},
 		"resolve_test.go":  {Path: "resolve_test.go", Name: "resolve_test.go"},
 	} {
-		if got, err := Resolve(arg, o); err != nil || *got != want {
+		if got, err := Resolve(arg, o); err != nil || !reflect.DeepEqual(*got, want) {
 			t.Errorf("%s: got %v, %v, want %v", arg, got, err, want)
 		}
 	}

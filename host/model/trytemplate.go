@@ -24,8 +24,8 @@ type patience struct {
 
 var forTemplates = patience{all: 10 * time.Second, one: time.Second}
 
-// templateStage is the line with which the child says that the template is next.
-const templateStage = marker + "template"
+// templateStage is what the child announces before the template is tried.
+const templateStage = "template"
 
 var errTemplate = errors.New(templateName)
 

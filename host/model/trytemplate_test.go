@@ -25,7 +25,7 @@ func TestCheck_HostileTemplates_AreNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := withTemplate(t, c.source)
-			err := Check(t.Context(), path, Options{CacheDir: t.TempDir(), Timeout: 4 * time.Second})
+			_, err := Check(t.Context(), path, Options{CacheDir: t.TempDir(), Timeout: 4 * time.Second})
 			if !errors.Is(err, ErrTemplate) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), filepath.Base(path)) {
 				t.Errorf("got %v, want ErrTemplate that says %q and names the file", err, c.says)
 			}
@@ -34,7 +34,7 @@ func TestCheck_HostileTemplates_AreNamed(t *testing.T) {
 }
 
 func TestTry_TemplateOverItsCost(t *testing.T) {
-	err := try(withTemplate(t, "{{ messages }}"), patience{all: time.Hour})
+	_, err := try(withTemplate(t, "{{ messages }}"), nil, patience{all: time.Hour})
 	if !errors.Is(err, errTemplate) || !strings.Contains(err.Error(), "for one line") {
 		t.Errorf("got %v", err)
 	}
@@ -44,7 +44,7 @@ func TestTry_TemplateOverItsCost(t *testing.T) {
 func TestCheck_TemplateThatRefusesOneMessage_IsFine(t *testing.T) {
 	path := withTemplate(t, "{% if messages|length < 2 %}{{ raise_exception('a system message must come first') }}{% endif %}"+
 		"{% for m in messages %}{{ m.content }}{% endfor %}")
-	if err := Check(t.Context(), path, Options{CacheDir: t.TempDir()}); err != nil {
+	if _, err := Check(t.Context(), path, Options{CacheDir: t.TempDir()}); err != nil {
 		t.Error(err)
 	}
 }

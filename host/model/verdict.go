@@ -5,12 +5,13 @@ package model
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 )
 
-// verdictPath is the file whose existence says that a model has passed the trial. It is named after everything the verdict
+// verdictPath is the file whose existence says that a model has passed the trial, and what it lacks. It is named after everything the verdict
 // depends on: sizes and times of the model's files, their headers, and this program. Only good verdicts are kept: a
 // failure may be due to the moment, such as a lack of memory, and trying a bad file again hurts nobody. The path is empty
 // where nothing can be remembered.
@@ -29,4 +30,36 @@ func verdictPath(cacheDir string, in *inspection) string {
 	}
 	hash.Write(in.headers)
 	return filepath.Join(cacheDir, "verdicts", hex.EncodeToString(hash.Sum(nil)[:16]))
+}
+
+// verdict is what the file holds.
+type verdict struct {
+	Path  string `json:"path"` // for who looks at it
+	Lacks Lacks  `json:"lacks,omitempty"`
+}
+
+// readVerdict tells whether a model has passed, and without what.
+func readVerdict(path string) (lacks Lacks, known bool) {
+	if path == "" {
+		return nil, false
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, false
+	}
+	var v verdict
+	if json.Unmarshal(data, &v) != nil {
+		return nil, false // damaged: it is written anew
+	}
+	return v.Lacks, true
+}
+
+// writeVerdict notes that a model has passed. Without the note the next start tries the file again, nothing else.
+func writeVerdict(path, model string, lacks Lacks) {
+	if path == "" {
+		return
+	}
+	if data, err := json.Marshal(verdict{model, lacks}); err == nil {
+		_ = writeFile(path, data)
+	}
 }

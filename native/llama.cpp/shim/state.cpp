@@ -124,7 +124,8 @@ int32_t ps_memory_share(ps_context * c, int32_t src, int32_t dst, int32_t n, ps_
         c->check_sequence(dst);
         auto * memory = memory_of(c);
         if (c->unified || src == dst) {
-            memory->seq_cp(src, dst, 0, n);
+            const bool whole = n > memory->seq_pos_max(src);  // some memories copy nothing else, and assert that
+            memory->seq_cp(src, dst, whole ? -1 : 0, whole ? -1 : n);
             return;
         }
         c->moving.finish();

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+
+package model
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/penstock/penstock/native"
+)
+
+// trial does with a model what serving will do. Not every architecture can do all of it in llama.cpp, and some abort.
+type trial struct {
+	model   *native.Model
+	lacks   Lacks
+	unified bool // the layout of cells that is tried
+	context *native.Context
+	batch   native.Batch
+	alone   [2][textLen][]float32 // logits of each text where nothing is computed beside it
+}
+
+const (
+	textLen   = 12 // tokens of each of two texts
+	promptLen = 8  // of which so many are its prompt
+	chunkLen  = 3  // and so many are in the prompt's first chunk
+	sequences = 4  // of the trial's contexts
+)
+
+// piece is tokens of a text in one pass: text[from:to] in a sequence. Unheard means that its logits are of no interest.
+type piece struct {
+	text, sequence, from, to int
+	unheard                  bool
+}
+
+// exercises are what a model can be served without.
+var exercises = []struct {
+	name string
+	run  func(*trial) error
+}{{Selecting, (*trial).selecting}, {Together, (*trial).together}, {Truncating, (*trial).truncating}, {Sharing, (*trial).sharing}, {Saving, (*trial).saving}}
+
+func isExercise(stage string) bool {
+	for _, e := range exercises {
+		if e.name == stage {
+			return true
+		}
+	}
+	return false
+}
+
+// attempt tries a model in each layout of cells that serving may choose. It announces each exercise, so that the parent knows
+// where a crash came from, and returns what the model cannot do, with what is known of that.
+func attempt(m *native.Model, known Lacks, announce func(stage string)) (Lacks, error) {
+	t := &trial{model: m, lacks: known}
+	for _, t.unified = range []bool{false, true} {
+		if !t.unified && !m.Info().OwnCells() {
+			continue
+		}
+		announce("")
+		t.alone = [2][textLen][]float32{}
+		err := t.with((*trial).eachAlone)
+		if errors.Is(err, errForgets) { // an encoder, which is not served
+			return t.lacks, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range exercises {
+			if t.lacks.Has(e.name) {
+				continue
+			}
+			announce(e.name)
+			if err := t.with(e.run); err != nil {
+				t.lacks = append(t.lacks, Lack{e.name, clip(err.Error())})
+			}
+		}
+	}
+	return t.lacks, nil
+}
+
+// with runs an exercise on a context of its own.
+func (t *trial) with(run func(*trial) error) (err error) {
+	t.context, err = native.NewContext(t.model, native.ContextOptions{
+		Cells: 64 * sequences, Batch: 32, UBatch: 32, Sequences: sequences, Unified: t.unified, Threads: native.Threads(t.model.Info().Size),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.context.Close()) }()
+	return run(t)
+}
+
+// errForgets: the model keeps nothing between passes.
+var errForgets = errors.New("it keeps nothing between passes")
+
+// eachAlone computes both texts, one after the other: the prompt but for its last token in one pass, then token by token.
+func (t *trial) eachAlone() error {
+	if !t.context.Limits().Memory {
+		return errForgets
+	}
+	for text := range t.alone {
+		if err := t.pass(piece{text: text, sequence: text, to: promptLen - 1}); err != nil {
+			return err
+		}
+		if err := t.goOn(piece{text: text, sequence: text, from: promptLen - 1}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// selecting computes a prompt in one pass and wants the logits of its last token.
+func (t *trial) selecting() error {
+	if err := t.pass(piece{to: promptLen}); err != nil {
+		return err
+	}
+	return t.goOn(piece{from: promptLen})
+}
+
+// together has one text decode beside the chunks of the other's prompt, then both decode, while other sequences rest.
+func (t *trial) together() error {
+	passes := [][]piece{
+		{{text: 1, sequence: 0, to: promptLen, unheard: true}, {text: 0, sequence: 1, to: chunkLen}},
+		{{text: 0, sequence: 2, to: promptLen}},
+		{{text: 0, sequence: 2, from: 8, to: 9}, {text: 1, sequence: 3, to: chunkLen}},
+		{{text: 0, sequence: 2, from: 9, to: 10}, {text: 1, sequence: 3, from: chunkLen, to: promptLen}},
+		{{text: 0, sequence: 2, from: 10, to: 11}, {text: 1, sequence: 3, from: 8, to: 9}},
+		{{text: 0, sequence: 2, from: 11, to: 12}, {text: 1, sequence: 3, from: 9, to: 10}},
+	}
+	for _, p := range passes {
+		if err := t.pass(p...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// truncating goes back to the end of a prompt that was gone on with otherwise.
+func (t *trial) truncating() error {
+	if err := t.twoTexts(); err != nil {
+		return err
+	}
+	if err := t.context.Remove(0, promptLen, -1); err != nil {
+		return err
+	}
+	return t.goOn(piece{from: promptLen})
+}
+
+// twoTexts puts the first text's prompt into a sequence, then the rest of the second.
+func (t *trial) twoTexts() error {
+	if err := t.pass(piece{to: promptLen}); err != nil {
+		return err
+	}
+	return t.pass(piece{text: 1, from: promptLen, to: textLen, unheard: true})
+}
+
+// sharing has a sequence begin as another, which went on otherwise.
+func (t *trial) sharing() error {
+	if err := t.share(); err != nil {
+		return err
+	}
+	return t.goOn(piece{sequence: 2, from: promptLen})
+}
+
+// share shares the first text's prompt as the engine does: where nothing can be cut, only whole sequences.
+func (t *trial) share() error {
+	begin := t.twoTexts
+	if t.lacks.Has(Truncating) {
+		begin = func() error { return t.pass(piece{to: promptLen}) }
+	}
+	if err := begin(); err != nil {
+		return err
+	}
+	return t.context.Share(0, 2, promptLen)
+}
+
+// saving puts a sequence's state away, has another text take its place and puts it back elsewhere.
+func (t *trial) saving() (err error) {
+	if err := t.pass(piece{to: promptLen}); err != nil {
+		return err
+	}
+	state, err := t.context.SaveState(0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, state.Close()) }()
+	t.context.Settle()
+	if err := t.context.Remove(0, -1, -1); err != nil {
+		return err
+	}
+	if err := t.pass(piece{text: 1, to: promptLen}); err != nil {
+		return err
+	}
+	if err := t.context.RestoreState(3, state, promptLen); err != nil {
+		return err
+	}
+	return t.goOn(piece{sequence: 3, from: promptLen})
+}
+
+// goOn computes the rest of a text token by token.
+func (t *trial) goOn(p piece) error {
+	for ; p.from < textLen; p.from++ {
+		p.to = p.from + 1
+		if err := t.pass(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pass computes pieces of texts in one pass, or where the model cannot select, in one without logits and one with logits only.
+func (t *trial) pass(pieces ...piece) error {
+	if !t.lacks.Has(Selecting) {
+		return t.decode(pieces, func(bool) bool { return true })
+	}
+	if err := t.decode(pieces, func(heard bool) bool { return !heard }); err != nil {
+		return err
+	}
+	return t.decode(pieces, func(heard bool) bool { return heard })
+}
+
+// decode runs a pass over the wanted tokens of some pieces and compares the logits from the end of the prompts on with those of
+// the texts alone.
+func (t *trial) decode(pieces []piece, wanted func(heard bool) bool) error {
+	t.batch.Reset()
+	for _, p := range pieces {
+		for at := p.from; at < p.to; at++ {
+			if heard := p.heard(at); wanted(heard) {
+				t.batch.Add(t.token(p.text, at), int32(at), int32(p.sequence), heard)
+			}
+		}
+	}
+	if len(t.batch.Tokens) == 0 {
+		return nil
+	}
+	if err := t.context.Decode(&t.batch); err != nil {
+		return err
+	}
+	row := 0
+	for _, p := range pieces {
+		for at := p.from; at < p.to; at++ {
+			if !p.heard(at) || !wanted(true) {
+				continue
+			}
+			if err := t.compare(p, at, t.context.Row(row)); err != nil {
+				return err
+			}
+			row++
+		}
+	}
+	return nil
+}
+
+func (p piece) heard(at int) bool { return !p.unheard && at >= promptLen-1 }
+
+// token is any one, but not the same again and again.
+func (t *trial) token(text, at int) int32 {
+	return int32((1 + 7*at + 31*text) % t.model.Info().Vocabulary)
+}
+
+// compare judges the logits after a token.
+func (t *trial) compare(p piece, at int, row []float32) error {
+	for _, x := range row {
+		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 1) {
+			return errDamaged
+		}
+	}
+	alone := &t.alone[p.text][at]
+	if *alone == nil {
+		*alone = append([]float32{}, row...)
+		return nil
+	}
+	if e := deviation(*alone, row); e > tolerance {
+		return fmt.Errorf("token %d of a text differs from what is computed where nothing else is done (by %.2g of its size)", at, e)
+	}
+	return nil
+}
+
+var errDamaged = errors.New("it computes logits that are not numbers; its weights are damaged")
+
+// tolerance of deviations: sums in another order change the rounding of 16-bit keys and values and of 8-bit inputs, and which
+// of two equally good experts is chosen. What reads a wrong cell differs by about 1.
+const tolerance = 0.05
+
+// deviation is the mean squared difference of two rows by the variance of the first.
+func deviation(a, b []float32) float64 {
+	var sum, squares, differences float64
+	for i := range a {
+		x, d := float64(a[i]), float64(a[i])-float64(b[i])
+		if math.IsInf(x, -1) && a[i] == b[i] {
+			continue
+		}
+		sum += x
+		squares += x * x
+		differences += d * d
+	}
+	return differences / max(squares-sum*sum/float64(len(a)), math.SmallestNonzeroFloat32)
+}
