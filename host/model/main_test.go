@@ -3,6 +3,8 @@
 package model
 
 import (
+	"bufio"
+	"encoding/json"
 	"fmt"
 	"os"
 	"testing"
@@ -30,7 +32,8 @@ func TestMain(m *testing.M) {
 func misbehave(how string) {
 	fmt.Println("a line of some library")
 	fmt.Println(hello)
-	if _, err := os.Stdin.Read(make([]byte, 1)); err != nil {
+	line, err := bufio.NewReader(os.Stdin).ReadBytes('\n')
+	if err != nil {
 		os.Exit(0)
 	}
 	switch how {
@@ -44,7 +47,31 @@ func misbehave(how string) {
 		*p = 1
 	case "quiet exit":
 		os.Exit(4)
+	case "abort together", "abort alone":
+		abort(how, line)
 	case "nonsense":
 		fmt.Println(marker + "{")
 	}
+}
+
+// abort ends the child in the exercise together, or before it, unless the request says to leave that out.
+func abort(how string, line []byte) {
+	var r request
+	if err := json.Unmarshal(line, &r); err != nil {
+		panic(err)
+	}
+	announce("")
+	if how == "abort together" {
+		announce(Together)
+	}
+	if r.Lacks.Has(Together) {
+		verdict, err := json.Marshal(answer{Lacks: r.Lacks})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(marker + string(verdict))
+		return
+	}
+	fmt.Fprintln(os.Stderr, "/src/ggml.c:1: GGML_ASSERT(few) failed")
+	os.Exit(6)
 }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+
+package model
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/penstock/penstock/native"
+)
+
+func TestAttempt_BuiltIn_LacksNothing(t *testing.T) {
+	var stages []string
+	lacks, err := attempt(loaded(t), nil, func(stage string) { stages = append(stages, stage) })
+	if err != nil || len(lacks) > 0 {
+		t.Errorf("%v, %v", lacks, err)
+	}
+	each := []string{"", Selecting, Together, Truncating, Sharing, Saving}
+	if diff := cmp.Diff(slices.Concat(each, each), stages); diff != "" {
+		t.Errorf("in cells of their own and in shared ones (-want +got):\n%s", diff)
+	}
+}
+
+func TestAttempt_KnownLack_IsNotTriedAgain(t *testing.T) {
+	known := Lacks{{Together, "it crashed"}, {Selecting, "it gave others"}}
+	lacks, err := attempt(loaded(t), known, func(stage string) {
+		if known.Has(stage) {
+			t.Errorf("%s was tried", stage)
+		}
+	})
+	if err != nil || !slices.Equal(lacks, known) {
+		t.Errorf("%v, %v", lacks, err)
+	}
+}
+
+// A model that computes something else than alone lacks what it was doing.
+func TestTrial_OtherLogits_AreAnError(t *testing.T) {
+	m := loaded(t)
+	for _, e := range exercises {
+		t.Run(e.name, func(t *testing.T) {
+			for _, unified := range []bool{false, true} {
+				tr := trial{model: m, unified: unified}
+				if err := tr.with((*trial).eachAlone); err != nil {
+					t.Fatal(err)
+				}
+				if err := tr.with(e.run); err != nil {
+					t.Errorf("before: %v", err)
+				}
+				row := tr.alone[0][promptLen+1]
+				slices.Reverse(row)
+				if err := tr.with(e.run); err == nil || !strings.Contains(err.Error(), "token 9") {
+					t.Errorf("logits in reverse order: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func loaded(t *testing.T) *native.Model {
+	t.Helper()
+	m, err := native.LoadModel(t.Context(), store(t, "m.gguf", builtIn), native.ModelOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+func TestDeviation(t *testing.T) {
+	a := []float32{1, -2, 3, 0.5}
+	for name, c := range map[string]struct {
+		b    []float32
+		want float64
+	}{
+		"equal":      {a, 0},
+		"all at 0":   {[]float32{0.625, 0.625, 0.625, 0.625}, 1},
+		"one differ": {[]float32{1, -2, 3, 1.5}, 1 / 12.6875},
+	} {
+		if got := deviation(a, c.b); got < c.want-1e-6 || got > c.want+1e-6 {
+			t.Errorf("%s: %g, want %g", name, got, c.want)
+		}
+	}
+}
+
+// A child that dies in an exercise is followed by one that leaves it out.
+func TestTryAll_CrashInAnExercise_IsALack(t *testing.T) {
+	t.Setenv(childEnv, "abort together")
+	lacks, err := tryAll(t.Context(), "x", Options{Timeout: time.Minute})
+	if err != nil || len(lacks) != 1 || lacks[0].What != Together || !strings.Contains(lacks[0].Why, "ggml.c:1: GGML_ASSERT(few) failed") {
+		t.Errorf("%v, %v", lacks, err)
+	}
+}
+
+// One that dies outside of them ends the trial.
+func TestTryAll_CrashElsewhere_IsAnError(t *testing.T) {
+	t.Setenv(childEnv, "abort alone")
+	if lacks, err := tryAll(t.Context(), "x", Options{Timeout: time.Minute}); !errors.Is(err, ErrCrashed) {
+		t.Errorf("%v, %v", lacks, err)
+	}
+}
+
+func TestVerdict_KeepsLacks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "verdicts", "v")
+	if _, known := readVerdict(path); known {
+		t.Error("known before it was tried")
+	}
+	want := Lacks{{Together, "because"}}
+	writeVerdict(path, "m.gguf", want)
+	if got, known := readVerdict(path); !known || !slices.Equal(got, want) {
+		t.Errorf("%v, %t", got, known)
+	}
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, known := readVerdict(path); known {
+		t.Error("a damaged verdict counts")
+	}
+}
