@@ -11,11 +11,8 @@ func (m *module) rewriteCode(r *reader) []byte {
 	if r.err == nil && n != len(defined) {
 		r.fail(ErrMalformed, "%d bodies for %d functions", n, len(defined))
 	}
-	if n == 0 {
-		return nil
-	}
 	out := make([]byte, 0, 2*r.left())
-	out = appendU32(out, uint32(n))
+	out = appendU32(out, uint32(n+2*m.memories))
 	f, work := &function{module: m}, int64(0)
 	for i := range n {
 		size := r.u32()
@@ -26,6 +23,7 @@ func (m *module) rewriteCode(r *reader) []byte {
 		if r.err != nil {
 			return nil
 		}
+		f.self = m.moved(m.imported + i)
 		out = f.rewrite(out, m.types[defined[i]], body)
 		w := f.shape.work(f.locals)
 		if work += w; w > m.limits.FunctionWork || work > m.limits.Work {
@@ -36,6 +34,9 @@ func (m *module) rewriteCode(r *reader) []byte {
 			return nil
 		}
 	}
+	if m.memories > 0 {
+		out = append(append(out, m.fillBody()...), m.copyBody()...)
+	}
 	return out
 }
 
@@ -43,6 +44,7 @@ func (m *module) rewriteCode(r *reader) []byte {
 type function struct {
 	*module
 	ledger
+	self    uint32 // its index in the rewritten module
 	in      *reader
 	body    []byte // the rewritten instructions
 	copied  int    // in.data up to here is in body
@@ -56,20 +58,18 @@ type function struct {
 
 // rewrite appends the metered body of a function of type s to out:
 //
-//	block $exhausted
-//	  block $body (result …)
-//	    entry charge, original body with charges; return → br $body
-//	  end
-//	  give back the frame, store the counter, return
+//	take the frame, entry charge
+//	block $body (result …)
+//	  original body with charges; return → br $body
 //	end
-//	store −1 as the counter
-//	unreachable
+//	give back the frame, store the counter
 func (f *function) rewrite(out []byte, s signature, in *reader) []byte {
 	f.ledger = ledger{costs: f.costs[:0], places: f.places[:0], frames: f.frames[:0]}
+	f.checked = in.pos
 	f.in, f.body, f.calls, f.shape = in, f.body[:0], false, shape{}
 	f.declare(s)
 	f.copied = in.pos
-	f.begin(-1)
+	f.begin()
 	f.pay(1) // the call itself
 	f.open(frame{opcode: opBlock, join: nowhere, results: len(s.results)})
 	f.instructions()
@@ -120,10 +120,8 @@ func slotBytes(t byte) int64 {
 
 // settle writes the costs of all segments into their charges.
 func (f *function) settle() {
-	for i, place := range f.places {
-		if place >= 0 {
-			putCost(f.body[place:], f.costs[i])
-		}
+	for _, p := range f.places {
+		putCost(f.body[p.at:], f.costs[p.segment])
 	}
 }
 

@@ -14,10 +14,20 @@ const (
 // where it need not, so that one arm does not pay for all others.
 const longSegment = 24
 
+// longestSegment is the cost that no segment exceeds by more than an
+// instruction, so that what one charge pays for is soon done.
+const longestSegment = 1000
+
+// checkEvery is how many bytes of code may run before the counter is looked
+// at again. Charges between do without the branch.
+const checkEvery = 1024
+
 // frame is an open block, loop, if, or the function itself.
 type frame struct {
 	opcode  byte // opBlock, opLoop or opIf; after an else it is opBlock
 	entry   int  // segment in which an if was entered, for its other arm
+	checked int  // where the counter was last looked at before the frame
+	refills int  // loops around and including this that were wrapped, see function.loop
 	join    int  // what the edges to the frame's end have in common
 	params  int
 	results int
@@ -29,25 +39,36 @@ type frame struct {
 // instruction's segment has been paid since the last loop header: a segment
 // goes on past an end only if every edge to that end leaves the same one.
 type ledger struct {
-	now    int     // segment of the code being read
-	costs  []int64 // of each segment so far
-	places []int   // where each cost is to be written, −1 = not in the body
-	frames []frame
+	now     int     // segment of the code being read
+	checked int     // where the counter was last looked at, on every path to here
+	costs   []int64 // of each segment so far
+	places  []place // where costs are to be written
+	frames  []frame
 }
 
 func (l *ledger) open(f frame) { l.frames = append(l.frames, f) }
 
-// begin starts a segment whose cost goes to place.
-func (l *ledger) begin(place int) {
+// place is a position in the body for the cost of a segment.
+type place struct{ segment, at int }
+
+// begin starts a segment.
+func (l *ledger) begin() {
 	l.now = len(l.costs)
 	l.costs = append(l.costs, 0)
-	l.places = append(l.places, place)
 }
 
 func (l *ledger) pay(cost int64) {
 	if l.now >= 0 {
 		l.costs[l.now] += cost
 	}
+}
+
+// refills is how many wrapped loops are open.
+func (l *ledger) refills() int {
+	if len(l.frames) == 0 {
+		return 0
+	}
+	return l.frames[len(l.frames)-1].refills
 }
 
 // edge notes a jump from here to the end of the frame that label names. The
@@ -76,18 +97,19 @@ func (l *ledger) turn() bool {
 		return false
 	}
 	f.meet(l.now)
-	f.opcode, l.now = opBlock, f.entry
+	f.opcode, l.now, l.checked = opBlock, f.entry, f.checked
 	l.cut()
 	return true
 }
 
-// close handles an end and returns how many frames are still open.
-func (l *ledger) close() int {
+// close handles an end.
+func (l *ledger) close() {
 	top := len(l.frames) - 1
 	f := l.frames[top]
 	l.frames = l.frames[:top]
+	l.checked = f.checked // what is within may have been jumped over
 	if f.opcode == opLoop {
-		return top // only its last instruction leads here
+		return // only its last instruction leads here
 	}
 	f.meet(l.now)
 	if f.opcode == opIf {
@@ -97,7 +119,13 @@ func (l *ledger) close() int {
 		l.now = dead
 	}
 	l.cut()
-	return top
+}
+
+// split ends a segment that would become longer than any may.
+func (l *ledger) split(cost int64) {
+	if l.now >= 0 && l.costs[l.now] > 0 && l.costs[l.now]+cost > longestSegment {
+		l.now = pending
+	}
 }
 
 // cut ends a segment that has become long. It need not after a call: what

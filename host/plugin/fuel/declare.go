@@ -29,30 +29,31 @@ func (m *module) valueTypes(r *reader, what string) []byte {
 	return list
 }
 
-// typeSection writes the original types, then those that code needed.
+// typeSection writes the original types, then those that were appended.
 func (m *module) typeSection(r *reader) []byte {
-	n := len(m.types) + len(m.extraTypes)
-	if n == 0 {
-		return nil
-	}
-	b := appendU32(nil, uint32(n))
+	b := appendU32(nil, uint32(len(m.types)+len(m.extraTypes)))
 	if r != nil {
 		again := &reader{data: r.data}
 		again.u32()
 		b = append(b, again.data[again.pos:]...)
 	}
-	for _, results := range m.extraTypes {
-		b = append(b, 0x60, 0)
-		b = append(appendU32(b, uint32(len(results))), results...)
+	for _, s := range m.extraTypes {
+		b = append(b, 0x60)
+		b = append(appendU32(b, uint32(len(s.params))), s.params...)
+		b = append(appendU32(b, uint32(len(s.results))), s.results...)
 	}
 	return b
 }
 
-// readImports accepts functions only: a memory, table or global of another
-// module would be out of the meter's sight.
-func (m *module) readImports(r *reader) []byte {
-	for range r.count(m.limits.Entries, "imports") {
-		r.bytes(int(r.u32()))
+// rewriteImports accepts functions only: a memory, table or global of another
+// module would be out of the meter's sight. It appends the import of refill.
+func (m *module) rewriteImports(r *reader) []byte {
+	n := r.count(m.limits.Entries, "imports")
+	from := r.pos
+	for range n {
+		if name := string(r.bytes(int(r.u32()))); name == ImportModule {
+			r.fail(ErrUnsupported, "import of %q, which is the host's", name)
+		}
 		r.bytes(int(r.u32()))
 		if kind := r.byte(); kind != 0 {
 			r.fail(ErrUnsupported, "import of kind %d, only functions can be imported", kind)
@@ -63,17 +64,25 @@ func (m *module) readImports(r *reader) []byte {
 		}
 	}
 	m.imported = len(m.functions)
-	return r.data
+	b := append(appendU32(nil, uint32(n+1)), r.data[from:r.pos]...)
+	return op(appendName(appendName(b, ImportModule), importRefill), 0, uint32(len(m.types))+m.refillType)
 }
 
-func (m *module) readFunctions(r *reader) []byte {
-	for range r.count(m.limits.Entries-m.imported, "functions") {
+// rewriteFunctions appends the functions for bulk operations.
+func (m *module) rewriteFunctions(r *reader) []byte {
+	n := r.count(m.limits.Entries-m.imported, "functions")
+	from := r.pos
+	for range n {
 		m.functions = append(m.functions, uint32(r.index(len(m.types), "type")))
 		if r.err != nil {
 			return nil
 		}
 	}
-	return r.data
+	b := append(appendU32(nil, uint32(n+2*m.memories)), r.data[from:r.pos]...)
+	for range 2 * m.memories {
+		b = appendU32(b, m.bulkType())
+	}
+	return b
 }
 
 // readStart takes the start section out; the function is exported instead.
@@ -93,13 +102,15 @@ func (m *module) readStart(r *reader) []byte {
 func (m *module) rewriteExports(r *reader) []byte {
 	counts := [...]int{len(m.functions), m.tables, m.memories, m.globals}
 	n := r.count(m.limits.Entries, "exports")
-	from := r.pos
+	p := newPatch(m, r)
 	for range n {
 		name := string(r.bytes(int(r.u32())))
 		if len(name) >= len(private) && name[:len(private)] == private {
 			r.fail(ErrUnsupported, "export %q, names beginning with %q are the host's", name, private)
 		}
-		if kind := r.byte(); int(kind) < len(counts) {
+		if kind := r.byte(); kind == 0 {
+			p.function()
+		} else if int(kind) < len(counts) {
 			r.index(counts[kind], "exported")
 		} else {
 			r.fail(ErrUnsupported, "export of kind %d", kind)
@@ -109,14 +120,14 @@ func (m *module) rewriteExports(r *reader) []byte {
 		}
 	}
 	b := appendU32(nil, uint32(n+2+len(m.mutable)+min(1, m.start+1)))
-	b = append(b, r.data[from:r.pos]...)
+	b = append(b, p.done()...)
 	b = op(appendName(b, FuelExport), 3, m.fuelGlobal())
 	b = op(appendName(b, StackExport), 3, m.stackGlobal())
 	for _, i := range m.mutable {
 		b = op(appendName(b, globalName(i)), 3, i)
 	}
 	if m.start >= 0 {
-		b = op(appendName(b, StartExport), 0, uint32(m.start))
+		b = op(appendName(b, StartExport), 0, m.moved(m.start))
 	}
 	return b
 }

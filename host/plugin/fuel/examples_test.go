@@ -88,7 +88,8 @@ func (p *pair) call(export string, args ...uint64) int32 {
 	p.meter.Fill(plentyOfFuel, testStack)
 	var answers [2][]uint64
 	for i, m := range []api.Module{p.plain, p.metered} {
-		results, err := m.ExportedFunction(export).Call(context.WithValue(p.Context(), penstockKey{}, p.hosts[i]), args...)
+		ctx := WithMeter(context.WithValue(p.Context(), penstockKey{}, p.hosts[i]), p.meter)
+		results, err := m.ExportedFunction(export).Call(ctx, args...)
 		if err != nil {
 			p.Fatalf("%s%v: %v", export, args, err)
 		}

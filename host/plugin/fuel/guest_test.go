@@ -147,6 +147,9 @@ func newRuntime(t testing.TB) wazero.Runtime {
 	t.Helper()
 	r := wazero.NewRuntime(context.Background())
 	t.Cleanup(func() { r.Close(context.Background()) })
+	if err := Offer(context.Background(), r); err != nil {
+		t.Fatal(err)
+	}
 	return r
 }
 
@@ -174,6 +177,9 @@ func instantiate(t testing.TB, r wazero.Runtime, wasm []byte) *live {
 // call runs an export and returns its results, the fuel used and the error.
 func (l *live) call(name string, args ...uint64) ([]uint64, int64, error) {
 	l.meter.Fill(testFuel, testStack)
-	res, err := l.ExportedFunction(name).Call(context.Background(), args...)
+	res, err := l.ExportedFunction(name).Call(WithMeter(context.Background(), l.meter), args...)
+	if err == nil {
+		err = l.meter.Fault()
+	}
 	return res, testFuel - l.meter.Left(), err
 }

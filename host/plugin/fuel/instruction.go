@@ -45,12 +45,13 @@ func (f *function) prefixed(table *[256]immediate) immediate {
 // it where one is due.
 func (f *function) meter(kind immediate, opcode byte, at int) {
 	cost := weight(kind, opcode)
+	f.split(cost)
 	if shift, bulk := growth(kind); bulk && f.now != dead {
 		f.flush(at)
 		f.chargeBulk(shift)
 	} else if cost > 0 && f.now == pending {
 		f.flush(at)
-		f.charge()
+		f.charge(at-f.checked > checkEvery)
 	}
 	f.pay(cost)
 }
@@ -62,13 +63,13 @@ func (f *function) instruction(kind immediate, opcode byte, at int) {
 	case trap:
 		f.now = dead
 	case blockType:
-		f.block(opcode)
+		f.block(opcode, at)
 	case elseMark:
 		if !f.turn() {
 			f.in.fail(ErrMalformed, "else without if")
 		}
 	case endMark:
-		f.close()
+		f.end()
 	case label, labels, leave:
 		f.jump(kind, opcode, at)
 	case call, callIndirect:
@@ -81,23 +82,43 @@ func (f *function) instruction(kind immediate, opcode byte, at int) {
 		}
 	case globalIndex:
 		f.in.index(f.globals, "global")
+	case refFunc:
+		i := f.in.index(len(f.functions), "function")
+		f.flush(at)
+		f.body, f.copied = op(f.body, opcode, f.moved(i)), f.in.pos
+	case memoryFill:
+		f.bulk(kind, opcode, at, f.filler())
+	case memoryCopy:
+		f.bulk(kind, opcode, at, f.copier())
 	default:
 		f.operand(kind, opcode)
 	}
 }
 
+// end closes a frame, and the loop around a loop.
+func (f *function) end() {
+	before := f.refills()
+	if f.close(); f.refills() < before {
+		f.flush(f.in.pos)
+		f.body = append(f.body, opEnd)
+	}
+}
+
 // block opens a frame; a loop charges at its header.
-func (f *function) block(opcode byte) {
+func (f *function) block(opcode byte, at int) {
 	params, results := f.blockType()
 	f.shape.arity += params + results
 	f.shape.blocks++
-	f.open(frame{opcode: opcode, entry: f.now, join: nowhere, params: params, results: results})
+	refills := f.refills()
+	if opcode == opLoop && f.now != dead {
+		refills++
+	}
+	f.open(frame{opcode: opcode, entry: f.now, join: nowhere, checked: f.checked, refills: refills, params: params, results: results})
 	if len(f.frames) > f.limits.Nesting {
 		f.in.fail(ErrLimit, "blocks more than %d deep", f.limits.Nesting)
 	}
 	if opcode == opLoop && f.now != dead {
-		f.flush(f.in.pos)
-		f.charge()
+		f.loop(at)
 		f.pay(1)
 	}
 }
@@ -126,36 +147,41 @@ func (f *function) blockType() (params, results int) {
 
 // jump handles br, br_if, br_table and return.
 func (f *function) jump(kind immediate, opcode byte, at int) {
+	f.flush(at)
 	switch kind {
 	case leave:
-		f.flush(at)
-		f.body = op(f.body, opBr, uint32(len(f.frames)-1))
-		f.copied = f.in.pos
+		f.body = op(f.body, opBr, uint32(len(f.frames)-1+f.refills()))
 		f.shape.arity += f.frames[0].results
 	case label:
 		f.shape.blocks++
+		f.body = append(f.body, opcode)
 		f.target()
 	case labels:
-		for range f.in.count(f.limits.BodyBytes, "labels") {
-			f.shape.targets++
+		n := f.in.count(f.limits.BodyBytes, "labels")
+		f.body = op(f.body, opcode, uint32(n))
+		f.shape.targets += n
+		for range n {
 			if f.target(); f.in.err != nil {
 				return
 			}
 		}
 		f.target()
 	}
+	f.copied = f.in.pos
 	if opcode != opBrIf {
 		f.now = dead
 	}
 }
 
-// target reads a label and notes the edge to it.
+// target reads a label, notes the edge to it and writes it, with the loops
+// that were put between.
 func (f *function) target() {
 	i := f.in.index(len(f.frames), "label")
 	if f.in.err != nil {
 		return
 	}
 	to := f.frames[len(f.frames)-1-i]
+	f.body = appendU32(f.body, uint32(i+f.refills()-to.refills))
 	if f.edge(i); to.opcode == opLoop {
 		f.shape.arity += to.params
 	} else {
@@ -165,19 +191,25 @@ func (f *function) target() {
 
 // call stores the counter for the callee and reads it again after.
 func (f *function) call(kind immediate, at int) {
+	function := -1
 	if kind == call {
-		f.in.index(len(f.functions), "function")
+		function = f.in.index(len(f.functions), "function")
 	} else {
 		f.in.index(len(f.types), "type")
 		f.in.index(f.tables, "table")
 	}
 	f.calls = true
-	if f.now == dead {
-		return
-	}
 	f.flush(at)
-	f.body = f.store(f.body)
-	f.flush(f.in.pos)
-	f.body = f.load(f.body)
-	f.cut()
+	if f.now != dead {
+		f.body = f.store(f.body)
+	}
+	if function >= 0 {
+		f.body, f.copied = op(f.body, opCall, f.moved(function)), f.in.pos
+	} else {
+		f.flush(f.in.pos)
+	}
+	if f.now != dead {
+		f.body = f.load(f.body)
+		f.cut()
+	}
 }

@@ -3,18 +3,49 @@
 package fuel
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
+	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+)
+
+// The function that a rewritten module imports. See Offer.
+const (
+	ImportModule = private + "meter"
+	importRefill = "refill"
 )
 
 // Meter reaches the counters of one instance. It is as little safe for
 // concurrent use as the instance is. Nothing allocates after NewMeter.
+//
+// The counter within the guest holds a slice of the fuel, the Meter the rest.
+// Where a slice is used up, the guest comes back to Go for the next: guest
+// code cannot be preempted, and Go's garbage collector waits for it.
 type Meter struct {
 	fuel, stack api.MutableGlobal
+	reserve     int64 // of the limit, what was not handed out yet
+	slice       int64
+	handed      time.Time
+
+	// Pause is called whenever a slice is used up, in the guest's goroutine,
+	// which it may stop for a while. An error ends the call.
+	Pause func() error
 }
+
+// Slices are sized by the time that the last one took. A guest may compute
+// for a while, so that slices grow, and then miss the cache with every
+// instruction: the longest slice takes 50 µs in the one case and 3 ms in the
+// other.
+const (
+	firstSlice   = 20_000
+	longestSlice = 100_000
+	leastSlice   = 2_000
+	sliceTime    = 100 * time.Microsecond
+)
 
 var errNotMetered = errors.New("the module was not rewritten")
 
@@ -25,36 +56,106 @@ func NewMeter(instance api.Module) (*Meter, error) {
 	if !ok || !ok2 {
 		return nil, fmt.Errorf("no counters in %q: %w", instance.Name(), errNotMetered)
 	}
-	return &Meter{fuel: fuel, stack: stack}, nil
+	return &Meter{fuel: fuel, stack: stack, slice: firstSlice}, nil
+}
+
+type meterKey struct{}
+
+// WithMeter is the context of calls of the instance that m belongs to. A call
+// without it ends with its first slice.
+func WithMeter(ctx context.Context, m *Meter) context.Context {
+	return context.WithValue(ctx, meterKey{}, m)
+}
+
+// Offer makes what rewritten modules import known to a runtime.
+func Offer(ctx context.Context, r wazero.Runtime) error {
+	refill := api.GoFunc(func(ctx context.Context, stack []uint64) {
+		m, ok := ctx.Value(meterKey{}).(*Meter)
+		if !ok {
+			panic(fmt.Errorf("called without its meter: %w", errNotMetered))
+		}
+		stack[0] = uint64(m.refill(int64(stack[0])))
+	})
+	i64 := []api.ValueType{api.ValueTypeI64}
+	_, err := r.NewHostModuleBuilder(ImportModule).NewFunctionBuilder().WithGoFunction(refill, i64, i64).Export(importRefill).Instantiate(ctx)
+	return err
 }
 
 // Fill sets what the next call may use: fuel in units, stack in bytes.
 func (m *Meter) Fill(fuel, stack int64) {
-	m.fuel.Set(uint64(fuel))
+	m.reserve, m.handed = fuel, time.Now()
+	m.fuel.Set(uint64(m.hand()))
 	m.stack.Set(uint64(stack))
 }
 
+// hand takes the next slice from the reserve.
+func (m *Meter) hand() int64 {
+	n := min(m.slice, m.reserve)
+	m.reserve -= n
+	return n
+}
+
+// refill is what the guest comes for. left is its counter; negative where it
+// owes for what it is about to do.
+func (m *Meter) refill(left int64) int64 {
+	if int64(m.stack.Get()) < 0 {
+		panic(ErrStack)
+	}
+	m.reserve += left
+	m.fuel.Set(0)
+	if m.reserve < 0 {
+		panic(ErrFuel)
+	}
+	m.breathe()
+	return m.hand()
+}
+
+// breathe sizes the next slice and lets others run.
+func (m *Meter) breathe() {
+	took := time.Since(m.handed)
+	switch {
+	case took > 2*sliceTime:
+		m.slice = max(m.slice/4, leastSlice)
+	case took < sliceTime:
+		m.slice = min(m.slice*2, longestSlice)
+	}
+	if m.Pause != nil {
+		if err := m.Pause(); err != nil {
+			panic(err)
+		}
+	}
+	m.handed = time.Now()
+}
+
 // Left returns the fuel that is left in units; negative after exhaustion.
-func (m *Meter) Left() int64 { return int64(m.fuel.Get()) }
+func (m *Meter) Left() int64 { return m.reserve + int64(m.fuel.Get()) }
 
 // Charge takes units for a host function's work before it is done. It returns
 // false when they are more than is left; the host function must then not work
-// but panic, which ends the call. The counter is negative from then on.
+// but panic, which ends the call. What is left is negative from then on.
 func (m *Meter) Charge(units uint64) bool {
+	if left := int64(m.fuel.Get()); left >= 0 && m.reserve >= 0 && units <= uint64(left) {
+		m.fuel.Set(uint64(left) - units)
+		return true
+	}
 	left := m.Left()
+	m.fuel.Set(0)
 	if left < 0 || units > math.MaxInt64 || int64(units) > left {
-		m.fuel.Set(math.MaxUint64) // −1
+		m.reserve = -1
 		return false
 	}
-	m.fuel.Set(uint64(left - int64(units)))
+	m.reserve = left - int64(units)
+	m.breathe()
+	m.fuel.Set(uint64(m.hand()))
 	return true
 }
 
 // ChargeBytes is Charge at the rate of bulk operations, a unit for 16 bytes.
 func (m *Meter) ChargeBytes(n uint64) bool { return m.Charge(n / 16) }
 
-// Fault tells after a trap whether a counter caused it: ErrStack, ErrFuel, or
-// nil where the guest trapped by itself.
+// Fault tells after a call whether it used more than it had: ErrStack, ErrFuel,
+// or nil. What is left is not looked at after each instruction, so a call may
+// also return with less than nothing.
 func (m *Meter) Fault() error {
 	switch {
 	case int64(m.stack.Get()) < 0:

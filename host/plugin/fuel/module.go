@@ -23,7 +23,8 @@ type module struct {
 	mutable   []uint32 // indices of mutable globals of numeric types
 	immovable string   // why instances cannot start from a snapshot; empty = they can
 
-	extraTypes [][]byte       // results of appended block types
+	refillType uint32         // index in the rewritten module
+	extraTypes []signature    // appended types
 	extraIndex map[string]int // their places in extraTypes
 }
 
@@ -36,14 +37,36 @@ func (m *module) blockOf(results []byte) []byte {
 	case 1:
 		return results
 	}
-	i, ok := m.extraIndex[string(results)]
+	return appendSigned(nil, int64(len(m.types))+int64(m.extraType(signature{results: results})))
+}
+
+// extraType appends a type unless it was, and returns its place among those
+// that were appended.
+func (m *module) extraType(s signature) uint32 {
+	key := string(s.params) + "→" + string(s.results)
+	i, ok := m.extraIndex[key]
 	if !ok {
 		i = len(m.extraTypes)
-		m.extraTypes = append(m.extraTypes, results)
-		m.extraIndex[string(results)] = i
+		m.extraTypes = append(m.extraTypes, s)
+		m.extraIndex[key] = i
 	}
-	return appendSigned(nil, int64(len(m.types)+i))
+	return uint32(i)
 }
+
+// moved is the index in the rewritten module of one of the original's
+// functions: the import of refill comes after the original's imports.
+func (m *module) moved(function int) uint32 {
+	if function >= m.imported {
+		function++
+	}
+	return uint32(function)
+}
+
+// refill, filler and copier are the indices of the appended functions; the
+// last two are there with a memory only.
+func (m *module) refill() uint32 { return uint32(m.imported) }
+func (m *module) filler() uint32 { return uint32(len(m.functions) + 1) }
+func (m *module) copier() uint32 { return m.filler() + 1 }
 
 // fuelGlobal and stackGlobal are the indices of the appended counters.
 func (m *module) fuelGlobal() uint32  { return uint32(m.globals) }

@@ -11,7 +11,7 @@ const longestName = 4096
 // functionNames returns a custom section "name" with the function names of
 // the original, which traps then show; nil if there are none. A malformed
 // section is dropped, as it must not make a module invalid.
-func functionNames(r *reader, functions int) []byte {
+func (m *module) functionNames(r *reader) []byte {
 	if r == nil {
 		return nil
 	}
@@ -21,18 +21,20 @@ func functionNames(r *reader, functions int) []byte {
 		if id != 1 || r.err != nil {
 			continue
 		}
-		if !validNames(sub, functions) {
+		p := newPatch(m, sub)
+		if !p.names() {
 			return nil
 		}
-		return appendSection(appendName(nil, "name"), 1, sub.data)
+		return appendSection(appendName(nil, "name"), 1, p.done())
 	}
 	return nil
 }
 
-func validNames(r *reader, functions int) bool {
-	last := -1
-	for range r.count(functions, "names") {
-		i := r.index(functions, "function")
+// names reads the map of names; it reports whether it is sound.
+func (p *patch) names() bool {
+	r, last := p.in, -1
+	for range r.count(len(p.functions), "names") {
+		i := p.function()
 		name := r.bytes(int(r.u32()))
 		if r.err != nil || i <= last || len(name) > longestName || !utf8.Valid(name) {
 			return false

@@ -57,6 +57,7 @@ const (
 	opBr          = 0x0c
 	opBrIf        = 0x0d
 	opReturn      = 0x0f
+	opCall        = 0x10
 	opLocalGet    = 0x20
 	opLocalSet    = 0x21
 	opLocalTee    = 0x22
@@ -64,6 +65,7 @@ const (
 	opGlobalSet   = 0x24
 	opI64Const    = 0x42
 	opI64LtS      = 0x53
+	opI64GeS      = 0x59
 	opI64Add      = 0x7c
 	opI64Sub      = 0x7d
 	opI64Or       = 0x84

@@ -17,8 +17,6 @@ func (f *function) operand(kind immediate, opcode byte) {
 		f.in.bytes(16)
 	case lane:
 		f.in.byte()
-	case refFunc:
-		f.in.index(len(f.functions), "function")
 	case refType:
 		if t := f.in.byte(); !referenceType(t) {
 			f.in.fail(ErrUnsupported, "reference type %#x", t)

@@ -87,7 +87,6 @@ func (p *program) target() (label int, ok bool) {
 }
 
 func TestRewrite_RandomPrograms_PayForWhatRuns(t *testing.T) {
-	ctx := context.Background()
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			p := &program{Rand: rand.New(rand.NewPCG(seed, 1))}
@@ -100,6 +99,7 @@ func TestRewrite_RandomPrograms_PayForWhatRuns(t *testing.T) {
 			g.funcs = append(g.funcs, fn{name: "count", results: "i", code: seq(opGlobalGet, 0)})
 			r := newRuntime(t)
 			plain, metered := plainInstance(t, r, g.wasm()), instantiate(t, r, g.wasm())
+			ctx := WithMeter(context.Background(), metered.meter)
 			before := int64(0)
 			for i := range p.calls {
 				name := fmt.Sprint("f", i)
@@ -108,8 +108,8 @@ func TestRewrite_RandomPrograms_PayForWhatRuns(t *testing.T) {
 				if err != nil || err2 != nil {
 					t.Fatalf("%s: %v, %v", name, err, err2)
 				}
-				want := mustCall(t, plain.ExportedFunction("count"))[0]
-				got := mustCall(t, metered.ExportedFunction("count"))[0]
+				want := mustCall(t, ctx, plain.ExportedFunction("count"))[0]
+				got := mustCall(t, ctx, metered.ExportedFunction("count"))[0]
 				if want != got {
 					t.Fatalf("%s passed %d marks, the original %d", name, got, want)
 				}

@@ -86,22 +86,23 @@ func plainInstance(t testing.TB, r wazero.Runtime, wasm []byte) api.Module {
 
 func TestRewrite_RealModules_BehaveTheSame(t *testing.T) {
 	guests(t, func(t *testing.T, wasm []byte) {
-		ctx, r := context.Background(), newRuntime(t)
-		wasi_snapshot_preview1.MustInstantiate(ctx, r)
+		r := newRuntime(t)
+		wasi_snapshot_preview1.MustInstantiate(t.Context(), r)
 		plain, metered := plainInstance(t, r, wasm), instantiate(t, r, wasm)
+		ctx := WithMeter(t.Context(), metered.meter)
 		metered.meter.Fill(2_000_000_000, testStack)
 		if start := plain.ExportedFunction("_initialize"); start != nil {
-			mustCall(t, start)
-			mustCall(t, metered.ExportedFunction("_initialize"))
+			mustCall(t, ctx, start)
+			mustCall(t, ctx, metered.ExportedFunction("_initialize"))
 		}
 		for _, c := range calls {
 			want := plain.ExportedFunction(c.name)
 			if want == nil {
 				continue
 			}
-			a := mustCall(t, want, c.args...)
+			a := mustCall(t, ctx, want, c.args...)
 			metered.meter.Fill(2_000_000_000, testStack)
-			b := mustCall(t, metered.ExportedFunction(c.name), c.args...)
+			b := mustCall(t, ctx, metered.ExportedFunction(c.name), c.args...)
 			if !slices.Equal(a, b) {
 				t.Errorf("%s%v = %v, the original says %v", c.name, c.args, b, a)
 			}
@@ -128,9 +129,9 @@ var calls = []scenario{
 	{"fill", []uint64{1000, 8}}, {"top", []uint64{1000}},
 }
 
-func mustCall(t testing.TB, f api.Function, args ...uint64) []uint64 {
+func mustCall(t testing.TB, ctx context.Context, f api.Function, args ...uint64) []uint64 {
 	t.Helper()
-	res, err := f.Call(context.Background(), args...)
+	res, err := f.Call(ctx, args...)
 	if err != nil {
 		t.Fatalf("%s%v: %v", f.Definition().Name(), args, err)
 	}
@@ -145,17 +146,17 @@ func BenchmarkOverhead(b *testing.B) {
 			wasms[name] = rust(b, feature)
 		}
 	}
-	ctx := context.Background()
 	for _, name := range slices.Sorted(maps.Keys(wasms)) {
-		r := wazero.NewRuntime(ctx)
-		wasi_snapshot_preview1.MustInstantiate(ctx, r)
+		r := newRuntime(b)
+		wasi_snapshot_preview1.MustInstantiate(context.Background(), r)
 		metered := instantiate(b, r, wasms[name])
+		ctx := WithMeter(context.Background(), metered.meter)
 		for kind, mod := range map[string]api.Module{"plain": plainInstance(b, r, wasms[name]), "metered": metered} {
 			metered.meter.Fill(1<<62, testStack)
 			if start := mod.ExportedFunction("_initialize"); start != nil {
-				mustCall(b, start)
+				mustCall(b, ctx, start)
 			}
-			mustCall(b, mod.ExportedFunction("fill"), 100_000, 7)
+			mustCall(b, ctx, mod.ExportedFunction("fill"), 100_000, 7)
 			for _, c := range []scenario{{"argmax", []uint64{api.EncodeF32(1)}}, {"scale", []uint64{api.EncodeF32(1)}}, {"top", []uint64{100}}, {"text", []uint64{1000}}, {"fib", []uint64{20}}} {
 				f := mod.ExportedFunction(c.name)
 				if f == nil {
@@ -172,7 +173,6 @@ func BenchmarkOverhead(b *testing.B) {
 				})
 			}
 		}
-		r.Close(ctx)
 	}
 }
 

@@ -44,6 +44,7 @@ func Rewrite(wasm []byte, limits Limits) (*Module, error) {
 		return nil, err
 	}
 	m := &module{limits: limits, start: -1, extraIndex: map[string]int{}}
+	m.refillType = m.extraType(signature{params: []byte{typeI64}, results: []byte{typeI64}})
 	var out [sections][]byte
 	for _, step := range steps {
 		r := l.body[step.id]
@@ -62,7 +63,7 @@ func Rewrite(wasm []byte, limits Limits) (*Module, error) {
 		out[step.id] = body
 	}
 	out[secType] = m.typeSection(l.body[secType])
-	return m.assemble(out, functionNames(l.names, len(m.functions))), nil
+	return m.assemble(out, m.functionNames(l.names)), nil
 }
 
 // steps read sections in an order in which each finds the counts it needs.
@@ -74,17 +75,17 @@ var steps = []struct {
 	rewrite func(*module, *reader) []byte
 }{
 	{secType, "type section", false, (*module).readTypes},
-	{secImport, "import section", false, (*module).readImports},
-	{secFunction, "function section", false, (*module).readFunctions},
-	{secTable, "table section", false, (*module).rewriteTables},
+	{secImport, "import section", true, (*module).rewriteImports},
 	{secMemory, "memory section", false, (*module).rewriteMemory},
+	{secFunction, "function section", true, (*module).rewriteFunctions},
+	{secTable, "table section", false, (*module).rewriteTables},
 	{secGlobal, "global section", true, (*module).rewriteGlobals},
 	{secStart, "start section", false, (*module).readStart},
 	{secExport, "export section", true, (*module).rewriteExports},
-	{secElement, "element section", false, (*module).readElements},
+	{secElement, "element section", false, (*module).rewriteElements},
 	{secDataCount, "data count section", false, (*module).readDataCount},
 	{secCode, "code section", true, (*module).rewriteCode},
-	{secData, "data section", true, (*module).readData},
+	{secData, "data section", true, (*module).rewriteData},
 }
 
 // assemble writes the module; a start section is left out on purpose.

@@ -2,9 +2,10 @@
 
 package fuel
 
-// readElements checks element segments, which stay as they are.
-func (m *module) readElements(r *reader) []byte {
-	left := int(m.limits.TableElements)
+// rewriteElements checks element segments, in which only the indices of
+// functions change.
+func (m *module) rewriteElements(r *reader) []byte {
+	left, p := int(m.limits.TableElements), newPatch(m, r)
 	m.elements = r.count(m.limits.Entries, "element segments")
 	for range m.elements {
 		flags := r.u32()
@@ -20,7 +21,7 @@ func (m *module) readElements(r *reader) []byte {
 			if table >= m.tables {
 				r.fail(ErrMalformed, "table index %d, the module has %d", table, m.tables)
 			}
-			m.constant(r)
+			p.constant()
 		}
 		if flags&3 != 0 {
 			if t := r.byte(); expressions && !referenceType(t) || !expressions && t != 0 {
@@ -31,9 +32,9 @@ func (m *module) readElements(r *reader) []byte {
 		left -= n
 		for range n {
 			if expressions {
-				m.constant(r)
+				p.constant()
 			} else {
-				r.index(len(m.functions), "function")
+				p.function()
 			}
 			if r.err != nil {
 				return nil
@@ -43,7 +44,7 @@ func (m *module) readElements(r *reader) []byte {
 			return nil
 		}
 	}
-	return r.data
+	return p.done()
 }
 
 func (m *module) readDataCount(r *reader) []byte {
@@ -51,8 +52,10 @@ func (m *module) readDataCount(r *reader) []byte {
 	return r.data
 }
 
-// readData checks data segments, which stay as they are.
-func (m *module) readData(r *reader) []byte {
+// rewriteData checks data segments, in which only the indices of functions
+// change.
+func (m *module) rewriteData(r *reader) []byte {
+	p := newPatch(m, r)
 	n := r.count(m.limits.Entries, "data segments")
 	if m.counted && n != m.datas {
 		r.fail(ErrMalformed, "%d data segments, announced were %d", n, m.datas)
@@ -69,7 +72,7 @@ func (m *module) readData(r *reader) []byte {
 			if m.memories == 0 {
 				r.fail(ErrMalformed, "data for a memory that is not there")
 			}
-			m.constant(r)
+			p.constant()
 		}
 		r.bytes(int(r.u32()))
 		if r.err != nil {
@@ -79,5 +82,5 @@ func (m *module) readData(r *reader) []byte {
 	if n == 0 {
 		return nil
 	}
-	return r.data
+	return p.done()
 }

@@ -75,7 +75,7 @@ func rangeOf(r *reader, top uint32) (low, high uint32) {
 // at 0, so nothing runs before the host has filled them.
 func (m *module) rewriteGlobals(r *reader) []byte {
 	n := r.count(m.limits.Globals, "globals")
-	from := r.pos
+	p := newPatch(m, r)
 	for i := range n {
 		kind, mutable := r.byte(), r.byte()
 		if !valueType(kind) {
@@ -84,7 +84,7 @@ func (m *module) rewriteGlobals(r *reader) []byte {
 		if mutable > 1 {
 			r.fail(ErrMalformed, "mutability %d", mutable)
 		}
-		m.constant(r)
+		p.constant()
 		if r.err != nil {
 			return nil
 		}
@@ -98,38 +98,7 @@ func (m *module) rewriteGlobals(r *reader) []byte {
 	}
 	m.globals = n
 	b := appendU32(nil, uint32(n+2))
-	b = append(b, r.data[from:r.pos]...)
+	b = append(b, p.done()...)
 	counter := []byte{typeI64, 1, opI64Const, 0, opEnd}
 	return append(append(b, counter...), counter...)
-}
-
-// constant checks a constant expression of WebAssembly 2.0. Globals cannot
-// stand in one, since none can be imported.
-func (m *module) constant(r *reader) {
-	switch opcode := r.byte(); opcode {
-	case 0x41:
-		r.signed(32)
-	case 0x42:
-		r.signed(64)
-	case 0x43:
-		r.bytes(4)
-	case 0x44:
-		r.bytes(8)
-	case 0xd0:
-		if t := r.byte(); !referenceType(t) {
-			r.fail(ErrUnsupported, "reference type %#x", t)
-		}
-	case 0xd2:
-		r.index(len(m.functions), "function")
-	case 0xfd:
-		if sub := r.byte(); sub != 0x0c {
-			r.fail(ErrUnsupported, "vector opcode %#x in a constant", sub)
-		}
-		r.bytes(16)
-	default:
-		r.fail(ErrUnsupported, "opcode %#x in a constant", opcode)
-	}
-	if r.byte() != opEnd {
-		r.fail(ErrUnsupported, "a constant of several instructions")
-	}
 }
