@@ -34,6 +34,8 @@ type crew struct {
 	raw     []float32       // another copy, where log-probabilities are asked for
 	worked  time.Duration   // processor time since the tick last looked
 
+	interruptible []Interruptible
+
 	task    func(*job) error // of a control call
 	taskErr error
 
@@ -64,6 +66,16 @@ func (r *Request) foreign() bool {
 
 func newCrew(copied *sync.WaitGroup, trace int) *crew {
 	return &crew{orders: make(chan order, 4), done: make(chan struct{}, 1), copied: copied, tracer: newTracer(trace), restriction: restriction{by: -1, forced: -1}, share: newShare(time.Now())}
+}
+
+// interrupt makes the stages return soon, whatever they do: nobody waits for them any more.
+func (c *crew) interrupt() {
+	if c == nil {
+		return
+	}
+	for _, stage := range c.interruptible {
+		stage.Interrupt()
+	}
 }
 
 // run is the goroutine.

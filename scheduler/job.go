@@ -150,6 +150,11 @@ func (j *job) open(s *Scheduler) {
 			p, ok := stage.(Preparer)
 			return ok && p.Prepares()
 		})
+		for _, stage := range j.req.Chain {
+			if i, ok := stage.(Interruptible); ok {
+				j.crew.interruptible = append(j.crew.interruptible, i)
+			}
+		}
 		go j.crew.run(j)
 		j.crew.orders <- orderOpen
 		return

@@ -122,6 +122,7 @@ func (s *Scheduler) end(j *job, e End) {
 	} else {
 		s.queue.remove(j)
 	}
+	j.crew.interrupt()
 	j.close()
 	if j.crew != nil && j.crew.reply != nil { // a control call is at work; it comes too late
 		j.crew.reply(ErrEnded)

@@ -98,3 +98,9 @@ type Verdict struct {
 	End  bool // the answer ends
 	Show int  // with End: how many bytes since the last verdict without Hold are shown; negative means all
 }
+
+// Interruptible is a stage whose calls can take long. Interrupt is called when the request has ended, from another
+// goroutine than the one that may be in a call: that call is to return soon, and only Close follows.
+type Interruptible interface {
+	Interrupt()
+}

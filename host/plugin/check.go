@@ -10,6 +10,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/penstock/penstock/host/plugin/fuel"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
@@ -54,6 +55,9 @@ func checkImports(imports []api.FunctionDefinition) error {
 	}
 	for _, f := range imports {
 		module, name, _ := f.Import()
+		if module == fuel.ImportModule {
+			continue // the rewriter's own
+		}
 		if module == abi.Optional {
 			if err := checkOptional(f, offered[abi.Module]); err != nil {
 				return err

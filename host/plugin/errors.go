@@ -45,13 +45,17 @@ var (
 	// CauseConflict is a fault that the request has a part in, or another of its plugins: it leads to no quarantine, or any
 	// client could put any plugin there.
 	CauseConflict = errors.New("conflict")
+
+	CauseBusy      = errors.New("other plugins took the time")
+	CauseBudget    = errors.New("no memory is left for plugins")
+	CauseCancelled = errors.New("nobody waits for it any more")
 )
 
 // kinds are the names of causes in metrics.
 var kinds = map[error]string{
 	CauseTrap: "trap", CauseFuel: "fuel", CauseStack: "stack", CauseTime: "time", CauseMemory: "memory",
 	CauseBuffer: "buffer", CauseAnswer: "answer", CauseCall: "call", CauseExit: "exit", CauseLimit: "limit",
-	CauseConflict: "conflict",
+	CauseConflict: "conflict", CauseBusy: "busy", CauseBudget: "budget", CauseCancelled: "cancelled",
 }
 
 func unknown(name string) error {

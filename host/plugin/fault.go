@@ -5,6 +5,7 @@ package plugin
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/penstock/penstock/host/plugin/fuel"
@@ -43,6 +44,11 @@ func (f *Fault) Unwrap() error { return f.Cause }
 // Kind is the cause's name in metrics.
 func (f *Fault) Kind() string { return kinds[f.Cause] }
 
+// Blameless tells that the fault says nothing against the plugin.
+func (f *Fault) Blameless() bool {
+	return slices.ContainsFunc([]error{CauseConflict, CauseBusy, CauseBudget, CauseCancelled}, func(c error) bool { return errors.Is(f.Cause, c) })
+}
+
 // Refusal is a plugin's answer that it does not serve a request. It is the client's to mend.
 type Refusal struct {
 	Plugin  string
@@ -75,16 +81,19 @@ func wrong(cause error, format string, args ...any) *violation {
 }
 
 // diagnose tells why a call trapped.
-func diagnose(err error, meter *fuel.Meter) *violation {
+func (i *instance) diagnose(err error) *violation {
 	var v *violation
 	if errors.As(err, &v) {
 		return v
 	}
-	switch exhausted := meter.Fault(); {
+	switch exhausted := i.meter.Fault(); {
 	case errors.Is(exhausted, fuel.ErrStack):
 		return wrong(CauseStack, "%s", at(err))
 	case errors.Is(exhausted, fuel.ErrFuel):
 		return wrong(CauseFuel, "%s", at(err))
+	}
+	if i.region.Refused() { // what the guest made of it is no fault of its own
+		return i.module.runtime.budget.exceeded()
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	return wrong(CauseTrap, "%s, %s", strings.TrimPrefix(first, "wasm error: "), at(err))
@@ -96,6 +105,9 @@ func at(err error) string {
 	if !ok {
 		return "at an unknown place"
 	}
-	frame, _, _ := strings.Cut(trace, "\n")
+	frame, below, _ := strings.Cut(trace, "\n")
+	if strings.HasPrefix(frame, fuel.ImportModule) { // where a guest comes for fuel
+		frame, _, _ = strings.Cut(strings.TrimSpace(below), "\n")
+	}
 	return "in " + strings.TrimPrefix(frame, ".")
 }

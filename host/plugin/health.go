@@ -3,7 +3,6 @@
 package plugin
 
 import (
-	"errors"
 	"sync"
 	"time"
 )
@@ -50,7 +49,7 @@ func (m *Module) faulted(f *Fault) {
 	}
 	h.total++
 	h.last = f.Error()
-	if errors.Is(f.Cause, CauseConflict) {
+	if f.Blameless() {
 		return
 	}
 	h.recent = append(h.recent, now)

@@ -9,6 +9,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/penstock/penstock/host/plugin/fuel"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
@@ -45,6 +46,9 @@ const callFuel = 64
 
 // offer makes the host functions known to wazero.
 func (e *engine) offer(ctx context.Context) error {
+	if err := fuel.Offer(ctx, e.wazero); err != nil {
+		return fmt.Errorf("failed to offer fuel: %w", err)
+	}
 	host := e.wazero.NewHostModuleBuilder(abi.Module)
 	for _, s := range abi.Imports {
 		export(host, s.Name, functions[s.Name], valueTypes(s.Params), valueTypes(s.Results))

@@ -20,7 +20,7 @@ type image struct {
 
 // warm initialises an instance, lets it build what all requests need, and keeps it as the image.
 func (m *Module) warm(ctx context.Context) error {
-	i, err := m.instantiate(ctx, newSession(&m.runtime.limits, m.runtime.log))
+	i, err := m.instantiate(ctx, m.loading(ctx))
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,11 @@ type instance struct {
 
 	running  hook
 	started  time.Time
-	given    int64 // fuel of the last call
+	until    time.Time     // the call must be over
+	held     time.Time     // since when it is this instance's turn, for set-up calls
+	yielded  time.Time     // when others were last let run
+	waited   time.Duration // of the call
+	given    int64         // fuel of the last call
 	buffers  buffers
 	emitted  []byte
 	refusal  string // what fail was given
@@ -54,16 +58,23 @@ func (i *instance) call(h hook, a, b int32) (int32, error) {
 	if h.setup() {
 		units = limits.SetupFuel
 	}
+	i.running, i.given = h, units
+	if v := i.start(); v != nil {
+		i.stop()
+		return 0, i.fault(h, v)
+	}
 	i.meter.Fill(units, limits.Stack)
 	i.stack[0], i.stack[1] = uint64(uint32(a)), uint64(uint32(b))
 	i.emitted, i.refusal = i.emitted[:0], ""
 	i.session.random.at(len(i.session.history))
-	i.running, i.started, i.given = h, time.Now(), units
 	err := f.CallWithStack(&i.caller, i.stack[:])
-	i.running = hookNone
+	if err == nil {
+		err = i.meter.Fault() // by its last instructions
+	}
+	i.stop()
 	i.module.runtime.observer.PluginCall(i.module.Name, hookNames[h], time.Since(i.started))
 	if err != nil {
-		return 0, i.fault(h, diagnose(err, i.meter))
+		return 0, i.fault(h, i.diagnose(err))
 	}
 	if !i.module.answers[h] {
 		return 0, nil
@@ -75,7 +86,9 @@ func (i *instance) call(h hook, a, b int32) (int32, error) {
 func (i *instance) fault(h hook, v *violation) *Fault {
 	i.dead = true
 	f := &Fault{Plugin: i.module.Name, Export: h.String(), Cause: v.cause, Detail: v.detail, Log: i.session.capture.last()}
-	i.module.faulted(f)
+	if v.cause != CauseCancelled {
+		i.module.faulted(f)
+	}
 	return f
 }
 
@@ -84,14 +97,10 @@ func (i *instance) refuse(h hook) error {
 	return &Refusal{Plugin: i.module.Name, Export: h.String(), Message: i.refusal, Log: i.session.capture.last()}
 }
 
-// work checks the backstop before a host function does something that takes longer than its fuel may tell.
+// work is a pause before a host function does something that takes longer than its fuel may tell.
 func (i *instance) work() {
-	limit := i.module.runtime.limits.HookTime
-	if i.running.setup() {
-		limit = i.module.runtime.limits.SetupTime
-	}
-	if took := time.Since(i.started); took > limit {
-		panic(wrong(CauseTime, "%v, at most %v are allowed", took.Round(time.Millisecond), limit))
+	if err := i.pause(); err != nil {
+		panic(err)
 	}
 }
 

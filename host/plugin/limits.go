@@ -15,8 +15,9 @@ type Limits struct {
 	Compile   time.Duration // compiling may take so long
 	HookFuel  int64         // units a call of prepare, sample, accept, stop, rewind, close
 	SetupFuel int64         // units a call of describe, warm, open, template, _initialize
-	HookTime  time.Duration // backstop of a hook that spends its time in host functions
-	SetupTime time.Duration // the same of set-up calls
+	HookTime  time.Duration // such a call may take so long, whatever it does
+	SetupTime time.Duration // all set-up of a request's guests may take so long, with the wait for its turn
+	Memory    int64         // bytes of all instances together
 	Stack     int64         // bytes of guest call stack
 	Log       int           // bytes a request
 	Emit      int           // bytes a call
@@ -27,15 +28,19 @@ type Limits struct {
 	Faults    int           // faults a minute that lead to quarantine
 }
 
-// DefaultLimits returns the limits of ABI v1. Times are twenty times what the fuel takes at two units a nanosecond.
+// DefaultMemory is what all instances may have together where nothing else is configured.
+const DefaultMemory = 2 << 30
+
+// DefaultLimits returns the limits of ABI v1.
 func DefaultLimits() Limits {
 	return Limits{
 		Module:    fuel.DefaultLimits(),
 		Compile:   abi.LimitCompileMS * time.Millisecond,
 		HookFuel:  abi.LimitHookFuel,
 		SetupFuel: abi.LimitSetupFuel,
-		HookTime:  20 * abi.LimitHookFuel / 2 * time.Nanosecond,
-		SetupTime: 20 * abi.LimitSetupFuel / 2 * time.Nanosecond,
+		HookTime:  abi.LimitHookMS * time.Millisecond,
+		SetupTime: abi.LimitSetupMS * time.Millisecond,
+		Memory:    DefaultMemory,
 		Stack:     abi.LimitStackBytes,
 		Log:       abi.LimitLogBytes,
 		Emit:      abi.LimitEmitBytes,

@@ -123,9 +123,16 @@ func (r *Runtime) compile(ctx context.Context, wasm []byte, limit time.Duration)
 	return e, nil
 }
 
+// loading is a session of nobody's request.
+func (m *Module) loading(ctx context.Context) *session {
+	s := newSession(&m.runtime.limits, m.runtime.log)
+	s.done = ctx.Done()
+	return s
+}
+
 // describe asks for the manifest in an instance of its own.
 func (m *Module) describe(ctx context.Context) ([]byte, error) {
-	i, err := m.instantiate(ctx, newSession(&m.runtime.limits, m.runtime.log))
+	i, err := m.instantiate(ctx, m.loading(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -94,15 +94,14 @@ func (m *Module) leave() {
 
 // instantiate makes an instance that has run nothing yet.
 func (m *Module) instantiate(ctx context.Context, s *session) (_ *instance, err error) {
-	region, err := memory.New(uint64(m.runtime.limits.Module.MemoryPages) << 16)
+	region, err := memory.New(uint64(m.runtime.limits.Module.MemoryPages)<<16, &m.runtime.budget)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", m.Name, err)
 	}
 	i := &instance{module: m, session: s, region: region}
-	i.caller = caller{context.Background(), i}
 	defer func() {
-		if p := recover(); p != nil { // where the system gives no memory, wazero has no error for it
-			err = fmt.Errorf("%w: plugin %s: no memory for an instance: %v", ErrLimit, m.Name, p)
+		if p := recover(); p != nil { // where there is no memory, wazero has no error for it
+			err = i.noMemory(p)
 		}
 		if err != nil {
 			region.Free()
@@ -117,7 +116,17 @@ func (m *Module) instantiate(ctx context.Context, s *session) (_ *instance, err 
 		_ = i.guest.Close(ctx)
 		return nil, fmt.Errorf("plugin %s: %w", m.Name, err)
 	}
+	i.meter.Pause = i.pause
+	i.caller = caller{fuel.WithMeter(context.Background(), i.meter), i}
 	return i, nil
+}
+
+// noMemory tells why there is none for an instance.
+func (i *instance) noMemory(why any) error {
+	if i.region.Refused() {
+		return i.fault(hookOpen, i.module.runtime.budget.exceeded())
+	}
+	return fmt.Errorf("%w: plugin %s: no memory for an instance: %v", ErrLimit, i.module.Name, why)
 }
 
 // initialize runs what a module wants to run before anything else.

@@ -13,6 +13,8 @@ import (
 type Runtime struct {
 	cache      *codeCache // nil: none
 	limits     Limits
+	budget     budget
+	turns      turns
 	vocabulary Vocabulary
 	grammars   Grammars
 	topK       TopK
@@ -37,6 +39,7 @@ func NewRuntime(_ context.Context, o Options) (*Runtime, error) {
 	if r.limits == (Limits{}) {
 		r.limits = DefaultLimits()
 	}
+	r.budget.limit, r.turns = r.limits.Memory, newTurns()
 	if r.vocabulary == nil {
 		r.vocabulary = noWords{}
 	}

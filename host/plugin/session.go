@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/penstock/penstock/plugins/abi"
 )
@@ -17,6 +18,8 @@ type session struct {
 	params   [4]int64 // by the ABI's param kinds
 	random   random
 	capture  capture
+	done     <-chan struct{} // closed when nobody waits for the guest any more; nil: never
+	setUntil time.Time       // set-up must be over by then; zero: each call has its own time
 }
 
 // newSession begins a session for nobody in particular: describing and warming have no request.
@@ -44,4 +47,5 @@ type Request struct {
 	MaxTokens   int
 	ContextSize int
 	Skip        bool // after a fault the request goes on without the plugin
+	Setup       *Setup
 }

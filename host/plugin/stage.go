@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
@@ -16,6 +17,9 @@ type Stage struct {
 	module  *Module
 	skip    bool
 	session *session
+	setup   *Setup
+	over    chan struct{} // closed by Interrupt
+	ended   sync.Once
 
 	mu       sync.Mutex // the scheduler does not overlap calls; two in one guest would take the process down
 	instance *instance  // nil before the first Rewind and after Close
@@ -38,6 +42,8 @@ var (
 	_ scheduler.Preparer = (*Stage)(nil)
 	_ scheduler.Holder   = (*Stage)(nil)
 
+	_ scheduler.Interruptible = (*Stage)(nil)
+
 	_ scheduler.Answerable = (*Stage)(nil)
 	_ scheduler.Named      = (*Stage)(nil)
 )
@@ -47,8 +53,10 @@ func (m *Module) NewStage(r Request) (*Stage, error) {
 	if err := m.enter(); err != nil {
 		return nil, err
 	}
-	s := &Stage{module: m, skip: r.Skip, session: newSession(&m.runtime.limits, m.runtime.log.With("plugin", m.Name))}
+	s := &Stage{module: m, skip: r.Skip, setup: r.Setup, over: make(chan struct{}),
+		session: newSession(&m.runtime.limits, m.runtime.log.With("plugin", m.Name))}
 	s.session.serve(&r)
+	s.session.done = s.over
 	s.rule.stage = s
 	return s, nil
 }
@@ -82,7 +90,10 @@ func (s *Stage) Rewind(history []scheduler.Token, prompt int) error {
 	s.forced, s.prompt = 0, prompt
 	switch {
 	case s.instance == nil:
-		return s.settle(s.open(history))
+		s.session.setUntil = s.setup.until(s.module.runtime.limits.SetupTime)
+		err := s.settle(s.open(history))
+		s.session.setUntil = time.Time{} // an instance that takes this one's place has its own time
+		return err
 	case s.module.exports(hookRewind):
 		s.session.history = append(s.session.history[:0], history...)
 		answer, err := s.instance.call(hookRewind, int32(len(history)), 0)
@@ -130,6 +141,9 @@ func (s *Stage) open(history []scheduler.Token) error {
 	}
 	return nil
 }
+
+// Interrupt implements scheduler.Interruptible: a call that runs ends within a moment, and of those to come only close begins.
+func (s *Stage) Interrupt() { s.ended.Do(func() { close(s.over) }) }
 
 // checkBound looks for the buffers that the plugin's exports cannot do without.
 func (s *Stage) checkBound() error {

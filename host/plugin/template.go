@@ -9,7 +9,7 @@ import (
 )
 
 // Render lets a template plugin turn a conversation, a JSON list of messages, into the text of a prompt, in an instance of
-// its own. The error is a *Refusal, a *Fault, or wraps ErrUnknown or ErrQuarantined.
+// its own, unless the context ends first. The error is a *Refusal, a *Fault, or wraps ErrUnknown or ErrQuarantined.
 func (m *Module) Render(ctx context.Context, messages []byte, r Request) (string, error) {
 	if err := m.enter(); err != nil {
 		return "", err
@@ -17,7 +17,8 @@ func (m *Module) Render(ctx context.Context, messages []byte, r Request) (string
 	defer m.leave()
 	s := newSession(&m.runtime.limits, m.runtime.log.With("plugin", m.Name))
 	s.serve(&r)
-	s.messages = messages
+	s.messages, s.done = messages, ctx.Done()
+	s.setUntil = r.Setup.until(m.runtime.limits.SetupTime)
 	i, err := m.begin(ctx, s)
 	if err != nil {
 		return "", err
@@ -27,7 +28,9 @@ func (m *Module) Render(ctx context.Context, messages []byte, r Request) (string
 		if !m.exports(h) {
 			continue
 		}
-		if answer, err := i.call(h, 0, 0); err != nil {
+		if answer, err := i.call(h, 0, 0); ctx.Err() != nil {
+			return "", ctx.Err()
+		} else if err != nil {
 			return "", err
 		} else if answer != 0 {
 			return "", i.refuse(h)

@@ -11,7 +11,7 @@
 //
 // A Region belongs to one instance:
 //
-//	region, err := memory.New(64 << 20)
+//	region, err := memory.New(64<<20, nil)
 //	ctx = experimental.WithMemoryAllocator(ctx, region)
 //	instance, err := runtime.InstantiateModule(ctx, compiled, config)
 //	err = region.Restore(instance.Memory(), image) // where there is an image

@@ -21,6 +21,15 @@ const (
 type Region struct {
 	reserved []byte // all that the region may become; accessible up to size
 	size     uint64
+	account  Account
+	refused  bool
+}
+
+// Account bounds what many regions may become together. It is safe for
+// concurrent use.
+type Account interface {
+	Take(bytes uint64) bool // false where they are not to be had
+	Give(bytes uint64)      // what was taken
 }
 
 var (
@@ -30,8 +39,9 @@ var (
 
 // New reserves a region of limit bytes, rounded up to whole pages of 64 KiB.
 // Nothing of it is accessible or takes memory yet. The limit must be at least
-// the maximum of the module that will use it, and is at most 4 GiB.
-func New(limit uint64) (*Region, error) {
+// the maximum of the module that will use it, and is at most 4 GiB. What
+// becomes accessible is taken from the account, which may be nil.
+func New(limit uint64, account Account) (*Region, error) {
 	if limit > mostMemory {
 		return nil, fmt.Errorf("%d bytes of guest memory, at most %d can be addressed: %w", limit, uint64(mostMemory), ErrSize)
 	}
@@ -40,7 +50,7 @@ func New(limit uint64) (*Region, error) {
 	if err != nil {
 		return nil, fmt.Errorf("failed to reserve %d bytes of guest memory: %w", limit, err)
 	}
-	return &Region{reserved: reserved}, nil
+	return &Region{reserved: reserved, account: account}, nil
 }
 
 // Allocate implements experimental.MemoryAllocator for the one memory that an
@@ -49,13 +59,18 @@ func (r *Region) Allocate(_, _ uint64) experimental.LinearMemory { return r }
 
 // Reallocate implements experimental.LinearMemory: it makes size bytes
 // accessible, the new ones zero. The address stays. It returns nil beyond the
-// limit.
+// limit, and where the account has too little.
 func (r *Region) Reallocate(size uint64) []byte {
 	if size > uint64(len(r.reserved)) {
 		return nil
 	}
 	if size > r.size {
+		if r.account != nil && !r.account.Take(size-r.size) {
+			r.refused = true
+			return nil
+		}
 		if err := commit(r.reserved, r.size, size); err != nil {
+			r.give(size - r.size)
 			return nil
 		}
 		r.size = size
@@ -63,11 +78,21 @@ func (r *Region) Reallocate(size uint64) []byte {
 	return r.reserved[:size:size]
 }
 
+func (r *Region) give(bytes uint64) {
+	if r.account != nil {
+		r.account.Give(bytes)
+	}
+}
+
+// Refused tells that the account once had too little.
+func (r *Region) Refused() bool { return r.refused }
+
 // Free implements experimental.LinearMemory. wazero calls it when the instance
 // is closed; a host calls it where no instance came to be. Twice does no harm.
 func (r *Region) Free() {
 	if r.reserved != nil {
 		release(r.reserved)
+		r.give(r.size)
 		r.reserved, r.size = nil, 0
 	}
 }

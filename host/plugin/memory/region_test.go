@@ -26,7 +26,7 @@ const limit = 256 * pageSize
 
 func instance(t testing.TB, r wazero.Runtime) (api.Module, *Region) {
 	t.Helper()
-	region, err := New(limit)
+	region, err := New(limit, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestRegion_Restore_Refused(t *testing.T) {
 }
 
 func TestNew_TooLarge_IsAnError(t *testing.T) {
-	if _, err := New(1<<32 + 1); !errors.Is(err, ErrSize) {
+	if _, err := New(1<<32+1, nil); !errors.Is(err, ErrSize) {
 		t.Errorf("error %v, want ErrSize", err)
 	}
 }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+
+package plugin
+
+import (
+	"runtime"
+	"time"
+)
+
+// This file is what happens between two slices of a guest's fuel. Guest code cannot be preempted: Go's garbage collector
+// waits for it, and so does who needs its processor. So a guest comes back every hundred microseconds or so, and this is
+// the place to let others run, to look at a real clock, and to see whether anybody still waits for the guest.
+
+// yieldTime is how long a guest keeps a processor from goroutines that wait for one.
+const yieldTime = 100 * time.Microsecond
+
+// start begins a call: the clock, and the turn of one that is set-up.
+func (i *instance) start() *violation {
+	limits := &i.module.runtime.limits
+	i.started, i.waited = time.Now(), 0
+	i.yielded = i.started
+	if !i.running.setup() {
+		i.until = i.started.Add(limits.HookTime)
+		return nil
+	}
+	if i.until = i.session.setUntil; i.until.IsZero() {
+		i.until = i.started.Add(limits.SetupTime)
+	}
+	v := i.take()
+	if v != nil {
+		i.held = time.Time{}
+	}
+	return v
+}
+
+// stop ends a call.
+func (i *instance) stop() {
+	i.give()
+	i.running = hookNone
+}
+
+// pause is called in the guest's goroutine. An error, which is a *violation, ends the call.
+func (i *instance) pause() error {
+	if v := i.rest(); v != nil {
+		return v
+	}
+	return nil
+}
+
+func (i *instance) rest() *violation {
+	select {
+	case <-i.session.done:
+		if i.running != hookClose { // which is told of the end by it
+			return wrong(CauseCancelled, "the request is over")
+		}
+	default:
+	}
+	now := time.Now()
+	if now.After(i.until) {
+		return i.late()
+	}
+	if i.running.setup() {
+		if v := i.alternate(); v != nil {
+			return v
+		}
+	}
+	if now.Sub(i.yielded) > yieldTime {
+		runtime.Gosched()
+		i.yielded = time.Now()
+	}
+	return nil
+}
+
+// late is a call that takes too long. Where it waited for most of the time, that says nothing against the plugin.
+func (i *instance) late() *violation {
+	took := time.Since(i.started)
+	if worked := took - i.waited; worked < took/3 {
+		return wrong(CauseBusy, "it computed for %v of %v; try again in a moment", worked.Round(time.Millisecond), took.Round(time.Millisecond))
+	}
+	return wrong(CauseTime, "it is not done after %v", took.Round(time.Millisecond))
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+
+package plugin
+
+import (
+	"runtime"
+	"time"
+)
+
+// turns are for guests that are set up: only so many compute at a time, and those that take long take turns. Half of the
+// processors are always free of them for the tick, which may need one at any moment.
+type turns chan struct{}
+
+func newTurns() turns { return make(turns, max(1, runtime.GOMAXPROCS(0)/2)) }
+
+// A guest computes turnTime and then lets the others have their turns. Where it took more than freeTime by then, it also
+// leaves the processor alone for as long as it computed.
+const (
+	turnTime = 5 * time.Millisecond
+	freeTime = 25 * time.Millisecond
+)
+
+// take waits for a turn. It is nil, or a violation where the time or the request is over before.
+func (i *instance) take() *violation {
+	began := time.Now()
+	defer func() { i.held = time.Now(); i.waited += i.held.Sub(began) }()
+	select {
+	case i.module.runtime.turns <- struct{}{}:
+		return nil
+	default:
+	}
+	over := time.NewTimer(time.Until(i.until))
+	defer over.Stop()
+	select {
+	case i.module.runtime.turns <- struct{}{}:
+		return nil
+	case <-over.C:
+		return i.late()
+	case <-i.session.done:
+		return wrong(CauseCancelled, "while it waited for its turn")
+	}
+}
+
+// give ends a turn.
+func (i *instance) give() {
+	if !i.held.IsZero() {
+		<-i.module.runtime.turns
+		i.held = time.Time{}
+	}
+}
+
+// alternate lets others have their turns where this one was long.
+func (i *instance) alternate() *violation {
+	had := time.Since(i.held)
+	if had < turnTime {
+		return nil
+	}
+	i.give()
+	if worked := time.Since(i.started) - i.waited; worked > freeTime {
+		i.waited += had
+		rest := time.NewTimer(had)
+		defer rest.Stop()
+		select {
+		case <-rest.C:
+		case <-i.session.done:
+			return wrong(CauseCancelled, "while it rested")
+		}
+	}
+	if v := i.take(); v != nil {
+		i.held = time.Time{}
+		return v
+	}
+	return nil
+}
