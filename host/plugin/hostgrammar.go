@@ -10,16 +10,18 @@ import (
 
 // This file has the host functions about grammars. See docs/abi/v1.md.
 
-// grammarFuel is what a byte of a grammar's text costs to compile, maskFuel what trying one token of the vocabulary does.
+// What compiling a grammar costs, and each byte of its text, what trying one token of the vocabulary does, and what taking one.
 const (
-	grammarFuel = 64
+	openFuel    = 100_000
+	grammarFuel = 256
 	maskFuel    = 16
+	acceptFuel  = 2_000
 )
 
 func hostGrammarOpen(i *instance, s []uint64) {
 	i.work()
 	text := i.memory(uint64(uint32(s[1])), uint64(uint32(s[2])))
-	if !i.meter.Charge(grammarFuel * uint64(len(text))) {
+	if !i.meter.Charge(openFuel + grammarFuel*uint64(len(text))) {
 		panic(wrong(CauseFuel, "in grammar_open, of %d bytes", len(text)))
 	}
 	refuse := func(reason string) {
@@ -72,6 +74,9 @@ func hostGrammarMask(i *instance, s []uint64) {
 
 func hostGrammarAccept(i *instance, s []uint64) {
 	i.work()
+	if !i.meter.Charge(acceptFuel) {
+		panic(wrong(CauseFuel, "in grammar_accept"))
+	}
 	g := i.grammar(s[0])
 	if g == nil || !i.known(s[1]) || !g.Accept(int32(uint32(s[1]))) {
 		s[0] = code(-1)

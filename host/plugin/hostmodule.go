@@ -42,7 +42,7 @@ var functions = map[string]hostFunction{
 
 // callFuel is what every call of a host function costs besides what its entry in the ABI says: leaving and entering
 // compiled code takes as long as so many instructions.
-const callFuel = 64
+const callFuel = 128
 
 // offer makes the host functions known to wazero.
 func (e *engine) offer(ctx context.Context) error {

@@ -26,9 +26,12 @@ func hostHistory(i *instance, s []uint64) {
 }
 
 func hostFeature(i *instance, s []uint64) {
-	name := string(i.taken(s[0], s[1]))
+	text := i.taken(s[0], s[1])
 	s[0] = 0
-	if slices.ContainsFunc(abi.Imports, calledBy(name)) || slices.ContainsFunc(abi.Exports, calledBy(name)) {
+	if len(text) > abi.LimitFeatureBytes {
+		return
+	}
+	if name := string(text); slices.ContainsFunc(abi.Imports, calledBy(name)) || slices.ContainsFunc(abi.Exports, calledBy(name)) {
 		s[0] = 1
 	}
 }
@@ -66,7 +69,7 @@ func hostEmit(i *instance, s []uint64) {
 
 func hostFail(i *instance, s []uint64) {
 	text := i.taken(s[0], s[1])
-	i.refusal = cleanText(text[:min(len(text), i.module.runtime.limits.Fail)])
+	i.refusal = append(i.refusal[:0], text[:min(len(text), i.module.runtime.limits.Fail)]...)
 }
 
 func hostLog(i *instance, s []uint64) {

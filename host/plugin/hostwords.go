@@ -45,17 +45,20 @@ func hostSpecial(i *instance, s []uint64) {
 	s[0] = code(i.module.runtime.vocabulary.Special(int32(uint32(s[0]))))
 }
 
-// tokenizeFuel is what a byte of text costs: finding tokens takes longer than copying.
-const tokenizeFuel = 64
+// What looking for tokens costs, and each byte of text.
+const (
+	tokenizeFuel     = 10_000
+	tokenizeByteFuel = 256
+)
 
 func hostTokenize(i *instance, s []uint64) {
 	const flags = abi.TokenizeAddSpecial | abi.TokenizeParseSpecial
 	i.work()
 	text := i.memory(uint64(uint32(s[0])), uint64(uint32(s[1])))
-	if !i.meter.Charge(tokenizeFuel * uint64(len(text))) {
+	if !i.meter.Charge(tokenizeFuel + tokenizeByteFuel*uint64(len(text))) {
 		panic(wrong(CauseFuel, "in tokenize, of %d bytes", len(text)))
 	}
-	if uint32(s[2])&^uint32(flags) != 0 {
+	if uint32(s[2])&^uint32(flags) != 0 || len(text) > abi.LimitTokenizeBytes {
 		s[0] = code(-1)
 		return
 	}

@@ -34,7 +34,7 @@ type instance struct {
 	given    int64         // fuel of the last call
 	buffers  buffers
 	emitted  []byte
-	refusal  string // what fail was given
+	refusal  []byte // what fail was given
 	grammars []Grammar
 	clock    uint64 // of WASI, in ns
 	dead     bool
@@ -65,7 +65,7 @@ func (i *instance) call(h hook, a, b int32) (int32, error) {
 	}
 	i.meter.Fill(units, limits.Stack)
 	i.stack[0], i.stack[1] = uint64(uint32(a)), uint64(uint32(b))
-	i.emitted, i.refusal = i.emitted[:0], ""
+	i.emitted, i.refusal = i.emitted[:0], i.refusal[:0]
 	i.session.random.at(len(i.session.history))
 	err := f.CallWithStack(&i.caller, i.stack[:])
 	if err == nil {
@@ -94,7 +94,7 @@ func (i *instance) fault(h hook, v *violation) *Fault {
 
 // refuse is what a non-zero answer of a set-up call means.
 func (i *instance) refuse(h hook) error {
-	return &Refusal{Plugin: i.module.Name, Export: h.String(), Message: i.refusal, Log: i.session.capture.last()}
+	return &Refusal{Plugin: i.module.Name, Export: h.String(), Message: cleanText(i.refusal), Log: i.session.capture.last()}
 }
 
 // work is a pause before a host function does something that takes longer than its fuel may tell.
@@ -104,12 +104,15 @@ func (i *instance) work() {
 	}
 }
 
-// charge takes fuel for n bytes or ends the call.
-func (i *instance) charge(n int) {
-	if !i.meter.ChargeBytes(uint64(n)) {
+// pay takes fuel for the work of a host function or ends the call.
+func (i *instance) pay(units uint64) {
+	if !i.meter.Charge(units) {
 		panic(wrong(CauseFuel, "in a host function"))
 	}
 }
+
+// charge pays for n bytes.
+func (i *instance) charge(n int) { i.pay(uint64(n) / 16) }
 
 // memory returns n bytes of guest memory from ptr on, or ends the call.
 func (i *instance) memory(ptr, n uint64) []byte {

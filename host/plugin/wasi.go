@@ -20,6 +20,12 @@ const (
 	wasiStderr = 2
 )
 
+// What a random byte costs, and an entry of fd_write's list.
+const (
+	randomFuel = 2
+	entryFuel  = 128
+)
+
 // wasiFunction is an import of WASI; types are a letter each, i for i32 and I for i64.
 type wasiFunction struct {
 	name, params, results string
@@ -115,7 +121,8 @@ func wasiExit(_ *instance, s []uint64) {
 }
 
 func wasiRandom(i *instance, s []uint64) {
-	to := i.taken(s[0], s[1])
+	to := i.memory(uint64(uint32(s[0])), uint64(uint32(s[1])))
+	i.pay(randomFuel * uint64(len(to)))
 	var bits [8]byte
 	for len(to) > 0 {
 		binary.LittleEndian.PutUint64(bits[:], i.session.random.next())
@@ -134,6 +141,7 @@ func wasiWrite(i *instance, s []uint64) {
 	list := i.taken(s[1], min(8*n, 1<<32-1))
 	total := uint32(0)
 	for ; len(list) >= 8; list = list[8:] {
+		i.pay(entryFuel)
 		part := i.taken(uint64(binary.LittleEndian.Uint32(list)), uint64(binary.LittleEndian.Uint32(list[4:])))
 		i.session.capture.write(int(file), part)
 		total += uint32(len(part))

@@ -22,6 +22,8 @@ const (
 	absoluteTime = 1
 	wasiInvalid  = 28
 
+	subscriptionFuel = 64
+
 	endOfTime = 1 << 62 // ns, in the reach of every toolchain's clock
 )
 
@@ -34,6 +36,7 @@ func wasiPoll(i *instance, s []uint64) {
 		return
 	}
 	list, events := i.taken(s[0], min(subscriptionBytes*n, math.MaxUint32)), i.taken(s[1], min(eventBytes*n, math.MaxUint32))
+	i.pay(subscriptionFuel * n)
 	now, until := i.clock, uint64(endOfTime)
 	for at := list; len(at) > 0; at = at[subscriptionBytes:] {
 		until = min(until, due(at, now))

@@ -140,7 +140,7 @@ const (
 // Limits and their defaults; units as in docs/abi/v1.md.
 const (
 	LimitHookFuel          = 20000000   // units
-	LimitSetupFuel         = 2000000000 // units
+	LimitSetupFuel         = 1000000000 // units
 	LimitHookMS            = 1000       // ms
 	LimitSetupMS           = 2500       // ms
 	LimitMemoryPages       = 1024       // pages of 64 KiB
@@ -152,6 +152,8 @@ const (
 	LimitLogBytes          = 65536      // bytes a request
 	LimitEmitBytes         = 8388608    // bytes a call of an export
 	LimitFailBytes         = 4096       // bytes
+	LimitTokenizeBytes     = 262144     // bytes of text
+	LimitFeatureBytes      = 64         // bytes of a feature's name
 	LimitHeldBytes         = 4096       // bytes of text held back by stop plugins
 	LimitTextBytes         = 256        // bytes
 	LimitGrammarBytes      = 262144     // bytes of a grammar

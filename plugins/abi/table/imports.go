@@ -78,9 +78,9 @@ func vocabularyImports() []Func {
 			Doc: "The id of a special token, see *special kinds*; −1 if the model has none.",
 		},
 		{
-			Name: "tokenize", Result: I32, Fuel: "64 × bytes of text, and bytes / 16 of the result",
+			Name: "tokenize", Result: I32, Fuel: "10,000, 256 × bytes of text, and bytes / 16 of the result",
 			Params: []Value{{Name: "text", Type: I32, Access: Read}, length, {Name: "flags", Type: I32}, outPtr, limit},
-			Doc:    "Token ids of a UTF-8 text, as `u32`. `limit` and the result count tokens. Flags are the *tokenize bits*; an unknown bit is answered with −1.",
+			Doc:    "Token ids of a UTF-8 text, as `u32`. `limit` and the result count tokens. Flags are the *tokenize bits*; an unknown bit is answered with −1, and so is a text of more than 256 KiB.",
 		},
 	}
 }
@@ -112,7 +112,7 @@ func resultImports() []Func {
 func grammarImports() []Func {
 	return []Func{
 		{
-			Name: "grammar_open", Params: []Value{kind, inPtr, length}, Result: I32, Fuel: "64 × bytes",
+			Name: "grammar_open", Params: []Value{kind, inPtr, length}, Result: I32, Fuel: "100,000, and 256 × bytes",
 			Doc: "Compiles a grammar of at most 256 KiB, see *grammar kinds*. A handle ≥ 0, at most four an instance, or negative with the reason in the log. A grammar goes with its instance.",
 		},
 		{
@@ -120,7 +120,7 @@ func grammarImports() []Func {
 			Doc: "Fills the bound mask with the tokens that the grammar allows next; an end token where it may end. 0, or −1 for an unknown handle, an unbound mask, or a grammar that has become too ambiguous to follow. Allowed only in `penstock_prepare`; elsewhere a fault.",
 		},
 		{
-			Name: "grammar_accept", Params: []Value{handle, token}, Result: I32,
+			Name: "grammar_accept", Params: []Value{handle, token}, Result: I32, Fuel: "2,000",
 			Doc: "Moves the grammar on by a token. 0, or −1 for a refused token or an unknown handle, and nothing changes. It does not go back: where tokens may be taken back, leave out `penstock_rewind`, and a fresh instance is told all tokens again.",
 		},
 	}

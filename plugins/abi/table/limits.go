@@ -5,7 +5,7 @@ package table
 func limits() []Limit {
 	return []Limit{
 		{"hook_fuel", 20_000_000, "units", "each call of prepare, sample, accept, stop, rewind, close: a fault"},
-		{"setup_fuel", 2_000_000_000, "units", "each call of describe, warm, open, template, `_initialize` and the start function: a fault"},
+		{"setup_fuel", 1_000_000_000, "units", "each call of describe, warm, open, template, `_initialize` and the start function: a fault"},
 		{"hook_ms", 1000, "ms", "each call of prepare, sample, accept, stop, rewind, close: a fault; for what waits for memory with every instruction, as fuel does not tell"},
 		{"setup_ms", 2500, "ms", "all set-up calls of a request together, with the wait for others' (each by itself when a plugin is loaded): a fault"},
 		{"memory_pages", 1024, "pages of 64 KiB", "growing fails; a larger minimum is refused"},
@@ -17,6 +17,8 @@ func limits() []Limit {
 		{"log_bytes", 64 << 10, "bytes a request", "the rest is cut"},
 		{"emit_bytes", 8 << 20, "bytes a call of an export", "a fault"},
 		{"fail_bytes", 4 << 10, "bytes", "the rest is cut"},
+		{"tokenize_bytes", 256 << 10, "bytes of text", "`tokenize` answers −1"},
+		{"feature_bytes", 64, "bytes of a feature's name", "`feature` answers 0"},
 		{"held_bytes", 4 << 10, "bytes of text held back by stop plugins", "a fault"},
 		{"text_bytes", 256, "bytes", "least size of a text buffer"},
 		{"grammar_bytes", 256 << 10, "bytes of a grammar", "`grammar_open` answers negative"},

@@ -23,8 +23,9 @@ const order = `1. The configuration is checked against the manifest's schema whe
 
 const fuel = `Work is counted in fuel, about one WebAssembly instruction a unit, in code that the host writes into the module when it loads it. Every instruction is paid for before it runs: function entries,
 loop headers, bulk operations and joins of paths that paid for different code each pay the static length of what follows. A stretch of code that is longer than 24 units also ends at a call, an else or a
-join, and what comes after pays for itself; up to 24 units the code after a call was paid before it. ` + "`memory.copy`, `memory.fill`, `memory.init`, `table.*` and `memory.grow`" + ` pay
-bytes / 16 on top (a table element counts 8 bytes, a page 65,536), before they run and whether they succeed or not. A call of a host function pays 64 units, and on top what its entry says.
+join, and what comes after pays for itself; up to 24 units the code after a call was paid before it. No stretch is longer than 1,000 units. ` + "`memory.copy`, `memory.fill`, `memory.init`, `table.*` and `memory.grow`" + ` pay
+bytes / 16 on top (a table element counts 8 bytes, a page 65,536), before they run and whether they succeed or not. A call of a host function pays 128 units, and on top what its entry says.
+Whether fuel is left is looked at at function entries, loop headers, bulk operations, host functions and the call's end, and between them after 1 KiB of code.
 Fuel is the same on every machine, so a fault can be reproduced.
 
 *Worked:* ` + "`memory.fill`" + ` of 1 MiB pays 65,536 units; ` + "`memory.grow(1)`" + ` pays 4,096; a loop of 10 instructions that runs 1,000 times pays about 10,000.
@@ -77,4 +78,5 @@ an older one treats as follows, so that one module runs on both.
 In Go that import is a function under ` + "`//go:wasmimport penstock-optional telepathy`" + `, in Rust one in a block under ` + "`#[link(wasm_import_module = \"penstock-optional\")]`" + `.`
 
 const wasi = `WASI preview 1 is there for toolchains that need it, emptied: stdout and stderr go to the log, ` + "`random_get` draws from `random`" + `, the clock starts at 0 and gains 1 µs a reading,
-and what ` + "`poll_oneoff`" + ` waits for, which passes at once; everything else is refused.`
+and what ` + "`poll_oneoff`" + ` waits for, which passes at once; everything else is refused. On top of its call, ` + "`fd_write`" + ` pays 128 units and ` + "`poll_oneoff`" + ` 64 for each entry of its list and
+bytes / 16, ` + "`random_get`" + ` 2 × bytes.`
