@@ -172,3 +172,6 @@ const (
 func SpoilKernel(k Kernel, how Spoiling) {
 	C.ps_kernels_spoil(C.int32_t(k.Family), 1<<C.uint64_t(k.Operation), C.int32_t(how))
 }
+
+// HasOwnKernels tells whether Penstock's kernels are in this build. Where it was made with PENSTOCK_KERNELS=OFF, ggml's compute all.
+func HasOwnKernels() bool { return knownKernels()[PenstockKernels] != 0 }

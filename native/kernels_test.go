@@ -30,6 +30,14 @@ func synthetic(t testing.TB, s synth.Shape, weights synth.Quant) *Model {
 	return load(t, path, ModelOptions{})
 }
 
+// needKernels skips a test of Penstock's kernels in a build without them.
+func needKernels(t *testing.T) {
+	t.Helper()
+	if !HasOwnKernels() {
+		t.Skip("SKIPPED: this build was made with PENSTOCK_KERNELS=OFF")
+	}
+}
+
 // logitsOf decodes a random schedule, the same for the same seed: every pass some sequences get from one to 80 tokens.
 func logitsOf(t *testing.T, m *Model, o ContextOptions, own bool) []float32 {
 	t.Helper()
@@ -75,6 +83,7 @@ func relative(a, b []float32) float64 {
 // Penstock's kernels and ggml's are compared with attention in plain steps and 32 bits: the error of either is mostly that of the
 // matrices' 8-bit inputs, which flip at other places.
 func TestOwnKernels_AsExactAsGGML(t *testing.T) {
+	needKernels(t)
 	for _, shape := range []synth.Shape{
 		{Name: "three heads a key", Dim: 192, Layers: 3, Heads: 3, KVHeads: 1, FFN: 256, Context: 2048},
 		{Name: "wide heads of their own", Dim: 512, Layers: 2, Heads: 4, KVHeads: 4, FFN: 256, Context: 2048},
@@ -108,6 +117,7 @@ func TestOwnKernels_AsExactAsGGML(t *testing.T) {
 // Whether each sequence has cells of its own, or they share them and lie between each other's: what a row sees is summed in the same
 // order, and what it does not see is not touched.
 func TestOwnKernels_Layout_SameBits(t *testing.T) {
+	needKernels(t)
 	m := synthetic(t, synth.Shape{Name: "two heads a key", Dim: 256, Layers: 2, Heads: 4, KVHeads: 2, FFN: 256, Context: 2048}, synth.Q40)
 	o := ContextOptions{Cells: 1536, Batch: 512, Sequences: 4, Rows: 512, FlashAttention: "on", Threads: 2}
 	split := logitsOf(t, m, o, true)
@@ -132,6 +142,7 @@ func TestModel_RowsTogether(t *testing.T) {
 // Sequences with a common beginning differ by one cell in their first pass, and none may be worked on as if it were another's next
 // token. A rounding that differs is seldom seen behind 8-bit inputs, so there are many rounds.
 func TestOwnKernels_CommonBeginning_SameBits(t *testing.T) {
+	needKernels(t)
 	const sequences, begin = 3, 63
 	m := synthetic(t, synth.Shape{Name: "two heads a key", Dim: 256, Layers: 2, Heads: 4, KVHeads: 2, FFN: 256, Context: 2048}, synth.Q80)
 	var want [][]float32

@@ -12,10 +12,11 @@ package native
 // #cgo CFLAGS: -I${SRCDIR}/../build/llama.cpp/out/include -I${SRCDIR}/llama.cpp/shim
 // #cgo LDFLAGS: -L${SRCDIR}/../build/llama.cpp/out/lib -lpenstock_llama -lm -lpthread
 // #cgo linux LDFLAGS: -lstdc++ -ldl
+// #cgo darwin LDFLAGS: -lc++
 // #include "penstock.h"
 import "C"
 
-// Set by zz_stamp.go, which the build of the library writes.
+// Set by zz_stamp.go, which the build of the library writes, with the flags that its backend is linked with.
 var buildStamp, buildBackend string
 
 // Build names the library that is linked: the stamp over its source and flags, and its backend (cpu, cuda, ...).

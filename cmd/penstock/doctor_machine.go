@@ -42,7 +42,7 @@ func deviceFindings() []finding {
 	if err != nil {
 		return []finding{{stateFail, "backend", err.Error(), "check the GPU's driver, or build with BACKEND=cpu make build"}}
 	}
-	findings := []finding{{stateOK, "backend", fmt.Sprintf("%s, llama.cpp %s", backend, native.Version()), ""}}
+	findings := []finding{{stateOK, "backend", fmt.Sprintf("%s, llama.cpp %s, %s", backend, native.Version(), kernelsText(native.HasOwnKernels())), ""}}
 	gpus := 0
 	for _, d := range devices {
 		if d.Kind != "cpu" {

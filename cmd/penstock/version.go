@@ -16,6 +16,7 @@ type build struct {
 	Penstock   string `json:"penstock"`
 	LlamaCPP   string `json:"llama_cpp"`
 	Backend    string `json:"backend"`     // of llama.cpp: cpu, cuda, ...
+	OwnKernels bool   `json:"own_kernels"` // whether Penstock's kernels for the CPU are in it
 	BuildStamp string `json:"build_stamp"` // over llama.cpp's source, our shim, flags and compiler
 	Go         string `json:"go"`
 	Wazero     string `json:"wazero,omitempty"` // empty: plugins are not built in
@@ -25,10 +26,17 @@ type build struct {
 func thisBuild() build {
 	stamp, backend := native.Build()
 	return build{
-		Penstock: version, LlamaCPP: native.Version(), Backend: backend, BuildStamp: stamp,
+		Penstock: version, LlamaCPP: native.Version(), Backend: backend, OwnKernels: native.HasOwnKernels(), BuildStamp: stamp,
 		Go: runtime.Version(), Wazero: moduleVersion("github.com/tetratelabs/wazero"),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
+}
+
+func kernelsText(own bool) string {
+	if own {
+		return "with Penstock's kernels"
+	}
+	return "without Penstock's kernels (PENSTOCK_KERNELS=OFF)"
 }
 
 // moduleVersion is the version of a module linked into this binary, empty where it is not.
@@ -58,7 +66,7 @@ func newVersion() *cobra.Command {
 			}
 			out := cmd.OutOrStdout()
 			fmt.Fprintf(out, "penstock %s %s\n", b.Penstock, b.Platform)
-			fmt.Fprintf(out, "llama.cpp %s, backend %s, build %s\n", b.LlamaCPP, b.Backend, b.BuildStamp)
+			fmt.Fprintf(out, "llama.cpp %s, backend %s, %s, build %s\n", b.LlamaCPP, b.Backend, kernelsText(b.OwnKernels), b.BuildStamp)
 			if b.Wazero != "" {
 				fmt.Fprintf(out, "wazero %s\n", b.Wazero)
 			}

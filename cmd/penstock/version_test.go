@@ -25,4 +25,9 @@ func TestVersion(t *testing.T) {
 	if text := penstock(t, "", "version").out; !strings.Contains(text, "llama.cpp "+b.LlamaCPP) {
 		t.Errorf("version prints %q", text)
 	}
+	for own, want := range map[bool]string{true: "with Penstock's kernels", false: "PENSTOCK_KERNELS=OFF"} {
+		if got := kernelsText(own); !strings.Contains(got, want) {
+			t.Errorf("with own kernels %t it says %q", own, got)
+		}
+	}
 }

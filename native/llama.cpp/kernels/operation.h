@@ -11,9 +11,15 @@
 namespace penstock {
 
 // The kernel for an operation; null where ggml's own is to do it.
+#ifndef PENSTOCK_NO_KERNELS
 ggml::cpu::tensor_traits * attention_for(const ggml_tensor * op);
 ggml::cpu::tensor_traits * q4_0_for(const ggml_tensor * op);
 ggml::cpu::tensor_traits * q8_0_for(const ggml_tensor * op);
+#else // built with PENSTOCK_KERNELS=OFF
+inline ggml::cpu::tensor_traits * attention_for(const ggml_tensor *) { return nullptr; }
+inline ggml::cpu::tensor_traits * q4_0_for(const ggml_tensor *) { return nullptr; }
+inline ggml::cpu::tensor_traits * q8_0_for(const ggml_tensor *) { return nullptr; }
+#endif
 
 // Calls work with each of the numbers [0, units), taken one by one by the threads of a pass, so that one whose core is busy with
 // something else takes fewer. All threads of the pass call it; all have reached it before any begins.

@@ -14,6 +14,10 @@
 #include <atomic>
 #include <cstring>
 
+#ifdef PENSTOCK_NO_KERNELS
+#undef PENSTOCK_VNNI
+#endif
+
 namespace {
 
 std::atomic<uint64_t> allowed[penstock_choices];
@@ -175,7 +179,9 @@ uint64_t penstock_kernels_known(penstock_family family) {
     open_doors();
     uint64_t all = 0;
     if (family == PENSTOCK_OWN) {
+#ifndef PENSTOCK_NO_KERNELS
         all |= uint64_t(1) << penstock_attention;
+#endif
 #ifdef PENSTOCK_VNNI
         all |= uint64_t(1) << GGML_TYPE_Q8_0 | uint64_t(doors[PENSTOCK_REPACK] != nullptr) << GGML_TYPE_Q4_0;
 #endif
