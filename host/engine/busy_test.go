@@ -28,6 +28,11 @@ func submit(t *testing.T, e *Engine, s *scheduler.Scheduler, text string, most i
 	if err != nil {
 		t.Fatal(err)
 	}
+	return submitTokens(t, e, s, tokens, most)
+}
+
+func submitTokens(t *testing.T, e *Engine, s *scheduler.Scheduler, tokens []int32, most int) *scheduler.Stream {
+	t.Helper()
 	p := sampling.Default()
 	p.Temperature = 0
 	chain, err := e.NewChain(p)
