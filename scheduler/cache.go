@@ -9,13 +9,14 @@ import "time"
 //
 // A sequence outlives the request that filled it: until its cells are needed it is the prefix cache.
 type cache struct {
-	memory   Memory
-	archive  archive
-	seqs     []*sequence
-	refs     []int32 // by cell: how many sequences hold it
-	free     []int32 // cells nobody holds
-	clock    uint64  // counts uses, for least recently used
-	adjacent bool    // Limits.Adjacent
+	memory      Memory
+	archive     archive
+	seqs        []*sequence
+	refs        []int32 // by cell: how many sequences hold it
+	free        []int32 // cells nobody holds
+	clock       uint64  // counts uses, for least recently used
+	adjacent    bool    // Limits.Adjacent
+	cannotShare bool    // the backend could not share the last time
 
 	moving move
 	until  time.Time // this tick copies no longer
@@ -127,7 +128,8 @@ func (c *cache) truncate(s *sequence, n int) int {
 
 // share makes dst, which is empty, begin with the first n positions of src. It tells whether the backend can.
 func (c *cache) share(src, dst *sequence, n int) bool {
-	if n = c.memory.Share(src.id, dst.id, n); n == 0 {
+	n = c.memory.Share(src.id, dst.id, n)
+	if c.cannotShare = n == 0; c.cannotShare {
 		return false
 	}
 	dst.tokens = append(dst.tokens, src.tokens[:n]...)

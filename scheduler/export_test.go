@@ -33,3 +33,9 @@ func Late(s *Scheduler) int { return len(s.late) }
 
 // Rest makes a stream's stages rest for a while, as if they had used up their share.
 func Rest(st *Stream, d time.Duration) { st.job.crew.rest = time.Now().Add(d) }
+
+// Preempt takes the slot of the job that is served first.
+func Preempt(s *Scheduler) { s.preempt(s.running[0]) }
+
+// Followed tells whether a request has waited for another to compute its prompt.
+func Followed(st *Stream) bool { return st.job.follow > 0 }

@@ -40,6 +40,8 @@ type job struct {
 	done     bool
 	cached   int    // prompt tokens found in the cache at the start
 	returned bool   // it went on with a conversation
+	leader   *job   // computes what this one waits for
+	follow   int    // so many tokens
 	sent     uint64 // events
 
 	submitted, admitted, first, last time.Time

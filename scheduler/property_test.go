@@ -34,7 +34,7 @@ type client struct {
 	st           *scheduler.Stream
 	answer       answer
 	paused, slow bool
-	hurt         bool // cancelled, paused or slow: order and latency are its own doing
+	hurt         bool // cancelled, paused, slow, or it waited for an equal prompt: order and latency are its own doing
 	computed     int
 	hungry       int // ticks in which it prefilled nothing while others computed
 }
@@ -103,6 +103,7 @@ func (w *world) tick() bool {
 	}
 	kept := w.open[:0]
 	for _, c := range w.open {
+		c.hurt = c.hurt || scheduler.Followed(c.st)
 		if !c.slow || w.rng.IntN(20) == 0 {
 			before := len(c.answer.events)
 			c.answer.read(c.st)

@@ -30,17 +30,6 @@ func (q *queue) push(j *job) {
 	q.jobs = slices.Insert(q.jobs, i, j)
 }
 
-// first is the next job to be served. Preempted jobs that could not go on, because they are paused or their reader does
-// not keep up, are passed over.
-func (q *queue) first() *job {
-	for _, j := range q.jobs {
-		if j.ready() {
-			return j
-		}
-	}
-	return nil
-}
-
 func (q *queue) remove(j *job) {
 	if i := slices.Index(q.jobs, j); i >= 0 {
 		q.jobs = slices.Delete(q.jobs, i, i+1)

@@ -34,7 +34,7 @@ func (s *Scheduler) start(j *job, slot int, seq *sequence, now time.Time) {
 	s.slots[slot] = j
 	i, _ := slices.BinarySearchFunc(s.running, j, compareJobs)
 	s.running = slices.Insert(s.running, i, j)
-	j.deficit = 0
+	j.deficit, j.leader = 0, nil
 	if seq.prompt = j.prompt; j.started {
 		seq.returned = j.returned
 		return

@@ -51,7 +51,7 @@ func (s *Scheduler) admit(now time.Time) {
 	if s.short {
 		return // what is cleared is for those who run
 	}
-	for j := s.queue.first(); j != nil; j = s.queue.first() {
+	for j := s.next(); j != nil; j = s.next() {
 		if len(s.running) > 0 && s.config.Clock().Sub(now) > longestAdmission {
 			return
 		}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+// next is the queued job to be admitted now: the first that can go on, but for those that follow another. They lose nothing by
+// waiting, and nobody loses by going before them.
+func (s *Scheduler) next() *job {
+	for _, j := range s.queue.jobs {
+		if j.ready() && !s.follows(j) {
+			return j
+		}
+	}
+	return nil
+}
+
+// follows tells whether a running job is computing what a queued one's prompt begins with too: the queued one waits and then
+// shares it. Nothing is promised to it: where the other ends, is preempted or stops for any reason, it goes on by itself.
+func (s *Scheduler) follows(j *job) bool {
+	if !j.reuses() || s.cache.cannotShare {
+		return false
+	}
+	if j.leader != nil && j.leader.leads(j.follow) {
+		return true
+	}
+	j.leader = nil
+	tokens := j.tokens[:len(j.tokens)-1]
+	_, found := s.cache.longestPrefix(j.tokens, j.req.CacheSalt, len(tokens))
+	if kept, common := s.cache.archive.find(j.tokens, j.req.CacheSalt, len(tokens)); kept != nil {
+		found = max(found, common)
+	}
+	for _, r := range s.running {
+		if r.req.CacheSalt != j.req.CacheSalt || r.req.Priority < j.req.Priority {
+			continue
+		}
+		common := commonPrefix(r.tokens, tokens)
+		near := common > found && len(r.seq.tokens) >= found // it has what was found, and more with each chunk
+		if common >= worthSharing && (near || common-found >= worthSharing) && r.leads(common) {
+			j.leader, j.follow = r, common
+			return true
+		}
+	}
+	return false
+}
+
+// leads tells whether a job is on its way to having n tokens in the cache.
+func (j *job) leads(n int) bool {
+	return j.seq != nil && len(j.seq.tokens) < n && len(j.tokens) >= n && j.ready()
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/schedulertest"
+)
+
+// Equal prompts that come at once, as the n answers of a request, are computed once.
+func TestScheduler_EqualPromptsAtOnce_AreComputedOnce(t *testing.T) {
+	for _, length := range []int{100, 1000, 1023} { // chunks of 512
+		b := schedulertest.New(scheduler.Limits{Cells: 16384, Context: 2048})
+		b.CopyCost = 5 * time.Microsecond
+		s := newScheduler(t, b, scheduler.Config{Slots: 8})
+		r := request(length, 1, 10)
+		want := alone(t, r)
+		var streams []*scheduler.Stream
+		for range 8 {
+			streams = append(streams, submit(t, s, r))
+		}
+		answers := finish(t, s, streams...)
+		if most := length + 7 + 8*9; b.Tokens > most {
+			t.Errorf("%d tokens computed for eight prompts of %d, want %d", b.Tokens, length, most)
+		}
+		for i, a := range answers {
+			if want := min(i, 1) * (length - 1); a.end.Usage.Cached != want {
+				t.Errorf("answer %d found %d tokens, want %d", i, a.end.Usage.Cached, want)
+			}
+			if a.text != want.text {
+				t.Errorf("answer %d: %q, alone %q", i, a.text, want.text)
+			}
+		}
+	}
+}
+
+// Those that wait for another's prompt go on by themselves, whatever becomes of that; and nobody else waits for them.
+func TestScheduler_EqualPrompts_TheFirstGoesAway(t *testing.T) {
+	for name, away := range map[string]func(b *schedulertest.Backend, s *scheduler.Scheduler, st *scheduler.Stream) error{
+		"cancelled": func(_ *schedulertest.Backend, _ *scheduler.Scheduler, st *scheduler.Stream) error {
+			st.Cancel()
+			return nil
+		},
+		"paused": func(_ *schedulertest.Backend, s *scheduler.Scheduler, st *scheduler.Stream) error {
+			return control(t, s, st.Pause)
+		},
+		"expired": func(b *schedulertest.Backend, _ *scheduler.Scheduler, _ *scheduler.Stream) error {
+			b.Advance(time.Hour)
+			return nil
+		},
+		"failed": func(b *schedulertest.Backend, _ *scheduler.Scheduler, _ *scheduler.Stream) error {
+			b.Fail = func(batch *scheduler.Batch) error {
+				if slices.Contains(batch.Sequences, 0) {
+					return errors.New("broken")
+				}
+				return nil
+			}
+			return nil
+		},
+		"preempted": func(_ *schedulertest.Backend, s *scheduler.Scheduler, _ *scheduler.Stream) error {
+			scheduler.Preempt(s)
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := schedulertest.New(scheduler.Limits{Cells: 8192, Context: 2048, Batch: 64})
+			s := newScheduler(t, b, scheduler.Config{Slots: 4})
+			r := request(500, 1, 5)
+			want := alone(t, r)
+			first := r
+			first.Deadline = b.Now().Add(time.Minute)
+			leader := submit(t, s, first)
+			followers := []*scheduler.Stream{submit(t, s, r), submit(t, s, r)}
+			other := submit(t, s, request(40, 7, 5))
+			s.Tick()
+			s.Tick()
+			if n := running(s); n != 2 {
+				t.Errorf("%d run, want the first and the one with another prompt", n)
+			}
+			if err := away(b, s, leader); err != nil {
+				t.Fatal(err)
+			}
+			b.Tokens = 0
+			for i, a := range finish(t, s, followers...) {
+				if name == "failed" && a.end.Err != nil {
+					continue // it got the broken sequence
+				}
+				if a.text != want.text {
+					t.Errorf("answer %d: %q (%v), alone %q", i, a.text, a.end.Err, want.text)
+				}
+			}
+			if b.Tokens > 600 {
+				t.Errorf("%d tokens computed", b.Tokens)
+			}
+			leader.Cancel()
+			finish(t, s, leader, other)
+		})
+	}
+}
+
+func running(s *scheduler.Scheduler) (n int) {
+	for _, slot := range scheduler.SnapshotOf(s).Slots {
+		if slot.State != "idle" {
+			n++
+		}
+	}
+	return n
+}
