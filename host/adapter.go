@@ -19,13 +19,14 @@ var _ interface {
 	api.Attacher
 } = (*scheduler.Stream)(nil)
 
-// Submit implements api.Scheduler.
-func (s streams) Submit(r scheduler.Request) (api.Stream, error) {
-	st, err := s.Scheduler.Submit(r)
-	if err != nil {
-		return nil, err // and no Stream that holds a nil
+// SubmitAll implements api.Scheduler.
+func (s streams) SubmitAll(requests []scheduler.Request) ([]api.Stream, error) {
+	all, err := s.Scheduler.SubmitAll(requests)
+	out := make([]api.Stream, len(all))
+	for i, st := range all {
+		out[i] = st
 	}
-	return st, nil
+	return out, err
 }
 
 // words is an engine as the API sees it.

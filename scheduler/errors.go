@@ -7,6 +7,7 @@ import "errors"
 // Errors that Submit, a stream's calls and its end event may carry; compare with errors.Is.
 var (
 	ErrQueueFull     = errors.New("the queue is full")
+	ErrTooMany       = errors.New("more answers at once than there can be")
 	ErrClosed        = errors.New("the scheduler is closed")
 	ErrEmptyPrompt   = errors.New("the prompt has no tokens")
 	ErrPromptTooLong = errors.New("the prompt is longer than the context")

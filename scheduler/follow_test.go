@@ -103,6 +103,32 @@ func TestScheduler_EqualPrompts_TheFirstGoesAway(t *testing.T) {
 	}
 }
 
+// Requests that are submitted together are queued together or not at all.
+func TestScheduler_SubmitAll_AllOrNone(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{Slots: 1, QueueLimit: 2})
+	all := func(n int) []scheduler.Request { return slices.Repeat([]scheduler.Request{request(10, 1, 2)}, n) }
+	if _, err := s.SubmitAll(all(4)); !errors.Is(err, scheduler.ErrTooMany) || errors.Is(err, scheduler.ErrQueueFull) {
+		t.Errorf("four, where there is room for three: %v", err)
+	}
+	streams, err := s.SubmitAll(all(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.SubmitAll(all(2)); !errors.Is(err, scheduler.ErrQueueFull) {
+		t.Errorf("two more: %v", err)
+	}
+	bad := all(1)
+	bad[0].Prompt = nil
+	if _, err := s.SubmitAll(bad); !errors.Is(err, scheduler.ErrEmptyPrompt) {
+		t.Errorf("without a prompt: %v", err)
+	}
+	finish(t, s, streams...)
+	if streams, err = s.SubmitAll(all(3)); err != nil {
+		t.Errorf("three, where there is room for three: %v", err)
+	}
+	finish(t, s, streams...)
+}
+
 func running(s *scheduler.Scheduler) (n int) {
 	for _, slot := range scheduler.SnapshotOf(s).Slots {
 		if slot.State != "idle" {

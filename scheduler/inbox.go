@@ -2,7 +2,10 @@
 
 package scheduler
 
-import "sync"
+import (
+	"fmt"
+	"sync"
+)
 
 // inbox carries commands from any goroutine to the tick, and counts the requests in the system.
 type inbox struct {
@@ -21,17 +24,19 @@ func newInbox(limit int) *inbox {
 	return &inbox{wake: make(chan struct{}, 1), idle: make(chan struct{}), limit: limit}
 }
 
-// admit posts the command that queues a request, if there is room for one.
-func (in *inbox) admit(command func(*Scheduler)) error {
+// admit posts the command that queues n requests, if there is room for all.
+func (in *inbox) admit(n int, command func(*Scheduler)) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	switch {
 	case in.draining || in.closed:
 		return ErrClosed
-	case in.requests >= in.limit:
+	case n > in.limit:
+		return fmt.Errorf("%w: %d, there is room for %d in all", ErrTooMany, n, in.limit)
+	case in.requests+n > in.limit:
 		return ErrQueueFull
 	}
-	in.requests++
+	in.requests += n
 	in.commands = append(in.commands, command)
 	in.signal()
 	return nil

@@ -168,19 +168,43 @@ func (s *Scheduler) sleep(ctx context.Context) {
 // belong to the scheduler, which closes them. Errors: ErrBadRequest, ErrEmptyPrompt, ErrPromptTooLong, ErrQueueFull,
 // ErrClosed.
 func (s *Scheduler) Submit(r Request) (*Stream, error) {
-	j, err := s.newJob(r)
-	if err == nil {
-		err = s.inbox.admit(func(s *Scheduler) {
+	streams, err := s.SubmitAll([]Request{r})
+	if err != nil {
+		return nil, err
+	}
+	return streams[0], nil
+}
+
+// SubmitAll queues all of some requests or none. Besides Submit's errors there is ErrTooMany: there will never be room for
+// so many.
+func (s *Scheduler) SubmitAll(requests []Request) (_ []*Stream, err error) {
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, r := range requests {
+			closeStages(r.Chain, r.Rules)
+		}
+	}()
+	jobs := make([]*job, len(requests))
+	streams := make([]*Stream, len(requests))
+	for i, r := range requests {
+		if jobs[i], err = s.newJob(r); err != nil {
+			return nil, err
+		}
+		streams[i] = jobs[i].stream
+	}
+	err = s.inbox.admit(len(jobs), func(s *Scheduler) {
+		for _, j := range jobs {
 			s.arrivals++
 			j.arrival = s.arrivals
 			s.queue.push(j)
-		})
-	}
+		}
+	})
 	if err != nil {
-		closeStages(r.Chain, r.Rules)
 		return nil, err
 	}
-	return j.stream, nil
+	return streams, nil
 }
 
 // Drain makes Submit refuse new requests; those that it took go on.

@@ -71,23 +71,32 @@ func TestAPI_QueueFull_429(t *testing.T) {
 	}
 }
 
-// Where the second choice finds no room, the first one must not go on for nobody.
-func TestAPI_QueueFull_CancelsEarlierChoices(t *testing.T) {
+// All choices are admitted or none; where there could never be room for them, a client is not told to try again.
+func TestAPI_Choices_AreAdmittedTogether(t *testing.T) {
 	g := newGate()
-	r := newRig(t, g.on)
+	r := newRig(t, g.on) // one slot, one in the queue
 	defer g.open()
 	if _, err := r.scheduler.Submit(r.request()); err != nil {
 		t.Fatal(err)
 	}
 	<-g.held
-	if status, _, _ := r.call(http.MethodPost, "/v1/completions", `{"prompt":"a","n":2}`); status != 429 {
-		t.Fatalf("status %d", status)
+	status, header, _ := r.call(http.MethodPost, "/v1/completions", `{"prompt":"a","n":2}`)
+	if status != http.StatusTooManyRequests || header.Get("Retry-After") == "" {
+		t.Errorf("two, while there is room for one: %d", status)
+	}
+	for body, field := range map[string]string{`{"prompt":"a","n":3}`: `"n"`, `{"prompt":["a","b","c"]}`: `"prompt"`} {
+		status, _, text := r.call(http.MethodPost, "/v1/completions", body)
+		if status != http.StatusBadRequest || !strings.Contains(text, `"param":`+field) {
+			t.Errorf("%s, where there is room for two at most: %d %s", body, status, text)
+		}
 	}
 	g.open()
-	reasons := map[scheduler.Reason]int{r.outcome().Reason: 1}
-	reasons[r.outcome().Reason]++
-	if reasons[scheduler.ReasonCancelled] != 1 {
-		t.Errorf("reasons %v", reasons)
+	if reason := r.outcome().Reason; reason != scheduler.ReasonLength {
+		t.Errorf("the first ended with %v", reason)
+	}
+	status, _, text := r.call(http.MethodPost, "/v1/completions", `{"prompt":"a","n":2,"max_tokens":2}`)
+	if status != http.StatusOK || strings.Count(text, `"finish_reason":"length"`) != 2 {
+		t.Errorf("two, while there is room: %d %s", status, text)
 	}
 }
 

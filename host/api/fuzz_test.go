@@ -95,4 +95,4 @@ func FuzzFrames(f *testing.F) {
 // refusing is a scheduler that takes nothing.
 type refusing struct{ Scheduler }
 
-func (refusing) Submit(scheduler.Request) (Stream, error) { return nil, scheduler.ErrQueueFull }
+func (refusing) SubmitAll([]scheduler.Request) ([]Stream, error) { return nil, scheduler.ErrQueueFull }

@@ -77,36 +77,44 @@ func (s *service) unknownModel(name string) *Error {
 		Message: fmt.Sprintf("there is no model %q here; this server has %q", name, s.Model.Name)}
 }
 
-// start submits every choice of g, prompt by prompt. Where one is refused those before it are cancelled.
+// start submits every choice of g, prompt by prompt: all of them or none.
 func (s *service) start(g *generation) (_ []Stream, err error) {
-	streams := make([]Stream, 0, len(g.prompts)*g.n)
-	defer func() {
-		if err != nil {
-			cancel(streams)
-		}
-	}()
+	requests := make([]scheduler.Request, 0, len(g.prompts)*g.n)
 	for _, prompt := range g.prompts {
 		if len(prompt) >= s.Model.Context {
-			return streams, &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: typeInvalid, Param: g.field,
+			err = &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: typeInvalid, Param: g.field,
 				Message: fmt.Sprintf("the prompt has %d tokens; the context holds %d, the answer included", len(prompt), s.Model.Context)}
 		}
 		for range g.n {
-			st, err := s.submit(g, prompt, uint32(len(streams)))
-			if err != nil {
-				return streams, problem(err, g.field)
+			if err == nil {
+				requests, err = s.add(requests, g, prompt)
 			}
-			streams = append(streams, st)
 		}
+	}
+	if err != nil {
+		discard(requests)
+		return nil, problem(err, g.field)
+	}
+	streams, err := s.Scheduler.SubmitAll(requests)
+	if errors.Is(err, scheduler.ErrTooMany) {
+		field := g.field
+		if g.n > 1 {
+			field = "n"
+		}
+		return nil, invalid(field, "%v; ask for fewer, or in several requests", err)
+	}
+	if err != nil {
+		return nil, problem(err, g.field)
 	}
 	return streams, nil
 }
 
-// submit starts one choice.
-func (s *service) submit(g *generation, prompt []scheduler.Token, number uint32) (Stream, error) {
-	params := g.params.ForChoice(number)
+// add appends one choice.
+func (s *service) add(requests []scheduler.Request, g *generation, prompt []scheduler.Token) ([]scheduler.Request, error) {
+	params := g.params.ForChoice(uint32(len(requests)))
 	chain, rules, err := s.newChain(g, params)
 	if err != nil {
-		return nil, chainProblem(err, params)
+		return requests, chainProblem(err, params)
 	}
 	buffer, trace := 0, 0
 	if g.detach > 0 {
@@ -115,7 +123,7 @@ func (s *service) submit(g *generation, prompt []scheduler.Token, number uint32)
 	if params.Trace {
 		trace = maxTraced
 	}
-	return s.Scheduler.Submit(scheduler.Request{
+	return append(requests, scheduler.Request{
 		Prompt:      []scheduler.Segment{{Tokens: prompt}},
 		MaxTokens:   g.max,
 		Stop:        g.stop,
@@ -130,7 +138,19 @@ func (s *service) submit(g *generation, prompt []scheduler.Token, number uint32)
 		CacheSalt:   g.salt,
 		Buffer:      buffer,
 		Keep:        g.detach > 0,
-	})
+	}), nil
+}
+
+// discard frees the stages of requests that are not submitted.
+func discard(requests []scheduler.Request) {
+	for _, r := range requests {
+		for _, stage := range r.Chain {
+			_ = stage.Close() // it has done nothing yet
+		}
+		for _, rule := range r.Rules {
+			_ = rule.Close()
+		}
+	}
 }
 
 // chainProblem tells which field the engine could not use. The other parameters have been checked by name, so it is

@@ -18,8 +18,8 @@ import (
 
 // Scheduler computes answers.
 type Scheduler interface {
-	// Submit queues a request. It owns the request's stages from then on, whatever it returns.
-	Submit(r scheduler.Request) (Stream, error)
+	// SubmitAll queues all requests or none. It owns their stages from then on, whatever it returns.
+	SubmitAll(requests []scheduler.Request) ([]Stream, error)
 	// Inspect describes the slots and the last ticks.
 	Inspect(ctx context.Context, ticks int) (scheduler.Snapshot, error)
 }

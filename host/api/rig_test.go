@@ -80,13 +80,14 @@ type inner struct {
 	submitted, cancelled, pausing chan string // names of streams
 }
 
-func (i inner) Submit(r scheduler.Request) (Stream, error) {
-	st, err := i.Scheduler.Submit(r)
-	if err != nil {
-		return nil, err
+func (i inner) SubmitAll(requests []scheduler.Request) ([]Stream, error) {
+	all, err := i.Scheduler.SubmitAll(requests)
+	out := make([]Stream, len(all))
+	for k, st := range all {
+		i.submitted <- st.ID()
+		out[k] = watched{st, i}
 	}
-	i.submitted <- st.ID()
-	return watched{st, i}, nil
+	return out, err
 }
 
 // watched is a stream that tells when it is cancelled or paused.
