@@ -67,6 +67,7 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 	core.Scheduler, err = scheduler.New(core.Engine.Backend(), scheduler.Config{
 		Slots: slots, QueueLimit: c.Scheduler.MaxQueue, ITLTarget: c.Scheduler.ITLTarget, ArchiveBytes: c.Scheduler.CacheRAM,
 		PrefillShare: c.Scheduler.PrefillShare, Strategy: strategies[c.Scheduler.Strategy], Observer: core.Metrics,
+		Log: log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the scheduler: %w", err)

@@ -83,29 +83,53 @@ func (c *crew) run(j *job) {
 	for o := range c.orders {
 		runtime.LockOSThread() // whose time is taken
 		start := threadTime()
-		switch o {
-		case orderOpen:
-			c.refused = rewind(j.req.Chain, j)
-		case orderPrepare:
-			c.tracer.enter()
-			c.prepare(j)
-			c.tracer.prepare()
-		case orderRow:
-			c.sample(j)
-			c.release()
-		case orderTask:
-			c.taskErr = c.task(j)
-		case orderClose:
-			closeStages(j.req.Chain, j.req.Rules)
-			runtime.UnlockOSThread() // or it would end with the goroutine
-			return
+		if err := guarded(func() error { c.obey(o, j); return nil }); err != nil {
+			c.fail(o, j, err)
 		}
 		c.worked += threadTime() - start
-		runtime.UnlockOSThread()
-		if o == orderRow || o == orderTask {
+		runtime.UnlockOSThread() // or, closed, it would end with the goroutine
+		switch o {
+		case orderRow, orderTask:
 			c.done <- struct{}{}
 			j.stream.scheduler.inbox.signal() // the tick may have stopped waiting
+		case orderClose:
+			return
 		}
+	}
+}
+
+func (c *crew) obey(o order, j *job) {
+	switch o {
+	case orderOpen:
+		c.refused = rewind(j.req.Chain, j)
+	case orderPrepare:
+		c.tracer.enter()
+		c.prepare(j)
+		c.tracer.prepare()
+	case orderRow:
+		c.sample(j)
+		c.release()
+	case orderTask:
+		c.taskErr = c.task(j)
+	case orderClose:
+		closeStages(j.req.Chain, j.req.Rules)
+	}
+}
+
+// fail notes that an order ended in a panic.
+func (c *crew) fail(o order, j *job, err error) {
+	switch o {
+	case orderOpen:
+		c.refused = err
+	case orderPrepare:
+		c.err = err
+	case orderRow:
+		j.fail(err)
+		c.release()
+	case orderTask:
+		c.taskErr = err
+		j.fail(err)
+	case orderClose:
 	}
 }
 

@@ -161,7 +161,7 @@ func (j *job) open(s *Scheduler) {
 		j.crew.orders <- orderOpen
 		return
 	}
-	if err := rewind(j.req.Chain, j); err != nil {
+	if err := guarded(func() error { return rewind(j.req.Chain, j) }); err != nil {
 		j.fail(err)
 		s.settle(j, s.config.Clock())
 	}
@@ -179,9 +179,9 @@ func (j *job) close() {
 func closeStages(chain []Stage, rules []StopRule) {
 	// What Close may report concerns nobody: the request is over.
 	for _, st := range chain {
-		_ = st.Close()
+		_ = guarded(st.Close)
 	}
 	for _, r := range rules {
-		_ = r.Close()
+		_ = guarded(r.Close)
 	}
 }

@@ -53,20 +53,30 @@ func (s *Scheduler) sample(jobs []*job) {
 			s.drawJobs = append(s.drawJobs, j)
 		}
 	}
-	if len(s.draws) > 0 {
-		s.backend.SampleRows(s.draws)
+	if err := s.draw(); err != nil {
+		for i := range s.draws {
+			s.draws[i].Err = err
+		}
 	}
 	for i, j := range s.drawJobs {
 		if d := s.draws[i]; d.Err != nil {
 			j.fail(d.Err)
-		} else {
-			j.advance(d.Token, about{})
+		} else if err := guarded(func() error { j.advance(d.Token, about{}); return nil }); err != nil {
+			j.fail(err)
 		}
 	}
 	s.record.Sample += s.config.Clock().Sub(start)
 	if len(s.crewJobs) > 0 {
 		s.await()
 	}
+}
+
+// draw has the backend sample the rows of native chains.
+func (s *Scheduler) draw() error {
+	if len(s.draws) == 0 {
+		return nil
+	}
+	return guarded(func() error { s.backend.SampleRows(s.draws); return nil })
 }
 
 // handRow gives a job's goroutine its row.
@@ -135,6 +145,7 @@ func (s *Scheduler) collectLate() {
 
 // settle carries out what advancing a job asks for; now is the time of its tokens.
 func (s *Scheduler) settle(j *job, now time.Time) {
+	defer s.blame(j)
 	if j.done {
 		return
 	}

@@ -14,6 +14,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -28,6 +29,7 @@ type Config struct {
 	ArchiveBytes int64         // RAM for conversations whose cells others needed; default none
 	Strategy     Strategy      // default DecodeMaximal
 	Observer     Observer      // default none
+	Log          *slog.Logger  // for panics; default slog.Default
 	Clock        func() time.Time
 }
 
@@ -94,6 +96,9 @@ func New(b Backend, c Config) (*Scheduler, error) {
 	}
 	if c.Observer == nil {
 		c.Observer = nobody{}
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
 	}
 	if c.Clock == nil {
 		c.Clock = time.Now

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -38,11 +39,22 @@ func request(n, seed, most int) scheduler.Request {
 func newScheduler(t testing.TB, b *schedulertest.Backend, c scheduler.Config) *scheduler.Scheduler {
 	t.Helper()
 	c.Clock = b.Now
+	if c.Log == nil {
+		c.Log = slog.New(slog.NewTextHandler(complaints{t}, nil))
+	}
 	s, err := scheduler.New(b, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// complaints is where a scheduler logs that should not: panics.
+type complaints struct{ t testing.TB }
+
+func (c complaints) Write(line []byte) (int, error) {
+	c.t.Errorf("%s", line)
+	return len(line), nil
 }
 
 func submit(t testing.TB, s *scheduler.Scheduler, r scheduler.Request) *scheduler.Stream {

@@ -28,8 +28,20 @@ func (s *Scheduler) fits(j *job) bool {
 	return s.cache.freeCells() >= need || s.cache.available() >= need
 }
 
-// start gives a job a slot and a sequence.
-func (s *Scheduler) start(j *job, slot int, seq *sequence, now time.Time) {
+// start gives a queued job a slot and a sequence; false: the sequence's place is being made.
+func (s *Scheduler) start(j *job, slot int, now time.Time) bool {
+	defer s.blame(j)
+	seq := s.cache.acquire(j.tokens, j.req.CacheSalt, len(j.tokens)-1, j.reuses())
+	if seq == nil {
+		return false
+	}
+	s.queue.remove(j)
+	s.begin(j, slot, seq, now)
+	return true
+}
+
+// begin puts a job into its slot.
+func (s *Scheduler) begin(j *job, slot int, seq *sequence, now time.Time) {
 	j.slot, j.seq = slot, seq
 	s.slots[slot] = j
 	i, _ := slices.BinarySearchFunc(s.running, j, compareJobs)
@@ -105,6 +117,7 @@ func (s *Scheduler) end(j *job, e End) {
 		return
 	}
 	j.done = true
+	defer s.inbox.ended()
 	now := s.config.Clock()
 	late := j.crew.late()
 	if !late {
@@ -112,9 +125,10 @@ func (s *Scheduler) end(j *job, e End) {
 	}
 	e.Usage = Usage{Prompt: j.prompt, Cached: j.cached, Generated: j.counted}
 	e.Timing = j.timing(now)
+	s.report(e.Err)
 	last := Event{Kind: KindEnd, End: &e}
 	if !late {
-		last.Text = j.text.flush()
+		s.attempt(func() { last.Text = j.text.flush() })
 	}
 	j.stream.send(last)
 	if j.seq != nil {
@@ -129,11 +143,10 @@ func (s *Scheduler) end(j *job, e End) {
 		j.crew.reply = nil
 	}
 	for _, try := range j.deferred {
-		try(s) // and these are told so
+		s.attempt(func() { try(s) }) // and these are told so
 	}
 	j.deferred = nil
-	s.config.Observer.Ended(j.report(e))
-	s.inbox.ended()
+	s.attempt(func() { s.config.Observer.Ended(j.report(e)) })
 }
 
 // timing splits a job's time at the moments it reached; what it did not reach is zero.

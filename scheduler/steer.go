@@ -26,7 +26,10 @@ func (st *Stream) control(ctx context.Context, c call) error {
 		if c.drop != nil {
 			c.drop()
 		}
-		answer <- err
+		select {
+		case answer <- err:
+		default: // it had an answer before a panic
+		}
 	}
 	waits := false
 	var try func(s *Scheduler)
@@ -43,6 +46,13 @@ func (st *Stream) control(ctx context.Context, c call) error {
 			j.deferred = append(j.deferred, try)
 			return
 		}
+		defer func() {
+			if v := recover(); v != nil {
+				err := Recovered(v)
+				refuse(err)
+				s.abandon(j, err)
+			}
+		}()
 		switch err := c.check(s, j); {
 		case errors.Is(err, errNotYet):
 			waits = true
@@ -73,7 +83,10 @@ func (s *Scheduler) steer(j *job, work func(*job) error, reply func(error)) {
 	case work == nil:
 		reply(nil)
 	case c == nil:
-		err := work(j)
+		err := guarded(func() error { return work(j) })
+		if p := (*Panic)(nil); errors.As(err, &p) {
+			j.fail(err)
+		}
 		s.settle(j, s.config.Clock())
 		reply(err)
 	default:

@@ -11,7 +11,9 @@ import (
 
 // Tick does one round: take commands, fill free slots, plan, run one forward pass, sample, settle. It reports false when
 // there was nothing to compute. Run calls it in a loop; tests call it themselves, from one goroutine.
-func (s *Scheduler) Tick() bool {
+func (s *Scheduler) Tick() (busy bool) {
+	s.planned, s.prefilling = s.planned[:0], s.prefilling[:0]
+	defer s.survive(&busy)
 	now := s.config.Clock()
 	s.record = TickRecord{Start: now}
 	s.collectLate()
@@ -34,14 +36,14 @@ func (s *Scheduler) Tick() bool {
 func (s *Scheduler) takeCommands() {
 	commands := s.inbox.take(s.commands)
 	for i, command := range commands {
-		command(s)
+		s.attempt(func() { command(s) })
 		commands[i] = nil
 	}
 	s.commands = commands
 	retries := s.retries
 	s.retries = nil
 	for _, retry := range retries {
-		retry(s)
+		s.attempt(func() { retry(s) })
 	}
 }
 
@@ -57,12 +59,9 @@ func (s *Scheduler) admit(now time.Time) {
 		}
 		slot := slices.Index(s.slots, nil)
 		if slot >= 0 && s.fits(j) {
-			seq := s.cache.acquire(j.tokens, j.req.CacheSalt, len(j.tokens)-1, j.reuses())
-			if seq == nil {
+			if !s.start(j, slot, now) {
 				return // its place is being made
 			}
-			s.queue.remove(j)
-			s.start(j, slot, seq, now)
 		} else if !s.preempt(s.parked()) {
 			return // nobody overtakes: the cells the first one waits for would never come
 		}
@@ -160,12 +159,15 @@ func (s *Scheduler) fill(jobs []*job) {
 	}
 }
 
+// pass runs the batch. A panic of the backend is an error like others: the job that it comes from is found the same way.
 func (s *Scheduler) pass(jobs []*job) error {
-	if err := s.backend.Start(&s.batch); err != nil {
-		return err
-	}
-	s.prepare(jobs)
-	return s.backend.Wait()
+	return guarded(func() error {
+		if err := s.backend.Start(&s.batch); err != nil {
+			return err
+		}
+		s.prepare(jobs)
+		return s.backend.Wait()
+	})
 }
 
 // repair makes the backend forget what a failed pass may have left behind the positions in the books.

@@ -82,7 +82,11 @@ func (b *backend) run() {
 	}
 }
 
-func (b *backend) decode(batch *scheduler.Batch) error {
+// decode runs a batch. It has the backend's own goroutine, whose panic nobody else could catch.
+func (b *backend) decode(batch *scheduler.Batch) (err error) {
+	defer func() {
+		err = errors.Join(err, scheduler.Recovered(recover()))
+	}()
 	switch {
 	case b.apart.needed():
 		return b.apart.decode(b.context, batch)
@@ -92,7 +96,7 @@ func (b *backend) decode(batch *scheduler.Batch) error {
 		b.filler.arrange(batch, b.limits.Sequences, b.limits.Context, b.length)
 	}
 	b.filler.batch.Beside = !slices.Contains(batch.Sequences, b.context.Filling()) // fillers are taken back
-	err := b.context.Decode(b.filler.batch)
+	err = b.context.Decode(b.filler.batch)
 	for _, f := range b.filler.used {
 		err = errors.Join(err, b.context.Remove(f.sequence, f.position, -1))
 	}

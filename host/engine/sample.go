@@ -44,7 +44,13 @@ func (b *backend) SampleRows(draws []scheduler.Draw) {
 	wg.Wait()
 }
 
+// sample draws one row. It may run on a goroutine of its own, whose panic nobody else could catch.
 func (b *backend) sample(d *scheduler.Draw) {
+	defer func() {
+		if err := scheduler.Recovered(recover()); err != nil {
+			d.Token, d.Err = -1, err
+		}
+	}()
 	stage, ok := d.Stage.(*Stage)
 	if !ok {
 		d.Token, d.Err = -1, fmt.Errorf("sample row %d: a stage of type %T is not this engine's", d.Row, d.Stage)
