@@ -70,7 +70,7 @@ func (s *Scheduler) admit(now time.Time) {
 
 // pause is how long this tick may copy cells.
 func (s *Scheduler) pause() time.Duration {
-	if slices.ContainsFunc(s.running, (*job).generating) {
+	if slices.ContainsFunc(s.running, func(j *job) bool { return j.crew.late() || j.generating() }) { // a late one's state is its own
 		return longestMove
 	}
 	return longestAdmission
