@@ -35,14 +35,13 @@ type Core struct {
 // fine. It stops soon after ctx is done.
 func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress func(done float32)) (_ *Core, err error) {
 	native.SetLogger(log.With(slog.String("from", "llama.cpp")))
-	native.OwnKernels(c.Model.Kernels != "ggml")
 	core := &Core{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, core.Close())
 		}
 	}()
-	if core.file, err = model.Open(ctx, c.Model.Path, model.Options{}); err != nil {
+	if core.file, err = model.Open(ctx, c.Model.Path, model.Options{Kernels: native.KernelChoice(c.Model.Kernels)}); err != nil {
 		return nil, err
 	}
 	name := c.Model.Alias
@@ -60,6 +59,7 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 		return nil, err
 	}
 	core.Model = describe(core.Engine, core.file)
+	logKernels(log, core.Model.Kernels)
 	core.Metrics = telemetry.NewMetrics(name)
 	if core.Plugins, err = openPlugins(ctx, c, core.Engine, core.Metrics.Plugins(), log); err != nil {
 		return nil, err
@@ -122,6 +122,7 @@ func describe(e *engine.Engine, f *model.File) api.Model {
 		Context: info.Limits.Positions, Training: info.ContextTrain, Vocabulary: info.Vocabulary, Embedding: info.Embedding,
 		Parameters: info.Parameters, Size: info.Size, Template: info.Template,
 		BOS: special(e, info.Special.BOS), EOS: special(e, info.Special.EOS),
+		Kernels: kernelsOf(e, f),
 	}
 }
 

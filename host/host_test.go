@@ -21,6 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	spoilKernels()
 	model.ProbeMain()
 	goleak.VerifyTestMain(m)
 }

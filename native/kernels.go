@@ -168,9 +168,15 @@ const (
 	Wrong
 )
 
-// SpoilKernel breaks a kernel of Penstock's, AMX or repack, for tests of what finds broken ones.
+// SpoilKernel breaks a kernel of Penstock's, AMX or repack, or mends it again, for tests of what finds broken ones.
 func SpoilKernel(k Kernel, how Spoiling) {
-	C.ps_kernels_spoil(C.int32_t(k.Family), 1<<C.uint64_t(k.Operation), C.int32_t(how))
+	C.ps_kernels_spoil(C.int32_t(k.Family), C.int32_t(k.Operation), C.int32_t(how))
+}
+
+// Spoiled is a kernel that is broken on purpose.
+type Spoiled struct {
+	Kernel
+	How Spoiling
 }
 
 // HasOwnKernels tells whether Penstock's kernels are in this build. Where it was made with PENSTOCK_KERNELS=OFF, ggml's compute all.

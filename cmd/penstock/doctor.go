@@ -89,7 +89,8 @@ func examineConfigured(ctx context.Context, cfg config.Config) []finding {
 		processorFindings(cfg.Model.Threads),
 		deviceFindings(),
 		folderFindings(),
-		[]finding{listenFinding(ctx, cfg.Server.Listen), toolFinding(), modelFinding(ctx, cfg)},
+		[]finding{listenFinding(ctx, cfg.Server.Listen), toolFinding()},
+		modelFindings(ctx, cfg),
 	)
 }
 

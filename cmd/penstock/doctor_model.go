@@ -9,22 +9,40 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/penstock/penstock/host"
+	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// modelFinding loads the configured model and has it answer one token.
-func modelFinding(ctx context.Context, cfg config.Config) finding {
+// modelFindings loads the configured model, has it answer one token and says whose kernels computed it.
+func modelFindings(ctx context.Context, cfg config.Config) []finding {
 	begin := time.Now()
 	s, err := openSession(ctx, cfg, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
-		return finding{stateFail, "model", err.Error(), "name another file with --model, or none to use the built-in model"}
+		return []finding{{stateFail, "model", err.Error(), "name another file with --model, or none to use the built-in model"}}
 	}
+	kernels := kernelFindings(s.Model.Kernels)
+	return append(kernels, answerFinding(ctx, s, begin))
+}
+
+// kernelFindings says whose kernels compute, and which are broken.
+func kernelFindings(k api.Kernels) []finding {
+	findings := []finding{{stateOK, "kernels", fmt.Sprintf("attention: %s; %s", k.Attention, host.KernelSummary(k)), ""}}
+	for _, off := range k.Off {
+		findings = append(findings, finding{stateWarn, "kernels", fmt.Sprintf("%s is broken: %s", off.Kernel, off.Reason),
+			"another computes instead; build anew on this machine with make llama build, and report it if that does not help"})
+	}
+	return findings
+}
+
+// answerFinding has a session that was opened at begin answer one token, and ends it.
+func answerFinding(ctx context.Context, s *session, begin time.Time) finding {
 	loaded := time.Since(begin)
 	greedy := sampling.Default()
 	greedy.Temperature = 0
-	_, err = s.answer(limits{params: greedy, maxTokens: 1})(ctx, []chat.Message{{Role: "user", Content: "Hello"}},
+	_, err := s.answer(limits{params: greedy, maxTokens: 1})(ctx, []chat.Message{{Role: "user", Content: "Hello"}},
 		func(string) error { return nil })
 	info := s.Engine.Info()
 	if err = errors.Join(err, s.Close()); err != nil {

@@ -28,7 +28,7 @@ func TestDoctor_SoundSetUp(t *testing.T) {
 			t.Errorf("%+v: a remedy belongs to what is not ok, and only there", f)
 		}
 	}
-	for _, topic := range []string{"config", "cpu", "features", "backend", "device", "cache", "models", "listen", "tools", "model"} {
+	for _, topic := range []string{"config", "cpu", "features", "backend", "device", "cache", "models", "listen", "tools", "kernels", "model"} {
 		if !topics[topic] {
 			t.Errorf("nothing about %s", topic)
 		}

@@ -69,6 +69,7 @@ func (s *service) props(c echo.Context) error {
 		"eos_token":                   m.EOS,
 		"build_info":                  "penstock " + s.Version,
 		"is_sleeping":                 false,
+		"kernels":                     m.Kernels,
 	})
 }
 

@@ -25,7 +25,7 @@ type Model struct {
 	Threads   int    `koanf:"threads"`    // 0: one for each physical core
 	GPULayers int    `koanf:"gpu_layers"` // -1: all that fit
 	KVLayout  string `koanf:"kv_layout"`  // auto, shared, split
-	Kernels   string `koanf:"kernels"`    // penstock, ggml
+	Kernels   string `koanf:"kernels"`    // penstock, amx, ggml, plain
 }
 
 // Server is the HTTP side.

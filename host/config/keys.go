@@ -47,8 +47,8 @@ var table = []Key{
 
 	{Name: "model.kv_layout", Flag: "kv-layout", Kind: Text, Default: "auto", check: oneOf("auto", "shared", "split"),
 		Allowed: "auto, shared or split", Help: "KV cells: shared by all slots, or split so that each has its own; auto: split on a CPU, shared on a GPU"},
-	{Name: "model.kernels", Flag: "kernels", Kind: Text, Default: "penstock", check: oneOf("penstock", "ggml"),
-		Allowed: "penstock or ggml", Help: "whose kernels compute attention and 8-bit products on the CPU; they differ in speed and rounding"},
+	{Name: "model.kernels", Flag: "kernels", Kind: Text, Default: "penstock", check: oneOf("penstock", "amx", "ggml", "plain"),
+		Allowed: "penstock, amx, ggml or plain", Help: "whose kernels go first on the CPU: Penstock's, AMX, as llama.cpp has them, or ggml's plain ones; they differ in speed and rounding"},
 
 	{Name: "server.listen", Flag: "listen", Kind: Text, Default: "127.0.0.1:8080", check: isAddress,
 		Allowed: "HOST:PORT with a port from 0 to 65535", Help: "address to serve on; port 0 takes a free one"},

@@ -40,9 +40,10 @@ type Info struct {
 	Name string
 	Path string
 	native.ModelInfo
-	Template    string        // source of the chat template in use
-	HasTemplate bool          // the model brought one, or Options did
-	Limits      native.Limits // its Positions are what one conversation may have: never more than the model was trained for
+	Template    string           // source of the chat template in use
+	HasTemplate bool             // the model brought one, or Options did
+	Limits      native.Limits    // its Positions are what one conversation may have: never more than the model was trained for
+	Weights     []native.Weights // whose kernels compute with them
 }
 
 // Engine is a loaded model with its context. It is safe for concurrent use, its backend as the scheduler documents.
@@ -149,10 +150,14 @@ func open(model *native.Model, o Options) (*Engine, error) {
 	if info.ContextTrain > 0 { // beyond it the model writes nonsense, whatever room the slots share
 		limits.Positions = min(limits.Positions, info.ContextTrain)
 	}
+	weights, err := warm(model, c)
+	if err != nil {
+		return nil, errors.Join(err, c.Close(), template.Close())
+	}
 	e := &Engine{model: model, context: c, template: template, backend: newBackend(c, info, limits, o.shared(info), o.Lacks)}
 	e.info = Info{
 		Name: o.Name, Path: o.Path, ModelInfo: info, Template: template.Source(),
-		HasTemplate: own != "" || o.Template != "", Limits: limits,
+		HasTemplate: own != "" || o.Template != "", Limits: limits, Weights: weights,
 	}
 	return e, nil
 }

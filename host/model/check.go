@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf"
 )
 
@@ -22,6 +23,8 @@ type Options struct {
 	CacheDir string // empty: DefaultCache; what is written there is the user's alone
 	// Memory is how many bytes the weights may take, on GPUs too; 0: what the system has available.
 	Memory uint64
+	// Kernels of the CPU that go first; empty: Penstock's.
+	Kernels native.KernelChoice
 	// Timeout of the trial; 0: a minute, and a second for each 20 MB.
 	Timeout time.Duration
 }
@@ -32,6 +35,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.CacheDir == "" {
 		o.CacheDir = DefaultCache()
+	}
+	if o.Kernels == "" {
+		o.Kernels = native.ChoosePenstock
 	}
 	if o.Memory == 0 {
 		o.Memory = availableMemory()
@@ -100,11 +106,12 @@ type inspection struct {
 	weights uint64   // bytes
 	// headers are the bytes in front of the weights, of all parts.
 	headers []byte
+	types   map[native.Operation]bool // of the weights
 }
 
 // inspect checks the headers of a file and of the other parts of its model.
 func inspect(path string) (*inspection, error) {
-	in := &inspection{}
+	in := &inspection{types: map[native.Operation]bool{}}
 	h, err := in.read(path, gguf.Check)
 	if err != nil {
 		return nil, err
@@ -143,6 +150,11 @@ func (in *inspection) read(path string, read func(io.ReaderAt, int64) (*gguf.Hea
 	in.parts = append(in.parts, path)
 	in.weights += h.TensorBytes()
 	in.headers = append(in.headers, header...)
+	for _, t := range h.Tensors {
+		if len(t.Dims) > 1 { // what is a vector is multiplied with nothing
+			in.types[native.Operation(t.Type)] = true
+		}
+	}
 	return h, nil
 }
 

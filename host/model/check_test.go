@@ -68,14 +68,10 @@ func TestCheck_GoodFile_IsTriedOnceUntilItChanges(t *testing.T) {
 	}
 }
 
-func TestOpen_BuiltIn_LoadsWithoutATrial(t *testing.T) {
+func TestOpen_BuiltIn_IsTriedAsAnyOther(t *testing.T) {
 	t.Setenv(childEnv, "quiet exit")
-	file, err := Open(t.Context(), "", Options{CacheDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := try(file.Path, nil, forTemplates); err != nil {
-		t.Error(err)
+	if _, err := Open(t.Context(), "", Options{CacheDir: t.TempDir()}); !errors.Is(err, ErrCrashed) {
+		t.Errorf("its child ends, and Open says %v", err)
 	}
 }
 

@@ -18,9 +18,10 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// ProbeMain makes this process the child that tries models if it was started as one; it never returns then. A program
+// ProbeMain makes this process the child that tries models or kernels if it was started as one; it never returns then. A program
 // that calls Check begins its main with it, its tests their TestMain.
 func ProbeMain() {
+	tryKernels()
 	limit, ok := os.LookupEnv(probeEnv)
 	if !ok {
 		return
@@ -42,6 +43,9 @@ func probe(limit string) error {
 		bytes += native.TemplateStack // which counts, though next to nothing of it is used
 	}
 	limitProcess(bytes)
+	if err := adoptKernels(); err != nil {
+		return err
+	}
 	native.SetLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	fmt.Println(hello)
 	in := bufio.NewReader(os.Stdin)

@@ -67,7 +67,7 @@ func startProber(ctx context.Context, memory uint64) (*prober, error) {
 	}
 	p := &prober{cmd: exec.Command(program), said: &tail{}}
 	// A trial must not wait for gdb, which llama.cpp starts to print a stack when it aborts.
-	p.cmd.Env = append(os.Environ(), probeEnv+"="+strconv.FormatUint(memory, 10), "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
+	p.cmd.Env = append(os.Environ(), probeEnv+"="+strconv.FormatUint(memory, 10), kernelSet(), "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
 	p.cmd.Stderr = p.said
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("starting the trial: %w", err)

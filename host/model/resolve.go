@@ -5,6 +5,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,7 +17,8 @@ type File struct {
 	Path    string // to give to llama.cpp
 	Name    string // to show: the file's name without .gguf
 	BuiltIn bool
-	Lacks   Lacks // what the model cannot do
+	Lacks   Lacks          // what the model cannot do
+	Broken  []BrokenKernel // kernels of the CPU that would have computed with it
 
 	temp string // folder to remove
 }
@@ -29,16 +31,29 @@ func (f *File) Close() error {
 	return os.RemoveAll(f.temp)
 }
 
-// Open resolves a MODEL argument and checks the file it leads to; the built-in model needs no check.
+// Open resolves a MODEL argument, has this process use those of the CPU's kernels that work for the file it leads to, and checks it.
 func Open(ctx context.Context, arg string, o Options) (*File, error) {
+	o = o.withDefaults()
 	file, err := Resolve(arg, o)
-	if err != nil || file.BuiltIn {
-		return file, err
-	}
-	if file.Lacks, err = Check(ctx, file.Path, o); err != nil {
+	if err != nil {
 		return nil, err
 	}
+	if err := file.try(ctx, o); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
 	return file, nil
+}
+
+func (f *File) try(ctx context.Context, o Options) error {
+	in, err := inspect(f.Path)
+	if err != nil {
+		return err
+	}
+	if f.Broken, err = useSoundKernels(ctx, in, o); err != nil {
+		return err
+	}
+	f.Lacks, err = Check(ctx, f.Path, o)
+	return err
 }
 
 // Resolve finds what a MODEL argument means: nothing is the built-in model; what looks like a path (it has a separator or

@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/penstock/penstock/native"
 )
 
 // verdictPath is the file whose existence says that a model has passed the trial, and what it lacks. It is named after everything the verdict
-// depends on: sizes and times of the model's files, their headers, and this program. Only good verdicts are kept: a
+// depends on: sizes and times of the model's files, their headers, this program, and the kernels it uses. Only good verdicts are kept: a
 // failure may be due to the moment, such as a lack of memory, and trying a bad file again hurts nobody. The path is empty
 // where nothing can be remembered.
 func verdictPath(cacheDir string, in *inspection) string {
@@ -29,6 +31,7 @@ func verdictPath(cacheDir string, in *inspection) string {
 		fmt.Fprintf(hash, "%d %d\n", info.Size(), info.ModTime().UnixNano())
 	}
 	hash.Write(in.headers)
+	fmt.Fprintln(hash, native.KernelsInUse())
 	return filepath.Join(cacheDir, "verdicts", hex.EncodeToString(hash.Sum(nil)[:16]))
 }
 

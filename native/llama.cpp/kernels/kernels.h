@@ -31,8 +31,8 @@ int penstock_attention_seen();
 // The layout in memory that a family wants for weights of a type; null where it takes them as they are.
 ggml_backend_buffer_type * penstock_kernels_layout(penstock_family family, int type);
 
-// For tests: makes a family's kernels for the operations fault, or change one number of each result.
+// For tests: makes a family's kernel for an operation fault, or change one number of each result.
 enum penstock_spoiling { PENSTOCK_SOUND, PENSTOCK_FAULTS, PENSTOCK_WRONG };
-void penstock_kernels_spoil(penstock_family family, uint64_t operations, penstock_spoiling how);
+void penstock_kernels_spoil(penstock_family family, int operation, penstock_spoiling how);
 
 #endif

@@ -30,9 +30,8 @@ int operation_of(const ggml_tensor * op) {
 bool may(penstock_family family, int operation) { return allowed[family].load(std::memory_order_relaxed) >> operation & 1; }
 
 struct door : ggml::cpu::extra_buffer_type {
-    penstock_family                  family;
-    std::atomic<uint64_t>            spoiled_operations{ 0 };
-    std::atomic<penstock_spoiling>   spoiling{ PENSTOCK_SOUND };
+    penstock_family       family;
+    std::atomic<uint64_t> faulty{ 0 }, wrong{ 0 }; // operations, for tests
 
     explicit door(penstock_family f) : family(f), spoiled(this) {}
 
@@ -40,7 +39,7 @@ struct door : ggml::cpu::extra_buffer_type {
 
     ggml::cpu::tensor_traits * get_tensor_traits(const ggml_tensor * op) override {
         auto * found = kernel(op);
-        return found && spoiled_operations.load(std::memory_order_relaxed) >> operation_of(op) & 1 ? &spoiled : found;
+        return found && (faulty | wrong) >> operation_of(op) & 1 ? &spoiled : found;
     }
 
   private:
@@ -52,7 +51,7 @@ struct door : ggml::cpu::extra_buffer_type {
         bool work_size(int threads, const ggml_tensor * op, size_t & size) override { return from->kernel(op)->work_size(threads, op, size); }
 
         bool compute_forward(ggml_compute_params * params, ggml_tensor * op) override {
-            if (from->spoiling == PENSTOCK_FAULTS) {
+            if (from->faulty >> operation_of(op) & 1) {
                 __builtin_trap();
             }
             const bool done = from->kernel(op)->compute_forward(params, op);
@@ -219,11 +218,12 @@ ggml_backend_buffer_type * penstock_kernels_layout(penstock_family family, int t
     return family == PENSTOCK_OWN ? (type == GGML_TYPE_Q4_0 ? doors[PENSTOCK_REPACK] : nullptr) : family == PENSTOCK_PLAIN ? nullptr : doors[family];
 }
 
-void penstock_kernels_spoil(penstock_family family, uint64_t operations, penstock_spoiling how) {
+void penstock_kernels_spoil(penstock_family family, int operation, penstock_spoiling how) {
     open_doors();
     if (auto * to = family < penstock_choices ? door_of(family) : nullptr) {
-        to->spoiling           = how;
-        to->spoiled_operations = how == PENSTOCK_SOUND ? 0 : operations;
+        const uint64_t bit = uint64_t(1) << operation;
+        to->faulty         = how == PENSTOCK_FAULTS ? to->faulty | bit : to->faulty & ~bit;
+        to->wrong          = how == PENSTOCK_WRONG ? to->wrong | bit : to->wrong & ~bit;
     }
 }
 

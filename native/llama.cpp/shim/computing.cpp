@@ -78,9 +78,9 @@ void ps_kernels_allow(const uint64_t operations[PS_KERNELS_CHOICES]) noexcept {
     penstock_kernels_allow(each);
 }
 
-void ps_kernels_spoil(int32_t family, uint64_t operations, int32_t how) noexcept {
+void ps_kernels_spoil(int32_t family, int32_t operation, int32_t how) noexcept {
     const std::unique_lock alone(choice);
-    penstock_kernels_spoil(static_cast<penstock_family>(family), operations, static_cast<penstock_spoiling>(how));
+    penstock_kernels_spoil(static_cast<penstock_family>(family), operation, static_cast<penstock_spoiling>(how));
 }
 
 int32_t ps_attention_seen() noexcept { return penstock_attention_seen(); }

@@ -95,8 +95,8 @@ void ps_kernels_allow(const uint64_t operations[PS_KERNELS_CHOICES]) PS_NOEXCEPT
 // a kernel that faults ends the process. Nothing else may be computing.
 int32_t ps_kernels_try(int32_t family, int32_t operation, ps_error *err) PS_NOEXCEPT;
 
-// For tests: a family's kernels for the operations fault (how is 1), compute one number wrongly (2), or are sound again (0).
-void ps_kernels_spoil(int32_t family, uint64_t operations, int32_t how) PS_NOEXCEPT;
+// For tests: a family's kernel for an operation faults (how is 1), computes one number wrongly (2), or is sound again (0).
+void ps_kernels_spoil(int32_t family, int32_t operation, int32_t how) PS_NOEXCEPT;
 
 int32_t ps_attention_seen(void) PS_NOEXCEPT; // since the last ps_kernels_allow: 1 by our kernel, 2 left to ggml's, 3 both, 0 none
 

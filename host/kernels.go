@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/native"
+)
+
+// kernelsOf tells whose kernels compute: from where the weights were laid, and from who computed attention in the first pass. Where no
+// kernel of the CPU was asked for attention, it is made of products, or not computed on the CPU.
+func kernelsOf(e *engine.Engine, f *model.File) api.Kernels {
+	out := api.Kernels{Attention: cmp.Or(native.AttentionKernels(), native.PlainKernels.String()), Weights: []api.WeightKernels{}, Off: []api.KernelOff{}}
+	for _, w := range e.Info().Weights {
+		out.Weights = append(out.Weights, api.WeightKernels{Type: w.Type.String(), Kernels: w.Kernels, Bytes: w.Bytes})
+	}
+	for _, b := range f.Broken {
+		out.Off = append(out.Off, api.KernelOff{Kernel: b.String(), Reason: b.Reason})
+	}
+	return out
+}
+
+// logKernels says whose kernels compute, and warns of those that are broken.
+func logKernels(log *slog.Logger, k api.Kernels) {
+	for _, off := range k.Off {
+		log.Warn("a kernel of this CPU is broken and is not used; another computes instead, perhaps more slowly",
+			slog.String("kernel", off.Kernel), slog.String("reason", off.Reason))
+	}
+	log.Info("kernels", slog.String("attention", k.Attention), slog.String("weights", KernelSummary(k)))
+}
+
+// KernelSummary is whose kernels compute with the weights, such as "q4_K: amx 95%, q6_K: amx 5%".
+func KernelSummary(k api.Kernels) string {
+	var all uint64
+	for _, w := range k.Weights {
+		all += w.Bytes
+	}
+	var parts []string
+	for _, w := range k.Weights {
+		parts = append(parts, fmt.Sprintf("%s: %s %d%%", w.Type, w.Kernels, (100*w.Bytes+all/2)/all))
+	}
+	return strings.Join(parts, ", ")
+}

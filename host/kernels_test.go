@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/native"
+)
+
+// spoilEnv names kernels that are broken in every process of this test program, as JSON of native.Spoiled.
+const spoilEnv = "PENSTOCK_TEST_SPOIL"
+
+func spoilKernels() {
+	var list []native.Spoiled
+	if text, ok := os.LookupEnv(spoilEnv); ok {
+		if err := json.Unmarshal([]byte(text), &list); err != nil {
+			panic(err)
+		}
+	}
+	for _, s := range list {
+		native.SpoilKernel(s.Kernel, s.How)
+	}
+}
+
+// answered opens a host, has it answer greedily and returns the text, what it logged and its kernels.
+func answered(t *testing.T, change map[string]any) (text, logged string, k api.Kernels) {
+	t.Helper()
+	var log bytes.Buffer
+	h, err := Open(t.Context(), Options{Config: settings(t, change), Log: slog.New(slog.NewTextHandler(&log, nil)), Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := run(t, h)
+	defer stop()
+	post, err := http.Post(h.URL()+"/v1/chat/completions", "application/json", strings.NewReader(`{`+frog+`,"temperature":0,"max_tokens":24}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer post.Body.Close()
+	var answer struct {
+		Choices []struct {
+			Message struct{ Content string }
+		}
+	}
+	if body, err := io.ReadAll(post.Body); err != nil || json.Unmarshal(body, &answer) != nil || len(answer.Choices) != 1 {
+		t.Fatalf("%s, %v: %s", post.Status, err, body)
+	}
+	get, err := http.Get(h.URL() + "/props")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer get.Body.Close()
+	var props struct{ Kernels api.Kernels }
+	if err := json.NewDecoder(get.Body).Decode(&props); err != nil {
+		t.Fatal(err)
+	}
+	return answer.Choices[0].Message.Content, log.String(), props.Kernels
+}
+
+// A kernel that faults and one that computes wrongly are switched off with a warning, and requests are answered as without them.
+func TestHost_BrokenKernels_ServingGoesOn(t *testing.T) {
+	t.Cleanup(func() { native.UseKernels(native.ChoosePenstock.Without()) })
+	const q8 = native.Operation(8) // of the built-in model's weights
+	list := []native.Spoiled{{Kernel: native.Kernel{Family: native.PenstockKernels, Operation: native.Attention}, How: native.Wrong}}
+	if k := native.ChoosePenstock.Order(q8)[0]; k.Family != native.PlainKernels {
+		list = append(list, native.Spoiled{Kernel: k, How: native.Faults})
+	}
+	want, _, plain := answered(t, map[string]any{"model.kernels": "plain"})
+	if plain.Attention != "ggml" || len(plain.Weights) != 1 || plain.Weights[0].Kernels != "ggml" {
+		t.Errorf("plain kernels: %+v", plain)
+	}
+
+	spoiled, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(spoilEnv, string(spoiled))
+	for _, s := range list {
+		native.SpoilKernel(s.Kernel, s.How)
+		t.Cleanup(func() { native.SpoilKernel(s.Kernel, native.Sound) })
+	}
+	got, logged, kernels := answered(t, nil)
+	if got != want || got == "" {
+		t.Errorf("%q, want as with plain kernels %q", got, want)
+	}
+	if len(kernels.Off) != len(list) || kernels.Attention != "ggml" || kernels.Weights[0].Kernels == list[len(list)-1].Family.String() {
+		t.Errorf("/props says %+v", kernels)
+	}
+	for _, s := range list {
+		if !strings.Contains(logged, "level=WARN") || !strings.Contains(logged, s.Kernel.String()) {
+			t.Errorf("no warning of %v in\n%s", s.Kernel, logged)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/penstock/penstock/native"
+)
+
+// BrokenKernel is a kernel of the CPU that faults or computes something else than plain steps do.
+type BrokenKernel struct {
+	native.Kernel
+	Reason string
+}
+
+// useSoundKernels makes this process use the chosen kernels but for broken ones, which it returns: those that a file's weights, and
+// attention, would be computed with are tried in a child process first. What passed is remembered for this CPU and build.
+func useSoundKernels(ctx context.Context, in *inspection, o Options) ([]BrokenKernel, error) {
+	t := kernelTrial{path: soundPath(o.CacheDir), sound: map[native.Kernel]bool{}}
+	t.recall()
+	operations := append(slices.Sorted(maps.Keys(in.types)), native.Attention)
+	set := o.Kernels.Without()
+	for todo := t.todo(operations, o.Kernels, set); len(todo) > 0; todo = t.todo(operations, o.Kernels, set) {
+		if err := t.run(ctx, todo); err != nil {
+			return nil, err
+		}
+		var broken []native.Kernel
+		for _, b := range t.broken {
+			broken = append(broken, b.Kernel)
+		}
+		set = o.Kernels.Without(broken...)
+	}
+	t.note()
+	native.UseKernels(set)
+	return t.broken, nil
+}
+
+// kernelTrial is what is known of the kernels.
+type kernelTrial struct {
+	path   string // of the file that remembers the sound ones; empty: none does
+	sound  map[native.Kernel]bool
+	fresh  bool // some of them are not in the file
+	broken []BrokenKernel
+}
+
+// todo are the kernels that a set has for the operations and that nothing is known of. The plain ones are what is left when all others
+// fail, so nothing would follow from trying them here: a file is tried with them later.
+func (t *kernelTrial) todo(operations []native.Operation, c native.KernelChoice, set native.KernelSet) []native.Kernel {
+	var out []native.Kernel
+	for _, o := range operations {
+		for _, k := range c.Order(o) {
+			if k.Family != native.PlainKernels && set.Allows(k) && !t.sound[k] {
+				out = append(out, k)
+			}
+		}
+	}
+	return out
+}
+
+// recall reads which kernels passed before. A file that cannot be read has them tried again.
+func (t *kernelTrial) recall() {
+	data, err := os.ReadFile(t.path)
+	if err != nil {
+		return
+	}
+	var known []native.Kernel
+	if json.Unmarshal(data, &known) == nil {
+		for _, k := range known {
+			t.sound[k] = true
+		}
+	}
+}
+
+// note remembers the sound ones. The others are tried again at each start: a fault may be due to the moment.
+func (t *kernelTrial) note() {
+	if t.path == "" || !t.fresh {
+		return
+	}
+	if data, err := json.Marshal(slices.Collect(maps.Keys(t.sound))); err == nil {
+		_ = writeFile(t.path, data) // without it the next start tries them again
+	}
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+
+package model
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/native"
+)
+
+// spoilEnv names kernels that are broken in a child of this test program, as JSON of native.Spoiled.
+const spoilEnv = "PENSTOCK_TEST_SPOIL"
+
+func spoilKernels() {
+	var list []native.Spoiled
+	if text, ok := os.LookupEnv(spoilEnv); ok {
+		if err := json.Unmarshal([]byte(text), &list); err != nil {
+			panic(err)
+		}
+	}
+	for _, s := range list {
+		native.SpoilKernel(s.Kernel, s.How)
+	}
+}
+
+func spoiled(t *testing.T, list ...native.Spoiled) {
+	t.Helper()
+	text, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(spoilEnv, string(text))
+	t.Cleanup(func() { native.UseKernels(native.ChoosePenstock.Without()) })
+}
+
+// openTiny opens the built-in model and returns the kernels that were found broken, by their names.
+func openTiny(t *testing.T, cacheDir string) map[string]string {
+	t.Helper()
+	file, err := Open(t.Context(), "", Options{CacheDir: cacheDir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := map[string]string{}
+	for _, b := range file.Broken {
+		broken[b.String()] = b.Reason
+		if native.KernelsInUse().Allows(b.Kernel) {
+			t.Errorf("%v is in use", b)
+		}
+	}
+	return broken
+}
+
+func TestOpen_BrokenKernels_AreFoundAndNotUsed(t *testing.T) {
+	attention := native.Kernel{Family: native.PenstockKernels, Operation: native.Attention}
+	list := []native.Spoiled{{Kernel: attention, How: native.Wrong}}
+	want := map[string]string{attention.String(): "off by"}
+	product := native.ChoosePenstock.Order(operationOf(t, "q8_0"))[0] // of the built-in model's weights
+	if product.Family != native.PlainKernels {
+		list = append(list, native.Spoiled{Kernel: product, How: native.Faults})
+		want[product.String()] = "illegal instruction"
+	}
+	spoiled(t, list...)
+	cache := t.TempDir()
+	for start := range 2 { // what is broken is never remembered
+		got := openTiny(t, cache)
+		for kernel, reason := range want {
+			if !strings.Contains(got[kernel], reason) {
+				t.Errorf("start %d: %s is broken because of %q, want %q", start, kernel, got[kernel], reason)
+			}
+		}
+	}
+	t.Setenv(spoilEnv, "[]")
+	if got := openTiny(t, cache); len(got) > 0 {
+		t.Errorf("once they are sound: %v", got)
+	}
+	// Now they are known as sound, so nothing is tried and nothing found.
+	spoiled(t, list...)
+	if got := openTiny(t, cache); len(got) > 0 {
+		t.Errorf("with a verdict: %v", got)
+	}
+	found, err := filepath.Glob(filepath.Join(cache, "kernels", "*"))
+	if err != nil || len(found) != 1 {
+		t.Errorf("verdicts on kernels: %v, %v", found, err)
+	}
+}
+
+func operationOf(t *testing.T, name string) native.Operation {
+	t.Helper()
+	for o := range native.Attention {
+		if o.String() == name {
+			return o
+		}
+	}
+	t.Fatalf("no type %q", name)
+	return 0
+}
