@@ -146,6 +146,8 @@ func told(err error, param string) error {
 		return nil
 	case errors.Is(err, plugin.ErrUnknown):
 		status, code = http.StatusNotFound, "plugin_not_found"
+	case errors.Is(err, plugin.ErrBusy):
+		return &api.Error{Status: http.StatusServiceUnavailable, Code: "busy", Type: "unavailable_error", Param: param, Message: err.Error(), Retry: 1}
 	case errors.Is(err, plugin.ErrTooLarge):
 		status, code = http.StatusRequestEntityTooLarge, "plugin_too_large"
 	case errors.Is(err, plugin.ErrNotWasm):

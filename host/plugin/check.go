@@ -17,9 +17,6 @@ import (
 // checkTypes checks exports and imports against the ABI, before any of the module's code runs, and notes what it exports.
 func (m *Module) checkTypes() error {
 	exports := m.engine.compiled.ExportedFunctions()
-	if _, ok := exports[abi.ExportABIV1]; !ok {
-		return fmt.Errorf("%w: it does not export %s; build it with an SDK of this version", ErrVersion, abi.ExportABIV1)
-	}
 	if _, ok := m.engine.compiled.ExportedMemories()["memory"]; !ok {
 		return fmt.Errorf("%w: it exports no memory named \"memory\"", ErrExport)
 	}

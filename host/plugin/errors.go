@@ -23,6 +23,7 @@ var (
 var (
 	ErrUnknown     = errors.New("no such plugin")
 	ErrQuarantined = errors.New("plugin in quarantine")
+	ErrBusy        = errors.New("the host is busy, try again")
 	ErrConfig      = errors.New("bad plugin configuration")
 	ErrClosed      = errors.New("plugin runtime is closed")
 )

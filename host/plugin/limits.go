@@ -13,6 +13,7 @@ import (
 type Limits struct {
 	Module    fuel.Limits   // what a module may consist of
 	Compile   time.Duration // compiling may take so long
+	Upload    time.Duration // an upload is answered by then
 	HookFuel  int64         // units a call of prepare, sample, accept, stop, rewind, close
 	SetupFuel int64         // units a call of describe, warm, open, template, _initialize
 	HookTime  time.Duration // such a call may take so long, whatever it does
@@ -36,6 +37,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		Module:    fuel.DefaultLimits(),
 		Compile:   abi.LimitCompileMS * time.Millisecond,
+		Upload:    abi.LimitUploadMS * time.Millisecond,
 		HookFuel:  abi.LimitHookFuel,
 		SetupFuel: abi.LimitSetupFuel,
 		HookTime:  abi.LimitHookMS * time.Millisecond,

@@ -26,11 +26,14 @@ func (r *Runtime) Load(ctx context.Context, wasm []byte) (*Module, error) {
 
 // load is Load with another limit of the time for compiling.
 func (r *Runtime) load(ctx context.Context, wasm []byte, limit time.Duration) (*Module, error) {
-	if err := checkHeader(wasm, r.limits.Module.ModuleBytes); err != nil {
+	if err := r.check(wasm); err != nil {
 		return nil, err
 	}
 	r.loading.Lock()
 	defer r.loading.Unlock()
+	if err := ctx.Err(); err != nil { // nobody waits for it any more
+		return nil, err
+	}
 	metered, err := fuel.Rewrite(wasm, r.limits.Module)
 	if err != nil {
 		return nil, translate(err)
@@ -48,6 +51,19 @@ func (r *Runtime) load(ctx context.Context, wasm []byte, limit time.Duration) (*
 		return nil, err
 	}
 	return m, nil
+}
+
+// check refuses at once what is no plugin of this version.
+func (r *Runtime) check(wasm []byte) error {
+	if err := checkHeader(wasm, r.limits.Module.ModuleBytes); err != nil {
+		return err
+	}
+	if versioned, err := fuel.Exports(wasm, abi.ExportABIV1, r.limits.Module); err != nil {
+		return translate(err)
+	} else if !versioned {
+		return fmt.Errorf("%w: it does not export %s; build it with an SDK of this version", ErrVersion, abi.ExportABIV1)
+	}
+	return nil
 }
 
 // prepare does everything of Load that needs the compiled module.
@@ -101,8 +117,8 @@ func translate(err error) error {
 }
 
 // compile validates and compiles within a time.
-func (r *Runtime) compile(ctx context.Context, wasm []byte, limit time.Duration) (*engine, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+func (r *Runtime) compile(caller context.Context, wasm []byte, limit time.Duration) (*engine, error) {
+	ctx, cancel := context.WithTimeout(caller, limit)
 	defer cancel()
 	pages := r.limits.Module.MemoryPages
 	entry := r.cache.entry(wasm)
@@ -112,9 +128,11 @@ func (r *Runtime) compile(ctx context.Context, wasm []byte, limit time.Duration)
 		e, err = newEngine(ctx, wasm, "", pages)
 	}
 	switch {
+	case caller.Err() != nil && err != nil:
+		return nil, caller.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf("%w: compiling takes longer than %v; make the module smaller", ErrLimit, limit)
-	case errors.Is(err, context.Canceled), errors.Is(err, ErrUnsupported):
+	case errors.Is(err, ErrUnsupported):
 		return nil, err
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrNotWasm, err)

@@ -18,6 +18,8 @@ type Registry struct {
 	dir     string
 	log     *slog.Logger
 
+	uploads sync.WaitGroup // those that are being loaded, also with nobody waiting any more
+
 	change chan struct{} // holds one element while somebody changes the folder or reads it anew
 
 	mu     sync.RWMutex
@@ -149,6 +151,7 @@ func (f *file) info() Info {
 
 // Close gives the modules back; those in use live on until their requests end.
 func (g *Registry) Close() error {
+	g.uploads.Wait()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, f := range g.files {

@@ -55,7 +55,7 @@ func (words100) Tokenize(text string, _, _ bool) ([]int32, error) {
 func newTestRuntime(t testing.TB, change ...func(*Options)) *Runtime {
 	t.Helper()
 	o := Options{Vocabulary: words100{}, Limits: DefaultLimits()}
-	o.Limits.Compile = time.Minute // machines under load
+	o.Limits.Compile, o.Limits.Upload = time.Minute, time.Minute // machines under load
 	o.Limits.HookTime, o.Limits.SetupTime = time.Minute, time.Minute
 	for _, c := range change {
 		c(&o)

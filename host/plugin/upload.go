@@ -9,21 +9,76 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 )
 
 // Upload checks a module, writes it into the folder and puts it to use under the name in its manifest, in place of the
 // one that had it. created tells that the name is new. Errors are those of Runtime.Load, or of writing.
+//
+// It is answered in time whatever the module is. Compiling one function and one call of the guest cannot be stopped, but for
+// a second or two they go on with nobody waiting, and then change nothing.
 func (g *Registry) Upload(ctx context.Context, wasm []byte) (_ Info, created bool, _ error) {
-	if err := checkHeader(wasm, g.runtime.limits.Module.ModuleBytes); err != nil {
+	if err := g.runtime.check(wasm); err != nil {
 		return Info{}, false, err // before waiting
 	}
+	ctx, cancel := context.WithTimeout(ctx, g.runtime.limits.Upload)
+	defer cancel()
+	u := &upload{done: make(chan struct{})}
+	g.uploads.Add(1)
+	go func() {
+		defer g.uploads.Done()
+		defer close(u.done)
+		u.info, u.created, u.err = g.accept(ctx, wasm, u)
+	}()
+	select {
+	case <-u.done:
+	case <-ctx.Done():
+		if u.decided.CompareAndSwap(false, true) {
+			return Info{}, false, g.late(ctx, u)
+		}
+		<-u.done // it is being written
+	}
+	if u.err != nil && ctx.Err() != nil {
+		return Info{}, false, g.late(ctx, u)
+	}
+	return u.info, u.created, u.err
+}
+
+// upload is one in progress.
+type upload struct {
+	begun   atomic.Bool // it is its turn
+	decided atomic.Bool // that it is written, or that nobody waits for it any more
+	done    chan struct{}
+	info    Info
+	created bool
+	err     error
+}
+
+// late is what an upload is told that was not loaded in time, or whose client went away.
+func (g *Registry) late(ctx context.Context, u *upload) error {
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ctx.Err()
+	case !u.begun.Load():
+		return fmt.Errorf("%w: it is loading others", ErrBusy)
+	}
+	return fmt.Errorf("%w: loading it takes longer than an upload may, %v; make the module smaller, or put the file into the plugin folder, where there is more time", ErrLimit, g.runtime.limits.Upload)
+}
+
+// accept loads a module and puts it to use, unless it was decided before that nobody waits.
+func (g *Registry) accept(ctx context.Context, wasm []byte, u *upload) (_ Info, created bool, _ error) {
 	if err := g.lock(ctx); err != nil {
 		return Info{}, false, err
 	}
 	defer g.unlock()
+	u.begun.Store(true)
 	m, err := g.runtime.Load(ctx, wasm)
 	if err != nil {
 		return Info{}, false, err
+	}
+	if !u.decided.CompareAndSwap(false, true) {
+		m.Release()
+		return Info{}, false, ctx.Err()
 	}
 	base := g.holder(m.Name)
 	created = base == ""

@@ -99,7 +99,7 @@ func boundCases() []Case {
 		does("table-outside", "a store outside a table", causeTrap, p.I32(5), p.SetTable),
 		does("no-function", "a call of no function", causeTrap, p.I32(0), []byte{0x11, 1, 0}),
 		does("division", "a division by zero", causeTrap, p.I32(1), p.I32(0), p.Divide, p.Drop),
-		recursion("recursion", 0), recursion("recursion-with-locals", 40_000),
+		recursion("recursion", 0), recursion("recursion-with-locals", abi.LimitLocals-1000),
 		// The host counts in globals of its own, which come after the guest's.
 		sets("sets-the-counter", "writing to the global after the last", join([][]byte{p.I64(1 << 60), p.SetGlobal(4)})),
 		sets("sets-the-stack", "writing to the one after that", join([][]byte{p.I64(1 << 60), p.SetGlobal(5)})),

@@ -7,13 +7,13 @@ import "fmt"
 // rewriteCode rewrites all function bodies.
 func (m *module) rewriteCode(r *reader) []byte {
 	defined := m.functions[m.imported:]
-	n := r.count(m.limits.Entries, "function bodies")
+	n := r.count(m.limits.Functions, "function bodies")
 	if r.err == nil && n != len(defined) {
 		r.fail(ErrMalformed, "%d bodies for %d functions", n, len(defined))
 	}
 	out := make([]byte, 0, 2*r.left())
 	out = appendU32(out, uint32(n+2*m.memories))
-	f, work := &function{module: m}, int64(0)
+	f, work, locals := &function{module: m}, int64(0), 0
 	for i := range n {
 		size := r.u32()
 		if int64(size) > int64(m.limits.BodyBytes) {
@@ -25,9 +25,12 @@ func (m *module) rewriteCode(r *reader) []byte {
 		}
 		f.self = m.moved(m.imported + i)
 		out = f.rewrite(out, m.types[defined[i]], body)
+		if locals += f.locals; locals > m.limits.AllLocals {
+			body.fail(ErrLimit, "more than %d locals in all functions", m.limits.AllLocals)
+		}
 		w := f.shape.work(f.locals)
-		if work += w; w > m.limits.FunctionWork || work > m.limits.Work {
-			body.fail(ErrLimit, "so many branches, or locals changed in loops, that compiling would take too long")
+		if work += w; f.shape.alone(f.locals) > m.limits.FunctionWork || work > m.limits.Work {
+			body.fail(ErrLimit, "so many branches, locals changed in loops, wide calls or memory accesses, that compiling would take too long")
 		}
 		if body.err != nil {
 			r.err = fmt.Errorf("function %d: %w", m.imported+i, body.err)

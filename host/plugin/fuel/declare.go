@@ -48,13 +48,13 @@ func (m *module) typeSection(r *reader) []byte {
 // rewriteImports accepts functions only: a memory, table or global of another
 // module would be out of the meter's sight. It appends the import of refill.
 func (m *module) rewriteImports(r *reader) []byte {
-	n := r.count(m.limits.Entries, "imports")
+	n := r.count(m.limits.Imports, "imports")
 	from := r.pos
 	for range n {
-		if name := string(r.bytes(int(r.u32()))); name == ImportModule {
+		if name := m.symbol(r); name == ImportModule {
 			r.fail(ErrUnsupported, "import of %q, which is the host's", name)
 		}
-		r.bytes(int(r.u32()))
+		m.symbol(r)
 		if kind := r.byte(); kind != 0 {
 			r.fail(ErrUnsupported, "import of kind %d, only functions can be imported", kind)
 		}
@@ -70,7 +70,7 @@ func (m *module) rewriteImports(r *reader) []byte {
 
 // rewriteFunctions appends the functions for bulk operations.
 func (m *module) rewriteFunctions(r *reader) []byte {
-	n := r.count(m.limits.Entries-m.imported, "functions")
+	n := r.count(m.limits.Functions-m.imported, "functions")
 	from := r.pos
 	for range n {
 		m.functions = append(m.functions, uint32(r.index(len(m.types), "type")))
@@ -83,6 +83,11 @@ func (m *module) rewriteFunctions(r *reader) []byte {
 		b = appendU32(b, m.bulkType())
 	}
 	return b
+}
+
+// symbol reads the name of an import or export.
+func (m *module) symbol(r *reader) string {
+	return string(r.bytes(r.count(m.limits.Symbol, "bytes of a name")))
 }
 
 // readStart takes the start section out; the function is exported instead.
@@ -101,10 +106,10 @@ func (m *module) readStart(r *reader) []byte {
 // needs.
 func (m *module) rewriteExports(r *reader) []byte {
 	counts := [...]int{len(m.functions), m.tables, m.memories, m.globals}
-	n := r.count(m.limits.Entries, "exports")
+	n := r.count(m.limits.Exports, "exports")
 	p := newPatch(m, r)
 	for range n {
-		name := string(r.bytes(int(r.u32())))
+		name := m.symbol(r)
 		if len(name) >= len(private) && name[:len(private)] == private {
 			r.fail(ErrUnsupported, "export %q, names beginning with %q are the host's", name, private)
 		}

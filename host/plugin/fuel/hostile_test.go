@@ -48,7 +48,7 @@ var endless = map[string]struct {
 	"recursion":       {guest{funcs: []fn{{name: "run", code: seq(0x10, 0)}}}, ErrStack},
 	"recursion in turns": {guest{table: []byte{typeFuncref, 0, 2}, elems: []byte{0, 1}, funcs: []fn{
 		{name: "run", code: seq(i32c(1), 0x11, 0, 0)}, {code: seq(i32c(0), 0x11, 0, 0)}}}, ErrStack},
-	"recursion with locals": {guest{funcs: []fn{{name: "run", groups: 1, locals: locals(40_000, typeI64), code: seq(0x10, 0)}}}, ErrStack},
+	"recursion with locals": {guest{funcs: []fn{{name: "run", groups: 1, locals: locals(9_000, typeI64), code: seq(0x10, 0)}}}, ErrStack},
 	"recursion with values": {guest{funcs: []fn{{name: "run", params: "i", code: seq(
 		repeat(5_000, seq(opLocalGet, 0, 0x67)), opLocalGet, 0, 0x10, 0, repeat(5_000, []byte{0x1a}))}}}, ErrStack},
 	"recursion after a return": {guest{funcs: []fn{{name: "run", code: seq(

@@ -54,6 +54,9 @@ func (f *function) meter(kind immediate, opcode byte, at int) {
 		f.charge(at-f.checked > checkEvery)
 	}
 	f.pay(cost)
+	if traps(kind, opcode) {
+		f.shape.traps++
+	}
 }
 
 // instruction reads the immediates and rewrites what needs rewriting.
@@ -189,14 +192,24 @@ func (f *function) target() {
 	}
 }
 
+// wideCall is how many values a call may have before they count.
+const wideCall = 16
+
 // call stores the counter for the callee and reads it again after.
 func (f *function) call(kind immediate, at int) {
-	function := -1
+	function, callee := -1, signature{}
 	if kind == call {
-		function = f.in.index(len(f.functions), "function")
+		if function = f.in.index(len(f.functions), "function"); f.in.err == nil {
+			callee = f.types[f.functions[function]]
+		}
 	} else {
-		f.in.index(len(f.types), "type")
+		if i := f.in.index(len(f.types), "type"); f.in.err == nil {
+			callee = f.types[i]
+		}
 		f.in.index(f.tables, "table")
+	}
+	if n := len(callee.params) + len(callee.results); n > wideCall {
+		f.shape.arity += n
 	}
 	f.calls = true
 	f.flush(at)

@@ -7,11 +7,16 @@ import "github.com/penstock/penstock/plugins/abi"
 // Limits bound what Rewrite accepts. They keep the time and memory of
 // rewriting and compiling in proportion to the module's size.
 type Limits struct {
-	ModuleBytes   int    // the module as given
-	BodyBytes     int    // one function's body, local declarations included
-	Types         int    // function types
-	Entries       int    // of each other list: imports, functions, exports, segments
+	ModuleBytes   int // the module as given
+	BodyBytes     int // one function's body, local declarations included
+	Types         int // function types
+	Imports       int
+	Functions     int // imported ones included
+	Exports       int
+	Symbol        int    // bytes of the name of an import or export
+	Segments      int    // of data, and of elements
 	Locals        int    // of one function, parameters included
+	AllLocals     int    // of all functions
 	Arity         int    // parameters of a function type, and results
 	Nesting       int    // blocks inside one another
 	Globals       int    // defined globals
@@ -28,12 +33,17 @@ func DefaultLimits() Limits {
 	return Limits{
 		ModuleBytes:   abi.LimitModuleBytes,
 		BodyBytes:     abi.LimitBodyBytes,
-		Types:         2_000,
-		Entries:       50_000,
-		Locals:        50_000,
-		Arity:         1_000,
+		Types:         abi.LimitTypes,
+		Imports:       abi.LimitImports,
+		Functions:     abi.LimitFunctions,
+		Exports:       abi.LimitExports,
+		Symbol:        abi.LimitSymbolBytes,
+		Segments:      abi.LimitSegments,
+		Locals:        abi.LimitLocals,
+		AllLocals:     abi.LimitAllLocals,
+		Arity:         abi.LimitArity,
 		Nesting:       20_000,
-		Globals:       1_000,
+		Globals:       abi.LimitGlobals,
 		Tables:        64,
 		TableElements: abi.LimitTableElements,
 		MemoryPages:   abi.LimitMemoryPages,

@@ -145,6 +145,13 @@ func weight(kind immediate, opcode byte) int64 {
 	}
 }
 
+// traps tells whether an instruction checks its operands, which the compiler writes out as a branch.
+func traps(kind immediate, opcode byte) bool {
+	division := opcode >= 0x6d && opcode <= 0x70 || opcode >= 0x7f && opcode <= 0x82
+	truncation := opcode >= 0xa8 && opcode <= 0xab || opcode >= 0xae && opcode <= 0xb1
+	return kind == memoryAccess || kind == memoryLane || kind == plain && (division || truncation)
+}
+
 // growth returns the shift that turns the top operand of a bulk operation
 // into fuel at bytes/16: an element of a table counts 8 bytes, a page 65,536.
 func growth(kind immediate) (shift int, bulk bool) {

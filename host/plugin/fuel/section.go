@@ -29,6 +29,9 @@ type layout struct {
 	names *reader // the custom section "name", after its name
 }
 
+// mostCustom bounds the custom sections. Toolchains write about ten.
+const mostCustom = 1000
+
 // split cuts the module into sections and checks their order. Custom
 // sections other than the first "name" are dropped.
 func split(wasm []byte) (*layout, error) {
@@ -42,13 +45,16 @@ func split(wasm []byte) (*layout, error) {
 	for i, id := range order {
 		rank[id] = i + 1
 	}
-	l, last := &layout{}, 0
+	l, last, custom := &layout{}, 0, 0
 	for r.more() {
 		id := r.byte()
 		body := r.sub(int(r.u32()))
 		switch {
 		case r.err != nil:
+		case id == secCustom && custom == mostCustom:
+			r.fail(ErrLimit, "more than %d custom sections", mostCustom)
 		case id == secCustom:
+			custom++
 			if name := string(body.bytes(int(body.u32()))); body.err != nil {
 				return nil, body.err
 			} else if name == "name" && l.names == nil {

@@ -6,7 +6,7 @@ package fuel
 // functions change.
 func (m *module) rewriteElements(r *reader) []byte {
 	left, p := int(m.limits.TableElements), newPatch(m, r)
-	m.elements = r.count(m.limits.Entries, "element segments")
+	m.elements = r.count(m.limits.Segments, "element segments")
 	for range m.elements {
 		flags := r.u32()
 		if flags > 7 {
@@ -56,7 +56,7 @@ func (m *module) readDataCount(r *reader) []byte {
 // change.
 func (m *module) rewriteData(r *reader) []byte {
 	p := newPatch(m, r)
-	n := r.count(m.limits.Entries, "data segments")
+	n := r.count(m.limits.Segments, "data segments")
 	if m.counted && n != m.datas {
 		r.fail(ErrMalformed, "%d data segments, announced were %d", n, m.datas)
 	}

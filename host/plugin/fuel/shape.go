@@ -12,6 +12,7 @@ type shape struct {
 	arity   int // values that blocks and branches carry
 	sets    int // local.set and local.tee
 	depths  int // open blocks at each of them, added up
+	traps   int // instructions with a way out besides the next one: memory accesses, divisions, truncations
 }
 
 // work estimates the time of compiling in units of 50 to 100 ns. The default
@@ -26,3 +27,6 @@ func (s shape) work(locals int) int64 {
 	joined := min(int64(s.depths), blocks*int64(min(locals, s.sets))) + int64(s.arity)
 	return blocks*blocks + joined*joined/256
 }
+
+// alone is what of a function cannot be interrupted: work, and what only grows in proportion to the code.
+func (s shape) alone(locals int) int64 { return s.work(locals) + 150*int64(s.traps) }

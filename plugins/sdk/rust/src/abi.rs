@@ -114,6 +114,28 @@ pub const LIMIT_STACK_BYTES: i64 = 8388608;
 pub const LIMIT_MODULE_BYTES: i64 = 16777216;
 /// bytes a function
 pub const LIMIT_BODY_BYTES: i64 = 1048576;
+/// function types
+pub const LIMIT_TYPES: i64 = 1000;
+/// parameters of a type, and as many results
+pub const LIMIT_ARITY: i64 = 128;
+/// imports
+pub const LIMIT_IMPORTS: i64 = 256;
+/// functions, imported ones included
+pub const LIMIT_FUNCTIONS: i64 = 50000;
+/// exports
+pub const LIMIT_EXPORTS: i64 = 1000;
+/// bytes of the name of an import or export
+pub const LIMIT_SYMBOL_BYTES: i64 = 1024;
+/// globals
+pub const LIMIT_GLOBALS: i64 = 1000;
+/// data segments, and as many element segments
+pub const LIMIT_SEGMENTS: i64 = 100000;
+/// locals of a function, parameters included
+pub const LIMIT_LOCALS: i64 = 10000;
+/// locals of all functions
+pub const LIMIT_ALL_LOCALS: i64 = 4000000;
+/// ms from an upload to its answer
+pub const LIMIT_UPLOAD_MS: i64 = 2500;
 /// ms
 pub const LIMIT_COMPILE_MS: i64 = 10000;
 /// bytes a request

@@ -103,6 +103,17 @@ const (
 	LimitStackBytes        = 8388608    // bytes
 	LimitModuleBytes       = 16777216   // bytes
 	LimitBodyBytes         = 1048576    // bytes a function
+	LimitTypes             = 1000       // function types
+	LimitArity             = 128        // parameters of a type, and as many results
+	LimitImports           = 256        // imports
+	LimitFunctions         = 50000      // functions, imported ones included
+	LimitExports           = 1000       // exports
+	LimitSymbolBytes       = 1024       // bytes of the name of an import or export
+	LimitGlobals           = 1000       // globals
+	LimitSegments          = 100000     // data segments, and as many element segments
+	LimitLocals            = 10000      // locals of a function, parameters included
+	LimitAllLocals         = 4000000    // locals of all functions
+	LimitUploadMS          = 2500       // ms from an upload to its answer
 	LimitCompileMS         = 10000      // ms
 	LimitLogBytes          = 65536      // bytes a request
 	LimitEmitBytes         = 8388608    // bytes a call of an export
