@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 
 	"github.com/penstock/penstock/native/gguf"
@@ -51,7 +50,7 @@ func setBytes(h *gguf.Header, n int) {
 	}
 	for key, v := range map[string]gguf.Value{
 		"model": gguf.NewString("gpt2"), "pre": gguf.NewString("gpt-2"), "tokens": gguf.NewStrings(tokens...), "merges": gguf.NewStrings(),
-		"add_bos_token": gguf.NewBool(false), "bos_token_id": gguf.NewUint32(math.MaxUint32), "eos_token_id": gguf.NewUint32(math.MaxUint32),
+		"add_bos_token": gguf.NewBool(false), "bos_token_id": gguf.NewUint32(0), "eos_token_id": gguf.NewUint32(0),
 	} {
 		h.Set("tokenizer.ggml."+key, v)
 	}

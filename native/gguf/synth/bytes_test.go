@@ -59,8 +59,10 @@ func TestWithBytes_AnyTextIsItsBytes(t *testing.T) {
 		if token != int32(text[i]) {
 			t.Errorf("byte %d is token %d, want %d", i, token, text[i])
 		}
-		if m.EndOfGeneration(token) {
-			t.Errorf("token %d ends answers", token)
+	}
+	for token := range int32(256) {
+		if m.EndOfGeneration(token) != (token == 0) {
+			t.Errorf("token %d ends answers: %t", token, token != 0)
 		}
 	}
 	if back != text {
