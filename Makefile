@@ -49,6 +49,10 @@ llama: $(LLAMA_STAMP) ## llama.cpp as one static library (BACKEND=auto|cpu|cuda|
 llama-tools: $(LLAMA_STAMP) ## llama-bench, llama-batched-bench, llama-quantize, llama-server of the same source and flags
 	native/llama.cpp/build.sh $(LLAMA) tools
 
+.PHONY: llama-archs
+llama-archs: $(LLAMA_STAMP) # llama.cpp's program that writes a random model of each architecture, for test-long
+	native/llama.cpp/build.sh $(LLAMA) archs
+
 .PHONY: ui
 ui: $(UI) ## the browser UI
 
@@ -114,7 +118,7 @@ test: setup-test build plugins-test ## all tests that end within minutes: Go, Go
 	scripts/tutorial.sh docs/plugins/rust.md
 
 .PHONY: test-long
-test-long: setup-test build plugins ## full corruption and property runs, then every fuzz target for FUZZTIME (10m)
+test-long: setup-test build plugins llama-archs ## full corruption and property runs, then every fuzz target for FUZZTIME (10m)
 	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
 	scripts/fuzz.sh $(FUZZTIME)
 

@@ -21,7 +21,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// archs is llama.cpp's program that writes a random model of each architecture; `make test-long` builds it.
+// archs is llama.cpp's program that writes a random model of each architecture; `make llama-archs` builds it.
 const archs = "../build/llama.cpp/tools/test-llama-archs"
 
 // TestCore_EveryArchitecture_IsServedOrRefused: whatever llama.cpp can load is served with the same greedy text alone and in a busy
@@ -32,7 +32,7 @@ func TestCore_EveryArchitecture_IsServedOrRefused(t *testing.T) {
 	}
 	dir := t.TempDir()
 	if out, err := exec.CommandContext(t.Context(), archs, "-s", "1", "-o", dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v (make archs builds it)\n%.2000s", err, out)
+		t.Fatalf("%v (make llama-archs builds it)\n%.2000s", err, out)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.gguf"))
 	if err != nil || len(files) < 100 {
@@ -48,6 +48,25 @@ func TestCore_EveryArchitecture_IsServedOrRefused(t *testing.T) {
 	}
 }
 
+// A model with a state and one with a window go the same way without llama.cpp's program.
+func TestCore_StateAndWindow_AreServed(t *testing.T) {
+	for name, want := range map[string]string{"mamba": "served without truncating; 12 of 12", "cohere2": "served; 12 of 12"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), name+".gguf")
+			file, err := os.Create(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(synth.Small(file, name, 1), file.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if got := serveOrRefuse(t, path); !strings.HasPrefix(got, want) {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
+	}
+}
+
 // withBytes gives a model a byte-level vocabulary and removes the one without.
 func withBytes(t *testing.T, path string) string {
 	t.Helper()
@@ -56,13 +75,7 @@ func withBytes(t *testing.T, path string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := synth.WithBytes(file, path); err != nil {
-		t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(path); err != nil {
+	if err := errors.Join(synth.WithBytes(file, path), file.Close(), os.Remove(path)); err != nil {
 		t.Fatal(err)
 	}
 	return out

@@ -48,11 +48,14 @@ func setBytes(h *gguf.Header, n int) {
 			tokens[i] = fmt.Sprintf("<%d>", i)
 		}
 	}
-	for key, v := range map[string]gguf.Value{
-		"model": gguf.NewString("gpt2"), "pre": gguf.NewString("gpt-2"), "tokens": gguf.NewStrings(tokens...), "merges": gguf.NewStrings(),
-		"add_bos_token": gguf.NewBool(false), "bos_token_id": gguf.NewUint32(0), "eos_token_id": gguf.NewUint32(0),
+	for _, k := range []struct {
+		key   string
+		value gguf.Value
+	}{
+		{"model", gguf.NewString("gpt2")}, {"pre", gguf.NewString("gpt-2")}, {"tokens", gguf.NewStrings(tokens...)}, {"merges", gguf.NewStrings()},
+		{"add_bos_token", gguf.NewBool(false)}, {"bos_token_id", gguf.NewUint32(0)}, {"eos_token_id", gguf.NewUint32(0)},
 	} {
-		h.Set("tokenizer.ggml."+key, v)
+		h.Set("tokenizer.ggml."+k.key, k.value)
 	}
 }
 

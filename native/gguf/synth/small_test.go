@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+
+package synth
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/penstock/penstock/native"
+)
+
+func TestSmall_IsWhatItIsSaidToBe(t *testing.T) {
+	for name, is := range map[string]func(native.ModelInfo) bool{
+		"mamba":   func(i native.ModelInfo) bool { return i.Recurrent && i.Window == 0 },
+		"cohere2": func(i native.ModelInfo) bool { return !i.Recurrent && i.Window == smallWindow },
+	} {
+		var b bytes.Buffer
+		if err := Small(&b, name, 1); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "m.gguf")
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m, err := native.LoadModel(t.Context(), path, native.ModelOptions{CheckTensors: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info := m.Info(); !is(info) || info.OwnCells() || !info.Generates() {
+			t.Errorf("%s: %+v", name, info)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestSmall_SameSeed_SameBytes(t *testing.T) {
+	var a, b, other bytes.Buffer
+	for w, seed := range map[*bytes.Buffer]uint64{&a: 1, &b: 1, &other: 2} {
+		if err := Small(w, "mamba", seed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(a.Bytes(), b.Bytes()) || bytes.Equal(a.Bytes(), other.Bytes()) {
+		t.Error("equal seeds gave other bytes, or other seeds the same")
+	}
+	if err := Small(&a, "lama", 1); !errors.Is(err, ErrShape) {
+		t.Errorf("an unknown architecture: %v", err)
+	}
+}
