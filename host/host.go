@@ -79,7 +79,7 @@ func (h *Host) api(o Options) http.Handler {
 	return api.New(api.Options{
 		Scheduler: streams{h.core.Scheduler}, Engine: words{h.core.Engine}, Plugins: h.core.Plugins, Model: h.core.Model,
 		Log: h.log, Version: o.Version,
-		APIKeys: s.APIKeys, AdminKey: s.AdminKey, ShareCache: s.CacheScope == "all", Origins: s.CORSOrigins, BodyLimit: s.BodyLimit, WriteTimeout: s.WriteTimeout,
+		APIKeys: s.APIKeys, AdminKey: s.AdminKey, PriorityKeys: s.PriorityKeys, ShareCache: s.CacheScope == "all", Origins: s.CORSOrigins, BodyLimit: s.BodyLimit, WriteTimeout: s.WriteTimeout,
 		UI: o.UI, Metrics: h.core.Metrics.Handler(), Ready: h.accepts.Load, Done: h.done,
 	})
 }

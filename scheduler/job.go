@@ -18,7 +18,8 @@ import (
 type job struct {
 	req     Request
 	stream  *Stream
-	arrival uint64
+	arrival uint64    // counts requests
+	due     time.Time // when it came, as its priority counts it
 
 	tokens    []Token
 	prompt    int // how many of tokens are prompt

@@ -2,18 +2,31 @@
 
 package scheduler
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
-// queue holds the jobs that wait for a slot: higher priority first, equal ones in order of arrival. A preempted job keeps
-// its arrival and so comes back before all that came later.
+// queue holds the jobs that wait for a slot in the order they are served. A preempted job keeps its place in that order, and so
+// comes back before all that came later.
 type queue struct {
 	jobs []*job
 }
 
-// before is the order in which jobs are served.
+// aging is how much earlier a request counts as having come for each step of its priority. So it goes before those of lower
+// priority that came shortly before it, and nobody waits for ever: after so long a step of priority is made up for.
+const aging = 10 * time.Second
+
+// arrive gives a job its place in the order.
+func (j *job) arrive(number uint64, now time.Time) {
+	j.arrival = number
+	j.due = now.Add(-time.Duration(j.req.Priority) * aging)
+}
+
+// before is the order in which jobs are served: higher priority first, with age, equal ones in order of arrival.
 func (j *job) before(k *job) bool {
-	if j.req.Priority != k.req.Priority {
-		return j.req.Priority > k.req.Priority
+	if !j.due.Equal(k.due) {
+		return j.due.Before(k.due)
 	}
 	return j.arrival < k.arrival
 }

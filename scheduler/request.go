@@ -41,7 +41,7 @@ type Request struct {
 	// draws; 0: no trace.
 	Trace int
 
-	Priority    int       // higher goes first; equal ones in order of arrival
+	Priority    int       // higher goes first, a step of it before what came up to 10 s earlier; equal ones in order of arrival
 	Deadline    time.Time // the answer ends as an error then; zero: never
 	CachePrompt bool      // begin from cached cells with the same prefix
 	CacheSalt   string    // only of requests with the same one: a hit, which is fast, tells that somebody sent that prefix

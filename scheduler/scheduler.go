@@ -202,7 +202,7 @@ func (s *Scheduler) SubmitAll(requests []Request) (_ []*Stream, err error) {
 	err = s.inbox.admit(len(jobs), func(s *Scheduler) {
 		for _, j := range jobs {
 			s.arrivals++
-			j.arrival = s.arrivals
+			j.arrive(s.arrivals, s.config.Clock())
 			s.queue.push(j)
 		}
 	})

@@ -15,6 +15,9 @@ import (
 // answer computes g and sends it in the given shape, as a stream or whole. Whatever ends it cancels what still runs: a
 // client that has gone frees its slots at once.
 func (s *service) answer(c echo.Context, g generation, sh shape) error {
+	if err := checkPriority(g.priority, s.mayRaise(c.Request())); err != nil {
+		return err
+	}
 	g.salt = s.cacheSalt(c.Request())
 	streams, err := s.start(&g)
 	if err != nil {

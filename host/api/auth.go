@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -60,6 +61,18 @@ func (s *service) cacheSalt(r *http.Request) string {
 	}
 	digest := sha256.Sum256([]byte(bearer(r)))
 	return string(digest[:])
+}
+
+// mayRaise tells whether a request's key is one of those that may ask for more than the ordinary priority.
+func (s *service) mayRaise(r *http.Request) bool { return holds(r, s.first) }
+
+// checkPriority refuses a priority that the request's key may not ask for.
+func checkPriority(priority int, mayRaise bool) error {
+	if priority <= 0 || mayRaise {
+		return nil
+	}
+	return &Error{Status: http.StatusForbidden, Code: "priority_not_allowed", Type: typeForbid, Param: "priority",
+		Message: fmt.Sprintf("priority is %d; it may be at most 0 but for the keys that server.priority_keys lists", priority)}
 }
 
 func bearer(r *http.Request) string {

@@ -37,6 +37,9 @@ func (k *socket) generate(f clientFrame) error {
 	if err != nil {
 		return err
 	}
+	if err := checkPriority(g.priority, k.mayRaise); err != nil {
+		return err
+	}
 	g.salt = k.salt
 	g.detach = time.Duration(f.DetachMS) * time.Millisecond
 	if g.detach > 0 && k.service.kept.full() {

@@ -91,6 +91,7 @@ type Options struct {
 
 	APIKeys      []string // none: open to everybody
 	AdminKey     string   // empty: admin routes are off
+	PriorityKeys []string // whose requests may ask for a priority above 0
 	ShareCache   bool     // prompts cached for one key serve the others too
 	Origins      []string // other web origins whose pages may call; "*": any
 	BodyLimit    int64    // bytes
@@ -110,5 +111,6 @@ type service struct {
 	Options
 	keys  [][32]byte
 	admin [][32]byte
+	first [][32]byte // of PriorityKeys
 	kept  shelf
 }

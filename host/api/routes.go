@@ -13,7 +13,7 @@ import (
 
 // New builds the handler of all routes.
 func New(o Options) http.Handler {
-	s := &service{Options: o, admin: digests(o.AdminKey), keys: append(digests(o.APIKeys...), digests(o.AdminKey)...)}
+	s := &service{Options: o, admin: digests(o.AdminKey), first: digests(o.PriorityKeys...), keys: append(digests(o.APIKeys...), digests(o.AdminKey)...)}
 	if len(o.APIKeys) == 0 {
 		s.keys = nil // an admin key alone closes only the admin routes
 	}

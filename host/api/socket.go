@@ -27,9 +27,11 @@ type socket struct {
 	service *service
 	conn    *websocket.Conn
 	salt    string // of the prompt cache
-	out     chan any
-	ctx     context.Context // done when the connection is
-	close   context.CancelFunc
+
+	mayRaise bool // its answers' priority
+	out      chan any
+	ctx      context.Context // done when the connection is
+	close    context.CancelFunc
 
 	wrote atomic.Bool // a frame was sent since the last look
 
@@ -52,7 +54,7 @@ func (s *service) socket(c echo.Context) error {
 	defer conn.CloseNow() //nolint:errcheck // whatever is left of the connection
 	conn.SetReadLimit(-1) // an oversized frame is refused, the connection lives on
 	ctx, stop := context.WithCancel(c.Request().Context())
-	k := &socket{service: s, conn: conn, salt: s.cacheSalt(c.Request()), out: make(chan any), ctx: ctx, close: stop, live: map[string]*live{}}
+	k := &socket{service: s, conn: conn, salt: s.cacheSalt(c.Request()), mayRaise: s.mayRaise(c.Request()), out: make(chan any), ctx: ctx, close: stop, live: map[string]*live{}}
 	var helpers sync.WaitGroup
 	helpers.Go(k.write)
 	helpers.Go(k.sayGoodbye)

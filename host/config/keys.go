@@ -56,6 +56,8 @@ var table = []Key{
 		Allowed: "keys without white space", Help: "keys that clients must send as a bearer token; none: open"},
 	{Name: "server.admin_key", Flag: "admin-key", Kind: Text, Default: "", check: noBlanks, Secret: true,
 		Allowed: "a key without white space", Help: "key of the admin routes; empty: they are off"},
+	{Name: "server.priority_keys", Flag: "priority-key", Kind: List, Default: []string{}, check: noBlanks, Secret: true,
+		Allowed: "keys of server.api_keys, where that has any", Help: "keys whose requests may ask for a priority above 0; none: no request may"},
 	{Name: "server.cache_scope", Flag: "cache-scope", Kind: Text, Default: "key", check: oneOf("key", "all"),
 		Allowed: "key or all", Help: "whose cached prompts a request may begin from: those of the same API key, or all"},
 	{Name: "server.cors_origins", Flag: "cors-origin", Kind: List, Default: []string{}, check: areOrigins,

@@ -87,6 +87,7 @@ func TestLoad_Wrong(t *testing.T) {
 		{name: "bad size", flags: map[string]any{"server.body_limit": "9999999999GiB"}, is: ErrWrongValue, want: []string{"server.body_limit"}},
 		{name: "bad origin", env: []string{"PENSTOCK_SERVER_CORS_ORIGINS=example.org"}, is: ErrWrongValue, want: []string{"server.cors_origins", `"example.org"`}},
 		{name: "micro-batch over batch", flags: map[string]any{"scheduler.batch_size": "64", "scheduler.ubatch_size": "65"}, is: ErrWrongValue, want: []string{"scheduler.ubatch_size", "at most scheduler.batch_size"}},
+		{name: "priority of no key", file: "server:\n  api_keys: [a]\n  priority_keys: [a, b]\n", is: ErrWrongValue, want: []string{"server.priority_keys", "keys of server.api_keys"}},
 		{name: "not YAML", file: "a: [", want: []string{"configuration file"}},
 		{name: "all at once", env: []string{"PENSTOCK_LOG_LEVEL=x", "PENSTOCK_LOG_FORMAT=y"}, want: []string{"log.level", "log.format"}},
 	} {
