@@ -29,6 +29,9 @@ type saved struct {
 // worthSaving is the fewest unshared cells that are cheaper to copy than to compute again.
 const worthSaving = 64
 
+// mostKept bounds the entries: each has a mapping of its own, of which systems allow a process some ten thousand.
+const mostKept = 4096
+
 // save begins to copy a sequence that is about to lose its cells; add takes it when that is done. Nil: it is not worth it, or
 // cannot be. One that shares most of its cells is not: they stay in the cache, and would come back as a copy of their own.
 func (a *archive) save(s *sequence, unshared int) *saved {
@@ -46,7 +49,7 @@ func (a *archive) save(s *sequence, unshared int) *saved {
 		return nil
 	}
 	a.forget(k.tokens, k.salt)
-	for a.used+k.bytes > a.budget {
+	for a.used+k.bytes > a.budget || len(a.kept) >= mostKept {
 		a.drop(a.least())
 	}
 	a.used += k.bytes

@@ -188,3 +188,19 @@ func TestScheduler_Run_FreesTheArchive(t *testing.T) {
 		t.Errorf("%d states with %d bytes are left", b.States, b.StateBytes)
 	}
 }
+
+// Each entry has a mapping of its own, so there is a bound on their number too.
+func TestScheduler_Archive_BoundsItsEntries(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Cells: 80, Context: 80, Sequences: 1, Vocabulary: 1 << 16})
+	s := newScheduler(t, b, scheduler.Config{Slots: 1, ArchiveBytes: 1 << 30})
+	most := 0
+	for i := range 4200 {
+		r := request(0, 0, 1)
+		r.Prompt = slices.Concat([]scheduler.Segment{{Tokens: []scheduler.Token{scheduler.Token(i + 1)}}}, prompt(69, 1))
+		finish(t, s, submit(t, s, r))
+		most = max(most, b.States)
+	}
+	if most != 4096 {
+		t.Errorf("%d states, want 4096", most)
+	}
+}

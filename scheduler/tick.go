@@ -20,11 +20,12 @@ func (s *Scheduler) Tick() (busy bool) {
 	s.takeCommands()
 	s.expire(now)
 	s.cache.allow(s.pause())
+	held := s.short
 	s.admit(now)
 	s.plan()
 	if len(s.planned) == 0 {
 		s.publish()
-		return s.cache.busy()
+		return held || s.cache.busy()
 	}
 	s.compute()
 	s.observe()
@@ -51,7 +52,7 @@ func (s *Scheduler) takeCommands() {
 // on anyway makes place. Where it takes long the rest wait for the next tick.
 func (s *Scheduler) admit(now time.Time) {
 	if s.short {
-		return // what is cleared is for those who run
+		return // what is cleared is for those who run; the next tick admits
 	}
 	for j := s.next(); j != nil; j = s.next() {
 		if len(s.running) > 0 && s.config.Clock().Sub(now) > longestAdmission {
