@@ -61,7 +61,7 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 	core.Model = describe(core.Engine, core.file)
 	logKernels(log, core.Model.Kernels)
 	core.Metrics = telemetry.NewMetrics(name)
-	if core.Plugins, err = openPlugins(ctx, c, core.Engine, core.Metrics.Plugins(), log); err != nil {
+	if core.Plugins, err = openPlugins(ctx, c, core.Engine, core.Metrics, log); err != nil {
 		return nil, err
 	}
 	core.Scheduler, err = scheduler.New(core.Engine.Backend(), scheduler.Config{

@@ -37,7 +37,7 @@ func (p *Plugins) NewChain(params sampling.Params, list []api.PluginUse, maxToke
 	}
 	var chain []scheduler.Stage
 	var rules []scheduler.StopRule
-	place := 0
+	place, setup := 0, &plugin.Setup{}
 	for _, link := range engine.Links(params) {
 		if link.Plugin == "" {
 			stage, err := p.engine.NewStage(params, link)
@@ -49,7 +49,7 @@ func (p *Plugins) NewChain(params sampling.Params, list []api.PluginUse, maxToke
 		}
 		u := find(uses, link.Plugin)
 		stage, err := u.module.NewStage(plugin.Request{Config: u.Config, Seed: uint64(params.Seed), Place: place,
-			MaxTokens: maxTokens, ContextSize: p.engine.Info().Limits.Positions, Skip: u.Skip})
+			Setup: setup, MaxTokens: maxTokens, ContextSize: p.engine.Info().Limits.Positions, Skip: u.Skip})
 		if err != nil {
 			return nil, nil, errors.Join(refused(u, err), closeAll(chain))
 		}
@@ -167,7 +167,7 @@ func badUse(field, format string, args ...any) error {
 }
 
 // Render implements api.Plugins.
-func (p *Plugins) Render(params sampling.Params, list []api.PluginUse, messages []byte) (text string, ok bool, err error) {
+func (p *Plugins) Render(ctx context.Context, params sampling.Params, list []api.PluginUse, messages []byte) (text string, ok bool, err error) {
 	uses, err := p.resolve(list, params.Chain)
 	defer release(uses)
 	if err != nil {
@@ -187,7 +187,7 @@ func (p *Plugins) Render(params sampling.Params, list []api.PluginUse, messages 
 	if chosen == nil {
 		return "", false, nil
 	}
-	text, err = chosen.module.Render(context.Background(), messages, plugin.Request{Config: chosen.Config, Seed: uint64(params.Seed),
+	text, err = chosen.module.Render(ctx, messages, plugin.Request{Config: chosen.Config, Seed: uint64(params.Seed),
 		ContextSize: p.engine.Info().Limits.Positions})
 	if err != nil {
 		return "", false, refused(chosen, err)

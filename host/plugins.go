@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
 )
 
@@ -35,13 +36,17 @@ type Plugins struct {
 var _ api.Plugins = (*Plugins)(nil)
 
 // openPlugins loads the configured folder and watches it.
-func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, o plugin.Observer, log *slog.Logger) (*Plugins, error) {
+func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, metrics *telemetry.Metrics, log *slog.Logger) (*Plugins, error) {
+	limits := plugin.DefaultLimits()
+	limits.Memory = c.Plugins.Memory
+	observer := metrics.Plugins()
 	runtime, err := plugin.NewRuntime(ctx, plugin.Options{
-		Vocabulary: e.Words(), Grammars: grammars{e}, TopK: highest, Observer: o, Log: log.With(slog.String("from", "plugin")), CacheDir: codeCache(log),
+		Limits: limits, Vocabulary: e.Words(), Grammars: grammars{e}, TopK: highest, Observer: observer, Log: log.With(slog.String("from", "plugin")), CacheDir: codeCache(log),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up plugins: %w", err)
 	}
+	metrics.PluginMemory(runtime.Memory)
 	registry, err := plugin.OpenRegistry(ctx, runtime, c.Plugins.Dir, log)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the plugins in %s (plugins.dir): %w", c.Plugins.Dir, err), runtime.Close(ctx))

@@ -51,7 +51,7 @@ type limits struct {
 }
 
 // prompt makes tokens of messages: by a template plugin, the model's template, or raw of the last one alone.
-func (s *session) prompt(messages []chat.Message, l limits) ([]int32, []string, error) {
+func (s *session) prompt(ctx context.Context, messages []chat.Message, l limits) ([]int32, []string, error) {
 	if l.raw {
 		tokens, err := s.Engine.Tokenize(messages[len(messages)-1].Content, true, true)
 		return tokens, nil, err
@@ -60,7 +60,7 @@ func (s *session) prompt(messages []chat.Message, l limits) ([]int32, []string, 
 	if err != nil {
 		return nil, nil, err
 	}
-	text, ok, err := s.Plugins.Render(l.params, nil, conversation)
+	text, ok, err := s.Plugins.Render(ctx, l.params, nil, conversation)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,7 +75,7 @@ func (s *session) prompt(messages []chat.Message, l limits) ([]int32, []string, 
 // answer is an answerer under the given limits.
 func (s *session) answer(l limits) answerer {
 	return func(ctx context.Context, messages []chat.Message, show func(string) error) (string, error) {
-		tokens, stops, err := s.prompt(messages, l)
+		tokens, stops, err := s.prompt(ctx, messages, l)
 		if err != nil {
 			return "", err
 		}

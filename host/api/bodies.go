@@ -3,6 +3,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/penstock/penstock/host/chat"
@@ -68,7 +69,7 @@ func (s *service) encode(b *Conversation) (chat.Prompt, []scheduler.Token, error
 }
 
 // planChat makes a generation of a chat body.
-func (s *service) planChat(body []byte) (generation, error) {
+func (s *service) planChat(ctx context.Context, body []byte) (generation, error) {
 	b := chatBody{Common: defaults()}
 	if err := decode(body, &b); err != nil {
 		return generation{}, err
@@ -91,7 +92,7 @@ func (s *service) planChat(body []byte) (generation, error) {
 	if err != nil {
 		return g, err
 	}
-	tokens, ok, err := s.renderByPlugin(&g, c.Messages)
+	tokens, ok, err := s.renderByPlugin(ctx, &g, c.Messages)
 	if err == nil && !ok {
 		var prompt chat.Prompt
 		prompt, tokens, err = chat.Encode(c, s.Engine, s.Engine)

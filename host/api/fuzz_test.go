@@ -54,7 +54,7 @@ func FuzzBodies(f *testing.F) {
 	f.Add([]byte(`{"messages":[{"role":"assistant","content":null,"tool_calls":[{}]}],"logprobs":true,"top_logprobs":3}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		s := toyService()
-		g, err := s.planChat(body)
+		g, err := s.planChat(t.Context(), body)
 		checkPlan(t, g, err)
 		g, err = s.planText(body)
 		checkPlan(t, g, err)

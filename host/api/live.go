@@ -33,7 +33,7 @@ func (k *socket) generate(f clientFrame) error {
 	if f.DetachMS < 0 || f.DetachMS > maxDetach.Milliseconds() {
 		return invalid("detach_ms", "detach_ms is %d; it must be from 0 to %d", f.DetachMS, maxDetach.Milliseconds())
 	}
-	g, err := k.service.planFrame(f.Request)
+	g, err := k.service.planFrame(k.ctx, f.Request)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (k *socket) generate(f clientFrame) error {
 }
 
 // planFrame makes a generation of a generate frame's request: a chat where it has messages, else a text completion.
-func (s *service) planFrame(request json.RawMessage) (generation, error) {
+func (s *service) planFrame(ctx context.Context, request json.RawMessage) (generation, error) {
 	if !isSet(request) {
 		return generation{}, invalid("request", "request is missing: the body of a chat or text completion")
 	}
@@ -77,7 +77,7 @@ func (s *service) planFrame(request json.RawMessage) (generation, error) {
 	case probe.Messages != nil && probe.Prompt != nil:
 		return g, invalid("request", "request has both messages and prompt; it must have one")
 	case probe.Messages != nil:
-		g, err = s.planChat(request)
+		g, err = s.planChat(ctx, request)
 	default:
 		g, err = s.planText(request)
 	}

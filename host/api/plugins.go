@@ -22,8 +22,8 @@ type Plugins interface {
 	// operator's. It is how every chain is built where there are plugins.
 	NewChain(p sampling.Params, uses []PluginUse, maxTokens int) ([]scheduler.Stage, []scheduler.StopRule, error)
 	// Render lets the template plugin among the uses, or else the operator's, make a prompt's text of messages, which are
-	// JSON. ok is false where there is none.
-	Render(p sampling.Params, uses []PluginUse, messages []byte) (text string, ok bool, err error)
+	// JSON. ok is false where there is none. It ends with the context.
+	Render(ctx context.Context, p sampling.Params, uses []PluginUse, messages []byte) (text string, ok bool, err error)
 	// CheckPrompt refuses template plugins: the request has a prompt and no messages.
 	CheckPrompt(uses []PluginUse) error
 
@@ -136,7 +136,7 @@ func (s *service) newChain(g *generation, p sampling.Params) ([]scheduler.Stage,
 }
 
 // renderByPlugin makes the prompt of a conversation by a template plugin; ok is false where none is used.
-func (s *service) renderByPlugin(g *generation, messages []chat.Message) (tokens []scheduler.Token, ok bool, err error) {
+func (s *service) renderByPlugin(ctx context.Context, g *generation, messages []chat.Message) (tokens []scheduler.Token, ok bool, err error) {
 	if s.Plugins == nil {
 		return nil, false, nil
 	}
@@ -144,7 +144,15 @@ func (s *service) renderByPlugin(g *generation, messages []chat.Message) (tokens
 	if err != nil {
 		return nil, false, err
 	}
-	text, ok, err := s.Plugins.Render(g.params, g.uses, conversation)
+	if !g.deadline.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, g.deadline, scheduler.ErrDeadline)
+		defer cancel()
+	}
+	text, ok, err := s.Plugins.Render(ctx, g.params, g.uses, conversation)
+	if err != nil && ctx.Err() != nil {
+		return nil, false, context.Cause(ctx)
+	}
 	if err != nil || !ok {
 		return nil, ok, err
 	}
@@ -173,6 +181,8 @@ func pluginProblem(err error) *Error {
 	switch {
 	case errors.As(err, &refusal):
 		return &Error{Status: http.StatusBadRequest, Code: "plugin_refused", Type: typeInvalid, Param: refusal.Param(), Message: refusal.Error()}
+	case errors.As(err, &fault) && slices.Contains([]string{"busy", "budget"}, fault.Kind()):
+		return &Error{Status: http.StatusServiceUnavailable, Code: "plugins_busy", Type: typeBusy, Retry: 1, Message: fault.Error()}
 	case errors.As(err, &fault):
 		return &Error{Status: http.StatusInternalServerError, Code: "plugin_fault", Type: typeServer, Param: "plugins", Message: fault.Error()}
 	}

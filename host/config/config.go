@@ -57,6 +57,7 @@ type Scheduler struct {
 type Plugins struct {
 	Dir     string   `koanf:"dir"`
 	Default []string `koanf:"default"`
+	Memory  int64    `koanf:"memory"` // bytes of all guests together
 }
 
 // Log says what is logged and how.

@@ -92,6 +92,8 @@ var table = []Key{
 		Help: "folder of the plugins"},
 	{Name: "plugins.default", Flag: "plugin", Kind: List, Default: []string{}, check: noBlanks,
 		Allowed: "plugin names", Help: "plugins that every request uses"},
+	{Name: "plugins.memory", Flag: "plugin-memory", Kind: Bytes, Default: int64(2 << 30), check: sized(1<<20, 1<<40),
+		Allowed: "1MiB to 1TiB", Help: "memory that all plugins at work may have together; a request that needs more gets an error"},
 
 	{Name: "log.level", Flag: "log-level", Kind: Text, Default: "info", check: oneOf("debug", "info", "warn", "error"),
 		Allowed: "debug, info, warn or error", Help: "least level that is logged"},

@@ -26,11 +26,7 @@ func (i *instance) start() *violation {
 	if i.until = i.session.setUntil; i.until.IsZero() {
 		i.until = i.started.Add(limits.SetupTime)
 	}
-	v := i.take()
-	if v != nil {
-		i.held = time.Time{}
-	}
-	return v
+	return i.take()
 }
 
 // stop ends a call.

@@ -14,27 +14,31 @@ type turns chan struct{}
 func newTurns() turns { return make(turns, max(1, runtime.GOMAXPROCS(0)/2)) }
 
 // A guest computes turnTime and then lets the others have their turns. Where it took more than freeTime by then, it also
-// leaves the processor alone for as long as it computed.
+// leaves the processor alone three times as long: a quarter of one is a request's share.
 const (
 	turnTime = 5 * time.Millisecond
 	freeTime = 25 * time.Millisecond
 )
 
-// take waits for a turn. It is nil, or a violation where the time or the request is over before.
+// take waits for a turn. A violation tells that the time or the request is over before.
 func (i *instance) take() *violation {
-	began := time.Now()
-	defer func() { i.held = time.Now(); i.waited += i.held.Sub(began) }()
+	turns := i.module.runtime.turns
 	select {
-	case i.module.runtime.turns <- struct{}{}:
+	case turns <- struct{}{}:
+		i.held = time.Now()
 		return nil
 	default:
 	}
+	began := time.Now()
 	over := time.NewTimer(time.Until(i.until))
 	defer over.Stop()
 	select {
-	case i.module.runtime.turns <- struct{}{}:
+	case turns <- struct{}{}:
+		i.held = time.Now()
+		i.waited += i.held.Sub(began)
 		return nil
 	case <-over.C:
+		i.waited += time.Since(began)
 		return i.late()
 	case <-i.session.done:
 		return wrong(CauseCancelled, "while it waited for its turn")
@@ -57,8 +61,7 @@ func (i *instance) alternate() *violation {
 	}
 	i.give()
 	if worked := time.Since(i.started) - i.waited; worked > freeTime {
-		i.waited += had
-		rest := time.NewTimer(had)
+		rest := time.NewTimer(3 * had)
 		defer rest.Stop()
 		select {
 		case <-rest.C:
@@ -66,9 +69,5 @@ func (i *instance) alternate() *violation {
 			return wrong(CauseCancelled, "while it rested")
 		}
 	}
-	if v := i.take(); v != nil {
-		i.held = time.Time{}
-		return v
-	}
-	return nil
+	return i.take()
 }
