@@ -95,19 +95,25 @@ func TestScheduler_BusyBatch_SameTextAsAlone(t *testing.T) {
 			}
 			for i, st := range streams {
 				got := collect(t, st)
-				if len(got) == 0 {
-					t.Errorf("request %d has no answer", i)
-				}
-				for k := range min(len(got), len(want[i])) {
-					if got[k].token == want[i][k].token {
-						continue
-					}
-					if want[i][k].gap > near[layout] {
-						t.Errorf("request %d: token %d is %d, alone %d with %.3f to the next best", i, k, got[k].token, want[i][k].token, want[i][k].gap)
-					}
-					break
-				}
+				sameUntilNear(t, layout, i, got, want[i])
 			}
 		})
+	}
+}
+
+// sameUntilNear checks an answer against the one computed alone, up to a step at which two tokens are as good as equal.
+func sameUntilNear(t *testing.T, layout string, request int, got, want []step) {
+	t.Helper()
+	if len(got) == 0 {
+		t.Errorf("request %d has no answer", request)
+	}
+	for k := range min(len(got), len(want)) {
+		if got[k].token == want[k].token {
+			continue
+		}
+		if want[k].gap > near[layout] {
+			t.Errorf("request %d: token %d is %d, alone %d with %.3f to the next best", request, k, got[k].token, want[k].token, want[k].gap)
+		}
+		break
 	}
 }

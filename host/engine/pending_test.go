@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"testing"
 
 	"github.com/penstock/penstock/native"
@@ -144,5 +145,51 @@ func TestBackend_Restore_Part(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Where a sliding window has moved on, a part of a state is not the beginning of the conversation.
+func TestBackend_Restore_PartOfAWindow(t *testing.T) {
+	b := opened(t, Options{Slots: 2}).Backend().(*backend)
+	feed(t, b, 0, 0, story(40, 1)...)
+	state, err := b.SaveState(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()
+	for window, want := range map[int]bool{0: true, 40: true, 39: false} {
+		b.window = window
+		if err := b.RestoreState(1, state, 30); (err == nil) != want {
+			t.Errorf("30 of 40 positions with a window of %d: %v", window, err)
+		}
+		if err := b.RestoreState(1, state, 40); err != nil {
+			t.Errorf("all with a window of %d: %v", window, err)
+		}
+	}
+	b.window = 0
+}
+
+// Equal prompts at once, as those of a request with n answers: computed once, and each answer is the one it has alone.
+func TestScheduler_EqualPromptsAtOnce_SameTextAsAlone(t *testing.T) {
+	for _, layout := range []string{"split", "shared"} {
+		e := opened(t, Options{Slots: 4, KVLayout: layout, ContextSize: 2048, Batch: 64})
+		s, err := scheduler.New(e.Backend(), scheduler.Config{Slots: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); _ = s.Run(ctx) }()
+		want := collect(t, submitTokens(t, e, s, story(150, 1), 20))
+		other := collect(t, submitTokens(t, e, s, story(300, 2), 20)) // and its cells go to others
+		var streams []*scheduler.Stream
+		for range 4 {
+			streams = append(streams, submitTokens(t, e, s, story(300, 2), 20), submitTokens(t, e, s, story(150, 1), 20))
+		}
+		for i, st := range streams {
+			sameUntilNear(t, layout, i, collect(t, st), [][]step{other, want}[i%2])
+		}
+		stop()
+		<-done
 	}
 }

@@ -30,8 +30,9 @@ func (b *backend) RestoreState(seq int32, state scheduler.State, n int) error {
 	if !ok {
 		return fmt.Errorf("%w: a state of another kind", native.ErrInvalid)
 	}
-	if n < 1 || n > s.Positions() || n < s.Positions() && (!b.cuts || b.window > 0) {
-		return fmt.Errorf("%w: %d of the state's %d positions", native.ErrInvalid, n, s.Positions())
+	whole := s.Positions()
+	if n < 1 || n > whole || n < whole && (!b.cuts || b.window > 0 && whole > b.window) { // a window has moved on
+		return fmt.Errorf("%w: %d of the state's %d positions", native.ErrInvalid, n, whole)
 	}
 	return b.context.RestoreState(seq, s, n)
 }
