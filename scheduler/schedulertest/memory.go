@@ -121,6 +121,9 @@ func (s *state) Close() error {
 		return errors.New("a state is closed twice")
 	}
 	s.closed = true
+	if m := s.b.moving; m.target < 0 && len(m.to) > 0 && &m.to[0] == &s.hashes[0] { // nobody wants it any more
+		s.b.moving = none
+	}
 	s.b.States--
 	s.b.StateBytes -= s.Bytes()
 	return nil
