@@ -6,6 +6,7 @@ package native
 import "C"
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"unsafe"
@@ -43,8 +44,8 @@ func NewGrammar(m *Model, text, root string) (*Grammar, error) {
 // GrammarOfSchema writes the grammar of the JSON texts that a JSON schema of at most 256 KiB allows, as far as a grammar can
 // tell. ErrInvalid says what of the schema is not understood.
 func GrammarOfSchema(schema string) (string, error) {
-	if tooDeep(schema) {
-		return "", fmt.Errorf("%w: the JSON schema nests more than %d deep", ErrInvalid, maxNesting)
+	if err := cmp.Or(checkJSON("the JSON schema", schema), checkSchema(schema)); err != nil {
+		return "", err
 	}
 	var e C.ps_error
 	var text C.ps_text

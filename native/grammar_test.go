@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func grammarOf(text, root string) SamplerOptions {
@@ -62,6 +63,12 @@ x ::= "b"`,
 		"zero byte":        "root ::= \"a\x00\"",
 		"unknown token":    "root ::= <nonesuch>",
 		"long rule chain":  longChain(200000),
+		"empty rule chain": longChain(60000) + "\na60000 ::= \"\"",
+		"many repetitions": "root ::= " + strings.Repeat("[a]{0,2000} ", 80000),
+		"many braces":      "root ::= " + strings.Repeat("{}", 500000),
+		"many commas":      "root ::= " + strings.Repeat("{,}", 340000),
+		"many groups":      strings.Repeat("r", 500000) + ` ::= ` + strings.Repeat(`("a")`, 100000),
+		"many rules":       manyRules(101000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
@@ -84,6 +91,42 @@ func longChain(n int) string {
 	}
 	b.WriteString("a" + strconv.Itoa(n) + "::=\"x\"")
 	return b.String()
+}
+
+func manyRules(n int) string {
+	var b strings.Builder
+	b.WriteString("root ::= \"x\"\n")
+	for i := range n {
+		b.WriteString(strconv.Itoa(i) + "::=\"\"\n")
+	}
+	return b.String()
+}
+
+// TestNewSampler_LargeGrammar: what stays within the bounds is taken.
+func TestNewSampler_LargeGrammar(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
+	for name, text := range map[string]string{
+		"empty rules": longChain(9000) + "\na9000 ::= \"\"",
+		"many rules":  manyRules(90000),
+		"repetitions": "root ::= " + strings.Repeat(`("a" | "b"){0,1000} `, 90),
+	} {
+		if s, err := NewSampler(m, grammarOf(text, "")); err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else {
+			closing(t, s)
+		}
+	}
+}
+
+// TestNewSampler_BadGrammar_WholeCharacters: a reason that quotes the text is cut between characters.
+func TestNewSampler_BadGrammar_WholeCharacters(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
+	for i := range 4 {
+		_, err := NewSampler(m, grammarOf("root ::= * "+strings.Repeat("x", i)+strings.Repeat("🐸", 1000), ""))
+		if !errors.Is(err, ErrInvalid) || !utf8.ValidString(err.Error()) {
+			t.Errorf("%d letters before: %v", i, err)
+		}
+	}
 }
 
 func TestSampler_Sample_FollowsGrammar(t *testing.T) {

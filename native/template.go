@@ -84,8 +84,8 @@ func (t *Template) Source() string { return t.source }
 
 // Render turns a conversation into a prompt. ErrFailed carries the template's own complaint about the conversation.
 func (t *Template) Render(c Conversation) (Prompt, error) {
-	if err := checkNesting(c); err != nil {
-		return Prompt{}, err
+	if err := checkConversation(c); err != nil {
+		return Prompt{}, fmt.Errorf("render: %w", err)
 	}
 	request, err := json.Marshal(c)
 	if err != nil {
@@ -106,43 +106,6 @@ func (t *Template) Render(c Conversation) (Prompt, error) {
 		return Prompt{}, fmt.Errorf("render: %w: %w", ErrFailed, err)
 	}
 	return p, nil
-}
-
-// maxNesting bounds what llama.cpp walks recursively: JSON values, and schemas on their way to a grammar.
-const maxNesting = 100
-
-func checkNesting(c Conversation) error {
-	parts := map[string]string{"messages": string(c.Messages), "tools": string(c.Tools), "json_schema": c.JSONSchema}
-	for name, value := range c.TemplateArgs {
-		parts["template_args."+name] = string(value)
-	}
-	for name, text := range parts {
-		if tooDeep(text) {
-			return fmt.Errorf("render: %w: %s nests more than %d deep", ErrInvalid, name, maxNesting)
-		}
-	}
-	return nil
-}
-
-// tooDeep tells whether JSON nests more than maxNesting deep.
-func tooDeep(json string) bool {
-	depth, quoted := 0, false
-	for i := 0; i < len(json); i++ {
-		switch ch := json[i]; {
-		case quoted && ch == '\\':
-			i++
-		case ch == '"':
-			quoted = !quoted
-		case !quoted && (ch == '[' || ch == '{'):
-			depth++
-		case !quoted && (ch == ']' || ch == '}'):
-			depth--
-		}
-		if depth > maxNesting {
-			return true
-		}
-	}
-	return false
 }
 
 // Close frees the template.

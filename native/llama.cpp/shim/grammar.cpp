@@ -23,7 +23,8 @@ static llama_grammar_rules parse(const llama_vocab * vocab, const std::string & 
             rest = parser.parse_rule(rest);
         }
     } catch (const std::exception & e) {
-        throw fault(PS_INVALID, std::string("the grammar cannot be read: ") + std::string(e.what()).substr(0, 200));
+        const char * why = e.what();  // may quote all that follows
+        throw fault(PS_INVALID, "the grammar cannot be read: " + std::string(why, clip(why, std::strlen(why), 200)));
     }
     const auto found = parser.symbol_ids.find(root);
     if (found == parser.symbol_ids.end()) {

@@ -12,7 +12,10 @@ namespace ps {
 static constexpr size_t max_text  = size_t(1) << 20;
 static constexpr int    max_depth = 200;
 static constexpr double max_paths = 20000;
+static constexpr size_t max_chain = 10000;
 static constexpr size_t max_copies = size_t(1) << 20;  // bytes of literals and classes that repetitions write out
+static constexpr size_t max_rules  = 100000;           // with those that the parser makes of groups and repetitions
+static constexpr size_t max_names  = size_t(16) << 20; // bytes: each rule that is made repeats the name of the one it is in
 
 [[noreturn]] static void refuse(const std::string & why) { throw fault(PS_INVALID, why); }
 
@@ -47,25 +50,47 @@ static size_t skip_quoted(const std::string & text, size_t i) {
     return i;
 }
 
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-'; }
+
+// Counts the rules that a text becomes.
+struct rule_count {
+    size_t rules = 0, names = 0, name = 0;  // name: bytes of that of the rule being read
+
+    void add(size_t n) {
+        rules += n;
+        names += n * (name + 8);
+        if (rules > max_rules) {
+            refuse("the grammar has more than 100000 rules, with those that groups and repetitions become");
+        }
+        if (names > max_names) {
+            refuse("the grammar's rules have names of more than 16 MiB in all; give rules with groups and repetitions shorter ones");
+        }
+    }
+};
+
 // The largest number in braces; the parser refuses or ignores those above 2000.
 static size_t times(const std::string & text, size_t open) {
     size_t most = 1;
     for (size_t i = open + 1, n = 0; i < text.size() && text[i] != '}'; i++) {
-        n    = text[i] >= '0' && text[i] <= '9' ? std::min(n * 10 + static_cast<size_t>(text[i] - '0'), size_t(2000)) : 0;
+        n    = is_digit(text[i]) ? std::min(n * 10 + static_cast<size_t>(text[i] - '0'), size_t(2000)) : 0;
         most = std::max(most, n);
     }
     return most;
 }
 
+// Looks no further than the closing brace: a text may hold very many.
 static void check_repetition(const std::string & text, size_t open) {
-    const size_t comma = text.find(',', open), close = text.find('}', open);
-    if (comma == std::string::npos || close == std::string::npos || comma > close) {
+    const size_t close = std::min(text.find('}', open), text.size());
+    const size_t comma = std::find(text.begin() + open, text.begin() + close, ',') - text.begin();
+    if (comma == close || close == text.size()) {
         return;
     }
     const auto number = [&](size_t from, size_t to) {
         std::string digits;
         for (size_t i = from; i < to; i++) {
-            if (text[i] >= '0' && text[i] <= '9') {
+            if (is_digit(text[i])) {
                 digits += text[i];
             }
         }
@@ -73,7 +98,7 @@ static void check_repetition(const std::string & text, size_t open) {
         return digits;
     };
     const std::string least = number(open + 1, comma), most = number(comma + 1, close);
-    const bool        open_ended = text.find_first_of("0123456789", comma) >= close;
+    const bool        open_ended = most.empty() && std::none_of(text.begin() + comma, text.begin() + close, is_digit);
     if (!open_ended && (most.size() < least.size() || (most.size() == least.size() && most < least))) {
         refuse("a repetition asks for at least " + least + " and at most " + (most.empty() ? "0" : most));
     }
@@ -91,6 +116,8 @@ void check_grammar_text(const std::string & text) {
     }
     int    depth = 0;
     size_t item = 0, copies = 0;  // bytes of the last literal or class, and of all copies
+    size_t word = 0;              // bytes of the last word, which the "::=" behind it makes a rule's name
+    rule_count made;
     for (size_t i = 0; i < text.size(); i++) {
         const size_t from = i;
         switch (text[i]) {
@@ -101,13 +128,22 @@ void check_grammar_text(const std::string & text) {
             case '#': i = std::min(text.find('\n', i), text.size()); break;
             case '{':
                 check_repetition(text, i);
+                made.add(times(text, i));
                 item *= times(text, i);
                 if ((copies += item) > max_copies) {
                     refuse("the grammar repeats texts of more than 1 MiB in all");
                 }
                 i = std::min(text.find('}', i), text.size());
                 break;
+            case '*': case '+': case '?': made.add(1); break;
+            case ':':
+                if (text.compare(i, 3, "::=") == 0) {
+                    made.name = word;
+                    made.add(1);
+                }
+                break;
             case '(':
+                made.add(1);
                 if (++depth > max_depth) {
                     refuse("the grammar nests parentheses more than " + std::to_string(max_depth) + " deep");
                 }
@@ -117,7 +153,13 @@ void check_grammar_text(const std::string & text) {
                 item = 1;
                 break;
             case ' ': case '\t': case '\r': case '\n': break;
-            default: item = 1; break;
+            default:
+                item = 1;
+                for (word = 0; i < text.size() && is_word(text[i]); i++) {
+                    word++;
+                }
+                i -= word > 0 ? 1 : 0;
+                break;
         }
     }
 }
@@ -126,23 +168,44 @@ static bool ends(const llama_grammar_element & e) {
     return e.type == LLAMA_GRETYPE_END || e.type == LLAMA_GRETYPE_ALT;
 }
 
-// For every rule, whether it can match nothing: a fixed point.
+// For every rule, whether it can match nothing. An alternative is looked at again only when a rule it uses was found to
+// match nothing, so the work is as large as the grammar.
 static std::vector<bool> nullable_rules(const llama_grammar_rules & rules) {
-    std::vector<bool> nullable(rules.size());
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (size_t r = 0; r < rules.size(); r++) {
-            bool empty = true;
-            for (const auto & e : rules[r]) {
-                if (ends(e)) {
-                    if (empty && !nullable[r]) {
-                        nullable[r] = changed = true;
-                    }
-                    empty = true;
-                } else if (e.type != LLAMA_GRETYPE_RULE_REF || !nullable[e.value]) {
-                    empty = false;
-                }
+    struct alternative {
+        uint32_t rule;
+        size_t   left;  // elements of which it is not known that they can match nothing
+    };
+    std::vector<bool>                  nullable(rules.size());
+    std::vector<alternative>           all;
+    std::vector<std::vector<uint32_t>> uses(rules.size());  // by rule: the alternatives it stands in
+    std::vector<uint32_t>              found;               // nullable rules whose uses were not looked at
+    const auto                         settle = [&](const alternative & a) {
+        if (a.left == 0 && !nullable[a.rule]) {
+            nullable[a.rule] = true;
+            found.push_back(a.rule);
+        }
+    };
+    for (uint32_t r = 0; r < rules.size(); r++) {
+        alternative open{ r, 0 };
+        for (const auto & e : rules[r]) {
+            if (ends(e)) {
+                settle(open);
+                all.push_back(open);
+                open.left = 0;
+                continue;
             }
+            open.left++;
+            if (e.type == LLAMA_GRETYPE_RULE_REF) {
+                uses[e.value].push_back(static_cast<uint32_t>(all.size()));
+            }
+        }
+    }
+    while (!found.empty()) {
+        const uint32_t r = found.back();
+        found.pop_back();
+        for (const uint32_t a : uses[r]) {
+            all[a].left--;
+            settle(all[a]);
         }
     }
     return nullable;
@@ -204,8 +267,11 @@ void check_grammar_rules(const llama_grammar_rules & rules) {
             for (const uint32_t next : edges[rule]) {
                 paths[rule] += paths[next];
             }
-            if (paths[rule] > max_paths || stack.size() > 10000) {
+            if (paths[rule] > max_paths) {
                 refuse("the grammar is too ambiguous: one rule can begin in more than 20000 ways");
+            }
+            if (stack.size() > max_chain) {
+                refuse("the grammar is too deep: more than 10000 rules begin with one another");
             }
             stack.pop_back();
         }

@@ -55,7 +55,7 @@ int32_t ps_grammar_of_schema(const char * schema, size_t size, ps_text * out, ps
             } catch (const std::bad_alloc &) {
                 throw;
             } catch (const std::exception & e) {
-                problem = std::string(e.what()).substr(0, 500);
+                problem = std::string(e.what(), ps::clip(e.what(), std::strlen(e.what()), 500));
             }
         });
         if (!problem.empty()) {

@@ -65,11 +65,24 @@ static void on_log(ggml_log_level level, const char * text, void *) noexcept {
     }
 }
 
+size_t clip(const char * text, size_t size, size_t most) noexcept {
+    if (size <= most) {
+        return size;
+    }
+    size_t whole = most;
+    while (whole > 0 && most - whole < 4 && (static_cast<uint8_t>(text[whole]) & 0xc0) == 0x80) {
+        whole--;
+    }
+    return whole;
+}
+
 int32_t report(ps_error * err, int32_t code, const char * text) noexcept {
     if (err) {
-        err->code = code;
-        std::strncpy(err->text, text && *text ? text : "no reason given", sizeof(err->text) - 1);
-        err->text[sizeof(err->text) - 1] = 0;
+        err->code         = code;
+        text              = text && *text ? text : "no reason given";
+        const size_t size = clip(text, std::strlen(text), sizeof(err->text) - 1);
+        std::memcpy(err->text, text, size);
+        err->text[size] = 0;
     }
     return code;
 }

@@ -57,6 +57,9 @@ template <typename Body> int32_t guarded(ps_error * err, Body && body) noexcept 
     }
 }
 
+// How many of the first most bytes of a text are whole characters; text has size bytes.
+size_t clip(const char * text, size_t size, size_t most) noexcept;
+
 // Hands bytes to C; throws where memory is short.
 void give(ps_text * out, const char * data, size_t size);
 

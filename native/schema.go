@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The bounds of a JSON schema that becomes a grammar. llama.cpp's conversion trusts schemas: it follows references round a circle until
+// the stack ends, and some of what it does is cubic in the properties of an object. The bounds keep it within about a second.
+const (
+	maxSchemaNodes   = 50_000     // with those that are converted more than once
+	maxSchemaDepth   = 500        // with the references on the way
+	maxSchemaTypes   = 16         // of one node: each is converted by itself
+	maxSchemaName    = 4 << 10    // bytes of the names on the way to a node, which are the name of its rule
+	maxSchemaNames   = 4 << 20    // bytes of all these
+	maxSchemaPattern = 16 << 10   // bytes of a pattern
+	maxSchemaWork    = 40_000_000 // copies of a short text
+)
+
+// outline goes through a schema as llama.cpp's conversion does, and counts instead of converting.
+type outline struct {
+	root     any
+	resolved map[string]bool // references that were followed: each becomes one rule
+	rules    map[string]int  // by name as llama.cpp writes it
+	bases    map[string]int  // by that name without a number at its end, which it appends to names that are taken
+	nodes    int
+	names    int
+	patterns int
+	work     float64
+}
+
+// checkSchema refuses what the conversion would not come through.
+func checkSchema(text string) error {
+	o := outline{resolved: map[string]bool{}, rules: map[string]int{}, bases: map[string]int{}}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&o.root); err != nil {
+		return fmt.Errorf("%w: the JSON schema is not valid JSON: %w", ErrInvalid, err)
+	}
+	if err := o.node(o.root, "", 0); err != nil {
+		return fmt.Errorf("%w: the JSON schema %w", ErrInvalid, err)
+	}
+	return nil
+}
+
+func (o *outline) node(v any, name string, depth int) error {
+	schema, ok := v.(map[string]any)
+	if !ok {
+		return nil // llama.cpp refuses it
+	}
+	if err := o.count(name, depth); err != nil {
+		return err
+	}
+	if ref, ok := schema["$ref"].(string); ok {
+		if o.resolved[ref] {
+			return nil
+		}
+		o.resolved[ref] = true
+		return o.node(o.target(ref), ref, depth+1)
+	}
+	types, _ := schema["type"].([]any)
+	if len(types) > maxSchemaTypes {
+		return fmt.Errorf("has a list of %d types; at most %d are taken", len(types), maxSchemaTypes)
+	}
+	for i := range types {
+		if err := o.body(schema, name+"-"+strconv.Itoa(i), depth+1); err != nil {
+			return err
+		}
+	}
+	if len(types) > 0 {
+		return nil
+	}
+	return o.body(schema, name, depth)
+}
+
+// body goes through all that a schema may be made of, though llama.cpp takes one thing of it.
+func (o *outline) body(schema map[string]any, name string, depth int) error {
+	if pattern, ok := schema["pattern"].(string); ok {
+		o.patterns++ // for each, llama.cpp copies all rules made so far
+		o.work += 5 * float64(o.nodes)
+		if len(pattern) > maxSchemaPattern {
+			return fmt.Errorf("has a pattern of %d bytes; at most %d are taken", len(pattern), maxSchemaPattern)
+		}
+	}
+	if values, ok := schema["enum"].([]any); ok {
+		o.nodes += len(values)
+	}
+	var properties []property
+	for _, key := range []string{"oneOf", "anyOf", "items", "prefixItems", "allOf"} {
+		children, ok := schema[key].([]any)
+		if !ok {
+			children = []any{schema[key]}
+		}
+		for i, child := range children {
+			if err := o.node(child, name+"-"+strconv.Itoa(i), depth+1); err != nil {
+				return err
+			}
+			if key != "allOf" {
+				continue
+			}
+			var err error
+			if properties, err = o.component(child, properties, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	if err := o.object(properties, name, depth); err != nil {
+		return err
+	}
+	return o.object(propertiesOf(schema), name, depth)
+}
+
+// component adds the properties that a part of an allOf has, or that its alternatives have.
+func (o *outline) component(v any, all []property, depth int) ([]property, error) {
+	schema, ok := v.(map[string]any)
+	if !ok {
+		return all, nil
+	}
+	if err := o.count("", depth); err != nil {
+		return nil, err
+	}
+	if ref, ok := schema["$ref"].(string); ok {
+		return o.component(o.target(ref), all, depth+1)
+	}
+	for _, key := range []string{"oneOf", "anyOf"} {
+		alternatives, _ := schema[key].([]any)
+		for _, alternative := range alternatives {
+			var err error
+			if all, err = o.component(alternative, all, depth+1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if values, ok := schema["enum"].([]any); ok {
+		o.nodes += len(values)
+	}
+	return append(all, propertiesOf(schema)...), nil
+}
+
+// property is a property of an object, or what an object says of all others.
+type property struct {
+	name     string
+	schema   any
+	optional bool
+}
+
+func propertiesOf(schema map[string]any) []property {
+	properties, _ := schema["properties"].(map[string]any)
+	required, _ := schema["required"].([]any)
+	must := map[any]bool{}
+	for _, name := range required {
+		if name, ok := name.(string); ok {
+			must[name] = true
+		}
+	}
+	var all []property
+	for name, s := range properties {
+		all = append(all, property{name, s, !must[name]})
+	}
+	if additional, ok := schema["additionalProperties"].(map[string]any); ok {
+		all = append(all, property{"additional", additional, true})
+	}
+	slices.SortFunc(all, func(a, b property) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// object counts a rule for each order in which optional properties may be left out.
+func (o *outline) object(properties []property, name string, depth int) error {
+	optional, bytes := 0.0, 0.0
+	for _, p := range properties {
+		if p.optional {
+			optional++
+			bytes += float64(len(p.name))
+		}
+	}
+	if optional > 0 {
+		mean := bytes / optional
+		o.work += optional*optional*optional/6*(1+mean/64) + optional*optional*(float64(len(name))+mean)
+	}
+	for _, p := range properties {
+		full := name + "-" + p.name
+		if err := o.node(p.schema, full, depth+1); err != nil {
+			return err
+		}
+		o.work += float64(o.taken(full)) * 8 * (2 + optional)
+	}
+	if o.work > maxSchemaWork {
+		return fmt.Errorf("takes too long to convert: it has an object with %d properties, of which %.0f are optional, and %d patterns; fewer are taken, or more of them required",
+			len(properties), optional, o.patterns)
+	}
+	return nil
+}
+
+var notInNames = regexp.MustCompile(`[^a-zA-Z0-9-]+`)
+
+// taken notes the rule of a node, and tells how many names llama.cpp may try for it where its own is taken.
+func (o *outline) taken(name string) int {
+	name = notInNames.ReplaceAllString(name, "-")
+	base := strings.TrimRight(name, "0123456789")
+	o.rules[name]++
+	o.bases[base]++
+	if o.rules[name] == 1 {
+		return 0
+	}
+	return o.bases[base]
+}
+
+func (o *outline) count(name string, depth int) error {
+	o.nodes++
+	o.names += len(name)
+	switch {
+	case depth > maxSchemaDepth:
+		return fmt.Errorf("nests more than %d deep, or a $ref leads back to where it stands", maxSchemaDepth)
+	case o.nodes > maxSchemaNodes:
+		return fmt.Errorf("describes more than %d values, each as often as a reference or a list of types repeats it", maxSchemaNodes)
+	case len(name) > maxSchemaName, o.names > maxSchemaNames:
+		return fmt.Errorf("has too long names: at most %d bytes on the way to a value, %d in all", maxSchemaName, maxSchemaNames)
+	}
+	return nil
+}
+
+// target is what a reference means, nil where llama.cpp will not find it. It knows no escapes in references.
+func (o *outline) target(ref string) any {
+	rest, ok := strings.CutPrefix(ref, "#/")
+	if !ok {
+		return nil
+	}
+	at := o.root
+	for part := range strings.SplitSeq(rest, "/") {
+		switch v := at.(type) {
+		case map[string]any:
+			at = v[part]
+		case []any:
+			i, err := strconv.Atoi(leadingNumber(part))
+			if err != nil || i < 0 || i >= len(v) {
+				return nil
+			}
+			at = v[i]
+		default:
+			return nil
+		}
+	}
+	return at
+}
+
+// leadingNumber is the part of a text that C++ reads as a number: white space and a sign before the digits, anything behind.
+func leadingNumber(text string) string {
+	text = strings.TrimLeft(text, " \t\n\v\f\r")
+	end := strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(text, "+"), "-"), "0123456789")
+	return strings.TrimSuffix(text, end)
+}

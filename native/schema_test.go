@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// objectOf is a schema with n properties, all optional.
+func objectOf(n int, property func(i int) string) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = property(i)
+	}
+	return `{"type":"object","additionalProperties":false,"properties":{` + strings.Join(list, ",") + `}}`
+}
+
+func repeated(n int, f func(i int) string) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = f(i)
+	}
+	return strings.Join(list, ",")
+}
+
+// doubled nests objects of which each is described twice.
+func doubled(depth int) string {
+	if depth == 0 {
+		return `{"type":"string"}`
+	}
+	return `{"type":["object","object"],"properties":{"a":` + doubled(depth-1) + `}}`
+}
+
+// Each of these took llama.cpp minutes, or its stack.
+func TestGrammarOfSchema_TooMuch(t *testing.T) {
+	for name, schema := range map[string]string{
+		"all of a circle":      `{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"allOf":[{"$ref":"#/$defs/a"}]}`,
+		"all of what it is in": `{"$defs":{"a":{"type":"object","properties":{"x":{"allOf":[{"$ref":"#/$defs/a"}]}}}},"$ref":"#/$defs/a"}`,
+		"list in a reference":  `{"$defs":[0,{"$ref":"#/$defs/ 1x"}],"allOf":[{"$ref":"#/$defs/1"}]}`,
+		"optional properties":  objectOf(1900, func(i int) string { return fmt.Sprintf(`"p%d":{"type":"null"}`, i) }),
+		"names that coincide": objectOf(500, func(i int) string {
+			return fmt.Sprintf(`"%c%c":{"type":"string","maxLength":%d}`, 0x4e00+i/100, 0x5000+i%100, i)
+		}),
+		"patterns":     `{"anyOf":[` + repeated(7000, func(i int) string { return fmt.Sprintf(`{"type":"string","pattern":"^a%d$"}`, i) }) + `]}`,
+		"long pattern": `{"type":"string","pattern":"^a` + strings.Repeat("*", 200_000) + `$"}`,
+		"long names": `{"type":"object","properties":{"` + strings.Repeat("n", 100_000) + `":{"anyOf":[` +
+			repeated(5000, func(i int) string { return `{"type":"array","items":{}}` }) + `]}}}`,
+		"doubled":   doubled(30),
+		"types":     `{"type":[` + repeated(20_000, func(int) string { return `"null"` }) + `]}`,
+		"many keys": `{` + repeated(20_000, func(i int) string { return fmt.Sprintf(`"%d":0`, i) }) + `}`,
+	} {
+		start := time.Now()
+		if _, err := GrammarOfSchema(schema); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: got %v, want ErrInvalid", name, err)
+		}
+		if took := time.Since(start); took > 20*time.Second {
+			t.Errorf("%s: took %v", name, took)
+		}
+	}
+}
+
+// What people write is taken.
+func TestGrammarOfSchema_Large(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
+	for name, schema := range map[string]string{
+		"enum":                `{"enum":[` + repeated(5000, func(i int) string { return fmt.Sprintf(`"value %d"`, i) }) + `]}`,
+		"optional properties": objectOf(300, func(i int) string { return fmt.Sprintf(`"property %d":{"type":"string"}`, i) }),
+		"Chinese properties": objectOf(100, func(i int) string {
+			return fmt.Sprintf(`"%c%c":{"type":"string"}`, 0x4e00+i/10, 0x5000+i%10)
+		}),
+		"alternatives": `{"anyOf":[` + repeated(2000, func(i int) string { return fmt.Sprintf(`{"const":%d}`, i) }) + `]}`,
+		"tree":         `{"$defs":{"n":{"type":"object","properties":{"next":{"type":"array","items":{"$ref":"#/$defs/n"}}}}},"$ref":"#/$defs/n"}`,
+		"deep":         strings.Repeat(`{"properties":{"a":`, 45) + `{}` + strings.Repeat("}}", 45),
+	} {
+		text, err := GrammarOfSchema(schema)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		g, err := NewGrammar(m, text, "")
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		closing(t, g)
+	}
+}
+
+// TestTemplate_Render_TooMuch: what a request gives to a template besides messages is bounded too.
+func TestTemplate_Render_TooMuch(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
+	template, err := NewTemplate(m, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, template)
+	hello := json.RawMessage(`[{"role":"user","content":"hi"}]`)
+	keys := json.RawMessage(`{` + repeated(20_000, func(i int) string { return fmt.Sprintf(`"%d":0`, i) }) + `}`)
+	for name, c := range map[string]Conversation{
+		"keys":   {Messages: hello, TemplateArgs: map[string]json.RawMessage{"a": keys}},
+		"bytes":  {Messages: hello, TemplateArgs: map[string]json.RawMessage{"a": json.RawMessage(`"` + strings.Repeat("a", 300<<10) + `"`)}},
+		"schema": {Messages: hello, JSONSchema: doubled(30)},
+		"tools":  {Messages: hello, Tools: json.RawMessage(`[{"type":"function","function":{"name":"f","parameters":` + doubled(30) + `}}]`)},
+	} {
+		if _, err := template.Render(c); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: got %v, want ErrInvalid", name, err)
+		}
+	}
+}
