@@ -52,14 +52,15 @@ func (s *service) whole(ctx context.Context, c echo.Context, a *assembly, g *gen
 }
 
 func (s *service) stream(ctx context.Context, c echo.Context, a *assembly, g *generation, streams []Stream) error {
-	w := newEvents(c.Response(), s.WriteTimeout)
+	w, ctx := s.newEvents(ctx, c.Response())
 	defer w.release()
 	take := func(i int, e scheduler.Event) error { return a.forward(w, i, e) }
 	err := readAll(ctx, streams, take, w.flush)
 	if err == nil && g.usage {
 		err = w.send(a.shape.closing(usageOf(a.choices, g.n)))
 	}
-	if err != nil && (!w.begun || ctx.Err() != nil) {
+	begun := w.end()
+	if err != nil && (!begun || ctx.Err() != nil) {
 		return err // as an ordinary answer, or to nobody
 	}
 	if err != nil {

@@ -65,8 +65,14 @@ func invalid(param, format string, args ...any) *Error {
 
 // unsupported refuses a field that this server does not act on, rather than ignore it.
 func unsupported(param, format string, args ...any) *Error {
-	return &Error{Status: http.StatusNotImplemented, Code: "not_supported", Type: typeInvalid, Param: param,
+	return &Error{Status: http.StatusBadRequest, Code: "unsupported", Type: typeInvalid, Param: param,
 		Message: fmt.Sprintf(format, args...)}
+}
+
+// timedOut ends a request that did not come to its end within its timeout_ms. The status is one that clients do not answer by
+// trying again, as OpenAI's do with 408, 409, 429 and all from 500 on: the same request would take as long again.
+func timedOut(message string) *Error {
+	return &Error{Status: http.StatusUnprocessableEntity, Code: "timeout", Type: typeInvalid, Param: "timeout_ms", Message: message}
 }
 
 // problem makes an Error of any error. prompt names the field the prompt came from.
@@ -108,7 +114,7 @@ func schedulerProblem(err error, prompt string) *Error {
 		return &Error{Status: http.StatusServiceUnavailable, Code: "shutting_down", Type: typeNotReady, Retry: 5,
 			Message: "the server is shutting down"}
 	case errors.Is(err, scheduler.ErrDeadline):
-		return &Error{Status: http.StatusRequestTimeout, Code: "timeout", Type: typeInvalid, Param: "timeout_ms", Message: err.Error()}
+		return timedOut(err.Error())
 	}
 	return &Error{Status: http.StatusInternalServerError, Code: "internal_error", Type: typeServer, Message: err.Error()}
 }

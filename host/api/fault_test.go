@@ -187,7 +187,7 @@ func TestAPI_FailedLater_IsAnEventThenDone(t *testing.T) {
 	}
 }
 
-func TestAPI_Deadline_408(t *testing.T) {
+func TestAPI_Deadline_IsNotTriedAgain(t *testing.T) {
 	g := newGate()
 	r := newRig(t, g.on)
 	defer g.open()
@@ -201,7 +201,7 @@ func TestAPI_Deadline_408(t *testing.T) {
 		g.open()
 	}()
 	status, _, body := r.call(http.MethodPost, "/v1/chat/completions", `{`+hello+`,"timeout_ms":1}`)
-	if status != http.StatusRequestTimeout || !strings.Contains(body, `"timeout_ms"`) {
+	if status != http.StatusUnprocessableEntity || !strings.Contains(body, `"timeout_ms"`) {
 		t.Errorf("%d %s", status, body)
 	}
 }

@@ -57,7 +57,7 @@ func (s *service) log(next echo.HandlerFunc) echo.HandlerFunc {
 		if err != nil {
 			attrs = append(attrs, slog.String("error", err.Error()))
 		}
-		if w.Status >= http.StatusInternalServerError && w.Status != http.StatusServiceUnavailable && w.Status != http.StatusNotImplemented {
+		if w.Status >= http.StatusInternalServerError && w.Status != http.StatusServiceUnavailable {
 			level = slog.LevelError
 		}
 		s.Log.LogAttrs(r.Context(), level, "request", attrs...)

@@ -96,7 +96,10 @@ type Options struct {
 	Origins      []string // other web origins whose pages may call; "*": any
 	BodyLimit    int64    // bytes
 	WriteTimeout time.Duration
-	IdlePing     time.Duration // after so long without a frame a WebSocket's client is asked whether it is there; 0: 30 s
+	// A stream's headers go out after StreamGrace even if it has no event yet, and a comment when it had none for StreamComment;
+	// 0: 1 s and 10 s.
+	StreamGrace, StreamComment time.Duration
+	IdlePing                   time.Duration // after so long without a frame a WebSocket's client is asked whether it is there; 0: 30 s
 
 	UI      fs.FS        // files of the browser UI
 	Metrics http.Handler // GET /metrics

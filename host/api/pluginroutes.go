@@ -33,7 +33,7 @@ func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *service) withPlugins(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if s.Plugins == nil {
-			return unsupported("plugins", "plugins are not supported by this server")
+			return &Error{Status: http.StatusNotFound, Code: "unsupported", Type: typeInvalid, Message: "plugins are not supported by this server"}
 		}
 		return next(c)
 	}

@@ -152,7 +152,7 @@ func TestSocket_BadFrames_ConnectionLivesOn(t *testing.T) {
 		{`{"type":"generate","id":"a","detach_ms":-1,"request":{"prompt":"x"}}`, "a", "invalid_value", "detach_ms"},
 		{`{"type":"cancel","id":"a"}`, "a", "unknown_id", "id"},
 		{`{"type":"pause","id":"a"}`, "a", "unknown_id", "id"},
-		{`{"type":"fork","id":"a","as":"b"}`, "a", "not_supported", "type"},
+		{`{"type":"fork","id":"a","as":"b"}`, "a", "unsupported", "type"},
 		{`{"type":"attach","id":"a","stream":"guess","after":0}`, "a", "unknown_stream", "stream"},
 		{`{"type":"attach","id":"a","stream":"guess"}`, "a", "invalid_value", "after"},
 		{`{"type":"cancel","id":"` + strings.Repeat("a", 200) + `"}`, strings.Repeat("a", 200), "invalid_value", "id"},

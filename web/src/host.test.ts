@@ -50,7 +50,7 @@ test("Host.plugins: what each does and can be told, of those that can be used", 
   assert.deepEqual(await answering(t, 200, { data }).host.plugins(), want);
 });
 
-for (const status of [404, 501]) {
+for (const status of [404, 503]) {
   test(`Host.plugins: none where the route answers ${status}`, async (t) => {
     assert.deepEqual(await answering(t, status, {}).host.plugins(), []);
   });

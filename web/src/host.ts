@@ -36,7 +36,7 @@ export class Host {
         .filter(usable)
         .map(plugin);
     } catch {
-      return []; // 404 and 501: built without plugins; and without a list there is nothing to pick
+      return []; // 404: no plugins here; and without a list there is nothing to pick
     }
   }
 

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/scheduler"
+)
+
+// TestAPI_Stream_SaysThatItWaits: the headers and a comment come while the answer has not begun, more comments follow, and the
+// events after them are those of any stream.
+func TestAPI_Stream_SaysThatItWaits(t *testing.T) {
+	g := newGate()
+	r := newRig(t, func(s *setup) { g.on(s); s.StreamGrace, s.StreamComment = time.Millisecond, time.Millisecond })
+	defer g.open()
+	a, err := http.Post(r.url+"/v1/completions", "application/json", strings.NewReader(`{"prompt":"a","max_tokens":3,"stream":true}`))
+	if err != nil {
+		t.Fatal(err) // it would wait for ever: the gate is closed
+	}
+	defer a.Body.Close()
+	if kind := a.Header.Get("Content-Type"); a.StatusCode != 200 || !strings.HasPrefix(kind, "text/event-stream") {
+		t.Errorf("%d %s", a.StatusCode, kind)
+	}
+	lines := bufio.NewReader(a.Body)
+	for i := range 3 {
+		if line, err := lines.ReadString('\n'); err != nil || line != ": waiting\n" {
+			t.Fatalf("line %d is %q, %v", i, line, err)
+		}
+		if line, err := lines.ReadString('\n'); err != nil || line != "\n" {
+			t.Fatalf("after comment %d comes %q, %v", i, line, err)
+		}
+	}
+	g.open()
+	rest, err := io.ReadAll(lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []string
+	for event := range strings.SplitSeq(strings.TrimSuffix(string(rest), "\n\n"), "\n\n") {
+		if event != ": waiting" {
+			events = append(events, event)
+		}
+	}
+	if got := frames(t, strings.Join(events, "\n\n")); len(got) != 5 || got[4] != "[DONE]" { // three tokens, the end
+		t.Errorf("events %q", got)
+	}
+}
+
+// TestAPI_Stream_RefusedInTheFirstMoment: until something was sent, a refusal keeps its status.
+func TestAPI_Stream_RefusedInTheFirstMoment(t *testing.T) {
+	fail := func(*scheduler.Batch) error { return errors.New("no pass") }
+	for name, grace := range map[string]time.Duration{"before": time.Hour, "after": time.Nanosecond} {
+		t.Run(name, func(t *testing.T) {
+			held := make(chan struct{})
+			r := newRig(t, func(s *setup) {
+				s.StreamGrace = grace
+				s.fail = func(b *scheduler.Batch) error { <-held; return fail(b) }
+			})
+			if name == "before" {
+				close(held)
+			}
+			q, err := http.NewRequest(http.MethodPost, r.url+"/v1/completions", strings.NewReader(`{"prompt":"a","stream":true}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := http.DefaultClient.Do(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Body.Close()
+			if name == "after" {
+				close(held) // the headers are there
+			}
+			body, err := io.ReadAll(a.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			late := strings.HasSuffix(string(body), "data: [DONE]\n\n")
+			if want := map[string]int{"before": 500, "after": 200}[name]; a.StatusCode != want || late != (want == 200) || !strings.Contains(string(body), "no pass") {
+				t.Errorf("%d %s", a.StatusCode, body)
+			}
+		})
+	}
+}
