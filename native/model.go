@@ -116,6 +116,7 @@ func (m *Model) describe() error {
 		return err
 	}
 	m.meta = meta
+	m.vocab.kind = int(c.vocabulary_type)
 	m.info = ModelInfo{
 		Description:  C.GoString(&c.description[0]),
 		Architecture: meta["general.architecture"],

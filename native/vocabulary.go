@@ -28,6 +28,8 @@ const (
 type vocabulary struct {
 	plain, special table
 	attributes     []Attribute
+	kind           int // llama.cpp's number
+	alphabet       alphabet
 }
 
 // table holds the bytes of all tokens end to end.
@@ -93,12 +95,15 @@ type TokenizeOptions struct {
 	ParseSpecial bool // the text of control tokens becomes those tokens
 }
 
-// Tokenize turns text into tokens.
+// Tokenize turns text into tokens. A text that llama.cpp would take too long for is an ErrInvalid.
 func (m *Model) Tokenize(text string, o TokenizeOptions) ([]int32, error) {
 	if err := m.enter(); err != nil {
 		return nil, err
 	}
 	defer m.leave()
+	if err := m.checkUnknown(text); err != nil {
+		return nil, fmt.Errorf("tokenize: %w", err)
+	}
 	tokens := make([]int32, len(text)+8) // most often enough: a token is a byte or more, plus those added
 	for {
 		var e C.ps_error

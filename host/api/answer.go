@@ -19,7 +19,7 @@ func (s *service) answer(c echo.Context, g generation, sh shape) error {
 		return err
 	}
 	g.salt = s.cacheSalt(c.Request())
-	streams, err := s.start(&g)
+	streams, err := s.start(c.Request().Context(), &g)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/scheduler"
@@ -59,21 +60,39 @@ func conversation(b *Conversation) (chat.Conversation, error) {
 	return chat.Conversation{Messages: messages, AddGenerationPrompt: true, TemplateArgs: b.TemplateArgs}, err
 }
 
-// encode turns a conversation into a prompt, by the model's template.
-func (s *service) encode(b *Conversation) (chat.Prompt, []scheduler.Token, error) {
-	c, err := conversation(b)
-	if err != nil {
-		return chat.Prompt{}, nil, err
-	}
-	return chat.Encode(c, s.Engine, s.Engine)
-}
-
 // planChat makes a generation of a chat body.
 func (s *service) planChat(ctx context.Context, body []byte) (generation, error) {
 	b := chatBody{Common: defaults()}
 	if err := decode(body, &b); err != nil {
 		return generation{}, err
 	}
+	c, err := conversation(&b.Conversation)
+	if err != nil {
+		return generation{}, err
+	}
+	g, err := s.planned(ctx, &b.Common, len(body), func() (generation, error) { return s.generationOfChat(&b) })
+	if err != nil {
+		return g, err
+	}
+	prompt, tokens, err := s.encode(ctx, &g, c, len(body))
+	g.stop = append(g.stop, prompt.Stops...)
+	g.prompts, g.text = [][]scheduler.Token{tokens}, prompt.Text
+	return g, err
+}
+
+// planned makes a generation of a body that was read, at the desk.
+func (s *service) planned(ctx context.Context, b *Common, size int, plan func() (generation, error)) (generation, error) {
+	if err := b.check(); err != nil {
+		return generation{}, err
+	}
+	deadline := b.deadline(time.Now())
+	g, err := atDesk(ctx, s.desk, deadline, size, plan, nil)
+	g.deadline = deadline
+	return g, err
+}
+
+// generationOfChat makes all of a generation but its prompt.
+func (s *service) generationOfChat(b *chatBody) (generation, error) {
 	g, err := s.plan(&b.Common, "messages")
 	if err != nil {
 		return g, err
@@ -88,26 +107,19 @@ func (s *service) planChat(ctx context.Context, body []byte) (generation, error)
 	case b.Logprobs:
 		g.logprobs = 0
 	}
-	c, err := conversation(&b.Conversation)
-	if err != nil {
-		return g, err
-	}
-	tokens, ok, err := s.renderByPlugin(ctx, &g, c.Messages)
-	if err == nil && !ok {
-		var prompt chat.Prompt
-		prompt, tokens, err = chat.Encode(c, s.Engine, s.Engine)
-		g.stop = append(g.stop, prompt.Stops...)
-	}
-	g.prompts = [][]scheduler.Token{tokens}
 	return g, err
 }
 
 // planText makes a generation of a text completion body.
-func (s *service) planText(body []byte) (generation, error) {
+func (s *service) planText(ctx context.Context, body []byte) (generation, error) {
 	b := textBody{Common: defaults()}
 	if err := decode(body, &b); err != nil {
 		return generation{}, err
 	}
+	return s.planned(ctx, &b.Common, len(body), func() (generation, error) { return s.generationOfText(&b) })
+}
+
+func (s *service) generationOfText(b *textBody) (generation, error) {
 	g, err := s.plan(&b.Common, "prompt")
 	if err != nil {
 		return g, err
@@ -129,23 +141,29 @@ func (s *service) planText(body []byte) (generation, error) {
 }
 
 // planNative makes a generation of llama-server's completion body; tokens says whether the answer lists its tokens.
-func (s *service) planNative(body []byte) (g generation, tokens bool, err error) {
+func (s *service) planNative(ctx context.Context, body []byte) (g generation, tokens bool, err error) {
 	b := nativeBody{Common: defaults()}
 	if err := decode(body, &b); err != nil {
 		return g, false, err
 	}
-	if g, err = s.plan(&b.Common, "prompt"); err != nil {
-		return g, false, err
+	g, err = s.planned(ctx, &b.Common, len(body), func() (generation, error) { return s.generationOfNative(&b) })
+	return g, b.Tokens, err
+}
+
+func (s *service) generationOfNative(b *nativeBody) (generation, error) {
+	g, err := s.plan(&b.Common, "prompt")
+	if err != nil {
+		return g, err
 	}
 	if err := s.checkPrompt(&g); err != nil {
-		return g, false, err
+		return g, err
 	}
 	if b.choices() != 1 {
-		return g, false, unsupported("n", "n must be 1 here; /v1/completions answers a prompt more than once")
+		return g, unsupported("n", "n must be 1 here; /v1/completions answers a prompt more than once")
 	}
 	if top := b.NProbs; top != nil && *top != 0 {
 		if *top < 0 || *top > maxLogprobs {
-			return g, false, invalid("n_probs", "n_probs is %d; it must be from 0 to %d", *top, maxLogprobs)
+			return g, invalid("n_probs", "n_probs is %d; it must be from 0 to %d", *top, maxLogprobs)
 		}
 		g.logprobs = *top
 	}
@@ -153,5 +171,5 @@ func (s *service) planNative(body []byte) (g generation, tokens bool, err error)
 	if err == nil && len(g.prompts) != 1 {
 		err = unsupported("prompt", "one prompt a request is supported here; /v1/completions takes several")
 	}
-	return g, b.Tokens, err
+	return g, err
 }

@@ -12,7 +12,7 @@ import (
 
 // toyService plans requests and starts none.
 func toyService() *service {
-	return &service{Options: Options{Engine: toy{}, Model: Model{Name: "toy", Vocabulary: vocabularySize, Context: contextSize}}}
+	return &service{desk: newDesk(), Options: Options{Engine: toy{}, Model: Model{Name: "toy", Vocabulary: vocabularySize, Context: contextSize}}}
 }
 
 // checkPlan is what must hold of every body: a refusal that says so with a 4xx, or a request in range.
@@ -55,9 +55,9 @@ func FuzzBodies(f *testing.F) {
 		s := toyService()
 		g, err := s.planChat(t.Context(), body)
 		checkPlan(t, g, err)
-		g, err = s.planText(body)
+		g, err = s.planText(t.Context(), body)
 		checkPlan(t, g, err)
-		g, _, err = s.planNative(body)
+		g, _, err = s.planNative(t.Context(), body)
 		checkPlan(t, g, err)
 	})
 }
@@ -83,7 +83,7 @@ func FuzzFrames(f *testing.F) {
 		}
 		s := toyService()
 		s.Scheduler = refusing{}
-		k := &socket{service: s, live: map[string]*live{}}
+		k := &socket{service: s, ctx: t.Context(), live: map[string]*live{}}
 		k.live["live"] = &live{socket: k, id: "live", stream: still{}, params: sampling.Default()}
 		if err := k.dispatch(frame); err != nil {
 			checkPlan(t, generation{}, err)

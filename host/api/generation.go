@@ -3,6 +3,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 type generation struct {
 	field    string // of the body that holds the prompt
 	prompts  [][]scheduler.Token
+	text     string // what the prompt of a conversation was made of
 	n        int
 	params   sampling.Params
 	uses     []PluginUse
@@ -36,9 +38,6 @@ type generation struct {
 func (s *service) plan(b *Common, field string) (generation, error) {
 	if b.Model != "" && b.Model != s.Model.Name {
 		return generation{}, s.unknownModel(b.Model)
-	}
-	if err := b.check(); err != nil {
-		return generation{}, err
 	}
 	base := sampling.Default()
 	base.Seed, base.Trace = sampling.RandomSeed(), b.Trace
@@ -64,7 +63,7 @@ func (s *service) plan(b *Common, field string) (generation, error) {
 		return generation{}, err
 	}
 	return generation{field: field, n: b.choices(), params: params, uses: uses, stop: stops, max: limit, logprobs: -1,
-		deadline: b.deadline(time.Now()), priority: b.Priority, cache: b.CachePrompt,
+		priority: b.Priority, cache: b.CachePrompt,
 		stream: b.Stream, usage: b.StreamOptions.IncludeUsage}, nil
 }
 
@@ -78,7 +77,7 @@ func (s *service) unknownModel(name string) *Error {
 }
 
 // start submits every choice of g, prompt by prompt: all of them or none.
-func (s *service) start(g *generation) (_ []Stream, err error) {
+func (s *service) start(ctx context.Context, g *generation) (_ []Stream, err error) {
 	requests := make([]scheduler.Request, 0, len(g.prompts)*g.n)
 	for _, prompt := range g.prompts {
 		if len(prompt) >= s.Model.Context {
@@ -87,12 +86,15 @@ func (s *service) start(g *generation) (_ []Stream, err error) {
 		}
 		for range g.n {
 			if err == nil {
-				requests, err = s.add(requests, g, prompt)
+				requests, err = s.add(ctx, requests, g, prompt)
 			}
 		}
 	}
 	if err != nil {
 		discard(requests)
+		if errors.Is(err, errGone) {
+			return nil, err
+		}
 		return nil, problem(err, g.field)
 	}
 	streams, err := s.Scheduler.SubmitAll(requests)
@@ -110,9 +112,9 @@ func (s *service) start(g *generation) (_ []Stream, err error) {
 }
 
 // add appends one choice.
-func (s *service) add(requests []scheduler.Request, g *generation, prompt []scheduler.Token) ([]scheduler.Request, error) {
+func (s *service) add(ctx context.Context, requests []scheduler.Request, g *generation, prompt []scheduler.Token) ([]scheduler.Request, error) {
 	params := g.params.ForChoice(uint32(len(requests)))
-	chain, rules, err := s.newChain(g, params)
+	c, err := atDesk(ctx, s.desk, g.deadline, len(params.Grammar), func() (chain, error) { return s.newChain(g, params) }, chain.close)
 	if err != nil {
 		return requests, chainProblem(err, params)
 	}
@@ -128,8 +130,8 @@ func (s *service) add(requests []scheduler.Request, g *generation, prompt []sche
 		MaxTokens:   g.max,
 		Stop:        g.stop,
 		IgnoreEOG:   params.IgnoreEOS,
-		Chain:       chain,
-		Rules:       rules,
+		Chain:       c.stages,
+		Rules:       c.rules,
 		Logprobs:    g.logprobs,
 		Trace:       trace,
 		Priority:    g.priority,
@@ -144,12 +146,7 @@ func (s *service) add(requests []scheduler.Request, g *generation, prompt []sche
 // discard frees the stages of requests that are not submitted.
 func discard(requests []scheduler.Request) {
 	for _, r := range requests {
-		for _, stage := range r.Chain {
-			_ = stage.Close() // it has done nothing yet
-		}
-		for _, rule := range r.Rules {
-			_ = rule.Close()
-		}
+		chain{r.Chain, r.Rules}.close()
 	}
 }
 
@@ -177,5 +174,5 @@ type vocabulary struct{ s *service }
 
 func (v vocabulary) Size() int { return v.s.Model.Vocabulary }
 func (v vocabulary) Tokenize(text string) ([]int32, error) {
-	return v.s.Engine.Tokenize(text, false, false)
+	return v.s.tokenize("logit_bias", text, false, false)
 }

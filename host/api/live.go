@@ -46,7 +46,7 @@ func (k *socket) generate(f clientFrame) error {
 		return &Error{Status: http.StatusTooManyRequests, Code: "too_many_detachable", Type: typeBusy, Param: "detach_ms",
 			Message: "too many answers outlive their connections; try again later or without detach_ms"}
 	}
-	streams, err := k.service.start(&g)
+	streams, err := k.service.start(k.ctx, &g)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (s *service) planFrame(ctx context.Context, request json.RawMessage) (gener
 	case probe.Messages != nil:
 		g, err = s.planChat(ctx, request)
 	default:
-		g, err = s.planText(request)
+		g, err = s.planText(ctx, request)
 	}
 	if err == nil && g.n*len(g.prompts) != 1 {
 		err = invalid("n", "a generate frame starts one answer: n must be 1, and prompt a single one")

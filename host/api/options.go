@@ -116,4 +116,5 @@ type service struct {
 	admin [][32]byte
 	first [][32]byte // of PriorityKeys
 	kept  shelf
+	desk  *desk
 }

@@ -127,37 +127,70 @@ func refusePlugins(uses []PluginUse, chain []string) error {
 }
 
 // newChain builds what chooses the tokens of one choice.
-func (s *service) newChain(g *generation, p sampling.Params) ([]scheduler.Stage, []scheduler.StopRule, error) {
+func (s *service) newChain(g *generation, p sampling.Params) (c chain, err error) {
 	if s.Plugins != nil {
-		return s.Plugins.NewChain(p, g.uses, g.max)
+		c.stages, c.rules, err = s.Plugins.NewChain(p, g.uses, g.max)
+		return c, err
 	}
-	chain, err := s.Engine.NewChain(p)
-	return chain, nil, err
+	c.stages, err = s.Engine.NewChain(p)
+	return c, err
+}
+
+// chain is what chooses the tokens of one choice, and what may end it.
+type chain struct {
+	stages []scheduler.Stage
+	rules  []scheduler.StopRule
+}
+
+func (c chain) close() {
+	for _, s := range c.stages {
+		_ = s.Close() // it has done nothing yet
+	}
+	for _, r := range c.rules {
+		_ = r.Close()
+	}
+}
+
+// encode turns a conversation into a prompt: by a template plugin where one is used, else by the model's template. Guests have turns of
+// their own, so one is not waited for at the desk.
+func (s *service) encode(ctx context.Context, g *generation, c chat.Conversation, size int) (chat.Prompt, []scheduler.Token, error) {
+	text, ok, err := s.renderByPlugin(ctx, g, c.Messages)
+	if err != nil {
+		return chat.Prompt{}, nil, err
+	}
+	prompt := chat.Prompt{Text: text}
+	tokens, err := atDesk(ctx, s.desk, g.deadline, max(size, len(text)), func() (tokens []scheduler.Token, err error) {
+		if ok {
+			return s.tokenize("messages", text, true, true)
+		}
+		prompt, tokens, err = chat.Encode(c, s.Engine, spelling{s, "messages"})
+		return tokens, err
+	}, nil)
+	if err != nil {
+		return chat.Prompt{}, nil, err
+	}
+	return prompt, tokens, nil
 }
 
 // renderByPlugin makes the prompt of a conversation by a template plugin; ok is false where none is used.
-func (s *service) renderByPlugin(ctx context.Context, g *generation, messages []chat.Message) (tokens []scheduler.Token, ok bool, err error) {
+func (s *service) renderByPlugin(ctx context.Context, g *generation, messages []chat.Message) (text string, ok bool, err error) {
 	if s.Plugins == nil {
-		return nil, false, nil
+		return "", false, nil
 	}
 	conversation, err := json.Marshal(messages)
 	if err != nil {
-		return nil, false, err
+		return "", false, err
 	}
 	if !g.deadline.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadlineCause(ctx, g.deadline, scheduler.ErrDeadline)
 		defer cancel()
 	}
-	text, ok, err := s.Plugins.Render(ctx, g.params, g.uses, conversation)
+	text, ok, err = s.Plugins.Render(ctx, g.params, g.uses, conversation)
 	if err != nil && ctx.Err() != nil {
-		return nil, false, context.Cause(ctx)
+		return "", false, given(ctx)
 	}
-	if err != nil || !ok {
-		return nil, ok, err
-	}
-	tokens, err = s.Engine.Tokenize(text, true, true)
-	return tokens, true, err
+	return text, ok, err
 }
 
 // checkPrompt is for requests whose prompt is given.

@@ -13,7 +13,7 @@ import (
 
 // New builds the handler of all routes.
 func New(o Options) http.Handler {
-	s := &service{Options: o, admin: digests(o.AdminKey), first: digests(o.PriorityKeys...), keys: append(digests(o.APIKeys...), digests(o.AdminKey)...)}
+	s := &service{Options: o, desk: newDesk(), admin: digests(o.AdminKey), first: digests(o.PriorityKeys...), keys: append(digests(o.APIKeys...), digests(o.AdminKey)...)}
 	if len(o.APIKeys) == 0 {
 		s.keys = nil // an admin key alone closes only the admin routes
 	}
@@ -43,7 +43,7 @@ func New(o Options) http.Handler {
 		{http.MethodGet, "/v1/ws", s.socket},
 		{http.MethodPost, "/completion", s.native},
 		{http.MethodPost, "/completions", s.native},
-		{http.MethodPost, "/tokenize", s.tokenize},
+		{http.MethodPost, "/tokenize", s.tokens},
 		{http.MethodPost, "/detokenize", s.detokenize},
 		{http.MethodPost, "/apply-template", s.applyTemplate},
 		{http.MethodGet, "/props", s.props},
@@ -82,7 +82,7 @@ func (s *service) text(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	g, err := s.planText(body)
+	g, err := s.planText(c.Request().Context(), body)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s *service) native(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	g, tokens, err := s.planNative(body)
+	g, tokens, err := s.planNative(c.Request().Context(), body)
 	if err != nil {
 		return err
 	}

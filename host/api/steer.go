@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
@@ -65,7 +66,8 @@ func (l *live) control(f clientFrame) error {
 	if f.Text == nil || *f.Text == "" {
 		return invalid("text", "text is missing: what to inject")
 	}
-	tokens, err := l.socket.service.Engine.Tokenize(*f.Text, false, false)
+	s := l.socket.service
+	tokens, err := atDesk(ctx, s.desk, time.Time{}, len(*f.Text), func() ([]int32, error) { return s.tokenize("text", *f.Text, false, false) }, nil)
 	if err != nil {
 		return err
 	}
@@ -92,15 +94,18 @@ func (l *live) set(raw json.RawMessage) error {
 		return invalid("sampling", "sampling has a field that is no sampling parameter: %v", err)
 	}
 	s := l.socket.service
-	params, err := fields.Params(l.params, vocabulary{s})
+	var params sampling.Params
+	made, err := atDesk(l.socket.ctx, s.desk, time.Time{}, len(raw), func() (made chain, err error) {
+		if params, err = fields.Params(l.params, vocabulary{s}); err != nil {
+			return made, err
+		}
+		made.stages, err = s.Engine.NewChain(params)
+		return made, chainProblem(err, params)
+	}, chain.close)
 	if err != nil {
 		return err
 	}
-	chain, err := s.Engine.NewChain(params)
-	if err != nil {
-		return chainProblem(err, params)
-	}
-	if err := c.SetChain(l.socket.ctx, chain); err != nil {
+	if err := c.SetChain(l.socket.ctx, made.stages); err != nil {
 		return err
 	}
 	l.params = params

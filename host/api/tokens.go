@@ -6,13 +6,14 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 )
 
-// tokenize is llama-server's POST /tokenize.
-func (s *service) tokenize(c echo.Context) error {
+// tokens is llama-server's POST /tokenize.
+func (s *service) tokens(c echo.Context) error {
 	body := struct {
 		Content      *string `json:"content"`
 		AddSpecial   bool    `json:"add_special"`
@@ -25,7 +26,9 @@ func (s *service) tokenize(c echo.Context) error {
 	if body.Content == nil {
 		return invalid("content", "content is missing")
 	}
-	tokens, err := s.Engine.Tokenize(*body.Content, body.AddSpecial, body.ParseSpecial)
+	tokens, err := atDesk(c.Request().Context(), s.desk, time.Time{}, len(*body.Content), func() ([]int32, error) {
+		return s.tokenize("content", *body.Content, body.AddSpecial, body.ParseSpecial)
+	}, nil)
 	if err != nil {
 		return err
 	}
@@ -66,26 +69,28 @@ func (s *service) detokenize(c echo.Context) error {
 	if i := slices.IndexFunc(body.Tokens, func(r json.RawMessage) bool { return !isNumber(r) }); i >= 0 {
 		return invalid("tokens["+itoa(i)+"]", "tokens[%d] is not a token", i)
 	}
-	tokens, err := s.mixedPrompt(body.Tokens, "tokens")
-	if err != nil {
-		return err
-	}
-	text, err := s.Engine.Detokenize(tokens)
+	text, err := atDesk(c.Request().Context(), s.desk, time.Time{}, 4*len(body.Tokens), func() (string, error) {
+		tokens, err := s.mixedPrompt(body.Tokens, "tokens")
+		if err != nil {
+			return "", err
+		}
+		return s.Engine.Detokenize(tokens)
+	}, nil)
 	if err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, map[string]any{"content": text})
 }
 
-// applyTemplate is llama-server's POST /apply-template: the prompt a conversation becomes.
+// applyTemplate is llama-server's POST /apply-template: the prompt that the body of a chat completion becomes.
 func (s *service) applyTemplate(c echo.Context) error {
-	var body struct{ Conversation }
-	if err := readJSON(c, &body); err != nil {
-		return err
-	}
-	prompt, _, err := s.encode(&body.Conversation)
+	body, err := read(c)
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"prompt": prompt.Text})
+	g, err := s.planChat(c.Request().Context(), body)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]any{"prompt": g.text})
 }
