@@ -52,6 +52,21 @@ func wholeRow() []byte {
 	return plugintest.New(`{"name":"whole","view":"logits"}`).On(abi.ExportSample, plugintest.I32(-1)).Wasm()
 }
 
+// TestHost_ApplyTemplate_ByPlugin: what is shown is what a chat completion with the same body would be given.
+func TestHost_ApplyTemplate_ByPlugin(t *testing.T) {
+	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": storyteller()})
+	const messages = `{"messages":[{"role":"user","content":"Hello"}]`
+	if status, body := post(t, h.URL()+"/apply-template", messages+`,"plugins":["storyteller"]}`); status != 200 || body != `{"prompt":"Once upon a time"}`+"\n" {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, body := post(t, h.URL()+"/apply-template", messages+`}`); status != 200 || !strings.Contains(body, "Hello") {
+		t.Errorf("without the plugin: %d %s", status, body)
+	}
+	if status, body := post(t, h.URL()+"/apply-template", messages+`,"plugins":["nonesuch"]}`); status != 400 || !strings.Contains(body, "nonesuch") {
+		t.Errorf("an unknown plugin: %d %s", status, body)
+	}
+}
+
 func openWithPlugins(t *testing.T, change map[string]any, modules map[string][]byte) *Host {
 	t.Helper()
 	dir := t.TempDir()

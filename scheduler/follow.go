@@ -29,7 +29,7 @@ func (s *Scheduler) follows(j *job) bool {
 		found = max(found, common)
 	}
 	for _, r := range s.running {
-		if r.req.CacheSalt != j.req.CacheSalt || r.req.Priority < j.req.Priority {
+		if r.crew.late() || r.req.CacheSalt != j.req.CacheSalt || r.req.Priority < j.req.Priority { // a late one writes its tokens now
 			continue
 		}
 		common := commonPrefix(r.tokens, tokens)
@@ -44,5 +44,5 @@ func (s *Scheduler) follows(j *job) bool {
 
 // leads tells whether a job is on its way to having n tokens in the cache.
 func (j *job) leads(n int) bool {
-	return j.seq != nil && len(j.seq.tokens) < n && len(j.tokens) >= n && j.ready()
+	return j.seq != nil && j.ready() && len(j.seq.tokens) < n && len(j.tokens) >= n
 }

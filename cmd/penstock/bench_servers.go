@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/host/bench"
 	"github.com/penstock/penstock/host/config"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // benchServers are the servers that are measured, those that run elsewhere and children of this process.
@@ -88,8 +89,16 @@ func (s *benchServers) startOwn(ctx context.Context, cmd *cobra.Command, args []
 func passedOn(cmd *cobra.Command) []string {
 	var args []string
 	for _, key := range config.Keys() {
-		if flag := cmd.Flags().Lookup(key.Flag); flag != nil && flag.Changed && key.Name != "model.path" {
-			args = append(args, "--"+key.Flag, flag.Value.String())
+		flag := cmd.Flags().Lookup(key.Flag)
+		if flag == nil || !flag.Changed || key.Name == "model.path" {
+			continue
+		}
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			args = append(args, "--"+key.Flag, value)
 		}
 	}
 	if file := cmd.Flags().Lookup("config"); file.Changed {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/bench"
+	"github.com/penstock/penstock/host/plugin/plugintest"
+	"github.com/penstock/penstock/plugins/abi"
 )
 
 // smallLoad is over in a moment.
@@ -38,6 +40,26 @@ func TestBench_MeasuresItsOwnServer(t *testing.T) {
 		if !strings.Contains(got.err, "load on penstock, round 1") {
 			t.Errorf("no progress on standard error: %q", got.err)
 		}
+	}
+}
+
+// TestBench_PassesPluginsOn: the flags of a list reach the server that is measured one by one, as they were given.
+func TestBench_PassesPluginsOn(t *testing.T) {
+	t.Setenv(asMain, "1")
+	dir := t.TempDir()
+	for _, name := range []string{"one", "two"} {
+		wasm := plugintest.New(`{"name":"` + name + `","view":"none"}`).On(abi.ExportSample, plugintest.I32(-1)).Wasm()
+		if err := os.WriteFile(filepath.Join(dir, name+".wasm"), wasm, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := penstock(t, "", append(smallLoad, "bench", "--plugin-dir", dir, "--plugin", "one", "--plugin", "two", "--parallel", "2", "--ctx-size", "512")...)
+	if got.code != exitDone {
+		t.Errorf("exit %d: %s", got.code, got.err)
+	}
+	got = penstock(t, "", append(smallLoad, "bench", "--plugin-dir", dir, "--plugin", "one", "--plugin", "nonesuch")...)
+	if got.code != exitFailed || !strings.Contains(got.err, "nonesuch") || strings.Contains(got.err, "[") {
+		t.Errorf("an unknown plugin: exit %d: %s", got.code, got.err)
 	}
 }
 

@@ -59,7 +59,7 @@ func run(cmd *cobra.Command, args []string, flags runFlags) error {
 	if modelArg != "" {
 		cfg.Model.Path = modelArg
 	}
-	l, err := flags.limits(cfg)
+	l, err := flags.limits()
 	if err != nil {
 		return usageError{err}
 	}
@@ -149,12 +149,9 @@ func readPrompt(in io.Reader) (string, error) {
 }
 
 // limits checks the flags.
-func (f runFlags) limits(cfg config.Config) (limits, error) {
+func (f runFlags) limits() (limits, error) {
 	if f.maxTokens < 0 {
 		return limits{}, fmt.Errorf("--max-tokens is %d; it must be 0 or more", f.maxTokens)
-	}
-	if len(cfg.Plugins.Default) > 0 {
-		return limits{}, fmt.Errorf("plugin %q: this version of penstock runs no plugins", cfg.Plugins.Default[0])
 	}
 	p := sampling.Default()
 	p.Temperature = f.temperature

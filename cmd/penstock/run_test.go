@@ -6,9 +6,13 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/penstock/penstock/host/plugin/plugintest"
+	"github.com/penstock/penstock/plugins/abi"
 )
 
 const story = "Tell me a story about a frog."
@@ -52,6 +56,34 @@ func TestRun_Flags(t *testing.T) {
 	}
 	if other := seed("8"); other == first {
 		t.Errorf("two seeds gave the same answer %q at temperature 2", other)
+	}
+}
+
+// TestRun_Plugin: plugins make the prompt and choose the tokens of a terminal's answer too.
+func TestRun_Plugin(t *testing.T) {
+	dir := t.TempDir()
+	g := plugintest.New(`{"name":"teller"}`).Put(4096, "Once upon a time")
+	for name, wasm := range map[string][]byte{
+		"always.wasm": plugintest.New(`{"name":"always","view":"none"}`).On(abi.ExportSample, plugintest.I32(300)).Wasm(),
+		"teller.wasm": g.On(abi.ExportTemplate, plugintest.I32(4096), plugintest.I32(16), g.Call("emit"), plugintest.I32(0)).Wasm(),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), wasm, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(prompt string, args ...string) result {
+		return penstock(t, "", append([]string{"run", prompt, "--temperature", "0", "--max-tokens", "6", "--plugin-dir", dir}, args...)...)
+	}
+	one := run(story, "--plugin", "always", "--max-tokens", "1")
+	word := strings.TrimSuffix(one.out, "\n")
+	if got := run(story, "--plugin", "always"); got.code != exitDone || word == "" || got.out != strings.Repeat(word, 6)+"\n" {
+		t.Errorf("a sampler: %+v, want %q six times", got, word)
+	}
+	if got, want := run(story, "--plugin", "teller"), run("Once upon a time", "--raw"); got.code != exitDone || got.out != want.out {
+		t.Errorf("a template: %+v, want %q", got, want.out)
+	}
+	if got := run(story, "--plugin", "nonesuch"); got.code != exitFailed || !strings.Contains(got.err, "nonesuch") || got.out != "" {
+		t.Errorf("an unknown plugin: %+v", got)
 	}
 }
 
