@@ -48,7 +48,7 @@ func TestBench_PassesPluginsOn(t *testing.T) {
 	t.Setenv(asMain, "1")
 	dir := t.TempDir()
 	for _, name := range []string{"one", "two"} {
-		wasm := plugintest.New(`{"name":"` + name + `","view":"none"}`).On(abi.ExportSample, plugintest.I32(-1)).Wasm()
+		wasm := plugintest.New(`{"name":"`+name+`","view":"none"}`).On(abi.ExportSample, plugintest.I32(-1)).Wasm()
 		if err := os.WriteFile(filepath.Join(dir, name+".wasm"), wasm, 0o600); err != nil {
 			t.Fatal(err)
 		}
