@@ -4,9 +4,7 @@ package host
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
-	"strings"
 
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/engine"
@@ -33,18 +31,5 @@ func logKernels(log *slog.Logger, k api.Kernels) {
 		log.Warn("a kernel of this CPU is broken and is not used; another computes instead, perhaps more slowly",
 			slog.String("kernel", off.Kernel), slog.String("reason", off.Reason))
 	}
-	log.Info("kernels", slog.String("attention", k.Attention), slog.String("weights", KernelSummary(k)))
-}
-
-// KernelSummary is whose kernels compute with the weights, such as "q4_K: amx 95%, q6_K: amx 5%".
-func KernelSummary(k api.Kernels) string {
-	var all uint64
-	for _, w := range k.Weights {
-		all += w.Bytes
-	}
-	var parts []string
-	for _, w := range k.Weights {
-		parts = append(parts, fmt.Sprintf("%s: %s %d%%", w.Type, w.Kernels, (100*w.Bytes+all/2)/all))
-	}
-	return strings.Join(parts, ", ")
+	log.Info("kernels of the CPU: " + k.String())
 }

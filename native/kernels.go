@@ -32,7 +32,7 @@ func (f Family) String() string {
 // Operation is a product with weights of one type, or attention.
 type Operation int
 
-// Attention, beside the types of weights.
+// Attention is the operation beside products, which are numbered by the types of their weights.
 const Attention = Operation(C.PS_ATTENTION)
 
 // String is the name of the weights' type, such as "Q4_K", or "attention".

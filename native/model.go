@@ -60,8 +60,9 @@ type SpecialTokens struct {
 // Info describes the model. It can be asked after Close too.
 func (m *Model) Info() ModelInfo { return m.info }
 
-// RowsTogether is how many rows of a pass the CPU's kernels for the model's weights compute at once: a pass of fewer rows takes as
-// long. It is 1 where they take them one by one, see OwnKernels.
+// RowsTogether is a number of rows that the kernels which compute most of the model's weights do best with multiples of: 4 with ggml's,
+// which work on groups of four and one by one on what is left. It is 1 with Penstock's, which take rows one by one, and with AMX, where
+// two to sixteen rows take the same time, so that adding some gains nothing.
 func (m *Model) RowsTogether() int {
 	if m.enter() != nil {
 		return 1

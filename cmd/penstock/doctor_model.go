@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/config"
@@ -29,7 +28,7 @@ func modelFindings(ctx context.Context, cfg config.Config) []finding {
 
 // kernelFindings says whose kernels compute, and which are broken.
 func kernelFindings(k api.Kernels) []finding {
-	findings := []finding{{stateOK, "kernels", fmt.Sprintf("attention: %s; %s", k.Attention, host.KernelSummary(k)), ""}}
+	findings := []finding{{stateOK, "kernels", k.String(), ""}}
 	for _, off := range k.Off {
 		findings = append(findings, finding{stateWarn, "kernels", fmt.Sprintf("%s is broken: %s", off.Kernel, off.Reason),
 			"another computes instead; build anew on this machine with make llama build, and report it if that does not help"})

@@ -60,26 +60,6 @@ type Model struct {
 	Kernels    Kernels
 }
 
-// Kernels tell whose kernels compute on the CPU: "penstock", "amx", "repack" or "ggml"; a device's name stands for a device.
-type Kernels struct {
-	Attention string          `json:"attention"`
-	Weights   []WeightKernels `json:"weights"` // most bytes first
-	Off       []KernelOff     `json:"off"`
-}
-
-// WeightKernels are those of products with weights of one type.
-type WeightKernels struct {
-	Type    string `json:"type"`
-	Kernels string `json:"kernels"`
-	Bytes   uint64 `json:"bytes"`
-}
-
-// KernelOff is one that was found broken and is not used.
-type KernelOff struct {
-	Kernel string `json:"kernel"`
-	Reason string `json:"reason"`
-}
-
 // Options is what an API needs. Plugins, UI, Metrics, Ready and Done may be nil.
 type Options struct {
 	Scheduler Scheduler

@@ -101,6 +101,11 @@ func (l *lab) start(s *server, c bench.Command) error {
 	}
 	s.process, s.client = p, bench.NewHTTP(p.URL)
 	l.servers = append(l.servers, s)
+	if s.name == penstock {
+		if l.report.Kernels, err = kernelsOf(l.ctx, p.URL); err != nil {
+			return err
+		}
+	}
 	// What is allocated or learned on first use is no part of what is measured.
 	_, err = bench.Run(l.ctx, s.client, bench.Load{Classes: []bench.Class{{Name: "first", Clients: 2, Requests: 2, PromptWords: 200, MaxTokens: 16}}})
 	return err

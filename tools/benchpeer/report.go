@@ -15,6 +15,7 @@ import (
 type report struct {
 	Time    time.Time        `json:"time"`
 	Machine bench.Machine    `json:"machine"`
+	Kernels string           `json:"kernels"` // of Penstock, as it says itself
 	Rows    []row            `json:"rows"`
 	Tools   []toolRun        `json:"tools"`
 	Runs    []bench.Measured `json:"runs"`
@@ -67,8 +68,12 @@ func (l *lab) inform(work, against string, ours, theirs float64) {
 
 // setting is a sentence on what was compared.
 func (l *lab) setting() string {
+	kernels := ""
+	if l.report.Kernels != "" {
+		kernels = " Penstock's kernels: " + l.report.Kernels + "."
+	}
 	return fmt.Sprintf("Model %s; %d threads each; %d slots and %d tokens of context for short requests, %d and %d for the others.",
-		strings.TrimSuffix(filepath.Base(l.model), ".gguf"), l.threads, l.many().Slots, l.many().Context, l.few().Slots, l.few().Context)
+		strings.TrimSuffix(filepath.Base(l.model), ".gguf"), l.threads, l.many().Slots, l.many().Context, l.few().Slots, l.few().Context) + kernels
 }
 
 // markdown is the table with its date and machine, then the runs it comes from.
