@@ -39,3 +39,6 @@ func Preempt(s *Scheduler) { s.preempt(s.running[0]) }
 
 // Followed tells whether a request has waited for another to compute its prompt.
 func Followed(st *Stream) bool { return st.job.follow > 0 }
+
+// Conversation is all tokens of an ended answer, and how many of them are the prompt.
+func Conversation(st *Stream) (tokens []Token, prompt int) { return st.job.tokens, st.job.prompt }

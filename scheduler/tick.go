@@ -132,18 +132,16 @@ func (s *Scheduler) forward(jobs []*job) {
 // recover handles a failed pass. Where cells ran out although the books had some, idle sequences and then the job to be
 // served last give up theirs; else the jobs are run in halves, and the one that fails alone ends.
 func (s *Scheduler) recover(jobs []*job, err error) {
+	s.repair(jobs) // first: one that is preempted takes what the pass left with it
 	noCells := errors.Is(err, ErrNoCells)
 	switch {
 	case noCells && (s.cache.evictIdle() || s.preempt(s.victim(slices.MinFunc(jobs, compareJobs)))):
-		s.repair(jobs)
 		s.forward(jobs)
 	case len(jobs) > 1:
-		s.repair(jobs)
 		half := len(jobs) / 2
 		s.forward(jobs[:half])
 		s.forward(jobs[half:])
 	default:
-		s.repair(jobs)
 		s.end(jobs[0], End{Reason: ReasonError, Err: fmt.Errorf("%w: %w", ErrDecode, err)})
 	}
 }

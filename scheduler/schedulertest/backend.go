@@ -125,12 +125,17 @@ func (b *Backend) store(n int) error {
 
 // hash extends the hash of a sequence by a token.
 func (b *Backend) hash(seq int32, t scheduler.Token) uint64 {
-	h := uint64(14695981039346656037)
+	h := beginning
 	if n := len(b.seqs[seq]); n > 0 {
 		h = b.data[seq][n-1]
 	}
-	return (h ^ uint64(t)) * 1099511628211
+	return extend(h, t)
 }
+
+// beginning is the hash of no tokens.
+const beginning uint64 = 14695981039346656037
+
+func extend(h uint64, t scheduler.Token) uint64 { return (h ^ uint64(t)) * 1099511628211 }
 
 func (b *Backend) lastHash(seq int32) uint64 {
 	n := len(b.seqs[seq])

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+
+package schedulertest
+
+import "github.com/penstock/penstock/scheduler"
+
+// After tells for each token of a history from position from on what the model says there, given those before it.
+func (b *Backend) After(history []scheduler.Token, from int) []scheduler.Token {
+	var said []scheduler.Token
+	h := beginning
+	for i, t := range history {
+		switch {
+		case i < from:
+		case b.End > 0 && i >= b.End:
+			said = append(said, EndToken)
+		default:
+			said = append(said, b.next(h|1<<63))
+		}
+		h = extend(h, t)
+	}
+	return said
+}

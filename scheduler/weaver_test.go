@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler_test
+
+import (
+	"math/rand/v2"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/schedulertest"
+)
+
+// foreign are the tokens that clients and plugins put into answers.
+var foreign = []scheduler.Token{250, 251, 252, 253, 254, 255}
+
+// weaver is a plugin's stage that takes back some of the answer now and then, and puts foreign tokens in its place.
+type weaver struct {
+	schedulertest.Greedy
+	rng    *rand.Rand
+	hold   int
+	length int // of the answer
+	forced int // tokens of its own splice that it has yet to be told of
+}
+
+func (w *weaver) Native() bool                         { return false }
+func (w *weaver) Hold() int                            { return w.hold }
+func (w *weaver) Prepares() bool                       { return w.hold%2 == 0 }
+func (w *weaver) Prepare() (scheduler.Prepared, error) { return scheduler.Prepared{}, nil }
+func (w *weaver) Apply(*scheduler.View) error          { return nil }
+
+func (w *weaver) Accept(scheduler.Token) (scheduler.Effect, error) {
+	w.length++
+	if w.forced > 0 {
+		w.forced--
+		return scheduler.Effect{}, nil
+	}
+	if w.hold == 0 || w.rng.IntN(25) > 0 {
+		return scheduler.Effect{}, nil
+	}
+	e := scheduler.Effect{Splice: true, Backtrack: w.rng.IntN(min(w.hold, w.length) + 1), Tokens: foreign[:w.rng.IntN(len(foreign))]}
+	w.length -= e.Backtrack
+	w.forced = len(e.Tokens)
+	return e, nil
+}
+
+func (w *weaver) Rewind(history []scheduler.Token, prompt int) error {
+	w.length, w.forced = len(history)-prompt, 0
+	return nil
+}
+
+// withholder is a stop rule that never ends an answer but holds its text back at times.
+type withholder struct{ rng *rand.Rand }
+
+func (w *withholder) Check(scheduler.Token, string) (scheduler.Verdict, error) {
+	return scheduler.Verdict{Hold: w.rng.IntN(3) > 0}, nil
+}
+
+func (*withholder) Close() error { return nil }

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/schedulertest"
+)
+
+// world drives a scheduler with random arrivals, plugins, control calls, slow and lost readers and failing passes on virtual
+// time, and checks after every tick what must always hold.
+type world struct {
+	t       *testing.T
+	rng     *rand.Rand
+	backend *schedulertest.Backend
+	s       *scheduler.Scheduler
+	slots   int
+
+	calls   sync.WaitGroup // control calls that wait for their answer
+	failing bool           // passes fail now and then
+
+	open    []*client
+	started []*client // in the order of their first tick in a slot
+	ticks   int
+	ended   int
+}
+
+// client is one request with its reader.
+type client struct {
+	id, priority int
+	st           *scheduler.Stream
+	request      scheduler.Request
+	answer       answer
+	paused, slow bool
+	begun        bool // its first event was seen
+	rewound      bool // it was asked to take tokens back
+	hurt         bool // cancelled, paused, slow, or it waited for an equal prompt: order and latency are its own doing
+	computed     int
+	hungry       int // ticks in which it prefilled nothing while others computed
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	cells := []int{512, 2048, 8192}[rng.IntN(3)]
+	b := schedulertest.New(scheduler.Limits{Cells: cells, Context: cells, Batch: []int{64, 512}[rng.IntN(2)], Sequences: 24, Apart: rng.IntN(2) == 0, Adjacent: rng.IntN(2) == 0})
+	b.Cost = schedulertest.Measured.Cost
+	b.CopyCost = time.Duration(rng.IntN(3)) * 20 * time.Microsecond
+	b.NoSharing, b.NoCutting = rng.IntN(4) == 0, rng.IntN(8) == 0
+	if rng.IntN(3) == 0 {
+		b.End = cells / 3
+	}
+	w := &world{t: t, rng: rng, backend: b, slots: 1 + rng.IntN(8)}
+	if w.failing = rng.IntN(3) == 0; w.failing {
+		b.Fail = w.fail
+	}
+	strategies := []scheduler.Strategy{scheduler.DecodeMaximal{}, scheduler.Balanced{}, scheduler.PrefillPriority{}}
+	w.s = newScheduler(t, b, scheduler.Config{Slots: w.slots, QueueLimit: 32, ArchiveBytes: int64(rng.IntN(3)) << 13, Strategy: strategies[rng.IntN(3)]})
+	return w
+}
+
+func (w *world) arrive() {
+	longest := w.backend.Limits().Context
+	r := request(1+w.rng.IntN(longest/2), w.rng.IntN(4), w.rng.IntN(longest/4))
+	r.Priority = w.rng.IntN(3) - 1
+	r.Buffer = 8
+	r.Keep = w.rng.IntN(4) == 0
+	w.embellish(&r)
+	if w.rng.IntN(10) == 0 {
+		r.Overflow = scheduler.OverflowPolicy(w.rng.IntN(3))
+	}
+	st, err := w.s.Submit(r)
+	if err != nil {
+		return // the queue is full
+	}
+	c := &client{id: w.ended + len(w.open), priority: r.Priority, st: st, request: r}
+	c.slow = w.rng.IntN(6) == 0
+	c.hurt = c.slow || r.Overflow != scheduler.Park
+	w.open = append(w.open, c)
+}
+
+// disturb does something a client may do at any time.
+func (w *world) disturb() {
+	if len(w.open) == 0 {
+		return
+	}
+	c := w.open[w.rng.IntN(len(w.open))]
+	switch w.rng.IntN(7) {
+	case 0:
+		c.st.Cancel()
+		c.hurt = true
+	case 1:
+		c.hurt, c.paused = true, true
+		_ = control(w.t, w.s, c.st.Pause)
+	case 2:
+		c.paused = false
+		_ = control(w.t, w.s, c.st.Resume)
+	case 3:
+		c.slow = !c.slow
+		c.hurt = true
+	case 4:
+		tokens := foreign[:1+w.rng.IntN(len(foreign))]
+		w.call(func(ctx context.Context) error { return c.st.Inject(ctx, tokens) })
+	case 5:
+		c.rewound = true
+		n := 1 + w.rng.IntN(4)
+		w.call(func(ctx context.Context) error { return c.st.Rewind(ctx, n) })
+	case 6:
+		w.lose(c)
+	}
+}
+
+func (w *world) tick() bool {
+	w.ticks++
+	busy := w.s.Tick()
+	if got, want := scheduler.Held(w.s), w.backend.Used(); got != want {
+		w.t.Fatalf("tick %d: the books have %d cells in use, the cache %d", w.ticks, got, want)
+	}
+	kept := w.open[:0]
+	for _, c := range w.open {
+		c.hurt = c.hurt || scheduler.Followed(c.st)
+		if !c.slow || w.rng.IntN(20) == 0 {
+			c.answer.read(c.st)
+			if !c.begun && len(c.answer.events) > 0 && c.answer.events[0].Kind == scheduler.KindStarted {
+				c.begun = true
+				w.started = append(w.started, c)
+			}
+		}
+		if c.answer.end == nil {
+			kept = append(kept, c)
+			continue
+		}
+		w.ended++
+		if _, more := c.st.TryNext(); more {
+			w.t.Fatalf("request %d: an event after the end", c.id)
+		}
+		w.verify(c)
+	}
+	w.open = kept
+	w.starvation()
+	return busy
+}
+
+// starvation checks that a slot with a prompt to compute gets some of every few ticks.
+func (w *world) starvation() {
+	snap := scheduler.SnapshotOf(w.s)
+	for _, slot := range snap.Slots {
+		for _, c := range w.open {
+			if c.st.ID() != slot.Stream {
+				continue
+			}
+			if slot.State != "prefilling" || slot.Computed != c.computed {
+				c.hungry = 0
+			} else if c.hungry++; c.hungry > 64*w.slots {
+				w.t.Fatalf("request %d has waited in its slot for %d ticks at %d of %d tokens", c.id, c.hungry, slot.Computed, slot.Prompt)
+			}
+			c.computed = slot.Computed
+		}
+	}
+}
+
+// embellish gives some requests more than a native chain.
+func (w *world) embellish(r *scheduler.Request) {
+	rng := rand.New(rand.NewPCG(w.rng.Uint64(), 1)) // stages have their own: they run beside the tick
+	switch w.rng.IntN(4) {
+	case 0:
+		r.Chain = []scheduler.Stage{&weaver{rng: rng, hold: w.rng.IntN(3) * w.rng.IntN(30)}, schedulertest.Sampled{}}
+	case 1:
+		r.Rules = []scheduler.StopRule{&withholder{rng: rng}}
+	case 2:
+		r.Stop = []string{"1 1"} // the beginning of it is common
+	}
+}
+
+// call makes a control call that may have to wait for a reader or for stages.
+func (w *world) call(f func(context.Context) error) {
+	w.calls.Go(func() {
+		err := f(w.t.Context())
+		for _, expected := range []error{nil, scheduler.ErrEnded, scheduler.ErrBadRequest, context.Canceled} {
+			if errors.Is(err, expected) {
+				return
+			}
+		}
+		w.t.Error(err)
+	})
+}
+
+// lose makes a client lose some of what it has read, and come back for it.
+func (w *world) lose(c *client) {
+	n := len(c.answer.events)
+	if !c.request.Keep || c.request.Overflow == scheduler.DropOldest || n == 0 {
+		return
+	}
+	seen := c.answer.events[:w.rng.IntN(n)]
+	if err := c.st.Attach(int64(len(seen)) - 1); err != nil {
+		w.t.Fatalf("request %d after event %d of %d: %v", c.id, len(seen)-1, n, err)
+	}
+	c.answer = answer{}
+	for _, e := range seen {
+		c.answer.take(e)
+	}
+}
+
+// errFlaky fails a pass.
+var errFlaky = errors.New("flaky")
+
+func (w *world) fail(*scheduler.Batch) error {
+	switch w.rng.IntN(60) {
+	case 0:
+		return errFlaky
+	case 1:
+		return scheduler.ErrNoCells
+	}
+	return nil
+}
