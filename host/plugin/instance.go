@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
@@ -86,7 +87,7 @@ func (i *instance) call(h hook, a, b int32) (int32, error) {
 func (i *instance) fault(h hook, v *violation) *Fault {
 	i.dead = true
 	f := &Fault{Plugin: i.module.Name, Export: h.String(), Cause: v.cause, Detail: v.detail, Log: i.session.capture.last()}
-	if v.cause != CauseCancelled {
+	if !errors.Is(v.cause, CauseCancelled) {
 		i.module.faulted(f)
 	}
 	return f
