@@ -48,7 +48,7 @@ func (p *Plugins) NewChain(params sampling.Params, list []api.PluginUse, maxToke
 			continue
 		}
 		u := find(uses, link.Plugin)
-		stage, err := u.module.NewStage(plugin.Request{Config: u.Config, Seed: uint64(params.Seed), Place: place,
+		stage, err := u.module.NewStage(plugin.Request{Client: u.Client, Config: u.Config, Seed: uint64(params.Seed), Place: place,
 			Setup: setup, MaxTokens: maxTokens, ContextSize: p.engine.Info().Limits.Positions, Skip: u.Skip})
 		if err != nil {
 			return nil, nil, errors.Join(refused(u, err), closeAll(chain))
@@ -80,6 +80,9 @@ func inAPITerms(err error) error {
 
 // resolve finds the modules of the operator's plugins, the request's, and those that only its chain names. The modules
 // are the caller's to release, whatever the error.
+//
+// The operator's have no client: they are tried in every request, whatever they did before. Skipped, a policy would be gone
+// without a word, and refused, nothing would be served any more.
 func (p *Plugins) resolve(list []api.PluginUse, chain []string) ([]use, error) {
 	var uses []use
 	for _, name := range p.defaults {
@@ -152,10 +155,14 @@ func find(uses []use, name string) *use {
 // refused tells why a plugin cannot be used, naming the field.
 func refused(u *use, err error) error {
 	var config *plugin.ConfigError
+	var quarantine *plugin.QuarantineError
 	switch {
 	case errors.As(err, &config):
 		return badUse(u.Field+".config"+config.Field, "plugin %s: %v", u.Name, config)
-	case errors.Is(err, plugin.ErrUnknown), errors.Is(err, plugin.ErrQuarantined):
+	case errors.As(err, &quarantine):
+		return &api.Error{Status: http.StatusTooManyRequests, Code: "plugin_quarantined", Type: "rate_limit_error", Param: u.Field,
+			Message: quarantine.Error(), Retry: quarantine.Seconds()}
+	case errors.Is(err, plugin.ErrUnknown):
 		return badUse(u.Field, "%v", err)
 	}
 	return err
@@ -187,7 +194,7 @@ func (p *Plugins) Render(ctx context.Context, params sampling.Params, list []api
 	if chosen == nil {
 		return "", false, nil
 	}
-	text, err = chosen.module.Render(ctx, messages, plugin.Request{Config: chosen.Config, Seed: uint64(params.Seed),
+	text, err = chosen.module.Render(ctx, messages, plugin.Request{Client: chosen.Client, Config: chosen.Config, Seed: uint64(params.Seed),
 		ContextSize: p.engine.Info().Limits.Positions})
 	if err != nil {
 		return "", false, refused(chosen, err)

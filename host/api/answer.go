@@ -18,7 +18,7 @@ func (s *service) answer(c echo.Context, g generation, sh shape) error {
 	if err := checkPriority(g.priority, s.mayRaise(c.Request())); err != nil {
 		return err
 	}
-	g.salt = s.cacheSalt(c.Request())
+	g.salt, g.client = s.cacheSalt(c.Request()), s.client(c)
 	streams, err := s.start(c.Request().Context(), &g)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
@@ -73,6 +74,23 @@ func checkPriority(priority int, mayRaise bool) error {
 	}
 	return &Error{Status: http.StatusForbidden, Code: "priority_not_allowed", Type: typeForbid, Param: "priority",
 		Message: fmt.Sprintf("priority is %d; it may be at most 0 but for the keys that server.priority_keys lists", priority)}
+}
+
+// client tells clients apart: by their keys where there are any, else by their addresses.
+func (s *service) client(c echo.Context) string {
+	if len(s.keys) == 0 {
+		return "address " + c.RealIP()
+	}
+	digest := sha256.Sum256([]byte(bearer(c.Request())))
+	return "key " + string(digest[:])
+}
+
+// clientKey is what a context has the client under.
+type clientKey struct{}
+
+// of is the context of a client's request.
+func of(ctx context.Context, client string) context.Context {
+	return context.WithValue(ctx, clientKey{}, client)
 }
 
 func bearer(r *http.Request) string {

@@ -88,6 +88,7 @@ func (s *service) planned(ctx context.Context, b *Common, size int, plan func() 
 	deadline := b.deadline(time.Now())
 	g, err := atDesk(ctx, s.desk, deadline, size, plan, nil)
 	g.deadline = deadline
+	g.client, _ = ctx.Value(clientKey{}).(string)
 	return g, err
 }
 

@@ -28,6 +28,7 @@ type generation struct {
 	priority int
 	cache    bool
 	salt     string        // see cacheSalt
+	client   string        // see service.client
 	detach   time.Duration // how long it may outlive its connection
 
 	stream bool

@@ -33,14 +33,14 @@ func (k *socket) generate(f clientFrame) error {
 	if f.DetachMS < 0 || f.DetachMS > maxDetach.Milliseconds() {
 		return invalid("detach_ms", "detach_ms is %d; it must be from 0 to %d", f.DetachMS, maxDetach.Milliseconds())
 	}
-	g, err := k.service.planFrame(k.ctx, f.Request)
+	g, err := k.service.planFrame(of(k.ctx, k.client), f.Request)
 	if err != nil {
 		return err
 	}
 	if err := checkPriority(g.priority, k.mayRaise); err != nil {
 		return err
 	}
-	g.salt = k.salt
+	g.salt, g.client = k.salt, k.client
 	g.detach = time.Duration(f.DetachMS) * time.Millisecond
 	if g.detach > 0 && k.service.kept.full() {
 		return &Error{Status: http.StatusTooManyRequests, Code: "too_many_detachable", Type: typeBusy, Param: "detach_ms",

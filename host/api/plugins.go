@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
@@ -37,6 +38,7 @@ type Plugins interface {
 // PluginUse is an entry of a request's plugins.
 type PluginUse struct {
 	Name   string
+	Client string          // who asks
 	Config json.RawMessage // nil: none
 	Skip   bool            // after a fault the request goes on without it
 	Field  string          // of the request, for errors
@@ -129,7 +131,7 @@ func refusePlugins(uses []PluginUse, chain []string) error {
 // newChain builds what chooses the tokens of one choice.
 func (s *service) newChain(g *generation, p sampling.Params) (c chain, err error) {
 	if s.Plugins != nil {
-		c.stages, c.rules, err = s.Plugins.NewChain(p, g.uses, g.max)
+		c.stages, c.rules, err = s.Plugins.NewChain(p, g.ownUses(p.Chain), g.max)
 		return c, err
 	}
 	c.stages, err = s.Engine.NewChain(p)
@@ -172,6 +174,21 @@ func (s *service) encode(ctx context.Context, g *generation, c chat.Conversation
 	return prompt, tokens, nil
 }
 
+// ownUses are the plugins that a request names, those of its chain among them, as this client's.
+func (g *generation) ownUses(chain []string) []PluginUse {
+	uses := slices.Clone(g.uses)
+	for _, entry := range chain {
+		name, ok := strings.CutPrefix(entry, sampling.PluginPrefix)
+		if ok && !slices.ContainsFunc(uses, func(u PluginUse) bool { return u.Name == name }) {
+			uses = append(uses, PluginUse{Name: name, Field: "samplers"})
+		}
+	}
+	for i := range uses {
+		uses[i].Client = g.client
+	}
+	return uses
+}
+
 // renderByPlugin makes the prompt of a conversation by a template plugin; ok is false where none is used.
 func (s *service) renderByPlugin(ctx context.Context, g *generation, messages []chat.Message) (text string, ok bool, err error) {
 	if s.Plugins == nil {
@@ -186,7 +203,7 @@ func (s *service) renderByPlugin(ctx context.Context, g *generation, messages []
 		ctx, cancel = context.WithDeadlineCause(ctx, g.deadline, scheduler.ErrDeadline)
 		defer cancel()
 	}
-	text, ok, err = s.Plugins.Render(ctx, g.params, g.uses, conversation)
+	text, ok, err = s.Plugins.Render(ctx, g.params, g.ownUses(nil), conversation)
 	if err != nil && ctx.Err() != nil {
 		return "", false, given(ctx)
 	}

@@ -27,6 +27,7 @@ type socket struct {
 	service *service
 	conn    *websocket.Conn
 	salt    string // of the prompt cache
+	client  string // see service.client
 
 	mayRaise bool // its answers' priority
 	out      chan any
@@ -54,7 +55,7 @@ func (s *service) socket(c echo.Context) error {
 	defer conn.CloseNow() //nolint:errcheck // whatever is left of the connection
 	conn.SetReadLimit(-1) // an oversized frame is refused, the connection lives on
 	ctx, stop := context.WithCancel(c.Request().Context())
-	k := &socket{service: s, conn: conn, salt: s.cacheSalt(c.Request()), mayRaise: s.mayRaise(c.Request()), out: make(chan any), ctx: ctx, close: stop, live: map[string]*live{}}
+	k := &socket{service: s, conn: conn, salt: s.cacheSalt(c.Request()), client: s.client(c), mayRaise: s.mayRaise(c.Request()), out: make(chan any), ctx: ctx, close: stop, live: map[string]*live{}}
 	var helpers sync.WaitGroup
 	helpers.Go(k.write)
 	helpers.Go(k.sayGoodbye)

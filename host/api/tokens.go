@@ -88,7 +88,7 @@ func (s *service) applyTemplate(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	g, err := s.planChat(c.Request().Context(), body)
+	g, err := s.planChat(of(c.Request().Context(), s.client(c)), body)
 	if err != nil {
 		return err
 	}

@@ -43,8 +43,8 @@ var (
 	CauseExit   = errors.New("exit")
 	CauseLimit  = errors.New("limit exceeded")
 
-	// CauseConflict is a fault that the request has a part in, or another of its plugins: it leads to no quarantine, or any
-	// client could put any plugin there.
+	// CauseConflict is a fault that the request has a part in, or another of its plugins: it leads to no
+	// quarantine.
 	CauseConflict = errors.New("conflict")
 
 	CauseBusy      = errors.New("other plugins took the time")
@@ -63,6 +63,10 @@ func unknown(name string) error {
 	return fmt.Errorf("%w: %q; GET /v1/plugins lists those there are", ErrUnknown, name)
 }
 
-func quarantined(name string) error {
-	return fmt.Errorf("%w: %q had too many faults; reset it or upload another version", ErrQuarantined, name)
+// Error names the plugin, the time to wait, and the last fault.
+func (e *QuarantineError) Error() string {
+	return fmt.Sprintf("%v: %q faulted repeatedly for what you send it; change the request or try again in %d s; the last fault: %s", ErrQuarantined, e.Plugin, e.Seconds(), e.Last)
 }
+
+// Unwrap gives ErrQuarantined.
+func (e *QuarantineError) Unwrap() error { return ErrQuarantined }

@@ -88,7 +88,7 @@ func (i *instance) fault(h hook, v *violation) *Fault {
 	i.dead = true
 	f := &Fault{Plugin: i.module.Name, Export: h.String(), Cause: v.cause, Detail: v.detail, Log: i.session.capture.last()}
 	if !errors.Is(v.cause, CauseCancelled) {
-		i.module.faulted(f)
+		i.module.faulted(f, &i.session.request)
 	}
 	return f
 }

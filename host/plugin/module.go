@@ -73,9 +73,9 @@ func (m *Module) Release() {
 }
 
 // enter begins a use of the module, until leave. The error wraps ErrQuarantined, ErrUnknown or ErrClosed.
-func (m *Module) enter() error {
-	if m.Health().Quarantined {
-		return quarantined(m.Name)
+func (m *Module) enter(r *Request) error {
+	if err := m.allow(r); err != nil {
+		return err
 	}
 	if !m.Retain() {
 		return unknown(m.Name)

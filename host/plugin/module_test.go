@@ -7,7 +7,6 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin/plugintest"
@@ -68,33 +67,6 @@ func TestModule_Buffers_SurviveGrowth(t *testing.T) {
 	if err := s.Apply(v); err != nil || v.ID[0] != 3 {
 		t.Errorf("%v, %v", v.ID, err)
 	}
-}
-
-func TestModule_Health_QuarantineAfterFaultsInAMinute(t *testing.T) {
-	m := mustLoad(t, newTestRuntime(t), plain().On(abi.ExportPrepare, unreachable))
-	synctest.Test(t, func(t *testing.T) {
-		fault := func() { m.faulted(&Fault{Plugin: m.Name, Export: abi.ExportPrepare, Cause: CauseTrap}) }
-		for range 3 * abi.LimitFaults {
-			fault()
-			time.Sleep(time.Minute / (abi.LimitFaults - 1))
-		}
-		if m.Health().Quarantined {
-			t.Error("too few faults a minute led to quarantine")
-		}
-		for range abi.LimitFaults {
-			fault()
-		}
-		if _, err := m.NewStage(Request{}); !errors.Is(err, ErrQuarantined) {
-			t.Errorf("got %v", err)
-		}
-		if _, err := m.Render(context.Background(), nil, Request{}); !errors.Is(err, ErrQuarantined) {
-			t.Errorf("got %v", err)
-		}
-		m.Reset()
-		if h := m.Health(); h != (Health{}) {
-			t.Errorf("got %+v", h)
-		}
-	})
 }
 
 func TestModule_Release_LastUserFrees(t *testing.T) {

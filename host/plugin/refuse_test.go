@@ -56,13 +56,13 @@ func TestStage_Refuse_Skip(t *testing.T) {
 func TestStage_Refuse_Conflicts_NoQuarantine(t *testing.T) {
 	m := mustLoad(t, newTestRuntime(t), preparing(i32(0)))
 	for range 2 * abi.LimitFaults {
-		mustFault(t, useOf(t, m, Request{}, 1).Refuse(scheduler.ActMask, scheduler.ErrNotAllowed), abi.ExportPrepare, CauseConflict, "")
+		mustFault(t, useOf(t, m, Request{Client: "bob"}, 1).Refuse(scheduler.ActMask, scheduler.ErrNotAllowed), abi.ExportPrepare, CauseConflict, "")
 	}
 	if h := m.Health(); h.Quarantined || h.Faults != 2*abi.LimitFaults {
 		t.Errorf("%+v", h)
 	}
 	for range abi.LimitFaults {
-		_ = useOf(t, m, Request{}, 1).Refuse(scheduler.ActSplice, scheduler.ErrSpliceLimit)
+		_ = useOf(t, m, Request{Client: "bob"}, 1).Refuse(scheduler.ActSplice, scheduler.ErrSpliceLimit)
 	}
 	if !m.Health().Quarantined {
 		t.Error("faults of its own lead to no quarantine")

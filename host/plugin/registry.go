@@ -73,17 +73,13 @@ func OpenRegistry(ctx context.Context, r *Runtime, dir string, log *slog.Logger)
 	return g, nil
 }
 
-// Find gives a plugin that can be used, for the caller to Release. The error wraps ErrUnknown or ErrQuarantined.
+// Find gives a plugin that can be used, for the caller to Release. The error wraps ErrUnknown.
 func (g *Registry) Find(name string) (*Module, error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	m := g.byName[name]
 	if m == nil || !m.Retain() {
 		return nil, unknown(name)
-	}
-	if m.Health().Quarantined {
-		m.Release()
-		return nil, quarantined(name)
 	}
 	return m, nil
 }

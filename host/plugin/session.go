@@ -12,6 +12,7 @@ import (
 // session is what the host functions tell a guest of the request it serves. It outlives the instance: after a rewind
 // another may take its place.
 type session struct {
+	request  Request
 	config   []byte // JSON
 	messages []byte // JSON; only while a template is rendered
 	history  []int32
@@ -29,6 +30,7 @@ func newSession(limits *Limits, log *slog.Logger) *session {
 
 // serve makes the session one of a request.
 func (s *session) serve(r *Request) {
+	s.request = *r
 	s.config = r.Config
 	if len(s.config) == 0 {
 		s.config = []byte("{}")
@@ -41,6 +43,7 @@ func (s *session) serve(r *Request) {
 
 // Request is what one use of a plugin gets to know.
 type Request struct {
+	Client      string // who waits after repeated faults; empty: nobody is ever refused
 	Config      []byte // JSON, checked with Module.CheckConfig before; empty: {}
 	Seed        uint64 // of this choice
 	Place       int    // of the plugin among the request's plugins

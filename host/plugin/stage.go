@@ -50,7 +50,7 @@ var (
 
 // NewStage puts the module to work for a request. It retains the module until Close.
 func (m *Module) NewStage(r Request) (*Stage, error) {
-	if err := m.enter(); err != nil {
+	if err := m.enter(&r); err != nil {
 		return nil, err
 	}
 	s := &Stage{module: m, skip: r.Skip, setup: r.Setup, over: make(chan struct{}),
@@ -196,6 +196,9 @@ func (s *Stage) Close() error {
 		return nil
 	}
 	s.closed = true
+	if s.instance != nil && !s.off {
+		s.module.served(&s.session.request)
+	}
 	err := s.discard(true)
 	s.module.leave()
 	return err

@@ -11,7 +11,7 @@ import (
 // Render lets a template plugin turn a conversation, a JSON list of messages, into the text of a prompt, in an instance of
 // its own, unless the context ends first. The error is a *Refusal, a *Fault, or wraps ErrUnknown or ErrQuarantined.
 func (m *Module) Render(ctx context.Context, messages []byte, r Request) (string, error) {
-	if err := m.enter(); err != nil {
+	if err := m.enter(&r); err != nil {
 		return "", err
 	}
 	defer m.leave()

@@ -46,6 +46,7 @@ test("Host.plugins: what each does and can be told, of those that can be used", 
   const want = [
     { name: "min-p", summary: "drops the tail", fields: ["min_p", "draw"] },
     { name: "x", summary: "", fields: [] },
+    { name: "faulty", summary: "", fields: [] },
   ];
   assert.deepEqual(await answering(t, 200, { data }).host.plugins(), want);
 });

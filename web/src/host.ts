@@ -82,9 +82,9 @@ function entries(body: unknown, field: "id" | "name"): Entry[] {
   return list.filter((entry) => typeof entry?.[field] === "string");
 }
 
-/** Files that could not be loaded, and plugins in quarantine, are listed too. */
+/** Files that could not be loaded are listed too. A quarantine is for those whose requests made a plugin fault. */
 function usable(entry: Entry): boolean {
-  return entry.state === "ready";
+  return entry.state !== "failed";
 }
 
 function plugin({ name, manifest }: Entry): Plugin {

@@ -34,7 +34,7 @@ func limits() []Limit {
 		{"text_bytes", 256, "bytes", "least size of a text buffer"},
 		{"grammar_bytes", 256 << 10, "bytes of a grammar", "`grammar_open` answers negative"},
 		{"grammars", 4, "handles an instance", "`grammar_open` answers negative"},
-		{"faults", 5, "faults a minute", "the plugin is quarantined until a reset or a new upload"},
+		{"faults", 5, "faults a minute", "the client waits, see *faults*"},
 		{"candidates", 4096, "candidates", "most that a manifest may ask for; at least 1"},
 		{"default_candidates", 256, "candidates", "used where the manifest names none"},
 		{"hold", 256, "tokens", "most that a manifest may hold; at least 0"},

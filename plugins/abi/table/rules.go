@@ -34,7 +34,11 @@ Each function's entry also pays for its frame on the call stack: 128 bytes, 8 fo
 
 const faults = `A trap, an exhausted limit, an answer that is not listed, a buffer out of bounds, a token out of range, NaN, or ` + "`proc_exit`" + ` is the fault of that plugin in that request. The instance is thrown away; the
 stream ends with reason ` + "`error`" + ` naming plugin, export and cause, or, with ` + "`on_error: skip`" + `, goes on without the plugin. Other streams notice nothing.
-Five faults in a minute put a plugin into quarantine; what only the request's grammar or another plugin did not allow is not counted.`
+
+Faults count against what was sent, and for nobody else. A client whose same configuration makes a plugin fault five times in a minute, or five of whose configurations do, waits before it may use the plugin so
+again: 1 s at first, twice as long with each further fault, 5 minutes at most; the refusal is a 429 with ` + "`Retry-After`" + `. A request that is served ends it, and so do a reset and a new upload. As long as anybody
+waits, the plugin's state is ` + "`quarantined`" + `; others use it as before. A plugin that the operator has in every request is always tried. What only the request's grammar or another plugin did not allow, what
+waited for others, and what nobody waits for any more is not counted. Clients are told apart by their API keys, and by their addresses where there are none.`
 
 const manifest = "```json\n" + `{"name": "min-p", "version": "1.0.0", "summary": "…", "view": "candidates", "candidates": 256, "hold": 0, "config_schema": {"type": "object"}}
 ` + "```" + `
