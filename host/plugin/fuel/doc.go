@@ -16,7 +16,7 @@
 // at a loop's header, before a bulk operation, and wherever paths that paid
 // for different segments join. A segment also ends at a join, an else or a
 // call once it is longer than longSegment, so that one path does not pay for
-// all others. What follows a call was therefore paid before the call or is
+// all others, and wherever it would exceed longestSegment. What follows a call was therefore paid before the call or is
 // paid right after it. On every path, every instruction has been paid for
 // since the last loop header.
 //
@@ -30,6 +30,22 @@
 // The counter has 64 bits and no charge exceeds 2^45, so nothing wraps: a size
 // of −1 is 4 GiB of work and exhausts any limit.
 //
+// # Slices
+//
+// Guest code cannot be preempted: Go's garbage collector waits for it, and so
+// does a goroutine that needs its processor. So the counter holds a slice of
+// the fuel only, and where it is negative the guest calls an import for the
+// next (see Meter). That is where a host lets others run, looks at a clock and
+// may end the call. The counter is looked at where a function begins, at loop
+// headers and before bulk operations, and between them after checkEvery bytes
+// of code; other charges do without the branch, so that the counter may become
+// negative for a moment. Bulk operations on much memory run in pieces.
+//
+// wazero keeps no registers across a call, so a call in the middle of a hot
+// loop makes it up to three times slower, even one that hardly ever happens.
+// No way on comes from a refill: a loop's header jumps out to a second loop
+// around it, and a function's entry calls the function anew.
+//
 // # The call stack
 //
 // wazero keeps the guest's stack on the Go heap. A second counter holds the
@@ -41,12 +57,13 @@
 //
 // Both counters are mutable i64 globals after the module's own. Within a
 // function fuel lives in a local, which is a register; it is stored before
-// calls and on return. A negative counter leads to one unreachable for each
-// function; Meter.Fault tells the cause. Any index that the original does not
+// calls and on return. Meter.Fault tells which of them ended a call. Any index that the original does not
 // define is refused, also in code that never runs, so a guest cannot name the
 // counters, the locals, the blocks or the types that are added.
 //
 // # What else changes
+//
+// Functions move up by one, since an import comes before them.
 //
 // The start function becomes the export StartExport, so that instantiating
 // runs no guest code. Table and memory maxima are written into the module.

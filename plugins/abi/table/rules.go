@@ -7,6 +7,7 @@ func rules() []Section {
 }
 
 const order = `1. The configuration is checked against the manifest's schema when the request is submitted. ` + "`penstock_template`" + ` runs then, before queueing, in an instance of its own.
+   Set-up calls of all requests take turns: half of the processors compute them, 5 ms at a time, and one that takes more than 25 ms in all gets a quarter of a processor from then on.
 2. ` + "`penstock_open`" + ` runs when a slot is given, off the tick; a refusal is still a 400. With n choices each has its own instance, with seed + i.
 3. Then for each token: ` + "`prepare`" + ` (once, during the pass that yields the row) → row → masks and biases → the chain with ` + "`sample`" + ` → choice → ` + "`accept`" + ` → text → ` + "`stop`" + ` → next pass.
    Calls on one instance never overlap, ` + "`sample`" + ` waits for ` + "`prepare`" + `, and a parked or paused slot makes no calls.
@@ -19,7 +20,8 @@ const order = `1. The configuration is checked against the manifest's schema whe
 6. Plugins are asked to ` + "`accept`" + ` in chain order; the first that answers 2 wins and later ones are not asked. Every other plugin is told through ` + "`rewind`" + `. An end token in a splice ends the answer.
    A request may compute at most 2 × n + 256 tokens before a splice, those taken back included; n is max_tokens, or what the context has room for where that is less or max_tokens is 0.
 7. What a plugin with ` + "`\"hold\": h`" + ` may take back has not been shown: the stream runs h tokens behind.
-8. The tick waits for plugin stages at most 1 ms beyond native sampling. A slot that is not ready then sits out until it is; the others go on.`
+8. A call ends soon after its request is over, by cancellation, by ` + "`timeout_ms`" + ` or since the client went away; ` + "`penstock_close`" + ` is called nevertheless.
+9. The tick waits for plugin stages at most 1 ms beyond native sampling. A slot that is not ready then sits out until it is; the others go on.`
 
 const fuel = `Work is counted in fuel, about one WebAssembly instruction a unit, in code that the host writes into the module when it loads it. Every instruction is paid for before it runs: function entries,
 loop headers, bulk operations and joins of paths that paid for different code each pay the static length of what follows. A stretch of code that is longer than 24 units also ends at a call, an else or a
