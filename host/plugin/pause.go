@@ -19,12 +19,16 @@ func (i *instance) start() *violation {
 	limits := &i.module.runtime.limits
 	i.started, i.waited = time.Now(), 0
 	i.yielded = i.started
-	if !i.running.setup() {
-		i.until = i.started.Add(limits.HookTime)
-		return nil
+	most := limits.HookTime
+	if i.running.setup() {
+		most = limits.SetupTime
 	}
-	if i.until = i.session.setUntil; i.until.IsZero() {
-		i.until = i.started.Add(limits.SetupTime)
+	i.until = i.started.Add(most)
+	if all := i.session.setUntil; !all.IsZero() && all.Before(i.until) {
+		i.until = all
+	}
+	if !i.running.setup() {
+		return nil
 	}
 	return i.take()
 }

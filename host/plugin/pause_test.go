@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
@@ -131,6 +132,18 @@ func TestStage_Sample_IsEndedByTheClock(t *testing.T) {
 	s.module.runtime.limits.HookFuel = 1 << 45
 	g := useOf(t, mustLoad(t, s.module.runtime, plain().On(abi.ExportPrepare, forever)), Request{}, 1)
 	if _, err := g.Prepare(); !errors.Is(err, CauseTime) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// An instance that is told a long answer anew has one time for all of it.
+func TestStage_Rewind_TellingAnewIsEndedByTheClock(t *testing.T) {
+	slow := plugintest.Each(1, i32(1_000_000), []byte{0x01})
+	g := plain().On(abi.ExportOpen, i32(0))
+	g.Function(abi.Signature{Name: abi.ExportAccept, Params: []abi.Type{"i32"}, Results: []abi.Type{"i32"}}, 1, slow, i32(0))
+	s := useOf(t, mustLoad(t, newTestRuntime(t, tireless), g), Request{}, 1)
+	s.module.runtime.limits.SetupTime = 20 * time.Millisecond
+	if err := s.Rewind(make([]int32, 1<<20), 1); !errors.Is(err, CauseTime) {
 		t.Errorf("error %v", err)
 	}
 }

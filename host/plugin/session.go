@@ -20,7 +20,7 @@ type session struct {
 	random   random
 	capture  capture
 	done     <-chan struct{} // closed when nobody waits for the guest any more; nil: never
-	setUntil time.Time       // set-up must be over by then; zero: each call has its own time
+	setUntil time.Time       // every call must be over by then; zero: each has its own time
 }
 
 // newSession begins a session for nobody in particular: describing and warming have no request.

@@ -90,10 +90,7 @@ func (s *Stage) Rewind(history []scheduler.Token, prompt int) error {
 	s.forced, s.prompt = 0, prompt
 	switch {
 	case s.instance == nil:
-		s.session.setUntil = s.setup.until(s.module.runtime.limits.SetupTime)
-		err := s.settle(s.open(history))
-		s.session.setUntil = time.Time{} // an instance that takes this one's place has its own time
-		return err
+		return s.settle(s.open(history, s.setup.until(s.module.runtime.limits.SetupTime)))
 	case s.module.exports(hookRewind):
 		s.session.history = append(s.session.history[:0], history...)
 		answer, err := s.instance.call(hookRewind, int32(len(history)), 0)
@@ -105,14 +102,16 @@ func (s *Stage) Rewind(history []scheduler.Token, prompt int) error {
 		if err := s.discard(true); err != nil {
 			return err
 		}
-		return s.settle(s.open(history))
+		return s.settle(s.open(history, time.Now().Add(s.module.runtime.limits.SetupTime)))
 	}
 	s.session.history = append(s.session.history[:0], history...)
 	return nil
 }
 
-// open begins an instance and brings it to where the conversation is.
-func (s *Stage) open(history []scheduler.Token) error {
+// open begins an instance and brings it to where the conversation is. All of it must be over by until.
+func (s *Stage) open(history []scheduler.Token, until time.Time) error {
+	s.session.setUntil = until
+	defer func() { s.session.setUntil = time.Time{} }()
 	s.session.history = append(s.session.history[:0], history[:s.prompt]...)
 	s.session.params[abi.ParamPromptTokens] = int64(s.prompt)
 	var err error
