@@ -3,7 +3,9 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/penstock/penstock/native"
@@ -59,10 +61,15 @@ func TestBackend_Share_IsOfThatMoment(t *testing.T) {
 			return 1
 		},
 	} {
-		for _, layout := range []string{"split", "shared"} {
+		for _, layout := range []string{"split", "shared", "split, values the other way round"} {
 			t.Run(name+"/"+layout, func(t *testing.T) {
-				b := opened(t, Options{Slots: 4, KVLayout: layout, ContextSize: 2048}).Backend()
-				feed(t, b, 0, 0, story(n+30, 1)...)
+				kind, turned, _ := strings.Cut(layout, ", ")
+				flash := map[string]string{"": "on"}[turned]
+				b := opened(t, Options{Slots: 4, KVLayout: kind, ContextSize: 2048, FlashAttention: cmp.Or(flash, "off")}).Backend()
+				feed(t, b, 0, 0, story(50, 1)...)
+				feed(t, b, 0, 50, story(30, 5)...)
+				b.Truncate(0, 50)
+				feed(t, b, 0, 50, story(n+30, 1)[50:]...)
 				feed(t, b, 2, 0, story(n+60, 2)...)
 				other := keepState(t, b, 2)
 				want := feed(t, b, 3, 0, append(story(n, 1), 7)...)
@@ -172,24 +179,26 @@ func TestBackend_Restore_PartOfAWindow(t *testing.T) {
 // Equal prompts at once, as those of a request with n answers: computed once, and each answer is the one it has alone.
 func TestScheduler_EqualPromptsAtOnce_SameTextAsAlone(t *testing.T) {
 	for _, layout := range []string{"split", "shared"} {
-		e := opened(t, Options{Slots: 4, KVLayout: layout, ContextSize: 2048, Batch: 64})
-		s, err := scheduler.New(e.Backend(), scheduler.Config{Slots: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { defer close(done); _ = s.Run(ctx) }()
-		want := collect(t, submitTokens(t, e, s, story(150, 1), 20))
-		other := collect(t, submitTokens(t, e, s, story(300, 2), 20)) // and its cells go to others
-		var streams []*scheduler.Stream
-		for range 4 {
-			streams = append(streams, submitTokens(t, e, s, story(300, 2), 20), submitTokens(t, e, s, story(150, 1), 20))
-		}
-		for i, st := range streams {
-			sameUntilNear(t, layout, i, collect(t, st), [][]step{other, want}[i%2])
-		}
-		stop()
-		<-done
+		t.Run(layout, func(t *testing.T) {
+			e := opened(t, Options{Slots: 4, KVLayout: layout, ContextSize: 2048, Batch: 64})
+			s, err := scheduler.New(e.Backend(), scheduler.Config{Slots: 4})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); _ = s.Run(ctx) }()
+			want := collect(t, submitTokens(t, e, s, story(150, 1), 20))
+			other := collect(t, submitTokens(t, e, s, story(300, 2), 20)) // and its cells go to others
+			var streams []*scheduler.Stream
+			for range 4 {
+				streams = append(streams, submitTokens(t, e, s, story(300, 2), 20), submitTokens(t, e, s, story(150, 1), 20))
+			}
+			for i, st := range streams {
+				sameUntilNear(t, layout, i, collect(t, st), [][]step{other, want}[i%2])
+			}
+			stop()
+			<-done
+		})
 	}
 }

@@ -96,21 +96,89 @@ std::vector<ps::piece> only(const std::vector<part> & left, const std::vector<ps
     return i == left.size() ? out : all;
 }
 
-// Pairs the cells of dst with those of src, which has them at the same places of its own tensors.
-std::vector<ps::piece> pairs(const std::vector<part> & src, const std::vector<part> & dst) {
+// Gives llama.cpp what a state has besides the tensors, and notes where the rest belongs.
+class taker : public llama_io_read_i {
+  public:
+    std::vector<part> targets;
+    size_t            runs = 0;  // of cells: so many targets for each row of each tensor
+
+    explicit taker(const std::vector<uint8_t> & bytes) : bytes(bytes) {}
+    void read(void * dst, size_t size) override {
+        if (size > bytes.size() - next) {
+            throw ps::fault(PS_UNSUPPORTED, "the cells of this model are not laid out as expected");
+        }
+        std::memcpy(dst, bytes.data() + next, size);
+        next += size;
+        runs = runs ? runs : targets.size();
+    }
+    void   read_tensor(ggml_tensor * tensor, size_t at, size_t size) override { targets.push_back({ tensor, at, size }); }
+    size_t n_bytes() override { return next; }
+
+  private:
+    const std::vector<uint8_t> & bytes;
+    size_t                       next = 0;
+};
+
+uint32_t number(const std::vector<uint8_t> & bytes, size_t at) {
+    uint32_t n = 0;
+    if (at + sizeof(n) > bytes.size()) {
+        throw ps::fault(PS_UNSUPPORTED, "the cells of this model are not laid out as expected");
+    }
+    std::memcpy(&n, bytes.data() + at, sizeof(n));
+    return n;
+}
+
+// The bytes of a listed sequence, as if it had only its first n positions. A state begins with the number of streams; then come, for
+// each, the number of cells, a record for each cell that begins with its position, and 20 bytes about the first tensor.
+std::vector<uint8_t> shortened(const lister & io, uint32_t n) {
+    const auto & bytes = io.bytes;
+    size_t       at    = sizeof(uint32_t);
+    while (number(bytes, at) == 0) {
+        at += sizeof(uint32_t);
+    }
+    const uint32_t cells = number(bytes, at);
+    at += sizeof(uint32_t);
+    const size_t head   = io.parts.front().tensor ? 0 : io.parts.front().size;
+    const size_t record = head < at + 20 ? 0 : (head - at - 20) / cells;
+    if (n > cells || record < sizeof(uint32_t) || head != at + cells * record + 20) {
+        throw ps::fault(PS_UNSUPPORTED, "the cells of this model are not laid out as expected");
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (number(bytes, at + i * record) != i) {
+            throw ps::fault(PS_UNSUPPORTED, "the cells of the sequence do not lie in the order of its positions");
+        }
+    }
+    std::vector<uint8_t> out(bytes.begin(), bytes.begin() + at + n * record);
+    std::memcpy(out.data() + at - sizeof(n), &n, sizeof(n));
+    out.insert(out.end(), bytes.begin() + at + cells * record, bytes.end());
+    return out;
+}
+
+// Pairs each row of each tensor of the source with the target's, which has only the first cells of it.
+std::vector<ps::piece> pairs(lister & src, taker & dst) {
+    size_t runs = 0;
+    while (runs + 1 < src.parts.size() && src.parts[runs + 1].tensor) {
+        runs++;
+    }
+    src.keep_tensors();
+    dst.runs = dst.runs ? dst.runs : dst.targets.size();
     std::vector<ps::piece> out;
-    size_t                 i = 0;
-    for (size_t k = 0; k < dst.size(); k++) {
-        if (k > 0 && dst[k].tensor != dst[k - 1].tensor) {  // and so is the next of the source
-            for (const auto * last = src[i].tensor; i < src.size() && src[i].tensor == last;) {
-                i++;
+    for (size_t row = 0; row * dst.runs < dst.targets.size(); row++) {
+        size_t i = row * runs, within = 0;
+        for (size_t k = row * dst.runs; k < (row + 1) * dst.runs; k++) {
+            const part & to = dst.targets.at(k);
+            for (size_t done = 0, size; done < to.size; done += size) {
+                if (i >= (row + 1) * runs) {
+                    throw ps::fault(PS_FAILED, "the cells of two sequences are not laid out alike");
+                }
+                const part & from = src.parts.at(i);
+                size              = std::min(to.size - done, from.size - within);
+                out.push_back({ from.tensor, from.at + within, to.tensor, to.at + done, size });
+                within += size;
+                if (within == from.size) {
+                    i++, within = 0;
+                }
             }
-        }
-        if (i == src.size() || !ggml_are_same_shape(src[i].tensor, dst[k].tensor)) {
-            throw ps::fault(PS_FAILED, "the cells of two sequences are not laid out alike");
-        }
-        if (src[i].tensor != dst[k].tensor) {
-            out.push_back({ src[i].tensor, dst[k].at, dst[k].tensor, dst[k].at, dst[k].size });
         }
     }
     return out;
@@ -129,15 +197,19 @@ int32_t ps_memory_share(ps_context * c, int32_t src, int32_t dst, int32_t n, ps_
             return;
         }
         c->moving.finish();
-        // llama.cpp keeps the books at once, and would copy all cells of the source with the next pass, whatever either sequence
-        // is then. The queue is thrown away, and the cells that are wanted are copied here.
-        memory->seq_cp(src, dst, -1, -1);
-        memory->init_update(c->context, false);
-        memory->seq_rm(dst, n, -1);
-        auto from = list(memory, src), to = list(memory, dst);
-        from.keep_tensors();
-        to.keep_tensors();
-        c->moving.begin(src, dst, n, nullptr, pairs(from.parts, to.parts));
+        // llama.cpp would keep the books of all cells of the source at once, and copy all their buffers with the next pass, whatever
+        // either sequence is then. So dst is restored from a state that is never written: of the cells that are wanted.
+        ps::log_capture capture;
+        auto            from  = list(memory, src);
+        const auto      bytes = shortened(from, static_cast<uint32_t>(n));
+        taker           to(bytes);
+        try {
+            memory->state_read(to, dst);
+            c->moving.begin(src, dst, n, nullptr, pairs(from, to));
+        } catch (const std::exception & e) {
+            memory->seq_rm(dst, -1, -1);
+            throw ps::fault(PS_FAILED, capture.reason(e.what()));
+        }
     });
 }
 
