@@ -17,8 +17,15 @@ namespace {
 
 std::shared_mutex choice;
 
-// Weights that are looked up row by row are multiplied with nothing.
-bool only_looked_up(const std::string & name, bool has_output) { return has_output && name == "token_embd.weight"; }
+// Whether there are weights for the logits beside the embeddings, which are then only looked up row by row. They may be a copy of them in
+// another layout, under the same name.
+bool has_output(const std::vector<std::pair<std::string, ggml_tensor *>> & tensors) {
+    int named = 0;
+    for (const auto & [name, tensor] : tensors) {
+        named += (name == "output.weight") + (name == "token_embd.weight");
+    }
+    return named > 1;
+}
 
 ps_weights described(const ggml_tensor * t) {
     ps_weights w{};
@@ -33,15 +40,18 @@ ps_weights described(const ggml_tensor * t) {
     return w;
 }
 
+// As they lie in the file: weights that are looked up are nowhere else.
+bool in_main_memory(const ps_weights & w) { return w.family == PS_KERNELS_PLAIN || (w.family == PS_KERNELS_OWN && w.type == GGML_TYPE_Q8_0); }
+
 std::vector<ps_weights> weights_of(const ps_model * m) {
-    const auto & tensors    = llama_internal_get_tensor_map(m->model);
-    const bool   has_output = std::any_of(tensors.begin(), tensors.end(), [](const auto & t) { return t.first == "output.weight"; });
+    const auto & tensors = llama_internal_get_tensor_map(m->model);
+    const bool   apart   = has_output(tensors);
     std::vector<ps_weights> all;
     for (const auto & [name, tensor] : tensors) {
-        if (ggml_n_dims(tensor) < 2 || only_looked_up(name, has_output)) {
+        const auto w = described(tensor);
+        if (ggml_n_dims(tensor) < 2 || (apart && name == "token_embd.weight" && in_main_memory(w))) {
             continue;
         }
-        const auto w    = described(tensor);
         const auto same = std::find_if(all.begin(), all.end(), [&](const ps_weights & o) {
             return o.type == w.type && o.family == w.family && std::strcmp(o.device, w.device) == 0;
         });
