@@ -164,7 +164,7 @@ func (j *job) open(s *Scheduler) {
 	}
 	if err := guarded(func() error { return rewind(j.req.Chain, j) }); err != nil {
 		j.fail(err)
-		s.settle(j, s.config.Clock())
+		s.settle(j)
 	}
 }
 

@@ -57,6 +57,24 @@ func (s *Scheduler) blame(j *job) {
 	}
 }
 
+// each does f for every job; a panic ends the one that f was at. One guard for all is cheaper than one for each.
+func (s *Scheduler) each(jobs []*job, f func(i int, j *job)) {
+	for i := 0; i < len(jobs); i++ {
+		s.eachFrom(&i, jobs, f)
+	}
+}
+
+func (s *Scheduler) eachFrom(i *int, jobs []*job, f func(i int, j *job)) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.abandon(jobs[*i], Recovered(v))
+		}
+	}()
+	for ; *i < len(jobs); *i++ {
+		f(*i, jobs[*i])
+	}
+}
+
 // survive is deferred around a tick. A panic that no job can be blamed for ends those of the pass. Before there is one it ends
 // all that run, or else wait: the next tick must find something else.
 func (s *Scheduler) survive(busy *bool) {

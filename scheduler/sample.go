@@ -58,13 +58,13 @@ func (s *Scheduler) sample(jobs []*job) {
 			s.draws[i].Err = err
 		}
 	}
-	for i, j := range s.drawJobs {
-		if d := s.draws[i]; d.Err != nil {
+	s.each(s.drawJobs, func(i int, j *job) {
+		if d := &s.draws[i]; d.Err != nil {
 			j.fail(d.Err)
-		} else if err := guarded(func() error { j.advance(d.Token, about{}); return nil }); err != nil {
-			j.fail(err)
+		} else {
+			j.advance(d.Token, about{})
 		}
-	}
+	})
 	s.record.Sample += s.config.Clock().Sub(start)
 	if len(s.crewJobs) > 0 {
 		s.await()
@@ -122,7 +122,7 @@ func (s *Scheduler) collect(j *job) {
 	c.account()
 	reply := c.reply
 	c.reply = nil
-	s.settle(j, s.config.Clock())
+	s.settle(j)
 	if reply != nil {
 		reply(c.taskErr)
 	}
@@ -143,9 +143,14 @@ func (s *Scheduler) collectLate() {
 	})
 }
 
-// settle carries out what advancing a job asks for; now is the time of its tokens.
-func (s *Scheduler) settle(j *job, now time.Time) {
+// settle carries out what advancing a job asks for. A panic ends the job.
+func (s *Scheduler) settle(j *job) {
 	defer s.blame(j)
+	s.emit(j, s.config.Clock())
+}
+
+// emit is settle within a guard; now is the time of the job's tokens.
+func (s *Scheduler) emit(j *job, now time.Time) {
 	if j.done {
 		return
 	}

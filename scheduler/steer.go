@@ -87,7 +87,7 @@ func (s *Scheduler) steer(j *job, work func(*job) error, reply func(error)) {
 		if p := (*Panic)(nil); errors.As(err, &p) {
 			j.fail(err)
 		}
-		s.settle(j, s.config.Clock())
+		s.settle(j)
 		reply(err)
 	default:
 		c.busy, c.prepared = true, false // what was prepared is of the answer as it was

@@ -122,11 +122,11 @@ func (s *Scheduler) forward(jobs []*job) {
 	}
 	s.sample(jobs)
 	now := s.config.Clock()
-	for _, j := range jobs {
+	s.each(jobs, func(_ int, j *job) {
 		if j.row >= 0 && !j.crew.late() {
-			s.settle(j, now)
+			s.emit(j, now)
 		}
-	}
+	})
 }
 
 // recover handles a failed pass. Where cells ran out although the books had some, idle sequences and then the job to be
