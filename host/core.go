@@ -41,7 +41,11 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 			err = errors.Join(err, core.Close())
 		}
 	}()
-	if core.file, err = model.Open(ctx, c.Model.Path, model.Options{Kernels: native.KernelChoice(c.Model.Kernels)}); err != nil {
+	core.file, err = model.Open(ctx, c.Model.Path, model.Options{
+		Kernels: native.KernelChoice(c.Model.Kernels),
+		Trying:  func() { log.Info("trying the model in a child process, as before the first start with any file") },
+	})
+	if err != nil {
 		return nil, err
 	}
 	name := c.Model.Alias

@@ -27,6 +27,8 @@ type Options struct {
 	Kernels native.KernelChoice
 	// Timeout of the trial; 0: a minute, and a second for each 20 MB.
 	Timeout time.Duration
+	// Trying is called when a trial begins, which takes some passes over the weights; nil is fine.
+	Trying func()
 }
 
 func (o Options) withDefaults() Options {
@@ -68,6 +70,9 @@ func Check(ctx context.Context, path string, o Options) (Lacks, error) {
 	}
 	if o.Timeout == 0 {
 		o.Timeout = time.Minute + time.Duration(file.weights/20e6)*time.Second
+	}
+	if o.Trying != nil {
+		o.Trying()
 	}
 	lacks, err := tryAll(ctx, path, o)
 	if err != nil {

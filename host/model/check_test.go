@@ -43,7 +43,8 @@ func edited(t *testing.T, change func(*gguf.Header)) []byte {
 }
 
 func TestCheck_GoodFile_IsTriedOnceUntilItChanges(t *testing.T) {
-	o := Options{CacheDir: filepath.Join(t.TempDir(), "cache")}
+	trials := 0
+	o := Options{CacheDir: filepath.Join(t.TempDir(), "cache"), Trying: func() { trials++ }}
 	path := store(t, "good.gguf", builtIn)
 	verdicts := func() int {
 		entries, err := os.ReadDir(filepath.Join(o.CacheDir, "verdicts"))
@@ -65,6 +66,9 @@ func TestCheck_GoodFile_IsTriedOnceUntilItChanges(t *testing.T) {
 	}
 	if _, err := Check(t.Context(), path, o); !errors.Is(err, ErrCrashed) || verdicts() != 1 {
 		t.Errorf("the changed file: %v, %d verdicts", err, verdicts())
+	}
+	if trials != 2 {
+		t.Errorf("%d trials were announced, want 2", trials)
 	}
 }
 

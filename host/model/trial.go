@@ -21,9 +21,10 @@ type trial struct {
 }
 
 const (
-	textLen   = 12 // tokens of each of two texts
+	textLen   = 11 // tokens of each of two texts
 	promptLen = 8  // of which so many are its prompt
 	chunkLen  = 3  // and so many are in the prompt's first chunk
+	further   = 2  // tokens are decoded after an exercise
 	sequences = 4  // of the trial's contexts
 )
 
@@ -81,7 +82,7 @@ func attempt(m *native.Model, known Lacks, announce func(stage string)) (Lacks, 
 // with runs an exercise on a context of its own.
 func (t *trial) with(run func(*trial) error) (err error) {
 	t.context, err = native.NewContext(t.model, native.ContextOptions{
-		Cells: 64 * sequences, Batch: 32, UBatch: 32, Sequences: sequences, Unified: t.unified, Threads: native.Threads(t.model.Info().Size),
+		Cells: 64 * sequences, Batch: 32, UBatch: 6, Sequences: sequences, Unified: t.unified, Threads: native.Threads(t.model.Info().Size),
 	})
 	if err != nil {
 		return err
@@ -98,11 +99,11 @@ func (t *trial) eachAlone() error {
 	if !t.context.Limits().Memory {
 		return errForgets
 	}
-	for text := range t.alone {
+	for text, to := range []int{textLen, promptLen + 1} {
 		if err := t.pass(piece{text: text, sequence: text, to: promptLen - 1}); err != nil {
 			return err
 		}
-		if err := t.goOn(piece{text: text, sequence: text, from: promptLen - 1}); err != nil {
+		if err := t.each(piece{text: text, sequence: text, from: promptLen - 1, to: to}); err != nil {
 			return err
 		}
 	}
@@ -114,7 +115,7 @@ func (t *trial) selecting() error {
 	if err := t.pass(piece{to: promptLen}); err != nil {
 		return err
 	}
-	return t.goOn(piece{from: promptLen})
+	return t.goOn(0)
 }
 
 // together has one text decode beside the chunks of the other's prompt, then both decode, while other sequences rest.
@@ -125,7 +126,6 @@ func (t *trial) together() error {
 		{{text: 0, sequence: 2, from: 8, to: 9}, {text: 1, sequence: 3, to: chunkLen}},
 		{{text: 0, sequence: 2, from: 9, to: 10}, {text: 1, sequence: 3, from: chunkLen, to: promptLen}},
 		{{text: 0, sequence: 2, from: 10, to: 11}, {text: 1, sequence: 3, from: 8, to: 9}},
-		{{text: 0, sequence: 2, from: 11, to: 12}, {text: 1, sequence: 3, from: 9, to: 10}},
 	}
 	for _, p := range passes {
 		if err := t.pass(p...); err != nil {
@@ -143,7 +143,7 @@ func (t *trial) truncating() error {
 	if err := t.context.Remove(0, promptLen, -1); err != nil {
 		return err
 	}
-	return t.goOn(piece{from: promptLen})
+	return t.goOn(0)
 }
 
 // twoTexts puts the first text's prompt into a sequence, then the rest of the second.
@@ -159,7 +159,7 @@ func (t *trial) sharing() error {
 	if err := t.share(); err != nil {
 		return err
 	}
-	return t.goOn(piece{sequence: 2, from: promptLen})
+	return t.goOn(2)
 }
 
 // share shares the first text's prompt as the engine does: where nothing can be cut, only whole sequences.
@@ -194,14 +194,18 @@ func (t *trial) saving() (err error) {
 	if err := t.context.RestoreState(3, state, promptLen); err != nil {
 		return err
 	}
-	return t.goOn(piece{sequence: 3, from: promptLen})
+	return t.goOn(3)
 }
 
-// goOn computes the rest of a text token by token.
-func (t *trial) goOn(p piece) error {
-	for ; p.from < textLen; p.from++ {
-		p.to = p.from + 1
-		if err := t.pass(p); err != nil {
+// goOn decodes the first text behind its prompt, which a sequence holds.
+func (t *trial) goOn(sequence int) error {
+	return t.each(piece{sequence: sequence, from: promptLen, to: promptLen + further})
+}
+
+// each computes a piece token by token.
+func (t *trial) each(p piece) error {
+	for at := p.from; at < p.to; at++ {
+		if err := t.pass(piece{text: p.text, sequence: p.sequence, from: at, to: at + 1}); err != nil {
 			return err
 		}
 	}

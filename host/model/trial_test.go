@@ -53,7 +53,7 @@ func TestTrial_OtherLogits_AreAnError(t *testing.T) {
 				if err := tr.with(e.run); err != nil {
 					t.Errorf("before: %v", err)
 				}
-				row := tr.alone[0][promptLen+1]
+				row := tr.alone[0][promptLen+1] // every exercise computes it
 				slices.Reverse(row)
 				if err := tr.with(e.run); err == nil || !strings.Contains(err.Error(), "token 9") {
 					t.Errorf("logits in reverse order: %v", err)
