@@ -59,11 +59,11 @@ func attempt(m *native.Model, known Lacks, announce func(stage string)) (Lacks, 
 		}
 		announce("")
 		t.alone = [2][textLen][]float32{}
-		err := t.with((*trial).eachAlone)
-		if errors.Is(err, errForgets) { // an encoder, which is not served
+		failed, err := t.run((*trial).eachAlone)
+		switch err := errors.Join(err, failed); {
+		case errors.Is(err, errForgets): // an encoder, which is not served
 			return t.lacks, nil
-		}
-		if err != nil {
+		case err != nil:
 			return nil, err
 		}
 		for _, e := range exercises {
@@ -71,24 +71,28 @@ func attempt(m *native.Model, known Lacks, announce func(stage string)) (Lacks, 
 				continue
 			}
 			announce(e.name)
-			if err := t.with(e.run); err != nil {
-				t.lacks = append(t.lacks, Lack{e.name, clip(err.Error())})
+			failed, err := t.run(e.run)
+			if err != nil {
+				return nil, err
+			}
+			if failed != nil {
+				t.lacks = append(t.lacks, Lack{e.name, clip(failed.Error())})
 			}
 		}
 	}
 	return t.lacks, nil
 }
 
-// with runs an exercise on a context of its own.
-func (t *trial) with(run func(*trial) error) (err error) {
+// run runs an exercise on a context of its own. That it failed says something of the model; that there was no context does not.
+func (t *trial) run(exercise func(*trial) error) (failed, err error) {
 	t.context, err = native.NewContext(t.model, native.ContextOptions{
 		Cells: 64 * sequences, Batch: 32, UBatch: 6, Sequences: sequences, Unified: t.unified, Threads: native.Threads(t.model.Info().Size),
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, t.context.Close()) }()
-	return run(t)
+	failed = exercise(t)
+	return failed, t.context.Close()
 }
 
 // errForgets: the model keeps nothing between passes.

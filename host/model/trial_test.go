@@ -47,15 +47,21 @@ func TestTrial_OtherLogits_AreAnError(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			for _, unified := range []bool{false, true} {
 				tr := trial{model: m, unified: unified}
-				if err := tr.with((*trial).eachAlone); err != nil {
+				run := func(exercise func(*trial) error) error {
+					failed, err := tr.run(exercise)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return failed
+				}
+				if err := run((*trial).eachAlone); err != nil {
 					t.Fatal(err)
 				}
-				if err := tr.with(e.run); err != nil {
+				if err := run(e.run); err != nil {
 					t.Errorf("before: %v", err)
 				}
-				row := tr.alone[0][promptLen+1] // every exercise computes it
-				slices.Reverse(row)
-				if err := tr.with(e.run); err == nil || !strings.Contains(err.Error(), "token 9") {
+				slices.Reverse(tr.alone[0][promptLen+1]) // which every exercise computes
+				if err := run(e.run); err == nil || !strings.Contains(err.Error(), "token 9") {
 					t.Errorf("logits in reverse order: %v", err)
 				}
 			}
