@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,6 +70,22 @@ func TestCheck_GoodFile_IsTriedOnceUntilItChanges(t *testing.T) {
 	}
 	if trials != 2 {
 		t.Errorf("%d trials were announced, want 2", trials)
+	}
+}
+
+// llama.cpp warns of much; what it refuses a file for is the error.
+func TestCheck_RefusedFile_WarningsAreNotTheReason(t *testing.T) {
+	file := edited(t, func(h *gguf.Header) {
+		h.Set("tokenizer.ggml.eos_token_id", gguf.NewUint32(math.MaxUint32)) // it warns, and takes another
+		for i := range h.Tensors {
+			if h.Tensors[i].Name == "output_norm.weight" {
+				h.Tensors[i].Name = "output_worm.weight"
+			}
+		}
+	})
+	_, err := Check(t.Context(), store(t, "m.gguf", file), Options{CacheDir: t.TempDir()})
+	if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "output_norm") || strings.Contains(err.Error(), "special token") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -16,19 +16,34 @@ std::atomic<int64_t> live_models{ 0 }, live_contexts{ 0 }, live_samplers{ 0 }, l
 static std::atomic<ps_log_fn> sink{ nullptr };
 static std::atomic<int32_t>   lowest{ 2 };
 
-static thread_local std::string * captured = nullptr;
+static thread_local log_capture * captured = nullptr;
 static thread_local std::string   pending;
 static thread_local int32_t       pending_level = 2;
 
 static constexpr size_t max_captured = 4096;
 
-log_capture::log_capture() : outer(captured) { captured = &lines; }
+log_capture::log_capture() : outer(captured) { captured = this; }
 
 log_capture::~log_capture() { captured = outer; }
 
 // The last line is llama.cpp's summary ("failed to load model"), the lines before it say why.
 std::string log_capture::reason(const char * otherwise) const {
     return lines.empty() ? otherwise : lines;
+}
+
+// An error makes warnings before and after it uninteresting.
+void log_capture::add(int32_t line_level, const std::string & line) {
+    if (line_level < 3 || line_level < level) {
+        return;
+    }
+    if (line_level > level) {
+        lines.clear();
+        level = line_level;
+    }
+    if (lines.size() + line.size() < max_captured) {
+        lines += lines.empty() ? "" : "; ";
+        lines += line;
+    }
 }
 
 static void flush_line() {
@@ -38,9 +53,8 @@ static void flush_line() {
     if (pending.empty()) {
         return;
     }
-    if (captured && pending_level >= 3 && captured->size() + pending.size() < max_captured) {
-        *captured += captured->empty() ? "" : "; ";
-        *captured += pending;
+    if (captured) {
+        captured->add(pending_level, pending);
     }
     auto * fn = sink.load();
     if (fn && pending_level >= lowest.load()) {

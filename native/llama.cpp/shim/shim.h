@@ -25,16 +25,18 @@ struct fault : std::runtime_error {
 
 int32_t report(ps_error * err, int32_t code, const char * text) noexcept;
 
-// Collects what llama.cpp logs as warnings and errors on this thread while it lives: its reason for a failure.
+// Collects what llama.cpp logs as errors on this thread while it lives, or as warnings where there is no error: its reason for a failure.
 class log_capture {
   public:
     log_capture();
     ~log_capture();
     std::string reason(const char * otherwise) const;
+    void        add(int32_t level, const std::string & line);
 
   private:
     std::string   lines;
-    std::string * outer;
+    int32_t       level = 0;  // of the lines
+    log_capture * outer;
 };
 
 // Runs body, which throws to report; no exception leaves.
