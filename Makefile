@@ -2,6 +2,7 @@
 # Penstock. `make help` lists what can be made; `make run` and `make test` are enough to begin with.
 
 GOLANGCI_VERSION := v2.15.0
+GOVULNCHECK_VERSION := v1.8.0
 # Go, Node.js and the Debian packages: scripts/setup.sh. llama.cpp: native/llama.cpp/llama.lock. npm: web/package-lock.json.
 
 FUZZTIME ?= 10m
@@ -124,7 +125,7 @@ test-long: setup-test build plugins llama-archs ## full corruption and property 
 
 .PHONY: check
 check: setup-test $(LLAMA_STAMP) $(UI) ## format, vet, lint, sizes, imports, generated files; in CI a clean tree too
-	GOLANGCI_VERSION=$(GOLANGCI_VERSION) scripts/check.sh
+	GOLANGCI_VERSION=$(GOLANGCI_VERSION) GOVULNCHECK_VERSION=$(GOVULNCHECK_VERSION) scripts/check.sh
 
 .PHONY: generate
 generate: $(LLAMA_STAMP) $(UI) ## write anew what is generated from tables

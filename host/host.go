@@ -4,6 +4,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ type Options struct {
 	Version  string             // of this program
 	Progress func(done float32) // called with 0 to 1 while the weights load; may be nil
 	Ready    func(url string)   // called once requests are taken; may be nil
+
+	BodyTimeout time.Duration // how long a client may take to send a body that nobody reads; 0: a minute
 }
 
 // Host is a server with its model.
@@ -39,6 +42,7 @@ type Host struct {
 	listener net.Listener
 	server   *http.Server
 	ready    func(url string)
+	bodyTime time.Duration
 
 	handler  atomic.Pointer[http.Handler]
 	accepts  atomic.Bool   // new requests are taken
@@ -52,7 +56,7 @@ type Host struct {
 // Open listens, loads the model and sets everything up. From the start /livez says 200 and everything else 503, until
 // Run takes requests. It stops soon after ctx is done.
 func Open(ctx context.Context, o Options) (*Host, error) {
-	h := &Host{config: o.Config, log: o.Log, ready: o.Ready, done: make(chan struct{}), served: make(chan error, 1)}
+	h := &Host{config: o.Config, log: o.Log, ready: o.Ready, bodyTime: cmp.Or(o.BodyTimeout, bodyTimeout), done: make(chan struct{}), served: make(chan error, 1)}
 	if h.log == nil {
 		h.log = telemetry.NewLogger(os.Stderr, o.Config.Log.Level, o.Config.Log.Format)
 	}
@@ -76,10 +80,16 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 
 func (h *Host) api(o Options) http.Handler {
 	s := o.Config.Server
+	var proxies []*net.IPNet
+	for _, text := range s.TrustedProxies {
+		if network, err := config.ParseNetwork(text); err == nil { // it was checked
+			proxies = append(proxies, network)
+		}
+	}
 	return api.New(api.Options{
 		Scheduler: streams{h.core.Scheduler}, Engine: words{h.core.Engine}, Plugins: h.core.Plugins, Model: h.core.Model,
 		Log: h.log, Version: o.Version,
-		APIKeys: s.APIKeys, AdminKey: s.AdminKey, PriorityKeys: s.PriorityKeys, ShareCache: s.CacheScope == "all", Origins: s.CORSOrigins, BodyLimit: s.BodyLimit, WriteTimeout: s.WriteTimeout,
+		APIKeys: s.APIKeys, AdminKey: s.AdminKey, PriorityKeys: s.PriorityKeys, ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins, BodyLimit: s.BodyLimit, WriteTimeout: s.WriteTimeout,
 		UI: o.UI, Metrics: h.core.Metrics.Handler(), Ready: h.accepts.Load, Done: h.done,
 	})
 }

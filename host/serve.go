@@ -14,6 +14,7 @@ import (
 // Limits of HTTP that have nothing to do with the model. Answers have none: they take as long as they take.
 const (
 	headerTimeout = 10 * time.Second
+	bodyTimeout   = time.Minute
 	idleTimeout   = 2 * time.Minute
 	headerLimit   = 64 << 10 // bytes
 	partingTime   = 3 * time.Second
@@ -45,6 +46,9 @@ func (h *Host) handle(handler http.Handler) { h.handler.Store(&handler) }
 func (h *Host) answer(w http.ResponseWriter, r *http.Request) {
 	h.requests.enter()
 	defer h.requests.leave()
+	if r.ContentLength != 0 { // the server reads what a handler leaves, for as long as the client takes; one that reads sets its own time
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.bodyTime)) // test recorders have none
+	}
 	if h.guarded() && !h.knows(r.Host) {
 		refuseHost(w, r.Host)
 		return

@@ -4,6 +4,8 @@ package api
 
 import (
 	"encoding/json"
+	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -32,7 +34,14 @@ func TestAPI_Page_Headers(t *testing.T) {
 	r := newRig(t, nil)
 	_, page, _ := r.call(http.MethodGet, "/", "")
 	_, asset, _ := r.call(http.MethodGet, "/assets/a-1.js", "")
-	if page.Get("Cache-Control") != "no-cache" || !strings.Contains(page.Get("Content-Security-Policy"), "default-src 'self'") ||
+	for name, header := range map[string]http.Header{"page": page, "asset": asset} {
+		policies := header.Values("Content-Security-Policy")
+		if len(policies) != 1 || policies[0] != "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
+			"base-uri 'none'; form-action 'none'; frame-ancestors 'none'" {
+			t.Errorf("%s: policies %q", name, policies)
+		}
+	}
+	if page.Get("Cache-Control") != "no-cache" || page.Get("Referrer-Policy") != "no-referrer" ||
 		!strings.HasPrefix(page.Get("Content-Type"), "text/html") {
 		t.Errorf("page %v", page)
 	}
@@ -110,6 +119,45 @@ func TestAPI_Origins(t *testing.T) {
 	if status, _, _ := all.call(http.MethodGet, "/v1/models", "", "Origin", "https://foe.example"); status != 200 {
 		t.Errorf("with *: %d", status)
 	}
+}
+
+// TestAPI_Client_IsBelievedOfTrustedProxies: the log names who has connected, and another only where a trusted proxy says so.
+func TestAPI_Client_IsBelievedOfTrustedProxies(t *testing.T) {
+	network := func(s string) *net.IPNet {
+		_, n, err := net.ParseCIDR(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for name, tc := range map[string]struct {
+		trusted []*net.IPNet
+		want    string
+	}{
+		"none":    {nil, "client=127.0.0.1"},
+		"another": {[]*net.IPNet{network("10.0.0.0/8")}, "client=127.0.0.1"},
+		"this":    {[]*net.IPNet{network("127.0.0.0/8")}, "client=192.0.2.7"},
+		"both":    {[]*net.IPNet{network("127.0.0.0/8"), network("192.0.2.0/24")}, "client=198.51.100.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := make(chan string, 16)
+			r := newRig(t, func(s *setup) {
+				s.Proxies, s.Log = tc.trusted, slog.New(slog.NewTextHandler(sending(lines), nil))
+			})
+			r.call(http.MethodPost, "/tokenize", `{"content":"a"}`, "X-Forwarded-For", "198.51.100.1, 192.0.2.7", "X-Real-Ip", "203.0.113.9")
+			if line := await(t, lines); !strings.Contains(line, tc.want) {
+				t.Errorf("got %s, want %s", line, tc.want)
+			}
+		})
+	}
+}
+
+// sending is a writer that sends what it is given.
+type sending chan string
+
+func (s sending) Write(p []byte) (int, error) {
+	s <- string(p)
+	return len(p), nil
 }
 
 func TestAPI_RequestID(t *testing.T) {

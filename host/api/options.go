@@ -8,6 +8,7 @@ import (
 	"context"
 	"io/fs"
 	"log/slog"
+	"net"
 	"net/http"
 	"time"
 
@@ -69,12 +70,13 @@ type Options struct {
 	Log       *slog.Logger
 	Version   string
 
-	APIKeys      []string // none: open to everybody
-	AdminKey     string   // empty: admin routes are off
-	PriorityKeys []string // whose requests may ask for a priority above 0
-	ShareCache   bool     // prompts cached for one key serve the others too
-	Origins      []string // other web origins whose pages may call; "*": any
-	BodyLimit    int64    // bytes
+	APIKeys      []string     // none: open to everybody
+	AdminKey     string       // empty: admin routes are off
+	PriorityKeys []string     // whose requests may ask for a priority above 0
+	ShareCache   bool         // prompts cached for one key serve the others too
+	Proxies      []*net.IPNet // whose X-Forwarded-For is believed; none: nobody's
+	Origins      []string     // other web origins whose pages may call; "*": any
+	BodyLimit    int64        // bytes
 	WriteTimeout time.Duration
 	// A stream's headers go out after StreamGrace even if it has no event yet, and a comment when it had none for StreamComment;
 	// 0: 1 s and 10 s.

@@ -10,6 +10,11 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
+// pagePolicy is the Content Security Policy of the page, the only one. It needs nothing but its own files and its own host; text that a
+// model writes is never a reason to load something from elsewhere.
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
 // page serves the UI's files. Those under assets/ have a hash in their names and may be kept for ever.
 func (s *service) page(c echo.Context) error {
 	name := strings.TrimPrefix(c.Request().URL.Path, "/")
@@ -26,10 +31,8 @@ func (s *service) page(c echo.Context) error {
 	if strings.HasPrefix(name, "assets/") {
 		h.Set(echo.HeaderCacheControl, "public, max-age=31536000, immutable")
 	}
-	if strings.HasSuffix(name, ".html") {
-		h.Set(echo.HeaderContentSecurityPolicy, "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "+
-			"connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	}
+	h.Set(echo.HeaderContentSecurityPolicy, pagePolicy)
+	h.Set(echo.HeaderReferrerPolicy, "no-referrer")
 	if name == "index.html" {
 		return serveFile(c, s.UI, name)
 	}

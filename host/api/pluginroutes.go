@@ -3,7 +3,6 @@
 package api
 
 import (
-	"io"
 	"mime"
 	"net/http"
 
@@ -67,7 +66,7 @@ func (s *service) uploadPlugin(c echo.Context) error {
 	case <-ctx.Done():
 		return errGone
 	}
-	wasm, err := io.ReadAll(c.Request().Body)
+	wasm, err := read(c)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -21,6 +22,7 @@ func New(o Options) http.Handler {
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(io.Discard) // what matters goes to slog
 	e.HTTPErrorHandler = s.fail
+	e.IPExtractor = clientOf(o.Proxies)
 	e.Use(s.identify, s.log, s.rescue, s.limitBody, s.sameOrigin)
 
 	e.GET("/health", s.health)
@@ -63,6 +65,18 @@ func New(o Options) http.Handler {
 		e.GET("/*", s.page)
 	}
 	return e
+}
+
+// clientOf tells who a client is: who has connected, unless that is a proxy that is trusted and names another.
+func clientOf(proxies []*net.IPNet) echo.IPExtractor {
+	if len(proxies) == 0 {
+		return echo.ExtractIPDirect()
+	}
+	trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+	for _, network := range proxies {
+		trust = append(trust, echo.TrustIPRange(network))
+	}
+	return echo.ExtractIPFromXFFHeader(trust...)
 }
 
 func (s *service) chat(c echo.Context) error {

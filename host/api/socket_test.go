@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/coder/websocket"
 
@@ -75,6 +76,38 @@ func (p *peer) until(kind string) serverFrame {
 	for {
 		if f := p.next(); f.Type == kind {
 			return f
+		}
+	}
+}
+
+// TestSocket_BadType_WholeCharacters: what a client sent is repeated up to a whole character.
+func TestSocket_BadType_WholeCharacters(t *testing.T) {
+	p := newRig(t, nil).dial()
+	for i := range 4 {
+		p.send(`{"type":"%s%s","id":"a"}`, strings.Repeat("x", i), strings.Repeat("🐸", 40))
+		if f := p.until("error"); strings.Contains(f.Error.Message, `\x`) || strings.ContainsRune(f.Error.Message, utf8.RuneError) {
+			t.Errorf("%d letters before: %s", i, f.Error.Message)
+		}
+	}
+}
+
+// TestSocket_Origins: a page of another origin cannot open the WebSocket, which browsers let any page try, unless it is allowed.
+func TestSocket_Origins(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.Origins = []string{"https://friend.example"} })
+	for origin, want := range map[string]int{
+		"": 101, r.url: 101, "https://friend.example": 101,
+		"https://foe.example": 403, "http://friend.example": 403, "https://friend.example.foe.example": 403, "null": 403, "http://127.0.0.1:1": 403,
+	} {
+		header := http.Header{}
+		if origin != "" {
+			header.Set("Origin", origin)
+		}
+		conn, answer, err := websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{HTTPHeader: header})
+		if conn != nil {
+			_ = conn.CloseNow() // that it opened is enough
+		}
+		if answer == nil || answer.StatusCode != want {
+			t.Errorf("%q: %v, %v; want %d", origin, answer, err, want)
 		}
 	}
 }

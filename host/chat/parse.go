@@ -97,7 +97,7 @@ func detail(err error) string {
 // clip shortens what a client sent for an error message.
 func clip(s string) string {
 	if len(s) > 40 {
-		return s[:40] + "…"
+		return strings.ToValidUTF8(s[:40], "") + "…" // whole characters
 	}
 	return s
 }

@@ -5,7 +5,9 @@ package chat
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -59,6 +61,16 @@ func TestParseMessages_Wrong(t *testing.T) {
 		var invalid *Invalid
 		if !errors.As(err, &invalid) || invalid.Field != field || invalid.Reason == "" {
 			t.Errorf("%s: got %v, want field %s", body, err, field)
+		}
+	}
+}
+
+// TestParseMessages_WholeCharacters: a long value is cut between characters.
+func TestParseMessages_WholeCharacters(t *testing.T) {
+	for i := range 4 {
+		_, err := ParseMessages(split(t, `[{"role":"`+strings.Repeat("x", i)+strings.Repeat("🐸", 100)+`","content":"x"}]`))
+		if err == nil || strings.Contains(err.Error(), `\x`) || !utf8.ValidString(err.Error()) {
+			t.Errorf("%d letters before: %v", i, err)
 		}
 	}
 }

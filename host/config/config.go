@@ -33,10 +33,11 @@ type Server struct {
 	Listen          string        `koanf:"listen"` // HOST:PORT; port 0 takes a free one
 	APIKeys         []string      `koanf:"api_keys"`
 	AdminKey        string        `koanf:"admin_key"`
-	PriorityKeys    []string      `koanf:"priority_keys"` // keys that may ask for a priority above 0
-	CacheScope      string        `koanf:"cache_scope"`   // key, all
-	CORSOrigins     []string      `koanf:"cors_origins"`  // other origins whose pages may call; "*": any
-	BodyLimit       int64         `koanf:"body_limit"`    // bytes
+	PriorityKeys    []string      `koanf:"priority_keys"`   // keys that may ask for a priority above 0
+	CacheScope      string        `koanf:"cache_scope"`     // key, all
+	TrustedProxies  []string      `koanf:"trusted_proxies"` // addresses and networks whose X-Forwarded-For is believed
+	CORSOrigins     []string      `koanf:"cors_origins"`    // other origins whose pages may call; "*": any
+	BodyLimit       int64         `koanf:"body_limit"`      // bytes
 	WriteTimeout    time.Duration `koanf:"write_timeout"`
 	ShutdownTimeout time.Duration `koanf:"shutdown_timeout"`
 }

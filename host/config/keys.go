@@ -62,6 +62,8 @@ var table = []Key{
 		Allowed: "key or all", Help: "whose cached prompts a request may begin from: those of the same API key, or all"},
 	{Name: "server.cors_origins", Flag: "cors-origin", Kind: List, Default: []string{}, check: areOrigins,
 		Allowed: "origins such as https://chat.example.org, or *", Help: "other web origins whose pages may call the API"},
+	{Name: "server.trusted_proxies", Kind: List, Default: []string{}, check: areNetworks,
+		Allowed: "addresses or networks such as 10.0.0.0/8", Help: "proxies whose X-Forwarded-For says who the client is, for the log; none: nobody is believed"},
 	{Name: "server.body_limit", Kind: Bytes, Default: int64(16 << 20), check: sized(1<<10, 1<<30),
 		Allowed: "1KiB to 1GiB", Help: "largest request body"},
 	{Name: "server.write_timeout", Kind: Duration, Default: 5 * time.Minute, check: lasting(time.Second, 24*time.Hour),

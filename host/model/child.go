@@ -92,10 +92,10 @@ func judge(r request) answer {
 	return a
 }
 
-// clip cuts a reason: llama.cpp lists every damaged tensor.
+// clip cuts a reason between characters: llama.cpp lists every damaged tensor.
 func clip(reason string) string {
 	const most = 600 // bytes
-	return reason[:min(most, len(reason))]
+	return strings.ToValidUTF8(reason[:min(most, len(reason))], "")
 }
 
 // try loads a model, does with it what serving will do and tries the chat template. It ends the process if llama.cpp does,

@@ -41,7 +41,7 @@ var sourceFile = regexp.MustCompile(`^\S*/([^/\s]+:\d+: )`)
 func (t *tail) lastWords() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text := string(t.text)
+	text := strings.ToValidUTF8(string(t.text), "") // it may begin within a character
 	report := ""
 	if at := crash.FindStringIndex(text); at != nil {
 		report, _, _ = strings.Cut(text[at[0]:], "\n")

@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/penstock/penstock/plugins/abi"
 )
@@ -31,13 +32,26 @@ var levels = [...]slog.Level{
 // lineCost is what a line counts besides its bytes: empty lines are not free.
 const lineCost = 32
 
+// whole drops the beginning of a character at the end of a text that was cut.
+func whole(text []byte) []byte {
+	for n := 1; n <= min(len(text), utf8.UTFMax); n++ {
+		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				return text[:len(text)-n]
+			}
+			break
+		}
+	}
+	return text
+}
+
 // add takes one line.
 func (c *capture) add(level int32, line []byte) {
 	if c.cut {
 		return
 	}
 	if len(line)+lineCost > c.left {
-		line, c.cut = line[:min(len(line), c.left)], true
+		line, c.cut = whole(line[:min(len(line), c.left)]), true
 	}
 	c.left = max(0, c.left-len(line)-lineCost)
 	text := strings.ToValidUTF8(string(line), "\uFFFD")

@@ -4,12 +4,15 @@ package plugin
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler"
 )
 
 // asking is a guest whose open calls a function and keeps what it leaves: the answer at atScratch, what it writes at
@@ -202,6 +205,42 @@ func TestHost_Log_IsBoundedAndAttached(t *testing.T) {
 	}
 	if got := s.session.capture.lines; len(got) != 1 || len(got[0]) > abi.LimitLogBytes+64 || !strings.HasSuffix(got[0], "is cut)") {
 		t.Errorf("%d lines", len(got))
+	}
+}
+
+// TestCapture_WholeCharacters: a log is cut between characters; what was no UTF-8 before shows.
+func TestCapture_WholeCharacters(t *testing.T) {
+	for i := range 4 {
+		c := capture{left: 40}
+		c.add(abi.LogInfo, []byte(strings.Repeat("x", i)+strings.Repeat("🐸", 100)))
+		if got := c.last(); len(got) != 1 || strings.ContainsRune(got[0], utf8.RuneError) || !strings.Contains(got[0], "🐸") {
+			t.Errorf("%d letters before: %q", i, got)
+		}
+	}
+	if got := whole([]byte("a\xff")); string(got) != "a\xff" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestHost_Fail_WholeCharacters: a refusal that is too long is cut between characters.
+func TestHost_Fail_WholeCharacters(t *testing.T) {
+	for i := range 4 {
+		text := strings.Repeat("x", i) + strings.Repeat("🐸", abi.LimitFailBytes/4+1)
+		g := plain()
+		g.Put(atScratch, text)
+		g.On(abi.ExportOpen, i32(atScratch), i32(len(text)), g.Call("fail"), i32(1))
+		s, err := mustLoad(t, newTestRuntime(t), g).NewStage(Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.Rewind([]scheduler.Token{1}, 1)
+		var refusal *Refusal
+		if !errors.As(err, &refusal) || strings.ContainsRune(refusal.Message, utf8.RuneError) || !strings.HasSuffix(refusal.Message, "🐸") {
+			t.Errorf("%d letters before: %.60v", i, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

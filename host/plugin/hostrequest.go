@@ -69,7 +69,10 @@ func hostEmit(i *instance, s []uint64) {
 
 func hostFail(i *instance, s []uint64) {
 	text := i.taken(s[0], s[1])
-	i.refusal = append(i.refusal[:0], text[:min(len(text), i.module.runtime.limits.Fail)]...)
+	if most := i.module.runtime.limits.Fail; len(text) > most {
+		text = whole(text[:most])
+	}
+	i.refusal = append(i.refusal[:0], text...)
 }
 
 func hostLog(i *instance, s []uint64) {

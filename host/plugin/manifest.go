@@ -74,7 +74,7 @@ func (m *Manifest) read(text []byte) error {
 	} {
 		if value, ok := m.Unknown[name]; ok {
 			if err := json.Unmarshal(value, to); err != nil {
-				return fmt.Errorf("%s is %s: %w", name, value[:min(len(value), 80)], err)
+				return fmt.Errorf("%s is %s: %w", name, bytes.ToValidUTF8(value[:min(len(value), 80)], nil), err)
 			}
 			delete(m.Unknown, name)
 		}

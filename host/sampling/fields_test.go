@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -94,6 +95,17 @@ func TestFields_Params_Wrong(t *testing.T) {
 			if invalid.Field != field || invalid.Value == "" || invalid.Want == "" {
 				t.Errorf("%s: got %+v", body, invalid)
 			}
+		}
+	}
+}
+
+// TestInvalid_WholeCharacters: a long value is cut between characters.
+func TestInvalid_WholeCharacters(t *testing.T) {
+	for i := range 4 {
+		_, err := parse(t, `{"samplers":["`+strings.Repeat("x", i)+strings.Repeat("🐸", 100)+`"]}`, Default())
+		var invalid *Invalid
+		if !errors.As(err, &invalid) || strings.Contains(invalid.Value, `\x`) || strings.ContainsRune(invalid.Value, utf8.RuneError) {
+			t.Errorf("%d letters before: %v", i, err)
 		}
 	}
 }

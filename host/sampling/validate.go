@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // ErrInvalid is what every *Invalid is.
@@ -33,7 +34,7 @@ const longest = 80
 func invalid(field string, value any, want string) error {
 	text := fmt.Sprint(value)
 	if len(text) > longest {
-		text = text[:longest] + "…"
+		text = strings.ToValidUTF8(text[:longest], "") + "…" // whole characters
 	}
 	if _, isText := value.(string); isText {
 		text = strconv.Quote(text)

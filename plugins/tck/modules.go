@@ -42,7 +42,7 @@ func manifestCases() []Case {
 
 func shortened(text string) string {
 	if len(text) > 60 {
-		return text[:60] + "…"
+		return strings.ToValidUTF8(text[:60], "") + "…"
 	}
 	return text
 }

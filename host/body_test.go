@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// TestHost_Body_NobodyReads: a client that announces a body and sends none does not hold its connection for ever, whatever the route
+// does with it.
+func TestHost_Body_NobodyReads(t *testing.T) {
+	c := settings(t, map[string]any{"server.api_keys": []string{"key"}, "plugins.dir": t.TempDir()})
+	h, err := Open(t.Context(), Options{Config: c, Log: slog.New(slog.DiscardHandler), BodyTimeout: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	run(t, h)
+	for request, want := range map[string]int{
+		"POST /livez": 405, "GET /livez": 200, "POST /v1/plugins": 403, "POST /v1/chat/completions": 401,
+	} {
+		conn, err := net.Dial("tcp", h.listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{", request); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		from := bufio.NewReader(conn)
+		answer, err := http.ReadResponse(from, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", request, err)
+		}
+		if _, err := io.Copy(io.Discard, answer.Body); err != nil || answer.StatusCode != want {
+			t.Errorf("%s: %d, %v; want %d", request, answer.StatusCode, err, want)
+		}
+		if _, err := from.ReadByte(); err != io.EOF {
+			t.Errorf("%s: the connection is still open (%v)", request, err)
+		}
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
