@@ -12,6 +12,7 @@ func TestRewrite_BusyGuest_BehavesTheSame(t *testing.T) {
 	ctx, r := context.Background(), newRuntime(t)
 	wasm := busyGuest().wasm()
 	plain, metered := plainInstance(t, r, wasm), instantiate(t, r, wasm)
+	metered.hungry(3)
 	if _, _, err := metered.call(StartExport); err != nil {
 		t.Fatal(err)
 	}

@@ -70,6 +70,7 @@ func newPair(t *testing.T, wasm []byte) *pair {
 	}
 	offerPenstock(t, r, compiled.ImportedFunctions())
 	live := instantiate(t, r, wasm)
+	live.hungry(100)
 	p := &pair{T: t, plain: plainInstance(t, r, wasm), metered: live, meter: live.meter}
 	for i := range p.hosts {
 		p.hosts[i] = &penstock{history: []uint32{'h', 'i'}, bound: map[uint32][2]uint32{}}

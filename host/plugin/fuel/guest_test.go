@@ -174,6 +174,12 @@ func instantiate(t testing.TB, r wazero.Runtime, wasm []byte) *live {
 	return &live{mod, meter, info}
 }
 
+// hungry makes slices small, so that every place where the guest comes for the next is tried.
+func (l *live) hungry(slice int64) {
+	l.meter.Pause = func() error { l.meter.slice = slice; return nil }
+	l.meter.slice = slice
+}
+
 // call runs an export and returns its results, the fuel used and the error.
 func (l *live) call(name string, args ...uint64) ([]uint64, int64, error) {
 	l.meter.Fill(testFuel, testStack)

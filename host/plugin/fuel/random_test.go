@@ -100,6 +100,9 @@ func TestRewrite_RandomPrograms_PayForWhatRuns(t *testing.T) {
 			r := newRuntime(t)
 			plain, metered := plainInstance(t, r, g.wasm()), instantiate(t, r, g.wasm())
 			ctx := WithMeter(context.Background(), metered.meter)
+			if seed%2 == 0 {
+				metered.hungry(int64(1 + seed/2))
+			}
 			before := int64(0)
 			for i := range p.calls {
 				name := fmt.Sprint("f", i)

@@ -90,6 +90,7 @@ func TestRewrite_RealModules_BehaveTheSame(t *testing.T) {
 		wasi_snapshot_preview1.MustInstantiate(t.Context(), r)
 		plain, metered := plainInstance(t, r, wasm), instantiate(t, r, wasm)
 		ctx := WithMeter(t.Context(), metered.meter)
+		metered.hungry(1000)
 		metered.meter.Fill(2_000_000_000, testStack)
 		if start := plain.ExportedFunction("_initialize"); start != nil {
 			mustCall(t, ctx, start)
