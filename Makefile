@@ -113,6 +113,7 @@ build/plugins/stdgo/%.wasm: $$(wildcard plugins/examples/%/*.go) $(GO_SDK)
 .PHONY: test
 test: setup-test build plugins-test ## all tests that end within minutes: Go, Go with the race detector, UI, UI in a browser
 	go test -timeout 15m ./...
+	go test -v -run HoldUpNobody ./host # again, for what it prints
 	go test -timeout 15m -race $$(go list ./host/... ./scheduler/... | grep -v '/host/plugin/fuel$$')
 	cd web && npm test
 	TINYGO=$(abspath $(TINYGO)) scripts/tutorial.sh docs/plugins/go.md

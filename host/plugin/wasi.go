@@ -23,6 +23,7 @@ const (
 // What a random byte costs, and an entry of fd_write's list.
 const (
 	randomFuel = 2
+	randomPart = 1 << 15 // bytes
 	entryFuel  = 128
 )
 
@@ -122,11 +123,15 @@ func wasiExit(_ *instance, s []uint64) {
 
 func wasiRandom(i *instance, s []uint64) {
 	to := i.memory(uint64(uint32(s[0])), uint64(uint32(s[1])))
-	i.pay(randomFuel * uint64(len(to)))
 	var bits [8]byte
 	for len(to) > 0 {
-		binary.LittleEndian.PutUint64(bits[:], i.session.random.next())
-		to = to[copy(to, bits[:]):]
+		part := to[:min(len(to), randomPart)] // each is paid for by itself, so that what takes long has its pauses
+		to = to[len(part):]
+		i.pay(randomFuel * uint64(len(part)))
+		for len(part) > 0 {
+			binary.LittleEndian.PutUint64(bits[:], i.session.random.next())
+			part = part[copy(part, bits[:]):]
+		}
 	}
 	s[0] = wasiOK
 }

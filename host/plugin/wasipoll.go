@@ -36,9 +36,9 @@ func wasiPoll(i *instance, s []uint64) {
 		return
 	}
 	list, events := i.taken(s[0], min(subscriptionBytes*n, math.MaxUint32)), i.taken(s[1], min(eventBytes*n, math.MaxUint32))
-	i.pay(subscriptionFuel * n)
 	now, until := i.clock, uint64(endOfTime)
 	for at := list; len(at) > 0; at = at[subscriptionBytes:] {
+		i.pay(subscriptionFuel)
 		until = min(until, due(at, now))
 	}
 	i.clock = max(now, until)

@@ -163,7 +163,7 @@ const (
 	LimitLogBytes          = 65536      // bytes a request
 	LimitEmitBytes         = 8388608    // bytes a call of an export
 	LimitFailBytes         = 4096       // bytes
-	LimitTokenizeBytes     = 262144     // bytes of text
+	LimitTokenizeBytes     = 65536      // bytes of text
 	LimitFeatureBytes      = 64         // bytes of a feature's name
 	LimitHeldBytes         = 4096       // bytes of text held back by stop plugins
 	LimitTextBytes         = 256        // bytes

@@ -80,7 +80,7 @@ func vocabularyImports() []Func {
 		{
 			Name: "tokenize", Result: I32, Fuel: "10,000, 256 × bytes of text, and bytes / 16 of the result",
 			Params: []Value{{Name: "text", Type: I32, Access: Read}, length, {Name: "flags", Type: I32}, outPtr, limit},
-			Doc:    "Token ids of a UTF-8 text, as `u32`. `limit` and the result count tokens. Flags are the *tokenize bits*; an unknown bit is answered with −1, and so is a text of more than 256 KiB.",
+			Doc:    "Token ids of a UTF-8 text, as `u32`. `limit` and the result count tokens. Flags are the *tokenize bits*; an unknown bit is answered with −1, and so is a text of more than 64 KiB.",
 		},
 	}
 }

@@ -28,7 +28,7 @@ func limits() []Limit {
 		{"log_bytes", 64 << 10, "bytes a request", "the rest is cut"},
 		{"emit_bytes", 8 << 20, "bytes a call of an export", "a fault"},
 		{"fail_bytes", 4 << 10, "bytes", "the rest is cut"},
-		{"tokenize_bytes", 256 << 10, "bytes of text", "`tokenize` answers −1"},
+		{"tokenize_bytes", 64 << 10, "bytes of text", "`tokenize` answers −1"},
 		{"feature_bytes", 64, "bytes of a feature's name", "`feature` answers 0"},
 		{"held_bytes", 4 << 10, "bytes of text held back by stop plugins", "a fault"},
 		{"text_bytes", 256, "bytes", "least size of a text buffer"},

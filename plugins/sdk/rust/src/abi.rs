@@ -145,7 +145,7 @@ pub const LIMIT_EMIT_BYTES: i64 = 8388608;
 /// bytes
 pub const LIMIT_FAIL_BYTES: i64 = 4096;
 /// bytes of text
-pub const LIMIT_TOKENIZE_BYTES: i64 = 262144;
+pub const LIMIT_TOKENIZE_BYTES: i64 = 65536;
 /// bytes of a feature's name
 pub const LIMIT_FEATURE_BYTES: i64 = 64;
 /// bytes of text held back by stop plugins
@@ -194,7 +194,7 @@ extern "C" {
     pub fn token_attr(token: i32) -> i32;
     /// The id of a special token, see *special kinds*; −1 if the model has none.
     pub fn special(kind: i32) -> i32;
-    /// Token ids of a UTF-8 text, as `u32`. `limit` and the result count tokens. Flags are the *tokenize bits*; an unknown bit is answered with −1, and so is a text of more than 256 KiB.
+    /// Token ids of a UTF-8 text, as `u32`. `limit` and the result count tokens. Flags are the *tokenize bits*; an unknown bit is answered with −1, and so is a text of more than 64 KiB.
     pub fn tokenize(text: *const u8, len: i32, flags: i32, ptr: *mut u8, limit: i32) -> i32;
     /// Gives the host a buffer (see *buffers*); `len` in bytes. 0, or −1 where it is refused: outside `penstock_open`, an unknown kind, not 4-byte aligned, out of memory bounds, too small, overlapping another, or bound before. The buffer must stay in place for the instance's life.
     pub fn bind(kind: i32, ptr: *const u8, len: i32) -> i32;

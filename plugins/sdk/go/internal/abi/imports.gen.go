@@ -85,7 +85,7 @@ func TokenAttr(token int32) int32
 func Special(kind int32) int32
 
 // Tokenize: Token ids of a UTF-8 text, as u32. limit and the result count tokens. Flags are the
-// tokenize bits; an unknown bit is answered with −1, and so is a text of more than 256 KiB.
+// tokenize bits; an unknown bit is answered with −1, and so is a text of more than 64 KiB.
 //
 //go:wasmimport penstock tokenize
 //go:noescape

@@ -63,7 +63,7 @@ func TokenAttr(token int32) int32 { return host.TokenAttr(token) }
 func Special(kind int32) int32 { return host.Special(kind) }
 
 // Tokenize: Token ids of a UTF-8 text, as u32. limit and the result count tokens. Flags are the
-// tokenize bits; an unknown bit is answered with −1, and so is a text of more than 256 KiB.
+// tokenize bits; an unknown bit is answered with −1, and so is a text of more than 64 KiB.
 func Tokenize(text unsafe.Pointer, len int32, flags int32, ptr unsafe.Pointer, limit int32) int32 {
 	return host.Tokenize(text, len, flags, ptr, limit)
 }
