@@ -8,8 +8,6 @@ GOVULNCHECK_VERSION := v1.8.0
 FUZZTIME ?= 10m
 ARGS ?=
 
-# Where a test looks for the models that are not part of the repository; absent, the tests that want one say so and skip.
-export PENSTOCK_TEST_MODELS ?= $(abspath ../shared/models)
 export PATH := $(PATH):/usr/local/go/bin
 
 SHELL := bash

@@ -81,7 +81,7 @@ func TestContext_Decode_NoCells(t *testing.T) {
 
 // An encoder outputs every token, whatever was asked for.
 func TestContext_Decode_EncoderWithoutRoom(t *testing.T) {
-	m := load(t, sharedModel(t, "glove-bert-q8_0.gguf"), ModelOptions{})
+	m := load(t, encoder(t), ModelOptions{})
 	c := newContext(t, m, ContextOptions{Cells: 64, Batch: 8, UBatch: 8, Rows: 2, Threads: 1})
 	var b Batch
 	for i := range int32(3) {
@@ -317,7 +317,7 @@ func TestContext_Abort_EndsAPass(t *testing.T) {
 
 // A model without a cache computes a batch at once; llama.cpp asserts that it fits.
 func TestContext_Decode_EncoderModel(t *testing.T) {
-	m := load(t, sharedModel(t, "glove-bert-q8_0.gguf"), ModelOptions{})
+	m := load(t, encoder(t), ModelOptions{})
 	c := newContext(t, m, ContextOptions{Cells: 512, Batch: 512, UBatch: 64, Sequences: 2, Rows: 64, Unified: true, Threads: 1})
 	if l := c.Limits(); l.Memory || l.Batch != 64 {
 		t.Errorf("%+v", l)

@@ -4,10 +4,11 @@ package native
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/penstock/penstock/native/gguf/synth"
 )
 
 const builtIn = "../host/model/penstock-tiny.gguf"
@@ -69,16 +70,16 @@ func llamaSource(t testing.TB) string {
 	return dir
 }
 
-// sharedModel is the path of a model outside the repository, or skips the test.
-func sharedModel(t testing.TB, name string) string {
+// encoder writes an encoder model and returns its path.
+func encoder(t testing.TB) string {
 	t.Helper()
-	dir := os.Getenv("PENSTOCK_TEST_MODELS")
-	if dir == "" {
-		dir = "../../shared/models"
+	path := filepath.Join(t.TempDir(), "encoder.gguf")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	path := filepath.Join(dir, name)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("SKIPPED: %s is not at hand; set PENSTOCK_TEST_MODELS to the folder that holds it", path)
+	if err := errors.Join(synth.Small(file, "bert", 1), file.Close()); err != nil {
+		t.Fatal(err)
 	}
 	return path
 }

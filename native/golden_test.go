@@ -102,16 +102,11 @@ func TestContext_Decode_BuiltInModelGreedy(t *testing.T) {
 		"more than anything. Ivy worked hard every day, and Kim helped. After three days the shell was ready. " +
 		"Ivy and Kim went home, glad and tired."
 	m := loadBuiltIn(t, ModelOptions{})
-	if diff := cmp.Diff(want, greedyText(t, m, ContextOptions{Threads: 1}, greedyPrompt, 100)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestContext_Decode_Stories260KGreedy(t *testing.T) {
-	const want = "Once upon a time, there was a little girl named Lily. She loved to play outside in the park."
-	m := load(t, sharedModel(t, "stories260K.gguf"), ModelOptions{})
-	got := greedyText(t, m, ContextOptions{Threads: 1, FlashAttention: "off", KVType: "f32"}, "", 60)
-	if !strings.HasPrefix(got, want) {
-		t.Errorf("got %q, want it to begin with %q", got, want)
+	for name, o := range map[string]ContextOptions{
+		"default": {Threads: 1}, "plain attention in 32 bits": {Threads: 1, FlashAttention: "off", KVType: "f32"},
+	} {
+		if diff := cmp.Diff(want, greedyText(t, m, o, greedyPrompt, 100)); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", name, diff)
+		}
 	}
 }

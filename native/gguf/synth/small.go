@@ -31,8 +31,12 @@ const (
 type architecture struct {
 	numbers map[string]uint32
 	floats  map[string]float32
+	outer   []smallTensor // besides the embedding; nil: a norm at the end
 	layer   []smallTensor
+	encoder bool // each token sees all
 }
+
+const smallContext = 512
 
 // smallTensor is a tensor of a layer, filled with random numbers unless it says with what.
 type smallTensor struct {
@@ -42,6 +46,11 @@ type smallTensor struct {
 }
 
 func one(float64) float64 { return 1 }
+
+// biased is a tensor with its bias, dims are those of the weights.
+func biased(name string, fill func(float64) float64, dims ...uint64) []smallTensor {
+	return []smallTensor{{name + ".weight", fill, dims}, {name + ".bias", nil, dims[len(dims)-1:]}}
+}
 
 // decaying is the exponent of a state: above 0 it would grow.
 func decaying(random float64) float64 { return -0.1 - math.Abs(random) }
@@ -68,10 +77,21 @@ var architectures = map[string]architecture{
 			{"ffn_up.weight", nil, []uint64{smallDim, smallFFN}}, {"ffn_down.weight", nil, []uint64{smallFFN, smallDim}},
 		},
 	},
+	"bert": {
+		numbers: map[string]uint32{"attention.head_count": 4, "feed_forward_length": smallFFN, "pooling_type": 1}, // mean
+		floats:  map[string]float32{"attention.layer_norm_epsilon": 1e-5},
+		outer: slices.Concat([]smallTensor{{"position_embd.weight", nil, []uint64{smallDim, smallContext}}, {"token_types.weight", nil, []uint64{smallDim, 2}}},
+			biased("token_embd_norm", one, smallDim)),
+		layer: slices.Concat(biased("attn_q", nil, smallDim, smallDim), biased("attn_k", nil, smallDim, smallDim), biased("attn_v", nil, smallDim, smallDim),
+			biased("attn_output", nil, smallDim, smallDim), biased("attn_output_norm", one, smallDim), biased("ffn_up", nil, smallDim, smallFFN),
+			biased("ffn_down", nil, smallFFN, smallDim), biased("layer_output_norm", one, smallDim)),
+		encoder: true,
+	},
 }
 
 // Small writes a model of some hundred kilobytes of an architecture other than Llama, with random weights and a byte-level
-// vocabulary: "mamba" has a state in place of a cache, "cohere2" attends to a sliding window. The same arguments give the same bytes.
+// vocabulary: "mamba" has a state in place of a cache, "cohere2" attends to a sliding window, "bert" is
+// an encoder. The same arguments give the same bytes.
 func Small(w io.Writer, name string, seed uint64) error {
 	a, ok := architectures[name]
 	if !ok {
@@ -79,7 +99,7 @@ func Small(w io.Writer, name string, seed uint64) error {
 	}
 	h := &gguf.Header{}
 	h.Set("general.architecture", gguf.NewString(name))
-	numbers := map[string]uint32{"context_length": 512, "embedding_length": smallDim, "block_count": smallLayers}
+	numbers := map[string]uint32{"context_length": smallContext, "embedding_length": smallDim, "block_count": smallLayers}
 	maps.Copy(numbers, a.numbers)
 	for _, key := range slices.Sorted(maps.Keys(numbers)) {
 		h.Set(name+"."+key, gguf.NewUint32(numbers[key]))
@@ -88,8 +108,14 @@ func Small(w io.Writer, name string, seed uint64) error {
 		h.Set(name+"."+key, gguf.NewFloat32(a.floats[key]))
 	}
 	setBytes(h, smallVocabulary)
-
-	tensors := []smallTensor{{"token_embd.weight", nil, []uint64{smallDim, smallVocabulary}}, {"output_norm.weight", one, []uint64{smallDim}}}
+	if a.encoder {
+		h.Set(name+".attention.causal", gguf.NewBool(false))
+		h.Set("tokenizer.ggml.token_type_count", gguf.NewUint32(2))
+	}
+	if a.outer == nil {
+		a.outer = []smallTensor{{"output_norm.weight", one, []uint64{smallDim}}}
+	}
+	tensors := slices.Concat([]smallTensor{{"token_embd.weight", nil, []uint64{smallDim, smallVocabulary}}}, a.outer)
 	for i := range smallLayers {
 		for _, t := range a.layer {
 			t.name = fmt.Sprintf("blk.%d.%s", i, t.name)
