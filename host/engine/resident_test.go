@@ -33,7 +33,7 @@ func resident(t *testing.T) int64 {
 // TestScheduler_Archive_TakesWhatItMay: many short requests pass through a full archive, and the process has not grown by more than
 // its bound and a little.
 func TestScheduler_Archive_TakesWhatItMay(t *testing.T) {
-	const budget, slack = 12 << 20, 10 << 20
+	const budget = 12 << 20
 	e := opened(t, Options{Slots: 2, ContextSize: 1024})
 	grown := map[int64]int64{}
 	for _, bytes := range []int64{0, budget} {
@@ -61,7 +61,7 @@ func TestScheduler_Archive_TakesWhatItMay(t *testing.T) {
 	if grown[budget] < budget/2 {
 		t.Error("the archive was not full")
 	}
-	if grown[budget] > grown[0]+budget+slack {
+	if grown[budget] > budget*3/2 { // the first run has touched what does not depend on it
 		t.Errorf("it has grown by %d bytes", grown[budget])
 	}
 }
