@@ -84,7 +84,7 @@ func newBench(t testing.TB) *bench {
 	t.Helper()
 	limits := plugin.DefaultLimits()
 	limits.SetupFuel /= 100 // there is nothing to set up
-	limits.Compile, limits.HookTime, limits.SetupTime = time.Minute, time.Minute, time.Minute
+	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute, time.Minute
 	runtime, err := plugin.NewRuntime(context.Background(), plugin.Options{Vocabulary: words{}, Grammars: odd{}, Limits: limits})
 	if err != nil {
 		t.Fatal(err)

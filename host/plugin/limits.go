@@ -18,6 +18,7 @@ type Limits struct {
 	SetupFuel int64         // units a call of describe, warm, open, template, _initialize
 	HookTime  time.Duration // such a call may take so long, whatever it does
 	SetupTime time.Duration // all set-up of a request's guests may take so long, with the wait for its turn
+	LoadTime  time.Duration // each set-up call when a module is loaded may take so long
 	Memory    int64         // bytes of all instances together
 	Stack     int64         // bytes of guest call stack
 	Log       int           // bytes a request
@@ -42,6 +43,7 @@ func DefaultLimits() Limits {
 		SetupFuel: abi.LimitSetupFuel,
 		HookTime:  abi.LimitHookMS * time.Millisecond,
 		SetupTime: abi.LimitSetupMS * time.Millisecond,
+		LoadTime:  abi.LimitLoadMS * time.Millisecond,
 		Memory:    DefaultMemory,
 		Stack:     abi.LimitStackBytes,
 		Log:       abi.LimitLogBytes,

@@ -144,7 +144,7 @@ func (r *Runtime) compile(caller context.Context, wasm []byte, limit time.Durati
 // loading is a session of nobody's request.
 func (m *Module) loading(ctx context.Context) *session {
 	s := newSession(&m.runtime.limits, m.runtime.log)
-	s.done = ctx.Done()
+	s.done, s.loading = ctx.Done(), true
 	return s
 }
 

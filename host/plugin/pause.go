@@ -20,7 +20,10 @@ func (i *instance) start() *violation {
 	i.started, i.waited = time.Now(), 0
 	i.yielded = i.started
 	most := limits.HookTime
-	if i.running.setup() {
+	switch {
+	case i.session.loading:
+		most = limits.LoadTime
+	case i.running.setup():
 		most = limits.SetupTime
 	}
 	i.until = i.started.Add(most)

@@ -93,6 +93,21 @@ func TestStage_Rewind_IsEndedByTheClock(t *testing.T) {
 	}
 }
 
+// Loading a module is nobody's request: it has more time, and no share to keep to.
+func TestRuntime_Load_HasTimeOfItsOwn(t *testing.T) {
+	r := newTestRuntime(t, tireless, func(o *Options) {
+		o.Limits.SetupTime, o.Limits.LoadTime = time.Nanosecond, 50*time.Millisecond
+	})
+	if m, err := r.Load(t.Context(), plain().On(abi.ExportWarm, i32(0)).Wasm()); err != nil {
+		t.Error(err)
+	} else {
+		m.Release()
+	}
+	if _, err := r.Load(t.Context(), plain().On(abi.ExportWarm, forever).Wasm()); !errors.Is(err, CauseTime) && !errors.Is(err, CauseBusy) {
+		t.Errorf("error %v", err)
+	}
+}
+
 // Time that passes while others have their turns says nothing against a plugin.
 func TestStage_Rewind_WaitingIsNoFault(t *testing.T) {
 	r := newTestRuntime(t, tireless)

@@ -56,7 +56,7 @@ func newTestRuntime(t testing.TB, change ...func(*Options)) *Runtime {
 	t.Helper()
 	o := Options{Vocabulary: words100{}, Limits: DefaultLimits()}
 	o.Limits.Compile, o.Limits.Upload = time.Minute, time.Minute // machines under load
-	o.Limits.HookTime, o.Limits.SetupTime = time.Minute, time.Minute
+	o.Limits.HookTime, o.Limits.SetupTime, o.Limits.LoadTime = time.Minute, time.Minute, time.Minute
 	for _, c := range change {
 		c(&o)
 	}

@@ -20,6 +20,7 @@ type session struct {
 	random   random
 	capture  capture
 	done     <-chan struct{} // closed when nobody waits for the guest any more; nil: never
+	loading  bool            // for nobody's request, but to load the module
 	setUntil time.Time       // every call must be over by then; zero: each has its own time
 }
 

@@ -13,11 +13,11 @@ type turns chan struct{}
 
 func newTurns() turns { return make(turns, max(1, runtime.GOMAXPROCS(0)/2)) }
 
-// A guest computes turnTime and then lets the others have their turns. Where it took more than freeTime by then, it also
+// A guest computes turnTime and then lets the others have their turns. Where it took more than freeTime by then, a request's also
 // leaves the processor alone three times as long: a quarter of one is a request's share.
 const (
 	turnTime = 5 * time.Millisecond
-	freeTime = 25 * time.Millisecond
+	freeTime = 100 * time.Millisecond
 )
 
 // take waits for a turn. A violation tells that the time or the request is over before.
@@ -60,7 +60,7 @@ func (i *instance) alternate() *violation {
 		return nil
 	}
 	i.give()
-	if worked := time.Since(i.started) - i.waited; worked > freeTime {
+	if worked := time.Since(i.started) - i.waited; worked > freeTime && !i.session.loading {
 		rest := time.NewTimer(3 * had)
 		defer rest.Stop()
 		select {

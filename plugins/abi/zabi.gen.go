@@ -140,9 +140,10 @@ const (
 // Limits and their defaults; units as in docs/abi/v1.md.
 const (
 	LimitHookFuel          = 20000000   // units
-	LimitSetupFuel         = 1000000000 // units
+	LimitSetupFuel         = 2000000000 // units
 	LimitHookMS            = 1000       // ms
 	LimitSetupMS           = 2500       // ms
+	LimitLoadMS            = 20000      // ms
 	LimitMemoryPages       = 1024       // pages of 64 KiB
 	LimitTableElements     = 65536      // elements, all tables together
 	LimitStackBytes        = 8388608    // bytes

@@ -79,7 +79,7 @@ func read(t testing.TB, name string) []byte {
 func load(t testing.TB, name string, v plugin.Vocabulary) *plugin.Module {
 	t.Helper()
 	limits := plugin.DefaultLimits()
-	limits.Compile, limits.HookTime, limits.SetupTime = time.Minute, time.Minute, time.Minute // machines under load
+	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute, time.Minute // machines under load
 	r, err := plugin.NewRuntime(context.Background(), plugin.Options{Vocabulary: v, Limits: limits})
 	if err != nil {
 		t.Fatal(err)

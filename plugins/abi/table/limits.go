@@ -5,9 +5,10 @@ package table
 func limits() []Limit {
 	return []Limit{
 		{"hook_fuel", 20_000_000, "units", "each call of prepare, sample, accept, stop, rewind, close: a fault"},
-		{"setup_fuel", 1_000_000_000, "units", "each call of describe, warm, open, template, `_initialize` and the start function: a fault"},
+		{"setup_fuel", 2_000_000_000, "units", "each call of describe, warm, open, template, `_initialize` and the start function: a fault"},
 		{"hook_ms", 1000, "ms", "each call of prepare, sample, accept, stop, rewind, close: a fault; for what waits for memory with every instruction, as fuel does not tell"},
-		{"setup_ms", 2500, "ms", "all set-up calls of a request together, with the wait for others' (each by itself when a plugin is loaded): a fault"},
+		{"setup_ms", 2500, "ms", "all set-up calls of a request together, with the wait for others': a fault"},
+		{"load_ms", 20_000, "ms", "each set-up call when a plugin is loaded: a fault"},
 		{"memory_pages", 1024, "pages of 64 KiB", "growing fails; a larger minimum is refused"},
 		{"table_elements", 65_536, "elements, all tables together", "growing fails; larger minima are refused"},
 		{"stack_bytes", 8 << 20, "bytes", "guest call stack, as the rewriter estimates it: a fault"},

@@ -99,11 +99,13 @@ pub const BIND_REFUSED: i32 = -1;
 /// units
 pub const LIMIT_HOOK_FUEL: i64 = 20000000;
 /// units
-pub const LIMIT_SETUP_FUEL: i64 = 1000000000;
+pub const LIMIT_SETUP_FUEL: i64 = 2000000000;
 /// ms
 pub const LIMIT_HOOK_MS: i64 = 1000;
 /// ms
 pub const LIMIT_SETUP_MS: i64 = 2500;
+/// ms
+pub const LIMIT_LOAD_MS: i64 = 20000;
 /// pages of 64 KiB
 pub const LIMIT_MEMORY_PAGES: i64 = 1024;
 /// elements, all tables together
