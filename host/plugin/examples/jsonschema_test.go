@@ -122,6 +122,24 @@ func TestJSONSchema_References_MayRecur(t *testing.T) {
 	}
 }
 
+// A long enum is a schema like any other.
+func TestJSONSchema_LargeEnum_Works(t *testing.T) {
+	w := newWords()
+	m := load(t, "json-schema", w)
+	for _, n := range []int{100, 1000, 5000} {
+		values := make([]string, n)
+		for i := range values {
+			values[i] = fmt.Sprintf("item %d of the catalogue", i*7919%n)
+		}
+		schema := mustJSON(t, map[string]any{"type": "string", "enum": values})
+		text, err := answer(t, m, w, schema, 60, rand.New(rand.NewPCG(uint64(n), 3)))
+		if err != nil {
+			t.Fatalf("%d values: %v", n, err)
+		}
+		mustFit(t, schema, text)
+	}
+}
+
 func TestJSONSchema_Refuses_ByName(t *testing.T) {
 	w := newWords()
 	m := load(t, "json-schema", w)

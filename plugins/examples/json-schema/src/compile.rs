@@ -128,7 +128,9 @@ impl<'a> Compiler<'a> {
         self.literals(values.into_iter().map(ToString::to_string).collect())
     }
 
-    fn literals(&self, texts: Vec<String>) -> Result<Node, String> {
+    fn literals(&self, mut texts: Vec<String>) -> Result<Node, String> {
+        texts.sort_unstable();
+        texts.dedup();
         Ok(Node::Literal(texts.into_iter().map(|t| self.words.spell(t)).collect()))
     }
 

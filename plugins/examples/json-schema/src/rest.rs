@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-use crate::schema::{Node, Object, Schema, Spelled, NEVER};
-use crate::state::{Frame, Place};
+use crate::schema::{Node, Object, Schema, NEVER};
+use crate::state::{ends, Frame, Place};
 use crate::string::Within;
 use crate::words::Words;
 
@@ -20,8 +20,8 @@ impl Schema {
                 Node::Range(range) => range.complete(*number),
                 _ => false,
             },
-            [Frame { place: Place::Literal { of, at }, node }] => match &self.nodes[*node as usize] {
-                Node::Literal(texts) => texts.iter().any(|t| t.bytes == texts[*of as usize].bytes[..*at as usize]),
+            [Frame { place: Place::Literal { from, to, at }, node }] => match &self.nodes[*node as usize] {
+                Node::Literal(texts) => ends(&texts[*from as usize..*to as usize], *at as usize),
                 _ => false,
             },
             _ => false,
@@ -36,7 +36,10 @@ impl Schema {
             (Place::Before, _) => self.costs[frame.node as usize],
             (Place::Minus | Place::Point, _) => 1,
             (Place::Decimal(number), Node::Range(range)) => range.needed(number).unwrap_or(NEVER),
-            (Place::Literal { of, at }, Node::Literal(texts)) => least(texts.iter(), &texts[of as usize], at as usize),
+            (Place::Literal { from, to, at }, Node::Literal(texts)) => {
+                let alike = &texts[from as usize..to as usize];
+                alike.iter().map(|t| t.tokens[at as usize]).min().unwrap_or(NEVER)
+            }
             (Place::Text { characters, within }, Node::Text { min, .. }) => in_string(characters, within, *min, words),
             (Place::Items { count }, Node::Array { item, min, .. }) => {
                 let each = 1 + self.costs[*item as usize];
@@ -71,10 +74,4 @@ fn in_string(characters: u32, within: Within, min: u32, words: &Words) -> u32 {
         return NEVER;
     }
     within.pending() + words.needed(min.saturating_sub(characters + begun)) + 1
-}
-
-/// The shortest end of all texts that begin with the first `at` bytes of `typed`.
-fn least<'a>(texts: impl Iterator<Item = &'a Spelled>, typed: &Spelled, at: usize) -> u32 {
-    let typed = &typed.bytes[..at];
-    texts.filter(|t| t.bytes.starts_with(typed)).map(|t| t.tokens[at]).min().unwrap_or(NEVER)
 }

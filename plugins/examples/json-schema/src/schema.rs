@@ -22,7 +22,7 @@ pub struct Schema {
 /// One part of a schema.
 #[derive(Debug)]
 pub enum Node {
-    /// One of these texts: enum, const, booleans, null.
+    /// One of these texts, in order and each once: enum, const, booleans, null.
     Literal(Vec<Spelled>),
     Number {
         integer: bool,

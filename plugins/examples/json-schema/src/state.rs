@@ -26,9 +26,10 @@ pub enum Place {
     Space,
     /// Not begun.
     Before,
-    /// The first `at` bytes of text `of`, which others may begin with too.
+    /// The first `at` bytes of the texts `from..to`, which all begin alike.
     Literal {
-        of: u32,
+        from: u32,
+        to: u32,
         at: u32,
     },
     /// After the sign, or after so many digits of the whole part (`zero`: a lone 0), or of the fraction.
@@ -142,7 +143,7 @@ impl Schema {
             }
         }
         match (&self.nodes[frame.node as usize], byte) {
-            (Node::Literal(texts), _) => literal(texts, Place::Literal { of: 0, at: 0 }, byte),
+            (Node::Literal(texts), _) => literal(texts, Place::Literal { from: 0, to: texts.len() as u32, at: 0 }, byte),
             (Node::Number { .. }, b'-') => Step::Stay(Place::Minus),
             (Node::Number { .. }, b'0'..=b'9') => Step::Stay(Place::Whole { digits: 1, zero: byte == b'0' }),
             (Node::Range(range), _) => decimal(range, Place::Decimal(Decimal::default()), byte),
@@ -154,22 +155,28 @@ impl Schema {
     }
 }
 
+/// Texts are in order and each is there once, so those that go on with a byte stand together. There may be thousands.
 fn literal(texts: &[Spelled], place: Place, byte: u8) -> Step {
-    let (of, at) = match place {
-        Place::Literal { of, at } => (of as usize, at as usize),
+    let (from, to, at) = match place {
+        Place::Literal { from, to, at } => (from, to, at as usize),
         _ => return Step::Wrong,
     };
-    let typed = &texts[of].bytes[..at];
-    let of = match goes_on(texts.iter().enumerate(), typed, byte) {
-        Some(of) => of,
-        None if at > 0 && texts.iter().any(|t| t.bytes == typed) => return Step::Over,
-        None => return Step::Wrong,
-    };
-    let typed = &texts[of].bytes[..at + 1];
-    if texts.iter().any(|t| t.bytes.len() > at + 1 && t.bytes.starts_with(typed)) {
-        return Step::Stay(Place::Literal { of: of as u32, at: at as u32 + 1 });
+    let alike = &texts[from as usize..to as usize];
+    let below = alike.partition_point(|t| t.bytes.get(at) < Some(&byte));
+    let fit = alike[below..].partition_point(|t| t.bytes.get(at) == Some(&byte));
+    if fit == 0 {
+        return if at > 0 && ends(alike, at) { Step::Over } else { Step::Wrong };
     }
-    Step::Done
+    let from = from + below as u32;
+    if fit == 1 && texts[from as usize].bytes.len() == at + 1 {
+        return Step::Done;
+    }
+    Step::Stay(Place::Literal { from, to: from + fit as u32, at: at as u32 + 1 })
+}
+
+/// Whether one of the texts that begin alike is no longer than that: it stands first.
+pub(crate) fn ends(alike: &[Spelled], at: usize) -> bool {
+    alike.first().map_or(false, |t| t.bytes.len() == at)
 }
 
 fn number(place: Place, byte: u8, integer: bool) -> Step {
