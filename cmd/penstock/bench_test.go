@@ -65,7 +65,7 @@ func TestBench_PassesPluginsOn(t *testing.T) {
 
 func TestBench_ComparesTwoServers(t *testing.T) {
 	s := startServer(t.Context(), t)
-	got := penstock(t, "", append(smallLoad, "bench", "--url", s.url, "--against", s.url+"/", "--rounds", "2")...)
+	got := penstock(t, "", append(smallLoad, "bench", "--max-tokens", "60", "--url", s.url, "--against", s.url+"/", "--rounds", "2")...)
 	if got.code != exitDone || strings.Count(got.err, "round 2") != 2 || !strings.Contains(got.out, "ITL p99 ms") {
 		t.Errorf("exit %d, output %q, error %q", got.code, got.out, got.err)
 	}

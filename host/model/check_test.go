@@ -4,6 +4,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -241,9 +242,10 @@ func sparse(t *testing.T, header []byte) string {
 }
 
 func TestCheck_VocabulariesOfLlamaCpp_AreRefused(t *testing.T) {
-	paths, err := filepath.Glob("../../build/llama.cpp/source-*/models/ggml-vocab-*.gguf")
+	source := cmp.Or(os.Getenv("LLAMA_CPP_DIR"), "../../build/llama.cpp/source-*")
+	paths, err := filepath.Glob(source + "/models/ggml-vocab-*.gguf")
 	if err != nil || len(paths) == 0 {
-		t.Skip("llama.cpp's source tree is not there (make llama)")
+		t.Fatal("llama.cpp's source tree is not there; make llama fetches it")
 	}
 	for _, path := range paths {
 		if _, err := Check(t.Context(), path, Options{}); !errors.Is(err, gguf.ErrVocabularyOnly) {
