@@ -158,7 +158,7 @@ func (j *job) open(s *Scheduler) {
 				j.crew.interruptible = append(j.crew.interruptible, i)
 			}
 		}
-		go j.crew.run(j)
+		s.crews.Go(func() { j.crew.run(j) })
 		j.crew.orders <- orderOpen
 		return
 	}

@@ -80,6 +80,7 @@ type Scheduler struct {
 	drawJobs   []*job
 	crewJobs   []*job // in this tick, jobs with a goroutine of their own
 	copied     sync.WaitGroup
+	crews      sync.WaitGroup // goroutines of jobs
 	alarm      *time.Timer
 	commands   []func(*Scheduler)
 }
@@ -133,7 +134,8 @@ func setDefault[T int | float64 | time.Duration](v *T, d T) {
 	}
 }
 
-// Run ticks until the context is done; then every request that is left ends as cancelled. It is called once.
+// Run ticks until the context is done; then every request that is left ends as cancelled. When it returns, all stages are closed.
+// It is called once.
 func (s *Scheduler) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if s.Tick() {
@@ -151,6 +153,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 	s.cache.settle()
 	s.cache.archive.clear()
+	s.crews.Wait() // their stages are the backend's and the plugins', which may be closed after this
 	return nil
 }
 
