@@ -4,6 +4,7 @@
 #
 #   setup.sh          what `make build` and `make run` need
 #   setup.sh test     that and what `make test` and `make check` need
+#   setup.sh vulkan   what `make build` needs, and for BACKEND=vulkan, with a device in software where there is no driver
 #
 # Debian and Ubuntu: with apt, as root or through sudo. Elsewhere it lists what to install and stops. It is instant, and
 # touches no network, where nothing is missing.
@@ -29,6 +30,12 @@ go_ok() {
 node_ok() { has node && has npm && at_least "$(node --version | tr -d v)" "$min_node"; }
 browser_ok() { [ -n "${CHROMIUM:-}" ] || has chromium || has chromium-browser || has google-chrome; }
 
+there() { # whether any of them is
+  local path
+  for path in "$@"; do [ ! -e "$path" ] || return 0; done
+  return 1
+}
+
 missing=()
 need() { has "$1" || missing+=("$2"); }
 
@@ -45,6 +52,12 @@ find_missing() {
   need curl curl
   go_ok || missing+=(golang-go)
   node_ok || missing+=(nodejs npm)
+  if [ "$1" = vulkan ]; then
+    need glslc glslc
+    [ -n "${VULKAN_SDK:-}" ] || there /usr/include/vulkan/vulkan.hpp || missing+=(libvulkan-dev)
+    [ -n "${VULKAN_SDK:-}" ] || there /usr/share/cmake/SPIRV-Headers || missing+=(spirv-headers)
+    there /usr/share/vulkan/icd.d/*.json /etc/vulkan/icd.d/*.json || missing+=(mesa-vulkan-drivers)
+  fi
   if [ "$1" = test ]; then
     browser_ok || missing+=(chromium)
     need shellcheck shellcheck

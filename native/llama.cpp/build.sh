@@ -5,18 +5,18 @@
 #   build.sh DEST              the library Go links, in DEST/out: headers, one static library, what Go must know of it
 #   build.sh DEST tools        llama-bench, llama-batched-bench, llama-quantize, llama-server of the same configuration
 #   build.sh DEST archs        llama.cpp's test-llama-archs, which writes a random model of each architecture
-#   build.sh DEST sanitized    the C++ tests of shim and kernels, watched by the sanitizers; prints the program
 #
 # Each configuration (backend, flags, compilers, the CPU where it is built for this one) has a folder of its own in DEST.
 # So none meets another's leftovers, and going back to one is quick. DEST/out is a link to the one asked for last.
 #
 # Environment: BACKEND=cpu|cuda|vulkan|metal|auto (auto), NATIVE=ON|OFF (ON: use all this CPU offers), OPENMP=ON|OFF
 # (OFF: see docs/rationale.md), PENSTOCK_KERNELS=ON|OFF (ON: our kernels for the CPU), CMAKE_ARGS (more, passed on),
-# LLAMA_CPP_DIR (a source tree of your own), CC, CXX, JOBS. PENSTOCK_AUTO is set by this script for itself.
+# PENSTOCK_SANITIZED=ON|OFF (OFF: shim and kernels watched by the sanitizers, for `go test -asan`), LLAMA_CPP_DIR (a source tree of
+# your own), CC, CXX, JOBS. PENSTOCK_AUTO is set by this script for itself.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "${1:?usage: build.sh DEST [tools|archs|sanitized]}"
+mkdir -p "${1:?usage: build.sh DEST [tools|archs]}"
 dest=$(cd "$1" && pwd)
 goal=${2:-library}
 export CC=${CC:-cc} CXX=${CXX:-c++}
@@ -51,7 +51,8 @@ case "$backend" in
   cpu) flags="-DGGML_METAL=OFF -DGGML_BLAS=OFF -DGGML_ACCELERATE=OFF" ;;
   *) fail "BACKEND=$backend is not known; use cpu, cuda, vulkan, metal or auto" ;;
 esac
-[ "$goal" != sanitized ] || flags="$flags -DPENSTOCK_SANITIZED=ON"
+
+[ "${PENSTOCK_SANITIZED:-OFF}" = OFF ] || flags="$flags -DPENSTOCK_SANITIZED=ON"
 
 for tool in cmake ninja "${CXX%% *}" ar; do
   has "$tool" || fail "$tool is not installed; run 'make setup'"
@@ -91,7 +92,7 @@ stamp=$({
     git -C "$source_dir" rev-parse HEAD 2>/dev/null || true
     git -C "$source_dir" diff HEAD 2>/dev/null | cksum
   fi
-  find "$here" -type f -not -path "$here/test/*" | sort | xargs cat
+  find "$here" -type f | sort | xargs cat
 } | digest 16)
 
 if [ -n "${PENSTOCK_AUTO:-}" ] && [ "$(cat "$work.failed" 2>/dev/null)" = "$stamp" ]; then exit 1; fi
@@ -130,10 +131,6 @@ programs() { # into DEST/tools
 case "$goal" in
   tools) programs llama-bench llama-batched-bench llama-quantize llama-server; exit 0 ;;
   archs) programs test-llama-archs; exit 0 ;;
-  sanitized)
-    build penstock_test
-    printf '%s\n' "$work/penstock_test"
-    exit 0 ;;
 esac
 
 build penstock_shim penstock_probe
