@@ -42,7 +42,7 @@ setup-test: # the same with what testing needs
 	@scripts/setup.sh test
 
 .PHONY: llama
-llama: $(LLAMA_STAMP) ## llama.cpp as one static library (BACKEND=auto|cpu|cuda|vulkan|metal, LLAMA_CPP_DIR=own checkout)
+llama: $(LLAMA_STAMP) ## llama.cpp as one static library (BACKEND=auto|cpu|cuda|vulkan|metal; more in docs/development.md)
 
 .PHONY: llama-tools
 llama-tools: $(LLAMA_STAMP) ## llama-bench, llama-batched-bench, llama-quantize, llama-server of the same source and flags
@@ -112,14 +112,17 @@ build/plugins/stdgo/%.wasm: $$(wildcard plugins/examples/%/*.go) $(GO_SDK)
 test: setup-test build plugins-test ## all tests that end within minutes: Go, Go with the race detector, UI, UI in a browser
 	go test -timeout 15m ./...
 	go test -v -run HoldUpNobody ./host # again, for what it prints
-	go test -timeout 15m -race $$(go list ./host/... ./scheduler/... | grep -v '/host/plugin/fuel$$')
+	go test -timeout 15m -race $$(go list ./host/... ./native/... ./scheduler/... | grep -v '/host/plugin/fuel$$')
 	cd web && npm test
 	TINYGO=$(abspath $(TINYGO)) scripts/tutorial.sh docs/plugins/go.md
 	scripts/tutorial.sh docs/plugins/rust.md
 
 .PHONY: test-long
-test-long: setup-test build plugins llama-archs ## full corruption and property runs, then every fuzz target for FUZZTIME (10m)
+test-long: setup-test build plugins llama-archs ## full corruption and property runs, sanitizers, other builds, Vulkan, each fuzz target for FUZZTIME
 	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
+	scripts/sanitize.sh
+	scripts/variants.sh
+	scripts/vulkan.sh
 	scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: check

@@ -31,12 +31,19 @@ generated() {
   [ "$before" = "$after" ] || { printf 'go generate changed files: commit what it wrote\n'; git diff --stat; return 1; }
 }
 
+# Each C++ compiler once, whatever names it has.
+compilers() {
+  compgen -c | grep -xE '(c|g|clang)\+\+(-[0-9]+)?' | sort -u | while read -r name; do
+    printf '%s\t%s\n' "$("$name" --version | sed '1!d; s/^[cg]++[^ ]* //')" "$name"
+  done | sort -u -t $'\t' -k 1,1 | cut -f 2
+}
+
 # The kernels are built for the CPU that builds them, by one compiler: here they are tried for the others, by each that is installed.
 kernels_everywhere() {
   [ "$(uname -m)" = x86_64 ] || return 0
   local ggml file cpu compiler wrong=0
   ggml=$(native/llama.cpp/fetch.sh build/llama.cpp)/ggml || return 1
-  for compiler in $(compgen -c | grep -xE '(c|g|clang)\+\+(-[0-9]+)?' | sort -u | while read -r name; do readlink -f "$(command -v "$name")"; done | sort -u); do
+  for compiler in $(compilers); do
     for file in native/llama.cpp/kernels/*.cpp; do
       for cpu in x86-64 x86-64-v3 x86-64-v4 cascadelake; do
         "$compiler" -std=c++17 -S -o /dev/null -march="$cpu" -I"$ggml/include" -I"$ggml/src" -I"$ggml/src/ggml-cpu" -D_GNU_SOURCE "$file" ||
