@@ -15,5 +15,5 @@ try() { # NAME=VALUE... with which tests
 
 export BACKEND=cpu
 try 'TestContext_|TestOwnKernels_AsExactAsGGML' OPENMP=ON
-try 'TestContext_|TestOwnKernels_' PENSTOCK_KERNELS=OFF
+try 'TestContext_|Kernel|TestModel_' PENSTOCK_KERNELS=OFF
 try 'TestContext_|TestOwnKernels_AsExactAsGGML' NATIVE=OFF
