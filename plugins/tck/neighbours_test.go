@@ -5,6 +5,7 @@ package tck
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"testing"
 )
@@ -51,5 +52,21 @@ func TestNeighbours_Stop_AllIsWell(t *testing.T) {
 	}
 	if _, err := Neighbours(func(int) (string, error) { return "", nil }); err == nil {
 		t.Error("no text is no neighbour")
+	}
+}
+
+// A case may be over before any neighbour's goroutine has run, on a busy machine; each asks once beside it nevertheless.
+func TestNeighbours_Stop_AtOnce(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var asked atomic.Int32
+	stop, err := Neighbours(func(int) (string, error) {
+		asked.Add(1)
+		return "same", nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stop(); err != nil || asked.Load() < 2*neighbours {
+		t.Errorf("%d answers, %v", asked.Load(), err)
 	}
 }

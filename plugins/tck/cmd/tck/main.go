@@ -89,10 +89,13 @@ func try(ctx context.Context, host *tck.Remote, cases []tck.Case, out io.Writer)
 			return errors.Join(fmt.Errorf("%s: %w", c.Name, err), stop(), host.Clean(context.WithoutCancel(ctx)))
 		}
 	}
-	fmt.Fprintf(out, "%d cases, %d broken\n", len(cases), broken)
-	err = errors.Join(stop(), host.Clean(context.WithoutCancel(ctx)))
-	if broken > 0 {
-		err = errors.Join(errFound, err)
+	disturbed := stop()
+	if disturbed != nil {
+		fmt.Fprintf(out, "BROKEN  neighbours: whoever asks beside a case gets the answer of a host by itself: %v\n", disturbed)
 	}
-	return err
+	fmt.Fprintf(out, "%d cases, %d broken\n", len(cases), broken)
+	if broken > 0 || disturbed != nil {
+		err = errFound
+	}
+	return errors.Join(err, host.Clean(context.WithoutCancel(ctx)))
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -58,10 +59,10 @@ func TestRun_URL_ReportsEachCase(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	var out bytes.Buffer
+	var out, problems bytes.Buffer
 	args := []string{"-url", server.URL, "-admin-key", "secret", "-only", "accept-"}
-	if code := run(context.Background(), args, &out, io.Discard); code != exitFailed {
-		t.Errorf("exit %d", code)
+	if code := run(context.Background(), args, &out, &problems); code != exitFailed || problems.String() != "tck: "+errFound.Error()+"\n" {
+		t.Errorf("exit %d: %s", code, problems.String())
 	}
 	for _, want := range []string{"BROKEN  accept-stops", "BROKEN  accept-answer: an unknown answer of accept: the rule is broken: the request was answered", "3 cases, 3 broken"} {
 		if !strings.Contains(out.String(), want) {
@@ -69,10 +70,33 @@ func TestRun_URL_ReportsEachCase(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if code := run(context.Background(), append(args[:5:5], "least"), &out, io.Discard); code != exitDone || !strings.HasPrefix(out.String(), "ok      least: ") {
-		t.Errorf("exit %d: %s", code, out.String())
+	problems.Reset()
+	if code := run(context.Background(), append(args[:5:5], "least"), &out, &problems); code != exitDone || !strings.HasPrefix(out.String(), "ok      least: ") {
+		t.Errorf("exit %d: %s%s", code, out.String(), problems.String())
 	}
 	if removed != 2 {
 		t.Errorf("removed %d", removed)
+	}
+}
+
+// A server on which all cases are well, but whose other clients get different answers meanwhile.
+func TestRun_URL_ReportsDisturbedNeighbours(t *testing.T) {
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/plugins" {
+			_, _ = io.WriteString(w, `{"name":"a"}`)
+			return
+		}
+		text := "abc"
+		if asked.Add(1) > 7 { // all seven neighbours have asked by themselves
+			text = "abd"
+		}
+		_, _ = io.WriteString(w, `{"choices":[{"text":"`+text+`","finish_reason":"length"}],"usage":{"completion_tokens":6}}`)
+	}))
+	defer server.Close()
+	var out, problems bytes.Buffer
+	code := run(context.Background(), []string{"-url", server.URL, "-only", "least"}, &out, &problems)
+	if code != exitFailed || !strings.Contains(out.String(), `neighbour 0 has "abd"; undisturbed it has "abc"`) || !strings.HasSuffix(out.String(), "1 cases, 0 broken\n") {
+		t.Errorf("exit %d: %s%s", code, out.String(), problems.String())
 	}
 }
