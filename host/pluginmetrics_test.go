@@ -83,7 +83,7 @@ func TestPlugins_Metrics_FaultsByKind(t *testing.T) {
 	for _, kind := range []string{"trap", "fuel", "answer"} {
 		labels := fmt.Sprintf(`kind="%s",model_name="[^"]+",plugin="%s"`, kind, kind)
 		for want := 1.0; want <= 2; want++ {
-			if status, text, _ := complete(t, h, `,"samplers":["plugin:`+kind+`"]`); status != 500 {
+			if status, text, _ := complete(t, h, `,"samplers":["plugin:`+kind+`"]`); status != 422 {
 				t.Errorf("%s: %d %s", kind, status, text)
 			}
 			if n := metric(t, h, "penstock_plugin_faults_total", labels); n != want {

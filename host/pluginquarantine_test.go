@@ -78,7 +78,7 @@ func TestPlugins_Quarantine_OfATemplate(t *testing.T) {
 	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": trapping})
 	const body = `{"messages":[{"role":"user","content":"Hello"}],"plugins":["trapping"]}`
 	for range abi.LimitFaults {
-		if status, answer := post(t, h.URL()+"/v1/chat/completions", body); status != 500 {
+		if status, answer := post(t, h.URL()+"/v1/chat/completions", body); status != 422 {
 			t.Fatalf("%d %s", status, answer)
 		}
 	}
@@ -91,7 +91,7 @@ func TestPlugins_Quarantine_OfATemplate(t *testing.T) {
 func TestPlugins_Quarantine_NeverOfADefault(t *testing.T) {
 	h := openWithPlugins(t, map[string]any{"plugins.default": []string{"faulty"}}, map[string][]byte{"a.wasm": faulty()})
 	for range 3 * abi.LimitFaults {
-		if status, message, about := complete(t, h, ""); status != 500 || !strings.Contains(about, "plugin_fault") {
+		if status, message, about := complete(t, h, ""); status != 422 || !strings.Contains(about, "plugin_fault") {
 			t.Fatalf("%d %s %s", status, about, message)
 		}
 	}

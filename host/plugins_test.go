@@ -147,7 +147,7 @@ func TestPlugins_Generate_Refuses(t *testing.T) {
 		`,"samplers":["plugin:always","plugin:always"]`:     `400 invalid_value samplers`,
 		`,"samplers":["top_k","plugin:whole"]`:              `400 invalid_value samplers`,
 		`,"plugins":["refusing"]`:                           `400 plugin_refused plugins`,
-		`,"plugins":["faulty"]`:                             `500 plugin_fault plugins`,
+		`,"plugins":["faulty"]`:                             `422 plugin_fault plugins`,
 	} {
 		status, message, about := complete(t, h, fields)
 		if got := fmt.Sprint(status, " ", about); got != want || message == "" {

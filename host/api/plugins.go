@@ -234,7 +234,7 @@ func pluginProblem(err error) *Error {
 	case errors.As(err, &fault) && slices.Contains([]string{"busy", "budget"}, fault.Kind()):
 		return &Error{Status: http.StatusServiceUnavailable, Code: "plugins_busy", Type: typeBusy, Retry: 1, Message: fault.Error()}
 	case errors.As(err, &fault):
-		return &Error{Status: http.StatusInternalServerError, Code: "plugin_fault", Type: typeServer, Param: "plugins", Message: fault.Error()}
+		return &Error{Status: http.StatusUnprocessableEntity, Code: "plugin_fault", Type: typeServer, Param: "plugins", Message: fault.Error()}
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ func failure(status int, text []byte) error {
 		return fmt.Errorf("status %d: %.200s", status, text)
 	}
 	f := &Failure{Outcome: Declined, Message: body.Error.Param + ": " + body.Error.Message}
-	if status >= 500 {
+	if status >= 500 || body.Error.Code == "plugin_fault" {
 		f.Outcome = Faulted
 	}
 	return f
