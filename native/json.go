@@ -43,7 +43,7 @@ func checkTools(tools json.RawMessage) error {
 		Function struct{ Parameters json.RawMessage }
 	}
 	if len(tools) == 0 || json.Unmarshal(tools, &list) != nil {
-		return nil // llama.cpp refuses what is no list of tools
+		return nil //nolint:nilerr // llama.cpp refuses what is no list of tools, with its own words
 	}
 	for i, tool := range list {
 		if len(tool.Function.Parameters) == 0 {
