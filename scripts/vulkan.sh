@@ -28,6 +28,8 @@ bin/penstock serve --listen "$address" --log-level debug >"$log" 2>&1 &
 server=$!
 curl -sf --retry 300 --retry-delay 1 --retry-connrefused -o /dev/null "http://$address/readyz" || fail "the server does not start"
 grep -o 'Vulkan0 model buffer size[^"]*' "$log" || fail "the weights are not on the device"
+props=$(curl -sf "http://$address/props") || fail "no /props"
+printf '%s\n' "$props" | grep -o '"kernels":"Vulkan0"' || fail "/props does not say that the device computes: $props"
 
 answer=$(curl -sf "http://$address/v1/chat/completions" -H 'Content-Type: application/json' \
   -d '{"messages":[{"role":"user","content":"Tell me a story about a frog."}],"temperature":0,"max_tokens":48}') || fail "no answer"

@@ -202,7 +202,10 @@ void penstock_kernels_allow(const uint64_t (&operations)[penstock_choices]) {
 
 penstock_family penstock_kernels_of(const ggml_tensor * weights) {
     const auto layout = weights->buffer ? family_of(weights->buffer->buft) : PENSTOCK_PLAIN;
-    bool       own    = false;
+    if (layout == PENSTOCK_PLAIN && weights->buffer && !ggml_backend_buffer_is_host(weights->buffer)) {
+        return PENSTOCK_PLAIN; // on a device, whose kernels are none of these
+    }
+    bool own = false;
 #ifdef PENSTOCK_VNNI
     own = may(PENSTOCK_OWN, weights->type) && ((weights->type == GGML_TYPE_Q4_0 && layout == PENSTOCK_REPACK && weights->ne[1] % 8 == 0) ||
                                                (weights->type == GGML_TYPE_Q8_0 && layout == PENSTOCK_PLAIN)) &&
