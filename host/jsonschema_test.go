@@ -63,3 +63,30 @@ func TestJSONSchema_BuiltInModel_FitsAndCloses(t *testing.T) {
 		}
 	})
 }
+
+// Thousands of texts are a schema like any other: as values of an enum and as names.
+func TestJSONSchema_ThousandsOfTexts_FitAndClose(t *testing.T) {
+	h := openWithExamples(t, "json-schema")
+	values, properties := make([]string, 5000), map[string]any{}
+	for i := range values {
+		values[i] = fmt.Sprintf("%c%c cat no. %d", 'a'+i*7%26, 'a'+i*11%25, i)
+		properties[values[i]] = map[string]any{"type": []string{"integer", "boolean"}[i%2]}
+	}
+	for name, schema := range map[string]any{
+		"enum":               map[string]any{"type": "string", "enum": values},
+		"names":              map[string]any{"type": "object", "properties": properties},
+		"names, some needed": map[string]any{"type": "object", "properties": properties, "required": values[:3]},
+	} {
+		text, err := json.Marshal(schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(3) {
+			status, answer := askForJSON(t, h, text, 120, seed)
+			if err := schematest.Fits(text, answer); status != 200 || err != nil {
+				t.Errorf("%s, seed %d: %d %.200s: %v", name, seed, status, answer, err)
+			}
+			t.Logf("%s: %.200s", name, answer)
+		}
+	}
+}

@@ -2,8 +2,10 @@
 
 use crate::keywords::{check, count, fits, kind, Kind};
 use crate::range::Range;
-use crate::schema::{Id, Member, Node, Object, Schema, NEVER};
+use crate::schema::{Id, Member, Node, Object, Schema, Spelled, NEVER};
+use crate::texts::{Text, Texts};
 use crate::words::Words;
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -12,9 +14,12 @@ use penstock::json::{quote, Value};
 /// Larger schemas are refused.
 const NODES: usize = 10_000;
 
+/// Bytes of all values and names; `open` spells each of them with the vocabulary's tokens, in its fuel.
+const TEXTS: usize = 512 << 10;
+
 /// Makes the automaton of a schema. An error names the place in the schema, and what to do.
 pub fn compile(schema: &Value, words: &Words) -> Result<Schema, String> {
-    let mut c = Compiler { whole: schema, words, made: Schema::default(), referred: Vec::new(), paths: Vec::new() };
+    let mut c = Compiler { whole: schema, words, made: Schema::default(), referred: Vec::new(), paths: Vec::new(), texts: 0 };
     c.referred.push(("#".to_string(), 0));
     c.node(schema, "#")?;
     c.made.settle(words);
@@ -48,6 +53,7 @@ struct Compiler<'a> {
     made: Schema,
     referred: Vec<(String, Id)>,
     paths: Vec<String>, // of each node, for errors
+    texts: usize,       // bytes of those that were spelled
 }
 
 impl<'a> Compiler<'a> {
@@ -125,19 +131,30 @@ impl<'a> Compiler<'a> {
         if values.is_empty() {
             return Err(format!("config.schema: {}: enum has no value of its type; add one", path));
         }
-        self.literals(values.into_iter().map(ToString::to_string).collect())
+        self.literals(values.into_iter().map(ToString::to_string).collect(), path)
     }
 
-    fn literals(&self, mut texts: Vec<String>) -> Result<Node, String> {
+    fn literals(&mut self, mut texts: Vec<String>, path: &str) -> Result<Node, String> {
         texts.sort_unstable();
         texts.dedup();
-        Ok(Node::Literal(texts.into_iter().map(|t| self.words.spell(t)).collect()))
+        let spelled = texts.into_iter().map(|t| self.spell(t, path)).collect::<Result<Vec<Spelled>, _>>()?;
+        let mut made = Texts::default();
+        made.add(spelled.iter().map(|spelled| Text { spelled, number: 0, after: 0 }).collect());
+        Ok(Node::Literal(made))
+    }
+
+    fn spell(&mut self, text: String, path: &str) -> Result<Spelled, String> {
+        self.texts += text.len();
+        if self.texts > TEXTS {
+            return Err(format!("config.schema: {}: all values and names have more than {} KiB; leave some out", path, TEXTS >> 10));
+        }
+        Ok(self.words.spell(text))
     }
 
     fn typed(&mut self, schema: &'a Value, name: &str, path: &str) -> Result<Node, String> {
         match name {
-            "null" => self.literals(alloc::vec!["null".to_string()]),
-            "boolean" => self.literals(alloc::vec!["true".to_string(), "false".to_string()]),
+            "null" => self.literals(alloc::vec!["null".to_string()], path),
+            "boolean" => self.literals(alloc::vec!["true".to_string(), "false".to_string()], path),
             "number" | "integer" => {
                 let integer = name == "integer";
                 Ok(Range::new(schema, integer, path)?.map_or(Node::Number { integer }, Node::Range))
@@ -157,17 +174,19 @@ impl<'a> Compiler<'a> {
 
     fn object(&mut self, schema: &'a Value, path: &str) -> Result<Node, String> {
         let members = schema.get("properties").and_then(Value::members).unwrap_or(&[]);
-        let required: Vec<&str> = schema.get("required").and_then(Value::items).unwrap_or(&[]).iter().filter_map(Value::text).collect();
-        if let Some(lacking) = required.iter().find(|r| !members.iter().any(|(name, _)| name == *r)) {
+        let required = schema.get("required").and_then(Value::items).unwrap_or(&[]);
+        let required: BTreeSet<&str> = required.iter().filter_map(Value::text).collect();
+        let names: BTreeSet<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
+        if let Some(lacking) = required.difference(&names).next() {
             return Err(format!("config.schema: {}: required names {:?}, which properties lacks; add it there", path, lacking));
         }
-        let mut object = Object::default();
-        for (i, (name, value)) in members.iter().enumerate() {
-            if members[..i].iter().any(|(n, _)| n == name) {
+        let (mut object, mut before) = (Object::default(), BTreeSet::new());
+        for (name, value) in members {
+            if !before.insert(name) {
                 return Err(format!("config.schema: {}: properties has {:?} twice", path, name));
             }
             let value = self.node(value, &format!("{}/properties/{}", path, name))?;
-            let spelled = self.words.spell(format!("{}:", quote(name)));
+            let spelled = self.spell(format!("{}:", quote(name)), path)?;
             object.members.push(Member { name: spelled, value, required: required.contains(&name.as_str()) });
         }
         Ok(Node::Object(object))

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 use crate::range::Decimal;
-use crate::schema::{Bytes, Node, Object, Schema, NEVER};
+use crate::schema::{Bytes, Member, Node, Object, Schema, NEVER};
+use crate::texts::{Text, Texts};
 use crate::words::Words;
+use alloc::vec::Vec;
 
 impl Schema {
     /// Finds what each node can begin with and how many tokens its shortest value needs. Nodes refer to each other, so
@@ -26,8 +28,11 @@ impl Schema {
         for id in 0..self.nodes.len() {
             if let Node::Object(object) = &self.nodes[id] {
                 let sums = self.sums(object);
+                let (names, roots) = self.names(object, &sums);
                 if let Node::Object(object) = &mut self.nodes[id] {
                     object.required = sums;
+                    object.names = names;
+                    object.roots = roots;
                 }
             }
         }
@@ -35,7 +40,7 @@ impl Schema {
 
     fn cost(&self, node: &Node, words: &Words) -> u32 {
         match node {
-            Node::Literal(texts) => texts.iter().map(|t| t.tokens[0]).min().unwrap_or(NEVER),
+            Node::Literal(texts) => texts.way(0, 0).map_or(NEVER, |way| way.least),
             Node::Number { .. } => 1,
             Node::Range(range) => range.needed(Decimal::default()).unwrap_or(NEVER),
             Node::Text { min, .. } => 2 + words.needed(*min),
@@ -51,7 +56,7 @@ impl Schema {
         }
     }
 
-    fn sums(&self, object: &Object) -> alloc::vec::Vec<u32> {
+    fn sums(&self, object: &Object) -> Vec<u32> {
         let mut sums = alloc::vec![0; object.members.len() + 1];
         for (i, member) in object.members.iter().enumerate().rev() {
             let own = 1 + member.name.tokens[0] + self.costs[member.value as usize];
@@ -61,10 +66,25 @@ impl Schema {
         sums
     }
 
+    /// The names of an object: a root for each required member with the optional ones before it, and one for those after the last.
+    fn names<'a>(&self, object: &'a Object, required: &[u32]) -> (Texts, Vec<u32>) {
+        let (mut names, mut roots) = (Texts::default(), Vec::new());
+        for group in object.members.split_inclusive(|m| m.required) {
+            let text = |(i, m): (usize, &'a Member)| Text {
+                spelled: &m.name,
+                number: i as u32,
+                after: self.costs[m.value as usize] + required[i + 1] + 1,
+            };
+            let root = names.add((roots.len()..).zip(group).map(text).collect());
+            roots.resize(roots.len() + group.len(), root);
+        }
+        (names, roots)
+    }
+
     fn first(&self, node: &Node) -> Bytes {
         let mut bytes = Bytes::default();
         match node {
-            Node::Literal(texts) => texts.iter().for_each(|t| bytes.add(t.bytes[0])),
+            Node::Literal(texts) => bytes = texts.bytes(0),
             Node::Number { .. } => b"-0123456789".iter().for_each(|b| bytes.add(*b)),
             Node::Range(range) => (0..=255).filter(|b| range.take(Decimal::default(), *b).is_some()).for_each(|b| bytes.add(b)),
             Node::Text { .. } => bytes.add(b'"'),

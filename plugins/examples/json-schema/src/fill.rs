@@ -94,12 +94,16 @@ pub fn search(walk: &mut Walk, want: Wanted, trie: &Trie, mask: &mut Mask) -> Se
     // Inside a character only its end is looked for: with what may follow, that would be half of the vocabulary.
     let split = inside_character(want.state.last());
     let mut i = 0;
-    while let Some(node) = trie.nodes.get(i) {
+    while let Some(at) = walk.seek(trie, i) {
+        let node = &trie.nodes[at];
         if !walk.step(want.schema, want.words, node) {
             i = node.skip as usize;
             continue;
         }
-        i = if split && !inside_character(walk.top(node)) { node.skip as usize } else { i + 1 };
+        if node.skip as usize > at + 1 {
+            walk.look(want.schema, node.depth);
+        }
+        i = if split && !inside_character(walk.top(node)) { node.skip as usize } else { at + 1 };
         if node.ends == 0 {
             continue;
         }

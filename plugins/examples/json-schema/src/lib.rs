@@ -5,7 +5,8 @@
 //! The way of a token: [`plugin`] asks [`fill`] for a mask; that lets it [`walk`] the vocabulary's [`trie`] with the
 //! [`state`] of an automaton, byte by byte, whose table [`compile`] made of the schema ([`schema`] has its parts). A token
 //! is allowed if the automaton takes all its bytes and what is then still to be written ([`rest`]) fits into the tokens
-//! that are left. Strings, in which most of an answer's tokens fall, have a shorter way: [`inside`].
+//! that are left. Where an enum or an object has thousands of [`texts`], these are a trie too, and both are walked together.
+//! Strings, in which most of an answer's tokens fall, have a shorter way: [`inside`].
 
 extern crate alloc;
 
@@ -20,6 +21,7 @@ pub mod rest;
 pub mod schema;
 pub mod state;
 pub mod string;
+pub mod texts;
 pub mod trie;
 pub mod walk;
 pub mod words;

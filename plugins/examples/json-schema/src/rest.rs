@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 use crate::schema::{Node, Object, Schema, NEVER};
-use crate::state::{ends, Frame, Place};
+use crate::state::{Frame, Place};
 use crate::string::Within;
 use crate::words::Words;
 
@@ -20,8 +20,8 @@ impl Schema {
                 Node::Range(range) => range.complete(*number),
                 _ => false,
             },
-            [Frame { place: Place::Literal { from, to, at }, node }] => match &self.nodes[*node as usize] {
-                Node::Literal(texts) => ends(&texts[*from as usize..*to as usize], *at as usize),
+            [Frame { place: Place::Literal { at }, node }] => match &self.nodes[*node as usize] {
+                Node::Literal(texts) => texts.ends(*at),
                 _ => false,
             },
             _ => false,
@@ -36,10 +36,8 @@ impl Schema {
             (Place::Before, _) => self.costs[frame.node as usize],
             (Place::Minus | Place::Point, _) => 1,
             (Place::Decimal(number), Node::Range(range)) => range.needed(number).unwrap_or(NEVER),
-            (Place::Literal { from, to, at }, Node::Literal(texts)) => {
-                let alike = &texts[from as usize..to as usize];
-                alike.iter().map(|t| t.tokens[at as usize]).min().unwrap_or(NEVER)
-            }
+            (Place::Literal { at }, Node::Literal(texts)) => texts.way(at, 0).map_or(NEVER, |way| way.least),
+            (Place::Name { next, at }, Node::Object(object)) => object.names.way(at, next).map_or(NEVER, |way| way.least),
             (Place::Text { characters, within }, Node::Text { min, .. }) => in_string(characters, within, *min, words),
             (Place::Items { count }, Node::Array { item, min, .. }) => {
                 let each = 1 + self.costs[*item as usize];
@@ -53,18 +51,14 @@ impl Schema {
     }
 
     fn in_object(&self, place: Place, object: &Object) -> u32 {
-        let (next, of, at) = match place {
+        let (next, at) = match place {
             Place::Between { next } => return object.required[next as usize] + 1,
             Place::Opened if object.may_end(0) => return 1,
-            Place::Opened => (0, 0, 0),
-            Place::Comma { next } => (next, next, 0),
-            Place::Name { next, of, at } => (next, of, at),
+            Place::Opened => (0, object.roots[0]),
+            Place::Comma { next } => (next, object.roots[next as usize]),
             _ => return NEVER,
         };
-        let typed = &object.members[of as usize].name.bytes[..at as usize];
-        let ways = object.members.iter().enumerate().take(object.until(next as usize)).skip(next as usize);
-        let ways = ways.filter(|(_, m)| m.name.bytes.starts_with(typed));
-        ways.map(|(i, m)| m.name.tokens[at as usize] + self.costs[m.value as usize] + object.required[i + 1] + 1).min().unwrap_or(NEVER)
+        object.names.way(at, next).map_or(NEVER, |way| way.least)
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 use crate::range::Range;
+use crate::texts::Texts;
 use alloc::vec::Vec;
 
 /// Tokens that no request has: what cannot be completed at all costs this much.
@@ -22,8 +23,8 @@ pub struct Schema {
 /// One part of a schema.
 #[derive(Debug)]
 pub enum Node {
-    /// One of these texts, in order and each once: enum, const, booleans, null.
-    Literal(Vec<Spelled>),
+    /// One of these texts: enum, const, booleans, null.
+    Literal(Texts),
     Number {
         integer: bool,
     },
@@ -50,6 +51,10 @@ pub struct Object {
     pub members: Vec<Member>,
     /// Tokens for all that is required from member i on, each with a comma; one more entry than members.
     pub required: Vec<u32>,
+    /// The names, with the members' numbers. Those that may come next are a required member and the optional ones before it, so
+    /// these stand under one root, which `roots` has for each member.
+    pub names: Texts,
+    pub roots: Vec<u32>,
 }
 
 #[derive(Debug)]
@@ -61,15 +66,9 @@ pub struct Member {
 }
 
 impl Object {
-    /// The last member that may come next where `next` is the first that has not been passed.
-    pub fn until(&self, next: usize) -> usize {
-        let rest = self.members.iter().skip(next).position(|m| m.required);
-        rest.map_or(self.members.len(), |i| next + i + 1)
-    }
-
-    /// Whether the object may end there.
+    /// Whether the object may end where `next` is the first member that has not been passed.
     pub fn may_end(&self, next: usize) -> bool {
-        self.members.iter().skip(next).all(|m| !m.required)
+        self.required[next] == 0
     }
 }
 
@@ -81,24 +80,19 @@ pub struct Spelled {
     pub tokens: Vec<u32>,
 }
 
-/// Among `texts`, one that goes on with `byte` after the first `at` bytes of `texts[of]`.
-pub fn goes_on<'a>(texts: impl Iterator<Item = (usize, &'a Spelled)>, typed: &[u8], byte: u8) -> Option<usize> {
-    let at = typed.len();
-    let mut texts = texts;
-    texts.find(|(_, t)| t.bytes.get(at) == Some(&byte) && &t.bytes[..at] == typed).map(|(i, _)| i)
-}
-
 /// A set of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bytes([u64; 4]);
+pub struct Bytes([u32; 8]);
 
 impl Bytes {
+    pub const ALL: Bytes = Bytes([!0; 8]);
+
     pub fn add(&mut self, byte: u8) {
-        self.0[byte as usize / 64] |= 1 << (byte % 64);
+        self.0[byte as usize / 32] |= 1 << (byte % 32);
     }
 
     pub fn has(&self, byte: u8) -> bool {
-        self.0[byte as usize / 64] >> (byte % 64) & 1 == 1
+        self.0[byte as usize / 32] >> (byte % 32) & 1 == 1
     }
 
     pub fn join(&mut self, other: &Bytes) {

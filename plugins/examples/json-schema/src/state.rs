@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 use crate::range::{Decimal, Range};
-use crate::schema::{goes_on, Id, Node, Object, Schema, Spelled};
+use crate::schema::{Bytes, Id, Node, Object, Schema};
 use crate::string::{Took, Within};
+use crate::texts::Texts;
 use alloc::vec::Vec;
 
 /// Digits before and after the point that a number has at most: what a float64 holds exactly, and what is sensible.
@@ -26,10 +27,8 @@ pub enum Place {
     Space,
     /// Not begun.
     Before,
-    /// The first `at` bytes of the texts `from..to`, which all begin alike.
+    /// At a node of the texts.
     Literal {
-        from: u32,
-        to: u32,
         at: u32,
     },
     /// After the sign, or after so many digits of the whole part (`zero`: a lone 0), or of the fraction.
@@ -61,10 +60,9 @@ pub enum Place {
     Between {
         next: u32,
     },
-    /// Inside a name: the first `at` bytes of member `of`.
+    /// At a node of the names.
     Name {
         next: u32,
-        of: u32,
         at: u32,
     },
 }
@@ -134,6 +132,32 @@ impl Schema {
         }
     }
 
+    /// A short way to `Step::Stay` inside a text, since a walk goes thousands of such steps where there are thousands of texts.
+    #[inline]
+    pub(crate) fn inside_text(&self, frame: &Frame, byte: u8) -> Option<Place> {
+        match (frame.place, &self.nodes[frame.node as usize]) {
+            (Place::Literal { at }, Node::Literal(texts)) => {
+                let at = texts.next(at, byte).filter(|at| !texts.is_last(*at))?;
+                Some(Place::Literal { at })
+            }
+            (Place::Name { next, at }, Node::Object(object)) => {
+                let at = object.names.next(at, byte).filter(|at| !object.names.is_last(*at))?;
+                object.names.way(at, next).map(|_| Place::Name { next, at })
+            }
+            _ => None,
+        }
+    }
+
+    /// Bytes that may come next; others are wrong, so that there is no need to try them.
+    pub(crate) fn may_follow(&self, frame: &Frame) -> Bytes {
+        match (frame.place, &self.nodes[frame.node as usize]) {
+            (Place::Before, _) => self.firsts[frame.node as usize],
+            (Place::Literal { at }, Node::Literal(texts)) if !texts.ends(at) => texts.bytes(at),
+            (Place::Name { at, .. }, Node::Object(object)) => object.names.bytes(at),
+            _ => Bytes::ALL,
+        }
+    }
+
     /// The first byte of a value. Alternatives are told apart here.
     fn begin(&self, frame: &mut Frame, byte: u8) -> Step {
         while let Node::Any(ids) = &self.nodes[frame.node as usize] {
@@ -143,7 +167,7 @@ impl Schema {
             }
         }
         match (&self.nodes[frame.node as usize], byte) {
-            (Node::Literal(texts), _) => literal(texts, Place::Literal { from: 0, to: texts.len() as u32, at: 0 }, byte),
+            (Node::Literal(texts), _) => literal(texts, Place::Literal { at: 0 }, byte),
             (Node::Number { .. }, b'-') => Step::Stay(Place::Minus),
             (Node::Number { .. }, b'0'..=b'9') => Step::Stay(Place::Whole { digits: 1, zero: byte == b'0' }),
             (Node::Range(range), _) => decimal(range, Place::Decimal(Decimal::default()), byte),
@@ -155,28 +179,17 @@ impl Schema {
     }
 }
 
-/// Texts are in order and each is there once, so those that go on with a byte stand together. There may be thousands.
-fn literal(texts: &[Spelled], place: Place, byte: u8) -> Step {
-    let (from, to, at) = match place {
-        Place::Literal { from, to, at } => (from, to, at as usize),
+fn literal(texts: &Texts, place: Place, byte: u8) -> Step {
+    let at = match place {
+        Place::Literal { at } => at,
         _ => return Step::Wrong,
     };
-    let alike = &texts[from as usize..to as usize];
-    let below = alike.partition_point(|t| t.bytes.get(at) < Some(&byte));
-    let fit = alike[below..].partition_point(|t| t.bytes.get(at) == Some(&byte));
-    if fit == 0 {
-        return if at > 0 && ends(alike, at) { Step::Over } else { Step::Wrong };
+    match texts.next(at, byte) {
+        Some(next) if texts.is_last(next) => Step::Done,
+        Some(next) => Step::Stay(Place::Literal { at: next }),
+        None if texts.ends(at) => Step::Over,
+        None => Step::Wrong,
     }
-    let from = from + below as u32;
-    if fit == 1 && texts[from as usize].bytes.len() == at + 1 {
-        return Step::Done;
-    }
-    Step::Stay(Place::Literal { from, to: from + fit as u32, at: at as u32 + 1 })
-}
-
-/// Whether one of the texts that begin alike is no longer than that: it stands first.
-pub(crate) fn ends(alike: &[Spelled], at: usize) -> bool {
-    alike.first().map_or(false, |t| t.bytes.len() == at)
 }
 
 fn number(place: Place, byte: u8, integer: bool) -> Step {
@@ -238,29 +251,25 @@ fn array(place: Place, byte: u8, item: Id, min: u32, max: u32) -> Step {
 fn member(object: &Object, place: Place, byte: u8) -> Step {
     match (place, byte) {
         (Place::Opened, b'}') if object.may_end(0) => Step::Done,
-        (Place::Opened, _) => name(object, 0, 0, 0, byte),
-        (Place::Comma { next }, b' ') => Step::Stay(Place::Name { next, of: next, at: 0 }),
-        (Place::Comma { next }, _) => name(object, next, next, 0, byte),
+        (Place::Opened, _) if object.members.is_empty() => Step::Wrong,
+        (Place::Opened, _) => name(object, 0, object.roots[0], byte),
+        (Place::Comma { next }, b' ') => Step::Stay(Place::Name { next, at: object.roots[next as usize] }),
+        (Place::Comma { next }, _) => name(object, next, object.roots[next as usize], byte),
         (Place::Between { next }, b'}') if object.may_end(next as usize) => Step::Done,
         (Place::Between { next }, b',') if (next as usize) < object.members.len() => Step::Stay(Place::Comma { next }),
-        (Place::Name { next, of, at }, _) => name(object, next, of, at, byte),
+        (Place::Name { next, at }, _) => name(object, next, at, byte),
         _ => Step::Wrong,
     }
 }
 
-fn name(object: &Object, next: u32, of: u32, at: u32, byte: u8) -> Step {
-    let members = object.members.iter().enumerate().take(object.until(next as usize)).skip(next as usize);
-    let typed = match object.members.get(of as usize) {
-        Some(member) => &member.name.bytes[..at as usize],
-        None => return Step::Wrong,
-    };
-    let of = match goes_on(members.map(|(i, m)| (i, &m.name)), typed, byte) {
-        Some(of) => of,
-        None => return Step::Wrong,
-    };
-    let chosen = &object.members[of];
-    if at as usize + 1 == chosen.name.bytes.len() {
-        return Step::Into(Place::Between { next: of as u32 + 1 }, chosen.value, true);
+fn name(object: &Object, next: u32, at: u32, byte: u8) -> Step {
+    let names = &object.names;
+    match names.next(at, byte).map(|at| (at, names.way(at, next))) {
+        Some((at, Some(way))) if names.is_last(at) => {
+            let value = object.members[way.number as usize].value;
+            Step::Into(Place::Between { next: way.number + 1 }, value, true)
+        }
+        Some((at, Some(_))) => Step::Stay(Place::Name { next, at }),
+        _ => Step::Wrong, // no name, or only those of members that have been passed
     }
-    Step::Stay(Place::Name { next, of: of as u32, at: at + 1 })
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+use crate::schema::Bytes;
 use alloc::vec::Vec;
 use penstock::Token;
 
@@ -8,6 +9,8 @@ use penstock::Token;
 pub struct Trie {
     pub nodes: Vec<Node>,
     pub tokens: Vec<Token>,
+    singles: Bytes,  // that are pieces
+    pairs: Vec<u32>, // the nodes of all two bytes; 0: there is none
 }
 
 /// One byte of a piece.
@@ -51,13 +54,40 @@ impl Trie {
             nodes[closed].skip = nodes.len() as u32;
         }
         // What is shorter comes first, so the first token that ends at a node is the one that made it.
-        Trie { nodes, tokens }
+        Trie { nodes, tokens, ..Trie::default() }
     }
 
-    /// Calls `found` with the length of each piece that `bytes` begins with.
+    /// Readies the trie for `prefixes`: near its root a byte has so many siblings that looking for it takes long.
+    pub fn indexed(mut self) -> Trie {
+        self.pairs = alloc::vec![0; 1 << 16];
+        let mut first = 0;
+        for (i, node) in self.nodes.iter().enumerate() {
+            match node.depth {
+                1 => {
+                    first = node.byte;
+                    if node.ends > 0 {
+                        self.singles.add(first);
+                    }
+                }
+                2 => self.pairs[pair(first, node.byte)] = i as u32,
+                _ => {}
+            }
+        }
+        self
+    }
+
+    /// Calls `found` with the length of each piece that `bytes` begins with. The trie must be indexed.
     pub fn prefixes(&self, bytes: &[u8], mut found: impl FnMut(usize)) {
-        let (mut i, mut end) = (0, self.nodes.len());
-        for (depth, byte) in bytes.iter().enumerate() {
+        if bytes.first().map_or(false, |b| self.singles.has(*b)) {
+            found(1);
+        }
+        let mut i = match bytes {
+            [a, b, ..] => self.pairs[pair(*a, *b)] as usize,
+            _ => 0,
+        };
+        // A pair's node is not the first: the byte before stands there.
+        let mut end = if i == 0 { 0 } else { self.nodes[i].skip as usize };
+        for (depth, byte) in bytes.iter().enumerate().skip(1) {
             while i < end && self.nodes[i].byte != *byte {
                 i = self.nodes[i].skip as usize;
             }
@@ -78,6 +108,10 @@ impl Trie {
     }
 }
 
+fn pair(a: u8, b: u8) -> usize {
+    usize::from(a) << 8 | usize::from(b)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,7 +120,7 @@ mod tests {
     #[test]
     fn trie_has_each_piece_once() {
         let words: [&[u8]; 7] = [b"b", b"abc", b"a", b"ab", b"a", b"bd", b"\xff"];
-        let trie = Trie::new((0..7).collect(), |t| words[t as usize]);
+        let trie = Trie::new((0..7).collect(), |t| words[t as usize]).indexed();
         let mut seen = vec![];
         let mut text = vec![];
         for node in &trie.nodes {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-use crate::schema::{Schema, NEVER};
+use crate::schema::{Bytes, Schema, NEVER};
 use crate::state::{Frame, State, Step};
-use crate::trie::{Node, LONGEST};
+use crate::trie::{Node, Trie, LONGEST};
 use crate::words::Words;
 use alloc::vec::Vec;
 
@@ -14,6 +14,7 @@ use alloc::vec::Vec;
 pub struct Walk {
     states: Vec<State>, // by depth, valid where a point has its own
     points: Vec<Point>,
+    next: Vec<Bytes>, // by depth: what may follow
 }
 
 #[derive(Clone, Copy)]
@@ -28,9 +29,32 @@ impl Walk {
     pub fn begin(&mut self, schema: &Schema, words: &Words, state: &[Frame]) {
         self.states.resize(LONGEST + 1, State::new());
         self.points.resize(LONGEST + 1, Point { own: 0, top: None, below: 0 });
+        self.next.resize(LONGEST + 1, Bytes::default());
         self.states[0].clear();
         self.states[0].extend_from_slice(state);
         self.settle(0, schema, words);
+        self.look(schema, 0);
+    }
+
+    /// Notes what may follow the byte of this depth.
+    pub fn look(&mut self, schema: &Schema, depth: u8) {
+        self.next[depth as usize] = self.points[depth as usize].top.map_or(Bytes::default(), |f| schema.may_follow(&f));
+    }
+
+    /// The first node from `i` on that may follow its parent, which was looked at. This is quicker than steps that fail, and of
+    /// many siblings few can be taken where texts are to be written.
+    pub fn seek(&self, trie: &Trie, mut i: usize) -> Option<usize> {
+        let mut node = trie.nodes.get(i)?;
+        loop {
+            let (depth, next) = (node.depth, &self.next[node.depth as usize - 1]);
+            while node.depth == depth {
+                if next.has(node.byte) {
+                    return Some(i);
+                }
+                i = node.skip as usize;
+                node = trie.nodes.get(i)?;
+            }
+        }
     }
 
     /// Notes what is innermost and around in the state of a depth.
@@ -45,11 +69,16 @@ impl Walk {
     /// Takes the byte of a node, whose parent was taken before; false where it cannot stand there.
     pub fn step(&mut self, schema: &Schema, words: &Words, node: &Node) -> bool {
         let depth = node.depth as usize;
-        let before = self.points[depth - 1];
-        let mut top = match before.top {
+        let before = &self.points[depth - 1];
+        let top = match &before.top {
             Some(top) => top,
             None => return false,
         };
+        if let Some(place) = schema.inside_text(top, node.byte) {
+            self.points[depth] = Point { top: Some(Frame { place, node: top.node }), own: before.own, below: before.below };
+            return true;
+        }
+        let (before, mut top) = (*before, *top);
         match schema.advance(&mut top, node.byte) {
             Step::Stay(place) => {
                 self.points[depth] = Point { top: Some(Frame { place, ..top }), ..before };
@@ -78,7 +107,7 @@ impl Walk {
     /// Tokens that complete the state of a node at most.
     pub fn rest(&self, schema: &Schema, words: &Words, node: &Node) -> u32 {
         let point = &self.points[node.depth as usize];
-        let top = point.top.map_or(0, |f| schema.rest_of(&f, words));
+        let top = point.top.as_ref().map_or(0, |f| schema.rest_of(f, words));
         (point.below + top).min(NEVER)
     }
 }

@@ -64,7 +64,7 @@ impl Words {
         }
         let run = (1..=PLAIN).take_while(|c| plain[*c] != plain[c - 1]).count() as u32;
         let ends = (0..vocabulary.len() as Token).filter(|t| vocabulary.ends(*t)).collect();
-        let all = Trie::new(tokens, |t| vocabulary.piece(t));
+        let all = Trie::new(tokens, |t| vocabulary.piece(t)).indexed();
         let single = |byte: u8| {
             let mut found = false;
             all.prefixes(&[byte], |_| found = true);
@@ -74,9 +74,8 @@ impl Words {
             return Err(alloc::format!("the model's vocabulary has no token for the character {:?}", *lacking as char));
         }
         let bytes = (0x80..=0xbf).all(single);
-        let none = || Trie { nodes: Vec::new(), tokens: Vec::new() };
         let (open, loose, close) = (plain.clone(), Vec::new(), Vec::new());
-        let mut words = Words { vocabulary, all, plain, run, bytes, ends, open, loose, pending: 0, close, after: none() };
+        let mut words = Words { vocabulary, all, plain, run, bytes, ends, open, loose, pending: 0, close, after: Trie::default() };
         words.sort(rare);
         Ok(words)
     }

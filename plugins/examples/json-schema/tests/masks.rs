@@ -124,3 +124,26 @@ fn masks_of_the_next_item_are_what_the_automaton_takes() {
         }
     }
 }
+
+#[test]
+fn masks_of_texts_are_what_the_automaton_takes() {
+    let words = words();
+    let names = r#""properties":{"a":{"enum":[1,12,123,"a","ab","abc"]},"ab":{"enum":[true,null,"tr"]},"abc":{"type":"integer"},"b":{"type":"null"}}"#;
+    for (required, text) in [
+        (r#"[]"#, r#"{"a": 123,"abc":12, "b":null}"#),
+        (r#"["ab"]"#, r#"{"a":"ab","ab":"tr", "abc":12}"#),
+        (r#"["ab","b"]"#, r#"{"ab": true,"b":null}"#),
+        (r#"["a","ab","abc","b"]"#, r#"{"a":12,"ab":null,"abc":1,"b":null}"#),
+    ] {
+        let schema = format!(r#"{{{},"required":{}}}"#, names, required);
+        let schema = compile(&json::parse(&schema).unwrap(), &words).unwrap();
+        for at in 0..text.len() {
+            let state = take(&schema, &schema.start(), text[..at].as_bytes()).unwrap();
+            for budget in [1000, 0, 2, 5, 9, 14] {
+                let (got, want) = both(&mut Filler::default(), &schema, &words, &state, budget);
+                assert!(budget == 1000 || !want.is_empty() || schema.rest(&state, &words) > budget, "a dead end after {}", &text[..at]);
+                assert!(want.is_empty() || got == want, "after {} with {} left: {:?}, not {:?}", &text[..at], budget, got, want);
+            }
+        }
+    }
+}
