@@ -16,16 +16,22 @@ func openWithExamples(t *testing.T, names ...string) *Host {
 	t.Helper()
 	modules := map[string][]byte{}
 	for _, name := range names {
-		wasm, err := os.ReadFile(filepath.Join("..", "build", "plugins", name+".wasm"))
-		if errors.Is(err, fs.ErrNotExist) {
-			t.Skipf("%s.wasm is not built: run `make plugins` first", name)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		modules[filepath.Base(name)+".wasm"] = wasm
+		modules[filepath.Base(name)+".wasm"] = example(t, name)
 	}
 	return openWithPlugins(t, nil, modules)
+}
+
+// example is a plugin of build/plugins.
+func example(t *testing.T, name string) []byte {
+	t.Helper()
+	wasm, err := os.ReadFile(filepath.Join("..", "build", "plugins", name+".wasm"))
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("%s.wasm is not built: run `make plugins` first", name)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wasm
 }
 
 // inLongTest is long where everything is to be tested, else short.

@@ -18,11 +18,13 @@ import (
 
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/plugin"
 )
 
 func TestMain(m *testing.M) {
 	spoilKernels()
 	model.ProbeMain()
+	plugin.CompileMain()
 	goleak.VerifyTestMain(m)
 }
 

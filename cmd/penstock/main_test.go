@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/plugin"
 )
 
 // asMain makes the test binary behave as penstock, for tests that need a process.
@@ -18,6 +19,7 @@ const asMain = "PENSTOCK_TEST_AS_MAIN"
 
 func TestMain(m *testing.M) {
 	model.ProbeMain()
+	plugin.CompileMain()
 	if os.Getenv(asMain) != "" {
 		main()
 	}

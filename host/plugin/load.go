@@ -122,8 +122,12 @@ func (r *Runtime) compile(caller context.Context, wasm []byte, limit time.Durati
 	defer cancel()
 	pages := r.limits.Module.MemoryPages
 	entry := r.cache.entry(wasm)
-	e, err := newEngine(ctx, wasm, entry, pages)
-	if err != nil && entry != "" && ctx.Err() == nil { // it may be the cache's fault: a full disk, say
+	var e *engine
+	err := r.precompile(ctx, wasm, entry)
+	if err == nil {
+		e, err = newEngine(ctx, wasm, entry, pages)
+	}
+	if err != nil && !errors.Is(err, ErrUnsupported) && entry != "" && ctx.Err() == nil { // it may be the cache's fault: a full disk, say
 		entry = ""
 		e, err = newEngine(ctx, wasm, "", pages)
 	}
@@ -139,6 +143,18 @@ func (r *Runtime) compile(caller context.Context, wasm []byte, limit time.Durati
 	}
 	r.cache.keep(entry)
 	return e, nil
+}
+
+// precompile has a child fill an empty entry of the cache, which is then loaded from it. It does nothing where there is no
+// entry. Code of another version of wazero counts: after an update each module is compiled here, once.
+func (r *Runtime) precompile(ctx context.Context, wasm []byte, entry string) error {
+	if entry == "" {
+		return nil
+	}
+	if files, err := filesOf(entry); err != nil || len(files) > 0 {
+		return nil
+	}
+	return compileInChild(ctx, wasm, entry, r.limits.Module.MemoryPages)
 }
 
 // loading is a session of nobody's request.

@@ -16,7 +16,10 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	CompileMain()
+	goleak.VerifyTestMain(m)
+}
 
 // words100 is a vocabulary of 100 tokens: token n is "n ", 0 is control and ends an answer.
 type words100 struct{}
