@@ -42,8 +42,8 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 		}
 	}()
 	core.file, err = model.Open(ctx, c.Model.Path, model.Options{
-		Kernels: native.KernelChoice(c.Model.Kernels),
-		Trying:  func() { log.Info("trying the model in a child process, as before the first start with any file") },
+		Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers,
+		Trying: func() { log.Info("trying the model in a child process, as before the first start with any file") },
 	})
 	if err != nil {
 		return nil, err
@@ -51,6 +51,9 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 	name := c.Model.Alias
 	if name == "" {
 		name = core.file.Name
+	}
+	if core.file.NoGPU != nil {
+		c.Model.GPULayers = 0
 	}
 	slots := c.Scheduler.Slots
 	core.Engine, err = engine.Open(ctx, engine.Options{

@@ -19,6 +19,9 @@ func kernelsOf(e *engine.Engine, f *model.File) api.Kernels {
 	for _, w := range e.Info().Weights {
 		out.Weights = append(out.Weights, api.WeightKernels{Type: w.Type.String(), Kernels: w.Kernels, Bytes: w.Bytes})
 	}
+	if f.NoGPU != nil {
+		out.NoGPU = f.NoGPU.Error()
+	}
 	for _, b := range f.Broken {
 		out.Off = append(out.Off, api.KernelOff{Kernel: b.String(), Reason: b.Reason})
 	}
@@ -30,6 +33,9 @@ func logKernels(log *slog.Logger, k api.Kernels) {
 	for _, off := range k.Off {
 		log.Warn("a kernel of this CPU is broken and is not used; another computes instead, perhaps more slowly",
 			slog.String("kernel", off.Kernel), slog.String("reason", off.Reason))
+	}
+	if k.NoGPU != "" {
+		log.Warn("the GPU is not used, the CPU computes all: mend its driver, or try fewer --gpu-layers", slog.String("reason", k.NoGPU))
 	}
 	log.Info("kernels of the CPU: " + k.String())
 }

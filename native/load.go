@@ -19,7 +19,7 @@ import (
 
 // ModelOptions say how a model is loaded. The zero value loads it all into main memory by mapping the file.
 type ModelOptions struct {
-	GPULayers    int  // layers to put on GPUs; negative: all
+	GPULayers    int  // layers to put on GPUs; negative: all; 0: none, and no GPU is asked for anything
 	VocabOnly    bool // no weights: for tokenising and templates only
 	NoMap        bool // read the file instead of mapping it
 	Lock         bool // keep the weights out of swap

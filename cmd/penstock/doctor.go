@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/model"
 	"github.com/spf13/cobra"
 )
 
@@ -35,16 +36,18 @@ func newDoctor() *cobra.Command {
 		Short: "Say what this machine offers and what is wrong with the set-up",
 		Args:  atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			findings := examine(cmd)
-			if err := reportFindings(cmd, findings, asJSON); err != nil {
-				return err
+			r := report{findings: []finding{}}
+			if !asJSON {
+				r.out = cmd.OutOrStdout()
 			}
-			for _, f := range findings {
-				if f.State == stateFail {
-					return errReported
-				}
+			examine(cmd, &r)
+			if asJSON {
+				r.err = printJSON(cmd, r.findings)
 			}
-			return nil
+			if r.err == nil && slices.ContainsFunc(r.findings, func(f finding) bool { return f.State == stateFail }) {
+				return errReported
+			}
+			return r.err
 		},
 	}
 	addConfigFlags(cmd)
@@ -52,11 +55,18 @@ func newDoctor() *cobra.Command {
 	return cmd
 }
 
-func reportFindings(cmd *cobra.Command, findings []finding, asJSON bool) error {
-	if asJSON {
-		return printJSON(cmd, findings)
+// report collects findings, and prints each at once where it has an out: what ends the process then hides nothing found before.
+type report struct {
+	out      io.Writer
+	findings []finding
+	err      error // of printing
+}
+
+func (r *report) add(findings ...finding) {
+	r.findings = append(r.findings, findings...)
+	if r.out != nil && r.err == nil {
+		r.err = printFindings(r.out, findings)
 	}
-	return printFindings(cmd.OutOrStdout(), findings)
 }
 
 func printFindings(out io.Writer, findings []finding) error {
@@ -72,26 +82,24 @@ func printFindings(out io.Writer, findings []finding) error {
 }
 
 // examine runs all checks. With a broken configuration those that need one go by the defaults.
-func examine(cmd *cobra.Command) []finding {
+func examine(cmd *cobra.Command, r *report) {
 	cfg, err := loadConfig(cmd)
-	findings := configFindings(err)
+	r.add(configFindings(err)...)
 	if err != nil {
 		cfg, err = config.Load(config.Sources{})
 		if err != nil { // the working folder's own file is what is broken
-			return findings
+			return
 		}
 	}
-	return append(findings, examineConfigured(cmd.Context(), cfg)...)
+	examineConfigured(cmd.Context(), cfg, r)
 }
 
-func examineConfigured(ctx context.Context, cfg config.Config) []finding {
-	return slices.Concat(
-		processorFindings(cfg.Model.Threads),
-		deviceFindings(),
-		folderFindings(),
-		[]finding{listenFinding(ctx, cfg.Server.Listen), toolFinding()},
-		modelFindings(ctx, cfg),
-	)
+func examineConfigured(ctx context.Context, cfg config.Config, r *report) {
+	r.add(processorFinding(cfg.Model.Threads))
+	r.add(deviceFindings(model.Survey(ctx))...)
+	r.add(folderFindings()...)
+	r.add(listenFinding(ctx, cfg.Server.Listen), toolFinding())
+	r.add(modelFindings(ctx, cfg)...)
 }
 
 func configFindings(err error) []finding {

@@ -19,32 +19,27 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// processorFindings tells what computes without a GPU, and whether threads and build fit it.
-func processorFindings(threads int) []finding {
+// processorFinding tells what computes without a GPU, and whether threads fit it.
+func processorFinding(threads int) finding {
 	cores := native.PhysicalCores()
 	detail := fmt.Sprintf("%s/%s, %d physical cores usable", runtime.GOOS, runtime.GOARCH, cores)
-	cpu := finding{stateOK, "cpu", detail, ""}
 	if threads > runtime.NumCPU() {
-		cpu = finding{stateWarn, "cpu", fmt.Sprintf("%s, but model.threads is %d", detail, threads),
+		return finding{stateWarn, "cpu", fmt.Sprintf("%s, but model.threads is %d", detail, threads),
 			"more threads than processors slow each other down; leave model.threads at 0"}
 	}
-	info, err := native.SystemInfo()
-	if err != nil {
-		return []finding{cpu, {stateFail, "features", err.Error(), "build anew with make llama build"}}
-	}
-	return []finding{cpu, {stateOK, "features", strings.TrimSpace(info), ""}}
+	return finding{stateOK, "cpu", detail, ""}
 }
 
 // deviceFindings lists what llama.cpp can compute on, with its memory.
-func deviceFindings() []finding {
+func deviceFindings(m model.Machine, err error) []finding {
 	_, backend := native.Build()
-	devices, err := native.Devices()
-	if err != nil {
-		return []finding{{stateFail, "backend", err.Error(), "check the GPU's driver, or build with BACKEND=cpu make build"}}
-	}
 	findings := []finding{{stateOK, "backend", fmt.Sprintf("%s, llama.cpp %s, %s", backend, native.Version(), kernelsText(native.HasOwnKernels())), ""}}
+	if err != nil {
+		return append(findings, finding{stateFail, "device", err.Error(), "mend the GPU's driver, or build with BACKEND=cpu make build"})
+	}
+	findings = append(findings, finding{stateOK, "features", strings.TrimSpace(m.System), ""})
 	gpus := 0
-	for _, d := range devices {
+	for _, d := range m.Devices {
 		if d.Kind != "cpu" {
 			gpus++
 		}

@@ -29,6 +29,10 @@ func modelFindings(ctx context.Context, cfg config.Config) []finding {
 // kernelFindings says whose kernels compute, and which are broken.
 func kernelFindings(k api.Kernels) []finding {
 	findings := []finding{{stateOK, "kernels", k.String(), ""}}
+	if k.NoGPU != "" {
+		findings = append(findings, finding{stateWarn, "gpu", "it is not used: " + k.NoGPU,
+			"mend its driver, or try fewer --gpu-layers; with 0 the CPU computes all, as now"})
+	}
 	for _, off := range k.Off {
 		findings = append(findings, finding{stateWarn, "kernels", fmt.Sprintf("%s is broken: %s", off.Kernel, off.Reason),
 			"another computes instead; build anew on this machine with make llama build, and report it if that does not help"})

@@ -4,9 +4,13 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/model"
 )
 
 func TestDoctor_SoundSetUp(t *testing.T) {
@@ -48,6 +52,30 @@ func TestDoctor_BrokenSetUp(t *testing.T) {
 	got = penstock(t, "", "doctor", "--model", "absent.gguf")
 	if got.code != exitFailed || !strings.Contains(got.out, "fail  model") {
 		t.Errorf("with an absent model: %+v", got)
+	}
+}
+
+// What ends the process later must not take along what was found before.
+func TestReport_PrintsAtOnce(t *testing.T) {
+	var out strings.Builder
+	r := report{out: &out}
+	r.add(processorFinding(0))
+	if !strings.Contains(out.String(), "ok    cpu") {
+		t.Errorf("after the first finding: %q", out.String())
+	}
+}
+
+func TestDeviceFindings_DriverFaults(t *testing.T) {
+	got := deviceFindings(model.Machine{}, fmt.Errorf("%w: SIGSEGV", model.ErrGPU))
+	if len(got) != 2 || got[0].Topic != "backend" || got[1].State != stateFail || !strings.Contains(got[1].Detail, "SIGSEGV") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestKernelFindings_GPUNotUsed_IsAWarning(t *testing.T) {
+	got := kernelFindings(api.Kernels{NoGPU: "SIGSEGV"})
+	if len(got) != 2 || got[1].State != stateWarn || got[1].Topic != "gpu" || !strings.Contains(got[1].Detail, "SIGSEGV") {
+		t.Errorf("got %+v", got)
 	}
 }
 

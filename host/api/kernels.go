@@ -12,6 +12,7 @@ type Kernels struct {
 	Attention string          `json:"attention"`
 	Weights   []WeightKernels `json:"weights"` // most bytes first
 	Off       []KernelOff     `json:"off"`
+	NoGPU     string          `json:"no_gpu,omitempty"` // why a GPU that is there is not used
 }
 
 // WeightKernels are those of products with weights of one type.

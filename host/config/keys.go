@@ -43,7 +43,7 @@ var table = []Key{
 	{Name: "model.threads", Flag: "threads", Kind: Integer, Default: 0, check: between(0, 1024),
 		Allowed: "0 to 1024", Help: "threads that compute; 0: the physical cores"},
 	{Name: "model.gpu_layers", Flag: "gpu-layers", Kind: Integer, Default: -1, check: between(-1, 1<<20),
-		Allowed: "-1 or more", Help: "layers on the GPU; -1: all that fit"},
+		Allowed: "-1 or more", Help: "layers on the GPU; 0: it computes nothing; -1: all that fit"},
 
 	{Name: "model.kv_layout", Flag: "kv-layout", Kind: Text, Default: "auto", check: oneOf("auto", "shared", "split"),
 		Allowed: "auto, shared or split", Help: "KV cells: shared by all slots, or split so that each has its own; auto: split on a CPU, shared on a GPU"},

@@ -16,7 +16,11 @@ import (
 // milliseconds: between two passes that core is for sampling and plugins, so they sleep at once.
 const poll = 0
 
-func hasGPU() bool {
+// onGPU tells whether a GPU computes.
+func (o Options) onGPU() bool {
+	if o.GPULayers == 0 {
+		return false
+	}
 	devices, err := native.Devices()
 	return err == nil && slices.ContainsFunc(devices, func(d native.Device) bool { return d.Kind == "gpu" || d.Kind == "igpu" })
 }
@@ -42,13 +46,13 @@ type backend struct {
 	lacks   Lacks
 }
 
-func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unified bool, lacks Lacks) *backend {
+func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unified, gpu bool, lacks Lacks) *backend {
 	b := &backend{
 		context: c,
 		model:   c.Model(),
 		limits: scheduler.Limits{
 			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: l.Positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
-			Apart: !hasGPU() && !unified, Adjacent: !unified && !lacks.Together,
+			Apart: !gpu && !unified, Adjacent: !unified && !lacks.Together,
 		},
 		unified: unified,
 		window:  info.Window,

@@ -25,7 +25,7 @@ type Options struct {
 	ContextSize    int // KV cells in all; 0: what the model was trained for, for each slot, up to 32768
 	Batch, UBatch  int // 0: 2048, 512
 	Threads        int // 0: physical cores, fewer for a small model
-	GPULayers      int // negative: all
+	GPULayers      int // negative: all; 0: no GPU computes anything
 	KVType         string
 	KVLayout       string // shared: all sequences use the same cells; split: each has its own; auto or "": split on a CPU, shared on a GPU
 	FlashAttention string // auto, on, off
@@ -123,7 +123,7 @@ func (o Options) shared(info native.ModelInfo) bool {
 	case o.KVLayout == "split":
 		return false
 	}
-	return o.Slots == 1 || hasGPU()
+	return o.Slots == 1 || o.onGPU()
 }
 
 func open(model *native.Model, o Options) (*Engine, error) {
@@ -154,7 +154,7 @@ func open(model *native.Model, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close(), template.Close())
 	}
-	e := &Engine{model: model, context: c, template: template, backend: newBackend(c, info, limits, o.shared(info), o.Lacks)}
+	e := &Engine{model: model, context: c, template: template, backend: newBackend(c, info, limits, o.shared(info), o.onGPU(), o.Lacks)}
 	e.info = Info{
 		Name: o.Name, Path: o.Path, ModelInfo: info, Template: template.Source(),
 		HasTemplate: own != "" || o.Template != "", Limits: limits, Weights: weights,

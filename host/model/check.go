@@ -25,6 +25,8 @@ type Options struct {
 	Memory uint64
 	// Kernels of the CPU that go first; empty: Penstock's.
 	Kernels native.KernelChoice
+	// GPULayers are those that serving will put on GPUs; negative: all. They are tried there too, by Open.
+	GPULayers int
 	// Timeout of the trial; 0: a minute, and a second for each 20 MB.
 	Timeout time.Duration
 	// Trying is called when a trial begins, which takes some passes over the weights; nil is fine.
@@ -68,9 +70,7 @@ func Check(ctx context.Context, path string, o Options) (Lacks, error) {
 	if lacks, known := readVerdict(verdict); known {
 		return lacks, nil
 	}
-	if o.Timeout == 0 {
-		o.Timeout = time.Minute + time.Duration(file.weights/20e6)*time.Second
-	}
+	o.Timeout = file.timeout(o)
 	if o.Trying != nil {
 		o.Trying()
 	}
@@ -80,6 +80,14 @@ func Check(ctx context.Context, path string, o Options) (Lacks, error) {
 	}
 	writeVerdict(verdict, path, lacks)
 	return lacks, nil
+}
+
+// timeout of a trial of the file.
+func (in *inspection) timeout(o Options) time.Duration {
+	if o.Timeout > 0 {
+		return o.Timeout
+	}
+	return time.Minute + time.Duration(in.weights/20e6)*time.Second
 }
 
 // tryAll tries a file in one child after the other: an exercise that ends a child is one that the next leaves out.

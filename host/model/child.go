@@ -75,12 +75,21 @@ func probe(limit string) error {
 func judge(r request) answer {
 	limit := forTemplates
 	limit.all = min(limit.all, r.Timeout/2)
-	lacks, err := try(r.Path, r.Lacks, limit)
+	var a answer
+	var err error
+	switch r.Task {
+	case surveyTask:
+		a.Machine, err = survey()
+	case gpuTask:
+		err = computeOnGPU(r.Path, r.GPULayers)
+	default:
+		a.Lacks, err = try(r.Path, r.Lacks, limit)
+	}
 	if err == nil {
-		return answer{Lacks: lacks}
+		return a
 	}
 	reason := clip(strings.ReplaceAll(err.Error(), "load "+r.Path+": ", ""))
-	a := answer{Error: reason}
+	a.Error = reason
 	switch {
 	case strings.Contains(reason, "unknown model architecture"):
 		a.Kind = kindArchitecture

@@ -18,6 +18,8 @@ var (
 	ErrRefused = errors.New("llama.cpp refuses the model")
 	// ErrCrashed: llama.cpp ended the process that tried the file; the text is the last it said.
 	ErrCrashed = errors.New("llama.cpp crashes on the model")
+	// ErrGPU: what asked for the GPUs, or computed on one, did not come back.
+	ErrGPU = errors.New("a GPU or its driver ends the process")
 	// ErrTemplate: the chat template cannot be parsed, ends the process, or takes far too long.
 	ErrTemplate = errors.New("the model's chat template cannot be used")
 	// ErrTimeout: the trial did not end in time.

@@ -28,18 +28,26 @@ const (
 	stageMark = "stage " // and the name of what the child does next
 )
 
-// request asks the child to try a file.
+// request asks the child to try a file, or for what touches a GPU.
 type request struct {
-	Path    string        `json:"path"`
-	Lacks   Lacks         `json:"lacks,omitempty"` // what is known and not tried again
-	Timeout time.Duration `json:"timeout"`         // after which the child ends itself, in case the parent cannot
+	Task      string        `json:"task,omitempty"` // one of the tasks below; empty: try the file on the CPU
+	Path      string        `json:"path,omitempty"`
+	Lacks     Lacks         `json:"lacks,omitempty"`      // what is known and not tried again
+	GPULayers int           `json:"gpu_layers,omitempty"` // for gpuTask
+	Timeout   time.Duration `json:"timeout"`              // after which the child ends itself, in case the parent cannot
 }
+
+const (
+	surveyTask = "survey" // of what llama.cpp finds to compute on
+	gpuTask    = "gpu"    // compute with layers of the file there
+)
 
 // answer is the child's verdict; an empty error is a good one.
 type answer struct {
-	Lacks Lacks  `json:"lacks,omitempty"`
-	Error string `json:"error,omitempty"`
-	Kind  string `json:"kind,omitempty"` // of error: one of the kinds below, or empty for any other
+	Lacks   Lacks   `json:"lacks,omitempty"`
+	Machine Machine `json:"machine,omitzero"`
+	Error   string  `json:"error,omitempty"`
+	Kind    string  `json:"kind,omitempty"` // of error: one of the kinds below, or empty for any other
 }
 
 const (
@@ -91,31 +99,50 @@ func startProber(ctx context.Context, memory uint64) (*prober, error) {
 // try lets the child try a file of which some lacks are known and returns all. After ErrCrashed or ErrTimeout, and when ctx is
 // done, the child is gone, and stage says what it did last.
 func (p *prober) try(ctx context.Context, path string, lacks Lacks, timeout time.Duration) (Lacks, error) {
+	a, err := p.ask(ctx, request{Path: path, Lacks: lacks, Timeout: timeout})
+	return a.Lacks, err
+}
+
+// ask has the child do what a request says. Errors leave it as those of try do.
+func (p *prober) ask(ctx context.Context, r request) (a answer, err error) {
+	crashed := ErrCrashed
+	if r.Task != "" {
+		crashed = ErrGPU
+	}
 	p.said.reset()
 	p.stage = ""
-	line, err := json.Marshal(request{Path: path, Lacks: lacks, Timeout: timeout})
+	line, err := json.Marshal(r)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
 	if _, err := p.in.Write(append(line, '\n')); err != nil {
-		return nil, fmt.Errorf("%w: before the trial began: %s", ErrCrashed, p.lastWords())
+		return a, fmt.Errorf("%w: before the trial began: %s", crashed, p.lastWords())
 	}
-	text, err := p.read(ctx, timeout)
+	text, err := p.read(ctx, r.Timeout)
 	switch {
 	case context.Cause(ctx) != nil && err != nil:
-		return nil, fmt.Errorf("trying the model: %w", context.Cause(ctx))
+		return a, fmt.Errorf("trying the model: %w", context.Cause(ctx))
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, fmt.Errorf("%w (%v)", ErrTimeout, timeout)
+		return a, fmt.Errorf("%w (%v)", ErrTimeout, r.Timeout)
 	case err != nil && p.stage == templateStage:
-		return nil, fmt.Errorf("%w: %s: %s", ErrTemplate, templateName, p.lastWords())
+		return a, fmt.Errorf("%w: %s: %s", ErrTemplate, templateName, p.lastWords())
 	case err != nil:
-		return nil, fmt.Errorf("%w: %s", ErrCrashed, p.lastWords())
+		return a, fmt.Errorf("%w: %s", crashed, p.lastWords())
 	}
-	var a answer
 	if err := json.Unmarshal([]byte(strings.TrimPrefix(text, marker)), &a); err != nil {
-		return nil, fmt.Errorf("reading the trial's answer %q: %w", text, err)
+		return a, fmt.Errorf("reading the trial's answer %q: %w", text, err)
 	}
-	return a.Lacks, a.err()
+	return a, a.err()
+}
+
+// askOnce starts a child for one request about a GPU. What a driver reserves may be far more than memory, so it is not limited.
+func askOnce(ctx context.Context, r request) (a answer, err error) {
+	p, err := startProber(ctx, 0)
+	if err != nil {
+		return a, err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	return p.ask(ctx, r)
 }
 
 func (a answer) err() error {

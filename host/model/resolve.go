@@ -19,6 +19,7 @@ type File struct {
 	BuiltIn bool
 	Lacks   Lacks          // what the model cannot do
 	Broken  []BrokenKernel // kernels of the CPU that would have computed with it
+	NoGPU   error          // why layers cannot be computed on the GPU that is there; serve it with none there
 
 	temp string // folder to remove
 }
@@ -31,7 +32,8 @@ func (f *File) Close() error {
 	return os.RemoveAll(f.temp)
 }
 
-// Open resolves a MODEL argument, has this process use those of the CPU's kernels that work for the file it leads to, and checks it.
+// Open resolves a MODEL argument, has this process use those of the CPU's kernels that work for the file it leads to, and checks it,
+// on the GPU too where layers are to be there.
 func Open(ctx context.Context, arg string, o Options) (*File, error) {
 	o = o.withDefaults()
 	file, err := Resolve(arg, o)
@@ -49,11 +51,17 @@ func (f *File) try(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	machine, err := surveyed(ctx) // before this process meets the GPU's driver
+	if err != nil {
+		return fmt.Errorf("%w; mend the driver, or build with BACKEND=cpu make build", err)
+	}
 	if f.Broken, err = useSoundKernels(ctx, in, o); err != nil {
 		return err
 	}
-	f.Lacks, err = Check(ctx, f.Path, o)
-	return err
+	if f.Lacks, err = Check(ctx, f.Path, o); err != nil {
+		return err
+	}
+	return f.tryGPU(ctx, in, machine.gpus(), o)
 }
 
 // Resolve finds what a MODEL argument means: nothing is the built-in model; what looks like a path (it has a separator or

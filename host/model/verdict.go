@@ -14,10 +14,10 @@ import (
 )
 
 // verdictPath is the file whose existence says that a model has passed the trial, and what it lacks. It is named after everything the verdict
-// depends on: sizes and times of the model's files, their headers, this program, and the kernels it uses. Only good verdicts are kept: a
+// depends on: sizes and times of the model's files, their headers, this program, the kernels it uses, and more for what concerns a GPU. Only good verdicts are kept: a
 // failure may be due to the moment, such as a lack of memory, and trying a bad file again hurts nobody. The path is empty
 // where nothing can be remembered.
-func verdictPath(cacheDir string, in *inspection) string {
+func verdictPath(cacheDir string, in *inspection, more ...any) string {
 	program, err := os.Executable()
 	if err != nil || cacheDir == "" {
 		return ""
@@ -32,6 +32,9 @@ func verdictPath(cacheDir string, in *inspection) string {
 	}
 	hash.Write(in.headers)
 	fmt.Fprintln(hash, native.KernelsInUse())
+	if len(more) > 0 {
+		fmt.Fprintf(hash, "%q\n", more)
+	}
 	return filepath.Join(cacheDir, "verdicts", hex.EncodeToString(hash.Sum(nil)[:16]))
 }
 

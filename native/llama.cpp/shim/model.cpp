@@ -36,9 +36,13 @@ int32_t code_of(const std::string & reason) {
     return PS_FAILED;
 }
 
+// llama.cpp has GPUs compute large passes and hold buffers even where no layer lies there, so it is to know none then.
+ggml_backend_dev_t no_devices[] = { nullptr };
+
 llama_model_params params_of(const ps_model_params & p, progress * state) {
     auto out                        = llama_model_default_params();
     out.n_gpu_layers                = p.gpu_layers;
+    out.devices                     = p.gpu_layers == 0 ? no_devices : nullptr;
     out.vocab_only                  = p.vocab_only;
     out.check_tensors               = p.check_tensors;
     out.load_mode                   = p.mmap ? (p.mlock ? LLAMA_LOAD_MODE_MMAP_MLOCK : LLAMA_LOAD_MODE_MMAP)

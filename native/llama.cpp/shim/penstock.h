@@ -108,7 +108,7 @@ typedef struct ps_model ps_model;
 typedef bool (*ps_progress_fn)(float progress, uintptr_t user);
 
 typedef struct ps_model_params {
-    int32_t gpu_layers; // negative: all
+    int32_t gpu_layers; // negative: all; 0: no GPU is asked for anything
     bool vocab_only;
     bool mmap;
     bool mlock;
