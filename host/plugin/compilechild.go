@@ -74,7 +74,7 @@ func compileAsChild(text string) error {
 func compileInChild(ctx context.Context, wasm []byte, dir string, pages uint32) error {
 	program, err := os.Executable()
 	if err != nil || !compilesInChild.Load() {
-		return nil
+		return nil //nolint:nilerr // without a child it is compiled here
 	}
 	order := compileOrder{Dir: dir, Pages: pages, Time: time.Minute}
 	if deadline, ok := ctx.Deadline(); ok {
@@ -95,7 +95,7 @@ func compileInChild(ctx context.Context, wasm []byte, dir string, pages uint32) 
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &end) && (end.ExitCode() == -1 || end.ExitCode() == 2): // it crashed, and would take us with it
-		return fmt.Errorf("%w: the compiler gave up: %s: %.200s", ErrUnsupported, end, strings.TrimSpace(said.String()))
+		return fmt.Errorf("%w: the compiler gave up: %w: %.200s", ErrUnsupported, end, strings.TrimSpace(said.String()))
 	}
 	return nil
 }

@@ -152,7 +152,7 @@ func (r *Runtime) precompile(ctx context.Context, wasm []byte, entry string) err
 		return nil
 	}
 	if files, err := filesOf(entry); err != nil || len(files) > 0 {
-		return nil
+		return nil //nolint:nilerr // a folder that cannot be read is no place for a child to write to
 	}
 	return compileInChild(ctx, wasm, entry, r.limits.Module.MemoryPages)
 }
