@@ -48,3 +48,32 @@ func TestScheduler_Run_ReturnsWhenAllStagesAreClosed(t *testing.T) {
 		time.Sleep(2 * time.Hour) // so that the stage is done in any case
 	})
 }
+
+// A request that ends while its stages are at work is closed on their goroutine, while the tick still collects what they did.
+// The race detector looks at what both count.
+func TestCrew_EndsWhileLate_IsCountedByOneAtATime(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	release, closed := make(chan struct{}), make(chan struct{})
+	st := submit(t, s, guided(20, &closing{guest: guest{apply: func(*scheduler.View) error { <-release; return nil }}, closed: closed}))
+	for scheduler.Late(s) == 0 {
+		s.Tick()
+	}
+	st.Cancel()
+	s.Tick()
+	close(release)
+	<-closed
+	for scheduler.Late(s) > 0 {
+		s.Tick()
+	}
+}
+
+// closing says when it is closed.
+type closing struct {
+	guest
+	closed chan struct{}
+}
+
+func (c *closing) Close() error {
+	close(c.closed)
+	return nil
+}

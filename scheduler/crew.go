@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -32,7 +33,7 @@ type crew struct {
 	row     []float32       // the copy
 	source  []float32       // the backend's row, until copied
 	raw     []float32       // another copy, where log-probabilities are asked for
-	worked  time.Duration   // processor time since the tick last looked
+	worked  atomic.Int64    // processor time since the tick last looked, in ns; it looks while the stages are closed, too
 
 	interruptible []Interruptible
 
@@ -86,7 +87,7 @@ func (c *crew) run(j *job) {
 		if err := guarded(func() error { c.obey(o, j); return nil }); err != nil {
 			c.fail(o, j, err)
 		}
-		c.worked += threadTime() - start
+		c.worked.Add(int64(threadTime() - start))
 		runtime.UnlockOSThread() // or, closed, it would end with the goroutine
 		switch o {
 		case orderRow, orderTask:
@@ -256,10 +257,10 @@ func (c *crew) late() bool { return c != nil && c.busy }
 
 // account makes the crew rest when plugins have used up their share of the processor.
 func (c *crew) account() {
+	worked := time.Duration(c.worked.Swap(0))
 	if c.foreign {
-		c.rest = c.share.spend(c.worked, time.Now())
+		c.rest = c.share.spend(worked, time.Now())
 	}
-	c.worked = 0
 }
 
 // resting tells whether the stages have used up their share of a core for now.
