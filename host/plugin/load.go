@@ -123,7 +123,10 @@ func (r *Runtime) compile(caller context.Context, wasm []byte, limit time.Durati
 	pages := r.limits.Module.MemoryPages
 	entry := r.cache.entry(wasm)
 	var e *engine
-	err := r.precompile(ctx, wasm, entry)
+	var err error
+	if len(wasm) >= worthAChild {
+		err = r.precompile(ctx, wasm, entry)
+	}
 	if err == nil {
 		e, err = newEngine(ctx, wasm, entry, pages)
 	}
@@ -144,6 +147,10 @@ func (r *Runtime) compile(caller context.Context, wasm []byte, limit time.Durati
 	r.cache.keep(entry)
 	return e, nil
 }
+
+// worthAChild is how large a metered module is, in bytes, whose compiling a child takes over: a smaller one takes milliseconds, and a
+// child takes longer to start.
+const worthAChild = 64 << 10
 
 // precompile has a child fill an empty entry of the cache, which is then loaded from it. It does nothing where there is no
 // entry. Code of another version of wazero counts: after an update each module is compiled here, once.
