@@ -57,6 +57,36 @@ func TestScheduler_Copies_AMillisecondATick(t *testing.T) {
 	}
 }
 
+// A prefix that another conversation has is copied for as long as a pass takes: who generates waits twice as long for a token, and
+// whoever has come for some tokens, not for one tick a millisecond.
+func TestScheduler_Copies_APrefixAsLongAsAPass(t *testing.T) {
+	const pass, cells = 6 * time.Millisecond, 300
+	b := schedulertest.New(scheduler.Limits{Cells: 4096, Sequences: 8})
+	b.CopyCost, b.Cost = 50*time.Microsecond, func(int, int) time.Duration { return pass }
+	s := newScheduler(t, b, scheduler.Config{Slots: 8, ArchiveBytes: 1 << 20})
+	generating := submit(t, s, request(cells, 40, 500))
+	for !generates(s) {
+		s.Tick()
+	}
+	r := request(0, 0, 5)
+	r.Prompt = slices.Concat(prompt(cells, 40), prompt(10, 1))
+	came := submit(t, s, r)
+	ticks, longest := 0, time.Duration(0)
+	for waiting := true; waiting; ticks++ {
+		begin := b.Now()
+		s.Tick()
+		longest = max(longest, b.Now().Sub(begin))
+		waiting = scheduler.SnapshotOf(s).Waiting > 0
+	}
+	if ticks > 3 || longest > 2*pass+b.CopyCost {
+		t.Errorf("the longest of %d ticks took %v", ticks, longest)
+	}
+	generating.Cancel()
+	if a := finish(t, s, came)[0]; a.end.Usage.Cached < cells {
+		t.Errorf("cached %d", a.end.Usage.Cached)
+	}
+}
+
 // generates tells whether the first slot has given a token.
 func generates(s *scheduler.Scheduler) bool {
 	return slices.ContainsFunc(scheduler.SnapshotOf(s).Slots, func(i scheduler.SlotInfo) bool { return i.Generated > 0 })

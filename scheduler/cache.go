@@ -19,7 +19,8 @@ type cache struct {
 	cannotShare bool    // the backend could not share the last time
 
 	moving move
-	until  time.Time // this tick copies no longer
+	begun  time.Time // when this tick's copies did
+	pause  pause     // how long it may copy
 	now    func() time.Time
 }
 
@@ -139,7 +140,7 @@ func (c *cache) share(src, dst *sequence, n int) bool {
 	}
 	c.touch(src)
 	c.touch(dst)
-	c.begin(move{seq: dst})
+	c.begin(move{seq: dst, prefix: true})
 	return true
 }
 

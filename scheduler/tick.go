@@ -15,11 +15,12 @@ func (s *Scheduler) Tick() (busy bool) {
 	s.planned, s.prefilling = s.planned[:0], s.prefilling[:0]
 	defer s.survive(&busy)
 	now := s.config.Clock()
+	computed := s.record.Forward
 	s.record = TickRecord{Start: now}
 	s.collectLate()
 	s.takeCommands()
 	s.expire(now)
-	s.cache.allow(s.pause())
+	s.cache.allow(s.pause(computed))
 	held := s.short
 	s.admit(now)
 	s.plan()
@@ -67,14 +68,6 @@ func (s *Scheduler) admit(now time.Time) {
 			return // nobody overtakes: the cells the first one waits for would never come
 		}
 	}
-}
-
-// pause is how long this tick may copy cells.
-func (s *Scheduler) pause() time.Duration {
-	if slices.ContainsFunc(s.running, func(j *job) bool { return j.crew.late() || j.generating() }) { // a late one's state is its own
-		return longestMove
-	}
-	return longestAdmission
 }
 
 // longestAdmission is when a tick stops admitting: those that generate wait for it.
