@@ -61,6 +61,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		h.log = telemetry.NewLogger(os.Stderr, o.Config.Log.Level, o.Config.Log.Format)
 	}
 	h.finish = sync.OnceValue(h.close)
+	parallel()
 	var err error
 	if h.listener, err = net.Listen("tcp", o.Config.Server.Listen); err != nil {
 		return nil, fmt.Errorf("listen on %s (server.listen): %w", o.Config.Server.Listen, err)

@@ -10,10 +10,12 @@ import (
 	"sync"
 )
 
+// usable knows affinity and CPU quotas. It is asked before anybody has Go run more goroutines at once.
+var usable = runtime.GOMAXPROCS(0)
+
 // PhysicalCores is how many cores this process may use, hyper-threads counted once: decoding is bound by memory and
 // arithmetic units, which the threads of one core share.
 var PhysicalCores = sync.OnceValue(func() int {
-	usable := runtime.GOMAXPROCS(0) // knows affinity and CPU quotas
 	siblings, _ := filepath.Glob("/sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list")
 	cores := map[string]bool{}
 	for _, file := range siblings {

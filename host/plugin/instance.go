@@ -29,7 +29,7 @@ type instance struct {
 	running  hook
 	started  time.Time
 	until    time.Time     // the call must be over
-	held     time.Time     // since when it is this instance's turn, for set-up calls
+	held     time.Time     // since when it is this instance's turn; zero: it has none
 	yielded  time.Time     // when others were last let run
 	waited   time.Duration // of the call
 	given    int64         // fuel of the last call

@@ -62,10 +62,8 @@ func (i *instance) rest() *violation {
 	if now.After(i.until) {
 		return i.late()
 	}
-	if i.running.setup() {
-		if v := i.alternate(); v != nil {
-			return v
-		}
+	if v := i.alternate(); v != nil {
+		return v
 	}
 	if now.Sub(i.yielded) > yieldTime {
 		runtime.Gosched()

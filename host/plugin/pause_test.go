@@ -5,6 +5,7 @@ package plugin
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -138,6 +139,39 @@ func TestSetup_Until_IsShared(t *testing.T) {
 	var none *Setup
 	if until := none.until(time.Hour); time.Until(until) < time.Minute {
 		t.Errorf("without one until %v", until)
+	}
+}
+
+// A call that takes long needs a turn, whatever it is for.
+func TestStage_Prepare_LongOnesTakeTurns(t *testing.T) {
+	r := newTestRuntime(t, tireless, func(o *Options) { o.Limits.HookTime = 10 * time.Second })
+	s := useOf(t, mustLoad(t, r, plain().On(abi.ExportPrepare, forever)), Request{}, 1)
+	for range cap(r.turns) {
+		r.turns <- struct{}{}
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.Prepare()
+		ended <- err
+	}()
+	<-r.turns // once it is given away again, it is the guest that has it
+	for len(r.turns) < cap(r.turns) {
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended without a turn: %v", err)
+		default:
+			runtime.Gosched()
+		}
+	}
+	s.Interrupt()
+	if err := <-ended; !errors.Is(err, CauseCancelled) {
+		t.Errorf("error %v", err)
+	}
+	if n := len(r.turns); n != cap(r.turns)-1 {
+		t.Errorf("%d turns are taken, not %d", n, cap(r.turns)-1)
+	}
+	for range cap(r.turns) - 1 {
+		<-r.turns
 	}
 }
 

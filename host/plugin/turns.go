@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// turns are for guests that are set up: only so many compute at a time, and those that take long take turns. Half of the
-// processors are always free of them for the tick, which may need one at any moment.
+// turns are for guests that are set up, and for calls that take long: only so many compute at a time, and they take turns. Half of
+// the processors are always free of them for the tick, which may need one at any moment.
 type turns chan struct{}
 
 func newTurns() turns { return make(turns, max(1, runtime.GOMAXPROCS(0)/2)) }
@@ -53,8 +53,14 @@ func (i *instance) give() {
 	}
 }
 
-// alternate lets others have their turns where this one was long.
+// alternate lets others have their turns where this one was long. A call that began without a turn needs one then.
 func (i *instance) alternate() *violation {
+	if i.held.IsZero() {
+		if time.Since(i.started) < turnTime {
+			return nil
+		}
+		return i.take()
+	}
 	had := time.Since(i.held)
 	if had < turnTime {
 		return nil

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"os"
+	"runtime"
+)
+
+// leastParallel is how many goroutines must be able to run at once: one of a guest, which nothing preempts, one that waits for a
+// forward pass, and one that sends what was generated. With fewer, Go looks at the network only every ten milliseconds while a
+// guest computes.
+const leastParallel = 3
+
+// parallel lets Go run leastParallel goroutines at once where the machine has fewer processors, unless the environment says how
+// many. The operating system divides its processors better than a guest gives them back.
+func parallel() {
+	if os.Getenv("GOMAXPROCS") == "" && runtime.GOMAXPROCS(0) < leastParallel {
+		runtime.GOMAXPROCS(leastParallel)
+	}
+}
