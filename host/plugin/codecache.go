@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -21,8 +22,8 @@ import (
 // codeCache keeps compiled code between runs. It is run as it is, so nobody else may write to the folder, and what does not
 // have its checksum is removed before wazero looks.
 //
-// An entry is a folder named by the rewritten module. In it wazero keeps a file for each of its own versions and each kind
-// of processor, and this package the file's checksum beside it.
+// An entry is a folder named by a module and what decides how it is rewritten. In it lies a file's checksum beside each file:
+// of those of a child (see fillEntry), or of the file that wazero keeps for itself where a module was compiled in the process.
 type codeCache struct {
 	dir   string
 	limit int64 // bytes of all entries
@@ -56,21 +57,19 @@ func openCache(dir string, limit int64, log *slog.Logger) (*codeCache, error) {
 	return &codeCache{dir, limit, log}, nil
 }
 
-// entry is the folder of a module's code, with nothing in it that is damaged; empty where there can be none.
-func (c *codeCache) entry(wasm []byte) string {
+// entry is the folder of that name, empty where something in it was damaged. Its path is empty where there can be none.
+func (c *codeCache) entry(name string) string {
 	if c == nil {
 		return ""
 	}
-	sum := sha256.Sum256(wasm)
-	entry := filepath.Join(c.dir, hex.EncodeToString(sum[:]))
+	entry := filepath.Join(c.dir, name)
 	files, err := filesOf(entry)
 	for _, path := range files {
-		if strings.HasSuffix(path, sumSuffix) || intact(path) {
-			continue
+		if !strings.HasSuffix(path, sumSuffix) && !intact(path) {
+			c.log.Warn("compiled code of a plugin is damaged or was not finished; it is compiled anew", "file", path)
+			err = errors.Join(err, os.RemoveAll(entry))
+			break
 		}
-		_ = os.Remove(path + sumSuffix) // it may not be there
-		c.log.Warn("compiled code of a plugin is damaged or was not finished; it is compiled anew", "file", path)
-		err = errors.Join(err, os.Remove(path))
 	}
 	if err = errors.Join(err, os.MkdirAll(entry, 0o700)); err != nil {
 		c.log.Warn("compiled code of a plugin is not kept", "error", err)
@@ -79,11 +78,38 @@ func (c *codeCache) entry(wasm []byte) string {
 	return entry
 }
 
+// replace has a new folder filled and puts it in an entry's place, whole or not at all; false where it was not filled.
+func (c *codeCache) replace(entry string, fill func(dir string) (bool, error)) (bool, error) {
+	dir, err := os.MkdirTemp(c.dir, "new-*")
+	if err != nil {
+		c.log.Warn("compiled code of a plugin is not kept", "error", err)
+		return false, nil
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // what is left of it is removed in time, as everything that nobody uses
+	if filled, err := fill(dir); err != nil || !filled {
+		return false, err
+	}
+	if err := errors.Join(os.RemoveAll(entry), os.Rename(dir, entry)); err != nil {
+		c.log.Warn("compiled code of a plugin is not kept", "error", err)
+		return false, nil
+	}
+	return true, nil
+}
+
 // keep writes the checksums of what is new in an entry, makes it the most recently used, and makes room.
 func (c *codeCache) keep(entry string) {
 	if entry == "" {
 		return
 	}
+	err := seal(entry)
+	now := time.Now()
+	if err = errors.Join(err, os.Chtimes(entry, now, now), c.evict(filepath.Base(entry))); err != nil {
+		c.log.Warn("the cache of compiled plugins is not in order", "error", err)
+	}
+}
+
+// seal writes the checksums of what is new in an entry.
+func seal(entry string) error {
 	files, err := filesOf(entry)
 	for _, path := range files {
 		if !strings.HasSuffix(path, sumSuffix) && !slices.Contains(files, path+sumSuffix) {
@@ -91,10 +117,7 @@ func (c *codeCache) keep(entry string) {
 			err = errors.Join(err, e, os.WriteFile(path+sumSuffix, sum, 0o600))
 		}
 	}
-	now := time.Now()
-	if err = errors.Join(err, os.Chtimes(entry, now, now), c.evict(filepath.Base(entry))); err != nil {
-		c.log.Warn("the cache of compiled plugins is not in order", "error", err)
-	}
+	return err
 }
 
 // evict removes what was not used for longest until the rest is within the limit. What is in use stays.
@@ -159,10 +182,14 @@ func intact(path string) bool {
 }
 
 func checksum(path string) ([]byte, error) {
-	data, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(data)
-	return hex.AppendEncode(nil, sum[:]), nil
+	defer f.Close() //nolint:errcheck // nothing was written
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return nil, err
+	}
+	return hex.AppendEncode(nil, h.Sum(nil)), nil
 }

@@ -40,15 +40,12 @@ func answering() *guestModule {
 	return newGuest(`{"name":"guest"}`).On(abi.ExportAccept, local(0), i32(1), []byte{0x71}, []byte{0x45})
 }
 
-// loadIn loads answering with its code in a folder, uses it, and returns what was logged.
-func loadIn(t *testing.T, dir string, limit int64) string {
+// loadIn loads answering, or a guest like it, with its code in a folder, uses it, and returns what was logged.
+func loadIn(t *testing.T, dir string, g *guestModule) string {
 	t.Helper()
 	var log bytes.Buffer
 	r := newTestRuntime(t, func(o *Options) { o.CacheDir, o.Log = dir, slog.New(slog.NewTextHandler(&log, nil)) })
-	if r.cache != nil && limit > 0 {
-		r.cache.limit = limit
-	}
-	s := useOf(t, mustLoad(t, r, answering()), Request{}, 1)
+	s := useOf(t, mustLoad(t, r, g), Request{}, 1)
 	for token := range int32(2) {
 		if e, err := s.Accept(token); err != nil || e.Stop != (token == 0) {
 			t.Fatalf("token %d: %+v, %v", token, e, err)
@@ -60,14 +57,14 @@ func loadIn(t *testing.T, dir string, limit int64) string {
 // What is damaged is compiled anew and never run: the first bytes, the offsets of functions, the code, the end.
 func TestCodeCache_Damage_IsCompiledAnew(t *testing.T) {
 	dir := t.TempDir()
-	if log := loadIn(t, dir, 0); log != "" {
+	if log := loadIn(t, dir, answering()); log != "" {
 		t.Errorf("at first: %s", log)
 	}
 	whole := cached(t, dir)
 	if len(whole) != 1 {
 		t.Fatalf("%d files are cached", len(whole))
 	}
-	if log := loadIn(t, dir, 0); log != "" {
+	if log := loadIn(t, dir, answering()); log != "" {
 		t.Errorf("from the cache: %s", log)
 	}
 	for path, good := range whole {
@@ -81,11 +78,49 @@ func TestCodeCache_Damage_IsCompiledAnew(t *testing.T) {
 			if err := os.WriteFile(path, bad, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if log := loadIn(t, dir, 0); !strings.Contains(log, "compiled anew") {
+			if log := loadIn(t, dir, answering()); !strings.Contains(log, "compiled anew") {
 				t.Errorf("%s: nothing was said: %s", what, log)
 			}
 			if !bytes.Equal(cached(t, dir)[path], good) {
 				t.Errorf("%s: the entry was not mended", what)
+			}
+		}
+	}
+}
+
+// The same of each file that a child leaves: the stub, the facts, the code. A file that is missing is made anew too.
+func TestCodeCache_Damage_OfAChilds_IsMadeAnew(t *testing.T) {
+	dir := t.TempDir()
+	guest := func() *guestModule {
+		return answering().Function(abi.Signature{}, 0, bytes.Repeat([]byte{0x01}, worthAChild))
+	}
+	loadIn(t, dir, guest())
+	whole := cached(t, dir)
+	if len(whole) != 3 {
+		t.Fatalf("%d files are cached", len(whole))
+	}
+	if log := loadIn(t, dir, guest()); log != "" {
+		t.Errorf("from the cache: %s", log)
+	}
+	for path, good := range whole {
+		bad := bytes.Clone(good)
+		bad[len(bad)/2] ^= 0x40
+		for what, damage := range map[string]func() error{
+			"empty":          func() error { return os.WriteFile(path, nil, 0o600) },
+			"half":           func() error { return os.WriteFile(path, good[:len(good)/2], 0o600) },
+			"bit":            func() error { return os.WriteFile(path, bad, 0o600) },
+			"no checksum":    func() error { return os.Remove(path + sumSuffix) },
+			"other checksum": func() error { return os.WriteFile(path+sumSuffix, []byte("0"), 0o600) },
+			"missing":        func() error { return os.Remove(path) },
+		} {
+			if err := damage(); err != nil {
+				t.Fatal(err)
+			}
+			if log := loadIn(t, dir, guest()); what != "missing" && !strings.Contains(log, "compiled anew") {
+				t.Errorf("%s, %s: nothing was said: %s", filepath.Base(path), what, log)
+			}
+			if found := cached(t, dir); len(found) != 3 || !bytes.Equal(found[path], good) {
+				t.Errorf("%s, %s: the entry was not mended", filepath.Base(path), what)
 			}
 		}
 	}
@@ -98,17 +133,17 @@ func TestCodeCache_Size_IsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill := func(module string, size int) {
-		entry := c.entry([]byte(module))
+		entry := c.entry(module)
 		if err := os.WriteFile(filepath.Join(entry, "code"), make([]byte, size), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		c.keep(entry)
 	}
-	kept := func(module string) bool { return len(cached(t, c.entry([]byte(module)))) > 0 }
+	kept := func(module string) bool { return len(cached(t, c.entry(module))) > 0 }
 	fill("a", 300<<10)
 	fill("b", 300<<10)
 	fill("c", 300<<10)
-	c.keep(c.entry([]byte("a"))) // used again
+	c.keep(c.entry("a")) // used again
 	fill("d", 300<<10)
 	if !kept("a") || kept("b") || !kept("c") || !kept("d") {
 		t.Errorf("kept: a %v, b %v, c %v, d %v; b was not used for longest", kept("a"), kept("b"), kept("c"), kept("d"))
@@ -126,14 +161,14 @@ func TestOpenCache_RefusesWhatOthersMayWrite(t *testing.T) {
 		if err := os.Chmod(dir, mode); err != nil { //nolint:gosec // that is the point
 			t.Fatal(err)
 		}
-		if log := loadIn(t, dir, 0); !strings.Contains(log, "can be written to by others") {
+		if log := loadIn(t, dir, answering()); !strings.Contains(log, "can be written to by others") {
 			t.Errorf("mode %v: %s", mode, log)
 		}
 		if len(cached(t, dir)) > 0 {
 			t.Errorf("mode %v: the folder was used", mode)
 		}
 		inner := filepath.Join(dir, "code")
-		if log := loadIn(t, inner, 0); mode != 0o770 && !strings.Contains(log, "can be written to by everybody") {
+		if log := loadIn(t, inner, answering()); mode != 0o770 && !strings.Contains(log, "can be written to by everybody") {
 			t.Errorf("in a folder of mode %v: %s", mode, log)
 		}
 	}
@@ -147,10 +182,10 @@ func TestOpenCache_RefusesTheFolderOfAnotherUser(t *testing.T) {
 	if err := os.Chown(dir, 65534, -1); err != nil {
 		t.Fatal(err)
 	}
-	if log := loadIn(t, dir, 0); !strings.Contains(log, "belongs to user 65534") {
+	if log := loadIn(t, dir, answering()); !strings.Contains(log, "belongs to user 65534") {
 		t.Error(log)
 	}
-	if log := loadIn(t, filepath.Join(dir, "code"), 0); !strings.Contains(log, "belongs to user 65534") {
+	if log := loadIn(t, filepath.Join(dir, "code"), answering()); !strings.Contains(log, "belongs to user 65534") {
 		t.Error(log)
 	}
 }

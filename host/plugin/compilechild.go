@@ -14,23 +14,28 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
-// compileEnv makes this program a child that compiles a module: see CompileMain. Its value is a compileOrder.
+// compileEnv makes this program a child that meters and compiles a module: see CompileMain. Its value is a compileOrder.
 const compileEnv = "PENSTOCK_COMPILE"
 
 // compileOrder tells the child what to do with the module on its standard input.
 type compileOrder struct {
-	Dir   string        `json:"dir"`   // where the code is to be kept
-	Pages uint32        `json:"pages"` // of the module's memory at most
-	Time  time.Duration `json:"time"`  // after which the child ends itself, in case the parent cannot
+	Dir    string        `json:"dir"` // for fillEntry
+	Limits fuel.Limits   `json:"limits"`
+	Time   time.Duration `json:"time"` // after which the child ends itself, in case the parent cannot
 }
 
 // Exit codes of the child. A panic's is 2.
 const (
 	exitCompiled = 0
-	exitRefused  = 3 // the module is wrong, or the code could not be written: the parent finds out again what it is
+	exitFailed   = 3 // the code could not be kept, say: the parent does it all itself
 )
+
+// exitRefused are its exit codes where the module is wrong. Why is on its standard output then.
+var exitRefused = map[int]error{4: ErrNotWasm, 5: ErrUnsupported, 6: ErrLimit}
 
 // compilesInChild tells that this program's main began with CompileMain: started again it would be the child.
 var compilesInChild atomic.Bool
@@ -44,11 +49,18 @@ func CompileMain() {
 		compilesInChild.Store(true)
 		return
 	}
-	if err := compileAsChild(text); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(exitRefused)
+	err := compileAsChild(text)
+	if err == nil {
+		os.Exit(exitCompiled)
 	}
-	os.Exit(exitCompiled)
+	for code, kind := range exitRefused {
+		if errors.Is(err, kind) {
+			fmt.Print(err)
+			os.Exit(code)
+		}
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(exitFailed)
 }
 
 func compileAsChild(text string) error {
@@ -56,46 +68,54 @@ func compileAsChild(text string) error {
 	if err := json.Unmarshal([]byte(text), &order); err != nil {
 		return fmt.Errorf("%s is %q: %w", compileEnv, text, err)
 	}
-	time.AfterFunc(order.Time+time.Second, func() { os.Exit(exitRefused) })
+	time.AfterFunc(order.Time+time.Second, func() { os.Exit(exitFailed) })
 	yield()
 	wasm, err := io.ReadAll(os.Stdin)
 	if err != nil {
 		return err
 	}
-	e, err := newEngine(context.Background(), wasm, order.Dir, order.Pages)
-	if err != nil {
-		return err
-	}
-	return e.close()
+	return fillEntry(context.Background(), wasm, order.Dir, order.Limits)
 }
 
-// compileInChild lets a child of low priority fill a folder with a module's code, so that compiling takes no time from the
-// streams. It is no error where there can be no child, or where the child refuses the module: compiling it here tells why.
-func compileInChild(ctx context.Context, wasm []byte, dir string, pages uint32) error {
+// refused is why a child did not compile a module, in the words that compiling it here would have.
+type refused struct {
+	kind error
+	text string
+}
+
+func (e *refused) Error() string { return e.text }
+func (e *refused) Unwrap() error { return e.kind }
+
+// compileInChild lets a child of low priority fill a folder with what comes of a module, so that metering and compiling take no
+// time from the streams. It returns false where there can be no child, or where it could not do it.
+func compileInChild(ctx context.Context, wasm []byte, dir string, limits fuel.Limits) (bool, error) {
 	program, err := os.Executable()
 	if err != nil || !compilesInChild.Load() {
-		return nil //nolint:nilerr // without a child it is compiled here
+		return false, nil //nolint:nilerr // without a child it is compiled here
 	}
-	order := compileOrder{Dir: dir, Pages: pages, Time: time.Minute}
+	order := compileOrder{Dir: dir, Limits: limits, Time: time.Minute}
 	if deadline, ok := ctx.Deadline(); ok {
 		order.Time = time.Until(deadline)
 	}
 	text, err := json.Marshal(order)
 	if err != nil {
-		return err
+		return false, err
 	}
-	var said bytes.Buffer
+	var why, said bytes.Buffer
 	cmd := exec.CommandContext(ctx, program) // killed when ctx is done
 	cmd.Env = append(os.Environ(), compileEnv+"="+string(text), "GOTRACEBACK=none")
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(wasm), &said
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(wasm), &why, &said
 	apart(cmd)
 	err = cmd.Run()
+	code := cmd.ProcessState.ExitCode() // -1 also where it was not started
 	var end *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.As(err, &end) && (end.ExitCode() == -1 || end.ExitCode() == 2): // it crashed, and would take us with it
-		return fmt.Errorf("%w: the compiler gave up: %w: %.200s", ErrUnsupported, end, strings.TrimSpace(said.String()))
+		return false, ctx.Err()
+	case exitRefused[code] != nil:
+		return false, &refused{exitRefused[code], why.String()}
+	case errors.As(err, &end) && (code == -1 || code == 2): // it crashed, and would take us with it
+		return false, fmt.Errorf("%w: the compiler gave up: %w: %.200s", ErrUnsupported, end, strings.TrimSpace(said.String()))
 	}
-	return nil
+	return err == nil, nil
 }

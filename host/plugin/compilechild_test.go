@@ -5,46 +5,75 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/host/plugin/fuel"
+	"github.com/penstock/penstock/host/plugin/plugintest"
+	"github.com/penstock/penstock/plugins/abi"
 )
 
-// precompiled lets a child compile a module into the cache, and returns how many files are there then.
-func precompiled(ctx context.Context, t *testing.T, r *Runtime, wasm []byte) (int, error) {
-	t.Helper()
-	entry := r.cache.entry(wasm)
-	err := r.precompile(ctx, wasm, entry)
-	return len(cached(t, entry)), err
+// large is a guest that is left to a child.
+func large(name string) *guestModule {
+	return newGuest(`{"name":"`+name+`"}`).Function(abi.Signature{}, 0, bytes.Repeat([]byte{0x01}, worthAChild)) // nop
 }
 
-func TestPrecompile_ChildFillsTheCache(t *testing.T) {
-	r := newTestRuntime(t, func(o *Options) { o.CacheDir = t.TempDir() })
-	if n, err := precompiled(t.Context(), t, r, answering().Wasm()); err != nil || n != 1 {
-		t.Fatalf("%d files, %v", n, err)
+// filled lets a child fill a folder, and returns how many files are there then.
+func filled(ctx context.Context, t *testing.T, wasm []byte) (files int, made bool, err error) {
+	t.Helper()
+	dir := t.TempDir()
+	made, err = compileInChild(ctx, wasm, dir, fuel.DefaultLimits())
+	return len(cached(t, dir)), made, err
+}
+
+func TestCompileInChild_FillsAFolder(t *testing.T) {
+	const files = 3 // stub, facts, code
+	if n, made, err := filled(t.Context(), t, answering().Wasm()); err != nil || !made || n != files {
+		t.Fatalf("%d files, %v, %v", n, made, err)
 	}
 	compilesInChild.Store(false) // as in a program whose main does not begin with CompileMain
 	defer compilesInChild.Store(true)
-	if n, err := precompiled(t.Context(), t, r, newGuest(`{"name":"other"}`).Wasm()); err != nil || n != 0 {
-		t.Errorf("without a child: %d files, %v", n, err)
+	if n, made, err := filled(t.Context(), t, answering().Wasm()); err != nil || made || n != 0 {
+		t.Errorf("without a child: %d files, %v, %v", n, made, err)
 	}
 }
 
-// What is wrong with a module is found out by whoever loads it.
-func TestPrecompile_ChildRefuses_IsNoError(t *testing.T) {
-	r := newTestRuntime(t, func(o *Options) { o.CacheDir = t.TempDir() })
-	wasm := newGuest(`{"name":"guest"}`).On("penstock_open", []byte{0x7c}).Wasm() // adds, but there is nothing on the stack
-	if n, err := precompiled(t.Context(), t, r, wasm); err != nil || n != 0 {
-		t.Errorf("%d files, %v", n, err)
-	}
-	if _, err := r.Load(t.Context(), wasm); !errors.Is(err, ErrNotWasm) {
-		t.Errorf("got %v", err)
+// A child refuses a module in the words that compiling it in the process has.
+func TestCompileInChild_Refuses_AsTheProcess(t *testing.T) {
+	body := func(code ...[]byte) []byte { return large("guest").On(abi.ExportOpen, code...).Wasm() }
+	for name, c := range map[string]struct {
+		wasm []byte
+		want error
+	}{
+		"types":     {body([]byte{0x7c}), ErrNotWasm}, // adds, but there is nothing on the stack
+		"cut":       {large("guest").Wasm()[:worthAChild], ErrNotWasm},
+		"index":     {body(plugintest.SetGlobal(9)), ErrNotWasm},
+		"opcode":    {body([]byte{0xfe, 0}), ErrUnsupported},
+		"work":      {body(bytes.Repeat([]byte{0x03, 0x40}, 6000), bytes.Repeat([]byte{0x0b}, 6000), i32(0)), ErrLimit},
+		"memory":    {func() []byte { g := large("guest"); g.Pages = 2000; return g.Wasm() }(), ErrLimit},
+		"no export": {func() []byte { g := large("guest"); g.Omit = abi.ExportDescribe; return g.Wasm() }(), ErrExport},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, here := newTestRuntime(t).Load(t.Context(), c.wasm)
+			_, child := newTestRuntime(t, func(o *Options) { o.CacheDir = t.TempDir() }).Load(t.Context(), c.wasm)
+			if !errors.Is(here, c.want) || !errors.Is(child, c.want) || here.Error() != child.Error() {
+				t.Errorf("in the process: %v\nin a child: %v", here, child)
+			}
+			if _, _, err := filled(t.Context(), t, c.wasm); (err == nil) != (c.want == ErrExport) { //nolint:errorlint // the table's own
+				t.Errorf("the child said %v", err)
+			}
+		})
 	}
 }
 
 // A child that takes too long is killed, and its work is not done again here.
-func TestPrecompile_Late_ChildIsKilled(t *testing.T) {
+func TestCompileInChild_Late_IsKilled(t *testing.T) {
 	r := newTestRuntime(t, func(o *Options) { o.CacheDir = t.TempDir() })
 	wasm := straight(16, 80_000, 0x42, 1, 0x42, 2, 0x7f, 0x1a).wasm() // two seconds
 	if _, err := r.load(t.Context(), wasm, 300*time.Millisecond); !errors.Is(err, ErrLimit) {
@@ -52,7 +81,60 @@ func TestPrecompile_Late_ChildIsKilled(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
-	if n, err := precompiled(ctx, t, r, wasm); !errors.Is(err, context.Canceled) || n != 0 {
-		t.Errorf("%d files, %v", n, err)
+	if _, made, err := filled(ctx, t, wasm); !errors.Is(err, context.Canceled) || made {
+		t.Errorf("made %v, %v", made, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(r.cache.dir, "new-*")); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}
+
+// What lies in a module's entry is loaded as it is, without metering or compiling the module: here it is another's.
+func TestLoad_Cached_NothingIsMadeAgain(t *testing.T) {
+	dir := t.TempDir()
+	inCache := func(o *Options) { o.CacheDir = dir }
+	entryOf := func(name, version string) string {
+		return filepath.Join(dir, entryName(sha256.Sum256(large(name).Wasm()), version, DefaultLimits().Module))
+	}
+	mustLoad(t, newTestRuntime(t, inCache), large("b"))
+	b := entryOf("b", fuel.Version())
+	for _, c := range []struct {
+		entry, want string
+		change      func(o *Options)
+	}{
+		{entryOf("a", fuel.Version()), "b", func(*Options) {}},
+		{entryOf("a", fuel.Version()), "a", func(o *Options) { o.Limits.Module.MemoryPages-- }},
+		{entryOf("a", "an older rewriter's"), "a", func(*Options) {}},
+	} {
+		if err := os.CopyFS(c.entry, os.DirFS(b)); err != nil {
+			t.Fatal(err)
+		}
+		if m := mustLoad(t, newTestRuntime(t, inCache, c.change), large("a")); m.Name != c.want {
+			t.Errorf("%s: loaded was %q, want %q", c.entry, m.Name, c.want)
+		}
+		if err := os.RemoveAll(c.entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Code that wazero does not take for this processor or its own version is made anew; the stub is never run in its place.
+func TestLoad_Cached_CodeOfAnother_IsMadeAnew(t *testing.T) {
+	dir := t.TempDir()
+	inCache := func(o *Options) { o.CacheDir = dir }
+	for range 3 {
+		use := useOf(t, mustLoad(t, newTestRuntime(t, inCache), large("guest").On(abi.ExportAccept, i32(1))), Request{}, 1)
+		if e, err := use.Accept(2); err != nil || !e.Stop {
+			t.Errorf("%+v, %v", e, err)
+		}
+		entries, err := filepath.Glob(filepath.Join(dir, "*", codeDir, "*", "*"))
+		if err != nil || len(entries) != 2 { // the code and its checksum
+			t.Fatalf("%v, %v", entries, err)
+		}
+		for _, path := range entries {
+			if err := os.Rename(path, filepath.Join(filepath.Dir(path), "another"+filepath.Ext(path))); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }

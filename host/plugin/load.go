@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,18 +33,13 @@ func (r *Runtime) load(ctx context.Context, wasm []byte, limit time.Duration) (*
 	if err := ctx.Err(); err != nil { // nobody waits for it any more
 		return nil, err
 	}
-	metered, err := fuel.Rewrite(wasm, r.limits.Module)
-	if err != nil {
-		return nil, translate(err)
-	}
-	engine, err := r.compile(ctx, metered.Wasm, limit)
+	sum := sha256.Sum256(wasm)
+	metered, engine, err := r.compile(ctx, wasm, sum, limit)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(wasm)
 	m := &Module{runtime: r, engine: engine, metered: metered, SHA256: hex.EncodeToString(sum[:]), Name: "unnamed"}
 	m.uses.Store(1)
-	metered.Wasm = nil // compiled now
 	if err := m.prepare(ctx); err != nil {
 		m.Release()
 		return nil, err
@@ -103,65 +97,6 @@ func checkHeader(wasm []byte, limit int) error {
 		return fmt.Errorf("%w: its format is not version 1; a component must be built as a core module instead", ErrNotWasm)
 	}
 	return nil
-}
-
-// translate says in this package's terms what the rewriter refused.
-func translate(err error) error {
-	switch {
-	case errors.Is(err, fuel.ErrLimit):
-		return fmt.Errorf("%w: %w", ErrLimit, err)
-	case errors.Is(err, fuel.ErrUnsupported):
-		return fmt.Errorf("%w: %w", ErrUnsupported, err)
-	}
-	return fmt.Errorf("%w: %w", ErrNotWasm, err)
-}
-
-// compile validates and compiles within a time.
-func (r *Runtime) compile(caller context.Context, wasm []byte, limit time.Duration) (*engine, error) {
-	ctx, cancel := context.WithTimeout(caller, limit)
-	defer cancel()
-	pages := r.limits.Module.MemoryPages
-	entry := r.cache.entry(wasm)
-	var e *engine
-	var err error
-	if len(wasm) >= worthAChild {
-		err = r.precompile(ctx, wasm, entry)
-	}
-	if err == nil {
-		e, err = newEngine(ctx, wasm, entry, pages)
-	}
-	if err != nil && !errors.Is(err, ErrUnsupported) && entry != "" && ctx.Err() == nil { // it may be the cache's fault: a full disk, say
-		entry = ""
-		e, err = newEngine(ctx, wasm, "", pages)
-	}
-	switch {
-	case caller.Err() != nil && err != nil:
-		return nil, caller.Err()
-	case errors.Is(err, context.DeadlineExceeded):
-		return nil, fmt.Errorf("%w: compiling takes longer than %v; make the module smaller", ErrLimit, limit)
-	case errors.Is(err, ErrUnsupported):
-		return nil, err
-	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrNotWasm, err)
-	}
-	r.cache.keep(entry)
-	return e, nil
-}
-
-// worthAChild is how large a metered module is, in bytes, whose compiling a child takes over: a smaller one takes milliseconds, and a
-// child takes longer to start.
-const worthAChild = 64 << 10
-
-// precompile has a child fill an empty entry of the cache, which is then loaded from it. It does nothing where there is no
-// entry. Code of another version of wazero counts: after an update each module is compiled here, once.
-func (r *Runtime) precompile(ctx context.Context, wasm []byte, entry string) error {
-	if entry == "" {
-		return nil
-	}
-	if files, err := filesOf(entry); err != nil || len(files) > 0 {
-		return nil //nolint:nilerr // a folder that cannot be read is no place for a child to write to
-	}
-	return compileInChild(ctx, wasm, entry, r.limits.Module.MemoryPages)
 }
 
 // loading is a session of nobody's request.

@@ -16,7 +16,7 @@ const (
 
 // Module is a metered module and what a host must know of it.
 type Module struct {
-	Wasm []byte // the rewritten module
+	Wasm []byte `json:"-"` // the rewritten module
 
 	// Start reports that the original had a start function. Instantiating
 	// the rewritten module runs no guest code; the host calls StartExport
