@@ -17,12 +17,15 @@ import (
 // bodyTimeout bounds how long a client may take to send its request.
 const bodyTimeout = 60 * time.Second
 
-// read takes the whole body. The deadline ends with it: net/http would otherwise take it for a lost connection while
-// the answer is streamed.
-func read(c echo.Context) ([]byte, error) {
+// read takes the whole body.
+func read(c echo.Context) ([]byte, error) { return receive(c, io.ReadAll) }
+
+// receive takes the whole body in the way of take. The deadline ends with it: net/http would otherwise take it for a lost
+// connection while the answer is streamed.
+func receive(c echo.Context, take func(io.Reader) ([]byte, error)) ([]byte, error) {
 	control := http.NewResponseController(c.Response())
 	timed := control.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil
-	body, err := io.ReadAll(c.Request().Body)
+	body, err := take(c.Request().Body)
 	if timed {
 		_ = control.SetReadDeadline(time.Time{}) // fails only where setting it failed
 	}

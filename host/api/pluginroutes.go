@@ -3,6 +3,8 @@
 package api
 
 import (
+	"bytes"
+	"io"
 	"mime"
 	"net/http"
 
@@ -66,7 +68,7 @@ func (s *service) uploadPlugin(c echo.Context) error {
 	case <-ctx.Done():
 		return errGone
 	}
-	wasm, err := read(c)
+	wasm, err := receive(c, announced(min(c.Request().ContentLength, s.BodyLimit)))
 	if err != nil {
 		return err
 	}
@@ -79,6 +81,16 @@ func (s *service) uploadPlugin(c echo.Context) error {
 		status = http.StatusCreated
 	}
 	return c.JSON(status, info)
+}
+
+// announced reads what is likely to have size bytes (−1: nobody knows) without taking memory several times, as io.ReadAll does
+// while it grows. Who only announces a large body costs its memory too, so it is for those whose number is bounded.
+func announced(size int64) func(io.Reader) ([]byte, error) {
+	return func(r io.Reader) ([]byte, error) {
+		b := bytes.NewBuffer(make([]byte, 0, max(0, size)+bytes.MinRead))
+		_, err := b.ReadFrom(r)
+		return b.Bytes(), err
+	}
 }
 
 func (s *service) removePlugin(c echo.Context) error {

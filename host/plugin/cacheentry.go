@@ -81,7 +81,7 @@ func openEntry(ctx context.Context, entry string, pages uint32) (_ *fuel.Module,
 	if err != nil {
 		return nil, nil, err
 	}
-	before, err := filesOf(filepath.Join(entry, codeDir))
+	before, err := stateOf(filepath.Join(entry, codeDir))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,8 +89,21 @@ func openEntry(ctx context.Context, entry string, pages uint32) (_ *fuel.Module,
 	if err != nil {
 		return nil, nil, err
 	}
-	if after, err := filesOf(filepath.Join(entry, codeDir)); err != nil || len(after) != len(before) { // it compiled the stub
+	if after, err := stateOf(filepath.Join(entry, codeDir)); err != nil || after != before { // it compiled the stub
 		return nil, nil, errors.Join(errStub, err, e.close())
 	}
 	return m, e, nil
+}
+
+// stateOf tells the files of a folder from those that are there when one was written anew.
+func stateOf(dir string) (state string, err error) {
+	files, err := filesOf(dir)
+	for _, path := range files {
+		info, e := os.Stat(path)
+		if e != nil {
+			return "", e
+		}
+		state += fmt.Sprintln(path, info.Size(), info.ModTime())
+	}
+	return state, err
 }

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"bytes"
+	"testing"
+)
+
+// A module whose size is known is read into its memory once; one that is shorter, longer or unknown is read all the same.
+func TestAnnounced_TakesMemoryOnce(t *testing.T) {
+	wasm := bytes.Repeat([]byte("module"), 1<<19)
+	size := int64(len(wasm))
+	for _, said := range []int64{-1, 0, 1, size - 1, size, 2 * size} {
+		if got, err := announced(said)(bytes.NewReader(wasm)); err != nil || !bytes.Equal(got, wasm) {
+			t.Errorf("announced %d: %d bytes, %v", said, len(got), err)
+		}
+	}
+	times := testing.AllocsPerRun(5, func() {
+		if _, err := announced(size)(bytes.NewReader(wasm)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if times > 4 { // the reader, the buffer, its memory
+		t.Errorf("memory was taken %v times", times)
+	}
+}
