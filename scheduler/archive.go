@@ -62,6 +62,12 @@ func (a *archive) add(k *saved) {
 	a.demote()
 }
 
+// abandon takes back what save began.
+func (a *archive) abandon(k *saved) {
+	a.used -= k.bytes
+	k.close()
+}
+
 // least is the entry to drop first.
 func (a *archive) least() *saved {
 	for _, k := range a.kept {

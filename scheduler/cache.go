@@ -34,6 +34,7 @@ type sequence struct {
 	apart  bool    // that request came with a long prompt
 	used   uint64  // cache.clock of its last use
 	moving bool    // see move
+	saved  bool    // what it holds went into the archive, or is not worth it
 
 	prompt   int  // how many of tokens were the last request's prompt
 	returned bool // that request went on with a conversation
@@ -60,7 +61,7 @@ func (c *cache) release(s *sequence) {
 // are not and the cache is busy, more may be when it no longer is.
 func (c *cache) reserve(n int) bool {
 	for len(c.free) < n {
-		if !c.moved() {
+		if !c.idle() {
 			return false
 		}
 		victim := c.oldestFilled()
@@ -150,9 +151,23 @@ func (c *cache) repair(s *sequence) {
 	c.drop(s, n)
 }
 
-// vacate empties an idle sequence and tells whether it could at once. Where the archive is to keep it, it is empty when it has been
-// copied.
+// ready tells whether a sequence can be given up at once.
+func (s *sequence) ready() bool { return s.saved || len(s.tokens) == 0 }
+
+// vacate empties an idle sequence and tells whether it could at once. Where the archive is to keep it, that is copied first.
 func (c *cache) vacate(s *sequence) bool {
+	if !s.ready() {
+		c.save(s)
+		if !c.moved() {
+			return false
+		}
+	}
+	c.truncate(s, 0)
+	return true
+}
+
+// save begins to copy an idle sequence into the archive, if it is worth that.
+func (c *cache) save(s *sequence) {
 	unshared := 0
 	for _, cell := range s.cells {
 		if c.refs[cell] == 1 {
@@ -161,10 +176,9 @@ func (c *cache) vacate(s *sequence) bool {
 	}
 	if saved := c.archive.save(s, unshared); saved != nil {
 		c.begin(move{seq: s, saved: saved})
-		return c.moved()
+	} else {
+		s.saved = true
 	}
-	c.truncate(s, 0)
-	return true
 }
 
 // evictIdle empties every idle sequence and tells whether there was one to empty.
@@ -187,4 +201,5 @@ func (c *cache) drop(s *sequence, n int) {
 		}
 	}
 	s.tokens, s.cells = s.tokens[:n], s.cells[:n]
+	s.saved = false
 }

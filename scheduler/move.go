@@ -11,12 +11,13 @@ import (
 // done: a request whose place is being made waits in the queue.
 type move struct {
 	seq    *sequence // nil: there is none
-	saved  *saved    // what the sequence becomes, where it goes into the archive
+	saved  *saved    // where it goes into the archive
 	prefix bool      // it comes from another sequence, for a request
+	ahead  bool      // nobody waits for it
 }
 
 // pause is how long a tick may copy: those who generate wait for it.
-type pause struct{ archive, prefix time.Duration }
+type pause struct{ archive, prefix, ahead time.Duration }
 
 // longestMove is how long a tick copies to or from the archive while answers are generated.
 const longestMove = time.Millisecond
@@ -24,10 +25,14 @@ const longestMove = time.Millisecond
 // pause is how long this tick may copy, where the one before computed for so long. A prefix takes the place of a prompt's
 // computation, so it may take as long as a pass: the next token then comes half as soon, once or twice.
 func (s *Scheduler) pause(computed time.Duration) pause {
-	if slices.ContainsFunc(s.running, func(j *job) bool { return j.crew.late() || j.generating() }) { // a late one's state is its own
-		return pause{longestMove, max(longestMove, computed)}
+	p := pause{longestAdmission, longestAdmission, longestAdmission}
+	if len(s.running) > 0 {
+		p.ahead = longestMove
 	}
-	return pause{longestAdmission, longestAdmission}
+	if slices.ContainsFunc(s.running, func(j *job) bool { return j.crew.late() || j.generating() }) { // a late one's state is its own
+		p.archive, p.prefix = longestMove, max(longestMove, computed)
+	}
+	return p
 }
 
 // allow sets what a tick may spend on copies, from now on, and goes on with what is on its way.
@@ -49,11 +54,7 @@ func (c *cache) moved() bool {
 	if !c.busy() {
 		return true
 	}
-	most := c.pause.archive
-	if c.moving.prefix {
-		most = c.pause.prefix
-	}
-	left := most - c.now().Sub(c.begun)
+	left := c.left(c.moving)
 	if left <= 0 || !c.memory.Move(left) {
 		return false
 	}
@@ -61,8 +62,38 @@ func (c *cache) moved() bool {
 	return true
 }
 
-// settle finishes the copy that is on its way.
+// idle is moved, but for a copy that nobody waits for: that is given up.
+func (c *cache) idle() bool {
+	if c.moved() {
+		return true
+	}
+	c.giveUp()
+	return !c.busy()
+}
+
+// giveUp ends a copy that nobody waits for.
+func (c *cache) giveUp() {
+	if c.moving.ahead {
+		c.archive.abandon(c.moving.saved)
+		c.moving.seq.moving, c.moving = false, move{}
+	}
+}
+
+// left is how long this tick may still copy.
+func (c *cache) left(m move) time.Duration {
+	most := c.pause.archive
+	switch {
+	case m.prefix:
+		most = c.pause.prefix
+	case m.ahead:
+		most = c.pause.ahead
+	}
+	return most - c.now().Sub(c.begun)
+}
+
+// settle finishes the copy that is on its way, or gives it up.
 func (c *cache) settle() {
+	c.giveUp()
 	if c.busy() {
 		c.memory.Move(-1)
 		c.arrive()
@@ -76,6 +107,32 @@ func (c *cache) arrive() {
 	m.seq.moving = false
 	if m.saved != nil {
 		c.archive.add(m.saved)
-		c.truncate(m.seq, 0)
+		m.seq.saved = true
 	}
+}
+
+// ahead saves sequences that are likely to be given up next, so that a request finds its place made and need not wait for a
+// copy. It does so where fewer than half of them could be had at once: conversations that the cache has room for are not copied.
+func (c *cache) ahead() {
+	if c.archive.states == nil {
+		return
+	}
+	for c.moved() {
+		s, ready := c.nextToSave()
+		if s == nil || ready >= len(c.seqs)/2 || c.left(move{ahead: true}) <= 0 {
+			return
+		}
+		c.save(s)
+		c.moving.ahead = c.busy()
+	}
+}
+
+// nextToSave is the idle sequence to be given up first of those that are not saved, and how many others are empty or saved.
+func (c *cache) nextToSave() (next *sequence, ready int) {
+	for _, s := range c.seqs {
+		if !s.inUse && s.ready() {
+			ready++
+		}
+	}
+	return c.oldest(func(s *sequence) bool { return !s.ready() }, false), ready
 }

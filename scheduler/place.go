@@ -15,7 +15,7 @@ import (
 //
 // Nil: copies are on their way, and the next tick may ask again.
 func (c *cache) acquire(tokens []Token, salt string, limit int, reuse bool) *sequence {
-	for c.moved() {
+	for c.idle() {
 		if seq := c.place(tokens, salt, limit, reuse); seq != nil {
 			return seq
 		}
@@ -37,7 +37,7 @@ func (c *cache) place(tokens []Token, salt string, limit int, reuse bool) *seque
 		return c.takeOver(best, common)
 	}
 	long := len(tokens)-common > longPrompt
-	seq := c.oldest(best, long)
+	seq := c.oldest(not(best), long)
 	if seq == nil { // as many requests as sequences, and the only idle one is the best
 		return c.takeOver(best, common)
 	}
@@ -63,7 +63,7 @@ func (c *cache) recall(tokens []Token, salt string, limit int, best *sequence, f
 	if common < found+worthSaving {
 		return false
 	}
-	seq := c.oldest(best, false)
+	seq := c.oldest(not(best), false)
 	if seq == nil || c.available() < common {
 		return false
 	}
@@ -98,7 +98,7 @@ func (c *cache) takeOver(s *sequence, common int) *sequence {
 }
 
 func (c *cache) take(s *sequence) {
-	s.inUse = true
+	s.inUse, s.saved = true, false
 	c.touch(s)
 }
 
@@ -133,25 +133,31 @@ func commonPrefix(a, b []Token) int {
 	return n
 }
 
-// oldest is the idle sequence to give up first; nil if all but keep are in use. While nothing runs it is an empty one,
+// not is for oldest: all but one.
+func not(keep *sequence) func(*sequence) bool { return func(s *sequence) bool { return s != keep } }
+
+// oldest is the idle sequence to give up first of those that may be; nil if there is none. While nothing runs it is an empty one,
 // else the least recently used: prefixes matter most. While others run on a backend that wants them adjacent, it is the one
-// that lies best for a request with a long prompt or without.
-func (c *cache) oldest(keep *sequence, long bool) *sequence {
+// that lies best for a request with a long prompt or without; of two that lie as well, one that can be had at once.
+func (c *cache) oldest(may func(*sequence) bool, long bool) *sequence {
 	near := c.adjacent && c.inUse() > 0
 	var oldest *sequence
-	lowest := [2]uint64{}
+	lowest := [3]uint64{}
 	for _, s := range c.seqs {
-		if s.inUse || s == keep {
+		if s.inUse || !may(s) {
 			continue
 		}
-		rank := [2]uint64{0, s.used}
+		rank := [3]uint64{0, 0, s.used}
 		switch {
 		case near && long:
 			rank[0] = uint64(len(c.seqs) - int(s.id))
 		case near:
 			rank[0] = c.distance(s)
+			if !s.ready() {
+				rank[1] = 1
+			}
 		case len(s.tokens) == 0:
-			rank[1] = 0
+			rank[2] = 0
 		}
 		if oldest == nil || slices.Compare(rank[:], lowest[:]) < 0 {
 			oldest, lowest = s, rank
