@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"testing"
+	"time"
 )
 
 // benchModel is $PENSTOCK_BENCH_MODEL, or the built-in model.
@@ -111,5 +112,40 @@ func BenchmarkModel_Tokenize(b *testing.B) {
 		if _, err := m.Tokenize(greedyPrompt, TokenizeOptions{ParseSpecial: true}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A conversation of n tokens into memory of its own, as it leaves the cache; its two parts apart.
+func BenchmarkContext_SaveState(b *testing.B) {
+	m := benchModel(b)
+	for _, n := range []int32{72, 500} {
+		b.Run(strconv.Itoa(int(n)), func(b *testing.B) {
+			c := newContext(b, m, ContextOptions{Cells: 16384, Sequences: 16, Threads: benchNumber("THREADS")})
+			var batch Batch
+			for i := range n {
+				batch.Add(100+i, i, 3, false)
+			}
+			if err := c.Decode(&batch); err != nil {
+				b.Fatal(err)
+			}
+			var began, copied time.Duration
+			for b.Loop() {
+				start := time.Now()
+				state, err := c.SaveState(3)
+				if err != nil {
+					b.Fatal(err)
+				}
+				begun := time.Now()
+				c.Settle()
+				copied += time.Since(begun)
+				began += begun.Sub(start)
+				b.SetBytes(int64(state.Bytes()))
+				if err := state.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(began.Microseconds())/float64(b.N), "begin-µs")
+			b.ReportMetric(float64(copied.Microseconds())/float64(b.N), "copy-µs")
+		})
 	}
 }
