@@ -22,6 +22,9 @@ type pause struct{ archive, prefix, ahead time.Duration }
 // longestMove is how long a tick copies to or from the archive while answers are generated.
 const longestMove = time.Millisecond
 
+// lookAfter is when a scheduler with nothing else to do looks again what has become of a copy.
+const lookAfter = time.Millisecond
+
 // pause is how long this tick may copy, where the one before computed for so long. A prefix takes the place of a prompt's
 // computation, so it may take as long as a pass: the next token then comes half as soon, once or twice.
 func (s *Scheduler) pause(computed time.Duration) pause {

@@ -138,7 +138,7 @@ func setDefault[T int | float64 | time.Duration](v *T, d T) {
 // It is called once.
 func (s *Scheduler) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		if s.Tick() {
+		if s.Tick() && (len(s.planned) > 0 || !s.cache.busy()) {
 			continue
 		}
 		s.sleep(ctx)

@@ -176,6 +176,9 @@ func (s *Scheduler) expire(now time.Time) {
 // nextAlarm is the next moment at which time alone changes something: a deadline, or the end of a crew's rest.
 func (s *Scheduler) nextAlarm() (at time.Time, ok bool) {
 	at, ok = s.nextDeadline()
+	if look := s.config.Clock().Add(lookAfter); s.cache.busy() && (!ok || look.Before(at)) {
+		at, ok = look, true
+	}
 	for _, jobs := range [2][]*job{s.running, s.queue.jobs} { // one that rests may have been preempted
 		for _, j := range jobs {
 			if !j.crew.resting() {

@@ -11,6 +11,7 @@
 #include <thread>
 
 ps_context::~ps_context() {
+    moving.stop();  // it reads what is freed now
     llama_free(context);
     if (pool) {
         ggml_threadpool_free(pool);

@@ -10,6 +10,7 @@
 #    include <malloc.h>
 #else
 #    include <sys/mman.h>
+#    include <sys/resource.h>
 #    include <unistd.h>
 #endif
 
@@ -38,35 +39,54 @@ pages::pages(size_t bytes) : used(bytes) {
 pages::~pages() { munmap(at, whole); }
 #endif
 
-void move::begin(int32_t from, int32_t to, int32_t n, std::shared_ptr<pages> memory_, std::vector<piece> what) {
+// The thread that copies leaves processors to those of a pass. Only Linux has priorities of single threads that end with them.
+static void lower_priority() {
+#ifdef __linux__
+    setpriority(PRIO_PROCESS, 0, 5);
+#endif
+}
+
+void move::begin(int32_t from, int32_t to, int32_t n, std::shared_ptr<pages> memory_, std::vector<piece> what, bool beside) {
     finish();
     source = from, target = to, positions = n;
     memory = std::move(memory_);
     pieces = std::move(what);
     next = within = 0;
+    if (!beside) {
+        return;
+    }
+    done = stopped = false;
+    try {
+        thread = std::thread([this] {
+            lower_priority();
+            while (!stopped && step()) {
+            }
+            done = true;
+        });
+    } catch (const std::system_error &) {
+        // there are too many threads: it is copied between passes
+    }
 }
 
-// So much is copied between two looks at the clock, through memory that stays in the CPU's cache.
-static constexpr size_t stride = 64 << 10;
+void move::stop() {
+    if (thread.joinable()) {
+        stopped = true;
+        thread.join();
+    }
+}
 
 bool move::go_on(std::chrono::steady_clock::time_point until) {
-    if (target < 0 && memory && memory.use_count() == 1) {  // the state was freed, nobody wants it any more
+    const bool wanted = target >= 0 || !memory || memory.use_count() > 1;  // else the state was freed
+    if (thread.joinable() && wanted && !done && until != until.max()) {
+        return false;
+    }
+    stop();
+    if (!wanted) {
         pieces.clear();
     }
-    for (size_t since = 0; next < pieces.size();) {
-        const piece & p    = pieces[next];
-        const size_t  size = std::min(stride, p.size - within);
-        copy(p, within, size);
-        within += size;
-        since += size;
-        if (within == p.size) {
-            next++, within = 0;
-        }
-        if (since >= stride) {
-            since = 0;
-            if (next < pieces.size() && std::chrono::steady_clock::now() >= until) {
-                return false;
-            }
+    while (next < pieces.size() && step()) {
+        if (std::chrono::steady_clock::now() >= until) {
+            return false;
         }
     }
     pieces.clear();
@@ -74,6 +94,24 @@ bool move::go_on(std::chrono::steady_clock::time_point until) {
     source = target = -1;
     memory.reset();
     return true;
+}
+
+// So much is copied between two looks at the clock, through memory that stays in the CPU's cache.
+static constexpr size_t stride = 64 << 10;
+
+// Copies about a stride and tells whether anything is left.
+bool move::step() {
+    for (size_t copied = 0; next < pieces.size() && copied < stride;) {
+        const piece & p    = pieces[next];
+        const size_t  size = std::min(stride, p.size - within);
+        copy(p, within, size);
+        within += size;
+        copied += size;
+        if (within == p.size) {
+            next++, within = 0;
+        }
+    }
+    return next < pieces.size();
 }
 
 void move::copy(const piece & p, size_t at, size_t size) {

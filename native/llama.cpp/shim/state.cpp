@@ -2,8 +2,10 @@
 // Moves of a sequence: llama.cpp's own way to write and read a state says where the cells are; the copying is ours.
 #include "context.h"
 
+#include "ggml-backend.h"
 #include "llama-io.h"
-#include "llama-memory.h"
+#include "llama-kv-cache-iswa.h"
+#include "llama-kv-cache.h"
 
 #include <algorithm>
 
@@ -75,6 +77,16 @@ llama_memory_t memory_of(const ps_context * c) {
         throw ps::fault(PS_UNSUPPORTED, "this model keeps nothing between passes");
     }
     return memory;
+}
+
+// Tells whether the cells of a sequence may be read while a pass works on others: they lie in the computer's own memory, and passes
+// move none of them, as they do the states of recurrent layers.
+bool readable_beside(llama_memory_t memory, const lister & io) {
+    if (!dynamic_cast<llama_kv_cache *>(memory) && !dynamic_cast<llama_kv_cache_iswa *>(memory)) {
+        return false;
+    }
+    return std::all_of(io.parts.begin(), io.parts.end(),
+                       [](const part & p) { return !p.tensor || ggml_backend_buffer_is_host(p.tensor->buffer); });
 }
 
 lister list(llama_memory_t memory, int32_t seq) {
@@ -233,7 +245,7 @@ int32_t ps_state_save(ps_context * c, int32_t seq, ps_state ** out, size_t * tak
             at += p.size;
         }
         *taken = state->memory->taken();
-        c->moving.begin(seq, -1, state->positions, state->memory, std::move(pieces));
+        c->moving.begin(seq, -1, state->positions, state->memory, std::move(pieces), readable_beside(memory, io));
         *out = state.release();
     });
 }

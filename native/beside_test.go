@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+import (
+	"slices"
+	"testing"
+)
+
+// prefilled is a context of the built-in model whose sequence 0 has n tokens.
+func prefilled(t *testing.T, n int32) *Context {
+	c := newContext(t, loadBuiltIn(t, ModelOptions{}), ContextOptions{Cells: 3 * 1024, Sequences: 3, Threads: 1})
+	var b Batch
+	for i := range n {
+		b.Add(100+i%400, i, 0, false)
+		if len(b.Tokens) == 256 || i == n-1 {
+			decode(t, c, &b)
+		}
+	}
+	return c
+}
+
+func decode(t *testing.T, c *Context, b *Batch) {
+	t.Helper()
+	if err := c.Decode(b); err != nil {
+		t.Fatal(err)
+	}
+	b.Reset()
+}
+
+// logits are those of one more token in a sequence of n.
+func logits(t *testing.T, c *Context, seq, n int32) []float32 {
+	t.Helper()
+	var b Batch
+	b.Add(7, n, seq, true)
+	if err := c.Decode(&b); err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(c.Row(0))
+}
+
+// A sequence is saved while passes of another run, and what comes back is the same to the bit.
+func TestContext_SaveState_BesidePasses(t *testing.T) {
+	const n = 900
+	c := prefilled(t, n)
+	state, err := c.SaveState(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b Batch
+	for i := int32(0); !c.Move(0) && i < 1000; i++ {
+		b.Add(200+i%50, i, 1, true)
+		decode(t, c, &b)
+	}
+	if !c.Move(0) {
+		t.Error("a thousand passes later it is not saved")
+	}
+	if err := c.RestoreState(2, state, n); err != nil {
+		t.Fatal(err)
+	}
+	c.Settle()
+	closing(t, state)
+	if !slices.Equal(logits(t, c, 0, n), logits(t, c, 2, n)) {
+		t.Error("the restored sequence goes on differently")
+	}
+}
+
+// Whoever changes what is being saved waits for it; a state that is closed, or a context, while it is saved, does no harm.
+func TestContext_SaveState_IsCutShort(t *testing.T) {
+	const n = 900
+	c := prefilled(t, n)
+	gone, err := c.SaveState(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closing(t, gone)
+	state, err := c.SaveState(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := logits(t, c, 0, n)
+	if err := c.Remove(0, 10, -1); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.RestoreState(1, state, n); err != nil {
+		t.Fatal(err)
+	}
+	c.Settle()
+	if !slices.Equal(want, logits(t, c, 1, n)) {
+		t.Error("the restored sequence goes on differently")
+	}
+	last, err := c.SaveState(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closing(t, c)
+	closing(t, last)
+	closing(t, state)
+}
