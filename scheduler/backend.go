@@ -61,8 +61,9 @@ type Memory interface {
 	// the cache cannot share. Where that takes a copy, Move makes it.
 	Share(src, dst int32, n int) int
 	// Move goes on for about so long (to the end where that is negative) with the copy that Share, SaveState or RestoreState
-	// began, and tells whether it is done. One is on its way at a time. Whatever needs what a copy has not done yet, or would
-	// change what it has not read yet, finishes it first: that is right, but everybody waits.
+	// began, and tells whether it is done; a copy that goes on beside the passes it only looks at. One is on its way at a time.
+	// Whatever needs what a copy has not done yet, or would change what it has not read yet, finishes it first: that is right,
+	// but everybody waits.
 	Move(limit time.Duration) (done bool)
 }
 
