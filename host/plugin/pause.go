@@ -52,10 +52,8 @@ func (i *instance) pause() error {
 
 func (i *instance) rest() *violation {
 	select {
-	case <-i.session.done:
-		if i.running != hookClose { // which is told of the end by it
-			return wrong(CauseCancelled, "the request is over")
-		}
+	case <-i.over():
+		return wrong(CauseCancelled, "the request is over")
 	default:
 	}
 	now := time.Now()
@@ -70,6 +68,14 @@ func (i *instance) rest() *violation {
 		i.yielded = time.Now()
 	}
 	return nil
+}
+
+// over is closed when nobody waits for the call any more. Close is called because of that, and ends by itself.
+func (i *instance) over() <-chan struct{} {
+	if i.running == hookClose {
+		return nil
+	}
+	return i.session.done
 }
 
 // late is a call that takes too long. Where it waited for most of the time, that says nothing against the plugin.

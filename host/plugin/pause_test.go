@@ -175,6 +175,33 @@ func TestStage_Prepare_LongOnesTakeTurns(t *testing.T) {
 	}
 }
 
+// Close is called because the request is over: that does not end it, whether it waits for a turn or has taken long.
+func TestStage_Close_IsNotInterrupted(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		r := newTestRuntime(t, tireless, func(o *Options) { o.Limits.HookTime = 200 * time.Millisecond })
+		m := mustLoad(t, r, plain().On(abi.ExportOpen, i32(0)).On(abi.ExportClose, forever))
+		s, opened := openLater(t, m)
+		if err := <-opened; err != nil {
+			t.Fatal(err)
+		}
+		for range cap(r.turns) {
+			if taken {
+				r.turns <- struct{}{}
+			}
+		}
+		s.Interrupt()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if h := m.Health(); h.Faults != 1 {
+			t.Errorf("it did not end by the clock: %+v", h)
+		}
+		for range len(r.turns) {
+			<-r.turns
+		}
+	}
+}
+
 func TestStage_Sample_IsEndedByTheClock(t *testing.T) {
 	s := use(t, plain(), 1)
 	s.module.runtime.limits.HookTime = time.Millisecond

@@ -30,17 +30,17 @@ func (i *instance) take() *violation {
 	default:
 	}
 	began := time.Now()
-	over := time.NewTimer(time.Until(i.until))
-	defer over.Stop()
+	late := time.NewTimer(time.Until(i.until))
+	defer late.Stop()
 	select {
 	case turns <- struct{}{}:
 		i.held = time.Now()
 		i.waited += i.held.Sub(began)
 		return nil
-	case <-over.C:
+	case <-late.C:
 		i.waited += time.Since(began)
 		return i.late()
-	case <-i.session.done:
+	case <-i.over():
 		return wrong(CauseCancelled, "while it waited for its turn")
 	}
 }
@@ -71,7 +71,7 @@ func (i *instance) alternate() *violation {
 		defer rest.Stop()
 		select {
 		case <-rest.C:
-		case <-i.session.done:
+		case <-i.over():
 			return wrong(CauseCancelled, "while it rested")
 		}
 	}
