@@ -74,6 +74,9 @@ func TestContext_SaveState_IsCutShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	closing(t, gone)
+	if !c.Move(0) {
+		t.Error("a state that nobody wants is copied")
+	}
 	state, err := c.SaveState(0)
 	if err != nil {
 		t.Fatal(err)

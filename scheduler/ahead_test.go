@@ -3,6 +3,7 @@
 package scheduler_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -70,5 +71,75 @@ func TestScheduler_Ahead_IsGivenUp(t *testing.T) {
 	}
 	if a := finish(t, s, st)[0]; a.end.Reason != scheduler.ReasonLength {
 		t.Errorf("ended with %+v", a.end)
+	}
+}
+
+// rest lets a scheduler do what it does when nobody asks for anything.
+func rest(s *scheduler.Scheduler) {
+	for s.Tick() { //nolint:revive // until there is nothing to do
+	}
+}
+
+// An archive with room for little keeps what leaves the cache, not what is still in it, and nothing is saved again and again.
+func TestScheduler_Ahead_LeavesRoomForWhatLeaves(t *testing.T) {
+	const n = 100
+	b := schedulertest.New(scheduler.Limits{Cells: 20 * n, Sequences: 8})
+	b.CopyCost = 10 * time.Microsecond
+	s := newScheduler(t, b, scheduler.Config{Slots: 8, ArchiveBytes: 3 * 12 * (n + 10)})
+	ask := func(seed int) answer { return finish(t, s, submit(t, s, request(n, seed, 2)))[0] }
+	for seed := range 8 {
+		ask(seed)
+	}
+	rest(s)
+	copied := b.Copied
+	if copied == 0 || copied > 8*n {
+		t.Errorf("%d cells were saved of eight conversations of %d", copied, n)
+	}
+	for seed := range 3 {
+		ask(100 + seed)
+		rest(s)
+	}
+	if a := ask(0); a.end.Usage.Cached < n-1 { // the first that left
+		t.Errorf("it came back with %d tokens", a.end.Usage.Cached)
+	}
+}
+
+// Answers to one prompt share most of what they hold, and each alone is not worth saving. The last of them is.
+func TestScheduler_Ahead_TheLastThatSharesIsSaved(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Cells: 8000, Sequences: 8})
+	s := newScheduler(t, b, scheduler.Config{Slots: 8, ArchiveBytes: 1 << 20})
+	var streams []*scheduler.Stream
+	for seed := range 4 {
+		r := request(0, 0, 2)
+		r.Prompt = slices.Concat(prompt(300, 1), prompt(100, 10+seed))
+		streams = append(streams, submit(t, s, r))
+	}
+	finish(t, s, streams...)
+	rest(s)
+	for seed := range 12 { // all of them leave
+		finish(t, s, submit(t, s, request(100, 100+seed, 2)))
+		rest(s)
+	}
+	r := request(0, 0, 2)
+	r.Prompt = slices.Concat(prompt(300, 1), prompt(100, 50))
+	if a := finish(t, s, submit(t, s, r))[0]; a.end.Usage.Cached < 300 {
+		t.Errorf("the prompt came back with %d tokens", a.end.Usage.Cached)
+	}
+}
+
+// Requests that need no copy of their own do not begin one that nobody waits for anew.
+func TestScheduler_Ahead_GoesOnBesideOthers(t *testing.T) {
+	const n = 2000
+	s, b := crowded(t, n, 100*time.Microsecond) // 200 ms each
+	rest(s)
+	held := scheduler.Held(s)
+	copied := b.Copied
+	st := submit(t, s, request(n, 200, 5)) // takes a place that was made, so another must be saved
+	finish(t, s, st)
+	for i := range 100 {
+		finish(t, s, submit(t, s, request(n, 200, 1+i%3))) // goes on where the last one was
+	}
+	if more := b.Copied - copied; more > 3*(n+10) {
+		t.Errorf("%d cells were saved; there are %d", more, held)
 	}
 }

@@ -24,6 +24,8 @@ type saved struct {
 	returned bool // sequence.returned
 	state    State
 	bytes    int64
+	cached   bool // a sequence still holds the same
+	gone     bool // it was dropped
 }
 
 // worthSaving is the fewest unshared cells that are cheaper to copy than to compute again.
@@ -32,12 +34,9 @@ const worthSaving = 64
 // mostKept bounds the entries: each has a mapping of its own, of which systems allow a process some ten thousand.
 const mostKept = 4096
 
-// save begins to copy a sequence that is about to lose its cells; add takes it when that is done. Nil: it is not worth it, or
-// cannot be. One that shares most of its cells is not: they stay in the cache, and would come back as a copy of their own.
-func (a *archive) save(s *sequence, unshared int) *saved {
-	if a.states == nil || unshared < worthSaving || 2*unshared < len(s.tokens) {
-		return nil
-	}
+// save begins to copy a sequence that is about to lose its cells, or ahead of that; add takes it when that is done. Nil: it cannot be.
+// What is copied ahead pushes out nothing else that was, and others only where such copies take less than a quarter of the archive.
+func (a *archive) save(s *sequence, ahead bool) *saved {
 	state, err := a.states.SaveState(s.id)
 	if err != nil {
 		return nil // it will be computed again
@@ -50,10 +49,25 @@ func (a *archive) save(s *sequence, unshared int) *saved {
 	}
 	a.forget(k.tokens, k.salt)
 	for a.used+k.bytes > a.budget || len(a.kept) >= mostKept {
-		a.drop(a.least())
+		least := a.least()
+		if ahead && (least.cached || a.doubled()+k.bytes > a.budget/4) {
+			k.close()
+			return nil
+		}
+		a.drop(least)
 	}
 	a.used += k.bytes
 	return k
+}
+
+// doubled is how many bytes the entries have that a sequence still holds, too.
+func (a *archive) doubled() (bytes int64) {
+	for _, k := range a.kept {
+		if k.cached {
+			bytes += k.bytes
+		}
+	}
+	return bytes
 }
 
 // add puts a state into the archive whose bytes save has counted.
@@ -103,6 +117,7 @@ func (a *archive) forget(tokens []Token, salt string) {
 func (a *archive) drop(k *saved) {
 	i := slices.Index(a.kept, k)
 	a.used -= k.bytes
+	k.gone = true
 	a.kept = slices.Delete(a.kept, i, i+1)
 	k.close()
 }

@@ -18,10 +18,11 @@ type cache struct {
 	adjacent    bool    // Limits.Adjacent
 	cannotShare bool    // the backend could not share the last time
 
-	moving move
-	begun  time.Time // when this tick's copies did
-	pause  pause     // how long it may copy
-	now    func() time.Time
+	moving  move
+	changed bool      // requests have begun or ended since ahead last looked
+	begun   time.Time // when this tick's copies did
+	pause   pause     // how long it may copy
+	now     func() time.Time
 }
 
 // sequence is what the KV cache holds under one sequence id.
@@ -34,7 +35,7 @@ type sequence struct {
 	apart  bool    // that request came with a long prompt
 	used   uint64  // cache.clock of its last use
 	moving bool    // see move
-	saved  bool    // what it holds went into the archive, or is not worth it
+	kept   *saved  // what it holds, in the archive; nil: it was not saved
 
 	prompt   int  // how many of tokens were the last request's prompt
 	returned bool // that request went on with a conversation
@@ -53,7 +54,7 @@ func newCache(m Memory, limits Limits, now func() time.Time) *cache {
 
 // release makes the sequence of an ended or preempted request idle; its cells stay as prefix cache.
 func (c *cache) release(s *sequence) {
-	s.inUse, s.apart = false, false
+	s.inUse, s.apart, c.changed = false, false, true
 	c.touch(s)
 }
 
@@ -61,14 +62,18 @@ func (c *cache) release(s *sequence) {
 // are not and the cache is busy, more may be when it no longer is.
 func (c *cache) reserve(n int) bool {
 	for len(c.free) < n {
-		if !c.idle() {
+		if !c.moving.ahead && !c.moved() {
 			return false
 		}
 		victim := c.oldestFilled()
-		if victim == nil {
+		switch {
+		case victim != nil:
+			c.vacate(victim)
+		case c.moving.ahead: // its sequence may be the victim
+			c.giveUp()
+		default:
 			return len(c.free) >= n
 		}
-		c.vacate(victim)
 	}
 	return true
 }
@@ -130,6 +135,7 @@ func (c *cache) truncate(s *sequence, n int) int {
 
 // share makes dst, which is empty, begin with the first n positions of src. It tells whether the backend can.
 func (c *cache) share(src, dst *sequence, n int) bool {
+	c.giveUp()
 	n = c.memory.Share(src.id, dst.id, n)
 	if c.cannotShare = n == 0; c.cannotShare {
 		return false
@@ -151,34 +157,52 @@ func (c *cache) repair(s *sequence) {
 	c.drop(s, n)
 }
 
-// ready tells whether a sequence can be given up at once.
-func (s *sequence) ready() bool { return s.saved || len(s.tokens) == 0 }
+// ready tells whether a sequence can be given up at once: it is empty, or in the archive.
+func (s *sequence) ready() bool { return len(s.tokens) == 0 || s.kept != nil && !s.kept.gone }
 
-// vacate empties an idle sequence and tells whether it could at once. Where the archive is to keep it, that is copied first.
-func (c *cache) vacate(s *sequence) bool {
-	if !s.ready() {
-		c.save(s)
-		if !c.moved() {
-			return false
-		}
+// unkeep notes that the sequence no longer holds what the archive has of it.
+func (s *sequence) unkeep() {
+	if s.kept != nil {
+		s.kept.cached, s.kept = false, nil
 	}
-	c.truncate(s, 0)
-	return true
 }
 
-// save begins to copy an idle sequence into the archive, if it is worth that.
-func (c *cache) save(s *sequence) {
+// mustSave tells whether a sequence is to be saved before it is given up. What shares most of its cells is not: they stay in the
+// cache, and would come back as a copy of their own.
+func (c *cache) mustSave(s *sequence) bool {
+	if s.ready() || c.archive.states == nil {
+		return false
+	}
 	unshared := 0
 	for _, cell := range s.cells {
 		if c.refs[cell] == 1 {
 			unshared++
 		}
 	}
-	if saved := c.archive.save(s, unshared); saved != nil {
-		c.begin(move{seq: s, saved: saved})
-	} else {
-		s.saved = true
+	return unshared >= worthSaving && 2*unshared >= len(s.tokens)
+}
+
+// vacate empties an idle sequence and tells whether it could at once. Where the archive is to keep it, that is copied first.
+func (c *cache) vacate(s *sequence) bool {
+	if s.moving { // it is being saved, and is waited for from now on
+		c.moving.ahead = false
+		if !c.moved() {
+			return false
+		}
 	}
+	if c.mustSave(s) {
+		c.giveUp()
+		if saved := c.archive.save(s, false); saved != nil {
+			c.begin(move{seq: s, saved: saved})
+			if !c.moved() {
+				return false
+			}
+		} else {
+			c.memory.Move(0) // of what was begun nothing is wanted
+		}
+	}
+	c.truncate(s, 0)
+	return true
 }
 
 // evictIdle empties every idle sequence and tells whether there was one to empty.
@@ -201,5 +225,5 @@ func (c *cache) drop(s *sequence, n int) {
 		}
 	}
 	s.tokens, s.cells = s.tokens[:n], s.cells[:n]
-	s.saved = false
+	s.unkeep()
 }

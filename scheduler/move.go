@@ -65,23 +65,6 @@ func (c *cache) moved() bool {
 	return true
 }
 
-// idle is moved, but for a copy that nobody waits for: that is given up.
-func (c *cache) idle() bool {
-	if c.moved() {
-		return true
-	}
-	c.giveUp()
-	return !c.busy()
-}
-
-// giveUp ends a copy that nobody waits for.
-func (c *cache) giveUp() {
-	if c.moving.ahead {
-		c.archive.abandon(c.moving.saved)
-		c.moving.seq.moving, c.moving = false, move{}
-	}
-}
-
 // left is how long this tick may still copy.
 func (c *cache) left(m move) time.Duration {
 	most := c.pause.archive
@@ -110,32 +93,6 @@ func (c *cache) arrive() {
 	m.seq.moving = false
 	if m.saved != nil {
 		c.archive.add(m.saved)
-		m.seq.saved = true
+		m.saved.cached, m.seq.kept = true, m.saved
 	}
-}
-
-// ahead saves sequences that are likely to be given up next, so that a request finds its place made and need not wait for a
-// copy. It does so where fewer than half of them could be had at once: conversations that the cache has room for are not copied.
-func (c *cache) ahead() {
-	if c.archive.states == nil {
-		return
-	}
-	for c.moved() {
-		s, ready := c.nextToSave()
-		if s == nil || ready >= len(c.seqs)/2 || c.left(move{ahead: true}) <= 0 {
-			return
-		}
-		c.save(s)
-		c.moving.ahead = c.busy()
-	}
-}
-
-// nextToSave is the idle sequence to be given up first of those that are not saved, and how many others are empty or saved.
-func (c *cache) nextToSave() (next *sequence, ready int) {
-	for _, s := range c.seqs {
-		if !s.inUse && s.ready() {
-			ready++
-		}
-	}
-	return c.oldest(func(s *sequence) bool { return !s.ready() }, false), ready
 }

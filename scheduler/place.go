@@ -15,7 +15,7 @@ import (
 //
 // Nil: copies are on their way, and the next tick may ask again.
 func (c *cache) acquire(tokens []Token, salt string, limit int, reuse bool) *sequence {
-	for c.idle() {
+	for c.moving.ahead || c.moved() {
 		if seq := c.place(tokens, salt, limit, reuse); seq != nil {
 			return seq
 		}
@@ -72,8 +72,9 @@ func (c *cache) recall(tokens []Token, salt string, limit int, best *sequence, f
 		return true
 	}
 	if !c.reserve(common) {
-		return c.busy()
+		return c.busy() && !c.moving.ahead
 	}
+	c.giveUp()
 	if err := c.archive.states.RestoreState(seq.id, k.state, common); err != nil {
 		c.repair(seq)
 		return false
@@ -91,6 +92,9 @@ func (c *cache) recall(tokens []Token, salt string, limit int, best *sequence, f
 
 // takeOver makes an idle sequence the request's own. Where the last prompt is part of the new one, somebody came back to it.
 func (c *cache) takeOver(s *sequence, common int) *sequence {
+	if s.moving {
+		c.giveUp()
+	}
 	c.take(s)
 	s.returned = s.prompt > 0 && common >= s.prompt
 	c.truncate(s, common)
@@ -98,7 +102,8 @@ func (c *cache) takeOver(s *sequence, common int) *sequence {
 }
 
 func (c *cache) take(s *sequence) {
-	s.inUse, s.saved = true, false
+	s.inUse, c.changed = true, true
+	s.unkeep()
 	c.touch(s)
 }
 

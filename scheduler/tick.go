@@ -23,7 +23,9 @@ func (s *Scheduler) Tick() (busy bool) {
 	s.cache.allow(s.pause(computed))
 	held := s.short
 	s.admit(now)
-	s.cache.ahead()
+	if !s.short {
+		s.cache.ahead()
+	}
 	s.plan()
 	if len(s.planned) == 0 {
 		s.publish()

@@ -85,7 +85,7 @@ var table = []Key{
 	{Name: "scheduler.prefill_share", Flag: "prefill-share", Kind: Number, Default: 0.0, check: within(0, 0.95),
 		Allowed: "0 to 0.95", Help: "least share of a tick's time for prompts; 0: the measured default"},
 	{Name: "scheduler.cache_ram", Flag: "cache-ram", Kind: Bytes, Default: int64(512 << 20), check: sized(0, 1<<40),
-		Allowed: "0 to 1TiB", Help: "memory for conversations that left the KV cache, so that their next turn need not be computed anew; 0: none"},
+		Allowed: "0 to 1TiB", Help: "memory for conversations that left the KV cache or will have to, so that their next turn need not be computed anew; 0: none"},
 	{Name: "scheduler.strategy", Flag: "strategy", Kind: Text, Default: "decode-maximal",
 		check:   oneOf("decode-maximal", "prefill-priority", "balanced"),
 		Allowed: "decode-maximal, prefill-priority or balanced", Help: "who goes first in a tick"},

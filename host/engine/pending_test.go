@@ -155,7 +155,8 @@ func TestBackend_Restore_Part(t *testing.T) {
 	}
 }
 
-// Where a sliding window has moved on, a part of a state is not the beginning of the conversation.
+// Where a sliding window has moved on, a part of a state is not the beginning of the conversation. Where the conversation fills the
+// window to the last position, its first cell was free for others while it was copied.
 func TestBackend_Restore_PartOfAWindow(t *testing.T) {
 	b := opened(t, Options{Slots: 2}).Backend().(*backend)
 	feed(t, b, 0, 0, story(40, 1)...)
@@ -164,12 +165,12 @@ func TestBackend_Restore_PartOfAWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer state.Close()
-	for window, want := range map[int]bool{0: true, 40: true, 39: false} {
+	for window, want := range map[int][2]bool{0: {true, true}, 41: {true, true}, 40: {false, false}, 39: {false, true}} {
 		b.window = window
-		if err := b.RestoreState(1, state, 30); (err == nil) != want {
+		if err := b.RestoreState(1, state, 30); (err == nil) != want[0] {
 			t.Errorf("30 of 40 positions with a window of %d: %v", window, err)
 		}
-		if err := b.RestoreState(1, state, 40); err != nil {
+		if err := b.RestoreState(1, state, 40); (err == nil) != want[1] {
 			t.Errorf("all with a window of %d: %v", window, err)
 		}
 	}

@@ -31,6 +31,9 @@ func (b *backend) RestoreState(seq int32, state scheduler.State, n int) error {
 		return fmt.Errorf("%w: a state of another kind", native.ErrInvalid)
 	}
 	whole := s.Positions()
+	if b.window > 0 && whole == b.window { // others may have written to its first cell while it was copied
+		return fmt.Errorf("%w: a state as long as the window", native.ErrInvalid)
+	}
 	if n < 1 || n > whole || n < whole && (!b.cuts || b.window > 0 && whole > b.window) { // a window has moved on
 		return fmt.Errorf("%w: %d of the state's %d positions", native.ErrInvalid, n, whole)
 	}

@@ -13,8 +13,8 @@ type turns chan struct{}
 
 func newTurns() turns { return make(turns, max(1, runtime.GOMAXPROCS(0)/2)) }
 
-// A guest computes turnTime and then lets the others have their turns. Where it took more than freeTime by then, a request's also
-// leaves the processor alone three times as long: a quarter of one is a request's share.
+// A guest computes turnTime and then lets the others have their turns. Where a request's set-up took more than freeTime by then, it
+// also leaves the processor alone three times as long: a quarter of one is a request's share. What other calls take is counted when they are over.
 const (
 	turnTime = 5 * time.Millisecond
 	freeTime = 100 * time.Millisecond
@@ -66,7 +66,7 @@ func (i *instance) alternate() *violation {
 		return nil
 	}
 	i.give()
-	if worked := time.Since(i.started) - i.waited; worked > freeTime && !i.session.loading {
+	if worked := time.Since(i.started) - i.waited; worked > freeTime && i.running.setup() && !i.session.loading {
 		rest := time.NewTimer(3 * had)
 		defer rest.Stop()
 		select {

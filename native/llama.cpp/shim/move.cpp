@@ -46,6 +46,19 @@ static void lower_priority() {
 #endif
 }
 
+// The system takes a tenth of a second to take back a gigabyte, which nobody should wait for.
+void let_go(std::shared_ptr<pages> memory) {
+    static constexpr size_t worth = 8 << 20;
+    if (memory.use_count() != 1 || memory->size() < worth) {
+        return;
+    }
+    try {
+        std::thread([last = std::move(memory)] {}).detach();
+    } catch (const std::exception &) {
+        // then it is waited for
+    }
+}
+
 void move::begin(int32_t from, int32_t to, int32_t n, std::shared_ptr<pages> memory_, std::vector<piece> what, bool beside) {
     finish();
     source = from, target = to, positions = n;
@@ -59,7 +72,7 @@ void move::begin(int32_t from, int32_t to, int32_t n, std::shared_ptr<pages> mem
     try {
         thread = std::thread([this] {
             lower_priority();
-            while (!stopped && step()) {
+            while (!stopped && memory.use_count() > 1 && step()) {  // alone it has a state that was freed
             }
             done = true;
         });
@@ -92,7 +105,7 @@ bool move::go_on(std::chrono::steady_clock::time_point until) {
     pieces.clear();
     next   = 0;
     source = target = -1;
-    memory.reset();
+    let_go(std::move(memory));
     return true;
 }
 

@@ -29,6 +29,9 @@ class pages {
     size_t    used, whole;
 };
 
+// Gives memory up; a large one on a thread of its own.
+void let_go(std::shared_ptr<pages> memory);
+
 // What is to be copied; a null tensor is the memory.
 struct piece {
     ggml_tensor * from;

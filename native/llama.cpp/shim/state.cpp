@@ -275,7 +275,12 @@ int32_t ps_state_restore(ps_context * c, int32_t seq, const ps_state * state, in
     });
 }
 
-void ps_state_free(ps_state * state) noexcept { delete state; }
+void ps_state_free(ps_state * state) noexcept {
+    if (state) {
+        ps::let_go(std::move(state->memory));
+    }
+    delete state;
+}
 
 int32_t ps_move(ps_context * c, int64_t nanoseconds, bool * done, ps_error * err) noexcept {
     return ps::guarded(err, [&] {

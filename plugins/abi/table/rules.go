@@ -7,7 +7,7 @@ func rules() []Section {
 }
 
 const order = `1. The configuration is checked against the manifest's schema when the request is submitted. ` + "`penstock_template`" + ` runs then, before queueing, in an instance of its own.
-   Set-up calls of all requests take turns: half of the processors compute them, 5 ms at a time, and one that takes more than 100 ms in all gets a quarter of a processor from then on.
+   Set-up calls of all requests take turns: half of the processors compute them, 5 ms at a time, and one that takes more than 100 ms in all gets a quarter of a processor from then on. Another call needs a turn once it has taken 5 ms.
 2. ` + "`penstock_open`" + ` runs when a slot is given, off the tick; a refusal is still a 400. With n choices each has its own instance, with seed + i.
 3. Then for each token: ` + "`prepare`" + ` (once, during the pass that yields the row) → row → masks and biases → the chain with ` + "`sample`" + ` → choice → ` + "`accept`" + ` → text → ` + "`stop`" + ` → next pass.
    Calls on one instance never overlap, ` + "`sample`" + ` waits for ` + "`prepare`" + `, and a parked or paused slot makes no calls.
