@@ -19,6 +19,7 @@ import (
 
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/telemetry"
 )
 
@@ -91,7 +92,8 @@ func (h *Host) api(o Options) http.Handler {
 		Scheduler: streams{h.core.Scheduler}, Engine: words{h.core.Engine}, Plugins: h.core.Plugins, Model: h.core.Model,
 		Log: h.log, Version: o.Version,
 		APIKeys: s.APIKeys, AdminKey: s.AdminKey, PriorityKeys: s.PriorityKeys, ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins, BodyLimit: s.BodyLimit, WriteTimeout: s.WriteTimeout,
-		UI: o.UI, Metrics: h.core.Metrics.Handler(), Ready: h.accepts.Load, Done: h.done,
+		ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes),
+		UI:          o.UI, Metrics: h.core.Metrics.Handler(), Ready: h.accepts.Load, Done: h.done,
 	})
 }
 

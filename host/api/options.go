@@ -77,6 +77,7 @@ type Options struct {
 	Proxies      []*net.IPNet // whose X-Forwarded-For is believed; none: nobody's
 	Origins      []string     // other web origins whose pages may call; "*": any
 	BodyLimit    int64        // bytes
+	ModuleLimit  int64        // bytes of a plugin's module that Plugins takes
 	WriteTimeout time.Duration
 	// A stream's headers go out after StreamGrace even if it has no event yet, and a comment when it had none for StreamComment;
 	// 0: 1 s and 10 s.

@@ -68,7 +68,7 @@ func (s *service) uploadPlugin(c echo.Context) error {
 	case <-ctx.Done():
 		return errGone
 	}
-	wasm, err := receive(c, announced(min(c.Request().ContentLength, s.BodyLimit)))
+	wasm, err := receive(c, announced(c.Request().ContentLength, min(s.BodyLimit, s.ModuleLimit+1)))
 	if err != nil {
 		return err
 	}
@@ -84,10 +84,11 @@ func (s *service) uploadPlugin(c echo.Context) error {
 }
 
 // announced reads what is likely to have size bytes (−1: nobody knows) without taking memory several times, as io.ReadAll does
-// while it grows. Who only announces a large body costs its memory too, so it is for those whose number is bounded.
-func announced(size int64) func(io.Reader) ([]byte, error) {
+// while it grows. Who only announces a large body costs its memory too, so it is for those whose number is bounded, and at most
+// most bytes are taken at once.
+func announced(size, most int64) func(io.Reader) ([]byte, error) {
 	return func(r io.Reader) ([]byte, error) {
-		b := bytes.NewBuffer(make([]byte, 0, max(0, size)+bytes.MinRead))
+		b := bytes.NewBuffer(make([]byte, 0, min(max(0, size), most)+bytes.MinRead))
 		_, err := b.ReadFrom(r)
 		return b.Bytes(), err
 	}

@@ -7,17 +7,18 @@ import (
 	"testing"
 )
 
-// A module whose size is known is read into its memory once; one that is shorter, longer or unknown is read all the same.
+// A module whose size is known is read into its memory once; one that is shorter, longer or unknown is read all the same, and
+// no more than the most is taken for it.
 func TestAnnounced_TakesMemoryOnce(t *testing.T) {
 	wasm := bytes.Repeat([]byte("module"), 1<<19)
 	size := int64(len(wasm))
-	for _, said := range []int64{-1, 0, 1, size - 1, size, 2 * size} {
-		if got, err := announced(said)(bytes.NewReader(wasm)); err != nil || !bytes.Equal(got, wasm) {
+	for _, said := range []int64{-1, 0, 1, size - 1, size, 2 * size, 1 << 60} {
+		if got, err := announced(said, 2*size)(bytes.NewReader(wasm)); err != nil || !bytes.Equal(got, wasm) {
 			t.Errorf("announced %d: %d bytes, %v", said, len(got), err)
 		}
 	}
 	times := testing.AllocsPerRun(5, func() {
-		if _, err := announced(size)(bytes.NewReader(wasm)); err != nil {
+		if _, err := announced(size, 2*size)(bytes.NewReader(wasm)); err != nil {
 			t.Fatal(err)
 		}
 	})
