@@ -5,6 +5,7 @@ package plugin
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -28,10 +29,17 @@ type codeCache struct {
 	dir   string
 	limit int64 // bytes of all entries
 	log   *slog.Logger
+	keeps bool // see keepsCode
 }
 
 // cacheBytes bounds the cache: 25 modules of Go's own compiler, or some thousand small ones.
 const cacheBytes = 256 << 20
+
+// newPattern are the folders that are being filled; see replace. staleAfter is how old one is that nobody fills any more.
+const (
+	newPattern = "new-*"
+	staleAfter = time.Hour
+)
 
 // sumSuffix is what the files of checksums end with.
 const sumSuffix = ".sum"
@@ -54,7 +62,50 @@ func openCache(dir string, limit int64, log *slog.Logger) (*codeCache, error) {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("failed to close the cache of compiled plugins to others: %w", err)
 	}
-	return &codeCache{dir, limit, log}, nil
+	c := &codeCache{dir: dir, limit: limit, log: log}
+	c.removeStale()
+	return c, nil
+}
+
+// removeStale removes what a host left that was killed while it waited for a child.
+func (c *codeCache) removeStale() {
+	left, err := filepath.Glob(filepath.Join(c.dir, newPattern))
+	for _, dir := range left {
+		if info, e := os.Stat(dir); e == nil && time.Since(info.ModTime()) > staleAfter {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	if err != nil {
+		c.log.Warn("the cache of compiled plugins is not in order", "error", err)
+	}
+}
+
+// keepsCode tells whether wazero compiles here and keeps what it makes. Where it interprets instead a child would compile for
+// nothing. What was seen once is so for good; what was not may have been a full disk. One caller at a time.
+func (c *codeCache) keepsCode(ctx context.Context) bool {
+	if !c.keeps {
+		err := c.tryCode(ctx)
+		if c.keeps = err == nil; !c.keeps {
+			c.log.Warn("large plugins are compiled or interpreted in the server itself", "because", err)
+		}
+	}
+	return c.keeps
+}
+
+// tryCode has wazero keep what it makes of an empty module.
+func (c *codeCache) tryCode(ctx context.Context) error {
+	dir, err := os.MkdirTemp(c.dir, newPattern)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // by removeStale at last
+	if err := compileTo(ctx, []byte("\x00asm\x01\x00\x00\x00"), dir, 1); err != nil {
+		return err
+	}
+	if files, err := filesOf(dir); err != nil || len(files) == 0 {
+		return errors.Join(errNotKept, err)
+	}
+	return nil
 }
 
 // entry is the folder of that name, empty where something in it was damaged. Its path is empty where there can be none.
@@ -78,32 +129,40 @@ func (c *codeCache) entry(name string) string {
 	return entry
 }
 
-// replace has a new folder filled and puts it in an entry's place, whole or not at all; false where it was not filled.
-func (c *codeCache) replace(entry string, fill func(dir string) (bool, error)) (bool, error) {
-	dir, err := os.MkdirTemp(c.dir, "new-*")
-	if err != nil {
+// replace has a new folder filled and puts it in the place of an entry of no use, whole or not at all. Where another host has
+// filled the entry in the meantime, that stays.
+func (c *codeCache) replace(entry string, fill func(dir string) (bool, error)) error {
+	dir, err := os.MkdirTemp(c.dir, newPattern)
+	if err = errors.Join(err, os.RemoveAll(entry)); err != nil {
 		c.log.Warn("compiled code of a plugin is not kept", "error", err)
-		return false, nil
+		return nil
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // what is left of it is removed in time, as everything that nobody uses
+	defer func() { _ = os.RemoveAll(dir) }() // by removeStale at last
 	if filled, err := fill(dir); err != nil || !filled {
-		return false, err
+		return err
 	}
-	if err := errors.Join(os.RemoveAll(entry), os.Rename(dir, entry)); err != nil {
+	if err := os.Rename(dir, entry); err != nil && !errors.Is(err, fs.ErrExist) {
 		c.log.Warn("compiled code of a plugin is not kept", "error", err)
-		return false, nil
 	}
-	return true, nil
+	return nil
 }
 
-// keep writes the checksums of what is new in an entry, makes it the most recently used, and makes room.
-func (c *codeCache) keep(entry string) {
+// removeEmpty removes an entry in which there is no file.
+func (c *codeCache) removeEmpty(entry string) (removed bool) {
 	if entry == "" {
+		return true
+	}
+	files, err := filesOf(entry)
+	return err == nil && len(files) == 0 && os.RemoveAll(entry) == nil // wazero's empty folders may be in it
+}
+
+// keep makes an entry the most recently used, and makes room.
+func (c *codeCache) keep(entry string) {
+	if c.removeEmpty(entry) {
 		return
 	}
-	err := seal(entry)
 	now := time.Now()
-	if err = errors.Join(err, os.Chtimes(entry, now, now), c.evict(filepath.Base(entry))); err != nil {
+	if err := errors.Join(os.Chtimes(entry, now, now), c.evict(filepath.Base(entry))); err != nil {
 		c.log.Warn("the cache of compiled plugins is not in order", "error", err)
 	}
 }

@@ -137,6 +137,9 @@ func TestCodeCache_Size_IsBounded(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(entry, "code"), make([]byte, size), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		if err := seal(entry); err != nil {
+			t.Fatal(err)
+		}
 		c.keep(entry)
 	}
 	kept := func(module string) bool { return len(cached(t, c.entry(module))) > 0 }

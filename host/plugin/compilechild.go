@@ -23,7 +23,8 @@ const compileEnv = "PENSTOCK_COMPILE"
 
 // compileOrder tells the child what to do with the module on its standard input.
 type compileOrder struct {
-	Dir    string        `json:"dir"` // for fillEntry
+	Dir    string        `json:"dir"`   // for fillEntry
+	Maker  string        `json:"maker"` // the parent's: see maker
 	Limits fuel.Limits   `json:"limits"`
 	Time   time.Duration `json:"time"` // after which the child ends itself, in case the parent cannot
 }
@@ -31,7 +32,7 @@ type compileOrder struct {
 // Exit codes of the child. A panic's is 2.
 const (
 	exitCompiled = 0
-	exitFailed   = 3 // the code could not be kept, say: the parent does it all itself
+	exitFailed   = 3 // the code could not be kept, or the child is another program, say: the parent does it all itself
 )
 
 // exitRefused are its exit codes where the module is wrong. Why is on its standard output then.
@@ -68,6 +69,9 @@ func compileAsChild(text string) error {
 	if err := json.Unmarshal([]byte(text), &order); err != nil {
 		return fmt.Errorf("%s is %q: %w", compileEnv, text, err)
 	}
+	if order.Maker != maker() {
+		return fmt.Errorf("%w was started: it is %s and should be %s", errMaker, maker(), order.Maker)
+	}
 	time.AfterFunc(order.Time+time.Second, func() { os.Exit(exitFailed) })
 	yield()
 	wasm, err := io.ReadAll(os.Stdin)
@@ -77,7 +81,7 @@ func compileAsChild(text string) error {
 	return fillEntry(context.Background(), wasm, order.Dir, order.Limits)
 }
 
-// refused is why a child did not compile a module, in the words that compiling it here would have.
+// refused is why a child did not compile a module: the text of the error that fillEntry or compileHere has in any process.
 type refused struct {
 	kind error
 	text string
@@ -87,19 +91,44 @@ func (e *refused) Error() string { return e.text }
 func (e *refused) Unwrap() error { return e.kind }
 
 // compileInChild lets a child of low priority fill a folder with what comes of a module, so that metering and compiling take no
-// time from the streams. It returns false where there can be no child, or where it could not do it.
-func compileInChild(ctx context.Context, wasm []byte, dir string, limits fuel.Limits) (bool, error) {
-	program, err := os.Executable()
-	if err != nil || !compilesInChild.Load() {
-		return false, nil //nolint:nilerr // without a child it is compiled here
+// time from the streams. It returns false where there can be no child, or where it could not do it, which is logged.
+func (r *Runtime) compileInChild(ctx context.Context, wasm []byte, dir string) (bool, error) {
+	if !compilesInChild.Load() {
+		return false, nil
 	}
-	order := compileOrder{Dir: dir, Limits: limits, Time: time.Minute}
+	order := compileOrder{Dir: dir, Maker: maker(), Limits: r.limits.Module, Time: time.Minute}
 	if deadline, ok := ctx.Deadline(); ok {
 		order.Time = time.Until(deadline)
 	}
-	text, err := json.Marshal(order)
-	if err != nil {
-		return false, err
+	end := runChild(ctx, wasm, order)
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case exitRefused[end.code] != nil:
+		return false, &refused{exitRefused[end.code], end.why}
+	case errors.As(end.err, &exit) && (end.code == -1 || end.code == 2): // it crashed, and would take us with it
+		return false, fmt.Errorf("%w: the compiler gave up: %w: %s", ErrUnsupported, exit, end.said)
+	case end.err != nil:
+		r.log.Warn("a plugin is compiled in the server itself, since a child could not", "code", end.code, "error", end.err, "said", end.said)
+	}
+	return end.err == nil, nil
+}
+
+// childEnd is how a child ended.
+type childEnd struct {
+	code int // -1 also where it was not started
+	err  error
+	why  string // on its standard output
+	said string // on its standard error, the beginning
+}
+
+// runChild starts this program as a child and waits for its end.
+func runChild(ctx context.Context, wasm []byte, order compileOrder) childEnd {
+	program, err := os.Executable()
+	text, err2 := json.Marshal(order)
+	if err := errors.Join(err, err2); err != nil {
+		return childEnd{code: -1, err: err}
 	}
 	var why, said bytes.Buffer
 	cmd := exec.CommandContext(ctx, program) // killed when ctx is done
@@ -107,15 +136,5 @@ func compileInChild(ctx context.Context, wasm []byte, dir string, limits fuel.Li
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(wasm), &why, &said
 	apart(cmd)
 	err = cmd.Run()
-	code := cmd.ProcessState.ExitCode() // -1 also where it was not started
-	var end *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
-		return false, ctx.Err()
-	case exitRefused[code] != nil:
-		return false, &refused{exitRefused[code], why.String()}
-	case errors.As(err, &end) && (code == -1 || code == 2): // it crashed, and would take us with it
-		return false, fmt.Errorf("%w: the compiler gave up: %w: %.200s", ErrUnsupported, end, strings.TrimSpace(said.String()))
-	}
-	return err == nil, nil
+	return childEnd{cmd.ProcessState.ExitCode(), err, why.String(), fmt.Sprintf("%.200s", strings.TrimSpace(said.String()))}
 }

@@ -9,12 +9,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/penstock/penstock/host/plugin/fuel"
 	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
 )
@@ -28,7 +29,7 @@ func large(name string) *guestModule {
 func filled(ctx context.Context, t *testing.T, wasm []byte) (files int, made bool, err error) {
 	t.Helper()
 	dir := t.TempDir()
-	made, err = compileInChild(ctx, wasm, dir, fuel.DefaultLimits())
+	made, err = newTestRuntime(t).compileInChild(ctx, wasm, dir)
 	return len(cached(t, dir)), made, err
 }
 
@@ -84,7 +85,7 @@ func TestCompileInChild_Late_IsKilled(t *testing.T) {
 	if _, made, err := filled(ctx, t, wasm); !errors.Is(err, context.Canceled) || made {
 		t.Errorf("made %v, %v", made, err)
 	}
-	if left, err := filepath.Glob(filepath.Join(r.cache.dir, "new-*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(r.cache.dir, newPattern)); err != nil || len(left) > 0 {
 		t.Errorf("%v is left, %v", left, err)
 	}
 }
@@ -93,18 +94,18 @@ func TestCompileInChild_Late_IsKilled(t *testing.T) {
 func TestLoad_Cached_NothingIsMadeAgain(t *testing.T) {
 	dir := t.TempDir()
 	inCache := func(o *Options) { o.CacheDir = dir }
-	entryOf := func(name, version string) string {
-		return filepath.Join(dir, entryName(sha256.Sum256(large(name).Wasm()), version, DefaultLimits().Module))
+	entryOf := func(name, maker string) string {
+		return filepath.Join(dir, entryName(sha256.Sum256(large(name).Wasm()), maker, DefaultLimits().Module))
 	}
 	mustLoad(t, newTestRuntime(t, inCache), large("b"))
-	b := entryOf("b", fuel.Version())
+	b := entryOf("b", maker())
 	for _, c := range []struct {
 		entry, want string
 		change      func(o *Options)
 	}{
-		{entryOf("a", fuel.Version()), "b", func(*Options) {}},
-		{entryOf("a", fuel.Version()), "a", func(o *Options) { o.Limits.Module.MemoryPages-- }},
-		{entryOf("a", "an older rewriter's"), "a", func(*Options) {}},
+		{entryOf("a", maker()), "b", func(*Options) {}},
+		{entryOf("a", maker()), "a", func(o *Options) { o.Limits.Module.MemoryPages-- }},
+		{entryOf("a", "another program"), "a", func(*Options) {}},
 	} {
 		if err := os.CopyFS(c.entry, os.DirFS(b)); err != nil {
 			t.Fatal(err)
@@ -136,5 +137,32 @@ func TestLoad_Cached_CodeOfAnother_IsMadeAnew(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// A server whose program was replaced while it runs starts the new one, which may rewrite otherwise: that does nothing.
+func TestRunChild_OfAnotherProgram_DoesNothing(t *testing.T) {
+	dir := t.TempDir()
+	order := compileOrder{Dir: dir, Maker: "1 another", Limits: DefaultLimits().Module, Time: time.Minute}
+	end := runChild(t.Context(), large("guest").Wasm(), order)
+	if end.code != exitFailed || !strings.Contains(end.said, "1 another") || len(cached(t, dir)) != 0 {
+		t.Errorf("%+v, %d files", end, len(cached(t, dir)))
+	}
+}
+
+// A child that could not do it is told of, once and not at length.
+func TestCompileInChild_Fails_IsLogged(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	r := newTestRuntime(t, func(o *Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	if made, err := r.compileInChild(t.Context(), large("guest").Wasm(), filepath.Join(file, strings.Repeat("x", 200))); made || err != nil {
+		t.Errorf("made %v, %v", made, err)
+	}
+	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "code=3") ||
+		!strings.Contains(text, errNotKept.Error()) || len(text) > 500 {
+		t.Error(text)
 	}
 }

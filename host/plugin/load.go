@@ -40,6 +40,7 @@ func (r *Runtime) load(ctx context.Context, wasm []byte, limit time.Duration) (*
 	}
 	m := &Module{runtime: r, engine: engine, metered: metered, SHA256: hex.EncodeToString(sum[:]), Name: "unnamed"}
 	m.uses.Store(1)
+	metered.Wasm = nil // compiled now
 	if err := m.prepare(ctx); err != nil {
 		m.Release()
 		return nil, err

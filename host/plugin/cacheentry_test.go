@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+
+//go:build unix
+
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// configured has wazero configured in another way for a test, and returns how often it was.
+func configured(t *testing.T, config func() wazero.RuntimeConfig) (times *int) {
+	t.Helper()
+	times = new(int)
+	old := newConfig
+	newConfig = func() wazero.RuntimeConfig { *times++; return config() }
+	t.Cleanup(func() { newConfig = old })
+	return times
+}
+
+// entryIn is the entry of a guest in a folder.
+func entryIn(dir string, g *guestModule) string {
+	return filepath.Join(dir, entryName(sha256.Sum256(g.Wasm()), maker(), DefaultLimits().Module))
+}
+
+// Where wazero interprets it does not look for code: it would run the stub. A child would compile for nothing there.
+func TestLoad_Interpreted_RunsNoStub(t *testing.T) {
+	guest := func() *guestModule { return large("guest").On(abi.ExportAccept, i32(1)) }
+	load := func(dir string) (log bytes.Buffer) {
+		t.Helper()
+		change := func(o *Options) { o.CacheDir, o.Log = dir, slog.New(slog.NewTextHandler(&log, nil)) }
+		use := useOf(t, mustLoad(t, newTestRuntime(t, change), guest()), Request{}, 1)
+		if e, err := use.Accept(2); err != nil || !e.Stop {
+			t.Errorf("%+v, %v", e, err)
+		}
+		return log
+	}
+	full, empty := t.TempDir(), t.TempDir()
+	load(full)
+	configured(t, wazero.NewRuntimeConfigInterpreter)
+	load(full)
+	if files := cached(t, full); len(files) != 3 {
+		t.Errorf("%d files are left for where it compiles", len(files))
+	}
+	if log := load(empty); !strings.Contains(log.String(), errNotKept.Error()) {
+		t.Errorf("nothing was said: %s", log.String())
+	}
+	if left, err := os.ReadDir(empty); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v: was there a child?", left, err)
+	}
+}
+
+// What another program left under this one's name is made anew.
+func TestLoad_Cached_OfAnotherMaker_IsMadeAnew(t *testing.T) {
+	dir := t.TempDir()
+	load := func(g *guestModule) string {
+		return mustLoad(t, newTestRuntime(t, func(o *Options) { o.CacheDir = dir }), g).Name
+	}
+	load(large("b"))
+	b, a := entryIn(dir, large("b")), entryIn(dir, large("a"))
+	text, err := os.ReadFile(filepath.Join(b, factsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found facts
+	if err := json.Unmarshal(text, &found); err != nil || found.Maker != maker() {
+		t.Fatalf("%s: %v", text, err)
+	}
+	found.Maker = "1 another"
+	if text, err = json.Marshal(found); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(a, factsFile)
+	if err := errors.Join(os.CopyFS(a, os.DirFS(b)), os.WriteFile(path, text, 0o600), os.Remove(path+sumSuffix), seal(a)); err != nil {
+		t.Fatal(err)
+	}
+	if name := load(large("a")); name != "a" {
+		t.Errorf("loaded was %q", name)
+	}
+}
+
+// A module's rewritten bytes are of use to the compiler only.
+func TestLoad_KeepsNoBytes(t *testing.T) {
+	for _, dir := range []string{"", t.TempDir()} {
+		for _, g := range []*guestModule{answering(), large("guest")} {
+			if m := mustLoad(t, newTestRuntime(t, func(o *Options) { o.CacheDir = dir }), g); m.metered.Wasm != nil {
+				t.Errorf("in %q: %d bytes", dir, len(m.metered.Wasm))
+			}
+		}
+	}
+}
+
+// An entry without code is of no use, and its stub is not even compiled.
+func TestOpenEntry_WithoutCode_IsNotUsed(t *testing.T) {
+	dir := t.TempDir()
+	if err := fillEntry(t.Context(), large("guest").Wasm(), dir, DefaultLimits().Module); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, codeDir)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // compiling would say so
+	if _, _, err := openEntry(ctx, dir, DefaultLimits().Module.MemoryPages); !errors.Is(err, errStub) {
+		t.Error(err)
+	}
+}
+
+// Whoever finds a file that he did not write gives it no checksum: it may be a stub's code, compiled by a host with another processor.
+func TestCodeCache_Keep_SealsNothing(t *testing.T) {
+	c, err := openCache(t.TempDir(), cacheBytes, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := c.entry("module")
+	if err := os.WriteFile(filepath.Join(entry, "another's"), []byte("code"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.keep(entry)
+	if files, err := filesOf(entry); err != nil || len(files) != 1 {
+		t.Errorf("%v, %v", files, err)
+	}
+}
+
+// An entry that another host has filled in the meantime is taken, whether this one's child was done or not.
+func TestObtain_AnotherHostWasQuicker_ItsEntryIsTaken(t *testing.T) {
+	other := t.TempDir()
+	wasm := large("guest").Wasm()
+	if err := fillEntry(t.Context(), wasm, other, DefaultLimits().Module); err != nil {
+		t.Fatal(err)
+	}
+	for _, done := range []bool{true, false} {
+		var log bytes.Buffer
+		r := newTestRuntime(t, func(o *Options) { o.CacheDir, o.Log = t.TempDir(), slog.New(slog.NewTextHandler(&log, nil)) })
+		entry := r.cache.entry("module")
+		_, e, err := r.obtain(t.Context(), wasm, entry, func(context.Context, []byte, string) (bool, error) {
+			return done, os.CopyFS(entry, os.DirFS(other))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.close(); err != nil {
+			t.Error(err)
+		}
+		if files := cached(t, r.cache.dir); len(files) != 3 || log.Len() > 0 {
+			t.Errorf("done %v: %v\n%s", done, slices.Collect(maps.Keys(files)), log.String())
+		}
+	}
+}
+
+// Nothing is left of a module that was refused, nor of a host that was killed long ago.
+func TestCodeCache_LeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	stale, fresh := filepath.Join(dir, "new-1"), filepath.Join(dir, "new-2")
+	long := time.Now().Add(-2 * staleAfter)
+	if err := errors.Join(os.Mkdir(stale, 0o700), os.Mkdir(fresh, 0o700), os.WriteFile(filepath.Join(stale, stubFile), nil, 0o600),
+		os.Chtimes(stale, long, long)); err != nil {
+		t.Fatal(err)
+	}
+	r := newTestRuntime(t, func(o *Options) { o.CacheDir = dir })
+	for _, g := range []*guestModule{plain(), large("guest")} {
+		for _, code := range [][]byte{{0x7c}, {0xfe, 0}} { // an operand is missing; no such instruction
+			if _, err := r.Load(t.Context(), g.On(abi.ExportOpen, code).Wasm()); err == nil {
+				t.Error("it was loaded")
+			}
+		}
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 || left[0].Name() != filepath.Base(fresh) {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// A disk that takes no more is not the module's fault, and a child has no use for code that it cannot keep.
+func TestFillEntry_CannotBeKept_CompilesOnce(t *testing.T) {
+	wasm, limits := large("guest").Wasm(), DefaultLimits().Module
+	good, full := t.TempDir(), t.TempDir()
+	if err := fillEntry(t.Context(), wasm, good, limits); err != nil {
+		t.Fatal(err)
+	}
+	folders, err := os.ReadDir(filepath.Join(good, codeDir))
+	if err != nil || len(folders) != 1 {
+		t.Fatal(folders, err)
+	}
+	whole := filepath.Join(full, wholeDir)
+	if err := errors.Join(os.Mkdir(whole, 0o700), os.Symlink("/proc", filepath.Join(whole, folders[0].Name()))); err != nil { // no file can be made there
+		t.Fatal(err)
+	}
+	times := configured(t, wazero.NewRuntimeConfig)
+	err = fillEntry(t.Context(), wasm, full, limits)
+	if !errors.Is(err, errNotKept) || errors.Is(err, ErrNotWasm) || *times != 1 {
+		t.Errorf("compiled %d times: %v", *times, err)
+	}
+}
