@@ -5,10 +5,11 @@ package scheduler
 // This file saves conversations before they must leave the cache, so that a request finds its place made. What is saved stays in the
 // cache until its place is wanted. Nobody waits for such a copy, and another copy ends it.
 
-// ahead saves the sequences that are likely to be given up next, where fewer than half of all could be had at once. It looks for
-// them after requests have begun or ended, and takes no room in the archive from what the cache still has.
+// ahead saves what nobody uses, where fewer than half of the sequences are empty: what will leave next comes first. It looks
+// for it after requests have begun or ended.
 func (c *cache) ahead() {
-	if c.archive.states == nil || !c.changed {
+	c.changed = c.changed && c.archive.states != nil
+	if !c.changed {
 		return
 	}
 	for c.moved() {
@@ -30,15 +31,16 @@ func (c *cache) ahead() {
 	}
 }
 
-// nextToSave is the idle sequence to be given up first of those that would have to be saved; nil where enough could be had at once.
+// nextToSave is the idle sequence to be given up first of those that would have to be saved; nil where there is none, or where the
+// cache has room for others.
 func (c *cache) nextToSave() *sequence {
-	ready := 0
+	empty := 0
 	for _, s := range c.seqs {
-		if !s.inUse && !c.mustSave(s) {
-			ready++
+		if len(s.tokens) == 0 {
+			empty++
 		}
 	}
-	if ready >= len(c.seqs)/2 {
+	if empty >= len(c.seqs)/2 {
 		return nil
 	}
 	return c.oldest(c.mustSave, false)

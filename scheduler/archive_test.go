@@ -149,7 +149,7 @@ func TestScheduler_Archive_GivesWhatIsWanted(t *testing.T) {
 	if a.end.Usage.Cached != 100 || b.Restored != 1 {
 		t.Errorf("%d tokens found, %d states put back; want 100, 1", a.end.Usage.Cached, b.Restored)
 	}
-	if n := b.Copied - copied; n > 600 { // the one that made room, and these
+	if n := b.Copied - copied; n > 1010 { // the one that made room, one ahead, and these
 		t.Errorf("%d cells copied", n)
 	}
 	b.FailRestore = true

@@ -143,29 +143,24 @@ func not(keep *sequence) func(*sequence) bool { return func(s *sequence) bool { 
 
 // oldest is the idle sequence to give up first of those that may be; nil if there is none. While nothing runs it is an empty one,
 // else the least recently used: prefixes matter most. While others run on a backend that wants them adjacent, it is the one
-// that lies best for a request with a long prompt or without. What must be saved first lies the farther the longer that takes.
+// that lies best for a request with a long prompt or without. What must be saved first comes after what lies as well; for a long
+// prompt after all others, which need no company for a while.
 func (c *cache) oldest(may func(*sequence) bool, long bool) *sequence {
 	near := c.adjacent && c.inUse() > 0
 	var oldest *sequence
-	lowest := [2]uint64{}
-	wait := func(s *sequence) uint64 {
-		if s.ready() {
-			return 0
-		}
-		return placesATick + uint64(len(s.tokens)/cellsAPlace)
-	}
+	lowest := [3]uint64{}
 	for _, s := range c.seqs {
 		if s.inUse || !may(s) {
 			continue
 		}
-		rank := [2]uint64{0, s.used}
+		rank := [3]uint64{0, 0, s.used}
 		switch {
 		case near && long:
-			rank[0] = uint64(len(c.seqs)-int(s.id)) + wait(s)
+			rank[0], rank[1] = unready(s), uint64(len(c.seqs)-int(s.id))
 		case near:
-			rank[0] = c.distance(s) + wait(s)
+			rank[0], rank[1] = c.distance(s), unready(s)
 		case len(s.tokens) == 0:
-			rank[1] = 0
+			rank[2] = 0
 		}
 		if oldest == nil || slices.Compare(rank[:], lowest[:]) < 0 {
 			oldest, lowest = s, rank
@@ -174,11 +169,13 @@ func (c *cache) oldest(may func(*sequence) bool, long bool) *sequence {
 	return oldest
 }
 
-// What must be saved first is ready a tick later at least, which is as bad as lying two places farther, and so are more cells.
-const (
-	placesATick = 2
-	cellsAPlace = 256
-)
+// unready is 1 for a sequence that must be saved first.
+func unready(s *sequence) uint64 {
+	if s.ready() {
+		return 0
+	}
+	return 1
+}
 
 // longPrompt is from how many tokens on that are to be computed a request gets a sequence at the far end: for a while it will not
 // decode, and those that do should be adjacent without it.

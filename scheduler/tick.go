@@ -29,7 +29,7 @@ func (s *Scheduler) Tick() (busy bool) {
 	s.plan()
 	if len(s.planned) == 0 {
 		s.publish()
-		return held || s.cache.busy()
+		return held || s.cache.busy() || s.cache.changed
 	}
 	s.compute()
 	s.observe()
