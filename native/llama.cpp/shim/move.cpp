@@ -42,7 +42,7 @@ pages::~pages() { munmap(at, whole); }
 // The thread that copies leaves processors to those of a pass. Only Linux has priorities of single threads that end with them.
 static void lower_priority() {
 #ifdef __linux__
-    setpriority(PRIO_PROCESS, 0, 5);
+    setpriority(PRIO_PROCESS, 0, 10);
 #endif
 }
 
