@@ -143,8 +143,8 @@ func not(keep *sequence) func(*sequence) bool { return func(s *sequence) bool { 
 
 // oldest is the idle sequence to give up first of those that may be; nil if there is none. While nothing runs it is an empty one,
 // else the least recently used: prefixes matter most. While others run on a backend that wants them adjacent, it is the one
-// that lies best for a request with a long prompt or without. What must be saved first comes after what lies as well; for a long
-// prompt after all others, which need no company for a while.
+// that lies best for a request with a long prompt or without. What must be saved first comes after what lies as well. Where there is
+// nobody to lie beside, or for a long prompt, which needs no company for a while, it comes after all others.
 func (c *cache) oldest(may func(*sequence) bool, long bool) *sequence {
 	near := c.adjacent && c.inUse() > 0
 	var oldest *sequence
@@ -157,8 +157,10 @@ func (c *cache) oldest(may func(*sequence) bool, long bool) *sequence {
 		switch {
 		case near && long:
 			rank[0], rank[1] = unready(s), uint64(len(c.seqs)-int(s.id))
-		case near:
+		case near && c.company():
 			rank[0], rank[1] = c.distance(s), unready(s)
+		case near:
+			rank[0], rank[1] = unready(s), c.distance(s)
 		case len(s.tokens) == 0:
 			rank[2] = 0
 		}
@@ -180,6 +182,11 @@ func unready(s *sequence) uint64 {
 // longPrompt is from how many tokens on that are to be computed a request gets a sequence at the far end: for a while it will not
 // decode, and those that do should be adjacent without it.
 const longPrompt = 256
+
+// company tells whether there are running requests to lie beside: those with a long prompt are none.
+func (c *cache) company() bool {
+	return slices.ContainsFunc(c.seqs, func(s *sequence) bool { return s.inUse && !s.apart })
+}
 
 func (c *cache) inUse() int {
 	n := 0
