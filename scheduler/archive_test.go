@@ -36,13 +36,7 @@ func TestScheduler_Copies_AMillisecondATick(t *testing.T) {
 		}
 		next = append(next, submit(t, s, r))
 	}
-	ticks, longest := 0, time.Duration(0)
-	for waiting := true; waiting; ticks++ {
-		begin := b.Now()
-		s.Tick()
-		longest = max(longest, b.Now().Sub(begin))
-		waiting = scheduler.SnapshotOf(s).Waiting > 0
-	}
+	ticks, longest := untilAdmitted(s, b)
 	if ticks < 10 || longest > 1050*time.Microsecond {
 		t.Errorf("the longest of %d ticks took %v", ticks, longest)
 	}
@@ -71,13 +65,7 @@ func TestScheduler_Copies_APrefixAsLongAsAPass(t *testing.T) {
 	r := request(0, 0, 5)
 	r.Prompt = slices.Concat(prompt(cells, 40), prompt(10, 1))
 	came := submit(t, s, r)
-	ticks, longest := 0, time.Duration(0)
-	for waiting := true; waiting; ticks++ {
-		begin := b.Now()
-		s.Tick()
-		longest = max(longest, b.Now().Sub(begin))
-		waiting = scheduler.SnapshotOf(s).Waiting > 0
-	}
+	ticks, longest := untilAdmitted(s, b)
 	if ticks > 3 || longest > 2*pass+b.CopyCost {
 		t.Errorf("the longest of %d ticks took %v", ticks, longest)
 	}
@@ -85,6 +73,17 @@ func TestScheduler_Copies_APrefixAsLongAsAPass(t *testing.T) {
 	if a := finish(t, s, came)[0]; a.end.Usage.Cached < cells {
 		t.Errorf("cached %d", a.end.Usage.Cached)
 	}
+}
+
+// untilAdmitted ticks until nobody waits, and gives how often and how long the longest took.
+func untilAdmitted(s *scheduler.Scheduler, b *schedulertest.Backend) (ticks int, longest time.Duration) {
+	for waiting := true; waiting; ticks++ {
+		begin := b.Now()
+		s.Tick()
+		longest = max(longest, b.Now().Sub(begin))
+		waiting = scheduler.SnapshotOf(s).Waiting > 0
+	}
+	return ticks, longest
 }
 
 // generates tells whether the first slot has given a token.
