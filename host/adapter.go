@@ -7,6 +7,7 @@ import (
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // streams is a scheduler as the API sees it.
@@ -42,7 +43,7 @@ func (w words) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, er
 }
 
 // NewChain implements api.Engine. What the engine finds wrong with parameters is told in the API's terms.
-func (w words) NewChain(p sampling.Params) ([]scheduler.Stage, error) {
+func (w words) NewChain(p sampling.Params) ([]chain.Stage, error) {
 	chain, err := w.Engine.NewChain(p)
 	return chain, inAPITerms(err)
 }

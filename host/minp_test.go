@@ -18,6 +18,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 const (
@@ -194,9 +195,9 @@ func openStage(t *testing.T, m *plugin.Module, r plugin.Request) *plugin.Stage {
 	return s
 }
 
-func applied(t *testing.T, s *plugin.Stage, row []float32) scheduler.View {
+func applied(t *testing.T, s *plugin.Stage, row []float32) chain.View {
 	t.Helper()
-	v := scheduler.View{Row: row, N: -1, Chosen: -1}
+	v := chain.View{Row: row, N: -1, Chosen: -1}
 	if err := s.Apply(&v); err != nil {
 		t.Fatal(err)
 	}

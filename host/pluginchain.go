@@ -15,7 +15,8 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
-	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // use is a plugin that a request uses, with the module that serves it.
@@ -25,7 +26,7 @@ type use struct {
 }
 
 // NewChain implements api.Plugins.
-func (p *Plugins) NewChain(params sampling.Params, list []api.PluginUse, maxTokens int) ([]scheduler.Stage, []scheduler.StopRule, error) {
+func (p *Plugins) NewChain(params sampling.Params, list []api.PluginUse, maxTokens int) ([]chain.Stage, []answer.StopRule, error) {
 	uses, err := p.resolve(list, params.Chain)
 	defer release(uses)
 	if err != nil {
@@ -35,8 +36,8 @@ func (p *Plugins) NewChain(params sampling.Params, list []api.PluginUse, maxToke
 	if err := checkViews(params.Chain, uses); err != nil {
 		return nil, nil, err
 	}
-	var chain []scheduler.Stage
-	var rules []scheduler.StopRule
+	var chain []chain.Stage
+	var rules []answer.StopRule
 	place, setup := 0, &plugin.Setup{}
 	for _, link := range engine.Links(params) {
 		if link.Plugin == "" {
@@ -62,7 +63,7 @@ func (p *Plugins) NewChain(params sampling.Params, list []api.PluginUse, maxToke
 	return chain, rules, nil
 }
 
-func closeAll(chain []scheduler.Stage) error {
+func closeAll(chain []chain.Stage) error {
 	var errs []error
 	for _, s := range chain {
 		errs = append(errs, s.Close())

@@ -2,7 +2,11 @@
 
 package scheduler
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/penstock/penstock/scheduler/chain"
+)
 
 // This file is what happens to one job when a token was drawn. It touches nothing but the job, so that a job with
 // plugins advances on its own goroutine. The tick then does the rest: see Scheduler.settle.
@@ -24,7 +28,7 @@ type shownLater struct {
 // about is what a request wants to know of a token besides its text.
 type about struct {
 	logprobs *Logprobs
-	trace    *Trace
+	trace    *chain.Trace
 }
 
 // advance takes a drawn token into the answer, or ends the answer at it.
@@ -63,7 +67,7 @@ func (j *job) grow(t Token, a about, forced bool) {
 	for i, stage := range j.req.Chain {
 		effect, err := stage.Accept(t)
 		if err == nil && effect.Splice && forced {
-			err = j.refuse(i, ActSplice, errAnswerSplice)
+			err = j.refuse(i, chain.ActSplice, errAnswerSplice)
 		}
 		if err != nil {
 			j.fail(err)
@@ -91,10 +95,10 @@ func (j *job) grow(t Token, a about, forced bool) {
 
 // splice takes tokens back, the last one included, and forces others. Where that cannot be, the stage is refused, and unless
 // that ends the request it returns false: the answer goes on as if the stage had not asked.
-func (j *job) splice(by int, e Effect) bool {
+func (j *job) splice(by int, e chain.Effect) bool {
 	why, err := j.notSpliced(by, e)
 	if err == nil && why != nil {
-		if err = j.refuse(by, ActSplice, why); err == nil {
+		if err = j.refuse(by, chain.ActSplice, why); err == nil {
 			return false
 		}
 	}
@@ -133,7 +137,7 @@ func (j *job) splice(by int, e Effect) bool {
 }
 
 // notSpliced is why a splice is not done; nil where it is.
-func (j *job) notSpliced(by int, e Effect) (why, err error) {
+func (j *job) notSpliced(by int, e chain.Effect) (why, err error) {
 	if limit := min(j.hold, j.generated); e.Backtrack < 0 || e.Backtrack > limit {
 		return fmt.Errorf("%d tokens are taken back; %d may be", e.Backtrack, limit), nil
 	}

@@ -86,7 +86,7 @@ func TestScheduler_Ahead_LeavesRoomForWhatLeaves(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Cells: 20 * n, Sequences: 8})
 	b.CopyCost = 10 * time.Microsecond
 	s := newScheduler(t, b, scheduler.Config{Slots: 8, ArchiveBytes: 3 * 12 * (n + 10)})
-	ask := func(seed int) answer { return finish(t, s, submit(t, s, request(n, seed, 2)))[0] }
+	ask := func(seed int) received { return finish(t, s, submit(t, s, request(n, seed, 2)))[0] }
 	for seed := range 8 {
 		ask(seed)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -92,7 +93,7 @@ func generates(s *scheduler.Scheduler) bool {
 }
 
 // talk asks with a prompt of n tokens that begins a conversation, or goes on with one, and gives the whole of it.
-func talk(t *testing.T, s *scheduler.Scheduler, so []scheduler.Token, more []scheduler.Segment) ([]scheduler.Token, answer) {
+func talk(t *testing.T, s *scheduler.Scheduler, so []scheduler.Token, more []scheduler.Segment) ([]scheduler.Token, received) {
 	t.Helper()
 	r := request(0, 0, 10)
 	r.Prompt = append([]scheduler.Segment{{Tokens: so}}, more...)
@@ -101,7 +102,7 @@ func talk(t *testing.T, s *scheduler.Scheduler, so []scheduler.Token, more []sch
 	for _, segment := range more {
 		all = append(all, segment.Tokens...)
 	}
-	r.Chain = []scheduler.Stage{schedulertest.Greedy{}}
+	r.Chain = []chain.Stage{schedulertest.Greedy{}}
 	if want := alone(t, r); a.text != want.text {
 		t.Error("the text differs from the one computed alone")
 	}
@@ -175,7 +176,7 @@ func TestScheduler_Share_ThenRestoreIntoItsSource(t *testing.T) {
 	for i := range 3 {
 		talk(t, s, nil, prompt(600, 2+i)) // old is archived
 	}
-	var want []answer
+	var want []received
 	var all []*scheduler.Stream
 	for _, segments := range [][]scheduler.Segment{
 		slices.Concat(prompt(100, 4), prompt(20, 9)),
@@ -185,7 +186,7 @@ func TestScheduler_Share_ThenRestoreIntoItsSource(t *testing.T) {
 		r := request(0, 0, 10)
 		r.Prompt = segments
 		all = append(all, submit(t, s, r))
-		r.Chain = []scheduler.Stage{schedulertest.Greedy{}}
+		r.Chain = []chain.Stage{schedulertest.Greedy{}}
 		want = append(want, alone(t, r))
 	}
 	for i, a := range finish(t, s, all...) {

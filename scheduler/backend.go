@@ -2,7 +2,11 @@
 
 package scheduler
 
-import "time"
+import (
+	"time"
+
+	"github.com/penstock/penstock/scheduler/chain"
+)
 
 // Token is an index into the model's vocabulary.
 type Token = int32
@@ -117,4 +121,12 @@ func (b *Batch) Reset() {
 	b.Tokens, b.Positions = b.Tokens[:0], b.Positions[:0]
 	b.Sequences, b.Outputs = b.Sequences[:0], b.Outputs[:0]
 	b.rows = 0
+}
+
+// Draw asks the backend to sample one row.
+type Draw struct {
+	Row   int         // output row of the last pass
+	Stage chain.Stage // a native stage
+	Token Token       // result
+	Err   error       // result: why there is no token
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -54,7 +55,7 @@ func TestScheduler_Run_ReturnsWhenAllStagesAreClosed(t *testing.T) {
 func TestCrew_EndsWhileLate_IsCountedByOneAtATime(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	release, closed := make(chan struct{}), make(chan struct{})
-	st := submit(t, s, guided(20, &closing{guest: guest{apply: func(*scheduler.View) error { <-release; return nil }}, closed: closed}))
+	st := submit(t, s, guided(20, &closing{guest: guest{apply: func(*chain.View) error { <-release; return nil }}, closed: closed}))
 	for scheduler.Late(s) == 0 {
 		s.Tick()
 	}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // Pause keeps the answer from growing until Resume. Its slot goes to others that wait for one.
@@ -20,35 +22,35 @@ func (st *Stream) Resume(ctx context.Context) error {
 
 // SetChain replaces the sampler chain, from the next token on. The stages belong to the scheduler, whatever it returns.
 // ErrBadRequest where the answer has plugins, or the new chain has.
-func (st *Stream) SetChain(ctx context.Context, chain []Stage) error {
-	if len(chain) == 0 {
+func (st *Stream) SetChain(ctx context.Context, stages []chain.Stage) error {
+	if len(stages) == 0 {
 		return fmt.Errorf("%w: the sampler chain is empty", ErrBadRequest)
 	}
 	return st.control(ctx, call{
 		check: func(_ *Scheduler, j *job) error {
 			next := j.req
-			next.Chain = chain
-			if prepares(chain) || prepares(j.req.Chain) || j.started && next.crewed() != (j.crew != nil) {
+			next.Chain = stages
+			if prepares(stages) || prepares(j.req.Chain) || j.started && next.crewed() != (j.crew != nil) {
 				return fmt.Errorf("%w: the sampling of an answer with plugins stays as it began, and none can be added to one without", ErrBadRequest)
 			}
 			return nil
 		},
 		work: func(j *job) error {
-			if err := j.rewindStages(chain); err != nil {
-				closeStages(chain, nil)
+			if err := j.rewindStages(stages); err != nil {
+				closeStages(stages, nil)
 				return err
 			}
 			closeStages(j.req.Chain, nil)
-			j.req.Chain, j.hold = chain, max(j.hold, holdOf(chain))
+			j.req.Chain, j.hold = stages, max(j.hold, holdOf(stages))
 			return nil
 		},
-		drop: func() { closeStages(chain, nil) },
+		drop: func() { closeStages(stages, nil) },
 	})
 }
 
 // prepares tells whether a chain has stages that compute beside the forward pass, as plugins are.
-func prepares(chain []Stage) bool {
-	return slices.ContainsFunc(chain, func(s Stage) bool { _, ok := s.(Preparer); return ok })
+func prepares(stages []chain.Stage) bool {
+	return slices.ContainsFunc(stages, func(s chain.Stage) bool { _, ok := s.(chain.Preparer); return ok })
 }
 
 // Inject appends tokens to the answer as if the chain had chosen them. They are shown, count as generated and end the
@@ -105,15 +107,15 @@ func (st *Stream) Rewind(ctx context.Context, n int) error {
 
 // rewindStages tells the stages of a chain what the answer is now. Before the job has a slot they have not begun; they
 // are told when they do.
-func (j *job) rewindStages(chain []Stage) error {
+func (j *job) rewindStages(stages []chain.Stage) error {
 	if !j.started {
 		return nil
 	}
-	return rewind(chain, j)
+	return rewind(stages, j)
 }
 
-func rewind(chain []Stage, j *job) error {
-	for _, stage := range chain {
+func rewind(stages []chain.Stage, j *job) error {
+	for _, stage := range stages {
 		if err := stage.Rewind(j.tokens, j.prompt); err != nil {
 			return err
 		}

@@ -9,14 +9,15 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
 // begin starts an answer and ticks until it has n tokens.
-func begin(t *testing.T, s *scheduler.Scheduler, r scheduler.Request, n int) (*scheduler.Stream, *answer) {
+func begin(t *testing.T, s *scheduler.Scheduler, r scheduler.Request, n int) (*scheduler.Stream, *received) {
 	t.Helper()
 	st := submit(t, s, r)
-	a := new(answer)
+	a := new(received)
 	for len(a.tokens) < n && s.Tick() {
 		a.read(st)
 	}
@@ -130,7 +131,7 @@ func TestStream_Inject_WaitsForTheReader(t *testing.T) {
 	for scheduler.Retries(s) == 0 { // it waits
 		scheduler.TakeCommands(s)
 	}
-	a := new(answer)
+	a := new(received)
 	for a.end == nil {
 		a.read(st)
 		s.Tick()
@@ -161,18 +162,18 @@ type fixed struct {
 	closed chan struct{}
 }
 
-func (f fixed) Native() bool                  { return false }
-func (f fixed) Apply(v *scheduler.View) error { v.Chosen = f.token; return nil }
-func (f fixed) Close() error                  { close(f.closed); return nil }
+func (f fixed) Native() bool              { return false }
+func (f fixed) Apply(v *chain.View) error { v.Chosen = f.token; return nil }
+func (f fixed) Close() error              { close(f.closed); return nil }
 
 func TestStream_SetChain_ReplacesAndCloses(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	old, fresh := fixed{token: 3, closed: make(chan struct{})}, fixed{token: 4, closed: make(chan struct{})}
 	r := request(10, 1, 10)
-	r.Chain = []scheduler.Stage{old}
+	r.Chain = []chain.Stage{old}
 	st, a := reach(t, s, r, 5)
 	err := control(t, s, func(ctx context.Context) error {
-		return st.SetChain(ctx, []scheduler.Stage{fresh})
+		return st.SetChain(ctx, []chain.Stage{fresh})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // crew is the goroutine of a job that asks for more than a token of one native stage. While the forward pass runs it lets the
@@ -35,12 +37,12 @@ type crew struct {
 	raw     []float32       // another copy, where log-probabilities are asked for
 	worked  atomic.Int64    // processor time since the tick last looked, in ns; it looks while the stages are closed, too
 
-	interruptible []Interruptible
+	interruptible []chain.Interruptible
 
 	task    func(*job) error // of a control call
 	taskErr error
 
-	view        View
+	view        chain.View
 	tracer      *tracer // nil: nobody asked
 	restriction restriction
 	err         error // of prepare
@@ -203,11 +205,11 @@ func (c *crew) draw(j *job) (Token, error) {
 	}
 	for {
 		t, err := c.runChain(j)
-		if r.by < 0 || !errors.Is(err, ErrNoToken) {
+		if r.by < 0 || !errors.Is(err, chain.ErrNoToken) {
 			return t, err
 		}
-		why := fmt.Errorf("%w: mask or bans leave nothing of it: %w", ErrNotAllowed, err)
-		if err := j.refuse(r.by, ActMask, why); err != nil {
+		why := fmt.Errorf("%w: mask or bans leave nothing of it: %w", chain.ErrNotAllowed, err)
+		if err := j.refuse(r.by, chain.ActMask, why); err != nil {
 			return -1, err
 		}
 		r.drop(r.by)
@@ -238,7 +240,7 @@ func (c *crew) runChain(j *job) (Token, error) {
 			why, err := j.notAllowed(i, v.Chosen)
 			if why != nil && err == nil {
 				v.Chosen = -1
-				err = j.refuse(i, ActChoose, why)
+				err = j.refuse(i, chain.ActChoose, why)
 			}
 			if err != nil {
 				return -1, err

@@ -9,15 +9,16 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
 // guest is a stage made of functions, as a plugin would be.
 type guest struct {
 	schedulertest.Greedy
-	prepare func() (scheduler.Prepared, error)
-	apply   func(*scheduler.View) error
-	accept  func(scheduler.Token) (scheduler.Effect, error)
+	prepare func() (chain.Prepared, error)
+	apply   func(*chain.View) error
+	accept  func(scheduler.Token) (chain.Effect, error)
 	rewind  func(history []scheduler.Token, prompt int) error
 	hold    int
 }
@@ -27,23 +28,23 @@ func (g *guest) Hold() int    { return g.hold }
 
 func (g *guest) Prepares() bool { return true }
 
-func (g *guest) Prepare() (scheduler.Prepared, error) {
+func (g *guest) Prepare() (chain.Prepared, error) {
 	if g.prepare == nil {
-		return scheduler.Prepared{}, nil
+		return chain.Prepared{}, nil
 	}
 	return g.prepare()
 }
 
-func (g *guest) Apply(v *scheduler.View) error {
+func (g *guest) Apply(v *chain.View) error {
 	if g.apply == nil {
 		return nil
 	}
 	return g.apply(v)
 }
 
-func (g *guest) Accept(t scheduler.Token) (scheduler.Effect, error) {
+func (g *guest) Accept(t scheduler.Token) (chain.Effect, error) {
 	if g.accept == nil {
-		return scheduler.Effect{}, nil
+		return chain.Effect{}, nil
 	}
 	return g.accept(t)
 }
@@ -55,15 +56,15 @@ func (g *guest) Rewind(history []scheduler.Token, prompt int) error {
 	return g.rewind(history, prompt)
 }
 
-func guided(most int, stages ...scheduler.Stage) scheduler.Request {
+func guided(most int, stages ...chain.Stage) scheduler.Request {
 	r := request(10, 1, most)
 	r.Chain = append(stages, schedulertest.Sampled{})
 	return r
 }
 
 // complete ticks until one answer has ended; a late stage may leave a tick with nothing to do.
-func complete(s *scheduler.Scheduler, st *scheduler.Stream) *answer {
-	a := new(answer)
+func complete(s *scheduler.Scheduler, st *scheduler.Stream) *received {
+	a := new(received)
 	for a.end == nil {
 		s.Tick()
 		a.read(st)
@@ -80,11 +81,11 @@ func TestCrew_Prepare_MasksAndBiasesTheRawRow(t *testing.T) {
 		}
 		return mask
 	}
-	first := &guest{prepare: func() (scheduler.Prepared, error) {
-		return scheduler.Prepared{Mask: allow(33, 34, 35), Bias: []scheduler.Bias{{Token: 34, Value: 1}}}, nil
+	first := &guest{prepare: func() (chain.Prepared, error) {
+		return chain.Prepared{Mask: allow(33, 34, 35), Bias: []chain.Bias{{Token: 34, Value: 1}}}, nil
 	}}
-	second := &guest{prepare: func() (scheduler.Prepared, error) {
-		return scheduler.Prepared{Mask: allow(34, 35, 36), Bias: []scheduler.Bias{{Token: 34, Value: -3}, {Token: 35, Value: -1}}}, nil
+	second := &guest{prepare: func() (chain.Prepared, error) {
+		return chain.Prepared{Mask: allow(34, 35, 36), Bias: []chain.Bias{{Token: 34, Value: -3}, {Token: 35, Value: -1}}}, nil
 	}}
 	a := complete(s, submit(t, s, guided(4, first, second)))
 	if !slices.Equal(a.tokens, []scheduler.Token{35, 35, 35, 35}) {
@@ -94,7 +95,7 @@ func TestCrew_Prepare_MasksAndBiasesTheRawRow(t *testing.T) {
 
 func TestCrew_Prepare_EmptyMaskEndsTheRequestAlone(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
-	nothing := &guest{prepare: func() (scheduler.Prepared, error) { return scheduler.Prepared{Mask: make([]uint32, 8)}, nil }}
+	nothing := &guest{prepare: func() (chain.Prepared, error) { return chain.Prepared{Mask: make([]uint32, 8)}, nil }}
 	neighbour := submit(t, s, request(10, 2, 30))
 	a := complete(s, submit(t, s, guided(4, nothing)))
 	if a.end.Reason != scheduler.ReasonError {
@@ -109,11 +110,11 @@ func TestCrew_Prepare_ForcedTokenSkipsTheChain(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	var accepted []scheduler.Token
 	force := &guest{
-		prepare: func() (scheduler.Prepared, error) { return scheduler.Prepared{Forced: true, Token: 9}, nil },
-		apply:   func(*scheduler.View) error { return errors.New("apply was called") },
-		accept: func(token scheduler.Token) (scheduler.Effect, error) {
+		prepare: func() (chain.Prepared, error) { return chain.Prepared{Forced: true, Token: 9}, nil },
+		apply:   func(*chain.View) error { return errors.New("apply was called") },
+		accept: func(token scheduler.Token) (chain.Effect, error) {
 			accepted = append(accepted, token)
-			return scheduler.Effect{Stop: len(accepted) == 3}, nil
+			return chain.Effect{Stop: len(accepted) == 3}, nil
 		},
 	}
 	a := complete(s, submit(t, s, guided(10, force)))
@@ -131,21 +132,21 @@ func TestCrew_Splice_TakesBackWhatWasNotShown(t *testing.T) {
 	other := &guest{rewind: func(h []scheduler.Token, prompt int) error {
 		history = append(history[:0], h[prompt:]...)
 		return nil
-	}, accept: func(token scheduler.Token) (scheduler.Effect, error) {
+	}, accept: func(token scheduler.Token) (chain.Effect, error) {
 		history = append(history, token)
-		return scheduler.Effect{}, nil
+		return chain.Effect{}, nil
 	}}
 	spliced := 0
 	length := 0
 	banner := &guest{hold: 3, rewind: func(h []scheduler.Token, prompt int) error { length = len(h) - prompt; return nil },
-		accept: func(token scheduler.Token) (scheduler.Effect, error) {
+		accept: func(token scheduler.Token) (chain.Effect, error) {
 			length++
 			if token%7 != 0 || length < 2 {
-				return scheduler.Effect{}, nil
+				return chain.Effect{}, nil
 			}
 			spliced++
 			length -= 2
-			return scheduler.Effect{Splice: true, Backtrack: 2, Tokens: []scheduler.Token{1, 2, 3}}, nil
+			return chain.Effect{Splice: true, Backtrack: 2, Tokens: []scheduler.Token{1, 2, 3}}, nil
 		}}
 	st := submit(t, s, guided(60, banner, other))
 	a := complete(s, st)
@@ -171,7 +172,7 @@ func TestCrew_Splice_TakesBackWhatWasNotShown(t *testing.T) {
 }
 
 func TestCrew_Splice_BadOnesEndTheRequest(t *testing.T) {
-	for name, effect := range map[string]scheduler.Effect{
+	for name, effect := range map[string]chain.Effect{
 		"beyond the hold": {Splice: true, Backtrack: 4},
 		"negative":        {Splice: true, Backtrack: -1},
 		"token":           {Splice: true, Backtrack: 1, Tokens: []scheduler.Token{256}},
@@ -179,9 +180,9 @@ func TestCrew_Splice_BadOnesEndTheRequest(t *testing.T) {
 	} {
 		s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 		n := 0
-		g := &guest{hold: 3, accept: func(scheduler.Token) (scheduler.Effect, error) {
+		g := &guest{hold: 3, accept: func(scheduler.Token) (chain.Effect, error) {
 			if n++; n < 6 {
-				return scheduler.Effect{}, nil
+				return chain.Effect{}, nil
 			}
 			return effect, nil
 		}}
@@ -195,7 +196,7 @@ func TestCrew_Splice_BadOnesEndTheRequest(t *testing.T) {
 func TestCrew_LateStage_DelaysItselfOnly(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	gate, calls := make(chan struct{}), 0
-	slow := &guest{apply: func(v *scheduler.View) error {
+	slow := &guest{apply: func(v *chain.View) error {
 		if calls++; calls == 3 {
 			<-gate
 		}
@@ -206,7 +207,7 @@ func TestCrew_LateStage_DelaysItselfOnly(t *testing.T) {
 	if n := complete(s, neighbour); len(n.tokens) != 50 {
 		t.Fatalf("the neighbour got %d tokens", len(n.tokens))
 	}
-	var a answer
+	var a received
 	a.read(late)
 	if len(a.tokens) > 2 || a.end != nil { // on a busy machine it may have been late before
 		t.Errorf("the late request has %d tokens, want 2 at most", len(a.tokens))
@@ -225,13 +226,13 @@ func TestCrew_LateStage_CancelFreesTheSlotAtOnce(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{})
 	s := newScheduler(t, b, scheduler.Config{Slots: 1})
 	gate := make(chan struct{})
-	stuck := submit(t, s, guided(8, &guest{apply: func(*scheduler.View) error { <-gate; return nil }}))
+	stuck := submit(t, s, guided(8, &guest{apply: func(*chain.View) error { <-gate; return nil }}))
 	for i := 0; i < 3; i++ {
 		s.Tick()
 	}
 	stuck.Cancel()
 	next := complete(s, submit(t, s, request(10, 2, 5)))
-	var a answer
+	var a received
 	a.read(stuck)
 	if a.end == nil || a.end.Reason != scheduler.ReasonCancelled || len(next.tokens) != 5 {
 		t.Errorf("%+v, the next got %d tokens", a.end, len(next.tokens))
@@ -250,7 +251,7 @@ func TestCrew_Open_RefusalEndsTheRequest(t *testing.T) {
 
 func TestCrew_Apply_NaNDoesNotReachTheReader(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
-	nan := &guest{apply: func(v *scheduler.View) error {
+	nan := &guest{apply: func(v *chain.View) error {
 		for i := range v.Row {
 			v.Row[i] = float32(math.NaN())
 		}

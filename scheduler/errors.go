@@ -17,7 +17,5 @@ var (
 	ErrSlowReader    = errors.New("the reader did not keep up")
 	ErrNoCells       = errors.New("no KV cells left")
 	ErrDecode        = errors.New("the forward pass failed")
-	ErrNoToken       = errors.New("no token is left to choose from")
-	ErrNotAllowed    = errors.New("the request does not allow it") // or another of its stages does not
 	ErrSpliceLimit   = errors.New("tokens were taken back too often")
 )

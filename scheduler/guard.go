@@ -5,52 +5,27 @@ package scheduler
 import (
 	"errors"
 	"fmt"
+
+	"github.com/penstock/penstock/scheduler/chain"
 )
-
-// Guard is a stage that knows which tokens the request allows: it has a grammar. What other stages choose, force or splice
-// is tested against it.
-type Guard interface {
-	// Guards tells whether there is anything to test.
-	Guards() bool
-	// Fits tells how many of the tokens may come next, one after the other. It changes nothing.
-	Fits(tokens []Token) (int, error)
-}
-
-// Act is what a stage asked for.
-type Act uint8
-
-// The acts of a stage that can be refused.
-const (
-	ActMask   Act = iota + 1 // Prepare: with its mask and its bans no token is left
-	ActForce                 // Prepare: a forced token that the request does not allow
-	ActChoose                // Apply: a chosen one
-	ActSplice                // Accept: tokens taken back too far or too often, or put where they are not allowed
-)
-
-// Answerable is implemented by stages that answer for what they ask for.
-type Answerable interface {
-	// Refuse tells the stage that what it asked for is not done, and why. What it returns ends the request; with nil the
-	// request goes on as if the stage had not asked, and the stage asks for nothing any more.
-	Refuse(act Act, why error) error
-}
 
 var (
-	errEmptyMask    = fmt.Errorf("%w: mask or bans leave no token that the other plugins allow", ErrNotAllowed)
+	errEmptyMask    = fmt.Errorf("%w: mask or bans leave no token that the other plugins allow", chain.ErrNotAllowed)
 	errAnswerSplice = errors.New("a splice in answer to a token that was spliced itself")
 )
 
 // refuse tells a stage that what it asked for is not done. An error ends the request.
-func (j *job) refuse(by int, act Act, why error) error {
-	if stage, ok := j.req.Chain[by].(Answerable); ok {
+func (j *job) refuse(by int, act chain.Act, why error) error {
+	if stage, ok := j.req.Chain[by].(chain.Answerable); ok {
 		return stage.Refuse(act, why)
 	}
 	return fmt.Errorf("stage %d of the chain: %w", by, why)
 }
 
 // guard is the stage that knows which tokens the request allows, and its place; nil where there is none.
-func (j *job) guard() (Guard, int) {
+func (j *job) guard() (chain.Guard, int) {
 	for i, stage := range j.req.Chain {
-		if g, ok := stage.(Guard); ok && g.Guards() {
+		if g, ok := stage.(chain.Guard); ok && g.Guards() {
 			return g, i
 		}
 	}
@@ -66,14 +41,14 @@ func (j *job) notAllowed(by int, t Token) (why, err error) {
 	j.probe[0] = t
 	n, err := g.Fits(j.probe[:])
 	if n < 1 {
-		why = fmt.Errorf("%w: token %d does not fit its grammar here", ErrNotAllowed, t)
+		why = fmt.Errorf("%w: token %d does not fit its grammar here", chain.ErrNotAllowed, t)
 	}
 	return why, err
 }
 
 // misfit is why the tokens of a splice may not follow what it leaves of the answer; nil where they may. The guard has seen the
 // last token of the answer only if it stands before the stage that splices.
-func (j *job) misfit(by int, e Effect) (why, err error) {
+func (j *job) misfit(by int, e chain.Effect) (why, err error) {
 	g, at := j.guard()
 	if g == nil || len(e.Tokens) == 0 {
 		return nil, nil
@@ -96,5 +71,5 @@ func (j *job) misfit(by int, e Effect) (why, err error) {
 	if want < seen {
 		err = stage.Rewind(j.tokens[:seen], j.prompt)
 	}
-	return fmt.Errorf("%w: token %d of the splice does not fit its grammar there", ErrNotAllowed, ahead[n]), err
+	return fmt.Errorf("%w: token %d of the splice does not fit its grammar there", chain.ErrNotAllowed, ahead[n]), err
 }

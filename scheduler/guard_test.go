@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -31,7 +32,7 @@ func (a *alternating) Fits(tokens []scheduler.Token) (int, error) {
 }
 
 // Apply chooses the best that fits.
-func (a *alternating) Apply(v *scheduler.View) error {
+func (a *alternating) Apply(v *chain.View) error {
 	best := -1
 	for t := a.n % 2; t < len(v.Row); t += 2 {
 		if v.Row[t] > float32(math.Inf(-1)) && (best < 0 || v.Row[t] > v.Row[best]) {
@@ -39,18 +40,18 @@ func (a *alternating) Apply(v *scheduler.View) error {
 		}
 	}
 	if best < 0 {
-		return scheduler.ErrNoToken
+		return chain.ErrNoToken
 	}
 	v.Chosen = scheduler.Token(best)
 	return nil
 }
 
-func (a *alternating) Accept(t scheduler.Token) (scheduler.Effect, error) {
+func (a *alternating) Accept(t scheduler.Token) (chain.Effect, error) {
 	if n, _ := a.Fits([]scheduler.Token{t}); n < 1 {
-		return scheduler.Effect{}, errors.New("the grammar was broken")
+		return chain.Effect{}, errors.New("the grammar was broken")
 	}
 	a.n++
-	return scheduler.Effect{}, nil
+	return chain.Effect{}, nil
 }
 
 func (a *alternating) Rewind(history []scheduler.Token, prompt int) error {
@@ -62,13 +63,13 @@ func (a *alternating) Rewind(history []scheduler.Token, prompt int) error {
 type answerable struct {
 	guest
 	skip bool
-	acts []scheduler.Act
+	acts []chain.Act
 	why  error
 }
 
 var errRefused = errors.New("the fault of the answerable stage")
 
-func (a *answerable) Refuse(act scheduler.Act, why error) error {
+func (a *answerable) Refuse(act chain.Act, why error) error {
 	a.acts, a.why = append(a.acts, act), why
 	if !a.skip {
 		return errRefused
@@ -85,50 +86,50 @@ func only(tokens ...scheduler.Token) []uint32 {
 	return mask
 }
 
-func preparing(p scheduler.Prepared) guest {
-	return guest{prepare: func() (scheduler.Prepared, error) { return p, nil }}
+func preparing(p chain.Prepared) guest {
+	return guest{prepare: func() (chain.Prepared, error) { return p, nil }}
 }
 
 // accepting answers the nth accepted token with a splice, and those after it where always is set.
 func accepting(nth int, always bool, backtrack int, tokens ...scheduler.Token) guest {
 	n := 0
-	return guest{hold: 4, accept: func(scheduler.Token) (scheduler.Effect, error) {
+	return guest{hold: 4, accept: func(scheduler.Token) (chain.Effect, error) {
 		if n++; n == nth || always && n > nth {
-			return scheduler.Effect{Splice: true, Backtrack: backtrack, Tokens: tokens}, nil
+			return chain.Effect{Splice: true, Backtrack: backtrack, Tokens: tokens}, nil
 		}
-		return scheduler.Effect{}, nil
+		return chain.Effect{}, nil
 	}}
 }
 
 // wrongs are stages that ask for what the grammar, or another stage, does not allow.
 func wrongs() map[string]struct {
 	stage guest
-	act   scheduler.Act
+	act   chain.Act
 	why   string
 } {
 	inf := float32(math.Inf(-1))
-	var everything []scheduler.Bias
+	var everything []chain.Bias
 	for t := range scheduler.Token(256) {
-		everything = append(everything, scheduler.Bias{Token: t, Value: inf})
+		everything = append(everything, chain.Bias{Token: t, Value: inf})
 	}
-	choose := guest{apply: func(v *scheduler.View) error { v.Chosen = 3; return nil }}
+	choose := guest{apply: func(v *chain.View) error { v.Chosen = 3; return nil }}
 	return map[string]struct {
 		stage guest
-		act   scheduler.Act
+		act   chain.Act
 		why   string
 	}{
-		"forces":           {preparing(scheduler.Prepared{Forced: true, Token: 3}), scheduler.ActForce, "token 3 does not fit"},
-		"chooses":          {choose, scheduler.ActChoose, "token 3 does not fit"},
-		"masks":            {preparing(scheduler.Prepared{Mask: only(3, 5)}), scheduler.ActMask, "leave nothing of it"},
-		"masks nothing":    {preparing(scheduler.Prepared{Mask: only()}), scheduler.ActMask, "leave no token"},
-		"bans everything":  {preparing(scheduler.Prepared{Bias: everything}), scheduler.ActMask, "leave no token"},
-		"masks and bans":   {preparing(scheduler.Prepared{Mask: only(2), Bias: []scheduler.Bias{{Token: 2, Value: inf}}}), scheduler.ActMask, "leave no token"},
-		"appends":          {accepting(1, false, 0, 1, 3), scheduler.ActSplice, "token 3 of the splice"},
-		"replaces":         {accepting(2, false, 1, 2), scheduler.ActSplice, "token 2 of the splice"},
-		"goes far back":    {accepting(4, false, 3, 1, 1), scheduler.ActSplice, "token 1 of the splice"},
-		"goes too far":     {accepting(4, false, 5), scheduler.ActSplice, "5 tokens are taken back"},
-		"no such token":    {accepting(1, false, 0, 256), scheduler.ActSplice, "not in the vocabulary"},
-		"splices for ever": {accepting(1, true, 1), scheduler.ActSplice, "too often"},
+		"forces":           {preparing(chain.Prepared{Forced: true, Token: 3}), chain.ActForce, "token 3 does not fit"},
+		"chooses":          {choose, chain.ActChoose, "token 3 does not fit"},
+		"masks":            {preparing(chain.Prepared{Mask: only(3, 5)}), chain.ActMask, "leave nothing of it"},
+		"masks nothing":    {preparing(chain.Prepared{Mask: only()}), chain.ActMask, "leave no token"},
+		"bans everything":  {preparing(chain.Prepared{Bias: everything}), chain.ActMask, "leave no token"},
+		"masks and bans":   {preparing(chain.Prepared{Mask: only(2), Bias: []chain.Bias{{Token: 2, Value: inf}}}), chain.ActMask, "leave no token"},
+		"appends":          {accepting(1, false, 0, 1, 3), chain.ActSplice, "token 3 of the splice"},
+		"replaces":         {accepting(2, false, 1, 2), chain.ActSplice, "token 2 of the splice"},
+		"goes far back":    {accepting(4, false, 3, 1, 1), chain.ActSplice, "token 1 of the splice"},
+		"goes too far":     {accepting(4, false, 5), chain.ActSplice, "5 tokens are taken back"},
+		"no such token":    {accepting(1, false, 0, 256), chain.ActSplice, "not in the vocabulary"},
+		"splices for ever": {accepting(1, true, 1), chain.ActSplice, "too often"},
 	}
 }
 
@@ -137,18 +138,18 @@ func TestGuard_Wrong_IsTheStagesFault(t *testing.T) {
 		for name, c := range wrongs() {
 			s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 			stage := &answerable{guest: c.stage}
-			chain := []scheduler.Stage{stage, &alternating{}}
-			if before && c.act == scheduler.ActSplice { // the grammar has seen the last token when the stage splices
-				slices.Reverse(chain)
+			stages := []chain.Stage{stage, &alternating{}}
+			if before && c.act == chain.ActSplice { // the grammar has seen the last token when the stage splices
+				slices.Reverse(stages)
 			}
-			if before && c.act != scheduler.ActSplice {
-				chain = append([]scheduler.Stage{&guest{}}, chain...)
+			if before && c.act != chain.ActSplice {
+				stages = append([]chain.Stage{&guest{}}, stages...)
 			}
 			r := request(10, 1, 40)
 			r.IgnoreEOG = true
-			r.Chain = chain
+			r.Chain = stages
 			a := complete(s, submit(t, s, r))
-			if !errors.Is(a.end.Err, errRefused) || !slices.Equal(stage.acts, []scheduler.Act{c.act}) || !strings.Contains(stage.why.Error(), c.why) {
+			if !errors.Is(a.end.Err, errRefused) || !slices.Equal(stage.acts, []chain.Act{c.act}) || !strings.Contains(stage.why.Error(), c.why) {
 				t.Errorf("%s (%v): ended with %v; acts %v, because %v; want act %d", name, before, a.end.Err, stage.acts, stage.why, c.act)
 			}
 		}
@@ -162,7 +163,7 @@ func TestGuard_Wrong_Skipped(t *testing.T) {
 		s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 		r := request(10, 1, 40)
 		r.IgnoreEOG = true
-		r.Chain = []scheduler.Stage{&guest{hold: 4}, &alternating{}}
+		r.Chain = []chain.Stage{&guest{hold: 4}, &alternating{}}
 		return complete(s, submit(t, s, r)).tokens
 	}
 	want := plain(t)
@@ -171,9 +172,9 @@ func TestGuard_Wrong_Skipped(t *testing.T) {
 		stage := &answerable{guest: c.stage, skip: true}
 		r := request(10, 1, 40)
 		r.IgnoreEOG = true
-		r.Chain = []scheduler.Stage{stage, &alternating{}}
+		r.Chain = []chain.Stage{stage, &alternating{}}
 		a := complete(s, submit(t, s, r))
-		if a.end.Reason != scheduler.ReasonLength || !slices.Equal(a.tokens, want) || !slices.Equal(stage.acts, []scheduler.Act{c.act}) {
+		if a.end.Reason != scheduler.ReasonLength || !slices.Equal(a.tokens, want) || !slices.Equal(stage.acts, []chain.Act{c.act}) {
 			t.Errorf("%s: %v (%v), acts %v\n%v, want\n%v", name, a.end.Reason, a.end.Err, stage.acts, a.tokens, want)
 		}
 	}
@@ -182,12 +183,12 @@ func TestGuard_Wrong_Skipped(t *testing.T) {
 // TestGuard_EmptyMask_TheLastThatTookAway: of stages whose masks have nothing in common, the last is left out.
 func TestGuard_EmptyMask_TheLastThatTookAway(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
-	first := &answerable{guest: preparing(scheduler.Prepared{Mask: only(2, 3, 4, 5)}), skip: true}
-	second := &answerable{guest: preparing(scheduler.Prepared{Mask: only(6, 7)}), skip: true}
-	third := &answerable{guest: preparing(scheduler.Prepared{Mask: only(2, 3, 4, 5, 6, 7)}), skip: true}
+	first := &answerable{guest: preparing(chain.Prepared{Mask: only(2, 3, 4, 5)}), skip: true}
+	second := &answerable{guest: preparing(chain.Prepared{Mask: only(6, 7)}), skip: true}
+	third := &answerable{guest: preparing(chain.Prepared{Mask: only(2, 3, 4, 5, 6, 7)}), skip: true}
 	r := request(10, 1, 6)
 	r.IgnoreEOG = true
-	r.Chain = []scheduler.Stage{first, second, third, &alternating{}}
+	r.Chain = []chain.Stage{first, second, third, &alternating{}}
 	a := complete(s, submit(t, s, r))
 	if a.end.Reason != scheduler.ReasonLength || len(first.acts)+len(third.acts) != 0 || len(second.acts) != 1 {
 		t.Errorf("%v (%v); refused %v, %v, %v", a.end.Reason, a.end.Err, first.acts, second.acts, third.acts)
@@ -202,13 +203,13 @@ func TestGuard_Splice_Fits(t *testing.T) {
 	for _, before := range []bool{false, true} {
 		s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 		splice := accepting(3, false, 2, 3, 4, 5)
-		chain := []scheduler.Stage{&splice, &alternating{}}
+		stages := []chain.Stage{&splice, &alternating{}}
 		if before {
-			slices.Reverse(chain)
+			slices.Reverse(stages)
 		}
 		r := request(10, 1, 40)
 		r.IgnoreEOG = true
-		r.Chain, r.StopTokens = chain, []scheduler.Token{5}
+		r.Chain, r.StopTokens = stages, []scheduler.Token{5}
 		a := complete(s, submit(t, s, r))
 		if a.end.Reason != scheduler.ReasonStop || len(a.tokens) != 3 || !slices.Equal(a.tokens[1:], []scheduler.Token{3, 4}) {
 			t.Errorf("%v (%v), %v", a.end.Reason, a.end.Err, a.tokens)

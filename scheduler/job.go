@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/stream"
 )
 
@@ -134,10 +136,10 @@ func (j *job) ready() bool {
 }
 
 // holdOf is how many tokens a chain may take back.
-func holdOf(chain []Stage) int {
+func holdOf(stages []chain.Stage) int {
 	hold := 0
-	for _, stage := range chain {
-		if h, ok := stage.(Holder); ok {
+	for _, stage := range stages {
+		if h, ok := stage.(chain.Holder); ok {
 			hold = max(hold, h.Hold())
 		}
 	}
@@ -149,12 +151,12 @@ func (j *job) open(s *Scheduler) {
 	if j.req.crewed() {
 		j.crew = newCrew(&s.copied, j.req.Trace)
 		j.crew.foreign = j.req.foreign()
-		j.crew.prepares = slices.ContainsFunc(j.req.Chain, func(stage Stage) bool {
-			p, ok := stage.(Preparer)
+		j.crew.prepares = slices.ContainsFunc(j.req.Chain, func(stage chain.Stage) bool {
+			p, ok := stage.(chain.Preparer)
 			return ok && p.Prepares()
 		})
 		for _, stage := range j.req.Chain {
-			if i, ok := stage.(Interruptible); ok {
+			if i, ok := stage.(chain.Interruptible); ok {
 				j.crew.interruptible = append(j.crew.interruptible, i)
 			}
 		}
@@ -177,9 +179,9 @@ func (j *job) close() {
 	closeStages(j.req.Chain, j.req.Rules)
 }
 
-func closeStages(chain []Stage, rules []StopRule) {
+func closeStages(stages []chain.Stage, rules []answer.StopRule) {
 	// What Close may report concerns nobody: the request is over.
-	for _, st := range chain {
+	for _, st := range stages {
 		_ = guarded(st.Close)
 	}
 	for _, r := range rules {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -31,14 +32,14 @@ func TestCrew_LateStage_HammerIsNeverForgotten(t *testing.T) {
 	var readers sync.WaitGroup
 	for i := range 8 {
 		took := time.Duration(i) * 10 * time.Microsecond
-		sluggish := &guest{apply: func(*scheduler.View) error {
+		sluggish := &guest{apply: func(*chain.View) error {
 			for end := time.Now().Add(950*time.Microsecond + took); time.Now().Before(end); {
 				runtime.Gosched()
 			}
 			return nil
 		}}
 		if i%2 == 1 {
-			sluggish.prepare = func() (scheduler.Prepared, error) { return scheduler.Prepared{Mask: everything}, nil }
+			sluggish.prepare = func() (chain.Prepared, error) { return chain.Prepared{Mask: everything}, nil }
 		}
 		st := submit(t, s, guided(100, sluggish))
 		readers.Go(func() {

@@ -184,7 +184,7 @@ func TestScheduler_ShortPrompt_DoesNotWaitBehindALongOne(t *testing.T) {
 		start := m.b.Now()
 		short := submit(t, m.s, m.request(30, 1))
 		m.prompts = append(m.prompts, submit(t, m.s, m.request(2000, 1)))
-		for a := new(answer); a.end == nil; a.read(short) {
+		for a := new(received); a.end == nil; a.read(short) {
 			m.step()
 		}
 		alone := schedulertest.Measured.Cost(30, 0)

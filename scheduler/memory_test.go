@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 	"github.com/penstock/penstock/scheduler/stream"
 )
@@ -36,7 +37,7 @@ func TestScheduler_SamePrefix_IsComputedOnce(t *testing.T) {
 		t.Errorf("%d tokens computed, want %d", got, want)
 	}
 	for i, r := range []scheduler.Request{turn, other} {
-		r.Chain = []scheduler.Stage{schedulertest.Greedy{}}
+		r.Chain = []chain.Stage{schedulertest.Greedy{}}
 		if want := alone(t, r); answers[i].text != want.text {
 			t.Errorf("request %d: %q, alone %q", i, answers[i].text, want.text)
 		}
@@ -66,7 +67,7 @@ func TestScheduler_Archive_KeepsConversations(t *testing.T) {
 			if a.end.Usage.Cached != want {
 				t.Errorf("budget %d: turn of conversation %d found %d tokens, want %d", budget, i, a.end.Usage.Cached, want)
 			}
-			a.r.Chain = []scheduler.Stage{schedulertest.Greedy{}}
+			a.r.Chain = []chain.Stage{schedulertest.Greedy{}}
 			if alone := alone(t, a.r); a.text != alone.text {
 				t.Errorf("budget %d: the text differs from the one computed alone", budget)
 			}
@@ -78,7 +79,7 @@ func TestScheduler_Archive_KeepsConversations(t *testing.T) {
 }
 
 type answerOf struct {
-	answer
+	received
 	r scheduler.Request
 }
 
@@ -111,14 +112,14 @@ func TestScheduler_CellsExhausted_AllFinishInOrder(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Cells: 400, Context: 400})
 	s := newScheduler(t, b, scheduler.Config{Slots: 6})
 	var streams []*scheduler.Stream
-	var want []answer
+	var want []received
 	for i := range 12 { // each grows to 100 tokens: three times what the cells hold
 		r := request(20, i, 80)
 		streams = append(streams, submit(t, s, r))
 		want = append(want, alone(t, r))
 	}
 	var order []int
-	answers := make([]answer, len(streams))
+	answers := make([]received, len(streams))
 	for s.Tick() {
 		for i, st := range streams {
 			if answers[i].end == nil {
@@ -173,7 +174,7 @@ func TestScheduler_DropOldest_NeverParks(t *testing.T) {
 	st := submit(t, s, r)
 	for s.Tick() {
 	}
-	var a answer
+	var a received
 	a.read(st)
 	if a.end == nil || len(a.events) != 16 || st.Missed() != 102-16 {
 		t.Errorf("%d events, %d missed, end %v", len(a.events), st.Missed(), a.end)
@@ -188,7 +189,7 @@ func TestScheduler_CancelSlow_EndsTheRequest(t *testing.T) {
 	st := submit(t, s, r)
 	for s.Tick() {
 	}
-	var a answer
+	var a received
 	a.read(st)
 	if a.end == nil || a.end.Reason != scheduler.ReasonCancelled || !errors.Is(a.end.Err, scheduler.ErrSlowReader) {
 		t.Errorf("ended with %+v", a.end)
@@ -218,7 +219,7 @@ func TestStream_Attach_GoesOnAfterASequenceNumber(t *testing.T) {
 	if err := st.Attach(4); err != nil {
 		t.Fatal(err)
 	}
-	var rest answer
+	var rest received
 	rest.read(st)
 	if len(rest.events) != len(whole.events)-5 || rest.events[0].Seq != 5 {
 		t.Errorf("%d events from %d on", len(rest.events), rest.events[0].Seq)

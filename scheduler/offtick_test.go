@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -33,11 +35,11 @@ type slowRule struct {
 	calls int
 }
 
-func (r *slowRule) Check(scheduler.Token, string) (scheduler.Verdict, error) {
+func (r *slowRule) Check(scheduler.Token, string) (answer.Verdict, error) {
 	if r.calls++; r.calls == 3 {
 		r.wait()
 	}
-	return scheduler.Verdict{}, nil
+	return answer.Verdict{}, nil
 }
 
 func (*slowRule) Close() error { return nil }
@@ -47,7 +49,7 @@ func TestCrew_SlowRule_OfANativeChain_DelaysItselfOnly(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	rule := &slowRule{barrier: newBarrier()}
 	r := request(10, 1, 8)
-	r.Rules = []scheduler.StopRule{rule}
+	r.Rules = []answer.StopRule{rule}
 	late := submit(t, s, r)
 	if n := complete(s, submit(t, s, request(10, 2, 50))); len(n.tokens) != 50 {
 		t.Fatalf("the neighbour got %d tokens", len(n.tokens))
@@ -66,7 +68,7 @@ type slowChoice struct {
 	calls *int
 }
 
-func (c slowChoice) Apply(v *scheduler.View) error {
+func (c slowChoice) Apply(v *chain.View) error {
 	if *c.calls++; *c.calls == 3 {
 		c.wait()
 	}
@@ -78,7 +80,7 @@ func TestCrew_Logprobs_OfANativeChain_LeaveTheTick(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	choice := slowChoice{barrier: newBarrier(), calls: new(int)}
 	r := request(10, 1, 8)
-	r.Chain, r.Logprobs = []scheduler.Stage{choice}, 2
+	r.Chain, r.Logprobs = []chain.Stage{choice}, 2
 	late := submit(t, s, r)
 	if n := complete(s, submit(t, s, request(10, 2, 50))); len(n.tokens) != 50 {
 		t.Fatalf("the neighbour got %d tokens", len(n.tokens))

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -64,7 +66,7 @@ func newFaulty(t *testing.T, c scheduler.Config) (*faulty, *scheduler.Scheduler)
 
 // survives checks that an answer ended by a panic, that its neighbour has the text it has alone, and that the next one finds
 // everything in order.
-func survives(t *testing.T, s *scheduler.Scheduler, b *schedulertest.Backend, guilty *answer, neighbour *scheduler.Stream) {
+func survives(t *testing.T, s *scheduler.Scheduler, b *schedulertest.Backend, guilty *received, neighbour *scheduler.Stream) {
 	t.Helper()
 	var p *scheduler.Panic
 	if guilty.end == nil || guilty.end.Reason != scheduler.ReasonError || !errors.As(guilty.end.Err, &p) {
@@ -93,11 +95,11 @@ func third() func() {
 func TestPanic_OfAStage_EndsItsRequestAlone(t *testing.T) {
 	for name, arm := range map[string]func(g *guest, boom func()){
 		"prepare": func(g *guest, boom func()) {
-			g.prepare = func() (scheduler.Prepared, error) { boom(); return scheduler.Prepared{}, nil }
+			g.prepare = func() (chain.Prepared, error) { boom(); return chain.Prepared{}, nil }
 		},
-		"apply": func(g *guest, boom func()) { g.apply = func(*scheduler.View) error { boom(); return nil } },
+		"apply": func(g *guest, boom func()) { g.apply = func(*chain.View) error { boom(); return nil } },
 		"accept": func(g *guest, boom func()) {
-			g.accept = func(scheduler.Token) (e scheduler.Effect, _ error) { boom(); return }
+			g.accept = func(scheduler.Token) (e chain.Effect, _ error) { boom(); return }
 		},
 		"rewind": func(g *guest, _ func()) { g.rewind = func([]scheduler.Token, int) error { panic("at once") } },
 	} {
@@ -115,21 +117,21 @@ func TestPanic_OfAStage_EndsItsRequestAlone(t *testing.T) {
 // boomRule panics at its third token, boomStage when it is told of its third, or closed.
 type boomRule struct{ boom func() }
 
-func (r boomRule) Check(scheduler.Token, string) (v scheduler.Verdict, _ error) { r.boom(); return }
-func (boomRule) Close() error                                                   { panic("closed") }
+func (r boomRule) Check(scheduler.Token, string) (v answer.Verdict, _ error) { r.boom(); return }
+func (boomRule) Close() error                                                { panic("closed") }
 
 type boomStage struct {
 	schedulertest.Greedy
 	boom func()
 }
 
-func (b boomStage) Accept(scheduler.Token) (e scheduler.Effect, _ error) { b.boom(); return }
-func (boomStage) Close() error                                           { panic("closed") }
+func (b boomStage) Accept(scheduler.Token) (e chain.Effect, _ error) { b.boom(); return }
+func (boomStage) Close() error                                       { panic("closed") }
 
 func TestPanic_OfARuleOrANativeStage_EndsItsRequestAlone(t *testing.T) {
 	ruled, native := request(10, 1, 20), request(10, 1, 20)
-	ruled.Rules = []scheduler.StopRule{boomRule{third()}}
-	native.Chain = []scheduler.Stage{boomStage{boom: third()}}
+	ruled.Rules = []answer.StopRule{boomRule{third()}}
+	native.Chain = []chain.Stage{boomStage{boom: third()}}
 	for name, r := range map[string]scheduler.Request{"rule": ruled, "native stage": native} {
 		t.Run(name, func(t *testing.T) {
 			f, s := newFaulty(t, scheduler.Config{})
@@ -143,15 +145,15 @@ func TestPanic_OfARuleOrANativeStage_EndsItsRequestAlone(t *testing.T) {
 }
 
 func TestPanic_OfAControlCall_IsItsErrorAndEndsTheAnswer(t *testing.T) {
-	native, guest := request(10, 1, 20), guided(20, &guest{accept: func() func(scheduler.Token) (scheduler.Effect, error) {
-		return func(token scheduler.Token) (e scheduler.Effect, _ error) {
+	native, guest := request(10, 1, 20), guided(20, &guest{accept: func() func(scheduler.Token) (chain.Effect, error) {
+		return func(token scheduler.Token) (e chain.Effect, _ error) {
 			if token == 5 {
 				panic("five")
 			}
 			return
 		}
 	}()})
-	native.Chain = []scheduler.Stage{fiveStage{}}
+	native.Chain = []chain.Stage{fiveStage{}}
 	for name, r := range map[string]scheduler.Request{"native": native, "guest": guest} {
 		t.Run(name, func(t *testing.T) {
 			f, s := newFaulty(t, scheduler.Config{})
@@ -172,7 +174,7 @@ func TestPanic_OfAControlCall_IsItsErrorAndEndsTheAnswer(t *testing.T) {
 
 type fiveStage struct{ schedulertest.Greedy }
 
-func (fiveStage) Accept(t scheduler.Token) (e scheduler.Effect, _ error) {
+func (fiveStage) Accept(t scheduler.Token) (e chain.Effect, _ error) {
 	if t == 5 {
 		panic("five")
 	}
@@ -204,7 +206,7 @@ func TestPanic_OfTheBackend_EndsTheGuiltyRequestAlone(t *testing.T) {
 			neighbour := submit(t, s, request(10, 2, 30))
 			r := request(200, 1, 20)
 			if name == "piece" {
-				r = guided(20, &guest{prepare: func() (scheduler.Prepared, error) { return scheduler.Prepared{Forced: true, Token: 255}, nil }})
+				r = guided(20, &guest{prepare: func() (chain.Prepared, error) { return chain.Prepared{Forced: true, Token: 255}, nil }})
 			}
 			survives(t, s, f.Backend, complete(s, submit(t, s, r)), neighbour)
 		})
@@ -262,7 +264,7 @@ func TestPanic_OfNobody_EndsThePass(t *testing.T) {
 		s.Tick()
 		a.read(first)
 	}
-	for _, got := range []*answer{a, second} {
+	for _, got := range []*received{a, second} {
 		survives(t, s, f.Backend, got, submit(t, s, request(10, 2, 30)))
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
 // sip reads at most one event after every tick until the answer has ended.
-func sip(t *testing.T, s *scheduler.Scheduler, st *scheduler.Stream) *answer {
+func sip(t *testing.T, s *scheduler.Scheduler, st *scheduler.Stream) *received {
 	t.Helper()
-	a := new(answer)
+	a := new(received)
 	for a.end == nil {
 		s.Tick()
 		if e, ok := st.TryNext(); ok {
@@ -25,7 +26,7 @@ func sip(t *testing.T, s *scheduler.Scheduler, st *scheduler.Stream) *answer {
 }
 
 // whole checks that a reader has seen every event.
-func (a *answer) whole(t *testing.T) {
+func (a *received) whole(t *testing.T) {
 	t.Helper()
 	for i, e := range a.events {
 		if e.Seq != uint64(i) {
@@ -38,11 +39,11 @@ func (a *answer) whole(t *testing.T) {
 func TestStream_Park_LosesNothing(t *testing.T) {
 	held := guided(250, &guest{hold: 200})
 	n := 0
-	spliced := guided(250, &guest{hold: 2, accept: func(scheduler.Token) (scheduler.Effect, error) {
+	spliced := guided(250, &guest{hold: 2, accept: func(scheduler.Token) (chain.Effect, error) {
 		if n++; n == 5 {
-			return scheduler.Effect{Splice: true, Backtrack: 1, Tokens: make100()}, nil
+			return chain.Effect{Splice: true, Backtrack: 1, Tokens: make100()}, nil
 		}
-		return scheduler.Effect{}, nil
+		return chain.Effect{}, nil
 	}})
 	for name, r := range map[string]scheduler.Request{"hold window": held, "splice": spliced} {
 		s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
@@ -90,7 +91,7 @@ func TestStream_Attach_KeptStreamForgetsNothing(t *testing.T) {
 	r := request(10, 1, 300)
 	r.Buffer, r.Keep = 16, true
 	st := submit(t, s, r)
-	var lost answer
+	var lost received
 	for len(lost.tokens) < 100 { // its reader has the events; the client behind it has not
 		s.Tick()
 		lost.read(st)
@@ -100,7 +101,7 @@ func TestStream_Attach_KeptStreamForgetsNothing(t *testing.T) {
 	if err := st.Attach(1); err != nil {
 		t.Fatal(err)
 	}
-	a := &answer{events: lost.events[:2], tokens: lost.tokens[:1], text: lost.events[1].Text}
+	a := &received{events: lost.events[:2], tokens: lost.tokens[:1], text: lost.events[1].Text}
 	for a.end == nil {
 		a.read(st)
 		s.Tick()

@@ -21,13 +21,13 @@ func TestScheduler_Priority_Ages(t *testing.T) {
 	}
 	running, waiting := urgent(), urgent()
 	low := submit(t, s, request(10, 2, 3))
-	var a, first answer
+	var a, first received
 	for range 100 { // seconds
 		for first.end == nil {
 			s.Tick()
 			first.read(running)
 		}
-		running, waiting, first = waiting, urgent(), answer{}
+		running, waiting, first = waiting, urgent(), received{}
 		if a.read(low); a.end != nil {
 			break
 		}

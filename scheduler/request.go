@@ -2,7 +2,12 @@
 
 package scheduler
 
-import "time"
+import (
+	"time"
+
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
+)
 
 // Segment is a part of a prompt. It holds tokens; media (n positions with a content hash) will be another field.
 type Segment struct {
@@ -29,9 +34,9 @@ type Request struct {
 	IgnoreEOG  bool     // the model's end-of-generation tokens do not end the answer
 
 	// Chain chooses the tokens. At least one stage.
-	Chain []Stage
+	Chain []chain.Stage
 	// Rules may end the answer, besides Stop and StopTokens.
-	Rules []StopRule
+	Rules []answer.StopRule
 
 	// Logprobs is how many of the most likely tokens to report with each token, from the raw row; -1: none and no
 	// probability of the token itself either.
@@ -92,10 +97,10 @@ type Event struct {
 	Text     string // text that may be shown now; empty while it is held back. Set for KindToken and KindEnd
 	Token    Token
 	Kind     Kind
-	Logprobs *Logprobs // with KindToken, where the request asked
-	Trace    *Trace    // likewise; nil for a token that was forced or injected
-	Started  *Started  // with KindStarted
-	End      *End      // with KindEnd
+	Logprobs *Logprobs    // with KindToken, where the request asked
+	Trace    *chain.Trace // likewise; nil for a token that was forced or injected
+	Started  *Started     // with KindStarted
+	End      *End         // with KindEnd
 }
 
 // Started reports that the request left the queue for a slot.

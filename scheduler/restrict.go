@@ -6,16 +6,18 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // restriction is what the stages of a chain ask for before a token is drawn, and what comes of it together.
 type restriction struct {
-	asked []Prepared // by stage, with masks and biases of its own memory
+	asked []chain.Prepared // by stage, with masks and biases of its own memory
 
-	mask   []uint32 // joined by AND, without the tokens that biases ban; empty: every token is allowed
-	bias   []Bias   // the finite ones of all
-	by     int      // the last stage that took a token away, or -1
-	forced Token    // or -1
+	mask   []uint32     // joined by AND, without the tokens that biases ban; empty: every token is allowed
+	bias   []chain.Bias // the finite ones of all
+	by     int          // the last stage that took a token away, or -1
+	forced Token        // or -1
 
 	masked []float32 // the row without the tokens that were taken away
 }
@@ -29,7 +31,7 @@ func (c *crew) prepare(j *job) {
 	r.clear(len(j.req.Chain))
 	c.err = nil
 	for i, stage := range j.req.Chain {
-		p, ok := stage.(Preparer)
+		p, ok := stage.(chain.Preparer)
 		if !ok {
 			continue
 		}
@@ -46,7 +48,7 @@ func (c *crew) prepare(j *job) {
 // clear forgets what was asked for and keeps the memory.
 func (r *restriction) clear(stages int) {
 	for len(r.asked) < stages {
-		r.asked = append(r.asked, Prepared{})
+		r.asked = append(r.asked, chain.Prepared{})
 	}
 	r.asked = r.asked[:stages]
 	for i := range r.asked {
@@ -57,11 +59,11 @@ func (r *restriction) clear(stages int) {
 
 func (r *restriction) drop(i int) {
 	a := &r.asked[i]
-	*a = Prepared{Mask: a.Mask[:0], Bias: a.Bias[:0]}
+	*a = chain.Prepared{Mask: a.Mask[:0], Bias: a.Bias[:0]}
 }
 
 // take copies what a stage asks for: its memory is its own again when it is called next.
-func (r *restriction) take(i int, p Prepared) {
+func (r *restriction) take(i int, p chain.Prepared) {
 	a := &r.asked[i]
 	a.Mask, a.Bias = append(a.Mask[:0], p.Mask...), append(a.Bias[:0], p.Bias...)
 	a.Forced, a.Token = p.Forced, p.Token
@@ -83,14 +85,14 @@ func (r *restriction) join(j *job) error {
 }
 
 // combine tells which stage asks for what cannot be, if one does.
-func (r *restriction) combine(j *job) (by int, act Act, why, err error) {
+func (r *restriction) combine(j *job) (by int, act chain.Act, why, err error) {
 	r.mask, r.bias, r.by, r.forced = r.mask[:0], r.bias[:0], -1, -1
 	for i := range r.asked {
 		a := &r.asked[i]
 		if a.Forced {
 			why, err = j.notAllowed(i, a.Token)
 			r.forced = a.Token
-			return i, ActForce, why, err
+			return i, chain.ActForce, why, err
 		}
 	}
 	for i := range r.asked {
@@ -108,7 +110,7 @@ func (r *restriction) combine(j *job) (by int, act Act, why, err error) {
 		}
 	}
 	if r.by >= 0 && !anyOf(r.mask) {
-		return r.by, ActMask, errEmptyMask, nil
+		return r.by, chain.ActMask, errEmptyMask, nil
 	}
 	return 0, 0, nil, nil
 }

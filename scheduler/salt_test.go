@@ -46,7 +46,7 @@ func TestScheduler_CacheSalt_PartsPrefixes(t *testing.T) {
 		t.Error("nothing came back from the archive, so it was not tried")
 	}
 	both := finish(t, s, submit(t, s, ask("e", 4)), submit(t, s, ask("f", 4)))
-	if slices.ContainsFunc(both, func(a answer) bool { return a.end.Usage.Cached != 0 }) {
+	if slices.ContainsFunc(both, func(a received) bool { return a.end.Usage.Cached != 0 }) {
 		t.Error("two salts at the same time shared a prompt")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -32,7 +33,7 @@ func prompt(n, seed int) []scheduler.Segment {
 
 func request(n, seed, most int) scheduler.Request {
 	return scheduler.Request{Prompt: prompt(n, seed), MaxTokens: most, Logprobs: -1, CachePrompt: true,
-		Chain: []scheduler.Stage{schedulertest.Greedy{}}}
+		Chain: []chain.Stage{schedulertest.Greedy{}}}
 }
 
 // newScheduler makes a scheduler on virtual time; the test calls Tick.
@@ -67,20 +68,20 @@ func submit(t testing.TB, s *scheduler.Scheduler, r scheduler.Request) *schedule
 }
 
 // answer is what a reader of a whole stream has seen.
-type answer struct {
+type received struct {
 	text   string
 	tokens []scheduler.Token
 	end    *scheduler.End
 	events []scheduler.Event
 }
 
-func (a *answer) read(st *scheduler.Stream) {
+func (a *received) read(st *scheduler.Stream) {
 	for e, ok := st.TryNext(); ok; e, ok = st.TryNext() {
 		a.take(e)
 	}
 }
 
-func (a *answer) take(e scheduler.Event) {
+func (a *received) take(e scheduler.Event) {
 	a.events = append(a.events, e)
 	a.text += e.Text
 	switch e.Kind {
@@ -92,9 +93,9 @@ func (a *answer) take(e scheduler.Event) {
 }
 
 // finish ticks until all streams have ended.
-func finish(t testing.TB, s *scheduler.Scheduler, streams ...*scheduler.Stream) []answer {
+func finish(t testing.TB, s *scheduler.Scheduler, streams ...*scheduler.Stream) []received {
 	t.Helper()
-	answers := make([]answer, len(streams))
+	answers := make([]received, len(streams))
 	for range 100_000 {
 		busy := s.Tick()
 		open := 0
@@ -121,7 +122,7 @@ func finish(t testing.TB, s *scheduler.Scheduler, streams ...*scheduler.Stream) 
 	return nil
 }
 
-func alone(t testing.TB, r scheduler.Request) answer {
+func alone(t testing.TB, r scheduler.Request) received {
 	b := schedulertest.New(scheduler.Limits{})
 	s := newScheduler(t, b, scheduler.Config{})
 	return finish(t, s, submit(t, s, r))[0]
@@ -181,7 +182,7 @@ func TestScheduler_Queue_IsBoundedAndInOrder(t *testing.T) {
 		t.Fatalf("a request too many gives %v", err)
 	}
 	var order []string
-	answers := map[string]*answer{"low": {}, "second": {}, "high": {}}
+	answers := map[string]*received{"low": {}, "second": {}, "high": {}}
 	streams := map[string]*scheduler.Stream{"low": low, "second": second, "high": high}
 	for s.Tick() {
 		for name, st := range streams {
@@ -267,7 +268,7 @@ func TestStream_Cancel_FreesTheSlotWithinOneTick(t *testing.T) {
 	s.Tick()
 	long.Cancel()
 	s.Tick()
-	var a, n answer
+	var a, n received
 	a.read(long)
 	n.read(next)
 	if a.end == nil || a.end.Reason != scheduler.ReasonCancelled {
@@ -362,7 +363,7 @@ func TestScheduler_Run_EndsWhatIsLeft(t *testing.T) {
 	stop()
 	<-done
 	for i, st := range []*scheduler.Stream{running, waiting} {
-		var a answer
+		var a received
 		a.read(st)
 		if a.end == nil || a.end.Reason != scheduler.ReasonCancelled {
 			t.Errorf("stream %d ended with %+v", i, a.end)
@@ -382,7 +383,7 @@ func ExampleScheduler() {
 		Prompt:    []scheduler.Segment{{Tokens: []scheduler.Token{1, 2, 3}}},
 		MaxTokens: 2,
 		Logprobs:  -1,
-		Chain:     []scheduler.Stage{schedulertest.Greedy{}},
+		Chain:     []chain.Stage{schedulertest.Greedy{}},
 	})
 	for e := range st.All(ctx) {
 		if e.Kind == scheduler.KindEnd {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -28,16 +29,16 @@ func (s *slowness) wait() {
 // slow is a guest that takes its time in accept and rewind.
 func (s *slowness) guest() *guest {
 	return &guest{
-		accept: func(scheduler.Token) (scheduler.Effect, error) { s.wait(); return scheduler.Effect{}, nil },
+		accept: func(scheduler.Token) (chain.Effect, error) { s.wait(); return chain.Effect{}, nil },
 		rewind: func([]scheduler.Token, int) error { s.wait(); return nil },
 	}
 }
 
 // reach starts an answer with guests, which may be late, and ticks until it has n tokens.
-func reach(t *testing.T, s *scheduler.Scheduler, r scheduler.Request, n int) (*scheduler.Stream, *answer) {
+func reach(t *testing.T, s *scheduler.Scheduler, r scheduler.Request, n int) (*scheduler.Stream, *received) {
 	t.Helper()
 	st := submit(t, s, r)
-	a := new(answer)
+	a := new(received)
 	for len(a.tokens) < n && a.end == nil {
 		s.Tick()
 		a.read(st)
@@ -162,10 +163,10 @@ func TestStream_Rewind_PreparesAnew(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	length := 0
 	g := &guest{
-		prepare: func() (scheduler.Prepared, error) {
-			return scheduler.Prepared{Forced: true, Token: scheduler.Token(length)}, nil
+		prepare: func() (chain.Prepared, error) {
+			return chain.Prepared{Forced: true, Token: scheduler.Token(length)}, nil
 		},
-		accept: func(scheduler.Token) (scheduler.Effect, error) { length++; return scheduler.Effect{}, nil },
+		accept: func(scheduler.Token) (chain.Effect, error) { length++; return chain.Effect{}, nil },
 		rewind: func(h []scheduler.Token, _ int) error { length = len(h); return nil },
 	}
 	st, a := reach(t, s, guided(12, g), 5)
@@ -192,9 +193,9 @@ func TestStream_SetChain_PluginsStay(t *testing.T) {
 	scheduler.TakeCommands(s)
 	for _, tc := range []struct {
 		st    *scheduler.Stream
-		chain scheduler.Stage
+		chain chain.Stage
 	}{{queued, schedulertest.Greedy{}}, {queued, &guest{}}, {running, &guest{}}} {
-		err := control(t, s, func(ctx context.Context) error { return tc.st.SetChain(ctx, []scheduler.Stage{tc.chain}) })
+		err := control(t, s, func(ctx context.Context) error { return tc.st.SetChain(ctx, []chain.Stage{tc.chain}) })
 		if !errors.Is(err, scheduler.ErrBadRequest) {
 			t.Errorf("%T: %v", tc.chain, err)
 		}

@@ -5,6 +5,8 @@ package scheduler
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // text turns the bytes of tokens into text that may be shown: whole UTF-8 characters only, and nothing that may still
@@ -22,7 +24,7 @@ type text struct {
 
 // gate is a stop rule with the position up to which it lets text through.
 type gate struct {
-	rule    StopRule
+	rule    answer.StopRule
 	release int
 }
 
@@ -33,7 +35,7 @@ type visible struct {
 	stop string // the stop string that ended it
 }
 
-func newText(stops []string, rules []StopRule) text {
+func newText(stops []string, rules []answer.StopRule) text {
 	t := text{stops: stops}
 	for _, r := range rules {
 		t.gates = append(t.gates, gate{rule: r})

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // textModel is what must be shown, found out the plain way: all that stays of the answer is looked at anew for each token.
@@ -38,7 +40,7 @@ func (m *textModel) text() string {
 }
 
 // add gives what a token shows and whether it ends the answer.
-func (m *textModel) add(piece string, v Verdict) (shown string, end bool, stop string) {
+func (m *textModel) add(piece string, v answer.Verdict) (shown string, end bool, stop string) {
 	m.pieces = append(m.pieces, piece)
 	all := m.text()
 	cut := len(all)
@@ -110,7 +112,7 @@ func (s *script) next() byte {
 func (s *script) run(stops []string) {
 	s.model.stops = stops
 	s.model.ruled = s.next()%2 == 1
-	var rules []StopRule
+	var rules []answer.StopRule
 	if s.model.ruled {
 		s.rule = &rule{}
 		rules = append(rules, s.rule)
@@ -130,11 +132,11 @@ func (s *script) run(stops []string) {
 		n := min(int(op)%5, len(s.bytes))
 		piece := string(s.bytes[:n])
 		s.bytes = s.bytes[n:]
-		var v Verdict
+		var v answer.Verdict
 		if s.model.ruled {
 			b := s.next()
-			v = Verdict{Hold: b%3 == 1, End: b%16 == 15, Show: int(b/16) - 1}
-			s.rule.verdicts = []Verdict{v}
+			v = answer.Verdict{Hold: b%3 == 1, End: b%16 == 15, Show: int(b/16) - 1}
+			s.rule.verdicts = []answer.Verdict{v}
 		}
 		kept = append(kept, Token(len(s.pieces)))
 		s.pieces = append(s.pieces, piece)

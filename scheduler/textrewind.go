@@ -2,6 +2,8 @@
 
 package scheduler
 
+import "github.com/penstock/penstock/scheduler/answer"
+
 // rewind takes the text of the last n tokens back; kept are those that stay. What they have not shown yet stays held, what the
 // others have shown stays shown.
 func (t *text) rewind(n int, kept []Token, v Vocabulary) {
@@ -16,7 +18,7 @@ func (t *text) rewind(n int, kept []Token, v Vocabulary) {
 	for i := range t.gates {
 		g := &t.gates[i]
 		g.release = min(g.release, to)
-		if r, ok := g.rule.(RewindRule); ok {
+		if r, ok := g.rule.(answer.RewindRule); ok {
 			r.Rewind(taken)
 		}
 	}

@@ -5,38 +5,9 @@ package scheduler
 import (
 	"math"
 	"time"
+
+	"github.com/penstock/penstock/scheduler/chain"
 )
-
-// Trace is how a token came to be: what the chain found, and what each stage left of it.
-type Trace struct {
-	Before Survey // the raw row
-	Stages []StageTrace
-}
-
-// StageTrace is what one stage did. What it found is what the one before it left.
-type StageTrace struct {
-	Name  string
-	Took  time.Duration
-	After Survey // with a chosen token, that one alone
-}
-
-// Survey is what a chain has to choose from at one point.
-type Survey struct {
-	Count int     // tokens with a finite logit
-	Best  []Score // the most likely of them, most likely first, as many as Request.Trace asks for
-}
-
-// Score is a token with its logit and its probability among all that are left.
-type Score struct {
-	Token Token
-	Logit float32
-	P     float32
-}
-
-// Named is a stage that a trace can name.
-type Named interface {
-	Name() string
-}
 
 // prepareStage names what applies the masks and biases that stages have prepared. Its time is that of preparing them,
 // beside the forward pass, and of applying them.
@@ -45,7 +16,7 @@ const prepareStage = "prepare"
 // tracer writes the trace of one job's next token. Its methods do nothing on nil: most jobs have none.
 type tracer struct {
 	most     int // tokens in each survey
-	trace    *Trace
+	trace    *chain.Trace
 	prepared time.Duration
 	start    time.Time
 }
@@ -58,9 +29,9 @@ func newTracer(most int) *tracer {
 }
 
 // begin notes what the chain finds.
-func (t *tracer) begin(v *View) {
+func (t *tracer) begin(v *chain.View) {
 	if t != nil {
-		t.trace = &Trace{Before: t.survey(v)}
+		t.trace = &chain.Trace{Before: t.survey(v)}
 		t.enter()
 	}
 }
@@ -80,28 +51,28 @@ func (t *tracer) prepare() {
 }
 
 // restrict notes what masks and biases have left.
-func (t *tracer) restrict(v *View) {
+func (t *tracer) restrict(v *chain.View) {
 	if t != nil {
 		took := time.Since(t.start) + t.prepared
-		t.trace.Stages = append(t.trace.Stages, StageTrace{prepareStage, took, t.survey(v)})
+		t.trace.Stages = append(t.trace.Stages, chain.StageTrace{Name: prepareStage, Took: took, After: t.survey(v)})
 	}
 }
 
 // leave notes what a stage has left.
-func (t *tracer) leave(s Stage, v *View) {
+func (t *tracer) leave(s chain.Stage, v *chain.View) {
 	if t == nil {
 		return
 	}
 	took := time.Since(t.start)
 	name := "stage"
-	if n, ok := s.(Named); ok {
+	if n, ok := s.(chain.Named); ok {
 		name = n.Name()
 	}
-	t.trace.Stages = append(t.trace.Stages, StageTrace{name, took, t.survey(v)})
+	t.trace.Stages = append(t.trace.Stages, chain.StageTrace{Name: name, Took: took, After: t.survey(v)})
 }
 
 // take hands the trace over; nil where the chain was not asked.
-func (t *tracer) take() *Trace {
+func (t *tracer) take() *chain.Trace {
 	if t == nil {
 		return nil
 	}
@@ -111,13 +82,13 @@ func (t *tracer) take() *Trace {
 }
 
 // survey looks at what is left.
-func (t *tracer) survey(v *View) Survey {
+func (t *tracer) survey(v *chain.View) chain.Survey {
 	if v.Chosen >= 0 {
-		return Survey{1, []Score{{v.Chosen, v.logit(v.Chosen), 1}}}
+		return chain.Survey{Count: 1, Best: []chain.Score{{Token: v.Chosen, Logit: logit(v, v.Chosen), P: 1}}}
 	}
 	top := make([]Candidate, 0, t.most+1)
 	count, highest := 0, float32(math.Inf(-1))
-	v.each(func(token Token, logit float32) {
+	each(v, func(token Token, logit float32) {
 		count++
 		highest = max(highest, logit)
 		if len(top) < t.most || logit > top[len(top)-1].Logprob {
@@ -125,16 +96,16 @@ func (t *tracer) survey(v *View) Survey {
 		}
 	})
 	sum := 0.0
-	v.each(func(_ Token, logit float32) { sum += math.Exp(float64(logit - highest)) })
-	s := Survey{Count: count, Best: make([]Score, len(top))}
+	each(v, func(_ Token, logit float32) { sum += math.Exp(float64(logit - highest)) })
+	s := chain.Survey{Count: count, Best: make([]chain.Score, len(top))}
 	for i, c := range top {
-		s.Best[i] = Score{c.Token, c.Logprob, float32(math.Exp(float64(c.Logprob-highest)) / sum)}
+		s.Best[i] = chain.Score{Token: c.Token, Logit: c.Logprob, P: float32(math.Exp(float64(c.Logprob-highest)) / sum)}
 	}
 	return s
 }
 
 // each calls f for every candidate that can be drawn.
-func (v *View) each(f func(Token, float32)) {
+func each(v *chain.View, f func(Token, float32)) {
 	logits := v.Row
 	if v.N >= 0 {
 		logits = v.Logit[:v.N]
@@ -151,7 +122,7 @@ func (v *View) each(f func(Token, float32)) {
 }
 
 // logit is that of a token: among the candidates, or where it is none of them in the row.
-func (v *View) logit(t Token) float32 {
+func logit(v *chain.View, t Token) float32 {
 	if v.N > 0 {
 		for i, id := range v.ID[:v.N] {
 			if id == t {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -21,7 +22,7 @@ func (n *named) Name() string { return n.name }
 // halving leaves the better half of what it finds, in the row or among candidates.
 func halving(name string) *named {
 	n := &named{name: name}
-	n.apply = func(v *scheduler.View) error {
+	n.apply = func(v *chain.View) error {
 		if v.N < 0 {
 			v.ID, v.Logit = v.ID[:0], v.Logit[:0]
 			for i, logit := range v.Row {
@@ -35,7 +36,7 @@ func halving(name string) *named {
 	return n
 }
 
-func traced(most int, stages ...scheduler.Stage) scheduler.Request {
+func traced(most int, stages ...chain.Stage) scheduler.Request {
 	r := guided(most, stages...)
 	r.Trace = 3
 	return r
@@ -44,10 +45,10 @@ func traced(most int, stages ...scheduler.Stage) scheduler.Request {
 func TestTrace_Stages_ShowWhatEachLeft(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	mask := &named{name: "mask"}
-	mask.prepare = func() (scheduler.Prepared, error) {
+	mask.prepare = func() (chain.Prepared, error) {
 		allowed := make([]uint32, 8)
 		allowed[0], allowed[1] = math.MaxUint32&^1, 0b1111 // without the end
-		return scheduler.Prepared{Mask: allowed}, nil
+		return chain.Prepared{Mask: allowed}, nil
 	}
 	a := complete(s, submit(t, s, traced(4, mask, halving("first"), halving("second"))))
 	if a.end.Reason != scheduler.ReasonLength || len(a.tokens) != 4 {
@@ -81,7 +82,7 @@ func TestTrace_Stages_ShowWhatEachLeft(t *testing.T) {
 	}
 }
 
-func checkSurvey(t *testing.T, s scheduler.Survey) {
+func checkSurvey(t *testing.T, s chain.Survey) {
 	t.Helper()
 	if len(s.Best) != min(3, s.Count) {
 		t.Errorf("%d of %d candidates", len(s.Best), s.Count)
@@ -121,7 +122,7 @@ func TestTrace_NotAskedFor_None(t *testing.T) {
 // Forced tokens are nobody's choice.
 func TestTrace_ForcedToken_None(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
-	force := &guest{prepare: func() (scheduler.Prepared, error) { return scheduler.Prepared{Forced: true, Token: 9}, nil }}
+	force := &guest{prepare: func() (chain.Prepared, error) { return chain.Prepared{Forced: true, Token: 9}, nil }}
 	a := complete(s, submit(t, s, traced(3, force)))
 	for _, e := range a.events {
 		if e.Trace != nil {

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -21,22 +23,22 @@ type weaver struct {
 	forced int // tokens of its own splice that it has yet to be told of
 }
 
-func (w *weaver) Native() bool                         { return false }
-func (w *weaver) Hold() int                            { return w.hold }
-func (w *weaver) Prepares() bool                       { return w.hold%2 == 0 }
-func (w *weaver) Prepare() (scheduler.Prepared, error) { return scheduler.Prepared{}, nil }
-func (w *weaver) Apply(*scheduler.View) error          { return nil }
+func (w *weaver) Native() bool                     { return false }
+func (w *weaver) Hold() int                        { return w.hold }
+func (w *weaver) Prepares() bool                   { return w.hold%2 == 0 }
+func (w *weaver) Prepare() (chain.Prepared, error) { return chain.Prepared{}, nil }
+func (w *weaver) Apply(*chain.View) error          { return nil }
 
-func (w *weaver) Accept(scheduler.Token) (scheduler.Effect, error) {
+func (w *weaver) Accept(scheduler.Token) (chain.Effect, error) {
 	w.length++
 	if w.forced > 0 {
 		w.forced--
-		return scheduler.Effect{}, nil
+		return chain.Effect{}, nil
 	}
 	if w.hold == 0 || w.rng.IntN(25) > 0 {
-		return scheduler.Effect{}, nil
+		return chain.Effect{}, nil
 	}
-	e := scheduler.Effect{Splice: true, Backtrack: w.rng.IntN(min(w.hold, w.length) + 1), Tokens: foreign[:w.rng.IntN(len(foreign))]}
+	e := chain.Effect{Splice: true, Backtrack: w.rng.IntN(min(w.hold, w.length) + 1), Tokens: foreign[:w.rng.IntN(len(foreign))]}
 	w.length -= e.Backtrack
 	w.forced = len(e.Tokens)
 	return e, nil
@@ -50,8 +52,8 @@ func (w *weaver) Rewind(history []scheduler.Token, prompt int) error {
 // withholder is a stop rule that never ends an answer but holds its text back at times.
 type withholder struct{ rng *rand.Rand }
 
-func (w *withholder) Check(scheduler.Token, string) (scheduler.Verdict, error) {
-	return scheduler.Verdict{Hold: w.rng.IntN(3) > 0}, nil
+func (w *withholder) Check(scheduler.Token, string) (answer.Verdict, error) {
+	return answer.Verdict{Hold: w.rng.IntN(3) > 0}, nil
 }
 
 func (*withholder) Close() error { return nil }

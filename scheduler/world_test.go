@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -37,7 +39,7 @@ type client struct {
 	id, priority int
 	st           *scheduler.Stream
 	request      scheduler.Request
-	answer       answer
+	answer       received
 	paused, slow bool
 	begun        bool // its first event was seen
 	rewound      bool // it was asked to take tokens back
@@ -170,9 +172,9 @@ func (w *world) embellish(r *scheduler.Request) {
 	rng := rand.New(rand.NewPCG(w.rng.Uint64(), 1)) // stages have their own: they run beside the tick
 	switch w.rng.IntN(4) {
 	case 0:
-		r.Chain = []scheduler.Stage{&weaver{rng: rng, hold: w.rng.IntN(3) * w.rng.IntN(30)}, schedulertest.Sampled{}}
+		r.Chain = []chain.Stage{&weaver{rng: rng, hold: w.rng.IntN(3) * w.rng.IntN(30)}, schedulertest.Sampled{}}
 	case 1:
-		r.Rules = []scheduler.StopRule{&withholder{rng: rng}}
+		r.Rules = []answer.StopRule{&withholder{rng: rng}}
 	case 2:
 		r.Stop = []string{"1 1"} // the beginning of it is common
 	}
@@ -201,7 +203,7 @@ func (w *world) lose(c *client) {
 	if err := c.st.Attach(int64(len(seen)) - 1); err != nil {
 		w.t.Fatalf("request %d after event %d of %d: %v", c.id, len(seen)-1, n, err)
 	}
-	c.answer = answer{}
+	c.answer = received{}
 	for _, e := range seen {
 		c.answer.take(e)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -57,10 +58,10 @@ func (c closing) Close() error {
 	return nil
 }
 
-func (s scribe) NewChain(p sampling.Params) ([]scheduler.Stage, error) {
+func (s scribe) NewChain(p sampling.Params) ([]chain.Stage, error) {
 	s.wait(p.Grammar)
 	if p.Grammar != "" {
-		return []scheduler.Stage{closing{closed: s.begun}}, nil
+		return []chain.Stage{closing{closed: s.begun}}, nil
 	}
 	return s.toy.NewChain(p)
 }

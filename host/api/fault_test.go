@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -42,7 +43,7 @@ func (g *gate) open() { g.leave.Do(func() { close(g.pass) }) }
 
 func (r *rig) request() scheduler.Request {
 	return scheduler.Request{Prompt: []scheduler.Segment{{Tokens: []scheduler.Token{1, 2, 3}}}, MaxTokens: 2, Logprobs: -1,
-		Chain: []scheduler.Stage{schedulertest.Greedy{}}}
+		Chain: []chain.Stage{schedulertest.Greedy{}}}
 }
 
 func newRigLog(t *testing.T) *slog.Logger { return slog.New(slog.NewTextHandler(t.Output(), nil)) }

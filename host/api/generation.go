@@ -115,7 +115,7 @@ func (s *service) start(ctx context.Context, g *generation) (_ []Stream, err err
 // add appends one choice.
 func (s *service) add(ctx context.Context, requests []scheduler.Request, g *generation, prompt []scheduler.Token) ([]scheduler.Request, error) {
 	params := g.params.ForChoice(uint32(len(requests)))
-	c, err := atDesk(ctx, s.desk, g.deadline, len(params.Grammar), func() (chain, error) { return s.newChain(g, params) }, chain.close)
+	c, err := atDesk(ctx, s.desk, g.deadline, len(params.Grammar), func() (policy, error) { return s.newChain(g, params) }, policy.close)
 	if err != nil {
 		return requests, chainProblem(err, params)
 	}
@@ -147,7 +147,7 @@ func (s *service) add(ctx context.Context, requests []scheduler.Request, g *gene
 // discard frees the stages of requests that are not submitted.
 func discard(requests []scheduler.Request) {
 	for _, r := range requests {
-		chain{r.Chain, r.Rules}.close()
+		policy{r.Chain, r.Rules}.close()
 	}
 }
 

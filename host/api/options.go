@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // Scheduler computes answers.
@@ -42,7 +43,7 @@ type Engine interface {
 	// Piece is the bytes of one token.
 	Piece(t int32) string
 	// NewChain builds the sampler chain of one request.
-	NewChain(p sampling.Params) ([]scheduler.Stage, error)
+	NewChain(p sampling.Params) ([]chain.Stage, error)
 }
 
 // Model describes what is served.

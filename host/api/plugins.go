@@ -15,13 +15,15 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // Plugins runs plugins. Errors that are a client's to mend are *Error.
 type Plugins interface {
 	// NewChain builds the stages and stop rules of one choice: those that its parameters and uses name, and the
 	// operator's. It is how every chain is built where there are plugins.
-	NewChain(p sampling.Params, uses []PluginUse, maxTokens int) ([]scheduler.Stage, []scheduler.StopRule, error)
+	NewChain(p sampling.Params, uses []PluginUse, maxTokens int) ([]chain.Stage, []answer.StopRule, error)
 	// Render lets the template plugin among the uses, or else the operator's, make a prompt's text of messages, which are
 	// JSON. ok is false where there is none. It ends with the context.
 	Render(ctx context.Context, p sampling.Params, uses []PluginUse, messages []byte) (text string, ok bool, err error)
@@ -129,7 +131,7 @@ func refusePlugins(uses []PluginUse, chain []string) error {
 }
 
 // newChain builds what chooses the tokens of one choice.
-func (s *service) newChain(g *generation, p sampling.Params) (c chain, err error) {
+func (s *service) newChain(g *generation, p sampling.Params) (c policy, err error) {
 	if s.Plugins != nil {
 		c.stages, c.rules, err = s.Plugins.NewChain(p, g.ownUses(p.Chain), g.max)
 		return c, err
@@ -138,13 +140,13 @@ func (s *service) newChain(g *generation, p sampling.Params) (c chain, err error
 	return c, err
 }
 
-// chain is what chooses the tokens of one choice, and what may end it.
-type chain struct {
-	stages []scheduler.Stage
-	rules  []scheduler.StopRule
+// policy is what chooses the tokens of one choice, and what may end it.
+type policy struct {
+	stages []chain.Stage
+	rules  []answer.StopRule
 }
 
-func (c chain) close() {
+func (c policy) close() {
 	for _, s := range c.stages {
 		_ = s.Close() // it has done nothing yet
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -67,11 +68,11 @@ func (toy) Detokenize(tokens []int32) (string, error) {
 
 func (toy) Piece(t int32) string { return string([]byte{byte(t)}) }
 
-func (e toy) NewChain(p sampling.Params) ([]scheduler.Stage, error) {
+func (e toy) NewChain(p sampling.Params) ([]chain.Stage, error) {
 	if p.Grammar == "bad" {
 		return nil, fmt.Errorf("%w: no rule named root", sampling.ErrInvalid)
 	}
-	return []scheduler.Stage{schedulertest.Greedy{}}, e.refuse
+	return []chain.Stage{schedulertest.Greedy{}}, e.refuse
 }
 
 // inner adapts a scheduler, as package host does, and tells the test what the API does with it.

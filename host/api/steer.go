@@ -12,6 +12,7 @@ import (
 
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // Controls steer a live answer. Streams may have them.
@@ -24,7 +25,7 @@ type Controls interface {
 
 // ChainSetter exchanges the sampler chain of a live answer. Streams may be one.
 type ChainSetter interface {
-	SetChain(ctx context.Context, chain []scheduler.Stage) error
+	SetChain(ctx context.Context, chain []chain.Stage) error
 }
 
 // steer acts on a frame for a live answer.
@@ -95,13 +96,13 @@ func (l *live) set(raw json.RawMessage) error {
 	}
 	s := l.socket.service
 	var params sampling.Params
-	made, err := atDesk(l.socket.ctx, s.desk, time.Time{}, len(raw), func() (made chain, err error) {
+	made, err := atDesk(l.socket.ctx, s.desk, time.Time{}, len(raw), func() (made policy, err error) {
 		if params, err = fields.Params(l.params, vocabulary{s}); err != nil {
 			return made, err
 		}
 		made.stages, err = s.Engine.NewChain(params)
 		return made, chainProblem(err, params)
-	}, chain.close)
+	}, policy.close)
 	if err != nil {
 		return err
 	}

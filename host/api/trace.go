@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // maxTraced is how many candidates a trace shows at each point.
@@ -50,7 +51,7 @@ func (s *service) trace(e scheduler.Event) *tokenTrace {
 	return p
 }
 
-func (s *service) survey(v scheduler.Survey) survey {
+func (s *service) survey(v chain.Survey) survey {
 	out := survey{N: v.Count, Best: make([]candidate, len(v.Best))}
 	for i, b := range v.Best {
 		logit := float32(leastLogprob) // JSON has no infinity: a plugin can choose a token that was banned

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // Every route shows a trace of every token where it is asked for, and has no such field where not.
@@ -91,7 +91,7 @@ func TestTrace_Socket(t *testing.T) {
 func TestTrace_Infinity_IsWritten(t *testing.T) {
 	s := &service{Options: Options{Engine: toy{}}}
 	inf := float32(math.Inf(1))
-	got := s.survey(scheduler.Survey{Count: 3, Best: []scheduler.Score{{Token: 'a', Logit: inf}, {Token: 'b', Logit: -inf}, {Token: 'c', Logit: 2, P: 1}}})
+	got := s.survey(chain.Survey{Count: 3, Best: []chain.Score{{Token: 'a', Logit: inf}, {Token: 'b', Logit: -inf}, {Token: 'c', Logit: 2, P: 1}}})
 	if _, err := json.Marshal(got); err != nil {
 		t.Error(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 var prompt = []int32{100, 200, 300, 400, 500, 600, 700, 800, 900, 1000}
@@ -121,8 +122,8 @@ func TestBackend_SampleRows_ManyAsOne(t *testing.T) {
 	const n = 8
 	e := opened(t, Options{Slots: n})
 	b := e.Backend()
-	chains := func() []scheduler.Stage {
-		out := make([]scheduler.Stage, n)
+	chains := func() []chain.Stage {
+		out := make([]chain.Stage, n)
 		for i := range out {
 			p := sampling.Default()
 			p.Seed = uint32(i)

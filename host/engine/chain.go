@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // kinds are llama.cpp's names of its samplers, with the other spellings its server takes.
@@ -34,18 +35,18 @@ var knownNames = []string{
 // Stage is a run of llama.cpp's samplers with its state for one answer.
 type Stage struct {
 	sampler *native.Sampler
-	name    string           // what it does, for traces
-	alone   bool             // it is the whole chain, so SampleRows can run it
-	guards  bool             // it has the grammar
-	biases  []scheduler.Bias // all it has, or none: llama.cpp would copy the whole row to change a few logits
+	name    string       // what it does, for traces
+	alone   bool         // it is the whole chain, so SampleRows can run it
+	guards  bool         // it has the grammar
+	biases  []chain.Bias // all it has, or none: llama.cpp would copy the whole row to change a few logits
 	view    native.Candidates
 }
 
-var _ scheduler.Stage = (*Stage)(nil)
+var _ chain.Stage = (*Stage)(nil)
 
 // NewChain builds the stages of a chain without plugins: one. ErrInvalid of package native means that p is at fault;
 // the message names the field.
-func (e *Engine) NewChain(p sampling.Params) ([]scheduler.Stage, error) {
+func (e *Engine) NewChain(p sampling.Params) ([]chain.Stage, error) {
 	links := Links(p)
 	for _, l := range links {
 		if l.Plugin != "" {
@@ -56,7 +57,7 @@ func (e *Engine) NewChain(p sampling.Params) ([]scheduler.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []scheduler.Stage{stage}, nil
+	return []chain.Stage{stage}, nil
 }
 
 // NewStage builds one native link of a chain.
@@ -79,7 +80,7 @@ func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
 	stage := &Stage{sampler: sampler, name: nameOf(l, o), alone: l.First && l.Last, guards: o.Grammar != ""}
 	if len(o.Chain) == 0 && !l.Last {
 		for i, token := range o.BiasTokens {
-			stage.biases = append(stage.biases, scheduler.Bias{Token: token, Value: o.BiasValues[i]})
+			stage.biases = append(stage.biases, chain.Bias{Token: token, Value: o.BiasValues[i]})
 		}
 	}
 	return stage, nil
@@ -168,14 +169,14 @@ func (e *Engine) addBias(o *native.SamplerOptions, p sampling.Params) {
 	}
 }
 
-// Native implements scheduler.Stage.
+// Native implements chain.Stage.
 func (s *Stage) Native() bool { return s.alone }
 
-// Name implements scheduler.Named.
+// Name implements chain.Named.
 func (s *Stage) Name() string { return s.name }
 
-// Apply implements scheduler.Stage. A whole chain chooses as it does in SampleRows.
-func (s *Stage) Apply(v *scheduler.View) (err error) {
+// Apply implements chain.Stage. A whole chain chooses as it does in SampleRows.
+func (s *Stage) Apply(v *chain.View) (err error) {
 	if s.alone && v.N < 0 {
 		v.Chosen, err = s.sampler.Sample(v.Row)
 		return err
@@ -193,15 +194,15 @@ func (s *Stage) Apply(v *scheduler.View) (err error) {
 	return inSchedulerTerms(err)
 }
 
-// Accept implements scheduler.Stage.
-func (s *Stage) Accept(t scheduler.Token) (scheduler.Effect, error) {
-	return scheduler.Effect{}, s.sampler.Accept(t)
+// Accept implements chain.Stage.
+func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
+	return chain.Effect{}, s.sampler.Accept(t)
 }
 
-// Rewind implements scheduler.Stage.
+// Rewind implements chain.Stage.
 func (s *Stage) Rewind(history []scheduler.Token, prompt int) error {
 	return s.sampler.Rewind(history, prompt)
 }
 
-// Close implements scheduler.Stage.
+// Close implements chain.Stage.
 func (s *Stage) Close() error { return s.sampler.Close() }

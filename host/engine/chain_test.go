@@ -13,7 +13,7 @@ import (
 
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
-	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 func TestLinks_Cut(t *testing.T) {
@@ -99,7 +99,7 @@ func TestEngine_NewStage_LinksEqualWhole(t *testing.T) {
 	for step := range 20 {
 		row := feed(t, b, 0, step, int32(100+step))
 		want := draw(t, b, whole[0])
-		v := scheduler.View{Row: row, N: -1, Chosen: -1}
+		v := chain.View{Row: row, N: -1, Chosen: -1}
 		for _, stage := range stages {
 			if err := stage.Apply(&v); err != nil {
 				t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 const builtIn = "../model/penstock-tiny.gguf"
@@ -67,7 +68,7 @@ func feed(t testing.TB, b scheduler.Backend, seq int32, from int, tokens ...int3
 	return append([]float32(nil), b.Row(0)...)
 }
 
-func draw(t testing.TB, b scheduler.Backend, stage scheduler.Stage) int32 {
+func draw(t testing.TB, b scheduler.Backend, stage chain.Stage) int32 {
 	t.Helper()
 	draws := []scheduler.Draw{{Row: 0, Stage: stage}}
 	b.SampleRows(draws)

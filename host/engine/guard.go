@@ -7,20 +7,21 @@ import (
 
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
-var _ scheduler.Guard = (*Stage)(nil)
+var _ chain.Guard = (*Stage)(nil)
 
-// Guards implements scheduler.Guard.
+// Guards implements chain.Guard.
 func (s *Stage) Guards() bool { return s.guards }
 
-// Fits implements scheduler.Guard.
+// Fits implements chain.Guard.
 func (s *Stage) Fits(tokens []scheduler.Token) (int, error) { return s.sampler.Fits(tokens) }
 
 // starved is the native error that there is no token to choose from, in the scheduler's terms besides.
 type starved struct{ error }
 
-func (starved) Is(target error) bool { return target == scheduler.ErrNoToken }
+func (starved) Is(target error) bool { return target == chain.ErrNoToken }
 
 func (e starved) Unwrap() error { return e.error }
 

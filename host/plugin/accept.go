@@ -5,27 +5,28 @@ package plugin
 import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Accept implements scheduler.Stage.
-func (s *Stage) Accept(t scheduler.Token) (scheduler.Effect, error) {
+// Accept implements chain.Stage.
+func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.session.history = append(s.session.history, t)
 	if s.idle(hookAccept) {
-		return scheduler.Effect{}, nil
+		return chain.Effect{}, nil
 	}
 	forced := s.forced > 0
 	s.forced = max(0, s.forced-1)
 	answer, err := s.instance.call(hookAccept, t, 0)
 	if err != nil {
-		return scheduler.Effect{}, s.settle(err)
+		return chain.Effect{}, s.settle(err)
 	}
 	switch answer {
 	case abi.AcceptContinue:
-		return scheduler.Effect{}, nil
+		return chain.Effect{}, nil
 	case abi.AcceptStop:
-		return scheduler.Effect{Stop: true}, nil
+		return chain.Effect{Stop: true}, nil
 	case abi.AcceptSplice:
 		if forced {
 			return s.refuseSplice(wrong(CauseAnswer, "a splice in answer to a token that was spliced itself"))
@@ -35,12 +36,12 @@ func (s *Stage) Accept(t scheduler.Token) (scheduler.Effect, error) {
 	return s.refuseSplice(wrong(CauseAnswer, "%d, it must be 0, 1 or 2", answer))
 }
 
-func (s *Stage) refuseSplice(v *violation) (scheduler.Effect, error) {
-	return scheduler.Effect{}, s.settle(s.instance.fault(hookAccept, v))
+func (s *Stage) refuseSplice(v *violation) (chain.Effect, error) {
+	return chain.Effect{}, s.settle(s.instance.fault(hookAccept, v))
 }
 
 // takeBack reads the splice that accept wrote.
-func (s *Stage) takeBack() (scheduler.Effect, error) {
+func (s *Stage) takeBack() (chain.Effect, error) {
 	if !s.instance.buffers[abi.BufferSplice].bound() {
 		return s.refuseSplice(wrong(CauseAnswer, "a splice, but no splice buffer is bound"))
 	}
@@ -55,7 +56,7 @@ func (s *Stage) takeBack() (scheduler.Effect, error) {
 	}
 	s.session.history = s.session.history[:len(s.session.history)-int(backtrack)]
 	s.forced = len(tokens)
-	return scheduler.Effect{Splice: true, Backtrack: int(backtrack), Tokens: tokens}, nil
+	return chain.Effect{Splice: true, Backtrack: int(backtrack), Tokens: tokens}, nil
 }
 
 // splice reads the bound splice buffer.

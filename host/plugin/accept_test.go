@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/plugins/abi"
-	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // accepting is a guest with a splice buffer and the answer of accept.
@@ -29,13 +29,13 @@ func splice(backtrack int, tokens ...int) []byte {
 func TestStage_Accept_Answers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		code [][]byte
-		want scheduler.Effect
+		want chain.Effect
 	}{
-		"go on":     {[][]byte{i32(0)}, scheduler.Effect{}},
-		"stop":      {[][]byte{i32(1)}, scheduler.Effect{Stop: true}},
-		"replace":   {[][]byte{splice(1, 30), i32(2)}, scheduler.Effect{Splice: true, Backtrack: 1, Tokens: []int32{30}}},
-		"append":    {[][]byte{splice(0, 30, 31), i32(2)}, scheduler.Effect{Splice: true, Tokens: []int32{30, 31}}},
-		"take back": {[][]byte{splice(1), i32(2)}, scheduler.Effect{Splice: true, Backtrack: 1}},
+		"go on":     {[][]byte{i32(0)}, chain.Effect{}},
+		"stop":      {[][]byte{i32(1)}, chain.Effect{Stop: true}},
+		"replace":   {[][]byte{splice(1, 30), i32(2)}, chain.Effect{Splice: true, Backtrack: 1, Tokens: []int32{30}}},
+		"append":    {[][]byte{splice(0, 30, 31), i32(2)}, chain.Effect{Splice: true, Tokens: []int32{30, 31}}},
+		"take back": {[][]byte{splice(1), i32(2)}, chain.Effect{Splice: true, Backtrack: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := use(t, accepting(tc.code...), 1, 2)

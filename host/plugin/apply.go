@@ -7,13 +7,13 @@ import (
 	"math"
 
 	"github.com/penstock/penstock/plugins/abi"
-	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
-var errNothingLeft = fmt.Errorf("%w: the stages before a plugin left none", scheduler.ErrNoToken)
+var errNothingLeft = fmt.Errorf("%w: the stages before a plugin left none", chain.ErrNoToken)
 
-// Apply implements scheduler.Stage: it shows the plugin its view, and takes back what it made of it.
-func (s *Stage) Apply(v *scheduler.View) error {
+// Apply implements chain.Stage: it shows the plugin its view, and takes back what it made of it.
+func (s *Stage) Apply(v *chain.View) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.idle(hookSample) {
@@ -30,7 +30,7 @@ func (s *Stage) Apply(v *scheduler.View) error {
 }
 
 // sample calls the plugin. edited tells that the view is to be read back.
-func (s *Stage) sample(n int, v *scheduler.View) (edited bool, _ error) {
+func (s *Stage) sample(n int, v *chain.View) (edited bool, _ error) {
 	answer, err := s.instance.call(hookSample, int32(n), 0)
 	switch {
 	case err != nil:
@@ -52,7 +52,7 @@ func (s *Stage) wrongAnswer(format string, args ...any) error {
 }
 
 // applyCandidates hands over the best candidates; what comes back replaces all others.
-func (s *Stage) applyCandidates(v *scheduler.View) error {
+func (s *Stage) applyCandidates(v *chain.View) error {
 	ids, logits := s.instance.buffers.candidates()
 	n := s.fill(v, min(s.module.Manifest.Candidates, len(ids)), ids, logits)
 	if n == 0 {
@@ -76,7 +76,7 @@ func (s *Stage) applyCandidates(v *scheduler.View) error {
 var banned = float32(math.Inf(-1))
 
 // fill writes at most k candidates into the guest's buffer, best first, and returns how many.
-func (s *Stage) fill(v *scheduler.View, k int, ids []int32, logits []float32) int {
+func (s *Stage) fill(v *chain.View, k int, ids []int32, logits []float32) int {
 	if v.N < 0 {
 		if find := s.module.runtime.topK; find != nil {
 			return find(v.Row, k, ids, logits)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
-	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 var (
@@ -45,7 +45,7 @@ func ramp(without ...int) []float32 {
 	return row
 }
 
-func raw(row []float32) *scheduler.View { return &scheduler.View{Row: row, N: -1, Chosen: -1} }
+func raw(row []float32) *chain.View { return &chain.View{Row: row, N: -1, Chosen: -1} }
 
 func TestStage_Apply_ShowsTheBestCandidates(t *testing.T) {
 	few := ramp()
@@ -53,14 +53,14 @@ func TestStage_Apply_ShowsTheBestCandidates(t *testing.T) {
 		few[i] = banned
 	}
 	for name, tc := range map[string]struct {
-		view *scheduler.View
+		view *chain.View
 		ids  []int32
 	}{
 		"of the row":            {raw(ramp(98)), []int32{99, 97, 96, 95}},
 		"of what is not banned": {raw(few), []int32{99, 98}},
-		"of many candidates":    {&scheduler.View{ID: []int32{1, 2, 3, 4, 5}, Logit: []float32{3, 1, 5, 2, 4}, N: 5, Chosen: -1}, []int32{3, 5, 1, 4}},
-		"sorted already":        {&scheduler.View{ID: []int32{7, 6}, Logit: []float32{2, 1}, N: 2, Chosen: -1}, []int32{7, 6}},
-		"out of order":          {&scheduler.View{ID: []int32{6, 7, 8}, Logit: []float32{1, 2, banned}, N: 3, Chosen: -1}, []int32{7, 6}},
+		"of many candidates":    {&chain.View{ID: []int32{1, 2, 3, 4, 5}, Logit: []float32{3, 1, 5, 2, 4}, N: 5, Chosen: -1}, []int32{3, 5, 1, 4}},
+		"sorted already":        {&chain.View{ID: []int32{7, 6}, Logit: []float32{2, 1}, N: 2, Chosen: -1}, []int32{7, 6}},
+		"out of order":          {&chain.View{ID: []int32{6, 7, 8}, Logit: []float32{1, 2, banned}, N: 3, Chosen: -1}, []int32{7, 6}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := use(t, candidates(i32(atScratch), local(0), store), 1)
@@ -102,7 +102,7 @@ func TestStage_Apply_TakesAChoice(t *testing.T) {
 
 func TestStage_Apply_NothingLeft(t *testing.T) {
 	s := use(t, candidates(), 1)
-	if err := s.Apply(&scheduler.View{N: 0, Chosen: -1}); err == nil {
+	if err := s.Apply(&chain.View{N: 0, Chosen: -1}); err == nil {
 		t.Error("no error")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/plugins/abi"
-	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // bigWords is a vocabulary of 128,256 tokens without text.
@@ -24,7 +24,7 @@ func benchStage(b *testing.B, g *guestModule) *Stage {
 // BenchmarkStage_Candidates is the host's work of a sample call over 256 candidates that earlier stages left.
 func BenchmarkStage_Candidates(b *testing.B) {
 	s := benchStage(b, viewed(`{"name":"guest"}`, abi.BufferCandidates, 2048, i32(-1)))
-	v := &scheduler.View{ID: make([]int32, 256), Logit: make([]float32, 256)}
+	v := &chain.View{ID: make([]int32, 256), Logit: make([]float32, 256)}
 	b.ReportAllocs()
 	for b.Loop() {
 		for i := range v.ID[:256] {
@@ -55,7 +55,7 @@ func BenchmarkStage_Row(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			s := benchStage(b, g)
-			v := &scheduler.View{}
+			v := &chain.View{}
 			b.ReportAllocs()
 			for b.Loop() {
 				v.Row, v.N, v.Chosen = row, -1, -1
@@ -118,7 +118,7 @@ func BenchmarkRuntime_Load(b *testing.B) {
 func TestStage_Steady_AllocatesNothing(t *testing.T) {
 	g := candidates()
 	s := use(t, g.On(abi.ExportPrepare, i32(0)).On(abi.ExportAccept, i32(0)), 1)
-	row, v := ramp(), &scheduler.View{}
+	row, v := ramp(), &chain.View{}
 	got := testing.AllocsPerRun(100, func() {
 		if _, err := s.Prepare(); err != nil {
 			t.Fatal(err)

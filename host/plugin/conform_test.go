@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/tck"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -229,7 +230,7 @@ type draw struct{ schedulertest.Greedy }
 
 func (draw) Native() bool { return false }
 
-func (draw) Apply(v *scheduler.View) error {
+func (draw) Apply(v *chain.View) error {
 	logits, id := v.Row, func(i int) int32 { return int32(i) }
 	if v.N >= 0 {
 		logits, id = v.Logit[:v.N], func(i int) int32 { return v.ID[i] }

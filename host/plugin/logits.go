@@ -7,12 +7,12 @@ import (
 	"unsafe"
 
 	"github.com/penstock/penstock/plugins/abi"
-	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // applyLogits hands over the whole row. The guest's copy is the view from then on: it is not copied back, since no call
 // is made on this instance before the chain has chosen.
-func (s *Stage) applyLogits(v *scheduler.View) error {
+func (s *Stage) applyLogits(v *chain.View) error {
 	row := slice[float32](s.instance.buffers[abi.BufferLogits].bytes)[:s.vocabulary()]
 	if v.N < 0 {
 		copy(row, v.Row)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/penstock/penstock/plugins/abi"
-	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 func wholeRow(sample ...[]byte) *guestModule {
@@ -35,7 +35,7 @@ func TestStage_Apply_WholeRow(t *testing.T) {
 
 func TestStage_Apply_WholeRowOfCandidates(t *testing.T) {
 	s := use(t, wholeRow(), 1)
-	v := &scheduler.View{Row: ramp(), ID: []int32{9, 4}, Logit: []float32{1, 2}, N: 2, Chosen: -1}
+	v := &chain.View{Row: ramp(), ID: []int32{9, 4}, Logit: []float32{1, 2}, N: 2, Chosen: -1}
 	if err := s.Apply(v); err != nil {
 		t.Fatal(err)
 	}

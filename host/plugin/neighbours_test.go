@@ -9,13 +9,14 @@ import (
 
 	"github.com/penstock/penstock/plugins/tck"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // neighbour asks for an answer without plugins.
 func (b *bench) neighbour(n int) (string, error) {
 	tokens, _ := words{}.Tokenize(fmt.Sprint("neighbour ", n), false, false) // it has no errors
 	a, err := b.answer(context.Background(), scheduler.Request{MaxTokens: 100, IgnoreEOG: true, Logprobs: -1,
-		Prompt: []scheduler.Segment{{Tokens: tokens}}, Chain: []scheduler.Stage{draw{}}})
+		Prompt: []scheduler.Segment{{Tokens: tokens}}, Chain: []chain.Stage{draw{}}})
 	return a.Text, err
 }
 

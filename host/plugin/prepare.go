@@ -7,32 +7,32 @@ import (
 	"math"
 
 	"github.com/penstock/penstock/plugins/abi"
-	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Prepares implements scheduler.Preparer.
+// Prepares implements chain.Preparer.
 func (s *Stage) Prepares() bool { return s.module.exports(hookPrepare) }
 
-// Prepare implements scheduler.Preparer. The mask it returns is the guest's own memory.
-func (s *Stage) Prepare() (scheduler.Prepared, error) {
+// Prepare implements chain.Preparer. The mask it returns is the guest's own memory.
+func (s *Stage) Prepare() (chain.Prepared, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.idle(hookPrepare) {
-		return scheduler.Prepared{}, nil
+		return chain.Prepared{}, nil
 	}
 	answer, err := s.instance.call(hookPrepare, 0, 0)
 	if err != nil {
-		return scheduler.Prepared{}, s.settle(err)
+		return chain.Prepared{}, s.settle(err)
 	}
 	p, v := s.prepared(answer)
 	if v != nil {
-		return scheduler.Prepared{}, s.settle(s.instance.fault(hookPrepare, v))
+		return chain.Prepared{}, s.settle(s.instance.fault(hookPrepare, v))
 	}
 	return p, nil
 }
 
 // prepared reads what prepare says it filled.
-func (s *Stage) prepared(bits int32) (p scheduler.Prepared, _ *violation) {
+func (s *Stage) prepared(bits int32) (p chain.Prepared, _ *violation) {
 	const known = abi.PrepareMask | abi.PrepareBias | abi.PrepareForce
 	if bits&^int32(known) != 0 {
 		return p, wrong(CauseAnswer, "%#x has bits that mean nothing", uint32(bits))
@@ -89,7 +89,7 @@ func allZero(mask []uint32) bool {
 }
 
 // biases reads the bound bias buffer.
-func (s *Stage) biases(from []byte) ([]scheduler.Bias, *violation) {
+func (s *Stage) biases(from []byte) ([]chain.Bias, *violation) {
 	n, room := binary.LittleEndian.Uint32(from), (len(from)-4)/8
 	if uint64(n) > uint64(room) {
 		return nil, wrong(CauseAnswer, "%d biases in a buffer for %d", n, room)
@@ -102,7 +102,7 @@ func (s *Stage) biases(from []byte) ([]scheduler.Bias, *violation) {
 		if uint64(token) >= uint64(s.vocabulary()) || !(value <= math.MaxFloat32) {
 			return nil, wrong(CauseAnswer, "bias %d of %d: %v on token %d; it must be finite or −inf, on a token below %d", i, n, value, token, s.vocabulary())
 		}
-		s.bias = append(s.bias, scheduler.Bias{Token: int32(token), Value: value})
+		s.bias = append(s.bias, chain.Bias{Token: int32(token), Value: value})
 	}
 	return s.bias, nil
 }

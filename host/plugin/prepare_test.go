@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/penstock/penstock/plugins/abi"
-	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // Buffers of a preparing guest, one after the other.
@@ -32,17 +32,17 @@ func TestStage_Prepare_TakesWhatIsFilled(t *testing.T) {
 	minus := float32(math.Inf(-1))
 	for name, tc := range map[string]struct {
 		code [][]byte
-		want scheduler.Prepared
+		want chain.Prepared
 	}{
-		"nothing": {[][]byte{i32(0)}, scheduler.Prepared{}},
+		"nothing": {[][]byte{i32(0)}, chain.Prepared{}},
 		"a mask, without what is beyond the vocabulary": {
-			[][]byte{poke(atMask, 5), poke(atMask+12, -1), i32(1)}, scheduler.Prepared{Mask: []uint32{5, 0, 0, 0xf}}},
+			[][]byte{poke(atMask, 5), poke(atMask+12, -1), i32(1)}, chain.Prepared{Mask: []uint32{5, 0, 0, 0xf}}},
 		"biases": {
 			[][]byte{poke(atBias, 2), poke(atBias+4, 99), pokeF(atBias+8, 1.5), poke(atBias+12, 3), pokeF(atBias+16, minus), i32(2)},
-			scheduler.Prepared{Bias: []scheduler.Bias{{Token: 99, Value: 1.5}, {Token: 3, Value: minus}}}},
+			chain.Prepared{Bias: []chain.Bias{{Token: 99, Value: 1.5}, {Token: 3, Value: minus}}}},
 		"a token": {
 			[][]byte{poke(atSplice, 0), poke(atSplice+4, 1), poke(atSplice+8, 42), i32(4)},
-			scheduler.Prepared{Forced: true, Token: 42}},
+			chain.Prepared{Forced: true, Token: 42}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := use(t, preparing(tc.code...), 1)

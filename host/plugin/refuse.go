@@ -6,20 +6,21 @@ import (
 	"errors"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // asked is the export in which a plugin asked for what the scheduler refuses.
-var asked = map[scheduler.Act]hook{
-	scheduler.ActMask: hookPrepare, scheduler.ActForce: hookPrepare, scheduler.ActChoose: hookSample, scheduler.ActSplice: hookAccept,
+var asked = map[chain.Act]hook{
+	chain.ActMask: hookPrepare, chain.ActForce: hookPrepare, chain.ActChoose: hookSample, chain.ActSplice: hookAccept,
 }
 
-// Refuse implements scheduler.Answerable: what cannot be done is the plugin's fault.
-func (s *Stage) Refuse(act scheduler.Act, why error) error {
+// Refuse implements chain.Answerable: what cannot be done is the plugin's fault.
+func (s *Stage) Refuse(act chain.Act, why error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	cause := CauseAnswer
 	switch {
-	case errors.Is(why, scheduler.ErrNotAllowed):
+	case errors.Is(why, chain.ErrNotAllowed):
 		cause = CauseConflict
 	case errors.Is(why, scheduler.ErrSpliceLimit):
 		cause = CauseLimit

@@ -8,22 +8,23 @@ import (
 
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 func TestStage_Refuse_IsAFault(t *testing.T) {
 	why := errors.New("no frogs here")
 	for _, c := range []struct {
-		act    scheduler.Act
+		act    chain.Act
 		why    error
 		export string
 		cause  error
 	}{
-		{scheduler.ActMask, scheduler.ErrNotAllowed, abi.ExportPrepare, CauseConflict},
-		{scheduler.ActForce, scheduler.ErrNotAllowed, abi.ExportPrepare, CauseConflict},
-		{scheduler.ActChoose, scheduler.ErrNotAllowed, abi.ExportSample, CauseConflict},
-		{scheduler.ActSplice, scheduler.ErrNotAllowed, abi.ExportAccept, CauseConflict},
-		{scheduler.ActSplice, why, abi.ExportAccept, CauseAnswer},
-		{scheduler.ActSplice, scheduler.ErrSpliceLimit, abi.ExportAccept, CauseLimit},
+		{chain.ActMask, chain.ErrNotAllowed, abi.ExportPrepare, CauseConflict},
+		{chain.ActForce, chain.ErrNotAllowed, abi.ExportPrepare, CauseConflict},
+		{chain.ActChoose, chain.ErrNotAllowed, abi.ExportSample, CauseConflict},
+		{chain.ActSplice, chain.ErrNotAllowed, abi.ExportAccept, CauseConflict},
+		{chain.ActSplice, why, abi.ExportAccept, CauseAnswer},
+		{chain.ActSplice, scheduler.ErrSpliceLimit, abi.ExportAccept, CauseLimit},
 	} {
 		s := use(t, preparing(i32(0)), 1)
 		mustFault(t, s.Refuse(c.act, c.why), c.export, c.cause, c.why.Error())
@@ -44,7 +45,7 @@ func TestStage_Refuse_Skip(t *testing.T) {
 	if err := s.Rewind([]scheduler.Token{1}, 1); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Refuse(scheduler.ActMask, errors.New("no frogs here")); err != nil {
+	if err := s.Refuse(chain.ActMask, errors.New("no frogs here")); err != nil {
 		t.Errorf("the request ends: %v", err)
 	}
 	if p, err := s.Prepare(); err != nil || p.Mask != nil || s.instance != nil {
@@ -56,13 +57,13 @@ func TestStage_Refuse_Skip(t *testing.T) {
 func TestStage_Refuse_Conflicts_NoQuarantine(t *testing.T) {
 	m := mustLoad(t, newTestRuntime(t), preparing(i32(0)))
 	for range 2 * abi.LimitFaults {
-		mustFault(t, useOf(t, m, Request{Client: "bob"}, 1).Refuse(scheduler.ActMask, scheduler.ErrNotAllowed), abi.ExportPrepare, CauseConflict, "")
+		mustFault(t, useOf(t, m, Request{Client: "bob"}, 1).Refuse(chain.ActMask, chain.ErrNotAllowed), abi.ExportPrepare, CauseConflict, "")
 	}
 	if h := m.Health(); h.Quarantined || h.Faults != 2*abi.LimitFaults {
 		t.Errorf("%+v", h)
 	}
 	for range abi.LimitFaults {
-		_ = useOf(t, m, Request{Client: "bob"}, 1).Refuse(scheduler.ActSplice, scheduler.ErrSpliceLimit)
+		_ = useOf(t, m, Request{Client: "bob"}, 1).Refuse(chain.ActSplice, scheduler.ErrSpliceLimit)
 	}
 	if !m.Health().Quarantined {
 		t.Error("faults of its own lead to no quarantine")

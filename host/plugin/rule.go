@@ -7,6 +7,7 @@ import (
 
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // rule is the stop rule of a stage.
@@ -21,13 +22,13 @@ type rule struct {
 // renew begins anew with a fresh instance: what the last one held is out of this one's sight.
 func (r *rule) renew() { r.before, r.held = r.before+len(r.held), r.held[:0] }
 
-// Check implements scheduler.StopRule. Text longer than the guest's buffer comes in several calls.
-func (r *rule) Check(t scheduler.Token, text string) (scheduler.Verdict, error) {
+// Check implements answer.StopRule. Text longer than the guest's buffer comes in several calls.
+func (r *rule) Check(t scheduler.Token, text string) (answer.Verdict, error) {
 	s := r.stage
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.idle(hookStop) {
-		return scheduler.Verdict{}, nil
+		return answer.Verdict{}, nil
 	}
 	buffer := s.instance.buffers[abi.BufferText].bytes
 	for {
@@ -35,13 +36,13 @@ func (r *rule) Check(t scheduler.Token, text string) (scheduler.Verdict, error) 
 		text = text[len(part):]
 		copy(buffer, part)
 		r.held = append(r.held, part...)
-		answer, err := s.instance.call(hookStop, t, int32(len(part)))
+		reply, err := s.instance.call(hookStop, t, int32(len(part)))
 		if err != nil {
-			return scheduler.Verdict{}, s.settle(err)
+			return answer.Verdict{}, s.settle(err)
 		}
-		verdict, v := r.judge(answer)
+		verdict, v := r.judge(reply)
 		if v != nil {
-			return scheduler.Verdict{}, s.settle(s.instance.fault(hookStop, v))
+			return answer.Verdict{}, s.settle(s.instance.fault(hookStop, v))
 		}
 		if verdict.End || text == "" {
 			if !verdict.End && !verdict.Hold {
@@ -52,7 +53,7 @@ func (r *rule) Check(t scheduler.Token, text string) (scheduler.Verdict, error) 
 	}
 }
 
-// Rewind implements scheduler.RewindRule.
+// Rewind implements answer.RewindRule.
 func (r *rule) Rewind(n int) {
 	r.stage.mu.Lock()
 	defer r.stage.mu.Unlock()
@@ -62,28 +63,28 @@ func (r *rule) Rewind(n int) {
 }
 
 // judge turns an answer into a verdict on all text since the last verdict without Hold.
-func (r *rule) judge(answer int32) (scheduler.Verdict, *violation) {
+func (r *rule) judge(reply int32) (answer.Verdict, *violation) {
 	limit := r.stage.module.runtime.limits.Held
 	switch {
-	case answer == abi.StopShow:
+	case reply == abi.StopShow:
 		r.renew()
-		return scheduler.Verdict{}, nil
-	case answer == abi.StopEnd:
-		return scheduler.Verdict{End: true, Show: r.before + len(r.held)}, nil
-	case answer == abi.StopHide:
-		return scheduler.Verdict{End: true, Show: r.before}, nil
-	case answer == abi.StopHold && len(r.held) > limit:
-		return scheduler.Verdict{}, wrong(CauseLimit, "%d bytes of text held back, at most %d may be", len(r.held), limit)
-	case answer == abi.StopHold:
-		return scheduler.Verdict{Hold: true}, nil
-	case answer < 0:
-		n := -int64(answer) - 1
+		return answer.Verdict{}, nil
+	case reply == abi.StopEnd:
+		return answer.Verdict{End: true, Show: r.before + len(r.held)}, nil
+	case reply == abi.StopHide:
+		return answer.Verdict{End: true, Show: r.before}, nil
+	case reply == abi.StopHold && len(r.held) > limit:
+		return answer.Verdict{}, wrong(CauseLimit, "%d bytes of text held back, at most %d may be", len(r.held), limit)
+	case reply == abi.StopHold:
+		return answer.Verdict{Hold: true}, nil
+	case reply < 0:
+		n := -int64(reply) - 1
 		if n > int64(len(r.held)) || (n < int64(len(r.held)) && !utf8.RuneStart(r.held[n])) {
-			return scheduler.Verdict{}, wrong(CauseAnswer, "%d shows %d bytes of %d, or a part of a character", answer, n, len(r.held))
+			return answer.Verdict{}, wrong(CauseAnswer, "%d shows %d bytes of %d, or a part of a character", reply, n, len(r.held))
 		}
-		return scheduler.Verdict{End: true, Show: r.before + int(n)}, nil
+		return answer.Verdict{End: true, Show: r.before + int(n)}, nil
 	}
-	return scheduler.Verdict{}, wrong(CauseAnswer, "%d, it must be at most 3", answer)
+	return answer.Verdict{}, wrong(CauseAnswer, "%d, it must be at most 3", reply)
 }
 
 // wholeCharacters is how many bytes of text fit, without cutting a character.
@@ -97,5 +98,5 @@ func wholeCharacters(text string, room int) int {
 	return room
 }
 
-// Close implements scheduler.StopRule. The stage closes the instance.
+// Close implements answer.StopRule. The stage closes the instance.
 func (r *rule) Close() error { return nil }

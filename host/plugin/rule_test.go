@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/plugins/abi"
-	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // stopping is a guest with a text buffer whose answers are the numbers given, call by call; the last one repeats. The
@@ -31,8 +31,8 @@ func TestRule_Rewind_ForgetsWhatWasTakenBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r.(scheduler.RewindRule).Rewind(3)
-	if got, err := r.Check(5, "i"); err != nil || got != (scheduler.Verdict{End: true, Show: 3}) {
+	r.(answer.RewindRule).Rewind(3)
+	if got, err := r.Check(5, "i"); err != nil || got != (answer.Verdict{End: true, Show: 3}) {
 		t.Errorf("got %+v, %v; want the 3 bytes of dei", got, err)
 	}
 }
@@ -42,25 +42,25 @@ func TestRule_Check_Answers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answers []int
 		texts   []string
-		want    scheduler.Verdict // of the last
+		want    answer.Verdict // of the last
 	}{
-		"show":                    {[]int{0}, []string{"a"}, scheduler.Verdict{}},
-		"no text":                 {[]int{0}, []string{""}, scheduler.Verdict{}},
-		"end":                     {[]int{1}, []string{"abc"}, scheduler.Verdict{End: true, Show: 3}},
-		"hide":                    {[]int{3, 2}, []string{"abc", "d"}, scheduler.Verdict{End: true, Show: 0}},
-		"hold":                    {[]int{0, 3}, []string{"abc", "d"}, scheduler.Verdict{Hold: true}},
-		"a part":                  {[]int{3, -6}, []string{"Hel", "lo#"}, scheduler.Verdict{End: true, Show: 5}},
-		"a part since the last 0": {[]int{0, 3, -3}, []string{"abc", "de", "f"}, scheduler.Verdict{End: true, Show: 2}},
-		"nothing of it":           {[]int{3, -1}, []string{"abc", "de"}, scheduler.Verdict{End: true, Show: 0}},
-		"long text":               {[]int{0}, []string{long}, scheduler.Verdict{}},
-		"end in long text":        {[]int{1}, []string{long}, scheduler.Verdict{End: true, Show: 256}},
-		"long text, half held":    {[]int{0, 3, -3}, []string{long, "x"}, scheduler.Verdict{End: true, Show: 258}},
-		"half released, hidden":   {[]int{0, 3, 2}, []string{long, "x"}, scheduler.Verdict{End: true, Show: 256}},
-		"released in the end":     {[]int{0, 3, 0, 2}, []string{long, "x", "y"}, scheduler.Verdict{End: true, Show: 0}},
+		"show":                    {[]int{0}, []string{"a"}, answer.Verdict{}},
+		"no text":                 {[]int{0}, []string{""}, answer.Verdict{}},
+		"end":                     {[]int{1}, []string{"abc"}, answer.Verdict{End: true, Show: 3}},
+		"hide":                    {[]int{3, 2}, []string{"abc", "d"}, answer.Verdict{End: true, Show: 0}},
+		"hold":                    {[]int{0, 3}, []string{"abc", "d"}, answer.Verdict{Hold: true}},
+		"a part":                  {[]int{3, -6}, []string{"Hel", "lo#"}, answer.Verdict{End: true, Show: 5}},
+		"a part since the last 0": {[]int{0, 3, -3}, []string{"abc", "de", "f"}, answer.Verdict{End: true, Show: 2}},
+		"nothing of it":           {[]int{3, -1}, []string{"abc", "de"}, answer.Verdict{End: true, Show: 0}},
+		"long text":               {[]int{0}, []string{long}, answer.Verdict{}},
+		"end in long text":        {[]int{1}, []string{long}, answer.Verdict{End: true, Show: 256}},
+		"long text, half held":    {[]int{0, 3, -3}, []string{long, "x"}, answer.Verdict{End: true, Show: 258}},
+		"half released, hidden":   {[]int{0, 3, 2}, []string{long, "x"}, answer.Verdict{End: true, Show: 256}},
+		"released in the end":     {[]int{0, 3, 0, 2}, []string{long, "x", "y"}, answer.Verdict{End: true, Show: 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := use(t, stopping(tc.answers...), 1).Rule()
-			var got scheduler.Verdict
+			var got answer.Verdict
 			for _, text := range tc.texts {
 				var err error
 				if got, err = r.Check(5, text); err != nil {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // Stage is a plugin at work in one request. It begins with the first Rewind, which the scheduler calls off the tick.
@@ -32,20 +34,20 @@ type Stage struct {
 	seen     []uint64 // a bit for each token, clear between calls
 	ids      []int32
 	logits   []float32
-	bias     []scheduler.Bias
+	bias     []chain.Bias
 	tokens   []scheduler.Token
 	rule     rule
 }
 
 var (
-	_ scheduler.Stage    = (*Stage)(nil)
-	_ scheduler.Preparer = (*Stage)(nil)
-	_ scheduler.Holder   = (*Stage)(nil)
+	_ chain.Stage    = (*Stage)(nil)
+	_ chain.Preparer = (*Stage)(nil)
+	_ chain.Holder   = (*Stage)(nil)
 
-	_ scheduler.Interruptible = (*Stage)(nil)
+	_ chain.Interruptible = (*Stage)(nil)
 
-	_ scheduler.Answerable = (*Stage)(nil)
-	_ scheduler.Named      = (*Stage)(nil)
+	_ chain.Answerable = (*Stage)(nil)
+	_ chain.Named      = (*Stage)(nil)
 )
 
 // NewStage puts the module to work for a request. It retains the module until Close.
@@ -63,23 +65,23 @@ func (m *Module) NewStage(r Request) (*Stage, error) {
 
 // Rule is the stop rule that the plugin is besides, on the same instance; nil if it is none. The stage must be in the
 // request's chain, since it is what opens the plugin.
-func (s *Stage) Rule() scheduler.StopRule {
+func (s *Stage) Rule() answer.StopRule {
 	if !s.module.exports(hookStop) {
 		return nil
 	}
 	return &s.rule
 }
 
-// Native implements scheduler.Stage: no.
+// Native implements chain.Stage: no.
 func (s *Stage) Native() bool { return false }
 
-// Name implements scheduler.Named: as a chain names it.
+// Name implements chain.Named: as a chain names it.
 func (s *Stage) Name() string { return "plugin:" + s.module.Name }
 
-// Hold implements scheduler.Holder.
+// Hold implements chain.Holder.
 func (s *Stage) Hold() int { return s.module.Manifest.Hold }
 
-// Rewind implements scheduler.Stage. The first call opens the plugin; later ones tell it through its rewind, or replace it
+// Rewind implements chain.Stage. The first call opens the plugin; later ones tell it through its rewind, or replace it
 // by a fresh instance where it counts tokens but cannot be told.
 func (s *Stage) Rewind(history []scheduler.Token, prompt int) error {
 	s.mu.Lock()
@@ -141,7 +143,7 @@ func (s *Stage) open(history []scheduler.Token, until time.Time) error {
 	return nil
 }
 
-// Interrupt implements scheduler.Interruptible: a call that runs ends within a moment, and of those to come only close begins.
+// Interrupt implements chain.Interruptible: a call that runs ends within a moment, and of those to come only close begins.
 func (s *Stage) Interrupt() { s.ended.Do(func() { close(s.over) }) }
 
 // checkBound looks for the buffers that the plugin's exports cannot do without.
@@ -187,7 +189,7 @@ func (s *Stage) discard(tell bool) error {
 	return err
 }
 
-// Close implements scheduler.Stage. Closing twice does no harm.
+// Close implements chain.Stage. Closing twice does no harm.
 func (s *Stage) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

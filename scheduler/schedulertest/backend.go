@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // Backend computes "logits" from the tokens a sequence holds: after a history the next token is a fixed function of it,
@@ -187,11 +188,11 @@ func (b *Backend) EndOfGeneration(t scheduler.Token) bool { return t == EndToken
 // Greedy is a native stage without state.
 type Greedy struct{}
 
-// Native implements scheduler.Stage.
+// Native implements chain.Stage.
 func (Greedy) Native() bool { return true }
 
-// Apply implements scheduler.Stage: the highest logit.
-func (Greedy) Apply(v *scheduler.View) error {
+// Apply implements chain.Stage: the highest logit.
+func (Greedy) Apply(v *chain.View) error {
 	best := 0
 	for i, l := range v.Row {
 		if l > v.Row[best] {
@@ -202,23 +203,23 @@ func (Greedy) Apply(v *scheduler.View) error {
 	return nil
 }
 
-// Accept implements scheduler.Stage.
-func (Greedy) Accept(scheduler.Token) (scheduler.Effect, error) { return scheduler.Effect{}, nil }
+// Accept implements chain.Stage.
+func (Greedy) Accept(scheduler.Token) (chain.Effect, error) { return chain.Effect{}, nil }
 
-// Rewind implements scheduler.Stage.
+// Rewind implements chain.Stage.
 func (Greedy) Rewind([]scheduler.Token, int) error { return nil }
 
-// Close implements scheduler.Stage.
+// Close implements chain.Stage.
 func (Greedy) Close() error { return nil }
 
 // Sampled is Greedy at the end of a chain with other stages: it chooses from what they left.
 type Sampled struct{ Greedy }
 
-// Native implements scheduler.Stage.
+// Native implements chain.Stage.
 func (Sampled) Native() bool { return false }
 
-// Apply implements scheduler.Stage. A row without a highest logit is an error.
-func (Sampled) Apply(v *scheduler.View) error {
+// Apply implements chain.Stage. A row without a highest logit is an error.
+func (Sampled) Apply(v *chain.View) error {
 	best := -1
 	for i, l := range v.Row {
 		if !math.IsNaN(float64(l)) && !math.IsInf(float64(l), -1) && (best < 0 || l > v.Row[best]) {

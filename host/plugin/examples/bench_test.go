@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // many is a vocabulary the size of Llama 3's: newWords, then made-up words of 2 to 12 letters, most of them with a space
@@ -110,7 +111,7 @@ func benchmarkSample(b *testing.B, name, config string) {
 			ids[i] = scheduler.Token(i)
 		}
 		copy(logits, row)
-		v := scheduler.View{Row: row, ID: ids, Logit: logits, N: 256, Chosen: -1}
+		v := chain.View{Row: row, ID: ids, Logit: logits, N: 256, Chosen: -1}
 		if err := s.Apply(&v); err != nil {
 			b.Fatal(err)
 		}

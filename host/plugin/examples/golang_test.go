@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 func TestGo_Load_ExportsOnlyWhatIsImplemented(t *testing.T) {
@@ -36,16 +37,16 @@ func TestGo_Load_ExportsOnlyWhatIsImplemented(t *testing.T) {
 // TestGoMinP_Apply_SameFromEveryToolchain wants TinyGo's module, stock Go's and the one in Rust to leave the same candidates.
 func TestGoMinP_Apply_SameFromEveryToolchain(t *testing.T) {
 	w := newWords()
-	stages := []scheduler.Stage{
+	stages := []chain.Stage{
 		stage(t, load(t, "min-p", w), `{"min_p":0.03}`),
 		stage(t, load(t, "stdgo/min-p", w), `{"min_p":0.03}`),
 		stage(t, load(t, "min-p-rust", w), `{"min_p":0.03}`),
 	}
 	for seed := range uint64(200) {
 		row := randomRow(seed, len(w))
-		var want scheduler.View
+		var want chain.View
 		for i, s := range stages {
-			v := scheduler.View{Row: row, ID: make([]scheduler.Token, len(row)), Logit: make([]float32, len(row)), N: -1, Chosen: -1}
+			v := chain.View{Row: row, ID: make([]scheduler.Token, len(row)), Logit: make([]float32, len(row)), N: -1, Chosen: -1}
 			if err := s.Apply(&v); err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +80,7 @@ func TestGoBannedPhrases_NeverAppear(t *testing.T) {
 				t.Fatal(err)
 			}
 			token := choices[r.IntN(len(choices))]
-			if slices.ContainsFunc(p.Bias, func(b scheduler.Bias) bool { return b.Token == token }) {
+			if slices.ContainsFunc(p.Bias, func(b chain.Bias) bool { return b.Token == token }) {
 				continue
 			}
 			history = append(history, token)
@@ -156,7 +157,7 @@ func TestGoAnswerLength_Prepare_Bias(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := slices.Contains(p.Bias, scheduler.Bias{Token: want.token, Value: want.value})
+		found := slices.Contains(p.Bias, chain.Bias{Token: want.token, Value: want.value})
 		if found == want.none || want.none && len(p.Bias) > 0 {
 			t.Errorf("after %d tokens: %v", n, p.Bias)
 		}

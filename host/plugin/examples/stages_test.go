@@ -13,6 +13,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // stage opens a stage after a prompt of one token, 0.
@@ -53,7 +54,7 @@ func TestMinP_KeepsWhatIsLikelyEnough(t *testing.T) {
 				want = append(want, scheduler.Token(token))
 			}
 		}
-		v := scheduler.View{Row: row, ID: make([]scheduler.Token, len(row)), Logit: make([]float32, len(row)), N: -1, Chosen: -1}
+		v := chain.View{Row: row, ID: make([]scheduler.Token, len(row)), Logit: make([]float32, len(row)), N: -1, Chosen: -1}
 		if err := s.Apply(&v); err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +76,7 @@ func TestWatermark_RaisesItsShare(t *testing.T) {
 	s := stage(t, load(t, "watermark", w), `{"key":7,"bonus":3,"share":0.5}`)
 	raised := 0
 	before := randomRow(1, len(w))
-	v := scheduler.View{Row: slices.Clone(before), N: -1, Chosen: -1}
+	v := chain.View{Row: slices.Clone(before), N: -1, Chosen: -1}
 	if err := s.Apply(&v); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func TestWatermark_Sample_CostsTheSameInALongConversation(t *testing.T) {
 		if err := s.Rewind(make([]scheduler.Token, tokens), tokens); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Apply(&scheduler.View{Row: randomRow(1, w.Size()), N: -1, Chosen: -1}); err != nil {
+		if err := s.Apply(&chain.View{Row: randomRow(1, w.Size()), N: -1, Chosen: -1}); err != nil {
 			t.Fatal(err)
 		}
 		return s.Usage().Fuel

@@ -11,6 +11,8 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // detour is how many tokens a detour has.
@@ -28,7 +30,7 @@ type conversation struct {
 	report *Report
 
 	stage   *plugin.Stage
-	rule    scheduler.StopRule
+	rule    answer.StopRule
 	history []scheduler.Token
 	prompt  int
 	calls   int      // tokens accepted, those taken back included
@@ -168,7 +170,7 @@ func (c *conversation) accept(did io.Writer, token scheduler.Token, text string)
 func record(to io.Writer, values ...any) { fmt.Fprintln(to, values...) } // hashes do not fail
 
 // choose takes the likeliest token of what is left.
-func choose(v *scheduler.View) scheduler.Token {
+func choose(v *chain.View) scheduler.Token {
 	if v.Chosen >= 0 {
 		return v.Chosen
 	}

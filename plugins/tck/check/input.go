@@ -9,6 +9,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // input is what the model has for one token.
@@ -34,7 +35,7 @@ func prompt(seed uint64) []scheduler.Token {
 var nothing = float32(math.Inf(-1))
 
 // view makes a row of some kind, with what was prepared applied to it, and perhaps narrowed by a stage before.
-func (in *input) view(p scheduler.Prepared) *scheduler.View {
+func (in *input) view(p chain.Prepared) *chain.View {
 	row := in.row()
 	allowed := func(t int) bool { return p.Mask == nil || p.Mask[t/32]>>(t%32)&1 == 1 }
 	first, left := -1, false
@@ -54,7 +55,7 @@ func (in *input) view(p scheduler.Prepared) *scheduler.View {
 	for _, b := range p.Bias {
 		row[b.Token] += b.Value
 	}
-	v := &scheduler.View{Row: row, N: -1, Chosen: -1}
+	v := &chain.View{Row: row, N: -1, Chosen: -1}
 	if in.kind != plugin.ViewLogits && in.IntN(2) == 0 {
 		narrow(v, 1+in.IntN(64))
 	}
@@ -94,7 +95,7 @@ func (in *input) row() []float32 {
 }
 
 // narrow leaves the first n tokens that have a logit, as a stage before might.
-func narrow(v *scheduler.View, n int) {
+func narrow(v *chain.View, n int) {
 	v.N = 0
 	for t, l := range v.Row {
 		if l > nothing && v.N < n {

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-package scheduler
+// Package chain defines the stages of a sampler chain, which turn a row of logits into a token.
+package chain
+
+import "errors"
+
+// Token is an index into the model's vocabulary.
+type Token = int32
 
 // View is what a chain works on: the logits of one row, and the candidates that earlier stages left.
 //
@@ -70,37 +76,14 @@ type Holder interface {
 	Hold() int
 }
 
-// Draw asks the backend to sample one row.
-type Draw struct {
-	Row   int   // output row of the last pass
-	Stage Stage // a native stage
-	Token Token // result
-	Err   error // result: why there is no token
-}
-
-// StopRule decides from the text of an answer whether it ends. It sees all text once, in whole UTF-8 characters.
-type StopRule interface {
-	// Check is called with each token and the text it completed, which may be empty.
-	Check(t Token, text string) (Verdict, error)
-	Close() error
-}
-
-// RewindRule is a stop rule that keeps count of the text.
-type RewindRule interface {
-	// Rewind tells that the last n bytes of text that the rule was given are not part of the answer any more, besides text that
-	// was shown.
-	Rewind(n int)
-}
-
-// Verdict is a stop rule's answer. The zero value means that all text so far may be shown.
-type Verdict struct {
-	Hold bool // nothing since the last verdict without Hold may be shown yet
-	End  bool // the answer ends
-	Show int  // with End: how many bytes since the last verdict without Hold are shown; negative means all
-}
-
 // Interruptible is a stage whose calls can take long. Interrupt is called when the request has ended, from another
 // goroutine than the one that may be in a call: that call is to return soon, and only Close follows.
 type Interruptible interface {
 	Interrupt()
 }
+
+// Errors of stages and of what they ask for; compare with errors.Is.
+var (
+	ErrNoToken    = errors.New("no token is left to choose from")
+	ErrNotAllowed = errors.New("the request does not allow it") // or another of its stages does not
+)

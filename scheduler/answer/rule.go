@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+
+// Package answer is one answer on its way: its tokens and what they show.
+package answer
+
+import "github.com/penstock/penstock/scheduler/chain"
+
+// StopRule decides from the text of an answer whether it ends. It sees all text once, in whole UTF-8 characters.
+type StopRule interface {
+	// Check is called with each token and the text it completed, which may be empty.
+	Check(t chain.Token, text string) (Verdict, error)
+	Close() error
+}
+
+// RewindRule is a stop rule that keeps count of the text.
+type RewindRule interface {
+	// Rewind tells that the last n bytes of text that the rule was given are not part of the answer any more, besides text that
+	// was shown.
+	Rewind(n int)
+}
+
+// Verdict is a stop rule's answer. The zero value means that all text so far may be shown.
+type Verdict struct {
+	Hold bool // nothing since the last verdict without Hold may be shown yet
+	End  bool // the answer ends
+	Show int  // with End: how many bytes since the last verdict without Hold are shown; negative means all
+}
