@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/estimator"
 )
 
 // Core is a loaded model with the scheduler that shares it: a host without a network. Commands that answer in the
@@ -86,10 +87,10 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 // mostSequences is llama.cpp's bound on the sequences of a context.
 const mostSequences = 256
 
-var strategies = map[string]scheduler.Strategy{
-	"decode-maximal":   scheduler.DecodeMaximal{},
-	"prefill-priority": scheduler.PrefillPriority{},
-	"balanced":         scheduler.Balanced{},
+var strategies = map[string]estimator.Strategy{
+	"decode-maximal":   estimator.DecodeMaximal{},
+	"prefill-priority": estimator.PrefillPriority{},
+	"balanced":         estimator.Balanced{},
 }
 
 // Close frees the model. The scheduler's Run must have returned.

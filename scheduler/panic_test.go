@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/estimator"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -238,12 +239,12 @@ func TestPanic_OfTruncate_EndsTheGuiltyRequestAlone(t *testing.T) {
 // panicStrategy panics once; panicObserver whenever a request ends.
 type panicStrategy struct{ armed *bool }
 
-func (p panicStrategy) Prefill(l *scheduler.Load) int {
+func (p panicStrategy) Prefill(l *estimator.Load) int {
 	if *p.armed {
 		*p.armed = false
 		panic("no strategy")
 	}
-	return scheduler.DecodeMaximal{}.Prefill(l)
+	return estimator.DecodeMaximal{}.Prefill(l)
 }
 
 type panicObserver struct{}

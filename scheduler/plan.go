@@ -5,6 +5,8 @@ package scheduler
 import (
 	"cmp"
 	"slices"
+
+	"github.com/penstock/penstock/scheduler/estimator"
 )
 
 // plan chooses the jobs of this tick and how many tokens each computes: a decode token for every generating slot first,
@@ -71,10 +73,10 @@ func (s *Scheduler) keepShort() int {
 // prefillBudget is how many prompt tokens this tick computes.
 func (s *Scheduler) prefillBudget(waiting int) int {
 	load := &s.load
-	*load = Load{Decode: s.decoding, Waiting: waiting, Room: s.limits.Batch - s.decoding, Target: s.config.ITLTarget,
-		Share: s.config.PrefillShare, decode: workOf(s.planned), apart: s.limits.Apart, costs: s.costs}
+	*load = estimator.Load{Decode: passOf(s.planned), Waiting: waiting, Room: s.limits.Batch - s.decoding, Target: s.config.ITLTarget,
+		Share: s.config.PrefillShare, Estimator: s.estimator}
 	for _, j := range s.prefilling {
-		load.depth += len(j.seq.tokens) / len(s.prefilling)
+		load.Depth += len(j.seq.tokens) / len(s.prefilling)
 	}
 	if n := s.shorts(); n == len(s.prefilling) { // else longer ones would take what those are owed, and they have every other tick
 		load.Short = n
@@ -88,14 +90,14 @@ func (s *Scheduler) prefillBudget(waiting int) int {
 	return min(max(n, 1), load.Room, waiting)
 }
 
-// workOf is what a pass over the scheduled tokens of some jobs does.
-func workOf(jobs []*job) work {
-	var w work
+// passOf is what a forward pass over the scheduled tokens of some jobs computes.
+func passOf(jobs []*job) estimator.Pass {
+	var p estimator.Pass
 	for _, j := range jobs {
-		w.tokens += j.scheduled
-		w.cells += j.scheduled * (len(j.seq.tokens) + j.scheduled/2)
+		p.Tokens += j.scheduled
+		p.Cells += j.scheduled * (len(j.seq.tokens) + j.scheduled/2)
 	}
-	return w
+	return p
 }
 
 // prefill shares the budget among the prefilling jobs by deficit round robin: each is owed its part of every tick's

@@ -18,18 +18,20 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/penstock/penstock/scheduler/estimator"
 )
 
 // Config sets a scheduler up. The zero value of a field means its default.
 type Config struct {
-	Slots        int           // requests computed at once; default 8
-	QueueLimit   int           // requests that may wait; default 256
-	ITLTarget    time.Duration // aim for the time between two tokens of a generating slot while others prefill
-	PrefillShare float64       // least part of a tick's time that waiting prompts get, 0 to 0.95
-	ArchiveBytes int64         // RAM for conversations whose cells others needed; default none
-	Strategy     Strategy      // default DecodeMaximal
-	Observer     Observer      // default none
-	Log          *slog.Logger  // for panics; default slog.Default
+	Slots        int                // requests computed at once; default 8
+	QueueLimit   int                // requests that may wait; default 256
+	ITLTarget    time.Duration      // aim for the time between two tokens of a generating slot while others prefill
+	PrefillShare float64            // least part of a tick's time that waiting prompts get, 0 to 0.95
+	ArchiveBytes int64              // RAM for conversations whose cells others needed; default none
+	Strategy     estimator.Strategy // default DecodeMaximal
+	Observer     Observer           // default none
+	Log          *slog.Logger       // for panics; default slog.Default
 	Clock        func() time.Time
 }
 
@@ -54,17 +56,17 @@ type Scheduler struct {
 	stats   Stats
 
 	// Everything below belongs to the tick.
-	queue    queue
-	slots    []*job // nil: free
-	running  []*job // the jobs in slots, in the order they are served
-	cache    *cache
-	costs    *bothCosts
-	arrivals uint64             // requests so far
-	express  bool               // the last tick had short prompts only
-	retries  []func(*Scheduler) // control calls that wait for a reader, or have waited for stages
-	late     []*job             // their goroutines are still at work, a tick or more later
-	record   TickRecord
-	history  history
+	queue     queue
+	slots     []*job // nil: free
+	running   []*job // the jobs in slots, in the order they are served
+	cache     *cache
+	estimator *estimator.Estimator
+	arrivals  uint64             // requests so far
+	express   bool               // the last tick had short prompts only
+	retries   []func(*Scheduler) // control calls that wait for a reader, or have waited for stages
+	late      []*job             // their goroutines are still at work, a tick or more later
+	record    TickRecord
+	history   history
 
 	// Memory that is used again in every tick.
 	batch      Batch
@@ -75,7 +77,7 @@ type Scheduler struct {
 	short      bool   // one of the running waits for cells that are being copied out
 	prefilling []*job // of which these compute their prompts
 	order      []*job
-	load       Load
+	load       estimator.Load
 	draws      []Draw
 	drawJobs   []*job
 	crewJobs   []*job // in this tick, jobs with a goroutine of their own
@@ -93,7 +95,7 @@ func New(b Backend, c Config) (*Scheduler, error) {
 	setDefault(&c.ITLTarget, DefaultITLTarget)
 	setDefault(&c.PrefillShare, DefaultPrefillShare)
 	if c.Strategy == nil {
-		c.Strategy = DecodeMaximal{}
+		c.Strategy = estimator.DecodeMaximal{}
 	}
 	if c.Observer == nil {
 		c.Observer = nobody{}
@@ -113,14 +115,14 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		return nil, fmt.Errorf("%w: prefill share %v is not between 0 and 0.95", ErrBadRequest, c.PrefillShare)
 	}
 	s := &Scheduler{
-		config:  c,
-		backend: b,
-		limits:  limits,
-		inbox:   newInbox(c.Slots + c.QueueLimit),
-		slots:   make([]*job, c.Slots),
-		cache:   newCache(b, limits, c.Clock),
-		costs:   new(bothCosts),
-		alarm:   time.NewTimer(time.Hour),
+		config:    c,
+		backend:   b,
+		limits:    limits,
+		inbox:     newInbox(c.Slots + c.QueueLimit),
+		slots:     make([]*job, c.Slots),
+		cache:     newCache(b, limits, c.Clock),
+		estimator: estimator.New(limits.Apart),
+		alarm:     time.NewTimer(time.Hour),
 	}
 	if s.cache.archive.budget = c.ArchiveBytes; c.ArchiveBytes > 0 {
 		s.cache.archive.states, _ = b.(StateMemory)

@@ -108,9 +108,9 @@ func (s *Scheduler) forward(jobs []*job) {
 		return
 	}
 	if jobs[len(jobs)-1].generating() { // those that generate come first
-		s.costs.decode.observe(workOf(jobs), took)
+		s.estimator.ObserveDecode(passOf(jobs), took)
 	} else {
-		s.costs.prefill.observe(workOf(jobs), took)
+		s.estimator.ObservePrefill(passOf(jobs), took)
 	}
 	for _, j := range jobs {
 		at := len(j.seq.tokens)

@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/estimator"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -62,7 +63,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	if w.failing = rng.IntN(3) == 0; w.failing {
 		b.Fail = w.fail
 	}
-	strategies := []scheduler.Strategy{scheduler.DecodeMaximal{}, scheduler.Balanced{}, scheduler.PrefillPriority{}}
+	strategies := []estimator.Strategy{estimator.DecodeMaximal{}, estimator.Balanced{}, estimator.PrefillPriority{}}
 	w.s = newScheduler(t, b, scheduler.Config{Slots: w.slots, QueueLimit: 32, ArchiveBytes: int64(rng.IntN(3)) << 13, Strategy: strategies[rng.IntN(3)]})
 	return w
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package scheduler
+package estimator
 
 import (
 	"math"
@@ -12,19 +12,6 @@ import (
 // behaviour), so each size class has its own two numbers, and sizes between two classes are interpolated.
 type costs struct {
 	class [classes]estimate
-}
-
-// bothCosts are those of passes that only decode and of all others. Every decode token has its row of logits, which in a small model with
-// a large vocabulary is half of what it costs; of a chunk of a prompt the last token has one at most.
-type bothCosts struct {
-	decode, prefill costs
-	choices         int // of a chunk beside decode tokens
-}
-
-// work is what a pass does.
-type work struct {
-	tokens int
-	cells  int // summed over the tokens: the positions each attends to
 }
 
 const (
@@ -51,16 +38,16 @@ type estimate struct {
 	seenFar bool // at a depth that tells the two apart
 }
 
-func (e estimate) of(w work) float64 {
-	return float64(w.tokens)*e.flat + float64(w.cells)/depthUnit*e.deep
+func (e estimate) of(w Pass) float64 {
+	return float64(w.Tokens)*e.flat + float64(w.Cells)/depthUnit*e.deep
 }
 
 // observe learns from a pass that took d. The pass lies between two classes: each learns in proportion to how near it is.
-func (c *costs) observe(w work, d time.Duration) {
-	if w.tokens <= 0 || d <= 0 {
+func (c *costs) observe(w Pass, d time.Duration) {
+	if w.Tokens <= 0 || d <= 0 {
 		return
 	}
-	low, share := place(w.tokens)
+	low, share := place(w.Tokens)
 	c.learn(low, w, d.Seconds(), 1-share)
 	if low+1 < classes {
 		c.learn(low+1, w, d.Seconds(), share)
@@ -68,17 +55,17 @@ func (c *costs) observe(w work, d time.Duration) {
 }
 
 // learn lets a class begin with what the nearest one knows: one disturbed pass shall not put off a size for ever.
-func (c *costs) learn(class int, w work, took, share float64) {
+func (c *costs) learn(class int, w Pass, took, share float64) {
 	if share < 0.1 {
 		return
 	}
 	e := &c.class[class]
-	known, seenFar := e.seen, e.seenFar || w.cells >= far*w.tokens
+	known, seenFar := e.seen, e.seenFar || w.Cells >= far*w.Tokens
 	*e = c.near(class)
 	e.seenFar = seenFar
 	switch {
 	case !e.seen:
-		*e = estimate{flat: took / float64(w.tokens), seen: true, seenFar: seenFar}
+		*e = estimate{flat: took / float64(w.Tokens), seen: true, seenFar: seenFar}
 		return
 	case !known:
 		share = 2
@@ -87,8 +74,8 @@ func (c *costs) learn(class int, w work, took, share float64) {
 }
 
 // learn is normalised least mean squares: the error is split between the two numbers by how much of the work is theirs.
-func (e *estimate) learn(w work, took, rate float64) {
-	n, depth := float64(w.tokens), float64(w.cells)/depthUnit
+func (e *estimate) learn(w Pass, took, rate float64) {
+	n, depth := float64(w.Tokens), float64(w.Cells)/depthUnit
 	step := rate * (took - e.of(w)) / (n*n + depth*depth)
 	e.flat = max(e.flat+step*n, 0)
 	e.deep = max(e.deep+step*depth, 0)
@@ -105,11 +92,11 @@ func place(n int) (class int, share float64) {
 }
 
 // predict estimates a pass. Before anything was measured it is zero.
-func (c *costs) predict(w work) time.Duration {
-	if w.tokens <= 0 {
+func (c *costs) predict(w Pass) time.Duration {
+	if w.Tokens <= 0 {
 		return 0
 	}
-	low, share := place(w.tokens)
+	low, share := place(w.Tokens)
 	a, b := c.near(low).of(w), c.near(min(low+1, classes-1)).of(w)
 	return time.Duration((a + (b-a)*share) * float64(time.Second))
 }

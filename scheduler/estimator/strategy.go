@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package scheduler
+package estimator
 
 import (
 	"iter"
@@ -39,30 +39,28 @@ func (PrefillPriority) Prefill(l *Load) int { return l.Room }
 
 // Load is what a strategy decides on.
 type Load struct {
-	Decode  int // decode tokens in this tick, one for each generating slot
-	Waiting int // prompt tokens waiting in all slots
-	Short   int // slots that wait for a short prompt; 0 where any waits for a longer one
-	Room    int // prompt tokens that the tick can carry besides the decode tokens
+	Decode  Pass // the decode tokens of this tick, one for each generating slot
+	Waiting int  // prompt tokens waiting in all slots
+	Depth   int  // cells a waiting prompt token attends to, on average
+	Short   int  // slots that wait for a short prompt; 0 where any waits for a longer one
+	Room    int  // prompt tokens that the tick can carry besides the decode tokens
 
-	Target time.Duration // Config.ITLTarget
-	Share  float64       // Config.PrefillShare
+	Target time.Duration // the scheduler's Config.ITLTarget
+	Share  float64       // the scheduler's Config.PrefillShare
 
-	decode work // of the decode tokens
-	depth  int  // cells a waiting prompt token attends to, on average
-	apart  bool // Limits.Apart
-	costs  *bothCosts
+	Estimator *Estimator
 }
 
 // Tick estimates how long the forward passes of a tick with n prompt tokens take.
 func (l *Load) Tick(n int) time.Duration {
-	prefill := work{tokens: n, cells: n * (l.depth + n/2)}
+	prefill := Pass{Tokens: n, Cells: n * (l.Depth + n/2)}
 	switch {
 	case n == 0:
-		return l.costs.decode.predict(l.decode)
-	case l.apart:
-		return l.costs.decode.predict(l.decode) + l.costs.prefill.predict(prefill)
+		return l.Estimator.decode.predict(l.Decode)
+	case l.Estimator.separate:
+		return l.Estimator.decode.predict(l.Decode) + l.Estimator.prefill.predict(prefill)
 	}
-	return l.costs.prefill.predict(work{l.decode.tokens + prefill.tokens, l.decode.cells + prefill.cells})
+	return l.Estimator.prefill.predict(Pass{l.Decode.Tokens + prefill.Tokens, l.Decode.Cells + prefill.Cells})
 }
 
 // least is the chunk that prompts are owed whatever the target: its part of the tick's time is Share, or what short
@@ -70,7 +68,7 @@ func (l *Load) Tick(n int) time.Duration {
 // the others for long nor generate with the machine half used.
 func (l *Load) least() int {
 	short := shortWeight * float64(l.Short)
-	share := max(l.Share, min(short/(short+float64(l.Decode)), 0.9))
+	share := max(l.Share, min(short/(short+float64(l.Decode.Tokens)), 0.9))
 	return l.Most(time.Duration(float64(l.Tick(0)) / (1 - share)))
 }
 
@@ -103,7 +101,7 @@ func (l *Load) Efficient(within time.Duration) int {
 	}
 	best, highest := most, 0.0
 	for n := range l.candidates(most) {
-		if !l.costs.prefill.seen(l.pass(n)) {
+		if !l.Estimator.prefill.seen(l.pass(n)) {
 			return n
 		}
 		t := l.Tick(n).Seconds()
@@ -118,9 +116,9 @@ func (l *Load) Efficient(within time.Duration) int {
 // probe takes now and then the size before or after the best one instead. What it costs may have changed, or its first pass may
 // have been disturbed: a size that is never chosen would never be known better.
 func (l *Load) probe(best, most int) int {
-	l.costs.choices++
+	l.Estimator.choices++
 	class, _ := place(l.pass(best))
-	switch l.costs.choices % probeEvery {
+	switch l.Estimator.choices % probeEvery {
 	case 0:
 		class++
 	case probeEvery / 2:
@@ -148,7 +146,7 @@ func (l *Load) candidates(most int) iter.Seq[int] {
 func (l *Load) cheapest() float64 {
 	alone, least := l.Tick(0).Seconds(), math.Inf(1)
 	for n := range l.candidates(l.Room) {
-		if l.costs.prefill.seen(l.pass(n)) {
+		if l.Estimator.prefill.seen(l.pass(n)) {
 			least = min(least, max(l.Tick(n).Seconds()-alone, 0)/float64(n))
 		}
 	}
@@ -171,7 +169,7 @@ func (l *Load) Fast() int {
 		if n < leastAlone || n > limit {
 			continue
 		}
-		if !l.costs.prefill.seen(n) {
+		if !l.Estimator.prefill.seen(n) {
 			return n
 		}
 		best = max(best, rate(n))
@@ -195,15 +193,15 @@ const (
 
 // pass is how many tokens the pass with a chunk of n has, chunk how many a chunk may have in a pass of size.
 func (l *Load) pass(n int) int {
-	if l.apart {
+	if l.Estimator.separate {
 		return n
 	}
-	return l.Decode + n
+	return l.Decode.Tokens + n
 }
 
 func (l *Load) chunk(size int) int {
-	if l.apart {
+	if l.Estimator.separate {
 		return size
 	}
-	return size - l.Decode
+	return size - l.Decode.Tokens
 }

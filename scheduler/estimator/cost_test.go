@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package scheduler
+package estimator
 
 import (
 	"math"
@@ -9,11 +9,11 @@ import (
 )
 
 // The cost of a pass that is 1 ms a token and 1 ms for each 1,024 cells.
-func plainCost(w work) time.Duration {
-	return time.Duration(w.tokens)*time.Millisecond + time.Duration(w.cells)*time.Millisecond/depthUnit
+func plainCost(w Pass) time.Duration {
+	return time.Duration(w.Tokens)*time.Millisecond + time.Duration(w.Cells)*time.Millisecond/depthUnit
 }
 
-func at(tokens, depth int) work { return work{tokens: tokens, cells: tokens * (depth + tokens/2)} }
+func at(tokens, depth int) Pass { return Pass{Tokens: tokens, Cells: tokens * (depth + tokens/2)} }
 
 // A size that ran only without depth costs as much more for each cell as the nearest one of which that is known.
 func TestCosts_DepthOfOneSize_CountsForOthers(t *testing.T) {
