@@ -5,9 +5,7 @@ package host
 import (
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/engine"
-	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
-	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // streams is a scheduler as the API sees it.
@@ -35,15 +33,3 @@ type words struct{ *engine.Engine }
 
 // Piece implements api.Engine: log-probabilities name control tokens too.
 func (w words) Piece(t int32) string { return w.Engine.Piece(t, true) }
-
-// Tokenize implements chat.Tokenizer.
-func (w words) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error) {
-	tokens, err := w.Engine.Tokenize(text, addSpecial, parseSpecial)
-	return tokens, inAPITerms(err)
-}
-
-// NewChain implements api.Engine. What the engine finds wrong with parameters is told in the API's terms.
-func (w words) NewChain(p sampling.Params) ([]chain.Stage, error) {
-	chain, err := w.Engine.NewChain(p)
-	return chain, inAPITerms(err)
-}

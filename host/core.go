@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/catalog"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/policy"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
@@ -25,11 +27,13 @@ import (
 type Core struct {
 	Engine    *engine.Engine
 	Scheduler *scheduler.Scheduler
-	Plugins   *Plugins
+	Policies  *policy.Builder
+	Catalog   *catalog.Catalog
 	Metrics   *telemetry.Metrics
 	Model     api.Model
 
-	file *model.File
+	file    *model.File
+	plugins *plugins
 }
 
 // OpenCore finds, checks and loads the configured model. progress is called with 0 to 1 while the weights load; nil is
@@ -69,9 +73,11 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 	core.Model = describe(core.Engine, core.file)
 	logKernels(log, core.Model.Kernels)
 	core.Metrics = telemetry.NewMetrics(name)
-	if core.Plugins, err = openPlugins(ctx, c, core.Engine, core.Metrics, log); err != nil {
+	if core.plugins, err = openPlugins(ctx, c, core.Engine, core.Metrics, log); err != nil {
 		return nil, err
 	}
+	core.Policies = policy.New(core.Engine, core.plugins.registry, c.Plugins.Default)
+	core.Catalog = catalog.New(core.plugins.registry, c.Plugins.Default)
 	core.Scheduler, err = scheduler.New(core.Engine.Backend(), scheduler.Config{
 		Slots: slots, QueueLimit: c.Scheduler.MaxQueue, ITLTarget: c.Scheduler.ITLTarget, ArchiveBytes: c.Scheduler.CacheRAM,
 		PrefillShare: c.Scheduler.PrefillShare, Strategy: strategies[c.Scheduler.Strategy], Observer: core.Metrics,
@@ -96,8 +102,8 @@ var strategies = map[string]estimator.Strategy{
 // Close frees the model. The scheduler's Run must have returned.
 func (c *Core) Close() error {
 	var errs []error
-	if c.Plugins != nil {
-		errs = append(errs, c.Plugins.Close())
+	if c.plugins != nil {
+		errs = append(errs, c.plugins.Close())
 	}
 	if c.Engine != nil {
 		errs = append(errs, c.Engine.Close())

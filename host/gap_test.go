@@ -127,7 +127,7 @@ func ask(t *testing.T, h *Host, c tck.Case, names []string) time.Duration {
 			client := &tck.Remote{URL: h.URL()}
 			for time.Now().Before(until) {
 				for _, name := range names { // out of quarantine
-					if _, err := h.core.Plugins.Reset(name); err != nil {
+					if _, err := h.core.Catalog.Reset(name); err != nil {
 						t.Error(err)
 					}
 				}

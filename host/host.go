@@ -89,7 +89,7 @@ func (h *Host) api(o Options) http.Handler {
 		}
 	}
 	return api.New(api.Options{
-		Scheduler: streams{h.core.Scheduler}, Engine: words{h.core.Engine}, Plugins: h.core.Plugins, Model: h.core.Model,
+		Scheduler: streams{h.core.Scheduler}, Engine: words{h.core.Engine}, Policies: h.core.Policies, Catalog: h.core.Catalog, Model: h.core.Model,
 		Log: h.log, Version: o.Version,
 		APIKeys: s.APIKeys, AdminKey: s.AdminKey, PriorityKeys: s.PriorityKeys, ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins, BodyLimit: s.BodyLimit, WriteTimeout: s.WriteTimeout,
 		ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes),

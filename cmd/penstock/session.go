@@ -60,7 +60,7 @@ func (s *session) prompt(ctx context.Context, messages []chat.Message, l limits)
 	if err != nil {
 		return nil, nil, err
 	}
-	text, ok, err := s.Plugins.Render(ctx, l.params, nil, conversation)
+	text, ok, err := s.Policies.Render(ctx, l.params, nil, conversation)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,12 +79,12 @@ func (s *session) answer(l limits) answerer {
 		if err != nil {
 			return "", err
 		}
-		chain, rules, err := s.Plugins.NewChain(l.params, nil, l.maxTokens)
+		policy, err := s.Policies.NewPolicy(l.params, nil, l.maxTokens)
 		if err != nil {
 			return "", err
 		}
 		stream, err := s.Scheduler.Submit(scheduler.Request{
-			Prompt: []scheduler.Segment{{Tokens: tokens}}, Chain: chain, Rules: rules, Stop: stops,
+			Prompt: []scheduler.Segment{{Tokens: tokens}}, Chain: policy.Stages, Rules: policy.Rules, Stop: stops,
 			MaxTokens: l.maxTokens, Logprobs: -1, CachePrompt: true,
 		})
 		if err != nil {

@@ -50,7 +50,7 @@ func (s *service) plan(b *Common, field string) (generation, error) {
 	if err != nil {
 		return generation{}, err
 	}
-	if s.Plugins == nil {
+	if s.Policies == nil {
 		if err := refusePlugins(uses, params.Chain); err != nil {
 			return generation{}, err
 		}
@@ -115,7 +115,7 @@ func (s *service) start(ctx context.Context, g *generation) (_ []Stream, err err
 // add appends one choice.
 func (s *service) add(ctx context.Context, requests []scheduler.Request, g *generation, prompt []scheduler.Token) ([]scheduler.Request, error) {
 	params := g.params.ForChoice(uint32(len(requests)))
-	c, err := atDesk(ctx, s.desk, g.deadline, len(params.Grammar), func() (policy, error) { return s.newChain(g, params) }, policy.close)
+	p, err := atDesk(ctx, s.desk, g.deadline, len(params.Grammar), func() (Policy, error) { return s.newPolicy(g, params) }, Policy.discard)
 	if err != nil {
 		return requests, chainProblem(err, params)
 	}
@@ -131,8 +131,8 @@ func (s *service) add(ctx context.Context, requests []scheduler.Request, g *gene
 		MaxTokens:   g.max,
 		Stop:        g.stop,
 		IgnoreEOG:   params.IgnoreEOS,
-		Chain:       c.stages,
-		Rules:       c.rules,
+		Chain:       p.Stages,
+		Rules:       p.Rules,
 		Logprobs:    g.logprobs,
 		Trace:       trace,
 		Priority:    g.priority,
@@ -147,7 +147,7 @@ func (s *service) add(ctx context.Context, requests []scheduler.Request, g *gene
 // discard frees the stages of requests that are not submitted.
 func discard(requests []scheduler.Request) {
 	for _, r := range requests {
-		policy{r.Chain, r.Rules}.close()
+		Policy{r.Chain, r.Rules}.discard()
 	}
 }
 

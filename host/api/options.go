@@ -62,11 +62,12 @@ type Model struct {
 	Kernels    Kernels
 }
 
-// Options is what an API needs. Plugins, UI, Metrics, Ready and Done may be nil.
+// Options is what an API needs. Policies, Catalog, UI, Metrics, Ready and Done may be nil.
 type Options struct {
 	Scheduler Scheduler
 	Engine    Engine
-	Plugins   Plugins // nil: none
+	Policies  Policies // nil: no plugins
+	Catalog   Catalog  // nil: no plugins
 	Model     Model
 	Log       *slog.Logger
 	Version   string
@@ -78,7 +79,7 @@ type Options struct {
 	Proxies      []*net.IPNet // whose X-Forwarded-For is believed; none: nobody's
 	Origins      []string     // other web origins whose pages may call; "*": any
 	BodyLimit    int64        // bytes
-	ModuleLimit  int64        // bytes of a plugin's module that Plugins takes
+	ModuleLimit  int64        // bytes of a plugin's module that Catalog takes
 	WriteTimeout time.Duration
 	// A stream's headers go out after StreamGrace even if it has no event yet, and a comment when it had none for StreamComment;
 	// 0: 1 s and 10 s.

@@ -33,7 +33,7 @@ func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
 // withPlugins refuses where the server runs none.
 func (s *service) withPlugins(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if s.Plugins == nil {
+		if s.Catalog == nil {
 			return &Error{Status: http.StatusNotFound, Code: "unsupported", Type: typeInvalid, Message: "plugins are not supported by this server"}
 		}
 		return next(c)
@@ -44,11 +44,11 @@ func (s *service) listPlugins(c echo.Context) error {
 	return c.JSON(http.StatusOK, struct {
 		Object string       `json:"object"`
 		Data   []PluginInfo `json:"data"`
-	}{"list", s.Plugins.List()})
+	}{"list", s.Catalog.List()})
 }
 
 func (s *service) getPlugin(c echo.Context) error {
-	info, err := s.Plugins.Get(c.Param("name"))
+	info, err := s.Catalog.Get(c.Param("name"))
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (s *service) uploadPlugin(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	info, created, err := s.Plugins.Upload(ctx, wasm)
+	info, created, err := s.Catalog.Upload(ctx, wasm)
 	if err != nil {
 		return err
 	}
@@ -95,14 +95,14 @@ func announced(size, most int64) func(io.Reader) ([]byte, error) {
 }
 
 func (s *service) removePlugin(c echo.Context) error {
-	if err := s.Plugins.Remove(c.Request().Context(), c.Param("name")); err != nil {
+	if err := s.Catalog.Remove(c.Request().Context(), c.Param("name")); err != nil {
 		return err
 	}
 	return c.NoContent(http.StatusNoContent)
 }
 
 func (s *service) resetPlugin(c echo.Context) error {
-	info, err := s.Plugins.Reset(c.Param("name"))
+	info, err := s.Catalog.Reset(c.Param("name"))
 	if err != nil {
 		return err
 	}

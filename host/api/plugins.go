@@ -19,17 +19,20 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Plugins runs plugins. Errors that are a client's to mend are *Error.
-type Plugins interface {
-	// NewChain builds the stages and stop rules of one choice: those that its parameters and uses name, and the
-	// operator's. It is how every chain is built where there are plugins.
-	NewChain(p sampling.Params, uses []PluginUse, maxTokens int) ([]chain.Stage, []answer.StopRule, error)
+// Policies lets plugins decide answers. Errors that are a client's to mend are *Error.
+type Policies interface {
+	// NewPolicy builds the policy of one choice of the samplers and plugins that its parameters and uses name, and of the
+	// operator's. It is how every policy is built where there are plugins.
+	NewPolicy(p sampling.Params, uses []PluginUse, maxTokens int) (Policy, error)
 	// Render lets the template plugin among the uses, or else the operator's, make a prompt's text of messages, which are
 	// JSON. ok is false where there is none. It ends with the context.
 	Render(ctx context.Context, p sampling.Params, uses []PluginUse, messages []byte) (text string, ok bool, err error)
 	// CheckPrompt refuses template plugins: the request has a prompt and no messages.
 	CheckPrompt(uses []PluginUse) error
+}
 
+// Catalog lists the plugins and changes which there are. Errors that are a client's to mend are *Error.
+type Catalog interface {
 	List() []PluginInfo
 	Get(name string) (PluginInfo, error)
 	Upload(ctx context.Context, wasm []byte) (_ PluginInfo, created bool, _ error)
@@ -130,30 +133,35 @@ func refusePlugins(uses []PluginUse, chain []string) error {
 	return nil
 }
 
-// newChain builds what chooses the tokens of one choice.
-func (s *service) newChain(g *generation, p sampling.Params) (c policy, err error) {
-	if s.Plugins != nil {
-		c.stages, c.rules, err = s.Plugins.NewChain(p, g.ownUses(p.Chain), g.max)
-		return c, err
+// newPolicy builds the policy of one choice.
+func (s *service) newPolicy(g *generation, params sampling.Params) (p Policy, err error) {
+	if s.Policies != nil {
+		return s.Policies.NewPolicy(params, g.ownUses(params.Chain), g.max)
 	}
-	c.stages, err = s.Engine.NewChain(p)
-	return c, err
+	p.Stages, err = s.Engine.NewChain(params)
+	return p, err
 }
 
-// policy is what chooses the tokens of one choice, and what may end it.
-type policy struct {
-	stages []chain.Stage
-	rules  []answer.StopRule
+// Policy is what decides one answer: the stages that choose its tokens, and the rules that may end it.
+type Policy struct {
+	Stages []chain.Stage
+	Rules  []answer.StopRule
 }
 
-func (c policy) close() {
-	for _, s := range c.stages {
-		_ = s.Close() // it has done nothing yet
+// Close frees a policy that no scheduler has taken.
+func (p Policy) Close() error {
+	var errs []error
+	for _, s := range p.Stages {
+		errs = append(errs, s.Close())
 	}
-	for _, r := range c.rules {
-		_ = r.Close()
+	for _, r := range p.Rules {
+		errs = append(errs, r.Close())
 	}
+	return errors.Join(errs...)
 }
+
+// discard closes a policy that has done nothing yet: no error of it matters.
+func (p Policy) discard() { _ = p.Close() }
 
 // encode turns a conversation into a prompt: by a template plugin where one is used, else by the model's template. Guests have turns of
 // their own, so one is not waited for at the desk.
@@ -193,7 +201,7 @@ func (g *generation) ownUses(chain []string) []PluginUse {
 
 // renderByPlugin makes the prompt of a conversation by a template plugin; ok is false where none is used.
 func (s *service) renderByPlugin(ctx context.Context, g *generation, messages []chat.Message) (text string, ok bool, err error) {
-	if s.Plugins == nil {
+	if s.Policies == nil {
 		return "", false, nil
 	}
 	conversation, err := json.Marshal(messages)
@@ -205,7 +213,7 @@ func (s *service) renderByPlugin(ctx context.Context, g *generation, messages []
 		ctx, cancel = context.WithDeadlineCause(ctx, g.deadline, scheduler.ErrDeadline)
 		defer cancel()
 	}
-	text, ok, err = s.Plugins.Render(ctx, g.params, g.ownUses(nil), conversation)
+	text, ok, err = s.Policies.Render(ctx, g.params, g.ownUses(nil), conversation)
 	if err != nil && ctx.Err() != nil {
 		return "", false, given(ctx)
 	}
@@ -214,10 +222,10 @@ func (s *service) renderByPlugin(ctx context.Context, g *generation, messages []
 
 // checkPrompt is for requests whose prompt is given.
 func (s *service) checkPrompt(g *generation) error {
-	if s.Plugins == nil {
+	if s.Policies == nil {
 		return nil
 	}
-	return s.Plugins.CheckPrompt(g.uses)
+	return s.Policies.CheckPrompt(g.uses)
 }
 
 // pluginProblem tells what a plugin's refusal or fault means for a client.

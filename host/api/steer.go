@@ -96,17 +96,17 @@ func (l *live) set(raw json.RawMessage) error {
 	}
 	s := l.socket.service
 	var params sampling.Params
-	made, err := atDesk(l.socket.ctx, s.desk, time.Time{}, len(raw), func() (made policy, err error) {
+	made, err := atDesk(l.socket.ctx, s.desk, time.Time{}, len(raw), func() (made Policy, err error) {
 		if params, err = fields.Params(l.params, vocabulary{s}); err != nil {
 			return made, err
 		}
-		made.stages, err = s.Engine.NewChain(params)
+		made.Stages, err = s.Engine.NewChain(params)
 		return made, chainProblem(err, params)
-	}, policy.close)
+	}, Policy.discard)
 	if err != nil {
 		return err
 	}
-	if err := c.SetChain(l.socket.ctx, made.stages); err != nil {
+	if err := c.SetChain(l.socket.ctx, made.Stages); err != nil {
 		return err
 	}
 	l.params = params

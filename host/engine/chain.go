@@ -44,13 +44,13 @@ type Stage struct {
 
 var _ chain.Stage = (*Stage)(nil)
 
-// NewChain builds the stages of a chain without plugins: one. ErrInvalid of package native means that p is at fault;
-// the message names the field.
+// NewChain builds the stages of a chain without plugins: one. sampling.ErrInvalid means that p is at fault; the
+// message names the field.
 func (e *Engine) NewChain(p sampling.Params) ([]chain.Stage, error) {
 	links := Links(p)
 	for _, l := range links {
 		if l.Plugin != "" {
-			return nil, fmt.Errorf("%w: samplers has plugin:%s, which the engine does not run", native.ErrInvalid, l.Plugin)
+			return nil, fmt.Errorf("%w: samplers has plugin:%s, which the engine does not run", sampling.ErrInvalid, l.Plugin)
 		}
 	}
 	stage, err := e.NewStage(p, Link{Names: links[len(links)-1].Names, First: true, Last: true})
@@ -63,7 +63,7 @@ func (e *Engine) NewChain(p sampling.Params) ([]chain.Stage, error) {
 // NewStage builds one native link of a chain.
 func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
 	if err := checkNames(l.Names); err != nil {
-		return nil, fmt.Errorf("%w: %w", native.ErrInvalid, err)
+		return nil, fmt.Errorf("%w: %w", sampling.ErrInvalid, err)
 	}
 	o := e.options(p)
 	o.Chain, o.Select = chainOf(p, l)
@@ -75,7 +75,7 @@ func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
 	}
 	sampler, err := native.NewSampler(e.model, o)
 	if err != nil {
-		return nil, err
+		return nil, invalid(err)
 	}
 	stage := &Stage{sampler: sampler, name: nameOf(l, o), alone: l.First && l.Last, guards: o.Grammar != ""}
 	if len(o.Chain) == 0 && !l.Last {

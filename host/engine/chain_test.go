@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/penstock/penstock/host/sampling"
-	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
@@ -54,7 +53,7 @@ func TestEngine_NewChain_BadParameters(t *testing.T) {
 		p := sampling.Default()
 		change(&p)
 		_, err := e.NewChain(p)
-		if !errors.Is(err, native.ErrInvalid) || !strings.Contains(err.Error(), name) {
+		if !errors.Is(err, sampling.ErrInvalid) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v, want ErrInvalid that names it", name, err)
 		}
 	}

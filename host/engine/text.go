@@ -15,7 +15,8 @@ var _ chat.Renderer = (*Engine)(nil)
 // Tokenize turns text into tokens. addSpecial adds the begin and end tokens the model wants, parseSpecial makes the text of
 // control tokens those tokens.
 func (e *Engine) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error) {
-	return e.model.Tokenize(text, native.TokenizeOptions{AddSpecial: addSpecial, ParseSpecial: parseSpecial})
+	tokens, err := e.model.Tokenize(text, native.TokenizeOptions{AddSpecial: addSpecial, ParseSpecial: parseSpecial})
+	return tokens, invalid(err)
 }
 
 // TokenizePrompt turns a rendered conversation into tokens: control tokens are recognised, and nothing is added that

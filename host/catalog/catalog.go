@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+
+// Package catalog shows a folder of plugins to the API, which lists, uploads, removes and resets them.
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/plugin"
+)
+
+// Catalog is an api.Catalog over the plugins of a folder.
+type Catalog struct {
+	registry *plugin.Registry
+	defaults []string // names of those that every request uses
+}
+
+var _ api.Catalog = (*Catalog)(nil)
+
+// New shows the plugins of a registry. Every request uses the default ones, so they cannot be removed.
+func New(r *plugin.Registry, defaults []string) *Catalog {
+	return &Catalog{registry: r, defaults: defaults}
+}
+
+// List implements api.Catalog.
+func (c *Catalog) List() []api.PluginInfo {
+	list := []api.PluginInfo{}
+	for _, i := range c.registry.List() {
+		list = append(list, c.info(i))
+	}
+	return list
+}
+
+// Get implements api.Catalog.
+func (c *Catalog) Get(name string) (api.PluginInfo, error) {
+	i, err := c.registry.Get(name)
+	return c.info(i), told(err, "name")
+}
+
+// Upload implements api.Catalog.
+func (c *Catalog) Upload(ctx context.Context, wasm []byte) (api.PluginInfo, bool, error) {
+	i, created, err := c.registry.Upload(ctx, wasm)
+	return c.info(i), created, told(err, "")
+}
+
+// Remove implements api.Catalog.
+func (c *Catalog) Remove(ctx context.Context, name string) error {
+	if slices.Contains(c.defaults, name) {
+		return &api.Error{Status: http.StatusConflict, Code: "plugin_in_use", Type: "invalid_request_error", Param: "name",
+			Message: fmt.Sprintf("every request uses plugin %q (plugins.default); it can be replaced, not removed", name)}
+	}
+	return told(c.registry.Remove(ctx, name), "name")
+}
+
+// Reset implements api.Catalog.
+func (c *Catalog) Reset(name string) (api.PluginInfo, error) {
+	i, err := c.registry.Reset(name)
+	return c.info(i), told(err, "name")
+}
+
+func (c *Catalog) info(i plugin.Info) api.PluginInfo {
+	info := api.PluginInfo{
+		Name: i.Name, SHA256: i.SHA256, State: string(i.State), Exports: i.Exports, File: i.File, Error: i.Error,
+		Faults: i.Faults, LastFault: i.LastFault, Default: slices.Contains(c.defaults, i.Name),
+	}
+	if i.Manifest != nil {
+		info.Manifest, _ = json.Marshal(i.Manifest) // it was read from JSON
+	}
+	return info
+}
+
+// told turns what is wrong with a module or a name into the API's terms.
+func told(err error, param string) error {
+	status, code := http.StatusUnprocessableEntity, "invalid_plugin"
+	var fault *plugin.Fault
+	var refusal *plugin.Refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, plugin.ErrUnknown):
+		status, code = http.StatusNotFound, "plugin_not_found"
+	case errors.Is(err, plugin.ErrBusy):
+		return &api.Error{Status: http.StatusServiceUnavailable, Code: "busy", Type: "unavailable_error", Param: param, Message: err.Error(), Retry: 1}
+	case errors.Is(err, plugin.ErrTooLarge):
+		status, code = http.StatusRequestEntityTooLarge, "plugin_too_large"
+	case errors.Is(err, plugin.ErrNotWasm):
+		status, code = http.StatusBadRequest, "not_wasm"
+	case errors.As(err, &fault), errors.As(err, &refusal), errors.Is(err, plugin.ErrUnsupported), errors.Is(err, plugin.ErrVersion),
+		errors.Is(err, plugin.ErrImport), errors.Is(err, plugin.ErrExport), errors.Is(err, plugin.ErrManifest), errors.Is(err, plugin.ErrLimit):
+	default:
+		return err
+	}
+	return &api.Error{Status: status, Code: code, Type: "invalid_request_error", Param: param, Message: err.Error()}
+}

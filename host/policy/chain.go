@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+
+package policy
+
+import (
+	"errors"
+
+	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/sampling"
+)
+
+// NewPolicy implements api.Policies.
+func (b *Builder) NewPolicy(params sampling.Params, list []api.PluginUse, maxTokens int) (api.Policy, error) {
+	uses, err := b.resolve(list, params.Chain)
+	defer release(uses)
+	if err != nil {
+		return api.Policy{}, err
+	}
+	params.Chain = arrange(params.Chain, uses)
+	if err := checkViews(params.Chain, uses); err != nil {
+		return api.Policy{}, err
+	}
+	var policy api.Policy
+	place, setup := 0, &plugin.Setup{}
+	for _, link := range engine.Links(params) {
+		if link.Plugin == "" {
+			stage, err := b.engine.NewStage(params, link)
+			if err != nil {
+				return api.Policy{}, errors.Join(err, policy.Close())
+			}
+			policy.Stages = append(policy.Stages, stage)
+			continue
+		}
+		u := find(uses, link.Plugin)
+		stage, err := u.module.NewStage(plugin.Request{Client: u.Client, Config: u.Config, Seed: uint64(params.Seed), Place: place,
+			Setup: setup, MaxTokens: maxTokens, ContextSize: b.engine.Info().Limits.Positions, Skip: u.Skip})
+		if err != nil {
+			return api.Policy{}, errors.Join(refused(u, err), policy.Close())
+		}
+		place++
+		policy.Stages = append(policy.Stages, stage)
+		if rule := stage.Rule(); rule != nil {
+			policy.Rules = append(policy.Rules, rule)
+		}
+	}
+	return policy, nil
+}

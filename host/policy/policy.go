@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+
+// Package policy builds what decides an answer: the template plugin that writes its prompt, and the chain of llama.cpp's
+// samplers, plugins and stop rules that chooses its tokens and ends it.
+package policy
+
+import (
+	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/plugin"
+)
+
+// Builder builds policies of one model and the plugins of one folder. It is an api.Policies.
+type Builder struct {
+	engine   *engine.Engine
+	registry *plugin.Registry
+	defaults []string // names of the operator's plugins, which every request uses
+}
+
+var _ api.Policies = (*Builder)(nil)
+
+// New makes a builder. Every request uses the default plugins, whether it names them or not.
+func New(e *engine.Engine, r *plugin.Registry, defaults []string) *Builder {
+	return &Builder{engine: e, registry: r, defaults: defaults}
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+
+package policy
+
+import (
+	"context"
+
+	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/sampling"
+)
+
+// Render implements api.Policies.
+func (b *Builder) Render(ctx context.Context, params sampling.Params, list []api.PluginUse, messages []byte) (text string, ok bool, err error) {
+	uses, err := b.resolve(list, params.Chain)
+	defer release(uses)
+	if err != nil {
+		return "", false, err
+	}
+	var chosen *use
+	for i := range uses {
+		u := &uses[i]
+		switch {
+		case !u.module.IsTemplate():
+		case chosen != nil:
+			return "", false, badUse("plugins", "plugins %q and %q are both templates; a request can have one", chosen.Name, u.Name)
+		default:
+			chosen = u
+		}
+	}
+	if chosen == nil {
+		return "", false, nil
+	}
+	text, err = chosen.module.Render(ctx, messages, plugin.Request{Client: chosen.Client, Config: chosen.Config, Seed: uint64(params.Seed),
+		ContextSize: b.engine.Info().Limits.Positions})
+	if err != nil {
+		return "", false, refused(chosen, err)
+	}
+	return text, true, nil
+}
+
+// CheckPrompt implements api.Policies.
+func (b *Builder) CheckPrompt(list []api.PluginUse) error {
+	for _, u := range list {
+		m, err := b.registry.Find(u.Name)
+		if err != nil {
+			continue // NewChain will tell
+		}
+		template := m.IsTemplate()
+		m.Release()
+		if template {
+			return badUse("plugins", "plugin %q is a template: it needs messages, and this request has a prompt", u.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/sampling"
+)
+
+// use is a plugin that a request uses, with the module that serves it.
+type use struct {
+	api.PluginUse
+	module *plugin.Module
+}
+
+// resolve finds the modules of the operator's plugins, the request's, and those that only its chain names. The modules
+// are the caller's to release, whatever the error.
+//
+// The operator's have no client: they are tried in every request, whatever they did before. Skipped, a policy would be gone
+// without a word, and refused, nothing would be served any more.
+func (b *Builder) resolve(list []api.PluginUse, chain []string) ([]use, error) {
+	var uses []use
+	for _, name := range b.defaults {
+		uses = append(uses, use{PluginUse: api.PluginUse{Name: name, Field: "plugins"}})
+	}
+	for _, u := range list {
+		if slices.Contains(b.defaults, u.Name) {
+			if err := checkDefault(u); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		uses = append(uses, use{PluginUse: u})
+	}
+	for _, name := range chain {
+		if name, ok := strings.CutPrefix(name, sampling.PluginPrefix); ok && find(uses, name) == nil {
+			uses = append(uses, use{PluginUse: api.PluginUse{Name: name, Field: "samplers"}})
+		}
+	}
+	for i := range uses {
+		u := &uses[i]
+		var err error
+		if u.module, err = b.registry.Find(u.Name); err != nil {
+			return uses, refused(u, err)
+		}
+		if err := u.module.CheckConfig(u.Config); err != nil {
+			return uses, refused(u, err)
+		}
+	}
+	return uses, nil
+}
+
+// checkDefault refuses to have one of the operator's plugins changed by a request.
+func checkDefault(u api.PluginUse) error {
+	field, value := u.Field+".on_error", `"skip"`
+	switch {
+	case len(u.Config) > 0:
+		field, value = u.Field+".config", shorten(string(u.Config))
+	case !u.Skip:
+		return nil
+	}
+	return badUse(field, "%s is %s; every request here uses plugin %q as the operator has set it up: leave the field out", field, value, u.Name)
+}
+
+// shorten keeps a value from filling an error.
+func shorten(s string) string {
+	if r := []rune(s); len(r) > 80 {
+		return string(r[:80]) + "…"
+	}
+	return s
+}
+
+func release(uses []use) {
+	for _, u := range uses {
+		if u.module != nil {
+			u.module.Release()
+		}
+	}
+}
+
+func find(uses []use, name string) *use {
+	for i := range uses {
+		if uses[i].Name == name {
+			return &uses[i]
+		}
+	}
+	return nil
+}
