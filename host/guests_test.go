@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // Set-up obeys a request's own time, by a template and by open, and is over when the client is gone.
 func TestHost_SetUp_ObeysTheRequest(t *testing.T) {
 	h := openWithPlugins(t, nil, map[string][]byte{
-		"templates.wasm": plugintest.New(`{"name":"templates"}`).On(abi.ExportTemplate, plugintest.Forever).Wasm(),
-		"opens.wasm":     plugintest.New(`{"name":"opens"}`).On(abi.ExportOpen, plugintest.Forever).Wasm(),
+		"templates.wasm": asm.New(`{"name":"templates"}`).On(abi.ExportTemplate, asm.Forever).Wasm(),
+		"opens.wasm":     asm.New(`{"name":"opens"}`).On(abi.ExportOpen, asm.Forever).Wasm(),
 	})
 	for _, name := range []string{"templates", "opens"} {
 		status, text := post(t, h.URL()+"/v1/chat/completions", `{`+frog+`,"plugins":["`+name+`"],"timeout_ms":100}`)
@@ -43,7 +43,7 @@ func TestHost_SetUp_ObeysTheRequest(t *testing.T) {
 
 // A request that needs more memory than all plugins may have is told to come back.
 func TestHost_PluginMemory_IsBounded(t *testing.T) {
-	large := plugintest.New(`{"name":"large"}`).On(abi.ExportPrepare, plugintest.I32(0))
+	large := asm.New(`{"name":"large"}`).On(abi.ExportPrepare, asm.I32(0))
 	large.Pages = 32
 	h := openWithPlugins(t, map[string]any{"plugins.memory": "3MiB"}, map[string][]byte{"large.wasm": large.Wasm()})
 	if status, text, _ := complete(t, h, `,"plugins":["large"]`); status != http.StatusOK {

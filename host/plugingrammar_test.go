@@ -9,51 +9,51 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 const grammarAt, maskAt = 4096, 16384
 
 // grammatical is a plugin that masks by the host's grammar engine. Where the engine does not take the grammar, it refuses.
 func grammatical(name string, kind int, text string, maskBytes int) []byte {
-	g := plugintest.New(`{"name":"`+name+`"}`).Put(grammarAt, text)
+	g := asm.New(`{"name":"`+name+`"}`).Put(grammarAt, text)
 	g.On(abi.ExportOpen, g.Bind(abi.BufferMask, maskAt, maskBytes),
-		plugintest.I32(kind), plugintest.I32(grammarAt), plugintest.I32(len(text)), g.Call("grammar_open")) // 0, the handle, is also yes
-	g.On(abi.ExportPrepare, plugintest.I32(0), g.Call("grammar_mask"), plugintest.Drop, plugintest.I32(abi.PrepareMask))
-	g.On(abi.ExportAccept, plugintest.I32(0), plugintest.Local(0), g.Call("grammar_accept"), plugintest.Drop, plugintest.I32(0))
+		asm.I32(kind), asm.I32(grammarAt), asm.I32(len(text)), g.Call("grammar_open")) // 0, the handle, is also yes
+	g.On(abi.ExportPrepare, asm.I32(0), g.Call("grammar_mask"), asm.Drop, asm.I32(abi.PrepareMask))
+	g.On(abi.ExportAccept, asm.I32(0), asm.Local(0), g.Call("grammar_accept"), asm.Drop, asm.I32(0))
 	return g.Wasm()
 }
 
 // masking allows some tokens, always the same.
 func masking(name string, maskBytes int, tokens ...int) []byte {
-	g := plugintest.New(`{"name":"` + name + `"}`)
+	g := asm.New(`{"name":"` + name + `"}`)
 	words := map[int]int{}
 	for _, t := range tokens {
 		words[t/32] |= 1 << (t % 32)
 	}
 	code := [][]byte{g.Bind(abi.BufferMask, maskAt, maskBytes)}
 	for word, bits := range words {
-		code = append(code, plugintest.Poke(maskAt+4*word, bits))
+		code = append(code, asm.Poke(maskAt+4*word, bits))
 	}
-	g.On(abi.ExportOpen, append(code, plugintest.I32(0))...)
-	return g.On(abi.ExportPrepare, plugintest.I32(abi.PrepareMask)).Wasm()
+	g.On(abi.ExportOpen, append(code, asm.I32(0))...)
+	return g.On(abi.ExportPrepare, asm.I32(abi.PrepareMask)).Wasm()
 }
 
 // forcing forces one token, always the same.
 func forcing(name string, token int) []byte {
-	g := plugintest.New(`{"name":"` + name + `"}`)
-	g.On(abi.ExportOpen, g.Bind(abi.BufferSplice, spliceAt, 16), plugintest.Poke(spliceAt+4, 1), plugintest.Poke(spliceAt+8, token), plugintest.I32(0))
-	return g.On(abi.ExportPrepare, plugintest.I32(abi.PrepareForce)).Wasm()
+	g := asm.New(`{"name":"` + name + `"}`)
+	g.On(abi.ExportOpen, g.Bind(abi.BufferSplice, spliceAt, 16), asm.Poke(spliceAt+4, 1), asm.Poke(spliceAt+8, token), asm.I32(0))
+	return g.On(abi.ExportPrepare, asm.I32(abi.PrepareForce)).Wasm()
 }
 
 // splicing replaces every token by one and the same.
 func splicing(name string, token int) []byte {
-	g := plugintest.New(`{"name":"` + name + `","hold":1}`)
-	g.On(abi.ExportOpen, g.Bind(abi.BufferSplice, spliceAt, 16), plugintest.Poke(spliceAt, 1), plugintest.Poke(spliceAt+4, 1),
-		plugintest.Poke(spliceAt+8, token), plugintest.I32(0))
-	return g.On(abi.ExportAccept, plugintest.I32(abi.AcceptSplice)).Wasm()
+	g := asm.New(`{"name":"` + name + `","hold":1}`)
+	g.On(abi.ExportOpen, g.Bind(abi.BufferSplice, spliceAt, 16), asm.Poke(spliceAt, 1), asm.Poke(spliceAt+4, 1),
+		asm.Poke(spliceAt+8, token), asm.I32(0))
+	return g.On(abi.ExportAccept, asm.I32(abi.AcceptSplice)).Wasm()
 }
 
 const nameGrammar = `root ::= "{\"name\": \"" [A-Z] [a-z]{2,5} "\"}"`

@@ -6,29 +6,29 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 const spliceAt, textAt = 8192, 8256
 
 // replacing puts one token in the place of another, whenever that was chosen.
 func replacing(from, to int) []byte {
-	g := plugintest.New(`{"name":"replacing","hold":1}`)
-	g.On(abi.ExportOpen, g.Bind(abi.BufferSplice, spliceAt, 16), plugintest.I32(0))
-	return g.On(abi.ExportAccept, plugintest.Local(0), plugintest.I32(from), plugintest.Equal, plugintest.When(
-		plugintest.Poke(spliceAt, 1), plugintest.Poke(spliceAt+4, 1), plugintest.Poke(spliceAt+8, to), plugintest.I32(2), plugintest.Return,
-	), plugintest.I32(0)).Wasm()
+	g := asm.New(`{"name":"replacing","hold":1}`)
+	g.On(abi.ExportOpen, g.Bind(abi.BufferSplice, spliceAt, 16), asm.I32(0))
+	return g.On(abi.ExportAccept, asm.Local(0), asm.I32(from), asm.Equal, asm.When(
+		asm.Poke(spliceAt, 1), asm.Poke(spliceAt+4, 1), asm.Poke(spliceAt+8, to), asm.I32(2), asm.Return,
+	), asm.I32(0)).Wasm()
 }
 
 // ending holds all text back and ends the answer at the third token, hiding what it held.
 func ending() []byte {
-	g := plugintest.New(`{"name":"ending"}`)
+	g := asm.New(`{"name":"ending"}`)
 	g.Globals = 1
-	count := [][]byte{plugintest.Global(0), plugintest.I32(1), plugintest.Add, plugintest.SetGlobal(0)}
-	g.On(abi.ExportOpen, g.Bind(abi.BufferText, textAt, 256), plugintest.I32(0))
-	return g.On(abi.ExportStop, append(count, plugintest.Global(0), plugintest.I32(1), plugintest.Equal, plugintest.When(plugintest.I32(0), plugintest.Return),
-		plugintest.Global(0), plugintest.I32(3), plugintest.Equal, plugintest.When(plugintest.I32(2), plugintest.Return), plugintest.I32(3))...).Wasm()
+	count := [][]byte{asm.Global(0), asm.I32(1), asm.Add, asm.SetGlobal(0)}
+	g.On(abi.ExportOpen, g.Bind(abi.BufferText, textAt, 256), asm.I32(0))
+	return g.On(abi.ExportStop, append(count, asm.Global(0), asm.I32(1), asm.Equal, asm.When(asm.I32(0), asm.Return),
+		asm.Global(0), asm.I32(3), asm.Equal, asm.When(asm.I32(2), asm.Return), asm.I32(3))...).Wasm()
 }
 
 func TestPlugins_Splice_TheClientNeverSeesIt(t *testing.T) {

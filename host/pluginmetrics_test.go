@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // metric reads a value off GET /metrics; -1: there is none. Labels are in the order of their names.
@@ -29,12 +29,12 @@ func metric(t *testing.T, h *Host, name, labels string) float64 {
 
 // busy has every export of a sampler and does nothing in any.
 func busy() []byte {
-	g := plugintest.New(`{"name":"busy"}`)
-	g.On(abi.ExportOpen, g.Bind(abi.BufferCandidates, spliceAt, 2048), g.Bind(abi.BufferText, textAt+4096, 256), plugintest.I32(0))
-	g.On(abi.ExportPrepare, plugintest.I32(0))
-	g.On(abi.ExportSample, plugintest.I32(-1))
-	g.On(abi.ExportAccept, plugintest.I32(0))
-	g.On(abi.ExportStop, plugintest.I32(0))
+	g := asm.New(`{"name":"busy"}`)
+	g.On(abi.ExportOpen, g.Bind(abi.BufferCandidates, spliceAt, 2048), g.Bind(abi.BufferText, textAt+4096, 256), asm.I32(0))
+	g.On(abi.ExportPrepare, asm.I32(0))
+	g.On(abi.ExportSample, asm.I32(-1))
+	g.On(abi.ExportAccept, asm.I32(0))
+	g.On(abi.ExportStop, asm.I32(0))
 	return g.On(abi.ExportClose).Wasm()
 }
 
@@ -64,16 +64,16 @@ func TestPlugins_Metrics_TimeByPluginAndExport(t *testing.T) {
 // failing are guests that fault at the first token, by name; the name is the kind of fault.
 func failing() map[string][]byte {
 	guest := func(name, export string, code ...[]byte) []byte {
-		g := plugintest.New(`{"name":"` + name + `","view":"none"}`)
+		g := asm.New(`{"name":"` + name + `","view":"none"}`)
 		if export == abi.ExportPrepare {
-			g.On(abi.ExportSample, plugintest.I32(-1))
+			g.On(abi.ExportSample, asm.I32(-1))
 		}
 		return g.On(export, code...).Wasm()
 	}
 	return map[string][]byte{
-		"trap.wasm":   guest("trap", abi.ExportSample, plugintest.Unreachable),
-		"fuel.wasm":   guest("fuel", abi.ExportPrepare, plugintest.Forever),
-		"answer.wasm": guest("answer", abi.ExportSample, plugintest.I32(-7)),
+		"trap.wasm":   guest("trap", abi.ExportSample, asm.Unreachable),
+		"fuel.wasm":   guest("fuel", abi.ExportPrepare, asm.Forever),
+		"answer.wasm": guest("answer", abi.ExportSample, asm.I32(-7)),
 	}
 }
 

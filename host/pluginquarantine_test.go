@@ -9,16 +9,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // touchy traps at the first token where it is given a configuration that is not {}.
 func touchy() []byte {
-	g := plugintest.New(`{"name":"touchy"}`)
+	g := asm.New(`{"name":"touchy"}`)
 	g.Globals = 1
-	g.On(abi.ExportOpen, plugintest.I32(4096), plugintest.I32(0), g.Call(abi.ImportConfig), plugintest.SetGlobal(0), plugintest.I32(0))
-	return g.On(abi.ExportAccept, plugintest.I32(2), plugintest.Global(0), plugintest.Less, plugintest.When(plugintest.Unreachable), plugintest.I32(0)).Wasm()
+	g.On(abi.ExportOpen, asm.I32(4096), asm.I32(0), g.Call(abi.ImportConfig), asm.SetGlobal(0), asm.I32(0))
+	return g.On(abi.ExportAccept, asm.I32(2), asm.Global(0), asm.Less, asm.When(asm.Unreachable), asm.I32(0)).Wasm()
 }
 
 // asks completes with a plugin as the holder of a key.
@@ -74,7 +74,7 @@ func TestPlugins_Quarantine_IsTheClientsOwn(t *testing.T) {
 
 // A template is refused before the request waits for a slot.
 func TestPlugins_Quarantine_OfATemplate(t *testing.T) {
-	trapping := plugintest.New(`{"name":"trapping"}`).On(abi.ExportTemplate, plugintest.Unreachable).Wasm()
+	trapping := asm.New(`{"name":"trapping"}`).On(abi.ExportTemplate, asm.Unreachable).Wasm()
 	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": trapping})
 	const body = `{"messages":[{"role":"user","content":"Hello"}],"plugins":["trapping"]}`
 	for range abi.LimitFaults {

@@ -13,43 +13,43 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // always is a plugin that chooses one token, whatever the logits.
 func always(name string, token int) []byte {
-	g := plugintest.New(`{"name":"` + name + `","view":"none"}`)
-	return g.On(abi.ExportSample, plugintest.I32(token)).Wasm()
+	g := asm.New(`{"name":"` + name + `","view":"none"}`)
+	return g.On(abi.ExportSample, asm.I32(token)).Wasm()
 }
 
 // refusing refuses every request.
 func refusing() []byte {
-	g := plugintest.New(`{"name":"refusing"}`).Put(4096, "no, thank you")
-	return g.On(abi.ExportOpen, plugintest.I32(4096), plugintest.I32(13), g.Call("fail"), plugintest.I32(1)).Wasm()
+	g := asm.New(`{"name":"refusing"}`).Put(4096, "no, thank you")
+	return g.On(abi.ExportOpen, asm.I32(4096), asm.I32(13), g.Call("fail"), asm.I32(1)).Wasm()
 }
 
 // faulty traps at the first token.
 func faulty() []byte {
-	return plugintest.New(`{"name":"faulty"}`).On(abi.ExportAccept, plugintest.Unreachable).Wasm()
+	return asm.New(`{"name":"faulty"}`).On(abi.ExportAccept, asm.Unreachable).Wasm()
 }
 
 // storyteller is a template whose prompt is always the same.
 func storyteller() []byte {
 	const prompt = "Once upon a time"
-	g := plugintest.New(`{"name":"storyteller"}`).Put(4096, prompt)
-	return g.On(abi.ExportTemplate, plugintest.I32(4096), plugintest.I32(len(prompt)), g.Call("emit"), plugintest.I32(0)).Wasm()
+	g := asm.New(`{"name":"storyteller"}`).Put(4096, prompt)
+	return g.On(abi.ExportTemplate, asm.I32(4096), asm.I32(len(prompt)), g.Call("emit"), asm.I32(0)).Wasm()
 }
 
 // withSchema wants a number between 0 and 1.
 func withSchema() []byte {
-	return plugintest.New(`{"name":"strict","config_schema":{"type":"object","properties":{"p":{"type":"number","maximum":1}}}}`).
-		On(abi.ExportAccept, plugintest.I32(0)).Wasm()
+	return asm.New(`{"name":"strict","config_schema":{"type":"object","properties":{"p":{"type":"number","maximum":1}}}}`).
+		On(abi.ExportAccept, asm.I32(0)).Wasm()
 }
 
 // wholeRow wants to see all logits.
 func wholeRow() []byte {
-	return plugintest.New(`{"name":"whole","view":"logits"}`).On(abi.ExportSample, plugintest.I32(-1)).Wasm()
+	return asm.New(`{"name":"whole","view":"logits"}`).On(abi.ExportSample, asm.I32(-1)).Wasm()
 }
 
 // TestHost_ApplyTemplate_ByPlugin: what is shown is what a chat completion with the same body would be given.
@@ -216,7 +216,7 @@ func TestPlugins_Manage_OverHTTP(t *testing.T) {
 		{"GET", "/v1/plugins/always", nil, 200, `"file":"always.wasm"`},
 		{"POST", "/v1/plugins/always/reset", nil, 200, `"faults":0`},
 		{"POST", "/v1/plugins", []byte("hello"), 400, `"not_wasm"`},
-		{"POST", "/v1/plugins", plugintest.New(`{"name":"A"}`).Wasm(), 422, `"invalid_plugin"`},
+		{"POST", "/v1/plugins", asm.New(`{"name":"A"}`).Wasm(), 422, `"invalid_plugin"`},
 		{"DELETE", "/v1/plugins/always", nil, 204, ""},
 		{"DELETE", "/v1/plugins/always", nil, 404, `"plugin_not_found"`},
 		{"GET", "/v1/plugins/always", nil, 404, `"plugin_not_found"`},

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/plugins/tck"
 )
 
@@ -26,10 +26,10 @@ func uploaded(t *testing.T) map[string]func(n int) []byte {
 			return slices.Concat(stock, []byte{0, 18, 4, 'n', 'a', 'm', 'e', 1, 11, 1, 0, 8}, []byte(name))
 		},
 		"8 MB of divisions": func(n int) []byte {
-			g := plugintest.New(`{"name":"divisions"}`)
-			division := slices.Concat(plugintest.I64(1), plugintest.I64(2), []byte{0x7f}, plugintest.Drop)
+			g := asm.New(`{"name":"divisions"}`)
+			division := slices.Concat(asm.I64(1), asm.I64(2), []byte{0x7f}, asm.Drop)
 			for range 16 {
-				g.Function(abi.Signature{}, 0, plugintest.I32(n), plugintest.Drop, bytes.Repeat(division, 80_000))
+				g.Function(abi.Signature{}, 0, asm.I32(n), asm.Drop, bytes.Repeat(division, 80_000))
 			}
 			return g.Wasm()
 		},

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/bench"
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // smallLoad is over in a moment.
@@ -48,7 +48,7 @@ func TestBench_PassesPluginsOn(t *testing.T) {
 	t.Setenv(asMain, "1")
 	dir := t.TempDir()
 	for _, name := range []string{"one", "two"} {
-		wasm := plugintest.New(`{"name":"`+name+`","view":"none"}`).On(abi.ExportSample, plugintest.I32(-1)).Wasm()
+		wasm := asm.New(`{"name":"`+name+`","view":"none"}`).On(abi.ExportSample, asm.I32(-1)).Wasm()
 		if err := os.WriteFile(filepath.Join(dir, name+".wasm"), wasm, 0o600); err != nil {
 			t.Fatal(err)
 		}

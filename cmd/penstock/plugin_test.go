@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 func pluginFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, wasm := range map[string][]byte{
-		"good.wasm":   plugintest.New(`{"name":"good","version":"1.2","summary":"does good","hold":3}`).On("penstock_sample", plugintest.I32(-1)).Wasm(),
+		"good.wasm":   asm.New(`{"name":"good","version":"1.2","summary":"does good","hold":3}`).On("penstock_sample", asm.I32(-1)).Wasm(),
 		"broken.wasm": []byte("hello"),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), wasm, 0o600); err != nil {

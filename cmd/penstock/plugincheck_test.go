@@ -9,16 +9,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
+	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/plugins/tck/check"
 )
 
 func TestPluginCheck_FindsWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
-	strict := plugintest.New(`{"name":"strict","config_schema":{"required":["p"]}}`).On("penstock_accept", plugintest.I32(0))
-	for name, g := range map[string]*plugintest.Guest{
-		"well.wasm":   plugintest.New(`{"name":"well"}`).On("penstock_accept", plugintest.I32(0)),
-		"traps.wasm":  plugintest.New(`{"name":"traps"}`).On("penstock_accept", plugintest.Unreachable),
+	strict := asm.New(`{"name":"strict","config_schema":{"required":["p"]}}`).On("penstock_accept", asm.I32(0))
+	for name, g := range map[string]*asm.Guest{
+		"well.wasm":   asm.New(`{"name":"well"}`).On("penstock_accept", asm.I32(0)),
+		"traps.wasm":  asm.New(`{"name":"traps"}`).On("penstock_accept", asm.Unreachable),
 		"strict.wasm": strict,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), g.Wasm(), 0o600); err != nil {

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 const story = "Tell me a story about a frog."
@@ -62,10 +62,10 @@ func TestRun_Flags(t *testing.T) {
 // TestRun_Plugin: plugins make the prompt and choose the tokens of a terminal's answer too.
 func TestRun_Plugin(t *testing.T) {
 	dir := t.TempDir()
-	g := plugintest.New(`{"name":"teller"}`).Put(4096, "Once upon a time")
+	g := asm.New(`{"name":"teller"}`).Put(4096, "Once upon a time")
 	for name, wasm := range map[string][]byte{
-		"always.wasm": plugintest.New(`{"name":"always","view":"none"}`).On(abi.ExportSample, plugintest.I32(300)).Wasm(),
-		"teller.wasm": g.On(abi.ExportTemplate, plugintest.I32(4096), plugintest.I32(16), g.Call("emit"), plugintest.I32(0)).Wasm(),
+		"always.wasm": asm.New(`{"name":"always","view":"none"}`).On(abi.ExportSample, asm.I32(300)).Wasm(),
+		"teller.wasm": g.On(abi.ExportTemplate, asm.I32(4096), asm.I32(16), g.Call("emit"), asm.I32(0)).Wasm(),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), wasm, 0o600); err != nil {
 			t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
@@ -124,8 +124,8 @@ func TestStage_Apply_Faults(t *testing.T) {
 		"trap":             {unreachable, CauseTrap, "unreachable"},
 		"endless":          {forever, CauseFuel, "fuel"},
 		"out of bounds":    {slices.Concat(i32(-4), load, drop), CauseTrap, "out of bounds memory access"},
-		"division by zero": {slices.Concat(i32(1), i32(0), plugintest.Divide, drop), CauseTrap, "integer divide by zero"},
-		"recursion":        {slices.Concat(local(0), plugintest.CallFunction(5), drop), CauseStack, "stack"},
+		"division by zero": {slices.Concat(i32(1), i32(0), asm.Divide, drop), CauseTrap, "integer divide by zero"},
+		"recursion":        {slices.Concat(local(0), asm.CallFunction(5), drop), CauseStack, "stack"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := use(t, candidates(tc.code), 1)

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // large is a guest that is left to a child.
@@ -54,7 +54,7 @@ func TestCompileInChild_Refuses_AsTheProcess(t *testing.T) {
 	}{
 		"types":     {body([]byte{0x7c}), ErrNotWasm}, // adds, but there is nothing on the stack
 		"cut":       {large("guest").Wasm()[:worthAChild], ErrNotWasm},
-		"index":     {body(plugintest.SetGlobal(9)), ErrNotWasm},
+		"index":     {body(asm.SetGlobal(9)), ErrNotWasm},
 		"opcode":    {body([]byte{0xfe, 0}), ErrUnsupported},
 		"work":      {body(bytes.Repeat([]byte{0x03, 0x40}, 6000), bytes.Repeat([]byte{0x0b}, 6000), i32(0)), ErrLimit},
 		"memory":    {func() []byte { g := large("guest"); g.Pages = 2000; return g.Wasm() }(), ErrLimit},

@@ -5,34 +5,34 @@ package plugin
 import (
 	"slices"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
-// The words of plugintest, short: most of a test here is a guest's code.
-type guestModule = plugintest.Guest
+// The words of package asm, short: most of a test here is a guest's code.
+type guestModule = asm.Guest
 
 var (
-	newGuest  = plugintest.New
-	i32       = plugintest.I32
-	i64c      = plugintest.I64
-	local     = plugintest.Local
-	global    = plugintest.Global
-	setGlobal = plugintest.SetGlobal
-	poke      = plugintest.Poke
-	pokeF     = plugintest.PokeF
-	when      = plugintest.When
+	newGuest  = asm.New
+	i32       = asm.I32
+	i64c      = asm.I64
+	local     = asm.Local
+	global    = asm.Global
+	setGlobal = asm.SetGlobal
+	poke      = asm.Poke
+	pokeF     = asm.PokeF
+	when      = asm.When
 
-	drop        = plugintest.Drop
-	unreachable = plugintest.Unreachable
-	ret         = plugintest.Return
-	add         = plugintest.Add
-	eq          = plugintest.Equal
-	load        = plugintest.Load
-	store       = plugintest.Store
-	store64     = plugintest.Store64
-	grow        = plugintest.GrowMemory
-	forever     = plugintest.Forever
+	drop        = asm.Drop
+	unreachable = asm.Unreachable
+	ret         = asm.Return
+	add         = asm.Add
+	eq          = asm.Equal
+	load        = asm.Load
+	store       = asm.Store
+	store64     = asm.Store64
+	grow        = asm.GrowMemory
+	forever     = asm.Forever
 )
 
 // Where the test guests keep things.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -152,7 +152,7 @@ func TestHost_Functions_Cost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := plain()
 			body := code(g)
-			g.On(abi.ExportPrepare, plugintest.Loop(body))
+			g.On(abi.ExportPrepare, asm.Loop(body))
 			_, err := use(t, g, 1).Prepare()
 			mustFault(t, err, abi.ExportPrepare, CauseFuel, "")
 		})

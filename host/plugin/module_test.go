@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -40,7 +40,7 @@ func TestModule_Image_EveryInstanceStartsWarm(t *testing.T) {
 func TestModule_Image_NoneWhereTablesChange(t *testing.T) {
 	g := warmed()
 	g.Table = 1
-	g.On(abi.ExportRewind, i32(0), plugintest.SetTable, i32(0)) // table.set
+	g.On(abi.ExportRewind, i32(0), asm.SetTable, i32(0)) // table.set
 	m := mustLoad(t, newTestRuntime(t), g)
 	if m.image != nil {
 		t.Fatal("an image cannot hold tables")

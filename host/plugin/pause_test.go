@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // tireless has fuel for hours and a minute of time.
@@ -214,7 +214,7 @@ func TestStage_Sample_IsEndedByTheClock(t *testing.T) {
 
 // An instance that is told a long answer anew has one time for all of it.
 func TestStage_Rewind_TellingAnewIsEndedByTheClock(t *testing.T) {
-	slow := plugintest.Each(1, i32(1_000_000), []byte{0x01})
+	slow := asm.Each(1, i32(1_000_000), []byte{0x01})
 	g := plain().On(abi.ExportOpen, i32(0))
 	g.Function(abi.Signature{Name: abi.ExportAccept, Params: []abi.Type{"i32"}, Results: []abi.Type{"i32"}}, 1, slow, i32(0))
 	s := useOf(t, mustLoad(t, newTestRuntime(t, tireless), g), Request{}, 1)

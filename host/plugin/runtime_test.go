@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // A stage that nobody closes does not hold up a shutdown for longer than that may take.
 func TestRuntime_Close_GivesUpWithItsContext(t *testing.T) {
 	r := newTestRuntime(t)
-	m := mustLoad(t, r, newGuest(`{"name":"left"}`).On(abi.ExportAccept, plugintest.I32(0)))
+	m := mustLoad(t, r, newGuest(`{"name":"left"}`).On(abi.ExportAccept, asm.I32(0)))
 	defer m.Release()
 	s, err := m.NewStage(Request{})
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // echoing emits the messages and then the config.
@@ -30,7 +30,7 @@ func TestModule_Render_EmitsThePrompt(t *testing.T) {
 
 func TestModule_Render_Fails(t *testing.T) {
 	big := plain()
-	big.On(abi.ExportTemplate, plugintest.Loop(i32(0), i32(4<<16), big.Call("emit")))
+	big.On(abi.ExportTemplate, asm.Loop(i32(0), i32(4<<16), big.Call("emit")))
 	opening := plain().On(abi.ExportTemplate, i32(0))
 	opening.On(abi.ExportOpen, i32(0), i32(1), opening.Call("emit"), i32(0))
 	for name, tc := range map[string]struct {

@@ -5,12 +5,12 @@ package plugin
 import (
 	"testing"
 
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 func TestStage_Usage_OfTheLastCall(t *testing.T) {
-	g := plain().On(abi.ExportAccept, plugintest.Each(1, local(0), i32(1), drop), i32(1), grow, drop, i32(0))
+	g := plain().On(abi.ExportAccept, asm.Each(1, local(0), i32(1), drop), i32(1), grow, drop, i32(0))
 	s := use(t, g, 1)
 	var fuel [2]int64
 	for i, loops := range []int32{10, 1000} {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // Plugins that the chain does not name stand where their manifests say, and else where their view is of use.
@@ -24,7 +24,7 @@ func TestArrange_TheManifestsHint(t *testing.T) {
 		`{"name":"plain"}`, `{"name":"early","place":"first"}`, `{"name":"blind","view":"none"}`, `{"name":"late","view":"none","place":"last"}`,
 		`{"name":"named","place":"last"}`,
 	} {
-		m, err := runtime.Load(context.Background(), plugintest.New(manifest).On(abi.ExportSample, plugintest.I32(-1)).Wasm())
+		m, err := runtime.Load(context.Background(), asm.New(manifest).On(abi.ExportSample, asm.I32(-1)).Wasm())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,8 +3,8 @@
 package tck
 
 import (
-	p "github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	p "github.com/penstock/penstock/plugins/asm"
 )
 
 // costlyCases are guests that try to take more time than their fuel is worth: by host functions, by memory that is in no

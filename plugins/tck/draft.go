@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	p "github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	p "github.com/penstock/penstock/plugins/asm"
 )
 
 // Where drafts keep things. Masks and rows have room for vocabularies of half a million tokens.

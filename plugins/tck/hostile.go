@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	p "github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	p "github.com/penstock/penstock/plugins/asm"
 )
 
 // Hostile are the cases whose guests break the rules. A host must contain each, with an error that names plugin, export

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	p "github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	p "github.com/penstock/penstock/plugins/asm"
 )
 
 // manifestCases are manifests that a host must refuse, in words that name what is wrong.

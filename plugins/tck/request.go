@@ -3,8 +3,8 @@
 package tck
 
 import (
-	p "github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	p "github.com/penstock/penstock/plugins/asm"
 )
 
 const configText = `{"a":1}`

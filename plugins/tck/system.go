@@ -5,8 +5,8 @@ package tck
 import (
 	"strings"
 
-	p "github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	p "github.com/penstock/penstock/plugins/asm"
 )
 
 // systemCalls are functions of WASI preview 1 that would reach something outside the sandbox, with the letters of their

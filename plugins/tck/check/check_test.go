@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/penstock/penstock/host/plugin"
-	p "github.com/penstock/penstock/host/plugin/plugintest"
 	"github.com/penstock/penstock/plugins/abi"
+	p "github.com/penstock/penstock/plugins/asm"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

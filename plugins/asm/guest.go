@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package plugintest writes plugins for tests, instruction by instruction, so that a test shows what its guest does and
-// needs no toolchain.
-package plugintest
+// Package asm assembles plugins instruction by instruction, for tests and for the conformance kit: a test shows what its guest
+// does, and needs no toolchain.
+package asm
 
 import (
 	"slices"

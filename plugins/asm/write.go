@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package plugintest
+package asm
 
 import (
 	"slices"
