@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/penstock/penstock/host/spelling"
 )
 
 // DefaultFolder is where models live unless configured: penstock/models in the user's data folder. It is empty where the
@@ -94,30 +96,9 @@ func near(name string, names []string) []string {
 	var out []string
 	for _, n := range names {
 		lower := strings.ToLower(n)
-		if strings.Contains(lower, wanted) || strings.Contains(wanted, lower) || distance(wanted, lower) <= 1+len(wanted)/4 {
+		if strings.Contains(lower, wanted) || strings.Contains(wanted, lower) || spelling.Distance(wanted, lower) <= 1+len(wanted)/4 {
 			out = append(out, n)
 		}
 	}
 	return out
-}
-
-// distance is the number of letters to insert, remove or replace to get from a to b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

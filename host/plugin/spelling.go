@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/penstock/penstock/host/spelling"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
@@ -34,30 +35,9 @@ func calledBy(name string) func(abi.Signature) bool {
 func nearest(name string) string {
 	best, least := "", 0
 	for _, s := range abi.Exports {
-		if n := edits(name, s.Name); best == "" || n < least {
+		if n := spelling.Distance(name, s.Name); best == "" || n < least {
 			best, least = s.Name, n
 		}
 	}
 	return best
-}
-
-// edits is the Levenshtein distance of two names.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
