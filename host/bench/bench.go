@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// Package bench loads servers that speak OpenAI's API and measures what their clients see: tokens a second, the time to
-// the first token (TTFT) and the gaps between tokens (ITL). A Load says who sends what and for how long, Run puts it on
-// one server, Alternate on several in turn, so that what changes on the machine meanwhile hits all of them alike.
+// Package bench puts load on servers that speak OpenAI's API and measures what their clients see.
+//
+// That is tokens a second, the time to the first token (TTFT) and the gaps between tokens (ITL). A Load says who sends what and for how
+// long. Run puts it on one server, Alternate on several in turn, so that a change in the machine's speed affects all of them alike.
 package bench
 
 import (

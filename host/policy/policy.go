@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package policy builds what decides an answer: the template plugin that writes its prompt, and the chain of llama.cpp's
-// samplers, plugins and stop rules that chooses its tokens and ends it.
+// Package policy builds what decides an answer: the plugin that writes its prompt, and the samplers, plugins and stop rules that follow.
 package policy
 
 import (

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-// Benchpeer compares Penstock with llama.cpp's own llama-server, llama-bench and llama-batched-bench, built from the
-// same source with the same flags, on the same model with the same threads, slots and context. All take turns in one
-// run. It prints a table of what was measured and what is to be reached, and puts it into docs/performance.md.
+// Command benchpeer compares Penstock's speed with that of llama.cpp's own server and benchmarks.
+//
+// llama-server, llama-bench and llama-batched-bench are built from the same source with the same flags, and run on the same model with
+// the same threads, slots and context. All take turns in one run. The result is a table of what was measured and what is to be reached,
+// printed and put into docs/performance.md.
 package main
 
 import (

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-// Command check holds the repository to its own rules, those a linter does not know: sizes of files and functions, who
-// may import whom, no paths of one machine, a licence line in every source file. It prints what breaks them, one finding
-// a line, and exits 1 where there is any. Run it from the repository's root.
+// Command check holds the repository to those of its rules that no linter knows. They are the sizes of files and functions, what each
+// package says it is for and may import (the table in docs/architecture.md), no paths of one machine, and a licence line in every source
+// file. It prints one finding a line and exits 1 where there is any.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 )
+
+//go:generate go run . -root ../.. -write
 
 // rules lists what is checked, in the order findings are printed.
 var rules = []struct {
@@ -18,23 +21,44 @@ var rules = []struct {
 	{"size", overFiles(checkSize)},
 	{"licence", overFiles(checkLicence)},
 	{"machine path", overFiles(checkPaths)},
-	{"import", checkImports},
+	{"room", checkRooms},
 }
 
 func main() {
+	root := flag.String("root", ".", "the repository's root")
+	write := flag.Bool("write", false, "write into the table of packages what each is for, and check nothing")
+	flag.Parse()
+	if err := os.Chdir(*root); err != nil {
+		fail(err)
+	}
+	if *write {
+		if err := writeRooms(); err != nil {
+			fail(err)
+		}
+		return
+	}
+	if !report() {
+		os.Exit(1)
+	}
+}
+
+// report prints all findings and tells whether there are none.
+func report() bool {
 	found := 0
 	for _, rule := range rules {
 		findings, err := rule.check()
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "check: %s: %v\n", rule.name, err)
-			os.Exit(2)
+			fail(fmt.Errorf("%s: %w", rule.name, err))
 		}
 		for _, finding := range findings {
 			fmt.Printf("%s: %s\n", rule.name, finding)
 		}
 		found += len(findings)
 	}
-	if found > 0 {
-		os.Exit(1)
-	}
+	return found == 0
+}
+
+func fail(err error) {
+	fmt.Fprintf(os.Stderr, "check: %v\n", err)
+	os.Exit(2)
 }

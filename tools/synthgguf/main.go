@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Synthgguf writes a model file with random weights for measuring speed; see package native/gguf/synth.
+// Command synthgguf writes a model file with random weights for measuring speed; see package native/gguf/synth.
 package main
 
 import (

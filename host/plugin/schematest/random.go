@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package schematest makes random JSON schemas of the kinds that the json-schema plugin takes, and checks answers to them
-// with another implementation of JSON Schema.
+// Package schematest makes random JSON schemas for tests of the json-schema plugin, and checks answers with another implementation.
 package schematest
 
 import (

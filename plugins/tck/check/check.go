@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// Package check tries a plugin of anybody's under the real runtime, on a model that is made up: conversations with rows and
-// texts of all kinds, each twice and each once more after a detour that is taken back. What traps, answers what it may not,
-// or comes out differently is a finding.
+// Package check tries any plugin under the real runtime, with a made-up model and conversations of many kinds.
+//
+// Each conversation runs twice, and once more after a detour that is taken back. It is a finding when the plugin traps, answers what it
+// may not, or answers differently the second time.
 package check
 
 import (

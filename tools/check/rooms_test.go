@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCompareRooms(t *testing.T) {
+	for name, tc := range map[string]struct {
+		rows string
+		p    goPackage
+		want []string
+	}{
+		"as it is":      {"| `host/api` | serves requests | `native` |", goPackage{Name: "api", Doc: "Package api serves requests."}, nil},
+		"command":       {"| `host/api` | serves a \\| b | all |", goPackage{Name: "main", Doc: "Command api serves a | b."}, nil},
+		"import":        {"| `host/api` | serves | — |", goPackage{Name: "api", Doc: "Package api serves.", Imports: []string{"github.com/x/y"}}, []string{"host/api must not import github.com/x/y"}},
+		"another text":  {"| `host/api` | serves | — |", goPackage{Name: "api", Doc: "Package api answers."}, []string{architecture + ":4: the package comment of host/api says otherwise; run go generate ./tools/check"}},
+		"no row":        {"", goPackage{Name: "api", Doc: "Package api serves."}, []string{"host/api has no row in the table of " + architecture + ": say there what it may import"}},
+		"two rows":      {"| `host/api` | serves | — |\n| `host/api` | serves | — |", goPackage{Name: "api", Doc: "Package api serves."}, []string{architecture + ":5: host/api has two rows"}},
+		"no package":    {"| `host/api` | serves | — |\n| `host/apt` | serves | — |", goPackage{Name: "api", Doc: "Package api serves."}, []string{architecture + ":5: there is no package host/apt"}},
+		"no comment":    {"| `host/api` |  | — |", goPackage{Name: "api"}, []string{"host/api has no package comment that says what it is for"}},
+		"other opening": {"| `host/api` | It serves. | — |", goPackage{Name: "api", Doc: "It serves."}, []string{`the package comment of host/api must begin with "Package api "`}},
+		"no sentence":   {"| `host/api` | serves | — |", goPackage{Name: "api", Doc: "Package api serves"}, []string{"the package comment of host/api must begin with a sentence, which ends with a full stop"}},
+		"long": {"| `host/api` | " + strings.Repeat("é", maxSentence) + " | — |", goPackage{Name: "api", Doc: "Package api " + strings.Repeat("é", maxSentence) + "."},
+			[]string{"the first sentence of host/api has 173 characters, more than 160"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rooms, err := parseRooms("# A\n" + roomsHead + "\n|---|---|---|\n" + tc.rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.p.ImportPath = module + "/host/api"
+			if diff := cmp.Diff(tc.want, compareRooms(rooms, []goPackage{tc.p})); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParseRooms_NotATable_Fails(t *testing.T) {
+	for text, want := range map[string]string{
+		"# A\n": architecture + " has no table with the head " + roomsHead,
+		roomsHead + "\n|---|---|---|\n| `host` | assembles |\n": architecture + ":3: want | `package` | what it is for | may import |",
+	} {
+		if _, err := parseRooms(text); err == nil || err.Error() != want {
+			t.Errorf("parseRooms(%q): %v, want %s", text, err, want)
+		}
+	}
+}
