@@ -17,6 +17,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -221,12 +222,5 @@ func drawAt(ids []int32, logits []float32, u float64) int32 {
 
 // uniform is the SDK's random number at a position of the first plugin's request: 24 bits of the ABI's random().
 func uniform(seed uint64, position int) float64 {
-	x := uint64(0)
-	for _, part := range []uint64{seed, 0, uint64(position), 0} {
-		x = (x ^ part) + 0x9e3779b97f4a7c15
-		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-		x = (x ^ x>>27) * 0x94d049bb133111eb
-		x ^= x >> 31
-	}
-	return float64(x>>40) / (1 << 24)
+	return float64(abi.Draw(seed, 0, uint64(position), 0)>>40) / (1 << 24)
 }

@@ -216,3 +216,16 @@ var Imports = []Signature{
 	{Name: "grammar_mask", Params: []Type{"i32"}, Results: []Type{"i32"}},
 	{Name: "grammar_accept", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
 }
+
+// Draw is what the import random gives: a function of the seed, the plugin's place in the chain, the position and how many
+// draws there were at that position before. See "Random numbers" in docs/abi/v1.md.
+func Draw(seed, place, position, before uint64) uint64 {
+	x := uint64(0)
+	for _, part := range [...]uint64{seed, place, position, before} {
+		x = (x ^ part) + 0x9e3779b97f4a7c15
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		x ^= x >> 31
+	}
+	return x
+}

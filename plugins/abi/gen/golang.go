@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/penstock/penstock/plugins/abi/table"
@@ -40,6 +42,7 @@ func hostConstants(t table.Table) ([]byte, error) {
 	b.WriteString(")\n\n")
 	signatures(&b, "Exports", "functions a plugin may export", t.Exports)
 	signatures(&b, "Imports", "functions the host offers", t.Imports)
+	goDraw(&b)
 	return format.Source(b.Bytes())
 }
 
@@ -134,7 +137,18 @@ func guestHost(t table.Table) ([]byte, error) {
 		}
 		fmt.Fprintf(&b, "// %s implements Host.\nfunc (Absent) %s%s %s\n\n", camel(f.Name), camel(f.Name), goSignature(f), body)
 	}
+	fmt.Fprintf(&b, "// Features are the names that the import feature knows.\nvar Features = []string{\n%s,\n}\n\n", strings.Join(features(t), ",\n"))
+	goDraw(&b)
 	return format.Source(b.Bytes())
+}
+
+// features lists the names of all imports and exports, quoted.
+func features(t table.Table) []string {
+	var list []string
+	for _, f := range slices.Concat(t.Imports, t.Exports) {
+		list = append(list, strconv.Quote(f.Name))
+	}
+	return list
 }
 
 // guestStubs renders the imports as a native build sees them.

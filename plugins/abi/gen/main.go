@@ -31,6 +31,7 @@ var outputs = map[string]func(table.Table) ([]byte, error){
 	"plugins/sdk/go/internal/abi/host.gen.go":    guestHost,
 	"plugins/sdk/go/internal/abi/stub.gen.go":    guestStubs,
 	"plugins/sdk/rust/src/abi.rs":                rustBindings,
+	"plugins/sdk/rust/src/abi/native.rs":         rustNative,
 	"docs/abi/v1.md":                             reference,
 }
 

@@ -12,8 +12,7 @@ import (
 
 const wasm32 = `target_arch = "wasm32"`
 
-// rustBindings renders one module: constants, the imports for wasm32, and
-// stand-ins that call a table of functions elsewhere. It needs no crate.
+// rustBindings renders constants and the imports for wasm32; elsewhere the module has what rustNative renders.
 func rustBindings(t table.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(header + "//! The Rust face of plugin ABI v1: constants and raw imports.\n\n")
@@ -22,8 +21,7 @@ func rustBindings(t table.Table) ([]byte, error) {
 	for _, f := range t.Imports {
 		fmt.Fprintf(&b, "%s    pub fn %s;\n", indented(f.Doc), rustSignature(f))
 	}
-	fmt.Fprintf(&b, "}\n\n#[cfg(not(%s))]\npub use native::*;\n\n", wasm32)
-	rustNative(&b, t)
+	fmt.Fprintf(&b, "}\n\n#[cfg(not(%s))]\nmod native;\n#[cfg(not(%s))]\npub use native::*;\n", wasm32, wasm32)
 	return b.Bytes(), nil
 }
 
@@ -47,29 +45,31 @@ func rustConstants(b *bytes.Buffer, t table.Table) {
 	b.WriteString("\n")
 }
 
-// rustNative renders the table of functions that tests fill, one a thread,
-// since cargo runs tests on several.
-func rustNative(b *bytes.Buffer, t table.Table) {
-	fmt.Fprintf(b, "/// Stands in for the host where there is none: in native tests.\n#[cfg(not(%s))]\nmod native {\n    extern crate std;\n    use std::cell::Cell;\n\n", wasm32)
-	b.WriteString("    /// What answers the imports on this thread.\n    #[derive(Clone, Copy)]\n    pub struct Host {\n")
+// rustNative renders the imports as functions of a table that tests fill, one a thread, since cargo runs tests on several.
+func rustNative(t table.Table) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString(header + "//! The imports of a native build, which a table of functions answers: tests run where there is no host.\n\nextern crate std;\nuse std::cell::Cell;\n\n")
+	b.WriteString("/// What answers the imports on this thread.\n#[derive(Clone, Copy)]\npub struct Host {\n")
 	for _, f := range t.Imports {
-		fmt.Fprintf(b, "        pub %s: unsafe fn(%s)%s,\n", f.Name, rustTypes(f), rustResult(f))
+		fmt.Fprintf(&b, "    pub %s: unsafe fn(%s)%s,\n", f.Name, rustTypes(f), rustResult(f))
 	}
-	b.WriteString("    }\n\n    /// A host that has nothing: every answer is 0 and nothing is written.\n    pub const ABSENT: Host = Host {\n")
+	b.WriteString("}\n\n/// A host that has nothing: every answer is 0 and nothing is written.\npub const ABSENT: Host = Host {\n")
 	for _, f := range t.Imports {
 		body := "{}"
 		if f.Result != "" {
 			body = "0"
 		}
-		fmt.Fprintf(b, "        %s: |%s| %s,\n", f.Name, strings.TrimSuffix(strings.Repeat("_, ", len(f.Params)), ", "), body)
+		fmt.Fprintf(&b, "    %s: |%s| %s,\n", f.Name, strings.TrimSuffix(strings.Repeat("_, ", len(f.Params)), ", "), body)
 	}
-	b.WriteString("    };\n\n    std::thread_local! {\n        static HOST: Cell<Host> = Cell::new(ABSENT);\n    }\n\n")
-	b.WriteString("    /// Makes `host` answer the imports on this thread and returns what did before.\n    pub fn install(host: Host) -> Host {\n        HOST.with(|h| h.replace(host))\n    }\n")
+	b.WriteString("};\n\nstd::thread_local! {\n    static HOST: Cell<Host> = Cell::new(ABSENT);\n}\n\n")
+	b.WriteString("/// Makes `host` answer the imports on this thread and returns what did before.\npub fn install(host: Host) -> Host {\n    HOST.with(|h| h.replace(host))\n}\n")
 	for _, f := range t.Imports {
-		fmt.Fprintf(b, "\n    /// # Safety\n    /// Pointers must be valid for what the import reads or writes.\n    pub unsafe fn %s {\n        (HOST.with(|h| h.get()).%s)(%s)\n    }\n",
+		fmt.Fprintf(&b, "\n/// # Safety\n/// Pointers must be valid for what the import reads or writes.\npub unsafe fn %s {\n    (HOST.with(|h| h.get()).%s)(%s)\n}\n",
 			rustSignature(f), f.Name, names(f.Params))
 	}
-	b.WriteString("}\n")
+	fmt.Fprintf(&b, "\n/// The names that the import feature knows.\npub const FEATURES: &[&str] = &[\n    %s,\n];\n", strings.Join(features(t), ",\n    "))
+	rustDraw(&b)
+	return b.Bytes(), nil
 }
 
 func rustSignature(f table.Func) string {

@@ -3,7 +3,8 @@
 package table
 
 func rules() []Section {
-	return []Section{{"Order of calls", order}, {"Fuel and stack", fuel}, {"Faults", faults}, {"Manifest", manifest}, {"Growth", growth}, {"WASI", wasi}}
+	return []Section{{"Order of calls", order}, {"Random numbers", randomNumbers()}, {"Fuel and stack", fuel}, {"Faults", faults},
+		{"Manifest", manifest}, {"Growth", growth}, {"WASI", wasi}}
 }
 
 const order = `1. The configuration is checked against the manifest's schema when the request is submitted. ` + "`penstock_template`" + ` runs then, before queueing, in an instance of its own.

@@ -93,3 +93,51 @@ func (Absent) GrammarMask(handle int32) int32 { return 0 }
 
 // GrammarAccept implements Host.
 func (Absent) GrammarAccept(handle int32, token int32) int32 { return 0 }
+
+// Features are the names that the import feature knows.
+var Features = []string{
+	"config",
+	"messages",
+	"history",
+	"feature",
+	"param",
+	"random",
+	"vocab_size",
+	"piece",
+	"vocab",
+	"token_attr",
+	"special",
+	"tokenize",
+	"bind",
+	"emit",
+	"fail",
+	"log",
+	"grammar_open",
+	"grammar_mask",
+	"grammar_accept",
+	"penstock_abi_v1",
+	"penstock_describe",
+	"penstock_warm",
+	"penstock_open",
+	"penstock_template",
+	"penstock_close",
+	"_initialize",
+	"penstock_prepare",
+	"penstock_sample",
+	"penstock_accept",
+	"penstock_stop",
+	"penstock_rewind",
+}
+
+// Draw is what the import random gives: a function of the seed, the plugin's place in the chain, the position and how many
+// draws there were at that position before. See "Random numbers" in docs/abi/v1.md.
+func Draw(seed, place, position, before uint64) uint64 {
+	x := uint64(0)
+	for _, part := range [...]uint64{seed, place, position, before} {
+		x = (x ^ part) + 0x9e3779b97f4a7c15
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		x ^= x >> 31
+	}
+	return x
+}
