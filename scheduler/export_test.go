@@ -11,7 +11,7 @@ func TakeCommands(s *Scheduler) {
 }
 
 // Held is how many KV cells the books say are in use.
-func Held(s *Scheduler) int { return s.cache.used() }
+func Held(s *Scheduler) int { return s.limits.Cells - s.cache.Free() }
 
 // SnapshotOf is Inspect for a test that is itself the tick's goroutine.
 func SnapshotOf(s *Scheduler) Snapshot { return s.snapshot(0) }

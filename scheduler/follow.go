@@ -2,6 +2,8 @@
 
 package scheduler
 
+import "github.com/penstock/penstock/scheduler/kvcache"
+
 // next is the queued job to be admitted now: the first that can go on, but for those that follow another. They lose nothing by
 // waiting, and nobody loses by going before them.
 func (s *Scheduler) next() *job {
@@ -16,7 +18,7 @@ func (s *Scheduler) next() *job {
 // follows tells whether a running job is computing what a queued one's prompt begins with too: the queued one waits and then
 // shares it. Nothing is promised to it: where the other ends, is preempted or stops for any reason, it goes on by itself.
 func (s *Scheduler) follows(j *job) bool {
-	if !j.reuses() || s.cache.cannotShare {
+	if !j.reuses() || !s.cache.Shares() {
 		return false
 	}
 	if j.leader != nil && j.leader.leads(j.follow) {
@@ -24,17 +26,14 @@ func (s *Scheduler) follows(j *job) bool {
 	}
 	j.leader = nil
 	tokens := j.tokens[:len(j.tokens)-1]
-	_, found := s.cache.longestPrefix(j.tokens, j.req.CacheSalt, len(tokens))
-	if kept, common := s.cache.archive.find(j.tokens, j.req.CacheSalt, len(tokens)); kept != nil {
-		found = max(found, common)
-	}
+	found := s.cache.LongestPrefix(j.tokens, j.req.CacheSalt)
 	for _, r := range s.running {
 		if r.crew.late() || r.req.CacheSalt != j.req.CacheSalt || r.req.Priority < j.req.Priority { // a late one writes its tokens now
 			continue
 		}
-		common := commonPrefix(r.tokens, tokens)
-		near := common > found && len(r.seq.tokens) >= found // it has what was found, and more with each chunk
-		if common >= worthSharing && (near || common-found >= worthSharing) && r.leads(common) {
+		common := kvcache.CommonPrefix(r.tokens, tokens)
+		near := common > found && r.seq.Len() >= found // it has what was found, and more with each chunk
+		if common >= kvcache.MinShared && (near || common-found >= kvcache.MinShared) && r.leads(common) {
 			j.leader, j.follow = r, common
 			return true
 		}
@@ -44,5 +43,5 @@ func (s *Scheduler) follows(j *job) bool {
 
 // leads tells whether a job is on its way to having n tokens in the cache.
 func (j *job) leads(n int) bool {
-	return j.seq != nil && j.ready() && len(j.seq.tokens) < n && len(j.tokens) >= n
+	return j.seq != nil && j.ready() && j.seq.Len() < n && len(j.tokens) >= n
 }

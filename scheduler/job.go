@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/stream"
 )
 
@@ -28,24 +29,24 @@ type job struct {
 	generated int // tokens drawn, injected ones included and taken-back ones not
 	text      text
 
-	slot int       // -1 while queued
-	seq  *sequence // nil while queued
+	slot int               // -1 while queued
+	seq  *kvcache.Sequence // nil while queued
 
 	// This tick.
 	scheduled int // tokens in the batch
 	row       int // output row, -1 for none
 
-	deficit  float64 // prompt tokens this job is owed (deficit round robin)
-	started  bool    // the Started event was sent
-	paused   bool
-	stalled  bool // its reader does not keep up
-	awaited  int  // control calls that wait for the reader
-	done     bool
-	cached   int    // prompt tokens found in the cache at the start
-	returned bool   // it went on with a conversation
-	leader   *job   // computes what this one waits for
-	follow   int    // so many tokens
-	sent     uint64 // events
+	deficit   float64 // prompt tokens this job is owed (deficit round robin)
+	started   bool    // the Started event was sent
+	paused    bool
+	stalled   bool // its reader does not keep up
+	awaited   int  // control calls that wait for the reader
+	done      bool
+	cached    int    // prompt tokens found in the cache at the start
+	continued bool   // it went on with a conversation
+	leader    *job   // computes what this one waits for
+	follow    int    // so many tokens
+	sent      uint64 // events
 
 	submitted, admitted, first, last time.Time
 
@@ -109,7 +110,7 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 }
 
 // pending is how many tokens the KV cache still lacks.
-func (j *job) pending() int { return len(j.tokens) - len(j.seq.tokens) }
+func (j *job) pending() int { return len(j.tokens) - j.seq.Len() }
 
 // generating tells whether the job computes one token a tick; a job that does not is prefilling.
 func (j *job) generating() bool { return j.generated > 0 && j.pending() == 1 }

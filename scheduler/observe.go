@@ -69,7 +69,7 @@ func (s *Scheduler) observe() {
 			r.Parked++
 		}
 	}
-	r.CellsUsed, r.Cells = s.cache.used(), s.limits.Cells
+	r.CellsUsed, r.Cells = s.limits.Cells-s.cache.Free(), s.limits.Cells
 	s.history.records[s.history.n%len(s.history.records)] = *r
 	s.history.n++
 	s.config.Observer.Tick(*r)
@@ -93,7 +93,7 @@ func (s *Scheduler) Stats() Stats {
 func (s *Scheduler) publish() {
 	s.statsMu.Lock()
 	defer s.statsMu.Unlock()
-	s.stats = Stats{Running: len(s.running), Waiting: len(s.queue.jobs), CellsUsed: s.cache.used(), Cells: s.limits.Cells}
+	s.stats = Stats{Running: len(s.running), Waiting: len(s.queue.jobs), CellsUsed: s.limits.Cells - s.cache.Free(), Cells: s.limits.Cells}
 }
 
 // SlotInfo is the state of one slot.
@@ -138,7 +138,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 		snap.Slots[i] = SlotInfo{Slot: i, State: "idle", Sequence: -1}
 		if j != nil {
 			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, State: j.state(), Prompt: j.prompt, Cached: j.cached,
-				Computed: len(j.seq.tokens), Generated: j.counted, Sequence: int(j.seq.id), Age: now.Sub(j.submitted)}
+				Computed: j.seq.Len(), Generated: j.counted, Sequence: int(j.seq.ID()), Age: now.Sub(j.submitted)}
 		}
 	}
 	size := len(s.history.records)

@@ -99,7 +99,7 @@ func (s *Scheduler) survive(busy *bool) {
 // abandon ends a job after a panic, whatever state that has left it in.
 func (s *Scheduler) abandon(j *job, err error) {
 	if seq := j.seq; seq != nil {
-		s.attempt(func() { s.cache.repair(seq) }) // a pass may have been cut short
+		s.attempt(func() { s.cache.Repair(seq) }) // a pass may have been cut short
 	}
 	s.attempt(func() { s.end(j, End{Reason: ReasonError, Err: err}) })
 	if slices.Contains(s.running, j) { // the end was cut short as well

@@ -76,7 +76,7 @@ func (s *Scheduler) prefillBudget(waiting int) int {
 	*load = estimator.Load{Decode: passOf(s.planned), Waiting: waiting, Room: s.limits.Batch - s.decoding, Target: s.config.ITLTarget,
 		Share: s.config.PrefillShare, Estimator: s.estimator}
 	for _, j := range s.prefilling {
-		load.Depth += len(j.seq.tokens) / len(s.prefilling)
+		load.Depth += j.seq.Len() / len(s.prefilling)
 	}
 	if n := s.shorts(); n == len(s.prefilling) { // else longer ones would take what those are owed, and they have every other tick
 		load.Short = n
@@ -95,7 +95,7 @@ func passOf(jobs []*job) estimator.Pass {
 	var p estimator.Pass
 	for _, j := range jobs {
 		p.Tokens += j.scheduled
-		p.Cells += j.scheduled * (len(j.seq.tokens) + j.scheduled/2)
+		p.Cells += j.scheduled * (j.seq.Len() + j.scheduled/2)
 	}
 	return p
 }
@@ -139,10 +139,10 @@ func (j *job) weight() float64 {
 // secure finds KV cells for n tokens of a job, evicting idle sequences, then preempting jobs that come after it. It
 // returns how many there are room for; those are taken for this tick.
 func (s *Scheduler) secure(j *job, n int) int {
-	for n > 0 && !s.cache.reserve(s.taken+n) {
-		s.short = s.short || s.cache.busy()
-		if s.cache.busy() || !s.preempt(s.victim(j)) {
-			n = max(s.cache.freeCells()-s.taken, 0)
+	for n > 0 && !s.cache.Reserve(s.taken+n) {
+		s.short = s.short || s.cache.Copying()
+		if s.cache.Copying() || !s.preempt(s.victim(j)) {
+			n = max(s.cache.Free()-s.taken, 0)
 		}
 	}
 	s.taken += n

@@ -155,8 +155,8 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 		return
 	}
 	out := &j.out
-	if j.seq != nil && out.keep < len(j.seq.tokens) { // at least one token must be pending, or there is no row to draw from
-		s.cache.truncate(j.seq, max(0, min(out.keep, len(j.tokens)-1)))
+	if j.seq != nil && out.keep < j.seq.Len() { // at least one token must be pending, or there is no row to draw from
+		s.cache.Truncate(j.seq, max(0, min(out.keep, len(j.tokens)-1)))
 	}
 	out.keep = math.MaxInt
 	for i := range out.events {
@@ -169,7 +169,7 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	if out.ended {
 		s.end(j, out.end)
 	} else if j.seq != nil && j.pending() == 0 {
-		s.cache.truncate(j.seq, len(j.tokens)-1)
+		s.cache.Truncate(j.seq, len(j.tokens)-1)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler/estimator"
+	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
 // Config sets a scheduler up. The zero value of a field means its default.
@@ -59,7 +60,7 @@ type Scheduler struct {
 	queue     queue
 	slots     []*job // nil: free
 	running   []*job // the jobs in slots, in the order they are served
-	cache     *cache
+	cache     *kvcache.Cache
 	estimator *estimator.Estimator
 	arrivals  uint64             // requests so far
 	express   bool               // the last tick had short prompts only
@@ -114,20 +115,17 @@ func New(b Backend, c Config) (*Scheduler, error) {
 	case c.PrefillShare < 0 || c.PrefillShare > 0.95:
 		return nil, fmt.Errorf("%w: prefill share %v is not between 0 and 0.95", ErrBadRequest, c.PrefillShare)
 	}
-	s := &Scheduler{
-		config:    c,
-		backend:   b,
-		limits:    limits,
-		inbox:     newInbox(c.Slots + c.QueueLimit),
-		slots:     make([]*job, c.Slots),
-		cache:     newCache(b, limits, c.Clock),
+	return &Scheduler{
+		config:  c,
+		backend: b,
+		limits:  limits,
+		inbox:   newInbox(c.Slots + c.QueueLimit),
+		slots:   make([]*job, c.Slots),
+		cache: kvcache.New(b, kvcache.Options{Cells: limits.Cells, Sequences: limits.Sequences, ArchiveBytes: c.ArchiveBytes,
+			Adjacent: limits.Adjacent, Clock: c.Clock}),
 		estimator: estimator.New(limits.Apart),
 		alarm:     time.NewTimer(time.Hour),
-	}
-	if s.cache.archive.budget = c.ArchiveBytes; c.ArchiveBytes > 0 {
-		s.cache.archive.states, _ = b.(StateMemory)
-	}
-	return s, nil
+	}, nil
 }
 
 func setDefault[T int | float64 | time.Duration](v *T, d T) {
@@ -140,7 +138,7 @@ func setDefault[T int | float64 | time.Duration](v *T, d T) {
 // It is called once.
 func (s *Scheduler) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		if s.Tick() && (len(s.planned) > 0 || !s.cache.busy()) {
+		if s.Tick() && (len(s.planned) > 0 || !s.cache.Copying()) {
 			continue
 		}
 		s.sleep(ctx)
@@ -153,8 +151,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	for _, retry := range s.retries {
 		retry(s) // to be told that the answer has ended
 	}
-	s.cache.settle()
-	s.cache.archive.clear()
+	s.cache.Close()
 	s.crews.Wait() // their stages are the backend's and the plugins', which may be closed after this
 	return nil
 }

@@ -5,6 +5,8 @@ package scheduler
 import (
 	"slices"
 	"time"
+
+	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
 // headroom is how many cells admission leaves for each running job to grow into before someone must be preempted.
@@ -16,8 +18,8 @@ func (s *Scheduler) fits(j *job) bool {
 		return true
 	}
 	need := len(j.tokens) + headroom
-	if best, common := s.cache.longestPrefix(j.tokens, j.req.CacheSalt, len(j.tokens)-1); j.reuses() && best != nil && best.inUse {
-		need -= common // idle cells count as available, these do not
+	if j.reuses() {
+		need -= s.cache.SharedPrefix(j.tokens, j.req.CacheSalt)
 	}
 	for _, r := range s.running {
 		need += headroom
@@ -25,13 +27,14 @@ func (s *Scheduler) fits(j *job) bool {
 			need += r.pending()
 		}
 	}
-	return s.cache.freeCells() >= need || s.cache.available() >= need
+	return s.cache.HasRoom(need)
 }
 
 // start gives a queued job a slot and a sequence; false: the sequence's place is being made.
 func (s *Scheduler) start(j *job, slot int, now time.Time) bool {
 	defer s.blame(j)
-	seq := s.cache.acquire(j.tokens, j.req.CacheSalt, len(j.tokens)-1, j.reuses())
+	seq := s.cache.Acquire(kvcache.Request{Tokens: j.tokens, Prompt: j.prompt, Salt: j.req.CacheSalt, Reuse: j.reuses(),
+		Resumed: j.started, Continued: j.continued})
 	if seq == nil {
 		return false
 	}
@@ -41,20 +44,19 @@ func (s *Scheduler) start(j *job, slot int, now time.Time) bool {
 }
 
 // begin puts a job into its slot.
-func (s *Scheduler) begin(j *job, slot int, seq *sequence, now time.Time) {
+func (s *Scheduler) begin(j *job, slot int, seq *kvcache.Sequence, now time.Time) {
 	j.slot, j.seq = slot, seq
 	s.slots[slot] = j
 	i, _ := slices.BinarySearchFunc(s.running, j, compareJobs)
 	s.running = slices.Insert(s.running, i, j)
 	j.deficit, j.leader = 0, nil
-	if seq.prompt = j.prompt; j.started {
-		seq.returned = j.returned
+	if j.started {
 		return
 	}
 	j.started = true
 	j.admitted = now
-	j.cached = len(j.seq.tokens)
-	j.returned = seq.returned
+	j.cached = seq.Len()
+	j.continued = seq.Continued()
 	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: slot, PromptTokens: j.prompt, CachedTokens: j.cached}})
 	j.open(s)
 }
@@ -64,7 +66,7 @@ func (j *job) reuses() bool { return j.req.CachePrompt || j.started }
 
 // leave takes a job out of its slot; its cells stay as prefix cache.
 func (s *Scheduler) leave(j *job) {
-	s.cache.release(j.seq)
+	s.cache.Release(j.seq)
 	s.slots[j.slot] = nil
 	s.running = slices.DeleteFunc(s.running, func(r *job) bool { return r == j })
 	j.seq, j.slot, j.row, j.scheduled = nil, -1, -1, 0
@@ -176,7 +178,7 @@ func (s *Scheduler) expire(now time.Time) {
 // nextAlarm is the next moment at which time alone changes something: a deadline, or the end of a crew's rest.
 func (s *Scheduler) nextAlarm() (at time.Time, ok bool) {
 	at, ok = s.nextDeadline()
-	if look := s.config.Clock().Add(lookAfter); s.cache.busy() && (!ok || look.Before(at)) {
+	if look := s.config.Clock().Add(copyCheck); s.cache.Copying() && (!ok || look.Before(at)) {
 		at, ok = look, true
 	}
 	for _, jobs := range [2][]*job{s.running, s.queue.jobs} { // one that rests may have been preempted

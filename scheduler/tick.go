@@ -20,16 +20,16 @@ func (s *Scheduler) Tick() (busy bool) {
 	s.collectLate()
 	s.takeCommands()
 	s.expire(now)
-	s.cache.allow(s.pause(computed))
+	s.cache.BeginTick(s.copyTime(computed))
 	held := s.short
 	s.admit(now)
 	if !s.short {
-		s.cache.ahead()
+		s.cache.SaveAhead()
 	}
 	s.plan()
 	if len(s.planned) == 0 {
 		s.publish()
-		return held || s.cache.busy() || s.cache.changed
+		return held || !s.cache.Idle()
 	}
 	s.compute()
 	s.observe()
@@ -113,8 +113,8 @@ func (s *Scheduler) forward(jobs []*job) {
 		s.estimator.ObservePrefill(passOf(jobs), took)
 	}
 	for _, j := range jobs {
-		at := len(j.seq.tokens)
-		s.cache.append(j.seq, j.tokens[at:at+j.scheduled])
+		at := j.seq.Len()
+		s.cache.Append(j.seq, j.tokens[at:at+j.scheduled])
 	}
 	s.sample(jobs)
 	now := s.config.Clock()
@@ -131,7 +131,7 @@ func (s *Scheduler) recover(jobs []*job, err error) {
 	s.repair(jobs) // first: one that is preempted takes what the pass left with it
 	noCells := errors.Is(err, ErrNoCells)
 	switch {
-	case noCells && (s.cache.evictIdle() || s.preempt(s.victim(slices.MinFunc(jobs, compareJobs)))):
+	case noCells && (s.cache.EvictIdle() || s.preempt(s.victim(slices.MinFunc(jobs, compareJobs)))):
 		s.forward(jobs)
 	case len(jobs) > 1:
 		half := len(jobs) / 2
@@ -146,10 +146,10 @@ func (s *Scheduler) recover(jobs []*job, err error) {
 func (s *Scheduler) fill(jobs []*job) {
 	s.batch.Reset()
 	for _, j := range jobs {
-		at := len(j.seq.tokens)
+		at := j.seq.Len()
 		last := len(j.tokens) - 1
 		for i := at; i < at+j.scheduled; i++ {
-			j.row = s.batch.Add(j.tokens[i], int32(i), j.seq.id, i == last)
+			j.row = s.batch.Add(j.tokens[i], int32(i), j.seq.ID(), i == last)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func (s *Scheduler) repair(jobs []*job) {
 		if j.seq == nil {
 			continue // preempted
 		}
-		s.cache.repair(j.seq)
+		s.cache.Repair(j.seq)
 		j.scheduled = min(j.scheduled, j.pending())
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
 func TestApart_End_CutsWhatDoesNotGoTogether(t *testing.T) {
@@ -98,7 +99,7 @@ func TestBackend_ModelThatLacks_IsNotAsked(t *testing.T) {
 	if n := b.Share(0, 1, len(prompt)); n != 0 {
 		t.Errorf("%d shared", n)
 	}
-	if _, err := b.(scheduler.StateMemory).SaveState(0); err == nil {
+	if _, err := b.(kvcache.StateMemory).SaveState(0); err == nil {
 		t.Error("the state was saved")
 	}
 	if n := b.Truncate(0, len(prompt)); n != len(prompt) {

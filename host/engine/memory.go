@@ -23,7 +23,7 @@ func (b *backend) cuttable(seq int32, n int) bool {
 	return first <= max(0, n-b.window)
 }
 
-// Truncate implements scheduler.Memory.
+// Truncate implements kvcache.Memory.
 func (b *backend) Truncate(seq int32, n int) int {
 	if n > 0 && b.cuttable(seq, n) && b.context.Remove(seq, n, -1) == nil {
 		return n
@@ -32,7 +32,7 @@ func (b *backend) Truncate(seq int32, n int) int {
 	return 0
 }
 
-// Share implements scheduler.Memory.
+// Share implements kvcache.Memory.
 func (b *backend) Share(src, dst int32, n int) int {
 	if n <= 0 || src == dst || b.lacks.Sharing || !b.cuttable(src, n) {
 		return 0
@@ -48,5 +48,5 @@ func (b *backend) Share(src, dst int32, n int) int {
 	return n
 }
 
-// Move implements scheduler.Memory.
+// Move implements kvcache.Memory.
 func (b *backend) Move(limit time.Duration) bool { return b.context.Move(limit) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
 // story is n tokens that differ with the seed.
@@ -24,7 +25,7 @@ func story(n int, seed int32) []int32 {
 // keepState saves a sequence and returns what puts it back into another.
 func keepState(t *testing.T, b scheduler.Backend, seq int32) (restore func(into int32)) {
 	t.Helper()
-	states := b.(scheduler.StateMemory)
+	states := b.(kvcache.StateMemory)
 	state, err := states.SaveState(seq)
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +128,7 @@ func TestBackend_Restore_Part(t *testing.T) {
 				}
 				want := feed(t, b, 2, 0, append(story(n, 1), 7)...)
 				b.Truncate(2, 0)
-				states := b.(scheduler.StateMemory)
+				states := b.(kvcache.StateMemory)
 				state, err := states.SaveState(0)
 				if err != nil {
 					t.Fatal(err)

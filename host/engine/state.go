@@ -6,14 +6,14 @@ import (
 	"fmt"
 
 	"github.com/penstock/penstock/native"
-	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
 // A state stays in this process, so it has neither header nor checksum: summing up those of long conversations would hold up
 // every stream by half of what copying them takes.
 
-// SaveState implements scheduler.StateMemory.
-func (b *backend) SaveState(seq int32) (scheduler.State, error) {
+// SaveState implements kvcache.StateMemory.
+func (b *backend) SaveState(seq int32) (kvcache.State, error) {
 	if b.lacks.Saving {
 		return nil, fmt.Errorf("%w: this model's states cannot be saved", native.ErrUnsupported)
 	}
@@ -24,8 +24,8 @@ func (b *backend) SaveState(seq int32) (scheduler.State, error) {
 	return s, nil
 }
 
-// RestoreState implements scheduler.StateMemory.
-func (b *backend) RestoreState(seq int32, state scheduler.State, n int) error {
+// RestoreState implements kvcache.StateMemory.
+func (b *backend) RestoreState(seq int32, state kvcache.State, n int) error {
 	s, ok := state.(*native.State)
 	if !ok {
 		return fmt.Errorf("%w: a state of another kind", native.ErrInvalid)

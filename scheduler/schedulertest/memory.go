@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
 // memory is the cache. As in llama.cpp, the books (which cells a sequence holds) are right at once, and what is in the cells of a
@@ -46,7 +47,7 @@ func newMemory(l scheduler.Limits) memory {
 	return m
 }
 
-// Truncate implements scheduler.Backend.
+// Truncate implements kvcache.Memory.
 func (b *Backend) Truncate(seq int32, n int) int {
 	if b.NoCutting && n < len(b.seqs[seq]) {
 		n = 0
@@ -63,7 +64,7 @@ func (b *Backend) Truncate(seq int32, n int) int {
 	return n
 }
 
-// Share implements scheduler.Backend.
+// Share implements kvcache.Memory.
 func (b *Backend) Share(src, dst int32, n int) int {
 	if b.NoSharing || b.NoCutting && n < len(b.seqs[src]) {
 		return 0
@@ -76,7 +77,7 @@ func (b *Backend) Share(src, dst int32, n int) int {
 	return n
 }
 
-// Move implements scheduler.Backend.
+// Move implements kvcache.Memory.
 func (b *Backend) Move(limit time.Duration) (done bool) {
 	m := &b.moving
 	for begin := b.now; m.done < len(m.to) && (limit < 0 || m.done == 0 || b.now.Sub(begin) < limit); m.done++ {
@@ -112,10 +113,10 @@ type state struct {
 	closed bool
 }
 
-// Bytes implements scheduler.State.
+// Bytes implements kvcache.State.
 func (s *state) Bytes() int { return 8 * len(s.hashes) }
 
-// Close implements scheduler.State.
+// Close implements kvcache.State.
 func (s *state) Close() error {
 	if s.closed {
 		return errors.New("a state is closed twice")
@@ -129,8 +130,8 @@ func (s *state) Close() error {
 	return nil
 }
 
-// SaveState implements scheduler.StateMemory.
-func (b *Backend) SaveState(seq int32) (scheduler.State, error) {
+// SaveState implements kvcache.StateMemory.
+func (b *Backend) SaveState(seq int32) (kvcache.State, error) {
 	n := len(b.seqs[seq])
 	s := &state{b: b, hashes: make([]uint64, n)}
 	b.States++
@@ -139,8 +140,8 @@ func (b *Backend) SaveState(seq int32) (scheduler.State, error) {
 	return s, nil
 }
 
-// RestoreState implements scheduler.StateMemory.
-func (b *Backend) RestoreState(seq int32, kept scheduler.State, n int) error {
+// RestoreState implements kvcache.StateMemory.
+func (b *Backend) RestoreState(seq int32, kept kvcache.State, n int) error {
 	s := kept.(*state)
 	switch {
 	case s.closed:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package scheduler
+package kvcache
 
 import "slices"
 
@@ -36,7 +36,7 @@ const mostKept = 4096
 
 // save begins to copy a sequence that is about to lose its cells, or ahead of that; add takes it when that is done. Nil: it cannot be.
 // What is copied ahead pushes out nothing else that was, and others only where such copies take less than a quarter of the archive.
-func (a *archive) save(s *sequence, ahead bool) *saved {
+func (a *archive) save(s *Sequence, ahead bool) *saved {
 	state, err := a.states.SaveState(s.id)
 	if err != nil {
 		return nil // it will be computed again
@@ -108,7 +108,7 @@ func (a *archive) demote() {
 // forget drops what the beginning of a longer conversation left: it is part of that.
 func (a *archive) forget(tokens []Token, salt string) {
 	for _, k := range slices.Backward(a.kept) {
-		if k.salt == salt && commonPrefix(k.tokens, tokens) == len(k.tokens) {
+		if k.salt == salt && CommonPrefix(k.tokens, tokens) == len(k.tokens) {
 			a.drop(k)
 		}
 	}
@@ -139,7 +139,7 @@ func (a *archive) find(tokens []Token, salt string, limit int) (best *saved, com
 		if k.salt != salt {
 			continue
 		}
-		if n := commonPrefix(k.tokens, tokens); n > common {
+		if n := CommonPrefix(k.tokens, tokens); n > common {
 			best, common = k, n
 		}
 	}

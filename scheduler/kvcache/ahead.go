@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-package scheduler
+package kvcache
 
 // This file saves conversations before they must leave the cache, so that a request finds its place made. What is saved stays in the
 // cache until its place is wanted. Nobody waits for such a copy, and another copy ends it.
 
-// ahead saves what nobody uses, where fewer than half of the sequences are empty: what will leave next comes first. It looks
+// SaveAhead saves what nobody uses, where fewer than half of the sequences are empty: what will leave next comes first. It looks
 // for it after requests have begun or ended.
-func (c *cache) ahead() {
+func (c *Cache) SaveAhead() {
 	c.changed = c.changed && c.archive.states != nil
 	if !c.changed {
 		return
@@ -33,7 +33,7 @@ func (c *cache) ahead() {
 
 // nextToSave is the idle sequence to be given up first of those that would have to be saved; nil where there is none, or where the
 // cache has room for others.
-func (c *cache) nextToSave() *sequence {
+func (c *Cache) nextToSave() *Sequence {
 	empty := 0
 	for _, s := range c.seqs {
 		if len(s.tokens) == 0 {
@@ -47,7 +47,7 @@ func (c *cache) nextToSave() *sequence {
 }
 
 // giveUp ends a copy that nobody waits for.
-func (c *cache) giveUp() {
+func (c *Cache) giveUp() {
 	if c.moving.ahead {
 		c.archive.abandon(c.moving.saved)
 		c.memory.Move(0)
