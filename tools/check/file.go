@@ -32,11 +32,13 @@ func (f file) isSource() bool {
 	if _, known := languages[filepath.Ext(f.path)]; !known {
 		return false
 	}
-	base := filepath.Base(f.path)
-	if strings.HasPrefix(base, "zz_") || strings.Contains(base, ".gen.") {
-		return false
-	}
-	return !bytes.HasPrefix(f.text, []byte("// Code generated "))
+	return !isGenerated(f.path) && !bytes.HasPrefix(f.text, []byte("// Code generated "))
+}
+
+// isGenerated tells by its name whether a program wrote a file.
+func isGenerated(path string) bool {
+	base := filepath.Base(path)
+	return strings.HasPrefix(base, "zz_") || strings.Contains(base, ".gen.")
 }
 
 // isText is false for images, models and Wasm modules.

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"strings"
+)
+
+// testOnly lists, with the reason, the exported names that nothing but tests uses and that stay all the same.
+var testOnly = map[string]string{}
+
+// checkExports finds exported functions, types, methods, constants and variables that nothing but tests uses. Packages whose name ends in
+// "test" are tests, too.
+func checkExports() ([]string, error) {
+	packages, err := loadTypes()
+	if err != nil {
+		return nil, err
+	}
+	var findings []string
+	for _, e := range findUnused(packages) {
+		if _, excepted := testOnly[e.name()]; excepted {
+			continue
+		}
+		findings = append(findings, fmt.Sprintf("nothing but tests uses %s (%s:%d)", e.name(), filepath.Base(e.at.Filename), e.at.Line))
+	}
+	return findings, nil
+}
+
+func findUnused(packages []*typedPackage) []export {
+	used := map[types.Object]bool{}
+	interfaces := wellKnown()
+	for _, p := range packages {
+		if !p.isTest() {
+			p.collectUses(used)
+			interfaces = append(interfaces, p.interfaces()...)
+		}
+	}
+	useEnums(packages, used)
+	var unused []export
+	for _, p := range packages {
+		if p.isTest() {
+			continue
+		}
+		for _, e := range p.exported() {
+			if !used[e.object] && (e.owner == nil || !satisfies(e, interfaces)) {
+				unused = append(unused, e)
+			}
+		}
+	}
+	return unused
+}
+
+// export is an exported name of a package, or of a type of it.
+type export struct {
+	object types.Object
+	owner  *types.Named // whose method it is
+	at     token.Position
+}
+
+// name is as go doc has it, below the module: host/api.Server.Close.
+func (e export) name() string {
+	name := strings.TrimPrefix(e.object.Pkg().Path(), module+"/") + "."
+	if e.owner != nil {
+		name += e.owner.Obj().Name() + "."
+	}
+	return name + e.object.Name()
+}
+
+// exported lists what hand-written files of the package export.
+func (p *typedPackage) exported() []export {
+	var exports []export
+	add := func(object types.Object, owner *types.Named) {
+		at := p.files.Position(object.Pos())
+		if object.Exported() && !isGenerated(at.Filename) {
+			exports = append(exports, export{object, owner, at})
+		}
+	}
+	scope := p.types.Scope()
+	for _, name := range scope.Names() {
+		object := scope.Lookup(name)
+		add(object, nil)
+		if named, ok := object.Type().(*types.Named); ok && named.Obj() == object {
+			for method := range named.Methods() {
+				add(method, named)
+			}
+		}
+	}
+	return exports
+}
+
+// collectUses marks what the package mentions, except the types of receivers: a method does not make use of its type.
+func (p *typedPackage) collectUses(used map[types.Object]bool) {
+	receivers := map[*ast.Ident]bool{}
+	for _, file := range p.syntax {
+		for _, declaration := range file.Decls {
+			if f, ok := declaration.(*ast.FuncDecl); ok && f.Recv != nil {
+				ast.Inspect(f.Recv, func(n ast.Node) bool {
+					if ident, ok := n.(*ast.Ident); ok {
+						receivers[ident] = true
+					}
+					return true
+				})
+			}
+		}
+	}
+	for ident, object := range p.info.Uses {
+		if !receivers[ident] {
+			used[origin(object)] = true
+		}
+	}
+}
+
+// useEnums marks all constants of a type where one is used: they are the values that it has.
+func useEnums(packages []*typedPackage, used map[types.Object]bool) {
+	enums := map[types.Type][]types.Object{}
+	inUse := map[types.Type]bool{}
+	for _, p := range packages {
+		for _, name := range p.types.Scope().Names() {
+			if c, ok := p.types.Scope().Lookup(name).(*types.Const); ok {
+				if named, ok := c.Type().(*types.Named); ok {
+					enums[named] = append(enums[named], c)
+					inUse[named] = inUse[named] || used[c]
+				}
+			}
+		}
+	}
+	for t, constants := range enums {
+		for _, c := range constants {
+			used[c] = used[c] || inUse[t]
+		}
+	}
+}
+
+// origin is the generic object of an instantiated one.
+func origin(object types.Object) types.Object {
+	switch object := object.(type) {
+	case *types.Func:
+		return object.Origin()
+	case *types.Var:
+		return object.Origin()
+	}
+	return object
+}

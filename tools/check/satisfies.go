@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"go/token"
+	"go/types"
+)
+
+// interfaces lists those that the package names or writes down, and those of each package that it imports: functions there may ask a
+// value for them.
+func (p *typedPackage) interfaces() []*types.Interface {
+	var found []*types.Interface
+	add := func(t types.Type) {
+		if in, ok := t.Underlying().(*types.Interface); ok && in.NumMethods() > 0 {
+			found = append(found, in)
+		}
+	}
+	for _, tv := range p.info.Types {
+		if tv.IsType() {
+			add(tv.Type)
+		}
+	}
+	for _, imported := range p.types.Imports() {
+		scope := imported.Scope()
+		for _, name := range scope.Names() {
+			if t, ok := scope.Lookup(name).(*types.TypeName); ok && t.Exported() {
+				add(t.Type())
+			}
+		}
+	}
+	return found
+}
+
+// wellKnown lists the interfaces that package errors asks for without a name.
+func wellKnown() []*types.Interface {
+	failure := types.Universe.Lookup("error").Type()
+	method := func(name string, parameter, result types.Type) *types.Interface {
+		var parameters *types.Tuple
+		if parameter != nil {
+			parameters = types.NewTuple(types.NewParam(token.NoPos, nil, "", parameter))
+		}
+		results := types.NewTuple(types.NewParam(token.NoPos, nil, "", result))
+		f := types.NewFunc(token.NoPos, nil, name, types.NewSignatureType(nil, nil, nil, parameters, results, false))
+		return types.NewInterfaceType([]*types.Func{f}, nil).Complete()
+	}
+	return []*types.Interface{
+		failure.Underlying().(*types.Interface),
+		method("Unwrap", nil, failure),
+		method("Unwrap", nil, types.NewSlice(failure)),
+		method("Is", failure, types.Typ[types.Bool]),
+		method("As", types.Universe.Lookup("any").Type(), types.Typ[types.Bool]),
+	}
+}
+
+// satisfies tells whether the method is one of an interface that its type implements.
+func satisfies(e export, interfaces []*types.Interface) bool {
+	for _, in := range interfaces {
+		for method := range in.Methods() {
+			if method.Name() == e.object.Name() && implements(e.owner, in) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// implements takes a generic type for one that does: what it is made of later decides.
+func implements(t *types.Named, in *types.Interface) bool {
+	return t.TypeParams().Len() > 0 || types.Implements(t, in) || types.Implements(types.NewPointer(t), in)
+}
