@@ -21,6 +21,7 @@ var rules = []struct {
 	{"size", overFiles(checkSize)},
 	{"licence", overFiles(checkLicence)},
 	{"machine path", overFiles(checkPaths)},
+	{"mention", overFiles(checkMentions)},
 	{"room", checkRooms},
 	{"export", checkExports},
 }

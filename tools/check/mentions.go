@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// mention matches a path in backticks: words with slashes between them, the first without a dot, which would be a web address.
+var mention = regexp.MustCompile("`([\\w-]+(?:/[\\w.@-]+)+/?)`")
+
+// made lists what building makes.
+var made = []string{"bin/", "build/", "web/dist/", "web/node_modules/", "native/zz_stamp.go/"}
+
+// checkMentions wants the paths to exist that README.md and the documents in docs (not below it) mention, each from the repository's root.
+func checkMentions(f file) ([]string, error) {
+	if f.path != "README.md" && filepath.Dir(f.path) != "docs" {
+		return nil, nil
+	}
+	var findings []string
+	for i, line := range bytes.Split(f.text, []byte("\n")) {
+		for _, found := range mention.FindAllSubmatch(line, -1) {
+			path := strings.TrimSuffix(strings.TrimSuffix(string(found[1]), "/"), "/...")
+			if isMade(path) {
+				continue
+			}
+			if _, err := os.Stat(path); err != nil {
+				findings = append(findings, fmt.Sprintf("%s:%d: there is no %s", f.path, i+1, path))
+			}
+		}
+	}
+	return findings, nil
+}
+
+func isMade(path string) bool {
+	for _, entry := range made {
+		if strings.HasPrefix(path+"/", entry) {
+			return true
+		}
+	}
+	return false
+}
