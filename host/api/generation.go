@@ -68,8 +68,9 @@ func (s *service) plan(b *Common, field string) (generation, error) {
 		stream: b.Stream, usage: b.StreamOptions.IncludeUsage}, nil
 }
 
-func isPlugin(name string) bool {
-	return len(name) > len(sampling.PluginPrefix) && name[:len(sampling.PluginPrefix)] == sampling.PluginPrefix
+func namesPlugin(entry string) bool {
+	_, ok := sampling.PluginNamed(entry)
+	return ok
 }
 
 func (s *service) unknownModel(name string) *Error {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
@@ -127,7 +126,7 @@ func refusePlugins(uses []PluginUse, chain []string) error {
 	if len(uses) > 0 {
 		return unsupported("plugins", "plugins is not supported by this server")
 	}
-	if i := slices.IndexFunc(chain, isPlugin); i >= 0 {
+	if i := slices.IndexFunc(chain, namesPlugin); i >= 0 {
 		return unsupported("samplers", "plugins in samplers are not supported by this server: %q", chain[i])
 	}
 	return nil
@@ -188,7 +187,7 @@ func (s *service) encode(ctx context.Context, g *generation, c chat.Conversation
 func (g *generation) ownUses(chain []string) []PluginUse {
 	uses := slices.Clone(g.uses)
 	for _, entry := range chain {
-		name, ok := strings.CutPrefix(entry, sampling.PluginPrefix)
+		name, ok := sampling.PluginNamed(entry)
 		if ok && !slices.ContainsFunc(uses, func(u PluginUse) bool { return u.Name == name }) {
 			uses = append(uses, PluginUse{Name: name, Field: "samplers"})
 		}

@@ -14,22 +14,10 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// kinds are llama.cpp's names of its samplers, with the other spellings its server takes.
+// kinds are the native samplers by their names in package sampling, but for those that choose a token.
 var kinds = map[string]native.SamplerKind{
-	"penalties": native.Penalties, "dry": native.DRY,
-	"top_n_sigma": native.TopNSigma, "top-n-sigma": native.TopNSigma,
-	"top_k": native.TopK, "top-k": native.TopK,
-	"typ_p": native.Typical, "typ": native.Typical, "typical_p": native.Typical, "typical": native.Typical, "typ-p": native.Typical,
-	"top_p": native.TopP, "top-p": native.TopP, "nucleus": native.TopP,
-	"min_p": native.MinP, "min-p": native.MinP,
-	"xtc": native.XTC, "temperature": native.Temperature, "temp": native.Temperature, "infill": native.Infill,
-}
-
-// adaptiveNames choose the selector, wherever in the chain they stand.
-var adaptiveNames = map[string]bool{"adaptive_p": true, "adaptive-p": true}
-
-var knownNames = []string{
-	"penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature", "infill", "adaptive_p",
+	"penalties": native.Penalties, "dry": native.DRY, "top_n_sigma": native.TopNSigma, "top_k": native.TopK, "typ_p": native.Typical,
+	"top_p": native.TopP, "min_p": native.MinP, "xtc": native.XTC, "temperature": native.Temperature, "infill": native.Infill,
 }
 
 // Stage is a run of llama.cpp's samplers with its state for one answer.
@@ -62,11 +50,12 @@ func (e *Engine) NewChain(p sampling.Params) ([]chain.Stage, error) {
 
 // NewStage builds one native link of a chain.
 func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
-	if err := checkNames(l.Names); err != nil {
-		return nil, fmt.Errorf("%w: %w", sampling.ErrInvalid, err)
-	}
 	o := e.options(p)
-	o.Chain, o.Select = chainOf(p, l)
+	var err error
+	if o.Chain, err = chainOf(p, l); err != nil {
+		return nil, err
+	}
+	o.Select = selectorOf(p, l)
 	if l.First {
 		e.addBias(&o, p)
 	}
@@ -107,29 +96,43 @@ var selectors = map[native.Selector]string{
 	native.SelectDist: "dist", native.SelectGreedy: "greedy", native.SelectMirostat: "mirostat", native.SelectMirostatV2: "mirostat_v2", native.SelectAdaptive: "adaptive_p",
 }
 
-// chainOf picks the samplers of a link and what chooses at its end. Mirostat replaces all truncation.
-func chainOf(p sampling.Params, l Link) ([]native.SamplerKind, native.Selector) {
+// chainOf maps the samplers of a link to native ones. Mirostat replaces all truncation.
+func chainOf(p sampling.Params, l Link) ([]native.SamplerKind, error) {
 	chain := make([]native.SamplerKind, 0, len(l.Names))
-	adaptive := slices.ContainsFunc(p.Chain, func(name string) bool { return adaptiveNames[name] })
 	for _, name := range l.Names {
-		kind, ok := kinds[name]
+		sampler, err := sampling.SamplerNamed(name)
+		if err != nil {
+			return nil, err
+		}
+		kind, ok := kinds[sampler.Name]
 		if ok && (p.Mirostat == 0 || kind == native.Penalties || kind == native.DRY || kind == native.Temperature) {
 			chain = append(chain, kind)
 		}
 	}
+	return chain, nil
+}
+
+// selectorOf tells what chooses the token at the end of a link.
+func selectorOf(p sampling.Params, l Link) native.Selector {
 	switch {
 	case !l.Last:
-		return chain, native.SelectNone
+		return native.SelectNone
 	case p.Mirostat == 1:
-		return chain, native.SelectMirostat
+		return native.SelectMirostat
 	case p.Mirostat != 0:
-		return chain, native.SelectMirostatV2
-	case adaptive:
-		return chain, native.SelectAdaptive
+		return native.SelectMirostatV2
+	case slices.ContainsFunc(p.Chain, selects):
+		return native.SelectAdaptive
 	case p.Temperature <= 0: // also where the chain leaves temperature out
-		return chain, native.SelectGreedy
+		return native.SelectGreedy
 	}
-	return chain, native.SelectDist
+	return native.SelectDist
+}
+
+// selects tells whether an entry of a chain names a sampler that chooses the token at the end.
+func selects(entry string) bool {
+	sampler, err := sampling.SamplerNamed(entry)
+	return err == nil && sampler.Selects
 }
 
 func (e *Engine) options(p sampling.Params) native.SamplerOptions {

@@ -3,9 +3,7 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/penstock/penstock/host/sampling"
 )
@@ -17,8 +15,6 @@ type Link struct {
 	First  bool     // the run comes before all others: biases are its part
 	Last   bool     // the run ends the chain: it chooses the token, under the grammar
 }
-
-const pluginPrefix = "plugin:"
 
 // Links cuts p.Chain into stages. The last is always a native run, which chooses where no plugin has. For a trace each
 // native is a run of its own, if they can be parted.
@@ -36,12 +32,12 @@ func Links(p sampling.Params) []Link {
 		flush() // the biases
 	}
 	for _, name := range p.Chain {
-		if plugin, ok := strings.CutPrefix(name, pluginPrefix); ok {
+		if plugin, ok := sampling.PluginNamed(name); ok {
 			flush()
 			links = append(links, Link{Plugin: plugin})
 			continue
 		}
-		if adaptiveNames[name] {
+		if selects(name) {
 			continue // it chooses at the end, wherever it stands
 		}
 		run.Names = append(run.Names, name)
@@ -57,14 +53,4 @@ func Links(p sampling.Params) []Link {
 // to know that top_k came before.
 func partable(p sampling.Params) bool {
 	return p.Grammar == "" && !slices.Contains(p.Chain, "infill")
-}
-
-// checkNames tells which name in a chain is unknown.
-func checkNames(names []string) error {
-	for _, name := range names {
-		if _, ok := kinds[name]; !ok && !adaptiveNames[name] {
-			return fmt.Errorf("samplers has %q; known are %s, and plugin:NAME", name, strings.Join(knownNames, ", "))
-		}
-	}
-	return nil
 }

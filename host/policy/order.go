@@ -4,7 +4,6 @@ package policy
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/sampling"
@@ -15,7 +14,7 @@ import (
 func arrange(chain []string, uses []use) []string {
 	var first, last []string
 	for _, u := range uses {
-		entry := sampling.PluginPrefix + u.Name
+		entry := sampling.PluginEntry(u.Name)
 		switch {
 		case slices.Contains(chain, entry), u.module.IsTemplate() && !u.module.IsStage() && !u.module.IsStop():
 		case u.module.Manifest.Place == plugin.PlaceLast:
@@ -27,16 +26,13 @@ func arrange(chain []string, uses []use) []string {
 	return slices.Concat(first, chain, last)
 }
 
-// narrowing are the samplers after which tokens are missing.
-var narrowing = []string{"top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "infill"}
-
 // checkViews refuses a plugin that wants the whole row behind a stage that narrows it, and a plugin named twice.
 func checkViews(chain []string, uses []use) error {
 	narrowed := ""
 	for i, entry := range chain {
-		name, isPlugin := strings.CutPrefix(entry, sampling.PluginPrefix)
+		name, isPlugin := sampling.PluginNamed(entry)
 		if !isPlugin {
-			if slices.Contains(narrowing, entry) {
+			if s, err := sampling.SamplerNamed(entry); err == nil && s.Narrows {
 				narrowed = entry
 			}
 			continue

@@ -4,7 +4,6 @@ package policy
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/plugin"
@@ -37,7 +36,7 @@ func (b *Builder) resolve(list []api.PluginUse, chain []string) ([]use, error) {
 		uses = append(uses, use{PluginUse: u})
 	}
 	for _, name := range chain {
-		if name, ok := strings.CutPrefix(name, sampling.PluginPrefix); ok && find(uses, name) == nil {
+		if name, ok := sampling.PluginNamed(name); ok && find(uses, name) == nil {
 			uses = append(uses, use{PluginUse: api.PluginUse{Name: name, Field: "samplers"}})
 		}
 	}
