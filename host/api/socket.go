@@ -9,13 +9,13 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/excerpt"
 )
 
 // maxLive bounds the answers of one connection that have not ended.
@@ -171,20 +171,13 @@ func (k *socket) dispatch(f clientFrame) error {
 	case "fork":
 		return unsupported("type", "fork is not supported by this server")
 	}
-	return invalid("type", "type is %q; it must be generate, cancel, pause, resume, set, inject, rewind or attach", clip(f.Type))
+	return invalid("type", "type is %q; it must be generate, cancel, pause, resume, set, inject, rewind or attach", excerpt.Of(f.Type, 40))
 }
 
 func (k *socket) find(id string) *live {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.live[id]
-}
-
-func clip(s string) string {
-	if len(s) > 40 {
-		return strings.ToValidUTF8(s[:40], "") + "…" // whole characters
-	}
-	return s
 }
 
 // goodbye is the last thing the writer is handed: it closes the connection after all frames.

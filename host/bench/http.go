@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/penstock/penstock/host/excerpt"
 )
 
 // HTTP streams over server-sent events.
@@ -74,7 +76,7 @@ func refused(response *http.Response) error {
 	if json.Unmarshal(data, &c) == nil && c.Error != nil {
 		return fmt.Errorf("%w: %s: %s", ErrServer, response.Status, c.Error.Message)
 	}
-	return fmt.Errorf("%w: %s: %q", ErrServer, response.Status, clip(data))
+	return fmt.Errorf("%w: %s: %q", ErrServer, response.Status, excerpt.Of(string(data), 200))
 }
 
 // errDone ends the reading of a stream.

@@ -5,6 +5,8 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/penstock/penstock/host/excerpt"
 )
 
 // body is a request as OpenAI has it, with ignore_eos, which llama-server and Penstock know.
@@ -93,16 +95,7 @@ func (c *chunk) finished() bool {
 func parseChunk(data []byte) (chunk, error) {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return chunk{}, fmt.Errorf("%w: an event is not JSON: %w: %q", ErrServer, err, clip(data))
+		return chunk{}, fmt.Errorf("%w: an event is not JSON: %w: %q", ErrServer, err, excerpt.Of(string(data), 200))
 	}
 	return c, nil
-}
-
-// clip shortens what goes into an error.
-func clip(data []byte) []byte {
-	const most = 200
-	if len(data) > most {
-		return append(data[:most:most], "…"...)
-	}
-	return data
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/penstock/penstock/host/excerpt"
 )
 
 // Socket streams over Penstock's WebSocket. Each stream has a connection while it lasts, which the next one takes over.
@@ -105,7 +106,7 @@ func (s *Socket) converse(ctx context.Context, conn *websocket.Conn, r Request, 
 		}
 		var f frame
 		if err := json.Unmarshal(data, &f); err != nil {
-			return told, fmt.Errorf("%w: a frame is not JSON: %w: %q", ErrServer, err, clip(data))
+			return told, fmt.Errorf("%w: a frame is not JSON: %w: %q", ErrServer, err, excerpt.Of(string(data), 200))
 		}
 		if f.Error != nil {
 			return told, f.Error.err()

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/penstock/penstock/host/excerpt"
 )
 
 // Roles are the roles a message may have.
@@ -48,7 +50,7 @@ func parseMessage(raw json.RawMessage, field string) (Message, error) {
 		return Message{}, &Invalid{Field: field, Reason: "is not a message object" + detail(err)}
 	}
 	if !slices.Contains(Roles, m.Role) {
-		return Message{}, &Invalid{Field: field + ".role", Reason: fmt.Sprintf("is %q; it must be one of %s", clip(m.Role), strings.Join(Roles, ", "))}
+		return Message{}, &Invalid{Field: field + ".role", Reason: fmt.Sprintf("is %q; it must be one of %s", excerpt.Of(m.Role, 40), strings.Join(Roles, ", "))}
 	}
 	text, present, err := parseContent(m.Content, field+".content")
 	if err != nil {
@@ -80,7 +82,7 @@ func parseContent(raw json.RawMessage, field string) (text string, present bool,
 	for i, p := range parts {
 		if p.Type != "text" || p.Text == nil {
 			return "", false, &Invalid{Field: fmt.Sprintf("%s[%d]", field, i),
-				Reason: fmt.Sprintf("has type %q; only parts of type text, with a text, are supported", clip(p.Type))}
+				Reason: fmt.Sprintf("has type %q; only parts of type text, with a text, are supported", excerpt.Of(p.Type, 40))}
 		}
 		texts[i] = *p.Text
 	}
@@ -92,12 +94,4 @@ func detail(err error) string {
 		return ""
 	}
 	return ": " + strings.TrimPrefix(err.Error(), "json: ")
-}
-
-// clip shortens what a client sent for an error message.
-func clip(s string) string {
-	if len(s) > 40 {
-		return strings.ToValidUTF8(s[:40], "") + "…" // whole characters
-	}
-	return s
 }

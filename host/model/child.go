@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/native"
 )
 
@@ -88,7 +89,7 @@ func judge(r request) answer {
 	if err == nil {
 		return a
 	}
-	reason := clip(strings.ReplaceAll(err.Error(), "load "+r.Path+": ", ""))
+	reason := excerpt.Of(strings.ReplaceAll(err.Error(), "load "+r.Path+": ", ""), longestReason)
 	a.Error = reason
 	switch {
 	case strings.Contains(reason, "unknown model architecture"):
@@ -101,11 +102,8 @@ func judge(r request) answer {
 	return a
 }
 
-// clip cuts a reason between characters: llama.cpp lists every damaged tensor.
-func clip(reason string) string {
-	const most = 600 // bytes
-	return strings.ToValidUTF8(reason[:min(most, len(reason))], "")
-}
+// longestReason is how many bytes of an error the parent is told: llama.cpp lists every damaged tensor.
+const longestReason = 600
 
 // try loads a model, does with it what serving will do and tries the chat template. It ends the process if llama.cpp does,
 // or the template takes longer than templates may. What it returns are lacks and those it found.

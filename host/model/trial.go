@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/native"
 )
 
@@ -76,7 +77,7 @@ func attempt(m *native.Model, known Lacks, announce func(stage string)) (Lacks, 
 				return nil, err
 			}
 			if failed != nil {
-				t.lacks = append(t.lacks, Lack{e.name, clip(failed.Error())})
+				t.lacks = append(t.lacks, Lack{e.name, excerpt.Of(failed.Error(), longestReason)})
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/sampling"
 )
@@ -58,19 +59,11 @@ func checkDefault(u api.PluginUse) error {
 	field, value := u.Field+".on_error", `"skip"`
 	switch {
 	case len(u.Config) > 0:
-		field, value = u.Field+".config", shorten(string(u.Config))
+		field, value = u.Field+".config", excerpt.Of(string(u.Config), 80)
 	case !u.Skip:
 		return nil
 	}
 	return badUse(field, "%s is %s; every request here uses plugin %q as the operator has set it up: leave the field out", field, value, u.Name)
-}
-
-// shorten keeps a value from filling an error.
-func shorten(s string) string {
-	if r := []rune(s); len(r) > 80 {
-		return string(r[:80]) + "…"
-	}
-	return s
 }
 
 func release(uses []use) {

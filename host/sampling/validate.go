@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
+
+	"github.com/penstock/penstock/host/excerpt"
 )
 
 // ErrInvalid is what every *Invalid is.
@@ -32,10 +33,7 @@ func (e *Invalid) Is(target error) bool { return target == ErrInvalid }
 const longest = 80
 
 func invalid(field string, value any, want string) error {
-	text := fmt.Sprint(value)
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + "…" // whole characters
-	}
+	text := excerpt.Of(fmt.Sprint(value), longest)
 	if _, isText := value.(string); isText {
 		text = strconv.Quote(text)
 	}
