@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -45,7 +46,7 @@ func TestScheduler_Ahead_PlacesAreMade(t *testing.T) {
 		t.Errorf("%d wait for a place", waiting)
 	}
 	for _, a := range finish(t, s, streams...) {
-		if a.end.Reason != scheduler.ReasonLength {
+		if a.end.Reason != answer.ReasonLength {
 			t.Errorf("ended with %+v", a.end)
 		}
 	}
@@ -69,7 +70,7 @@ func TestScheduler_Ahead_IsGivenUp(t *testing.T) {
 	if took := b.Now().Sub(before); took > time.Second {
 		t.Errorf("it began after %v", took)
 	}
-	if a := finish(t, s, st)[0]; a.end.Reason != scheduler.ReasonLength {
+	if a := finish(t, s, st)[0]; a.end.Reason != answer.ReasonLength {
 		t.Errorf("ended with %+v", a.end)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
@@ -43,7 +44,7 @@ func TestScheduler_Copies_AMillisecondATick(t *testing.T) {
 	}
 	generating.Cancel()
 	for _, a := range finish(t, s, next...) {
-		if a.end.Reason != scheduler.ReasonLength {
+		if a.end.Reason != answer.ReasonLength {
 			t.Errorf("ended with %+v", a.end)
 		}
 	}

@@ -3,12 +3,13 @@
 package scheduler
 
 import (
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
 // Token is an index into the model's vocabulary.
-type Token = int32
+type Token = chain.Token
 
 // Limits are the fixed sizes of a backend.
 type Limits struct {
@@ -43,16 +44,8 @@ type Backend interface {
 	// entries.
 	SampleRows(draws []Draw)
 
-	Vocabulary
+	answer.Vocabulary
 	kvcache.Memory
-}
-
-// Vocabulary is what the scheduler asks about tokens.
-type Vocabulary interface {
-	// Piece returns the bytes of a token, which need not be whole UTF-8 characters. It does not allocate.
-	Piece(t Token) string
-	// EndOfGeneration tells whether t ends an answer.
-	EndOfGeneration(t Token) bool
 }
 
 // Batch is the input of one forward pass: four columns of equal length, one entry a token.

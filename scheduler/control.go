@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
@@ -28,28 +29,18 @@ func (st *Stream) SetChain(ctx context.Context, stages []chain.Stage) error {
 	}
 	return st.control(ctx, call{
 		check: func(_ *Scheduler, j *job) error {
-			next := j.req
-			next.Chain = stages
-			if prepares(stages) || prepares(j.req.Chain) || j.started && next.crewed() != (j.crew != nil) {
+			if hasPreparer(stages) || hasPreparer(j.chain.Stages()) || j.started && j.needsWorker(stages) != (j.worker != nil) {
 				return fmt.Errorf("%w: the sampling of an answer with plugins stays as it began, and none can be added to one without", ErrBadRequest)
 			}
 			return nil
 		},
-		work: func(j *job) error {
-			if err := j.rewindStages(stages); err != nil {
-				closeStages(stages, nil)
-				return err
-			}
-			closeStages(j.req.Chain, nil)
-			j.req.Chain, j.hold = stages, max(j.hold, holdOf(stages))
-			return nil
-		},
-		drop: func() { closeStages(stages, nil) },
+		work: func(a *answer.Answer) error { return a.SetStages(stages) },
+		drop: func() { chain.Close(stages) },
 	})
 }
 
-// prepares tells whether a chain has stages that compute beside the forward pass, as plugins are.
-func prepares(stages []chain.Stage) bool {
+// hasPreparer tells whether a chain has stages that compute beside the forward pass, as plugins are.
+func hasPreparer(stages []chain.Stage) bool {
 	return slices.ContainsFunc(stages, func(s chain.Stage) bool { _, ok := s.(chain.Preparer); return ok })
 }
 
@@ -58,19 +49,15 @@ func prepares(stages []chain.Stage) bool {
 func (st *Stream) Inject(ctx context.Context, tokens []Token) error {
 	return st.control(ctx, call{
 		check: func(s *Scheduler, j *job) error { return s.checkInjection(j, tokens) },
-		work: func(j *job) error {
-			for _, t := range tokens {
-				if j.grow(t, about{}, false); j.out.ended {
-					break
-				}
-			}
+		work: func(a *answer.Answer) error {
+			a.Inject(tokens)
 			return nil
 		},
 	})
 }
 
 func (s *Scheduler) checkInjection(j *job, tokens []Token) error {
-	if n := len(j.tokens) + len(tokens); n >= s.limits.longest() {
+	if n := len(j.answer.Tokens()) + len(tokens); n >= s.limits.longest() {
 		return fmt.Errorf("%w: %d tokens would make %d, the context has %d", ErrBadRequest, len(tokens), n, s.limits.longest())
 	}
 	for _, t := range tokens {
@@ -89,36 +76,11 @@ func (s *Scheduler) checkInjection(j *job, tokens []Token) error {
 func (st *Stream) Rewind(ctx context.Context, n int) error {
 	return st.control(ctx, call{
 		check: func(_ *Scheduler, j *job) error {
-			if n < 1 || n > len(j.tokens)-j.prompt {
-				return fmt.Errorf("%w: rewind by %d, the answer has %d tokens", ErrBadRequest, n, len(j.tokens)-j.prompt)
+			if has := len(j.answer.Tokens()) - j.answer.Prompt(); n < 1 || n > has {
+				return fmt.Errorf("%w: rewind by %d, the answer has %d tokens", ErrBadRequest, n, has)
 			}
 			return nil
 		},
-		work: func(j *job) error {
-			j.takeBack(n)
-			err := j.rewindStages(j.req.Chain)
-			if err != nil {
-				j.fail(err)
-			}
-			return err
-		},
+		work: func(a *answer.Answer) error { return a.Rewind(n) },
 	})
-}
-
-// rewindStages tells the stages of a chain what the answer is now. Before the job has a slot they have not begun; they
-// are told when they do.
-func (j *job) rewindStages(stages []chain.Stage) error {
-	if !j.started {
-		return nil
-	}
-	return rewind(stages, j)
-}
-
-func rewind(stages []chain.Stage, j *job) error {
-	for _, stage := range stages {
-		if err := stage.Rewind(j.tokens, j.prompt); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -22,7 +22,7 @@ func (s *Scheduler) copyTime(computed time.Duration) kvcache.CopyTime {
 	if len(s.running) > 0 {
 		t.Ahead = longestCopy
 	}
-	if slices.ContainsFunc(s.running, func(j *job) bool { return j.crew.late() || j.generating() }) { // a late one's state is its own
+	if slices.ContainsFunc(s.running, func(j *job) bool { return j.worker.Busy() || j.generating() }) { // a busy one's state is its own
 		t.Archive, t.Prefix = longestCopy, max(longestCopy, computed)
 	}
 	return t

@@ -17,5 +17,4 @@ var (
 	ErrSlowReader    = errors.New("the reader did not keep up")
 	ErrNoCells       = errors.New("no KV cells left")
 	ErrDecode        = errors.New("the forward pass failed")
-	ErrSpliceLimit   = errors.New("tokens were taken back too often")
 )

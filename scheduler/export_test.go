@@ -28,11 +28,11 @@ func Deferred(s *Scheduler) int {
 	return n
 }
 
-// Late is how many jobs' stages the tick has stopped waiting for.
+// Late is how many workers the tick has stopped waiting for.
 func Late(s *Scheduler) int { return len(s.late) }
 
-// Rest makes a stream's stages rest for a while, as if they had used up their share.
-func Rest(st *Stream, d time.Duration) { st.job.crew.rest = time.Now().Add(d) }
+// Rest makes a stream's stages rest for a while, as if they had used up their quota.
+func Rest(st *Stream, d time.Duration) { st.job.worker.RestUntil = time.Now().Add(d) }
 
 // Preempt takes the slot of the job that is served first.
 func Preempt(s *Scheduler) { s.preempt(s.running[0]) }
@@ -41,4 +41,6 @@ func Preempt(s *Scheduler) { s.preempt(s.running[0]) }
 func Followed(st *Stream) bool { return st.job.follow > 0 }
 
 // Conversation is all tokens of an ended answer, and how many of them are the prompt.
-func Conversation(st *Stream) (tokens []Token, prompt int) { return st.job.tokens, st.job.prompt }
+func Conversation(st *Stream) (tokens []Token, prompt int) {
+	return st.job.answer.Tokens(), st.job.answer.Prompt()
+}

@@ -25,13 +25,13 @@ func (s *Scheduler) follows(j *job) bool {
 		return true
 	}
 	j.leader = nil
-	tokens := j.tokens[:len(j.tokens)-1]
-	found := s.cache.LongestPrefix(j.tokens, j.req.CacheSalt)
+	tokens := j.answer.Tokens()
+	found := s.cache.LongestPrefix(tokens, j.req.CacheSalt)
 	for _, r := range s.running {
-		if r.crew.late() || r.req.CacheSalt != j.req.CacheSalt || r.req.Priority < j.req.Priority { // a late one writes its tokens now
+		if r.worker.Busy() || r.req.CacheSalt != j.req.CacheSalt || r.req.Priority < j.req.Priority { // a busy one writes its tokens now
 			continue
 		}
-		common := kvcache.CommonPrefix(r.tokens, tokens)
+		common := kvcache.CommonPrefix(r.answer.Tokens(), tokens[:len(tokens)-1])
 		near := common > found && r.seq.Len() >= found // it has what was found, and more with each chunk
 		if common >= kvcache.MinShared && (near || common-found >= kvcache.MinShared) && r.leads(common) {
 			j.leader, j.follow = r, common
@@ -43,5 +43,5 @@ func (s *Scheduler) follows(j *job) bool {
 
 // leads tells whether a job is on its way to having n tokens in the cache.
 func (j *job) leads(n int) bool {
-	return j.seq != nil && j.ready() && j.seq.Len() < n && len(j.tokens) >= n
+	return j.seq != nil && j.ready() && j.seq.Len() < n && len(j.answer.Tokens()) >= n
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
@@ -174,7 +175,7 @@ func TestGuard_Wrong_Skipped(t *testing.T) {
 		r.IgnoreEOG = true
 		r.Chain = []chain.Stage{stage, &alternating{}}
 		a := complete(s, submit(t, s, r))
-		if a.end.Reason != scheduler.ReasonLength || !slices.Equal(a.tokens, want) || !slices.Equal(stage.acts, []chain.Act{c.act}) {
+		if a.end.Reason != answer.ReasonLength || !slices.Equal(a.tokens, want) || !slices.Equal(stage.acts, []chain.Act{c.act}) {
 			t.Errorf("%s: %v (%v), acts %v\n%v, want\n%v", name, a.end.Reason, a.end.Err, stage.acts, a.tokens, want)
 		}
 	}
@@ -190,7 +191,7 @@ func TestGuard_EmptyMask_TheLastThatTookAway(t *testing.T) {
 	r.IgnoreEOG = true
 	r.Chain = []chain.Stage{first, second, third, &alternating{}}
 	a := complete(s, submit(t, s, r))
-	if a.end.Reason != scheduler.ReasonLength || len(first.acts)+len(third.acts) != 0 || len(second.acts) != 1 {
+	if a.end.Reason != answer.ReasonLength || len(first.acts)+len(third.acts) != 0 || len(second.acts) != 1 {
 		t.Errorf("%v (%v); refused %v, %v, %v", a.end.Reason, a.end.Err, first.acts, second.acts, third.acts)
 	}
 	if slices.ContainsFunc(a.tokens, func(t scheduler.Token) bool { return t < 2 || t > 5 }) {
@@ -211,7 +212,7 @@ func TestGuard_Splice_Fits(t *testing.T) {
 		r.IgnoreEOG = true
 		r.Chain, r.StopTokens = stages, []scheduler.Token{5}
 		a := complete(s, submit(t, s, r))
-		if a.end.Reason != scheduler.ReasonStop || len(a.tokens) != 3 || !slices.Equal(a.tokens[1:], []scheduler.Token{3, 4}) {
+		if a.end.Reason != answer.ReasonStop || len(a.tokens) != 3 || !slices.Equal(a.tokens[1:], []scheduler.Token{3, 4}) {
 			t.Errorf("%v (%v), %v", a.end.Reason, a.end.Err, a.tokens)
 		}
 	}
@@ -224,7 +225,7 @@ func TestGuard_Splice_NoMaxTokens(t *testing.T) {
 	r := guided(0, stage)
 	r.IgnoreEOG = true
 	a := complete(s, submit(t, s, r))
-	if !errors.Is(a.end.Err, errRefused) || !errors.Is(stage.why, scheduler.ErrSpliceLimit) {
+	if !errors.Is(a.end.Err, errRefused) || !errors.Is(stage.why, answer.ErrSpliceLimit) {
 		t.Errorf("%v, because %v", a.end.Err, stage.why)
 	}
 }

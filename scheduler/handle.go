@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/stream"
 )
 
@@ -92,7 +93,7 @@ func (st *Stream) Missed() uint64 { return st.ring.Missed() }
 
 // Cancel ends the answer as cancelled within one tick. It may be called again and after the end.
 func (st *Stream) Cancel() {
-	st.scheduler.inbox.post(func(s *Scheduler) { s.end(st.job, End{Reason: ReasonCancelled}) })
+	st.scheduler.inbox.post(func(s *Scheduler) { s.end(st.job, End{Reason: answer.ReasonCancelled}) })
 }
 
 func (st *Stream) saw(e Event) {

@@ -24,8 +24,8 @@ func newInbox(limit int) *inbox {
 	return &inbox{wake: make(chan struct{}, 1), idle: make(chan struct{}), limit: limit}
 }
 
-// admit posts the command that queues n requests, if there is room for all.
-func (in *inbox) admit(n int, command func(*Scheduler)) error {
+// submit posts the command that queues n requests, if there is room for all.
+func (in *inbox) submit(n int, command func(*Scheduler)) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	switch {
@@ -62,8 +62,8 @@ func (in *inbox) signal() {
 	}
 }
 
-// take swaps the commands against an empty slice, whose memory is used again.
-func (in *inbox) take(spare []func(*Scheduler)) []func(*Scheduler) {
+// swap takes the commands against an empty slice, whose memory is used again.
+func (in *inbox) swap(spare []func(*Scheduler)) []func(*Scheduler) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	taken := in.commands

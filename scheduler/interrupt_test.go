@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -34,7 +35,7 @@ func (s *stubborn) Close() error {
 }
 
 // A request that is over does not leave a stage at work behind: neither a cancelled one nor one whose time has passed.
-func TestCrew_End_InterruptsItsStages(t *testing.T) {
+func TestWorker_End_InterruptsItsStages(t *testing.T) {
 	for name, end := range map[string]func(st *scheduler.Stream){
 		"cancelled": func(st *scheduler.Stream) { st.Cancel() },
 		"too late":  func(*scheduler.Stream) {},
@@ -53,7 +54,7 @@ func TestCrew_End_InterruptsItsStages(t *testing.T) {
 			for !s.Tick() {
 			}
 			end(st)
-			if a := complete(s, st); a.end.Reason == scheduler.ReasonStop {
+			if a := complete(s, st); a.end.Reason == answer.ReasonStop {
 				t.Errorf("ended with %v", a.end.Reason)
 			}
 			<-stage.closed

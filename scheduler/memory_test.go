@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 	"github.com/penstock/penstock/scheduler/stream"
@@ -133,7 +134,7 @@ func TestScheduler_CellsExhausted_AllFinishInOrder(t *testing.T) {
 		t.Fatalf("%d of 12 ended", len(order))
 	}
 	for i, a := range answers {
-		if a.end.Reason != scheduler.ReasonLength || a.text != want[i].text {
+		if a.end.Reason != answer.ReasonLength || a.text != want[i].text {
 			t.Errorf("request %d ended as %v (%v); its text is right: %v", i, a.end.Reason, a.end.Err, a.text == want[i].text)
 		}
 	}
@@ -191,7 +192,7 @@ func TestScheduler_CancelSlow_EndsTheRequest(t *testing.T) {
 	}
 	var a received
 	a.read(st)
-	if a.end == nil || a.end.Reason != scheduler.ReasonCancelled || !errors.Is(a.end.Err, scheduler.ErrSlowReader) {
+	if a.end == nil || a.end.Reason != answer.ReasonCancelled || !errors.Is(a.end.Err, scheduler.ErrSlowReader) {
 		t.Errorf("ended with %+v", a.end)
 	}
 }

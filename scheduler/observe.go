@@ -5,6 +5,8 @@ package scheduler
 import (
 	"context"
 	"time"
+
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // Observer is told what happens, on the tick's goroutine: it must be quick and must not call back.
@@ -35,7 +37,7 @@ type TickRecord struct {
 
 // RequestRecord is what became of one request.
 type RequestRecord struct {
-	Reason Reason
+	Reason answer.Reason
 	Usage  Usage
 	Timing Timing
 	Total  time.Duration // submission to end
@@ -137,7 +139,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 	for i, j := range s.slots {
 		snap.Slots[i] = SlotInfo{Slot: i, State: "idle", Sequence: -1}
 		if j != nil {
-			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, State: j.state(), Prompt: j.prompt, Cached: j.cached,
+			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, State: j.state(), Prompt: j.answer.Prompt(), Cached: j.cached,
 				Computed: j.seq.Len(), Generated: j.counted, Sequence: int(j.seq.ID()), Age: now.Sub(j.submitted)}
 		}
 	}
@@ -150,7 +152,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 
 func (j *job) state() string {
 	switch {
-	case j.paused || j.stalled || j.crew.late() || j.crew.resting():
+	case j.paused || j.stalled || j.worker.Busy() || j.worker.Resting():
 		return "parked"
 	case j.generating():
 		return "generating"

@@ -45,7 +45,7 @@ func (r *slowRule) Check(scheduler.Token, string) (answer.Verdict, error) {
 func (*slowRule) Close() error { return nil }
 
 // A stop rule is foreign code, also beside a native chain.
-func TestCrew_SlowRule_OfANativeChain_DelaysItselfOnly(t *testing.T) {
+func TestWorker_SlowRule_OfANativeChain_DelaysItselfOnly(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	rule := &slowRule{barrier: newBarrier()}
 	r := request(10, 1, 8)
@@ -76,7 +76,7 @@ func (c slowChoice) Apply(v *chain.View) error {
 }
 
 // Log-probabilities cost an exponential for each token of the vocabulary: no neighbour waits for them.
-func TestCrew_Logprobs_OfANativeChain_LeaveTheTick(t *testing.T) {
+func TestWorker_Logprobs_OfANativeChain_LeaveTheTick(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	choice := slowChoice{barrier: newBarrier(), calls: new(int)}
 	r := request(10, 1, 8)

@@ -4,48 +4,21 @@ package scheduler
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
+
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/panics"
 )
-
-// Panic is the error of a request during whose work something panicked: a stage, a rule, the backend, or the scheduler itself.
-// The process and the other requests go on.
-type Panic struct {
-	Value any
-	Stack []byte // nil where it was logged before
-}
-
-// Error is the value alone; the stack is in the log.
-func (p *Panic) Error() string { return fmt.Sprintf("a panic: %v", p.Value) }
-
-// Recovered makes an error of what recover has returned; nil of nil.
-func Recovered(v any) error {
-	if v == nil {
-		return nil
-	}
-	return &Panic{Value: v, Stack: debug.Stack()}
-}
-
-// guarded runs f; its panic is its error.
-func guarded(f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = Recovered(v)
-		}
-	}()
-	return f()
-}
 
 // attempt runs f and logs its panic, which concerns no request.
 func (s *Scheduler) attempt(f func()) {
-	s.report(guarded(func() error { f(); return nil }))
+	s.report(panics.Try(func() error { f(); return nil }))
 }
 
 // report logs an error that is a panic.
 func (s *Scheduler) report(err error) {
-	if p := (*Panic)(nil); errors.As(err, &p) && p.Stack != nil {
+	if p := (*panics.Error)(nil); errors.As(err, &p) && p.Stack != nil {
 		s.config.Log.Error("panic", slog.Any("value", p.Value), slog.String("stack", string(p.Stack)))
 	}
 }
@@ -53,7 +26,7 @@ func (s *Scheduler) report(err error) {
 // blame is deferred around what the tick does for one job: a panic ends that one.
 func (s *Scheduler) blame(j *job) {
 	if v := recover(); v != nil {
-		s.abandon(j, Recovered(v))
+		s.abandon(j, panics.Recovered(v))
 	}
 }
 
@@ -67,7 +40,7 @@ func (s *Scheduler) each(jobs []*job, f func(i int, j *job)) {
 func (s *Scheduler) eachFrom(i *int, jobs []*job, f func(i int, j *job)) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.abandon(jobs[*i], Recovered(v))
+			s.abandon(jobs[*i], panics.Recovered(v))
 		}
 	}()
 	for ; *i < len(jobs); *i++ {
@@ -89,9 +62,9 @@ func (s *Scheduler) survive(busy *bool) {
 	if len(jobs) == 0 {
 		jobs = slices.Clone(s.queue.jobs)
 	}
-	s.report(Recovered(v))
+	s.report(panics.Recovered(v))
 	for _, j := range jobs {
-		s.abandon(j, &Panic{Value: v})
+		s.abandon(j, &panics.Error{Value: v})
 	}
 	*busy = len(jobs) > 0
 }
@@ -101,7 +74,7 @@ func (s *Scheduler) abandon(j *job, err error) {
 	if seq := j.seq; seq != nil {
 		s.attempt(func() { s.cache.Repair(seq) }) // a pass may have been cut short
 	}
-	s.attempt(func() { s.end(j, End{Reason: ReasonError, Err: err}) })
+	s.attempt(func() { s.end(j, End{Reason: answer.ReasonError, Err: err}) })
 	if slices.Contains(s.running, j) { // the end was cut short as well
 		s.attempt(func() { s.leave(j) })
 	}

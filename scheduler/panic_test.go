@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/estimator"
+	"github.com/penstock/penstock/scheduler/panics"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -69,8 +70,8 @@ func newFaulty(t *testing.T, c scheduler.Config) (*faulty, *scheduler.Scheduler)
 // everything in order.
 func survives(t *testing.T, s *scheduler.Scheduler, b *schedulertest.Backend, guilty *received, neighbour *scheduler.Stream) {
 	t.Helper()
-	var p *scheduler.Panic
-	if guilty.end == nil || guilty.end.Reason != scheduler.ReasonError || !errors.As(guilty.end.Err, &p) {
+	var p *panics.Error
+	if guilty.end == nil || guilty.end.Reason != answer.ReasonError || !errors.As(guilty.end.Err, &p) {
 		t.Errorf("ended as %+v, want an error by a panic", guilty.end)
 	}
 	for i, st := range []*scheduler.Stream{neighbour, submit(t, s, request(10, 2, 30))} {
@@ -161,7 +162,7 @@ func TestPanic_OfAControlCall_IsItsErrorAndEndsTheAnswer(t *testing.T) {
 			st, a := reach(t, s, r, 4)
 			neighbour := submit(t, s, request(10, 2, 30))
 			err := control(t, s, func(ctx context.Context) error { return st.Inject(ctx, []scheduler.Token{5}) })
-			if p := new(scheduler.Panic); !errors.As(err, &p) {
+			if p := new(panics.Error); !errors.As(err, &p) {
 				t.Errorf("the call gives %v", err)
 			}
 			for a.end == nil {
@@ -277,7 +278,7 @@ func TestPanic_OfTheObserver_EndsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 5 { // more than the queue would take if one were never counted out
-		if a := complete(s, submit(t, s, request(10, 1, 5))); a.end.Reason != scheduler.ReasonLength {
+		if a := complete(s, submit(t, s, request(10, 1, 5))); a.end.Reason != answer.ReasonLength {
 			t.Errorf("ended as %v: %v", a.end.Reason, a.end.Err)
 		}
 	}

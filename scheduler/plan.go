@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/estimator"
 )
 
@@ -21,7 +22,7 @@ func (s *Scheduler) plan() {
 		case j.seq == nil: // preempted for one before it
 		case !j.ready():
 			if j.stalled && j.req.Overflow == CancelSlow {
-				s.end(j, End{Reason: ReasonCancelled, Err: ErrSlowReader})
+				s.end(j, End{Reason: answer.ReasonCancelled, Err: ErrSlowReader})
 			}
 		case j.generating():
 			if s.secure(j, 1) == 1 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // settle lets everybody finish.
@@ -58,7 +59,7 @@ func (w *world) answered() {
 func (w *world) verify(c *client) {
 	end := c.answer.end
 	flaky := w.failing && errors.Is(end.Err, scheduler.ErrDecode)
-	if end.Reason == scheduler.ReasonError && !flaky && !errors.Is(end.Err, scheduler.ErrSpliceLimit) {
+	if end.Reason == answer.ReasonError && !flaky && !errors.Is(end.Err, answer.ErrSpliceLimit) {
 		w.t.Fatalf("request %d has failed: %v", c.id, end.Err)
 	}
 	if c.request.Overflow == scheduler.DropOldest {
@@ -73,7 +74,7 @@ func (w *world) verify(c *client) {
 			said += w.backend.Piece(e.Token)
 		}
 	}
-	whole := end.Reason == scheduler.ReasonStop || end.Reason == scheduler.ReasonLength
+	whole := end.Reason == answer.ReasonStop || end.Reason == answer.ReasonLength
 	switch shown := c.answer.text; {
 	case c.rewound && len(c.request.Stop)+len(c.request.Rules) > 0: // what was held for a token that was taken back is not shown
 	case !strings.HasPrefix(said, shown+end.Stop), whole && end.Stop == "" && shown != said:

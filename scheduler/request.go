@@ -55,32 +55,6 @@ type Request struct {
 	Keep        bool // the stream keeps what was read, so that another reader can begin anywhere (Stream.Attach)
 }
 
-// Reason says why an answer ended.
-type Reason uint8
-
-// The reasons of an end event.
-const (
-	ReasonStop      Reason = iota + 1 // the model, a stop string, token or rule ended it
-	ReasonLength                      // max tokens or the context is reached
-	ReasonCancelled                   // the client went away or asked for it
-	ReasonError                       // see End.Err
-)
-
-// String is the settled wire name: stop, length, cancelled, error.
-func (r Reason) String() string {
-	switch r {
-	case ReasonStop:
-		return "stop"
-	case ReasonLength:
-		return "length"
-	case ReasonCancelled:
-		return "cancelled"
-	case ReasonError:
-		return "error"
-	}
-	return "none"
-}
-
 // Kind tells the events of a stream apart.
 type Kind uint8
 
@@ -97,10 +71,10 @@ type Event struct {
 	Text     string // text that may be shown now; empty while it is held back. Set for KindToken and KindEnd
 	Token    Token
 	Kind     Kind
-	Logprobs *Logprobs    // with KindToken, where the request asked
-	Trace    *chain.Trace // likewise; nil for a token that was forced or injected
-	Started  *Started     // with KindStarted
-	End      *End         // with KindEnd
+	Logprobs *chain.Logprobs // with KindToken, where the request asked
+	Trace    *chain.Trace    // likewise; nil for a token that was forced or injected
+	Started  *Started        // with KindStarted
+	End      *End            // with KindEnd
 }
 
 // Started reports that the request left the queue for a slot.
@@ -112,7 +86,7 @@ type Started struct {
 
 // End reports how an answer ended. A stream has exactly one, its last event.
 type End struct {
-	Reason Reason
+	Reason answer.Reason
 	Err    error  // with ReasonError
 	Stop   string // with ReasonStop: the stop string, if one ended it
 	Usage  Usage
@@ -131,16 +105,4 @@ type Timing struct {
 	Queued  time.Duration // submit to slot
 	Prefill time.Duration // slot to first token
 	Decode  time.Duration // first token to end
-}
-
-// Logprobs are natural logarithms of probabilities under the raw logits, before any stage.
-type Logprobs struct {
-	Token float32
-	Top   []Candidate // most likely first
-}
-
-// Candidate is a token with its log-probability.
-type Candidate struct {
-	Token   Token
-	Logprob float32
 }

@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/estimator"
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
@@ -65,7 +66,7 @@ type Scheduler struct {
 	arrivals  uint64             // requests so far
 	express   bool               // the last tick had short prompts only
 	retries   []func(*Scheduler) // control calls that wait for a reader, or have waited for stages
-	late      []*job             // their goroutines are still at work, a tick or more later
+	late      []*job             // their workers are still busy, a tick or more later
 	record    TickRecord
 	history   history
 
@@ -80,10 +81,10 @@ type Scheduler struct {
 	order      []*job
 	load       estimator.Load
 	draws      []Draw
-	drawJobs   []*job
-	crewJobs   []*job // in this tick, jobs with a goroutine of their own
-	copied     sync.WaitGroup
-	crews      sync.WaitGroup // goroutines of jobs
+	native     []*job         // for which the tick draws, in the order of draws
+	drawing    []*job         // whose workers draw
+	loans      sync.WaitGroup // rows lent to workers
+	workers    sync.WaitGroup
 	alarm      *time.Timer
 	commands   []func(*Scheduler)
 }
@@ -146,13 +147,13 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	s.inbox.close()
 	s.takeCommands()
 	for _, j := range s.jobs() {
-		s.end(j, End{Reason: ReasonCancelled, Err: ErrClosed})
+		s.end(j, End{Reason: answer.ReasonCancelled, Err: ErrClosed})
 	}
 	for _, retry := range s.retries {
 		retry(s) // to be told that the answer has ended
 	}
 	s.cache.Close()
-	s.crews.Wait() // their stages are the backend's and the plugins', which may be closed after this
+	s.workers.Wait() // their stages are the backend's and the plugins', which may be closed after this
 	return nil
 }
 
@@ -190,7 +191,7 @@ func (s *Scheduler) SubmitAll(requests []Request) (_ []*Stream, err error) {
 			return
 		}
 		for _, r := range requests {
-			closeStages(r.Chain, r.Rules)
+			answer.Close(r.Chain, r.Rules)
 		}
 	}()
 	jobs := make([]*job, len(requests))
@@ -201,7 +202,7 @@ func (s *Scheduler) SubmitAll(requests []Request) (_ []*Stream, err error) {
 		}
 		streams[i] = jobs[i].stream
 	}
-	err = s.inbox.admit(len(jobs), func(s *Scheduler) {
+	err = s.inbox.submit(len(jobs), func(s *Scheduler) {
 		for _, j := range jobs {
 			s.arrivals++
 			j.arrive(s.arrivals, s.config.Clock())

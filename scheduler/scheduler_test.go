@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
@@ -132,7 +133,7 @@ func TestScheduler_OneRequest_RunsToItsLimit(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{})
 	s := newScheduler(t, b, scheduler.Config{})
 	a := finish(t, s, submit(t, s, request(20, 1, 5)))[0]
-	if a.end.Reason != scheduler.ReasonLength || len(a.tokens) != 5 {
+	if a.end.Reason != answer.ReasonLength || len(a.tokens) != 5 {
 		t.Fatalf("got %d tokens and reason %v", len(a.tokens), a.end.Reason)
 	}
 	want := scheduler.Usage{Prompt: 20, Generated: 5}
@@ -230,7 +231,7 @@ func TestScheduler_StopString_IsNeverShown(t *testing.T) {
 		r.Stop = []string{"no such thing", stop}
 		a := alone(t, r)
 		want, _, _ := strings.Cut(whole, stop)
-		if a.text != want || a.end.Reason != scheduler.ReasonStop || a.end.Stop != stop {
+		if a.text != want || a.end.Reason != answer.ReasonStop || a.end.Stop != stop {
 			t.Errorf("%d: stop %q in %q gives %q (%v, %q)", n, stop, whole, a.text, a.end.Reason, a.end.Stop)
 		}
 	}
@@ -244,7 +245,7 @@ func TestScheduler_EndOfGeneration_EndsUnlessIgnored(t *testing.T) {
 		r := request(10, 1, 20)
 		r.IgnoreEOG = ignore
 		a := finish(t, s, submit(t, s, r))[0]
-		want := map[bool]scheduler.Reason{false: scheduler.ReasonStop, true: scheduler.ReasonLength}[ignore]
+		want := map[bool]answer.Reason{false: answer.ReasonStop, true: answer.ReasonLength}[ignore]
 		if a.end.Reason != want {
 			t.Errorf("ignore %v: %v after %d tokens", ignore, a.end.Reason, len(a.tokens))
 		}
@@ -255,7 +256,7 @@ func TestScheduler_ContextLimit_EndsAsLength(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Cells: 32})
 	s := newScheduler(t, b, scheduler.Config{})
 	a := finish(t, s, submit(t, s, request(20, 1, 0)))[0]
-	if a.end.Reason != scheduler.ReasonLength || len(a.tokens) != 12 {
+	if a.end.Reason != answer.ReasonLength || len(a.tokens) != 12 {
 		t.Errorf("%v after %d tokens, want length after 12", a.end.Reason, len(a.tokens))
 	}
 }
@@ -271,7 +272,7 @@ func TestStream_Cancel_FreesTheSlotWithinOneTick(t *testing.T) {
 	var a, n received
 	a.read(long)
 	n.read(next)
-	if a.end == nil || a.end.Reason != scheduler.ReasonCancelled {
+	if a.end == nil || a.end.Reason != answer.ReasonCancelled {
 		t.Fatalf("the cancelled request ended with %+v", a.end)
 	}
 	if n.end == nil {
@@ -365,7 +366,7 @@ func TestScheduler_Run_EndsWhatIsLeft(t *testing.T) {
 	for i, st := range []*scheduler.Stream{running, waiting} {
 		var a received
 		a.read(st)
-		if a.end == nil || a.end.Reason != scheduler.ReasonCancelled {
+		if a.end == nil || a.end.Reason != answer.ReasonCancelled {
 			t.Errorf("stream %d ended with %+v", i, a.end)
 		}
 	}

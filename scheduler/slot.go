@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
@@ -17,13 +18,14 @@ func (s *Scheduler) fits(j *job) bool {
 	if len(s.running) == 0 {
 		return true
 	}
-	need := len(j.tokens) + headroom
+	tokens := j.answer.Tokens()
+	need := len(tokens) + headroom
 	if j.reuses() {
-		need -= s.cache.SharedPrefix(j.tokens, j.req.CacheSalt)
+		need -= s.cache.SharedPrefix(tokens, j.req.CacheSalt)
 	}
 	for _, r := range s.running {
 		need += headroom
-		if !r.crew.late() {
+		if !r.worker.Busy() {
 			need += r.pending()
 		}
 	}
@@ -33,7 +35,7 @@ func (s *Scheduler) fits(j *job) bool {
 // start gives a queued job a slot and a sequence; false: the sequence's place is being made.
 func (s *Scheduler) start(j *job, slot int, now time.Time) bool {
 	defer s.blame(j)
-	seq := s.cache.Acquire(kvcache.Request{Tokens: j.tokens, Prompt: j.prompt, Salt: j.req.CacheSalt, Reuse: j.reuses(),
+	seq := s.cache.Acquire(kvcache.Request{Tokens: j.answer.Tokens(), Prompt: j.answer.Prompt(), Salt: j.req.CacheSalt, Reuse: j.reuses(),
 		Resumed: j.started, Continued: j.continued})
 	if seq == nil {
 		return false
@@ -57,8 +59,8 @@ func (s *Scheduler) begin(j *job, slot int, seq *kvcache.Sequence, now time.Time
 	j.admitted = now
 	j.cached = seq.Len()
 	j.continued = seq.Continued()
-	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: slot, PromptTokens: j.prompt, CachedTokens: j.cached}})
-	j.open(s)
+	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: slot, PromptTokens: j.answer.Prompt(), CachedTokens: j.cached}})
+	s.open(j)
 }
 
 // reuses tells whether the job begins from cells that are there. One that was preempted looks for its own.
@@ -121,16 +123,16 @@ func (s *Scheduler) end(j *job, e End) {
 	j.done = true
 	defer s.inbox.ended()
 	now := s.config.Clock()
-	late := j.crew.late()
-	if !late {
-		j.counted = j.generated
+	busy := j.worker.Busy()
+	if !busy {
+		j.counted = j.answer.Generated()
 	}
-	e.Usage = Usage{Prompt: j.prompt, Cached: j.cached, Generated: j.counted}
+	e.Usage = Usage{Prompt: j.answer.Prompt(), Cached: j.cached, Generated: j.counted}
 	e.Timing = j.timing(now)
 	s.report(e.Err)
 	last := Event{Kind: KindEnd, End: &e}
-	if !late {
-		s.attempt(func() { last.Text = j.text.flush() })
+	if !busy {
+		s.attempt(func() { last.Text = j.answer.Flush() })
 	}
 	j.stream.send(last)
 	if j.seq != nil {
@@ -138,11 +140,11 @@ func (s *Scheduler) end(j *job, e End) {
 	} else {
 		s.queue.remove(j)
 	}
-	j.crew.interrupt()
+	j.worker.Interrupt()
 	j.close()
-	if j.crew != nil && j.crew.reply != nil { // a control call is at work; it comes too late
-		j.crew.reply(ErrEnded)
-		j.crew.reply = nil
+	if j.reply != nil { // a control call is at work; it comes too late
+		j.reply(ErrEnded)
+		j.reply = nil
 	}
 	for _, try := range j.deferred {
 		s.attempt(func() { try(s) }) // and these are told so
@@ -170,12 +172,12 @@ func (s *Scheduler) expire(now time.Time) {
 	}
 	for _, j := range s.jobs() {
 		if d := j.req.Deadline; !d.IsZero() && !now.Before(d) {
-			s.end(j, End{Reason: ReasonError, Err: ErrDeadline})
+			s.end(j, End{Reason: answer.ReasonError, Err: ErrDeadline})
 		}
 	}
 }
 
-// nextAlarm is the next moment at which time alone changes something: a deadline, or the end of a crew's rest.
+// nextAlarm is the next moment at which time alone changes something: a deadline, or the end of a worker's rest.
 func (s *Scheduler) nextAlarm() (at time.Time, ok bool) {
 	at, ok = s.nextDeadline()
 	if look := s.config.Clock().Add(copyCheck); s.cache.Copying() && (!ok || look.Before(at)) {
@@ -183,10 +185,10 @@ func (s *Scheduler) nextAlarm() (at time.Time, ok bool) {
 	}
 	for _, jobs := range [2][]*job{s.running, s.queue.jobs} { // one that rests may have been preempted
 		for _, j := range jobs {
-			if !j.crew.resting() {
+			if !j.worker.Resting() {
 				continue
 			}
-			if rested := s.config.Clock().Add(time.Until(j.crew.rest)); !ok || rested.Before(at) {
+			if rested := s.config.Clock().Add(time.Until(j.worker.RestUntil)); !ok || rested.Before(at) {
 				at, ok = rested, true
 			}
 		}

@@ -5,30 +5,33 @@ package scheduler
 import (
 	"context"
 	"errors"
+
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/panics"
 )
 
 // call is a control call: what a client asks of a live answer. Its parts run one after the other.
 type call struct {
 	check func(*Scheduler, *job) error // on the tick: whether it may be done; errNotYet: the answer waits with it for the next one
-	work  func(*job) error             // where the stages may be called, however slow they are; nil: nothing is left to do
+	work  func(*answer.Answer) error   // where the stages may be called, however slow they are; nil: nothing is left to do
 	drop  func()                       // instead of work, where that will not be done; may be nil
 }
 
 // errNotYet is a check's way to be tried again in the next tick.
 var errNotYet = errors.New("not yet")
 
-// control has a call done and returns its error, ErrEnded for an ended stream, or the context's. While the stages are at
-// work on their own goroutine it waits for them.
+// control has a call done and returns its error, ErrEnded for an ended stream, or the context's. While the worker is busy
+// it waits for that.
 func (st *Stream) control(ctx context.Context, c call) error {
-	answer := make(chan error, 1)
+	result := make(chan error, 1)
 	j := st.job
 	refuse := func(err error) {
 		if c.drop != nil {
 			c.drop()
 		}
 		select {
-		case answer <- err:
-		default: // it had an answer before a panic
+		case result <- err:
+		default: // there was one before a panic
 		}
 	}
 	waits := false
@@ -42,13 +45,13 @@ func (st *Stream) control(ctx context.Context, c call) error {
 			refuse(ErrEnded)
 			return
 		}
-		if j.crew.late() {
+		if j.worker.Busy() {
 			j.deferred = append(j.deferred, try)
 			return
 		}
 		defer func() {
 			if v := recover(); v != nil {
-				err := Recovered(v)
+				err := panics.Recovered(v)
 				refuse(err)
 				s.abandon(j, err)
 			}
@@ -61,38 +64,36 @@ func (st *Stream) control(ctx context.Context, c call) error {
 		case err != nil:
 			refuse(err)
 		default:
-			s.steer(j, c.work, func(err error) { answer <- err })
+			s.steer(j, c.work, func(err error) { result <- err })
 		}
 	}
 	if !st.scheduler.inbox.post(try) {
 		refuse(ErrEnded)
 	}
 	select {
-	case err := <-answer:
+	case err := <-result:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// steer has the work of a control call done: at once where that is quick, else on the job's own goroutine. The job then
-// sits out meanwhile, like one whose row is late.
-func (s *Scheduler) steer(j *job, work func(*job) error, reply func(error)) {
-	c := j.crew
+// steer has the work of a control call done: at once where that is quick, else by the worker. The job then sits out meanwhile, like
+// one whose token is late.
+func (s *Scheduler) steer(j *job, work func(*answer.Answer) error, reply func(error)) {
 	switch {
 	case work == nil:
 		reply(nil)
-	case c == nil:
-		err := guarded(func() error { return work(j) })
-		if p := (*Panic)(nil); errors.As(err, &p) {
-			j.fail(err)
+	case j.worker == nil:
+		err := panics.Try(func() error { return work(j.answer) })
+		if p := (*panics.Error)(nil); errors.As(err, &p) {
+			j.answer.Fail(err)
 		}
-		s.settle(j)
+		s.emitAlone(j)
 		reply(err)
 	default:
-		c.busy, c.prepared = true, false // what was prepared is of the answer as it was
-		c.task, c.reply = work, reply
+		j.reply = reply
 		s.late = append(s.late, j)
-		c.orders <- orderTask
+		j.worker.Do(func() error { return work(j.answer) })
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
@@ -89,7 +90,7 @@ func TestStream_Control_SlowGuestHoldsUpNobody(t *testing.T) {
 		if err := <-called; err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if len(a.tokens) != tc.want || a.end.Reason != scheduler.ReasonLength {
+		if len(a.tokens) != tc.want || a.end.Reason != answer.ReasonLength {
 			t.Errorf("%s: %d tokens, %v (%v)", name, len(a.tokens), a.end.Reason, a.end.Err)
 		}
 	}
@@ -137,7 +138,7 @@ func TestStream_Control_EndsWithTheAnswer(t *testing.T) {
 	if err := <-called; !errors.Is(err, scheduler.ErrEnded) {
 		t.Errorf("got %v", err)
 	}
-	if a.read(st); a.end == nil || a.end.Reason != scheduler.ReasonCancelled {
+	if a.read(st); a.end == nil || a.end.Reason != answer.ReasonCancelled {
 		t.Errorf("got %+v", a.end)
 	}
 	close(slow.gate)

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// Tick does one round: take commands, fill free slots, plan, run one forward pass, sample, settle. It reports false when
+// Tick does one round: take commands, fill free slots, plan, run one forward pass, sample, emit. It reports false when
 // there was nothing to compute. Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() (busy bool) {
 	s.planned, s.prefilling = s.planned[:0], s.prefilling[:0]
@@ -39,7 +42,7 @@ func (s *Scheduler) Tick() (busy bool) {
 
 // takeCommands runs what other goroutines posted: submissions, cancellations, control calls.
 func (s *Scheduler) takeCommands() {
-	commands := s.inbox.take(s.commands)
+	commands := s.inbox.swap(s.commands)
 	for i, command := range commands {
 		s.attempt(func() { command(s) })
 		commands[i] = nil
@@ -114,12 +117,12 @@ func (s *Scheduler) forward(jobs []*job) {
 	}
 	for _, j := range jobs {
 		at := j.seq.Len()
-		s.cache.Append(j.seq, j.tokens[at:at+j.scheduled])
+		s.cache.Append(j.seq, j.answer.Tokens()[at:at+j.scheduled])
 	}
 	s.sample(jobs)
 	now := s.config.Clock()
 	s.each(jobs, func(_ int, j *job) {
-		if j.row >= 0 && !j.crew.late() {
+		if j.row >= 0 && !j.worker.Busy() {
 			s.emit(j, now)
 		}
 	})
@@ -138,7 +141,7 @@ func (s *Scheduler) recover(jobs []*job, err error) {
 		s.forward(jobs[:half])
 		s.forward(jobs[half:])
 	default:
-		s.end(jobs[0], End{Reason: ReasonError, Err: fmt.Errorf("%w: %w", ErrDecode, err)})
+		s.end(jobs[0], End{Reason: answer.ReasonError, Err: fmt.Errorf("%w: %w", ErrDecode, err)})
 	}
 }
 
@@ -147,20 +150,21 @@ func (s *Scheduler) fill(jobs []*job) {
 	s.batch.Reset()
 	for _, j := range jobs {
 		at := j.seq.Len()
-		last := len(j.tokens) - 1
+		tokens := j.answer.Tokens()
+		last := len(tokens) - 1
 		for i := at; i < at+j.scheduled; i++ {
-			j.row = s.batch.Add(j.tokens[i], int32(i), j.seq.ID(), i == last)
+			j.row = s.batch.Add(tokens[i], int32(i), j.seq.ID(), i == last)
 		}
 	}
 }
 
 // pass runs the batch. A panic of the backend is an error like others: the job that it comes from is found the same way.
 func (s *Scheduler) pass(jobs []*job) error {
-	return guarded(func() error {
+	return panics.Try(func() error {
 		if err := s.backend.Start(&s.batch); err != nil {
 			return err
 		}
-		s.prepare(jobs)
+		s.prepareWorkers(jobs)
 		return s.backend.Wait()
 	})
 }

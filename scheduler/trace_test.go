@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
@@ -51,7 +52,7 @@ func TestTrace_Stages_ShowWhatEachLeft(t *testing.T) {
 		return chain.Prepared{Mask: allowed}, nil
 	}
 	a := complete(s, submit(t, s, traced(4, mask, halving("first"), halving("second"))))
-	if a.end.Reason != scheduler.ReasonLength || len(a.tokens) != 4 {
+	if a.end.Reason != answer.ReasonLength || len(a.tokens) != 4 {
 		t.Fatalf("%v (%v) after %d tokens", a.end.Reason, a.end.Err, len(a.tokens))
 	}
 	for _, e := range a.events {

@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // session is a model for one user in a terminal.
@@ -115,9 +116,9 @@ func read(ctx context.Context, stream *scheduler.Stream, show func(string) error
 
 func endError(end *scheduler.End) error {
 	switch end.Reason {
-	case scheduler.ReasonError:
+	case answer.ReasonError:
 		return end.Err
-	case scheduler.ReasonCancelled:
+	case answer.ReasonCancelled:
 		return context.Canceled
 	}
 	return nil

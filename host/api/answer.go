@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // answer computes g and sends it in the given shape, as a stream or whole. Whatever ends it cancels what still runs: a
@@ -127,7 +128,7 @@ func (a *assembly) note(c *choice, e scheduler.Event) (d details) {
 
 // failure is the error of an answer that ended by one.
 func failure(e scheduler.Event) error {
-	if e.Kind != scheduler.KindEnd || e.End.Reason != scheduler.ReasonError {
+	if e.Kind != scheduler.KindEnd || e.End.Reason != answer.ReasonError {
 		return nil
 	}
 	if e.End.Err == nil {

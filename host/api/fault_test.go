@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
@@ -92,7 +93,7 @@ func TestAPI_Choices_AreAdmittedTogether(t *testing.T) {
 		}
 	}
 	g.open()
-	if reason := r.outcome().Reason; reason != scheduler.ReasonLength {
+	if reason := r.outcome().Reason; reason != answer.ReasonLength {
 		t.Errorf("the first ended with %v", reason)
 	}
 	status, _, text := r.call(http.MethodPost, "/v1/completions", `{"prompt":"a","n":2,"max_tokens":2}`)
@@ -129,7 +130,7 @@ func TestAPI_Disconnect_Cancels(t *testing.T) {
 			<-done
 			await(t, r.inner.cancelled)
 			g.open()
-			if got := r.outcome(); got.Reason != scheduler.ReasonCancelled {
+			if got := r.outcome(); got.Reason != answer.ReasonCancelled {
 				t.Errorf("ended by %v", got.Reason)
 			}
 		})
@@ -146,7 +147,7 @@ func TestAPI_DisconnectWhileStreaming_Cancels(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Body.Close()
-	if got := r.outcome(); got.Reason != scheduler.ReasonCancelled { // no buffer holds all of the answer
+	if got := r.outcome(); got.Reason != answer.ReasonCancelled { // no buffer holds all of the answer
 		t.Errorf("ended by %v", got.Reason)
 	}
 }

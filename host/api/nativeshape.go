@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // nativeShape is llama-server's completion.
@@ -76,9 +77,9 @@ func (s nativeShape) answer(c *choice, text string, d details) nativeAnswer {
 // stopType is llama-server's word for how an answer ended.
 func stopType(e scheduler.End) string {
 	switch {
-	case e.Reason == scheduler.ReasonLength:
+	case e.Reason == answer.ReasonLength:
 		return "limit"
-	case e.Reason != scheduler.ReasonStop:
+	case e.Reason != answer.ReasonStop:
 		return "none"
 	case e.Stop != "":
 		return "word"

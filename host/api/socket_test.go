@@ -16,6 +16,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // peer is a WebSocket client.
@@ -269,7 +270,7 @@ func TestSocket_Disconnect_CancelsAll(t *testing.T) {
 		}
 		g.open()
 		for range 3 {
-			if got := r.outcome(); got.Reason != scheduler.ReasonCancelled {
+			if got := r.outcome(); got.Reason != answer.ReasonCancelled {
 				t.Errorf("ended by %v", got.Reason)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // hold starts an answer and has it paused near its beginning, so that it is alive for what follows. The gate must be
@@ -171,7 +171,7 @@ func TestSocket_Detached_IsCancelledWhenTimeIsUp(t *testing.T) {
 	p := r.dial()
 	started := p.hold(r, g, "a", `,"detach_ms":30`)
 	p.conn.CloseNow() //nolint:errcheck // that is the point
-	if got := r.outcome(); got.Reason != scheduler.ReasonCancelled {
+	if got := r.outcome(); got.Reason != answer.ReasonCancelled {
 		t.Errorf("ended by %v", got.Reason)
 	}
 	later := r.dial()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/panics"
 )
 
 // poll is how long llama.cpp's idle workers spin for the next graph, 0..100. One step is 131,072 pauses, some
@@ -89,7 +90,7 @@ func (b *backend) run() {
 // decode runs a batch. It has the backend's own goroutine, whose panic nobody else could catch.
 func (b *backend) decode(batch *scheduler.Batch) (err error) {
 	defer func() {
-		err = errors.Join(err, scheduler.Recovered(recover()))
+		err = errors.Join(err, panics.Recovered(recover()))
 	}()
 	switch {
 	case b.apart.needed():
@@ -157,8 +158,8 @@ func (b *backend) Row(i int) []float32 {
 	return b.context.Row(b.filler.rows[i])
 }
 
-// Piece implements scheduler.Vocabulary.
+// Piece implements answer.Vocabulary.
 func (b *backend) Piece(t scheduler.Token) string { return b.model.Piece(t) }
 
-// EndOfGeneration implements scheduler.Vocabulary.
+// EndOfGeneration implements answer.Vocabulary.
 func (b *backend) EndOfGeneration(t scheduler.Token) bool { return b.model.EndOfGeneration(t) }

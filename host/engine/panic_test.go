@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/panics"
 )
 
 // A panic on one of the backend's goroutines would end the process.
 func TestBackend_Panics_AreErrors(t *testing.T) {
-	var p *scheduler.Panic
+	var p *panics.Error
 	b := &backend{unified: true, limits: scheduler.Limits{Vocabulary: parallelLogits}}
 	if err := b.decode(nil); !errors.As(err, &p) {
 		t.Errorf("decode gives %v", err)

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/panics"
 )
 
 // parallelLogits is how many logits a tick must have to sample before more goroutines pay for themselves.
@@ -47,7 +48,7 @@ func (b *backend) SampleRows(draws []scheduler.Draw) {
 // sample draws one row. It may run on a goroutine of its own, whose panic nobody else could catch.
 func (b *backend) sample(d *scheduler.Draw) {
 	defer func() {
-		if err := scheduler.Recovered(recover()); err != nil {
+		if err := panics.Recovered(recover()); err != nil {
 			d.Token, d.Err = -1, err
 		}
 	}()

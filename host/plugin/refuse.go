@@ -5,7 +5,7 @@ package plugin
 import (
 	"errors"
 
-	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
@@ -22,7 +22,7 @@ func (s *Stage) Refuse(act chain.Act, why error) error {
 	switch {
 	case errors.Is(why, chain.ErrNotAllowed):
 		cause = CauseConflict
-	case errors.Is(why, scheduler.ErrSpliceLimit):
+	case errors.Is(why, answer.ErrSpliceLimit):
 		cause = CauseLimit
 	}
 	v := wrong(cause, "%v", why)

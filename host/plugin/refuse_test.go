@@ -8,6 +8,7 @@ import (
 
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
@@ -24,7 +25,7 @@ func TestStage_Refuse_IsAFault(t *testing.T) {
 		{chain.ActChoose, chain.ErrNotAllowed, abi.ExportSample, CauseConflict},
 		{chain.ActSplice, chain.ErrNotAllowed, abi.ExportAccept, CauseConflict},
 		{chain.ActSplice, why, abi.ExportAccept, CauseAnswer},
-		{chain.ActSplice, scheduler.ErrSpliceLimit, abi.ExportAccept, CauseLimit},
+		{chain.ActSplice, answer.ErrSpliceLimit, abi.ExportAccept, CauseLimit},
 	} {
 		s := use(t, preparing(i32(0)), 1)
 		mustFault(t, s.Refuse(c.act, c.why), c.export, c.cause, c.why.Error())
@@ -63,7 +64,7 @@ func TestStage_Refuse_Conflicts_NoQuarantine(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	for range abi.LimitFaults {
-		_ = useOf(t, m, Request{Client: "bob"}, 1).Refuse(chain.ActSplice, scheduler.ErrSpliceLimit)
+		_ = useOf(t, m, Request{Client: "bob"}, 1).Refuse(chain.ActSplice, answer.ErrSpliceLimit)
 	}
 	if !m.Health().Quarantined {
 		t.Error("faults of its own lead to no quarantine")

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // Metrics counts what a scheduler does, under vLLM's names where it has one. It is a scheduler.Observer.
@@ -49,7 +50,7 @@ func NewMetrics(model string) *Metrics {
 	m.batch = m.histograms("batch_tokens", "Tokens in a tick, by kind: prefill, decode.", tokenSizes, "kind")
 	m.registry.MustRegister(m.prompt, m.generated, m.queried, m.hits, m.ended, m.ttft, m.itl, m.total, m.queued, m.tick, m.batch,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	for _, r := range []scheduler.Reason{scheduler.ReasonStop, scheduler.ReasonLength, scheduler.ReasonCancelled, scheduler.ReasonError} {
+	for _, r := range []answer.Reason{answer.ReasonStop, answer.ReasonLength, answer.ReasonCancelled, answer.ReasonError} {
 		m.ended.WithLabelValues(r.String()) // so that a rate has a beginning
 	}
 	return m

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 var _ scheduler.Observer = (*Metrics)(nil)
@@ -22,7 +23,7 @@ func TestMetrics_Names(t *testing.T) {
 	m.First(20 * time.Millisecond)
 	m.Token(10 * time.Millisecond)
 	m.Token(30 * time.Millisecond)
-	m.Ended(scheduler.RequestRecord{Reason: scheduler.ReasonLength, Usage: scheduler.Usage{Prompt: 10, Cached: 4, Generated: 5},
+	m.Ended(scheduler.RequestRecord{Reason: answer.ReasonLength, Usage: scheduler.Usage{Prompt: 10, Cached: 4, Generated: 5},
 		Timing: scheduler.Timing{Queued: time.Second}, Total: 2 * time.Second})
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))

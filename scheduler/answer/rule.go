@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-// Package answer is one answer on its way: its tokens and what they show.
 package answer
 
 import "github.com/penstock/penstock/scheduler/chain"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-// Package chain defines the stages of a sampler chain, which turn a row of logits into a token.
 package chain
 
 import "errors"
@@ -23,9 +22,9 @@ type View struct {
 // Stage is one link of a slot's sampler chain, with the state it keeps for that slot. Calls on one stage never overlap,
 // but come from different goroutines.
 type Stage interface {
-	// Native tells that the backend's SampleRows can run this stage. A chain of exactly one native stage takes the
-	// fast path: all such slots of a tick are sampled in one call. Any other chain runs on a goroutine of its own, and so does
-	// that of a request with stop rules, log-probabilities or a trace.
+	// Native tells that the backend can run this stage itself. Chains of exactly one native stage take the fast path: the backend
+	// draws all their tokens in one call. Any other chain runs on a goroutine of its own (package worker), and so does that of a
+	// request with stop rules, log-probabilities or a trace.
 	Native() bool
 	// Apply edits the view, or sets v.Chosen, which ends the chain. An error ends the request, no other; ErrNoToken means
 	// that there is none to choose from. It is called again for the same token where masks have to be given up for that.

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-package scheduler
+package chain
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // randomMask has words of all kinds: empty, full, and any number of bits.
@@ -37,7 +35,7 @@ func TestRestriction_Apply_MasksACopy(t *testing.T) {
 		for i := range row {
 			row[i] = float32(i)
 		}
-		r := restriction{mask: randomMask(rng, (size+31)/32), bias: []chain.Bias{{Token: 0, Value: 0.5}}}
+		r := restriction{mask: randomMask(rng, (size+31)/32), bias: []Bias{{Token: 0, Value: 0.5}}}
 		got := r.apply(row)
 		for i := range row {
 			want := float32(math.Inf(-1))

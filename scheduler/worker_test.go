@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
@@ -72,7 +73,7 @@ func complete(s *scheduler.Scheduler, st *scheduler.Stream) *received {
 	return a
 }
 
-func TestCrew_Prepare_MasksAndBiasesTheRawRow(t *testing.T) {
+func TestWorker_Prepare_MasksAndBiasesTheRawRow(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	allow := func(tokens ...int) []uint32 {
 		mask := make([]uint32, 8)
@@ -93,12 +94,12 @@ func TestCrew_Prepare_MasksAndBiasesTheRawRow(t *testing.T) {
 	}
 }
 
-func TestCrew_Prepare_EmptyMaskEndsTheRequestAlone(t *testing.T) {
+func TestWorker_Prepare_EmptyMaskEndsTheRequestAlone(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	nothing := &guest{prepare: func() (chain.Prepared, error) { return chain.Prepared{Mask: make([]uint32, 8)}, nil }}
 	neighbour := submit(t, s, request(10, 2, 30))
 	a := complete(s, submit(t, s, guided(4, nothing)))
-	if a.end.Reason != scheduler.ReasonError {
+	if a.end.Reason != answer.ReasonError {
 		t.Errorf("ended as %v", a.end.Reason)
 	}
 	if n := complete(s, neighbour); n.text != alone(t, request(10, 2, 30)).text {
@@ -106,7 +107,7 @@ func TestCrew_Prepare_EmptyMaskEndsTheRequestAlone(t *testing.T) {
 	}
 }
 
-func TestCrew_Prepare_ForcedTokenSkipsTheChain(t *testing.T) {
+func TestWorker_Prepare_ForcedTokenSkipsTheChain(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	var accepted []scheduler.Token
 	force := &guest{
@@ -118,14 +119,14 @@ func TestCrew_Prepare_ForcedTokenSkipsTheChain(t *testing.T) {
 		},
 	}
 	a := complete(s, submit(t, s, guided(10, force)))
-	if a.end.Reason != scheduler.ReasonStop || !slices.Equal(accepted, []scheduler.Token{9, 9, 9}) {
+	if a.end.Reason != answer.ReasonStop || !slices.Equal(accepted, []scheduler.Token{9, 9, 9}) {
 		t.Errorf("%v (%v) after %v", a.end.Reason, a.end.Err, accepted)
 	}
 }
 
-// TestCrew_Splice_TakesBackWhatWasNotShown: whenever the model writes a token divisible by 7 it is replaced, with the one
+// TestWorker_Splice_TakesBackWhatWasNotShown: whenever the model writes a token divisible by 7 it is replaced, with the one
 // before it. The reader sees only what stays.
-func TestCrew_Splice_TakesBackWhatWasNotShown(t *testing.T) {
+func TestWorker_Splice_TakesBackWhatWasNotShown(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{})
 	s := newScheduler(t, b, scheduler.Config{})
 	var history []scheduler.Token
@@ -150,7 +151,7 @@ func TestCrew_Splice_TakesBackWhatWasNotShown(t *testing.T) {
 		}}
 	st := submit(t, s, guided(60, banner, other))
 	a := complete(s, st)
-	if a.end.Reason != scheduler.ReasonLength || spliced == 0 {
+	if a.end.Reason != answer.ReasonLength || spliced == 0 {
 		t.Fatalf("%v (%v), %d splices", a.end.Reason, a.end.Err, spliced)
 	}
 	if !slices.Equal(a.tokens, history) {
@@ -171,7 +172,7 @@ func TestCrew_Splice_TakesBackWhatWasNotShown(t *testing.T) {
 	}
 }
 
-func TestCrew_Splice_BadOnesEndTheRequest(t *testing.T) {
+func TestWorker_Splice_BadOnesEndTheRequest(t *testing.T) {
 	for name, effect := range map[string]chain.Effect{
 		"beyond the hold": {Splice: true, Backtrack: 4},
 		"negative":        {Splice: true, Backtrack: -1},
@@ -186,14 +187,14 @@ func TestCrew_Splice_BadOnesEndTheRequest(t *testing.T) {
 			}
 			return effect, nil
 		}}
-		if a := complete(s, submit(t, s, guided(20, g))); a.end.Reason != scheduler.ReasonError || n > 2*20+300 {
+		if a := complete(s, submit(t, s, guided(20, g))); a.end.Reason != answer.ReasonError || n > 2*20+300 {
 			t.Errorf("%s: %v (%v) after %d calls", name, a.end.Reason, a.end.Err, n)
 		}
 	}
 }
 
-// TestCrew_LateStage_DelaysItselfOnly: its neighbour goes on while it waits, and it goes on where it was.
-func TestCrew_LateStage_DelaysItselfOnly(t *testing.T) {
+// TestWorker_LateStage_DelaysItselfOnly: its neighbour goes on while it waits, and it goes on where it was.
+func TestWorker_LateStage_DelaysItselfOnly(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	gate, calls := make(chan struct{}), 0
 	slow := &guest{apply: func(v *chain.View) error {
@@ -222,7 +223,7 @@ func TestCrew_LateStage_DelaysItselfOnly(t *testing.T) {
 	}
 }
 
-func TestCrew_LateStage_CancelFreesTheSlotAtOnce(t *testing.T) {
+func TestWorker_LateStage_CancelFreesTheSlotAtOnce(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{})
 	s := newScheduler(t, b, scheduler.Config{Slots: 1})
 	gate := make(chan struct{})
@@ -234,13 +235,13 @@ func TestCrew_LateStage_CancelFreesTheSlotAtOnce(t *testing.T) {
 	next := complete(s, submit(t, s, request(10, 2, 5)))
 	var a received
 	a.read(stuck)
-	if a.end == nil || a.end.Reason != scheduler.ReasonCancelled || len(next.tokens) != 5 {
+	if a.end == nil || a.end.Reason != answer.ReasonCancelled || len(next.tokens) != 5 {
 		t.Errorf("%+v, the next got %d tokens", a.end, len(next.tokens))
 	}
 	close(gate)
 }
 
-func TestCrew_Open_RefusalEndsTheRequest(t *testing.T) {
+func TestWorker_Open_RefusalEndsTheRequest(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	refusal := errors.New("this configuration makes no sense")
 	a := complete(s, submit(t, s, guided(8, &guest{rewind: func([]scheduler.Token, int) error { return refusal }})))
@@ -249,7 +250,7 @@ func TestCrew_Open_RefusalEndsTheRequest(t *testing.T) {
 	}
 }
 
-func TestCrew_Apply_NaNDoesNotReachTheReader(t *testing.T) {
+func TestWorker_Apply_NaNDoesNotReachTheReader(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	nan := &guest{apply: func(v *chain.View) error {
 		for i := range v.Row {
@@ -258,7 +259,7 @@ func TestCrew_Apply_NaNDoesNotReachTheReader(t *testing.T) {
 		return nil
 	}}
 	a := complete(s, submit(t, s, guided(3, nan)))
-	if a.end.Reason != scheduler.ReasonError {
+	if a.end.Reason != answer.ReasonError {
 		t.Errorf("ended as %v", a.end.Reason)
 	}
 }

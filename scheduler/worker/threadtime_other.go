@@ -2,7 +2,7 @@
 
 //go:build !linux
 
-package scheduler
+package worker
 
 import "time"
 

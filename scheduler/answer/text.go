@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-package scheduler
+package answer
 
 import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // text turns the bytes of tokens into text that may be shown: whole UTF-8 characters only, and nothing that may still
@@ -24,7 +24,7 @@ type text struct {
 
 // gate is a stop rule with the position up to which it lets text through.
 type gate struct {
-	rule    answer.StopRule
+	rule    StopRule
 	release int
 }
 
@@ -35,7 +35,7 @@ type visible struct {
 	stop string // the stop string that ended it
 }
 
-func newText(stops []string, rules []answer.StopRule) text {
+func newText(stops []string, rules []StopRule) text {
 	t := text{stops: stops}
 	for _, r := range rules {
 		t.gates = append(t.gates, gate{rule: r})
@@ -44,7 +44,7 @@ func newText(stops []string, rules []answer.StopRule) text {
 }
 
 // add takes the bytes of one token. The common case, a whole piece that nothing holds back, allocates nothing.
-func (t *text) add(token Token, piece string) (visible, error) {
+func (t *text) add(token chain.Token, piece string) (visible, error) {
 	whole := t.join(piece)
 	if len(t.held)+len(t.before)+len(t.gates) == 0 && !t.suspect(whole) {
 		t.shown += len(whole)

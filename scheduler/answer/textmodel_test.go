@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package scheduler
+package answer
 
 import (
 	"math/rand/v2"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // textModel is what must be shown, found out the plain way: all that stays of the answer is looked at anew for each token.
@@ -40,7 +40,7 @@ func (m *textModel) text() string {
 }
 
 // add gives what a token shows and whether it ends the answer.
-func (m *textModel) add(piece string, v answer.Verdict) (shown string, end bool, stop string) {
+func (m *textModel) add(piece string, v Verdict) (shown string, end bool, stop string) {
 	m.pieces = append(m.pieces, piece)
 	all := m.text()
 	cut := len(all)
@@ -97,8 +97,8 @@ type script struct {
 // pieces is a vocabulary whose tokens are what was fed so far.
 type pieces []string
 
-func (p *pieces) Piece(t Token) string       { return (*p)[t] }
-func (*pieces) EndOfGeneration(t Token) bool { return false }
+func (p *pieces) Piece(t chain.Token) string       { return (*p)[t] }
+func (*pieces) EndOfGeneration(t chain.Token) bool { return false }
 
 func (s *script) next() byte {
 	if len(s.bytes) == 0 {
@@ -112,13 +112,13 @@ func (s *script) next() byte {
 func (s *script) run(stops []string) {
 	s.model.stops = stops
 	s.model.ruled = s.next()%2 == 1
-	var rules []answer.StopRule
+	var rules []StopRule
 	if s.model.ruled {
 		s.rule = &rule{}
 		rules = append(rules, s.rule)
 	}
 	s.text = newText(stops, rules)
-	var kept []Token
+	var kept []chain.Token
 	for len(s.bytes) > 0 {
 		op := s.next()
 		if op%5 == 4 {
@@ -132,13 +132,13 @@ func (s *script) run(stops []string) {
 		n := min(int(op)%5, len(s.bytes))
 		piece := string(s.bytes[:n])
 		s.bytes = s.bytes[n:]
-		var v answer.Verdict
+		var v Verdict
 		if s.model.ruled {
 			b := s.next()
-			v = answer.Verdict{Hold: b%3 == 1, End: b%16 == 15, Show: int(b/16) - 1}
-			s.rule.verdicts = []answer.Verdict{v}
+			v = Verdict{Hold: b%3 == 1, End: b%16 == 15, Show: int(b/16) - 1}
+			s.rule.verdicts = []Verdict{v}
 		}
-		kept = append(kept, Token(len(s.pieces)))
+		kept = append(kept, chain.Token(len(s.pieces)))
 		s.pieces = append(s.pieces, piece)
 		got, err := s.text.add(kept[len(kept)-1], piece)
 		if err != nil {

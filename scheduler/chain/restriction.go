@@ -1,69 +1,52 @@
 // SPDX-License-Identifier: MIT
 
-package scheduler
+package chain
 
 import (
 	"math"
 	"math/bits"
 	"slices"
-
-	"github.com/penstock/penstock/scheduler/chain"
 )
+
+// banned is a block of logits of tokens that may not be drawn.
+var banned = func() (b [32]float32) {
+	for i := range b {
+		b[i] = float32(math.Inf(-1))
+	}
+	return b
+}()
 
 // restriction is what the stages of a chain ask for before a token is drawn, and what comes of it together.
 type restriction struct {
-	asked []chain.Prepared // by stage, with masks and biases of its own memory
+	asked []Prepared // by stage, with masks and biases of its own memory
 
-	mask   []uint32     // joined by AND, without the tokens that biases ban; empty: every token is allowed
-	bias   []chain.Bias // the finite ones of all
-	by     int          // the last stage that took a token away, or -1
-	forced Token        // or -1
+	mask   []uint32 // joined by AND, without the tokens that biases ban; empty: every token is allowed
+	bias   []Bias   // the finite ones of all
+	by     int      // the last stage that took a token away, or -1
+	forced Token    // or -1
 
 	masked []float32 // the row without the tokens that were taken away
-}
-
-// prepare asks the stages for masks, biases and a forced token.
-func (c *crew) prepare(j *job) {
-	if c.refused != nil {
-		return
-	}
-	r := &c.restriction
-	r.clear(len(j.req.Chain))
-	c.err = nil
-	for i, stage := range j.req.Chain {
-		p, ok := stage.(chain.Preparer)
-		if !ok {
-			continue
-		}
-		prepared, err := p.Prepare()
-		if err != nil {
-			c.err = err
-			return
-		}
-		r.take(i, prepared)
-	}
-	c.err = r.join(j)
 }
 
 // clear forgets what was asked for and keeps the memory.
 func (r *restriction) clear(stages int) {
 	for len(r.asked) < stages {
-		r.asked = append(r.asked, chain.Prepared{})
+		r.asked = append(r.asked, Prepared{})
 	}
 	r.asked = r.asked[:stages]
 	for i := range r.asked {
-		r.drop(i)
+		r.remove(i)
 	}
 	r.mask, r.bias, r.by, r.forced = r.mask[:0], r.bias[:0], -1, -1
 }
 
-func (r *restriction) drop(i int) {
+func (r *restriction) remove(i int) {
 	a := &r.asked[i]
-	*a = chain.Prepared{Mask: a.Mask[:0], Bias: a.Bias[:0]}
+	*a = Prepared{Mask: a.Mask[:0], Bias: a.Bias[:0]}
 }
 
-// take copies what a stage asks for: its memory is its own again when it is called next.
-func (r *restriction) take(i int, p chain.Prepared) {
+// ask copies what a stage asks for: its memory is its own again when it is called next.
+func (r *restriction) ask(i int, p Prepared) {
 	a := &r.asked[i]
 	a.Mask, a.Bias = append(a.Mask[:0], p.Mask...), append(a.Bias[:0], p.Bias...)
 	a.Forced, a.Token = p.Forced, p.Token
@@ -71,28 +54,28 @@ func (r *restriction) take(i int, p chain.Prepared) {
 
 // join puts together what the stages ask for. A stage that leaves no token, or forces one that is not allowed, is refused
 // and, if the request goes on without it, left out.
-func (r *restriction) join(j *job) error {
+func (r *restriction) join(c *Chain) error {
 	for {
-		by, act, why, err := r.combine(j)
+		by, act, why, err := r.combine(c)
 		if err != nil || why == nil {
 			return err
 		}
-		if err := j.refuse(by, act, why); err != nil {
+		if err := c.Refuse(by, act, why); err != nil {
 			return err
 		}
-		r.drop(by)
+		r.remove(by)
 	}
 }
 
 // combine tells which stage asks for what cannot be, if one does.
-func (r *restriction) combine(j *job) (by int, act chain.Act, why, err error) {
+func (r *restriction) combine(c *Chain) (by int, act Act, why, err error) {
 	r.mask, r.bias, r.by, r.forced = r.mask[:0], r.bias[:0], -1, -1
 	for i := range r.asked {
 		a := &r.asked[i]
 		if a.Forced {
-			why, err = j.notAllowed(i, a.Token)
+			why, err = c.notAllowed(i, a.Token)
 			r.forced = a.Token
-			return i, chain.ActForce, why, err
+			return i, ActForce, why, err
 		}
 	}
 	for i := range r.asked {
@@ -100,7 +83,7 @@ func (r *restriction) combine(j *job) (by int, act chain.Act, why, err error) {
 		narrowed := len(a.Mask) > 0 && r.narrow(a.Mask)
 		for _, b := range a.Bias {
 			if math.IsInf(float64(b.Value), -1) {
-				narrowed = r.ban(b.Token, j.limits.Vocabulary) || narrowed
+				narrowed = r.ban(b.Token, c.vocabulary) || narrowed
 			} else {
 				r.bias = append(r.bias, b)
 			}
@@ -110,7 +93,7 @@ func (r *restriction) combine(j *job) (by int, act chain.Act, why, err error) {
 		}
 	}
 	if r.by >= 0 && !anyOf(r.mask) {
-		return r.by, chain.ActMask, errEmptyMask, nil
+		return r.by, ActMask, errEmptyMask, nil
 	}
 	return 0, 0, nil, nil
 }

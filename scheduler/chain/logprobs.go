@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: MIT
 
-package scheduler
+package chain
 
 import (
 	"math"
 	"slices"
 )
 
-// newLogprobs computes the log-probability of a token and of the n most likely ones from a raw row.
-func newLogprobs(row []float32, token Token, n int) *Logprobs {
+// Logprobs are natural logarithms of probabilities under the raw logits, before any stage.
+type Logprobs struct {
+	Token float32
+	Top   []Candidate // most likely first
+}
+
+// Candidate is a token with its log-probability.
+type Candidate struct {
+	Token   Token
+	Logprob float32
+}
+
+// NewLogprobs computes the log-probability of a token and of the n most likely ones from a raw row.
+func NewLogprobs(row []float32, token Token, n int) *Logprobs {
 	top := make([]Candidate, 0, n+1)
 	highest := float32(math.Inf(-1))
 	for _, l := range row {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package scheduler
+package worker
 
 import (
 	"testing"
@@ -8,15 +8,15 @@ import (
 )
 
 // However long each piece of work is, and however often it comes, a request uses a quarter of the time in the long run.
-func TestShare_Spend_AQuarterOfTheTime(t *testing.T) {
+func TestQuota_Spend_AQuarterOfTheTime(t *testing.T) {
 	for _, work := range []time.Duration{100 * time.Microsecond, 3 * time.Millisecond, 60 * time.Millisecond, 2 * time.Second} {
 		start := time.Unix(0, 0)
 		now, used := start, time.Duration(0)
-		s := newShare(start)
+		q := newQuota(start)
 		for now.Sub(start) < max(time.Minute, 300*work) {
 			used += work
-			if now = now.Add(work); s.spend(work, now).After(now) {
-				now = s.spend(0, now)
+			if now = now.Add(work); q.spend(work, now).After(now) {
+				now = q.spend(0, now)
 			}
 		}
 		if part := used.Seconds() / now.Sub(start).Seconds(); part < 0.24 || part > 0.27 {
@@ -25,17 +25,17 @@ func TestShare_Spend_AQuarterOfTheTime(t *testing.T) {
 	}
 }
 
-// Work that is far apart rests only where it is more than a second's share, however long nothing was used.
-func TestShare_Spend_Bursts(t *testing.T) {
+// Work that is far apart rests only where it is more than a second's quota, however long nothing was used.
+func TestQuota_Spend_Bursts(t *testing.T) {
 	now := time.Unix(0, 0)
-	s := newShare(now)
+	q := newQuota(now)
 	for range 100 {
 		now = now.Add(time.Hour + 333*time.Millisecond)
-		if rest := s.spend(333*time.Millisecond, now); rest.After(now) {
+		if rest := q.spend(333*time.Millisecond, now); rest.After(now) {
 			t.Fatalf("it rests for %v", rest.Sub(now))
 		}
 		now = now.Add(time.Hour + time.Second)
-		if rest := s.spend(time.Second, now); rest.Sub(now) != 2*time.Second {
+		if rest := q.spend(time.Second, now); rest.Sub(now) != 2*time.Second {
 			t.Fatalf("after a second of work it rests for %v", rest.Sub(now))
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package scheduler
+package worker
 
 import (
 	"runtime"

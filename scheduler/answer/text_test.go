@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-package scheduler
+package answer
 
 import (
 	"testing"
 
-	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // feed gives text to a matcher in pieces and returns all that was shown, including what an end shows.
@@ -67,14 +67,14 @@ func TestText_Add_HoldsBackPartialStops(t *testing.T) {
 
 // rule ends or holds at given calls.
 type rule struct {
-	verdicts []answer.Verdict
+	verdicts []Verdict
 	seen     string
 }
 
-func (r *rule) Check(_ Token, text string) (answer.Verdict, error) {
+func (r *rule) Check(_ chain.Token, text string) (Verdict, error) {
 	r.seen += text
 	if len(r.verdicts) == 0 {
-		return answer.Verdict{}, nil
+		return Verdict{}, nil
 	}
 	v := r.verdicts[0]
 	r.verdicts = r.verdicts[1:]
@@ -84,20 +84,20 @@ func (r *rule) Check(_ Token, text string) (answer.Verdict, error) {
 func (r *rule) Close() error { return nil }
 
 func TestText_Add_ObeysRules(t *testing.T) {
-	hold, pass := answer.Verdict{Hold: true}, answer.Verdict{}
+	hold, pass := Verdict{Hold: true}, Verdict{}
 	for name, c := range map[string]struct {
-		verdicts []answer.Verdict
+		verdicts []Verdict
 		want     string
 		end      bool
 	}{
-		"pass":      {[]answer.Verdict{pass, pass, pass}, "abcdef", false},
-		"hold":      {[]answer.Verdict{hold, hold, hold}, "abcdef", false}, // shown at the end
-		"end all":   {[]answer.Verdict{pass, {End: true, Show: -1}}, "abcd", true},
-		"end none":  {[]answer.Verdict{pass, hold, {End: true}}, "ab", true},
-		"end after": {[]answer.Verdict{pass, hold, {End: true, Show: 3}}, "abcde", true},
+		"pass":      {[]Verdict{pass, pass, pass}, "abcdef", false},
+		"hold":      {[]Verdict{hold, hold, hold}, "abcdef", false}, // shown at the end
+		"end all":   {[]Verdict{pass, {End: true, Show: -1}}, "abcd", true},
+		"end none":  {[]Verdict{pass, hold, {End: true}}, "ab", true},
+		"end after": {[]Verdict{pass, hold, {End: true, Show: 3}}, "abcde", true},
 	} {
 		r := &rule{verdicts: c.verdicts}
-		tx := newText([]string{"never"}, []answer.StopRule{r})
+		tx := newText([]string{"never"}, []StopRule{r})
 		got, end, _ := feed(t, &tx, []string{"ab", "cd", "ef"})
 		if got != c.want || end != c.end {
 			t.Errorf("%s: %q %v, want %q %v", name, got, end, c.want, c.end)

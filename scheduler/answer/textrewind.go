@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-package scheduler
+package answer
 
-import "github.com/penstock/penstock/scheduler/answer"
+import "github.com/penstock/penstock/scheduler/chain"
 
 // rewind takes the text of the last n tokens back; kept are those that stay. What they have not shown yet stays held, what the
 // others have shown stays shown.
-func (t *text) rewind(n int, kept []Token, v Vocabulary) {
+func (t *text) rewind(n int, kept []chain.Token, v Vocabulary) {
 	to := t.shown
 	if n <= len(t.begins) {
 		to = t.begins[len(t.begins)-n]
@@ -18,7 +18,7 @@ func (t *text) rewind(n int, kept []Token, v Vocabulary) {
 	for i := range t.gates {
 		g := &t.gates[i]
 		g.release = min(g.release, to)
-		if r, ok := g.rule.(answer.RewindRule); ok {
+		if r, ok := g.rule.(RewindRule); ok {
 			r.Rewind(taken)
 		}
 	}
@@ -27,7 +27,7 @@ func (t *text) rewind(n int, kept []Token, v Vocabulary) {
 
 // recall finds out again what tokens that stay had left behind: the incomplete character at their end, and the end of what was
 // shown of them, in which a stop string may begin.
-func (t *text) recall(kept []Token, v Vocabulary) {
+func (t *text) recall(kept []chain.Token, v Vocabulary) {
 	t.partial, t.before = t.partial[:0], t.before[:0]
 	for _, token := range kept[max(len(kept)-recalled, 0):] {
 		t.before = append(t.before, t.join(v.Piece(token))...)

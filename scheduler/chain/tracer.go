@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: MIT
 
-package scheduler
+package chain
 
 import (
 	"math"
 	"time"
-
-	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // prepareStage names what applies the masks and biases that stages have prepared. Its time is that of preparing them,
 // beside the forward pass, and of applying them.
 const prepareStage = "prepare"
 
-// tracer writes the trace of one job's next token. Its methods do nothing on nil: most jobs have none.
+// tracer writes the trace of the next token. Its methods do nothing on nil: most answers have none.
 type tracer struct {
-	most     int // tokens in each survey
-	trace    *chain.Trace
-	prepared time.Duration
-	start    time.Time
+	most      int // tokens in each survey
+	trace     *Trace
+	preparing time.Duration
+	start     time.Time
 }
 
 func newTracer(most int) *tracer {
@@ -29,9 +27,9 @@ func newTracer(most int) *tracer {
 }
 
 // begin notes what the chain finds.
-func (t *tracer) begin(v *chain.View) {
+func (t *tracer) begin(v *View) {
 	if t != nil {
-		t.trace = &chain.Trace{Before: t.survey(v)}
+		t.trace = &Trace{Before: t.survey(v)}
 		t.enter()
 	}
 }
@@ -43,36 +41,36 @@ func (t *tracer) enter() {
 	}
 }
 
-// prepare notes that the stages have prepared.
-func (t *tracer) prepare() {
+// prepared notes that the stages have prepared.
+func (t *tracer) prepared() {
 	if t != nil {
-		t.prepared = time.Since(t.start)
+		t.preparing = time.Since(t.start)
 	}
 }
 
 // restrict notes what masks and biases have left.
-func (t *tracer) restrict(v *chain.View) {
+func (t *tracer) restrict(v *View) {
 	if t != nil {
-		took := time.Since(t.start) + t.prepared
-		t.trace.Stages = append(t.trace.Stages, chain.StageTrace{Name: prepareStage, Took: took, After: t.survey(v)})
+		took := time.Since(t.start) + t.preparing
+		t.trace.Stages = append(t.trace.Stages, StageTrace{Name: prepareStage, Took: took, After: t.survey(v)})
 	}
 }
 
 // leave notes what a stage has left.
-func (t *tracer) leave(s chain.Stage, v *chain.View) {
+func (t *tracer) leave(s Stage, v *View) {
 	if t == nil {
 		return
 	}
 	took := time.Since(t.start)
 	name := "stage"
-	if n, ok := s.(chain.Named); ok {
+	if n, ok := s.(Named); ok {
 		name = n.Name()
 	}
-	t.trace.Stages = append(t.trace.Stages, chain.StageTrace{Name: name, Took: took, After: t.survey(v)})
+	t.trace.Stages = append(t.trace.Stages, StageTrace{Name: name, Took: took, After: t.survey(v)})
 }
 
-// take hands the trace over; nil where the chain was not asked.
-func (t *tracer) take() *chain.Trace {
+// finish hands the trace over; nil where the chain was not asked.
+func (t *tracer) finish() *Trace {
 	if t == nil {
 		return nil
 	}
@@ -82,9 +80,9 @@ func (t *tracer) take() *chain.Trace {
 }
 
 // survey looks at what is left.
-func (t *tracer) survey(v *chain.View) chain.Survey {
+func (t *tracer) survey(v *View) Survey {
 	if v.Chosen >= 0 {
-		return chain.Survey{Count: 1, Best: []chain.Score{{Token: v.Chosen, Logit: logit(v, v.Chosen), P: 1}}}
+		return Survey{Count: 1, Best: []Score{{Token: v.Chosen, Logit: logit(v, v.Chosen), P: 1}}}
 	}
 	top := make([]Candidate, 0, t.most+1)
 	count, highest := 0, float32(math.Inf(-1))
@@ -97,15 +95,15 @@ func (t *tracer) survey(v *chain.View) chain.Survey {
 	})
 	sum := 0.0
 	each(v, func(_ Token, logit float32) { sum += math.Exp(float64(logit - highest)) })
-	s := chain.Survey{Count: count, Best: make([]chain.Score, len(top))}
+	s := Survey{Count: count, Best: make([]Score, len(top))}
 	for i, c := range top {
-		s.Best[i] = chain.Score{Token: c.Token, Logit: c.Logprob, P: float32(math.Exp(float64(c.Logprob-highest)) / sum)}
+		s.Best[i] = Score{Token: c.Token, Logit: c.Logprob, P: float32(math.Exp(float64(c.Logprob-highest)) / sum)}
 	}
 	return s
 }
 
 // each calls f for every candidate that can be drawn.
-func each(v *chain.View, f func(Token, float32)) {
+func each(v *View, f func(Token, float32)) {
 	logits := v.Row
 	if v.N >= 0 {
 		logits = v.Logit[:v.N]
@@ -122,7 +120,7 @@ func each(v *chain.View, f func(Token, float32)) {
 }
 
 // logit is that of a token: among the candidates, or where it is none of them in the row.
-func logit(v *chain.View, t Token) float32 {
+func logit(v *View, t Token) float32 {
 	if v.N > 0 {
 		for i, id := range v.ID[:v.N] {
 			if id == t {

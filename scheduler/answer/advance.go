@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+
+package answer
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// Advance takes a token that was drawn into the answer, or ends the answer at it.
+func (a *Answer) Advance(t chain.Token, d Details) {
+	if size := a.settings.VocabularySize; t < 0 || int(t) >= size {
+		a.Fail(fmt.Errorf("a stage chose token %d, which is not in the vocabulary of %d", t, size))
+		return
+	}
+	if a.ends(t) {
+		a.generated++
+		a.finish(ReasonStop)
+		return
+	}
+	a.grow(t, d, false)
+}
+
+// ends tells whether a token ends the answer and is not part of it.
+func (a *Answer) ends(t chain.Token) bool {
+	return !a.settings.IgnoreEOG && a.settings.Vocabulary.EndOfGeneration(t) || slices.Contains(a.settings.StopTokens, t)
+}
+
+// grow appends a token to the answer, tells the stages, and ends the answer where it is the last. A forced token comes
+// from a splice: no stage may answer it with another.
+func (a *Answer) grow(t chain.Token, d Details, forced bool) {
+	a.tokens = append(a.tokens, t)
+	a.generated++
+	a.computed++
+	stop, done := a.accept(t, forced)
+	if done {
+		return
+	}
+	a.window = append(a.window, heldToken{t, d})
+	if a.showSettled(); a.output.ended() {
+		return
+	}
+	switch {
+	case stop:
+		a.finish(ReasonStop)
+	case a.full():
+		a.finish(ReasonLength)
+	}
+}
+
+// accept tells the stages of the last token. Done: one has put others in its place, or failed.
+func (a *Answer) accept(t chain.Token, forced bool) (stop, done bool) {
+	for next := 0; next < len(a.chain.Stages()); {
+		effect, by, err := a.chain.Accept(t, next)
+		if err == nil && effect.Splice && forced {
+			err = a.chain.Refuse(by, chain.ActSplice, errAnswerSplice)
+		}
+		if err != nil {
+			a.Fail(err)
+			return false, true
+		}
+		if effect.Splice && !forced && a.splice(by, effect) {
+			return false, true
+		}
+		stop, next = stop || effect.Stop, by+1
+	}
+	return stop, false
+}
+
+// full tells whether the answer may not grow any more.
+func (a *Answer) full() bool {
+	return a.settings.MaxTokens > 0 && a.generated >= a.settings.MaxTokens || len(a.tokens) >= a.settings.Longest
+}
+
+// showSettled shows the tokens that no stage can take back any more.
+func (a *Answer) showSettled() {
+	for len(a.window) > a.hold && !a.output.ended() {
+		a.showOldest()
+	}
+}
+
+// showOldest shows the oldest token of the hold window.
+func (a *Answer) showOldest() {
+	oldest := a.window[0]
+	a.window = a.window[:copy(a.window, a.window[1:])]
+	seen, err := a.text.add(oldest.token, a.settings.Vocabulary.Piece(oldest.token))
+	if err != nil {
+		a.Fail(fmt.Errorf("a stop rule: %w", err))
+		return
+	}
+	a.output.Shown = append(a.output.Shown, Shown{Token: oldest.token, Text: seen.text, Details: oldest.details})
+	if seen.end {
+		a.text.drop()
+		a.window = a.window[:0]
+		a.output.Reason, a.output.Stop = ReasonStop, seen.stop
+	}
+}
+
+// finish ends the answer; what is in the hold window is final now.
+func (a *Answer) finish(r Reason) {
+	for len(a.window) > 0 && !a.output.ended() {
+		a.showOldest()
+	}
+	if !a.output.ended() { // else a stop string in the window came first
+		a.output.Reason = r
+	}
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+
+// Package answer keeps one answer: its tokens, the text they may show, and when it ends.
+//
+// advance.go takes a token into the answer, text.go finds what it shows. An answer knows nothing of streams and of the KV cache: what
+// is to be done there it leaves in its Output. Its calls must not overlap.
+package answer
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/panics"
+)
+
+// Answer is one answer so far, and the prompt before it.
+type Answer struct {
+	settings Settings
+	chain    *chain.Chain
+
+	tokens    []chain.Token // prompt first
+	prompt    int           // how many of tokens are prompt
+	generated int           // tokens drawn, injected ones included and taken-back ones not
+	computed  int           // tokens drawn or forced, taken-back ones included
+
+	hold   int           // how many of the last tokens are not shown yet: a stage may take them back
+	window []heldToken   // those
+	forced []chain.Token // of the splice that is being done
+	text   text
+	output Output
+}
+
+// Settings are what an answer is to be like.
+type Settings struct {
+	MaxTokens  int           // most tokens to generate; 0 or less: until the context is full
+	Stop       []string      // end, without showing it, at the first of these
+	StopTokens []chain.Token // end at any of these, besides the model's own
+	IgnoreEOG  bool          // the model's end-of-generation tokens do not end the answer
+	Rules      []StopRule    // may end the answer, too
+
+	Longest        int // tokens that prompt and answer together may have
+	VocabularySize int
+	Vocabulary     Vocabulary
+}
+
+// Vocabulary is what an answer asks about tokens.
+type Vocabulary interface {
+	// Piece returns the bytes of a token, which need not be whole UTF-8 characters. It does not allocate.
+	Piece(t chain.Token) string
+	// EndOfGeneration tells whether t ends an answer.
+	EndOfGeneration(t chain.Token) bool
+}
+
+// heldToken is a token in the hold window.
+type heldToken struct {
+	token   chain.Token
+	details Details
+}
+
+// Details are what a request wants to know of a token besides its text.
+type Details struct {
+	Logprobs *chain.Logprobs
+	Trace    *chain.Trace
+}
+
+// New makes an answer to a prompt, which becomes the beginning of its tokens. It is told of tokens by the chain's caller: see Advance.
+func New(c *chain.Chain, prompt []chain.Token, s Settings) *Answer {
+	return &Answer{settings: s, chain: c, tokens: prompt, prompt: len(prompt), hold: c.Hold(), text: newText(s.Stop, s.Rules),
+		output: Output{Keep: math.MaxInt}}
+}
+
+// Tokens are the prompt and the answer so far.
+func (a *Answer) Tokens() []chain.Token { return a.tokens }
+
+// Prompt is how many of the tokens are the prompt.
+func (a *Answer) Prompt() int { return a.prompt }
+
+// Generated is how many tokens were drawn, injected ones included and taken-back ones not.
+func (a *Answer) Generated() int { return a.generated }
+
+// Begin tells the stages what the prompt is.
+func (a *Answer) Begin() error { return a.chain.Begin(a.tokens, a.prompt) }
+
+// Inject appends tokens as if the chain had chosen them, up to the end of the answer.
+func (a *Answer) Inject(tokens []chain.Token) {
+	for _, t := range tokens {
+		if a.grow(t, Details{}, false); a.output.ended() {
+			return
+		}
+	}
+}
+
+// Rewind takes the last n tokens back.
+func (a *Answer) Rewind(n int) error {
+	a.takeBack(n)
+	err := a.chain.Rewind(a.tokens, a.prompt)
+	if err != nil {
+		a.Fail(err)
+	}
+	return err
+}
+
+// SetStages replaces the stages of the chain, and closes those before; where it fails, it closes the new ones.
+func (a *Answer) SetStages(stages []chain.Stage) error {
+	if err := a.chain.Replace(stages, a.tokens, a.prompt); err != nil {
+		return err
+	}
+	a.hold = max(a.hold, a.chain.Hold())
+	return nil
+}
+
+// Fail ends the answer for an error of a stage or rule.
+func (a *Answer) Fail(err error) {
+	a.output.Reason, a.output.Err = ReasonError, fmt.Errorf("sampling failed: %w", err)
+}
+
+// Flush gives the text that is still held back when somebody else has ended the answer; an incomplete character is lost.
+func (a *Answer) Flush() string { return a.text.flush() }
+
+// Close closes stages and rules.
+func (a *Answer) Close() { Close(a.chain.Stages(), a.settings.Rules) }
+
+// Close closes the stages and rules of an answer, or those that would have been one's. What rules report concerns nobody: the request
+// is over.
+func Close(stages []chain.Stage, rules []StopRule) {
+	chain.Close(stages)
+	for _, r := range rules {
+		_ = panics.Try(r.Close)
+	}
+}

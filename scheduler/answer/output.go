@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+
+package answer
+
+import (
+	"errors"
+	"math"
+
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// Output is what has become of an answer since its output was last reset.
+type Output struct {
+	Shown []Shown // to be sent
+	Keep  int     // the KV cache may keep so many of the tokens
+
+	Reason Reason // why the answer has ended; 0: it goes on
+	Stop   string // with ReasonStop: the stop string, if one ended it
+	Err    error  // with ReasonError
+}
+
+// Shown is a token that has left the hold window.
+type Shown struct {
+	Token chain.Token
+	Text  string // text that may be shown now; empty while it is held back
+	Details
+}
+
+// Reason says why an answer ended.
+type Reason uint8
+
+// The reasons why an answer ends.
+const (
+	ReasonStop      Reason = iota + 1 // the model, a stop string, token or rule ended it
+	ReasonLength                      // max tokens or the context is reached
+	ReasonCancelled                   // the client went away or asked for it
+	ReasonError                       // a stage, a rule or the backend failed
+)
+
+// String is the settled wire name: stop, length, cancelled, error.
+func (r Reason) String() string {
+	switch r {
+	case ReasonStop:
+		return "stop"
+	case ReasonLength:
+		return "length"
+	case ReasonCancelled:
+		return "cancelled"
+	case ReasonError:
+		return "error"
+	}
+	return "none"
+}
+
+// ErrSpliceLimit is the error of a request whose stages have replaced too many of its tokens.
+var ErrSpliceLimit = errors.New("tokens were taken back too often")
+
+// Output is what has become of the answer. It changes with the next call.
+func (a *Answer) Output() *Output { return &a.output }
+
+// Reset forgets what was sent and cut; an end stays.
+func (o *Output) Reset() {
+	clear(o.Shown)
+	o.Shown, o.Keep = o.Shown[:0], math.MaxInt
+}
+
+func (o *Output) ended() bool { return o.Reason != 0 }

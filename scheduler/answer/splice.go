@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+
+package answer
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+var errAnswerSplice = errors.New("a splice in answer to a token that was spliced itself")
+
+// spliceAllowance is how many tokens beyond twice the longest answer a request with splices may compute.
+const spliceAllowance = 256
+
+// splice takes tokens back, the last one included, and forces others. Where that cannot be, the stage is refused, and unless
+// that ends the request it returns false: the answer goes on as if the stage had not asked.
+func (a *Answer) splice(by int, e chain.Effect) bool {
+	why, err := a.notSpliced(by, e)
+	if err == nil && why != nil {
+		if err = a.chain.Refuse(by, chain.ActSplice, why); err == nil {
+			return false
+		}
+	}
+	if err != nil {
+		a.Fail(err)
+		return true
+	}
+	a.forced = append(a.forced[:0], e.Tokens...) // the stage's memory is its own again with the next call
+	a.window = append(a.window, heldToken{token: a.tokens[len(a.tokens)-1]})
+	a.takeBack(e.Backtrack)
+	if err := a.chain.RewindOthers(by, a.tokens, a.prompt); err != nil { // those after it were not told of the last token either
+		a.Fail(err)
+		return true
+	}
+	a.showSettled()
+	for _, t := range a.forced {
+		switch {
+		case a.output.ended():
+			return true
+		case a.ends(t):
+			a.generated++
+			a.finish(ReasonStop)
+			return true
+		}
+		a.grow(t, Details{}, true)
+	}
+	return true
+}
+
+// notSpliced is why a splice is not done; nil where it is.
+func (a *Answer) notSpliced(by int, e chain.Effect) (why, err error) {
+	if limit := min(a.hold, a.generated); e.Backtrack < 0 || e.Backtrack > limit {
+		return fmt.Errorf("%d tokens are taken back; %d may be", e.Backtrack, limit), nil
+	}
+	if most := a.most(); a.computed > 2*most+spliceAllowance {
+		return fmt.Errorf("%w: %d were computed for an answer of at most %d", ErrSpliceLimit, a.computed, most), nil
+	}
+	for _, t := range e.Tokens {
+		if size := a.settings.VocabularySize; t < 0 || int(t) >= size {
+			return fmt.Errorf("token %d of the splice is not in the vocabulary of %d", t, size), nil
+		}
+	}
+	return a.chain.Misfit(by, e, a.tokens, a.prompt)
+}
+
+// most is how many tokens the answer can have.
+func (a *Answer) most() int {
+	most := a.settings.Longest - a.prompt
+	if a.settings.MaxTokens > 0 {
+		return min(a.settings.MaxTokens, most)
+	}
+	return most
+}
+
+// takeBack removes the last n tokens of the answer, first those in the hold window.
+func (a *Answer) takeBack(n int) {
+	a.tokens = a.tokens[:len(a.tokens)-n]
+	a.generated -= n
+	a.output.Keep = min(a.output.Keep, len(a.tokens))
+	held := min(n, len(a.window))
+	a.window = a.window[:len(a.window)-held]
+	if n > held {
+		a.text.rewind(n-held, a.tokens[a.prompt:], a.settings.Vocabulary)
+	}
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+
+// Package chain turns a row of logits into a token: it runs the stages of a sampler chain and holds them to what the request allows.
+//
+// chain.go has the life of a chain, draw.go a token's way through it, stage.go what a stage is. A chain knows nothing of slots, ticks
+// and goroutines; whoever calls it sees to it that its calls do not overlap.
+package chain
+
+import (
+	"slices"
+
+	"github.com/penstock/penstock/scheduler/panics"
+)
+
+// Chain is the sampler chain of one answer.
+type Chain struct {
+	stages     []Stage
+	vocabulary int  // tokens in the vocabulary
+	begun      bool // the stages know the conversation
+
+	view        View
+	restriction restriction
+	tracer      *tracer  // nil: nobody asked for traces
+	single      [1]Token // a guard is asked about
+}
+
+// New makes a chain of at least one stage, and with trace above 0 traces of each token: see Survey. The chain closes the stages.
+func New(stages []Stage, vocabulary, trace int) *Chain {
+	return &Chain{stages: stages, vocabulary: vocabulary, tracer: newTracer(trace), restriction: restriction{by: -1, forced: -1}}
+}
+
+// Native tells whether the backend can draw from rows for these stages, all of such chains in one call.
+func Native(stages []Stage) bool { return len(stages) == 1 && stages[0].Native() }
+
+// Stages are those of the chain, in their order.
+func (c *Chain) Stages() []Stage { return c.stages }
+
+// Prepares tells whether a stage has something to prepare.
+func (c *Chain) Prepares() bool {
+	return slices.ContainsFunc(c.stages, func(s Stage) bool {
+		p, ok := s.(Preparer)
+		return ok && p.Prepares()
+	})
+}
+
+// Interruptible are the stages whose calls can take long.
+func (c *Chain) Interruptible() (stages []Interruptible) {
+	for _, s := range c.stages {
+		if i, ok := s.(Interruptible); ok {
+			stages = append(stages, i)
+		}
+	}
+	return stages
+}
+
+// Hold is how many tokens the stages may take back.
+func (c *Chain) Hold() int {
+	hold := 0
+	for _, s := range c.stages {
+		if h, ok := s.(Holder); ok {
+			hold = max(hold, h.Hold())
+		}
+	}
+	return hold
+}
+
+// Begin tells the stages what the conversation is, before anything else.
+func (c *Chain) Begin(history []Token, prompt int) error {
+	c.begun = true
+	return c.Rewind(history, prompt)
+}
+
+// Rewind tells the stages what the conversation is now. Before Begin it does nothing.
+func (c *Chain) Rewind(history []Token, prompt int) error {
+	return c.rewind(c.stages, -1, history, prompt)
+}
+
+// RewindOthers is Rewind for all stages but one, which has taken tokens back itself.
+func (c *Chain) RewindOthers(by int, history []Token, prompt int) error {
+	return c.rewind(c.stages, by, history, prompt)
+}
+
+func (c *Chain) rewind(stages []Stage, except int, history []Token, prompt int) error {
+	if !c.begun {
+		return nil
+	}
+	for i, s := range stages {
+		if i == except {
+			continue
+		}
+		if err := s.Rewind(history, prompt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Replace goes on with other stages and closes those before. Where one of the others fails, it closes them and all stays as it is.
+func (c *Chain) Replace(stages []Stage, history []Token, prompt int) error {
+	if err := c.rewind(stages, -1, history, prompt); err != nil {
+		Close(stages)
+		return err
+	}
+	Close(c.stages)
+	c.stages = stages
+	return nil
+}
+
+// Accept tells the stages from number first on which token was chosen, up to one that wants a splice. It returns the effect of all
+// of them together and the number of the last one told, or how many stages there are where all were.
+func (c *Chain) Accept(t Token, first int) (e Effect, by int, err error) {
+	stop := false
+	for i := first; i < len(c.stages); i++ {
+		if e, err = c.stages[i].Accept(t); err != nil {
+			return Effect{}, i, err
+		}
+		stop = stop || e.Stop
+		if e.Splice {
+			e.Stop = stop
+			return e, i, nil
+		}
+	}
+	return Effect{Stop: stop}, len(c.stages), nil
+}
+
+// Close closes the stages of a chain, or those that would have been one. What they report concerns nobody: the request is over.
+func Close(stages []Stage) {
+	for _, s := range stages {
+		_ = panics.Try(s.Close)
+	}
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+
+package chain
+
+import (
+	"errors"
+	"fmt"
+)
+
+var errNoCandidate = errors.New("the sampler chain chose no token")
+
+// Prepare asks the stages for masks, biases and a forced token. It may run beside the forward pass that computes the row.
+func (c *Chain) Prepare() error {
+	c.tracer.enter()
+	defer c.tracer.prepared()
+	r := &c.restriction
+	r.clear(len(c.stages))
+	for i, stage := range c.stages {
+		p, ok := stage.(Preparer)
+		if !ok {
+			continue
+		}
+		prepared, err := p.Prepare()
+		if err != nil {
+			return err
+		}
+		r.ask(i, prepared)
+	}
+	return r.join(c)
+}
+
+// Draw applies to the row what was prepared and runs the chain. Where masks and bans leave no token that grammar and biases of the
+// request allow, the last stage that took one away is refused; if the request goes on without it, the chain runs again. The trace is
+// nil where nobody asked for it, and for a forced token.
+func (c *Chain) Draw(row *Row) (Token, *Trace, error) {
+	r := &c.restriction
+	if r.forced >= 0 {
+		return r.forced, nil, nil
+	}
+	for {
+		t, err := c.run(row)
+		if r.by < 0 || !errors.Is(err, ErrNoToken) {
+			return t, c.tracer.finish(), err
+		}
+		why := fmt.Errorf("%w: mask or bans leave nothing of it: %w", ErrNotAllowed, err)
+		if err := c.Refuse(r.by, ActMask, why); err != nil {
+			return -1, nil, err
+		}
+		r.remove(r.by)
+		if err := r.join(c); err != nil {
+			return -1, nil, err
+		}
+	}
+}
+
+// run runs the chain once. What a plugin chose is tested first.
+func (c *Chain) run(row *Row) (Token, error) {
+	v := &c.view
+	v.N, v.Chosen = -1, -1
+	if c.tracer != nil {
+		v.Row = row.Copy()
+		c.tracer.begin(v)
+	}
+	v.Row = row.restricted(&c.restriction)
+	if r := &c.restriction; len(r.bias) > 0 || len(r.mask) > 0 {
+		c.tracer.restrict(v)
+	}
+	for i, stage := range c.stages {
+		c.tracer.enter()
+		if err := stage.Apply(v); err != nil {
+			return -1, err
+		}
+		if v.Chosen >= 0 {
+			why, err := c.notAllowed(i, v.Chosen)
+			if why != nil && err == nil {
+				v.Chosen = -1
+				err = c.Refuse(i, ActChoose, why)
+			}
+			if err != nil {
+				return -1, err
+			}
+		}
+		c.tracer.leave(stage, v)
+		if v.Chosen >= 0 {
+			return v.Chosen, nil
+		}
+	}
+	return -1, errNoCandidate
+}

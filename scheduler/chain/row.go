@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+
+package chain
+
+import "sync"
+
+// Row is a row of logits in the backend's memory, which the next forward pass overwrites, or the copy of it: it is lent until it is
+// copied or returned. Copy and Return may be called by two goroutines at a time.
+type Row struct {
+	mu     sync.Mutex
+	lent   []float32       // nil: copied or returned
+	copied []float32       // its memory is used again for the next row
+	loans  *sync.WaitGroup // of the lender
+}
+
+// Lend lends a row. It counts among the loans until it is copied or returned.
+func (r *Row) Lend(logits []float32, loans *sync.WaitGroup) {
+	loans.Add(1)
+	r.lent, r.loans = logits, loans
+}
+
+// Copy copies the row if it is lent, and returns the copy, to which stages may write. When it returns, the row is copied, whoever
+// did it.
+func (r *Row) Copy() []float32 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lent != nil {
+		r.copied = append(r.copied[:0], r.lent...)
+		r.end()
+	}
+	return r.copied
+}
+
+// Return tells the lender that the row is not needed any more, if it was not copied.
+func (r *Row) Return() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lent != nil {
+		r.end()
+	}
+}
+
+func (r *Row) end() {
+	r.lent = nil
+	r.loans.Done()
+}
+
+// restricted is the row with what the stages asked for. Under a mask it is written elsewhere, straight from the backend's memory: a
+// row is half a megabyte, and those of all slots are read at once.
+func (r *Row) restricted(by *restriction) []float32 {
+	if len(by.mask) == 0 {
+		return by.apply(r.Copy())
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lent != nil {
+		return by.apply(r.lent)
+	}
+	return by.apply(r.copied)
+}

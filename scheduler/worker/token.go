@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+
+package worker
+
+import (
+	"errors"
+	"runtime"
+
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/panics"
+)
+
+// This file is the way of a token from the row of logits to its text, on the worker's goroutine:
+//
+//  1. Beside the forward pass, prepare has the stages say what they want masked, biased or forced (chain.Chain.Prepare).
+//  2. After the pass the tick lends the row (Worker.Draw), and draw begins.
+//  3. The chain masks the row and runs the stages; what a plugin chose is tested against the grammar (chain.Chain.Draw).
+//  4. The log-probabilities are those of the row as it was.
+//  5. The answer takes the token in: it tells all stages, which may stop the answer or replace its last tokens; keeps the token in the
+//     hold window as long as it may be taken back; then joins its bytes to the text and looks for stop strings (answer.Answer.Advance).
+//  6. The tick collects what is shown and sends it (Worker.Collect, answer.Answer.Output).
+
+// order is what the tick asks of the goroutine.
+type order uint8
+
+const (
+	orderBegin order = iota
+	orderPrepare
+	orderDraw
+	orderTask
+	orderClose
+)
+
+// Run is the goroutine. It returns after Close.
+func (w *Worker) Run() {
+	for o := range w.orders {
+		runtime.LockOSThread() // whose time is taken
+		start := threadTime()
+		if err := panics.Try(func() error { w.carryOut(o); return nil }); err != nil {
+			w.panicked(o, err)
+		}
+		w.worked.Add(int64(threadTime() - start))
+		runtime.UnlockOSThread() // or, closed, it would end with the goroutine
+		switch o {
+		case orderDraw, orderTask:
+			w.done <- struct{}{}
+			w.options.Wake()
+		case orderClose:
+			return
+		}
+	}
+}
+
+func (w *Worker) carryOut(o order) {
+	switch o {
+	case orderBegin:
+		w.beginErr = w.answer.Begin()
+	case orderPrepare:
+		w.prepare()
+	case orderDraw:
+		w.draw()
+		w.row.Return()
+	case orderTask:
+		w.taskErr = w.task()
+	case orderClose:
+		w.answer.Close()
+	}
+}
+
+// panicked makes a panic the error of what was carried out.
+func (w *Worker) panicked(o order, err error) {
+	switch o {
+	case orderBegin:
+		w.beginErr = err
+	case orderPrepare:
+		w.prepareErr = err
+	case orderDraw:
+		w.answer.Fail(err)
+		w.row.Return()
+	case orderTask:
+		w.taskErr = err
+		w.answer.Fail(err)
+	case orderClose:
+	}
+}
+
+// prepare asks the stages what they want of the next row. An error is that of the row's draw.
+func (w *Worker) prepare() {
+	if w.beginErr == nil {
+		w.prepareErr = w.chain.Prepare()
+	}
+}
+
+// draw draws a token from the row and takes it into the answer.
+func (w *Worker) draw() {
+	if err := errors.Join(w.beginErr, w.prepareErr); err != nil {
+		w.answer.Fail(err)
+		return
+	}
+	logprobs := w.options.Logprobs
+	if logprobs >= 0 {
+		w.raw = append(w.raw[:0], w.row.Copy()...) // stages may write to the row
+	}
+	token, trace, err := w.chain.Draw(&w.row)
+	if err != nil {
+		w.answer.Fail(err)
+		return
+	}
+	details := answer.Details{Trace: trace}
+	if logprobs >= 0 && token >= 0 && int(token) < len(w.raw) {
+		details.Logprobs = chain.NewLogprobs(w.raw, token, logprobs)
+	}
+	w.answer.Advance(token, details)
+}

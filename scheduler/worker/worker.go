@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+
+// Package worker chooses the tokens of one answer on a goroutine of its own, beside the tick.
+//
+// An answer has a worker where its chain may take long: with plugins, stop rules, log-probabilities or a trace. While the forward
+// pass computes the answer's row of logits, the worker has the stages prepare masks, biases and forced tokens. After the pass the
+// tick lends it the row; it runs the chain, takes the token that comes out into the answer and finds what text that shows. The
+// tick waits for it only a moment: an answer whose worker is still busy sits out the next passes and delays nobody else.
+//
+// token.go has the way from row to text. This file is what the tick calls.
+package worker
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// Worker is the worker of one answer. Its methods but Run belong to the tick. A nil Worker is that of an answer that needs none: it is
+// never busy and never rests.
+type Worker struct {
+	options Options
+	chain   *chain.Chain
+	answer  *answer.Answer
+
+	orders chan order
+	done   chan struct{} // one message for each row or task
+	row    chain.Row
+	worked atomic.Int64 // processor time since the last Collect, in ns; stages may be at work then, too
+
+	// The tick's.
+	prepares      bool // a stage has something to prepare
+	prepared      bool // asked to prepare since the last row
+	busy          bool
+	interruptible []chain.Interruptible
+	quota         quota
+	RestUntil     time.Time // the quota is used up until then
+
+	// The goroutine's, and the tick's while the worker is not busy.
+	task       func() error // of a control call
+	taskErr    error
+	beginErr   error
+	prepareErr error
+	raw        []float32 // the row as it was, for log-probabilities
+}
+
+// Options are what a worker is to do.
+type Options struct {
+	Logprobs int             // how many of the most likely tokens to report with each token; -1: no log-probabilities
+	Metered  bool            // its processor time has a quota
+	Wake     func()          // wakes the tick, which may have stopped waiting
+	Loans    *sync.WaitGroup // counts the rows that are lent
+}
+
+// New makes a worker whose first work is to begin the answer. Somebody must Run it.
+func New(c *chain.Chain, a *answer.Answer, o Options) *Worker {
+	w := &Worker{options: o, chain: c, answer: a, orders: make(chan order, 4), done: make(chan struct{}, 1),
+		prepares: c.Prepares(), interruptible: c.Interruptible(), quota: newQuota(time.Now())}
+	w.orders <- orderBegin
+	return w
+}
+
+// Prepare has the stages prepare for the next row, once.
+func (w *Worker) Prepare() {
+	if w.prepares && !w.prepared {
+		w.prepared = true
+		w.orders <- orderPrepare
+	}
+}
+
+// Draw lends the worker a row of logits, from which it draws the next token. It is busy until Collect.
+func (w *Worker) Draw(logits []float32) {
+	w.busy, w.prepared = true, false
+	w.row.Lend(logits, w.options.Loans)
+	w.orders <- orderDraw
+}
+
+// Do has the worker do something with the answer. It is busy until Collect.
+func (w *Worker) Do(task func() error) {
+	w.busy, w.prepared = true, false // what was prepared is of the answer as it was
+	w.task = task
+	w.orders <- orderTask
+}
+
+// Busy tells whether the worker has a row or a task. Chain and answer are its own until then.
+func (w *Worker) Busy() bool { return w != nil && w.busy }
+
+// Done has a message when a busy worker is done. Collect follows.
+func (w *Worker) Done() <-chan struct{} { return w.done }
+
+// Collect makes the worker free for another row or task, and charges its quota for this one. It returns the task's error.
+func (w *Worker) Collect() error {
+	w.busy = false
+	if worked := time.Duration(w.worked.Swap(0)); w.options.Metered {
+		w.RestUntil = w.quota.spend(worked, time.Now())
+	}
+	return w.taskErr
+}
+
+// KeepRow copies the row that the worker still needs: the next pass overwrites it.
+func (w *Worker) KeepRow() { w.row.Copy() }
+
+// Resting tells whether the stages have used up their quota for now.
+func (w *Worker) Resting() bool { return w != nil && time.Now().Before(w.RestUntil) }
+
+// Interrupt makes the stages return soon, whatever they do: nobody waits for them any more.
+func (w *Worker) Interrupt() {
+	if w == nil {
+		return
+	}
+	for _, stage := range w.interruptible {
+		stage.Interrupt()
+	}
+}
+
+// Close has the worker close the answer when it is done with what it has, and then end.
+func (w *Worker) Close() { w.orders <- orderClose }
