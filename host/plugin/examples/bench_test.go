@@ -128,7 +128,7 @@ func TestJSONSchema_LargeVocabulary_FitsTheFuel(t *testing.T) {
 	schema := []byte(fmt.Sprintf(`{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"string","minLength":%d,"maxLength":60},
 		"size":{"type":"number","minimum":-5}},"required":["name","age","size"]}`, 10))
 	for seed := range uint64(3) {
-		text, err := answer(t, m, w, schema, 60, rand.New(rand.NewPCG(seed, 5)))
+		text, err := generate(t, m, w, schema, 60, rand.New(rand.NewPCG(seed, 5)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ func TestJSONSchema_LargeEnum_Works(t *testing.T) {
 			values[i] = fmt.Sprintf("item %d of the catalogue", i*7919%n)
 		}
 		schema := mustJSON(t, map[string]any{"type": "string", "enum": values})
-		text, err := answer(t, m, w, schema, 60, rand.New(rand.NewPCG(uint64(n), 3)))
+		text, err := generate(t, m, w, schema, 60, rand.New(rand.NewPCG(uint64(n), 3)))
 		if err != nil {
 			t.Fatalf("%d values: %v", n, err)
 		}

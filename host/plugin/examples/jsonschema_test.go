@@ -17,8 +17,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// answer lets a stage with a mask and nothing else write an answer: any token that it allows is as likely as any other.
-func answer(t *testing.T, m *plugin.Module, w words, schema []byte, maxTokens int, r *rand.Rand) (string, error) {
+// generate lets a stage with a mask and nothing else write an answer: any token that it allows is as likely as any other.
+func generate(t *testing.T, m *plugin.Module, w words, schema []byte, maxTokens int, r *rand.Rand) (string, error) {
 	t.Helper()
 	config := slices.Concat([]byte(`{"schema":`), schema, []byte(`}`))
 	s, err := m.NewStage(plugin.Request{Config: config, MaxTokens: maxTokens, ContextSize: 4096})
@@ -90,7 +90,7 @@ func TestJSONSchema_RandomSchemas_FitAndClose(t *testing.T) {
 		schema := mustJSON(t, schematest.Random(r, 4))
 		for _, extra := range []int{0, 1, 5, 400} {
 			least := leastTokens(t, m, w, schema)
-			text, err := answer(t, m, w, schema, least+extra, r)
+			text, err := generate(t, m, w, schema, least+extra, r)
 			if err != nil {
 				t.Fatalf("schema %s with %d tokens: %v", schema, least+extra, err)
 			}
@@ -102,7 +102,7 @@ func TestJSONSchema_RandomSchemas_FitAndClose(t *testing.T) {
 // leastTokens is what the plugin says that a schema needs.
 func leastTokens(t *testing.T, m *plugin.Module, w words, schema []byte) int {
 	t.Helper()
-	if _, err := answer(t, m, w, schema, 1, rand.New(rand.NewPCG(0, 0))); err != nil {
+	if _, err := generate(t, m, w, schema, 1, rand.New(rand.NewPCG(0, 0))); err != nil {
 		var refusal *plugin.Refusal
 		if !errors.As(err, &refusal) {
 			t.Fatalf("schema %s: %v", schema, err)
@@ -122,7 +122,7 @@ func TestJSONSchema_References_MayRecur(t *testing.T) {
 	schema := []byte(`{"$ref":"#/$defs/tree","$defs":{"tree":{"type":"object","properties":{"id":{"type":"integer"},
 		"items":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["id","items"]}}}`)
 	for seed := range uint64(20) {
-		text, err := answer(t, m, w, schema, 60, rand.New(rand.NewPCG(seed, 2)))
+		text, err := generate(t, m, w, schema, 60, rand.New(rand.NewPCG(seed, 2)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestJSONSchema_Refuses_ByName(t *testing.T) {
 		`{"enum":["` + strings.Repeat("a", 512<<10) + `"]}`: "more than 512 KiB",
 		`{"type":"string","minLength":999999}`:              "max_tokens: 100 is too little",
 	} {
-		_, err := answer(t, m, w, []byte(schema), 100, rand.New(rand.NewPCG(0, 0)))
+		_, err := generate(t, m, w, []byte(schema), 100, rand.New(rand.NewPCG(0, 0)))
 		var refusal *plugin.Refusal
 		if !errors.As(err, &refusal) || !strings.Contains(refusal.Message, want) {
 			t.Errorf("%.200s: got %v, want a refusal with %q", schema, err, want)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package examples runs the example plugins that are written in Rust on the real runtime. The plugins come from
-// build/plugins, where `make plugins` puts them.
+// Package examples tests the example plugins under the real runtime. They come from build/plugins, where `make plugins` puts them.
 package examples
 
 import (

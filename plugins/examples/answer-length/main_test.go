@@ -6,7 +6,6 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/penstock/penstock/plugins/examples/internal/wasm"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
@@ -29,57 +28,53 @@ func request(config string) plugintest.Request {
 }
 
 func TestLength_Prepare_Bias(t *testing.T) {
-	wasm.Each(t, "answer-length", func(t *testing.T, start plugintest.Start) {
-		for _, c := range []struct {
-			n    int
-			last penstock.Token
-			want map[penstock.Token]float32
-		}{
-			{1, word, map[penstock.Token]float32{end: -8}},
-			{29, dot, map[penstock.Token]float32{end: -8}},
-			{30, dot, nil},
-			{39, word, nil},
-			{40, word, map[penstock.Token]float32{dot: 0.8, question: 0.8}},
-			{40, dotWord, map[penstock.Token]float32{dot: 0.8, question: 0.8}},
-			{40, question, map[penstock.Token]float32{end: 0.8}},
-			{200, dot, map[penstock.Token]float32{end: 8}},
-		} {
-			s := plugintest.Open(t, start, request(`{"tokens":40,"strength":8}`))
-			for range c.n - 1 {
-				s.History = append(s.History, word)
-			}
-			s.History = append(s.History, c.last)
-			if got := s.Prepare().Bias; !maps.Equal(got, c.want) {
-				t.Errorf("after %d tokens, the last %d: got %v, want %v", c.n, c.last, got, c.want)
-			}
+	for _, c := range []struct {
+		n    int
+		last penstock.Token
+		want map[penstock.Token]float32
+	}{
+		{1, word, map[penstock.Token]float32{end: -8}},
+		{29, dot, map[penstock.Token]float32{end: -8}},
+		{30, dot, nil},
+		{39, word, nil},
+		{40, word, map[penstock.Token]float32{dot: 0.8, question: 0.8}},
+		{40, dotWord, map[penstock.Token]float32{dot: 0.8, question: 0.8}},
+		{40, question, map[penstock.Token]float32{end: 0.8}},
+		{200, dot, map[penstock.Token]float32{end: 8}},
+	} {
+		s := plugintest.Open(t, request(`{"tokens":40,"strength":8}`))
+		for range c.n - 1 {
+			s.Accept(word)
 		}
-	})
+		s.Accept(c.last)
+		if got := s.Prepare().Bias; !maps.Equal(got, c.want) {
+			t.Errorf("after %d tokens, the last %d: got %v, want %v", c.n, c.last, got, c.want)
+		}
+	}
 }
 
 // TestLength_Prepare_EndsNearTarget lets a model that would end soon, and one that would never, generate under the bias.
 func TestLength_Prepare_EndsNearTarget(t *testing.T) {
-	wasm.Each(t, "answer-length", func(t *testing.T, start plugintest.Start) {
-		for name, logits := range map[string][]float32{"short": {3, 2.9, 2, 1, 0}, "endless": {0, 5, 1, 0, 0}} {
-			s := plugintest.Open(t, start, request(`{"tokens":40}`))
-			n := 0
-			for ; n < 100; n++ {
-				bias, best := s.Prepare().Bias, penstock.Token(0)
-				for t := range logits {
-					if id := penstock.Token(t); logits[id]+bias[id] > logits[best]+bias[best] {
-						best = id
-					}
+	for name, logits := range map[string][]float32{"short": {3, 2.9, 2, 1, 0}, "endless": {0, 5, 1, 0, 0}} {
+		s := plugintest.Open(t, request(`{"tokens":40}`))
+		n := 0
+		for ; n < 100; n++ {
+			bias, best := s.Prepare().Bias, penstock.Token(0)
+			for t := range logits {
+				if id := penstock.Token(t); logits[id]+bias[id] > logits[best]+bias[best] {
+					best = id
 				}
-				if best == end {
-					break
-				}
-				s.History = append(s.History, best)
 			}
-			if n < 30 || n > 50 {
-				t.Errorf("the %s model gave %d tokens, want about 40", name, n)
+			if best == end {
+				break
 			}
-			if last := s.History[len(s.History)-1]; name == "endless" && last != dot {
-				t.Errorf("the %s model ended with token %d, want the end of a sentence", name, last)
-			}
+			s.Accept(best)
 		}
-	})
+		if n < 30 || n > 50 {
+			t.Errorf("the %s model gave %d tokens, want about 40", name, n)
+		}
+		if last := s.History[len(s.History)-1]; name == "endless" && last != dot {
+			t.Errorf("the %s model ended with token %d, want the end of a sentence", name, last)
+		}
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/plugins/examples/internal/wasm"
 	"github.com/penstock/penstock/plugins/sdk/go/accept"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
@@ -57,20 +56,18 @@ func generate(t *testing.T, s *plugintest.Session, r *rand.Rand, n int) (splices
 }
 
 func TestBanned_Accept_PhrasesNeverAppear(t *testing.T) {
-	wasm.Each(t, "banned-phrases", func(t *testing.T, start plugintest.Start) {
-		for seed := range uint64(20) {
-			s := plugintest.Open(t, start, request(`{"phrases":["abc","b é","xxx"]}`))
-			splices := generate(t, s, rand.New(rand.NewPCG(seed, 1)), 500)
-			for _, phrase := range []string{"abc", "b é", "xxx"} {
-				if strings.Contains(strings.ToLower(text(s)), phrase) {
-					t.Fatalf("seed %d: %q has %q", seed, text(s), phrase)
-				}
-			}
-			if splices == 0 {
-				t.Errorf("seed %d: nothing was taken back, so nothing was tested", seed)
+	for seed := range uint64(20) {
+		s := plugintest.Open(t, request(`{"phrases":["abc","b é","xxx"]}`))
+		splices := generate(t, s, rand.New(rand.NewPCG(seed, 1)), 500)
+		for _, phrase := range []string{"abc", "b é", "xxx"} {
+			if strings.Contains(strings.ToLower(text(s)), phrase) {
+				t.Fatalf("seed %d: %q has %q", seed, text(s), phrase)
 			}
 		}
-	})
+		if splices == 0 {
+			t.Errorf("seed %d: nothing was taken back, so nothing was tested", seed)
+		}
+	}
 }
 
 func TestBanned_Accept_Splices(t *testing.T) {
@@ -91,50 +88,44 @@ func TestBanned_Accept_Splices(t *testing.T) {
 		"nothing to be seen": {`{"phrases":["cab"]}`, []penstock.Token{3, 1, 14, 4}, "caxab", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wasm.Each(t, "banned-phrases", func(t *testing.T, start plugintest.Start) {
-				s := plugintest.Open(t, start, request(c.config))
-				for _, token := range c.tokens {
-					s.Accept(token)
-				}
-				bias := s.Prepare().Bias
-				if _, ok := bias[c.banned]; text(s) != c.want || ok != (c.banned != 0) {
-					t.Errorf("got %q with %v banned, want %q with %d", text(s), bias, c.want, c.banned)
-				}
-			})
+			s := plugintest.Open(t, request(c.config))
+			for _, token := range c.tokens {
+				s.Accept(token)
+			}
+			bias := s.Prepare().Bias
+			if _, ok := bias[c.banned]; text(s) != c.want || ok != (c.banned != 0) {
+				t.Errorf("got %q with %v banned, want %q with %d", text(s), bias, c.want, c.banned)
+			}
 		})
 	}
 }
 
 // TestBanned_Accept_LongPhrase bans a phrase of more tokens than can be taken back.
 func TestBanned_Accept_LongPhrase(t *testing.T) {
-	wasm.Each(t, "banned-phrases", func(t *testing.T, start plugintest.Start) {
-		phrase := strings.Repeat("ab", 40)
-		s := plugintest.Open(t, start, request(fmt.Sprintf(`{"phrases":[%q]}`, phrase)))
-		for i := range 200 {
-			length := len(s.History)
-			if s.Accept(penstock.Token(1+i%2)) == accept.Splice && length+1-len(s.History) > hold {
-				t.Fatalf("%d tokens were taken back", length+1-len(s.History))
-			}
+	phrase := strings.Repeat("ab", 40)
+	s := plugintest.Open(t, request(fmt.Sprintf(`{"phrases":[%q]}`, phrase)))
+	for i := range 200 {
+		length := len(s.History)
+		if s.Accept(penstock.Token(1+i%2)) == accept.Splice && length+1-len(s.History) > hold {
+			t.Fatalf("%d tokens were taken back", length+1-len(s.History))
 		}
-		if strings.Contains(text(s), phrase) {
-			t.Errorf("%q has the phrase", text(s))
-		}
-	})
+	}
+	if strings.Contains(text(s), phrase) {
+		t.Errorf("%q has the phrase", text(s))
+	}
 }
 
 // TestBanned_Rewind_GoesOn takes tokens back as a user would, in the middle of a phrase.
 func TestBanned_Rewind_GoesOn(t *testing.T) {
-	wasm.Each(t, "banned-phrases", func(t *testing.T, start plugintest.Start) {
-		s := plugintest.Open(t, start, request(`{"phrases":["abc"]}`))
-		for _, token := range []penstock.Token{14, 1, 2} {
-			s.Accept(token)
-		}
-		s.Rewind(len(s.Prompt) + 2)
-		for _, token := range []penstock.Token{3, 1, 2, 3} {
-			s.Accept(token)
-		}
-		if got := text(s); got != "xac" {
-			t.Errorf("got %q, want %q", got, "xac")
-		}
-	})
+	s := plugintest.Open(t, request(`{"phrases":["abc"]}`))
+	for _, token := range []penstock.Token{14, 1, 2} {
+		s.Accept(token)
+	}
+	s.Rewind(len(s.Prompt) + 2)
+	for _, token := range []penstock.Token{3, 1, 2, 3} {
+		s.Accept(token)
+	}
+	if got := text(s); got != "xac" {
+		t.Errorf("got %q, want %q", got, "xac")
+	}
 }

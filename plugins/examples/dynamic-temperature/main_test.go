@@ -6,7 +6,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/penstock/penstock/plugins/examples/internal/wasm"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 	"github.com/penstock/penstock/plugins/sdk/go/sampler"
@@ -30,18 +29,16 @@ func TestDynamic_Sample_Temperature(t *testing.T) {
 		"defaults":          {`{}`, []float32{1, 1}, 1.5},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wasm.Each(t, "dynamic-temperature", func(t *testing.T, start plugintest.Start) {
-				s := plugintest.Open(t, start, plugintest.Request{Config: c.config})
-				ids, got := make([]penstock.Token, len(c.logits)), append([]float32(nil), c.logits...)
-				if chosen := s.Sample(ids, got); chosen != sampler.Edited {
-					t.Errorf("chose %d, want only an edited view", chosen)
+			s := plugintest.Open(t, plugintest.Request{Config: c.config, Pieces: []string{"a", "b", "c", "d"}})
+			ids, got := []penstock.Token{0, 1, 2, 3}[:len(c.logits)], append([]float32(nil), c.logits...)
+			if chosen := s.Sample(ids, got); chosen != sampler.Edited {
+				t.Errorf("chose %d, want only an edited view", chosen)
+			}
+			for i, x := range c.logits {
+				if want := float64(x) / c.want; math.Abs(float64(got[i])-want) > 1e-5*math.Abs(want) {
+					t.Errorf("logit %d is %v, want %v", i, got[i], want)
 				}
-				for i, x := range c.logits {
-					if want := float64(x) / c.want; math.Abs(float64(got[i])-want) > 1e-5*math.Abs(want) {
-						t.Errorf("logit %d is %v, want %v", i, got[i], want)
-					}
-				}
-			})
+			}
 		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/plugins/examples/internal/wasm"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 	"github.com/penstock/penstock/plugins/sdk/go/stop"
 )
@@ -52,25 +51,21 @@ func TestRegexStop_Stop_Text(t *testing.T) {
 		"open end":             {`{"pattern":"<[^>]*>"}`, "x <" + strings.Repeat("long|", 1000), "x <" + strings.Repeat("long", 1000), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wasm.Each(t, "regex-stop", func(t *testing.T, start plugintest.Start) {
-				s := plugintest.Open(t, start, plugintest.Request{Config: c.config})
-				if got, ended := generate(t, s, strings.Split(c.pieces, "|")); got != c.want || ended != c.ended {
-					t.Errorf("got %q, ended %v; want %q, %v", got, ended, c.want, c.ended)
-				}
-			})
+			s := plugintest.Open(t, plugintest.Request{Config: c.config})
+			if got, ended := generate(t, s, strings.Split(c.pieces, "|")); got != c.want || ended != c.ended {
+				t.Errorf("got %q, ended %v; want %q, %v", got, ended, c.want, c.ended)
+			}
 		})
 	}
 }
 
 func TestRegexStop_Open_Refusals(t *testing.T) {
-	wasm.Each(t, "regex-stop", func(t *testing.T, start plugintest.Start) {
-		for pattern, want := range map[string]string{"(": "missing", "a*": "empty", "((a{100}){100}){100}": "", "a{900}b{900}c{900}": "large"} {
-			_, err := plugintest.TryOpen(t, start, plugintest.Request{Config: `{"pattern":"` + pattern + `"}`})
-			if !errors.Is(err, plugintest.ErrRefused) || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: got %v, want a refusal with %q", pattern, err, want)
-			}
+	for pattern, want := range map[string]string{"(": "missing", "a*": "empty", "((a{100}){100}){100}": "", "a{900}b{900}c{900}": "large"} {
+		_, err := plugintest.TryOpen(t, plugintest.Request{Config: `{"pattern":"` + pattern + `"}`})
+		if !errors.Is(err, plugintest.ErrRefused) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want a refusal with %q", pattern, err, want)
 		}
-	})
+	}
 }
 
 // TestMatcher_Step_AgreesWithRegexp runs random texts through patterns and wants the first match to end exactly where, by the

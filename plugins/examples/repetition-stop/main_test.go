@@ -5,7 +5,6 @@ package main
 import (
 	"testing"
 
-	"github.com/penstock/penstock/plugins/examples/internal/wasm"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 	"github.com/penstock/penstock/plugins/sdk/go/stop"
@@ -25,38 +24,34 @@ func TestRepetition_Stop_EndsAtTheLastTime(t *testing.T) {
 		"shorter than a run": {`{"tokens":12}`, []penstock.Token{1, 1, 1, 1, 1}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wasm.Each(t, "repetition-stop", func(t *testing.T, start plugintest.Start) {
-				s := plugintest.Open(t, start, plugintest.Request{Config: c.config, Prompt: []penstock.Token{4, 4, 4, 4}})
-				got := 0
-				for i, token := range c.answer {
-					s.History = append(s.History, token)
-					if answer := s.Stop(token, "x"); answer == stop.End {
-						got = i + 1
-						break
-					} else if answer != stop.Show {
-						t.Fatalf("answered %d", answer)
-					}
+			s := plugintest.Open(t, plugintest.Request{Config: c.config, Prompt: []penstock.Token{4, 4, 4, 4}})
+			got := 0
+			for i, token := range c.answer {
+				s.Accept(token)
+				if answer := s.Stop(token, "x"); answer == stop.End {
+					got = i + 1
+					break
+				} else if answer != stop.Show {
+					t.Fatalf("answered %d", answer)
 				}
-				if got != c.want {
-					t.Errorf("ended after %d tokens, want %d", got, c.want)
-				}
-			})
+			}
+			if got != c.want {
+				t.Errorf("ended after %d tokens, want %d", got, c.want)
+			}
 		})
 	}
 }
 
 // TestRepetition_Stop_TakenBack tells that tokens which were taken back do not count.
 func TestRepetition_Stop_TakenBack(t *testing.T) {
-	wasm.Each(t, "repetition-stop", func(t *testing.T, start plugintest.Start) {
-		s := plugintest.Open(t, start, plugintest.Request{Config: `{"tokens":2,"times":2}`})
-		for _, token := range []penstock.Token{1, 2, 1} {
-			s.History = append(s.History, token)
-			s.Stop(token, "x")
-		}
-		s.Rewind(1)
-		s.History = append(s.History, 2)
-		if answer := s.Stop(2, "x"); answer != stop.Show {
-			t.Errorf("answered %d though only one run is left", answer)
-		}
-	})
+	s := plugintest.Open(t, plugintest.Request{Config: `{"tokens":2,"times":2}`})
+	for _, token := range []penstock.Token{1, 2, 1} {
+		s.Accept(token)
+		s.Stop(token, "x")
+	}
+	s.Rewind(1)
+	s.Accept(2)
+	if answer := s.Stop(2, "x"); answer != stop.Show {
+		t.Errorf("answered %d though only one run is left", answer)
+	}
 }

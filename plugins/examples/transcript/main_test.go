@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/plugins/examples/internal/wasm"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 	"github.com/penstock/penstock/plugins/sdk/go/stop"
 )
@@ -26,25 +25,21 @@ func TestTranscript_Render(t *testing.T) {
 		"tool":           {`{}`, `[{"role":"tool","content":"b"}]`, `refused: messages[0].role: a transcript has no "tool"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wasm.Each(t, "transcript", func(t *testing.T, start plugintest.Start) {
-				got, err := plugintest.Open(t, start, plugintest.Request{Config: c.config, Messages: c.messages}).Render()
-				if errors.Is(err, plugintest.ErrRefused) {
-					got = err.Error()
-				}
-				if got != c.want && !(strings.HasPrefix(c.want, "refused") && strings.HasPrefix(got, c.want)) {
-					t.Errorf("got %q, want %q", got, c.want)
-				}
-			})
+			got, err := plugintest.Open(t, plugintest.Request{Config: c.config, Messages: c.messages}).Render()
+			if errors.Is(err, plugintest.ErrRefused) {
+				got = err.Error()
+			}
+			if got != c.want && !(strings.HasPrefix(c.want, "refused") && strings.HasPrefix(got, c.want)) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
 		})
 	}
 }
 
 func TestTranscript_Open_WantsTwoNames(t *testing.T) {
-	wasm.Each(t, "transcript", func(t *testing.T, start plugintest.Start) {
-		if _, err := plugintest.TryOpen(t, start, plugintest.Request{Config: `{"user":"Bob","assistant":"Bob"}`}); !errors.Is(err, plugintest.ErrRefused) {
-			t.Errorf("got %v, want a refusal", err)
-		}
-	})
+	if _, err := plugintest.TryOpen(t, plugintest.Request{Config: `{"user":"Bob","assistant":"Bob"}`}); !errors.Is(err, plugintest.ErrRefused) {
+		t.Errorf("got %v, want a refusal", err)
+	}
 }
 
 // TestTranscript_Stop_ShowsTheAnswerOnly gives the answer bit by bit and puts together what is shown of it.
@@ -64,27 +59,25 @@ func TestTranscript_Stop_ShowsTheAnswerOnly(t *testing.T) {
 		"long":           {[]string{strings.Repeat("x", 3500) + "\n"}, strings.Repeat("x", 3500) + "\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wasm.Each(t, "transcript", func(t *testing.T, start plugintest.Start) {
-				s := plugintest.Open(t, start, plugintest.Request{})
-				shown, held, ended := "", "", false
-				for _, part := range c.parts {
-					held += part
-					switch answer := s.Stop(1, part); {
-					case answer == stop.Show:
-						shown, held = shown+held, ""
-					case answer < 0:
-						shown, ended = shown+held[:-answer-1], true
-					case answer != stop.Hold:
-						t.Fatalf("answered %d", answer)
-					}
-					if ended {
-						break
-					}
+			s := plugintest.Open(t, plugintest.Request{})
+			shown, held, ended := "", "", false
+			for _, part := range c.parts {
+				held += part
+				switch answer := s.Stop(1, part); {
+				case answer == stop.Show:
+					shown, held = shown+held, ""
+				case answer < 0:
+					shown, ended = shown+held[:-answer-1], true
+				case answer != stop.Hold:
+					t.Fatalf("answered %d", answer)
 				}
-				if shown != c.want || ended != c.ends {
-					t.Errorf("shown %q, ended: %v; want %q, %v", shown, ended, c.want, c.ends)
+				if ended {
+					break
 				}
-			})
+			}
+			if shown != c.want || ended != c.ends {
+				t.Errorf("shown %q, ended: %v; want %q, %v", shown, ended, c.want, c.ends)
+			}
 		})
 	}
 }

@@ -18,14 +18,14 @@ import (
 func open(t *testing.T, r plugintest.Request, f func() error) *plugintest.Session {
 	t.Helper()
 	penstock.Register(penstock.Manifest{Name: "test"}, f)
-	return plugintest.Open(t, plugintest.Native, r)
+	return plugintest.Open(t, r)
 }
 
 func TestManifest_JSON(t *testing.T) {
 	penstock.Register(penstock.Manifest{
 		Name: "a", Version: "1", Summary: "quotes \" and \\ and\nlines", View: penstock.Logits, Candidates: 3, Hold: 4, ConfigSchema: `{"type":"object"}`,
 	}, nil)
-	s := plugintest.Open(t, plugintest.Native, plugintest.Request{})
+	s := plugintest.Open(t, plugintest.Request{})
 	var got map[string]any
 	if err := json.Unmarshal([]byte(s.Manifest()), &got); err != nil {
 		t.Fatalf("%s: %v", s.Manifest(), err)
@@ -41,7 +41,7 @@ func TestManifest_JSON(t *testing.T) {
 
 func TestRegister_Open_Refusal(t *testing.T) {
 	penstock.Register(penstock.Manifest{Name: "test"}, func() error { return errors.New("not today") })
-	if _, err := plugintest.TryOpen(t, plugintest.Native, plugintest.Request{}); !errors.Is(err, plugintest.ErrRefused) || !strings.Contains(err.Error(), "not today") {
+	if _, err := plugintest.TryOpen(t, plugintest.Request{}); !errors.Is(err, plugintest.ErrRefused) || !strings.Contains(err.Error(), "not today") {
 		t.Errorf("got %v", err)
 	}
 }

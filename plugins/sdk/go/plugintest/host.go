@@ -4,7 +4,7 @@ package plugintest
 
 import (
 	"encoding/binary"
-	"reflect"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -12,27 +12,11 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
-// Host answers what a plugin asks, and keeps what it says.
-type Host struct {
-	Request
-	History []penstock.Token
-	Logs    []string
-	Emitted []byte
-	Refusal string // what the plugin gave as the reason of an error
-	Unbound bool   // buffers are refused, as they are outside penstock_open
+// host answers what the plugin of a session asks. plugins/abi/testdata/hostcalls.json has calls whose answers must be those of
+// the real host.
+type host struct{ s *Session }
 
-	buffers [abi.BufferText + 1][]byte
-	nth     uint64 // draws since the last call
-}
-
-// Imports are the host functions. Pointers are to the guest's memory.
-func (h *Host) Imports() abi.Host { return imports{h: h} }
-
-// imports is apart from Host since both have a Config.
-type imports struct {
-	abi.Absent // no grammars
-	h          *Host
-}
+var _ abi.Host = host{}
 
 // give writes a text if it fits.
 func give(text string, to unsafe.Pointer, limit int32) int32 {
@@ -54,112 +38,107 @@ func take(from unsafe.Pointer, size int32) string {
 }
 
 // Config implements abi.Host.
-func (i imports) Config(p unsafe.Pointer, limit int32) int32 {
-	if i.h.Request.Config == "" {
+func (h host) Config(p unsafe.Pointer, limit int32) int32 {
+	switch {
+	case !h.s.begun:
+		return give("", p, limit)
+	case h.s.Config == "":
 		return give("{}", p, limit)
 	}
-	return give(i.h.Request.Config, p, limit)
+	return give(h.s.Config, p, limit)
 }
 
 // Messages implements abi.Host.
-func (i imports) Messages(p unsafe.Pointer, limit int32) int32 {
-	return give(i.h.Request.Messages, p, limit)
-}
+func (h host) Messages(p unsafe.Pointer, limit int32) int32 { return give(h.s.Messages, p, limit) }
 
 // History implements abi.Host.
-func (i imports) History(from int32, p unsafe.Pointer, limit int32) int32 {
-	at := int(from)
+func (h host) History(from int32, p unsafe.Pointer, limit int32) int32 {
+	tokens, at := h.s.History, int(from)
 	if at < 0 {
-		at = max(0, len(i.h.History)+at)
+		at = max(0, len(tokens)+at)
 	}
-	return giveTokens(i.h.History[min(at, len(i.h.History)):], p, limit)
+	return giveTokens(tokens[min(at, len(tokens)):], p, limit)
 }
 
-// Feature implements abi.Host: what this host answers.
-func (i imports) Feature(name unsafe.Pointer, size int32) int32 {
-	method := strings.ReplaceAll(take(name, size), "_", "")
-	t := reflect.TypeFor[abi.Host]()
-	for n := range t.NumMethod() {
-		if strings.EqualFold(t.Method(n).Name, method) {
-			return 1
-		}
+// Feature implements abi.Host.
+func (h host) Feature(name unsafe.Pointer, size int32) int32 {
+	if slices.Contains(abi.Features, take(name, size)) {
+		return 1
 	}
 	return 0
 }
 
 // Param implements abi.Host.
-func (i imports) Param(kind int32) int64 {
+func (h host) Param(kind int32) int64 {
 	switch kind {
 	case abi.ParamPromptTokens:
-		return int64(len(i.h.Prompt))
+		return int64(len(h.s.Prompt))
 	case abi.ParamMaxTokens:
-		return int64(i.h.MaxTokens)
+		return int64(h.s.MaxTokens)
 	case abi.ParamContextSize:
-		return int64(i.h.ContextSize)
+		return int64(h.s.ContextSize)
 	case abi.ParamSeed:
-		return int64(i.h.Seed)
+		return int64(h.s.Seed)
 	}
 	return -1
 }
 
-// Random implements abi.Host.
-func (i imports) Random() int64 {
-	x := mix(mix(mix(i.h.Seed)^uint64(len(i.h.History))) ^ i.h.nth)
-	i.h.nth++
+// Random implements abi.Host: as for the first plugin of a chain.
+func (h host) Random() int64 {
+	x := abi.Draw(h.s.Seed, 0, uint64(h.s.position), h.s.draws)
+	h.s.draws++
 	return int64(x)
 }
 
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
-
 // VocabSize implements abi.Host.
-func (i imports) VocabSize() int32 { return int32(len(i.h.Pieces)) }
+func (h host) VocabSize() int32 { return int32(len(h.s.Pieces)) }
+
+func (h host) known(t penstock.Token) bool { return t >= 0 && int(t) < len(h.s.Pieces) }
 
 // Piece implements abi.Host.
-func (i imports) Piece(t int32, p unsafe.Pointer, limit int32) int32 {
-	if t < 0 || int(t) >= len(i.h.Pieces) {
+func (h host) Piece(t int32, p unsafe.Pointer, limit int32) int32 {
+	if !h.known(t) {
 		return -1
 	}
-	return give(i.h.Pieces[t], p, limit)
+	return give(h.s.Pieces[t], p, limit)
 }
 
 // Vocab implements abi.Host.
-func (i imports) Vocab(p unsafe.Pointer, limit int32) int32 {
-	b := make([]byte, 4, 4*(len(i.h.Pieces)+1))
+func (h host) Vocab(p unsafe.Pointer, limit int32) int32 {
+	b := make([]byte, 4, 4*(len(h.s.Pieces)+1))
 	at := uint32(0)
-	for _, piece := range i.h.Pieces {
+	for _, piece := range h.s.Pieces {
 		at += uint32(len(piece))
 		b = binary.LittleEndian.AppendUint32(b, at)
 	}
-	return give(string(b)+strings.Join(i.h.Pieces, ""), p, limit)
+	return give(string(b)+strings.Join(h.s.Pieces, ""), p, limit)
 }
 
 // TokenAttr implements abi.Host.
-func (i imports) TokenAttr(t int32) int32 {
-	if t < 0 || int(t) >= len(i.h.Pieces) {
+func (h host) TokenAttr(t int32) int32 {
+	if !h.known(t) {
 		return -1
 	}
-	return int32(i.h.Attributes[t])
+	return int32(h.s.Attributes[t])
 }
 
 // Special implements abi.Host.
-func (i imports) Special(kind int32) int32 {
-	if t, ok := i.h.Request.Special[penstock.Special(kind)]; ok {
+func (h host) Special(kind int32) int32 {
+	if t, ok := h.s.Special[penstock.Special(kind)]; ok {
 		return t
 	}
 	return penstock.NoToken
 }
 
-// Tokenize implements abi.Host: the longest piece that fits comes first.
-func (i imports) Tokenize(text unsafe.Pointer, size, _ int32, p unsafe.Pointer, limit int32) int32 {
+// Tokenize implements abi.Host. In place of a model's tokenizer it takes the longest piece that fits, again and again.
+func (h host) Tokenize(text unsafe.Pointer, size, flags int32, p unsafe.Pointer, limit int32) int32 {
+	if flags&^(abi.TokenizeAddSpecial|abi.TokenizeParseSpecial) != 0 || size > abi.LimitTokenizeBytes {
+		return -1
+	}
 	var tokens []penstock.Token
 	for rest := take(text, size); rest != ""; {
 		best, length := penstock.NoToken, 0
-		for t, piece := range i.h.Pieces {
+		for t, piece := range h.s.Pieces {
 			if len(piece) > length && strings.HasPrefix(rest, piece) {
 				best, length = penstock.Token(t), len(piece)
 			}
@@ -172,24 +151,30 @@ func (i imports) Tokenize(text unsafe.Pointer, size, _ int32, p unsafe.Pointer, 
 	return giveTokens(tokens, p, limit)
 }
 
-// Bind implements abi.Host.
-func (i imports) Bind(kind int32, p unsafe.Pointer, size int32) int32 {
-	if i.h.Unbound || kind < abi.BufferCandidates || kind > abi.BufferText || i.h.buffers[kind] != nil || uintptr(p)%4 != 0 {
+// Bind implements abi.Host. It does not look at sizes: the SDK makes the buffers.
+func (h host) Bind(kind int32, p unsafe.Pointer, size int32) int32 {
+	b := &h.s.buffers
+	if !h.s.opening || kind < abi.BufferCandidates || kind > abi.BufferText || b[kind] != nil || uintptr(p)%4 != 0 {
 		return abi.BindRefused
 	}
-	i.h.buffers[kind] = unsafe.Slice((*byte)(p), size)
+	b[kind] = unsafe.Slice((*byte)(p), size)
 	return abi.BindOk
 }
 
 // Emit implements abi.Host.
-func (i imports) Emit(p unsafe.Pointer, size int32) {
-	i.h.Emitted = append(i.h.Emitted, take(p, size)...)
-}
+func (h host) Emit(p unsafe.Pointer, size int32) { h.s.emitted += take(p, size) }
 
 // Fail implements abi.Host.
-func (i imports) Fail(p unsafe.Pointer, size int32) { i.h.Refusal = take(p, size) }
+func (h host) Fail(p unsafe.Pointer, size int32) { h.s.refusal = take(p, size) }
 
 // Log implements abi.Host.
-func (i imports) Log(_ int32, p unsafe.Pointer, size int32) {
-	i.h.Logs = append(i.h.Logs, take(p, size))
-}
+func (h host) Log(_ int32, p unsafe.Pointer, size int32) { h.s.Logs = append(h.s.Logs, take(p, size)) }
+
+// GrammarOpen implements abi.Host: as a host without a grammar engine.
+func (h host) GrammarOpen(int32, unsafe.Pointer, int32) int32 { return -1 }
+
+// GrammarMask implements abi.Host.
+func (h host) GrammarMask(int32) int32 { return -1 }
+
+// GrammarAccept implements abi.Host.
+func (h host) GrammarAccept(int32, int32) int32 { return -1 }

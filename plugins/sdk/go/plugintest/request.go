@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-// Package plugintest runs a plugin in a test, call by call, against a small host: natively, so that plain go test works, or in
-// whatever WebAssembly runtime a Start stands for.
+// Package plugintest stands in for the host in go test: it runs the plugin that the test program registers, natively and call by
+// call.
+//
+// It gives the answers that the host gives, and ends the test where the host would end the request. Fuel, memory limits and the
+// build for WebAssembly are the host's alone: penstock plugin check tries a built plugin.
+//
+// With PENSTOCK_RECORD=FOLDER in the environment each session is written to a file in that folder, so that its calls can be
+// repeated under the host. The example plugins are tested so.
 package plugintest
 
 import "github.com/penstock/penstock/plugins/sdk/go/penstock"
@@ -17,17 +23,4 @@ type Request struct {
 	MaxTokens   int
 	ContextSize int
 	Seed        uint64
-}
-
-// Start makes a new instance of the plugin, which gets what it asks for from h.
-type Start func(h *Host) (Guest, error)
-
-// Guest is an instance of a plugin.
-type Guest interface {
-	// Has tells whether an export is there.
-	Has(export string) bool
-	// Call calls one; what has no result gives 0.
-	Call(export string, args ...int32) (int32, error)
-	// Close ends the instance.
-	Close() error
 }

@@ -37,7 +37,7 @@ func TestRegister_Render(t *testing.T) {
 		``:                                                                                                         "refused",
 		`[{"role":"robot"}]`:                                                                                       "refused",
 	} {
-		got, err := plugintest.Open(t, plugintest.Native, plugintest.Request{Messages: messages}).Render()
+		got, err := plugintest.Open(t, plugintest.Request{Messages: messages}).Render()
 		if errors.Is(err, plugintest.ErrRefused) {
 			got = "refused"
 		}
