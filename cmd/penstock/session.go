@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -51,32 +50,24 @@ type limits struct {
 	raw       bool
 }
 
-// prompt makes tokens of messages: by a template plugin, the model's template, or raw of the last one alone.
-func (s *session) prompt(ctx context.Context, messages []chat.Message, l limits) ([]int32, []string, error) {
+// prompt makes the prompt of messages; a raw one is the text of the last message alone.
+func (s *session) prompt(ctx context.Context, messages []chat.Message, l limits) (chat.Prompt, error) {
+	encoder := chat.Encoder{Model: s.Engine, Context: s.Model.Context}
 	if l.raw {
-		tokens, err := s.Engine.Tokenize(messages[len(messages)-1].Content, true, true)
-		return tokens, nil, err
+		tokens, err := encoder.Text(messages[len(messages)-1].Content)
+		return chat.Prompt{Tokens: tokens}, err
 	}
-	conversation, err := json.Marshal(messages)
+	written, err := s.Policies.Render(ctx, l.params, nil, messages)
 	if err != nil {
-		return nil, nil, err
+		return chat.Prompt{}, err
 	}
-	text, ok, err := s.Policies.Render(ctx, l.params, nil, conversation)
-	if err != nil {
-		return nil, nil, err
-	}
-	if ok {
-		tokens, err := s.Engine.Tokenize(text, true, true)
-		return tokens, nil, err
-	}
-	p, tokens, err := chat.Encode(chat.Conversation{Messages: messages, AddGenerationPrompt: true}, s.Engine, s.Engine)
-	return tokens, p.Stops, err
+	return encoder.Conversation(chat.Conversation{Messages: messages, Written: written})
 }
 
 // answer is an answerer under the given limits.
 func (s *session) answer(l limits) answerer {
 	return func(ctx context.Context, messages []chat.Message, show func(string) error) (string, error) {
-		tokens, stops, err := s.prompt(ctx, messages, l)
+		prompt, err := s.prompt(ctx, messages, l)
 		if err != nil {
 			return "", err
 		}
@@ -85,7 +76,7 @@ func (s *session) answer(l limits) answerer {
 			return "", err
 		}
 		stream, err := s.Scheduler.Submit(scheduler.Request{
-			Prompt: []scheduler.Segment{{Tokens: tokens}}, Chain: policy.Stages, Rules: policy.Rules, Stop: stops,
+			Prompt: []scheduler.Segment{{Tokens: prompt.Tokens}}, Chain: policy.Stages, Rules: policy.Rules, Stop: prompt.Stops,
 			MaxTokens: l.maxTokens, Logprobs: -1, CachePrompt: true,
 		})
 		if err != nil {

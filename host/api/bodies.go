@@ -57,7 +57,7 @@ func conversation(b *Conversation) (chat.Conversation, error) {
 		}
 	}
 	messages, err := chat.ParseMessages(b.Messages)
-	return chat.Conversation{Messages: messages, AddGenerationPrompt: true, TemplateArgs: b.TemplateArgs}, err
+	return chat.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs}, err
 }
 
 // planChat makes a generation of a chat body.
@@ -74,9 +74,9 @@ func (s *service) planChat(ctx context.Context, body []byte) (generation, error)
 	if err != nil {
 		return g, err
 	}
-	prompt, tokens, err := s.encode(ctx, &g, c, len(body))
+	prompt, err := s.encode(ctx, &g, c, len(body))
 	g.stop = append(g.stop, prompt.Stops...)
-	g.prompts, g.text = [][]scheduler.Token{tokens}, prompt.Text
+	g.prompts, g.text = [][]scheduler.Token{prompt.Tokens}, prompt.Text
 	return g, err
 }
 

@@ -163,7 +163,7 @@ func TestAPI_Text_TooLong(t *testing.T) {
 	engine := newScribe()
 	r := newRig(t, func(s *setup) { s.Engine, s.BodyLimit = engine, 4<<20 })
 	defer engine.letGo()
-	long := "slow" + strings.Repeat("x", leastText)
+	long := "slow" + strings.Repeat("x", 1<<20)
 	for path, tc := range map[string][2]string{
 		"/v1/completions": {`{"prompt":"` + long + `"}`, "prompt"}, "/tokenize": {`{"content":"` + long + `"}`, "content"},
 		"/v1/chat/completions": {`{"messages":[{"role":"user","content":"` + long + `"}]}`, "messages"},

@@ -176,5 +176,6 @@ type vocabulary struct{ s *service }
 
 func (v vocabulary) Size() int { return v.s.Model.Vocabulary }
 func (v vocabulary) Tokenize(text string) ([]int32, error) {
-	return v.s.tokenize("logit_bias", text, false, false)
+	tokens, err := v.s.encoder().Plain(text)
+	return tokens, textError(err, "logit_bias")
 }

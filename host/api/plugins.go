@@ -23,9 +23,9 @@ type Policies interface {
 	// NewPolicy builds the policy of one choice of the samplers and plugins that its parameters and uses name, and of the
 	// operator's. It is how every policy is built where there are plugins.
 	NewPolicy(p sampling.Params, uses []PluginUse, maxTokens int) (Policy, error)
-	// Render lets the template plugin among the uses, or else the operator's, make a prompt's text of messages, which are
-	// JSON. ok is false where there is none. It ends with the context.
-	Render(ctx context.Context, p sampling.Params, uses []PluginUse, messages []byte) (text string, ok bool, err error)
+	// Render lets the template plugin among the uses, or else the operator's, write a prompt's text for messages. It is nil
+	// where there is none. It ends with the context.
+	Render(ctx context.Context, p sampling.Params, uses []PluginUse, messages []chat.Message) (text *string, err error)
 	// CheckPrompt refuses template plugins: the request has a prompt and no messages.
 	CheckPrompt(uses []PluginUse) error
 }
@@ -162,25 +162,18 @@ func (p Policy) Close() error {
 // discard closes a policy that has done nothing yet: no error of it matters.
 func (p Policy) discard() { _ = p.Close() }
 
-// encode turns a conversation into a prompt: by a template plugin where one is used, else by the model's template. Guests have turns of
-// their own, so one is not waited for at the desk.
-func (s *service) encode(ctx context.Context, g *generation, c chat.Conversation, size int) (chat.Prompt, []scheduler.Token, error) {
-	text, ok, err := s.renderByPlugin(ctx, g, c.Messages)
-	if err != nil {
-		return chat.Prompt{}, nil, err
+// encode makes the prompt of a conversation. A template plugin has a turn of its own among guests, so it is not waited for at the desk.
+func (s *service) encode(ctx context.Context, g *generation, c chat.Conversation, size int) (p chat.Prompt, err error) {
+	if c.Written, err = s.renderByPlugin(ctx, g, c.Messages); err != nil {
+		return p, err
 	}
-	prompt := chat.Prompt{Text: text}
-	tokens, err := atDesk(ctx, s.desk, g.deadline, max(size, len(text)), func() (tokens []scheduler.Token, err error) {
-		if ok {
-			return s.tokenize("messages", text, true, true)
-		}
-		prompt, tokens, err = chat.Encode(c, s.Engine, spelling{s, "messages"})
-		return tokens, err
+	if c.Written != nil {
+		size = max(size, len(*c.Written))
+	}
+	return atDesk(ctx, s.desk, g.deadline, size, func() (chat.Prompt, error) {
+		p, err := s.encoder().Conversation(c)
+		return p, textError(err, "messages")
 	}, nil)
-	if err != nil {
-		return chat.Prompt{}, nil, err
-	}
-	return prompt, tokens, nil
 }
 
 // ownUses are the plugins that a request names, those of its chain among them, as this client's.
@@ -198,25 +191,21 @@ func (g *generation) ownUses(chain []string) []PluginUse {
 	return uses
 }
 
-// renderByPlugin makes the prompt of a conversation by a template plugin; ok is false where none is used.
-func (s *service) renderByPlugin(ctx context.Context, g *generation, messages []chat.Message) (text string, ok bool, err error) {
+// renderByPlugin has a template plugin write the prompt of a conversation; nil where none is used.
+func (s *service) renderByPlugin(ctx context.Context, g *generation, messages []chat.Message) (*string, error) {
 	if s.Policies == nil {
-		return "", false, nil
-	}
-	conversation, err := json.Marshal(messages)
-	if err != nil {
-		return "", false, err
+		return nil, nil
 	}
 	if !g.deadline.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadlineCause(ctx, g.deadline, scheduler.ErrDeadline)
 		defer cancel()
 	}
-	text, ok, err = s.Policies.Render(ctx, g.params, g.ownUses(nil), conversation)
+	text, err := s.Policies.Render(ctx, g.params, g.ownUses(nil), messages)
 	if err != nil && ctx.Err() != nil {
-		return "", false, given(ctx)
+		return nil, given(ctx)
 	}
-	return text, ok, err
+	return text, err
 }
 
 // checkPrompt is for requests whose prompt is given.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -50,42 +51,29 @@ func (s *service) prompts(raw json.RawMessage) ([][]scheduler.Token, error) {
 	return prompts, nil
 }
 
-// tokenize turns a text of a field into tokens. One that has more bytes than the context could hold in the longest of tokens is refused
-// before it takes any time.
-func (s *service) tokenize(field, text string, addSpecial, parseSpecial bool) ([]scheduler.Token, error) {
-	if most := max(leastText, bytesPerToken*s.Model.Context); len(text) > most {
-		return nil, &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: typeInvalid, Param: field,
-			Message: fmt.Sprintf("the text has %d bytes; with a context of %d tokens at most %d are taken", len(text), s.Model.Context, most)}
-	}
-	tokens, err := s.Engine.Tokenize(text, addSpecial, parseSpecial)
-	if errors.Is(err, sampling.ErrInvalid) {
-		err = invalid(field, "%s: %v", field, err)
-	}
-	return tokens, err
+// encoder makes the tokens of all that requests have the model read.
+func (s *service) encoder() chat.Encoder {
+	return chat.Encoder{Model: s.Engine, Context: s.Model.Context}
 }
 
-// The bounds of a text that is tokenised: so many bytes for each token of the context, which is four times the usual, and at least so many.
-const (
-	bytesPerToken = 16
-	leastText     = 1 << 20
-)
-
-// spelling is the tokeniser for what a template has rendered.
-type spelling struct {
-	*service
-	field string
-}
-
-// Tokenize implements chat.Tokenizer.
-func (s spelling) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error) {
-	return s.tokenize(s.field, text, addSpecial, parseSpecial)
+// textError says of a text that cannot be tokenised which field it came from.
+func textError(err error, field string) error {
+	var tooLong *chat.TooLong
+	switch {
+	case errors.As(err, &tooLong):
+		return &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: typeInvalid, Param: field, Message: tooLong.Error()}
+	case errors.Is(err, sampling.ErrInvalid):
+		return invalid(field, "%s: %v", field, err)
+	}
+	return err
 }
 
 // onePrompt reads a text or a list of tokens and texts.
 func (s *service) onePrompt(raw json.RawMessage, field string) ([]scheduler.Token, error) {
 	var text string
 	if raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
-		return s.tokenize(field, text, true, true)
+		tokens, err := s.encoder().Text(text)
+		return tokens, textError(err, field)
 	}
 	var items []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &items) != nil {
@@ -100,9 +88,13 @@ func (s *service) mixedPrompt(items []json.RawMessage, field string) ([]schedule
 	for i, item := range items {
 		var text string
 		if item[0] == '"' && json.Unmarshal(item, &text) == nil {
-			tokens, err := s.tokenize(field, text, i == 0, true)
+			encode := s.encoder().Continuation
+			if i == 0 {
+				encode = s.encoder().Text
+			}
+			tokens, err := encode(text)
 			if err != nil {
-				return nil, err
+				return nil, textError(err, field)
 			}
 			prompt = append(prompt, tokens...)
 			continue

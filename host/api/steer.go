@@ -68,9 +68,9 @@ func (l *live) control(f clientFrame) error {
 		return invalid("text", "text is missing: what to inject")
 	}
 	s := l.socket.service
-	tokens, err := atDesk(ctx, s.desk, time.Time{}, len(*f.Text), func() ([]int32, error) { return s.tokenize("text", *f.Text, false, false) }, nil)
+	tokens, err := atDesk(ctx, s.desk, time.Time{}, len(*f.Text), func() ([]int32, error) { return s.encoder().Plain(*f.Text) }, nil)
 	if err != nil {
-		return err
+		return textError(err, "text")
 	}
 	return c.Inject(ctx, tokens)
 }

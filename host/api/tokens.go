@@ -27,10 +27,10 @@ func (s *service) tokens(c echo.Context) error {
 		return invalid("content", "content is missing")
 	}
 	tokens, err := atDesk(c.Request().Context(), s.desk, time.Time{}, len(*body.Content), func() ([]int32, error) {
-		return s.tokenize("content", *body.Content, body.AddSpecial, body.ParseSpecial)
+		return s.encoder().Tokenize(*body.Content, body.AddSpecial, body.ParseSpecial)
 	}, nil)
 	if err != nil {
-		return err
+		return textError(err, "content")
 	}
 	if !body.WithPieces {
 		return c.JSON(http.StatusOK, map[string]any{"tokens": append([]int32{}, tokens...)})

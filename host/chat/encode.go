@@ -4,22 +4,70 @@ package chat
 
 import "fmt"
 
-// Tokenizer splits text into tokens. addSpecial adds those the model wants around a prompt, parseSpecial sees special
-// tokens written in the text.
+// Renderer turns a conversation into a prompt's text with the model's own chat template.
+type Renderer interface {
+	Render(c Conversation) (Prompt, error)
+}
+
+// Tokenizer splits text into tokens. With addSpecial it adds those that the model wants around a prompt, such as the one that
+// begins a sequence. With parseSpecial the text of a control token becomes that token; otherwise it stays text.
 type Tokenizer interface {
 	Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error)
 }
 
-// Encode renders a conversation and tokenises the result. Special tokens of the template are parsed; a second
-// beginning-of-sequence token is the renderer's to avoid, which knows whether the model adds one.
-func Encode(c Conversation, r Renderer, t Tokenizer) (Prompt, []int32, error) {
-	p, err := r.Render(c)
-	if err != nil {
-		return Prompt{}, nil, &Invalid{Field: "messages", Reason: "do not fit the model's chat template: " + err.Error()}
+// Encoder makes tokens of conversations and texts. Whatever a model is to read goes through it, so that every way to a prompt
+// has the same special tokens and bounds.
+type Encoder struct {
+	Model interface {
+		Renderer
+		Tokenizer
 	}
-	tokens, err := t.Tokenize(p.Text, true, true)
-	if err != nil {
-		return Prompt{}, nil, fmt.Errorf("tokenise the prompt: %w", err)
+	Context int // tokens that a conversation with the model may have
+}
+
+// Conversation makes the prompt of a conversation: its text is what a template plugin has written, or else what the model's own
+// template makes of the messages. A template of either kind writes control tokens as text, and leaves the beginning of the
+// sequence to the tokeniser.
+func (e Encoder) Conversation(c Conversation) (p Prompt, err error) {
+	if c.Written != nil {
+		p.Text = *c.Written
+	} else if p, err = e.Model.Render(c); err != nil {
+		return Prompt{}, &Invalid{Field: "messages", Reason: "do not fit the model's chat template: " + err.Error()}
 	}
-	return p, tokens, nil
+	if p.Tokens, err = e.Text(p.Text); err != nil {
+		return Prompt{}, fmt.Errorf("tokenise the prompt: %w", err)
+	}
+	return p, nil
+}
+
+// Text tokenises the text of a whole prompt, or its beginning.
+func (e Encoder) Text(text string) ([]int32, error) { return e.Tokenize(text, true, true) }
+
+// Continuation tokenises a text that follows other tokens of a prompt.
+func (e Encoder) Continuation(text string) ([]int32, error) { return e.Tokenize(text, false, true) }
+
+// Plain tokenises a text that is no prompt, such as what is put into an answer: control tokens in it stay text.
+func (e Encoder) Plain(text string) ([]int32, error) { return e.Tokenize(text, false, false) }
+
+// The bounds of a text: so many bytes for each token of the context, which is four times the usual, and at least so many.
+const (
+	bytesPerToken = 16
+	leastBound    = 1 << 20
+)
+
+// Tokenize tokenises a text with or without special tokens, see Tokenizer. A text that has more bytes than the context could hold
+// in the longest of tokens is refused with a *TooLong before it takes any time.
+func (e Encoder) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error) {
+	if most := max(leastBound, bytesPerToken*e.Context); len(text) > most {
+		return nil, &TooLong{Bytes: len(text), Most: most, Context: e.Context}
+	}
+	return e.Model.Tokenize(text, addSpecial, parseSpecial)
+}
+
+// TooLong refuses a text that the context could not hold.
+type TooLong struct{ Bytes, Most, Context int }
+
+// Error names the sizes.
+func (e *TooLong) Error() string {
+	return fmt.Sprintf("the text has %d bytes; with a context of %d tokens at most %d are taken", e.Bytes, e.Context, e.Most)
 }

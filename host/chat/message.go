@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package chat holds conversations and how they become prompts.
+// Package chat turns conversations and texts into prompts, which are tokens.
 package chat
 
 import "encoding/json"
@@ -24,35 +24,16 @@ type ToolCall struct {
 	} `json:"function"`
 }
 
-// Conversation is the input of a template.
+// Conversation is what becomes a prompt.
 type Conversation struct {
-	Messages            []Message
-	Tools               json.RawMessage            // OpenAI's tools array; nil where none
-	ToolChoice          string                     // auto, none, required; empty is auto
-	JSONSchema          string                     // response_format's schema; empty where none
-	AddGenerationPrompt bool                       // end with the opening of an assistant turn
-	TemplateArgs        map[string]json.RawMessage // chat_template_kwargs
+	Messages     []Message
+	TemplateArgs map[string]json.RawMessage // chat_template_kwargs
+	Written      *string                    // the prompt's text by a template plugin; nil: the model's template makes it
 }
 
-// Prompt is a rendered conversation.
+// Prompt is what a conversation has become. The assistant's turn is open at its end.
 type Prompt struct {
-	Text            string
-	Stops           []string  // strings the template says end an answer, besides the model's own tokens
-	Grammar         string    // GBNF the template wants for tool calls or a schema; empty where none
-	GrammarLazy     bool      // the grammar starts at a trigger
-	Triggers        []Trigger // of a lazy grammar
-	PreservedTokens []string  // special tokens to keep in the text
-	Format          string    // llama.cpp's name of the chat format
-}
-
-// Trigger starts a lazy grammar.
-type Trigger struct {
-	Kind  string // token, word, pattern, pattern_full
-	Value string
-	Token int32 // for kind token
-}
-
-// Renderer turns a conversation into a prompt with the model's own template.
-type Renderer interface {
-	Render(c Conversation) (Prompt, error)
+	Text   string
+	Stops  []string // texts that end an answer by the template's word, besides the model's own tokens
+	Tokens []int32  // of the text; a Renderer leaves them out
 }

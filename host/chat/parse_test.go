@@ -74,28 +74,3 @@ func TestParseMessages_WholeCharacters(t *testing.T) {
 		}
 	}
 }
-
-type echo struct{ fail error }
-
-func (e echo) Render(c Conversation) (Prompt, error) {
-	return Prompt{Text: c.Messages[0].Content, Stops: []string{"END"}}, e.fail
-}
-
-func (echo) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error) {
-	if !addSpecial || !parseSpecial {
-		return nil, errors.New("the template's special tokens would be lost")
-	}
-	return []int32{int32(len(text))}, nil
-}
-
-func TestEncode_TemplateFaultIsTheClients(t *testing.T) {
-	c := Conversation{Messages: []Message{{Role: "user", Content: "four"}}}
-	p, tokens, err := Encode(c, echo{}, echo{})
-	if err != nil || p.Stops[0] != "END" || tokens[0] != 4 {
-		t.Errorf("got %v %v %v", p, tokens, err)
-	}
-	var invalid *Invalid
-	if _, _, err := Encode(c, echo{fail: errors.New("roles must alternate")}, echo{}); !errors.As(err, &invalid) || invalid.Field != "messages" {
-		t.Errorf("got %v", err)
-	}
-}

@@ -4,7 +4,6 @@ package engine
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -22,7 +21,7 @@ import (
 func TestEngine_Answer_BuiltInModel(t *testing.T) {
 	e := opened(t, Options{})
 	prompt, err := e.Render(chat.Conversation{
-		Messages: []chat.Message{{Role: "user", Content: "Tell me a story about a frog."}}, AddGenerationPrompt: true,
+		Messages: []chat.Message{{Role: "user", Content: "Tell me a story about a frog."}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -160,22 +159,13 @@ func TestEngine_Close_WhileAPassRuns(t *testing.T) {
 	}
 }
 
-func TestEngine_Render_ToolsAndSchema(t *testing.T) {
+func TestEngine_Render_TokensReadAsTheText(t *testing.T) {
 	e := opened(t, Options{})
 	p, err := e.Render(chat.Conversation{
-		Messages: []chat.Message{{Role: "user", Content: "Weather?"}}, AddGenerationPrompt: true,
-		JSONSchema: `{"type":"object","properties":{"city":{"type":"string"}}}`,
+		Messages: []chat.Message{{Role: "user", Content: "Weather?"}},
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if p.Grammar == "" || p.Format == "" {
-		t.Errorf("%+v", p)
-	}
-	if _, err := e.Render(chat.Conversation{
-		Messages: []chat.Message{{Role: "user", Content: "x"}}, Tools: json.RawMessage(`{"not":"a list"}`),
-	}); err == nil {
-		t.Error("tools that are no list were taken")
 	}
 	if text, err := e.Detokenize(tokens(t, e, p.Text)); err != nil || text != p.Text {
 		t.Errorf("%q became %q (%v)", p.Text, text, err)

@@ -19,12 +19,6 @@ func (e *Engine) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, 
 	return tokens, invalid(err)
 }
 
-// TokenizePrompt turns a rendered conversation into tokens: control tokens are recognised, and nothing is added that
-// the template already wrote.
-func (e *Engine) TokenizePrompt(text string) ([]int32, error) {
-	return e.model.Tokenize(text, native.TokenizeOptions{AddSpecial: true, ParseSpecial: true})
-}
-
 // Detokenize turns tokens into text, control tokens included.
 func (e *Engine) Detokenize(tokens []int32) (string, error) {
 	return e.model.Detokenize(tokens, native.DetokenizeOptions{UnparseSpecial: true})
@@ -44,19 +38,9 @@ func (e *Engine) Render(c chat.Conversation) (chat.Prompt, error) {
 	if err != nil {
 		return chat.Prompt{}, fmt.Errorf("render: %w", err)
 	}
-	p, err := e.template.Render(native.Conversation{
-		Messages: messages, Tools: c.Tools, ToolChoice: c.ToolChoice, JSONSchema: c.JSONSchema,
-		AddGenerationPrompt: c.AddGenerationPrompt, TemplateArgs: c.TemplateArgs,
-	})
+	p, err := e.template.Render(native.Conversation{Messages: messages, AddGenerationPrompt: true, TemplateArgs: c.TemplateArgs})
 	if err != nil {
 		return chat.Prompt{}, err
 	}
-	out := chat.Prompt{
-		Text: p.Text, Stops: p.Stops, Grammar: p.Grammar, GrammarLazy: p.GrammarLazy,
-		PreservedTokens: p.PreservedTokens, Format: p.Format,
-	}
-	for _, t := range p.Triggers {
-		out.Triggers = append(out.Triggers, chat.Trigger{Kind: t.Kind, Value: t.Value, Token: t.Token})
-	}
-	return out, nil
+	return chat.Prompt{Text: p.Text, Stops: p.Stops}, nil
 }

@@ -4,18 +4,20 @@ package policy
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/sampling"
 )
 
 // Render implements api.Policies.
-func (b *Builder) Render(ctx context.Context, params sampling.Params, list []api.PluginUse, messages []byte) (text string, ok bool, err error) {
+func (b *Builder) Render(ctx context.Context, params sampling.Params, list []api.PluginUse, messages []chat.Message) (text *string, err error) {
 	uses, err := b.resolve(list, params.Chain)
 	defer release(uses)
 	if err != nil {
-		return "", false, err
+		return nil, err
 	}
 	var chosen *use
 	for i := range uses {
@@ -23,20 +25,24 @@ func (b *Builder) Render(ctx context.Context, params sampling.Params, list []api
 		switch {
 		case !u.module.IsTemplate():
 		case chosen != nil:
-			return "", false, badUse("plugins", "plugins %q and %q are both templates; a request can have one", chosen.Name, u.Name)
+			return nil, badUse("plugins", "plugins %q and %q are both templates; a request can have one", chosen.Name, u.Name)
 		default:
 			chosen = u
 		}
 	}
 	if chosen == nil {
-		return "", false, nil
+		return nil, nil
 	}
-	text, err = chosen.module.Render(ctx, messages, plugin.Request{Client: chosen.Client, Config: chosen.Config, Seed: uint64(params.Seed),
+	data, err := json.Marshal(messages)
+	if err != nil {
+		return nil, err
+	}
+	written, err := chosen.module.Render(ctx, data, plugin.Request{Client: chosen.Client, Config: chosen.Config, Seed: uint64(params.Seed),
 		ContextSize: b.engine.Info().Limits.Positions})
 	if err != nil {
-		return "", false, refused(chosen, err)
+		return nil, refused(chosen, err)
 	}
-	return text, true, nil
+	return &written, nil
 }
 
 // CheckPrompt implements api.Policies.

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+
+package chat
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// echo is a model whose template shows the first message, and whose tokens tell how a text was tokenised.
+type echo struct{ fail error }
+
+const (
+	added  = -1 // the first token where special tokens are added
+	parsed = -2 // the last token where special tokens in the text are parsed
+)
+
+func (e echo) Render(c Conversation) (Prompt, error) {
+	return Prompt{Text: c.Messages[0].Content, Stops: []string{"END"}}, e.fail
+}
+
+func (echo) Tokenize(text string, addSpecial, parseSpecial bool) (tokens []int32, _ error) {
+	if addSpecial {
+		tokens = append(tokens, added)
+	}
+	tokens = append(tokens, int32(len(text)))
+	if parseSpecial {
+		tokens = append(tokens, parsed)
+	}
+	return tokens, nil
+}
+
+// Special tokens go around a prompt once, however it came about, and a text may name control tokens only where it is a prompt.
+func TestEncoder_SpecialTokens(t *testing.T) {
+	e := Encoder{Model: echo{}, Context: 100}
+	written := "by a plugin"
+	conversation := func(written *string) func(string) ([]int32, error) {
+		return func(text string) ([]int32, error) {
+			p, err := e.Conversation(Conversation{Messages: []Message{{Role: "user", Content: text}}, Written: written})
+			return p.Tokens, err
+		}
+	}
+	for name, c := range map[string]struct {
+		encode func(text string) ([]int32, error)
+		want   []int32
+	}{
+		"a conversation by the model's template": {conversation(nil), []int32{added, 4, parsed}},
+		"a conversation by a template plugin":    {conversation(&written), []int32{added, int32(len(written)), parsed}},
+		"the text of a prompt":                   {e.Text, []int32{added, 4, parsed}},
+		"a text behind tokens of a prompt":       {e.Continuation, []int32{4, parsed}},
+		"a text that is no prompt":               {e.Plain, []int32{4}},
+	} {
+		got, err := c.encode("four")
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+}
+
+func TestEncoder_TextsTheContextCannotHold_AreRefused(t *testing.T) {
+	e := Encoder{Model: echo{}, Context: 100_000}
+	most := 16 * e.Context
+	conversation := func(written *string) func(string) ([]int32, error) {
+		return func(text string) ([]int32, error) {
+			c := Conversation{Messages: []Message{{Role: "user", Content: text}}}
+			if written != nil {
+				c.Written = &text
+			}
+			p, err := e.Conversation(c)
+			return p.Tokens, err
+		}
+	}
+	for name, encode := range map[string]func(text string) ([]int32, error){
+		"template": conversation(nil), "plugin": conversation(new(string)), "text": e.Text, "continuation": e.Continuation, "plain": e.Plain,
+	} {
+		if _, err := encode(strings.Repeat("x", most)); err != nil {
+			t.Errorf("%s of %d bytes: %v", name, most, err)
+		}
+		var tooLong *TooLong
+		if _, err := encode(strings.Repeat("x", most+1)); !errors.As(err, &tooLong) || tooLong.Most != most {
+			t.Errorf("%s of %d bytes: got %v, want a *TooLong", name, most+1, err)
+		}
+	}
+}
+
+func TestEncoder_Conversation_TemplateFaultIsTheClients(t *testing.T) {
+	c := Conversation{Messages: []Message{{Role: "user", Content: "four"}}}
+	p, err := Encoder{Model: echo{}, Context: 100}.Conversation(c)
+	if err != nil || p.Stops[0] != "END" || p.Tokens[1] != 4 || p.Text != "four" {
+		t.Errorf("got %v %v", p, err)
+	}
+	var invalid *Invalid
+	if _, err := (Encoder{Model: echo{fail: errors.New("roles must alternate")}}).Conversation(c); !errors.As(err, &invalid) || invalid.Field != "messages" {
+		t.Errorf("got %v", err)
+	}
+}
