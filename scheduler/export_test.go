@@ -23,7 +23,7 @@ func Retries(s *Scheduler) int { return len(s.retries) }
 func Deferred(s *Scheduler) int {
 	n := 0
 	for _, j := range s.running {
-		n += len(j.deferred)
+		n += len(j.calls.awaitWorker)
 	}
 	return n
 }
@@ -38,7 +38,7 @@ func Rest(st *Stream, d time.Duration) { st.job.worker.RestUntil = time.Now().Ad
 func Preempt(s *Scheduler) { s.preempt(s.running[0]) }
 
 // Followed tells whether a request has waited for another to compute its prompt.
-func Followed(st *Stream) bool { return st.job.follow > 0 }
+func Followed(st *Stream) bool { return st.job.leaderPrefix > 0 }
 
 // Conversation is all tokens of an ended answer, and how many of them are the prompt.
 func Conversation(st *Stream) (tokens []Token, prompt int) {

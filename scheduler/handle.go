@@ -21,7 +21,8 @@ type Stream struct {
 	scheduler *Scheduler
 	job       *job
 	ring      *stream.Ring[Event]
-	ended     bool // the reader has seen the End event
+	ended     bool   // the reader has seen the End event
+	sent      uint64 // events, for the tick
 }
 
 func newStream(s *Scheduler, j *job) *Stream {
@@ -104,8 +105,8 @@ func (st *Stream) saw(e Event) {
 
 // send is the tick's side: it numbers the event and pushes it.
 func (st *Stream) send(e Event) {
-	e.Seq = st.job.sent
-	st.job.sent++
+	e.Seq = st.sent
+	st.sent++
 	if st.job.req.Overflow == DropOldest {
 		st.ring.Overwrite(e)
 	} else {

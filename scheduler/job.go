@@ -25,33 +25,29 @@ type job struct {
 	answer *answer.Answer
 	worker *worker.Worker // nil: the tick draws the tokens. While it is busy, chain and answer are its own
 
-	arrival uint64            // counts requests
-	due     time.Time         // when it came, as its priority counts it
-	slot    int               // -1 while queued
-	seq     *kvcache.Sequence // nil while queued
+	// In the queue.
+	arrival      uint64    // counts requests
+	due          time.Time // when it came, as its priority counts it
+	leader       *job      // computes the beginning of this one's prompt, which waits for that
+	leaderPrefix int       // how many tokens that is
 
-	// This tick.
-	scheduled int // tokens in the batch
-	row       int // output row, -1 for none
+	// In a slot.
+	slot      int               // -1 while queued
+	seq       *kvcache.Sequence // nil while queued
+	deficit   float64           // prompt tokens this job is owed (deficit round robin)
+	scheduled int               // tokens in this tick's batch
+	row       int               // output row of this tick's pass, -1 for none
 
-	deficit   float64 // prompt tokens this job is owed (deficit round robin)
-	started   bool    // the Started event was sent
-	paused    bool
-	stalled   bool // its reader does not keep up
-	done      bool
-	cached    int    // prompt tokens found in the cache at the start
-	continued bool   // it went on with a conversation
-	leader    *job   // computes what this one waits for
-	follow    int    // so many tokens
-	sent      uint64 // events
-	counted   int    // tokens generated, as of the last event
+	started bool // the Started event was sent
+	paused  bool
+	stalled bool // its reader does not keep up
+	done    bool
 
-	submitted, admitted, first, last time.Time
-
-	// Control calls.
-	awaited  int                // those that wait for the reader
-	deferred []func(*Scheduler) // those that came while the worker was busy
-	reply    func(error)        // to the one that the worker is at; nil: it is at none
+	cached    int  // prompt tokens found in the cache at the start
+	continued bool // it went on with a conversation
+	counted   int  // tokens generated, as of the last event
+	times     times
+	calls     calls
 }
 
 // newJob checks a request and makes its job and stream.
@@ -68,7 +64,7 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 			return nil, fmt.Errorf("%w: an empty stop string", ErrBadRequest)
 		}
 	}
-	j := &job{req: r, slot: -1, row: -1, submitted: s.config.Clock()}
+	j := &job{req: r, slot: -1, row: -1, times: times{submitted: s.config.Clock()}}
 	j.chain = chain.New(r.Chain, s.limits.Vocabulary, r.Trace)
 	j.answer = answer.New(j.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,
 		IgnoreEOG: r.IgnoreEOG, Rules: r.Rules, Longest: s.limits.longest(), VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
@@ -129,7 +125,7 @@ func (j *job) ready() bool {
 		return false
 	}
 	j.stalled = !j.keepsUp()
-	return !j.stalled && j.awaited == 0
+	return !j.stalled && j.calls.awaitReader == 0
 }
 
 // needsWorker tells whether an answer with these stages needs a goroutine of its own: for plugins, or for log-probabilities, which
@@ -147,7 +143,7 @@ func (j *job) metered(stages []chain.Stage) bool {
 func (s *Scheduler) open(j *job) {
 	if stages := j.chain.Stages(); j.needsWorker(stages) {
 		j.worker = worker.New(j.chain, j.answer, worker.Options{Logprobs: j.req.Logprobs, Metered: j.metered(stages),
-			Wake: s.inbox.signal, Loans: &s.loans})
+			Wake: s.inbox.signal, Loans: &s.sampling.loans})
 		s.workers.Go(j.worker.Run)
 		return
 	}

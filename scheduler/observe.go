@@ -140,7 +140,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 		snap.Slots[i] = SlotInfo{Slot: i, State: "idle", Sequence: -1}
 		if j != nil {
 			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, State: j.state(), Prompt: j.answer.Prompt(), Cached: j.cached,
-				Computed: j.seq.Len(), Generated: j.counted, Sequence: int(j.seq.ID()), Age: now.Sub(j.submitted)}
+				Computed: j.seq.Len(), Generated: j.counted, Sequence: int(j.seq.ID()), Age: now.Sub(j.times.submitted)}
 		}
 	}
 	size := len(s.history.records)

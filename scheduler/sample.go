@@ -4,6 +4,7 @@ package scheduler
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
@@ -16,6 +17,15 @@ const (
 	patience     = time.Millisecond
 	patienceLess = 8
 )
+
+// sampling is what choosing the tokens of one pass needs; its memory is used again in the next.
+type sampling struct {
+	draws   []Draw         // for native chains
+	native  []*job         // whose draws those are
+	drawing []*job         // whose workers draw
+	loans   sync.WaitGroup // rows lent to workers
+	alarm   *time.Timer    // ends the wait for workers
+}
 
 // prepareWorkers lets the stages of the jobs that will get a row compute beside the forward pass.
 func (s *Scheduler) prepareWorkers(jobs []*job) {
@@ -30,40 +40,41 @@ func (s *Scheduler) prepareWorkers(jobs []*job) {
 // stages are drawn in one call; workers draw the others meanwhile.
 func (s *Scheduler) sample(jobs []*job) {
 	start := s.config.Clock()
-	s.draws, s.native, s.drawing = s.draws[:0], s.native[:0], s.drawing[:0]
+	sampling := &s.sampling
+	sampling.draws, sampling.native, sampling.drawing = sampling.draws[:0], sampling.native[:0], sampling.drawing[:0]
 	for _, j := range jobs {
 		switch {
 		case j.row < 0:
 		case j.worker != nil:
 			j.worker.Draw(s.backend.Row(j.row))
-			s.drawing = append(s.drawing, j)
+			sampling.drawing = append(sampling.drawing, j)
 		default:
-			s.draws = append(s.draws, Draw{Row: j.row, Stage: j.chain.Stages()[0]})
-			s.native = append(s.native, j)
+			sampling.draws = append(sampling.draws, Draw{Row: j.row, Stage: j.chain.Stages()[0]})
+			sampling.native = append(sampling.native, j)
 		}
 	}
 	s.drawNative()
-	s.each(s.native, func(i int, j *job) {
-		if d := &s.draws[i]; d.Err != nil {
+	s.each(sampling.native, func(i int, j *job) {
+		if d := &sampling.draws[i]; d.Err != nil {
 			j.answer.Fail(d.Err)
 		} else {
 			j.answer.Advance(d.Token, answer.Details{})
 		}
 	})
 	s.record.Sample += s.config.Clock().Sub(start)
-	if len(s.drawing) > 0 {
+	if len(sampling.drawing) > 0 {
 		s.awaitWorkers()
 	}
 }
 
 // drawNative has the backend sample the rows of native chains.
 func (s *Scheduler) drawNative() {
-	if len(s.draws) == 0 {
+	if len(s.sampling.draws) == 0 {
 		return
 	}
-	if err := panics.Try(func() error { s.backend.SampleRows(s.draws); return nil }); err != nil {
-		for i := range s.draws {
-			s.draws[i].Err = err
+	if err := panics.Try(func() error { s.backend.SampleRows(s.sampling.draws); return nil }); err != nil {
+		for i := range s.sampling.draws {
+			s.sampling.draws[i].Err = err
 		}
 	}
 }
@@ -71,40 +82,40 @@ func (s *Scheduler) drawNative() {
 // awaitWorkers waits for the workers that draw, but not long. Those that are late keep their rows, since the next pass overwrites them.
 func (s *Scheduler) awaitWorkers() {
 	start := s.config.Clock()
-	s.alarm.Reset(max(patience, s.record.Forward/patienceLess))
+	s.sampling.alarm.Reset(max(patience, s.record.Forward/patienceLess))
 	rang := false
-	for _, j := range s.drawing {
+	for _, j := range s.sampling.drawing {
 		for !rang && j.worker.Busy() {
 			select {
 			case <-j.worker.Done():
 				s.collect(j)
-			case <-s.alarm.C:
+			case <-s.sampling.alarm.C:
 				rang = true
 			}
 		}
 	}
-	s.alarm.Stop()
-	for _, j := range s.drawing {
+	s.sampling.alarm.Stop()
+	for _, j := range s.sampling.drawing {
 		if j.worker.Busy() {
 			j.worker.KeepRow()
 			s.late = append(s.late, j) // it sits out until its worker is done, which wakes the tick
 		}
 	}
-	s.loans.Wait()
+	s.sampling.loans.Wait()
 	s.record.Plugins += s.config.Clock().Sub(start)
 }
 
 // collect takes over what a job's worker has done. Control calls that waited for it come with the next commands.
 func (s *Scheduler) collect(j *job) {
 	err := j.worker.Collect()
-	reply := j.reply
-	j.reply = nil
+	reply := j.calls.reply
+	j.calls.reply = nil
 	s.emitAlone(j)
 	if reply != nil {
 		reply(err)
 	}
-	s.retries = append(s.retries, j.deferred...)
-	j.deferred = nil
+	s.retries = append(s.retries, j.calls.awaitWorker...)
+	j.calls.awaitWorker = nil
 }
 
 // collectLate collects from the workers that were late in an earlier tick and are done now.
@@ -138,7 +149,7 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	}
 	for i := range out.Shown {
 		t := &out.Shown[i]
-		s.clock(j, now)
+		s.recordToken(j, now)
 		j.stream.send(Event{Kind: KindToken, Token: t.Token, Text: t.Text, Logprobs: t.Logprobs, Trace: t.Trace})
 	}
 	out.Reset()
@@ -148,15 +159,4 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	} else if j.seq != nil && j.pending() == 0 {
 		s.cache.Truncate(j.seq, tokens-1)
 	}
-}
-
-// clock notes when a token came and reports the latency it had.
-func (s *Scheduler) clock(j *job, now time.Time) {
-	if j.first.IsZero() {
-		j.first = now
-		s.config.Observer.First(now.Sub(j.submitted))
-	} else {
-		s.config.Observer.Token(now.Sub(j.last))
-	}
-	j.last = now
 }

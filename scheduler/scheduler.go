@@ -63,6 +63,7 @@ type Scheduler struct {
 	running   []*job // the jobs in slots, in the order they are served
 	cache     *kvcache.Cache
 	estimator *estimator.Estimator
+	workers   sync.WaitGroup     // goroutines
 	arrivals  uint64             // requests so far
 	express   bool               // the last tick had short prompts only
 	retries   []func(*Scheduler) // control calls that wait for a reader, or have waited for stages
@@ -80,12 +81,7 @@ type Scheduler struct {
 	prefilling []*job // of which these compute their prompts
 	order      []*job
 	load       estimator.Load
-	draws      []Draw
-	native     []*job         // for which the tick draws, in the order of draws
-	drawing    []*job         // whose workers draw
-	loans      sync.WaitGroup // rows lent to workers
-	workers    sync.WaitGroup
-	alarm      *time.Timer
+	sampling   sampling
 	commands   []func(*Scheduler)
 }
 
@@ -125,7 +121,7 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		cache: kvcache.New(b, kvcache.Options{Cells: limits.Cells, Sequences: limits.Sequences, ArchiveBytes: c.ArchiveBytes,
 			Adjacent: limits.Adjacent, Clock: c.Clock}),
 		estimator: estimator.New(limits.Apart),
-		alarm:     time.NewTimer(time.Hour),
+		sampling:  sampling{alarm: time.NewTimer(time.Hour)},
 	}, nil
 }
 

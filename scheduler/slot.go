@@ -56,7 +56,7 @@ func (s *Scheduler) begin(j *job, slot int, seq *kvcache.Sequence, now time.Time
 		return
 	}
 	j.started = true
-	j.admitted = now
+	j.times.admitted = now
 	j.cached = seq.Len()
 	j.continued = seq.Continued()
 	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: slot, PromptTokens: j.answer.Prompt(), CachedTokens: j.cached}})
@@ -128,7 +128,7 @@ func (s *Scheduler) end(j *job, e End) {
 		j.counted = j.answer.Generated()
 	}
 	e.Usage = Usage{Prompt: j.answer.Prompt(), Cached: j.cached, Generated: j.counted}
-	e.Timing = j.timing(now)
+	e.Timing = j.times.timing(now)
 	s.report(e.Err)
 	last := Event{Kind: KindEnd, End: &e}
 	if !busy {
@@ -142,26 +142,15 @@ func (s *Scheduler) end(j *job, e End) {
 	}
 	j.worker.Interrupt()
 	j.close()
-	if j.reply != nil { // a control call is at work; it comes too late
-		j.reply(ErrEnded)
-		j.reply = nil
+	if j.calls.reply != nil { // a control call is at work; it comes too late
+		j.calls.reply(ErrEnded)
+		j.calls.reply = nil
 	}
-	for _, try := range j.deferred {
+	for _, try := range j.calls.awaitWorker {
 		s.attempt(func() { try(s) }) // and these are told so
 	}
-	j.deferred = nil
+	j.calls.awaitWorker = nil
 	s.attempt(func() { s.config.Observer.Ended(j.report(e)) })
-}
-
-// timing splits a job's time at the moments it reached; what it did not reach is zero.
-func (j *job) timing(now time.Time) Timing {
-	switch {
-	case j.admitted.IsZero():
-		return Timing{Queued: now.Sub(j.submitted)}
-	case j.first.IsZero():
-		return Timing{Queued: j.admitted.Sub(j.submitted), Prefill: now.Sub(j.admitted)}
-	}
-	return Timing{Queued: j.admitted.Sub(j.submitted), Prefill: j.first.Sub(j.admitted), Decode: now.Sub(j.first)}
 }
 
 // expire ends the jobs whose deadline has passed.

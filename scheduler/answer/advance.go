@@ -76,7 +76,7 @@ func (a *Answer) full() bool {
 
 // showSettled shows the tokens that no stage can take back any more.
 func (a *Answer) showSettled() {
-	for len(a.window) > a.hold && !a.output.ended() {
+	for len(a.window) > a.windowSize && !a.output.ended() {
 		a.showOldest()
 	}
 }
@@ -92,7 +92,7 @@ func (a *Answer) showOldest() {
 	}
 	a.output.Shown = append(a.output.Shown, Shown{Token: oldest.token, Text: seen.text, Details: oldest.details})
 	if seen.end {
-		a.text.drop()
+		a.text.discard()
 		a.window = a.window[:0]
 		a.output.Reason, a.output.Stop = ReasonStop, seen.stop
 	}

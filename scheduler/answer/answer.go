@@ -24,11 +24,11 @@ type Answer struct {
 	generated int           // tokens drawn, injected ones included and taken-back ones not
 	computed  int           // tokens drawn or forced, taken-back ones included
 
-	hold   int           // how many of the last tokens are not shown yet: a stage may take them back
-	window []heldToken   // those
-	forced []chain.Token // of the splice that is being done
-	text   text
-	output Output
+	windowSize int // the hold window: how many of the last tokens are not shown yet, since a stage may take them back
+	window     []heldToken
+	forced     []chain.Token // of the splice that is being done
+	text       text
+	output     Output
 }
 
 // Settings are what an answer is to be like.
@@ -66,7 +66,7 @@ type Details struct {
 
 // New makes an answer to a prompt, which becomes the beginning of its tokens. It is told of tokens by the chain's caller: see Advance.
 func New(c *chain.Chain, prompt []chain.Token, s Settings) *Answer {
-	return &Answer{settings: s, chain: c, tokens: prompt, prompt: len(prompt), hold: c.Hold(), text: newText(s.Stop, s.Rules),
+	return &Answer{settings: s, chain: c, tokens: prompt, prompt: len(prompt), windowSize: c.Hold(), text: newText(s.Stop, s.Rules),
 		output: Output{Keep: math.MaxInt}}
 }
 
@@ -106,7 +106,7 @@ func (a *Answer) SetStages(stages []chain.Stage) error {
 	if err := a.chain.Replace(stages, a.tokens, a.prompt); err != nil {
 		return err
 	}
-	a.hold = max(a.hold, a.chain.Hold())
+	a.windowSize = max(a.windowSize, a.chain.Hold())
 	return nil
 }
 

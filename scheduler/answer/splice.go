@@ -51,7 +51,7 @@ func (a *Answer) splice(by int, e chain.Effect) bool {
 
 // notSpliced is why a splice is not done; nil where it is.
 func (a *Answer) notSpliced(by int, e chain.Effect) (why, err error) {
-	if limit := min(a.hold, a.generated); e.Backtrack < 0 || e.Backtrack > limit {
+	if limit := min(a.windowSize, a.generated); e.Backtrack < 0 || e.Backtrack > limit {
 		return fmt.Errorf("%d tokens are taken back; %d may be", e.Backtrack, limit), nil
 	}
 	if most := a.most(); a.computed > 2*most+spliceAllowance {

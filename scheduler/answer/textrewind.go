@@ -4,41 +4,41 @@ package answer
 
 import "github.com/penstock/penstock/scheduler/chain"
 
-// rewind takes the text of the last n tokens back; kept are those that stay. What they have not shown yet stays held, what the
-// others have shown stays shown.
+// rewind takes the text of the last n tokens back; kept are the tokens that stay. Their text that is not shown yet stays held. Text
+// of the others that was shown stays shown.
 func (t *text) rewind(n int, kept []chain.Token, v Vocabulary) {
 	to := t.shown
-	if n <= len(t.begins) {
-		to = t.begins[len(t.begins)-n]
+	if n <= len(t.starts) {
+		to = t.starts[len(t.starts)-n]
 	}
-	t.begins = t.begins[:max(len(t.begins)-n, 0)]
+	t.starts = t.starts[:max(len(t.starts)-n, 0)]
 	taken := len(t.held)
 	t.held = t.held[:to-t.shown]
 	taken -= len(t.held)
-	for i := range t.gates {
-		g := &t.gates[i]
-		g.release = min(g.release, to)
+	for i := range t.rules {
+		g := &t.rules[i]
+		g.position = min(g.position, to)
 		if r, ok := g.rule.(RewindRule); ok {
 			r.Rewind(taken)
 		}
 	}
-	t.recall(kept, v)
+	t.rebuild(kept, v)
 }
 
-// recall finds out again what tokens that stay had left behind: the incomplete character at their end, and the end of what was
-// shown of them, in which a stop string may begin.
-func (t *text) recall(kept []chain.Token, v Vocabulary) {
-	t.partial, t.before = t.partial[:0], t.before[:0]
-	for _, token := range kept[max(len(kept)-recalled, 0):] {
-		t.before = append(t.before, t.join(v.Piece(token))...)
+// rebuild finds out again what the tokens that stay end with: an incomplete character, and the end of their text that was shown, where
+// a stop string may begin.
+func (t *text) rebuild(kept []chain.Token, v Vocabulary) {
+	t.partial, t.tail = t.partial[:0], t.tail[:0]
+	for _, token := range kept[max(len(kept)-rebuildMost, 0):] {
+		t.tail = append(t.tail, t.join(v.Piece(token))...)
 	}
 	longest := 0
 	for _, s := range t.stops {
 		longest = max(longest, len(s)-1)
 	}
-	end := max(len(t.before)-len(t.held), 0)
-	t.before = append(t.before[:0], t.before[max(end-longest, 0):end]...)
+	end := max(len(t.tail)-len(t.held), 0)
+	t.tail = append(t.tail[:0], t.tail[max(end-longest, 0):end]...)
 }
 
-// recalled bounds how many tokens are looked at for that.
-const recalled = 4096
+// rebuildMost bounds how many tokens are looked at for that.
+const rebuildMost = 4096

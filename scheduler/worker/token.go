@@ -13,8 +13,8 @@ import (
 
 // This file is the way of a token from the row of logits to its text, on the worker's goroutine:
 //
-//  1. Beside the forward pass, prepare has the stages say what they want masked, biased or forced (chain.Chain.Prepare).
-//  2. After the pass the tick lends the row (Worker.Draw), and draw begins.
+//  1. Beside the forward pass, prepareStages asks what the stages want masked, biased or forced (chain.Chain.Prepare).
+//  2. After the pass the tick lends the row (Worker.Draw), and drawToken begins.
 //  3. The chain masks the row and runs the stages; what a plugin chose is tested against the grammar (chain.Chain.Draw).
 //  4. The log-probabilities are those of the row as it was.
 //  5. The answer takes the token in: it tells all stages, which may stop the answer or replace its last tokens; keeps the token in the
@@ -57,9 +57,9 @@ func (w *Worker) carryOut(o order) {
 	case orderBegin:
 		w.beginErr = w.answer.Begin()
 	case orderPrepare:
-		w.prepare()
+		w.prepareStages()
 	case orderDraw:
-		w.draw()
+		w.drawToken()
 		w.row.Return()
 	case orderTask:
 		w.taskErr = w.task()
@@ -85,15 +85,15 @@ func (w *Worker) panicked(o order, err error) {
 	}
 }
 
-// prepare asks the stages what they want of the next row. An error is that of the row's draw.
-func (w *Worker) prepare() {
+// prepareStages asks the stages what they want of the next row. An error is that of the row's draw.
+func (w *Worker) prepareStages() {
 	if w.beginErr == nil {
 		w.prepareErr = w.chain.Prepare()
 	}
 }
 
-// draw draws a token from the row and takes it into the answer.
-func (w *Worker) draw() {
+// drawToken draws a token from the row and takes it into the answer.
+func (w *Worker) drawToken() {
 	if err := errors.Join(w.beginErr, w.prepareErr); err != nil {
 		w.answer.Fail(err)
 		return

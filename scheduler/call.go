@@ -17,6 +17,13 @@ type call struct {
 	drop  func()                       // instead of work, where that will not be done; may be nil
 }
 
+// calls are the control calls of one answer that are not done yet.
+type calls struct {
+	awaitReader int                // how many will be tried again when the reader has made room
+	awaitWorker []func(*Scheduler) // will be tried when the worker is free
+	reply       func(error)        // to the call whose work the worker does; nil: it does none's
+}
+
 // errNotYet is a check's way to be tried again in the next tick.
 var errNotYet = errors.New("not yet")
 
@@ -39,14 +46,14 @@ func (st *Stream) control(ctx context.Context, c call) error {
 	try = func(s *Scheduler) {
 		if waits {
 			waits = false
-			j.awaited--
+			j.calls.awaitReader--
 		}
 		if j.done {
 			refuse(ErrEnded)
 			return
 		}
 		if j.worker.Busy() {
-			j.deferred = append(j.deferred, try)
+			j.calls.awaitWorker = append(j.calls.awaitWorker, try)
 			return
 		}
 		defer func() {
@@ -59,12 +66,12 @@ func (st *Stream) control(ctx context.Context, c call) error {
 		switch err := c.check(s, j); {
 		case errors.Is(err, errNotYet):
 			waits = true
-			j.awaited++
+			j.calls.awaitReader++
 			s.retries = append(s.retries, try)
 		case err != nil:
 			refuse(err)
 		default:
-			s.steer(j, c.work, func(err error) { result <- err })
+			s.perform(j, c.work, func(err error) { result <- err })
 		}
 	}
 	if !st.scheduler.inbox.post(try) {
@@ -78,9 +85,9 @@ func (st *Stream) control(ctx context.Context, c call) error {
 	}
 }
 
-// steer has the work of a control call done: at once where that is quick, else by the worker. The job then sits out meanwhile, like
+// perform has the work of a control call done: at once where that is quick, else by the worker. The job then sits out meanwhile, like
 // one whose token is late.
-func (s *Scheduler) steer(j *job, work func(*answer.Answer) error, reply func(error)) {
+func (s *Scheduler) perform(j *job, work func(*answer.Answer) error, reply func(error)) {
 	switch {
 	case work == nil:
 		reply(nil)
@@ -92,7 +99,7 @@ func (s *Scheduler) steer(j *job, work func(*answer.Answer) error, reply func(er
 		s.emitAlone(j)
 		reply(err)
 	default:
-		j.reply = reply
+		j.calls.reply = reply
 		s.late = append(s.late, j)
 		j.worker.Do(func() error { return work(j.answer) })
 	}
