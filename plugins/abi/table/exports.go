@@ -16,7 +16,7 @@ func lifeExports() []Func {
 	return []Func{
 		{
 			Name: "penstock_abi_v1", When: "never called",
-			Doc: "Its presence is the version. The host looks for it before any code of the plugin runs and refuses a module that lacks it.",
+			Doc: "Its presence declares the version. The host looks for it before any code of the plugin runs and refuses a module that lacks it.",
 		},
 		{
 			Name: "penstock_describe", When: "once, when the module is loaded", Fuel: setupFuel,
@@ -24,19 +24,19 @@ func lifeExports() []Func {
 		},
 		{
 			Name: "penstock_warm", Result: I32, Optional: true, When: "once for each module and model", Fuel: setupFuel,
-			Doc: "Builds what every request needs, a vocabulary index for example. Each later instance starts from a copy of this memory and these globals; " +
+			Doc: "Builds what every request needs, for example an index of the vocabulary. Each later instance starts from a copy of this memory and these globals; " +
 				"the copy shares pages until it writes to them. No request exists yet: `config`, `messages` and `history` are empty and `bind` is refused. " +
 				"Anything but 0 means that the plugin cannot work with this model; say why through `fail`.",
 		},
 		{
 			Name: "penstock_open", Result: I32, When: "when the request gets its slot", Fuel: setupFuel,
-			Doc: "Reads `config` and binds buffers: the only time when `bind` is allowed. 0 accepts the request; anything else refuses it, with the reason handed to `fail` before. " +
+			Doc: "Reads `config` and binds buffers; `bind` is allowed at no other time. 0 accepts the request. Anything else refuses it; give the reason to `fail` before. " +
 				"A declared view that is unbound afterwards is a fault.",
 		},
 		{
 			Name: "penstock_template", Result: I32, When: "before queueing, in an instance of its own", Fuel: setupFuel,
-			Doc: "Turns `messages` into the prompt's text and hands it to `emit`. 0 on success; anything else refuses the request, with the reason in `fail`. " +
-				"On a request without messages a template plugin is a 400 on `plugins`.",
+			Doc: "Turns `messages` into the prompt's text and hands it to `emit`. 0 means success. Anything else refuses the request; give the reason to `fail` before. " +
+				"A request without messages that names a template plugin is refused with a 400 on `plugins`.",
 		},
 		{
 			Name: "penstock_close", Optional: true, When: "when the request is over", Fuel: hookFuel,

@@ -7,41 +7,67 @@ func rules() []Section {
 		{"Manifest", manifest}, {"Growth", growth}, {"WASI", wasi}}
 }
 
-const order = `1. The configuration is checked against the manifest's schema when the request is submitted. ` + "`penstock_template`" + ` runs then, before queueing, in an instance of its own.
-   Set-up calls of all requests take turns: half of the processors compute them, 5 ms at a time, and one that takes more than 100 ms in all gets a quarter of a processor from then on. Another call needs a turn once it has taken 5 ms.
-2. ` + "`penstock_open`" + ` runs when a slot is given, off the tick; a refusal is still a 400. With n choices each has its own instance, with seed + i.
-3. Then for each token: ` + "`prepare`" + ` (once, during the pass that yields the row) → row → masks and biases → the chain with ` + "`sample`" + ` → choice → ` + "`accept`" + ` → text → ` + "`stop`" + ` → next pass.
-   Calls on one instance never overlap, ` + "`sample`" + ` waits for ` + "`prepare`" + `, and a parked or paused slot makes no calls.
-4. Masks and biases of all plugins apply to the raw row before the first stage, wherever the plugin stands: masks are joined by AND, biases add up, −inf bans. Where nothing is left, or nothing that the
-   request's own grammar and biases allow, it is the fault of the last plugin in the chain that removed a token. With ` + "`on_error: skip`" + ` its mask and biases are left out, and so on until a token is left;
-   where the chain had begun, it begins again, so that ` + "`sample`" + ` may be called twice for one token. The first plugin in the chain that forces a token wins.
-5. The chain runs in order; the first stage that returns a token ends it, else the host draws with the request's seed (greedy at temperature 0). A plugin with the logits view must stand before any stage
-   that truncates, else the request is a 400. A token that a plugin forces or chooses, and every token of a splice, is tested against the request's grammar before anything is accepted; a violation is that
-   plugin's fault. With ` + "`on_error: skip`" + ` the answer goes on as if it had not asked: the next plugin's forced token counts, the chain goes on after it, nothing is taken back.
-6. Plugins are asked to ` + "`accept`" + ` in chain order; the first that answers 2 wins and later ones are not asked. Every other plugin is told through ` + "`rewind`" + `. An end token in a splice ends the answer.
-   A request may compute at most 2 × n + 256 tokens before a splice, those taken back included; n is max_tokens, or what the context has room for where that is less or max_tokens is 0.
-7. What a plugin with ` + "`\"hold\": h`" + ` may take back has not been shown: the stream runs h tokens behind.
-8. A call ends soon after its request is over, by cancellation, by ` + "`timeout_ms`" + ` or since the client went away; ` + "`penstock_close`" + ` is called nevertheless.
-9. The tick waits for plugin stages at most 1 ms beyond native sampling. A slot that is not ready then sits out until it is; the others go on.`
+const order = `1. When a request is submitted, its configuration is checked against the manifest's schema. ` + "`penstock_template`" + ` also runs then,
+   before queueing, in an instance of its own.
+   Set-up calls of all requests take turns of 5 ms on half of the processors. One that takes more than 100 ms in all gets a
+   quarter of a processor from then on. Any other call needs turns once it has taken 5 ms.
+2. ` + "`penstock_open`" + ` runs when the request gets its slot, off the tick; a refusal is still a 400. With n choices each has its own
+   instance, with seed + i.
+3. Then for each token: ` + "`prepare`" + ` (once, during the pass that yields the row) → row → masks and biases → the chain with ` + "`sample`" + ` →
+   choice → ` + "`accept`" + ` → text → ` + "`stop`" + ` → next pass. Calls on one instance never overlap, ` + "`sample`" + ` waits for ` + "`prepare`" + `, and a parked
+   or paused slot makes no calls.
+4. Masks and biases of all plugins apply to the raw row before the first stage, wherever the plugin stands in the chain. A token
+   must be allowed by all masks, biases add up, and −inf bans. If no token is left, or none that the request's own grammar and
+   biases allow, this is the fault of the last plugin in the chain that removed a token. With ` + "`on_error: skip`" + ` the mask and biases
+   of that plugin are left out, and so on until a token is left. If the chain had begun, it begins again, so ` + "`sample`" + ` may be
+   called twice for one token. The first plugin in the chain that forces a token wins.
+5. The chain runs in order. The first stage that returns a token ends it; if none does, the host draws with the request's seed
+   (greedy at temperature 0). A plugin with the logits view must stand before any stage that truncates, else the request is a 400.
+   A token that a plugin forces or chooses, and every token of a splice, is tested against the request's grammar before anything
+   is accepted; a violation is that plugin's fault. With ` + "`on_error: skip`" + ` the answer goes on as if the plugin had not asked: the
+   next plugin's forced token counts, the chain goes on after it, nothing is taken back.
+6. Plugins are asked to ` + "`accept`" + ` in chain order. The first that answers 2 wins, and later ones are not asked. Every other plugin
+   is told through ` + "`rewind`" + `. An end token in a splice ends the answer. A request may compute at most 2 × n + 256 tokens before a
+   splice, including those taken back. Here n is max_tokens, or the room in the context if that is less or max_tokens is 0.
+7. Tokens that a plugin with ` + "`\"hold\": h`" + ` may still take back have not been shown: the stream runs h tokens behind.
+8. A call ends soon after its request is over: when it is cancelled, when ` + "`timeout_ms`" + ` passes or when the client goes away.
+   ` + "`penstock_close`" + ` is called nevertheless.
+9. The tick waits for plugin stages at most 1 ms longer than native sampling takes. A slot that is not ready then sits out until
+   it is; the others go on.`
 
-const fuel = `Work is counted in fuel, about one WebAssembly instruction a unit, in code that the host writes into the module when it loads it. Every instruction is paid for before it runs: function entries,
-loop headers, bulk operations and joins of paths that paid for different code each pay the static length of what follows. A stretch of code that is longer than 24 units also ends at a call, an else or a
-join, and what comes after pays for itself; up to 24 units the code after a call was paid before it. No stretch is longer than 1,000 units. ` + "`memory.copy`, `memory.fill`, `memory.init`, `table.*` and `memory.grow`" + ` pay
-bytes / 16 on top (a table element counts 8 bytes, a page 65,536), before they run and whether they succeed or not. A call of a host function pays 128 units, and on top what its entry says.
-Whether fuel is left is looked at at function entries, loop headers, bulk operations, host functions and the call's end, and between them after 1 KiB of code.
-Fuel is the same on every machine, so a fault can be reproduced.
+const fuel = `Fuel counts a guest's work, about one unit for each WebAssembly instruction. The host writes the code that counts into the module
+when it loads it. Fuel is the same on every machine, so a fault can be reproduced.
 
-*Worked:* ` + "`memory.fill`" + ` of 1 MiB pays 65,536 units; ` + "`memory.grow(1)`" + ` pays 4,096; a loop of 10 instructions that runs 1,000 times pays about 10,000.
+Every instruction is paid for before it runs: function entries, loop headers, bulk operations and joins of paths that paid for
+different code each pay the static length of what follows. A stretch of code that is longer than 24 units also ends at a call, an
+else or a join, and what comes after pays for itself; in a stretch of up to 24 units, the code after a call was paid for before
+it. No stretch is longer than 1,000 units. ` + "`memory.copy`" + `, ` + "`memory.fill`" + `, ` + "`memory.init`" + `, ` + "`table.*`" + ` and ` + "`memory.grow`" + ` pay bytes / 16
+on top (a table element counts 8 bytes, a page 65,536), before they run and whether they succeed or not. A call of a host function
+pays 128 units, and what its entry says on top.
 
-Each function's entry also pays for its frame on the call stack: 128 bytes, 8 for each parameter, result and local (16 for a v128), and 2 for each byte of code. Small functions that call nothing pay nothing.`
+The host checks whether fuel is left at function entries, loop headers, bulk operations, host functions and the end of a call, and
+between them after each 1 KiB of code.
 
-const faults = `A trap, an exhausted limit, an answer that is not listed, a buffer out of bounds, a token out of range, NaN, or ` + "`proc_exit`" + ` is the fault of that plugin in that request. The instance is thrown away; the
-stream ends with reason ` + "`error`" + ` naming plugin, export and cause, or, with ` + "`on_error: skip`" + `, goes on without the plugin. Other streams notice nothing.
+*Worked:* ` + "`memory.fill`" + ` of 1 MiB pays 65,536 units; ` + "`memory.grow(1)`" + ` pays 4,096; a loop of 10 instructions that runs 1,000 times
+pays about 10,000.
 
-Faults count against what was sent, and for nobody else. A client whose same configuration makes a plugin fault five times in a minute, or five of whose configurations do, waits before it may use the plugin so
-again: 1 s at first, twice as long with each further fault, 5 minutes at most; the refusal is a 429 with ` + "`Retry-After`" + `. A request that is served ends it, and so do a reset and a new upload. As long as anybody
-waits, the plugin's state is ` + "`quarantined`" + `; others use it as before. A plugin that the operator has in every request is always tried. What only the request's grammar or another plugin did not allow, what
-waited for others, and what nobody waits for any more is not counted. Clients are told apart by their API keys, and by their addresses where there are none.`
+Each function's entry also pays for its frame on the call stack: 128 bytes, 8 for each parameter, result and local (16 for a
+v128), and 2 for each byte of code. Small functions that call nothing pay nothing.`
+
+const faults = `These are faults of a plugin in a request: a trap, an exhausted limit, an answer that is not listed, a buffer out of bounds, a
+token out of range, NaN, and ` + "`proc_exit`" + `. The instance is thrown away. The stream ends with reason ` + "`error`" + `, naming plugin, export
+and cause, or, with ` + "`on_error: skip`" + `, goes on without the plugin. Other streams notice nothing.
+
+Faults count against the client that sent the request, and affect nobody else. After five faults within a minute with one
+configuration, the client must wait before it can use the plugin with that configuration again. After faults with five different
+configurations, it must wait before it can use the plugin at all. The wait is 1 s at first, twice as long after each further
+fault, and 5 minutes at most; a request in this time is refused with 429 and ` + "`Retry-After`" + `. A request that is served without a
+fault ends the wait, and so do a reset and a new upload. As long as any client waits, the plugin's state is ` + "`quarantined`" + `; others
+use it as before. A plugin that the operator has in every request is always tried.
+
+Some faults are not counted: those that only the request's grammar or another plugin caused, those of a call that waited for
+others, and those that nobody waits for any more. Clients are told apart by their API keys, or by their addresses if there are
+none.`
 
 const manifest = "```json\n" + `{"name": "min-p", "version": "1.0.0", "summary": "…", "view": "candidates", "candidates": 256, "hold": 0, "config_schema": {"type": "object"}}
 ` + "```" + `
@@ -57,21 +83,21 @@ const manifest = "```json\n" + `{"name": "min-p", "version": "1.0.0", "summary":
 | ` + "`config_schema`" + ` | a JSON schema that compiles, at most 64 levels deep | any object |
 | ` + "`optional`" + ` | a list of names ` + "`penstock_…`" + `: exports that the plugin has for hosts that know them | none |
 
-All plugins that are placed first stand before the chain's own stages, all that are placed last behind them, each group in the request's order. A request's ` + "`samplers`" + ` overrides the hint. What sees all
-logits cannot be placed last. A field that is not in this table is kept, shown by ` + "`GET /v1/plugins`" + ` and otherwise ignored.`
+Plugins that are placed first stand before the chain's own stages, and those that are placed last behind them, both in the request's order. A request's ` + "`samplers`" + `
+overrides the hint. A plugin with the logits view cannot be placed last. A field that is not in this table is kept, shown by ` + "`GET /v1/plugins`" + ` and otherwise ignored.`
 
 // growth is what makes it possible to freeze v1.
-const growth = `Version 1 is frozen: what this document says of an export, an import, a buffer, a code or a field of the manifest never changes, and no name is used again for something else. What a later host adds,
-an older one treats as follows, so that one module runs on both.
+const growth = `Version 1 is frozen: what this document says of an export, an import, a buffer, a code or a manifest field never changes, and no name is used again for something else. Later hosts may add
+things. A host that does not know them treats them as follows, so that one module runs on both.
 
 | added | on a host that does not know it |
 |---|---|
 | a field of the manifest | kept, shown and ignored |
-| an import | a module that imports it from ` + "`penstock`" + ` is refused, naming it. Imported from ` + "`penstock-optional`" + ` instead, it is the same function where the host has it; where not, calling it is a fault |
+| an import | a module that imports it from ` + "`penstock`" + ` is refused, naming it. If it is imported from ` + "`penstock-optional`" + ` instead, it is the same function on a host that has it, and calling it is a fault on one that does not |
 | an export ` + "`penstock_…`" + ` | the module is refused, naming the export and the likeliest right spelling, unless the manifest's ` + "`optional`" + ` names it; then it is never called |
 | a buffer or a code | ` + "`bind`" + ` refuses an unknown kind, ` + "`param`" + ` and ` + "`special`" + ` answer −1, an unknown answer of a plugin is a fault |
 
-` + "`feature`" + ` tells which of the two hosts it is, and is there on every host of v1:
+` + "`feature`" + ` tells whether the host has a function, and exists on every host of v1:
 
 ` + "```wat" + `
 (import "penstock" "feature" (func $feature (param i32 i32) (result i32)))
@@ -82,8 +108,9 @@ an older one treats as follows, so that one module runs on both.
     (then (call $telepathy)) (else (i32.const 0))))
 ` + "```" + `
 
-In Go that import is a function under ` + "`//go:wasmimport penstock-optional telepathy`" + `, in Rust one in a block under ` + "`#[link(wasm_import_module = \"penstock-optional\")]`" + `.`
+In Go such an import is declared under ` + "`//go:wasmimport penstock-optional telepathy`" + `, in Rust in a block under ` + "`#[link(wasm_import_module = \"penstock-optional\")]`" + `.`
 
-const wasi = `WASI preview 1 is there for toolchains that need it, emptied: stdout and stderr go to the log, ` + "`random_get` draws from `random`" + `, the clock starts at 0 and gains 1 µs a reading,
-and what ` + "`poll_oneoff`" + ` waits for, which passes at once; everything else is refused. On top of its call, ` + "`fd_write`" + ` pays 128 units and ` + "`poll_oneoff`" + ` 64 for each entry of its list and
-bytes / 16, ` + "`random_get`" + ` 2 × bytes.`
+const wasi = `WASI preview 1 exists for toolchains that need it, and does little. stdout and stderr go to the log, ` + "`random_get`" + ` draws from
+` + "`random`" + `, the clock starts at 0 and gains 1 µs with each reading, and what ` + "`poll_oneoff`" + ` waits for passes at once; everything else
+is refused. Besides the price of a call, ` + "`fd_write`" + ` pays 128 units and ` + "`poll_oneoff`" + ` 64 for each entry of its list and bytes / 16,
+and ` + "`random_get`" + ` pays 2 × bytes.`
