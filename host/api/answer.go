@@ -16,11 +16,7 @@ import (
 // answer computes g and sends it in the given shape, as a stream or whole. Whatever ends it cancels what still runs: a
 // client that has gone frees its slots at once.
 func (s *service) answer(c echo.Context, g generation, sh shape) error {
-	if err := checkPriority(g.priority, s.mayRaise(c.Request())); err != nil {
-		return err
-	}
-	g.salt, g.client = s.cacheSalt(c.Request()), s.client(c)
-	streams, err := s.start(c.Request().Context(), &g)
+	streams, err := s.submit(c.Request().Context(), &g)
 	if err != nil {
 		return err
 	}
@@ -65,9 +61,9 @@ func (s *service) stream(ctx context.Context, c echo.Context, a *assembly, g *ge
 		return err // as an ordinary answer, or to nobody
 	}
 	if err != nil {
-		_ = w.send(envelope{problem(err, g.field).body()}) // a broken connection shows at flush
+		_ = w.send(envelope{asError(err, g.field).body()}) // a broken connection shows at flush
 	}
-	if a.shape.marker() {
+	if a.shape.endsWithDone() {
 		w.done()
 	}
 	return w.flush()

@@ -3,7 +3,6 @@
 package api
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
@@ -35,7 +34,7 @@ func digests(keys ...string) [][32]byte {
 // authorize lets in who has one of the keys; everybody where there are none.
 func (s *service) authorize(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if len(s.keys) > 0 && !holds(c.Request(), s.keys) {
+		if len(s.keys) > 0 && !hasKey(c.Request(), s.keys) {
 			c.Response().Header().Set(echo.HeaderWWWAuthenticate, "Bearer")
 			return &Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Type: typeAuth,
 				Message: "this server needs a key; send it as Authorization: Bearer KEY"}
@@ -44,8 +43,8 @@ func (s *service) authorize(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// holds compares in constant time with every key.
-func holds(r *http.Request, keys [][32]byte) bool {
+// hasKey compares in constant time with every key.
+func hasKey(r *http.Request, keys [][32]byte) bool {
 	digest := sha256.Sum256([]byte(bearer(r)))
 	found := 0
 	for _, k := range keys {
@@ -54,43 +53,33 @@ func holds(r *http.Request, keys [][32]byte) bool {
 	return found == 1
 }
 
-// cacheSalt parts the prompt cache by key: how many tokens were cached, and how soon the first one comes, then tell nobody
-// what others have sent.
-func (s *service) cacheSalt(r *http.Request) string {
-	if s.ShareCache || len(s.keys) == 0 {
-		return ""
-	}
-	digest := sha256.Sum256([]byte(bearer(r)))
-	return string(digest[:])
+// caller is who sends a request, as far as it matters to the answer.
+type caller struct {
+	id               string // tells clients apart: by their keys where there are any, else by their addresses
+	cacheSalt        string // of the prompt cache; "" where all share it
+	mayRaisePriority bool   // the key is one of those that may ask for more than the ordinary priority
 }
 
-// mayRaise tells whether a request's key is one of those that may ask for more than the ordinary priority.
-func (s *service) mayRaise(r *http.Request) bool { return holds(r, s.first) }
+func (s *service) callerOf(c echo.Context) caller {
+	out := caller{id: "address " + c.RealIP(), mayRaisePriority: hasKey(c.Request(), s.priorityKeys)}
+	if len(s.keys) == 0 {
+		return out
+	}
+	digest := sha256.Sum256([]byte(bearer(c.Request())))
+	out.id = "key " + string(digest[:])
+	if !s.ShareCache { // how many tokens were cached, and how soon the first one comes, then tell nobody what others have sent
+		out.cacheSalt = string(digest[:])
+	}
+	return out
+}
 
-// checkPriority refuses a priority that the request's key may not ask for.
-func checkPriority(priority int, mayRaise bool) error {
-	if priority <= 0 || mayRaise {
+// checkPriority refuses a priority that the caller may not ask for.
+func (c caller) checkPriority(priority int) error {
+	if priority <= 0 || c.mayRaisePriority {
 		return nil
 	}
 	return &Error{Status: http.StatusForbidden, Code: "priority_not_allowed", Type: typeForbid, Param: "priority",
 		Message: fmt.Sprintf("priority is %d; it may be at most 0 but for the keys that server.priority_keys lists", priority)}
-}
-
-// client tells clients apart: by their keys where there are any, else by their addresses.
-func (s *service) client(c echo.Context) string {
-	if len(s.keys) == 0 {
-		return "address " + c.RealIP()
-	}
-	digest := sha256.Sum256([]byte(bearer(c.Request())))
-	return "key " + string(digest[:])
-}
-
-// clientKey is what a context has the client under.
-type clientKey struct{}
-
-// of is the context of a client's request.
-func of(ctx context.Context, client string) context.Context {
-	return context.WithValue(ctx, clientKey{}, client)
 }
 
 func bearer(r *http.Request) string {

@@ -47,13 +47,13 @@ type chatMessage struct {
 }
 
 func (s chatShape) chunk(d chatDelta) *chatChunk {
-	return &chatChunk{head: s.of("chat.completion.chunk"), Choices: []chatDelta{d}}
+	return &chatChunk{head: s.head("chat.completion.chunk"), Choices: []chatDelta{d}}
 }
 
 func (s chatShape) part(c *choice, text string, more details) any {
 	d := chatDelta{Index: c.index, Delta: chatText{Content: &text}, Logprobs: chatProbsOf(more.probs), Trace: more.traces}
-	if !c.opened {
-		c.opened = true
+	if !c.begun {
+		c.begun = true
 		d.Delta.Role = "assistant"
 	}
 	return s.chunk(d)
@@ -68,11 +68,11 @@ func (s chatShape) last(c *choice) any {
 }
 
 func (s chatShape) closing(u usage) any {
-	return &chatChunk{head: s.of("chat.completion.chunk"), Choices: []chatDelta{}, Usage: &u}
+	return &chatChunk{head: s.head("chat.completion.chunk"), Choices: []chatDelta{}, Usage: &u}
 }
 
 func (s chatShape) whole(choices []*choice, u usage) any {
-	a := chatAnswer{head: s.of("chat.completion"), Usage: u, Timings: timingsOf(choices[0].end)}
+	a := chatAnswer{head: s.head("chat.completion"), Usage: u, Timings: timingsOf(choices[0].end)}
 	for _, c := range choices {
 		a.Choices = append(a.Choices, chatChoice{Index: c.index, Message: chatMessage{Role: "assistant", Content: c.text.String()},
 			Logprobs: chatProbsOf(c.probs), FinishReason: c.end.Reason.String(), Trace: c.traces})
@@ -80,7 +80,7 @@ func (s chatShape) whole(choices []*choice, u usage) any {
 	return a
 }
 
-func (chatShape) marker() bool { return true }
+func (chatShape) endsWithDone() bool { return true }
 
 func chatProbsOf(probs []tokenProb) *chatProbs {
 	if len(probs) == 0 {

@@ -6,45 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
-	"time"
-
-	"github.com/labstack/echo/v4"
 )
-
-// bodyTimeout bounds how long a client may take to send its request.
-const bodyTimeout = 60 * time.Second
-
-// read takes the whole body.
-func read(c echo.Context) ([]byte, error) { return receive(c, io.ReadAll) }
-
-// receive takes the whole body in the way of take. The deadline ends with it: net/http would otherwise take it for a lost
-// connection while the answer is streamed.
-func receive(c echo.Context, take func(io.Reader) ([]byte, error)) ([]byte, error) {
-	control := http.NewResponseController(c.Response())
-	timed := control.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil
-	body, err := take(c.Request().Body)
-	if timed {
-		_ = control.SetReadDeadline(time.Time{}) // fails only where setting it failed
-	}
-	var tooLarge *http.MaxBytesError
-	if err != nil && !errors.As(err, &tooLarge) {
-		return nil, &Error{Status: http.StatusBadRequest, Code: "incomplete_body", Type: typeInvalid,
-			Message: "the request body could not be read: " + err.Error()}
-	}
-	return body, err
-}
-
-// readJSON reads the body into v, which holds the defaults.
-func readJSON(c echo.Context, v any) error {
-	body, err := read(c)
-	if err != nil {
-		return err
-	}
-	return decode(body, v)
-}
 
 // decode reads a JSON object into v. Fields that v does not have are ignored, as OpenAI's clients send many; a wrong
 // type is an error that names the field.

@@ -5,7 +5,9 @@ package api
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -75,8 +77,8 @@ func timedOut(message string) *Error {
 	return &Error{Status: http.StatusUnprocessableEntity, Code: "timeout", Type: typeInvalid, Param: "timeout_ms", Message: message}
 }
 
-// problem makes an Error of any error. prompt names the field the prompt came from.
-func problem(err error, prompt string) *Error {
+// asError makes an Error of any error. prompt names the field the prompt came from.
+func asError(err error, prompt string) *Error {
 	var own *Error
 	var badParam *sampling.Invalid
 	var badMessage *chat.Invalid
@@ -95,13 +97,34 @@ func problem(err error, prompt string) *Error {
 	case errors.As(err, &routed):
 		return &Error{Status: routed.Code, Code: codeOf(routed.Code), Type: typeInvalid, Message: fmt.Sprint(routed.Message)}
 	}
-	if e := pluginProblem(err); e != nil {
+	if e := pluginError(err); e != nil {
 		return e
 	}
-	return schedulerProblem(err, prompt)
+	return schedulerError(err, prompt)
 }
 
-func schedulerProblem(err error, prompt string) *Error {
+// pluginError tells what a plugin's refusal or fault means for a client.
+func pluginError(err error) *Error {
+	var refusal interface {
+		error
+		Param() string
+	}
+	var fault interface {
+		error
+		Kind() string
+	}
+	switch {
+	case errors.As(err, &refusal):
+		return &Error{Status: http.StatusBadRequest, Code: "plugin_refused", Type: typeInvalid, Param: refusal.Param(), Message: refusal.Error()}
+	case errors.As(err, &fault) && slices.Contains([]string{"busy", "budget"}, fault.Kind()):
+		return &Error{Status: http.StatusServiceUnavailable, Code: "plugins_busy", Type: typeBusy, Retry: 1, Message: fault.Error()}
+	case errors.As(err, &fault):
+		return &Error{Status: http.StatusUnprocessableEntity, Code: "plugin_fault", Type: typeServer, Param: "plugins", Message: fault.Error()}
+	}
+	return nil
+}
+
+func schedulerError(err error, prompt string) *Error {
 	switch {
 	case errors.Is(err, scheduler.ErrQueueFull):
 		return &Error{Status: http.StatusTooManyRequests, Code: "queue_full", Type: typeBusy, Retry: 1,
@@ -128,4 +151,18 @@ func codeOf(status int) string {
 		return "method_not_allowed"
 	}
 	return "http_error"
+}
+
+// fail answers an error, unless the answer has begun.
+func (s *service) fail(err error, c echo.Context) {
+	if errors.Is(err, errGone) || c.Response().Committed {
+		return
+	}
+	e := asError(err, "prompt")
+	if e.Retry > 0 {
+		c.Response().Header().Set("Retry-After", itoa(e.Retry))
+	}
+	if err := c.JSON(e.Status, envelope{e.body()}); err != nil {
+		s.Log.Debug("an error could not be sent", slog.Any("error", err))
+	}
 }

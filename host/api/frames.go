@@ -55,18 +55,18 @@ type errorFrame struct {
 }
 
 func refusal(id string, err error) errorFrame {
-	return errorFrame{Type: "error", ID: id, Error: problem(err, "request").body()}
+	return errorFrame{Type: "error", ID: id, Error: asError(err, "request").body()}
 }
 
 // framesOf are the frames of one event. Text that was held back to the end comes as a last token frame.
-func (l *live) framesOf(e scheduler.Event) []any {
-	s := l.socket.service
+func (a *socketAnswer) framesOf(e scheduler.Event) []any {
+	s := a.socket.service
 	switch e.Kind {
 	case scheduler.KindStarted:
-		return []any{startedFrame{Type: "started", ID: l.id, Stream: l.stream.ID(), Model: s.Model.Name,
+		return []any{startedFrame{Type: "started", ID: a.id, Stream: a.stream.ID(), Model: s.Model.Name,
 			Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens}}
 	case scheduler.KindToken:
-		f := tokenFrame{Type: "token", ID: l.id, Seq: e.Seq, Text: e.Text, Trace: s.trace(e)}
+		f := tokenFrame{Type: "token", ID: a.id, Seq: e.Seq, Text: e.Text, Trace: s.trace(e)}
 		if p, ok := s.probability(e); ok {
 			f.Logprobs = &p
 		}
@@ -74,12 +74,12 @@ func (l *live) framesOf(e scheduler.Event) []any {
 	}
 	var frames []any
 	if e.Text != "" {
-		frames = append(frames, tokenFrame{Type: "token", ID: l.id, Seq: e.Seq, Text: e.Text})
+		frames = append(frames, tokenFrame{Type: "token", ID: a.id, Seq: e.Seq, Text: e.Text})
 	}
-	end := endFrame{Type: "end", ID: l.id, Reason: e.End.Reason.String(), Timings: timingsOf(*e.End),
+	end := endFrame{Type: "end", ID: a.id, Reason: e.End.Reason.String(), Timings: timingsOf(*e.End),
 		Usage: usageOf([]*choice{{end: *e.End}}, 1)}
 	if err := failure(e); err != nil {
-		body := problem(err, "request").body()
+		body := asError(err, "request").body()
 		end.Error = &body
 	}
 	return append(frames, end)

@@ -12,14 +12,14 @@ import (
 
 // toyService plans requests and starts none.
 func toyService() *service {
-	return &service{desk: newDesk(), Options: Options{Engine: toy{}, Model: Model{Name: "toy", Vocabulary: vocabularySize, Context: contextSize}}}
+	return &service{textPool: newTextPool(), Options: Options{Engine: toy{}, Model: Model{Name: "toy", Vocabulary: vocabularySize, Context: contextSize}}}
 }
 
 // checkPlan is what must hold of every body: a refusal that says so with a 4xx, or a request in range.
 func checkPlan(t *testing.T, g generation, err error) {
 	t.Helper()
 	if err != nil {
-		e := problem(err, "prompt")
+		e := asError(err, "prompt")
 		if e.Status < 400 || e.Status > 499 {
 			t.Errorf("status %d: %v", e.Status, err)
 		}
@@ -53,11 +53,11 @@ func FuzzBodies(f *testing.F) {
 	f.Add([]byte(`{"messages":[{"role":"assistant","content":null,"tool_calls":[{}]}],"logprobs":true,"top_logprobs":3}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		s := toyService()
-		g, err := s.planChat(t.Context(), body)
+		g, err := s.parseChat(t.Context(), caller{}, body)
 		checkPlan(t, g, err)
-		g, err = s.planText(t.Context(), body)
+		g, err = s.parseText(t.Context(), caller{}, body)
 		checkPlan(t, g, err)
-		g, _, err = s.planNative(t.Context(), body)
+		g, _, err = s.parseNative(t.Context(), caller{}, body)
 		checkPlan(t, g, err)
 	})
 }
@@ -83,8 +83,8 @@ func FuzzFrames(f *testing.F) {
 		}
 		s := toyService()
 		s.Scheduler = refusing{}
-		k := &socket{service: s, ctx: t.Context(), live: map[string]*live{}}
-		k.live["live"] = &live{socket: k, id: "live", stream: still{}, params: sampling.Default()}
+		k := &socket{service: s, ctx: t.Context(), answers: map[string]*socketAnswer{}}
+		k.answers["live"] = &socketAnswer{socket: k, id: "live", stream: still{}, params: sampling.Default()}
 		if err := k.dispatch(frame); err != nil {
 			checkPlan(t, generation{}, err)
 		}

@@ -63,7 +63,7 @@ func (s nativeShape) whole(choices []*choice, _ usage) any {
 	return a
 }
 
-func (nativeShape) marker() bool { return false }
+func (nativeShape) endsWithDone() bool { return false }
 
 func (s nativeShape) answer(c *choice, text string, d details) nativeAnswer {
 	return nativeAnswer{

@@ -97,9 +97,9 @@ type Options struct {
 // service answers requests. Its methods are the handlers.
 type service struct {
 	Options
-	keys  [][32]byte
-	admin [][32]byte
-	first [][32]byte // of PriorityKeys
-	kept  shelf
-	desk  *desk
+	keys         [][32]byte // digests of APIKeys and AdminKey
+	adminKeys    [][32]byte
+	priorityKeys [][32]byte
+	detachables  detachables
+	textPool     *textPool
 }

@@ -28,7 +28,7 @@ func (k *socket) ping() {
 		if k.wrote.Swap(false) {
 			continue
 		}
-		ctx, done := context.WithTimeout(k.ctx, k.service.patience())
+		ctx, done := context.WithTimeout(k.ctx, k.service.writeTimeout())
 		err := k.conn.Ping(ctx)
 		done()
 		if err != nil {

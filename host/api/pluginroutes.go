@@ -4,6 +4,8 @@ package api
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"io"
 	"mime"
 	"net/http"
@@ -11,17 +13,40 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
+// Catalog lists the plugins and changes which there are. Errors that are a client's to mend are *Error.
+type Catalog interface {
+	List() []PluginInfo
+	Get(name string) (PluginInfo, error)
+	Upload(ctx context.Context, wasm []byte) (_ PluginInfo, created bool, _ error)
+	Remove(ctx context.Context, name string) error
+	Reset(name string) (PluginInfo, error)
+}
+
+// PluginInfo describes a plugin.
+type PluginInfo struct {
+	Name      string          `json:"name"`
+	SHA256    string          `json:"sha256,omitempty"`
+	State     string          `json:"state"` // ready, quarantined, failed
+	Manifest  json.RawMessage `json:"manifest,omitempty"`
+	Exports   []string        `json:"exports,omitempty"`
+	Default   bool            `json:"default"` // every request uses it
+	File      string          `json:"file"`
+	Error     string          `json:"error,omitempty"`
+	Faults    int             `json:"faults"`
+	LastFault string          `json:"last_fault,omitempty"`
+}
+
 // uploads bounds how many modules are read at a time: each may take as much memory as a body may have bytes.
 var uploads = make(chan struct{}, 4)
 
 // administer lets in who has the admin key. Without one configured nobody is.
 func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if len(s.admin) == 0 {
+		if len(s.adminKeys) == 0 {
 			return &Error{Status: http.StatusForbidden, Code: "admin_disabled", Type: typeForbid,
 				Message: "this needs an admin key, and the server has none; its operator can set server.admin_key"}
 		}
-		if !holds(c.Request(), s.admin) {
+		if !hasKey(c.Request(), s.adminKeys) {
 			c.Response().Header().Set(echo.HeaderWWWAuthenticate, "Bearer")
 			return &Error{Status: http.StatusUnauthorized, Code: "invalid_admin_key", Type: typeAuth,
 				Message: "this needs the server's admin key; send it as Authorization: Bearer KEY"}

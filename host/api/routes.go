@@ -3,9 +3,7 @@
 package api
 
 import (
-	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 
@@ -14,7 +12,7 @@ import (
 
 // New builds the handler of all routes.
 func New(o Options) http.Handler {
-	s := &service{Options: o, desk: newDesk(), admin: digests(o.AdminKey), first: digests(o.PriorityKeys...), keys: append(digests(o.APIKeys...), digests(o.AdminKey)...)}
+	s := &service{Options: o, textPool: newTextPool(), adminKeys: digests(o.AdminKey), priorityKeys: digests(o.PriorityKeys...), keys: append(digests(o.APIKeys...), digests(o.AdminKey)...)}
 	if len(o.APIKeys) == 0 {
 		s.keys = nil // an admin key alone closes only the admin routes
 	}
@@ -27,7 +25,7 @@ func New(o Options) http.Handler {
 
 	e.GET("/health", s.health)
 	e.GET("/v1/health", s.health)
-	e.GET("/livez", s.live)
+	e.GET("/livez", s.livez)
 	e.GET("/readyz", s.health)
 
 	// Not an echo.Group: one with middleware takes over what no route of it matches.
@@ -35,17 +33,17 @@ func New(o Options) http.Handler {
 		method, path string
 		handler      echo.HandlerFunc
 	}{
-		{http.MethodPost, "/v1/chat/completions", s.chat},
-		{http.MethodPost, "/chat/completions", s.chat},
-		{http.MethodPost, "/v1/completions", s.text},
+		{http.MethodPost, "/v1/chat/completions", s.chatCompletion},
+		{http.MethodPost, "/chat/completions", s.chatCompletion},
+		{http.MethodPost, "/v1/completions", s.textCompletion},
 		{http.MethodPost, "/v1/embeddings", s.embeddings},
 		{http.MethodGet, "/v1/models", s.models},
 		{http.MethodGet, "/models", s.models},
 		{http.MethodGet, "/v1/models/*", s.model},
-		{http.MethodGet, "/v1/ws", s.socket},
-		{http.MethodPost, "/completion", s.native},
-		{http.MethodPost, "/completions", s.native},
-		{http.MethodPost, "/tokenize", s.tokens},
+		{http.MethodGet, "/v1/ws", s.openSocket},
+		{http.MethodPost, "/completion", s.nativeCompletion},
+		{http.MethodPost, "/completions", s.nativeCompletion},
+		{http.MethodPost, "/tokenize", s.tokenize},
 		{http.MethodPost, "/detokenize", s.detokenize},
 		{http.MethodPost, "/apply-template", s.applyTemplate},
 		{http.MethodGet, "/props", s.props},
@@ -77,58 +75,4 @@ func clientOf(proxies []*net.IPNet) echo.IPExtractor {
 		trust = append(trust, echo.TrustIPRange(network))
 	}
 	return echo.ExtractIPFromXFFHeader(trust...)
-}
-
-func (s *service) chat(c echo.Context) error {
-	body, err := read(c)
-	if err != nil {
-		return err
-	}
-	g, err := s.planChat(of(c.Request().Context(), s.client(c)), body)
-	if err != nil {
-		return err
-	}
-	return s.answer(c, g, chatShape{newHeads("chatcmpl-", s.Model.Name)})
-}
-
-func (s *service) text(c echo.Context) error {
-	body, err := read(c)
-	if err != nil {
-		return err
-	}
-	g, err := s.planText(c.Request().Context(), body)
-	if err != nil {
-		return err
-	}
-	return s.answer(c, g, textShape{newHeads("cmpl-", s.Model.Name)})
-}
-
-func (s *service) native(c echo.Context) error {
-	body, err := read(c)
-	if err != nil {
-		return err
-	}
-	g, tokens, err := s.planNative(c.Request().Context(), body)
-	if err != nil {
-		return err
-	}
-	return s.answer(c, g, nativeShape{model: s.Model.Name, tokens: tokens})
-}
-
-func (s *service) embeddings(echo.Context) error {
-	return unsupported("model", "embeddings are not supported by this server")
-}
-
-// fail answers an error, unless the answer has begun.
-func (s *service) fail(err error, c echo.Context) {
-	if errors.Is(err, errGone) || c.Response().Committed {
-		return
-	}
-	e := problem(err, "prompt")
-	if e.Retry > 0 {
-		c.Response().Header().Set("Retry-After", itoa(e.Retry))
-	}
-	if err := c.JSON(e.Status, envelope{e.body()}); err != nil {
-		s.Log.Debug("an error could not be sent", slog.Any("error", err))
-	}
 }

@@ -17,8 +17,8 @@ type shape interface {
 	closing(u usage) any
 	// whole is the answer in one piece.
 	whole(choices []*choice, u usage) any
-	// marker tells whether a stream ends with [DONE].
-	marker() bool
+	// endsWithDone tells whether a stream ends with [DONE].
+	endsWithDone() bool
 }
 
 // head is what every object of OpenAI's answers begins with.
@@ -40,6 +40,6 @@ func newHeads(prefix, model string) heads {
 	return heads{id: prefix + rand.Text(), created: time.Now().Unix(), model: model}
 }
 
-func (h heads) of(object string) head {
+func (h heads) head(object string) head {
 	return head{ID: h.id, Object: object, Created: h.created, Model: h.model}
 }

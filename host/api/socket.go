@@ -18,8 +18,8 @@ import (
 	"github.com/penstock/penstock/host/excerpt"
 )
 
-// maxLive bounds the answers of one connection that have not ended.
-const maxLive = 256
+// maxSocketAnswers bounds the answers of one connection that have not ended.
+const maxSocketAnswers = 256
 
 // socket is one WebSocket connection: this goroutine reads frames, one writes them, and each live answer has one that
 // reads its stream. Those hand their frames over without a buffer, so a stream is read only as fast as the client
@@ -27,25 +27,21 @@ const maxLive = 256
 type socket struct {
 	service *service
 	conn    *websocket.Conn
-	salt    string // of the prompt cache
-	client  string // see service.client
+	caller  caller
 
-	mayRaise bool // its answers' priority
-	out      chan any
-	ctx      context.Context // done when the connection is
-	close    context.CancelFunc
-
+	out   chan any
+	ctx   context.Context // done when the connection is
+	close context.CancelFunc
 	wrote atomic.Bool // a frame was sent since the last look
 
-	pumps sync.WaitGroup
-	mu    sync.Mutex
-	live  map[string]*live // by the client's id
-
-	closing bool // no answer is begun any more
+	forwarding sync.WaitGroup // of answers
+	mu         sync.Mutex
+	answers    map[string]*socketAnswer // those that have not ended, by the client's id
+	closing    bool                     // no answer is begun any more
 }
 
-// socket is GET /v1/ws.
-func (s *service) socket(c echo.Context) error {
+// openSocket is GET /v1/ws.
+func (s *service) openSocket(c echo.Context) error {
 	conn, err := websocket.Accept(c.Response(), c.Request(), &websocket.AcceptOptions{
 		Subprotocols:       []string{Subprotocol},
 		InsecureSkipVerify: true, // sameOrigin has checked
@@ -56,14 +52,14 @@ func (s *service) socket(c echo.Context) error {
 	defer conn.CloseNow() //nolint:errcheck // whatever is left of the connection
 	conn.SetReadLimit(-1) // an oversized frame is refused, the connection lives on
 	ctx, stop := context.WithCancel(c.Request().Context())
-	k := &socket{service: s, conn: conn, salt: s.cacheSalt(c.Request()), client: s.client(c), mayRaise: s.mayRaise(c.Request()), out: make(chan any), ctx: ctx, close: stop, live: map[string]*live{}}
+	k := &socket{service: s, conn: conn, caller: s.callerOf(c), out: make(chan any), ctx: ctx, close: stop, answers: map[string]*socketAnswer{}}
 	var helpers sync.WaitGroup
 	helpers.Go(k.write)
-	helpers.Go(k.sayGoodbye)
+	helpers.Go(k.closeOnShutdown)
 	helpers.Go(k.ping)
 	err = k.read()
 	stop()
-	k.pumps.Wait()
+	k.forwarding.Wait()
 	helpers.Wait()
 	s.Log.Debug("websocket closed", slog.Any("reason", err))
 	return nil
@@ -101,7 +97,7 @@ func (k *socket) write() {
 	for {
 		select {
 		case f := <-k.out:
-			if f == (goodbye{}) {
+			if f == (closeFrame{}) {
 				_ = k.conn.Close(websocket.StatusGoingAway, "the server is shutting down") // the client may have gone
 				return
 			}
@@ -110,7 +106,7 @@ func (k *socket) write() {
 				k.service.Log.Error("a frame cannot be encoded", slog.Any("error", err))
 				return
 			}
-			ctx, done := context.WithTimeout(k.ctx, k.service.patience())
+			ctx, done := context.WithTimeout(k.ctx, k.service.writeTimeout())
 			err = k.conn.Write(ctx, websocket.MessageText, data)
 			done()
 			if err != nil {
@@ -123,7 +119,7 @@ func (k *socket) write() {
 	}
 }
 
-func (s *service) patience() time.Duration {
+func (s *service) writeTimeout() time.Duration {
 	if s.WriteTimeout <= 0 {
 		return 24 * time.Hour
 	}
@@ -162,30 +158,30 @@ func (k *socket) dispatch(f clientFrame) error {
 	case "attach":
 		return k.attach(f)
 	case "cancel", "pause", "resume", "set", "inject", "rewind":
-		l := k.find(f.ID)
-		if l == nil {
+		a := k.find(f.ID)
+		if a == nil {
 			return &Error{Status: http.StatusNotFound, Code: "unknown_id", Type: typeInvalid, Param: "id",
 				Message: fmt.Sprintf("no answer with id %q is going on", f.ID)}
 		}
-		return l.steer(f)
+		return a.steer(f)
 	case "fork":
 		return unsupported("type", "fork is not supported by this server")
 	}
 	return invalid("type", "type is %q; it must be generate, cancel, pause, resume, set, inject, rewind or attach", excerpt.Of(f.Type, 40))
 }
 
-func (k *socket) find(id string) *live {
+func (k *socket) find(id string) *socketAnswer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.live[id]
+	return k.answers[id]
 }
 
-// goodbye is the last thing the writer is handed: it closes the connection after all frames.
-type goodbye struct{}
+// closeFrame is the last thing the writer is handed: it closes the connection after all frames.
+type closeFrame struct{}
 
-// sayGoodbye ends the connection in order when the host shuts down: its answers' last frames first, then the closing
+// closeOnShutdown ends the connection in order when the host shuts down: its answers' last frames first, then the closing
 // handshake. A client that does not take them in time is cut off.
-func (k *socket) sayGoodbye() {
+func (k *socket) closeOnShutdown() {
 	select {
 	case <-k.ctx.Done():
 		return
@@ -195,7 +191,7 @@ func (k *socket) sayGoodbye() {
 	k.closing = true
 	k.mu.Unlock()
 	rest := make(chan struct{})
-	go func() { k.pumps.Wait(); close(rest) }()
+	go func() { k.forwarding.Wait(); close(rest) }()
 	late := time.NewTimer(time.Second)
 	defer late.Stop()
 	select {
@@ -206,7 +202,7 @@ func (k *socket) sayGoodbye() {
 	}
 	<-rest
 	select {
-	case k.out <- goodbye{}:
+	case k.out <- closeFrame{}:
 	case <-late.C:
 		k.close()
 	case <-k.ctx.Done():

@@ -16,7 +16,7 @@ import (
 // error with its status; what is refused later is an event of a stream that has begun.
 const (
 	defaultGrace     = time.Second
-	defaultReassures = 10 * time.Second
+	defaultKeepAlive = 10 * time.Second
 )
 
 // events writes server-sent events. They gather until flush, so that what is ready together leaves together. The headers
@@ -40,12 +40,12 @@ type events struct {
 // newEvents makes the events of an answer. ctx is done when the client has gone.
 func (s *service) newEvents(ctx context.Context, w http.ResponseWriter) (*events, context.Context) {
 	ctx, lost := context.WithCancel(ctx)
-	e := &events{w: w, control: http.NewResponseController(w), timeout: s.WriteTimeout, every: orDefault(s.StreamComment, defaultReassures), lost: lost}
+	e := &events{w: w, control: http.NewResponseController(w), timeout: s.WriteTimeout, every: orDefault(s.StreamComment, defaultKeepAlive), lost: lost}
 	e.encoder = json.NewEncoder(&e.buffer)
 	e.encoder.SetEscapeHTML(false)
 	e.mu.Lock() // the timer may be quick
 	defer e.mu.Unlock()
-	e.timer = time.AfterFunc(orDefault(s.StreamGrace, defaultGrace), e.reassure)
+	e.timer = time.AfterFunc(orDefault(s.StreamGrace, defaultGrace), e.keepAlive)
 	return e, ctx
 }
 
@@ -89,8 +89,8 @@ func (e *events) flush() error {
 	return err
 }
 
-// reassure tells a client that waits that its answer is still to come.
-func (e *events) reassure() {
+// keepAlive tells a client that waits that its answer is still to come.
+func (e *events) keepAlive() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.over {

@@ -29,12 +29,12 @@ type ChainSetter interface {
 }
 
 // steer acts on a frame for a live answer.
-func (l *live) steer(f clientFrame) error {
+func (a *socketAnswer) steer(f clientFrame) error {
 	if f.Type == "cancel" {
-		l.stream.Cancel()
+		a.stream.Cancel()
 		return nil
 	}
-	err := l.control(f)
+	err := a.control(f)
 	switch {
 	case errors.Is(err, scheduler.ErrEnded):
 		return &Error{Status: http.StatusConflict, Code: "ended", Type: typeInvalid, Param: "id", Message: "the answer has ended"}
@@ -44,15 +44,15 @@ func (l *live) steer(f clientFrame) error {
 	return err
 }
 
-func (l *live) control(f clientFrame) error {
+func (a *socketAnswer) control(f clientFrame) error {
 	if f.Type == "set" {
-		return l.set(f.Sampling)
+		return a.set(f.Sampling)
 	}
-	c, ok := l.stream.(Controls)
+	c, ok := a.stream.(Controls)
 	if !ok {
 		return unsupported("type", "%s is not supported by this server", f.Type)
 	}
-	ctx := l.socket.ctx
+	ctx := a.socket.ctx
 	switch f.Type {
 	case "pause":
 		return c.Pause(ctx)
@@ -67,8 +67,8 @@ func (l *live) control(f clientFrame) error {
 	if f.Text == nil || *f.Text == "" {
 		return invalid("text", "text is missing: what to inject")
 	}
-	s := l.socket.service
-	tokens, err := atDesk(ctx, s.desk, time.Time{}, len(*f.Text), func() ([]int32, error) { return s.encoder().Plain(*f.Text) }, nil)
+	s := a.socket.service
+	tokens, err := inPool(ctx, s.textPool, time.Time{}, len(*f.Text), func() ([]int32, error) { return s.encoder().Plain(*f.Text) }, nil)
 	if err != nil {
 		return textError(err, "text")
 	}
@@ -77,15 +77,15 @@ func (l *live) control(f clientFrame) error {
 
 // set changes sampling parameters; those that the frame leaves out stay as they are. A name that is none is refused
 // here, where nothing else shares the object.
-func (l *live) set(raw json.RawMessage) error {
-	c, ok := l.stream.(ChainSetter)
+func (a *socketAnswer) set(raw json.RawMessage) error {
+	c, ok := a.stream.(ChainSetter)
 	if !ok {
 		return unsupported("type", "set is not supported by this server")
 	}
 	if !isSet(raw) {
 		return invalid("sampling", "sampling is missing: an object of parameters")
 	}
-	fields := sampling.FieldsOf(l.params)
+	fields := sampling.FieldsOf(a.params)
 	if err := decode(raw, &fields); err != nil {
 		return err
 	}
@@ -94,21 +94,21 @@ func (l *live) set(raw json.RawMessage) error {
 	if err := strict.Decode(&sampling.Fields{}); err != nil {
 		return invalid("sampling", "sampling has a field that is no sampling parameter: %v", err)
 	}
-	s := l.socket.service
+	s := a.socket.service
 	var params sampling.Params
-	made, err := atDesk(l.socket.ctx, s.desk, time.Time{}, len(raw), func() (made Policy, err error) {
-		if params, err = fields.Params(l.params, vocabulary{s}); err != nil {
+	made, err := inPool(a.socket.ctx, s.textPool, time.Time{}, len(raw), func() (made Policy, err error) {
+		if params, err = fields.Params(a.params, vocabulary{s}); err != nil {
 			return made, err
 		}
 		made.Stages, err = s.Engine.NewChain(params)
-		return made, chainProblem(err, params)
+		return made, chainError(err, params)
 	}, Policy.discard)
 	if err != nil {
 		return err
 	}
-	if err := c.SetChain(l.socket.ctx, made.Stages); err != nil {
+	if err := c.SetChain(a.socket.ctx, made.Stages); err != nil {
 		return err
 	}
-	l.params = params
+	a.params = params
 	return nil
 }

@@ -22,7 +22,7 @@ type textChoice struct {
 }
 
 func (s textShape) answer(choices ...textChoice) *textAnswer {
-	return &textAnswer{head: s.of("text_completion"), Choices: choices}
+	return &textAnswer{head: s.head("text_completion"), Choices: choices}
 }
 
 func (s textShape) part(c *choice, text string, d details) any {
@@ -59,4 +59,4 @@ func (s textShape) whole(choices []*choice, u usage) any {
 	return a
 }
 
-func (textShape) marker() bool { return true }
+func (textShape) endsWithDone() bool { return true }

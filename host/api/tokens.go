@@ -12,8 +12,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// tokens is llama-server's POST /tokenize.
-func (s *service) tokens(c echo.Context) error {
+// tokenize is llama-server's POST /tokenize.
+func (s *service) tokenize(c echo.Context) error {
 	body := struct {
 		Content      *string `json:"content"`
 		AddSpecial   bool    `json:"add_special"`
@@ -26,7 +26,7 @@ func (s *service) tokens(c echo.Context) error {
 	if body.Content == nil {
 		return invalid("content", "content is missing")
 	}
-	tokens, err := atDesk(c.Request().Context(), s.desk, time.Time{}, len(*body.Content), func() ([]int32, error) {
+	tokens, err := inPool(c.Request().Context(), s.textPool, time.Time{}, len(*body.Content), func() ([]int32, error) {
 		return s.encoder().Tokenize(*body.Content, body.AddSpecial, body.ParseSpecial)
 	}, nil)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *service) detokenize(c echo.Context) error {
 	if i := slices.IndexFunc(body.Tokens, func(r json.RawMessage) bool { return !isNumber(r) }); i >= 0 {
 		return invalid("tokens["+itoa(i)+"]", "tokens[%d] is not a token", i)
 	}
-	text, err := atDesk(c.Request().Context(), s.desk, time.Time{}, 4*len(body.Tokens), func() (string, error) {
+	text, err := inPool(c.Request().Context(), s.textPool, time.Time{}, 4*len(body.Tokens), func() (string, error) {
 		tokens, err := s.mixedPrompt(body.Tokens, "tokens")
 		if err != nil {
 			return "", err
@@ -88,7 +88,7 @@ func (s *service) applyTemplate(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	g, err := s.planChat(of(c.Request().Context(), s.client(c)), body)
+	g, err := s.parseChat(c.Request().Context(), s.callerOf(c), body)
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func TestAPI_TextWork_IsBounded(t *testing.T) {
 	engine := newScribe()
 	r := newRig(t, func(s *setup) { s.Engine = engine })
 	defer engine.letGo()
-	places := cap(newDesk().long)
+	places := cap(newTextPool().long)
 	long := strings.Repeat("x", shortText)
 	answered := make(chan int, 8)
 	for i := range places + 3 {
@@ -148,11 +148,11 @@ func TestAPI_TextWork_Panic(t *testing.T) {
 }
 
 func TestAtDesk_Deadline_WhileWaiting(t *testing.T) {
-	d := newDesk()
+	d := newTextPool()
 	for range cap(d.short) {
 		d.short <- struct{}{}
 	}
-	_, err := atDesk(t.Context(), d, time.Now().Add(time.Millisecond), 1, func() (int, error) { return 1, nil }, nil)
+	_, err := inPool(t.Context(), d, time.Now().Add(time.Millisecond), 1, func() (int, error) { return 1, nil }, nil)
 	if !errors.Is(err, scheduler.ErrDeadline) {
 		t.Errorf("got %v, want ErrDeadline", err)
 	}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// submit makes a scheduler.Request of every choice of g, prompt by prompt, and submits all of them or none.
+func (s *service) submit(ctx context.Context, g *generation) (_ []Stream, err error) {
+	if err := g.caller.checkPriority(g.priority); err != nil {
+		return nil, err
+	}
+	requests := make([]scheduler.Request, 0, len(g.prompts)*g.n)
+	for _, prompt := range g.prompts {
+		if len(prompt) >= s.Model.Context {
+			err = &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: typeInvalid, Param: g.field,
+				Message: fmt.Sprintf("the prompt has %d tokens; the context holds %d, the answer included", len(prompt), s.Model.Context)}
+		}
+		for range g.n {
+			if err == nil {
+				requests, err = s.addChoice(ctx, requests, g, prompt)
+			}
+		}
+	}
+	if err != nil {
+		discard(requests)
+		if errors.Is(err, errGone) {
+			return nil, err
+		}
+		return nil, asError(err, g.field)
+	}
+	streams, err := s.Scheduler.SubmitAll(requests)
+	if errors.Is(err, scheduler.ErrTooMany) {
+		field := g.field
+		if g.n > 1 {
+			field = "n"
+		}
+		return nil, invalid(field, "%v; ask for fewer, or in several requests", err)
+	}
+	if err != nil {
+		return nil, asError(err, g.field)
+	}
+	return streams, nil
+}
+
+// addChoice appends the request for one choice.
+func (s *service) addChoice(ctx context.Context, requests []scheduler.Request, g *generation, prompt []scheduler.Token) ([]scheduler.Request, error) {
+	params := g.params.ForChoice(uint32(len(requests)))
+	p, err := inPool(ctx, s.textPool, g.deadline, len(params.Grammar), func() (Policy, error) { return s.newPolicy(g, params) }, Policy.discard)
+	if err != nil {
+		return requests, chainError(err, params)
+	}
+	buffer, trace := 0, 0
+	if g.detach > 0 {
+		buffer = detachedBuffer
+	}
+	if params.Trace {
+		trace = maxTraced
+	}
+	return append(requests, scheduler.Request{
+		Prompt:      []scheduler.Segment{{Tokens: prompt}},
+		MaxTokens:   g.max,
+		Stop:        g.stop,
+		IgnoreEOG:   params.IgnoreEOS,
+		Chain:       p.Stages,
+		Rules:       p.Rules,
+		Logprobs:    g.logprobs,
+		Trace:       trace,
+		Priority:    g.priority,
+		Deadline:    g.deadline,
+		CachePrompt: g.cache,
+		CacheSalt:   g.caller.cacheSalt,
+		Buffer:      buffer,
+		Keep:        g.detach > 0,
+	}), nil
+}
+
+// discard frees the stages of requests that are not submitted.
+func discard(requests []scheduler.Request) {
+	for _, r := range requests {
+		Policy{r.Chain, r.Rules}.discard()
+	}
+}
+
+// chainError tells which field the engine could not use. The other parameters have been checked by name, so it is
+// the grammar where there is one.
+func chainError(err error, p sampling.Params) error {
+	var named *sampling.Invalid
+	if !errors.Is(err, sampling.ErrInvalid) || errors.As(err, &named) {
+		return err
+	}
+	if p.Grammar != "" {
+		return invalid("grammar", "the grammar cannot be used: %v", err)
+	}
+	return invalid("samplers", "%v", err)
+}
+
+func cancel(streams []Stream) {
+	for _, st := range streams {
+		st.Cancel()
+	}
+}
