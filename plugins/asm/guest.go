@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package asm assembles plugins instruction by instruction, for tests and for the conformance kit: a test shows what its guest
-// does, and needs no toolchain.
+// Package asm assembles plugins instruction by instruction, for tests and for the conformance kit.
+// A test then shows what its guest does, and needs no toolchain.
 package asm
 
 import (

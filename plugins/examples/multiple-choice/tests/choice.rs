@@ -9,7 +9,7 @@ const END: usize = 6;
 /// A request on the words of the test, opened as the host does it.
 fn open(choices: &str) -> i32 {
     let config = format!(r#"{{"choices":{}}}"#, choices);
-    Host { config, history: vec![0], params: [1, 10, 100, 7], ..Host::default() }
+    Host { config, history: vec![0], prompt_tokens: 1, max_tokens: 10, context_size: 100, seed: 7, ..Host::default() }
         .with_words(&["y", "yes", "es", "n", "no", "t"])
         .with_end()
         .install();

@@ -49,7 +49,12 @@ func (h host) Config(p unsafe.Pointer, limit int32) int32 {
 }
 
 // Messages implements abi.Host.
-func (h host) Messages(p unsafe.Pointer, limit int32) int32 { return give(h.s.Messages, p, limit) }
+func (h host) Messages(p unsafe.Pointer, limit int32) int32 {
+	if !h.s.rendering {
+		return give("", p, limit)
+	}
+	return give(h.s.Messages, p, limit)
+}
 
 // History implements abi.Host.
 func (h host) History(from int32, p unsafe.Pointer, limit int32) int32 {

@@ -20,14 +20,15 @@ type Session struct {
 	History []penstock.Token // prompt first; Accept and Rewind change it
 	Logs    []string         // what the plugin logged
 
-	t        testing.TB
-	begun    bool // the request is known: it is not while warm runs
-	opening  bool // buffers may be bound
-	buffers  [abi.BufferText + 1][]byte
-	emitted  string
-	refusal  string // the reason of an error
-	position int    // where random draws are made
-	draws    uint64 // made there
+	t         testing.TB
+	begun     bool // the request is known: it is not while warm runs
+	opening   bool // buffers may be bound
+	rendering bool // messages are there
+	buffers   [abi.BufferText + 1][]byte
+	emitted   string
+	refusal   string // the reason of an error
+	position  int    // where random draws are made
+	draws     uint64 // made there
 	recording
 }
 
@@ -114,7 +115,9 @@ func (s *Session) Manifest() string {
 // Render gives the prompt's text.
 func (s *Session) Render() (string, error) {
 	s.t.Helper()
+	s.rendering = true
 	answer := s.call(guest.Template)
+	s.rendering = false
 	s.note(call{Export: "penstock_template", Text: s.emitted, Refusal: s.refusal, Refused: answer != 0})
 	if answer != 0 {
 		return "", s.refused()
