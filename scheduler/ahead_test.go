@@ -14,10 +14,10 @@ import (
 
 // crowded is a scheduler whose 16 sequences all hold a conversation of n tokens, eight of them run at once.
 func crowded(t *testing.T, n int, cost time.Duration) (*scheduler.Scheduler, *schedulertest.Backend) {
-	b := schedulertest.New(scheduler.Limits{Cells: 20 * n, Sequences: 16, Adjacent: true})
+	b := schedulertest.New(scheduler.Limits{Cells: 20 * n, Sequences: 16})
 	b.CopyCost = cost
 	b.Cost = func(int, int) time.Duration { return 5 * time.Millisecond }
-	s := newScheduler(t, b, scheduler.Config{Slots: 8, ArchiveBytes: 1 << 24})
+	s := newScheduler(t, schedulertest.Nearest{Backend: b}, scheduler.Config{Slots: 8, ArchiveBytes: 1 << 24})
 	for round := range 2 {
 		var streams []*scheduler.Stream
 		for i := range 8 {
@@ -141,22 +141,4 @@ func TestScheduler_Ahead_GoesOnBesideOthers(t *testing.T) {
 	if more := b.Copied - copied; more < n || more > 2*(n+10) {
 		t.Errorf("%d cells were saved of a conversation of %d", more, n+5)
 	}
-}
-
-// Beside a long prompt alone a request takes a place that is free at once: it has nobody to lie beside, and a tick is long.
-func TestScheduler_Ahead_NoWaitBesideALongPrompt(t *testing.T) {
-	b := schedulertest.New(scheduler.Limits{Cells: 8000, Sequences: 8, Adjacent: true})
-	b.CopyCost = time.Millisecond
-	b.Cost = func(tokens, _ int) time.Duration { return time.Duration(tokens) * time.Millisecond }
-	s := newScheduler(t, b, scheduler.Config{Slots: 8, ArchiveBytes: 1 << 20})
-	first := submit(t, s, request(100, 1, 2)) // in the first place, and not saved: the others are empty
-	finish(t, s, first)
-	long := submit(t, s, request(4000, 2, 2))
-	s.Tick()
-	short := submit(t, s, request(20, 3, 2))
-	s.Tick()
-	if waiting := scheduler.SnapshotOf(s).Waiting; waiting != 0 {
-		t.Error("it waits until a place is made")
-	}
-	finish(t, s, long, short)
 }

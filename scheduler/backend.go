@@ -13,14 +13,15 @@ type Token = chain.Token
 
 // Limits are the fixed sizes of a backend.
 type Limits struct {
-	Vocabulary int  // tokens in the vocabulary; the length of a logits row
-	Cells      int  // KV cells, shared by all sequences
-	Context    int  // positions one sequence may have
-	Batch      int  // tokens one forward pass may carry
-	Sequences  int  // sequences the KV cache can tell apart
-	Rows       int  // output rows one forward pass may carry
-	Adjacent   bool // sequences with numbers that follow one another decode faster together
-	Apart      bool // decode tokens and prompt tokens are computed faster in two passes than in one
+	Vocabulary int // tokens in the vocabulary; the length of a logits row
+	Cells      int // KV cells, shared by all sequences
+	Context    int // positions one sequence may have
+	Batch      int // tokens one forward pass may carry
+	Sequences  int // sequences the KV cache can tell apart
+	Rows       int // output rows one forward pass may carry
+
+	// SeparatePasses says that a tick computes decode tokens and prompt tokens in two passes, since that is faster than one.
+	SeparatePasses bool
 }
 
 // longest is how many tokens a conversation may have.

@@ -30,8 +30,8 @@ func newMixed(t *testing.T, streams, clients int, c scheduler.Config) *mixed {
 	return newMixedOn(t, streams, clients, c, schedulertest.Measured.Cost, false)
 }
 
-func newMixedOn(t *testing.T, streams, clients int, c scheduler.Config, cost func(tokens, cells int) time.Duration, apart bool) *mixed {
-	b := schedulertest.New(scheduler.Limits{Cells: 1 << 16, Context: 1 << 15, Batch: 2048, Sequences: 32, Apart: apart})
+func newMixedOn(t *testing.T, streams, clients int, c scheduler.Config, cost func(tokens, cells int) time.Duration, separate bool) *mixed {
+	b := schedulertest.New(scheduler.Limits{Cells: 1 << 16, Context: 1 << 15, Batch: 2048, Sequences: 32, SeparatePasses: separate})
 	b.Cost = cost
 	c.Slots = streams + clients + 2
 	m := &mixed{b: b, s: newScheduler(t, b, c), rng: rand.New(rand.NewPCG(uint64(streams), uint64(clients)))}
@@ -145,10 +145,10 @@ func TestScheduler_ITLTarget_HoldsAndUsesTheMachine(t *testing.T) {
 // TestScheduler_ITLTarget_HoldsAtAnyDepth: where the cost of a token grows with what it attends to, and a large chunk has
 // a pass of its own, the target holds too.
 func TestScheduler_ITLTarget_HoldsAtAnyDepth(t *testing.T) {
-	for _, apart := range []bool{false, true} {
+	for _, separate := range []bool{false, true} {
 		for _, target := range []time.Duration{80 * time.Millisecond, 150 * time.Millisecond, 400 * time.Millisecond} {
-			t.Run(fmt.Sprintf("apart %t, %v", apart, target), func(t *testing.T) {
-				m := newMixedOn(t, 4, 2, scheduler.Config{ITLTarget: target}, schedulertest.Deep, apart)
+			t.Run(fmt.Sprintf("separate passes %t, %v", separate, target), func(t *testing.T) {
+				m := newMixedOn(t, 4, 2, scheduler.Config{ITLTarget: target}, schedulertest.Deep, separate)
 				m.measure(20 * time.Second)
 				p99, prefill, decode := m.measure(200 * time.Second)
 				if p99 > target*13/10 {

@@ -24,7 +24,7 @@ type TickRecord struct {
 	Sample    time.Duration // in sampler chains
 	Plugins   time.Duration // waiting for chains on other goroutines, after the native ones
 	Total     time.Duration // all of the tick
-	Passes    int           // forward passes: one, or two where Limits.Apart; more only after a failure
+	Passes    int           // forward passes: one, or two where Limits.SeparatePasses; more only after a failure
 	Decode    int           // tokens of generating slots
 	Prefill   int           // tokens of prompts
 	Preempted int           // jobs that lost their cells

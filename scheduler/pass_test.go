@@ -13,7 +13,7 @@ import (
 // While two generate and a third computes its prompt in a second pass, the first pass finds no cells: the third loses its
 // slot between the two. It goes on later, and every answer is what it is alone.
 func TestScheduler_TwoPasses_PreemptionBetweenThem(t *testing.T) {
-	b := schedulertest.New(scheduler.Limits{Apart: true, Batch: 64})
+	b := schedulertest.New(scheduler.Limits{SeparatePasses: true, Batch: 64})
 	s := newScheduler(t, b, scheduler.Config{})
 	streams := []*scheduler.Stream{submit(t, s, request(10, 1, 30)), submit(t, s, request(10, 2, 30))}
 	for range 3 {

@@ -119,8 +119,8 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		inbox:   newInbox(c.Slots + c.QueueLimit),
 		slots:   make([]*job, c.Slots),
 		cache: kvcache.New(b, kvcache.Options{Cells: limits.Cells, Sequences: limits.Sequences, ArchiveBytes: c.ArchiveBytes,
-			Adjacent: limits.Adjacent, Clock: c.Clock}),
-		estimator: estimator.New(limits.Apart),
+			Clock: c.Clock}),
+		estimator: estimator.New(limits.SeparatePasses),
 		sampling:  sampling{alarm: time.NewTimer(time.Hour)},
 	}, nil
 }

@@ -38,7 +38,7 @@ func request(n, seed, most int) scheduler.Request {
 }
 
 // newScheduler makes a scheduler on virtual time; the test calls Tick.
-func newScheduler(t testing.TB, b *schedulertest.Backend, c scheduler.Config) *scheduler.Scheduler {
+func newScheduler(t testing.TB, b simulated, c scheduler.Config) *scheduler.Scheduler {
 	t.Helper()
 	c.Clock = b.Now
 	if c.Log == nil {

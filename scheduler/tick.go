@@ -84,7 +84,7 @@ const longestAdmission = 10 * time.Millisecond
 func (s *Scheduler) compute() {
 	s.passing = append(s.passing[:0], s.planned...) // preempting changes s.planned
 	decode, prefill := s.passing[:s.decoding], s.passing[s.decoding:]
-	if !s.limits.Apart || len(prefill) == 0 || len(decode) == 0 {
+	if !s.limits.SeparatePasses || len(prefill) == 0 || len(decode) == 0 {
 		s.forward(s.passing)
 		return
 	}

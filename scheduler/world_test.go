@@ -17,6 +17,12 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
+// simulated is a backend on virtual time.
+type simulated interface {
+	scheduler.Backend
+	Now() time.Time
+}
+
 // world drives a scheduler with random arrivals, plugins, control calls, slow and lost readers and failing passes on virtual
 // time, and checks after every tick what must always hold.
 type world struct {
@@ -52,7 +58,11 @@ type client struct {
 func newWorld(t *testing.T, seed uint64) *world {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	cells := []int{512, 2048, 8192}[rng.IntN(3)]
-	b := schedulertest.New(scheduler.Limits{Cells: cells, Context: cells, Batch: []int{64, 512}[rng.IntN(2)], Sequences: 24, Apart: rng.IntN(2) == 0, Adjacent: rng.IntN(2) == 0})
+	b := schedulertest.New(scheduler.Limits{Cells: cells, Context: cells, Batch: []int{64, 512}[rng.IntN(2)], Sequences: 24, SeparatePasses: rng.IntN(2) == 0})
+	placed := simulated(b)
+	if rng.IntN(2) == 0 {
+		placed = schedulertest.Nearest{Backend: b}
+	}
 	b.Cost = schedulertest.Measured.Cost
 	b.CopyCost = time.Duration(rng.IntN(3)) * 20 * time.Microsecond
 	b.NoSharing, b.NoCutting = rng.IntN(4) == 0, rng.IntN(8) == 0
@@ -64,7 +74,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		b.Fail = w.fail
 	}
 	strategies := []estimator.Strategy{estimator.DecodeMaximal{}, estimator.Balanced{}, estimator.PrefillPriority{}}
-	w.s = newScheduler(t, b, scheduler.Config{Slots: w.slots, QueueLimit: 32, ArchiveBytes: int64(rng.IntN(3)) << 13, Strategy: strategies[rng.IntN(3)]})
+	w.s = newScheduler(t, placed, scheduler.Config{Slots: w.slots, QueueLimit: 32, ArchiveBytes: int64(rng.IntN(3)) << 13, Strategy: strategies[rng.IntN(3)]})
 	return w
 }
 

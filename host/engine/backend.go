@@ -43,7 +43,7 @@ type backend struct {
 	ended   chan struct{} // closed by it
 	once    sync.Once
 	filler  filler
-	apart   apart
+	passes  piecewise
 	lacks   Lacks
 }
 
@@ -53,7 +53,7 @@ func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unifi
 		model:   c.Model(),
 		limits: scheduler.Limits{
 			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: l.Positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
-			Apart: !gpu && !unified, Adjacent: !unified && !lacks.Together,
+			SeparatePasses: !gpu && !unified,
 		},
 		unified: unified,
 		window:  info.Window,
@@ -62,7 +62,7 @@ func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unifi
 		results: make(chan error, 1),
 		closing: make(chan struct{}),
 		filler:  filler{together: c.Model().RowsTogether()},
-		apart:   apart{sequences: lacks.Together, outputs: lacks.Selecting, n: info.Vocabulary},
+		passes:  piecewise{bySequence: lacks.Together, byOutput: lacks.Selecting, n: info.Vocabulary},
 		lacks:   lacks,
 		ended:   make(chan struct{}),
 	}
@@ -93,8 +93,8 @@ func (b *backend) decode(batch *scheduler.Batch) (err error) {
 		err = errors.Join(err, panics.Recovered(recover()))
 	}()
 	switch {
-	case b.apart.needed():
-		return b.apart.decode(b.context, batch)
+	case b.passes.needed():
+		return b.passes.decode(b.context, batch)
 	case b.unified:
 		b.filler.plain(batch)
 	default:
@@ -149,8 +149,8 @@ func (b *backend) Wait() error {
 
 // Row implements scheduler.Backend.
 func (b *backend) Row(i int) []float32 {
-	if b.apart.needed() {
-		return b.apart.row(i)
+	if b.passes.needed() {
+		return b.passes.row(i)
 	}
 	if i < 0 || i >= len(b.filler.rows) {
 		return nil

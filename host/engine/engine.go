@@ -166,7 +166,12 @@ func open(model *native.Model, o Options) (*Engine, error) {
 func (e *Engine) Info() Info { return e.info }
 
 // Backend is the model as the scheduler drives it.
-func (e *Engine) Backend() scheduler.Backend { return e.backend }
+func (e *Engine) Backend() scheduler.Backend {
+	if b := e.backend; !b.unified && !b.lacks.Together {
+		return placing{b, layout{sequences: b.limits.Sequences}}
+	}
+	return e.backend
+}
 
 // Close frees everything, after a running forward pass was aborted. Chains made by the engine may be closed later.
 func (e *Engine) Close() error {

@@ -66,7 +66,7 @@ func TestFiller_Arrange_FollowsOneAnother(t *testing.T) {
 func TestBackend_Split_DecodesAsAlone(t *testing.T) {
 	e := opened(t, Options{Slots: 8, ContextSize: 8 * 256, KVLayout: "split"})
 	b := e.Backend()
-	if l := b.Limits(); l.Sequences != 8 || l.Context != 256 || !l.Apart {
+	if l := b.Limits(); l.Sequences != 8 || l.Context != 256 || !l.SeparatePasses {
 		t.Fatalf("limits %+v", l)
 	}
 	want := map[int32][]int32{}

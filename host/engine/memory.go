@@ -48,5 +48,5 @@ func (b *backend) Share(src, dst int32, n int) int {
 	return n
 }
 
-// Move implements kvcache.Memory.
-func (b *backend) Move(limit time.Duration) bool { return b.context.Move(limit) }
+// ContinueCopy implements kvcache.Memory.
+func (b *backend) ContinueCopy(limit time.Duration) bool { return b.context.Move(limit) }

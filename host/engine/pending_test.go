@@ -144,7 +144,7 @@ func TestBackend_Restore_Part(t *testing.T) {
 				if err := states.RestoreState(3, state, n); err != nil {
 					t.Fatal(err)
 				}
-				for !b.Move(0) {
+				for !b.ContinueCopy(0) {
 					feed(t, b, 1, 96, 7) // beside it
 					b.Truncate(1, 96)
 				}
@@ -159,7 +159,7 @@ func TestBackend_Restore_Part(t *testing.T) {
 // Where a sliding window has moved on, a part of a state is not the beginning of the conversation. Where the conversation fills the
 // window to the last position, its first cell was free for others while it was copied.
 func TestBackend_Restore_PartOfAWindow(t *testing.T) {
-	b := opened(t, Options{Slots: 2}).Backend().(*backend)
+	b := opened(t, Options{Slots: 2}).backend
 	feed(t, b, 0, 0, story(40, 1)...)
 	state, err := b.SaveState(0)
 	if err != nil {

@@ -4,150 +4,144 @@ package kvcache
 
 import "slices"
 
-// archive keeps the state of conversations whose cells were needed by others, in RAM: when they go on, nothing but the
-// new turn is computed. It is bounded in bytes, as the process has them.
+// archive holds the states of evicted conversations in RAM: when one of them goes on, only its new turn is computed. Its bytes are
+// bounded, as the process has them.
 //
-// What nobody came back to goes first, then the least recently used. So prompts that are sent once, however many, push out
-// each other and no conversation.
+// It is a segmented LRU: what was never continued is dropped first, then the least recently used. So prompts that are sent once push
+// out each other, however many they are, and no conversation.
 type archive struct {
-	states StateMemory // nil: the backend has none, or nothing is to be kept
-	budget int64
-	used   int64
-	kept   []*saved // least recently used first
+	states  StateMemory // nil: there is no archive
+	budget  int64       // bytes
+	bytes   int64       // that entries take, and the one that is being saved
+	entries []*entry    // least recently used first
 }
 
-// saved is one sequence outside the cache.
-type saved struct {
-	salt     string // sequence.salt
-	tokens   []Token
-	prompt   int  // sequence.prompt
-	returned bool // sequence.returned
+// entry is one conversation in the archive.
+type entry struct {
+	conversation
 	state    State
 	bytes    int64
-	cached   bool // a sequence still holds the same
-	gone     bool // it was dropped
+	sequence *Sequence // that holds the same; nil: it was evicted or has changed
 }
 
-// worthSaving is the fewest unshared cells that are cheaper to copy than to compute again.
-const worthSaving = 64
+// maxEntries bounds the entries: each has a memory mapping of its own, of which systems allow a process some ten thousand.
+const maxEntries = 4096
 
-// mostKept bounds the entries: each has a mapping of its own, of which systems allow a process some ten thousand.
-const mostKept = 4096
-
-// save begins to copy a sequence that is about to lose its cells, or ahead of that; add takes it when that is done. Nil: it cannot be.
-// What is copied ahead pushes out nothing else that was, and others only where such copies take less than a quarter of the archive.
-func (a *archive) save(s *Sequence, ahead bool) *saved {
+// save begins to copy a sequence into a new entry, for add or discard. It returns nil if the archive does not take it. What is saved
+// ahead drops no other entry that is still in the cache, and any entry only while such take less than a quarter of the archive.
+func (a *archive) save(s *Sequence, ahead bool) *entry {
 	state, err := a.states.SaveState(s.id)
 	if err != nil {
 		return nil // it will be computed again
 	}
-	k := &saved{salt: s.salt, tokens: slices.Clone(s.tokens), prompt: s.prompt, returned: s.returned, state: state}
-	k.bytes = int64(state.Bytes()) + int64(4*cap(k.tokens))
-	if k.bytes > a.budget/2 { // one conversation does not push out all others
-		k.close()
+	e := &entry{conversation: s.conversation, state: state}
+	e.tokens = slices.Clone(s.tokens)
+	e.bytes = int64(state.Bytes()) + int64(4*cap(e.tokens))
+	if e.bytes > a.budget/2 { // one conversation does not push out all others
+		e.close()
 		return nil
 	}
-	a.forget(k.tokens, k.salt)
-	for a.used+k.bytes > a.budget || len(a.kept) >= mostKept {
-		least := a.least()
-		if ahead && (least.cached || a.doubled()+k.bytes > a.budget/4) {
-			k.close()
+	a.dropPrefixes(e)
+	for a.bytes+e.bytes > a.budget || len(a.entries) >= maxEntries {
+		victim := a.victim()
+		if ahead && (victim.sequence != nil || a.cachedBytes()+e.bytes > a.budget/4) {
+			e.close()
 			return nil
 		}
-		a.drop(least)
+		a.drop(victim)
 	}
-	a.used += k.bytes
-	return k
+	a.bytes += e.bytes
+	return e
 }
 
-// doubled is how many bytes the entries have that a sequence still holds, too.
-func (a *archive) doubled() (bytes int64) {
-	for _, k := range a.kept {
-		if k.cached {
-			bytes += k.bytes
+// add takes an entry whose copy is complete.
+func (a *archive) add(e *entry) {
+	a.entries = append(a.entries, e)
+	a.demote()
+}
+
+// discard takes back what save began.
+func (a *archive) discard(e *entry) {
+	a.bytes -= e.bytes
+	e.close()
+}
+
+// cachedBytes is what those entries take that are still in the cache, too.
+func (a *archive) cachedBytes() (bytes int64) {
+	for _, e := range a.entries {
+		if e.sequence != nil {
+			bytes += e.bytes
 		}
 	}
 	return bytes
 }
 
-// add puts a state into the archive whose bytes save has counted.
-func (a *archive) add(k *saved) {
-	a.kept = append(a.kept, k)
-	a.demote()
-}
-
-// abandon takes back what save began.
-func (a *archive) abandon(k *saved) {
-	a.used -= k.bytes
-	k.close()
-}
-
-// least is the entry to drop first.
-func (a *archive) least() *saved {
-	for _, k := range a.kept {
-		if !k.returned {
-			return k
+// victim is the entry to drop first.
+func (a *archive) victim() *entry {
+	for _, e := range a.entries {
+		if !e.continued {
+			return e
 		}
 	}
-	return a.kept[0]
+	return a.entries[0]
 }
 
-// demote lets those that somebody came back to long ago compete with the rest, so that they do not fill the archive for ever.
+// demote lets the least recently used of the continued conversations compete with the rest when those take more than three quarters
+// of the archive: else they would fill it for ever.
 func (a *archive) demote() {
 	protected := int64(0)
-	for _, k := range slices.Backward(a.kept) {
-		if !k.returned {
+	for _, e := range slices.Backward(a.entries) {
+		if !e.continued {
 			continue
 		}
-		if protected += k.bytes; protected > a.budget/4*3 {
-			k.returned = false
+		if protected += e.bytes; protected > a.budget/4*3 {
+			e.continued = false
 		}
 	}
 }
 
-// forget drops what the beginning of a longer conversation left: it is part of that.
-func (a *archive) forget(tokens []Token, salt string) {
-	for _, k := range slices.Backward(a.kept) {
-		if k.salt == salt && CommonPrefix(k.tokens, tokens) == len(k.tokens) {
-			a.drop(k)
+// dropPrefixes drops the entries that a longer conversation begins with: that holds all of them.
+func (a *archive) dropPrefixes(longer *entry) {
+	for _, e := range slices.Backward(a.entries) {
+		if e.common(longer.tokens, longer.salt) == len(e.tokens) {
+			a.drop(e)
 		}
 	}
 }
 
-func (a *archive) drop(k *saved) {
-	i := slices.Index(a.kept, k)
-	a.used -= k.bytes
-	k.gone = true
-	a.kept = slices.Delete(a.kept, i, i+1)
-	k.close()
-}
-
-// close frees the state. What that may report concerns nobody.
-func (k *saved) close() { _ = k.state.Close() }
-
-// clear frees everything.
-func (a *archive) clear() {
-	for len(a.kept) > 0 {
-		a.drop(a.kept[0])
-	}
-}
-
-// find is the entry of this salt with the longest common prefix, at most limit positions of it.
-func (a *archive) find(tokens []Token, salt string, limit int) (best *saved, common int) {
-	tokens = tokens[:min(limit, len(tokens))]
-	for _, k := range a.kept {
-		if k.salt != salt {
-			continue
-		}
-		if n := CommonPrefix(k.tokens, tokens); n > common {
-			best, common = k, n
+// longestPrefix finds the entry with the longest prefix of a request.
+func (a *archive) longestPrefix(tokens []Token, salt string) (best *entry, common int) {
+	tokens = reusable(tokens)
+	for _, e := range a.entries {
+		if n := e.common(tokens, salt); n > common {
+			best, common = e, n
 		}
 	}
 	return best, common
 }
 
 // touch makes an entry the most recently used one.
-func (a *archive) touch(k *saved) {
-	i := slices.Index(a.kept, k)
-	a.kept = append(slices.Delete(a.kept, i, i+1), k)
+func (a *archive) touch(e *entry) {
+	i := slices.Index(a.entries, e)
+	a.entries = append(slices.Delete(a.entries, i, i+1), e)
 }
+
+func (a *archive) drop(e *entry) {
+	i := slices.Index(a.entries, e)
+	a.entries = slices.Delete(a.entries, i, i+1)
+	a.bytes -= e.bytes
+	if e.sequence != nil {
+		e.sequence.unlink()
+	}
+	e.close()
+}
+
+// clear drops everything.
+func (a *archive) clear() {
+	for len(a.entries) > 0 {
+		a.drop(a.entries[0])
+	}
+}
+
+// close frees the state. Its error concerns nobody: the state is gone.
+func (e *entry) close() { _ = e.state.Close() }

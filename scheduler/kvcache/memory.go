@@ -7,34 +7,53 @@ import "time"
 // Token is an index into the model's vocabulary.
 type Token = int32
 
-// Memory is the KV cache, addressed by sequence.
+// Memory is the KV cache itself, addressed by sequence number.
 type Memory interface {
 	// Truncate keeps the first n positions of seq and returns how many it kept: n, or 0 where the memory cannot be
 	// cut there (recurrent state, a sliding window that has moved on) and was cleared instead.
 	Truncate(seq int32, n int) int
-	// Share makes dst, which must be empty, begin with the first n positions of src, as they are now. It returns n, or 0 where
-	// the cache cannot share. Where that takes a copy, Move makes it.
+	// Share makes dst, which must be empty, begin with the first n positions of src, as they are now. It returns n, or 0 if
+	// the memory cannot share. Where that takes a copy, ContinueCopy makes it.
 	Share(src, dst int32, n int) int
-	// Move goes on for about so long (to the end where that is negative) with the copy that Share, SaveState or RestoreState
-	// began, and tells whether it is done; a copy that goes on beside the passes it only looks at. One is on its way at a time.
-	// Whatever needs what a copy has not done yet, or would change what it has not read yet, finishes it first: that is right,
-	// but everybody waits.
-	Move(limit time.Duration) (done bool)
+	// ContinueCopy goes on with the copy that Share, SaveState or RestoreState began, for about as long as limit or, if that is
+	// negative, to its end. It tells whether the copy is done. A copy on a thread of its own it only looks at. There is one copy
+	// at a time: what needs its result, or would change what it still has to read, finishes it first, and everybody waits.
+	// A copy into a state that was closed ends with the next call.
+	ContinueCopy(limit time.Duration) (done bool)
 }
 
-// StateMemory is implemented by backends that can take the cells of a sequence out of the cache and put them back.
+// StateMemory is implemented by a Memory that can copy what a sequence holds out of the cache and back.
 type StateMemory interface {
-	// SaveState makes a copy of the state of seq; Move fills it.
+	// SaveState begins to copy the state of seq.
 	SaveState(seq int32) (State, error)
-	// RestoreState makes seq, which must be empty, begin with the first n positions of a saved state. It fails where the state
+	// RestoreState begins to copy the first n positions of a saved state into seq, which must be empty. It fails if the state
 	// cannot be cut there.
 	RestoreState(seq int32, s State, n int) error
 }
 
-// State is a sequence outside the cache.
+// State is a copy of what a sequence held, outside the cache.
 type State interface {
 	// Bytes is how much of the process's memory it takes.
 	Bytes() int
-	// Close gives that back. It may be called while the state is being copied.
+	// Close frees it. It may be called while the state is being copied.
 	Close() error
+}
+
+// Placer is implemented by a Memory in which it matters which sequences are in use at the same time.
+type Placer interface {
+	// Place chooses a sequence for a request that has about so many tokens to compute, while others are running. It returns the
+	// number of one of the idle sequences, which are listed from the least to the most recently used.
+	Place(prefill int, running []Running, idle []Idle) int32
+}
+
+// Running is a sequence that a request has.
+type Running struct {
+	Sequence int32
+	Prefill  int // tokens that the request had to compute when it was placed; 0 if it went on in a sequence with its prefix
+}
+
+// Idle is a sequence that no request has.
+type Idle struct {
+	Sequence int32
+	Saved    bool // it can be taken at once; else it may have to be saved first, and the request waits
 }

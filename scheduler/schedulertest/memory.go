@@ -77,8 +77,8 @@ func (b *Backend) Share(src, dst int32, n int) int {
 	return n
 }
 
-// Move implements kvcache.Memory.
-func (b *Backend) Move(limit time.Duration) (done bool) {
+// ContinueCopy implements kvcache.Memory.
+func (b *Backend) ContinueCopy(limit time.Duration) (done bool) {
 	m := &b.moving
 	for begin := b.now; m.done < len(m.to) && (limit < 0 || m.done == 0 || b.now.Sub(begin) < limit); m.done++ {
 		m.to[m.done] = m.from[m.done]
@@ -102,7 +102,7 @@ func (b *Backend) begin(m copying) {
 func (b *Backend) force() {
 	if b.moving.source >= 0 || b.moving.target >= 0 {
 		b.Forced++
-		b.Move(-1)
+		b.ContinueCopy(-1)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-func TestApart_End_CutsWhatDoesNotGoTogether(t *testing.T) {
+func TestPiecewise_End_CutsWhatDoesNotGoTogether(t *testing.T) {
 	var b scheduler.Batch
 	b.Add(1, 7, 0, true) // one decodes, one has the end of its prompt in the pass, one the middle, one decodes
 	b.Add(2, 0, 3, false)
@@ -23,16 +23,16 @@ func TestApart_End_CutsWhatDoesNotGoTogether(t *testing.T) {
 	b.Add(6, 5, 1, false)
 	b.Add(7, 9, 2, true)
 	for name, c := range map[string]struct {
-		apart apart
-		want  []int // where passes end
+		passes piecewise
+		want   []int // where passes end
 	}{
-		"sequences":             {apart{sequences: true}, []int{1, 4, 6, 7}},
-		"outputs":               {apart{outputs: true}, []int{1, 3, 4, 6, 7}},
-		"sequences and outputs": {apart{sequences: true, outputs: true}, []int{1, 3, 4, 6, 7}},
+		"sequences":             {piecewise{bySequence: true}, []int{1, 4, 6, 7}},
+		"outputs":               {piecewise{byOutput: true}, []int{1, 3, 4, 6, 7}},
+		"sequences and outputs": {piecewise{bySequence: true, byOutput: true}, []int{1, 3, 4, 6, 7}},
 	} {
 		var got []int
 		for from := 0; from < b.Len(); {
-			from = c.apart.end(&b, from)
+			from = c.passes.end(&b, from)
 			got = append(got, from)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
@@ -110,7 +110,7 @@ func TestBackend_ModelThatLacks_IsNotAsked(t *testing.T) {
 	}
 }
 
-func TestBackend_Apart_RowsInOrder(t *testing.T) {
+func TestBackend_Piecewise_RowsInOrder(t *testing.T) {
 	together, alone := opened(t, Options{Slots: 3}).Backend(), opened(t, Options{Slots: 3, Lacks: Lacks{Together: true}}).Backend()
 	var batch scheduler.Batch
 	for seq := range int32(3) {

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+
+package kvcache
+
+// Request is what a request wants of the cache.
+type Request struct {
+	Tokens []Token // its prompt and what it has generated so far; never empty
+	Prompt int     // how many of Tokens are its prompt
+	Salt   string  // it reuses only what was computed under the same salt
+	Reuse  bool    // whether it reuses anything
+
+	Resumed   bool // it was preempted
+	Continued bool // what Sequence.Continued said before that
+}
+
+// Acquire gives a request a sequence with the longest prefix of its tokens that is found: an idle sequence is taken over if that
+// loses little, else the prefix is shared into another. The archive is looked at, too.
+//
+// It returns nil while a copy is in progress that the request has to wait for; the next tick may ask again.
+func (c *Cache) Acquire(r Request) *Sequence {
+	for c.transfer.kind == savingAhead || c.continueCopy() {
+		s := c.tryAcquire(r)
+		if s == nil {
+			continue
+		}
+		if s.prompt = r.Prompt; r.Resumed {
+			s.continued = r.Continued
+		}
+		return s
+	}
+	return nil
+}
+
+// Release makes the sequence of a request that has ended or was preempted idle. Its cells stay as prefix cache.
+func (c *Cache) Release(s *Sequence) {
+	s.running, s.prefill, c.checksAhead = false, 0, true
+	c.touch(s)
+}
+
+// tryAcquire either gives the request its sequence or begins the next copy that leads there.
+func (c *Cache) tryAcquire(r Request) *Sequence {
+	var best *Sequence
+	common := 0
+	if r.Reuse {
+		best, common = c.longestPrefix(r.Tokens, r.Salt)
+		if c.restore(r, best, common) {
+			return nil
+		}
+	}
+	if best != nil && !best.running && 2*common >= len(best.tokens) {
+		return c.takeOver(best, common)
+	}
+	prefill := len(r.Tokens) - common
+	s := c.choose(prefill, except(best))
+	if s == nil { // every sequence but the best has a request
+		return c.takeOver(best, common)
+	}
+	if !c.evict(s) {
+		return nil
+	}
+	s.salt, s.prefill = r.Salt, prefill
+	if common >= MinShared && c.share(best, s, common) {
+		return nil // it is taken over when that is done
+	}
+	c.claim(s)
+	return s
+}
+
+// takeOver gives a request an idle sequence of which it keeps the beginning.
+func (c *Cache) takeOver(s *Sequence, common int) *Sequence {
+	if s == c.transfer.sequence {
+		c.cancelSaveAhead()
+	}
+	c.claim(s)
+	s.continued = s.prompt > 0 && common >= s.prompt
+	c.Truncate(s, common)
+	return s
+}
+
+// claim marks a sequence as a request's own.
+func (c *Cache) claim(s *Sequence) {
+	s.running, c.checksAhead = true, true
+	s.unlink()
+	c.touch(s)
+}
+
+// restore begins to bring a request's prefix back from the archive if that has enough more of it than found, which best holds. It
+// tells whether there is something to wait for. If more than half of an entry is restored, the conversation goes on elsewhere, and the
+// entry is dropped.
+func (c *Cache) restore(r Request, best *Sequence, found int) bool {
+	e, common := c.archive.longestPrefix(r.Tokens, r.Salt)
+	if common < found+minSaved {
+		return false
+	}
+	s := c.choose(0, except(best))
+	if s == nil || c.available() < common {
+		return false
+	}
+	c.archive.touch(e) // saving what is evicted may drop others
+	if !c.evict(s) {
+		return true
+	}
+	if !c.Reserve(common) {
+		return c.Copying() && c.transfer.kind != savingAhead
+	}
+	c.cancelSaveAhead()
+	if err := c.archive.states.RestoreState(s.id, e.state, common); err != nil {
+		c.Repair(s)
+		return false
+	}
+	c.Append(s, e.tokens[:common])
+	s.salt, s.prefill = r.Salt, 0
+	s.prompt, s.continued = min(e.prompt, common), e.continued
+	c.touch(s)
+	c.transfer = transfer{kind: restoring, sequence: s}
+	if 2*common >= len(e.tokens) {
+		c.archive.drop(e)
+	}
+	return true
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+
+package kvcache
+
+// MinShared is the shortest prefix that is shared: a memory whose sequences have cells of their own copies it, and a token at the
+// beginning of every prompt is not worth that.
+const MinShared = 32
+
+// LongestPrefix is how many tokens of a request are in a sequence or in the archive, its last one not counted.
+func (c *Cache) LongestPrefix(tokens []Token, salt string) int {
+	_, cached := c.longestPrefix(tokens, salt)
+	_, archived := c.archive.longestPrefix(tokens, salt)
+	return max(cached, archived)
+}
+
+// SharedPrefix is how many tokens a request would share with a running one: it needs no cells for them. It is 0 where the longest
+// prefix is in an idle sequence, since HasRoom counts the cells of those.
+func (c *Cache) SharedPrefix(tokens []Token, salt string) int {
+	if best, common := c.longestPrefix(tokens, salt); best != nil && best.running {
+		return common
+	}
+	return 0
+}
+
+// Shares tells whether the memory can share prefixes, as far as is known.
+func (c *Cache) Shares() bool { return !c.shareFailed }
+
+// longestPrefix finds the sequence with the longest prefix of a request; among equals an idle one, which can be taken over, and of
+// those the one that loses least.
+func (c *Cache) longestPrefix(tokens []Token, salt string) (best *Sequence, common int) {
+	tokens = reusable(tokens)
+	for _, s := range c.sequences {
+		n := s.common(tokens, salt)
+		if n > common || n == common && n > 0 && !s.running && (best.running || len(s.tokens) < len(best.tokens)) {
+			best, common = s, n
+		}
+	}
+	return best, common
+}
+
+// reusable leaves out a request's last token: it is computed in any case, for the logits behind it.
+func reusable(tokens []Token) []Token { return tokens[:len(tokens)-1] }
+
+// CommonPrefix is how many tokens a and b have in common from the beginning.
+func CommonPrefix(a, b []Token) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// share makes dst, which is empty, begin with the first n positions of src. It tells whether the memory can.
+func (c *Cache) share(src, dst *Sequence, n int) bool {
+	c.cancelSaveAhead()
+	n = c.memory.Share(src.id, dst.id, n)
+	if c.shareFailed = n == 0; c.shareFailed {
+		return false
+	}
+	dst.tokens = append(dst.tokens, src.tokens[:n]...)
+	dst.cells = append(dst.cells, src.cells[:n]...)
+	for _, cell := range dst.cells {
+		c.holders[cell]++
+	}
+	c.touch(src)
+	c.touch(dst)
+	c.transfer = transfer{kind: sharing, sequence: dst}
+	return true
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+
+package kvcache
+
+// Sequence is what the KV cache holds under one sequence number.
+type Sequence struct {
+	id int32
+	conversation
+	cells    []int32 // by position
+	running  bool    // a request has it; else it is idle
+	prefill  int     // Running.Prefill
+	lastUse  uint64  // Cache.uses at that time
+	archived *entry  // a copy of it in the archive; nil: there is none
+}
+
+// conversation is what a sequence and an entry of the archive hold alike.
+type conversation struct {
+	salt      string // Request.Salt of whoever computed it
+	tokens    []Token
+	prompt    int  // how many of tokens were the last request's prompt
+	continued bool // that request had all of the prompt before it; the archive keeps such a conversation longer
+}
+
+// common is how many of a request's tokens the conversation begins with; none if its salt is another.
+func (c *conversation) common(tokens []Token, salt string) int {
+	if c.salt != salt {
+		return 0
+	}
+	return CommonPrefix(c.tokens, tokens)
+}
+
+// ID is the sequence's number in the memory.
+func (s *Sequence) ID() int32 { return s.id }
+
+// Len is how many tokens the sequence holds.
+func (s *Sequence) Len() int { return len(s.tokens) }
+
+// Continued tells whether the request that has the sequence continues a conversation: its prompt began with the whole prompt of the
+// request before it.
+func (s *Sequence) Continued() bool { return s.continued }
+
+// saved tells whether nothing is lost when the sequence is evicted: it is empty, or the archive has a copy.
+func (s *Sequence) saved() bool { return len(s.tokens) == 0 || s.archived != nil }
+
+// unlink notes that sequence and archive no longer hold the same.
+func (s *Sequence) unlink() {
+	if s.archived != nil {
+		s.archived.sequence, s.archived = nil, nil
+	}
+}
+
+// Append records tokens that a forward pass computed behind the sequence's last position. Reserve has freed the cells.
+func (c *Cache) Append(s *Sequence, tokens []Token) {
+	for _, t := range tokens {
+		cell := c.free[len(c.free)-1]
+		c.free = c.free[:len(c.free)-1]
+		c.holders[cell] = 1
+		s.tokens = append(s.tokens, t)
+		s.cells = append(s.cells, cell)
+	}
+}
+
+// Truncate keeps the first n tokens of a sequence, or none where the memory cannot be cut there.
+func (c *Cache) Truncate(s *Sequence, n int) {
+	if n >= len(s.tokens) {
+		return
+	}
+	n = c.memory.Truncate(s.id, n)
+	c.drop(s, n)
+	if n == 0 {
+		s.prompt, s.continued = 0, false
+	}
+}
+
+// Repair makes memory and books agree again after a failed pass: the memory forgets what is not in the books, and the books what the
+// memory has lost.
+func (c *Cache) Repair(s *Sequence) {
+	c.drop(s, c.memory.Truncate(s.id, len(s.tokens)))
+}
+
+// drop removes the positions from n on from the books.
+func (c *Cache) drop(s *Sequence, n int) {
+	for _, cell := range s.cells[n:] {
+		if c.holders[cell]--; c.holders[cell] == 0 {
+			c.free = append(c.free, cell)
+		}
+	}
+	s.tokens, s.cells = s.tokens[:n], s.cells[:n]
+	s.unlink()
+}
+
+// touch makes a sequence the most recently used one.
+func (c *Cache) touch(s *Sequence) {
+	c.uses++
+	s.lastUse = c.uses
+}
