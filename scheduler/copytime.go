@@ -12,11 +12,11 @@ import (
 // longestCopy is how long a tick copies to or from the archive while answers are generated.
 const longestCopy = time.Millisecond
 
-// copyCheck is when a scheduler with nothing else to do looks again what has become of a copy.
+// copyCheck is how long a scheduler with nothing else to do waits before it looks at a copy again.
 const copyCheck = time.Millisecond
 
-// copyTime is how long this tick may copy, where the one before computed for so long. A prefix takes the place of a prompt's
-// computation, so it may take as long as a pass: the next token then comes half as soon, once or twice.
+// copyTime is how long this tick may copy if the last one computed for so long. A copied prefix need not be computed, so it may take
+// as long as a pass: once or twice, the next token then takes twice as long.
 func (s *Scheduler) copyTime(computed time.Duration) kvcache.CopyTime {
 	t := kvcache.CopyTime{Archive: longestAdmission, Prefix: longestAdmission, Ahead: longestAdmission}
 	if len(s.running) > 0 {

@@ -4,8 +4,8 @@ package scheduler
 
 import "github.com/penstock/penstock/scheduler/kvcache"
 
-// next is the queued job to be admitted now: the first that can go on, but for those that follow another. They lose nothing by
-// waiting, and nobody loses by going before them.
+// next is the queued job to admit now: the first that can go on and does not follow a running one. Those that do lose nothing by
+// waiting, and lose nothing when others go before them.
 func (s *Scheduler) next() *job {
 	for _, j := range s.queue.jobs {
 		if j.ready() && !s.follows(j) {
@@ -15,8 +15,8 @@ func (s *Scheduler) next() *job {
 	return nil
 }
 
-// follows tells whether a running job is computing what a queued one's prompt begins with too: the queued one waits and then
-// shares it. Nothing is promised to it: where the other ends, is preempted or stops for any reason, it goes on by itself.
+// follows tells whether a running job is computing a prefix that a queued one has in common with it: the queued one waits and then
+// shares that. It is promised nothing: if the other ends, is preempted or stops for any reason, it goes on by itself.
 func (s *Scheduler) follows(j *job) bool {
 	if !j.reuses() || !s.cache.Shares() {
 		return false
@@ -41,7 +41,7 @@ func (s *Scheduler) follows(j *job) bool {
 	return false
 }
 
-// leads tells whether a job is on its way to having n tokens in the cache.
+// leads tells whether a running job is about to have n tokens in the cache.
 func (j *job) leads(n int) bool {
 	return j.seq != nil && j.ready() && j.seq.Len() < n && len(j.answer.Tokens()) >= n
 }

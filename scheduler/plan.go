@@ -13,7 +13,7 @@ import (
 // plan chooses the jobs of this tick and how many tokens each computes: a decode token for every generating slot first,
 // then chunks of prompts.
 func (s *Scheduler) plan() {
-	s.planned, s.prefilling, s.taken, s.short = s.planned[:0], s.prefilling[:0], 0, false
+	s.planned, s.prefilling, s.taken, s.awaitsCopy = s.planned[:0], s.prefilling[:0], 0, false
 	s.order = append(s.order[:0], s.running...) // preempting changes s.running
 	waiting := 0
 	for _, j := range s.order {
@@ -141,7 +141,7 @@ func (j *job) weight() float64 {
 // returns how many there are room for; those are taken for this tick.
 func (s *Scheduler) secure(j *job, n int) int {
 	for n > 0 && !s.cache.Reserve(s.taken+n) {
-		s.short = s.short || s.cache.Copying()
+		s.awaitsCopy = s.awaitsCopy || s.cache.Copying()
 		if s.cache.Copying() || !s.preempt(s.victim(j)) {
 			n = max(s.cache.Free()-s.taken, 0)
 		}

@@ -77,7 +77,7 @@ type Scheduler struct {
 	decoding   int    // how many of planned decode
 	passing    []*job // planned as it was before the passes
 	taken      int    // KV cells that planned will fill
-	short      bool   // one of the running waits for cells that are being copied out
+	awaitsCopy bool   // a running job waits for cells whose sequence is being saved
 	prefilling []*job // of which these compute their prompts
 	order      []*job
 	load       estimator.Load

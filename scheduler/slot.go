@@ -32,7 +32,7 @@ func (s *Scheduler) fits(j *job) bool {
 	return s.cache.HasRoom(need)
 }
 
-// start gives a queued job a slot and a sequence; false: the sequence's place is being made.
+// start gives a queued job a slot and a sequence. It reports false while the sequence waits for a copy.
 func (s *Scheduler) start(j *job, slot int, now time.Time) bool {
 	defer s.blame(j)
 	seq := s.cache.Acquire(kvcache.Request{Tokens: j.answer.Tokens(), Prompt: j.answer.Prompt(), Salt: j.req.CacheSalt, Reuse: j.reuses(),

@@ -24,15 +24,15 @@ func (s *Scheduler) Tick() (busy bool) {
 	s.takeCommands()
 	s.expire(now)
 	s.cache.BeginTick(s.copyTime(computed))
-	held := s.short
+	awaitedCopy := s.awaitsCopy
 	s.admit(now)
-	if !s.short {
+	if !s.awaitsCopy {
 		s.cache.SaveAhead()
 	}
 	s.plan()
 	if len(s.planned) == 0 {
 		s.publish()
-		return held || !s.cache.Idle()
+		return awaitedCopy || !s.cache.Idle()
 	}
 	s.compute()
 	s.observe()
@@ -58,7 +58,7 @@ func (s *Scheduler) takeCommands() {
 // admit moves queued jobs into free slots while the KV cache has room for their prompts. A running job that could not go
 // on anyway makes place. Where it takes long the rest wait for the next tick.
 func (s *Scheduler) admit(now time.Time) {
-	if s.short {
+	if s.awaitsCopy {
 		return // what is cleared is for those who run; the next tick admits
 	}
 	for j := s.next(); j != nil; j = s.next() {
@@ -68,7 +68,7 @@ func (s *Scheduler) admit(now time.Time) {
 		slot := slices.Index(s.slots, nil)
 		if slot >= 0 && s.fits(j) {
 			if !s.start(j, slot, now) {
-				return // its place is being made
+				return // its sequence waits for a copy
 			}
 		} else if !s.preempt(s.parked()) {
 			return // nobody overtakes: the cells the first one waits for would never come

@@ -42,7 +42,7 @@ type backend struct {
 	closing chan struct{} // closed to end the goroutine
 	ended   chan struct{} // closed by it
 	once    sync.Once
-	filler  filler
+	padder  padder
 	passes  piecewise
 	lacks   Lacks
 }
@@ -61,7 +61,7 @@ func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unifi
 		batches: make(chan *scheduler.Batch),
 		results: make(chan error, 1),
 		closing: make(chan struct{}),
-		filler:  filler{together: c.Model().RowsTogether()},
+		padder:  padder{together: c.Model().RowsTogether()},
 		passes:  piecewise{bySequence: lacks.Together, byOutput: lacks.Selecting, n: info.Vocabulary},
 		lacks:   lacks,
 		ended:   make(chan struct{}),
@@ -96,14 +96,14 @@ func (b *backend) decode(batch *scheduler.Batch) (err error) {
 	case b.passes.needed():
 		return b.passes.decode(b.context, batch)
 	case b.unified:
-		b.filler.plain(batch)
+		b.padder.take(batch)
 	default:
-		b.filler.arrange(batch, b.limits.Sequences, b.limits.Context, b.length)
+		b.padder.pad(batch, b.limits.Sequences, b.limits.Context, b.length)
 	}
-	b.filler.batch.Beside = !slices.Contains(batch.Sequences, b.context.Filling()) // fillers are taken back
-	err = b.context.Decode(b.filler.batch)
-	for _, f := range b.filler.used {
-		err = errors.Join(err, b.context.Remove(f.sequence, f.position, -1))
+	b.padder.batch.Beside = !slices.Contains(batch.Sequences, b.context.Filling()) // padding there does no harm: it is removed
+	err = b.context.Decode(b.padder.batch)
+	for _, p := range b.padder.added {
+		err = errors.Join(err, b.context.Remove(p.sequence, p.position, -1))
 	}
 	return err
 }
@@ -152,10 +152,10 @@ func (b *backend) Row(i int) []float32 {
 	if b.passes.needed() {
 		return b.passes.row(i)
 	}
-	if i < 0 || i >= len(b.filler.rows) {
+	if i < 0 || i >= len(b.padder.rows) {
 		return nil
 	}
-	return b.context.Row(b.filler.rows[i])
+	return b.context.Row(b.padder.rows[i])
 }
 
 // Piece implements answer.Vocabulary.

@@ -10,7 +10,7 @@ import (
 )
 
 // placing is a backend that chooses which sequences are in use together. Where every sequence has cells of its own, llama.cpp decodes
-// sequences in one pass only if their numbers follow one another; see filler for the gaps.
+// sequences in one pass only if their numbers follow one another; see padder for the gaps.
 type placing struct {
 	*backend
 	layout

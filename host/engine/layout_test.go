@@ -116,11 +116,11 @@ func TestLayout_LongPromptsStandAside(t *testing.T) {
 		}
 	}
 	if serial < 50 || widest > 4 {
-		t.Errorf("of %d requests, those generating lay in up to %d sequences; want 4", serial, widest)
+		t.Errorf("of %d requests, those that generate spread over up to %d sequences; want 4", serial, widest)
 	}
 }
 
-// Beside a long prompt alone a request takes a place that is free at once: it has nobody to lie beside, and a tick is long.
+// Beside nothing but a long prompt, a request takes a sequence that is free at once: there is nobody to decode with, and a tick is long.
 func TestLayout_NoWaitBesideALongPrompt(t *testing.T) {
 	s, b := placedScheduler(t, scheduler.Limits{Cells: 8000, Sequences: 8}, 1<<20)
 	b.CopyCost = time.Millisecond
@@ -132,7 +132,7 @@ func TestLayout_NoWaitBesideALongPrompt(t *testing.T) {
 	short := submitStory(t, s, 20, 3, 2, true)
 	s.Tick()
 	if waiting := s.Stats().Waiting; waiting != 0 {
-		t.Error("it waits until a place is made")
+		t.Error("it waits until a sequence is saved")
 	}
 	untilEnd(s, long, short)
 }

@@ -18,7 +18,7 @@ type Request struct {
 //
 // It returns nil while a copy is in progress that the request has to wait for; the next tick may ask again.
 func (c *Cache) Acquire(r Request) *Sequence {
-	for c.transfer.kind == savingAhead || c.continueCopy() {
+	for c.copy.kind == savingAhead || c.continueCopy() {
 		s := c.tryAcquire(r)
 		if s == nil {
 			continue
@@ -68,7 +68,7 @@ func (c *Cache) tryAcquire(r Request) *Sequence {
 
 // takeOver gives a request an idle sequence of which it keeps the beginning.
 func (c *Cache) takeOver(s *Sequence, common int) *Sequence {
-	if s == c.transfer.sequence {
+	if s == c.copy.sequence {
 		c.cancelSaveAhead()
 	}
 	c.claim(s)
@@ -101,7 +101,7 @@ func (c *Cache) restore(r Request, best *Sequence, found int) bool {
 		return true
 	}
 	if !c.Reserve(common) {
-		return c.Copying() && c.transfer.kind != savingAhead
+		return c.Copying() && c.copy.kind != savingAhead
 	}
 	c.cancelSaveAhead()
 	if err := c.archive.states.RestoreState(s.id, e.state, common); err != nil {
@@ -112,7 +112,7 @@ func (c *Cache) restore(r Request, best *Sequence, found int) bool {
 	s.salt, s.prefill = r.Salt, 0
 	s.prompt, s.continued = min(e.prompt, common), e.continued
 	c.touch(s)
-	c.transfer = transfer{kind: restoring, sequence: s}
+	c.copy = copyInProgress{kind: restoring, sequence: s}
 	if 2*common >= len(e.tokens) {
 		c.archive.drop(e)
 	}

@@ -20,7 +20,7 @@ type Cache struct {
 	uses        uint64  // of sequences, so far
 	shareFailed bool    // the memory could not share a prefix the last time
 
-	transfer    transfer
+	copy        copyInProgress
 	copyTime    CopyTime
 	tickBegan   time.Time
 	now         func() time.Time

@@ -4,22 +4,22 @@ package kvcache
 
 import "time"
 
-// transfer is the copy in progress. The books have its result at once, but no request has its sequence until it is done: one that
-// waits for it stays in the queue.
-type transfer struct {
-	kind     transferKind
+// copyInProgress is a copy that the memory makes. The books have its result at once, but no request gets the sequence until it is
+// done: one that waits for it stays in the queue.
+type copyInProgress struct {
+	kind     copyKind
 	sequence *Sequence // copied into or, when it is saved, out of
 	entry    *entry    // of the archive, when it is saved
 }
 
-type transferKind int
+type copyKind int
 
 const (
-	noTransfer  transferKind = iota
-	sharing                  // a prefix from one sequence into another
-	restoring                // from the archive into a sequence
-	saving                   // from a sequence into the archive
-	savingAhead              // the same, and nobody waits for it
+	noCopy      copyKind = iota
+	sharing              // a prefix from one sequence into another
+	restoring            // from the archive into a sequence
+	saving               // from a sequence into the archive
+	savingAhead          // the same, and nobody waits for it
 )
 
 // CopyTime is how long a tick may copy, in all, before it begins a copy of a kind or goes on with one.
@@ -36,23 +36,23 @@ func (c *Cache) BeginTick(t CopyTime) {
 }
 
 // Copying tells whether a copy is in progress.
-func (c *Cache) Copying() bool { return c.transfer.kind != noTransfer }
+func (c *Cache) Copying() bool { return c.copy.kind != noCopy }
 
 // continueCopy goes on with the copy in progress for as long as the tick allows, and tells whether none is left.
 func (c *Cache) continueCopy() bool {
 	if !c.Copying() {
 		return true
 	}
-	left := c.timeLeft(c.transfer.kind)
+	left := c.timeLeft(c.copy.kind)
 	if left <= 0 || !c.memory.ContinueCopy(left) {
 		return false
 	}
-	c.completeCopy()
+	c.copyDone()
 	return true
 }
 
 // timeLeft is how long this tick may still copy.
-func (c *Cache) timeLeft(kind transferKind) time.Duration {
+func (c *Cache) timeLeft(kind copyKind) time.Duration {
 	most := c.copyTime.Archive
 	switch kind {
 	case sharing:
@@ -68,39 +68,39 @@ func (c *Cache) finishCopy() {
 	c.cancelSaveAhead()
 	if c.Copying() {
 		c.memory.ContinueCopy(-1)
-		c.completeCopy()
+		c.copyDone()
 	}
 }
 
-// completeCopy notes that the copy in progress is done.
-func (c *Cache) completeCopy() {
-	t := c.transfer
-	c.transfer = transfer{}
-	if t.entry != nil {
-		c.archive.add(t.entry)
-		t.entry.sequence, t.sequence.archived = t.sequence, t.entry
+// copyDone notes that the memory has made the copy.
+func (c *Cache) copyDone() {
+	done := c.copy
+	c.copy = copyInProgress{}
+	if done.entry != nil {
+		c.archive.add(done.entry)
+		done.entry.sequence, done.sequence.archived = done.sequence, done.entry
 	}
 }
 
 // save begins to copy a sequence into the archive, and tells whether that takes it.
-func (c *Cache) save(s *Sequence, kind transferKind) bool {
+func (c *Cache) save(s *Sequence, kind copyKind) bool {
 	e := c.archive.save(s, kind == savingAhead)
 	if e == nil {
-		c.endCopy()
+		c.abortCopy()
 		return false
 	}
-	c.transfer = transfer{kind: kind, sequence: s, entry: e}
+	c.copy = copyInProgress{kind: kind, sequence: s, entry: e}
 	return true
 }
 
 // cancelSaveAhead ends a copy that nobody waits for.
 func (c *Cache) cancelSaveAhead() {
-	if c.transfer.kind == savingAhead {
-		c.archive.discard(c.transfer.entry)
-		c.endCopy()
-		c.transfer, c.checksAhead = transfer{}, true
+	if c.copy.kind == savingAhead {
+		c.archive.discard(c.copy.entry)
+		c.abortCopy()
+		c.copy, c.checksAhead = copyInProgress{}, true
 	}
 }
 
-// endCopy has the memory look at a copy into a state that was closed: it ends there.
-func (c *Cache) endCopy() { c.memory.ContinueCopy(0) }
+// abortCopy ends a copy into a state that was closed.
+func (c *Cache) abortCopy() { c.memory.ContinueCopy(0) }

@@ -14,14 +14,14 @@ const minSaved = 64
 // a copy is in progress, they may be when that is done.
 func (c *Cache) Reserve(n int) bool {
 	for len(c.free) < n {
-		if c.transfer.kind != savingAhead && !c.continueCopy() {
+		if c.copy.kind != savingAhead && !c.continueCopy() {
 			return false
 		}
 		victim := c.leastRecent()
 		switch {
 		case victim != nil:
 			c.evict(victim)
-		case c.transfer.kind == savingAhead: // the sequence that is being saved may be evicted, too
+		case c.copy.kind == savingAhead: // the sequence that is being saved may be evicted, too
 			c.cancelSaveAhead()
 		default:
 			return false
@@ -45,7 +45,7 @@ func (c *Cache) EvictIdle() bool {
 // leastRecent is the idle sequence that was used least recently of those that hold something and are not being copied; nil: there is none.
 func (c *Cache) leastRecent() (oldest *Sequence) {
 	for _, s := range c.sequences {
-		if !s.running && s != c.transfer.sequence && len(s.tokens) > 0 && (oldest == nil || s.lastUse < oldest.lastUse) {
+		if !s.running && s != c.copy.sequence && len(s.tokens) > 0 && (oldest == nil || s.lastUse < oldest.lastUse) {
 			oldest = s
 		}
 	}
@@ -56,8 +56,8 @@ func (c *Cache) leastRecent() (oldest *Sequence) {
 // saved.
 func (c *Cache) evict(s *Sequence) bool {
 	switch {
-	case s == c.transfer.sequence: // it is being saved ahead, and waited for from now on
-		c.transfer.kind = saving
+	case s == c.copy.sequence: // it is being saved ahead, and waited for from now on
+		c.copy.kind = saving
 		if !c.continueCopy() {
 			return false
 		}

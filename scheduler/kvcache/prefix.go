@@ -66,6 +66,6 @@ func (c *Cache) share(src, dst *Sequence, n int) bool {
 	}
 	c.touch(src)
 	c.touch(dst)
-	c.transfer = transfer{kind: sharing, sequence: dst}
+	c.copy = copyInProgress{kind: sharing, sequence: dst}
 	return true
 }

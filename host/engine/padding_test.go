@@ -10,7 +10,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-func TestFiller_Arrange_FollowsOneAnother(t *testing.T) {
+func TestPadder_Pad_FollowsOneAnother(t *testing.T) {
 	for _, c := range []struct {
 		sequences []int32 // decoded, in the scheduler's order
 		full      int32   // a sequence without room; -1: none
@@ -22,7 +22,7 @@ func TestFiller_Arrange_FollowsOneAnother(t *testing.T) {
 		{[]int32{2, 0, 1, 3}, -1, 4, []int32{0, 1, 2, 3}},
 		{[]int32{5, 1, 3}, -1, 4, []int32{1, 2, 3, 4, 5, 6, 7, 0}},
 		{[]int32{0, 1, 3}, 2, 4, []int32{0, 1, 3}},
-		{[]int32{0, 7}, -1, 4, []int32{0, 7}}, // six fillers for two rows do not pay
+		{[]int32{0, 7}, -1, 4, []int32{0, 7}}, // six padding tokens for two rows do not pay
 		{[]int32{6, 7}, -1, 4, []int32{4, 5, 6, 7}},
 		{[]int32{0, 1}, -1, 1, []int32{0, 1}},
 		{[]int32{5, 1, 3}, -1, 1, []int32{1, 2, 3, 4, 5}},
@@ -32,36 +32,36 @@ func TestFiller_Arrange_FollowsOneAnother(t *testing.T) {
 			for i, s := range c.sequences {
 				b.Add(int32(100+i), int32(10+i), s, true)
 			}
-			f := filler{together: c.together}
-			f.arrange(&b, 8, 50, func(s int32) int {
+			p := padder{together: c.together}
+			p.pad(&b, 8, 50, func(s int32) int {
 				if s == c.full {
 					return 50
 				}
 				return 20
 			})
 			slices.Sort(c.want)
-			if !slices.Equal(f.batch.Sequences, c.want) {
-				t.Fatalf("sequences %v, want %v", f.batch.Sequences, c.want)
+			if !slices.Equal(p.batch.Sequences, c.want) {
+				t.Fatalf("sequences %v, want %v", p.batch.Sequences, c.want)
 			}
 			var outputs []int32 // the sequences whose logits are wanted, in the order of the rows
-			for i, out := range f.batch.Outputs {
+			for i, out := range p.batch.Outputs {
 				if out {
-					outputs = append(outputs, f.batch.Sequences[i])
+					outputs = append(outputs, p.batch.Sequences[i])
 				}
 			}
 			for i, s := range c.sequences {
-				if outputs[f.rows[i]] != s {
-					t.Errorf("row %d is of sequence %d, want %d", i, outputs[f.rows[i]], s)
+				if outputs[p.rows[i]] != s {
+					t.Errorf("row %d is of sequence %d, want %d", i, outputs[p.rows[i]], s)
 				}
 			}
-			if len(f.used) != len(c.want)-len(c.sequences) {
-				t.Errorf("%d fillers", len(f.used))
+			if len(p.added) != len(c.want)-len(c.sequences) {
+				t.Errorf("%d padding tokens", len(p.added))
 			}
 		})
 	}
 }
 
-// TestBackend_Split_DecodesAsAlone: with cells of their own, fillers between and sequences out of order, each sequence
+// TestBackend_Split_DecodesAsAlone: with cells of their own, padding between and sequences out of order, each sequence
 // goes on as it would alone, also one that began as a copy of another.
 func TestBackend_Split_DecodesAsAlone(t *testing.T) {
 	e := opened(t, Options{Slots: 8, ContextSize: 8 * 256, KVLayout: "split"})
