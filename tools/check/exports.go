@@ -41,13 +41,14 @@ func findUnused(packages []*typedPackage) []export {
 		}
 	}
 	useEnums(packages, used)
+	useThroughInterfaces(packages, interfaces, used)
 	var unused []export
 	for _, p := range packages {
 		if p.isTest() {
 			continue
 		}
 		for _, e := range p.exported() {
-			if !used[e.object] && (e.owner == nil || !satisfies(e, interfaces)) {
+			if !used[e.object] {
 				unused = append(unused, e)
 			}
 		}

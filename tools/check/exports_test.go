@@ -25,6 +25,7 @@ func TestFindUnused(t *testing.T) {
 		"exported's":       {"package a\ntype T struct{}\nfunc (T) M() {}\nfunc (T) N() {}\nfunc init() { T{}.M() }", []string{"a.T.N"}},
 		"interface":        {"package a\ntype i interface{ M(int) }\ntype T struct{}\nvar _ = T{}\nfunc (*T) M(int) {}", nil},
 		"no interface":     {"package a\ntype i interface{ M(int) }\ntype T struct{}\nvar _ = T{}\nfunc (*T) M(string) {}", []string{"a.T.M"}},
+		"embedded":         {"package a\ntype i interface{ M() }\ntype T struct{}\nfunc (T) M() {}\ntype u struct{ T }\nvar _ i = u{}", nil},
 		"error":            {"package a\ntype T struct{}\nvar _ = T{}\nfunc (T) Error() string { return \"\" }\nfunc (T) Unwrap() error { return nil }\nfunc (T) Is(error) bool { return false }", nil},
 		"generic":          {"package a\ntype T[E any] struct{}\nvar _ = T[int]{}.M\nfunc (T[E]) M() {}\nfunc (T[E]) N() {}", []string{"a.T.N"}},
 		"enumeration":      {"package a\ntype t int\nconst (\n\tA t = iota\n\tB\n)\nvar _ = A", nil},

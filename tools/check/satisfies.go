@@ -53,19 +53,36 @@ func wellKnown() []*types.Interface {
 	}
 }
 
-// satisfies tells whether the method is one of an interface that its type implements.
-func satisfies(e export, interfaces []*types.Interface) bool {
-	for _, in := range interfaces {
-		for method := range in.Methods() {
-			if method.Name() == e.object.Name() && implements(e.owner, in) {
-				return true
+// useThroughInterfaces marks the methods by which a type of the packages, or what it embeds, implements one of the interfaces.
+func useThroughInterfaces(packages []*typedPackage, interfaces []*types.Interface, used map[types.Object]bool) {
+	for _, p := range packages {
+		for _, name := range p.types.Scope().Names() {
+			t, ok := p.types.Scope().Lookup(name).(*types.TypeName)
+			if !ok {
+				continue
+			}
+			named, ok := t.Type().(*types.Named)
+			if !ok {
+				continue
+			}
+			for _, in := range interfaces {
+				if implements(named, in) {
+					markMethods(named, in, used)
+				}
 			}
 		}
 	}
-	return false
 }
 
-// implements takes a generic type for one that does: what it is made of later decides.
+// implements takes a generic type for one that does: what it is made of decides later.
 func implements(t *types.Named, in *types.Interface) bool {
 	return t.TypeParams().Len() > 0 || types.Implements(t, in) || types.Implements(types.NewPointer(t), in)
+}
+
+func markMethods(t *types.Named, in *types.Interface, used map[types.Object]bool) {
+	for method := range in.Methods() {
+		if object, _, _ := types.LookupFieldOrMethod(t, true, method.Pkg(), method.Name()); object != nil {
+			used[origin(object)] = true
+		}
+	}
 }
