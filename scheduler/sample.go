@@ -11,11 +11,12 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// The tick waits for workers, after the native stages are done, for an eighth of what the pass took, or patience if that is longer. A
-// job that is late costs itself a whole pass, and all others the processor it has while they compute; waiting costs all others that time.
+// The tick waits for workers, after the native stages are done, for an eighth of the time that the pass took, and at least for minWait.
+// Waiting costs all other answers that time. Not waiting costs the late answer a whole pass, and the others the processor that its worker
+// uses beside the next one.
 const (
-	patience     = time.Millisecond
-	patienceLess = 8
+	minWait  = time.Millisecond
+	waitPart = 8
 )
 
 // sampling is what choosing the tokens of one pass needs; its memory is used again in the next.
@@ -82,7 +83,7 @@ func (s *Scheduler) drawNative() {
 // awaitWorkers waits for the workers that draw, but not long. Those that are late keep their rows, since the next pass overwrites them.
 func (s *Scheduler) awaitWorkers() {
 	start := s.config.Clock()
-	s.sampling.alarm.Reset(max(patience, s.record.Forward/patienceLess))
+	s.sampling.alarm.Reset(max(minWait, s.record.Forward/waitPart))
 	rang := false
 	for _, j := range s.sampling.drawing {
 		for !rang && j.worker.Busy() {

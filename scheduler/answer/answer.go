@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// Package answer keeps one answer: its tokens, the text they may show, and when it ends.
+// Package answer makes one answer of the tokens that are drawn for it: which text may be shown, what is taken back, and when it ends.
 //
-// advance.go takes a token into the answer, text.go finds what it shows. An answer knows nothing of streams and of the KV cache: what
-// is to be done there it leaves in its Output. Its calls must not overlap.
+// advance.go takes a token into the answer, splice.go replaces tokens, text.go finds the text that may be shown. An answer knows nothing
+// of streams and the KV cache: what is to be done there is in its Output. Its caller sees to it that calls do not overlap.
 package answer
 
 import (
@@ -24,8 +24,8 @@ type Answer struct {
 	generated int           // tokens drawn, injected ones included and taken-back ones not
 	computed  int           // tokens drawn or forced, taken-back ones included
 
-	windowSize int // the hold window: how many of the last tokens are not shown yet, since a stage may take them back
-	window     []heldToken
+	window     []heldToken   // the hold window: the last tokens, which a stage may still take back and which are not shown
+	windowSize int           // at most
 	forced     []chain.Token // of the splice that is being done
 	text       text
 	output     Output
@@ -58,13 +58,13 @@ type heldToken struct {
 	details Details
 }
 
-// Details are what a request wants to know of a token besides its text.
+// Details are what is reported of a token besides its text, where the request asks for it.
 type Details struct {
 	Logprobs *chain.Logprobs
 	Trace    *chain.Trace
 }
 
-// New makes an answer to a prompt, which becomes the beginning of its tokens. It is told of tokens by the chain's caller: see Advance.
+// New makes an answer to a prompt, whose memory it takes over.
 func New(c *chain.Chain, prompt []chain.Token, s Settings) *Answer {
 	return &Answer{settings: s, chain: c, tokens: prompt, prompt: len(prompt), windowSize: c.Hold(), text: newText(s.Stop, s.Rules),
 		output: Output{Keep: math.MaxInt}}
@@ -79,7 +79,7 @@ func (a *Answer) Prompt() int { return a.prompt }
 // Generated is how many tokens were drawn, injected ones included and taken-back ones not.
 func (a *Answer) Generated() int { return a.generated }
 
-// Begin tells the stages what the prompt is.
+// Begin tells the stages what the prompt is, before anything else.
 func (a *Answer) Begin() error { return a.chain.Begin(a.tokens, a.prompt) }
 
 // Inject appends tokens as if the chain had chosen them, up to the end of the answer.

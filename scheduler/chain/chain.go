@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// Package chain turns a row of logits into a token: it runs the stages of a sampler chain and holds them to what the request allows.
+// Package chain turns a row of logits into a token: it runs the stages of a sampler chain and refuses what the request does not allow.
 //
-// chain.go has the life of a chain, draw.go a token's way through it, stage.go what a stage is. A chain knows nothing of slots, ticks
-// and goroutines; whoever calls it sees to it that its calls do not overlap.
+// stage.go says what a stage is, chain.go begins, rewinds and closes the stages, draw.go draws a token. A chain knows nothing of slots,
+// ticks and goroutines. Its caller sees to it that calls do not overlap.
 package chain
 
 import (
@@ -21,12 +21,12 @@ type Chain struct {
 	view        View
 	restriction restriction
 	tracer      *tracer  // nil: nobody asked for traces
-	single      [1]Token // a guard is asked about
+	single      [1]Token // for a question to a guard, without an allocation
 }
 
 // New makes a chain of at least one stage, and with trace above 0 traces of each token: see Survey. The chain closes the stages.
 func New(stages []Stage, vocabulary, trace int) *Chain {
-	return &Chain{stages: stages, vocabulary: vocabulary, tracer: newTracer(trace), restriction: restriction{by: -1, forced: -1}}
+	return &Chain{stages: stages, vocabulary: vocabulary, tracer: newTracer(trace), restriction: restriction{narrowedBy: -1, forced: -1}}
 }
 
 // Native tells whether the backend can draw from rows for these stages, all of such chains in one call.

@@ -24,13 +24,13 @@ func (c *Chain) Prepare() error {
 		if err != nil {
 			return err
 		}
-		r.ask(i, prepared)
+		r.set(i, prepared)
 	}
 	return r.join(c)
 }
 
-// Draw applies to the row what was prepared and runs the chain. Where masks and bans leave no token that grammar and biases of the
-// request allow, the last stage that took one away is refused; if the request goes on without it, the chain runs again. The trace is
+// Draw turns the row into a token: it applies what was prepared and runs the stages. Where masks and bans leave no token that grammar and biases of the
+// request allow, the last stage that took one away is refused; if the request goes on without it, the stages run again. The trace is
 // nil where nobody asked for it, and for a forced token.
 func (c *Chain) Draw(row *Row) (Token, *Trace, error) {
 	r := &c.restriction
@@ -39,21 +39,21 @@ func (c *Chain) Draw(row *Row) (Token, *Trace, error) {
 	}
 	for {
 		t, err := c.run(row)
-		if r.by < 0 || !errors.Is(err, ErrNoToken) {
+		if r.narrowedBy < 0 || !errors.Is(err, ErrNoToken) {
 			return t, c.tracer.finish(), err
 		}
 		why := fmt.Errorf("%w: mask or bans leave nothing of it: %w", ErrNotAllowed, err)
-		if err := c.Refuse(r.by, ActMask, why); err != nil {
+		if err := c.Refuse(r.narrowedBy, ActMask, why); err != nil {
 			return -1, nil, err
 		}
-		r.remove(r.by)
+		r.unset(r.narrowedBy)
 		if err := r.join(c); err != nil {
 			return -1, nil, err
 		}
 	}
 }
 
-// run runs the chain once. What a plugin chose is tested first.
+// run runs the stages once, up to the one that chooses a token. What a plugin chooses is tested.
 func (c *Chain) run(row *Row) (Token, error) {
 	v := &c.view
 	v.N, v.Chosen = -1, -1

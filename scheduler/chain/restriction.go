@@ -16,14 +16,14 @@ var banned = func() (b [32]float32) {
 	return b
 }()
 
-// restriction is what the stages of a chain ask for before a token is drawn, and what comes of it together.
+// restriction is what the stages ask for before a token is drawn: which tokens are allowed, biased or forced.
 type restriction struct {
 	asked []Prepared // by stage, with masks and biases of its own memory
 
-	mask   []uint32 // joined by AND, without the tokens that biases ban; empty: every token is allowed
-	bias   []Bias   // the finite ones of all
-	by     int      // the last stage that took a token away, or -1
-	forced Token    // or -1
+	mask       []uint32 // joined by AND, without the tokens that biases ban; empty: every token is allowed
+	bias       []Bias   // the finite ones of all
+	narrowedBy int      // the last stage that took a token away, or -1
+	forced     Token    // or -1
 
 	masked []float32 // the row without the tokens that were taken away
 }
@@ -35,24 +35,24 @@ func (r *restriction) clear(stages int) {
 	}
 	r.asked = r.asked[:stages]
 	for i := range r.asked {
-		r.remove(i)
+		r.unset(i)
 	}
-	r.mask, r.bias, r.by, r.forced = r.mask[:0], r.bias[:0], -1, -1
+	r.mask, r.bias, r.narrowedBy, r.forced = r.mask[:0], r.bias[:0], -1, -1
 }
 
-func (r *restriction) remove(i int) {
+func (r *restriction) unset(i int) {
 	a := &r.asked[i]
 	*a = Prepared{Mask: a.Mask[:0], Bias: a.Bias[:0]}
 }
 
-// ask copies what a stage asks for: its memory is its own again when it is called next.
-func (r *restriction) ask(i int, p Prepared) {
+// set copies what a stage asks for: its memory is its own again when it is called next.
+func (r *restriction) set(i int, p Prepared) {
 	a := &r.asked[i]
 	a.Mask, a.Bias = append(a.Mask[:0], p.Mask...), append(a.Bias[:0], p.Bias...)
 	a.Forced, a.Token = p.Forced, p.Token
 }
 
-// join puts together what the stages ask for. A stage that leaves no token, or forces one that is not allowed, is refused
+// join joins what the stages ask for. A stage that leaves no token, or forces one that is not allowed, is refused
 // and, if the request goes on without it, left out.
 func (r *restriction) join(c *Chain) error {
 	for {
@@ -63,13 +63,13 @@ func (r *restriction) join(c *Chain) error {
 		if err := c.Refuse(by, act, why); err != nil {
 			return err
 		}
-		r.remove(by)
+		r.unset(by)
 	}
 }
 
-// combine tells which stage asks for what cannot be, if one does.
+// combine joins what the stages ask for, up to a stage that is to be refused: it returns that one and why.
 func (r *restriction) combine(c *Chain) (by int, act Act, why, err error) {
-	r.mask, r.bias, r.by, r.forced = r.mask[:0], r.bias[:0], -1, -1
+	r.mask, r.bias, r.narrowedBy, r.forced = r.mask[:0], r.bias[:0], -1, -1
 	for i := range r.asked {
 		a := &r.asked[i]
 		if a.Forced {
@@ -89,11 +89,11 @@ func (r *restriction) combine(c *Chain) (by int, act Act, why, err error) {
 			}
 		}
 		if narrowed {
-			r.by = i
+			r.narrowedBy = i
 		}
 	}
-	if r.by >= 0 && !anyOf(r.mask) {
-		return r.by, ActMask, errEmptyMask, nil
+	if r.narrowedBy >= 0 && !anyOf(r.mask) {
+		return r.narrowedBy, ActMask, errEmptyMask, nil
 	}
 	return 0, 0, nil, nil
 }

@@ -53,7 +53,7 @@ func TestRestriction_Apply_MasksACopy(t *testing.T) {
 }
 
 func TestRestriction_Ban_TakesOneToken(t *testing.T) {
-	r := restriction{by: -1}
+	r := restriction{narrowedBy: -1}
 	for _, c := range []struct {
 		token Token
 		taken bool

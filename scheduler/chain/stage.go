@@ -19,20 +19,20 @@ type View struct {
 	Chosen Token
 }
 
-// Stage is one link of a slot's sampler chain, with the state it keeps for that slot. Calls on one stage never overlap,
+// Stage is one step of an answer's sampler chain, with the state it keeps for that answer. Calls on one stage never overlap,
 // but come from different goroutines.
 type Stage interface {
 	// Native tells that the backend can run this stage itself. Chains of exactly one native stage take the fast path: the backend
 	// draws all their tokens in one call. Any other chain runs on a goroutine of its own (package worker), and so does that of a
 	// request with stop rules, log-probabilities or a trace.
 	Native() bool
-	// Apply edits the view, or sets v.Chosen, which ends the chain. An error ends the request, no other; ErrNoToken means
-	// that there is none to choose from. It is called again for the same token where masks have to be given up for that.
+	// Apply edits the view, or sets v.Chosen: then no later stage is asked. An error ends the request; ErrNoToken means that there
+	// is no token to choose from. Apply is called again for the same token where a mask that leaves none is given up.
 	Apply(v *View) error
-	// Accept tells the stage which token was chosen, by whomever.
+	// Accept tells the stage which token was chosen, by whichever stage.
 	Accept(t Token) (Effect, error)
 	// Rewind tells the stage what the conversation is: the first prompt tokens of history are the prompt, the rest is the
-	// answer so far. It is called once before anything else, and whenever tokens were taken back by others.
+	// answer so far. It is called once before anything else, and whenever another has taken tokens back.
 	Rewind(history []Token, prompt int) error
 	// Close frees the stage.
 	Close() error
@@ -49,7 +49,7 @@ type Effect struct {
 
 // Preparer is a stage that computes while the forward pass runs, before the logits exist.
 type Preparer interface {
-	// Prepares tells whether Prepare is worth a call, which takes a processor from the pass: it is asked once for each answer.
+	// Prepares tells whether Prepare has anything to do; a call of it takes a processor from the pass. It is asked once for each answer.
 	Prepares() bool
 	// Prepare is called once for each token to be drawn. What it returns is valid until the next call of the stage.
 	Prepare() (Prepared, error)
@@ -70,13 +70,13 @@ type Bias struct {
 	Value float32
 }
 
-// Holder is a stage that may splice. What a client sees is Hold tokens behind, so that nothing shown is taken back.
+// Holder is a stage that may splice. The last Hold tokens are not shown to the client, so that nothing shown is taken back.
 type Holder interface {
 	Hold() int
 }
 
-// Interruptible is a stage whose calls can take long. Interrupt is called when the request has ended, from another
-// goroutine than the one that may be in a call: that call is to return soon, and only Close follows.
+// Interruptible is a stage whose calls can take long. Interrupt is called when the request has ended, from another goroutine
+// than the one that may be in a call. That call is to return soon, and only Close follows.
 type Interruptible interface {
 	Interrupt()
 }

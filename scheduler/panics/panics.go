@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package panics makes errors of panics, so that one ends the request it belongs to and not the process.
+// Package panics turns panics into errors, so that a panic ends one request and not the process.
 package panics
 
 import (

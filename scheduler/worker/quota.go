@@ -4,11 +4,11 @@ package worker
 
 import "time"
 
-// quota is what the stages of one request may still use of the processor. They have a quarter of a core, averaged over a
-// second; what they use beyond that they wait off. All of this is real time, whatever clock the scheduler has.
+// quota is the processor time that the stages of one answer may still use. They get a quarter of a core, averaged over a second. If
+// they use more, they rest until it is made up for. All of this is real time, whatever clock the scheduler has.
 type quota struct {
 	left time.Duration
-	at   time.Time // when left was right
+	at   time.Time // when that was so
 }
 
 const (

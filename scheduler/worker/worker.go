@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-// Package worker chooses the tokens of one answer on a goroutine of its own, beside the tick.
+// Package worker draws the tokens of one answer on a goroutine of its own, so that slow plugins delay no other answer.
 //
-// An answer has a worker where its chain may take long: with plugins, stop rules, log-probabilities or a trace. While the forward
-// pass computes the answer's row of logits, the worker has the stages prepare masks, biases and forced tokens. After the pass the
-// tick lends it the row; it runs the chain, takes the token that comes out into the answer and finds what text that shows. The
-// tick waits for it only a moment: an answer whose worker is still busy sits out the next passes and delays nobody else.
+// An answer has a worker if its chain may take long: with plugins, stop rules, log-probabilities or a trace. While the forward pass
+// computes the answer's row of logits, the worker asks the stages for masks, biases and forced tokens. After the pass the tick lends
+// it the row: it runs the chain, takes the token into the answer and finds the text to show. The tick waits for it only a moment. An
+// answer whose worker is still busy then sits out the next passes, on a copy of its row.
 //
-// token.go has the way from row to text. This file is what the tick calls.
+// token.go has all that happens to a token. This file is what the tick calls.
 package worker
 
 import (
@@ -22,6 +22,8 @@ import (
 // Worker is the worker of one answer. Its methods but Run belong to the tick. A nil Worker is that of an answer that needs none: it is
 // never busy and never rests.
 type Worker struct {
+	RestUntil time.Time // its quota of processor time is used up until then
+
 	options Options
 	chain   *chain.Chain
 	answer  *answer.Answer
@@ -37,7 +39,6 @@ type Worker struct {
 	busy          bool
 	interruptible []chain.Interruptible
 	quota         quota
-	RestUntil     time.Time // the quota is used up until then
 
 	// The goroutine's, and the tick's while the worker is not busy.
 	task       func() error // of a control call
@@ -103,10 +104,10 @@ func (w *Worker) Collect() error {
 // KeepRow copies the row that the worker still needs: the next pass overwrites it.
 func (w *Worker) KeepRow() { w.row.Copy() }
 
-// Resting tells whether the stages have used up their quota for now.
+// Resting tells whether its quota of processor time is used up for now.
 func (w *Worker) Resting() bool { return w != nil && time.Now().Before(w.RestUntil) }
 
-// Interrupt makes the stages return soon, whatever they do: nobody waits for them any more.
+// Interrupt makes the stages return soon, whatever they are doing: the answer has ended.
 func (w *Worker) Interrupt() {
 	if w == nil {
 		return
@@ -116,5 +117,5 @@ func (w *Worker) Interrupt() {
 	}
 }
 
-// Close has the worker close the answer when it is done with what it has, and then end.
+// Close has the worker close the answer, after what it is doing, and ends it.
 func (w *Worker) Close() { w.orders <- orderClose }

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+
+package answer
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// numbers is a vocabulary in which each token is its number and a space; 99 ends the answer.
+type numbers struct{}
+
+func (numbers) Piece(t chain.Token) string         { return strconv.Itoa(int(t)) + " " }
+func (numbers) EndOfGeneration(t chain.Token) bool { return t == 99 }
+
+// editor is a stage that replaces token 13 and the one before it, if it may.
+type editor struct {
+	hold    int
+	told    []chain.Token // the answer, as it was told
+	refused error
+}
+
+func (e *editor) Native() bool            { return false }
+func (e *editor) Hold() int               { return e.hold }
+func (e *editor) Apply(*chain.View) error { return nil }
+func (e *editor) Close() error            { return nil }
+
+func (e *editor) Accept(t chain.Token) (chain.Effect, error) {
+	if e.told = append(e.told, t); t != 13 {
+		return chain.Effect{}, nil
+	}
+	e.told = e.told[:len(e.told)-2]
+	return chain.Effect{Splice: true, Backtrack: 2, Tokens: []chain.Token{7, 8}}, nil
+}
+
+func (e *editor) Rewind(history []chain.Token, prompt int) error {
+	e.told = append(e.told[:0], history[prompt:]...)
+	return nil
+}
+
+func (e *editor) Refuse(_ chain.Act, why error) error {
+	e.refused = why
+	return nil
+}
+
+func begin(t *testing.T, s Settings, stages ...chain.Stage) *Answer {
+	t.Helper()
+	s.Vocabulary, s.VocabularySize = numbers{}, 100
+	if s.Longest == 0 {
+		s.Longest = 1000
+	}
+	a := New(chain.New(stages, 100, 0), []chain.Token{1, 2}, s)
+	if err := a.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// shown is the text shown so far.
+func shown(a *Answer) (text string) {
+	for _, s := range a.Output().Shown {
+		text += s.Text
+	}
+	return text
+}
+
+func TestAnswer_Advance_Ends(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings Settings
+		tokens   []chain.Token
+		want     Reason
+		text     string
+	}{
+		"goes on":       {Settings{}, []chain.Token{5, 6}, 0, "5 6 "},
+		"end token":     {Settings{}, []chain.Token{5, 99}, ReasonStop, "5 "},
+		"ignored":       {Settings{IgnoreEOG: true}, []chain.Token{5, 99}, 0, "5 99 "},
+		"stop token":    {Settings{StopTokens: []chain.Token{6}}, []chain.Token{5, 6}, ReasonStop, "5 "},
+		"stop string":   {Settings{Stop: []string{" 6"}}, []chain.Token{5, 6}, ReasonStop, "5"},
+		"max tokens":    {Settings{MaxTokens: 2}, []chain.Token{5, 6}, ReasonLength, "5 6 "},
+		"context":       {Settings{Longest: 4}, []chain.Token{5, 6}, ReasonLength, "5 6 "},
+		"no such token": {Settings{}, []chain.Token{5, 100}, ReasonError, "5 "},
+	} {
+		a := begin(t, c.settings, &editor{})
+		for _, token := range c.tokens {
+			a.Advance(token, Details{})
+		}
+		if out := a.Output(); out.Reason != c.want || shown(a) != c.text {
+			t.Errorf("%s: %v after %q, want %v after %q", name, out.Reason, shown(a), c.want, c.text)
+		}
+	}
+}
+
+// The last tokens are shown when no stage can take them back any more, or when the answer ends.
+func TestAnswer_Advance_HoldsWhatMayBeTakenBack(t *testing.T) {
+	e := &editor{hold: 2}
+	a := begin(t, Settings{}, e)
+	for i, want := range []string{"", "", "4 ", "4 "} { // 5 and 13 become 7 and 8
+		if a.Advance([]chain.Token{4, 5, 13, 99}[i], Details{}); i < 3 && shown(a) != want {
+			t.Errorf("after %d tokens %q is shown, want %q", i+1, shown(a), want)
+		}
+	}
+	if shown(a) != "4 7 8 " || !slices.Equal(a.Tokens(), []chain.Token{1, 2, 4, 7, 8}) || a.Output().Keep != 3 || a.Output().Reason != ReasonStop {
+		t.Errorf("%q of %v, %+v", shown(a), a.Tokens(), a.Output())
+	}
+	if !slices.Equal(e.told, []chain.Token{4, 7, 8}) {
+		t.Errorf("the stage was told %v", e.told)
+	}
+}
+
+func TestAnswer_Splice_BeyondTheHoldIsRefused(t *testing.T) {
+	e := &editor{hold: 1}
+	a := begin(t, Settings{}, e)
+	for _, token := range []chain.Token{4, 5, 13, 6} {
+		a.Advance(token, Details{})
+	}
+	if e.refused == nil || shown(a) != "4 5 13 " || a.Output().Reason != 0 {
+		t.Errorf("refused for %v; %q, %v", e.refused, shown(a), a.Output().Reason)
+	}
+}
+
+// What is shown stays shown; what is held goes with its tokens.
+func TestAnswer_Rewind_CutsTheCache(t *testing.T) {
+	e := &editor{hold: 1}
+	a := begin(t, Settings{}, e)
+	a.Inject([]chain.Token{4, 5, 6})
+	out := a.Output()
+	out.Reset()
+	if out.Keep != math.MaxInt || len(out.Shown) > 0 {
+		t.Errorf("after the reset: %+v", out)
+	}
+	if err := a.Rewind(2); err != nil {
+		t.Fatal(err)
+	}
+	a.Advance(7, Details{})
+	a.Advance(8, Details{})
+	if !slices.Equal(a.Tokens(), []chain.Token{1, 2, 4, 7, 8}) || out.Keep != 3 || a.Generated() != 3 || shown(a) != "7 " {
+		t.Errorf("%v, %d generated, %q, %+v", a.Tokens(), a.Generated(), shown(a), out)
+	}
+}
+
+func TestAnswer_Fail_KeepsTheError(t *testing.T) {
+	a := begin(t, Settings{}, &editor{})
+	cause := errors.New("no more memory")
+	a.Fail(cause)
+	a.Output().Reset()
+	if out := a.Output(); out.Reason != ReasonError || !errors.Is(out.Err, cause) {
+		t.Errorf("%+v", out)
+	}
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+
+package chain_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// stage writes down its calls. It does what its fields say, which are zero for a stage that does nothing.
+type stage struct {
+	log      []string
+	prepared chain.Prepared
+	greedy   bool
+	choice   chain.Token
+	effect   chain.Effect
+	allowed  []chain.Token // of a grammar
+	refused  error
+	broken   error // of Rewind
+}
+
+func (s *stage) Native() bool                     { return false }
+func (s *stage) Prepares() bool                   { return true }
+func (s *stage) Prepare() (chain.Prepared, error) { return s.prepared, nil }
+func (s *stage) Guards() bool                     { return s.allowed != nil }
+
+func (s *stage) Fits(tokens []chain.Token) (n int, err error) {
+	for n < len(tokens) && slices.Contains(s.allowed, tokens[n]) {
+		n++
+	}
+	return n, nil
+}
+
+func (s *stage) Refuse(_ chain.Act, why error) error {
+	s.refused = why
+	return nil
+}
+
+// Apply chooses the best token; a greedy stage with a grammar, the best that it allows.
+func (s *stage) Apply(v *chain.View) error {
+	s.log = append(s.log, "apply")
+	if s.choice > 0 {
+		v.Chosen = s.choice
+	}
+	if !s.greedy {
+		return nil
+	}
+	for t, logit := range v.Row {
+		fits := s.allowed == nil || slices.Contains(s.allowed, chain.Token(t))
+		if fits && logit > -100 && (v.Chosen < 0 || logit > v.Row[v.Chosen]) {
+			v.Chosen = chain.Token(t)
+		}
+	}
+	if v.Chosen < 0 {
+		return chain.ErrNoToken
+	}
+	return nil
+}
+
+func (s *stage) Accept(t chain.Token) (chain.Effect, error) {
+	s.log = append(s.log, fmt.Sprintf("accept %d", t))
+	return s.effect, nil
+}
+
+func (s *stage) Rewind(history []chain.Token, prompt int) error {
+	s.log = append(s.log, fmt.Sprintf("rewind %d/%d", len(history), prompt))
+	return s.broken
+}
+
+func (s *stage) Close() error {
+	s.log = append(s.log, "close")
+	return nil
+}
+
+// draw prepares and draws a token from a row of four logits, of which the last is the highest.
+func draw(t *testing.T, c *chain.Chain) chain.Token {
+	t.Helper()
+	if err := c.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	var row chain.Row
+	var loans sync.WaitGroup
+	row.Lend([]float32{0, 1, 2, 3}, &loans)
+	defer loans.Wait()
+	defer row.Return()
+	token, _, err := c.Draw(&row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+func TestChain_Draw_JoinsWhatStagesPrepare(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, second chain.Prepared
+		want          chain.Token
+	}{
+		"nothing": {want: 3},
+		"masks":   {first: chain.Prepared{Mask: []uint32{0b0111}}, second: chain.Prepared{Mask: []uint32{0b1011}}, want: 1},
+		"bias":    {first: chain.Prepared{Bias: []chain.Bias{{Token: 1, Value: 1.5}}}, second: chain.Prepared{Bias: []chain.Bias{{Token: 1, Value: 1}}}, want: 1},
+		"forced":  {second: chain.Prepared{Forced: true, Token: 0}, want: 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stages := []chain.Stage{&stage{prepared: c.first}, &stage{prepared: c.second}, &stage{greedy: true}}
+			if got := draw(t, chain.New(stages, 4, 0)); got != c.want {
+				t.Errorf("token %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// A stage's mask leaves nothing of what the grammar allows: the stage is refused, and the token is drawn without its mask.
+func TestChain_Draw_AMaskThatLeavesNothingIsGivenUp(t *testing.T) {
+	masks := &stage{prepared: chain.Prepared{Mask: []uint32{0b1000}}}
+	grammar := &stage{greedy: true, allowed: []chain.Token{1, 2}}
+	if got := draw(t, chain.New([]chain.Stage{masks, grammar}, 4, 0)); got != 2 || !errors.Is(masks.refused, chain.ErrNotAllowed) {
+		t.Errorf("token %d, refused for %v", got, masks.refused)
+	}
+}
+
+func TestChain_Draw_AChoiceOutsideTheGrammarIsRefused(t *testing.T) {
+	chooses := &stage{choice: 3}
+	grammar := &stage{greedy: true, allowed: []chain.Token{1}}
+	if got := draw(t, chain.New([]chain.Stage{chooses, grammar}, 4, 0)); got != 1 || !errors.Is(chooses.refused, chain.ErrNotAllowed) {
+		t.Errorf("token %d, refused for %v", got, chooses.refused)
+	}
+}
+
+// A splice is reported at once; the caller goes on behind the stage if it is not done.
+func TestChain_Accept_ReturnsAtASplice(t *testing.T) {
+	stages := []*stage{{effect: chain.Effect{Stop: true}}, {effect: chain.Effect{Splice: true, Backtrack: 1}}, {}}
+	c := chain.New([]chain.Stage{stages[0], stages[1], stages[2]}, 4, 0)
+	e, by, err := c.Accept(2, 0)
+	if err != nil || by != 1 || !e.Splice || !e.Stop || len(stages[2].log) > 0 {
+		t.Errorf("%+v by %d, %v; the last stage was told %v", e, by, err, stages[2].log)
+	}
+	if e, by, err = c.Accept(2, by+1); err != nil || by != 3 || e.Splice || e.Stop {
+		t.Errorf("then %+v by %d, %v", e, by, err)
+	}
+	if !slices.Equal(stages[2].log, []string{"accept 2"}) {
+		t.Errorf("the last stage was told %v", stages[2].log)
+	}
+}
+
+func TestChain_Rewind_BeginsFirst(t *testing.T) {
+	s := &stage{}
+	c := chain.New([]chain.Stage{s}, 4, 0)
+	for _, err := range []error{c.Rewind([]chain.Token{1, 2}, 1), c.Begin([]chain.Token{1}, 1), c.Rewind([]chain.Token{1, 2, 3}, 1)} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if want := []string{"rewind 1/1", "rewind 3/1"}; !slices.Equal(s.log, want) {
+		t.Errorf("%v, want %v", s.log, want)
+	}
+}
+
+func TestChain_Replace_ClosesTheStagesThatAreNotUsed(t *testing.T) {
+	for name, broken := range map[string]error{"done": nil, "failed": errors.New("it cannot begin here")} {
+		before, after := &stage{}, &stage{broken: broken}
+		c := chain.New([]chain.Stage{before}, 4, 0)
+		if err := c.Begin([]chain.Token{1}, 1); err != nil {
+			t.Fatal(err)
+		}
+		err := c.Replace([]chain.Stage{after}, []chain.Token{1, 2}, 1)
+		used, closed := after, before
+		if broken != nil {
+			used, closed = before, after
+		}
+		if !errors.Is(err, broken) || c.Stages()[0] != chain.Stage(used) || slices.Contains(used.log, "close") || !slices.Contains(closed.log, "close") {
+			t.Errorf("%s: %v; before %v, after %v", name, err, before.log, after.log)
+		}
+	}
+}
+
+func TestChain_Draw_Traces(t *testing.T) {
+	c := chain.New([]chain.Stage{&stage{prepared: chain.Prepared{Mask: []uint32{0b0111}}}, &stage{greedy: true}}, 4, 2)
+	if err := c.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	var row chain.Row
+	row.Lend([]float32{0, 1, 2, 3}, new(sync.WaitGroup))
+	_, trace, err := c.Draw(&row)
+	if err != nil || trace == nil || trace.Before.Count != 4 || len(trace.Stages) != 3 || trace.Stages[0].After.Count != 3 || trace.Stages[2].After.Best[0].Token != 2 {
+		t.Errorf("%+v, %v", trace, err)
+	}
+}
