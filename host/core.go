@@ -62,7 +62,7 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 	}
 	slots := c.Scheduler.Slots
 	core.Engine, err = engine.Open(ctx, engine.Options{
-		Path: core.file.Path, Name: name, Slots: slots, CacheSequences: min(slots, mostSequences-slots),
+		Path: core.file.Path, Name: name, Slots: slots, CacheSequences: min(slots, engine.MaxSequences-slots),
 		ContextSize: c.Model.CtxSize, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
 		Threads: c.Model.Threads, GPULayers: c.Model.GPULayers, KVLayout: c.Model.KVLayout, Progress: progress,
 		Lacks: lacksOf(core.file, log),
@@ -89,9 +89,6 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 	core.Metrics.Watch(core.Scheduler.Stats)
 	return core, nil
 }
-
-// mostSequences is llama.cpp's bound on the sequences of a context.
-const mostSequences = 256
 
 var strategies = map[string]estimator.Strategy{
 	"decode-maximal":   estimator.DecodeMaximal{},
@@ -144,5 +141,5 @@ func special(e *engine.Engine, t int32) string {
 	if t < 0 {
 		return ""
 	}
-	return e.Piece(t, true)
+	return e.Piece(t)
 }

@@ -47,7 +47,7 @@ type Host struct {
 
 	handler  atomic.Pointer[http.Handler]
 	accepts  atomic.Bool   // new requests are taken
-	requests census        // those being answered, WebSockets too
+	requests inFlight      // those being answered, WebSockets too
 	done     chan struct{} // closed when every answer has ended
 	abort    context.CancelFunc
 	served   chan error
@@ -62,7 +62,7 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		h.log = telemetry.NewLogger(os.Stderr, o.Config.Log.Level, o.Config.Log.Format)
 	}
 	h.finish = sync.OnceValue(h.close)
-	parallel()
+	raiseParallelism()
 	var err error
 	if h.listener, err = net.Listen("tcp", o.Config.Server.Listen); err != nil {
 		return nil, fmt.Errorf("listen on %s (server.listen): %w", o.Config.Server.Listen, err)
@@ -89,7 +89,7 @@ func (h *Host) api(o Options) http.Handler {
 		}
 	}
 	return api.New(api.Options{
-		Scheduler: streams{h.core.Scheduler}, Engine: words{h.core.Engine}, Policies: h.core.Policies, Catalog: h.core.Catalog, Model: h.core.Model,
+		Scheduler: schedulerAdapter{h.core.Scheduler}, Engine: h.core.Engine, Policies: h.core.Policies, Catalog: h.core.Catalog, Model: h.core.Model,
 		Log: h.log, Version: o.Version,
 		APIKeys: s.APIKeys, AdminKey: s.AdminKey, PriorityKeys: s.PriorityKeys, ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins, BodyLimit: s.BodyLimit, WriteTimeout: s.WriteTimeout,
 		ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes),

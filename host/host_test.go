@@ -165,7 +165,7 @@ func TestHost_EightAtOnce_ShareForwardPasses(t *testing.T) {
 	stop()
 }
 
-func inside(c *census) int {
+func inside(c *inFlight) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.n

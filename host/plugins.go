@@ -32,7 +32,7 @@ func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, metrics
 	limits.Memory = c.Plugins.Memory
 	observer := metrics.Plugins()
 	runtime, err := plugin.NewRuntime(ctx, plugin.Options{
-		Limits: limits, Vocabulary: e.Words(), Grammars: grammars{e}, TopK: highest, Observer: observer, Log: log.With(slog.String("from", "plugin")), CacheDir: codeCache(log),
+		Limits: limits, Vocabulary: e.Vocabulary(), Grammars: grammars{e}, TopK: highest, Observer: observer, Log: log.With(slog.String("from", "plugin")), CacheDir: codeCache(log),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up plugins: %w", err)

@@ -107,7 +107,7 @@ func complete(t *testing.T, h *Host, fields string) (int, string, string) {
 
 func TestPlugins_Generate_ThePluginChooses(t *testing.T) {
 	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": always("always", 300), "b.wasm": faulty()})
-	want := strings.Repeat(h.core.Engine.Piece(300, false), 5)
+	want := strings.Repeat(h.core.Engine.Piece(300), 5)
 	for _, fields := range []string{
 		`,"plugins":["always"]`, `,"plugins":[{"name":"always","config":{},"on_error":"skip"}]`,
 		`,"samplers":["plugin:always","top_k"]`, `,"samplers":["top_k","plugin:always"],"plugins":["always"]`,
@@ -180,7 +180,7 @@ func TestPlugins_Template_MakesThePrompt(t *testing.T) {
 func TestPlugins_Defaults_CannotBeLeftOut(t *testing.T) {
 	h := openWithPlugins(t, map[string]any{"plugins.default": []string{"always"}, "server.admin_key": "secret"},
 		map[string][]byte{"a.wasm": always("always", 300)})
-	want := strings.Repeat(h.core.Engine.Piece(300, false), 5)
+	want := strings.Repeat(h.core.Engine.Piece(300), 5)
 	for _, fields := range []string{"", `,"plugins":[]`, `,"plugins":["always"]`, `,"samplers":["top_k"]`} {
 		if status, text, _ := complete(t, h, fields); status != 200 || text != want {
 			t.Errorf("%s: %d %q", fields, status, text)

@@ -112,7 +112,7 @@ func TestPlugins_Set_LeavesTheOperatorsPlugin(t *testing.T) {
 		t.Errorf("got %+v", f)
 	}
 	c.send(`{"type":"resume","id":"a"}`)
-	want := h.core.Engine.Piece(300, false)
+	want := h.core.Engine.Piece(300)
 	for range 20 {
 		if f := c.until("token"); f.Text != want {
 			t.Fatalf("got %q, the operator's plugin says %q", f.Text, want)

@@ -12,9 +12,9 @@ import (
 // guest computes.
 const leastParallel = 3
 
-// parallel lets Go run leastParallel goroutines at once where the machine has fewer processors, unless the environment says how
+// raiseParallelism lets Go run leastParallel goroutines at once where the machine has fewer processors, unless the environment says how
 // many. The operating system divides its processors better than a guest gives them back.
-func parallel() {
+func raiseParallelism() {
 	if os.Getenv("GOMAXPROCS") == "" && runtime.GOMAXPROCS(0) < leastParallel {
 		runtime.GOMAXPROCS(leastParallel)
 	}

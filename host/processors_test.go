@@ -12,12 +12,12 @@ func TestHost_RunsThreeAtOnce(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
 	t.Setenv("GOMAXPROCS", "1")
-	parallel()
+	raiseParallelism()
 	if n := runtime.GOMAXPROCS(0); n != 1 {
 		t.Errorf("%d at once where 1 was asked for", n)
 	}
 	t.Setenv("GOMAXPROCS", "")
-	parallel()
+	raiseParallelism()
 	if n := runtime.GOMAXPROCS(0); n != leastParallel {
 		t.Errorf("%d at once", n)
 	}

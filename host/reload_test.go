@@ -57,10 +57,10 @@ func reload(t *testing.T, h *Host, old, next int, replace func(wasm []byte)) boo
 	status, text, _ := complete(t, h, `,"plugins":["always"]`)
 	inTime := ended.Load() == 0
 	wait()
-	if want := strings.Repeat(h.core.Engine.Piece(int32(next), false), 5); status != 200 || text != want {
+	if want := strings.Repeat(h.core.Engine.Piece(int32(next)), 5); status != 200 || text != want {
 		t.Errorf("%d %q, want %q of the new module", status, text, want)
 	}
-	piece := fmt.Sprintf(`"text":%q`, h.core.Engine.Piece(int32(old), false))
+	piece := fmt.Sprintf(`"text":%q`, h.core.Engine.Piece(int32(old)))
 	for i, s := range list {
 		if n := strings.Count(s.body, piece); s.err != nil || n != tokens || !strings.Contains(s.body, `"finish_reason":"length"`) {
 			t.Errorf("stream %d: %d of %d tokens are the old module's, %v", i, n, tokens, s.err)

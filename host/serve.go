@@ -44,12 +44,12 @@ func (h *Host) handle(handler http.Handler) { h.handler.Store(&handler) }
 
 // answer counts the request, so that Close can wait for it, WebSockets included.
 func (h *Host) answer(w http.ResponseWriter, r *http.Request) {
-	h.requests.enter()
-	defer h.requests.leave()
+	h.requests.add()
+	defer h.requests.done()
 	if r.ContentLength != 0 { // the server reads what a handler leaves, for as long as the client takes; one that reads sets its own time
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.bodyTime)) // test recorders have none
 	}
-	if h.guarded() && !h.knows(r.Host) {
+	if h.checksHosts() && !h.allowsHost(r.Host) {
 		refuseHost(w, r.Host)
 		return
 	}

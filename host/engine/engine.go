@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package engine is llama.cpp as the host needs it: one model with one context, as the scheduler's backend, and what
-// works on text around it. It joins package native to the interfaces of scheduler, host/chat and host/sampling.
+// Package engine is a model loaded with llama.cpp: the scheduler's backend, the tokeniser and chat template, and the native samplers.
+// It joins package native to the interfaces of scheduler, host/chat and host/sampling.
 package engine
 
 import (
@@ -20,28 +20,26 @@ type Options struct {
 	Path string // GGUF file
 	Name string // what the model is called outside; "" is the file's name without .gguf
 
-	Slots          int // answers generated at once; 0: 8
-	CacheSequences int // sequences kept beside them for prefixes of ended answers
-	ContextSize    int // KV cells in all; 0: what the model was trained for, for each slot, up to 32768
-	Batch, UBatch  int // 0: 2048, 512
-	Threads        int // 0: physical cores, fewer for a small model
-	GPULayers      int // negative: all; 0: no GPU computes anything
-	KVType         string
+	Slots          int    // answers generated at once; 0: 8
+	CacheSequences int    // sequences kept beside them for prefixes of ended answers
+	ContextSize    int    // KV cells in all; 0: what the model was trained for, for each slot, up to 32768
+	Batch, UBatch  int    // 0: 2048, 512
+	Threads        int    // 0: physical cores, fewer for a small model
+	GPULayers      int    // negative: all; 0: no GPU computes anything
 	KVLayout       string // shared: all sequences use the same cells; split: each has its own; auto or "": split on a CPU, shared on a GPU
-	FlashAttention string // auto, on, off
-	Template       string // Jinja source in place of the model's own
 	Lacks          Lacks  // what is not to be asked of the model
 	// Progress is called with 0..1 while the weights load; nil is fine.
 	Progress func(done float32)
+
+	flashAttention string // auto, on, off; "": auto
 }
 
 // Info describes the loaded model.
 type Info struct {
 	Name string
-	Path string
 	native.ModelInfo
 	Template    string           // source of the chat template in use
-	HasTemplate bool             // the model brought one, or Options did
+	HasTemplate bool             // the model brought one
 	Limits      native.Limits    // its Positions are what one conversation may have: never more than the model was trained for
 	Weights     []native.Weights // whose kernels compute with them
 }
@@ -58,8 +56,10 @@ type Engine struct {
 const (
 	defaultSlots = 8
 	maxCells     = 32768
-	maxSequences = 256
 )
+
+// MaxSequences is llama.cpp's bound on the sequences of a context: slots and cache sequences together.
+const MaxSequences = 256
 
 // Open loads a model and makes its context. It stops soon after ctx is done. Errors are those of native.LoadModel and
 // native.NewContext, and ErrNotGenerating.
@@ -83,9 +83,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Slots == 0 {
 		o.Slots = defaultSlots
 	}
-	if o.Slots < 1 || o.CacheSequences < 0 || o.Slots+o.CacheSequences > maxSequences {
+	if o.Slots < 1 || o.CacheSequences < 0 || o.Slots+o.CacheSequences > MaxSequences {
 		return o, fmt.Errorf("slots are %d with %d cache sequences: together they must be 1 to %d",
-			o.Slots, o.CacheSequences, maxSequences)
+			o.Slots, o.CacheSequences, MaxSequences)
 	}
 	if o.Name == "" {
 		o.Name = strings.TrimSuffix(filepath.Base(o.Path), ".gguf")
@@ -108,7 +108,7 @@ func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
 	}
 	return native.ContextOptions{
 		Cells: cells, Batch: o.Batch, UBatch: o.UBatch, Sequences: sequences, Rows: o.Slots,
-		Threads: threads, Poll: poll, FlashAttention: o.FlashAttention, KVType: o.KVType, Unified: o.shared(info),
+		Threads: threads, Poll: poll, FlashAttention: o.flashAttention, Unified: o.shared(info),
 	}
 }
 
@@ -143,7 +143,7 @@ func open(model *native.Model, o Options) (*Engine, error) {
 	if !limits.Memory {
 		return nil, errors.Join(ErrNotGenerating, c.Close())
 	}
-	template, err := native.NewTemplate(model, o.Template)
+	template, err := native.NewTemplate(model, "")
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -156,8 +156,8 @@ func open(model *native.Model, o Options) (*Engine, error) {
 	}
 	e := &Engine{model: model, context: c, template: template, backend: newBackend(c, info, limits, o.shared(info), o.onGPU(), o.Lacks)}
 	e.info = Info{
-		Name: o.Name, Path: o.Path, ModelInfo: info, Template: template.Source(),
-		HasTemplate: own != "" || o.Template != "", Limits: limits, Weights: weights,
+		Name: o.Name, ModelInfo: info, Template: template.Source(),
+		HasTemplate: own != "", Limits: limits, Weights: weights,
 	}
 	return e, nil
 }

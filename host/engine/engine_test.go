@@ -111,9 +111,7 @@ func TestOpen_BadOptions(t *testing.T) {
 		"too many sequences":  {Path: builtIn, Slots: 200, CacheSequences: 100},
 		"negative slots":      {Path: builtIn, Slots: -1},
 		"negative cache":      {Path: builtIn, CacheSequences: -1},
-		"unknown KV type":     {Path: builtIn, KVType: "q9"},
 		"negative threads":    {Path: builtIn, Threads: -4},
-		"bad template":        {Path: builtIn, Template: "{% for"},
 		"negative batch size": {Path: builtIn, Batch: -1},
 	} {
 		before := native.LiveObjects()
@@ -171,8 +169,8 @@ func TestEngine_Render_TokensReadAsTheText(t *testing.T) {
 		t.Errorf("%q became %q (%v)", p.Text, text, err)
 	}
 	end := e.Info().Special.EOS
-	if e.Piece(end, false) != "" || e.Piece(end, true) == "" {
-		t.Errorf("the end token reads %q and %q", e.Piece(end, false), e.Piece(end, true))
+	if e.Vocabulary().Piece(end) != "" || e.Piece(end) == "" {
+		t.Errorf("the end token reads %q and %q", e.Vocabulary().Piece(end), e.Piece(end))
 	}
 }
 

@@ -24,13 +24,8 @@ func (e *Engine) Detokenize(tokens []int32) (string, error) {
 	return e.model.Detokenize(tokens, native.DetokenizeOptions{UnparseSpecial: true})
 }
 
-// Piece returns the bytes of one token; with special, also those of a control token.
-func (e *Engine) Piece(token int32, special bool) string {
-	if special {
-		return e.model.SpecialPiece(token)
-	}
-	return e.model.Piece(token)
-}
+// Piece is the bytes of one token; those of a control token are its name, see Vocabulary.Piece.
+func (e *Engine) Piece(token int32) string { return e.model.SpecialPiece(token) }
 
 // Render implements chat.Renderer.
 func (e *Engine) Render(c chat.Conversation) (chat.Prompt, error) {

@@ -7,17 +7,17 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// Words is the vocabulary as plugins see it: a token is the text it shows, so control tokens have none.
-type Words struct{ engine *Engine }
+// Vocabulary is the vocabulary as plugins see it: a token is the text it shows, so control tokens have none.
+type Vocabulary struct{ engine *Engine }
 
-// Words returns the model's vocabulary for plugins.
-func (e *Engine) Words() Words { return Words{e} }
+// Vocabulary returns the model's vocabulary for plugins.
+func (e *Engine) Vocabulary() Vocabulary { return Vocabulary{e} }
 
 // Size is the number of tokens.
-func (w Words) Size() int { return w.engine.info.Vocabulary }
+func (v Vocabulary) Size() int { return v.engine.info.Vocabulary }
 
 // Piece is the bytes that a token shows.
-func (w Words) Piece(token int32) string { return w.engine.model.Piece(token) }
+func (v Vocabulary) Piece(token int32) string { return v.engine.model.Piece(token) }
 
 // attributes are the plugin ABI's names of llama.cpp's attributes.
 var attributes = []struct {
@@ -29,8 +29,8 @@ var attributes = []struct {
 }
 
 // Attributes are the ABI's attribute bits of a token.
-func (w Words) Attributes(token int32) (bits uint32) {
-	have := w.engine.model.Attributes(token)
+func (v Vocabulary) Attributes(token int32) (bits uint32) {
+	have := v.engine.model.Attributes(token)
 	for _, a := range attributes {
 		if have&a.native != 0 {
 			bits |= a.abi
@@ -40,8 +40,8 @@ func (w Words) Attributes(token int32) (bits uint32) {
 }
 
 // Special is the token of an ABI kind, or -1.
-func (w Words) Special(kind int32) int32 {
-	special := w.engine.info.Special
+func (v Vocabulary) Special(kind int32) int32 {
+	special := v.engine.info.Special
 	switch kind {
 	case abi.SpecialBOS:
 		return special.BOS
@@ -56,6 +56,6 @@ func (w Words) Special(kind int32) int32 {
 }
 
 // Tokenize turns text into tokens.
-func (w Words) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error) {
-	return w.engine.Tokenize(text, addSpecial, parseSpecial)
+func (v Vocabulary) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error) {
+	return v.engine.Tokenize(text, addSpecial, parseSpecial)
 }

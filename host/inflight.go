@@ -4,20 +4,20 @@ package host
 
 import "sync"
 
-// census counts requests. Unlike a WaitGroup it may be waited for while new ones still come.
-type census struct {
+// inFlight counts the requests that are being answered. Unlike a WaitGroup it may be waited for while new ones still come.
+type inFlight struct {
 	mu    sync.Mutex
 	n     int
-	empty chan struct{} // made by who waits, closed when n falls to 0
+	empty chan struct{} // made by the first who waits, closed when n falls to 0
 }
 
-func (c *census) enter() {
+func (c *inFlight) add() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n++
 }
 
-func (c *census) leave() {
+func (c *inFlight) done() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.n--
@@ -28,7 +28,7 @@ func (c *census) leave() {
 }
 
 // wait returns a channel that is closed when no request is left.
-func (c *census) wait() <-chan struct{} {
+func (c *inFlight) wait() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.empty != nil {

@@ -50,8 +50,8 @@ func TestHost_Answer_OtherHosts(t *testing.T) {
 	}
 }
 
-// Who asks for keys, or lets everybody connect, is not guarded: names are theirs to choose.
-func TestHost_Answer_OtherHosts_NotGuarded(t *testing.T) {
+// Who asks for keys, or lets everybody connect, is not checked: names are theirs to choose.
+func TestHost_Answer_OtherHosts_NotChecked(t *testing.T) {
 	for name, change := range map[string]map[string]any{
 		"keys":      {"server.api_keys": "one"},
 		"all hosts": {"server.listen": "0.0.0.0:0"},
