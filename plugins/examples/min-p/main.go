@@ -52,7 +52,7 @@ func (p *minP) Sample(v sampler.View) penstock.Token {
 	least := v.Highest() + p.margin
 	for i, x := range v.Logit {
 		if x < least {
-			v.Drop(i)
+			v.Ban(i)
 		}
 	}
 	if !p.draw {

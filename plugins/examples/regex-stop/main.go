@@ -64,9 +64,9 @@ func (r *regexStop) Stop(_ penstock.Token, text []byte) stop.Answer {
 			continue
 		}
 		if r.show {
-			return stop.After(to - r.shown)
+			return stop.EndAfter(to - r.shown)
 		}
-		return stop.After(max(0, from-r.shown))
+		return stop.EndAfter(max(0, from-r.shown))
 	}
 	if !r.show && r.matcher.pending() && r.size-r.shown < patience {
 		return stop.Hold

@@ -66,7 +66,7 @@ func (t *transcript) open() error {
 func (t *transcript) Render(conversation []template.Message) (string, error) {
 	intro, turns := t.intro, ""
 	for i, m := range conversation {
-		text := strings.TrimSpace(m.Text)
+		text := strings.TrimSpace(m.Content)
 		for _, turn := range []string{t.user, t.assistant} {
 			if strings.Contains("\n"+text, "\n"+turn) {
 				return "", refuse(i, "content: the line "+strconv.Quote(turn)+" would pass for a turn; take it out, or choose other names in config")
@@ -108,7 +108,7 @@ func (t *transcript) Stop(_ penstock.Token, text []byte) stop.Answer {
 		}
 	}
 	if end < len(held) {
-		return stop.After(end)
+		return stop.EndAfter(end)
 	}
 	if len(held) < patience && (begins(held, "\n"+t.user) || begins(held, "\n"+t.assistant)) {
 		return stop.Hold

@@ -3,7 +3,7 @@
 //! Keeps an answer within a grammar, with the host's own grammar engine. A request has a field for that; as the operator's
 //! plugin it is for requests that do not ask.
 
-use penstock::grammar::{Grammar, Notation};
+use penstock::grammar::{Grammar, Kind};
 use penstock::{json::Value, Accept, Accepted, Manifest, Next, Plugin, Prepare, Request, Token};
 
 /// The plugin: a place in a grammar.
@@ -20,7 +20,7 @@ impl Plugin for Within {
 
     fn open(request: &Request) -> Result<Self, String> {
         let text = request.config.get("grammar").and_then(Value::text).unwrap_or_default();
-        Grammar::open(Notation::Gbnf, text).map(Within).map_err(|e| format!("grammar: {}", e))
+        Grammar::open(Kind::Gbnf, text).map(Within).map_err(|e| format!("grammar: {}", e))
     }
 }
 

@@ -77,7 +77,7 @@ impl Filler {
     }
 
     fn search(&mut self, want: Wanted, mask: &mut Mask) -> Seen {
-        mask.clear();
+        mask.ban_all();
         let mut seen = search(&mut self.walk, want, &want.words.all, mask);
         if want.schema.complete(want.state) {
             want.words.ends.iter().for_each(|t| mask.allow(*t));

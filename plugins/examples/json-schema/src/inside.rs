@@ -96,10 +96,10 @@ impl Inside {
 /// end; and the most that one of them leaves. The mask is void afterwards.
 fn closing(want: &Wanted, budget: u32, around: &[Frame], walk: &mut Walk, mask: &mut Mask) -> (Vec<(Token, u32)>, u32) {
     let words = want.words;
-    mask.clear();
+    mask.ban_all();
     let seen = search(walk, Wanted { state: around, budget, ..*want }, &words.after, mask);
     let closed = if want.schema.rest(around, words) <= budget { &words.close[..] } else { &[] };
-    let after = words.after.tokens.iter().filter(|t| mask.allows(**t));
+    let after = words.after.tokens.iter().filter(|t| mask.allowed(**t));
     let characters = |t: &Token| Piece::new(words.vocabulary.piece(*t)).map_or(0, |p| p.characters);
     (closed.iter().chain(after).map(|t| (*t, characters(t))).collect(), seen.most)
 }
@@ -108,7 +108,7 @@ fn closing(want: &Wanted, budget: u32, around: &[Frame], walk: &mut Walk, mask: 
 fn tight(want: &Wanted, text: Text, around: &[Frame], walk: &mut Walk, mask: &mut Mask) -> bool {
     let (words, below) = (want.words, want.schema.rest(around, want.words));
     let (closing, _) = closing(want, want.budget, around, walk, mask);
-    mask.clear();
+    mask.ban_all();
     let rest = |characters: u32| below + words.needed(text.owed.saturating_sub(characters)) + 1;
     // Of the plain tokens those with enough characters: their masks are cumulative.
     let upper = text.left.min(PLAIN as u32);

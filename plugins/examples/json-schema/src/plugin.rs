@@ -71,7 +71,7 @@ impl Prepare for JsonSchema {
         let words: &Words = table();
         let mut mask = next.mask();
         if self.lost || self.state.is_empty() {
-            mask.clear();
+            mask.ban_all();
             words.ends.iter().for_each(|t| mask.allow(*t));
             return;
         }

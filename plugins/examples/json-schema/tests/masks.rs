@@ -41,7 +41,7 @@ fn words() -> Words {
     host.vocabulary = (0..=255).map(|b| (vec![b], 0)).collect();
     host.vocabulary.extend([&b"\xe6\x97"[..], b"ab\xe6", b"\x97\"", b"\"\xff"].iter().map(|b| (b.to_vec(), 0)));
     host.with_words(&WORDS.lines().collect::<Vec<_>>()).with_end().install();
-    Words::new(Vocabulary::load()).unwrap()
+    Words::new(Vocabulary::read()).unwrap()
 }
 
 fn take(schema: &Schema, state: &State, bytes: &[u8]) -> Option<State> {
@@ -60,7 +60,7 @@ fn both(filler: &mut Filler, schema: &Schema, words: &Words, state: &State, budg
         Some(after) => schema.rest(&after, words) <= budget,
         None => false,
     };
-    (all.clone().filter(|t| mask.allows(*t)).collect(), all.filter(taken).collect())
+    (all.clone().filter(|t| mask.allowed(*t)).collect(), all.filter(taken).collect())
 }
 
 const STRINGS: &[&str] = &[

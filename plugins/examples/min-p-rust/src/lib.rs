@@ -26,7 +26,7 @@ impl Plugin for MinP {
 
 impl Sampler for MinP {
     fn sample(&mut self, candidates: &mut Candidates) -> Choice {
-        let least = candidates.max() + self.margin;
+        let least = candidates.highest() + self.margin;
         for logit in candidates.logits_mut() {
             if *logit < least {
                 *logit = f32::NEG_INFINITY;

@@ -99,7 +99,7 @@ impl Prepare for MultipleChoice {
     fn prepare(&mut self, next: &mut Next) {
         let words: &Words = table();
         let mut mask = next.mask();
-        mask.clear();
+        mask.ban_all();
         let at = self.written.len();
         for choice in self.left() {
             words.prefixes(&choice.bytes[at..], |token, n| {

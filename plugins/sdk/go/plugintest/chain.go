@@ -86,7 +86,7 @@ type Prepared struct {
 func (s *Session) Prepare() Prepared {
 	s.t.Helper()
 	p := Prepared{Filled: prepare.Filled(s.call(guest.Prepare)), Forced: penstock.NoToken}
-	if p.Filled&^(prepare.Mask|prepare.Bias|prepare.Forced) != 0 {
+	if p.Filled&^(prepare.Mask|prepare.Bias|prepare.Force) != 0 {
 		s.t.Fatalf("prepare answered %#x, which has bits that mean nothing", int32(p.Filled))
 	}
 	if p.Filled&prepare.Mask != 0 {
@@ -99,7 +99,7 @@ func (s *Session) Prepare() Prepared {
 			p.Bias[penstock.Token(ids[1+2*i])] += amounts[2+2*i]
 		}
 	}
-	if p.Filled&prepare.Forced != 0 {
+	if p.Filled&prepare.Force != 0 {
 		w := numbers[uint32](s.bound(abi.BufferSplice))
 		if w[0] != 0 || w[1] != 1 {
 			s.t.Fatalf("a forced token with backtrack %d and n %d, want 0 and 1", w[0], w[1])

@@ -17,7 +17,7 @@ const (
 	Nothing Filled = 0
 	Mask    Filled = abi.PrepareMask
 	Bias    Filled = abi.PrepareBias
-	Forced  Filled = abi.PrepareForce // the splice holds one token, with nothing taken back, that comes next whatever the logits
+	Force   Filled = abi.PrepareForce // the splice holds one token, with nothing taken back, that comes next whatever the logits
 )
 
 // Preparer looks ahead.

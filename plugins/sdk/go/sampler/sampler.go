@@ -27,7 +27,7 @@ type Sampler interface {
 type View struct {
 	// ID are the tokens, best first; nil where the manifest asks for the whole row, in which the index is the token.
 	ID []penstock.Token
-	// Logit are the tokens' logits, −Inf for one that was dropped.
+	// Logit are the tokens' logits, −Inf for one that is banned.
 	Logit []float32
 }
 
@@ -39,8 +39,8 @@ func (v View) Token(i int) penstock.Token {
 	return v.ID[i]
 }
 
-// Drop takes the token at an index out.
-func (v View) Drop(i int) { v.Logit[i] = banned }
+// Ban takes the token at an index out.
+func (v View) Ban(i int) { v.Logit[i] = banned }
 
 var banned = float32(math.Inf(-1))
 

@@ -15,7 +15,7 @@ import (
 // Answer says what is to become of the text so far.
 type Answer int32
 
-// The answers; After gives more.
+// The answers; EndAfter gives more.
 const (
 	Show Answer = abi.StopShow // go on; all text so far may be shown
 	End  Answer = abi.StopEnd  // end, and show it
@@ -23,8 +23,8 @@ const (
 	Hold Answer = abi.StopHold // go on; hold back what came since the last Show. More than 4 KiB held is an error
 )
 
-// After ends the answer and shows only the first n bytes since the last Show. They must be whole characters.
-func After(n int) Answer { return Answer(-n - 1) }
+// EndAfter ends the answer and shows only the first n bytes since the last Show. They must be whole characters.
+func EndAfter(n int) Answer { return Answer(-n - 1) }
 
 // Rule decides when an answer is complete.
 type Rule interface {

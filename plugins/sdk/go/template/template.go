@@ -15,9 +15,9 @@ import (
 
 // Message is one message of a conversation.
 type Message struct {
-	Role string // system, user, assistant, tool …
-	Text string // the parts of a message that has several, joined
-	JSON json.Value
+	Role    string     // system, developer, user, assistant or tool
+	Content string     // its text; the parts of a message that has several, joined
+	Value   json.Value // the whole message, for what else it has
 }
 
 // Template renders conversations.

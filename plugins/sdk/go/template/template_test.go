@@ -19,7 +19,7 @@ func (plain) Render(conversation []template.Message) (text string, err error) {
 		if m.Role == "robot" {
 			return "", errors.New("no robots")
 		}
-		text += m.Role + ": " + m.Text + "\n"
+		text += m.Role + ": " + m.Content + "\n"
 	}
 	return text, nil
 }

@@ -40,7 +40,7 @@ pub enum Verdict {
     /// End the answer and show nothing since the last `Show`.
     Hide,
     /// End the answer and show this many bytes since the last `Show`.
-    Keep(usize),
+    EndAfter(usize),
 }
 
 impl Choice {
@@ -59,7 +59,7 @@ impl Verdict {
             Verdict::Hold => abi::STOP_HOLD,
             Verdict::End => abi::STOP_END,
             Verdict::Hide => abi::STOP_HIDE,
-            Verdict::Keep(bytes) => -(bytes as i32) - 1,
+            Verdict::EndAfter(bytes) => -(bytes as i32) - 1,
         }
     }
 }

@@ -36,18 +36,18 @@ impl<'a> Candidates<'a> {
         self.logits
     }
 
-    /// The logits, to edit. −∞ drops a candidate; at least one must stay, and NaN and +∞ are faults.
+    /// The logits, to edit. −∞ bans a candidate; at least one must stay, and NaN and +∞ are faults.
     pub fn logits_mut(&mut self) -> &mut [f32] {
         self.logits
     }
 
-    /// Drops candidate `index`.
+    /// Bans candidate `index`.
     pub fn ban(&mut self, index: usize) {
         self.logits[index] = f32::NEG_INFINITY;
     }
 
-    /// The largest logit; −∞ where there is none.
-    pub fn max(&self) -> f32 {
+    /// The highest logit; −∞ where there is none.
+    pub fn highest(&self) -> f32 {
         self.logits.iter().copied().fold(f32::NEG_INFINITY, f32::max)
     }
 }

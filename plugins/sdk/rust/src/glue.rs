@@ -101,7 +101,7 @@ pub fn describe<P: Plugin>(view: &str) {
 }
 
 pub fn warm<P: Warm>() -> i32 {
-    answer(P::warm(&Vocabulary::load()).map(|table| {
+    answer(P::warm(&Vocabulary::read()).map(|table| {
         let table: &'static P::Table = Box::leak(Box::new(table)); // as long as the module
         with(|k| k.table = Some(table))
     }))

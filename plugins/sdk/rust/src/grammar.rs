@@ -7,7 +7,7 @@ use alloc::string::String;
 
 /// A notation of grammars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notation {
+pub enum Kind {
     /// llama.cpp's.
     Gbnf,
     /// A JSON schema.
@@ -23,10 +23,10 @@ pub struct Grammar {
 
 impl Grammar {
     /// Compiles a grammar, at most four for a request. The operator's log has what is wrong with one that is refused.
-    pub fn open(notation: Notation, text: &str) -> Result<Grammar, String> {
-        let kind = match notation {
-            Notation::Gbnf => abi::GRAMMAR_GBNF,
-            Notation::JsonSchema => abi::GRAMMAR_JSON_SCHEMA,
+    pub fn open(kind: Kind, text: &str) -> Result<Grammar, String> {
+        let kind = match kind {
+            Kind::Gbnf => abi::GRAMMAR_GBNF,
+            Kind::JsonSchema => abi::GRAMMAR_JSON_SCHEMA,
         };
         // Safety: the host reads within the slice.
         match unsafe { abi::grammar_open(kind, text.as_ptr(), text.len() as i32) } {
@@ -83,8 +83,8 @@ mod tests {
     #[test]
     fn grammar_asks_the_host() {
         abi::install(host());
-        assert!(Grammar::open(Notation::Gbnf, "bad").is_err());
-        let mut g = Grammar::open(Notation::JsonSchema, "{}").unwrap();
+        assert!(Grammar::open(Kind::Gbnf, "bad").is_err());
+        let mut g = Grammar::open(Kind::JsonSchema, "{}").unwrap();
         ASKED.with(|a| assert_eq!(*a.borrow(), [(abi::GRAMMAR_GBNF, 3), (abi::GRAMMAR_JSON_SCHEMA, 2)]));
         let mut next = Next { mask: &mut [0], bias: &mut [], splice: &mut [], filled: 0 };
         assert!(g.fill(&mut next));

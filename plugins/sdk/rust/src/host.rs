@@ -79,9 +79,9 @@ pub fn random() -> u64 {
     unsafe { abi::random() as u64 }
 }
 
-/// A random number in [0, 1), with 53 random bits.
-pub fn random_unit() -> f64 {
-    (random() >> 11) as f64 / 9007199254740992.0
+/// A random number from the multiples of 2⁻²⁴ in [0, 1).
+pub fn uniform() -> f32 {
+    (random() >> 40) as f32 / 16777216.0
 }
 
 /// The number of tokens in the vocabulary.

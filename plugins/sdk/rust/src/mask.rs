@@ -14,13 +14,13 @@ impl<'a> Mask<'a> {
         Mask { words }
     }
 
-    /// Forbids every token.
-    pub fn clear(&mut self) {
+    /// Bans every token.
+    pub fn ban_all(&mut self) {
         self.words.fill(0);
     }
 
     /// Allows every token.
-    pub fn fill(&mut self) {
+    pub fn allow_all(&mut self) {
         self.words.fill(!0);
     }
 
@@ -32,16 +32,16 @@ impl<'a> Mask<'a> {
         }
     }
 
-    /// Forbids one token.
+    /// Bans one token.
     #[inline]
-    pub fn forbid(&mut self, token: Token) {
+    pub fn ban(&mut self, token: Token) {
         if let Some(word) = self.words.get_mut(token as usize / 32) {
             *word &= !(1 << (token % 32));
         }
     }
 
     /// Whether a token is allowed.
-    pub fn allows(&self, token: Token) -> bool {
+    pub fn allowed(&self, token: Token) -> bool {
         self.words.get(token as usize / 32).map_or(false, |word| word >> (token % 32) & 1 == 1)
     }
 

@@ -3,7 +3,7 @@
 use crate::{abi, host, Token};
 use alloc::vec::Vec;
 
-/// All tokens with their bytes and attributes. Loading it takes as long as copying it; do it in [`crate::Warm`].
+/// All tokens with their bytes and attributes. Reading it takes as long as copying it; do it in [`crate::Warm`].
 #[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
     bytes: Vec<u8>, // u32 offset[n + 1], then the pieces
@@ -12,7 +12,7 @@ pub struct Vocabulary {
 
 impl Vocabulary {
     /// The host's.
-    pub fn load() -> Vocabulary {
+    pub fn read() -> Vocabulary {
         let bytes = host::vocab();
         let n = host::vocab_size();
         Vocabulary { bytes, attributes: (0..n as Token).map(|t| host::attributes(t) as u8).collect() }
