@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	spoilKernels()
+	injectFaults()
 	model.ProbeMain()
 	plugin.CompileMain()
 	goleak.VerifyTestMain(m)

@@ -16,18 +16,18 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// spoilEnv names kernels that are broken in every process of this test program, as JSON of native.Spoiled.
-const spoilEnv = "PENSTOCK_TEST_SPOIL"
+// faultEnv names kernels that are broken in every process of this test program, as JSON of native.InjectedFault.
+const faultEnv = "PENSTOCK_TEST_KERNEL_FAULTS"
 
-func spoilKernels() {
-	var list []native.Spoiled
-	if text, ok := os.LookupEnv(spoilEnv); ok {
+func injectFaults() {
+	var list []native.InjectedFault
+	if text, ok := os.LookupEnv(faultEnv); ok {
 		if err := json.Unmarshal([]byte(text), &list); err != nil {
 			panic(err)
 		}
 	}
-	for _, s := range list {
-		native.SpoilKernel(s.Kernel, s.How)
+	for _, f := range list {
+		native.InjectFault(f)
 	}
 }
 
@@ -70,23 +70,23 @@ func answered(t *testing.T, change map[string]any) (text, logged string, k api.K
 func TestHost_BrokenKernels_ServingGoesOn(t *testing.T) {
 	t.Cleanup(func() { native.UseKernels(native.ChoosePenstock.Without()) })
 	const q8 = native.Operation(8) // of the built-in model's weights
-	list := []native.Spoiled{{Kernel: native.Kernel{Family: native.PenstockKernels, Operation: native.Attention}, How: native.Wrong}}
+	list := []native.InjectedFault{{Kernel: native.Kernel{Family: native.PenstockKernels, Operation: native.Attention}, Kind: native.WrongResult}}
 	if k := native.ChoosePenstock.Order(q8)[0]; k.Family != native.PlainKernels {
-		list = append(list, native.Spoiled{Kernel: k, How: native.Faults})
+		list = append(list, native.InjectedFault{Kernel: k, Kind: native.Crash})
 	}
 	want, _, plain := answered(t, map[string]any{"model.kernels": "plain"})
 	if plain.Attention != "ggml" || len(plain.Weights) != 1 || plain.Weights[0].Kernels != "ggml" {
 		t.Errorf("plain kernels: %+v", plain)
 	}
 
-	spoiled, err := json.Marshal(list)
+	faults, err := json.Marshal(list)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(spoilEnv, string(spoiled))
-	for _, s := range list {
-		native.SpoilKernel(s.Kernel, s.How)
-		t.Cleanup(func() { native.SpoilKernel(s.Kernel, native.Sound) })
+	t.Setenv(faultEnv, string(faults))
+	for _, f := range list {
+		native.InjectFault(f)
+		t.Cleanup(func() { native.InjectFault(native.InjectedFault{Kernel: f.Kernel}) })
 	}
 	got, logged, kernels := answered(t, nil)
 	if got != want || got == "" {

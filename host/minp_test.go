@@ -57,9 +57,9 @@ func loadExample(t *testing.T, r *plugin.Runtime, name string) *plugin.Module {
 
 func newNativeSampler(t *testing.T, m *native.Model, minP float32, chain ...native.SamplerKind) *native.Sampler {
 	t.Helper()
-	o := native.DefaultSamplerOptions()
-	o.Chain, o.MinP, o.TopK, o.Seed = chain, minP, seenBest, minPSeed
-	s, err := native.NewSampler(m, o)
+	s, err := native.NewSampler(m, native.SamplerOptions{
+		Chain: chain, Select: native.SelectDist, MinP: minP, TopK: seenBest, Seed: minPSeed, RepeatPenalty: 1,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,9 +132,9 @@ func TestMinP_LlamaCpp_DrawsByTheSameRule(t *testing.T) {
 	rows := newRows(3)
 	for _, minP := range minPs {
 		stage := openStage(t, module, plugin.Request{Config: fmt.Appendf(nil, `{"min_p":%v,"draw":true}`, minP), Seed: minPSeed, MaxTokens: pairs})
-		o := native.DefaultSamplerOptions()
-		o.Chain, o.Select, o.MinP, o.TopK = []native.SamplerKind{native.TopK, native.MinP}, native.SelectNone, minP, seenBest
-		own, err := native.NewSampler(model, o)
+		own, err := native.NewSampler(model, native.SamplerOptions{
+			Chain: []native.SamplerKind{native.TopK, native.MinP}, Select: native.SelectNone, MinP: minP, TopK: seenBest, RepeatPenalty: 1,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,7 +60,7 @@ func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, metrics
 
 // highest is llama.cpp's side of plugin.TopK: the row is searched with SIMD.
 func highest(row []float32, k int, ids []int32, logits []float32) int {
-	return native.Highest(row, ids[:k], logits[:k])
+	return native.TopLogits(row, ids[:k], logits[:k])
 }
 
 // codeCache is the folder of compiled plugins; where the system names no place for one, plugins are compiled anew.

@@ -12,9 +12,9 @@ type Batch struct {
 	Sequences []int32
 	Outputs   []bool // whether the logits after this token are wanted
 
-	// Beside says that what this batch does in a sequence that is being filled is of no consequence, so that the pass need not
-	// wait for Context.Move.
-	Beside bool
+	// DuringCopy allows a pass over the target of a copy that still runs: whatever it does to that sequence will be undone.
+	// Without it, such a pass finishes the copy first.
+	DuringCopy bool
 }
 
 // Add appends a token.

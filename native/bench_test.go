@@ -34,7 +34,7 @@ func BenchmarkContext_Decode(b *testing.B) {
 			position := int32(0)
 			for b.Loop() {
 				if position == 256 {
-					if err := c.Clear(false); err != nil {
+					if err := clear(c, n); err != nil {
 						b.Fatal(err)
 					}
 					position = 0
@@ -61,7 +61,7 @@ func BenchmarkContext_Prefill512(b *testing.B) {
 		batch.Add(100+i, i, 0, i == 511)
 	}
 	for b.Loop() {
-		if err := c.Clear(false); err != nil {
+		if err := clear(c, 1); err != nil {
 			b.Fatal(err)
 		}
 		if err := c.Decode(&batch); err != nil {
@@ -73,7 +73,7 @@ func BenchmarkContext_Prefill512(b *testing.B) {
 
 func BenchmarkSampler_Sample(b *testing.B) {
 	m := benchModel(b)
-	o := DefaultSamplerOptions()
+	o := defaultSamplerOptions()
 	o.Chain = []SamplerKind{Penalties, DRY, TopNSigma, TopK, Typical, TopP, MinP, XTC, Temperature}
 	o.TopK, o.TopP, o.MinP, o.Temperature, o.RepeatLastN = 40, 0.95, 0.05, 0.8, 64
 	s := newSampler(b, m, o)
@@ -136,7 +136,7 @@ func BenchmarkContext_SaveState(b *testing.B) {
 					b.Fatal(err)
 				}
 				begun := time.Now()
-				c.Settle()
+				c.FinishCopy()
 				copied += time.Since(begun)
 				began += begun.Sub(start)
 				b.SetBytes(int64(state.Bytes()))

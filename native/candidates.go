@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// Candidates are what a chain works on when it shares the work with others: the whole Row while N is negative, then
-// ID[:N] with Logit[:N]. Chosen is the token decided on, or -1.
+// Candidates are what a chain works on when other stages come before or after it: the whole Row where N is negative, else
+// ID[:N] with Logit[:N]. Chosen is the chosen token, or -1.
 type Candidates struct {
 	Row    []float32
 	ID     []int32
@@ -20,8 +20,8 @@ type Candidates struct {
 	Chosen int32
 }
 
-// Apply runs the chain on v and writes back what it left: a token in Chosen where the chain selects, the candidates or
-// the changed row where it does not.
+// Apply runs the chain on v and writes back the result: a token in Chosen where the chain has a selector, else the candidates that are
+// left, or the changed row.
 func (s *Sampler) Apply(v *Candidates) error {
 	if v.N > min(len(v.ID), len(v.Logit)) {
 		return fmt.Errorf("apply: %w: %d candidates in slices of %d and %d", ErrInvalid, v.N, len(v.ID), len(v.Logit))
@@ -41,18 +41,18 @@ func (s *Sampler) Apply(v *Candidates) error {
 	switch {
 	case s.selects:
 	case n < 0:
-		C.ps_sampler_take(s.c(), nil, cFloats(v.Row), C.size_t(len(v.Row)))
+		C.ps_sampler_candidates(s.c(), nil, cFloats(v.Row), C.size_t(len(v.Row)))
 	default:
 		v.N = int(n)
 		v.ID, v.Logit = grow(v.ID, v.N), grow(v.Logit, v.N)
-		C.ps_sampler_take(s.c(), cInts(v.ID), cFloats(v.Logit), C.size_t(n))
+		C.ps_sampler_candidates(s.c(), cInts(v.ID), cFloats(v.Logit), C.size_t(n))
 	}
 	return nil
 }
 
-// Highest writes the highest logits of a row, best first and lower ids first among equals, into ids and logits, as many as
-// ids has room for. It returns how many there are: fewer where fewer are above −Inf. NaN counts as −Inf.
-func Highest(row []float32, ids []int32, logits []float32) int {
+// TopLogits writes the highest logits of a row into ids and logits, best first and lower ids first among equals, as many as there is
+// room for. It returns how many it wrote: fewer where fewer are above −Inf. NaN counts as −Inf.
+func TopLogits(row []float32, ids []int32, logits []float32) int {
 	k := min(len(ids), len(logits))
 	if len(row) == 0 || k == 0 {
 		return 0
@@ -60,14 +60,14 @@ func Highest(row []float32, ids []int32, logits []float32) int {
 	return int(C.ps_top_k(cFloats(row), C.size_t(len(row)), C.int32_t(k), cInts(ids), cFloats(logits)))
 }
 
-// WholeRow makes the chain look at whole rows from now on, as llama.cpp's own chain does, where it would find the few
-// candidates that matter first. The tokens are the same; it is for comparing the two.
-func (s *Sampler) WholeRow() error {
+// useWholeRows makes the chain look at whole rows from now on, as llama.cpp's own chain does, instead of a shortlist of candidates. The
+// tokens are the same; tests compare the two.
+func (s *Sampler) useWholeRows() error {
 	if err := s.enterAlone(); err != nil {
 		return err
 	}
 	defer s.leaveAlone()
-	C.ps_sampler_whole_row(s.c())
+	C.ps_sampler_use_whole_rows(s.c())
 	return nil
 }
 

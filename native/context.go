@@ -25,8 +25,6 @@ type ContextOptions struct {
 	FlashAttention string // auto, on, off; "" is auto
 	KVType         string // f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0, q5_1; "" is f16
 	Unified        bool   // all sequences share one buffer of cells
-	FullWindow     bool   // keep every position of a sliding window
-	HostKV         bool   // keep the KV cache in main memory
 }
 
 // Limits are the sizes a context came out with.
@@ -86,8 +84,6 @@ func (o ContextOptions) params() (C.ps_context_params, error) {
 		type_k:          kv,
 		type_v:          kv,
 		unified:         C._Bool(o.Unified),
-		full_window:     C._Bool(o.FullWindow),
-		offload_kv:      C._Bool(!o.HostKV),
 	}, nil
 }
 
@@ -140,7 +136,7 @@ func (c *Context) Decode(b *Batch) error {
 	if err := b.check(); err != nil {
 		return err
 	}
-	if err := c.settleFor(b); err != nil {
+	if err := c.finishCopyFor(b); err != nil {
 		return fmt.Errorf("decode: %w", err)
 	}
 	code := C.ps_decode(c.c(), C.size_t(len(b.Tokens)),

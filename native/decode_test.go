@@ -182,17 +182,17 @@ func TestContext_Memory_Sequences(t *testing.T) {
 	if last(0) != 7 || last(1) != 5 || last(2) != -1 {
 		t.Errorf("last positions %d, %d, %d; want 7, 5, -1", last(0), last(1), last(2))
 	}
-	do(c.Keep(1))
+	do(c.Remove(0, -1, -1))
 	if last(0) != -1 || last(1) != 5 {
-		t.Errorf("after keep: %d, %d; want -1, 5", last(0), last(1))
+		t.Errorf("after removing 0: %d, %d; want -1, 5", last(0), last(1))
 	}
-	do(c.Clear(true))
+	do(c.Remove(1, -1, -1))
 	if last(1) != -1 {
-		t.Errorf("after clear: %d", last(1))
+		t.Errorf("after removing 1: %d", last(1))
 	}
 	for _, seq := range []int32{-1, 3, 255, 1 << 30, -1 << 31} {
 		for name, err := range map[string]error{
-			"remove": c.Remove(seq, 0, 1), "share from": c.Share(seq, 0, 1), "share to": c.Share(0, seq, 1), "keep": c.Keep(seq),
+			"remove": c.Remove(seq, 0, 1), "share from": c.Share(seq, 0, 1), "share to": c.Share(0, seq, 1),
 			"restore": c.RestoreState(seq, state, 1), "save": second(c.SaveState(seq)),
 		} {
 			if !errors.Is(err, ErrInvalid) {
@@ -212,16 +212,16 @@ func TestContext_Memory_SeparateStreams(t *testing.T) {
 	if err := c.Decode(&b); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Share(0, 1, 60); err != nil || c.Filling() != 1 {
-		t.Errorf("sequence %d is being filled, want 1 (%v)", c.Filling(), err)
+	if err := c.Share(0, 1, 60); err != nil || c.CopyTarget() != 1 {
+		t.Errorf("sequence %d is being filled, want 1 (%v)", c.CopyTarget(), err)
 	}
 	for range 1000 { // a look at the clock for each 64 KiB
-		if c.Move(0) {
+		if c.ContinueCopy(0) {
 			break
 		}
 	}
-	if c.Filling() != -1 {
-		t.Errorf("sequence %d is being filled after all", c.Filling())
+	if c.CopyTarget() != -1 {
+		t.Errorf("sequence %d is being filled after all", c.CopyTarget())
 	}
 	if _, last, err := c.Range(1); last != 59 || err != nil {
 		t.Errorf("the last position is %d, want 59 (%v)", last, err)
@@ -287,7 +287,7 @@ func TestContext_State_SavedAndRestored(t *testing.T) {
 	if err := c.RestoreState(1, state, 20); !errors.Is(err, ErrClosed) {
 		t.Errorf("got %v, want ErrClosed", err)
 	}
-	c.Settle()
+	c.FinishCopy()
 	if a, b := next(0), next(1); a != b {
 		t.Errorf("the restored sequence goes on with %d, the first with %d", b, a)
 	}
@@ -329,7 +329,7 @@ func TestContext_Decode_EncoderModel(t *testing.T) {
 	if err := c.Decode(&b); !errors.Is(err, ErrInvalid) {
 		t.Errorf("65 tokens where 64 fit: got %v, want ErrInvalid", err)
 	}
-	if err := errors.Join(c.Remove(0, 1, 2), c.Keep(0), c.Clear(true)); err != nil {
+	if err := errors.Join(c.Remove(0, 1, 2), c.Remove(0, -1, -1)); err != nil {
 		t.Errorf("memory of a model without: %v", err)
 	}
 	if err := c.Share(0, 1, 1); !errors.Is(err, ErrUnsupported) {

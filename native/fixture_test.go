@@ -113,11 +113,37 @@ func generate(t testing.TB, c *Context, s *Sampler, prompt []int32, n int) []int
 	return out
 }
 
+// defaultSamplerOptions is a chain that draws from the model's own distribution: each sampler is off.
+func defaultSamplerOptions() SamplerOptions {
+	return SamplerOptions{
+		Select: SelectDist, Temperature: 1, DynatempExponent: 1, TopP: 1, TypicalP: 1, TopNSigma: -1, XTCThreshold: 0.1,
+		RepeatPenalty: 1, DryBase: 1.75, DryAllowedLength: 2, MirostatTau: 5, MirostatEta: 0.1, AdaptiveTarget: -1, AdaptiveDecay: 0.9,
+	}
+}
+
 func greedy() SamplerOptions {
-	o := DefaultSamplerOptions()
+	o := defaultSamplerOptions()
 	o.Select = SelectGreedy
 	return o
 }
 
 // second is the error of a call that also gives something.
 func second[T any](_ T, err error) error { return err }
+
+// useOwnKernels chooses between Penstock's order of kernels, as at the start, and ggml's.
+func useOwnKernels(on bool) {
+	if on {
+		UseKernels(ChoosePenstock.Without())
+	} else {
+		UseKernels(ChooseGGML.Without())
+	}
+}
+
+// clear removes all positions of the first n sequences.
+func clear(c *Context, n int) error {
+	var all error
+	for seq := range int32(n) {
+		all = errors.Join(all, c.Remove(seq, -1, -1))
+	}
+	return all
+}

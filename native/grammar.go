@@ -12,8 +12,8 @@ import (
 	"unsafe"
 )
 
-// Grammar is a GBNF grammar with a place in it. Its methods do not run beside each other. The work of each is bounded: a
-// grammar so ambiguous that a token takes longer fails with ErrFailed.
+// Grammar is a GBNF grammar and how far a text has come in it. Its methods do not run concurrently. The work of each is bounded: a
+// grammar so ambiguous that a token would take longer fails with ErrFailed.
 type Grammar struct {
 	guard
 	h       *handle
@@ -42,7 +42,7 @@ func NewGrammar(m *Model, text, root string) (*Grammar, error) {
 }
 
 // GrammarOfSchema writes the grammar of the JSON texts that a JSON schema of at most 256 KiB allows, as far as a grammar can
-// tell. ErrInvalid says what of the schema is not understood.
+// express it. ErrInvalid says what of the schema is not understood.
 func GrammarOfSchema(schema string) (string, error) {
 	if err := cmp.Or(checkJSON("the JSON schema", schema), checkSchema(schema)); err != nil {
 		return "", err
@@ -74,11 +74,11 @@ func (g *Grammar) Accept(token int32) (bool, error) {
 		return false, err
 	}
 	defer g.leaveAlone()
-	var fits C.bool
-	if code := C.ps_grammar_accept(g.c(), C.int32_t(token), &fits, &g.err); code != C.PS_OK {
+	var allowed C.bool
+	if code := C.ps_grammar_accept(g.c(), C.int32_t(token), &allowed, &g.err); code != C.PS_OK {
 		return false, fmt.Errorf("grammar: %w", failure(code, &g.err))
 	}
-	return bool(fits), nil
+	return bool(allowed), nil
 }
 
 // Close frees the grammar.

@@ -70,8 +70,8 @@ func TestKernelChoice_OrderWithAMX(t *testing.T) {
 	}
 }
 
-// Every kernel that this CPU has passes, and not when it is spoiled.
-func TestTryKernel(t *testing.T) {
+// Every kernel that this CPU has passes, and not with an injected fault.
+func TestCheckKernel(t *testing.T) {
 	t.Cleanup(func() { UseKernels(ChoosePenstock.Without()) })
 	var tried int
 	for f := range Family(choices) {
@@ -81,12 +81,12 @@ func TestTryKernel(t *testing.T) {
 				continue
 			}
 			tried++
-			if err := TryKernel(k); err != nil {
+			if err := CheckKernel(k); err != nil {
 				t.Errorf("%v: %v", k, err)
 			}
-			SpoilKernel(k, Wrong)
-			err := TryKernel(k)
-			SpoilKernel(k, Sound)
+			InjectFault(InjectedFault{k, WrongResult})
+			err := CheckKernel(k)
+			InjectFault(InjectedFault{k, NoFault})
 			if err == nil || !strings.Contains(err.Error(), "with 1 rows") {
 				t.Errorf("%v with a wrong result: %v", k, err)
 			}
@@ -95,7 +95,7 @@ func TestTryKernel(t *testing.T) {
 	if tried == 0 {
 		t.Error("there is no kernel but the plain ones; attention should be one everywhere")
 	}
-	if err := TryKernel(Kernel{PenstockKernels, operation(t, "q3_K")}); err == nil {
+	if err := CheckKernel(Kernel{PenstockKernels, operation(t, "q3_K")}); err == nil {
 		t.Error("a kernel that is not there passed")
 	}
 }
@@ -119,7 +119,7 @@ func TestUseKernels_WhilePassesRun(t *testing.T) {
 		}
 		done <- failed
 	}()
-	defer OwnKernels(true)
+	defer useOwnKernels(true)
 	for on := false; ; on = !on {
 		select {
 		case err := <-done:
@@ -128,7 +128,7 @@ func TestUseKernels_WhilePassesRun(t *testing.T) {
 			}
 			return
 		default:
-			OwnKernels(on)
+			useOwnKernels(on)
 		}
 	}
 }

@@ -142,41 +142,11 @@ func KernelsInUse() KernelSet {
 	return inUse.set
 }
 
-// OwnKernels chooses between Penstock's order of kernels, so it is at the start, and ggml's.
-func OwnKernels(on bool) {
-	if on {
-		UseKernels(ChoosePenstock.Without())
-	} else {
-		UseKernels(ChooseGGML.Without())
-	}
-}
-
-// TryKernel compares a kernel's results with those of plain steps, for 1, 4, 16 and 64 rows. One that is broken may end the process, and
+// CheckKernel compares a kernel's results with those of plain steps, for 1, 4, 16 and 64 rows. One that is broken may end the process, and
 // the choice of kernels is lost, so this is for a process that does nothing else.
-func TryKernel(k Kernel) error {
+func CheckKernel(k Kernel) error {
 	var e C.ps_error
-	return failure(C.ps_kernels_try(C.int32_t(k.Family), C.int32_t(k.Operation), &e), &e)
-}
-
-// Spoiling is how SpoilKernel breaks a kernel.
-type Spoiling int
-
-// A kernel as it is, one that faults, and one of whose numbers the last is wrong.
-const (
-	Sound Spoiling = iota
-	Faults
-	Wrong
-)
-
-// SpoilKernel breaks a kernel of Penstock's, AMX or repack, or mends it again, for tests of what finds broken ones.
-func SpoilKernel(k Kernel, how Spoiling) {
-	C.ps_kernels_spoil(C.int32_t(k.Family), C.int32_t(k.Operation), C.int32_t(how))
-}
-
-// Spoiled is a kernel that is broken on purpose.
-type Spoiled struct {
-	Kernel
-	How Spoiling
+	return failure(C.ps_kernel_check(C.int32_t(k.Family), C.int32_t(k.Operation), &e), &e)
 }
 
 // HasOwnKernels tells whether Penstock's kernels are in this build. Where it was made with PENSTOCK_KERNELS=OFF, ggml's compute all.

@@ -41,8 +41,8 @@ func needKernels(t *testing.T) {
 // logitsOf decodes a random schedule, the same for the same seed: every pass some sequences get from one to 80 tokens.
 func logitsOf(t *testing.T, m *Model, o ContextOptions, own bool) []float32 {
 	t.Helper()
-	OwnKernels(own)
-	defer OwnKernels(true)
+	useOwnKernels(own)
+	defer useOwnKernels(true)
 	c := newContext(t, m, o)
 	random := rand.New(rand.NewPCG(7, 7))
 	next := make([]int32, o.Sequences)
@@ -129,12 +129,12 @@ func TestOwnKernels_Layout_SameBits(t *testing.T) {
 
 func TestModel_RowsTogether(t *testing.T) {
 	m := load(t, builtIn, ModelOptions{})
-	if n := m.RowsTogether(); n != 1 && n != 4 {
+	if n := m.TokensAtOnce(); n != 1 && n != 4 {
 		t.Errorf("%d with our kernels", n)
 	}
-	OwnKernels(false)
-	defer OwnKernels(true)
-	if n := m.RowsTogether(); n != 4 {
+	useOwnKernels(false)
+	defer useOwnKernels(true)
+	if n := m.TokensAtOnce(); n != 4 {
 		t.Errorf("%d with ggml's kernels", n)
 	}
 }
@@ -192,8 +192,8 @@ func BenchmarkContext_Chunk(b *testing.B) {
 		for _, depth := range []int{0, 768, 1536} {
 			for _, n := range []int{4, 8, 16, 32, 64, 128, 512} {
 				b.Run(map[bool]string{false: "ggml", true: "own"}[own]+"/"+strconv.Itoa(depth)+"/"+strconv.Itoa(n), func(b *testing.B) {
-					OwnKernels(own)
-					defer OwnKernels(true)
+					useOwnKernels(own)
+					defer useOwnKernels(true)
 					c := newContext(b, m, ContextOptions{Cells: 2304, Sequences: 1, Threads: benchNumber("THREADS"), Poll: benchNumber("POLL")})
 					chunk := func(from, n int) {
 						var batch Batch

@@ -21,7 +21,7 @@ func open(t testing.TB) map[string]interface{ Close() error } {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := DefaultSamplerOptions()
+	o := defaultSamplerOptions()
 	o.Chain, o.Grammar = []SamplerKind{Penalties, TopK, Temperature}, `root ::= "a"`
 	s, err := NewSampler(m, o)
 	if err != nil {
@@ -102,7 +102,7 @@ func TestClose_UseAfterIsAnError(t *testing.T) {
 	_, detokenize := m.Detokenize([]int32{1}, DetokenizeOptions{})
 	_, source := m.ChatTemplate("")
 	_, context := NewContext(m, ContextOptions{})
-	_, sampler := NewSampler(m, DefaultSamplerOptions())
+	_, sampler := NewSampler(m, defaultSamplerOptions())
 	_, template := NewTemplate(m, "")
 	_, _, positions := c.Range(0)
 	_, save := c.SaveState(0)
@@ -111,7 +111,7 @@ func TestClose_UseAfterIsAnError(t *testing.T) {
 	for name, err := range map[string]error{
 		"tokenize": tokenize, "detokenize": detokenize, "chat template": source, "context": context, "sampler": sampler,
 		"template": template, "decode": c.Decode(&b), "range": positions, "save": save, "remove": c.Remove(0, 0, 1),
-		"share": c.Share(0, 0, 1), "keep": c.Keep(0), "clear": c.Clear(false),
+		"share":  c.Share(0, 0, 1),
 		"sample": sample, "accept": s.Accept(1), "rewind": s.Rewind(nil, 0), "render": render,
 		"apply": s.Apply(&Candidates{Row: make([]float32, 1536), N: -1}),
 	} {
@@ -166,7 +166,7 @@ func hammer(all map[string]interface{ Close() error }) {
 	_ = s.Accept(5)
 	_ = s.Rewind([]int32{1, 2, 3}, 3)
 	_, _ = tmpl.Render(conversations["one"])
-	if other, err := NewSampler(m, DefaultSamplerOptions()); err == nil {
+	if other, err := NewSampler(m, defaultSamplerOptions()); err == nil {
 		_ = other.Close()
 	}
 }

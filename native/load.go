@@ -17,12 +17,10 @@ import (
 	"unsafe"
 )
 
-// ModelOptions say how a model is loaded. The zero value loads it all into main memory by mapping the file.
+// ModelOptions say how a model is loaded. The zero value maps all of the file into main memory.
 type ModelOptions struct {
 	GPULayers    int  // layers to put on GPUs; negative: all; 0: none, and no GPU is asked for anything
 	VocabOnly    bool // no weights: for tokenising and templates only
-	NoMap        bool // read the file instead of mapping it
-	Lock         bool // keep the weights out of swap
 	CheckTensors bool // look for values that are not numbers
 	// Progress is called on the loading goroutine with 0..1; nil is fine.
 	Progress func(done float32)
@@ -102,8 +100,6 @@ func loadModel(ctx context.Context, path string, o ModelOptions) (*C.ps_model, e
 	params := C.ps_model_params{
 		gpu_layers:    C.int32_t(o.GPULayers),
 		vocab_only:    C._Bool(o.VocabOnly),
-		mmap:          C._Bool(!o.NoMap),
-		mlock:         C._Bool(o.Lock),
 		check_tensors: C._Bool(o.CheckTensors),
 	}
 	var e C.ps_error

@@ -96,7 +96,7 @@ func TestModel_Info_BuiltIn(t *testing.T) {
 		info.Vocabulary != 1536 || !info.Decoder || info.Encoder || info.Recurrent || info.Hybrid || info.Window != 0 {
 		t.Errorf("%+v", info)
 	}
-	meta := m.Metadata()
+	meta := m.meta
 	if meta["general.architecture"] != "llama" || meta["llama.block_count"] != "5" {
 		t.Errorf("%v", meta)
 	}

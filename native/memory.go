@@ -15,16 +15,6 @@ func (c *Context) Remove(seq int32, p0, p1 int) error {
 	})
 }
 
-// Keep drops every sequence but one.
-func (c *Context) Keep(seq int32) error {
-	return c.onMemory("keep", func(e *C.ps_error) C.int32_t { return C.ps_memory_keep(c.c(), C.int32_t(seq), e) })
-}
-
-// Clear drops every sequence; with data the cells are zeroed too.
-func (c *Context) Clear(data bool) error {
-	return c.onMemory("clear", func(e *C.ps_error) C.int32_t { return C.ps_memory_clear(c.c(), C._Bool(data), e) })
-}
-
 // Range returns the first and the last position held of a sequence; both are -1 where it is empty. The first is above
 // 0 where a sliding window has moved on.
 func (c *Context) Range(seq int32) (first, last int, err error) {

@@ -15,69 +15,53 @@ type Model struct {
 	h       *handle
 	cleanup runtime.Cleanup
 	info    ModelInfo
-	meta    map[string]string
+	meta    map[string]string // the file's scalar metadata, as text
 	vocab   vocabulary
 }
 
 // ModelInfo describes a model.
 type ModelInfo struct {
-	Description  string // llama.cpp's: kind, size, quantisation
 	Architecture string
 	Name         string // general.name of the file; may be empty
 	Parameters   uint64
 	Size         uint64 // bytes of all tensors
 	ContextTrain int    // positions the model was trained for
 	Embedding    int    // width of the residual stream
-	Layers       int
-	Heads        int
-	HeadsKV      int
-	Window       int // positions of the sliding window; 0 where there is none
-	Vocabulary   int // tokens
+	Window       int    // positions of the sliding window; 0 where there is none
+	Vocabulary   int    // tokens
 	Encoder      bool
 	Decoder      bool
 	Causal       bool // a token sees only those before it, as generating needs
 	Recurrent    bool // state, not a cache: it cannot be cut
 	Hybrid       bool // some layers are recurrent
 	Diffusion    bool
-	AddBOS       bool
-	AddEOS       bool
 	Special      SpecialTokens
 }
 
 // Generates tells whether the model writes text token by token. Others look ahead, fill in masks, or answer an encoder.
 func (i ModelInfo) Generates() bool { return i.Decoder && !i.Encoder && !i.Diffusion && i.Causal }
 
-// OwnCells tells whether each sequence can have KV cells of its own. The pass over them has to be filled with tokens that are taken
-// back after it, which a state or a window that has moved on does not allow.
+// OwnCells tells whether each sequence can have KV cells of its own. A pass over such cells needs padding tokens, which are removed after
+// it; a recurrent state or a sliding window that has moved on does not allow that.
 func (i ModelInfo) OwnCells() bool { return !i.Recurrent && !i.Hybrid && i.Window == 0 }
 
 // SpecialTokens names tokens by their role; -1 where the vocabulary has none.
 type SpecialTokens struct {
-	BOS, EOS, EOT, SEP, Newline, Pad, Mask int32
-	FIMPrefix, FIMSuffix, FIMMiddle        int32
+	BOS, EOS, EOT, Newline int32
 }
 
 // Info describes the model. It can be asked after Close too.
 func (m *Model) Info() ModelInfo { return m.info }
 
-// RowsTogether is a number of rows that the kernels which compute most of the model's weights do best with multiples of: 4 with ggml's,
-// which work on groups of four and one by one on what is left. It is 1 with Penstock's, which take rows one by one, and with AMX, where
-// two to sixteen rows take the same time, so that adding some gains nothing.
-func (m *Model) RowsTogether() int {
+// TokensAtOnce is how many tokens of a pass the kernels of most of the model's weights compute at once: 4 for ggml's, which compute
+// groups of four and the rest one by one. It is 1 for Penstock's, which compute tokens one by one, and for AMX, where two to sixteen
+// take the same time, so that adding some gains nothing.
+func (m *Model) TokensAtOnce() int {
 	if m.enter() != nil {
 		return 1
 	}
 	defer m.leave()
-	return int(C.ps_model_rows_together(m.c()))
-}
-
-// Metadata is a copy of the file's scalar metadata, as text.
-func (m *Model) Metadata() map[string]string {
-	out := make(map[string]string, len(m.meta))
-	for k, v := range m.meta {
-		out[k] = v
-	}
-	return out
+	return int(C.ps_model_tokens_at_once(m.c()))
 }
 
 // ChatTemplate is the source of the template called name, "" for the default; empty where the model has none.
@@ -119,16 +103,12 @@ func (m *Model) describe() error {
 	m.meta = meta
 	m.vocab.kind = int(c.vocabulary_type)
 	m.info = ModelInfo{
-		Description:  C.GoString(&c.description[0]),
 		Architecture: meta["general.architecture"],
 		Name:         meta["general.name"],
 		Parameters:   uint64(c.parameters),
 		Size:         uint64(c.size),
 		ContextTrain: int(c.context_train),
 		Embedding:    int(c.embedding),
-		Layers:       int(c.layers),
-		Heads:        int(c.heads),
-		HeadsKV:      int(c.heads_kv),
 		Window:       int(c.window),
 		Vocabulary:   int(c.vocabulary),
 		Encoder:      bool(c.encoder),
@@ -137,13 +117,7 @@ func (m *Model) describe() error {
 		Recurrent:    bool(c.recurrent),
 		Hybrid:       bool(c.hybrid),
 		Diffusion:    bool(c.diffusion),
-		AddBOS:       bool(c.add_bos),
-		AddEOS:       bool(c.add_eos),
-		Special: SpecialTokens{
-			BOS: int32(c.bos), EOS: int32(c.eos), EOT: int32(c.eot), SEP: int32(c.sep), Newline: int32(c.newline),
-			Pad: int32(c.pad), Mask: int32(c.mask),
-			FIMPrefix: int32(c.fim_prefix), FIMSuffix: int32(c.fim_suffix), FIMMiddle: int32(c.fim_middle),
-		},
+		Special:      SpecialTokens{BOS: int32(c.bos), EOS: int32(c.eos), EOT: int32(c.eot), Newline: int32(c.newline)},
 	}
 	return m.vocab.load(m.c(), m.info.Vocabulary)
 }

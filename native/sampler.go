@@ -43,8 +43,8 @@ const (
 	SelectAdaptive   Selector = C.PS_SELECT_ADAPTIVE
 )
 
-// SamplerOptions describe a chain. Every number must be in the range llama.cpp can work with, used or not;
-// DefaultSamplerOptions has values that switch each sampler off. A temperature under 0.0001 is 0: the most likely token.
+// SamplerOptions describe a chain. Every number must be in the range that llama.cpp can work with, used or not. A temperature under
+// 0.0001 counts as 0: the most likely token.
 type SamplerOptions struct {
 	Chain  []SamplerKind
 	Select Selector
@@ -66,15 +66,7 @@ type SamplerOptions struct {
 	Grammar, GrammarRoot                             string    // GBNF and its first rule; "" is none, "root"
 }
 
-// DefaultSamplerOptions is a chain that draws from the model's own distribution.
-func DefaultSamplerOptions() SamplerOptions {
-	return SamplerOptions{
-		Select: SelectDist, Temperature: 1, DynatempExponent: 1, TopP: 1, TypicalP: 1, TopNSigma: -1, XTCThreshold: 0.1,
-		RepeatPenalty: 1, DryBase: 1.75, DryAllowedLength: 2, MirostatTau: 5, MirostatEta: 0.1, AdaptiveTarget: -1, AdaptiveDecay: 0.9,
-	}
-}
-
-// Sampler is a chain with the state it keeps for one answer. Its methods do not run beside each other.
+// Sampler is a chain of samplers with its state for one answer. Its methods do not run concurrently.
 type Sampler struct {
 	guard
 	h       *handle
@@ -165,7 +157,7 @@ func NewSampler(m *Model, o SamplerOptions) (*Sampler, error) {
 	return s, nil
 }
 
-// Sample draws a token from a row of logits and leaves the row as it is.
+// Sample chooses a token from a row of logits and leaves the row as it is.
 func (s *Sampler) Sample(row []float32) (int32, error) {
 	if err := s.enterAlone(); err != nil {
 		return -1, err
@@ -190,21 +182,21 @@ func (s *Sampler) Accept(token int32) error {
 	return nil
 }
 
-// Fits tells how many of tokens the chain's grammar takes, one after the other: all, where it has none. Nothing changes.
-func (s *Sampler) Fits(tokens []int32) (int, error) {
+// CountAllowed is how many of tokens the chain's grammar allows, one after the other: all, where it has none. Nothing changes.
+func (s *Sampler) CountAllowed(tokens []int32) (int, error) {
 	if err := s.enterAlone(); err != nil {
 		return 0, err
 	}
 	defer s.leaveAlone()
 	var n C.size_t
-	if code := C.ps_sampler_fits(s.c(), cInts(tokens), C.size_t(len(tokens)), &n, &s.err); code != C.PS_OK {
-		return 0, fmt.Errorf("fits: %w", failure(code, &s.err))
+	if code := C.ps_sampler_allowed(s.c(), cInts(tokens), C.size_t(len(tokens)), &n, &s.err); code != C.PS_OK {
+		return 0, fmt.Errorf("grammar: %w", failure(code, &s.err))
 	}
 	return int(n), nil
 }
 
 // Rewind makes history the accepted tokens; the first prompt of them are the prompt, which the grammar does not see.
-// The source of random numbers goes on from where it is, so that going back and trying again can end differently.
+// Random numbers go on from where they are, so that a second try can end differently.
 func (s *Sampler) Rewind(history []int32, prompt int) error {
 	if err := s.enterAlone(); err != nil {
 		return err

@@ -44,7 +44,7 @@ func TestNewSampler_AbsurdParameters(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	for name, field := range numbers {
 		for _, v := range []float32{nan, inf, -inf, 1e30, -1e30} {
-			o := DefaultSamplerOptions()
+			o := defaultSamplerOptions()
 			o.Chain = allKinds
 			o.TopK = 40
 			*field(&o) = v
@@ -76,7 +76,7 @@ func TestNewSampler_AbsurdParameters(t *testing.T) {
 			o.Chain, o.DryBreakers = []SamplerKind{DRY}, slices.Repeat([]string{"x"}, 100)
 		},
 	} {
-		o := DefaultSamplerOptions()
+		o := defaultSamplerOptions()
 		change(&o)
 		if _, err := NewSampler(m, o); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: got %v, want ErrInvalid", name, err)
@@ -140,7 +140,7 @@ func TestSampler_Sample_RandomChainsAndRows(t *testing.T) {
 }
 
 func randomOptions(r *rand.Rand) SamplerOptions {
-	o := DefaultSamplerOptions()
+	o := defaultSamplerOptions()
 	for range r.IntN(8) {
 		o.Chain = append(o.Chain, allKinds[r.IntN(len(allKinds))])
 	}
@@ -158,7 +158,7 @@ func randomOptions(r *rand.Rand) SamplerOptions {
 
 func TestSampler_Sample_WrongRow(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
-	s := newSampler(t, m, DefaultSamplerOptions())
+	s := newSampler(t, m, defaultSamplerOptions())
 	for _, n := range []int{0, 1, 1535, 1537} {
 		if _, err := s.Sample(make([]float32, n)); !errors.Is(err, ErrInvalid) {
 			t.Errorf("a row of %d: got %v, want ErrInvalid", n, err)
@@ -177,7 +177,7 @@ func TestSampler_Sample_WrongRow(t *testing.T) {
 func TestSampler_Sample_SeedsAreReproducible(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	draw := func(seed uint32) []int32 {
-		o := DefaultSamplerOptions()
+		o := defaultSamplerOptions()
 		o.Seed = seed
 		s := newSampler(t, m, o)
 		var out []int32
@@ -213,7 +213,7 @@ func TestSampler_Sample_BiasAndGreedy(t *testing.T) {
 	if got, err := newSampler(t, m, o).Sample(r); err != nil || got != 77 {
 		t.Errorf("with a bias of 1000 on token 77 drew %d (%v)", got, err)
 	}
-	cold := DefaultSamplerOptions()
+	cold := defaultSamplerOptions()
 	cold.Chain, cold.Temperature = []SamplerKind{Temperature}, 1e-9
 	if got, err := newSampler(t, m, cold).Sample(r); err != nil || got != best {
 		t.Errorf("a temperature of nearly 0 drew %d (%v), want %d", got, err, best)
@@ -254,7 +254,7 @@ func TestSampler_Rewind_ForgetsPenalties(t *testing.T) {
 // A chain cut into two gives the same token as the whole.
 func TestSampler_Apply_TwoLinksEqualOne(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
-	o := DefaultSamplerOptions()
+	o := defaultSamplerOptions()
 	o.TopK, o.TopP, o.MinP, o.Temperature, o.Seed = 40, 0.95, 0.05, 0.8, 11
 	whole := o
 	whole.Chain = []SamplerKind{TopK, TopP, MinP, Temperature}
@@ -285,7 +285,7 @@ func TestSampler_Apply_TwoLinksEqualOne(t *testing.T) {
 
 func TestSampler_Apply_WritesBackTheRow(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
-	o := DefaultSamplerOptions()
+	o := defaultSamplerOptions()
 	o.Select, o.BiasTokens, o.BiasValues = SelectNone, []int32{3}, []float32{5}
 	s := newSampler(t, m, o)
 	v := Candidates{Row: row(6), N: -1}

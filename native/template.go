@@ -28,7 +28,6 @@ type Conversation struct {
 	Messages            json.RawMessage            `json:"messages"`
 	Tools               json.RawMessage            `json:"tools,omitempty"`
 	ToolChoice          string                     `json:"tool_choice,omitempty"` // auto, none, required; "" is auto
-	ParallelToolCalls   bool                       `json:"parallel_tool_calls,omitempty"`
 	JSONSchema          string                     `json:"json_schema,omitempty"`
 	AddGenerationPrompt bool                       `json:"add_generation_prompt"`
 	TemplateArgs        map[string]json.RawMessage `json:"template_args,omitempty"`
@@ -36,15 +35,13 @@ type Conversation struct {
 
 // Prompt is a rendered conversation and what llama.cpp knows about the answer to it.
 type Prompt struct {
-	Text             string    `json:"text"`
-	GenerationPrompt string    `json:"generation_prompt"` // the end of Text that opens the assistant's turn
-	Grammar          string    `json:"grammar"`
-	GrammarLazy      bool      `json:"grammar_lazy"` // the grammar starts at a trigger
-	Triggers         []Trigger `json:"triggers"`
-	Stops            []string  `json:"stops"`
-	PreservedTokens  []string  `json:"preserved_tokens"`
-	Format           string    `json:"format"`
-	SupportsThinking bool      `json:"supports_thinking"`
+	Text            string    `json:"text"`
+	Grammar         string    `json:"grammar"`
+	GrammarLazy     bool      `json:"grammar_lazy"` // the grammar starts at a trigger
+	Triggers        []Trigger `json:"triggers"`
+	Stops           []string  `json:"stops"`
+	PreservedTokens []string  `json:"preserved_tokens"`
+	Format          string    `json:"format"`
 }
 
 // Trigger starts a lazy grammar.

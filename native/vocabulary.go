@@ -28,7 +28,7 @@ const (
 type vocabulary struct {
 	plain, special table
 	attributes     []Attribute
-	kind           int // llama.cpp's number
+	kind           int // llama_vocab_type
 	alphabet       alphabet
 }
 
@@ -89,7 +89,7 @@ func (m *Model) Attributes(token int32) Attribute {
 	return m.vocab.attributes[token]
 }
 
-// TokenizeOptions say what besides plain text is recognised or added.
+// TokenizeOptions say what is recognised or added besides plain text.
 type TokenizeOptions struct {
 	AddSpecial   bool // begin and end tokens, where the model wants them
 	ParseSpecial bool // the text of control tokens becomes those tokens
@@ -101,7 +101,7 @@ func (m *Model) Tokenize(text string, o TokenizeOptions) ([]int32, error) {
 		return nil, err
 	}
 	defer m.leave()
-	if err := m.checkUnknown(text); err != nil {
+	if err := m.checkUnknownCharacters(text); err != nil {
 		return nil, fmt.Errorf("tokenize: %w", err)
 	}
 	tokens := make([]int32, len(text)+8) // most often enough: a token is a byte or more, plus those added
@@ -122,11 +122,10 @@ func (m *Model) Tokenize(text string, o TokenizeOptions) ([]int32, error) {
 
 // DetokenizeOptions say how special tokens are shown.
 type DetokenizeOptions struct {
-	RemoveSpecial  bool // drop begin and end tokens where the model adds them
 	UnparseSpecial bool // show control tokens as text
 }
 
-// Detokenize turns tokens into text, as the inverse of Tokenize: leading spaces that tokenising adds are taken away.
+// Detokenize turns tokens into text. It is the inverse of Tokenize: a leading space that tokenising adds is removed.
 func (m *Model) Detokenize(tokens []int32, o DetokenizeOptions) (string, error) {
 	if err := m.enter(); err != nil {
 		return "", err
@@ -140,7 +139,7 @@ func (m *Model) Detokenize(tokens []int32, o DetokenizeOptions) (string, error) 
 		var e C.ps_error
 		var n C.size_t
 		code := C.ps_detokenize(m.c(), (*C.int32_t)(unsafe.Pointer(&tokens[0])), C.size_t(len(tokens)),
-			C._Bool(o.RemoveSpecial), C._Bool(o.UnparseSpecial), (*C.char)(unsafe.Pointer(&text[0])), C.size_t(len(text)), &n, &e)
+			C._Bool(o.UnparseSpecial), (*C.char)(unsafe.Pointer(&text[0])), C.size_t(len(text)), &n, &e)
 		if err := failure(code, &e); err != nil {
 			return "", fmt.Errorf("detokenize: %w", err)
 		}

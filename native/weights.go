@@ -5,14 +5,14 @@ package native
 // #include "penstock.h"
 import "C"
 
-// Weights are those of a model that have one type and are computed by the same kernels.
+// Weights are those of a model's weights that have one type and are computed by the same kernels.
 type Weights struct {
 	Type    Operation
 	Kernels string // of a family, or the device's name
 	Bytes   uint64
 }
 
-// Weights tells who computes products with the model's weights, most bytes first, from where they were laid.
+// Weights tells who computes products with the model's weights, most bytes first.
 func (m *Model) Weights() ([]Weights, error) {
 	if err := m.enter(); err != nil {
 		return nil, err
@@ -37,7 +37,8 @@ func (m *Model) Weights() ([]Weights, error) {
 	return out, nil
 }
 
-// AttentionKernels tells who computed attention on the CPU since UseKernels: "penstock", "ggml", both with a comma, or nobody yet.
+// AttentionKernels tells who has computed attention on the CPU since UseKernels: "penstock", "ggml", "penstock, ggml", or "" where
+// nobody has yet.
 func AttentionKernels() string {
-	return [...]string{"", "penstock", "ggml", "penstock, ggml"}[C.ps_attention_seen()&3]
+	return [...]string{"", "penstock", "ggml", "penstock, ggml"}[C.ps_attention_computed_by()&3]
 }

@@ -61,7 +61,7 @@ func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unifi
 		batches: make(chan *scheduler.Batch),
 		results: make(chan error, 1),
 		closing: make(chan struct{}),
-		padder:  padder{together: c.Model().RowsTogether()},
+		padder:  padder{together: c.Model().TokensAtOnce()},
 		passes:  piecewise{bySequence: lacks.Together, byOutput: lacks.Selecting, n: info.Vocabulary},
 		lacks:   lacks,
 		ended:   make(chan struct{}),
@@ -100,7 +100,7 @@ func (b *backend) decode(batch *scheduler.Batch) (err error) {
 	default:
 		b.padder.pad(batch, b.limits.Sequences, b.limits.Context, b.length)
 	}
-	b.padder.batch.Beside = !slices.Contains(batch.Sequences, b.context.Filling()) // padding there does no harm: it is removed
+	b.padder.batch.DuringCopy = !slices.Contains(batch.Sequences, b.context.CopyTarget()) // padding there does no harm: it is removed
 	err = b.context.Decode(b.padder.batch)
 	for _, p := range b.padder.added {
 		err = errors.Join(err, b.context.Remove(p.sequence, p.position, -1))

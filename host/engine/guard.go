@@ -16,7 +16,7 @@ var _ chain.Guard = (*Stage)(nil)
 func (s *Stage) Guards() bool { return s.guards }
 
 // Fits implements chain.Guard.
-func (s *Stage) Fits(tokens []scheduler.Token) (int, error) { return s.sampler.Fits(tokens) }
+func (s *Stage) Fits(tokens []scheduler.Token) (int, error) { return s.sampler.CountAllowed(tokens) }
 
 // starved is the native error that there is no token to choose from, in the scheduler's terms besides.
 type starved struct{ error }

@@ -49,4 +49,4 @@ func (b *backend) Share(src, dst int32, n int) int {
 }
 
 // ContinueCopy implements kvcache.Memory.
-func (b *backend) ContinueCopy(limit time.Duration) bool { return b.context.Move(limit) }
+func (b *backend) ContinueCopy(limit time.Duration) bool { return b.context.ContinueCopy(limit) }

@@ -79,7 +79,7 @@ func TestGPUFault_KernelFaults_IsErrGPU(t *testing.T) {
 	if !attention.Known() {
 		t.Skip("SKIPPED: this build has no kernel that can be broken (PENSTOCK_KERNELS=OFF)")
 	}
-	spoiled(t, native.Spoiled{Kernel: attention, How: native.Faults})
+	withFaults(t, native.InjectedFault{Kernel: attention, Kind: native.Crash})
 	if err := gpuFault(t.Context(), file.Path, time.Minute, 0); !errors.Is(err, ErrGPU) {
 		t.Errorf("got %v, want ErrGPU", err)
 	}

@@ -102,7 +102,7 @@ func tryKernels() {
 	fmt.Println(kernelMarker)
 	for _, k := range kernels {
 		wrong := ""
-		if err := native.TryKernel(k); err != nil {
+		if err := native.CheckKernel(k); err != nil {
 			wrong = strings.ReplaceAll(err.Error(), "\n", " ")
 		}
 		fmt.Println(kernelMarker + wrong)

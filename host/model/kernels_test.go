@@ -12,28 +12,28 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// spoilEnv names kernels that are broken in a child of this test program, as JSON of native.Spoiled.
-const spoilEnv = "PENSTOCK_TEST_SPOIL"
+// faultEnv names kernels that are broken in a child of this test program, as JSON of native.InjectedFault.
+const faultEnv = "PENSTOCK_TEST_KERNEL_FAULTS"
 
-func spoilKernels() {
-	var list []native.Spoiled
-	if text, ok := os.LookupEnv(spoilEnv); ok {
+func injectFaults() {
+	var list []native.InjectedFault
+	if text, ok := os.LookupEnv(faultEnv); ok {
 		if err := json.Unmarshal([]byte(text), &list); err != nil {
 			panic(err)
 		}
 	}
-	for _, s := range list {
-		native.SpoilKernel(s.Kernel, s.How)
+	for _, f := range list {
+		native.InjectFault(f)
 	}
 }
 
-func spoiled(t *testing.T, list ...native.Spoiled) {
+func withFaults(t *testing.T, list ...native.InjectedFault) {
 	t.Helper()
 	text, err := json.Marshal(list)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(spoilEnv, string(text))
+	t.Setenv(faultEnv, string(text))
 	t.Cleanup(func() { native.UseKernels(native.ChoosePenstock.Without()) })
 }
 
@@ -56,14 +56,14 @@ func openTiny(t *testing.T, cacheDir string) map[string]string {
 
 func TestOpen_BrokenKernels_AreFoundAndNotUsed(t *testing.T) {
 	attention := native.Kernel{Family: native.PenstockKernels, Operation: native.Attention}
-	list := []native.Spoiled{{Kernel: attention, How: native.Wrong}}
+	list := []native.InjectedFault{{Kernel: attention, Kind: native.WrongResult}}
 	want := map[string]string{attention.String(): "off by"}
 	product := native.ChoosePenstock.Order(operationOf(t, "q8_0"))[0] // of the built-in model's weights
 	if product.Family != native.PlainKernels {
-		list = append(list, native.Spoiled{Kernel: product, How: native.Faults})
+		list = append(list, native.InjectedFault{Kernel: product, Kind: native.Crash})
 		want[product.String()] = "illegal instruction"
 	}
-	spoiled(t, list...)
+	withFaults(t, list...)
 	cache := t.TempDir()
 	for start := range 2 { // what is broken is never remembered
 		got := openTiny(t, cache)
@@ -73,12 +73,12 @@ func TestOpen_BrokenKernels_AreFoundAndNotUsed(t *testing.T) {
 			}
 		}
 	}
-	t.Setenv(spoilEnv, "[]")
+	t.Setenv(faultEnv, "[]")
 	if got := openTiny(t, cache); len(got) > 0 {
 		t.Errorf("once they are sound: %v", got)
 	}
 	// Now they are known as sound, so nothing is tried and nothing found.
-	spoiled(t, list...)
+	withFaults(t, list...)
 	if got := openTiny(t, cache); len(got) > 0 {
 		t.Errorf("with a verdict: %v", got)
 	}

@@ -17,7 +17,7 @@ import (
 const childEnv = "PENSTOCK_TEST_CHILD"
 
 func TestMain(m *testing.M) {
-	spoilKernels()
+	injectFaults()
 	switch how := os.Getenv(childEnv); {
 	case how == "" || os.Getenv(probeEnv) == "":
 		ProbeMain()

@@ -189,7 +189,7 @@ func (t *trial) saving() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, state.Close()) }()
-	t.context.Settle()
+	t.context.FinishCopy()
 	if err := t.context.Remove(0, -1, -1); err != nil {
 		return err
 	}

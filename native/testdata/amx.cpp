@@ -89,7 +89,7 @@ void run(const char * path, const uint64_t (&operations)[PS_KERNELS_CHOICES]) {
     size_t     n;
     check(ps_model_weights(model, weights, 4, &n, &err), err);
     ps_context *      c;
-    ps_context_params p{ 64, 8, 8, 1, 2, 2, 0, -1, 1, 1, false, false, false };
+    ps_context_params p{ 64, 8, 8, 1, 2, 2, 0, -1, 1, 1, false };
     check(ps_context_new(model, &p, &c, &err), err);
     const int32_t tokens[] = { 20, 30 }, positions[] = { 0, 1 }, sequences[] = { 0, 0 };
     const bool    outputs[] = { false, true };
@@ -98,7 +98,7 @@ void run(const char * path, const uint64_t (&operations)[PS_KERNELS_CHOICES]) {
     ps_model_info info;
     check(ps_model_describe(model, &info, &err), err);
     std::printf("%zu %d %d %d %d\n", n, weights[0].family, products > 0, static_cast<int>(std::max_element(logits, logits + info.vocabulary) - logits),
-                ps_model_rows_together(model));
+                ps_model_tokens_at_once(model));
     ps_context_free(c);
     ps_model_free(model);
 }
@@ -111,7 +111,7 @@ int main(int, char ** arguments) {
     ps_start([](int32_t, char *, size_t) {});
     const uint64_t q8 = uint64_t(1) << GGML_TYPE_Q8_0, own = ps_kernels_known(PS_KERNELS_OWN) & q8;
     ps_error err;
-    check(ps_kernels_try(PS_KERNELS_AMX, GGML_TYPE_Q8_0, &err), err);
+    check(ps_kernel_check(PS_KERNELS_AMX, GGML_TYPE_Q8_0, &err), err);
     std::printf("%d %d\n", ps_kernels_known(PS_KERNELS_AMX) == q8, own != 0);
     run(arguments[1], { own, 0, 0 });
     run(arguments[1], { 0, q8, 0 });

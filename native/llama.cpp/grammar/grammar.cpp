@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "grammar.h"
 
+#include "check.h"
+#include "shim/fault.h"
+
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace ps {
 
-static constexpr size_t max_masks = 32;   // kept for states that come again, as that within a string does
-static constexpr size_t few       = 128;  // so many candidates are looked at one by one
+static constexpr size_t max_masks = 32;       // kept, for states that come again, such as the inside of a string
+static constexpr size_t few_candidates = 128;  // up to so many are tried one by one, instead of by a mask
 
 static llama_grammar_rules parse(const llama_vocab * vocab, const std::string & text, const std::string & root, uint32_t & start) {
     check_grammar_text(text);
     llama_grammar_parser parser(vocab);
     try {
-        // parser.parse() would print its reason to standard error.
+        // Rule by rule, because parser.parse() prints its reason to standard error.
         const char * rest = text.c_str();
         while (*(rest += std::strspn(rest, " \t\r\n"))) {
             if (*rest == '#') {
@@ -23,7 +27,7 @@ static llama_grammar_rules parse(const llama_vocab * vocab, const std::string & 
             rest = parser.parse_rule(rest);
         }
     } catch (const std::exception & e) {
-        const char * why = e.what();  // may quote all that follows
+        const char * why = e.what();  // may quote all the rest of the text
         throw fault(PS_INVALID, "the grammar cannot be read: " + std::string(why, clip(why, std::strlen(why), 200)));
     }
     const auto found = parser.symbol_ids.find(root);
@@ -35,131 +39,133 @@ static llama_grammar_rules parse(const llama_vocab * vocab, const std::string & 
     return std::move(parser.rules);
 }
 
-grammar::grammar(ps_model * model, const std::string & text, const std::string & root) : words(model->words()) {
-    uint32_t   start = 0;
-    const auto rules = parse(model->vocab, text, root.empty() ? "root" : root, start);
-    machine.emplace(rules, start);
+grammar::grammar(const llama_vocab * vocab, const sorted_vocabulary & tokens, const std::string & text, const std::string & root) :
+    vocabulary(tokens) {
+    uint32_t   start  = 0;
+    const auto parsed = parse(vocab, text, root.empty() ? "root" : root, start);
+    automaton.emplace(parsed, start);
     reset();
 }
 
 void grammar::reset() {
-    left = false;
+    lost = false;
     here = {};
-    begin();
-    here.state = machine->start();
+    begin_operation();
+    here.state = automaton->start();
 }
 
-void grammar::begin() {
-    if (left) {
+void grammar::begin_operation() {
+    if (lost) {
         throw fault(PS_FAILED, "the grammar was left at an earlier token");
     }
-    if (machine->begin(here.state)) {
+    if (automaton->begin_operation(here.state)) {
         masks.clear();
     }
 }
 
-bool grammar::feed(place & p, uint8_t byte) {
-    if (p.left > 0) {
-        p.bits = p.bits << 6 | (byte & 0x3f);
+// Reads a byte of UTF-8, and with the last of a character takes the automaton a step further. Returns false where the text may not go on so.
+bool grammar::read(position & p, uint8_t byte) {
+    if (p.missing > 0) {
+        p.code_point = p.code_point << 6 | (byte & 0x3f);
         if (byte >> 6 != 2) {
             return false;
         }
-        p.left--;
+        p.missing--;
     } else if (byte < 0x80) {
-        p.bits = byte, p.least = 0;
+        p.code_point = byte, p.least = 0;
     } else if (byte >= 0xc2 && byte < 0xe0) {
-        p.bits = byte & 0x1f, p.least = 0x80, p.left = 1;
+        p.code_point = byte & 0x1f, p.least = 0x80, p.missing = 1;
     } else if (byte >= 0xe0 && byte < 0xf0) {
-        p.bits = byte & 0x0f, p.least = 0x800, p.left = 2;
+        p.code_point = byte & 0x0f, p.least = 0x800, p.missing = 2;
     } else if (byte >= 0xf0 && byte < 0xf5) {
-        p.bits = byte & 0x07, p.least = 0x10000, p.left = 3;
+        p.code_point = byte & 0x07, p.least = 0x10000, p.missing = 3;
     } else {
         return false;
     }
-    if (p.left > 0) {
+    if (p.missing > 0) {
         return true;
     }
-    if (p.bits < p.least || p.bits > 0x10ffff || byte == 0) {
+    if (p.code_point < p.least || p.code_point > 0x10ffff || byte == 0) {
         return false;
     }
-    p.state = machine->step(p.state, p.bits);
-    return p.state != grammar_machine::dead;
+    p.state = automaton->step(p.state, p.code_point);
+    return p.state != grammar_automaton::dead;
 }
 
-// Whether some character that begins with the bytes so far can come.
-bool grammar::possible(const place & p) {
-    if (p.left == 0) {
+// Whether the grammar takes a character that begins with the bytes read so far.
+bool grammar::can_complete(const position & p) {
+    if (p.missing == 0) {
         return true;
     }
-    const int      bits = 6 * p.left;
-    const uint32_t low  = std::max(p.bits << bits, p.least), high = p.bits << bits | ((1u << bits) - 1);
-    return low <= high && machine->takes_one_of(p.state, low, high);
+    const int      bits = 6 * p.missing;
+    const uint32_t low  = std::max(p.code_point << bits, p.least), high = p.code_point << bits | ((1u << bits) - 1);
+    return low <= high && automaton->takes_one_of(p.state, low, high);
 }
 
-bool grammar::feed(place & p, const std::string & piece) {
+bool grammar::read(position & p, const std::string & piece) {
     for (const char c : piece) {
-        if (!feed(p, static_cast<uint8_t>(c))) {
+        if (!read(p, static_cast<uint8_t>(c))) {
             return false;
         }
     }
-    return possible(p);
+    return can_complete(p);
 }
 
-bool grammar::fits(llama_token token) {
-    if (words.ends[token]) {
-        return here.left == 0 && machine->may_end(here.state);
+bool grammar::allows_here(llama_token token) {
+    if (vocabulary.is_end[token]) {
+        return here.missing == 0 && automaton->may_end(here.state);
     }
-    place p = here;
-    return !words.pieces[token].empty() && (machine->takes_token(here.state, token) || feed(p, words.pieces[token]));
+    position p = here;
+    return !vocabulary.pieces[token].empty() && (automaton->takes_token(here.state, token) || read(p, vocabulary.pieces[token]));
 }
 
 bool grammar::allows(llama_token token) {
-    begin();
-    return fits(token);
+    begin_operation();
+    return allows_here(token);
 }
 
-// Where a token leads, by its text and by its number.
-std::optional<grammar::place> grammar::next(llama_token token) {
-    if (!fits(token)) {
+// The position after a token, which a grammar can take by its text, by its number (<[123]>), or both; nothing where it may not come.
+std::optional<grammar::position> grammar::after(llama_token token) {
+    if (!allows_here(token)) {
         return std::nullopt;
     }
-    place p = here;
-    if (words.ends[token]) {
+    position p = here;
+    if (vocabulary.is_end[token]) {
         return p;
     }
-    if (!feed(p, words.pieces[token])) {
+    if (!read(p, vocabulary.pieces[token])) {
         p = {};
     }
-    if (machine->takes_token(here.state, token)) {
-        p.state = machine->join(p.state, machine->step_token(here.state, token));
+    if (automaton->takes_token(here.state, token)) {
+        p.state = automaton->join(p.state, automaton->step_token(here.state, token));
     }
     return p;
 }
 
 void grammar::accept(llama_token token) {
-    begin();
+    begin_operation();
     try {
-        const auto p = next(token);
+        const auto p = after(token);
         if (p) {
             here = *p;
             return;
         }
     } catch (...) {
-        left = true;
+        lost = true;
         throw;
     }
     throw fault(PS_FAILED, "token " + std::to_string(token) + " does not fit the grammar here");
 }
 
-size_t grammar::fits(const int32_t * tokens, size_t n) {
-    begin();
+size_t grammar::count_allowed(const int32_t * tokens, size_t n) {
+    begin_operation();
     const struct restore {
-        place & here;
-        place   before;
+        position & here;
+        position   before;
         ~restore() { here = before; }
-    } back{ here, here };
+    } at_return{ here, here };
     for (size_t i = 0; i < n; i++) {
-        const auto p = next(tokens[i]);
+        const auto p = after(tokens[i]);
         if (!p) {
             return i;
         }
@@ -168,25 +174,25 @@ size_t grammar::fits(const int32_t * tokens, size_t n) {
     return n;
 }
 
-// Follows all texts at once: what begins alike is followed once, and not at all where its beginning does not fit.
+// Walks all tokens in the order of their text: a beginning that several share is read once, and nothing behind one that does not fit.
 void grammar::fill(std::vector<uint32_t> & mask) {
-    const auto n = words.pieces.size();
+    const auto n = vocabulary.pieces.size();
     mask.assign((n + 31) / 32, 0);
     const auto allow = [&](llama_token t) { mask[static_cast<size_t>(t) / 32] |= 1u << (t % 32); };
-    const auto named = machine->named_tokens(here.state, n);
-    path.assign(words.longest + 1, here);
-    size_t alive = 0;  // bytes of the last text that fit
-    for (size_t i = 0; i < words.order.size(); i++) {
-        const auto          t     = words.order[i];
-        const std::string & piece = words.pieces[t];
-        if (words.common[i] <= alive) {
-            for (alive = words.common[i]; alive < piece.size(); alive++) {
-                path[alive + 1] = path[alive];
-                if (!feed(path[alive + 1], static_cast<uint8_t>(piece[alive]))) {
+    const auto named = automaton->named_tokens(here.state, n);
+    prefixes.assign(vocabulary.longest + 1, here);
+    size_t fitting = 0;  // bytes of the last piece that fit
+    for (size_t i = 0; i < vocabulary.sorted.size(); i++) {
+        const auto          t     = vocabulary.sorted[i];
+        const std::string & piece = vocabulary.pieces[t];
+        if (vocabulary.shared_prefix[i] <= fitting) {
+            for (fitting = vocabulary.shared_prefix[i]; fitting < piece.size(); fitting++) {
+                prefixes[fitting + 1] = prefixes[fitting];
+                if (!read(prefixes[fitting + 1], static_cast<uint8_t>(piece[fitting]))) {
                     break;
                 }
             }
-            if (alive == piece.size() && possible(path[alive])) {
+            if (fitting == piece.size() && can_complete(prefixes[fitting])) {
                 allow(t);
             }
         }
@@ -194,16 +200,16 @@ void grammar::fill(std::vector<uint32_t> & mask) {
             allow(t);
         }
     }
-    for (size_t t = 0; t < n && here.left == 0 && machine->may_end(here.state); t++) {
-        if (words.ends[t]) {
+    for (size_t t = 0; t < n && here.missing == 0 && automaton->may_end(here.state); t++) {
+        if (vocabulary.is_end[t]) {
             allow(static_cast<llama_token>(t));
         }
     }
 }
 
 const std::vector<uint32_t> & grammar::mask() {
-    begin();
-    if (here.left > 0) {
+    begin_operation();
+    if (here.missing > 0) {
         fill(scratch);
         return scratch;
     }
@@ -219,11 +225,11 @@ const std::vector<uint32_t> & grammar::mask() {
 }
 
 void grammar::apply(llama_token_data_array * candidates) {
-    begin();
-    const auto * all = candidates->size > few ? mask().data() : nullptr;
+    begin_operation();
+    const auto * all = candidates->size > few_candidates ? mask().data() : nullptr;
     for (size_t i = 0; i < candidates->size; i++) {
         auto & c = candidates->data[i];
-        if (!(all ? all[static_cast<size_t>(c.id) / 32] >> (c.id % 32) & 1 : fits(c.id))) {
+        if (!(all ? all[static_cast<size_t>(c.id) / 32] >> (c.id % 32) & 1 : allows_here(c.id))) {
             c.logit = -INFINITY;
         }
     }

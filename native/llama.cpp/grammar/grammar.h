@@ -1,59 +1,65 @@
 // SPDX-License-Identifier: MIT
-// A grammar that cannot take the process down: parsed by llama.cpp after a check of what its parser takes on trust, and
-// followed with bounded work.
+// Grammars restrict which token may come next: a text in GBNF is checked, parsed by llama.cpp, and followed by an automaton whose work
+// is bounded, so that no grammar can take the process down.
 #pragma once
 
-#include "grammar_machine.h"
-#include "lexicon.h"
-#include "shim.h"
+#include "automaton.h"
+#include "sorted_vocabulary.h"
 
 #include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 namespace ps {
 
+// A grammar and how far the text of an answer has come in it. Functions throw a fault where a grammar turns out too ambiguous to follow.
 class grammar {
   public:
-    // Throws fault with the reason where the text is no grammar, or one whose expansion would not end.
-    grammar(ps_model * model, const std::string & text, const std::string & root);
+    // text is GBNF, root the name of its first rule, "" is "root". Throws where the text is no grammar, or one whose expansion would not end.
+    // The vocabulary is kept as a reference.
+    grammar(const llama_vocab * vocab, const sorted_vocabulary & tokens, const std::string & text, const std::string & root);
 
-    // Sets the logit of every candidate the grammar rejects to -inf.
+    // Sets the logits of the candidates that may not come next to -inf.
     void apply(llama_token_data_array * candidates);
-    // One bit for each token, in words of 32: whether it may come next.
+    // The tokens that may come next, one bit each, in words of 32.
     const std::vector<uint32_t> & mask();
+    // Whether a token may come next.
     bool allows(llama_token token);
-    // Throws where the token does not fit. A grammar that became too ambiguous is left there until reset.
+    // Moves on by a token; throws where it may not come next. After a fault of another kind the grammar is of no use until reset.
     void accept(llama_token token);
-    // How many of the tokens fit, one after the other; nothing changes.
-    size_t fits(const int32_t * tokens, size_t n);
-    void   reset();
+    // How many of n tokens may come, one after the other; nothing changes.
+    size_t count_allowed(const int32_t * tokens, size_t n);
+    // Goes back to the beginning.
+    void reset();
 
   private:
-    // Where a text stands in the grammar, perhaps within a character.
-    struct place {
-        grammar_machine::state state = grammar_machine::dead;
-        uint32_t               bits = 0, least = 0;  // of the character, and what it must be if it was not too long
-        int                    left = 0;             // its bytes still to come
+    // How far a text has come: a state of the automaton, and the UTF-8 character that is begun.
+    struct position {
+        grammar_automaton::state state = grammar_automaton::dead;
+        uint32_t         code_point = 0;  // as far as it is read
+        uint32_t         least      = 0;  // of its length: less is an overlong encoding
+        int              missing    = 0;  // bytes of the character still to come
     };
 
-    void                 begin();
-    bool                 feed(place & p, uint8_t byte);
-    bool                 feed(place & p, const std::string & piece);
-    bool                 possible(const place & p);
-    bool                 fits(llama_token token);
-    std::optional<place> next(llama_token token);
-    void                 fill(std::vector<uint32_t> & mask);
+    void                    begin_operation();
+    bool                    read(position & p, uint8_t byte);
+    bool                    read(position & p, const std::string & piece);
+    bool                    can_complete(const position & p);
+    bool                    allows_here(llama_token token);
+    std::optional<position> after(llama_token token);
+    void                    fill(std::vector<uint32_t> & mask);
 
-    const lexicon &        words;
-    std::optional<grammar_machine> machine;
-    place                  here;
-    bool                   left = false;  // at an earlier token, by a fault
-    std::unordered_map<grammar_machine::state, std::vector<uint32_t>> masks;  // of places between characters
-    std::vector<place>     path;
-    std::vector<uint32_t>  scratch;
+    using mask_words = std::vector<uint32_t>;
+
+    const sorted_vocabulary &        vocabulary;
+    std::optional<grammar_automaton> automaton;
+    position                         here;
+    bool                             lost = false;  // a fault kept it from following an accepted token
+
+    std::unordered_map<grammar_automaton::state, mask_words> masks;     // of positions between two characters
+    std::vector<position>                                    prefixes;  // scratch of fill: after each byte of the token's text
+    mask_words                                               scratch;
 };
-
-// Checks a text and rules the way llama.cpp walks them. In grammar_check.cpp.
-void check_grammar_text(const std::string & text);
-void check_grammar_rules(const llama_grammar_rules & rules);
 
 }  // namespace ps

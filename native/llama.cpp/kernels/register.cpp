@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The doors: ggml-cpu asks its extra buffer types for each operation before it takes its own kernel, and asks them which weights they
-// want to lay out. Penstock's kernels enter as one more type, which holds no memory; the types that are there already get a
-// door in front of them, which lets in what they are allowed. llama.cpp's source stays as it is.
+// How kernels enter ggml. ggml-cpu asks its extra buffer types for each operation before it takes its own kernel, and asks them which
+// weights they want to lay out. Penstock's kernels are one more such type, which holds no memory; ggml's own types are wrapped, so
+// that they are offered only what they are allowed. llama.cpp's source stays as it is.
 #include "kernels.h"
 
 #include "operation.h"
@@ -21,7 +21,7 @@
 namespace {
 
 std::atomic<uint64_t> allowed[penstock_choices];
-std::atomic<int>      attention_seen{ 0 };
+std::atomic<int>      attention_by{ 0 };
 
 int operation_of(const ggml_tensor * op) {
     return op->op == GGML_OP_FLASH_ATTN_EXT ? penstock_attention : op->src[0] ? op->src[0]->type : 0;
@@ -29,29 +29,30 @@ int operation_of(const ggml_tensor * op) {
 
 bool may(penstock_family family, int operation) { return allowed[family].load(std::memory_order_relaxed) >> operation & 1; }
 
-struct door : ggml::cpu::extra_buffer_type {
+// A family, as an extra buffer type.
+struct provider : ggml::cpu::extra_buffer_type {
     penstock_family       family;
-    std::atomic<uint64_t> faulty{ 0 }, wrong{ 0 }; // operations, for tests
+    std::atomic<uint64_t> crashing{ 0 }, wrong{ 0 }; // operations with an injected fault
 
-    explicit door(penstock_family f) : family(f), spoiled(this) {}
+    explicit provider(penstock_family f) : family(f), faulty(this) {}
 
     virtual ggml::cpu::tensor_traits * kernel(const ggml_tensor * op) = 0;
 
     ggml::cpu::tensor_traits * get_tensor_traits(const ggml_tensor * op) override {
         auto * found = kernel(op);
-        return found && (faulty | wrong) >> operation_of(op) & 1 ? &spoiled : found;
+        return found && (crashing | wrong) >> operation_of(op) & 1 ? &faulty : found;
     }
 
   private:
-    struct spoiled_kernel : ggml::cpu::tensor_traits {
-        door * from;
+    struct faulty_kernel : ggml::cpu::tensor_traits {
+        provider * from;
 
-        explicit spoiled_kernel(door * d) : from(d) {}
+        explicit faulty_kernel(provider * p) : from(p) {}
 
         bool work_size(int threads, const ggml_tensor * op, size_t & size) override { return from->kernel(op)->work_size(threads, op, size); }
 
         bool compute_forward(ggml_compute_params * params, ggml_tensor * op) override {
-            if (from->faulty >> operation_of(op) & 1) {
+            if (from->crashing >> operation_of(op) & 1) {
                 __builtin_trap();
             }
             const bool done = from->kernel(op)->compute_forward(params, op);
@@ -62,12 +63,12 @@ struct door : ggml::cpu::extra_buffer_type {
             }
             return done;
         }
-    } spoiled;
+    } faulty;
 };
 
 // Penstock's own.
-struct own_door : door {
-    own_door() : door(PENSTOCK_OWN) {}
+struct own_provider : provider {
+    own_provider() : provider(PENSTOCK_OWN) {}
 
     bool supports_op(ggml_backend_dev_t, const ggml_tensor *) override { return false; } // no tensor may live in it
 
@@ -82,8 +83,8 @@ struct own_door : door {
     static ggml::cpu::tensor_traits * attention(const ggml_tensor * op) {
         auto *    found = may(PENSTOCK_OWN, penstock_attention) ? penstock::attention_for(op) : nullptr;
         const int bit   = found ? 1 : 2;
-        if (!(attention_seen.load(std::memory_order_relaxed) & bit)) {
-            attention_seen |= bit;
+        if (!(attention_by.load(std::memory_order_relaxed) & bit)) {
+            attention_by |= bit;
         }
         return found;
     }
@@ -97,28 +98,28 @@ struct own_door : door {
     }
 };
 
-// One of ggml's. Weights that lie in it already can be computed by nobody else, so only those that are to be laid out are turned away.
-struct ggml_door : door {
-    ggml::cpu::extra_buffer_type * behind;
+// A type of ggml's. Weights that it has laid out can be computed by no other, so it is kept only from those that are still to be laid out.
+struct ggml_provider : provider {
+    ggml::cpu::extra_buffer_type * wrapped;
 
-    ggml_door(penstock_family f, void * context) : door(f), behind(static_cast<ggml::cpu::extra_buffer_type *>(context)) {}
+    ggml_provider(penstock_family f, void * context) : provider(f), wrapped(static_cast<ggml::cpu::extra_buffer_type *>(context)) {}
 
     bool supports_op(ggml_backend_dev_t device, const ggml_tensor * op) override {
         const ggml_tensor * weights = op->src[0];
-        const bool          choosing = weights && !weights->data;
-        return behind->supports_op(device, op) && (!choosing || may(family, weights->type) || layout_for_own(op));
+        const bool          loading = weights && !weights->data;
+        return wrapped->supports_op(device, op) && (!loading || may(family, weights->type) || is_layout_for_own(op));
     }
 
-    // Penstock's kernel for Q4_0 works on the layout that ggml's wants.
-    bool layout_for_own(const ggml_tensor * op) const {
-        return family == PENSTOCK_REPACK && op->op == GGML_OP_MUL_MAT && may(PENSTOCK_OWN, op->src[0]->type) && own_door::product(op);
+    // Penstock's kernel for Q4_0 works on ggml's repacked layout.
+    bool is_layout_for_own(const ggml_tensor * op) const {
+        return family == PENSTOCK_REPACK && op->op == GGML_OP_MUL_MAT && may(PENSTOCK_OWN, op->src[0]->type) && own_provider::product(op);
     }
 
-    ggml::cpu::tensor_traits * kernel(const ggml_tensor * op) override { return behind->get_tensor_traits(op); }
+    ggml::cpu::tensor_traits * kernel(const ggml_tensor * op) override { return wrapped->get_tensor_traits(op); }
 };
 
-own_door & own() {
-    static own_door it;
+own_provider & own() {
+    static own_provider it;
     return it;
 }
 
@@ -135,30 +136,30 @@ penstock_family family_of(ggml_backend_buffer_type_t type) {
     return strcmp(name, "AMX") == 0 ? PENSTOCK_AMX : strcmp(name, "CPU_REPACK") == 0 ? PENSTOCK_REPACK : PENSTOCK_PLAIN;
 }
 
-ggml_backend_buffer_type_t doors[penstock_choices]; // null: not in this build, or not on this CPU
+ggml_backend_buffer_type_t types[penstock_choices]; // null: not in this build, or not on this CPU
 
-void open_doors() {
+void register_providers() {
     static const bool once = [] {
-        auto & types = ggml_backend_cpu_get_extra_buffer_types();
-        for (auto * type : types) {
+        auto & extra = ggml_backend_cpu_get_extra_buffer_types();
+        for (auto * type : extra) {
             const auto family = family_of(type);
             if (family != PENSTOCK_PLAIN) {
-                type->context = new ggml_door(family, type->context); // for as long as the process lives, like the type
-                doors[family] = type;
+                type->context = new ggml_provider(family, type->context); // for as long as the process lives, like the type
+                types[family] = type;
             }
         }
         own_type.context = &own();
-        types.insert(types.begin(), &own_type); // before the ones that have kernels for the same weights
-        doors[PENSTOCK_OWN] = &own_type;
+        extra.insert(extra.begin(), &own_type); // before those with kernels for the same weights
+        types[PENSTOCK_OWN] = &own_type;
         return true;
     }();
     (void) once;
 }
 
-door * door_of(penstock_family family) { return doors[family] ? static_cast<door *>(static_cast<ggml::cpu::extra_buffer_type *>(doors[family]->context)) : nullptr; }
+provider * provider_of(penstock_family family) { return types[family] ? static_cast<provider *>(static_cast<ggml::cpu::extra_buffer_type *>(types[family]->context)) : nullptr; }
 
-// Whether a type of ggml's has a kernel for weights of a type, in a shape that suits all.
-bool knows(ggml_door * to, ggml_backend_buffer_type_t layout, ggml_type type) {
+// Whether one of ggml's has a kernel for weights of a type, in a shape that suits all.
+bool has_kernel(ggml_provider * to, ggml_backend_buffer_type_t layout, ggml_type type) {
     if (ggml_blck_size(type) == 0 || !ggml_get_type_traits(type)->to_float) {
         return false;
     }
@@ -166,7 +167,7 @@ bool knows(ggml_door * to, ggml_backend_buffer_type_t layout, ggml_type type) {
     ggml_tensor *  weights = ggml_new_tensor_2d(context, type, 512, 64);
     ggml_tensor *  product = ggml_mul_mat(context, weights, ggml_new_tensor_2d(context, GGML_TYPE_F32, 512, 16));
     weights->buffer        = ggml_backend_buft_alloc_buffer(layout, 0);
-    const bool known       = weights->buffer && to->behind->supports_op(nullptr, product);
+    const bool known       = weights->buffer && to->wrapped->supports_op(nullptr, product);
     ggml_backend_buffer_free(weights->buffer);
     ggml_free(context);
     return known;
@@ -175,29 +176,29 @@ bool knows(ggml_door * to, ggml_backend_buffer_type_t layout, ggml_type type) {
 } // namespace
 
 uint64_t penstock_kernels_known(penstock_family family) {
-    open_doors();
+    register_providers();
     uint64_t all = 0;
     if (family == PENSTOCK_OWN) {
 #ifndef PENSTOCK_NO_KERNELS
         all |= uint64_t(1) << penstock_attention;
 #endif
 #ifdef PENSTOCK_VNNI
-        all |= uint64_t(1) << GGML_TYPE_Q8_0 | uint64_t(doors[PENSTOCK_REPACK] != nullptr) << GGML_TYPE_Q4_0;
+        all |= uint64_t(1) << GGML_TYPE_Q8_0 | uint64_t(types[PENSTOCK_REPACK] != nullptr) << GGML_TYPE_Q4_0;
 #endif
-    } else if (family != PENSTOCK_PLAIN && doors[family]) {
+    } else if (family != PENSTOCK_PLAIN && types[family]) {
         for (int type = 0; type < GGML_TYPE_COUNT; type++) {
-            all |= uint64_t(knows(static_cast<ggml_door *>(door_of(family)), doors[family], static_cast<ggml_type>(type))) << type;
+            all |= uint64_t(has_kernel(static_cast<ggml_provider *>(provider_of(family)), types[family], static_cast<ggml_type>(type))) << type;
         }
     }
     return all;
 }
 
 void penstock_kernels_allow(const uint64_t (&operations)[penstock_choices]) {
-    open_doors();
+    register_providers();
     for (int family = 0; family < penstock_choices; family++) {
         allowed[family] = operations[family];
     }
-    attention_seen = 0;
+    attention_by = 0;
 }
 
 penstock_family penstock_kernels_of(const ggml_tensor * weights) {
@@ -214,19 +215,19 @@ penstock_family penstock_kernels_of(const ggml_tensor * weights) {
     return own ? PENSTOCK_OWN : layout;
 }
 
-int penstock_attention_seen() { return attention_seen; }
+int penstock_attention_computed_by() { return attention_by; }
 
 ggml_backend_buffer_type * penstock_kernels_layout(penstock_family family, int type) {
-    open_doors();
-    return family == PENSTOCK_OWN ? (type == GGML_TYPE_Q4_0 ? doors[PENSTOCK_REPACK] : nullptr) : family == PENSTOCK_PLAIN ? nullptr : doors[family];
+    register_providers();
+    return family == PENSTOCK_OWN ? (type == GGML_TYPE_Q4_0 ? types[PENSTOCK_REPACK] : nullptr) : family == PENSTOCK_PLAIN ? nullptr : types[family];
 }
 
-void penstock_kernels_spoil(penstock_family family, int operation, penstock_spoiling how) {
-    open_doors();
-    if (auto * to = family < penstock_choices ? door_of(family) : nullptr) {
+void penstock_kernel_inject_fault(penstock_family family, int operation, penstock_fault kind) {
+    register_providers();
+    if (auto * to = family < penstock_choices ? provider_of(family) : nullptr) {
         const uint64_t bit = uint64_t(1) << operation;
-        to->faulty         = how == PENSTOCK_FAULTS ? to->faulty | bit : to->faulty & ~bit;
-        to->wrong          = how == PENSTOCK_WRONG ? to->wrong | bit : to->wrong & ~bit;
+        to->crashing       = kind == PENSTOCK_CRASH ? to->crashing | bit : to->crashing & ~bit;
+        to->wrong          = kind == PENSTOCK_WRONG_RESULT ? to->wrong | bit : to->wrong & ~bit;
     }
 }
 

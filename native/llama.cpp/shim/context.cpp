@@ -2,7 +2,7 @@
 // Contexts: making one, and the forward pass.
 #include "context.h"
 
-#include "computing.h"
+#include "kernel_choice.h"
 
 #include "ggml-backend.h"
 
@@ -11,7 +11,7 @@
 #include <thread>
 
 ps_context::~ps_context() {
-    moving.stop();  // it reads what is freed now
+    copy.stop_thread();  // it reads what is freed now
     llama_free(context);
     if (pool) {
         ggml_threadpool_free(pool);
@@ -53,7 +53,7 @@ void check(const ps_context_params & p) {
     }
 }
 
-// A cache larger than all memory would be promised by the system, then kill the process as it is cleared.
+// The system promises a cache larger than all memory, and kills the process when it is cleared.
 void check_memory(const ps_model * m, const ps_context_params & p) {
     if (llama_model_is_recurrent(m->model) || llama_model_is_hybrid(m->model)) {
         return;
@@ -91,16 +91,15 @@ llama_context_params params_of(const ps_context_params & p, ps_context * self) {
     out.type_k              = static_cast<ggml_type>(p.type_k);
     out.type_v              = static_cast<ggml_type>(p.type_v);
     out.kv_unified          = p.unified;
-    out.swa_full            = p.full_window;
-    out.offload_kqv         = p.offload_kv;
+    out.swa_full            = false;  // keep a sliding window, not every position
     out.no_perf             = true;
     out.abort_callback      = should_abort;
     out.abort_callback_data = self;
     return out;
 }
 
-// Models that look ahead compute a batch at once, and llama.cpp asserts that it fits.
-bool looks_ahead(const ps_model * m, const llama_context * context) {
+// Models without a causal mask compute a batch in one piece, and llama.cpp asserts that it fits.
+bool is_non_causal(const ps_model * m, const llama_context * context) {
     char arch[64] = "", causal[16] = "";
     llama_model_meta_val_str(m->model, "general.architecture", arch, sizeof(arch));
     llama_model_meta_val_str(m->model, (std::string(arch) + ".attention.causal").c_str(), causal, sizeof(causal));
@@ -143,7 +142,7 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
         l.batch     = static_cast<int32_t>(llama_n_batch(self->context));
         l.ubatch    = static_cast<int32_t>(llama_n_ubatch(self->context));
         l.memory    = llama_get_memory(self->context) != nullptr;
-        if (looks_ahead(model, self->context)) {
+        if (is_non_causal(model, self->context)) {
             l.batch = std::min(l.batch, l.ubatch);
         }
         if (!l.memory) {  // an encoder: every token is an output, and llama.cpp asserts that there is room for it
@@ -152,8 +151,8 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
         l.sequences = static_cast<int32_t>(llama_n_seq_max(self->context));
         l.rows      = static_cast<int32_t>(std::min(params.n_outputs_max, static_cast<uint32_t>(l.batch)));
 
-        self->ones.assign(static_cast<size_t>(l.batch), 1);
-        self->seq_ptr.resize(static_cast<size_t>(l.batch) + 1);
+        self->seq_counts.assign(static_cast<size_t>(l.batch), 1);
+        self->seq_ids.resize(static_cast<size_t>(l.batch) + 1);
         *out = self.release();
     });
 }
@@ -200,17 +199,17 @@ int32_t ps_decode(ps_context * c, size_t n, const int32_t * tokens, const int32_
         const size_t rows = check_batch(c, n, tokens, positions, sequences, outputs);
         c->aborted        = false;
         for (size_t i = 0; i < n; i++) {
-            c->seq_ptr[i] = const_cast<llama_seq_id *>(sequences + i);
+            c->seq_ids[i] = const_cast<llama_seq_id *>(sequences + i);
         }
         llama_batch batch{};
         batch.n_tokens = static_cast<int32_t>(n);
         batch.token    = const_cast<llama_token *>(tokens);
         batch.pos      = const_cast<llama_pos *>(positions);
-        batch.n_seq_id = c->ones.data();
-        batch.seq_id   = c->seq_ptr.data();
+        batch.n_seq_id = c->seq_counts.data();
+        batch.seq_id   = c->seq_ids.data();
         batch.logits   = reinterpret_cast<int8_t *>(const_cast<bool *>(outputs));
 
-        const auto      kernels = ps::keep_kernels(); // a pass planned with one kernel must run with it
+        const auto      kernels = ps::lock_kernel_choice(); // a pass planned with one kernel must run with it
         ps::log_capture capture;
         const int32_t   result = llama_decode(c->context, batch);
         switch (result) {

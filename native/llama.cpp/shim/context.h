@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A context with its worker threads and the columns of a batch.
+// A context: llama.cpp's, its worker threads, and what a batch needs besides the caller's columns.
 #pragma once
 
-#include "move.h"
+#include "cell_copy.h"
 #include "shim.h"
 
 #include "ggml-cpu.h"
@@ -10,16 +10,19 @@
 #include <vector>
 
 struct ps_context {
-    ps_model *         model   = nullptr;
-    llama_context *    context = nullptr;
-    ggml_threadpool_t  pool    = nullptr;
-    ps_context_limits  limits{};
-    bool               unified = true;
-    std::atomic<bool>  aborted{ false };
-    std::vector<int32_t>        ones;  // sequences of each token: always one
-    std::vector<llama_seq_id *> seq_ptr;
-    ps::move                    moving;
-    ps::counted        count{ ps::live_contexts };
+    ps_model *        model   = nullptr;
+    llama_context *   context = nullptr;
+    ggml_threadpool_t pool    = nullptr;
+    ps_context_limits limits{};
+    bool              unified = true;
+    std::atomic<bool> aborted{ false };
+
+    // By token of a batch: its number of sequences, which is always one, and a pointer to that sequence.
+    std::vector<int32_t>        seq_counts;
+    std::vector<llama_seq_id *> seq_ids;
+
+    ps::cell_copy copy;
+    ps::counted   count{ ps::live_contexts };
 
     ~ps_context();
     void check_sequence(int32_t seq) const;

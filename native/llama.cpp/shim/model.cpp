@@ -2,7 +2,7 @@
 // Loading and describing a model.
 #include "shim.h"
 
-#include "computing.h"
+#include "kernel_choice.h"
 
 #include <cstdlib>
 #include <memory>
@@ -36,7 +36,7 @@ int32_t code_of(const std::string & reason) {
     return PS_FAILED;
 }
 
-// llama.cpp has GPUs compute large passes and hold buffers even where no layer lies there, so it is to know none then.
+// Even with no layer on a GPU, llama.cpp has it compute large passes and hold buffers; so it is told of no device then.
 ggml_backend_dev_t no_devices[] = { nullptr };
 
 llama_model_params params_of(const ps_model_params & p, progress * state) {
@@ -45,8 +45,7 @@ llama_model_params params_of(const ps_model_params & p, progress * state) {
     out.devices                     = p.gpu_layers == 0 ? no_devices : nullptr;
     out.vocab_only                  = p.vocab_only;
     out.check_tensors               = p.check_tensors;
-    out.load_mode                   = p.mmap ? (p.mlock ? LLAMA_LOAD_MODE_MMAP_MLOCK : LLAMA_LOAD_MODE_MMAP)
-                                             : (p.mlock ? LLAMA_LOAD_MODE_MLOCK : LLAMA_LOAD_MODE_NONE);
+    out.load_mode                   = LLAMA_LOAD_MODE_MMAP;
     out.progress_callback           = on_progress;
     out.progress_callback_user_data = state;
     return out;
@@ -60,7 +59,7 @@ int32_t ps_model_load(const char * path, const ps_model_params * params, ps_prog
         progress        state{ call, user, false };
         ps::log_capture capture;
 
-        const auto kernels = ps::keep_kernels(); // they decide how weights are laid out
+        const auto kernels = ps::lock_kernel_choice(); // it decides how weights are laid out
         auto       model   = std::make_unique<ps_model>();
         model->model = llama_model_load_from_file(path, params_of(*params, &state));
         if (!model->model) {
@@ -72,12 +71,17 @@ int32_t ps_model_load(const char * path, const ps_model_params * params, ps_prog
         }
         model->vocab   = llama_model_get_vocab(model->model);
         model->n_vocab = llama_vocab_n_tokens(model->vocab);
-        // Most of llama.cpp's vocabulary functions assert that there is one.
+        // Most of llama.cpp's functions for vocabularies assert that there is one.
         if (llama_vocab_type(model->vocab) == LLAMA_VOCAB_TYPE_NONE || model->n_vocab <= 0) {
             throw ps::fault(PS_UNSUPPORTED, "the model has no vocabulary");
         }
         *out = model.release();
     });
+}
+
+const ps::sorted_vocabulary & ps_model::sorted() {
+    std::call_once(once, [&] { made = std::make_unique<const ps::sorted_vocabulary>(vocab); });
+    return *made;
 }
 
 void ps_model_free(ps_model * model) noexcept { delete model; }
@@ -91,9 +95,6 @@ int32_t ps_model_describe(ps_model * m, ps_model_info * out, ps_error * err) noe
         out->vocabulary_type = llama_vocab_type(m->vocab);
         out->context_train   = llama_model_n_ctx_train(m->model);
         out->embedding       = llama_model_n_embd(m->model);
-        out->layers          = llama_model_n_layer(m->model);
-        out->heads           = out->layers > 0 ? llama_model_n_head(m->model) : 0;
-        out->heads_kv        = out->layers > 0 ? llama_model_n_head_kv(m->model) : 0;
         out->window          = llama_model_n_swa(m->model);
         out->metadata        = llama_model_meta_count(m->model);
         out->encoder         = llama_model_has_encoder(m->model);
@@ -101,32 +102,22 @@ int32_t ps_model_describe(ps_model * m, ps_model_info * out, ps_error * err) noe
         out->recurrent       = llama_model_is_recurrent(m->model);
         out->hybrid          = llama_model_is_hybrid(m->model);
         out->diffusion       = llama_model_is_diffusion(m->model);
-        out->add_bos         = llama_vocab_get_add_bos(m->vocab);
-        out->add_eos         = llama_vocab_get_add_eos(m->vocab);
-        out->add_sep         = llama_vocab_get_add_sep(m->vocab);
         out->bos             = llama_vocab_bos(m->vocab);
         out->eos             = llama_vocab_eos(m->vocab);
         out->eot             = llama_vocab_eot(m->vocab);
-        out->sep             = llama_vocab_sep(m->vocab);
         out->newline         = llama_vocab_nl(m->vocab);
-        out->pad             = llama_vocab_pad(m->vocab);
-        out->mask            = llama_vocab_mask(m->vocab);
-        out->fim_prefix      = llama_vocab_fim_pre(m->vocab);
-        out->fim_suffix      = llama_vocab_fim_suf(m->vocab);
-        out->fim_middle      = llama_vocab_fim_mid(m->vocab);
-        llama_model_desc(m->model, out->description, sizeof(out->description));
     });
 }
 
-// Both of llama.cpp's readers return the length as snprintf does.
-template <typename Read> static void give_all(ps_text * out, Read && read) {
+// Returns the whole of a text whose reader gives the length as snprintf does.
+template <typename Read> static void return_all(ps_text * out, Read && read) {
     std::string buffer(256, 0);
     int32_t     n = read(&buffer[0], buffer.size());
     if (n >= static_cast<int32_t>(buffer.size())) {
         buffer.resize(static_cast<size_t>(n) + 1);
         n = read(&buffer[0], buffer.size());
     }
-    ps::give(out, buffer.data(), n < 0 ? 0 : static_cast<size_t>(n));
+    ps::return_text(out, buffer.data(), n < 0 ? 0 : static_cast<size_t>(n));
 }
 
 int32_t ps_model_metadata(ps_model * m, int32_t index, ps_text * key, ps_text * value, ps_error * err) noexcept {
@@ -134,14 +125,14 @@ int32_t ps_model_metadata(ps_model * m, int32_t index, ps_text * key, ps_text * 
         if (index < 0 || index >= llama_model_meta_count(m->model)) {
             throw ps::fault(PS_INVALID, "there is no metadata entry " + std::to_string(index));
         }
-        give_all(key, [&](char * p, size_t n) { return llama_model_meta_key_by_index(m->model, index, p, n); });
-        give_all(value, [&](char * p, size_t n) { return llama_model_meta_val_str_by_index(m->model, index, p, n); });
+        return_all(key, [&](char * p, size_t n) { return llama_model_meta_key_by_index(m->model, index, p, n); });
+        return_all(value, [&](char * p, size_t n) { return llama_model_meta_val_str_by_index(m->model, index, p, n); });
     });
 }
 
 int32_t ps_model_template(ps_model * m, const char * name, ps_text * out, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         const char * source = llama_model_chat_template(m->model, *name ? name : nullptr);
-        ps::give(out, source ? source : "", source ? std::strlen(source) : 0);
+        ps::return_text(out, source ? source : "", source ? std::strlen(source) : 0);
     });
 }

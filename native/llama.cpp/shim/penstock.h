@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The C face of llama.cpp that package native calls.
 //
-// No function here throws, aborts or asserts on what a request can contain: each checks what llama.cpp would assert,
-// catches what it throws, and returns a ps_code with the reason in *err. Handles are not locked: native lets no two
-// calls on one context or sampler overlap, and frees a model only after everything that was built on it.
+// No function throws, aborts or asserts on what a request can contain: each checks what llama.cpp would assert, catches what it throws,
+// and returns a ps_code with the reason in *err. Handles are not locked: package native lets no two calls on one context or sampler
+// overlap, and frees a model only after everything that was built on it.
 #ifndef PENSTOCK_H
 #define PENSTOCK_H
 
@@ -49,7 +49,7 @@ void ps_text_free(ps_text *text) PS_NOEXCEPT;
 typedef void (*ps_log_fn)(int32_t level, char *line, size_t size);
 
 void ps_start(ps_log_fn log) PS_NOEXCEPT;
-void ps_log_level(int32_t lowest) PS_NOEXCEPT; // lines below it are dropped before they reach the callback
+void ps_log_level(int32_t lowest) PS_NOEXCEPT; // lower lines are dropped before they reach the callback
 
 const char *ps_version(void) PS_NOEXCEPT;
 int32_t ps_system_info(ps_text *out, ps_error *err) PS_NOEXCEPT;
@@ -70,35 +70,37 @@ typedef struct ps_live {
 
 void ps_live_objects(ps_live *out) PS_NOEXCEPT;
 
-typedef struct ps_fact {
+typedef struct ps_named_number {
     const char *name;
     int64_t value;
-} ps_fact;
+} ps_named_number;
 
-// Struct sizes, field offsets and enum values of llama.h that the shim relies on.
-const ps_fact *ps_audit(size_t *count) PS_NOEXCEPT;
+// Struct sizes, field offsets and enum values of llama.h that the shim relies on, as it was compiled with them.
+const ps_named_number *ps_llama_layout(size_t *count) PS_NOEXCEPT;
 
 // ---- kernels of the CPU ----------------------------------------------------------------------------------------
 
-// Families: those of ../kernels, ggml's for AMX, ggml's for weights that are laid out anew, and ggml's plain ones, which compute what
-// no other may. Operations are bits: products by the ggml_type of their weights, and attention.
+// A family is a set of kernels for several operations: Penstock's own of ../kernels, ggml's for AMX, ggml's for repacked weights, and
+// ggml's plain ones, which compute what no other family may. Operations are numbered, and bits of a set: products by the ggml_type of
+// their weights, and attention.
 enum { PS_KERNELS_OWN, PS_KERNELS_AMX, PS_KERNELS_REPACK, PS_KERNELS_PLAIN, PS_KERNELS_DEVICE /* no kernels of the CPU */ };
 enum { PS_KERNELS_CHOICES = PS_KERNELS_PLAIN, PS_ATTENTION = 63 };
 
-uint64_t ps_kernels_known(int32_t family) PS_NOEXCEPT; // operations that a family has on this CPU
+uint64_t ps_kernels_known(int32_t family) PS_NOEXCEPT; // the operations that a family has kernels for on this CPU
 const char *ps_operation_name(int32_t operation) PS_NOEXCEPT; // "" where there is none
 
-// Which operations each family may compute, from the next load and pass on: it waits for those that run.
+// Sets which operations each family may compute, from the next load and pass on: it waits for those that run.
 void ps_kernels_allow(const uint64_t operations[PS_KERNELS_CHOICES]) PS_NOEXCEPT;
 
-// Computes an operation with a family's kernels and in plain steps, for several numbers of rows. PS_FAILED where they differ;
-// a kernel that faults ends the process. Nothing else may be computing.
-int32_t ps_kernels_try(int32_t family, int32_t operation, ps_error *err) PS_NOEXCEPT;
+// Computes an operation with a family's kernel and in plain steps, for several numbers of rows. PS_FAILED where they differ;
+// a kernel that crashes ends the process. Nothing else may be computing.
+int32_t ps_kernel_check(int32_t family, int32_t operation, ps_error *err) PS_NOEXCEPT;
 
-// For tests: a family's kernel for an operation faults (how is 1), computes one number wrongly (2), or is sound again (0).
-void ps_kernels_spoil(int32_t family, int32_t operation, int32_t how) PS_NOEXCEPT;
+// For tests: has a family's kernel for an operation crash (1), compute one number wrongly (2), or work again (0).
+void ps_kernel_inject_fault(int32_t family, int32_t operation, int32_t kind) PS_NOEXCEPT;
 
-int32_t ps_attention_seen(void) PS_NOEXCEPT; // since the last ps_kernels_allow: 1 by our kernel, 2 left to ggml's, 3 both, 0 none
+// Who computed attention since the last ps_kernels_allow: 1 our kernel, 2 ggml's, 3 both, 0 nobody yet.
+int32_t ps_attention_computed_by(void) PS_NOEXCEPT;
 
 // ---- model -----------------------------------------------------------------------------------------------------
 
@@ -110,8 +112,6 @@ typedef bool (*ps_progress_fn)(float progress, uintptr_t user);
 typedef struct ps_model_params {
     int32_t gpu_layers; // negative: all; 0: no GPU is asked for anything
     bool vocab_only;
-    bool mmap;
-    bool mlock;
     bool check_tensors;
 } ps_model_params;
 
@@ -122,26 +122,23 @@ void ps_model_free(ps_model *model) PS_NOEXCEPT;
 typedef struct ps_model_info {
     uint64_t parameters, size; // count, bytes
     int32_t vocabulary, vocabulary_type;
-    int32_t context_train, embedding, layers, heads, heads_kv, window, metadata;
+    int32_t context_train, embedding, window, metadata;
     bool encoder, decoder, recurrent, hybrid, diffusion;
-    bool add_bos, add_eos, add_sep;
-    int32_t bos, eos, eot, sep, newline, pad, mask;
-    int32_t fim_prefix, fim_suffix, fim_middle; // tokens; -1 where the vocabulary has none
-    char description[128];
+    int32_t bos, eos, eot, newline; // tokens; -1 where the vocabulary has none
 } ps_model_info;
 
-// The weights of products by their type and by whose kernels compute them, most bytes first.
+// The weights of products that have one ggml_type and are computed by one family of kernels.
 typedef struct ps_weights {
     int32_t type, family;
     uint64_t bytes;
     char device[64]; // where family is PS_KERNELS_DEVICE
 } ps_weights;
 
-// Writes at most capacity of them and sets *count to how many there are.
+// Writes at most capacity of them, most bytes first, and sets *count to how many there are.
 int32_t ps_model_weights(const ps_model *model, ps_weights *out, size_t capacity, size_t *count, ps_error *err) PS_NOEXCEPT;
 
-// How many rows of a pass the CPU's kernels for this model's weights compute at once: a pass of fewer takes as long.
-int32_t ps_model_rows_together(const ps_model *model) PS_NOEXCEPT;
+// How many tokens of a pass the CPU's kernels for this model's weights compute at once: a pass of fewer takes as long.
+int32_t ps_model_tokens_at_once(const ps_model *model) PS_NOEXCEPT;
 int32_t ps_model_describe(ps_model *model, ps_model_info *out, ps_error *err) PS_NOEXCEPT;
 int32_t ps_model_metadata(ps_model *model, int32_t index, ps_text *key, ps_text *value, ps_error *err) PS_NOEXCEPT;
 // The chat template called name, "" for the default; empty where the model has none.
@@ -149,7 +146,7 @@ int32_t ps_model_template(ps_model *model, const char *name, ps_text *out, ps_er
 
 // ---- vocabulary ------------------------------------------------------------------------------------------------
 
-enum { PS_END_OF_GENERATION = 1 << 30 }; // beside the bits of llama_token_attr
+enum { PS_END_OF_GENERATION = 1 << 30 }; // in addition to the bits of llama_token_attr
 
 // The bytes of all tokens end to end; token t is text[offsets[t]:offsets[t+1]]. offsets has vocabulary+1 entries. With
 // special, control tokens have their text, else they are empty.
@@ -159,7 +156,7 @@ int32_t ps_vocabulary_attributes(ps_model *model, int32_t *attributes, ps_error 
 // Both write at most capacity and set *count to what there is, so a second call with room enough completes a first.
 int32_t ps_tokenize(ps_model *model, const char *text, size_t size, bool add_special, bool parse_special,
                     int32_t *tokens, size_t capacity, size_t *count, ps_error *err) PS_NOEXCEPT;
-int32_t ps_detokenize(ps_model *model, const int32_t *tokens, size_t n, bool remove_special, bool unparse_special,
+int32_t ps_detokenize(ps_model *model, const int32_t *tokens, size_t n, bool unparse_special,
                       char *text, size_t capacity, size_t *count, ps_error *err) PS_NOEXCEPT;
 
 // ---- context ---------------------------------------------------------------------------------------------------
@@ -173,12 +170,12 @@ typedef struct ps_context_params {
     uint32_t poll;            // 0..100: how long idle workers spin before they sleep
     int32_t flash_attention;  // -1 auto, 0 off, 1 on
     int32_t type_k, type_v;   // ggml_type
-    bool unified, full_window, offload_kv;
+    bool unified; // all sequences share one buffer of cells
 } ps_context_params;
 
 typedef struct ps_context_limits {
     int32_t cells, positions, batch, ubatch, sequences, rows;
-    bool memory; // false: the model keeps nothing between passes, so it cannot go on with a text
+    bool memory; // false: the model keeps nothing between passes, so it cannot continue a text
 } ps_context_limits;
 
 int32_t ps_context_new(ps_model *model, const ps_context_params *params, ps_context **out, ps_error *err) PS_NOEXCEPT;
@@ -196,27 +193,25 @@ void ps_context_abort(ps_context *context) PS_NOEXCEPT;
 
 // Positions are [p0, p1); negative bounds are open.
 int32_t ps_memory_remove(ps_context *context, int32_t seq, int32_t p0, int32_t p1, ps_error *err) PS_NOEXCEPT;
-int32_t ps_memory_keep(ps_context *context, int32_t seq, ps_error *err) PS_NOEXCEPT;
-int32_t ps_memory_clear(ps_context *context, bool data, ps_error *err) PS_NOEXCEPT;
-// The first and last position held of seq; both -1 where it is empty.
+// The first and last position of seq in memory; both -1 where it is empty.
 int32_t ps_memory_range(ps_context *context, int32_t seq, int32_t *first, int32_t *last, ps_error *err) PS_NOEXCEPT;
 
-// Moves. What is moved is settled by the call that begins it, the bytes follow with ps_move; one move is on its way at a time,
-// and whatever would change what it reads or writes finishes it first. A pass does not: see ps_move_target.
+// Sharing, saving and restoring copy cells. The call that begins a copy settles what is copied; the bytes follow with ps_copy_continue.
+// There is one copy at a time, and whatever would change what it reads or writes finishes it first. A pass does not: see ps_copy_target.
 
 // Makes dst, which must be empty, begin with the first n positions of src.
 int32_t ps_memory_share(ps_context *context, int32_t src, int32_t dst, int32_t n, ps_error *err) PS_NOEXCEPT;
-// The cells of one sequence in memory; *taken is how much of it they have.
+// The cells of one sequence in main memory; *bytes is how much memory they take.
 typedef struct ps_state ps_state;
-int32_t ps_state_save(ps_context *context, int32_t seq, ps_state **out, size_t *taken, ps_error *err) PS_NOEXCEPT;
-// Replaces seq by the first n positions of a state that was saved from a like context.
+int32_t ps_state_save(ps_context *context, int32_t seq, ps_state **out, size_t *bytes, ps_error *err) PS_NOEXCEPT;
+// Replaces seq by the first n positions of a state that was saved from a context with the same parameters.
 int32_t ps_state_restore(ps_context *context, int32_t seq, const ps_state *state, int32_t n, ps_error *err) PS_NOEXCEPT;
-// May be freed while it is moved.
+// A state may be freed while it is copied.
 void ps_state_free(ps_state *state) PS_NOEXCEPT;
-// Moves for about so long, to the end where that is negative, and says whether all is done.
-int32_t ps_move(ps_context *context, int64_t nanoseconds, bool *done, ps_error *err) PS_NOEXCEPT;
-// The sequence that is being filled, or -1. A pass over it computes from what is there so far.
-int32_t ps_move_target(const ps_context *context) PS_NOEXCEPT;
+// Goes on with the copy for about so long, to its end where that is negative; *done tells whether nothing is left to copy.
+int32_t ps_copy_continue(ps_context *context, int64_t nanoseconds, bool *done, ps_error *err) PS_NOEXCEPT;
+// The sequence that is being filled by the copy, or -1. A pass over it computes from what is there so far.
+int32_t ps_copy_target(const ps_context *context) PS_NOEXCEPT;
 
 // ---- sampler ---------------------------------------------------------------------------------------------------
 
@@ -231,7 +226,7 @@ enum ps_select { PS_SELECT_NONE = 0, PS_SELECT_DIST, PS_SELECT_GREEDY, PS_SELECT
 
 typedef struct ps_sampler_params {
     uint32_t seed;
-    int32_t select; // ps_select: what chooses the token at the end; none leaves candidates
+    int32_t select; // ps_select: what chooses the token at the end of the chain; PS_SELECT_NONE leaves candidates
     int32_t min_keep, top_k, repeat_last_n, dry_allowed_length, dry_last_n;
     float temperature, dynatemp_range, dynatemp_exponent;
     float top_p, min_p, typical_p, top_n_sigma;
@@ -261,32 +256,29 @@ int32_t ps_sampler_new(ps_model *model, const ps_sampler_params *params, const p
                        ps_sampler **out, ps_error *err) PS_NOEXCEPT;
 void ps_sampler_free(ps_sampler *sampler) PS_NOEXCEPT;
 
-// Draws a token from a row of logits, which is left as it was.
+// Chooses a token from a row of logits, which is left as it was.
 int32_t ps_sampler_sample(ps_sampler *sampler, const float *row, size_t size, int32_t *token, ps_error *err) PS_NOEXCEPT;
 
 // Runs the chain on candidates: ids[:n] with logits[:n], or the whole row where n is negative. *chosen is the token or
-// -1; *count is how many candidates are left, or -1 where still the whole row is in order. ps_sampler_take copies them.
+// -1; *count is how many candidates are left, or -1 where the whole row is left, in order. ps_sampler_candidates copies them.
 int32_t ps_sampler_apply(ps_sampler *sampler, const float *row, size_t size, const int32_t *ids, const float *logits,
                          int64_t n, int64_t *count, int32_t *chosen, ps_error *err) PS_NOEXCEPT;
-// Copies what ps_sampler_apply left: with ids, the candidates; without, the row.
-void ps_sampler_take(const ps_sampler *sampler, int32_t *ids, float *logits, size_t n) PS_NOEXCEPT;
+// Copies n of the candidates that ps_sampler_apply left; ids may be null.
+void ps_sampler_candidates(const ps_sampler *sampler, int32_t *ids, float *logits, size_t n) PS_NOEXCEPT;
 
-// Makes the chain look at the whole row from now on, where it would look only at the candidates that matter. The tokens
-// are the same; tests compare the two.
-void ps_sampler_whole_row(ps_sampler *sampler) PS_NOEXCEPT;
+// Has the chain look at whole rows from now on, instead of a shortlist of candidates. The tokens are the same; tests compare the two.
+void ps_sampler_use_whole_rows(ps_sampler *sampler) PS_NOEXCEPT;
+
+// Tells the chain which token was chosen.
+int32_t ps_sampler_accept(ps_sampler *sampler, int32_t token, ps_error *err) PS_NOEXCEPT;
+// Makes history the accepted tokens. The grammar does not see the first n_prompt of them. Random numbers go on from where they are.
+int32_t ps_sampler_rewind(ps_sampler *sampler, const int32_t *history, size_t n, size_t n_prompt, ps_error *err) PS_NOEXCEPT;
+// How many of the tokens the chain's grammar allows, one after the other; all where it has none. Nothing changes.
+int32_t ps_sampler_allowed(ps_sampler *sampler, const int32_t *tokens, size_t n, size_t *count, ps_error *err) PS_NOEXCEPT;
 
 // The k highest logits of a row, best first, lower ids first among equals; fewer where fewer are above -infinity.
 // Returns how many.
 int32_t ps_top_k(const float *row, size_t n, int32_t k, int32_t *ids, float *logits) PS_NOEXCEPT;
-
-// Tells the chain which token was chosen.
-int32_t ps_sampler_accept(ps_sampler *sampler, int32_t token, ps_error *err) PS_NOEXCEPT;
-// Makes history the accepted tokens. The first prompt of them are not shown to the grammar. The source of random numbers
-// goes on from where it is.
-int32_t ps_sampler_rewind(ps_sampler *sampler, const int32_t *history, size_t n, size_t prompt, ps_error *err) PS_NOEXCEPT;
-
-// How many of the tokens the chain's grammar takes, one after the other; all where it has none. Nothing changes.
-int32_t ps_sampler_fits(ps_sampler *sampler, const int32_t *tokens, size_t n, size_t *count, ps_error *err) PS_NOEXCEPT;
 
 // ---- grammar ---------------------------------------------------------------------------------------------------
 
@@ -296,11 +288,11 @@ typedef struct ps_grammar ps_grammar;
 int32_t ps_grammar_new(ps_model *model, const char *text, size_t size, const char *root, size_t root_size,
                        ps_grammar **out, ps_error *err) PS_NOEXCEPT;
 void ps_grammar_free(ps_grammar *grammar) PS_NOEXCEPT;
-// Writes a bit for each token, whether it may come next, into (vocabulary + 31) / 32 words.
+// Writes which tokens may come next, one bit each, into (vocabulary + 31) / 32 words.
 int32_t ps_grammar_mask(ps_grammar *grammar, uint32_t *mask, size_t words, ps_error *err) PS_NOEXCEPT;
-// Moves on by a token; *fits tells whether it may come next, and nothing changes where not.
-int32_t ps_grammar_accept(ps_grammar *grammar, int32_t token, bool *fits, ps_error *err) PS_NOEXCEPT;
-// The grammar of the JSON texts that a schema allows, as far as a grammar can tell.
+// Moves on by a token where it is allowed; where not, nothing changes.
+int32_t ps_grammar_accept(ps_grammar *grammar, int32_t token, bool *allowed, ps_error *err) PS_NOEXCEPT;
+// The grammar of the JSON texts that a schema allows, as far as a grammar can express it.
 int32_t ps_grammar_of_schema(const char *schema, size_t size, ps_text *out, ps_error *err) PS_NOEXCEPT;
 
 // ---- chat template ---------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Chat templates: llama.cpp's Jinja engine and what it knows about formats of tool calls.
+// Chat templates: llama.cpp's Jinja engine, and what it knows about the formats of tool calls.
 #include "shim.h"
 
 #include "chat-auto-parser.h"
@@ -13,7 +13,7 @@
 
 struct ps_template {
     common_chat_templates_ptr             templates;
-    std::optional<autoparser::autoparser> analysis;  // where plain conversations can do with one made in advance
+    std::optional<autoparser::autoparser> analysis;  // of the template; none where llama.cpp has code for that very template
     ps::counted                           count{ ps::live_templates };
 };
 
@@ -49,10 +49,7 @@ common_chat_templates_inputs inputs_of(const common_json & request) {
     common_chat_templates_inputs in;
     in.messages              = common_chat_msgs_parse_oaicompat(request.at("messages"));
     in.add_generation_prompt = request.value("add_generation_prompt", true);
-    in.parallel_tool_calls   = request.value("parallel_tool_calls", false);
-    in.enable_thinking       = request.value("enable_thinking", true);
     in.json_schema           = request.value("json_schema", "");
-    in.grammar               = request.value("grammar", "");
     if (request.contains("tools")) {
         in.tools = common_chat_tools_parse_oaicompat(request.at("tools"));
     }
@@ -82,19 +79,17 @@ common_json json_of(const common_chat_params & p) {
     }
     auto out                  = common_json::object();
     out["text"]               = p.prompt;
-    out["generation_prompt"]  = p.generation_prompt;
     out["grammar"]            = p.grammar;
     out["grammar_lazy"]       = p.grammar_lazy;
     out["triggers"]           = triggers;
     out["stops"]              = p.additional_stops;
     out["preserved_tokens"]   = p.preserved_tokens;
     out["format"]             = common_chat_format_name(p.format);
-    out["supports_thinking"]  = p.supports_thinking;
     return out;
 }
 
-// llama.cpp finds out what a template does by rendering it dozens of times, anew for every conversation, unless it has
-// code for that very template. What it finds depends on the template alone, so once is enough.
+// llama.cpp finds out what a template does by rendering it dozens of times, for every conversation, unless it has code for that very
+// template. The result depends on the template alone, so once is enough.
 std::optional<autoparser::autoparser> analyse(const ps_model * model, const std::string & source) {
     const auto token = [&](llama_token t) { return t == LLAMA_TOKEN_NULL ? "" : common_token_to_piece(model->vocab, t, true); };
     const common_chat_template tmpl(source, token(llama_vocab_bos(model->vocab)), token(llama_vocab_eos(model->vocab)));
@@ -108,23 +103,22 @@ std::optional<autoparser::autoparser> analyse(const ps_model * model, const std:
         found->analyze_template(tmpl);
         return found;
     } catch (const std::exception &) {
-        return std::nullopt;  // it will refuse conversations with its reason
+        return std::nullopt;  // rendering a conversation will fail with the reason
     }
 }
 
 bool is_plain(const common_chat_templates_inputs & in) {
-    return in.tools.empty() && in.json_schema.empty() && in.grammar.empty();
+    return in.tools.empty() && in.json_schema.empty();
 }
 
-// The answer to a plain conversation is free text. "Pure content" is the same prompt without a new analysis.
+// The answer to a conversation without tools and schema is free text: "pure content" renders the same prompt without another analysis.
 common_chat_params apply(const ps_template * tmpl, common_chat_templates_inputs & in) {
     const auto & known     = tmpl->analysis;
     in.force_pure_content  = known && is_plain(in);
     common_chat_params out = common_chat_templates_apply(tmpl->templates.get(), in);
     if (in.force_pure_content) {
-        out.additional_stops  = known->additional_stops;
-        out.preserved_tokens  = known->preserved_tokens;
-        out.supports_thinking = known->reasoning.mode != autoparser::reasoning_mode::NONE;
+        out.additional_stops = known->additional_stops;
+        out.preserved_tokens = known->preserved_tokens;
     }
     return out;
 }
@@ -159,7 +153,7 @@ void ps_template_free(ps_template * tmpl) noexcept {
 int32_t ps_template_source(const ps_template * tmpl, ps_text * out, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         const auto source = common_chat_templates_source(tmpl->templates.get());
-        ps::give(out, source.data(), source.size());
+        ps::return_text(out, source.data(), source.size());
     });
 }
 
@@ -168,7 +162,7 @@ int32_t ps_template_render(const ps_template * tmpl, const char * request, size_
         ps::with_stack(stack, [&] {
             auto       in     = inputs_of(common_json::parse(std::string(request, size)));
             const auto result = json_of(apply(tmpl, in)).dump_safe();
-            ps::give(out, result.data(), result.size());
+            ps::return_text(out, result.data(), result.size());
         });
     });
 }

@@ -2,28 +2,19 @@
 // Tokens to bytes and back.
 #include "shim.h"
 
+#include "common.h"
+
 #include <algorithm>
 #include <limits>
 
 namespace {
 
-constexpr size_t max_text  = size_t(1) << 30;  // llama.cpp counts tokens in int32 and aborts beyond
-constexpr size_t small     = 2048;             // bytes of text any thread's own stack is enough for
-constexpr size_t per_byte  = 1024;             // stack std::regex may take for one byte of a long match
-constexpr size_t max_stack = size_t(8) << 30;  // address space, not memory
+constexpr size_t max_text       = size_t(1) << 30;  // llama.cpp counts tokens in int32 and aborts beyond
+constexpr size_t short_text     = 2048;             // bytes for which the stack of any thread is enough
+constexpr size_t stack_per_byte = 1024;             // that std::regex may take in a long match
+constexpr size_t max_stack      = size_t(8) << 30;  // address space, not memory
 
-std::string piece(const ps_model * m, llama_token token, bool special) {
-    std::string buffer(64, 0);
-    int32_t     n = llama_token_to_piece(m->vocab, token, &buffer[0], static_cast<int32_t>(buffer.size()), 0, special);
-    if (n < 0) {
-        buffer.resize(static_cast<size_t>(-n));
-        n = llama_token_to_piece(m->vocab, token, &buffer[0], static_cast<int32_t>(buffer.size()), 0, special);
-    }
-    buffer.resize(n < 0 ? 0 : static_cast<size_t>(n));
-    return buffer;
-}
-
-// llama.cpp asserts that a token it is to add exists.
+// llama.cpp asserts that the special tokens it is asked to add exist.
 void check_special(const ps_model * m) {
     const auto * v   = m->vocab;
     const bool   wpm = llama_vocab_type(v) == LLAMA_VOCAB_TYPE_WPM;
@@ -41,13 +32,13 @@ int32_t ps_vocabulary_pieces(ps_model * m, bool special, ps_text * text, uint32_
         std::string all;
         for (int32_t t = 0; t < m->n_vocab; t++) {
             offsets[t] = static_cast<uint32_t>(all.size());
-            all += piece(m, t, special);
+            all += common_token_to_piece(m->vocab, t, special);
             if (all.size() > std::numeric_limits<uint32_t>::max()) {
                 throw ps::fault(PS_FAILED, "the vocabulary holds more than 4 GiB of text");
             }
         }
         offsets[m->n_vocab] = static_cast<uint32_t>(all.size());
-        ps::give(text, all.data(), all.size());
+        ps::return_text(text, all.data(), all.size());
     });
 }
 
@@ -76,10 +67,10 @@ int32_t ps_tokenize(ps_model * m, const char * text, size_t size, bool add_speci
             n = llama_tokenize(m->vocab, text, static_cast<int32_t>(size), tokens, static_cast<int32_t>(capacity),
                                add_special, parse_special);
         };
-        if (size <= small) {
+        if (size <= short_text) {
             work();
         } else {
-            ps::with_stack(std::min(max_stack, (size_t(8) << 20) + size * per_byte), work);
+            ps::with_stack(std::min(max_stack, (size_t(8) << 20) + size * stack_per_byte), work);
         }
         if (n == std::numeric_limits<int32_t>::min()) {
             throw ps::fault(PS_INVALID, "the text has more tokens than llama.cpp can count");
@@ -88,7 +79,7 @@ int32_t ps_tokenize(ps_model * m, const char * text, size_t size, bool add_speci
     });
 }
 
-int32_t ps_detokenize(ps_model * m, const int32_t * tokens, size_t n, bool remove_special, bool unparse_special,
+int32_t ps_detokenize(ps_model * m, const int32_t * tokens, size_t n, bool unparse_special,
                       char * text, size_t capacity, size_t * count, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         if (n > max_text || capacity > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
@@ -101,7 +92,7 @@ int32_t ps_detokenize(ps_model * m, const int32_t * tokens, size_t n, bool remov
             }
         }
         const int32_t got = llama_detokenize(m->vocab, tokens, static_cast<int32_t>(n), text,
-                                             static_cast<int32_t>(capacity), remove_special, unparse_special);
+                                             static_cast<int32_t>(capacity), false, unparse_special);
         *count            = static_cast<size_t>(got < 0 ? -got : got);
     });
 }

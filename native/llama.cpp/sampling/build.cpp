@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// From parameters to a chain of llama.cpp's samplers.
-#include "sampler.h"
+// Makes llama.cpp's samplers from a request's parameters.
+#include "chain.h"
+
+#include "shim/fault.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace {
 
@@ -12,7 +15,7 @@ struct range {
     float        value, least, most;
 };
 
-// llama.cpp takes any number; outside of these its arithmetic leaves the finite or its buffers leave memory.
+// llama.cpp takes any number; outside these ranges its arithmetic overflows, or its buffers do not fit in memory.
 void check(const ps_sampler_params & p) {
     const range ranges[] = {
         { "temperature", p.temperature, -1e6f, 1e6f },
@@ -54,10 +57,10 @@ uint32_t seed_of(const ps_sampler_params & p) {
     return p.seed == LLAMA_DEFAULT_SEED ? LLAMA_DEFAULT_SEED - 1 : p.seed;
 }
 
-// Below this a division leaves the range llama.cpp sorts in, and the most likely token wins anyway.
+// Below this, logits divided by it leave the range llama.cpp sorts in, and the most likely token wins anyway.
 float temperature_of(const ps_sampler_params & p) { return p.temperature < 1e-4f ? 0 : p.temperature; }
 
-llama_sampler * make_dry(const ps_model * m, const ps_sampler_params & p, const ps_sampler_lists & l) {
+llama_sampler * make_dry(const llama_vocab * vocab, const ps_sampler_params & p, const ps_sampler_lists & l) {
     std::vector<const char *> breakers;
     for (size_t at = 0; at < l.breakers_size; at += std::strlen(l.breakers + at) + 1) {
         breakers.push_back(l.breakers + at);
@@ -65,29 +68,29 @@ llama_sampler * make_dry(const ps_model * m, const ps_sampler_params & p, const 
     if (breakers.size() > 64) {
         throw ps::fault(PS_INVALID, "dry_sequence_breakers has " + std::to_string(breakers.size()) + " entries; at most 64");
     }
-    return llama_sampler_init_dry(m->vocab, p.dry_multiplier, p.dry_base, p.dry_allowed_length, p.dry_last_n,
+    return llama_sampler_init_dry(vocab, p.dry_multiplier, p.dry_base, p.dry_allowed_length, p.dry_last_n,
                                   breakers.data(), breakers.size());
 }
 
 // Infill compares every candidate with every other and asserts that there is a token to end with.
-llama_sampler * make_infill(const ps_model * m, const ps_sampler_params & p, bool after_top_k) {
-    if (llama_vocab_eot(m->vocab) == LLAMA_TOKEN_NULL && llama_vocab_eos(m->vocab) == LLAMA_TOKEN_NULL) {
+llama_sampler * make_infill(const llama_vocab * vocab, const ps_sampler_params & p, bool after_top_k) {
+    if (llama_vocab_eot(vocab) == LLAMA_TOKEN_NULL && llama_vocab_eos(vocab) == LLAMA_TOKEN_NULL) {
         throw ps::fault(PS_INVALID, "infill needs a model with an end token");
     }
     if (!after_top_k || p.top_k <= 0 || p.top_k > 1000) {
         throw ps::fault(PS_INVALID, "infill must come after top_k with a top_k of 1 to 1000");
     }
-    return llama_sampler_init_infill(m->vocab);
+    return llama_sampler_init_infill(vocab);
 }
 
-llama_sampler * make_filter(const ps_model * m, int32_t kind, const ps_sampler_params & p, const ps_sampler_lists & l,
+llama_sampler * make_filter(const llama_vocab * vocab, int32_t kind, const ps_sampler_params & p, const ps_sampler_lists & l,
                             bool after_top_k) {
     const auto keep = static_cast<size_t>(p.min_keep);
     switch (kind) {
         case PS_PENALTIES:
-            return llama_sampler_init_penalties(m->n_vocab, p.repeat_last_n, p.repeat_penalty, p.frequency_penalty,
+            return llama_sampler_init_penalties(llama_vocab_n_tokens(vocab), p.repeat_last_n, p.repeat_penalty, p.frequency_penalty,
                                                 p.presence_penalty);
-        case PS_DRY: return make_dry(m, p, l);
+        case PS_DRY: return make_dry(vocab, p, l);
         case PS_TOP_N_SIGMA: return llama_sampler_init_top_n_sigma(p.top_n_sigma);
         case PS_TOP_K: return llama_sampler_init_top_k(p.top_k);
         case PS_TYPICAL: return llama_sampler_init_typical(p.typical_p, keep);
@@ -96,31 +99,20 @@ llama_sampler * make_filter(const ps_model * m, int32_t kind, const ps_sampler_p
         case PS_XTC: return llama_sampler_init_xtc(p.xtc_probability, p.xtc_threshold, keep, seed_of(p));
         case PS_TEMPERATURE:
             return llama_sampler_init_temp_ext(temperature_of(p), p.dynatemp_range, p.dynatemp_exponent);
-        case PS_INFILL: return make_infill(m, p, after_top_k);
+        case PS_INFILL: return make_infill(vocab, p, after_top_k);
         default: throw ps::fault(PS_INVALID, "there is no sampler kind " + std::to_string(kind));
     }
 }
 
-llama_sampler * make_selector(const ps_model * m, const ps_sampler_params & p) {
-    switch (p.select) {
-        case PS_SELECT_DIST: return llama_sampler_init_dist(seed_of(p));
-        case PS_SELECT_GREEDY: return llama_sampler_init_greedy();
-        case PS_SELECT_MIROSTAT: return llama_sampler_init_mirostat(m->n_vocab, seed_of(p), p.mirostat_tau, p.mirostat_eta, 100);
-        case PS_SELECT_MIROSTAT_V2: return llama_sampler_init_mirostat_v2(seed_of(p), p.mirostat_tau, p.mirostat_eta);
-        case PS_SELECT_ADAPTIVE: return llama_sampler_init_adaptive_p(p.adaptive_target, p.adaptive_decay, seed_of(p));
-        default: return nullptr;
-    }
-}
-
 // The request's biases, then the tokens the model's author banned.
-llama_sampler * make_bias(const ps_model * m, const ps_sampler_lists & l) {
+llama_sampler * make_bias(const llama_vocab * vocab, const ps_sampler_lists & l) {
     std::vector<llama_logit_bias> biases;
     for (size_t i = 0; i < l.n_bias; i++) {
         const auto  token = l.bias_tokens[i];
         const float value = l.bias_values[i];
-        if (token < 0 || token >= m->n_vocab) {
+        if (token < 0 || token >= llama_vocab_n_tokens(vocab)) {
             throw ps::fault(PS_INVALID, "logit_bias names token " + std::to_string(token) +
-                                            ", which is outside the vocabulary of " + std::to_string(m->n_vocab));
+                                            ", which is outside the vocabulary of " + std::to_string(llama_vocab_n_tokens(vocab)));
         }
         if (std::isnan(value) || value > 1e5f || (value < -1e5f && value != -INFINITY)) {
             throw ps::fault(PS_INVALID, "logit_bias of token " + std::to_string(token) + " is " + std::to_string(value) +
@@ -129,42 +121,42 @@ llama_sampler * make_bias(const ps_model * m, const ps_sampler_lists & l) {
         biases.push_back({ token, value });
     }
     int32_t      n       = 0;
-    const auto * suppress = llama_vocab_get_suppress_tokens(m->vocab, &n);
+    const auto * suppress = llama_vocab_get_suppress_tokens(vocab, &n);
     for (int32_t i = 0; i < n; i++) {
         biases.push_back({ suppress[i], -INFINITY });
     }
     if (biases.empty()) {
         return nullptr;
     }
-    return llama_sampler_init_logit_bias(m->n_vocab, static_cast<int32_t>(biases.size()), biases.data());
+    return llama_sampler_init_logit_bias(llama_vocab_n_tokens(vocab), static_cast<int32_t>(biases.size()), biases.data());
 }
 
 }  // namespace
 
-int32_t ps_sampler_new(ps_model * model, const ps_sampler_params * p, const ps_sampler_lists * l, ps_sampler ** out,
-                       ps_error * err) noexcept {
-    return ps::guarded(err, [&] {
-        check(*p);
-        if (l->n_kinds > 64) {
-            throw ps::fault(PS_INVALID, "a chain of " + std::to_string(l->n_kinds) + " samplers; at most 64");
-        }
-        auto s   = std::make_unique<ps_sampler>();
-        s->model = model;
-        s->look_back = static_cast<size_t>(std::max(p->repeat_last_n, p->dry_last_n));
-        if (auto * bias = make_bias(model, *l)) {
-            s->filters.emplace_back(bias);
-        }
-        bool after_top_k = false;
-        for (size_t i = 0; i < l->n_kinds; i++) {
-            s->filters.emplace_back(make_filter(model, l->kinds[i], *p, *l, after_top_k));
-            after_top_k = after_top_k || l->kinds[i] == PS_TOP_K;
-        }
-        s->selector.reset(make_selector(model, *p));
-        s->way.plan(*s, *p, *l);
-        if (l->grammar_size > 0) {
-            s->grammar = std::make_unique<ps::grammar>(model, std::string(l->grammar, l->grammar_size),
-                                                       std::string(l->root, l->root_size));
-        }
-        *out = s.release();
-    });
+std::vector<ps::sampler_ptr> ps::make_filters(const llama_vocab * vocab, const ps_sampler_params & p, const ps_sampler_lists & l) {
+    check(p);
+    if (l.n_kinds > 64) {
+        throw fault(PS_INVALID, "a chain of " + std::to_string(l.n_kinds) + " samplers; at most 64");
+    }
+    std::vector<sampler_ptr> filters;
+    if (auto * bias = make_bias(vocab, l)) {
+        filters.emplace_back(bias);
+    }
+    bool after_top_k = false;
+    for (size_t i = 0; i < l.n_kinds; i++) {
+        filters.emplace_back(make_filter(vocab, l.kinds[i], p, l, after_top_k));
+        after_top_k = after_top_k || l.kinds[i] == PS_TOP_K;
+    }
+    return filters;
+}
+
+ps::sampler_ptr ps::make_selector(const llama_vocab * vocab, const ps_sampler_params & p) {
+    switch (p.select) {
+        case PS_SELECT_DIST: return sampler_ptr(llama_sampler_init_dist(seed_of(p)));
+        case PS_SELECT_GREEDY: return sampler_ptr(llama_sampler_init_greedy());
+        case PS_SELECT_MIROSTAT: return sampler_ptr(llama_sampler_init_mirostat(llama_vocab_n_tokens(vocab), seed_of(p), p.mirostat_tau, p.mirostat_eta, 100));
+        case PS_SELECT_MIROSTAT_V2: return sampler_ptr(llama_sampler_init_mirostat_v2(seed_of(p), p.mirostat_tau, p.mirostat_eta));
+        case PS_SELECT_ADAPTIVE: return sampler_ptr(llama_sampler_init_adaptive_p(p.adaptive_target, p.adaptive_decay, seed_of(p)));
+        default: return nullptr;
+    }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Grammars on their own, for those who choose tokens elsewhere.
-#include "grammar.h"
+// The C face of grammars that stand alone, for callers that choose tokens elsewhere, and of JSON schemas that become grammars.
+#include "grammar/grammar.h"
+
+#include "shim.h"
 
 #include "json-schema-to-grammar.h"
 
@@ -18,7 +20,7 @@ static constexpr size_t schema_stack = size_t(256) << 20, max_schema = size_t(25
 int32_t ps_grammar_new(ps_model * model, const char * text, size_t size, const char * root, size_t root_size, ps_grammar ** out,
                        ps_error * err) noexcept {
     return ps::guarded(err, [&] {
-        *out = new ps_grammar{ ps::grammar(model, std::string(text, size), std::string(root, root_size)), model->n_vocab };
+        *out = new ps_grammar{ ps::grammar(model->vocab, model->sorted(), std::string(text, size), std::string(root, root_size)), model->n_vocab };
     });
 }
 
@@ -26,18 +28,18 @@ void ps_grammar_free(ps_grammar * grammar) noexcept { delete grammar; }
 
 int32_t ps_grammar_mask(ps_grammar * g, uint32_t * mask, size_t words, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
-        const auto & found = g->grammar.mask();
-        if (words != found.size()) {
+        const auto & allowed = g->grammar.mask();
+        if (words != allowed.size()) {
             throw ps::fault(PS_INVALID, "a mask of " + std::to_string(words) + " words for a vocabulary of " + std::to_string(g->n_vocab));
         }
-        std::copy(found.begin(), found.end(), mask);
+        std::copy(allowed.begin(), allowed.end(), mask);
     });
 }
 
-int32_t ps_grammar_accept(ps_grammar * g, int32_t token, bool * fits, ps_error * err) noexcept {
+int32_t ps_grammar_accept(ps_grammar * g, int32_t token, bool * allowed, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
-        *fits = token >= 0 && token < g->n_vocab && g->grammar.allows(token);
-        if (*fits) {
+        *allowed = token >= 0 && token < g->n_vocab && g->grammar.allows(token);
+        if (*allowed) {
             g->grammar.accept(token);
         }
     });
@@ -61,6 +63,6 @@ int32_t ps_grammar_of_schema(const char * schema, size_t size, ps_text * out, ps
         if (!problem.empty()) {
             throw ps::fault(PS_INVALID, problem);
         }
-        ps::give(out, text.data(), text.size());
+        ps::return_text(out, text.data(), text.size());
     });
 }

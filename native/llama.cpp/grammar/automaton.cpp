@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT
-#include "grammar_machine.h"
+#include "automaton.h"
 
-#include "shim.h"
+#include "shim/fault.h"
 
 #include <algorithm>
 
 namespace ps {
 
-static constexpr size_t max_readings = 5000;     // stacks of a state; an ambiguous grammar doubles them every token
-static constexpr size_t max_work     = 1000000;  // stacks expanded in one operation: some tenths of a second
-static constexpr size_t max_kept     = 1000000;  // stacks, entries of sets and steps before all but one state is forgotten
+static constexpr size_t max_stacks = 5000;     // of a state; an ambiguous grammar doubles them every token
+static constexpr size_t max_work   = 1000000;  // stacks expanded in one operation: some tenths of a second
+static constexpr size_t max_kept   = 1000000;  // nodes, entries of sets and steps before all but one state are forgotten
 
 static constexpr uint32_t unknown = UINT32_MAX;  // a step not taken yet
 
-static bool is_range(const llama_grammar_element & e) { return e.type == LLAMA_GRETYPE_CHAR_RNG_UPPER; }
+static bool is_range_end(const llama_grammar_element & e) { return e.type == LLAMA_GRETYPE_CHAR_RNG_UPPER; }
 
-static bool is_more(const llama_grammar_element & e) { return is_range(e) || e.type == LLAMA_GRETYPE_CHAR_ALT; }
+// Whether an element continues the character class before it.
+static bool continues_class(const llama_grammar_element & e) { return is_range_end(e) || e.type == LLAMA_GRETYPE_CHAR_ALT; }
 
-grammar_machine::grammar_machine(const llama_grammar_rules & all, uint32_t root) : root(root) {
+grammar_automaton::grammar_automaton(const llama_grammar_rules & all, uint32_t root) : root(root) {
     for (const auto & rule : all) {
         rules.push_back({ static_cast<uint32_t>(elements.size()) });
         for (const auto & e : rule) {
@@ -31,7 +32,7 @@ grammar_machine::grammar_machine(const llama_grammar_rules & all, uint32_t root)
         const auto & e = elements[i];
         if (e.type == LLAMA_GRETYPE_CHAR || e.type == LLAMA_GRETYPE_CHAR_NOT || e.type == LLAMA_GRETYPE_CHAR_ALT) {
             bounds.push_back(e.value);
-            bounds.push_back((is_range(elements[i + 1]) ? elements[i + 1].value : e.value) + 1);
+            bounds.push_back((is_range_end(elements[i + 1]) ? elements[i + 1].value : e.value) + 1);
         }
     }
     std::sort(bounds.begin(), bounds.end());
@@ -42,52 +43,52 @@ grammar_machine::grammar_machine(const llama_grammar_rules & all, uint32_t root)
     forget();
 }
 
-void grammar_machine::forget() {
+void grammar_automaton::forget() {
     nodes    = { { 0, 0 } };
     sets     = { {} };
     states   = { { {}, dead } };
     steps    = { {} };
-    kept     = 0;
+    n_kept   = 0;
     node_ids.clear();
 }
 
-bool grammar_machine::begin(state & last) {
+bool grammar_automaton::begin_operation(state & current) {
     work = 0;
-    if (kept < max_kept) {
+    if (n_kept < max_kept) {
         return false;
     }
     const auto old = std::move(nodes);
-    const auto set = sets[last];
+    const auto set = sets[current];
     forget();
     std::vector<stack> moved;
     for (stack s : set) {
         std::vector<uint32_t> path;
         for (; s != 0; s = old[s].below) {
-            path.push_back(old[s].at);
+            path.push_back(old[s].element);
         }
         stack made = 0;
-        for (auto at = path.rbegin(); at != path.rend(); at++) {
-            made = push(made, *at);
+        for (auto element = path.rbegin(); element != path.rend(); element++) {
+            made = push(made, *element);
         }
         moved.push_back(made);
     }
-    last = keep(moved);
+    current = state_of(moved);
     return true;
 }
 
-bool grammar_machine::ends(uint32_t at) const {
+bool grammar_automaton::ends_rule(uint32_t at) const {
     return elements[at].type == LLAMA_GRETYPE_END || elements[at].type == LLAMA_GRETYPE_ALT;
 }
 
-// What follows an element, which may be a character class of several.
-uint32_t grammar_machine::after(uint32_t at) const {
-    for (at++; is_more(elements[at]); at++) {
+// The element behind this one. A character class is several entries.
+uint32_t grammar_automaton::next_element(uint32_t at) const {
+    for (at++; continues_class(elements[at]); at++) {
     }
     return at;
 }
 
 // Whether an element takes some code point of a range.
-bool grammar_machine::matches(uint32_t at, uint32_t least, uint32_t most) const {
+bool grammar_automaton::matches(uint32_t at, uint32_t first, uint32_t last) const {
     const auto type = elements[at].type;
     if (type == LLAMA_GRETYPE_CHAR_ANY) {
         return true;
@@ -95,62 +96,62 @@ bool grammar_machine::matches(uint32_t at, uint32_t least, uint32_t most) const 
     if (type != LLAMA_GRETYPE_CHAR && type != LLAMA_GRETYPE_CHAR_NOT) {
         return false;
     }
-    for (const uint32_t next = after(at); at < next; at++) {
-        const uint32_t low = elements[at].value, high = is_range(elements[at + 1]) ? elements[++at].value : low;
-        if (type == LLAMA_GRETYPE_CHAR ? low <= most && least <= high : low <= least && most <= high) {
+    for (const uint32_t next = next_element(at); at < next; at++) {
+        const uint32_t low = elements[at].value, high = is_range_end(elements[at + 1]) ? elements[++at].value : low;
+        if (type == LLAMA_GRETYPE_CHAR ? low <= last && first <= high : low <= first && last <= high) {
             return type == LLAMA_GRETYPE_CHAR;
         }
     }
     return type == LLAMA_GRETYPE_CHAR_NOT;
 }
 
-uint32_t grammar_machine::class_of(uint32_t code_point) const {
+uint32_t grammar_automaton::class_of(uint32_t code_point) const {
     if (code_point < 128) {
         return ascii[code_point];
     }
     return static_cast<uint32_t>(std::upper_bound(bounds.begin(), bounds.end(), code_point) - bounds.begin());
 }
 
-// Puts the element at on a stack, unless it is the end of its rule.
-grammar_machine::stack grammar_machine::push(stack below, uint32_t at) {
-    if (ends(at)) {
+// Puts an element on a stack, unless it is the end of its rule.
+grammar_automaton::stack grammar_automaton::push(stack below, uint32_t at) {
+    if (ends_rule(at)) {
         return below;
     }
     const auto [found, made] = node_ids.try_emplace(uint64_t(below) << 32 | at, static_cast<stack>(nodes.size()));
     if (made) {
         nodes.push_back({ below, at });
-        kept++;
+        n_kept++;
     }
     return found->second;
 }
 
-// What is left to read after the top of a stack.
-grammar_machine::stack grammar_machine::pop(stack s) {
+// The stack after its top element was read.
+grammar_automaton::stack grammar_automaton::pop(stack s) {
     const node top = nodes[s];
-    return push(top.below, after(top.at));
+    return push(top.below, next_element(top.element));
 }
 
-void grammar_machine::spend(size_t n) {
+void grammar_automaton::spend(size_t n) {
     if ((work += n) > max_work) {
         throw fault(PS_FAILED, "the grammar is too ambiguous: to follow it takes too long");
     }
 }
 
-// Replaces rules at the top of a stack by what they can begin with. Rules are not left-recursive.
-void grammar_machine::expand(stack s, std::vector<stack> & out) {
+// Replaces a rule on top of a stack by its alternatives until characters or tokens are on top. Rules are not left-recursive.
+void grammar_automaton::expand(stack s, std::vector<stack> & out) {
     std::vector<stack> open{ s };
     while (!open.empty()) {
         s = open.back();
         open.pop_back();
-        if (!seen.insert(s).second) {
+        if (!expanded.insert(s).second) {
             continue;
         }
         spend(1);
-        if (s == 0 || elements[nodes[s].at].type != LLAMA_GRETYPE_RULE_REF) {
+        if (s == 0 || elements[nodes[s].element].type != LLAMA_GRETYPE_RULE_REF) {
             out.push_back(s);
             continue;
         }
-        const auto & rule = rules[elements[nodes[s].at].value];
+        const auto & rule = rules[elements[nodes[s].element].value];
         const stack  rest = pop(s);
         for (const uint32_t at : rule) {
             open.push_back(push(rest, at));
@@ -158,51 +159,51 @@ void grammar_machine::expand(stack s, std::vector<stack> & out) {
     }
 }
 
-grammar_machine::state grammar_machine::keep(std::vector<stack> & set) {
+grammar_automaton::state grammar_automaton::state_of(std::vector<stack> & set) {
     std::sort(set.begin(), set.end());
     set.erase(std::unique(set.begin(), set.end()), set.end());
-    if (set.size() > max_readings) {
+    if (set.size() > max_stacks) {
         throw fault(PS_FAILED, "the grammar is too ambiguous: more than 5000 readings of the text are open");
     }
     const auto [found, made] = states.try_emplace(set, static_cast<state>(sets.size()));
     if (made) {
-        kept += set.size() + 1;
+        n_kept += set.size() + 1;
         sets.push_back(set);
         steps.emplace_back();
     }
     return found->second;
 }
 
-grammar_machine::state grammar_machine::start() {
+grammar_automaton::state grammar_automaton::start() {
     std::vector<stack> set;
-    seen.clear();
+    expanded.clear();
     for (const uint32_t at : rules[root]) {
         expand(push(0, at), set);
     }
-    return keep(set);
+    return state_of(set);
 }
 
-grammar_machine::state grammar_machine::step(state from, uint32_t code_point) {
+grammar_automaton::state grammar_automaton::step(state from, uint32_t code_point) {
     const uint32_t c = class_of(code_point);
     if (!steps[from].empty() && steps[from][c] != unknown) {
         return steps[from][c];
     }
     std::vector<stack> set;
-    seen.clear();
+    expanded.clear();
     for (const stack s : std::vector<stack>(sets[from])) {
         if (s == 0) {
             continue;
         }
-        const uint32_t at = nodes[s].at;
-        spend(after(at) - at);
+        const uint32_t at = nodes[s].element;
+        spend(next_element(at) - at);
         if (matches(at, code_point, code_point)) {
             expand(pop(s), set);
         }
     }
-    const state to = keep(set);
+    const state to = state_of(set);
     if (steps[from].empty()) {
         spend(bounds.size() / 16);
-        kept += bounds.size() + 1;
+        n_kept += bounds.size() + 1;
         steps[from].resize(bounds.size() + 1, unknown);
     }
     return steps[from][c] = to;
@@ -213,33 +214,33 @@ static bool names(const llama_grammar_element & e, llama_token token) {
            (e.type == LLAMA_GRETYPE_TOKEN_NOT && e.value != static_cast<uint32_t>(token));
 }
 
-grammar_machine::state grammar_machine::step_token(state from, llama_token token) {
+grammar_automaton::state grammar_automaton::step_token(state from, llama_token token) {
     std::vector<stack> set;
-    seen.clear();
+    expanded.clear();
     for (const stack s : std::vector<stack>(sets[from])) {
-        if (s != 0 && names(elements[nodes[s].at], token)) {
+        if (s != 0 && names(elements[nodes[s].element], token)) {
             expand(pop(s), set);
         }
     }
-    return keep(set);
+    return state_of(set);
 }
 
-grammar_machine::state grammar_machine::join(state a, state b) {
+grammar_automaton::state grammar_automaton::join(state a, state b) {
     std::vector<stack> set = sets[a];
     set.insert(set.end(), sets[b].begin(), sets[b].end());
-    return keep(set);
+    return state_of(set);
 }
 
-bool grammar_machine::takes_token(state s, llama_token token) const {
+bool grammar_automaton::takes_token(state s, llama_token token) const {
     return std::any_of(sets[s].begin(), sets[s].end(),
-                       [&](stack t) { return t != 0 && names(elements[nodes[t].at], token); });
+                       [&](stack t) { return t != 0 && names(elements[nodes[t].element], token); });
 }
 
-std::vector<uint32_t> grammar_machine::named_tokens(state s, size_t n) const {
+std::vector<uint32_t> grammar_automaton::named_tokens(state s, size_t n) const {
     std::vector<uint32_t> mask;
     int64_t               except = -1;  // the one token that the elements seen so far exclude
     for (const stack t : sets[s]) {
-        const auto & e = elements[nodes[t].at];
+        const auto & e = elements[nodes[t].element];
         if (t == 0 || (e.type != LLAMA_GRETYPE_TOKEN && e.type != LLAMA_GRETYPE_TOKEN_NOT)) {
             continue;
         }
@@ -263,14 +264,14 @@ std::vector<uint32_t> grammar_machine::named_tokens(state s, size_t n) const {
     return mask;
 }
 
-bool grammar_machine::takes_one_of(state s, uint32_t least, uint32_t most) {
+bool grammar_automaton::takes_one_of(state s, uint32_t first, uint32_t last) {
     return std::any_of(sets[s].begin(), sets[s].end(), [&](stack t) {
         if (t == 0) {
             return false;
         }
-        const uint32_t at = nodes[t].at;
-        spend(after(at) - at);
-        return matches(at, least, most);
+        const uint32_t at = nodes[t].element;
+        spend(next_element(at) - at);
+        return matches(at, first, last);
     });
 }
 

@@ -48,17 +48,17 @@ func TestContext_SaveState_BesidePasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b Batch
-	for i := int32(0); !c.Move(0) && i < 1000; i++ {
+	for i := int32(0); !c.ContinueCopy(0) && i < 1000; i++ {
 		b.Add(200+i%50, i, 1, true)
 		decode(t, c, &b)
 	}
-	if !c.Move(0) {
+	if !c.ContinueCopy(0) {
 		t.Error("a thousand passes later it is not saved")
 	}
 	if err := c.RestoreState(2, state, n); err != nil {
 		t.Fatal(err)
 	}
-	c.Settle()
+	c.FinishCopy()
 	closing(t, state)
 	if !slices.Equal(logits(t, c, 0, n), logits(t, c, 2, n)) {
 		t.Error("the restored sequence goes on differently")
@@ -74,7 +74,7 @@ func TestContext_SaveState_IsCutShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	closing(t, gone)
-	if !c.Move(0) {
+	if !c.ContinueCopy(0) {
 		t.Error("a state that nobody wants is copied")
 	}
 	state, err := c.SaveState(0)
@@ -88,7 +88,7 @@ func TestContext_SaveState_IsCutShort(t *testing.T) {
 	if err := c.RestoreState(1, state, n); err != nil {
 		t.Fatal(err)
 	}
-	c.Settle()
+	c.FinishCopy()
 	if !slices.Equal(want, logits(t, c, 1, n)) {
 		t.Error("the restored sequence goes on differently")
 	}

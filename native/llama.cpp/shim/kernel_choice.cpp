@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Which kernels compute on the CPU, and which a model came to be computed by.
-#include "computing.h"
+// Which families of kernels may compute on the CPU, and which ones compute a loaded model.
+#include "kernel_choice.h"
 
-#include "kernels.h"
+#include "kernels/kernels.h"
 #include "llama-model.h"
 #include "shim.h"
 
@@ -15,41 +15,41 @@ static_assert(PS_KERNELS_OWN == int(PENSTOCK_OWN) && PS_KERNELS_AMX == int(PENST
 
 namespace {
 
-std::shared_mutex choice;
+std::shared_mutex choice_mutex;
 
-// Whether there are weights for the logits beside the embeddings, which are then only looked up row by row. They may be a copy of them in
-// another layout, under the same name.
-bool has_output(const std::vector<std::pair<std::string, ggml_tensor *>> & tensors) {
-    int named = 0;
+// Whether the output layer has weights of its own. Then those of the embedding are no factor of a product; only rows of them are looked up.
+// The output's may be a copy of the embedding's in another layout, under the same name.
+bool has_output_weights(const std::vector<std::pair<std::string, ggml_tensor *>> & tensors) {
+    int found = 0;
     for (const auto & [name, tensor] : tensors) {
-        named += (name == "output.weight") + (name == "token_embd.weight");
+        found += (name == "output.weight") + (name == "token_embd.weight");
     }
-    return named > 1;
+    return found > 1;
 }
 
-ps_weights described(const ggml_tensor * t) {
+ps_weights describe(const ggml_tensor * t) {
     ps_weights w{};
     w.type             = t->type;
     w.bytes            = ggml_nbytes(t);
     w.family           = penstock_kernels_of(t);
-    auto * const where = t->buffer;
-    if (w.family == PS_KERNELS_PLAIN && where && !ggml_backend_buffer_is_host(where)) {
+    auto * const buffer = t->buffer;
+    if (w.family == PS_KERNELS_PLAIN && buffer && !ggml_backend_buffer_is_host(buffer)) {
         w.family = PS_KERNELS_DEVICE;
-        std::strncpy(w.device, ggml_backend_buffer_name(where), sizeof(w.device) - 1);
+        std::strncpy(w.device, ggml_backend_buffer_name(buffer), sizeof(w.device) - 1);
     }
     return w;
 }
 
-// As they lie in the file: weights that are looked up are nowhere else.
-bool in_main_memory(const ps_weights & w) { return w.family == PS_KERNELS_PLAIN || (w.family == PS_KERNELS_OWN && w.type == GGML_TYPE_Q8_0); }
+// Whether weights are laid out as in the file, as those that are looked up always are.
+bool is_unpacked(const ps_weights & w) { return w.family == PS_KERNELS_PLAIN || (w.family == PS_KERNELS_OWN && w.type == GGML_TYPE_Q8_0); }
 
 std::vector<ps_weights> weights_of(const ps_model * m) {
     const auto & tensors = llama_internal_get_tensor_map(m->model);
-    const bool   apart   = has_output(tensors);
+    const bool   output_apart = has_output_weights(tensors);
     std::vector<ps_weights> all;
     for (const auto & [name, tensor] : tensors) {
-        const auto w = described(tensor);
-        if (ggml_n_dims(tensor) < 2 || (apart && name == "token_embd.weight" && in_main_memory(w))) {
+        const auto w = describe(tensor);
+        if (ggml_n_dims(tensor) < 2 || (output_apart && name == "token_embd.weight" && is_unpacked(w))) {
             continue;
         }
         const auto same = std::find_if(all.begin(), all.end(), [&](const ps_weights & o) {
@@ -67,7 +67,7 @@ std::vector<ps_weights> weights_of(const ps_model * m) {
 
 }  // namespace
 
-std::shared_lock<std::shared_mutex> ps::keep_kernels() { return std::shared_lock(choice); }
+std::shared_lock<std::shared_mutex> ps::lock_kernel_choice() { return std::shared_lock(choice_mutex); }
 
 uint64_t ps_kernels_known(int32_t family) noexcept { return penstock_kernels_known(static_cast<penstock_family>(family)); }
 
@@ -84,16 +84,16 @@ const char * ps_operation_name(int32_t operation) noexcept {
 void ps_kernels_allow(const uint64_t operations[PS_KERNELS_CHOICES]) noexcept {
     uint64_t each[penstock_choices];
     std::copy_n(operations, penstock_choices, each);
-    const std::unique_lock alone(choice);
+    const std::unique_lock alone(choice_mutex);
     penstock_kernels_allow(each);
 }
 
-void ps_kernels_spoil(int32_t family, int32_t operation, int32_t how) noexcept {
-    const std::unique_lock alone(choice);
-    penstock_kernels_spoil(static_cast<penstock_family>(family), operation, static_cast<penstock_spoiling>(how));
+void ps_kernel_inject_fault(int32_t family, int32_t operation, int32_t kind) noexcept {
+    const std::unique_lock alone(choice_mutex);
+    penstock_kernel_inject_fault(static_cast<penstock_family>(family), operation, static_cast<penstock_fault>(kind));
 }
 
-int32_t ps_attention_seen() noexcept { return penstock_attention_seen(); }
+int32_t ps_attention_computed_by() noexcept { return penstock_attention_computed_by(); }
 
 int32_t ps_model_weights(const ps_model * m, ps_weights * out, size_t capacity, size_t * count, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
@@ -103,9 +103,9 @@ int32_t ps_model_weights(const ps_model * m, ps_weights * out, size_t capacity, 
     });
 }
 
-// ggml's kernels work on groups of four rows, and on what is left one by one. Ours take them one by one; those for AMX compute up to
-// 16 in the time of two, so adding some gains nothing.
-int32_t ps_model_rows_together(const ps_model * m) noexcept {
+// ggml's kernels compute groups of four tokens, and the rest one by one. Ours compute all one by one; those for AMX compute up to 16 in
+// the time of two, so that adding some gains nothing.
+int32_t ps_model_tokens_at_once(const ps_model * m) noexcept {
     try {
         uint64_t grouped = 0, others = 0;
         for (const auto & w : weights_of(m)) {

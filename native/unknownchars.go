@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// sentencePiece is llama.cpp's number of vocabularies as SentencePiece writes them.
+// sentencePiece is LLAMA_VOCAB_TYPE_SPM.
 const sentencePiece = 1
 
-// maxCopied bounds the tokens that llama.cpp copies for a text with such a vocabulary: at each character that the vocabulary does not
-// have it makes room for a few bytes and copies all tokens so far. It is about a second's work.
+// maxCopied bounds the tokens that llama.cpp copies for a text with such a vocabulary: at each character that is not in the vocabulary
+// it copies all tokens so far, to make room for a few more. This many take about a second.
 const maxCopied = 4_000_000_000
 
-// alphabet is the characters of a vocabulary, a bit each, those of byte tokens left out.
+// alphabet is the set of characters of a vocabulary without its byte tokens, one bit each.
 type alphabet struct {
 	once sync.Once
 	bits []uint64
@@ -35,8 +35,8 @@ func (m *Model) fillAlphabet() {
 	}
 }
 
-// checkUnknown refuses a text with too many characters that the vocabulary writes byte by byte.
-func (m *Model) checkUnknown(text string) error {
+// checkUnknownCharacters refuses a text with too many characters that are not in the vocabulary, and so become a token for each byte.
+func (m *Model) checkUnknownCharacters(text string) error {
 	if m.vocab.kind != sentencePiece || len(text) < 1<<14 {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (m *Model) checkUnknown(text string) error {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		i += size
 		if (r != utf8.RuneError || size > 1) && m.vocab.alphabet.has(r) {
-			tokens += 0.25 // characters that are known are joined, most often
+			tokens += 0.25 // known characters are most often joined
 			continue
 		}
 		unknown++

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What llama.cpp's grammar code takes on trust. Its parser recurses once a parenthesis and counts {m,n} down without
-// looking which is larger; its search for left recursion and its expansion of rules take every path through rules that
-// may be empty, and there can be exponentially many.
-#include "grammar.h"
+// What llama.cpp's grammar code takes on trust. Its parser recurses at each parenthesis and counts {m,n} down without comparing the
+// two; its search for left recursion and its expansion of rules follow every path through rules that may be empty, of which there
+// can be exponentially many.
+#include "check.h"
+
+#include "shim/fault.h"
 
 #include <algorithm>
 #include <vector>
@@ -54,9 +56,11 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-'; }
 
-// Counts the rules that a text becomes.
+// Counts the rules that llama.cpp's parser makes of a text.
 struct rule_count {
-    size_t rules = 0, names = 0, name = 0;  // name: bytes of that of the rule being read
+    size_t rules = 0;
+    size_t names = 0;  // bytes of all names
+    size_t name  = 0;  // bytes of the name of the rule that is being read
 
     void add(size_t n) {
         rules += n;
@@ -70,8 +74,8 @@ struct rule_count {
     }
 };
 
-// The largest number in braces; the parser refuses or ignores those above 2000.
-static size_t times(const std::string & text, size_t open) {
+// The largest number in braces, at most 2000; the parser refuses or ignores those above.
+static size_t max_repetitions(const std::string & text, size_t open) {
     size_t most = 1;
     for (size_t i = open + 1, n = 0; i < text.size() && text[i] != '}'; i++) {
         n    = is_digit(text[i]) ? std::min(n * 10 + static_cast<size_t>(text[i] - '0'), size_t(2000)) : 0;
@@ -80,7 +84,7 @@ static size_t times(const std::string & text, size_t open) {
     return most;
 }
 
-// Looks no further than the closing brace: a text may hold very many.
+// Refuses a {m,n} with m above n. It looks no further than the closing brace, because a text may hold very many.
 static void check_repetition(const std::string & text, size_t open) {
     const size_t close = std::min(text.find('}', open), text.size());
     const size_t comma = std::find(text.begin() + open, text.begin() + close, ',') - text.begin();
@@ -116,8 +120,8 @@ void check_grammar_text(const std::string & text) {
     }
     int    depth = 0;
     size_t item = 0, copies = 0;  // bytes of the last literal or class, and of all copies
-    size_t word = 0;              // bytes of the last word, which the "::=" behind it makes a rule's name
-    rule_count made;
+    size_t word = 0;              // bytes of the last word: the name of a rule if "::=" follows
+    rule_count count;
     for (size_t i = 0; i < text.size(); i++) {
         const size_t from = i;
         switch (text[i]) {
@@ -128,22 +132,22 @@ void check_grammar_text(const std::string & text) {
             case '#': i = std::min(text.find('\n', i), text.size()); break;
             case '{':
                 check_repetition(text, i);
-                made.add(times(text, i));
-                item *= times(text, i);
+                count.add(max_repetitions(text, i));
+                item *= max_repetitions(text, i);
                 if ((copies += item) > max_copies) {
                     refuse("the grammar repeats texts of more than 1 MiB in all");
                 }
                 i = std::min(text.find('}', i), text.size());
                 break;
-            case '*': case '+': case '?': made.add(1); break;
+            case '*': case '+': case '?': count.add(1); break;
             case ':':
                 if (text.compare(i, 3, "::=") == 0) {
-                    made.name = word;
-                    made.add(1);
+                    count.name = word;
+                    count.add(1);
                 }
                 break;
             case '(':
-                made.add(1);
+                count.add(1);
                 if (++depth > max_depth) {
                     refuse("the grammar nests parentheses more than " + std::to_string(max_depth) + " deep");
                 }
@@ -164,37 +168,37 @@ void check_grammar_text(const std::string & text) {
     }
 }
 
-static bool ends(const llama_grammar_element & e) {
+static bool ends_alternative(const llama_grammar_element & e) {
     return e.type == LLAMA_GRETYPE_END || e.type == LLAMA_GRETYPE_ALT;
 }
 
-// For every rule, whether it can match nothing. An alternative is looked at again only when a rule it uses was found to
-// match nothing, so the work is as large as the grammar.
+// For every rule, whether it can match nothing. An alternative is looked at again only when a rule it uses turned out to match
+// nothing, so the work is proportional to the grammar.
 static std::vector<bool> nullable_rules(const llama_grammar_rules & rules) {
     struct alternative {
         uint32_t rule;
-        size_t   left;  // elements of which it is not known that they can match nothing
+        size_t   open;  // elements not known to match nothing
     };
     std::vector<bool>                  nullable(rules.size());
     std::vector<alternative>           all;
-    std::vector<std::vector<uint32_t>> uses(rules.size());  // by rule: the alternatives it stands in
-    std::vector<uint32_t>              found;               // nullable rules whose uses were not looked at
+    std::vector<std::vector<uint32_t>> uses(rules.size());  // by rule: the alternatives that use it
+    std::vector<uint32_t>              found;               // nullable rules whose uses are still to be looked at
     const auto                         settle = [&](const alternative & a) {
-        if (a.left == 0 && !nullable[a.rule]) {
+        if (a.open == 0 && !nullable[a.rule]) {
             nullable[a.rule] = true;
             found.push_back(a.rule);
         }
     };
     for (uint32_t r = 0; r < rules.size(); r++) {
-        alternative open{ r, 0 };
+        alternative current{ r, 0 };
         for (const auto & e : rules[r]) {
-            if (ends(e)) {
-                settle(open);
-                all.push_back(open);
-                open.left = 0;
+            if (ends_alternative(e)) {
+                settle(current);
+                all.push_back(current);
+                current.open = 0;
                 continue;
             }
-            open.left++;
+            current.open++;
             if (e.type == LLAMA_GRETYPE_RULE_REF) {
                 uses[e.value].push_back(static_cast<uint32_t>(all.size()));
             }
@@ -204,21 +208,21 @@ static std::vector<bool> nullable_rules(const llama_grammar_rules & rules) {
         const uint32_t r = found.back();
         found.pop_back();
         for (const uint32_t a : uses[r]) {
-            all[a].left--;
+            all[a].open--;
             settle(all[a]);
         }
     }
     return nullable;
 }
 
-// The rules that can stand at the left end of each rule, once for each way to get there.
+// For each rule, the rules that can stand at its left end, once for each way to get there.
 static std::vector<std::vector<uint32_t>> left_edges(const llama_grammar_rules & rules) {
     const auto                         nullable = nullable_rules(rules);
     std::vector<std::vector<uint32_t>> edges(rules.size());
     for (size_t r = 0; r < rules.size(); r++) {
         bool left = true;
         for (const auto & e : rules[r]) {
-            if (ends(e)) {
+            if (ends_alternative(e)) {
                 left = true;
             } else if (left && e.type == LLAMA_GRETYPE_RULE_REF) {
                 edges[r].push_back(e.value);
@@ -243,7 +247,7 @@ void check_grammar_rules(const llama_grammar_rules & rules) {
         }
     }
     const auto          edges = left_edges(rules);
-    std::vector<double> paths(rules.size(), 0);  // 0: not seen, -1: being looked at
+    std::vector<double> paths(rules.size(), 0);  // 0: not seen, -1: on the stack
     std::vector<std::pair<uint32_t, size_t>> stack;
     for (uint32_t r = 0; r < rules.size(); r++) {
         if (paths[r] == 0) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The facts about llama.h that the shim relies on, for native's audit test: a new llama.cpp that changes one of them
-// fails there, loudly, instead of somewhere else.
+// What the shim relies on in llama.h. A test of native compares it with recorded values, so that a new llama.cpp that changes one of them
+// fails there and not somewhere else.
 #include "context.h"
 
 #define SIZE(type) { "sizeof " #type, static_cast<int64_t>(sizeof(type)) }
 #define FIELD(type, field) { "offsetof " #type "." #field, static_cast<int64_t>(offsetof(type, field)) }
 #define VALUE(name) { #name, static_cast<int64_t>(name) }
 
-static const ps_fact facts[] = {
+static const ps_named_number numbers[] = {
     SIZE(bool), SIZE(llama_token), SIZE(llama_pos), SIZE(llama_seq_id),
 
     SIZE(llama_batch), FIELD(llama_batch, n_tokens), FIELD(llama_batch, token), FIELD(llama_batch, embd),
@@ -43,7 +43,7 @@ static const ps_fact facts[] = {
     VALUE(GGML_BACKEND_DEVICE_TYPE_CPU), VALUE(GGML_BACKEND_DEVICE_TYPE_GPU),
 };
 
-const ps_fact * ps_audit(size_t * count) noexcept {
-    *count = sizeof(facts) / sizeof(facts[0]);
-    return facts;
+const ps_named_number * ps_llama_layout(size_t * count) noexcept {
+    *count = sizeof(numbers) / sizeof(numbers[0]);
+    return numbers;
 }

@@ -37,7 +37,7 @@ func randomRow(rng *rand.Rand, n int, ties bool) []float32 {
 func rowChains() map[string]SamplerOptions {
 	usual := []SamplerKind{Penalties, DRY, TopNSigma, TopK, Typical, TopP, MinP, XTC, Temperature}
 	with := func(f func(*SamplerOptions)) SamplerOptions {
-		o := DefaultSamplerOptions()
+		o := defaultSamplerOptions()
 		o.Chain, o.TopK, o.TopP, o.MinP, o.Temperature = usual, 40, 0.95, 0.05, 0.8
 		o.RepeatLastN, o.DryLastN, o.DryBreakers = 64, 64, []string{"\n"}
 		f(&o)
@@ -81,7 +81,7 @@ func TestSampler_Sample_ShortWayEqualsWholeRow(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			o.Seed = 42
 			short, whole := newSampler(t, m, o), newSampler(t, m, o)
-			if err := whole.WholeRow(); err != nil {
+			if err := whole.useWholeRows(); err != nil {
 				t.Fatal(err)
 			}
 			for i := range 300 {
@@ -107,7 +107,7 @@ func TestHighest_EqualsSorting(t *testing.T) {
 	for range 300 {
 		row := randomRow(rng, 1+rng.IntN(5000), true)
 		ids, logits := make([]int32, 1+rng.IntN(300)), make([]float32, 300)
-		n := Highest(row, ids, logits[:len(ids)])
+		n := TopLogits(row, ids, logits[:len(ids)])
 		var want []int32
 		for i, l := range row {
 			if l > float32(math.Inf(-1)) {
@@ -132,7 +132,7 @@ func BenchmarkSampler_ShortWay(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			s := newSampler(b, m, rowChains()["default"])
 			if whole {
-				if err := s.WholeRow(); err != nil {
+				if err := s.useWholeRows(); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -148,7 +148,7 @@ func BenchmarkSampler_ShortWay(b *testing.B) {
 		b.Run(map[int]string{64: "top 64", 256: "top 256", 1024: "top 1024"}[k], func(b *testing.B) {
 			ids, logits := make([]int32, k), make([]float32, k)
 			for range b.N {
-				Highest(row, ids, logits)
+				TopLogits(row, ids, logits)
 			}
 		})
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The trial of kernels: each computes a small operation, which is compared with the same in plain steps. This file is compiled for
-// any CPU, so that it cannot share a fault with what it tries.
-#include "kernels.h"
+// Checks kernels before they are used: each computes a small operation, and the result is compared with the same in plain steps. This
+// file is compiled for any CPU, so that it cannot share a fault with what it checks.
+#include "kernels/kernels.h"
 #include "shim.h"
 
 #include "ggml-alloc.h"
@@ -29,8 +29,8 @@ buffer_ptr allocate(ggml_context * context, ggml_backend_buffer_type_t type) {
     return buffer;
 }
 
-// Numbers between -1 and 1, the same each time.
-struct numbers {
+// Random numbers between -1 and 1, the same each time.
+struct random_numbers {
     uint32_t state = 1;
 
     float operator()() {
@@ -60,27 +60,27 @@ std::vector<float> compute(ggml_context * context, ggml_tensor * out) {
     return result;
 }
 
-// No number may be off by more than a share of what the numbers are like.
+// No number may be off by more than the tolerance, as a share of the root mean square of all.
 void compare(const std::vector<float> & got, const std::vector<float> & want, float tolerance, int64_t rows) {
     double squares = 0, worst = 0;
-    bool   numbers = true;
+    bool   finite = true;
     for (size_t i = 0; i < want.size(); i++) {
         squares += double(want[i]) * want[i];
         worst   = std::max(worst, std::fabs(double(got[i]) - want[i]));
-        numbers = numbers && std::isfinite(got[i]);
+        finite  = finite && std::isfinite(got[i]);
     }
     const double off = worst / std::sqrt(squares / double(want.size()));
-    if (!numbers || !(off <= tolerance)) {
+    if (!finite || !(off <= tolerance)) {
         char text[128];
         std::snprintf(text, sizeof(text), "with %d rows a result is off by %.2g of their size; %.2g would be rounding", int(rows),
-                      numbers ? off : INFINITY, double(tolerance));
+                      finite ? off : INFINITY, double(tolerance));
         throw ps::fault(PS_FAILED, text);
     }
 }
 
 constexpr int64_t row_counts[] = { 1, 4, 16, 64 };
 
-// A matrix of weights as a model's file has it, and as numbers.
+// A matrix of random weights, quantised as in a model's file, and as the numbers it stands for.
 struct matrix {
     static constexpr int64_t width = 512, results = 160;
 
@@ -88,7 +88,7 @@ struct matrix {
     std::vector<float>   values;
 
     explicit matrix(ggml_type type) : bytes(results * ggml_row_size(type, width)), values(results * width) {
-        const auto random = numbers().many(results * width);
+        const auto random = random_numbers().many(results * width);
         const std::vector<float> importance(width, 1.0f);
         ggml_quantize_chunk(type, random.data(), bytes.data(), 0, results, width, importance.data());
         if (type == GGML_TYPE_F32) {
@@ -99,7 +99,7 @@ struct matrix {
     }
 };
 
-void try_product(penstock_family family, ggml_type type) {
+void check_product(penstock_family family, ggml_type type) {
     if (type != GGML_TYPE_F32 && !ggml_get_type_traits(type)->to_float) {
         throw ps::fault(PS_INVALID, "no weights have this type");
     }
@@ -117,7 +117,7 @@ void try_product(penstock_family family, ggml_type type) {
         auto * const inputs  = ggml_new_tensor_2d(context.get(), GGML_TYPE_F32, matrix::width, rows);
         auto * const out     = ggml_mul_mat(context.get(), weights, inputs);
         const auto   buffer  = allocate(context.get(), ggml_backend_cpu_buffer_type());
-        const auto   x       = numbers{ 7 }.many(matrix::width * rows);
+        const auto   x       = random_numbers{ 7 }.many(matrix::width * rows);
         fill(inputs, x);
         const auto got = compute(context.get(), out);
         std::vector<float> want(static_cast<size_t>(rows * matrix::results));
@@ -131,19 +131,19 @@ void try_product(penstock_family family, ggml_type type) {
     }
 }
 
-// One layer's attention: rows see the cells up to their own, but for some that belong to others.
+// One layer's attention: a row sees the cells up to its own, but for some that belong to other sequences.
 struct attention_case {
-    static constexpr int64_t size = 64, cells = 192, heads = 4, groups = 2;
+    static constexpr int64_t head_dim = 64, cells = 192, n_heads = 4, n_kv_heads = 2;
     static constexpr float   scale = 0.125f;
 
     int64_t                  rows;
     std::vector<float>       q;
     std::vector<ggml_fp16_t> k, v, mask;
 
-    explicit attention_case(int64_t n) : rows(n), q(numbers().many(size * n * heads)), mask(cells * n) {
-        numbers more{ 11 };
+    explicit attention_case(int64_t n) : rows(n), q(random_numbers().many(head_dim * n * n_heads)), mask(cells * n) {
+        random_numbers more{ 11 };
         for (auto * to : { &k, &v }) {
-            const auto values = more.many(size * cells * groups);
+            const auto values = more.many(head_dim * cells * n_kv_heads);
             to->resize(values.size());
             ggml_fp32_to_fp16_row(values.data(), to->data(), static_cast<int64_t>(values.size()));
         }
@@ -154,27 +154,27 @@ struct attention_case {
 
     bool sees(int64_t row, int64_t cell) const { return cell <= cells - rows + row && cell % 7 != 3; }
 
-    std::vector<float> plainly() const {
-        std::vector<float> out(size * heads * rows);
-        for (int64_t i = 0; i < heads * rows; i++) {
-            const int64_t head = i % heads, row = i / heads, group = head / (heads / groups);
+    std::vector<float> computed_plainly() const {
+        std::vector<float> out(head_dim * n_heads * rows);
+        for (int64_t i = 0; i < n_heads * rows; i++) {
+            const int64_t head = i % n_heads, row = i / n_heads, kv_head = head / (n_heads / n_kv_heads);
             float total = 0;
             for (int64_t c = 0; c < cells; c++) {
                 if (!sees(row, c)) {
                     continue;
                 }
                 float score = 0;
-                for (int64_t d = 0; d < size; d++) {
-                    score += q[(head * rows + row) * size + d] * ggml_fp16_to_fp32(k[(group * cells + c) * size + d]);
+                for (int64_t d = 0; d < head_dim; d++) {
+                    score += q[(head * rows + row) * head_dim + d] * ggml_fp16_to_fp32(k[(kv_head * cells + c) * head_dim + d]);
                 }
                 const float weight = std::exp(score * scale);
                 total += weight;
-                for (int64_t d = 0; d < size; d++) {
-                    out[i * size + d] += weight * ggml_fp16_to_fp32(v[(group * cells + c) * size + d]);
+                for (int64_t d = 0; d < head_dim; d++) {
+                    out[i * head_dim + d] += weight * ggml_fp16_to_fp32(v[(kv_head * cells + c) * head_dim + d]);
                 }
             }
-            for (int64_t d = 0; d < size; d++) {
-                out[i * size + d] /= total;
+            for (int64_t d = 0; d < head_dim; d++) {
+                out[i * head_dim + d] /= total;
             }
         }
         return out;
@@ -182,9 +182,9 @@ struct attention_case {
 
     std::vector<float> computed() const {
         const auto   context = new_context();
-        auto * const qs      = ggml_new_tensor_3d(context.get(), GGML_TYPE_F32, size, rows, heads);
-        auto * const ks      = ggml_new_tensor_3d(context.get(), GGML_TYPE_F16, size, cells, groups);
-        auto * const vs      = ggml_new_tensor_3d(context.get(), GGML_TYPE_F16, size, cells, groups);
+        auto * const qs      = ggml_new_tensor_3d(context.get(), GGML_TYPE_F32, head_dim, rows, n_heads);
+        auto * const ks      = ggml_new_tensor_3d(context.get(), GGML_TYPE_F16, head_dim, cells, n_kv_heads);
+        auto * const vs      = ggml_new_tensor_3d(context.get(), GGML_TYPE_F16, head_dim, cells, n_kv_heads);
         auto * const ms      = ggml_new_tensor_2d(context.get(), GGML_TYPE_F16, cells, rows);
         auto * const out     = ggml_flash_attn_ext(context.get(), qs, ks, vs, ms, scale, 0, 0);
         const auto   buffer  = allocate(context.get(), ggml_backend_cpu_buffer_type());
@@ -196,16 +196,16 @@ struct attention_case {
     }
 };
 
-void try_attention(penstock_family family) {
+void check_attention(penstock_family family) {
     for (const int64_t rows : row_counts) {
         const attention_case a(rows);
-        compare(a.computed(), a.plainly(), family == PENSTOCK_OWN ? 0.002f : 0.05f, rows); // ggml's keeps sums in 16 bits
+        compare(a.computed(), a.computed_plainly(), family == PENSTOCK_OWN ? 0.002f : 0.05f, rows); // ggml's keeps sums in 16 bits
     }
 }
 
 }  // namespace
 
-int32_t ps_kernels_try(int32_t family, int32_t operation, ps_error * err) noexcept {
+int32_t ps_kernel_check(int32_t family, int32_t operation, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         if (family < 0 || family > PS_KERNELS_PLAIN || *ps_operation_name(operation) == 0) {
             throw ps::fault(PS_INVALID, "there is no such kernel");
@@ -216,9 +216,9 @@ int32_t ps_kernels_try(int32_t family, int32_t operation, ps_error * err) noexce
         }
         ps_kernels_allow(only);
         if (operation == PS_ATTENTION) {
-            try_attention(static_cast<penstock_family>(family));
+            check_attention(static_cast<penstock_family>(family));
         } else {
-            try_product(static_cast<penstock_family>(family), static_cast<ggml_type>(operation));
+            check_product(static_cast<penstock_family>(family), static_cast<ggml_type>(operation));
         }
     });
 }
