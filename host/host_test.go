@@ -18,13 +18,13 @@ import (
 
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/model"
-	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/compile"
 )
 
 func TestMain(m *testing.M) {
 	injectFaults()
 	model.ProbeMain()
-	plugin.CompileMain()
+	compile.Main()
 	goleak.VerifyTestMain(m)
 }
 

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
@@ -41,7 +43,7 @@ func (nameless) Special(int32) int32     { return -1 }
 
 func (nameless) Tokenize(string, bool, bool) ([]int32, error) { return nil, nil }
 
-func loadExample(t *testing.T, r *plugin.Runtime, name string) *plugin.Module {
+func loadExample(t *testing.T, r *load.Loader, name string) *load.Plugin {
 	t.Helper()
 	wasm, err := os.ReadFile(filepath.Join("..", "build", "plugins", name+".wasm"))
 	if err != nil {
@@ -95,10 +97,10 @@ func (r rows) next() []float32 {
 // the same random numbers, draws the same token from what they left as from what min_p left, 10,000 times. Who draws is
 // llama.cpp both times; the random numbers of the ABI are others than its Mersenne Twister's, see the test below.
 func TestMinP_LlamaCpp_DrawsTheSameTokens(t *testing.T) {
-	model, runtime := minPRig(t)
+	model, loader := minPRig(t)
 	for _, name := range []string{"min-p", "stdgo/min-p", "min-p-rust"} {
 		t.Run(name, func(t *testing.T) {
-			module := loadExample(t, runtime, name)
+			module := loadExample(t, loader, name)
 			rows, tokens := newRows(1), map[int32]bool{}
 			for _, minP := range minPs {
 				stage := openStage(t, module, plugin.Request{Config: fmt.Appendf(nil, `{"min_p":%v}`, minP), MaxTokens: 1})
@@ -127,8 +129,8 @@ func TestMinP_LlamaCpp_DrawsTheSameTokens(t *testing.T) {
 // The plugin that draws by itself ("draw": true) takes, with the ABI's random number, the token that llama.cpp would take with
 // that number: the first in its order at which the running sum of the weights reaches it.
 func TestMinP_LlamaCpp_DrawsByTheSameRule(t *testing.T) {
-	model, runtime := minPRig(t)
-	module := loadExample(t, runtime, "min-p")
+	model, loader := minPRig(t)
+	module := loadExample(t, loader, "min-p")
 	rows := newRows(3)
 	for _, minP := range minPs {
 		stage := openStage(t, module, plugin.Request{Config: fmt.Appendf(nil, `{"min_p":%v,"draw":true}`, minP), Seed: minPSeed, MaxTokens: pairs})
@@ -158,30 +160,27 @@ func TestMinP_LlamaCpp_DrawsByTheSameRule(t *testing.T) {
 	}
 }
 
-func minPRig(t *testing.T) (*native.Model, *plugin.Runtime) {
+func minPRig(t *testing.T) (*native.Model, *load.Loader) {
 	t.Helper()
 	model, err := native.LoadModel(t.Context(), filepath.Join("model", "penstock-tiny.gguf"), native.ModelOptions{VocabOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	runtime, err := plugin.NewRuntime(t.Context(), plugin.Options{Vocabulary: nameless{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	loader := load.New(plugin.Options{Vocabulary: nameless{}})
 	t.Cleanup(func() {
-		if err := runtime.Close(t.Context()); err != nil {
+		if err := loader.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if err := model.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return model, runtime
+	return model, loader
 }
 
-func openStage(t *testing.T, m *plugin.Module, r plugin.Request) *plugin.Stage {
+func openStage(t *testing.T, m *load.Plugin, r plugin.Request) *stage.Stage {
 	t.Helper()
-	s, err := m.NewStage(r)
+	s, err := stage.New(m, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +195,7 @@ func openStage(t *testing.T, m *plugin.Module, r plugin.Request) *plugin.Stage {
 	return s
 }
 
-func applied(t *testing.T, s *plugin.Stage, row []float32) chain.View {
+func applied(t *testing.T, s *stage.Stage, row []float32) chain.View {
 	t.Helper()
 	v := chain.View{Row: row, N: -1, Chosen: -1}
 	if err := s.Apply(&v); err != nil {

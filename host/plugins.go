@@ -14,14 +14,16 @@ import (
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/registry"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
 )
 
-// plugins are the plugins of the configured folder, with the runtime that runs them.
+// plugins are the plugins of the configured folder, with the loader that loaded them.
 type plugins struct {
-	runtime  *plugin.Runtime
-	registry *plugin.Registry
+	loader   *load.Loader
+	registry *registry.Registry
 	stop     context.CancelFunc
 	stopped  chan struct{} // closed when the folder is not watched any more
 }
@@ -31,19 +33,16 @@ func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, metrics
 	limits := plugin.DefaultLimits()
 	limits.Memory = c.Plugins.Memory
 	observer := metrics.Plugins()
-	runtime, err := plugin.NewRuntime(ctx, plugin.Options{
+	loader := load.New(plugin.Options{
 		Limits: limits, Vocabulary: e.Vocabulary(), Grammars: grammars{e}, TopK: highest, Observer: observer, Log: log.With(slog.String("from", "plugin")), CacheDir: codeCache(log),
 	})
+	metrics.PluginMemory(loader.Memory)
+	registry, err := registry.Open(ctx, loader, c.Plugins.Dir, log)
 	if err != nil {
-		return nil, fmt.Errorf("set up plugins: %w", err)
-	}
-	metrics.PluginMemory(runtime.Memory)
-	registry, err := plugin.OpenRegistry(ctx, runtime, c.Plugins.Dir, log)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the plugins in %s (plugins.dir): %w", c.Plugins.Dir, err), runtime.Close(ctx))
+		return nil, errors.Join(fmt.Errorf("open the plugins in %s (plugins.dir): %w", c.Plugins.Dir, err), loader.Close(ctx))
 	}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
-	p := &plugins{runtime: runtime, registry: registry, stop: stop, stopped: make(chan struct{})}
+	p := &plugins{loader: loader, registry: registry, stop: stop, stopped: make(chan struct{})}
 	go func() {
 		registry.Watch(watching)
 		close(p.stopped)
@@ -82,5 +81,5 @@ func (p *plugins) Close() error {
 	<-p.stopped
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
-	return errors.Join(p.registry.Close(), p.runtime.Close(ctx))
+	return errors.Join(p.registry.Close(), p.loader.Close(ctx))
 }

@@ -11,7 +11,7 @@ import (
 	"os"
 
 	"github.com/penstock/penstock/host/model"
-	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/compile"
 )
 
 // version is set by the linker.
@@ -25,8 +25,8 @@ const (
 )
 
 func main() {
-	model.ProbeMain()    // in the child process that tries a model file this does not return
-	plugin.CompileMain() // nor this in one that compiles a plugin
+	model.ProbeMain() // in the child process that tries a model file this does not return
+	compile.Main()    // nor this in one that compiles a plugin
 	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/model"
-	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/compile"
 )
 
 // asMain makes the test binary behave as penstock, for tests that need a process.
@@ -19,7 +19,7 @@ const asMain = "PENSTOCK_TEST_AS_MAIN"
 
 func TestMain(m *testing.M) {
 	model.ProbeMain()
-	plugin.CompileMain()
+	compile.Main()
 	if os.Getenv(asMain) != "" {
 		main()
 	}

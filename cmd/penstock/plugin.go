@@ -12,6 +12,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/registry"
 	"github.com/spf13/cobra"
 )
 
@@ -35,10 +37,10 @@ func newPluginInspect() *cobra.Command {
 
 // inspection is what `plugin inspect` tells.
 type inspection struct {
-	SHA256   string          `json:"sha256"`
-	Size     int             `json:"size"` // bytes
-	Manifest plugin.Manifest `json:"manifest"`
-	Exports  []string        `json:"exports"`
+	SHA256   string        `json:"sha256"`
+	Size     int           `json:"size"` // bytes
+	Manifest load.Manifest `json:"manifest"`
+	Exports  []string      `json:"exports"`
 }
 
 func inspect(cmd *cobra.Command, path string, asJSON bool) (err error) {
@@ -46,17 +48,14 @@ func inspect(cmd *cobra.Command, path string, asJSON bool) (err error) {
 	if err != nil {
 		return err
 	}
-	runtime, err := plugin.NewRuntime(cmd.Context(), plugin.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, runtime.Close(context.WithoutCancel(cmd.Context()))) }()
-	m, err := runtime.Load(cmd.Context(), wasm)
+	loader := load.New(plugin.Options{})
+	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(cmd.Context()))) }()
+	p, err := loader.Load(cmd.Context(), wasm)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	defer m.Release()
-	found := inspection{m.SHA256, len(wasm), m.Manifest, m.Exports}
+	defer p.Release()
+	found := inspection{p.SHA256, len(wasm), p.Manifest, p.Exports}
 	if asJSON {
 		return printJSON(cmd, found)
 	}
@@ -78,8 +77,8 @@ func printInspection(out io.Writer, i inspection) error {
 	return table.Flush()
 }
 
-func viewOf(m plugin.Manifest) string {
-	if m.View == plugin.ViewCandidates {
+func viewOf(m load.Manifest) string {
+	if m.View == load.ViewCandidates {
 		return fmt.Sprintf("the best %d candidates", m.Candidates)
 	}
 	return string(m.View)
@@ -105,12 +104,9 @@ func listPlugins(cmd *cobra.Command, asJSON bool) (err error) {
 	if err != nil {
 		return err
 	}
-	runtime, err := plugin.NewRuntime(cmd.Context(), plugin.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, runtime.Close(context.WithoutCancel(cmd.Context()))) }()
-	registry, err := plugin.OpenRegistry(cmd.Context(), runtime, cfg.Plugins.Dir, nil)
+	loader := load.New(plugin.Options{})
+	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(cmd.Context()))) }()
+	registry, err := registry.Open(cmd.Context(), loader, cfg.Plugins.Dir, nil)
 	if err != nil {
 		return err
 	}

@@ -13,18 +13,19 @@ import (
 
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/registry"
 )
 
 // Catalog is an api.Catalog over the plugins of a folder.
 type Catalog struct {
-	registry *plugin.Registry
+	registry *registry.Registry
 	defaults []string // names of those that every request uses
 }
 
 var _ api.Catalog = (*Catalog)(nil)
 
 // New shows the plugins of a registry. Every request uses the default ones, so they cannot be removed.
-func New(r *plugin.Registry, defaults []string) *Catalog {
+func New(r *registry.Registry, defaults []string) *Catalog {
 	return &Catalog{registry: r, defaults: defaults}
 }
 
@@ -64,7 +65,7 @@ func (c *Catalog) Reset(name string) (api.PluginInfo, error) {
 	return c.info(i), told(err, "name")
 }
 
-func (c *Catalog) info(i plugin.Info) api.PluginInfo {
+func (c *Catalog) info(i registry.Info) api.PluginInfo {
 	info := api.PluginInfo{
 		Name: i.Name, SHA256: i.SHA256, State: string(i.State), Exports: i.Exports, File: i.File, Error: i.Error,
 		Faults: i.Faults, LastFault: i.LastFault, Default: slices.Contains(c.defaults, i.Name),

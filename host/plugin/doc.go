@@ -1,18 +1,30 @@
 // SPDX-License-Identifier: MIT
 
-// Package plugin runs WebAssembly plugins of ABI v1 (docs/abi/v1.md) on wazero.
+// Package plugin defines what all rooms of the plugin host share: what a plugin may use, what the host offers it, and how a
+// plugin fails.
 //
-// A Runtime belongs to one model. It loads modules: checks them before anything runs, meters their code (package fuel),
-// compiles it, asks for the manifest, and keeps an image of an initialised and warmed instance. A Stage is a module at
-// work in one request: it implements the scheduler's stage interfaces on an instance that begins as a copy of that image
-// and is never used by another request. A Registry keeps the modules of a folder.
+// A plugin is a WebAssembly module of ABI v1 (docs/abi/v1.md), run by wazero. The rooms, each of which knows only those above it:
+//
+//	plugin             limits, errors, causes of faults, a request's part that plugins see
+//	plugin/memory      linear memory that never moves and can begin as a copy of another
+//	plugin/fuel        rewrites a module so that it counts its fuel and its stack itself
+//	plugin/compile     bytes → metered machine code, in a child process, kept in a cache
+//	plugin/guest       one instance at work: host functions, WASI, a call with its fuel and its time
+//	plugin/quarantine  which clients wait after repeated faults
+//	plugin/load        compiled code → a plugin with manifest, configuration schema and a warmed image
+//	plugin/stage       a plugin as a stage of a sampler chain, a stop rule or a template
+//	plugin/registry    the plugins of a folder; uploads
 //
 // The way of a call:
 //
-//	Stage.Apply      puts candidates into the guest's bound buffer
-//	instance.call    fills fuel, calls the export on a reused stack
-//	guest            may call host functions, which find their instance through the call's context
-//	Stage            checks every number that comes back, before any of it is used
+//	stage.Stage.Apply    puts candidates into the guest's bound buffer
+//	guest.Instance.Call  fills fuel, calls the export on a reused stack
+//	the guest            may call host functions, which find their instance through the call's context
+//	stage.Stage          checks every number that comes back, before any of it is used
+//
+// Fuel is charged in three places. Package fuel writes the charges for a guest's own work into its code and has the Meter that
+// refills the guest's counter. guest/call.go fills the meter before a call and reads it after. guest/charge.go charges for the work
+// of host functions.
 //
 // Whatever a guest does ends in a Fault, a Refusal or a valid answer. Memory views are little-endian, as all platforms
 // are that wazero compiles for.

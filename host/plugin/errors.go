@@ -5,6 +5,8 @@ package plugin
 import (
 	"errors"
 	"fmt"
+	"math"
+	"time"
 )
 
 // Why a module is refused. Each error wraps one of these, names what is wrong and says what to do.
@@ -43,7 +45,7 @@ var (
 	CauseExit   = errors.New("exit")
 	CauseLimit  = errors.New("limit exceeded")
 
-	// CauseConflict is a fault that the request has a part in, or another of its plugins: it leads to no
+	// CauseConflict is a fault that the request or another of its plugins has a part in. Such faults do not count towards
 	// quarantine.
 	CauseConflict = errors.New("conflict")
 
@@ -59,14 +61,37 @@ var kinds = map[error]string{
 	CauseConflict: "conflict", CauseBusy: "busy", CauseBudget: "budget", CauseCancelled: "cancelled",
 }
 
-func unknown(name string) error {
+// Unknown is the error for a name that no plugin has. It wraps ErrUnknown.
+func Unknown(name string) error {
 	return fmt.Errorf("%w: %q; GET /v1/plugins lists those there are", ErrUnknown, name)
+}
+
+// ConfigError says what in a plugin's configuration does not fit its schema. It wraps ErrConfig.
+type ConfigError struct {
+	Field   string // path within the configuration: "" is all of it, then ".threshold", ".list[2]"
+	Message string
+}
+
+// Error names field and reason.
+func (e *ConfigError) Error() string { return "config" + e.Field + ": " + e.Message }
+
+// Unwrap gives ErrConfig.
+func (e *ConfigError) Unwrap() error { return ErrConfig }
+
+// QuarantineError refuses a request like those that made a plugin fault too often. It wraps ErrQuarantined.
+type QuarantineError struct {
+	Plugin string
+	Wait   time.Duration
+	Last   string // the last fault
 }
 
 // Error names the plugin, the time to wait, and the last fault.
 func (e *QuarantineError) Error() string {
 	return fmt.Sprintf("%v: %q faulted repeatedly for what you send it; change the request or try again in %d s; the last fault: %s", ErrQuarantined, e.Plugin, e.Seconds(), e.Last)
 }
+
+// Seconds is when to try again, rounded up.
+func (e *QuarantineError) Seconds() int { return max(1, int(math.Ceil(e.Wait.Seconds()))) }
 
 // Unwrap gives ErrQuarantined.
 func (e *QuarantineError) Unwrap() error { return ErrQuarantined }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
 // Fault is what a plugin did wrong in one call. It ends the request it happened in, and no other.
@@ -44,7 +42,7 @@ func (f *Fault) Unwrap() error { return f.Cause }
 // Kind is the cause's name in metrics.
 func (f *Fault) Kind() string { return kinds[f.Cause] }
 
-// Blameless tells that the fault says nothing against the plugin.
+// Blameless tells that the fault says nothing against the plugin: it does not count towards quarantine.
 func (f *Fault) Blameless() bool {
 	return slices.ContainsFunc([]error{CauseConflict, CauseBusy, CauseBudget, CauseCancelled}, func(c error) bool { return errors.Is(f.Cause, c) })
 }
@@ -67,47 +65,3 @@ func (r *Refusal) Error() string {
 
 // Param names the field of a request that a refusal is about.
 func (r *Refusal) Param() string { return "plugins" }
-
-// violation ends a call from within a host function, or from the check of an answer.
-type violation struct {
-	cause  error
-	detail string
-}
-
-func (v *violation) Error() string { return v.cause.Error() + ": " + v.detail }
-
-func wrong(cause error, format string, args ...any) *violation {
-	return &violation{cause, fmt.Sprintf(format, args...)}
-}
-
-// diagnose tells why a call trapped.
-func (i *instance) diagnose(err error) *violation {
-	var v *violation
-	if errors.As(err, &v) {
-		return v
-	}
-	switch exhausted := i.meter.Fault(); {
-	case errors.Is(exhausted, fuel.ErrStack):
-		return wrong(CauseStack, "%s", at(err))
-	case errors.Is(exhausted, fuel.ErrFuel):
-		return wrong(CauseFuel, "%s", at(err))
-	}
-	if i.region.Refused() { // what the guest made of it is no fault of its own
-		return i.module.runtime.budget.exceeded()
-	}
-	first, _, _ := strings.Cut(err.Error(), "\n")
-	return wrong(CauseTrap, "%s, %s", strings.TrimPrefix(first, "wasm error: "), at(err))
-}
-
-// at finds the innermost guest function in wazero's stack trace.
-func at(err error) string {
-	_, trace, ok := strings.Cut(err.Error(), "wasm stack trace:\n\t")
-	if !ok {
-		return "at an unknown place"
-	}
-	frame, below, _ := strings.Cut(trace, "\n")
-	if strings.HasPrefix(frame, fuel.ImportModule) { // where a guest comes for fuel
-		frame, _, _ = strings.Cut(strings.TrimSpace(below), "\n")
-	}
-	return "in " + strings.TrimPrefix(frame, ".")
-}

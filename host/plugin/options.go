@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Options are what a Runtime needs. Only Vocabulary must be set for plugins that are to work; without one a module can be
-// loaded and inspected.
+// Options are what the host offers its plugins. Only Vocabulary must be set for plugins that are to work; without one a plugin
+// can be loaded and inspected.
 type Options struct {
 	Vocabulary Vocabulary
 	Grammars   Grammars // nil: grammar_open says that there are none
 	TopK       TopK     // nil: a portable one
-	Observer   Observer // nil: nobody
+	Observer   Observer // nil: none
 	Log        *slog.Logger
 	CacheDir   string // compiled code is kept there between runs; empty: in memory
 	Limits     Limits // the zero value: DefaultLimits
@@ -55,17 +55,3 @@ type Observer interface {
 	PluginCall(plugin, export string, took time.Duration)
 	PluginFault(plugin, kind string)
 }
-
-type nobody struct{}
-
-func (nobody) PluginCall(string, string, time.Duration) {}
-func (nobody) PluginFault(string, string)               {}
-
-// noWords is the vocabulary of a Runtime without a model.
-type noWords struct{}
-
-func (noWords) Size() int                                    { return 0 }
-func (noWords) Piece(int32) string                           { return "" }
-func (noWords) Attributes(int32) uint32                      { return 0 }
-func (noWords) Special(int32) int32                          { return -1 }
-func (noWords) Tokenize(string, bool, bool) ([]int32, error) { return nil, nil }

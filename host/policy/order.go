@@ -5,7 +5,7 @@ package policy
 import (
 	"slices"
 
-	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/sampling"
 )
 
@@ -17,7 +17,7 @@ func arrange(chain []string, uses []use) []string {
 		entry := sampling.PluginEntry(u.Name)
 		switch {
 		case slices.Contains(chain, entry), u.module.IsTemplate() && !u.module.IsStage() && !u.module.IsStop():
-		case u.module.Manifest.Place == plugin.PlaceLast:
+		case u.module.Manifest.Place == load.PlaceLast:
 			last = append(last, entry)
 		default:
 			first = append(first, entry)
@@ -41,9 +41,9 @@ func checkViews(chain []string, uses []use) error {
 		switch {
 		case slices.Contains(chain[:i], entry):
 			return badUse("samplers", "samplers has %s twice; a plugin stands in one place", entry)
-		case view == plugin.ViewLogits && narrowed != "":
+		case view == load.ViewLogits && narrowed != "":
 			return badUse("samplers", "%s sees all logits, so it must stand before %s, which drops some", entry, narrowed)
-		case view == plugin.ViewCandidates:
+		case view == load.ViewCandidates:
 			narrowed = entry
 		}
 	}

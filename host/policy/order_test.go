@@ -9,22 +9,20 @@ import (
 
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
 
 // Plugins that the chain does not name stand where their manifests say, and else where their view is of use.
 func TestArrange_TheManifestsHint(t *testing.T) {
-	runtime, err := plugin.NewRuntime(context.Background(), plugin.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	loader := load.New(plugin.Options{})
 	var uses []use
 	for _, manifest := range []string{
 		`{"name":"plain"}`, `{"name":"early","place":"first"}`, `{"name":"blind","view":"none"}`, `{"name":"late","view":"none","place":"last"}`,
 		`{"name":"named","place":"last"}`,
 	} {
-		m, err := runtime.Load(context.Background(), asm.New(manifest).On(abi.ExportSample, asm.I32(-1)).Wasm())
+		m, err := loader.Load(context.Background(), asm.New(manifest).On(abi.ExportSample, asm.I32(-1)).Wasm())
 		if err != nil {
 			t.Fatal(err)
 		}

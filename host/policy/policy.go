@@ -6,19 +6,19 @@ package policy
 import (
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/engine"
-	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/registry"
 )
 
 // Builder builds policies of one model and the plugins of one folder. It is an api.Policies.
 type Builder struct {
 	engine   *engine.Engine
-	registry *plugin.Registry
+	registry *registry.Registry
 	defaults []string // names of the operator's plugins, which every request uses
 }
 
 var _ api.Policies = (*Builder)(nil)
 
 // New makes a builder. Every request uses the default plugins, whether it names them or not.
-func New(e *engine.Engine, r *plugin.Registry, defaults []string) *Builder {
+func New(e *engine.Engine, r *registry.Registry, defaults []string) *Builder {
 	return &Builder{engine: e, registry: r, defaults: defaults}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/host/sampling"
 )
 
@@ -37,7 +38,7 @@ func (b *Builder) Render(ctx context.Context, params sampling.Params, list []api
 	if err != nil {
 		return nil, err
 	}
-	written, err := chosen.module.Render(ctx, data, plugin.Request{Client: chosen.Client, Config: chosen.Config, Seed: uint64(params.Seed),
+	written, err := stage.Render(ctx, chosen.module, data, plugin.Request{Client: chosen.Client, Config: chosen.Config, Seed: uint64(params.Seed),
 		ContextSize: b.engine.Info().Limits.Positions})
 	if err != nil {
 		return nil, refused(chosen, err)

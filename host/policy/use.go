@@ -7,14 +7,14 @@ import (
 
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/excerpt"
-	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/sampling"
 )
 
 // use is a plugin that a request uses, with the module that serves it.
 type use struct {
 	api.PluginUse
-	module *plugin.Module
+	module *load.Plugin
 }
 
 // resolve finds the modules of the operator's plugins, the request's, and those that only its chain names. The modules

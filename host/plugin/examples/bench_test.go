@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -44,14 +44,14 @@ func many() words {
 // others are kept ones. Run it with -benchtime 1x for the price of the first.
 func BenchmarkJSONSchema_Prepare(b *testing.B) {
 	w := many()
-	m := load(b, "json-schema", w)
+	m := loaded(b, "json-schema", w)
 	config := `{"schema":{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"string","maxLength":100000}},"required":["name","age"]}}`
 	for name, text := range map[string]string{
 		"start": ``, "in a string": `{"name":"abc`, "in a bounded string": `{"name":"a","age":"abc`, "before a string": `{"name":`,
 		"in an escape": `{"name":"\`,
 	} {
 		b.Run(name, func(b *testing.B) {
-			s := stage(b, m, config)
+			s := opened(b, m, config)
 			tokens := []scheduler.Token{0}
 			for _, c := range []byte(text) {
 				tokens = append(tokens, scheduler.Token(c))
@@ -74,8 +74,8 @@ func BenchmarkJSONSchema_Prepare(b *testing.B) {
 // BenchmarkJSONSchema_Prepare_EachCharacter measures masks in a state that never comes again: a string with a limit, in which
 // less is left after each token.
 func BenchmarkJSONSchema_Prepare_EachCharacter(b *testing.B) {
-	m := load(b, "json-schema", many())
-	s := stage(b, m, `{"schema":{"type":"object","properties":{"name":{"type":"string","minLength":8,"maxLength":40}},"required":["name"]}}`)
+	m := loaded(b, "json-schema", many())
+	s := opened(b, m, `{"schema":{"type":"object","properties":{"name":{"type":"string","minLength":8,"maxLength":40}},"required":["name"]}}`)
 	var tokens []scheduler.Token
 	for _, c := range []byte("\x00{\"name\":\"") {
 		tokens = append(tokens, scheduler.Token(c))
@@ -101,7 +101,7 @@ func BenchmarkMinP_Sample(b *testing.B) { benchmarkSample(b, "min-p-rust", `{"mi
 // benchmarkSample is one call over 256 candidates, the copies included.
 func benchmarkSample(b *testing.B, name, config string) {
 	w := newWords()
-	s := stage(b, load(b, name, w), config)
+	s := opened(b, loaded(b, name, w), config)
 	row := randomRow(1, len(w))
 	slices.SortFunc(row, func(a, b float32) int { return cmp.Compare(b, a) }) // best first, as the host finds them
 	ids, logits := make([]scheduler.Token, 256), make([]float32, 256)
@@ -121,8 +121,8 @@ func benchmarkSample(b *testing.B, name, config string) {
 // TestJSONSchema_LargeVocabulary_FitsTheFuel walks all of 128k tokens at once, uncached.
 func TestJSONSchema_LargeVocabulary_FitsTheFuel(t *testing.T) {
 	w := many()
-	m := load(t, "json-schema", w)
-	if m.Manifest.View != plugin.ViewNone || w.Attributes(int32(len(w)-1))&abi.AttrEnd == 0 {
+	m := loaded(t, "json-schema", w)
+	if m.Manifest.View != load.ViewNone || w.Attributes(int32(len(w)-1))&abi.AttrEnd == 0 {
 		t.Fatal("the test does not look at what it should")
 	}
 	schema := []byte(fmt.Sprintf(`{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"string","minLength":%d,"maxLength":60},

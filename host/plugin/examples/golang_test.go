@@ -23,7 +23,7 @@ func TestGo_Load_ExportsOnlyWhatIsImplemented(t *testing.T) {
 		"transcript":          "template stop",
 		"stdgo/min-p":         "sample",
 	} {
-		m := load(t, name, newWords())
+		m := loaded(t, name, newWords())
 		exports := strings.Fields("penstock_" + strings.ReplaceAll("abi_v1 describe open "+want, " ", " penstock_"))
 		got := slices.DeleteFunc(slices.Clone(m.Exports), func(e string) bool { return e == "_initialize" })
 		slices.Sort(exports)
@@ -38,9 +38,9 @@ func TestGo_Load_ExportsOnlyWhatIsImplemented(t *testing.T) {
 func TestGoMinP_Apply_SameFromEveryToolchain(t *testing.T) {
 	w := newWords()
 	stages := []chain.Stage{
-		stage(t, load(t, "min-p", w), `{"min_p":0.03}`),
-		stage(t, load(t, "stdgo/min-p", w), `{"min_p":0.03}`),
-		stage(t, load(t, "min-p-rust", w), `{"min_p":0.03}`),
+		opened(t, loaded(t, "min-p", w), `{"min_p":0.03}`),
+		opened(t, loaded(t, "stdgo/min-p", w), `{"min_p":0.03}`),
+		opened(t, loaded(t, "min-p-rust", w), `{"min_p":0.03}`),
 	}
 	for seed := range uint64(200) {
 		row := randomRow(seed, len(w))
@@ -63,7 +63,7 @@ func TestGoMinP_Apply_SameFromEveryToolchain(t *testing.T) {
 // TestGoBannedPhrases_NeverAppear lets a model that picks at random among few tokens run into the phrases.
 func TestGoBannedPhrases_NeverAppear(t *testing.T) {
 	w := newWords()
-	m := load(t, "banned-phrases", w)
+	m := loaded(t, "banned-phrases", w)
 	choices := []scheduler.Token{'a', 'b', 'c', 'A', 'B', ' '}
 	for i, piece := range w {
 		if piece == "ab" || piece == "abc" || piece == " a" {
@@ -72,7 +72,7 @@ func TestGoBannedPhrases_NeverAppear(t *testing.T) {
 	}
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 9))
-		s := stage(t, m, `{"phrases":["abc","b a"]}`)
+		s := opened(t, m, `{"phrases":["abc","b a"]}`)
 		history, splices := []scheduler.Token{0}, 0
 		for len(history) < 300 {
 			p, err := s.Prepare()
@@ -108,7 +108,7 @@ func TestGoBannedPhrases_NeverAppear(t *testing.T) {
 func TestGoStopRules_Check(t *testing.T) {
 	w := newWords()
 	for name, config := range map[string]string{"regex-stop": `{"pattern":"c\\w+b"}`, "repetition-stop": `{"tokens":2,"times":3}`} {
-		s := stage(t, load(t, name, w), config)
+		s := opened(t, loaded(t, name, w), config)
 		rule, shown, held, ended := s.Rule(), "", "", false
 		for _, b := range []byte("ab ab abcab cab cab") {
 			if _, err := s.Accept(scheduler.Token(b)); err != nil {
@@ -139,7 +139,7 @@ func TestGoStopRules_Check(t *testing.T) {
 // TestGoAnswerLength_Prepare_Bias looks at the bias before, near and after the wanted length.
 func TestGoAnswerLength_Prepare_Bias(t *testing.T) {
 	w := newWords()
-	s := stage(t, load(t, "answer-length", w), `{"tokens":8}`)
+	s := opened(t, loaded(t, "answer-length", w), `{"tokens":8}`)
 	end := w.Special(1)
 	for n, want := range map[int]struct {
 		token scheduler.Token

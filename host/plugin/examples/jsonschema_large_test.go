@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/stage"
 )
 
 // A long enum is a schema like any other.
 func TestJSONSchema_LargeEnum_Works(t *testing.T) {
 	w := newWords()
-	m := load(t, "json-schema", w)
+	m := loaded(t, "json-schema", w)
 	for _, n := range []int{100, 1000, 5000} {
 		values := make([]string, n)
 		for i := range values {
@@ -77,7 +79,7 @@ func dense() words {
 // The texts of a schema and the tokens of a vocabulary can both be many: a call costs what they have in common.
 func TestJSONSchema_ManyTextsAndTokens_FitTheFuelTwice(t *testing.T) {
 	for name, w := range map[string]words{"many": many(), "dense": dense()} {
-		m := load(t, "json-schema", w)
+		m := loaded(t, "json-schema", w)
 		for kind, schema := range large(t, w, 5000) {
 			t.Run(name+"/"+kind, func(t *testing.T) { mustTakeHalf(t, m, w, schema) })
 		}
@@ -85,11 +87,11 @@ func TestJSONSchema_ManyTextsAndTokens_FitTheFuelTwice(t *testing.T) {
 }
 
 // mustTakeHalf has answers written to a schema, and wants no call to take more than half of its fuel.
-func mustTakeHalf(t *testing.T, m *plugin.Module, w words, schema []byte) {
+func mustTakeHalf(t *testing.T, m *load.Plugin, w words, schema []byte) {
 	t.Helper()
-	most, memory := map[string]plugin.Usage{}, 0
+	most, memory := map[string]stage.Usage{}, 0
 	for seed := range uint64(3) {
-		s, err := m.NewStage(plugin.Request{Config: fmt.Appendf(nil, `{"schema":%s}`, schema), MaxTokens: 1000, ContextSize: 4096})
+		s, err := stage.New(m, plugin.Request{Config: fmt.Appendf(nil, `{"schema":%s}`, schema), MaxTokens: 1000, ContextSize: 4096})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,15 +13,17 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/schematest"
+	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/scheduler"
 )
 
 // generate lets a stage with a mask and nothing else write an answer: any token that it allows is as likely as any other.
-func generate(t *testing.T, m *plugin.Module, w words, schema []byte, maxTokens int, r *rand.Rand) (string, error) {
+func generate(t *testing.T, m *load.Plugin, w words, schema []byte, maxTokens int, r *rand.Rand) (string, error) {
 	t.Helper()
 	config := slices.Concat([]byte(`{"schema":`), schema, []byte(`}`))
-	s, err := m.NewStage(plugin.Request{Config: config, MaxTokens: maxTokens, ContextSize: 4096})
+	s, err := stage.New(m, plugin.Request{Config: config, MaxTokens: maxTokens, ContextSize: 4096})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,7 @@ func generate(t *testing.T, m *plugin.Module, w words, schema []byte, maxTokens 
 }
 
 // write lets an open stage write; called is told each call of the plugin when it is over.
-func write(s *plugin.Stage, w words, maxTokens int, r *rand.Rand, called func(string)) (string, error) {
+func write(s *stage.Stage, w words, maxTokens int, r *rand.Rand, called func(string)) (string, error) {
 	history := []scheduler.Token{1, 2, 3}
 	if err := s.Rewind(history, len(history)); err != nil {
 		return "", err
@@ -84,7 +86,7 @@ func TestJSONSchema_RandomSchemas_FitAndClose(t *testing.T) {
 		n = 200
 	}
 	w := newWords()
-	m := load(t, "json-schema", w)
+	m := loaded(t, "json-schema", w)
 	for seed := range n {
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		schema := mustJSON(t, schematest.Random(r, 4))
@@ -100,7 +102,7 @@ func TestJSONSchema_RandomSchemas_FitAndClose(t *testing.T) {
 }
 
 // leastTokens is what the plugin says that a schema needs.
-func leastTokens(t *testing.T, m *plugin.Module, w words, schema []byte) int {
+func leastTokens(t *testing.T, m *load.Plugin, w words, schema []byte) int {
 	t.Helper()
 	if _, err := generate(t, m, w, schema, 1, rand.New(rand.NewPCG(0, 0))); err != nil {
 		var refusal *plugin.Refusal
@@ -118,7 +120,7 @@ func leastTokens(t *testing.T, m *plugin.Module, w words, schema []byte) int {
 
 func TestJSONSchema_References_MayRecur(t *testing.T) {
 	w := newWords()
-	m := load(t, "json-schema", w)
+	m := loaded(t, "json-schema", w)
 	schema := []byte(`{"$ref":"#/$defs/tree","$defs":{"tree":{"type":"object","properties":{"id":{"type":"integer"},
 		"items":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["id","items"]}}}`)
 	for seed := range uint64(20) {
@@ -132,7 +134,7 @@ func TestJSONSchema_References_MayRecur(t *testing.T) {
 
 func TestJSONSchema_Refuses_ByName(t *testing.T) {
 	w := newWords()
-	m := load(t, "json-schema", w)
+	m := loaded(t, "json-schema", w)
 	for schema, want := range map[string]string{
 		`{"type":"string","pattern":"a+"}`:                                       `"pattern" is not supported`,
 		`{"type":"object","properties":{"a":{"type":"integer","multipleOf":2}}}`: `#/properties/a: "multipleOf"`,
@@ -161,8 +163,8 @@ func TestJSONSchema_Refuses_ByName(t *testing.T) {
 
 func TestJSONSchema_Rewind_TakesBack(t *testing.T) {
 	w := newWords()
-	m := load(t, "json-schema", w)
-	s, err := m.NewStage(plugin.Request{Config: []byte(`{"schema":{"type":"array","items":{"type":"boolean"}}}`), MaxTokens: 50})
+	m := loaded(t, "json-schema", w)
+	s, err := stage.New(m, plugin.Request{Config: []byte(`{"schema":{"type":"array","items":{"type":"boolean"}}}`), MaxTokens: 50})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 )
 
 // BenchmarkLoad is what a plugin takes from upload to usable: compiled anew, and with its code in the cache.
@@ -15,10 +16,7 @@ func BenchmarkLoad(b *testing.B) {
 		wasm := read(b, name)
 		for kind, dir := range map[string]func() string{"uncached": func() string { return "" }, "cached": b.TempDir} {
 			b.Run(name+"/"+kind, func(b *testing.B) {
-				r, err := plugin.NewRuntime(context.Background(), plugin.Options{CacheDir: dir()})
-				if err != nil {
-					b.Fatal(err)
-				}
+				r := load.New(plugin.Options{CacheDir: dir()})
 				defer func() { _ = r.Close(context.Background()) }() // nothing of it is needed any more
 				for b.Loop() {
 					m, err := r.Load(context.Background(), wasm)

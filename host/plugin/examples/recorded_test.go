@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
@@ -75,11 +77,11 @@ func TestGo_Sessions_AreTheSameNativelyAndInTheHost(t *testing.T) {
 			if len(sessions[name]) == 0 {
 				t.Fatal("its tests open no session")
 			}
-			modules := map[string]*plugin.Module{} // by vocabulary
+			modules := map[string]*load.Plugin{} // by vocabulary
 			for _, s := range sessions[name] {
 				v := vocabulary{s}
 				if modules[v.key()] == nil {
-					modules[v.key()] = load(t, name, v)
+					modules[v.key()] = loaded(t, name, v)
 				}
 				if err := repeat(modules[v.key()], s); err != nil {
 					t.Errorf("%s: %v", s.Test, err)
@@ -129,12 +131,12 @@ func (s *session) request() plugin.Request {
 }
 
 // repeat makes the calls of a session.
-func repeat(m *plugin.Module, s *session) error {
+func repeat(m *load.Plugin, s *session) error {
 	if i := slices.IndexFunc(s.Calls, func(c call) bool { return c.Export == abi.ExportTemplate }); i >= 0 {
-		text, err := m.Render(context.Background(), []byte(s.Request.Messages), s.request())
+		text, err := stage.Render(context.Background(), m, []byte(s.Request.Messages), s.request())
 		return s.Calls[i].outcome(text, err)
 	}
-	stage, err := m.NewStage(s.request())
+	stage, err := stage.New(m, s.request())
 	if err != nil {
 		return err
 	}

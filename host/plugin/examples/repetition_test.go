@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -36,7 +37,7 @@ func (c call) outcome(text string, err error) error {
 
 // repetition is a session under the host.
 type repetition struct {
-	stage   *plugin.Stage
+	stage   *stage.Stage
 	history []int32
 	prompt  int
 	held    int // bytes of text since the stop rule last showed it

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
@@ -74,15 +75,12 @@ func read(t testing.TB, name string) []byte {
 	return wasm
 }
 
-// load loads a plugin that was built, on a runtime with vocabulary v.
-func load(t testing.TB, name string, v plugin.Vocabulary) *plugin.Module {
+// loaded is a plugin that was built, loaded with vocabulary v.
+func loaded(t testing.TB, name string, v plugin.Vocabulary) *load.Plugin {
 	t.Helper()
 	limits := plugin.DefaultLimits()
 	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute, time.Minute // machines under load
-	r, err := plugin.NewRuntime(context.Background(), plugin.Options{Vocabulary: v, Limits: limits})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := load.New(plugin.Options{Vocabulary: v, Limits: limits})
 	m, err := r.Load(context.Background(), read(t, name))
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 )
 
 // Options say how to try a plugin.
@@ -32,12 +33,9 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 		o.Tokens = 48
 	}
 	tally := &tally{calls: map[string]*Export{}}
-	runtime, err := plugin.NewRuntime(ctx, plugin.Options{Vocabulary: words, Grammars: grammars{}, Observer: tally, Limits: o.Limits})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, runtime.Close(context.WithoutCancel(ctx))) }()
-	m, err := runtime.Load(ctx, wasm)
+	loader := load.New(plugin.Options{Vocabulary: words, Grammars: grammars{}, Observer: tally, Limits: o.Limits})
+	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
+	m, err := loader.Load(ctx, wasm)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +63,7 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 }
 
 // rendersOnly tells that a plugin is a template and nothing else.
-func rendersOnly(m *plugin.Module) bool { return m.IsTemplate() && !m.IsStage() && !m.IsStop() }
+func rendersOnly(m *load.Plugin) bool { return m.IsTemplate() && !m.IsStage() && !m.IsStop() }
 
 // long is how many tokens the longest conversation has, in multiples of the others.
 const long = 100
@@ -74,7 +72,7 @@ const long = 100
 const bearable = 512
 
 // soak holds a long conversation, in which a plugin's memory should hardly grow.
-func (r *Report) soak(m *plugin.Module, o Options) {
+func (r *Report) soak(m *load.Plugin, o Options) {
 	if rendersOnly(m) {
 		return
 	}
@@ -87,7 +85,7 @@ func (r *Report) soak(m *plugin.Module, o Options) {
 }
 
 // converse holds a conversation three times: as it is, again, and with a detour that is taken back.
-func (r *Report) converse(m *plugin.Module, o Options, seed uint64) {
+func (r *Report) converse(m *load.Plugin, o Options, seed uint64) {
 	if rendersOnly(m) {
 		return
 	}

@@ -9,6 +9,8 @@ import (
 	"math"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
@@ -23,13 +25,13 @@ const settled = 16
 
 // conversation is one answer of a plugin.
 type conversation struct {
-	module *plugin.Module
+	module *load.Plugin
 	seed   uint64
 	tokens int
 	detour int // before this token others are tried and taken back; 0: none
 	report *Report
 
-	stage   *plugin.Stage
+	stage   *stage.Stage
 	rule    answer.StopRule
 	history []scheduler.Token
 	prompt  int
@@ -51,7 +53,7 @@ func (c *conversation) differs(other *conversation) int {
 }
 
 func (c *conversation) run(config []byte) error {
-	stage, err := c.module.NewStage(plugin.Request{Config: config, Seed: c.seed, MaxTokens: c.tokens, ContextSize: 4096})
+	stage, err := stage.New(c.module, plugin.Request{Config: config, Seed: c.seed, MaxTokens: c.tokens, ContextSize: 4096})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -15,10 +15,10 @@ import (
 // input is what the model has for one token.
 type input struct {
 	*rand.Rand
-	kind plugin.View
+	kind load.View
 }
 
-func newInput(seed, place uint64, kind plugin.View) *input {
+func newInput(seed, place uint64, kind load.View) *input {
 	return &input{rand.New(rand.NewPCG(seed, place)), kind}
 }
 
@@ -56,7 +56,7 @@ func (in *input) view(p chain.Prepared) *chain.View {
 		row[b.Token] += b.Value
 	}
 	v := &chain.View{Row: row, N: -1, Chosen: -1}
-	if in.kind != plugin.ViewLogits && in.IntN(2) == 0 {
+	if in.kind != load.ViewLogits && in.IntN(2) == 0 {
 		narrow(v, 1+in.IntN(64))
 	}
 	return v
@@ -87,7 +87,7 @@ func (in *input) row() []float32 {
 	case 4:
 		row[likely] = 50
 	case 5:
-		if in.kind != plugin.ViewLogits { // broken logits never reach a candidates view
+		if in.kind != load.ViewLogits { // broken logits never reach a candidates view
 			row[likely] = float32(math.NaN())
 		}
 	}

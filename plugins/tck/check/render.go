@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/stage"
 )
 
 // message is one of a conversation.
@@ -31,7 +33,7 @@ var talks = [][]message{
 }
 
 // render tries a template on all talks, each twice.
-func (r *Report) render(ctx context.Context, m *plugin.Module, o Options) {
+func (r *Report) render(ctx context.Context, m *load.Plugin, o Options) {
 	for i, talk := range talks {
 		text, err := json.Marshal(talk)
 		if err != nil {
@@ -41,7 +43,7 @@ func (r *Report) render(ctx context.Context, m *plugin.Module, o Options) {
 		var prompts [2]string
 		for n := range prompts {
 			var refusal *plugin.Refusal
-			prompts[n], err = m.Render(ctx, text, plugin.Request{Config: o.Config, ContextSize: 4096})
+			prompts[n], err = stage.Render(ctx, m, text, plugin.Request{Config: o.Config, ContextSize: 4096})
 			if err != nil && !errors.As(err, &refusal) {
 				r.find("conversation %d (%.60s): %v", i, text, err)
 				return

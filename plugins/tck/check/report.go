@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/stage"
 )
 
 // Report is what came of trying a plugin.
@@ -50,7 +50,7 @@ func (r *Report) find(format string, args ...any) {
 const wasteful = 0.5
 
 // used notes the fuel of the last call, if the plugin has the export that was to be called.
-func (r *Report) used(export string, u plugin.Usage) {
+func (r *Report) used(export string, u stage.Usage) {
 	if !slices.Contains(r.exports, export) {
 		return
 	}

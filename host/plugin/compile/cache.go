@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+
+package compile
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// cache keeps compiled code between runs. It is run as it is, so nobody else may write to the folder, and what does not
+// have its checksum is removed before wazero looks.
+//
+// An entry is a folder named by a module and what decides how it is rewritten. In it lies a file's checksum beside each file:
+// of those of a child (see fillEntry), or of the file that wazero keeps for itself where a module was compiled in the process.
+type cache struct {
+	dir   string
+	limit int64 // bytes of all entries
+	log   *slog.Logger
+	keeps bool // see keepsCode
+}
+
+// cacheBytes bounds the cache: 25 modules of Go's own compiler, or some thousand small ones.
+const cacheBytes = 256 << 20
+
+// newPattern are the folders that are being filled; see replace. staleAfter is how old one is that nobody fills any more.
+const (
+	newPattern = "new-*"
+	staleAfter = time.Hour
+)
+
+// sumSuffix is what the files of checksums end with.
+const sumSuffix = ".sum"
+
+// openCache makes the folder if need be and checks that it is the user's alone.
+func openCache(dir string, limit int64, log *slog.Logger) (*cache, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("failed to make the cache of compiled plugins: %w", err)
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("failed to find the cache of compiled plugins: %w", err)
+	}
+	if err := checkPrivate(dir); err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("failed to close the cache of compiled plugins to others: %w", err)
+	}
+	c := &cache{dir: dir, limit: limit, log: log}
+	c.removeStale()
+	return c, nil
+}
+
+// removeStale removes what a host left that was killed while it waited for a child.
+func (c *cache) removeStale() {
+	left, err := filepath.Glob(filepath.Join(c.dir, newPattern))
+	for _, dir := range left {
+		if info, e := os.Stat(dir); e == nil && time.Since(info.ModTime()) > staleAfter {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	if err != nil {
+		c.log.Warn("the cache of compiled plugins is not in order", "error", err)
+	}
+}
+
+// keepsCode tells whether wazero compiles here and keeps what it makes. Where it interprets instead a child would compile for
+// nothing. What was seen once is so for good; what was not may have been a full disk. One caller at a time.
+func (c *cache) keepsCode(ctx context.Context) bool {
+	if !c.keeps {
+		err := c.tryCode(ctx)
+		if c.keeps = err == nil; !c.keeps {
+			c.log.Warn("large plugins are compiled or interpreted in the server itself", "because", err)
+		}
+	}
+	return c.keeps
+}
+
+// tryCode has wazero keep what it makes of an empty module.
+func (c *cache) tryCode(ctx context.Context) error {
+	dir, err := os.MkdirTemp(c.dir, newPattern)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // by removeStale at last
+	if err := compileTo(ctx, []byte("\x00asm\x01\x00\x00\x00"), dir, 1); err != nil {
+		return err
+	}
+	if files, err := filesOf(dir); err != nil || len(files) == 0 {
+		return errors.Join(errNotKept, err)
+	}
+	return nil
+}
+
+// entry is the folder of that name, empty where something in it was damaged. Its path is empty where there can be none.
+func (c *cache) entry(name string) string {
+	if c == nil {
+		return ""
+	}
+	entry := filepath.Join(c.dir, name)
+	files, err := filesOf(entry)
+	for _, path := range files {
+		if !strings.HasSuffix(path, sumSuffix) && !intact(path) {
+			c.log.Warn("compiled code of a plugin is damaged or was not finished; it is compiled anew", "file", path)
+			err = errors.Join(err, os.RemoveAll(entry))
+			break
+		}
+	}
+	if err = errors.Join(err, os.MkdirAll(entry, 0o700)); err != nil {
+		c.log.Warn("compiled code of a plugin is not kept", "error", err)
+		return ""
+	}
+	return entry
+}
+
+// replace has a new folder filled and puts it in the place of an entry of no use, whole or not at all. Where another host has
+// filled the entry in the meantime, that stays.
+func (c *cache) replace(entry string, fill func(dir string) (bool, error)) error {
+	dir, err := os.MkdirTemp(c.dir, newPattern)
+	if err = errors.Join(err, os.RemoveAll(entry)); err != nil {
+		c.log.Warn("compiled code of a plugin is not kept", "error", err)
+		return nil
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // by removeStale at last
+	if filled, err := fill(dir); err != nil || !filled {
+		return err
+	}
+	if err := os.Rename(dir, entry); err != nil && !errors.Is(err, fs.ErrExist) {
+		c.log.Warn("compiled code of a plugin is not kept", "error", err)
+	}
+	return nil
+}
+
+// removeEmpty removes an entry in which there is no file.
+func (c *cache) removeEmpty(entry string) (removed bool) {
+	if entry == "" {
+		return true
+	}
+	files, err := filesOf(entry)
+	return err == nil && len(files) == 0 && os.RemoveAll(entry) == nil // wazero's empty folders may be in it
+}
+
+// keep makes an entry the most recently used, and makes room.
+func (c *cache) keep(entry string) {
+	if c.removeEmpty(entry) {
+		return
+	}
+	now := time.Now()
+	if err := errors.Join(os.Chtimes(entry, now, now), c.evict(filepath.Base(entry))); err != nil {
+		c.log.Warn("the cache of compiled plugins is not in order", "error", err)
+	}
+}
+
+// seal writes the checksums of what is new in an entry.
+func seal(entry string) error {
+	files, err := filesOf(entry)
+	for _, path := range files {
+		if !strings.HasSuffix(path, sumSuffix) && !slices.Contains(files, path+sumSuffix) {
+			sum, e := checksum(path)
+			err = errors.Join(err, e, os.WriteFile(path+sumSuffix, sum, 0o600))
+		}
+	}
+	return err
+}
+
+// evict removes what was not used for longest until the rest is within the limit. What is in use stays.
+func (c *cache) evict(inUse string) error {
+	type item struct {
+		name string
+		used time.Time
+		size int64
+	}
+	entries, err := os.ReadDir(c.dir)
+	var items []item
+	var total int64
+	for _, e := range entries {
+		info, gone := e.Info()
+		if gone != nil {
+			continue // by another host
+		}
+		i := item{e.Name(), info.ModTime(), 0}
+		files, _ := filesOf(filepath.Join(c.dir, i.name))
+		for _, path := range files {
+			if info, err := os.Stat(path); err == nil {
+				i.size += info.Size()
+			}
+		}
+		items, total = append(items, i), total+i.size
+	}
+	slices.SortFunc(items, func(a, b item) int { return cmp.Or(a.used.Compare(b.used), strings.Compare(a.name, b.name)) })
+	for _, i := range items {
+		if total <= c.limit {
+			break
+		}
+		if i.name != inUse {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(c.dir, i.name)))
+			total -= i.size
+		}
+	}
+	return err
+}
+
+// filesOf are all files below a folder; none where it is not there.
+func filesOf(dir string) (files []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil && !d.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	})
+	return files, err
+}
+
+// intact tells whether a file has the checksum that lies beside it.
+func intact(path string) bool {
+	want, err := os.ReadFile(path + sumSuffix)
+	if err != nil {
+		return false
+	}
+	sum, err := checksum(path)
+	return err == nil && bytes.Equal(sum, want)
+}
+
+func checksum(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return nil, err
+	}
+	return hex.AppendEncode(nil, h.Sum(nil)), nil
+}

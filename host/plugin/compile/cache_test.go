@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+
+package compile
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+)
+
+// cached are the files of compiled code in a folder, and their bytes.
+func cached(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	files, err := filesOf(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string][]byte{}
+	for _, path := range files {
+		if strings.HasSuffix(path, sumSuffix) {
+			continue
+		}
+		if found[path], err = os.ReadFile(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return found
+}
+
+// answering is a guest whose accept answers with whether a token is even.
+func answering() *asm.Guest {
+	return newGuest("guest").On(abi.ExportAccept, asm.Local(0), asm.I32(1), []byte{0x71}, []byte{0x45})
+}
+
+// runIn compiles answering, or a guest like it, with its code in a folder, runs it, and returns what was logged.
+func runIn(t *testing.T, dir string, g *asm.Guest) string {
+	t.Helper()
+	c, log := newCompiler(dir)
+	r := run(t, c, g)
+	for token, want := range []int32{1, 0} {
+		if answer, err := r.accept(int32(token)); err != nil || answer != want {
+			t.Fatalf("token %d: %d, %v", token, answer, err)
+		}
+	}
+	return log.String()
+}
+
+// What is damaged is compiled anew and never run: the first bytes, the offsets of functions, the code, the end.
+func TestCache_Damage_IsCompiledAnew(t *testing.T) {
+	dir := t.TempDir()
+	if log := runIn(t, dir, answering()); log != "" {
+		t.Errorf("at first: %s", log)
+	}
+	whole := cached(t, dir)
+	if len(whole) != 1 {
+		t.Fatalf("%d files are cached", len(whole))
+	}
+	if log := runIn(t, dir, answering()); log != "" {
+		t.Errorf("from the cache: %s", log)
+	}
+	for path, good := range whole {
+		damaged := map[string][]byte{"empty": nil, "half": good[:len(good)/2], "longer": append(bytes.Clone(good), 0)}
+		for at := 0; at < len(good); at += max(1, len(good)/40) {
+			bad := bytes.Clone(good)
+			bad[at] ^= 0x40
+			damaged[fmt.Sprintf("byte %d", at)] = bad
+		}
+		for what, bad := range damaged {
+			if err := os.WriteFile(path, bad, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if log := runIn(t, dir, answering()); !strings.Contains(log, "compiled anew") {
+				t.Errorf("%s: nothing was said: %s", what, log)
+			}
+			if !bytes.Equal(cached(t, dir)[path], good) {
+				t.Errorf("%s: the entry was not mended", what)
+			}
+		}
+	}
+}
+
+// The same of each file that a child leaves: the stub, the facts, the code. A file that is missing is made anew too.
+func TestCache_Damage_OfAChilds_IsMadeAnew(t *testing.T) {
+	dir := t.TempDir()
+	guest := func() *asm.Guest {
+		return answering().Function(abi.Signature{}, 0, bytes.Repeat([]byte{0x01}, worthAChild))
+	}
+	runIn(t, dir, guest())
+	whole := cached(t, dir)
+	if len(whole) != 3 {
+		t.Fatalf("%d files are cached", len(whole))
+	}
+	if log := runIn(t, dir, guest()); log != "" {
+		t.Errorf("from the cache: %s", log)
+	}
+	for path, good := range whole {
+		bad := bytes.Clone(good)
+		bad[len(bad)/2] ^= 0x40
+		for what, damage := range map[string]func() error{
+			"empty":          func() error { return os.WriteFile(path, nil, 0o600) },
+			"half":           func() error { return os.WriteFile(path, good[:len(good)/2], 0o600) },
+			"bit":            func() error { return os.WriteFile(path, bad, 0o600) },
+			"no checksum":    func() error { return os.Remove(path + sumSuffix) },
+			"other checksum": func() error { return os.WriteFile(path+sumSuffix, []byte("0"), 0o600) },
+			"missing":        func() error { return os.Remove(path) },
+		} {
+			if err := damage(); err != nil {
+				t.Fatal(err)
+			}
+			if log := runIn(t, dir, guest()); what != "missing" && !strings.Contains(log, "compiled anew") {
+				t.Errorf("%s, %s: nothing was said: %s", filepath.Base(path), what, log)
+			}
+			if found := cached(t, dir); len(found) != 3 || !bytes.Equal(found[path], good) {
+				t.Errorf("%s, %s: the entry was not mended", filepath.Base(path), what)
+			}
+		}
+	}
+}
+
+func TestCache_Size_IsBounded(t *testing.T) {
+	dir := t.TempDir()
+	c, err := openCache(dir, 1<<20, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill := func(module string, size int) {
+		entry := c.entry(module)
+		if err := os.WriteFile(filepath.Join(entry, "code"), make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := seal(entry); err != nil {
+			t.Fatal(err)
+		}
+		c.keep(entry)
+	}
+	kept := func(module string) bool { return len(cached(t, c.entry(module))) > 0 }
+	fill("a", 300<<10)
+	fill("b", 300<<10)
+	fill("c", 300<<10)
+	c.keep(c.entry("a")) // used again
+	fill("d", 300<<10)
+	if !kept("a") || kept("b") || !kept("c") || !kept("d") {
+		t.Errorf("kept: a %v, b %v, c %v, d %v; b was not used for longest", kept("a"), kept("b"), kept("c"), kept("d"))
+	}
+	fill("e", 2<<20)
+	if kept("a") || kept("c") || kept("d") || !kept("e") {
+		t.Error("what is in use was removed, or not everything else")
+	}
+}
+
+// A folder that somebody else may write to is not used: its code would be run as this user.
+func TestOpenCache_RefusesWhatOthersMayWrite(t *testing.T) {
+	for _, mode := range []fs.FileMode{0o777, 0o770, 0o702} {
+		dir := t.TempDir()
+		if err := os.Chmod(dir, mode); err != nil { //nolint:gosec // that is the point
+			t.Fatal(err)
+		}
+		if log := runIn(t, dir, answering()); !strings.Contains(log, "can be written to by others") {
+			t.Errorf("mode %v: %s", mode, log)
+		}
+		if len(cached(t, dir)) > 0 {
+			t.Errorf("mode %v: the folder was used", mode)
+		}
+		inner := filepath.Join(dir, "code")
+		if log := runIn(t, inner, answering()); mode != 0o770 && !strings.Contains(log, "can be written to by everybody") {
+			t.Errorf("in a folder of mode %v: %s", mode, log)
+		}
+	}
+}
+
+func TestOpenCache_RefusesTheFolderOfAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a folder away")
+	}
+	dir := t.TempDir()
+	if err := os.Chown(dir, 65534, -1); err != nil {
+		t.Fatal(err)
+	}
+	if log := runIn(t, dir, answering()); !strings.Contains(log, "belongs to user 65534") {
+		t.Error(log)
+	}
+	if log := runIn(t, filepath.Join(dir, "code"), answering()); !strings.Contains(log, "belongs to user 65534") {
+		t.Error(log)
+	}
+}
+
+// A disk that is full, or a folder that went away, costs time and nothing else.
+func TestCache_CannotBeWritten_CompilesAllTheSame(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "code")
+	c, _ := newCompiler(dir)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir, nil, 0o600); err != nil { // no folder can be made there
+		t.Fatal(err)
+	}
+	run(t, c, answering())
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+
+//go:build unix
+
+package compile
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/fuel"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+)
+
+// large is a guest that is left to a child.
+func large(name string) *asm.Guest {
+	return newGuest(name).Function(abi.Signature{}, 0, bytes.Repeat([]byte{0x01}, worthAChild)) // nop
+}
+
+// filled lets a child fill a folder, and returns how many files are there then.
+func filled(ctx context.Context, t *testing.T, wasm []byte) (files int, made bool, err error) {
+	t.Helper()
+	dir := t.TempDir()
+	c, _ := newCompiler("")
+	made, err = c.compileInChild(ctx, wasm, dir)
+	return len(cached(t, dir)), made, err
+}
+
+func TestCompileInChild_FillsAFolder(t *testing.T) {
+	const files = 3 // stub, facts, code
+	if n, made, err := filled(t.Context(), t, answering().Wasm()); err != nil || !made || n != files {
+		t.Fatalf("%d files, %v, %v", n, made, err)
+	}
+	compilesInChild.Store(false) // as in a program whose main does not begin with Main
+	defer compilesInChild.Store(true)
+	if n, made, err := filled(t.Context(), t, answering().Wasm()); err != nil || made || n != 0 {
+		t.Errorf("without a child: %d files, %v, %v", n, made, err)
+	}
+}
+
+// A child refuses a module in the words that compiling it in the process has.
+func TestCompileInChild_Refuses_AsTheProcess(t *testing.T) {
+	body := func(code ...[]byte) []byte { return large("guest").On(abi.ExportOpen, code...).Wasm() }
+	for name, c := range map[string]struct {
+		wasm []byte
+		want error
+	}{
+		"types":  {body([]byte{0x7c}), plugin.ErrNotWasm}, // adds, but there is nothing on the stack
+		"cut":    {large("guest").Wasm()[:worthAChild], plugin.ErrNotWasm},
+		"index":  {body(asm.SetGlobal(9)), plugin.ErrNotWasm},
+		"opcode": {body([]byte{0xfe, 0}), plugin.ErrUnsupported},
+		"work":   {body(bytes.Repeat([]byte{0x03, 0x40}, 6000), bytes.Repeat([]byte{0x0b}, 6000), asm.I32(0)), plugin.ErrLimit},
+		"memory": {func() []byte { g := large("guest"); g.Pages = 2000; return g.Wasm() }(), plugin.ErrLimit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inProcess, _ := newCompiler("")
+			inChild, _ := newCompiler(t.TempDir())
+			_, here := compile(t.Context(), inProcess, c.wasm)
+			_, child := compile(t.Context(), inChild, c.wasm)
+			if !errors.Is(here, c.want) || !errors.Is(child, c.want) || here.Error() != child.Error() {
+				t.Errorf("in the process: %v\nin a child: %v", here, child)
+			}
+			if _, _, err := filled(t.Context(), t, c.wasm); err == nil {
+				t.Error("the child said nothing")
+			}
+		})
+	}
+}
+
+// slow is a module that takes two seconds to compile.
+func slow() []byte {
+	g := newGuest("guest")
+	for range 16 {
+		g.Function(abi.Signature{}, 0, bytes.Repeat([]byte{0x42, 1, 0x42, 2, 0x7f, 0x1a}, 80_000)) // pushes two numbers, divides, drops
+	}
+	return g.Wasm()
+}
+
+// A child that takes too long is killed, and its work is not done again here.
+func TestCompileInChild_Late_IsKilled(t *testing.T) {
+	c, _ := newCompiler(t.TempDir())
+	wasm := slow()
+	if _, err := c.Compile(t.Context(), wasm, sha256.Sum256(wasm), 300*time.Millisecond); !errors.Is(err, plugin.ErrLimit) {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	if _, made, err := filled(ctx, t, wasm); !errors.Is(err, context.Canceled) || made {
+		t.Errorf("made %v, %v", made, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(c.cache.dir, newPattern)); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}
+
+// What lies in a module's entry is loaded as it is, without metering or compiling the module: here it is another's.
+func TestCompiler_Cached_NothingIsMadeAgain(t *testing.T) {
+	dir := t.TempDir()
+	entryOf := func(name, maker string) string {
+		return filepath.Join(dir, entryName(sha256.Sum256(large(name).Wasm()), maker, fuel.DefaultLimits()))
+	}
+	first, _ := newCompiler(dir)
+	run(t, first, large("b"))
+	b := entryOf("b", maker())
+	for _, tc := range []struct {
+		entry, want string
+		change      func(*fuel.Limits)
+	}{
+		{entryOf("a", maker()), "b", func(*fuel.Limits) {}},
+		{entryOf("a", maker()), "a", func(l *fuel.Limits) { l.MemoryPages-- }},
+		{entryOf("a", "another program"), "a", func(*fuel.Limits) {}},
+	} {
+		if err := os.CopyFS(tc.entry, os.DirFS(b)); err != nil {
+			t.Fatal(err)
+		}
+		c, _ := newCompiler(dir, tc.change)
+		if name := run(t, c, large("a")).name(t); name != tc.want {
+			t.Errorf("%s: running is %q, want %q", tc.entry, name, tc.want)
+		}
+		if err := os.RemoveAll(tc.entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Code that wazero does not take for this processor or its own version is made anew; the stub is never run in its place.
+func TestCompiler_Cached_CodeOfAnother_IsMadeAnew(t *testing.T) {
+	dir := t.TempDir()
+	for range 3 {
+		c, _ := newCompiler(dir)
+		if answer, err := run(t, c, large("guest").On(abi.ExportAccept, asm.I32(1))).accept(2); err != nil || answer != 1 {
+			t.Errorf("%d, %v", answer, err)
+		}
+		entries, err := filepath.Glob(filepath.Join(dir, "*", codeDir, "*", "*"))
+		if err != nil || len(entries) != 2 { // the code and its checksum
+			t.Fatalf("%v, %v", entries, err)
+		}
+		for _, path := range entries {
+			if err := os.Rename(path, filepath.Join(filepath.Dir(path), "another"+filepath.Ext(path))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// A server whose program was replaced while it runs starts the new one, which may rewrite otherwise: that does nothing.
+func TestRunChild_OfAnotherProgram_DoesNothing(t *testing.T) {
+	dir := t.TempDir()
+	order := compileOrder{Dir: dir, Maker: "1 another", Limits: fuel.DefaultLimits(), Time: time.Minute}
+	end := runChild(t.Context(), large("guest").Wasm(), order)
+	if end.code != exitFailed || !strings.Contains(end.said, "1 another") || len(cached(t, dir)) != 0 {
+		t.Errorf("%+v, %d files", end, len(cached(t, dir)))
+	}
+}
+
+// A child that could not do it is told of, once and not at length.
+func TestCompileInChild_Fails_IsLogged(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, log := newCompiler("")
+	if made, err := c.compileInChild(t.Context(), large("guest").Wasm(), filepath.Join(file, strings.Repeat("x", 200))); made || err != nil {
+		t.Errorf("made %v, %v", made, err)
+	}
+	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "code=3") ||
+		!strings.Contains(text, errNotKept.Error()) || len(text) > 500 {
+		t.Error(text)
+	}
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+
+package compile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"syscall"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/fuel"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// Code is a metered and compiled module, in a runtime of wazero of its own. That costs a millisecond, and what wazero keeps of a
+// module, the code and the numbers of its types, is then gone with the module.
+type Code struct {
+	Runtime wazero.Runtime
+	Module  wazero.CompiledModule
+	Metered *fuel.Module // without the bytes: they are compiled
+
+	cache wazero.CompilationCache // nil: none
+}
+
+// newConfig lets wazero compile where it can, and interpret elsewhere: on processors it has no compiler for, and where memory
+// cannot be made executable. A test may want it otherwise.
+var newConfig = wazero.NewRuntimeConfig
+
+// errNotKept is the error of code that wazero could not keep.
+var errNotKept = errors.New("no code was kept")
+
+// newCode compiles a metered module. dir is where its code is kept, empty for nowhere; the error wraps errNotKept where it is that
+// folder's or its disk's fault. Compiling is given up between two functions when ctx is done; that a single function cannot
+// take long is the rewriter's doing.
+func newCode(ctx context.Context, config wazero.RuntimeConfig, wasm []byte, dir string, pages uint32) (_ *Code, err error) {
+	config = config.WithCoreFeatures(api.CoreFeaturesV2).WithMemoryLimitPages(pages).WithDebugInfoEnabled(false)
+	c := &Code{}
+	if dir != "" {
+		if c.cache, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
+			return nil, fmt.Errorf("%w: failed to open the cache of compiled plugins: %w", errNotKept, err)
+		}
+		config = config.WithCompilationCache(c.cache)
+	}
+	defer func() {
+		if p := recover(); p != nil { // a defect of the compiler that a module can reach must not end the host
+			err = fmt.Errorf("%w: the compiler gave up: %v", plugin.ErrUnsupported, p)
+		}
+		if err != nil {
+			_ = c.Close() // the first error is the one to tell
+		}
+	}()
+	c.Runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	// Only with more than one worker does wazero look at the context.
+	c.Module, err = c.Runtime.CompileModule(experimental.WithCompilationWorkers(ctx, max(2, runtime.GOMAXPROCS(0)/2)), wasm)
+	if system := syscall.Errno(0); dir != "" && errors.As(err, &system) { // nothing else of compiling asks the system
+		err = fmt.Errorf("%w: %w", errNotKept, err)
+	}
+	return c, err
+}
+
+// Close frees the code. No instance may be in use.
+func (c *Code) Close() (err error) {
+	if c.Runtime != nil {
+		err = c.Runtime.Close(context.Background())
+	}
+	if c.cache != nil {
+		err = errors.Join(err, c.cache.Close(context.Background()))
+	}
+	return err
+}

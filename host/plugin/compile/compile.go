@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+
+package compile
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/fuel"
+)
+
+// Compiler meters and compiles modules. Compiling takes memory in proportion to the module, so callers take turns: Compile is not
+// for concurrent use.
+type Compiler struct {
+	cache  *cache // nil: none
+	limits fuel.Limits
+	log    *slog.Logger
+}
+
+// New makes a compiler that keeps code in a folder between runs; dir empty: it does not. A folder that cannot be trusted is not
+// used, which is logged.
+func New(dir string, limits fuel.Limits, log *slog.Logger) *Compiler {
+	c := &Compiler{limits: limits, log: log}
+	if dir == "" {
+		return c
+	}
+	var err error
+	if c.cache, err = openCache(dir, cacheBytes, log); err != nil {
+		log.Warn("plugins are compiled anew at each start", "because", err)
+	}
+	return c
+}
+
+// Compile meters and compiles a module within a time, or takes from the cache what came of that before. sum is the module's
+// SHA-256. The error wraps plugin.ErrNotWasm, ErrUnsupported or ErrLimit, or is the context's.
+func (c *Compiler) Compile(caller context.Context, wasm []byte, sum [sha256.Size]byte, limit time.Duration) (*Code, error) {
+	ctx, cancel := context.WithTimeout(caller, limit)
+	defer cancel()
+	entry := c.cache.entry(entryName(sum, maker(), c.limits))
+	code, err := c.obtain(ctx, wasm, entry, c.compileInChild)
+	if err != nil {
+		c.cache.removeEmpty(entry)
+	}
+	switch {
+	case err == nil:
+		c.cache.keep(entry)
+	case caller.Err() != nil:
+		err = caller.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("%w: compiling takes longer than %v; make the module smaller", plugin.ErrLimit, limit)
+	}
+	return code, err
+}
+
+// worthAChild is how large a module is, in bytes, that is left to a child: a smaller one takes milliseconds, and a child takes
+// longer to start.
+const worthAChild = 64 << 10
+
+// obtain opens a module's entry in the cache, which a child fills where it must, or another host in the meantime. Where there
+// is no entry, no child or no code to keep, and for a small module, all is done here.
+func (c *Compiler) obtain(ctx context.Context, wasm []byte, entry string, child filler) (*Code, error) {
+	pages := c.limits.MemoryPages
+	if entry == "" || len(wasm) < worthAChild || !c.cache.keepsCode(ctx) {
+		return c.compileAndSeal(ctx, wasm, entry)
+	}
+	if code, err := openEntry(ctx, entry, pages); err == nil {
+		return code, nil
+	}
+	if err := c.cache.replace(entry, func(dir string) (bool, error) { return child(ctx, wasm, dir) }); err != nil {
+		return nil, err
+	}
+	if code, err := openEntry(ctx, entry, pages); err == nil {
+		return code, nil
+	}
+	return c.compileAndSeal(ctx, wasm, entry)
+}
+
+// filler fills a folder with what comes of a module; false where it could not.
+type filler func(ctx context.Context, wasm []byte, dir string) (bool, error)
+
+// compileAndSeal is compileHere, of which the entry gets the checksums. What a child made has its own: what else may lie beside
+// it is not this process's.
+func (c *Compiler) compileAndSeal(ctx context.Context, wasm []byte, entry string) (*Code, error) {
+	code, err := compileHere(ctx, wasm, entry, c.limits)
+	if err == nil && entry != "" {
+		if err := seal(entry); err != nil {
+			c.log.Warn("compiled code of a plugin is not kept", "error", err)
+		}
+	}
+	return code, err
+}
+
+// compileHere meters and compiles a module in this process. dir is where its code is kept, empty for nowhere; where it cannot be
+// kept the module is compiled all the same.
+func compileHere(ctx context.Context, wasm []byte, dir string, limits fuel.Limits) (*Code, error) {
+	m, err := fuel.Rewrite(wasm, limits)
+	if err != nil {
+		return nil, translate(err)
+	}
+	code, err := newCode(ctx, newConfig(), m.Wasm, dir, limits.MemoryPages)
+	if err != nil && !errors.Is(err, plugin.ErrUnsupported) && dir != "" && ctx.Err() == nil { // it may be the cache's fault: a full disk, say
+		code, err = newCode(ctx, newConfig(), m.Wasm, "", limits.MemoryPages)
+	}
+	if err != nil {
+		return nil, refusal(err)
+	}
+	m.Wasm = nil // compiled now
+	code.Metered = m
+	return code, nil
+}
+
+// refusal says in this package's terms why a module was not compiled. That code was not kept is none of the module's fault.
+func refusal(err error) error {
+	if errors.Is(err, plugin.ErrUnsupported) || errors.Is(err, errNotKept) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", plugin.ErrNotWasm, err)
+}

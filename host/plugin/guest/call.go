@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+
+package guest
+
+import (
+	"errors"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+)
+
+// Call runs an export and returns its answer, which is 0 for one that has none. The error is a *plugin.Fault.
+//
+// Here the guest gets its fuel: so many units for each call, of which its own code takes what it does (package fuel) and host
+// functions what they do (charge.go).
+func (i *Instance) Call(e Export, a, b int32) (int32, error) {
+	f := i.functions[e]
+	if f == nil {
+		f = i.guest.ExportedFunction(exportNames[e])
+		i.functions[e] = f
+	}
+	limits := &i.module.Host.Limits
+	units := limits.HookFuel
+	if e.setup() {
+		units = limits.SetupFuel
+	}
+	i.running, i.given = e, units
+	if v := i.begin(); v != nil {
+		i.end()
+		return 0, i.Fault(e, v)
+	}
+	i.meter.Fill(units, limits.Stack)
+	i.stack[0], i.stack[1] = uint64(uint32(a)), uint64(uint32(b))
+	i.emitted, i.refusal = i.emitted[:0], i.refusal[:0]
+	i.session.random.at(len(i.session.History))
+	err := f.CallWithStack(&i.caller, i.stack[:])
+	if err == nil {
+		err = i.meter.Fault() // by its last instructions
+	}
+	i.end()
+	i.module.Host.Observer.PluginCall(i.module.Name, exportNames[e], time.Since(i.started))
+	if err != nil {
+		return 0, i.Fault(e, i.diagnose(err))
+	}
+	if !i.module.answers[e] {
+		return 0, nil
+	}
+	return int32(uint32(i.stack[0])), nil
+}
+
+// begin starts the clock of a call, and waits for a turn where the call is set-up.
+func (i *Instance) begin() *Violation {
+	limits := &i.module.Host.Limits
+	i.started, i.waited = time.Now(), 0
+	i.yielded = i.started
+	most := limits.HookTime
+	switch {
+	case i.session.loading:
+		most = limits.LoadTime
+	case i.running.setup():
+		most = limits.SetupTime
+	}
+	i.until = i.started.Add(most)
+	if all := i.session.SetupUntil; !all.IsZero() && all.Before(i.until) {
+		i.until = all
+	}
+	if !i.running.setup() {
+		return nil
+	}
+	return i.takeTurn()
+}
+
+// end gives the call's turn back.
+func (i *Instance) end() {
+	i.giveTurn()
+	i.running = none
+}
+
+// Fault ends the instance's use: an answer of an export was wrong, or a call of it failed. The session hears of it.
+func (i *Instance) Fault(e Export, v *Violation) *plugin.Fault {
+	i.dead = true
+	f := &plugin.Fault{Plugin: i.module.Name, Export: e.String(), Cause: v.cause, Detail: v.detail, Log: i.session.log.last()}
+	if !errors.Is(v.cause, plugin.CauseCancelled) {
+		i.module.Host.Observer.PluginFault(f.Plugin, f.Kind())
+		if i.session.Faulted != nil {
+			i.session.Faulted(f)
+		}
+	}
+	return f
+}
+
+// Refusal is what a non-zero answer of a set-up call means.
+func (i *Instance) Refusal(e Export) *plugin.Refusal {
+	return &plugin.Refusal{Plugin: i.module.Name, Export: e.String(), Message: cleanText(i.refusal), Log: i.session.log.last()}
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+
+package guest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/fuel"
+)
+
+// Violation is what a guest did wrong: a host function ends the call with it, and who checks an answer makes a fault of it.
+type Violation struct {
+	cause  error
+	detail string
+}
+
+// Error names cause and detail.
+func (v *Violation) Error() string { return v.cause.Error() + ": " + v.detail }
+
+// Violationf makes a violation with a cause of package plugin.
+func Violationf(cause error, format string, args ...any) *Violation {
+	return &Violation{cause, fmt.Sprintf(format, args...)}
+}
+
+// diagnose tells why a call trapped.
+func (i *Instance) diagnose(err error) *Violation {
+	var v *Violation
+	if errors.As(err, &v) {
+		return v
+	}
+	switch exhausted := i.meter.Fault(); {
+	case errors.Is(exhausted, fuel.ErrStack):
+		return Violationf(plugin.CauseStack, "%s", at(err))
+	case errors.Is(exhausted, fuel.ErrFuel):
+		return Violationf(plugin.CauseFuel, "%s", at(err))
+	}
+	if i.region.Refused() { // what the guest made of it is no fault of its own
+		return i.module.Host.budget.exceeded()
+	}
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	return Violationf(plugin.CauseTrap, "%s, %s", strings.TrimPrefix(first, "wasm error: "), at(err))
+}
+
+// at finds the innermost guest function in wazero's stack trace.
+func at(err error) string {
+	_, trace, ok := strings.Cut(err.Error(), "wasm stack trace:\n\t")
+	if !ok {
+		return "at an unknown place"
+	}
+	frame, below, _ := strings.Cut(trace, "\n")
+	if strings.HasPrefix(frame, fuel.ImportModule) { // where a guest comes for fuel
+		frame, _, _ = strings.Cut(strings.TrimSpace(below), "\n")
+	}
+	return "in " + strings.TrimPrefix(frame, ".")
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+
+package guest
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+)
+
+// Host is what all guests of one model share. It is safe for concurrent use.
+type Host struct {
+	plugin.Options // with its defaults filled in; nobody changes them
+
+	budget budget
+	turns  turns
+	vocab  func() []byte // what the host function of this name gives, built when first asked for
+}
+
+// NewHost fills in the defaults of o.
+func NewHost(o plugin.Options) *Host {
+	h := &Host{Options: o, turns: newTurns()}
+	if h.Limits == (plugin.Limits{}) {
+		h.Limits = plugin.DefaultLimits()
+	}
+	if h.Vocabulary == nil {
+		h.Vocabulary = noVocabulary{}
+	}
+	if h.Observer == nil {
+		h.Observer = noObserver{}
+	}
+	if h.Log == nil {
+		h.Log = slog.New(slog.DiscardHandler)
+	}
+	h.budget.limit = h.Limits.Memory
+	h.vocab = sync.OnceValue(h.layVocab)
+	return h
+}
+
+// Memory tells how many bytes all instances have together, and how many they may have.
+func (h *Host) Memory() (used, limit int64) { return h.budget.used.Load(), h.budget.limit }
+
+type noObserver struct{}
+
+func (noObserver) PluginCall(string, string, time.Duration) {}
+func (noObserver) PluginFault(string, string)               {}
+
+// noVocabulary is the vocabulary of a Host without a model.
+type noVocabulary struct{}
+
+func (noVocabulary) Size() int                                    { return 0 }
+func (noVocabulary) Piece(int32) string                           { return "" }
+func (noVocabulary) Attributes(int32) uint32                      { return 0 }
+func (noVocabulary) Special(int32) int32                          { return -1 }
+func (noVocabulary) Tokenize(string, bool, bool) ([]int32, error) { return nil, nil }

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+
+package guest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/stage"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+)
+
+// hostCalls is plugins/abi/testdata/hostcalls.json, which says what the fields mean.
+type hostCalls struct {
+	Request struct {
+		Config, Messages string
+		Pieces           []string
+		Attributes       []uint32
+		Special          map[int32]int32
+		Prompt           []int32
+		MaxTokens        int `json:"max_tokens"`
+		ContextSize      int `json:"context_size"`
+		Seed             uint64
+	}
+	Open, Template []hostCall
+}
+
+type hostCall struct {
+	Call   string
+	Args   []any
+	Answer int64
+	Bits   string
+	Wrote  []int
+}
+
+// bufferSize is what an argument that is a text has, and from where on such arguments lie in memory.
+const (
+	bufferSize = 256
+	buffersAt  = 1 << 16
+)
+
+// code makes the call and traps where it does not do what it should. What it does is in the log then.
+func (c hostCall) code(g *asm.Guest, free *int) []byte {
+	s := abi.Imports[slices.IndexFunc(abi.Imports, func(s abi.Signature) bool { return s.Name == c.Call })]
+	var code []byte
+	last, before := -1, ""
+	for _, a := range c.Args {
+		if n, ok := a.(float64); ok {
+			code = append(code, asm.I32(int(n))...)
+			continue
+		}
+		last, before = *free, a.(string)
+		g.Put(last, before)
+		code = append(code, asm.I32(last)...)
+		*free += bufferSize
+	}
+	code = append(code, g.Call(c.Call)...)
+	switch {
+	case c.Bits != "":
+		bits, err := strconv.ParseUint(c.Bits, 16, 64)
+		if err != nil {
+			panic(err)
+		}
+		code = slices.Concat(code, asm.I64(int64(bits)), asm.Equal64, asm.EqualZero, asm.When(asm.Unreachable))
+	case len(s.Results) > 0 && s.Results[0] == "i64":
+		code = slices.Concat(code, asm.I64(c.Answer), asm.Equal64, asm.EqualZero, asm.When(asm.Unreachable))
+	case len(s.Results) > 0:
+		code = slices.Concat(code, asm.I32(int(c.Answer)), asm.Equal, asm.EqualZero, asm.When(asm.Unreachable))
+	}
+	if last < 0 {
+		return code
+	}
+	after := make([]byte, bufferSize)
+	copy(after, before)
+	for i, b := range c.Wrote {
+		after[i] = byte(b)
+	}
+	g.Put(*free, string(after))
+	word := func(at int) []byte {
+		return slices.Concat(asm.I32(at), asm.Local(1), asm.I32(4), asm.Multiply, asm.Add, asm.Load)
+	}
+	code = append(code, asm.Each(1, asm.I32(bufferSize/4), word(last), word(*free), asm.Equal, asm.EqualZero, asm.When(asm.Unreachable))...)
+	*free += bufferSize
+	return code
+}
+
+// guest is a plugin that makes calls in an export.
+func guest(export string, calls []hostCall) []byte {
+	g := asm.New(`{"name":"guest"}`)
+	free := buffersAt
+	var code [][]byte
+	for n, c := range calls {
+		about := fmt.Sprintf("call %d, %s%v", n+1, c.Call, c.Args)
+		g.Put(free, about)
+		code = append(code, asm.I32(abi.LogInfo), asm.I32(free), asm.I32(len(about)), g.Call(abi.ImportLog))
+		free += bufferSize
+		code = append(code, c.code(g, &free))
+	}
+	g.Pages = uint32(free>>16) + 1
+	return g.On(export, append(code, asm.I32(0))...).Wasm()
+}
+
+func (h *hostCalls) Size() int                 { return len(h.Request.Pieces) }
+func (h *hostCalls) Piece(t int32) string      { return h.Request.Pieces[t] }
+func (h *hostCalls) Attributes(t int32) uint32 { return h.Request.Attributes[t] }
+func (h *hostCalls) Special(kind int32) int32 {
+	if t, ok := h.Request.Special[kind]; ok {
+		return t
+	}
+	return -1
+}
+
+// Tokenize takes the longest piece, again and again.
+func (h *hostCalls) Tokenize(text string, _, _ bool) (tokens []int32, _ error) {
+	for text != "" {
+		best := 0
+		for t, piece := range h.Request.Pieces {
+			if strings.HasPrefix(text, piece) && len(piece) > len(h.Request.Pieces[best]) {
+				best = t
+			}
+		}
+		if h.Request.Pieces[best] == "" {
+			return nil, errors.New("no piece begins the text")
+		}
+		tokens, text = append(tokens, int32(best)), text[len(h.Request.Pieces[best]):]
+	}
+	return tokens, nil
+}
+
+// TestHost_Answers_AreTheStandIns makes the calls that the SDKs' stand-ins for the host answer the same way.
+func TestHost_Answers_AreTheStandIns(t *testing.T) {
+	script, err := os.ReadFile(filepath.Join("..", "..", "..", "plugins", "abi", "testdata", "hostcalls.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &hostCalls{}
+	if err := json.Unmarshal(script, h); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range abi.Imports {
+		made := func(c hostCall) bool { return c.Call == s.Name }
+		if !slices.ContainsFunc(h.Open, made) && !slices.ContainsFunc(h.Template, made) && s.Name != abi.ImportGrammarMask { // a fault here
+			t.Errorf("nothing calls %s", s.Name)
+		}
+	}
+	limits := plugin.DefaultLimits()
+	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute, time.Minute // machines under load
+	l := load.New(plugin.Options{Vocabulary: h, Limits: limits})
+	t.Cleanup(func() {
+		if err := l.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	making := func(export string, calls []hostCall) *load.Plugin {
+		p, err := l.Load(context.Background(), guest(export, calls))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Release)
+		return p
+	}
+	q := plugin.Request{Config: []byte(h.Request.Config), Seed: h.Request.Seed, MaxTokens: h.Request.MaxTokens, ContextSize: h.Request.ContextSize}
+	s, err := stage.New(making(abi.ExportOpen, h.Open), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Rewind(h.Request.Prompt, len(h.Request.Prompt)), s.Close()); err != nil {
+		t.Error(err)
+	}
+	text, err := stage.Render(context.Background(), making(abi.ExportTemplate, h.Template), []byte(h.Request.Messages), q)
+	if err != nil || text != "a prompt" {
+		t.Errorf("%q, %v", text, err)
+	}
+}

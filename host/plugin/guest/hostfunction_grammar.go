@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+
+package guest
+
+import (
+	"fmt"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// This file has the host functions about grammars. See docs/abi/v1.md.
+
+// What compiling a grammar costs, and each byte of its text, what trying one token of the vocabulary does, and what taking one.
+const (
+	openFuel    = 100_000
+	grammarFuel = 256
+	maskFuel    = 16
+	acceptFuel  = 2_000
+)
+
+func hostGrammarOpen(i *Instance, s []uint64) {
+	i.pauseBefore()
+	text := i.bytesAt(uint64(uint32(s[1])), uint64(uint32(s[2])))
+	if !i.meter.Charge(openFuel + grammarFuel*uint64(len(text))) {
+		panic(Violationf(plugin.CauseFuel, "in grammar_open, of %d bytes", len(text)))
+	}
+	refuse := func(reason string) {
+		i.session.log.add(abi.LogError, []byte("grammar_open: "+reason))
+		s[0] = i32(-1)
+	}
+	limits := &i.module.Host.Limits
+	switch kind := uint32(s[0]); {
+	case i.module.Host.Grammars == nil:
+		refuse("this host has no grammar engine")
+	case kind != abi.GrammarGBNF && kind != abi.GrammarJSONSchema:
+		refuse("the kind is neither 0 (GBNF) nor 1 (JSON schema)")
+	case len(i.grammars) >= limits.Grammars:
+		refuse("an instance may have no more grammars")
+	case len(text) > limits.Grammar:
+		refuse(fmt.Sprintf("the grammar has %d bytes, at most %d are taken", len(text), limits.Grammar))
+	default:
+		g, err := i.module.Host.Grammars.Open(int32(kind), cleanText(text))
+		if err != nil {
+			refuse(err.Error())
+			return
+		}
+		i.grammars = append(i.grammars, g)
+		s[0] = uint64(len(i.grammars) - 1)
+	}
+}
+
+func hostGrammarMask(i *Instance, s []uint64) {
+	if i.running != Prepare {
+		panic(Violationf(plugin.CauseCall, "grammar_mask belongs to %s", abi.ExportPrepare))
+	}
+	i.pauseBefore()
+	n := i.module.Host.Vocabulary.Size()
+	if !i.meter.Charge(maskFuel * uint64(n)) {
+		panic(Violationf(plugin.CauseFuel, "in grammar_mask"))
+	}
+	g := i.grammar(s[0])
+	if g == nil || !i.Buffers.Bound(abi.BufferMask) {
+		s[0] = i32(-1)
+		return
+	}
+	if err := g.Mask(i.Buffers.Mask(n)); err != nil {
+		i.session.log.add(abi.LogError, []byte("grammar_mask: "+err.Error()))
+		s[0] = i32(-1)
+		return
+	}
+	s[0] = 0
+}
+
+func hostGrammarAccept(i *Instance, s []uint64) {
+	i.pauseBefore()
+	if !i.meter.Charge(acceptFuel) {
+		panic(Violationf(plugin.CauseFuel, "in grammar_accept"))
+	}
+	g := i.grammar(s[0])
+	if g == nil || !i.known(s[1]) || !g.Accept(int32(uint32(s[1]))) {
+		s[0] = i32(-1)
+		return
+	}
+	s[0] = 0
+}
+
+// grammar finds what a handle stands for; nil where there is nothing.
+func (i *Instance) grammar(handle uint64) plugin.Grammar {
+	if h := uint32(handle); int64(h) < int64(len(i.grammars)) {
+		return i.grammars[h]
+	}
+	return nil
+}

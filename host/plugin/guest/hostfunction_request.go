@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+package guest
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// This file has the host functions about the request, and those that hand something to the host. See docs/abi/v1.md.
+
+func hostConfig(i *Instance, s []uint64) { i.write(s, s[0], s[1], 1, i.session.config) }
+
+func hostMessages(i *Instance, s []uint64) { i.write(s, s[0], s[1], 1, i.session.Messages) }
+
+func hostHistory(i *Instance, s []uint64) {
+	tokens := i.session.History
+	from := int(int32(uint32(s[0])))
+	if from < 0 {
+		from = max(0, len(tokens)+from)
+	}
+	tokens = tokens[min(from, len(tokens)):]
+	i.write(s, s[1], s[2], 4, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(tokens))), 4*len(tokens)))
+}
+
+func hostFeature(i *Instance, s []uint64) {
+	text := i.read(s[0], s[1])
+	s[0] = 0
+	if len(text) > abi.LimitFeatureBytes {
+		return
+	}
+	if name := string(text); slices.ContainsFunc(abi.Imports, named(name)) || slices.ContainsFunc(abi.Exports, named(name)) {
+		s[0] = 1
+	}
+}
+
+func named(name string) func(abi.Signature) bool {
+	return func(s abi.Signature) bool { return s.Name == name }
+}
+
+func hostParam(i *Instance, s []uint64) {
+	kind := uint32(s[0])
+	if int(kind) >= len(i.session.Params) {
+		s[0] = ^uint64(0)
+		return
+	}
+	s[0] = uint64(i.session.Params[kind])
+}
+
+func hostRandom(i *Instance, s []uint64) { s[0] = i.session.random.next() }
+
+func hostBind(i *Instance, s []uint64) {
+	ok := i.running == Open &&
+		i.Buffers.bind(uint32(s[0]), uint32(s[1]), uint32(s[2]), i.region.Bytes(), i.module.Host.Vocabulary.Size())
+	s[0] = i32(abi.BindOk)
+	if !ok {
+		s[0] = i32(abi.BindRefused)
+	}
+}
+
+func hostEmit(i *Instance, s []uint64) {
+	if i.running != Describe && i.running != Template {
+		panic(Violationf(plugin.CauseCall, "emit belongs to %s and %s", abi.ExportDescribe, abi.ExportTemplate))
+	}
+	part := i.read(s[0], s[1])
+	if limit := i.module.Host.Limits.Emit; len(i.emitted)+len(part) > limit {
+		panic(Violationf(plugin.CauseLimit, "more than %d bytes emitted", limit))
+	}
+	i.emitted = append(i.emitted, part...)
+}
+
+func hostFail(i *Instance, s []uint64) {
+	text := i.read(s[0], s[1])
+	if most := i.module.Host.Limits.Fail; len(text) > most {
+		text = whole(text[:most])
+	}
+	i.refusal = append(i.refusal[:0], text...)
+}
+
+func hostLog(i *Instance, s []uint64) {
+	i.session.log.add(int32(uint32(s[0])), i.read(s[1], s[2]))
+}

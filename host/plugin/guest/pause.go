@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+package guest
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+)
+
+// This file is what happens between two slices of a guest's fuel. Guest code cannot be preempted: Go's garbage collector
+// waits for it, and so does who needs its processor. So a guest comes back every hundred microseconds or so, and this is
+// the place to let others run, to look at a real clock, and to see whether anybody still waits for the guest.
+
+// yieldTime is how long a guest keeps a processor from goroutines that wait for one.
+const yieldTime = 100 * time.Microsecond
+
+// pause is called in the guest's goroutine. An error, which is a *Violation, ends the call.
+func (i *Instance) pause() error {
+	if v := i.rest(); v != nil {
+		return v
+	}
+	return nil
+}
+
+func (i *Instance) rest() *Violation {
+	select {
+	case <-i.over():
+		return Violationf(plugin.CauseCancelled, "the request is over")
+	default:
+	}
+	now := time.Now()
+	if now.After(i.until) {
+		return i.late()
+	}
+	if v := i.shareTurn(); v != nil {
+		return v
+	}
+	if now.Sub(i.yielded) > yieldTime {
+		runtime.Gosched()
+		i.yielded = time.Now()
+	}
+	return nil
+}
+
+// over is closed when nobody waits for the call any more. Close is called because of that, and ends by itself.
+func (i *Instance) over() <-chan struct{} {
+	if i.running == Close {
+		return nil
+	}
+	return i.session.Done
+}
+
+// late is a call that takes too long. Where it waited for most of the time, that says nothing against the plugin.
+func (i *Instance) late() *Violation {
+	took := time.Since(i.started)
+	if worked := took - i.waited; worked < took/3 {
+		return Violationf(plugin.CauseBusy, "it computed for %v of %v; try again in a moment", worked.Round(time.Millisecond), took.Round(time.Millisecond))
+	}
+	return Violationf(plugin.CauseTime, "it is not done after %v", took.Round(time.Millisecond))
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+
+package guest
+
+import (
+	"context"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// Session is what the host functions tell a guest of the request it serves. It outlives the instance: after a rewind
+// another may take its place.
+type Session struct {
+	History    []int32             // the tokens of the conversation so far
+	Params     [4]int64            // by the ABI's param kinds
+	Messages   []byte              // JSON; only while a template is rendered
+	Done       <-chan struct{}     // closed when nobody waits for the guest any more; nil: never
+	SetupUntil time.Time           // every call must be over by then; zero: each has its own time
+	Faulted    func(*plugin.Fault) // hears of each fault but of a cancelled call; nil: nobody does
+
+	config  []byte // JSON
+	random  random
+	log     guestLog
+	loading bool // for nobody's request, but to load the module
+}
+
+// NewSession begins a session of a request.
+func (m *Module) NewSession(r *plugin.Request) *Session {
+	s := &Session{config: r.Config, log: guestLog{to: m.Host.Log.With("plugin", m.Name), left: m.Host.Limits.Log}}
+	if len(s.config) == 0 {
+		s.config = []byte("{}")
+	}
+	s.random = random{seed: r.Seed, place: uint64(r.Place), position: -1}
+	s.Params = [4]int64{
+		abi.ParamMaxTokens: int64(r.MaxTokens), abi.ParamContextSize: int64(r.ContextSize), abi.ParamSeed: int64(r.Seed),
+	}
+	return s
+}
+
+// loading is a session of nobody's request: describing and warming have none.
+func (m *Module) loading(ctx context.Context) *Session {
+	return &Session{Done: ctx.Done(), log: guestLog{to: m.Host.Log, left: m.Host.Limits.Log}, loading: true}
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+
+// Package hosttest has what a host needs to run guests of tests: a vocabulary, limits that machines under load keep, and guests.
+package hosttest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// Options are those of a host with Words and with time for machines under load, changed as a test wants them.
+func Options(change ...func(*plugin.Options)) plugin.Options {
+	o := plugin.Options{Vocabulary: Words{}, Limits: plugin.DefaultLimits()}
+	o.Limits.Compile, o.Limits.Upload = time.Minute, time.Minute
+	o.Limits.HookTime, o.Limits.SetupTime, o.Limits.LoadTime = time.Minute, time.Minute, time.Minute
+	for _, c := range change {
+		c(&o)
+	}
+	return o
+}
+
+// Tireless gives guests fuel for hours.
+func Tireless(o *plugin.Options) { o.Limits.SetupFuel, o.Limits.HookFuel = 1<<45, 1<<45 }
+
+// Words is a vocabulary of 100 tokens: token n is "n ", 0 is control and ends an answer.
+type Words struct{}
+
+// Size implements plugin.Vocabulary.
+func (Words) Size() int { return 100 }
+
+// Piece implements plugin.Vocabulary.
+func (Words) Piece(t int32) string {
+	if t == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d ", t)
+}
+
+// Attributes implements plugin.Vocabulary.
+func (Words) Attributes(t int32) uint32 {
+	if t == 0 {
+		return abi.AttrControl | abi.AttrEnd
+	}
+	return 0
+}
+
+// Special implements plugin.Vocabulary.
+func (Words) Special(kind int32) int32 {
+	if kind == abi.SpecialEOS {
+		return 0
+	}
+	return -1
+}
+
+// Tokenize implements plugin.Vocabulary.
+func (Words) Tokenize(text string, _, _ bool) ([]int32, error) {
+	var tokens []int32
+	for _, w := range strings.Fields(text) {
+		var n int32
+		if _, err := fmt.Sscan(w, &n); err != nil {
+			return nil, errors.New("not a number: " + w)
+		}
+		tokens = append(tokens, n)
+	}
+	return tokens, nil
+}
+
+// MustFault checks that err is a fault of an export with a cause, and that its text has a detail.
+func MustFault(t *testing.T, err error, export string, cause error, detail string) {
+	t.Helper()
+	var f *plugin.Fault
+	if !errors.As(err, &f) {
+		t.Fatalf("got %v, want a fault", err)
+	}
+	if f.Export != export || !errors.Is(err, cause) || f.Plugin != "guest" || f.Kind() == "" {
+		t.Errorf("got %q in %q (%q, kind %q), want %q in %q", f.Cause, f.Export, f.Plugin, f.Kind(), cause, export)
+	}
+	if !strings.Contains(err.Error(), detail) {
+		t.Errorf("got %q, want it to have %q", err, detail)
+	}
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+
+package load
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin/compile"
+	"github.com/penstock/penstock/host/plugin/guest"
+	"github.com/penstock/penstock/host/plugin/quarantine"
+)
+
+// Check refuses at once what is no plugin of this version. Load does that first, too.
+func (l *Loader) Check(wasm []byte) error { return compile.Check(wasm, l.host.Limits.Module) }
+
+// Load makes a plugin of a module: it checks and meters it, compiles it, asks for its manifest and warms it up. The error
+// wraps one of package plugin's errors, or is a *plugin.Fault or *plugin.Refusal of describe, warm or the module's initialisation.
+// The plugin is the caller's to Release.
+func (l *Loader) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
+	return l.LoadWithin(ctx, wasm, l.host.Limits.Compile)
+}
+
+// LoadWithin is Load with another limit of the time for compiling.
+func (l *Loader) LoadWithin(ctx context.Context, wasm []byte, limit time.Duration) (*Plugin, error) {
+	if err := l.Check(wasm); err != nil {
+		return nil, err
+	}
+	l.loading.Lock()
+	defer l.loading.Unlock()
+	if err := ctx.Err(); err != nil { // nobody waits for it any more
+		return nil, err
+	}
+	sum := sha256.Sum256(wasm)
+	code, err := l.compiler.Compile(ctx, wasm, sum, limit)
+	if err != nil {
+		return nil, err
+	}
+	module, err := guest.New(ctx, l.host, code)
+	if err != nil {
+		_ = code.Close() // the reason is in err
+		return nil, err
+	}
+	p := &Plugin{loader: l, Module: module, SHA256: hex.EncodeToString(sum[:]), Exports: module.Exports}
+	p.users.Store(1)
+	if err := p.prepare(ctx, code); err != nil {
+		p.Release()
+		return nil, err
+	}
+	return p, nil
+}
+
+// prepare does everything of Load that runs the module.
+func (p *Plugin) prepare(ctx context.Context, code *compile.Code) error {
+	text, err := p.Module.Describe(ctx)
+	if err != nil {
+		return err
+	}
+	if p.Manifest, err = parseManifest(text, p.Module.Has(guest.Sample)); err != nil {
+		return err
+	}
+	p.Name, p.Module.Name = p.Manifest.Name, p.Manifest.Name
+	p.quarantine = quarantine.New(p.Name, p.loader.host.Limits.Faults, p.loader.host.Log)
+	if err := checkSpelling(slices.Collect(maps.Keys(code.Module.ExportedFunctions())), p.Manifest.Optional); err != nil {
+		return err
+	}
+	if p.schema, err = compileSchema(p.Manifest.ConfigSchema); err != nil {
+		return err
+	}
+	return p.Module.Warm(ctx)
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+
+package load_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+)
+
+func TestLoader_Load_ReadsWhatTheModuleIs(t *testing.T) {
+	g := asm.New(`{"name":"my-plugin","version":"1.2","summary":"s","hold":3,"candidates":9,"config_schema":{"type":"object"}}`)
+	g.On(abi.ExportSample, asm.I32(-1)).On(abi.ExportStop, asm.I32(0))
+	m := loadtest.Load(t, loadtest.New(t), g)
+	if m.Name != "my-plugin" || m.Manifest.Version != "1.2" || m.Manifest.Hold != 3 || m.Manifest.Candidates != 9 || m.Manifest.View != load.ViewCandidates {
+		t.Errorf("manifest %+v", m.Manifest)
+	}
+	if len(m.SHA256) != 64 || !m.IsStage() || !m.IsStop() || m.IsTemplate() {
+		t.Errorf("%q, stage %v, stop %v, template %v", m.SHA256, m.IsStage(), m.IsStop(), m.IsTemplate())
+	}
+	if want := "penstock_abi_v1 penstock_describe penstock_sample penstock_stop"; strings.Join(m.Exports, " ") != want {
+		t.Errorf("exports %v", m.Exports)
+	}
+}
+
+func TestLoader_Load_Refuses(t *testing.T) {
+	wrongType := hosttest.Plain().Function(abi.Signature{Name: abi.ExportSample, Params: []string{"i64"}, Results: []string{"i32"}}, 0, asm.I32(0))
+	importing := func(name string, params ...string) []byte {
+		g := hosttest.Plain()
+		g.Imports = append(g.Imports, abi.Signature{Name: name, Params: params})
+		g.Funcs[1].Code = asm.Unreachable // its call of emit has moved
+		return g.Wasm()
+	}
+	without := func(name string) []byte { g := hosttest.Plain(); g.Omit = name; return g.Wasm() }
+	manifest := func(text string) []byte { return asm.New(text).Wasm() }
+	many := hosttest.Plain()
+	many.Pages = 2000
+	outside := hosttest.Plain()
+	outside.Put(4<<16, "x")
+	for name, tc := range map[string]struct {
+		wasm []byte
+		want error
+		text string
+	}{
+		"nothing":           {nil, plugin.ErrNotWasm, "\\0asm"},
+		"text":              {[]byte("#!/bin/sh"), plugin.ErrNotWasm, "\\0asm"},
+		"a component":       {[]byte("\x00asm\x0d\x00\x01\x00"), plugin.ErrNotWasm, "component"},
+		"a cut module":      {hosttest.Plain().Wasm()[:60], plugin.ErrNotWasm, ""},
+		"too large":         {bytes.Repeat([]byte("\x00"), abi.LimitModuleBytes+1), plugin.ErrTooLarge, "16777216"},
+		"an empty module":   {[]byte("\x00asm\x01\x00\x00\x00"), plugin.ErrVersion, "penstock_abi_v1"},
+		"no version":        {without("penstock_abi_v1"), plugin.ErrVersion, "penstock_abi_v1"},
+		"no memory":         {without("memory"), plugin.ErrExport, "memory"},
+		"no describe":       {without("penstock_describe"), plugin.ErrExport, "penstock_describe"},
+		"a wrong type":      {wrongType.Wasm(), plugin.ErrExport, "(i32) → (i32)"},
+		"unknown module":    {importing("env.abort"), plugin.ErrImport, `"env"`},
+		"unknown function":  {importing("penstock.open_file"), plugin.ErrImport, "penstock.open_file"},
+		"import's type":     {importing("penstock.random", "i32"), plugin.ErrImport, "() → (i64)"},
+		"file access":       {importing("wasi_snapshot_preview1.sock_open"), plugin.ErrImport, "sock_open"},
+		"memory":            {many.Wasm(), plugin.ErrLimit, "2000 pages"},
+		"a segment outside": {outside.Wasm(), plugin.ErrNotWasm, "instantiated"},
+		"no manifest":       {manifest(""), plugin.ErrManifest, "emit"},
+		"a text manifest":   {manifest("hello"), plugin.ErrManifest, "JSON"},
+		"two manifests":     {manifest(`{"name":"a"}{"name":"b"}`), plugin.ErrManifest, "one JSON object"},
+		"a bad name":        {manifest(`{"name":"../a"}`), plugin.ErrManifest, "[a-z0-9]"},
+		"view, no sample":   {manifest(`{"name":"a","view":"logits"}`), plugin.ErrManifest, "penstock_sample"},
+		"a remote schema":   {manifest(`{"name":"a","config_schema":{"$ref":"http://localhost/x"}}`), plugin.ErrManifest, "complete in itself"},
+		"a file schema":     {manifest(`{"name":"a","config_schema":{"$ref":"file:///etc/passwd"}}`), plugin.ErrManifest, "complete in itself"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := loadtest.New(t).Load(context.Background(), tc.wasm)
+			if m != nil || !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.text) {
+				t.Errorf("got %v, want %v with %q", err, tc.want, tc.text)
+			}
+		})
+	}
+}
+
+func TestLoader_Load_FaultsOfSetUp(t *testing.T) {
+	sum := func(o *plugin.Options) { o.Limits.SetupFuel = 1 << 20 }
+	for name, tc := range map[string]struct {
+		guest  *asm.Guest
+		export string
+		cause  error
+	}{
+		"describe":   {&asm.Guest{Pages: 1, Funcs: hosttest.Plain().On("penstock_describe", asm.Forever).Funcs[2:]}, abi.ExportDescribe, plugin.CauseFuel},
+		"start":      {hosttest.Plain().Function(abi.Signature{Name: "begin"}, 0, asm.Forever), "start function", plugin.CauseFuel},
+		"initialize": {hosttest.Plain().On(abi.ExportInitialize, asm.Unreachable), abi.ExportInitialize, plugin.CauseTrap},
+		"warm":       {hosttest.Plain().On(abi.ExportWarm, asm.Forever), abi.ExportWarm, plugin.CauseFuel},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "describe" {
+				tc.guest.On("penstock_abi_v1")
+			}
+			if name == "start" {
+				tc.guest.Start = "begin"
+			}
+			_, err := loadtest.New(t, sum).Load(context.Background(), tc.guest.Wasm())
+			var f *plugin.Fault
+			if !errors.As(err, &f) || f.Export != tc.export || !errors.Is(f.Cause, tc.cause) {
+				t.Errorf("got %v, want %v in %s", err, tc.cause, tc.export)
+			}
+		})
+	}
+}
+
+func TestLoader_Load_WarmMayRefuse(t *testing.T) {
+	g := hosttest.Plain()
+	g.Put(hosttest.AtScratch, "no such model")
+	g.On(abi.ExportWarm, asm.I32(hosttest.AtScratch), asm.I32(13), g.Call("fail"), asm.I32(1))
+	_, err := loadtest.New(t).Load(context.Background(), g.Wasm())
+	var refusal *plugin.Refusal
+	if !errors.As(err, &refusal) || refusal.Message != "no such model" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLoader_Load_GivesUpOnTime(t *testing.T) {
+	l := loadtest.New(t, func(o *plugin.Options) { o.Limits.Compile = time.Nanosecond })
+	if _, err := l.Load(context.Background(), hosttest.Plain().Wasm()); !errors.Is(err, plugin.ErrLimit) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLoader_Cache_IsPrivateAndUsed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	inCache := func(o *plugin.Options) { o.CacheDir = dir }
+	loadtest.Load(t, loadtest.New(t, inCache), hosttest.Plain())
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	entries, err := filepath.Glob(filepath.Join(dir, "*", "*", "*"))
+	if err != nil || len(entries) == 0 {
+		t.Errorf("nothing is cached: %v", err)
+	}
+	loadtest.Load(t, loadtest.New(t, inCache), hosttest.Plain())
+}
+
+// Loading a module is nobody's request: it has more time, and no share to keep to.
+func TestLoader_Load_HasTimeOfItsOwn(t *testing.T) {
+	l := loadtest.New(t, hosttest.Tireless, func(o *plugin.Options) {
+		o.Limits.SetupTime, o.Limits.LoadTime = time.Nanosecond, 50*time.Millisecond
+	})
+	if m, err := l.Load(t.Context(), hosttest.Plain().On(abi.ExportWarm, asm.I32(0)).Wasm()); err != nil {
+		t.Error(err)
+	} else {
+		m.Release()
+	}
+	if _, err := l.Load(t.Context(), hosttest.Plain().On(abi.ExportWarm, asm.Forever).Wasm()); !errors.Is(err, plugin.CauseTime) && !errors.Is(err, plugin.CauseBusy) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestManifest_UnknownFields_AreKept(t *testing.T) {
+	m := loadtest.Load(t, loadtest.New(t), asm.New(`{"name":"guest","Hold":3,"telepathy":{"range":[1,2]}}`))
+	if m.Manifest.Hold != 0 {
+		t.Errorf("Hold was taken for hold: %d", m.Manifest.Hold)
+	}
+	text, err := json.Marshal(m.Manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown map[string]any
+	if err := json.Unmarshal(text, &shown); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	want := map[string]any{
+		"name": "guest", "view": "none", "candidates": 256.0, "hold": 0.0, "place": "first", "Hold": 3.0,
+		"telepathy": map[string]any{"range": []any{1.0, 2.0}},
+	}
+	if diff := cmp.Diff(want, shown); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A misspelt export is never called; the plugin would load and do nothing.
+func TestLoader_Load_NamesMisspeltExports(t *testing.T) {
+	for wrong, right := range map[string]string{
+		"penstock_sampel": abi.ExportSample, "penstock_acept": abi.ExportAccept, "penstock_Stop": abi.ExportStop, "penstock_rewinds": abi.ExportRewind,
+	} {
+		g := hosttest.Plain().Function(abi.Signature{Name: wrong}, 0)
+		_, err := loadtest.New(t).Load(context.Background(), g.Wasm())
+		if !errors.Is(err, plugin.ErrExport) || !strings.Contains(err.Error(), wrong+" ") || !strings.Contains(err.Error(), right+" ") {
+			t.Errorf("%s: got %v, want it to name %s", wrong, err, right)
+		}
+	}
+}
+
+// What a child compiled is checked as what this process compiled.
+func TestLoader_Load_RefusesWhatAChildCompiled(t *testing.T) {
+	const large = 64 << 10                                                                           // bytes of a module that is left to a child
+	g := asm.New(`{"name":"guest"}`).Function(abi.Signature{}, 0, bytes.Repeat([]byte{0x01}, large)) // nop
+	g.Omit = abi.ExportDescribe
+	_, here := loadtest.New(t).Load(t.Context(), g.Wasm())
+	_, child := loadtest.New(t, func(o *plugin.Options) { o.CacheDir = t.TempDir() }).Load(t.Context(), g.Wasm())
+	if !errors.Is(here, plugin.ErrExport) || !errors.Is(child, plugin.ErrExport) || here.Error() != child.Error() {
+		t.Errorf("in the process: %v\nin a child: %v", here, child)
+	}
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+
+package load
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/penstock/penstock/host/plugin/compile"
+)
+
+func TestMain(m *testing.M) {
+	compile.Main()
+	goleak.VerifyTestMain(m)
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+
+package load
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"unicode/utf8"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// View is what a plugin's sample sees.
+type View string
+
+// The views.
+const (
+	ViewCandidates View = "candidates"
+	ViewLogits     View = "logits"
+	ViewNone       View = "none"
+)
+
+// Place is where a plugin stands in a chain that does not name it.
+type Place string
+
+// The places.
+const (
+	PlaceFirst Place = "first" // before the chain's own stages
+	PlaceLast  Place = "last"  // behind them
+)
+
+// Manifest is what a plugin says of itself. The zero values of the optional fields are filled in when it is read.
+type Manifest struct {
+	Name         string          `json:"name"`
+	Version      string          `json:"version,omitempty"`
+	Summary      string          `json:"summary,omitempty"`
+	View         View            `json:"view"`
+	Candidates   int             `json:"candidates"` // how many a candidates view has at most
+	Hold         int             `json:"hold"`       // tokens the plugin may take back
+	Place        Place           `json:"place"`
+	ConfigSchema json.RawMessage `json:"config_schema,omitempty"`
+	Optional     []string        `json:"optional,omitempty"` // exports that the plugin has for hosts that know them
+
+	// Unknown are the fields that this host does not know: a later one may.
+	Unknown map[string]json.RawMessage `json:"-"`
+}
+
+// MarshalJSON writes the manifest with its unknown fields.
+func (m Manifest) MarshalJSON() ([]byte, error) {
+	type known Manifest // without this method
+	text, err := json.Marshal(known(m))
+	if err != nil || len(m.Unknown) == 0 {
+		return text, err
+	}
+	unknown, err := json.Marshal(m.Unknown)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(text[:len(text)-1], ','), unknown[1:]...), nil
+}
+
+// read takes the fields of a manifest's text. Names are exact: encoding/json would take "Hold" for "hold".
+func (m *Manifest) read(text []byte) error {
+	if err := json.Unmarshal(text, &m.Unknown); err != nil {
+		return err
+	}
+	for name, to := range map[string]any{
+		"name": &m.Name, "version": &m.Version, "summary": &m.Summary, "view": &m.View, "candidates": &m.Candidates, "hold": &m.Hold,
+		"place": &m.Place, "config_schema": &m.ConfigSchema, "optional": &m.Optional,
+	} {
+		if value, ok := m.Unknown[name]; ok {
+			if err := json.Unmarshal(value, to); err != nil {
+				return fmt.Errorf("%s is %s: %w", name, bytes.ToValidUTF8(value[:min(len(value), 80)], nil), err)
+			}
+			delete(m.Unknown, name)
+		}
+	}
+	return nil
+}
+
+// ValidName tells whether a plugin may be called so.
+var ValidName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`).MatchString
+
+// longestText bounds version and summary, in bytes.
+const longestText = 1024
+
+// parseManifest reads and checks what describe emitted. samples tells whether the module exports penstock_sample.
+func parseManifest(text []byte, samples bool) (Manifest, error) {
+	m := Manifest{Candidates: abi.LimitDefaultCandidates}
+	if err := checkDepth(text); err != nil {
+		return m, err
+	}
+	if err := m.read(text); err != nil {
+		return m, fmt.Errorf("%w: %w", plugin.ErrManifest, err)
+	}
+	m.fill(samples)
+	return m, m.check(samples)
+}
+
+// fill sets what the manifest leaves open.
+func (m *Manifest) fill(samples bool) {
+	if m.View == "" {
+		m.View = ViewNone
+		if samples {
+			m.View = ViewCandidates
+		}
+	}
+	if m.Place == "" {
+		m.Place = PlaceFirst
+		if m.View == ViewCandidates {
+			m.Place = PlaceLast
+		}
+	}
+}
+
+// check looks for values that are not allowed.
+func (m *Manifest) check(samples bool) error {
+	switch {
+	case !ValidName(m.Name):
+		return fmt.Errorf("%w: name is %q; it must match [a-z0-9][a-z0-9._-]{0,63}", plugin.ErrManifest, m.Name)
+	case len(m.Version) > longestText || len(m.Summary) > longestText:
+		return fmt.Errorf("%w: version and summary may have %d bytes each", plugin.ErrManifest, longestText)
+	case m.View != ViewCandidates && m.View != ViewLogits && m.View != ViewNone:
+		return fmt.Errorf("%w: view is %q; it must be %q, %q or %q", plugin.ErrManifest, m.View, ViewCandidates, ViewLogits, ViewNone)
+	case m.View != ViewNone && !samples:
+		return fmt.Errorf("%w: view is %q, but %s is not exported; leave view out or make it %q", plugin.ErrManifest, m.View, abi.ExportSample, ViewNone)
+	case m.Candidates < 1 || m.Candidates > abi.LimitCandidates:
+		return fmt.Errorf("%w: candidates is %d; it must be from 1 to %d", plugin.ErrManifest, m.Candidates, abi.LimitCandidates)
+	case m.Hold < 0 || m.Hold > abi.LimitHold:
+		return fmt.Errorf("%w: hold is %d; it must be from 0 to %d", plugin.ErrManifest, m.Hold, abi.LimitHold)
+	case m.Place != PlaceFirst && m.Place != PlaceLast:
+		return fmt.Errorf("%w: place is %q; it must be %q or %q", plugin.ErrManifest, m.Place, PlaceFirst, PlaceLast)
+	case m.Place == PlaceLast && m.View == ViewLogits:
+		return fmt.Errorf("%w: place is %q, but the view is %q: what sees all logits must stand before the stages that drop some", plugin.ErrManifest, m.Place, m.View)
+	}
+	return nil
+}
+
+// checkDepth checks that text is one JSON value that is not nested too deep, before anything recursive looks at it.
+func checkDepth(text []byte) error {
+	if !utf8.Valid(text) {
+		return fmt.Errorf("%w: it is not UTF-8", plugin.ErrManifest)
+	}
+	const deepest = abi.LimitSchemaDepth + 1 // the manifest itself is a level
+	d := json.NewDecoder(bytes.NewReader(text))
+	depth, values := 0, 0
+	for {
+		t, err := d.Token()
+		if errors.Is(err, io.EOF) && depth == 0 && values == 1 {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%w: it must be one JSON object: %w", plugin.ErrManifest, err)
+		}
+		switch t {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth > deepest {
+			return fmt.Errorf("%w: config_schema is nested more than %d levels deep", plugin.ErrManifest, abi.LimitSchemaDepth)
+		}
+		if depth == 0 {
+			values++
+		}
+	}
+}

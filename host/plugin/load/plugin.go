@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+package load
+
+import (
+	"sync/atomic"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/guest"
+	"github.com/penstock/penstock/host/plugin/quarantine"
+)
+
+// Plugin is a loaded plugin. It is safe for concurrent use, and stays usable until its last user released it.
+type Plugin struct {
+	Name     string
+	SHA256   string   // of the file, in hex
+	Exports  []string // those of the ABI that it has
+	Manifest Manifest
+	Module   *guest.Module // what its instances are made of
+
+	loader     *Loader
+	schema     *jsonschema.Schema
+	quarantine *quarantine.Quarantine
+	users      atomic.Int64
+}
+
+// IsTemplate tells whether the plugin writes prompts. It, IsStop and IsStage tell which extension points a plugin has: a
+// template, a stop rule, or anything that takes part in choosing tokens.
+func (p *Plugin) IsTemplate() bool { return p.Module.Has(guest.Template) }
+
+// IsStop tells whether the plugin is a stop rule; see IsTemplate.
+func (p *Plugin) IsStop() bool { return p.Module.Has(guest.Stop) }
+
+// IsStage tells whether the plugin takes part in choosing tokens; see IsTemplate.
+func (p *Plugin) IsStage() bool {
+	return p.Module.Has(guest.Sample) || p.Module.Has(guest.Prepare) || p.Module.Has(guest.Accept)
+}
+
+// Health tells how the plugin has done since it was loaded or reset.
+func (p *Plugin) Health() quarantine.Health { return p.quarantine.Health() }
+
+// Reset ends all quarantines and forgets the faults.
+func (p *Plugin) Reset() { p.quarantine.Reset() }
+
+// Retain adds a user, unless the last has gone.
+func (p *Plugin) Retain() bool {
+	for {
+		n := p.users.Load()
+		if n == 0 {
+			return false
+		}
+		if p.users.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// Release takes a user away. The last one frees the compiled code.
+func (p *Plugin) Release() {
+	if p.users.Add(-1) == 0 {
+		p.Module.Close()
+	}
+}
+
+// Begin puts the plugin to work in a request, until End. The request's faults count towards quarantine. The error wraps
+// plugin.ErrQuarantined, ErrUnknown or ErrClosed.
+func (p *Plugin) Begin(r *plugin.Request) (*guest.Session, error) {
+	if err := p.quarantine.Check(r); err != nil {
+		return nil, err
+	}
+	if !p.Retain() {
+		return nil, plugin.Unknown(p.Name)
+	}
+	if err := p.loader.enter(); err != nil {
+		p.Release()
+		return nil, err
+	}
+	s := p.Module.NewSession(r)
+	s.Faulted = func(f *plugin.Fault) { p.quarantine.Faulted(f, r) }
+	return s, nil
+}
+
+// Served tells that a request was served without a fault, which ends its quarantine.
+func (p *Plugin) Served(r *plugin.Request) { p.quarantine.Served(r) }
+
+// End ends what Begin began.
+func (p *Plugin) End() {
+	p.Release()
+	p.loader.leave()
+}

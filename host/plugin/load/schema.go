@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+
+package load
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// compileSchema compiles a manifest's schema; none is nil.
+func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, fmt.Errorf("%w: config_schema: %w", plugin.ErrManifest, err)
+	}
+	const name = "penstock:///config_schema"
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	c.DefaultDraft(jsonschema.Draft2020)
+	if err := c.AddResource(name, document); err != nil {
+		return nil, fmt.Errorf("%w: config_schema: %w", plugin.ErrManifest, err)
+	}
+	schema, err := c.Compile(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: config_schema: %w", plugin.ErrManifest, err)
+	}
+	return schema, nil
+}
+
+// noLoader keeps schemas from reaching for files and addresses.
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, fmt.Errorf("a reference to %s: a schema must be complete in itself", url)
+}
+
+// CheckConfig checks the configuration of a request, a JSON object or nothing, against the plugin's schema. The error is
+// a *plugin.ConfigError.
+func (p *Plugin) CheckConfig(config []byte) error {
+	if len(config) == 0 {
+		config = []byte("{}")
+	}
+	if checkDepth(config) != nil {
+		return &plugin.ConfigError{Message: "it must be one JSON object that is not deeply nested"}
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(config))
+	if _, ok := value.(map[string]any); err != nil || !ok {
+		return &plugin.ConfigError{Message: "it must be a JSON object"}
+	}
+	if p.schema == nil {
+		return nil
+	}
+	var invalid *jsonschema.ValidationError
+	if err := p.schema.Validate(value); errors.As(err, &invalid) {
+		return describeInvalid(invalid)
+	} else if err != nil {
+		return &plugin.ConfigError{Message: err.Error()}
+	}
+	return nil
+}
+
+// describeInvalid picks the first of the innermost causes: the outer ones only say that something within is wrong.
+func describeInvalid(e *jsonschema.ValidationError) *plugin.ConfigError {
+	for len(e.Causes) > 0 {
+		e = e.Causes[0]
+	}
+	var field strings.Builder
+	for _, part := range e.InstanceLocation {
+		if _, err := strconv.Atoi(part); err == nil {
+			field.WriteString("[" + part + "]")
+		} else {
+			field.WriteString("." + part)
+		}
+	}
+	return &plugin.ConfigError{Field: field.String(), Message: e.ErrorKind.LocalizedString(message.NewPrinter(language.English))}
+}

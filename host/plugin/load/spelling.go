@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+
+package load
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/spelling"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// exportPrefix is what the names of all exports of this ABI and of later ones begin with.
+const exportPrefix = "penstock_"
+
+// checkSpelling refuses an export that looks like the ABI's and is not, which would never be called: the plugin would seem
+// to do nothing. known are names that the manifest calls optional.
+func checkSpelling(names, known []string) error {
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if !strings.HasPrefix(name, exportPrefix) || slices.Contains(known, name) || slices.ContainsFunc(abi.Exports, named(name)) {
+			continue
+		}
+		return fmt.Errorf("%w: %s is no export of ABI v1; %s is the nearest. If it is for hosts that know it, name it in the manifest's list optional",
+			plugin.ErrExport, name, nearest(name))
+	}
+	return nil
+}
+
+func named(name string) func(abi.Signature) bool {
+	return func(s abi.Signature) bool { return s.Name == name }
+}
+
+// nearest is the export of the ABI that takes the fewest edits.
+func nearest(name string) string {
+	best, least := "", 0
+	for _, s := range abi.Exports {
+		if n := spelling.Distance(name, s.Name); best == "" || n < least {
+			best, least = s.Name, n
+		}
+	}
+	return best
+}

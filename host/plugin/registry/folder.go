@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+)
+
+// suffix is what files of plugins end with.
+const suffix = ".wasm"
+
+// fileCompileTime is how long compiling a file of the folder may take. It is the operator's own, and at a start the machine may
+// be busy; the rewriter bounds the work in any case.
+const fileCompileTime = time.Minute
+
+// stamp tells whether a file has changed.
+type stamp struct {
+	size     int64
+	modified time.Time
+}
+
+// Scan brings the registry up to date with the folder.
+func (g *Registry) Scan(ctx context.Context) error {
+	if err := g.lock(ctx); err != nil {
+		return err
+	}
+	defer g.unlock()
+	entries, err := os.ReadDir(g.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("failed to read the plugin folder: %w", err)
+	}
+	present := map[string]bool{}
+	for _, e := range entries {
+		base := e.Name()
+		if filepath.Ext(base) != suffix || base[0] == '.' {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(g.dir, base)) // follows links
+		if err != nil || !info.Mode().IsRegular() {
+			continue // gone again, or no file
+		}
+		present[base] = true
+		now := stamp{info.Size(), info.ModTime()}
+		if old := g.file(base); old == nil || old.stamp != now {
+			g.read(ctx, base, now)
+		}
+	}
+	for _, base := range g.bases() {
+		if !present[base] {
+			g.put(base, nil)
+			g.log.Info("plugin removed", "file", base)
+		}
+	}
+	return ctx.Err()
+}
+
+// read loads a file that is new or has changed. Where that fails, what it held before stays in use.
+func (g *Registry) read(ctx context.Context, base string, now stamp) {
+	next := &file{base: base, stamp: now}
+	old := g.file(base)
+	wasm, err := readAtMost(filepath.Join(g.dir, base), g.loader.Limits().Module.ModuleBytes+1)
+	if err == nil {
+		next.plugin, err = g.loader.LoadWithin(ctx, wasm, fileCompileTime)
+	}
+	if ctx.Err() != nil {
+		if next.plugin != nil {
+			next.plugin.Release()
+		}
+		return
+	}
+	if err == nil {
+		if other := g.holder(next.plugin.Name); other != "" && other != base {
+			err = fmt.Errorf("%w: the name %q is that of %s; remove one of them", plugin.ErrManifest, next.plugin.Name, other)
+			next.plugin.Release()
+			next.plugin = nil
+		}
+	}
+	if err != nil {
+		next.err = err
+		if old != nil {
+			next.plugin = old.plugin
+		}
+		g.log.Warn("a plugin was not loaded", "file", base, "error", err)
+	} else {
+		g.log.Info("plugin loaded", "plugin", next.plugin.Name, "version", next.plugin.Manifest.Version, "sha256", next.plugin.SHA256)
+	}
+	g.put(base, next)
+}
+
+// readAtMost reads a file, or its first bytes where it has more.
+func readAtMost(path string, limit int) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	return io.ReadAll(io.LimitReader(f, int64(limit)))
+}
+
+func (g *Registry) file(base string) *file {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.files[base]
+}
+
+func (g *Registry) bases() []string {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	list := make([]string, 0, len(g.files))
+	for base := range g.files {
+		list = append(list, base)
+	}
+	return list
+}
+
+// holder is the base name of the file that holds a plugin; empty if there is none.
+func (g *Registry) holder(name string) string {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if f := g.fileOf(name); f != nil {
+		return f.base
+	}
+	return ""
+}

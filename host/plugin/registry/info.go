@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+
+package registry
+
+import (
+	"strings"
+
+	"github.com/penstock/penstock/host/plugin/load"
+)
+
+// Info describes a plugin, or a file that is none.
+type Info struct {
+	Name      string         `json:"name"` // the file's, where it could not be loaded
+	SHA256    string         `json:"sha256,omitempty"`
+	State     State          `json:"state"`
+	Manifest  *load.Manifest `json:"manifest,omitempty"`
+	Exports   []string       `json:"exports,omitempty"`
+	File      string         `json:"file"` // base name
+	Error     string         `json:"error,omitempty"`
+	Faults    int            `json:"faults"`
+	LastFault string         `json:"last_fault,omitempty"`
+}
+
+// State is whether a plugin can be used.
+type State string
+
+// The states of a plugin.
+const (
+	StateReady       State = "ready"
+	StateQuarantined State = "quarantined"
+	StateFailed      State = "failed" // the file cannot be loaded
+)
+
+func (f *file) info() Info {
+	i := Info{Name: strings.TrimSuffix(f.base, suffix), State: StateFailed, File: f.base}
+	if f.err != nil {
+		i.Error = f.err.Error()
+	}
+	if f.plugin == nil {
+		return i
+	}
+	health := f.plugin.Health()
+	i.Name, i.SHA256, i.Manifest, i.Exports = f.plugin.Name, f.plugin.SHA256, &f.plugin.Manifest, f.plugin.Exports
+	i.State, i.Faults, i.LastFault = StateReady, health.Faults, health.LastFault
+	if health.Quarantined {
+		i.State = StateQuarantined
+	}
+	return i
+}

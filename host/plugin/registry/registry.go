@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+
+package registry
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+)
+
+// Registry keeps the plugins of a folder. It is safe for concurrent use. A request keeps the plugin it began with;
+// whatever happens to the folder meanwhile is for the next.
+type Registry struct {
+	loader *load.Loader
+	dir    string
+	log    *slog.Logger
+
+	uploads sync.WaitGroup // those that are being loaded, also with nobody waiting any more
+
+	change chan struct{} // holds one element while somebody changes the folder or reads it anew
+
+	mu     sync.RWMutex
+	files  map[string]*file        // by base name
+	byName map[string]*load.Plugin // by plugin name
+	closed bool
+}
+
+// file is a .wasm file of the folder.
+type file struct {
+	base   string
+	stamp  stamp
+	plugin *load.Plugin // what it holds; nil where it never loaded
+	err    error        // why what it holds now was not loaded
+}
+
+// Open loads all plugins of a folder, which need not exist. A file that does not load is listed with its error.
+func Open(ctx context.Context, l *load.Loader, dir string, log *slog.Logger) (*Registry, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	g := &Registry{
+		loader: l, dir: dir, log: log, change: make(chan struct{}, 1), files: map[string]*file{}, byName: map[string]*load.Plugin{},
+	}
+	if err := g.Scan(ctx); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	return g, nil
+}
+
+// Find gives a plugin that can be used, for the caller to Release. The error wraps ErrUnknown.
+func (g *Registry) Find(name string) (*load.Plugin, error) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	p := g.byName[name]
+	if p == nil || !p.Retain() {
+		return nil, plugin.Unknown(name)
+	}
+	return p, nil
+}
+
+// List describes all plugins and the files that are none, by name.
+func (g *Registry) List() []Info {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	list := make([]Info, 0, len(g.files))
+	for _, f := range g.files {
+		list = append(list, f.info())
+	}
+	slices.SortFunc(list, func(a, b Info) int { return strings.Compare(a.Name+"\x00"+a.File, b.Name+"\x00"+b.File) })
+	return list
+}
+
+// Get describes one plugin. The error wraps ErrUnknown.
+func (g *Registry) Get(name string) (Info, error) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if f := g.fileOf(name); f != nil {
+		return f.info(), nil
+	}
+	return Info{}, plugin.Unknown(name)
+}
+
+// Reset ends a plugin's quarantine. The error wraps ErrUnknown.
+func (g *Registry) Reset(name string) (Info, error) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	f := g.fileOf(name)
+	if f == nil {
+		return Info{}, plugin.Unknown(name)
+	}
+	f.plugin.Reset()
+	return f.info(), nil
+}
+
+// fileOf finds the file that holds a loaded plugin; nil if there is none. The caller holds mu.
+func (g *Registry) fileOf(name string) *file {
+	for _, f := range g.files {
+		if f.plugin != nil && f.plugin.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// Close gives the plugins back; those in use live on until their requests end.
+func (g *Registry) Close() error {
+	g.uploads.Wait()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, f := range g.files {
+		if f.plugin != nil {
+			f.plugin.Release()
+		}
+	}
+	g.files, g.byName, g.closed = nil, nil, true
+	return nil
+}
+
+// lock waits until nobody else changes the folder.
+func (g *Registry) lock(ctx context.Context) error {
+	select {
+	case g.change <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (g *Registry) unlock() { <-g.change }
+
+// put makes a file's state what is found from now on; nil drops the file.
+func (g *Registry) put(base string, f *file) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		if f != nil && f.plugin != nil {
+			f.plugin.Release()
+		}
+		return
+	}
+	old := g.files[base]
+	if old != nil && old.plugin != nil && (f == nil || f.plugin != old.plugin) {
+		delete(g.byName, old.plugin.Name)
+		old.plugin.Release()
+	}
+	if f == nil {
+		delete(g.files, base)
+		return
+	}
+	g.files[base] = f
+	if f.plugin != nil {
+		g.byName[f.plugin.Name] = f.plugin
+	}
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/stage"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+)
+
+func openRegistry(t *testing.T, dir string) *Registry {
+	t.Helper()
+	g, err := Open(context.Background(), loadtest.New(t), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+// named is a module whose manifest has a name and a version.
+func named(name, version string) []byte {
+	return asm.New(fmt.Sprintf(`{"name":%q,"version":%q}`, name, version)).Wasm()
+}
+
+var written = time.Unix(1e9, 0)
+
+// place writes a file with a time of its own: two writes in quick succession may have the same otherwise.
+func place(t *testing.T, dir, base string, wasm []byte) {
+	t.Helper()
+	path := filepath.Join(dir, base)
+	written = written.Add(time.Hour)
+	if err := errors.Join(os.WriteFile(path, wasm, 0o600), os.Chtimes(path, written, written)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func scan(t *testing.T, g *Registry) {
+	t.Helper()
+	if err := g.Scan(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// summary is name, version and state of each plugin.
+func summary(g *Registry) string {
+	var parts []string
+	for _, i := range g.List() {
+		version := ""
+		if i.Manifest != nil {
+			version = " " + i.Manifest.Version
+		}
+		parts = append(parts, i.Name+version+" "+string(i.State))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func expect(t *testing.T, g *Registry, want string) {
+	t.Helper()
+	if got := summary(g); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestRegistry_Scan_FollowsTheFolder(t *testing.T) {
+	dir := t.TempDir()
+	place(t, dir, "first.wasm", named("a", "1"))
+	place(t, dir, "broken.wasm", []byte("\x00asm"))
+	place(t, dir, "readme.txt", []byte("not a plugin"))
+	place(t, dir, ".hidden.wasm", named("h", "1"))
+	g := openRegistry(t, dir)
+	expect(t, g, "a 1 ready, broken failed")
+
+	place(t, dir, "first.wasm", named("a", "2"))
+	place(t, dir, "broken.wasm", named("b", "1"))
+	place(t, dir, "second.wasm", named("a", "3"))
+	scan(t, g)
+	expect(t, g, "a 2 ready, b 1 ready, second failed")
+
+	place(t, dir, "first.wasm", []byte("\x00asm"))
+	scan(t, g)
+	expect(t, g, "a 2 ready, b 1 ready, second failed")
+	if i, err := g.Get("a"); err != nil || i.Error == "" {
+		t.Errorf("%+v, %v", i, err)
+	}
+
+	place(t, dir, "first.wasm", named("c", "1"))
+	place(t, dir, "second.wasm", named("a", "4"))
+	if err := os.Remove(filepath.Join(dir, "broken.wasm")); err != nil {
+		t.Fatal(err)
+	}
+	scan(t, g)
+	expect(t, g, "a 4 ready, c 1 ready")
+}
+
+func TestRegistry_Scan_NoFolder(t *testing.T) {
+	expect(t, openRegistry(t, filepath.Join(t.TempDir(), "none")), "")
+}
+
+func TestRegistry_Find_KeepsThePlugin(t *testing.T) {
+	dir := t.TempDir()
+	place(t, dir, "a.wasm", named("a", "1"))
+	g := openRegistry(t, dir)
+	old, err := g.Find("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	place(t, dir, "a.wasm", named("a", "2"))
+	scan(t, g)
+	if s, err := stage.New(old, plugin.Request{}); err != nil {
+		t.Errorf("a plugin in use is gone: %v", err)
+	} else if err := errors.Join(s.Rewind([]int32{1}, 1), s.Close()); err != nil {
+		t.Error(err)
+	}
+	next, err := g.Find("a")
+	if err != nil || next.Manifest.Version != "2" {
+		t.Errorf("%+v, %v", next, err)
+	}
+	old.Release()
+	next.Release()
+	if old.Retain() {
+		t.Error("the old plugin has users")
+	}
+	if _, err := g.Find("b"); !errors.Is(err, plugin.ErrUnknown) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRegistry_Upload_SurvivesARestart(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "plugins")
+	g := openRegistry(t, dir)
+	for _, step := range []struct {
+		version string
+		created bool
+	}{{"1", true}, {"2", false}, {"2", false}} {
+		info, created, err := g.Upload(context.Background(), named("a", step.version))
+		if err != nil || created != step.created || info.State != StateReady || info.Manifest.Version != step.version || len(info.SHA256) != 64 {
+			t.Errorf("%+v, created %v, %v", info, created, err)
+		}
+	}
+	before := g.file("a.wasm").plugin
+	scan(t, g)
+	if g.file("a.wasm").plugin != before {
+		t.Error("a scan loaded an uploaded plugin again")
+	}
+	expect(t, openRegistry(t, dir), "a 2 ready")
+	if left, err := filepath.Glob(filepath.Join(dir, ".upload*")); err != nil || len(left) > 0 {
+		t.Errorf("left over: %v, %v", left, err)
+	}
+}
+
+func TestRegistry_Upload_KeepsOtherFiles(t *testing.T) {
+	dir := t.TempDir()
+	place(t, dir, "b.wasm", named("a", "1"))
+	g := openRegistry(t, dir)
+	if _, _, err := g.Upload(context.Background(), named("b", "1")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := g.Upload(context.Background(), named("a", "2")); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, g, "a 2 ready, b 1 ready")
+	expect(t, openRegistry(t, dir), "a 2 ready, b 1 ready")
+}
+
+func TestRegistry_Upload_RefusedLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	g := openRegistry(t, dir)
+	if _, _, err := g.Upload(context.Background(), named("../x", "1")); !errors.Is(err, plugin.ErrManifest) {
+		t.Errorf("got %v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	canceled, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, _, err := g.Upload(canceled, named("a", "1")); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRegistry_Remove_DeletesTheFile(t *testing.T) {
+	dir := t.TempDir()
+	place(t, dir, "a.wasm", named("a", "1"))
+	g := openRegistry(t, dir)
+	if err := g.Remove(context.Background(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Remove(context.Background(), "a"); !errors.Is(err, plugin.ErrUnknown) {
+		t.Errorf("got %v", err)
+	}
+	expect(t, g, "")
+	expect(t, openRegistry(t, dir), "")
+}
+
+func TestRegistry_Reset_EndsAQuarantine(t *testing.T) {
+	dir := t.TempDir()
+	place(t, dir, "a.wasm", named("a", "1"))
+	g := openRegistry(t, dir)
+	p, err := g.Find("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Release()
+	for range abi.LimitFaults {
+		session, err := p.Begin(&plugin.Request{Client: "bob"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		session.Faulted(&plugin.Fault{Plugin: "a", Export: abi.ExportSample, Cause: plugin.CauseTrap})
+		p.End()
+	}
+	if other, err := g.Find("a"); err != nil { // for those who did nothing
+		t.Error(err)
+	} else {
+		other.Release()
+	}
+	expect(t, g, "a 1 quarantined")
+	if i, err := g.Reset("a"); err != nil || i.State != StateReady {
+		t.Errorf("%+v, %v", i, err)
+	}
+	if _, err := g.Reset("b"); !errors.Is(err, plugin.ErrUnknown) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRegistry_Hammer_UploadsAndUses(t *testing.T) {
+	g := openRegistry(t, t.TempDir())
+	if _, _, err := g.Upload(context.Background(), named("a", "0")); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for n := range 4 {
+		group.Go(func() {
+			for v := range 10 {
+				if _, _, err := g.Upload(context.Background(), named("a", fmt.Sprint(n*10+v))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		group.Go(func() {
+			for range 50 {
+				m, err := g.Find("a")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if s, err := stage.New(m, plugin.Request{}); err != nil {
+					t.Error(err)
+				} else if err := errors.Join(s.Rewind([]int32{1}, 1), s.Close()); err != nil {
+					t.Error(err)
+				}
+				m.Release()
+			}
+		})
+	}
+	group.Wait()
+	scan(t, g)
+	if len(g.List()) != 1 {
+		t.Errorf("%s", summary(g))
+	}
+}
+
+func TestRegistry_Watch_SeesAChange(t *testing.T) {
+	dir := t.TempDir()
+	g := openRegistry(t, dir)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(context.Background())
+		go g.Watch(ctx)
+		place(t, dir, "a.wasm", named("a", "1"))
+		synctest.Wait()
+		expect(t, g, "")
+		time.Sleep(interval)
+		synctest.Wait()
+		expect(t, g, "a 1 ready")
+		stop()
+	})
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+)
+
+// Upload checks a module, writes it into the folder and puts it to use under the name in its manifest, in place of the
+// one that had it. created tells that the name is new. Errors are those of load.Loader.Load, or of writing.
+//
+// It is answered in time whatever the module is. Compiling one function and one call of the guest cannot be stopped, but for
+// a second or two they go on with nobody waiting, and then change nothing.
+func (g *Registry) Upload(ctx context.Context, wasm []byte) (_ Info, created bool, _ error) {
+	if err := g.loader.Check(wasm); err != nil {
+		return Info{}, false, err // before waiting
+	}
+	ctx, cancel := context.WithTimeout(ctx, g.loader.Limits().Upload)
+	defer cancel()
+	u := &upload{done: make(chan struct{})}
+	g.uploads.Add(1)
+	go func() {
+		defer g.uploads.Done()
+		defer close(u.done)
+		u.info, u.created, u.err = g.accept(ctx, wasm, u)
+	}()
+	select {
+	case <-u.done:
+	case <-ctx.Done():
+		if u.decided.CompareAndSwap(false, true) {
+			return Info{}, false, g.late(ctx, u)
+		}
+		<-u.done // it is being written
+	}
+	if u.err != nil && ctx.Err() != nil {
+		return Info{}, false, g.late(ctx, u)
+	}
+	return u.info, u.created, u.err
+}
+
+// upload is one in progress.
+type upload struct {
+	begun   atomic.Bool // it is its turn
+	decided atomic.Bool // that it is written, or that nobody waits for it any more
+	done    chan struct{}
+	info    Info
+	created bool
+	err     error
+}
+
+// late is what an upload is told that was not loaded in time, or whose client went away.
+func (g *Registry) late(ctx context.Context, u *upload) error {
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ctx.Err()
+	case !u.begun.Load():
+		return fmt.Errorf("%w: it is loading others", plugin.ErrBusy)
+	}
+	return fmt.Errorf("%w: loading it takes longer than an upload may, %v; make the module smaller, or put the file into the plugin folder, where there is more time", plugin.ErrLimit, g.loader.Limits().Upload)
+}
+
+// accept loads a module and puts it to use, unless it was decided before that nobody waits.
+func (g *Registry) accept(ctx context.Context, wasm []byte, u *upload) (_ Info, created bool, _ error) {
+	if err := g.lock(ctx); err != nil {
+		return Info{}, false, err
+	}
+	defer g.unlock()
+	u.begun.Store(true)
+	p, err := g.loader.Load(ctx, wasm)
+	if err != nil {
+		return Info{}, false, err
+	}
+	if !u.decided.CompareAndSwap(false, true) {
+		p.Release()
+		return Info{}, false, ctx.Err()
+	}
+	base := g.holder(p.Name)
+	created = base == ""
+	if created {
+		base = g.freeBase(p)
+	}
+	now, err := g.write(base, wasm)
+	if err != nil {
+		p.Release()
+		return Info{}, false, err
+	}
+	f := &file{base: base, stamp: now, plugin: p}
+	info := f.info()
+	g.put(base, f)
+	g.log.Info("plugin uploaded", "plugin", p.Name, "version", p.Manifest.Version, "sha256", p.SHA256)
+	return info, created, nil
+}
+
+// freeBase is the name of a new plugin's file: its own, unless another plugin lies in a file of that name.
+func (g *Registry) freeBase(p *load.Plugin) string {
+	base := p.Name + suffix
+	if f := g.file(base); f != nil && f.plugin != nil {
+		base = p.Name + "-" + p.SHA256[:12] + suffix
+	}
+	return base
+}
+
+// write puts a file into the folder, whole or not at all.
+func (g *Registry) write(base string, wasm []byte) (_ stamp, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("failed to write the plugin: %w", err)
+		}
+	}()
+	if err := os.MkdirAll(g.dir, 0o755); err != nil {
+		return stamp{}, err
+	}
+	f, err := os.CreateTemp(g.dir, ".upload-*")
+	if err != nil {
+		return stamp{}, err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name()) // the first error is the one to tell
+		}
+	}()
+	_, err = f.Write(wasm)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync())
+	if err = errors.Join(err, f.Close()); err != nil {
+		return stamp{}, err
+	}
+	info, err := os.Stat(f.Name())
+	if err != nil {
+		return stamp{}, err
+	}
+	return stamp{info.Size(), info.ModTime()}, os.Rename(f.Name(), filepath.Join(g.dir, base))
+}
+
+// Remove deletes a plugin and its file. The error wraps ErrUnknown where there is none.
+func (g *Registry) Remove(ctx context.Context, name string) error {
+	if err := g.lock(ctx); err != nil {
+		return err
+	}
+	defer g.unlock()
+	base := g.holder(name)
+	if base == "" {
+		return plugin.Unknown(name)
+	}
+	if err := os.Remove(filepath.Join(g.dir, base)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("failed to remove plugin %q: %w", name, err)
+	}
+	g.put(base, nil)
+	g.log.Info("plugin removed", "plugin", name)
+	return nil
+}

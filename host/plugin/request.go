@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+
+package plugin
+
+import (
+	"sync"
+	"time"
+)
+
+// Request is what one use of a plugin gets to know.
+type Request struct {
+	Client      string // who waits after repeated faults; empty: nobody is ever refused
+	Config      []byte // JSON that fits the plugin's schema; empty: {}
+	Seed        uint64 // of this choice
+	Place       int    // of the plugin among the request's plugins
+	MaxTokens   int
+	ContextSize int
+	Skip        bool // after a fault the request goes on without the plugin
+	Setup       *Setup
+}
+
+// Setup is one deadline for setting up all guests of a choice. Its time begins with the first of them. The zero value is ready;
+// with nil each guest has a deadline of its own.
+type Setup struct {
+	once sync.Once
+	over time.Time
+}
+
+// Deadline is when set-up must be over, if it may take that long.
+func (s *Setup) Deadline(limit time.Duration) time.Time {
+	if s == nil {
+		return time.Now().Add(limit)
+	}
+	s.once.Do(func() { s.over = time.Now().Add(limit) })
+	return s.over
+}

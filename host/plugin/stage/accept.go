@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+
+package stage
+
+import (
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/guest"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// Accept implements chain.Stage.
+func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.session.History = append(s.session.History, t)
+	if !s.calls(guest.Accept) {
+		return chain.Effect{}, nil
+	}
+	forced := s.forced > 0
+	s.forced = max(0, s.forced-1)
+	answer, err := s.instance.Call(guest.Accept, t, 0)
+	if err != nil {
+		return chain.Effect{}, s.endOnFault(err)
+	}
+	switch answer {
+	case abi.AcceptContinue:
+		return chain.Effect{}, nil
+	case abi.AcceptStop:
+		return chain.Effect{Stop: true}, nil
+	case abi.AcceptSplice:
+		if forced {
+			return s.refuseSplice(guest.Violationf(plugin.CauseAnswer, "a splice in answer to a token that was spliced itself"))
+		}
+		return s.takeBack()
+	}
+	return s.refuseSplice(guest.Violationf(plugin.CauseAnswer, "%d, it must be 0, 1 or 2", answer))
+}
+
+func (s *Stage) refuseSplice(v *guest.Violation) (chain.Effect, error) {
+	return chain.Effect{}, s.endOnFault(s.instance.Fault(guest.Accept, v))
+}
+
+// takeBack reads the splice that accept wrote.
+func (s *Stage) takeBack() (chain.Effect, error) {
+	if !s.instance.Buffers.Bound(abi.BufferSplice) {
+		return s.refuseSplice(guest.Violationf(plugin.CauseAnswer, "a splice, but no splice buffer is bound"))
+	}
+	backtrack, tokens, v := s.splice()
+	if v != nil {
+		return s.refuseSplice(v)
+	}
+	generated := len(s.session.History) - s.prompt
+	if limit := min(s.plugin.Manifest.Hold, generated); backtrack > uint32(limit) {
+		return s.refuseSplice(guest.Violationf(plugin.CauseAnswer, "%d tokens are taken back; hold is %d and %d were generated",
+			backtrack, s.plugin.Manifest.Hold, generated))
+	}
+	s.session.History = s.session.History[:len(s.session.History)-int(backtrack)]
+	s.forced = len(tokens)
+	return chain.Effect{Splice: true, Backtrack: int(backtrack), Tokens: tokens}, nil
+}
+
+// splice reads the bound splice buffer.
+func (s *Stage) splice() (backtrack uint32, tokens []scheduler.Token, _ *guest.Violation) {
+	b := s.instance.Buffers.Splice()
+	backtrack, n := b[0], b[1]
+	if room := len(b) - 2; uint64(n) > uint64(room) {
+		return 0, nil, guest.Violationf(plugin.CauseAnswer, "%d tokens in a splice buffer for %d", n, room)
+	}
+	s.tokens = s.tokens[:0]
+	for _, t := range b[2 : 2+n] {
+		if uint64(t) >= uint64(s.vocabulary()) {
+			return 0, nil, guest.Violationf(plugin.CauseAnswer, "token %d in the splice buffer; there are %d", t, s.vocabulary())
+		}
+		s.tokens = append(s.tokens, int32(t))
+	}
+	return backtrack, s.tokens, nil
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+
+package stage
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// accepting is a guest with a splice buffer and the answer of accept.
+func accepting(accept ...[]byte) *asm.Guest {
+	g := asm.New(`{"name":"guest","hold":2}`)
+	g.On(abi.ExportOpen, g.Bind(abi.BufferSplice, atSplice, 20), i32(0))
+	return g.On(abi.ExportAccept, accept...)
+}
+
+func splice(backtrack int, tokens ...int) []byte {
+	code := slices.Concat(poke(atSplice, backtrack), poke(atSplice+4, len(tokens)))
+	for i, t := range tokens {
+		code = append(code, poke(atSplice+8+4*i, t)...)
+	}
+	return code
+}
+
+func TestStage_Accept_Answers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		code [][]byte
+		want chain.Effect
+	}{
+		"go on":     {[][]byte{i32(0)}, chain.Effect{}},
+		"stop":      {[][]byte{i32(1)}, chain.Effect{Stop: true}},
+		"replace":   {[][]byte{splice(1, 30), i32(2)}, chain.Effect{Splice: true, Backtrack: 1, Tokens: []int32{30}}},
+		"append":    {[][]byte{splice(0, 30, 31), i32(2)}, chain.Effect{Splice: true, Tokens: []int32{30, 31}}},
+		"take back": {[][]byte{splice(1), i32(2)}, chain.Effect{Splice: true, Backtrack: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := use(t, accepting(tc.code...), 1, 2)
+			got, err := s.Accept(9)
+			if err != nil || got.Stop != tc.want.Stop || got.Splice != tc.want.Splice || got.Backtrack != tc.want.Backtrack || !slices.Equal(got.Tokens, tc.want.Tokens) {
+				t.Errorf("got %+v, %v, want %+v", got, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestStage_Accept_Faults(t *testing.T) {
+	for name, tc := range map[string]struct {
+		code   [][]byte
+		detail string
+	}{
+		"an unknown answer":    {[][]byte{i32(3)}, "3, it must"},
+		"a negative answer":    {[][]byte{i32(-1)}, "-1, it must"},
+		"beyond the beginning": {[][]byte{splice(2), i32(2)}, "1 were generated"},
+		"back without end":     {[][]byte{splice(-1), i32(2)}, "4294967295 tokens"},
+		"more than fits":       {[][]byte{poke(atSplice+4, 4), i32(2)}, "4 tokens in a splice buffer for 3"},
+		"a strange token":      {[][]byte{splice(0, 100), i32(2)}, "token 100"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := use(t, accepting(tc.code...), 1, 2).Accept(9)
+			hosttest.MustFault(t, err, abi.ExportAccept, plugin.CauseAnswer, tc.detail)
+		})
+	}
+	_, err := use(t, hosttest.Plain().On(abi.ExportAccept, i32(2)), 1).Accept(9)
+	hosttest.MustFault(t, err, abi.ExportAccept, plugin.CauseAnswer, "no splice buffer")
+}
+
+func TestStage_Accept_HoldBoundsBacktrack(t *testing.T) {
+	s := use(t, accepting(splice(3), i32(2)), 1)
+	s.session.History = append(s.session.History, 2, 3, 4) // generated
+	_, err := s.Accept(5)
+	hosttest.MustFault(t, err, abi.ExportAccept, plugin.CauseAnswer, "hold is 2 and 4 were generated")
+}
+
+func TestStage_Accept_SpliceInAnswerToItself(t *testing.T) {
+	s := use(t, accepting(splice(1, 30), i32(2)), 1)
+	if _, err := s.Accept(9); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int32{1}; !slices.Equal(s.session.History, want) {
+		t.Errorf("history %v", s.session.History)
+	}
+	_, err := s.Accept(30)
+	hosttest.MustFault(t, err, abi.ExportAccept, plugin.CauseAnswer, "spliced itself")
+}
+
+// counting counts accepted tokens in a global and in memory at atScratch.
+func counting(rewind bool) *asm.Guest {
+	g := hosttest.Plain()
+	g.Globals = 1
+	g.On(abi.ExportAccept, global(0), i32(1), add, setGlobal(0), i32(hosttest.AtScratch), global(0), store, i32(1))
+	if rewind {
+		g.On(abi.ExportRewind, i32(hosttest.AtScratch+4), local(0), store, i32(0))
+	}
+	return g
+}
+
+func TestStage_Rewind_FreshInstanceIsReplayed(t *testing.T) {
+	s := use(t, counting(false), 1, 2)
+	first := s.instance
+	for _, token := range []int32{3, 4, 5} {
+		if _, err := s.Accept(token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Rewind([]int32{1, 2, 3, 4}, 2); err != nil {
+		t.Fatal(err)
+	}
+	if s.instance == first || peek(s, hosttest.AtScratch) != 2 || !slices.Equal(s.session.History, []int32{1, 2, 3, 4}) {
+		t.Errorf("same instance: %v, %d accepted, history %v", s.instance == first, peek(s, hosttest.AtScratch), s.session.History)
+	}
+}
+
+func TestStage_Rewind_IsTold(t *testing.T) {
+	s := use(t, counting(true), 1, 2)
+	first := s.instance
+	if _, err := s.Accept(3); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Rewind([]int32{1, 2}, 2); err != nil {
+		t.Fatal(err)
+	}
+	if s.instance != first || peek(s, hosttest.AtScratch+4) != 2 {
+		t.Errorf("same instance: %v, told %d", s.instance == first, peek(s, hosttest.AtScratch+4))
+	}
+}
+
+func TestStage_Rewind_ForkedConversationIsReplayed(t *testing.T) {
+	m := loadtest.Load(t, loadtest.New(t), counting(true))
+	s, err := New(m, plugin.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Rewind([]int32{1, 2, 3, 4}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if peek(s, hosttest.AtScratch) != 3 {
+		t.Errorf("%d accepted", peek(s, hosttest.AtScratch))
+	}
+}
+
+func TestStage_Rewind_Refused(t *testing.T) {
+	s := use(t, hosttest.Plain().On(abi.ExportRewind, i32(1)), 1)
+	hosttest.MustFault(t, s.Rewind([]int32{1}, 1), abi.ExportRewind, plugin.CauseAnswer, "must be 0")
+}
+
+func TestStage_Rewind_OpenRefuses(t *testing.T) {
+	g := hosttest.Plain()
+	g.Put(hosttest.AtScratch, "threshold is too high")
+	g.On(abi.ExportOpen, i32(hosttest.AtScratch), i32(21), g.Call("fail"), i32(9))
+	s, err := New(loadtest.Load(t, loadtest.New(t), g), plugin.Request{Skip: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	err = s.Rewind([]int32{1}, 1)
+	var refusal *plugin.Refusal
+	if !errors.As(err, &refusal) || refusal.Message != "threshold is too high" || refusal.Param() != "plugins" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStage_Rewind_ViewMustBeBound(t *testing.T) {
+	for name, g := range map[string]*asm.Guest{
+		"candidates": hosttest.Plain().On(abi.ExportSample, i32(-1)),
+		"logits":     asm.New(`{"name":"guest","view":"logits"}`).On(abi.ExportSample, i32(-1)),
+		"text":       hosttest.Plain().On(abi.ExportStop, i32(0)),
+	} {
+		s, err := New(loadtest.Load(t, loadtest.New(t), g), plugin.Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hosttest.MustFault(t, s.Rewind([]int32{1}, 1), abi.ExportOpen, plugin.CauseBuffer, name)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestStage_Close_TellsOnceAndReleases(t *testing.T) {
+	g := hosttest.Plain()
+	g.Put(hosttest.AtScratch, "bye")
+	g.On(abi.ExportClose, i32(1), i32(hosttest.AtScratch), i32(3), g.Call("log"))
+	var log bytes.Buffer
+	p, err := loadtest.New(t, func(o *plugin.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) }).Load(t.Context(), g.Wasm())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := useOf(t, p, plugin.Request{}, 1)
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "msg=bye") {
+		t.Errorf("log %q", got)
+	}
+	if p.Release(); p.Retain() {
+		t.Error("users are left")
+	}
+	if _, err := s.Accept(1); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+
+package stage
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+var (
+	inf = float32(math.Inf(1))
+	nan = float32(math.NaN())
+)
+
+// viewed is a guest with a bound view of room for cap candidates, or for the row.
+func viewed(manifest string, kind, size int, sample ...[]byte) *asm.Guest {
+	g := asm.New(manifest)
+	g.On(abi.ExportOpen, g.Bind(kind, hosttest.AtBuffer, size), i32(0))
+	return g.On(abi.ExportSample, sample...)
+}
+
+// candidates has room for 4: ids from atBuffer, logits 16 bytes later.
+func candidates(sample ...[]byte) *asm.Guest {
+	return viewed(`{"name":"guest","candidates":4}`, abi.BufferCandidates, 32, append(sample, i32(-1))...)
+}
+
+const atLogit = hosttest.AtBuffer + 16
+
+// ramp is a row in which token t has logit t, and those in banned −inf.
+func ramp(without ...int) []float32 {
+	row := make([]float32, 100)
+	for i := range row {
+		row[i] = float32(i)
+	}
+	for _, t := range without {
+		row[t] = banned
+	}
+	return row
+}
+
+func raw(row []float32) *chain.View { return &chain.View{Row: row, N: -1, Chosen: -1} }
+
+func TestStage_Apply_ShowsTheBestCandidates(t *testing.T) {
+	few := ramp()
+	for i := range 98 {
+		few[i] = banned
+	}
+	for name, tc := range map[string]struct {
+		view *chain.View
+		ids  []int32
+	}{
+		"of the row":            {raw(ramp(98)), []int32{99, 97, 96, 95}},
+		"of what is not banned": {raw(few), []int32{99, 98}},
+		"of many candidates":    {&chain.View{ID: []int32{1, 2, 3, 4, 5}, Logit: []float32{3, 1, 5, 2, 4}, N: 5, Chosen: -1}, []int32{3, 5, 1, 4}},
+		"sorted already":        {&chain.View{ID: []int32{7, 6}, Logit: []float32{2, 1}, N: 2, Chosen: -1}, []int32{7, 6}},
+		"out of order":          {&chain.View{ID: []int32{6, 7, 8}, Logit: []float32{1, 2, banned}, N: 3, Chosen: -1}, []int32{7, 6}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := use(t, candidates(i32(hosttest.AtScratch), local(0), store), 1)
+			if err := s.Apply(tc.view); err != nil {
+				t.Fatal(err)
+			}
+			if n := peek(s, hosttest.AtScratch); int(n) != len(tc.ids) {
+				t.Errorf("the guest saw %d candidates", n)
+			}
+			if diff := cmp.Diff(tc.ids, tc.view.ID[:tc.view.N]); diff != "" {
+				t.Error(diff)
+			}
+			if tc.view.Chosen != -1 {
+				t.Errorf("chosen %d", tc.view.Chosen)
+			}
+		})
+	}
+}
+
+func TestStage_Apply_TakesEdits(t *testing.T) {
+	s := use(t, candidates(pokeF(atLogit, banned), pokeF(atLogit+4, 50), poke(hosttest.AtBuffer+8, 3)), 1)
+	v := raw(ramp())
+	if err := s.Apply(v); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(v.ID, []int32{98, 3, 96}) || !slices.Equal(v.Logit, []float32{50, 97, 96}) || v.N != 3 {
+		t.Errorf("%v %v %d", v.ID, v.Logit, v.N)
+	}
+}
+
+func TestStage_Apply_TakesAChoice(t *testing.T) {
+	g := viewed(`{"name":"guest"}`, abi.BufferCandidates, 32, i32(42))
+	s := use(t, g, 1)
+	v := raw(ramp())
+	if err := s.Apply(v); err != nil || v.Chosen != 42 || v.N != -1 {
+		t.Errorf("chosen %d, %d left, %v", v.Chosen, v.N, err)
+	}
+}
+
+func TestStage_Apply_NothingLeft(t *testing.T) {
+	s := use(t, candidates(), 1)
+	if err := s.Apply(&chain.View{N: 0, Chosen: -1}); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestStage_Apply_Faults(t *testing.T) {
+	for name, tc := range map[string]struct {
+		code   []byte
+		cause  error
+		detail string
+	}{
+		"id too large":     {poke(hosttest.AtBuffer, 100), plugin.CauseAnswer, "token 100 with logit 99: not in the vocabulary"},
+		"id negative":      {poke(hosttest.AtBuffer, -1), plugin.CauseAnswer, "not in the vocabulary"},
+		"id twice":         {poke(hosttest.AtBuffer+4, 99), plugin.CauseAnswer, "twice"},
+		"NaN":              {pokeF(atLogit+4, nan), plugin.CauseAnswer, "candidate 1 of 4"},
+		"infinite":         {pokeF(atLogit, inf), plugin.CauseAnswer, "+Inf"},
+		"nothing left":     {slices.Concat(pokeF(atLogit, banned), pokeF(atLogit+4, banned), pokeF(atLogit+8, banned), pokeF(atLogit+12, banned)), plugin.CauseAnswer, "no candidate"},
+		"token too large":  {slices.Concat(i32(100), ret), plugin.CauseAnswer, "100, it must be"},
+		"unknown code":     {slices.Concat(i32(-2), ret), plugin.CauseAnswer, "-2, it must be"},
+		"trap":             {unreachable, plugin.CauseTrap, "unreachable"},
+		"endless":          {forever, plugin.CauseFuel, "fuel"},
+		"out of bounds":    {slices.Concat(i32(-4), load32, drop), plugin.CauseTrap, "out of bounds memory access"},
+		"division by zero": {slices.Concat(i32(1), i32(0), asm.Divide, drop), plugin.CauseTrap, "integer divide by zero"},
+		"recursion":        {slices.Concat(local(0), asm.CallFunction(5), drop), plugin.CauseStack, "stack"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := use(t, candidates(tc.code), 1)
+			v := raw(ramp())
+			hosttest.MustFault(t, s.Apply(v), abi.ExportSample, tc.cause, tc.detail)
+			if v.N != -1 || v.Chosen != -1 {
+				t.Error("a fault changed the view")
+			}
+			if s.instance != nil {
+				t.Error("a faulted instance is kept")
+			}
+		})
+	}
+}
+
+func TestStage_Apply_SkipsAfterAFault(t *testing.T) {
+	m := loadtest.Load(t, loadtest.New(t), candidates(unreachable))
+	s := useOf(t, m, plugin.Request{Skip: true}, 1)
+	for range 3 {
+		v := raw(ramp())
+		if err := s.Apply(v); err != nil || v.N != -1 {
+			t.Fatalf("%d, %v", v.N, err)
+		}
+		if _, err := s.Accept(5); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if h := m.Health(); h.Faults != 1 {
+		t.Errorf("%d faults", h.Faults)
+	}
+}
+
+func TestStage_Apply_NoView(t *testing.T) {
+	g := asm.New(`{"name":"guest","view":"none"}`)
+	g.On(abi.ExportSample, i32(hosttest.AtScratch), local(0), i32(1), add, store, i32(-1))
+	s := use(t, g, 1)
+	v := raw(ramp())
+	if err := s.Apply(v); err != nil || v.N != -1 || peek(s, hosttest.AtScratch) != 1 {
+		t.Errorf("%d left, n %d, %v", v.N, peek(s, hosttest.AtScratch)-1, err)
+	}
+}
+
+func TestStage_Buffers_SurviveGrowth(t *testing.T) {
+	s := use(t, candidates(i32(100), grow, drop, poke(hosttest.AtBuffer, 3)), 1)
+	v := raw(ramp())
+	if err := s.Apply(v); err != nil || v.ID[0] != 3 {
+		t.Errorf("%v, %v", v.ID, err)
+	}
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+
+package stage_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/stage"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/tck"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/schedulertest"
+)
+
+// bench is the least host there can be: the runtime behind the real scheduler, on a model without arithmetic.
+type bench struct {
+	loader    *load.Loader
+	scheduler *scheduler.Scheduler
+
+	mu      sync.Mutex
+	plugins map[string]*load.Plugin
+}
+
+const vocabulary = 256
+
+// words is the vocabulary of schedulertest: token n is " n", and 0 ends an answer.
+type words struct{}
+
+func (words) Size() int { return vocabulary }
+func (words) Piece(t int32) string {
+	if t == schedulertest.EndToken {
+		return ""
+	}
+	return " " + strconv.Itoa(int(t))
+}
+func (words) Attributes(t int32) uint32 {
+	if t == schedulertest.EndToken {
+		return abi.AttrControl | abi.AttrEnd
+	}
+	return 0
+}
+func (words) Special(kind int32) int32 {
+	if kind == abi.SpecialEOS {
+		return schedulertest.EndToken
+	}
+	return -1
+}
+func (words) Tokenize(text string, _, _ bool) ([]int32, error) {
+	var tokens []int32
+	for _, b := range []byte(text) {
+		tokens = append(tokens, int32(b))
+	}
+	return tokens, nil
+}
+
+// odd is a grammar of odd tokens; it compiles where no parenthesis is left open.
+type odd struct{}
+
+func (odd) Open(_ int32, text string) (plugin.Grammar, error) {
+	if strings.HasSuffix(text, "(") {
+		return nil, errors.New("a parenthesis is open at the end")
+	}
+	return odd{}, nil
+}
+
+func (odd) Mask(mask []uint32) error {
+	for i := range mask {
+		mask[i] = 0xaaaaaaaa
+	}
+	return nil
+}
+
+func (odd) Accept(token int32) bool { return token%2 == 1 }
+
+func (odd) Close() error { return nil }
+
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	limits := plugin.DefaultLimits()
+	limits.SetupFuel /= 100 // there is nothing to set up
+	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute, time.Minute
+	loader := load.New(plugin.Options{Vocabulary: words{}, Grammars: odd{}, Limits: limits})
+	s, err := scheduler.New(schedulertest.New(scheduler.Limits{Vocabulary: vocabulary, Cells: 16384, Context: 2048}), scheduler.Config{Slots: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	b := &bench{loader: loader, scheduler: s, plugins: map[string]*load.Plugin{}}
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		for _, m := range b.plugins {
+			m.Release()
+		}
+		if err := loader.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// Upload implements tck.Host.
+func (b *bench) Upload(ctx context.Context, wasm []byte) error {
+	_, err := b.load(ctx, wasm)
+	return err
+}
+
+// load loads a module, and gives its name.
+func (b *bench) load(ctx context.Context, wasm []byte) (string, error) {
+	m, err := b.loader.Load(ctx, wasm)
+	if err != nil {
+		return "", err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if old := b.plugins[m.Name]; old != nil {
+		old.Release()
+	}
+	b.plugins[m.Name] = m
+	return m.Name, nil
+}
+
+// Complete implements tck.Host.
+func (b *bench) Complete(ctx context.Context, r tck.Request, names []string) (tck.Answer, error) {
+	request, err := b.request(ctx, r, names)
+	if err != nil {
+		return tck.Answer{}, failure(err)
+	}
+	return b.answer(ctx, request)
+}
+
+// request puts plugins to work in a request.
+func (b *bench) request(ctx context.Context, r tck.Request, names []string) (scheduler.Request, error) {
+	request := scheduler.Request{MaxTokens: tck.MaxTokens, IgnoreEOG: true, Logprobs: -1}
+	prompt := "Hello"
+	for place, name := range names {
+		b.mu.Lock()
+		p := b.plugins[name]
+		b.mu.Unlock()
+		use := plugin.Request{Seed: tck.Seed, Place: place, MaxTokens: tck.MaxTokens, ContextSize: 2048, Skip: r.Skip}
+		if place == 0 && r.Config != "" {
+			use.Config = []byte(r.Config)
+		}
+		stage, text, err := put(ctx, p, use, r.Chat)
+		if err != nil {
+			for _, s := range request.Chain {
+				err = errors.Join(err, s.Close())
+			}
+			return request, err
+		}
+		if stage == nil {
+			prompt = text
+			continue
+		}
+		request.Chain = append(request.Chain, stage)
+		if rule := stage.Rule(); rule != nil {
+			request.Rules = append(request.Rules, rule)
+		}
+	}
+	request.Chain = append(request.Chain, draw{})
+	tokens, _ := words{}.Tokenize(prompt, false, false) // it has no errors
+	request.Prompt = []scheduler.Segment{{Tokens: tokens}}
+	return request, nil
+}
+
+// put puts a plugin to work: as a stage, or as a template whose text it returns.
+func put(ctx context.Context, p *load.Plugin, use plugin.Request, chat bool) (*stage.Stage, string, error) {
+	if err := p.CheckConfig(use.Config); err != nil {
+		return nil, "", err
+	}
+	if !p.IsTemplate() {
+		stage, err := stage.New(p, use)
+		return stage, "", err
+	}
+	if !chat {
+		return nil, "", &tck.Failure{Outcome: tck.Declined, Message: "a template needs messages"}
+	}
+	text, err := stage.Render(ctx, p, []byte(`[{"role":"user","content":"Hello"}]`), use)
+	return nil, text, err
+}
+
+func (b *bench) answer(ctx context.Context, request scheduler.Request) (a tck.Answer, _ error) {
+	stream, err := b.scheduler.Submit(request)
+	if err != nil {
+		return a, err
+	}
+	var text strings.Builder
+	for e := range stream.All(ctx) {
+		text.WriteString(e.Text)
+		if e.Kind != scheduler.KindEnd {
+			continue
+		}
+		if e.End.Err != nil {
+			return a, failure(e.End.Err)
+		}
+		return tck.Answer{Text: text.String(), Tokens: e.End.Usage.Generated, Reason: e.End.Reason.String()}, nil
+	}
+	return a, ctx.Err()
+}
+
+// failure tells a client's errors from a plugin's.
+func failure(err error) error {
+	var f *tck.Failure
+	var fault *plugin.Fault
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.As(err, &fault):
+		return &tck.Failure{Outcome: tck.Faulted, Message: err.Error()}
+	}
+	return &tck.Failure{Outcome: tck.Declined, Message: err.Error()}
+}
+
+// draw ends a chain: greedy, from what the plugins left.
+type draw struct{ schedulertest.Greedy }
+
+func (draw) Native() bool { return false }
+
+func (draw) Apply(v *chain.View) error {
+	logits, id := v.Row, func(i int) int32 { return int32(i) }
+	if v.N >= 0 {
+		logits, id = v.Logit[:v.N], func(i int) int32 { return v.ID[i] }
+	}
+	best := 0
+	for i, l := range logits {
+		if l > logits[best] {
+			best = i
+		}
+	}
+	v.Chosen = id(best)
+	return nil
+}
+
+func TestStage_Conforms(t *testing.T) {
+	b := newBench(t)
+	for _, c := range tck.Rules() {
+		t.Run(c.Name, func(t *testing.T) {
+			if err := tck.Run(context.Background(), b, c); err != nil {
+				t.Errorf("%s: %v", c.Rule, err)
+			}
+		})
+	}
+}
+
+func TestStage_ContainsHostileGuests(t *testing.T) {
+	b := newBench(t)
+	undisturbed := among(t, b)
+	for _, c := range tck.Hostile() {
+		t.Run(c.Name, func(t *testing.T) {
+			if err := tck.Run(context.Background(), b, c); err != nil {
+				t.Errorf("%s: %v", c.Rule, err)
+			}
+		})
+	}
+	undisturbed()
+}
+
+// With on_error: skip a fault costs the request its plugin, and nothing else.
+func TestStage_SkipsHostileGuests(t *testing.T) {
+	b := newBench(t)
+	for _, c := range tck.Hostile() {
+		if c.Want.Outcome != tck.Faulted || c.Request.Chat { // a template's prompt cannot be done without
+			continue
+		}
+		c.Request.Skip = true
+		c.Want = tck.Want{Outcome: tck.Answered, Tokens: tck.MaxTokens, Reason: "length"}
+		if err := tck.Run(context.Background(), b, c); err != nil {
+			t.Errorf("%s: %s: %v", c.Name, c.Rule, err)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+
+package stage
+
+import (
+	"context"
+	"testing"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/plugins/asm"
+)
+
+// FuzzLoader_Load checks that no module takes the host down, whatever its bytes.
+func FuzzLoader_Load(f *testing.F) {
+	for _, g := range []*asm.Guest{hosttest.Plain(), hosttest.Warmed(), candidates(), counting(true), echoing(), accepting(splice(1, 2), i32(2))} {
+		f.Add(g.Wasm())
+	}
+	r := loadtest.New(f, func(o *plugin.Options) { o.Limits.SetupFuel = 1 << 20 })
+	f.Fuzz(func(t *testing.T, wasm []byte) {
+		m, err := r.Load(context.Background(), wasm)
+		if err != nil {
+			return
+		}
+		defer m.Release()
+		s, err := New(m, plugin.Request{})
+		if err != nil {
+			return
+		}
+		if s.Rewind([]int32{1, 2}, 1) == nil { // errors are the guest's, and fine
+			_, _ = s.Prepare()
+			_ = s.Apply(raw(ramp()))
+			_, _ = s.Accept(3)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

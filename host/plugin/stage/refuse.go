@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+
+package stage
+
+import (
+	"errors"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/guest"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// asked is the export in which a plugin asked for what the scheduler refuses.
+var asked = map[chain.Act]guest.Export{
+	chain.ActMask: guest.Prepare, chain.ActForce: guest.Prepare, chain.ActChoose: guest.Sample, chain.ActSplice: guest.Accept,
+}
+
+// Refuse implements chain.Answerable: what cannot be done is the plugin's fault.
+func (s *Stage) Refuse(act chain.Act, why error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cause := plugin.CauseAnswer
+	switch {
+	case errors.Is(why, chain.ErrNotAllowed):
+		cause = plugin.CauseConflict
+	case errors.Is(why, answer.ErrSpliceLimit):
+		cause = plugin.CauseLimit
+	}
+	v := guest.Violationf(cause, "%v", why)
+	if s.instance == nil { // closed meanwhile
+		return v
+	}
+	return s.endOnFault(s.instance.Fault(asked[act], v))
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+
+package stage
+
+import (
+	"unicode/utf8"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/guest"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
+)
+
+// rule is the stop rule of a stage.
+type rule struct {
+	stage *Stage
+	// The plugin answers 0 where all text so far may be shown. The scheduler hears of it once a token, so where a token's
+	// text takes several calls the two may differ.
+	before int    // bytes that the plugin released and the scheduler does not know of yet
+	held   []byte // what came since the plugin's last 0
+}
+
+// renew begins anew with a fresh instance: what the last one held is out of this one's sight.
+func (r *rule) renew() { r.before, r.held = r.before+len(r.held), r.held[:0] }
+
+// Check implements answer.StopRule. Text longer than the guest's buffer comes in several calls.
+func (r *rule) Check(t scheduler.Token, text string) (answer.Verdict, error) {
+	s := r.stage
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.calls(guest.Stop) {
+		return answer.Verdict{}, nil
+	}
+	buffer := s.instance.Buffers.Text()
+	for {
+		part := text[:wholeCharacters(text, len(buffer))]
+		text = text[len(part):]
+		copy(buffer, part)
+		r.held = append(r.held, part...)
+		reply, err := s.instance.Call(guest.Stop, t, int32(len(part)))
+		if err != nil {
+			return answer.Verdict{}, s.endOnFault(err)
+		}
+		verdict, v := r.interpret(reply)
+		if v != nil {
+			return answer.Verdict{}, s.endOnFault(s.instance.Fault(guest.Stop, v))
+		}
+		if verdict.End || text == "" {
+			if !verdict.End && !verdict.Hold {
+				r.before = 0
+			}
+			return verdict, nil
+		}
+	}
+}
+
+// Rewind implements answer.RewindRule.
+func (r *rule) Rewind(n int) {
+	r.stage.mu.Lock()
+	defer r.stage.mu.Unlock()
+	kept := max(len(r.held)-n, 0)
+	r.before = max(r.before-(n-(len(r.held)-kept)), 0)
+	r.held = r.held[:kept]
+}
+
+// interpret turns an answer into a verdict on all text since the last verdict without Hold.
+func (r *rule) interpret(reply int32) (answer.Verdict, *guest.Violation) {
+	limit := r.stage.module.Host.Limits.Held
+	switch {
+	case reply == abi.StopShow:
+		r.renew()
+		return answer.Verdict{}, nil
+	case reply == abi.StopEnd:
+		return answer.Verdict{End: true, Show: r.before + len(r.held)}, nil
+	case reply == abi.StopHide:
+		return answer.Verdict{End: true, Show: r.before}, nil
+	case reply == abi.StopHold && len(r.held) > limit:
+		return answer.Verdict{}, guest.Violationf(plugin.CauseLimit, "%d bytes of text held back, at most %d may be", len(r.held), limit)
+	case reply == abi.StopHold:
+		return answer.Verdict{Hold: true}, nil
+	case reply < 0:
+		n := -int64(reply) - 1
+		if n > int64(len(r.held)) || (n < int64(len(r.held)) && !utf8.RuneStart(r.held[n])) {
+			return answer.Verdict{}, guest.Violationf(plugin.CauseAnswer, "%d shows %d bytes of %d, or a part of a character", reply, n, len(r.held))
+		}
+		return answer.Verdict{End: true, Show: r.before + int(n)}, nil
+	}
+	return answer.Verdict{}, guest.Violationf(plugin.CauseAnswer, "%d, it must be at most 3", reply)
+}
+
+// wholeCharacters is how many bytes of text fit, without cutting a character.
+func wholeCharacters(text string, room int) int {
+	if len(text) <= room {
+		return len(text)
+	}
+	for room > 0 && !utf8.RuneStart(text[room]) {
+		room--
+	}
+	return room
+}
+
+// Close implements answer.StopRule. The stage closes the instance.
+func (r *rule) Close() error { return nil }

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+
+package stage
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/guest"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// Stage is a plugin at work in one request. It begins with the first Rewind, which the scheduler calls off the tick.
+type Stage struct {
+	plugin  *load.Plugin
+	module  *guest.Module // the plugin's
+	request plugin.Request
+	session *guest.Session
+	over    chan struct{} // closed by Interrupt
+	ended   sync.Once
+
+	mu       sync.Mutex      // the scheduler does not overlap calls; two in one guest would take the process down
+	instance *guest.Instance // nil before the first Rewind and after Close
+	prompt   int
+	off      bool // a fault was skipped, or the stage is closed: it changes nothing any more
+	closed   bool
+	forced   int // tokens of the plugin's own splice that are still to be accepted
+
+	selector selector
+	seen     []uint64 // a bit for each token, clear between calls
+	ids      []int32
+	logits   []float32
+	bias     []chain.Bias
+	tokens   []scheduler.Token
+	rule     rule
+}
+
+var (
+	_ chain.Stage    = (*Stage)(nil)
+	_ chain.Preparer = (*Stage)(nil)
+	_ chain.Holder   = (*Stage)(nil)
+
+	_ chain.Interruptible = (*Stage)(nil)
+
+	_ chain.Answerable = (*Stage)(nil)
+	_ chain.Named      = (*Stage)(nil)
+)
+
+// New puts a plugin to work for a request, until Close. The error wraps plugin.ErrQuarantined, ErrUnknown or ErrClosed.
+func New(p *load.Plugin, r plugin.Request) (*Stage, error) {
+	s := &Stage{plugin: p, module: p.Module, request: r, over: make(chan struct{})}
+	var err error
+	if s.session, err = p.Begin(&s.request); err != nil {
+		return nil, err
+	}
+	s.session.Done = s.over
+	s.rule.stage = s
+	return s, nil
+}
+
+// Rule is the stop rule that the plugin is besides, on the same instance; nil if it is none. The stage must be in the
+// request's chain, since it is what opens the plugin.
+func (s *Stage) Rule() answer.StopRule {
+	if !s.module.Has(guest.Stop) {
+		return nil
+	}
+	return &s.rule
+}
+
+// Native implements chain.Stage: no.
+func (s *Stage) Native() bool { return false }
+
+// Name implements chain.Named: as a chain names it.
+func (s *Stage) Name() string { return "plugin:" + s.plugin.Name }
+
+// Hold implements chain.Holder.
+func (s *Stage) Hold() int { return s.plugin.Manifest.Hold }
+
+// Rewind implements chain.Stage. The first call opens the plugin; later ones tell it through its rewind, or replace it
+// by a fresh instance where it counts tokens but cannot be told.
+func (s *Stage) Rewind(history []scheduler.Token, prompt int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.off || s.closed {
+		return nil
+	}
+	s.forced, s.prompt = 0, prompt
+	switch {
+	case s.instance == nil:
+		return s.endOnFault(s.open(history, s.request.Setup.Deadline(s.module.Host.Limits.SetupTime)))
+	case s.module.Has(guest.Rewind):
+		s.session.History = append(s.session.History[:0], history...)
+		answer, err := s.instance.Call(guest.Rewind, int32(len(history)), 0)
+		if err == nil && answer != 0 {
+			err = s.instance.Fault(guest.Rewind, guest.Violationf(plugin.CauseAnswer, "%d, it must be 0", answer))
+		}
+		return s.endOnFault(err)
+	case s.module.Has(guest.Accept):
+		if err := s.discard(true); err != nil {
+			return err
+		}
+		return s.endOnFault(s.open(history, time.Now().Add(s.module.Host.Limits.SetupTime)))
+	}
+	s.session.History = append(s.session.History[:0], history...)
+	return nil
+}
+
+// open begins an instance and brings it to where the conversation is. All of it must be over by until.
+func (s *Stage) open(history []scheduler.Token, until time.Time) error {
+	s.session.SetupUntil = until
+	defer func() { s.session.SetupUntil = time.Time{} }()
+	s.session.History = append(s.session.History[:0], history[:s.prompt]...)
+	s.session.Params[abi.ParamPromptTokens] = int64(s.prompt)
+	var err error
+	if s.instance, err = s.module.NewInstance(context.Background(), s.session); err != nil {
+		return err
+	}
+	s.rule.renew()
+	if s.module.Has(guest.Open) {
+		if answer, err := s.instance.Call(guest.Open, 0, 0); err != nil {
+			return err
+		} else if answer != 0 {
+			return s.instance.Refusal(guest.Open)
+		}
+	}
+	if err := s.checkBound(); err != nil {
+		return err
+	}
+	for _, t := range history[s.prompt:] {
+		s.session.History = append(s.session.History, t)
+		if !s.module.Has(guest.Accept) {
+			continue
+		}
+		if _, err := s.instance.Call(guest.Accept, t, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Interrupt implements chain.Interruptible: a call that runs ends within a moment, and of those to come only close begins.
+func (s *Stage) Interrupt() { s.ended.Do(func() { close(s.over) }) }
+
+// checkBound looks for the buffers that the plugin's exports cannot do without.
+func (s *Stage) checkBound() error {
+	var kind int
+	var what string
+	switch b := &s.instance.Buffers; {
+	case s.plugin.Manifest.View == load.ViewCandidates && !b.Bound(abi.BufferCandidates):
+		kind, what = abi.BufferCandidates, "candidates"
+	case s.plugin.Manifest.View == load.ViewLogits && !b.Bound(abi.BufferLogits):
+		kind, what = abi.BufferLogits, "logits"
+	case s.module.Has(guest.Stop) && !b.Bound(abi.BufferText):
+		kind, what = abi.BufferText, "text"
+	default:
+		return nil
+	}
+	return s.instance.Fault(guest.Open, guest.Violationf(plugin.CauseBuffer, "no %s buffer (kind %d) is bound", what, kind))
+}
+
+// endOnFault takes the error of a call. A fault ends the use of the instance; where the request skips faults, it ends nothing else
+// and nil is returned.
+func (s *Stage) endOnFault(err error) error {
+	var f *plugin.Fault
+	if !errors.As(err, &f) {
+		return err
+	}
+	_ = s.discard(false) // the fault is what counts
+	s.off = true
+	if !s.request.Skip {
+		return f
+	}
+	s.module.Host.Log.Warn("a request goes on without a plugin", "fault", f)
+	return nil
+}
+
+// discard closes the instance; tell: not after a fault.
+func (s *Stage) discard(tell bool) error {
+	if s.instance == nil {
+		return nil
+	}
+	err := s.instance.Close(tell)
+	s.instance = nil
+	return err
+}
+
+// Close implements chain.Stage. Closing twice does no harm.
+func (s *Stage) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	if s.instance != nil && !s.off {
+		s.plugin.Served(&s.request)
+	}
+	err := s.discard(true)
+	s.plugin.End()
+	return err
+}
+
+// calls tells whether an export is to be called: the plugin has it, and is open.
+func (s *Stage) calls(e guest.Export) bool {
+	return !s.off && !s.closed && s.instance != nil && s.module.Has(e)
+}

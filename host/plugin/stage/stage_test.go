@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+
+package stage
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// openLater begins a stage and opens it in a goroutine.
+func openLater(t *testing.T, p *load.Plugin) (*Stage, <-chan error) {
+	t.Helper()
+	s, err := New(p, plugin.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	opened := make(chan error, 1)
+	go func() { opened <- s.Rewind([]int32{1}, 1) }()
+	return s, opened
+}
+
+func TestStage_Interrupt_EndsTheCall(t *testing.T) {
+	m := loadtest.Load(t, loadtest.New(t, hosttest.Tireless), hosttest.Plain().On(abi.ExportOpen, forever))
+	s, opened := openLater(t, m)
+	s.Interrupt()
+	s.Interrupt() // twice does no harm
+	if err := <-opened; !errors.Is(err, plugin.CauseCancelled) {
+		t.Errorf("error %v", err)
+	}
+	if h := m.Health(); h.Faults != 0 || h.Quarantined {
+		t.Errorf("an interruption counts against the plugin: %+v", h)
+	}
+}
+
+func TestStage_Rewind_IsEndedByTheClock(t *testing.T) {
+	m := loadtest.Load(t, loadtest.New(t, hosttest.Tireless, func(o *plugin.Options) { o.Limits.SetupTime = 50 * time.Millisecond }), hosttest.Plain().On(abi.ExportOpen, forever))
+	_, opened := openLater(t, m)
+	if err := <-opened; !errors.Is(err, plugin.CauseTime) && !errors.Is(err, plugin.CauseBusy) { // by what else the machine does
+		t.Errorf("error %v", err)
+	}
+}
+
+// An instance that is told a long answer anew has one time for all of it.
+func TestStage_Rewind_TellingAnewIsEndedByTheClock(t *testing.T) {
+	slow := asm.Each(1, i32(1_000_000), []byte{0x01})
+	g := hosttest.Plain().On(abi.ExportOpen, i32(0))
+	g.Function(abi.Signature{Name: abi.ExportAccept, Params: []abi.Type{"i32"}, Results: []abi.Type{"i32"}}, 1, slow, i32(0))
+	s := useOf(t, loadtest.Load(t, loadtest.New(t, hosttest.Tireless), g), plugin.Request{}, 1)
+	s.module.Host.Limits.SetupTime = 20 * time.Millisecond
+	if err := s.Rewind(make([]int32, 1<<20), 1); !errors.Is(err, plugin.CauseTime) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestStage_Release_LastUserFrees(t *testing.T) {
+	l := loadtest.New(t)
+	m, err := l.Load(context.Background(), hosttest.Plain().Wasm())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(m, plugin.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Release()
+	if err := s.Rewind([]int32{1}, 1); err != nil {
+		t.Errorf("a module in use was freed: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := New(m, plugin.Request{}); !errors.Is(err, plugin.ErrUnknown) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStage_Hammer_InstancesDoNotMeet(t *testing.T) {
+	m, err := loadtest.New(t).Load(t.Context(), counting(false).Wasm())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad, err := loadtest.New(t, func(o *plugin.Options) { o.Limits.Faults = 1 << 30 }).Load(t.Context(), hosttest.Plain().On(abi.ExportAccept, unreachable).Wasm())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 20 {
+				hammer(t, m, bad)
+			}
+		})
+	}
+	group.Wait()
+	for _, p := range []*load.Plugin{m, bad} {
+		if p.Release(); p.Retain() {
+			t.Error("users are left")
+		}
+	}
+}
+
+func hammer(t *testing.T, good, bad *load.Plugin) {
+	for _, m := range []*load.Plugin{good, bad} {
+		s, err := New(m, plugin.Request{})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		history := []scheduler.Token{1}
+		if err := s.Rewind(history, 1); err != nil {
+			t.Error(err)
+		}
+		for n := int32(1); n <= 10; n++ {
+			_, err := s.Accept(n)
+			if m == bad {
+				if err == nil && n == 1 {
+					t.Error("no fault")
+				}
+				continue
+			}
+			if got := peek(s, hosttest.AtScratch); err != nil || got != n {
+				t.Errorf("%d accepted, want %d; %v", got, n, err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestStage_Memory_IsBounded(t *testing.T) {
+	const pages = 16
+	l := loadtest.New(t, func(o *plugin.Options) { o.Limits.Memory = 3 * pages << 16 })
+	g := hosttest.Plain()
+	g.Pages = pages
+	m := loadtest.Load(t, l, g.On(abi.ExportPrepare, i32(pages), grow, drop, unreachable))
+	first := useOf(t, m, plugin.Request{}, 1)
+	second := useOf(t, m, plugin.Request{}, 1)
+	if used, limit := l.Memory(); used != 2*pages<<16 || limit != 3*pages<<16 {
+		t.Errorf("%d of %d bytes", used, limit)
+	}
+	if _, err := first.Prepare(); !errors.Is(err, plugin.CauseTrap) { // it could grow
+		t.Errorf("error %v", err)
+	}
+	third, fourth := useOf(t, m, plugin.Request{}, 1), openAnother(t, m)
+	if err := <-fourth; err != nil { // the first has faulted and is gone
+		t.Error(err)
+	}
+	if _, err := third.Prepare(); !errors.Is(err, plugin.CauseBudget) {
+		t.Errorf("growing past the limit: %v", err)
+	}
+	for range 2 {
+		_ = openAnother(t, m)
+	}
+	if err := <-openAnother(t, m); !errors.Is(err, plugin.CauseBudget) {
+		t.Errorf("an instance past the limit: %v", err)
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func openAnother(t *testing.T, m *load.Plugin) <-chan error {
+	t.Helper()
+	_, opened := openLater(t, m)
+	err := <-opened
+	again := make(chan error, 1)
+	again <- err
+	return again
+}
