@@ -110,64 +110,6 @@ func talk(t *testing.T, s *scheduler.Scheduler, so []scheduler.Token, more []sch
 	return append(all, a.tokens...), a
 }
 
-// A conversation that clients came back to outlasts any number of prompts that are sent once.
-func TestScheduler_Archive_OneShotPromptsPushOutNoConversation(t *testing.T) {
-	b := schedulertest.New(scheduler.Limits{Cells: 600, Context: 600, Sequences: 1})
-	s := newScheduler(t, b, scheduler.Config{Slots: 1, ArchiveBytes: 16 << 10}) // five of 12 bytes a token
-	first, _ := talk(t, s, nil, prompt(200, 1))
-	second, _ := talk(t, s, first, prompt(20, 2))
-	for i := range 40 {
-		talk(t, s, nil, prompt(230, 10+i))
-		if b.StateBytes > 16<<10 {
-			t.Fatalf("the states have %d bytes", b.StateBytes)
-		}
-	}
-	third, a := talk(t, s, second, prompt(20, 3))
-	if a.end.Usage.Cached != len(second)-1 {
-		t.Errorf("%d tokens found, want %d", a.end.Usage.Cached, len(second)-1)
-	}
-	// And it makes way where others come back to theirs.
-	for i := range 8 {
-		so, _ := talk(t, s, nil, prompt(230, 60+i))
-		talk(t, s, so, prompt(20, 5))
-	}
-	if _, a := talk(t, s, third, prompt(20, 4)); a.end.Usage.Cached != 0 {
-		t.Errorf("%d tokens found of a conversation that eight others have pushed out", a.end.Usage.Cached)
-	}
-}
-
-// What a request has in common with an archived conversation comes back, no more, and the conversation stays.
-func TestScheduler_Archive_GivesWhatIsWanted(t *testing.T) {
-	b := schedulertest.New(scheduler.Limits{Cells: 1000, Context: 1000, Sequences: 2})
-	s := newScheduler(t, b, scheduler.Config{Slots: 2, ArchiveBytes: 1 << 20})
-	system, _ := talk(t, s, nil, prompt(100, 1))
-	system = system[:100]
-	long, _ := talk(t, s, system, prompt(500, 2))
-	talk(t, s, nil, prompt(400, 3))
-	talk(t, s, nil, prompt(450, 4)) // and the long one is archived
-	copied := b.Copied
-	_, a := talk(t, s, system, prompt(50, 5))
-	if a.end.Usage.Cached != 100 || b.Restored != 1 {
-		t.Errorf("%d tokens found, %d states put back; want 100, 1", a.end.Usage.Cached, b.Restored)
-	}
-	if n := b.Copied - copied; n > 1010 { // the one that made room, one ahead, and these
-		t.Errorf("%d cells copied", n)
-	}
-	b.FailRestore = true
-	if _, a := talk(t, s, long, prompt(10, 6)); a.end.Usage.Cached > 100 {
-		t.Errorf("%d tokens found of a state that cannot be put back", a.end.Usage.Cached)
-	}
-	talk(t, s, nil, prompt(400, 7))
-	talk(t, s, nil, prompt(450, 8))
-	b.FailRestore = false
-	if _, a := talk(t, s, long, prompt(10, 9)); a.end.Usage.Cached < len(long)-1 {
-		t.Errorf("%d tokens found after a failure, want %d", a.end.Usage.Cached, len(long)-1)
-	}
-	if b.Forced != 0 {
-		t.Errorf("%d copies were waited for", b.Forced)
-	}
-}
-
 // A prefix that a request shares is not changed by the conversation that comes back into its source.
 func TestScheduler_Share_ThenRestoreIntoItsSource(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Cells: 2000, Context: 1000, Sequences: 3})
@@ -217,21 +159,5 @@ func TestScheduler_Run_FreesTheArchive(t *testing.T) {
 	}
 	if b.States != 0 || b.StateBytes != 0 {
 		t.Errorf("%d states with %d bytes are left", b.States, b.StateBytes)
-	}
-}
-
-// Each entry has a mapping of its own, so there is a bound on their number too.
-func TestScheduler_Archive_BoundsItsEntries(t *testing.T) {
-	b := schedulertest.New(scheduler.Limits{Cells: 80, Context: 80, Sequences: 1, Vocabulary: 1 << 16})
-	s := newScheduler(t, b, scheduler.Config{Slots: 1, ArchiveBytes: 1 << 30})
-	most := 0
-	for i := range 4200 {
-		r := request(0, 0, 1)
-		r.Prompt = slices.Concat([]scheduler.Segment{{Tokens: []scheduler.Token{scheduler.Token(i + 1)}}}, prompt(69, 1))
-		finish(t, s, submit(t, s, r))
-		most = max(most, b.States)
-	}
-	if most != 4096 {
-		t.Errorf("%d states, want 4096", most)
 	}
 }

@@ -58,7 +58,7 @@ func (c *Cache) tryAcquire(r Request) *Sequence {
 	if !c.evict(s) {
 		return nil
 	}
-	s.salt, s.prefill = r.Salt, prefill
+	s.salt, s.prompt, s.continued, s.prefill = r.Salt, 0, false, prefill
 	if common >= MinShared && c.share(best, s, common) {
 		return nil // it is taken over when that is done
 	}

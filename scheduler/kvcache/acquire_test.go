@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+
+package kvcache_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/kvcache"
+)
+
+// A request goes on in an idle sequence if that keeps half of it; else it shares the prefix, and the sequence stays as it is.
+func TestCache_Acquire_TakesOverOrShares(t *testing.T) {
+	for name, c := range map[string]struct {
+		kept, more int   // of a conversation of 209 computed tokens, and others
+		sequence   int32 // the conversation is in 0
+		found      int
+	}{
+		"its next turn":     {209, 20, 0, 209},
+		"half of it":        {105, 20, 0, 105},
+		"less than half":    {104, 20, 1, 104},
+		"too little":        {kvcache.MinShared - 1, 20, 1, 0},
+		"its prompt":        {200, 0, 0, 199}, // the last token is computed in any case
+		"nothing in common": {0, 20, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, scheduler.Limits{Sequences: 4}, 0)
+			all, _ := w.answer(prompt(200, 1), 10)
+			r := slices.Concat(all[:c.kept], prompt(c.more, 9))
+			s, found := w.acquire(r)
+			if s.ID() != c.sequence || found != c.found {
+				t.Errorf("sequence %d, %d tokens found; want %d, %d", s.ID(), found, c.sequence, c.found)
+			}
+			w.compute(s, r)
+			w.cache.Release(s)
+			w.agree()
+		})
+	}
+}
+
+// Nothing is taken from a sequence that another request has, and it is shared by as many as come.
+func TestCache_Acquire_SharesWithRunningRequests(t *testing.T) {
+	w := newWorld(t, scheduler.Limits{Sequences: 4}, 0)
+	var all []*kvcache.Sequence
+	for i := range 4 {
+		tokens := slices.Concat(prompt(100, 1), prompt(10, 5+i))
+		if i > 0 && w.cache.SharedPrefix(tokens, "") != 100 {
+			t.Errorf("it would share %d tokens", w.cache.SharedPrefix(tokens, ""))
+		}
+		s, found := w.acquire(tokens)
+		if want := min(i, 1) * 100; found != want {
+			t.Errorf("request %d found %d tokens, want %d", i, found, want)
+		}
+		w.compute(s, tokens)
+		all = append(all, s)
+	}
+	if used := w.Used(); used != 100+4*10 {
+		t.Errorf("%d cells in use", used)
+	}
+	for _, s := range all {
+		w.cache.Release(s)
+	}
+	if tokens := prompt(100, 1); w.cache.SharedPrefix(tokens, "") != 0 || w.cache.LongestPrefix(tokens, "") != 99 {
+		t.Error("idle, they hold the prefix but share it with nobody")
+	}
+	w.agree()
+}
+
+func TestCache_Acquire_EvictsTheLeastRecentlyUsed(t *testing.T) {
+	w := newWorld(t, scheduler.Limits{Sequences: 3}, 0)
+	for i := range 3 {
+		w.answer(prompt(50, i), 2)
+	}
+	w.answer(prompt(50, 0), 2) // again
+	if s, _ := w.acquire(prompt(50, 7)); s.ID() != 1 {
+		t.Errorf("it has sequence %d, want the second", s.ID())
+	}
+}
+
+// A memory that cannot share is asked, and the prompt is computed.
+func TestCache_Acquire_CannotShare(t *testing.T) {
+	w := newWorld(t, scheduler.Limits{Sequences: 4}, 0)
+	w.NoSharing = true
+	w.answer(prompt(200, 1), 2)
+	if _, found := w.answer(slices.Concat(prompt(60, 1), prompt(20, 2)), 2); found != 0 || w.cache.Shares() {
+		t.Errorf("%d tokens found, shares: %v", found, w.cache.Shares())
+	}
+}
+
+// placer notes what it is asked and takes the least recently used sequence.
+type placer struct {
+	world
+	prefill []int
+	running []kvcache.Running
+	idle    []kvcache.Idle
+}
+
+func (p *placer) Place(prefill int, running []kvcache.Running, idle []kvcache.Idle) int32 {
+	p.prefill, p.running, p.idle = append(p.prefill, prefill), slices.Clone(running), slices.Clone(idle)
+	return idle[0].Sequence
+}
+
+// A memory that is a Placer chooses the sequence while others run.
+func TestCache_Acquire_AsksThePlacer(t *testing.T) {
+	p := &placer{world: newWorld(t, scheduler.Limits{Sequences: 4}, 0)}
+	p.cache = newCache(p, p.Backend, 0)
+	p.answer(prompt(30, 1), 2) // nothing runs
+	if p.prefill != nil {
+		t.Error("it was asked where nothing runs")
+	}
+	first, _ := p.acquire(prompt(40, 2))
+	second, _ := p.acquire(prompt(50, 3))
+	p.acquire(prompt(60, 4))
+	if diff := cmp.Diff([]int{50, 60}, p.prefill); diff != "" {
+		t.Errorf("tokens to compute (-want +got):\n%s", diff)
+	}
+	running := []kvcache.Running{{Sequence: first.ID(), Prefill: 40}, {Sequence: second.ID(), Prefill: 50}}
+	if diff := cmp.Diff(running, p.running); diff != "" {
+		t.Errorf("running (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]kvcache.Idle{{Sequence: 3, Saved: true}, {Sequence: 0}}, p.idle); diff != "" {
+		t.Errorf("idle, least recently used first (-want +got):\n%s", diff)
+	}
+}

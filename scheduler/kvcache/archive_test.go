@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+
+package kvcache_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/kvcache"
+)
+
+// talk asks with a prompt that begins a conversation, or goes on with one, and gives the whole of it and how much of it was found.
+func (w world) talk(before, more []kvcache.Token) (all []kvcache.Token, found int) {
+	w.Helper()
+	return w.answer(slices.Concat(before, more), 10)
+}
+
+// A conversation that clients came back to outlasts any number of prompts that are sent once.
+func TestCache_Archive_OneShotPromptsPushOutNoConversation(t *testing.T) {
+	w := newWorld(t, scheduler.Limits{Cells: 600, Context: 600, Sequences: 1}, 16<<10) // five of 12 bytes a token
+	first, _ := w.talk(nil, prompt(200, 1))
+	second, _ := w.talk(first, prompt(20, 2))
+	for i := range 40 {
+		w.talk(nil, prompt(230, 10+i))
+		if w.StateBytes > 16<<10 {
+			t.Fatalf("the states have %d bytes", w.StateBytes)
+		}
+	}
+	third, found := w.talk(second, prompt(20, 3))
+	if found != len(second)-1 {
+		t.Errorf("%d tokens found, want %d", found, len(second)-1)
+	}
+	// And it makes way where others come back to theirs.
+	for i := range 8 {
+		so, _ := w.talk(nil, prompt(230, 60+i))
+		w.talk(so, prompt(20, 5))
+	}
+	if _, found := w.talk(third, prompt(20, 4)); found != 0 {
+		t.Errorf("%d tokens found of a conversation that eight others have pushed out", found)
+	}
+}
+
+// What a request has in common with an archived conversation comes back, no more, and the conversation stays.
+func TestCache_Archive_GivesWhatIsWanted(t *testing.T) {
+	w := newWorld(t, scheduler.Limits{Cells: 1000, Context: 1000, Sequences: 2}, 1<<20)
+	system, _ := w.talk(nil, prompt(100, 1))
+	system = system[:100]
+	long, _ := w.talk(system, prompt(500, 2))
+	w.talk(nil, prompt(400, 3))
+	w.talk(nil, prompt(450, 4)) // and the long one is archived
+	copied := w.Copied
+	_, found := w.talk(system, prompt(50, 5))
+	if found != 100 || w.Restored != 1 {
+		t.Errorf("%d tokens found, %d states put back; want 100, 1", found, w.Restored)
+	}
+	if n := w.Copied - copied; n > 1010 { // the one that made room, one ahead, and these
+		t.Errorf("%d cells copied", n)
+	}
+	w.FailRestore = true
+	if _, found := w.talk(long, prompt(10, 6)); found > 100 {
+		t.Errorf("%d tokens found of a state that cannot be put back", found)
+	}
+	w.talk(nil, prompt(400, 7))
+	w.talk(nil, prompt(450, 8))
+	w.FailRestore = false
+	if _, found := w.talk(long, prompt(10, 9)); found < len(long)-1 {
+		t.Errorf("%d tokens found after a failure, want %d", found, len(long)-1)
+	}
+	if w.Forced != 0 {
+		t.Errorf("%d copies were waited for", w.Forced)
+	}
+}
+
+// Each entry has a mapping of its own, so there is a bound on their number too.
+func TestCache_Archive_BoundsItsEntries(t *testing.T) {
+	w := newWorld(t, scheduler.Limits{Cells: 80, Context: 80, Sequences: 1, Vocabulary: 1 << 16}, 1<<30)
+	most := 0
+	for i := range 4200 {
+		w.answer(slices.Concat([]kvcache.Token{kvcache.Token(i + 1)}, prompt(69, 1)), 1)
+		most = max(most, w.States)
+	}
+	if most != 4096 {
+		t.Errorf("%d states, want 4096", most)
+	}
+}
+
+// A prompt that was never computed does not make a conversation of what comes into its sequence next.
+func TestCache_Archive_NothingComputedIsNotContinued(t *testing.T) {
+	w := newWorld(t, scheduler.Limits{Cells: 2000, Sequences: 2}, 0)
+	w.talk(nil, prompt(200, 1))
+	cancelled, _ := w.acquire(prompt(50, 2))
+	w.cache.Release(cancelled)
+	s, found := w.acquire(slices.Concat(prompt(90, 1), prompt(20, 3))) // less than half of the first: it is shared
+	if s != cancelled || found != 90 {
+		t.Fatalf("%d tokens found, in sequence %d", found, s.ID())
+	}
+	if s.Continued() {
+		t.Error("it continues a conversation")
+	}
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+
+package kvcache_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/schedulertest"
+)
+
+// world is a cache of a memory without arithmetic, one request at a time.
+type world struct {
+	*testing.T
+	*schedulertest.Backend
+	cache *kvcache.Cache
+}
+
+// patient lets a tick copy as much as there is.
+var patient = kvcache.CopyTime{Archive: time.Hour, Prefix: time.Hour, Ahead: time.Hour}
+
+func newWorld(t *testing.T, l scheduler.Limits, archive int64) world {
+	b := schedulertest.New(l)
+	return world{t, b, newCache(b, b, archive)}
+}
+
+func newCache(m kvcache.Memory, b *schedulertest.Backend, archive int64) *kvcache.Cache {
+	l := b.Limits()
+	c := kvcache.New(m, kvcache.Options{Cells: l.Cells, Sequences: l.Sequences, ArchiveBytes: archive, Clock: b.Now})
+	c.BeginTick(patient)
+	return c
+}
+
+// prompt makes n tokens that differ by seed, from the first on.
+func prompt(n, seed int) []kvcache.Token {
+	tokens := make([]kvcache.Token, n)
+	for i := range tokens {
+		tokens[i] = kvcache.Token(1 + (i*7+seed*31)%200)
+	}
+	return tokens
+}
+
+// acquire gets a sequence for a new request, which may take some ticks, and tells how many of its tokens were found.
+func (w world) acquire(tokens []kvcache.Token) (s *kvcache.Sequence, found int) {
+	w.Helper()
+	for range 1000 {
+		w.cache.BeginTick(patient)
+		s := w.cache.Acquire(kvcache.Request{Tokens: tokens, Prompt: len(tokens), Reuse: true})
+		w.cache.SaveAhead()
+		if s != nil {
+			return s, s.Len()
+		}
+	}
+	w.Fatal("there is no sequence")
+	return nil, 0
+}
+
+// compute puts into a sequence what it lacks of some tokens and returns what the model says next.
+func (w world) compute(s *kvcache.Sequence, tokens []kvcache.Token) (next kvcache.Token) {
+	w.Helper()
+	draws := []scheduler.Draw{{Row: 0}}
+	for s.Len() < len(tokens) {
+		chunk := tokens[s.Len():min(len(tokens), s.Len()+w.Limits().Batch)]
+		w.cache.BeginTick(patient)
+		if !w.cache.Reserve(len(chunk)) {
+			w.Fatalf("no room for %d tokens", len(chunk))
+		}
+		var batch scheduler.Batch
+		for i, t := range chunk {
+			batch.Add(t, int32(s.Len()+i), s.ID(), i == len(chunk)-1)
+		}
+		_ = w.Start(&batch)
+		if err := w.Wait(); err != nil {
+			w.Fatal(err)
+		}
+		w.cache.Append(s, chunk)
+		w.SampleRows(draws)
+	}
+	next = draws[0].Token
+	if want := w.After(append(slices.Clone(tokens), 0), len(tokens))[0]; next != want {
+		w.Errorf("the model says %d, without a cache %d", next, want)
+	}
+	return next
+}
+
+// answer generates so many tokens behind a prompt and returns the whole, and how much of the prompt was found. The last token is not
+// computed.
+func (w world) answer(tokens []kvcache.Token, most int) (all []kvcache.Token, found int) {
+	w.Helper()
+	s, found := w.acquire(tokens)
+	all = slices.Clone(tokens)
+	for range most {
+		all = append(all, w.compute(s, all))
+	}
+	w.cache.Release(s)
+	w.agree()
+	return all, found
+}
+
+// agree checks that books and memory have the same number of cells in use.
+func (w world) agree() {
+	w.Helper()
+	if got, want := w.Limits().Cells-w.cache.Free(), w.Used(); got != want {
+		w.Errorf("the books have %d cells in use, the memory %d", got, want)
+	}
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+
+package kvcache_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/penstock/penstock/scheduler"
+)
+
+// A pass that failed may have left tokens in the memory. They are removed or, where it cannot be cut there, all of the sequence is.
+func TestCache_Repair(t *testing.T) {
+	for _, want := range []int{40, 0} {
+		w := newWorld(t, scheduler.Limits{Sequences: 2}, 0)
+		w.NoCutting = want == 0
+		s, _ := w.acquire(prompt(50, 1))
+		w.compute(s, prompt(40, 1))
+		var batch scheduler.Batch
+		for i, token := range prompt(50, 1)[40:] {
+			batch.Add(token, int32(40+i), s.ID(), false)
+		}
+		_ = w.Start(&batch)
+		if err := w.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		w.cache.Repair(s)
+		if w.agree(); s.Len() != want {
+			t.Errorf("%d tokens, want %d", s.Len(), want)
+		}
+	}
+}
+
+// A cell that several sequences hold is free when the last has let go of it.
+func TestCache_Truncate_FreesUnsharedCells(t *testing.T) {
+	w := newWorld(t, scheduler.Limits{Sequences: 3, Cells: 300}, 0)
+	a, _ := w.acquire(prompt(100, 1))
+	w.compute(a, prompt(100, 1))
+	tokens := slices.Concat(prompt(80, 1), prompt(20, 2))
+	b, _ := w.acquire(tokens)
+	w.compute(b, tokens)
+	for _, c := range []struct {
+		do   func()
+		free int
+	}{
+		{func() {}, 180},
+		{func() { w.cache.Truncate(a, 50) }, 200},
+		{func() { w.cache.Truncate(b, 50) }, 250},
+		{func() { w.cache.Truncate(b, 60) }, 250},
+	} {
+		c.do()
+		if w.agree(); w.cache.Free() != c.free {
+			t.Errorf("%d cells are free, want %d", w.cache.Free(), c.free)
+		}
+	}
+	if w.cache.HasRoom(251) {
+		t.Error("there is room in what running requests hold")
+	}
+	w.cache.Release(b)
+	if !w.cache.HasRoom(250) || w.cache.Reserve(251) {
+		t.Error("what two sequences share is room")
+	}
+}
