@@ -70,6 +70,7 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 	if err != nil {
 		return nil, err
 	}
+	core.file.GPUComputed() // the engine's first pass
 	core.Model = describe(core.Engine, core.file)
 	logKernels(log, core.Model.Kernels)
 	core.Metrics = telemetry.NewMetrics(name)

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	injectFaults()
-	model.ProbeMain()
+	model.ChildMain()
 	compile.Main()
 	goleak.VerifyTestMain(m)
 }

@@ -25,7 +25,7 @@ const (
 )
 
 func main() {
-	model.ProbeMain() // in the child process that tries a model file this does not return
+	model.ChildMain() // in the child process that tries a model file this does not return
 	compile.Main()    // nor this in one that compiles a plugin
 	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -18,7 +18,7 @@ import (
 const asMain = "PENSTOCK_TEST_AS_MAIN"
 
 func TestMain(m *testing.M) {
-	model.ProbeMain()
+	model.ChildMain()
 	compile.Main()
 	if os.Getenv(asMain) != "" {
 		main()

@@ -17,7 +17,7 @@ import (
 	"github.com/penstock/penstock/native/gguf"
 )
 
-// Options say where models and verdicts lie and what a model may take.
+// Options say where models and notes of their trials lie and what a model may take.
 type Options struct {
 	Folder   string // of models; empty: DefaultFolder
 	CacheDir string // empty: DefaultCache; what is written there is the user's alone
@@ -55,7 +55,7 @@ func (o Options) withDefaults() Options {
 // changes, so that only the first start takes longer.
 //
 // The errors wrap a sentinel of this package, of package gguf, or of io/fs for what cannot be read. While a process is
-// itself such a child, and where main does not begin with ProbeMain, the error is ErrNoProbe.
+// itself such a child, and where main does not begin with ChildMain, the error is ErrNoChild.
 func Check(ctx context.Context, path string, o Options) (Lacks, error) {
 	o = o.withDefaults()
 	file, err := inspect(path)
@@ -66,19 +66,19 @@ func Check(ctx context.Context, path string, o Options) (Lacks, error) {
 		return nil, fmt.Errorf("%w: the weights of %s take %s, available are %s; use a smaller or more strongly quantised model",
 			ErrTooLarge, path, size(file.weights), size(o.Memory))
 	}
-	verdict := verdictPath(o.CacheDir, file)
-	if lacks, known := readVerdict(verdict); known {
+	note := noteFor(o.CacheDir, file)
+	if lacks, passed := note.read(); passed {
 		return lacks, nil
 	}
 	o.Timeout = file.timeout(o)
 	if o.Trying != nil {
 		o.Trying()
 	}
-	lacks, err := tryAll(ctx, path, o)
+	lacks, err := tryInChildren(ctx, path, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	writeVerdict(verdict, path, lacks)
+	note.write(path, lacks)
 	return lacks, nil
 }
 
@@ -90,11 +90,11 @@ func (in *inspection) timeout(o Options) time.Duration {
 	return time.Minute + time.Duration(in.weights/20e6)*time.Second
 }
 
-// tryAll tries a file in one child after the other: an exercise that ends a child is one that the next leaves out.
-func tryAll(ctx context.Context, path string, o Options) (Lacks, error) {
+// tryInChildren tries a file in one child after the other: an exercise that ends a child is one that the next leaves out.
+func tryInChildren(ctx context.Context, path string, o Options) (Lacks, error) {
 	var lacks Lacks
 	for {
-		found, stage, err := tryOnce(ctx, path, lacks, o)
+		found, stage, err := tryInChild(ctx, path, lacks, o)
 		if !errors.Is(err, ErrCrashed) || !isExercise(stage) || lacks.Has(stage) {
 			return found, err
 		}
@@ -102,14 +102,14 @@ func tryAll(ctx context.Context, path string, o Options) (Lacks, error) {
 	}
 }
 
-// tryOnce starts a child for one trial and tells what it did last.
-func tryOnce(ctx context.Context, path string, lacks Lacks, o Options) (_ Lacks, stage string, err error) {
-	p, err := startProber(ctx, o.Memory)
+// tryInChild starts a child for one trial and tells what it did last.
+func tryInChild(ctx context.Context, path string, lacks Lacks, o Options) (_ Lacks, stage string, err error) {
+	p, err := startChild(ctx, o.Memory)
 	if err != nil {
 		return nil, "", err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	lacks, err = p.try(ctx, path, lacks, o.Timeout)
+	lacks, err = p.tryModel(ctx, path, lacks, o.Timeout)
 	return lacks, p.stage, err
 }
 

@@ -48,7 +48,7 @@ func TestCheck_GoodFile_IsTriedOnceUntilItChanges(t *testing.T) {
 	trials := 0
 	o := Options{CacheDir: filepath.Join(t.TempDir(), "cache"), Trying: func() { trials++ }}
 	path := store(t, "good.gguf", builtIn)
-	verdicts := func() int {
+	notes := func() int {
 		entries, err := os.ReadDir(filepath.Join(o.CacheDir, "verdicts"))
 		if err != nil {
 			t.Fatal(err)
@@ -58,16 +58,16 @@ func TestCheck_GoodFile_IsTriedOnceUntilItChanges(t *testing.T) {
 	if _, err := Check(t.Context(), path, o); err != nil {
 		t.Fatal(err)
 	}
-	// A child would fail at once now, so the second check can only pass on the verdict.
-	t.Setenv(childEnv, "quiet exit")
-	if _, err := Check(t.Context(), path, o); err != nil || verdicts() != 1 {
-		t.Fatalf("the second check: %v, %d verdicts", err, verdicts())
+	// A child would fail at once now, so the second check can only pass on the note.
+	t.Setenv(misbehaviourEnv, "quiet exit")
+	if _, err := Check(t.Context(), path, o); err != nil || notes() != 1 {
+		t.Fatalf("the second check: %v, %d notes", err, notes())
 	}
 	if err := os.WriteFile(path, append(bytes.Clone(builtIn), 0), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Check(t.Context(), path, o); !errors.Is(err, ErrCrashed) || verdicts() != 1 {
-		t.Errorf("the changed file: %v, %d verdicts", err, verdicts())
+	if _, err := Check(t.Context(), path, o); !errors.Is(err, ErrCrashed) || notes() != 1 {
+		t.Errorf("the changed file: %v, %d notes", err, notes())
 	}
 	if trials != 2 {
 		t.Errorf("%d trials were announced, want 2", trials)
@@ -91,7 +91,7 @@ func TestCheck_RefusedFile_WarningsAreNotTheReason(t *testing.T) {
 }
 
 func TestOpen_BuiltIn_IsTriedAsAnyOther(t *testing.T) {
-	t.Setenv(childEnv, "quiet exit")
+	t.Setenv(misbehaviourEnv, "quiet exit")
 	if _, err := Open(t.Context(), "", Options{CacheDir: t.TempDir()}); !errors.Is(err, ErrCrashed) {
 		t.Errorf("its child ends, and Open says %v", err)
 	}

@@ -9,118 +9,208 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/penstock/penstock/host/excerpt"
-	"github.com/penstock/penstock/native"
 )
 
-// ProbeMain makes this process the child that tries models or kernels if it was started as one; it never returns then. A program
-// that calls Check begins its main with it, its tests their TestMain.
-func ProbeMain() {
-	tryKernels()
-	limit, ok := os.LookupEnv(probeEnv)
-	if !ok {
-		return
-	}
-	if err := probe(limit); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
+// modelChildEnv makes this program a child that tries models: see ChildMain. Its value is the bytes the child may allocate, 0
+// for no limit.
+const modelChildEnv = "PENSTOCK_PROBE"
+
+// hello is the child's first line, and marker begins each answer: whatever else is printed to its standard output is
+// skipped.
+const (
+	marker    = "penstock-probe:"
+	hello     = marker + "ready"
+	stageMark = "stage " // and the name of what the child does next
+)
+
+// request asks the child to try a file, or for what touches a GPU.
+type request struct {
+	Task      string        `json:"task,omitempty"` // one of the tasks below; empty: try the file on the CPU
+	Path      string        `json:"path,omitempty"`
+	Lacks     Lacks         `json:"lacks,omitempty"`      // what is known and not tried again
+	GPULayers int           `json:"gpu_layers,omitempty"` // for gpuTask
+	Timeout   time.Duration `json:"timeout"`              // after which the child ends itself, in case the parent cannot
 }
 
-// probe answers requests from standard input until it ends.
-func probe(limit string) error {
-	bytes, err := strconv.ParseUint(limit, 10, 64)
+const (
+	surveyTask = "survey" // of what llama.cpp finds to compute on
+	gpuTask    = "gpu"    // compute with layers of the file there
+)
+
+// answer is what the child found; where the error is empty, nothing was wrong.
+type answer struct {
+	Lacks   Lacks   `json:"lacks,omitempty"`
+	Machine Machine `json:"machine,omitzero"`
+	Error   string  `json:"error,omitempty"`
+	Kind    string  `json:"kind,omitempty"` // of error: one of the kinds below, or empty for any other
+}
+
+const (
+	kindArchitecture = "architecture" // llama.cpp does not know it
+	kindMemory       = "memory"       // there was not enough
+	kindTemplate     = "template"     // the chat template's fault
+)
+
+// child is a process that tries one file after the other until one makes it end.
+type child struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr *tail
+	stage  string // what the child last said it does, beyond loading and computing each sequence alone
+	waited bool
+	err    error // of the wait
+}
+
+// startChild starts this program again as a child. It knows nothing of the parent but the paths it is given.
+func startChild(ctx context.Context, memory uint64) (*child, error) {
+	program, err := os.Executable()
+	if err != nil || os.Getenv(modelChildEnv) != "" {
+		return nil, errors.Join(ErrNoChild, err)
+	}
+	p := &child{cmd: exec.Command(program), stderr: &tail{}}
+	// A trial must not wait for gdb, which llama.cpp starts to print a stack when it aborts.
+	p.cmd.Env = append(os.Environ(), modelChildEnv+"="+strconv.FormatUint(memory, 10), kernelSet(), "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
+	p.cmd.Stderr = p.stderr
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("starting the trial: %w", err)
+	}
+	out, err := p.cmd.StdoutPipe()
 	if err != nil {
-		return fmt.Errorf("%s is %q, not a number of bytes", probeEnv, limit)
+		return nil, fmt.Errorf("starting the trial: %w", err)
 	}
-	if bytes > 0 {
-		bytes += native.TemplateStack // which counts, though next to nothing of it is used
+	p.out = bufio.NewReader(out)
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting the trial: %w", err)
 	}
-	limitProcess(bytes)
-	if err := adoptKernels(); err != nil {
-		return err
+	line, err := p.read(ctx, time.Minute)
+	if err == nil && line == hello {
+		return p, nil
 	}
-	native.SetLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	fmt.Println(hello)
-	in := bufio.NewReader(os.Stdin)
-	for {
-		line, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		var r request
-		if err := json.Unmarshal(line, &r); err != nil {
-			return err
-		}
-		// A parent that was killed cannot end a child that hangs.
-		watchdog := time.AfterFunc(r.Timeout+10*time.Second, func() { os.Exit(1) })
-		verdict, err := json.Marshal(judge(r))
-		watchdog.Stop()
-		if err != nil {
-			return err
-		}
-		fmt.Printf("%s%s\n", marker, verdict)
-	}
+	err = errors.Join(fmt.Errorf("%w: %s", ErrNoChild, p.stderr.lastWords()), context.Cause(ctx))
+	return nil, errors.Join(err, p.close())
 }
 
-func judge(r request) answer {
-	limit := forTemplates
-	limit.all = min(limit.all, r.Timeout/2)
-	var a answer
-	var err error
-	switch r.Task {
-	case surveyTask:
-		a.Machine, err = survey()
-	case gpuTask:
-		err = computeOnGPU(r.Path, r.GPULayers)
-	default:
-		a.Lacks, err = try(r.Path, r.Lacks, limit)
+// tryModel lets the child try a file of which some lacks are known and returns all. After ErrCrashed or ErrTimeout, and when ctx is
+// done, the child is gone, and stage says what it did last.
+func (p *child) tryModel(ctx context.Context, path string, lacks Lacks, timeout time.Duration) (Lacks, error) {
+	a, err := p.ask(ctx, request{Path: path, Lacks: lacks, Timeout: timeout})
+	return a.Lacks, err
+}
+
+// ask has the child do what a request says. Errors leave it as those of tryModel do.
+func (p *child) ask(ctx context.Context, r request) (a answer, err error) {
+	crashed := ErrCrashed
+	if r.Task != "" {
+		crashed = ErrGPU
 	}
-	if err == nil {
-		return a
+	p.stderr.reset()
+	p.stage = ""
+	line, err := json.Marshal(r)
+	if err != nil {
+		return a, err
 	}
-	reason := excerpt.Of(strings.ReplaceAll(err.Error(), "load "+r.Path+": ", ""), longestReason)
-	a.Error = reason
+	if _, err := p.in.Write(append(line, '\n')); err != nil {
+		return a, fmt.Errorf("%w: before the trial began: %s", crashed, p.lastWords())
+	}
+	text, err := p.read(ctx, r.Timeout)
 	switch {
-	case strings.Contains(reason, "unknown model architecture"):
-		a.Kind = kindArchitecture
-	case errors.Is(err, errTemplate):
-		a.Kind = kindTemplate
-	case errors.Is(err, native.ErrNoMemory), errors.Is(err, native.ErrTooLarge):
-		a.Kind = kindMemory
+	case context.Cause(ctx) != nil && err != nil:
+		return a, fmt.Errorf("trying the model: %w", context.Cause(ctx))
+	case errors.Is(err, context.DeadlineExceeded):
+		return a, fmt.Errorf("%w (%v)", ErrTimeout, r.Timeout)
+	case err != nil && p.stage == templateStage:
+		return a, fmt.Errorf("%w: %s: %s", ErrTemplate, templateName, p.lastWords())
+	case err != nil:
+		return a, fmt.Errorf("%w: %s", crashed, p.lastWords())
 	}
-	return a
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(text, marker)), &a); err != nil {
+		return a, fmt.Errorf("reading the trial's answer %q: %w", text, err)
+	}
+	return a, a.err()
 }
 
-// longestReason is how many bytes of an error the parent is told: llama.cpp lists every damaged tensor.
-const longestReason = 600
-
-// try loads a model, does with it what serving will do and tries the chat template. It ends the process if llama.cpp does,
-// or the template takes longer than templates may. What it returns are lacks and those it found.
-func try(path string, lacks Lacks, templates patience) (_ Lacks, err error) {
-	m, err := native.LoadModel(context.Background(), path, native.ModelOptions{CheckTensors: true})
+// askOnce starts a child for one request about a GPU. What a driver reserves may be far more than memory, so it is not limited.
+func askOnce(ctx context.Context, r request) (a answer, err error) {
+	p, err := startChild(ctx, 0)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	defer func() { err = errors.Join(err, m.Close()) }()
-	if m.Info().Generates() {
-		if lacks, err = attempt(m, lacks, announce); err != nil {
-			return nil, err
+	defer func() { err = errors.Join(err, p.close()) }()
+	return p.ask(ctx, r)
+}
+
+func (a answer) err() error {
+	switch {
+	case a.Error == "":
+		return nil
+	case a.Kind == kindArchitecture:
+		return fmt.Errorf("%w: %s", ErrUnknownArchitecture, a.Error)
+	case a.Kind == kindMemory:
+		return fmt.Errorf("%w: %s", ErrTooLarge, a.Error)
+	case a.Kind == kindTemplate:
+		return fmt.Errorf("%w: %s", ErrTemplate, a.Error)
+	default:
+		return fmt.Errorf("%w: %s", ErrRefused, a.Error)
+	}
+}
+
+// read returns the child's next line with the marker other than announcements of a stage, which it notes. When the time is up or
+// ctx is done it kills the child.
+func (p *child) read(ctx context.Context, timeout time.Duration) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = p.cmd.Process.Kill() })
+	defer stop()
+	for {
+		line, err := p.out.ReadString('\n')
+		if err != nil {
+			if ctx.Err() != nil {
+				return "", ctx.Err()
+			}
+			return "", err
+		}
+		stage, isStage := strings.CutPrefix(line, marker+stageMark)
+		switch {
+		case isStage:
+			p.stage = strings.TrimSpace(stage)
+		case strings.HasPrefix(line, marker):
+			return strings.TrimSpace(line), nil
 		}
 	}
-	announce(templateStage)
-	return lacks, tryTemplate(m, templates)
 }
 
-// announce tells the parent what comes next.
-func announce(stage string) { fmt.Println(marker + stageMark + stage) }
+// lastWords waits for the end of a child that crashed and returns the last it said, or how it ended.
+func (p *child) lastWords() string {
+	p.wait()
+	if words := p.stderr.lastWords(); words != "" {
+		return words
+	}
+	return p.cmd.ProcessState.String()
+}
+
+func (p *child) wait() {
+	if !p.waited {
+		p.waited, p.err = true, p.cmd.Wait()
+	}
+}
+
+// alive tells whether the child can try another file.
+func (p *child) alive() bool { return !p.waited }
+
+// close ends the child. How it ends is of no interest any more, so there is no error but that of not ending it.
+func (p *child) close() error {
+	err := p.in.Close() // at the end of its input the child exits
+	if p.waited {
+		return nil
+	}
+	timer := time.AfterFunc(5*time.Second, func() { _ = p.cmd.Process.Kill() })
+	defer timer.Stop()
+	p.wait()
+	return err
+}

@@ -70,10 +70,10 @@ func (c *tally) String() string {
 
 // corrupter sends damaged files through one path and one child, which it replaces when it dies.
 type corrupter struct {
-	t      *testing.T
-	path   string
-	prober *prober
-	total  *tally
+	t     *testing.T
+	path  string
+	child *child
+	total *tally
 }
 
 func (c *corrupter) one(seed uint64) {
@@ -99,7 +99,7 @@ func (c *corrupter) one(seed uint64) {
 	case err != nil:
 		c.t.Errorf("seed %d (%.200s): %v", seed, did, err)
 	default:
-		if _, err := try(c.path, nil, forTemplates); err != nil {
+		if _, err := runModelTrial(c.path, nil, defaultTemplateLimits); err != nil {
 			c.t.Errorf("seed %d (%.200s): passed the trial, but then: %v", seed, did, err)
 		}
 		c.total.add(&c.total.works)
@@ -116,25 +116,25 @@ func isTyped(err error) bool {
 }
 
 func (c *corrupter) try() error {
-	if c.prober == nil {
-		p, err := startProber(c.t.Context(), 0)
+	if c.child == nil {
+		p, err := startChild(c.t.Context(), 0)
 		if err != nil {
 			return err
 		}
-		c.prober = p
+		c.child = p
 	}
-	_, err := c.prober.try(c.t.Context(), c.path, nil, time.Minute)
-	if !c.prober.alive() {
+	_, err := c.child.tryModel(c.t.Context(), c.path, nil, time.Minute)
+	if !c.child.alive() {
 		c.close()
 	}
 	return err
 }
 
 func (c *corrupter) close() {
-	if c.prober != nil {
-		_ = c.prober.close()
+	if c.child != nil {
+		_ = c.child.close()
 	}
-	c.prober = nil
+	c.child = nil
 }
 
 // residentMemory is this process's memory in bytes, 0 where the system does not say. Models are mapped, so what Go's

@@ -16,10 +16,10 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// kernelEnv makes this program a child that tries the kernels in it: see ProbeMain. setEnv tells one that tries models which kernels to use.
+// kernelChildEnv makes this program a child that tries the kernels in it: see ChildMain. useKernelsEnv tells one that tries models which kernels to use.
 const (
-	kernelEnv = "PENSTOCK_TRY_KERNELS"
-	setEnv    = "PENSTOCK_USE_KERNELS"
+	kernelChildEnv = "PENSTOCK_TRY_KERNELS"
+	useKernelsEnv  = "PENSTOCK_USE_KERNELS"
 )
 
 // kernelMarker begins a line about a kernel: one before the first trial, then one after each, with what was wrong.
@@ -56,15 +56,15 @@ func (t *kernelTrial) run(ctx context.Context, kernels []native.Kernel) error {
 // came back from, and its last words.
 func startKernelChild(ctx context.Context, list string) (lines []string, words string, err error) {
 	program, err := os.Executable()
-	if err != nil || os.Getenv(kernelEnv) != "" || os.Getenv(probeEnv) != "" {
-		return nil, "", errors.Join(ErrNoProbe, err)
+	if err != nil || os.Getenv(kernelChildEnv) != "" || os.Getenv(modelChildEnv) != "" {
+		return nil, "", errors.Join(ErrNoChild, err)
 	}
 	limited, cancel := context.WithTimeout(ctx, kernelTime)
 	defer cancel()
 	var out bytes.Buffer
 	said := &tail{}
 	cmd := exec.CommandContext(limited, program)
-	cmd.Env = append(os.Environ(), kernelEnv+"="+list, "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
+	cmd.Env = append(os.Environ(), kernelChildEnv+"="+list, "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
 	cmd.Stdout, cmd.Stderr = &out, said
 	failed := cmd.Run()
 	if cause := context.Cause(ctx); cause != nil {
@@ -76,7 +76,7 @@ func startKernelChild(ctx context.Context, list string) (lines []string, words s
 		}
 	}
 	if len(lines) == 0 {
-		return nil, "", errors.Join(fmt.Errorf("%w: %s", ErrNoProbe, said.lastWords()), failed)
+		return nil, "", errors.Join(fmt.Errorf("%w: %s", ErrNoChild, said.lastWords()), failed)
 	}
 	if words = said.lastWords(); words == "" && failed != nil {
 		words = failed.Error()
@@ -89,7 +89,7 @@ func startKernelChild(ctx context.Context, list string) (lines []string, words s
 
 // tryKernels makes this process the child that tries kernels if it was started as one; it never returns then.
 func tryKernels() {
-	list, ok := os.LookupEnv(kernelEnv)
+	list, ok := os.LookupEnv(kernelChildEnv)
 	if !ok {
 		return
 	}
@@ -116,18 +116,18 @@ func kernelSet() string {
 	if err != nil {
 		return "" // three numbers are always JSON
 	}
-	return setEnv + "=" + string(set)
+	return useKernelsEnv + "=" + string(set)
 }
 
 // adoptKernels makes a child use its parent's.
 func adoptKernels() error {
-	text, ok := os.LookupEnv(setEnv)
+	text, ok := os.LookupEnv(useKernelsEnv)
 	if !ok {
 		return nil
 	}
 	var set native.KernelSet
 	if err := json.Unmarshal([]byte(text), &set); err != nil {
-		return fmt.Errorf("%s: %w", setEnv, err)
+		return fmt.Errorf("%s: %w", useKernelsEnv, err)
 	}
 	native.UseKernels(set)
 	return nil

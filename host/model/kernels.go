@@ -21,8 +21,8 @@ type BrokenKernel struct {
 // useSoundKernels makes this process use the chosen kernels but for broken ones, which it returns: those that a file's weights, and
 // attention, would be computed with are tried in a child process first. What passed is remembered for this CPU and build.
 func useSoundKernels(ctx context.Context, in *inspection, o Options) ([]BrokenKernel, error) {
-	t := kernelTrial{path: soundPath(o.CacheDir), sound: map[native.Kernel]bool{}}
-	t.recall()
+	t := kernelTrial{path: soundKernelsPath(o.CacheDir), sound: map[native.Kernel]bool{}}
+	t.load()
 	operations := append(slices.Sorted(maps.Keys(in.types)), native.Attention)
 	set := o.Kernels.Without()
 	for todo := t.todo(operations, o.Kernels, set); len(todo) > 0; todo = t.todo(operations, o.Kernels, set) {
@@ -35,7 +35,7 @@ func useSoundKernels(ctx context.Context, in *inspection, o Options) ([]BrokenKe
 		}
 		set = o.Kernels.Without(broken...)
 	}
-	t.note()
+	t.save()
 	native.UseKernels(set)
 	return t.broken, nil
 }
@@ -62,8 +62,8 @@ func (t *kernelTrial) todo(operations []native.Operation, c native.KernelChoice,
 	return out
 }
 
-// recall reads which kernels passed before. A file that cannot be read has them tried again.
-func (t *kernelTrial) recall() {
+// load reads which kernels passed before. A file that cannot be read has them tried again.
+func (t *kernelTrial) load() {
 	data, err := os.ReadFile(t.path)
 	if err != nil {
 		return
@@ -76,8 +76,8 @@ func (t *kernelTrial) recall() {
 	}
 }
 
-// note remembers the sound ones. The others are tried again at each start: a fault may be due to the moment.
-func (t *kernelTrial) note() {
+// save notes the sound ones. The others are tried again at each start: a fault may be due to the moment.
+func (t *kernelTrial) save() {
 	if t.path == "" || !t.fresh {
 		return
 	}

@@ -13,14 +13,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childEnv makes the test program a child that misbehaves in the way it names.
-const childEnv = "PENSTOCK_TEST_CHILD"
+// misbehaviourEnv makes the test program a child that misbehaves in the way it names.
+const misbehaviourEnv = "PENSTOCK_TEST_CHILD"
 
 func TestMain(m *testing.M) {
 	injectFaults()
-	switch how := os.Getenv(childEnv); {
-	case how == "" || os.Getenv(probeEnv) == "":
-		ProbeMain()
+	switch how := os.Getenv(misbehaviourEnv); {
+	case how == "" || os.Getenv(modelChildEnv) == "":
+		ChildMain()
 		goleak.VerifyTestMain(m)
 	case how == "silent":
 		os.Exit(3)
@@ -66,11 +66,11 @@ func abort(how string, line []byte) {
 		announce(Together)
 	}
 	if r.Lacks.Has(Together) {
-		verdict, err := json.Marshal(answer{Lacks: r.Lacks})
+		reply, err := json.Marshal(answer{Lacks: r.Lacks})
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println(marker + string(verdict))
+		fmt.Println(marker + string(reply))
 		return
 	}
 	fmt.Fprintln(os.Stderr, "/src/ggml.c:1: GGML_ASSERT(few) failed")

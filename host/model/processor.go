@@ -17,9 +17,9 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// soundPath is the file with the kernels that passed their trial, named after all that decides whether they do: the CPU and the build
+// soundKernelsPath is the file with the kernels that passed their trial, named after all that decides whether they do: the CPU and the build
 // of llama.cpp. It is empty where nothing can be remembered.
-func soundPath(cacheDir string) string {
+func soundKernelsPath(cacheDir string) string {
 	if cacheDir == "" {
 		return ""
 	}

@@ -21,7 +21,8 @@ type File struct {
 	Broken  []BrokenKernel // kernels of the CPU that would have computed with it
 	NoGPU   error          // why layers cannot be computed on the GPU that is there; serve it with none there
 
-	temp string // folder to remove
+	temp    string    // folder to remove
+	gpuNote trialNote // for GPUComputed; empty: no GPU was tried
 }
 
 // Close removes what was stored only for this File; the model must not be loaded from it afterwards.
@@ -40,18 +41,18 @@ func Open(ctx context.Context, arg string, o Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := file.try(ctx, o); err != nil {
+	if err := file.check(ctx, o); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
 }
 
-func (f *File) try(ctx context.Context, o Options) error {
+func (f *File) check(ctx context.Context, o Options) error {
 	in, err := inspect(f.Path)
 	if err != nil {
 		return err
 	}
-	machine, err := surveyed(ctx) // before this process meets the GPU's driver
+	machine, err := surveyGPUs(ctx) // before this process meets the GPU's driver
 	if err != nil {
 		return fmt.Errorf("%w; mend the driver, or build with BACKEND=cpu make build", err)
 	}

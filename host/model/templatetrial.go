@@ -16,13 +16,13 @@ import (
 // inside, so the child runs it once before the host does.
 const templateName = "the chat template (tokenizer.chat_template)"
 
-// patience is what a template may take.
-type patience struct {
-	all time.Duration // to parse and analyse it, and to render a conversation twice
-	one time.Duration // to render one line of conversation: every request pays that
+// templateLimits is what a template may take.
+type templateLimits struct {
+	total   time.Duration // to parse and analyse it, and to render a conversation twice
+	oneLine time.Duration // to render one line of conversation: every request pays that
 }
 
-var forTemplates = patience{all: 10 * time.Second, one: time.Second}
+var defaultTemplateLimits = templateLimits{total: 10 * time.Second, oneLine: time.Second}
 
 // templateStage is what the child announces before the template is tried.
 const templateStage = "template"
@@ -31,9 +31,9 @@ var errTemplate = errors.New(templateName)
 
 // tryTemplate builds the model's template, renders a conversation and measures the second time. It ends the process when
 // the time for all is up. That the template refuses this conversation is no fault: others will suit it.
-func tryTemplate(m *native.Model, limit patience) (err error) {
-	watchdog := time.AfterFunc(limit.all, func() {
-		fmt.Fprintf(os.Stderr, "it renders without end; it was stopped after %v\n", limit.all)
+func tryTemplate(m *native.Model, limit templateLimits) (err error) {
+	watchdog := time.AfterFunc(limit.total, func() {
+		fmt.Fprintf(os.Stderr, "it renders without end; it was stopped after %v\n", limit.total)
 		os.Exit(1)
 	})
 	defer watchdog.Stop()
@@ -51,8 +51,8 @@ func tryTemplate(m *native.Model, limit patience) (err error) {
 		}
 		took = time.Since(begin)
 	}
-	if took > limit.one {
-		return fmt.Errorf("%w takes %v for one line; at most %v is accepted", errTemplate, took.Round(time.Millisecond), limit.one)
+	if took > limit.oneLine {
+		return fmt.Errorf("%w takes %v for one line; at most %v is accepted", errTemplate, took.Round(time.Millisecond), limit.oneLine)
 	}
 	return nil
 }

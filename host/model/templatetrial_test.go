@@ -33,8 +33,8 @@ func TestCheck_HostileTemplates_AreNamed(t *testing.T) {
 	}
 }
 
-func TestTry_TemplateOverItsCost(t *testing.T) {
-	_, err := try(withTemplate(t, "{{ messages }}"), nil, patience{all: time.Hour})
+func TestRunModelTrial_TemplateOverItsCost(t *testing.T) {
+	_, err := runModelTrial(withTemplate(t, "{{ messages }}"), nil, templateLimits{total: time.Hour})
 	if !errors.Is(err, errTemplate) || !strings.Contains(err.Error(), "for one line") {
 		t.Errorf("got %v", err)
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 // misbehaving starts a child that misbehaves.
-func misbehaving(t *testing.T, how string) (*prober, error) {
+func misbehaving(t *testing.T, how string) (*child, error) {
 	t.Helper()
-	t.Setenv(childEnv, how)
-	p, err := startProber(t.Context(), 0)
+	t.Setenv(misbehaviourEnv, how)
+	p, err := startChild(t.Context(), 0)
 	if err == nil {
 		t.Cleanup(func() {
 			if err := p.close(); err != nil && !p.waited {
@@ -25,7 +25,7 @@ func misbehaving(t *testing.T, how string) (*prober, error) {
 	return p, err
 }
 
-func TestProber_Try_ChildDies_IsAnErrorWithItsLastWords(t *testing.T) {
+func TestChild_TryModel_ChildDies_IsAnErrorWithItsLastWords(t *testing.T) {
 	for how, says := range map[string]string{
 		"assert":     "llama-vocab.cpp:2539: GGML_ASSERT(a == b) failed",
 		"segfault":   "invalid memory address",
@@ -36,28 +36,28 @@ func TestProber_Try_ChildDies_IsAnErrorWithItsLastWords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = p.try(t.Context(), "x", nil, time.Minute)
+			_, err = p.tryModel(t.Context(), "x", nil, time.Minute)
 			if !errors.Is(err, ErrCrashed) || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "/where") {
 				t.Errorf("got %v, want ErrCrashed that says %q", err, says)
 			}
 			if p.alive() {
-				t.Error("the prober takes its dead child for alive")
+				t.Error("it takes its dead child for alive")
 			}
 		})
 	}
 }
 
-func TestProber_Try_ChildHangs_IsATimeout(t *testing.T) {
+func TestChild_TryModel_ChildHangs_IsATimeout(t *testing.T) {
 	p, err := misbehaving(t, "hang")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.try(t.Context(), "x", nil, 50*time.Millisecond); !errors.Is(err, ErrTimeout) {
+	if _, err := p.tryModel(t.Context(), "x", nil, 50*time.Millisecond); !errors.Is(err, ErrTimeout) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestProber_Try_ContextEnds_IsItsCause(t *testing.T) {
+func TestChild_TryModel_ContextEnds_IsItsCause(t *testing.T) {
 	p, err := misbehaving(t, "hang")
 	if err != nil {
 		t.Fatal(err)
@@ -65,30 +65,30 @@ func TestProber_Try_ContextEnds_IsItsCause(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	cancel(enough)
-	if _, err := p.try(ctx, "x", nil, time.Minute); !errors.Is(err, enough) {
+	if _, err := p.tryModel(ctx, "x", nil, time.Minute); !errors.Is(err, enough) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestProber_Try_NonsenseAnswer_IsAnError(t *testing.T) {
+func TestChild_TryModel_NonsenseAnswer_IsAnError(t *testing.T) {
 	p, err := misbehaving(t, "nonsense")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.try(t.Context(), "x", nil, time.Minute); err == nil {
-		t.Error("a broken answer passed for a verdict")
+	if _, err := p.tryModel(t.Context(), "x", nil, time.Minute); err == nil {
+		t.Error("a broken answer passed")
 	}
 }
 
-func TestStartProber_ProgramWithoutProbeMain_IsErrNoProbe(t *testing.T) {
-	if _, err := misbehaving(t, "silent"); !errors.Is(err, ErrNoProbe) {
+func TestStartChild_ProgramWithoutChildMain_IsErrNoChild(t *testing.T) {
+	if _, err := misbehaving(t, "silent"); !errors.Is(err, ErrNoChild) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestStartProber_InsideAChild_IsErrNoProbe(t *testing.T) {
-	t.Setenv(probeEnv, "0")
-	if _, err := startProber(t.Context(), 0); !errors.Is(err, ErrNoProbe) {
+func TestStartChild_InsideAChild_IsErrNoChild(t *testing.T) {
+	t.Setenv(modelChildEnv, "0")
+	if _, err := startChild(t.Context(), 0); !errors.Is(err, ErrNoChild) {
 		t.Errorf("got %v", err)
 	}
 }

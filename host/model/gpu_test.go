@@ -4,28 +4,11 @@ package model
 
 import (
 	"errors"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/penstock/penstock/native"
 )
-
-func TestSurvey_ListsTheCPU(t *testing.T) {
-	m, err := Survey(t.Context())
-	if err != nil || !strings.Contains(m.System, "CPU") ||
-		!slices.ContainsFunc(m.Devices, func(d native.Device) bool { return d.Kind == "cpu" && d.Total > 0 }) {
-		t.Errorf("%+v, %v", m, err)
-	}
-}
-
-func TestSurvey_DriverFaults_IsErrGPU(t *testing.T) {
-	t.Setenv(childEnv, "segfault")
-	if m, err := Survey(t.Context()); !errors.Is(err, ErrGPU) || !strings.Contains(err.Error(), "invalid memory address") {
-		t.Errorf("got %+v, %v", m, err)
-	}
-}
 
 // Where there is no GPU the task's pass is the CPU's, which faults as a driver would.
 func TestTryGPU_Fault_IsNotedAndTriedAgain(t *testing.T) {
@@ -46,20 +29,30 @@ func TestTryGPU_Fault_IsNotedAndTriedAgain(t *testing.T) {
 		}
 		return file.NoGPU
 	}
-	t.Setenv(childEnv, "segfault")
+	t.Setenv(misbehaviourEnv, "segfault")
 	for range 2 { // a fault is not remembered
 		if err := try(); !errors.Is(err, ErrGPU) {
 			t.Errorf("got %v, want ErrGPU", err)
 		}
 	}
-	t.Setenv(childEnv, "")
+	t.Setenv(misbehaviourEnv, "")
 	if err := try(); err != nil {
 		t.Errorf("a pass that works: %v", err)
 	}
-	t.Setenv(childEnv, "segfault") // which would show if it were tried again
+	file.GPUComputed()
+	t.Setenv(misbehaviourEnv, "segfault") // which would show if it were tried again
 	if err := try(); err != nil {
-		t.Errorf("with a verdict: %v", err)
+		t.Errorf("with a note that it passed: %v", err)
 	}
+	if err := try(); !errors.Is(err, ErrGPU) {
+		t.Errorf("after a start in which the GPU computed nothing: got %v, want ErrGPU", err)
+	}
+	t.Setenv(misbehaviourEnv, "")
+	if err := try(); err != nil {
+		t.Errorf("a pass that works again: %v", err)
+	}
+	file.GPUComputed()
+	t.Setenv(misbehaviourEnv, "segfault")
 	t.Setenv("GGML_VK_OF_A_TEST", "1")
 	if err := try(); !errors.Is(err, ErrGPU) {
 		t.Errorf("with another setting of the backend: got %v, want ErrGPU", err)
@@ -70,7 +63,7 @@ func TestTryGPU_Fault_IsNotedAndTriedAgain(t *testing.T) {
 	}
 }
 
-func TestGPUFault_KernelFaults_IsErrGPU(t *testing.T) {
+func TestTryGPUInChild_KernelFaults_IsErrGPU(t *testing.T) {
 	file, err := Resolve("", Options{CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +73,7 @@ func TestGPUFault_KernelFaults_IsErrGPU(t *testing.T) {
 		t.Skip("SKIPPED: this build has no kernel that can be broken (PENSTOCK_KERNELS=OFF)")
 	}
 	withFaults(t, native.InjectedFault{Kernel: attention, Kind: native.Crash})
-	if err := gpuFault(t.Context(), file.Path, time.Minute, 0); !errors.Is(err, ErrGPU) {
+	if err := tryGPUInChild(t.Context(), file.Path, time.Minute, 0); !errors.Is(err, ErrGPU) {
 		t.Errorf("got %v, want ErrGPU", err)
 	}
 }

@@ -14,62 +14,36 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// Machine is what llama.cpp finds to compute on.
-type Machine struct {
-	System  string          `json:"system"` // features of the processor that it was built to use
-	Devices []native.Device `json:"devices"`
-}
-
-// Survey asks llama.cpp what it finds. A child process does: the driver of a GPU may fault, and ends that one alone.
-func Survey(ctx context.Context) (Machine, error) {
-	a, err := askOnce(ctx, request{Task: surveyTask, Timeout: time.Minute})
-	return a.Machine, err
-}
-
-func survey() (m Machine, err error) {
-	if m.System, err = native.SystemInfo(); err != nil {
-		return m, err
-	}
-	m.Devices, err = native.Devices()
-	return m, err
-}
-
-// gpus are the devices that layers can be put on.
-func (m Machine) gpus() (names []string) {
-	for _, d := range m.Devices {
-		if d.Kind == "gpu" || d.Kind == "igpu" {
-			names = append(names, d.Name+" "+d.Description)
-		}
-	}
-	return names
-}
-
-// surveyed is what this build finds beside the CPU, nothing where it knows no GPU.
-func surveyed(ctx context.Context) (Machine, error) {
+// surveyGPUs tells what this build finds beside the CPU, nothing where it knows no GPU.
+func surveyGPUs(ctx context.Context) (Machine, error) {
 	if _, backend := native.Build(); backend == "cpu" {
 		return Machine{}, nil
 	}
 	return Survey(ctx)
 }
 
-// tryGPU has a child compute with layers of a file on the GPU, and notes in NoGPU why it could not. What passed is remembered for this
-// file, program and GPU, and what the environment tells the GPU's backend.
+// tryGPU has a child compute with layers of a file on the GPU, and tells in NoGPU why it could not. That it passed is noted for this
+// file, program and GPU, and for what the environment tells the GPU's backend. The note is removed until GPUComputed writes it again:
+// a driver that fails now and then may end this process, and then the next start tries it in a child.
 func (f *File) tryGPU(ctx context.Context, in *inspection, gpus []string, o Options) error {
 	if len(gpus) == 0 || o.GPULayers == 0 {
 		return nil
 	}
-	verdict := verdictPath(o.CacheDir, in, o.GPULayers, gpus, backendSettings())
-	if _, known := readVerdict(verdict); known {
-		return nil
+	note := noteFor(o.CacheDir, in, o.GPULayers, gpus, backendSettings())
+	if _, passed := note.read(); !passed {
+		f.NoGPU = tryGPUInChild(ctx, f.Path, in.timeout(o), o.GPULayers)
 	}
-	f.NoGPU = gpuFault(ctx, f.Path, in.timeout(o), o.GPULayers)
 	if f.NoGPU == nil {
-		writeVerdict(verdict, f.Path, nil)
+		note.remove()
+		f.gpuNote = note
 	}
 	return context.Cause(ctx)
 }
 
-func gpuFault(ctx context.Context, path string, timeout time.Duration, layers int) error {
+// GPUComputed notes that the GPU, where one is used, has computed a pass in this process: the next start need not try it in a child.
+func (f *File) GPUComputed() { f.gpuNote.write(f.Path, nil) }
+
+func tryGPUInChild(ctx context.Context, path string, timeout time.Duration, layers int) error {
 	_, err := askOnce(ctx, request{Task: gpuTask, Path: path, Timeout: timeout, GPULayers: layers})
 	return err
 }
@@ -106,7 +80,7 @@ func computeOnGPU(path string, layers int) (err error) {
 	if !c.Limits().Memory {
 		return nil // an encoder, which is not served
 	}
-	t, at := trial{model: m}, 0
+	t, at := modelTrial{model: m}, 0
 	for _, rows := range gpuPasses {
 		t.batch.Reset()
 		for last := at + rows - 1; at <= last; at++ {

@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// trial does with a model what serving will do. Not every architecture can do all of it in llama.cpp, and some abort.
-type trial struct {
+// modelTrial does with a model what serving will do. Not every architecture can do all of it in llama.cpp, and some abort.
+type modelTrial struct {
 	model   *native.Model
 	lacks   Lacks
 	unified bool // the layout of cells that is tried
@@ -29,17 +29,17 @@ const (
 	sequences = 4  // of the trial's contexts
 )
 
-// piece is tokens of a text in one pass: text[from:to] in a sequence. Unheard means that its logits are of no interest.
+// piece is tokens of a text in one pass: text[from:to] in a sequence. NoLogits means that its logits are of no interest.
 type piece struct {
 	text, sequence, from, to int
-	unheard                  bool
+	noLogits                 bool
 }
 
 // exercises are what a model can be served without.
 var exercises = []struct {
 	name string
-	run  func(*trial) error
-}{{Selecting, (*trial).selecting}, {Together, (*trial).together}, {Truncating, (*trial).truncating}, {Sharing, (*trial).sharing}, {Saving, (*trial).saving}}
+	run  func(*modelTrial) error
+}{{Selecting, (*modelTrial).selecting}, {Together, (*modelTrial).together}, {Truncating, (*modelTrial).truncating}, {Sharing, (*modelTrial).sharing}, {Saving, (*modelTrial).saving}}
 
 func isExercise(stage string) bool {
 	for _, e := range exercises {
@@ -50,17 +50,17 @@ func isExercise(stage string) bool {
 	return false
 }
 
-// attempt tries a model in each layout of cells that serving may choose. It announces each exercise, so that the parent knows
+// runExercises tries a model in each layout of cells that serving may choose. It announces each exercise, so that the parent knows
 // where a crash came from, and returns what the model cannot do, with what is known of that.
-func attempt(m *native.Model, known Lacks, announce func(stage string)) (Lacks, error) {
-	t := &trial{model: m, lacks: known}
+func runExercises(m *native.Model, known Lacks, announce func(stage string)) (Lacks, error) {
+	t := &modelTrial{model: m, lacks: known}
 	for _, t.unified = range []bool{false, true} {
 		if !t.unified && !m.Info().OwnCells() {
 			continue
 		}
 		announce("")
 		t.alone = [2][textLen][]float32{}
-		failed, err := t.run((*trial).eachAlone)
+		failed, err := t.run((*modelTrial).eachAlone)
 		switch err := errors.Join(err, failed); {
 		case errors.Is(err, errForgets): // an encoder, which is not served
 			return t.lacks, nil
@@ -85,7 +85,7 @@ func attempt(m *native.Model, known Lacks, announce func(stage string)) (Lacks, 
 }
 
 // run runs an exercise on a context of its own. That it failed says something of the model; that there was no context does not.
-func (t *trial) run(exercise func(*trial) error) (failed, err error) {
+func (t *modelTrial) run(exercise func(*modelTrial) error) (failed, err error) {
 	t.context, err = native.NewContext(t.model, native.ContextOptions{
 		Cells: 64 * sequences, Batch: 32, UBatch: 6, Sequences: sequences, Unified: t.unified, Threads: native.Threads(t.model.Info().Size),
 	})
@@ -100,7 +100,7 @@ func (t *trial) run(exercise func(*trial) error) (failed, err error) {
 var errForgets = errors.New("it keeps nothing between passes")
 
 // eachAlone computes both texts, one after the other: the prompt but for its last token in one pass, then token by token.
-func (t *trial) eachAlone() error {
+func (t *modelTrial) eachAlone() error {
 	if !t.context.Limits().Memory {
 		return errForgets
 	}
@@ -116,7 +116,7 @@ func (t *trial) eachAlone() error {
 }
 
 // selecting computes a prompt in one pass and wants the logits of its last token.
-func (t *trial) selecting() error {
+func (t *modelTrial) selecting() error {
 	if err := t.pass(piece{to: promptLen}); err != nil {
 		return err
 	}
@@ -124,9 +124,9 @@ func (t *trial) selecting() error {
 }
 
 // together has one text decode beside the chunks of the other's prompt, then both decode, while other sequences rest.
-func (t *trial) together() error {
+func (t *modelTrial) together() error {
 	passes := [][]piece{
-		{{text: 1, sequence: 0, to: promptLen, unheard: true}, {text: 0, sequence: 1, to: chunkLen}},
+		{{text: 1, sequence: 0, to: promptLen, noLogits: true}, {text: 0, sequence: 1, to: chunkLen}},
 		{{text: 0, sequence: 2, to: promptLen}},
 		{{text: 0, sequence: 2, from: 8, to: 9}, {text: 1, sequence: 3, to: chunkLen}},
 		{{text: 0, sequence: 2, from: 9, to: 10}, {text: 1, sequence: 3, from: chunkLen, to: promptLen}},
@@ -141,7 +141,7 @@ func (t *trial) together() error {
 }
 
 // truncating goes back to the end of a prompt that was gone on with otherwise.
-func (t *trial) truncating() error {
+func (t *modelTrial) truncating() error {
 	if err := t.twoTexts(); err != nil {
 		return err
 	}
@@ -152,15 +152,15 @@ func (t *trial) truncating() error {
 }
 
 // twoTexts puts the first text's prompt into a sequence, then the rest of the second.
-func (t *trial) twoTexts() error {
+func (t *modelTrial) twoTexts() error {
 	if err := t.pass(piece{to: promptLen}); err != nil {
 		return err
 	}
-	return t.pass(piece{text: 1, from: promptLen, to: textLen, unheard: true})
+	return t.pass(piece{text: 1, from: promptLen, to: textLen, noLogits: true})
 }
 
 // sharing has a sequence begin as another, which went on otherwise.
-func (t *trial) sharing() error {
+func (t *modelTrial) sharing() error {
 	if err := t.share(); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (t *trial) sharing() error {
 }
 
 // share shares the first text's prompt as the engine does: where nothing can be cut, only whole sequences.
-func (t *trial) share() error {
+func (t *modelTrial) share() error {
 	begin := t.twoTexts
 	if t.lacks.Has(Truncating) {
 		begin = func() error { return t.pass(piece{to: promptLen}) }
@@ -180,7 +180,7 @@ func (t *trial) share() error {
 }
 
 // saving puts a sequence's state away, has another text take its place and puts it back elsewhere.
-func (t *trial) saving() (err error) {
+func (t *modelTrial) saving() (err error) {
 	if err := t.pass(piece{to: promptLen}); err != nil {
 		return err
 	}
@@ -203,12 +203,12 @@ func (t *trial) saving() (err error) {
 }
 
 // goOn decodes the first text behind its prompt, which a sequence holds.
-func (t *trial) goOn(sequence int) error {
+func (t *modelTrial) goOn(sequence int) error {
 	return t.each(piece{sequence: sequence, from: promptLen, to: promptLen + further})
 }
 
 // each computes a piece token by token.
-func (t *trial) each(p piece) error {
+func (t *modelTrial) each(p piece) error {
 	for at := p.from; at < p.to; at++ {
 		if err := t.pass(piece{text: p.text, sequence: p.sequence, from: at, to: at + 1}); err != nil {
 			return err
@@ -218,7 +218,7 @@ func (t *trial) each(p piece) error {
 }
 
 // pass computes pieces of texts in one pass, or where the model cannot select, in one without logits and one with logits only.
-func (t *trial) pass(pieces ...piece) error {
+func (t *modelTrial) pass(pieces ...piece) error {
 	if !t.lacks.Has(Selecting) {
 		return t.decode(pieces, func(bool) bool { return true })
 	}
@@ -230,11 +230,11 @@ func (t *trial) pass(pieces ...piece) error {
 
 // decode runs a pass over the wanted tokens of some pieces and compares the logits from the end of the prompts on with those of
 // the texts alone.
-func (t *trial) decode(pieces []piece, wanted func(heard bool) bool) error {
+func (t *modelTrial) decode(pieces []piece, wanted func(heard bool) bool) error {
 	t.batch.Reset()
 	for _, p := range pieces {
 		for at := p.from; at < p.to; at++ {
-			if heard := p.heard(at); wanted(heard) {
+			if heard := p.wantsLogits(at); wanted(heard) {
 				t.batch.Add(t.token(p.text, at), int32(at), int32(p.sequence), heard)
 			}
 		}
@@ -248,7 +248,7 @@ func (t *trial) decode(pieces []piece, wanted func(heard bool) bool) error {
 	row := 0
 	for _, p := range pieces {
 		for at := p.from; at < p.to; at++ {
-			if !p.heard(at) || !wanted(true) {
+			if !p.wantsLogits(at) || !wanted(true) {
 				continue
 			}
 			if err := t.compare(p, at, t.context.Row(row)); err != nil {
@@ -260,15 +260,15 @@ func (t *trial) decode(pieces []piece, wanted func(heard bool) bool) error {
 	return nil
 }
 
-func (p piece) heard(at int) bool { return !p.unheard && at >= promptLen-1 }
+func (p piece) wantsLogits(at int) bool { return !p.noLogits && at >= promptLen-1 }
 
 // token is any one, but not the same again and again.
-func (t *trial) token(text, at int) int32 {
+func (t *modelTrial) token(text, at int) int32 {
 	return int32((1 + 7*at + 31*text) % t.model.Info().Vocabulary)
 }
 
 // compare judges the logits after a token.
-func (t *trial) compare(p piece, at int, row []float32) error {
+func (t *modelTrial) compare(p piece, at int, row []float32) error {
 	for _, x := range row {
 		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 1) {
 			return errDamaged

@@ -16,9 +16,9 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-func TestAttempt_BuiltIn_LacksNothing(t *testing.T) {
+func TestRunExercises_BuiltIn_LacksNothing(t *testing.T) {
 	var stages []string
-	lacks, err := attempt(loaded(t), nil, func(stage string) { stages = append(stages, stage) })
+	lacks, err := runExercises(loaded(t), nil, func(stage string) { stages = append(stages, stage) })
 	if err != nil || len(lacks) > 0 {
 		t.Errorf("%v, %v", lacks, err)
 	}
@@ -28,9 +28,9 @@ func TestAttempt_BuiltIn_LacksNothing(t *testing.T) {
 	}
 }
 
-func TestAttempt_KnownLack_IsNotTriedAgain(t *testing.T) {
+func TestRunExercises_KnownLack_IsNotTriedAgain(t *testing.T) {
 	known := Lacks{{Together, "it crashed"}, {Selecting, "it gave others"}}
-	lacks, err := attempt(loaded(t), known, func(stage string) {
+	lacks, err := runExercises(loaded(t), known, func(stage string) {
 		if known.Has(stage) {
 			t.Errorf("%s was tried", stage)
 		}
@@ -41,20 +41,20 @@ func TestAttempt_KnownLack_IsNotTriedAgain(t *testing.T) {
 }
 
 // A model that computes something else than alone lacks what it was doing.
-func TestTrial_OtherLogits_AreAnError(t *testing.T) {
+func TestModelTrial_OtherLogits_AreAnError(t *testing.T) {
 	m := loaded(t)
 	for _, e := range exercises {
 		t.Run(e.name, func(t *testing.T) {
 			for _, unified := range []bool{false, true} {
-				tr := trial{model: m, unified: unified}
-				run := func(exercise func(*trial) error) error {
+				tr := modelTrial{model: m, unified: unified}
+				run := func(exercise func(*modelTrial) error) error {
 					failed, err := tr.run(exercise)
 					if err != nil {
 						t.Fatal(err)
 					}
 					return failed
 				}
-				if err := run((*trial).eachAlone); err != nil {
+				if err := run((*modelTrial).eachAlone); err != nil {
 					t.Fatal(err)
 				}
 				if err := run(e.run); err != nil {
@@ -100,36 +100,36 @@ func TestDeviation(t *testing.T) {
 }
 
 // A child that dies in an exercise is followed by one that leaves it out.
-func TestTryAll_CrashInAnExercise_IsALack(t *testing.T) {
-	t.Setenv(childEnv, "abort together")
-	lacks, err := tryAll(t.Context(), "x", Options{Timeout: time.Minute})
+func TestTryInChildren_CrashInAnExercise_IsALack(t *testing.T) {
+	t.Setenv(misbehaviourEnv, "abort together")
+	lacks, err := tryInChildren(t.Context(), "x", Options{Timeout: time.Minute})
 	if err != nil || len(lacks) != 1 || lacks[0].What != Together || !strings.Contains(lacks[0].Why, "ggml.c:1: GGML_ASSERT(few) failed") {
 		t.Errorf("%v, %v", lacks, err)
 	}
 }
 
 // One that dies outside of them ends the trial.
-func TestTryAll_CrashElsewhere_IsAnError(t *testing.T) {
-	t.Setenv(childEnv, "abort alone")
-	if lacks, err := tryAll(t.Context(), "x", Options{Timeout: time.Minute}); !errors.Is(err, ErrCrashed) {
+func TestTryInChildren_CrashElsewhere_IsAnError(t *testing.T) {
+	t.Setenv(misbehaviourEnv, "abort alone")
+	if lacks, err := tryInChildren(t.Context(), "x", Options{Timeout: time.Minute}); !errors.Is(err, ErrCrashed) {
 		t.Errorf("%v, %v", lacks, err)
 	}
 }
 
-func TestVerdict_KeepsLacks(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "verdicts", "v")
-	if _, known := readVerdict(path); known {
+func TestTrialNote_KeepsLacks(t *testing.T) {
+	note := trialNote(filepath.Join(t.TempDir(), "verdicts", "v"))
+	if _, known := note.read(); known {
 		t.Error("known before it was tried")
 	}
 	want := Lacks{{Together, "because"}}
-	writeVerdict(path, "m.gguf", want)
-	if got, known := readVerdict(path); !known || !slices.Equal(got, want) {
+	note.write("m.gguf", want)
+	if got, known := note.read(); !known || !slices.Equal(got, want) {
 		t.Errorf("%v, %t", got, known)
 	}
-	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(string(note), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, known := readVerdict(path); known {
-		t.Error("a damaged verdict counts")
+	if _, known := note.read(); known {
+		t.Error("a damaged note counts")
 	}
 }

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+
+package model
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/native"
+)
+
+// ChildMain makes this process the child that tries models or kernels if it was started as one; it never returns then. A program
+// that calls Check begins its main with it, its tests their TestMain.
+func ChildMain() {
+	tryKernels()
+	limit, ok := os.LookupEnv(modelChildEnv)
+	if !ok {
+		return
+	}
+	if err := serveParent(limit); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// serveParent answers requests from standard input until it ends.
+func serveParent(limit string) error {
+	bytes, err := strconv.ParseUint(limit, 10, 64)
+	if err != nil {
+		return fmt.Errorf("%s is %q, not a number of bytes", modelChildEnv, limit)
+	}
+	if bytes > 0 {
+		bytes += native.TemplateStack // which counts, though next to nothing of it is used
+	}
+	limitProcess(bytes)
+	if err := adoptKernels(); err != nil {
+		return err
+	}
+	native.SetLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	fmt.Println(hello)
+	in := bufio.NewReader(os.Stdin)
+	for {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var r request
+		if err := json.Unmarshal(line, &r); err != nil {
+			return err
+		}
+		// A parent that was killed cannot end a child that hangs.
+		watchdog := time.AfterFunc(r.Timeout+10*time.Second, func() { os.Exit(1) })
+		reply, err := json.Marshal(answerRequest(r))
+		watchdog.Stop()
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s%s\n", marker, reply)
+	}
+}
+
+func answerRequest(r request) answer {
+	limit := defaultTemplateLimits
+	limit.total = min(limit.total, r.Timeout/2)
+	var a answer
+	var err error
+	switch r.Task {
+	case surveyTask:
+		a.Machine, err = survey()
+	case gpuTask:
+		err = computeOnGPU(r.Path, r.GPULayers)
+	default:
+		a.Lacks, err = runModelTrial(r.Path, r.Lacks, limit)
+	}
+	if err == nil {
+		return a
+	}
+	reason := excerpt.Of(strings.ReplaceAll(err.Error(), "load "+r.Path+": ", ""), longestReason)
+	a.Error = reason
+	switch {
+	case strings.Contains(reason, "unknown model architecture"):
+		a.Kind = kindArchitecture
+	case errors.Is(err, errTemplate):
+		a.Kind = kindTemplate
+	case errors.Is(err, native.ErrNoMemory), errors.Is(err, native.ErrTooLarge):
+		a.Kind = kindMemory
+	}
+	return a
+}
+
+// longestReason is how many bytes of an error the parent is told: llama.cpp lists every damaged tensor.
+const longestReason = 600
+
+// runModelTrial loads a model, does with it what serving will do and tries the chat template. It ends the process if llama.cpp does,
+// or the template takes longer than templates may. What it returns are lacks and those it found.
+func runModelTrial(path string, lacks Lacks, templates templateLimits) (_ Lacks, err error) {
+	m, err := native.LoadModel(context.Background(), path, native.ModelOptions{CheckTensors: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	if m.Info().Generates() {
+		if lacks, err = runExercises(m, lacks, announce); err != nil {
+			return nil, err
+		}
+	}
+	announce(templateStage)
+	return lacks, tryTemplate(m, templates)
+}
+
+// announce tells the parent what comes next.
+func announce(stage string) { fmt.Println(marker + stageMark + stage) }

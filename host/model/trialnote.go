@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+
+package model
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/penstock/penstock/native"
+)
+
+// trialNote is the path of a file whose existence says that a model has passed its trial, and without what. It is empty where nothing
+// can be noted. Only passing is noted: a failure may be due to the moment, such as a lack of memory, and trying a bad file again
+// hurts nobody.
+type trialNote string
+
+// noteFor names a note after everything the trial depends on: sizes and times of the model's files, their headers, this program, the
+// kernels it uses, and more for a trial on a GPU.
+func noteFor(cacheDir string, in *inspection, more ...any) trialNote {
+	program, err := os.Executable()
+	if err != nil || cacheDir == "" {
+		return ""
+	}
+	hash := sha256.New()
+	for _, path := range append([]string{program}, in.parts...) {
+		info, err := os.Stat(path)
+		if err != nil {
+			return ""
+		}
+		fmt.Fprintf(hash, "%d %d\n", info.Size(), info.ModTime().UnixNano())
+	}
+	hash.Write(in.headers)
+	fmt.Fprintln(hash, native.KernelsInUse())
+	if len(more) > 0 {
+		fmt.Fprintf(hash, "%q\n", more)
+	}
+	return trialNote(filepath.Join(cacheDir, "verdicts", hex.EncodeToString(hash.Sum(nil)[:16])))
+}
+
+// noteContent is what the file holds.
+type noteContent struct {
+	Path  string `json:"path"` // of the model, for people
+	Lacks Lacks  `json:"lacks,omitempty"`
+}
+
+// read tells whether the model has passed, and without what.
+func (n trialNote) read() (lacks Lacks, passed bool) {
+	if n == "" {
+		return nil, false
+	}
+	data, err := os.ReadFile(string(n))
+	if err != nil {
+		return nil, false
+	}
+	var content noteContent
+	if json.Unmarshal(data, &content) != nil {
+		return nil, false // damaged: it is written anew
+	}
+	return content.Lacks, true
+}
+
+// write notes that a model has passed. Without the note the next start tries the file again, nothing else.
+func (n trialNote) write(model string, lacks Lacks) {
+	if n == "" {
+		return
+	}
+	if data, err := json.Marshal(noteContent{model, lacks}); err == nil {
+		_ = writeFile(string(n), data)
+	}
+}
+
+// remove has the next start try the model again.
+func (n trialNote) remove() {
+	if n != "" {
+		_ = os.Remove(string(n)) // it may not be there
+	}
+}
