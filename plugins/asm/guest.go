@@ -6,6 +6,7 @@ package asm
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/penstock/penstock/plugins/abi"
 )
@@ -20,19 +21,6 @@ type Guest struct {
 	Start   string // a function of Funcs
 	Omit    string // an export to leave out
 	Table   uint32 // elements of a table of function references; 0: there is none
-}
-
-// Func is a function; one with a name is exported.
-type Func struct {
-	abi.Signature
-	Locals int // i32, besides the parameters
-	Code   []byte
-}
-
-// Data is text that lies in memory from the beginning.
-type Data struct {
-	At   int
-	Text string
 }
 
 const (
@@ -58,9 +46,9 @@ func (g *Guest) On(name string, code ...[]byte) *Guest {
 	return g.Function(signature(abi.Exports, name), locals, code...)
 }
 
-// Function adds any function.
+// Function adds any function, with so many locals of type i32 besides its parameters.
 func (g *Guest) Function(s abi.Signature, locals int, code ...[]byte) *Guest {
-	g.Funcs = append(g.Funcs, Func{s, locals, slices.Concat(code...)})
+	g.Funcs = append(g.Funcs, Func{s, []Locals{{uint32(locals), "i32"}}, slices.Concat(code...)})
 	return g
 }
 
@@ -88,4 +76,22 @@ func (g *Guest) CallOf(s abi.Signature) []byte {
 // Bind is code that binds a buffer and drops the answer.
 func (g *Guest) Bind(kind, ptr, size int) []byte {
 	return slices.Concat(I32(kind), I32(ptr), I32(size), g.Call(abi.ImportBind), Drop)
+}
+
+// Wasm is the module.
+func (g *Guest) Wasm() []byte {
+	m := Module{Funcs: g.Funcs, Memory: append([]byte{0}, unsigned(uint64(g.Pages))...), Globals: g.Globals, Data: g.Data, Omit: g.Omit}
+	for _, s := range g.Imports {
+		if !strings.Contains(s.Name, ".") {
+			s.Name = abi.Module + "." + s.Name
+		}
+		m.Imports = append(m.Imports, s)
+	}
+	if g.Table > 0 {
+		m.Table = append([]byte{0x70, 0}, unsigned(uint64(g.Table))...)
+	}
+	if i := slices.IndexFunc(g.Funcs, func(f Func) bool { return f.Name == g.Start }); g.Start != "" && i >= 0 {
+		m.Start = len(g.Imports) + i + 1
+	}
+	return m.Encode()
 }

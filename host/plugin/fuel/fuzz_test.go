@@ -4,6 +4,7 @@ package fuel
 
 import (
 	"errors"
+	"slices"
 	"testing"
 )
 
@@ -13,7 +14,7 @@ func busyGuest() guest {
 		memory: []byte{1, 1, 4}, table: []byte{typeFuncref, 1, 2, 9}, globals: 2, elems: []byte{0, 1}, data: "some data", start: 3,
 		funcs: []fn{
 			{name: "swap", params: "iI", results: "Ii", code: seq(opLocalGet, 1, opLocalGet, 0)},
-			{name: "run", params: "i", results: "i", groups: 2, locals: []byte{2, typeI64, 1, typeV128}, code: seq(
+			{name: "run", params: "i", results: "i", locals: slices.Concat(locals(2, "i64"), locals(1, "v128")), code: seq(
 				opBlock, emptyBlock, opBlock, emptyBlock, opBlock, emptyBlock,
 				opLocalGet, 0, 0x0e, 2, 0, 1, 2, opEnd,
 				i32c(0), i32c(0), i32c(9), 0xfc, 8, 0, 0, opEnd,

@@ -8,14 +8,16 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // fn is a function of a test module, exported under its name if it has one.
 type fn struct {
 	name            string
 	params, results string // value types, a letter each: i I f F v r
-	locals          []byte // encoded groups, without their number
-	groups          int
+	locals          []asm.Locals
 	code            []byte // without the final end
 }
 
@@ -28,82 +30,22 @@ type guest struct {
 	elems   []byte // function indices of an active segment at 0
 	start   int    // function index + 1
 	data    string // a passive segment
-	imports []fn   // from module "env", under their names
 }
 
-func types(letters string) []byte {
-	b := appendU32(nil, uint32(len(letters)))
+func types(letters string) (list []abi.Type) {
 	for _, c := range letters {
-		b = append(b, map[rune]byte{'i': 0x7f, 'I': 0x7e, 'f': 0x7d, 'F': 0x7c, 'v': 0x7b, 'r': 0x70}[c])
+		list = append(list, map[rune]abi.Type{'i': "i32", 'I': "i64", 'f': "f32", 'F': "f64", 'v': "v128", 'r': "funcref"}[c])
 	}
-	return b
-}
-
-func vec(n int, items ...[]byte) []byte {
-	b := appendU32(nil, uint32(n))
-	for _, i := range items {
-		b = append(b, i...)
-	}
-	return b
+	return list
 }
 
 func (g guest) wasm() []byte {
-	all := append(append([]fn{}, g.imports...), g.funcs...)
-	var typ, imp, fun, exp, code []byte
-	exports, known := 0, map[string]int{}
-	for i, f := range all {
-		key := string(append(append([]byte{0x60}, types(f.params)...), types(f.results)...))
-		if _, ok := known[key]; !ok {
-			known[key] = len(known)
-			typ = append(typ, key...)
-		}
-		if i < len(g.imports) {
-			imp = append(appendName(appendName(imp, "env"), f.name), 0, byte(known[key]))
-			continue
-		}
-		fun = appendU32(fun, uint32(known[key]))
-		if f.name != "" {
-			exports++
-			exp = appendU32(append(appendName(exp, f.name), 0), uint32(i))
-		}
-		body := append(append(appendU32(nil, uint32(f.groups)), f.locals...), f.code...)
-		code = append(appendU32(code, uint32(len(body)+1)), append(body, opEnd)...)
+	m := asm.Module{Memory: g.memory, Table: g.table, Globals: g.globals, Start: g.start, Elements: g.elems, Passive: g.data}
+	for _, f := range g.funcs {
+		s := abi.Signature{Name: f.name, Params: types(f.params), Results: types(f.results)}
+		m.Funcs = append(m.Funcs, asm.Func{Signature: s, Locals: f.locals, Code: f.code})
 	}
-	if g.memory != nil {
-		exports++
-		exp = append(appendName(exp, "memory"), 2, 0)
-	}
-	b := []byte("\x00asm\x01\x00\x00\x00")
-	section := func(id byte, n int, body []byte) {
-		if n > 0 {
-			b = appendSection(b, id, vec(n, body))
-		}
-	}
-	section(secType, len(known), typ)
-	section(secImport, len(g.imports), imp)
-	section(secFunction, len(g.funcs), fun)
-	section(secTable, min(1, len(g.table)), g.table)
-	section(secMemory, min(1, len(g.memory)), g.memory)
-	var globals []byte
-	for range g.globals {
-		globals = append(globals, typeI32, 1, 0x41, 0, opEnd)
-	}
-	section(secGlobal, g.globals, globals)
-	section(secExport, exports, exp)
-	if g.start > 0 {
-		b = appendSection(b, secStart, []byte{byte(g.start - 1)})
-	}
-	if g.elems != nil {
-		section(secElement, 1, append([]byte{0, 0x41, 0, opEnd}, vec(len(g.elems), g.elems)...))
-	}
-	if g.data != "" {
-		b = appendSection(b, secDataCount, []byte{1})
-	}
-	section(secCode, len(g.funcs), code)
-	if g.data != "" {
-		section(secData, 1, appendName([]byte{1}, g.data))
-	}
-	return b
+	return m.Encode()
 }
 
 // seq joins opcodes (ints), indices and encoded pieces into code.

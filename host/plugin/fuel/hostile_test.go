@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero"
+
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // slow bounds what a contained guest may take on a busy machine; without the
@@ -19,7 +22,7 @@ const slow = 5 * time.Second
 
 func index(i int) []byte { return appendU32(nil, uint32(i)) }
 
-func locals(n int, t byte) []byte { return append(index(n), t) }
+func locals(n uint32, t abi.Type) []asm.Locals { return []asm.Locals{{N: n, Type: t}} }
 
 var forever = seq(opLoop, emptyBlock, opBr, 0, opEnd)
 
@@ -48,7 +51,7 @@ var endless = map[string]struct {
 	"recursion":       {guest{funcs: []fn{{name: "run", code: seq(0x10, 0)}}}, ErrStack},
 	"recursion in turns": {guest{table: []byte{typeFuncref, 0, 2}, elems: []byte{0, 1}, funcs: []fn{
 		{name: "run", code: seq(i32c(1), 0x11, 0, 0)}, {code: seq(i32c(0), 0x11, 0, 0)}}}, ErrStack},
-	"recursion with locals": {guest{funcs: []fn{{name: "run", groups: 1, locals: locals(9_000, typeI64), code: seq(0x10, 0)}}}, ErrStack},
+	"recursion with locals": {guest{funcs: []fn{{name: "run", locals: locals(9_000, "i64"), code: seq(0x10, 0)}}}, ErrStack},
 	"recursion with values": {guest{funcs: []fn{{name: "run", params: "i", code: seq(
 		repeat(5_000, seq(opLocalGet, 0, 0x67)), opLocalGet, 0, 0x10, 0, repeat(5_000, []byte{0x1a}))}}}, ErrStack},
 	"recursion after a return": {guest{funcs: []fn{{name: "run", code: seq(
@@ -109,8 +112,8 @@ func TestHostile_Module_IsRefused(t *testing.T) {
 		"deep loops":          {one(nested(5_000, opLoop, emptyBlock)), ErrLimit},
 		"many branches":       {one(seq(repeat(50_000, seq(i32c(0), opBrIf, 0)))), ErrLimit},
 		"wide table":          {one(seq(i32c(0), 0x0e, index(500_000), make([]byte, 500_001))), ErrLimit},
-		"50,001 locals":       {guest{funcs: []fn{{groups: 1, locals: locals(50_001, typeI32)}}}, ErrLimit},
-		"locals past 32 bits": {guest{funcs: []fn{{groups: 2, locals: slices.Concat(locals(math.MaxUint32, typeI32), locals(49_000, typeI32))}}}, ErrLimit},
+		"50,001 locals":       {guest{funcs: []fn{{locals: locals(50_001, "i32")}}}, ErrLimit},
+		"locals past 32 bits": {guest{funcs: []fn{{locals: slices.Concat(locals(math.MaxUint32, "i32"), locals(49_000, "i32"))}}}, ErrLimit},
 		"large body":          {one(make([]byte, 1<<20)), ErrLimit},
 		"functions":           {guest{funcs: make([]fn, 60_000)}, ErrLimit},
 		"16 MiB of functions": {guest{funcs: slices.Repeat([]fn{{code: repeat(500_000, []byte{0x01})}}, 34)}, ErrLimit},
@@ -150,12 +153,12 @@ func TestHostile_Module_CompilesSoon(t *testing.T) {
 	}
 	loops := seq(repeat(30, []byte{opLoop, emptyBlock}), sums, repeat(30, seq(i32c(0), opBrIf, 0, opEnd)))
 	for name, f := range map[string]fn{
-		"joins":    {groups: 1, locals: locals(600, typeI32), code: loops},
+		"joins":    {locals: locals(600, "i32"), code: loops},
 		"branches": {code: repeat(1_500, seq(i32c(0), opIf, emptyBlock, opEnd))},
 		"calls":    {code: repeat(20_000, seq(0x10, 0))},
 		"fills":    {code: repeat(1_000, seq(i32c(0), i32c(1), i32c(1<<20), 0xfc, 11, 0))},
 		"copies":   {params: "iii", code: repeat(1_000, seq(opLocalGet, 0, opLocalGet, 1, opLocalGet, 2, 0xfc, 10, 0, 0))},
-		"straight": {groups: 1, locals: locals(1, typeI32), code: repeat(100_000, add(0))},
+		"straight": {locals: locals(1, "i32"), code: repeat(100_000, add(0))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			info, err := Rewrite(guest{memory: []byte{0, 1}, funcs: []fn{f}}.wasm(), DefaultLimits())

@@ -93,7 +93,7 @@ func TestRewrite_RandomPrograms_PayForWhatRuns(t *testing.T) {
 			g := guest{globals: 1}
 			for p.calls < 4 {
 				code := p.statements(4)
-				g.funcs = append(g.funcs, fn{name: fmt.Sprint("f", p.calls), groups: 1, locals: []byte{5, typeI32}, code: code})
+				g.funcs = append(g.funcs, fn{name: fmt.Sprint("f", p.calls), locals: locals(5, "i32"), code: code})
 				p.calls++
 			}
 			g.funcs = append(g.funcs, fn{name: "count", results: "i", code: seq(opGlobalGet, 0)})

@@ -14,7 +14,7 @@ func TestRewrite_Loop_CostsWhatItRuns(t *testing.T) {
 		opLocalGet, 0, opLocalGet, 1, 0x6a, opLocalSet, 1,
 		opLocalGet, 0, i32c(1), 0x6b, opLocalTee, 0, opBrIf, 0, opEnd,
 		opLocalGet, 1)
-	g := guest{funcs: []fn{{name: "sum", params: "i", results: "i", groups: 1, locals: []byte{1, typeI32}, code: sum}}}
+	g := guest{funcs: []fn{{name: "sum", params: "i", results: "i", locals: locals(1, "i32"), code: sum}}}
 	l := instantiate(t, newRuntime(t), g.wasm())
 	for _, n := range []uint64{1, 10, 1000} {
 		res, used, err := l.call("sum", n)
@@ -142,7 +142,7 @@ func TestRewrite_Joins_NothingIsFree(t *testing.T) {
 
 func TestRewrite_Names_AreKept(t *testing.T) {
 	g := guest{funcs: []fn{{name: "boom", code: seq(opUnreachable)}}}
-	names := appendSection(appendName(nil, "name"), 1, vec(1, []byte{0}, appendName(nil, "my_function")))
+	names := appendSection(appendName(nil, "name"), 1, appendName([]byte{1, 0}, "my_function"))
 	wasm := appendSection(g.wasm(), secCustom, names)
 	wasm = appendSection(wasm, secCustom, appendName(nil, "producers"))
 	l := instantiate(t, newRuntime(t), wasm)

@@ -15,7 +15,7 @@ import (
 func TestStub_HasAllButTheCode(t *testing.T) {
 	g := guest{memory: []byte{0, 1}, table: []byte{0x70, 0, 2}, globals: 1, elems: []byte{0, 1}, data: "text", start: 1, funcs: []fn{
 		{code: bytes.Repeat([]byte{0x01}, 1000)},
-		{name: "sum", params: "ii", results: "i", groups: 1, locals: []byte{1, typeI32}, code: seq(opLocalGet, 0, opLocalGet, 1, 0x6a)},
+		{name: "sum", params: "ii", results: "i", locals: locals(1, "i32"), code: seq(opLocalGet, 0, opLocalGet, 1, 0x6a)},
 	}}
 	whole, err := Rewrite(g.wasm(), DefaultLimits())
 	if err != nil {
