@@ -32,7 +32,7 @@ func (s *Scheduler) Tick() (busy bool) {
 	s.plan()
 	if len(s.planned) == 0 {
 		s.publish()
-		return awaitedCopy || !s.cache.Idle()
+		return awaitedCopy || !s.cache.Settled()
 	}
 	s.compute()
 	s.observe()

@@ -27,7 +27,7 @@ const longPrompt = 256
 
 // Place implements kvcache.Placer. A request goes as near as can be to those that decode, and one with a long prompt as far away as
 // can be. Only the first is worth waiting until what the sequence holds was saved: a gap costs all of them time with each token.
-func (l layout) Place(prefill int, running []kvcache.Running, idle []kvcache.Idle) int32 {
+func (l layout) Place(prefill int, running []kvcache.RunningSequence, idle []kvcache.IdleSequence) int32 {
 	first, last, decoding := bounds(running)
 	switch {
 	case prefill > longPrompt:
@@ -35,7 +35,7 @@ func (l layout) Place(prefill int, running []kvcache.Running, idle []kvcache.Idl
 	case !decoding:
 		first, last = 0, 0
 	}
-	return slices.MinFunc(idle, func(a, b kvcache.Idle) int {
+	return slices.MinFunc(idle, func(a, b kvcache.IdleSequence) int {
 		nearer := cmp.Compare(away(a.Sequence, first, last), away(b.Sequence, first, last))
 		saved := cmp.Compare(unsaved(a), unsaved(b))
 		if decoding {
@@ -46,7 +46,7 @@ func (l layout) Place(prefill int, running []kvcache.Running, idle []kvcache.Idl
 }
 
 // bounds are the first and the last of the running sequences that decode, or will soon, and whether there are any.
-func bounds(running []kvcache.Running) (first, last int32, found bool) {
+func bounds(running []kvcache.RunningSequence) (first, last int32, found bool) {
 	for _, r := range running {
 		switch {
 		case r.Prefill > longPrompt:
@@ -63,7 +63,7 @@ func bounds(running []kvcache.Running) (first, last int32, found bool) {
 func away(sequence, first, last int32) int32 { return max(first-sequence, sequence-last, 0) }
 
 // unsaved is 1 for a sequence that may have to be saved first.
-func unsaved(i kvcache.Idle) int {
+func unsaved(i kvcache.IdleSequence) int {
 	if i.Saved {
 		return 0
 	}

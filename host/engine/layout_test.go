@@ -14,18 +14,18 @@ import (
 )
 
 func TestLayout_Place(t *testing.T) {
-	idle := func(sequences ...int32) (all []kvcache.Idle) {
+	idle := func(sequences ...int32) (all []kvcache.IdleSequence) {
 		for _, s := range sequences {
-			all = append(all, kvcache.Idle{Sequence: s, Saved: s%2 == 0})
+			all = append(all, kvcache.IdleSequence{Sequence: s, Saved: s%2 == 0})
 		}
 		return all
 	}
-	decoding := []kvcache.Running{{Sequence: 2, Prefill: 20}, {Sequence: 4}}
-	prefilling := []kvcache.Running{{Sequence: 3, Prefill: 1000}}
+	decoding := []kvcache.RunningSequence{{Sequence: 2, Prefill: 20}, {Sequence: 4}}
+	prefilling := []kvcache.RunningSequence{{Sequence: 3, Prefill: 1000}}
 	for name, c := range map[string]struct {
 		prefill int
-		running []kvcache.Running
-		idle    []kvcache.Idle
+		running []kvcache.RunningSequence
+		idle    []kvcache.IdleSequence
 		want    int32
 	}{
 		"between those that decode":           {20, decoding, idle(0, 1, 3, 6), 3},

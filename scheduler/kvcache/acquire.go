@@ -33,7 +33,7 @@ func (c *Cache) Acquire(r Request) *Sequence {
 
 // Release makes the sequence of a request that has ended or was preempted idle. Its cells stay as prefix cache.
 func (c *Cache) Release(s *Sequence) {
-	s.running, s.prefill, c.checksAhead = false, 0, true
+	s.running, s.prefill, c.saveAheadDue = false, 0, true
 	c.touch(s)
 }
 
@@ -79,7 +79,7 @@ func (c *Cache) takeOver(s *Sequence, common int) *Sequence {
 
 // claim marks a sequence as a request's own.
 func (c *Cache) claim(s *Sequence) {
-	s.running, c.checksAhead = true, true
+	s.running, c.saveAheadDue = true, true
 	s.unlink()
 	c.touch(s)
 }

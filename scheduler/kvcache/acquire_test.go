@@ -94,11 +94,11 @@ func TestCache_Acquire_CannotShare(t *testing.T) {
 type placer struct {
 	world
 	prefill []int
-	running []kvcache.Running
-	idle    []kvcache.Idle
+	running []kvcache.RunningSequence
+	idle    []kvcache.IdleSequence
 }
 
-func (p *placer) Place(prefill int, running []kvcache.Running, idle []kvcache.Idle) int32 {
+func (p *placer) Place(prefill int, running []kvcache.RunningSequence, idle []kvcache.IdleSequence) int32 {
 	p.prefill, p.running, p.idle = append(p.prefill, prefill), slices.Clone(running), slices.Clone(idle)
 	return idle[0].Sequence
 }
@@ -117,11 +117,11 @@ func TestCache_Acquire_AsksThePlacer(t *testing.T) {
 	if diff := cmp.Diff([]int{50, 60}, p.prefill); diff != "" {
 		t.Errorf("tokens to compute (-want +got):\n%s", diff)
 	}
-	running := []kvcache.Running{{Sequence: first.ID(), Prefill: 40}, {Sequence: second.ID(), Prefill: 50}}
+	running := []kvcache.RunningSequence{{Sequence: first.ID(), Prefill: 40}, {Sequence: second.ID(), Prefill: 50}}
 	if diff := cmp.Diff(running, p.running); diff != "" {
 		t.Errorf("running (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]kvcache.Idle{{Sequence: 3, Saved: true}, {Sequence: 0}}, p.idle); diff != "" {
+	if diff := cmp.Diff([]kvcache.IdleSequence{{Sequence: 3, Saved: true}, {Sequence: 0}}, p.idle); diff != "" {
 		t.Errorf("idle, least recently used first (-want +got):\n%s", diff)
 	}
 }

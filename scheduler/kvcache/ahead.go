@@ -6,8 +6,8 @@ package kvcache
 // of the sequences are empty, and begins with what is evicted next. What is saved also stays in the cache until it is evicted. Nobody
 // waits for such a copy, and any other copy ends it.
 func (c *Cache) SaveAhead() {
-	c.checksAhead = c.checksAhead && c.archive.states != nil
-	if !c.checksAhead {
+	c.saveAheadDue = c.saveAheadDue && c.archive.states != nil
+	if !c.saveAheadDue {
 		return
 	}
 	for c.continueCopy() {
@@ -16,14 +16,14 @@ func (c *Cache) SaveAhead() {
 			return
 		}
 		if s == nil || !c.save(s, savingAhead) {
-			c.checksAhead = false
+			c.saveAheadDue = false
 			return
 		}
 	}
 }
 
-// Idle tells whether no copy is in progress and SaveAhead has nothing to look for.
-func (c *Cache) Idle() bool { return !c.Copying() && !c.checksAhead }
+// Settled tells whether no copy is in progress and SaveAhead has nothing to look for.
+func (c *Cache) Settled() bool { return !c.Copying() && !c.saveAheadDue }
 
 // nextToSave is the sequence to save next; nil if there is none, or if enough sequences are empty.
 func (c *Cache) nextToSave() *Sequence {

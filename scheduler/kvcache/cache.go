@@ -3,8 +3,9 @@
 // Package kvcache keeps the books of the KV cache: which sequence holds which tokens, what requests reuse of them, and what is
 // evicted or saved to make room.
 //
-// A sequence outlives the request that filled it: until its cells are needed it is the prefix cache. Where its cells are needed, its
-// state may move to the archive, in RAM, and come back from there. Copies take time, which the scheduler grants tick by tick.
+// A sequence outlives the request that filled it: it is the prefix cache until its cells are needed. Before it is evicted then, the
+// archive may take a copy of it into RAM, which comes back when the conversation goes on. Copies take time, so each tick says how long
+// it may copy.
 package kvcache
 
 import "time"
@@ -17,19 +18,19 @@ type Cache struct {
 	sequences   []*Sequence
 	holders     []int32 // by cell: how many sequences hold it
 	free        []int32 // the cells that no sequence holds
-	uses        uint64  // of sequences, so far
+	uses        uint64  // counts uses of sequences
 	shareFailed bool    // the memory could not share a prefix the last time
 
-	copy        copyInProgress
-	copyTime    CopyTime
-	tickBegan   time.Time
-	now         func() time.Time
-	checksAhead bool // sequences were acquired or released since SaveAhead found nothing more to save
+	copy         copyInProgress
+	copyTime     CopyTime
+	tickBegan    time.Time
+	now          func() time.Time
+	saveAheadDue bool // sequences were acquired or released since SaveAhead found nothing more to save
 
 	// Used again by each choice of a sequence.
 	candidates []*Sequence
-	running    []Running
-	idle       []Idle
+	running    []RunningSequence
+	idle       []IdleSequence
 }
 
 // Options are the sizes of a cache.

@@ -98,7 +98,7 @@ func (c *Cache) cancelSaveAhead() {
 	if c.copy.kind == savingAhead {
 		c.archive.discard(c.copy.entry)
 		c.abortCopy()
-		c.copy, c.checksAhead = copyInProgress{}, true
+		c.copy, c.saveAheadDue = copyInProgress{}, true
 	}
 }
 

@@ -48,7 +48,7 @@ func TestCache_SaveAhead_IsCancelled(t *testing.T) {
 	w.CopyCost = time.Millisecond
 	w.cache.BeginTick(kvcache.CopyTime{Ahead: 10 * time.Millisecond})
 	w.cache.SaveAhead()
-	if !w.cache.Copying() || w.cache.Idle() || w.States != states+1 {
+	if !w.cache.Copying() || w.cache.Settled() || w.States != states+1 {
 		t.Fatalf("copying: %v, %d states", w.cache.Copying(), w.States)
 	}
 	if !w.cache.EvictIdle() || w.cache.Free() != 1000 {
@@ -68,7 +68,7 @@ func TestCache_SaveAhead_MakesPlaces(t *testing.T) {
 	w.answer(prompt(300, 2), 2)
 	w.cache.BeginTick(patient)
 	w.cache.SaveAhead()
-	if !w.cache.Idle() || w.cache.LongestPrefix(prompt(300, 1), "") != 299 {
+	if !w.cache.Settled() || w.cache.LongestPrefix(prompt(300, 1), "") != 299 {
 		t.Error("it is not saved, or has left the cache")
 	}
 	w.cache.BeginTick(kvcache.CopyTime{})

@@ -89,7 +89,7 @@ func (c *Cache) choose(prefill int, may func(*Sequence) bool) *Sequence {
 	for _, s := range c.sequences {
 		switch {
 		case s.running:
-			c.running = append(c.running, Running{Sequence: s.id, Prefill: s.prefill})
+			c.running = append(c.running, RunningSequence{Sequence: s.id, Prefill: s.prefill})
 		case may(s):
 			c.candidates = append(c.candidates, s)
 		}
@@ -103,7 +103,7 @@ func (c *Cache) choose(prefill int, may func(*Sequence) bool) *Sequence {
 	slices.SortStableFunc(c.candidates, func(a, b *Sequence) int { return cmp.Compare(a.lastUse, b.lastUse) })
 	c.idle = c.idle[:0]
 	for _, s := range c.candidates {
-		c.idle = append(c.idle, Idle{Sequence: s.id, Saved: s.saved()})
+		c.idle = append(c.idle, IdleSequence{Sequence: s.id, Saved: s.saved()})
 	}
 	return c.sequences[c.placer.Place(prefill, c.running, c.idle)]
 }

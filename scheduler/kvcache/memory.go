@@ -43,17 +43,17 @@ type State interface {
 type Placer interface {
 	// Place chooses a sequence for a request that has about so many tokens to compute, while others are running. It returns the
 	// number of one of the idle sequences, which are listed from the least to the most recently used.
-	Place(prefill int, running []Running, idle []Idle) int32
+	Place(prefill int, running []RunningSequence, idle []IdleSequence) int32
 }
 
-// Running is a sequence that a request has.
-type Running struct {
+// RunningSequence is a sequence that a request has.
+type RunningSequence struct {
 	Sequence int32
 	Prefill  int // tokens that the request had to compute when it was placed; 0 if it went on in a sequence with its prefix
 }
 
-// Idle is a sequence that no request has.
-type Idle struct {
+// IdleSequence is a sequence that no request has.
+type IdleSequence struct {
 	Sequence int32
 	Saved    bool // it can be taken at once; else it may have to be saved first, and the request waits
 }

@@ -8,7 +8,7 @@ type Sequence struct {
 	conversation
 	cells    []int32 // by position
 	running  bool    // a request has it; else it is idle
-	prefill  int     // Running.Prefill
+	prefill  int     // RunningSequence.Prefill
 	lastUse  uint64  // Cache.uses at that time
 	archived *entry  // a copy of it in the archive; nil: there is none
 }

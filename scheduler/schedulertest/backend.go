@@ -113,7 +113,7 @@ func (b *Backend) store(n int) error {
 		if int(seq) >= len(b.seqs) || at != len(b.seqs[seq]) || at >= b.limits.Context {
 			return fmt.Errorf("token %d of the pass is at position %d of sequence %d, which has %d", i, at, seq, len(b.seqs[seq]))
 		}
-		if seq == b.moving.target {
+		if seq == b.copy.target {
 			b.force()
 		}
 		b.hold(seq, b.hash(seq, b.batch.Tokens[i]))

@@ -11,14 +11,14 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// memory is the cache. As in llama.cpp, the books (which cells a sequence holds) are right at once, and what is in the cells of a
-// sequence is copied later: it is what is there then.
+// memory is the KV cache. As in llama.cpp, a sequence has its new cells at once, and what is in them is copied later: it is what the
+// source holds by then.
 type memory struct {
-	seqs   [][]int32  // cell ids by position; a shared one stands in several sequences
-	data   [][]uint64 // by position, the hash of the tokens up to there; what was cut off is still there
-	refs   []int32    // by cell id: how many sequences hold it
-	free   []int32    // cell ids nobody holds
-	moving copying
+	seqs [][]int32  // cell ids by position; a shared one stands in several sequences
+	data [][]uint64 // by position, the hash of the tokens up to there; what was cut off is still there
+	refs []int32    // by cell id: how many sequences hold it
+	free []int32    // cell ids that no sequence holds
+	copy copyInProgress
 
 	Restored   int // states put back
 	Forced     int // copies that had to be finished because something needed them
@@ -27,17 +27,17 @@ type memory struct {
 	StateBytes int // that those take
 }
 
-// copying is a copy on its way.
-type copying struct {
+// copyInProgress is from one sequence to another, or to or from a state.
+type copyInProgress struct {
 	from, to       []uint64
 	source, target int32 // sequences, or -1
 	done           int
 }
 
-var none = copying{source: -1, target: -1}
+var none = copyInProgress{source: -1, target: -1}
 
 func newMemory(l scheduler.Limits) memory {
-	m := memory{seqs: make([][]int32, l.Sequences), refs: make([]int32, l.Cells), moving: none}
+	m := memory{seqs: make([][]int32, l.Sequences), refs: make([]int32, l.Cells), copy: none}
 	for range l.Sequences {
 		m.data = append(m.data, make([]uint64, l.Context+1))
 	}
@@ -52,7 +52,7 @@ func (b *Backend) Truncate(seq int32, n int) int {
 	if b.NoCutting && n < len(b.seqs[seq]) {
 		n = 0
 	}
-	if (seq == b.moving.source || seq == b.moving.target) && n < len(b.moving.to) {
+	if (seq == b.copy.source || seq == b.copy.target) && n < len(b.copy.to) {
 		b.force()
 	}
 	for _, id := range b.seqs[seq][n:] {
@@ -73,13 +73,13 @@ func (b *Backend) Share(src, dst int32, n int) int {
 		b.refs[id]++
 		b.seqs[dst] = append(b.seqs[dst], id)
 	}
-	b.begin(copying{from: b.data[src][:n], to: b.data[dst][:n], source: src, target: dst})
+	b.begin(copyInProgress{from: b.data[src][:n], to: b.data[dst][:n], source: src, target: dst})
 	return n
 }
 
 // ContinueCopy implements kvcache.Memory.
 func (b *Backend) ContinueCopy(limit time.Duration) (done bool) {
-	m := &b.moving
+	m := &b.copy
 	for begin := b.now; m.done < len(m.to) && (limit < 0 || m.done == 0 || b.now.Sub(begin) < limit); m.done++ {
 		m.to[m.done] = m.from[m.done]
 		b.Copied++
@@ -93,14 +93,14 @@ func (b *Backend) ContinueCopy(limit time.Duration) (done bool) {
 }
 
 // begin starts a copy after the one before it.
-func (b *Backend) begin(m copying) {
+func (b *Backend) begin(m copyInProgress) {
 	b.force()
-	b.moving = m
+	b.copy = m
 }
 
 // force finishes a copy in the middle of something else.
 func (b *Backend) force() {
-	if b.moving.source >= 0 || b.moving.target >= 0 {
+	if b.copy.source >= 0 || b.copy.target >= 0 {
 		b.Forced++
 		b.ContinueCopy(-1)
 	}
@@ -122,8 +122,8 @@ func (s *state) Close() error {
 		return errors.New("a state is closed twice")
 	}
 	s.closed = true
-	if m := s.b.moving; m.target < 0 && len(m.to) > 0 && &m.to[0] == &s.hashes[0] { // nobody wants it any more
-		s.b.moving = none
+	if m := s.b.copy; m.target < 0 && len(m.to) > 0 && &m.to[0] == &s.hashes[0] { // nobody wants it any more
+		s.b.copy = none
 	}
 	s.b.States--
 	s.b.StateBytes -= s.Bytes()
@@ -136,7 +136,7 @@ func (b *Backend) SaveState(seq int32) (kvcache.State, error) {
 	s := &state{b: b, hashes: make([]uint64, n)}
 	b.States++
 	b.StateBytes += s.Bytes()
-	b.begin(copying{from: b.data[seq][:n], to: s.hashes, source: seq, target: -1})
+	b.begin(copyInProgress{from: b.data[seq][:n], to: s.hashes, source: seq, target: -1})
 	return s, nil
 }
 
@@ -158,7 +158,7 @@ func (b *Backend) RestoreState(seq int32, kept kvcache.State, n int) error {
 	for range n {
 		b.hold(seq, 0)
 	}
-	b.begin(copying{from: s.hashes[:n], to: b.data[seq][:n], source: -1, target: seq})
+	b.begin(copyInProgress{from: s.hashes[:n], to: b.data[seq][:n], source: -1, target: seq})
 	return nil
 }
 

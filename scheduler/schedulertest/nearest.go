@@ -12,12 +12,12 @@ import (
 type Nearest struct{ *Backend }
 
 // Place implements kvcache.Placer.
-func (Nearest) Place(_ int, running []kvcache.Running, idle []kvcache.Idle) int32 {
-	distance := func(i kvcache.Idle) int32 {
-		nearest := slices.MinFunc(running, func(a, b kvcache.Running) int {
+func (Nearest) Place(_ int, running []kvcache.RunningSequence, idle []kvcache.IdleSequence) int32 {
+	distance := func(i kvcache.IdleSequence) int32 {
+		nearest := slices.MinFunc(running, func(a, b kvcache.RunningSequence) int {
 			return int(max(a.Sequence-i.Sequence, i.Sequence-a.Sequence) - max(b.Sequence-i.Sequence, i.Sequence-b.Sequence))
 		}).Sequence
 		return max(nearest-i.Sequence, i.Sequence-nearest)
 	}
-	return slices.MinFunc(idle, func(a, b kvcache.Idle) int { return int(distance(a) - distance(b)) }).Sequence
+	return slices.MinFunc(idle, func(a, b kvcache.IdleSequence) int { return int(distance(a) - distance(b)) }).Sequence
 }
