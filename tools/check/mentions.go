@@ -14,10 +14,14 @@ import (
 // mention matches a path in backticks: words with slashes between them, the first without a dot, which would be a web address.
 var mention = regexp.MustCompile("`([\\w-]+(?:/[\\w.@-]+)+/?)`")
 
+// mentionOfMethod matches `Type.method` in `file.go`.
+var mentionOfMethod = regexp.MustCompile("`(\\w+)\\.(\\w+)` in `([\\w/.-]+\\.go)`")
+
 // made lists what building makes.
 var made = []string{"bin/", "build/", "web/dist/", "web/node_modules/", "native/zz_stamp.go/"}
 
-// checkMentions wants the paths to exist that README.md and the documents in docs (not below it) mention, each from the repository's root.
+// checkMentions wants the paths to exist that README.md and the documents in docs (not below it) mention, each from the repository's root,
+// and in Go files the methods that are said to be there.
 func checkMentions(f file) ([]string, error) {
 	if f.path != "README.md" && filepath.Dir(f.path) != "docs" {
 		return nil, nil
@@ -31,6 +35,12 @@ func checkMentions(f file) ([]string, error) {
 			}
 			if _, err := os.Stat(path); err != nil {
 				findings = append(findings, fmt.Sprintf("%s:%d: there is no %s", f.path, i+1, path))
+			}
+		}
+		for _, found := range mentionOfMethod.FindAllSubmatch(line, -1) {
+			text, _ := os.ReadFile(string(found[3])) // where there is none, that is found above
+			if method := fmt.Sprintf("%s) %s(", found[1], found[2]); !bytes.Contains(text, []byte(method)) {
+				findings = append(findings, fmt.Sprintf("%s:%d: %s has no method %s.%s", f.path, i+1, found[3], found[1], found[2]))
 			}
 		}
 	}

@@ -13,6 +13,8 @@ func TestCheckMentions(t *testing.T) {
 	for text, want := range map[string][]string{
 		"the row is drawn in `native/sample.gone`": {"README.md:1: there is no native/sample.gone"},
 		"a\n`scheduler/` and `no/such/folder/`":    {"README.md:2: there is no no/such/folder"},
+		"`file.isText` in `tools/check/file.go`":   nil,
+		"`file.isGone` in `tools/check/file.go`":   {"README.md:1: tools/check/file.go has no method file.isGone"},
 		"see `tools/check/main.go`, `tools`":       nil,
 		"`build/llama.cpp/out`, `bin/penstock`":    nil,
 		"`github.com/x/y`, `/v1/chat`, `a/b -c`":   nil,

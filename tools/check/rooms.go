@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -41,7 +42,25 @@ func checkRooms() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compareRooms(rooms, packages), nil
+	return append(compareRooms(rooms, packages), checkPicture(string(text), rooms)...), nil
+}
+
+// checkPicture wants each package in the first drawing of the document: by its path, or by its last part behind a slash in a box that
+// holds others.
+func checkPicture(text string, rooms []room) []string {
+	_, text, _ = strings.Cut(text, "\n```\n")
+	drawing, _, _ := strings.Cut(text, "\n```\n")
+	drawn := map[string]bool{}
+	for _, word := range strings.FieldsFunc(drawing, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("│,", r) }) {
+		drawn[word] = true
+	}
+	var findings []string
+	for _, r := range rooms {
+		if !drawn[r.name] && !drawn["/"+path.Base(r.name)] {
+			findings = append(findings, architecture+": the picture has no "+r.name)
+		}
+	}
+	return findings
 }
 
 // writeRooms writes into the table what each package says it is for.
