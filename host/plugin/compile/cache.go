@@ -156,8 +156,8 @@ func (c *cache) removeEmpty(entry string) (removed bool) {
 	return err == nil && len(files) == 0 && os.RemoveAll(entry) == nil // wazero's empty folders may be in it
 }
 
-// keep makes an entry the most recently used, and makes room.
-func (c *cache) keep(entry string) {
+// markUsed makes an entry the most recently used, and makes room.
+func (c *cache) markUsed(entry string) {
 	if c.removeEmpty(entry) {
 		return
 	}

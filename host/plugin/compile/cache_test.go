@@ -87,7 +87,7 @@ func TestCache_Damage_IsCompiledAnew(t *testing.T) {
 	}
 }
 
-// The same of each file that a child leaves: the stub, the facts, the code. A file that is missing is made anew too.
+// The same of each file that a child leaves: the skeleton, the facts, the code. A file that is missing is made anew too.
 func TestCache_Damage_OfAChilds_IsMadeAnew(t *testing.T) {
 	dir := t.TempDir()
 	guest := func() *asm.Guest {
@@ -139,13 +139,13 @@ func TestCache_Size_IsBounded(t *testing.T) {
 		if err := seal(entry); err != nil {
 			t.Fatal(err)
 		}
-		c.keep(entry)
+		c.markUsed(entry)
 	}
 	kept := func(module string) bool { return len(cached(t, c.entry(module))) > 0 }
 	fill("a", 300<<10)
 	fill("b", 300<<10)
 	fill("c", 300<<10)
-	c.keep(c.entry("a")) // used again
+	c.markUsed(c.entry("a")) // used again
 	fill("d", 300<<10)
 	if !kept("a") || kept("b") || !kept("c") || !kept("d") {
 		t.Errorf("kept: a %v, b %v, c %v, d %v; b was not used for longest", kept("a"), kept("b"), kept("c"), kept("d"))

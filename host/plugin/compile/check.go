@@ -18,7 +18,7 @@ func Check(wasm []byte, limits fuel.Limits) error {
 		return err
 	}
 	if versioned, err := fuel.Exports(wasm, abi.ExportABIV1, limits); err != nil {
-		return translate(err)
+		return rewriteError(err)
 	} else if !versioned {
 		return fmt.Errorf("%w: it does not export %s; build it with an SDK of this version", plugin.ErrVersion, abi.ExportABIV1)
 	}
@@ -39,8 +39,8 @@ func checkHeader(wasm []byte, limit int) error {
 	return nil
 }
 
-// translate says in this package's terms what the rewriter refused.
-func translate(err error) error {
+// rewriteError says in this package's terms what the rewriter refused.
+func rewriteError(err error) error {
 	switch {
 	case errors.Is(err, fuel.ErrLimit):
 		return fmt.Errorf("%w: %w", plugin.ErrLimit, err)

@@ -24,10 +24,10 @@ const compileEnv = "PENSTOCK_COMPILE"
 
 // compileOrder tells the child what to do with the module on its standard input.
 type compileOrder struct {
-	Dir    string        `json:"dir"`   // for fillEntry
-	Maker  string        `json:"maker"` // the parent's: see maker
-	Limits fuel.Limits   `json:"limits"`
-	Time   time.Duration `json:"time"` // after which the child ends itself, in case the parent cannot
+	Dir     string        `json:"dir"`     // for fillEntry
+	Version string        `json:"version"` // the parent's: see version
+	Limits  fuel.Limits   `json:"limits"`
+	Time    time.Duration `json:"time"` // after which the child ends itself, in case the parent cannot
 }
 
 // Exit codes of the child. A panic's is 2.
@@ -36,11 +36,11 @@ const (
 	exitFailed   = 3 // the code could not be kept, or the child is another program, say: the parent does it all itself
 )
 
-// exitRefused are its exit codes where the module is wrong. Why is on its standard output then.
+// exitRefused are its exit codes where the module is wrong. The reason is on its standard output then.
 var exitRefused = map[int]error{4: plugin.ErrNotWasm, 5: plugin.ErrUnsupported, 6: plugin.ErrLimit}
 
-// compilesInChild tells that this program's main began with Main: started again it would be the child.
-var compilesInChild atomic.Bool
+// canStartChild tells that this program's main began with Main: started again it would be the child.
+var canStartChild atomic.Bool
 
 // Main makes this process the child that compiles a module if it was started as one; it never returns then. A program
 // whose plugins are to be compiled in a child begins its main with it, its tests their TestMain. Without it they are compiled
@@ -48,7 +48,7 @@ var compilesInChild atomic.Bool
 func Main() {
 	text, ok := os.LookupEnv(compileEnv)
 	if !ok {
-		compilesInChild.Store(true)
+		canStartChild.Store(true)
 		return
 	}
 	err := compileAsChild(text)
@@ -70,11 +70,11 @@ func compileAsChild(text string) error {
 	if err := json.Unmarshal([]byte(text), &order); err != nil {
 		return fmt.Errorf("%s is %q: %w", compileEnv, text, err)
 	}
-	if order.Maker != maker() {
-		return fmt.Errorf("%w was started: it is %s and should be %s", errMaker, maker(), order.Maker)
+	if order.Version != version() {
+		return fmt.Errorf("%w was started: it is %s and should be %s", errOtherVersion, version(), order.Version)
 	}
 	time.AfterFunc(order.Time+time.Second, func() { os.Exit(exitFailed) })
-	yield()
+	lowerPriority()
 	wasm, err := io.ReadAll(os.Stdin)
 	if err != nil {
 		return err
@@ -82,22 +82,22 @@ func compileAsChild(text string) error {
 	return fillEntry(context.Background(), wasm, order.Dir, order.Limits)
 }
 
-// refused is why a child did not compile a module: the text of the error that fillEntry or compileHere has in any process.
-type refused struct {
+// childError is why a child did not compile a module: the text of the error that fillEntry or compileHere has in any process.
+type childError struct {
 	kind error
 	text string
 }
 
-func (e *refused) Error() string { return e.text }
-func (e *refused) Unwrap() error { return e.kind }
+func (e *childError) Error() string { return e.text }
+func (e *childError) Unwrap() error { return e.kind }
 
 // compileInChild lets a child of low priority fill a folder with what comes of a module, so that metering and compiling take no
 // time from the streams. It returns false where there can be no child, or where it could not do it, which is logged.
 func (c *Compiler) compileInChild(ctx context.Context, wasm []byte, dir string) (bool, error) {
-	if !compilesInChild.Load() {
+	if !canStartChild.Load() {
 		return false, nil
 	}
-	order := compileOrder{Dir: dir, Maker: maker(), Limits: c.limits, Time: time.Minute}
+	order := compileOrder{Dir: dir, Version: version(), Limits: c.limits, Time: time.Minute}
 	if deadline, ok := ctx.Deadline(); ok {
 		order.Time = time.Until(deadline)
 	}
@@ -107,21 +107,21 @@ func (c *Compiler) compileInChild(ctx context.Context, wasm []byte, dir string) 
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case exitRefused[end.code] != nil:
-		return false, &refused{exitRefused[end.code], end.why}
+		return false, &childError{exitRefused[end.code], end.stdout}
 	case errors.As(end.err, &exit) && (end.code == -1 || end.code == 2): // it crashed, and would take us with it
-		return false, fmt.Errorf("%w: the compiler gave up: %w: %s", plugin.ErrUnsupported, exit, end.said)
+		return false, fmt.Errorf("%w: the compiler gave up: %w: %s", plugin.ErrUnsupported, exit, end.stderr)
 	case end.err != nil:
-		c.log.Warn("a plugin is compiled in the server itself, since a child could not", "code", end.code, "error", end.err, "said", end.said)
+		c.log.Warn("a plugin is compiled in the server itself, since a child could not", "code", end.code, "error", end.err, "said", end.stderr)
 	}
 	return end.err == nil, nil
 }
 
 // childEnd is how a child ended.
 type childEnd struct {
-	code int // -1 also where it was not started
-	err  error
-	why  string // on its standard output
-	said string // on its standard error, the beginning
+	code   int // -1 also where it was not started
+	err    error
+	stdout string // why it refused the module
+	stderr string // the beginning
 }
 
 // runChild starts this program as a child and waits for its end.
@@ -131,11 +131,11 @@ func runChild(ctx context.Context, wasm []byte, order compileOrder) childEnd {
 	if err := errors.Join(err, err2); err != nil {
 		return childEnd{code: -1, err: err}
 	}
-	var why, said bytes.Buffer
+	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, program) // killed when ctx is done
 	cmd.Env = append(os.Environ(), compileEnv+"="+string(text), "GOTRACEBACK=none")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(wasm), &why, &said
-	apart(cmd)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(wasm), &stdout, &stderr
+	ownGroup(cmd)
 	err = cmd.Run()
-	return childEnd{cmd.ProcessState.ExitCode(), err, why.String(), fmt.Sprintf("%.200s", strings.TrimSpace(said.String()))}
+	return childEnd{cmd.ProcessState.ExitCode(), err, stdout.String(), fmt.Sprintf("%.200s", strings.TrimSpace(stderr.String()))}
 }

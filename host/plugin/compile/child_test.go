@@ -36,12 +36,12 @@ func filled(ctx context.Context, t *testing.T, wasm []byte) (files int, made boo
 }
 
 func TestCompileInChild_FillsAFolder(t *testing.T) {
-	const files = 3 // stub, facts, code
+	const files = 3 // skeleton, facts, code
 	if n, made, err := filled(t.Context(), t, answering().Wasm()); err != nil || !made || n != files {
 		t.Fatalf("%d files, %v, %v", n, made, err)
 	}
-	compilesInChild.Store(false) // as in a program whose main does not begin with Main
-	defer compilesInChild.Store(true)
+	canStartChild.Store(false) // as in a program whose main does not begin with Main
+	defer canStartChild.Store(true)
 	if n, made, err := filled(t.Context(), t, answering().Wasm()); err != nil || made || n != 0 {
 		t.Errorf("without a child: %d files, %v, %v", n, made, err)
 	}
@@ -105,18 +105,18 @@ func TestCompileInChild_Late_IsKilled(t *testing.T) {
 // What lies in a module's entry is loaded as it is, without metering or compiling the module: here it is another's.
 func TestCompiler_Cached_NothingIsMadeAgain(t *testing.T) {
 	dir := t.TempDir()
-	entryOf := func(name, maker string) string {
-		return filepath.Join(dir, entryName(sha256.Sum256(large(name).Wasm()), maker, fuel.DefaultLimits()))
+	entryOf := func(name, version string) string {
+		return filepath.Join(dir, entryName(sha256.Sum256(large(name).Wasm()), version, fuel.DefaultLimits()))
 	}
 	first, _ := newCompiler(dir)
 	run(t, first, large("b"))
-	b := entryOf("b", maker())
+	b := entryOf("b", version())
 	for _, tc := range []struct {
 		entry, want string
 		change      func(*fuel.Limits)
 	}{
-		{entryOf("a", maker()), "b", func(*fuel.Limits) {}},
-		{entryOf("a", maker()), "a", func(l *fuel.Limits) { l.MemoryPages-- }},
+		{entryOf("a", version()), "b", func(*fuel.Limits) {}},
+		{entryOf("a", version()), "a", func(l *fuel.Limits) { l.MemoryPages-- }},
 		{entryOf("a", "another program"), "a", func(*fuel.Limits) {}},
 	} {
 		if err := os.CopyFS(tc.entry, os.DirFS(b)); err != nil {
@@ -132,7 +132,7 @@ func TestCompiler_Cached_NothingIsMadeAgain(t *testing.T) {
 	}
 }
 
-// Code that wazero does not take for this processor or its own version is made anew; the stub is never run in its place.
+// Code that wazero does not take for this processor or its own version is made anew; the skeleton is never run in its place.
 func TestCompiler_Cached_CodeOfAnother_IsMadeAnew(t *testing.T) {
 	dir := t.TempDir()
 	for range 3 {
@@ -155,9 +155,9 @@ func TestCompiler_Cached_CodeOfAnother_IsMadeAnew(t *testing.T) {
 // A server whose program was replaced while it runs starts the new one, which may rewrite otherwise: that does nothing.
 func TestRunChild_OfAnotherProgram_DoesNothing(t *testing.T) {
 	dir := t.TempDir()
-	order := compileOrder{Dir: dir, Maker: "1 another", Limits: fuel.DefaultLimits(), Time: time.Minute}
+	order := compileOrder{Dir: dir, Version: "1 another", Limits: fuel.DefaultLimits(), Time: time.Minute}
 	end := runChild(t.Context(), large("guest").Wasm(), order)
-	if end.code != exitFailed || !strings.Contains(end.said, "1 another") || len(cached(t, dir)) != 0 {
+	if end.code != exitFailed || !strings.Contains(end.stderr, "1 another") || len(cached(t, dir)) != 0 {
 		t.Errorf("%+v, %d files", end, len(cached(t, dir)))
 	}
 }

@@ -41,14 +41,14 @@ func New(dir string, limits fuel.Limits, log *slog.Logger) *Compiler {
 func (c *Compiler) Compile(caller context.Context, wasm []byte, sum [sha256.Size]byte, limit time.Duration) (*Code, error) {
 	ctx, cancel := context.WithTimeout(caller, limit)
 	defer cancel()
-	entry := c.cache.entry(entryName(sum, maker(), c.limits))
+	entry := c.cache.entry(entryName(sum, version(), c.limits))
 	code, err := c.obtain(ctx, wasm, entry, c.compileInChild)
 	if err != nil {
 		c.cache.removeEmpty(entry)
 	}
 	switch {
 	case err == nil:
-		c.cache.keep(entry)
+		c.cache.markUsed(entry)
 	case caller.Err() != nil:
 		err = caller.Err()
 	case errors.Is(err, context.DeadlineExceeded):
@@ -100,22 +100,22 @@ func (c *Compiler) compileAndSeal(ctx context.Context, wasm []byte, entry string
 func compileHere(ctx context.Context, wasm []byte, dir string, limits fuel.Limits) (*Code, error) {
 	m, err := fuel.Rewrite(wasm, limits)
 	if err != nil {
-		return nil, translate(err)
+		return nil, rewriteError(err)
 	}
 	code, err := newCode(ctx, newConfig(), m.Wasm, dir, limits.MemoryPages)
 	if err != nil && !errors.Is(err, plugin.ErrUnsupported) && dir != "" && ctx.Err() == nil { // it may be the cache's fault: a full disk, say
 		code, err = newCode(ctx, newConfig(), m.Wasm, "", limits.MemoryPages)
 	}
 	if err != nil {
-		return nil, refusal(err)
+		return nil, compileError(err)
 	}
 	m.Wasm = nil // compiled now
 	code.Metered = m
 	return code, nil
 }
 
-// refusal says in this package's terms why a module was not compiled. That code was not kept is none of the module's fault.
-func refusal(err error) error {
+// compileError says in this package's terms why a module was not compiled. That code was not kept is none of the module's fault.
+func compileError(err error) error {
 	if errors.Is(err, plugin.ErrUnsupported) || errors.Is(err, errNotKept) {
 		return err
 	}

@@ -17,39 +17,39 @@ import (
 	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
-// What a child leaves in an entry of the code cache besides checksums. The host gives wazero the module's stub only, with which
+// What a child leaves in an entry of the code cache besides checksums. The host gives wazero the module's skeleton only, with which
 // it finds the whole module's code: it would otherwise read and validate each function again, for nothing.
 const (
-	stubFile  = "stub.wasm"   // see fuel.Stub
-	factsFile = "module.json" // facts
-	codeDir   = "code"        // wazero's, of the stub: in it lies the code of the whole module, as if it were the stub's
-	wholeDir  = "whole"       // wazero's, of the whole module, while it is compiled
+	skeletonFile = "skeleton.wasm" // see fuel.Skeleton
+	factsFile    = "module.json"   // facts
+	codeDir      = "code"          // wazero's, of the skeleton: in it lies the code of the whole module, as if it were the skeleton's
+	wholeDir     = "whole"         // wazero's, of the whole module, while it is compiled
 )
 
 // entryFormat is raised with each change of what lies in an entry.
-const entryFormat = 1
+const entryFormat = 2
 
-// maker names what decides how an entry is filled, besides the module and the limits. A program that was replaced while it runs
+// version names what decides how an entry is filled, besides the module and the limits. A program that was replaced while it runs
 // starts the new one as its child, so both say who they are.
-func maker() string { return fmt.Sprintf("%d %s", entryFormat, fuel.Version()) }
+func version() string { return fmt.Sprintf("%d %s", entryFormat, fuel.Version()) }
 
 // facts are what the host must know of a module in an entry.
 type facts struct {
-	Maker  string      `json:"maker"`
-	Module fuel.Module `json:"module"`
+	Version string      `json:"version"`
+	Module  fuel.Module `json:"module"`
 }
 
-// entryName is the name of an entry: another maker or other limits may make another module of the same one.
-func entryName(sum [sha256.Size]byte, maker string, limits fuel.Limits) string {
-	name := sha256.Sum256(fmt.Appendf(nil, "%x %s %+v", sum, maker, limits))
+// entryName is the name of an entry: another version or other limits may make other code of the same module.
+func entryName(sum [sha256.Size]byte, version string, limits fuel.Limits) string {
+	name := sha256.Sum256(fmt.Appendf(nil, "%x %s %+v", sum, version, limits))
 	return hex.EncodeToString(name[:])
 }
 
 var (
-	// errStub is the error of an entry whose code wazero did not take.
-	errStub = errors.New("there is no code for this processor and this version of wazero")
-	// errMaker is the error of what another program than this one made, or is to make.
-	errMaker = errors.New("another version of this program")
+	// errNoCode is the error of an entry whose code wazero did not take.
+	errNoCode = errors.New("there is no code for this processor and this version of wazero")
+	// errOtherVersion is the error of what another program than this one made, or is to make.
+	errOtherVersion = errors.New("another version of this program")
 )
 
 // fillEntry meters and compiles a module and leaves in dir what openEntry takes. It is what a child does. What cannot be kept
@@ -57,13 +57,13 @@ var (
 func fillEntry(ctx context.Context, wasm []byte, dir string, limits fuel.Limits) error {
 	m, err := fuel.Rewrite(wasm, limits)
 	if err != nil {
-		return translate(err)
+		return rewriteError(err)
 	}
 	if err := compileTo(ctx, m.Wasm, filepath.Join(dir, wholeDir), limits.MemoryPages); err != nil {
-		return refusal(err)
+		return compileError(err)
 	}
-	stub := fuel.Stub(m.Wasm)
-	if err := compileTo(ctx, stub, filepath.Join(dir, codeDir), limits.MemoryPages); err != nil {
+	skeleton := fuel.Skeleton(m.Wasm)
+	if err := compileTo(ctx, skeleton, filepath.Join(dir, codeDir), limits.MemoryPages); err != nil {
 		return err
 	}
 	whole, err := filesOf(filepath.Join(dir, wholeDir))
@@ -71,9 +71,9 @@ func fillEntry(ctx context.Context, wasm []byte, dir string, limits fuel.Limits)
 	if err := errors.Join(err, err2); err != nil || len(whole) != 1 || len(code) != 1 {
 		return errors.Join(errNotKept, err)
 	}
-	text, err := json.Marshal(facts{maker(), *m})
+	text, err := json.Marshal(facts{version(), *m})
 	return errors.Join(err, os.Rename(whole[0], code[0]), os.RemoveAll(filepath.Join(dir, wholeDir)),
-		os.WriteFile(filepath.Join(dir, stubFile), stub, 0o600), os.WriteFile(filepath.Join(dir, factsFile), text, 0o600), seal(dir))
+		os.WriteFile(filepath.Join(dir, skeletonFile), skeleton, 0o600), os.WriteFile(filepath.Join(dir, factsFile), text, 0o600), seal(dir))
 }
 
 // compileTo compiles a module for what wazero keeps of it in a folder.
@@ -89,7 +89,7 @@ func compileTo(ctx context.Context, wasm []byte, dir string, pages uint32) error
 }
 
 // openEntry loads a module that a child left in an entry. Its files have their checksums. One of no use is removed, here or
-// by replace. The stub must never be run in the code's place. So wazero may not interpret it here, and where it compiled it, that
+// by replace. The skeleton must never be run in the code's place. So wazero may not interpret it here, and where it compiled it, that
 // shows: it kept what it made.
 func openEntry(ctx context.Context, entry string, pages uint32) (_ *Code, err error) {
 	text, err := os.ReadFile(filepath.Join(entry, factsFile))
@@ -105,10 +105,10 @@ func openEntry(ctx context.Context, entry string, pages uint32) (_ *Code, err er
 	if err := json.Unmarshal(text, &found); err != nil {
 		return nil, err
 	}
-	if found.Maker != maker() {
-		return nil, errMaker
+	if found.Version != version() {
+		return nil, errOtherVersion
 	}
-	stub, err := os.ReadFile(filepath.Join(entry, stubFile))
+	skeleton, err := os.ReadFile(filepath.Join(entry, skeletonFile))
 	if err != nil {
 		return nil, err
 	}
@@ -117,14 +117,14 @@ func openEntry(ctx context.Context, entry string, pages uint32) (_ *Code, err er
 		return nil, err
 	}
 	if before == "" { // without its code, as another host may have left it just now
-		return nil, errStub
+		return nil, errNoCode
 	}
-	code, err := newCode(ctx, wazero.NewRuntimeConfigCompiler(), stub, filepath.Join(entry, codeDir), pages)
+	code, err := newCode(ctx, wazero.NewRuntimeConfigCompiler(), skeleton, filepath.Join(entry, codeDir), pages)
 	if err != nil {
 		return nil, err
 	}
-	if after, err := stateOf(filepath.Join(entry, codeDir)); err != nil || after != before { // it compiled the stub
-		return nil, errors.Join(errStub, err, code.Close())
+	if after, err := stateOf(filepath.Join(entry, codeDir)); err != nil || after != before { // it compiled the skeleton
+		return nil, errors.Join(errNoCode, err, code.Close())
 	}
 	code.Metered = &found.Module
 	return code, nil

@@ -39,11 +39,11 @@ func configured(t *testing.T, config func() wazero.RuntimeConfig) (times *int) {
 
 // entryIn is the entry of a guest in a folder.
 func entryIn(dir string, g *asm.Guest) string {
-	return filepath.Join(dir, entryName(sha256.Sum256(g.Wasm()), maker(), fuel.DefaultLimits()))
+	return filepath.Join(dir, entryName(sha256.Sum256(g.Wasm()), version(), fuel.DefaultLimits()))
 }
 
-// Where wazero interprets it does not look for code: it would run the stub. A child would compile for nothing there.
-func TestCompiler_Interpreted_RunsNoStub(t *testing.T) {
+// Where wazero interprets it does not look for code: it would run the skeleton. A child would compile for nothing there.
+func TestCompiler_Interpreted_RunsNoSkeleton(t *testing.T) {
 	load := func(dir string) *bytes.Buffer {
 		t.Helper()
 		c, log := newCompiler(dir)
@@ -68,7 +68,7 @@ func TestCompiler_Interpreted_RunsNoStub(t *testing.T) {
 }
 
 // What another program left under this one's name is made anew.
-func TestCompiler_Cached_OfAnotherMaker_IsMadeAnew(t *testing.T) {
+func TestCompiler_Cached_OfAnotherVersion_IsMadeAnew(t *testing.T) {
 	dir := t.TempDir()
 	load := func(g *asm.Guest) string {
 		c, _ := newCompiler(dir)
@@ -81,10 +81,10 @@ func TestCompiler_Cached_OfAnotherMaker_IsMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	var found facts
-	if err := json.Unmarshal(text, &found); err != nil || found.Maker != maker() {
+	if err := json.Unmarshal(text, &found); err != nil || found.Version != version() {
 		t.Fatalf("%s: %v", text, err)
 	}
-	found.Maker = "1 another"
+	found.Version = "1 another"
 	if text, err = json.Marshal(found); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestCompiler_KeepsNoBytes(t *testing.T) {
 	}
 }
 
-// An entry without code is of no use, and its stub is not even compiled.
+// An entry without code is of no use, and its skeleton is not even compiled.
 func TestOpenEntry_WithoutCode_IsNotUsed(t *testing.T) {
 	dir := t.TempDir()
 	if err := fillEntry(t.Context(), large("guest").Wasm(), dir, fuel.DefaultLimits()); err != nil {
@@ -120,13 +120,13 @@ func TestOpenEntry_WithoutCode_IsNotUsed(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // compiling would say so
-	if _, err := openEntry(ctx, dir, fuel.DefaultLimits().MemoryPages); !errors.Is(err, errStub) {
+	if _, err := openEntry(ctx, dir, fuel.DefaultLimits().MemoryPages); !errors.Is(err, errNoCode) {
 		t.Error(err)
 	}
 }
 
-// Whoever finds a file that he did not write gives it no checksum: it may be a stub's code, compiled by a host with another processor.
-func TestCache_Keep_SealsNothing(t *testing.T) {
+// Whoever finds a file that he did not write gives it no checksum: it may be a skeleton's code, compiled by a host with another processor.
+func TestCache_MarkUsed_SealsNothing(t *testing.T) {
 	c, err := openCache(t.TempDir(), cacheBytes, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestCache_Keep_SealsNothing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(entry, "another's"), []byte("code"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.keep(entry)
+	c.markUsed(entry)
 	if files, err := filesOf(entry); err != nil || len(files) != 1 {
 		t.Errorf("%v, %v", files, err)
 	}
@@ -171,7 +171,7 @@ func TestCache_LeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	stale, fresh := filepath.Join(dir, "new-1"), filepath.Join(dir, "new-2")
 	long := time.Now().Add(-2 * staleAfter)
-	if err := errors.Join(os.Mkdir(stale, 0o700), os.Mkdir(fresh, 0o700), os.WriteFile(filepath.Join(stale, stubFile), nil, 0o600),
+	if err := errors.Join(os.Mkdir(stale, 0o700), os.Mkdir(fresh, 0o700), os.WriteFile(filepath.Join(stale, skeletonFile), nil, 0o600),
 		os.Chtimes(stale, long, long)); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ package compile
 
 import "os/exec"
 
-// apart and yield do nothing where priorities are set in other ways.
-func apart(*exec.Cmd) {}
+// ownGroup and lowerPriority do nothing where priorities are set in other ways.
+func ownGroup(*exec.Cmd) {}
 
-func yield() {}
+func lowerPriority() {}

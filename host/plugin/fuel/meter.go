@@ -29,7 +29,7 @@ type Meter struct {
 	fuel, stack api.MutableGlobal
 	reserve     int64 // of the limit, what was not handed out yet
 	slice       int64
-	handed      time.Time
+	sliceBegan  time.Time
 
 	// Pause is called whenever a slice is used up, in the guest's goroutine,
 	// which it may stop for a while. An error ends the call.
@@ -83,13 +83,13 @@ func Offer(ctx context.Context, r wazero.Runtime) error {
 
 // Fill sets what the next call may use: fuel in units, stack in bytes.
 func (m *Meter) Fill(fuel, stack int64) {
-	m.reserve, m.handed = fuel, time.Now()
-	m.fuel.Set(uint64(m.hand()))
+	m.reserve, m.sliceBegan = fuel, time.Now()
+	m.fuel.Set(uint64(m.nextSlice()))
 	m.stack.Set(uint64(stack))
 }
 
-// hand takes the next slice from the reserve.
-func (m *Meter) hand() int64 {
+// nextSlice takes the next slice from the reserve.
+func (m *Meter) nextSlice() int64 {
 	n := min(m.slice, m.reserve)
 	m.reserve -= n
 	return n
@@ -106,13 +106,13 @@ func (m *Meter) refill(left int64) int64 {
 	if m.reserve < 0 {
 		panic(ErrFuel)
 	}
-	m.breathe()
-	return m.hand()
+	m.betweenSlices()
+	return m.nextSlice()
 }
 
-// breathe sizes the next slice and lets others run.
-func (m *Meter) breathe() {
-	took := time.Since(m.handed)
+// betweenSlices sizes the next slice and lets others run.
+func (m *Meter) betweenSlices() {
+	took := time.Since(m.sliceBegan)
 	switch {
 	case took > 2*sliceTime:
 		m.slice = max(m.slice/4, leastSlice)
@@ -124,7 +124,7 @@ func (m *Meter) breathe() {
 			panic(err)
 		}
 	}
-	m.handed = time.Now()
+	m.sliceBegan = time.Now()
 }
 
 // Left returns the fuel that is left in units; negative after exhaustion.
@@ -145,13 +145,10 @@ func (m *Meter) Charge(units uint64) bool {
 		return false
 	}
 	m.reserve = left - int64(units)
-	m.breathe()
-	m.fuel.Set(uint64(m.hand()))
+	m.betweenSlices()
+	m.fuel.Set(uint64(m.nextSlice()))
 	return true
 }
-
-// ChargeBytes is Charge at the rate of bulk operations, a unit for 16 bytes.
-func (m *Meter) ChargeBytes(n uint64) bool { return m.Charge(n / 16) }
 
 // Fault tells after a call whether it used more than it had: ErrStack, ErrFuel,
 // or nil. What is left is not looked at after each instruction, so a call may

@@ -74,13 +74,13 @@ func TestMeter_Slices_AddUp(t *testing.T) {
 // A slow guest gets shorter slices, a quick one longer.
 func TestMeter_Slice_FitsTheTime(t *testing.T) {
 	l := instantiate(t, newRuntime(t), guest{}.wasm())
-	l.meter.handed = time.Now().Add(-time.Second)
-	if l.meter.breathe(); l.meter.slice != firstSlice/4 {
+	l.meter.sliceBegan = time.Now().Add(-time.Second)
+	if l.meter.betweenSlices(); l.meter.slice != firstSlice/4 {
 		t.Errorf("after a slow slice one of %d units", l.meter.slice)
 	}
 	for range 20 {
-		l.meter.handed = time.Now().Add(time.Second)
-		l.meter.breathe()
+		l.meter.sliceBegan = time.Now().Add(time.Second)
+		l.meter.betweenSlices()
 	}
 	if l.meter.slice != longestSlice {
 		t.Errorf("after quick slices one of %d units", l.meter.slice)

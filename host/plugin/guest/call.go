@@ -24,7 +24,7 @@ func (i *Instance) Call(e Export, a, b int32) (int32, error) {
 	if e.setup() {
 		units = limits.SetupFuel
 	}
-	i.running, i.given = e, units
+	i.running, i.fuelLimit = e, units
 	if v := i.begin(); v != nil {
 		i.end()
 		return 0, i.Fault(e, v)
@@ -52,17 +52,17 @@ func (i *Instance) Call(e Export, a, b int32) (int32, error) {
 func (i *Instance) begin() *Violation {
 	limits := &i.module.Host.Limits
 	i.started, i.waited = time.Now(), 0
-	i.yielded = i.started
+	i.yieldedAt = i.started
 	most := limits.HookTime
 	switch {
-	case i.session.loading:
+	case i.session.request == nil:
 		most = limits.LoadTime
 	case i.running.setup():
 		most = limits.SetupTime
 	}
-	i.until = i.started.Add(most)
-	if all := i.session.SetupUntil; !all.IsZero() && all.Before(i.until) {
-		i.until = all
+	i.deadline = i.started.Add(most)
+	if all := i.session.SetupDeadline; !all.IsZero() && all.Before(i.deadline) {
+		i.deadline = all
 	}
 	if !i.running.setup() {
 		return nil
@@ -76,14 +76,14 @@ func (i *Instance) end() {
 	i.running = none
 }
 
-// Fault ends the instance's use: an answer of an export was wrong, or a call of it failed. The session hears of it.
+// Fault ends the instance's use: an answer of an export was wrong, or a call of it failed. Module.Faulted hears of it.
 func (i *Instance) Fault(e Export, v *Violation) *plugin.Fault {
-	i.dead = true
+	i.unusable = true
 	f := &plugin.Fault{Plugin: i.module.Name, Export: e.String(), Cause: v.cause, Detail: v.detail, Log: i.session.log.last()}
 	if !errors.Is(v.cause, plugin.CauseCancelled) {
 		i.module.Host.Observer.PluginFault(f.Plugin, f.Kind())
-		if i.session.Faulted != nil {
-			i.session.Faulted(f)
+		if i.session.request != nil && i.module.Faulted != nil {
+			i.module.Faulted(f, i.session.request)
 		}
 	}
 	return f

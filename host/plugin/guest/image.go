@@ -4,10 +4,10 @@ package guest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
-	"github.com/tetratelabs/wazero/api"
-
+	"github.com/penstock/penstock/host/plugin/fuel"
 	"github.com/penstock/penstock/host/plugin/memory"
 )
 
@@ -32,8 +32,8 @@ func (m *Module) Warm(ctx context.Context) error {
 	if taken.memory, err = i.region.Snapshot(); err != nil {
 		return fmt.Errorf("plugin %s: %w", m.Name, err)
 	}
-	for _, name := range m.code.Metered.Globals {
-		taken.globals = append(taken.globals, i.guest.ExportedGlobal(name).Get())
+	if taken.globals, err = fuel.SaveGlobals(i.guest, m.code.Metered.Globals); err != nil {
+		return errors.Join(fmt.Errorf("plugin %s: %w", m.Name, err), taken.memory.Close())
 	}
 	m.image = taken
 	return nil
@@ -77,8 +77,8 @@ func (i *Instance) restore(from *image) error {
 	if err := i.region.Restore(i.guest.Memory(), from.memory); err != nil {
 		return fmt.Errorf("plugin %s: %w", i.module.Name, err)
 	}
-	for n, name := range i.module.code.Metered.Globals {
-		i.guest.ExportedGlobal(name).(api.MutableGlobal).Set(from.globals[n]) // the rewriter names mutable ones only
+	if err := fuel.LoadGlobals(i.guest, i.module.code.Metered.Globals, from.globals); err != nil {
+		return fmt.Errorf("plugin %s: %w", i.module.Name, err)
 	}
 	return nil
 }

@@ -28,18 +28,18 @@ type Instance struct {
 	stack     [2]uint64             // parameters and result of every call
 	caller    caller
 
-	running  Export
-	started  time.Time
-	until    time.Time     // the call must be over
-	held     time.Time     // since when it is this instance's turn; zero: it has none
-	yielded  time.Time     // when others were last let run
-	waited   time.Duration // of the call
-	given    int64         // fuel of the last call
-	emitted  []byte
-	refusal  []byte // what fail was given
-	grammars []plugin.Grammar
-	clock    uint64 // of WASI, in ns
-	dead     bool
+	running   Export
+	started   time.Time
+	deadline  time.Time     // the call must be over
+	turnSince time.Time     // since when it is this instance's turn; zero: it has none
+	yieldedAt time.Time     // when others were last let run
+	waited    time.Duration // of the call
+	fuelLimit int64         // fuel of the last call
+	emitted   []byte
+	refusal   []byte // what fail was given
+	grammars  []plugin.Grammar
+	clock     uint64 // of WASI, in ns
+	unusable  bool
 }
 
 // caller is the context of all calls: host functions find their instance in it without a search.
@@ -55,7 +55,7 @@ func (i *Instance) Memory() []byte { return i.region.Bytes() }
 func (i *Instance) Emitted() string { return cleanText(i.emitted) }
 
 // Fuel tells what the last call used of its fuel, in units.
-func (i *Instance) Fuel() (used, limit int64) { return i.given - i.meter.Left(), i.given }
+func (i *Instance) Fuel() (used, limit int64) { return i.fuelLimit - i.meter.Left(), i.fuelLimit }
 
 // initialize runs what a module wants to run before anything else.
 func (i *Instance) initialize() error {
@@ -71,11 +71,11 @@ func (i *Instance) initialize() error {
 
 // Close gives everything back. With tell the guest is told, unless it faulted or never began.
 func (i *Instance) Close(tell bool) error {
-	if tell && !i.dead && i.module.Has(Close) {
+	if tell && !i.unusable && i.module.Has(Close) {
 		// A fault of the last call concerns no request any more; it was counted.
 		_, _ = i.Call(Close, 0, 0)
 	}
-	i.dead = true
+	i.unusable = true
 	for _, g := range i.grammars {
 		_ = g.Close() // a grammar has nothing to report that anyone could use
 	}

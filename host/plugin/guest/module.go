@@ -23,6 +23,9 @@ type Module struct {
 	Exports []string // those of the ABI that it has
 	Host    *Host
 
+	// Faulted hears of each fault in a request but that of a cancelled call. Nil: nobody does.
+	Faulted func(*plugin.Fault, *plugin.Request)
+
 	code    *compile.Code
 	has     [exports]bool
 	answers [exports]bool // the export has a result

@@ -18,42 +18,42 @@ const yieldTime = 100 * time.Microsecond
 
 // pause is called in the guest's goroutine. An error, which is a *Violation, ends the call.
 func (i *Instance) pause() error {
-	if v := i.rest(); v != nil {
+	if v := i.mayGoOn(); v != nil {
 		return v
 	}
 	return nil
 }
 
-func (i *Instance) rest() *Violation {
+func (i *Instance) mayGoOn() *Violation {
 	select {
-	case <-i.over():
+	case <-i.requestOver():
 		return Violationf(plugin.CauseCancelled, "the request is over")
 	default:
 	}
 	now := time.Now()
-	if now.After(i.until) {
-		return i.late()
+	if now.After(i.deadline) {
+		return i.tooLate()
 	}
 	if v := i.shareTurn(); v != nil {
 		return v
 	}
-	if now.Sub(i.yielded) > yieldTime {
+	if now.Sub(i.yieldedAt) > yieldTime {
 		runtime.Gosched()
-		i.yielded = time.Now()
+		i.yieldedAt = time.Now()
 	}
 	return nil
 }
 
-// over is closed when nobody waits for the call any more. Close is called because of that, and ends by itself.
-func (i *Instance) over() <-chan struct{} {
+// requestOver is closed when nobody waits for the call any more. Close is called because of that, and ends by itself.
+func (i *Instance) requestOver() <-chan struct{} {
 	if i.running == Close {
 		return nil
 	}
 	return i.session.Done
 }
 
-// late is a call that takes too long. Where it waited for most of the time, that says nothing against the plugin.
-func (i *Instance) late() *Violation {
+// tooLate is a call that takes too long. Where it waited for most of the time, that says nothing against the plugin.
+func (i *Instance) tooLate() *Violation {
 	took := time.Since(i.started)
 	if worked := took - i.waited; worked < took/3 {
 		return Violationf(plugin.CauseBusy, "it computed for %v of %v; try again in a moment", worked.Round(time.Millisecond), took.Round(time.Millisecond))

@@ -112,6 +112,8 @@ func TestInstance_Close_IsNotInterrupted(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		h := newTestHost(t, hosttest.Tireless, func(o *plugin.Options) { o.Limits.HookTime = 200 * time.Millisecond })
 		m := mustLoad(t, h, hosttest.Plain().On(abi.ExportOpen, i32c(0)).On(abi.ExportClose, forever))
+		faults := 0
+		m.Faulted = func(*plugin.Fault, *plugin.Request) { faults++ }
 		s, opened := openLater(t, m)
 		if err := <-opened; err != nil {
 			t.Fatal(err)
@@ -125,8 +127,8 @@ func TestInstance_Close_IsNotInterrupted(t *testing.T) {
 		if err := s.Close(true); err != nil {
 			t.Error(err)
 		}
-		if s.faults != 1 {
-			t.Errorf("it did not end by the clock: %d faults", s.faults)
+		if faults != 1 {
+			t.Errorf("it did not end by the clock: %d faults", faults)
 		}
 		for range len(h.turns) {
 			<-h.turns

@@ -62,8 +62,7 @@ func mustLoad(t testing.TB, h *Host, g *asm.Guest) *Module {
 // user uses an instance as package stage does.
 type user struct {
 	*Instance
-	over   chan struct{}
-	faults int
+	over chan struct{}
 }
 
 // use opens an instance of a new guest after a prompt.
@@ -86,7 +85,7 @@ func begin(t testing.TB, m *Module, r plugin.Request, prompt ...int32) *user {
 	t.Helper()
 	u := &user{over: make(chan struct{})}
 	s := m.NewSession(&r)
-	s.History, s.Done, s.Faulted = slices.Clone(prompt), u.over, func(*plugin.Fault) { u.faults++ }
+	s.History, s.Done = slices.Clone(prompt), u.over
 	s.Params[abi.ParamPromptTokens] = int64(len(prompt))
 	var err error
 	if u.Instance, err = m.NewInstance(t.Context(), s); err != nil {

@@ -13,22 +13,21 @@ import (
 // Session is what the host functions tell a guest of the request it serves. It outlives the instance: after a rewind
 // another may take its place.
 type Session struct {
-	History    []int32             // the tokens of the conversation so far
-	Params     [4]int64            // by the ABI's param kinds
-	Messages   []byte              // JSON; only while a template is rendered
-	Done       <-chan struct{}     // closed when nobody waits for the guest any more; nil: never
-	SetupUntil time.Time           // every call must be over by then; zero: each has its own time
-	Faulted    func(*plugin.Fault) // hears of each fault but of a cancelled call; nil: nobody does
+	History       []int32         // the tokens of the conversation so far
+	Params        [4]int64        // by the ABI's param kinds
+	Messages      []byte          // JSON; only while a template is rendered
+	Done          <-chan struct{} // closed when nobody waits for the guest any more; nil: never
+	SetupDeadline time.Time       // every call must be over by then; zero: each has its own time
 
-	config  []byte // JSON
+	request *plugin.Request // nil: nobody's, to load the module
+	config  []byte          // JSON
 	random  random
 	log     guestLog
-	loading bool // for nobody's request, but to load the module
 }
 
 // NewSession begins a session of a request.
 func (m *Module) NewSession(r *plugin.Request) *Session {
-	s := &Session{config: r.Config, log: guestLog{to: m.Host.Log.With("plugin", m.Name), left: m.Host.Limits.Log}}
+	s := &Session{request: r, config: r.Config, log: guestLog{to: m.Host.Log.With("plugin", m.Name), left: m.Host.Limits.Log}}
 	if len(s.config) == 0 {
 		s.config = []byte("{}")
 	}
@@ -41,5 +40,5 @@ func (m *Module) NewSession(r *plugin.Request) *Session {
 
 // loading is a session of nobody's request: describing and warming have none.
 func (m *Module) loading(ctx context.Context) *Session {
-	return &Session{Done: ctx.Done(), log: guestLog{to: m.Host.Log, left: m.Host.Limits.Log}, loading: true}
+	return &Session{Done: ctx.Done(), log: guestLog{to: m.Host.Log, left: m.Host.Limits.Log}}
 }

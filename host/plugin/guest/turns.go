@@ -27,53 +27,53 @@ func (i *Instance) takeTurn() *Violation {
 	turns := i.module.Host.turns
 	select {
 	case turns <- struct{}{}:
-		i.held = time.Now()
+		i.turnSince = time.Now()
 		return nil
 	default:
 	}
 	began := time.Now()
-	late := time.NewTimer(time.Until(i.until))
+	late := time.NewTimer(time.Until(i.deadline))
 	defer late.Stop()
 	select {
 	case turns <- struct{}{}:
-		i.held = time.Now()
-		i.waited += i.held.Sub(began)
+		i.turnSince = time.Now()
+		i.waited += i.turnSince.Sub(began)
 		return nil
 	case <-late.C:
 		i.waited += time.Since(began)
-		return i.late()
-	case <-i.over():
+		return i.tooLate()
+	case <-i.requestOver():
 		return Violationf(plugin.CauseCancelled, "while it waited for its turn")
 	}
 }
 
 // giveTurn ends a turn.
 func (i *Instance) giveTurn() {
-	if !i.held.IsZero() {
+	if !i.turnSince.IsZero() {
 		<-i.module.Host.turns
-		i.held = time.Time{}
+		i.turnSince = time.Time{}
 	}
 }
 
 // shareTurn lets others have their turns where this one was long. A call that began without a turn needs one then.
 func (i *Instance) shareTurn() *Violation {
-	if i.held.IsZero() {
+	if i.turnSince.IsZero() {
 		if time.Since(i.started) < turnTime {
 			return nil
 		}
 		return i.takeTurn()
 	}
-	had := time.Since(i.held)
+	had := time.Since(i.turnSince)
 	if had < turnTime {
 		return nil
 	}
 	i.giveTurn()
-	if worked := time.Since(i.started) - i.waited; worked > freeTime && i.running.setup() && !i.session.loading {
+	if worked := time.Since(i.started) - i.waited; worked > freeTime && i.running.setup() && i.session.request != nil {
 		rest := time.NewTimer(3 * had)
 		defer rest.Stop()
 		select {
 		case <-rest.C:
-		case <-i.over():
+		case <-i.requestOver():
 			return Violationf(plugin.CauseCancelled, "while it rested")
 		}
 	}

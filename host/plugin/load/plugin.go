@@ -77,9 +77,7 @@ func (p *Plugin) Begin(r *plugin.Request) (*guest.Session, error) {
 		p.Release()
 		return nil, err
 	}
-	s := p.Module.NewSession(r)
-	s.Faulted = func(f *plugin.Fault) { p.quarantine.Faulted(f, r) }
-	return s, nil
+	return p.Module.NewSession(r), nil
 }
 
 // Served tells that a request was served without a fault, which ends its quarantine.

@@ -56,7 +56,7 @@ func (g *Registry) Scan(ctx context.Context) error {
 	}
 	for _, base := range g.bases() {
 		if !present[base] {
-			g.put(base, nil)
+			g.set(base, nil)
 			g.log.Info("plugin removed", "file", base)
 		}
 	}
@@ -78,7 +78,7 @@ func (g *Registry) read(ctx context.Context, base string, now stamp) {
 		return
 	}
 	if err == nil {
-		if other := g.holder(next.plugin.Name); other != "" && other != base {
+		if other := g.baseOf(next.plugin.Name); other != "" && other != base {
 			err = fmt.Errorf("%w: the name %q is that of %s; remove one of them", plugin.ErrManifest, next.plugin.Name, other)
 			next.plugin.Release()
 			next.plugin = nil
@@ -93,7 +93,7 @@ func (g *Registry) read(ctx context.Context, base string, now stamp) {
 	} else {
 		g.log.Info("plugin loaded", "plugin", next.plugin.Name, "version", next.plugin.Manifest.Version, "sha256", next.plugin.SHA256)
 	}
-	g.put(base, next)
+	g.set(base, next)
 }
 
 // readAtMost reads a file, or its first bytes where it has more.
@@ -122,8 +122,8 @@ func (g *Registry) bases() []string {
 	return list
 }
 
-// holder is the base name of the file that holds a plugin; empty if there is none.
-func (g *Registry) holder(name string) string {
+// baseOf is the base name of the file that holds a plugin; empty if there is none.
+func (g *Registry) baseOf(name string) string {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	if f := g.fileOf(name); f != nil {

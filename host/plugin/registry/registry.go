@@ -134,8 +134,8 @@ func (g *Registry) lock(ctx context.Context) error {
 
 func (g *Registry) unlock() { <-g.change }
 
-// put makes a file's state what is found from now on; nil drops the file.
-func (g *Registry) put(base string, f *file) {
+// set makes a file's state what is found from now on; nil drops the file.
+func (g *Registry) set(base string, f *file) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {

@@ -220,12 +220,7 @@ func TestRegistry_Reset_EndsAQuarantine(t *testing.T) {
 	}
 	defer p.Release()
 	for range abi.LimitFaults {
-		session, err := p.Begin(&plugin.Request{Client: "bob"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		session.Faulted(&plugin.Fault{Plugin: "a", Export: abi.ExportSample, Cause: plugin.CauseTrap})
-		p.End()
+		p.Module.Faulted(&plugin.Fault{Plugin: "a", Export: abi.ExportSample, Cause: plugin.CauseTrap}, &plugin.Request{Client: "bob"})
 	}
 	if other, err := g.Find("a"); err != nil { // for those who did nothing
 		t.Error(err)

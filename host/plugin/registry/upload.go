@@ -31,18 +31,18 @@ func (g *Registry) Upload(ctx context.Context, wasm []byte) (_ Info, created boo
 	go func() {
 		defer g.uploads.Done()
 		defer close(u.done)
-		u.info, u.created, u.err = g.accept(ctx, wasm, u)
+		u.info, u.created, u.err = g.install(ctx, wasm, u)
 	}()
 	select {
 	case <-u.done:
 	case <-ctx.Done():
 		if u.decided.CompareAndSwap(false, true) {
-			return Info{}, false, g.late(ctx, u)
+			return Info{}, false, g.lateError(ctx, u)
 		}
 		<-u.done // it is being written
 	}
 	if u.err != nil && ctx.Err() != nil {
-		return Info{}, false, g.late(ctx, u)
+		return Info{}, false, g.lateError(ctx, u)
 	}
 	return u.info, u.created, u.err
 }
@@ -57,8 +57,8 @@ type upload struct {
 	err     error
 }
 
-// late is what an upload is told that was not loaded in time, or whose client went away.
-func (g *Registry) late(ctx context.Context, u *upload) error {
+// lateError is what an upload is told that was not loaded in time, or whose client went away.
+func (g *Registry) lateError(ctx context.Context, u *upload) error {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err()
@@ -68,8 +68,8 @@ func (g *Registry) late(ctx context.Context, u *upload) error {
 	return fmt.Errorf("%w: loading it takes longer than an upload may, %v; make the module smaller, or put the file into the plugin folder, where there is more time", plugin.ErrLimit, g.loader.Limits().Upload)
 }
 
-// accept loads a module and puts it to use, unless it was decided before that nobody waits.
-func (g *Registry) accept(ctx context.Context, wasm []byte, u *upload) (_ Info, created bool, _ error) {
+// install loads a module and puts it to use, unless it was decided before that nobody waits.
+func (g *Registry) install(ctx context.Context, wasm []byte, u *upload) (_ Info, created bool, _ error) {
 	if err := g.lock(ctx); err != nil {
 		return Info{}, false, err
 	}
@@ -83,10 +83,10 @@ func (g *Registry) accept(ctx context.Context, wasm []byte, u *upload) (_ Info, 
 		p.Release()
 		return Info{}, false, ctx.Err()
 	}
-	base := g.holder(p.Name)
+	base := g.baseOf(p.Name)
 	created = base == ""
 	if created {
-		base = g.freeBase(p)
+		base = g.newBase(p)
 	}
 	now, err := g.write(base, wasm)
 	if err != nil {
@@ -95,13 +95,13 @@ func (g *Registry) accept(ctx context.Context, wasm []byte, u *upload) (_ Info, 
 	}
 	f := &file{base: base, stamp: now, plugin: p}
 	info := f.info()
-	g.put(base, f)
+	g.set(base, f)
 	g.log.Info("plugin uploaded", "plugin", p.Name, "version", p.Manifest.Version, "sha256", p.SHA256)
 	return info, created, nil
 }
 
-// freeBase is the name of a new plugin's file: its own, unless another plugin lies in a file of that name.
-func (g *Registry) freeBase(p *load.Plugin) string {
+// newBase is the name of a new plugin's file: its own, unless another plugin lies in a file of that name.
+func (g *Registry) newBase(p *load.Plugin) string {
 	base := p.Name + suffix
 	if f := g.file(base); f != nil && f.plugin != nil {
 		base = p.Name + "-" + p.SHA256[:12] + suffix
@@ -146,14 +146,14 @@ func (g *Registry) Remove(ctx context.Context, name string) error {
 		return err
 	}
 	defer g.unlock()
-	base := g.holder(name)
+	base := g.baseOf(name)
 	if base == "" {
 		return plugin.Unknown(name)
 	}
 	if err := os.Remove(filepath.Join(g.dir, base)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("failed to remove plugin %q: %w", name, err)
 	}
-	g.put(base, nil)
+	g.set(base, nil)
 	g.log.Info("plugin removed", "plugin", name)
 	return nil
 }

@@ -33,7 +33,7 @@ func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
 		if forced {
 			return s.refuseSplice(guest.Violationf(plugin.CauseAnswer, "a splice in answer to a token that was spliced itself"))
 		}
-		return s.takeBack()
+		return s.readEdit()
 	}
 	return s.refuseSplice(guest.Violationf(plugin.CauseAnswer, "%d, it must be 0, 1 or 2", answer))
 }
@@ -42,12 +42,12 @@ func (s *Stage) refuseSplice(v *guest.Violation) (chain.Effect, error) {
 	return chain.Effect{}, s.endOnFault(s.instance.Fault(guest.Accept, v))
 }
 
-// takeBack reads the splice that accept wrote.
-func (s *Stage) takeBack() (chain.Effect, error) {
+// readEdit reads the splice that accept wrote.
+func (s *Stage) readEdit() (chain.Effect, error) {
 	if !s.instance.Buffers.Bound(abi.BufferSplice) {
 		return s.refuseSplice(guest.Violationf(plugin.CauseAnswer, "a splice, but no splice buffer is bound"))
 	}
-	backtrack, tokens, v := s.splice()
+	backtrack, tokens, v := s.readSplice()
 	if v != nil {
 		return s.refuseSplice(v)
 	}
@@ -61,8 +61,8 @@ func (s *Stage) takeBack() (chain.Effect, error) {
 	return chain.Effect{Splice: true, Backtrack: int(backtrack), Tokens: tokens}, nil
 }
 
-// splice reads the bound splice buffer.
-func (s *Stage) splice() (backtrack uint32, tokens []scheduler.Token, _ *guest.Violation) {
+// readSplice reads the bound splice buffer.
+func (s *Stage) readSplice() (backtrack uint32, tokens []scheduler.Token, _ *guest.Violation) {
 	b := s.instance.Buffers.Splice()
 	backtrack, n := b[0], b[1]
 	if room := len(b) - 2; uint64(n) > uint64(room) {

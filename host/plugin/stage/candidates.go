@@ -17,7 +17,7 @@ var banned = float32(math.Inf(-1))
 // applyCandidates hands over the best candidates; what comes back replaces all others.
 func (s *Stage) applyCandidates(v *chain.View) error {
 	ids, logits := s.instance.Buffers.Candidates()
-	n := s.fill(v, min(s.plugin.Manifest.Candidates, len(ids)), ids, logits)
+	n := s.writeCandidates(v, min(s.plugin.Manifest.Candidates, len(ids)), ids, logits)
 	if n == 0 {
 		return errNothingLeft
 	}
@@ -25,7 +25,7 @@ func (s *Stage) applyCandidates(v *chain.View) error {
 	if err != nil || !edited {
 		return err
 	}
-	kept, problem, at := s.take(ids[:n], logits[:n])
+	kept, problem, at := s.readCandidates(ids[:n], logits[:n])
 	switch {
 	case problem != "":
 		return s.wrongAnswer("candidate %d of %d, token %d with logit %v: %s", at, n, uint32(ids[at]), logits[at], problem)
@@ -36,8 +36,8 @@ func (s *Stage) applyCandidates(v *chain.View) error {
 	return nil
 }
 
-// fill writes at most k candidates into the guest's buffer, best first, and returns how many.
-func (s *Stage) fill(v *chain.View, k int, ids []int32, logits []float32) int {
+// writeCandidates writes at most k candidates into the guest's buffer, best first, and returns how many.
+func (s *Stage) writeCandidates(v *chain.View, k int, ids []int32, logits []float32) int {
 	if v.N < 0 {
 		if find := s.module.Host.TopK; find != nil {
 			return find(v.Row, k, ids, logits)
@@ -67,9 +67,9 @@ func sorted(logits []float32) bool {
 	return len(logits) > 0 && logits[len(logits)-1] > banned
 }
 
-// take copies the candidates above −inf to s.ids and s.logits and returns how many they are. It looks for what a view may
+// readCandidates copies the candidates above −inf to s.ids and s.logits and returns how many they are. It looks for what a view may
 // not have; problem is empty where all is well.
-func (s *Stage) take(ids []int32, logits []float32) (kept int, problem string, at int) {
+func (s *Stage) readCandidates(ids []int32, logits []float32) (kept int, problem string, at int) {
 	size := uint32(s.vocabulary())
 	if s.seen == nil {
 		s.seen = make([]uint64, size/64+1)

@@ -27,7 +27,7 @@ func (s *Stage) applyLogits(v *chain.View) error {
 	if err != nil || !edited {
 		return err
 	}
-	if at := irregular(row); at >= 0 {
+	if at := firstInvalid(row); at >= 0 {
 		return s.wrongAnswer("logit %v of token %d: neither finite nor −inf", row[at], at)
 	}
 	if !anyAbove(row) {
@@ -37,14 +37,14 @@ func (s *Stage) applyLogits(v *chain.View) error {
 	return nil
 }
 
-// irregular finds the first logit that is NaN or +inf, or returns −1. It looks at two logits in one addition, and at blocks before
+// firstInvalid finds the first logit that is NaN or +inf, or returns −1. It looks at two logits in one addition, and at blocks before
 // it looks at logits: a row is half a megabyte.
-func irregular(row []float32) int {
+func firstInvalid(row []float32) int {
 	for from := 0; from < len(row); from += 2 * pairs {
 		part := row[from:min(from+2*pairs, len(row))]
 		if len(part) == 2*pairs {
 			block := (*[pairs]uint64)(unsafe.Pointer(&part[0]))
-			if !notFinite(block) || !wrongIn(block) {
+			if !hasNonFinite(block) || !hasInvalid(block) {
 				continue
 			}
 		}
@@ -63,9 +63,9 @@ const (
 	units = 0x0080_0000_0080_0000 // the least bits of its exponents
 )
 
-// notFinite tells whether a block has an exponent of ones: that of −inf, +inf and NaN. Adding one to it carries into the sign. The
+// hasNonFinite tells whether a block has an exponent of ones: that of −inf, +inf and NaN. Adding one to it carries into the sign. The
 // four sums do not wait for each other.
-func notFinite(block *[pairs]uint64) bool {
+func hasNonFinite(block *[pairs]uint64) bool {
 	var a, b, c, d uint64
 	for i := 0; i < pairs; i += 4 {
 		a |= block[i]&^signs + units
@@ -76,9 +76,9 @@ func notFinite(block *[pairs]uint64) bool {
 	return (a|b|c|d)&signs != 0
 }
 
-// wrongIn is notFinite without −inf, and takes twice as long: where the sign is set, one less is added, so that −inf just does not
+// hasInvalid is hasNonFinite without −inf, and takes twice as long: where the sign is set, one less is added, so that −inf just does not
 // carry.
-func wrongIn(block *[pairs]uint64) bool {
+func hasInvalid(block *[pairs]uint64) bool {
 	var sum uint64
 	for _, pair := range block {
 		sum |= pair&^signs + units - pair&signs>>31

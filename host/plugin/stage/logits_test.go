@@ -80,7 +80,7 @@ func TestStage_Apply_WholeRowFaults(t *testing.T) {
 	}
 }
 
-func TestIrregular_FindsEveryKind(t *testing.T) {
+func TestFirstInvalid_FindsEveryKind(t *testing.T) {
 	for _, n := range []int{1, 63, 64, 65, 200} {
 		for at := range n {
 			row := make([]float32, n)
@@ -88,12 +88,12 @@ func TestIrregular_FindsEveryKind(t *testing.T) {
 				row[i] = -float32(i) * 1e30
 			}
 			row[n-1] = banned
-			if got := irregular(row); got != -1 {
+			if got := firstInvalid(row); got != -1 {
 				t.Fatalf("%d: found %d in a good row", n, got)
 			}
 			for _, bits := range []uint32{0x7f800000, 0x7f800001, 0x7fffffff, 0xff800001, 0xffc00000, 0xffffffff} {
 				row[at] = math.Float32frombits(bits)
-				if got := irregular(row); got != at {
+				if got := firstInvalid(row); got != at {
 					t.Fatalf("%d: %#x at %d: found %d", n, bits, at, got)
 				}
 			}

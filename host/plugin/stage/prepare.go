@@ -26,15 +26,15 @@ func (s *Stage) Prepare() (chain.Prepared, error) {
 	if err != nil {
 		return chain.Prepared{}, s.endOnFault(err)
 	}
-	p, v := s.prepared(answer)
+	p, v := s.readPrepared(answer)
 	if v != nil {
 		return chain.Prepared{}, s.endOnFault(s.instance.Fault(guest.Prepare, v))
 	}
 	return p, nil
 }
 
-// prepared reads what prepare says it filled.
-func (s *Stage) prepared(bits int32) (p chain.Prepared, _ *guest.Violation) {
+// readPrepared reads what prepare says it filled.
+func (s *Stage) readPrepared(bits int32) (p chain.Prepared, _ *guest.Violation) {
 	const known = abi.PrepareMask | abi.PrepareBias | abi.PrepareForce
 	if bits&^int32(known) != 0 {
 		return p, guest.Violationf(plugin.CauseAnswer, "%#x has bits that mean nothing", uint32(bits))
@@ -59,7 +59,7 @@ func (s *Stage) prepared(bits int32) (p chain.Prepared, _ *guest.Violation) {
 		}
 	}
 	if bits&abi.PrepareForce != 0 {
-		backtrack, tokens, v := s.splice()
+		backtrack, tokens, v := s.readSplice()
 		if v != nil {
 			return p, v
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// asked is the export in which a plugin asked for what the scheduler refuses.
-var asked = map[chain.Act]guest.Export{
+// exportOf is the export in which a plugin asked for what the scheduler refuses.
+var exportOf = map[chain.Act]guest.Export{
 	chain.ActMask: guest.Prepare, chain.ActForce: guest.Prepare, chain.ActChoose: guest.Sample, chain.ActSplice: guest.Accept,
 }
 
@@ -31,5 +31,5 @@ func (s *Stage) Refuse(act chain.Act, why error) error {
 	if s.instance == nil { // closed meanwhile
 		return v
 	}
-	return s.endOnFault(s.instance.Fault(asked[act], v))
+	return s.endOnFault(s.instance.Fault(exportOf[act], v))
 }

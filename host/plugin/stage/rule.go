@@ -17,12 +17,12 @@ type rule struct {
 	stage *Stage
 	// The plugin answers 0 where all text so far may be shown. The scheduler hears of it once a token, so where a token's
 	// text takes several calls the two may differ.
-	before int    // bytes that the plugin released and the scheduler does not know of yet
-	held   []byte // what came since the plugin's last 0
+	released int    // bytes that the plugin released and the scheduler does not know of yet
+	held     []byte // what came since the plugin's last 0
 }
 
-// renew begins anew with a fresh instance: what the last one held is out of this one's sight.
-func (r *rule) renew() { r.before, r.held = r.before+len(r.held), r.held[:0] }
+// reset begins anew with a fresh instance: what the last one held is out of this one's sight.
+func (r *rule) reset() { r.released, r.held = r.released+len(r.held), r.held[:0] }
 
 // Check implements answer.StopRule. Text longer than the guest's buffer comes in several calls.
 func (r *rule) Check(t scheduler.Token, text string) (answer.Verdict, error) {
@@ -48,7 +48,7 @@ func (r *rule) Check(t scheduler.Token, text string) (answer.Verdict, error) {
 		}
 		if verdict.End || text == "" {
 			if !verdict.End && !verdict.Hold {
-				r.before = 0
+				r.released = 0
 			}
 			return verdict, nil
 		}
@@ -60,7 +60,7 @@ func (r *rule) Rewind(n int) {
 	r.stage.mu.Lock()
 	defer r.stage.mu.Unlock()
 	kept := max(len(r.held)-n, 0)
-	r.before = max(r.before-(n-(len(r.held)-kept)), 0)
+	r.released = max(r.released-(n-(len(r.held)-kept)), 0)
 	r.held = r.held[:kept]
 }
 
@@ -69,12 +69,12 @@ func (r *rule) interpret(reply int32) (answer.Verdict, *guest.Violation) {
 	limit := r.stage.module.Host.Limits.Held
 	switch {
 	case reply == abi.StopShow:
-		r.renew()
+		r.reset()
 		return answer.Verdict{}, nil
 	case reply == abi.StopEnd:
-		return answer.Verdict{End: true, Show: r.before + len(r.held)}, nil
+		return answer.Verdict{End: true, Show: r.released + len(r.held)}, nil
 	case reply == abi.StopHide:
-		return answer.Verdict{End: true, Show: r.before}, nil
+		return answer.Verdict{End: true, Show: r.released}, nil
 	case reply == abi.StopHold && len(r.held) > limit:
 		return answer.Verdict{}, guest.Violationf(plugin.CauseLimit, "%d bytes of text held back, at most %d may be", len(r.held), limit)
 	case reply == abi.StopHold:
@@ -84,7 +84,7 @@ func (r *rule) interpret(reply int32) (answer.Verdict, *guest.Violation) {
 		if n > int64(len(r.held)) || (n < int64(len(r.held)) && !utf8.RuneStart(r.held[n])) {
 			return answer.Verdict{}, guest.Violationf(plugin.CauseAnswer, "%d shows %d bytes of %d, or a part of a character", reply, n, len(r.held))
 		}
-		return answer.Verdict{End: true, Show: r.before + int(n)}, nil
+		return answer.Verdict{End: true, Show: r.released + int(n)}, nil
 	}
 	return answer.Verdict{}, guest.Violationf(plugin.CauseAnswer, "%d, it must be at most 3", reply)
 }

@@ -19,17 +19,17 @@ import (
 
 // Stage is a plugin at work in one request. It begins with the first Rewind, which the scheduler calls off the tick.
 type Stage struct {
-	plugin  *load.Plugin
-	module  *guest.Module // the plugin's
-	request plugin.Request
-	session *guest.Session
-	over    chan struct{} // closed by Interrupt
-	ended   sync.Once
+	plugin      *load.Plugin
+	module      *guest.Module // the plugin's
+	request     plugin.Request
+	session     *guest.Session
+	interrupted chan struct{} // closed by Interrupt
+	interrupt   sync.Once
 
 	mu       sync.Mutex      // the scheduler does not overlap calls; two in one guest would take the process down
 	instance *guest.Instance // nil before the first Rewind and after Close
 	prompt   int
-	off      bool // a fault was skipped, or the stage is closed: it changes nothing any more
+	disabled bool // a fault was skipped, or the stage is closed: it changes nothing any more
 	closed   bool
 	forced   int // tokens of the plugin's own splice that are still to be accepted
 
@@ -55,12 +55,12 @@ var (
 
 // New puts a plugin to work for a request, until Close. The error wraps plugin.ErrQuarantined, ErrUnknown or ErrClosed.
 func New(p *load.Plugin, r plugin.Request) (*Stage, error) {
-	s := &Stage{plugin: p, module: p.Module, request: r, over: make(chan struct{})}
+	s := &Stage{plugin: p, module: p.Module, request: r, interrupted: make(chan struct{})}
 	var err error
 	if s.session, err = p.Begin(&s.request); err != nil {
 		return nil, err
 	}
-	s.session.Done = s.over
+	s.session.Done = s.interrupted
 	s.rule.stage = s
 	return s, nil
 }
@@ -88,7 +88,7 @@ func (s *Stage) Hold() int { return s.plugin.Manifest.Hold }
 func (s *Stage) Rewind(history []scheduler.Token, prompt int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.off || s.closed {
+	if s.disabled || s.closed {
 		return nil
 	}
 	s.forced, s.prompt = 0, prompt
@@ -103,7 +103,7 @@ func (s *Stage) Rewind(history []scheduler.Token, prompt int) error {
 		}
 		return s.endOnFault(err)
 	case s.module.Has(guest.Accept):
-		if err := s.discard(true); err != nil {
+		if err := s.closeInstance(true); err != nil {
 			return err
 		}
 		return s.endOnFault(s.open(history, time.Now().Add(s.module.Host.Limits.SetupTime)))
@@ -114,15 +114,15 @@ func (s *Stage) Rewind(history []scheduler.Token, prompt int) error {
 
 // open begins an instance and brings it to where the conversation is. All of it must be over by until.
 func (s *Stage) open(history []scheduler.Token, until time.Time) error {
-	s.session.SetupUntil = until
-	defer func() { s.session.SetupUntil = time.Time{} }()
+	s.session.SetupDeadline = until
+	defer func() { s.session.SetupDeadline = time.Time{} }()
 	s.session.History = append(s.session.History[:0], history[:s.prompt]...)
 	s.session.Params[abi.ParamPromptTokens] = int64(s.prompt)
 	var err error
 	if s.instance, err = s.module.NewInstance(context.Background(), s.session); err != nil {
 		return err
 	}
-	s.rule.renew()
+	s.rule.reset()
 	if s.module.Has(guest.Open) {
 		if answer, err := s.instance.Call(guest.Open, 0, 0); err != nil {
 			return err
@@ -146,7 +146,7 @@ func (s *Stage) open(history []scheduler.Token, until time.Time) error {
 }
 
 // Interrupt implements chain.Interruptible: a call that runs ends within a moment, and of those to come only close begins.
-func (s *Stage) Interrupt() { s.ended.Do(func() { close(s.over) }) }
+func (s *Stage) Interrupt() { s.interrupt.Do(func() { close(s.interrupted) }) }
 
 // checkBound looks for the buffers that the plugin's exports cannot do without.
 func (s *Stage) checkBound() error {
@@ -172,8 +172,8 @@ func (s *Stage) endOnFault(err error) error {
 	if !errors.As(err, &f) {
 		return err
 	}
-	_ = s.discard(false) // the fault is what counts
-	s.off = true
+	_ = s.closeInstance(false) // the fault is what counts
+	s.disabled = true
 	if !s.request.Skip {
 		return f
 	}
@@ -181,8 +181,8 @@ func (s *Stage) endOnFault(err error) error {
 	return nil
 }
 
-// discard closes the instance; tell: not after a fault.
-func (s *Stage) discard(tell bool) error {
+// closeInstance closes the instance; tell: not after a fault.
+func (s *Stage) closeInstance(tell bool) error {
 	if s.instance == nil {
 		return nil
 	}
@@ -199,15 +199,15 @@ func (s *Stage) Close() error {
 		return nil
 	}
 	s.closed = true
-	if s.instance != nil && !s.off {
+	if s.instance != nil && !s.disabled {
 		s.plugin.Served(&s.request)
 	}
-	err := s.discard(true)
+	err := s.closeInstance(true)
 	s.plugin.End()
 	return err
 }
 
 // calls tells whether an export is to be called: the plugin has it, and is open.
 func (s *Stage) calls(e guest.Export) bool {
-	return !s.off && !s.closed && s.instance != nil && s.module.Has(e)
+	return !s.disabled && !s.closed && s.instance != nil && s.module.Has(e)
 }

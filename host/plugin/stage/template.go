@@ -20,7 +20,7 @@ func Render(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Reque
 	}
 	defer p.End()
 	s.Messages, s.Done = messages, ctx.Done()
-	s.SetupUntil = r.Setup.Deadline(p.Module.Host.Limits.SetupTime)
+	s.SetupDeadline = r.Setup.Deadline(p.Module.Host.Limits.SetupTime)
 	i, err := p.Module.NewInstance(ctx, s)
 	if err != nil {
 		return "", err

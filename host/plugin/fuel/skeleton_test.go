@@ -11,8 +11,8 @@ import (
 	"github.com/tetratelabs/wazero"
 )
 
-// A stub is the module in everything but its code, which traps.
-func TestStub_HasAllButTheCode(t *testing.T) {
+// A skeleton is the module in everything but its code, which traps.
+func TestSkeleton_HasAllButTheCode(t *testing.T) {
 	g := guest{memory: []byte{0, 1}, table: []byte{0x70, 0, 2}, globals: 1, elems: []byte{0, 1}, data: "text", start: 1, funcs: []fn{
 		{code: bytes.Repeat([]byte{0x01}, 1000)},
 		{name: "sum", params: "ii", results: "i", locals: locals(1, "i32"), code: seq(opLocalGet, 0, opLocalGet, 1, 0x6a)},
@@ -21,12 +21,12 @@ func TestStub_HasAllButTheCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stub := Stub(whole.Wasm)
+	skeleton := Skeleton(whole.Wasm)
 	of, err := split(whole.Wasm)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := split(stub)
+	in, err := split(skeleton)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,10 +36,10 @@ func TestStub_HasAllButTheCode(t *testing.T) {
 			t.Errorf("section %d differs", id)
 		}
 	}
-	if len(stub) > len(whole.Wasm)-1000 {
-		t.Errorf("%d of %d bytes are left", len(stub), len(whole.Wasm))
+	if len(skeleton) > len(whole.Wasm)-1000 {
+		t.Errorf("%d of %d bytes are left", len(skeleton), len(whole.Wasm))
 	}
-	m, err := newRuntime(t).InstantiateWithConfig(context.Background(), stub, wazero.NewModuleConfig().WithStartFunctions())
+	m, err := newRuntime(t).InstantiateWithConfig(context.Background(), skeleton, wazero.NewModuleConfig().WithStartFunctions())
 	if err != nil {
 		t.Fatal(err)
 	}
