@@ -3,8 +3,10 @@
 package tck
 
 import (
+	"slices"
+
 	"github.com/penstock/penstock/plugins/abi"
-	p "github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // bufferCases are about bind.
@@ -21,7 +23,7 @@ func bufferCases() []Case {
 		return d.open(code...)
 	}
 	late := newDraft("bind-late", "")
-	late.open().on(abi.ExportPrepare, late.same("bind in prepare", no, late.call(abi.ImportBind, abi.BufferText, atText, textSize)), p.I32(0))
+	late.open().on(abi.ExportPrepare, late.same("bind in prepare", no, late.call(abi.ImportBind, abi.BufferText, atText, textSize)), asm.I32(0))
 	return []Case{
 		unchanged("a buffer is bound once", binds("bind-twice", binding{1, atView, 32, ok}, binding{1, atView + 64, 32, no})),
 		unchanged("buffers do not overlap", binds("bind-overlap",
@@ -33,9 +35,9 @@ func bufferCases() []Case {
 		unchanged("buffers have room for the least", binds("bind-small", binding{1, atView, 4, no}, binding{2, atView, 4, no}, binding{3, atView, 0, no},
 			binding{4, atView, 8, no}, binding{5, atView, 4, no}, binding{6, atView, 255, no})),
 		unchanged("bind belongs to open", late),
-		faulted("a declared view must be bound", abi.ExportOpen, causeBuffer, newDraft("unbound-candidates", "").open().on(abi.ExportSample, p.I32(-1))),
-		faulted("so must the row", abi.ExportOpen, causeBuffer, newDraft("unbound-logits", `"view":"logits",`).open().on(abi.ExportSample, p.I32(-1))),
-		faulted("a stop rule needs a text buffer", abi.ExportOpen, causeBuffer, newDraft("unbound-text", "").open().on(abi.ExportStop, p.I32(0))),
+		faulted("a declared view must be bound", abi.ExportOpen, causeBuffer, newDraft("unbound-candidates", "").open().on(abi.ExportSample, asm.I32(-1))),
+		faulted("so must the row", abi.ExportOpen, causeBuffer, newDraft("unbound-logits", `"view":"logits",`).open().on(abi.ExportSample, asm.I32(-1))),
+		faulted("a stop rule needs a text buffer", abi.ExportOpen, causeBuffer, newDraft("unbound-text", "").open().on(abi.ExportStop, asm.I32(0))),
 		unchanged("a bound buffer stays where it is when memory grows", growing()),
 	}
 }
@@ -43,8 +45,8 @@ func bufferCases() []Case {
 // growing grows between and within calls. After the growth of sample, a ban of the best token in the old place must count.
 func growing() *draft {
 	d := newDraft("growing", "")
-	more := join([][]byte{p.I32(1), p.GrowMemory, p.Drop})
-	d.open(d.bind(abi.BufferCandidates, abi.BufferSplice)).on(abi.ExportPrepare, more, p.I32(0))
-	d.on(abi.ExportSample, more, p.I32(atView), p.Load, p.SetGlobal(picked), p.I32(-1))
+	more := slices.Concat(asm.I32(1), asm.GrowMemory, asm.Drop)
+	d.open(d.bind(abi.BufferCandidates, abi.BufferSplice)).on(abi.ExportPrepare, more, asm.I32(0))
+	d.on(abi.ExportSample, more, asm.I32(atView), asm.Load, asm.SetGlobal(picked), asm.I32(-1))
 	return d.insists()
 }

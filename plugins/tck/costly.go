@@ -3,8 +3,10 @@
 package tck
 
 import (
+	"slices"
+
 	"github.com/penstock/penstock/plugins/abi"
-	p "github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // costlyCases are guests that try to take more time than their fuel is worth: by host functions, by memory that is in no
@@ -18,19 +20,23 @@ func costlyCases() []Case {
 		endless("vocab", func(d *draft) []byte { return d.call(abi.ImportVocab, large, largeBytes) }),
 		endless("tokenize", func(d *draft) []byte { return d.call(abi.ImportTokenize, large, abi.LimitTokenizeBytes, 0, 0, 0) }),
 		endless("tokenize-nothing", func(d *draft) []byte { return d.call(abi.ImportTokenize, large, 0, 0, 0, 0) }),
-		endless("fail", func(d *draft) []byte { return append(d.call(abi.ImportFail, large, abi.LimitFailBytes), p.I32(0)...) }),
-		endless("grammar", func(d *draft) []byte { return d.say("root ::= (", abi.ImportGrammarOpen, p.I32(0)) }),
-		endless("schema", func(d *draft) []byte { return d.say(`{"type":"string","maxLength":`, abi.ImportGrammarOpen, p.I32(1)) }),
+		endless("fail", func(d *draft) []byte { return append(d.call(abi.ImportFail, large, abi.LimitFailBytes), asm.I32(0)...) }),
+		endless("grammar", func(d *draft) []byte { return d.say("root ::= (", abi.ImportGrammarOpen, asm.I32(0)) }),
+		endless("schema", func(d *draft) []byte {
+			return d.say(`{"type":"string","maxLength":`, abi.ImportGrammarOpen, asm.I32(1))
+		}),
 		endless("iovecs", func(d *draft) []byte {
-			return d.system("fd_write", "iiii", p.I32(1), p.I32(large), p.I32(largeBytes/8), p.I32(atScratch))
+			return d.system("fd_write", "iiii", asm.I32(1), asm.I32(large), asm.I32(largeBytes/8), asm.I32(atScratch))
 		}),
-		endless("random", func(d *draft) []byte { return d.system("random_get", "ii", p.I32(large), p.I32(largeBytes)) }),
+		endless("random", func(d *draft) []byte { return d.system("random_get", "ii", asm.I32(large), asm.I32(largeBytes)) }),
 		endless("poll", func(d *draft) []byte {
-			return d.system("poll_oneoff", "iiii", p.I32(large), p.I32(large), p.I32(largeBytes/48), p.I32(atScratch))
+			return d.system("poll_oneoff", "iiii", asm.I32(large), asm.I32(large), asm.I32(largeBytes/48), asm.I32(atScratch))
 		}),
-		endless("clock", func(d *draft) []byte { return d.system("clock_time_get", "iIi", p.I32(0), p.I64(1), p.I32(atScratch)) }),
+		endless("clock", func(d *draft) []byte {
+			return d.system("clock_time_get", "iIi", asm.I32(0), asm.I64(1), asm.I32(atScratch))
+		}),
 		endless("fill", func(*draft) []byte {
-			return join([][]byte{p.I32(large), p.I32(1), p.I32(largeBytes), p.Fill, p.I32(0)})
+			return slices.Concat(asm.I32(large), asm.I32(1), asm.I32(largeBytes), asm.Fill, asm.I32(0))
 		}),
 	}
 	for _, export := range []string{abi.ExportOpen, abi.ExportTemplate, abi.ExportSample} {
@@ -47,22 +53,22 @@ const (
 
 // takes makes all memory there may be, without touching it.
 func takes(d *draft) []byte {
-	return join([][]byte{p.I32(abi.LimitMemoryPages - int(d.Pages)), p.GrowMemory, p.Drop})
+	return slices.Concat(asm.I32(abi.LimitMemoryPages-int(d.Pages)), asm.GrowMemory, asm.Drop)
 }
 
 // endless repeats in open what leaves an i32.
 func endless(name string, code func(d *draft) []byte) Case {
 	d := newDraft("endless-"+name, "")
-	return faulted(name+" for ever", abi.ExportOpen, "", d.on(abi.ExportOpen, takes(d), p.Loop(code(d), p.Drop)))
+	return faulted(name+" for ever", abi.ExportOpen, "", d.on(abi.ExportOpen, takes(d), asm.Loop(code(d), asm.Drop)))
 }
 
 // stride writes to memory far from where it wrote before, for ever: each time it waits for memory.
 func stride(export string) Case {
 	const at = 1 // a global
 	d := newDraft("stride-"+export[len("penstock_"):], "")
-	next := join([][]byte{p.Global(at), p.I32(4096 + 64), p.Add, p.I32(1<<25 - 4), p.And, p.SetGlobal(at)})
-	step := join([][]byte{p.Global(at), p.I32(large), p.Add, p.Global(at), p.Store})
-	code := join([][]byte{takes(d), p.Loop(next, step, next, step, next, step, next, step)})
+	next := slices.Concat(asm.Global(at), asm.I32(4096+64), asm.Add, asm.I32(1<<25-4), asm.And, asm.SetGlobal(at))
+	step := slices.Concat(asm.Global(at), asm.I32(large), asm.Add, asm.Global(at), asm.Store)
+	code := slices.Concat(takes(d), asm.Loop(next, step, next, step, next, step, next, step))
 	rule := "waiting for memory with every instruction in " + export
 	switch export {
 	case abi.ExportTemplate:

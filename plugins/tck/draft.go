@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/penstock/penstock/plugins/abi"
-	p "github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // Where drafts keep things. Masks and rows have room for vocabularies of half a million tokens.
@@ -36,14 +36,14 @@ const picked = 0
 
 // draft is a guest in the making that can check what it is told.
 type draft struct {
-	*p.Guest
+	*asm.Guest
 	name  string
 	notes int // bytes of text at atNotes
 }
 
 // newDraft begins a plugin; fields are those of its manifest besides the name, each followed by a comma.
 func newDraft(name, fields string) *draft {
-	d := &draft{Guest: p.New(fmt.Sprintf(`{%s"name":"tck-%s"}`, fields, name)), name: "tck-" + name}
+	d := &draft{Guest: asm.New(fmt.Sprintf(`{%s"name":"tck-%s"}`, fields, name)), name: "tck-" + name}
 	d.Globals = 4
 	return d
 }
@@ -55,7 +55,7 @@ func (d *draft) on(export string, code ...[]byte) *draft {
 }
 
 // open adds an open that accepts the request after code.
-func (d *draft) open(code ...[]byte) *draft { return d.on(abi.ExportOpen, append(code, p.I32(0))...) }
+func (d *draft) open(code ...[]byte) *draft { return d.on(abi.ExportOpen, append(code, asm.I32(0))...) }
 
 // note lays text into memory and gives its address and length.
 func (d *draft) note(text string) (at, n int) {
@@ -68,27 +68,27 @@ func (d *draft) note(text string) (at, n int) {
 // say is code that hands a text to a host function, log levels before it.
 func (d *draft) say(text, function string, before ...[]byte) []byte {
 	at, n := d.note(text)
-	return slices.Concat(slices.Concat(before...), p.I32(at), p.I32(n), d.Call(function))
+	return slices.Concat(slices.Concat(before...), asm.I32(at), asm.I32(n), d.Call(function))
 }
 
 // must is code that traps where ok leaves 0, and says what was to be.
 func (d *draft) must(what string, ok ...[]byte) []byte {
-	return slices.Concat(slices.Concat(ok...), p.EqualZero, p.When(d.say("broken: "+what, abi.ImportLog, p.I32(abi.LogError)), p.Unreachable))
+	return slices.Concat(slices.Concat(ok...), asm.EqualZero, asm.When(d.say("broken: "+what, abi.ImportLog, asm.I32(abi.LogError)), asm.Unreachable))
 }
 
 // same is must for an i32 that is to be a number.
 func (d *draft) same(what string, want int, got ...[]byte) []byte {
-	return d.must(what, slices.Concat(got...), p.I32(want), p.Equal)
+	return d.must(what, slices.Concat(got...), asm.I32(want), asm.Equal)
 }
 
 // like is must for two i32 that are to be equal.
-func (d *draft) like(what string, a, b []byte) []byte { return d.must(what, a, b, p.Equal) }
+func (d *draft) like(what string, a, b []byte) []byte { return d.must(what, a, b, asm.Equal) }
 
 // call is code that calls a host function with numbers.
 func (d *draft) call(function string, args ...int) []byte {
 	var code []byte
 	for _, a := range args {
-		code = append(code, p.I32(a)...)
+		code = append(code, asm.I32(a)...)
 	}
 	return append(code, d.Call(function)...)
 }
@@ -97,19 +97,19 @@ func (d *draft) call(function string, args ...int) []byte {
 func (d *draft) history() []byte { return d.call(abi.ImportHistory, 0, 0, 0) }
 
 func (d *draft) prompt() []byte {
-	return append(d.call(abi.ImportParam, abi.ParamPromptTokens), p.Wrap...)
+	return append(d.call(abi.ImportParam, abi.ParamPromptTokens), asm.Wrap...)
 }
 
-func (d *draft) generated() []byte { return slices.Concat(d.history(), d.prompt(), p.Subtract) }
+func (d *draft) generated() []byte { return slices.Concat(d.history(), d.prompt(), asm.Subtract) }
 
 // pick is code that finds a token which is nothing but text.
 func (d *draft) pick() []byte {
-	return p.While(p.Global(picked), p.I32(1), p.Add, p.SetGlobal(picked), p.Global(picked), d.Call(abi.ImportTokenAttr))
+	return asm.While(asm.Global(picked), asm.I32(1), asm.Add, asm.SetGlobal(picked), asm.Global(picked), d.Call(abi.ImportTokenAttr))
 }
 
 // count is code that adds one to a global.
 func count(global int) []byte {
-	return slices.Concat(p.Global(global), p.I32(1), p.Add, p.SetGlobal(global))
+	return slices.Concat(asm.Global(global), asm.I32(1), asm.Add, asm.SetGlobal(global))
 }
 
 // bind is code that binds buffers where this package keeps them.
@@ -122,7 +122,7 @@ func (d *draft) bind(kinds ...int) []byte {
 		}
 		if k == abi.BufferLogits {
 			d.Pages = rowPages
-			code = slices.Concat(code, p.I32(k), p.I32(atRow), d.Call(abi.ImportVocabSize), p.I32(4), p.Multiply, d.Call(abi.ImportBind), p.Drop)
+			code = slices.Concat(code, asm.I32(k), asm.I32(atRow), d.Call(abi.ImportVocabSize), asm.I32(4), asm.Multiply, d.Call(abi.ImportBind), asm.Drop)
 			continue
 		}
 		code = append(code, d.Bind(k, place[k][0], place[k][1])...)
@@ -132,16 +132,16 @@ func (d *draft) bind(kinds ...int) []byte {
 
 // splice is code that writes the splice buffer; tokens are code.
 func splice(backtrack int, tokens ...[]byte) []byte {
-	code := slices.Concat(p.Poke(atSplice, backtrack), p.Poke(atSplice+4, len(tokens)))
+	code := slices.Concat(asm.Poke(atSplice, backtrack), asm.Poke(atSplice+4, len(tokens)))
 	for i, t := range tokens {
-		code = slices.Concat(code, p.I32(atSplice+8+4*i), t, p.Store)
+		code = slices.Concat(code, asm.I32(atSplice+8+4*i), t, asm.Store)
 	}
 	return code
 }
 
 // insists adds an accept that traps unless it is told of the picked token.
 func (d *draft) insists() *draft {
-	return d.on(abi.ExportAccept, d.like("the token chosen is the one accepted", p.Local(0), p.Global(picked)), p.I32(0))
+	return d.on(abi.ExportAccept, d.like("the token chosen is the one accepted", asm.Local(0), asm.Global(picked)), asm.I32(0))
 }
 
 func (d *draft) module() Module { return Module{d.name, d.name + ".wasm", d.Wasm()} }

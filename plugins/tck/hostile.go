@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/plugins/abi"
-	p "github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // Hostile are the cases whose guests break the rules. A host must contain each, with an error that names plugin, export
@@ -26,7 +26,7 @@ func everywhere() []Case {
 		for _, evil := range []struct {
 			name, cause string
 			code        []byte
-		}{{"loop", causeFuel, p.Forever}, {"trap", causeTrap, p.Unreachable}} {
+		}{{"loop", causeFuel, asm.Forever}, {"trap", causeTrap, asm.Unreachable}} {
 			if evil.cause == causeFuel && setsUp(export) {
 				evil.cause = "" // set-up has much fuel: on a busy machine its time is over first
 			}
@@ -85,40 +85,40 @@ func boundCases() []Case {
 	does := func(name, rule, cause string, code ...[]byte) Case {
 		d := newDraft(name, "")
 		d.Table = 1
-		return faulted(rule, abi.ExportPrepare, cause, d.on(abi.ExportPrepare, append(code, p.I32(0))...))
+		return faulted(rule, abi.ExportPrepare, cause, d.on(abi.ExportPrepare, append(code, asm.I32(0))...))
 	}
 	sets := func(name, rule string, code []byte) Case {
-		return refused(rule, newDraft(name, "").on(abi.ExportPrepare, code, p.I32(0)), "WebAssembly")
+		return refused(rule, newDraft(name, "").on(abi.ExportPrepare, code, asm.I32(0)), "WebAssembly")
 	}
-	grow := join([][]byte{p.I32(1), p.GrowMemory, p.Drop})
-	large := join([][]byte{p.I32(252), p.GrowMemory, p.Drop})
-	fill := join([][]byte{p.I32(0), p.I32(1), p.I32(256 << 16), p.Fill})
+	grow := slices.Concat(asm.I32(1), asm.GrowMemory, asm.Drop)
+	large := slices.Concat(asm.I32(252), asm.GrowMemory, asm.Drop)
+	fill := slices.Concat(asm.I32(0), asm.I32(1), asm.I32(256<<16), asm.Fill)
 	return []Case{
-		does("memory-bomb", "growing memory for ever", causeFuel, p.Loop(grow)),
-		does("memory-minus-one", "growing memory by −1", causeFuel, p.I32(-1), p.GrowMemory, p.Drop),
-		does("table-bomb", "growing a table for ever", causeFuel, p.Loop(p.NoFunction, p.I32(1), p.GrowTable, p.Drop)),
-		does("table-minus-one", "growing a table by −1", causeFuel, p.NoFunction, p.I32(-1), p.GrowTable, p.Drop),
+		does("memory-bomb", "growing memory for ever", causeFuel, asm.Loop(grow)),
+		does("memory-minus-one", "growing memory by −1", causeFuel, asm.I32(-1), asm.GrowMemory, asm.Drop),
+		does("table-bomb", "growing a table for ever", causeFuel, asm.Loop(asm.NoFunction, asm.I32(1), asm.GrowTable, asm.Drop)),
+		does("table-minus-one", "growing a table by −1", causeFuel, asm.NoFunction, asm.I32(-1), asm.GrowTable, asm.Drop),
 		does("fills", "fills in a straight line", causeFuel, large, slices.Repeat(fill, 40)),
-		does("fill-4-gib", "a fill of all addresses", causeFuel, p.I32(0), p.I32(1), p.I32(-1), p.Fill),
-		does("long-loop", "a loop with a body of 100,000 instructions", causeFuel, p.Loop(slices.Repeat([]byte{0x01}, 100_000))),
-		does("load-outside", "a load outside memory", causeTrap, p.I32(-4), p.Load, p.Drop),
-		does("store-outside", "a store outside memory", causeTrap, p.I32(4<<16-2), p.I32(1), p.Store),
-		does("fill-outside", "a fill past the end of memory", causeTrap, p.I32(4<<16-8), p.I32(1), p.I32(64), p.Fill),
-		does("table-outside", "a store outside a table", causeTrap, p.I32(5), p.SetTable),
-		does("no-function", "a call of no function", causeTrap, p.I32(0), []byte{0x11, 1, 0}),
-		does("division", "a division by zero", causeTrap, p.I32(1), p.I32(0), p.Divide, p.Drop),
+		does("fill-4-gib", "a fill of all addresses", causeFuel, asm.I32(0), asm.I32(1), asm.I32(-1), asm.Fill),
+		does("long-loop", "a loop with a body of 100,000 instructions", causeFuel, asm.Loop(slices.Repeat([]byte{0x01}, 100_000))),
+		does("load-outside", "a load outside memory", causeTrap, asm.I32(-4), asm.Load, asm.Drop),
+		does("store-outside", "a store outside memory", causeTrap, asm.I32(4<<16-2), asm.I32(1), asm.Store),
+		does("fill-outside", "a fill past the end of memory", causeTrap, asm.I32(4<<16-8), asm.I32(1), asm.I32(64), asm.Fill),
+		does("table-outside", "a store outside a table", causeTrap, asm.I32(5), asm.SetTable),
+		does("no-function", "a call of no function", causeTrap, asm.I32(0), []byte{0x11, 1, 0}),
+		does("division", "a division by zero", causeTrap, asm.I32(1), asm.I32(0), asm.Divide, asm.Drop),
 		recursion("recursion", 0), recursion("recursion-with-locals", abi.LimitLocals-1000),
 		// The host counts in globals of its own, which come after the guest's.
-		sets("sets-the-counter", "writing to the global after the last", join([][]byte{p.I64(1 << 60), p.SetGlobal(4)})),
-		sets("sets-the-stack", "writing to the one after that", join([][]byte{p.I64(1 << 60), p.SetGlobal(5)})),
-		sets("reads-the-counter", "reading the global after the last", join([][]byte{p.Global(4), p.Wrap, p.Drop})),
-		sets("calls-no-function", "calling a function that there is not", p.CallFunction(4)),
+		sets("sets-the-counter", "writing to the global after the last", slices.Concat(asm.I64(1<<60), asm.SetGlobal(4))),
+		sets("sets-the-stack", "writing to the one after that", slices.Concat(asm.I64(1<<60), asm.SetGlobal(5))),
+		sets("reads-the-counter", "reading the global after the last", slices.Concat(asm.Global(4), asm.Wrap, asm.Drop)),
+		sets("calls-no-function", "calling a function that there is not", asm.CallFunction(4)),
 	}
 }
 
 func recursion(name string, locals int) Case {
 	d := newDraft(name, "")
 	self := len(d.Imports) + len(d.Funcs)
-	d.Function(abi.Signature{Name: abi.ExportPrepare, Results: []abi.Type{"i32"}}, locals, p.CallFunction(self))
+	d.Function(abi.Signature{Name: abi.ExportPrepare, Results: []abi.Type{"i32"}}, locals, asm.CallFunction(self))
 	return faulted("recursion without end", abi.ExportPrepare, causeStack, d)
 }

@@ -4,7 +4,7 @@ package tck
 
 import (
 	"github.com/penstock/penstock/plugins/abi"
-	p "github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // lifeCases are about what is called around a request's tokens.
@@ -13,14 +13,14 @@ func lifeCases() []Case {
 		unchanged("a plugin that exports nothing else than version and manifest changes nothing", newDraft("least", "")),
 		unchanged("the manifest may come in several parts", inParts()),
 		unchanged("_initialize runs before everything else, warm once, and every instance begins with a copy of what warm left", warmed()),
-		unchanged("a fault of the last call concerns no request any more", newDraft("close-traps", "").on(abi.ExportClose, p.Unreachable)),
+		unchanged("a fault of the last call concerns no request any more", newDraft("close-traps", "").on(abi.ExportClose, asm.Unreachable)),
 		declined("a refusal of open is the client's, in the plugin's own words", "no, thank you", refusing()),
 		declined("a configuration that does not fit the manifest's schema is the client's", "config", strict()).in(Request{Config: `{"p":2}`}),
 		unchanged("one that fits is not", strict().named("config-fits")).in(Request{Config: `{"p":1}`}),
 		build("a template makes the prompt of the messages", Want{Outcome: Answered, Tokens: MaxTokens, Reason: "length"}, template()).in(Request{Chat: true}),
 		declined("a template needs messages", "messages", template().named("template-prompt")),
 		unchanged("after a skipped fault the request goes on as if the plugin were not there",
-			newDraft("skipped", "").open().on(abi.ExportAccept, p.Unreachable)).in(Request{Skip: true}),
+			newDraft("skipped", "").open().on(abi.ExportAccept, asm.Unreachable)).in(Request{Skip: true}),
 	}
 }
 
@@ -39,20 +39,20 @@ func inParts() *draft {
 func warmed() *draft {
 	const calls = 1 // the global
 	stored := func(d *draft, what string, want int) []byte {
-		return d.same(what, want, p.I32(atScratch), p.Load)
+		return d.same(what, want, asm.I32(atScratch), asm.Load)
 	}
 	d := newDraft("warm", "")
-	d.on(abi.ExportInitialize, d.same("nothing runs before _initialize", 0, p.Global(calls)), count(calls), p.Poke(atScratch, 11))
-	d.on(abi.ExportWarm, d.same("warm runs once, after _initialize", 1, p.Global(calls)), count(calls), p.Poke(atScratch, 12),
+	d.on(abi.ExportInitialize, d.same("nothing runs before _initialize", 0, asm.Global(calls)), count(calls), asm.Poke(atScratch, 11))
+	d.on(abi.ExportWarm, d.same("warm runs once, after _initialize", 1, asm.Global(calls)), count(calls), asm.Poke(atScratch, 12),
 		d.same("nothing is bound in warm", abi.BindRefused, d.call(abi.ImportBind, abi.BufferText, atText, textSize)),
-		d.same("no history in warm", 0, d.history()), p.I32(0))
-	return d.open(d.same("globals are as warm left them", 2, p.Global(calls)), stored(d, "memory is as warm left it", 12),
-		count(calls), p.Poke(atScratch, 13))
+		d.same("no history in warm", 0, d.history()), asm.I32(0))
+	return d.open(d.same("globals are as warm left them", 2, asm.Global(calls)), stored(d, "memory is as warm left it", 12),
+		count(calls), asm.Poke(atScratch, 13))
 }
 
 func refusing() *draft {
 	d := newDraft("refuses", "")
-	return d.on(abi.ExportOpen, d.say("no, thank you", abi.ImportFail), p.I32(1))
+	return d.on(abi.ExportOpen, d.say("no, thank you", abi.ImportFail), asm.I32(1))
 }
 
 func strict() *draft {
@@ -61,8 +61,8 @@ func strict() *draft {
 
 func template() *draft {
 	d := newDraft("template", "")
-	return d.on(abi.ExportTemplate, d.must("messages are there", p.I32(2), d.call(abi.ImportMessages, atHistory, 65536), p.Less),
-		d.same("they are a list", '[', p.I32(atHistory), p.LoadByte), d.say("1 2 ", abi.ImportEmit), d.say("3", abi.ImportEmit), p.I32(0))
+	return d.on(abi.ExportTemplate, d.must("messages are there", asm.I32(2), d.call(abi.ImportMessages, atHistory, 65536), asm.Less),
+		d.same("they are a list", '[', asm.I32(atHistory), asm.LoadByte), d.say("1 2 ", abi.ImportEmit), d.say("3", abi.ImportEmit), asm.I32(0))
 }
 
 // named is the same guest under another name.

@@ -3,24 +3,27 @@
 package tck
 
 import (
+	"slices"
+
 	"github.com/penstock/penstock/plugins/abi"
-	p "github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // limitCases are about limits that are no faults: the guest is told, or what is too much is cut.
 func limitCases() []Case {
 	memory := newDraft("memory-limit", "")
-	memory.open(memory.same("memory does not grow past the limit", -1, p.I32(abi.LimitMemoryPages-3), p.GrowMemory),
-		memory.same("memory grows up to it", 4, p.I32(abi.LimitMemoryPages-4), p.GrowMemory))
+	memory.open(memory.same("memory does not grow past the limit", -1, asm.I32(abi.LimitMemoryPages-3), asm.GrowMemory),
+		memory.same("memory grows up to it", 4, asm.I32(abi.LimitMemoryPages-4), asm.GrowMemory))
 	table := newDraft("table-limit", "")
 	table.Table = 1
-	table.open(table.same("a table does not grow past the limit", -1, p.NoFunction, p.I32(abi.LimitTableElements), p.GrowTable),
-		table.same("a table grows up to it", 1, p.NoFunction, p.I32(abi.LimitTableElements-1), p.GrowTable))
+	table.open(table.same("a table does not grow past the limit", -1, asm.NoFunction, asm.I32(abi.LimitTableElements), asm.GrowTable),
+		table.same("a table grows up to it", 1, asm.NoFunction, asm.I32(abi.LimitTableElements-1), asm.GrowTable))
 	flood := newDraft("log-flood", "")
-	flood.on(abi.ExportAccept, p.Each(1, p.I32(200), flood.call(abi.ImportLog, abi.LogInfo, 0, 1000)), p.I32(0))
+	flood.on(abi.ExportAccept, asm.Each(1, asm.I32(200), flood.call(abi.ImportLog, abi.LogInfo, 0, 1000)), asm.I32(0))
 	refusal := newDraft("long-refusal", "")
-	refusal.on(abi.ExportOpen, refusal.say("too long to be shown", abi.ImportLog, p.I32(0)), p.I32(atText), p.I32('x'), p.I32(2*abi.LimitFailBytes), p.Fill,
-		refusal.call(abi.ImportFail, atText, 2*abi.LimitFailBytes), p.I32(1))
+	refusal.on(abi.ExportOpen, refusal.say("too long to be shown", abi.ImportLog, asm.I32(0)),
+		asm.I32(atText), asm.I32('x'), asm.I32(2*abi.LimitFailBytes), asm.Fill,
+		refusal.call(abi.ImportFail, atText, 2*abi.LimitFailBytes), asm.I32(1))
 	return []Case{
 		unchanged("memory grows up to the limit; past it the guest is told", memory),
 		unchanged("so does a table", table),
@@ -37,11 +40,11 @@ func grammars() *draft {
 	at, n := d.note("root ::= (")
 	open := func(kind, size int) []byte { return d.call(abi.ImportGrammarOpen, kind, at, size) }
 	refusal := func(what string, code []byte) []byte {
-		return d.must(what, code, p.I32(31), p.ShiftRight) // the sign
+		return d.must(what, code, asm.I32(31), asm.ShiftRight) // the sign
 	}
 	d.open(d.bind(abi.BufferMask), refusal("a broken grammar", open(abi.GrammarGBNF, n)), refusal("a broken schema", open(abi.GrammarJSONSchema, n)),
 		refusal("an unknown kind", open(2, n)), d.same("accept without a grammar", -1, d.call(abi.ImportGrammarAccept, 0, 1)))
-	return d.on(abi.ExportPrepare, d.same("a mask without a grammar", -1, d.call(abi.ImportGrammarMask, 0)), p.I32(0))
+	return d.on(abi.ExportPrepare, d.same("a mask without a grammar", -1, d.call(abi.ImportGrammarMask, 0)), asm.I32(0))
 }
 
 // led is led by a grammar, where the host has an engine for it.
@@ -50,19 +53,20 @@ func led() *draft {
 	d := newDraft("grammar-leads", "")
 	at, n := d.note("root ::= [a-z0-9 ]+")
 	open := d.call(abi.ImportGrammarOpen, abi.GrammarGBNF, at, n)
-	is := func(want int) []byte { return join([][]byte{p.I32(want), p.Equal}) }
+	is := func(want int) []byte { return slices.Concat(asm.I32(want), asm.Equal) }
 	led := func(code ...[]byte) []byte {
-		return join([][]byte{p.Global(handle), is(none), p.EqualZero, p.When(code...)})
+		return slices.Concat(asm.Global(handle), is(none), asm.EqualZero, asm.When(code...))
 	}
 	var others [][]byte
 	for range abi.LimitGrammars - 1 {
-		others = append(others, d.must("a handle", open, is(none), p.EqualZero))
+		others = append(others, d.must("a handle", open, is(none), asm.EqualZero))
 	}
-	d.open(d.bind(abi.BufferMask), open, p.SetGlobal(handle), led(join(others), d.same("one handle more than there are", none, open)))
-	d.on(abi.ExportPrepare, led(d.same("the mask is filled", 0, p.Global(handle), d.Call(abi.ImportGrammarMask)), p.I32(abi.PrepareMask), p.Return), p.I32(0))
+	d.open(d.bind(abi.BufferMask), open, asm.SetGlobal(handle), led(slices.Concat(others...), d.same("one handle more than there are", none, open)))
+	filled := d.same("the mask is filled", 0, asm.Global(handle), d.Call(abi.ImportGrammarMask))
+	d.on(abi.ExportPrepare, led(filled, asm.I32(abi.PrepareMask), asm.Return), asm.I32(0))
 	move := func(token []byte) []byte {
-		return join([][]byte{p.Global(handle), token, d.Call(abi.ImportGrammarAccept)})
+		return slices.Concat(asm.Global(handle), token, d.Call(abi.ImportGrammarAccept))
 	}
-	return d.on(abi.ExportAccept, led(d.same("no token is refused", -1, move(p.I32(-1))),
-		d.same("what the mask allowed is accepted", 0, move(p.Local(0)))), p.I32(0))
+	return d.on(abi.ExportAccept, led(d.same("no token is refused", -1, move(asm.I32(-1))),
+		d.same("what the mask allowed is accepted", 0, move(asm.Local(0)))), asm.I32(0))
 }

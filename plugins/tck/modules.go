@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/plugins/abi"
-	p "github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // manifestCases are manifests that a host must refuse, in words that name what is wrong.
@@ -34,7 +34,7 @@ func manifestCases() []Case {
 		{`{"name":"a","config_schema":{"$ref":"https://example.org/schema"}}`, "config_schema"},
 		{`{"name":"a","config_schema":` + strings.Repeat(`{"not":`, 70) + `{}` + strings.Repeat(`}`, 71), "config_schema"},
 	} {
-		d := &draft{Guest: p.New(m.text), name: fmt.Sprintf("tck-manifest-%d", i+1)}
+		d := &draft{Guest: asm.New(m.text), name: fmt.Sprintf("tck-manifest-%d", i+1)}
 		cases = append(cases, refused("manifest "+shortened(m.text), d, m.words))
 	}
 	return cases
@@ -55,7 +55,7 @@ func moduleCases() []Case {
 		return d
 	}
 	typed := newDraft("wrong-type", "")
-	typed.Function(abi.Signature{Name: abi.ExportSample, Params: []abi.Type{"i64"}, Results: []abi.Type{"i32"}}, 0, p.I32(0))
+	typed.Function(abi.Signature{Name: abi.ExportSample, Params: []abi.Type{"i64"}, Results: []abi.Type{"i32"}}, 0, asm.I32(0))
 	version := without(abi.ExportABIV1)
 	version.name = "tck-version-2"
 	version.Function(abi.Signature{Name: "penstock_abi_v2"}, 0)
@@ -93,7 +93,7 @@ func moduleCases() []Case {
 // exporting has an export that the ABI does not know.
 func exporting(name, fields, export string) *draft {
 	d := newDraft(name, fields)
-	d.Function(abi.Signature{Name: export}, 0, p.Unreachable)
+	d.Function(abi.Signature{Name: export}, 0, asm.Unreachable)
 	return d
 }
 
@@ -105,7 +105,7 @@ func optional(name, function string, calls bool, results ...abi.Type) *draft {
 		return d
 	}
 	if len(results) > 0 {
-		code = append(code, p.Drop...)
+		code = append(code, asm.Drop...)
 	}
 	return d.open(code)
 }

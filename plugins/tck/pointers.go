@@ -4,7 +4,7 @@ package tck
 
 import (
 	"github.com/penstock/penstock/plugins/abi"
-	p "github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // pointerCases hand addresses outside memory to every host function that takes one.
@@ -33,17 +33,17 @@ func pointerCases() []Case {
 		d := newDraft("outside-"+c.name, "")
 		code := d.call(c.function, c.args...)
 		if answers(c.function) {
-			code = append(code, p.Drop...)
+			code = append(code, asm.Drop...)
 		}
-		cases = append(cases, faulted("an address outside memory in "+c.function, abi.ExportOpen, causeMemory, d.on(abi.ExportOpen, code, p.I32(0))))
+		cases = append(cases, faulted("an address outside memory in "+c.function, abi.ExportOpen, causeMemory, d.on(abi.ExportOpen, code, asm.I32(0))))
 	}
 	emits := newDraft("outside-emit", "")
 	written := newDraft("outside-fd-write", "")
 	return append(cases,
 		faulted("an address outside memory in emit", abi.ExportTemplate, causeMemory,
-			emits.on(abi.ExportTemplate, emits.call(abi.ImportEmit, end-1, 2), p.I32(0))).in(Request{Chat: true}),
+			emits.on(abi.ExportTemplate, emits.call(abi.ImportEmit, end-1, 2), asm.I32(0))).in(Request{Chat: true}),
 		faulted("a list outside memory in fd_write", abi.ExportOpen, causeMemory,
-			written.on(abi.ExportOpen, written.system("fd_write", "iiii", p.I32(1), p.I32(end-4), p.I32(1), p.I32(atScratch)))))
+			written.on(abi.ExportOpen, written.system("fd_write", "iiii", asm.I32(1), asm.I32(end-4), asm.I32(1), asm.I32(atScratch)))))
 }
 
 // answers tells whether a host function has a result.

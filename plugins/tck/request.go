@@ -3,8 +3,10 @@
 package tck
 
 import (
+	"slices"
+
 	"github.com/penstock/penstock/plugins/abi"
-	p "github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 const configText = `{"a":1}`
@@ -25,7 +27,7 @@ func requestCases() []Case {
 		answered("random draws depend on the seed, and differ from each other", drawing()),
 		unchanged("log takes any level", func() *draft {
 			d := newDraft("log-levels", "")
-			return d.open(d.say("below", abi.ImportLog, p.I32(-7)), d.say("above", abi.ImportLog, p.I32(99)), d.say("", abi.ImportLog, p.I32(1)))
+			return d.open(d.say("below", abi.ImportLog, asm.I32(-7)), d.say("above", abi.ImportLog, asm.I32(99)), d.say("", abi.ImportLog, asm.I32(1)))
 		}()),
 	}
 }
@@ -35,26 +37,26 @@ func configured() *draft {
 	begins := int(configText[0]) | int(configText[1])<<8 | int(configText[2])<<16 | int(configText[3])<<24
 	return d.open(
 		d.same("its length where it does not fit", len(configText), d.call(abi.ImportConfig, atScratch, len(configText)-1)),
-		d.same("nothing is written", 0, p.I32(atScratch), p.Load),
+		d.same("nothing is written", 0, asm.I32(atScratch), asm.Load),
 		d.same("its length where it fits", len(configText), d.call(abi.ImportConfig, atScratch, len(configText))),
-		d.same("the text", begins, p.I32(atScratch), p.Load))
+		d.same("the text", begins, asm.I32(atScratch), asm.Load))
 }
 
 func unconfigured() *draft {
 	d := newDraft("config-none", "")
-	return d.open(d.same("{} has 2 bytes", 2, d.call(abi.ImportConfig, atScratch, 8)), d.same("{}", '{'|'}'<<8, p.I32(atScratch), p.Load))
+	return d.open(d.same("{} has 2 bytes", 2, d.call(abi.ImportConfig, atScratch, 8)), d.same("{}", '{'|'}'<<8, asm.I32(atScratch), asm.Load))
 }
 
 func numbers() *draft {
 	d := newDraft("param", "")
 	is := func(what string, kind int, want int64) []byte {
-		return d.must(what, d.call(abi.ImportParam, kind), p.I64(want), p.Equal64)
+		return d.must(what, d.call(abi.ImportParam, kind), asm.I64(want), asm.Equal64)
 	}
 	return d.open(
 		is("max tokens", abi.ParamMaxTokens, MaxTokens), is("the seed", abi.ParamSeed, Seed),
 		is("an unknown kind", 4, -1), is("a negative kind", -1, -1),
 		d.like("prompt tokens are the history at the beginning", d.prompt(), d.history()),
-		d.must("the prompt fits the context", d.prompt(), d.call(abi.ImportParam, abi.ParamContextSize), p.Wrap, p.Less))
+		d.must("the prompt fits the context", d.prompt(), d.call(abi.ImportParam, abi.ParamContextSize), asm.Wrap, asm.Less))
 }
 
 // historian counts the tokens accepted so far in a global.
@@ -62,28 +64,28 @@ func historian() *draft {
 	const accepted = 1
 	d := newDraft("history", "")
 	read := d.call(abi.ImportHistory, 0, atHistory, 8192)
-	last := [][]byte{p.I32(atHistory - 4), d.history(), p.I32(4), p.Multiply, p.Add, p.Load}
-	soFar := func(where string) []byte { return d.like("history in "+where, d.generated(), p.Global(accepted)) }
-	d.on(abi.ExportPrepare, soFar("prepare"), p.I32(0))
+	last := [][]byte{asm.I32(atHistory - 4), d.history(), asm.I32(4), asm.Multiply, asm.Add, asm.Load}
+	soFar := func(where string) []byte { return d.like("history in "+where, d.generated(), asm.Global(accepted)) }
+	d.on(abi.ExportPrepare, soFar("prepare"), asm.I32(0))
 	d.open(d.bind(abi.BufferCandidates, abi.BufferText))
-	d.on(abi.ExportSample, soFar("sample"), p.I32(abi.SampleEdited))
-	d.on(abi.ExportAccept, count(accepted), soFar("accept"), read, p.Drop,
-		d.like("the last token is the accepted one", p.Local(0), join(last)), p.I32(0))
-	return d.on(abi.ExportStop, soFar("stop"), p.I32(abi.StopShow))
+	d.on(abi.ExportSample, soFar("sample"), asm.I32(abi.SampleEdited))
+	d.on(abi.ExportAccept, count(accepted), soFar("accept"), read, asm.Drop,
+		d.like("the last token is the accepted one", asm.Local(0), slices.Concat(last...)), asm.I32(0))
+	return d.on(abi.ExportStop, soFar("stop"), asm.I32(abi.StopShow))
 }
 
 // lately asks for parts of the history: all but the first, the last two, and none.
 func lately() *draft {
 	d := newDraft("history-from", "")
 	part := func(from, limit int) []byte { return d.call(abi.ImportHistory, from, atHistory, limit) }
-	word := func(at int) []byte { return join([][]byte{p.I32(at), p.Load}) }
+	word := func(at int) []byte { return slices.Concat(asm.I32(at), asm.Load) }
 	return d.on(abi.ExportAccept,
-		d.like("all from the second on", part(1, 8192), join([][]byte{d.history(), p.I32(1), p.Subtract})),
-		d.same("two from the end", 2, part(-2, 2)), d.like("the last is the accepted one", p.Local(0), word(atHistory+4)),
-		p.Poke(atHistory, -9), d.same("their number where they do not fit", 2, part(-2, 1)), d.same("nothing is written", -9, word(atHistory)),
-		d.same("the last one alone", 1, part(-1, 1)), d.like("it is the accepted one", p.Local(0), word(atHistory)),
-		d.same("none at the end", 0, d.history(), p.I32(atHistory), p.I32(8192), d.Call(abi.ImportHistory)),
-		d.same("none behind it", 0, part(1<<31-1, 8192)), d.like("all where there are not as many", part(-1<<31, 8192), d.history()), p.I32(0))
+		d.like("all from the second on", part(1, 8192), slices.Concat(d.history(), asm.I32(1), asm.Subtract)),
+		d.same("two from the end", 2, part(-2, 2)), d.like("the last is the accepted one", asm.Local(0), word(atHistory+4)),
+		asm.Poke(atHistory, -9), d.same("their number where they do not fit", 2, part(-2, 1)), d.same("nothing is written", -9, word(atHistory)),
+		d.same("the last one alone", 1, part(-1, 1)), d.like("it is the accepted one", asm.Local(0), word(atHistory)),
+		d.same("none at the end", 0, d.history(), asm.I32(atHistory), asm.I32(8192), d.Call(abi.ImportHistory)),
+		d.same("none behind it", 0, part(1<<31-1, 8192)), d.like("all where there are not as many", part(-1<<31, 8192), d.history()), asm.I32(0))
 }
 
 func asking() *draft {
@@ -99,7 +101,7 @@ func drawing() *draft {
 	d := newDraft("random", "")
 	d.open(d.bind(abi.BufferCandidates))
 	d.on(abi.ExportSample,
-		d.must("two draws differ", d.Call(abi.ImportRandom), d.Call(abi.ImportRandom), p.Equal64, p.EqualZero),
-		p.I32(atView), d.Call(abi.ImportRandom), p.Wrap, p.Local(0), p.Remainder, p.I32(4), p.Multiply, p.Add, p.Load)
+		d.must("two draws differ", d.Call(abi.ImportRandom), d.Call(abi.ImportRandom), asm.Equal64, asm.EqualZero),
+		asm.I32(atView), d.Call(abi.ImportRandom), asm.Wrap, asm.Local(0), asm.Remainder, asm.I32(4), asm.Multiply, asm.Add, asm.Load)
 	return d
 }

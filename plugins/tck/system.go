@@ -3,10 +3,11 @@
 package tck
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/penstock/penstock/plugins/abi"
-	p "github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 // systemCalls are functions of WASI preview 1 that would reach something outside the sandbox, with the letters of their
@@ -32,7 +33,7 @@ func (d *draft) system(name, params string, args ...[]byte) []byte {
 	for _, letter := range params {
 		s.Params = append(s.Params, map[rune]abi.Type{'i': "i32", 'I': "i64"}[letter])
 	}
-	return append(join(args), d.CallOf(s)...)
+	return append(slices.Concat(args...), d.CallOf(s)...)
 }
 
 // systemCases are about the sandbox.
@@ -63,11 +64,11 @@ func arguments(params string, descriptor int) []byte {
 	for i, letter := range params {
 		switch {
 		case letter == 'I':
-			code = append(code, p.I64(1)...)
+			code = append(code, asm.I64(1)...)
 		case i == 0:
-			code = append(code, p.I32(descriptor)...)
+			code = append(code, asm.I32(descriptor)...)
 		default:
-			code = append(code, p.I32(atScratch)...)
+			code = append(code, asm.I32(atScratch)...)
 		}
 	}
 	return code
@@ -77,32 +78,33 @@ func environment() *draft {
 	d := newDraft("no-environment", "")
 	var code [][]byte
 	for _, name := range []string{"args", "environ"} {
-		code = append(code, p.Poke(atScratch, -1), p.Poke(atScratch+4, -1),
-			d.same(name, 0, d.system(name+"_sizes_get", "ii", p.I32(atScratch), p.I32(atScratch+4))),
-			d.same("number of "+name, 0, p.I32(atScratch), p.Load), d.same("bytes of "+name, 0, p.I32(atScratch+4), p.Load))
+		code = append(code, asm.Poke(atScratch, -1), asm.Poke(atScratch+4, -1),
+			d.same(name, 0, d.system(name+"_sizes_get", "ii", asm.I32(atScratch), asm.I32(atScratch+4))),
+			d.same("number of "+name, 0, asm.I32(atScratch), asm.Load), d.same("bytes of "+name, 0, asm.I32(atScratch+4), asm.Load))
 	}
 	return d.open(code...)
 }
 
 func clock() *draft {
 	d := newDraft("clock", "")
-	read := d.system("clock_time_get", "iIi", p.I32(0), p.I64(1), p.I32(atScratch))
+	read := d.system("clock_time_get", "iIi", asm.I32(0), asm.I64(1), asm.I32(atScratch))
 	is := func(want int64) []byte {
-		return join([][]byte{d.same("reading the clock", 0, read), d.must("the time", p.I32(atScratch), p.Load64, p.I64(want), p.Equal64)})
+		return slices.Concat(d.same("reading the clock", 0, read), d.must("the time", asm.I32(atScratch), asm.Load64, asm.I64(want), asm.Equal64))
 	}
 	const asleep = atScratch + 64 // a subscription to the clock, 5 µs from now; then room for its event
-	wait := d.system("poll_oneoff", "iiii", p.I32(asleep), p.I32(asleep+48), p.I32(1), p.I32(asleep+80))
-	return d.open(is(0), is(1000), is(2000), p.Poke(asleep+24, 5000), d.same("waiting", 0, wait), is(8000), d.same("random bytes", 0, d.system("random_get", "ii", p.I32(atScratch), p.I32(11))))
+	wait := d.system("poll_oneoff", "iiii", asm.I32(asleep), asm.I32(asleep+48), asm.I32(1), asm.I32(asleep+80))
+	return d.open(is(0), is(1000), is(2000), asm.Poke(asleep+24, 5000), d.same("waiting", 0, wait), is(8000),
+		d.same("random bytes", 0, d.system("random_get", "ii", asm.I32(atScratch), asm.I32(11))))
 }
 
 func output() *draft {
 	d := newDraft("output", "")
 	at, n := d.note(strings.Repeat("written ", 4))
 	write := func(file int) []byte {
-		return d.system("fd_write", "iiii", p.I32(file), p.I32(atScratch), p.I32(1), p.I32(atScratch+8))
+		return d.system("fd_write", "iiii", asm.I32(file), asm.I32(atScratch), asm.I32(1), asm.I32(atScratch+8))
 	}
-	return d.open(p.Poke(atScratch, at), p.Poke(atScratch+4, n),
-		d.same("standard output", 0, write(1)), d.same("bytes written", n, p.I32(atScratch+8), p.Load),
+	return d.open(asm.Poke(atScratch, at), asm.Poke(atScratch+4, n),
+		d.same("standard output", 0, write(1)), d.same("bytes written", n, asm.I32(atScratch+8), asm.Load),
 		d.same("standard error", 0, write(2)), d.same("standard input", 8, write(0)), d.same("a file", 8, write(3)))
 }
 
@@ -112,9 +114,9 @@ func littering() *draft {
 	const from, fresh, pages = atHistory, 4 << 16, 8
 	d := newDraft("litters", "")
 	look := func(at, bytes int) []byte {
-		word := join([][]byte{p.I32(at), p.Local(1), p.I32(4), p.Multiply, p.Add})
-		return p.Each(1, p.I32(bytes/4), d.same("memory nobody wrote to", 0, word, p.Load), word, p.I32(0x5ec4e7), p.Store)
+		word := slices.Concat(asm.I32(at), asm.Local(1), asm.I32(4), asm.Multiply, asm.Add)
+		return asm.Each(1, asm.I32(bytes/4), d.same("memory nobody wrote to", 0, word, asm.Load), word, asm.I32(0x5ec4e7), asm.Store)
 	}
-	d.on(abi.ExportOpen, look(from, fresh-from), p.I32(0))
-	return d.on(abi.ExportPrepare, once(p.I32(pages), p.GrowMemory, p.Drop, look(fresh, pages<<16)), p.I32(0))
+	d.on(abi.ExportOpen, look(from, fresh-from), asm.I32(0))
+	return d.on(abi.ExportPrepare, once(asm.I32(pages), asm.GrowMemory, asm.Drop, look(fresh, pages<<16)), asm.I32(0))
 }

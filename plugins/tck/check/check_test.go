@@ -16,7 +16,7 @@ import (
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
-	p "github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/plugins/asm"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -66,48 +66,48 @@ func TestModule_Examples_HaveNoFindings(t *testing.T) {
 }
 
 func TestModule_Findings(t *testing.T) {
-	plain := func() *p.Guest { return p.New(`{"name":"guest","view":"none"}`) }
-	counted := func(rewind ...[]byte) *p.Guest {
+	plain := func() *asm.Guest { return asm.New(`{"name":"guest","view":"none"}`) }
+	counted := func(rewind ...[]byte) *asm.Guest {
 		g := plain()
 		g.Globals = 1
-		g.On(abi.ExportAccept, p.Global(0), p.I32(1), p.Add, p.SetGlobal(0), p.I32(0))
-		g.On(abi.ExportSample, p.Global(0), p.I32(256), p.Remainder)
-		return g.On(abi.ExportRewind, append(rewind, p.I32(0))...)
+		g.On(abi.ExportAccept, asm.Global(0), asm.I32(1), asm.Add, asm.SetGlobal(0), asm.I32(0))
+		g.On(abi.ExportSample, asm.Global(0), asm.I32(256), asm.Remainder)
+		return g.On(abi.ExportRewind, append(rewind, asm.I32(0))...)
 	}
 	right := counted()
-	right.Funcs[len(right.Funcs)-1].Code = bytes.Join([][]byte{p.Local(0), p.I32(abi.ParamPromptTokens), right.Call(abi.ImportParam), p.Wrap, p.Subtract, p.SetGlobal(0), p.I32(0)}, nil)
+	right.Funcs[len(right.Funcs)-1].Code = bytes.Join([][]byte{asm.Local(0), asm.I32(abi.ParamPromptTokens), right.Call(abi.ImportParam), asm.Wrap, asm.Subtract, asm.SetGlobal(0), asm.I32(0)}, nil)
 	grows := plain()
-	grows.On(abi.ExportAccept, p.I32(1), p.GrowMemory, p.Drop, p.I32(0))
-	back := p.New(`{"name":"guest","hold":1}`)
-	back.On(abi.ExportOpen, back.Bind(abi.BufferSplice, 8192, 16), p.I32(0)).On(abi.ExportAccept, p.Poke(8192, 1), p.I32(abi.AcceptSplice))
+	grows.On(abi.ExportAccept, asm.I32(1), asm.GrowMemory, asm.Drop, asm.I32(0))
+	back := asm.New(`{"name":"guest","hold":1}`)
+	back.On(abi.ExportOpen, back.Bind(abi.BufferSplice, 8192, 16), asm.I32(0)).On(abi.ExportAccept, asm.Poke(8192, 1), asm.I32(abi.AcceptSplice))
 	text := plain()
-	text.On(abi.ExportOpen, text.Bind(abi.BufferText, 8192, 256), p.I32(0)).On(abi.ExportStop, p.Local(1), p.EqualZero, p.When(p.Unreachable), p.I32(0))
+	text.On(abi.ExportOpen, text.Bind(abi.BufferText, 8192, 256), asm.I32(0)).On(abi.ExportStop, asm.Local(1), asm.EqualZero, asm.When(asm.Unreachable), asm.I32(0))
 	shows := plain()
 	shows.Globals = 1
-	shows.On(abi.ExportTemplate, p.Global(0), p.I32(1), p.Add, p.SetGlobal(0), p.I32(8), p.I32(4), shows.Call(abi.ImportEmit), p.I32(0))
+	shows.On(abi.ExportTemplate, asm.Global(0), asm.I32(1), asm.Add, asm.SetGlobal(0), asm.I32(8), asm.I32(4), shows.Call(abi.ImportEmit), asm.I32(0))
 	long := plain()
-	long.On(abi.ExportTemplate, p.I32(8192), p.I32(1<<17), long.Call(abi.ImportMessages), p.I32(1000), p.Less, p.EqualZero, p.When(p.Unreachable),
-		p.I32(8), p.I32(4), long.Call(abi.ImportEmit), p.I32(0))
-	row := p.New(`{"name":"guest"}`)
-	row.On(abi.ExportOpen, row.Bind(abi.BufferCandidates, 8192, 2048), p.I32(0)).
-		On(abi.ExportSample, p.I32(2), p.Local(0), p.Less, p.When(p.I32(-1), p.Return), p.I32(8196), p.Load)
+	long.On(abi.ExportTemplate, asm.I32(8192), asm.I32(1<<17), long.Call(abi.ImportMessages), asm.I32(1000), asm.Less, asm.EqualZero, asm.When(asm.Unreachable),
+		asm.I32(8), asm.I32(4), long.Call(abi.ImportEmit), asm.I32(0))
+	row := asm.New(`{"name":"guest"}`)
+	row.On(abi.ExportOpen, row.Bind(abi.BufferCandidates, 8192, 2048), asm.I32(0)).
+		On(abi.ExportSample, asm.I32(2), asm.Local(0), asm.Less, asm.When(asm.I32(-1), asm.Return), asm.I32(8196), asm.Load)
 	for name, tc := range map[string]struct {
-		guest *p.Guest
+		guest *asm.Guest
 		want  string // empty: nothing
 	}{
 		"nothing wrong":            {right, ""},
 		"a rewind that forgets":    {counted(), "were taken back"},
-		"a trap":                   {plain().On(abi.ExportAccept, p.Unreachable), "penstock_accept: trap"},
-		"a wrong answer":           {plain().On(abi.ExportAccept, p.I32(7)), "wrong answer"},
+		"a trap":                   {plain().On(abi.ExportAccept, asm.Unreachable), "penstock_accept: trap"},
+		"a wrong answer":           {plain().On(abi.ExportAccept, asm.I32(7)), "wrong answer"},
 		"a look past the view":     {row, "did something else"},
-		"an endless loop":          {plain().On(abi.ExportPrepare, p.Forever), "fuel exhausted"},
-		"much work":                {plain().On(abi.ExportPrepare, p.Each(1, p.I32(1_200_000)), p.I32(0)), "units of fuel"},
+		"an endless loop":          {plain().On(abi.ExportPrepare, asm.Forever), "fuel exhausted"},
+		"much work":                {plain().On(abi.ExportPrepare, asm.Each(1, asm.I32(1_200_000)), asm.I32(0)), "units of fuel"},
 		"memory that grows":        {grows, "memory grows"},
 		"taking back for ever":     {back, "too often"},
 		"no text":                  {text, "penstock_stop: trap"},
 		"a prompt":                 {shows, ""},
 		"a long conversation":      {long, "penstock_template: trap"},
-		"a request it never takes": {plain().On(abi.ExportOpen, p.I32(1)), "refuses"},
+		"a request it never takes": {plain().On(abi.ExportOpen, asm.I32(1)), "refuses"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := Module(context.Background(), tc.guest.Wasm(), Options{Conversations: 6, Limits: patient()})
@@ -130,7 +130,7 @@ func TestModule_Refuses(t *testing.T) {
 	if _, err := Module(context.Background(), []byte("hello"), Options{}); !errors.Is(err, plugin.ErrNotWasm) {
 		t.Errorf("%v", err)
 	}
-	strict := p.New(`{"name":"guest","config_schema":{"required":["x"]}}`).Wasm()
+	strict := asm.New(`{"name":"guest","config_schema":{"required":["x"]}}`).Wasm()
 	if _, err := Module(context.Background(), strict, Options{}); err == nil || !strings.Contains(err.Error(), "configuration") {
 		t.Errorf("%v", err)
 	}
