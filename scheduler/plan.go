@@ -13,7 +13,7 @@ import (
 // plan chooses the jobs of this tick and how many tokens each computes: a decode token for every generating slot first,
 // then chunks of prompts.
 func (s *Scheduler) plan() {
-	s.planned, s.prefilling, s.taken, s.awaitsCopy = s.planned[:0], s.prefilling[:0], 0, false
+	s.planned, s.prefilling, s.reserved, s.awaitsCopy = s.planned[:0], s.prefilling[:0], 0, false
 	s.order = append(s.order[:0], s.running...) // preempting changes s.running
 	waiting := 0
 	for _, j := range s.order {
@@ -140,12 +140,12 @@ func (j *job) weight() float64 {
 // secure finds KV cells for n tokens of a job, evicting idle sequences, then preempting jobs that come after it. It
 // returns how many there are room for; those are taken for this tick.
 func (s *Scheduler) secure(j *job, n int) int {
-	for n > 0 && !s.cache.Reserve(s.taken+n) {
+	for n > 0 && !s.cache.Reserve(s.reserved+n) {
 		s.awaitsCopy = s.awaitsCopy || s.cache.Copying()
 		if s.cache.Copying() || !s.preempt(s.victim(j)) {
-			n = max(s.cache.Free()-s.taken, 0)
+			n = max(s.cache.Free()-s.reserved, 0)
 		}
 	}
-	s.taken += n
+	s.reserved += n
 	return n
 }

@@ -76,7 +76,7 @@ type Scheduler struct {
 	planned    []*job // jobs in this tick, those that decode first
 	decoding   int    // how many of planned decode
 	passing    []*job // planned as it was before the passes
-	taken      int    // KV cells that planned will fill
+	reserved   int    // KV cells that planned will fill
 	awaitsCopy bool   // a running job waits for cells whose sequence is being saved
 	prefilling []*job // of which these compute their prompts
 	order      []*job

@@ -104,7 +104,7 @@ func (s *Scheduler) preempt(j *job) bool {
 	}
 	if i := slices.Index(s.planned, j); i >= 0 {
 		s.planned = slices.Delete(s.planned, i, i+1)
-		s.taken -= j.scheduled
+		s.reserved -= j.scheduled
 		if i < s.decoding {
 			s.decoding--
 		}

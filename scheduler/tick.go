@@ -55,11 +55,11 @@ func (s *Scheduler) takeCommands() {
 	}
 }
 
-// admit moves queued jobs into free slots while the KV cache has room for their prompts. A running job that could not go
-// on anyway makes place. Where it takes long the rest wait for the next tick.
+// admit moves queued jobs into free slots while the KV cache has room for their prompts. A running job that cannot go on
+// now is preempted for them. If admitting takes long, the rest wait for the next tick.
 func (s *Scheduler) admit(now time.Time) {
 	if s.awaitsCopy {
-		return // what is cleared is for those who run; the next tick admits
+		return // the cells that become free are for running jobs; the next tick admits
 	}
 	for j := s.next(); j != nil; j = s.next() {
 		if len(s.running) > 0 && s.config.Clock().Sub(now) > longestAdmission {

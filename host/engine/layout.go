@@ -9,24 +9,25 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// placing is a backend that chooses which sequences are in use together. Where every sequence has cells of its own, llama.cpp decodes
-// sequences in one pass only if their numbers follow one another; see padder for the gaps.
+// placing is a backend that chooses which sequences are in use at the same time. Where every sequence has cells of its own, llama.cpp
+// decodes sequences in one pass only if their numbers follow one another; padder fills the gaps.
 type placing struct {
 	*backend
 	layout
 }
 
-// layout keeps those sequences next to one another that decode.
+// layout places requests so that those which decode are next to one another.
 type layout struct {
 	sequences int // in all
 }
 
-// longPrompt is from how many tokens on that are to be computed a request is placed at the far end: for a while it will not decode,
-// and those that do should be adjacent without it.
+// longPrompt is the most tokens to compute with which a request is placed near those that decode. With more it will not decode for a
+// while, and goes to the far end.
 const longPrompt = 256
 
-// Place implements kvcache.Placer. A request goes as near as can be to those that decode, and one with a long prompt as far away as
-// can be. Only the first is worth waiting until what the sequence holds was saved: a gap costs all of them time with each token.
+// Place implements kvcache.Placer. A request goes as near as possible to those that decode, and one with a long prompt as near as
+// possible to the far end. Only the former may have to wait until the sequence has been saved: a gap between those that decode costs
+// all of them time with each token.
 func (l layout) Place(prefill int, running []kvcache.RunningSequence, idle []kvcache.IdleSequence) int32 {
 	first, last, decoding := bounds(running)
 	switch {
