@@ -120,9 +120,6 @@ func (h *Host) URL() string {
 // Handler answers as the listener does.
 func (h *Host) Handler() http.Handler { return http.HandlerFunc(h.answer) }
 
-// Core is the model and scheduler of the host.
-func (h *Host) Core() *Core { return h.core }
-
 // Run takes requests until ctx is done, then shuts down: new requests are refused, running ones go on for up to
 // server.shutdown_timeout, what is left then ends as cancelled. The error is nil after an orderly end.
 func (h *Host) Run(ctx context.Context) error {

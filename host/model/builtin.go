@@ -19,9 +19,6 @@ const BuiltInName = "penstock-tiny"
 //go:embed penstock-tiny.gguf
 var builtIn []byte
 
-// BuiltIn is the built-in model's file. It must not be changed.
-func BuiltIn() []byte { return builtIn }
-
 // openBuiltIn puts the built-in model where llama.cpp, which opens models by path, can map it: into the cache folder, or
 // into a temporary file where that cannot be written.
 func openBuiltIn(cacheDir string) (*File, error) {

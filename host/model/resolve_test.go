@@ -73,7 +73,7 @@ func TestResolve_BuiltIn_IsStoredOnceAndRepaired(t *testing.T) {
 		t.Fatal(err)
 	}
 	have, err := os.ReadFile(second.Path)
-	if err != nil || second.Path != first.Path || !second.BuiltIn || !bytes.Equal(have, BuiltIn()) {
+	if err != nil || second.Path != first.Path || !second.BuiltIn || !bytes.Equal(have, builtIn) {
 		t.Errorf("got %v, %d bytes, %v", second, len(have), err)
 	}
 }
@@ -85,7 +85,7 @@ func TestResolve_BuiltIn_CacheNotWritable_UsesATemporaryFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if have, err := os.ReadFile(f.Path); err != nil || !bytes.Equal(have, BuiltIn()) {
+	if have, err := os.ReadFile(f.Path); err != nil || !bytes.Equal(have, builtIn) {
 		t.Errorf("%d bytes, %v", len(have), err)
 	}
 	if err := f.Close(); err != nil {

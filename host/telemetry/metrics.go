@@ -84,9 +84,6 @@ func (m *Metrics) Watch(stats func() scheduler.Stats) {
 	}
 }
 
-// Registry is where other parts add metrics of their own.
-func (m *Metrics) Registry() prometheus.Registerer { return m.registry }
-
 // Handler answers GET /metrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
