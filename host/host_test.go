@@ -18,11 +18,12 @@ import (
 
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/model/kerneltest"
 	"github.com/penstock/penstock/host/plugin/compile"
 )
 
 func TestMain(m *testing.M) {
-	injectFaults()
+	kerneltest.Main()
 	model.ChildMain()
 	compile.Main()
 	goleak.VerifyTestMain(m)
@@ -77,21 +78,6 @@ func run(t *testing.T, h *Host) (stop func()) {
 	}
 	t.Cleanup(stop)
 	return stop
-}
-
-func post(t *testing.T, url, body string) (int, string) {
-	t.Helper()
-	a, err := http.Post(url, "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Error(err)
-		return 0, ""
-	}
-	defer a.Body.Close()
-	text, err := io.ReadAll(a.Body)
-	if err != nil {
-		t.Error(err)
-	}
-	return a.StatusCode, string(text)
 }
 
 func TestHost_Streams_TheBuiltInModel(t *testing.T) {

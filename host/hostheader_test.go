@@ -4,7 +4,6 @@ package host
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -13,22 +12,10 @@ import (
 // callAs sends a request with a Host header of its own, and the Origin of a page there.
 func callAs(t *testing.T, h *Host, host string) (int, string) {
 	t.Helper()
-	r, err := http.NewRequest(http.MethodGet, h.URL()+"/livez", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := newRequest(t, http.MethodGet, h.URL()+"/livez", nil, "Origin", "http://"+host)
 	r.Host = host
-	r.Header.Set("Origin", "http://"+host)
-	a, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Body.Close()
-	body, err := io.ReadAll(a.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a.StatusCode, string(body)
+	status, _, body := send(t, http.DefaultClient, r)
+	return status, body
 }
 
 func TestHost_Answer_OtherHosts(t *testing.T) {

@@ -8,28 +8,13 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/model/kerneltest"
 	"github.com/penstock/penstock/native"
 )
-
-// faultEnv names kernels that are broken in every process of this test program, as JSON of native.InjectedFault.
-const faultEnv = "PENSTOCK_TEST_KERNEL_FAULTS"
-
-func injectFaults() {
-	var list []native.InjectedFault
-	if text, ok := os.LookupEnv(faultEnv); ok {
-		if err := json.Unmarshal([]byte(text), &list); err != nil {
-			panic(err)
-		}
-	}
-	for _, f := range list {
-		native.InjectFault(f)
-	}
-}
 
 // answered opens a host, has it answer greedily and returns the text, what it logged and its kernels.
 func answered(t *testing.T, change map[string]any) (text, logged string, k api.Kernels) {
@@ -68,7 +53,6 @@ func answered(t *testing.T, change map[string]any) (text, logged string, k api.K
 
 // A kernel that faults and one that computes wrongly are switched off with a warning, and requests are answered as without them.
 func TestHost_BrokenKernels_ServingGoesOn(t *testing.T) {
-	t.Cleanup(func() { native.UseKernels(native.ChoosePenstock.Without()) })
 	const q8 = native.Operation(8) // of the built-in model's weights
 	list := []native.InjectedFault{{Kernel: native.Kernel{Family: native.PenstockKernels, Operation: native.Attention}, Kind: native.WrongResult}}
 	if k := native.ChoosePenstock.Order(q8)[0]; k.Family != native.PlainKernels {
@@ -79,11 +63,7 @@ func TestHost_BrokenKernels_ServingGoesOn(t *testing.T) {
 		t.Errorf("plain kernels: %+v", plain)
 	}
 
-	faults, err := json.Marshal(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv(faultEnv, string(faults))
+	kerneltest.Break(t, list...)
 	for _, f := range list {
 		native.InjectFault(f)
 		t.Cleanup(func() { native.InjectFault(native.InjectedFault{Kernel: f.Kernel}) })

@@ -3,7 +3,6 @@
 package host
 
 import (
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -24,23 +23,11 @@ func touchy() []byte {
 // asks completes with a plugin as the holder of a key.
 func asks(t *testing.T, h *Host, key, plugins string) (status int, retry, body string) {
 	t.Helper()
-	r, err := http.NewRequest(http.MethodPost, h.URL()+"/v1/completions", strings.NewReader(`{"prompt":"Hello","max_tokens":2`+plugins+`}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+key)
 	client := &http.Client{}
 	defer client.CloseIdleConnections()
-	a, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Body.Close() //nolint:errcheck // it was read
-	text, err := io.ReadAll(a.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a.StatusCode, a.Header.Get("Retry-After"), string(text)
+	r := newRequest(t, http.MethodPost, h.URL()+"/v1/completions", []byte(`{"prompt":"Hello","max_tokens":2`+plugins+`}`), "Authorization", "Bearer "+key)
+	status, header, body := send(t, client, r)
+	return status, header.Get("Retry-After"), body
 }
 
 // What one client does with a plugin is that client's to wait for: others go on, and it is told when to try again.
@@ -99,21 +86,8 @@ func TestPlugins_Quarantine_NeverOfADefault(t *testing.T) {
 
 func getAs(t *testing.T, h *Host, key string) string {
 	t.Helper()
-	r, err := http.NewRequest(http.MethodGet, h.URL()+"/v1/plugins", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+key)
 	client := &http.Client{}
 	defer client.CloseIdleConnections()
-	a, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Body.Close() //nolint:errcheck // it was read
-	text, err := io.ReadAll(a.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	_, _, body := send(t, client, newRequest(t, http.MethodGet, h.URL()+"/v1/plugins", nil, "Authorization", "Bearer "+key))
+	return body
 }

@@ -3,10 +3,8 @@
 package host
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -240,39 +238,4 @@ func TestPlugins_Manage_NeedsTheAdminKey(t *testing.T) {
 			t.Errorf("the list: %d", status)
 		}
 	}
-}
-
-// admin sends a request with the key "secret".
-func admin(t *testing.T, h *Host, method, path string, wasm []byte) (int, string) {
-	t.Helper()
-	r, err := http.NewRequest(method, h.URL()+path, bytes.NewReader(wasm))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer secret")
-	r.Header.Set("Content-Type", "application/wasm")
-	a, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Body.Close()
-	body, err := io.ReadAll(a.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a.StatusCode, string(body)
-}
-
-func get(t *testing.T, url string) string {
-	t.Helper()
-	a, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Body.Close()
-	body, err := io.ReadAll(a.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
 }

@@ -3,7 +3,6 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -120,9 +119,9 @@ func uploads(t *testing.T, h *Host, n int) {
 			if i%10 == 9 {
 				wasm, want = wasm[:len(wasm)-1-i%40], "400"
 			}
-			status, body := upload(t, client, h, wasm)
+			status, body := adminBy(t, client, h, http.MethodPost, "/v1/plugins", wasm)
 			for status == http.StatusServiceUnavailable { // the others have their turn
-				status, body = upload(t, client, h, wasm)
+				status, body = adminBy(t, client, h, http.MethodPost, "/v1/plugins", wasm)
 			}
 			if !strings.HasPrefix(fmt.Sprint(status), want) {
 				t.Errorf("upload %d: %d %s; want %s", i, status, body, want)
@@ -130,28 +129,6 @@ func uploads(t *testing.T, h *Host, n int) {
 		})
 	}
 	group.Wait()
-}
-
-func upload(t *testing.T, client *http.Client, h *Host, wasm []byte) (status int, body string) {
-	t.Helper()
-	r, err := http.NewRequest(http.MethodPost, h.URL()+"/v1/plugins", bytes.NewReader(wasm))
-	if err != nil {
-		t.Error(err)
-		return 0, ""
-	}
-	r.Header.Set("Authorization", "Bearer secret")
-	r.Header.Set("Content-Type", "application/wasm")
-	a, err := client.Do(r)
-	if err != nil {
-		t.Error(err)
-		return 0, ""
-	}
-	defer a.Body.Close() //nolint:errcheck // it was read
-	text, err := io.ReadAll(a.Body)
-	if err != nil {
-		t.Error(err)
-	}
-	return a.StatusCode, string(text)
 }
 
 // A thousand in the long test.

@@ -3,7 +3,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -68,14 +67,7 @@ func TestScheduler_BusyBatch_SameTextAsAlone(t *testing.T) {
 	for _, layout := range []string{"split", "shared"} {
 		t.Run(layout, func(t *testing.T) {
 			e := opened(t, Options{Slots: 8, CacheSequences: 4, KVLayout: layout})
-			s, err := scheduler.New(e.Backend(), scheduler.Config{Slots: 8, ArchiveBytes: 1 << 26})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, stop := context.WithCancel(t.Context())
-			done := make(chan struct{})
-			go func() { defer close(done); _ = s.Run(ctx) }()
-			defer func() { stop(); <-done }()
+			s := scheduled(t, e, 8)
 
 			prompts := make([]string, 24)
 			for i := range prompts {

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -35,6 +36,20 @@ func opened(t testing.TB, o Options) *Engine {
 		}
 	})
 	return e
+}
+
+// scheduled runs a scheduler over an engine until the test ends.
+func scheduled(t testing.TB, e *Engine, slots int) *scheduler.Scheduler {
+	t.Helper()
+	s, err := scheduler.New(e.Backend(), scheduler.Config{Slots: slots, ArchiveBytes: 1 << 26})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Run(ctx) }()
+	t.Cleanup(func() { stop(); <-done })
+	return s
 }
 
 func tokens(t testing.TB, e *Engine, text string) []int32 {

@@ -3,7 +3,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -74,14 +73,7 @@ func TestScheduler_ModelThatLacks_SameText(t *testing.T) {
 func busyTexts(t *testing.T, o Options) (texts [][]step) {
 	t.Helper()
 	e := opened(t, o)
-	s, err := scheduler.New(e.Backend(), scheduler.Config{Slots: o.Slots, ArchiveBytes: 1 << 26})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); _ = s.Run(ctx) }()
-	defer func() { stop(); <-done }()
+	s := scheduled(t, e, o.Slots)
 	var streams []*scheduler.Stream
 	for i := range 10 {
 		text := "<|im_start|>user\nHello! How are you today? I hope that you are well and that you slept enough last night.<|im_end|>\n"

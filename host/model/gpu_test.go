@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/penstock/penstock/host/model/kerneltest"
 	"github.com/penstock/penstock/native"
 )
 
@@ -72,7 +73,7 @@ func TestTryGPUInChild_KernelFaults_IsErrGPU(t *testing.T) {
 	if !attention.Known() {
 		t.Skip("SKIPPED: this build has no kernel that can be broken (PENSTOCK_KERNELS=OFF)")
 	}
-	withFaults(t, native.InjectedFault{Kernel: attention, Kind: native.Crash})
+	kerneltest.Break(t, native.InjectedFault{Kernel: attention, Kind: native.Crash})
 	if err := tryGPUInChild(t.Context(), file.Path, time.Minute, 0); !errors.Is(err, ErrGPU) {
 		t.Errorf("got %v, want ErrGPU", err)
 	}

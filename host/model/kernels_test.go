@@ -3,39 +3,13 @@
 package model
 
 import (
-	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/host/model/kerneltest"
 	"github.com/penstock/penstock/native"
 )
-
-// faultEnv names kernels that are broken in a child of this test program, as JSON of native.InjectedFault.
-const faultEnv = "PENSTOCK_TEST_KERNEL_FAULTS"
-
-func injectFaults() {
-	var list []native.InjectedFault
-	if text, ok := os.LookupEnv(faultEnv); ok {
-		if err := json.Unmarshal([]byte(text), &list); err != nil {
-			panic(err)
-		}
-	}
-	for _, f := range list {
-		native.InjectFault(f)
-	}
-}
-
-func withFaults(t *testing.T, list ...native.InjectedFault) {
-	t.Helper()
-	text, err := json.Marshal(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv(faultEnv, string(text))
-	t.Cleanup(func() { native.UseKernels(native.ChoosePenstock.Without()) })
-}
 
 // openTiny opens the built-in model and returns the kernels that were found broken, by their names.
 func openTiny(t *testing.T, cacheDir string) map[string]string {
@@ -63,7 +37,7 @@ func TestOpen_BrokenKernels_AreFoundAndNotUsed(t *testing.T) {
 		list = append(list, native.InjectedFault{Kernel: product, Kind: native.Crash})
 		want[product.String()] = "illegal instruction"
 	}
-	withFaults(t, list...)
+	kerneltest.Break(t, list...)
 	cache := t.TempDir()
 	for start := range 2 { // what is broken is never remembered
 		got := openTiny(t, cache)
@@ -73,12 +47,12 @@ func TestOpen_BrokenKernels_AreFoundAndNotUsed(t *testing.T) {
 			}
 		}
 	}
-	t.Setenv(faultEnv, "[]")
+	t.Setenv(kerneltest.Env, "[]")
 	if got := openTiny(t, cache); len(got) > 0 {
 		t.Errorf("once they are sound: %v", got)
 	}
 	// Now they are known as sound, so nothing is tried and nothing found.
-	withFaults(t, list...)
+	kerneltest.Break(t, list...)
 	if got := openTiny(t, cache); len(got) > 0 {
 		t.Errorf("with a note that they passed: %v", got)
 	}

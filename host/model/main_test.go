@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/penstock/penstock/host/model/kerneltest"
 	"go.uber.org/goleak"
 )
 
@@ -17,7 +18,7 @@ import (
 const misbehaviourEnv = "PENSTOCK_TEST_CHILD"
 
 func TestMain(m *testing.M) {
-	injectFaults()
+	kerneltest.Main()
 	switch how := os.Getenv(misbehaviourEnv); {
 	case how == "" || os.Getenv(modelChildEnv) == "":
 		ChildMain()
