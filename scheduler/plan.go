@@ -138,7 +138,7 @@ func (j *job) weight() float64 {
 }
 
 // secure finds KV cells for n tokens of a job, evicting idle sequences, then preempting jobs that come after it. It
-// returns how many there are room for; those are taken for this tick.
+// returns for how many there is room, and reserves those for this tick.
 func (s *Scheduler) secure(j *job, n int) int {
 	for n > 0 && !s.cache.Reserve(s.reserved+n) {
 		s.awaitsCopy = s.awaitsCopy || s.cache.Copying()
