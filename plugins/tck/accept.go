@@ -40,7 +40,7 @@ func appends() *draft {
 	d := newDraft("appends", "")
 	d.open(d.bind(abi.BufferSplice), d.pick())
 	return d.on(abi.ExportAccept, once(splice(0, asm.Global(picked), asm.Global(picked)), asm.I32(abi.AcceptSplice), asm.Return),
-		d.generated(), asm.I32(4), asm.Less, asm.When(d.like("the appended token", asm.Local(0), asm.Global(picked))), asm.I32(abi.AcceptContinue))
+		d.generated(), asm.I32(4), asm.Less, asm.When(d.equal("the appended token", asm.Local(0), asm.Global(picked))), asm.I32(abi.AcceptContinue))
 }
 
 // takesBack takes the first token back, once; the next one is the first again.
@@ -48,7 +48,7 @@ func takesBack() *draft {
 	d := newDraft("takes-back", `"hold":1,`)
 	d.open(d.bind(abi.BufferSplice))
 	return d.on(abi.ExportAccept, once(splice(1), asm.I32(abi.AcceptSplice), asm.Return), count(2),
-		d.like("history is without the token taken back", d.generated(), asm.Global(2)), asm.I32(abi.AcceptContinue))
+		d.equal("history is without the token taken back", d.generated(), asm.Global(2)), asm.I32(abi.AcceptContinue))
 }
 
 // takesBackThree takes three tokens back when there are four.
@@ -57,14 +57,14 @@ func takesBackThree() *draft {
 	d.open(d.bind(abi.BufferSplice))
 	back := once(splice(3), asm.I32(2), asm.SetGlobal(2), asm.I32(abi.AcceptSplice), asm.Return)
 	return d.on(abi.ExportAccept, d.generated(), asm.I32(4), asm.Equal, asm.When(back),
-		asm.Global(2), asm.When(d.like("history is without the tokens taken back", d.generated(), asm.Global(2)), count(2)), asm.I32(abi.AcceptContinue))
+		asm.Global(2), asm.When(d.equal("history is without the tokens taken back", d.generated(), asm.Global(2)), count(2)), asm.I32(abi.AcceptContinue))
 }
 
 // rewindCases are about plugins beside one that changes the answer: global 1 counts what they accepted.
 func rewindCases() []Case {
 	const accepted, rewinds = 1, 2
 	counts := func(d *draft) *draft {
-		return d.on(abi.ExportAccept, count(accepted), d.like("accepted since the prompt", asm.Global(accepted), d.generated()), asm.I32(abi.AcceptContinue))
+		return d.on(abi.ExportAccept, count(accepted), d.equal("accepted since the prompt", asm.Global(accepted), d.generated()), asm.I32(abi.AcceptContinue))
 	}
 	told := counts(newDraft("rewind-told", ""))
 	told.on(abi.ExportRewind, rewound(told, accepted), count(rewinds), asm.I32(0))
@@ -77,5 +77,5 @@ func rewindCases() []Case {
 
 // rewound checks the parameter of rewind, and takes what it says as the number of accepted tokens.
 func rewound(d *draft, accepted int) []byte {
-	return slices.Concat(d.like("rewind gives the history's length", asm.Local(0), d.history()), d.generated(), asm.SetGlobal(accepted))
+	return slices.Concat(d.equal("rewind gives the history's length", asm.Local(0), d.history()), d.generated(), asm.SetGlobal(accepted))
 }

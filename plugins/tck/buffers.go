@@ -18,12 +18,12 @@ func bufferCases() []Case {
 		d := newDraft(name, "")
 		var code [][]byte
 		for _, b := range list {
-			code = append(code, d.same("bind", b.want, d.call(abi.ImportBind, b.kind, b.ptr, b.size)))
+			code = append(code, d.is("bind", b.want, d.call(abi.ImportBind, b.kind, b.ptr, b.size)))
 		}
 		return d.open(code...)
 	}
 	late := newDraft("bind-late", "")
-	late.open().on(abi.ExportPrepare, late.same("bind in prepare", no, late.call(abi.ImportBind, abi.BufferText, atText, textSize)), asm.I32(0))
+	late.open().on(abi.ExportPrepare, late.is("bind in prepare", no, late.call(abi.ImportBind, abi.BufferText, atText, textSize)), asm.I32(0))
 	return []Case{
 		unchanged("a buffer is bound once", binds("bind-twice", binding{1, atView, 32, ok}, binding{1, atView + 64, 32, no})),
 		unchanged("buffers do not overlap", binds("bind-overlap",

@@ -4,7 +4,7 @@ package tck
 
 import "strings"
 
-// build makes a case of drafts; it is named by the first.
+// build makes a case of drafts, and names it after the first.
 func build(rule string, want Want, drafts ...*draft) Case {
 	c := Case{Name: strings.TrimPrefix(drafts[0].name, "tck-"), Rule: rule, Want: want}
 	for _, d := range drafts {
@@ -34,7 +34,7 @@ func faulted(rule, export, cause string, drafts ...*draft) Case {
 	return build(rule, Want{Outcome: Faulted, Error: []string{"plugin " + last, export, cause}}, drafts...)
 }
 
-// declined is a case whose request is refused, in words that are wanted.
+// declined is a case whose request is refused, with an error that has these words.
 func declined(rule, words string, drafts ...*draft) Case {
 	return build(rule, Want{Outcome: Declined, Error: []string{words}}, drafts...)
 }
@@ -44,12 +44,12 @@ func refused(rule string, d *draft, words ...string) Case {
 	return build(rule, Want{Outcome: Refused, Error: words}, d)
 }
 
-// refusedBytes is refused for what no draft can write.
+// refusedBytes is refused for bytes that are not a draft's.
 func refusedBytes(name, rule string, wasm []byte, words ...string) Case {
 	return Case{Name: name, Rule: rule, Modules: []Module{{"tck-" + name, "tck-" + name + ".wasm", wasm}}, Want: Want{Outcome: Refused, Error: words}}
 }
 
-// in changes the request of a case.
+// in is the case with another request.
 func (c Case) in(r Request) Case {
 	c.Request = r
 	return c

@@ -6,7 +6,7 @@ package tck
 type Case struct {
 	Name    string   `json:"name"`
 	Rule    string   `json:"rule"`
-	Modules []Module `json:"modules"` // to be loaded in this order, and to stand in the request's chain in this order
+	Modules []Module `json:"modules"` // loaded, and placed in the request's chain, in this order
 	Request Request  `json:"request"`
 	Want    Want     `json:"want"`
 }
@@ -18,8 +18,8 @@ type Module struct {
 	Wasm []byte `json:"-"`
 }
 
-// Request is what to ask for when the modules are loaded: a greedy answer (temperature 0) with Seed, which end-of-generation
-// tokens do not end, of MaxTokens, and with no sampler but the case's plugins.
+// Request is made once the modules are loaded. It asks for a greedy answer (temperature 0) of MaxTokens with Seed;
+// end-of-generation tokens do not end it, and the case's plugins are its only samplers.
 type Request struct {
 	Chat   bool   `json:"chat,omitempty"`   // a conversation; else a plain prompt
 	Config string `json:"config,omitempty"` // JSON, for the first plugin
@@ -38,15 +38,15 @@ type Outcome string
 // The outcomes.
 const (
 	Refused  Outcome = "refused"  // the last module is not loaded
-	Declined Outcome = "declined" // the request is the client's to mend (a 400)
+	Declined Outcome = "declined" // the client is told what is wrong with the request (a 400)
 	Faulted  Outcome = "faulted"  // the request ends with a plugin's fault
 	Answered Outcome = "answered"
 )
 
-// Want is what a host must do. An answer is asked for twice: it must be the same both times.
+// Want is what a host must do. The request is made twice, and the answer must be the same.
 type Want struct {
 	Outcome Outcome  `json:"outcome"`
-	Error   []string `json:"error,omitempty"`  // what the error's text must have: plugin, export and cause of a fault
+	Error   []string `json:"error,omitempty"`  // what the error must say: plugin, export and cause of a fault
 	Tokens  int      `json:"tokens,omitempty"` // of an answer
 	Reason  string   `json:"reason,omitempty"` // stop or length
 	Text    Text     `json:"text,omitempty"`

@@ -51,18 +51,18 @@ const (
 	largeBytes = 63 << 20
 )
 
-// takes makes all memory there may be, without touching it.
+// takes grows memory to the limit without touching it.
 func takes(d *draft) []byte {
 	return slices.Concat(asm.I32(abi.LimitMemoryPages-int(d.Pages)), asm.GrowMemory, asm.Drop)
 }
 
-// endless repeats in open what leaves an i32.
+// endless repeats code that leaves an i32, in open and for ever.
 func endless(name string, code func(d *draft) []byte) Case {
 	d := newDraft("endless-"+name, "")
 	return faulted(name+" for ever", abi.ExportOpen, "", d.on(abi.ExportOpen, takes(d), asm.Loop(code(d), asm.Drop)))
 }
 
-// stride writes to memory far from where it wrote before, for ever: each time it waits for memory.
+// stride writes for ever, each time far from the last, so that each write waits for memory.
 func stride(export string) Case {
 	const at = 1 // a global
 	d := newDraft("stride-"+export[len("penstock_"):], "")

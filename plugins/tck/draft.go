@@ -57,7 +57,7 @@ func (d *draft) on(export string, code ...[]byte) *draft {
 // open adds an open that accepts the request after code.
 func (d *draft) open(code ...[]byte) *draft { return d.on(abi.ExportOpen, append(code, asm.I32(0))...) }
 
-// note lays text into memory and gives its address and length.
+// note puts text into memory and returns its address and length.
 func (d *draft) note(text string) (at, n int) {
 	at = atNotes + d.notes
 	d.Put(at, text)
@@ -71,18 +71,18 @@ func (d *draft) say(text, function string, before ...[]byte) []byte {
 	return slices.Concat(slices.Concat(before...), asm.I32(at), asm.I32(n), d.Call(function))
 }
 
-// must is code that traps where ok leaves 0, and says what was to be.
+// must is code that traps where ok leaves 0, and logs what was expected.
 func (d *draft) must(what string, ok ...[]byte) []byte {
 	return slices.Concat(slices.Concat(ok...), asm.EqualZero, asm.When(d.say("broken: "+what, abi.ImportLog, asm.I32(abi.LogError)), asm.Unreachable))
 }
 
-// same is must for an i32 that is to be a number.
-func (d *draft) same(what string, want int, got ...[]byte) []byte {
+// is is code that traps unless got leaves this number.
+func (d *draft) is(what string, want int, got ...[]byte) []byte {
 	return d.must(what, slices.Concat(got...), asm.I32(want), asm.Equal)
 }
 
-// like is must for two i32 that are to be equal.
-func (d *draft) like(what string, a, b []byte) []byte { return d.must(what, a, b, asm.Equal) }
+// equal is code that traps unless a and b leave the same i32.
+func (d *draft) equal(what string, a, b []byte) []byte { return d.must(what, a, b, asm.Equal) }
 
 // call is code that calls a host function with numbers.
 func (d *draft) call(function string, args ...int) []byte {
@@ -93,7 +93,7 @@ func (d *draft) call(function string, args ...int) []byte {
 	return append(code, d.Call(function)...)
 }
 
-// history is how many tokens there are, prompt how many of them are the prompt, and generated the others.
+// history is the number of tokens, prompt the number of the prompt's, and generated that of the others.
 func (d *draft) history() []byte { return d.call(abi.ImportHistory, 0, 0, 0) }
 
 func (d *draft) prompt() []byte {
@@ -102,7 +102,7 @@ func (d *draft) prompt() []byte {
 
 func (d *draft) generated() []byte { return slices.Concat(d.history(), d.prompt(), asm.Subtract) }
 
-// pick is code that finds a token which is nothing but text.
+// pick is code that finds a token without attributes: plain text.
 func (d *draft) pick() []byte {
 	return asm.While(asm.Global(picked), asm.I32(1), asm.Add, asm.SetGlobal(picked), asm.Global(picked), d.Call(abi.ImportTokenAttr))
 }
@@ -141,7 +141,7 @@ func splice(backtrack int, tokens ...[]byte) []byte {
 
 // insists adds an accept that traps unless it is told of the picked token.
 func (d *draft) insists() *draft {
-	return d.on(abi.ExportAccept, d.like("the token chosen is the one accepted", asm.Local(0), asm.Global(picked)), asm.I32(0))
+	return d.on(abi.ExportAccept, d.equal("the token chosen is the one accepted", asm.Local(0), asm.Global(picked)), asm.I32(0))
 }
 
 func (d *draft) module() Module { return Module{d.name, d.name + ".wasm", d.Wasm()} }

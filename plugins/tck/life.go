@@ -39,14 +39,14 @@ func inParts() *draft {
 func warmed() *draft {
 	const calls = 1 // the global
 	stored := func(d *draft, what string, want int) []byte {
-		return d.same(what, want, asm.I32(atScratch), asm.Load)
+		return d.is(what, want, asm.I32(atScratch), asm.Load)
 	}
 	d := newDraft("warm", "")
-	d.on(abi.ExportInitialize, d.same("nothing runs before _initialize", 0, asm.Global(calls)), count(calls), asm.Poke(atScratch, 11))
-	d.on(abi.ExportWarm, d.same("warm runs once, after _initialize", 1, asm.Global(calls)), count(calls), asm.Poke(atScratch, 12),
-		d.same("nothing is bound in warm", abi.BindRefused, d.call(abi.ImportBind, abi.BufferText, atText, textSize)),
-		d.same("no history in warm", 0, d.history()), asm.I32(0))
-	return d.open(d.same("globals are as warm left them", 2, asm.Global(calls)), stored(d, "memory is as warm left it", 12),
+	d.on(abi.ExportInitialize, d.is("nothing runs before _initialize", 0, asm.Global(calls)), count(calls), asm.Poke(atScratch, 11))
+	d.on(abi.ExportWarm, d.is("warm runs once, after _initialize", 1, asm.Global(calls)), count(calls), asm.Poke(atScratch, 12),
+		d.is("nothing is bound in warm", abi.BindRefused, d.call(abi.ImportBind, abi.BufferText, atText, textSize)),
+		d.is("no history in warm", 0, d.history()), asm.I32(0))
+	return d.open(d.is("globals are as warm left them", 2, asm.Global(calls)), stored(d, "memory is as warm left it", 12),
 		count(calls), asm.Poke(atScratch, 13))
 }
 
@@ -62,7 +62,7 @@ func strict() *draft {
 func template() *draft {
 	d := newDraft("template", "")
 	return d.on(abi.ExportTemplate, d.must("messages are there", asm.I32(2), d.call(abi.ImportMessages, atHistory, 65536), asm.Less),
-		d.same("they are a list", '[', asm.I32(atHistory), asm.LoadByte), d.say("1 2 ", abi.ImportEmit), d.say("3", abi.ImportEmit), asm.I32(0))
+		d.is("they are a list", '[', asm.I32(atHistory), asm.LoadByte), d.say("1 2 ", abi.ImportEmit), d.say("3", abi.ImportEmit), asm.I32(0))
 }
 
 // named is the same guest under another name.

@@ -9,15 +9,15 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// limitCases are about limits that are no faults: the guest is told, or what is too much is cut.
+// limitCases are about limits that are no faults to exceed: the guest is told, or the rest is cut.
 func limitCases() []Case {
 	memory := newDraft("memory-limit", "")
-	memory.open(memory.same("memory does not grow past the limit", -1, asm.I32(abi.LimitMemoryPages-3), asm.GrowMemory),
-		memory.same("memory grows up to it", 4, asm.I32(abi.LimitMemoryPages-4), asm.GrowMemory))
+	memory.open(memory.is("memory does not grow past the limit", -1, asm.I32(abi.LimitMemoryPages-3), asm.GrowMemory),
+		memory.is("memory grows up to it", 4, asm.I32(abi.LimitMemoryPages-4), asm.GrowMemory))
 	table := newDraft("table-limit", "")
 	table.Table = 1
-	table.open(table.same("a table does not grow past the limit", -1, asm.NoFunction, asm.I32(abi.LimitTableElements), asm.GrowTable),
-		table.same("a table grows up to it", 1, asm.NoFunction, asm.I32(abi.LimitTableElements-1), asm.GrowTable))
+	table.open(table.is("a table does not grow past the limit", -1, asm.NoFunction, asm.I32(abi.LimitTableElements), asm.GrowTable),
+		table.is("a table grows up to it", 1, asm.NoFunction, asm.I32(abi.LimitTableElements-1), asm.GrowTable))
 	flood := newDraft("log-flood", "")
 	flood.on(abi.ExportAccept, asm.Each(1, asm.I32(200), flood.call(abi.ImportLog, abi.LogInfo, 0, 1000)), asm.I32(0))
 	refusal := newDraft("long-refusal", "")
@@ -30,11 +30,11 @@ func limitCases() []Case {
 		unchanged("a log past the limit is cut, and no fault", flood),
 		declined("so is the text of a refusal", "xxxx", refusal),
 		unchanged("grammars that do not compile have no handle", grammars()),
-		answered("a grammar fills the mask, moves on by what it allowed and refuses the rest; an instance has four at most", led()),
+		answered("a grammar fills the mask, moves on by what it allowed and refuses the rest; an instance has four at most", guided()),
 	}
 }
 
-// grammars tries what a host without a grammar engine answers as well.
+// grammars makes calls that a host without a grammar engine answers in the same way.
 func grammars() *draft {
 	d := newDraft("grammar", "")
 	at, n := d.note("root ::= (")
@@ -43,12 +43,12 @@ func grammars() *draft {
 		return d.must(what, code, asm.I32(31), asm.ShiftRight) // the sign
 	}
 	d.open(d.bind(abi.BufferMask), refusal("a broken grammar", open(abi.GrammarGBNF, n)), refusal("a broken schema", open(abi.GrammarJSONSchema, n)),
-		refusal("an unknown kind", open(2, n)), d.same("accept without a grammar", -1, d.call(abi.ImportGrammarAccept, 0, 1)))
-	return d.on(abi.ExportPrepare, d.same("a mask without a grammar", -1, d.call(abi.ImportGrammarMask, 0)), asm.I32(0))
+		refusal("an unknown kind", open(2, n)), d.is("accept without a grammar", -1, d.call(abi.ImportGrammarAccept, 0, 1)))
+	return d.on(abi.ExportPrepare, d.is("a mask without a grammar", -1, d.call(abi.ImportGrammarMask, 0)), asm.I32(0))
 }
 
-// led is led by a grammar, where the host has an engine for it.
-func led() *draft {
+// guided follows a grammar, where the host has an engine for it.
+func guided() *draft {
 	const handle, none = 1, -1
 	d := newDraft("grammar-leads", "")
 	at, n := d.note("root ::= [a-z0-9 ]+")
@@ -61,12 +61,12 @@ func led() *draft {
 	for range abi.LimitGrammars - 1 {
 		others = append(others, d.must("a handle", open, is(none), asm.EqualZero))
 	}
-	d.open(d.bind(abi.BufferMask), open, asm.SetGlobal(handle), led(slices.Concat(others...), d.same("one handle more than there are", none, open)))
-	filled := d.same("the mask is filled", 0, asm.Global(handle), d.Call(abi.ImportGrammarMask))
+	d.open(d.bind(abi.BufferMask), open, asm.SetGlobal(handle), led(slices.Concat(others...), d.is("one handle more than there are", none, open)))
+	filled := d.is("the mask is filled", 0, asm.Global(handle), d.Call(abi.ImportGrammarMask))
 	d.on(abi.ExportPrepare, led(filled, asm.I32(abi.PrepareMask), asm.Return), asm.I32(0))
 	move := func(token []byte) []byte {
 		return slices.Concat(asm.Global(handle), token, d.Call(abi.ImportGrammarAccept))
 	}
-	return d.on(abi.ExportAccept, led(d.same("no token is refused", -1, move(asm.I32(-1))),
-		d.same("what the mask allowed is accepted", 0, move(asm.Local(0)))), asm.I32(0))
+	return d.on(abi.ExportAccept, led(d.is("no token is refused", -1, move(asm.I32(-1))),
+		d.is("what the mask allowed is accepted", 0, move(asm.Local(0)))), asm.I32(0))
 }

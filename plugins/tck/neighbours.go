@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// neighbours is how many streams run beside a guest: on all of eight slots but one.
+// neighbours is the number of streams beside a guest: they take seven of eight slots.
 const neighbours = 7
 
-// Neighbours lets seven neighbours ask for their answers over and over, until stop is called: that waits for the answers still
-// asked for, one of each neighbour at least, and tells whose were not what they are on a host by itself. ask gives the answer of
-// neighbour n.
+// Neighbours makes seven neighbours request their answers over and over until stop is called. stop waits for the last answers,
+// at least one for each neighbour, and reports the neighbours whose answers differ from what they were before. ask requests the
+// answer of neighbour n.
 func Neighbours(ask func(n int) (string, error)) (stop func() error, _ error) {
 	var undisturbed [neighbours]string
 	for n := range undisturbed {

@@ -30,7 +30,7 @@ func prepareCases() []Case {
 func prepares() *draft {
 	d := newDraft("prepares", `"view":"none",`)
 	d.on(abi.ExportPrepare, count(1), asm.I32(0))
-	return d.on(abi.ExportSample, count(2), d.like("as many prepares as samples", asm.Global(1), asm.Global(2)), asm.I32(abi.SampleEdited))
+	return d.on(abi.ExportSample, count(2), d.equal("as many prepares as samples", asm.Global(1), asm.Global(2)), asm.I32(abi.SampleEdited))
 }
 
 // maskBit allows a token that code leaves.
@@ -45,7 +45,7 @@ func masks(name string, further int) *draft {
 	d.open(d.bind(abi.BufferMask, abi.BufferCandidates), d.pick(), maskBit(asm.Global(picked)),
 		maskBit(slices.Concat(asm.Global(picked), asm.I32(further), asm.Add)))
 	d.on(abi.ExportPrepare, asm.I32(abi.PrepareMask))
-	d.on(abi.ExportSample, d.same("candidates that the masks allow", 1, asm.Local(0)), asm.I32(abi.SampleEdited))
+	d.on(abi.ExportSample, d.is("candidates that the masks allow", 1, asm.Local(0)), asm.I32(abi.SampleEdited))
 	return d.insists()
 }
 

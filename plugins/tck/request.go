@@ -22,7 +22,7 @@ func requestCases() []Case {
 		unchanged("feature knows imports and exports by their names, and nothing else", asking()),
 		unchanged("messages are there for templates only", func() *draft {
 			d := newDraft("no-messages", "")
-			return d.open(d.same("no messages", 0, d.call(abi.ImportMessages, atScratch, 64)))
+			return d.open(d.is("no messages", 0, d.call(abi.ImportMessages, atScratch, 64)))
 		}()),
 		answered("random draws depend on the seed, and differ from each other", drawing()),
 		unchanged("log takes any level", func() *draft {
@@ -36,15 +36,15 @@ func configured() *draft {
 	d := newDraft("config-text", "")
 	begins := int(configText[0]) | int(configText[1])<<8 | int(configText[2])<<16 | int(configText[3])<<24
 	return d.open(
-		d.same("its length where it does not fit", len(configText), d.call(abi.ImportConfig, atScratch, len(configText)-1)),
-		d.same("nothing is written", 0, asm.I32(atScratch), asm.Load),
-		d.same("its length where it fits", len(configText), d.call(abi.ImportConfig, atScratch, len(configText))),
-		d.same("the text", begins, asm.I32(atScratch), asm.Load))
+		d.is("its length where it does not fit", len(configText), d.call(abi.ImportConfig, atScratch, len(configText)-1)),
+		d.is("nothing is written", 0, asm.I32(atScratch), asm.Load),
+		d.is("its length where it fits", len(configText), d.call(abi.ImportConfig, atScratch, len(configText))),
+		d.is("the text", begins, asm.I32(atScratch), asm.Load))
 }
 
 func unconfigured() *draft {
 	d := newDraft("config-none", "")
-	return d.open(d.same("{} has 2 bytes", 2, d.call(abi.ImportConfig, atScratch, 8)), d.same("{}", '{'|'}'<<8, asm.I32(atScratch), asm.Load))
+	return d.open(d.is("{} has 2 bytes", 2, d.call(abi.ImportConfig, atScratch, 8)), d.is("{}", '{'|'}'<<8, asm.I32(atScratch), asm.Load))
 }
 
 func numbers() *draft {
@@ -55,7 +55,7 @@ func numbers() *draft {
 	return d.open(
 		is("max tokens", abi.ParamMaxTokens, MaxTokens), is("the seed", abi.ParamSeed, Seed),
 		is("an unknown kind", 4, -1), is("a negative kind", -1, -1),
-		d.like("prompt tokens are the history at the beginning", d.prompt(), d.history()),
+		d.equal("prompt tokens are the history at the beginning", d.prompt(), d.history()),
 		d.must("the prompt fits the context", d.prompt(), d.call(abi.ImportParam, abi.ParamContextSize), asm.Wrap, asm.Less))
 }
 
@@ -65,12 +65,12 @@ func historian() *draft {
 	d := newDraft("history", "")
 	read := d.call(abi.ImportHistory, 0, atHistory, 8192)
 	last := [][]byte{asm.I32(atHistory - 4), d.history(), asm.I32(4), asm.Multiply, asm.Add, asm.Load}
-	soFar := func(where string) []byte { return d.like("history in "+where, d.generated(), asm.Global(accepted)) }
+	soFar := func(where string) []byte { return d.equal("history in "+where, d.generated(), asm.Global(accepted)) }
 	d.on(abi.ExportPrepare, soFar("prepare"), asm.I32(0))
 	d.open(d.bind(abi.BufferCandidates, abi.BufferText))
 	d.on(abi.ExportSample, soFar("sample"), asm.I32(abi.SampleEdited))
 	d.on(abi.ExportAccept, count(accepted), soFar("accept"), read, asm.Drop,
-		d.like("the last token is the accepted one", asm.Local(0), slices.Concat(last...)), asm.I32(0))
+		d.equal("the last token is the accepted one", asm.Local(0), slices.Concat(last...)), asm.I32(0))
 	return d.on(abi.ExportStop, soFar("stop"), asm.I32(abi.StopShow))
 }
 
@@ -80,18 +80,18 @@ func lately() *draft {
 	part := func(from, limit int) []byte { return d.call(abi.ImportHistory, from, atHistory, limit) }
 	word := func(at int) []byte { return slices.Concat(asm.I32(at), asm.Load) }
 	return d.on(abi.ExportAccept,
-		d.like("all from the second on", part(1, 8192), slices.Concat(d.history(), asm.I32(1), asm.Subtract)),
-		d.same("two from the end", 2, part(-2, 2)), d.like("the last is the accepted one", asm.Local(0), word(atHistory+4)),
-		asm.Poke(atHistory, -9), d.same("their number where they do not fit", 2, part(-2, 1)), d.same("nothing is written", -9, word(atHistory)),
-		d.same("the last one alone", 1, part(-1, 1)), d.like("it is the accepted one", asm.Local(0), word(atHistory)),
-		d.same("none at the end", 0, d.history(), asm.I32(atHistory), asm.I32(8192), d.Call(abi.ImportHistory)),
-		d.same("none behind it", 0, part(1<<31-1, 8192)), d.like("all where there are not as many", part(-1<<31, 8192), d.history()), asm.I32(0))
+		d.equal("all from the second on", part(1, 8192), slices.Concat(d.history(), asm.I32(1), asm.Subtract)),
+		d.is("two from the end", 2, part(-2, 2)), d.equal("the last is the accepted one", asm.Local(0), word(atHistory+4)),
+		asm.Poke(atHistory, -9), d.is("their number where they do not fit", 2, part(-2, 1)), d.is("nothing is written", -9, word(atHistory)),
+		d.is("the last one alone", 1, part(-1, 1)), d.equal("it is the accepted one", asm.Local(0), word(atHistory)),
+		d.is("none at the end", 0, d.history(), asm.I32(atHistory), asm.I32(8192), d.Call(abi.ImportHistory)),
+		d.is("none behind it", 0, part(1<<31-1, 8192)), d.equal("all where there are not as many", part(-1<<31, 8192), d.history()), asm.I32(0))
 }
 
 func asking() *draft {
 	d := newDraft("feature", "")
 	knows := func(name string, want int) []byte {
-		return d.same("feature "+name, want, d.say(name, abi.ImportFeature))
+		return d.is("feature "+name, want, d.say(name, abi.ImportFeature))
 	}
 	return d.open(knows(abi.ImportFeature, 1), knows(abi.ImportHistory, 1), knows(abi.ExportRewind, 1), knows("telepathy", 0), knows("", 0))
 }

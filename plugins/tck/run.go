@@ -104,7 +104,7 @@ func (w *Want) unexpected(err error) error {
 	return fmt.Errorf("%w: not %s: %w", ErrBroken, w.Outcome, err)
 }
 
-// words checks that an error has all it is to have.
+// words checks that an error has all the words that are wanted.
 func (w *Want) words(text string) error {
 	if i := slices.IndexFunc(w.Error, func(word string) bool { return !strings.Contains(text, word) }); i >= 0 {
 		return fmt.Errorf("%w: the error does not have %q: %s", ErrBroken, w.Error[i], text)

@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/plugins/asm"
 )
 
-// systemCalls are functions of WASI preview 1 that would reach something outside the sandbox, with the letters of their
-// parameters, and the answer that is none.
+// systemCalls are the functions of WASI preview 1 that would reach outside the sandbox, with the letters of their parameters
+// and the errno that refuses them.
 var systemCalls = []struct {
 	about, name, params string
 	errno               int
@@ -47,7 +47,7 @@ func systemCases() []Case {
 				continue
 			}
 			for _, descriptor := range []int{0, 3} {
-				code = append(code, d.same(f.name, f.errno, d.system(f.name, f.params, arguments(f.params, descriptor))))
+				code = append(code, d.is(f.name, f.errno, d.system(f.name, f.params, arguments(f.params, descriptor))))
 			}
 		}
 		cases = append(cases, unchanged("there are no "+about, d.open(code...)))
@@ -79,8 +79,8 @@ func environment() *draft {
 	var code [][]byte
 	for _, name := range []string{"args", "environ"} {
 		code = append(code, asm.Poke(atScratch, -1), asm.Poke(atScratch+4, -1),
-			d.same(name, 0, d.system(name+"_sizes_get", "ii", asm.I32(atScratch), asm.I32(atScratch+4))),
-			d.same("number of "+name, 0, asm.I32(atScratch), asm.Load), d.same("bytes of "+name, 0, asm.I32(atScratch+4), asm.Load))
+			d.is(name, 0, d.system(name+"_sizes_get", "ii", asm.I32(atScratch), asm.I32(atScratch+4))),
+			d.is("number of "+name, 0, asm.I32(atScratch), asm.Load), d.is("bytes of "+name, 0, asm.I32(atScratch+4), asm.Load))
 	}
 	return d.open(code...)
 }
@@ -89,12 +89,12 @@ func clock() *draft {
 	d := newDraft("clock", "")
 	read := d.system("clock_time_get", "iIi", asm.I32(0), asm.I64(1), asm.I32(atScratch))
 	is := func(want int64) []byte {
-		return slices.Concat(d.same("reading the clock", 0, read), d.must("the time", asm.I32(atScratch), asm.Load64, asm.I64(want), asm.Equal64))
+		return slices.Concat(d.is("reading the clock", 0, read), d.must("the time", asm.I32(atScratch), asm.Load64, asm.I64(want), asm.Equal64))
 	}
 	const asleep = atScratch + 64 // a subscription to the clock, 5 µs from now; then room for its event
 	wait := d.system("poll_oneoff", "iiii", asm.I32(asleep), asm.I32(asleep+48), asm.I32(1), asm.I32(asleep+80))
-	return d.open(is(0), is(1000), is(2000), asm.Poke(asleep+24, 5000), d.same("waiting", 0, wait), is(8000),
-		d.same("random bytes", 0, d.system("random_get", "ii", asm.I32(atScratch), asm.I32(11))))
+	return d.open(is(0), is(1000), is(2000), asm.Poke(asleep+24, 5000), d.is("waiting", 0, wait), is(8000),
+		d.is("random bytes", 0, d.system("random_get", "ii", asm.I32(atScratch), asm.I32(11))))
 }
 
 func output() *draft {
@@ -104,18 +104,18 @@ func output() *draft {
 		return d.system("fd_write", "iiii", asm.I32(file), asm.I32(atScratch), asm.I32(1), asm.I32(atScratch+8))
 	}
 	return d.open(asm.Poke(atScratch, at), asm.Poke(atScratch+4, n),
-		d.same("standard output", 0, write(1)), d.same("bytes written", n, asm.I32(atScratch+8), asm.Load),
-		d.same("standard error", 0, write(2)), d.same("standard input", 8, write(0)), d.same("a file", 8, write(3)))
+		d.is("standard output", 0, write(1)), d.is("bytes written", n, asm.I32(atScratch+8), asm.Load),
+		d.is("standard error", 0, write(2)), d.is("standard input", 8, write(0)), d.is("a file", 8, write(3)))
 }
 
-// littering looks for what others left, in memory that no data of its own lies in and in memory it asks for, and leaves
-// something everywhere itself. Nothing of the host's or of another request's may be there.
+// littering looks for what others left, in memory without data of its own and in memory that it grows, and then writes
+// everywhere itself. It must find nothing of the host's or of another request's.
 func littering() *draft {
 	const from, fresh, pages = atHistory, 4 << 16, 8
 	d := newDraft("litters", "")
 	look := func(at, bytes int) []byte {
 		word := slices.Concat(asm.I32(at), asm.Local(1), asm.I32(4), asm.Multiply, asm.Add)
-		return asm.Each(1, asm.I32(bytes/4), d.same("memory nobody wrote to", 0, word, asm.Load), word, asm.I32(0x5ec4e7), asm.Store)
+		return asm.Each(1, asm.I32(bytes/4), d.is("memory nobody wrote to", 0, word, asm.Load), word, asm.I32(0x5ec4e7), asm.Store)
 	}
 	d.on(abi.ExportOpen, look(from, fresh-from), asm.I32(0))
 	return d.on(abi.ExportPrepare, once(asm.I32(pages), asm.GrowMemory, asm.Drop, look(fresh, pages<<16)), asm.I32(0))

@@ -18,10 +18,10 @@ var (
 // viewCases are about sample and what it sees.
 func viewCases() []Case {
 	choosing := newDraft("chooses", `"view":"none",`)
-	choosing.open(choosing.pick()).on(abi.ExportSample, choosing.same("n without a view", 0, asm.Local(0)), asm.Global(picked)).insists()
+	choosing.open(choosing.pick()).on(abi.ExportSample, choosing.is("n without a view", 0, asm.Local(0)), asm.Global(picked)).insists()
 	afterChoice := newDraft("after-choice", `"view":"none",`).on(abi.ExportSample, asm.Unreachable).on(abi.ExportAccept, asm.I32(0))
 	edited := newDraft("no-view", `"view":"none",`)
-	edited.on(abi.ExportSample, edited.same("n without a view", 0, asm.Local(0)), asm.I32(abi.SampleEdited))
+	edited.on(abi.ExportSample, edited.is("n without a view", 0, asm.Local(0)), asm.I32(abi.SampleEdited))
 	return []Case{
 		unchanged("candidates are the best ones, best first, all of them tokens", sortedView()),
 		answered("the candidates that are left are all there is to choose from", keepsLast()),
@@ -78,13 +78,13 @@ func reorders() *draft {
 
 func narrows() *draft {
 	d := newDraft("narrows", `"candidates":3,`)
-	return d.open(d.bind(abi.BufferCandidates)).on(abi.ExportSample, d.same("candidates of the manifest", 3, asm.Local(0)),
+	return d.open(d.bind(abi.BufferCandidates)).on(abi.ExportSample, d.is("candidates of the manifest", 3, asm.Local(0)),
 		asm.PokeF(atLogit, banned), asm.I32(abi.SampleEdited))
 }
 
 func seesTwo() *draft {
 	d := newDraft("sees-two", "")
-	return d.open(d.bind(abi.BufferCandidates)).on(abi.ExportSample, d.same("candidates of three, one of them banned", 2, asm.Local(0)),
+	return d.open(d.bind(abi.BufferCandidates)).on(abi.ExportSample, d.is("candidates of three, one of them banned", 2, asm.Local(0)),
 		asm.I32(atView), asm.Load, asm.SetGlobal(picked), asm.I32(abi.SampleEdited)).insists()
 }
 
@@ -95,7 +95,7 @@ func rowOfOne() *draft {
 		return slices.Concat(asm.I32(atRow), token, asm.I32(4), asm.Multiply, asm.Add)
 	}
 	return d.open(d.bind(abi.BufferLogits), d.pick()).on(abi.ExportSample,
-		d.like("n is the size of the vocabulary", asm.Local(0), d.Call(abi.ImportVocabSize)),
+		d.equal("n is the size of the vocabulary", asm.Local(0), d.Call(abi.ImportVocabSize)),
 		asm.Each(1, asm.Local(0), place(asm.Local(1)), asm.F32(banned), asm.StoreF32),
 		place(asm.Global(picked)), asm.F32(1), asm.StoreF32, asm.I32(abi.SampleEdited)).insists()
 }

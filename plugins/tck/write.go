@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// Write writes the modules of cases into a folder, which is made, and cases.json with what to ask and what to expect.
+// Write makes a folder with the modules of cases, and with cases.json, which has the requests and the expected outcomes.
 func Write(dir string, cases []Case) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/rewind"
 )
 
-// hold is how many tokens the answer is shown later, so how many can be taken back without anyone having seen them.
+// hold is how many tokens the stream runs behind; so many can be taken back without anyone having seen them.
 const hold = 32
 
 func init() {

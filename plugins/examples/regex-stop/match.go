@@ -17,7 +17,7 @@ var (
 const largest = 2000
 
 // matcher runs a pattern over text that comes bit by bit. The standard library's regexp wants all of it at once, and cannot
-// say whether a match may have begun; so this steps through the program that its parser makes, all possibilities abreast.
+// say whether a match may have begun; so matcher steps through the program that its parser makes, all possibilities at once.
 type matcher struct {
 	program []syntax.Inst
 	start   uint32
@@ -70,7 +70,7 @@ func (m *matcher) step(c rune, from, to int) (first, last int, ok bool) {
 			return start, from, true
 		}
 	}
-	// An empty match at a border, \b for example, is none.
+	// An empty match, of \b for example, does not count.
 	m.follow(thread{m.start, from}, around)
 	m.waiting = m.waiting[:0]
 	for _, t := range m.at {

@@ -65,11 +65,11 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 // rendersOnly tells that a plugin is a template and nothing else.
 func rendersOnly(m *load.Plugin) bool { return m.IsTemplate() && !m.IsStage() && !m.IsStop() }
 
-// long is how many tokens the longest conversation has, in multiples of the others.
+// long is the length of the longest conversation, in multiples of the others.
 const long = 100
 
-// bearable is by how many bytes a token the memory may grow: then 64 MiB last for a conversation of 128k tokens.
-const bearable = 512
+// maxGrowth is how many bytes a token the memory may grow by. 64 MiB then last for a conversation of 128k tokens.
+const maxGrowth = 512
 
 // soak holds a long conversation, in which a plugin's memory should hardly grow.
 func (r *Report) soak(m *load.Plugin, o Options) {
@@ -79,7 +79,7 @@ func (r *Report) soak(m *load.Plugin, o Options) {
 	c := &conversation{module: m, tokens: long * o.Tokens, report: r}
 	if err := c.run(o.Config); err != nil {
 		r.find("a long conversation, token %d: %v", len(c.steps)+1, err)
-	} else if more := c.end - c.early; !c.ended && more > bearable*c.tokens {
+	} else if more := c.end - c.early; !c.ended && more > maxGrowth*c.tokens {
 		r.find("memory grows by %d bytes a token: it was %d bytes after %d tokens, and %d after %d", more/c.tokens, c.early, settled, c.end, c.tokens)
 	}
 }

@@ -20,7 +20,7 @@ import (
 // detour is how many tokens a detour has.
 const detour = 5
 
-// settled is after how many tokens a plugin has what it needs.
+// settled is the number of tokens after which a plugin has allocated what it needs.
 const settled = 16
 
 // conversation is one answer of a plugin.
@@ -68,7 +68,7 @@ func (c *conversation) run(config []byte) error {
 	for turn := 0; len(c.history)-c.prompt < c.tokens && !c.ended; turn++ {
 		// What a stop rule was shown cannot be unseen, so a detour is for those that only choose tokens.
 		if turn == c.detour && c.detour > 0 && c.rule == nil {
-			if err := c.stray(); err != nil {
+			if err := c.takeDetour(); err != nil {
 				return err
 			}
 		}
@@ -87,8 +87,8 @@ func (c *conversation) run(config []byte) error {
 	return nil
 }
 
-// stray goes another way for some tokens, and returns.
-func (c *conversation) stray() error {
+// takeDetour accepts other tokens, and takes them back.
+func (c *conversation) takeDetour() error {
 	length, steps := len(c.history), len(c.steps)
 	before := append([]scheduler.Token(nil), c.history...)
 	for i := range detour {
@@ -135,7 +135,7 @@ func (c *conversation) step(place uint64) error {
 	return nil
 }
 
-// accept tells the plugin of a token and of its text, and does what it wants about it.
+// accept tells the plugin a token and its text, and does what the plugin answers.
 func (c *conversation) accept(did io.Writer, token scheduler.Token, text string) error {
 	c.history = append(c.history, token)
 	c.calls++

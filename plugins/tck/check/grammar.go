@@ -8,7 +8,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// grammars is a made-up engine: every text but an empty one is a grammar, which after each token allows every other one.
+// grammars is a made-up engine: every text but the empty one is a grammar, which allows the odd or the even tokens.
 type grammars struct{}
 
 // Open implements plugin.Grammars.
@@ -19,7 +19,7 @@ func (grammars) Open(_ int32, text string) (plugin.Grammar, error) {
 	return &grammar{}, nil
 }
 
-// grammar is at a place that the tokens so far determine: odd or even ones are allowed.
+// grammar allows the tokens that are odd or even as its place is, which the tokens so far determine.
 type grammar struct{ place int32 }
 
 func (g *grammar) allows(token int32) bool { return token%2 == g.place%2 }

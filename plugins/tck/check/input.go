@@ -32,7 +32,7 @@ func prompt(seed uint64) []scheduler.Token {
 	return tokens
 }
 
-var nothing = float32(math.Inf(-1))
+var banned = float32(math.Inf(-1))
 
 // view makes a row of some kind, with what was prepared applied to it, and perhaps narrowed by a stage before.
 func (in *input) view(p chain.Prepared) *chain.View {
@@ -41,13 +41,13 @@ func (in *input) view(p chain.Prepared) *chain.View {
 	first, left := -1, false
 	for t := range row {
 		if !allowed(t) {
-			row[t] = nothing
+			row[t] = banned
 			continue
 		}
 		if first < 0 {
 			first = t
 		}
-		left = left || row[t] > nothing
+		left = left || row[t] > banned
 	}
 	if !left {
 		row[max(0, first)] = 0 // a model's rows have a number for each token
@@ -71,7 +71,7 @@ func (in *input) row() []float32 {
 		case 0:
 			row[t] = 0 // all alike
 		case 1:
-			row[t] = nothing // all but one
+			row[t] = banned // all but one
 		case 2:
 			row[t] = float32(in.NormFloat64()) * 1e30
 		case 3:
@@ -98,7 +98,7 @@ func (in *input) row() []float32 {
 func narrow(v *chain.View, n int) {
 	v.N = 0
 	for t, l := range v.Row {
-		if l > nothing && v.N < n {
+		if l > banned && v.N < n {
 			v.ID, v.Logit, v.N = append(v.ID, scheduler.Token(t)), append(v.Logit, l), v.N+1
 		}
 	}

@@ -19,8 +19,8 @@ type message struct {
 	Content string `json:"content"`
 }
 
-// talks are conversations that a template should be able to render, or to refuse.
-var talks = [][]message{
+// chats are conversations that a template should render or refuse.
+var chats = [][]message{
 	{{"user", "Hello"}},
 	{{"system", "You are a frog."}, {"user", "Hello"}, {"assistant", "Ribbit."}, {"user", "Goodbye"}},
 	{{"user", ""}},
@@ -32,9 +32,9 @@ var talks = [][]message{
 	{},
 }
 
-// render tries a template on all talks, each twice.
+// render tries a template on all chats, each twice.
 func (r *Report) render(ctx context.Context, m *load.Plugin, o Options) {
-	for i, talk := range talks {
+	for i, talk := range chats {
 		text, err := json.Marshal(talk)
 		if err != nil {
 			r.find("%v", err)

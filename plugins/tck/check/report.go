@@ -46,15 +46,15 @@ func (r *Report) find(format string, args ...any) {
 	r.Findings = append(r.Findings, fmt.Sprintf(format, args...))
 }
 
-// wasteful is the part of its fuel that no call should come near: on a real vocabulary there is more to do.
-const wasteful = 0.5
+// maxFuelShare is the part of its fuel that no call should exceed: on a real vocabulary there is more to do.
+const maxFuelShare = 0.5
 
 // used notes the fuel of the last call, if the plugin has the export that was to be called.
 func (r *Report) used(export string, u stage.Usage) {
 	if !slices.Contains(r.exports, export) {
 		return
 	}
-	if float64(u.Fuel) > wasteful*float64(u.Limit) && float64(r.fuel[export]) <= wasteful*float64(u.Limit) {
+	if float64(u.Fuel) > maxFuelShare*float64(u.Limit) && float64(r.fuel[export]) <= maxFuelShare*float64(u.Limit) {
 		r.find("%s used %d units of fuel; the limit is %d", export, u.Fuel, u.Limit)
 	}
 	r.fuel[export] = max(r.fuel[export], u.Fuel)

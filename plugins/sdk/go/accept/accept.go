@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package accept is the extension point that follows what was chosen, by whomever, and may take it back.
+// Package accept is the extension point that is told each token once it is chosen, and may take tokens back.
 //
 // Without package rewind, a plugin that accepts is begun anew and told all tokens again whenever others take some back.
 package accept
@@ -23,12 +23,12 @@ const (
 
 // Accepter follows the tokens.
 type Accepter interface {
-	// Accept gets each token once it is chosen. Tokens that come from a splice are accepted too, and in answer to those
-	// Splice is not allowed.
+	// Accept gets each token once it is chosen, by whatever stage. The tokens of the plugin's own splice are accepted too;
+	// Splice is no answer to those.
 	Accept(t penstock.Token) Answer
 }
 
-// Register makes a what the plugin follows tokens with.
+// Register makes a what accepts the plugin's tokens.
 func Register(a Accepter) {
 	guest.Accept = func(token int32) int32 { return int32(a.Accept(token)) }
 }

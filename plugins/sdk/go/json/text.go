@@ -99,7 +99,7 @@ func (p *parser) hex() (rune, bool) {
 	return r, true
 }
 
-// AppendText appends a JSON text.
+// AppendText appends a text as a JSON string.
 func AppendText(b []byte, text string) []byte {
 	b = append(b, '"')
 	for _, r := range text {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package json reads the JSON that a plugin gets: its configuration and conversations. It is small where the standard
-// library's would be most of a plugin's size, and agrees with it on what is valid and what it means.
+// Package json reads the JSON that a plugin gets: its configuration and conversations. The standard library's encoding/json would
+// be most of a plugin's size; this package is small, and agrees with it on what is valid and what it means.
 package json
 
 // Kind is what a value is.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// Package penstock is what every plugin needs, whatever it does: it registers the manifest, and gives the request's
-// configuration, history, vocabulary and random numbers.
+// Package penstock is what every plugin needs: it registers the manifest, and gives the request's configuration, history,
+// vocabulary and random numbers.
 //
-// What a plugin does is in a package for each extension point: sampler, stop and template, and beside them prepare, accept,
+// Each extension point has a package of its own: sampler, stop and template, and beside them prepare, accept,
 // rewind and warm. Importing one exports its function to the host, which then calls it for every token, so import only what
 // the plugin implements: what it does not export costs nothing.
 //

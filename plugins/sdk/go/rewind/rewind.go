@@ -15,7 +15,7 @@ type Rewinder interface {
 	Rewind(n int) error
 }
 
-// Register makes r what the plugin goes back with.
+// Register makes r what is told of tokens taken back.
 func Register(r Rewinder) {
 	guest.Rewind = func(size int32) int32 { return penstock.Refuse(r.Rewind(int(size))) }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Package warm is the extension point that builds what all requests need, a vocabulary index for example, once for each model.
-// Every request then starts with a copy of the plugin's memory.
+// Every request then begins with a copy of the plugin's memory.
 package warm
 
 import (
