@@ -52,19 +52,19 @@ func (a *Answer) grow(t chain.Token, d Details, forced bool) {
 
 // accept tells the stages of the last token. Done: one has put others in its place, or failed.
 func (a *Answer) accept(t chain.Token, forced bool) (stop, done bool) {
-	for next := 0; next < len(a.chain.Stages()); {
-		effect, by, err := a.chain.Accept(t, next)
+	for i, stage := range a.chain.Stages() {
+		effect, err := stage.Accept(t)
 		if err == nil && effect.Splice && forced {
-			err = a.chain.Refuse(by, chain.ActSplice, errAnswerSplice)
+			err = a.chain.Refuse(i, chain.ActSplice, errAnswerSplice)
 		}
 		if err != nil {
 			a.Fail(err)
 			return false, true
 		}
-		if effect.Splice && !forced && a.splice(by, effect) {
+		if effect.Splice && !forced && a.splice(i, effect) {
 			return false, true
 		}
-		stop, next = stop || effect.Stop, by+1
+		stop = stop || effect.Stop
 	}
 	return stop, false
 }

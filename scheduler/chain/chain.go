@@ -106,23 +106,6 @@ func (c *Chain) Replace(stages []Stage, history []Token, prompt int) error {
 	return nil
 }
 
-// Accept tells the stages from number first on which token was chosen, up to one that wants a splice. It returns the effect of all
-// of them together and the number of the last one told, or how many stages there are where all were.
-func (c *Chain) Accept(t Token, first int) (e Effect, by int, err error) {
-	stop := false
-	for i := first; i < len(c.stages); i++ {
-		if e, err = c.stages[i].Accept(t); err != nil {
-			return Effect{}, i, err
-		}
-		stop = stop || e.Stop
-		if e.Splice {
-			e.Stop = stop
-			return e, i, nil
-		}
-	}
-	return Effect{Stop: stop}, len(c.stages), nil
-}
-
 // Close closes the stages of a chain, or those that would have been one. What they report concerns nobody: the request is over.
 func Close(stages []Stage) {
 	for _, s := range stages {

@@ -18,7 +18,6 @@ type stage struct {
 	prepared chain.Prepared
 	greedy   bool
 	choice   chain.Token
-	effect   chain.Effect
 	allowed  []chain.Token // of a grammar
 	refused  error
 	broken   error // of Rewind
@@ -64,7 +63,7 @@ func (s *stage) Apply(v *chain.View) error {
 
 func (s *stage) Accept(t chain.Token) (chain.Effect, error) {
 	s.log = append(s.log, fmt.Sprintf("accept %d", t))
-	return s.effect, nil
+	return chain.Effect{}, nil
 }
 
 func (s *stage) Rewind(history []chain.Token, prompt int) error {
@@ -128,22 +127,6 @@ func TestChain_Draw_AChoiceOutsideTheGrammarIsRefused(t *testing.T) {
 	grammar := &stage{greedy: true, allowed: []chain.Token{1}}
 	if got := draw(t, chain.New([]chain.Stage{chooses, grammar}, 4, 0)); got != 1 || !errors.Is(chooses.refused, chain.ErrNotAllowed) {
 		t.Errorf("token %d, refused for %v", got, chooses.refused)
-	}
-}
-
-// A splice is reported at once; the caller goes on behind the stage if it is not done.
-func TestChain_Accept_ReturnsAtASplice(t *testing.T) {
-	stages := []*stage{{effect: chain.Effect{Stop: true}}, {effect: chain.Effect{Splice: true, Backtrack: 1}}, {}}
-	c := chain.New([]chain.Stage{stages[0], stages[1], stages[2]}, 4, 0)
-	e, by, err := c.Accept(2, 0)
-	if err != nil || by != 1 || !e.Splice || !e.Stop || len(stages[2].log) > 0 {
-		t.Errorf("%+v by %d, %v; the last stage was told %v", e, by, err, stages[2].log)
-	}
-	if e, by, err = c.Accept(2, by+1); err != nil || by != 3 || e.Splice || e.Stop {
-		t.Errorf("then %+v by %d, %v", e, by, err)
-	}
-	if !slices.Equal(stages[2].log, []string{"accept 2"}) {
-		t.Errorf("the last stage was told %v", stages[2].log)
 	}
 }
 
