@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Attention for the batches a host makes. ggml's CPU kernels know two cases: 64 rows and more of one head are worked on
-// in tiles, fewer are worked on row by row and cell by cell, at three times the cost. A scheduler that keeps streams smooth lives in
-// the second case: chunks of 8 to 48 tokens, and one token of each of many streams. Here a tile is made of all rows that read the
-// same keys, which are the tokens of a chunk times the query heads that share a key head, so that keys and values
-// are read and converted once for all of them.
+// Attention for the batches of a host. ggml's CPU kernels compute 64 rows and more of one head in tiles, but fewer row by row and cell by
+// cell, at three times the cost. A scheduler that keeps streams smooth has mostly the second case: chunks of 8 to 48 tokens, and one
+// token of each of many streams. Here the query rows of a tile are all that read the same keys, which are the tokens of a chunk times
+// the query heads that share a KV head, so that keys and values are read and converted once for all of them.
 //
-// Only cells that the mask lets a row see are looked at, wherever they are: sequences may share a buffer, with their cells between those
-// of others. As long as a sequence's own cells lie in the order of its positions, and without a window, its sums are the same to the
-// bit whoever is beside it. What this file does not handle (ALiBi, soft capping, sinks, odd head sizes) stays with ggml.
+// Only the cells that the mask lets a token see are read, wherever they are: sequences may share a buffer, with the cells of one between
+// those of others. While the cells of a sequence lie in the order of its positions, and without a sliding window, its sums are the same
+// to the bit whatever else is in the batch. What this file does not handle (ALiBi, soft capping, sinks, odd head sizes) is left to ggml.
 #include "attention.h"
 #include "operation.h"
 
@@ -29,27 +28,33 @@ void to_floats(ggml_type type, const char * from, float * to, int64_t n) {
     }
 }
 
-// One thread's memory for a unit of up to `tokens` tokens.
+// One thread's memory for a unit of up to `tokens` tokens. A query row is a token for one query head.
 struct scratch {
-    float * query, *score, *keys, *turned, *values, *row, *sum, *base; // values and sums by parts
-    floats * total;
-    ints *   allowed;
+    float *  query;             // [query row][head_dim_k], scaled
+    float *  score;             // [query row][tile_cells]: scores, then weights
+    float *  keys, *key_panels; // of a tile: row by row, then transposed for multiply
+    float *  values;            // of a tile, by panels
+    float *  value_row;         // of a cell
+    float *  sum;               // [query row][panels]: weighted values
+    float *  base;              // [query row]: weights are 2^(score - base)
+    floats * total;             // [query row]: of weights, by lane
+    ints *   allowed;           // [token][tile_cells]: -1 where the token sees the cell
 
     scratch(char * memory, const attention & a, int64_t tokens) {
-        const int64_t rows = tokens * a.shared;
+        const int64_t rows = tokens * a.heads_per_kv;
         auto       next = reinterpret_cast<uintptr_t>(memory);
         auto take = [&](auto *& to, int64_t n) {
             to = reinterpret_cast<std::decay_t<decltype(to)>>(next);
             next += GGML_PAD(n * sizeof(*to), 64);
         };
-        take(sum, rows * a.parts * part);
+        take(sum, rows * a.v_panels * panel_width);
         take(total, rows);
-        take(values, a.parts * tile_cells * part);
-        take(query, rows * a.key);
+        take(values, a.v_panels * tile_cells * panel_width);
+        take(query, rows * a.head_dim_k);
         take(score, rows * tile_cells);
-        take(keys, tile_cells * a.key);
-        take(turned, tile_cells * a.key);
-        take(row, a.parts * part);
+        take(keys, tile_cells * a.head_dim_k);
+        take(key_panels, tile_cells * a.head_dim_k);
+        take(value_row, a.v_panels * panel_width);
         take(base, rows);
         take(allowed, tokens * tile_cells / lanes);
         size = next - reinterpret_cast<uintptr_t>(memory);
@@ -58,30 +63,31 @@ struct scratch {
     size_t size;
 };
 
-// A unit: rows [first, first+tokens), for the query heads that share one key head.
+// A unit of work: tokens [first, first+tokens), for the query heads that share one KV head. Query row r is token first + r%tokens for
+// head r/tokens of those.
 struct unit {
-    const attention & a;
-    const sight &     sees;
-    scratch           s;
-    int64_t           first, tokens, group;
+    const attention &  a;
+    const visibility & visible;
+    scratch            s;
+    int64_t            first, tokens, kv_head;
 
     int64_t  cell[tile_cells]; // of the tile
-    int64_t  n = 0;
-    uint64_t bits[most_rows];  // which of them a token may look at
+    int64_t  n = 0;            // cells in the tile
+    uint64_t bits[most_rows];  // which of them a token sees
 
-    int64_t rows() const { return tokens * a.shared; }
+    int64_t rows() const { return tokens * a.heads_per_kv; }
     int64_t stream() const { return first / a.tokens; }
 
     // Queries are scaled so that weights are powers of two.
     void begin() {
         constexpr float log2_e = 1.44269504f;
         for (int64_t r = 0; r < rows(); r++) {
-            const char * from = at(a.q, first % a.tokens + r % tokens, group * a.shared + r / tokens, stream());
-            ggml_vec_cpy_f32(a.key, s.query + r * a.key, reinterpret_cast<const float *>(from));
-            ggml_vec_scale_f32(a.key, s.query + r * a.key, a.scale * log2_e);
+            const char * from = at(a.q, first % a.tokens + r % tokens, kv_head * a.heads_per_kv + r / tokens, stream());
+            ggml_vec_cpy_f32(a.head_dim_k, s.query + r * a.head_dim_k, reinterpret_cast<const float *>(from));
+            ggml_vec_scale_f32(a.head_dim_k, s.query + r * a.head_dim_k, a.scale * log2_e);
         }
-        std::fill_n(s.sum, rows() * a.parts * part, 0.0f);
-        std::fill_n(s.row, a.parts * part, 0.0f);
+        std::fill_n(s.sum, rows() * a.v_panels * panel_width, 0.0f);
+        std::fill_n(s.value_row, a.v_panels * panel_width, 0.0f);
         for (int64_t r = 0; r < rows(); r++) { // a template would take floats to be aligned
             s.total[r] = floats{};
         }
@@ -89,12 +95,12 @@ struct unit {
         std::fill_n(bits, tokens, 0);
     }
 
-    // Gathers the cells that any of the tokens may look at, and works on them by tiles.
+    // Gathers the cells that any of the tokens sees into tiles, and computes each tile.
     void gather() {
         for (int64_t w = 0; w < a.words; w++) {
             uint64_t left = 0;
             for (int64_t t = 0; t < tokens; t++) {
-                left |= sees.row(first + t)[w];
+                left |= visible.of(first + t)[w];
             }
             while (left) {
                 const int64_t before = n;
@@ -104,20 +110,20 @@ struct unit {
                     cell[n++] = w * tile_cells + __builtin_ctzll(left);
                 }
                 for (int64_t t = 0; t < tokens; t++) {
-                    bits[t] |= pressed(sees.row(first + t)[w], taken) << before;
+                    bits[t] |= extract_bits(visible.of(first + t)[w], taken) << before;
                 }
                 if (n == tile_cells) {
-                    add();
+                    compute_tile();
                 }
             }
         }
         if (n > 0) {
-            add();
+            compute_tile();
         }
     }
 
-    // The bits of a word that are in the mask, side by side.
-    static uint64_t pressed(uint64_t word, uint64_t mask) {
+    // The bits of a word that are in the mask, moved together (pext).
+    static uint64_t extract_bits(uint64_t word, uint64_t mask) {
 #ifdef __BMI2__
         return __builtin_ia32_pext_di(word, mask);
 #else
@@ -129,16 +135,16 @@ struct unit {
 #endif
     }
 
-    void load() {
+    void load_tile() {
         for (int64_t c = 0; c < n; c++) {
-            to_floats(a.k->type, at(a.k, cell[c], group, stream()), s.keys + c * a.key, a.key);
-            to_floats(a.v->type, at(a.v, cell[c], group, stream()), s.row, a.value);
-            for (int64_t p = 0; p < a.parts; p++) {
-                ggml_vec_cpy_f32(part, s.values + (p * tile_cells + c) * part, s.row + p * part);
+            to_floats(a.k->type, at(a.k, cell[c], kv_head, stream()), s.keys + c * a.head_dim_k, a.head_dim_k);
+            to_floats(a.v->type, at(a.v, cell[c], kv_head, stream()), s.value_row, a.head_dim_v);
+            for (int64_t p = 0; p < a.v_panels; p++) {
+                ggml_vec_cpy_f32(panel_width, s.values + (p * tile_cells + c) * panel_width, s.value_row + p * panel_width);
             }
         }
-        std::fill_n(s.keys + n * a.key, (tile_cells - n) * a.key, 0.0f);
-        turn(s.keys, s.turned, tile_cells, a.key);
+        std::fill_n(s.keys + n * a.head_dim_k, (tile_cells - n) * a.head_dim_k, 0.0f);
+        transpose_to_panels(s.keys, s.key_panels, tile_cells, a.head_dim_k);
         for (int64_t t = 0; t < tokens; t++) {
             auto * to = reinterpret_cast<int32_t *>(s.allowed) + t * tile_cells;
             for (int64_t i = 0; i < tile_cells; i++) {
@@ -147,9 +153,9 @@ struct unit {
         }
     }
 
-    // Scores become weights, powers of two by a base. It is about the row's highest score, or one of before that is not far below;
-    // what was summed by a lower base is scaled down.
-    void weigh(int64_t r) {
+    // Turns scores into weights 2^(score - base). The base is about the row's highest score so far; it changes only when a score is far
+    // above it, and then what was summed with the lower base is scaled down.
+    void scores_to_weights(int64_t r) {
         constexpr float far     = 32;
         auto *          score   = reinterpret_cast<floats *>(s.score + r * tile_cells);
         const ints *    allowed = s.allowed + r % tokens * (tile_cells / lanes);
@@ -176,51 +182,50 @@ struct unit {
                 highest = std::nearbyint(score[c / lanes][c % lanes]);
             }
         }
-        const float less = std::exp2(s.base[r] - highest); // exact
-        s.total[r] *= less;
-        for (int64_t d = 0; d < a.parts * part; d++) {
-            s.sum[r * a.parts * part + d] *= less;
+        const float factor = std::exp2(s.base[r] - highest); // exact
+        s.total[r] *= factor;
+        for (int64_t d = 0; d < a.v_panels * panel_width; d++) {
+            s.sum[r * a.v_panels * panel_width + d] *= factor;
         }
         s.base[r] = highest;
     }
 
-    // Works on the gathered tile and begins the next.
-    void add() {
-        load();
-        for (int64_t i = 0; i < tile_cells; i += columns * lanes) {
-            multiply<false>(s.query, a.key, rows(), a.key, s.turned + i * a.key, s.score + i, tile_cells);
+    // Adds the gathered tile to the sums, and begins the next.
+    void compute_tile() {
+        load_tile();
+        for (int64_t i = 0; i < tile_cells; i += panel_width) {
+            multiply<false>(s.query, a.head_dim_k, rows(), a.head_dim_k, s.key_panels + i * a.head_dim_k, s.score + i, tile_cells);
         }
         for (int64_t r = 0; r < rows(); r++) {
             if (bits[r % tokens]) {
-                weigh(r);
+                scores_to_weights(r);
             } else {
                 std::fill_n(s.score + r * tile_cells, n, 0.0f);
             }
         }
-        for (int64_t i = 0; i < a.parts; i++) {
-            multiply<true>(s.score, tile_cells, rows(), n, s.values + i * tile_cells * part, s.sum + i * part, a.parts * part);
+        for (int64_t i = 0; i < a.v_panels; i++) {
+            multiply<true>(s.score, tile_cells, rows(), n, s.values + i * tile_cells * panel_width, s.sum + i * panel_width, a.v_panels * panel_width);
         }
         n = 0;
         std::fill_n(bits, tokens, 0);
     }
 
     void end() {
-        const int64_t heads = a.groups * a.shared;
         for (int64_t r = 0; r < rows(); r++) {
-            const int64_t head = group * a.shared + r / tokens, row = first + r % tokens;
-            auto * to = reinterpret_cast<float *>(static_cast<char *>(a.out->data) + (row * heads + head) * a.out->nb[1]);
+            const int64_t head = kv_head * a.heads_per_kv + r / tokens, token = first + r % tokens;
+            auto * to = reinterpret_cast<float *>(static_cast<char *>(a.out->data) + (token * a.n_heads + head) * a.out->nb[1]);
             float total = 0;
             for (int i = 0; i < lanes; i++) {
                 total += s.total[r][i];
             }
-            for (int64_t d = 0; d < a.value; d++) {
-                to[d] = total == 0 ? 0 : s.sum[r * a.parts * part + d] / total;
+            for (int64_t d = 0; d < a.head_dim_v; d++) {
+                to[d] = total == 0 ? 0 : s.sum[r * a.v_panels * panel_width + d] / total;
             }
         }
     }
 };
 
-// Answers whether the operation is one that attention and unit above are written for.
+// Whether the operation is one that attention and unit are written for.
 bool handles(const ggml_tensor * op) {
     const ggml_tensor *q = op->src[0], *k = op->src[1], *v = op->src[2], *mask = op->src[3];
     const float max_bias = ggml_get_op_params_f32(op, 1), soft_cap = ggml_get_op_params_f32(op, 2);
@@ -233,21 +238,21 @@ bool handles(const ggml_tensor * op) {
            (!mask || (mask->type == GGML_TYPE_F16 && mask->ne[2] == 1));
 }
 
-struct kernel : ggml::cpu::tensor_traits {
+struct attention_kernel : ggml::cpu::tensor_traits {
     static size_t thread_size(const attention & a) {
-        return plan::size(a) + scratch(nullptr, a, a.most_tokens()).size;
+        return work_plan::size(a) + scratch(nullptr, a, a.most_tokens()).size;
     }
 
     // ggml's kernel needs memory too, where it takes over: tiles of 64 rows for each thread, or sums of all heads.
     static size_t ggml_size(const attention & a, int threads) {
         static_assert(GGML_FA_TILE_Q == 64 && GGML_FA_TILE_KV == 64, "ggml_graph_plan's sum for GGML_OP_FLASH_ATTN_EXT is the same as this");
-        const int64_t tiles = 64 * (2 * a.key + 2 * a.value + 2 * 64), sums = a.groups * a.shared * (2 + a.value) + a.key + 2 * a.value;
+        const int64_t tiles = 64 * (2 * a.head_dim_k + 2 * a.head_dim_v + 2 * 64), sums = a.n_heads * (2 + a.head_dim_v) + a.head_dim_k + 2 * a.head_dim_v;
         return threads * std::max(tiles, sums) * sizeof(float);
     }
 
     bool work_size(int threads, const ggml_tensor * op, size_t & size) override {
         const attention a(op);
-        size = std::max(sight::size(a, threads) + threads * thread_size(a) + 64, ggml_size(a, threads));
+        size = std::max(visibility::size(a, threads) + threads * thread_size(a) + 64, ggml_size(a, threads));
         return true;
     }
 
@@ -256,19 +261,19 @@ struct kernel : ggml::cpu::tensor_traits {
             return false; // ggml's kernel is the reference
         }
         const attention a(op);
-        char * const  memory = aligned(params), *own = memory + sight::size(a, params->nth) + params->ith * thread_size(a);
-        const sight   sees(a, memory);
-        sees.look(params->ith, params->nth);
+        char * const  memory = aligned_memory(params), *own = memory + visibility::size(a, params->nth) + params->ith * thread_size(a);
+        const visibility visible(a, memory);
+        visible.fill(params->ith, params->nth);
         ggml_barrier(params->threadpool);
-        if (!sees.understood(params->nth)) {
-            ggml_barrier(params->threadpool); // ggml's kernel writes to the memory that others may still read
+        if (!visible.is_exact(params->nth)) {
+            ggml_barrier(params->threadpool); // ggml's kernel writes to memory that other threads may still read
             return false;
         }
-        const plan    units(a, sees, params->nth, own);
-        const scratch s(own + plan::size(a), a, a.most_tokens());
-        share(params, units.units * a.groups, [&](int64_t u) {
-            const int64_t i = units.units - 1 - u / a.groups; // the last first: prompts follow those who generate, and take longer
-            unit work{ a, sees, s, units.first[i], units.first[i + 1] - units.first[i], u % a.groups, {}, 0, {} };
+        const work_plan plan(a, visible, params->nth, own);
+        const scratch   s(own + work_plan::size(a), a, a.most_tokens());
+        share_work(params, plan.units * a.n_kv_heads, [&](int64_t u) {
+            const int64_t i = plan.units - 1 - u / a.n_kv_heads; // the last first: prompts come after single tokens, and take longer
+            unit work{ a, visible, s, plan.first[i], plan.first[i + 1] - plan.first[i], u % a.n_kv_heads, {}, 0, {} };
             work.begin();
             work.gather();
             work.end();
@@ -280,6 +285,6 @@ struct kernel : ggml::cpu::tensor_traits {
 } // namespace
 
 ggml::cpu::tensor_traits * penstock::attention_for(const ggml_tensor * op) {
-    static kernel attend;
-    return handles(op) ? &attend : nullptr;
+    static attention_kernel kernel;
+    return handles(op) ? &kernel : nullptr;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the kernels share: how ggml calls them, and how threads divide the work.
+// What the kernels have in common: how ggml calls them, and how the threads of a pass divide the work.
 #ifndef PENSTOCK_OPERATION_H
 #define PENSTOCK_OPERATION_H
 
@@ -21,9 +21,9 @@ inline ggml::cpu::tensor_traits * q4_0_for(const ggml_tensor *) { return nullptr
 inline ggml::cpu::tensor_traits * q8_0_for(const ggml_tensor *) { return nullptr; }
 #endif
 
-// Calls work with each of the numbers [0, units), taken one by one by the threads of a pass, so that one whose core is busy with
-// something else takes fewer. All threads of the pass call it; all have reached it before any begins.
-template <typename F> void share(const ggml_compute_params * params, int64_t units, F work) {
+// Calls work with each of the numbers [0, units). The threads of a pass take them one by one, so that one whose core is busy with
+// something else takes fewer. All threads of the pass call it; none begins before all have reached it.
+template <typename F> void share_work(const ggml_compute_params * params, int64_t units, F work) {
     if (params->ith == 0) {
         ggml_threadpool_chunk_set(params->threadpool, params->nth);
     }
@@ -33,8 +33,8 @@ template <typename F> void share(const ggml_compute_params * params, int64_t uni
     }
 }
 
-// The work memory of a pass from its first whole cache line on. Sizes that were asked for have 64 bytes to spare.
-inline char * aligned(const ggml_compute_params * params) {
+// The work memory of a pass, from its first whole cache line on. Kernels ask for 64 bytes more than they need.
+inline char * aligned_memory(const ggml_compute_params * params) {
     return reinterpret_cast<char *>(GGML_PAD(reinterpret_cast<uintptr_t>(params->wdata), 64));
 }
 

@@ -20,12 +20,15 @@ constexpr int lanes = 8, most_rows_at_once = 2;
 #else
 constexpr int lanes = 4, most_rows_at_once = 2;
 #endif
-constexpr int columns = 4; // vectors of a row of sums
+
+// Matrices that are multiplied from the right are stored by panels: four vectors of each row, panel after panel.
+constexpr int panel_vectors = 4;
+constexpr int panel_width   = panel_vectors * lanes;
 
 typedef float   floats __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
 typedef int32_t ints __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
 
-// The elements of a and b, one after the other, in the order of the indices. GCC 11 has only the first of these, clang only the second.
+// Elements of a followed by b, picked by their indices. GCC 11 has only the first of these, clang only the second.
 template <int... I> floats pick(floats a, floats b) {
 #ifdef __clang__
     return __builtin_shufflevector(a, b, I...);
@@ -42,9 +45,9 @@ template <int... I> floats second_half(floats a, floats b, std::integer_sequence
     return pick<(lanes / 2 + I / 2 + I % 2 * lanes)...>(a, b);
 }
 
-// Exchanges rows and columns, so that multiply can take the result as its right side: column by column of four vectors. It goes by
-// squares of vectors: interleaving the rows of the upper half with those of the lower half, log2(lanes) times over, turns one.
-inline void turn(const float * from, float * turned, int64_t rows, int64_t width) {
+// Transposes a matrix into panels, for the right side of multiply. It goes by squares of vectors: a square is transposed by interleaving
+// the rows of its upper half with those of its lower half, log2(lanes) times.
+inline void transpose_to_panels(const float * from, float * panels, int64_t rows, int64_t width) {
     constexpr auto order = std::make_integer_sequence<int, lanes>{};
     for (int64_t r = 0; r < rows; r += lanes) {
         for (int64_t d = 0; d < width; d += lanes) {
@@ -62,44 +65,44 @@ inline void turn(const float * from, float * turned, int64_t rows, int64_t width
                 }
             }
             for (int i = 0; i < lanes; i++) {
-                reinterpret_cast<floats *>(turned)[(r / lanes / columns * width + d + i) * columns + r / lanes % columns] = square[i];
+                reinterpret_cast<floats *>(panels)[(r / lanes / panel_vectors * width + d + i) * panel_vectors + r / lanes % panel_vectors] = square[i];
             }
         }
     }
 }
 
-// A bit for each of up to 64 values of a mask, in 16 bits, that is not -Inf. other is set where one is not 0 either.
-inline uint64_t allowed(const uint16_t * mask, int64_t n, uint64_t & other) {
-    constexpr uint16_t never = 0xfc00;
+// A bit for each of up to 64 values of a mask in 16 bits: whether it is not -Inf. other is set where a value is neither -Inf nor 0.
+inline uint64_t visible(const uint16_t * mask, int64_t n, uint64_t & other) {
+    constexpr uint16_t minus_inf = 0xfc00;
     uint64_t bits = 0;
 #ifdef __AVX512BW__
     for (int64_t i = 0; i < n; i += 32) {
         const auto      there = static_cast<__mmask32>(~uint64_t(0) >> (64 - std::min<int64_t>(n - i, 32)));
         const __m512i   x     = _mm512_maskz_loadu_epi16(there, mask + i);
-        const __mmask32 some  = _mm512_mask_cmpneq_epi16_mask(there, x, _mm512_set1_epi16(static_cast<short>(never)));
+        const __mmask32 some  = _mm512_mask_cmpneq_epi16_mask(there, x, _mm512_set1_epi16(static_cast<short>(minus_inf)));
         bits |= static_cast<uint64_t>(some) << i;
         other |= _mm512_mask_test_epi16_mask(some, x, _mm512_set1_epi16(0x7fff));
     }
 #else
     for (int64_t i = 0; i < n; i++) {
-        bits |= static_cast<uint64_t>(mask[i] != never) << i;
-        other |= mask[i] != never ? mask[i] & 0x7fff : 0;
+        bits |= static_cast<uint64_t>(mask[i] != minus_inf) << i;
+        other |= mask[i] != minus_inf ? mask[i] & 0x7fff : 0;
     }
 #endif
     return bits;
 }
 
-// The nearest whole numbers, of what is below 2^22.
-inline floats whole(floats x) {
+// The nearest whole numbers of numbers below 2^22.
+inline floats rounded(floats x) {
     constexpr float magic = 1.5f * (1 << 23); // floats of this size have no fraction
     return (x + magic) - magic;
 }
 
-// 2^(x-base) for a whole base that is not far below x. What depends on x's fraction does not depend on the base: the results for
-// two bases differ by a power of two, exactly, unless the smaller is below 2^-126. NaN stays NaN.
+// 2^(x-base) for a whole base that x is not far above. The part computed from x's fraction does not depend on the base, so results for two
+// bases differ by a power of two, exactly, unless the smaller is below 2^-126. NaN stays NaN.
 inline floats power_of_two(floats x, float base) {
     x = x < base - 160 ? base - 160 + floats{} : x; // -Inf has no fraction
-    const floats n = whole(x), y = (x - n) * 0.69314718f; // |y| <= ln(2)/2
+    const floats n = rounded(x), y = (x - n) * 0.69314718f; // |y| <= ln(2)/2
     floats p = 1.0f / 5040 + floats{};
     for (const float c : { 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f }) {
         p = p * y + c;
@@ -123,21 +126,21 @@ inline bool any(ints x) {
 #endif
 }
 
-// out[r] = left[r] * right, or added to what is there, for R rows and a column of four vectors. left and out have rows of the sizes
-// given, of which `depth` and a column count; right has `depth` rows of a column.
+// out = left * right for R rows and one panel, or added to out. Rows of left and out are left_width and out_width apart; `depth` elements of
+// a row of left are used, and as many rows of the panel.
 template <bool add, int R>
 void multiply(const float * left, int64_t left_width, int64_t depth, const float * right, float * out, int64_t out_width) {
-    floats sums[R][columns] = {};
+    floats sums[R][panel_vectors] = {};
     for (int64_t k = 0; k < depth; k++) {
-        const auto * row = reinterpret_cast<const floats *>(right) + k * columns;
+        const auto * row = reinterpret_cast<const floats *>(right) + k * panel_vectors;
         for (int r = 0; r < R; r++) {
-            for (int i = 0; i < columns; i++) {
+            for (int i = 0; i < panel_vectors; i++) {
                 sums[r][i] += left[r * left_width + k] * row[i];
             }
         }
     }
     for (int r = 0; r < R; r++) {
-        for (int i = 0; i < columns; i++) {
+        for (int i = 0; i < panel_vectors; i++) {
             floats & to = reinterpret_cast<floats *>(out + r * out_width)[i];
             to = add ? to + sums[r][i] : sums[r][i];
         }
