@@ -8,7 +8,6 @@ import "C"
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"strings"
 	"unsafe"
 )
@@ -41,14 +40,12 @@ type Limits struct {
 // Context is a model at work: the KV memory of its sequences and the logits of its last forward pass. Its methods do
 // not run beside each other; Abort does.
 type Context struct {
-	guard
-	h       *handle
-	cleanup runtime.Cleanup
-	model   *Model
-	limits  Limits
-	logits  *C.float // row 0; a field and not a variable, which the call would move to the heap
-	rows    int
-	err     C.ps_error
+	object
+	model  *Model
+	limits Limits
+	logits *C.float // row 0; a field and not a variable, which the call would move to the heap
+	rows   int
+	err    C.ps_error
 }
 
 var kvTypes = map[string]C.int32_t{
@@ -105,17 +102,14 @@ func NewContext(m *Model, o ContextOptions) (*Context, error) {
 	var l C.ps_context_limits
 	C.ps_context_limits_of(c, &l)
 
-	model := m.h
-	model.keep()
 	ctx := &Context{
 		model: m,
-		h:     newHandle(unsafe.Pointer(c), func() { C.ps_context_free(c); model.drop() }),
 		limits: Limits{
 			Cells: int(l.cells), Positions: int(l.positions), Batch: int(l.batch), UBatch: int(l.ubatch),
 			Sequences: int(l.sequences), Rows: int(l.rows), Memory: bool(l.memory),
 		},
 	}
-	ctx.cleanup = runtime.AddCleanup(ctx, func(h *handle) { h.drop() }, ctx.h)
+	ctx.own(unsafe.Pointer(c), m, func() { C.ps_context_free(c) })
 	return ctx, nil
 }
 

@@ -8,17 +8,14 @@ import "C"
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"unsafe"
 )
 
 // Grammar is a GBNF grammar and how far a text has come in it. Its methods do not run concurrently. The work of each is bounded: a
 // grammar so ambiguous that a token would take longer fails with ErrFailed.
 type Grammar struct {
-	guard
-	h       *handle
-	cleanup runtime.Cleanup
-	err     C.ps_error
+	object
+	err C.ps_error
 }
 
 // NewGrammar parses text, of at most 1 MiB, for the vocabulary of m, which may be closed before it. root is the rule to begin
@@ -34,10 +31,8 @@ func NewGrammar(m *Model, text, root string) (*Grammar, error) {
 	if err := failure(code, &e); err != nil {
 		return nil, fmt.Errorf("grammar: %w", err)
 	}
-	model := m.h
-	model.keep()
-	g := &Grammar{h: newHandle(unsafe.Pointer(c), func() { C.ps_grammar_free(c); model.drop() })}
-	g.cleanup = runtime.AddCleanup(g, func(h *handle) { h.drop() }, g.h)
+	g := &Grammar{}
+	g.own(unsafe.Pointer(c), m, func() { C.ps_grammar_free(c) })
 	return g, nil
 }
 
@@ -79,15 +74,6 @@ func (g *Grammar) Accept(token int32) (bool, error) {
 		return false, fmt.Errorf("grammar: %w", failure(code, &g.err))
 	}
 	return bool(allowed), nil
-}
-
-// Close frees the grammar.
-func (g *Grammar) Close() error {
-	if g.shut() {
-		g.cleanup.Stop()
-		g.h.drop()
-	}
-	return nil
 }
 
 func (g *Grammar) c() *C.ps_grammar { return (*C.ps_grammar)(g.h.c) }

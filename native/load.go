@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"runtime/cgo"
 	"unsafe"
 )
@@ -41,12 +40,12 @@ func LoadModel(ctx context.Context, path string, o ModelOptions) (*Model, error)
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", path, err)
 	}
-	m := &Model{h: newHandle(unsafe.Pointer(c), func() { C.ps_model_free(c) })}
+	m := &Model{}
+	m.own(unsafe.Pointer(c), nil, func() { C.ps_model_free(c) })
 	if err := m.describe(); err != nil {
-		m.h.drop()
+		_ = m.Close()
 		return nil, fmt.Errorf("load %s: %w", path, err)
 	}
-	m.cleanup = runtime.AddCleanup(m, func(h *handle) { h.drop() }, m.h)
 	return m, nil
 }
 

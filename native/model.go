@@ -5,18 +5,12 @@ package native
 // #include "penstock.h"
 import "C"
 
-import (
-	"runtime"
-)
-
 // Model is a loaded model: its weights and its vocabulary. It is safe for concurrent use.
 type Model struct {
-	guard
-	h       *handle
-	cleanup runtime.Cleanup
-	info    ModelInfo
-	meta    map[string]string // the file's scalar metadata, as text
-	vocab   vocabulary
+	object
+	info  ModelInfo
+	meta  map[string]string // the file's scalar metadata, as text
+	vocab vocabulary
 }
 
 // ModelInfo describes a model.
@@ -78,15 +72,6 @@ func (m *Model) ChatTemplate(name string) (string, error) {
 		return "", err
 	}
 	return takeText(&text), nil
-}
-
-// Close frees the model once nothing built on it is open.
-func (m *Model) Close() error {
-	if m.shut() {
-		m.cleanup.Stop()
-		m.h.drop()
-	}
-	return nil
 }
 
 // describe reads everything about the model that never changes.

@@ -68,9 +68,7 @@ type SamplerOptions struct {
 
 // Sampler is a chain of samplers with its state for one answer. Its methods do not run concurrently.
 type Sampler struct {
-	guard
-	h       *handle
-	cleanup runtime.Cleanup
+	object
 	selects bool
 	token   C.int32_t // a field and not a variable, which the call would move to the heap
 	err     C.ps_error
@@ -150,10 +148,8 @@ func NewSampler(m *Model, o SamplerOptions) (*Sampler, error) {
 	if err := failure(C.ps_sampler_new(m.c(), &params, &lists, &c, &e), &e); err != nil {
 		return nil, fmt.Errorf("sampler: %w", err)
 	}
-	model := m.h
-	model.keep()
-	s := &Sampler{h: newHandle(unsafe.Pointer(c), func() { C.ps_sampler_free(c); model.drop() }), selects: o.Select != SelectNone}
-	s.cleanup = runtime.AddCleanup(s, func(h *handle) { h.drop() }, s.h)
+	s := &Sampler{selects: o.Select != SelectNone}
+	s.own(unsafe.Pointer(c), m, func() { C.ps_sampler_free(c) })
 	return s, nil
 }
 
@@ -204,15 +200,6 @@ func (s *Sampler) Rewind(history []int32, prompt int) error {
 	defer s.leaveAlone()
 	if code := C.ps_sampler_rewind(s.c(), cInts(history), C.size_t(len(history)), C.size_t(max(prompt, 0)), &s.err); code != C.PS_OK {
 		return fmt.Errorf("rewind: %w", failure(code, &s.err))
-	}
-	return nil
-}
-
-// Close frees the chain.
-func (s *Sampler) Close() error {
-	if s.shut() {
-		s.cleanup.Stop()
-		s.h.drop()
 	}
 	return nil
 }

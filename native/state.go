@@ -6,18 +6,15 @@ package native
 import "C"
 
 import (
-	"runtime"
 	"slices"
 	"time"
 	"unsafe"
 )
 
 // State is the cells of one sequence in main memory. The memory is neither Go's nor malloc's: the system has it back when the state is
-// closed.
+// closed, or once a copy from it has ended.
 type State struct {
-	guard
-	h         *handle
-	cleanup   runtime.Cleanup
+	object
 	bytes     int
 	positions int
 }
@@ -44,8 +41,8 @@ func (c *Context) SaveState(seq int32) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &State{h: newHandle(unsafe.Pointer(state), func() { C.ps_state_free(state) }), bytes: int(bytes), positions: last + 1}
-	s.cleanup = runtime.AddCleanup(s, func(h *handle) { h.drop() }, s.h)
+	s := &State{bytes: int(bytes), positions: last + 1}
+	s.own(unsafe.Pointer(state), nil, func() { C.ps_state_free(state) })
 	return s, nil
 }
 
@@ -97,12 +94,3 @@ func (s *State) Bytes() int { return s.bytes }
 
 // Positions is how many positions it has.
 func (s *State) Positions() int { return s.positions }
-
-// Close frees the memory, once a copy from it has ended.
-func (s *State) Close() error {
-	if s.shut() {
-		s.cleanup.Stop()
-		s.h.drop()
-	}
-	return nil
-}

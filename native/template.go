@@ -8,16 +8,13 @@ import "C"
 import (
 	"encoding/json"
 	"fmt"
-	"runtime"
 	"unsafe"
 )
 
 // Template renders conversations with llama.cpp's Jinja engine. It is safe for concurrent use.
 type Template struct {
-	guard
-	h       *handle
-	cleanup runtime.Cleanup
-	source  string
+	object
+	source string
 }
 
 // TemplateStack is the address space, in bytes, that parsing or rendering a template takes for its stack.
@@ -63,10 +60,8 @@ func NewTemplate(m *Model, source string) (*Template, error) {
 	if err := failure(C.ps_template_new(m.c(), textPointer(source), C.size_t(len(source)), &c, &e), &e); err != nil {
 		return nil, fmt.Errorf("chat template: %w", err)
 	}
-	model := m.h
-	model.keep()
-	t := &Template{h: newHandle(unsafe.Pointer(c), func() { C.ps_template_free(c); model.drop() })}
-	t.cleanup = runtime.AddCleanup(t, func(h *handle) { h.drop() }, t.h)
+	t := &Template{}
+	t.own(unsafe.Pointer(c), m, func() { C.ps_template_free(c) })
 	var text C.ps_text
 	if err := failure(C.ps_template_source(c, &text, &e), &e); err != nil {
 		_ = t.Close()
@@ -103,15 +98,6 @@ func (t *Template) Render(c Conversation) (Prompt, error) {
 		return Prompt{}, fmt.Errorf("render: %w: %w", ErrFailed, err)
 	}
 	return p, nil
-}
-
-// Close frees the template.
-func (t *Template) Close() error {
-	if t.shut() {
-		t.cleanup.Stop()
-		t.h.drop()
-	}
-	return nil
 }
 
 func (t *Template) c() *C.ps_template { return (*C.ps_template)(t.h.c) }
