@@ -4,8 +4,8 @@ package native
 
 import "fmt"
 
-// Batch is the input of a forward pass: four columns of equal length, one entry a token. Its columns can be set
-// directly to share memory with the caller; Add and Reset reuse what they have.
+// Batch is the input of a forward pass: four columns of equal length, one entry a token. A caller may set the columns to slices of its
+// own; Add and Reset reuse their memory.
 type Batch struct {
 	Tokens    []int32
 	Positions []int32

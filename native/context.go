@@ -23,7 +23,7 @@ type ContextOptions struct {
 	Poll           int    // 0..100: how long idle workers spin before they sleep
 	FlashAttention string // auto, on, off; "" is auto
 	KVType         string // f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0, q5_1; "" is f16
-	Unified        bool   // all sequences share one buffer of cells
+	Unified        bool   // all sequences share one buffer of cells; else each has its own
 }
 
 // Limits are the sizes a context came out with.
@@ -34,16 +34,16 @@ type Limits struct {
 	UBatch    int
 	Sequences int
 	Rows      int  // output rows a forward pass may have
-	Memory    bool // false: the model keeps nothing between passes, so it cannot go on with a text
+	Memory    bool // false: the model keeps nothing between passes, so it cannot continue a text
 }
 
-// Context is a model at work: the KV memory of its sequences and the logits of its last forward pass. Its methods do
-// not run beside each other; Abort does.
+// Context is llama.cpp's state of a model in use: the KV cache of its sequences and the logits of the last forward pass. Its methods do
+// not run concurrently, except Abort.
 type Context struct {
 	object
 	model  *Model
 	limits Limits
-	logits *C.float // row 0; a field and not a variable, which the call would move to the heap
+	logits *C.float // row 0; a field, because a variable would move to the heap for the call
 	rows   int
 	err    C.ps_error
 }
@@ -119,8 +119,8 @@ func (c *Context) Limits() Limits { return c.limits }
 // Model is the model the context was made on.
 func (c *Context) Model() *Model { return c.model }
 
-// Decode runs one forward pass over b and waits for it. ErrNoCells and ErrInvalid mean that it had no effect; after
-// any other error the memory holds an unknown part of the batch.
+// Decode runs one forward pass over b and waits for it. ErrNoCells and ErrInvalid mean that it had no effect; after any other error the
+// KV cache holds an unknown part of the batch.
 func (c *Context) Decode(b *Batch) error {
 	if err := c.enterAlone(); err != nil {
 		return err
@@ -165,8 +165,8 @@ func (c *Context) Row(i int) []float32 {
 
 // Abort makes a running Decode return ErrAborted soon (on the CPU only). It may be called from any goroutine.
 func (c *Context) Abort() {
-	// Decode holds the lock, so only the owners tell whether the memory is still there; Close lets go of its own
-	// after it has the lock, that is after Decode.
+	// A running Decode holds the lock, so being an owner is what keeps the context here. Close gives up its ownership once it has the
+	// lock, that is after Decode.
 	if c.h.hold() {
 		C.ps_context_abort(c.c())
 		c.h.drop()

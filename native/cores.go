@@ -10,11 +10,11 @@ import (
 	"sync"
 )
 
-// usable knows affinity and CPU quotas. It is asked before anybody has Go run more goroutines at once.
+// usable is how many CPUs affinity and quota leave to this process: Go's default, read before anyone can change it.
 var usable = runtime.GOMAXPROCS(0)
 
-// PhysicalCores is how many cores this process may use, hyper-threads counted once: decoding is bound by memory and
-// arithmetic units, which the threads of one core share.
+// PhysicalCores is how many cores this process may use. The hyper-threads of a core count once: decoding is bound by memory and by
+// arithmetic units, which they share.
 var PhysicalCores = sync.OnceValue(func() int {
 	siblings, _ := filepath.Glob("/sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list")
 	cores := map[string]bool{}
@@ -29,9 +29,9 @@ var PhysicalCores = sync.OnceValue(func() int {
 	return len(cores)
 })
 
-// weightsPerThread is how many bytes of weights a thread should have to read for a token, so that threads spend their
-// time on them and not on waiting for each other.
+// weightsPerThread is how many bytes of weights there should be for each thread. With fewer, threads spend more time waiting for each other
+// than computing.
 const weightsPerThread = 16 << 20
 
-// Threads is how many threads suit a model whose weights have so many bytes.
+// Threads is how many threads suit a model with so many bytes of weights.
 func Threads(weights uint64) int { return min(PhysicalCores(), 1+int(weights/weightsPerThread)) }

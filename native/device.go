@@ -37,7 +37,7 @@ func Devices() ([]Device, error) {
 	return out, nil
 }
 
-// SystemInfo is llama.cpp's line about the features of this processor that it was built to use.
+// SystemInfo is llama.cpp's line about the CPU features that it was built to use.
 func SystemInfo() (string, error) {
 	var e C.ps_error
 	var text C.ps_text

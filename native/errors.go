@@ -10,7 +10,7 @@ import (
 	"fmt"
 )
 
-// What errors.Is tells apart. The error itself carries llama.cpp's own reason.
+// The kinds of errors, for errors.Is. The error itself carries llama.cpp's own reason.
 var (
 	ErrClosed      = errors.New("used after Close")
 	ErrInvalid     = errors.New("invalid argument")

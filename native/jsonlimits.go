@@ -7,14 +7,14 @@ import (
 	"fmt"
 )
 
-// The bounds of JSON that llama.cpp reads: it walks values recursively, and looks for each key of an object among all before it.
+// The bounds of JSON that llama.cpp reads: it walks values recursively, and compares each key of an object with all before it.
 const (
 	maxNesting = 100
 	maxKeys    = 2000
 	maxArgs    = 256 << 10 // bytes of what a request gives to the template besides messages
 )
 
-// checkConversation refuses what llama.cpp would not come through.
+// checkConversation refuses JSON that would take llama.cpp too long, or crash it.
 func checkConversation(c Conversation) error {
 	parts := map[string]string{"messages": string(c.Messages), "tools": string(c.Tools), "json_schema": c.JSONSchema}
 	size := 0
@@ -37,13 +37,13 @@ func checkConversation(c Conversation) error {
 	return checkTools(c.Tools)
 }
 
-// checkTools looks at the schemas of tools, which become grammars.
+// checkTools checks the schemas of tools, which become grammars.
 func checkTools(tools json.RawMessage) error {
 	var list []struct {
 		Function struct{ Parameters json.RawMessage }
 	}
 	if len(tools) == 0 || json.Unmarshal(tools, &list) != nil {
-		return nil //nolint:nilerr // llama.cpp refuses what is no list of tools, with its own words
+		return nil //nolint:nilerr // llama.cpp refuses what is not a list of tools, with its own reason
 	}
 	for i, tool := range list {
 		if len(tool.Function.Parameters) == 0 {
@@ -56,9 +56,9 @@ func checkTools(tools json.RawMessage) error {
 	return nil
 }
 
-// checkJSON bounds how deep a text nests and how many keys its objects have. What is no JSON is llama.cpp's to refuse.
+// checkJSON bounds how deep a text nests and how many keys its objects have. llama.cpp itself refuses what is not JSON.
 func checkJSON(name, text string) error {
-	var keys []int // of each object around, a list counts as one without
+	var keys []int // of each enclosing object; a list counts as an object without keys
 	quoted := false
 	for i := 0; i < len(text); i++ {
 		switch ch := text[i]; {

@@ -11,18 +11,18 @@ import (
 	"sync"
 )
 
-// Family says whose kernels compute on the CPU.
+// Family is a set of kernels that compute on the CPU, by whose they are.
 type Family int
 
-// The families. What none of the others computes is left to the plain ones.
+// The families. The plain one computes what no other does.
 const (
 	PenstockKernels Family = iota // llama.cpp/kernels
-	AMXKernels                    // ggml's, for a matrix unit that Intel's servers have
-	RepackKernels                 // ggml's, for weights that it lays out anew
+	AMXKernels                    // ggml's, for the matrix unit of Intel's servers
+	RepackKernels                 // ggml's, for weights that it repacks
 	PlainKernels                  // ggml's, for weights as they lie in the file
 )
 
-// choices are the families before the plain ones.
+// choices is the number of families without the plain one.
 const choices = int(PlainKernels)
 
 func (f Family) String() string {
@@ -32,13 +32,13 @@ func (f Family) String() string {
 // Operation is a product with weights of one type, or attention.
 type Operation int
 
-// Attention is the operation beside products, which are numbered by the types of their weights.
+// Attention is an operation; products are numbered by the types of their weights.
 const Attention = Operation(C.PS_ATTENTION)
 
 // String is the name of the weights' type, such as "Q4_K", or "attention".
 func (o Operation) String() string { return C.GoString(C.ps_operation_name(C.int32_t(o))) }
 
-// Kernel is one that may fail: a family's for an operation.
+// Kernel is a family's kernel for an operation.
 type Kernel struct {
 	Family    Family
 	Operation Operation
@@ -59,10 +59,10 @@ var knownKernels = sync.OnceValue(func() (out [choices]uint64) {
 	return out
 })
 
-// KernelChoice is a wish: which families go first.
+// KernelChoice is an order of preference of families.
 type KernelChoice string
 
-// The choices. Where the first family does not know an operation the next one computes it.
+// The choices. Where a family has no kernel for an operation, the next one computes it.
 const (
 	ChoosePenstock KernelChoice = "penstock" // Penstock's, AMX, repack, plain
 	ChooseAMX      KernelChoice = "amx"      // AMX, Penstock's, repack, plain
@@ -77,8 +77,8 @@ var orders = map[KernelChoice][]Family{
 	ChoosePlain:    {},
 }
 
-// Order is the kernels for an operation that this build has on this CPU, by preference; the plain one is always the last. The weights of
-// a tensor have one layout for any number of rows, so they cannot be chosen by that.
+// Order is the kernels for an operation that this build has on this CPU, by preference; the plain one is always the last. The number of
+// tokens in a pass plays no part: the weights of a tensor have one layout for all passes.
 func (c KernelChoice) Order(o Operation) []Kernel { return orderOf(orders[c], o, Kernel.Known) }
 
 func orderOf(families []Family, o Operation, known func(Kernel) bool) []Kernel {
@@ -91,8 +91,8 @@ func orderOf(families []Family, o Operation, known func(Kernel) bool) []Kernel {
 	return out
 }
 
-// allowed is the operations that each family may compute, a bit for each. Of Penstock's kernels and AMX only the first may: they want
-// weights in different layouts, and ggml would always take its own. The others stay behind them, for shapes that those do not know.
+// allowed is the set of kernels that may compute. Of Penstock's kernels and AMX it has only the one that comes first: they want weights in
+// different layouts, and ggml would always take its own. The repack kernels stay, for shapes that neither knows.
 func allowed(families []Family, known func(Kernel) bool, broken []Kernel) KernelSet {
 	var out KernelSet
 	for o := range Attention + 1 {
@@ -108,7 +108,7 @@ func allowed(families []Family, known func(Kernel) bool, broken []Kernel) Kernel
 	return out
 }
 
-// Without is the set of kernels that a choice makes of those that this build has on this CPU, but for broken ones.
+// Without is the set of kernels that a choice makes of those that this build has on this CPU, without the broken ones.
 func (c KernelChoice) Without(broken ...Kernel) KernelSet {
 	return allowed(orders[c], Kernel.Known, broken)
 }
@@ -126,8 +126,8 @@ var inUse struct {
 	set KernelSet
 }
 
-// UseKernels says who computes on the CPU, for the whole process: the layout of weights is decided for models that are loaded from now
-// on, the rest for passes from now on. It waits for loads and passes that run. Families differ in speed and rounding.
+// UseKernels sets which kernels compute on the CPU, for the whole process: in which layout models loaded from now on have their weights,
+// and what computes the passes from now on. It waits for loads and passes that run. Families differ in speed and rounding.
 func UseKernels(set KernelSet) {
 	inUse.Lock()
 	defer inUse.Unlock()
@@ -135,19 +135,19 @@ func UseKernels(set KernelSet) {
 	inUse.set = set
 }
 
-// KernelsInUse is what UseKernels was told last.
+// KernelsInUse is what UseKernels set last.
 func KernelsInUse() KernelSet {
 	inUse.Lock()
 	defer inUse.Unlock()
 	return inUse.set
 }
 
-// CheckKernel compares a kernel's results with those of plain steps, for 1, 4, 16 and 64 rows. One that is broken may end the process, and
-// the choice of kernels is lost, so this is for a process that does nothing else.
+// CheckKernel compares a kernel's results with those of plain steps, for 1, 4, 16 and 64 rows. A broken kernel may end the process, and
+// what UseKernels set is lost, so this is for a process that does nothing else.
 func CheckKernel(k Kernel) error {
 	var e C.ps_error
 	return failure(C.ps_kernel_check(C.int32_t(k.Family), C.int32_t(k.Operation), &e), &e)
 }
 
-// HasOwnKernels tells whether Penstock's kernels are in this build. Where it was made with PENSTOCK_KERNELS=OFF, ggml's compute all.
+// HasOwnKernels tells whether this build has Penstock's kernels. In a build with PENSTOCK_KERNELS=OFF ggml's compute all.
 func HasOwnKernels() bool { return knownKernels()[PenstockKernels] != 0 }

@@ -127,7 +127,7 @@ func TestOwnKernels_Layout_SameBits(t *testing.T) {
 	}
 }
 
-func TestModel_RowsTogether(t *testing.T) {
+func TestModel_TokensAtOnce(t *testing.T) {
 	m := load(t, builtIn, ModelOptions{})
 	if n := m.TokensAtOnce(); n != 1 && n != 4 {
 		t.Errorf("%d with our kernels", n)

@@ -28,7 +28,7 @@ type ModelOptions struct {
 // LoadModel loads a GGUF file. It stops soon after ctx is done. Where the file is at fault the error is ErrNotFound,
 // ErrNotGGUF, ErrUnsupported, ErrTooLarge or ErrBadModel and carries the reason.
 //
-// llama.cpp aborts the process on some damaged files: check an unknown one first, as package host/model does.
+// llama.cpp aborts the process on some damaged files: check an unknown file first, as package host/model does.
 func LoadModel(ctx context.Context, path string, o ModelOptions) (*Model, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("load %s: %w: %w", path, ErrCancelled, context.Cause(ctx))

@@ -13,12 +13,12 @@ import (
 	"sync/atomic"
 )
 
-// mostEarly is how many lines are kept for the first logger.
-const mostEarly = 64
+// maxEarlyLines is how many lines are kept for the first logger.
+const maxEarlyLines = 64
 
 var logger atomic.Pointer[slog.Logger] // nil until SetLogger
 
-// early are the lines from before there was a logger: GPU backends log which devices they found, or why none, while they start.
+// early holds the lines from before there was a logger: while they start, GPU backends log which devices they found, or why none.
 var early struct {
 	sync.Mutex
 	lines []earlyLine
@@ -34,11 +34,11 @@ func init() {
 	UseKernels(ChoosePenstock.Without())
 }
 
-// levels are slog's for ggml's. What ggml calls information is a hundred lines a model, of use when debugging only.
+// levels are slog's levels by ggml's. What ggml calls information is a hundred lines for each model, useful for debugging only.
 var levels = [...]slog.Level{1: slog.LevelDebug, 2: slog.LevelDebug, 3: slog.LevelWarn, 4: slog.LevelError}
 
-// SetLogger sends the lines llama.cpp logs to l, at the first call also the first 64 lines from before. Lines below the lowest level
-// that l has enabled now are dropped in C.
+// SetLogger sends the lines that llama.cpp logs to l; the first call also sends the first 64 lines from before. Lines below the lowest
+// level that is enabled in l now are dropped in C.
 func SetLogger(l *slog.Logger) {
 	lowest := len(levels)
 	for i := len(levels) - 1; i > 0; i-- {
@@ -70,7 +70,7 @@ func logged(level int, text string) {
 	defer early.Unlock()
 	if l := logger.Load(); l != nil {
 		write(l, level, text)
-	} else if len(early.lines) < mostEarly {
+	} else if len(early.lines) < maxEarlyLines {
 		early.lines = append(early.lines, earlyLine{level, text})
 	}
 }

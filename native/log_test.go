@@ -45,7 +45,7 @@ func TestSetLogger_LinesBefore_ComeLater(t *testing.T) {
 	t.Cleanup(func() { SetLogger(slog.New(slog.DiscardHandler)) })
 	logged(4, "no device was found")
 	logged(2, "one device was found")
-	for range 2 * mostEarly {
+	for range 2 * maxEarlyLines {
 		logged(1, "chatter")
 	}
 	var out lines
@@ -55,8 +55,8 @@ func TestSetLogger_LinesBefore_ComeLater(t *testing.T) {
 		!strings.Contains(text, `level=DEBUG msg="one device was found"`) {
 		t.Errorf("the logger got %q", text)
 	}
-	if n := strings.Count(text, "\n"); n != mostEarly {
-		t.Errorf("%d lines were kept, want %d", n, mostEarly)
+	if n := strings.Count(text, "\n"); n != maxEarlyLines {
+		t.Errorf("%d lines were kept, want %d", n, maxEarlyLines)
 	}
 	var second lines
 	SetLogger(slog.New(slog.NewTextHandler(&second, nil)))

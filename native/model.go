@@ -25,8 +25,8 @@ type ModelInfo struct {
 	Vocabulary   int    // tokens
 	Encoder      bool
 	Decoder      bool
-	Causal       bool // a token sees only those before it, as generating needs
-	Recurrent    bool // state, not a cache: it cannot be cut
+	Causal       bool // a token sees only those before it, as generation needs
+	Recurrent    bool // it keeps a state and no KV cache, so that a sequence cannot be truncated
 	Hybrid       bool // some layers are recurrent
 	Diffusion    bool
 	Special      SpecialTokens

@@ -30,10 +30,10 @@ const (
 	Infill      SamplerKind = C.PS_INFILL
 )
 
-// Selector is what chooses the token at the end of a chain.
+// Selector chooses the token at the end of a chain.
 type Selector int32
 
-// llama.cpp's selectors. SelectNone leaves candidates to whatever comes after the chain.
+// llama.cpp's selectors. SelectNone leaves the candidates to what comes after the chain.
 const (
 	SelectNone       Selector = C.PS_SELECT_NONE
 	SelectDist       Selector = C.PS_SELECT_DIST
@@ -70,7 +70,7 @@ type SamplerOptions struct {
 type Sampler struct {
 	object
 	selects bool
-	token   C.int32_t // a field and not a variable, which the call would move to the heap
+	token   C.int32_t // a field, because a variable would move to the heap for the call
 	err     C.ps_error
 }
 
@@ -91,7 +91,7 @@ func (o SamplerOptions) params() C.ps_sampler_params {
 	}
 }
 
-// lists fills C's view of the option's slices; the pinner keeps them where they are until the call is over.
+// lists is C's view of the slices and texts; the pinner keeps them in place until the call has returned.
 func (o SamplerOptions) lists(pin *runtime.Pinner) (C.ps_sampler_lists, error) {
 	if len(o.BiasTokens) != len(o.BiasValues) {
 		return C.ps_sampler_lists{}, fmt.Errorf("%w: %d bias tokens with %d values", ErrInvalid, len(o.BiasTokens), len(o.BiasValues))

@@ -11,33 +11,33 @@ import (
 	"strings"
 )
 
-// The bounds of a JSON schema that becomes a grammar. llama.cpp's conversion trusts schemas: it follows references round a circle until
-// the stack ends, and some of what it does is cubic in the properties of an object. The bounds keep it within about a second.
+// The bounds of a JSON schema that becomes a grammar. llama.cpp's conversion trusts schemas: it follows circular references until the
+// stack overflows, and its work can be cubic in the properties of an object. The bounds keep it within about a second.
 const (
-	maxSchemaNodes   = 50_000     // with those that are converted more than once
-	maxSchemaDepth   = 500        // with the references on the way
+	maxSchemaNodes   = 50_000     // counting each as often as it is converted
+	maxSchemaDepth   = 500        // counting references
 	maxSchemaTypes   = 16         // of one node: each is converted by itself
-	maxSchemaName    = 4 << 10    // bytes of the names on the way to a node, which are the name of its rule
-	maxSchemaNames   = 4 << 20    // bytes of all these
+	maxSchemaName    = 4 << 10    // bytes of a rule's name, which is made of the names on the way to its node
+	maxSchemaNames   = 4 << 20    // bytes of all names
 	maxSchemaPattern = 16 << 10   // bytes of a pattern
 	maxSchemaWork    = 40_000_000 // copies of a short text
 )
 
-// outline goes through a schema as llama.cpp's conversion does, and counts instead of converting.
-type outline struct {
+// conversionCost walks a schema as llama.cpp's conversion does, and counts instead of converting.
+type conversionCost struct {
 	root     any
 	resolved map[string]bool // references that were followed: each becomes one rule
-	rules    map[string]int  // by name as llama.cpp writes it
-	bases    map[string]int  // by that name without a number at its end, which it appends to names that are taken
+	rules    map[string]int  // how many have a name, as llama.cpp writes it
+	bases    map[string]int  // the same without a number at the end of the name, which llama.cpp appends to names in use
 	nodes    int
 	names    int
 	patterns int
 	work     float64
 }
 
-// checkSchema refuses what the conversion would not come through.
+// checkSchema refuses a schema whose conversion would take too long or crash.
 func checkSchema(text string) error {
-	o := outline{resolved: map[string]bool{}, rules: map[string]int{}, bases: map[string]int{}}
+	o := conversionCost{resolved: map[string]bool{}, rules: map[string]int{}, bases: map[string]int{}}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&o.root); err != nil {
@@ -49,7 +49,7 @@ func checkSchema(text string) error {
 	return nil
 }
 
-func (o *outline) node(v any, name string, depth int) error {
+func (o *conversionCost) node(v any, name string, depth int) error {
 	schema, ok := v.(map[string]any)
 	if !ok {
 		return nil // llama.cpp refuses it
@@ -79,8 +79,8 @@ func (o *outline) node(v any, name string, depth int) error {
 	return o.body(schema, name, depth)
 }
 
-// body goes through all that a schema may be made of, though llama.cpp takes one thing of it.
-func (o *outline) body(schema map[string]any, name string, depth int) error {
+// body walks all that a schema may consist of, though llama.cpp converts only one kind of it.
+func (o *conversionCost) body(schema map[string]any, name string, depth int) error {
 	if pattern, ok := schema["pattern"].(string); ok {
 		o.patterns++ // for each, llama.cpp copies all rules made so far
 		o.work += 5 * float64(o.nodes)
@@ -116,8 +116,8 @@ func (o *outline) body(schema map[string]any, name string, depth int) error {
 	return o.object(propertiesOf(schema), name, depth)
 }
 
-// component adds the properties that a part of an allOf has, or that its alternatives have.
-func (o *outline) component(v any, all []property, depth int) ([]property, error) {
+// component adds the properties of a part of an allOf, or of its alternatives.
+func (o *conversionCost) component(v any, all []property, depth int) ([]property, error) {
 	schema, ok := v.(map[string]any)
 	if !ok {
 		return all, nil
@@ -143,7 +143,7 @@ func (o *outline) component(v any, all []property, depth int) ([]property, error
 	return append(all, propertiesOf(schema)...), nil
 }
 
-// property is a property of an object, or what an object says of all others.
+// property is a property of an object, or its additionalProperties.
 type property struct {
 	name     string
 	schema   any
@@ -170,8 +170,8 @@ func propertiesOf(schema map[string]any) []property {
 	return all
 }
 
-// object counts a rule for each order in which optional properties may be left out.
-func (o *outline) object(properties []property, name string, depth int) error {
+// object counts what an object becomes: llama.cpp writes a rule for each way in which optional properties may be left out.
+func (o *conversionCost) object(properties []property, name string, depth int) error {
 	optional, bytes := 0.0, 0.0
 	for _, p := range properties {
 		if p.optional {
@@ -188,7 +188,7 @@ func (o *outline) object(properties []property, name string, depth int) error {
 		if err := o.node(p.schema, full, depth+1); err != nil {
 			return err
 		}
-		o.work += float64(o.taken(full)) * 8 * (2 + optional)
+		o.work += float64(o.nameTries(full)) * 8 * (2 + optional)
 	}
 	if o.work > maxSchemaWork {
 		return fmt.Errorf("takes too long to convert: it has an object with %d properties, of which %.0f are optional, and %d patterns; fewer are taken, or more of them required",
@@ -199,8 +199,8 @@ func (o *outline) object(properties []property, name string, depth int) error {
 
 var notInNames = regexp.MustCompile(`[^a-zA-Z0-9-]+`)
 
-// taken notes the rule of a node, and tells how many names llama.cpp may try for it where its own is taken.
-func (o *outline) taken(name string) int {
+// nameTries records the rule of a node, and tells how many other names llama.cpp may try where its name is in use.
+func (o *conversionCost) nameTries(name string) int {
 	name = notInNames.ReplaceAllString(name, "-")
 	base := strings.TrimRight(name, "0123456789")
 	o.rules[name]++
@@ -211,7 +211,7 @@ func (o *outline) taken(name string) int {
 	return o.bases[base]
 }
 
-func (o *outline) count(name string, depth int) error {
+func (o *conversionCost) count(name string, depth int) error {
 	o.nodes++
 	o.names += len(name)
 	switch {
@@ -225,8 +225,8 @@ func (o *outline) count(name string, depth int) error {
 	return nil
 }
 
-// target is what a reference means, nil where llama.cpp will not find it. It knows no escapes in references.
-func (o *outline) target(ref string) any {
+// target is the schema that a reference means, nil where llama.cpp will not find it. Like llama.cpp it knows no escapes in references.
+func (o *conversionCost) target(ref string) any {
 	rest, ok := strings.CutPrefix(ref, "#/")
 	if !ok {
 		return nil
@@ -249,7 +249,7 @@ func (o *outline) target(ref string) any {
 	return at
 }
 
-// leadingNumber is the part of a text that C++ reads as a number: white space and a sign before the digits, anything behind.
+// leadingNumber is the part of a text that C++ reads as a number: white space, a sign and digits, whatever follows.
 func leadingNumber(text string) string {
 	text = strings.TrimLeft(text, " \t\n\v\f\r")
 	end := strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(text, "+"), "-"), "0123456789")

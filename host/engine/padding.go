@@ -14,7 +14,7 @@ import (
 // together only if their numbers follow one another, and some numbers of rows slowly. A padding token in each sequence
 // between costs less than reading the weights once more; it is removed after the pass.
 type padder struct {
-	together int // native.Model.RowsTogether: with 4, 7 rows take longer than 8
+	together int // native.Model.TokensAtOnce: with 4, 7 rows take longer than 8
 
 	plain  native.Batch  // the scheduler's columns
 	padded native.Batch  // ordered by sequence, with padding

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds llama.cpp and the shim. A stamp makes a second run instant.
+# Builds llama.cpp and what Penstock adds to it. A stamp makes a second run instant.
 #
 #   build.sh DEST              the library Go links, in DEST/out: headers, one static library, what Go must know of it
 #   build.sh DEST tools        llama-bench, llama-batched-bench, llama-quantize, llama-server of the same configuration
 #   build.sh DEST archs        llama.cpp's test-llama-archs, which writes a random model of each architecture
 #
 # Each configuration (backend, flags, compilers, the CPU where it is built for this one) has a folder of its own in DEST.
-# So none meets another's leftovers, and going back to one is quick. DEST/out is a link to the one asked for last.
+# So no build uses leftovers of another, and going back to one is quick. DEST/out is a link to the one asked for last.
 #
 # Environment: BACKEND=cpu|cuda|vulkan|metal|auto (auto), NATIVE=ON|OFF (ON: use all this CPU offers), OPENMP=ON|OFF
 # (OFF: see docs/rationale.md), PENSTOCK_KERNELS=ON|OFF (ON: our kernels for the CPU), CMAKE_ARGS (more, passed on),
@@ -24,7 +24,7 @@ export CC=${CC:-cc} CXX=${CXX:-c++}
 has() { command -v "$1" >/dev/null; }
 say() { printf 'llama.cpp: %s\n' "$*" >&2; }
 fail() {
-  # What `auto` tried in vain is not tried again until something changes.
+  # What `auto` failed to build is not tried again until something changes.
   if [ -n "${PENSTOCK_AUTO:-}" ] && [ -n "${stamp:-}" ]; then printf '%s\n' "$stamp" >"$work.failed"; fi
   say "$@"
   exit 1
@@ -61,7 +61,7 @@ done
 source_dir=$("$here/fetch.sh" "$dest")
 flags="$flags -DGGML_NATIVE=${NATIVE:-ON} -DGGML_OPENMP=${OPENMP:-OFF} -DPENSTOCK_KERNELS=${PENSTOCK_KERNELS:-ON} ${CMAKE_ARGS:-}"
 
-# What "native" means here: such code may not run on another machine, be it with this very folder.
+# What "native" means here: such code may not run on another machine, even from this very folder.
 this_machine() {
   [ "${NATIVE:-ON}" != OFF ] || return 0
   uname -m
@@ -97,7 +97,7 @@ stamp=$({
 
 if [ -n "${PENSTOCK_AUTO:-}" ] && [ "$(cat "$work.failed" 2>/dev/null)" = "$stamp" ]; then exit 1; fi
 
-# Makes DEST/out this configuration's. Go does not look into archives: a file of package native makes it link and test anew.
+# Points DEST/out to this configuration. Go does not notice changed archives: a changed file of package native makes it link and test again.
 choose() {
   if [ "$(readlink "$dest/out")" != "$name/out" ]; then
     rm -rf "$dest/out"

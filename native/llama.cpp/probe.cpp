@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lists what llama.cpp can compute on. It starts where a program with this library starts.
+// Lists what llama.cpp can compute on. build.sh runs it to see whether a program with this library starts.
 #include "shim/penstock.h"
 
 #include <cstdio>

@@ -63,7 +63,7 @@ void grammar::begin_operation() {
     }
 }
 
-// Reads a byte of UTF-8, and with the last of a character takes the automaton a step further. Returns false where the text may not go on so.
+// Reads a byte of UTF-8, and with the last of a character goes a step in the automaton. Returns false where the byte does not fit.
 bool grammar::read(position & p, uint8_t byte) {
     if (p.missing > 0) {
         p.code_point = p.code_point << 6 | (byte & 0x3f);

@@ -16,8 +16,8 @@ namespace ps {
 // A grammar and how far the text of an answer has come in it. Functions throw a fault where a grammar turns out too ambiguous to follow.
 class grammar {
   public:
-    // text is GBNF, root the name of its first rule, "" is "root". Throws where the text is no grammar, or one whose expansion would not end.
-    // The vocabulary is kept as a reference.
+    // text is GBNF, root the name of its first rule, "" is "root". Throws where the text is no grammar, or one whose expansion would not
+    // end. The vocabulary is kept as a reference.
     grammar(const llama_vocab * vocab, const sorted_vocabulary & tokens, const std::string & text, const std::string & root);
 
     // Sets the logits of the candidates that may not come next to -inf.

@@ -108,8 +108,7 @@ template <typename Format> struct product_kernel : ggml::cpu::tensor_traits {
         return true;
     }
 
-    // Rows that are multiplied at once have their blocks interleaved: the first block of each row, then the second of each. So many rows are in
-    // the group of a row:
+    // Rows that are multiplied at once form a group, with their blocks interleaved: the first block of each row, then the second of each.
     static int64_t group_size(const product & a, int64_t row) { return std::min(rows_at_once, a.rows - row / rows_at_once * rows_at_once); }
 
     static void quantise(const product & a, int64_t row, block_q8_0 * blocks, input_block * inputs) {
@@ -121,8 +120,8 @@ template <typename Format> struct product_kernel : ggml::cpu::tensor_traits {
         }
     }
 
-    // Up to 16 rows of weights (n of them) by N rows of inputs; results of input row r go to to[r*step], to[r*step+1], ... An input is read once
-    // for two blocks of weights.
+    // n rows of weights, of which it takes up to 16, by N rows of inputs. Results of row r of the inputs go to to[r*step], to[r*step+1], ...
+    // Each input is read once for two blocks of weights.
     template <int N>
     static void multiply(const char * weights, int64_t stride, int64_t n, const input_block * inputs, int64_t blocks, float * to, int64_t step) {
         const typename Format::rows a(weights, stride, n), b(n > 8 ? weights + 8 * stride : weights, stride, n > 8 ? n - 8 : n);
@@ -131,7 +130,7 @@ template <typename Format> struct product_kernel : ggml::cpu::tensor_traits {
         const int64_t bytes = 16 * stride / blocks;
         const char *  next  = weights + 16 * stride;
         for (int64_t i = 0; i < blocks; i++, inputs += N, next += bytes) {
-            for (int64_t line = 0; line < bytes; line += 64) { // the weights after these: 16 rows are more streams than the core prefetches by itself
+            for (int64_t line = 0; line < bytes; line += 64) { // the next weights: the core itself prefetches fewer streams than 16
                 _mm_prefetch(next + line, _MM_HINT_T0);
             }
             const weight_block first = a.block(i), second = b.block(i);

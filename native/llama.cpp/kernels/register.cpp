@@ -156,7 +156,9 @@ void register_providers() {
     (void) once;
 }
 
-provider * provider_of(penstock_family family) { return types[family] ? static_cast<provider *>(static_cast<ggml::cpu::extra_buffer_type *>(types[family]->context)) : nullptr; }
+provider * provider_of(penstock_family family) {
+    return types[family] ? static_cast<provider *>(static_cast<ggml::cpu::extra_buffer_type *>(types[family]->context)) : nullptr;
+}
 
 // Whether one of ggml's has a kernel for weights of a type, in a shape that suits all.
 bool has_kernel(ggml_provider * to, ggml_backend_buffer_type_t layout, ggml_type type) {
@@ -219,7 +221,10 @@ int penstock_attention_computed_by() { return attention_by; }
 
 ggml_backend_buffer_type * penstock_kernels_layout(penstock_family family, int type) {
     register_providers();
-    return family == PENSTOCK_OWN ? (type == GGML_TYPE_Q4_0 ? types[PENSTOCK_REPACK] : nullptr) : family == PENSTOCK_PLAIN ? nullptr : types[family];
+    if (family == PENSTOCK_OWN) {
+        return type == GGML_TYPE_Q4_0 ? types[PENSTOCK_REPACK] : nullptr;
+    }
+    return family == PENSTOCK_PLAIN ? nullptr : types[family];
 }
 
 void penstock_kernel_inject_fault(penstock_family family, int operation, penstock_fault kind) {

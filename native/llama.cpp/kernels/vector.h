@@ -126,8 +126,8 @@ inline bool any(ints x) {
 #endif
 }
 
-// out = left * right for R rows and one panel, or added to out. Rows of left and out are left_width and out_width apart; `depth` elements of
-// a row of left are used, and as many rows of the panel.
+// out = left * right, or added to out, for R rows and one panel. Rows of left and out are left_width and out_width apart; of a row of left
+// `depth` elements are used, and as many rows of the panel.
 template <bool add, int R>
 void multiply(const float * left, int64_t left_width, int64_t depth, const float * right, float * out, int64_t out_width) {
     floats sums[R][panel_vectors] = {};

@@ -120,7 +120,7 @@ llama_sampler * make_bias(const llama_vocab * vocab, const ps_sampler_lists & l)
         }
         biases.push_back({ token, value });
     }
-    int32_t      n       = 0;
+    int32_t      n        = 0;
     const auto * suppress = llama_vocab_get_suppress_tokens(vocab, &n);
     for (int32_t i = 0; i < n; i++) {
         biases.push_back({ suppress[i], -INFINITY });
@@ -154,7 +154,8 @@ ps::sampler_ptr ps::make_selector(const llama_vocab * vocab, const ps_sampler_pa
     switch (p.select) {
         case PS_SELECT_DIST: return sampler_ptr(llama_sampler_init_dist(seed_of(p)));
         case PS_SELECT_GREEDY: return sampler_ptr(llama_sampler_init_greedy());
-        case PS_SELECT_MIROSTAT: return sampler_ptr(llama_sampler_init_mirostat(llama_vocab_n_tokens(vocab), seed_of(p), p.mirostat_tau, p.mirostat_eta, 100));
+        case PS_SELECT_MIROSTAT:
+            return sampler_ptr(llama_sampler_init_mirostat(llama_vocab_n_tokens(vocab), seed_of(p), p.mirostat_tau, p.mirostat_eta, 100));
         case PS_SELECT_MIROSTAT_V2: return sampler_ptr(llama_sampler_init_mirostat_v2(seed_of(p), p.mirostat_tau, p.mirostat_eta));
         case PS_SELECT_ADAPTIVE: return sampler_ptr(llama_sampler_init_adaptive_p(p.adaptive_target, p.adaptive_decay, seed_of(p)));
         default: return nullptr;

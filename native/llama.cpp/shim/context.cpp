@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Contexts: making one, and the forward pass.
+// Contexts: making them, and the forward pass.
 #include "context.h"
 
 #include "kernel_choice.h"
@@ -163,8 +163,8 @@ void ps_context_limits_of(const ps_context * context, ps_context_limits * out) n
 
 void ps_context_abort(ps_context * context) noexcept { context->aborted = true; }
 
-// llama.cpp checks tokens and positions itself, but asserts on the sizes and does not bound the sequence where the
-// cache is unified. Returns the number of output rows.
+// llama.cpp checks tokens and positions itself, but asserts on the sizes, and with a unified KV cache it does not bound the sequence.
+// Returns the number of output rows.
 static size_t check_batch(const ps_context * c, size_t n, const int32_t * tokens, const int32_t * positions,
                           const int32_t * sequences, const bool * outputs) {
     if (n == 0 || n > static_cast<size_t>(c->limits.batch)) {

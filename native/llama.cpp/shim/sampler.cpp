@@ -11,7 +11,8 @@ struct ps_sampler {
     ps::counted count{ ps::live_samplers };
 };
 
-int32_t ps_sampler_new(ps_model * model, const ps_sampler_params * p, const ps_sampler_lists * l, ps_sampler ** out, ps_error * err) noexcept {
+int32_t ps_sampler_new(ps_model * model, const ps_sampler_params * p, const ps_sampler_lists * l, ps_sampler ** out,
+                       ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         std::unique_ptr<ps_sampler> s(new ps_sampler{ ps::chain(model->vocab, *p, *l) });
         if (l->grammar_size > 0) {
@@ -37,7 +38,9 @@ int32_t ps_sampler_apply(ps_sampler * s, const float * row, size_t size, const i
     });
 }
 
-void ps_sampler_candidates(const ps_sampler * s, int32_t * ids, float * logits, size_t n) noexcept { s->chain.copy_candidates(ids, logits, n); }
+void ps_sampler_candidates(const ps_sampler * s, int32_t * ids, float * logits, size_t n) noexcept {
+    s->chain.copy_candidates(ids, logits, n);
+}
 
 void ps_sampler_use_whole_rows(ps_sampler * s) noexcept { s->chain.use_whole_rows(); }
 

@@ -19,14 +19,14 @@ struct ps_template {
 
 namespace {
 
-// The Jinja parser, interpreter and destructor recurse with the nesting of the template. The shortest level of nesting
-// has four bytes ("not "), brackets are bounded below, and a level takes at most some KiB: so this much source cannot
-// use up this much stack, which is address space and not memory.
+// The Jinja parser, interpreter and destructor recurse with the nesting of the template. The shortest level of nesting is four bytes
+// ("not "), check_source bounds brackets, and a level takes at most some KiB of stack: so a source of this size cannot use up this
+// stack, which is address space and not memory.
 constexpr size_t max_source = size_t(256) << 10;
 constexpr size_t stack      = PS_TEMPLATE_STACK;
 constexpr int    max_depth  = 1000;
 
-// Counts what makes the parser recurse by the byte: brackets, and operators in a row.
+// Bounds what makes the parser recurse at each byte: brackets, and operators in a row.
 void check_source(const std::string & source) {
     if (source.size() > max_source) {
         throw ps::fault(PS_INVALID, "the chat template has " + std::to_string(source.size()) + " bytes; at most 256 KiB is taken");
