@@ -19,6 +19,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native/gguf/synth"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
 // archs is llama.cpp's program that writes a random model of each architecture; `make llama-archs` builds it.
@@ -201,7 +202,7 @@ func submit(t *testing.T, core *Core, text string, cache bool) *scheduler.Stream
 
 func collect(t *testing.T, st *scheduler.Stream) (steps []step) {
 	t.Helper()
-	for e := range st.All(t.Context()) {
+	for e := range schedulertest.Events(t.Context(), st) {
 		switch {
 		case e.Kind == scheduler.KindToken:
 			top := e.Logprobs.Top

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/rand"
 	"io"
-	"iter"
 
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/stream"
@@ -47,36 +46,6 @@ func (st *Stream) Next(ctx context.Context) (Event, error) {
 	e, err := st.ring.Next(ctx)
 	st.saw(e)
 	return e, err
-}
-
-// Wait blocks until an event is there to be taken. After End it returns io.EOF; the only other error is the context's.
-func (st *Stream) Wait(ctx context.Context) error {
-	if st.ended {
-		return io.EOF
-	}
-	return st.ring.Wait(ctx)
-}
-
-// DrainInto appends all events that are there to dst.
-func (st *Stream) DrainInto(dst []Event) []Event {
-	n := len(dst)
-	dst = st.ring.DrainInto(dst)
-	if len(dst) > n {
-		st.saw(dst[len(dst)-1])
-	}
-	return dst
-}
-
-// All ranges over the events up to and including End, or until the context is done.
-func (st *Stream) All(ctx context.Context) iter.Seq[Event] {
-	return func(yield func(Event) bool) {
-		for {
-			e, err := st.Next(ctx)
-			if err != nil || !yield(e) {
-				return
-			}
-		}
-	}
 }
 
 // Attach lets a new reader go on after event seq, which the last reader has seen; -1 begins at the first. Events that are not

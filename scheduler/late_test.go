@@ -44,7 +44,7 @@ func TestWorker_LateStage_HammerIsNeverForgotten(t *testing.T) {
 		st := submit(t, s, guided(100, sluggish))
 		readers.Go(func() {
 			n, text := 0, ""
-			for e := range st.All(patient) {
+			for e := range schedulertest.Events(patient, st) {
 				if e.Kind == scheduler.KindToken {
 					n++
 				}

@@ -36,7 +36,7 @@ func TestScheduler_Preempted_WakesWhenItHasRested(t *testing.T) {
 		patient, giveUp := context.WithTimeout(t.Context(), 2*time.Hour)
 		defer giveUp()
 		n := 0
-		for e := range tired.All(patient) {
+		for e := range schedulertest.Events(patient, tired) {
 			if e.Kind == scheduler.KindToken {
 				n++
 			}

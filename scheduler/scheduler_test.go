@@ -333,13 +333,13 @@ func TestScheduler_Run_ServesAndDrains(t *testing.T) {
 		t.Errorf("after Drain: %v", err)
 	}
 	n := 0
-	for e := range st.All(ctx) {
+	for e := range schedulertest.Events(ctx, st) {
 		n++
 		if e.Kind == scheduler.KindToken && n > 50 {
 			st.Cancel()
 		}
 	}
-	for range last.All(ctx) {
+	for range schedulertest.Events(ctx, last) {
 	}
 	<-s.Idle()
 	stop()
@@ -386,7 +386,7 @@ func ExampleScheduler() {
 		Logprobs:  -1,
 		Chain:     []chain.Stage{schedulertest.Greedy{}},
 	})
-	for e := range st.All(ctx) {
+	for e := range schedulertest.Events(ctx, st) {
 		if e.Kind == scheduler.KindEnd {
 			fmt.Println(e.End.Reason, e.End.Usage.Generated)
 		}

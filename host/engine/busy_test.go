@@ -8,6 +8,7 @@ import (
 
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
 // step is one token of a greedy answer, and how much likelier it was than the next best (in logits).
@@ -48,7 +49,7 @@ func submitTokens(t *testing.T, e *Engine, s *scheduler.Scheduler, tokens []int3
 
 func collect(t *testing.T, st *scheduler.Stream) (steps []step) {
 	t.Helper()
-	for e := range st.All(t.Context()) {
+	for e := range schedulertest.Events(t.Context(), st) {
 		switch e.Kind {
 		case scheduler.KindToken:
 			steps = append(steps, step{e.Token, e.Logprobs.Top[0].Logprob - e.Logprobs.Top[1].Logprob})

@@ -11,7 +11,6 @@ package stream
 import (
 	"context"
 	"errors"
-	"iter"
 	"sync"
 )
 
@@ -138,48 +137,6 @@ func (r *Ring[T]) Next(ctx context.Context) (T, error) {
 		case <-ctx.Done():
 			var none T
 			return none, ctx.Err()
-		}
-	}
-}
-
-// Wait blocks until there is an item to take. The only error is the context's.
-func (r *Ring[T]) Wait(ctx context.Context) error {
-	for {
-		r.mu.Lock()
-		ready := r.write != r.read
-		r.sleeping = !ready
-		r.mu.Unlock()
-		if ready {
-			return nil
-		}
-		select {
-		case <-r.wake:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// DrainInto appends all items there are to dst.
-func (r *Ring[T]) DrainInto(dst []T) []T {
-	r.mu.Lock()
-	for ; r.read < r.write; r.read++ {
-		dst = append(dst, r.items[r.read%uint64(len(r.items))])
-	}
-	room := r.roomMade()
-	r.mu.Unlock()
-	r.made(room)
-	return dst
-}
-
-// All ranges over the items until the context is done or the loop ends.
-func (r *Ring[T]) All(ctx context.Context) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for {
-			item, err := r.Next(ctx)
-			if err != nil || !yield(item) {
-				return
-			}
 		}
 	}
 }

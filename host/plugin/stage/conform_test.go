@@ -198,7 +198,7 @@ func (b *bench) answer(ctx context.Context, request scheduler.Request) (a tck.An
 		return a, err
 	}
 	var text strings.Builder
-	for e := range stream.All(ctx) {
+	for e := range schedulertest.Events(ctx, stream) {
 		text.WriteString(e.Text)
 		if e.Kind != scheduler.KindEnd {
 			continue

@@ -14,6 +14,7 @@ import (
 	p "github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/plugins/tck"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
 // busy is a guest that has something of everything: it fills a mask, edits the row, and looks at tokens and text.
@@ -83,7 +84,7 @@ func TestStage_Close_NoViewOfMemoryIsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 		stop := r.IntN(20)
-		for e := range stream.All(context.Background()) {
+		for e := range schedulertest.Events(context.Background(), stream) {
 			if stop--; stop == 0 {
 				stream.Cancel()
 			}
