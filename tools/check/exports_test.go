@@ -44,6 +44,14 @@ func TestFindUnused(t *testing.T) {
 	}
 }
 
+func TestReportUnused_Exceptions(t *testing.T) {
+	unused := findUnused([]*typedPackage{typed(t, "package a\nfunc F() {}\nfunc G() {}")})
+	want := []string{"nothing but tests uses a.G (a.go:3)", "a.H needs no exception: it is used, or gone"}
+	if diff := cmp.Diff(want, reportUnused(unused, map[string]string{"a.F": "why", "a.H": "why"})); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
 // typed checks a package of one file that imports nothing.
 func typed(t *testing.T, source string) *typedPackage {
 	t.Helper()
