@@ -45,8 +45,7 @@ var (
 	CauseExit   = errors.New("exit")
 	CauseLimit  = errors.New("limit exceeded")
 
-	// CauseConflict is a fault that the request or another of its plugins has a part in. Such faults do not count towards
-	// quarantine.
+	// CauseConflict is a conflict with the request or with another of its plugins. It does not count towards quarantine.
 	CauseConflict = errors.New("conflict")
 
 	CauseBusy      = errors.New("other plugins took the time")
@@ -61,7 +60,7 @@ var kinds = map[error]string{
 	CauseConflict: "conflict", CauseBusy: "busy", CauseBudget: "budget", CauseCancelled: "cancelled",
 }
 
-// Unknown is the error for a name that no plugin has. It wraps ErrUnknown.
+// Unknown is the error of a name that no plugin has. It wraps ErrUnknown.
 func Unknown(name string) error {
 	return fmt.Errorf("%w: %q; GET /v1/plugins lists those there are", ErrUnknown, name)
 }

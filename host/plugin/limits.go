@@ -12,13 +12,13 @@ import (
 // Limits bound what a plugin may use. DefaultLimits are those of ABI v1.
 type Limits struct {
 	Module    fuel.Limits   // what a module may consist of
-	Compile   time.Duration // compiling may take so long
-	Upload    time.Duration // an upload is answered by then
-	HookFuel  int64         // units a call of prepare, sample, accept, stop, rewind, close
-	SetupFuel int64         // units a call of describe, warm, open, template, _initialize
-	HookTime  time.Duration // such a call may take so long, whatever it does
-	SetupTime time.Duration // all set-up of a request's guests may take so long, with the wait for its turn
-	LoadTime  time.Duration // each set-up call when a module is loaded may take so long
+	Compile   time.Duration // of compiling a module
+	Upload    time.Duration // of an upload, until it is answered
+	HookFuel  int64         // units for each call of prepare, sample, accept, stop, rewind, close
+	HookTime  time.Duration // of each such call
+	SetupFuel int64         // units for each call of describe, warm, open, template, _initialize
+	SetupTime time.Duration // of all such calls of a request, with the wait for their turns
+	LoadTime  time.Duration // of each such call when a module is loaded
 	Memory    int64         // bytes of all instances together
 	Stack     int64         // bytes of guest call stack
 	Log       int           // bytes a request

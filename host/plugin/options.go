@@ -41,13 +41,13 @@ type Grammars interface {
 type Grammar interface {
 	// Mask writes which tokens may come next, in the ABI's layout; mask has (vocabulary + 31) / 32 words.
 	Mask(mask []uint32) error
-	// Accept moves on by a token; false, and nothing changes, where it may not come next.
+	// Accept moves on by a token. It returns false, and changes nothing, if the token may not come next.
 	Accept(token int32) bool
 	Close() error
 }
 
 // TopK writes the k largest of row and their indices, largest first and equal ones by index, and returns how many there
-// were: −Inf and NaN are left out. ids and logits have room for k.
+// are. It leaves out −Inf and NaN. ids and logits have room for k.
 type TopK func(row []float32, k int, ids []int32, logits []float32) int
 
 // Observer learns of every call. It must be quick and safe for concurrent use.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Request is what one use of a plugin gets to know.
+// Request is what a plugin and its quarantine need to know of the request that uses it.
 type Request struct {
 	Client      string // who waits after repeated faults; empty: nobody is ever refused
 	Config      []byte // JSON that fits the plugin's schema; empty: {}
@@ -19,8 +19,8 @@ type Request struct {
 	Setup       *Setup
 }
 
-// Setup is one deadline for setting up all guests of a choice. Its time begins with the first of them. The zero value is ready;
-// with nil each guest has a deadline of its own.
+// Setup is a common deadline for setting up all guests of a choice. Its time begins with the first of them. The zero value is
+// ready; with nil each guest has a deadline of its own.
 type Setup struct {
 	once sync.Once
 	over time.Time

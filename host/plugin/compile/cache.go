@@ -20,11 +20,11 @@ import (
 	"time"
 )
 
-// cache keeps compiled code between runs. It is run as it is, so nobody else may write to the folder, and what does not
-// have its checksum is removed before wazero looks.
+// cache keeps compiled code between runs. The code is run without further checks, so nobody else may write to the folder, and
+// files without the right checksum are removed before wazero looks.
 //
-// An entry is a folder named by a module and what decides how it is rewritten. In it lies a file's checksum beside each file:
-// of those of a child (see fillEntry), or of the file that wazero keeps for itself where a module was compiled in the process.
+// An entry is a folder, named by the module and by what decides how it is rewritten. It holds what a child made (see fillEntry), or
+// the file that wazero keeps for a module compiled in this process, and beside each file its checksum.
 type cache struct {
 	dir   string
 	limit int64 // bytes of all entries
@@ -35,7 +35,7 @@ type cache struct {
 // cacheBytes bounds the cache: 25 modules of Go's own compiler, or some thousand small ones.
 const cacheBytes = 256 << 20
 
-// newPattern are the folders that are being filled; see replace. staleAfter is how old one is that nobody fills any more.
+// newPattern matches the folders that are being filled; see replace. One older than staleAfter was abandoned.
 const (
 	newPattern = "new-*"
 	staleAfter = time.Hour
@@ -67,7 +67,7 @@ func openCache(dir string, limit int64, log *slog.Logger) (*cache, error) {
 	return c, nil
 }
 
-// removeStale removes what a host left that was killed while it waited for a child.
+// removeStale removes folders that were being filled when their host was killed.
 func (c *cache) removeStale() {
 	left, err := filepath.Glob(filepath.Join(c.dir, newPattern))
 	for _, dir := range left {
@@ -80,8 +80,8 @@ func (c *cache) removeStale() {
 	}
 }
 
-// keepsCode tells whether wazero compiles here and keeps what it makes. Where it interprets instead a child would compile for
-// nothing. What was seen once is so for good; what was not may have been a full disk. One caller at a time.
+// keepsCode tells whether wazero compiles on this machine and keeps the code. Where it interprets instead, a child would compile
+// for nothing. A success is remembered; a failure is tried again, since the disk may have been full. It is not for concurrent use.
 func (c *cache) keepsCode(ctx context.Context) bool {
 	if !c.keeps {
 		err := c.tryCode(ctx)
@@ -108,7 +108,8 @@ func (c *cache) tryCode(ctx context.Context) error {
 	return nil
 }
 
-// entry is the folder of that name, empty where something in it was damaged. Its path is empty where there can be none.
+// entry returns the path of an entry, and makes its folder. If one of its files was damaged, the folder is empty. The path is ""
+// where no folder can be made.
 func (c *cache) entry(name string) string {
 	if c == nil {
 		return ""
@@ -129,8 +130,8 @@ func (c *cache) entry(name string) string {
 	return entry
 }
 
-// replace has a new folder filled and puts it in the place of an entry of no use, whole or not at all. Where another host has
-// filled the entry in the meantime, that stays.
+// replace has a new folder filled and then puts it in place of an entry of no use, by one renaming. An entry that another host has
+// filled in the meantime stays.
 func (c *cache) replace(entry string, fill func(dir string) (bool, error)) error {
 	dir, err := os.MkdirTemp(c.dir, newPattern)
 	if err = errors.Join(err, os.RemoveAll(entry)); err != nil {
@@ -179,7 +180,7 @@ func seal(entry string) error {
 	return err
 }
 
-// evict removes what was not used for longest until the rest is within the limit. What is in use stays.
+// evict removes the least recently used entries until the rest is within the limit. The one in use stays.
 func (c *cache) evict(inUse string) error {
 	type item struct {
 		name string
@@ -216,7 +217,7 @@ func (c *cache) evict(inUse string) error {
 	return err
 }
 
-// filesOf are all files below a folder; none where it is not there.
+// filesOf lists all files below a folder; none where the folder does not exist.
 func filesOf(dir string) (files []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {

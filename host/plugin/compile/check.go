@@ -39,7 +39,7 @@ func checkHeader(wasm []byte, limit int) error {
 	return nil
 }
 
-// rewriteError says in this package's terms what the rewriter refused.
+// rewriteError wraps an error of package fuel in one of package plugin's.
 func rewriteError(err error) error {
 	switch {
 	case errors.Is(err, fuel.ErrLimit):

@@ -33,18 +33,17 @@ type compileOrder struct {
 // Exit codes of the child. A panic's is 2.
 const (
 	exitCompiled = 0
-	exitFailed   = 3 // the code could not be kept, or the child is another program, say: the parent does it all itself
+	exitFailed   = 3 // not the module's fault, such as a full disk: the parent compiles it
 )
 
 // exitRefused are its exit codes where the module is wrong. The reason is on its standard output then.
 var exitRefused = map[int]error{4: plugin.ErrNotWasm, 5: plugin.ErrUnsupported, 6: plugin.ErrLimit}
 
-// canStartChild tells that this program's main began with Main: started again it would be the child.
+// canStartChild tells that this program's main begins with Main, so that this program, started again, is the child.
 var canStartChild atomic.Bool
 
-// Main makes this process the child that compiles a module if it was started as one; it never returns then. A program
-// whose plugins are to be compiled in a child begins its main with it, its tests their TestMain. Without it they are compiled
-// in the process itself.
+// Main does not return in a process that was started as a child to compile a module. A program whose plugins are to be compiled
+// in a child calls it first in main, and its tests in TestMain. Without that, plugins are compiled in the process itself.
 func Main() {
 	text, ok := os.LookupEnv(compileEnv)
 	if !ok {
@@ -82,7 +81,7 @@ func compileAsChild(text string) error {
 	return fillEntry(context.Background(), wasm, order.Dir, order.Limits)
 }
 
-// childError is why a child did not compile a module: the text of the error that fillEntry or compileHere has in any process.
+// childError is why a child refused a module, in the words that this process would use.
 type childError struct {
 	kind error
 	text string
@@ -91,8 +90,8 @@ type childError struct {
 func (e *childError) Error() string { return e.text }
 func (e *childError) Unwrap() error { return e.kind }
 
-// compileInChild lets a child of low priority fill a folder with what comes of a module, so that metering and compiling take no
-// time from the streams. It returns false where there can be no child, or where it could not do it, which is logged.
+// compileInChild has a child of low priority fill a folder, so that metering and compiling take no time from the streams. It
+// returns false where this program cannot start a child, and, with a line in the log, where the child failed.
 func (c *Compiler) compileInChild(ctx context.Context, wasm []byte, dir string) (bool, error) {
 	if !canStartChild.Load() {
 		return false, nil

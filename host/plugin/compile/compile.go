@@ -14,16 +14,16 @@ import (
 	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
-// Compiler meters and compiles modules. Compiling takes memory in proportion to the module, so callers take turns: Compile is not
-// for concurrent use.
+// Compiler meters and compiles modules. Compile is not for concurrent use: compiling takes memory in proportion to the module, so
+// it is done for one module at a time.
 type Compiler struct {
 	cache  *cache // nil: none
 	limits fuel.Limits
 	log    *slog.Logger
 }
 
-// New makes a compiler that keeps code in a folder between runs; dir empty: it does not. A folder that cannot be trusted is not
-// used, which is logged.
+// New makes a compiler that keeps code in a folder between runs, or nowhere where dir is empty. It logs why it does not use a
+// folder that it cannot trust.
 func New(dir string, limits fuel.Limits, log *slog.Logger) *Compiler {
 	c := &Compiler{limits: limits, log: log}
 	if dir == "" {
@@ -57,12 +57,13 @@ func (c *Compiler) Compile(caller context.Context, wasm []byte, sum [sha256.Size
 	return code, err
 }
 
-// worthAChild is how large a module is, in bytes, that is left to a child: a smaller one takes milliseconds, and a child takes
-// longer to start.
+// worthAChild is the size in bytes from which on a child compiles a module. Smaller ones compile in milliseconds, and starting a
+// child takes longer.
 const worthAChild = 64 << 10
 
-// obtain opens a module's entry in the cache, which a child fills where it must, or another host in the meantime. Where there
-// is no entry, no child or no code to keep, and for a small module, all is done here.
+// obtain opens a module's entry in the cache. If there is nothing in it, a child fills it; another host may have done so in the
+// meantime. Small modules are compiled in this process, and so is every module where there is no cache, no child, or no code that
+// could be kept.
 func (c *Compiler) obtain(ctx context.Context, wasm []byte, entry string, child filler) (*Code, error) {
 	pages := c.limits.MemoryPages
 	if entry == "" || len(wasm) < worthAChild || !c.cache.keepsCode(ctx) {
@@ -83,8 +84,8 @@ func (c *Compiler) obtain(ctx context.Context, wasm []byte, entry string, child 
 // filler fills a folder with what comes of a module; false where it could not.
 type filler func(ctx context.Context, wasm []byte, dir string) (bool, error)
 
-// compileAndSeal is compileHere, of which the entry gets the checksums. What a child made has its own: what else may lie beside
-// it is not this process's.
+// compileAndSeal compiles a module in this process and writes the checksums of the code that wazero kept. An entry that a child
+// filled has its checksums already: other files in it are not this process's, and get none.
 func (c *Compiler) compileAndSeal(ctx context.Context, wasm []byte, entry string) (*Code, error) {
 	code, err := compileHere(ctx, wasm, entry, c.limits)
 	if err == nil && entry != "" {
@@ -114,7 +115,7 @@ func compileHere(ctx context.Context, wasm []byte, dir string, limits fuel.Limit
 	return code, nil
 }
 
-// compileError says in this package's terms why a module was not compiled. That code was not kept is none of the module's fault.
+// compileError wraps wazero's error in one of package plugin's. An error of keeping code stays as it is: it is not the module's.
 func compileError(err error) error {
 	if errors.Is(err, plugin.ErrUnsupported) || errors.Is(err, errNotKept) {
 		return err

@@ -17,20 +17,20 @@ import (
 	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
-// What a child leaves in an entry of the code cache besides checksums. The host gives wazero the module's skeleton only, with which
-// it finds the whole module's code: it would otherwise read and validate each function again, for nothing.
+// What a child leaves in an entry of the code cache, besides checksums. The host shows wazero only the module's skeleton, and
+// wazero finds the whole module's code under it. Given the whole module, wazero would validate each function a second time.
 const (
 	skeletonFile = "skeleton.wasm" // see fuel.Skeleton
 	factsFile    = "module.json"   // facts
-	codeDir      = "code"          // wazero's, of the skeleton: in it lies the code of the whole module, as if it were the skeleton's
-	wholeDir     = "whole"         // wazero's, of the whole module, while it is compiled
+	codeDir      = "code"          // wazero's cache of the skeleton, in which the child puts the whole module's code instead
+	wholeDir     = "whole"         // wazero's cache of the whole module, while it is compiled
 )
 
 // entryFormat is raised with each change of what lies in an entry.
 const entryFormat = 2
 
-// version names what decides how an entry is filled, besides the module and the limits. A program that was replaced while it runs
-// starts the new one as its child, so both say who they are.
+// version names the program's way to fill an entry. Where its file was replaced while it runs, the child is another program than
+// the parent, so each tells its version.
 func version() string { return fmt.Sprintf("%d %s", entryFormat, fuel.Version()) }
 
 // facts are what the host must know of a module in an entry.
@@ -52,8 +52,8 @@ var (
 	errOtherVersion = errors.New("another version of this program")
 )
 
-// fillEntry meters and compiles a module and leaves in dir what openEntry takes. It is what a child does. What cannot be kept
-// is of no use to anybody: the error wraps errNotKept then, and nothing is compiled a second time.
+// fillEntry is the child's work: it meters and compiles a module and leaves in dir what openEntry needs. If the code cannot be
+// kept, the error wraps errNotKept, and the module is not compiled again.
 func fillEntry(ctx context.Context, wasm []byte, dir string, limits fuel.Limits) error {
 	m, err := fuel.Rewrite(wasm, limits)
 	if err != nil {
@@ -88,9 +88,9 @@ func compileTo(ctx context.Context, wasm []byte, dir string, pages uint32) error
 	return nil
 }
 
-// openEntry loads a module that a child left in an entry. Its files have their checksums. One of no use is removed, here or
-// by replace. The skeleton must never be run in the code's place. So wazero may not interpret it here, and where it compiled it, that
-// shows: it kept what it made.
+// openEntry loads a module that a child left in an entry whose checksums are right. An entry of no use is removed, here or by
+// replace. The skeleton must never run in place of the code, so wazero may not interpret here. If it did not find the code and
+// compiled the skeleton instead, it has written a file.
 func openEntry(ctx context.Context, entry string, pages uint32) (_ *Code, err error) {
 	text, err := os.ReadFile(filepath.Join(entry, factsFile))
 	if err != nil {
@@ -130,7 +130,7 @@ func openEntry(ctx context.Context, entry string, pages uint32) (_ *Code, err er
 	return code, nil
 }
 
-// stateOf tells the files of a folder from those that are there when one was written anew.
+// stateOf describes the files of a folder: the text differs after one was written.
 func stateOf(dir string) (state string, err error) {
 	files, err := filesOf(dir)
 	for _, path := range files {

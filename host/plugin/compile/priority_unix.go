@@ -9,13 +9,13 @@ import (
 	"syscall"
 )
 
-// niceness of a child that compiles: a tenth of a core beside one who never waits, and whole cores beside none.
+// niceness of a child that compiles. Beside a process that never waits the child gets a tenth of a core.
 const niceness = 10
 
-// ownGroup gives a child a process group of its own, whose priority it can lower. It stays in the session: where the scheduler
-// shares the cores among sessions first, in one of its own it would have as much as all streams.
+// ownGroup gives a child a process group of its own, whose priority it can lower. It stays in its parent's session: a kernel that
+// divides the cores among sessions first would give a session of its own as much as all streams.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// lowerPriority lowers the priority of all of this process's threads, which are the process group. For one thread alone, Linux would
-// leave those as they are that Go has started. Where it fails, compiling is as important as streaming, and nothing else is lost.
+// lowerPriority lowers the priority of this process's group, which is all of its threads: for the process, Linux would change one
+// thread only. If it fails, compiling takes time from the streams and all else works.
 func lowerPriority() { _ = syscall.Setpriority(syscall.PRIO_PGRP, 0, niceness) }

@@ -9,6 +9,11 @@
 // 17 times slower and stops a deep recursion a second late. A counter that the
 // guest itself decrements costs little and stops it at the instruction.
 //
+// Rewrite (rewrite.go) goes through a module section by section, and writes
+// the charges into its functions (charge.go). A Meter (meter.go) hands fuel
+// to an instance of the rewritten module, and takes from it what host
+// functions cost. A host fills it before each call: see guest/call.go.
+//
 // # What is paid
 //
 // A unit of fuel is about one instruction. Straight code is cut into segments.

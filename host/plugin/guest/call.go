@@ -11,8 +11,8 @@ import (
 
 // Call runs an export and returns its answer, which is 0 for one that has none. The error is a *plugin.Fault.
 //
-// Here the guest gets its fuel: so many units for each call, of which its own code takes what it does (package fuel) and host
-// functions what they do (charge.go).
+// Here the guest gets its fuel: a number of units for each call. Its own code charges what it does (package fuel), and so do host
+// functions (charge.go).
 func (i *Instance) Call(e Export, a, b int32) (int32, error) {
 	f := i.functions[e]
 	if f == nil {

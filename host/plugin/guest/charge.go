@@ -4,14 +4,14 @@ package guest
 
 import "github.com/penstock/penstock/host/plugin"
 
-// This file is what host functions pay with, and how they reach guest memory. What a guest's own code costs is charged by that
-// code itself: see package fuel.
+// This file charges for the work of host functions, and gives them access to guest memory. A guest's own code charges for itself:
+// package fuel has written that into it.
 
 // callFuel is what every call of a host function costs besides what its entry in the ABI says: leaving and entering
 // compiled code takes as long as so many instructions.
 const callFuel = 128
 
-// charge takes fuel for the work of a host function or ends the call.
+// charge takes fuel for the work of a host function. It ends the call if too little is left.
 func (i *Instance) charge(units uint64) {
 	if !i.meter.Charge(units) {
 		panic(Violationf(plugin.CauseFuel, "in a host function"))
@@ -21,7 +21,7 @@ func (i *Instance) charge(units uint64) {
 // chargeBytes pays for n bytes.
 func (i *Instance) chargeBytes(n int) { i.charge(uint64(n) / 16) }
 
-// pauseBefore is a pause before a host function does something that takes longer than its fuel may tell.
+// pauseBefore takes a pause before work of a host function that may take longer than its fuel tells.
 func (i *Instance) pauseBefore() {
 	if err := i.pause(); err != nil {
 		panic(err)
@@ -37,7 +37,7 @@ func (i *Instance) bytesAt(ptr, n uint64) []byte {
 	return all[ptr : ptr+n : ptr+n]
 }
 
-// read returns the bytes at (ptr, len) and charges for them.
+// read returns the bytes at (ptr, len) of guest memory and charges for them.
 func (i *Instance) read(ptr, n uint64) []byte {
 	b := i.bytesAt(uint64(uint32(ptr)), uint64(uint32(n)))
 	i.chargeBytes(len(b))

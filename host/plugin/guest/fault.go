@@ -11,7 +11,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
-// Violation is what a guest did wrong: a host function ends the call with it, and who checks an answer makes a fault of it.
+// Violation says what a guest did wrong. A host function ends the call with it, and the check of an answer turns it into a fault.
 type Violation struct {
 	cause  error
 	detail string
@@ -37,7 +37,7 @@ func (i *Instance) diagnose(err error) *Violation {
 	case errors.Is(exhausted, fuel.ErrFuel):
 		return Violationf(plugin.CauseFuel, "%s", at(err))
 	}
-	if i.region.Refused() { // what the guest made of it is no fault of its own
+	if i.region.Refused() { // the guest trapped since it got no memory, which is not its fault
 		return i.module.Host.budget.exceeded()
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n")

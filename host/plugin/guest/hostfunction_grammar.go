@@ -11,7 +11,7 @@ import (
 
 // This file has the host functions about grammars. See docs/abi/v1.md.
 
-// What compiling a grammar costs, and each byte of its text, what trying one token of the vocabulary does, and what taking one.
+// What grammar calls cost: opening one and each byte of its text, trying one token of the vocabulary, accepting one.
 const (
 	openFuel    = 100_000
 	grammarFuel = 256

@@ -46,7 +46,7 @@ func hostSpecial(i *Instance, s []uint64) {
 	s[0] = i32(i.module.Host.Vocabulary.Special(int32(uint32(s[0]))))
 }
 
-// What looking for tokens costs, and each byte of text.
+// What tokenizing costs: a call, and each byte of text.
 const (
 	tokenizeFuel     = 10_000
 	tokenizeByteFuel = 256

@@ -30,7 +30,7 @@ type Instance struct {
 
 	running   Export
 	started   time.Time
-	deadline  time.Time     // the call must be over
+	deadline  time.Time     // of the call
 	turnSince time.Time     // since when it is this instance's turn; zero: it has none
 	yieldedAt time.Time     // when others were last let run
 	waited    time.Duration // of the call
@@ -48,7 +48,7 @@ type caller struct {
 	instance *Instance
 }
 
-// Memory is all of the guest's memory. It is valid until the next call, which may grow it.
+// Memory is all of the guest's memory. A call may grow it; it never moves.
 func (i *Instance) Memory() []byte { return i.region.Bytes() }
 
 // Emitted is the text that the last call handed to emit.
@@ -69,7 +69,7 @@ func (i *Instance) initialize() error {
 	return nil
 }
 
-// Close gives everything back. With tell the guest is told, unless it faulted or never began.
+// Close frees the instance. With tell, penstock_close is called first, unless the guest faulted.
 func (i *Instance) Close(tell bool) error {
 	if tell && !i.unusable && i.module.Has(Close) {
 		// A fault of the last call concerns no request any more; it was counted.

@@ -13,8 +13,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// offerOptional makes the functions known that a module imports as optional. What the host has is the same function; what it
-// does not have is one that ends the call.
+// offerOptional offers the functions that a module imports as optional. One that the host does not have ends the call.
 func offerOptional(ctx context.Context, code *compile.Code) error {
 	host := code.Runtime.NewHostModuleBuilder(abi.Optional)
 	offered := map[string]bool{}
@@ -39,14 +38,14 @@ func offerOptional(ctx context.Context, code *compile.Code) error {
 	return nil
 }
 
-// missing is what a plugin calls that did not ask for a feature first.
+// missing stands for a function that the host does not have: the plugin should have asked with feature first.
 func missing(name string) hostFunction {
 	return func(*Instance, []uint64) {
 		panic(Violationf(plugin.CauseCall, "this host has no %s; ask feature before calling what is optional", name))
 	}
 }
 
-// checkOptional checks the type of an optional import that the host has. Of one that it lacks, no type is wrong.
+// checkOptional checks the type of an optional import that the host has. One that it does not have may have any type.
 func checkOptional(f api.FunctionDefinition, need map[string]string) error {
 	_, name, _ := f.Import()
 	if want, ok := need[name]; ok && typeOf(f) != want {

@@ -10,8 +10,8 @@ import (
 )
 
 // This file is what happens between two slices of a guest's fuel. Guest code cannot be preempted: Go's garbage collector
-// waits for it, and so does who needs its processor. So a guest comes back every hundred microseconds or so, and this is
-// the place to let others run, to look at a real clock, and to see whether anybody still waits for the guest.
+// waits for it, and so does every goroutine that needs its processor. So a guest returns to Go about every hundred microseconds.
+// Here others may run, the call's deadline is checked, and the call ends if nobody waits for it any more.
 
 // yieldTime is how long a guest keeps a processor from goroutines that wait for one.
 const yieldTime = 100 * time.Microsecond
@@ -44,7 +44,7 @@ func (i *Instance) mayGoOn() *Violation {
 	return nil
 }
 
-// requestOver is closed when nobody waits for the call any more. Close is called because of that, and ends by itself.
+// requestOver is closed when nobody waits for the call any more. penstock_close is called after that, so nothing interrupts it.
 func (i *Instance) requestOver() <-chan struct{} {
 	if i.running == Close {
 		return nil
@@ -52,7 +52,7 @@ func (i *Instance) requestOver() <-chan struct{} {
 	return i.session.Done
 }
 
-// tooLate is a call that takes too long. Where it waited for most of the time, that says nothing against the plugin.
+// tooLate is the violation of a call past its deadline. If the call waited for most of the time, the plugin is not blamed.
 func (i *Instance) tooLate() *Violation {
 	took := time.Since(i.started)
 	if worked := took - i.waited; worked < took/3 {

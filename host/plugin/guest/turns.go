@@ -9,20 +9,20 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// turns are for guests that are set up, and for calls that take long: only so many compute at a time, and they take turns. Half of
-// the processors are always free of them for the tick, which may need one at any moment.
+// turns limits how many guests compute at a time in set-up calls and in long ones; they take turns. At most half of the processors
+// are theirs, since the tick may need one at any moment.
 type turns chan struct{}
 
 func newTurns() turns { return make(turns, max(1, runtime.GOMAXPROCS(0)/2)) }
 
-// A guest computes turnTime and then lets the others have their turns. Where a request's set-up took more than freeTime by then, it
-// also leaves the processor alone three times as long: a quarter of one is a request's share. What other calls take is counted when they are over.
+// A turn is turnTime long. A set-up call that has computed for more than freeTime also rests three times as long as each turn was:
+// a request's share is a quarter of a processor. Of other calls the worker counts the time when they are over.
 const (
 	turnTime = 5 * time.Millisecond
 	freeTime = 100 * time.Millisecond
 )
 
-// takeTurn waits for a turn. A violation tells that the time or the request is over before.
+// takeTurn waits for a turn. It returns a violation if the deadline passes or the request is over before.
 func (i *Instance) takeTurn() *Violation {
 	turns := i.module.Host.turns
 	select {
@@ -55,7 +55,7 @@ func (i *Instance) giveTurn() {
 	}
 }
 
-// shareTurn lets others have their turns where this one was long. A call that began without a turn needs one then.
+// shareTurn ends a turn that was long enough and waits for the next. A call that began without a turn needs one after turnTime.
 func (i *Instance) shareTurn() *Violation {
 	if i.turnSince.IsZero() {
 		if time.Since(i.started) < turnTime {

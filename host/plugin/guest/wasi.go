@@ -21,7 +21,7 @@ const (
 	wasiStderr = 2
 )
 
-// What a random byte costs, and an entry of fd_write's list.
+// What WASI calls cost: each random byte, and each entry of fd_write's list.
 const (
 	randomFuel = 2
 	randomPart = 1 << 15 // bytes
@@ -34,9 +34,8 @@ type wasiFunction struct {
 	run                   hostFunction
 }
 
-// wasi is preview 1, emptied: nothing is there but output, random numbers and a clock that counts its readings and what is
-// slept, which takes no time.
-// What toolchains ask about files is answered with "bad descriptor", the rest is not supported.
+// wasi is WASI preview 1 without a system behind it. There are output, random numbers, and a clock that advances with each reading
+// and by what a guest sleeps, which takes no time. Calls about files answer "bad descriptor"; the rest is not supported.
 var wasi = []wasiFunction{
 	{"args_get", "ii", "i", errno(wasiOK)},
 	{"args_sizes_get", "ii", "i", wasiNone},
@@ -97,7 +96,7 @@ func wasiTypes(letters string) []api.ValueType {
 	return types
 }
 
-// answer does nothing and says so.
+// errno is a function that does nothing and answers with an error number.
 func errno(code uint64) hostFunction { return func(_ *Instance, s []uint64) { s[0] = code } }
 
 // wasiNone answers that there are no arguments and no environment: a count and a size of 0.

@@ -15,7 +15,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/quarantine"
 )
 
-// Check refuses at once what is no plugin of this version. Load does that first, too.
+// Check refuses at once what is no plugin of this version. Load begins with it.
 func (l *Loader) Check(wasm []byte) error { return compile.Check(wasm, l.host.Limits.Module) }
 
 // Load makes a plugin of a module: it checks and meters it, compiles it, asks for its manifest and warms it up. The error
@@ -54,7 +54,7 @@ func (l *Loader) LoadWithin(ctx context.Context, wasm []byte, limit time.Duratio
 	return p, nil
 }
 
-// prepare does everything of Load that runs the module.
+// prepare runs the module for its manifest and its image.
 func (p *Plugin) prepare(ctx context.Context, code *compile.Code) error {
 	text, err := p.Module.Describe(ctx)
 	if err != nil {

@@ -21,10 +21,10 @@ type Loader struct {
 	mu     sync.Mutex // guards users and closed
 	users  int        // stages and templates at work
 	closed bool
-	unused chan struct{} // closed when the loader is, and nobody uses a plugin any more
+	unused chan struct{} // closed once the loader is closed and nobody uses a plugin any more
 }
 
-// New sets up what plugins are loaded with.
+// New makes a loader for plugins that are offered o.
 func New(o plugin.Options) *Loader {
 	h := guest.NewHost(o)
 	return &Loader{host: h, compiler: compile.New(h.CacheDir, h.Limits.Module, h.Log), unused: make(chan struct{})}

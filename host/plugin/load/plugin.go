@@ -80,7 +80,7 @@ func (p *Plugin) Begin(r *plugin.Request) (*guest.Session, error) {
 	return p.Module.NewSession(r), nil
 }
 
-// Served tells that a request was served without a fault, which ends its quarantine.
+// Served tells that a request was served without a fault: earlier faults of its sender are forgiven.
 func (p *Plugin) Served(r *plugin.Request) { p.quarantine.Served(r) }
 
 // End ends what Begin began.

@@ -39,7 +39,7 @@ func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
-// noLoader keeps schemas from reaching for files and addresses.
+// noLoader refuses references from a schema to files and addresses.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
@@ -71,7 +71,7 @@ func (p *Plugin) CheckConfig(config []byte) error {
 	return nil
 }
 
-// describeInvalid picks the first of the innermost causes: the outer ones only say that something within is wrong.
+// describeInvalid describes the first of the innermost causes, since outer ones only say that something within is wrong.
 func describeInvalid(e *jsonschema.ValidationError) *plugin.ConfigError {
 	for len(e.Causes) > 0 {
 		e = e.Causes[0]

@@ -18,8 +18,8 @@ import (
 // suffix is what files of plugins end with.
 const suffix = ".wasm"
 
-// fileCompileTime is how long compiling a file of the folder may take. It is the operator's own, and at a start the machine may
-// be busy; the rewriter bounds the work in any case.
+// fileCompileTime is how long compiling a file of the folder may take. The operator put it there, and the machine may be busy when
+// the server starts; the rewriter bounds the work in any case.
 const fileCompileTime = time.Minute
 
 // stamp tells whether a file has changed.
@@ -63,7 +63,7 @@ func (g *Registry) Scan(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// read loads a file that is new or has changed. Where that fails, what it held before stays in use.
+// read loads a file that is new or has changed. If that fails, the plugin that the file held before stays in use.
 func (g *Registry) read(ctx context.Context, base string, now stamp) {
 	next := &file{base: base, stamp: now}
 	old := g.file(base)

@@ -15,15 +15,15 @@ import (
 )
 
 // Registry keeps the plugins of a folder. It is safe for concurrent use. A request keeps the plugin it began with;
-// whatever happens to the folder meanwhile is for the next.
+// later requests see what has changed in the folder.
 type Registry struct {
 	loader *load.Loader
 	dir    string
 	log    *slog.Logger
 
-	uploads sync.WaitGroup // those that are being loaded, also with nobody waiting any more
+	uploads sync.WaitGroup // uploads being loaded, also those that nobody waits for any more
 
-	change chan struct{} // holds one element while somebody changes the folder or reads it anew
+	change chan struct{} // holds an element while the folder is changed or scanned
 
 	mu     sync.RWMutex
 	files  map[string]*file        // by base name
@@ -35,8 +35,8 @@ type Registry struct {
 type file struct {
 	base   string
 	stamp  stamp
-	plugin *load.Plugin // what it holds; nil where it never loaded
-	err    error        // why what it holds now was not loaded
+	plugin *load.Plugin // the last one that could be loaded from it; nil: none
+	err    error        // why its content of now was not loaded
 }
 
 // Open loads all plugins of a folder, which need not exist. A file that does not load is listed with its error.
@@ -122,7 +122,7 @@ func (g *Registry) Close() error {
 	return nil
 }
 
-// lock waits until nobody else changes the folder.
+// lock waits until the folder is not being changed or scanned by anybody else.
 func (g *Registry) lock(ctx context.Context) error {
 	select {
 	case g.change <- struct{}{}:
@@ -134,7 +134,7 @@ func (g *Registry) lock(ctx context.Context) error {
 
 func (g *Registry) unlock() { <-g.change }
 
-// set makes a file's state what is found from now on; nil drops the file.
+// set replaces what is known of a file, or with nil forgets the file.
 func (g *Registry) set(base string, f *file) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

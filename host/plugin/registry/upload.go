@@ -18,8 +18,8 @@ import (
 // Upload checks a module, writes it into the folder and puts it to use under the name in its manifest, in place of the
 // one that had it. created tells that the name is new. Errors are those of load.Loader.Load, or of writing.
 //
-// It is answered in time whatever the module is. Compiling one function and one call of the guest cannot be stopped, but for
-// a second or two they go on with nobody waiting, and then change nothing.
+// It returns in time whatever the module is. Compiling a function and a call of the guest cannot be stopped: they may go on for a
+// second or two after that, and change nothing then.
 func (g *Registry) Upload(ctx context.Context, wasm []byte) (_ Info, created bool, _ error) {
 	if err := g.loader.Check(wasm); err != nil {
 		return Info{}, false, err // before waiting
@@ -50,14 +50,14 @@ func (g *Registry) Upload(ctx context.Context, wasm []byte) (_ Info, created boo
 // upload is one in progress.
 type upload struct {
 	begun   atomic.Bool // it is its turn
-	decided atomic.Bool // that it is written, or that nobody waits for it any more
+	decided atomic.Bool // either that it is written, or that nobody waits for it any more
 	done    chan struct{}
 	info    Info
 	created bool
 	err     error
 }
 
-// lateError is what an upload is told that was not loaded in time, or whose client went away.
+// lateError is the error of an upload that was not loaded in time, or whose client went away.
 func (g *Registry) lateError(ctx context.Context, u *upload) error {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -68,7 +68,7 @@ func (g *Registry) lateError(ctx context.Context, u *upload) error {
 	return fmt.Errorf("%w: loading it takes longer than an upload may, %v; make the module smaller, or put the file into the plugin folder, where there is more time", plugin.ErrLimit, g.loader.Limits().Upload)
 }
 
-// install loads a module and puts it to use, unless it was decided before that nobody waits.
+// install loads a module and puts it to use, unless nobody waits for it any more by then.
 func (g *Registry) install(ctx context.Context, wasm []byte, u *upload) (_ Info, created bool, _ error) {
 	if err := g.lock(ctx); err != nil {
 		return Info{}, false, err

@@ -14,7 +14,7 @@ var errNothingLeft = fmt.Errorf("%w: the stages before a plugin left none", chai
 // banned is the logit of a token that must not be chosen.
 var banned = float32(math.Inf(-1))
 
-// applyCandidates hands over the best candidates; what comes back replaces all others.
+// applyCandidates shows the plugin the best candidates. Those that it leaves replace all others.
 func (s *Stage) applyCandidates(v *chain.View) error {
 	ids, logits := s.instance.Buffers.Candidates()
 	n := s.writeCandidates(v, min(s.plugin.Manifest.Candidates, len(ids)), ids, logits)
@@ -57,7 +57,7 @@ func (s *Stage) writeCandidates(v *chain.View, k int, ids []int32, logits []floa
 	return len(s.selector.keys)
 }
 
-// sorted tells whether logits fall, and end above −inf.
+// sorted tells whether logits are in falling order and all above −inf.
 func sorted(logits []float32) bool {
 	for i := 1; i < len(logits); i++ {
 		if !(logits[i] <= logits[i-1]) {
@@ -67,8 +67,8 @@ func sorted(logits []float32) bool {
 	return len(logits) > 0 && logits[len(logits)-1] > banned
 }
 
-// readCandidates copies the candidates above −inf to s.ids and s.logits and returns how many they are. It looks for what a view may
-// not have; problem is empty where all is well.
+// readCandidates copies the candidates above −inf to s.ids and s.logits and returns how many there are. If one is invalid, problem
+// says why, and at is its index.
 func (s *Stage) readCandidates(ids []int32, logits []float32) (kept int, problem string, at int) {
 	size := uint32(s.vocabulary())
 	if s.seen == nil {

@@ -6,11 +6,11 @@
 // A Stage opens an instance of its own (package guest) with the first Rewind and closes it with Close. Its calls come in the order
 // of a token:
 //
-//	Prepare  prepare.go                    during the forward pass: mask, bias, forced token
-//	Apply    apply.go                      candidates.go or logits.go, by the view that the plugin asks for
-//	Accept   accept.go                     after a token was chosen: stop, or take tokens back
-//	Check    rule.go                       the text that is new
-//	Refuse   refuse.go                     what the plugin asked for cannot be done
+//	prepare.go  Prepare  during the forward pass: a mask, biases or a forced token
+//	apply.go    Apply    choosing: candidates.go or logits.go, by the view that the plugin asks for
+//	accept.go   Accept   after a token was chosen: the plugin may stop the answer or take tokens back
+//	rule.go     Check    the text that is new
+//	refuse.go   Refuse   what the plugin asked for cannot be done
 //
-// Every number that a guest leaves is checked before it is used. A wrong one is a fault, which ends the guest's use.
+// Every number that a guest leaves is checked before it is used. A wrong one is a fault, after which the guest is not called again.
 package stage

@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// applyLogits hands over the whole row. The guest's copy is the view from then on: it is not copied back, since no call
-// is made on this instance before the chain has chosen.
+// applyLogits shows the plugin the whole row. The guest's copy is the view from then on. It is not copied back, since this instance
+// is not called again before the chain has chosen.
 func (s *Stage) applyLogits(v *chain.View) error {
 	row := s.instance.Buffers.Logits()[:s.vocabulary()]
 	if v.N < 0 {
@@ -37,8 +37,8 @@ func (s *Stage) applyLogits(v *chain.View) error {
 	return nil
 }
 
-// firstInvalid finds the first logit that is NaN or +inf, or returns −1. It looks at two logits in one addition, and at blocks before
-// it looks at logits: a row is half a megabyte.
+// firstInvalid finds the first logit that is NaN or +inf, or returns −1. A row is half a megabyte, so it checks whole blocks, two
+// logits in each addition, and looks at single logits only where a block has an invalid one.
 func firstInvalid(row []float32) int {
 	for from := 0; from < len(row); from += 2 * pairs {
 		part := row[from:min(from+2*pairs, len(row))]
@@ -63,8 +63,8 @@ const (
 	units = 0x0080_0000_0080_0000 // the least bits of its exponents
 )
 
-// hasNonFinite tells whether a block has an exponent of ones: that of −inf, +inf and NaN. Adding one to it carries into the sign. The
-// four sums do not wait for each other.
+// hasNonFinite tells whether a block has −inf, +inf or NaN: their exponents are all ones, so adding one carries into the sign. The
+// four sums do not depend on each other, so that the processor computes them side by side.
 func hasNonFinite(block *[pairs]uint64) bool {
 	var a, b, c, d uint64
 	for i := 0; i < pairs; i += 4 {
@@ -76,8 +76,8 @@ func hasNonFinite(block *[pairs]uint64) bool {
 	return (a|b|c|d)&signs != 0
 }
 
-// hasInvalid is hasNonFinite without −inf, and takes twice as long: where the sign is set, one less is added, so that −inf just does not
-// carry.
+// hasInvalid tells whether a block has +inf or NaN, and takes twice as long as hasNonFinite. Where the sign is set it adds one less,
+// so that −inf does not carry.
 func hasInvalid(block *[pairs]uint64) bool {
 	var sum uint64
 	for _, pair := range block {

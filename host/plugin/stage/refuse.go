@@ -11,12 +11,12 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// exportOf is the export in which a plugin asked for what the scheduler refuses.
+// exportOf is the export in which a plugin asks for an act.
 var exportOf = map[chain.Act]guest.Export{
 	chain.ActMask: guest.Prepare, chain.ActForce: guest.Prepare, chain.ActChoose: guest.Sample, chain.ActSplice: guest.Accept,
 }
 
-// Refuse implements chain.Answerable: what cannot be done is the plugin's fault.
+// Refuse implements chain.Answerable: asking for what cannot be done is a fault.
 func (s *Stage) Refuse(act chain.Act, why error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,13 +15,13 @@ import (
 // rule is the stop rule of a stage.
 type rule struct {
 	stage *Stage
-	// The plugin answers 0 where all text so far may be shown. The scheduler hears of it once a token, so where a token's
-	// text takes several calls the two may differ.
-	released int    // bytes that the plugin released and the scheduler does not know of yet
-	held     []byte // what came since the plugin's last 0
+	// The plugin answers 0 when all text so far may be shown. The scheduler gets one verdict for each token, and a token's text
+	// may take several calls.
+	released int    // bytes that the plugin released and no verdict has told of yet
+	held     []byte // the text since the plugin's last 0
 }
 
-// reset begins anew with a fresh instance: what the last one held is out of this one's sight.
+// reset begins anew with a fresh instance, which has not seen the text that the last one held.
 func (r *rule) reset() { r.released, r.held = r.released+len(r.held), r.held[:0] }
 
 // Check implements answer.StopRule. Text longer than the guest's buffer comes in several calls.
@@ -64,7 +64,7 @@ func (r *rule) Rewind(n int) {
 	r.held = r.held[:kept]
 }
 
-// interpret turns an answer into a verdict on all text since the last verdict without Hold.
+// interpret turns the plugin's answer into a verdict on all text since the last verdict without Hold.
 func (r *rule) interpret(reply int32) (answer.Verdict, *guest.Violation) {
 	limit := r.stage.module.Host.Limits.Held
 	switch {

@@ -29,7 +29,7 @@ type Stage struct {
 	mu       sync.Mutex      // the scheduler does not overlap calls; two in one guest would take the process down
 	instance *guest.Instance // nil before the first Rewind and after Close
 	prompt   int
-	disabled bool // a fault was skipped, or the stage is closed: it changes nothing any more
+	disabled bool // after a fault: the stage changes nothing any more
 	closed   bool
 	forced   int // tokens of the plugin's own splice that are still to be accepted
 
@@ -65,8 +65,8 @@ func New(p *load.Plugin, r plugin.Request) (*Stage, error) {
 	return s, nil
 }
 
-// Rule is the stop rule that the plugin is besides, on the same instance; nil if it is none. The stage must be in the
-// request's chain, since it is what opens the plugin.
+// Rule returns the plugin as a stop rule, on the same instance, or nil if it is none. The stage must be in the request's chain too,
+// since the chain opens the plugin.
 func (s *Stage) Rule() answer.StopRule {
 	if !s.module.Has(guest.Stop) {
 		return nil
@@ -83,8 +83,8 @@ func (s *Stage) Name() string { return "plugin:" + s.plugin.Name }
 // Hold implements chain.Holder.
 func (s *Stage) Hold() int { return s.plugin.Manifest.Hold }
 
-// Rewind implements chain.Stage. The first call opens the plugin; later ones tell it through its rewind, or replace it
-// by a fresh instance where it counts tokens but cannot be told.
+// Rewind implements chain.Stage. The first call opens the plugin. Later ones call its rewind; a plugin that has accept but no rewind
+// is replaced by a fresh instance.
 func (s *Stage) Rewind(history []scheduler.Token, prompt int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *Stage) Rewind(history []scheduler.Token, prompt int) error {
 	return nil
 }
 
-// open begins an instance and brings it to where the conversation is. All of it must be over by until.
+// open makes an instance and has it accept the answer so far. All of it must be over by until.
 func (s *Stage) open(history []scheduler.Token, until time.Time) error {
 	s.session.SetupDeadline = until
 	defer func() { s.session.SetupDeadline = time.Time{} }()
@@ -145,10 +145,10 @@ func (s *Stage) open(history []scheduler.Token, until time.Time) error {
 	return nil
 }
 
-// Interrupt implements chain.Interruptible: a call that runs ends within a moment, and of those to come only close begins.
+// Interrupt implements chain.Interruptible: a running call ends within a moment, and only penstock_close is called after it.
 func (s *Stage) Interrupt() { s.interrupt.Do(func() { close(s.interrupted) }) }
 
-// checkBound looks for the buffers that the plugin's exports cannot do without.
+// checkBound checks that the buffers are bound which the plugin's exports need.
 func (s *Stage) checkBound() error {
 	var kind int
 	var what string
@@ -181,7 +181,7 @@ func (s *Stage) endOnFault(err error) error {
 	return nil
 }
 
-// closeInstance closes the instance; tell: not after a fault.
+// closeInstance closes the instance, if there is one. With tell the plugin's close is called first.
 func (s *Stage) closeInstance(tell bool) error {
 	if s.instance == nil {
 		return nil

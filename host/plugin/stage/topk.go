@@ -12,8 +12,8 @@ type selector struct {
 	keys []uint64 // a logit's rank above, its index inverted below: larger is better
 }
 
-// topK is the portable TopK: one pass that keeps what is above the k-th best so far. Whenever twice as many have
-// gathered, the better half stays and the bar rises.
+// topK is a portable plugin.TopK. It goes over the row once and keeps the logits above a bar. Whenever 2k are kept, the better
+// half stays, and the bar is the k-th best.
 func (s *selector) topK(row []float32, k int, ids []int32, logits []float32) int {
 	s.gather(row, k)
 	for i, key := range s.keys {
