@@ -97,7 +97,7 @@ func (h *Host) api(o Options) http.Handler {
 	})
 }
 
-// warn says what is open to whom.
+// warn logs if anybody may use the model.
 func (h *Host) warn() {
 	address, ok := h.listener.Addr().(*net.TCPAddr)
 	if ok && !address.IP.IsLoopback() && len(h.config.Server.APIKeys) == 0 {
@@ -117,7 +117,7 @@ func (h *Host) URL() string {
 	return "http://" + address.String()
 }
 
-// Handler answers as the listener does.
+// Handler answers requests as they are answered on the listener.
 func (h *Host) Handler() http.Handler { return http.HandlerFunc(h.answer) }
 
 // Run takes requests until ctx is done, then shuts down: new requests are refused, running ones go on for up to
@@ -143,7 +143,7 @@ func (h *Host) Run(ctx context.Context) error {
 	return errors.Join(failed, <-computed, h.Close())
 }
 
-// drain waits for running requests, as long as they may take.
+// drain refuses new requests and waits for running ones, at most for server.shutdown_timeout.
 func (h *Host) drain() {
 	h.accepts.Store(false)
 	h.log.Info("shutting down", slog.Duration("at_most", h.config.Server.ShutdownTimeout))

@@ -12,8 +12,8 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// kernelsOf tells whose kernels compute: from where the weights were laid, and from who computed attention in the first pass. Where no
-// kernel of the CPU was asked for attention, it is made of products, or not computed on the CPU.
+// kernelsOf tells whose kernels compute. The layout of the weights shows whose products are used, and the first pass whose attention. If
+// no attention kernel of the CPU was called, attention consists of products, or the CPU does not compute it.
 func kernelsOf(e *engine.Engine, f *model.File) api.Kernels {
 	out := api.Kernels{Attention: cmp.Or(native.AttentionKernels(), native.PlainKernels.String()), Weights: []api.WeightKernels{}, Off: []api.KernelOff{}}
 	for _, w := range e.Info().Weights {

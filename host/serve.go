@@ -46,7 +46,7 @@ func (h *Host) handle(handler http.Handler) { h.handler.Store(&handler) }
 func (h *Host) answer(w http.ResponseWriter, r *http.Request) {
 	h.requests.add()
 	defer h.requests.done()
-	if r.ContentLength != 0 { // the server reads what a handler leaves, for as long as the client takes; one that reads sets its own time
+	if r.ContentLength != 0 { // net/http reads what a handler leaves unread, however long the client takes; a handler that reads sets a deadline of its own
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.bodyTime)) // test recorders have none
 	}
 	if h.checksHosts() && !h.allowsHost(r.Host) {
@@ -68,7 +68,7 @@ func loading(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(`{"error":{"code":"loading_model","message":"the model is being loaded","type":"unavailable_error","param":null}}` + "\n"))
 }
 
-// close lets connections part in order, cuts off those that do not, and frees the model.
+// close ends all connections, those that take too long by force, and frees the model.
 func (h *Host) close() error {
 	close(h.done)
 	parting, stop := context.WithTimeout(context.Background(), partingTime)

@@ -13,8 +13,8 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// answer computes g and sends it in the given shape, as a stream or whole. Whatever ends it cancels what still runs: a
-// client that has gone frees its slots at once.
+// answer submits g and sends its choices in the given shape, as a stream or whole. However it ends, what still runs is cancelled: a
+// client that leaves frees its slots at once.
 func (s *service) answer(c echo.Context, g generation, sh shape) error {
 	streams, err := s.submit(c.Request().Context(), &g)
 	if err != nil {
@@ -64,12 +64,12 @@ func (s *service) stream(ctx context.Context, c echo.Context, a *assembly, g *ge
 		_ = w.send(envelope{asError(err, g.field).body()}) // a broken connection shows at flush
 	}
 	if a.shape.endsWithDone() {
-		w.done()
+		w.sendDone()
 	}
 	return w.flush()
 }
 
-// assembly makes frames and answers of the events of a request's streams.
+// assembly turns the events of a request's streams into frames, or into one whole answer.
 type assembly struct {
 	*service
 	shape   shape
@@ -85,7 +85,7 @@ func (a *assembly) gather(i int, e scheduler.Event) error {
 	return failure(e)
 }
 
-// forward turns an event into frames. Tokens whose text is held back wait, unless more than their text is wanted.
+// forward turns an event into frames. A token without text, because it is held back, gets no frame unless its details are wanted.
 func (a *assembly) forward(w *events, i int, e scheduler.Event) error {
 	c := a.choices[i]
 	d := a.note(c, e)
@@ -103,7 +103,7 @@ func (a *assembly) forward(w *events, i int, e scheduler.Event) error {
 	return nil
 }
 
-// note keeps what later frames need, and tells what is wanted of the event besides its text.
+// note keeps what later frames need of an event, and returns its details.
 func (a *assembly) note(c *choice, e scheduler.Event) (d details) {
 	switch e.Kind {
 	case scheduler.KindStarted:

@@ -20,7 +20,7 @@ const (
 	SubprotocolBearer = "penstock.bearer."
 )
 
-// digests are what keys are compared by: their length says nothing about the keys'.
+// digests are compared in place of the keys: they do not show how long a key is.
 func digests(keys ...string) [][32]byte {
 	var out [][32]byte
 	for _, k := range keys {
@@ -31,7 +31,7 @@ func digests(keys ...string) [][32]byte {
 	return out
 }
 
-// authorize lets in who has one of the keys; everybody where there are none.
+// authorize lets requests pass that have one of the keys. Without keys all pass.
 func (s *service) authorize(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if len(s.keys) > 0 && !hasKey(c.Request(), s.keys) {

@@ -14,11 +14,11 @@ import (
 // bodyTimeout bounds how long a client may take to send its request.
 const bodyTimeout = 60 * time.Second
 
-// read takes the whole body.
+// read reads the whole body.
 func read(c echo.Context) ([]byte, error) { return receive(c, io.ReadAll) }
 
-// receive takes the whole body in the way of take. The deadline ends with it: net/http would otherwise take it for a lost
-// connection while the answer is streamed.
+// receive reads the whole body with take, within bodyTimeout. It lifts the deadline at the end: net/http would otherwise take its
+// passing, while the answer is streamed, for a lost connection.
 func receive(c echo.Context, take func(io.Reader) ([]byte, error)) ([]byte, error) {
 	control := http.NewResponseController(c.Response())
 	timed := control.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil

@@ -16,7 +16,7 @@ type choice struct {
 	details
 	start  scheduler.Started
 	end    scheduler.End
-	begun  bool // its first frame was made
+	begun  bool // its first frame was sent
 	offset int  // bytes of tokens that frames have described
 }
 

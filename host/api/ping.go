@@ -9,9 +9,9 @@ import (
 
 const defaultIdlePing = 30 * time.Second
 
-// ping asks a client to which nothing was sent for a while whether it is there: proxies on the way keep the connection
-// open, and one whose client does not answer is closed. A busy one needs no asking, and its pong would stand behind all
-// that a slow client has yet to read.
+// ping asks the client whether it is there if nothing was sent to it for a while. This keeps proxies from closing the connection, and a
+// connection whose client does not answer is closed. A busy connection is not asked: the pong would come only after all that a slow
+// client has yet to read.
 func (k *socket) ping() {
 	every := k.service.IdlePing
 	if every == 0 {

@@ -39,7 +39,7 @@ type PluginInfo struct {
 // uploads bounds how many modules are read at a time: each may take as much memory as a body may have bytes.
 var uploads = make(chan struct{}, 4)
 
-// administer lets in who has the admin key. Without one configured nobody is.
+// administer lets requests pass that have the admin key. If none is configured, none pass.
 func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if len(s.adminKeys) == 0 {
@@ -55,7 +55,7 @@ func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// withPlugins refuses where the server runs none.
+// withPlugins refuses requests if the server runs no plugins.
 func (s *service) withPlugins(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if s.Catalog == nil {
@@ -108,9 +108,9 @@ func (s *service) uploadPlugin(c echo.Context) error {
 	return c.JSON(status, info)
 }
 
-// announced reads what is likely to have size bytes (−1: nobody knows) without taking memory several times, as io.ReadAll does
-// while it grows. Who only announces a large body costs its memory too, so it is for those whose number is bounded, and at most
-// most bytes are taken at once.
+// announced reads a body that is said to have size bytes (−1: not said). It allocates that memory once, where io.ReadAll would
+// allocate and copy again and again. A client may announce more than it sends, so at most that many bytes are allocated in
+// advance, and the number of callers must be bounded.
 func announced(size, most int64) func(io.Reader) ([]byte, error) {
 	return func(r io.Reader) ([]byte, error) {
 		b := bytes.NewBuffer(make([]byte, 0, min(max(0, size), most)+bytes.MinRead))

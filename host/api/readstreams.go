@@ -9,9 +9,11 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// readAll reads streams to their ends. take gets every event; idle is called when no other event is ready, so that
-// what take has gathered goes out at once. Each ends the reading by an error. With several streams each has a
-// goroutine that holds one event at most: a slow taker stalls the streams, not the memory.
+// readAll reads streams to their ends. take gets every event. idle is called when no other event is ready, so that what take has
+// gathered goes out at once. An error of either ends the reading.
+//
+// With several streams each has a goroutine that holds one event at most. So if take is slow, because the client is, the streams are
+// not read: their rings fill and the scheduler parks their slots, while memory stays bounded.
 func readAll(ctx context.Context, streams []Stream, take func(i int, e scheduler.Event) error, idle func() error) error {
 	if len(streams) == 1 {
 		return readOne(ctx, streams[0], take, idle)

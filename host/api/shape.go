@@ -9,11 +9,11 @@ import (
 
 // shape is how an answer looks on the wire. Its methods return what is encoded as JSON; nil: nothing is sent.
 type shape interface {
-	// part is the frame for new text of a choice, with what else was asked for of the token it came with.
+	// part is the frame for new text of a choice, with the details of its tokens.
 	part(c *choice, text string, d details) any
 	// last is the frame that ends a choice.
 	last(c *choice) any
-	// closing is the frame after all choices where the client wants the usage.
+	// closing is the frame after all choices, if the client wants the usage.
 	closing(u usage) any
 	// whole is the answer in one piece.
 	whole(choices []*choice, u usage) any

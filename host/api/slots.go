@@ -8,8 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// slots is llama-server's GET /slots. It shows no text of anybody's answer, and no name that would let a stranger
-// attach to a stream.
+// slots is llama-server's GET /slots. It shows no text of an answer, and no name of a stream, which would let a stranger attach to it.
 func (s *service) slots(c echo.Context) error {
 	snap, err := s.Scheduler.Inspect(c.Request().Context(), 0)
 	if err != nil {

@@ -21,9 +21,9 @@ import (
 // maxSocketAnswers bounds the answers of one connection that have not ended.
 const maxSocketAnswers = 256
 
-// socket is one WebSocket connection: this goroutine reads frames, one writes them, and each live answer has one that
-// reads its stream. Those hand their frames over without a buffer, so a stream is read only as fast as the client
-// reads: a slow one parks its own slots, and memory stays bounded.
+// socket is one WebSocket connection. One goroutine reads frames, one writes them, and each answer has one that reads its stream and
+// hands frames to the writer without a buffer. So a stream is read only as fast as the client reads: if the client is slow, the ring
+// fills, the scheduler parks the slot, and memory stays bounded.
 type socket struct {
 	service *service
 	conn    *websocket.Conn

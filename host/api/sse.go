@@ -12,35 +12,35 @@ import (
 	"time"
 )
 
-// The times after which a waiting stream says that it is alive. An answer that is refused within the first is an ordinary
-// error with its status; what is refused later is an event of a stream that has begun.
+// The times after which a stream without events sends a keep-alive comment. If a request is refused within the first, the client gets
+// an ordinary error with its status. Later the stream has begun, and the error is an event of it.
 const (
 	defaultGrace     = time.Second
 	defaultKeepAlive = 10 * time.Second
 )
 
-// events writes server-sent events. They gather until flush, so that what is ready together leaves together. The headers
-// go with the first flush, or when nothing has come for the time of grace; from then on a comment goes out whenever
-// nothing else did for a while, because proxies and clients give up on a connection that is silent.
+// events writes server-sent events. They gather until flush, so that what is ready together is sent together. The headers are sent
+// with the first flush, or after the time of grace. From then on a comment is sent whenever nothing else was for a while, because
+// proxies and clients give up on a silent connection.
 type events struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration // how long the client may take nothing; 0: for ever
 	every   time.Duration // between comments
-	lost    func()        // called when a comment cannot be written
+	cancel  func()        // called when a comment cannot be written
 	buffer  bytes.Buffer
 	encoder *json.Encoder
 
-	mu    sync.Mutex // guards w, begun and over
+	mu    sync.Mutex // guards w, begun and ended
 	timer *time.Timer
 	begun bool
-	over  bool // no comment is written any more
+	ended bool // no comment is written any more
 }
 
 // newEvents makes the events of an answer. ctx is done when the client has gone.
 func (s *service) newEvents(ctx context.Context, w http.ResponseWriter) (*events, context.Context) {
-	ctx, lost := context.WithCancel(ctx)
-	e := &events{w: w, control: http.NewResponseController(w), timeout: s.WriteTimeout, every: orDefault(s.StreamComment, defaultKeepAlive), lost: lost}
+	ctx, cancel := context.WithCancel(ctx)
+	e := &events{w: w, control: http.NewResponseController(w), timeout: s.WriteTimeout, every: orDefault(s.StreamComment, defaultKeepAlive), cancel: cancel}
 	e.encoder = json.NewEncoder(&e.buffer)
 	e.encoder.SetEscapeHTML(false)
 	e.mu.Lock() // the timer may be quick
@@ -75,7 +75,8 @@ func (e *events) send(v any) error {
 	return nil
 }
 
-func (e *events) done() { e.buffer.WriteString("data: [DONE]\n\n") }
+// sendDone adds the marker that ends a stream of OpenAI's.
+func (e *events) sendDone() { e.buffer.WriteString("data: [DONE]\n\n") }
 
 // flush writes what has gathered.
 func (e *events) flush() error {
@@ -89,19 +90,19 @@ func (e *events) flush() error {
 	return err
 }
 
-// keepAlive tells a client that waits that its answer is still to come.
+// keepAlive writes a comment, which tells a waiting client that its answer is still to come.
 func (e *events) keepAlive() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.over {
+	if e.ended {
 		return
 	}
 	if err := e.write([]byte(": waiting\n\n")); err != nil {
-		e.lost()
+		e.cancel()
 	}
 }
 
-// write begins the answer where that was not done, sends text, and sets the time to the next comment. Its caller has the lock.
+// write sends text, with the headers if it is the first, and sets the time to the next comment. Its caller has the lock.
 func (e *events) write(text []byte) error {
 	if !e.begun {
 		e.begun = true
@@ -125,7 +126,7 @@ func (e *events) write(text []byte) error {
 func (e *events) end() (begun bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.over = true
+	e.ended = true
 	e.timer.Stop()
 	return e.begun
 }
@@ -133,7 +134,7 @@ func (e *events) end() (begun bool) {
 // release lifts the deadline, which would outlive this answer on a connection that is used again.
 func (e *events) release() {
 	e.end()
-	e.lost()
+	e.cancel()
 	if e.timeout > 0 {
 		_ = e.control.SetWriteDeadline(time.Time{}) // fails only where setting it failed
 	}

@@ -82,7 +82,7 @@ func (s *service) addChoice(ctx context.Context, requests []scheduler.Request, g
 	}), nil
 }
 
-// discard frees the stages of requests that are not submitted.
+// discard closes the policies of requests that are not submitted.
 func discard(requests []scheduler.Request) {
 	for _, r := range requests {
 		Policy{r.Chain, r.Rules}.discard()

@@ -26,7 +26,7 @@ type stageTrace struct {
 	After survey  `json:"after"`
 }
 
-// survey is what there is to choose from at one point: how many candidates, and the most likely of them.
+// survey describes the candidates at one point of the chain: how many there are, and the most likely of them.
 type survey struct {
 	N    int         `json:"n"`
 	Best []candidate `json:"best"`

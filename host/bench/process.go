@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/penstock/penstock/host/excerpt"
 )
 
 // Process is a server running as a child of this process.
@@ -20,7 +22,7 @@ type Process struct {
 	URL string
 
 	command *exec.Cmd
-	log     *tail
+	output  *excerpt.Tail // the end of what it prints
 	exited  chan struct{} // closed once it has been waited for
 }
 
@@ -39,9 +41,9 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStart, err)
 	}
-	p := &Process{URL: "http://127.0.0.1:" + port, log: &tail{}, exited: make(chan struct{})}
+	p := &Process{URL: "http://127.0.0.1:" + port, output: excerpt.NewTail(2 << 10), exited: make(chan struct{})}
 	p.command = exec.Command(c.Program, append(slices.Clone(c.Args), c.listen(port)...)...)
-	p.command.Stdout, p.command.Stderr = p.log, p.log
+	p.command.Stdout, p.command.Stderr = p.output, p.output
 	if err := p.command.Start(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStart, err)
 	}
@@ -51,9 +53,17 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	}()
 	if err := p.ready(ctx); err != nil {
 		p.Stop()
-		return nil, fmt.Errorf("%w: %s: %w%s", ErrStart, strings.Join(p.command.Args, " "), err, p.log.after("\n"))
+		return nil, fmt.Errorf("%w: %s: %w%s", ErrStart, strings.Join(p.command.Args, " "), err, p.said())
 	}
 	return p, nil
+}
+
+// said is the end of what the server has printed, on lines of its own.
+func (p *Process) said() string {
+	if text := strings.TrimSpace(p.output.String()); text != "" {
+		return "\n" + text
+	}
+	return ""
 }
 
 // freePort finds a port nobody listens on. Another process may take it before the server does; then that fails to start.

@@ -76,7 +76,7 @@ func (c *Catalog) info(i registry.Info) api.PluginInfo {
 	return info
 }
 
-// told turns what is wrong with a module or a name into the API's terms.
+// told turns what is wrong with a plugin or its name into an error of the API.
 func told(err error, param string) error {
 	status, code := http.StatusUnprocessableEntity, "invalid_plugin"
 	var fault *plugin.Fault

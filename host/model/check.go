@@ -90,7 +90,7 @@ func (in *inspection) timeout(o Options) time.Duration {
 	return time.Minute + time.Duration(in.weights/20e6)*time.Second
 }
 
-// tryInChildren tries a file in one child after the other: an exercise that ends a child is one that the next leaves out.
+// tryInChildren tries a file in one child after the other. If an exercise crashes a child, the next one leaves it out.
 func tryInChildren(ctx context.Context, path string, o Options) (Lacks, error) {
 	var lacks Lacks
 	for {

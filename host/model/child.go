@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/penstock/penstock/host/excerpt"
 )
 
 // modelChildEnv makes this program a child that tries models: see ChildMain. Its value is the bytes the child may allocate, 0
@@ -61,7 +63,7 @@ type child struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
-	stderr *tail
+	stderr *excerpt.Tail
 	stage  string // what the child last said it does, beyond loading and computing each sequence alone
 	waited bool
 	err    error // of the wait
@@ -73,7 +75,7 @@ func startChild(ctx context.Context, memory uint64) (*child, error) {
 	if err != nil || os.Getenv(modelChildEnv) != "" {
 		return nil, errors.Join(ErrNoChild, err)
 	}
-	p := &child{cmd: exec.Command(program), stderr: &tail{}}
+	p := &child{cmd: exec.Command(program), stderr: newStderr()}
 	// A trial must not wait for gdb, which llama.cpp starts to print a stack when it aborts.
 	p.cmd.Env = append(os.Environ(), modelChildEnv+"="+strconv.FormatUint(memory, 10), kernelSet(), "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
 	p.cmd.Stderr = p.stderr
@@ -92,7 +94,7 @@ func startChild(ctx context.Context, memory uint64) (*child, error) {
 	if err == nil && line == hello {
 		return p, nil
 	}
-	err = errors.Join(fmt.Errorf("%w: %s", ErrNoChild, p.stderr.lastWords()), context.Cause(ctx))
+	err = errors.Join(fmt.Errorf("%w: %s", ErrNoChild, lastWords(p.stderr)), context.Cause(ctx))
 	return nil, errors.Join(err, p.close())
 }
 
@@ -109,7 +111,7 @@ func (p *child) ask(ctx context.Context, r request) (a answer, err error) {
 	if r.Task != "" {
 		crashed = ErrGPU
 	}
-	p.stderr.reset()
+	p.stderr.Reset()
 	p.stage = ""
 	line, err := json.Marshal(r)
 	if err != nil {
@@ -188,7 +190,7 @@ func (p *child) read(ctx context.Context, timeout time.Duration) (string, error)
 // lastWords waits for the end of a child that crashed and returns the last it said, or how it ended.
 func (p *child) lastWords() string {
 	p.wait()
-	if words := p.stderr.lastWords(); words != "" {
+	if words := lastWords(p.stderr); words != "" {
 		return words
 	}
 	return p.cmd.ProcessState.String()

@@ -62,10 +62,10 @@ func startKernelChild(ctx context.Context, list string) (lines []string, words s
 	limited, cancel := context.WithTimeout(ctx, kernelTime)
 	defer cancel()
 	var out bytes.Buffer
-	said := &tail{}
+	stderr := newStderr()
 	cmd := exec.CommandContext(limited, program)
 	cmd.Env = append(os.Environ(), kernelChildEnv+"="+list, "GGML_NO_BACKTRACE=1", "GOTRACEBACK=none")
-	cmd.Stdout, cmd.Stderr = &out, said
+	cmd.Stdout, cmd.Stderr = &out, stderr
 	failed := cmd.Run()
 	if cause := context.Cause(ctx); cause != nil {
 		return nil, "", fmt.Errorf("trying the kernels: %w", cause)
@@ -76,9 +76,9 @@ func startKernelChild(ctx context.Context, list string) (lines []string, words s
 		}
 	}
 	if len(lines) == 0 {
-		return nil, "", errors.Join(fmt.Errorf("%w: %s", ErrNoChild, said.lastWords()), failed)
+		return nil, "", errors.Join(fmt.Errorf("%w: %s", ErrNoChild, lastWords(stderr)), failed)
 	}
-	if words = said.lastWords(); words == "" && failed != nil {
+	if words = lastWords(stderr); words == "" && failed != nil {
 		words = failed.Error()
 	}
 	if limited.Err() != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// BrokenKernel is a kernel of the CPU that faults or computes something else than plain steps do.
+// BrokenKernel is a kernel of the CPU that crashes, or whose results differ from those of plain steps.
 type BrokenKernel struct {
 	native.Kernel
 	Reason string
 }
 
-// useSoundKernels makes this process use the chosen kernels but for broken ones, which it returns: those that a file's weights, and
-// attention, would be computed with are tried in a child process first. What passed is remembered for this CPU and build.
+// useSoundKernels has this process use the chosen kernels, without the broken ones, which it returns. To find them, a child process
+// first tries the kernels for a file's weights and for attention. Those that pass are noted for this CPU and build.
 func useSoundKernels(ctx context.Context, in *inspection, o Options) ([]BrokenKernel, error) {
 	t := kernelTrial{path: soundKernelsPath(o.CacheDir), sound: map[native.Kernel]bool{}}
 	t.load()
@@ -40,7 +40,7 @@ func useSoundKernels(ctx context.Context, in *inspection, o Options) ([]BrokenKe
 	return t.broken, nil
 }
 
-// kernelTrial is what is known of the kernels.
+// kernelTrial is what is known of this CPU's kernels.
 type kernelTrial struct {
 	path   string // of the file that remembers the sound ones; empty: none does
 	sound  map[native.Kernel]bool
@@ -48,8 +48,8 @@ type kernelTrial struct {
 	broken []BrokenKernel
 }
 
-// todo are the kernels that a set has for the operations and that nothing is known of. The plain ones are what is left when all others
-// fail, so nothing would follow from trying them here: a file is tried with them later.
+// todo lists the kernels of a set for the operations that were not tried yet. The plain kernels are not tried: they are what is left
+// if all others fail, and the trial of the file tries them.
 func (t *kernelTrial) todo(operations []native.Operation, c native.KernelChoice, set native.KernelSet) []native.Kernel {
 	var out []native.Kernel
 	for _, o := range operations {

@@ -4,7 +4,7 @@ package model
 
 import "slices"
 
-// What a model may be unable to do in llama.cpp and can be served without.
+// What llama.cpp may be unable to do with a model, which can be served without it.
 const (
 	Together   = "together"   // several sequences in one pass
 	Selecting  = "selecting"  // giving the logits of some tokens of a pass only

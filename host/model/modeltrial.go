@@ -11,7 +11,7 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// modelTrial does with a model what serving will do. Not every architecture can do all of it in llama.cpp, and some abort.
+// modelTrial does with a model what serving will do. In llama.cpp not every architecture can do all of it, and some abort.
 type modelTrial struct {
 	model   *native.Model
 	lacks   Lacks
@@ -35,7 +35,7 @@ type piece struct {
 	noLogits                 bool
 }
 
-// exercises are what a model can be served without.
+// exercises try what a model can be served without.
 var exercises = []struct {
 	name string
 	run  func(*modelTrial) error
@@ -140,7 +140,7 @@ func (t *modelTrial) together() error {
 	return nil
 }
 
-// truncating goes back to the end of a prompt that was gone on with otherwise.
+// truncating removes what followed a prompt and continues it with another text.
 func (t *modelTrial) truncating() error {
 	if err := t.twoTexts(); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (t *modelTrial) twoTexts() error {
 	return t.pass(piece{text: 1, from: promptLen, to: textLen, noLogits: true})
 }
 
-// sharing has a sequence begin as another, which went on otherwise.
+// sharing begins a sequence with the cells of another, whose text differs behind the prompt.
 func (t *modelTrial) sharing() error {
 	if err := t.share(); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (t *modelTrial) saving() (err error) {
 	return t.goOn(3)
 }
 
-// goOn decodes the first text behind its prompt, which a sequence holds.
+// goOn decodes what follows the first text's prompt, in a sequence that holds the prompt.
 func (t *modelTrial) goOn(sequence int) error {
 	return t.each(piece{sequence: sequence, from: promptLen, to: promptLen + further})
 }
@@ -262,7 +262,7 @@ func (t *modelTrial) decode(pieces []piece, wanted func(heard bool) bool) error 
 
 func (p piece) wantsLogits(at int) bool { return !p.noLogits && at >= promptLen-1 }
 
-// token is any one, but not the same again and again.
+// token makes up a text that does not repeat one token.
 func (t *modelTrial) token(text, at int) int32 {
 	return int32((1 + 7*at + 31*text) % t.model.Info().Vocabulary)
 }

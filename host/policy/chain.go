@@ -35,7 +35,7 @@ func (b *Builder) NewPolicy(params sampling.Params, list []api.PluginUse, maxTok
 			continue
 		}
 		u := find(uses, link.Plugin)
-		stage, err := stage.New(u.module, plugin.Request{Client: u.Client, Config: u.Config, Seed: uint64(params.Seed), Place: place,
+		stage, err := stage.New(u.plugin, plugin.Request{Client: u.Client, Config: u.Config, Seed: uint64(params.Seed), Place: place,
 			Setup: setup, MaxTokens: maxTokens, ContextSize: b.engine.Info().Limits.Positions, Skip: u.Skip})
 		if err != nil {
 			return api.Policy{}, errors.Join(refused(u, err), policy.Close())

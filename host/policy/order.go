@@ -9,15 +9,15 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// arrange puts the plugins that a chain does not name where their manifests say. What is a template and nothing else has
-// done its work by then.
+// arrange puts the plugins that a chain does not name where their manifests say. A plugin that is a template and nothing else has no
+// place in the chain.
 func arrange(chain []string, uses []use) []string {
 	var first, last []string
 	for _, u := range uses {
 		entry := sampling.PluginEntry(u.Name)
 		switch {
-		case slices.Contains(chain, entry), u.module.IsTemplate() && !u.module.IsStage() && !u.module.IsStop():
-		case u.module.Manifest.Place == load.PlaceLast:
+		case slices.Contains(chain, entry), u.plugin.IsTemplate() && !u.plugin.IsStage() && !u.plugin.IsStop():
+		case u.plugin.Manifest.Place == load.PlaceLast:
 			last = append(last, entry)
 		default:
 			first = append(first, entry)
@@ -26,7 +26,7 @@ func arrange(chain []string, uses []use) []string {
 	return slices.Concat(first, chain, last)
 }
 
-// checkViews refuses a plugin that wants the whole row behind a stage that narrows it, and a plugin named twice.
+// checkViews refuses a plugin that needs all logits if a stage before it drops some, and a plugin that is named twice.
 func checkViews(chain []string, uses []use) error {
 	narrowed := ""
 	for i, entry := range chain {
@@ -37,7 +37,7 @@ func checkViews(chain []string, uses []use) error {
 			}
 			continue
 		}
-		view := find(uses, name).module.Manifest.View
+		view := find(uses, name).plugin.Manifest.View
 		switch {
 		case slices.Contains(chain[:i], entry):
 			return badUse("samplers", "samplers has %s twice; a plugin stands in one place", entry)

@@ -11,7 +11,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// refused tells why a plugin cannot be used, naming the field.
+// refused turns the reason why a plugin cannot be used into an error that names the field.
 func refused(u *use, err error) error {
 	var config *plugin.ConfigError
 	var quarantine *plugin.QuarantineError

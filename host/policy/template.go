@@ -24,7 +24,7 @@ func (b *Builder) Render(ctx context.Context, params sampling.Params, list []api
 	for i := range uses {
 		u := &uses[i]
 		switch {
-		case !u.module.IsTemplate():
+		case !u.plugin.IsTemplate():
 		case chosen != nil:
 			return nil, badUse("plugins", "plugins %q and %q are both templates; a request can have one", chosen.Name, u.Name)
 		default:
@@ -38,7 +38,7 @@ func (b *Builder) Render(ctx context.Context, params sampling.Params, list []api
 	if err != nil {
 		return nil, err
 	}
-	written, err := stage.Render(ctx, chosen.module, data, plugin.Request{Client: chosen.Client, Config: chosen.Config, Seed: uint64(params.Seed),
+	written, err := stage.Render(ctx, chosen.plugin, data, plugin.Request{Client: chosen.Client, Config: chosen.Config, Seed: uint64(params.Seed),
 		ContextSize: b.engine.Info().Limits.Positions})
 	if err != nil {
 		return nil, refused(chosen, err)
@@ -51,7 +51,7 @@ func (b *Builder) CheckPrompt(list []api.PluginUse) error {
 	for _, u := range list {
 		m, err := b.registry.Find(u.Name)
 		if err != nil {
-			continue // NewChain will tell
+			continue // NewPolicy will tell
 		}
 		template := m.IsTemplate()
 		m.Release()

@@ -11,17 +11,17 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// use is a plugin that a request uses, with the module that serves it.
+// use is a plugin that a request uses.
 type use struct {
 	api.PluginUse
-	module *load.Plugin
+	plugin *load.Plugin
 }
 
-// resolve finds the modules of the operator's plugins, the request's, and those that only its chain names. The modules
-// are the caller's to release, whatever the error.
+// resolve finds the operator's plugins, those of the request, and those that only its chain names. The caller releases them, also
+// after an error.
 //
-// The operator's have no client: they are tried in every request, whatever they did before. Skipped, a policy would be gone
-// without a word, and refused, nothing would be served any more.
+// The operator's plugins have no client, so no quarantine applies to them: every request tries them anew. If they were skipped, the
+// operator's policy would be gone without a word. If they were refused, nothing would be served any more.
 func (b *Builder) resolve(list []api.PluginUse, chain []string) ([]use, error) {
 	var uses []use
 	for _, name := range b.defaults {
@@ -44,10 +44,10 @@ func (b *Builder) resolve(list []api.PluginUse, chain []string) ([]use, error) {
 	for i := range uses {
 		u := &uses[i]
 		var err error
-		if u.module, err = b.registry.Find(u.Name); err != nil {
+		if u.plugin, err = b.registry.Find(u.Name); err != nil {
 			return uses, refused(u, err)
 		}
-		if err := u.module.CheckConfig(u.Config); err != nil {
+		if err := u.plugin.CheckConfig(u.Config); err != nil {
 			return uses, refused(u, err)
 		}
 	}
@@ -68,8 +68,8 @@ func checkDefault(u api.PluginUse) error {
 
 func release(uses []use) {
 	for _, u := range uses {
-		if u.module != nil {
-			u.module.Release()
+		if u.plugin != nil {
+			u.plugin.Release()
 		}
 	}
 }

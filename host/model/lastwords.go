@@ -5,31 +5,12 @@ package model
 import (
 	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/penstock/penstock/host/excerpt"
 )
 
-// tail keeps the end of what is written to it. The zero value is empty.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (t *tail) Write(b []byte) (int, error) {
-	const most = 64 << 10
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, b...)
-	if extra := len(t.text) - most; extra > 0 {
-		t.text = append(t.text[:0], t.text[extra:]...)
-	}
-	return len(b), nil
-}
-
-func (t *tail) reset() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = t.text[:0]
-}
+// newStderr keeps the end of what a child prints to its standard error.
+func newStderr() *excerpt.Tail { return excerpt.NewTail(64 << 10) }
 
 // crash is where the Go runtime begins to report the end of the process; what is of interest stands before it.
 var crash = regexp.MustCompile(`(?m)^(SIG[A-Z]+: |fatal error: |panic: |unexpected fault|goroutine \d+ |\[signal )`)
@@ -37,11 +18,9 @@ var crash = regexp.MustCompile(`(?m)^(SIG[A-Z]+: |fatal error: |panic: |unexpect
 // sourceFile is a path to llama.cpp's source, which says where it was built.
 var sourceFile = regexp.MustCompile(`^\S*/([^/\s]+:\d+: )`)
 
-// lastWords is the last line before a crash; where that is empty, the crash's own first line.
-func (t *tail) lastWords() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	text := strings.ToValidUTF8(string(t.text), "") // it may begin within a character
+// lastWords finds what a child said last: the last line before a crash, or, if there is none, the crash's own first line.
+func lastWords(stderr *excerpt.Tail) string {
+	text := stderr.String()
 	report := ""
 	if at := crash.FindStringIndex(text); at != nil {
 		report, _, _ = strings.Cut(text[at[0]:], "\n")
