@@ -17,7 +17,7 @@ const spliceAllowance = 256
 // splice takes tokens back, the last one included, and forces others. Where that cannot be, the stage is refused, and unless
 // that ends the request it returns false: the answer goes on as if the stage had not asked.
 func (a *Answer) splice(by int, e chain.Effect) bool {
-	why, err := a.notSpliced(by, e)
+	why, err := a.whyNotSpliced(by, e)
 	if err == nil && why != nil {
 		if err = a.chain.Refuse(by, chain.ActSplice, why); err == nil {
 			return false
@@ -49,8 +49,8 @@ func (a *Answer) splice(by int, e chain.Effect) bool {
 	return true
 }
 
-// notSpliced is why a splice is not done; nil where it is.
-func (a *Answer) notSpliced(by int, e chain.Effect) (why, err error) {
+// whyNotSpliced is why a splice is not done; nil where it is.
+func (a *Answer) whyNotSpliced(by int, e chain.Effect) (why, err error) {
 	if limit := min(a.windowSize, a.generated); e.Backtrack < 0 || e.Backtrack > limit {
 		return fmt.Errorf("%d tokens are taken back; %d may be", e.Backtrack, limit), nil
 	}
@@ -62,7 +62,7 @@ func (a *Answer) notSpliced(by int, e chain.Effect) (why, err error) {
 			return fmt.Errorf("token %d of the splice is not in the vocabulary of %d", t, size), nil
 		}
 	}
-	return a.chain.Misfit(by, e, a.tokens, a.prompt)
+	return a.chain.SpliceMisfit(by, e, a.tokens, a.prompt)
 }
 
 // most is how many tokens the answer can have.

@@ -71,7 +71,7 @@ func (c *Chain) run(row *Row) (Token, error) {
 			return -1, err
 		}
 		if v.Chosen >= 0 {
-			why, err := c.notAllowed(i, v.Chosen)
+			why, err := c.tokenMisfit(i, v.Chosen)
 			if why != nil && err == nil {
 				v.Chosen = -1
 				err = c.Refuse(i, ActChoose, why)

@@ -2,6 +2,8 @@
 
 package chain
 
+import "fmt"
+
 // Guard is a stage that knows which tokens the request allows: it has a grammar. What other stages choose, force or splice
 // is tested against it.
 type Guard interface {
@@ -11,20 +13,54 @@ type Guard interface {
 	Fits(tokens []Token) (int, error)
 }
 
-// Act is what a stage asked for.
-type Act uint8
+// guard is the stage that knows which tokens the request allows, and its place; nil where there is none.
+func (c *Chain) guard() (Guard, int) {
+	for i, stage := range c.stages {
+		if g, ok := stage.(Guard); ok && g.Guards() {
+			return g, i
+		}
+	}
+	return nil, -1
+}
 
-// The acts of a stage that can be refused.
-const (
-	ActMask   Act = iota + 1 // Prepare: with its mask and its bans no token is left
-	ActForce                 // Prepare: a forced token that the request does not allow
-	ActChoose                // Apply: a chosen one
-	ActSplice                // Accept: tokens taken back too far or too often, or put where they are not allowed
-)
+// tokenMisfit is why the token that stage by asks for may not come next; nil where it may. A guard answers for its own.
+func (c *Chain) tokenMisfit(by int, t Token) (why, err error) {
+	g, at := c.guard()
+	if g == nil || at == by {
+		return nil, nil
+	}
+	c.single[0] = t
+	n, err := g.Fits(c.single[:])
+	if n < 1 {
+		why = fmt.Errorf("%w: token %d does not fit its grammar here", ErrNotAllowed, t)
+	}
+	return why, err
+}
 
-// Answerable is implemented by stages that answer for what they ask for.
-type Answerable interface {
-	// Refuse tells the stage that what it asked for is not done, and why. What it returns ends the request; with nil the
-	// request goes on as if the stage had not asked, and the stage asks for nothing any more.
-	Refuse(act Act, why error) error
+// SpliceMisfit is why the tokens of a splice may not follow what it leaves of the answer; nil where they may. The guard has seen the
+// last token of the answer only if it stands before the stage that splices.
+func (c *Chain) SpliceMisfit(by int, e Effect, history []Token, prompt int) (why, err error) {
+	g, at := c.guard()
+	if g == nil || len(e.Tokens) == 0 {
+		return nil, nil
+	}
+	seen, want := len(history), len(history)-e.Backtrack
+	if at > by {
+		seen--
+	}
+	stage := c.stages[at]
+	if want < seen {
+		if err := stage.Rewind(history[:want], prompt); err != nil {
+			return nil, err
+		}
+	}
+	ahead := append(append([]Token(nil), history[min(seen, want):want]...), e.Tokens...)
+	n, err := g.Fits(ahead)
+	if err != nil || n == len(ahead) {
+		return nil, err
+	}
+	if want < seen {
+		err = stage.Rewind(history[:seen], prompt)
+	}
+	return fmt.Errorf("%w: token %d of the splice does not fit its grammar there", ErrNotAllowed, ahead[n]), err
 }

@@ -3,10 +3,13 @@
 package chain
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
 )
+
+var errEmptyMask = fmt.Errorf("%w: mask or bans leave no token that the other plugins allow", ErrNotAllowed)
 
 // banned is a block of logits of tokens that may not be drawn.
 var banned = func() (b [32]float32) {
@@ -73,7 +76,7 @@ func (r *restriction) combine(c *Chain) (by int, act Act, why, err error) {
 	for i := range r.asked {
 		a := &r.asked[i]
 		if a.Forced {
-			why, err = c.notAllowed(i, a.Token)
+			why, err = c.tokenMisfit(i, a.Token)
 			r.forced = a.Token
 			return i, ActForce, why, err
 		}

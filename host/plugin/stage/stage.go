@@ -49,8 +49,8 @@ var (
 
 	_ chain.Interruptible = (*Stage)(nil)
 
-	_ chain.Answerable = (*Stage)(nil)
-	_ chain.Named      = (*Stage)(nil)
+	_ chain.Refusable = (*Stage)(nil)
+	_ chain.Named     = (*Stage)(nil)
 )
 
 // New puts a plugin to work for a request, until Close. The error wraps plugin.ErrQuarantined, ErrUnknown or ErrClosed.
