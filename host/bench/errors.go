@@ -5,10 +5,10 @@ package bench
 import "errors"
 
 var (
-	// ErrLoad: a Load makes no sense.
+	// ErrLoad means that a Load makes no sense.
 	ErrLoad = errors.New("bad load")
-	// ErrServer: a server answered with an error, or not as the protocol has it.
+	// ErrServer means that a server answered with an error, or against the protocol.
 	ErrServer = errors.New("server error")
-	// ErrStart: a server process did not get ready.
+	// ErrStart means that a server process did not become ready.
 	ErrStart = errors.New("the server did not start")
 )

@@ -69,7 +69,7 @@ func (h *HTTP) Stream(ctx context.Context, r Request, arrived func(at time.Time)
 	return readStream(response.Body, arrived)
 }
 
-// refused is the error of an answer that is none.
+// refused makes an error of a response that is not an answer.
 func refused(response *http.Response) error {
 	data, _ := io.ReadAll(io.LimitReader(response.Body, maxEvent)) // what came is all there is to say
 	var c chunk
@@ -79,7 +79,7 @@ func refused(response *http.Response) error {
 	return fmt.Errorf("%w: %s: %q", ErrServer, response.Status, excerpt.Of(string(data), 200))
 }
 
-// errDone ends the reading of a stream.
+// errDone tells that a stream was read to its end.
 var errDone = errors.New("done")
 
 // readStream reads an answer to its end. The time of a piece of text is that of the read that brought its last byte.

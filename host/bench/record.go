@@ -4,7 +4,7 @@ package bench
 
 import "time"
 
-// record is what became of one request.
+// record says what happened to one request.
 type record struct {
 	class   int
 	sent    time.Time

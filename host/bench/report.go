@@ -50,7 +50,7 @@ func NewReport(machine Machine, scenarios []Scenario, runs []Measured) Report {
 	return r
 }
 
-// figures are what targets are compared by.
+// figures lists the numbers by which targets are compared.
 var figures = []struct {
 	name  string
 	value func(Summary) float64
@@ -114,7 +114,7 @@ func (r Report) WriteTable(to io.Writer) error {
 	return table.Flush()
 }
 
-// rows are the medians of one scenario on one target; times in milliseconds.
+// rows are the medians of one scenario on one target, with times in milliseconds.
 func (r Report) rows(table io.Writer, scenario, target string) {
 	for _, c := range r.Loads[scenario] {
 		of := func(value func(Summary) float64) float64 {

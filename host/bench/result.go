@@ -40,7 +40,7 @@ func (r Result) Class(name string) Summary {
 	return Summary{Class: name}
 }
 
-// result is called once all clients have returned.
+// result sums up the run. All clients must have returned.
 func (r *run) result() Result {
 	w := r.window
 	if w.to.IsZero() {
@@ -67,7 +67,7 @@ func (r *run) result() Result {
 	return result
 }
 
-// span reaches from the first sending to just past the last end.
+// span is the time from the first request to just past the last end.
 func span(records []*record) (from, to time.Time) {
 	for _, rec := range records {
 		if from.IsZero() || rec.sent.Before(from) {

@@ -12,7 +12,7 @@ import (
 // afterFailure is how long a client waits after a request that failed, so that a dead server is not hammered.
 const afterFailure = 100 * time.Millisecond
 
-// run is one load on its way.
+// run is one run of a load.
 type run struct {
 	load     Load
 	streamer Streamer
@@ -27,8 +27,8 @@ type run struct {
 	records []*record
 }
 
-// Run puts the load on the server. The failure of single requests is part of the result; the error is that of ctx, or
-// that the load took longer than its limit.
+// Run puts the load on the server. Requests that fail are part of the result. The error is that of ctx, or says that the load took
+// longer than its limit.
 func Run(ctx context.Context, s Streamer, load Load) (Result, error) {
 	if err := load.Validate(); err != nil {
 		return Result{}, err

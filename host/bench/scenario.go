@@ -10,7 +10,7 @@ type Scenario struct {
 	Load Load
 }
 
-// The words of prompts, as the scenarios have them.
+// How many words the prompts of the scenarios have.
 const (
 	ShortWords = 40
 	LongWords  = 1500
@@ -31,8 +31,8 @@ func Batch(seed uint64, name string, streams int) Scenario {
 		{Name: "stream", Clients: streams, Requests: streams, PromptWords: ShortWords, MaxTokens: 64}}}}
 }
 
-// Mixed is what stalls a server without a plan: streams, while other clients send prompts of so many words. Either
-// number may be 0.
+// Mixed is streams while other clients send prompts of so many words, which stalls a server that does not plan for it. Either number
+// may be 0.
 func Mixed(seed uint64, name string, streams, long, longWords int, duration time.Duration) Scenario {
 	s := Scenario{name, Load{Seed: seed, Temperature: Temperature, Warmup: 3 * time.Second, Duration: duration}}
 	if streams > 0 {

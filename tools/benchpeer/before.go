@@ -9,14 +9,14 @@ import (
 	"github.com/penstock/penstock/host/bench"
 )
 
-// figure is what a scenario is compared by.
+// figure is one measured number by which a scenario is compared.
 type figure struct {
 	scenario, what string
 	of             func(bench.Result) float64
 	lower          bool // less is better
 }
 
-// figures are those of every row of a whole run that is Penstock's own.
+// figures has one figure for each row of a whole run in which Penstock is measured.
 var figures = []figure{
 	{"single", "1 stream, tokens/s", tokensPerSecond, false},
 	{"8 streams", "8 streams, tokens/s", tokensPerSecond, false},
@@ -28,7 +28,7 @@ var figures = []figure{
 	{"mixed", "the same: generated tokens/s", tokensPerSecond, false},
 }
 
-// compareBefore puts the work of a whole run on this binary and on one of an earlier commit, in turn.
+// compareBefore runs the work of a whole run on this binary and on that of an earlier commit, in turn.
 func (l *lab) compareBefore() error {
 	if l.before == "" {
 		return errors.New("-before is not given: the penstock binary of an earlier commit")

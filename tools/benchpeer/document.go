@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The lines between which the table stands in a document.
+// The table stands between these two lines of a document.
 const (
 	sectionBegin = "<!-- make bench-peer writes what follows -->\n"
 	sectionEnd   = "<!-- make bench-peer wrote what precedes -->\n"

@@ -11,7 +11,7 @@ import (
 	"github.com/penstock/penstock/host/api"
 )
 
-// kernelsOf asks a Penstock server whose kernels compute there: on another CPU they are others, and so are the figures.
+// kernelsOf asks a Penstock server which kernels compute: they depend on the CPU, and the figures depend on them.
 func kernelsOf(ctx context.Context, url string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/props", http.NoBody)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/penstock/penstock/host/bench"
 )
 
-// The servers by their names in tables.
+// The names of the servers in tables.
 const (
 	penstock = "penstock"
 	earlier  = "penstock before"
@@ -35,18 +35,18 @@ type lab struct {
 	report  report
 }
 
-// server is one that is running.
+// server is a running server.
 type server struct {
 	name, key string
 	process   *bench.Process
 	client    *bench.HTTP
 }
 
-// few and many are the sizes servers are run with: many slots for short requests, fewer for long ones.
+// few and many are the two sizes of servers: many slots for short requests, few for long ones.
 func (l *lab) many() bench.Size { return bench.Size{Slots: 16, Context: 16 << 10, Threads: l.threads} }
 func (l *lab) few() bench.Size  { return bench.Size{Slots: 8, Context: 32 << 10, Threads: l.threads} }
 
-// command is how the server of a name is run; flags are more for it.
+// command runs the named server with additional flags.
 func (l *lab) command(name string, size bench.Size, flags ...string) bench.Command {
 	switch name {
 	case penstock:
@@ -61,7 +61,7 @@ func (l *lab) command(name string, size bench.Size, flags ...string) bench.Comma
 
 func (l *lab) tool(name string) string { return filepath.Join(l.tools, name) }
 
-// targets are servers of that size, started where they do not run yet. All others are stopped: memory is finite.
+// targets returns servers of a size, starting those that do not run yet. It stops all others to save memory.
 func (l *lab) targets(size bench.Size, names ...string) ([]bench.Target, error) {
 	var kept []*server
 	var targets []bench.Target
@@ -106,12 +106,12 @@ func (l *lab) start(s *server, c bench.Command) error {
 			return err
 		}
 	}
-	// What is allocated or learned on first use is no part of what is measured.
+	// What is allocated or learned on first use must not be measured.
 	_, err = bench.Run(l.ctx, s.client, bench.Load{Classes: []bench.Class{{Name: "first", Clients: 2, Requests: 2, PromptWords: 200, MaxTokens: 16}}})
 	return err
 }
 
-// stopServers stops all but those.
+// stopServers stops all servers except these.
 func (l *lab) stopServers(except ...*server) {
 	var left []*server
 	for _, s := range l.servers {
@@ -129,7 +129,7 @@ func (l *lab) stopServers(except ...*server) {
 	l.servers = left
 }
 
-// repeat runs the rounds of a part: the first always, another while the time that the part has allows it.
+// repeat runs the rounds of a part: always the first, and others while the part's time allows.
 func (l *lab) repeat(within time.Duration, round func(i int) error) error {
 	begin := time.Now()
 	for i := range l.rounds {
@@ -145,7 +145,7 @@ func (l *lab) repeat(within time.Duration, round func(i int) error) error {
 	return nil
 }
 
-// round puts a scenario on each target once; rounds are counted from 0 here, from 1 in reports.
+// round runs a scenario once on each target; rounds count from 0 here and from 1 in reports.
 func (l *lab) round(targets []bench.Target, s bench.Scenario, round int) error {
 	runs, err := bench.Round(l.ctx, targets, s, round+1, func(m bench.Measured) {
 		fmt.Fprintf(l.log, "%s, round %d, %s: %.1f s, %.1f tokens/s, %.1f prompt tokens/s, ITL p99 %.0f ms\n",
@@ -163,7 +163,7 @@ func (l *lab) round(targets []bench.Target, s bench.Scenario, round int) error {
 	return nil
 }
 
-// median is that of a figure over the rounds of a scenario on a server.
+// median is the median of a figure over the rounds of a scenario on a server.
 func (l *lab) median(scenario, target string, figure func(bench.Result) float64) float64 {
 	return bench.MedianOf(l.report.Runs, scenario, target, figure)
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/penstock/penstock/host/bench"
 )
 
-// works are the parts of a run, in order: each measures one or a few lines of the table.
+// works lists the parts of a run in order; each measures one or a few rows of the table.
 var works = []struct {
 	name    string
 	measure func(l *lab) error
@@ -39,7 +39,7 @@ var works = []struct {
 	{before, (*lab).compareBefore},
 }
 
-// These are not part of a whole run: they compare Penstock with itself.
+// These are not in a whole run, since they compare Penstock with itself.
 const (
 	plugins = "plugins"
 	before  = "before"
@@ -95,7 +95,7 @@ func run(ctx context.Context) error {
 	return replaceSection(*document, l.report.markdown(l.setting()))
 }
 
-// work runs the parts. Where one fails, the figures of those before it remain.
+// work runs the parts. If one fails, the figures of those before it are kept.
 func (l *lab) work(only string) error {
 	wanted := slices.DeleteFunc(names(), func(name string) bool { return name == plugins || name == before })
 	if only != "" {

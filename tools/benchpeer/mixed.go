@@ -9,7 +9,7 @@ import (
 	"github.com/penstock/penstock/host/bench"
 )
 
-// Streams and long-prompt clients of mixed work.
+// The numbers of streams and of clients with long prompts in mixed work.
 const (
 	streams = 4
 	long    = 2
@@ -21,7 +21,7 @@ func (l *lab) mixedLoad(name string, seed uint64) bench.Scenario {
 	return bench.Mixed(seed, name, streams, long, bench.LongWords, l.window)
 }
 
-// mixed is streams beside long prompts, and each of both alone.
+// mixed measures streams beside long prompts, and each of the two alone.
 func (l *lab) mixed() error {
 	targets, err := l.targets(l.few(), penstock, llama, llama128)
 	if err != nil {
@@ -51,8 +51,8 @@ func (l *lab) mixed() error {
 	return nil
 }
 
-// utilisation is how much of the machine's best mixed work makes use of: 1 where prefill and generation take from each
-// other exactly what they get.
+// utilisation is the part of the machine's best rates that mixed work reaches. It is 1 if mixing prefill and generation costs
+// nothing.
 func (l *lab) utilisation() {
 	best := func(scenario string, figure func(bench.Result) float64) float64 {
 		return max(l.median(scenario, penstock, figure), l.median(scenario, llama, figure))
@@ -72,7 +72,7 @@ func (l *lab) utilisation() {
 	}
 }
 
-// target is mixed work with the time between two tokens bounded.
+// target measures mixed work with a target for the time between two tokens.
 func (l *lab) target() error {
 	for _, ms := range []int{80, 150, 400} {
 		name := fmt.Sprintf("mixed, itl_target %d ms", ms)

@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/host/bench"
 )
 
-// pluginLoss bounds what plugins may cost 8 streams: one that chooses among candidates, written in TinyGo and in Rust, and one that says
-// beforehand which tokens are allowed.
+// pluginLoss bounds what plugins may cost 8 streams. One chooses among candidates, in TinyGo and in Rust; the other says beforehand
+// which tokens are allowed.
 var pluginLoss = []struct {
 	what, plugins string
 	most          float64 // percent
@@ -21,7 +21,7 @@ var pluginLoss = []struct {
 	{"grammar masks each token", `[{"name": "grammar", "config": {"grammar": "root ::= [a-z ]+"}}]`, 2},
 }
 
-// plugins is 8 streams with and without a plugin each, on the same server.
+// plugins measures 8 streams with and without a plugin, on the same server.
 func (l *lab) plugins() error {
 	l.stopServers()
 	s := &server{name: penstock, key: "plugins"}

@@ -38,7 +38,7 @@ func yesNo(reached bool) string {
 	return "no"
 }
 
-// ratio is 0 where there is nothing to divide by.
+// ratio is 0 if b is 0.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0
@@ -46,27 +46,27 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// atLeast adds a row for a rate that shall be so many times the other's.
+// atLeast adds a row for a rate that must be at least so many times the other.
 func (l *lab) atLeast(work, against string, ours, theirs, least float64) {
 	times := ratio(ours, theirs)
 	l.report.Rows = append(l.report.Rows, row{work, fmt.Sprintf("%.1f", ours), fmt.Sprintf("%s: %.1f", against, theirs),
 		fmt.Sprintf("%.2f ×", times), fmt.Sprintf("%.2f ×", least), yesNo(times >= least)})
 }
 
-// lower adds a row for a time, in milliseconds, that shall be so many times lower than the other.
+// lower adds a row for a time, in milliseconds, that must be so many times lower than the other.
 func (l *lab) lower(work, against string, ours, theirs, least float64) {
 	l.inform(work, against, ours, theirs)
 	r := &l.report.Rows[len(l.report.Rows)-1]
 	r.Required, r.Reached = fmt.Sprintf("%.0f × lower", least), yesNo(ours > 0 && ratio(theirs, ours) >= least)
 }
 
-// inform adds a row of which nothing is asked.
+// inform adds a row without a requirement.
 func (l *lab) inform(work, against string, ours, theirs float64) {
 	l.report.Rows = append(l.report.Rows, row{Work: work, Measured: fmt.Sprintf("%.0f ms", ours),
 		Against: fmt.Sprintf("%s: %.0f ms", against, theirs), Ratio: fmt.Sprintf("%.1f × lower", ratio(theirs, ours))})
 }
 
-// setting is a sentence on what was compared.
+// setting is a sentence that says what was compared.
 func (l *lab) setting() string {
 	kernels := ""
 	if l.report.Kernels != "" {
@@ -76,7 +76,7 @@ func (l *lab) setting() string {
 		strings.TrimSuffix(filepath.Base(l.model), ".gguf"), l.threads, l.many().Slots, l.many().Context, l.few().Slots, l.few().Context) + kernels
 }
 
-// markdown is the table with its date and machine, then the runs it comes from.
+// markdown writes the table with its date and machine, then the single runs.
 func (r report) markdown(setting string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured on %s, %v. %s\n\n", r.Time.Format("2006-01-02 15:04 MST"), r.Machine, setting)

@@ -14,7 +14,7 @@ import (
 	"github.com/penstock/penstock/host/bench"
 )
 
-// toolRun is a figure of one of llama.cpp's own tools, or of go test.
+// toolRun is a figure measured by one of llama.cpp's tools or by go test.
 type toolRun struct {
 	Tool   string  `json:"tool"`
 	Figure string  `json:"figure"`
@@ -22,13 +22,13 @@ type toolRun struct {
 	Value  float64 `json:"value"`
 }
 
-// note keeps a tool's figure.
+// note records a tool's figure.
 func (l *lab) note(tool, figure string, round int, value float64) {
 	fmt.Fprintf(l.log, "%s, round %d, %s: %.1f\n", figure, round+1, tool, value)
 	l.report.Tools = append(l.report.Tools, toolRun{tool, figure, round + 1, value})
 }
 
-// toolMedian is that of a tool's figure over the rounds.
+// toolMedian is the median of a tool's figure over the rounds.
 func (l *lab) toolMedian(tool, figure string) float64 {
 	var values []float64
 	for _, r := range l.report.Tools {
@@ -52,7 +52,7 @@ func (l *lab) output(program string, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// generation is what llama-bench gives for n tokens after an empty prompt, in tokens a second.
+// generation is the rate that llama-bench measures for n tokens after an empty prompt, in tokens a second.
 func (l *lab) generation(n int) (float64, error) {
 	out, err := l.output(l.tool("llama-bench"), "-m", l.model, "-t", strconv.Itoa(l.threads), "-p", "0", "-n", strconv.Itoa(n), "-r", "2", "-o", "json")
 	if err != nil {
@@ -71,8 +71,8 @@ func parseGeneration(out []byte) (float64, error) {
 	return runs[0].Speed, nil
 }
 
-// batches is what llama-batched-bench gives for so many sequences at once, each with a prompt of so many tokens and n
-// more generated: generated tokens by its total time.
+// batches is the rate that llama-batched-bench measures for some sequences at once, each with a prompt and n generated tokens: the
+// generated tokens of all, divided by the total time.
 func (l *lab) batches(prompt, n int, sequences []int) (map[int]float64, error) {
 	var list []string
 	most := 0
@@ -111,8 +111,8 @@ func parseBatches(out []byte) (map[int]float64, error) {
 	return speeds, nil
 }
 
-// parseTick reads what `go test -bench Tick -benchmem` prints for 64 slots. Of several results it takes the fastest:
-// what else runs on the machine can only add.
+// parseTick reads what `go test -bench Tick -benchmem` prints for 64 slots. Of several results it takes the fastest,
+// since other work on the machine can only add time.
 func parseTick(out []byte) (microseconds, allocations float64, err error) {
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		var name string

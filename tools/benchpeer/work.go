@@ -21,7 +21,7 @@ const (
 	seedPlugins
 )
 
-// single is one stream alone.
+// single measures one stream alone.
 func (l *lab) single() error {
 	targets, err := l.targets(l.many(), penstock, llama)
 	if err != nil {
@@ -47,7 +47,7 @@ func (l *lab) single() error {
 	return nil
 }
 
-// burst is 8 and 16 streams at once.
+// burst measures 8 and 16 streams that begin at once.
 func (l *lab) burst() error {
 	sequences := []int{8, 16}
 	targets, err := l.targets(l.many(), penstock, llama)
@@ -85,7 +85,7 @@ func (l *lab) burst() error {
 	return nil
 }
 
-// late is a short prompt that arrives while a long one is computed.
+// late measures a short prompt that arrives while a long one is computed.
 func (l *lab) late() error {
 	targets, err := l.targets(l.few(), penstock, llama)
 	if err != nil {
@@ -110,7 +110,7 @@ func lateLoad(round int) bench.Scenario {
 
 func shortTTFT(r bench.Result) float64 { return r.Class("short").TTFT.P50 }
 
-// prefix is a request whose prompt begins as that of one that is still being answered.
+// prefix measures a request whose prompt begins like that of a request that is still being answered.
 func (l *lab) prefix() error {
 	targets, err := l.targets(l.few(), penstock, llama)
 	if err != nil {
@@ -138,7 +138,7 @@ func prefixLoad() bench.Scenario {
 
 func secondTTFT(r bench.Result) float64 { return r.Class("second").TTFT.P50 }
 
-// tick is the scheduler's own time.
+// tick measures the scheduler's own time in a tick.
 func (l *lab) tick() error {
 	l.stopServers()
 	out, err := l.output("go", "test", "-run", "^$", "-bench", "Tick/slots=64", "-benchmem", "-benchtime", "20000x", "-count", "3", "./scheduler")

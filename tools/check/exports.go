@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// testOnly lists, with the reason, the exported names that nothing but tests uses and that stay all the same.
+// testOnly lists the exported names that may be there for tests only, each with the reason.
 var testOnly = map[string]string{
 	"native.InjectFault":          "the tests of three packages break kernels, which are in C",
 	"native.Crash":                "see InjectFault",
@@ -84,7 +84,7 @@ type export struct {
 	at     token.Position
 }
 
-// name is as go doc has it, below the module: host/api.Server.Close.
+// name is the full name without the module: host/api.Server.Close.
 func (e export) name() string {
 	name := strings.TrimPrefix(e.object.Pkg().Path(), module+"/") + "."
 	if e.owner != nil {
@@ -93,7 +93,7 @@ func (e export) name() string {
 	return name + e.object.Name()
 }
 
-// exported lists what hand-written files of the package export.
+// exported lists what the package's hand-written files export.
 func (p *typedPackage) exported() []export {
 	var exports []export
 	add := func(object types.Object, owner *types.Named) {
@@ -115,7 +115,7 @@ func (p *typedPackage) exported() []export {
 	return exports
 }
 
-// collectUses marks what the package mentions, except the types of receivers: a method does not make use of its type.
+// collectUses marks what the package mentions. A receiver does not count: a type is not used because it has methods.
 func (p *typedPackage) collectUses(used map[types.Object]bool) {
 	receivers := map[*ast.Ident]bool{}
 	for _, file := range p.syntax {
@@ -137,7 +137,7 @@ func (p *typedPackage) collectUses(used map[types.Object]bool) {
 	}
 }
 
-// useEnums marks all constants of a type where one is used: they are the values that it has.
+// useEnums marks all constants of a type if one of them is used, since they are the values of the type.
 func useEnums(packages []*typedPackage, used map[types.Object]bool) {
 	enums := map[types.Type][]types.Object{}
 	inUse := map[types.Type]bool{}

@@ -18,9 +18,9 @@ type file struct {
 	text []byte
 }
 
-// languages maps the endings of source files to how their functions are found; nil: their length is not for us to check.
+// languages maps the extensions of source files to how their functions are found; nil: the length of functions is not checked here.
 var languages = map[string]func(file) ([]function, error){
-	".go": nil, // golangci-lint's funlen
+	".go": nil, // golangci-lint checks it (funlen)
 	".ts": braceFunctions, ".tsx": braceFunctions, ".mts": braceFunctions, ".js": braceFunctions, ".mjs": braceFunctions,
 	".rs": braceFunctions,
 	".c":  braceFunctions, ".cc": braceFunctions, ".cpp": braceFunctions, ".h": braceFunctions, ".hpp": braceFunctions,
@@ -44,7 +44,7 @@ func isGenerated(path string) bool {
 // isText is false for images, models and Wasm modules.
 func (f file) isText() bool { return !slices.Contains(f.text[:min(len(f.text), 8192)], 0) }
 
-// overFiles turns a check of one file into a check of all that git tracks or would track.
+// overFiles makes a check of one file a check of all files that git tracks or would track.
 func overFiles(check func(file) ([]string, error)) func() ([]string, error) {
 	return func() ([]string, error) {
 		listing, err := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// limits is what a package may import besides the standard library, tests aside.
+// limits is what the code of a package, without its tests, may import besides the standard library.
 type limits struct {
 	all      bool
 	patterns []string // paths below our module, PATH/... for a subtree, or the beginning of other modules' paths
-	indirect bool     // what is imported in turn is held to it, too
+	indirect bool     // the limit also holds for indirect imports
 }
 
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// parseLimits reads the third column of the table of packages: "all" or the patterns in backticks; † at the end extends the limit
-// to what is imported in turn.
+// parseLimits reads the third column of the table of packages: "all" or the patterns in backticks; † at the end means that
+// the limit also holds for indirect imports.
 func parseLimits(cell string) limits {
 	l := limits{all: cell == "all", indirect: strings.HasSuffix(cell, "†")}
 	for _, pattern := range quoted.FindAllStringSubmatch(cell, -1) {
@@ -52,8 +52,8 @@ func (l limits) allow(path string) bool {
 	return slices.ContainsFunc(l.patterns, func(pattern string) bool { return !isStandard(pattern) && within(pattern+"/...", path) })
 }
 
-// isStandard tells the standard library, which has no dots in the first part of its paths, from modules. Our own packages without the
-// module's path look standard too.
+// isStandard tells the standard library from modules by the first part of a path, which has no dot. Patterns for our own packages look
+// standard too.
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")

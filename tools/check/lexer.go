@@ -14,7 +14,7 @@ type char struct {
 	line int
 }
 
-// skippers match, at the start of the rest of a text, what holds braces that are no braces.
+// These match, at the start of the remaining text, what may contain braces that are not code.
 var (
 	commentAt  = regexp.MustCompile(`^(?://[^\n]*|/\*(?s:.*?)\*/)`)
 	stringAt   = regexp.MustCompile(`^"(?:[^"\\\n]|\\(?s:.))*"`)
@@ -27,9 +27,8 @@ var (
 	rawRustAt  = regexp.MustCompile(`^r(?:"[^"]*"|#"(?s:.*?)"#)`)
 )
 
-// plainText is a program without comments, strings and, where the language has them, directives and regular
-// expressions; a blank stands for what means nothing and a quote for a value. A template string goes as a whole, with
-// the expressions in it.
+// plainText is a program without comments, strings and, in languages that have them, directives and regular expressions. A blank takes
+// the place of what means nothing, and a quote that of a value. A template string is removed with the expressions in it.
 func plainText(f file) []char {
 	text, line := string(f.text), 1
 	skippers := skippersFor(filepath.Ext(f.path))
@@ -50,7 +49,7 @@ func plainText(f file) []char {
 type skipper struct {
 	at      *regexp.Regexp
 	first   byte                   // what it starts with
-	stand   byte                   // what stands for it
+	stand   byte                   // what takes its place
 	allowed func(done []char) bool // whether it may start after that; nil: always
 }
 
@@ -67,7 +66,7 @@ func skippersFor(ext string) []skipper {
 		skipper{regexpAt, '/', '"', afterOperator})
 }
 
-// skip returns how many bytes at the start of text one of the skippers takes, and what stands for them.
+// skip returns how many bytes at the start of text one of the skippers matches, and what takes their place.
 func skip(skippers []skipper, text string, done []char) (int, byte) {
 	for _, s := range skippers {
 		if s.first != text[0] || s.allowed != nil && !s.allowed(done) {

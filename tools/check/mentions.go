@@ -20,8 +20,8 @@ var mentionOfMethod = regexp.MustCompile("`(\\w+)\\.(\\w+)` in `([\\w/.-]+\\.go)
 // made lists what building makes.
 var made = []string{"bin/", "build/", "web/dist/", "web/node_modules/", "native/zz_stamp.go/"}
 
-// checkMentions wants the paths to exist that README.md and the documents in docs (not below it) mention, each from the repository's root,
-// and in Go files the methods that are said to be there.
+// checkMentions finds paths in README.md and in the documents of docs (not below it) that do not exist in the repository, and methods
+// that are not in the Go file where they are said to be.
 func checkMentions(f file) ([]string, error) {
 	if f.path != "README.md" && filepath.Dir(f.path) != "docs" {
 		return nil, nil
@@ -38,7 +38,7 @@ func checkMentions(f file) ([]string, error) {
 			}
 		}
 		for _, found := range mentionOfMethod.FindAllSubmatch(line, -1) {
-			text, _ := os.ReadFile(string(found[3])) // where there is none, that is found above
+			text, _ := os.ReadFile(string(found[3])) // a missing file was found above
 			if method := fmt.Sprintf("%s) %s(", found[1], found[2]); !bytes.Contains(text, []byte(method)) {
 				findings = append(findings, fmt.Sprintf("%s:%d: %s has no method %s.%s", f.path, i+1, found[3], found[1], found[2]))
 			}

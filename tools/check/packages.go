@@ -51,8 +51,8 @@ func goPackages() ([]goPackage, error) {
 	}
 }
 
-// testDoc is the first sentence of the package comment in a package's test files, where go list does not look: a package of nothing but
-// tests says there what it is for.
+// testDoc is the first sentence of the package comment in test files, which go list does not read. A package that has only tests
+// says there what it is for.
 func testDoc(p goPackage) (string, error) {
 	for _, name := range p.TestGoFiles {
 		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.PackageClauseOnly|parser.ParseComments)

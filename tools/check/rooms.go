@@ -28,7 +28,7 @@ type room struct {
 	may     string
 }
 
-// checkRooms compares the table of packages with the packages there are, what each says it is for, and what each imports.
+// checkRooms compares the table of packages with the code: which packages there are, what each says it is for and what it imports.
 func checkRooms() ([]string, error) {
 	packages, err := goPackages()
 	if err != nil {
@@ -45,8 +45,8 @@ func checkRooms() ([]string, error) {
 	return append(compareRooms(rooms, packages), checkPicture(string(text), rooms)...), nil
 }
 
-// checkPicture wants each package in the first drawing of the document: by its path, or by its last part behind a slash in a box that
-// holds others.
+// checkPicture looks for each package in the document's first drawing. A package stands there with its path, or with a slash and the
+// last part of its path in the box of its folder.
 func checkPicture(text string, rooms []room) []string {
 	_, text, _ = strings.Cut(text, "\n```\n")
 	drawing, _, _ := strings.Cut(text, "\n```\n")
@@ -63,7 +63,7 @@ func checkPicture(text string, rooms []room) []string {
 	return findings
 }
 
-// writeRooms writes into the table what each package says it is for.
+// writeRooms writes the sentence of each package into the table.
 func writeRooms() error {
 	packages, err := goPackages()
 	if err != nil {
@@ -135,7 +135,7 @@ func compareRooms(rooms []room, packages []goPackage) []string {
 	return findings
 }
 
-// checkSentence wants a package comment that begins with one short sentence: "Package x ..." or "Command x ...".
+// checkSentence finds package comments that do not begin with one short sentence, "Package x ..." or "Command x ...".
 func checkSentence(p goPackage) []string {
 	switch {
 	case p.Doc == "":

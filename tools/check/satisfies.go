@@ -7,8 +7,8 @@ import (
 	"go/types"
 )
 
-// interfaces lists those that the package names or writes down, and those of each package that it imports: functions there may ask a
-// value for them.
+// interfaces lists the interfaces in the package's code, and those of the packages that it imports: functions there may look for them
+// in a value.
 func (p *typedPackage) interfaces() []*types.Interface {
 	var found []*types.Interface
 	add := func(t types.Type) {
@@ -32,7 +32,7 @@ func (p *typedPackage) interfaces() []*types.Interface {
 	return found
 }
 
-// wellKnown lists the interfaces that package errors asks for without a name.
+// wellKnown lists error, and the interfaces without a name that package errors looks for.
 func wellKnown() []*types.Interface {
 	failure := types.Universe.Lookup("error").Type()
 	method := func(name string, parameter, result types.Type) *types.Interface {
@@ -53,7 +53,7 @@ func wellKnown() []*types.Interface {
 	}
 }
 
-// useThroughInterfaces marks the methods by which a type of the packages, or what it embeds, implements one of the interfaces.
+// useThroughInterfaces marks the methods, embedded ones included, by which a type implements one of the interfaces.
 func useThroughInterfaces(packages []*typedPackage, interfaces []*types.Interface, used map[types.Object]bool) {
 	for _, p := range packages {
 		for _, name := range p.types.Scope().Names() {
@@ -74,7 +74,7 @@ func useThroughInterfaces(packages []*typedPackage, interfaces []*types.Interfac
 	}
 }
 
-// implements takes a generic type for one that does: what it is made of decides later.
+// implements assumes that a generic type does: only its instances could tell.
 func implements(t *types.Named, in *types.Interface) bool {
 	return t.TypeParams().Len() > 0 || types.Implements(t, in) || types.Implements(types.NewPointer(t), in)
 }

@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// typedPackage is a package of the module, its tests aside, after the type checker.
+// typedPackage is a type-checked package of the module, without its tests.
 type typedPackage struct {
 	files  *token.FileSet
 	syntax []*ast.File
@@ -28,7 +28,7 @@ type typedPackage struct {
 
 func (p *typedPackage) isTest() bool { return strings.HasSuffix(p.types.Name(), "test") }
 
-// typeLoader checks the packages of the module from their source, and takes others from what the compiler wrote.
+// typeLoader type-checks the packages of the module from source, and reads all others from the compiler's export data.
 type typeLoader struct {
 	files   *token.FileSet
 	exports map[string]string // other modules' packages: the files with their export data
