@@ -45,7 +45,7 @@ func answerFinding(ctx context.Context, s *session, begin time.Time) finding {
 	loaded := time.Since(begin)
 	greedy := sampling.Default()
 	greedy.Temperature = 0
-	_, err := s.answer(limits{params: greedy, maxTokens: 1})(ctx, []chat.Message{{Role: "user", Content: "Hello"}},
+	_, err := s.answer(answerOptions{params: greedy, maxTokens: 1})(ctx, []chat.Message{{Role: "user", Content: "Hello"}},
 		func(string) error { return nil })
 	info := s.Engine.Info()
 	if err = errors.Join(err, s.Close()); err != nil {

@@ -59,7 +59,7 @@ func run(cmd *cobra.Command, args []string, flags runFlags) error {
 	if modelArg != "" {
 		cfg.Model.Path = modelArg
 	}
-	l, err := flags.limits()
+	options, err := flags.answerOptions()
 	if err != nil {
 		return usageError{err}
 	}
@@ -76,9 +76,9 @@ func run(cmd *cobra.Command, args []string, flags runFlags) error {
 		return err
 	}
 	if chatting {
-		err = converse(cmd, s.answer(l), stop)
+		err = converse(cmd, s.answer(options), stop)
 	} else {
-		err = answerOnce(ctx, cmd.OutOrStdout(), s.answer(l), prompt)
+		err = answerOnce(ctx, cmd.OutOrStdout(), s.answer(options), prompt)
 	}
 	return errors.Join(err, s.Close())
 }
@@ -148,10 +148,10 @@ func readPrompt(in io.Reader) (string, error) {
 	return "", usageError{errors.New("there is no prompt: give one as an argument or on standard input")}
 }
 
-// limits checks the flags.
-func (f runFlags) limits() (limits, error) {
+// answerOptions checks the flags.
+func (f runFlags) answerOptions() (answerOptions, error) {
 	if f.maxTokens < 0 {
-		return limits{}, fmt.Errorf("--max-tokens is %d; it must be 0 or more", f.maxTokens)
+		return answerOptions{}, fmt.Errorf("--max-tokens is %d; it must be 0 or more", f.maxTokens)
 	}
 	p := sampling.Default()
 	p.Temperature = f.temperature
@@ -160,9 +160,9 @@ func (f runFlags) limits() (limits, error) {
 		p.Seed = sampling.RandomSeed()
 	}
 	if err := p.Validate(); err != nil {
-		return limits{}, err
+		return answerOptions{}, err
 	}
-	return limits{params: p, maxTokens: f.maxTokens, raw: f.raw}, nil
+	return answerOptions{params: p, maxTokens: f.maxTokens, raw: f.raw}, nil
 }
 
 // quietLogger shows warnings only, unless a level was asked for: a chat is no log.

@@ -43,41 +43,41 @@ func (s *session) Close() error {
 	return errors.Join(<-s.stopped, s.Core.Close())
 }
 
-// limits are what the flags of a terminal answer set.
-type limits struct {
+// answerOptions are what the flags of a terminal answer set.
+type answerOptions struct {
 	params    sampling.Params
 	maxTokens int // 0: until the context is full
 	raw       bool
 }
 
 // prompt makes the prompt of messages; a raw one is the text of the last message alone.
-func (s *session) prompt(ctx context.Context, messages []chat.Message, l limits) (chat.Prompt, error) {
+func (s *session) prompt(ctx context.Context, messages []chat.Message, o answerOptions) (chat.Prompt, error) {
 	encoder := chat.Encoder{Model: s.Engine, Context: s.Model.Context}
-	if l.raw {
+	if o.raw {
 		tokens, err := encoder.Text(messages[len(messages)-1].Content)
 		return chat.Prompt{Tokens: tokens}, err
 	}
-	written, err := s.Policies.Render(ctx, l.params, nil, messages)
+	written, err := s.Policies.Render(ctx, o.params, nil, messages)
 	if err != nil {
 		return chat.Prompt{}, err
 	}
 	return encoder.Conversation(chat.Conversation{Messages: messages, Written: written})
 }
 
-// answer is an answerer under the given limits.
-func (s *session) answer(l limits) answerer {
+// answer is an answerer with the given options.
+func (s *session) answer(o answerOptions) answerer {
 	return func(ctx context.Context, messages []chat.Message, show func(string) error) (string, error) {
-		prompt, err := s.prompt(ctx, messages, l)
+		prompt, err := s.prompt(ctx, messages, o)
 		if err != nil {
 			return "", err
 		}
-		policy, err := s.Policies.NewPolicy(l.params, nil, l.maxTokens)
+		policy, err := s.Policies.NewPolicy(o.params, nil, o.maxTokens)
 		if err != nil {
 			return "", err
 		}
 		stream, err := s.Scheduler.Submit(scheduler.Request{
 			Prompt: []scheduler.Segment{{Tokens: prompt.Tokens}}, Chain: policy.Stages, Rules: policy.Rules, Stop: prompt.Stops,
-			MaxTokens: l.maxTokens, Logprobs: -1, CachePrompt: true,
+			MaxTokens: o.maxTokens, Logprobs: -1, CachePrompt: true,
 		})
 		if err != nil {
 			return "", err

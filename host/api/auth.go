@@ -36,7 +36,7 @@ func (s *service) authorize(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if len(s.keys) > 0 && !hasKey(c.Request(), s.keys) {
 			c.Response().Header().Set(echo.HeaderWWWAuthenticate, "Bearer")
-			return &Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Type: typeAuth,
+			return &Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Type: TypeAuth,
 				Message: "this server needs a key; send it as Authorization: Bearer KEY"}
 		}
 		return next(c)
@@ -78,7 +78,7 @@ func (c caller) checkPriority(priority int) error {
 	if priority <= 0 || c.mayRaisePriority {
 		return nil
 	}
-	return &Error{Status: http.StatusForbidden, Code: "priority_not_allowed", Type: typeForbid, Param: "priority",
+	return &Error{Status: http.StatusForbidden, Code: "priority_not_allowed", Type: TypeForbid, Param: "priority",
 		Message: fmt.Sprintf("priority is %d; it may be at most 0 but for the keys that server.priority_keys lists", priority)}
 }
 

@@ -28,7 +28,7 @@ func receive(c echo.Context, take func(io.Reader) ([]byte, error)) ([]byte, erro
 	}
 	var tooLarge *http.MaxBytesError
 	if err != nil && !errors.As(err, &tooLarge) {
-		return nil, &Error{Status: http.StatusBadRequest, Code: "incomplete_body", Type: typeInvalid,
+		return nil, &Error{Status: http.StatusBadRequest, Code: "incomplete_body", Type: TypeInvalid,
 			Message: "the request body could not be read: " + err.Error()}
 	}
 	return body, err

@@ -44,9 +44,9 @@ func (s *service) generationOfChat(b *chatBody) (generation, error) {
 	}
 	switch top := b.TopLogprobs; {
 	case top != nil && (*top < 0 || *top > maxLogprobs):
-		return g, invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", *top, maxLogprobs)
+		return g, Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", *top, maxLogprobs)
 	case top != nil && *top > 0 && !b.Logprobs:
-		return g, invalid("top_logprobs", "top_logprobs needs logprobs to be true")
+		return g, Invalid("top_logprobs", "top_logprobs needs logprobs to be true")
 	case b.Logprobs && top != nil:
 		g.logprobs = *top
 	case b.Logprobs:

@@ -27,7 +27,7 @@ func decode(body []byte, v any) error {
 		return malformed("the request body must be a JSON object, not a " + wrongType.Value)
 	case errors.As(err, &wrongType):
 		field := plainPath(wrongType.Field)
-		e := invalid(field, "%s is a %s; it must be %s", field, wrongType.Value, expected(wrongType))
+		e := Invalid(field, "%s is a %s; it must be %s", field, wrongType.Value, expected(wrongType))
 		e.Code = "invalid_type"
 		return e
 	}
@@ -35,7 +35,7 @@ func decode(body []byte, v any) error {
 }
 
 func malformed(message string) *Error {
-	return &Error{Status: http.StatusBadRequest, Code: "invalid_json", Type: typeInvalid, Message: message}
+	return &Error{Status: http.StatusBadRequest, Code: "invalid_json", Type: TypeInvalid, Message: message}
 }
 
 // plainPath drops the embedded Go structs from a path: their names begin with a capital, those of JSON fields do not.

@@ -81,12 +81,12 @@ func (d *detachable) expire() {
 // lets go first.
 func (k *socket) attach(f clientFrame) error {
 	if f.After == nil || *f.After < -1 {
-		return invalid("after", "after must be the last seq that was seen, or -1 to begin at the first")
+		return Invalid("after", "after must be the last seq that was seen, or -1 to begin at the first")
 	}
 	if err := k.checkFree(f.ID); err != nil {
 		return err
 	}
-	unknown := &Error{Status: http.StatusNotFound, Code: "unknown_stream", Type: typeInvalid, Param: "stream",
+	unknown := &Error{Status: http.StatusNotFound, Code: "unknown_stream", Type: TypeInvalid, Param: "stream",
 		Message: "no such stream: it was not started with detach_ms, or its time is up"}
 	d := k.service.detachables.find(f.Stream)
 	if d == nil {
@@ -106,7 +106,7 @@ func (k *socket) attach(f clientFrame) error {
 	}
 	if err := st.Attach(*f.After); err != nil {
 		d.detached()
-		return &Error{Status: http.StatusGone, Code: "events_gone", Type: typeInvalid, Param: "after",
+		return &Error{Status: http.StatusGone, Code: "events_gone", Type: TypeInvalid, Param: "after",
 			Message: fmt.Sprintf("after is %d; the answer has not come so far: %v", *f.After, err)}
 	}
 	return k.follow(&socketAnswer{socket: k, id: f.ID, stream: d.stream, params: d.params, detachable: d})

@@ -49,32 +49,32 @@ func (e *Error) body() errorBody {
 	return b
 }
 
-// The types of errors, OpenAI's.
+// The types of an Error, which are OpenAI's.
 const (
-	typeInvalid  = "invalid_request_error"
-	typeAuth     = "authentication_error"
-	typeForbid   = "permission_error"
-	typeBusy     = "rate_limit_error"
-	typeServer   = "server_error"
-	typeNotReady = "unavailable_error"
+	TypeInvalid     = "invalid_request_error"
+	TypeAuth        = "authentication_error"
+	TypeForbid      = "permission_error"
+	TypeBusy        = "rate_limit_error"
+	TypeServer      = "server_error"
+	TypeUnavailable = "unavailable_error"
 )
 
-// invalid refuses a field's value.
-func invalid(param, format string, args ...any) *Error {
-	return &Error{Status: http.StatusBadRequest, Code: "invalid_value", Type: typeInvalid, Param: param,
+// Invalid refuses the value of a field.
+func Invalid(param, format string, args ...any) *Error {
+	return &Error{Status: http.StatusBadRequest, Code: "invalid_value", Type: TypeInvalid, Param: param,
 		Message: fmt.Sprintf(format, args...)}
 }
 
 // unsupported refuses a field that this server does not act on, rather than ignore it.
 func unsupported(param, format string, args ...any) *Error {
-	return &Error{Status: http.StatusBadRequest, Code: "unsupported", Type: typeInvalid, Param: param,
+	return &Error{Status: http.StatusBadRequest, Code: "unsupported", Type: TypeInvalid, Param: param,
 		Message: fmt.Sprintf(format, args...)}
 }
 
 // timedOut ends a request that did not come to its end within its timeout_ms. The status is one that clients do not answer by
 // trying again, as OpenAI's do with 408, 409, 429 and all from 500 on: the same request would take as long again.
 func timedOut(message string) *Error {
-	return &Error{Status: http.StatusUnprocessableEntity, Code: "timeout", Type: typeInvalid, Param: "timeout_ms", Message: message}
+	return &Error{Status: http.StatusUnprocessableEntity, Code: "timeout", Type: TypeInvalid, Param: "timeout_ms", Message: message}
 }
 
 // asError makes an Error of any error. prompt names the field the prompt came from.
@@ -88,14 +88,14 @@ func asError(err error, prompt string) *Error {
 	case errors.As(err, &own):
 		return own
 	case errors.As(err, &badParam):
-		return invalid(badParam.Field, "%v", badParam)
+		return Invalid(badParam.Field, "%v", badParam)
 	case errors.As(err, &badMessage):
-		return invalid(badMessage.Field, "%v", badMessage)
+		return Invalid(badMessage.Field, "%v", badMessage)
 	case errors.As(err, &tooLarge):
-		return &Error{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Type: typeInvalid,
+		return &Error{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Type: TypeInvalid,
 			Message: fmt.Sprintf("the request body is larger than %d bytes", tooLarge.Limit)}
 	case errors.As(err, &routed):
-		return &Error{Status: routed.Code, Code: codeOf(routed.Code), Type: typeInvalid, Message: fmt.Sprint(routed.Message)}
+		return &Error{Status: routed.Code, Code: codeOf(routed.Code), Type: TypeInvalid, Message: fmt.Sprint(routed.Message)}
 	}
 	if e := pluginError(err); e != nil {
 		return e
@@ -115,11 +115,11 @@ func pluginError(err error) *Error {
 	}
 	switch {
 	case errors.As(err, &refusal):
-		return &Error{Status: http.StatusBadRequest, Code: "plugin_refused", Type: typeInvalid, Param: refusal.Param(), Message: refusal.Error()}
+		return &Error{Status: http.StatusBadRequest, Code: "plugin_refused", Type: TypeInvalid, Param: refusal.Param(), Message: refusal.Error()}
 	case errors.As(err, &fault) && slices.Contains([]string{"busy", "budget"}, fault.Kind()):
-		return &Error{Status: http.StatusServiceUnavailable, Code: "plugins_busy", Type: typeBusy, Retry: 1, Message: fault.Error()}
+		return &Error{Status: http.StatusServiceUnavailable, Code: "plugins_busy", Type: TypeBusy, Retry: 1, Message: fault.Error()}
 	case errors.As(err, &fault):
-		return &Error{Status: http.StatusUnprocessableEntity, Code: "plugin_fault", Type: typeServer, Param: "plugins", Message: fault.Error()}
+		return &Error{Status: http.StatusUnprocessableEntity, Code: "plugin_fault", Type: TypeServer, Param: "plugins", Message: fault.Error()}
 	}
 	return nil
 }
@@ -127,19 +127,19 @@ func pluginError(err error) *Error {
 func schedulerError(err error, prompt string) *Error {
 	switch {
 	case errors.Is(err, scheduler.ErrQueueFull):
-		return &Error{Status: http.StatusTooManyRequests, Code: "queue_full", Type: typeBusy, Retry: 1,
+		return &Error{Status: http.StatusTooManyRequests, Code: "queue_full", Type: TypeBusy, Retry: 1,
 			Message: "too many requests are waiting; try again in a moment"}
 	case errors.Is(err, scheduler.ErrPromptTooLong):
-		return &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: typeInvalid, Param: prompt, Message: err.Error()}
+		return &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeInvalid, Param: prompt, Message: err.Error()}
 	case errors.Is(err, scheduler.ErrEmptyPrompt), errors.Is(err, scheduler.ErrBadRequest):
-		return invalid(prompt, "%v", err)
+		return Invalid(prompt, "%v", err)
 	case errors.Is(err, scheduler.ErrClosed):
-		return &Error{Status: http.StatusServiceUnavailable, Code: "shutting_down", Type: typeNotReady, Retry: 5,
+		return &Error{Status: http.StatusServiceUnavailable, Code: "shutting_down", Type: TypeUnavailable, Retry: 5,
 			Message: "the server is shutting down"}
 	case errors.Is(err, scheduler.ErrDeadline):
 		return timedOut(err.Error())
 	}
-	return &Error{Status: http.StatusInternalServerError, Code: "internal_error", Type: typeServer, Message: err.Error()}
+	return &Error{Status: http.StatusInternalServerError, Code: "internal_error", Type: TypeServer, Message: err.Error()}
 }
 
 // codeOf names the errors of the router.

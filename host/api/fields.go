@@ -74,13 +74,13 @@ func (b *Common) check() error {
 		return err
 	}
 	if n := b.choices(); n < 1 || n > maxChoices {
-		return invalid("n", "n is %d; it must be from 1 to %d", n, maxChoices)
+		return Invalid("n", "n is %d; it must be from 1 to %d", n, maxChoices)
 	}
 	if b.Priority < -maxPriority || b.Priority > maxPriority {
-		return invalid("priority", "priority is %d; it must be from %d to %d", b.Priority, -maxPriority, maxPriority)
+		return Invalid("priority", "priority is %d; it must be from %d to %d", b.Priority, -maxPriority, maxPriority)
 	}
 	if t := b.TimeoutMS; t != nil && (*t < 1 || *t > maxTimeout.Milliseconds()) {
-		return invalid("timeout_ms", "timeout_ms is %d; it must be from 1 to %d", *t, maxTimeout.Milliseconds())
+		return Invalid("timeout_ms", "timeout_ms is %d; it must be from 1 to %d", *t, maxTimeout.Milliseconds())
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func checkFormat(raw json.RawMessage) error {
 		Type string `json:"type"`
 	}
 	if err := json.Unmarshal(raw, &format); err != nil {
-		return invalid("response_format", "response_format must be an object with a type")
+		return Invalid("response_format", "response_format must be an object with a type")
 	}
 	if format.Type != "text" {
 		return unsupported("response_format", "response_format.type is %q; only text is supported by this server", format.Type)
@@ -125,7 +125,7 @@ func (b *Common) maxTokens() (int, error) {
 		case *f.value == -1:
 			return 0, nil
 		case *f.value < 1:
-			return 0, invalid(f.name, "%s is %d; it must be at least 1, or -1 for as many as fit", f.name, *f.value)
+			return 0, Invalid(f.name, "%s is %d; it must be at least 1, or -1 for as many as fit", f.name, *f.value)
 		}
 		return *f.value, nil
 	}
@@ -142,13 +142,13 @@ func (b *Common) stops() ([]string, error) {
 	if json.Unmarshal(b.Stop, &one) == nil {
 		list = []string{one}
 	} else if err := json.Unmarshal(b.Stop, &list); err != nil {
-		return nil, invalid("stop", "stop must be a text or a list of texts")
+		return nil, Invalid("stop", "stop must be a text or a list of texts")
 	}
 	if len(list) > maxStops {
-		return nil, invalid("stop", "stop has %d texts; at most %d are allowed", len(list), maxStops)
+		return nil, Invalid("stop", "stop has %d texts; at most %d are allowed", len(list), maxStops)
 	}
 	if i := slices.Index(list, ""); i >= 0 {
-		return nil, invalid("stop["+strconv.Itoa(i)+"]", "stop[%d] is empty; it would end every answer at once", i)
+		return nil, Invalid("stop["+strconv.Itoa(i)+"]", "stop[%d] is empty; it would end every answer at once", i)
 	}
 	return list, nil
 }

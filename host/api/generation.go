@@ -87,7 +87,7 @@ func namesPlugin(entry string) bool {
 }
 
 func (s *service) unknownModel(name string) *Error {
-	return &Error{Status: http.StatusNotFound, Code: "model_not_found", Type: typeInvalid, Param: "model",
+	return &Error{Status: http.StatusNotFound, Code: "model_not_found", Type: TypeInvalid, Param: "model",
 		Message: fmt.Sprintf("there is no model %q here; this server has %q", name, s.Model.Name)}
 }
 

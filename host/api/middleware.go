@@ -75,7 +75,7 @@ func (s *service) rescue(next echo.HandlerFunc) echo.HandlerFunc {
 				panic(r)
 			default:
 				s.Log.Error("a handler panicked", slog.Any("panic", r), slog.String("stack", string(debug.Stack())))
-				err = &Error{Status: http.StatusInternalServerError, Code: "internal_error", Type: typeServer,
+				err = &Error{Status: http.StatusInternalServerError, Code: "internal_error", Type: TypeServer,
 					Message: fmt.Sprintf("internal error; the log has it under request %s", c.Response().Header().Get(echo.HeaderXRequestID))}
 			}
 		}()

@@ -37,7 +37,7 @@ func (s *service) generationOfNative(b *nativeBody) (generation, error) {
 	}
 	if top := b.NProbs; top != nil && *top != 0 {
 		if *top < 0 || *top > maxLogprobs {
-			return g, invalid("n_probs", "n_probs is %d; it must be from 0 to %d", *top, maxLogprobs)
+			return g, Invalid("n_probs", "n_probs is %d; it must be from 0 to %d", *top, maxLogprobs)
 		}
 		g.logprobs = *top
 	}

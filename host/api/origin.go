@@ -23,7 +23,7 @@ func (s *service) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		h.Add(echo.HeaderVary, echo.HeaderOrigin)
 		if !s.allowsOrigin(origin) {
-			return &Error{Status: http.StatusForbidden, Code: "origin_not_allowed", Type: typeForbid,
+			return &Error{Status: http.StatusForbidden, Code: "origin_not_allowed", Type: TypeForbid,
 				Message: "pages of " + origin + " may not call this server; --cors-origin " + origin + " would allow it"}
 		}
 		h.Set(echo.HeaderAccessControlAllowOrigin, origin)

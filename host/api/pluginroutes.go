@@ -43,12 +43,12 @@ var uploads = make(chan struct{}, 4)
 func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if len(s.adminKeys) == 0 {
-			return &Error{Status: http.StatusForbidden, Code: "admin_disabled", Type: typeForbid,
+			return &Error{Status: http.StatusForbidden, Code: "admin_disabled", Type: TypeForbid,
 				Message: "this needs an admin key, and the server has none; its operator can set server.admin_key"}
 		}
 		if !hasKey(c.Request(), s.adminKeys) {
 			c.Response().Header().Set(echo.HeaderWWWAuthenticate, "Bearer")
-			return &Error{Status: http.StatusUnauthorized, Code: "invalid_admin_key", Type: typeAuth,
+			return &Error{Status: http.StatusUnauthorized, Code: "invalid_admin_key", Type: TypeAuth,
 				Message: "this needs the server's admin key; send it as Authorization: Bearer KEY"}
 		}
 		return next(c)
@@ -59,7 +59,7 @@ func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *service) withPlugins(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if s.Catalog == nil {
-			return &Error{Status: http.StatusNotFound, Code: "unsupported", Type: typeInvalid, Message: "plugins are not supported by this server"}
+			return &Error{Status: http.StatusNotFound, Code: "unsupported", Type: TypeInvalid, Message: "plugins are not supported by this server"}
 		}
 		return next(c)
 	}
@@ -83,7 +83,7 @@ func (s *service) getPlugin(c echo.Context) error {
 func (s *service) uploadPlugin(c echo.Context) error {
 	kind := c.Request().Header.Get(echo.HeaderContentType)
 	if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/wasm" {
-		return &Error{Status: http.StatusUnsupportedMediaType, Code: "wrong_content_type", Type: typeInvalid,
+		return &Error{Status: http.StatusUnsupportedMediaType, Code: "wrong_content_type", Type: TypeInvalid,
 			Message: "a plugin is uploaded as it is, with Content-Type: application/wasm"}
 	}
 	ctx := c.Request().Context()

@@ -28,10 +28,10 @@ func (b *Common) uses() ([]PluginUse, error) {
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(b.Plugins, &items); err != nil {
-		return nil, invalid("plugins", "plugins must be a list of names, or of objects with name, config and on_error")
+		return nil, Invalid("plugins", "plugins must be a list of names, or of objects with name, config and on_error")
 	}
 	if len(items) > maxPlugins {
-		return nil, invalid("plugins", "plugins has %d entries; at most %d are allowed", len(items), maxPlugins)
+		return nil, Invalid("plugins", "plugins has %d entries; at most %d are allowed", len(items), maxPlugins)
 	}
 	uses := make([]PluginUse, 0, len(items))
 	for i, item := range items {
@@ -41,7 +41,7 @@ func (b *Common) uses() ([]PluginUse, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(uses, func(u PluginUse) bool { return u.Name == use.Name }) {
-			return nil, invalid(field, "%s is %q, which is in the list already", field, use.Name)
+			return nil, Invalid(field, "%s is %q, which is in the list already", field, use.Name)
 		}
 		uses = append(uses, use)
 	}
@@ -61,14 +61,14 @@ func readUse(item json.RawMessage, field string) (PluginUse, error) {
 	d := json.NewDecoder(bytes.NewReader(item))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&object); err != nil {
-		return use, invalid(field, "%s must be a name or an object with name, config and on_error: %v", field, err)
+		return use, Invalid(field, "%s must be a name or an object with name, config and on_error: %v", field, err)
 	}
 	switch object.OnError {
 	case "", "fail":
 	case "skip":
 		use.Skip = true
 	default:
-		return use, invalid(field+".on_error", `%s.on_error is %q; it must be "fail" or "skip"`, field, object.OnError)
+		return use, Invalid(field+".on_error", `%s.on_error is %q; it must be "fail" or "skip"`, field, object.OnError)
 	}
 	use.Name = object.Name
 	if string(bytes.TrimSpace(object.Config)) != "null" {

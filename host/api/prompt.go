@@ -23,7 +23,7 @@ const maxPrompts = 128
 func (s *service) prompts(raw json.RawMessage) ([][]scheduler.Token, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
-		return nil, invalid("prompt", "prompt is missing")
+		return nil, Invalid("prompt", "prompt is missing")
 	}
 	if raw[0] != '[' {
 		p, err := s.onePrompt(raw, "prompt")
@@ -31,14 +31,14 @@ func (s *service) prompts(raw json.RawMessage) ([][]scheduler.Token, error) {
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, invalid("prompt", "prompt is not a list")
+		return nil, Invalid("prompt", "prompt is not a list")
 	}
 	if slices.IndexFunc(items, isNumber) >= 0 {
 		p, err := s.mixedPrompt(items, "prompt")
 		return [][]scheduler.Token{p}, err
 	}
 	if len(items) == 0 || len(items) > maxPrompts {
-		return nil, invalid("prompt", "prompt has %d prompts; 1 to %d are allowed", len(items), maxPrompts)
+		return nil, Invalid("prompt", "prompt has %d prompts; 1 to %d are allowed", len(items), maxPrompts)
 	}
 	prompts := make([][]scheduler.Token, len(items))
 	for i, item := range items {
@@ -61,9 +61,9 @@ func textError(err error, field string) error {
 	var tooLong *chat.TooLong
 	switch {
 	case errors.As(err, &tooLong):
-		return &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: typeInvalid, Param: field, Message: tooLong.Error()}
+		return &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeInvalid, Param: field, Message: tooLong.Error()}
 	case errors.Is(err, sampling.ErrInvalid):
-		return invalid(field, "%s: %v", field, err)
+		return Invalid(field, "%s: %v", field, err)
 	}
 	return err
 }
@@ -77,7 +77,7 @@ func (s *service) onePrompt(raw json.RawMessage, field string) ([]scheduler.Toke
 	}
 	var items []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &items) != nil {
-		return nil, invalid(field, "%s must be a text or a list of tokens", field)
+		return nil, Invalid(field, "%s must be a text or a list of tokens", field)
 	}
 	return s.mixedPrompt(items, field)
 }
@@ -102,7 +102,7 @@ func (s *service) mixedPrompt(items []json.RawMessage, field string) ([]schedule
 		var token int32
 		if err := json.Unmarshal(item, &token); err != nil || token < 0 || int(token) >= s.Model.Vocabulary {
 			at := fmt.Sprintf("%s[%d]", field, i)
-			return nil, invalid(at, "%s must be a text or a token from 0 to %d", at, s.Model.Vocabulary-1)
+			return nil, Invalid(at, "%s must be a text or a token from 0 to %d", at, s.Model.Vocabulary-1)
 		}
 		prompt = append(prompt, token)
 	}

@@ -150,7 +150,7 @@ func (k *socket) handle(body []byte) {
 
 func (k *socket) dispatch(f clientFrame) error {
 	if f.ID == "" || len(f.ID) > 128 {
-		return invalid("id", "id must be a text of 1 to 128 bytes")
+		return Invalid("id", "id must be a text of 1 to 128 bytes")
 	}
 	switch f.Type {
 	case "generate":
@@ -160,14 +160,14 @@ func (k *socket) dispatch(f clientFrame) error {
 	case "cancel", "pause", "resume", "set", "inject", "rewind":
 		a := k.find(f.ID)
 		if a == nil {
-			return &Error{Status: http.StatusNotFound, Code: "unknown_id", Type: typeInvalid, Param: "id",
+			return &Error{Status: http.StatusNotFound, Code: "unknown_id", Type: TypeInvalid, Param: "id",
 				Message: fmt.Sprintf("no answer with id %q is going on", f.ID)}
 		}
 		return a.steer(f)
 	case "fork":
 		return unsupported("type", "fork is not supported by this server")
 	}
-	return invalid("type", "type is %q; it must be generate, cancel, pause, resume, set, inject, rewind or attach", excerpt.Of(f.Type, 40))
+	return Invalid("type", "type is %q; it must be generate, cancel, pause, resume, set, inject, rewind or attach", excerpt.Of(f.Type, 40))
 }
 
 func (k *socket) find(id string) *socketAnswer {

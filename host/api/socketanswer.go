@@ -31,7 +31,7 @@ func (k *socket) generate(f clientFrame) error {
 		return err
 	}
 	if f.DetachMS < 0 || f.DetachMS > maxDetach.Milliseconds() {
-		return invalid("detach_ms", "detach_ms is %d; it must be from 0 to %d", f.DetachMS, maxDetach.Milliseconds())
+		return Invalid("detach_ms", "detach_ms is %d; it must be from 0 to %d", f.DetachMS, maxDetach.Milliseconds())
 	}
 	g, err := k.service.parseFrame(k.ctx, k.caller, f.Request)
 	if err != nil {
@@ -39,7 +39,7 @@ func (k *socket) generate(f clientFrame) error {
 	}
 	g.detach = time.Duration(f.DetachMS) * time.Millisecond
 	if g.detach > 0 && k.service.detachables.full() {
-		return &Error{Status: http.StatusTooManyRequests, Code: "too_many_detachable", Type: typeBusy, Param: "detach_ms",
+		return &Error{Status: http.StatusTooManyRequests, Code: "too_many_detachable", Type: TypeBusy, Param: "detach_ms",
 			Message: "too many answers outlive their connections; try again later or without detach_ms"}
 	}
 	streams, err := k.service.submit(k.ctx, &g)
@@ -58,7 +58,7 @@ func (k *socket) generate(f clientFrame) error {
 // parseFrame makes a generation of a generate frame's request: a chat where it has messages, else a text completion.
 func (s *service) parseFrame(ctx context.Context, from caller, request json.RawMessage) (generation, error) {
 	if !isSet(request) {
-		return generation{}, invalid("request", "request is missing: the body of a chat or text completion")
+		return generation{}, Invalid("request", "request is missing: the body of a chat or text completion")
 	}
 	var probe struct {
 		Messages json.RawMessage `json:"messages"`
@@ -71,14 +71,14 @@ func (s *service) parseFrame(ctx context.Context, from caller, request json.RawM
 	var err error
 	switch {
 	case probe.Messages != nil && probe.Prompt != nil:
-		return g, invalid("request", "request has both messages and prompt; it must have one")
+		return g, Invalid("request", "request has both messages and prompt; it must have one")
 	case probe.Messages != nil:
 		g, err = s.parseChat(ctx, from, request)
 	default:
 		g, err = s.parseText(ctx, from, request)
 	}
 	if err == nil && g.n*len(g.prompts) != 1 {
-		err = invalid("n", "a generate frame starts one answer: n must be 1, and prompt a single one")
+		err = Invalid("n", "a generate frame starts one answer: n must be 1, and prompt a single one")
 	}
 	return g, err
 }
@@ -88,10 +88,10 @@ func (k *socket) checkFree(id string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.answers[id] != nil {
-		return invalid("id", "id %q is in use", id)
+		return Invalid("id", "id %q is in use", id)
 	}
 	if len(k.answers) >= maxSocketAnswers {
-		return &Error{Status: http.StatusTooManyRequests, Code: "too_many_streams", Type: typeBusy,
+		return &Error{Status: http.StatusTooManyRequests, Code: "too_many_streams", Type: TypeBusy,
 			Message: fmt.Sprintf("%d answers are going on in this connection; wait for one to end", maxSocketAnswers)}
 	}
 	return nil

@@ -37,9 +37,9 @@ func (a *socketAnswer) steer(f clientFrame) error {
 	err := a.control(f)
 	switch {
 	case errors.Is(err, scheduler.ErrEnded):
-		return &Error{Status: http.StatusConflict, Code: "ended", Type: typeInvalid, Param: "id", Message: "the answer has ended"}
+		return &Error{Status: http.StatusConflict, Code: "ended", Type: TypeInvalid, Param: "id", Message: "the answer has ended"}
 	case errors.Is(err, scheduler.ErrBadRequest):
-		return invalid(f.Type, "%v", err)
+		return Invalid(f.Type, "%v", err)
 	}
 	return err
 }
@@ -60,12 +60,12 @@ func (a *socketAnswer) control(f clientFrame) error {
 		return c.Resume(ctx)
 	case "rewind":
 		if f.Tokens == nil {
-			return invalid("tokens", "tokens is missing: how many to take back")
+			return Invalid("tokens", "tokens is missing: how many to take back")
 		}
 		return c.Rewind(ctx, *f.Tokens)
 	}
 	if f.Text == nil || *f.Text == "" {
-		return invalid("text", "text is missing: what to inject")
+		return Invalid("text", "text is missing: what to inject")
 	}
 	s := a.socket.service
 	tokens, err := inPool(ctx, s.textPool, time.Time{}, len(*f.Text), func() ([]int32, error) { return s.encoder().Plain(*f.Text) }, nil)
@@ -83,7 +83,7 @@ func (a *socketAnswer) set(raw json.RawMessage) error {
 		return unsupported("type", "set is not supported by this server")
 	}
 	if !isSet(raw) {
-		return invalid("sampling", "sampling is missing: an object of parameters")
+		return Invalid("sampling", "sampling is missing: an object of parameters")
 	}
 	fields := sampling.FieldsOf(a.params)
 	if err := decode(raw, &fields); err != nil {
@@ -92,7 +92,7 @@ func (a *socketAnswer) set(raw json.RawMessage) error {
 	strict := json.NewDecoder(bytes.NewReader(raw))
 	strict.DisallowUnknownFields()
 	if err := strict.Decode(&sampling.Fields{}); err != nil {
-		return invalid("sampling", "sampling has a field that is no sampling parameter: %v", err)
+		return Invalid("sampling", "sampling has a field that is no sampling parameter: %v", err)
 	}
 	s := a.socket.service
 	var params sampling.Params

@@ -20,7 +20,7 @@ func (s *service) submit(ctx context.Context, g *generation) (_ []Stream, err er
 	requests := make([]scheduler.Request, 0, len(g.prompts)*g.n)
 	for _, prompt := range g.prompts {
 		if len(prompt) >= s.Model.Context {
-			err = &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: typeInvalid, Param: g.field,
+			err = &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeInvalid, Param: g.field,
 				Message: fmt.Sprintf("the prompt has %d tokens; the context holds %d, the answer included", len(prompt), s.Model.Context)}
 		}
 		for range g.n {
@@ -42,7 +42,7 @@ func (s *service) submit(ctx context.Context, g *generation) (_ []Stream, err er
 		if g.n > 1 {
 			field = "n"
 		}
-		return nil, invalid(field, "%v; ask for fewer, or in several requests", err)
+		return nil, Invalid(field, "%v; ask for fewer, or in several requests", err)
 	}
 	if err != nil {
 		return nil, asError(err, g.field)
@@ -97,9 +97,9 @@ func chainError(err error, p sampling.Params) error {
 		return err
 	}
 	if p.Grammar != "" {
-		return invalid("grammar", "the grammar cannot be used: %v", err)
+		return Invalid("grammar", "the grammar cannot be used: %v", err)
 	}
-	return invalid("samplers", "%v", err)
+	return Invalid("samplers", "%v", err)
 }
 
 func cancel(streams []Stream) {

@@ -37,7 +37,7 @@ func (s *service) generationOfText(b *textBody) (generation, error) {
 	}
 	if top := b.Logprobs; top != nil {
 		if *top < 0 || *top > maxLogprobs {
-			return g, invalid("logprobs", "logprobs is %d; it must be from 0 to %d", *top, maxLogprobs)
+			return g, Invalid("logprobs", "logprobs is %d; it must be from 0 to %d", *top, maxLogprobs)
 		}
 		g.logprobs = *top
 	}

@@ -24,7 +24,7 @@ func (s *service) tokenize(c echo.Context) error {
 		return err
 	}
 	if body.Content == nil {
-		return invalid("content", "content is missing")
+		return Invalid("content", "content is missing")
 	}
 	tokens, err := inPool(c.Request().Context(), s.textPool, time.Time{}, len(*body.Content), func() ([]int32, error) {
 		return s.encoder().Tokenize(*body.Content, body.AddSpecial, body.ParseSpecial)
@@ -67,7 +67,7 @@ func (s *service) detokenize(c echo.Context) error {
 		return err
 	}
 	if i := slices.IndexFunc(body.Tokens, func(r json.RawMessage) bool { return !isNumber(r) }); i >= 0 {
-		return invalid("tokens["+itoa(i)+"]", "tokens[%d] is not a token", i)
+		return Invalid("tokens["+itoa(i)+"]", "tokens[%d] is not a token", i)
 	}
 	text, err := inPool(c.Request().Context(), s.textPool, time.Time{}, 4*len(body.Tokens), func() (string, error) {
 		tokens, err := s.mixedPrompt(body.Tokens, "tokens")

@@ -53,7 +53,7 @@ func (c *Catalog) Upload(ctx context.Context, wasm []byte) (api.PluginInfo, bool
 // Remove implements api.Catalog.
 func (c *Catalog) Remove(ctx context.Context, name string) error {
 	if slices.Contains(c.defaults, name) {
-		return &api.Error{Status: http.StatusConflict, Code: "plugin_in_use", Type: "invalid_request_error", Param: "name",
+		return &api.Error{Status: http.StatusConflict, Code: "plugin_in_use", Type: api.TypeInvalid, Param: "name",
 			Message: fmt.Sprintf("every request uses plugin %q (plugins.default); it can be replaced, not removed", name)}
 	}
 	return told(c.registry.Remove(ctx, name), "name")
@@ -87,7 +87,7 @@ func told(err error, param string) error {
 	case errors.Is(err, plugin.ErrUnknown):
 		status, code = http.StatusNotFound, "plugin_not_found"
 	case errors.Is(err, plugin.ErrBusy):
-		return &api.Error{Status: http.StatusServiceUnavailable, Code: "busy", Type: "unavailable_error", Param: param, Message: err.Error(), Retry: 1}
+		return &api.Error{Status: http.StatusServiceUnavailable, Code: "busy", Type: api.TypeUnavailable, Param: param, Message: err.Error(), Retry: 1}
 	case errors.Is(err, plugin.ErrTooLarge):
 		status, code = http.StatusRequestEntityTooLarge, "plugin_too_large"
 	case errors.Is(err, plugin.ErrNotWasm):
@@ -97,5 +97,5 @@ func told(err error, param string) error {
 	default:
 		return err
 	}
-	return &api.Error{Status: status, Code: code, Type: "invalid_request_error", Param: param, Message: err.Error()}
+	return &api.Error{Status: status, Code: code, Type: api.TypeInvalid, Param: param, Message: err.Error()}
 }

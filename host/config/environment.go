@@ -31,7 +31,7 @@ func (l *loader) readEnvironment(environ []string) {
 	}
 }
 
-// ignored tells variables that steer tests and the model probe's child process, not the configuration.
+// ignored tells which variables are for tests, or for the child process that tries models, and not for the configuration.
 func ignored(name string) bool {
 	return strings.HasPrefix(name, prefix+"TEST_") || name == prefix+"PROBE"
 }

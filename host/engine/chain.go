@@ -64,7 +64,7 @@ func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
 	}
 	sampler, err := native.NewSampler(e.model, o)
 	if err != nil {
-		return nil, invalid(err)
+		return nil, asInvalid(err)
 	}
 	stage := &Stage{sampler: sampler, name: nameOf(l, o), alone: l.First && l.Last, guards: o.Grammar != ""}
 	if len(o.Chain) == 0 && !l.Last {
@@ -194,7 +194,7 @@ func (s *Stage) Apply(v *chain.View) (err error) {
 	err = s.sampler.Apply(&s.view)
 	v.Row, v.ID, v.Logit, v.N, v.Chosen = s.view.Row, s.view.ID, s.view.Logit, s.view.N, s.view.Chosen
 	s.view = native.Candidates{}
-	return inSchedulerTerms(err)
+	return asChainError(err)
 }
 
 // Accept implements chain.Stage.

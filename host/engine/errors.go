@@ -14,8 +14,8 @@ import (
 var ErrNotGenerating = errors.New("it does not generate text token by token (an encoder, embedding or diffusion model); " +
 	"choose a model that chats or completes")
 
-// invalid says in the terms of package sampling that llama.cpp finds a parameter or a text at fault.
-func invalid(err error) error {
+// asInvalid marks an error that llama.cpp finds in a parameter or a text as a sampling.ErrInvalid, which the API knows.
+func asInvalid(err error) error {
 	if errors.Is(err, native.ErrInvalid) {
 		return fmt.Errorf("%w: %w", sampling.ErrInvalid, err)
 	}

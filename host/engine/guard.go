@@ -18,16 +18,16 @@ func (s *Stage) Guards() bool { return s.guards }
 // Fits implements chain.Guard.
 func (s *Stage) Fits(tokens []scheduler.Token) (int, error) { return s.sampler.CountAllowed(tokens) }
 
-// starved is the native error that there is no token to choose from, in the scheduler's terms besides.
-type starved struct{ error }
+// noToken is native.ErrNoToken, and chain.ErrNoToken too, which is what the scheduler knows.
+type noToken struct{ error }
 
-func (starved) Is(target error) bool { return target == chain.ErrNoToken }
+func (noToken) Is(target error) bool { return target == chain.ErrNoToken }
 
-func (e starved) Unwrap() error { return e.error }
+func (e noToken) Unwrap() error { return e.error }
 
-func inSchedulerTerms(err error) error {
+func asChainError(err error) error {
 	if errors.Is(err, native.ErrNoToken) {
-		return starved{err}
+		return noToken{err}
 	}
 	return err
 }

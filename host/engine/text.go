@@ -16,7 +16,7 @@ var _ chat.Renderer = (*Engine)(nil)
 // control tokens those tokens.
 func (e *Engine) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error) {
 	tokens, err := e.model.Tokenize(text, native.TokenizeOptions{AddSpecial: addSpecial, ParseSpecial: parseSpecial})
-	return tokens, invalid(err)
+	return tokens, asInvalid(err)
 }
 
 // Detokenize turns tokens into text, control tokens included.

@@ -4,7 +4,6 @@ package policy
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/penstock/penstock/host/api"
@@ -17,17 +16,12 @@ func refused(u *use, err error) error {
 	var quarantine *plugin.QuarantineError
 	switch {
 	case errors.As(err, &config):
-		return badUse(u.Field+".config"+config.Field, "plugin %s: %v", u.Name, config)
+		return api.Invalid(u.Field+".config"+config.Field, "plugin %s: %v", u.Name, config)
 	case errors.As(err, &quarantine):
-		return &api.Error{Status: http.StatusTooManyRequests, Code: "plugin_quarantined", Type: "rate_limit_error", Param: u.Field,
+		return &api.Error{Status: http.StatusTooManyRequests, Code: "plugin_quarantined", Type: api.TypeBusy, Param: u.Field,
 			Message: quarantine.Error(), Retry: quarantine.Seconds()}
 	case errors.Is(err, plugin.ErrUnknown):
-		return badUse(u.Field, "%v", err)
+		return api.Invalid(u.Field, "%v", err)
 	}
 	return err
-}
-
-func badUse(field, format string, args ...any) error {
-	return &api.Error{Status: http.StatusBadRequest, Code: "invalid_value", Type: "invalid_request_error", Param: field,
-		Message: fmt.Sprintf(format, args...)}
 }

@@ -26,7 +26,7 @@ func (b *Builder) Render(ctx context.Context, params sampling.Params, list []api
 		switch {
 		case !u.plugin.IsTemplate():
 		case chosen != nil:
-			return nil, badUse("plugins", "plugins %q and %q are both templates; a request can have one", chosen.Name, u.Name)
+			return nil, api.Invalid("plugins", "plugins %q and %q are both templates; a request can have one", chosen.Name, u.Name)
 		default:
 			chosen = u
 		}
@@ -56,7 +56,7 @@ func (b *Builder) CheckPrompt(list []api.PluginUse) error {
 		template := m.IsTemplate()
 		m.Release()
 		if template {
-			return badUse("plugins", "plugin %q is a template: it needs messages, and this request has a prompt", u.Name)
+			return api.Invalid("plugins", "plugin %q is a template: it needs messages, and this request has a prompt", u.Name)
 		}
 	}
 	return nil

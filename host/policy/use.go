@@ -63,7 +63,7 @@ func checkDefault(u api.PluginUse) error {
 	case !u.Skip:
 		return nil
 	}
-	return badUse(field, "%s is %s; every request here uses plugin %q as the operator has set it up: leave the field out", field, value, u.Name)
+	return api.Invalid(field, "%s is %s; every request here uses plugin %q as the operator has set it up: leave the field out", field, value, u.Name)
 }
 
 func release(uses []use) {
