@@ -115,7 +115,7 @@ func BenchmarkModel_Tokenize(b *testing.B) {
 	}
 }
 
-// A conversation of n tokens into memory of its own, as it leaves the cache; its two parts apart.
+// Saving a conversation of n tokens to main memory, as when it leaves the KV cache; beginning and copying are measured apart.
 func BenchmarkContext_SaveState(b *testing.B) {
 	m := benchModel(b)
 	for _, n := range []int32{72, 500} {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A tree with our build script, an empty llama.cpp, and tools that only write down what they were asked to do.
+// A tree with our build script, an empty llama.cpp, and tools that only record what they are asked to do.
 type buildTree struct {
 	t                 *testing.T
 	root, tools, dest string
@@ -96,7 +96,7 @@ func TestBuild_Configuration_OwnFolderAndBackAtOnce(t *testing.T) {
 				t.Errorf("it did %q, then %q in the same folder", first, second)
 			}
 			if b.stamp() == stamp || b.goFile() == text {
-				t.Error("Go would not link anew")
+				t.Error("Go would not link again")
 			}
 			back, _ := b.run("BACKEND=cpu")
 			if len(back) != 0 {

@@ -215,13 +215,13 @@ func TestContext_Memory_SeparateStreams(t *testing.T) {
 	if err := c.Share(0, 1, 60); err != nil || c.CopyTarget() != 1 {
 		t.Errorf("sequence %d is being filled, want 1 (%v)", c.CopyTarget(), err)
 	}
-	for range 1000 { // a look at the clock for each 64 KiB
+	for range 1000 { // each copies 64 KiB
 		if c.ContinueCopy(0) {
 			break
 		}
 	}
 	if c.CopyTarget() != -1 {
-		t.Errorf("sequence %d is being filled after all", c.CopyTarget())
+		t.Errorf("sequence %d is still being filled", c.CopyTarget())
 	}
 	if _, last, err := c.Range(1); last != 59 || err != nil {
 		t.Errorf("the last position is %d, want 59 (%v)", last, err)
@@ -315,7 +315,7 @@ func TestContext_Abort_EndsAPass(t *testing.T) {
 	}
 }
 
-// A model without a cache computes a batch at once; llama.cpp asserts that it fits.
+// A model without a KV cache computes a batch in one piece; llama.cpp asserts that it fits.
 func TestContext_Decode_EncoderModel(t *testing.T) {
 	m := load(t, encoder(t), ModelOptions{})
 	c := newContext(t, m, ContextOptions{Cells: 512, Batch: 512, UBatch: 64, Sequences: 2, Rows: 64, Unified: true, Threads: 1})

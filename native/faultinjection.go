@@ -8,7 +8,7 @@ import "C"
 // FaultKind is how InjectFault breaks a kernel.
 type FaultKind int
 
-// A kernel as it is, one that ends the process, and one whose last number is wrong.
+// A kernel that works, one that ends the process, and one whose last number is wrong.
 const (
 	NoFault FaultKind = iota
 	Crash

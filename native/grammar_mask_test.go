@@ -47,7 +47,7 @@ object ::= "{" ws (string ":" ws value ("," ws string ":" ws value)*)? "}" ws
 string ::= "\"" ([^"\\\x7F\x00-\x1F] | "\\" ["\\bfnrt])* "\"" ws
 ws ::= | " " | "\n" [ \t]{0,20}`
 
-// TestGrammar_Mask_IsWhatAcceptTakes walks at random and tries every token at every place.
+// TestGrammar_Mask_IsWhatAcceptTakes walks at random and tries every token at every position.
 func TestGrammar_Mask_IsWhatAcceptTakes(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	n := m.Info().Vocabulary
@@ -70,7 +70,7 @@ func TestGrammar_Mask_IsWhatAcceptTakes(t *testing.T) {
 				for token := range int32(n) {
 					in := mask[token/32]>>(token%32)&1 == 1
 					if !in && token%7 != 0 {
-						continue // a part of those not allowed will do
+						continue // a part of those that are not allowed is enough
 					}
 					if ok, err := replayed(t, m, text, history).Accept(token); ok != in || err != nil {
 						t.Fatalf("after %v token %d (%q): in the mask %v, accepted %v, %v", history, token, m.SpecialPiece(token), in, ok, err)
@@ -89,8 +89,7 @@ func TestGrammar_Mask_IsWhatAcceptTakes(t *testing.T) {
 	}
 }
 
-// TestGrammar_Mask_LongRepeatedToken: where a text can be read in as many ways as there are paths, following each path
-// would take for ever.
+// TestGrammar_Mask_LongRepeatedToken: a text that can be read in exponentially many ways must not be followed path by path.
 func TestGrammar_Mask_ManyReadingsOfOneToken(t *testing.T) {
 	m := load(t, filepath.Join(llamaSource(t), "models", "ggml-vocab-llama-bpe.gguf"), ModelOptions{VocabOnly: true})
 	g := newGrammar(t, m, `root ::= " " root | " " root "b" | " " root "c" | "a"`)
@@ -136,7 +135,7 @@ func TestGrammar_Accept_RefusesAndStays(t *testing.T) {
 	}
 }
 
-// TestGrammar_Accept_LongTexts: what is kept of states that were left must not grow with the text.
+// TestGrammar_Accept_LongTexts: the memory for states must not grow with the text.
 func TestGrammar_Accept_LongTexts(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	g := newGrammar(t, m, `root ::= "[" root "]"? | "[]"`)
@@ -208,7 +207,7 @@ func TestSampler_Fits(t *testing.T) {
 	}
 }
 
-// BenchmarkGrammar_Mask is one mask over the 128,256 tokens of Llama 3: at a new place, and at one that was known.
+// BenchmarkGrammar_Mask is one mask over the 128,256 tokens of Llama 3: in a new state, and in a known one.
 func BenchmarkGrammar_Mask(b *testing.B) {
 	m := load(b, filepath.Join(llamaSource(b), "models", "ggml-vocab-llama-bpe.gguf"), ModelOptions{VocabOnly: true})
 	quote, err := m.Tokenize(`"`, TokenizeOptions{})

@@ -102,7 +102,7 @@ func manyRules(n int) string {
 	return b.String()
 }
 
-// TestNewSampler_LargeGrammar: what stays within the bounds is taken.
+// TestNewSampler_LargeGrammar: a grammar within the bounds is accepted.
 func TestNewSampler_LargeGrammar(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	for name, text := range map[string]string{
@@ -194,7 +194,7 @@ func TestSampler_Accept_AgainstTheGrammar(t *testing.T) {
 	}
 }
 
-// The number of readings doubles with every token; it must end in an error and not in memory.
+// The number of readings doubles with every token; it must end in an error before memory runs out.
 func TestSampler_Accept_AmbiguousGrammar(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	s := newSampler(t, m, grammarOf(`root ::= "a" root | "a" root "b" | "a" root "c" | "a"`, ""))

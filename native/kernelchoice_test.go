@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// operation finds one by its name.
+// operation finds an operation by its name.
 func operation(t *testing.T, name string) Operation {
 	t.Helper()
 	for o := range Attention + 1 {
@@ -20,7 +20,7 @@ func operation(t *testing.T, name string) Operation {
 	return 0
 }
 
-// An imaginary CPU with AMX: who would compute what, whatever this one has.
+// Who would compute what on an imaginary CPU with AMX.
 func TestKernelChoice_OrderWithAMX(t *testing.T) {
 	has := map[Family][]string{
 		PenstockKernels: {"q4_0", "q8_0", "attention"},
@@ -70,7 +70,7 @@ func TestKernelChoice_OrderWithAMX(t *testing.T) {
 	}
 }
 
-// Every kernel that this CPU has passes, and not with an injected fault.
+// Every kernel of this CPU passes the check, and none with an injected fault.
 func TestCheckKernel(t *testing.T) {
 	t.Cleanup(func() { UseKernels(ChoosePenstock.Without()) })
 	var tried int
@@ -100,8 +100,8 @@ func TestCheckKernel(t *testing.T) {
 	}
 }
 
-// The choice is made once for a load and once for a pass: changing it meanwhile waits. Threads of one pass that disagree would wait
-// for each other for ever, or read what was not written.
+// The choice of kernels does not change during a load or a pass: changing it waits. Threads of one pass that disagree would wait for each
+// other for ever, or read what was not written.
 func TestUseKernels_WhilePassesRun(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{})
 	c := newContext(t, m, ContextOptions{Cells: 512, Sequences: 1, Threads: 2, FlashAttention: "on"})

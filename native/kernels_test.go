@@ -80,8 +80,8 @@ func relative(a, b []float32) float64 {
 	return math.Sqrt(difference / length)
 }
 
-// Penstock's kernels and ggml's are compared with attention in plain steps and 32 bits: the error of either is mostly that of the
-// matrices' 8-bit inputs, which flip at other places.
+// Penstock's kernels and ggml's are compared with attention in plain steps and 32 bits. The error of either is mostly that of the matrices'
+// inputs, which are rounded to 8 bits.
 func TestOwnKernels_AsExactAsGGML(t *testing.T) {
 	needKernels(t)
 	for _, shape := range []synth.Shape{
@@ -114,8 +114,8 @@ func TestOwnKernels_AsExactAsGGML(t *testing.T) {
 	}
 }
 
-// Whether each sequence has cells of its own, or they share them and lie between each other's: what a row sees is summed in the same
-// order, and what it does not see is not touched.
+// Whether each sequence has cells of its own, or shares a buffer with others between its cells: a token's sums have the same order, and
+// cells that it does not see are not read.
 func TestOwnKernels_Layout_SameBits(t *testing.T) {
 	needKernels(t)
 	m := synthetic(t, synth.Shape{Name: "two heads a key", Dim: 256, Layers: 2, Heads: 4, KVHeads: 2, FFN: 256, Context: 2048}, synth.Q40)
@@ -139,8 +139,8 @@ func TestModel_TokensAtOnce(t *testing.T) {
 	}
 }
 
-// Sequences with a common beginning differ by one cell in their first pass, and none may be worked on as if it were another's next
-// token. A rounding that differs is seldom seen behind 8-bit inputs, so there are many rounds.
+// Sequences with a common prefix differ by one cell in their first pass, and none may be computed as if it were the next token of another.
+// A different rounding seldom shows after inputs of 8 bits, so there are many rounds.
 func TestOwnKernels_CommonBeginning_SameBits(t *testing.T) {
 	needKernels(t)
 	const sequences, begin = 3, 63
@@ -185,7 +185,7 @@ func TestOwnKernels_CommonBeginning_SameBits(t *testing.T) {
 	}
 }
 
-// A chunk of a prompt behind a number of cells, as the scheduler computes prompts beside other streams.
+// A chunk of a prompt after a number of cells, as the scheduler computes prompts together with other streams.
 func BenchmarkContext_Chunk(b *testing.B) {
 	m := benchModel(b)
 	for _, own := range []bool{false, true} {

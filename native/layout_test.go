@@ -9,7 +9,7 @@ import (
 )
 
 // llama.cpp v0.5.0 on a 64-bit machine. A difference after a version bump means: look at what changed in llama.h, see
-// whether the shim still means what it says, then record the new value.
+// whether the shim is still right, then record the new value.
 var recorded = map[string]int64{
 	"GGML_BACKEND_DEVICE_TYPE_CPU":                  0,
 	"GGML_BACKEND_DEVICE_TYPE_GPU":                  1,

@@ -54,7 +54,7 @@ func TestClose_AnyOrder(t *testing.T) {
 	}
 }
 
-// use calls what can be called; what is closed must say so and what is open must work.
+// use calls each method; of what is closed it must say so, of what is open it must work.
 func use(t testing.TB, all map[string]interface{ Close() error }) {
 	t.Helper()
 	m, c := all["model"].(*Model), all["context"].(*Context)
@@ -81,7 +81,7 @@ func use(t testing.TB, all map[string]interface{ Close() error }) {
 	}
 }
 
-// acceptable takes away the error of a token that does not fit the grammar.
+// acceptable drops the error of a token that the grammar does not allow.
 func acceptable(err error) error {
 	if errors.Is(err, ErrFailed) {
 		return nil
@@ -140,7 +140,7 @@ func TestClose_RacesWithUse(t *testing.T) {
 		}
 		for _, c := range all {
 			wg.Go(func() {
-				for range rand.IntN(3000) { // any moment will do
+				for range rand.IntN(3000) { // any moment
 					runtime.Gosched()
 				}
 				_ = c.Close()

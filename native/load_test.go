@@ -142,7 +142,7 @@ func TestModel_Piece_EveryToken(t *testing.T) {
 	}
 }
 
-// Long runs of one kind of character make std::regex recurse once a character; a thread of its own has the stack for it.
+// Long runs of one kind of character make std::regex recurse at each character; a thread of its own has the stack for it.
 func TestModel_Tokenize_LongRuns(t *testing.T) {
 	for _, name := range []string{"deepseek-llm", "falcon", "gpt-2", "llama-bpe", "llama-spm", "bert-bge"} {
 		t.Run(name, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestModel_Tokenize_LongRuns(t *testing.T) {
 			for _, unit := range []string{"a", " ", "7", "\n", "é", "!", "世", "\xff", "\x00"} {
 				text := strings.Repeat(unit, 60000)
 				if name == "bert-bge" {
-					text = strings.Repeat(unit, 3000) // its longest-match search is quadratic in a word
+					text = strings.Repeat(unit, 3000) // the search for the longest match is quadratic in a word
 				}
 				if _, err := m.Tokenize(text, TokenizeOptions{AddSpecial: true, ParseSpecial: true}); err != nil {
 					t.Errorf("%q: %v", unit, err)

@@ -6,5 +6,5 @@ package native
 
 import "testing"
 
-// residentBytes is not known here; the count of live objects is checked alone.
+// residentBytes is not known here; only the count of live objects is checked.
 func residentBytes(testing.TB) int { return 0 }

@@ -93,7 +93,7 @@ func row(seed uint64) []float32 {
 	return out
 }
 
-// Any chain of accepted parameters draws a token or gives an error, whatever the row.
+// Any chain of accepted parameters chooses a token or gives an error, whatever the row.
 func TestSampler_Sample_RandomChainsAndRows(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	r := rand.New(rand.NewPCG(7, 7))

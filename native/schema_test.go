@@ -28,7 +28,7 @@ func repeated(n int, f func(i int) string) string {
 	return strings.Join(list, ",")
 }
 
-// doubled nests objects of which each is described twice.
+// doubled nests objects, each of them described twice.
 func doubled(depth int) string {
 	if depth == 0 {
 		return `{"type":"string"}`
@@ -36,7 +36,7 @@ func doubled(depth int) string {
 	return `{"type":["object","object"],"properties":{"a":` + doubled(depth-1) + `}}`
 }
 
-// Each of these took llama.cpp minutes, or its stack.
+// Each of these took llama.cpp minutes, or overflowed its stack.
 func TestGrammarOfSchema_TooMuch(t *testing.T) {
 	for name, schema := range map[string]string{
 		"all of a circle":      `{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"allOf":[{"$ref":"#/$defs/a"}]}`,
@@ -64,7 +64,7 @@ func TestGrammarOfSchema_TooMuch(t *testing.T) {
 	}
 }
 
-// What people write is taken.
+// What people write is accepted.
 func TestGrammarOfSchema_Large(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	for name, schema := range map[string]string{
@@ -91,7 +91,7 @@ func TestGrammarOfSchema_Large(t *testing.T) {
 	}
 }
 
-// TestTemplate_Render_TooMuch: what a request gives to a template besides messages is bounded too.
+// TestTemplate_Render_TooMuch: what a request passes to a template besides messages is bounded too.
 func TestTemplate_Render_TooMuch(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	template, err := NewTemplate(m, "")

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// randomRow makes logits of some shape that occurs: smooth, with equals, with banned tokens, with what no model should give.
+// randomRow makes logits of a random shape: smooth, with equals, with banned tokens, with values that no model should give.
 func randomRow(rng *rand.Rand, n int, ties bool) []float32 {
 	row := make([]float32, n)
 	shape := rng.IntN(5)
@@ -33,7 +33,7 @@ func randomRow(rng *rand.Rand, n int, ties bool) []float32 {
 }
 
 // rowChains are chains in llama-server's order with each sampler switched on in turn, and with the truncating ones in
-// other places.
+// other positions.
 func rowChains() map[string]SamplerOptions {
 	usual := []SamplerKind{Penalties, DRY, TopNSigma, TopK, Typical, TopP, MinP, XTC, Temperature}
 	with := func(f func(*SamplerOptions)) SamplerOptions {
@@ -73,8 +73,8 @@ func rowChains() map[string]SamplerOptions {
 	}
 }
 
-// TestSampler_Sample_ShortWayEqualsWholeRow: looking only at the candidates that matter gives llama.cpp's own tokens.
-func TestSampler_Sample_ShortWayEqualsWholeRow(t *testing.T) {
+// TestSampler_Sample_ShortlistEqualsWholeRow: a shortlist of candidates gives the tokens of llama.cpp's own chain.
+func TestSampler_Sample_ShortlistEqualsWholeRow(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{})
 	for name, o := range rowChains() {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestHighest_EqualsSorting(t *testing.T) {
 	}
 }
 
-// BenchmarkSampler_Sample is one draw from a row over a 128,256-token vocabulary with llama-server's default chain.
+// BenchmarkSampler_Sample is one token from a row over a 128,256-token vocabulary with llama-server's default chain.
 func BenchmarkSampler_ShortWay(b *testing.B) {
 	path := filepath.Join(llamaSource(b), "models", "ggml-vocab-llama-bpe.gguf")
 	m := load(b, path, ModelOptions{VocabOnly: true})

@@ -39,7 +39,7 @@ func logits(t *testing.T, c *Context, seq, n int32) []float32 {
 	return slices.Clone(c.Row(0))
 }
 
-// A sequence is saved while passes of another run, and what comes back is the same to the bit.
+// A sequence is saved while passes over another run, and is restored the same to the bit.
 func TestContext_SaveState_BesidePasses(t *testing.T) {
 	const n = 900
 	c := prefilled(t, n)
@@ -65,7 +65,7 @@ func TestContext_SaveState_BesidePasses(t *testing.T) {
 	}
 }
 
-// Whoever changes what is being saved waits for it; a state that is closed, or a context, while it is saved, does no harm.
+// A change of a sequence that is being saved waits for that; closing the state or the context meanwhile is harmless.
 func TestContext_SaveState_IsCutShort(t *testing.T) {
 	const n = 900
 	c := prefilled(t, n)
@@ -75,7 +75,7 @@ func TestContext_SaveState_IsCutShort(t *testing.T) {
 	}
 	closing(t, gone)
 	if !c.ContinueCopy(0) {
-		t.Error("a state that nobody wants is copied")
+		t.Error("a closed state is still copied")
 	}
 	state, err := c.SaveState(0)
 	if err != nil {

@@ -74,10 +74,10 @@ func compareAnalysed(t *testing.T, name string, tmpl *Template, c Conversation, 
 	c.JSONSchema = "null"
 	want, wantErr := tmpl.Render(c)
 	if (gotErr == nil) != (wantErr == nil) {
-		t.Errorf("%s: got %v, analysed anew %v", name, gotErr, wantErr)
+		t.Errorf("%s: got %v, analysed again %v", name, gotErr, wantErr)
 	}
 	if diff := cmp.Diff(want, got); gotErr == nil && diff != "" {
-		t.Errorf("%s: differs when analysed anew (-anew +got):\n%s", name, diff)
+		t.Errorf("%s: differs when analysed again (-again +got):\n%s", name, diff)
 	}
 }
 

@@ -84,8 +84,8 @@ func onlyX86(t *testing.T) {
 	}
 }
 
-// The configuration that ggml's own function makes reaches the instruction whole, as it does without optimisation. Most compilers
-// before the mend lost all but the first byte and zeros, and the first request on a CPU with AMX ended the process.
+// The whole configuration that ggml's own function makes reaches the instruction, as it does without optimisation. Without tileconfig.h most
+// compilers lose all but the first bytes, and the first request on a CPU with AMX ended the process.
 func TestTileConfig_AllBytesAreStored(t *testing.T) {
 	onlyX86(t)
 	ggml, err := os.ReadFile(filepath.Join(llamaSource(t), "ggml/src/ggml-cpu/amx/mmq.cpp"))

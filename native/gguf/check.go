@@ -9,9 +9,9 @@ import (
 )
 
 // Check reads the header of a model file of size bytes and refuses what llama.cpp (v0.5.0) is known to abort, crash or
-// hang on, as far as the header tells. A file that passes can still be refused by llama.cpp, or computed wrongly if its
-// weights are damaged. The errors wrap ErrNotGGUF, ErrTruncated, ErrMalformed, ErrVocabularyOnly or ErrUnsupported and say
-// what and where.
+// hang on, as far as the header shows it. llama.cpp may still refuse a file that passes, or compute nonsense if its weights are
+// damaged. The errors wrap ErrNotGGUF, ErrTruncated, ErrMalformed, ErrVocabularyOnly or ErrUnsupported and say
+// what is wrong and where.
 func Check(file io.ReaderAt, size int64) (*Header, error) {
 	h, err := Read(file, size)
 	if err != nil {
@@ -25,7 +25,7 @@ func Check(file io.ReaderAt, size int64) (*Header, error) {
 	return h, nil
 }
 
-// checkKind refuses well-formed files that are no language model.
+// checkKind refuses well-formed files that are not language models.
 func checkKind(h *Header) error {
 	arch := h.Architecture()
 	if arch == "" {

@@ -2,8 +2,8 @@
 
 // Package gguf reads, checks and writes model files in the GGUF format, versions 2 and 3, little endian.
 //
-// It exists because llama.cpp trusts its input in places: a damaged file can end the process. Check refuses such files
-// as far as their header tells; whoever loads an unknown file still tries it in a child process first.
+// It exists because llama.cpp trusts its input in places: a damaged file can end the process. Check refuses such files as far as their
+// header shows it; an unknown file should still be loaded in a child process first.
 package gguf
 
 import (
@@ -170,7 +170,7 @@ func (h *Header) readTensor(r *reader, i uint64, names map[string]bool) error {
 	return t.validate()
 }
 
-// checkOffsets demands what llama.cpp does: the tensors lie one after the other, padded, without gaps, inside the file.
+// checkOffsets requires what llama.cpp does: the tensors follow one another, padded, without gaps, inside the file.
 func (h *Header) checkOffsets(size int64) error {
 	var next uint64
 	for _, t := range h.Tensors {

@@ -50,8 +50,8 @@ func checkVocabulary(h *Header) error {
 	return h.checkSpecial(tokens.Len())
 }
 
-// checkTokens refuses a token that stands twice. llama.cpp reads each up to its first zero byte and names an empty one after
-// its number before it compares.
+// checkTokens refuses a token that appears twice. llama.cpp reads each up to its first zero byte and names an empty one after
+// its number before it compares them.
 func checkTokens(tokens []string) error {
 	first := make(map[string]int, len(tokens))
 	for i, t := range tokens {

@@ -11,7 +11,7 @@
 #
 # Environment: BACKEND=cpu|cuda|vulkan|metal|auto (auto), NATIVE=ON|OFF (ON: use all this CPU offers), OPENMP=ON|OFF
 # (OFF: see docs/rationale.md), PENSTOCK_KERNELS=ON|OFF (ON: our kernels for the CPU), CMAKE_ARGS (more, passed on),
-# PENSTOCK_SANITIZED=ON|OFF (OFF: shim and kernels watched by the sanitizers, for `go test -asan`), LLAMA_CPP_DIR (a source tree of
+# PENSTOCK_SANITIZED=ON|OFF (OFF: our part with the sanitizers, for `go test -asan`), LLAMA_CPP_DIR (a source tree of
 # your own), CC, CXX, JOBS. PENSTOCK_AUTO is set by this script for itself.
 set -euo pipefail
 
@@ -138,7 +138,7 @@ if [ -n "${PENSTOCK_AUTO:-}" ]; then
   "$work/penstock_probe" >>"$work.log" 2>&1 || fail "what was built for $backend does not start (log: $work.log); a driver may be missing"
 fi
 
-# The words of CMake's own command for linking a program with the shim: our archives, and what the backend needs beside them.
+# The words of CMake's own command for linking a program with the shim: our archives, and what else the backend needs.
 link_words() {
   ninja -C "$work" -t commands penstock_probe | tail -n 1 | sed 's/ && :$//' | xargs -n 1 printf '%s\n' |
     awk 'after > 1 { print } after { after++ } $0 == "-o" { after = 1 }'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# glslc, but for the shaders named in vulkan.cmake: where it does not know cooperative matrices, it makes empty ones of them.
+# glslc, except that the shaders named in vulkan.cmake become empty ones where glslc does not know cooperative matrices.
 set -euo pipefail
 PATH=${VULKAN_SDK:+$VULKAN_SDK/bin:}$PATH
 

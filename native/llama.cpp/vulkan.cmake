@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # What llama.cpp 0.5.0 needs to build with the Vulkan tools of Debian 12 and Ubuntu 22.04, which are older than those it is written with.
 #
-# It compiles two shaders with cooperative matrices although glslc may not know them. They are for decoding on Intel's Xe2 alone. So there
-# they become empty shaders (glslc.sh), and the one place that would use them is switched off in a copy of its source. Where a llama.cpp has no
-# such place none of this is done.
+# It compiles two shaders with cooperative matrices even if glslc does not know these. Only decoding on Intel's Xe2 uses them. With such a
+# glslc they become empty shaders (glslc.sh), and the one place that would choose them is switched off in a copy of its source. For a
+# llama.cpp without that place none of this is done.
 
 set(VULKAN_SOURCE ${LLAMA_SOURCE}/ggml/src/ggml-vulkan/ggml-vulkan.cpp)
 set(XE2_CHOICE "xe_fa_opt = xe_fa_supported_platform &&")
@@ -25,7 +25,7 @@ function(leave_xe2_out)
   if(EXISTS ${copy})
     file(READ ${copy} before)
   endif()
-  if(NOT before STREQUAL changed) # else it would be compiled anew
+  if(NOT before STREQUAL changed) # else it would be compiled again
     file(WRITE ${copy} "${changed}")
   endif()
   get_target_property(sources ggml-vulkan SOURCES)
@@ -35,7 +35,7 @@ function(leave_xe2_out)
   set(VULKAN_SOURCE ${copy} PARENT_SCOPE)
 endfunction()
 
-# Called when llama.cpp has found out what glslc knows.
+# Called once llama.cpp has found out what glslc knows.
 function(build_with_old_vulkan)
   if(NOT TARGET ggml-vulkan)
     return()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Included before ggml-cpu.c. The threads of a forward pass wait for each other by spinning on _mm_pause without end.
-// Where another program has the core of one of them, all others burn their time slices waiting for it: with two
-// threads on two busy cores a token took a second instead of some milliseconds. A yield now and then lets it finish.
-// On an idle machine waits are shorter than one round and nothing changes.
+// Included before ggml-cpu.c. The threads of a forward pass wait for each other by spinning on _mm_pause without end. Where another
+// program runs on the core of one of them, all others waste their time slices waiting for it: with two threads on two busy cores a
+// token took a second instead of some milliseconds. A yield now and then lets it finish. On an idle machine waits end before the first
+// yield, and nothing changes.
 #ifndef PENSTOCK_YIELD_H
 #define PENSTOCK_YIELD_H
 

@@ -12,7 +12,7 @@ import (
 )
 
 // WithBytes copies the model file at path to w with a byte-level vocabulary of as many tokens as it had, so that a model
-// that came without a usable one can be served: token n stands for byte n, tokens from 256 on are filled in. Nothing ends an
+// without a usable vocabulary can be served. Token n stands for byte n, tokens from 256 on for texts like <256>. No token ends an
 // answer.
 func WithBytes(w io.Writer, path string) (err error) {
 	file, err := os.Open(path)

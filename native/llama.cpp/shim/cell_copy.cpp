@@ -46,7 +46,7 @@ static void lower_priority() {
 #endif
 }
 
-// The system takes a tenth of a second to take back a gigabyte, which nobody should wait for.
+// To free a gigabyte takes the system a tenth of a second, which no pass should wait for.
 void release(std::shared_ptr<pages> memory) {
     static constexpr size_t much = 8 << 20;
     if (memory.use_count() != 1 || memory->size() < much) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copies the cells of a sequence to main memory, back from it, or into another sequence. What is copied is settled at once; the bytes
-// follow piece by piece between passes, so that no pass waits for all of them. Copies to main memory run beside passes, on a thread.
+// follow piece by piece between passes, so that no pass waits for all of them. Copies to main memory run during passes, on a thread.
 #pragma once
 
 #include "shim.h"

@@ -131,7 +131,7 @@ void check_product(penstock_family family, ggml_type type) {
     }
 }
 
-// One layer's attention: a row sees the cells up to its own, but for some that belong to other sequences.
+// One layer's attention. A row sees the cells up to its own, except some that belong to other sequences.
 struct attention_case {
     static constexpr int64_t head_dim = 64, cells = 192, n_heads = 4, n_kv_heads = 2;
     static constexpr float   scale = 0.125f;

@@ -99,7 +99,7 @@ int32_t ps_kernel_check(int32_t family, int32_t operation, ps_error *err) PS_NOE
 // For tests: has a family's kernel for an operation crash (1), compute one number wrongly (2), or work again (0).
 void ps_kernel_inject_fault(int32_t family, int32_t operation, int32_t kind) PS_NOEXCEPT;
 
-// Who computed attention since the last ps_kernels_allow: 1 our kernel, 2 ggml's, 3 both, 0 nobody yet.
+// Who computed attention since the last ps_kernels_allow: 1 our kernel, 2 ggml's, 3 both, 0 no kernel yet.
 int32_t ps_attention_computed_by(void) PS_NOEXCEPT;
 
 // ---- model -----------------------------------------------------------------------------------------------------

@@ -120,12 +120,3 @@ void ps_state_free(ps_state * state) noexcept {
     }
     delete state;
 }
-
-int32_t ps_copy_continue(ps_context * c, int64_t nanoseconds, bool * done, ps_error * err) noexcept {
-    return ps::guarded(err, [&] {
-        const auto now = std::chrono::steady_clock::now();
-        *done          = c->copy.advance(nanoseconds < 0 ? now.max() : now + std::chrono::nanoseconds(nanoseconds));
-    });
-}
-
-int32_t ps_copy_target(const ps_context * c) noexcept { return c->copy.target; }
