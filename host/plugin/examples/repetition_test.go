@@ -138,14 +138,14 @@ func (r *repetition) stop(c call) error {
 	}
 	r.held += len(c.Text)
 	var want answer.Verdict
-	switch {
-	case c.Answer == abi.StopShow:
+	switch c.Answer {
+	case abi.StopShow:
 		r.held = 0
-	case c.Answer == abi.StopHold:
+	case abi.StopHold:
 		want.Hold = true
-	case c.Answer == abi.StopEnd:
+	case abi.StopEnd:
 		want = answer.Verdict{End: true, Show: r.held}
-	case c.Answer == abi.StopHide:
+	case abi.StopHide:
 		want = answer.Verdict{End: true}
 	default:
 		want = answer.Verdict{End: true, Show: int(-c.Answer - 1)}

@@ -129,7 +129,7 @@ func guestHost(t table.Table) ([]byte, error) {
 	for _, f := range t.Imports {
 		fmt.Fprintf(&b, "%s%s\n", camel(f.Name), goSignature(f))
 	}
-	b.WriteString("}\n\n// Absent is a host that has nothing: every answer is 0 and nothing is written.\n// Embed it to answer only what a test needs.\ntype Absent struct{}\n\n")
+	b.WriteString("}\n\n// Absent is the host where no test put one in: every answer is 0 and nothing is written.\ntype Absent struct{}\n\n")
 	for _, f := range t.Imports {
 		body := "{}"
 		if f.Result != "" {

@@ -39,7 +39,7 @@ func plain(v Value) any {
 func agree(t *testing.T, text []byte) {
 	t.Helper()
 	got, err := Parse(text)
-	if err == ErrDepth {
+	if errors.Is(err, ErrDepth) {
 		return
 	}
 	var want any
@@ -70,7 +70,7 @@ func TestParse_Depth(t *testing.T) {
 	if _, err := Parse(nested(Deepest + 1)); err != nil {
 		t.Errorf("%d levels: %v", Deepest+1, err)
 	}
-	if _, err := Parse(nested(Deepest + 2)); err != ErrDepth {
+	if _, err := Parse(nested(Deepest + 2)); !errors.Is(err, ErrDepth) {
 		t.Errorf("%d levels: got %v, want %v", Deepest+2, err, ErrDepth)
 	}
 }

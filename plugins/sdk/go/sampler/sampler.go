@@ -71,10 +71,10 @@ var errView = errors.New("the host refused the buffer of the sampler's view")
 func bind() error {
 	m := penstock.Registered()
 	kind, n := int32(abi.BufferCandidates), m.Candidates
-	switch {
-	case m.View == penstock.None:
+	switch m.View {
+	case penstock.None:
 		return nil
-	case m.View == penstock.Logits:
+	case penstock.Logits:
 		kind, n = abi.BufferLogits, max(1, penstock.VocabSize())
 		logits = make([]float32, n)
 	default:

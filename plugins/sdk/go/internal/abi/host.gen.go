@@ -31,8 +31,7 @@ type Host interface {
 	GrammarAccept(handle int32, token int32) int32
 }
 
-// Absent is a host that has nothing: every answer is 0 and nothing is written.
-// Embed it to answer only what a test needs.
+// Absent is the host where no test put one in: every answer is 0 and nothing is written.
 type Absent struct{}
 
 // Config implements Host.
