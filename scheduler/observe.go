@@ -50,7 +50,8 @@ func (nobody) First(time.Duration) {}
 func (nobody) Token(time.Duration) {}
 func (nobody) Ended(RequestRecord) {}
 
-func (j *job) report(e End) RequestRecord {
+// requestRecord is what the observer is told of an end.
+func (e *End) requestRecord() RequestRecord {
 	t := e.Timing
 	return RequestRecord{Reason: e.Reason, Usage: e.Usage, Timing: t, Total: t.Queued + t.Prefill + t.Decode}
 }

@@ -13,11 +13,11 @@ import (
 
 // attempt runs f and logs its panic, which concerns no request.
 func (s *Scheduler) attempt(f func()) {
-	s.report(panics.Try(func() error { f(); return nil }))
+	s.logPanic(panics.Try(func() error { f(); return nil }))
 }
 
-// report logs an error that is a panic.
-func (s *Scheduler) report(err error) {
+// logPanic logs an error that is a panic, if it was not logged before.
+func (s *Scheduler) logPanic(err error) {
 	if p := (*panics.Error)(nil); errors.As(err, &p) && p.Stack != nil {
 		s.config.Log.Error("panic", slog.Any("value", p.Value), slog.String("stack", string(p.Stack)))
 	}
@@ -62,7 +62,7 @@ func (s *Scheduler) survive(busy *bool) {
 	if len(jobs) == 0 {
 		jobs = slices.Clone(s.queue.jobs)
 	}
-	s.report(panics.Recovered(v))
+	s.logPanic(panics.Recovered(v))
 	for _, j := range jobs {
 		s.abandon(j, &panics.Error{Value: v})
 	}

@@ -41,12 +41,12 @@ func (s *Scheduler) start(j *job, slot int, now time.Time) bool {
 		return false
 	}
 	s.queue.remove(j)
-	s.begin(j, slot, seq, now)
+	s.enter(j, slot, seq, now)
 	return true
 }
 
-// begin puts a job into its slot.
-func (s *Scheduler) begin(j *job, slot int, seq *kvcache.Sequence, now time.Time) {
+// enter puts a job into its slot.
+func (s *Scheduler) enter(j *job, slot int, seq *kvcache.Sequence, now time.Time) {
 	j.slot, j.seq = slot, seq
 	s.slots[slot] = j
 	i, _ := slices.BinarySearchFunc(s.running, j, compareJobs)
@@ -129,7 +129,7 @@ func (s *Scheduler) end(j *job, e End) {
 	}
 	e.Usage = Usage{Prompt: j.answer.Prompt(), Cached: j.cached, Generated: j.counted}
 	e.Timing = j.times.timing(now)
-	s.report(e.Err)
+	s.logPanic(e.Err)
 	last := Event{Kind: KindEnd, End: &e}
 	if !busy {
 		s.attempt(func() { last.Text = j.answer.Flush() })
@@ -150,7 +150,7 @@ func (s *Scheduler) end(j *job, e End) {
 		s.attempt(func() { try(s) }) // and these are told so
 	}
 	j.calls.awaitWorker = nil
-	s.attempt(func() { s.config.Observer.Ended(j.report(e)) })
+	s.attempt(func() { s.config.Observer.Ended(e.requestRecord()) })
 }
 
 // expire ends the jobs whose deadline has passed.

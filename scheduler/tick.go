@@ -107,7 +107,7 @@ func (s *Scheduler) forward(jobs []*job) {
 	s.record.Passes++
 
 	if err != nil {
-		s.recover(slices.Clone(jobs), err)
+		s.recoverPass(slices.Clone(jobs), err)
 		return
 	}
 	if jobs[len(jobs)-1].generating() { // those that generate come first
@@ -128,9 +128,9 @@ func (s *Scheduler) forward(jobs []*job) {
 	})
 }
 
-// recover handles a failed pass. Where cells ran out although the books had some, idle sequences and then the job to be
+// recoverPass handles a failed pass. Where cells ran out although the books had some, idle sequences and then the job to be
 // served last give up theirs; else the jobs are run in halves, and the one that fails alone ends.
-func (s *Scheduler) recover(jobs []*job, err error) {
+func (s *Scheduler) recoverPass(jobs []*job, err error) {
 	s.repair(jobs) // first: one that is preempted takes what the pass left with it
 	noCells := errors.Is(err, ErrNoCells)
 	switch {
