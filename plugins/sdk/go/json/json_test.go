@@ -5,6 +5,7 @@ package json
 import (
 	"bytes"
 	stdjson "encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
