@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-// Package plugin defines what all rooms of the plugin host share: what a plugin may use, what the host offers it, and how a
+// Package plugin defines what the packages of the plugin host share: what a plugin may use, what the host offers it, and how a
 // plugin fails.
 //
-// A plugin is a WebAssembly module of ABI v1 (docs/abi/v1.md), run by wazero. The rooms, each of which knows only those above it:
+// A plugin is a WebAssembly module of ABI v1 (docs/abi/v1.md), run by wazero. Each of these packages imports only those above it:
 //
-//	plugin             limits, errors, causes of faults, a request's part that plugins see
+//	plugin             limits, errors, causes of faults, what plugins see of a request
 //	plugin/memory      linear memory that never moves and can begin as a copy of another
 //	plugin/fuel        rewrites a module so that it counts its fuel and its stack itself
 //	plugin/compile     bytes → metered machine code, in a child process, kept in a cache
@@ -22,9 +22,9 @@
 //	the guest            may call host functions, which find their instance through the call's context
 //	stage.Stage          checks every number that comes back, before any of it is used
 //
-// Fuel is charged in three places. Package fuel writes the charges for a guest's own work into its code and has the Meter that
-// refills the guest's counter. guest/call.go fills the meter before a call and reads it after. guest/charge.go charges for the work
-// of host functions.
+// Where is fuel charged? Package fuel rewrites a guest's code so that it charges for its own work (fuel/charge.go), and has the
+// Meter that refills the guest's counter (fuel/meter.go). guest/call.go fills the meter before each call and reads it after.
+// guest/charge.go charges for the work of host functions.
 //
 // Whatever a guest does ends in a Fault, a Refusal or a valid answer. Memory views are little-endian, as all platforms
 // are that wazero compiles for.

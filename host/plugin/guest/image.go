@@ -39,40 +39,7 @@ func (m *Module) Warm(ctx context.Context) error {
 	return nil
 }
 
-// ready initialises and warms an instance. Without a model there is nothing to warm for.
-func (i *Instance) ready() error {
-	if err := i.initialize(); err != nil {
-		return err
-	}
-	if !i.module.Has(Warm) || i.module.Host.Vocabulary.Size() == 0 {
-		return nil
-	}
-	if answer, err := i.Call(Warm, 0, 0); err != nil {
-		return err
-	} else if answer != 0 {
-		return i.Refusal(Warm)
-	}
-	return nil
-}
-
-// NewInstance makes an instance that Open can be called on.
-func (m *Module) NewInstance(ctx context.Context, s *Session) (*Instance, error) {
-	i, err := m.instantiate(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	if m.image == nil {
-		err = i.ready()
-	} else {
-		err = i.restore(m.image)
-	}
-	if err != nil {
-		_ = i.Close(false) // the reason is in err
-		return nil, err
-	}
-	return i, nil
-}
-
+// restore makes an instance a copy of the image.
 func (i *Instance) restore(from *image) error {
 	if err := i.region.Restore(i.guest.Memory(), from.memory); err != nil {
 		return fmt.Errorf("plugin %s: %w", i.module.Name, err)

@@ -4,9 +4,12 @@ package guest
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/fuel"
@@ -48,14 +51,76 @@ type caller struct {
 	instance *Instance
 }
 
-// Memory is all of the guest's memory. A call may grow it; it never moves.
-func (i *Instance) Memory() []byte { return i.region.Bytes() }
+// NewInstance makes an instance that Open can be called on.
+func (m *Module) NewInstance(ctx context.Context, s *Session) (*Instance, error) {
+	i, err := m.instantiate(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if m.image == nil {
+		err = i.ready()
+	} else {
+		err = i.restore(m.image)
+	}
+	if err != nil {
+		_ = i.Close(false) // the reason is in err
+		return nil, err
+	}
+	return i, nil
+}
 
-// Emitted is the text that the last call handed to emit.
-func (i *Instance) Emitted() string { return cleanText(i.emitted) }
+// instantiate makes an instance that has run nothing yet.
+func (m *Module) instantiate(ctx context.Context, s *Session) (_ *Instance, err error) {
+	region, err := memory.New(uint64(m.Host.Limits.Module.MemoryPages)<<16, &m.Host.budget)
+	if err != nil {
+		return nil, fmt.Errorf("plugin %s: %w", m.Name, err)
+	}
+	i := &Instance{module: m, session: s, region: region}
+	defer func() {
+		if p := recover(); p != nil { // where there is no memory, wazero has no error for it
+			err = i.noMemory(p)
+		}
+		if err != nil {
+			region.Free()
+		}
+	}()
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
+	i.guest, err = m.code.Runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, region), m.code.Module, config)
+	if err != nil { // a data or element segment that does not fit
+		return nil, fmt.Errorf("%w: plugin %s cannot be instantiated: %w", plugin.ErrNotWasm, m.Name, err)
+	}
+	if i.meter, err = fuel.NewMeter(i.guest); err != nil {
+		_ = i.guest.Close(ctx)
+		return nil, fmt.Errorf("plugin %s: %w", m.Name, err)
+	}
+	i.meter.Pause = i.pause
+	i.caller = caller{fuel.WithMeter(context.Background(), i.meter), i}
+	return i, nil
+}
 
-// Fuel tells what the last call used of its fuel, in units.
-func (i *Instance) Fuel() (used, limit int64) { return i.fuelLimit - i.meter.Left(), i.fuelLimit }
+// noMemory tells why there is none for an instance.
+func (i *Instance) noMemory(why any) error {
+	if i.region.Refused() {
+		return i.Fault(Open, i.module.Host.budget.exceeded())
+	}
+	return fmt.Errorf("%w: plugin %s: no memory for an instance: %v", plugin.ErrLimit, i.module.Name, why)
+}
+
+// ready initialises and warms an instance. Without a model there is nothing to warm for.
+func (i *Instance) ready() error {
+	if err := i.initialize(); err != nil {
+		return err
+	}
+	if !i.module.Has(Warm) || i.module.Host.Vocabulary.Size() == 0 {
+		return nil
+	}
+	if answer, err := i.Call(Warm, 0, 0); err != nil {
+		return err
+	} else if answer != 0 {
+		return i.Refusal(Warm)
+	}
+	return nil
+}
 
 // initialize runs what a module wants to run before anything else.
 func (i *Instance) initialize() error {
@@ -68,6 +133,15 @@ func (i *Instance) initialize() error {
 	}
 	return nil
 }
+
+// Memory is all of the guest's memory. A call may grow it; it never moves.
+func (i *Instance) Memory() []byte { return i.region.Bytes() }
+
+// Emitted is the text that the last call handed to emit.
+func (i *Instance) Emitted() string { return cleanText(i.emitted) }
+
+// Fuel tells what the last call used of its fuel, in units.
+func (i *Instance) Fuel() (used, limit int64) { return i.fuelLimit - i.meter.Left(), i.fuelLimit }
 
 // Close frees the instance. With tell, penstock_close is called first, unless the guest faulted.
 func (i *Instance) Close(tell bool) error {

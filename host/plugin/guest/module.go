@@ -7,13 +7,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/experimental"
-
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
-	"github.com/penstock/penstock/host/plugin/fuel"
-	"github.com/penstock/penstock/host/plugin/memory"
 	"github.com/penstock/penstock/plugins/abi"
 )
 
@@ -77,41 +72,4 @@ func (m *Module) Describe(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %s emitted nothing; hand the manifest to emit", plugin.ErrManifest, abi.ExportDescribe)
 	}
 	return bytes.Clone(i.emitted), nil
-}
-
-// instantiate makes an instance that has run nothing yet.
-func (m *Module) instantiate(ctx context.Context, s *Session) (_ *Instance, err error) {
-	region, err := memory.New(uint64(m.Host.Limits.Module.MemoryPages)<<16, &m.Host.budget)
-	if err != nil {
-		return nil, fmt.Errorf("plugin %s: %w", m.Name, err)
-	}
-	i := &Instance{module: m, session: s, region: region}
-	defer func() {
-		if p := recover(); p != nil { // where there is no memory, wazero has no error for it
-			err = i.noMemory(p)
-		}
-		if err != nil {
-			region.Free()
-		}
-	}()
-	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
-	i.guest, err = m.code.Runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, region), m.code.Module, config)
-	if err != nil { // a data or element segment that does not fit
-		return nil, fmt.Errorf("%w: plugin %s cannot be instantiated: %w", plugin.ErrNotWasm, m.Name, err)
-	}
-	if i.meter, err = fuel.NewMeter(i.guest); err != nil {
-		_ = i.guest.Close(ctx)
-		return nil, fmt.Errorf("plugin %s: %w", m.Name, err)
-	}
-	i.meter.Pause = i.pause
-	i.caller = caller{fuel.WithMeter(context.Background(), i.meter), i}
-	return i, nil
-}
-
-// noMemory tells why there is none for an instance.
-func (i *Instance) noMemory(why any) error {
-	if i.region.Refused() {
-		return i.Fault(Open, i.module.Host.budget.exceeded())
-	}
-	return fmt.Errorf("%w: plugin %s: no memory for an instance: %v", plugin.ErrLimit, i.module.Name, why)
 }

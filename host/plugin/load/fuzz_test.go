@@ -20,7 +20,7 @@ func FuzzParseManifest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !ValidName(m.Name) || m.Candidates < 1 || m.Candidates > 4096 || m.Hold < 0 || m.Hold > 256 {
+		if !validName(m.Name) || m.Candidates < 1 || m.Candidates > 4096 || m.Hold < 0 || m.Hold > 256 {
 			t.Errorf("accepted %+v", m)
 		}
 		schema, err := compileSchema(m.ConfigSchema)

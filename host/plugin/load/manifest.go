@@ -83,8 +83,8 @@ func (m *Manifest) read(text []byte) error {
 	return nil
 }
 
-// ValidName tells whether a plugin may be called so.
-var ValidName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`).MatchString
+// validName tells whether a plugin may be called so.
+var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`).MatchString
 
 // longestText bounds version and summary, in bytes.
 const longestText = 1024
@@ -121,7 +121,7 @@ func (m *Manifest) fill(samples bool) {
 // check looks for values that are not allowed.
 func (m *Manifest) check(samples bool) error {
 	switch {
-	case !ValidName(m.Name):
+	case !validName(m.Name):
 		return fmt.Errorf("%w: name is %q; it must match [a-z0-9][a-z0-9._-]{0,63}", plugin.ErrManifest, m.Name)
 	case len(m.Version) > longestText || len(m.Summary) > longestText:
 		return fmt.Errorf("%w: version and summary may have %d bytes each", plugin.ErrManifest, longestText)

@@ -35,35 +35,35 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 	tally := &tally{calls: map[string]*Export{}}
 	loader := load.New(plugin.Options{Vocabulary: words, Grammars: grammars{}, Observer: tally, Limits: o.Limits})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
-	m, err := loader.Load(ctx, wasm)
+	p, err := loader.Load(ctx, wasm)
 	if err != nil {
 		return nil, err
 	}
-	defer m.Release()
-	if err := m.CheckConfig(o.Config); err != nil {
+	defer p.Release()
+	if err := p.CheckConfig(o.Config); err != nil {
 		return nil, fmt.Errorf("the configuration: %w", err)
 	}
-	r := &Report{Plugin: m.Name, Version: m.Manifest.Version, SHA256: m.SHA256, exports: m.Exports, fuel: map[string]int64{}}
+	r := &Report{Plugin: p.Name, Version: p.Manifest.Version, SHA256: p.SHA256, exports: p.Exports, fuel: map[string]int64{}}
 	for n := range o.Conversations {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if r.converse(m, o, uint64(n)); len(r.Findings) > 0 {
+		if r.converse(p, o, uint64(n)); len(r.Findings) > 0 {
 			break // what follows is likely the same
 		}
 	}
 	if len(r.Findings) == 0 {
-		r.soak(m, o)
+		r.soak(p, o)
 	}
-	if m.IsTemplate() && len(r.Findings) == 0 {
-		r.render(ctx, m, o)
+	if p.IsTemplate() && len(r.Findings) == 0 {
+		r.render(ctx, p, o)
 	}
 	r.Exports = tally.list(r.fuel)
 	return r, nil
 }
 
 // rendersOnly tells that a plugin is a template and nothing else.
-func rendersOnly(m *load.Plugin) bool { return m.IsTemplate() && !m.IsStage() && !m.IsStop() }
+func rendersOnly(p *load.Plugin) bool { return p.IsTemplate() && !p.IsStage() && !p.IsStop() }
 
 // long is the length of the longest conversation, in multiples of the others.
 const long = 100
@@ -72,11 +72,11 @@ const long = 100
 const maxGrowth = 512
 
 // soak holds a long conversation, in which a plugin's memory should hardly grow.
-func (r *Report) soak(m *load.Plugin, o Options) {
-	if rendersOnly(m) {
+func (r *Report) soak(p *load.Plugin, o Options) {
+	if rendersOnly(p) {
 		return
 	}
-	c := &conversation{module: m, tokens: long * o.Tokens, report: r}
+	c := &conversation{plugin: p, tokens: long * o.Tokens, report: r}
 	if err := c.run(o.Config); err != nil {
 		r.find("a long conversation, token %d: %v", len(c.steps)+1, err)
 	} else if more := c.end - c.early; !c.ended && more > maxGrowth*c.tokens {
@@ -85,8 +85,8 @@ func (r *Report) soak(m *load.Plugin, o Options) {
 }
 
 // converse holds a conversation three times: as it is, again, and with a detour that is taken back.
-func (r *Report) converse(m *load.Plugin, o Options, seed uint64) {
-	if rendersOnly(m) {
+func (r *Report) converse(p *load.Plugin, o Options, seed uint64) {
+	if rendersOnly(p) {
 		return
 	}
 	detours := rand.New(rand.NewPCG(seed, 1))
@@ -96,7 +96,7 @@ func (r *Report) converse(m *load.Plugin, o Options, seed uint64) {
 		name   string
 		detour int // from which token; 0: none
 	}{{"", 0}, {"the second time", 0}, {fmt.Sprintf("after tokens %d to %d were other ones and were taken back", at+1, at+detour), at}} {
-		c := &conversation{module: m, seed: seed, tokens: o.Tokens, detour: way.detour, report: r}
+		c := &conversation{plugin: p, seed: seed, tokens: o.Tokens, detour: way.detour, report: r}
 		if err := c.run(o.Config); err != nil {
 			r.find("conversation %d, token %d: %v", seed, len(c.steps)+1, err)
 			return

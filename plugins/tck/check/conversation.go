@@ -25,7 +25,7 @@ const settled = 16
 
 // conversation is one answer of a plugin.
 type conversation struct {
-	module *load.Plugin
+	plugin *load.Plugin
 	seed   uint64
 	tokens int
 	detour int // before this token others are tried and taken back; 0: none
@@ -53,7 +53,7 @@ func (c *conversation) differs(other *conversation) int {
 }
 
 func (c *conversation) run(config []byte) error {
-	stage, err := stage.New(c.module, plugin.Request{Config: config, Seed: c.seed, MaxTokens: c.tokens, ContextSize: 4096})
+	stage, err := stage.New(c.plugin, plugin.Request{Config: config, Seed: c.seed, MaxTokens: c.tokens, ContextSize: 4096})
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (c *conversation) takeDetour() error {
 // step computes one token. The row depends on the seed and on place.
 func (c *conversation) step(place uint64) error {
 	did := fnv.New64a()
-	in := newInput(c.seed, place, c.module.Manifest.View)
+	in := newInput(c.seed, place, c.plugin.Manifest.View)
 	prepared, err := c.stage.Prepare()
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ var chats = [][]message{
 }
 
 // render tries a template on all chats, each twice.
-func (r *Report) render(ctx context.Context, m *load.Plugin, o Options) {
+func (r *Report) render(ctx context.Context, p *load.Plugin, o Options) {
 	for i, talk := range chats {
 		text, err := json.Marshal(talk)
 		if err != nil {
@@ -43,7 +43,7 @@ func (r *Report) render(ctx context.Context, m *load.Plugin, o Options) {
 		var prompts [2]string
 		for n := range prompts {
 			var refusal *plugin.Refusal
-			prompts[n], err = stage.Render(ctx, m, text, plugin.Request{Config: o.Config, ContextSize: 4096})
+			prompts[n], err = stage.Render(ctx, p, text, plugin.Request{Config: o.Config, ContextSize: 4096})
 			if err != nil && !errors.As(err, &refusal) {
 				r.find("conversation %d (%.60s): %v", i, text, err)
 				return
