@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Command penstock serves language models to browsers, scripts and OpenAI clients, and lets one chat in the terminal.
+// Command penstock serves language models to browsers, scripts and OpenAI clients, and answers in the terminal.
 package main
 
 import (

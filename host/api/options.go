@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package api is the face of a host: OpenAI's REST, llama-server's REST, the WebSocket and the browser UI. It knows
-// JSON and HTTP; the model is behind the interfaces of this file.
+// Package api serves the routes of OpenAI's and llama-server's REST APIs, a WebSocket and the browser UI.
+//
+// It knows JSON and HTTP; the model is behind the interfaces of this file.
 package api
 
 import (

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package sampling names the parameters that choose tokens. The API reads them from requests, the engine builds a
-// sampler chain from them. Names and defaults are llama.cpp's.
+// Package sampling defines the sampling parameters of a request, with their ranges and defaults.
+//
+// The API reads them from requests, and the engine builds a sampler chain from them. Names and defaults are llama.cpp's.
 package sampling
 
 // Params are the sampling parameters of one request. Default gives llama.cpp's values; Validate checks the ranges.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package stream is the channel between the tick, which must never wait, and a reader, which may.
+// Package stream is the ring buffer between the tick, which must never wait, and the reader of an answer, which may.
 //
 // A Ring allocates nothing per item. Its write and read indices only grow; an item's place is its index modulo the number of
 // places. Its capacity is how many unread items a writer should let it have, and the writer asks before it makes more. What it

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Command check holds the repository to those of its rules that no linter knows. They are the sizes of files and functions, what each
+// Command check checks the rules of this repository that no linter knows.
+//
+// They are the sizes of files and functions, what each
 // package says it is for and may import (the table in docs/architecture.md), exported names that only tests use, paths of one machine, and
 // licence lines. It prints one finding a line and exits 1 where there is any.
 package main

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Command synthgguf writes a model file with random weights for measuring speed; see package native/gguf/synth.
+// Command synthgguf writes a model file with random weights for measuring speed.
 package main
 
 import (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package hosttest has what a host needs to run guests of tests: a vocabulary, limits that machines under load keep, and guests.
+// Package hosttest has what tests need to run guests: a vocabulary, limits that hold on a busy machine too, and guests.
 package hosttest
 
 import (

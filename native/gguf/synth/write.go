@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package synth writes model files with random weights, real shapes and a real vocabulary. Speed does not depend on what
-// the weights are, so such a file measures it without a download.
+// Package synth writes model files with random weights: of real shapes, to measure with, and small ones, to test with.
+//
+// Speed does not depend on what the weights are, so such a file measures it without a download.
 package synth
 
 import (

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package table is the one description of plugin ABI v1. The generator in
-// plugins/abi/gen turns it into the host's constants, the bindings of both
+// Package table describes plugin ABI v1, once for the host, the SDKs and the documentation.
+//
+// The generator in plugins/abi/gen turns it into the host's constants, the bindings of both
 // SDKs and docs/abi/v1.md, so that none of them can drift from another.
 //
 // Names are kept in snake_case here, as they stand on the wire; each target
