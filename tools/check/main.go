@@ -2,9 +2,9 @@
 
 // Command check checks the rules of this repository that no linter knows.
 //
-// They are the sizes of files and functions, what each
-// package says it is for and may import (the table in docs/architecture.md), exported names that only tests use, paths of one machine, and
-// licence lines. It prints one finding a line and exits 1 where there is any.
+// It looks at the sizes of files and functions, at what each package says it is for and may import (the table in docs/architecture.md),
+// for exported names that only tests use, for files that documents mention and that do not exist, for paths of one machine, and for
+// licence lines. It prints one finding a line and exits 1 if there is any.
 package main
 
 import (
