@@ -21,7 +21,13 @@ import (
 // opened is a stage that is open after a prompt of one token, 0.
 func opened(t testing.TB, m *load.Plugin, config string) *stage.Stage {
 	t.Helper()
-	s, err := stage.New(m, plugin.Request{Config: []byte(config), MaxTokens: 50, ContextSize: 4096})
+	return begun(t, m, plugin.Request{Config: []byte(config), MaxTokens: 50, ContextSize: 4096})
+}
+
+// begun is opened for any request.
+func begun(t testing.TB, m *load.Plugin, r plugin.Request) *stage.Stage {
+	t.Helper()
+	s, err := stage.New(m, r)
 	if err != nil {
 		t.Fatal(err)
 	}

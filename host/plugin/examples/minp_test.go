@@ -4,23 +4,20 @@
 
 // Here is nothing but arithmetic, which the race detector would make ten times slower.
 
-package host
+package examples
 
 import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/plugins/abi"
-	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
@@ -42,20 +39,6 @@ func (nameless) Attributes(int32) uint32 { return 0 }
 func (nameless) Special(int32) int32     { return -1 }
 
 func (nameless) Tokenize(string, bool, bool) ([]int32, error) { return nil, nil }
-
-func loadExample(t *testing.T, r *load.Loader, name string) *load.Plugin {
-	t.Helper()
-	wasm, err := os.ReadFile(filepath.Join("..", "build", "plugins", name+".wasm"))
-	if err != nil {
-		t.Skipf("%s.wasm is not built (%v): run `make plugins` first", name, err)
-	}
-	m, err := r.Load(t.Context(), wasm)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(m.Release)
-	return m
-}
 
 func newNativeSampler(t *testing.T, m *native.Model, minP float32, chain ...native.SamplerKind) *native.Sampler {
 	t.Helper()
@@ -97,13 +80,13 @@ func (r rows) next() []float32 {
 // the same random numbers, draws the same token from what they left as from what min_p left, 10,000 times. Who draws is
 // llama.cpp both times; the random numbers of the ABI are others than its Mersenne Twister's, see the test below.
 func TestMinP_LlamaCpp_DrawsTheSameTokens(t *testing.T) {
-	model, loader := minPRig(t)
+	model := nativeModel(t)
 	for _, name := range []string{"min-p", "stdgo/min-p", "min-p-rust"} {
 		t.Run(name, func(t *testing.T) {
-			module := loadExample(t, loader, name)
+			module := loaded(t, name, nameless{})
 			rows, tokens := newRows(1), map[int32]bool{}
 			for _, minP := range minPs {
-				stage := openStage(t, module, plugin.Request{Config: fmt.Appendf(nil, `{"min_p":%v}`, minP), MaxTokens: 1})
+				stage := begun(t, module, plugin.Request{Config: fmt.Appendf(nil, `{"min_p":%v}`, minP), MaxTokens: 1})
 				own, dist := newNativeSampler(t, model, minP, native.TopK, native.MinP), newNativeSampler(t, model, minP)
 				for i := range pairs {
 					row := rows.next()
@@ -129,11 +112,11 @@ func TestMinP_LlamaCpp_DrawsTheSameTokens(t *testing.T) {
 // The plugin that draws by itself ("draw": true) takes, with the ABI's random number, the token that llama.cpp would take with
 // that number: the first in its order at which the running sum of the weights reaches it.
 func TestMinP_LlamaCpp_DrawsByTheSameRule(t *testing.T) {
-	model, loader := minPRig(t)
-	module := loadExample(t, loader, "min-p")
+	model := nativeModel(t)
+	module := loaded(t, "min-p", nameless{})
 	rows := newRows(3)
 	for _, minP := range minPs {
-		stage := openStage(t, module, plugin.Request{Config: fmt.Appendf(nil, `{"min_p":%v,"draw":true}`, minP), Seed: minPSeed, MaxTokens: pairs})
+		stage := begun(t, module, plugin.Request{Config: fmt.Appendf(nil, `{"min_p":%v,"draw":true}`, minP), Seed: minPSeed, MaxTokens: pairs})
 		own, err := native.NewSampler(model, native.SamplerOptions{
 			Chain: []native.SamplerKind{native.TopK, native.MinP}, Select: native.SelectNone, MinP: minP, TopK: seenBest, RepeatPenalty: 1,
 		})
@@ -146,7 +129,7 @@ func TestMinP_LlamaCpp_DrawsByTheSameRule(t *testing.T) {
 			if err := own.Apply(&kept); err != nil {
 				t.Fatal(err)
 			}
-			want := drawAt(kept.ID[:kept.N], kept.Logit[:kept.N], uniform(minPSeed, 1+i))
+			want := drawAt(kept.ID[:kept.N], kept.Logit[:kept.N], uniformAt(minPSeed, 1+i))
 			if got := applied(t, stage, row).Chosen; got != want {
 				t.Fatalf("min_p %v, draw %d: the plugin chose %d, by llama.cpp's rule it is %d of %d", minP, i, got, want, kept.N)
 			}
@@ -160,39 +143,18 @@ func TestMinP_LlamaCpp_DrawsByTheSameRule(t *testing.T) {
 	}
 }
 
-func minPRig(t *testing.T) (*native.Model, *load.Loader) {
+func nativeModel(t *testing.T) *native.Model {
 	t.Helper()
-	model, err := native.LoadModel(t.Context(), filepath.Join("model", "penstock-tiny.gguf"), native.ModelOptions{VocabOnly: true})
+	model, err := native.LoadModel(t.Context(), filepath.Join("..", "..", "model", "penstock-tiny.gguf"), native.ModelOptions{VocabOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	loader := load.New(plugin.Options{Vocabulary: nameless{}})
 	t.Cleanup(func() {
-		if err := loader.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
 		if err := model.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return model, loader
-}
-
-func openStage(t *testing.T, m *load.Plugin, r plugin.Request) *stage.Stage {
-	t.Helper()
-	s, err := stage.New(m, r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := s.Rewind([]scheduler.Token{0}, 1); err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return model
 }
 
 func applied(t *testing.T, s *stage.Stage, row []float32) chain.View {
@@ -219,7 +181,7 @@ func drawAt(ids []int32, logits []float32, u float64) int32 {
 	return ids[len(ids)-1]
 }
 
-// uniform is the SDK's random number at a position of the first plugin's request: 24 bits of the ABI's random().
-func uniform(seed uint64, position int) float64 {
+// uniformAt is the SDK's random number at a position of the first plugin's request: 24 bits of the ABI's random().
+func uniformAt(seed uint64, position int) float64 {
 	return float64(abi.Draw(seed, 0, uint64(position), 0)>>40) / (1 << 24)
 }
