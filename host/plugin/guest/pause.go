@@ -18,13 +18,6 @@ const yieldTime = 100 * time.Microsecond
 
 // pause is called in the guest's goroutine. An error, which is a *Violation, ends the call.
 func (i *Instance) pause() error {
-	if v := i.mayGoOn(); v != nil {
-		return v
-	}
-	return nil
-}
-
-func (i *Instance) mayGoOn() *Violation {
 	select {
 	case <-i.requestOver():
 		return Violationf(plugin.CauseCancelled, "the request is over")
