@@ -12,8 +12,8 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
-// host answers what the plugin of a session asks. plugins/abi/testdata/hostcalls.json has calls whose answers must be those of
-// the real host.
+// host answers what the plugin of a session asks. plugins/abi/testdata/hostcalls.json has calls that the real host must answer in
+// the same way.
 type host struct{ s *Session }
 
 var _ abi.Host = host{}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-//! Where the one plugin of a module lives. A guest has one thread; natively each thread, and so each test, has its own.
+//! Keeps the one plugin of a module between calls. A guest has one thread; natively each thread, and so each test, has a plugin of its own.
 
 use alloc::boxed::Box;
 use core::any::Any;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-//! Between the ABI's exports and the traits. [`crate::export!`] is what calls it.
+//! Turns calls of the ABI's exports into calls of the traits. [`crate::export!`] writes the exports.
 
 use crate::cell::with;
 use crate::*;
@@ -84,7 +84,7 @@ fn answer(result: Result<(), String>) -> i32 {
     }
 }
 
-/// Runs `f` on the plugin and its buffers, which are taken out meanwhile, so that a plugin may call [`table`].
+/// Runs `f` on the plugin and its buffers. They are taken out of their place meanwhile, so that a plugin may call [`table`].
 fn serve<P: Plugin, R>(f: impl FnOnce(&mut P, &mut Buffers) -> R) -> R {
     let (mut plugin, mut buffers) = with(|k| (k.plugin.take(), core::mem::take(&mut k.buffers)));
     let p = plugin.as_mut().and_then(|p| p.downcast_mut::<P>()).expect("no request is open");

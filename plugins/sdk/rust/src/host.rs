@@ -133,8 +133,8 @@ pub(crate) fn emit(text: &str) {
     unsafe { abi::emit(text.as_ptr(), text.len() as i32) }
 }
 
-/// What a panic leaves behind before the trap: its text in the log, which the host attaches to the fault. `export!` sees to it, but for crates
-/// without std.
+/// Writes a panic's text to the log before the trap; the host attaches it to the fault. `export!` has std call it, so only a crate
+/// without std needs to.
 pub fn panicked(info: &dyn core::fmt::Display) {
     let text = alloc::format!("{}", info);
     fail(&text);

@@ -43,7 +43,7 @@ pub trait Accept: Plugin {
     /// How many tokens a splice of this plugin has at most; 0: it never splices.
     const SPLICE: usize = 0;
 
-    /// Takes note of a token. While the plugin's own splice is being accepted, another splice is no answer.
+    /// Takes note of a token. The tokens of the plugin's own splice are accepted too; another splice is no answer to those.
     fn accept(&mut self, token: Token) -> Accepted;
 }
 

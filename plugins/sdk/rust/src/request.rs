@@ -18,7 +18,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request with this config and nothing else known, as tests like it.
+    /// A request with this config, and with 0 for everything else. For tests.
     pub fn with_config(config: Value) -> Request {
         Request { config, max_tokens: 0, prompt_tokens: 0, context_size: 0, seed: 0 }
     }
