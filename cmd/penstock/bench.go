@@ -36,7 +36,7 @@ send long prompts). A flag of the load, such as --clients or --rate, replaces th
 	return cmd
 }
 
-// measure runs all scenarios on all servers and prints what came of it.
+// measure runs all scenarios on all servers and prints the results.
 func measure(cmd *cobra.Command, args []string, f benchFlags) error {
 	scenarios, err := f.chosen(cmd.Flags())
 	if err != nil {
@@ -62,12 +62,12 @@ func measure(cmd *cobra.Command, args []string, f benchFlags) error {
 	return f.print(cmd, bench.NewReport(bench.ThisMachine(), scenarios, runs))
 }
 
-// tell shows that something is going on.
+// tell shows progress.
 func tell(out io.Writer, m bench.Measured) {
 	fmt.Fprintf(out, "%s on %s, round %d: %.1f s, %.1f tokens/s\n", m.Scenario, m.Target, m.Round, m.Seconds, m.Total.TokensPerSecond)
 }
 
-// print writes the report where it was asked for. Requests that failed make the command fail.
+// print writes the report in the requested form. The command fails if requests failed.
 func (f benchFlags) print(cmd *cobra.Command, r bench.Report) error {
 	if f.out != "" {
 		file, err := os.Create(f.out)

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// benchFlags are the flags of `bench` that are no configuration keys.
+// benchFlags are the flags of `bench` that are not configuration keys.
 type benchFlags struct {
 	url, against, peer      string
 	protocol, endpoint      string
@@ -28,7 +28,7 @@ type benchFlags struct {
 	class                   bench.Class
 }
 
-// loadFlags describe a load of the user's own.
+// loadFlags describe a load that the user defines.
 var loadFlags = []string{"clients", "rate", "requests", "think", "prompt-words", "shared-words", "max-tokens", "warmup", "duration", "temperature"}
 
 func (f *benchFlags) define(fs *pflag.FlagSet) {
@@ -61,7 +61,7 @@ func (f *benchFlags) define(fs *pflag.FlagSet) {
 	fs.Float64Var(&f.temperature, "temperature", bench.Temperature, "load: temperature of sampling")
 }
 
-// chosen are the scenarios to run.
+// chosen returns the scenarios to run.
 func (f *benchFlags) chosen(fs *pflag.FlagSet) ([]bench.Scenario, error) {
 	if err := f.check(fs); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// benchServers are the servers that are measured, those that run elsewhere and children of this process.
+// benchServers are the servers that are measured: servers that run elsewhere, and child processes.
 type benchServers struct {
 	targets []bench.Target
 	closers []func()
@@ -28,7 +28,7 @@ func (s *benchServers) close() {
 	}
 }
 
-// contextPerSlot is how many tokens a slot gets beside a peer, whose default would be another.
+// contextPerSlot is how many tokens a slot gets if there is a peer, whose own default differs.
 const contextPerSlot = 4096
 
 func openServers(ctx context.Context, cmd *cobra.Command, args []string, f benchFlags) (*benchServers, error) {
@@ -81,11 +81,11 @@ func (s *benchServers) startOwn(ctx context.Context, cmd *cobra.Command, args []
 	if f.peer == "" {
 		return nil
 	}
-	f.protocol = "sse" // llama-server has no other
+	f.protocol = "sse" // the only one that llama-server has
 	return s.start(ctx, "llama-server", bench.LlamaServer(f.peer, cfg.Model.Path, size), f)
 }
 
-// passedOn are the given flags that are configuration keys, for the child.
+// passedOn returns the given flags that are configuration keys, for the child process.
 func passedOn(cmd *cobra.Command) []string {
 	var args []string
 	for _, key := range config.Keys() {

@@ -55,7 +55,7 @@ func newDoctor() *cobra.Command {
 	return cmd
 }
 
-// report collects findings, and prints each at once where it has an out: what ends the process then hides nothing found before.
+// report collects findings. If it has an out, it prints each at once, so that a crash hides nothing that was found before.
 type report struct {
 	out      io.Writer
 	findings []finding
@@ -81,13 +81,13 @@ func printFindings(out io.Writer, findings []finding) error {
 	return err
 }
 
-// examine runs all checks. With a broken configuration those that need one go by the defaults.
+// examine runs all checks. If the configuration is broken, the checks that need one use the defaults.
 func examine(cmd *cobra.Command, r *report) {
 	cfg, err := loadConfig(cmd)
 	r.add(configFindings(err)...)
 	if err != nil {
 		cfg, err = config.Load(config.Sources{})
-		if err != nil { // the working folder's own file is what is broken
+		if err != nil { // the working folder's own file is broken
 			return
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// processorFinding tells what computes without a GPU, and whether threads fit it.
+// processorFinding describes the processor, and tells whether the number of threads suits it.
 func processorFinding(threads int) finding {
 	cores := native.PhysicalCores()
 	detail := fmt.Sprintf("%s/%s, %d physical cores usable", runtime.GOOS, runtime.GOARCH, cores)
@@ -30,7 +30,7 @@ func processorFinding(threads int) finding {
 	return finding{stateOK, "cpu", detail, ""}
 }
 
-// deviceFindings lists what llama.cpp can compute on, with its memory.
+// deviceFindings lists the devices on which llama.cpp can compute, with their memory.
 func deviceFindings(m model.Machine, err error) []finding {
 	_, backend := native.Build()
 	findings := []finding{{stateOK, "backend", fmt.Sprintf("%s, llama.cpp %s, %s", backend, native.Version(), kernelsText(native.HasOwnKernels())), ""}}
@@ -55,7 +55,7 @@ func deviceFindings(m model.Machine, err error) []finding {
 
 func gibibytes(n uint64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
 
-// folderFindings looks at the cache and the model folder. Neither must exist yet.
+// folderFindings checks the cache folder and the model folder. Neither needs to exist yet.
 func folderFindings() []finding {
 	folder := model.DefaultFolder()
 	names := model.List(folder)
@@ -65,7 +65,7 @@ func folderFindings() []finding {
 	}
 }
 
-// cacheFinding wants the cache folder to be this user's alone: what lies in it is trusted.
+// cacheFinding checks that the cache folder belongs to this user alone, since its content is trusted.
 func cacheFinding(dir string) finding {
 	info, err := os.Stat(dir)
 	switch {
@@ -90,7 +90,7 @@ func cacheFinding(dir string) finding {
 	return finding{stateOK, "cache", dir, ""}
 }
 
-// listenFinding tells whether the address can be listened on.
+// listenFinding tells whether the server could listen on the address.
 func listenFinding(ctx context.Context, address string) finding {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -104,7 +104,7 @@ func listenFinding(ctx context.Context, address string) finding {
 	return finding{stateOK, "listen", address + " is free", ""}
 }
 
-// toolFinding looks for what building from source needs; running needs none of it.
+// toolFinding looks for the tools that building from source needs; running needs none of them.
 func toolFinding() finding {
 	var missing []string
 	for _, tool := range []string{"git", "c++", "cmake", "ninja", "go", "npm", "openssl"} {

@@ -15,7 +15,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// modelFindings loads the configured model, has it answer one token and says whose kernels computed it.
+// modelFindings loads the configured model, has it answer one token and says which kernels computed it.
 func modelFindings(ctx context.Context, cfg config.Config) []finding {
 	begin := time.Now()
 	s, err := openSession(ctx, cfg, slog.New(slog.DiscardHandler), nil)
@@ -26,7 +26,7 @@ func modelFindings(ctx context.Context, cfg config.Config) []finding {
 	return append(kernels, answerFinding(ctx, s, begin))
 }
 
-// kernelFindings says whose kernels compute, and which are broken.
+// kernelFindings says which kernels compute and which are broken.
 func kernelFindings(k api.Kernels) []finding {
 	findings := []finding{{stateOK, "kernels", k.String(), ""}}
 	if k.NoGPU != "" {
@@ -40,7 +40,7 @@ func kernelFindings(k api.Kernels) []finding {
 	return findings
 }
 
-// answerFinding has a session that was opened at begin answer one token, and ends it.
+// answerFinding has a session, which was opened at begin, answer one token, and closes it.
 func answerFinding(ctx context.Context, s *session, begin time.Time) finding {
 	loaded := time.Since(begin)
 	greedy := sampling.Default()

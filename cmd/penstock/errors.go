@@ -5,13 +5,13 @@ package main
 import "errors"
 
 var (
-	// errUsage marks what the caller got wrong: exit code 2.
+	// errUsage marks wrong use of a command: exit code 2.
 	errUsage = errors.New("wrong use")
 	// errReported is a failure whose report has been printed already.
 	errReported = errors.New("reported")
 )
 
-// usageError is an error of the caller's, whose text is err's alone.
+// usageError marks err as wrong use without changing its text.
 type usageError struct{ err error }
 
 func (e usageError) Error() string   { return e.err.Error() }

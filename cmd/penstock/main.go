@@ -25,8 +25,8 @@ const (
 )
 
 func main() {
-	model.ChildMain() // in the child process that tries a model file this does not return
-	compile.Main()    // nor this in one that compiles a plugin
+	model.ChildMain() // does not return in the child process that tries a model file
+	compile.Main()    // does not return in the child process that compiles a plugin
 	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -35,7 +35,7 @@ func newPluginInspect() *cobra.Command {
 	return cmd
 }
 
-// inspection is what `plugin inspect` tells.
+// inspection is the result of `plugin inspect`.
 type inspection struct {
 	SHA256   string        `json:"sha256"`
 	Size     int           `json:"size"` // bytes

@@ -34,7 +34,7 @@ func newPluginCheck() *cobra.Command {
 	return cmd
 }
 
-// atLeastOne wants one argument or more.
+// atLeastOne allows one argument or more.
 func atLeastOne(cmd *cobra.Command, args []string) error {
 	return exactly(1)(cmd, args[:min(1, len(args))])
 }

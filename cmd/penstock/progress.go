@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows how far the loading of a model is: as a bar that vanishes on a terminal, as plain lines elsewhere.
+// progress shows how much of a model is loaded: on a terminal as a bar that disappears at the end, elsewhere as plain lines.
 type progress struct {
 	out  io.Writer
 	name string // of what is loaded
@@ -23,7 +23,7 @@ func newProgress(out io.Writer, name string) *progress {
 	return &progress{out: out, name: name, bar: isTerminal(out), last: -1}
 }
 
-// show is called with 0 to 1. Lines come at the beginning and the end, the bar with every percent.
+// show is called with 0 to 1. Lines are printed at the beginning and the end; the bar is drawn for every percent.
 func (p *progress) show(done float32) {
 	percent := int(done * 100)
 	if percent <= p.last {
@@ -43,7 +43,7 @@ func (p *progress) show(done float32) {
 	}
 }
 
-// isTerminal tells whether a stream of a command is a person's.
+// isTerminal tells whether a stream of a command is a terminal.
 func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))

@@ -13,17 +13,17 @@ import (
 	"golang.org/x/term"
 )
 
-// answerer computes the next turn of a conversation, hands its text to show piece by piece and returns all of it. Where
-// ctx ends first, what there is until then comes with ctx's error.
+// answerer computes the next turn of a conversation, hands its text to show piece by piece and returns all of it. If ctx ends first,
+// it returns the text until then with ctx's error.
 type answerer func(ctx context.Context, messages []chat.Message, show func(text string) error) (string, error)
 
 // repl is a conversation in a terminal.
 type repl struct {
 	readLine   func() (string, error) // io.EOF: the user leaves
 	answer     answerer
-	interrupts <-chan os.Signal // each ends an answer
+	interrupts <-chan os.Signal // each one ends an answer
 	out        io.Writer        // answers
-	notes      io.Writer        // what is not an answer
+	notes      io.Writer        // everything but answers
 }
 
 // run reads and answers until the user leaves. An interrupt during an answer ends that answer only.
@@ -46,7 +46,7 @@ func (r *repl) run(ctx context.Context) error {
 		switch {
 		case errors.Is(err, context.Canceled):
 			fmt.Fprintln(r.notes, "(stopped)")
-		case err != nil: // the question is taken back, so that a shorter one may follow
+		case err != nil: // the question is removed, so that a shorter one may follow
 			fmt.Fprintf(r.notes, "penstock: %v\n", err)
 			continue
 		}
@@ -70,8 +70,8 @@ func (r *repl) interruptible(ctx context.Context, messages []chat.Message) (stri
 	})
 }
 
-// terminalLines reads lines with editing and history. The terminal is raw only while a line is read, so that elsewhere
-// Ctrl-C is an interrupt; at the prompt Ctrl-C and Ctrl-D leave.
+// terminalLines reads lines with editing and history. The terminal is raw only while a line is read: at the prompt Ctrl-C
+// and Ctrl-D leave, and otherwise Ctrl-C is an interrupt.
 func terminalLines(in *os.File, out io.Writer) func() (string, error) {
 	screen := term.NewTerminal(struct {
 		io.Reader

@@ -20,7 +20,7 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// group is a command that only holds others: alone it prints its help, with anything else it is wrong use.
+// group is a command that only holds others. Alone it prints its help; with anything else it is wrong use.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{
 		Use:   use,
@@ -52,7 +52,7 @@ func atMost(n int) cobra.PositionalArgs {
 	}
 }
 
-// exactly wants n arguments.
+// exactly requires n arguments.
 func exactly(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {

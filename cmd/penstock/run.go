@@ -22,7 +22,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// runFlags are the flags of `run` that are no configuration keys.
+// runFlags are the flags of `run` that are not configuration keys.
 type runFlags struct {
 	maxTokens   int
 	temperature float32
@@ -83,8 +83,7 @@ func run(cmd *cobra.Command, args []string, flags runFlags) error {
 	return errors.Join(err, s.Close())
 }
 
-// converse chats until the user leaves. An interrupt ends an answer and not, as until now, the program: release undoes
-// that.
+// converse chats until the user leaves. From here on an interrupt ends an answer and not the program; release undoes that.
 func converse(cmd *cobra.Command, answer answerer, release func()) error {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
@@ -125,7 +124,7 @@ func splitArguments(args []string) (modelArg, prompt string) {
 	return "", args[0]
 }
 
-// modelName is what a model is called before it is loaded.
+// modelName is the name of a model that is not loaded yet.
 func modelName(cfg config.Config) string { return cmp.Or(cfg.Model.Path, model.BuiltInName) }
 
 func namesModel(arg string) bool {
@@ -136,7 +135,7 @@ func namesModel(arg string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// readPrompt takes all of the input as a prompt.
+// readPrompt reads all of the input as a prompt.
 func readPrompt(in io.Reader) (string, error) {
 	text, err := io.ReadAll(in)
 	if err != nil {
@@ -148,7 +147,7 @@ func readPrompt(in io.Reader) (string, error) {
 	return "", usageError{errors.New("there is no prompt: give one as an argument or on standard input")}
 }
 
-// answerOptions checks the flags.
+// answerOptions checks the flags and makes options of them.
 func (f runFlags) answerOptions() (answerOptions, error) {
 	if f.maxTokens < 0 {
 		return answerOptions{}, fmt.Errorf("--max-tokens is %d; it must be 0 or more", f.maxTokens)
@@ -165,7 +164,7 @@ func (f runFlags) answerOptions() (answerOptions, error) {
 	return answerOptions{params: p, maxTokens: f.maxTokens, raw: f.raw}, nil
 }
 
-// quietLogger shows warnings only, unless a level was asked for: a chat is no log.
+// quietLogger shows warnings only, unless a level was asked for, so that they do not disturb a chat.
 func quietLogger(out io.Writer, cfg config.Config) *slog.Logger {
 	level := "warn"
 	for _, s := range cfg.Settings() {

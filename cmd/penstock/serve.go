@@ -55,7 +55,7 @@ func serve(cmd *cobra.Command, args []string) error {
 	return h.Run(ctx)
 }
 
-// serveProgress is a bar for a person; elsewhere the log tells when the model is there.
+// serveProgress is a bar on a terminal; elsewhere the log tells when the model is loaded.
 func serveProgress(out io.Writer, cfg config.Config) func(float32) {
 	if !isTerminal(out) {
 		return nil

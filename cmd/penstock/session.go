@@ -43,14 +43,14 @@ func (s *session) Close() error {
 	return errors.Join(<-s.stopped, s.Core.Close())
 }
 
-// answerOptions are what the flags of a terminal answer set.
+// answerOptions are the options of an answer in the terminal.
 type answerOptions struct {
 	params    sampling.Params
 	maxTokens int // 0: until the context is full
 	raw       bool
 }
 
-// prompt makes the prompt of messages; a raw one is the text of the last message alone.
+// prompt makes the prompt of messages; a raw prompt is only the text of the last message.
 func (s *session) prompt(ctx context.Context, messages []chat.Message, o answerOptions) (chat.Prompt, error) {
 	encoder := chat.Encoder{Model: s.Engine, Context: s.Model.Context}
 	if o.raw {
@@ -92,7 +92,7 @@ func read(ctx context.Context, stream *scheduler.Stream, show func(string) error
 	var all []byte
 	for {
 		event, err := stream.Next(ctx)
-		if err = cmp.Or(ctx.Err(), err); err != nil { // what came before an interrupt is not wanted any more either
+		if err = cmp.Or(ctx.Err(), err); err != nil { // after an interrupt the text before it is not wanted either
 			return string(all), err
 		}
 		all = append(all, event.Text...)

@@ -16,8 +16,8 @@ type build struct {
 	Penstock   string `json:"penstock"`
 	LlamaCPP   string `json:"llama_cpp"`
 	Backend    string `json:"backend"`     // of llama.cpp: cpu, cuda, ...
-	OwnKernels bool   `json:"own_kernels"` // whether Penstock's kernels for the CPU are in it
-	BuildStamp string `json:"build_stamp"` // over llama.cpp's source, our shim, flags and compiler
+	OwnKernels bool   `json:"own_kernels"` // whether it contains Penstock's CPU kernels
+	BuildStamp string `json:"build_stamp"` // a hash of llama.cpp's source, our shim, flags and compiler
 	Go         string `json:"go"`
 	Wazero     string `json:"wazero,omitempty"` // empty: plugins are not built in
 	Platform   string `json:"platform"`
@@ -39,7 +39,7 @@ func kernelsText(own bool) string {
 	return "without Penstock's kernels (PENSTOCK_KERNELS=OFF)"
 }
 
-// moduleVersion is the version of a module linked into this binary, empty where it is not.
+// moduleVersion is the version of a module in this binary, or empty if it is not linked.
 func moduleVersion(path string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
