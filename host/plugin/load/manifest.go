@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"unicode/utf8"
 
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
 )
@@ -75,7 +76,7 @@ func (m *Manifest) read(text []byte) error {
 	} {
 		if value, ok := m.Unknown[name]; ok {
 			if err := json.Unmarshal(value, to); err != nil {
-				return fmt.Errorf("%s is %s: %w", name, bytes.ToValidUTF8(value[:min(len(value), 80)], nil), err)
+				return fmt.Errorf("%s is %s: %w", name, excerpt.Of(string(value), 80), err)
 			}
 			delete(m.Unknown, name)
 		}
