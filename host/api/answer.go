@@ -21,7 +21,7 @@ func (s *service) answer(c echo.Context, g generation, sh shape) error {
 		return err
 	}
 	defer cancel(streams)
-	a := &assembly{service: s, shape: sh, field: g.field, choices: make([]*choice, len(streams))}
+	a := &assembly{service: s, shape: sh, promptField: g.promptField, choices: make([]*choice, len(streams))}
 	for i := range a.choices {
 		a.choices[i] = &choice{index: i}
 	}
@@ -45,7 +45,7 @@ func (s *service) whole(ctx context.Context, c echo.Context, a *assembly, g *gen
 	if err := readAll(ctx, streams, a.gather, nothing); err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, a.shape.whole(a.choices, usageOf(a.choices, g.n)))
+	return c.JSON(http.StatusOK, a.shape.whole(a.choices, usageOf(a.choices, g.choices)))
 }
 
 func (s *service) stream(ctx context.Context, c echo.Context, a *assembly, g *generation, streams []Stream) error {
@@ -53,15 +53,15 @@ func (s *service) stream(ctx context.Context, c echo.Context, a *assembly, g *ge
 	defer w.release()
 	take := func(i int, e scheduler.Event) error { return a.forward(w, i, e) }
 	err := readAll(ctx, streams, take, w.flush)
-	if err == nil && g.usage {
-		err = w.send(a.shape.closing(usageOf(a.choices, g.n)))
+	if err == nil && g.sendUsage {
+		err = w.send(a.shape.closing(usageOf(a.choices, g.choices)))
 	}
 	begun := w.end()
 	if err != nil && (!begun || ctx.Err() != nil) {
 		return err // as an ordinary answer, or to nobody
 	}
 	if err != nil {
-		_ = w.send(envelope{asError(err, g.field).body()}) // a broken connection shows at flush
+		_ = w.send(envelope{asError(err, g.promptField).body()}) // a broken connection shows at flush
 	}
 	if a.shape.endsWithDone() {
 		w.sendDone()
@@ -72,9 +72,9 @@ func (s *service) stream(ctx context.Context, c echo.Context, a *assembly, g *ge
 // assembly turns the events of a request's streams into frames, or into one whole answer.
 type assembly struct {
 	*service
-	shape   shape
-	field   string
-	choices []*choice
+	shape       shape
+	promptField string
+	choices     []*choice
 }
 
 // gather keeps everything for a whole answer.

@@ -31,8 +31,8 @@ func (s *service) parseChat(ctx context.Context, from caller, body []byte) (gene
 		return g, err
 	}
 	prompt, err := s.encode(ctx, &g, c, len(body))
-	g.stop = append(g.stop, prompt.Stops...)
-	g.prompts, g.text = [][]scheduler.Token{prompt.Tokens}, prompt.Text
+	g.stops = append(g.stops, prompt.Stops...)
+	g.prompts, g.promptText = [][]scheduler.Token{prompt.Tokens}, prompt.Text
 	return g, err
 }
 

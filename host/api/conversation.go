@@ -10,7 +10,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Conversation are the fields that become a prompt by the chat template.
+// Conversation are the fields of a body that become a prompt.
 type Conversation struct {
 	Messages     []json.RawMessage          `json:"messages"`
 	Tools        json.RawMessage            `json:"tools"`
@@ -19,7 +19,7 @@ type Conversation struct {
 	TemplateArgs map[string]json.RawMessage `json:"chat_template_kwargs"`
 }
 
-// conversation checks what is to become a prompt.
+// conversation checks the fields and refuses what is not supported.
 func conversation(b *Conversation) (chat.Conversation, error) {
 	for _, f := range []struct {
 		name string

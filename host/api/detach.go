@@ -18,7 +18,7 @@ const (
 	detachedBuffer = 1024 // events that such a stream may be ahead of its reader
 )
 
-// Attacher lets another reader go on with a stream after event seq; −1 begins at the first. Streams may be one.
+// Attacher lets another reader go on with a stream after event seq; −1 begins at the first. A Stream may be one.
 type Attacher interface {
 	Attach(seq int64) error
 }

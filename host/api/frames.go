@@ -8,7 +8,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// clientFrame is any frame a client sends over the WebSocket; which fields count goes by its type.
+// clientFrame is any frame that a client sends over the WebSocket. Its type decides which fields count.
 type clientFrame struct {
 	Type     string          `json:"type"`
 	ID       string          `json:"id"`

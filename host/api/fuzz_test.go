@@ -31,7 +31,7 @@ func checkPlan(t *testing.T, g generation, err error) {
 	if err := g.params.Validate(); err != nil {
 		t.Error(err)
 	}
-	if g.n < 1 || g.n > maxChoices || len(g.prompts) < 1 || len(g.prompts) > maxPrompts || g.max < 0 || g.logprobs > maxLogprobs {
+	if g.choices < 1 || g.choices > maxChoices || len(g.prompts) < 1 || len(g.prompts) > maxPrompts || g.maxTokens < 0 || g.logprobs > maxLogprobs {
 		t.Errorf("out of range: %+v", g)
 	}
 	for _, p := range g.prompts {

@@ -12,31 +12,31 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// generation is a request as the scheduler can take it: each prompt is answered n times.
+// generation is a checked request for text. submit makes scheduler.Requests of it.
 type generation struct {
-	field    string // of the body that holds the prompt
-	prompts  [][]scheduler.Token
-	text     string // what the prompt of a conversation was made of
-	n        int
-	params   sampling.Params
-	uses     []PluginUse
-	stop     []string
-	max      int // tokens to generate; 0: as many as fit
-	logprobs int // alternatives a token; -1: none
-	deadline time.Time
-	priority int
-	cache    bool
-	caller   caller
-	detach   time.Duration // how long it may outlive its connection
+	caller      caller
+	promptField string // the field of the body that holds the prompt
+	prompts     [][]scheduler.Token
+	promptText  string // of a conversation
+	choices     int    // answers to each prompt
+	params      sampling.Params
+	uses        []PluginUse
+	stops       []string
+	maxTokens   int // to generate; 0: as many as fit
+	logprobs    int // alternatives to each token; -1: none
+	deadline    time.Time
+	priority    int
+	cachePrompt bool
+	detach      time.Duration // how long it may outlive its connection
 
-	stream bool
-	usage  bool // a last frame of a stream has the usage
+	stream    bool
+	sendUsage bool // in a last frame of the stream
 }
 
 // maxLogprobs bounds the alternatives reported with each token.
 const maxLogprobs = 20
 
-// newGeneration makes a generation of a body that was read, in the text pool.
+// newGeneration checks the common fields of a body of size bytes, and has build make a generation of it in the text pool.
 func (s *service) newGeneration(ctx context.Context, from caller, b *Common, size int, build func() (generation, error)) (generation, error) {
 	if err := b.check(); err != nil {
 		return generation{}, err
@@ -48,7 +48,7 @@ func (s *service) newGeneration(ctx context.Context, from caller, b *Common, siz
 	return g, err
 }
 
-// commonGeneration fills in what all bodies share. The prompts and log-probabilities are the caller's.
+// commonGeneration fills in what all bodies share. The prompts and log-probabilities are for the function that calls it.
 func (s *service) commonGeneration(b *Common, field string) (generation, error) {
 	if b.Model != "" && b.Model != s.Model.Name {
 		return generation{}, s.unknownModel(b.Model)
@@ -76,9 +76,9 @@ func (s *service) commonGeneration(b *Common, field string) (generation, error) 
 	if err != nil {
 		return generation{}, err
 	}
-	return generation{field: field, n: b.choices(), params: params, uses: uses, stop: stops, max: limit, logprobs: -1,
-		priority: b.Priority, cache: b.CachePrompt,
-		stream: b.Stream, usage: b.StreamOptions.IncludeUsage}, nil
+	return generation{promptField: field, choices: b.choices(), params: params, uses: uses, stops: stops, maxTokens: limit, logprobs: -1,
+		priority: b.Priority, cachePrompt: b.CachePrompt,
+		stream: b.Stream, sendUsage: b.StreamOptions.IncludeUsage}, nil
 }
 
 func namesPlugin(entry string) bool {

@@ -49,7 +49,7 @@ func (p Policy) discard() { _ = p.Close() }
 // newPolicy builds the policy of one choice.
 func (s *service) newPolicy(g *generation, params sampling.Params) (p Policy, err error) {
 	if s.Policies != nil {
-		return s.Policies.NewPolicy(params, g.ownUses(params.Chain), g.max)
+		return s.Policies.NewPolicy(params, g.ownUses(params.Chain), g.maxTokens)
 	}
 	p.Stages, err = s.Engine.NewChain(params)
 	return p, err

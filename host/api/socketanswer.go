@@ -77,7 +77,7 @@ func (s *service) parseFrame(ctx context.Context, from caller, request json.RawM
 	default:
 		g, err = s.parseText(ctx, from, request)
 	}
-	if err == nil && g.n*len(g.prompts) != 1 {
+	if err == nil && g.choices*len(g.prompts) != 1 {
 		err = Invalid("n", "a generate frame starts one answer: n must be 1, and prompt a single one")
 	}
 	return g, err
@@ -97,8 +97,8 @@ func (k *socket) checkFree(id string) error {
 	return nil
 }
 
-// follow begins to read the stream. A connection that is closing takes no more; the stream is then let go as if it
-// had been lost.
+// follow begins to read the stream. A connection that is closing takes no more answers: it releases the stream, as a lost connection
+// does.
 func (k *socket) follow(a *socketAnswer) error {
 	var ctx context.Context
 	ctx, a.stop = context.WithCancel(k.ctx)
@@ -117,7 +117,8 @@ func (k *socket) follow(a *socketAnswer) error {
 	return nil
 }
 
-// release lets go of the stream: it is cancelled, which is nothing once it has ended, or goes on without a reader for a while.
+// release gives up the stream. A detachable answer goes on without a reader for a while; any other is cancelled, which does nothing if it
+// has ended.
 func (a *socketAnswer) release() {
 	if a.detachable != nil {
 		a.detachable.detached()
@@ -128,7 +129,7 @@ func (a *socketAnswer) release() {
 	close(a.released)
 }
 
-// forward sends the stream's events until its end, the connection's, or until another connection takes it over.
+// forward sends the stream's events until it ends, the connection ends, or another connection takes the stream over.
 func (a *socketAnswer) forward(ctx context.Context) {
 	defer a.release()
 	defer a.freeID()
@@ -151,7 +152,7 @@ func (a *socketAnswer) forward(ctx context.Context) {
 	}
 }
 
-// freeID lets the client use the id again, unless another answer has it already.
+// freeID lets the client use the id again. Another answer may have it already.
 func (a *socketAnswer) freeID() {
 	a.socket.mu.Lock()
 	defer a.socket.mu.Unlock()

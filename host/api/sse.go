@@ -25,7 +25,7 @@ const (
 type events struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	timeout time.Duration // how long the client may take nothing; 0: for ever
+	timeout time.Duration // how long a write may wait for the client; 0: for ever
 	every   time.Duration // between comments
 	cancel  func()        // called when a comment cannot be written
 	buffer  bytes.Buffer
@@ -43,7 +43,7 @@ func (s *service) newEvents(ctx context.Context, w http.ResponseWriter) (*events
 	e := &events{w: w, control: http.NewResponseController(w), timeout: s.WriteTimeout, every: orDefault(s.StreamComment, defaultKeepAlive), cancel: cancel}
 	e.encoder = json.NewEncoder(&e.buffer)
 	e.encoder.SetEscapeHTML(false)
-	e.mu.Lock() // the timer may be quick
+	e.mu.Lock() // the timer may fire before it is stored
 	defer e.mu.Unlock()
 	e.timer = time.AfterFunc(orDefault(s.StreamGrace, defaultGrace), e.keepAlive)
 	return e, ctx
@@ -56,7 +56,7 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// maxPending is how much may gather before it is written anyway.
+// maxPending is how many bytes may gather before they are written anyway.
 const maxPending = 64 << 10
 
 // send adds one event; nil is none.
@@ -122,7 +122,7 @@ func (e *events) write(text []byte) error {
 	return e.control.Flush()
 }
 
-// end stops the comments and tells whether the answer has begun: then an error can only be an event.
+// end stops the comments and tells whether the answer has begun. If so, an error can only be an event.
 func (e *events) end() (begun bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -131,7 +131,7 @@ func (e *events) end() (begun bool) {
 	return e.begun
 }
 
-// release lifts the deadline, which would outlive this answer on a connection that is used again.
+// release stops the comments and lifts the write deadline, which would otherwise hold for the connection's next request.
 func (e *events) release() {
 	e.end()
 	e.cancel()

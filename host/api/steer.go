@@ -15,7 +15,7 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Controls steer a live answer. Streams may have them.
+// Controls steer a running answer. A Stream may have them.
 type Controls interface {
 	Pause(ctx context.Context) error
 	Resume(ctx context.Context) error
@@ -23,12 +23,12 @@ type Controls interface {
 	Rewind(ctx context.Context, n int) error
 }
 
-// ChainSetter exchanges the sampler chain of a live answer. Streams may be one.
+// ChainSetter exchanges the sampler chain of a running answer. A Stream may be one.
 type ChainSetter interface {
 	SetChain(ctx context.Context, chain []chain.Stage) error
 }
 
-// steer acts on a frame for a live answer.
+// steer acts on a frame for a running answer.
 func (a *socketAnswer) steer(f clientFrame) error {
 	if f.Type == "cancel" {
 		a.stream.Cancel()
@@ -75,8 +75,8 @@ func (a *socketAnswer) control(f clientFrame) error {
 	return c.Inject(ctx, tokens)
 }
 
-// set changes sampling parameters; those that the frame leaves out stay as they are. A name that is none is refused
-// here, where nothing else shares the object.
+// set changes sampling parameters; those that the frame leaves out stay as they are. Unlike the body of a request, the object has only
+// sampling parameters, so an unknown name in it is refused.
 func (a *socketAnswer) set(raw json.RawMessage) error {
 	c, ok := a.stream.(ChainSetter)
 	if !ok {

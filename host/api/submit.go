@@ -17,13 +17,13 @@ func (s *service) submit(ctx context.Context, g *generation) (_ []Stream, err er
 	if err := g.caller.checkPriority(g.priority); err != nil {
 		return nil, err
 	}
-	requests := make([]scheduler.Request, 0, len(g.prompts)*g.n)
+	requests := make([]scheduler.Request, 0, len(g.prompts)*g.choices)
 	for _, prompt := range g.prompts {
 		if len(prompt) >= s.Model.Context {
-			err = &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeInvalid, Param: g.field,
+			err = &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeInvalid, Param: g.promptField,
 				Message: fmt.Sprintf("the prompt has %d tokens; the context holds %d, the answer included", len(prompt), s.Model.Context)}
 		}
-		for range g.n {
+		for range g.choices {
 			if err == nil {
 				requests, err = s.addChoice(ctx, requests, g, prompt)
 			}
@@ -34,18 +34,18 @@ func (s *service) submit(ctx context.Context, g *generation) (_ []Stream, err er
 		if errors.Is(err, errGone) {
 			return nil, err
 		}
-		return nil, asError(err, g.field)
+		return nil, asError(err, g.promptField)
 	}
 	streams, err := s.Scheduler.SubmitAll(requests)
 	if errors.Is(err, scheduler.ErrTooMany) {
-		field := g.field
-		if g.n > 1 {
+		field := g.promptField
+		if g.choices > 1 {
 			field = "n"
 		}
 		return nil, Invalid(field, "%v; ask for fewer, or in several requests", err)
 	}
 	if err != nil {
-		return nil, asError(err, g.field)
+		return nil, asError(err, g.promptField)
 	}
 	return streams, nil
 }
@@ -66,8 +66,8 @@ func (s *service) addChoice(ctx context.Context, requests []scheduler.Request, g
 	}
 	return append(requests, scheduler.Request{
 		Prompt:      []scheduler.Segment{{Tokens: prompt}},
-		MaxTokens:   g.max,
-		Stop:        g.stop,
+		MaxTokens:   g.maxTokens,
+		Stop:        g.stops,
 		IgnoreEOG:   params.IgnoreEOS,
 		Chain:       p.Stages,
 		Rules:       p.Rules,
@@ -75,7 +75,7 @@ func (s *service) addChoice(ctx context.Context, requests []scheduler.Request, g
 		Trace:       trace,
 		Priority:    g.priority,
 		Deadline:    g.deadline,
-		CachePrompt: g.cache,
+		CachePrompt: g.cachePrompt,
 		CacheSalt:   g.caller.cacheSalt,
 		Buffer:      buffer,
 		Keep:        g.detach > 0,

@@ -32,8 +32,8 @@ func (s *service) generationOfText(b *textBody) (generation, error) {
 	if err := s.checkPrompt(&g); err != nil {
 		return g, err
 	}
-	if b.BestOf != nil && *b.BestOf != g.n {
-		return g, unsupported("best_of", "best_of is %d; this server supports it only where it equals n (%d)", *b.BestOf, g.n)
+	if b.BestOf != nil && *b.BestOf != g.choices {
+		return g, unsupported("best_of", "best_of is %d; this server supports it only where it equals n (%d)", *b.BestOf, g.choices)
 	}
 	if top := b.Logprobs; top != nil {
 		if *top < 0 || *top > maxLogprobs {

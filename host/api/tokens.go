@@ -92,5 +92,5 @@ func (s *service) applyTemplate(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, map[string]any{"prompt": g.text})
+	return c.JSON(http.StatusOK, map[string]any{"prompt": g.promptText})
 }
