@@ -83,7 +83,7 @@ func run(cmd *cobra.Command, args []string, flags runFlags) error {
 	return errors.Join(err, s.Close())
 }
 
-// converse chats until the user leaves. From here on an interrupt ends an answer and not the program; release undoes that.
+// converse chats until the user leaves. An interrupt has ended the program so far; from release on it ends an answer only.
 func converse(cmd *cobra.Command, answer answerer, release func()) error {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)

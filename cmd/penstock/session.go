@@ -92,7 +92,7 @@ func read(ctx context.Context, stream *scheduler.Stream, show func(string) error
 	var all []byte
 	for {
 		event, err := stream.Next(ctx)
-		if err = cmp.Or(ctx.Err(), err); err != nil { // after an interrupt the text before it is not wanted either
+		if err = cmp.Or(ctx.Err(), err); err != nil { // after an interrupt nobody wants what had arrived and was not shown
 			return string(all), err
 		}
 		all = append(all, event.Text...)
