@@ -20,31 +20,61 @@ var mentionOfMethod = regexp.MustCompile("`(\\w+)\\.(\\w+)` in `([\\w/.-]+\\.go)
 // made lists what building makes.
 var made = []string{"bin/", "build/", "web/dist/", "web/node_modules/", "native/zz_stamp.go/"}
 
-// checkMentions finds paths in README.md and in the documents of docs (not below it) that do not exist in the repository, and methods
-// that are not in the Go file where they are said to be.
+// link matches a Markdown link to a file.
+var link = regexp.MustCompile(`\]\(([\w./-]+)(?:#[\w-]*)?\)`)
+
+// checkMentions finds what a document mentions and the repository does not have: in all documents links to files, in README.md and in
+// docs (not below it) also paths, and methods that are not in the file where they are said to be.
 func checkMentions(f file) ([]string, error) {
-	if f.path != "README.md" && filepath.Dir(f.path) != "docs" {
+	if filepath.Ext(f.path) != ".md" {
 		return nil, nil
 	}
+	byPath := f.path == "README.md" || filepath.Dir(f.path) == "docs"
 	var findings []string
 	for i, line := range bytes.Split(f.text, []byte("\n")) {
-		for _, found := range mention.FindAllSubmatch(line, -1) {
-			path := strings.TrimSuffix(strings.TrimSuffix(string(found[1]), "/"), "/...")
-			if isMade(path) {
-				continue
-			}
-			if _, err := os.Stat(path); err != nil {
-				findings = append(findings, fmt.Sprintf("%s:%d: there is no %s", f.path, i+1, path))
-			}
+		missing := missingLinks(filepath.Dir(f.path), line)
+		if byPath {
+			missing = append(append(missing, missingPaths(line)...), missingMethods(line)...)
 		}
-		for _, found := range mentionOfMethod.FindAllSubmatch(line, -1) {
-			text, _ := os.ReadFile(string(found[3])) // a missing file was found above
-			if method := fmt.Sprintf("%s) %s(", found[1], found[2]); !bytes.Contains(text, []byte(method)) {
-				findings = append(findings, fmt.Sprintf("%s:%d: %s has no method %s.%s", f.path, i+1, found[3], found[1], found[2]))
-			}
+		for _, what := range missing {
+			findings = append(findings, fmt.Sprintf("%s:%d: there is no %s", f.path, i+1, what))
 		}
 	}
 	return findings, nil
+}
+
+func missingLinks(folder string, line []byte) (missing []string) {
+	for _, found := range link.FindAllSubmatch(line, -1) {
+		if target := filepath.Join(folder, string(found[1])); !exists(target) {
+			missing = append(missing, target)
+		}
+	}
+	return missing
+}
+
+func missingPaths(line []byte) (missing []string) {
+	for _, found := range mention.FindAllSubmatch(line, -1) {
+		path := strings.TrimSuffix(strings.TrimSuffix(string(found[1]), "/"), "/...")
+		if !isMade(path) && !exists(path) {
+			missing = append(missing, path)
+		}
+	}
+	return missing
+}
+
+func missingMethods(line []byte) (missing []string) {
+	for _, found := range mentionOfMethod.FindAllSubmatch(line, -1) {
+		text, _ := os.ReadFile(string(found[3])) // a missing file is one of the missing paths
+		if method := fmt.Sprintf("%s) %s(", found[1], found[2]); !bytes.Contains(text, []byte(method)) {
+			missing = append(missing, fmt.Sprintf("%s.%s in %s", found[1], found[2], found[3]))
+		}
+	}
+	return missing
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func isMade(path string) bool {
