@@ -11,9 +11,9 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// The tick waits for workers, after the native stages are done, for an eighth of the time that the pass took, and at least for minWait.
-// Waiting costs all other answers that time. Not waiting costs the late answer a whole pass, and the others the processor that its worker
-// uses beside the next one.
+// The tick waits for workers, after the native stages are done, for an eighth of the time that the pass took, and at least for
+// minWait. Waiting costs all other answers that time. Not waiting costs the late answer a whole pass, and the others the processor
+// that its worker uses beside the next pass.
 const (
 	minWait  = time.Millisecond
 	waitPart = 8
@@ -80,7 +80,7 @@ func (s *Scheduler) drawNative() {
 	}
 }
 
-// awaitWorkers waits for the workers that draw, but not long. Those that are late keep their rows, since the next pass overwrites them.
+// awaitWorkers waits for the workers that draw, but not long. Those that are late copy their rows, which the next pass overwrites.
 func (s *Scheduler) awaitWorkers() {
 	start := s.config.Clock()
 	s.sampling.alarm.Reset(max(minWait, s.record.Forward/waitPart))
@@ -138,8 +138,8 @@ func (s *Scheduler) emitAlone(j *job) {
 	s.emit(j, s.config.Clock())
 }
 
-// emit sends what a job's answer shows, cuts what it has taken back out of the KV cache, and ends it where it has ended; now is the
-// time of its tokens.
+// emit sends the text that a job's answer shows, removes tokens that were taken back from the KV cache, and ends the job if the answer
+// has ended; now is the time of its tokens.
 func (s *Scheduler) emit(j *job, now time.Time) {
 	if j.done {
 		return

@@ -24,3 +24,25 @@ type Verdict struct {
 	End  bool // the answer ends
 	Show int  // with End: how many bytes since the last verdict without Hold are shown; negative means all
 }
+
+// gate is a stop rule and the position up to which it lets text be shown.
+type gate struct {
+	rule     StopRule
+	position int
+}
+
+// check shows the rule a token and its text, which ends at total, and tells whether the answer ends, and at which position.
+func (g *gate) check(t chain.Token, text string, total int) (ends bool, at int, err error) {
+	v, err := g.rule.Check(t, text)
+	switch {
+	case err != nil:
+		return false, 0, err
+	case v.End && v.Show >= 0:
+		return true, min(g.position+v.Show, total), nil
+	case v.End:
+		return true, total, nil
+	case !v.Hold:
+		g.position = total
+	}
+	return false, 0, nil
+}

@@ -22,12 +22,6 @@ type text struct {
 	tail    []byte // after a rewind: the end of the text shown, where a stop string may begin
 }
 
-// gate is a stop rule and the position up to which it lets text be shown.
-type gate struct {
-	rule     StopRule
-	position int
-}
-
 // visible is what became visible with a token.
 type visible struct {
 	text string
@@ -59,20 +53,12 @@ func (t *text) add(token chain.Token, piece string) (visible, error) {
 	release := total - t.partialStop()
 	for i := range t.rules {
 		g := &t.rules[i]
-		v, err := g.rule.Check(token, whole)
+		ends, at, err := g.check(token, whole, total)
 		if err != nil {
 			return visible{}, err
 		}
-		if v.End {
-			at := total
-			if v.Show >= 0 {
-				at = min(g.position+v.Show, total)
-			}
-			if !end || at < cut {
-				end, cut, stop = true, at, ""
-			}
-		} else if !v.Hold {
-			g.position = total
+		if ends && (!end || at < cut) {
+			end, cut, stop = true, at, ""
 		}
 		release = min(release, g.position)
 	}
