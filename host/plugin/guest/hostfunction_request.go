@@ -75,7 +75,7 @@ func hostEmit(i *Instance, s []uint64) {
 func hostFail(i *Instance, s []uint64) {
 	text := i.read(s[0], s[1])
 	if most := i.module.Host.Limits.Fail; len(text) > most {
-		text = whole(text[:most])
+		text = dropCutCharacter(text[:most])
 	}
 	i.refusal = append(i.refusal[:0], text...)
 }

@@ -32,8 +32,8 @@ var levels = [...]slog.Level{
 // lineCost is what a line counts besides its bytes: empty lines are not free.
 const lineCost = 32
 
-// whole drops the beginning of a character at the end of a text that was cut.
-func whole(text []byte) []byte {
+// dropCutCharacter drops the beginning of a character at the end of a text that was cut.
+func dropCutCharacter(text []byte) []byte {
 	for n := 1; n <= min(len(text), utf8.UTFMax); n++ {
 		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
 			if !utf8.FullRune(last) {
@@ -51,7 +51,7 @@ func (l *guestLog) add(level int32, line []byte) {
 		return
 	}
 	if len(line)+lineCost > l.left {
-		line, l.cut = whole(line[:min(len(line), l.left)]), true
+		line, l.cut = dropCutCharacter(line[:min(len(line), l.left)]), true
 	}
 	l.left = max(0, l.left-len(line)-lineCost)
 	text := strings.ToValidUTF8(string(line), "\uFFFD")

@@ -72,7 +72,7 @@ func BenchmarkStage_Row(b *testing.B) {
 	}
 }
 
-// BenchmarkStage_Token is what a plugin with every hook costs a token, besides its own work.
+// BenchmarkStage_Token is what a plugin with every export costs a token, besides its own work.
 func BenchmarkStage_Token(b *testing.B) {
 	g := viewed(`{"name":"guest"}`, abi.BufferCandidates, 2048, i32(-1))
 	s := benchStage(b, g.On(abi.ExportPrepare, i32(0)).On(abi.ExportAccept, i32(0)))
