@@ -68,7 +68,8 @@ func TestScheduler_BusyBatch_SameTextAsAlone(t *testing.T) {
 	for _, layout := range []string{"split", "shared"} {
 		t.Run(layout, func(t *testing.T) {
 			e := opened(t, Options{Slots: 8, CacheSequences: 4, KVLayout: layout})
-			s := scheduled(t, e, 8)
+			s, stop := scheduled(t, e, 8)
+			defer stop()
 
 			prompts := make([]string, 24)
 			for i := range prompts {

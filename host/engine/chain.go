@@ -14,7 +14,7 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// kinds are the native samplers by their names in package sampling, but for those that choose a token.
+// kinds are the native samplers by their names in package sampling, without those that choose a token.
 var kinds = map[string]native.SamplerKind{
 	"penalties": native.Penalties, "dry": native.DRY, "top_n_sigma": native.TopNSigma, "top_k": native.TopK, "typ_p": native.Typical,
 	"top_p": native.TopP, "min_p": native.MinP, "xtc": native.XTC, "temperature": native.Temperature, "infill": native.Infill,
@@ -23,11 +23,12 @@ var kinds = map[string]native.SamplerKind{
 // Stage is a run of llama.cpp's samplers with its state for one answer.
 type Stage struct {
 	sampler *native.Sampler
-	name    string       // what it does, for traces
-	alone   bool         // it is the whole chain, so SampleRows can run it
-	guards  bool         // it has the grammar
-	biases  []chain.Bias // all it has, or none: llama.cpp would copy the whole row to change a few logits
+	name    string // lists what it does, for traces
 	view    native.Candidates
+
+	wholeChain bool // SampleRows can run it
+	hasGrammar bool
+	biases     []chain.Bias // if it does nothing else; llama.cpp would copy the whole row to change a few logits
 }
 
 var _ chain.Stage = (*Stage)(nil)
@@ -66,7 +67,7 @@ func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
 	if err != nil {
 		return nil, asInvalid(err)
 	}
-	stage := &Stage{sampler: sampler, name: nameOf(l, o), alone: l.First && l.Last, guards: o.Grammar != ""}
+	stage := &Stage{sampler: sampler, name: nameOf(l, o), wholeChain: l.First && l.Last, hasGrammar: o.Grammar != ""}
 	if len(o.Chain) == 0 && !l.Last {
 		for i, token := range o.BiasTokens {
 			stage.biases = append(stage.biases, chain.Bias{Token: token, Value: o.BiasValues[i]})
@@ -154,7 +155,7 @@ func (e *Engine) options(p sampling.Params) native.SamplerOptions {
 		DryLastN: lookBack(p.DryPenaltyLastN), DryBreakers: p.DrySequenceBreakers,
 		MirostatTau: p.MirostatTau, MirostatEta: p.MirostatEta,
 		AdaptiveTarget: p.AdaptiveTarget, AdaptiveDecay: p.AdaptiveDecay,
-		Grammar: p.Grammar, GrammarRoot: p.GrammarRoot,
+		Grammar: p.Grammar,
 	}
 }
 
@@ -173,14 +174,14 @@ func (e *Engine) addBias(o *native.SamplerOptions, p sampling.Params) {
 }
 
 // Native implements chain.Stage.
-func (s *Stage) Native() bool { return s.alone }
+func (s *Stage) Native() bool { return s.wholeChain }
 
 // Name implements chain.Named.
 func (s *Stage) Name() string { return s.name }
 
 // Apply implements chain.Stage. A whole chain chooses as it does in SampleRows.
 func (s *Stage) Apply(v *chain.View) (err error) {
-	if s.alone && v.N < 0 {
+	if s.wholeChain && v.N < 0 {
 		v.Chosen, err = s.sampler.Sample(v.Row)
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 // Options say what to load and how much to serve at once. Zero values take the defaults named.
 type Options struct {
 	Path string // GGUF file
-	Name string // what the model is called outside; "" is the file's name without .gguf
+	Name string // what clients call the model; "": the file's name without .gguf
 
 	Slots          int    // answers generated at once; 0: 8
 	CacheSequences int    // sequences kept beside them for prefixes of ended answers
@@ -41,7 +41,7 @@ type Info struct {
 	Template    string           // source of the chat template in use
 	HasTemplate bool             // the model brought one
 	Limits      native.Limits    // its Positions are what one conversation may have: never more than the model was trained for
-	Weights     []native.Weights // whose kernels compute with them
+	Weights     []native.Weights // by the kernels that compute with them
 }
 
 // Engine is a loaded model with its context. It is safe for concurrent use, its backend as the scheduler documents.
@@ -113,7 +113,7 @@ func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
 }
 
 // shared tells whether all sequences use the same cells. On the CPU they do not: in cells of its own, a sequence is computed to the
-// same bits whoever is beside it (see docs/rationale.md).
+// same bits whatever is computed beside it (see docs/rationale.md).
 func (o Options) shared(info native.ModelInfo) bool {
 	switch {
 	case o.KVLayout == "shared":
@@ -173,7 +173,7 @@ func (e *Engine) Backend() scheduler.Backend {
 	return e.backend
 }
 
-// Close frees everything, after a running forward pass was aborted. Chains made by the engine may be closed later.
+// Close aborts a running forward pass and frees everything. Chains made by the engine may be closed later.
 func (e *Engine) Close() error {
 	e.backend.close()
 	return errors.Join(e.context.Close(), e.template.Close(), e.model.Close())

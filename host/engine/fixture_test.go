@@ -38,18 +38,17 @@ func opened(t testing.TB, o Options) *Engine {
 	return e
 }
 
-// scheduled runs a scheduler over an engine until the test ends.
-func scheduled(t testing.TB, e *Engine, slots int) *scheduler.Scheduler {
+// scheduled runs a scheduler over an engine until stop is called.
+func scheduled(t testing.TB, e *Engine, slots int) (_ *scheduler.Scheduler, stop func()) {
 	t.Helper()
 	s, err := scheduler.New(e.Backend(), scheduler.Config{Slots: slots, ArchiveBytes: 1 << 26})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = s.Run(ctx) }()
-	t.Cleanup(func() { stop(); <-done })
-	return s
+	return s, func() { cancel(); <-done }
 }
 
 func tokens(t testing.TB, e *Engine, text string) []int32 {

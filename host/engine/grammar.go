@@ -24,8 +24,8 @@ func (e *Engine) NewGrammar(kind int32, text string) (Grammar, error) {
 	return Grammar{g}, err
 }
 
-// Accept moves on by a token; false, and nothing changes, where it may not come next or the grammar was closed. A grammar
-// that has become too ambiguous to follow takes no token any more; Mask tells why.
+// Accept moves on by a token. It is false, and nothing changes, if the token may not come next or the grammar was closed. A grammar
+// that has become too ambiguous to follow accepts no token any more; Mask tells why.
 func (g Grammar) Accept(token int32) bool {
 	ok, err := g.Grammar.Accept(token)
 	return ok && err == nil

@@ -13,7 +13,7 @@ import (
 var _ chain.Guard = (*Stage)(nil)
 
 // Guards implements chain.Guard.
-func (s *Stage) Guards() bool { return s.guards }
+func (s *Stage) Guards() bool { return s.hasGrammar }
 
 // Fits implements chain.Guard.
 func (s *Stage) Fits(tokens []scheduler.Token) (int, error) { return s.sampler.CountAllowed(tokens) }

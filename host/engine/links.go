@@ -11,15 +11,15 @@ import (
 // Link is one stage of a chain: a plugin, or a run of llama.cpp's samplers that becomes one stage.
 type Link struct {
 	Plugin string   // name of the plugin; "" for a run of natives
-	Names  []string // the natives of a run, in order
-	First  bool     // the run comes before all others: biases are its part
+	Names  []string // the samplers of a run, in order
+	First  bool     // the run begins the chain: it applies the biases
 	Last   bool     // the run ends the chain: it chooses the token, under the grammar
 }
 
-// Links cuts p.Chain into stages. The last is always a native run, which chooses where no plugin has. For a trace each
-// native is a run of its own, if they can be parted.
+// Links cuts p.Chain into stages. The last is always a native run, which chooses a token if no plugin has. For a trace each
+// native sampler is a run of its own, if they can be separated.
 func Links(p sampling.Params) []Link {
-	part := p.Trace && partable(p)
+	part := p.Trace && separable(p)
 	var links []Link
 	run := Link{First: true}
 	flush := func() {
@@ -49,8 +49,8 @@ func Links(p sampling.Params) []Link {
 	return append(links, run)
 }
 
-// partable tells whether a run draws the same token in parts. Under a grammar it may have to run twice, and infill wants
-// to know that top_k came before.
-func partable(p sampling.Params) bool {
+// separable tells whether a run draws the same token if its samplers run one by one. Under a grammar the chain may have to run twice,
+// and infill must know that top_k came before it.
+func separable(p sampling.Params) bool {
 	return p.Grammar == "" && !slices.Contains(p.Chain, "infill")
 }

@@ -73,7 +73,8 @@ func TestScheduler_ModelThatLacks_SameText(t *testing.T) {
 func busyTexts(t *testing.T, o Options) (texts [][]step) {
 	t.Helper()
 	e := opened(t, o)
-	s := scheduled(t, e, o.Slots)
+	s, stop := scheduled(t, e, o.Slots)
+	defer stop()
 	var streams []*scheduler.Stream
 	for i := range 10 {
 		text := "<|im_start|>user\nHello! How are you today? I hope that you are well and that you slept enough last night.<|im_end|>\n"

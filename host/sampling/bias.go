@@ -9,11 +9,11 @@ import (
 	"strconv"
 )
 
-// Vocabulary is what a bias on a text or token needs to know.
+// Vocabulary is what must be known of a model to read a bias on a text or a token.
 type Vocabulary interface {
 	// Size is the number of tokens.
 	Size() int
-	// Tokenize splits text without adding tokens and without seeing special ones in it.
+	// Tokenize splits text. It adds no special tokens and sees none in the text.
 	Tokenize(text string) ([]int32, error)
 }
 

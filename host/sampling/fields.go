@@ -51,7 +51,7 @@ type Fields struct {
 	Grammar string `json:"grammar"`
 }
 
-// FieldsOf gives the fields the values of p. LogitBias has none: an object that leaves it out keeps p's, see Params.
+// FieldsOf gives the fields the values of p, except LogitBias: Params takes the biases of an object that leaves them out from p.
 func FieldsOf(p Params) Fields {
 	return Fields{
 		Chain:               append([]string(nil), p.Chain...),
@@ -85,8 +85,8 @@ func FieldsOf(p Params) Fields {
 	}
 }
 
-// Params returns the parameters, checked. base gives what fields cannot say: the seed and the biases, where the object
-// has none, and the grammar's first rule. Errors are *Invalid.
+// Params returns the parameters, checked. base gives what the object leaves out and fields cannot hold: the seed, the biases and
+// whether a trace is wanted. Errors are *Invalid.
 func (f Fields) Params(base Params, v Vocabulary) (Params, error) {
 	p := Params{
 		Seed:                base.Seed,
@@ -119,7 +119,6 @@ func (f Fields) Params(base Params, v Vocabulary) (Params, error) {
 		LogitBias:           base.LogitBias,
 		IgnoreEOS:           f.IgnoreEOS,
 		Grammar:             f.Grammar,
-		GrammarRoot:         base.GrammarRoot,
 	}
 	if f.Seed != nil {
 		p.Seed = fold(*f.Seed)
@@ -137,7 +136,7 @@ func (f Fields) Params(base Params, v Vocabulary) (Params, error) {
 // RandomSeed draws a seed for a request that names none.
 func RandomSeed() uint32 { return fold(-1) }
 
-// ForChoice moves the seed by a choice's number, so that the choices of one request differ.
+// ForChoice adds a choice's number to the seed, so that the choices of one request differ.
 func (p Params) ForChoice(number uint32) Params {
 	p.Seed = fold(int64(p.Seed) + int64(number))
 	return p

@@ -36,7 +36,7 @@ func parse(t *testing.T, body string, base Params) (Params, error) {
 
 func TestFields_Params_KeepsWhatIsNotSaid(t *testing.T) {
 	base := Default()
-	base.Seed, base.GrammarRoot, base.Grammar = 7, "start", "start ::= \"a\""
+	base.Seed, base.Grammar = 7, "root ::= \"a\""
 	base.LogitBias = map[int32]float32{3: 1}
 	got, err := parse(t, `{"temperature":null}`, base)
 	if err != nil {

@@ -7,7 +7,7 @@ package sampling
 
 // Params are the sampling parameters of one request. Default gives llama.cpp's values; Validate checks the ranges.
 type Params struct {
-	Seed    uint32   // start of every random draw; the API puts a random one where the request has none
+	Seed    uint32   // start of every random draw; the API draws one if the request has none
 	Chain   []string // the order of the samplers, natives by their llama.cpp names, plugins as plugin:NAME
 	MinKeep int      // every truncating sampler leaves at least so many candidates
 
@@ -45,8 +45,7 @@ type Params struct {
 	LogitBias map[int32]float32 // token → added to its logit; −Inf bans it
 	IgnoreEOS bool              // end-of-generation tokens are never drawn
 
-	Grammar     string // GBNF; empty: none
-	GrammarRoot string // its first rule, "root" where empty
+	Grammar string // GBNF, beginning with the rule "root"; empty: none
 
 	Trace bool // a trace is wanted: where it changes no token, each sampler is a stage of its own
 }
