@@ -41,13 +41,13 @@ func (c *Catalog) List() []api.PluginInfo {
 // Get implements api.Catalog.
 func (c *Catalog) Get(name string) (api.PluginInfo, error) {
 	i, err := c.registry.Get(name)
-	return c.info(i), told(err, "name")
+	return c.info(i), apiError(err, "name")
 }
 
 // Upload implements api.Catalog.
 func (c *Catalog) Upload(ctx context.Context, wasm []byte) (api.PluginInfo, bool, error) {
 	i, created, err := c.registry.Upload(ctx, wasm)
-	return c.info(i), created, told(err, "")
+	return c.info(i), created, apiError(err, "")
 }
 
 // Remove implements api.Catalog.
@@ -56,13 +56,13 @@ func (c *Catalog) Remove(ctx context.Context, name string) error {
 		return &api.Error{Status: http.StatusConflict, Code: "plugin_in_use", Type: api.TypeInvalid, Param: "name",
 			Message: fmt.Sprintf("every request uses plugin %q (plugins.default); it can be replaced, not removed", name)}
 	}
-	return told(c.registry.Remove(ctx, name), "name")
+	return apiError(c.registry.Remove(ctx, name), "name")
 }
 
 // Reset implements api.Catalog.
 func (c *Catalog) Reset(name string) (api.PluginInfo, error) {
 	i, err := c.registry.Reset(name)
-	return c.info(i), told(err, "name")
+	return c.info(i), apiError(err, "name")
 }
 
 func (c *Catalog) info(i registry.Info) api.PluginInfo {
@@ -76,8 +76,8 @@ func (c *Catalog) info(i registry.Info) api.PluginInfo {
 	return info
 }
 
-// told turns what is wrong with a plugin or its name into an error of the API.
-func told(err error, param string) error {
+// apiError turns what is wrong with a plugin or its name into an error of the API.
+func apiError(err error, param string) error {
 	status, code := http.StatusUnprocessableEntity, "invalid_plugin"
 	var fault *plugin.Fault
 	var refusal *plugin.Refusal

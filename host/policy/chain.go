@@ -38,7 +38,7 @@ func (b *Builder) NewPolicy(params sampling.Params, list []api.PluginUse, maxTok
 		stage, err := stage.New(u.plugin, plugin.Request{Client: u.Client, Config: u.Config, Seed: uint64(params.Seed), Place: place,
 			Setup: setup, MaxTokens: maxTokens, ContextSize: b.engine.Info().Limits.Positions, Skip: u.Skip})
 		if err != nil {
-			return api.Policy{}, errors.Join(refused(u, err), policy.Close())
+			return api.Policy{}, errors.Join(useError(u, err), policy.Close())
 		}
 		place++
 		policy.Stages = append(policy.Stages, stage)

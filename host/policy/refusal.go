@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// refused turns the reason why a plugin cannot be used into an error that names the field.
-func refused(u *use, err error) error {
+// useError turns the reason why a plugin cannot be used into an error that names the field.
+func useError(u *use, err error) error {
 	var config *plugin.ConfigError
 	var quarantine *plugin.QuarantineError
 	switch {

@@ -41,7 +41,7 @@ func (b *Builder) Render(ctx context.Context, params sampling.Params, list []api
 	written, err := stage.Render(ctx, chosen.plugin, data, plugin.Request{Client: chosen.Client, Config: chosen.Config, Seed: uint64(params.Seed),
 		ContextSize: b.engine.Info().Limits.Positions})
 	if err != nil {
-		return nil, refused(chosen, err)
+		return nil, useError(chosen, err)
 	}
 	return &written, nil
 }

@@ -45,10 +45,10 @@ func (b *Builder) resolve(list []api.PluginUse, chain []string) ([]use, error) {
 		u := &uses[i]
 		var err error
 		if u.plugin, err = b.registry.Find(u.Name); err != nil {
-			return uses, refused(u, err)
+			return uses, useError(u, err)
 		}
 		if err := u.plugin.CheckConfig(u.Config); err != nil {
-			return uses, refused(u, err)
+			return uses, useError(u, err)
 		}
 	}
 	return uses, nil
