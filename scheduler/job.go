@@ -34,7 +34,8 @@ type job struct {
 	// In a slot.
 	slot      int               // -1 while queued
 	seq       *kvcache.Sequence // nil while queued
-	deficit   float64           // prompt tokens this job is owed (deficit round robin)
+	begun     int               // Scheduler.prefilled when it got the slot
+	served    int               // Scheduler.chunks when it got the slot or last a part of a chunk
 	scheduled int               // tokens in this tick's batch
 	row       int               // output row of this tick's pass, -1 for none
 

@@ -4,6 +4,7 @@ package scheduler
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/penstock/penstock/scheduler/answer"
@@ -15,7 +16,6 @@ import (
 func (s *Scheduler) plan() {
 	s.planned, s.prefilling, s.reserved, s.awaitsCopy = s.planned[:0], s.prefilling[:0], 0, false
 	s.order = append(s.order[:0], s.running...) // preempting changes s.running
-	waiting := 0
 	for _, j := range s.order {
 		j.scheduled, j.row = 0, -1
 		switch {
@@ -31,64 +31,68 @@ func (s *Scheduler) plan() {
 			}
 		default:
 			s.prefilling = append(s.prefilling, j)
-			waiting += j.pending()
 		}
 	}
 	s.decoding = len(s.planned)
-	if n := s.shorts(); !s.express && n > 0 && n < len(s.prefilling) {
-		s.express = true
-		waiting = s.keepShort()
-	} else {
-		s.express = false
-	}
-	if waiting > 0 {
-		s.prefill(s.prefillBudget(waiting))
-	}
+	s.prefill()
 	s.record.Decode = s.decoding
 }
 
-// express is how short a prompt, or what is left of it, goes before longer ones. They have at least every other tick.
-const express = 64
+// shortPrompt is how many tokens a prompt, or what is left of it, may have to be short.
+const shortPrompt = 64
 
-// shorts is how many of the prompts are short.
-func (s *Scheduler) shorts() int {
-	n := 0
+func (j *job) short() bool { return j.pending() <= shortPrompt }
+
+// prefill shares the tick's chunk among the prefilling jobs. The one with the fewest tokens left goes first; in every eighth tick the one
+// that has waited longest for a chunk. Who is first gets all it can take: a chunk of one prompt is computed faster than two halves of two.
+// Short prompts have every other tick to themselves: in the chunk of a longer one they would wait for that.
+func (s *Scheduler) prefill() {
+	short := 0
 	for _, j := range s.prefilling {
-		if j.pending() <= express {
-			n++
+		if j.short() {
+			short++
 		}
 	}
-	return n
-}
-
-// keepShort leaves only the short prompts in this tick and returns their tokens.
-func (s *Scheduler) keepShort() int {
-	waiting := 0
-	s.prefilling = slices.DeleteFunc(s.prefilling, func(j *job) bool { return j.pending() > express })
-	for _, j := range s.prefilling {
-		waiting += j.pending()
+	s.chunks++
+	if s.shortTick = !s.shortTick && short > 0 && short < len(s.prefilling); s.shortTick {
+		s.prefilling = slices.DeleteFunc(s.prefilling, func(j *job) bool { return !j.short() })
 	}
-	return waiting
+	if short < len(s.prefilling) {
+		short = 0
+	}
+	order := func(a, b *job) int { return cmp.Compare(a.turn(), b.turn()) }
+	if s.chunks%longestWait == 0 {
+		order = func(a, b *job) int { return cmp.Compare(a.served, b.served) }
+	}
+	slices.SortStableFunc(s.prefilling, order)
+	left := s.chunk(short)
+	for _, j := range s.prefilling {
+		if j.seq == nil { // preempted for one before it
+			continue
+		}
+		if j.scheduled = s.secure(j, min(j.pending(), left)); j.scheduled == 0 {
+			continue
+		}
+		j.served = s.chunks
+		left -= j.scheduled
+		s.planned = append(s.planned, j)
+		s.record.Prefill += j.scheduled
+	}
+	s.prefilled += s.record.Prefill
 }
 
-// prefillBudget is how many prompt tokens this tick computes.
-func (s *Scheduler) prefillBudget(waiting int) int {
+// chunk is how many prompt tokens this tick computes. short is how many jobs have a short prompt if all have.
+func (s *Scheduler) chunk(short int) int {
+	if len(s.prefilling) == 0 {
+		return 0
+	}
 	load := &s.load
-	*load = estimator.Load{Decode: passOf(s.planned), Waiting: waiting, Room: s.limits.Batch - s.decoding, Target: s.config.ITLTarget,
+	*load = estimator.Load{Decode: passOf(s.planned), Depth: s.prefilling[0].seq.Len(), Short: short, Room: s.limits.Batch - s.decoding, Target: s.config.ITLTarget,
 		Share: s.config.PrefillShare, Estimator: s.estimator}
 	for _, j := range s.prefilling {
-		load.Depth += j.seq.Len() / len(s.prefilling)
+		load.Waiting += j.pending()
 	}
-	if n := s.shorts(); n == len(s.prefilling) { // else longer ones would take what those are owed, and they have every other tick
-		load.Short = n
-	}
-	n := 0
-	if s.decoding > 0 {
-		n = s.config.Strategy.Prefill(load)
-	} else {
-		n = load.Fast()
-	}
-	return min(max(n, 1), load.Room, waiting)
+	return load.Chunk(s.config.Strategy)
 }
 
 // passOf is what a forward pass over the scheduled tokens of some jobs computes.
@@ -101,40 +105,16 @@ func passOf(jobs []*job) estimator.Pass {
 	return p
 }
 
-// prefill shares the budget among the prefilling jobs by deficit round robin: each is owed its part of every tick's
-// budget, by weight, and the one that is owed most goes first. It takes all it can: a chunk of one prompt is computed
-// faster than two halves of two.
-func (s *Scheduler) prefill(budget int) {
-	weights := 0.0
-	for _, j := range s.prefilling {
-		weights += j.weight()
-	}
-	for _, j := range s.prefilling {
-		j.deficit = min(j.deficit+float64(budget)*j.weight()/weights, float64(2*s.limits.Batch))
-	}
-	slices.SortStableFunc(s.prefilling, func(a, b *job) int { return cmp.Compare(b.deficit, a.deficit) })
-	left := budget
-	for _, j := range s.prefilling {
-		if j.seq == nil { // preempted for one before it
-			continue
-		}
-		j.scheduled = s.secure(j, min(j.pending(), left))
-		if j.scheduled == 0 {
-			continue
-		}
-		left -= j.scheduled
-		j.deficit = max(j.deficit-float64(j.scheduled), -float64(s.limits.Batch))
-		if j.scheduled == j.pending() {
-			j.deficit = 0
-		}
-		s.planned = append(s.planned, j)
-		s.record.Prefill += j.scheduled
-	}
-}
+// longestWait says which ticks go to the prompt that has waited longest for a chunk: one of so many.
+const longestWait = 8
 
-// weight makes a job of priority p+1 prefill twice as fast as one of priority p. Nobody gets nothing.
-func (j *job) weight() float64 {
-	return float64(int(1) << (min(max(j.req.Priority, -4), 4) + 4))
+// overtaking is by how many times its own tokens a prompt can be overtaken.
+const overtaking = 8
+
+// turn orders the prefilling jobs: the one with the fewest tokens left is first, but none is overtaken by more than overtaking times its
+// own. Time is counted in prompt tokens. Each step of priority makes a prompt count as half as long.
+func (j *job) turn() float64 {
+	return float64(j.begun) + math.Ldexp(float64(overtaking*j.pending()), -min(max(j.req.Priority, -4), 4))
 }
 
 // secure finds KV cells for n tokens of a job, evicting idle sequences, then preempting jobs that come after it. It

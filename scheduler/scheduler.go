@@ -65,7 +65,9 @@ type Scheduler struct {
 	estimator *estimator.Estimator
 	workers   sync.WaitGroup     // goroutines
 	arrivals  uint64             // requests so far
-	express   bool               // the last tick had short prompts only
+	shortTick bool               // the last tick had short prompts only, though longer ones waited
+	prefilled int                // prompt tokens computed so far
+	chunks    int                // ticks that computed prompts
 	retries   []func(*Scheduler) // control calls that wait for a reader, or have waited for stages
 	late      []*job             // their workers are still busy, a tick or more later
 	record    TickRecord

@@ -1,18 +1,31 @@
 // SPDX-License-Identifier: MIT
 
 // Package estimator predicts how long a forward pass takes, and chooses from that how many prompt tokens a tick computes.
+//
+// The prompt tokens of a tick are its chunk. A larger chunk computes prompts faster, and whoever generates waits longer for the next
+// token. The default rule, DecodeMaximal, is this: of the chunks with which the tick stays within the target, take the one with the
+// largest
+//
+//	n^s / t
+//
+// where n is the chunk, t the estimated duration of the tick, and s the share of the tick's time that prompts should get. s is 0.6
+// while somebody generates and 0.95 while nobody does. (Where t is a + b·n, the largest value is where b·n, the prompt's part, is s·t.)
+// Whatever the target, prompts get a least share of the tick's time: Load.Share, and more where many short prompts wait.
+//
+// The estimate comes from the passes so far. So that it is right for sizes that are not in use, a size that was never measured is
+// tried once, and now and then a tick takes the size next to the best one.
 package estimator
 
 import "time"
 
 // Estimator learns from the passes of one backend. It is used from one goroutine.
 //
-// Passes that only decode and passes with prompt tokens are learned apart: every decode token has its row of logits, which in a small
-// model with a large vocabulary is half of what it costs; of a chunk of a prompt the last token has one at most.
+// It has one model for passes that only decode and one for all others. Each decode token has its row of logits, which in a small model
+// with a large vocabulary is half of what it costs; in a chunk of a prompt only the last token has one.
 type Estimator struct {
-	decode, prefill costs
+	decode, prefill model
 	separate        bool // decode tokens and prompt tokens are computed in two passes
-	choices         int  // of a chunk beside decode tokens
+	choices         int  // chunks chosen so far
 }
 
 // New makes an estimator that has seen no pass yet. separate tells that a tick computes decode tokens and prompt tokens in two passes.
@@ -21,7 +34,7 @@ func New(separate bool) *Estimator { return &Estimator{separate: separate} }
 // Pass is what a forward pass computes.
 type Pass struct {
 	Tokens int
-	Cells  int // summed over the tokens: the positions each attends to
+	Cells  int // KV cells that the tokens attend to: their positions, summed
 }
 
 // ObserveDecode learns from a pass without prompt tokens.

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+
+package estimator
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// The cost of a pass that is 1 ms a token and 1 ms for each 1,024 cells.
+func plainCost(p Pass) time.Duration {
+	return time.Duration(p.Tokens)*time.Millisecond + time.Duration(p.Cells)*time.Millisecond/depthUnit
+}
+
+func at(tokens, depth int) Pass { return Pass{Tokens: tokens, Cells: tokens * (depth + tokens/2)} }
+
+// A size that ran only without depth costs as much more for each cell as the nearest one of which that is known.
+func TestModel_DepthOfOneSize_CountsForOthers(t *testing.T) {
+	var m model
+	for range 20 {
+		m.observe(at(64, 0), plainCost(at(64, 0)))
+	}
+	for i := range 200 {
+		p := at(8, 100*(i%15))
+		m.observe(p, plainCost(p))
+	}
+	got, want := m.predict(at(64, 1000)), plainCost(at(64, 1000))
+	if math.Abs(got.Seconds()/want.Seconds()-1) > 0.1 {
+		t.Errorf("64 tokens after 1000 are said to take %v, they take %v", got, want)
+	}
+}
+
+// A pass that was held up by something else counts little, and is made good soon.
+func TestModel_OneDisturbedPass_IsForgotten(t *testing.T) {
+	var m model
+	p := at(16, 300)
+	for range 50 {
+		m.observe(p, plainCost(p))
+	}
+	m.observe(p, 50*plainCost(p))
+	if got := m.predict(p); got > plainCost(p)*4/3 {
+		t.Errorf("after one disturbed pass %v, before %v", got, plainCost(p))
+	}
+	for range 20 {
+		m.observe(p, plainCost(p))
+	}
+	if got := m.predict(p); got > plainCost(p)*102/100 {
+		t.Errorf("long after a disturbed pass %v, before %v", got, plainCost(p))
+	}
+}
