@@ -61,7 +61,7 @@ func (s *Scheduler) prefill() {
 		short = 0
 	}
 	order := func(a, b *job) int { return cmp.Compare(a.turn(), b.turn()) }
-	if s.chunks%longestWait == 0 {
+	if s.chunks%longestWaitEvery == 0 {
 		order = func(a, b *job) int { return cmp.Compare(a.served, b.served) }
 	}
 	slices.SortStableFunc(s.prefilling, order)
@@ -105,8 +105,8 @@ func passOf(jobs []*job) estimator.Pass {
 	return p
 }
 
-// longestWait says which ticks go to the prompt that has waited longest for a chunk: one of so many.
-const longestWait = 8
+// longestWaitEvery: of so many ticks with prompts, one goes first to the prompt that has waited longest for a chunk.
+const longestWaitEvery = 8
 
 // overtaking is by how many times its own tokens a prompt can be overtaken.
 const overtaking = 8

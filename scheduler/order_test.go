@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler_test
+
+import (
+	"testing"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/schedulertest"
+)
+
+// However many prompts of a few hundred tokens keep coming, a long one is overtaken by eight times its own tokens and no more.
+func TestScheduler_LongPrompt_EndsAmongEndlessShorterOnes(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Cells: 1 << 14, Context: 1 << 14, Batch: 512})
+	b.Cost = schedulertest.Measured.Cost
+	s := newScheduler(t, b, scheduler.Config{})
+	const size = 2000
+	serial := 0
+	ask := func(n int) *scheduler.Stream {
+		serial++
+		r := request(n, serial, 1)
+		r.CachePrompt = false
+		return submit(t, s, r)
+	}
+	var others []*scheduler.Stream
+	for range 4 {
+		others = append(others, ask(200))
+	}
+	long, a := ask(size), new(received)
+	for a.read(long); a.end == nil; a.read(long) {
+		s.Tick()
+		for i, st := range others {
+			other := new(received)
+			if other.read(st); other.end != nil {
+				others[i] = ask(200)
+			}
+		}
+		if b.Tokens > 11*size {
+			t.Fatalf("%d tokens were computed, and the prompt of %d is not done", b.Tokens, size)
+		}
+	}
+	if b.Tokens < 3*size {
+		t.Errorf("only %d tokens were computed: shorter prompts do not go first", b.Tokens)
+	}
+}
+
+// Equal prompts are computed one after the other: the first is done long before the last.
+func TestScheduler_EqualPrompts_OneAfterTheOther(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Cells: 1 << 14, Context: 1 << 14, Batch: 512})
+	b.Cost = schedulertest.Measured.Cost
+	s := newScheduler(t, b, scheduler.Config{})
+	var streams []*scheduler.Stream
+	for i := range 4 {
+		r := request(2000, i, 1)
+		r.CachePrompt = false
+		streams = append(streams, submit(t, s, r))
+	}
+	for a := new(received); a.end == nil; a.read(streams[0]) {
+		s.Tick()
+	}
+	if b.Tokens > 2*2000 {
+		t.Errorf("the first of four prompts of 2,000 tokens was done after %d tokens", b.Tokens)
+	}
+	finish(t, s, streams[1:]...)
+}
