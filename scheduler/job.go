@@ -35,7 +35,7 @@ type job struct {
 	slot      int               // -1 while queued
 	seq       *kvcache.Sequence // nil while queued
 	begun     int               // Scheduler.prefilled when it got the slot
-	served    int               // Scheduler.chunks when it got the slot or last a part of a chunk
+	served    int               // Scheduler.ticks when it got the slot or last a part of a chunk
 	scheduled int               // tokens in this tick's batch
 	row       int               // output row of this tick's pass, -1 for none
 

@@ -53,7 +53,7 @@ func (s *Scheduler) prefill() {
 			short++
 		}
 	}
-	s.chunks++
+	s.ticks++
 	if s.shortTick = !s.shortTick && short > 0 && short < len(s.prefilling); s.shortTick {
 		s.prefilling = slices.DeleteFunc(s.prefilling, func(j *job) bool { return !j.short() })
 	}
@@ -61,7 +61,7 @@ func (s *Scheduler) prefill() {
 		short = 0
 	}
 	order := func(a, b *job) int { return cmp.Compare(a.turn(), b.turn()) }
-	if s.chunks%longestWaitEvery == 0 {
+	if s.ticks%longestWaitEvery == 0 {
 		order = func(a, b *job) int { return cmp.Compare(a.served, b.served) }
 	}
 	slices.SortStableFunc(s.prefilling, order)
@@ -73,7 +73,7 @@ func (s *Scheduler) prefill() {
 		if j.scheduled = s.secure(j, min(j.pending(), left)); j.scheduled == 0 {
 			continue
 		}
-		j.served = s.chunks
+		j.served = s.ticks
 		left -= j.scheduled
 		s.planned = append(s.planned, j)
 		s.record.Prefill += j.scheduled
@@ -87,8 +87,8 @@ func (s *Scheduler) chunk(short int) int {
 		return 0
 	}
 	load := &s.load
-	*load = estimator.Load{Decode: passOf(s.planned), Depth: s.prefilling[0].seq.Len(), Short: short, Room: s.limits.Batch - s.decoding, Target: s.config.ITLTarget,
-		Share: s.config.PrefillShare, Estimator: s.estimator}
+	*load = estimator.Load{Decode: passOf(s.planned), Depth: s.prefilling[0].seq.Len(), Short: short, Room: s.limits.Batch - s.decoding,
+		Target: s.config.ITLTarget, Share: s.config.PrefillShare, Estimator: s.estimator}
 	for _, j := range s.prefilling {
 		load.Waiting += j.pending()
 	}
@@ -105,7 +105,7 @@ func passOf(jobs []*job) estimator.Pass {
 	return p
 }
 
-// longestWaitEvery: of so many ticks with prompts, one goes first to the prompt that has waited longest for a chunk.
+// longestWaitEvery: of so many ticks, one goes first to the prompt that has waited longest for a chunk.
 const longestWaitEvery = 8
 
 // overtaking is by how many times its own tokens a prompt can be overtaken.

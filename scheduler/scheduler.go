@@ -67,7 +67,7 @@ type Scheduler struct {
 	arrivals  uint64             // requests so far
 	shortTick bool               // the last tick had short prompts only, though longer ones waited
 	prefilled int                // prompt tokens computed so far
-	chunks    int                // ticks that computed prompts
+	ticks     int                // ticks that were planned so far
 	retries   []func(*Scheduler) // control calls that wait for a reader, or have waited for stages
 	late      []*job             // their workers are still busy, a tick or more later
 	record    TickRecord
