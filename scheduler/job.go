@@ -3,14 +3,12 @@
 package scheduler
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/panics"
-	"github.com/penstock/penstock/scheduler/stream"
 	"github.com/penstock/penstock/scheduler/worker"
 )
 
@@ -49,60 +47,6 @@ type job struct {
 	counted   int  // tokens generated, as of the last event
 	times     times
 	calls     calls
-}
-
-// newJob checks a request and makes its job and stream.
-func (s *Scheduler) newJob(r Request) (*job, error) {
-	prompt, err := s.prompt(&r)
-	if err != nil {
-		return nil, err
-	}
-	if len(r.Chain) == 0 {
-		return nil, fmt.Errorf("%w: the sampler chain is empty", ErrBadRequest)
-	}
-	for _, stop := range r.Stop {
-		if stop == "" {
-			return nil, fmt.Errorf("%w: an empty stop string", ErrBadRequest)
-		}
-	}
-	j := &job{req: r, slot: -1, row: -1, times: times{submitted: s.config.Clock()}}
-	j.chain = chain.New(r.Chain, s.limits.Vocabulary, r.Trace)
-	j.answer = answer.New(j.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,
-		IgnoreEOG: r.IgnoreEOG, Rules: r.Rules, Longest: s.limits.longest(), VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
-	j.req.Prompt, j.req.Chain = nil, nil
-	j.stream = newStream(s, j)
-	capacity := r.Buffer
-	setDefault(&capacity, DefaultBuffer)
-	j.stream.ring = stream.New[Event](max(capacity, 2*tickEvents), j.stream.nudge)
-	if r.Keep {
-		j.stream.ring.Keep()
-	}
-	return j, nil
-}
-
-// prompt checks the tokens of a request's prompt and joins them, with room for those of the answer.
-func (s *Scheduler) prompt(r *Request) ([]Token, error) {
-	n := 0
-	for _, segment := range r.Prompt {
-		n += len(segment.Tokens)
-	}
-	longest := s.limits.longest()
-	switch {
-	case n == 0:
-		return nil, ErrEmptyPrompt
-	case n >= longest:
-		return nil, fmt.Errorf("%w: %d tokens, the context has room for %d and one to generate", ErrPromptTooLong, n, longest-1)
-	}
-	tokens := make([]Token, 0, n+max(0, min(r.MaxTokens, longest-n)))
-	for _, segment := range r.Prompt {
-		for _, t := range segment.Tokens {
-			if t < 0 || int(t) >= s.limits.Vocabulary {
-				return nil, fmt.Errorf("%w: token %d at position %d is not in the vocabulary of %d", ErrBadRequest, t, len(tokens), s.limits.Vocabulary)
-			}
-			tokens = append(tokens, t)
-		}
-	}
-	return tokens, nil
 }
 
 // pending is how many tokens the KV cache still lacks.

@@ -3,7 +3,6 @@
 package scheduler
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -104,60 +103,4 @@ func (s *Scheduler) awaitWorkers() {
 	}
 	s.sampling.loans.Wait()
 	s.record.Plugins += s.config.Clock().Sub(start)
-}
-
-// collect takes over what a job's worker has done. Control calls that waited for it come with the next commands.
-func (s *Scheduler) collect(j *job) {
-	err := j.worker.Collect()
-	reply := j.calls.reply
-	j.calls.reply = nil
-	s.emitAlone(j)
-	if reply != nil {
-		reply(err)
-	}
-	s.retries = append(s.retries, j.calls.awaitWorker...)
-	j.calls.awaitWorker = nil
-}
-
-// collectLate collects from the workers that were late in an earlier tick and are done now.
-func (s *Scheduler) collectLate() {
-	s.late = slices.DeleteFunc(s.late, func(j *job) bool {
-		select {
-		case <-j.worker.Done():
-			s.collect(j)
-			return true
-		default:
-			return false
-		}
-	})
-}
-
-// emitAlone is emit for one job, now. A panic ends that one.
-func (s *Scheduler) emitAlone(j *job) {
-	defer s.blame(j)
-	s.emit(j, s.config.Clock())
-}
-
-// emit sends the text that a job's answer shows, removes tokens that were taken back from the KV cache, and ends the job if the answer
-// has ended; now is the time of its tokens.
-func (s *Scheduler) emit(j *job, now time.Time) {
-	if j.done {
-		return
-	}
-	out, tokens := j.answer.Output(), len(j.answer.Tokens())
-	if j.seq != nil && out.Keep < j.seq.Len() { // at least one token must be pending, or there is no row to draw from
-		s.cache.Truncate(j.seq, max(0, min(out.Keep, tokens-1)))
-	}
-	for i := range out.Shown {
-		t := &out.Shown[i]
-		s.recordToken(j, now)
-		j.stream.send(Event{Kind: KindToken, Token: t.Token, Text: t.Text, Logprobs: t.Logprobs, Trace: t.Trace})
-	}
-	out.Reset()
-	j.counted = j.answer.Generated()
-	if out.Reason != 0 {
-		s.end(j, End{Reason: out.Reason, Stop: out.Stop, Err: out.Err})
-	} else if j.seq != nil && j.pending() == 0 {
-		s.cache.Truncate(j.seq, tokens-1)
-	}
 }

@@ -7,7 +7,7 @@
 // it the row: it runs the chain, takes the token into the answer and finds the text to show. The tick waits for it only a moment. An
 // answer whose worker is still busy then sits out the next passes, on a copy of its row.
 //
-// token.go has all that happens to a token. This file is what the tick calls.
+// worker.go is what the tick calls, run.go the goroutine; token.go has all that happens to a token.
 package worker
 
 import (

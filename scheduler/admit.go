@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"slices"
+	"time"
+
+	"github.com/penstock/penstock/scheduler/kvcache"
+)
+
+// admit moves queued jobs into free slots while the KV cache has room for their prompts. A running job that cannot go on
+// now is preempted for them. If admitting takes long, the rest wait for the next tick.
+func (s *Scheduler) admit(now time.Time) {
+	if s.awaitsCopy {
+		return // the cells that become free are for running jobs; the next tick admits
+	}
+	for j := s.next(); j != nil; j = s.next() {
+		if len(s.running) > 0 && s.config.Clock().Sub(now) > longestAdmission {
+			return
+		}
+		slot := slices.Index(s.slots, nil)
+		if slot >= 0 && s.fits(j) {
+			if !s.start(j, slot, now) {
+				return // its sequence waits for a copy
+			}
+		} else if !s.preempt(s.parked()) {
+			return // nobody overtakes: the cells the first one waits for would never come
+		}
+	}
+}
+
+// longestAdmission is when a tick stops admitting: those that generate wait for it.
+const longestAdmission = 10 * time.Millisecond
+
+// fits tells whether the KV cache has room for a queued job's tokens beside what the running jobs still need.
+func (s *Scheduler) fits(j *job) bool {
+	if len(s.running) == 0 {
+		return true
+	}
+	tokens := j.answer.Tokens()
+	need := len(tokens) + headroom
+	if j.reuses() {
+		need -= s.cache.SharedPrefix(tokens, j.req.CacheSalt)
+	}
+	for _, r := range s.running {
+		need += headroom
+		if !r.worker.Busy() {
+			need += r.pending()
+		}
+	}
+	return s.cache.HasRoom(need)
+}
+
+// headroom is how many cells admission leaves for each running job to grow into before someone must be preempted.
+const headroom = 16
+
+// start gives a queued job a slot and a sequence. It reports false while the sequence waits for a copy.
+func (s *Scheduler) start(j *job, slot int, now time.Time) bool {
+	defer s.blame(j)
+	seq := s.cache.Acquire(kvcache.Request{Tokens: j.answer.Tokens(), Prompt: j.answer.Prompt(), Salt: j.req.CacheSalt, Reuse: j.reuses(),
+		Resumed: j.started, Continued: j.continued})
+	if seq == nil {
+		return false
+	}
+	s.queue.remove(j)
+	s.enter(j, slot, seq, now)
+	return true
+}
+
+// enter puts a job into its slot.
+func (s *Scheduler) enter(j *job, slot int, seq *kvcache.Sequence, now time.Time) {
+	j.slot, j.seq = slot, seq
+	s.slots[slot] = j
+	i, _ := slices.BinarySearchFunc(s.running, j, compareJobs)
+	s.running = slices.Insert(s.running, i, j)
+	j.begun, j.served, j.leader = s.prefilled, s.ticks, nil
+	if j.started {
+		return
+	}
+	j.started = true
+	j.times.admitted = now
+	j.cached = seq.Len()
+	j.continued = seq.Continued()
+	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: slot, PromptTokens: j.answer.Prompt(), CachedTokens: j.cached}})
+	s.open(j)
+}
+
+// reuses tells whether the job begins from cells that are there. One that was preempted looks for its own.
+func (j *job) reuses() bool { return j.req.CachePrompt || j.started }

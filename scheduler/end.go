@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+// end finishes a job, wherever it is, and sends its last event. Ending twice does nothing.
+func (s *Scheduler) end(j *job, e End) {
+	if j.done {
+		return
+	}
+	j.done = true
+	defer s.inbox.ended()
+	now := s.config.Clock()
+	busy := j.worker.Busy()
+	if !busy {
+		j.counted = j.answer.Generated()
+	}
+	e.Usage = Usage{Prompt: j.answer.Prompt(), Cached: j.cached, Generated: j.counted}
+	e.Timing = j.times.timing(now)
+	s.logPanic(e.Err)
+	last := Event{Kind: KindEnd, End: &e}
+	if !busy {
+		s.attempt(func() { last.Text = j.answer.Flush() })
+	}
+	j.stream.send(last)
+	if j.seq != nil {
+		s.leave(j)
+	} else {
+		s.queue.remove(j)
+	}
+	j.worker.Interrupt()
+	j.close()
+	if j.calls.reply != nil { // a control call is at work; it comes too late
+		j.calls.reply(ErrEnded)
+		j.calls.reply = nil
+	}
+	for _, try := range j.calls.awaitWorker {
+		s.attempt(func() { try(s) }) // and these are told so
+	}
+	j.calls.awaitWorker = nil
+	s.attempt(func() { s.config.Observer.Ended(e.requestRecord()) })
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"time"
+
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// Kind tells the events of a stream apart.
+type Kind uint8
+
+// The kinds of events, in the order a reader sees them: Started once, Token any number of times, End once.
+const (
+	KindStarted Kind = iota + 1
+	KindToken
+	KindEnd
+)
+
+// Event is one item of a stream.
+type Event struct {
+	Seq      uint64 // counts the events of a stream from 0
+	Text     string // text that may be shown now; empty while it is held back. Set for KindToken and KindEnd
+	Token    Token
+	Kind     Kind
+	Logprobs *chain.Logprobs // with KindToken, where the request asked
+	Trace    *chain.Trace    // likewise; nil for a token that was forced or injected
+	Started  *Started        // with KindStarted
+	End      *End            // with KindEnd
+}
+
+// Started reports that the request left the queue for a slot.
+type Started struct {
+	Slot         int
+	PromptTokens int
+	CachedTokens int // of the prompt, found in the KV cache
+}
+
+// End reports how an answer ended. A stream has exactly one, its last event.
+type End struct {
+	Reason answer.Reason
+	Err    error  // with ReasonError
+	Stop   string // with ReasonStop: the stop string, if one ended it
+	Usage  Usage
+	Timing Timing
+}
+
+// Usage counts the tokens of a request.
+type Usage struct {
+	Prompt    int
+	Cached    int // of Prompt, not computed because the KV cache had them
+	Generated int
+}
+
+// Timing is where a request's time went.
+type Timing struct {
+	Queued  time.Duration // submit to slot
+	Prefill time.Duration // slot to first token
+	Decode  time.Duration // first token to end
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/panics"
+)
+
+// compute runs the planned jobs: in one forward pass, or where the backend is faster so, first the decode tokens, then
+// the prompt tokens.
+func (s *Scheduler) compute() {
+	s.passing = append(s.passing[:0], s.planned...) // preempting changes s.planned
+	decode, prefill := s.passing[:s.decoding], s.passing[s.decoding:]
+	if !s.limits.SeparatePasses || len(prefill) == 0 || len(decode) == 0 {
+		s.forward(s.passing)
+		return
+	}
+	s.forward(decode)
+	s.forward(prefill)
+}
+
+// forward computes the scheduled tokens of some jobs in one pass, then samples and sends. Those that have lost their slot to a
+// pass before are left out. A pass that fails is run again in halves until the guilty job is alone: only that one fails.
+func (s *Scheduler) forward(jobs []*job) {
+	jobs = slices.DeleteFunc(jobs, func(j *job) bool { return j.seq == nil })
+	if len(jobs) == 0 {
+		return
+	}
+	s.fill(jobs)
+	start := s.config.Clock()
+	err := s.pass(jobs)
+	took := s.config.Clock().Sub(start)
+	s.record.Forward += took
+	s.record.Passes++
+
+	if err != nil {
+		s.recoverPass(slices.Clone(jobs), err)
+		return
+	}
+	if jobs[len(jobs)-1].generating() { // those that generate come first
+		s.estimator.ObserveDecode(passOf(jobs), took)
+	} else {
+		s.estimator.ObservePrefill(passOf(jobs), took)
+	}
+	for _, j := range jobs {
+		at := j.seq.Len()
+		s.cache.Append(j.seq, j.answer.Tokens()[at:at+j.scheduled])
+	}
+	s.sample(jobs)
+	now := s.config.Clock()
+	s.each(jobs, func(_ int, j *job) {
+		if j.row >= 0 && !j.worker.Busy() {
+			s.emit(j, now)
+		}
+	})
+}
+
+// fill puts the scheduled tokens of some jobs into the batch.
+func (s *Scheduler) fill(jobs []*job) {
+	s.batch.Reset()
+	for _, j := range jobs {
+		at := j.seq.Len()
+		tokens := j.answer.Tokens()
+		last := len(tokens) - 1
+		for i := at; i < at+j.scheduled; i++ {
+			j.row = s.batch.Add(tokens[i], int32(i), j.seq.ID(), i == last)
+		}
+	}
+}
+
+// pass runs the batch. A panic of the backend is an error like others: the job that it comes from is found the same way.
+func (s *Scheduler) pass(jobs []*job) error {
+	return panics.Try(func() error {
+		if err := s.backend.Start(&s.batch); err != nil {
+			return err
+		}
+		s.prepareWorkers(jobs)
+		return s.backend.Wait()
+	})
+}
+
+// recoverPass handles a failed pass. Where cells ran out although the books had some, idle sequences and then the job to be
+// served last give up theirs; else the jobs are run in halves, and the one that fails alone ends.
+func (s *Scheduler) recoverPass(jobs []*job, err error) {
+	s.repair(jobs) // first: one that is preempted takes what the pass left with it
+	noCells := errors.Is(err, ErrNoCells)
+	switch {
+	case noCells && (s.cache.EvictIdle() || s.preempt(s.victim(slices.MinFunc(jobs, compareJobs)))):
+		s.forward(jobs)
+	case len(jobs) > 1:
+		half := len(jobs) / 2
+		s.forward(jobs[:half])
+		s.forward(jobs[half:])
+	default:
+		s.end(jobs[0], End{Reason: answer.ReasonError, Err: fmt.Errorf("%w: %w", ErrDecode, err)})
+	}
+}
+
+// repair makes the backend forget what a failed pass may have left behind the positions in the books.
+func (s *Scheduler) repair(jobs []*job) {
+	for _, j := range jobs {
+		if j.seq == nil {
+			continue // preempted
+		}
+		s.cache.Repair(j.seq)
+		j.scheduled = min(j.scheduled, j.pending())
+	}
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"fmt"
+
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/stream"
+)
+
+// Submit queues a request and returns the stream of its answer. Whatever it returns, the request's stages and rules
+// belong to the scheduler, which closes them. Errors: ErrBadRequest, ErrEmptyPrompt, ErrPromptTooLong, ErrQueueFull,
+// ErrClosed.
+func (s *Scheduler) Submit(r Request) (*Stream, error) {
+	streams, err := s.SubmitAll([]Request{r})
+	if err != nil {
+		return nil, err
+	}
+	return streams[0], nil
+}
+
+// SubmitAll queues all of some requests or none. Besides Submit's errors there is ErrTooMany: there will never be room for
+// so many.
+func (s *Scheduler) SubmitAll(requests []Request) (_ []*Stream, err error) {
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, r := range requests {
+			answer.Close(r.Chain, r.Rules)
+		}
+	}()
+	jobs := make([]*job, len(requests))
+	streams := make([]*Stream, len(requests))
+	for i, r := range requests {
+		if jobs[i], err = s.newJob(r); err != nil {
+			return nil, err
+		}
+		streams[i] = jobs[i].stream
+	}
+	err = s.inbox.submit(len(jobs), func(s *Scheduler) {
+		for _, j := range jobs {
+			s.arrivals++
+			j.arrive(s.arrivals, s.config.Clock())
+			s.queue.push(j)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return streams, nil
+}
+
+// newJob checks a request and makes its job and stream.
+func (s *Scheduler) newJob(r Request) (*job, error) {
+	prompt, err := s.prompt(&r)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.Chain) == 0 {
+		return nil, fmt.Errorf("%w: the sampler chain is empty", ErrBadRequest)
+	}
+	for _, stop := range r.Stop {
+		if stop == "" {
+			return nil, fmt.Errorf("%w: an empty stop string", ErrBadRequest)
+		}
+	}
+	j := &job{req: r, slot: -1, row: -1, times: times{submitted: s.config.Clock()}}
+	j.chain = chain.New(r.Chain, s.limits.Vocabulary, r.Trace)
+	j.answer = answer.New(j.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,
+		IgnoreEOG: r.IgnoreEOG, Rules: r.Rules, Longest: s.limits.longest(), VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
+	j.req.Prompt, j.req.Chain = nil, nil
+	j.stream = newStream(s, j)
+	capacity := r.Buffer
+	setDefault(&capacity, DefaultBuffer)
+	j.stream.ring = stream.New[Event](max(capacity, 2*tickEvents), j.stream.nudge)
+	if r.Keep {
+		j.stream.ring.Keep()
+	}
+	return j, nil
+}
+
+// prompt checks the tokens of a request's prompt and joins them, with room for those of the answer.
+func (s *Scheduler) prompt(r *Request) ([]Token, error) {
+	n := 0
+	for _, segment := range r.Prompt {
+		n += len(segment.Tokens)
+	}
+	longest := s.limits.longest()
+	switch {
+	case n == 0:
+		return nil, ErrEmptyPrompt
+	case n >= longest:
+		return nil, fmt.Errorf("%w: %d tokens, the context has room for %d and one to generate", ErrPromptTooLong, n, longest-1)
+	}
+	tokens := make([]Token, 0, n+max(0, min(r.MaxTokens, longest-n)))
+	for _, segment := range r.Prompt {
+		for _, t := range segment.Tokens {
+			if t < 0 || int(t) >= s.limits.Vocabulary {
+				return nil, fmt.Errorf("%w: token %d at position %d is not in the vocabulary of %d", ErrBadRequest, t, len(tokens), s.limits.Vocabulary)
+			}
+			tokens = append(tokens, t)
+		}
+	}
+	return tokens, nil
+}
+
+// Drain makes Submit refuse new requests; those that it took go on.
+func (s *Scheduler) Drain() { s.inbox.drain() }
+
+// Idle is closed once Drain was called and every request has ended.
+func (s *Scheduler) Idle() <-chan struct{} { return s.inbox.idle }

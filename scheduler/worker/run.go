@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+
+package worker
+
+import (
+	"runtime"
+
+	"github.com/penstock/penstock/scheduler/panics"
+)
+
+// order is what the tick asks of the goroutine.
+type order uint8
+
+const (
+	orderBegin order = iota
+	orderPrepare
+	orderDraw
+	orderTask
+	orderClose
+)
+
+// Run is the goroutine. It returns after Close.
+func (w *Worker) Run() {
+	for o := range w.orders {
+		runtime.LockOSThread() // whose time is taken
+		start := threadTime()
+		if err := panics.Try(func() error { w.carryOut(o); return nil }); err != nil {
+			w.panicked(o, err)
+		}
+		w.worked.Add(int64(threadTime() - start))
+		runtime.UnlockOSThread() // or, closed, it would end with the goroutine
+		switch o {
+		case orderDraw, orderTask:
+			w.done <- struct{}{}
+			w.options.Wake()
+		case orderClose:
+			return
+		}
+	}
+}
+
+func (w *Worker) carryOut(o order) {
+	switch o {
+	case orderBegin:
+		w.beginErr = w.answer.Begin()
+	case orderPrepare:
+		w.prepareStages()
+	case orderDraw:
+		w.drawToken()
+		w.row.Return()
+	case orderTask:
+		w.taskErr = w.task()
+	case orderClose:
+		w.answer.Close()
+	}
+}
+
+// panicked makes a panic the error of what was carried out.
+func (w *Worker) panicked(o order, err error) {
+	switch o {
+	case orderBegin:
+		w.beginErr = err
+	case orderPrepare:
+		w.prepareErr = err
+	case orderDraw:
+		w.answer.Fail(err)
+		w.row.Return()
+	case orderTask:
+		w.taskErr = err
+		w.answer.Fail(err)
+	case orderClose:
+	}
+}
