@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// checksHosts tells whether requests must name a host of this machine in their Host header. Where no key is asked for and only this
+// checksHosts reports whether requests must name a host of this machine in their Host header. Where no key is asked for and only this
 // machine can connect, a page of the web could still get in: by a host name of its own that it lets point to 127.0.0.1 (DNS rebinding).
 // To the browser that is the page's own origin.
 func (h *Host) checksHosts() bool {
@@ -18,7 +18,7 @@ func (h *Host) checksHosts() bool {
 	return ok && address.IP.IsLoopback() && len(h.config.Server.APIKeys) == 0
 }
 
-// allowsHost tells whether a request's Host is a name of this machine, or of an origin that is configured, as that of a proxy.
+// allowsHost reports whether a request's Host is a name of this machine, or of an origin that is configured, as that of a proxy.
 func (h *Host) allowsHost(host string) bool {
 	name := hostname(host)
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") || net.ParseIP(name).IsLoopback() {

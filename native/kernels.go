@@ -46,7 +46,7 @@ type Kernel struct {
 
 func (k Kernel) String() string { return fmt.Sprintf("%v for %v", k.Family, k.Operation) }
 
-// Known tells whether this build has the kernel on this CPU.
+// Known reports whether this build has the kernel on this CPU.
 func (k Kernel) Known() bool {
 	return k.Family == PlainKernels || knownKernels()[k.Family]>>k.Operation&1 != 0
 }
@@ -116,7 +116,7 @@ func (c KernelChoice) Without(broken ...Kernel) KernelSet {
 // KernelSet is the operations that each family may compute, a bit for each.
 type KernelSet [choices]uint64
 
-// Allows tells whether a kernel is in the set; the plain ones always are.
+// Allows reports whether a kernel is in the set; the plain ones always are.
 func (s KernelSet) Allows(k Kernel) bool {
 	return k.Family == PlainKernels || s[k.Family]>>k.Operation&1 != 0
 }
@@ -149,5 +149,5 @@ func CheckKernel(k Kernel) error {
 	return failure(C.ps_kernel_check(C.int32_t(k.Family), C.int32_t(k.Operation), &e), &e)
 }
 
-// HasOwnKernels tells whether this build has Penstock's kernels. In a build with PENSTOCK_KERNELS=OFF ggml's compute all.
+// HasOwnKernels reports whether this build has Penstock's kernels. In a build with PENSTOCK_KERNELS=OFF ggml's compute all.
 func HasOwnKernels() bool { return knownKernels()[PenstockKernels] != 0 }

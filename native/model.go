@@ -32,10 +32,10 @@ type ModelInfo struct {
 	Special      SpecialTokens
 }
 
-// Generates tells whether the model writes text token by token. Others look ahead, fill in masks, or answer an encoder.
+// Generates reports whether the model writes text token by token. Others look ahead, fill in masks, or answer an encoder.
 func (i ModelInfo) Generates() bool { return i.Decoder && !i.Encoder && !i.Diffusion && i.Causal }
 
-// OwnCells tells whether each sequence can have KV cells of its own. A pass over such cells needs padding tokens, which are removed after
+// OwnCells reports whether each sequence can have KV cells of its own. A pass over such cells needs padding tokens, which are removed after
 // it; a recurrent state or a sliding window that has moved on does not allow that.
 func (i ModelInfo) OwnCells() bool { return !i.Recurrent && !i.Hybrid && i.Window == 0 }
 

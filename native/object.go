@@ -101,7 +101,7 @@ func (g *guard) enterAlone() error {
 
 func (g *guard) leaveAlone() { g.mu.Unlock() }
 
-// shut closes the value and tells whether it was open.
+// shut closes the value and reports whether it was open.
 func (g *guard) shut() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -58,7 +58,7 @@ func (c *Context) RestoreState(seq int32, s *State, n int) error {
 	})
 }
 
-// ContinueCopy goes on with the copy that Share, SaveState or RestoreState began, for about so long, and tells whether nothing is left
+// ContinueCopy goes on with the copy that Share, SaveState or RestoreState began, for about so long, and reports whether nothing is left
 // to copy. There is one copy at a time: what begins another, or changes what it reads or writes, finishes it first, and so does a pass
 // over the sequence that it fills.
 func (c *Context) ContinueCopy(limit time.Duration) (done bool) {

@@ -76,7 +76,7 @@ func (m *Model) Piece(token int32) string { return m.vocab.plain.piece(token) }
 // SpecialPiece is Piece with the text of control tokens.
 func (m *Model) SpecialPiece(token int32) string { return m.vocab.special.piece(token) }
 
-// EndOfGeneration tells whether the token ends an answer.
+// EndOfGeneration reports whether the token ends an answer.
 func (m *Model) EndOfGeneration(token int32) bool {
 	return m.Attributes(token)&AttributeEndOfGeneration != 0
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// processorFinding describes the processor, and tells whether the number of threads suits it.
+// processorFinding describes the processor, and reports whether the number of threads suits it.
 func processorFinding(threads int) finding {
 	cores := native.PhysicalCores()
 	detail := fmt.Sprintf("%s/%s, %d physical cores usable", runtime.GOOS, runtime.GOARCH, cores)
@@ -90,7 +90,7 @@ func cacheFinding(dir string) finding {
 	return finding{stateOK, "cache", dir, ""}
 }
 
-// listenFinding tells whether the server could listen on the address.
+// listenFinding reports whether the server could listen on the address.
 func listenFinding(ctx context.Context, address string) finding {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {

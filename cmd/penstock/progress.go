@@ -43,7 +43,7 @@ func (p *progress) show(done float32) {
 	}
 }
 
-// isTerminal tells whether a stream of a command is a terminal.
+// isTerminal reports whether a stream of a command is a terminal.
 func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))

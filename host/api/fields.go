@@ -101,7 +101,7 @@ func checkFormat(raw json.RawMessage) error {
 	return nil
 }
 
-// isSet tells whether a field asks for something: not absent, null, false, or empty.
+// isSet reports whether a field asks for something: not absent, null, false, or empty.
 func isSet(raw json.RawMessage) bool {
 	return !slices.Contains([]string{"", "null", "false", "[]", "{}", `""`}, string(bytes.TrimSpace(raw)))
 }

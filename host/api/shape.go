@@ -17,7 +17,7 @@ type shape interface {
 	closing(u usage) any
 	// whole is the answer in one piece.
 	whole(choices []*choice, u usage) any
-	// endsWithDone tells whether a stream ends with [DONE].
+	// endsWithDone reports whether a stream ends with [DONE].
 	endsWithDone() bool
 }
 

@@ -122,7 +122,7 @@ func (e *events) write(text []byte) error {
 	return e.control.Flush()
 }
 
-// end stops the comments and tells whether the answer has begun. If so, an error can only be an event.
+// end stops the comments and reports whether the answer has begun. If so, an error can only be an event.
 func (e *events) end() (begun bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

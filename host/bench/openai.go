@@ -77,7 +77,7 @@ type errorBody struct {
 
 func (e *errorBody) err() error { return fmt.Errorf("%w: %s", ErrServer, e.Message) }
 
-// hasText tells whether the event carries text of the answer.
+// hasText reports whether the event carries text of the answer.
 func (c *chunk) hasText() bool {
 	for _, choice := range c.Choices {
 		if choice.Text != "" || choice.Delta.Content != "" || choice.Delta.Reasoning != "" {
@@ -87,7 +87,7 @@ func (c *chunk) hasText() bool {
 	return false
 }
 
-// finished tells whether the event says why the answer ended.
+// finished reports whether the event says why the answer ended.
 func (c *chunk) finished() bool {
 	return len(c.Choices) > 0 && c.Choices[0].FinishReason != ""
 }

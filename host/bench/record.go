@@ -15,7 +15,7 @@ type record struct {
 	err     error // of a request that failed
 }
 
-// begun tells whether text has arrived.
+// begun reports whether text has arrived.
 func (r *record) begun() bool { return len(r.arrived) > 0 }
 
 // window is the time that is measured: [from, to).

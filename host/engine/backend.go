@@ -17,7 +17,7 @@ import (
 // milliseconds: between two passes that core is for sampling and plugins, so they sleep at once.
 const poll = 0
 
-// onGPU tells whether a GPU computes.
+// onGPU reports whether a GPU computes.
 func (o Options) onGPU() bool {
 	if o.GPULayers == 0 {
 		return false

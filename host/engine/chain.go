@@ -130,7 +130,7 @@ func selectorOf(p sampling.Params, l Link) native.Selector {
 	return native.SelectDist
 }
 
-// selects tells whether an entry of a chain names a sampler that chooses the token at the end.
+// selects reports whether an entry of a chain names a sampler that chooses the token at the end.
 func selects(entry string) bool {
 	sampler, err := sampling.SamplerNamed(entry)
 	return err == nil && sampler.Selects

@@ -112,7 +112,7 @@ func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
 	}
 }
 
-// shared tells whether all sequences use the same cells. On the CPU they do not: in cells of its own, a sequence is computed to the
+// shared reports whether all sequences use the same cells. On the CPU they do not: in cells of its own, a sequence is computed to the
 // same bits whatever is computed beside it (see docs/rationale.md).
 func (o Options) shared(info native.ModelInfo) bool {
 	switch {

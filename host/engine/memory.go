@@ -13,7 +13,7 @@ func (b *backend) held(seq int32) (first, n int) {
 	return first, last + 1
 }
 
-// cuttable tells whether seq can be continued at position n as if nothing after it had been: a recurrent state is only
+// cuttable reports whether seq can be continued at position n as if nothing after it had been: a recurrent state is only
 // right at its end, and a sliding window must still hold all that position n looks back at.
 func (b *backend) cuttable(seq int32, n int) bool {
 	first, have := b.held(seq)

@@ -202,7 +202,7 @@ func (p *child) wait() {
 	}
 }
 
-// alive tells whether the child can try another file.
+// alive reports whether the child can try another file.
 func (p *child) alive() bool { return !p.waited }
 
 // close ends the child. How it ends is of no interest any more, so there is no error but that of not ending it.

@@ -22,7 +22,7 @@ type Lack struct {
 	Why  string `json:"why"`  // what happened in the trial
 }
 
-// Has tells whether the model lacks something.
+// Has reports whether the model lacks something.
 func (l Lacks) Has(what string) bool {
 	return slices.ContainsFunc(l, func(x Lack) bool { return x.What == what })
 }

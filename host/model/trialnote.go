@@ -47,7 +47,7 @@ type noteContent struct {
 	Lacks Lacks  `json:"lacks,omitempty"`
 }
 
-// read tells whether the model has passed, and without what.
+// read reports whether the model has passed, and without what.
 func (n trialNote) read() (lacks Lacks, passed bool) {
 	if n == "" {
 		return nil, false

@@ -12,7 +12,7 @@ type Request struct {
 	Client      string // who waits after repeated faults; empty: nobody is ever refused
 	Config      []byte // JSON that fits the plugin's schema; empty: {}
 	Seed        uint64 // of this choice
-	Place       int    // of the plugin among the request's plugins
+	Index       int    // of the plugin among the plugins of the request's chain, from 0
 	MaxTokens   int
 	ContextSize int
 	Skip        bool // after a fault the request goes on without the plugin

@@ -24,7 +24,7 @@ func (b *Builder) NewPolicy(params sampling.Params, list []api.PluginUse, maxTok
 		return api.Policy{}, err
 	}
 	var policy api.Policy
-	place, setup := 0, &plugin.Setup{}
+	index, setup := 0, &plugin.Setup{}
 	for _, link := range engine.Links(params) {
 		if link.Plugin == "" {
 			stage, err := b.engine.NewStage(params, link)
@@ -35,12 +35,12 @@ func (b *Builder) NewPolicy(params sampling.Params, list []api.PluginUse, maxTok
 			continue
 		}
 		u := find(uses, link.Plugin)
-		stage, err := stage.New(u.plugin, plugin.Request{Client: u.Client, Config: u.Config, Seed: uint64(params.Seed), Place: place,
+		stage, err := stage.New(u.plugin, plugin.Request{Client: u.Client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
 			Setup: setup, MaxTokens: maxTokens, ContextSize: b.engine.Info().Limits.Positions, Skip: u.Skip})
 		if err != nil {
 			return api.Policy{}, errors.Join(useError(u, err), policy.Close())
 		}
-		place++
+		index++
 		policy.Stages = append(policy.Stages, stage)
 		if rule := stage.Rule(); rule != nil {
 			policy.Rules = append(policy.Rules, rule)

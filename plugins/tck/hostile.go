@@ -36,7 +36,7 @@ func everywhere() []Case {
 	return cases
 }
 
-// setsUp tells whether a call of an export is set-up.
+// setsUp reports whether a call of an export is set-up.
 func setsUp(export string) bool {
 	return slices.Contains([]string{start, abi.ExportInitialize, abi.ExportDescribe, abi.ExportWarm, abi.ExportOpen, abi.ExportTemplate}, export)
 }

@@ -46,7 +46,7 @@ func pointerCases() []Case {
 			written.on(abi.ExportOpen, written.system("fd_write", "iiii", asm.I32(1), asm.I32(end-4), asm.I32(1), asm.I32(atScratch)))))
 }
 
-// answers tells whether a host function has a result.
+// answers reports whether a host function has a result.
 func answers(function string) bool {
 	for _, s := range abi.Imports {
 		if s.Name == function {

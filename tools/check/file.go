@@ -27,7 +27,7 @@ var languages = map[string]func(file) ([]function, error){
 	".sh": nil, ".py": nil, ".css": nil,
 }
 
-// isSource tells whether a file was written by hand in one of our languages.
+// isSource reports whether a file was written by hand in one of our languages.
 func (f file) isSource() bool {
 	if _, known := languages[filepath.Ext(f.path)]; !known {
 		return false

@@ -59,7 +59,7 @@ func isStandard(path string) bool {
 	return !strings.Contains(first, ".")
 }
 
-// within tells whether name is pattern or, for PATH/..., PATH or below it.
+// within reports whether name is pattern or, for PATH/..., PATH or below it.
 func within(pattern, name string) bool {
 	prefix, subtree := strings.CutSuffix(pattern, "/...")
 	return name == prefix || subtree && strings.HasPrefix(name, prefix+"/")

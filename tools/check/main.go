@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// report prints all findings and tells whether there are none.
+// report prints all findings and reports whether there are none.
 func report() bool {
 	found := 0
 	for _, rule := range rules {

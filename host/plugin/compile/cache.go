@@ -80,7 +80,7 @@ func (c *cache) removeStale() {
 	}
 }
 
-// keepsCode tells whether wazero compiles on this machine and keeps the code. Where it interprets instead, a child would compile
+// keepsCode reports whether wazero compiles on this machine and keeps the code. Where it interprets instead, a child would compile
 // for nothing. A success is remembered; a failure is tried again, since the disk may have been full. It is not for concurrent use.
 func (c *cache) keepsCode(ctx context.Context) bool {
 	if !c.keeps {
@@ -231,7 +231,7 @@ func filesOf(dir string) (files []string, err error) {
 	return files, err
 }
 
-// intact tells whether a file has the checksum that lies beside it.
+// intact reports whether a file has the checksum that lies beside it.
 func intact(path string) bool {
 	want, err := os.ReadFile(path + sumSuffix)
 	if err != nil {

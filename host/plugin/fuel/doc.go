@@ -62,7 +62,7 @@
 //
 // Both counters are mutable i64 globals after the module's own. Within a
 // function fuel lives in a local, which is a register; it is stored before
-// calls and on return. Meter.Fault tells which of them ended a call. Any index that the original does not
+// calls and on return. Meter.Err tells which of them ended a call. Any index that the original does not
 // define is refused, also in code that never runs, so a guest cannot name the
 // counters, the locals, the blocks or the types that are added.
 //

@@ -12,7 +12,7 @@ var (
 	ErrLimit       = errors.New("module exceeds a limit")
 )
 
-// Why a metered call trapped, as Meter.Fault tells it.
+// Why a metered call trapped, as Meter.Err tells it.
 var (
 	ErrFuel  = errors.New("fuel exhausted")
 	ErrStack = errors.New("guest call stack exhausted")

@@ -127,7 +127,7 @@ func (l *live) call(name string, args ...uint64) ([]uint64, int64, error) {
 	l.meter.Fill(testFuel, testStack)
 	res, err := l.ExportedFunction(name).Call(WithMeter(context.Background(), l.meter), args...)
 	if err == nil {
-		err = l.meter.Fault()
+		err = l.meter.Err()
 	}
 	return res, testFuel - l.meter.Left(), err
 }

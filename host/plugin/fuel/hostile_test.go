@@ -68,8 +68,8 @@ func TestHostile_Endless_IsEnded(t *testing.T) {
 			if took := time.Since(start); took > slow {
 				t.Errorf("took %v", took)
 			}
-			if err == nil || !errors.Is(l.meter.Fault(), c.want) {
-				t.Errorf("error %v, fault %v; want %v", err, l.meter.Fault(), c.want)
+			if err == nil || !errors.Is(l.meter.Err(), c.want) {
+				t.Errorf("error %v, fault %v; want %v", err, l.meter.Err(), c.want)
 			}
 		})
 	}

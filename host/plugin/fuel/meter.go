@@ -150,10 +150,10 @@ func (m *Meter) Charge(units uint64) bool {
 	return true
 }
 
-// Fault tells after a call whether it used more than it had: ErrStack, ErrFuel,
+// Err tells after a call whether it used more than it had: ErrStack, ErrFuel,
 // or nil. What is left is not looked at after each instruction, so a call may
 // also return with less than nothing.
-func (m *Meter) Fault() error {
+func (m *Meter) Err() error {
 	switch {
 	case int64(m.stack.Get()) < 0:
 		return ErrStack

@@ -113,7 +113,7 @@ func TestRewrite_RealModules_BehaveTheSame(t *testing.T) {
 				t.Logf("%s%v = %v: %d units", c.name, c.args, b, used)
 			}
 		}
-		if fault := metered.meter.Fault(); fault != nil {
+		if fault := metered.meter.Err(); fault != nil {
 			t.Errorf("fault %v", fault)
 		}
 	})

@@ -40,8 +40,8 @@ func TestRewrite_Start_IsExportedAndNotRun(t *testing.T) {
 		t.Error("Start is false")
 	}
 	_, _, err := l.call(StartExport)
-	if err == nil || !errors.Is(l.meter.Fault(), ErrFuel) {
-		t.Errorf("endless start function: error %v, fault %v", err, l.meter.Fault())
+	if err == nil || !errors.Is(l.meter.Err(), ErrFuel) {
+		t.Errorf("endless start function: error %v, fault %v", err, l.meter.Err())
 	}
 }
 
@@ -119,8 +119,8 @@ func TestRewrite_Bulk_PaysForBytes(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"fill", "copy", "init", "grow"} {
-		if _, _, err := l.call(name, 1<<32-1); err == nil || !errors.Is(l.meter.Fault(), ErrFuel) {
-			t.Errorf("%s(−1): error %v, fault %v; want ErrFuel", name, err, l.meter.Fault())
+		if _, _, err := l.call(name, 1<<32-1); err == nil || !errors.Is(l.meter.Err(), ErrFuel) {
+			t.Errorf("%s(−1): error %v, fault %v; want ErrFuel", name, err, l.meter.Err())
 		}
 	}
 }
@@ -146,8 +146,8 @@ func TestRewrite_Names_AreKept(t *testing.T) {
 	wasm := appendSection(g.wasm(), secCustom, names)
 	wasm = appendSection(wasm, secCustom, appendName(nil, "producers"))
 	l := instantiate(t, newRuntime(t), wasm)
-	if _, _, err := l.call("boom"); err == nil || !strings.Contains(err.Error(), "my_function") || l.meter.Fault() != nil {
-		t.Errorf("error %v, fault %v; want a trap in my_function", err, l.meter.Fault())
+	if _, _, err := l.call("boom"); err == nil || !strings.Contains(err.Error(), "my_function") || l.meter.Err() != nil {
+		t.Errorf("error %v, fault %v; want a trap in my_function", err, l.meter.Err())
 	}
 }
 

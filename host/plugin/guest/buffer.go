@@ -63,7 +63,7 @@ func slice[T int32 | uint32 | float32](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
 }
 
-// Bound tells whether a buffer of a kind is bound.
+// Bound reports whether a buffer of a kind is bound.
 func (b *Buffers) Bound(kind int32) bool { return b[kind].bound() }
 
 // Candidates are the two halves of the candidates buffer. It and the others of these must be bound.

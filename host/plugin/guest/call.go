@@ -27,7 +27,7 @@ func (i *Instance) Call(e Export, a, b int32) (int32, error) {
 	i.running, i.fuelLimit = e, units
 	if v := i.begin(); v != nil {
 		i.end()
-		return 0, i.Fault(e, v)
+		return 0, i.Fail(e, v)
 	}
 	i.meter.Fill(units, limits.Stack)
 	i.stack[0], i.stack[1] = uint64(uint32(a)), uint64(uint32(b))
@@ -35,12 +35,12 @@ func (i *Instance) Call(e Export, a, b int32) (int32, error) {
 	i.session.random.at(len(i.session.History))
 	err := f.CallWithStack(&i.caller, i.stack[:])
 	if err == nil {
-		err = i.meter.Fault() // by its last instructions
+		err = i.meter.Err() // its last instructions may have overdrawn it
 	}
 	i.end()
 	i.module.Host.Observer.PluginCall(i.module.Name, exportNames[e], time.Since(i.started))
 	if err != nil {
-		return 0, i.Fault(e, i.diagnose(err))
+		return 0, i.Fail(e, i.diagnose(err))
 	}
 	if !i.module.answers[e] {
 		return 0, nil
@@ -48,7 +48,7 @@ func (i *Instance) Call(e Export, a, b int32) (int32, error) {
 	return int32(uint32(i.stack[0])), nil
 }
 
-// begin starts the clock of a call, and waits for a turn where the call is set-up.
+// begin starts the clock of a call, and waits for a turn if it is a set-up call.
 func (i *Instance) begin() *Violation {
 	limits := &i.module.Host.Limits
 	i.started, i.waited = time.Now(), 0
@@ -76,8 +76,9 @@ func (i *Instance) end() {
 	i.running = none
 }
 
-// Fault ends the instance's use: an answer of an export was wrong, or a call of it failed. Module.Faulted hears of it.
-func (i *Instance) Fault(e Export, v *Violation) *plugin.Fault {
+// Fail makes the instance unusable, since an export's answer was wrong or a call of it failed, and returns the fault. Module.Faulted
+// hears of it.
+func (i *Instance) Fail(e Export, v *Violation) *plugin.Fault {
 	i.unusable = true
 	f := &plugin.Fault{Plugin: i.module.Name, Export: e.String(), Cause: v.cause, Detail: v.detail, Log: i.session.log.last()}
 	if !errors.Is(v.cause, plugin.CauseCancelled) {

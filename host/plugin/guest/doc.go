@@ -10,10 +10,11 @@
 //
 // An instance serves one session and no other. A call is followed through these files:
 //
-//	call.go            fills the meter with the call's fuel, runs the export, reads the meter and tells why it failed
-//	pause.go           where a guest comes whenever a slice of its fuel is used up: the clock, and who waits
-//	turns.go           who computes while many are set up
-//	charge.go          what a host function's work costs, and how it reaches guest memory
+//	call.go            fills the meter with the call's fuel, runs the export, and reads the meter afterwards
+//	pause.go           what happens between two slices of a call's fuel: the deadline is checked, and others may run
+//	turns.go           which guests compute when several want to
+//	charge.go          what a host function's work costs
+//	memory.go          how a host function reaches guest memory
 //	hostfunction*.go   the ABI's imports; wasi*.go those of WASI
 //	fault.go           why a call trapped
 package guest

@@ -43,5 +43,5 @@ func (e Export) String() string {
 	return exportNames[e]
 }
 
-// setup tells whether a call of e is set-up, with its larger limits.
+// setup reports whether a call of e is set-up, with its larger limits.
 func (e Export) setup() bool { return e <= Template }

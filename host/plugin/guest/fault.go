@@ -31,7 +31,7 @@ func (i *Instance) diagnose(err error) *Violation {
 	if errors.As(err, &v) {
 		return v
 	}
-	switch exhausted := i.meter.Fault(); {
+	switch exhausted := i.meter.Err(); {
 	case errors.Is(exhausted, fuel.ErrStack):
 		return Violationf(plugin.CauseStack, "%s", at(err))
 	case errors.Is(exhausted, fuel.ErrFuel):

@@ -162,7 +162,7 @@ func TestHost_Random_DependsOnPlaceAndPosition(t *testing.T) {
 	}
 	m := mustLoad(t, newTestHost(t), g)
 	draw := func(seed uint64, place int, prompt ...int32) [4]int32 {
-		s := useOf(t, m, plugin.Request{Seed: seed, Place: place}, prompt...)
+		s := useOf(t, m, plugin.Request{Seed: seed, Index: place}, prompt...)
 		if _, err := s.prepare(); err != nil {
 			t.Fatal(err)
 		}

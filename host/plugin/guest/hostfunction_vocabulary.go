@@ -15,7 +15,7 @@ import (
 
 func hostVocabSize(i *Instance, s []uint64) { s[0] = uint64(i.module.Host.Vocabulary.Size()) }
 
-// known tells whether a parameter is a token.
+// known reports whether a parameter is a token.
 func (i *Instance) known(token uint64) bool {
 	return uint64(uint32(token)) < uint64(i.module.Host.Vocabulary.Size())
 }

@@ -101,7 +101,7 @@ func (m *Module) instantiate(ctx context.Context, s *Session) (_ *Instance, err 
 // noMemory tells why there is none for an instance.
 func (i *Instance) noMemory(why any) error {
 	if i.region.Refused() {
-		return i.Fault(Open, i.module.Host.budget.exceeded())
+		return i.Fail(Open, i.module.Host.budget.exceeded())
 	}
 	return fmt.Errorf("%w: plugin %s: no memory for an instance: %v", plugin.ErrLimit, i.module.Name, why)
 }

@@ -43,7 +43,7 @@ func New(ctx context.Context, h *Host, code *compile.Code) (*Module, error) {
 	return m, nil
 }
 
-// Has tells whether the module has an export.
+// Has reports whether the module has an export.
 func (m *Module) Has(e Export) bool { return m.has[e] }
 
 // Close frees the code. No instance may be left.

@@ -84,13 +84,13 @@ func (m *Manifest) read(text []byte) error {
 	return nil
 }
 
-// validName tells whether a plugin may be called so.
+// validName reports whether a plugin may be called so.
 var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`).MatchString
 
 // longestText bounds version and summary, in bytes.
 const longestText = 1024
 
-// parseManifest reads and checks what describe emitted. samples tells whether the module exports penstock_sample.
+// parseManifest reads and checks what describe emitted. samples reports whether the module exports penstock_sample.
 func parseManifest(text []byte, samples bool) (Manifest, error) {
 	m := Manifest{Candidates: abi.LimitDefaultCandidates}
 	if err := checkDepth(text); err != nil {

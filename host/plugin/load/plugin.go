@@ -26,14 +26,14 @@ type Plugin struct {
 	users      atomic.Int64
 }
 
-// IsTemplate tells whether the plugin writes prompts. It, IsStop and IsStage tell which extension points a plugin has: a
+// IsTemplate reports whether the plugin writes prompts. It, IsStop and IsStage tell which extension points a plugin has: a
 // template, a stop rule, or anything that takes part in choosing tokens.
 func (p *Plugin) IsTemplate() bool { return p.Module.Has(guest.Template) }
 
-// IsStop tells whether the plugin is a stop rule; see IsTemplate.
+// IsStop reports whether the plugin is a stop rule; see IsTemplate.
 func (p *Plugin) IsStop() bool { return p.Module.Has(guest.Stop) }
 
-// IsStage tells whether the plugin takes part in choosing tokens; see IsTemplate.
+// IsStage reports whether the plugin takes part in choosing tokens; see IsTemplate.
 func (p *Plugin) IsStage() bool {
 	return p.Module.Has(guest.Sample) || p.Module.Has(guest.Prepare) || p.Module.Has(guest.Accept)
 }

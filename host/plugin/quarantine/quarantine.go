@@ -170,7 +170,7 @@ func (q *Quarantine) forget(now time.Time) {
 	}
 }
 
-// recent tells whether there was a fault in the last minute, or a pause that is not long over.
+// recent reports whether there was a fault in the last minute, or a pause that is not long over.
 func (r *record) recent(now time.Time) bool {
 	for len(r.faults) > 0 && now.Sub(r.faults[0]) >= time.Minute {
 		r.faults = r.faults[1:]
@@ -178,7 +178,7 @@ func (r *record) recent(now time.Time) bool {
 	return len(r.faults) > 0 || now.Sub(r.until) <= longestPause
 }
 
-// add notes a fault and tells whether a pause begins with it.
+// add notes a fault and reports whether a pause begins with it.
 func (r *record) add(now time.Time, limit int) bool {
 	if now.Sub(r.until) > longestPause {
 		r.pause = 0 // that was long ago

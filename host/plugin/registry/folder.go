@@ -22,7 +22,7 @@ const suffix = ".wasm"
 // the server starts; the rewriter bounds the work in any case.
 const fileCompileTime = time.Minute
 
-// stamp tells whether a file has changed.
+// stamp reports whether a file has changed.
 type stamp struct {
 	size     int64
 	modified time.Time

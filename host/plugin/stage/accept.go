@@ -15,7 +15,7 @@ func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.session.History = append(s.session.History, t)
-	if !s.calls(guest.Accept) {
+	if !s.canCall(guest.Accept) {
 		return chain.Effect{}, nil
 	}
 	forced := s.forced > 0
@@ -31,29 +31,30 @@ func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
 		return chain.Effect{Stop: true}, nil
 	case abi.AcceptSplice:
 		if forced {
-			return s.refuseSplice(guest.Violationf(plugin.CauseAnswer, "a splice in answer to a token that was spliced itself"))
+			return s.acceptFault(guest.Violationf(plugin.CauseAnswer, "a splice in answer to a token that was spliced itself"))
 		}
 		return s.readEdit()
 	}
-	return s.refuseSplice(guest.Violationf(plugin.CauseAnswer, "%d, it must be 0, 1 or 2", answer))
+	return s.acceptFault(guest.Violationf(plugin.CauseAnswer, "%d, it must be 0, 1 or 2", answer))
 }
 
-func (s *Stage) refuseSplice(v *guest.Violation) (chain.Effect, error) {
-	return chain.Effect{}, s.endOnFault(s.instance.Fault(guest.Accept, v))
+// acceptFault ends the use of the plugin after a wrong answer of accept.
+func (s *Stage) acceptFault(v *guest.Violation) (chain.Effect, error) {
+	return chain.Effect{}, s.endOnFault(s.instance.Fail(guest.Accept, v))
 }
 
 // readEdit reads the splice that accept wrote.
 func (s *Stage) readEdit() (chain.Effect, error) {
 	if !s.instance.Buffers.Bound(abi.BufferSplice) {
-		return s.refuseSplice(guest.Violationf(plugin.CauseAnswer, "a splice, but no splice buffer is bound"))
+		return s.acceptFault(guest.Violationf(plugin.CauseAnswer, "a splice, but no splice buffer is bound"))
 	}
 	backtrack, tokens, v := s.readSplice()
 	if v != nil {
-		return s.refuseSplice(v)
+		return s.acceptFault(v)
 	}
 	generated := len(s.session.History) - s.prompt
 	if limit := min(s.plugin.Manifest.Hold, generated); backtrack > uint32(limit) {
-		return s.refuseSplice(guest.Violationf(plugin.CauseAnswer, "%d tokens are taken back; hold is %d and %d were generated",
+		return s.acceptFault(guest.Violationf(plugin.CauseAnswer, "%d tokens are taken back; hold is %d and %d were generated",
 			backtrack, s.plugin.Manifest.Hold, generated))
 	}
 	s.session.History = s.session.History[:len(s.session.History)-int(backtrack)]

@@ -14,7 +14,7 @@ import (
 func (s *Stage) Apply(v *chain.View) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.calls(guest.Sample) {
+	if !s.canCall(guest.Sample) {
 		return nil
 	}
 	switch s.plugin.Manifest.View {
@@ -46,5 +46,5 @@ func (s *Stage) vocabulary() int { return s.module.Host.Vocabulary.Size() }
 
 // wrongAnswer is a fault of sample.
 func (s *Stage) wrongAnswer(format string, args ...any) error {
-	return s.endOnFault(s.instance.Fault(guest.Sample, guest.Violationf(plugin.CauseAnswer, format, args...)))
+	return s.endOnFault(s.instance.Fail(guest.Sample, guest.Violationf(plugin.CauseAnswer, format, args...)))
 }

@@ -57,7 +57,7 @@ func (s *Stage) writeCandidates(v *chain.View, k int, ids []int32, logits []floa
 	return len(s.selector.keys)
 }
 
-// sorted tells whether logits are in falling order and all above −inf.
+// sorted reports whether logits are in falling order and all above −inf.
 func sorted(logits []float32) bool {
 	for i := 1; i < len(logits); i++ {
 		if !(logits[i] <= logits[i-1]) {

@@ -63,7 +63,7 @@ const (
 	units = 0x0080_0000_0080_0000 // the least bits of its exponents
 )
 
-// hasNonFinite tells whether a block has −inf, +inf or NaN: their exponents are all ones, so adding one carries into the sign. The
+// hasNonFinite reports whether a block has −inf, +inf or NaN: their exponents are all ones, so adding one carries into the sign. The
 // four sums do not depend on each other, so that the processor computes them side by side.
 func hasNonFinite(block *[pairs]uint64) bool {
 	var a, b, c, d uint64
@@ -76,7 +76,7 @@ func hasNonFinite(block *[pairs]uint64) bool {
 	return (a|b|c|d)&signs != 0
 }
 
-// hasInvalid tells whether a block has +inf or NaN, and takes twice as long as hasNonFinite. Where the sign is set it adds one less,
+// hasInvalid reports whether a block has +inf or NaN, and takes twice as long as hasNonFinite. Where the sign is set it adds one less,
 // so that −inf does not carry.
 func hasInvalid(block *[pairs]uint64) bool {
 	var sum uint64

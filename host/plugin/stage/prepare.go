@@ -19,7 +19,7 @@ func (s *Stage) Prepares() bool { return s.module.Has(guest.Prepare) }
 func (s *Stage) Prepare() (chain.Prepared, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.calls(guest.Prepare) {
+	if !s.canCall(guest.Prepare) {
 		return chain.Prepared{}, nil
 	}
 	answer, err := s.instance.Call(guest.Prepare, 0, 0)
@@ -28,7 +28,7 @@ func (s *Stage) Prepare() (chain.Prepared, error) {
 	}
 	p, v := s.readPrepared(answer)
 	if v != nil {
-		return chain.Prepared{}, s.endOnFault(s.instance.Fault(guest.Prepare, v))
+		return chain.Prepared{}, s.endOnFault(s.instance.Fail(guest.Prepare, v))
 	}
 	return p, nil
 }

@@ -31,5 +31,5 @@ func (s *Stage) Refuse(act chain.Act, why error) error {
 	if s.instance == nil { // closed meanwhile
 		return v
 	}
-	return s.endOnFault(s.instance.Fault(exportOf[act], v))
+	return s.endOnFault(s.instance.Fail(exportOf[act], v))
 }

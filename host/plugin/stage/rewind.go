@@ -3,13 +3,10 @@
 package stage
 
 import (
-	"context"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/guest"
-	"github.com/penstock/penstock/host/plugin/load"
-	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -29,7 +26,7 @@ func (s *Stage) Rewind(history []scheduler.Token, prompt int) error {
 		s.session.History = append(s.session.History[:0], history...)
 		answer, err := s.instance.Call(guest.Rewind, int32(len(history)), 0)
 		if err == nil && answer != 0 {
-			err = s.instance.Fault(guest.Rewind, guest.Violationf(plugin.CauseAnswer, "%d, it must be 0", answer))
+			err = s.instance.Fail(guest.Rewind, guest.Violationf(plugin.CauseAnswer, "%d, it must be 0", answer))
 		}
 		return s.endOnFault(err)
 	case s.module.Has(guest.Accept):
@@ -40,54 +37,4 @@ func (s *Stage) Rewind(history []scheduler.Token, prompt int) error {
 	}
 	s.session.History = append(s.session.History[:0], history...)
 	return nil
-}
-
-// open makes an instance and has it accept the answer so far. All of it must be over by until.
-func (s *Stage) open(history []scheduler.Token, until time.Time) error {
-	s.session.SetupDeadline = until
-	defer func() { s.session.SetupDeadline = time.Time{} }()
-	s.session.History = append(s.session.History[:0], history[:s.prompt]...)
-	s.session.Params[abi.ParamPromptTokens] = int64(s.prompt)
-	var err error
-	if s.instance, err = s.module.NewInstance(context.Background(), s.session); err != nil {
-		return err
-	}
-	s.rule.reset()
-	if s.module.Has(guest.Open) {
-		if answer, err := s.instance.Call(guest.Open, 0, 0); err != nil {
-			return err
-		} else if answer != 0 {
-			return s.instance.Refusal(guest.Open)
-		}
-	}
-	if err := s.checkBound(); err != nil {
-		return err
-	}
-	for _, t := range history[s.prompt:] {
-		s.session.History = append(s.session.History, t)
-		if !s.module.Has(guest.Accept) {
-			continue
-		}
-		if _, err := s.instance.Call(guest.Accept, t, 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkBound checks that the buffers are bound which the plugin's exports need.
-func (s *Stage) checkBound() error {
-	var kind int
-	var what string
-	switch b := &s.instance.Buffers; {
-	case s.plugin.Manifest.View == load.ViewCandidates && !b.Bound(abi.BufferCandidates):
-		kind, what = abi.BufferCandidates, "candidates"
-	case s.plugin.Manifest.View == load.ViewLogits && !b.Bound(abi.BufferLogits):
-		kind, what = abi.BufferLogits, "logits"
-	case s.module.Has(guest.Stop) && !b.Bound(abi.BufferText):
-		kind, what = abi.BufferText, "text"
-	default:
-		return nil
-	}
-	return s.instance.Fault(guest.Open, guest.Violationf(plugin.CauseBuffer, "no %s buffer (kind %d) is bound", what, kind))
 }

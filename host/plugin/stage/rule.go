@@ -17,19 +17,19 @@ type rule struct {
 	stage *Stage
 	// The plugin answers 0 when all text so far may be shown. The scheduler gets one verdict for each token, and a token's text
 	// may take several calls.
-	released int    // bytes that the plugin released and no verdict has told of yet
+	released int    // bytes that the plugin released and no verdict has reported yet
 	held     []byte // the text since the plugin's last 0
 }
 
-// reset begins anew with a fresh instance, which has not seen the text that the last one held.
-func (r *rule) reset() { r.released, r.held = r.released+len(r.held), r.held[:0] }
+// releaseHeld counts the held text as released: the plugin shows it, or a fresh instance, which has not seen it, takes over.
+func (r *rule) releaseHeld() { r.released, r.held = r.released+len(r.held), r.held[:0] }
 
 // Check implements answer.StopRule. Text longer than the guest's buffer comes in several calls.
 func (r *rule) Check(t scheduler.Token, text string) (answer.Verdict, error) {
 	s := r.stage
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.calls(guest.Stop) {
+	if !s.canCall(guest.Stop) {
 		return answer.Verdict{}, nil
 	}
 	buffer := s.instance.Buffers.Text()
@@ -44,7 +44,7 @@ func (r *rule) Check(t scheduler.Token, text string) (answer.Verdict, error) {
 		}
 		verdict, v := r.interpret(reply)
 		if v != nil {
-			return answer.Verdict{}, s.endOnFault(s.instance.Fault(guest.Stop, v))
+			return answer.Verdict{}, s.endOnFault(s.instance.Fail(guest.Stop, v))
 		}
 		if verdict.End || text == "" {
 			if !verdict.End && !verdict.Hold {
@@ -69,7 +69,7 @@ func (r *rule) interpret(reply int32) (answer.Verdict, *guest.Violation) {
 	limit := r.stage.module.Host.Limits.Held
 	switch {
 	case reply == abi.StopShow:
-		r.reset()
+		r.releaseHeld()
 		return answer.Verdict{}, nil
 	case reply == abi.StopEnd:
 		return answer.Verdict{End: true, Show: r.released + len(r.held)}, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Stage is a plugin at work in one request. It begins with the first Rewind, which the scheduler calls off the tick.
+// Stage is a plugin at work in one request. It begins with the first Rewind, which the scheduler calls on the answer's worker, not on the tick.
 type Stage struct {
 	plugin      *load.Plugin
 	module      *guest.Module // the plugin's
@@ -125,7 +125,7 @@ func (s *Stage) Close() error {
 	return err
 }
 
-// calls tells whether an export is to be called: the plugin has it, and is open.
-func (s *Stage) calls(e guest.Export) bool {
+// canCall reports whether an export is to be called: the plugin has it, and is open.
+func (s *Stage) canCall(e guest.Export) bool {
 	return !s.disabled && !s.closed && s.instance != nil && s.module.Has(e)
 }

@@ -40,7 +40,7 @@ func Render(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Reque
 	}
 	prompt := i.Emitted()
 	if prompt == "" {
-		return "", i.Fault(guest.Template, guest.Violationf(plugin.CauseAnswer, "no prompt was handed to %s", abi.ImportEmit))
+		return "", i.Fail(guest.Template, guest.Violationf(plugin.CauseAnswer, "no prompt was handed to %s", abi.ImportEmit))
 	}
 	return prompt, nil
 }

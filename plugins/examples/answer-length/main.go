@@ -65,7 +65,7 @@ func (l *length) Warm() error {
 	return nil
 }
 
-// closes tells whether a sentence may end with these bytes.
+// closes reports whether a sentence may end with these bytes.
 func closes(piece []byte) bool {
 	piece = bytes.TrimRight(piece, " \n\"')")
 	for _, mark := range [...]string{".", "!", "?", "。", "！", "？"} {
@@ -117,7 +117,7 @@ func (l *length) pressure(n int) float32 {
 	}
 }
 
-// closed tells whether the last token ended a sentence.
+// closed reports whether the last token ended a sentence.
 func (l *length) closed() bool {
 	l.last = penstock.HistoryFrom(-1, l.last)
 	if len(l.last) == 0 {

@@ -91,10 +91,10 @@ func (m *matcher) step(c rune, from, to int) (first, last int, ok bool) {
 	return 0, 0, false
 }
 
-// pending tells whether a match may have begun.
+// pending reports whether a match may have begun.
 func (m *matcher) pending() bool { return len(m.waiting) > 0 }
 
-// follow goes from t to all instructions that want a character and tells whether one says that the pattern has matched.
+// follow goes from t to all instructions that want a character and reports whether one says that the pattern has matched.
 func (m *matcher) follow(t thread, around syntax.EmptyOp) (from int, matched bool) {
 	if m.seen[t.pc] == m.round {
 		return 0, false

@@ -117,7 +117,7 @@ func (t *transcript) Stop(_ penstock.Token, text []byte) stop.Answer {
 	return stop.Show
 }
 
-// begins tells whether a text ends with a beginning of a word.
+// begins reports whether a text ends with a beginning of a word.
 func begins(text, word string) bool {
 	for n := min(len(text), len(word)-1); n > 0; n-- {
 		if strings.HasSuffix(text, word[:n]) {

@@ -149,7 +149,7 @@ func (p *parser) object(depth int) (Value, error) {
 	}
 }
 
-// digits moves past digits and tells whether there was one.
+// digits moves past digits and reports whether there was one.
 func (p *parser) digits() bool {
 	from := p.at
 	for c := p.peek(); '0' <= c && c <= '9'; c = p.peek() {

@@ -38,7 +38,7 @@ func (m *Mask) Allow(t Token) { m.words[t>>5] |= 1 << (t & 31) }
 // Ban removes a token.
 func (m *Mask) Ban(t Token) { m.words[t>>5] &^= 1 << (t & 31) }
 
-// Allowed tells whether a token is in it.
+// Allowed reports whether a token is in it.
 func (m *Mask) Allowed(t Token) bool { return m.words[t>>5]&(1<<(t&31)) != 0 }
 
 // AllowAll adds every token, BanAll removes every token.

@@ -64,7 +64,7 @@ func HistoryLen() int {
 	return int(abi.History(0, unsafe.Pointer(&none), 0))
 }
 
-// Feature tells whether the host knows an import or export of the ABI by its name. Ask before calling what the host may be
+// Feature reports whether the host knows an import or export of the ABI by its name. Ask before calling what the host may be
 // too old for; such an import is declared under "//go:wasmimport penstock-optional NAME".
 func Feature(name string) bool {
 	return abi.Feature(unsafe.Pointer(unsafe.StringData(name)), int32(len(name))) == 1

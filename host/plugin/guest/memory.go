@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+
+package guest
+
+import "github.com/penstock/penstock/host/plugin"
+
+// This file gives host functions access to guest memory. Every address that a guest passes is checked here.
+
+// bytesAt returns n bytes of guest memory from ptr on, or ends the call.
+func (i *Instance) bytesAt(ptr, n uint64) []byte {
+	all := i.region.Bytes()
+	if size := uint64(len(all)); n > size || ptr > size-n {
+		panic(Violationf(plugin.CauseMemory, "%d bytes at %d, the memory has %d", n, ptr, size))
+	}
+	return all[ptr : ptr+n : ptr+n]
+}
+
+// read returns the bytes at (ptr, len) of guest memory and charges for them.
+func (i *Instance) read(ptr, n uint64) []byte {
+	b := i.bytesAt(uint64(uint32(ptr)), uint64(uint32(n)))
+	i.chargeBytes(len(b))
+	return b
+}
+
+// write writes data to (ptr, limit), in units of size bytes each, charges for it and leaves the number of units on the stack. If
+// they do not fit, nothing is written.
+func (i *Instance) write(stack []uint64, ptr, limit uint64, size int, data []byte) {
+	room := i.bytesAt(uint64(uint32(ptr)), uint64(uint32(limit))*uint64(size))
+	if len(data) <= len(room) {
+		i.chargeBytes(len(data))
+		copy(room, data)
+	}
+	stack[0] = uint64(uint32(len(data) / size))
+}
