@@ -48,7 +48,7 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 	}()
 	core.file, err = model.Open(ctx, c.Model.Path, model.Options{
 		Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers,
-		Trying: func() { log.Info("trying the model in a child process, as before the first start with any file") },
+		Trying: func() { log.Info("trying the model in a child process, as with every new file") },
 	})
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (c *Core) Close() error {
 // lacksOf says in the log what the model cannot do, and hands it on.
 func lacksOf(f *model.File, log *slog.Logger) engine.Lacks {
 	for _, l := range f.Lacks {
-		log.Info("the model is served without something that llama.cpp cannot do with it", "without", l.What, "because", l.Why)
+		log.Info("serving without a feature that llama.cpp lacks for this model", "without", l.What, "because", l.Why)
 	}
 	return engine.Lacks{
 		Together: f.Lacks.Has(model.Together), Selecting: f.Lacks.Has(model.Selecting), Truncating: f.Lacks.Has(model.Truncating),

@@ -12,8 +12,8 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// kernelsOf tells whose kernels compute. The layout of the weights shows whose products are used, and the first pass whose attention. If
-// no attention kernel of the CPU was called, attention consists of products, or the CPU does not compute it.
+// kernelsOf tells which kernels are in use. The layout of the weights shows whose matrix products, and the first pass shows whose
+// attention kernel. If no attention kernel of the CPU was called, attention consists of products, or the CPU does not compute it.
 func kernelsOf(e *engine.Engine, f *model.File) api.Kernels {
 	out := api.Kernels{Attention: cmp.Or(native.AttentionKernels(), native.PlainKernels.String()), Weights: []api.WeightKernels{}, Off: []api.KernelOff{}}
 	for _, w := range e.Info().Weights {
@@ -28,14 +28,14 @@ func kernelsOf(e *engine.Engine, f *model.File) api.Kernels {
 	return out
 }
 
-// logKernels says whose kernels compute, and warns of those that are broken.
+// logKernels logs which kernels are in use, and warns of those that are broken.
 func logKernels(log *slog.Logger, k api.Kernels) {
 	for _, off := range k.Off {
 		log.Warn("a kernel of this CPU is broken and is not used; another computes instead, perhaps more slowly",
 			slog.String("kernel", off.Kernel), slog.String("reason", off.Reason))
 	}
 	if k.NoGPU != "" {
-		log.Warn("the GPU is not used, the CPU computes all: mend its driver, or try fewer --gpu-layers", slog.String("reason", k.NoGPU))
+		log.Warn("the GPU is not used, the CPU computes everything: mend its driver, or try fewer --gpu-layers", slog.String("reason", k.NoGPU))
 	}
 	log.Info("kernels of the CPU: " + k.String())
 }

@@ -57,12 +57,12 @@ func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, metrics
 	return p, nil
 }
 
-// highest is llama.cpp's side of plugin.TopK: the row is searched with SIMD.
+// highest is plugin.TopK in native code: it searches the row with SIMD.
 func highest(row []float32, k int, ids []int32, logits []float32) int {
 	return native.TopLogits(row, ids[:k], logits[:k])
 }
 
-// codeCache is the folder of compiled plugins; where the system names no place for one, plugins are compiled anew.
+// codeCache is the folder of compiled plugins; if the system names no place for one, it is "" and plugins are compiled anew.
 func codeCache(log *slog.Logger) string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -72,7 +72,7 @@ func codeCache(log *slog.Logger) string {
 	return filepath.Join(dir, "penstock", "code")
 }
 
-// closeTime is how long the last guests may take to come to their ends. Their fuel lets none take as long.
+// closeTime bounds how long Close waits for the last guests. Their fuel ends them sooner.
 const closeTime = 15 * time.Second
 
 // Close ends all plugins. No request may be running.

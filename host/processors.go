@@ -12,8 +12,8 @@ import (
 // guest computes.
 const leastParallel = 3
 
-// raiseParallelism lets Go run leastParallel goroutines at once where the machine has fewer processors, unless the environment says how
-// many. The operating system divides its processors better than a guest gives them back.
+// raiseParallelism lets Go run leastParallel goroutines at once if the machine has fewer processors, unless the environment says how
+// many. The operating system preempts guests; Go cannot.
 func raiseParallelism() {
 	if os.Getenv("GOMAXPROCS") == "" && runtime.GOMAXPROCS(0) < leastParallel {
 		runtime.GOMAXPROCS(leastParallel)

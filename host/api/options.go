@@ -2,7 +2,7 @@
 
 // Package api serves the routes of OpenAI's and llama-server's REST APIs, a WebSocket and the browser UI.
 //
-// It knows JSON and HTTP; the model is behind the interfaces of this file.
+// It knows JSON and HTTP; the rest of the server is behind the interfaces that Options holds.
 package api
 
 import (

@@ -51,7 +51,7 @@ func (b *Builder) CheckPrompt(list []api.PluginUse) error {
 	for _, u := range list {
 		m, err := b.registry.Find(u.Name)
 		if err != nil {
-			continue // NewPolicy will tell
+			continue // NewPolicy reports it
 		}
 		template := m.IsTemplate()
 		m.Release()

@@ -48,14 +48,16 @@
 //
 // wazero keeps no registers across a call, so a call in the middle of a hot
 // loop makes it up to three times slower, even one that hardly ever happens.
-// No way on comes from a refill: a loop's header jumps out to a second loop
-// around it, and a function's entry calls the function anew.
+// So guest code never continues straight after a refill: a loop's header jumps
+// out to a second loop around it, and a function's entry calls the function
+// anew.
 //
 // # The call stack
 //
 // wazero keeps the guest's stack on the Go heap. A second counter holds the
 // bytes that are left of it. A function takes its frame at entry (see
-// function.declare for the estimate) and gives it back on its only way out.
+// function.declare for the estimate) and gives it back where it returns, which
+// is in one place.
 // Functions that call nothing and have a small frame take nothing.
 //
 // # Counters

@@ -2,7 +2,7 @@
 
 // Package quarantine decides which clients of a plugin wait after repeated faults.
 //
-// A fault is laid to what the client sent: nobody is refused for what others did. One configuration that faults leaves the client's
+// A fault is blamed on what the client sent: nobody is refused for what others did. One configuration that faults leaves the client's
 // other configurations alone; several of them do not.
 package quarantine
 

@@ -11,8 +11,8 @@ const order = `1. When a request is submitted, its configuration is checked agai
    before queueing, in an instance of its own.
    Set-up calls of all requests take turns of 5 ms on half of the processors. One that takes more than 100 ms in all gets a
    quarter of a processor from then on. Any other call needs turns once it has taken 5 ms.
-2. ` + "`penstock_open`" + ` runs when the request gets its slot, without holding up other answers; a refusal is still a 400. With n choices each has its own
-   instance, with seed + i.
+2. ` + "`penstock_open`" + ` runs when the request gets its slot, without holding up other answers; a refusal is still a 400. With n
+   choices each has its own instance, with seed + i.
 3. Then for each token: ` + "`prepare`" + ` (once, during the pass that yields the row) → row → masks and biases → the chain with ` + "`sample`" + ` →
    choice → ` + "`accept`" + ` → text → ` + "`stop`" + ` → next pass. Calls on one instance never overlap, ` + "`sample`" + ` waits for ` + "`prepare`" + `, and a parked
    or paused slot makes no calls.
