@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/penstock/penstock/host/chat"
-	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -62,7 +61,7 @@ func textError(err error, field string) error {
 	switch {
 	case errors.As(err, &tooLong):
 		return &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeInvalid, Param: field, Message: tooLong.Error()}
-	case errors.Is(err, sampling.ErrInvalid):
+	case errors.Is(err, chat.ErrInvalidText):
 		return Invalid(field, "%s: %v", field, err)
 	}
 	return err

@@ -2,7 +2,10 @@
 
 package chat
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Renderer turns a conversation into a prompt's text with the model's own chat template.
 type Renderer interface {
@@ -10,10 +13,14 @@ type Renderer interface {
 }
 
 // Tokenizer splits text into tokens. With addSpecial it adds those that the model wants around a prompt, such as the one that
-// begins a sequence. With parseSpecial the text of a control token becomes that token; otherwise it stays text.
+// begins a sequence. With parseSpecial the text of a control token becomes that token; otherwise it stays text. A text that the
+// model refuses is an ErrInvalidText.
 type Tokenizer interface {
 	Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error)
 }
+
+// ErrInvalidText is the kind of errors that are the fault of a text.
+var ErrInvalidText = errors.New("invalid text")
 
 // Encoder makes tokens of conversations and texts. Whatever a model is to read goes through it, so that every way to a prompt
 // has the same special tokens and bounds.

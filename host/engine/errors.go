@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
 )
@@ -14,10 +15,16 @@ import (
 var ErrNotGenerating = errors.New("it does not generate text token by token (an encoder, embedding or diffusion model); " +
 	"choose a model that chats or completes")
 
-// asInvalid marks an error that llama.cpp finds in a parameter or a text as a sampling.ErrInvalid, which the API knows.
+// asInvalid marks an error that llama.cpp finds in a parameter as a sampling.ErrInvalid, which the API knows.
 func asInvalid(err error) error {
 	if errors.Is(err, native.ErrInvalid) {
 		return fmt.Errorf("%w: %w", sampling.ErrInvalid, err)
 	}
 	return err
 }
+
+// invalidText is a chat.ErrInvalidText in llama.cpp's own words.
+type invalidText struct{ error }
+
+func (e invalidText) Is(target error) bool { return target == chat.ErrInvalidText }
+func (e invalidText) Unwrap() error        { return e.error }

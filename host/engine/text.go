@@ -4,6 +4,7 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/penstock/penstock/host/chat"
@@ -13,10 +14,13 @@ import (
 var _ chat.Renderer = (*Engine)(nil)
 
 // Tokenize turns text into tokens. addSpecial adds the begin and end tokens the model wants, parseSpecial makes the text of
-// control tokens those tokens.
+// control tokens those tokens. A text that the model refuses is a chat.ErrInvalidText.
 func (e *Engine) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error) {
 	tokens, err := e.model.Tokenize(text, native.TokenizeOptions{AddSpecial: addSpecial, ParseSpecial: parseSpecial})
-	return tokens, asInvalid(err)
+	if errors.Is(err, native.ErrInvalid) {
+		err = invalidText{err}
+	}
+	return tokens, err
 }
 
 // Detokenize turns tokens into text, control tokens included.
