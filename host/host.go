@@ -151,7 +151,7 @@ func (h *Host) drain() {
 	deadline := time.NewTimer(h.config.Server.ShutdownTimeout)
 	defer deadline.Stop()
 	select {
-	case <-h.core.Scheduler.Idle():
+	case <-h.core.Scheduler.Drained():
 	case <-deadline.C:
 		h.log.Warn("some answers were cut off", slog.Int("running", h.core.Scheduler.Stats().Running))
 	}

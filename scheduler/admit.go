@@ -24,7 +24,7 @@ func (s *Scheduler) admit(now time.Time) {
 			if !s.start(j, slot, now) {
 				return // its sequence waits for a copy
 			}
-		} else if !s.preempt(s.parked()) {
+		} else if !s.preempt(s.preemptible()) {
 			return // nobody overtakes: the cells the first one waits for would never come
 		}
 	}
@@ -58,7 +58,7 @@ const headroom = 16
 // start gives a queued job a slot and a sequence. It reports false while the sequence waits for a copy.
 func (s *Scheduler) start(j *job, slot int, now time.Time) bool {
 	defer s.blame(j)
-	seq := s.cache.Acquire(kvcache.Request{Tokens: j.answer.Tokens(), Prompt: j.answer.Prompt(), Salt: j.req.CacheSalt, Reuse: j.reuses(),
+	seq := s.cache.Acquire(kvcache.Request{Tokens: j.answer.Tokens(), PromptLen: j.answer.PromptLen(), Salt: j.req.CacheSalt, Reuse: j.reuses(),
 		Resumed: j.started, Continued: j.continued})
 	if seq == nil {
 		return false
@@ -82,7 +82,7 @@ func (s *Scheduler) enter(j *job, slot int, seq *kvcache.Sequence, now time.Time
 	j.times.admitted = now
 	j.cached = seq.Len()
 	j.continued = seq.Continued()
-	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: slot, PromptTokens: j.answer.Prompt(), CachedTokens: j.cached}})
+	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: slot, PromptTokens: j.answer.PromptLen(), CachedTokens: j.cached}})
 	s.open(j)
 }
 

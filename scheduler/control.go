@@ -76,7 +76,7 @@ func (s *Scheduler) checkInjection(j *job, tokens []Token) error {
 func (st *Stream) Rewind(ctx context.Context, n int) error {
 	return st.control(ctx, call{
 		check: func(_ *Scheduler, j *job) error {
-			if has := len(j.answer.Tokens()) - j.answer.Prompt(); n < 1 || n > has {
+			if has := len(j.answer.Tokens()) - j.answer.PromptLen(); n < 1 || n > has {
 				return fmt.Errorf("%w: rewind by %d, the answer has %d tokens", ErrBadRequest, n, has)
 			}
 			return nil

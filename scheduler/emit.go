@@ -14,8 +14,8 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 		return
 	}
 	out, tokens := j.answer.Output(), len(j.answer.Tokens())
-	if j.seq != nil && out.Keep < j.seq.Len() { // at least one token must be pending, or there is no row to draw from
-		s.cache.Truncate(j.seq, max(0, min(out.Keep, tokens-1)))
+	if j.seq != nil && out.Unchanged < j.seq.Len() { // at least one token must be pending, or there is no row to draw from
+		s.cache.Truncate(j.seq, max(0, min(out.Unchanged, tokens-1)))
 	}
 	for i := range out.Shown {
 		t := &out.Shown[i]

@@ -14,7 +14,7 @@ func (s *Scheduler) end(j *job, e End) {
 	if !busy {
 		j.counted = j.answer.Generated()
 	}
-	e.Usage = Usage{Prompt: j.answer.Prompt(), Cached: j.cached, Generated: j.counted}
+	e.Usage = Usage{Prompt: j.answer.PromptLen(), Cached: j.cached, Generated: j.counted}
 	e.Timing = j.times.timing(now)
 	s.logPanic(e.Err)
 	last := Event{Kind: KindEnd, End: &e}

@@ -16,5 +16,5 @@ var (
 	ErrEnded         = errors.New("the stream has ended")
 	ErrSlowReader    = errors.New("the reader did not keep up")
 	ErrNoCells       = errors.New("no KV cells left")
-	ErrDecode        = errors.New("the forward pass failed")
+	ErrPass          = errors.New("the forward pass failed")
 )

@@ -38,9 +38,9 @@ func Rest(st *Stream, d time.Duration) { st.job.worker.RestUntil = time.Now().Ad
 func Preempt(s *Scheduler) { s.preempt(s.running[0]) }
 
 // Followed tells whether a request has waited for another to compute its prompt.
-func Followed(st *Stream) bool { return st.job.leaderPrefix > 0 }
+func Followed(st *Stream) bool { return st.job.sharedLen > 0 }
 
 // Conversation is all tokens of an ended answer, and how many of them are the prompt.
 func Conversation(st *Stream) (tokens []Token, prompt int) {
-	return st.job.answer.Tokens(), st.job.answer.Prompt()
+	return st.job.answer.Tokens(), st.job.answer.PromptLen()
 }

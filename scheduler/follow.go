@@ -21,7 +21,7 @@ func (s *Scheduler) follows(j *job) bool {
 	if !j.reuses() || !s.cache.Shares() {
 		return false
 	}
-	if j.leader != nil && j.leader.leads(j.leaderPrefix) {
+	if j.leader != nil && j.leader.leads(j.sharedLen) {
 		return true
 	}
 	j.leader = nil
@@ -34,7 +34,7 @@ func (s *Scheduler) follows(j *job) bool {
 		common := kvcache.CommonPrefix(r.answer.Tokens(), tokens[:len(tokens)-1])
 		near := common > found && r.seq.Len() >= found // it has what was found, and more with each chunk
 		if common >= kvcache.MinShared && (near || common-found >= kvcache.MinShared) && r.leads(common) {
-			j.leader, j.leaderPrefix = r, common
+			j.leader, j.sharedLen = r, common
 			return true
 		}
 	}

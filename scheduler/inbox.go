@@ -9,8 +9,8 @@ import (
 
 // inbox carries commands from any goroutine to the tick, and counts the requests in the system.
 type inbox struct {
-	wake chan struct{}
-	idle chan struct{}
+	wake    chan struct{}
+	drained chan struct{}
 
 	mu       sync.Mutex
 	commands []func(*Scheduler)
@@ -21,7 +21,7 @@ type inbox struct {
 }
 
 func newInbox(limit int) *inbox {
-	return &inbox{wake: make(chan struct{}, 1), idle: make(chan struct{}), limit: limit}
+	return &inbox{wake: make(chan struct{}, 1), drained: make(chan struct{}), limit: limit}
 }
 
 // submit posts the command that queues n requests, if there is room for all.
@@ -76,7 +76,7 @@ func (in *inbox) ended() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.requests--
-	in.checkIdle()
+	in.checkDrained()
 }
 
 func (in *inbox) drain() {
@@ -84,13 +84,13 @@ func (in *inbox) drain() {
 	defer in.mu.Unlock()
 	if !in.draining {
 		in.draining = true
-		in.checkIdle()
+		in.checkDrained()
 	}
 }
 
-func (in *inbox) checkIdle() {
+func (in *inbox) checkDrained() {
 	if in.draining && in.requests == 0 {
-		close(in.idle)
+		close(in.drained)
 	}
 }
 

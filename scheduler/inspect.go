@@ -32,7 +32,7 @@ func (s *Scheduler) publish() {
 type SlotInfo struct {
 	Slot      int
 	Stream    string // empty: the slot is free
-	State     string // idle, prefilling, generating, parked
+	State     string // idle, prefilling, generating, parked: see state
 	Prompt    int    // tokens
 	Cached    int    // of Prompt, found in the cache
 	Computed  int    // tokens in the KV cache
@@ -51,12 +51,12 @@ type Snapshot struct {
 // Inspect describes the slots and the last ticks as they are between two ticks; ticks bounds how many of those. Errors:
 // the context's, ErrClosed.
 func (s *Scheduler) Inspect(ctx context.Context, ticks int) (Snapshot, error) {
-	answer := make(chan Snapshot, 1)
-	if !s.inbox.post(func(s *Scheduler) { answer <- s.snapshot(ticks) }) {
+	reply := make(chan Snapshot, 1)
+	if !s.inbox.post(func(s *Scheduler) { reply <- s.snapshot(ticks) }) {
 		return Snapshot{}, ErrClosed
 	}
 	select {
-	case snap := <-answer:
+	case snap := <-reply:
 		return snap, nil
 	case <-ctx.Done():
 		return Snapshot{}, ctx.Err()
@@ -69,7 +69,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 	for i, j := range s.slots {
 		snap.Slots[i] = SlotInfo{Slot: i, State: "idle", Sequence: -1}
 		if j != nil {
-			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, State: j.state(), Prompt: j.answer.Prompt(), Cached: j.cached,
+			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, State: j.state(), Prompt: j.answer.PromptLen(), Cached: j.cached,
 				Computed: j.seq.Len(), Generated: j.counted, Sequence: int(j.seq.ID()), Age: now.Sub(j.times.submitted)}
 		}
 	}
@@ -80,9 +80,11 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 	return snap
 }
 
+// state is a job's state as Inspect reports it. "parked" covers all jobs that take no part in the ticks now: those that are parked,
+// and those whose worker is busy or rests.
 func (j *job) state() string {
 	switch {
-	case j.paused || j.stalled || j.worker.Busy() || j.worker.Resting():
+	case j.parked() || j.worker.Busy() || j.worker.Resting():
 		return "parked"
 	case j.generating():
 		return "generating"

@@ -24,10 +24,10 @@ type job struct {
 	worker *worker.Worker // nil: the tick draws the tokens. While it is busy, chain and answer are its own
 
 	// In the queue.
-	arrival      uint64    // counts requests
-	due          time.Time // when it came, as its priority counts it
-	leader       *job      // computes the beginning of this one's prompt, which waits for that
-	leaderPrefix int       // how many tokens that is
+	arrival          uint64    // counts requests
+	effectiveArrival time.Time // when it came, as its priority counts it
+	leader           *job      // computes a prefix of this one's prompt, which waits for that
+	sharedLen        int       // how many tokens that is
 
 	// In a slot.
 	slot      int               // -1 while queued
@@ -64,7 +64,9 @@ func (j *job) keepsUp() bool {
 	return j.req.Overflow == DropOldest || j.stream.ring.Reserve(tickEvents)
 }
 
-// ready tells whether the job may take part in this tick: it is not paused, its reader keeps up and no control call waits for that.
+// ready reports whether the job may take part in this tick: not paused, worker neither busy nor resting, reader keeping up, no
+// control call waiting for the reader. If the reader does not keep up, the ring wakes the tick once it does (Stream.nudge). While
+// the job is paused or its worker is at work, the reader is not looked at: stalled is as it was before.
 func (j *job) ready() bool {
 	if j.paused || j.worker.Busy() || j.worker.Resting() {
 		return false
@@ -72,6 +74,9 @@ func (j *job) ready() bool {
 	j.stalled = !j.keepsUp()
 	return !j.stalled && j.calls.awaitReader == 0
 }
+
+// parked reports whether the job cannot go on for as long as its client wants: it is paused, or its reader does not keep up.
+func (j *job) parked() bool { return j.paused || j.stalled }
 
 // needsWorker tells whether an answer with these stages needs a goroutine of its own: for plugins, or for log-probabilities, which
 // cost more than a draw.

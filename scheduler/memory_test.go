@@ -12,8 +12,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/ring"
 	"github.com/penstock/penstock/scheduler/schedulertest"
-	"github.com/penstock/penstock/scheduler/stream"
 )
 
 func TestScheduler_SamePrefix_IsComputedOnce(t *testing.T) {
@@ -225,7 +225,7 @@ func TestStream_Attach_GoesOnAfterASequenceNumber(t *testing.T) {
 	if len(rest.events) != len(whole.events)-5 || rest.events[0].Seq != 5 {
 		t.Errorf("%d events from %d on", len(rest.events), rest.events[0].Seq)
 	}
-	if err := st.Attach(100); !errors.Is(err, stream.ErrGone) {
+	if err := st.Attach(100); !errors.Is(err, ring.ErrGone) {
 		t.Errorf("attach beyond the end: %v", err)
 	}
 }

@@ -21,12 +21,12 @@ type TickRecord struct {
 	Start     time.Time
 	Forward   time.Duration // in the backend's passes
 	Sample    time.Duration // in sampler chains
-	Plugins   time.Duration // waiting for chains on other goroutines, after the native ones
+	Workers   time.Duration // waiting for workers, after the native chains
 	Total     time.Duration // all of the tick
 	Passes    int           // forward passes: one, or two where Limits.SeparatePasses; more only after a failure
 	Decode    int           // tokens of generating slots
 	Prefill   int           // tokens of prompts
-	Preempted int           // jobs that lost their cells
+	Preempted int           // jobs that lost their slot
 	Running   int
 	Waiting   int
 	Parked    int // running, but paused or with a reader that does not keep up
@@ -70,7 +70,7 @@ func (s *Scheduler) observe() {
 	r.Total = s.config.Clock().Sub(r.Start)
 	r.Running, r.Waiting = len(s.running), len(s.queue.jobs)
 	for _, j := range s.running {
-		if j.paused || j.stalled {
+		if j.parked() {
 			r.Parked++
 		}
 	}

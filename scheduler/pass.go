@@ -97,7 +97,7 @@ func (s *Scheduler) recoverPass(jobs []*job, err error) {
 		s.forward(jobs[:half])
 		s.forward(jobs[half:])
 	default:
-		s.end(jobs[0], End{Reason: answer.ReasonError, Err: fmt.Errorf("%w: %w", ErrDecode, err)})
+		s.end(jobs[0], End{Reason: answer.ReasonError, Err: fmt.Errorf("%w: %w", ErrPass, err)})
 	}
 }
 

@@ -20,13 +20,13 @@ const aging = 10 * time.Second
 // arrive gives a job its place in the order.
 func (j *job) arrive(number uint64, now time.Time) {
 	j.arrival = number
-	j.due = now.Add(-time.Duration(j.req.Priority) * aging)
+	j.effectiveArrival = now.Add(-time.Duration(j.req.Priority) * aging)
 }
 
 // before is the order in which jobs are served: higher priority first, with age, equal ones in order of arrival.
 func (j *job) before(k *job) bool {
-	if !j.due.Equal(k.due) {
-		return j.due.Before(k.due)
+	if !j.effectiveArrival.Equal(k.effectiveArrival) {
+		return j.effectiveArrival.Before(k.effectiveArrival)
 	}
 	return j.arrival < k.arrival
 }

@@ -97,10 +97,10 @@ func (s *Scheduler) awaitWorkers() {
 	s.sampling.alarm.Stop()
 	for _, j := range s.sampling.drawing {
 		if j.worker.Busy() {
-			j.worker.KeepRow()
+			j.worker.CopyRow()
 			s.late = append(s.late, j) // it sits out until its worker is done, which wakes the tick
 		}
 	}
 	s.sampling.loans.Wait()
-	s.record.Plugins += s.config.Clock().Sub(start)
+	s.record.Workers += s.config.Clock().Sub(start)
 }

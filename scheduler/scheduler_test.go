@@ -306,7 +306,7 @@ func TestScheduler_FailedPass_EndsOnlyTheGuilty(t *testing.T) {
 	}
 	for i, a := range finish(t, s, streams...) {
 		if i == 2 {
-			if !errors.Is(a.end.Err, broken) || !errors.Is(a.end.Err, scheduler.ErrDecode) {
+			if !errors.Is(a.end.Err, broken) || !errors.Is(a.end.Err, scheduler.ErrPass) {
 				t.Errorf("the guilty request ended with %v", a.end.Err)
 			}
 			continue
@@ -341,7 +341,7 @@ func TestScheduler_Run_ServesAndDrains(t *testing.T) {
 	}
 	for range schedulertest.Events(ctx, last) {
 	}
-	<-s.Idle()
+	<-s.Drained()
 	stop()
 	if err := <-done; err != nil {
 		t.Error(err)

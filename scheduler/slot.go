@@ -14,10 +14,10 @@ func (s *Scheduler) leave(j *job) {
 	j.seq, j.slot, j.row, j.scheduled = nil, -1, -1, 0
 }
 
-// parked is a running job that could not go on now: paused, or its reader does not keep up; nil if there is none.
-func (s *Scheduler) parked() *job {
+// preemptible is the last running job that is parked, and so makes no use of its slot; nil if there is none.
+func (s *Scheduler) preemptible() *job {
 	for _, j := range slices.Backward(s.running) {
-		if j.paused || j.stalled {
+		if j.parked() {
 			return j
 		}
 	}
@@ -27,7 +27,7 @@ func (s *Scheduler) parked() *job {
 // victim is the job to preempt so that j can go on: a parked one, else the last in order if that comes after j; nil if
 // there is none.
 func (s *Scheduler) victim(j *job) *job {
-	if p := s.parked(); p != nil {
+	if p := s.preemptible(); p != nil {
 		return p
 	}
 	if last := s.running[len(s.running)-1]; j.before(last) {
@@ -36,8 +36,8 @@ func (s *Scheduler) victim(j *job) *job {
 	return nil
 }
 
-// preempt takes the slot and the cells of a job. It waits in the queue, before all that came later, and goes on where it
-// was; what of its cells nobody needed is still there then. It reports false for nil.
+// preempt takes a job's slot and queues it again, ahead of all that came later. Its cells become evictable; those still there
+// when it gets a slot again are reused. It reports false for nil.
 func (s *Scheduler) preempt(j *job) bool {
 	if j == nil {
 		return false

@@ -8,7 +8,7 @@ import (
 	"io"
 
 	"github.com/penstock/penstock/scheduler/answer"
-	"github.com/penstock/penstock/scheduler/stream"
+	"github.com/penstock/penstock/scheduler/ring"
 )
 
 // Stream is the answer to one request, as its reader sees it: one Started event, then Token events, then one End. One
@@ -19,7 +19,7 @@ type Stream struct {
 	id        string
 	scheduler *Scheduler
 	job       *job
-	ring      *stream.Ring[Event]
+	ring      *ring.Ring[Event]
 	ended     bool   // the reader has seen the End event
 	sent      uint64 // events, for the tick
 }
@@ -49,7 +49,7 @@ func (st *Stream) Next(ctx context.Context) (Event, error) {
 }
 
 // Attach lets a new reader go on after event seq, which the last reader has seen; -1 begins at the first. Events that are not
-// there yet, or, without Request.Keep, no longer, give stream.ErrGone.
+// there yet, or, without Request.Keep, no longer, give ring.ErrGone.
 func (st *Stream) Attach(seq int64) error {
 	if err := st.ring.Seek(uint64(seq + 1)); err != nil {
 		return err

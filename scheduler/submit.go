@@ -7,7 +7,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
-	"github.com/penstock/penstock/scheduler/stream"
+	"github.com/penstock/penstock/scheduler/ring"
 )
 
 // Submit queues a request and returns the stream of its answer. Whatever it returns, the request's stages and rules
@@ -75,7 +75,7 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 	j.stream = newStream(s, j)
 	capacity := r.Buffer
 	setDefault(&capacity, DefaultBuffer)
-	j.stream.ring = stream.New[Event](max(capacity, 2*tickEvents), j.stream.nudge)
+	j.stream.ring = ring.New[Event](max(capacity, 2*tickEvents), j.stream.nudge)
 	if r.Keep {
 		j.stream.ring.Keep()
 	}
@@ -110,5 +110,5 @@ func (s *Scheduler) prompt(r *Request) ([]Token, error) {
 // Drain makes Submit refuse new requests; those that it took go on.
 func (s *Scheduler) Drain() { s.inbox.drain() }
 
-// Idle is closed once Drain was called and every request has ended.
-func (s *Scheduler) Idle() <-chan struct{} { return s.inbox.idle }
+// Drained is closed once Drain was called and every request has ended.
+func (s *Scheduler) Drained() <-chan struct{} { return s.inbox.drained }

@@ -67,14 +67,14 @@ type Details struct {
 // New makes an answer to a prompt, whose memory it takes over.
 func New(c *chain.Chain, prompt []chain.Token, s Settings) *Answer {
 	return &Answer{settings: s, chain: c, tokens: prompt, prompt: len(prompt), windowSize: c.Hold(), text: newText(s.Stop, s.Rules),
-		output: Output{Keep: math.MaxInt}}
+		output: Output{Unchanged: math.MaxInt}}
 }
 
 // Tokens are the prompt and the answer so far.
 func (a *Answer) Tokens() []chain.Token { return a.tokens }
 
-// Prompt is how many of the tokens are the prompt.
-func (a *Answer) Prompt() int { return a.prompt }
+// PromptLen is how many of the tokens are the prompt.
+func (a *Answer) PromptLen() int { return a.prompt }
 
 // Generated is how many tokens were drawn, injected ones included and taken-back ones not.
 func (a *Answer) Generated() int { return a.generated }

@@ -104,7 +104,7 @@ func TestAnswer_Advance_HoldsWhatMayBeTakenBack(t *testing.T) {
 			t.Errorf("after %d tokens %q is shown, want %q", i+1, shown(a), want)
 		}
 	}
-	if shown(a) != "4 7 8 " || !slices.Equal(a.Tokens(), []chain.Token{1, 2, 4, 7, 8}) || a.Output().Keep != 3 || a.Output().Reason != ReasonStop {
+	if shown(a) != "4 7 8 " || !slices.Equal(a.Tokens(), []chain.Token{1, 2, 4, 7, 8}) || a.Output().Unchanged != 3 || a.Output().Reason != ReasonStop {
 		t.Errorf("%q of %v, %+v", shown(a), a.Tokens(), a.Output())
 	}
 	if !slices.Equal(e.told, []chain.Token{4, 7, 8}) {
@@ -130,7 +130,7 @@ func TestAnswer_Rewind_CutsTheCache(t *testing.T) {
 	a.Inject([]chain.Token{4, 5, 6})
 	out := a.Output()
 	out.Reset()
-	if out.Keep != math.MaxInt || len(out.Shown) > 0 {
+	if out.Unchanged != math.MaxInt || len(out.Shown) > 0 {
 		t.Errorf("after the reset: %+v", out)
 	}
 	if err := a.Rewind(2); err != nil {
@@ -138,7 +138,7 @@ func TestAnswer_Rewind_CutsTheCache(t *testing.T) {
 	}
 	a.Advance(7, Details{})
 	a.Advance(8, Details{})
-	if !slices.Equal(a.Tokens(), []chain.Token{1, 2, 4, 7, 8}) || out.Keep != 3 || a.Generated() != 3 || shown(a) != "7 " {
+	if !slices.Equal(a.Tokens(), []chain.Token{1, 2, 4, 7, 8}) || out.Unchanged != 3 || a.Generated() != 3 || shown(a) != "7 " {
 		t.Errorf("%v, %d generated, %q, %+v", a.Tokens(), a.Generated(), shown(a), out)
 	}
 }

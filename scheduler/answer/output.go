@@ -12,7 +12,8 @@ import (
 // Output is what has become of an answer since its output was last reset.
 type Output struct {
 	Shown []Shown // to be sent
-	Keep  int     // the KV cache may keep so many of the tokens
+	// Unchanged is how many of the tokens, from the first, were not taken back or replaced: the KV cache may keep their cells.
+	Unchanged int
 
 	Reason Reason // why the answer has ended; 0: it goes on
 	Stop   string // with ReasonStop: the stop string, if one ended it
@@ -61,7 +62,7 @@ func (a *Answer) Output() *Output { return &a.output }
 // Reset forgets what was sent and cut; an end stays.
 func (o *Output) Reset() {
 	clear(o.Shown)
-	o.Shown, o.Keep = o.Shown[:0], math.MaxInt
+	o.Shown, o.Unchanged = o.Shown[:0], math.MaxInt
 }
 
 func (o *Output) ended() bool { return o.Reason != 0 }

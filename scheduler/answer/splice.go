@@ -78,7 +78,7 @@ func (a *Answer) most() int {
 func (a *Answer) takeBack(n int) {
 	a.tokens = a.tokens[:len(a.tokens)-n]
 	a.generated -= n
-	a.output.Keep = min(a.output.Keep, len(a.tokens))
+	a.output.Unchanged = min(a.output.Unchanged, len(a.tokens))
 	held := min(n, len(a.window))
 	a.window = a.window[:len(a.window)-held]
 	if n > held {

@@ -4,10 +4,10 @@ package kvcache
 
 // Request is what a request wants of the cache.
 type Request struct {
-	Tokens []Token // its prompt and what it has generated so far; never empty
-	Prompt int     // how many of Tokens are its prompt
-	Salt   string  // it reuses only what was computed under the same salt
-	Reuse  bool    // whether it reuses anything
+	Tokens    []Token // its prompt and what it has generated so far; never empty
+	PromptLen int     // how many of Tokens are its prompt
+	Salt      string  // it reuses only what was computed under the same salt
+	Reuse     bool    // whether it reuses anything
 
 	Resumed   bool // it was preempted
 	Continued bool // what Sequence.Continued said before that
@@ -23,7 +23,7 @@ func (c *Cache) Acquire(r Request) *Sequence {
 		if s == nil {
 			continue
 		}
-		if s.prompt = r.Prompt; r.Resumed {
+		if s.prompt = r.PromptLen; r.Resumed {
 			s.continued = r.Continued
 		}
 		return s

@@ -101,8 +101,8 @@ func (w *Worker) Collect() error {
 	return w.taskErr
 }
 
-// KeepRow copies the row that the worker still needs: the next pass overwrites it.
-func (w *Worker) KeepRow() { w.row.Copy() }
+// CopyRow copies the row that the worker still needs: the next pass overwrites it.
+func (w *Worker) CopyRow() { w.row.Copy() }
 
 // Resting tells whether its quota of processor time is used up for now.
 func (w *Worker) Resting() bool { return w != nil && time.Now().Before(w.RestUntil) }

@@ -93,12 +93,12 @@ func TestWorker_Draw_FromRowToText(t *testing.T) {
 }
 
 // The tick goes on without a late worker: the row may be overwritten when it is kept.
-func TestWorker_KeepRow_LetsTheNextPassOverwriteIt(t *testing.T) {
+func TestWorker_CopyRow_LetsTheNextPassOverwriteIt(t *testing.T) {
 	p := &plugin{gate: make(chan struct{})}
 	w, a, loans := run(t, p)
 	row := []float32{9, 1, 3, 2}
 	w.Draw(row)
-	w.KeepRow()
+	w.CopyRow()
 	loans.Wait()
 	for i := range row {
 		row[i] = float32(math.NaN())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package stream_test
+package ring_test
 
 import (
 	"context"
@@ -11,14 +11,14 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/penstock/penstock/scheduler/stream"
+	"github.com/penstock/penstock/scheduler/ring"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestRing_Next_WaitsForAnItem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := stream.New[int](4, nil)
+		r := ring.New[int](4, nil)
 		got := make(chan int)
 		go func() {
 			v, err := r.Next(t.Context())
@@ -36,7 +36,7 @@ func TestRing_Next_WaitsForAnItem(t *testing.T) {
 }
 
 func TestRing_Next_EndsWithTheContext(t *testing.T) {
-	r := stream.New[int](4, nil)
+	r := ring.New[int](4, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := r.Next(ctx); !errors.Is(err, context.Canceled) {
@@ -46,7 +46,7 @@ func TestRing_Next_EndsWithTheContext(t *testing.T) {
 
 func TestRing_Reserve_CallsBackOnceWhenThereIsRoom(t *testing.T) {
 	calls := 0
-	r := stream.New[int](4, func() { calls++ })
+	r := ring.New[int](4, func() { calls++ })
 	for i := range 3 {
 		r.Push(i)
 	}
@@ -68,7 +68,7 @@ func TestRing_Reserve_CallsBackOnceWhenThereIsRoom(t *testing.T) {
 }
 
 func TestRing_Overwrite_LosesTheOldest(t *testing.T) {
-	r := stream.New[int](4, nil)
+	r := ring.New[int](4, nil)
 	for i := range 10 {
 		if index := r.Overwrite(i); index != uint64(i) {
 			t.Errorf("item %d has index %d", i, index)
@@ -81,7 +81,7 @@ func TestRing_Overwrite_LosesTheOldest(t *testing.T) {
 
 // A writer that was let have one more item may turn out to have a hundred.
 func TestRing_Push_GrowsRatherThanLose(t *testing.T) {
-	r := stream.New[int](4, nil)
+	r := ring.New[int](4, nil)
 	for i := range 3 {
 		r.Push(i)
 	}
@@ -104,7 +104,7 @@ func TestRing_Push_GrowsRatherThanLose(t *testing.T) {
 }
 
 func TestRing_Keep_SeeksToTheFirst(t *testing.T) {
-	r := stream.New[int](4, nil)
+	r := ring.New[int](4, nil)
 	r.Keep()
 	for i := range 50 {
 		r.Push(i)
@@ -127,12 +127,12 @@ func TestRing_Keep_SeeksToTheFirst(t *testing.T) {
 }
 
 func TestRing_Seek_GoesBackToWhatIsStillThere(t *testing.T) {
-	r := stream.New[int](4, nil)
+	r := ring.New[int](4, nil)
 	for i := range 6 {
 		r.Push(i)
 		r.TryNext()
 	}
-	for index, want := range map[uint64]error{1: stream.ErrGone, 2: nil, 6: nil, 7: stream.ErrGone} {
+	for index, want := range map[uint64]error{1: ring.ErrGone, 2: nil, 6: nil, 7: ring.ErrGone} {
 		if err := r.Seek(index); !errors.Is(err, want) {
 			t.Errorf("seek to %d: %v, want %v", index, err, want)
 		}
@@ -148,7 +148,7 @@ func TestRing_Seek_GoesBackToWhatIsStillThere(t *testing.T) {
 func TestRing_Hammer_LosesNothing(t *testing.T) {
 	const n = 200_000
 	room := make(chan struct{}, 1)
-	r := stream.New[int](8, func() { room <- struct{}{} })
+	r := ring.New[int](8, func() { room <- struct{}{} })
 	go func() {
 		for i := range n {
 			for !r.Reserve(1) {
@@ -178,7 +178,7 @@ func TestRing_Hammer_LosesNothing(t *testing.T) {
 }
 
 func BenchmarkRing(b *testing.B) {
-	r := stream.New[int](256, nil)
+	r := ring.New[int](256, nil)
 	b.ReportAllocs()
 	for i := range b.N {
 		r.Push(i)
@@ -187,7 +187,7 @@ func BenchmarkRing(b *testing.B) {
 }
 
 // drain appends all items that are there to dst.
-func drain(r *stream.Ring[int], dst []int) []int {
+func drain(r *ring.Ring[int], dst []int) []int {
 	for {
 		item, ok := r.TryNext()
 		if !ok {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-// Package stream is the ring buffer between the tick, which must never wait, and the reader of an answer, which may.
+// Package ring is the ring buffer between the tick, which must never wait, and the reader of an answer, which may.
 //
 // A Ring allocates nothing per item. Its write and read indices only grow; an item's place is its index modulo the number of
 // places. Its capacity is how many unread items a writer should let it have, and the writer asks before it makes more. What it
 // then makes at once may be more than it asked for: the ring grows rather than lose an item. Items stay in place after they
 // were read until they are overwritten, so a reader that lost its connection can seek back to where it was.
-package stream
+package ring
 
 import (
 	"context"
