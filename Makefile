@@ -94,7 +94,7 @@ plugins-test: plugins ## the SDKs' and the example plugins' tests, natively and 
 	cd plugins/sdk/go && go vet ./... && go test -count=1 ./... # go's test cache does not see files outside the module
 	cd plugins/examples && go vet ./... && go test ./...
 	scripts/rust-plugins.sh test
-	go test -count=1 -run Sessions ./host/plugin/examples # the same
+	go test -count=1 -run Sessions ./host/plugin/examples # the cache does not see the examples' module either
 
 build/tools/tinygo/bin/tinygo: scripts/tinygo.sh
 	@scripts/tinygo.sh && touch $@

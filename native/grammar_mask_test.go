@@ -89,7 +89,7 @@ func TestGrammar_Mask_IsWhatAcceptTakes(t *testing.T) {
 	}
 }
 
-// TestGrammar_Mask_LongRepeatedToken: a text that can be read in exponentially many ways must not be followed path by path.
+// TestGrammar_Mask_ManyReadingsOfOneToken: a text that can be read in exponentially many ways must not be followed path by path.
 func TestGrammar_Mask_ManyReadingsOfOneToken(t *testing.T) {
 	m := load(t, filepath.Join(llamaSource(t), "models", "ggml-vocab-llama-bpe.gguf"), ModelOptions{VocabOnly: true})
 	g := newGrammar(t, m, `root ::= " " root | " " root "b" | " " root "c" | "a"`)

@@ -102,7 +102,7 @@ func TestSampler_Sample_ShortlistEqualsWholeRow(t *testing.T) {
 	}
 }
 
-func TestHighest_EqualsSorting(t *testing.T) {
+func TestTopLogits_EqualsSorting(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
 		row := randomRow(rng, 1+rng.IntN(5000), true)
@@ -122,7 +122,7 @@ func TestHighest_EqualsSorting(t *testing.T) {
 	}
 }
 
-// BenchmarkSampler_Sample is one token from a row over a 128,256-token vocabulary with llama-server's default chain.
+// BenchmarkSampler_ShortWay is one token from a row over a 128,256-token vocabulary with llama-server's default chain.
 func BenchmarkSampler_ShortWay(b *testing.B) {
 	path := filepath.Join(llamaSource(b), "models", "ggml-vocab-llama-bpe.gguf")
 	m := load(b, path, ModelOptions{VocabOnly: true})

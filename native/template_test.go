@@ -152,6 +152,7 @@ func TestTemplate_Render_BadConversation(t *testing.T) {
 		"no role":        {Messages: json.RawMessage(`[{"content":"x"}]`)},
 		"wrong content":  {Messages: json.RawMessage(`[{"role":"user","content":7}]`)},
 		"wrong tools":    {Messages: json.RawMessage(`[{"role":"user","content":"x"}]`), Tools: json.RawMessage(`[{}]`)},
+		"tools no list":  {Messages: json.RawMessage(`[{"role":"user","content":"x"}]`), Tools: json.RawMessage(`{"not":"a list"}`)},
 		"wrong choice":   {Messages: json.RawMessage(`[{"role":"user","content":"x"}]`), ToolChoice: "maybe"},
 		"wrong schema":   {Messages: json.RawMessage(`[{"role":"user","content":"x"}]`), JSONSchema: "{"},
 		"unknown schema": {Messages: json.RawMessage(`[{"role":"user","content":"x"}]`), JSONSchema: `{"type":"nonsense"}`},

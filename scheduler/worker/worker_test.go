@@ -9,11 +9,15 @@ import (
 	"sync"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/panics"
 	"github.com/penstock/penstock/scheduler/worker"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // plugin is a stage that allows all but token 0, waits for its gate and chooses the best token.
 type plugin struct {

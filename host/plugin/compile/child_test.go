@@ -40,6 +40,11 @@ func TestCompileInChild_FillsAFolder(t *testing.T) {
 	if n, made, err := filled(t.Context(), t, answering().Wasm()); err != nil || !made || n != files {
 		t.Fatalf("%d files, %v, %v", n, made, err)
 	}
+	undescribed := large("guest") // which is for package guest to refuse
+	undescribed.Omit = abi.ExportDescribe
+	if n, made, err := filled(t.Context(), t, undescribed.Wasm()); err != nil || !made || n != files {
+		t.Errorf("without an export: %d files, %v, %v", n, made, err)
+	}
 	canStartChild.Store(false) // as in a program whose main does not begin with Main
 	defer canStartChild.Store(true)
 	if n, made, err := filled(t.Context(), t, answering().Wasm()); err != nil || made || n != 0 {

@@ -204,8 +204,8 @@ func TestHost_Log_IsBoundedAndAttached(t *testing.T) {
 	}
 }
 
-// TestCapture_WholeCharacters: a log is cut between characters; what was no UTF-8 before shows.
-func TestCapture_WholeCharacters(t *testing.T) {
+// TestGuestLog_WholeCharacters: a log is cut between characters; what was no UTF-8 before shows.
+func TestGuestLog_WholeCharacters(t *testing.T) {
 	for i := range 4 {
 		c := guestLog{left: 40}
 		c.add(abi.LogInfo, []byte(strings.Repeat("x", i)+strings.Repeat("🐸", 100)))
@@ -234,7 +234,7 @@ func TestHost_Fail_WholeCharacters(t *testing.T) {
 	}
 }
 
-func TestCapture_Write_MakesLines(t *testing.T) {
+func TestGuestLog_Write_MakesLines(t *testing.T) {
 	c := guestLog{left: 400}
 	for _, part := range []string{"one\ntw", "o\n", "\n", "three"} {
 		c.write(1, []byte(part))

@@ -10,12 +10,16 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The words of package asm, short: most of a test here is a guest's code.
 var (

@@ -203,14 +203,18 @@ func TestLoader_Load_NamesMisspeltExports(t *testing.T) {
 	}
 }
 
-// What a child compiled is checked as what this process compiled.
+// What a child compiled is checked as what this process compiled. Only a child leaves a module.json.
 func TestLoader_Load_RefusesWhatAChildCompiled(t *testing.T) {
 	const large = 64 << 10                                                                           // bytes of a module that is left to a child
 	g := asm.New(`{"name":"guest"}`).Function(abi.Signature{}, 0, bytes.Repeat([]byte{0x01}, large)) // nop
 	g.Omit = abi.ExportDescribe
 	_, here := loadtest.New(t).Load(t.Context(), g.Wasm())
-	_, child := loadtest.New(t, func(o *plugin.Options) { o.CacheDir = t.TempDir() }).Load(t.Context(), g.Wasm())
+	dir := t.TempDir()
+	_, child := loadtest.New(t, func(o *plugin.Options) { o.CacheDir = dir }).Load(t.Context(), g.Wasm())
 	if !errors.Is(here, plugin.ErrExport) || !errors.Is(child, plugin.ErrExport) || here.Error() != child.Error() {
 		t.Errorf("in the process: %v\nin a child: %v", here, child)
+	}
+	if facts, err := filepath.Glob(filepath.Join(dir, "*", "module.json")); err != nil || len(facts) == 0 {
+		t.Errorf("no child compiled it: %v", err)
 	}
 }

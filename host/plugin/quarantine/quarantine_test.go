@@ -11,9 +11,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // clients lets a test fault as clients in virtual time.
 type clients struct {

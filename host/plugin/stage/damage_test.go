@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/plugins/abi"
-	p "github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/plugins/tck"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/schedulertest"
@@ -20,15 +20,16 @@ import (
 // busy is a guest that has something of everything: it fills a mask, edits the row, and looks at tokens and text.
 func busy() []byte {
 	const atMask, atText, atRow = 8192, 8448, 16384
-	g := p.New(`{"name":"busy","view":"logits"}`)
+	g := asm.New(`{"name":"busy","view":"logits"}`)
 	g.Globals, g.Table = 1, 1
 	g.On(abi.ExportOpen, g.Bind(abi.BufferMask, atMask, vocabulary/8), g.Bind(abi.BufferText, atText, 256),
-		g.Bind(abi.BufferLogits, atRow, 4*vocabulary), p.I32(atMask), p.I32(-1), p.I32(vocabulary/8), p.Fill, p.I32(0))
-	g.On(abi.ExportPrepare, p.Poke(atMask, -2), p.I32(abi.PrepareMask))
-	g.On(abi.ExportSample, p.Each(1, p.Local(0), p.I32(atRow), p.Global(0), p.I32(vocabulary), p.Remainder, p.I32(4), p.Multiply, p.Add, p.F32(3), p.StoreF32),
-		p.I32(abi.SampleEdited))
-	g.On(abi.ExportAccept, p.Global(0), p.Local(0), p.Add, p.SetGlobal(0), p.I32(0))
-	return g.On(abi.ExportStop, p.I32(abi.StopShow)).Wasm()
+		g.Bind(abi.BufferLogits, atRow, 4*vocabulary), asm.I32(atMask), asm.I32(-1), asm.I32(vocabulary/8), asm.Fill, asm.I32(0))
+	g.On(abi.ExportPrepare, asm.Poke(atMask, -2), asm.I32(abi.PrepareMask))
+	g.On(abi.ExportSample, asm.Each(1, asm.Local(0),
+		asm.I32(atRow), asm.Global(0), asm.I32(vocabulary), asm.Remainder, asm.I32(4), asm.Multiply, asm.Add, asm.F32(3), asm.StoreF32),
+		asm.I32(abi.SampleEdited))
+	g.On(abi.ExportAccept, asm.Global(0), asm.Local(0), asm.Add, asm.SetGlobal(0), asm.I32(0))
+	return g.On(abi.ExportStop, asm.I32(abi.StopShow)).Wasm()
 }
 
 // Whatever bit of a module is flipped, the host and its other streams go on.
