@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -108,8 +107,10 @@ func readSession(t *testing.T, file string) *session {
 // vocabulary is a session's.
 type vocabulary struct{ *session }
 
-// key tells vocabularies apart: the tests of a plugin have one with each number of pieces.
-func (v vocabulary) key() string { return strings.Join(v.Request.Pieces, "\x00") }
+// key tells vocabularies apart. fmt writes maps in the order of their keys.
+func (v vocabulary) key() string {
+	return fmt.Sprintf("%q %v %v", v.Request.Pieces, v.Request.Attributes, v.Request.Special)
+}
 
 func (v vocabulary) Size() int                 { return len(v.Request.Pieces) }
 func (v vocabulary) Piece(t int32) string      { return v.Request.Pieces[t] }

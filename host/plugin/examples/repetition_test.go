@@ -82,23 +82,45 @@ func (r *repetition) prepare(c call) error {
 }
 
 func (r *repetition) sample(c call) error {
-	v := &chain.View{ID: c.IDs, Logit: c.Logits, N: len(c.Logits), Chosen: -1}
-	if err := r.stage.Apply(v); err != nil || c.Answer != abi.SampleEdited {
-		return errors.Join(err, same("the token", v.Chosen, c.Answer))
+	v := c.view()
+	if err := r.stage.Apply(v); err != nil {
+		return err
 	}
-	got, want := candidates(v.ID[:v.N], v.Logit[:v.N]), candidates(c.LeftIDs, c.LeftLogits)
+	chosen := int32(-1)
+	if c.Answer != abi.SampleEdited {
+		chosen = c.Answer
+	}
+	if err := same("the token", v.Chosen, chosen); err != nil || c.Answer != abi.SampleEdited {
+		return err
+	}
+	got, want := candidates(nil, v.Row), candidates(c.LeftIDs, c.LeftLogits)
+	if v.N >= 0 {
+		got = candidates(v.ID[:v.N], v.Logit[:v.N])
+	}
 	if !maps.Equal(got, want) {
 		return fmt.Errorf("%w: %v are left, natively %v", errDiffers, got, want)
 	}
 	return nil
 }
 
-// candidates are those above −inf.
+// view is what the call was shown: candidates, or the whole row where it names none.
+func (c call) view() *chain.View {
+	if c.IDs == nil {
+		return &chain.View{Row: slices.Clone(c.Logits), N: -1, Chosen: -1}
+	}
+	return &chain.View{ID: slices.Clone(c.IDs), Logit: slices.Clone(c.Logits), N: len(c.Logits), Chosen: -1}
+}
+
+// candidates are those above −inf. Without ids the logits are a whole row's.
 func candidates(ids []int32, logits []float32) map[int32]float32 {
 	left := map[int32]float32{}
-	for i, t := range ids {
-		if logits[i] >= -math.MaxFloat32 {
-			left[t] = logits[i]
+	for i, l := range logits {
+		t := int32(i)
+		if ids != nil {
+			t = ids[i]
+		}
+		if l >= -math.MaxFloat32 {
+			left[t] = l
 		}
 	}
 	return left
