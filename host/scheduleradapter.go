@@ -7,7 +7,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// schedulerAdapter makes an api.Scheduler of a scheduler: its streams become interfaces.
+// schedulerAdapter turns a scheduler into an api.Scheduler: its streams become interfaces.
 type schedulerAdapter struct{ *scheduler.Scheduler }
 
 var _ interface {

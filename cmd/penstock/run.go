@@ -147,7 +147,7 @@ func readPrompt(in io.Reader) (string, error) {
 	return "", usageError{errors.New("there is no prompt: give one as an argument or on standard input")}
 }
 
-// answerOptions checks the flags and makes options of them.
+// answerOptions checks the flags and turns them into options.
 func (f runFlags) answerOptions() (answerOptions, error) {
 	if f.maxTokens < 0 {
 		return answerOptions{}, fmt.Errorf("--max-tokens is %d; it must be 0 or more", f.maxTokens)

@@ -50,7 +50,7 @@ type answerOptions struct {
 	raw       bool
 }
 
-// prompt makes the prompt of messages; a raw prompt is only the text of the last message.
+// prompt turns messages into a prompt; a raw prompt is only the text of the last message.
 func (s *session) prompt(ctx context.Context, messages []chat.Message, o answerOptions) (chat.Prompt, error) {
 	encoder := chat.Encoder{Model: s.Engine, Context: s.Model.Context}
 	if o.raw {

@@ -16,7 +16,7 @@ type chatBody struct {
 	TopLogprobs *int `json:"top_logprobs"`
 }
 
-// parseChat makes a generation of a chat body.
+// parseChat turns a chat body into a generation.
 func (s *service) parseChat(ctx context.Context, from caller, body []byte) (generation, error) {
 	b := chatBody{Common: defaults()}
 	if err := decode(body, &b); err != nil {
@@ -36,7 +36,7 @@ func (s *service) parseChat(ctx context.Context, from caller, body []byte) (gene
 	return g, err
 }
 
-// generationOfChat makes all of a generation but its prompt.
+// generationOfChat turns a chat body into a generation that lacks only its prompt.
 func (s *service) generationOfChat(b *chatBody) (generation, error) {
 	g, err := s.commonGeneration(&b.Common, "messages")
 	if err != nil {

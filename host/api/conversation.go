@@ -33,7 +33,7 @@ func conversation(b *Conversation) (chat.Conversation, error) {
 	return chat.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs}, err
 }
 
-// encode makes the prompt of a conversation. A template plugin waits for its turn among the guests, so that is not done in the text
+// encode turns a conversation into a prompt. A template plugin waits for its turn among the guests, so that is not done in the text
 // pool, where it would keep a worker waiting too.
 func (s *service) encode(ctx context.Context, g *generation, c chat.Conversation, size int) (p chat.Prompt, err error) {
 	if c.Written, err = s.renderByPlugin(ctx, g, c.Messages); err != nil {

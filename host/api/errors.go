@@ -77,7 +77,7 @@ func timedOut(message string) *Error {
 	return &Error{Status: http.StatusUnprocessableEntity, Code: "timeout", Type: TypeInvalid, Param: "timeout_ms", Message: message}
 }
 
-// asError makes an Error of any error. prompt names the field the prompt came from.
+// asError turns any error into an Error. prompt names the field the prompt came from.
 func asError(err error, prompt string) *Error {
 	var own *Error
 	var badParam *sampling.Invalid

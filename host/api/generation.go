@@ -12,7 +12,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// generation is a checked request for text. submit makes scheduler.Requests of it.
+// generation is a checked request for text. submit turns it into scheduler.Requests.
 type generation struct {
 	caller      caller
 	promptField string // the field of the body that holds the prompt
@@ -36,7 +36,7 @@ type generation struct {
 // maxLogprobs bounds the alternatives reported with each token.
 const maxLogprobs = 20
 
-// newGeneration checks the common fields of a body of size bytes, and has build make a generation of it in the text pool.
+// newGeneration checks the common fields of a body of size bytes, and has build turn it into a generation in the text pool.
 func (s *service) newGeneration(ctx context.Context, from caller, b *Common, size int, build func() (generation, error)) (generation, error) {
 	if err := b.check(); err != nil {
 		return generation{}, err

@@ -14,7 +14,7 @@ type nativeBody struct {
 	Tokens bool            `json:"return_tokens"`
 }
 
-// parseNative makes a generation of llama-server's completion body; tokens says whether the answer lists its tokens.
+// parseNative turns llama-server's completion body into a generation; tokens says whether the answer lists its tokens.
 func (s *service) parseNative(ctx context.Context, from caller, body []byte) (g generation, tokens bool, err error) {
 	b := nativeBody{Common: defaults()}
 	if err := decode(body, &b); err != nil {

@@ -50,7 +50,7 @@ func (s *service) prompts(raw json.RawMessage) ([][]scheduler.Token, error) {
 	return prompts, nil
 }
 
-// encoder makes the tokens of all that requests have the model read.
+// encoder turns all that requests have the model read into tokens.
 func (s *service) encoder() chat.Encoder {
 	return chat.Encoder{Model: s.Engine, Context: s.Model.Context}
 }

@@ -55,7 +55,7 @@ func (k *socket) generate(f clientFrame) error {
 	return k.follow(a)
 }
 
-// parseFrame makes a generation of a generate frame's request: a chat where it has messages, else a text completion.
+// parseFrame turns a generate frame's request into a generation: a chat if it has messages, else a text completion.
 func (s *service) parseFrame(ctx context.Context, from caller, request json.RawMessage) (generation, error) {
 	if !isSet(request) {
 		return generation{}, Invalid("request", "request is missing: the body of a chat or text completion")

@@ -12,7 +12,7 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// submit makes a scheduler.Request of every choice of g, prompt by prompt, and submits all of them or none.
+// submit turns every choice of g into a scheduler.Request, prompt by prompt, and submits all of them or none.
 func (s *service) submit(ctx context.Context, g *generation) (_ []Stream, err error) {
 	if err := g.caller.checkPriority(g.priority); err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ type textBody struct {
 	Logprobs *int            `json:"logprobs"`
 }
 
-// parseText makes a generation of a text completion body.
+// parseText turns a text completion body into a generation.
 func (s *service) parseText(ctx context.Context, from caller, body []byte) (generation, error) {
 	b := textBody{Common: defaults()}
 	if err := decode(body, &b); err != nil {

@@ -69,7 +69,7 @@ func (h *HTTP) Stream(ctx context.Context, r Request, arrived func(at time.Time)
 	return readStream(response.Body, arrived)
 }
 
-// refused makes an error of a response that is not an answer.
+// refused turns a response that is not an answer into an error.
 func refused(response *http.Response) error {
 	data, _ := io.ReadAll(io.LimitReader(response.Body, maxEvent)) // what came is all there is to say
 	var c chunk

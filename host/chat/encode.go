@@ -22,7 +22,7 @@ type Tokenizer interface {
 // ErrInvalidText is the kind of errors that are the fault of a text.
 var ErrInvalidText = errors.New("invalid text")
 
-// Encoder makes tokens of conversations and texts. Whatever a model is to read goes through it, so that every way to a prompt
+// Encoder turns conversations and texts into tokens. Whatever a model is to read goes through it, so that every way to a prompt
 // has the same special tokens and bounds.
 type Encoder struct {
 	Model interface {
@@ -32,7 +32,7 @@ type Encoder struct {
 	Context int // tokens that a conversation with the model may have
 }
 
-// Conversation makes the prompt of a conversation: its text is what a template plugin has written, or else what the model's own
+// Conversation turns a conversation into a prompt: its text is what a template plugin has written, or else what the model's own
 // template makes of the messages. A template of either kind writes control tokens as text, and leaves the beginning of the
 // sequence to the tokeniser.
 func (e Encoder) Conversation(c Conversation) (p Prompt, err error) {

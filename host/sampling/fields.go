@@ -142,7 +142,7 @@ func (p Params) ForChoice(number uint32) Params {
 	return p
 }
 
-// fold makes 32 bits of a client's seed. llama.cpp takes the largest value as "random", so it is never returned.
+// fold turns a client's seed into 32 bits. llama.cpp takes the largest value as "random", so it is never returned.
 func fold(seed int64) uint32 {
 	const reserved = 1<<32 - 1
 	if seed < 0 {

@@ -4,7 +4,7 @@ package tck
 
 import "strings"
 
-// build makes a case of drafts, and names it after the first.
+// build turns drafts into a case, and names it after the first.
 func build(rule string, want Want, drafts ...*draft) Case {
 	c := Case{Name: strings.TrimPrefix(drafts[0].name, "tck-"), Rule: rule, Want: want}
 	for _, d := range drafts {

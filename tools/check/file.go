@@ -44,7 +44,7 @@ func isGenerated(path string) bool {
 // isText is false for images, models and Wasm modules.
 func (f file) isText() bool { return !slices.Contains(f.text[:min(len(f.text), 8192)], 0) }
 
-// overFiles makes a check of one file a check of all files that git tracks or would track.
+// overFiles turns a check of one file into a check of all files that git tracks or would track.
 func overFiles(check func(file) ([]string, error)) func() ([]string, error) {
 	return func() ([]string, error) {
 		listing, err := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()

@@ -92,7 +92,7 @@ func (c *cache) keepsCode(ctx context.Context) bool {
 	return c.keeps
 }
 
-// tryCode has wazero keep what it makes of an empty module.
+// tryCode has wazero keep the code that it makes from an empty module.
 func (c *cache) tryCode(ctx context.Context) error {
 	dir, err := os.MkdirTemp(c.dir, newPattern)
 	if err != nil {

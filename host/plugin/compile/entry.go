@@ -39,7 +39,7 @@ type facts struct {
 	Module  fuel.Module `json:"module"`
 }
 
-// entryName is the name of an entry: another version or other limits may make other code of the same module.
+// entryName is the name of an entry: another version or other limits may turn the same module into other code.
 func entryName(sum [sha256.Size]byte, version string, limits fuel.Limits) string {
 	name := sha256.Sum256(fmt.Appendf(nil, "%x %s %+v", sum, version, limits))
 	return hex.EncodeToString(name[:])

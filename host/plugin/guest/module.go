@@ -12,7 +12,7 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// Module is a plugin's compiled module, which instances are made of. It is safe for concurrent use once Warm is done.
+// Module is a plugin's compiled module, which instances are made from. It is safe for concurrent use once Warm is done.
 type Module struct {
 	Name    string   // of the plugin; "unnamed" until its manifest is read
 	Exports []string // those of the ABI that it has

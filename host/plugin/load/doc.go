@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package load makes a plugin of a module's bytes.
+// Package load turns a module's bytes into a plugin.
 //
 // A Loader belongs to one model. It has the module checked, metered and compiled (package compile), gives it the host functions
 // (package guest), asks it for its manifest, compiles the schema of its configuration, and warms an instance that all others

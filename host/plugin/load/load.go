@@ -18,7 +18,7 @@ import (
 // Check refuses at once what is no plugin of this version. Load begins with it.
 func (l *Loader) Check(wasm []byte) error { return compile.Check(wasm, l.host.Limits.Module) }
 
-// Load makes a plugin of a module: it checks and meters it, compiles it, asks for its manifest and warms it up. The error
+// Load turns a module into a plugin: it checks and meters it, compiles it, asks for its manifest and warms it up. The error
 // wraps one of package plugin's errors, or is a *plugin.Fault or *plugin.Refusal of describe, warm or the module's initialisation.
 // The plugin is the caller's to Release.
 func (l *Loader) Load(ctx context.Context, wasm []byte) (*Plugin, error) {

@@ -18,7 +18,7 @@ type Plugin struct {
 	SHA256   string   // of the file, in hex
 	Exports  []string // those of the ABI that it has
 	Manifest Manifest
-	Module   *guest.Module // what its instances are made of
+	Module   *guest.Module // what its instances are made from
 
 	loader     *Loader
 	schema     *jsonschema.Schema

@@ -69,7 +69,7 @@ func (p *phrases) find(a *answer) (from int, found bool) {
 	return from, from < len(a.text)
 }
 
-// lower makes small letters of capitals, in place: of those whose small letter takes as many bytes, which are all but a few.
+// lower turns capitals into small letters, in place: of those whose small letter takes as many bytes, which are all but a few.
 func lower(text []byte) {
 	for i := 0; i < len(text); {
 		c, size := utf8.DecodeRune(text[i:])
