@@ -159,7 +159,7 @@ func (t *modelTrial) twoTexts() error {
 	return t.pass(piece{text: 1, from: promptLen, to: textLen, noLogits: true})
 }
 
-// sharing begins a sequence with the cells of another, whose text differs behind the prompt.
+// sharing begins a sequence with the cells of another, whose text differs after the prompt.
 func (t *modelTrial) sharing() error {
 	if err := t.share(); err != nil {
 		return err

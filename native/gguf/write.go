@@ -50,7 +50,7 @@ func (h *Header) Set(key string, v Value) {
 	h.Values[key] = v
 }
 
-// Append adds a tensor behind the others and returns how many bytes its data takes with padding.
+// Append adds a tensor after the others and returns how many bytes its data takes with padding.
 func (h *Header) Append(name string, kind TensorType, dims ...uint64) (padded uint64) {
 	t := Tensor{Name: name, Type: kind, Dims: dims}
 	if n := len(h.Tensors); n > 0 {

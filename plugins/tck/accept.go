@@ -35,7 +35,7 @@ func once(code ...[]byte) []byte {
 	return slices.Concat(asm.Global(1), asm.EqualZero, asm.When(asm.I32(1), asm.SetGlobal(1), slices.Concat(code...)))
 }
 
-// appends puts the picked token behind the first one, twice.
+// appends puts the picked token after the first one, twice.
 func appends() *draft {
 	d := newDraft("appends", "")
 	d.open(d.bind(abi.BufferSplice), d.pick())

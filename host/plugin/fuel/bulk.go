@@ -60,7 +60,7 @@ func (m *module) fillBody() []byte {
 	return m.pieces([]byte{bulkTo}, append(piece, advance(opI32Add, bulkTo)...), whole)
 }
 
-// copyBody copies piece by piece, from the end where the target lies behind
+// copyBody copies piece by piece, from the end where the target lies after
 // the source: what is still to be read is not written over.
 func (m *module) copyBody() []byte {
 	whole := []byte{opLocalGet, bulkTo, opLocalGet, bulkFrom, opLocalGet, bulkLeft, opMisc, miscCopy, 0, 0}

@@ -32,7 +32,7 @@ type Place string
 // The places.
 const (
 	PlaceFirst Place = "first" // before the chain's own stages
-	PlaceLast  Place = "last"  // behind them
+	PlaceLast  Place = "last"  // after them
 )
 
 // Manifest is what a plugin says of itself. The zero values of the optional fields are filled in when it is read.

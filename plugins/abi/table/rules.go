@@ -83,7 +83,7 @@ const manifest = "```json\n" + `{"name": "min-p", "version": "1.0.0", "summary":
 | ` + "`config_schema`" + ` | a JSON schema that compiles, at most 64 levels deep | any object |
 | ` + "`optional`" + ` | a list of names ` + "`penstock_…`" + `: exports that the plugin has for hosts that know them | none |
 
-Plugins that are placed first stand before the chain's own stages, and those that are placed last behind them, both in the request's order. A request's ` + "`samplers`" + `
+Plugins that are placed first stand before the chain's own stages, and those that are placed last after them, both in the request's order. A request's ` + "`samplers`" + `
 overrides the hint. A plugin with the logits view cannot be placed last. A field that is not in this table is kept, shown by ` + "`GET /v1/plugins`" + ` and otherwise ignored.`
 
 // growth is what makes it possible to freeze v1.

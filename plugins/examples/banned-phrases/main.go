@@ -139,7 +139,7 @@ func (b *banned) count(at int) (n int) {
 	return n
 }
 
-// forget drops the bans behind a place: what was before them has changed.
+// forget drops the bans after a place: what was before them has changed.
 func (b *banned) forget(at int) {
 	kept := b.bans[:0]
 	for _, ban := range b.bans {

@@ -22,7 +22,7 @@ type matcher struct {
 	program []syntax.Inst
 	start   uint32
 	before  rune     // −1 at the beginning
-	waiting []thread // where to go on, as they were left behind the last character
+	waiting []thread // where to go on, as they were left after the last character
 	at      []thread // the same, followed to the instructions that want a character
 	seen    []uint32 // for each instruction the round in which it was reached last
 	round   uint32

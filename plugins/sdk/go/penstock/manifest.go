@@ -22,7 +22,7 @@ const (
 // Place is where a plugin stands in a chain that does not name it.
 type Place string
 
-// The places: before or behind the chain's own stages. Left out, a plugin that sees candidates stands last, any other first.
+// The places: before or after the chain's own stages. Left out, a plugin that sees candidates stands last, any other first.
 const (
 	First Place = "first"
 	Last  Place = "last"
