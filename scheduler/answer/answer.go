@@ -80,7 +80,7 @@ func (a *Answer) PromptLen() int { return a.prompt }
 // Generated is how many tokens were drawn, injected ones included and taken-back ones not.
 func (a *Answer) Generated() int { return a.generated }
 
-// Begin tells the stages what the prompt is, before anything else.
+// Begin tells the stages what the prompt is, before anything else, and what was injected while the request waited for its slot.
 func (a *Answer) Begin() error { return a.chain.Begin(a.tokens, a.prompt) }
 
 // Inject appends tokens as if the chain had chosen them, up to the end of the answer.

@@ -50,15 +50,20 @@ func (e *editor) Refuse(_ chain.Act, why error) error {
 
 func begin(t *testing.T, s Settings, stages ...chain.Stage) *Answer {
 	t.Helper()
-	s.Vocabulary, s.VocabularySize = numbers{}, 100
-	if s.Longest == 0 {
-		s.Longest = 1000
-	}
-	a := New(chain.New(stages, 100, 0), []chain.Token{1, 2}, s)
+	a := queued(s, stages...)
 	if err := a.Begin(); err != nil {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// queued is an answer to the prompt 1 2 that has not begun.
+func queued(s Settings, stages ...chain.Stage) *Answer {
+	s.Vocabulary, s.VocabularySize = numbers{}, 100
+	if s.Longest == 0 {
+		s.Longest = 1000
+	}
+	return New(chain.New(stages, 100, 0), []chain.Token{1, 2}, s)
 }
 
 // shown is the text shown so far.
@@ -140,6 +145,34 @@ func TestAnswer_Rewind_CutsTheCache(t *testing.T) {
 	a.Advance(8, Details{})
 	if !slices.Equal(a.Tokens(), []chain.Token{1, 2, 4, 7, 8}) || out.Unchanged != 3 || a.Generated() != 3 || shown(a) != "7 " {
 		t.Errorf("%v, %d generated, %q, %+v", a.Tokens(), a.Generated(), shown(a), out)
+	}
+}
+
+// A client may inject and rewind while the request waits for its slot. The stages hear of nothing before Begin, which tells them the
+// answer as it is then.
+func TestAnswer_Begin_TellsWhatWasDoneBefore(t *testing.T) {
+	for name, c := range map[string]struct {
+		injected []chain.Token
+		rewind   int
+		want     []chain.Token // of the answer
+	}{
+		"injected":                          {[]chain.Token{4, 5, 6}, 0, []chain.Token{4, 5, 6}},
+		"taken back":                        {[]chain.Token{4, 5, 6}, 2, []chain.Token{4}},
+		"a token that the stage would edit": {[]chain.Token{4, 13}, 0, []chain.Token{4, 13}},
+	} {
+		e := &editor{hold: 2}
+		a := queued(Settings{}, e)
+		if a.Inject(c.injected); c.rewind > 0 {
+			if err := a.Rewind(c.rewind); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(e.told) > 0 {
+			t.Errorf("%s: before Begin the stage was told %v", name, e.told)
+		}
+		if err := a.Begin(); err != nil || !slices.Equal(e.told, c.want) || !slices.Equal(a.Tokens()[a.PromptLen():], c.want) {
+			t.Errorf("%s: %v; the answer is %v and the stage was told %v, want %v", name, err, a.Tokens(), e.told, c.want)
+		}
 	}
 }
 

@@ -70,6 +70,9 @@ func (c *Chain) Begin(history []Token, prompt int) error {
 	return c.Rewind(history, prompt)
 }
 
+// Begun tells whether the stages know the conversation. Until then nothing else may be told them.
+func (c *Chain) Begun() bool { return c.begun }
+
 // Rewind tells the stages what the conversation is now. Before Begin it does nothing.
 func (c *Chain) Rewind(history []Token, prompt int) error {
 	return c.rewind(c.stages, -1, history, prompt)
