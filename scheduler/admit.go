@@ -25,15 +25,15 @@ func (s *Scheduler) admit(now time.Time) {
 				return // its sequence waits for a copy
 			}
 		} else if !s.preempt(s.preemptible()) {
-			return // nobody overtakes: the cells the first one waits for would never come
+			return // none overtakes: the cells the first one waits for would never come
 		}
 	}
 }
 
-// longestAdmission is when a tick stops admitting: those that generate wait for it.
+// longestAdmission is after how long a tick stops admitting: all generating slots wait for it.
 const longestAdmission = 10 * time.Millisecond
 
-// fits tells whether the KV cache has room for a queued job's tokens beside what the running jobs still need.
+// fits reports whether the KV cache has room for a queued job's tokens beside what the running jobs still need.
 func (s *Scheduler) fits(j *job) bool {
 	if len(s.running) == 0 {
 		return true
@@ -52,7 +52,7 @@ func (s *Scheduler) fits(j *job) bool {
 	return s.cache.HasRoom(need)
 }
 
-// headroom is how many cells admission leaves for each running job to grow into before someone must be preempted.
+// headroom is how many cells admission leaves for each running job to grow into before one must be preempted.
 const headroom = 16
 
 // start gives a queued job a slot and a sequence. It reports false while the sequence waits for a copy.
@@ -86,5 +86,5 @@ func (s *Scheduler) enter(j *job, slot int, seq *kvcache.Sequence, now time.Time
 	s.open(j)
 }
 
-// reuses tells whether the job begins from cells that are there. One that was preempted looks for its own.
+// reuses reports whether the job begins from cells that are in the KV cache. One that was preempted looks for its own.
 func (j *job) reuses() bool { return j.req.CachePrompt || j.started }

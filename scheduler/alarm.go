@@ -24,7 +24,8 @@ func (s *Scheduler) sleep(ctx context.Context) {
 	}
 }
 
-// nextAlarm is the next moment at which time alone changes something: a deadline, or the end of a worker's rest.
+// nextAlarm is the next moment at which time alone changes something: a deadline, the end of a worker's rest, or the next
+// look at a copy.
 func (s *Scheduler) nextAlarm() (at time.Time, ok bool) {
 	at, ok = s.nextDeadline()
 	if look := s.config.Clock().Add(copyCheck); s.cache.Copying() && (!ok || look.Before(at)) {

@@ -32,8 +32,8 @@ func (l Limits) longest() int { return min(l.Context, l.Cells) }
 type Backend interface {
 	Limits() Limits
 
-	// Start begins a forward pass over b, which stays untouched until Wait has returned. The split lets work that
-	// does not need the logits run beside the pass.
+	// Start begins a forward pass over b, which stays untouched until Wait has returned. Start and Wait are separate so
+	// that work that does not need the logits can run beside the pass.
 	Start(b *Batch) error
 	// Wait blocks until the pass begun by Start is done. ErrNoCells means that nothing was computed for want of KV
 	// cells; after any other error the cache holds an unknown part of the batch.
@@ -41,7 +41,7 @@ type Backend interface {
 	// Row returns the logits of output row i of the last pass: Limits.Vocabulary floats, owned by the backend and
 	// valid until the next Start. Stages may write to it.
 	Row(i int) []float32
-	// SampleRows draws one token for each entry; every Stage in it says true to Native. Results are written into the
+	// SampleRows draws one token for each entry; every Stage in it is Native. Results are written into the
 	// entries.
 	SampleRows(draws []Draw)
 
@@ -58,7 +58,7 @@ type Batch struct {
 	rows      int
 }
 
-// Add appends a token and returns the number of its output row, or -1 where none is wanted.
+// Add appends a token and returns the number of its output row, or -1 if none is wanted.
 func (b *Batch) Add(t Token, position, sequence int32, output bool) int {
 	b.Tokens = append(b.Tokens, t)
 	b.Positions = append(b.Positions, position)

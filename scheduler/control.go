@@ -22,7 +22,7 @@ func (st *Stream) Resume(ctx context.Context) error {
 }
 
 // SetChain replaces the sampler chain, from the next token on. The stages belong to the scheduler, whatever it returns.
-// ErrBadRequest where the answer has plugins, or the new chain has.
+// ErrBadRequest if the answer has plugins, or the new chain has.
 func (st *Stream) SetChain(ctx context.Context, stages []chain.Stage) error {
 	if len(stages) == 0 {
 		return fmt.Errorf("%w: the sampler chain is empty", ErrBadRequest)
@@ -39,13 +39,13 @@ func (st *Stream) SetChain(ctx context.Context, stages []chain.Stage) error {
 	})
 }
 
-// hasPreparer tells whether a chain has stages that compute beside the forward pass, as plugins are.
+// hasPreparer reports whether a chain has stages that compute beside the forward pass, as only plugins do.
 func hasPreparer(stages []chain.Stage) bool {
 	return slices.ContainsFunc(stages, func(s chain.Stage) bool { _, ok := s.(chain.Preparer); return ok })
 }
 
 // Inject appends tokens to the answer as if the chain had chosen them. They are shown, count as generated and end the
-// answer where they complete a stop string or reach a limit.
+// answer if they complete a stop string or reach a limit.
 func (st *Stream) Inject(ctx context.Context, tokens []Token) error {
 	return st.control(ctx, call{
 		check: func(s *Scheduler, j *job) error { return s.checkInjection(j, tokens) },

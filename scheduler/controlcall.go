@@ -10,11 +10,11 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// call is a control call: what a client asks of a live answer. Its parts run one after the other.
+// call is a control call: what a client asks of a live answer (control.go). Its parts run one after the other.
 type call struct {
 	check func(*Scheduler, *job) error // on the tick: whether it may be done; errNotYet: not until the reader has made room
-	work  func(*answer.Answer) error   // where the stages may be called, however slow they are; nil: nothing is left to do
-	drop  func()                       // instead of work, where that will not be done; may be nil
+	work  func(*answer.Answer) error   // on the worker if there is one: it may call slow stages; nil: nothing is left to do
+	drop  func()                       // instead of work, if that will not be done; may be nil
 }
 
 // errNotYet is a check's way to be tried again in the next tick.
@@ -90,11 +90,11 @@ func (p *pendingCall) refuse(err error) {
 	}
 	select {
 	case p.result <- err:
-	default: // there was one before a panic
+	default: // a result was sent before the panic
 	}
 }
 
-// perform has the work of a control call done: at once where that is quick, else by the worker. The job then sits out meanwhile, like
+// perform has the work of a control call done: at once if that is quick, else by the worker. The job then sits out meanwhile, like
 // one whose token is late.
 func (s *Scheduler) perform(j *job, work func(*answer.Answer) error, reply func(error)) {
 	switch {

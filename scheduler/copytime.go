@@ -9,21 +9,24 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// longestCopy is how long a tick copies to or from the archive while answers are generated.
-const longestCopy = time.Millisecond
+// How long a tick copies at most: to or from the archive while answers are generated, and anything while none is.
+const (
+	longestCopy     = time.Millisecond
+	longestIdleCopy = 10 * time.Millisecond
+)
 
 // copyCheck is how long a scheduler with nothing else to do waits before it looks at a copy again.
 const copyCheck = time.Millisecond
 
-// copyTime is how long this tick may copy if the last one computed for so long. A copied prefix need not be computed, so it may take
-// as long as a pass: once or twice, the next token then takes twice as long.
-func (s *Scheduler) copyTime(computed time.Duration) kvcache.CopyTime {
-	t := kvcache.CopyTime{Archive: longestAdmission, Prefix: longestAdmission, Ahead: longestAdmission}
+// copyTime is how long this tick may copy. lastPasses is how long those of the last tick took. Copying a prefix saves computing it, so it
+// may take as long as a pass: for a tick or two each token takes twice as long.
+func (s *Scheduler) copyTime(lastPasses time.Duration) kvcache.CopyTime {
+	t := kvcache.CopyTime{Archive: longestIdleCopy, Prefix: longestIdleCopy, Ahead: longestIdleCopy}
 	if len(s.running) > 0 {
 		t.Ahead = longestCopy
 	}
 	if slices.ContainsFunc(s.running, func(j *job) bool { return j.worker.Busy() || j.generating() }) { // a busy one's state is its own
-		t.Archive, t.Prefix = longestCopy, max(longestCopy, computed)
+		t.Archive, t.Prefix = longestCopy, max(longestCopy, lastPasses)
 	}
 	return t
 }

@@ -88,7 +88,7 @@ func untilAdmitted(s *scheduler.Scheduler, b *schedulertest.Backend) (ticks int,
 	return ticks, longest
 }
 
-// generates tells whether the first slot has given a token.
+// generates reports whether the first slot has given a token.
 func generates(s *scheduler.Scheduler) bool {
 	return slices.ContainsFunc(scheduler.SnapshotOf(s).Slots, func(i scheduler.SlotInfo) bool { return i.Generated > 0 })
 }

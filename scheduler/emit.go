@@ -8,7 +8,7 @@ import (
 )
 
 // emit sends the text that a job's answer shows, removes tokens that were taken back from the KV cache, and ends the job if the answer
-// has ended; now is the time of its tokens.
+// has ended. now is the time of its tokens. A second emit in the same tick sends nothing: the first has reset the output.
 func (s *Scheduler) emit(j *job, now time.Time) {
 	if j.done {
 		return
@@ -37,7 +37,7 @@ func (s *Scheduler) emitAlone(j *job) {
 	s.emit(j, s.config.Clock())
 }
 
-// collect takes over what a job's worker has done. Control calls that waited for it come with the next commands.
+// collect takes over what a job's worker has done. Control calls that waited for it are retried with the next commands.
 func (s *Scheduler) collect(j *job) {
 	err := j.worker.Collect()
 	reply := j.calls.reply

@@ -12,7 +12,8 @@ import (
 // Kind tells the events of a stream apart.
 type Kind uint8
 
-// The kinds of events, in the order a reader sees them: Started once, Token any number of times, End once.
+// The kinds of events, in the order a reader sees them: Started at most once, since a request may end in the queue; Token any number of
+// times; End once.
 const (
 	KindStarted Kind = iota + 1
 	KindToken
@@ -25,7 +26,7 @@ type Event struct {
 	Text     string // text that may be shown now; empty while it is held back. Set for KindToken and KindEnd
 	Token    Token
 	Kind     Kind
-	Logprobs *chain.Logprobs // with KindToken, where the request asked
+	Logprobs *chain.Logprobs // with KindToken, if the request asked
 	Trace    *chain.Trace    // likewise; nil for a token that was forced or injected
 	Started  *Started        // with KindStarted
 	End      *End            // with KindEnd

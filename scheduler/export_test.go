@@ -37,7 +37,7 @@ func Rest(st *Stream, d time.Duration) { st.job.worker.RestUntil = time.Now().Ad
 // Preempt takes the slot of the job that is served first.
 func Preempt(s *Scheduler) { s.preempt(s.running[0]) }
 
-// Followed tells whether a request has waited for another to compute its prompt.
+// Followed reports whether a request has waited for another to compute its prompt.
 func Followed(st *Stream) bool { return st.job.sharedLen > 0 }
 
 // Conversation is all tokens of an ended answer, and how many of them are the prompt.

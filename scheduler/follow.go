@@ -4,8 +4,8 @@ package scheduler
 
 import "github.com/penstock/penstock/scheduler/kvcache"
 
-// next is the queued job to admit now: the first that can go on and does not follow a running one. Those that do lose nothing by
-// waiting, and lose nothing when others go before them.
+// next is the queued job to admit now: the first that can go on and does not follow a running one. A job that follows loses nothing
+// by waiting, nor when others go before it.
 func (s *Scheduler) next() *job {
 	for _, j := range s.queue.jobs {
 		if j.ready() && !s.follows(j) {
@@ -15,8 +15,8 @@ func (s *Scheduler) next() *job {
 	return nil
 }
 
-// follows tells whether a running job is computing a prefix that a queued one has in common with it: the queued one waits and then
-// shares that. It is promised nothing: if the other ends, is preempted or stops for any reason, it goes on by itself.
+// follows reports whether a running job is computing a prefix that a queued one has in common with it: the queued one waits and then
+// shares those cells. If the leader ends or stalls, the follower computes the prefix itself.
 func (s *Scheduler) follows(j *job) bool {
 	if !j.reuses() || !s.cache.Shares() {
 		return false
@@ -28,11 +28,11 @@ func (s *Scheduler) follows(j *job) bool {
 	tokens := j.answer.Tokens()
 	found := s.cache.LongestPrefix(tokens, j.req.CacheSalt)
 	for _, r := range s.running {
-		if r.worker.Busy() || r.req.CacheSalt != j.req.CacheSalt || r.req.Priority < j.req.Priority { // a busy one writes its tokens now
+		if r.worker.Busy() || r.req.CacheSalt != j.req.CacheSalt || r.req.Priority < j.req.Priority { // the worker of a busy one writes its tokens now
 			continue
 		}
 		common := kvcache.CommonPrefix(r.answer.Tokens(), tokens[:len(tokens)-1])
-		near := common > found && r.seq.Len() >= found // it has what was found, and more with each chunk
+		near := common > found && r.seq.Len() >= found // r already has all that was found and gains more with each chunk
 		if common >= kvcache.MinShared && (near || common-found >= kvcache.MinShared) && r.leads(common) {
 			j.leader, j.sharedLen = r, common
 			return true
@@ -41,7 +41,7 @@ func (s *Scheduler) follows(j *job) bool {
 	return false
 }
 
-// leads tells whether a running job is about to have n tokens in the cache.
+// leads reports whether a running job is about to have n tokens in the cache.
 func (j *job) leads(n int) bool {
 	return j.seq != nil && j.ready() && j.seq.Len() < n && len(j.answer.Tokens()) >= n
 }

@@ -25,9 +25,9 @@ type job struct {
 
 	// In the queue.
 	arrival          uint64    // counts requests
-	effectiveArrival time.Time // when it came, as its priority counts it
+	effectiveArrival time.Time // arrival time, made earlier by its priority
 	leader           *job      // computes a prefix of this one's prompt, which waits for that
-	sharedLen        int       // how many tokens that is
+	sharedLen        int       // how many tokens that prefix has
 
 	// In a slot.
 	slot      int               // -1 while queued
@@ -52,14 +52,14 @@ type job struct {
 // pending is how many tokens the KV cache still lacks.
 func (j *job) pending() int { return len(j.answer.Tokens()) - j.seq.Len() }
 
-// generating tells whether the job computes one token a tick; a job that does not is prefilling.
+// generating reports whether the job computes one token a tick; a job that does not is prefilling.
 func (j *job) generating() bool { return j.answer.Generated() > 0 && j.pending() == 1 }
 
-// tickEvents is how many events a tick adds to a stream as a rule: the start, a token and the end. Where it adds more, all that the
-// hold window had or a whole splice, the ring grows.
+// tickEvents is how many events a tick adds to a stream as a rule: the start, a token and the end. If it adds more (all of the
+// hold window, a whole splice), the ring grows.
 const tickEvents = 3
 
-// keepsUp tells whether the reader has left room for what a tick adds.
+// keepsUp reports whether the reader has left room for what a tick adds.
 func (j *job) keepsUp() bool {
 	return j.req.Overflow == DropOldest || j.stream.ring.Reserve(tickEvents)
 }
@@ -78,18 +78,18 @@ func (j *job) ready() bool {
 // parked reports whether the job cannot go on for as long as its client wants: it is paused, or its reader does not keep up.
 func (j *job) parked() bool { return j.paused || j.stalled }
 
-// needsWorker tells whether an answer with these stages needs a goroutine of its own: for plugins, or for log-probabilities, which
+// needsWorker reports whether an answer with these stages needs a goroutine of its own: for plugins, or for log-probabilities, which
 // cost more than a draw.
 func (j *job) needsWorker(stages []chain.Stage) bool {
 	return j.metered(stages) || j.req.Trace > 0 || j.req.Logprobs >= 0
 }
 
-// metered tells whether an answer with these stages has code in it that may take any time: plugins, or stop rules.
+// metered reports whether an answer with these stages has code in it that may take any time: plugins, or stop rules.
 func (j *job) metered(stages []chain.Stage) bool {
 	return !chain.Native(stages) || len(j.req.Rules) > 0
 }
 
-// open begins a job's answer: on the tick where that is quick, else with a worker.
+// open begins a job's answer: on the tick if that is quick, else with a worker.
 func (s *Scheduler) open(j *job) {
 	if stages := j.chain.Stages(); j.needsWorker(stages) {
 		j.worker = worker.New(j.chain, j.answer, worker.Options{Logprobs: j.req.Logprobs, Metered: j.metered(stages),
@@ -103,7 +103,7 @@ func (s *Scheduler) open(j *job) {
 	}
 }
 
-// close frees stages and rules, on their goroutine where they have one: they may be at work.
+// close frees stages and rules. If there is a worker, it does that itself: they may be at work.
 func (j *job) close() {
 	if j.worker != nil {
 		j.worker.Close()

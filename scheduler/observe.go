@@ -23,7 +23,7 @@ type TickRecord struct {
 	Sample    time.Duration // in sampler chains
 	Workers   time.Duration // waiting for workers, after the native chains
 	Total     time.Duration // all of the tick
-	Passes    int           // forward passes: one, or two where Limits.SeparatePasses; more only after a failure
+	Passes    int           // forward passes: one, or two with Limits.SeparatePasses; more only after a failure
 	Decode    int           // tokens of generating slots
 	Prefill   int           // tokens of prompts
 	Preempted int           // jobs that lost their slot
@@ -42,15 +42,15 @@ type RequestRecord struct {
 	Total  time.Duration // submission to end
 }
 
-type nobody struct{}
+type noObserver struct{}
 
-func (nobody) Tick(TickRecord) {}
+func (noObserver) Tick(TickRecord) {}
 
-func (nobody) First(time.Duration) {}
+func (noObserver) First(time.Duration) {}
 
-func (nobody) Token(time.Duration) {}
+func (noObserver) Token(time.Duration) {}
 
-func (nobody) Ended(RequestRecord) {}
+func (noObserver) Ended(RequestRecord) {}
 
 // requestRecord is what the observer is told of an end.
 func (e *End) requestRecord() RequestRecord {

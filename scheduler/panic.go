@@ -11,7 +11,7 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// attempt runs f and logs its panic, which concerns no request.
+// attempt runs f and logs its panic, which is no request's fault.
 func (s *Scheduler) attempt(f func()) {
 	s.logPanic(panics.Try(func() error { f(); return nil }))
 }
@@ -48,8 +48,8 @@ func (s *Scheduler) eachFrom(i *int, jobs []*job, f func(i int, j *job)) {
 	}
 }
 
-// survive is deferred around a tick. A panic that no job can be blamed for ends those of the pass. Before there is one it ends
-// all that run, or else wait: the next tick must find something else.
+// survive is deferred around a tick. A panic that no job can be blamed for ends the jobs of this tick; before there
+// is a plan, all running jobs; if none runs, all queued ones. Otherwise the next tick would panic again.
 func (s *Scheduler) survive(busy *bool) {
 	v := recover()
 	if v == nil {

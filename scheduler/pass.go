@@ -11,7 +11,7 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// compute runs the planned jobs: in one forward pass, or where the backend is faster so, first the decode tokens, then
+// compute runs the planned jobs: in one forward pass, or if the backend is faster that way, first the decode tokens, then
 // the prompt tokens.
 func (s *Scheduler) compute() {
 	s.passing = append(s.passing[:0], s.planned...) // preempting changes s.planned
@@ -84,8 +84,9 @@ func (s *Scheduler) pass(jobs []*job) error {
 	})
 }
 
-// recoverPass handles a failed pass. Where cells ran out although the books had some, idle sequences and then the job to be
-// served last give up theirs; else the jobs are run in halves, and the one that fails alone ends.
+// recoverPass handles a failed pass. If cells ran out although the books had some, all idle sequences are evicted; if there
+// is none, the job served last is preempted, and its cells go with the next failure's EvictIdle. After any other failure the jobs
+// are run in halves, and the one that fails alone ends.
 func (s *Scheduler) recoverPass(jobs []*job, err error) {
 	s.repair(jobs) // first: one that is preempted takes what the pass left with it
 	noCells := errors.Is(err, ErrNoCells)
@@ -101,7 +102,7 @@ func (s *Scheduler) recoverPass(jobs []*job, err error) {
 	}
 }
 
-// repair makes the backend forget what a failed pass may have left behind the positions in the books.
+// repair makes the backend forget what a failed pass may have left beyond the positions in the books.
 func (s *Scheduler) repair(jobs []*job) {
 	for _, j := range jobs {
 		if j.seq == nil {

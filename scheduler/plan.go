@@ -118,7 +118,7 @@ func (j *job) turn() float64 {
 }
 
 // secure finds KV cells for n tokens of a job, evicting idle sequences, then preempting jobs that come after it. It
-// returns for how many there is room, and reserves those for this tick.
+// returns how many fit, and reserves cells for them for this tick.
 func (s *Scheduler) secure(j *job, n int) int {
 	for n > 0 && !s.cache.Reserve(s.reserved+n) {
 		s.awaitsCopy = s.awaitsCopy || s.cache.Copying()

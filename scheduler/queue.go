@@ -13,8 +13,8 @@ type queue struct {
 	jobs []*job
 }
 
-// aging is how much earlier a request counts as having come for each step of its priority. So it goes before those of lower
-// priority that came shortly before it, and nobody waits for ever: after so long a step of priority is made up for.
+// aging is how much earlier a request counts as having arrived for each step of its priority. So it goes before those of lower
+// priority that came shortly before it, and none waits for ever: ten seconds of waiting make up for one step.
 const aging = 10 * time.Second
 
 // arrive gives a job its place in the order.
@@ -23,7 +23,7 @@ func (j *job) arrive(number uint64, now time.Time) {
 	j.effectiveArrival = now.Add(-time.Duration(j.req.Priority) * aging)
 }
 
-// before is the order in which jobs are served: higher priority first, with age, equal ones in order of arrival.
+// before is the order in which jobs are served: smallest effectiveArrival first, equal ones in order of arrival.
 func (j *job) before(k *job) bool {
 	if !j.effectiveArrival.Equal(k.effectiveArrival) {
 		return j.effectiveArrival.Before(k.effectiveArrival)

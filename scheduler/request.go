@@ -19,7 +19,7 @@ type OverflowPolicy uint8
 
 // The overflow policies of a stream.
 const (
-	Park       OverflowPolicy = iota // the slot leaves the batch until the reader drains; nothing is lost
+	Park       OverflowPolicy = iota // the job sits out until its reader drains; its slot goes to others that wait for one
 	DropOldest                       // the reader learns how many events it missed
 	CancelSlow                       // the request ends as cancelled
 )
@@ -46,10 +46,10 @@ type Request struct {
 	// draws; 0: no trace.
 	Trace int
 
-	Priority    int       // higher goes first, a step of it before what came up to 10 s earlier; equal ones in order of arrival
+	Priority    int       // higher goes first: each step counts as arriving 10 s earlier; equal ones in order of arrival
 	Deadline    time.Time // the answer ends as an error then; zero: never
 	CachePrompt bool      // begin from cached cells with the same prefix
-	CacheSalt   string    // only of requests with the same one: a hit, which is fast, tells that somebody sent that prefix
+	CacheSalt   string    // CachePrompt finds only cells computed under the same salt; else a fast answer would reveal what others sent
 	Overflow    OverflowPolicy
 	Buffer      int  // events the stream holds for a slow reader before Overflow counts; 0: the default
 	Keep        bool // the stream keeps what was read, so that another reader can begin anywhere (Stream.Attach)

@@ -4,11 +4,13 @@
 //
 // A request waits in the queue until a slot is free, then its prompt is computed in chunks (prefill), then one token a
 // tick (decode). Both are the same thing here: a job has tokens, of which the KV cache holds the first part; what is
-// missing is pending. A tick computes some pending tokens of every slot, and where none is left pending it samples the
+// missing is pending. A tick computes some pending tokens of every slot, and if none is left pending it samples the
 // next one. Resuming a preempted job, injected text and a rewind need no code of their own.
 //
-// One goroutine owns all of it (Run); everybody else talks to it through commands and streams. tick.go is the place to
-// begin reading.
+// One goroutine owns all of it (Run); all others talk to it through commands (inbox.go) and streams (stream.go).
+//
+// Begin to read with tick.go. Each step of a tick has its file: admit.go, plan.go, pass.go, sample.go, emit.go and observe.go. A
+// request comes in through submit.go and ends in end.go; control.go steers it meanwhile.
 package scheduler
 
 import (
@@ -73,21 +75,21 @@ type Scheduler struct {
 	record    TickRecord
 	history   history
 
-	// Memory that is used again in every tick.
-	batch      Batch
-	planned    []*job // jobs in this tick, those that decode first
-	decoding   int    // how many of planned decode
-	passing    []*job // planned as it was before the passes
+	// Set anew by each tick, in memory that is reused.
+	commands   []func(*Scheduler)
+	order      []*job // running as it was when the plan began
+	prefilling []*job // those of running whose prompts are to be computed
+	load       estimator.Load
+	planned    []*job // jobs in this tick, the generating ones first
+	decoding   int    // how many of planned are generating
 	reserved   int    // KV cells that planned will fill
 	awaitsCopy bool   // a running job waits for cells whose sequence is being saved
-	prefilling []*job // of which these compute their prompts
-	order      []*job
-	load       estimator.Load
+	passing    []*job // planned as it was before the passes
+	batch      Batch
 	sampling   sampling
-	commands   []func(*Scheduler)
 }
 
-// New checks the configuration against the backend. It fails where they cannot work together.
+// New checks the configuration against the backend. It fails if they cannot work together.
 func New(b Backend, c Config) (*Scheduler, error) {
 	limits := b.Limits()
 	setDefault(&c.Slots, min(DefaultSlots, limits.Sequences))
@@ -98,7 +100,7 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		c.Strategy = estimator.DecodeMaximal{}
 	}
 	if c.Observer == nil {
-		c.Observer = nobody{}
+		c.Observer = noObserver{}
 	}
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -137,10 +139,11 @@ func setDefault[T int | float64 | time.Duration](v *T, d T) {
 // It is called once.
 func (s *Scheduler) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		if s.Tick() && (len(s.planned) > 0 || !s.cache.Copying()) {
-			continue
+		busy := s.Tick()
+		onlyCopying := len(s.planned) == 0 && s.cache.Copying()
+		if !busy || onlyCopying { // a copy is looked at again after copyCheck
+			s.sleep(ctx)
 		}
-		s.sleep(ctx)
 	}
 	s.inbox.close()
 	s.takeCommands()

@@ -2,18 +2,20 @@
 
 package scheduler
 
-// Tick does one round: take commands, fill free slots, plan, run one forward pass, sample, emit. It reports false when
-// there was nothing to compute. Run calls it in a loop; tests call it themselves, from one goroutine.
+// Tick does one round: it takes commands, fills free slots (admit.go), plans (plan.go) and computes the plan (pass.go), which ends with
+// sampling (sample.go) and sending (emit.go). busy asks for the next tick at once: a pass ran, or a copy or saving ahead goes on.
+//
+// Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() (busy bool) {
 	s.planned, s.prefilling = s.planned[:0], s.prefilling[:0]
 	defer s.survive(&busy)
 	now := s.config.Clock()
-	computed := s.record.Forward
+	lastPasses := s.record.Forward
 	s.record = TickRecord{Start: now}
 	s.collectLate()
 	s.takeCommands()
 	s.expire(now)
-	s.cache.BeginTick(s.copyTime(computed))
+	s.cache.BeginTick(s.copyTime(lastPasses))
 	awaitedCopy := s.awaitsCopy
 	s.admit(now)
 	if !s.awaitsCopy {

@@ -23,12 +23,12 @@ func (a *Answer) Advance(t chain.Token, d Details) {
 	a.grow(t, d, false)
 }
 
-// ends tells whether a token ends the answer and is not part of it.
+// ends reports whether a token ends the answer and is not part of it.
 func (a *Answer) ends(t chain.Token) bool {
 	return !a.settings.IgnoreEOG && a.settings.Vocabulary.EndOfGeneration(t) || slices.Contains(a.settings.StopTokens, t)
 }
 
-// grow appends a token to the answer, tells the stages, and ends the answer where it is the last. A forced token comes
+// grow appends a token to the answer, tells the stages, and ends the answer if it is the last. A forced token comes
 // from a splice: no stage may answer it with another.
 func (a *Answer) grow(t chain.Token, d Details, forced bool) {
 	a.tokens = append(a.tokens, t)
@@ -73,7 +73,7 @@ func (a *Answer) accept(t chain.Token, forced bool) (stop, done bool) {
 	return stop, false
 }
 
-// full tells whether the answer may not grow any more.
+// full reports whether the answer may not grow any more.
 func (a *Answer) full() bool {
 	return a.settings.MaxTokens > 0 && a.generated >= a.settings.MaxTokens || len(a.tokens) >= a.settings.Longest
 }

@@ -49,7 +49,7 @@ type Settings struct {
 type Vocabulary interface {
 	// Piece returns the bytes of a token, which need not be whole UTF-8 characters. It does not allocate.
 	Piece(t chain.Token) string
-	// EndOfGeneration tells whether t ends an answer.
+	// EndOfGeneration reports whether t ends an answer.
 	EndOfGeneration(t chain.Token) bool
 }
 
@@ -59,7 +59,7 @@ type heldToken struct {
 	details Details
 }
 
-// Details are what is reported of a token besides its text, where the request asks for it.
+// Details are what is reported of a token besides its text, if the request asks for it.
 type Details struct {
 	Logprobs *chain.Logprobs
 	Trace    *chain.Trace
@@ -102,7 +102,7 @@ func (a *Answer) Rewind(n int) error {
 	return err
 }
 
-// SetStages replaces the stages of the chain, and closes those before; where it fails, it closes the new ones.
+// SetStages replaces the stages of the chain, and closes those before; if it fails, it closes the new ones.
 func (a *Answer) SetStages(stages []chain.Stage) error {
 	if err := a.chain.Replace(stages, a.tokens, a.prompt); err != nil {
 		return err
@@ -116,14 +116,14 @@ func (a *Answer) Fail(err error) {
 	a.output.Reason, a.output.Err = ReasonError, fmt.Errorf("sampling failed: %w", err)
 }
 
-// Flush gives the text that is still held back when somebody else has ended the answer; an incomplete character is lost.
+// Flush gives the text that is still held back when the answer was ended from outside; an incomplete character is lost.
 func (a *Answer) Flush() string { return a.text.flush() }
 
 // Close closes stages and rules.
 func (a *Answer) Close() { Close(a.chain.Stages(), a.settings.Rules) }
 
-// Close closes the stages and rules of an answer, or those that would have been one's. What rules report concerns nobody: the request
-// is over.
+// Close closes the stages and rules of an answer, or those that would have been one's. Errors of rules are dropped: the request is
+// over.
 func Close(stages []chain.Stage, rules []StopRule) {
 	chain.Close(stages)
 	for _, r := range rules {

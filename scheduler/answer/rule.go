@@ -31,7 +31,7 @@ type gate struct {
 	position int
 }
 
-// check shows the rule a token and its text, which ends at total, and tells whether the answer ends, and at which position.
+// check shows the rule a token and its text, which ends at total, and reports whether the answer ends, and at which position.
 func (g *gate) check(t chain.Token, text string, total int) (ends bool, at int, err error) {
 	v, err := g.rule.Check(t, text)
 	switch {

@@ -14,7 +14,7 @@ var errAnswerSplice = errors.New("a splice in answer to a token that was spliced
 // spliceAllowance is how many tokens beyond twice the longest answer a request with splices may compute.
 const spliceAllowance = 256
 
-// splice takes tokens back, the last one included, and forces others. Where that cannot be, the stage is refused, and unless
+// splice takes tokens back, the last one included, and forces others. If that cannot be, the stage is refused, and unless
 // that ends the request it returns false: the answer goes on as if the stage had not asked.
 func (a *Answer) splice(by int, e chain.Effect) bool {
 	why, err := a.whyNotSpliced(by, e)
@@ -49,7 +49,7 @@ func (a *Answer) splice(by int, e chain.Effect) bool {
 	return true
 }
 
-// whyNotSpliced is why a splice is not done; nil where it is.
+// whyNotSpliced is why a splice is not done; nil if it is.
 func (a *Answer) whyNotSpliced(by int, e chain.Effect) (why, err error) {
 	if limit := min(a.windowSize, a.generated); e.Backtrack < 0 || e.Backtrack > limit {
 		return fmt.Errorf("%d tokens are taken back; %d may be", e.Backtrack, limit), nil

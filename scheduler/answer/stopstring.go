@@ -4,7 +4,7 @@ package answer
 
 import "strings"
 
-// mayStop tells whether s holds a stop string or ends with the beginning of one.
+// mayStop reports whether s holds a stop string or ends with the beginning of one.
 func (t *text) mayStop(s string) bool {
 	for _, stop := range t.stops {
 		if strings.Contains(s, stop) || overlap(s, stop) > 0 {
@@ -15,7 +15,7 @@ func (t *text) mayStop(s string) bool {
 }
 
 // findStop finds the stop string that begins first in the held text, and the position of its beginning. Text before searched was
-// looked at already, so a match ends behind it.
+// looked at already, so a match ends after it.
 func (t *text) findStop(searched int) (found bool, cut int, stop string) {
 	all := string(t.tail) + string(t.held)
 	at := len(all)

@@ -18,7 +18,7 @@ type text struct {
 	partial []byte // the beginning of a character, at most 3 bytes
 	held    []byte // whole characters that are not shown yet
 	shown   int    // how much is shown: the position of held[0]
-	starts  []int  // where the text of the last tokens begins, of those that begin behind what is shown
+	starts  []int  // where the text of the last tokens begins, of those that begin after what is shown
 	tail    []byte // after a rewind: the end of the text shown, where a stop string may begin
 }
 
@@ -68,7 +68,7 @@ func (t *text) add(token chain.Token, piece string) (visible, error) {
 	return visible{text: t.show(release)}, nil
 }
 
-// flush gives what is still held when the answer ends for another reason; an incomplete character is lost.
+// flush gives what is still held when the answer ends for another reason. An incomplete character is lost.
 func (t *text) flush() string {
 	t.partial = t.partial[:0]
 	return t.show(t.shown + len(t.held))

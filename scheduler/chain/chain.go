@@ -20,7 +20,7 @@ type Chain struct {
 
 	view        View
 	restriction restriction
-	tracer      *tracer  // nil: nobody asked for traces
+	tracer      *tracer  // nil: no trace is wanted
 	single      [1]Token // for a question to a guard, without an allocation
 }
 
@@ -29,13 +29,13 @@ func New(stages []Stage, vocabulary, trace int) *Chain {
 	return &Chain{stages: stages, vocabulary: vocabulary, tracer: newTracer(trace), restriction: restriction{narrowedBy: -1, forced: -1}}
 }
 
-// Native tells whether the backend can draw from rows for these stages, all of such chains in one call.
+// Native reports whether the backend can draw from rows for these stages, all of such chains in one call.
 func Native(stages []Stage) bool { return len(stages) == 1 && stages[0].Native() }
 
 // Stages are those of the chain, in their order.
 func (c *Chain) Stages() []Stage { return c.stages }
 
-// Prepares tells whether a stage has something to prepare.
+// Prepares reports whether a stage has something to prepare.
 func (c *Chain) Prepares() bool {
 	return slices.ContainsFunc(c.stages, func(s Stage) bool {
 		p, ok := s.(Preparer)
@@ -98,7 +98,7 @@ func (c *Chain) rewind(stages []Stage, except int, history []Token, prompt int) 
 	return nil
 }
 
-// Replace goes on with other stages and closes those before. Where one of the others fails, it closes them and all stays as it is.
+// Replace goes on with other stages and closes those before. If one of the others fails, it closes them and all stays as it is.
 func (c *Chain) Replace(stages []Stage, history []Token, prompt int) error {
 	if err := c.rewind(stages, -1, history, prompt); err != nil {
 		Close(stages)
@@ -109,7 +109,7 @@ func (c *Chain) Replace(stages []Stage, history []Token, prompt int) error {
 	return nil
 }
 
-// Close closes the stages of a chain, or those that would have been one. What they report concerns nobody: the request is over.
+// Close closes the stages of a chain, or those that would have been one. Their errors are dropped: the request is over.
 func Close(stages []Stage) {
 	for _, s := range stages {
 		_ = panics.Try(s.Close)

@@ -29,9 +29,9 @@ func (c *Chain) Prepare() error {
 	return r.join(c)
 }
 
-// Draw turns the row into a token: it applies what was prepared and runs the stages. Where masks and bans leave no token that
+// Draw turns the row into a token: it applies what was prepared and runs the stages. If masks and bans leave no token that
 // grammar and biases of the request allow, the last stage that took one away is refused; if the request goes on without it, the
-// stages run again. The trace is nil where nobody asked for it, and for a forced token.
+// stages run again. The trace is nil if none is wanted, and for a forced token.
 func (c *Chain) Draw(row *Row) (Token, *Trace, error) {
 	r := &c.restriction
 	if r.forced >= 0 {

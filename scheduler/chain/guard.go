@@ -7,13 +7,13 @@ import "fmt"
 // Guard is a stage that knows which tokens the request allows: it has a grammar. What other stages choose, force or splice
 // is tested against it.
 type Guard interface {
-	// Guards tells whether there is anything to test.
+	// Guards reports whether there is anything to test.
 	Guards() bool
 	// Fits tells how many of the tokens may come next, one after the other. It changes nothing.
 	Fits(tokens []Token) (int, error)
 }
 
-// guard is the stage that knows which tokens the request allows, and its place; nil where there is none.
+// guard is the stage that knows which tokens the request allows, and its place; nil if there is none.
 func (c *Chain) guard() (Guard, int) {
 	for i, stage := range c.stages {
 		if g, ok := stage.(Guard); ok && g.Guards() {
@@ -23,7 +23,7 @@ func (c *Chain) guard() (Guard, int) {
 	return nil, -1
 }
 
-// tokenMisfit is why the token that stage by asks for may not come next; nil where it may. A guard answers for its own.
+// tokenMisfit is why the token that stage by asks for may not come next; nil if it may. A guard answers for its own.
 func (c *Chain) tokenMisfit(by int, t Token) (why, err error) {
 	g, at := c.guard()
 	if g == nil || at == by {
@@ -37,7 +37,7 @@ func (c *Chain) tokenMisfit(by int, t Token) (why, err error) {
 	return why, err
 }
 
-// SpliceMisfit is why the tokens of a splice may not follow what it leaves of the answer; nil where they may. The guard has seen the
+// SpliceMisfit is why the tokens of a splice may not follow what it leaves of the answer; nil if they may. The guard has seen the
 // last token of the answer only if it stands before the stage that splices.
 func (c *Chain) SpliceMisfit(by int, e Effect, history []Token, prompt int) (why, err error) {
 	g, at := c.guard()

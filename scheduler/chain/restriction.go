@@ -101,7 +101,7 @@ func (r *restriction) combine(c *Chain) (by int, act Act, why, err error) {
 	return 0, 0, nil, nil
 }
 
-// narrow joins a mask to those before it and tells whether it took anything away.
+// narrow joins a mask to those before it and reports whether it took anything away.
 func (r *restriction) narrow(mask []uint32) bool {
 	if len(r.mask) == 0 {
 		r.mask = append(r.mask, mask...)
@@ -116,7 +116,7 @@ func (r *restriction) narrow(mask []uint32) bool {
 	return changed
 }
 
-// ban takes one token away and tells whether it was there.
+// ban takes one token away and reports whether it was there.
 func (r *restriction) ban(t Token, vocabulary int) bool {
 	if t < 0 || int(t) >= vocabulary {
 		return false
@@ -143,7 +143,7 @@ func anyOf(mask []uint32) bool {
 	return false
 }
 
-// apply gives the row with what was asked for. Where tokens are taken away it is another, so that the row itself stays for
+// apply gives the row with what was asked for. If tokens are taken away, it is another, so that the row itself stays for
 // another try.
 func (r *restriction) apply(row []float32) []float32 {
 	if len(r.mask) > 0 {

@@ -27,7 +27,7 @@ type Stage interface {
 	// request with stop rules, log-probabilities or a trace.
 	Native() bool
 	// Apply edits the view, or sets v.Chosen: then no later stage is asked. An error ends the request; ErrNoToken means that there
-	// is no token to choose from. Apply is called again for the same token where a mask that leaves none is given up.
+	// is no token to choose from. Apply is called again for the same token if a mask that leaves none is given up.
 	Apply(v *View) error
 	// Accept tells the stage which token was chosen, by whichever stage.
 	Accept(t Token) (Effect, error)
@@ -49,7 +49,7 @@ type Effect struct {
 
 // Preparer is a stage that computes while the forward pass runs, before the logits exist.
 type Preparer interface {
-	// Prepares tells whether Prepare has anything to do; a call of it takes a processor from the pass. It is asked once for each answer.
+	// Prepares reports whether Prepare has anything to do; a call of it takes a processor from the pass. It is asked once for each answer.
 	Prepares() bool
 	// Prepare is called once for each token to be drawn. What it returns is valid until the next call of the stage.
 	Prepare() (Prepared, error)

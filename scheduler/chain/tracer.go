@@ -69,7 +69,7 @@ func (t *tracer) leave(s Stage, v *View) {
 	t.trace.Stages = append(t.trace.Stages, StageTrace{Name: name, Took: took, After: t.survey(v)})
 }
 
-// finish hands the trace over; nil where the chain was not asked.
+// finish hands the trace over; nil if no trace is wanted.
 func (t *tracer) finish() *Trace {
 	if t == nil {
 		return nil
@@ -119,7 +119,7 @@ func each(v *View, f func(Token, float32)) {
 	}
 }
 
-// logit is that of a token: among the candidates, or where it is none of them in the row.
+// logit is that of a token: among the candidates, or, if it is none of them, in the row.
 func logit(v *View, t Token) float32 {
 	if v.N > 0 {
 		for i, id := range v.ID[:v.N] {

@@ -85,7 +85,7 @@ func (c *Cache) claim(s *Sequence) {
 }
 
 // restore begins to bring a request's prefix back from the archive if that has enough more of it than found, which best holds. It
-// tells whether there is something to wait for. If more than half of an entry is restored, the conversation goes on elsewhere, and the
+// reports whether there is something to wait for. If more than half of an entry is restored, the conversation goes on elsewhere, and the
 // entry is dropped.
 func (c *Cache) restore(r Request, best *Sequence, found int) bool {
 	e, common := c.archive.longestPrefix(r.Tokens, r.Salt)

@@ -22,7 +22,7 @@ func (c *Cache) SaveAhead() {
 	}
 }
 
-// Settled tells whether no copy is in progress and SaveAhead has nothing to look for.
+// Settled reports whether no copy is in progress and SaveAhead has nothing to look for.
 func (c *Cache) Settled() bool { return !c.Copying() && !c.saveAheadDue }
 
 // nextToSave is the sequence to save next; nil if there is none, or if enough sequences are empty.

@@ -59,7 +59,7 @@ func New(m Memory, o Options) *Cache {
 // Free is how many cells hold nothing.
 func (c *Cache) Free() int { return len(c.free) }
 
-// HasRoom tells whether n cells are free or can be made free by evicting idle sequences.
+// HasRoom reports whether n cells are free or can be made free by evicting idle sequences.
 func (c *Cache) HasRoom(n int) bool { return len(c.free) >= n || c.available() >= n }
 
 // available is how many cells are free or held by idle sequences alone. A cell that two idle sequences share is not counted.

@@ -35,10 +35,10 @@ func (c *Cache) BeginTick(t CopyTime) {
 	c.continueCopy()
 }
 
-// Copying tells whether a copy is in progress.
+// Copying reports whether a copy is in progress.
 func (c *Cache) Copying() bool { return c.copy.kind != noCopy }
 
-// continueCopy goes on with the copy in progress for as long as the tick allows, and tells whether none is left.
+// continueCopy goes on with the copy in progress for as long as the tick allows, and reports whether none is left.
 func (c *Cache) continueCopy() bool {
 	if !c.Copying() {
 		return true
@@ -82,7 +82,7 @@ func (c *Cache) copyDone() {
 	}
 }
 
-// save begins to copy a sequence into the archive, and tells whether that takes it.
+// save begins to copy a sequence into the archive, and reports whether that takes it.
 func (c *Cache) save(s *Sequence, kind copyKind) bool {
 	e := c.archive.save(s, kind == savingAhead)
 	if e == nil {

@@ -10,7 +10,7 @@ import (
 // minSaved is the fewest unshared cells that are cheaper to copy than to compute again.
 const minSaved = 64
 
-// Reserve evicts idle sequences, the least recently used first, until n cells are free. It tells whether they are. If they are not and
+// Reserve evicts idle sequences, the least recently used first, until n cells are free. It reports whether they are. If they are not and
 // a copy is in progress, they may be when that is done.
 func (c *Cache) Reserve(n int) bool {
 	for len(c.free) < n {
@@ -30,7 +30,7 @@ func (c *Cache) Reserve(n int) bool {
 	return true
 }
 
-// EvictIdle empties every idle sequence, however long that takes, and tells whether there was one to empty.
+// EvictIdle empties every idle sequence, however long that takes, and reports whether there was one to empty.
 func (c *Cache) EvictIdle() bool {
 	c.finishCopy()
 	found := false
@@ -52,7 +52,7 @@ func (c *Cache) leastRecent() (oldest *Sequence) {
 	return oldest
 }
 
-// evict empties an idle sequence, after it was saved if the archive is to have it. It tells whether it is empty; else it is being
+// evict empties an idle sequence, after it was saved if the archive is to have it. It reports whether it is empty; else it is being
 // saved.
 func (c *Cache) evict(s *Sequence) bool {
 	switch {
@@ -71,7 +71,7 @@ func (c *Cache) evict(s *Sequence) bool {
 	return true
 }
 
-// worthSaving tells whether a sequence is to be saved before it is evicted. If it shares most of its cells it is not: the others keep
+// worthSaving reports whether a sequence is to be saved before it is evicted. If it shares most of its cells it is not: the others keep
 // those, and restored they would be a copy.
 func (c *Cache) worthSaving(s *Sequence) bool {
 	if s.saved() || c.archive.states == nil {

@@ -86,7 +86,7 @@ func (w world) compute(s *kvcache.Sequence, tokens []kvcache.Token) (next kvcach
 	return next
 }
 
-// answer generates so many tokens behind a prompt and returns the whole, and how much of the prompt was found. The last token is not
+// answer generates so many tokens after a prompt and returns the whole, and how much of the prompt was found. The last token is not
 // computed.
 func (w world) answer(tokens []kvcache.Token, most int) (all []kvcache.Token, found int) {
 	w.Helper()

@@ -13,7 +13,7 @@ func (c *Cache) LongestPrefix(tokens []Token, salt string) int {
 	return max(cached, archived)
 }
 
-// SharedPrefix is how many tokens a request would share with a running one: it needs no cells for them. It is 0 where the longest
+// SharedPrefix is how many tokens a request would share with a running one: it needs no cells for them. It is 0 if the longest
 // prefix is in an idle sequence, since HasRoom counts the cells of those.
 func (c *Cache) SharedPrefix(tokens []Token, salt string) int {
 	if best, common := c.longestPrefix(tokens, salt); best != nil && best.running {
@@ -22,7 +22,7 @@ func (c *Cache) SharedPrefix(tokens []Token, salt string) int {
 	return 0
 }
 
-// Shares tells whether the memory can share prefixes, as far as is known.
+// Shares reports whether the memory can share prefixes, as far as is known.
 func (c *Cache) Shares() bool { return !c.shareFailed }
 
 // longestPrefix finds the sequence with the longest prefix of a request; among equals an idle one, which can be taken over, and of
@@ -38,7 +38,7 @@ func (c *Cache) longestPrefix(tokens []Token, salt string) (best *Sequence, comm
 	return best, common
 }
 
-// reusable leaves out a request's last token: it is computed in any case, for the logits behind it.
+// reusable leaves out a request's last token: it is computed in any case, for the logits after it.
 func reusable(tokens []Token) []Token { return tokens[:len(tokens)-1] }
 
 // CommonPrefix is how many tokens a and b have in common from the beginning.
@@ -52,7 +52,7 @@ func CommonPrefix(a, b []Token) int {
 	return n
 }
 
-// share makes dst, which is empty, begin with the first n positions of src. It tells whether the memory can.
+// share makes dst, which is empty, begin with the first n positions of src. It reports whether the memory can.
 func (c *Cache) share(src, dst *Sequence, n int) bool {
 	c.cancelSaveAhead()
 	n = c.memory.Share(src.id, dst.id, n)

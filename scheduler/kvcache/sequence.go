@@ -15,7 +15,7 @@ type Sequence struct {
 
 // conversation is what a sequence and an entry of the archive hold alike.
 type conversation struct {
-	salt      string // Request.Salt of whoever computed it
+	salt      string // Request.Salt of the request that computed it
 	tokens    []Token
 	prompt    int  // how many of tokens were the last request's prompt
 	continued bool // that request had all of the prompt before it; the archive keeps such a conversation longer
@@ -35,11 +35,11 @@ func (s *Sequence) ID() int32 { return s.id }
 // Len is how many tokens the sequence holds.
 func (s *Sequence) Len() int { return len(s.tokens) }
 
-// Continued tells whether the request that has the sequence continues a conversation: its prompt began with the whole prompt of the
+// Continued reports whether the request that has the sequence continues a conversation: its prompt began with the whole prompt of the
 // request before it.
 func (s *Sequence) Continued() bool { return s.continued }
 
-// saved tells whether nothing is lost when the sequence is evicted: it is empty, or the archive has a copy.
+// saved reports whether nothing is lost when the sequence is evicted: it is empty, or the archive has a copy.
 func (s *Sequence) saved() bool { return len(s.tokens) == 0 || s.archived != nil }
 
 // unlink notes that sequence and archive no longer hold the same.
@@ -49,7 +49,7 @@ func (s *Sequence) unlink() {
 	}
 }
 
-// Append records tokens that a forward pass computed behind the sequence's last position. Reserve has freed the cells.
+// Append records tokens that a forward pass computed after the sequence's last position. Reserve has freed the cells.
 func (c *Cache) Append(s *Sequence, tokens []Token) {
 	for _, t := range tokens {
 		cell := c.free[len(c.free)-1]
@@ -60,7 +60,7 @@ func (c *Cache) Append(s *Sequence, tokens []Token) {
 	}
 }
 
-// Truncate keeps the first n tokens of a sequence, or none where the memory cannot be cut there.
+// Truncate keeps the first n tokens of a sequence, or none if the memory cannot be cut there.
 func (c *Cache) Truncate(s *Sequence, n int) {
 	if n >= len(s.tokens) {
 		return

@@ -3,9 +3,9 @@
 // Package ring is the ring buffer between the tick, which must never wait, and the reader of an answer, which may.
 //
 // A Ring allocates nothing per item. Its write and read indices only grow; an item's place is its index modulo the number of
-// places. Its capacity is how many unread items a writer should let it have, and the writer asks before it makes more. What it
-// then makes at once may be more than it asked for: the ring grows rather than lose an item. Items stay in place after they
-// were read until they are overwritten, so a reader that lost its connection can seek back to where it was.
+// places. Its capacity is how many unread items it should hold. The writer reserves room before a tick; if the tick produces
+// more, the ring grows: no item is lost. Items that were read stay in place until they are overwritten, so a reader that lost its
+// connection can seek back to where it was.
 package ring
 
 import (
@@ -47,7 +47,7 @@ func New[T any](capacity int, onRoom func()) *Ring[T] {
 // Keep makes the ring keep every item, read or not: Seek reaches them all. It is called before the first Push.
 func (r *Ring[T]) Keep() { r.keep = true }
 
-// Reserve tells whether n more items fit. If they do not, onRoom is called once the reader has made the room.
+// Reserve reports whether n more items fit. If they do not, onRoom is called once the reader has made the room.
 func (r *Ring[T]) Reserve(n int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,7 +59,7 @@ func (r *Ring[T]) Reserve(n int) bool {
 	return false
 }
 
-// Push writes an item and returns its index. No unread item is lost: where there are as many as places, the ring grows.
+// Push writes an item and returns its index. No unread item is lost: if there are as many as places, the ring grows.
 func (r *Ring[T]) Push(item T) uint64 {
 	r.mu.Lock()
 	needed := r.read

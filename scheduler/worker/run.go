@@ -28,7 +28,7 @@ func (w *Worker) Run() {
 			w.panicked(o, err)
 		}
 		w.worked.Add(int64(threadTime() - start))
-		runtime.UnlockOSThread() // or, closed, it would end with the goroutine
+		runtime.UnlockOSThread() // else the thread would die with the goroutine
 		switch o {
 		case orderDraw, orderTask:
 			w.done <- struct{}{}
@@ -55,7 +55,7 @@ func (w *Worker) carryOut(o order) {
 	}
 }
 
-// panicked makes a panic the error of what was carried out.
+// panicked makes a panic the error of the order that was carried out.
 func (w *Worker) panicked(o order, err error) {
 	switch o {
 	case orderBegin:

@@ -56,7 +56,7 @@ type Options struct {
 	Loans    *sync.WaitGroup // counts the rows that are lent
 }
 
-// New makes a worker whose first work is to begin the answer. Somebody must Run it.
+// New makes a worker whose first work is to begin the answer. Its caller starts Run on a goroutine.
 func New(c *chain.Chain, a *answer.Answer, o Options) *Worker {
 	w := &Worker{options: o, chain: c, answer: a, orders: make(chan order, 4), done: make(chan struct{}, 1),
 		prepares: c.Prepares(), interruptible: c.Interruptible(), quota: newQuota(time.Now())}
@@ -86,7 +86,7 @@ func (w *Worker) Do(task func() error) {
 	w.orders <- orderTask
 }
 
-// Busy tells whether the worker has a row or a task. Chain and answer are its own until then.
+// Busy reports whether the worker has a row or a task. Chain and answer are its own until then.
 func (w *Worker) Busy() bool { return w != nil && w.busy }
 
 // Done has a message when a busy worker is done. Collect follows.
@@ -104,7 +104,7 @@ func (w *Worker) Collect() error {
 // CopyRow copies the row that the worker still needs: the next pass overwrites it.
 func (w *Worker) CopyRow() { w.row.Copy() }
 
-// Resting tells whether its quota of processor time is used up for now.
+// Resting reports whether its quota of processor time is used up for now.
 func (w *Worker) Resting() bool { return w != nil && time.Now().Before(w.RestUntil) }
 
 // Interrupt makes the stages return soon, whatever they are doing: the answer has ended.
