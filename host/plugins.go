@@ -36,7 +36,7 @@ func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, metrics
 	loader := load.New(plugin.Options{
 		Limits: limits, Vocabulary: e.Vocabulary(), Grammars: grammars{e}, TopK: highest, Observer: observer, Log: log.With(slog.String("from", "plugin")), CacheDir: codeCache(log),
 	})
-	metrics.PluginMemory(loader.Memory)
+	metrics.PluginMemory(loader.MemoryUse)
 	registry, err := registry.Open(ctx, loader, c.Plugins.Dir, log)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the plugins in %s (plugins.dir): %w", c.Plugins.Dir, err), loader.Close(ctx))

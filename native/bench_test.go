@@ -34,7 +34,7 @@ func BenchmarkContext_Decode(b *testing.B) {
 			position := int32(0)
 			for b.Loop() {
 				if position == 256 {
-					if err := clear(c, n); err != nil {
+					if err := clearSequences(c, n); err != nil {
 						b.Fatal(err)
 					}
 					position = 0
@@ -61,7 +61,7 @@ func BenchmarkContext_Prefill512(b *testing.B) {
 		batch.Add(100+i, i, 0, i == 511)
 	}
 	for b.Loop() {
-		if err := clear(c, 1); err != nil {
+		if err := clearSequences(c, 1); err != nil {
 			b.Fatal(err)
 		}
 		if err := c.Decode(&batch); err != nil {

@@ -139,8 +139,8 @@ func useOwnKernels(on bool) {
 	}
 }
 
-// clear removes all positions of the first n sequences.
-func clear(c *Context, n int) error {
+// clearSequences removes all positions of the first n sequences.
+func clearSequences(c *Context, n int) error {
 	var all error
 	for seq := range int32(n) {
 		all = errors.Join(all, c.Remove(seq, -1, -1))

@@ -19,9 +19,9 @@ import (
 // Code is a metered and compiled module, in a runtime of wazero of its own. That costs a millisecond, and what wazero keeps of a
 // module, the code and the numbers of its types, is then gone with the module.
 type Code struct {
-	Runtime wazero.Runtime
-	Module  wazero.CompiledModule
-	Metered *fuel.Module // without the bytes: they are compiled
+	Runtime  wazero.Runtime
+	Compiled wazero.CompiledModule
+	Metered  *fuel.Module // without the bytes: they are compiled
 
 	cache wazero.CompilationCache // nil: none
 }
@@ -55,7 +55,7 @@ func newCode(ctx context.Context, config wazero.RuntimeConfig, wasm []byte, dir 
 	}()
 	c.Runtime = wazero.NewRuntimeWithConfig(ctx, config)
 	// Only with more than one worker does wazero look at the context.
-	c.Module, err = c.Runtime.CompileModule(experimental.WithCompilationWorkers(ctx, max(2, runtime.GOMAXPROCS(0)/2)), wasm)
+	c.Compiled, err = c.Runtime.CompileModule(experimental.WithCompilationWorkers(ctx, max(2, runtime.GOMAXPROCS(0)/2)), wasm)
 	if system := syscall.Errno(0); dir != "" && errors.As(err, &system) { // nothing else of compiling asks the system
 		err = fmt.Errorf("%w: %w", errNotKept, err)
 	}

@@ -74,7 +74,7 @@ func run(t *testing.T, c *Compiler, g *asm.Guest) *running {
 	if _, err := host.WithGoModuleFunction(emit, []api.ValueType{api.ValueTypeI32, api.ValueTypeI32}, nil).Export(abi.ImportEmit).Instantiate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if r.guest, err = code.Runtime.InstantiateModule(t.Context(), code.Module, wazero.NewModuleConfig()); err != nil {
+	if r.guest, err = code.Runtime.InstantiateModule(t.Context(), code.Compiled, wazero.NewModuleConfig()); err != nil {
 		t.Fatal(err)
 	}
 	if r.meter, err = fuel.NewMeter(r.guest); err != nil {

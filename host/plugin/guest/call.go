@@ -32,7 +32,7 @@ func (i *Instance) Call(e Export, a, b int32) (int32, error) {
 	i.meter.Fill(units, limits.Stack)
 	i.stack[0], i.stack[1] = uint64(uint32(a)), uint64(uint32(b))
 	i.emitted, i.refusal = i.emitted[:0], i.refusal[:0]
-	i.session.random.at(len(i.session.History))
+	i.session.random.moveTo(len(i.session.History))
 	err := f.CallWithStack(&i.caller, i.stack[:])
 	if err == nil {
 		err = i.meter.Err() // its last instructions may have overdrawn it

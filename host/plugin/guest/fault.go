@@ -33,19 +33,19 @@ func (i *Instance) diagnose(err error) *Violation {
 	}
 	switch exhausted := i.meter.Err(); {
 	case errors.Is(exhausted, fuel.ErrStack):
-		return Violationf(plugin.CauseStack, "%s", at(err))
+		return Violationf(plugin.CauseStack, "%s", innermost(err))
 	case errors.Is(exhausted, fuel.ErrFuel):
-		return Violationf(plugin.CauseFuel, "%s", at(err))
+		return Violationf(plugin.CauseFuel, "%s", innermost(err))
 	}
 	if i.region.Refused() { // the guest trapped since it got no memory, which is not its fault
 		return i.module.Host.budget.exceeded()
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n")
-	return Violationf(plugin.CauseTrap, "%s, %s", strings.TrimPrefix(first, "wasm error: "), at(err))
+	return Violationf(plugin.CauseTrap, "%s, %s", strings.TrimPrefix(first, "wasm error: "), innermost(err))
 }
 
-// at finds the innermost guest function in wazero's stack trace.
-func at(err error) string {
+// innermost finds the innermost guest function in wazero's stack trace.
+func innermost(err error) string {
 	_, trace, ok := strings.Cut(err.Error(), "wasm stack trace:\n\t")
 	if !ok {
 		return "at an unknown place"

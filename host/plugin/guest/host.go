@@ -39,8 +39,8 @@ func NewHost(o plugin.Options) *Host {
 	return h
 }
 
-// Memory tells how many bytes all instances have together, and how many they may have.
-func (h *Host) Memory() (used, limit int64) { return h.budget.used.Load(), h.budget.limit }
+// MemoryUse tells how many bytes all instances have together, and how many they may have.
+func (h *Host) MemoryUse() (used, limit int64) { return h.budget.used.Load(), h.budget.limit }
 
 type noObserver struct{}
 

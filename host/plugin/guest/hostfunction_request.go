@@ -3,7 +3,6 @@
 package guest
 
 import (
-	"slices"
 	"unsafe"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -32,13 +31,9 @@ func hostFeature(i *Instance, s []uint64) {
 	if len(text) > abi.LimitFeatureBytes {
 		return
 	}
-	if name := string(text); slices.ContainsFunc(abi.Imports, named(name)) || slices.ContainsFunc(abi.Exports, named(name)) {
+	if name := string(text); abi.Has(abi.Imports, name) || abi.Has(abi.Exports, name) {
 		s[0] = 1
 	}
-}
-
-func named(name string) func(abi.Signature) bool {
-	return func(s abi.Signature) bool { return s.Name == name }
 }
 
 func hostParam(i *Instance, s []uint64) {

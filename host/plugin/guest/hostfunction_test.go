@@ -234,16 +234,16 @@ func TestHost_Fail_WholeCharacters(t *testing.T) {
 	}
 }
 
-func TestGuestLog_Write_MakesLines(t *testing.T) {
+func TestGuestLog_Output_MakesLines(t *testing.T) {
 	c := guestLog{left: 400}
 	for _, part := range []string{"one\ntw", "o\n", "\n", "three"} {
-		c.write(1, []byte(part))
+		c.output(1, []byte(part))
 	}
 	if got := c.last(); !slices.Equal(got, []string{"one", "two", "", "three"}) {
 		t.Errorf("got %q", got)
 	}
 	for range 100 {
-		c.write(2, []byte("\n\n\n"))
+		c.output(2, []byte("\n\n\n"))
 	}
 	if len(c.lines) > lastLines || !c.cut {
 		t.Errorf("%d lines, cut %v", len(c.lines), c.cut)

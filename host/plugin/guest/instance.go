@@ -85,7 +85,7 @@ func (m *Module) instantiate(ctx context.Context, s *Session) (_ *Instance, err 
 		}
 	}()
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions()
-	i.guest, err = m.code.Runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, region), m.code.Module, config)
+	i.guest, err = m.code.Runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, region), m.code.Compiled, config)
 	if err != nil { // a data or element segment that does not fit
 		return nil, fmt.Errorf("%w: plugin %s cannot be instantiated: %w", plugin.ErrNotWasm, m.Name, err)
 	}

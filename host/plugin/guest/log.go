@@ -67,8 +67,8 @@ func (l *guestLog) add(level int32, line []byte) {
 	}
 }
 
-// write takes bytes of standard output (1) or error (2), and logs whole lines.
-func (l *guestLog) write(file int, text []byte) {
+// output takes bytes of standard output (1) or error (2), and logs whole lines.
+func (l *guestLog) output(file int, text []byte) {
 	for !l.cut {
 		line, rest, whole := bytes.Cut(text, []byte("\n"))
 		open := append(l.open[file], line[:min(len(line), max(0, l.left-len(l.open[file])))]...)

@@ -34,7 +34,7 @@ func New(ctx context.Context, h *Host, code *compile.Code) (*Module, error) {
 	if err := m.checkExports(); err != nil {
 		return nil, err
 	}
-	if err := checkImports(code.Module.ImportedFunctions()); err != nil {
+	if err := checkImports(code.Compiled.ImportedFunctions()); err != nil {
 		return nil, err
 	}
 	if err := offer(ctx, code); err != nil {

@@ -17,7 +17,7 @@ import (
 func offerOptional(ctx context.Context, code *compile.Code) error {
 	host := code.Runtime.NewHostModuleBuilder(abi.Optional)
 	offered := map[string]bool{}
-	for _, f := range code.Module.ImportedFunctions() {
+	for _, f := range code.Compiled.ImportedFunctions() {
 		module, name, _ := f.Import()
 		if module != abi.Optional || offered[name] {
 			continue

@@ -12,8 +12,8 @@ type random struct {
 	nth         uint64
 }
 
-// at moves to a position; a new one begins with its first draw.
-func (r *random) at(position int) {
+// moveTo moves to a position; a new one begins with its first draw.
+func (r *random) moveTo(position int) {
 	if position != r.position {
 		r.position, r.nth = position, 0
 	}

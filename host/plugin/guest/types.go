@@ -17,8 +17,8 @@ import (
 
 // checkExports checks the exports' types, and notes which there are.
 func (m *Module) checkExports() error {
-	found := m.code.Module.ExportedFunctions()
-	if _, ok := m.code.Module.ExportedMemories()["memory"]; !ok {
+	found := m.code.Compiled.ExportedFunctions()
+	if _, ok := m.code.Compiled.ExportedMemories()["memory"]; !ok {
 		return fmt.Errorf("%w: it exports no memory named \"memory\"", plugin.ErrExport)
 	}
 	for _, want := range abi.Exports {

@@ -148,7 +148,7 @@ func wasiWrite(i *Instance, s []uint64) {
 	for ; len(list) >= 8; list = list[8:] {
 		i.charge(entryFuel)
 		part := i.read(uint64(binary.LittleEndian.Uint32(list)), uint64(binary.LittleEndian.Uint32(list[4:])))
-		i.session.log.write(int(file), part)
+		i.session.log.output(int(file), part)
 		total += uint32(len(part))
 	}
 	binary.LittleEndian.PutUint32(i.bytesAt(uint64(uint32(s[3])), 4), total)

@@ -37,9 +37,9 @@ func wasiPoll(i *Instance, s []uint64) {
 	}
 	list, events := i.read(s[0], min(subscriptionBytes*n, math.MaxUint32)), i.read(s[1], min(eventBytes*n, math.MaxUint32))
 	now, until := i.clock, uint64(endOfTime)
-	for at := list; len(at) > 0; at = at[subscriptionBytes:] {
+	for rest := list; len(rest) > 0; rest = rest[subscriptionBytes:] {
 		i.charge(subscriptionFuel)
-		until = min(until, due(at, now))
+		until = min(until, due(rest, now))
 	}
 	i.clock = max(now, until)
 	count := uint32(0)

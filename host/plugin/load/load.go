@@ -66,7 +66,7 @@ func (p *Plugin) prepare(ctx context.Context, code *compile.Code) error {
 	p.Name, p.Module.Name = p.Manifest.Name, p.Manifest.Name
 	p.quarantine = quarantine.New(p.Name, p.loader.host.Limits.Faults, p.loader.host.Log)
 	p.Module.Faulted = p.quarantine.Faulted
-	if err := checkSpelling(slices.Collect(maps.Keys(code.Module.ExportedFunctions())), p.Manifest.Optional); err != nil {
+	if err := checkSpelling(slices.Collect(maps.Keys(code.Compiled.ExportedFunctions())), p.Manifest.Optional); err != nil {
 		return err
 	}
 	if p.schema, err = compileSchema(p.Manifest.ConfigSchema); err != nil {

@@ -33,8 +33,8 @@ func New(o plugin.Options) *Loader {
 // Limits are what its plugins may use.
 func (l *Loader) Limits() plugin.Limits { return l.host.Limits }
 
-// Memory tells how many bytes all instances have together, and how many they may have.
-func (l *Loader) Memory() (used, limit int64) { return l.host.Memory() }
+// MemoryUse tells how many bytes all instances have together, and how many they may have.
+func (l *Loader) MemoryUse() (used, limit int64) { return l.host.MemoryUse() }
 
 // enter notes that a guest is to be run, until leave. It returns ErrClosed after Close.
 func (l *Loader) enter() error {

@@ -19,17 +19,13 @@ const exportPrefix = "penstock_"
 // seem to do nothing. known are names that the manifest lists as optional.
 func checkSpelling(names, known []string) error {
 	for _, name := range slices.Sorted(slices.Values(names)) {
-		if !strings.HasPrefix(name, exportPrefix) || slices.Contains(known, name) || slices.ContainsFunc(abi.Exports, named(name)) {
+		if !strings.HasPrefix(name, exportPrefix) || slices.Contains(known, name) || abi.Has(abi.Exports, name) {
 			continue
 		}
 		return fmt.Errorf("%w: %s is no export of ABI v1; %s is the nearest. If it is for hosts that know it, name it in the manifest's list optional",
 			plugin.ErrExport, name, nearest(name))
 	}
 	return nil
-}
-
-func named(name string) func(abi.Signature) bool {
-	return func(s abi.Signature) bool { return s.Name == name }
 }
 
 // nearest is the export of the ABI that takes the fewest edits.

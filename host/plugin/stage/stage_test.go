@@ -148,7 +148,7 @@ func TestStage_Memory_IsBounded(t *testing.T) {
 	m := loadtest.Load(t, l, g.On(abi.ExportPrepare, i32(pages), grow, drop, unreachable))
 	first := useOf(t, m, plugin.Request{}, 1)
 	second := useOf(t, m, plugin.Request{}, 1)
-	if used, limit := l.Memory(); used != 2*pages<<16 || limit != 3*pages<<16 {
+	if used, limit := l.MemoryUse(); used != 2*pages<<16 || limit != 3*pages<<16 {
 		t.Errorf("%d of %d bytes", used, limit)
 	}
 	if _, err := first.Prepare(); !errors.Is(err, plugin.CauseTrap) { // it could grow

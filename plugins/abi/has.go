@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+
+package abi
+
+import "slices"
+
+// Has tells whether a list, Imports or Exports, has a function of a name.
+func Has(list []Signature, name string) bool {
+	return slices.ContainsFunc(list, func(s Signature) bool { return s.Name == name })
+}
