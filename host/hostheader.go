@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// checksHosts reports whether requests must name a host of this machine in their Host header. Where no key is asked for and only this
+// checksHosts reports whether requests must name a host of this machine in their Host header. If no key is asked for and only this
 // machine can connect, a page of the web could still get in: by a host name of its own that it lets point to 127.0.0.1 (DNS rebinding).
 // To the browser that is the page's own origin.
 func (h *Host) checksHosts() bool {

@@ -153,7 +153,7 @@ func (c *Context) Decode(b *Batch) error {
 // Rows is how many output rows the last pass had.
 func (c *Context) Rows() int { return c.rows }
 
-// Row is a view of the logits of output row i of the last pass, in batch order; nil where there is no such row. It is
+// Row is a view of the logits of output row i of the last pass, in batch order; nil if there is no such row. It is
 // llama.cpp's own memory: writing to it is allowed, and it must not be touched after the next Decode or Close.
 func (c *Context) Row(i int) []float32 {
 	if i < 0 || i >= c.rows || c.logits == nil {

@@ -62,7 +62,7 @@ var knownKernels = sync.OnceValue(func() (out [choices]uint64) {
 // KernelChoice is an order of preference of families.
 type KernelChoice string
 
-// The choices. Where a family has no kernel for an operation, the next one computes it.
+// The choices. If a family has no kernel for an operation, the next one computes it.
 const (
 	ChoosePenstock KernelChoice = "penstock" // Penstock's, AMX, repack, plain
 	ChooseAMX      KernelChoice = "amx"      // AMX, Penstock's, repack, plain

@@ -25,7 +25,7 @@ type ModelOptions struct {
 	Progress func(done float32)
 }
 
-// LoadModel loads a GGUF file. It stops soon after ctx is done. Where the file is at fault the error is ErrNotFound,
+// LoadModel loads a GGUF file. It stops soon after ctx is done. If the file is at fault the error is ErrNotFound,
 // ErrNotGGUF, ErrUnsupported, ErrTooLarge or ErrBadModel and carries the reason.
 //
 // llama.cpp aborts the process on some damaged files: check an unknown file first, as package host/model does.

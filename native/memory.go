@@ -15,7 +15,7 @@ func (c *Context) Remove(seq int32, p0, p1 int) error {
 	})
 }
 
-// Range returns the first and the last position held of a sequence; both are -1 where it is empty. The first is above
+// Range returns the first and the last position held of a sequence; both are -1 if it is empty. The first is above
 // 0 where a sliding window has moved on.
 func (c *Context) Range(seq int32) (first, last int, err error) {
 	var f, l C.int32_t

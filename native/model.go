@@ -21,7 +21,7 @@ type ModelInfo struct {
 	Size         uint64 // bytes of all tensors
 	ContextTrain int    // positions the model was trained for
 	Embedding    int    // width of the residual stream
-	Window       int    // positions of the sliding window; 0 where there is none
+	Window       int    // positions of the sliding window; 0 if there is none
 	Vocabulary   int    // tokens
 	Encoder      bool
 	Decoder      bool
@@ -58,7 +58,7 @@ func (m *Model) TokensAtOnce() int {
 	return int(C.ps_model_tokens_at_once(m.c()))
 }
 
-// ChatTemplate is the source of the template called name, "" for the default; empty where the model has none.
+// ChatTemplate is the source of the template called name, "" for the default; empty if the model has none.
 func (m *Model) ChatTemplate(name string) (string, error) {
 	if err := m.enter(); err != nil {
 		return "", err

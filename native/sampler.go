@@ -178,7 +178,7 @@ func (s *Sampler) Accept(token int32) error {
 	return nil
 }
 
-// CountAllowed is how many of tokens the chain's grammar allows, one after the other: all, where it has none. Nothing changes.
+// CountAllowed is how many of tokens the chain's grammar allows, one after the other: all, if it has none. Nothing changes.
 func (s *Sampler) CountAllowed(tokens []int32) (int, error) {
 	if err := s.enterAlone(); err != nil {
 		return 0, err

@@ -48,7 +48,7 @@ type Trigger struct {
 	Token int32  `json:"token"`
 }
 
-// NewTemplate parses source, or the model's own template where it is empty, or ChatML where the model has none. m may
+// NewTemplate parses source, or the model's own template if it is empty, or ChatML if the model has none. m may
 // be closed before it.
 func NewTemplate(m *Model, source string) (*Template, error) {
 	if err := m.enter(); err != nil {

@@ -16,7 +16,7 @@ var dist embed.FS
 //go:embed unbuilt
 var unbuilt embed.FS
 
-// FS returns the files of the UI, index.html at the root. Where the UI was not built before the binary,
+// FS returns the files of the UI, index.html at the root. If the UI was not built before the binary,
 // index.html is a page that says how to build it. Files below assets/ carry a content hash in their
 // names and may be cached for ever; index.html may not.
 func FS() fs.FS {

@@ -55,7 +55,7 @@ func hasKey(r *http.Request, keys [][32]byte) bool {
 
 // caller is who sends a request, as far as it matters to the answer.
 type caller struct {
-	id               string // tells clients apart: by their keys where there are any, else by their addresses
+	id               string // tells clients apart: by their keys if there are any, else by their addresses
 	cacheSalt        string // of the prompt cache; "" where all share it
 	mayRaisePriority bool   // the key is one of those that may ask for more than the ordinary priority
 }

@@ -48,7 +48,7 @@ func (s *service) encode(ctx context.Context, g *generation, c chat.Conversation
 	}, nil)
 }
 
-// renderByPlugin has a template plugin write the prompt of a conversation; nil where none is used.
+// renderByPlugin has a template plugin write the prompt of a conversation; nil if none is used.
 func (s *service) renderByPlugin(ctx context.Context, g *generation, messages []chat.Message) (*string, error) {
 	if s.Policies == nil {
 		return nil, nil

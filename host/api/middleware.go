@@ -21,7 +21,7 @@ const statusGone = 499
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// identify gives every request an id: the client's where it is short and plain, else a new one.
+// identify gives every request an id: the client's if it is short and plain, else a new one.
 func (s *service) identify(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		id := c.Request().Header.Get(echo.HeaderXRequestID)

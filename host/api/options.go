@@ -58,7 +58,7 @@ type Model struct {
 	Embedding  int // length of an embedding
 	Parameters uint64
 	Size       uint64 // bytes of weights
-	Template   string // its chat template; empty where it has none
+	Template   string // its chat template; empty if it has none
 	BOS, EOS   string
 	Kernels    Kernels
 }

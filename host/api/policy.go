@@ -16,10 +16,10 @@ import (
 // Policies lets plugins decide answers. Errors that are a client's to mend are *Error.
 type Policies interface {
 	// NewPolicy builds the policy of one choice of the samplers and plugins that its parameters and uses name, and of the
-	// operator's. It is how every policy is built where there are plugins.
+	// operator's. It is how every policy is built if there are plugins.
 	NewPolicy(p sampling.Params, uses []PluginUse, maxTokens int) (Policy, error)
 	// Render lets the template plugin among the uses, or else the operator's, write a prompt's text for messages. It is nil
-	// where there is none. It ends with the context.
+	// if there is none. It ends with the context.
 	Render(ctx context.Context, p sampling.Params, uses []PluginUse, messages []chat.Message) (text *string, err error)
 	// CheckPrompt refuses template plugins: the request has a prompt and no messages.
 	CheckPrompt(uses []PluginUse) error

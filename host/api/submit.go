@@ -90,7 +90,7 @@ func discard(requests []scheduler.Request) {
 }
 
 // chainError tells which field the engine could not use. The other parameters have been checked by name, so it is
-// the grammar where there is one.
+// the grammar if there is one.
 func chainError(err error, p sampling.Params) error {
 	var named *sampling.Invalid
 	if !errors.Is(err, sampling.ErrInvalid) || errors.As(err, &named) {

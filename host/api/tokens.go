@@ -46,7 +46,7 @@ func (s *service) tokenize(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"tokens": pieces})
 }
 
-// pieceOf writes a piece as text, or as a list of bytes where it is only a part of a character.
+// pieceOf writes a piece as text, or as a list of bytes if it is only a part of a character.
 func pieceOf(piece string) any {
 	if utf8.ValidString(piece) {
 		return piece

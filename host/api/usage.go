@@ -60,7 +60,7 @@ func timingsOf(e scheduler.End) timings {
 	return t
 }
 
-// rates are 0 where there is nothing to divide by: JSON has no infinity.
+// rates are 0 if there is nothing to divide by: JSON has no infinity.
 func rates(n int, ms float64) (perToken, perSecond float64) {
 	if n <= 0 || ms <= 0 {
 		return 0, 0

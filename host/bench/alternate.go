@@ -60,7 +60,7 @@ func quiet(ctx context.Context, s Streamer) error {
 	return err
 }
 
-// MedianOf is the median of a figure over the runs of a scenario on a target; 0 where there are none.
+// MedianOf is the median of a figure over the runs of a scenario on a target; 0 if there are none.
 func MedianOf(runs []Measured, scenario, target string, figure func(Result) float64) float64 {
 	var values []float64
 	for _, m := range runs {

@@ -21,7 +21,7 @@ type Request struct {
 	Plugins     json.RawMessage // the field plugins, which Penstock knows; empty: none
 }
 
-// Usage is what a server says a request came to, in tokens. Zero where it does not say.
+// Usage is what a server says a request came to, in tokens. Zero if it does not say.
 type Usage struct {
 	Prompt    int // of the prompt, cached ones included
 	Cached    int // of the prompt, not computed again

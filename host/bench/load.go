@@ -23,7 +23,7 @@ type Class struct {
 	After    string        `json:"after,omitempty"`    // the class begins when one of that name has got its first text
 
 	PromptWords int `json:"prompt_words"`
-	// SharedWords of PromptWords, at the prompt's beginning, are the same in all requests of all classes of the load.
+	// SharedWords of PromptWords, at the beginning of the prompt, are the same in all requests of all classes of the load.
 	SharedWords int `json:"shared_words,omitempty"`
 	MaxTokens   int `json:"max_tokens"`
 }

@@ -24,7 +24,7 @@ func ThisMachine() Machine {
 
 func (m Machine) String() string { return fmt.Sprintf("%s, %d cores, %s", m.CPU, m.Cores, m.OS) }
 
-// cpuModel is what Linux calls the processor; elsewhere, or where it says nothing, the architecture.
+// cpuModel is what Linux calls the processor; elsewhere, or if it says nothing, the architecture.
 func cpuModel() string {
 	file, err := os.Open("/proc/cpuinfo")
 	if err != nil {

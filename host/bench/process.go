@@ -112,7 +112,7 @@ func (p *Process) healthy(ctx context.Context) bool {
 
 // Stop ends the server, by force if it does not heed a request to.
 func (p *Process) Stop() {
-	_ = p.command.Process.Signal(syscall.SIGTERM) // fails where it has ended
+	_ = p.command.Process.Signal(syscall.SIGTERM) // fails if it has ended
 	select {
 	case <-p.exited:
 	case <-time.After(stopWithin):

@@ -30,7 +30,7 @@ type Summary struct {
 	ITL  Latency `json:"itl"`  // gaps that begin in the window; at the end of the run, as long as they were by then
 }
 
-// Class finds the summary of a class; one without any request where there is none of that name.
+// Class finds the summary of a class; one without any request if there is none of that name.
 func (r Result) Class(name string) Summary {
 	for _, s := range r.Classes {
 		if s.Class == name {

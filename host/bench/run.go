@@ -96,7 +96,7 @@ func (r *run) settle(ctx context.Context) {
 	}
 }
 
-// take gives out the number of the class's next request; false where it has had all.
+// take gives out the number of the class's next request; false if it has had all.
 func (r *run) take(class int) (int, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -33,7 +33,7 @@ type Encoder struct {
 }
 
 // Conversation turns a conversation into a prompt: its text is what a template plugin has written, or else what the model's own
-// template makes of the messages. A template of either kind writes control tokens as text, and leaves the beginning of the
+// template turns the messages into. A template of either kind writes control tokens as text, and leaves the beginning of the
 // sequence to the tokeniser.
 func (e Encoder) Conversation(c Conversation) (p Prompt, err error) {
 	if c.Written != nil {

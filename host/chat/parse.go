@@ -63,7 +63,7 @@ func parseMessage(raw json.RawMessage, field string) (Message, error) {
 	return m.Message, nil
 }
 
-// parseContent flattens content. present is false where there is none, as with an assistant's tool calls.
+// parseContent flattens content. present is false if there is none, as with an assistant's tool calls.
 func parseContent(raw json.RawMessage, field string) (text string, present bool, err error) {
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
 		return "", false, nil

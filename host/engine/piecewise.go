@@ -55,7 +55,7 @@ func (p *piecewise) end(b *scheduler.Batch, from int) int {
 	return to
 }
 
-// row is a view of row i of the last pass, nil where there is none.
+// row is a view of row i of the last pass, nil if there is none.
 func (p *piecewise) row(i int) []float32 {
 	if i < 0 || (i+1)*p.n > len(p.rows) {
 		return nil

@@ -40,7 +40,7 @@ func (f *File) tryGPU(ctx context.Context, in *inspection, gpus []string, o Opti
 	return context.Cause(ctx)
 }
 
-// GPUComputed notes that the GPU, where one is used, has computed a pass in this process: the next start need not try it in a child.
+// GPUComputed notes that the GPU, if one is used, has computed a pass in this process: the next start need not try it in a child.
 func (f *File) GPUComputed() { f.gpuNote.write(f.Path, nil) }
 
 func tryGPUInChild(ctx context.Context, path string, timeout time.Duration, layers int) error {

@@ -12,7 +12,7 @@ import (
 )
 
 // availableMemory is how many bytes could be used before the system swaps or kills: the kernel's estimate, or what is left
-// of the control group's limit. It is 0 where the system does not say (only Linux does).
+// of the control group's limit. It is 0 if the system does not say (only Linux does).
 func availableMemory() uint64 {
 	available := meminfo("/proc/meminfo", "MemAvailable:")
 	if left, ok := groupMemory("/sys/fs/cgroup"); ok && (available == 0 || left < available) {

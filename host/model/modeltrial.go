@@ -18,7 +18,7 @@ type modelTrial struct {
 	unified bool // the layout of cells that is tried
 	context *native.Context
 	batch   native.Batch
-	alone   [2][textLen][]float32 // logits of each text where nothing is computed beside it
+	alone   [2][textLen][]float32 // logits of each text when nothing is computed beside it
 }
 
 const (

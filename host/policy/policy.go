@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package policy builds what decides an answer: the plugin that writes its prompt, and the samplers, plugins and stop rules that follow.
+// Package policy builds the sampler chain and the stop rules of a request, and runs the plugin that writes its prompt.
 package policy
 
 import (

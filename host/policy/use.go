@@ -20,8 +20,8 @@ type use struct {
 // resolve finds the operator's plugins, those of the request, and those that only its chain names. The caller releases them, also
 // after an error.
 //
-// The operator's plugins have no client, so no quarantine applies to them: every request tries them anew. If they were skipped, the
-// operator's policy would be gone without a word. If they were refused, nothing would be served any more.
+// The operator's plugins have no client, so no quarantine applies to them: every request tries them anew. If they were skipped, what
+// the operator demands would be gone without a word. If they were refused, nothing would be served any more.
 func (b *Builder) resolve(list []api.PluginUse, chain []string) ([]use, error) {
 	var uses []use
 	for _, name := range b.defaults {

@@ -14,7 +14,7 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// Metrics counts what a scheduler does, under vLLM's names where it has one. It is a scheduler.Observer.
+// Metrics counts what a scheduler does, under vLLM's names if it has them. It is a scheduler.Observer.
 type Metrics struct {
 	registry *prometheus.Registry
 	labels   prometheus.Labels

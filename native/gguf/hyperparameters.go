@@ -110,7 +110,7 @@ func (p *params) list(key string, layers, hi int64) []int64 {
 	return out
 }
 
-// heads checks the attention heads. 0 stands for a layer without attention, so it is wrong only where none has any and
+// heads checks the attention heads. 0 stands for a layer without attention, so it is wrong only if none has any and
 // the file yet holds attention weights.
 func (p *params) heads(layers int64) {
 	const key, keyKV = "attention.head_count", "attention.head_count_kv"

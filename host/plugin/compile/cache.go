@@ -80,7 +80,7 @@ func (c *cache) removeStale() {
 	}
 }
 
-// keepsCode reports whether wazero compiles on this machine and keeps the code. Where it interprets instead, a child would compile
+// keepsCode reports whether wazero compiles on this machine and keeps the code. If it interprets instead, a child would compile
 // for nothing. A success is remembered; a failure is tried again, since the disk may have been full. It is not for concurrent use.
 func (c *cache) keepsCode(ctx context.Context) bool {
 	if !c.keeps {

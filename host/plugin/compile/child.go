@@ -117,7 +117,7 @@ func (c *Compiler) compileInChild(ctx context.Context, wasm []byte, dir string) 
 
 // childEnd is how a child ended.
 type childEnd struct {
-	code   int // -1 also where it was not started
+	code   int // -1 also if it was not started
 	err    error
 	stdout string // why it refused the module
 	stderr string // the beginning

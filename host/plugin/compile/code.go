@@ -33,7 +33,7 @@ var newConfig = wazero.NewRuntimeConfig
 // errNotKept is the error of code that wazero could not keep.
 var errNotKept = errors.New("no code was kept")
 
-// newCode compiles a metered module. dir is where its code is kept, empty for nowhere; the error wraps errNotKept where it is that
+// newCode compiles a metered module. dir is where its code is kept, empty for nowhere; the error wraps errNotKept if it is that
 // folder's or its disk's fault. Compiling is given up between two functions when ctx is done; that a single function cannot
 // take long is the rewriter's doing.
 func newCode(ctx context.Context, config wazero.RuntimeConfig, wasm []byte, dir string, pages uint32) (_ *Code, err error) {

@@ -62,7 +62,7 @@ func (c *Compiler) Compile(caller context.Context, wasm []byte, sum [sha256.Size
 const worthAChild = 64 << 10
 
 // obtain opens a module's entry in the cache. If there is nothing in it, a child fills it; another host may have done so in the
-// meantime. Small modules are compiled in this process, and so is every module where there is no cache, no child, or no code that
+// meantime. Small modules are compiled in this process, and so is every module if there is no cache, no child, or no code that
 // could be kept.
 func (c *Compiler) obtain(ctx context.Context, wasm []byte, entry string, child filler) (*Code, error) {
 	pages := c.limits.MemoryPages

@@ -83,7 +83,7 @@ func advance(opcode byte, local byte) []byte {
 }
 
 // pieces is the body of a function that runs a piece at a time while more
-// than one is left, and then the rest. Where an address is out of bounds it
+// than one is left, and then the rest. If an address is out of bounds it
 // runs everything at once, which traps before a byte is written.
 func (m *module) pieces(addresses, piece, rest []byte) []byte {
 	b := []byte{0, opBlock, emptyBlock} // no locals

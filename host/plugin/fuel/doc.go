@@ -39,7 +39,7 @@
 //
 // Guest code cannot be preempted: Go's garbage collector waits for it, and so
 // does a goroutine that needs its processor. So the counter holds a slice of
-// the fuel only, and where it is negative the guest calls an import for the
+// the fuel only, and when it is negative the guest calls an import for the
 // next (see Meter). That is where a host lets others run, looks at a clock and
 // may end the call. The counter is looked at where a function begins, at loop
 // headers and before bulk operations, and between them after checkEvery bytes

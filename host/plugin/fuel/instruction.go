@@ -42,7 +42,7 @@ func (f *function) prefixed(table *[256]immediate) immediate {
 }
 
 // meter pays for the instruction that begins at at, with a new charge before
-// it where one is due.
+// it if one is due.
 func (f *function) meter(kind immediate, opcode byte, at int) {
 	cost := weight(kind, opcode)
 	f.split(cost)

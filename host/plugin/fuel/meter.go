@@ -23,7 +23,7 @@ const (
 // concurrent use as the instance is. Nothing allocates after NewMeter.
 //
 // The counter within the guest holds a slice of the fuel, the Meter the rest.
-// Where a slice is used up, the guest comes back to Go for the next: guest
+// When a slice is used up, the guest comes back to Go for the next: guest
 // code cannot be preempted, and Go's garbage collector waits for it.
 type Meter struct {
 	fuel, stack api.MutableGlobal

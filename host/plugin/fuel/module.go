@@ -29,7 +29,7 @@ type module struct {
 }
 
 // blockOf returns the encoded type of a block without parameters that yields
-// results, appending a function type where one is needed.
+// results, appending a function type if one is needed.
 func (m *module) blockOf(results []byte) []byte {
 	switch len(results) {
 	case 0:

@@ -85,7 +85,7 @@ func hostGrammarAccept(i *Instance, s []uint64) {
 	s[0] = 0
 }
 
-// grammar finds what a handle stands for; nil where there is nothing.
+// grammar finds what a handle stands for; nil if there is nothing.
 func (i *Instance) grammar(handle uint64) plugin.Grammar {
 	if h := uint32(handle); int64(h) < int64(len(i.grammars)) {
 		return i.grammars[h]

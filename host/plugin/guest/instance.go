@@ -77,7 +77,7 @@ func (m *Module) instantiate(ctx context.Context, s *Session) (_ *Instance, err 
 	}
 	i := &Instance{module: m, session: s, region: region}
 	defer func() {
-		if p := recover(); p != nil { // where there is no memory, wazero has no error for it
+		if p := recover(); p != nil { // without memory, wazero panics instead of returning an error
 			err = i.noMemory(p)
 		}
 		if err != nil {

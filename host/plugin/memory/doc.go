@@ -14,7 +14,7 @@
 //	region, err := memory.New(64<<20, nil)
 //	ctx = experimental.WithMemoryAllocator(ctx, region)
 //	instance, err := runtime.InstantiateModule(ctx, compiled, config)
-//	err = region.Restore(instance.Memory(), image) // where there is an image
+//	err = region.Restore(instance.Memory(), image) // if there is an image
 //
 // Restoring comes after instantiation, which writes the module's data
 // segments: they would overwrite what the warmed instance made of them.

@@ -28,7 +28,7 @@ type Region struct {
 // Account bounds what many regions may become together. It is safe for
 // concurrent use.
 type Account interface {
-	Take(bytes uint64) bool // false where they are not to be had
+	Take(bytes uint64) bool // false if they are not to be had
 	Give(bytes uint64)      // what was taken
 }
 

@@ -96,7 +96,7 @@ func (g *Registry) read(ctx context.Context, base string, now stamp) {
 	g.set(base, next)
 }
 
-// readAtMost reads a file, or its first bytes where it has more.
+// readAtMost reads a file, or its first bytes if it has more.
 func readAtMost(path string, limit int) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

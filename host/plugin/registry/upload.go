@@ -140,7 +140,7 @@ func (g *Registry) write(base string, wasm []byte) (_ stamp, err error) {
 	return stamp{info.Size(), info.ModTime()}, os.Rename(f.Name(), filepath.Join(g.dir, base))
 }
 
-// Remove deletes a plugin and its file. The error wraps ErrUnknown where there is none.
+// Remove deletes a plugin and its file. The error wraps ErrUnknown if there is none.
 func (g *Registry) Remove(ctx context.Context, name string) error {
 	if err := g.lock(ctx); err != nil {
 		return err

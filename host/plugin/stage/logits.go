@@ -76,7 +76,7 @@ func hasNonFinite(block *[pairs]uint64) bool {
 	return (a|b|c|d)&signs != 0
 }
 
-// hasInvalid reports whether a block has +inf or NaN, and takes twice as long as hasNonFinite. Where the sign is set it adds one less,
+// hasInvalid reports whether a block has +inf or NaN, and takes twice as long as hasNonFinite. If the sign is set it adds one less,
 // so that −inf does not carry.
 func hasInvalid(block *[pairs]uint64) bool {
 	var sum uint64

@@ -73,7 +73,7 @@ func (v *vocabulary) Special(kind int32) int32 {
 	return -1
 }
 
-// Tokenize implements plugin.Vocabulary: the longest piece first, and bytes where there is none.
+// Tokenize implements plugin.Vocabulary: the longest piece first, and bytes if there is none.
 func (v *vocabulary) Tokenize(text string, addSpecial, _ bool) ([]int32, error) {
 	tokens := []int32{}
 	if addSpecial {

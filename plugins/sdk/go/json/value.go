@@ -17,7 +17,7 @@ const (
 	Object
 )
 
-// Value is a JSON value. Its methods give a fallback where it is of another kind, so optional fields need no checks.
+// Value is a JSON value. Its methods give a fallback if it is of another kind, so optional fields need no checks.
 type Value struct {
 	kind   Kind
 	text   string  // of a Text
@@ -64,7 +64,7 @@ func (v Value) Len() int {
 // At is the value at an index of a list, 0 ≤ i < Len.
 func (v Value) At(i int) Value { return v.items[i] }
 
-// Get is the value of an object's field; of a name that occurs several times, the last. It is Null where there is none.
+// Get is the value of an object's field; of a name that occurs several times, the last. It is Null if there is none.
 func (v Value) Get(name string) Value {
 	for i := len(v.names) - 1; i >= 0; i-- {
 		if v.names[i] == name {

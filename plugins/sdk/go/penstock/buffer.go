@@ -65,7 +65,7 @@ func NewBias(room int) (*Bias, error) {
 // Reset empties the list.
 func (b *Bias) Reset() { b.words[0] = 0 }
 
-// Add adds an amount to a token's logit; −Inf bans the token. It returns false where there is no room.
+// Add adds an amount to a token's logit; −Inf bans the token. It returns false if there is no room.
 func (b *Bias) Add(t Token, amount float32) bool {
 	at := 1 + 2*int(b.words[0])
 	if at+2 > len(b.words) {
@@ -86,7 +86,7 @@ func NewSplice(room int) (*Splice, error) {
 }
 
 // Set writes it: how many tokens are taken back, counted from the token just accepted and including it, and what comes
-// instead. It returns false, and writes nothing, where there is no room. Package accept says when a splice is due.
+// instead. It returns false, and writes nothing, if there is no room. Package accept says when a splice is due.
 func (s *Splice) Set(backtrack int, tokens ...Token) bool {
 	if len(tokens) > len(s.words)-2 {
 		return false

@@ -12,7 +12,7 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/stop"
 )
 
-// Accept appends a token to the history and tells the plugin, if it accepts. Where the answer is accept.Splice, it takes back
+// Accept appends a token to the history and tells the plugin, if it accepts. If the answer is accept.Splice, it takes back
 // and inserts what the plugin asks for; the inserted tokens are accepted as well. History is what came of it.
 func (s *Session) Accept(t penstock.Token) accept.Answer {
 	s.t.Helper()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Package guest keeps what the plugin registered, one function for each export. The packages of the extension points fill
-// it in and export it to WebAssembly; package plugintest calls it where there is no WebAssembly.
+// it in and export it to WebAssembly; package plugintest calls it if there is no WebAssembly.
 package guest
 
 // What the exports call; nil where the plugin has no such extension point.
