@@ -22,7 +22,7 @@ type ContextOptions struct {
 	Threads        int    // 0: physical cores
 	Poll           int    // 0..100: how long idle workers spin before they sleep
 	FlashAttention string // auto, on, off; "" is auto
-	KVType         string // f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0, q5_1; "" is f16
+	KVType         string // f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0, q5_1; "" is f16, which the host has; tests compare with f32
 	Unified        bool   // all sequences share one buffer of cells; else each has its own
 }
 

@@ -20,7 +20,8 @@ type Template struct {
 // TemplateStack is the address space, in bytes, that parsing or rendering a template takes for its stack.
 const TemplateStack = C.PS_TEMPLATE_STACK
 
-// Conversation is what a template renders, in OpenAI's shapes.
+// Conversation is what a template renders, in OpenAI's shapes. The host sets no tools and no schema: it refuses requests with them.
+// They are part of what templates render, and the tests render all of llama.cpp's templates with them.
 type Conversation struct {
 	Messages            json.RawMessage            `json:"messages"`
 	Tools               json.RawMessage            `json:"tools,omitempty"`
@@ -30,7 +31,8 @@ type Conversation struct {
 	TemplateArgs        map[string]json.RawMessage `json:"template_args,omitempty"`
 }
 
-// Prompt is a rendered conversation and what llama.cpp knows about the answer to it.
+// Prompt is a rendered conversation and what llama.cpp knows about the answer to it. The host reads Text and Stops. The rest says
+// how an answer with tools or a schema is constrained and parsed.
 type Prompt struct {
 	Text            string    `json:"text"`
 	Grammar         string    `json:"grammar"`

@@ -31,7 +31,9 @@ type Options struct {
 	// Progress is called with 0..1 while the weights load; nil is fine.
 	Progress func(done float32)
 
-	flashAttention string // auto, on, off; "": auto
+	// flashAttention is auto, on or off; "" is auto. Only tests set it: off, the cache holds its values the other way round, as with
+	// models that cannot have flash attention.
+	flashAttention string
 }
 
 // Info describes the loaded model.
