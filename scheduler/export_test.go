@@ -40,6 +40,9 @@ func Preempt(s *Scheduler) { s.preempt(s.running[0]) }
 // Followed reports whether a request has waited for another to compute its prompt.
 func Followed(st *Stream) bool { return st.job.sharedLen > 0 }
 
+// Computed is how many tokens of a running request are in the KV cache.
+func Computed(st *Stream) int { return st.job.seq.Len() }
+
 // Conversation is all tokens of an ended answer, and how many of them are the prompt.
 func Conversation(st *Stream) (tokens []Token, prompt int) {
 	return st.job.answer.Tokens(), st.job.answer.PromptLen()

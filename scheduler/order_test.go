@@ -63,3 +63,48 @@ func TestScheduler_EqualPrompts_OneAfterTheOther(t *testing.T) {
 	}
 	finish(t, s, streams[1:]...)
 }
+
+// Every eighth tick goes to the prompt that has waited longest, whatever else waits: ticks of short prompts alone do not take its place.
+func TestScheduler_LongestWait_HasEveryEighthTick(t *testing.T) {
+	for before := range 4 {
+		b := schedulertest.New(scheduler.Limits{Cells: 1 << 16, Context: 1 << 16, Batch: 512})
+		b.Cost = schedulertest.Measured.Cost
+		s := newScheduler(t, b, scheduler.Config{})
+		serial := 0
+		ask := func(n int) *scheduler.Stream {
+			serial++
+			r := request(n, serial, 1)
+			r.CachePrompt = false
+			return submit(t, s, r)
+		}
+		ended := func(st *scheduler.Stream) bool {
+			a := new(received)
+			a.read(st)
+			return a.end != nil
+		}
+		for range before { // the two rules shall not depend on which tick is the first
+			for st := ask(10); !ended(st); {
+				s.Tick()
+			}
+		}
+		long := ask(20_000)
+		sizes := []int{20, 600, 600}
+		others := make([]*scheduler.Stream, len(sizes))
+		served, computed := 0, 0
+		const ticks = 160
+		for range ticks {
+			for i, st := range others {
+				if st == nil || ended(st) {
+					others[i] = ask(sizes[i])
+				}
+			}
+			s.Tick()
+			if now := scheduler.Computed(long); now > computed {
+				served, computed = served+1, now
+			}
+		}
+		if served < ticks/8-1 {
+			t.Errorf("%d before: the long prompt was computed in %d of %d ticks", before, served, ticks)
+		}
+	}
+}

@@ -54,14 +54,15 @@ func (s *Scheduler) prefill() {
 		}
 	}
 	s.ticks++
-	if s.shortTick = !s.shortTick && short > 0 && short < len(s.prefilling); s.shortTick {
+	longestWait := s.ticks%longestWaitEvery == 0
+	if s.shortTick = !longestWait && !s.shortTick && short > 0 && short < len(s.prefilling); s.shortTick {
 		s.prefilling = slices.DeleteFunc(s.prefilling, func(j *job) bool { return !j.short() })
 	}
 	if short < len(s.prefilling) {
 		short = 0
 	}
 	order := func(a, b *job) int { return cmp.Compare(a.turn(), b.turn()) }
-	if s.ticks%longestWaitEvery == 0 {
+	if longestWait {
 		order = func(a, b *job) int { return cmp.Compare(a.served, b.served) }
 	}
 	slices.SortStableFunc(s.prefilling, order)
