@@ -42,10 +42,14 @@ func newMixedOn(t *testing.T, streams, clients int, c scheduler.Config, cost fun
 	for m.tokens < 40*streams {
 		m.step()
 	}
-	for range clients {
+	m.addClients(t, clients)
+	return m
+}
+
+func (m *mixed) addClients(t *testing.T, n int) {
+	for range n {
 		m.prompts = append(m.prompts, submit(t, m.s, m.request(1500+m.rng.IntN(1000), 1)))
 	}
-	return m
 }
 
 func (m *mixed) request(n, most int) scheduler.Request {
@@ -159,6 +163,28 @@ func TestScheduler_ITLTarget_HoldsAtAnyDepth(t *testing.T) {
 				}
 				t.Logf("p99 %v, prefill %.0f, decode %.0f tokens/s", p99, prefill, decode)
 			})
+		}
+	}
+}
+
+// TestScheduler_ITLTarget_HoldsForAnyLengths: the same for prompts of other lengths. One seed in eight may miss the target: the ends of
+// prompts have sizes of their own, which may be too rare for their cost to be learned.
+func TestScheduler_ITLTarget_HoldsForAnyLengths(t *testing.T) {
+	for _, separate := range []bool{false, true} {
+		for _, target := range []time.Duration{150 * time.Millisecond, 400 * time.Millisecond} {
+			var all []time.Duration
+			for seed := range uint64(8) {
+				m := newMixedOn(t, 4, 0, scheduler.Config{ITLTarget: target}, schedulertest.Deep, separate)
+				m.rng = rand.New(rand.NewPCG(seed, 7))
+				m.addClients(t, 2)
+				m.measure(20 * time.Second)
+				p99, _, _ := m.measure(100 * time.Second)
+				all = append(all, p99)
+			}
+			slices.Sort(all)
+			if all[6] > target*13/10 {
+				t.Errorf("separate passes %t, %v: p99 of eight seeds is %v", separate, target, all)
+			}
 		}
 	}
 }

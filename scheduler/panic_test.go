@@ -240,12 +240,12 @@ func TestPanic_OfTruncate_EndsTheGuiltyRequestAlone(t *testing.T) {
 // panicStrategy panics once; panicObserver whenever a request ends.
 type panicStrategy struct{ armed *bool }
 
-func (p panicStrategy) Chunk(l *estimator.Load) int {
+func (p panicStrategy) Chunk(d *estimator.Demand) int {
 	if *p.armed {
 		*p.armed = false
 		panic("no strategy")
 	}
-	return estimator.DecodeMaximal{}.Chunk(l)
+	return estimator.DecodeMaximal{}.Chunk(d)
 }
 
 type panicObserver struct{}

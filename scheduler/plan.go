@@ -66,7 +66,7 @@ func (s *Scheduler) prefill() {
 		order = func(a, b *job) int { return cmp.Compare(a.served, b.served) }
 	}
 	slices.SortStableFunc(s.prefilling, order)
-	left := s.chunk(short)
+	left := s.chunkSize(short)
 	for _, j := range s.prefilling {
 		if j.seq == nil { // preempted for one before it
 			continue
@@ -82,18 +82,18 @@ func (s *Scheduler) prefill() {
 	s.prefilled += s.record.Prefill
 }
 
-// chunk is how many prompt tokens this tick computes. short is how many jobs have a short prompt if all have.
-func (s *Scheduler) chunk(short int) int {
+// chunkSize is how many prompt tokens this tick computes. short is how many prompts there are if all are short, else 0.
+func (s *Scheduler) chunkSize(short int) int {
 	if len(s.prefilling) == 0 {
 		return 0
 	}
-	load := &s.load
-	*load = estimator.Load{Decode: passOf(s.planned), Depth: s.prefilling[0].seq.Len(), Short: short, Room: s.limits.Batch - s.decoding,
-		Target: s.config.ITLTarget, Share: s.config.PrefillShare, Estimator: s.estimator}
+	d := &s.demand
+	*d = estimator.Demand{Decode: passOf(s.planned), Prompts: d.Prompts[:0], Short: short, Room: s.limits.Batch - s.decoding,
+		Target: s.config.ITLTarget, MinShare: s.config.PrefillShare, Estimator: s.estimator}
 	for _, j := range s.prefilling {
-		load.Waiting += j.pending()
+		d.Prompts = append(d.Prompts, estimator.Prompt{Tokens: j.pending(), Depth: j.seq.Len()})
 	}
-	return load.Chunk(s.config.Strategy)
+	return d.Choose(s.config.Strategy)
 }
 
 // passOf is what a forward pass over the scheduled tokens of some jobs computes.

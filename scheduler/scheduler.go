@@ -79,7 +79,7 @@ type Scheduler struct {
 	commands   []func(*Scheduler)
 	order      []*job // running as it was when the plan began
 	prefilling []*job // those of running whose prompts are to be computed
-	load       estimator.Load
+	demand     estimator.Demand
 	planned    []*job // jobs in this tick, the generating ones first
 	decoding   int    // how many of planned are generating
 	reserved   int    // KV cells that planned will fill

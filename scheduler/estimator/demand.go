@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+
+package estimator
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	shareAmongStreams = 0.6  // of the tick's time for prompts while any slot generates; see the package comment
+	shareAlone        = 0.95 // while none does: a twentieth below the best rate, since new requests wait until the tick ends
+	firstChunk        = 64   // while nothing is known
+	leastAmongStreams = 8    // smallest chunk worth a tick beside decode tokens
+	leastAlone        = 32   // and without: below it the weights are read for too few tokens
+	mostAlone         = 512  // largest chunk while no slot generates: it bounds how long a new request waits
+	shortWeight       = 8    // of a short prompt against a generating slot
+	shortShare        = 0.85 // most of the tick's time that short prompts get by their number
+	exploreEvery      = 16   // choices, after which the sizes next to the best one had a turn each
+)
+
+// Demand is what a tick may compute: the decode tokens, which it computes in any case, and the prompts, of which a chunk is to be chosen.
+type Demand struct {
+	Decode  Pass     // the decode tokens, one for each generating slot
+	Prompts []Prompt // in the order in which the chunk takes their tokens
+	Short   int      // how many prompts there are if all are short, else 0
+	Room    int      // prompt tokens that the tick can carry besides the decode tokens
+
+	Target   time.Duration // aim for the duration of the tick
+	MinShare float64       // least part of the tick's time that prompts get
+
+	Estimator *Estimator
+}
+
+// Prompt is what is left of a prompt.
+type Prompt struct {
+	Tokens int // still to be computed
+	Depth  int // KV cells that the first of them attends to
+}
+
+// Choose gives the chunk of the tick: how many prompt tokens it computes.
+func (d *Demand) Choose(s Strategy) int {
+	n := 0
+	if d.Decode.Tokens > 0 {
+		n = s.Chunk(d)
+	} else {
+		n = d.Best(math.MaxInt64)
+	}
+	return min(max(n, 1), d.largest())
+}
+
+// Duration estimates how long the forward passes of the tick take with a chunk of n.
+func (d *Demand) Duration(n int) time.Duration {
+	e, chunk := d.Estimator, d.chunk(n)
+	switch {
+	case n == 0:
+		return e.decode.predict(d.Decode)
+	case e.separate:
+		return e.decode.predict(d.Decode) + e.prefill.predict(chunk)
+	}
+	return e.prefill.predict(Pass{d.Decode.Tokens + chunk.Tokens, d.Decode.Cells + chunk.Cells})
+}
+
+// chunk is what a pass over the first n prompt tokens computes.
+func (d *Demand) chunk(n int) (p Pass) {
+	for _, prompt := range d.Prompts {
+		tokens := min(prompt.Tokens, n-p.Tokens)
+		p.Cells += tokens * (prompt.Depth + tokens/2)
+		if p.Tokens += tokens; p.Tokens == n {
+			break
+		}
+	}
+	return p
+}
+
+// waiting is how many prompt tokens there are.
+func (d *Demand) waiting() (n int) {
+	for _, prompt := range d.Prompts {
+		n += prompt.Tokens
+	}
+	return n
+}
+
+// largest is the largest chunk there can be.
+func (d *Demand) largest() int { return min(d.waiting(), d.Room) }
+
+// Largest is the largest chunk with which the tick stays within a time; 0 where not even one token does.
+func (d *Demand) Largest(within time.Duration) int {
+	low, high := 0, d.largest()
+	for low < high { // the estimate grows with the size, but for noise
+		mid := (low + high + 1) / 2
+		if d.Duration(mid) <= within {
+			low = mid
+		} else {
+			high = mid - 1
+		}
+	}
+	return low
+}
+
+// Least is the chunk that prompts get whatever the target: MinShare of the tick's time, or what short prompts get by their number. When many
+// short requests come at once, those that are first shall neither hold up the others nor generate with the machine half used.
+func (d *Demand) Least() int {
+	short := shortWeight * float64(d.Short)
+	share := max(d.MinShare, min(short/(short+float64(d.Decode.Tokens)), shortShare))
+	return d.Largest(time.Duration(float64(d.Duration(0)) / (1 - share)))
+}
+
+// Best is the chunk within a time that has the largest n^s/t: see the package comment. It compares the sizes at the model's knots, and
+// all that waits.
+func (d *Demand) Best(within time.Duration) int {
+	if d.Duration(1) == 0 {
+		return firstChunk
+	}
+	share, least, most := shareAmongStreams, leastAmongStreams, d.Largest(within)
+	if d.Decode.Tokens == 0 {
+		share, least, most = shareAlone, leastAlone, min(most, mostAlone)
+	}
+	if most <= least {
+		return most
+	}
+	best, highest := 0, 0.0
+	for i := range knotCount + 1 {
+		n := most
+		if i < knotCount {
+			n = d.chunkInPass(sizes[i])
+		} else if most < d.waiting() && best > 0 {
+			break
+		}
+		if n < least || n > most {
+			continue
+		}
+		if !d.Estimator.prefill.measured(d.passWith(n)) {
+			return n
+		}
+		if value := math.Pow(float64(n), share) / d.Duration(n).Seconds(); value >= highest {
+			best, highest = n, value
+		}
+	}
+	if near := min(max(d.explore(best), least), most); d.Duration(near) <= within { // a smaller chunk, too, can take longer
+		return near
+	}
+	return best
+}
+
+// explore now and then gives the size before or after the best one instead of it. What a size costs may have changed, or its first pass
+// may have been disturbed: if it were never chosen, that would never be known.
+func (d *Demand) explore(best int) int {
+	knot := nearestKnot(d.passWith(best))
+	d.Estimator.choices++
+	switch d.Estimator.choices % exploreEvery {
+	case 0:
+		knot++
+	case exploreEvery / 2:
+		knot--
+	default:
+		return best
+	}
+	return d.chunkInPass(sizes[min(max(knot, 0), knotCount-1)])
+}
+
+// passWith is how many tokens are in the pass that computes a chunk of n.
+func (d *Demand) passWith(n int) int {
+	if d.Estimator.separate {
+		return n
+	}
+	return d.Decode.Tokens + n
+}
+
+// chunkInPass is how large the chunk is in a pass of so many tokens.
+func (d *Demand) chunkInPass(tokens int) int {
+	if d.Estimator.separate {
+		return tokens
+	}
+	return tokens - d.Decode.Tokens
+}
