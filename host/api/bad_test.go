@@ -27,6 +27,7 @@ var badChats = []struct{ name, body, code, param string }{
 	{"no content", `{"messages":[{"role":"user"}]}`, "invalid_value", "messages[0].content"},
 	{"an image", `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}]}`, "invalid_value", "messages[0].content[0]"},
 	{"template fault", `{"messages":[{"role":"user","content":"unrenderable"}]}`, "invalid_value", "messages"},
+	{"text that the model refuses", `{"messages":[{"role":"user","content":"untokenizable"}]}`, "invalid_value", "messages"},
 	{"temperature is a text", `{` + hello + `,"temperature":"hot"}`, "invalid_type", "temperature"},
 	{"temperature below 0", `{` + hello + `,"temperature":-1}`, "invalid_value", "temperature"},
 	{"temperature beyond float", `{` + hello + `,"temperature":1e999}`, "invalid_type", "temperature"},

@@ -51,6 +51,9 @@ func (toy) Render(c chat.Conversation) (chat.Prompt, error) {
 }
 
 func (toy) Tokenize(text string, _, _ bool) ([]int32, error) {
+	if strings.Contains(text, "untokenizable") {
+		return nil, fmt.Errorf("%w: it takes too long", chat.ErrInvalidText)
+	}
 	tokens := make([]int32, len(text))
 	for i := range len(text) {
 		tokens[i] = max(1, int32(text[i]))
