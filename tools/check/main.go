@@ -22,7 +22,7 @@ var rules = []struct {
 }{
 	{"size", overFiles(checkSize)},
 	{"licence", overFiles(checkLicence)},
-	{"machine path", overFiles(checkPaths)},
+	{"machine path", overFiles(checkLines)},
 	{"mention", overFiles(checkMentions)},
 	{"room", checkRooms},
 	{"export", checkExports},

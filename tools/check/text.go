@@ -11,10 +11,14 @@ import (
 // machinePath matches absolute paths that exist on one machine only.
 var machinePath = regexp.MustCompile(`(?:^|[^\w.}/-])(/(?:work|root|home|tmp)/[\w.][\w./-]*)`)
 
+// conflictMark matches what git writes around the two sides of a conflict.
+var conflictMark = regexp.MustCompile(`^(?:<{7}|>{7}) `)
+
 // lockAddress matches the download addresses npm writes into a lock file; the integrity hashes suffice without them.
 var lockAddress = regexp.MustCompile(`"resolved":\s*"http`)
 
-func checkPaths(f file) ([]string, error) {
+// checkLines looks for lines that no text of ours may have.
+func checkLines(f file) ([]string, error) {
 	if !f.isText() {
 		return nil, nil
 	}
@@ -22,6 +26,9 @@ func checkPaths(f file) ([]string, error) {
 	for i, line := range bytes.Split(f.text, []byte("\n")) {
 		if found := machinePath.FindSubmatch(line); found != nil {
 			findings = append(findings, fmt.Sprintf("%s:%d: %s is a path of one machine", f.path, i+1, found[1]))
+		}
+		if conflictMark.Match(line) {
+			findings = append(findings, fmt.Sprintf("%s:%d: a conflict was committed; choose one side", f.path, i+1))
 		}
 		if lockAddress.Match(line) {
 			findings = append(findings, fmt.Sprintf("%s:%d: a download address; lock with npm's omit-lockfile-registry-resolved", f.path, i+1))

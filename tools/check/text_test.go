@@ -7,26 +7,29 @@ import (
 	"testing"
 )
 
-func TestCheckPaths(t *testing.T) {
+func TestCheckLines(t *testing.T) {
 	for text, found := range map[string]bool{
 		"cd /" + "work/main":                  true,
 		"x=/" + "root/.cache":                 true,
 		"(/" + "home/someone/x)":              true,
 		"/usr/local/go/bin":                   false,
 		"../work/main":                        false,
+		strings.Repeat("<", 7) + " HEAD":      true,
+		strings.Repeat(">", 7) + " 1f96d28 x": true,
+		"a " + strings.Repeat("<", 7) + " b":  false,
 		"a/home/b":                            false,
 		`"resolved": ` + `"https://x/y.tgz"`:  true,
 		"the model does not work/root itself": false,
 	} {
-		findings, err := checkPaths(file{"a.md", []byte("first\n" + text)})
+		findings, err := checkLines(file{"a.md", []byte("first\n" + text)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := len(findings) == 1; got != found {
-			t.Errorf("checkPaths(%q) = %v, want a finding: %v", text, findings, found)
+			t.Errorf("checkLines(%q) = %v, want a finding: %v", text, findings, found)
 		}
 		if len(findings) > 0 && !strings.HasPrefix(findings[0], "a.md:2: ") {
-			t.Errorf("checkPaths(%q) = %v, want line 2", text, findings)
+			t.Errorf("checkLines(%q) = %v, want line 2", text, findings)
 		}
 	}
 }
