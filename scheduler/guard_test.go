@@ -55,7 +55,7 @@ func (a *alternating) Accept(t scheduler.Token) (chain.Effect, error) {
 	return chain.Effect{}, nil
 }
 
-func (a *alternating) Rewind(history []scheduler.Token, prompt int) error {
+func (a *alternating) Reset(history []scheduler.Token, prompt int) error {
 	a.n = len(history) - prompt
 	return nil
 }

@@ -44,7 +44,7 @@ func (w *weaver) Accept(scheduler.Token) (chain.Effect, error) {
 	return e, nil
 }
 
-func (w *weaver) Rewind(history []scheduler.Token, prompt int) error {
+func (w *weaver) Reset(history []scheduler.Token, prompt int) error {
 	w.length, w.forced = len(history)-prompt, 0
 	return nil
 }

@@ -50,7 +50,7 @@ func (g *guest) Accept(t scheduler.Token) (chain.Effect, error) {
 	return g.accept(t)
 }
 
-func (g *guest) Rewind(history []scheduler.Token, prompt int) error {
+func (g *guest) Reset(history []scheduler.Token, prompt int) error {
 	if g.rewind == nil {
 		return nil
 	}

@@ -203,8 +203,8 @@ func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
 	return chain.Effect{}, s.sampler.Accept(t)
 }
 
-// Rewind implements chain.Stage.
-func (s *Stage) Rewind(history []scheduler.Token, prompt int) error {
+// Reset implements chain.Stage.
+func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	return s.sampler.Rewind(history, prompt)
 }
 

@@ -42,7 +42,7 @@ func answer(t *testing.T, e *Engine, prompt string, p sampling.Params) string {
 	}
 	defer func() { _ = stages[0].Close() }()
 	history := tokens(t, e, prompt)
-	if err := stages[0].Rewind(history, len(history)); err != nil {
+	if err := stages[0].Reset(history, len(history)); err != nil {
 		t.Fatal(err)
 	}
 	b := e.Backend()

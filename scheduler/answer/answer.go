@@ -95,7 +95,7 @@ func (a *Answer) Inject(tokens []chain.Token) {
 // Rewind takes the last n tokens back.
 func (a *Answer) Rewind(n int) error {
 	a.takeBack(n)
-	err := a.chain.Rewind(a.tokens, a.prompt)
+	err := a.chain.Reset(a.tokens, a.prompt)
 	if err != nil {
 		a.Fail(err)
 	}

@@ -38,7 +38,7 @@ func (e *editor) Accept(t chain.Token) (chain.Effect, error) {
 	return chain.Effect{Splice: true, Backtrack: 2, Tokens: []chain.Token{7, 8}}, nil
 }
 
-func (e *editor) Rewind(history []chain.Token, prompt int) error {
+func (e *editor) Reset(history []chain.Token, prompt int) error {
 	e.told = append(e.told[:0], history[prompt:]...)
 	return nil
 }

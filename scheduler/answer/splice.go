@@ -30,7 +30,7 @@ func (a *Answer) splice(by int, e chain.Effect) bool {
 	a.forced = append(a.forced[:0], e.Tokens...) // the stage's memory is its own again with the next call
 	a.window = append(a.window, heldToken{token: a.tokens[len(a.tokens)-1]})
 	a.takeBack(e.Backtrack)
-	if err := a.chain.RewindOthers(by, a.tokens, a.prompt); err != nil { // those after it were not told of the last token either
+	if err := a.chain.ResetOthers(by, a.tokens, a.prompt); err != nil { // those after it were not told of the last token either
 		a.Fail(err)
 		return true
 	}

@@ -2,7 +2,7 @@
 
 // Package chain turns a row of logits into a token: it runs the stages of a sampler chain and refuses what the request does not allow.
 //
-// stage.go says what a stage is, chain.go begins, rewinds and closes the stages, draw.go draws a token. A chain knows nothing of slots,
+// stage.go says what a stage is, chain.go begins, resets and closes the stages, draw.go draws a token. A chain knows nothing of slots,
 // ticks and goroutines. Its caller sees to it that calls do not overlap.
 package chain
 
@@ -67,19 +67,19 @@ func (c *Chain) Hold() int {
 // Begin tells the stages what the conversation is, before anything else.
 func (c *Chain) Begin(history []Token, prompt int) error {
 	c.begun = true
-	return c.Rewind(history, prompt)
+	return c.Reset(history, prompt)
 }
 
 // Begun tells whether the stages know the conversation. Until then nothing else may be told them.
 func (c *Chain) Begun() bool { return c.begun }
 
-// Rewind tells the stages what the conversation is now. Before Begin it does nothing.
-func (c *Chain) Rewind(history []Token, prompt int) error {
+// Reset tells the stages what the conversation is now. Before Begin it does nothing.
+func (c *Chain) Reset(history []Token, prompt int) error {
 	return c.rewind(c.stages, -1, history, prompt)
 }
 
-// RewindOthers is Rewind for all stages but one, which has taken tokens back itself.
-func (c *Chain) RewindOthers(by int, history []Token, prompt int) error {
+// ResetOthers is Reset for all stages but one, which has taken tokens back itself.
+func (c *Chain) ResetOthers(by int, history []Token, prompt int) error {
 	return c.rewind(c.stages, by, history, prompt)
 }
 
@@ -91,7 +91,7 @@ func (c *Chain) rewind(stages []Stage, except int, history []Token, prompt int) 
 		if i == except {
 			continue
 		}
-		if err := s.Rewind(history, prompt); err != nil {
+		if err := s.Reset(history, prompt); err != nil {
 			return err
 		}
 	}

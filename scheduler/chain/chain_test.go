@@ -20,7 +20,7 @@ type stage struct {
 	choice   chain.Token
 	allowed  []chain.Token // of a grammar
 	refused  error
-	broken   error // of Rewind
+	broken   error // of Reset
 }
 
 func (s *stage) Native() bool                     { return false }
@@ -66,7 +66,7 @@ func (s *stage) Accept(t chain.Token) (chain.Effect, error) {
 	return chain.Effect{}, nil
 }
 
-func (s *stage) Rewind(history []chain.Token, prompt int) error {
+func (s *stage) Reset(history []chain.Token, prompt int) error {
 	s.log = append(s.log, fmt.Sprintf("rewind %d/%d", len(history), prompt))
 	return s.broken
 }
@@ -130,10 +130,10 @@ func TestChain_Draw_AChoiceOutsideTheGrammarIsRefused(t *testing.T) {
 	}
 }
 
-func TestChain_Rewind_BeginsFirst(t *testing.T) {
+func TestChain_Reset_BeginsFirst(t *testing.T) {
 	s := &stage{}
 	c := chain.New([]chain.Stage{s}, 4, 0)
-	for _, err := range []error{c.Rewind([]chain.Token{1, 2}, 1), c.Begin([]chain.Token{1}, 1), c.Rewind([]chain.Token{1, 2, 3}, 1)} {
+	for _, err := range []error{c.Reset([]chain.Token{1, 2}, 1), c.Begin([]chain.Token{1}, 1), c.Reset([]chain.Token{1, 2, 3}, 1)} {
 		if err != nil {
 			t.Error(err)
 		}

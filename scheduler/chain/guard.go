@@ -50,7 +50,7 @@ func (c *Chain) SpliceMisfit(by int, e Effect, history []Token, prompt int) (why
 	}
 	stage := c.stages[at]
 	if want < seen {
-		if err := stage.Rewind(history[:want], prompt); err != nil {
+		if err := stage.Reset(history[:want], prompt); err != nil {
 			return nil, err
 		}
 	}
@@ -60,7 +60,7 @@ func (c *Chain) SpliceMisfit(by int, e Effect, history []Token, prompt int) (why
 		return nil, err
 	}
 	if want < seen {
-		err = stage.Rewind(history[:seen], prompt)
+		err = stage.Reset(history[:seen], prompt)
 	}
 	return fmt.Errorf("%w: token %d of the splice does not fit its grammar there", ErrNotAllowed, ahead[n]), err
 }

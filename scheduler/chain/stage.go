@@ -31,9 +31,10 @@ type Stage interface {
 	Apply(v *View) error
 	// Accept tells the stage which token was chosen, by whichever stage.
 	Accept(t Token) (Effect, error)
-	// Rewind tells the stage what the conversation is: the first prompt tokens of history are the prompt, the rest is the
-	// answer so far. It is called once before anything else, and whenever another has taken tokens back.
-	Rewind(history []Token, prompt int) error
+	// Reset tells the stage what the conversation is: the first prompt tokens of history are the prompt, the rest is the
+	// answer so far. It is called once before anything else, and whenever that is no longer what the stage was told: tokens were
+	// taken back, or a splice is tried.
+	Reset(history []Token, prompt int) error
 	// Close frees the stage.
 	Close() error
 }

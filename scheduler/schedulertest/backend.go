@@ -206,8 +206,8 @@ func (Greedy) Apply(v *chain.View) error {
 // Accept implements chain.Stage.
 func (Greedy) Accept(scheduler.Token) (chain.Effect, error) { return chain.Effect{}, nil }
 
-// Rewind implements chain.Stage.
-func (Greedy) Rewind([]scheduler.Token, int) error { return nil }
+// Reset implements chain.Stage.
+func (Greedy) Reset([]scheduler.Token, int) error { return nil }
 
 // Close implements chain.Stage.
 func (Greedy) Close() error { return nil }

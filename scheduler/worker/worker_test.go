@@ -28,7 +28,7 @@ type plugin struct {
 
 func (p *plugin) Native() bool                             { return false }
 func (p *plugin) Accept(chain.Token) (chain.Effect, error) { return chain.Effect{}, nil }
-func (p *plugin) Rewind([]chain.Token, int) error          { return nil }
+func (p *plugin) Reset([]chain.Token, int) error           { return nil }
 func (p *plugin) Prepares() bool                           { return true }
 
 func (p *plugin) Prepare() (chain.Prepared, error) {

@@ -59,7 +59,7 @@ func BenchmarkJSONSchema_Prepare(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				b.StopTimer()
-				if err := s.Rewind(tokens, 1); err != nil {
+				if err := s.Reset(tokens, 1); err != nil {
 					b.Fatal(err)
 				}
 				b.StartTimer()
@@ -83,7 +83,7 @@ func BenchmarkJSONSchema_Prepare_EachCharacter(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		b.StopTimer()
 		if i%30 == 0 {
-			if err := s.Rewind(tokens, 1); err != nil {
+			if err := s.Reset(tokens, 1); err != nil {
 				b.Fatal(err)
 			}
 		} else if _, err := s.Accept('a'); err != nil {

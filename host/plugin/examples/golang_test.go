@@ -150,7 +150,7 @@ func TestGoAnswerLength_Prepare_Bias(t *testing.T) {
 		for range n {
 			history = append(history, 'a')
 		}
-		if err := s.Rewind(history, 1); err != nil {
+		if err := s.Reset(history, 1); err != nil {
 			t.Fatal(err)
 		}
 		p, err := s.Prepare()

@@ -38,7 +38,7 @@ func generate(t *testing.T, m *load.Plugin, w words, schema []byte, maxTokens in
 // write lets an open stage write; called is told each call of the plugin when it is over.
 func write(s *stage.Stage, w words, maxTokens int, r *rand.Rand, called func(string)) (string, error) {
 	history := []scheduler.Token{1, 2, 3}
-	if err := s.Rewind(history, len(history)); err != nil {
+	if err := s.Reset(history, len(history)); err != nil {
 		return "", err
 	}
 	called("open")
@@ -169,7 +169,7 @@ func TestJSONSchema_Rewind_TakesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }() // tested elsewhere
-	if err := s.Rewind([]scheduler.Token{1}, 1); err != nil {
+	if err := s.Reset([]scheduler.Token{1}, 1); err != nil {
 		t.Fatal(err)
 	}
 	first, err := s.Prepare()
@@ -184,7 +184,7 @@ func TestJSONSchema_Rewind_TakesBack(t *testing.T) {
 	if err != nil || slices.Equal(before, second.Mask) {
 		t.Fatalf("the mask is the same after a token: %v", err)
 	}
-	if err := s.Rewind([]scheduler.Token{1}, 1); err != nil {
+	if err := s.Reset([]scheduler.Token{1}, 1); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := s.Prepare(); err != nil || !slices.Equal(before, again.Mask) {

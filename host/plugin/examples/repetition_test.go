@@ -46,7 +46,7 @@ type repetition struct {
 func (r *repetition) call(c call) error {
 	switch c.Export {
 	case abi.ExportOpen:
-		return c.outcome("", r.stage.Rewind(r.history, r.prompt))
+		return c.outcome("", r.stage.Reset(r.history, r.prompt))
 	case abi.ExportPrepare:
 		return r.prepare(c)
 	case abi.ExportSample:
@@ -55,7 +55,7 @@ func (r *repetition) call(c call) error {
 		return r.accept(c)
 	case abi.ExportRewind:
 		r.history = r.history[:c.Token]
-		return r.stage.Rewind(r.history, r.prompt)
+		return r.stage.Reset(r.history, r.prompt)
 	case abi.ExportStop:
 		return r.stop(c)
 	}

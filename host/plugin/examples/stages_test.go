@@ -36,7 +36,7 @@ func begun(t testing.TB, m *load.Plugin, r plugin.Request) *stage.Stage {
 			t.Error(err)
 		}
 	})
-	if err := s.Rewind([]scheduler.Token{0}, 1); err != nil {
+	if err := s.Reset([]scheduler.Token{0}, 1); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -112,7 +112,7 @@ func TestWatermark_Sample_CostsTheSameInALongConversation(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = s.Close() }() // tested elsewhere
-		if err := s.Rewind(make([]scheduler.Token, tokens), tokens); err != nil {
+		if err := s.Reset(make([]scheduler.Token, tokens), tokens); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Apply(&chain.View{Row: randomRow(1, w.Size()), N: -1, Chosen: -1}); err != nil {

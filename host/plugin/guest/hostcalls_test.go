@@ -176,7 +176,7 @@ func TestHost_Answers_AreTheStandIns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Rewind(h.Request.Prompt, len(h.Request.Prompt)), s.Close()); err != nil {
+	if err := errors.Join(s.Reset(h.Request.Prompt, len(h.Request.Prompt)), s.Close()); err != nil {
 		t.Error(err)
 	}
 	text, err := stage.Render(context.Background(), making(abi.ExportTemplate, h.Template), []byte(h.Request.Messages), q)

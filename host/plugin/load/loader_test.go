@@ -23,7 +23,7 @@ func TestLoader_Close_GivesUpWithItsContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Rewind([]int32{1}, 1); err != nil {
+	if err := s.Reset([]int32{1}, 1); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

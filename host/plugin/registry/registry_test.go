@@ -126,7 +126,7 @@ func TestRegistry_Find_KeepsThePlugin(t *testing.T) {
 	scan(t, g)
 	if s, err := stage.New(old, plugin.Request{}); err != nil {
 		t.Errorf("a plugin in use is gone: %v", err)
-	} else if err := errors.Join(s.Rewind([]int32{1}, 1), s.Close()); err != nil {
+	} else if err := errors.Join(s.Reset([]int32{1}, 1), s.Close()); err != nil {
 		t.Error(err)
 	}
 	next, err := g.Find("a")
@@ -259,7 +259,7 @@ func TestRegistry_Hammer_UploadsAndUses(t *testing.T) {
 				}
 				if s, err := stage.New(m, plugin.Request{}); err != nil {
 					t.Error(err)
-				} else if err := errors.Join(s.Rewind([]int32{1}, 1), s.Close()); err != nil {
+				} else if err := errors.Join(s.Reset([]int32{1}, 1), s.Close()); err != nil {
 					t.Error(err)
 				}
 				m.Release()

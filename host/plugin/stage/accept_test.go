@@ -105,7 +105,7 @@ func counting(rewind bool) *asm.Guest {
 	return g
 }
 
-func TestStage_Rewind_FreshInstanceIsReplayed(t *testing.T) {
+func TestStage_Reset_FreshInstanceIsReplayed(t *testing.T) {
 	s := use(t, counting(false), 1, 2)
 	first := s.instance
 	for _, token := range []int32{3, 4, 5} {
@@ -113,7 +113,7 @@ func TestStage_Rewind_FreshInstanceIsReplayed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Rewind([]int32{1, 2, 3, 4}, 2); err != nil {
+	if err := s.Reset([]int32{1, 2, 3, 4}, 2); err != nil {
 		t.Fatal(err)
 	}
 	if s.instance == first || peek(s, hosttest.AtScratch) != 2 || !slices.Equal(s.session.History, []int32{1, 2, 3, 4}) {
@@ -121,13 +121,13 @@ func TestStage_Rewind_FreshInstanceIsReplayed(t *testing.T) {
 	}
 }
 
-func TestStage_Rewind_IsTold(t *testing.T) {
+func TestStage_Reset_IsTold(t *testing.T) {
 	s := use(t, counting(true), 1, 2)
 	first := s.instance
 	if _, err := s.Accept(3); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Rewind([]int32{1, 2}, 2); err != nil {
+	if err := s.Reset([]int32{1, 2}, 2); err != nil {
 		t.Fatal(err)
 	}
 	if s.instance != first || peek(s, hosttest.AtScratch+4) != 2 {
@@ -135,14 +135,14 @@ func TestStage_Rewind_IsTold(t *testing.T) {
 	}
 }
 
-func TestStage_Rewind_ForkedConversationIsReplayed(t *testing.T) {
+func TestStage_Reset_ForkedConversationIsReplayed(t *testing.T) {
 	m := loadtest.Load(t, loadtest.New(t), counting(true))
 	s, err := New(m, plugin.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Rewind([]int32{1, 2, 3, 4}, 1); err != nil {
+	if err := s.Reset([]int32{1, 2, 3, 4}, 1); err != nil {
 		t.Fatal(err)
 	}
 	if peek(s, hosttest.AtScratch) != 3 {
@@ -150,12 +150,12 @@ func TestStage_Rewind_ForkedConversationIsReplayed(t *testing.T) {
 	}
 }
 
-func TestStage_Rewind_Refused(t *testing.T) {
+func TestStage_Reset_Refused(t *testing.T) {
 	s := use(t, hosttest.Plain().On(abi.ExportRewind, i32(1)), 1)
-	hosttest.MustFault(t, s.Rewind([]int32{1}, 1), abi.ExportRewind, plugin.CauseAnswer, "must be 0")
+	hosttest.MustFault(t, s.Reset([]int32{1}, 1), abi.ExportRewind, plugin.CauseAnswer, "must be 0")
 }
 
-func TestStage_Rewind_OpenRefuses(t *testing.T) {
+func TestStage_Reset_OpenRefuses(t *testing.T) {
 	g := hosttest.Plain()
 	g.Put(hosttest.AtScratch, "threshold is too high")
 	g.On(abi.ExportOpen, i32(hosttest.AtScratch), i32(21), g.Call("fail"), i32(9))
@@ -164,14 +164,14 @@ func TestStage_Rewind_OpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	err = s.Rewind([]int32{1}, 1)
+	err = s.Reset([]int32{1}, 1)
 	var refusal *plugin.Refusal
 	if !errors.As(err, &refusal) || refusal.Message != "threshold is too high" || refusal.Param() != "plugins" {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestStage_Rewind_ViewMustBeBound(t *testing.T) {
+func TestStage_Reset_ViewMustBeBound(t *testing.T) {
 	for name, g := range map[string]*asm.Guest{
 		"candidates": hosttest.Plain().On(abi.ExportSample, i32(-1)),
 		"logits":     asm.New(`{"name":"guest","view":"logits"}`).On(abi.ExportSample, i32(-1)),
@@ -181,7 +181,7 @@ func TestStage_Rewind_ViewMustBeBound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hosttest.MustFault(t, s.Rewind([]int32{1}, 1), abi.ExportOpen, plugin.CauseBuffer, name)
+		hosttest.MustFault(t, s.Reset([]int32{1}, 1), abi.ExportOpen, plugin.CauseBuffer, name)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

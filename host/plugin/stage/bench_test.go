@@ -97,7 +97,7 @@ func BenchmarkModule_Open(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if err := s.Rewind([]int32{1}, 1); err != nil {
+				if err := s.Reset([]int32{1}, 1); err != nil {
 					b.Fatal(err)
 				}
 				if err := s.Close(); err != nil {

@@ -3,10 +3,10 @@
 // Package stage puts a plugin to work in a request: as a stage of its sampler chain, as a stop rule, or as the template that
 // writes its prompt.
 //
-// A Stage opens an instance of its own (package guest) with the first Rewind and closes it with Close. Its calls, in the order of
+// A Stage opens an instance of its own (package guest) with the first Reset and closes it with Close. Its calls, in the order of
 // a token:
 //
-//	rewind.go   Rewind   the first one opens the plugin (open.go); later ones tell it that tokens were taken back
+//	reset.go    Reset    the first one opens the plugin (open.go); later ones tell it that tokens were taken back
 //	prepare.go  Prepare  during the forward pass: a mask, biases or a forced token
 //	apply.go    Apply    choosing: candidates.go or logits.go, by the view that the plugin asks for
 //	accept.go   Accept   after a token was chosen: the plugin may stop the answer or take tokens back

@@ -28,7 +28,7 @@ func FuzzNew(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if s.Rewind([]int32{1, 2}, 1) == nil { // errors are the guest's, and fine
+		if s.Reset([]int32{1, 2}, 1) == nil { // errors are the guest's, and fine
 			_, _ = s.Prepare()
 			_ = s.Apply(raw(ramp()))
 			_, _ = s.Accept(3)

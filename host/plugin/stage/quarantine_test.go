@@ -26,7 +26,7 @@ func TestStage_Quarantine_RefusesUntilReset(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Rewind([]int32{1}, 1); err != nil {
+			if err := s.Reset([]int32{1}, 1); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := s.Prepare(); err == nil {
@@ -60,7 +60,7 @@ func TestStage_Faults_AreItsRequests(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if err := s.Rewind([]int32{1}, 1); err != nil {
+		if err := s.Reset([]int32{1}, 1); err != nil {
 			t.Fatal(err)
 		}
 		_, fault := s.Accept(token)

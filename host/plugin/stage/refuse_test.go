@@ -46,7 +46,7 @@ func TestStage_Refuse_Skip(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if err := s.Rewind([]scheduler.Token{1}, 1); err != nil {
+	if err := s.Reset([]scheduler.Token{1}, 1); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Refuse(chain.ActMask, errors.New("no frogs here")); err != nil {

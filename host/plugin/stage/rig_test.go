@@ -59,7 +59,7 @@ func useOf(t testing.TB, p *load.Plugin, r plugin.Request, prompt ...scheduler.T
 			t.Error(err)
 		}
 	})
-	if err := s.Rewind(prompt, len(prompt)); err != nil {
+	if err := s.Reset(prompt, len(prompt)); err != nil {
 		t.Fatal(err)
 	}
 	return s

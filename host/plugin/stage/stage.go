@@ -14,7 +14,7 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Stage is a plugin at work in one request. It begins with the first Rewind, which the scheduler calls on the answer's worker, not on the tick.
+// Stage is a plugin at work in one request. It begins with the first Reset, which the scheduler calls on the answer's worker, not on the tick.
 type Stage struct {
 	plugin      *load.Plugin
 	module      *guest.Module // the plugin's
@@ -24,7 +24,7 @@ type Stage struct {
 	interrupt   sync.Once
 
 	mu       sync.Mutex      // the scheduler does not overlap calls; two in one guest would take the process down
-	instance *guest.Instance // nil before the first Rewind and after Close
+	instance *guest.Instance // nil before the first Reset and after Close
 	prompt   int
 	disabled bool // after a fault: the stage changes nothing any more
 	closed   bool

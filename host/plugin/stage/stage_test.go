@@ -27,7 +27,7 @@ func openLater(t *testing.T, p *load.Plugin) (*Stage, <-chan error) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	opened := make(chan error, 1)
-	go func() { opened <- s.Rewind([]int32{1}, 1) }()
+	go func() { opened <- s.Reset([]int32{1}, 1) }()
 	return s, opened
 }
 
@@ -44,7 +44,7 @@ func TestStage_Interrupt_EndsTheCall(t *testing.T) {
 	}
 }
 
-func TestStage_Rewind_IsEndedByTheClock(t *testing.T) {
+func TestStage_Reset_IsEndedByTheClock(t *testing.T) {
 	m := loadtest.Load(t, loadtest.New(t, hosttest.Tireless, func(o *plugin.Options) { o.Limits.SetupTime = 50 * time.Millisecond }), hosttest.Plain().On(abi.ExportOpen, forever))
 	_, opened := openLater(t, m)
 	if err := <-opened; !errors.Is(err, plugin.CauseTime) && !errors.Is(err, plugin.CauseBusy) { // by what else the machine does
@@ -53,13 +53,13 @@ func TestStage_Rewind_IsEndedByTheClock(t *testing.T) {
 }
 
 // An instance that is told a long answer anew has one time for all of it.
-func TestStage_Rewind_TellingAnewIsEndedByTheClock(t *testing.T) {
+func TestStage_Reset_TellingAnewIsEndedByTheClock(t *testing.T) {
 	slow := asm.Each(1, i32(1_000_000), []byte{0x01})
 	g := hosttest.Plain().On(abi.ExportOpen, i32(0))
 	g.Function(abi.Signature{Name: abi.ExportAccept, Params: []abi.Type{"i32"}, Results: []abi.Type{"i32"}}, 1, slow, i32(0))
 	s := useOf(t, loadtest.Load(t, loadtest.New(t, hosttest.Tireless), g), plugin.Request{}, 1)
 	s.module.Host.Limits.SetupTime = 20 * time.Millisecond
-	if err := s.Rewind(make([]int32, 1<<20), 1); !errors.Is(err, plugin.CauseTime) {
+	if err := s.Reset(make([]int32, 1<<20), 1); !errors.Is(err, plugin.CauseTime) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -75,7 +75,7 @@ func TestStage_Release_LastUserFrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Release()
-	if err := s.Rewind([]int32{1}, 1); err != nil {
+	if err := s.Reset([]int32{1}, 1); err != nil {
 		t.Errorf("a module in use was freed: %v", err)
 	}
 	if err := s.Close(); err != nil {
@@ -119,7 +119,7 @@ func hammer(t *testing.T, good, bad *load.Plugin) {
 			return
 		}
 		history := []scheduler.Token{1}
-		if err := s.Rewind(history, 1); err != nil {
+		if err := s.Reset(history, 1); err != nil {
 			t.Error(err)
 		}
 		for n := int32(1); n <= 10; n++ {

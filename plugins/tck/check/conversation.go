@@ -61,7 +61,7 @@ func (c *conversation) run(config []byte) error {
 	c.stage, c.rule = stage, stage.Rule()
 	c.history = prompt(c.seed)
 	c.prompt = len(c.history)
-	if err := c.stage.Rewind(c.history, c.prompt); err != nil {
+	if err := c.stage.Reset(c.history, c.prompt); err != nil {
 		return err
 	}
 	c.report.used(abi.ExportOpen, stage.Usage())
@@ -97,7 +97,7 @@ func (c *conversation) takeDetour() error {
 		}
 	}
 	c.history, c.steps, c.ended = append(c.history[:0], before[:length]...), c.steps[:steps], false
-	if err := c.stage.Rewind(c.history, c.prompt); err != nil {
+	if err := c.stage.Reset(c.history, c.prompt); err != nil {
 		return err
 	}
 	c.report.used(abi.ExportRewind, c.stage.Usage())

@@ -10,9 +10,9 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Rewind implements chain.Stage. The first call opens the plugin. Later ones call its rewind; a plugin that has accept but no rewind
+// Reset implements chain.Stage. The first call opens the plugin. Later ones call its rewind; a plugin that has accept but no rewind
 // is replaced by a fresh instance.
-func (s *Stage) Rewind(history []scheduler.Token, prompt int) error {
+func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.disabled || s.closed {
