@@ -161,8 +161,8 @@ func TestHost_Random_DependsOnPlaceAndPosition(t *testing.T) {
 		g.On(at, i32c(hosttest.AtScratch), g.Call("random"), store64, i32c(hosttest.AtScratch+8), g.Call("random"), store64, i32c(0))
 	}
 	m := mustLoad(t, newTestHost(t), g)
-	draw := func(seed uint64, place int, prompt ...int32) [4]int32 {
-		s := useOf(t, m, plugin.Request{Seed: seed, Index: place}, prompt...)
+	draw := func(seed uint64, index int, prompt ...int32) [4]int32 {
+		s := useOf(t, m, plugin.Request{Seed: seed, Index: index}, prompt...)
 		if _, err := s.prepare(); err != nil {
 			t.Fatal(err)
 		}
@@ -170,12 +170,12 @@ func TestHost_Random_DependsOnPlaceAndPosition(t *testing.T) {
 	}
 	first := draw(1, 0, 5)
 	if again := draw(1, 0, 6); again != first {
-		t.Error("the same seed, place and position drew differently")
+		t.Error("the same seed, index and position drew differently")
 	}
 	seen := map[[4]int32]bool{first: true}
 	for _, other := range [][4]int32{draw(2, 0, 5), draw(1, 1, 5), draw(1, 0, 5, 5)} {
 		if seen[other] {
-			t.Error("another seed, place or position drew the same")
+			t.Error("another seed, index or position drew the same")
 		}
 		seen[other] = true
 	}

@@ -4,10 +4,10 @@ package guest
 
 import "github.com/penstock/penstock/plugins/abi"
 
-// random counts the draws at a position. A draw depends on nothing else than its count, the position, the plugin's place in the
+// random counts the draws at a position. A draw depends on nothing else than its count, the position, the plugin's index in the
 // chain and the seed, so an answer that is computed again, after tokens were taken back for instance, draws the same.
 type random struct {
-	seed, place uint64
+	seed, index uint64
 	position    int
 	nth         uint64
 }
@@ -21,7 +21,7 @@ func (r *random) moveTo(position int) {
 
 // next gives 64 random bits.
 func (r *random) next() uint64 {
-	x := abi.Draw(r.seed, r.place, uint64(r.position), r.nth)
+	x := abi.Draw(r.seed, r.index, uint64(r.position), r.nth)
 	r.nth++
 	return x
 }

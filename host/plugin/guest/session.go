@@ -31,7 +31,7 @@ func (m *Module) NewSession(r *plugin.Request) *Session {
 	if len(s.config) == 0 {
 		s.config = []byte("{}")
 	}
-	s.random = random{seed: r.Seed, place: uint64(r.Index), position: -1}
+	s.random = random{seed: r.Seed, index: uint64(r.Index), position: -1}
 	s.Params = [4]int64{
 		abi.ParamMaxTokens: int64(r.MaxTokens), abi.ParamContextSize: int64(r.ContextSize), abi.ParamSeed: int64(r.Seed),
 	}
