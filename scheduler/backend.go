@@ -39,10 +39,10 @@ type Backend interface {
 	// cells; after any other error the cache holds an unknown part of the batch.
 	Wait() error
 	// Row returns the logits of output row i of the last pass: Limits.Vocabulary floats, owned by the backend and
-	// valid until the next Start. Stages may write to it.
+	// valid until the next Start. Stages may write to it. Without such a row it returns nil, which fails the answer.
 	Row(i int) []float32
 	// SampleRows draws one token for each entry; every Stage in it is Native. Results are written into the
-	// entries.
+	// entries; an entry without a row gets an error.
 	SampleRows(draws []Draw)
 
 	answer.Vocabulary

@@ -4,8 +4,10 @@ package scheduler_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
@@ -71,6 +73,33 @@ func complete(s *scheduler.Scheduler, st *scheduler.Stream) *received {
 		a.read(st)
 	}
 	return a
+}
+
+// rowless is a backend that has no third row.
+type rowless struct {
+	*schedulertest.Backend
+	asked int
+}
+
+func (b *rowless) Row(i int) []float32 {
+	if b.asked++; b.asked == 3 {
+		return nil
+	}
+	return b.Backend.Row(i)
+}
+
+// An answer whose row the backend does not have fails, and nothing else does.
+func TestWorker_Draw_NoRow(t *testing.T) {
+	s := newScheduler(t, &rowless{Backend: schedulertest.New(scheduler.Limits{})}, scheduler.Config{})
+	r := request(10, 1, 8)
+	r.Logprobs = 0
+	a := complete(s, submit(t, s, r))
+	if a.end.Reason != answer.ReasonError || a.end.Usage.Generated != 2 || !strings.Contains(fmt.Sprint(a.end.Err), "no logits") {
+		t.Errorf("it ends as %v after %d tokens: %v", a.end.Reason, a.end.Usage.Generated, a.end.Err)
+	}
+	if a := complete(s, submit(t, s, r)); a.end.Reason != answer.ReasonLength {
+		t.Errorf("the next ends as %v: %v", a.end.Reason, a.end.Err)
+	}
 }
 
 func TestWorker_Prepare_MasksAndBiasesTheRawRow(t *testing.T) {

@@ -7,7 +7,10 @@ import (
 	"fmt"
 )
 
-var errNoCandidate = errors.New("the sampler chain chose no token")
+var (
+	errNoCandidate = errors.New("the sampler chain chose no token")
+	errNoRow       = errors.New("the forward pass has no logits for this answer")
+)
 
 // Prepare asks the stages for masks, biases and a forced token. It may run beside the forward pass that computes the row.
 func (c *Chain) Prepare() error {
@@ -31,8 +34,12 @@ func (c *Chain) Prepare() error {
 
 // Draw turns the row into a token: it applies what was prepared and runs the stages. If masks and bans leave no token that
 // grammar and biases of the request allow, the last stage that took one away is refused; if the request goes on without it, the
-// stages run again. The trace is nil if none is wanted, and for a forced token.
+// stages run again. Without a row there is no token, not even a forced one: the pass has failed. The trace is nil if none is wanted, and for
+// a forced token.
 func (c *Chain) Draw(row *Row) (Token, *Trace, error) {
+	if row.missing() {
+		return -1, nil, errNoRow
+	}
 	r := &c.restriction
 	if r.forced >= 0 {
 		return r.forced, nil, nil

@@ -5,10 +5,11 @@ package chain
 import "sync"
 
 // Row is a row of logits in the backend's memory, which the next forward pass overwrites, or the copy of it: it is lent until it is
-// copied or returned. Copy and Return may be called by two goroutines at a time.
+// copied or returned, even if it is empty. Copy and Return may be called by two goroutines at a time.
 type Row struct {
 	mu     sync.Mutex
-	lent   []float32       // nil: copied or returned
+	onLoan bool            // neither copied nor returned
+	lent   []float32       // nil: the backend has no such row
 	copied []float32       // its memory is used again for the next row
 	loans  *sync.WaitGroup // of the lender
 }
@@ -16,7 +17,7 @@ type Row struct {
 // Lend lends a row. It counts among the loans until it is copied or returned.
 func (r *Row) Lend(logits []float32, loans *sync.WaitGroup) {
 	loans.Add(1)
-	r.lent, r.loans = logits, loans
+	r.onLoan, r.lent, r.loans = true, logits, loans
 }
 
 // Copy copies the row if it is lent, and returns the copy, to which stages may write. When it returns, the row is copied, whoever
@@ -24,7 +25,7 @@ func (r *Row) Lend(logits []float32, loans *sync.WaitGroup) {
 func (r *Row) Copy() []float32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.lent != nil {
+	if r.onLoan {
 		r.copied = append(r.copied[:0], r.lent...)
 		r.end()
 	}
@@ -35,13 +36,13 @@ func (r *Row) Copy() []float32 {
 func (r *Row) Return() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.lent != nil {
+	if r.onLoan {
 		r.end()
 	}
 }
 
 func (r *Row) end() {
-	r.lent = nil
+	r.onLoan, r.lent = false, nil
 	r.loans.Done()
 }
 
@@ -53,8 +54,20 @@ func (r *Row) restricted(by *restriction) []float32 {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.lent != nil {
-		return by.apply(r.lent)
+	return by.apply(r.logits())
+}
+
+// missing reports whether the backend had no such row.
+func (r *Row) missing() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.logits()) == 0
+}
+
+// logits are those of the row, wherever they are; r.mu is held.
+func (r *Row) logits() []float32 {
+	if r.onLoan {
+		return r.lent
 	}
-	return by.apply(r.copied)
+	return r.copied
 }

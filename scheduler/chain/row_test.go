@@ -27,3 +27,23 @@ func TestRow_Copy_WhoComesSecondFindsItWhole(t *testing.T) {
 		loans.Wait()
 	}
 }
+
+// A row that the backend does not have is lent as well: its loan ends, and no row before it is taken for it.
+func TestRow_Missing(t *testing.T) {
+	var loans sync.WaitGroup
+	var r Row
+	for name, end := range map[string]func(){"copied": func() { r.Copy() }, "returned": r.Return} {
+		r.Lend([]float32{1, 2}, &loans)
+		r.Copy()
+		r.Lend(nil, &loans)
+		if !r.missing() {
+			t.Errorf("%s: it is there before", name)
+		}
+		end()
+		loans.Wait()
+	}
+	r.Lend(nil, &loans)
+	if copied := r.Copy(); len(copied) != 0 || !r.missing() {
+		t.Errorf("its copy is %v", copied)
+	}
+}
