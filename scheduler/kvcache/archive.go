@@ -143,5 +143,5 @@ func (a *archive) clear() {
 	}
 }
 
-// close frees the state. Its error concerns nobody: the state is gone.
+// close frees the state. Its error is dropped: the state is gone.
 func (e *entry) close() { _ = e.state.Close() }

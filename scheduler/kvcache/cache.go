@@ -83,7 +83,7 @@ func (c *Cache) unshared(s *Sequence) (n int) {
 	return n
 }
 
-// Close finishes the copy in progress, or ends it if nobody waits for it, and frees the archive.
+// Close finishes the copy in progress, or ends it if no request waits for it, and frees the archive.
 func (c *Cache) Close() {
 	c.finishCopy()
 	c.archive.clear()

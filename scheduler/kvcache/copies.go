@@ -19,14 +19,14 @@ const (
 	sharing              // a prefix from one sequence into another
 	restoring            // from the archive into a sequence
 	saving               // from a sequence into the archive
-	savingAhead          // the same, and nobody waits for it
+	savingAhead          // the same, and no request waits for it
 )
 
 // CopyTime is how long a tick may copy, in all, before it begins a copy of a kind or goes on with one.
 type CopyTime struct {
 	Archive time.Duration // to and from the archive
 	Prefix  time.Duration // from one sequence to another
-	Ahead   time.Duration // to the archive, when nobody waits for it
+	Ahead   time.Duration // to the archive, when no request waits for it
 }
 
 // BeginTick sets how long this tick may copy, from now on, and goes on with the copy in progress.
@@ -63,7 +63,7 @@ func (c *Cache) timeLeft(kind copyKind) time.Duration {
 	return most - c.now().Sub(c.tickBegan)
 }
 
-// finishCopy finishes the copy in progress, however long that takes, or ends it if nobody waits for it.
+// finishCopy finishes the copy in progress, however long that takes, or ends it if no request waits for it.
 func (c *Cache) finishCopy() {
 	c.cancelSaveAhead()
 	if c.Copying() {
@@ -93,7 +93,7 @@ func (c *Cache) save(s *Sequence, kind copyKind) bool {
 	return true
 }
 
-// cancelSaveAhead ends a copy that nobody waits for.
+// cancelSaveAhead ends a copy that no request waits for.
 func (c *Cache) cancelSaveAhead() {
 	if c.copy.kind == savingAhead {
 		c.archive.discard(c.copy.entry)
