@@ -74,7 +74,7 @@ func (s *Scheduler) enter(j *job, slot int, seq *kvcache.Sequence, now time.Time
 	s.slots[slot] = j
 	i, _ := slices.BinarySearchFunc(s.running, j, compareJobs)
 	s.running = slices.Insert(s.running, i, j)
-	j.begun, j.served, j.leader = s.prefilled, s.ticks, nil
+	j.prefilledAtEntry, j.lastChunkTick, j.leader = s.prefilled, s.ticks, nil
 	if j.started {
 		return
 	}

@@ -32,10 +32,11 @@ type job struct {
 	// In a slot.
 	slot      int               // -1 while queued
 	seq       *kvcache.Sequence // nil while queued
-	begun     int               // Scheduler.prefilled when it got the slot
-	served    int               // Scheduler.ticks when it got the slot or last a part of a chunk
 	scheduled int               // tokens in this tick's batch
 	row       int               // output row of this tick's pass, -1 for none
+
+	prefilledAtEntry int // Scheduler.prefilled when it got the slot
+	lastChunkTick    int // Scheduler.ticks when it last got a part of a chunk, or else the slot
 
 	started bool // the Started event was sent
 	paused  bool

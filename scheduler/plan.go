@@ -38,14 +38,24 @@ func (s *Scheduler) plan() {
 	s.record.Decode = s.decoding
 }
 
-// shortPrompt is how many tokens a prompt, or what is left of it, may have to be short.
-const shortPrompt = 64
+const (
+	shortPrompt      = 64 // most tokens that are left of a short prompt
+	longestWaitEvery = 8  // of so many ticks, one goes first to the prompt that has waited longest for a chunk
+	overtaking       = 8  // a prompt can be overtaken by so many times its own tokens
+)
 
 func (j *job) short() bool { return j.pending() <= shortPrompt }
 
+// finishKey orders the prefilling jobs, smallest first: the prompt tokens that all jobs had computed when this one got its slot, plus
+// overtaking times those it still lacks. So what is nearly done goes first, but a job that gets its slot 8n prompt tokens later can no longer
+// pass one that lacked n. Each step of priority halves the second term.
+func (j *job) finishKey() float64 {
+	return float64(j.prefilledAtEntry) + math.Ldexp(float64(overtaking*j.pending()), -min(max(j.req.Priority, -4), 4))
+}
+
 // prefill shares the tick's chunk among the prefilling jobs. The one with the fewest tokens left goes first; in every eighth tick the one
-// that has waited longest for a chunk. Who is first gets all it can take: a chunk of one prompt is computed faster than two halves of two.
-// Short prompts have every other tick to themselves: in the chunk of a longer one they would wait for that.
+// that has waited longest for a chunk. The first one gets all it can take: a chunk of one prompt is computed faster than two halves of two.
+// Short prompts have every other tick to themselves, except the eighth: sharing a chunk with a longer prompt they would wait for that pass.
 func (s *Scheduler) prefill() {
 	short := 0
 	for _, j := range s.prefilling {
@@ -61,9 +71,9 @@ func (s *Scheduler) prefill() {
 	if short < len(s.prefilling) {
 		short = 0
 	}
-	order := func(a, b *job) int { return cmp.Compare(a.turn(), b.turn()) }
+	order := func(a, b *job) int { return cmp.Compare(a.finishKey(), b.finishKey()) }
 	if longestWait {
-		order = func(a, b *job) int { return cmp.Compare(a.served, b.served) }
+		order = func(a, b *job) int { return cmp.Compare(a.lastChunkTick, b.lastChunkTick) }
 	}
 	slices.SortStableFunc(s.prefilling, order)
 	left := s.chunkSize(short)
@@ -74,7 +84,7 @@ func (s *Scheduler) prefill() {
 		if j.scheduled = s.secure(j, min(j.pending(), left)); j.scheduled == 0 {
 			continue
 		}
-		j.served = s.ticks
+		j.lastChunkTick = s.ticks
 		left -= j.scheduled
 		s.planned = append(s.planned, j)
 		s.record.Prefill += j.scheduled
@@ -104,18 +114,6 @@ func passOf(jobs []*job) estimator.Pass {
 		p.Cells += j.scheduled * (j.seq.Len() + j.scheduled/2)
 	}
 	return p
-}
-
-// longestWaitEvery: of so many ticks, one goes first to the prompt that has waited longest for a chunk.
-const longestWaitEvery = 8
-
-// overtaking is by how many times its own tokens a prompt can be overtaken.
-const overtaking = 8
-
-// turn orders the prefilling jobs: the one with the fewest tokens left is first, but none is overtaken by more than overtaking times its
-// own. Time is counted in prompt tokens. Each step of priority makes a prompt count as half as long.
-func (j *job) turn() float64 {
-	return float64(j.begun) + math.Ldexp(float64(overtaking*j.pending()), -min(max(j.req.Priority, -4), 4))
 }
 
 // secure finds KV cells for n tokens of a job, evicting idle sequences, then preempting jobs that come after it. It
