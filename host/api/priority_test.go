@@ -40,3 +40,19 @@ func TestSocket_Priority_OnlyListedKeysRaiseIt(t *testing.T) {
 		t.Errorf("got %+v", f)
 	}
 }
+
+// A frame with two faults gets the error that no waiting mends, and one with a forbidden priority learns nothing of how busy the server is.
+func TestSocket_Priority_RefusedBeforeAFullServer(t *testing.T) {
+	r := newRig(t, nil)
+	p := r.dial()
+	for i := range maxDetachable {
+		p.send(`{"type":"generate","id":"%d","detach_ms":60000,"request":{"prompt":"x","max_tokens":1}}`, i)
+		p.until("end")
+	}
+	for priority, want := range map[int]string{3: "priority_not_allowed", 0: "too_many_detachable"} {
+		p.send(`{"type":"generate","id":"a","detach_ms":60000,"request":{"prompt":"x","max_tokens":1,"priority":%d}}`, priority)
+		if f := p.until("error"); f.Error.Code != want {
+			t.Errorf("priority %d: got %+v, want %s", priority, f.Error, want)
+		}
+	}
+}

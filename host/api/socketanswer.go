@@ -38,10 +38,6 @@ func (k *socket) generate(f clientFrame) error {
 		return err
 	}
 	g.detach = time.Duration(f.DetachMS) * time.Millisecond
-	if g.detach > 0 && k.service.detachables.full() {
-		return &Error{Status: http.StatusTooManyRequests, Code: "too_many_detachable", Type: TypeBusy, Param: "detach_ms",
-			Message: "too many answers outlive their connections; try again later or without detach_ms"}
-	}
 	streams, err := k.service.submit(k.ctx, &g)
 	if err != nil {
 		return err

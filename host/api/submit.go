@@ -17,6 +17,10 @@ func (s *service) submit(ctx context.Context, g *generation) (_ []Stream, err er
 	if err := g.caller.checkPriority(g.priority); err != nil {
 		return nil, err
 	}
+	if g.detach > 0 && s.detachables.full() {
+		return nil, &Error{Status: http.StatusTooManyRequests, Code: "too_many_detachable", Type: TypeBusy, Param: "detach_ms",
+			Message: "too many answers outlive their connections; try again later or without detach_ms"}
+	}
 	requests := make([]scheduler.Request, 0, len(g.prompts)*g.choices)
 	for _, prompt := range g.prompts {
 		if len(prompt) >= s.Model.Context {
