@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -58,5 +59,51 @@ func TestCheckPicture(t *testing.T) {
 	want := []string{architecture + ": the picture has no tools/check"}
 	if diff := cmp.Diff(want, checkPicture(picture, rooms)); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
+// What the real table of packages forbids, so that an edit there does not lift one of these rules unnoticed.
+func TestRooms_KeepApart(t *testing.T) {
+	text, err := os.ReadFile("../../" + architecture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rooms, err := parseRooms(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const echo, wazero, other = "github.com/labstack/echo/v4", "github.com/tetratelabs/wazero", "github.com/x/y"
+	host, scheduler, native := module+"/host", module+"/scheduler", module+"/native"
+	for _, rule := range []struct {
+		packages   string
+		indirectly bool
+		forbidden  []string
+	}{
+		{"scheduler/...", true, []string{host, host + "/api", native, other}},
+		{"native/...", true, []string{host, host + "/engine", scheduler, other}},
+		{"host/api", false, []string{native, host + "/engine", host + "/plugin", wazero}},
+		{"host/plugin/...", false, []string{native, host + "/engine", host + "/api", echo}},
+		{"host/chat", false, []string{native, host + "/engine", scheduler, other}},
+		{"host/sampling", false, []string{native, host + "/engine", scheduler, other}},
+		{"host/engine", false, []string{host, host + "/api", host + "/plugin", echo, wazero}},
+		{"plugins/abi", false, []string{native, host, scheduler, other}},
+	} {
+		found := false
+		for _, r := range rooms {
+			if !within(rule.packages, r.name) {
+				continue
+			}
+			found = true
+			p := goPackage{ImportPath: module + "/" + r.name, Deps: rule.forbidden}
+			if !rule.indirectly {
+				p.Imports = rule.forbidden
+			}
+			if got := checkImports(p, parseLimits(r.may)); len(got) != len(rule.forbidden) {
+				t.Errorf("%s may import %s; want none of %v, indirectly: %v", r.name, r.may, rule.forbidden, rule.indirectly)
+			}
+		}
+		if !found {
+			t.Errorf("the table has no %s", rule.packages)
+		}
 	}
 }
