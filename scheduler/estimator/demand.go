@@ -9,13 +9,14 @@ import (
 
 const (
 	shareAmongStreams = 0.6  // of the tick's time for prompts while any slot generates; see the package comment
+	shareInOnePass    = 0.45 // the same where prompts share the pass of the decode tokens, whose fixed cost they then have for nothing
 	shareAlone        = 0.95 // while none does: a twentieth below the best rate, since new requests wait until the tick ends
 	firstChunk        = 64   // while nothing is known
 	leastAmongStreams = 8    // smallest chunk worth a tick beside decode tokens
 	leastAlone        = 32   // and without: below it the weights are read for too few tokens
 	mostAlone         = 512  // largest chunk while no slot generates: it bounds how long a new request waits
-	shortWeight       = 8    // of a short prompt against a generating slot
-	shortShare        = 0.85 // most of the tick's time that short prompts get by their number
+	shortWeight       = 7    // of a short prompt against a generating slot
+	shortShare        = 0.92 // most of the tick's time that short prompts get by their number
 	exploreEvery      = 16   // choices, after which the sizes next to the best one had a turn each
 )
 
@@ -113,8 +114,11 @@ func (d *Demand) Best(within time.Duration) int {
 		return firstChunk
 	}
 	share, least, most := shareAmongStreams, leastAmongStreams, d.Largest(within)
-	if d.Decode.Tokens == 0 {
+	switch {
+	case d.Decode.Tokens == 0:
 		share, least, most = shareAlone, leastAlone, min(most, mostAlone)
+	case !d.Estimator.separate:
+		share = shareInOnePass
 	}
 	if most <= least {
 		return most

@@ -9,7 +9,7 @@
 //	n^s / t
 //
 // where n is the chunk, t the estimated duration of the tick, and s the share of the tick's time that prompts should get. s is 0.6
-// while any slot generates and 0.95 while none does. (Where t is a + b·n, the largest value is where b·n, the prompt's part, is s·t.)
+// while any slot generates, or 0.45 where one pass computes both, and 0.95 while none does. (Where t is a + b·n, the largest value is where b·n, the prompt's part, is s·t.)
 // Whatever the target, prompts get a least share of the tick's time: Demand.MinShare, and more where many short prompts wait.
 //
 // The estimate comes from the passes so far. So that it is right for sizes that are not in use, a size that was never measured is
