@@ -87,6 +87,8 @@ func (s *Scheduler) prefill() {
 		j.lastChunkTick = s.ticks
 		left -= j.scheduled
 		s.planned = append(s.planned, j)
+	}
+	for _, j := range s.planned[s.decoding:] { // not those that were preempted after they were planned
 		s.record.Prefill += j.scheduled
 	}
 	s.prefilled += s.record.Prefill

@@ -34,6 +34,7 @@ type world struct {
 
 	calls   sync.WaitGroup // control calls that wait for their answer
 	failing bool           // passes fail now and then
+	counts  tokenCounter
 
 	open    []*client
 	started []*client // in the order of their first tick in a slot
@@ -74,7 +75,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		b.Fail = w.fail
 	}
 	strategies := []estimator.Strategy{estimator.DecodeMaximal{}, estimator.Balanced{}, estimator.PrefillPriority{}}
-	w.s = newScheduler(t, placed, scheduler.Config{Slots: w.slots, QueueLimit: 32, ArchiveBytes: int64(rng.IntN(3)) << 13, Strategy: strategies[rng.IntN(3)]})
+	w.s = newScheduler(t, placed, scheduler.Config{Slots: w.slots, QueueLimit: 32, ArchiveBytes: int64(rng.IntN(3)) << 13, Strategy: strategies[rng.IntN(3)], Observer: &w.counts})
 	return w
 }
 
@@ -134,6 +135,9 @@ func (w *world) tick() bool {
 	busy := w.s.Tick()
 	if got, want := scheduler.Held(w.s), w.backend.Used(); got != want {
 		w.t.Fatalf("tick %d: the books have %d cells in use, the cache %d", w.ticks, got, want)
+	}
+	if got, want := w.counts.tokens, w.backend.Tokens; !w.failing && got != want {
+		w.t.Fatalf("tick %d: the records of all ticks have %d tokens, the passes had %d", w.ticks, got, want)
 	}
 	kept := w.open[:0]
 	for _, c := range w.open {
