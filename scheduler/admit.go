@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// admit moves queued jobs into free slots while the KV cache has room for their prompts. A running job that cannot go on
-// now is preempted for them. If admitting takes long, the rest wait for the next tick.
+// admit moves queued jobs into free slots while the KV cache has room for their prompts. A parked job is preempted for
+// them. If admitting takes long, the rest wait for the next tick.
 func (s *Scheduler) admit(now time.Time) {
 	if s.awaitsCopy {
 		return // the cells that become free are for running jobs; the next tick admits

@@ -56,14 +56,14 @@ func TestWorker_EndsWhileLate_IsCountedByOneAtATime(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	release, closed := make(chan struct{}), make(chan struct{})
 	st := submit(t, s, guided(20, &closing{guest: guest{apply: func(*chain.View) error { <-release; return nil }}, closed: closed}))
-	for scheduler.Late(s) == 0 {
+	for scheduler.Awaited(s) == 0 {
 		s.Tick()
 	}
 	st.Cancel()
 	s.Tick()
 	close(release)
 	<-closed
-	for scheduler.Late(s) > 0 {
+	for scheduler.Awaited(s) > 0 {
 		s.Tick()
 	}
 }

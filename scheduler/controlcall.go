@@ -109,7 +109,7 @@ func (s *Scheduler) perform(j *job, work func(*answer.Answer) error, reply func(
 		reply(err)
 	default:
 		j.calls.reply = reply
-		s.late = append(s.late, j)
+		s.awaited = append(s.awaited, j)
 		j.worker.Do(func() error { return work(j.answer) })
 	}
 }

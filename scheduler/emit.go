@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// emit sends the text that a job's answer shows, removes tokens that were taken back from the KV cache, and ends the job if the answer
+// emit sends the text that a job's answer shows, removes from the KV cache the tokens that were taken back, and ends the job if the answer
 // has ended. now is the time of its tokens. A second emit in the same tick sends nothing: the first has reset the output.
 func (s *Scheduler) emit(j *job, now time.Time) {
 	if j.done {
@@ -26,7 +26,7 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	j.counted = j.answer.Generated()
 	if out.Reason != 0 {
 		s.end(j, End{Reason: out.Reason, Stop: out.Stop, Err: out.Err})
-	} else if j.seq != nil && j.pending() == 0 {
+	} else if j.seq != nil && j.pending() == 0 { // a splice took back just the token that was not computed
 		s.cache.Truncate(j.seq, tokens-1)
 	}
 }
@@ -50,9 +50,9 @@ func (s *Scheduler) collect(j *job) {
 	j.calls.awaitWorker = nil
 }
 
-// collectLate collects from the workers that were late in an earlier tick and are done now.
-func (s *Scheduler) collectLate() {
-	s.late = slices.DeleteFunc(s.late, func(j *job) bool {
+// collectAwaited collects from the workers that an earlier tick has left at work and that are done now.
+func (s *Scheduler) collectAwaited() {
+	s.awaited = slices.DeleteFunc(s.awaited, func(j *job) bool {
 		select {
 		case <-j.worker.Done():
 			s.collect(j)

@@ -6,7 +6,7 @@ import "time"
 
 // TakeCommands runs what is in the inbox without a tick, for tests of calls that wait for an answer.
 func TakeCommands(s *Scheduler) {
-	s.collectLate()
+	s.collectAwaited()
 	s.takeCommands()
 }
 
@@ -19,7 +19,7 @@ func SnapshotOf(s *Scheduler) Snapshot { return s.snapshot(0) }
 // Retries is how many control calls wait for a reader.
 func Retries(s *Scheduler) int { return len(s.retries) }
 
-// Deferred is how many control calls wait for stages.
+// Deferred is how many control calls wait for a worker.
 func Deferred(s *Scheduler) int {
 	n := 0
 	for _, j := range s.running {
@@ -28,8 +28,8 @@ func Deferred(s *Scheduler) int {
 	return n
 }
 
-// Late is how many workers the tick has stopped waiting for.
-func Late(s *Scheduler) int { return len(s.late) }
+// Awaited is how many workers a later tick collects.
+func Awaited(s *Scheduler) int { return len(s.awaited) }
 
 // Rest makes a stream's stages rest for a while, as if they had used up their quota.
 func Rest(st *Stream, d time.Duration) { st.job.worker.RestUntil = time.Now().Add(d) }

@@ -33,7 +33,7 @@ type job struct {
 	slot      int               // -1 while queued
 	seq       *kvcache.Sequence // nil while queued
 	scheduled int               // tokens in this tick's batch
-	row       int               // output row of this tick's pass, -1 for none
+	outputRow int               // output row of this tick's pass, -1 for none
 
 	prefilledAtEntry int // Scheduler.prefilled when it got the slot
 	lastChunkTick    int // Scheduler.ticks when it last got a part of a chunk, or else the slot
@@ -79,8 +79,8 @@ func (j *job) ready() bool {
 // parked reports whether the job cannot go on for as long as its client wants: it is paused, or its reader does not keep up.
 func (j *job) parked() bool { return j.paused || j.stalled }
 
-// needsWorker reports whether an answer with these stages needs a goroutine of its own: for plugins, or for log-probabilities, which
-// cost more than a draw.
+// needsWorker reports whether an answer with these stages needs a goroutine of its own: for plugins and stop rules, or for
+// log-probabilities and traces, which cost more than a draw.
 func (j *job) needsWorker(stages []chain.Stage) bool {
 	return j.metered(stages) || j.req.Trace > 0 || j.req.Logprobs >= 0
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // compute runs the planned jobs: in one forward pass, or if the backend is faster that way, first the decode tokens, then
-// the prompt tokens.
+// the prompt tokens. What the first pass gave is sampled and sent before the second begins.
 func (s *Scheduler) compute() {
 	s.passing = append(s.passing[:0], s.planned...) // preempting changes s.planned
 	decode, prefill := s.passing[:s.decoding], s.passing[s.decoding:]
@@ -54,7 +54,7 @@ func (s *Scheduler) forward(jobs []*job) {
 	s.sample(jobs)
 	now := s.config.Clock()
 	s.each(jobs, func(_ int, j *job) {
-		if j.row >= 0 && !j.worker.Busy() {
+		if j.outputRow >= 0 && !j.worker.Busy() {
 			s.emit(j, now)
 		}
 	})
@@ -68,7 +68,7 @@ func (s *Scheduler) fill(jobs []*job) {
 		tokens := j.answer.Tokens()
 		last := len(tokens) - 1
 		for i := at; i < at+j.scheduled; i++ {
-			j.row = s.batch.Add(tokens[i], int32(i), j.seq.ID(), i == last)
+			j.outputRow = s.batch.Add(tokens[i], int32(i), j.seq.ID(), i == last)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (s *Scheduler) pass(jobs []*job) error {
 }
 
 // recoverPass handles a failed pass. If cells ran out although the books had some, all idle sequences are evicted; if there
-// is none, the job served last is preempted, and its cells go with the next failure's EvictIdle. After any other failure the jobs
+// is none, a job is preempted (victim), and its cells go with the next failure's EvictIdle. After any other failure the jobs
 // are run in halves, and the one that fails alone ends.
 func (s *Scheduler) recoverPass(jobs []*job, err error) {
 	s.repair(jobs) // first: one that is preempted takes what the pass left with it

@@ -17,7 +17,7 @@ func (s *Scheduler) plan() {
 	s.planned, s.prefilling, s.reserved, s.awaitsCopy = s.planned[:0], s.prefilling[:0], 0, false
 	s.order = append(s.order[:0], s.running...) // preempting changes s.running
 	for _, j := range s.order {
-		j.scheduled, j.row = 0, -1
+		j.scheduled, j.outputRow = 0, -1
 		switch {
 		case j.seq == nil: // preempted for one before it
 		case !j.ready():
@@ -53,7 +53,7 @@ func (j *job) finishKey() float64 {
 	return float64(j.prefilledAtEntry) + math.Ldexp(float64(overtaking*j.pending()), -min(max(j.req.Priority, -4), 4))
 }
 
-// prefill shares the tick's chunk among the prefilling jobs. The one with the fewest tokens left goes first; in every eighth tick the one
+// prefill shares the tick's chunk among the prefilling jobs. The one with the smallest finishKey goes first; in every eighth tick the one
 // that has waited longest for a chunk. The first one gets all it can take: a chunk of one prompt is computed faster than two halves of two.
 // Short prompts have every other tick to themselves, except the eighth: sharing a chunk with a longer prompt they would wait for that pass.
 func (s *Scheduler) prefill() {
@@ -68,15 +68,13 @@ func (s *Scheduler) prefill() {
 	if s.shortTick = !longestWait && !s.shortTick && short > 0 && short < len(s.prefilling); s.shortTick {
 		s.prefilling = slices.DeleteFunc(s.prefilling, func(j *job) bool { return !j.short() })
 	}
-	if short < len(s.prefilling) {
-		short = 0
-	}
+	allShort := short == len(s.prefilling)
 	order := func(a, b *job) int { return cmp.Compare(a.finishKey(), b.finishKey()) }
 	if longestWait {
 		order = func(a, b *job) int { return cmp.Compare(a.lastChunkTick, b.lastChunkTick) }
 	}
 	slices.SortStableFunc(s.prefilling, order)
-	left := s.chunkSize(short)
+	left := s.chunkSize(allShort)
 	for _, j := range s.prefilling {
 		if j.seq == nil { // preempted for one before it
 			continue
@@ -94,10 +92,14 @@ func (s *Scheduler) prefill() {
 	s.prefilled += s.record.Prefill
 }
 
-// chunkSize is how many prompt tokens this tick computes. short is how many prompts there are if all are short, else 0.
-func (s *Scheduler) chunkSize(short int) int {
+// chunkSize is how many prompt tokens this tick computes. allShort tells that all its prompts are short.
+func (s *Scheduler) chunkSize(allShort bool) int {
 	if len(s.prefilling) == 0 {
 		return 0
+	}
+	short := 0
+	if allShort {
+		short = len(s.prefilling)
 	}
 	d := &s.demand
 	*d = estimator.Demand{Decode: passOf(s.planned), Prompts: d.Prompts[:0], Short: short, Room: s.limits.Batch - s.decoding,

@@ -31,7 +31,7 @@ func (w *world) settle() {
 		}
 		switch {
 		case busy || w.tick() || w.tick() || len(w.open) == 0:
-		case scheduler.Late(w.s) > 0: // a stage on a goroutine of its own, on a busy machine
+		case scheduler.Awaited(w.s) > 0: // a stage on a goroutine of its own, on a busy machine
 			time.Sleep(100 * time.Microsecond)
 		default:
 			w.t.Fatalf("%d requests have not ended and there is nothing to compute", len(w.open))

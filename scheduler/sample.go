@@ -10,8 +10,8 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// The tick waits for workers, after the native stages are done, for an eighth of the time that the pass took, and at least for
-// minWait. Waiting costs all other answers that time. Not waiting costs the late answer a whole pass, and the others the processor
+// The tick waits for workers, after the native stages are done, for an eighth of the time that the tick's passes have taken so
+// far, and at least for minWait. Waiting costs all other answers that time. Not waiting costs the late answer a whole pass, and the others the processor
 // that its worker uses beside the next pass.
 const (
 	minWait  = time.Millisecond
@@ -30,7 +30,7 @@ type sampling struct {
 // prepareWorkers lets the stages of the jobs that will get a row compute beside the forward pass.
 func (s *Scheduler) prepareWorkers(jobs []*job) {
 	for _, j := range jobs {
-		if j.worker != nil && j.row >= 0 {
+		if j.worker != nil && j.outputRow >= 0 {
 			j.worker.Prepare()
 		}
 	}
@@ -44,12 +44,12 @@ func (s *Scheduler) sample(jobs []*job) {
 	sampling.draws, sampling.native, sampling.drawing = sampling.draws[:0], sampling.native[:0], sampling.drawing[:0]
 	for _, j := range jobs {
 		switch {
-		case j.row < 0:
+		case j.outputRow < 0:
 		case j.worker != nil:
-			j.worker.Draw(s.backend.Row(j.row))
+			j.worker.Draw(s.backend.Row(j.outputRow))
 			sampling.drawing = append(sampling.drawing, j)
 		default:
-			sampling.draws = append(sampling.draws, Draw{Row: j.row, Stage: j.chain.Stages()[0]})
+			sampling.draws = append(sampling.draws, Draw{Row: j.outputRow, Stage: j.chain.Stages()[0]})
 			sampling.native = append(sampling.native, j)
 		}
 	}
@@ -98,7 +98,7 @@ func (s *Scheduler) awaitWorkers() {
 	for _, j := range s.sampling.drawing {
 		if j.worker.Busy() {
 			j.worker.CopyRow()
-			s.late = append(s.late, j) // it sits out until its worker is done, which wakes the tick
+			s.awaited = append(s.awaited, j) // it sits out until its worker is done, which wakes the tick
 		}
 	}
 	s.sampling.loans.Wait()

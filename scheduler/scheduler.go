@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-// Package scheduler turns many requests into one forward pass a tick.
+// Package scheduler turns many requests into one or two forward passes a tick.
 //
 // A request waits in the queue until a slot is free, then its prompt is computed in chunks (prefill), then one token a
 // tick (decode). Both are the same thing here: a job has tokens, of which the KV cache holds the first part; what is
-// missing is pending. A tick computes some pending tokens of every slot, and if none is left pending it samples the
-// next one. Resuming a preempted job, injected text and a rewind need no code of their own.
+// missing is pending. A tick computes pending tokens of slots that are ready: not parked, their worker neither busy nor resting.
+// Every one that generates computes its token; of the prompts the first ones compute a chunk. A slot with none left pending
+// samples its next token. Resuming a preempted job, injected text and a rewind need no code of their own.
 //
 // One goroutine owns all of it (Run); all others talk to it through commands (inbox.go) and streams (stream.go).
 //
@@ -31,7 +32,7 @@ type Config struct {
 	Slots        int                // requests computed at once; default 8
 	QueueLimit   int                // requests that may wait; default 256
 	ITLTarget    time.Duration      // aim for the time between two tokens of a generating slot while others prefill
-	PrefillShare float64            // least part of a tick's time that waiting prompts get, 0 to 0.95
+	PrefillShare float64            // least part of a tick's time that waiting prompts get, up to 0.95
 	ArchiveBytes int64              // RAM for conversations whose cells others needed; default none
 	Strategy     estimator.Strategy // default DecodeMaximal
 	Observer     Observer           // default none
@@ -60,20 +61,21 @@ type Scheduler struct {
 	stats   Stats
 
 	// Everything below belongs to the tick.
-	queue     queue
-	slots     []*job // nil: free
-	running   []*job // the jobs in slots, in the order they are served
-	cache     *kvcache.Cache
-	estimator *estimator.Estimator
-	workers   sync.WaitGroup     // goroutines
-	arrivals  uint64             // requests so far
-	shortTick bool               // the last tick had short prompts only, though longer ones waited
-	prefilled int                // prompt tokens computed so far
-	ticks     int                // ticks that were planned so far
-	retries   []func(*Scheduler) // control calls that wait for a reader, or have waited for stages
-	late      []*job             // their workers are still busy, a tick or more later
-	record    TickRecord
-	history   history
+	queue      queue
+	slots      []*job // nil: free
+	running    []*job // the jobs in slots, in the order they are served
+	cache      *kvcache.Cache
+	estimator  *estimator.Estimator
+	workers    sync.WaitGroup     // goroutines
+	arrivals   uint64             // requests so far
+	shortTick  bool               // the last tick had short prompts only, though longer ones waited
+	prefilled  int                // prompt tokens that were planned so far
+	ticks      int                // ticks that were planned so far
+	retries    []func(*Scheduler) // control calls that wait for a reader, or have waited for a worker
+	awaited    []*job             // their workers are collected by a later tick
+	awaitsCopy bool               // as of the last plan: a running job waits for cells whose sequence is being saved
+	record     TickRecord
+	history    history
 
 	// Set anew by each tick, in memory that is reused.
 	commands   []func(*Scheduler)
@@ -83,7 +85,6 @@ type Scheduler struct {
 	planned    []*job // jobs in this tick, the generating ones first
 	decoding   int    // how many of planned are generating
 	reserved   int    // KV cells that planned will fill
-	awaitsCopy bool   // a running job waits for cells whose sequence is being saved
 	passing    []*job // planned as it was before the passes
 	batch      Batch
 	sampling   sampling

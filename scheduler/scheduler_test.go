@@ -113,7 +113,7 @@ func finish(t testing.TB, s *scheduler.Scheduler, streams ...*scheduler.Stream) 
 		}
 		switch {
 		case busy:
-		case scheduler.Late(s) > 0: // a stage on a goroutine of its own, on a busy machine
+		case scheduler.Awaited(s) > 0: // a stage on a goroutine of its own, on a busy machine
 			time.Sleep(100 * time.Microsecond)
 		default:
 			t.Fatalf("%d streams have not ended and there is nothing to compute", open)

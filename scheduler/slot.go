@@ -11,7 +11,7 @@ func (s *Scheduler) leave(j *job) {
 	s.cache.Release(j.seq)
 	s.slots[j.slot] = nil
 	s.running = slices.DeleteFunc(s.running, func(r *job) bool { return r == j })
-	j.seq, j.slot, j.row, j.scheduled = nil, -1, -1, 0
+	j.seq, j.slot, j.outputRow, j.scheduled = nil, -1, -1, 0
 }
 
 // preemptible is the last running job that is parked, and so makes no use of its slot; nil if there is none.
@@ -36,7 +36,7 @@ func (s *Scheduler) victim(j *job) *job {
 	return nil
 }
 
-// preempt takes a job's slot and queues it again, ahead of all that came later. Its cells become evictable; those still there
+// preempt takes a job's slot and queues it again, ahead of all of its priority that came later. Its cells become evictable; those still there
 // when it gets a slot again are reused. It reports false for nil.
 func (s *Scheduler) preempt(j *job) bool {
 	if j == nil {

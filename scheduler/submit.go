@@ -67,7 +67,7 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 			return nil, fmt.Errorf("%w: an empty stop string", ErrBadRequest)
 		}
 	}
-	j := &job{req: r, slot: -1, row: -1, times: times{submitted: s.config.Clock()}}
+	j := &job{req: r, slot: -1, outputRow: -1, times: times{submitted: s.config.Clock()}}
 	j.chain = chain.New(r.Chain, s.limits.Vocabulary, r.Trace)
 	j.answer = answer.New(j.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,
 		IgnoreEOG: r.IgnoreEOG, Rules: r.Rules, Longest: s.limits.longest(), VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})

@@ -3,7 +3,8 @@
 package scheduler
 
 // Tick does one round: it takes commands, fills free slots (admit.go), plans (plan.go) and computes the plan (pass.go), which ends with
-// sampling (sample.go) and sending (emit.go). busy asks for the next tick at once: a pass ran, or a copy or saving ahead goes on.
+// sampling (sample.go) and sending (emit.go). busy asks for the next tick at once: a pass ran, a copy or saving ahead goes on, or this
+// tick admitted nobody because a running job waited for a copy.
 //
 // Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() (busy bool) {
@@ -12,7 +13,7 @@ func (s *Scheduler) Tick() (busy bool) {
 	now := s.config.Clock()
 	lastPasses := s.record.Forward
 	s.record = TickRecord{Start: now}
-	s.collectLate()
+	s.collectAwaited()
 	s.takeCommands()
 	s.expire(now)
 	s.cache.BeginTick(s.copyTime(lastPasses))

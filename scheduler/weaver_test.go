@@ -17,10 +17,10 @@ var foreign = []scheduler.Token{250, 251, 252, 253, 254, 255}
 // weaver is a plugin's stage that takes back some of the answer now and then, and puts foreign tokens in its place.
 type weaver struct {
 	schedulertest.Greedy
-	rng    *rand.Rand
-	hold   int
-	length int // of the answer
-	forced int // tokens of its own splice that it has yet to be told of
+	rng     *rand.Rand
+	hold    int
+	length  int // of the answer
+	spliced int // tokens of its own splice that it has yet to be told of
 }
 
 func (w *weaver) Native() bool                     { return false }
@@ -31,8 +31,8 @@ func (w *weaver) Apply(*chain.View) error          { return nil }
 
 func (w *weaver) Accept(scheduler.Token) (chain.Effect, error) {
 	w.length++
-	if w.forced > 0 {
-		w.forced--
+	if w.spliced > 0 {
+		w.spliced--
 		return chain.Effect{}, nil
 	}
 	if w.hold == 0 || w.rng.IntN(25) > 0 {
@@ -40,12 +40,12 @@ func (w *weaver) Accept(scheduler.Token) (chain.Effect, error) {
 	}
 	e := chain.Effect{Splice: true, Backtrack: w.rng.IntN(min(w.hold, w.length) + 1), Tokens: foreign[:w.rng.IntN(len(foreign))]}
 	w.length -= e.Backtrack
-	w.forced = len(e.Tokens)
+	w.spliced = len(e.Tokens)
 	return e, nil
 }
 
 func (w *weaver) Reset(history []scheduler.Token, prompt int) error {
-	w.length, w.forced = len(history)-prompt, 0
+	w.length, w.spliced = len(history)-prompt, 0
 	return nil
 }
 

@@ -81,7 +81,7 @@ var table = []Key{
 		Allowed: "1 to 1048576", Help: "requests that may wait for a slot"},
 	{Name: "scheduler.itl_target", Flag: "itl-target", Kind: Duration, Default: time.Duration(0),
 		check: lasting(0, time.Minute), Allowed: "0 to 1m; a plain number is milliseconds",
-		Help: "longest time between two tokens of a stream that prefill may cause; 0: the measured default"},
+		Help: "time between two tokens of a stream that a tick aims at while prompts are computed; 0: the measured default"},
 	{Name: "scheduler.prefill_share", Flag: "prefill-share", Kind: Number, Default: 0.0, check: within(0, 0.95),
 		Allowed: "0 to 0.95", Help: "least share of a tick's time for prompts; 0: the measured default"},
 	{Name: "scheduler.cache_ram", Flag: "cache-ram", Kind: Bytes, Default: int64(512 << 20), check: sized(0, 1<<40),

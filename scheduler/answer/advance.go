@@ -28,13 +28,13 @@ func (a *Answer) ends(t chain.Token) bool {
 	return !a.settings.IgnoreEOG && a.settings.Vocabulary.EndOfGeneration(t) || slices.Contains(a.settings.StopTokens, t)
 }
 
-// grow appends a token to the answer, tells the stages, and ends the answer if it is the last. A forced token comes
-// from a splice: no stage may answer it with another.
-func (a *Answer) grow(t chain.Token, d Details, forced bool) {
+// grow appends a token to the answer, tells the stages, and ends the answer if it is the last. Spliced: the token comes
+// from a splice, which no stage may answer with another.
+func (a *Answer) grow(t chain.Token, d Details, spliced bool) {
 	a.tokens = append(a.tokens, t)
 	a.generated++
 	a.computed++
-	stop, done := a.accept(t, forced)
+	stop, done := a.accept(t, spliced)
 	if done {
 		return
 	}
@@ -52,20 +52,20 @@ func (a *Answer) grow(t chain.Token, d Details, forced bool) {
 
 // accept tells the stages of the last token. Done: one has put others in its place, or failed. Of a token that a client injects before
 // the answer has begun, Begin tells them.
-func (a *Answer) accept(t chain.Token, forced bool) (stop, done bool) {
+func (a *Answer) accept(t chain.Token, spliced bool) (stop, done bool) {
 	if !a.chain.Begun() {
 		return false, false
 	}
 	for i, stage := range a.chain.Stages() {
 		effect, err := stage.Accept(t)
-		if err == nil && effect.Splice && forced {
+		if err == nil && effect.Splice && spliced {
 			err = a.chain.Refuse(i, chain.ActSplice, errAnswerSplice)
 		}
 		if err != nil {
 			a.Fail(err)
 			return false, true
 		}
-		if effect.Splice && !forced && a.splice(i, effect) {
+		if effect.Splice && !spliced && a.splice(i, effect) {
 			return false, true
 		}
 		stop = stop || effect.Stop

@@ -23,11 +23,11 @@ type Answer struct {
 	tokens    []chain.Token // prompt first
 	prompt    int           // how many of tokens are prompt
 	generated int           // tokens drawn, injected ones included and taken-back ones not
-	computed  int           // tokens drawn or forced, taken-back ones included
+	computed  int           // tokens drawn or spliced, taken-back ones included
 
 	window     []heldToken   // the hold window: the last tokens, which a stage may still take back and which are not shown
 	windowSize int           // at most
-	forced     []chain.Token // of the splice that is being done
+	spliced    []chain.Token // of the splice that is being done
 	text       text
 	output     Output
 }

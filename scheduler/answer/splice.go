@@ -14,7 +14,7 @@ var errAnswerSplice = errors.New("a splice in answer to a token that was spliced
 // spliceAllowance is how many tokens beyond twice the longest answer a request with splices may compute.
 const spliceAllowance = 256
 
-// splice takes tokens back, the last one included, and forces others. If that cannot be, the stage is refused, and unless
+// splice takes tokens back, the last one included, and puts others in their place. If that cannot be, the stage is refused, and unless
 // that ends the request it returns false: the answer goes on as if the stage had not asked.
 func (a *Answer) splice(by int, e chain.Effect) bool {
 	why, err := a.whyNotSpliced(by, e)
@@ -27,7 +27,7 @@ func (a *Answer) splice(by int, e chain.Effect) bool {
 		a.Fail(err)
 		return true
 	}
-	a.forced = append(a.forced[:0], e.Tokens...) // the stage's memory is its own again with the next call
+	a.spliced = append(a.spliced[:0], e.Tokens...) // the stage's memory is its own again with the next call
 	a.window = append(a.window, heldToken{token: a.tokens[len(a.tokens)-1]})
 	a.takeBack(e.Backtrack)
 	if err := a.chain.ResetOthers(by, a.tokens, a.prompt); err != nil { // those after it were not told of the last token either
@@ -35,7 +35,7 @@ func (a *Answer) splice(by int, e chain.Effect) bool {
 		return true
 	}
 	a.showSettled()
-	for _, t := range a.forced {
+	for _, t := range a.spliced {
 		switch {
 		case a.output.ended():
 			return true

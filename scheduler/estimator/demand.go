@@ -47,7 +47,7 @@ func (d *Demand) Choose(s Strategy) int {
 	} else {
 		n = d.Best(math.MaxInt64)
 	}
-	return min(max(n, 1), d.largest())
+	return min(max(n, 1), d.most())
 }
 
 // Duration estimates how long the forward passes of the tick take with a chunk of n.
@@ -82,12 +82,12 @@ func (d *Demand) waiting() (n int) {
 	return n
 }
 
-// largest is the largest chunk there can be.
-func (d *Demand) largest() int { return min(d.waiting(), d.Room) }
+// most is the largest chunk there can be.
+func (d *Demand) most() int { return min(d.waiting(), d.Room) }
 
 // Largest is the largest chunk with which the tick stays within a time; 0 where not even one token does.
 func (d *Demand) Largest(within time.Duration) int {
-	low, high := 0, d.largest()
+	low, high := 0, d.most()
 	for low < high { // the estimate grows with the size, but for noise
 		mid := (low + high + 1) / 2
 		if d.Duration(mid) <= within {

@@ -2,15 +2,18 @@
 
 // Package estimator predicts how long a forward pass takes, and chooses from that how many prompt tokens a tick computes.
 //
-// The prompt tokens that a tick computes are its chunk, whether they are of one prompt or of several. A larger chunk computes prompts faster, and the slots that generate wait longer for
-// their next token. The default rule, DecodeMaximal, is this: of the chunks with which the tick stays within the target, take the one with the
-// largest
+// The prompt tokens that a tick computes are its chunk, whether they are of one prompt or of several. A larger chunk computes
+// prompts faster, and the slots that generate wait longer for their next token. The default rule, DecodeMaximal, is this: of the
+// chunks with which the tick stays within the target, take the one with the largest
 //
 //	n^s / t
 //
 // where n is the chunk, t the estimated duration of the tick, and s the share of the tick's time that prompts should get. s is 0.6
-// while any slot generates, or 0.45 where one pass computes both, and 0.95 while none does. (Where t is a + b·n, the largest value is where b·n, the prompt's part, is s·t.)
-// Whatever the target, prompts get a least share of the tick's time: Demand.MinShare, and more where many short prompts wait.
+// while any slot generates, or 0.45 where one pass computes both. (Where t is a + b·n, the largest value is where b·n, the
+// prompt's part, is s·t.) Whatever the target, prompts get a least share of the tick's time: Demand.MinShare, and more where many
+// short prompts wait.
+//
+// While no slot generates there is no target, and the strategy is not asked: s is 0.95, of chunks of at most 512 tokens.
 //
 // The estimate comes from the passes so far. So that it is right for sizes that are not in use, a size that was never measured is
 // tried once, and now and then a tick takes the size next to the best one.

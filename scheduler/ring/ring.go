@@ -19,8 +19,8 @@ var ErrGone = errors.New("the item is not in the ring")
 
 // Ring carries items from one writer to one reader. The writer never blocks.
 //
-// A mutex guards the indices: it costs the writer about 20 ns an item, a bulk reader takes it once for many items, and
-// it lets the writer overwrite the oldest item without racing with a reader that is copying it.
+// A mutex guards the indices: it costs the writer about 20 ns an item, and lets it overwrite the oldest item without racing
+// with a reader that is copying it.
 type Ring[T any] struct {
 	mu       sync.Mutex
 	items    []T

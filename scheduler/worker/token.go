@@ -9,7 +9,8 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// This file is the way of a token from the row of logits to its text, on the worker's goroutine:
+// This file is the way of a token from the row of logits to its text, on the worker's goroutine but for steps 2 and 6, which are the
+// tick's:
 //
 //  1. Beside the forward pass, prepareStages asks what the stages want masked, biased or forced (chain.Chain.Prepare).
 //  2. After the pass the tick lends the row (Worker.Draw), and drawToken begins.

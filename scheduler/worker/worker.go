@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package worker draws the tokens of one answer on a goroutine of its own, so that slow plugins delay no other answer.
+// Package worker draws the tokens of one answer on a goroutine of its own, so that slow plugins delay other answers by little.
 //
 // An answer has a worker if its chain may take long: with plugins, stop rules, log-probabilities or a trace. While the forward pass
 // computes the answer's row of logits, the worker asks the stages for masks, biases and forced tokens. After the pass the tick lends

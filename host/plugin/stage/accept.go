@@ -18,27 +18,27 @@ func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
 	if !s.canCall(guest.Accept) {
 		return chain.Effect{}, nil
 	}
-	forced := s.forced > 0
-	s.forced = max(0, s.forced-1)
-	answer, err := s.instance.Call(guest.Accept, t, 0)
+	spliced := s.spliced > 0
+	s.spliced = max(0, s.spliced-1)
+	returned, err := s.instance.Call(guest.Accept, t, 0)
 	if err != nil {
 		return chain.Effect{}, s.endOnFault(err)
 	}
-	switch answer {
+	switch returned {
 	case abi.AcceptContinue:
 		return chain.Effect{}, nil
 	case abi.AcceptStop:
 		return chain.Effect{Stop: true}, nil
 	case abi.AcceptSplice:
-		if forced {
+		if spliced {
 			return s.acceptFault(guest.Violationf(plugin.CauseAnswer, "a splice in answer to a token that was spliced itself"))
 		}
 		return s.readEdit()
 	}
-	return s.acceptFault(guest.Violationf(plugin.CauseAnswer, "%d, it must be 0, 1 or 2", answer))
+	return s.acceptFault(guest.Violationf(plugin.CauseAnswer, "%d, it must be 0, 1 or 2", returned))
 }
 
-// acceptFault ends the use of the plugin after a wrong answer of accept.
+// acceptFault ends the use of the plugin after accept has returned a wrong value.
 func (s *Stage) acceptFault(v *guest.Violation) (chain.Effect, error) {
 	return chain.Effect{}, s.endOnFault(s.instance.Fail(guest.Accept, v))
 }
@@ -58,7 +58,7 @@ func (s *Stage) readEdit() (chain.Effect, error) {
 			backtrack, s.plugin.Manifest.Hold, generated))
 	}
 	s.session.History = s.session.History[:len(s.session.History)-int(backtrack)]
-	s.forced = len(tokens)
+	s.spliced = len(tokens)
 	return chain.Effect{Splice: true, Backtrack: int(backtrack), Tokens: tokens}, nil
 }
 

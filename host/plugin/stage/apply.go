@@ -29,22 +29,22 @@ func (s *Stage) Apply(v *chain.View) error {
 
 // sample calls the plugin. edited tells that the view is to be read back.
 func (s *Stage) sample(n int, v *chain.View) (edited bool, _ error) {
-	answer, err := s.instance.Call(guest.Sample, int32(n), 0)
+	returned, err := s.instance.Call(guest.Sample, int32(n), 0)
 	switch {
 	case err != nil:
 		return false, s.endOnFault(err)
-	case answer == abi.SampleEdited:
+	case returned == abi.SampleEdited:
 		return true, nil
-	case answer >= 0 && int(answer) < s.vocabulary():
-		v.Chosen = answer
+	case returned >= 0 && int(returned) < s.vocabulary():
+		v.Chosen = returned
 		return false, nil
 	}
-	return false, s.wrongAnswer("%d, it must be −1 or a token below %d", answer, s.vocabulary())
+	return false, s.wrongReturn("%d, it must be −1 or a token below %d", returned, s.vocabulary())
 }
 
 func (s *Stage) vocabulary() int { return s.module.Host.Vocabulary.Size() }
 
-// wrongAnswer is a fault of sample.
-func (s *Stage) wrongAnswer(format string, args ...any) error {
+// wrongReturn ends the use of the plugin after sample has returned a wrong value.
+func (s *Stage) wrongReturn(format string, args ...any) error {
 	return s.endOnFault(s.instance.Fail(guest.Sample, guest.Violationf(plugin.CauseAnswer, format, args...)))
 }

@@ -28,9 +28,9 @@ func (s *Stage) applyCandidates(v *chain.View) error {
 	kept, problem, at := s.readCandidates(ids[:n], logits[:n])
 	switch {
 	case problem != "":
-		return s.wrongAnswer("candidate %d of %d, token %d with logit %v: %s", at, n, uint32(ids[at]), logits[at], problem)
+		return s.wrongReturn("candidate %d of %d, token %d with logit %v: %s", at, n, uint32(ids[at]), logits[at], problem)
 	case kept == 0:
-		return s.wrongAnswer("no candidate is left above −inf")
+		return s.wrongReturn("no candidate is left above −inf")
 	}
 	v.ID, v.Logit, v.N = append(v.ID[:0], s.ids[:kept]...), append(v.Logit[:0], s.logits[:kept]...), kept
 	return nil

@@ -28,10 +28,10 @@ func (s *Stage) applyLogits(v *chain.View) error {
 		return err
 	}
 	if at := firstInvalid(row); at >= 0 {
-		return s.wrongAnswer("logit %v of token %d: neither finite nor −inf", row[at], at)
+		return s.wrongReturn("logit %v of token %d: neither finite nor −inf", row[at], at)
 	}
 	if !anyAbove(row) {
-		return s.wrongAnswer("no logit is left above −inf")
+		return s.wrongReturn("no logit is left above −inf")
 	}
 	v.Row, v.N = row, -1
 	return nil

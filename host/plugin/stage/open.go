@@ -25,9 +25,9 @@ func (s *Stage) open(history []scheduler.Token, until time.Time) error {
 	}
 	s.rule.releaseHeld()
 	if s.module.Has(guest.Open) {
-		if answer, err := s.instance.Call(guest.Open, 0, 0); err != nil {
+		if returned, err := s.instance.Call(guest.Open, 0, 0); err != nil {
 			return err
-		} else if answer != 0 {
+		} else if returned != 0 {
 			return s.instance.Refusal(guest.Open)
 		}
 	}

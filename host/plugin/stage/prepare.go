@@ -22,11 +22,11 @@ func (s *Stage) Prepare() (chain.Prepared, error) {
 	if !s.canCall(guest.Prepare) {
 		return chain.Prepared{}, nil
 	}
-	answer, err := s.instance.Call(guest.Prepare, 0, 0)
+	returned, err := s.instance.Call(guest.Prepare, 0, 0)
 	if err != nil {
 		return chain.Prepared{}, s.endOnFault(err)
 	}
-	p, v := s.readPrepared(answer)
+	p, v := s.readPrepared(returned)
 	if v != nil {
 		return chain.Prepared{}, s.endOnFault(s.instance.Fail(guest.Prepare, v))
 	}

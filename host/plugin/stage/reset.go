@@ -18,15 +18,15 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	if s.disabled || s.closed {
 		return nil
 	}
-	s.forced, s.prompt = 0, prompt
+	s.spliced, s.prompt = 0, prompt
 	switch {
 	case s.instance == nil:
 		return s.endOnFault(s.open(history, s.request.Setup.Deadline(s.module.Host.Limits.SetupTime)))
 	case s.module.Has(guest.Rewind):
 		s.session.History = append(s.session.History[:0], history...)
-		answer, err := s.instance.Call(guest.Rewind, int32(len(history)), 0)
-		if err == nil && answer != 0 {
-			err = s.instance.Fail(guest.Rewind, guest.Violationf(plugin.CauseAnswer, "%d, it must be 0", answer))
+		returned, err := s.instance.Call(guest.Rewind, int32(len(history)), 0)
+		if err == nil && returned != 0 {
+			err = s.instance.Fail(guest.Rewind, guest.Violationf(plugin.CauseAnswer, "%d, it must be 0", returned))
 		}
 		return s.endOnFault(err)
 	case s.module.Has(guest.Accept):

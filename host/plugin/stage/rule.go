@@ -38,11 +38,11 @@ func (r *rule) Check(t scheduler.Token, text string) (answer.Verdict, error) {
 		text = text[len(part):]
 		copy(buffer, part)
 		r.held = append(r.held, part...)
-		reply, err := s.instance.Call(guest.Stop, t, int32(len(part)))
+		returned, err := s.instance.Call(guest.Stop, t, int32(len(part)))
 		if err != nil {
 			return answer.Verdict{}, s.endOnFault(err)
 		}
-		verdict, v := r.interpret(reply)
+		verdict, v := r.interpret(returned)
 		if v != nil {
 			return answer.Verdict{}, s.endOnFault(s.instance.Fail(guest.Stop, v))
 		}
@@ -64,29 +64,29 @@ func (r *rule) Rewind(n int) {
 	r.held = r.held[:kept]
 }
 
-// interpret turns the plugin's answer into a verdict on all text since the last verdict without Hold.
-func (r *rule) interpret(reply int32) (answer.Verdict, *guest.Violation) {
+// interpret turns what the plugin returned into a verdict on all text since the last verdict without Hold.
+func (r *rule) interpret(returned int32) (answer.Verdict, *guest.Violation) {
 	limit := r.stage.module.Host.Limits.Held
 	switch {
-	case reply == abi.StopShow:
+	case returned == abi.StopShow:
 		r.releaseHeld()
 		return answer.Verdict{}, nil
-	case reply == abi.StopEnd:
+	case returned == abi.StopEnd:
 		return answer.Verdict{End: true, Show: r.released + len(r.held)}, nil
-	case reply == abi.StopHide:
+	case returned == abi.StopHide:
 		return answer.Verdict{End: true, Show: r.released}, nil
-	case reply == abi.StopHold && len(r.held) > limit:
+	case returned == abi.StopHold && len(r.held) > limit:
 		return answer.Verdict{}, guest.Violationf(plugin.CauseLimit, "%d bytes of text held back, at most %d may be", len(r.held), limit)
-	case reply == abi.StopHold:
+	case returned == abi.StopHold:
 		return answer.Verdict{Hold: true}, nil
-	case reply < 0:
-		n := -int64(reply) - 1
+	case returned < 0:
+		n := -int64(returned) - 1
 		if n > int64(len(r.held)) || (n < int64(len(r.held)) && !utf8.RuneStart(r.held[n])) {
-			return answer.Verdict{}, guest.Violationf(plugin.CauseAnswer, "%d shows %d bytes of %d, or a part of a character", reply, n, len(r.held))
+			return answer.Verdict{}, guest.Violationf(plugin.CauseAnswer, "%d shows %d bytes of %d, or a part of a character", returned, n, len(r.held))
 		}
 		return answer.Verdict{End: true, Show: r.released + int(n)}, nil
 	}
-	return answer.Verdict{}, guest.Violationf(plugin.CauseAnswer, "%d, it must be at most 3", reply)
+	return answer.Verdict{}, guest.Violationf(plugin.CauseAnswer, "%d, it must be at most 3", returned)
 }
 
 // wholeCharacters is how many bytes of text fit, without cutting a character.

@@ -28,7 +28,7 @@ type Stage struct {
 	prompt   int
 	disabled bool // after a fault: the stage changes nothing any more
 	closed   bool
-	forced   int // tokens of the plugin's own splice that are still to be accepted
+	spliced  int // tokens of the plugin's own splice that are still to be accepted
 
 	selector selector
 	seen     []uint64 // a bit for each token, clear between calls

@@ -30,11 +30,11 @@ func Render(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Reque
 		if !p.Module.Has(e) {
 			continue
 		}
-		if answer, err := i.Call(e, 0, 0); ctx.Err() != nil {
+		if returned, err := i.Call(e, 0, 0); ctx.Err() != nil {
 			return "", ctx.Err()
 		} else if err != nil {
 			return "", err
-		} else if answer != 0 {
+		} else if returned != 0 {
 			return "", i.Refusal(e)
 		}
 	}
