@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	shareAmongStreams = 0.6  // of the tick's time for prompts while any slot generates; see the package comment
+	shareAmongStreams = 0.5  // of the tick's time for prompts while any slot generates; see the package comment
 	shareInOnePass    = 0.45 // the same where prompts share the pass of the decode tokens, whose fixed cost they then have for nothing
 	shareAlone        = 0.95 // while none does: a twentieth below the best rate, since new requests wait until the tick ends
 	firstChunk        = 64   // while nothing is known
@@ -107,7 +107,7 @@ func (d *Demand) Least() int {
 	return d.Largest(time.Duration(float64(d.Duration(0)) / (1 - share)))
 }
 
-// Best is the chunk within a time that has the largest n^s/t: see the package comment. It compares the sizes at the model's knots, and
+// Best is the chunk within a time that has the largest n^s/t·e: see the package comment. It compares the sizes at the model's knots, and
 // all that waits.
 func (d *Demand) Best(within time.Duration) int {
 	if d.Duration(1) == 0 {
@@ -123,7 +123,7 @@ func (d *Demand) Best(within time.Duration) int {
 	if most <= least {
 		return most
 	}
-	best, highest := 0, 0.0
+	best, highest, cheapest := 0, 0.0, d.cheapest(least)
 	for i := range knotCount + 1 {
 		n := most
 		if i < knotCount {
@@ -137,7 +137,7 @@ func (d *Demand) Best(within time.Duration) int {
 		if !d.Estimator.prefill.measured(d.passWith(n)) {
 			return n
 		}
-		if value := math.Pow(float64(n), share) / d.Duration(n).Seconds(); value >= highest {
+		if value := math.Pow(float64(n), share) / d.Duration(n).Seconds() * d.efficiency(n, cheapest); value >= highest {
 			best, highest = n, value
 		}
 	}
@@ -145,6 +145,30 @@ func (d *Demand) Best(within time.Duration) int {
 		return near
 	}
 	return best
+}
+
+// efficiency is how long the tick's tokens would take at the lowest cost a token, by how long they take with a chunk of n. It counts only
+// if prompts have a pass of their own beside one that decodes: in one pass the larger chunk always seems the more efficient, and while no
+// slot generates the share says all.
+func (d *Demand) efficiency(n int, cheapest float64) float64 {
+	if !d.Estimator.separate || d.Decode.Tokens == 0 {
+		return 1
+	}
+	return (d.Duration(0).Seconds() + float64(n)*cheapest) / d.Duration(n).Seconds()
+}
+
+// cheapest is what a prompt token adds to the tick, in seconds, in the chunk from least on where it adds the fewest.
+func (d *Demand) cheapest(least int) float64 {
+	decode, fewest, waiting := d.Duration(0), math.Inf(1), d.most()
+	for _, size := range sizes {
+		if n := d.chunkInPass(size); n >= least && n <= waiting && d.Estimator.prefill.measured(size) {
+			fewest = min(fewest, max(d.Duration(n)-decode, 0).Seconds()/float64(n))
+		}
+	}
+	if math.IsInf(fewest, 1) {
+		return 0
+	}
+	return fewest
 }
 
 // explore now and then gives the size before or after the best one instead of it. What a size costs may have changed, or its first pass
