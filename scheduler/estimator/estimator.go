@@ -10,9 +10,10 @@
 //
 // where n is the chunk, t the estimated duration of the tick, and s the share of the tick's time that prompts should get. s is 0.5
 // while any slot generates, or 0.45 where one pass computes both. (Where t is a + b·n, the largest n^s/t is where b·n, the prompt's
-// part, is s·t.) e is the efficiency of the tick: how long its tokens would take at the lowest cost a token that any size of chunk has,
-// divided by t. It matters because a token may cost more in a chunk of 64 than in one of 16 or of 512. In one pass, and while no slot generates, e is 1. Whatever the
-// target, prompts get a least share of the tick's time: Demand.MinShare, and more where many short prompts wait.
+// part, is s·t.) e is the efficiency of the tick: how long its tokens would take at the lowest cost a token that any size of chunk
+// has, divided by t. It matters because a token may cost more in a chunk of 64 than in one of 16 or of 512. In one pass, and while
+// no slot generates, e is 1. Whatever the target, prompts get a least share of the tick's time: Demand.MinShare, and more where many
+// short prompts wait.
 //
 // While no slot generates there is no target, and the strategy is not asked: s is 0.95, of chunks of at most 512 tokens.
 //
