@@ -108,7 +108,8 @@ func (d *Demand) Least() int {
 }
 
 // Best is the chunk within a time that has the largest n^s/t·e: see the package comment. It compares the sizes at the model's knots, and
-// all that waits.
+// all that waits. The efficiency e counts only where prompts have a pass of their own beside one that decodes: in one pass the larger
+// chunk always seems the more efficient, and while no slot generates the share says all.
 func (d *Demand) Best(within time.Duration) int {
 	if d.Duration(1) == 0 {
 		return firstChunk
@@ -123,7 +124,13 @@ func (d *Demand) Best(within time.Duration) int {
 	if most <= least {
 		return most
 	}
-	best, highest, cheapest := 0, 0.0, d.cheapest(least)
+	byEfficiency := d.Estimator.separate && d.Decode.Tokens > 0
+	decode, cheapest := 0.0, 0.0
+	if byEfficiency {
+		decode = d.Duration(0).Seconds()
+		cheapest = d.cheapest(least, decode)
+	}
+	best, highest := 0, 0.0
 	for i := range knotCount + 1 {
 		n := most
 		if i < knotCount {
@@ -137,7 +144,12 @@ func (d *Demand) Best(within time.Duration) int {
 		if !d.Estimator.prefill.measured(d.passWith(n)) {
 			return n
 		}
-		if value := math.Pow(float64(n), share) / d.Duration(n).Seconds() * d.efficiency(n, cheapest); value >= highest {
+		t := d.Duration(n).Seconds()
+		value := math.Pow(float64(n), share) / t
+		if byEfficiency {
+			value *= (decode + float64(n)*cheapest) / t
+		}
+		if value >= highest {
 			best, highest = n, value
 		}
 	}
@@ -147,22 +159,13 @@ func (d *Demand) Best(within time.Duration) int {
 	return best
 }
 
-// efficiency is how long the tick's tokens would take at the lowest cost a token, by how long they take with a chunk of n. It counts only
-// if prompts have a pass of their own beside one that decodes: in one pass the larger chunk always seems the more efficient, and while no
-// slot generates the share says all.
-func (d *Demand) efficiency(n int, cheapest float64) float64 {
-	if !d.Estimator.separate || d.Decode.Tokens == 0 {
-		return 1
-	}
-	return (d.Duration(0).Seconds() + float64(n)*cheapest) / d.Duration(n).Seconds()
-}
-
-// cheapest is what a prompt token adds to the tick, in seconds, in the chunk from least on where it adds the fewest.
-func (d *Demand) cheapest(least int) float64 {
-	decode, fewest, waiting := d.Duration(0), math.Inf(1), d.most()
+// cheapest is what a prompt token adds to a tick whose decode tokens take so many seconds, in the chunk from least on where it adds the
+// fewest.
+func (d *Demand) cheapest(least int, decode float64) float64 {
+	fewest, most := math.Inf(1), d.most()
 	for _, size := range sizes {
-		if n := d.chunkInPass(size); n >= least && n <= waiting && d.Estimator.prefill.measured(size) {
-			fewest = min(fewest, max(d.Duration(n)-decode, 0).Seconds()/float64(n))
+		if n := d.chunkInPass(size); n >= least && n <= most && d.Estimator.prefill.measured(size) {
+			fewest = min(fewest, max(d.Duration(n).Seconds()-decode, 0)/float64(n))
 		}
 	}
 	if math.IsInf(fewest, 1) {
