@@ -9,19 +9,24 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
+// asker submits prompts of so many tokens for one token each, none with anything that another has.
+func asker(t *testing.T, s *scheduler.Scheduler) func(n int) *scheduler.Stream {
+	seed := 0
+	return func(n int) *scheduler.Stream {
+		seed++
+		r := request(n, seed, 1)
+		r.CachePrompt = false
+		return submit(t, s, r)
+	}
+}
+
 // However many prompts of a few hundred tokens keep coming, a long one is overtaken by eight times its own tokens and no more.
 func TestScheduler_LongPrompt_EndsAmongEndlessShorterOnes(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Cells: 1 << 14, Context: 1 << 14, Batch: 512})
 	b.Cost = schedulertest.Measured.Cost
 	s := newScheduler(t, b, scheduler.Config{})
 	const size = 2000
-	serial := 0
-	ask := func(n int) *scheduler.Stream {
-		serial++
-		r := request(n, serial, 1)
-		r.CachePrompt = false
-		return submit(t, s, r)
-	}
+	ask := asker(t, s)
 	var others []*scheduler.Stream
 	for range 4 {
 		others = append(others, ask(200))
@@ -70,13 +75,7 @@ func TestScheduler_LongestWait_HasEveryEighthTick(t *testing.T) {
 		b := schedulertest.New(scheduler.Limits{Cells: 1 << 16, Context: 1 << 16, Batch: 512})
 		b.Cost = schedulertest.Measured.Cost
 		s := newScheduler(t, b, scheduler.Config{})
-		serial := 0
-		ask := func(n int) *scheduler.Stream {
-			serial++
-			r := request(n, serial, 1)
-			r.CachePrompt = false
-			return submit(t, s, r)
-		}
+		ask := asker(t, s)
 		ended := func(st *scheduler.Stream) bool {
 			a := new(received)
 			a.read(st)

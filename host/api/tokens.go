@@ -84,11 +84,7 @@ func (s *service) detokenize(c echo.Context) error {
 
 // applyTemplate is llama-server's POST /apply-template: the prompt that the body of a chat completion becomes.
 func (s *service) applyTemplate(c echo.Context) error {
-	body, err := read(c)
-	if err != nil {
-		return err
-	}
-	g, err := s.parseChat(c.Request().Context(), s.callerOf(c), body)
+	g, err := s.readChat(c)
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func (r *restriction) combine(c *Chain) (by int, act Act, why, err error) {
 			r.narrowedBy = i
 		}
 	}
-	if r.narrowedBy >= 0 && !anyOf(r.mask) {
+	if r.narrowedBy >= 0 && !AllowsAny(r.mask) {
 		return r.narrowedBy, ActMask, errEmptyMask, nil
 	}
 	return 0, 0, nil, nil
@@ -134,7 +134,8 @@ func (r *restriction) ban(t Token, vocabulary int) bool {
 	return true
 }
 
-func anyOf(mask []uint32) bool {
+// AllowsAny reports whether a mask leaves a token.
+func AllowsAny(mask []uint32) bool {
 	for _, word := range mask {
 		if word != 0 {
 			return true

@@ -48,7 +48,7 @@ func (s *Stage) readPrepared(bits int32) (p chain.Prepared, _ *guest.Violation) 
 		}
 	}
 	if bits&abi.PrepareMask != 0 {
-		if p.Mask = s.mask(); allZero(p.Mask) {
+		if p.Mask = s.mask(); !chain.AllowsAny(p.Mask) {
 			return p, guest.Violationf(plugin.CauseAnswer, "the mask allows no token")
 		}
 	}
@@ -79,15 +79,6 @@ func (s *Stage) mask() []uint32 {
 		mask[len(mask)-1] &= 1<<rest - 1
 	}
 	return mask
-}
-
-func allZero(mask []uint32) bool {
-	for _, word := range mask {
-		if word != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // biases reads the bound bias buffer.
