@@ -48,6 +48,14 @@ llama: $(LLAMA_STAMP) ## llama.cpp as one static library (BACKEND=auto|cpu|cuda|
 llama-tools: $(LLAMA_STAMP) ## llama-bench, llama-batched-bench, llama-quantize, llama-server of the same source and flags
 	native/llama.cpp/build.sh $(LLAMA) tools
 
+# Tests compare answers with it.
+LLAMA_SERVER := $(LLAMA)/tools/llama-server
+$(LLAMA_SERVER): $(LLAMA_STAMP)
+	native/llama.cpp/build.sh $(LLAMA) server
+
+.PHONY: llama-server
+llama-server: $(LLAMA_SERVER) # the one of these that `make test` needs
+
 .PHONY: llama-archs
 llama-archs: $(LLAMA_STAMP) # llama.cpp's program that writes a random model of each architecture, for test-long
 	native/llama.cpp/build.sh $(LLAMA) archs
@@ -110,7 +118,7 @@ build/plugins/stdgo/%.wasm: $$(wildcard plugins/examples/%/*.go) $(GO_SDK)
 
 # The race detector makes all that computes ten times slower, so what has no goroutines (host/plugin/fuel) goes without.
 .PHONY: test
-test: setup-test build plugins-test ## all tests that end within minutes: Go, Go with the race detector, UI, UI in a browser
+test: setup-test build plugins-test $(LLAMA_SERVER) ## all tests that end within minutes: Go, Go with the race detector, UI, UI in a browser
 	go test -timeout 15m -skip HoldUpNobody ./...
 	go test -v -run HoldUpNobody ./host # by itself, for what it prints
 	go test -timeout 15m -race -skip HoldUpNobody $$(go list ./host/... ./native/... ./scheduler/... | grep -v '/host/plugin/fuel$$')
@@ -119,7 +127,7 @@ test: setup-test build plugins-test ## all tests that end within minutes: Go, Go
 	scripts/tutorial.sh docs/plugins/rust.md
 
 .PHONY: test-long
-test-long: setup-test build plugins llama-archs ## full corruption and property runs, sanitizers, other builds, Vulkan, each fuzz target for FUZZTIME
+test-long: setup-test build plugins llama-archs $(LLAMA_SERVER) ## full corruption and property runs, sanitizers, other builds, Vulkan, each fuzz target for FUZZTIME
 	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
 	scripts/sanitize.sh
 	scripts/variants.sh

@@ -4,6 +4,7 @@
 #
 #   build.sh DEST              the library Go links, in DEST/out: headers, one static library, what Go must know of it
 #   build.sh DEST tools        llama-bench, llama-batched-bench, llama-quantize, llama-server of the same configuration
+#   build.sh DEST server       of these llama-server alone, with which tests compare answers
 #   build.sh DEST archs        llama.cpp's test-llama-archs, which writes a random model of each architecture
 #
 # Each configuration (backend, flags, compilers, the CPU where it is built for this one) has a folder of its own in DEST.
@@ -16,7 +17,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "${1:?usage: build.sh DEST [tools|archs]}"
+mkdir -p "${1:?usage: build.sh DEST [tools|server|archs]}"
 dest=$(cd "$1" && pwd)
 goal=${2:-library}
 export CC=${CC:-cc} CXX=${CXX:-c++}
@@ -130,6 +131,7 @@ programs() { # into DEST/tools
 
 case "$goal" in
   tools) programs llama-bench llama-batched-bench llama-quantize llama-server; exit 0 ;;
+  server) programs llama-server; exit 0 ;;
   archs) programs test-llama-archs; exit 0 ;;
 esac
 
