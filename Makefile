@@ -3,7 +3,7 @@
 
 GOLANGCI_VERSION := v2.15.0
 GOVULNCHECK_VERSION := v1.8.0
-# Go, Node.js and the Debian packages: scripts/setup.sh. llama.cpp: native/llama.cpp/llama.lock. npm: web/package-lock.json.
+# Go, Node.js and the Debian packages: scripts/setup.sh. llama.cpp: native/llama.cpp/llama.lock. npm: package-lock.json in web and host/api/clients.
 
 FUZZTIME ?= 10m
 ARGS ?=
@@ -19,10 +19,11 @@ LLAMA := build/llama.cpp
 LLAMA_STAMP := $(LLAMA)/out/stamp
 UI := web/dist/index.html
 UI_MODULES := web/node_modules/.package-lock.json
+CLIENT_MODULES := host/api/clients/node_modules/.package-lock.json
 BINARY := bin/penstock
 
 # A folder's own time changes when a file in it comes or goes, so folders count as sources too.
-GO_SOURCES := $(shell find cmd host native scheduler plugins/abi web/*.go web/unbuilt -not -path '*/testdata*' \
+GO_SOURCES := $(shell find cmd host native scheduler plugins/abi web/*.go web/unbuilt -not -path '*/testdata*' -not -path 'host/api/clients*' \
 	\( -type d -o -type f -not -name '*_test.go' \) 2>/dev/null)
 UI_SOURCES := $(shell find web/src web/public web/*.json web/*.ts web/*.html -not -name '*.test.ts' 2>/dev/null)
 
@@ -71,8 +72,8 @@ FORCE:
 $(LLAMA_STAMP): FORCE | setup
 	@native/llama.cpp/build.sh $(LLAMA)
 
-$(UI_MODULES): web/package.json web/package-lock.json | setup
-	cd web && npm ci --no-audit --no-fund && touch node_modules/.package-lock.json
+%/node_modules/.package-lock.json: %/package.json %/package-lock.json | setup
+	cd $* && npm ci --no-audit --no-fund && touch node_modules/.package-lock.json
 
 $(UI): $(UI_SOURCES) $(UI_MODULES)
 	cd web && npm run --silent build && touch dist/index.html
@@ -118,11 +119,12 @@ build/plugins/stdgo/%.wasm: $$(wildcard plugins/examples/%/*.go) $(GO_SDK)
 
 # The race detector makes all that computes ten times slower, so what has no goroutines (host/plugin/fuel) goes without.
 .PHONY: test
-test: setup-test build plugins-test $(LLAMA_SERVER) ## all tests that end within minutes: Go, Go with the race detector, UI, UI in a browser
+test: setup-test build plugins-test $(LLAMA_SERVER) $(CLIENT_MODULES) ## all tests that end within minutes: Go, Go with the race detector, UI, UI in a browser, other APIs' clients
 	go test -timeout 15m -skip HoldUpNobody ./...
 	go test -v -run HoldUpNobody ./host # by itself, for what it prints
 	go test -timeout 15m -race -skip HoldUpNobody $$(go list ./host/... ./native/... ./scheduler/... | grep -v '/host/plugin/fuel$$')
 	cd web && npm test
+	cd host/api/clients && npm test
 	TINYGO=$(abspath $(TINYGO)) scripts/tutorial.sh docs/plugins/go.md
 	scripts/tutorial.sh docs/plugins/rust.md
 
@@ -135,7 +137,7 @@ test-long: setup-test build plugins llama-archs $(LLAMA_SERVER) ## full corrupti
 	scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: check
-check: setup-test $(LLAMA_STAMP) $(UI) ## format, vet, lint, sizes, imports, generated files; in CI a clean tree too
+check: setup-test $(LLAMA_STAMP) $(UI) $(CLIENT_MODULES) ## format, vet, lint, sizes, imports, generated files; in CI a clean tree too
 	GOLANGCI_VERSION=$(GOLANGCI_VERSION) GOVULNCHECK_VERSION=$(GOVULNCHECK_VERSION) scripts/check.sh
 
 .PHONY: generate
@@ -167,7 +169,7 @@ bench-before: build $(BENCH_MODEL) ## compare with an earlier commit's binary in
 
 .PHONY: clean
 clean: ## remove all that was built, llama.cpp's source too
-	rm -rf bin build web/node_modules native/zz_stamp.go
+	rm -rf bin build web/node_modules host/api/clients/node_modules native/zz_stamp.go
 	find web/dist -mindepth 1 -not -name .gitkeep -delete 2>/dev/null || true
 
 .PHONY: help

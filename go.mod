@@ -4,6 +4,7 @@ go 1.26.0
 
 ignore (
 	./build
+	./host/api/clients/node_modules
 	./web/node_modules
 )
 

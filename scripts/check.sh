@@ -87,13 +87,13 @@ known_holes_go() {
   esac
 }
 
-known_holes_npm() {
+known_holes_npm() { # in the packages of a folder
   local said found=0
-  said=$(npm --prefix web audit --json --audit-level=moderate 2>&1) || found=1
+  said=$(npm --prefix "$1" audit --json --audit-level=moderate 2>&1) || found=1
   if ! grep -q '"auditReportVersion"' <<<"$said"; then
     not_asked "npm's vulnerability database" "$(grep -m 1 -o '"message": ".*"' <<<"$said" || tail -n 1 <<<"$said")"
   elif [ "$found" = 1 ]; then
-    npm --prefix web audit --audit-level=moderate
+    npm --prefix "$1" audit --audit-level=moderate
     return 1
   fi
 }
@@ -113,8 +113,10 @@ step 'kernels for other CPUs' kernels_everywhere
 step 'kernels for CPUs with AMX' amx_everywhere
 step 'shellcheck' scripts_linted
 step 'web' npm --prefix web run --silent check
+step 'clients' npm --prefix host/api/clients run --silent check
 step 'known holes in Go modules' known_holes_go
-step 'known holes in npm packages' known_holes_npm
+step 'known holes in npm packages of web' known_holes_npm web
+step 'known holes in npm packages of clients' known_holes_npm host/api/clients
 [ "${CI:-}" != true ] || step 'clean tree' clean_tree
 
 [ "${#unasked[@]}" -eq 0 ] || printf 'make check: not checked, for it could not be asked: %s\n' "$(IFS=,; echo "${unasked[*]}")" >&2

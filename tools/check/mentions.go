@@ -18,7 +18,7 @@ var mention = regexp.MustCompile("`([\\w-]+(?:/[\\w.@-]+)+/?)`")
 var mentionOfMethod = regexp.MustCompile("`(\\w+)\\.(\\w+)` in `([\\w/.-]+\\.go)`")
 
 // made lists what building makes.
-var made = []string{"bin/", "build/", "web/dist/", "web/node_modules/", "native/zz_stamp.go/"}
+var made = []string{"bin/", "build/", "web/dist/", "web/node_modules/", "host/api/clients/node_modules/", "native/zz_stamp.go/"}
 
 // link matches a Markdown link to a file.
 var link = regexp.MustCompile(`\]\(([\w./-]+)(?:#[\w-]*)?\)`)

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+import { Server } from "../../../web/test/server.ts";
+
+export const key = "client-key";
+export const model = "tiny";
+const context = 8192; // tokens: an answer that ignores its end takes about a second
+const patience = 30_000; // milliseconds
+
+/** The real host with the built-in model under the name of model, and with key as the only API key. */
+export class Host {
+  private constructor(private readonly server: Server) {}
+
+  static async start(...flags: string[]): Promise<Host> {
+    return new Host(await Server.start({ context, flags: ["--api-key", key, ...flags] }));
+  }
+
+  get url(): string {
+    return this.server.url;
+  }
+
+  stop(): Promise<void> {
+    return this.server.stop();
+  }
+
+  /** Resolves when no slot of the host is busy. */
+  async idle(): Promise<void> {
+    for (const end = Date.now() + patience; (await this.busySlots()) > 0; ) {
+      if (Date.now() > end) throw new Error(`a slot is still busy after ${patience} ms`);
+    }
+  }
+
+  private async busySlots(): Promise<number> {
+    const response = await fetch(`${this.url}/slots`, { headers: { Authorization: `Bearer ${key}` } });
+    const slots = (await response.json()) as { is_processing: boolean }[];
+    return slots.filter((slot) => slot.is_processing).length;
+  }
+}
+
+/** The error of this class that a promise is rejected with. */
+export async function refusal<E extends Error>(
+  kind: abstract new (...args: never[]) => E,
+  promise: PromiseLike<unknown>,
+): Promise<E> {
+  const outcome = await promise.then(
+    () => new Error(`nothing failed; ${kind.name} was expected`),
+    (error) => error,
+  );
+  if (outcome instanceof kind) return outcome;
+  throw outcome;
+}
+
+export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
