@@ -21,6 +21,7 @@ type Config struct {
 type Model struct {
 	Path      string `koanf:"path"`       // a file, a name in the model folder, or empty: the built-in model
 	Alias     string `koanf:"alias"`      // the name clients see; empty: the model's own
+	Strict    bool   `koanf:"strict"`     // requests that name another model are refused
 	CtxSize   int    `koanf:"ctx_size"`   // KV cells in all; 0: from model and slots
 	Threads   int    `koanf:"threads"`    // 0: one for each physical core
 	GPULayers int    `koanf:"gpu_layers"` // -1: all that fit

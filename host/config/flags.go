@@ -20,6 +20,9 @@ func AddFlags(fs *pflag.FlagSet) {
 			continue
 		}
 		fs.String(k.Flag, "", usage)
+		if k.Kind == Switch {
+			fs.Lookup(k.Flag).NoOptDefVal = "true"
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ const (
 	Bytes    Kind = "size"     // int64; "16MiB" or a plain number of bytes
 	Duration Kind = "duration" // time.Duration; "30s" or a plain number of milliseconds
 	List     Kind = "list"     // []string; commas separate in the environment
+	Switch   Kind = "switch"   // bool; a flag of its own means true
 )
 
 // Key is one entry of the configuration.
@@ -38,6 +39,8 @@ var table = []Key{
 		Help: "GGUF file or name in the model folder; empty: the built-in model"},
 	{Name: "model.alias", Flag: "alias", Kind: Text, Default: "",
 		Help: "name of the model in the API; empty: the model's own"},
+	{Name: "model.strict", Flag: "strict-model", Kind: Switch, Default: false,
+		Allowed: "true or false", Help: "refuse requests that name another model; otherwise the one model that is served answers them"},
 	{Name: "model.ctx_size", Flag: "ctx-size", Kind: Integer, Default: 0, check: between(0, 1<<30),
 		Allowed: "0 or more tokens", Help: "tokens of context for all slots together; 0: from model and slots"},
 	{Name: "model.threads", Flag: "threads", Kind: Integer, Default: 0, check: between(0, 1024),

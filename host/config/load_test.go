@@ -65,6 +65,32 @@ func TestLoad_LaterSourcesWin(t *testing.T) {
 	}
 }
 
+func TestLoad_Switch(t *testing.T) {
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	AddFlags(fs)
+	if err := fs.Parse([]string{"--strict-model"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		s    Sources
+		want bool
+	}{
+		"default":     {Sources{}, false},
+		"file":        {Sources{File: write(t, "model:\n  strict: true\n")}, true},
+		"environment": {Sources{Environ: []string{"PENSTOCK_MODEL_STRICT=On"}}, true},
+		"bare flag":   {Sources{Flags: FlagValues(fs)}, true},
+		"flag wins":   {Sources{Environ: []string{"PENSTOCK_MODEL_STRICT=1"}, Flags: map[string]any{"model.strict": "false"}}, false},
+	} {
+		c, err := Load(tc.s)
+		if err != nil || c.Model.Strict != tc.want {
+			t.Errorf("%s: %v %v", name, c.Model.Strict, err)
+		}
+	}
+	if _, err := Load(Sources{Environ: []string{"PENSTOCK_MODEL_STRICT=maybe"}}); !errors.Is(err, ErrWrongValue) || !strings.Contains(err.Error(), "true or false") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestLoad_Wrong(t *testing.T) {
 	for _, tc := range []struct {
 		name, file string

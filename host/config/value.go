@@ -29,6 +29,8 @@ func (k Kind) parse(raw any) (any, error) {
 		return parseBytes(text)
 	case Duration:
 		return parseDuration(text)
+	case Switch:
+		return parseSwitch(text)
 	}
 	return text, nil
 }
@@ -39,6 +41,16 @@ func parseInteger(text string) (any, error) {
 		return nil, fmt.Errorf("not an integer")
 	}
 	return int(n), nil
+}
+
+func parseSwitch(text string) (any, error) {
+	switch strings.ToLower(text) {
+	case "true", "on", "yes", "1":
+		return true, nil
+	case "false", "off", "no", "0":
+		return false, nil
+	}
+	return nil, fmt.Errorf("not true or false")
 }
 
 var units = []struct {
