@@ -10,8 +10,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/catalog"
+	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
@@ -30,7 +30,7 @@ type Core struct {
 	Policies  *policy.Builder
 	Catalog   *catalog.Catalog
 	Metrics   *telemetry.Metrics
-	Model     api.Model
+	Model     completion.Info
 
 	file    *model.File
 	plugins *plugins
@@ -97,6 +97,11 @@ var strategies = map[string]estimator.Strategy{
 	"balanced":         estimator.Balanced{},
 }
 
+// served is the model as the API uses it.
+func (c *Core) served() *completion.Model {
+	return &completion.Model{Info: c.Model, Engine: c.Engine, Scheduler: schedulerAdapter{c.Scheduler}, Policies: c.Policies}
+}
+
 // Close frees the model. The scheduler's Run must have returned.
 func (c *Core) Close() error {
 	var errs []error
@@ -123,13 +128,13 @@ func lacksOf(f *model.File, log *slog.Logger) engine.Lacks {
 	}
 }
 
-func describe(e *engine.Engine, f *model.File) api.Model {
+func describe(e *engine.Engine, f *model.File) completion.Info {
 	info := e.Info()
 	created := time.Now()
 	if stat, err := os.Stat(f.Path); err == nil {
 		created = stat.ModTime()
 	}
-	return api.Model{
+	return completion.Info{
 		Name: info.Name, Path: f.Path, Created: created,
 		Context: info.Limits.Positions, Training: info.ContextTrain, Vocabulary: info.Vocabulary, Embedding: info.Embedding,
 		Parameters: info.Parameters, Size: info.Size, Template: info.Template,

@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"log/slog"
 
-	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/native"
@@ -14,22 +14,22 @@ import (
 
 // kernelsOf tells which kernels are in use. The layout of the weights shows whose matrix products, and the first pass shows whose
 // attention kernel. If no attention kernel of the CPU was called, attention consists of products, or the CPU does not compute it.
-func kernelsOf(e *engine.Engine, f *model.File) api.Kernels {
-	out := api.Kernels{Attention: cmp.Or(native.AttentionKernels(), native.PlainKernels.String()), Weights: []api.WeightKernels{}, Off: []api.KernelOff{}}
+func kernelsOf(e *engine.Engine, f *model.File) completion.Kernels {
+	out := completion.Kernels{Attention: cmp.Or(native.AttentionKernels(), native.PlainKernels.String()), Weights: []completion.WeightKernels{}, Off: []completion.KernelOff{}}
 	for _, w := range e.Info().Weights {
-		out.Weights = append(out.Weights, api.WeightKernels{Type: w.Type.String(), Kernels: w.Kernels, Bytes: w.Bytes})
+		out.Weights = append(out.Weights, completion.WeightKernels{Type: w.Type.String(), Kernels: w.Kernels, Bytes: w.Bytes})
 	}
 	if f.NoGPU != nil {
 		out.NoGPU = f.NoGPU.Error()
 	}
 	for _, b := range f.Broken {
-		out.Off = append(out.Off, api.KernelOff{Kernel: b.String(), Reason: b.Reason})
+		out.Off = append(out.Off, completion.KernelOff{Kernel: b.String(), Reason: b.Reason})
 	}
 	return out
 }
 
 // logKernels logs which kernels are in use, and warns of those that are broken.
-func logKernels(log *slog.Logger, k api.Kernels) {
+func logKernels(log *slog.Logger, k completion.Kernels) {
 	for _, off := range k.Off {
 		log.Warn("a kernel of this CPU is broken and is not used; another computes instead, perhaps more slowly",
 			slog.String("kernel", off.Kernel), slog.String("reason", off.Reason))

@@ -33,9 +33,6 @@ type Request struct {
 	StopTokens []Token  // end at any of these, besides the model's own
 	IgnoreEOG  bool     // the model's end-of-generation tokens do not end the answer
 
-	Shift *answer.Shift // how the answer goes on when the context is full; nil: it ends
-	Slot  *int          // the slot that computes it, for which it waits; nil: the first that is free
-
 	// Chain chooses the tokens. At least one stage.
 	Chain []chain.Stage
 	// Rules may end the answer, besides Stop and StopTokens.
@@ -56,7 +53,4 @@ type Request struct {
 	Overflow    OverflowPolicy
 	Buffer      int  // events the stream holds for a slow reader before Overflow counts; 0: the default
 	Keep        bool // the stream keeps what was read, so that another reader can begin anywhere (Stream.Attach)
-
-	// Ended, if set, is told of the end, before the stream's reader is. As an Observer's methods it must be quick and must not call back.
-	Ended func(RequestRecord)
 }

@@ -9,8 +9,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/sampling"
 )
@@ -27,7 +27,7 @@ func modelFindings(ctx context.Context, cfg config.Config) []finding {
 }
 
 // kernelFindings says which kernels compute and which are broken.
-func kernelFindings(k api.Kernels) []finding {
+func kernelFindings(k completion.Kernels) []finding {
 	findings := []finding{{stateOK, "kernels", k.String(), ""}}
 	if k.NoGPU != "" {
 		findings = append(findings, finding{stateWarn, "gpu", "it is not used: " + k.NoGPU,

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/wire"
 )
 
 func TestAPI_State(t *testing.T) {
@@ -177,7 +178,7 @@ func TestService_Rescue_AnswersAndGoesOn(t *testing.T) {
 	e.Use(s.identify, s.log, s.rescue)
 	e.GET("/", func(echo.Context) error { panic("a fault") })
 	w := newRecorder(e, "/")
-	var body envelope
+	var body wire.ErrorEnvelope
 	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || w.Code != 500 || body.Error.Code != "internal_error" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}

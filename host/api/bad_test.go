@@ -95,7 +95,6 @@ func TestAPI_OtherRoutes_Bad(t *testing.T) {
 		status           int
 		code, param      string
 	}{
-		{"unknown model", "/v1/chat/completions", `{"model":"gpt-9",` + hello + `}`, 404, "model_not_found", "model"},
 		{"tools", "/v1/chat/completions", `{` + hello + `,"tools":[{"type":"function"}]}`, 400, "unsupported", "tools"},
 		{"trace is no number", "/v1/chat/completions", `{` + hello + `,"trace":3}`, 400, "invalid_type", "trace"},
 		{"plugins", "/v1/chat/completions", `{` + hello + `,"plugins":["x"]}`, 400, "unsupported", "plugins"},
@@ -141,4 +140,17 @@ func TestAPI_UnknownFields_AreIgnored(t *testing.T) {
 	if len(a.Choices) != 1 {
 		t.Errorf("got %+v", a)
 	}
+}
+
+// The one model answers to any name, with its true name; --strict-model refuses other names.
+func TestAPI_UnknownModel(t *testing.T) {
+	body := `{"model":"gpt-9",` + hello + `,"max_tokens":1}`
+	var a chatAnswer
+	newRig(t, nil).post("/v1/chat/completions", body, &a)
+	if a.Model != "toy" {
+		t.Errorf("the answer names %q", a.Model)
+	}
+	strict := newRig(t, func(s *setup) { s.strict = true })
+	strict.refused("/v1/chat/completions", body, 404, "model_not_found", "model")
+	strict.post("/v1/chat/completions", `{"model":"toy",`+hello+`,"max_tokens":1}`, &a)
 }

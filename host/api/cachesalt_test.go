@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/coder/websocket"
+	"github.com/penstock/penstock/host/api/wire"
 )
 
 // TestAPI_CacheSalt_OneAKey: a key learns nothing of what another's prompts were.
@@ -21,7 +22,7 @@ func TestAPI_CacheSalt_OneAKey(t *testing.T) {
 		cached := func(key string) int {
 			t.Helper()
 			_, _, body := r.call(http.MethodPost, "/v1/completions", fmt.Sprintf(`{"prompt":%q,"max_tokens":1}`, prompt), "Authorization", "Bearer "+key)
-			var answer struct{ Usage usage }
+			var answer struct{ Usage wire.Usage }
 			if err := json.Unmarshal([]byte(body), &answer); err != nil || answer.Usage.Prompt != len(prompt) {
 				t.Fatal(err, body)
 			}

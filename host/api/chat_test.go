@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
 )
 
 func TestAPI_Chat_Whole(t *testing.T) {
@@ -14,7 +15,7 @@ func TestAPI_Chat_Whole(t *testing.T) {
 	var a chatAnswer
 	r.post("/v1/chat/completions", `{"model":"toy",`+hello+`,"max_tokens":5}`, &a)
 	if a.Object != "chat.completion" || a.Model != "toy" || !strings.HasPrefix(a.ID, "chatcmpl-") || a.Created == 0 {
-		t.Errorf("head %+v", a.head)
+		t.Errorf("head %+v", a.Head)
 	}
 	c := a.Choices[0]
 	if c.Message.Role != "assistant" || len(strings.Fields(c.Message.Content)) != 5 || c.FinishReason != "length" || c.Logprobs != nil {
@@ -98,7 +99,7 @@ func TestAPI_Chat_Stream(t *testing.T) {
 		t.Errorf("finish reasons %v", reasons)
 	}
 	if u := chunks[len(chunks)-1]; u.Usage == nil || u.Usage.Completion != 5 || len(u.Choices) != 0 {
-		t.Errorf("the usage chunk is %+v", u)
+		t.Errorf("the wire.Usage chunk is %+v", u)
 	}
 }
 

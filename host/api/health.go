@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/completion"
 )
 
 func (s *service) livez(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
@@ -13,7 +14,7 @@ func (s *service) livez(c echo.Context) error { return c.String(http.StatusOK, "
 // health says whether new requests are taken, in llama-server's words.
 func (s *service) health(c echo.Context) error {
 	if s.Ready != nil && !s.Ready() {
-		return &Error{Status: http.StatusServiceUnavailable, Code: "not_ready", Type: TypeUnavailable, Retry: 5,
+		return &completion.Error{Status: http.StatusServiceUnavailable, Code: "not_ready", Type: completion.TypeUnavailable, Retry: 5,
 			Message: "the server takes no new requests: it is starting or shutting down"}
 	}
 	return c.JSON(http.StatusOK, map[string]string{"status": "ok"})

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
 )
 
 // statusGone is what logs show for a client that left before its answer, nginx's number.
 const statusGone = 499
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // identify gives every request an id: the client's if it is short and plain, else a new one.
 func (s *service) identify(next echo.HandlerFunc) echo.HandlerFunc {
@@ -41,7 +41,7 @@ func (s *service) log(next echo.HandlerFunc) echo.HandlerFunc {
 		if err != nil {
 			s.fail(err, c)
 		}
-		if errors.Is(err, errGone) && !c.Response().Committed {
+		if errors.Is(err, completion.ErrGone) && !c.Response().Committed {
 			c.Response().Status = statusGone
 		}
 		r, w := c.Request(), c.Response()
@@ -75,7 +75,7 @@ func (s *service) rescue(next echo.HandlerFunc) echo.HandlerFunc {
 				panic(r)
 			default:
 				s.Log.Error("a handler panicked", slog.Any("panic", r), slog.String("stack", string(debug.Stack())))
-				err = &Error{Status: http.StatusInternalServerError, Code: "internal_error", Type: TypeServer,
+				err = &completion.Error{Status: http.StatusInternalServerError, Code: "internal_error", Type: completion.TypeServer,
 					Message: fmt.Sprintf("internal error; the log has it under request %s", c.Response().Header().Get(echo.HeaderXRequestID))}
 			}
 		}()
@@ -89,5 +89,19 @@ func (s *service) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 		r := c.Request()
 		r.Body = http.MaxBytesReader(c.Response(), r.Body, s.BodyLimit)
 		return next(c)
+	}
+}
+
+// fail answers an error, unless the answer has begun.
+func (s *service) fail(err error, c echo.Context) {
+	if errors.Is(err, completion.ErrGone) || c.Response().Committed {
+		return
+	}
+	e := completion.AsError(err, "prompt")
+	if e.Retry > 0 {
+		c.Response().Header().Set("Retry-After", strconv.Itoa(e.Retry))
+	}
+	if err := c.JSON(e.Status, wire.ErrorBody(c, e)); err != nil {
+		s.Log.Debug("an error could not be sent", slog.Any("error", err))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/completion"
 )
 
 // sameOrigin refuses pages of other origins unless they are configured, and tells browsers about those that are.
@@ -23,7 +24,7 @@ func (s *service) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		h.Add(echo.HeaderVary, echo.HeaderOrigin)
 		if !s.allowsOrigin(origin) {
-			return &Error{Status: http.StatusForbidden, Code: "origin_not_allowed", Type: TypeForbid,
+			return &completion.Error{Status: http.StatusForbidden, Code: "origin_not_allowed", Type: completion.TypeForbid,
 				Message: "pages of " + origin + " may not call this server; --cors-origin " + origin + " would allow it"}
 		}
 		h.Set(echo.HeaderAccessControlAllowOrigin, origin)

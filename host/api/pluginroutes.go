@@ -11,9 +11,11 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
 )
 
-// Catalog lists the plugins and changes which there are. Errors that are a client's to mend are *Error.
+// Catalog lists the plugins and changes which there are. Errors that are a client's to mend are *completion.Error.
 type Catalog interface {
 	List() []PluginInfo
 	Get(name string) (PluginInfo, error)
@@ -43,12 +45,12 @@ var uploads = make(chan struct{}, 4)
 func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if len(s.adminKeys) == 0 {
-			return &Error{Status: http.StatusForbidden, Code: "admin_disabled", Type: TypeForbid,
+			return &completion.Error{Status: http.StatusForbidden, Code: "admin_disabled", Type: completion.TypeForbid,
 				Message: "this needs an admin key, and the server has none; its operator can set server.admin_key"}
 		}
 		if !hasKey(c.Request(), s.adminKeys) {
 			c.Response().Header().Set(echo.HeaderWWWAuthenticate, "Bearer")
-			return &Error{Status: http.StatusUnauthorized, Code: "invalid_admin_key", Type: TypeAuth,
+			return &completion.Error{Status: http.StatusUnauthorized, Code: "invalid_admin_key", Type: completion.TypeAuth,
 				Message: "this needs the server's admin key; send it as Authorization: Bearer KEY"}
 		}
 		return next(c)
@@ -59,7 +61,7 @@ func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *service) withPlugins(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if s.Catalog == nil {
-			return &Error{Status: http.StatusNotFound, Code: "unsupported", Type: TypeInvalid, Message: "plugins are not supported by this server"}
+			return &completion.Error{Status: http.StatusNotFound, Code: "unsupported", Type: completion.TypeInvalid, Message: "plugins are not supported by this server"}
 		}
 		return next(c)
 	}
@@ -83,7 +85,7 @@ func (s *service) getPlugin(c echo.Context) error {
 func (s *service) uploadPlugin(c echo.Context) error {
 	kind := c.Request().Header.Get(echo.HeaderContentType)
 	if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/wasm" {
-		return &Error{Status: http.StatusUnsupportedMediaType, Code: "wrong_content_type", Type: TypeInvalid,
+		return &completion.Error{Status: http.StatusUnsupportedMediaType, Code: "wrong_content_type", Type: completion.TypeInvalid,
 			Message: "a plugin is uploaded as it is, with Content-Type: application/wasm"}
 	}
 	ctx := c.Request().Context()
@@ -91,9 +93,9 @@ func (s *service) uploadPlugin(c echo.Context) error {
 	case uploads <- struct{}{}:
 		defer func() { <-uploads }()
 	case <-ctx.Done():
-		return errGone
+		return completion.ErrGone
 	}
-	wasm, err := receive(c, announced(c.Request().ContentLength, min(s.BodyLimit, s.ModuleLimit+1)))
+	wasm, err := wire.Receive(c, announced(c.Request().ContentLength, min(s.BodyLimit, s.ModuleLimit+1)))
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,7 @@ func TestSocket_Priority_OnlyListedKeysRaiseIt(t *testing.T) {
 func TestSocket_Priority_RefusedBeforeAFullServer(t *testing.T) {
 	r := newRig(t, nil)
 	p := r.dial()
+	const maxDetachable = 1024 // as package socket has it
 	for i := range maxDetachable {
 		p.send(`{"type":"generate","id":"%d","detach_ms":60000,"request":{"prompt":"x","max_tokens":1}}`, i)
 		p.until("end")

@@ -5,8 +5,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -17,13 +15,11 @@ import (
 	"testing/fstest"
 	"time"
 
-	"go.uber.org/goleak"
-
-	"github.com/penstock/penstock/host/chat"
-	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/completion/completiontest"
 	"github.com/penstock/penstock/scheduler"
-	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,51 +28,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const patience = 20 * time.Second
 
 const (
-	vocabularySize = 256
-	contextSize    = 2048
+	vocabularySize = completiontest.Vocabulary
+	contextSize    = completiontest.Context
 )
 
-// toy is an engine whose tokens are the bytes of a text.
-type toy struct{ refuse error }
-
-func (toy) Render(c chat.Conversation) (chat.Prompt, error) {
-	var b strings.Builder
-	for _, m := range c.Messages {
-		if m.Content == "unrenderable" {
-			return chat.Prompt{}, errors.New("the template raised an exception")
-		}
-		fmt.Fprintf(&b, "%s:%s\n", m.Role, m.Content)
-	}
-	return chat.Prompt{Text: b.String()}, nil
-}
-
-func (toy) Tokenize(text string, _, _ bool) ([]int32, error) {
-	if strings.Contains(text, "untokenizable") {
-		return nil, fmt.Errorf("%w: it takes too long", chat.ErrInvalidText)
-	}
-	tokens := make([]int32, len(text))
-	for i := range len(text) {
-		tokens[i] = max(1, int32(text[i]))
-	}
-	return tokens, nil
-}
-
-func (toy) Detokenize(tokens []int32) (string, error) {
-	b := make([]byte, len(tokens))
-	for i, t := range tokens {
-		b[i] = byte(t)
-	}
-	return string(b), nil
-}
-
-func (toy) Piece(t int32) string { return string([]byte{byte(t)}) }
-
-func (e toy) NewChain(p sampling.Params) ([]chain.Stage, error) {
-	if p.Grammar == "bad" {
-		return nil, fmt.Errorf("%w: no rule named root", sampling.ErrInvalid)
-	}
-	return []chain.Stage{schedulertest.Greedy{}}, e.refuse
-}
+type toy = completiontest.Toy
 
 // inner adapts a scheduler, as package host does, and tells the test what the API does with it.
 type inner struct {
@@ -84,9 +40,9 @@ type inner struct {
 	submitted, cancelled, pausing chan string // names of streams
 }
 
-func (i inner) SubmitAll(requests []scheduler.Request) ([]Stream, error) {
+func (i inner) SubmitAll(requests []scheduler.Request) ([]completion.Stream, error) {
 	all, err := i.Scheduler.SubmitAll(requests)
-	out := make([]Stream, len(all))
+	out := make([]completion.Stream, len(all))
 	for k, st := range all {
 		i.submitted <- st.ID()
 		out[k] = watched{st, i}
@@ -130,17 +86,19 @@ type rig struct {
 
 type setup struct {
 	Options
+	Engine            completion.Engine
+	Policies          completion.Policies
+	strict            bool
 	slots, queue, end int
 	fail              func(*scheduler.Batch) error
 }
 
 func newRig(t *testing.T, change func(*setup)) *rig {
 	t.Helper()
-	s := setup{slots: 4, queue: 16, Options: Options{
-		Engine: toy{}, BodyLimit: 64 << 10, WriteTimeout: patience, Version: "test",
-		Log:   slog.New(slog.DiscardHandler),
-		Model: Model{Name: "toy", Vocabulary: vocabularySize, Context: contextSize, Created: time.Unix(1e9, 0)},
-		UI:    fstest.MapFS{"index.html": {Data: []byte("<p>hello")}, "assets/a-1.js": {Data: []byte("1")}, "a.svg": {Data: []byte("<svg/>")}},
+	s := setup{slots: 4, queue: 16, Engine: toy{}, Options: Options{
+		BodyLimit: 64 << 10, WriteTimeout: patience, Version: "test",
+		Log: slog.New(slog.DiscardHandler),
+		UI:  fstest.MapFS{"index.html": {Data: []byte("<p>hello")}, "assets/a-1.js": {Data: []byte("1")}, "a.svg": {Data: []byte("<svg/>")}},
 	}}
 	if change != nil {
 		change(&s)
@@ -158,7 +116,7 @@ func newRig(t *testing.T, change func(*setup)) *rig {
 	done := make(chan error, 1)
 	go func() { done <- r.scheduler.Run(ctx) }()
 	r.inner = inner{r.scheduler, make(chan string, 4096), make(chan string, 4096), make(chan string, 4096)}
-	s.Scheduler = r.inner
+	s.Models = completion.OneModel{Strict: s.strict, Model: &completion.Model{Info: completiontest.Info(), Engine: s.Engine, Scheduler: r.inner, Policies: s.Policies}}
 	server := httptest.NewUnstartedServer(New(s.Options))
 	server.Listener = tight{server.Listener}
 	server.Start()

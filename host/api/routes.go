@@ -8,11 +8,16 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/llamaserver"
+	"github.com/penstock/penstock/host/api/openai"
+	"github.com/penstock/penstock/host/api/socket"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
 )
 
 // New builds the handler of all routes.
 func New(o Options) http.Handler {
-	s := &service{Options: o, textPool: newTextPool(), adminKeys: digests(o.AdminKey), priorityKeys: digests(o.PriorityKeys...), keys: append(digests(o.APIKeys...), digests(o.AdminKey)...)}
+	s := &service{Options: o, adminKeys: digests(o.AdminKey), priorityKeys: digests(o.PriorityKeys...), keys: append(digests(o.APIKeys...), digests(o.AdminKey)...)}
 	if len(o.APIKeys) == 0 {
 		s.keys = nil // an admin key alone closes only the admin routes
 	}
@@ -29,27 +34,10 @@ func New(o Options) http.Handler {
 	e.GET("/readyz", s.health)
 
 	// Not an echo.Group: one with middleware takes over what no route of it matches.
-	for _, r := range []struct {
-		method, path string
-		handler      echo.HandlerFunc
-	}{
-		{http.MethodPost, "/v1/chat/completions", s.chatCompletion},
-		{http.MethodPost, "/chat/completions", s.chatCompletion},
-		{http.MethodPost, "/v1/completions", s.textCompletion},
-		{http.MethodPost, "/v1/embeddings", s.embeddings},
-		{http.MethodGet, "/v1/models", s.models},
-		{http.MethodGet, "/models", s.models},
-		{http.MethodGet, "/v1/models/*", s.model},
-		{http.MethodGet, "/v1/ws", s.openSocket},
-		{http.MethodPost, "/completion", s.nativeCompletion},
-		{http.MethodPost, "/completions", s.nativeCompletion},
-		{http.MethodPost, "/tokenize", s.tokenize},
-		{http.MethodPost, "/detokenize", s.detokenize},
-		{http.MethodPost, "/apply-template", s.applyTemplate},
-		{http.MethodGet, "/props", s.props},
-		{http.MethodGet, "/slots", s.slots},
-	} {
-		e.Add(r.method, r.path, r.handler, s.authorize)
+	for _, d := range s.dialects() {
+		for _, r := range d.routes {
+			e.Add(r.Method, r.Path, r.Handler, wire.Errors(d.errors), s.authorize)
+		}
 	}
 	e.GET("/v1/plugins", s.listPlugins, s.authorize, s.withPlugins)
 	e.GET("/v1/plugins/:name", s.getPlugin, s.authorize, s.withPlugins)
@@ -63,6 +51,21 @@ func New(o Options) http.Handler {
 		e.GET("/*", s.page)
 	}
 	return e
+}
+
+// dialect is an API that clients speak.
+type dialect struct {
+	routes []wire.Route
+	errors wire.ErrorShape
+}
+
+func (s *service) dialects() []dialect {
+	server := &wire.Server{Service: completion.NewService(s.Models), WriteTimeout: s.WriteTimeout, Grace: s.StreamGrace, Comment: s.StreamComment}
+	return []dialect{
+		{openai.API{Server: server}.Routes(), wire.OpenAIError},
+		{llamaserver.API{Server: server, Version: s.Version}.Routes(), wire.OpenAIError},
+		{(&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, IdlePing: s.IdlePing, Done: s.Done}).Routes(), wire.OpenAIError},
+	}
 }
 
 // clientOf tells who a client is: who has connected, unless that is a proxy that is trusted and names another.

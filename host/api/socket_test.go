@@ -14,7 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/coder/websocket"
-
+	"github.com/penstock/penstock/host/api/socket"
+	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 )
@@ -31,10 +32,10 @@ type serverFrame struct {
 	Prompt                                int `json:"prompt_tokens"`
 	Cached                                int `json:"cached_tokens"`
 	Seq                                   uint64
-	Usage                                 usage
-	Timings                               timings
-	Logprobs                              *tokenProb
-	Trace                                 *tokenTrace
+	Usage                                 wire.Usage
+	Timings                               wire.Timings
+	Logprobs                              *wire.TokenProb
+	Trace                                 *wire.TokenTrace
 	Error                                 struct{ Code, Message, Param string }
 }
 
@@ -344,11 +345,11 @@ func TestSocket_FailedAnswer_EndsWithError(t *testing.T) {
 func TestSocket_Keys(t *testing.T) {
 	r := newRig(t, func(s *setup) { s.APIKeys = []string{"a key/ü"} })
 	key := SubprotocolBearer + base64.RawURLEncoding.EncodeToString([]byte("a key/ü"))
-	p := r.dial(Subprotocol, key)
-	if got := p.conn.Subprotocol(); got != Subprotocol {
+	p := r.dial(socket.Subprotocol, key)
+	if got := p.conn.Subprotocol(); got != socket.Subprotocol {
 		t.Errorf("the host took subprotocol %q", got)
 	}
-	_, answer, err := websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{Subprotocols: []string{Subprotocol, key + "x"}})
+	_, answer, err := websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{Subprotocols: []string{socket.Subprotocol, key + "x"}})
 	if err == nil || answer.StatusCode != http.StatusUnauthorized {
 		t.Errorf("a wrong key: %v", err)
 	}

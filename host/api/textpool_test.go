@@ -7,20 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/penstock/penstock/host/completion/completiontest"
 	"github.com/penstock/penstock/host/sampling"
-	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
 // scribe is an engine that takes its time: it holds every text and grammar that has "slow" in it until it is let go.
 type scribe struct {
-	toy
+	completiontest.Toy
 	begun chan string   // what has come to be worked on
 	hold  chan struct{} // closed to let go
 	once  *sync.Once
@@ -44,7 +44,7 @@ func (s scribe) Tokenize(text string, special, parse bool) ([]int32, error) {
 	if strings.Contains(text, "panic") {
 		panic("a fault of the tokeniser")
 	}
-	return s.toy.Tokenize(text, special, parse)
+	return s.Toy.Tokenize(text, special, parse)
 }
 
 // closing is a stage that tells when it is closed.
@@ -63,7 +63,7 @@ func (s scribe) NewChain(p sampling.Params) ([]chain.Stage, error) {
 	if p.Grammar != "" {
 		return []chain.Stage{closing{closed: s.begun}}, nil
 	}
-	return s.toy.NewChain(p)
+	return s.Toy.NewChain(p)
 }
 
 // TestAPI_TextWork_IsBounded: however many clients send long texts, few are worked on at a time, and a short one does not wait.
@@ -71,7 +71,8 @@ func TestAPI_TextWork_IsBounded(t *testing.T) {
 	engine := newScribe()
 	r := newRig(t, func(s *setup) { s.Engine = engine })
 	defer engine.letGo()
-	places := cap(newTextPool().long)
+	places := max(1, runtime.GOMAXPROCS(0)/4) // as the text pool has
+	const shortText = 32 << 10
 	long := strings.Repeat("x", shortText)
 	answered := make(chan int, 8)
 	for i := range places + 3 {
@@ -145,17 +146,6 @@ func TestAPI_TextWork_Panic(t *testing.T) {
 	r := newRig(t, func(s *setup) { s.Engine, s.Log = newScribe(), newRigLog(t) })
 	r.refused("/v1/completions", `{"prompt":"panic"}`, http.StatusInternalServerError, "internal_error", "")
 	r.refused("/tokenize", `{"content":"panic"}`, http.StatusInternalServerError, "internal_error", "")
-}
-
-func TestAtDesk_Deadline_WhileWaiting(t *testing.T) {
-	d := newTextPool()
-	for range cap(d.short) {
-		d.short <- struct{}{}
-	}
-	_, err := inPool(t.Context(), d, time.Now().Add(time.Millisecond), 1, func() (int, error) { return 1, nil }, nil)
-	if !errors.Is(err, scheduler.ErrDeadline) {
-		t.Errorf("got %v, want ErrDeadline", err)
-	}
 }
 
 // TestAPI_Text_TooLong: a text that cannot fit is refused before anything looks at it.

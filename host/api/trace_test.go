@@ -4,14 +4,12 @@ package api
 
 import (
 	"encoding/json"
-	"math"
 	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
 )
 
 // Every route shows a trace of every token where it is asked for, and has no such field where not.
@@ -33,7 +31,7 @@ func TestTrace_EveryRoute(t *testing.T) {
 				t.Errorf("%s: %d traces for 3 tokens: %s", name, len(traces), text)
 			}
 			for _, tr := range traces {
-				if tr.Before.N != vocabularySize || len(tr.Before.Best) != maxTraced || len(tr.Stages) != 1 || tr.Stages[0].After.Best[0].ID != tr.ID {
+				if tr.Before.N != vocabularySize || len(tr.Before.Best) != completion.MaxTraced || len(tr.Stages) != 1 || tr.Stages[0].After.Best[0].ID != tr.ID {
 					t.Errorf("%s: %+v", name, tr)
 				}
 			}
@@ -45,20 +43,20 @@ func TestTrace_EveryRoute(t *testing.T) {
 }
 
 // tracesIn collects the traces of an answer of any shape.
-func tracesIn(t *testing.T, text string, stream bool) []tokenTrace {
+func tracesIn(t *testing.T, text string, stream bool) []wire.TokenTrace {
 	t.Helper()
 	parts := []string{text}
 	if stream {
 		parts = frames(t, text)
 	}
-	var all []tokenTrace
+	var all []wire.TokenTrace
 	for _, part := range parts {
 		if part == "[DONE]" {
 			continue
 		}
 		var a struct {
-			Trace   []tokenTrace
-			Choices []struct{ Trace []tokenTrace }
+			Trace   []wire.TokenTrace
+			Choices []struct{ Trace []wire.TokenTrace }
 		}
 		if err := json.Unmarshal([]byte(part), &a); err != nil {
 			t.Fatal(err, part)
@@ -84,19 +82,5 @@ func TestTrace_Socket(t *testing.T) {
 	p.send(`{"type":"generate","id":"a","request":{"prompt":"x","max_tokens":1}}`)
 	if f := p.until("token"); f.Trace != nil {
 		t.Errorf("a trace nobody asked for: %+v", f.Trace)
-	}
-}
-
-// A stage may choose what was banned; JSON has no infinity.
-func TestTrace_Infinity_IsWritten(t *testing.T) {
-	s := &service{Options: Options{Engine: toy{}}}
-	inf := float32(math.Inf(1))
-	got := s.survey(chain.Survey{Count: 3, Best: []chain.Score{{Token: 'a', Logit: inf}, {Token: 'b', Logit: -inf}, {Token: 'c', Logit: 2, P: 1}}})
-	if _, err := json.Marshal(got); err != nil {
-		t.Error(err)
-	}
-	want := []candidate{{'a', "a", leastLogprob, 0}, {'b', "b", leastLogprob, 0}, {'c', "c", 2, 1}}
-	if diff := cmp.Diff(want, got.Best); diff != "" {
-		t.Error(diff)
 	}
 }

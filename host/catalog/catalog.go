@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/registry"
 )
@@ -53,7 +54,7 @@ func (c *Catalog) Upload(ctx context.Context, wasm []byte) (api.PluginInfo, bool
 // Remove implements api.Catalog.
 func (c *Catalog) Remove(ctx context.Context, name string) error {
 	if slices.Contains(c.defaults, name) {
-		return &api.Error{Status: http.StatusConflict, Code: "plugin_in_use", Type: api.TypeInvalid, Param: "name",
+		return &completion.Error{Status: http.StatusConflict, Code: "plugin_in_use", Type: completion.TypeInvalid, Param: "name",
 			Message: fmt.Sprintf("every request uses plugin %q (plugins.default); it can be replaced, not removed", name)}
 	}
 	return apiError(c.registry.Remove(ctx, name), "name")
@@ -87,7 +88,7 @@ func apiError(err error, param string) error {
 	case errors.Is(err, plugin.ErrUnknown):
 		status, code = http.StatusNotFound, "plugin_not_found"
 	case errors.Is(err, plugin.ErrBusy):
-		return &api.Error{Status: http.StatusServiceUnavailable, Code: "busy", Type: api.TypeUnavailable, Param: param, Message: err.Error(), Retry: 1}
+		return &completion.Error{Status: http.StatusServiceUnavailable, Code: "busy", Type: completion.TypeUnavailable, Param: param, Message: err.Error(), Retry: 1}
 	case errors.Is(err, plugin.ErrTooLarge):
 		status, code = http.StatusRequestEntityTooLarge, "plugin_too_large"
 	case errors.Is(err, plugin.ErrNotWasm):
@@ -97,5 +98,5 @@ func apiError(err error, param string) error {
 	default:
 		return err
 	}
-	return &api.Error{Status: status, Code: code, Type: api.TypeInvalid, Param: param, Message: err.Error()}
+	return &completion.Error{Status: status, Code: code, Type: completion.TypeInvalid, Param: param, Message: err.Error()}
 }

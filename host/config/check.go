@@ -33,9 +33,6 @@ func oneOf(names ...string) func(any) bool {
 }
 
 func isAddress(v any) bool {
-	if strings.HasSuffix(v.(string), ".sock") {
-		return true
-	}
 	_, port, err := net.SplitHostPort(v.(string))
 	if err != nil {
 		return false
@@ -74,18 +71,10 @@ func ParseNetwork(s string) (*net.IPNet, error) {
 
 func areOrigins(v any) bool {
 	return !slices.ContainsFunc(v.([]string), func(s string) bool {
-		if s == "*" || s == "localhost" {
+		if s == "*" {
 			return false
 		}
 		u, err := url.Parse(s)
 		return err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.Path != ""
 	})
-}
-
-func isEndpoint(v any) bool {
-	if v.(string) == "" {
-		return true
-	}
-	u, err := url.Parse(v.(string))
-	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }

@@ -5,31 +5,31 @@ package policy
 import (
 	"errors"
 
-	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// NewPolicy implements api.Policies.
-func (b *Builder) NewPolicy(params sampling.Params, list []api.PluginUse, maxTokens int) (api.Policy, error) {
+// NewPolicy implements completion.Policies.
+func (b *Builder) NewPolicy(params sampling.Params, list []completion.PluginUse, maxTokens int) (completion.Policy, error) {
 	uses, err := b.resolve(list, params.Chain)
 	defer release(uses)
 	if err != nil {
-		return api.Policy{}, err
+		return completion.Policy{}, err
 	}
 	params.Chain = arrange(params.Chain, uses)
 	if err := checkViews(params.Chain, uses); err != nil {
-		return api.Policy{}, err
+		return completion.Policy{}, err
 	}
-	var policy api.Policy
+	var policy completion.Policy
 	index, setup := 0, &plugin.Setup{}
 	for _, link := range engine.Links(params) {
 		if link.Plugin == "" {
 			stage, err := b.engine.NewStage(params, link)
 			if err != nil {
-				return api.Policy{}, errors.Join(err, policy.Close())
+				return completion.Policy{}, errors.Join(err, policy.Close())
 			}
 			policy.Stages = append(policy.Stages, stage)
 			continue
@@ -38,7 +38,7 @@ func (b *Builder) NewPolicy(params sampling.Params, list []api.PluginUse, maxTok
 		stage, err := stage.New(u.plugin, plugin.Request{Client: u.Client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
 			Setup: setup, MaxTokens: maxTokens, ContextSize: b.engine.Info().Limits.Positions, Skip: u.Skip})
 		if err != nil {
-			return api.Policy{}, errors.Join(useError(u, err), policy.Close())
+			return completion.Policy{}, errors.Join(useError(u, err), policy.Close())
 		}
 		index++
 		policy.Stages = append(policy.Stages, stage)

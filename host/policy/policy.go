@@ -4,19 +4,19 @@
 package policy
 
 import (
-	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin/registry"
 )
 
-// Builder builds policies of one model and the plugins of one folder. It is an api.Policies.
+// Builder builds policies of one model and the plugins of one folder. It is an completion.Policies.
 type Builder struct {
 	engine   *engine.Engine
 	registry *registry.Registry
 	defaults []string // names of the operator's plugins, which every request uses
 }
 
-var _ api.Policies = (*Builder)(nil)
+var _ completion.Policies = (*Builder)(nil)
 
 // New makes a builder. Every request uses the default plugins, whether it names them or not.
 func New(e *engine.Engine, r *registry.Registry, defaults []string) *Builder {

@@ -6,15 +6,15 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// Render implements api.Policies.
-func (b *Builder) Render(ctx context.Context, params sampling.Params, list []api.PluginUse, messages []chat.Message) (text *string, err error) {
+// Render implements completion.Policies.
+func (b *Builder) Render(ctx context.Context, params sampling.Params, list []completion.PluginUse, messages []chat.Message) (text *string, err error) {
 	uses, err := b.resolve(list, params.Chain)
 	defer release(uses)
 	if err != nil {
@@ -26,7 +26,7 @@ func (b *Builder) Render(ctx context.Context, params sampling.Params, list []api
 		switch {
 		case !u.plugin.IsTemplate():
 		case chosen != nil:
-			return nil, api.Invalid("plugins", "plugins %q and %q are both templates; a request can have one", chosen.Name, u.Name)
+			return nil, completion.Invalid("plugins", "plugins %q and %q are both templates; a request can have one", chosen.Name, u.Name)
 		default:
 			chosen = u
 		}
@@ -46,8 +46,8 @@ func (b *Builder) Render(ctx context.Context, params sampling.Params, list []api
 	return &written, nil
 }
 
-// CheckPrompt implements api.Policies.
-func (b *Builder) CheckPrompt(list []api.PluginUse) error {
+// CheckPrompt implements completion.Policies.
+func (b *Builder) CheckPrompt(list []completion.PluginUse) error {
 	for _, u := range list {
 		m, err := b.registry.Find(u.Name)
 		if err != nil {
@@ -56,7 +56,7 @@ func (b *Builder) CheckPrompt(list []api.PluginUse) error {
 		template := m.IsTemplate()
 		m.Release()
 		if template {
-			return api.Invalid("plugins", "plugin %q is a template: it needs messages, and this request has a prompt", u.Name)
+			return completion.Invalid("plugins", "plugin %q is a template: it needs messages, and this request has a prompt", u.Name)
 		}
 	}
 	return nil

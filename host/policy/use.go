@@ -5,7 +5,7 @@ package policy
 import (
 	"slices"
 
-	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/sampling"
@@ -13,7 +13,7 @@ import (
 
 // use is a plugin that a request uses.
 type use struct {
-	api.PluginUse
+	completion.PluginUse
 	plugin *load.Plugin
 }
 
@@ -22,10 +22,10 @@ type use struct {
 //
 // The operator's plugins have no client, so no quarantine applies to them: every request tries them anew. If they were skipped, what
 // the operator demands would be gone without a word. If they were refused, nothing would be served any more.
-func (b *Builder) resolve(list []api.PluginUse, chain []string) ([]use, error) {
+func (b *Builder) resolve(list []completion.PluginUse, chain []string) ([]use, error) {
 	var uses []use
 	for _, name := range b.defaults {
-		uses = append(uses, use{PluginUse: api.PluginUse{Name: name, Field: "plugins"}})
+		uses = append(uses, use{PluginUse: completion.PluginUse{Name: name, Field: "plugins"}})
 	}
 	for _, u := range list {
 		if slices.Contains(b.defaults, u.Name) {
@@ -38,7 +38,7 @@ func (b *Builder) resolve(list []api.PluginUse, chain []string) ([]use, error) {
 	}
 	for _, name := range chain {
 		if name, ok := sampling.PluginNamed(name); ok && find(uses, name) == nil {
-			uses = append(uses, use{PluginUse: api.PluginUse{Name: name, Field: "samplers"}})
+			uses = append(uses, use{PluginUse: completion.PluginUse{Name: name, Field: "samplers"}})
 		}
 	}
 	for i := range uses {
@@ -55,7 +55,7 @@ func (b *Builder) resolve(list []api.PluginUse, chain []string) ([]use, error) {
 }
 
 // checkDefault refuses to have one of the operator's plugins changed by a request.
-func checkDefault(u api.PluginUse) error {
+func checkDefault(u completion.PluginUse) error {
 	field, value := u.Field+".on_error", `"skip"`
 	switch {
 	case len(u.Config) > 0:
@@ -63,7 +63,7 @@ func checkDefault(u api.PluginUse) error {
 	case !u.Skip:
 		return nil
 	}
-	return api.Invalid(field, "%s is %s; every request here uses plugin %q as the operator has set it up: leave the field out", field, value, u.Name)
+	return completion.Invalid(field, "%s is %s; every request here uses plugin %q as the operator has set it up: leave the field out", field, value, u.Name)
 }
 
 func release(uses []use) {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/plugin"
 )
 
@@ -16,12 +16,12 @@ func useError(u *use, err error) error {
 	var quarantine *plugin.QuarantineError
 	switch {
 	case errors.As(err, &config):
-		return api.Invalid(u.Field+".config"+config.Field, "plugin %s: %v", u.Name, config)
+		return completion.Invalid(u.Field+".config"+config.Field, "plugin %s: %v", u.Name, config)
 	case errors.As(err, &quarantine):
-		return &api.Error{Status: http.StatusTooManyRequests, Code: "plugin_quarantined", Type: api.TypeBusy, Param: u.Field,
+		return &completion.Error{Status: http.StatusTooManyRequests, Code: "plugin_quarantined", Type: completion.TypeBusy, Param: u.Field,
 			Message: quarantine.Error(), Retry: quarantine.Seconds()}
 	case errors.Is(err, plugin.ErrUnknown):
-		return api.Invalid(u.Field, "%v", err)
+		return completion.Invalid(u.Field, "%v", err)
 	}
 	return err
 }

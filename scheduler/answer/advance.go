@@ -34,7 +34,6 @@ func (a *Answer) grow(t chain.Token, d Details, spliced bool) {
 	a.tokens = append(a.tokens, t)
 	a.generated++
 	a.computed++
-	a.extendContext()
 	stop, done := a.accept(t, spliced)
 	if done {
 		return
@@ -76,7 +75,7 @@ func (a *Answer) accept(t chain.Token, spliced bool) (stop, done bool) {
 
 // full reports whether the answer may not grow any more.
 func (a *Answer) full() bool {
-	return a.settings.MaxTokens > 0 && a.generated >= a.settings.MaxTokens || a.contextFull()
+	return a.settings.MaxTokens > 0 && a.generated >= a.settings.MaxTokens || len(a.tokens) >= a.settings.Longest
 }
 
 // showSettled shows the tokens that no stage can take back any more.
@@ -96,10 +95,10 @@ func (a *Answer) showOldest() {
 		return
 	}
 	a.output.Shown = append(a.output.Shown, Shown{Token: oldest.token, Text: seen.text, Details: oldest.details})
-	if seen.ends != 0 {
+	if seen.end {
 		a.text.discard()
 		a.window = a.window[:0]
-		a.output.Reason, a.output.Stop = seen.ends, seen.stop
+		a.output.Reason, a.output.Stop = ReasonStop, seen.stop
 	}
 }
 

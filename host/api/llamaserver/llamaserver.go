@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+
+// Package llamaserver serves llama-server's own API: completions, tokens, templates, properties and slots.
+package llamaserver
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+)
+
+// API answers llama-server's routes.
+type API struct {
+	*wire.Server
+	Version string // of this program
+}
+
+// Routes are the routes of the API.
+func (a API) Routes() []wire.Route {
+	return []wire.Route{
+		{Method: http.MethodPost, Path: "/completion", Handler: a.completion},
+		{Method: http.MethodPost, Path: "/completions", Handler: a.completion},
+		{Method: http.MethodPost, Path: "/tokenize", Handler: a.tokenize},
+		{Method: http.MethodPost, Path: "/detokenize", Handler: a.detokenize},
+		{Method: http.MethodPost, Path: "/apply-template", Handler: a.applyTemplate},
+		{Method: http.MethodGet, Path: "/props", Handler: a.props},
+		{Method: http.MethodGet, Path: "/slots", Handler: a.slots},
+	}
+}
+
+// use finds the model of a route that is not for an answer: the one that the query names, or else the default.
+func (a API) use(c echo.Context) (*completion.Model, func(), error) {
+	return a.Models.Use(c.Request().Context(), c.QueryParam("model"))
+}

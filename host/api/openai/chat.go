@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+
+package openai
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/completion"
+)
+
+// chatBody is POST /v1/chat/completions.
+type chatBody struct {
+	Common
+	Logprobs    bool `json:"logprobs"`
+	TopLogprobs *int `json:"top_logprobs"`
+
+	Messages     []json.RawMessage          `json:"messages"`
+	Tools        json.RawMessage            `json:"tools"`
+	ToolChoice   json.RawMessage            `json:"tool_choice"`
+	Functions    json.RawMessage            `json:"functions"`
+	TemplateArgs map[string]json.RawMessage `json:"chat_template_kwargs"`
+}
+
+// ParseChat turns the body of a chat completion into a request.
+func ParseChat(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (_ *completion.Request, _ *chatBody, err error) {
+	b := &chatBody{Common: Defaults()}
+	if err := wire.Decode(body, b); err != nil {
+		return nil, nil, err
+	}
+	if err := b.Check(); err != nil {
+		return nil, nil, err
+	}
+	c, err := b.conversation()
+	if err != nil {
+		return nil, nil, completion.AsError(err, "messages")
+	}
+	r, err := s.New(ctx, b.Basics(from, "messages", len(body)), b.fill)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.Converse(ctx, r, c); err != nil {
+		r.Release()
+		return nil, nil, err
+	}
+	return r, b, nil
+}
+
+// conversation checks the fields that become the prompt and refuses what is not supported.
+func (b *chatBody) conversation() (chat.Conversation, error) {
+	for _, f := range []struct {
+		name string
+		raw  json.RawMessage
+	}{{"tools", b.Tools}, {"functions", b.Functions}} {
+		if completion.IsSet(f.raw) {
+			return chat.Conversation{}, completion.Unsupported(f.name, "%s are not supported by this server", f.name)
+		}
+	}
+	messages, err := chat.ParseMessages(b.Messages)
+	return chat.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs}, err
+}
+
+// fill completes a request but for its prompt.
+func (b *chatBody) fill(r *completion.Request) error {
+	if err := b.Fill(r); err != nil {
+		return err
+	}
+	switch top := b.TopLogprobs; {
+	case top != nil && (*top < 0 || *top > MaxLogprobs):
+		return completion.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", *top, MaxLogprobs)
+	case top != nil && *top > 0 && !b.Logprobs:
+		return completion.Invalid("top_logprobs", "top_logprobs needs logprobs to be true")
+	case b.Logprobs && top != nil:
+		r.Logprobs = *top
+	case b.Logprobs:
+		r.Logprobs = 0
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+
+package openai
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/penstock/penstock/host/completion"
+)
+
+// Common are the fields that every body asking for an answer may have.
+type Common struct {
+	completion.Extras
+
+	Model         string `json:"model"`
+	Stream        bool   `json:"stream"`
+	StreamOptions struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+
+	N    *int            `json:"n"`
+	Stop json.RawMessage `json:"stop"`
+
+	// Three names of one thing; the first that is there counts.
+	MaxCompletionTokens *int `json:"max_completion_tokens"`
+	MaxTokens           *int `json:"max_tokens"`
+	NPredict            *int `json:"n_predict"`
+
+	// Refused while nothing acts on them.
+	JSONSchema     json.RawMessage `json:"json_schema"`
+	ResponseFormat json.RawMessage `json:"response_format"`
+	Suffix         json.RawMessage `json:"suffix"`
+	Echo           json.RawMessage `json:"echo"`
+}
+
+// The bounds of what one request may ask for.
+const (
+	MaxLogprobs = 20 // alternatives reported with each token
+	maxChoices  = 128
+	maxStops    = 64
+)
+
+// Defaults are what a body begins with.
+func Defaults() Common { return Common{Extras: completion.DefaultExtras()} }
+
+// Basics are what a request begins with.
+func (b *Common) Basics(from completion.Caller, promptField string, size int) completion.Basics {
+	return completion.Basics{Caller: from, ModelName: b.Model, PromptField: promptField, Extras: &b.Extras, Size: size}
+}
+
+// Check refuses what this server does not do and what is out of range, besides the extras.
+func (b *Common) Check() error {
+	for _, f := range []struct {
+		name string
+		raw  json.RawMessage
+	}{
+		{"json_schema", b.JSONSchema}, {"suffix", b.Suffix}, {"echo", b.Echo},
+	} {
+		if completion.IsSet(f.raw) {
+			return completion.Unsupported(f.name, "%s is not supported by this server", f.name)
+		}
+	}
+	if err := checkFormat(b.ResponseFormat); err != nil {
+		return err
+	}
+	if n := b.Choices(); n < 1 || n > maxChoices {
+		return completion.Invalid("n", "n is %d; it must be from 1 to %d", n, maxChoices)
+	}
+	return nil
+}
+
+func checkFormat(raw json.RawMessage) error {
+	if !completion.IsSet(raw) {
+		return nil
+	}
+	var format struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(raw, &format); err != nil {
+		return completion.Invalid("response_format", "response_format must be an object with a type")
+	}
+	if format.Type != "text" {
+		return completion.Unsupported("response_format", "response_format.type is %q; only text is supported by this server", format.Type)
+	}
+	return nil
+}
+
+// Fill completes a request by what the body says of its answers.
+func (b *Common) Fill(r *completion.Request) (err error) {
+	r.Choices = b.Choices()
+	if r.MaxTokens, err = b.limit(); err != nil {
+		return err
+	}
+	r.Stops, err = b.stops()
+	return err
+}
+
+// Choices is how many answers to each prompt are wanted.
+func (b *Common) Choices() int {
+	if b.N == nil {
+		return 1
+	}
+	return *b.N
+}
+
+// limit is how many tokens to generate; 0 means until the context is full, which clients write as -1.
+func (b *Common) limit() (int, error) {
+	for _, f := range []struct {
+		name  string
+		value *int
+	}{{"max_completion_tokens", b.MaxCompletionTokens}, {"max_tokens", b.MaxTokens}, {"n_predict", b.NPredict}} {
+		switch {
+		case f.value == nil:
+			continue
+		case *f.value == -1:
+			return 0, nil
+		case *f.value < 1:
+			return 0, completion.Invalid(f.name, "%s is %d; it must be at least 1, or -1 for as many as fit", f.name, *f.value)
+		}
+		return *f.value, nil
+	}
+	return 0, nil
+}
+
+// stops reads stop: a text, a list of texts, or nothing.
+func (b *Common) stops() ([]string, error) {
+	if !completion.IsSet(b.Stop) {
+		return nil, nil
+	}
+	var one string
+	var list []string
+	if json.Unmarshal(b.Stop, &one) == nil {
+		list = []string{one}
+	} else if err := json.Unmarshal(b.Stop, &list); err != nil {
+		return nil, completion.Invalid("stop", "stop must be a text or a list of texts")
+	}
+	if len(list) > maxStops {
+		return nil, completion.Invalid("stop", "stop has %d texts; at most %d are allowed", len(list), maxStops)
+	}
+	if i := slices.Index(list, ""); i >= 0 {
+		return nil, completion.Invalid("stop["+strconv.Itoa(i)+"]", "stop[%d] is empty; it would end every answer at once", i)
+	}
+	return list, nil
+}

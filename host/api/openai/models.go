@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+
+package openai
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/completion"
+)
+
+// modelEntry is OpenAI's model object with llama-server's details.
+type modelEntry struct {
+	ID      string         `json:"id"`
+	Object  string         `json:"object"`
+	Created int64          `json:"created"`
+	OwnedBy string         `json:"owned_by"`
+	Meta    map[string]any `json:"meta"`
+}
+
+func entryOf(m *completion.Model) modelEntry {
+	return modelEntry{ID: m.Name, Object: "model", Created: m.Created.Unix(), OwnedBy: "penstock", Meta: map[string]any{
+		"n_vocab": m.Vocabulary, "n_ctx": m.Context, "n_ctx_train": m.Training, "n_embd": m.Embedding,
+		"n_params": m.Parameters, "size": m.Size,
+	}}
+}
+
+func (a API) models(c echo.Context) error {
+	return c.JSON(http.StatusOK, map[string]any{"object": "list", "data": []modelEntry{entryOf(a.Models.Default())}})
+}
+
+// model describes one model; names may have slashes.
+func (a API) model(c echo.Context) error {
+	m := a.Models.Default()
+	if name := c.Param("*"); name != m.Name {
+		return completion.UnknownModel(name, m.Name)
+	}
+	return c.JSON(http.StatusOK, entryOf(m))
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+
+// Package openai serves OpenAI's API, with llama-server's additions and ours.
+package openai
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+)
+
+// API answers OpenAI's routes.
+type API struct{ *wire.Server }
+
+// Routes are the routes of the API.
+func (a API) Routes() []wire.Route {
+	return []wire.Route{
+		{Method: http.MethodPost, Path: "/v1/chat/completions", Handler: a.chatCompletion},
+		{Method: http.MethodPost, Path: "/chat/completions", Handler: a.chatCompletion},
+		{Method: http.MethodPost, Path: "/v1/completions", Handler: a.textCompletion},
+		{Method: http.MethodPost, Path: "/v1/embeddings", Handler: a.embeddings},
+		{Method: http.MethodGet, Path: "/v1/models", Handler: a.models},
+		{Method: http.MethodGet, Path: "/models", Handler: a.models},
+		{Method: http.MethodGet, Path: "/v1/models/*", Handler: a.model},
+	}
+}
+
+func (a API) chatCompletion(c echo.Context) error {
+	body, err := wire.Read(c)
+	if err != nil {
+		return err
+	}
+	r, b, err := ParseChat(c.Request().Context(), a.Service, wire.CallerOf(c), body)
+	if err != nil {
+		return err
+	}
+	return a.Answer(c, r, newChatShape(newAnswerHeads("chatcmpl-", r, &b.Common)), b.Stream)
+}
+
+func (a API) textCompletion(c echo.Context) error {
+	body, err := wire.Read(c)
+	if err != nil {
+		return err
+	}
+	r, b, err := ParseText(c.Request().Context(), a.Service, wire.CallerOf(c), body)
+	if err != nil {
+		return err
+	}
+	return a.Answer(c, r, newTextShape(newAnswerHeads("cmpl-", r, &b.Common)), b.Stream)
+}
+
+func (a API) embeddings(echo.Context) error {
+	return completion.Unsupported("model", "embeddings are not supported by this server")
+}
+
+// answerHeads begin the objects of one answer.
+type answerHeads struct {
+	wire.Heads
+	request   *completion.Request
+	sendUsage bool
+}
+
+func newAnswerHeads(prefix string, r *completion.Request, b *Common) answerHeads {
+	return answerHeads{wire.NewHeads(prefix, r.Model.Name), r, b.StreamOptions.IncludeUsage}
+}
+
+func (h answerHeads) usage(choices []*completion.Choice) wire.Usage {
+	return wire.UsageOf(choices, h.request.Choices)
+}
+
+// Start implements wire.Shape: the first frame is that of the first token.
+func (answerHeads) Start(*completion.Choice) []any { return nil }
+
+// Framing implements wire.Shape.
+func (answerHeads) Framing() wire.Framing { return wire.EventsDone }
+
+// Parse turns a body into a request: a chat if it has messages, else a text completion.
+func Parse(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.Request, error) {
+	var probe struct {
+		Messages, Prompt any
+	}
+	if err := wire.Decode(body, &probe); err != nil {
+		return nil, err
+	}
+	switch {
+	case probe.Messages != nil && probe.Prompt != nil:
+		return nil, completion.Invalid("request", "request has both messages and prompt; it must have one")
+	case probe.Messages != nil:
+		r, _, err := ParseChat(ctx, s, from, body)
+		return r, err
+	}
+	r, _, err := ParseText(ctx, s, from, body)
+	return r, err
+}

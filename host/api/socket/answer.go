@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+
+package socket
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/penstock/penstock/host/api/openai"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// answer is one that goes over a WebSocket connection.
+type answer struct {
+	connection *connection
+	id         string
+	stream     completion.Stream
+	choice     *completion.Choice
+	detachable *detachable // where it may outlive its connection; nil elsewhere
+
+	stop     context.CancelFunc // makes it release the stream
+	released chan struct{}      // closed when it has
+}
+
+// generate starts an answer.
+func (k *connection) generate(f clientFrame) error {
+	if err := k.checkFree(f.ID); err != nil {
+		return err
+	}
+	if f.DetachMS < 0 || f.DetachMS > maxDetach.Milliseconds() {
+		return completion.Invalid("detach_ms", "detach_ms is %d; it must be from 0 to %d", f.DetachMS, maxDetach.Milliseconds())
+	}
+	detach := time.Duration(f.DetachMS) * time.Millisecond
+	r, err := k.parse(f.Request)
+	if err != nil {
+		return err
+	}
+	if detach > 0 && k.api.detachables.full() {
+		r.Release()
+		return &completion.Error{Status: http.StatusTooManyRequests, Code: "too_many_detachable", Type: completion.TypeBusy, Param: "detach_ms",
+			Message: "too many answers outlive their connections; try again later or without detach_ms"}
+	}
+	r.Keep = detach > 0
+	streams, err := k.api.Submit(k.ctx, r)
+	if err != nil {
+		r.Release()
+		return err
+	}
+	a := &answer{connection: k, id: f.ID, stream: streams[0], choice: &completion.Choice{Request: r}}
+	if detach > 0 {
+		a.detachable = k.api.detachables.add(a.stream, r, detach)
+		a.detachable.mu.Lock()
+		defer a.detachable.mu.Unlock()
+	}
+	return k.follow(a)
+}
+
+// parse reads a generate frame's request: the body of a chat or text completion.
+func (k *connection) parse(request json.RawMessage) (*completion.Request, error) {
+	if !completion.IsSet(request) {
+		return nil, completion.Invalid("request", "request is missing: the body of a chat or text completion")
+	}
+	r, err := openai.Parse(k.ctx, k.api.Service, k.caller, request)
+	if err != nil {
+		return nil, err
+	}
+	if r.Choices*len(r.Prompts) != 1 {
+		r.Release()
+		return nil, completion.Invalid("n", "a generate frame starts one answer: n must be 1, and prompt a single one")
+	}
+	return r, nil
+}
+
+// checkFree refuses an id that is in use, and too many answers at once.
+func (k *connection) checkFree(id string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.answers[id] != nil {
+		return completion.Invalid("id", "id %q is in use", id)
+	}
+	if len(k.answers) >= maxAnswers {
+		return &completion.Error{Status: http.StatusTooManyRequests, Code: "too_many_streams", Type: completion.TypeBusy,
+			Message: fmt.Sprintf("%d answers are going on in this connection; wait for one to end", maxAnswers)}
+	}
+	return nil
+}
+
+// follow begins to read the stream. A connection that is closing takes no more answers: it releases the stream, as a lost connection
+// does.
+func (k *connection) follow(a *answer) error {
+	var ctx context.Context
+	ctx, a.stop = context.WithCancel(k.ctx)
+	a.released = make(chan struct{})
+	if a.detachable != nil {
+		a.detachable.reader = a
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closing {
+		a.release()
+		return completion.AsError(scheduler.ErrClosed, "")
+	}
+	k.answers[a.id] = a
+	k.forwarding.Go(func() { a.forward(ctx) })
+	return nil
+}
+
+// release gives up the stream. A detachable answer goes on without a reader for a while; any other is cancelled, which does nothing if it
+// has ended.
+func (a *answer) release() {
+	if a.detachable != nil {
+		a.detachable.detached()
+	} else {
+		a.stream.Cancel()
+		a.choice.Request.Release()
+	}
+	a.stop()
+	close(a.released)
+}
+
+// forward sends the stream's events until it ends, the connection ends, or another connection takes the stream over.
+func (a *answer) forward(ctx context.Context) {
+	defer a.release()
+	defer a.freeID()
+	for {
+		e, err := a.stream.Next(ctx)
+		if err != nil {
+			return
+		}
+		if e.Kind == scheduler.KindEnd {
+			a.freeID() // before the client learns of the end and uses the id again
+		}
+		for _, f := range a.framesOf(e) {
+			if !a.connection.send(f) {
+				return
+			}
+		}
+		if e.Kind == scheduler.KindEnd {
+			return
+		}
+	}
+}
+
+// freeID lets the client use the id again. Another answer may have it already.
+func (a *answer) freeID() {
+	a.connection.mu.Lock()
+	defer a.connection.mu.Unlock()
+	if a.connection.answers[a.id] == a {
+		delete(a.connection.answers, a.id)
+	}
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+
+package socket
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/penstock/penstock/host/completion"
+)
+
+// The bounds of answers that may outlive their connections.
+const (
+	maxDetach     = 10 * time.Minute
+	maxDetachable = 1024
+)
+
+// Attacher lets another reader go on with a stream after event seq; −1 begins at the first. A Stream may be one.
+type Attacher interface {
+	Attach(seq int64) error
+}
+
+// detachable is an answer that outlives its connection for a while, so that the client can come back to it.
+type detachable struct {
+	all     *detachables
+	stream  completion.Stream
+	request *completion.Request
+	detach  time.Duration // how long it goes on without a reader
+
+	mu     sync.Mutex  // held while another connection takes it over
+	reader *answer     // who reads it, or was the last to
+	expiry *time.Timer // runs while nobody reads it
+}
+
+// detachables are the detachable answers by the unguessable names of their streams.
+type detachables struct {
+	mu       sync.Mutex
+	byStream map[string]*detachable
+}
+
+func (d *detachables) full() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.byStream) >= maxDetachable
+}
+
+func (d *detachables) add(st completion.Stream, r *completion.Request, detach time.Duration) *detachable {
+	found := &detachable{all: d, stream: st, request: r, detach: detach}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.byStream == nil {
+		d.byStream = map[string]*detachable{}
+	}
+	d.byStream[st.ID()] = found
+	return found
+}
+
+func (d *detachables) find(stream string) *detachable {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.byStream[stream]
+}
+
+// detached starts the time that the answer may go on without a reader. It does so after the end, too: the end may have been lost on
+// the way to the client.
+func (d *detachable) detached() {
+	d.expiry = time.AfterFunc(d.detach, d.expire)
+}
+
+func (d *detachable) expire() {
+	d.all.mu.Lock()
+	delete(d.all.byStream, d.stream.ID())
+	d.all.mu.Unlock()
+	d.stream.Cancel()
+	d.request.Release()
+}
+
+// attach goes on with a detachable answer. A connection that still reads it, because it has not noticed that it is lost,
+// lets go first.
+func (k *connection) attach(f clientFrame) error {
+	if f.After == nil || *f.After < -1 {
+		return completion.Invalid("after", "after must be the last seq that was seen, or -1 to begin at the first")
+	}
+	if err := k.checkFree(f.ID); err != nil {
+		return err
+	}
+	unknown := &completion.Error{Status: http.StatusNotFound, Code: "unknown_stream", Type: completion.TypeInvalid, Param: "stream",
+		Message: "no such stream: it was not started with detach_ms, or its time is up"}
+	d := k.api.detachables.find(f.Stream)
+	if d == nil {
+		return unknown
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.reader.stop()
+	<-d.reader.released
+	if !d.expiry.Stop() {
+		return unknown // its time was up just now
+	}
+	st, ok := d.stream.(Attacher)
+	if !ok {
+		d.detached()
+		return completion.Unsupported("type", "attach is not supported by this server")
+	}
+	if err := st.Attach(*f.After); err != nil {
+		d.detached()
+		return &completion.Error{Status: http.StatusGone, Code: "events_gone", Type: completion.TypeInvalid, Param: "after",
+			Message: fmt.Sprintf("after is %d; the answer has not come so far: %v", *f.After, err)}
+	}
+	return k.follow(&answer{connection: k, id: f.ID, stream: d.stream, choice: &completion.Choice{Request: d.request}, detachable: d})
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+package socket
+
+import (
+	"encoding/json"
+
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// clientFrame is any frame that a client sends over the WebSocket. Its type decides which fields count.
+type clientFrame struct {
+	Type     string          `json:"type"`
+	ID       string          `json:"id"`
+	Request  json.RawMessage `json:"request"`   // generate
+	DetachMS int64           `json:"detach_ms"` // generate
+	Sampling json.RawMessage `json:"sampling"`  // set
+	Text     *string         `json:"text"`      // inject
+	Tokens   *int            `json:"tokens"`    // rewind
+	Stream   string          `json:"stream"`    // attach
+	After    *int64          `json:"after"`     // attach
+}
+
+type startedFrame struct {
+	Type   string `json:"type"`
+	ID     string `json:"id"`
+	Stream string `json:"stream"`
+	Model  string `json:"model"`
+	Prompt int    `json:"prompt_tokens"`
+	Cached int    `json:"cached_tokens"`
+}
+
+type tokenFrame struct {
+	Type     string           `json:"type"`
+	ID       string           `json:"id"`
+	Seq      uint64           `json:"seq"`
+	Text     string           `json:"text"`
+	Logprobs *wire.TokenProb  `json:"logprobs,omitempty"`
+	Trace    *wire.TokenTrace `json:"trace,omitempty"`
+}
+
+type endFrame struct {
+	Type    string            `json:"type"`
+	ID      string            `json:"id"`
+	Reason  string            `json:"reason"`
+	Usage   wire.Usage        `json:"usage"`
+	Timings wire.Timings      `json:"timings"`
+	Error   *wire.ErrorObject `json:"error,omitempty"`
+}
+
+type errorFrame struct {
+	Type  string           `json:"type"`
+	ID    string           `json:"id,omitempty"`
+	Error wire.ErrorObject `json:"error"`
+}
+
+func refusal(id string, err error) errorFrame {
+	return errorFrame{Type: "error", ID: id, Error: wire.ErrorOf(completion.AsError(err, "request"))}
+}
+
+// framesOf are the frames of one event. Text that was held back to the end comes as a last token frame.
+func (a *answer) framesOf(e scheduler.Event) []any {
+	c := a.choice
+	engine := c.Request.Model.Engine
+	d, failed := c.Add(e)
+	switch e.Kind {
+	case scheduler.KindStarted:
+		return []any{startedFrame{Type: "started", ID: a.id, Stream: a.stream.ID(), Model: c.Request.Model.Name,
+			Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens}}
+	case scheduler.KindToken:
+		f := tokenFrame{Type: "token", ID: a.id, Seq: e.Seq, Text: d.Content, Trace: wire.TraceOf(engine, e)}
+		if p, ok := wire.Probability(engine, e); ok {
+			f.Logprobs = &p
+		}
+		return []any{f}
+	}
+	var frames []any
+	if e.Text != "" {
+		frames = append(frames, tokenFrame{Type: "token", ID: a.id, Seq: e.Seq, Text: e.Text})
+	}
+	end := endFrame{Type: "end", ID: a.id, Reason: e.End.Reason.String(), Timings: wire.TimingsOf(*e.End),
+		Usage: wire.UsageOf([]*completion.Choice{c}, 1)}
+	if failed != nil {
+		body := wire.ErrorOf(completion.AsError(failed, "request"))
+		end.Error = &body
+	}
+	return append(frames, end)
+}

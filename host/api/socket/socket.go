@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+
+// Package socket serves the WebSocket: many answers over one connection, which their client can steer.
+package socket
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/excerpt"
+)
+
+// API answers the WebSocket's route.
+type API struct {
+	*wire.Server
+	Log       *slog.Logger
+	BodyLimit int64         // bytes of a frame
+	IdlePing  time.Duration // after so long without a frame the client is asked whether it is there; 0: 30 s
+	// Done is closed when the host shuts down and every answer has ended: connections close then.
+	Done <-chan struct{}
+
+	detachables detachables
+}
+
+// Routes are the routes of the API.
+func (a *API) Routes() []wire.Route {
+	return []wire.Route{{Method: http.MethodGet, Path: "/v1/ws", Handler: a.open}}
+}
+
+// Subprotocol is the WebSocket protocol that is spoken.
+const Subprotocol = "penstock.v1"
+
+// maxAnswers bounds the answers of one connection that have not ended.
+const maxAnswers = 256
+
+// connection is one WebSocket connection. One goroutine reads frames, one writes them, and each answer has one that reads its stream and
+// hands frames to the writer without a buffer. So a stream is read only as fast as the client reads: if the client is slow, the ring
+// fills, the scheduler parks the slot, and memory stays bounded.
+type connection struct {
+	api    *API
+	conn   *websocket.Conn
+	caller completion.Caller
+
+	out   chan any
+	ctx   context.Context // done when the connection is
+	close context.CancelFunc
+	wrote atomic.Bool // a frame was sent since the last look
+
+	forwarding sync.WaitGroup // of answers
+	mu         sync.Mutex
+	answers    map[string]*answer // those that have not ended, by the client's id
+	closing    bool               // no answer is begun any more
+}
+
+// open is GET /v1/ws.
+func (a *API) open(c echo.Context) error {
+	conn, err := websocket.Accept(c.Response(), c.Request(), &websocket.AcceptOptions{
+		Subprotocols:       []string{Subprotocol},
+		InsecureSkipVerify: true, // sameOrigin has checked
+	})
+	if err != nil {
+		return nil // Accept has answered
+	}
+	defer conn.CloseNow() //nolint:errcheck // whatever is left of the connection
+	conn.SetReadLimit(-1) // an oversized frame is refused, the connection lives on
+	ctx, stop := context.WithCancel(c.Request().Context())
+	k := &connection{api: a, conn: conn, caller: wire.CallerOf(c), out: make(chan any), ctx: ctx, close: stop, answers: map[string]*answer{}}
+	var helpers sync.WaitGroup
+	helpers.Go(k.write)
+	helpers.Go(k.closeOnShutdown)
+	helpers.Go(k.ping)
+	err = k.read()
+	stop()
+	k.forwarding.Wait()
+	helpers.Wait()
+	a.Log.Debug("websocket closed", slog.Any("reason", err))
+	return nil
+}
+
+// read handles frames until the connection ends.
+func (k *connection) read() error {
+	for {
+		kind, r, err := k.conn.Reader(k.ctx)
+		if err != nil {
+			return err
+		}
+		body, err := io.ReadAll(io.LimitReader(r, k.api.BodyLimit+1))
+		if err != nil {
+			return err
+		}
+		if int64(len(body)) > k.api.BodyLimit {
+			if _, err := io.Copy(io.Discard, r); err != nil {
+				return err
+			}
+			k.send(refusal("", &http.MaxBytesError{Limit: k.api.BodyLimit}))
+			continue
+		}
+		if kind != websocket.MessageText {
+			k.send(refusal("", wire.Malformed("frames must be text, with one JSON object each")))
+			continue
+		}
+		k.handle(body)
+	}
+}
+
+// write sends frames until the connection ends, or the client takes none for too long.
+func (k *connection) write() {
+	defer k.close()
+	for {
+		select {
+		case f := <-k.out:
+			if f == (closeFrame{}) {
+				_ = k.conn.Close(websocket.StatusGoingAway, "the server is shutting down") // the client may have gone
+				return
+			}
+			data, err := json.Marshal(f)
+			if err != nil {
+				k.api.Log.Error("a frame cannot be encoded", slog.Any("error", err))
+				return
+			}
+			ctx, done := context.WithTimeout(k.ctx, k.api.writeTimeout())
+			err = k.conn.Write(ctx, websocket.MessageText, data)
+			done()
+			if err != nil {
+				return
+			}
+			k.wrote.Store(true)
+		case <-k.ctx.Done():
+			return
+		}
+	}
+}
+
+func (a *API) writeTimeout() time.Duration {
+	if a.WriteTimeout <= 0 {
+		return 24 * time.Hour
+	}
+	return a.WriteTimeout
+}
+
+// send hands a frame to the writer; false where the connection has ended.
+func (k *connection) send(f any) bool {
+	select {
+	case k.out <- f:
+		return true
+	case <-k.ctx.Done():
+		return false
+	}
+}
+
+// handle acts on one frame. Whatever is wrong with it is told to the client, and ends nothing.
+func (k *connection) handle(body []byte) {
+	var f clientFrame
+	if err := wire.Decode(body, &f); err != nil {
+		k.send(refusal(f.ID, err))
+		return
+	}
+	if err := k.dispatch(f); err != nil {
+		k.send(refusal(f.ID, err))
+	}
+}
+
+func (k *connection) dispatch(f clientFrame) error {
+	if f.ID == "" || len(f.ID) > 128 {
+		return completion.Invalid("id", "id must be a text of 1 to 128 bytes")
+	}
+	switch f.Type {
+	case "generate":
+		return k.generate(f)
+	case "attach":
+		return k.attach(f)
+	case "cancel", "pause", "resume", "set", "inject", "rewind":
+		a := k.find(f.ID)
+		if a == nil {
+			return &completion.Error{Status: http.StatusNotFound, Code: "unknown_id", Type: completion.TypeInvalid, Param: "id",
+				Message: fmt.Sprintf("no answer with id %q is going on", f.ID)}
+		}
+		return a.steer(f)
+	case "fork":
+		return completion.Unsupported("type", "fork is not supported by this server")
+	}
+	return completion.Invalid("type", "type is %q; it must be generate, cancel, pause, resume, set, inject, rewind or attach", excerpt.Of(f.Type, 40))
+}
+
+func (k *connection) find(id string) *answer {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.answers[id]
+}
+
+// closeFrame is the last thing the writer is handed: it closes the connection after all frames.
+type closeFrame struct{}
+
+// closeOnShutdown ends the connection in order when the host shuts down: its answers' last frames first, then the closing
+// handshake. A client that does not take them in time is cut off.
+func (k *connection) closeOnShutdown() {
+	select {
+	case <-k.ctx.Done():
+		return
+	case <-k.api.Done:
+	}
+	k.mu.Lock()
+	k.closing = true
+	k.mu.Unlock()
+	rest := make(chan struct{})
+	go func() { k.forwarding.Wait(); close(rest) }()
+	late := time.NewTimer(time.Second)
+	defer late.Stop()
+	select {
+	case <-rest:
+	case <-late.C:
+		k.close()
+	case <-k.ctx.Done():
+	}
+	<-rest
+	select {
+	case k.out <- closeFrame{}:
+	case <-late.C:
+		k.close()
+	case <-k.ctx.Done():
+	}
+}

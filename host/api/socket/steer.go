@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+
+package socket
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// Controls steer a running answer. A Stream may have them.
+type Controls interface {
+	Pause(ctx context.Context) error
+	Resume(ctx context.Context) error
+	Inject(ctx context.Context, tokens []scheduler.Token) error
+	Rewind(ctx context.Context, n int) error
+}
+
+// ChainSetter exchanges the sampler chain of a running answer. A Stream may be one.
+type ChainSetter interface {
+	SetChain(ctx context.Context, chain []chain.Stage) error
+}
+
+// steer acts on a frame for a running answer.
+func (a *answer) steer(f clientFrame) error {
+	if f.Type == "cancel" {
+		a.stream.Cancel()
+		return nil
+	}
+	err := a.control(f)
+	switch {
+	case errors.Is(err, scheduler.ErrEnded):
+		return &completion.Error{Status: http.StatusConflict, Code: "ended", Type: completion.TypeInvalid, Param: "id", Message: "the answer has ended"}
+	case errors.Is(err, scheduler.ErrBadRequest):
+		return completion.Invalid(f.Type, "%v", err)
+	}
+	return err
+}
+
+func (a *answer) control(f clientFrame) error {
+	if f.Type == "set" {
+		return a.set(f.Sampling)
+	}
+	c, ok := a.stream.(Controls)
+	if !ok {
+		return completion.Unsupported("type", "%s is not supported by this server", f.Type)
+	}
+	ctx := a.connection.ctx
+	switch f.Type {
+	case "pause":
+		return c.Pause(ctx)
+	case "resume":
+		return c.Resume(ctx)
+	case "rewind":
+		if f.Tokens == nil {
+			return completion.Invalid("tokens", "tokens is missing: how many to take back")
+		}
+		return c.Rewind(ctx, *f.Tokens)
+	}
+	if f.Text == nil || *f.Text == "" {
+		return completion.Invalid("text", "text is missing: what to inject")
+	}
+	m := a.choice.Request.Model
+	tokens, err := completion.Work(ctx, a.connection.api.Service, len(*f.Text), func() ([]int32, error) { return m.Encoder().Plain(*f.Text) })
+	if err != nil {
+		return completion.TextError(err, "text")
+	}
+	return c.Inject(ctx, tokens)
+}
+
+// set changes sampling parameters; those that the frame leaves out stay as they are. Unlike the body of a request, the object has only
+// sampling parameters, so an unknown name in it is refused.
+func (a *answer) set(raw json.RawMessage) error {
+	c, ok := a.stream.(ChainSetter)
+	if !ok {
+		return completion.Unsupported("type", "set is not supported by this server")
+	}
+	if !completion.IsSet(raw) {
+		return completion.Invalid("sampling", "sampling is missing: an object of parameters")
+	}
+	r := a.choice.Request
+	fields := sampling.FieldsOf(r.Params)
+	if err := wire.Decode(raw, &fields); err != nil {
+		return err
+	}
+	strict := json.NewDecoder(bytes.NewReader(raw))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&sampling.Fields{}); err != nil {
+		return completion.Invalid("sampling", "sampling has a field that is no sampling parameter: %v", err)
+	}
+	params, stages, err := a.connection.api.NewChain(a.connection.ctx, r.Model, fields, r.Params, len(raw))
+	if err != nil {
+		return err
+	}
+	if err := c.SetChain(a.connection.ctx, stages); err != nil {
+		return err
+	}
+	r.Params = params
+	return nil
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+
+// Package wire reads what clients send over HTTP and writes what they are answered, for all dialects.
+package wire
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Server answers requests over HTTP.
+type Server struct {
+	*completion.Service
+	WriteTimeout time.Duration // how long a write may wait for the client; 0: for ever
+	// A stream's headers go out after Grace even if it has no event yet, and a comment when it had none for Comment; 0: 1 s and 10 s.
+	Grace, Comment time.Duration
+}
+
+// Answer submits a request and sends its choices in the given shape, as a stream or whole, and releases it. However it ends, what still
+// runs is cancelled: a client that leaves frees its slots at once.
+func (s *Server) Answer(c echo.Context, r *completion.Request, sh Shape, stream bool) error {
+	defer r.Release()
+	ctx := c.Request().Context()
+	answer, err := s.Begin(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer answer.Cancel()
+	if stream {
+		err = s.stream(ctx, c, answer, r, sh)
+	} else {
+		err = whole(ctx, c, answer, sh)
+	}
+	if err != nil && ctx.Err() != nil {
+		return completion.ErrGone
+	}
+	if err != nil {
+		return completion.AsError(err, r.PromptField)
+	}
+	return nil
+}
+
+func whole(ctx context.Context, c echo.Context, a *completion.Answer, sh Shape) error {
+	wholes := make([]*Whole, len(a.Choices))
+	for i := range wholes {
+		wholes[i] = &Whole{}
+	}
+	gather := func(c *completion.Choice, d completion.Delta) error {
+		w := wholes[c.Index]
+		w.Add(d)
+		more := DetailsOf(c, d)
+		w.Probs, w.Traces = append(w.Probs, more.Probs...), append(w.Traces, more.Traces...)
+		return nil
+	}
+	nothing := func() error { return nil }
+	if err := a.Read(ctx, gather, nothing); err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, sh.Whole(a.Choices, wholes))
+}
+
+func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Answer, r *completion.Request, sh Shape) error {
+	w, ctx := s.newEvents(ctx, c.Response(), sh.Framing())
+	defer w.release()
+	err := a.Read(ctx, func(c *completion.Choice, d completion.Delta) error { return forward(w, sh, c, d) }, w.flush)
+	if err == nil {
+		err = w.send(sh.Closing(a.Choices)...)
+	}
+	begun := w.end()
+	if err != nil && (!begun || ctx.Err() != nil) {
+		return err // as an ordinary answer, or to nobody
+	}
+	if err != nil {
+		_ = w.send(ErrorBody(c, completion.AsError(err, r.PromptField))) // a broken connection shows at flush
+	}
+	w.done()
+	return w.flush()
+}
+
+// forward turns what an event adds into frames. A token without text, because it is held back, gets no frame unless its details are
+// wanted; the shape knows that.
+func forward(w *events, sh Shape, c *completion.Choice, d completion.Delta) error {
+	if d.Event.Kind == scheduler.KindStarted {
+		return w.send(sh.Start(c)...)
+	}
+	if !d.Empty() || d.Event.Logprobs != nil || d.Event.Trace != nil {
+		if err := w.send(sh.Part(c, d)...); err != nil {
+			return err
+		}
+	}
+	if d.Event.Kind == scheduler.KindEnd {
+		return w.send(sh.Last(c)...)
+	}
+	return nil
+}

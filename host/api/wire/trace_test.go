@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+
+package wire
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/host/completion/completiontest"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// A stage may choose what was banned; JSON has no infinity.
+func TestTrace_Infinity_IsWritten(t *testing.T) {
+	inf := float32(math.Inf(1))
+	got := surveyOf(completiontest.Toy{}, chain.Survey{Count: 3, Best: []chain.Score{{Token: 'a', Logit: inf}, {Token: 'b', Logit: -inf}, {Token: 'c', Logit: 2, P: 1}}})
+	if _, err := json.Marshal(got); err != nil {
+		t.Error(err)
+	}
+	want := []candidate{{'a', "a", leastLogprob, 0}, {'b', "b", leastLogprob, 0}, {'c', "c", 2, 1}}
+	if diff := cmp.Diff(want, got.Best); diff != "" {
+		t.Error(diff)
+	}
+}

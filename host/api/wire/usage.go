@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+
+package wire
+
+import (
+	"time"
+
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Usage is OpenAI's.
+type Usage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+	Details    struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+}
+
+// UsageOf sums the choices of a request; a prompt counts once, however many choices it has.
+func UsageOf(choices []*completion.Choice, n int) Usage {
+	var u Usage
+	for i, c := range choices {
+		u.Completion += c.End.Usage.Generated
+		if i%n == 0 {
+			u.Prompt += c.End.Usage.Prompt
+			u.Details.Cached += c.End.Usage.Cached
+		}
+	}
+	u.Total = u.Prompt + u.Completion
+	return u
+}
+
+// Timings is llama-server's, with the time in the queue.
+type Timings struct {
+	QueuedMS           float64 `json:"queued_ms"`
+	CacheN             int     `json:"cache_n"`
+	PromptN            int     `json:"prompt_n"`
+	PromptMS           float64 `json:"prompt_ms"`
+	PromptPerTokenMS   float64 `json:"prompt_per_token_ms"`
+	PromptPerSecond    float64 `json:"prompt_per_second"`
+	PredictedN         int     `json:"predicted_n"`
+	PredictedMS        float64 `json:"predicted_ms"`
+	PredictedPerToken  float64 `json:"predicted_per_token_ms"`
+	PredictedPerSecond float64 `json:"predicted_per_second"`
+}
+
+// TimingsOf describes how long an answer took.
+func TimingsOf(e scheduler.End) Timings {
+	t := Timings{
+		QueuedMS:    milliseconds(e.Timing.Queued),
+		CacheN:      e.Usage.Cached,
+		PromptN:     e.Usage.Prompt - e.Usage.Cached,
+		PromptMS:    milliseconds(e.Timing.Prefill),
+		PredictedN:  e.Usage.Generated,
+		PredictedMS: milliseconds(e.Timing.Decode),
+	}
+	t.PromptPerTokenMS, t.PromptPerSecond = rates(t.PromptN, t.PromptMS)
+	t.PredictedPerToken, t.PredictedPerSecond = rates(t.PredictedN, t.PredictedMS)
+	return t
+}
+
+// rates are 0 if there is nothing to divide by: JSON has no infinity.
+func rates(n int, ms float64) (perToken, perSecond float64) {
+	if n <= 0 || ms <= 0 {
+		return 0, 0
+	}
+	return ms / float64(n), 1000 * float64(n) / ms
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+
+package completion
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// Caller is who sends a request, as far as it matters to the answer.
+type Caller struct {
+	ID               string // tells clients apart: by their keys if there are any, else by their addresses
+	CacheSalt        string // of the prompt cache; "" where all share it
+	MayRaisePriority bool   // the key is one of those that may ask for more than the ordinary priority
+}
+
+// checkPriority refuses a priority that the caller may not ask for.
+func (c Caller) checkPriority(priority int) error {
+	if priority <= 0 || c.MayRaisePriority {
+		return nil
+	}
+	return &Error{Status: http.StatusForbidden, Code: "priority_not_allowed", Type: TypeForbid, Param: "priority",
+		Message: fmt.Sprintf("priority is %d; it may be at most 0 but for the keys that server.priority_keys lists", priority)}
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+
+package completion
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Error is a refusal. Each dialect writes it in its own shape.
+type Error struct {
+	Status  int    // of HTTP
+	Code    string // what is wrong, in a word
+	Message string
+	Type    string // the kind of refusal
+	Param   string // the field at fault; "": none
+	Retry   int    // seconds after which to try again; 0: not said
+}
+
+// Error is the message.
+func (e *Error) Error() string { return e.Message }
+
+// The types of an Error, which are OpenAI's.
+const (
+	TypeInvalid     = "invalid_request_error"
+	TypeAuth        = "authentication_error"
+	TypeForbid      = "permission_error"
+	TypeBusy        = "rate_limit_error"
+	TypeServer      = "server_error"
+	TypeUnavailable = "unavailable_error"
+)
+
+// Invalid refuses the value of a field.
+func Invalid(param, format string, args ...any) *Error {
+	return &Error{Status: http.StatusBadRequest, Code: "invalid_value", Type: TypeInvalid, Param: param,
+		Message: fmt.Sprintf(format, args...)}
+}
+
+// Unsupported refuses a field that this server does not act on, rather than ignore it.
+func Unsupported(param, format string, args ...any) *Error {
+	return &Error{Status: http.StatusBadRequest, Code: "unsupported", Type: TypeInvalid, Param: param,
+		Message: fmt.Sprintf(format, args...)}
+}
+
+// ErrGone ends a request whose client has left: nobody reads an answer.
+var ErrGone = errors.New("the client has gone")
+
+// timedOut ends a request that did not come to its end within its timeout_ms. The status is one that clients do not answer by
+// trying again, as OpenAI's do with 408, 409, 429 and all from 500 on: the same request would take as long again.
+func timedOut(message string) *Error {
+	return &Error{Status: http.StatusUnprocessableEntity, Code: "timeout", Type: TypeInvalid, Param: "timeout_ms", Message: message}
+}
+
+// AsError turns any error into an Error. prompt names the field the prompt came from.
+func AsError(err error, prompt string) *Error {
+	var own *Error
+	var badParam *sampling.Invalid
+	var badMessage *chat.Invalid
+	var routed *echo.HTTPError
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &own):
+		return own
+	case errors.As(err, &badParam):
+		return Invalid(badParam.Field, "%v", badParam)
+	case errors.As(err, &badMessage):
+		return Invalid(badMessage.Field, "%v", badMessage)
+	case errors.As(err, &tooLarge):
+		return &Error{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Type: TypeInvalid,
+			Message: fmt.Sprintf("the request body is larger than %d bytes", tooLarge.Limit)}
+	case errors.As(err, &routed):
+		return &Error{Status: routed.Code, Code: codeOf(routed.Code), Type: TypeInvalid, Message: fmt.Sprint(routed.Message)}
+	}
+	if e := pluginError(err); e != nil {
+		return e
+	}
+	return schedulerError(err, prompt)
+}
+
+// pluginError tells what a plugin's refusal or fault means for a client.
+func pluginError(err error) *Error {
+	var refusal interface {
+		error
+		Param() string
+	}
+	var fault interface {
+		error
+		Kind() string
+	}
+	switch {
+	case errors.As(err, &refusal):
+		return &Error{Status: http.StatusBadRequest, Code: "plugin_refused", Type: TypeInvalid, Param: refusal.Param(), Message: refusal.Error()}
+	case errors.As(err, &fault) && slices.Contains([]string{"busy", "budget"}, fault.Kind()):
+		return &Error{Status: http.StatusServiceUnavailable, Code: "plugins_busy", Type: TypeBusy, Retry: 1, Message: fault.Error()}
+	case errors.As(err, &fault):
+		return &Error{Status: http.StatusUnprocessableEntity, Code: "plugin_fault", Type: TypeServer, Param: "plugins", Message: fault.Error()}
+	}
+	return nil
+}
+
+func schedulerError(err error, prompt string) *Error {
+	switch {
+	case errors.Is(err, scheduler.ErrQueueFull):
+		return &Error{Status: http.StatusTooManyRequests, Code: "queue_full", Type: TypeBusy, Retry: 1,
+			Message: "too many requests are waiting; try again in a moment"}
+	case errors.Is(err, scheduler.ErrPromptTooLong):
+		return &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeInvalid, Param: prompt, Message: err.Error()}
+	case errors.Is(err, scheduler.ErrEmptyPrompt), errors.Is(err, scheduler.ErrBadRequest):
+		return Invalid(prompt, "%v", err)
+	case errors.Is(err, scheduler.ErrClosed):
+		return &Error{Status: http.StatusServiceUnavailable, Code: "shutting_down", Type: TypeUnavailable, Retry: 5,
+			Message: "the server is shutting down"}
+	case errors.Is(err, scheduler.ErrDeadline):
+		return timedOut(err.Error())
+	}
+	return &Error{Status: http.StatusInternalServerError, Code: "internal_error", Type: TypeServer, Message: err.Error()}
+}
+
+// codeOf names the errors of the router.
+func codeOf(status int) string {
+	switch status {
+	case http.StatusNotFound:
+		return "not_found"
+	case http.StatusMethodNotAllowed:
+		return "method_not_allowed"
+	}
+	return "http_error"
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+
+package completion
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/penstock/penstock/host/sampling"
+)
+
+// Extras are the fields that a body of any dialect may have beside the dialect's own.
+type Extras struct {
+	sampling.Fields
+
+	CachePrompt bool            `json:"cache_prompt"`
+	Priority    int             `json:"priority"`
+	TimeoutMS   *int64          `json:"timeout_ms"`
+	Plugins     json.RawMessage `json:"plugins"`
+	Trace       bool            `json:"trace"`
+
+	// Refused while nothing acts on it.
+	Record json.RawMessage `json:"record"`
+}
+
+// The bounds of what one request may ask for.
+const (
+	maxPriority = 100
+	maxTimeout  = 24 * time.Hour
+)
+
+// DefaultExtras are what a body begins with.
+func DefaultExtras() Extras {
+	return Extras{Fields: sampling.FieldsOf(sampling.Default()), CachePrompt: true}
+}
+
+// check refuses what this server does not do and what is out of range, besides the sampling parameters.
+func (x *Extras) check() error {
+	if IsSet(x.Record) {
+		return Unsupported("record", "record is not supported by this server")
+	}
+	if x.Priority < -maxPriority || x.Priority > maxPriority {
+		return Invalid("priority", "priority is %d; it must be from %d to %d", x.Priority, -maxPriority, maxPriority)
+	}
+	if t := x.TimeoutMS; t != nil && (*t < 1 || *t > maxTimeout.Milliseconds()) {
+		return Invalid("timeout_ms", "timeout_ms is %d; it must be from 1 to %d", *t, maxTimeout.Milliseconds())
+	}
+	return nil
+}
+
+func (x *Extras) deadline(now time.Time) time.Time {
+	if x.TimeoutMS == nil {
+		return time.Time{}
+	}
+	return now.Add(time.Duration(*x.TimeoutMS) * time.Millisecond)
+}
+
+// IsSet reports whether a field asks for something: not absent, null, false, or empty.
+func IsSet(raw json.RawMessage) bool {
+	return !slices.Contains([]string{"", "null", "false", "[]", "{}", `""`}, string(bytes.TrimSpace(raw)))
+}

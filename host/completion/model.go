@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+
+// Package completion carries out requests for text: it finds their model, makes their prompts and sampler chains, and reads their
+// answers. It knows no dialect: the packages below host/api turn what clients send into a Request, and its answer into what they expect.
+package completion
+
+import (
+	"context"
+	"time"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// Models finds the models that are served.
+type Models interface {
+	// Use finds a model by the name that a client gave; "" is the default one. It may have to be loaded first, which ends with ctx.
+	// The model stays loaded until release is called, once. Errors that are a client's to mend are *Error.
+	Use(ctx context.Context, name string) (m *Model, release func(), err error)
+	// Default is the model of requests that name none; nil while none is loaded.
+	Default() *Model
+}
+
+// Model is one model that is served.
+type Model struct {
+	Info
+	Engine    Engine
+	Scheduler Scheduler
+	Policies  Policies // nil: no plugins
+}
+
+// Info describes a model.
+type Info struct {
+	Name       string // what clients call it
+	Path       string // where it came from
+	Created    time.Time
+	Context    int // tokens one conversation may have
+	Training   int // tokens of context it was trained with
+	Vocabulary int // tokens
+	Embedding  int // length of an embedding
+	Parameters uint64
+	Size       uint64 // bytes of weights
+	Template   string // its chat template; empty if it has none
+	BOS, EOS   string
+	Kernels    Kernels
+}
+
+// Engine is a model as far as text is concerned.
+type Engine interface {
+	chat.Renderer
+	chat.Tokenizer
+	// Detokenize gives the text of tokens; bytes that are not UTF-8 are replaced.
+	Detokenize(tokens []int32) (string, error)
+	// Piece is the bytes of one token.
+	Piece(t int32) string
+	// NewChain builds the sampler chain of one request.
+	NewChain(p sampling.Params) ([]chain.Stage, error)
+}
+
+// Scheduler computes answers.
+type Scheduler interface {
+	// SubmitAll queues all requests or none. It owns their stages from then on, whatever it returns.
+	SubmitAll(requests []scheduler.Request) ([]Stream, error)
+	// Inspect describes the slots and the last ticks.
+	Inspect(ctx context.Context, ticks int) (scheduler.Snapshot, error)
+}
+
+// Stream is the answer to one request; one goroutine reads at a time. See scheduler.Stream.
+type Stream interface {
+	ID() string
+	Next(ctx context.Context) (scheduler.Event, error)
+	TryNext() (scheduler.Event, bool)
+	Cancel()
+}
+
+// Encoder turns all that requests have the model read into tokens.
+func (m *Model) Encoder() chat.Encoder { return chat.Encoder{Model: m.Engine, Context: m.Context} }
+
+// tokens shows a model's tokens to package sampling.
+type tokens struct{ *Model }
+
+func (t tokens) Size() int { return t.Vocabulary }
+func (t tokens) Tokenize(text string) ([]int32, error) {
+	tokens, err := t.Encoder().Plain(text)
+	return tokens, TextError(err, "logit_bias")
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+
+package completion
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// PluginUse is an entry of a request's plugins.
+type PluginUse struct {
+	Name   string
+	Client string          // who asks
+	Config json.RawMessage // nil: none
+	Skip   bool            // after a fault the request goes on without it
+	Field  string          // of the request, for errors
+}
+
+// maxPlugins bounds the plugins of a request.
+const maxPlugins = 16
+
+// readUses reads plugins: a list of names, or objects with name, config and on_error.
+func readUses(raw json.RawMessage) ([]PluginUse, error) {
+	if !IsSet(raw) {
+		return nil, nil
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return nil, Invalid("plugins", "plugins must be a list of names, or of objects with name, config and on_error")
+	}
+	if len(items) > maxPlugins {
+		return nil, Invalid("plugins", "plugins has %d entries; at most %d are allowed", len(items), maxPlugins)
+	}
+	uses := make([]PluginUse, 0, len(items))
+	for i, item := range items {
+		field := fmt.Sprintf("plugins[%d]", i)
+		use, err := readUse(item, field)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(uses, func(u PluginUse) bool { return u.Name == use.Name }) {
+			return nil, Invalid(field, "%s is %q, which is in the list already", field, use.Name)
+		}
+		uses = append(uses, use)
+	}
+	return uses, nil
+}
+
+func readUse(item json.RawMessage, field string) (PluginUse, error) {
+	use := PluginUse{Field: field}
+	if json.Unmarshal(item, &use.Name) == nil {
+		return use, nil
+	}
+	var object struct {
+		Name    string          `json:"name"`
+		Config  json.RawMessage `json:"config"`
+		OnError string          `json:"on_error"`
+	}
+	d := json.NewDecoder(bytes.NewReader(item))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&object); err != nil {
+		return use, Invalid(field, "%s must be a name or an object with name, config and on_error: %v", field, err)
+	}
+	switch object.OnError {
+	case "", "fail":
+	case "skip":
+		use.Skip = true
+	default:
+		return use, Invalid(field+".on_error", `%s.on_error is %q; it must be "fail" or "skip"`, field, object.OnError)
+	}
+	use.Name = object.Name
+	if string(bytes.TrimSpace(object.Config)) != "null" {
+		use.Config = object.Config
+	}
+	return use, nil
+}

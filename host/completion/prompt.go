@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+
+package completion
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// maxPrompts bounds the prompts of one request.
+const maxPrompts = 128
+
+// Prompts reads a prompt: a text, a list of tokens and texts that make one prompt, or a list of prompts. A list of
+// texts alone is a list of prompts, as with OpenAI.
+func (m *Model) Prompts(raw json.RawMessage) ([][]scheduler.Token, error) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, Invalid("prompt", "prompt is missing")
+	}
+	if raw[0] != '[' {
+		p, err := m.onePrompt(raw, "prompt")
+		return [][]scheduler.Token{p}, err
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal(raw, &items); err != nil {
+		return nil, Invalid("prompt", "prompt is not a list")
+	}
+	if slices.IndexFunc(items, IsNumber) >= 0 {
+		p, err := m.MixedPrompt(items, "prompt")
+		return [][]scheduler.Token{p}, err
+	}
+	if len(items) == 0 || len(items) > maxPrompts {
+		return nil, Invalid("prompt", "prompt has %d prompts; 1 to %d are allowed", len(items), maxPrompts)
+	}
+	prompts := make([][]scheduler.Token, len(items))
+	for i, item := range items {
+		p, err := m.onePrompt(bytes.TrimSpace(item), fmt.Sprintf("prompt[%d]", i))
+		if err != nil {
+			return nil, err
+		}
+		prompts[i] = p
+	}
+	return prompts, nil
+}
+
+// TextError says of a text that cannot be tokenised which field it came from.
+func TextError(err error, field string) error {
+	var tooLong *chat.TooLong
+	switch {
+	case errors.As(err, &tooLong):
+		return &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeInvalid, Param: field, Message: tooLong.Error()}
+	case errors.Is(err, chat.ErrInvalidText):
+		return Invalid(field, "%s: %v", field, err)
+	}
+	return err
+}
+
+// onePrompt reads a text or a list of tokens and texts.
+func (m *Model) onePrompt(raw json.RawMessage, field string) ([]scheduler.Token, error) {
+	var text string
+	if raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
+		tokens, err := m.Encoder().Text(text)
+		return tokens, TextError(err, field)
+	}
+	var items []json.RawMessage
+	if raw[0] != '[' || json.Unmarshal(raw, &items) != nil {
+		return nil, Invalid(field, "%s must be a text or a list of tokens", field)
+	}
+	return m.MixedPrompt(items, field)
+}
+
+// MixedPrompt joins tokens and texts; only a text at the beginning gets the model's special tokens.
+func (m *Model) MixedPrompt(items []json.RawMessage, field string) ([]scheduler.Token, error) {
+	var prompt []scheduler.Token
+	for i, item := range items {
+		var text string
+		if item[0] == '"' && json.Unmarshal(item, &text) == nil {
+			encode := m.Encoder().Continuation
+			if i == 0 {
+				encode = m.Encoder().Text
+			}
+			tokens, err := encode(text)
+			if err != nil {
+				return nil, TextError(err, field)
+			}
+			prompt = append(prompt, tokens...)
+			continue
+		}
+		var token int32
+		if err := json.Unmarshal(item, &token); err != nil || token < 0 || int(token) >= m.Vocabulary {
+			at := fmt.Sprintf("%s[%d]", field, i)
+			return nil, Invalid(at, "%s must be a text or a token from 0 to %d", at, m.Vocabulary-1)
+		}
+		prompt = append(prompt, token)
+	}
+	return prompt, nil
+}
+
+// IsNumber reports whether a JSON value is a number.
+func IsNumber(raw json.RawMessage) bool { return raw[0] == '-' || (raw[0] >= '0' && raw[0] <= '9') }

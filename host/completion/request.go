@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+
+package completion
+
+import (
+	"context"
+	"time"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Request is a checked request for text: one or several answers to one or several prompts.
+type Request struct {
+	Basics
+	Model    *Model
+	Deadline time.Time // zero: none
+	Params   sampling.Params
+	Plugins  []PluginUse
+
+	Prompts   [][]scheduler.Token
+	Rendered  chat.Prompt // of a conversation: what its template has made of it
+	Choices   int         // answers to each prompt
+	Stops     []string
+	MaxTokens int  // to generate; 0: as many as fit
+	Logprobs  int  // alternatives reported with each token; -1: none, and no probability of the token itself
+	Keep      bool // the answers may outlive their connection: their streams keep what was read
+
+	release func()
+}
+
+// Basics are what a dialect says of a request before anything is checked.
+type Basics struct {
+	Caller      Caller
+	ModelName   string // "": the default model
+	PromptField string // the field of the body that holds the prompt, for errors
+	Extras      *Extras
+	Size        int // bytes of the body
+}
+
+// Release lets go of the request's model. It is called once, when the answers have ended or nobody waits for them.
+func (r *Request) Release() { r.release() }
+
+// Service carries out requests.
+type Service struct {
+	Models Models
+	pool   *textPool
+}
+
+// NewService makes a service.
+func NewService(m Models) *Service { return &Service{Models: m, pool: newTextPool()} }
+
+// New begins a request: it checks what all dialects share, finds the model, and has fill complete the request, with one choice and
+// without log-probabilities unless that says otherwise. fill runs in the text pool, so it may tokenise. The caller releases the request.
+func (s *Service) New(ctx context.Context, b Basics, fill func(*Request) error) (_ *Request, err error) {
+	if err := b.Extras.check(); err != nil {
+		return nil, err
+	}
+	if err := b.Caller.checkPriority(b.Extras.Priority); err != nil {
+		return nil, err // before the server is asked how busy it is
+	}
+	deadline := b.Extras.deadline(time.Now())
+	m, release, err := s.Models.Use(ctx, b.ModelName)
+	if err != nil {
+		return nil, err
+	}
+	r, err := inPool(ctx, s.pool, deadline, b.Size, func() (*Request, error) {
+		r := &Request{Basics: b, Model: m, Deadline: deadline, Choices: 1, Logprobs: -1, release: release}
+		if err := r.takeExtras(); err != nil {
+			return nil, err
+		}
+		return r, fill(r)
+	}, nil)
+	if err != nil {
+		release() // the work may go on for a moment: a model can be closed under it
+		return nil, err
+	}
+	return r, nil
+}
+
+// takeExtras reads the sampling parameters and the plugins.
+func (r *Request) takeExtras() (err error) {
+	base := sampling.Default()
+	base.Seed, base.Trace = sampling.RandomSeed(), r.Extras.Trace
+	if r.Params, err = r.Extras.Params(base, tokens{r.Model}); err != nil {
+		return err
+	}
+	if r.Plugins, err = readUses(r.Extras.Plugins); err != nil {
+		return err
+	}
+	if r.Model.Policies == nil {
+		return refusePlugins(r.Plugins, r.Params.Chain)
+	}
+	return nil
+}
+
+// Work does work on a text of size bytes in the text pool, for requests that are not for an answer. It ends with ctx; work that has
+// begun then still goes on to its end.
+func Work[T any](ctx context.Context, s *Service, size int, work func() (T, error)) (T, error) {
+	return inPool(ctx, s.pool, time.Time{}, size, work, nil)
+}

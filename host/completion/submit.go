@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+
+package completion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Submit turns every choice of a request into a scheduler.Request, prompt by prompt, and submits all of them or none.
+func (s *Service) Submit(ctx context.Context, r *Request) (_ []Stream, err error) {
+	requests := make([]scheduler.Request, 0, len(r.Prompts)*r.Choices)
+	for _, prompt := range r.Prompts {
+		if len(prompt) >= r.Model.Context {
+			err = &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeInvalid, Param: r.PromptField,
+				Message: fmt.Sprintf("the prompt has %d tokens; the context holds %d, the answer included", len(prompt), r.Model.Context)}
+		}
+		for range r.Choices {
+			if err == nil {
+				requests, err = s.addChoice(ctx, requests, r, prompt)
+			}
+		}
+	}
+	if err != nil {
+		discard(requests)
+		if errors.Is(err, ErrGone) {
+			return nil, err
+		}
+		return nil, AsError(err, r.PromptField)
+	}
+	streams, err := r.Model.Scheduler.SubmitAll(requests)
+	if errors.Is(err, scheduler.ErrTooMany) {
+		field := r.PromptField
+		if r.Choices > 1 {
+			field = "n"
+		}
+		return nil, Invalid(field, "%v; ask for fewer, or in several requests", err)
+	}
+	if err != nil {
+		return nil, AsError(err, r.PromptField)
+	}
+	return streams, nil
+}
+
+// addChoice appends the request for one choice.
+func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r *Request, prompt []scheduler.Token) ([]scheduler.Request, error) {
+	params := r.Params.ForChoice(uint32(len(requests)))
+	p, err := inPool(ctx, s.pool, r.Deadline, len(params.Grammar), func() (Policy, error) { return r.newPolicy(params) }, Policy.discard)
+	if err != nil {
+		return requests, chainError(err, params)
+	}
+	buffer, trace := 0, 0
+	if r.Keep {
+		buffer = keptBuffer
+	}
+	if params.Trace {
+		trace = MaxTraced
+	}
+	return append(requests, scheduler.Request{
+		Prompt:      []scheduler.Segment{{Tokens: prompt}},
+		MaxTokens:   r.MaxTokens,
+		Stop:        r.Stops,
+		IgnoreEOG:   params.IgnoreEOS,
+		Chain:       p.Stages,
+		Rules:       p.Rules,
+		Logprobs:    r.Logprobs,
+		Trace:       trace,
+		Priority:    r.Extras.Priority,
+		Deadline:    r.Deadline,
+		CachePrompt: r.Extras.CachePrompt,
+		CacheSalt:   r.Caller.CacheSalt,
+		Buffer:      buffer,
+		Keep:        r.Keep,
+	}), nil
+}
+
+// MaxTraced is how many candidates a trace shows at each point.
+const MaxTraced = 10
+
+// keptBuffer is how many events a stream that keeps what was read may be ahead of its reader.
+const keptBuffer = 1024
+
+// discard closes the policies of requests that are not submitted.
+func discard(requests []scheduler.Request) {
+	for _, r := range requests {
+		Policy{r.Chain, r.Rules}.discard()
+	}
+}
+
+// chainError tells which field the engine could not use. The other parameters have been checked by name, so it is
+// the grammar if there is one.
+func chainError(err error, p sampling.Params) error {
+	var named *sampling.Invalid
+	if !errors.Is(err, sampling.ErrInvalid) || errors.As(err, &named) {
+		return err
+	}
+	if p.Grammar != "" {
+		return Invalid("grammar", "the grammar cannot be used: %v", err)
+	}
+	return Invalid("samplers", "%v", err)
+}

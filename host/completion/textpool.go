@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+
+package completion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/penstock/penstock/scheduler"
+)
+
+// textPool bounds how much work on the text of requests goes on at a time: on templates, tokens and grammars. Such work runs in C or in
+// a guest, where it cannot be interrupted. Long texts have workers of their own, so that short ones do not wait behind them.
+type textPool struct{ short, long chan struct{} } // one element for each busy worker
+
+// shortText is up to how many bytes a text keeps nobody waiting for more than some milliseconds.
+const shortText = 32 << 10
+
+// newTextPool has workers for a quarter of the cores each, so that half of the cores is left for answers.
+func newTextPool() *textPool {
+	workers := max(1, runtime.GOMAXPROCS(0)/4)
+	return &textPool{short: make(chan struct{}, workers), long: make(chan struct{}, workers)}
+}
+
+// result is what work in the pool came to.
+type result[T any] struct {
+	value T
+	err   error
+	panic any // with its stack
+}
+
+// inPool does work on a text of size bytes. When ctx is done or the deadline has passed (zero: none), it returns at once. Work that
+// has begun then still goes on to its end, and drop, which may be nil, is given its value.
+func inPool[T any](ctx context.Context, p *textPool, deadline time.Time, size int, work func() (T, error), drop func(T)) (T, error) {
+	if !deadline.IsZero() {
+		var stop context.CancelFunc
+		ctx, stop = context.WithDeadlineCause(ctx, deadline, scheduler.ErrDeadline)
+		defer stop()
+	}
+	workers := p.short
+	if size > shortText {
+		workers = p.long
+	}
+	select {
+	case workers <- struct{}{}:
+	case <-ctx.Done():
+		return *new(T), causeOf(ctx)
+	}
+	done := make(chan result[T])
+	go func() {
+		r := recovered(work)
+		<-workers
+		select {
+		case done <- r:
+		case <-ctx.Done():
+			if drop != nil && r.err == nil && r.panic == nil {
+				drop(r.value)
+			}
+		}
+	}()
+	select {
+	case r := <-done:
+		if r.panic != nil {
+			panic(r.panic) // on the handler's goroutine, where it is caught
+		}
+		return r.value, r.err
+	case <-ctx.Done():
+		return *new(T), causeOf(ctx)
+	}
+}
+
+// causeOf tells why a request is not worked on any more.
+func causeOf(ctx context.Context) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return ErrGone
+}
+
+func recovered[T any](work func() (T, error)) (r result[T]) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.panic = fmt.Sprintf("%v, in the text pool:\n%s", p, debug.Stack())
+		}
+	}()
+	r.value, r.err = work()
+	return r
+}
