@@ -25,7 +25,7 @@ func asks(t *testing.T, h *Host, key, plugins string) (status int, retry, body s
 	t.Helper()
 	client := &http.Client{}
 	defer client.CloseIdleConnections()
-	r := newRequest(t, http.MethodPost, h.URL()+"/v1/completions", []byte(`{"prompt":"Hello","max_tokens":2`+plugins+`}`), "Authorization", "Bearer "+key)
+	r := newRequest(t, http.MethodPost, h.URL()+"/v1/completions", []byte(`{"prompt":"Hello","max_tokens":2,"ignore_eos":true`+plugins+`}`), "Authorization", "Bearer "+key)
 	status, header, body := send(t, client, r)
 	return status, header.Get("Retry-After"), body
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
 )
 
 func TestAPI_Chat_Whole(t *testing.T) {
