@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"testing"
@@ -16,16 +15,7 @@ import (
 // TestHost_Body_NobodyReads: a client that announces a body and sends none does not hold its connection for ever, whatever the route
 // does with it.
 func TestHost_Body_NobodyReads(t *testing.T) {
-	c := settings(t, map[string]any{"server.api_keys": []string{"key"}, "plugins.dir": t.TempDir()})
-	h, err := Open(t.Context(), Options{Config: c, Log: slog.New(slog.DiscardHandler), BodyTimeout: 50 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	h := open(t, map[string]any{"server.api_keys": []string{"key"}, "plugins.dir": t.TempDir(), "server.body_timeout": "50ms"})
 	run(t, h)
 	for request, want := range map[string]int{
 		"POST /livez": 405, "GET /livez": 200, "POST /v1/plugins": 403, "POST /v1/chat/completions": 401,

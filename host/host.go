@@ -4,8 +4,8 @@
 package host
 
 import (
-	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,8 +32,6 @@ type Options struct {
 	Version  string             // of this program
 	Progress func(done float32) // called with 0 to 1 while the weights load; may be nil
 	Ready    func(url string)   // called once requests are taken; may be nil
-
-	BodyTimeout time.Duration // how long a client may take to send a body that nobody reads; 0: a minute
 }
 
 // Host is a server with its model.
@@ -42,9 +40,9 @@ type Host struct {
 	config   config.Config
 	log      *slog.Logger
 	listener net.Listener
+	tls      *tls.Config // nil: connections are not encrypted
 	server   *http.Server
 	ready    func(url string)
-	bodyTime time.Duration
 
 	handler  atomic.Pointer[http.Handler]
 	accepts  atomic.Bool   // new requests are taken
@@ -58,15 +56,18 @@ type Host struct {
 // Open listens, loads the model and sets everything up. From the start /livez says 200 and everything else 503, until
 // Run takes requests. It stops soon after ctx is done.
 func Open(ctx context.Context, o Options) (*Host, error) {
-	h := &Host{config: o.Config, log: o.Log, ready: o.Ready, bodyTime: cmp.Or(o.BodyTimeout, bodyTimeout), done: make(chan struct{}), served: make(chan error, 1)}
+	h := &Host{config: o.Config, log: o.Log, ready: o.Ready, done: make(chan struct{}), served: make(chan error, 1)}
 	if h.log == nil {
 		h.log = telemetry.NewLogger(os.Stderr, o.Config.Log.Level, o.Config.Log.Format)
 	}
 	h.finish = sync.OnceValue(h.close)
 	raiseParallelism()
 	var err error
-	if h.listener, err = net.Listen("tcp", o.Config.Server.Listen); err != nil {
-		return nil, fmt.Errorf("listen on %s (server.listen): %w", o.Config.Server.Listen, err)
+	if h.tls, err = tlsConfig(o.Config.Server, h.log); err != nil {
+		return nil, err
+	}
+	if h.listener, err = listen(ctx, o.Config.Server); err != nil {
+		return nil, err
 	}
 	h.serve()
 	h.warn()
@@ -98,24 +99,11 @@ func (h *Host) api(o Options) http.Handler {
 	})
 }
 
-// warn logs if anybody may use the model.
+// warn logs what is unsafe.
 func (h *Host) warn() {
-	address, ok := h.listener.Addr().(*net.TCPAddr)
-	if ok && !address.IP.IsLoopback() && len(h.config.Server.APIKeys) == 0 {
-		h.log.Warn("everybody who can reach this address may use the model; --api-key asks for a key", slog.String("address", address.String()))
+	for _, risk := range h.config.Risks() {
+		h.log.Warn(risk.What, slog.String("remedy", risk.Remedy))
 	}
-}
-
-// URL is where the host is reached, with the port it got.
-func (h *Host) URL() string {
-	address, ok := h.listener.Addr().(*net.TCPAddr)
-	if !ok {
-		return "http://" + h.listener.Addr().String()
-	}
-	if address.IP.IsUnspecified() {
-		return fmt.Sprintf("http://127.0.0.1:%d", address.Port)
-	}
-	return "http://" + address.String()
 }
 
 // Handler answers requests as they are answered on the listener.

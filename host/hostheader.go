@@ -15,7 +15,7 @@ import (
 // To the browser that is the page's own origin.
 func (h *Host) checksHosts() bool {
 	address, ok := h.listener.Addr().(*net.TCPAddr)
-	return ok && address.IP.IsLoopback() && len(h.config.Server.APIKeys) == 0
+	return ok && address.IP.IsLoopback() && !h.config.Server.NeedsKey()
 }
 
 // allowsHost reports whether a request's Host is a name of this machine, or of an origin that is configured, as that of a proxy.
@@ -43,6 +43,6 @@ func refuseHost(w http.ResponseWriter, host string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{ // a client that has gone needs no answer
 		"code": "host_not_allowed", "type": "permission_error", "param": nil,
 		"message": "this server is for its own machine and does not know the host " + host +
-			"; --cors-origin http://" + host + " would let it in, and so would asking for keys (--api-key)",
+			"; --cors-origins http://" + host + " would let it in, and so would asking for keys (--api-key)",
 	}})
 }

@@ -46,9 +46,9 @@ func eightStreams(t *testing.T, h *Host, tokens int) (list []reply, ended *atomi
 	return list, ended, done.Wait
 }
 
-// reload replaces a plugin while eight streams use it, and tells whether they all still ran when the next request was
+// replacePlugin replaces a plugin while eight streams use it, and tells whether they all still ran when the next request was
 // served by the new one. Old and new are the tokens that the plugin chooses before and after.
-func reload(t *testing.T, h *Host, old, next int, replace func(wasm []byte)) bool {
+func replacePlugin(t *testing.T, h *Host, old, next int, replace func(wasm []byte)) bool {
 	t.Helper()
 	const tokens = 300
 	list, ended, wait := eightStreams(t, h, tokens)
@@ -98,7 +98,7 @@ func TestPlugins_Reload_RunningStreamsKeepTheirModule(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for range 20 { // until the machine was quick enough to replace it in time
 				token++
-				if reload(t, h, token-1, token, replace) || t.Failed() {
+				if replacePlugin(t, h, token-1, token, replace) || t.Failed() {
 					return
 				}
 			}

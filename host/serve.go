@@ -13,11 +13,8 @@ import (
 
 // Limits of HTTP that have nothing to do with the model. Answers have none: they take as long as they take.
 const (
-	headerTimeout = 10 * time.Second
-	bodyTimeout   = time.Minute
-	idleTimeout   = 2 * time.Minute
-	headerLimit   = 64 << 10 // bytes
-	partingTime   = 3 * time.Second
+	headerLimit = 64 << 10 // bytes
+	partingTime = 3 * time.Second
 )
 
 // serve answers requests on the listener from now on.
@@ -27,14 +24,14 @@ func (h *Host) serve() {
 	h.handle(http.HandlerFunc(loading))
 	h.server = &http.Server{
 		Handler:           h.Handler(),
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
+		ReadHeaderTimeout: h.config.Server.HeaderTimeout,
+		IdleTimeout:       h.config.Server.IdleTimeout,
 		MaxHeaderBytes:    headerLimit,
 		ErrorLog:          slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return base },
 	}
 	go func() {
-		if err := h.server.Serve(h.listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := h.server.Serve(h.encrypted()); !errors.Is(err, http.ErrServerClosed) {
 			h.served <- err
 		}
 	}()
@@ -47,7 +44,7 @@ func (h *Host) answer(w http.ResponseWriter, r *http.Request) {
 	h.requests.add()
 	defer h.requests.done()
 	if r.ContentLength != 0 { // net/http reads what a handler leaves unread, however long the client takes; a handler that reads sets a deadline of its own
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.bodyTime)) // test recorders have none
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.config.Server.BodyTimeout)) // test recorders have none
 	}
 	if h.checksHosts() && !h.allowsHost(r.Host) {
 		refuseHost(w, r.Host)

@@ -21,6 +21,9 @@ func (s *Scheduler) end(j *job, e End) {
 	if !busy {
 		s.attempt(func() { last.Text = j.answer.Flush() })
 	}
+	if j.req.Ended != nil {
+		s.attempt(func() { j.req.Ended(e.requestRecord()) })
+	}
 	j.stream.send(last)
 	if j.seq != nil {
 		s.leave(j)

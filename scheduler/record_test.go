@@ -51,3 +51,30 @@ func TestTickRecord_PlannedPromptPreempted_NotCounted(t *testing.T) {
 		t.Errorf("the records have %d tokens, the passes had %d", counter.tokens, b.Tokens)
 	}
 }
+
+// Whoever submits a request learns of its end before the reader does.
+func TestRequest_Ended_IsToldFirst(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{Cells: 256}), scheduler.Config{})
+	var told []scheduler.RequestRecord
+	r := request(10, 1, 3)
+	var st *scheduler.Stream
+	r.Ended = func(record scheduler.RequestRecord) {
+		told = append(told, record)
+		for e, ok := st.TryNext(); ok; e, ok = st.TryNext() {
+			if e.Kind == scheduler.KindEnd {
+				t.Error("the reader was told first")
+			}
+		}
+	}
+	st = submit(t, s, r)
+	for range 20 {
+		s.Tick()
+	}
+	e, ok := st.TryNext()
+	if !ok || e.Kind != scheduler.KindEnd || len(told) != 1 {
+		t.Fatalf("%+v; told %d times", e, len(told))
+	}
+	if got := told[0]; got.Reason != e.End.Reason || got.Usage != e.End.Usage || got.Usage.Generated != 3 {
+		t.Errorf("told of %+v, the stream of %+v", got, e.End)
+	}
+}

@@ -53,4 +53,7 @@ type Request struct {
 	Overflow    OverflowPolicy
 	Buffer      int  // events the stream holds for a slow reader before Overflow counts; 0: the default
 	Keep        bool // the stream keeps what was read, so that another reader can begin anywhere (Stream.Attach)
+
+	// Ended, if set, is told of the end, before the stream's reader is. As an Observer's methods it must be quick and must not call back.
+	Ended func(RequestRecord)
 }

@@ -42,6 +42,13 @@ func loadConfig(cmd *cobra.Command) (config.Config, error) {
 	return cfg, nil
 }
 
+// warnOfRisks says on standard error what is unsafe.
+func warnOfRisks(cmd *cobra.Command, cfg config.Config) {
+	for _, risk := range cfg.Risks() {
+		fmt.Fprintf(cmd.ErrOrStderr(), "unsafe: %s\n  → %s\n", risk.What, risk.Remedy)
+	}
+}
+
 func newConfig() *cobra.Command {
 	return group("config", "The effective configuration", newConfigPrint(), newConfigCheck())
 }
@@ -57,6 +64,7 @@ func newConfigPrint() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			warnOfRisks(cmd, cfg)
 			if asJSON {
 				return printSettingsJSON(cmd, cfg.Settings())
 			}
@@ -92,10 +100,12 @@ func newConfigCheck() *cobra.Command {
 		Short: "Say what is wrong with the configuration, or that nothing is",
 		Args:  atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := loadConfig(cmd); err != nil {
+			cfg, err := loadConfig(cmd)
+			if err != nil {
 				return err
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "the configuration is valid")
+			warnOfRisks(cmd, cfg)
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "the configuration is valid")
 			return err
 		},
 	}

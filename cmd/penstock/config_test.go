@@ -64,3 +64,12 @@ func TestConfigCheck_Valid(t *testing.T) {
 		t.Errorf("config check = %+v", got)
 	}
 }
+
+func TestConfig_SaysWhatIsUnsafe(t *testing.T) {
+	for _, command := range []string{"check", "print"} {
+		got := penstock(t, "", "config", command, "--listen", "0.0.0.0:80")
+		if got.code != exitDone || strings.Contains(got.out, "unsafe") || !strings.Contains(got.err, "unsafe: everybody") || !strings.Contains(got.err, "--api-key") {
+			t.Errorf("config %s = %+v", command, got)
+		}
+	}
+}

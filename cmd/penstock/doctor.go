@@ -98,7 +98,9 @@ func examineConfigured(ctx context.Context, cfg config.Config, r *report) {
 	r.add(processorFinding(cfg.Model.Threads))
 	r.add(deviceFindings(model.Survey(ctx))...)
 	r.add(folderFindings()...)
-	r.add(listenFinding(ctx, cfg.Server.Listen), toolFinding())
+	r.add(listenFinding(ctx, cfg.Server))
+	r.add(accessFindings(cfg)...)
+	r.add(toolFinding())
 	r.add(modelFindings(ctx, cfg)...)
 }
 

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +15,9 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
+	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/native"
 )
@@ -91,8 +94,9 @@ func cacheFinding(dir string) finding {
 }
 
 // listenFinding reports whether the server could listen on the address.
-func listenFinding(ctx context.Context, address string) finding {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+func listenFinding(ctx context.Context, s config.Server) finding {
+	address := s.Listen
+	listener, err := (&net.ListenConfig{}).Listen(ctx, s.Network(), address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return finding{stateWarn, "listen", address + " is in use, perhaps by another penstock",
 			"end what uses it, or choose another address with --listen"}
@@ -102,6 +106,39 @@ func listenFinding(ctx context.Context, address string) finding {
 	}
 	_ = listener.Close()
 	return finding{stateOK, "listen", address + " is free", ""}
+}
+
+// accessFindings says what is unsafe, and whether the certificate can be used.
+func accessFindings(cfg config.Config) []finding {
+	var findings []finding
+	for _, risk := range cfg.Risks() {
+		findings = append(findings, finding{stateWarn, "access", risk.What, risk.Remedy})
+	}
+	if s := cfg.Server; s.SSLCertFile != "" {
+		findings = append(findings, certificateFinding(s.SSLCertFile, s.SSLKeyFile, time.Now()))
+	}
+	if len(findings) == 0 {
+		findings = append(findings, finding{stateOK, "access", "nothing unsafe is configured", ""})
+	}
+	return findings
+}
+
+// certificateFinding tells whether a certificate can be used now, and for how long.
+func certificateFinding(certificate, key string, now time.Time) finding {
+	pair, err := tls.LoadX509KeyPair(certificate, key)
+	if err != nil {
+		return finding{stateFail, "tls", err.Error(), "name a PEM certificate with --ssl-cert-file and its key with --ssl-key-file"}
+	}
+	left := pair.Leaf.NotAfter.Sub(now)
+	detail := fmt.Sprintf("%s is valid until %s", certificate, pair.Leaf.NotAfter.Format(time.DateOnly))
+	switch {
+	case left < 0 || now.Before(pair.Leaf.NotBefore):
+		return finding{stateFail, "tls", fmt.Sprintf("%s is valid from %s to %s, not now", certificate,
+			pair.Leaf.NotBefore.Format(time.DateOnly), pair.Leaf.NotAfter.Format(time.DateOnly)), "renew it; a running server reads it again"}
+	case left < 14*24*time.Hour:
+		return finding{stateWarn, "tls", detail, "renew it; a running server reads it again"}
+	}
+	return finding{stateOK, "tls", detail, ""}
 }
 
 // toolFinding looks for the tools that building from source needs; running needs none of them.

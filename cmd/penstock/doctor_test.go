@@ -3,13 +3,22 @@
 package main
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/model"
 )
 
@@ -32,7 +41,7 @@ func TestDoctor_SoundSetUp(t *testing.T) {
 			t.Errorf("%+v: a remedy belongs to what is not ok, and only there", f)
 		}
 	}
-	for _, topic := range []string{"config", "cpu", "features", "backend", "device", "cache", "models", "listen", "tools", "kernels", "model"} {
+	for _, topic := range []string{"config", "cpu", "features", "backend", "device", "cache", "models", "listen", "access", "tools", "kernels", "model"} {
 		if !topics[topic] {
 			t.Errorf("nothing about %s", topic)
 		}
@@ -97,6 +106,44 @@ func TestCacheFinding(t *testing.T) {
 	} {
 		if got := cacheFinding(dir); got.State != want {
 			t.Errorf("cacheFinding(%q) = %+v, want %s", dir, got, want)
+		}
+	}
+}
+
+func TestAccessFindings(t *testing.T) {
+	cfg, err := config.Load(config.Sources{Flags: map[string]any{"server.listen": "0.0.0.0:80", "server.ssl_cert_file": "absent.pem", "server.ssl_key_file": "absent.pem"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := accessFindings(cfg)
+	if len(got) != 2 || got[0].State != stateWarn || !strings.Contains(got[0].Detail, "everybody") || got[1].State != stateFail || got[1].Topic != "tls" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestCertificateFinding_TellsHowLong(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until := time.Date(2030, 6, 1, 0, 0, 0, 0, time.UTC)
+	template := x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: until.AddDate(-1, 0, 0), NotAfter: until}
+	der, err := x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := filepath.Join(t.TempDir(), "both.pem")
+	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
+	if err := os.WriteFile(both, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for days, want := range map[int]string{-400: stateFail, -100: stateOK, -3: stateWarn, 1: stateFail} {
+		if got := certificateFinding(both, both, until.AddDate(0, 0, days)); got.State != want || !strings.Contains(got.Detail, "2030-06-01") {
+			t.Errorf("%d days after its end: %+v, want %s", days, got, want)
 		}
 	}
 }

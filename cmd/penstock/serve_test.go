@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/host/config"
 )
 
 // server is a `penstock serve` in a process of its own.
@@ -86,7 +88,7 @@ func TestServe_AddressInUse(t *testing.T) {
 	if got.code != exitFailed {
 		t.Errorf("exit %d, want %d", got.code, exitFailed)
 	}
-	if f := listenFinding(ctx, address); f.State != stateWarn || !strings.Contains(f.Detail, "in use") {
+	if f := listenFinding(ctx, config.Server{Listen: address}); f.State != stateWarn || !strings.Contains(f.Detail, "in use") {
 		t.Errorf("the doctor finds %+v, want a warning that the address is in use", f)
 	}
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {

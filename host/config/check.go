@@ -33,6 +33,9 @@ func oneOf(names ...string) func(any) bool {
 }
 
 func isAddress(v any) bool {
+	if strings.HasSuffix(v.(string), ".sock") {
+		return true
+	}
 	_, port, err := net.SplitHostPort(v.(string))
 	if err != nil {
 		return false
@@ -71,10 +74,18 @@ func ParseNetwork(s string) (*net.IPNet, error) {
 
 func areOrigins(v any) bool {
 	return !slices.ContainsFunc(v.([]string), func(s string) bool {
-		if s == "*" {
+		if s == "*" || s == "localhost" {
 			return false
 		}
 		u, err := url.Parse(s)
 		return err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.Path != ""
 	})
+}
+
+func isEndpoint(v any) bool {
+	if v.(string) == "" {
+		return true
+	}
+	u, err := url.Parse(v.(string))
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }

@@ -4,7 +4,10 @@
 // key stands once, in the table of keys.go; what reads, checks, prints and documents keys goes by that table.
 package config
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Config is a loaded configuration. It is a value: nothing changes it after Load.
 type Config struct {
@@ -13,6 +16,7 @@ type Config struct {
 	Scheduler Scheduler `koanf:"scheduler"`
 	Plugins   Plugins   `koanf:"plugins"`
 	Log       Log       `koanf:"log"`
+	Telemetry Telemetry `koanf:"telemetry"`
 
 	settings []Setting // one for each key, in the table's order
 }
@@ -31,16 +35,36 @@ type Model struct {
 
 // Server is the HTTP side.
 type Server struct {
-	Listen          string        `koanf:"listen"` // HOST:PORT; port 0 takes a free one
-	APIKeys         []string      `koanf:"api_keys"`
-	AdminKey        string        `koanf:"admin_key"`
-	PriorityKeys    []string      `koanf:"priority_keys"`   // keys that may ask for a priority above 0
-	CacheScope      string        `koanf:"cache_scope"`     // key, all
-	TrustedProxies  []string      `koanf:"trusted_proxies"` // addresses and networks whose X-Forwarded-For is believed
-	CORSOrigins     []string      `koanf:"cors_origins"`    // other origins whose pages may call; "*": any
-	BodyLimit       int64         `koanf:"body_limit"`      // bytes
-	WriteTimeout    time.Duration `koanf:"write_timeout"`
-	ShutdownTimeout time.Duration `koanf:"shutdown_timeout"`
+	Listen            string        `koanf:"listen"` // HOST:PORT, where port 0 takes a free one, or the path of a Unix socket
+	SSLCertFile       string        `koanf:"ssl_cert_file"`
+	SSLKeyFile        string        `koanf:"ssl_key_file"`
+	APIKeys           []string      `koanf:"api_keys"`
+	APIKeyFile        string        `koanf:"api_key_file"`
+	AdminKey          string        `koanf:"admin_key"`
+	PriorityKeys      []string      `koanf:"priority_keys"`       // keys that may ask for a priority above 0
+	CacheScope        string        `koanf:"cache_scope"`         // key, all
+	TrustedProxies    []string      `koanf:"trusted_proxies"`     // addresses and networks whose X-Forwarded-For is believed
+	CORSOrigins       []string      `koanf:"cors_origins"`        // other origins whose pages may call; "*": any
+	RateLimitRequests int           `koanf:"rate_limit_requests"` // a minute for each client; 0: any number
+	RateLimitTokens   int           `koanf:"rate_limit_tokens"`   // likewise
+	HeaderTimeout     time.Duration `koanf:"header_timeout"`
+	BodyTimeout       time.Duration `koanf:"body_timeout"`
+	IdleTimeout       time.Duration `koanf:"idle_timeout"`
+	BodyLimit         int64         `koanf:"body_limit"`  // bytes
+	BodyMemory        int64         `koanf:"body_memory"` // bytes of all bodies together
+	WriteTimeout      time.Duration `koanf:"write_timeout"`
+	ShutdownTimeout   time.Duration `koanf:"shutdown_timeout"`
+}
+
+// NeedsKey reports whether clients must send a key.
+func (s Server) NeedsKey() bool { return len(s.APIKeys) > 0 || s.APIKeyFile != "" }
+
+// Network is "unix" where Listen is the path of a socket, else "tcp".
+func (s Server) Network() string {
+	if strings.HasSuffix(s.Listen, ".sock") {
+		return "unix"
+	}
+	return "tcp"
 }
 
 // Scheduler is how requests share the model.
@@ -66,6 +90,11 @@ type Plugins struct {
 type Log struct {
 	Level  string `koanf:"level"`
 	Format string `koanf:"format"`
+}
+
+// Telemetry says where traces go.
+type Telemetry struct {
+	OTLPEndpoint string `koanf:"otlp_endpoint"` // of a collector; empty: what the OTEL_ environment says
 }
 
 // Settings returns every key with its value and where that came from, in the table's order.

@@ -2,7 +2,11 @@
 
 package config
 
-import "github.com/spf13/pflag"
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+)
 
 // AddFlags defines a flag for every key that has one. Their defaults are empty, so that only given flags count; the
 // key's default stands in the usage line.
@@ -35,7 +39,7 @@ func FlagValues(fs *pflag.FlagSet) map[string]any {
 			continue
 		}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
-			given[k.Name] = list.GetSlice()
+			given[k.Name] = strings.Join(list.GetSlice(), ",") // each may be a list itself, as with llama-server
 			continue
 		}
 		given[k.Name] = f.Value.String()

@@ -111,9 +111,12 @@ func TestLoad_Wrong(t *testing.T) {
 		{name: "bad port", flags: map[string]any{"server.listen": "a:65536"}, is: ErrWrongValue, want: []string{"server.listen"}},
 		{name: "bad level", flags: map[string]any{"log.level": "loud"}, is: ErrWrongValue, want: []string{"log.level", "debug, info, warn or error"}},
 		{name: "bad size", flags: map[string]any{"server.body_limit": "9999999999GiB"}, is: ErrWrongValue, want: []string{"server.body_limit"}},
-		{name: "bad origin", env: []string{"PENSTOCK_SERVER_CORS_ORIGINS=example.org"}, is: ErrWrongValue, want: []string{"server.cors_origins", `"example.org"`}},
+		{name: "bad origin", env: []string{"PENSTOCK_SERVER_CORS_ORIGINS=localhost,*,example.org"}, is: ErrWrongValue, want: []string{"server.cors_origins", `example.org"`}},
 		{name: "micro-batch over batch", flags: map[string]any{"scheduler.batch_size": "64", "scheduler.ubatch_size": "65"}, is: ErrWrongValue, want: []string{"scheduler.ubatch_size", "at most scheduler.batch_size"}},
 		{name: "priority of no key", file: "server:\n  api_keys: [a]\n  priority_keys: [a, b]\n", is: ErrWrongValue, want: []string{"server.priority_keys", "keys of server.api_keys"}},
+		{name: "certificate without key", flags: map[string]any{"server.ssl_cert_file": "c.pem"}, is: ErrWrongValue, want: []string{"server.ssl_key_file", "with server.ssl_cert_file"}},
+		{name: "key without certificate", flags: map[string]any{"server.ssl_key_file": "k.pem"}, is: ErrWrongValue, want: []string{"server.ssl_cert_file", "with server.ssl_key_file"}},
+		{name: "endpoint", flags: map[string]any{"telemetry.otlp_endpoint": "localhost:4318"}, is: ErrWrongValue, want: []string{"telemetry.otlp_endpoint", "http://127.0.0.1:4318"}},
 		{name: "not YAML", file: "a: [", want: []string{"configuration file"}},
 		{name: "all at once", env: []string{"PENSTOCK_LOG_LEVEL=x", "PENSTOCK_LOG_FORMAT=y"}, want: []string{"log.level", "log.format"}},
 	} {
@@ -203,7 +206,7 @@ func TestFlagValues_OnlyGivenOnes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]any{"server.api_keys": []string{"a,b", "c"}, "scheduler.slots": "3"}
+	want := map[string]any{"server.api_keys": "a,b,c", "scheduler.slots": "3"}
 	if diff := cmp.Diff(want, FlagValues(fs)); diff != "" {
 		t.Error(diff)
 	}

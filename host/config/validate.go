@@ -12,16 +12,24 @@ import (
 func (c Config) Validate() error {
 	var problems []error
 	for _, s := range c.settings {
-		outOfRange := s.Key.check != nil && !s.Key.check(s.Value)
-		tooWide := s.Key.Name == "scheduler.ubatch_size" && c.Scheduler.UBatchSize > c.Scheduler.BatchSize
-		if outOfRange || tooWide || s.Key.Name == "server.priority_keys" && !c.Server.knowsPriorityKeys() {
+		check := relations[s.Key.Name]
+		if s.Key.check != nil && !s.Key.check(s.Value) || check != nil && !check(c) {
 			problems = append(problems, wrong(s))
 		}
 	}
 	return errors.Join(problems...)
 }
 
-// knowsPriorityKeys is false where a key may raise priorities that would not be let in.
+// relations are false for a key whose value does not fit another's.
+var relations = map[string]func(Config) bool{
+	"scheduler.ubatch_size": func(c Config) bool { return c.Scheduler.UBatchSize <= c.Scheduler.BatchSize },
+	"server.priority_keys":  func(c Config) bool { return c.Server.knowsPriorityKeys() },
+	"server.ssl_cert_file":  func(c Config) bool { return c.Server.SSLCertFile != "" || c.Server.SSLKeyFile == "" },
+	"server.ssl_key_file":   func(c Config) bool { return c.Server.SSLKeyFile != "" || c.Server.SSLCertFile == "" },
+}
+
+// knowsPriorityKeys is false where a key may raise priorities that would not be let in. The keys of a file are not known here.
 func (s Server) knowsPriorityKeys() bool {
-	return len(s.APIKeys) == 0 || !slices.ContainsFunc(s.PriorityKeys, func(key string) bool { return !slices.Contains(s.APIKeys, key) })
+	return len(s.APIKeys) == 0 || s.APIKeyFile != "" ||
+		!slices.ContainsFunc(s.PriorityKeys, func(key string) bool { return !slices.Contains(s.APIKeys, key) })
 }

@@ -30,7 +30,7 @@ environment, and a flag of ` + "`penstock serve`" + `.
   ` + "```" + `
 
 * **Environment**: ` + "`PENSTOCK_`" + ` and the key in capitals, with ` + "`_`" + ` instead of the dot, such as ` + "`PENSTOCK_SERVER_LISTEN`" + `. Commas separate the items of a list.
-* **Flags**: for a list, repeat the flag for each item.
+* **Flags**: for a list, separate its items by commas, or repeat the flag.
 
 A size is a number of bytes or a text such as ` + "`16MiB`" + `; a duration is a number of milliseconds or a text such as ` + "`30s`" + `. ` + "`penstock config print`" + `
 shows every value and where it came from, and ` + "`penstock config check`" + ` says what is wrong. An unknown key is an error.

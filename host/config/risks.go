@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+
+package config
+
+import (
+	"net"
+	"slices"
+	"strings"
+)
+
+// Risk is something that the configuration allows and that is rarely meant.
+type Risk struct {
+	What   string
+	Remedy string
+}
+
+// Risks lists what is unsafe. What is reached by other machines is judged by server.listen alone: a proxy or a container may hide it.
+func (c Config) Risks() []Risk {
+	s := c.Server
+	public := s.Network() == "tcp" && !isLoopback(s.Listen)
+	var risks []Risk
+	add := func(holds bool, what, remedy string) {
+		if holds {
+			risks = append(risks, Risk{what, remedy})
+		}
+	}
+	add(public && !s.NeedsKey(), "everybody who can reach "+s.Listen+" may use the model", "ask for a key with --api-key or --api-key-file, or listen on 127.0.0.1")
+	add(public && s.SSLCertFile == "" && (s.NeedsKey() || s.AdminKey != ""), "keys and texts cross the network unencrypted",
+		"set --ssl-cert-file and --ssl-key-file, or listen on 127.0.0.1 behind a proxy that has TLS")
+	add(slices.Contains(s.CORSOrigins, "*") && !s.NeedsKey(), "every page that a user of this network visits may use the model",
+		"name the origins in --cors-origins, or ask for a key")
+	short := func(key string) bool { return len(key) < 16 }
+	add(slices.ContainsFunc(s.APIKeys, short) || s.AdminKey != "" && short(s.AdminKey), "a key has fewer than 16 characters and may be guessed",
+		"make one with openssl rand -hex 32")
+	add(slices.Contains(s.APIKeys, s.AdminKey), "an API key is the admin key, so that clients may remove plugins", "use different keys")
+	add(slices.ContainsFunc(s.TrustedProxies, func(n string) bool { return strings.HasSuffix(n, "/0") }), "every client may claim any address",
+		"name the addresses of the proxies in server.trusted_proxies")
+	return risks
+}
+
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
+}
