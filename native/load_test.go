@@ -96,6 +96,9 @@ func TestModel_Info_BuiltIn(t *testing.T) {
 		info.Vocabulary != 1536 || !info.Decoder || info.Encoder || info.Recurrent || info.Hybrid || info.Window != 0 {
 		t.Errorf("%+v", info)
 	}
+	if s := info.Special; info.FileType != "Q8_0" || info.VocabType != 2 || info.AddBOS || s.BOS != 0 || s.FIMPrefix != -1 || s.FIMSeparator != -1 {
+		t.Errorf("file type %q, vocabulary %d, BOS added %v, %+v", info.FileType, info.VocabType, info.AddBOS, s)
+	}
 	meta := m.meta
 	if meta["general.architecture"] != "llama" || meta["llama.block_count"] != "5" {
 		t.Errorf("%v", meta)

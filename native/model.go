@@ -29,6 +29,9 @@ type ModelInfo struct {
 	Recurrent    bool // it keeps a state and no KV cache, so that a sequence cannot be truncated
 	Hybrid       bool // some layers are recurrent
 	Diffusion    bool
+	FileType     string // of most of the weights, by llama.cpp's name: Q4_0
+	VocabType    int    // llama_vocab_type
+	AddBOS       bool   // a prompt begins with the token BOS
 	Special      SpecialTokens
 }
 
@@ -42,6 +45,10 @@ func (i ModelInfo) OwnCells() bool { return !i.Recurrent && !i.Hybrid && i.Windo
 // SpecialTokens names tokens by their role; -1 where the vocabulary has none.
 type SpecialTokens struct {
 	BOS, EOS, EOT, Newline int32
+
+	// Fill in the middle: they stand before the text that precedes the gap, before the text that follows it, and before what fills it;
+	// before the name of a repository and before that of each file.
+	FIMPrefix, FIMSuffix, FIMMiddle, FIMRepository, FIMSeparator int32
 }
 
 // Info describes the model. It can be asked after Close too.
@@ -102,7 +109,12 @@ func (m *Model) describe() error {
 		Recurrent:    bool(c.recurrent),
 		Hybrid:       bool(c.hybrid),
 		Diffusion:    bool(c.diffusion),
-		Special:      SpecialTokens{BOS: int32(c.bos), EOS: int32(c.eos), EOT: int32(c.eot), Newline: int32(c.newline)},
+		FileType:     C.GoString(&c.file_type[0]),
+		VocabType:    int(c.vocabulary_type),
+		AddBOS:       bool(c.add_bos),
+		Special: SpecialTokens{BOS: int32(c.bos), EOS: int32(c.eos), EOT: int32(c.eot), Newline: int32(c.newline),
+			FIMPrefix: int32(c.fim_prefix), FIMSuffix: int32(c.fim_suffix), FIMMiddle: int32(c.fim_middle),
+			FIMRepository: int32(c.fim_repository), FIMSeparator: int32(c.fim_separator)},
 	}
 	return m.vocab.load(m.c(), m.info.Vocabulary)
 }

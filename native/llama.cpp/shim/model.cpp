@@ -4,6 +4,7 @@
 
 #include "kernel_choice.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 
@@ -106,6 +107,13 @@ int32_t ps_model_describe(ps_model * m, ps_model_info * out, ps_error * err) noe
         out->eos             = llama_vocab_eos(m->vocab);
         out->eot             = llama_vocab_eot(m->vocab);
         out->newline         = llama_vocab_nl(m->vocab);
+        out->add_bos         = llama_vocab_get_add_bos(m->vocab);
+        out->fim_prefix      = llama_vocab_fim_pre(m->vocab);
+        out->fim_suffix      = llama_vocab_fim_suf(m->vocab);
+        out->fim_middle      = llama_vocab_fim_mid(m->vocab);
+        out->fim_repository  = llama_vocab_fim_rep(m->vocab);
+        out->fim_separator   = llama_vocab_fim_sep(m->vocab);
+        snprintf(out->file_type, sizeof out->file_type, "%s", llama_ftype_name(llama_model_ftype(m->model)));
     });
 }
 

@@ -123,8 +123,10 @@ typedef struct ps_model_info {
     uint64_t parameters, size; // count, bytes
     int32_t vocabulary, vocabulary_type;
     int32_t context_train, embedding, window, metadata;
-    bool encoder, decoder, recurrent, hybrid, diffusion;
+    bool encoder, decoder, recurrent, hybrid, diffusion, add_bos;
     int32_t bos, eos, eot, newline; // tokens; -1 where the vocabulary has none
+    int32_t fim_prefix, fim_suffix, fim_middle, fim_repository, fim_separator;
+    char file_type[64]; // of most weights, by llama.cpp's name
 } ps_model_info;
 
 // The weights of products that have one ggml_type and are computed by one family of kernels.
