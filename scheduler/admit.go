@@ -19,7 +19,7 @@ func (s *Scheduler) admit(now time.Time) {
 		if len(s.running) > 0 && s.config.Clock().Sub(now) > longestAdmission {
 			return
 		}
-		slot := slices.Index(s.slots, nil)
+		slot := s.freeSlot(j)
 		if slot >= 0 && s.fits(j) {
 			if !s.start(j, slot, now) {
 				return // its sequence waits for a copy
@@ -33,12 +33,20 @@ func (s *Scheduler) admit(now time.Time) {
 // longestAdmission is after how long a tick stops admitting: all generating slots wait for it.
 const longestAdmission = 10 * time.Millisecond
 
+// freeSlot is the slot for a queued job; -1 if there is none. next gives no job whose own slot is in use.
+func (s *Scheduler) freeSlot(j *job) int {
+	if j.req.Slot != nil {
+		return *j.req.Slot
+	}
+	return slices.Index(s.slots, nil)
+}
+
 // fits reports whether the KV cache has room for a queued job's tokens beside what the running jobs still need.
 func (s *Scheduler) fits(j *job) bool {
 	if len(s.running) == 0 {
 		return true
 	}
-	tokens := j.answer.Tokens()
+	tokens := j.answer.Context()
 	need := len(tokens) + headroom
 	if j.reuses() {
 		need -= s.cache.SharedPrefix(tokens, j.req.CacheSalt)
@@ -58,7 +66,7 @@ const headroom = 16
 // start gives a queued job a slot and a sequence. It reports false while the sequence waits for a copy.
 func (s *Scheduler) start(j *job, slot int, now time.Time) bool {
 	defer s.blame(j)
-	seq := s.cache.Acquire(kvcache.Request{Tokens: j.answer.Tokens(), PromptLen: j.answer.PromptLen(), Salt: j.req.CacheSalt, Reuse: j.reuses(),
+	seq := s.cache.Acquire(kvcache.Request{Tokens: j.answer.Context(), PromptLen: j.answer.PromptLen(), Salt: j.req.CacheSalt, Reuse: j.reuses(),
 		Resumed: j.started, Continued: j.continued})
 	if seq == nil {
 		return false

@@ -57,7 +57,7 @@ func (st *Stream) Inject(ctx context.Context, tokens []Token) error {
 }
 
 func (s *Scheduler) checkInjection(j *job, tokens []Token) error {
-	if n := len(j.answer.Tokens()) + len(tokens); n >= s.limits.longest() {
+	if n := len(j.answer.Context()) + len(tokens); n >= s.limits.longest() && j.req.Shift == nil {
 		return fmt.Errorf("%w: %d tokens would make %d, the context has %d", ErrBadRequest, len(tokens), n, s.limits.longest())
 	}
 	for _, t := range tokens {

@@ -13,7 +13,7 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	if j.done {
 		return
 	}
-	out, tokens := j.answer.Output(), len(j.answer.Tokens())
+	out, tokens := j.answer.Output(), len(j.answer.Context())
 	if j.seq != nil && out.Unchanged < j.seq.Len() { // at least one token must be pending, or there is no row to draw from
 		s.cache.Truncate(j.seq, max(0, min(out.Unchanged, tokens-1)))
 	}

@@ -13,8 +13,12 @@ func (s *Scheduler) end(j *job, e End) {
 	busy := j.worker.Busy()
 	if !busy {
 		j.counted = j.answer.Generated()
+		e.Truncated = j.answer.Truncated()
 	}
 	e.Usage = Usage{Prompt: j.answer.PromptLen(), Cached: j.cached, Generated: j.counted}
+	if j.seq != nil {
+		e.Usage.Context = j.seq.Len()
+	}
 	e.Timing = j.times.timing(now)
 	s.logPanic(e.Err)
 	last := Event{Kind: KindEnd, End: &e}

@@ -44,8 +44,10 @@ type End struct {
 	Reason answer.Reason
 	Err    error  // with ReasonError
 	Stop   string // with ReasonStop: the stop string, if one ended it
-	Usage  Usage
-	Timing Timing
+
+	Truncated bool // the context was too short: the answer ended for that, or the model did not see all of it at the end
+	Usage     Usage
+	Timing    Timing
 }
 
 // Usage counts the tokens of a request.
@@ -53,6 +55,7 @@ type Usage struct {
 	Prompt    int
 	Cached    int // of Prompt, not computed because the KV cache had them
 	Generated int
+	Context   int // tokens of prompt and answer that the KV cache had at the end
 }
 
 // Timing is where a request's time went.

@@ -4,11 +4,11 @@ package scheduler
 
 import "github.com/penstock/penstock/scheduler/kvcache"
 
-// next is the queued job to admit now: the first that can go on and does not follow a running one. A job that follows loses nothing
-// by waiting, nor when others go before it.
+// next is the queued job to admit now: the first that can go on, does not follow a running one and does not wait for a slot of its own.
+// A job that follows loses nothing by waiting, nor when others go before it.
 func (s *Scheduler) next() *job {
 	for _, j := range s.queue.jobs {
-		if j.ready() && !s.follows(j) {
+		if j.ready() && (j.req.Slot == nil || s.slots[*j.req.Slot] == nil) && !s.follows(j) {
 			return j
 		}
 	}
@@ -25,13 +25,13 @@ func (s *Scheduler) follows(j *job) bool {
 		return true
 	}
 	j.leader = nil
-	tokens := j.answer.Tokens()
+	tokens := j.answer.Context()
 	found := s.cache.LongestPrefix(tokens, j.req.CacheSalt)
 	for _, r := range s.running {
 		if r.worker.Busy() || r.req.CacheSalt != j.req.CacheSalt || r.req.Priority < j.req.Priority { // the worker of a busy one writes its tokens now
 			continue
 		}
-		common := kvcache.CommonPrefix(r.answer.Tokens(), tokens[:len(tokens)-1])
+		common := kvcache.CommonPrefix(r.answer.Context(), tokens[:len(tokens)-1])
 		near := common > found && r.seq.Len() >= found // r already has all that was found and gains more with each chunk
 		if common >= kvcache.MinShared && (near || common-found >= kvcache.MinShared) && r.leads(common) {
 			j.leader, j.sharedLen = r, common
@@ -43,5 +43,5 @@ func (s *Scheduler) follows(j *job) bool {
 
 // leads reports whether a running job is about to have n tokens in the cache.
 func (j *job) leads(n int) bool {
-	return j.seq != nil && j.ready() && j.seq.Len() < n && len(j.answer.Tokens()) >= n
+	return j.seq != nil && j.ready() && j.seq.Len() < n && len(j.answer.Context()) >= n
 }

@@ -51,7 +51,7 @@ type job struct {
 }
 
 // pending is how many tokens the KV cache still lacks.
-func (j *job) pending() int { return len(j.answer.Tokens()) - j.seq.Len() }
+func (j *job) pending() int { return len(j.answer.Context()) - j.seq.Len() }
 
 // generating reports whether the job computes one token a tick; a job that does not is prefilling.
 func (j *job) generating() bool { return j.answer.Generated() > 0 && j.pending() == 1 }

@@ -49,7 +49,7 @@ func (s *Scheduler) forward(jobs []*job) {
 	}
 	for _, j := range jobs {
 		at := j.seq.Len()
-		s.cache.Append(j.seq, j.answer.Tokens()[at:at+j.scheduled])
+		s.cache.Append(j.seq, j.answer.Context()[at:at+j.scheduled])
 	}
 	s.sample(jobs)
 	now := s.config.Clock()
@@ -65,7 +65,7 @@ func (s *Scheduler) fill(jobs []*job) {
 	s.batch.Reset()
 	for _, j := range jobs {
 		at := j.seq.Len()
-		tokens := j.answer.Tokens()
+		tokens := j.answer.Context()
 		last := len(tokens) - 1
 		for i := at; i < at+j.scheduled; i++ {
 			j.outputRow = s.batch.Add(tokens[i], int32(i), j.seq.ID(), i == last)

@@ -33,6 +33,9 @@ type Request struct {
 	StopTokens []Token  // end at any of these, besides the model's own
 	IgnoreEOG  bool     // the model's end-of-generation tokens do not end the answer
 
+	Shift *answer.Shift // how the answer goes on when the context is full; nil: it ends
+	Slot  *int          // the slot that computes it, for which it waits; nil: the first that is free
+
 	// Chain chooses the tokens. At least one stage.
 	Chain []chain.Stage
 	// Rules may end the answer, besides Stop and StopTokens.

@@ -136,7 +136,7 @@ func TestScheduler_OneRequest_RunsToItsLimit(t *testing.T) {
 	if a.end.Reason != answer.ReasonLength || len(a.tokens) != 5 {
 		t.Fatalf("got %d tokens and reason %v", len(a.tokens), a.end.Reason)
 	}
-	want := scheduler.Usage{Prompt: 20, Generated: 5}
+	want := scheduler.Usage{Prompt: 20, Generated: 5, Context: 24}
 	if d := cmp.Diff(want, a.end.Usage); d != "" {
 		t.Error(d)
 	}

@@ -34,6 +34,7 @@ func (a *Answer) grow(t chain.Token, d Details, spliced bool) {
 	a.tokens = append(a.tokens, t)
 	a.generated++
 	a.computed++
+	a.extendContext()
 	stop, done := a.accept(t, spliced)
 	if done {
 		return
@@ -75,7 +76,7 @@ func (a *Answer) accept(t chain.Token, spliced bool) (stop, done bool) {
 
 // full reports whether the answer may not grow any more.
 func (a *Answer) full() bool {
-	return a.settings.MaxTokens > 0 && a.generated >= a.settings.MaxTokens || len(a.tokens) >= a.settings.Longest
+	return a.settings.MaxTokens > 0 && a.generated >= a.settings.MaxTokens || a.contextFull()
 }
 
 // showSettled shows the tokens that no stage can take back any more.
@@ -95,10 +96,10 @@ func (a *Answer) showOldest() {
 		return
 	}
 	a.output.Shown = append(a.output.Shown, Shown{Token: oldest.token, Text: seen.text, Details: oldest.details})
-	if seen.end {
+	if seen.ends != 0 {
 		a.text.discard()
 		a.window = a.window[:0]
-		a.output.Reason, a.output.Stop = ReasonStop, seen.stop
+		a.output.Reason, a.output.Stop = seen.ends, seen.stop
 	}
 }
 

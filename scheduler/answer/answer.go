@@ -24,6 +24,8 @@ type Answer struct {
 	prompt    int           // how many of tokens are prompt
 	generated int           // tokens drawn, injected ones included and taken-back ones not
 	computed  int           // tokens drawn or spliced, taken-back ones included
+	left      int           // tokens that have left the context
+	context   []chain.Token // if any has: those that have not
 
 	window     []heldToken   // the hold window: the last tokens, which a stage may still take back and which are not shown
 	windowSize int           // at most
@@ -40,7 +42,8 @@ type Settings struct {
 	IgnoreEOG  bool          // the model's end-of-generation tokens do not end the answer
 	Rules      []StopRule    // may end the answer, too
 
-	Longest        int // tokens that prompt and answer together may have
+	Longest        int    // tokens that the context has room for
+	Shift          *Shift // nil: the answer ends when the context is full
 	VocabularySize int
 	Vocabulary     Vocabulary
 }

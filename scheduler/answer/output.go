@@ -12,7 +12,8 @@ import (
 // Output is what has become of an answer since its output was last reset.
 type Output struct {
 	Shown []Shown // to be sent
-	// Unchanged is how many of the tokens, from the first, were not taken back or replaced: the KV cache may keep their cells.
+	// Unchanged is how many tokens of the context, from the first, were not taken back, replaced or moved: the KV cache may keep their
+	// cells.
 	Unchanged int
 
 	Reason Reason // why the answer has ended; 0: it goes on

@@ -20,9 +20,10 @@ type RewindRule interface {
 
 // Verdict is a stop rule's answer. The zero value means that all text so far may be shown.
 type Verdict struct {
-	Hold bool // nothing since the last verdict without Hold may be shown yet
-	End  bool // the answer ends
-	Show int  // with End: how many bytes since the last verdict without Hold are shown; negative means all
+	Hold  bool // nothing since the last verdict without Hold may be shown yet
+	End   bool // the answer ends
+	Limit bool // with End: it ends as at its greatest length (ReasonLength), else as one that is complete (ReasonStop)
+	Show  int  // with End: how many bytes since the last verdict without Hold are shown; negative means all
 }
 
 // gate is a stop rule and the position up to which it lets text be shown.
@@ -31,18 +32,24 @@ type gate struct {
 	position int
 }
 
-// check shows the rule a token and its text, which ends at total, and reports whether the answer ends, and at which position.
-func (g *gate) check(t chain.Token, text string, total int) (ends bool, at int, err error) {
+// check shows the rule a token and its text, which ends at total. It returns the reason if the answer ends, and at which position.
+func (g *gate) check(t chain.Token, text string, total int) (ends Reason, at int, err error) {
 	v, err := g.rule.Check(t, text)
-	switch {
-	case err != nil:
-		return false, 0, err
-	case v.End && v.Show >= 0:
-		return true, min(g.position+v.Show, total), nil
-	case v.End:
-		return true, total, nil
-	case !v.Hold:
-		g.position = total
+	if err != nil {
+		return 0, 0, err
 	}
-	return false, 0, nil
+	if !v.End {
+		if !v.Hold {
+			g.position = total
+		}
+		return 0, 0, nil
+	}
+	ends, at = ReasonStop, total
+	if v.Limit {
+		ends = ReasonLength
+	}
+	if v.Show >= 0 {
+		at = min(g.position+v.Show, total)
+	}
+	return ends, at, nil
 }

@@ -67,7 +67,7 @@ func (a *Answer) whyNotSpliced(by int, e chain.Effect) (why, err error) {
 
 // most is how many tokens the answer can have.
 func (a *Answer) most() int {
-	most := a.settings.Longest - a.prompt
+	most := max(a.settings.Longest-a.prompt, a.generated)
 	if a.settings.MaxTokens > 0 {
 		return min(a.settings.MaxTokens, most)
 	}
@@ -78,7 +78,8 @@ func (a *Answer) most() int {
 func (a *Answer) takeBack(n int) {
 	a.tokens = a.tokens[:len(a.tokens)-n]
 	a.generated -= n
-	a.output.Unchanged = min(a.output.Unchanged, len(a.tokens))
+	a.cutContext(n)
+	a.output.Unchanged = min(a.output.Unchanged, len(a.Context()))
 	held := min(n, len(a.window))
 	a.window = a.window[:len(a.window)-held]
 	if n > held {

@@ -25,7 +25,7 @@ type text struct {
 // visible is what became visible with a token.
 type visible struct {
 	text string
-	end  bool   // the answer ends here
+	ends Reason // why the answer ends here; 0: it goes on
 	stop string // the stop string that ended it
 }
 
@@ -49,21 +49,25 @@ func (t *text) add(token chain.Token, piece string) (visible, error) {
 	t.held = append(t.held, whole...)
 	total := t.shown + len(t.held)
 
-	end, cut, stop := t.findStop(searched)
+	var ends Reason
+	found, cut, stop := t.findStop(searched)
+	if found {
+		ends = ReasonStop
+	}
 	release := total - t.partialStop()
 	for i := range t.rules {
 		g := &t.rules[i]
-		ends, at, err := g.check(token, whole, total)
+		why, at, err := g.check(token, whole, total)
 		if err != nil {
 			return visible{}, err
 		}
-		if ends && (!end || at < cut) {
-			end, cut, stop = true, at, ""
+		if why != 0 && (ends == 0 || at < cut) {
+			ends, cut, stop = why, at, ""
 		}
 		release = min(release, g.position)
 	}
-	if end {
-		return visible{text: t.show(cut), end: true, stop: stop}, nil
+	if ends != 0 {
+		return visible{text: t.show(cut), ends: ends, stop: stop}, nil
 	}
 	return visible{text: t.show(release)}, nil
 }

@@ -17,7 +17,7 @@ func feed(t *testing.T, tx *text, pieces []string) (shown string, end bool, stop
 			t.Fatal(err)
 		}
 		shown += v.text
-		if v.end {
+		if v.ends != 0 {
 			return shown, true, v.stop
 		}
 	}

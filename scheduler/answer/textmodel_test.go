@@ -145,8 +145,8 @@ func (s *script) run(stops []string) {
 			s.t.Fatal(err)
 		}
 		want, end, stop := s.model.add(piece, v)
-		if got.text != want || got.end != end || got.stop != stop {
-			s.t.Fatalf("after %q with stops %q: shows %q, ends %v at %q; want %q, %v, %q", s.model.pieces, stops, got.text, got.end, got.stop, want, end, stop)
+		if got.text != want || (got.ends != 0) != end || got.stop != stop {
+			s.t.Fatalf("after %q with stops %q: shows %q, ends %v at %q; want %q, %v, %q", s.model.pieces, stops, got.text, got.ends != 0, got.stop, want, end, stop)
 		}
 		if end {
 			return

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+
+package answer
+
+import "github.com/penstock/penstock/scheduler/chain"
+
+// Shift lets an answer outgrow the context: each time that is full, some of its oldest tokens leave it. The stages are not told: for
+// them the conversation goes on. The model computes what is left anew, in its new positions.
+type Shift struct {
+	Keep    int // how many of the first tokens stay; negative: those of the prompt
+	Discard int // how many tokens after them leave at a time; 0: half of those that could
+}
+
+// leastRoom is how many tokens of the context can leave it at least, however many are to stay.
+const leastRoom = 4
+
+// Context is what the model is to see of the prompt and the answer: all of it, but for what has left it by Settings.Shift.
+func (a *Answer) Context() []chain.Token {
+	if a.left == 0 {
+		return a.tokens
+	}
+	return a.context
+}
+
+// Truncated reports whether the context was too short for the answer.
+func (a *Answer) Truncated() bool { return a.left > 0 || a.contextFull() }
+
+func (a *Answer) contextFull() bool { return len(a.Context()) >= a.settings.Longest }
+
+// keep is how many of the first tokens stay in the context.
+func (a *Answer) keep() int {
+	keep := a.settings.Shift.Keep
+	if keep < 0 {
+		keep = a.prompt
+	}
+	return max(0, min(keep, a.settings.Longest-leastRoom))
+}
+
+// extendContext adds the last token to the context, which makes room for the next if it is to.
+func (a *Answer) extendContext() {
+	if a.left > 0 {
+		a.context = append(a.context, a.tokens[len(a.tokens)-1])
+	}
+	if a.settings.Shift != nil && a.contextFull() {
+		a.shift(a.left)
+	}
+}
+
+// cutContext takes as many tokens from the end of the context as were taken back. If the answer is then shorter than what has left the
+// context and what stays, it is shifted as it would have been before it grew.
+func (a *Answer) cutContext(n int) {
+	switch {
+	case a.left == 0:
+	case len(a.context)-n > a.keep():
+		a.context = a.context[:len(a.context)-n]
+	default:
+		a.shift(0)
+	}
+}
+
+// shift makes tokens leave the context until there is room for another; left is how many are to have left it already.
+func (a *Answer) shift(left int) {
+	keep := a.keep()
+	for len(a.tokens)-left >= a.settings.Longest {
+		most := len(a.tokens) - left - keep
+		discard := a.settings.Shift.Discard
+		if discard <= 0 {
+			discard = most / 2
+		}
+		left += max(1, min(discard, most-1))
+	}
+	a.left = left
+	a.context = append(append(a.context[:0], a.tokens[:keep]...), a.tokens[keep+left:]...)
+	a.output.Unchanged = min(a.output.Unchanged, keep)
+}
