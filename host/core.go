@@ -53,9 +53,9 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 	if err != nil {
 		return nil, err
 	}
-	name := c.Model.Alias
-	if name == "" {
-		name = core.file.Name
+	name := core.file.Name
+	if len(c.Model.Alias) > 0 {
+		name = c.Model.Alias[0]
 	}
 	if core.file.NoGPU != nil {
 		c.Model.GPULayers = 0

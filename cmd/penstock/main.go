@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/plugin/compile"
 )
@@ -33,6 +34,9 @@ func main() {
 // execute runs one command and returns its exit code. Results go to out; progress, logs and errors to errOut.
 func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	root := newRoot()
+	if len(args) > 0 && args[0] == "serve" {
+		args = config.Respell(args)
+	}
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)

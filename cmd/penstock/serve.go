@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"syscall"
 
 	"github.com/penstock/penstock/host"
@@ -39,9 +40,13 @@ func serve(cmd *cobra.Command, args []string) error {
 	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
+	var ui fs.FS
+	if cfg.Server.UI {
+		ui = web.FS()
+	}
 	h, err := host.Open(ctx, host.Options{
 		Config:   cfg,
-		UI:       web.FS(),
+		UI:       ui,
 		Version:  version,
 		Progress: serveProgress(cmd.ErrOrStderr(), cfg),
 		Ready:    func(url string) { fmt.Fprintln(cmd.OutOrStdout(), url) },

@@ -23,19 +23,23 @@ type Config struct {
 
 // Model says which model is served and with what.
 type Model struct {
-	Path      string `koanf:"path"`       // a file, a name in the model folder, or empty: the built-in model
-	Alias     string `koanf:"alias"`      // the name clients see; empty: the model's own
-	Strict    bool   `koanf:"strict"`     // requests that name another model are refused
-	CtxSize   int    `koanf:"ctx_size"`   // KV cells in all; 0: from model and slots
-	Threads   int    `koanf:"threads"`    // 0: one for each physical core
-	GPULayers int    `koanf:"gpu_layers"` // -1: all that fit
-	KVLayout  string `koanf:"kv_layout"`  // auto, shared, split
-	Kernels   string `koanf:"kernels"`    // penstock, amx, ggml, plain
+	Path      string   `koanf:"path"`  // a file, a name in the model folder, or empty: the built-in model
+	Alias     []string `koanf:"alias"` // the names clients see, the first its true one; none: the model's own
+	Tags      []string `koanf:"tags"`
+	Strict    bool     `koanf:"strict"`     // requests that name another model are refused
+	CtxSize   int      `koanf:"ctx_size"`   // KV cells in all; 0: from model and slots
+	Threads   int      `koanf:"threads"`    // 0: one for each physical core
+	GPULayers int      `koanf:"gpu_layers"` // -1: all that fit
+	KVLayout  string   `koanf:"kv_layout"`  // auto, shared, split
+	Kernels   string   `koanf:"kernels"`    // penstock, amx, ggml, plain
 }
 
 // Server is the HTTP side.
 type Server struct {
 	Listen            string        `koanf:"listen"` // HOST:PORT, where port 0 takes a free one, or the path of a Unix socket
+	Host              string        `koanf:"host"`   // it and Port are in Listen already
+	Port              int           `koanf:"port"`
+	UI                bool          `koanf:"ui"`
 	SSLCertFile       string        `koanf:"ssl_cert_file"`
 	SSLKeyFile        string        `koanf:"ssl_key_file"`
 	APIKeys           []string      `koanf:"api_keys"`
@@ -74,6 +78,9 @@ type Scheduler struct {
 	UBatchSize   int           `koanf:"ubatch_size"`
 	MaxQueue     int           `koanf:"max_queue"`
 	CacheRAM     int64         `koanf:"cache_ram"`     // bytes for conversations that left the KV cache
+	NPredict     int           `koanf:"n_predict"`     // tokens of an answer without a limit of its own; -1: until the context is full
+	ContextShift bool          `koanf:"context_shift"` // an answer goes on when the context is full
+	Keep         int           `koanf:"keep"`          // tokens that a shift keeps; -1: the prompt
 	ITLTarget    time.Duration `koanf:"itl_target"`    // 0: the scheduler's default
 	PrefillShare float64       `koanf:"prefill_share"` // of a tick's time; 0: the scheduler's default
 	Strategy     string        `koanf:"strategy"`

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -42,7 +43,11 @@ func FlagValues(fs *pflag.FlagSet) map[string]any {
 			given[k.Name] = strings.Join(list.GetSlice(), ",") // each may be a list itself, as with llama-server
 			continue
 		}
-		given[k.Name] = f.Value.String()
+		text := f.Value.String()
+		if _, err := strconv.ParseUint(text, 10, 64); err == nil {
+			text += k.Unit
+		}
+		given[k.Name] = text
 	}
 	return given
 }

@@ -20,8 +20,10 @@ const (
 
 // Key is one entry of the configuration.
 type Key struct {
-	Name    string // section.key
-	Flag    string // of penstock serve, without dashes; empty: none
+	Name    string   // section.key
+	Flag    string   // of penstock serve, without dashes; empty: none
+	Aliases []string // llama-server's other spellings of the flag, with dashes
+	Unit    string   // of a plain number that the flag is given, as with llama-server's; empty: the kind's own
 	Kind    Kind
 	Default any
 	Allowed string // what a value must be, as an error says it
@@ -35,17 +37,19 @@ type Key struct {
 func Keys() []Key { return append([]Key(nil), table...) }
 
 var table = []Key{
-	{Name: "model.path", Flag: "model", Kind: Text, Default: "",
+	{Name: "model.path", Flag: "model", Aliases: []string{"-m"}, Kind: Text, Default: "",
 		Help: "GGUF file or name in the model folder; empty: the built-in model"},
-	{Name: "model.alias", Flag: "alias", Kind: Text, Default: "",
-		Help: "name of the model in the API; empty: the model's own"},
+	{Name: "model.alias", Flag: "alias", Aliases: []string{"-a"}, Kind: List, Default: []string{}, check: noBlanks,
+		Allowed: "names without white space", Help: "names of the model in the API, the first its true one; none: the model's own"},
+	{Name: "model.tags", Flag: "tags", Kind: List, Default: []string{}, check: noBlanks,
+		Allowed: "texts without white space", Help: "what the list of models says of it besides; nothing goes by it"},
 	{Name: "model.strict", Flag: "strict-model", Kind: Switch, Default: false,
 		Allowed: "true or false", Help: "refuse requests that name another model; otherwise the one model that is served answers them"},
-	{Name: "model.ctx_size", Flag: "ctx-size", Kind: Integer, Default: 0, check: between(0, 1<<30),
+	{Name: "model.ctx_size", Flag: "ctx-size", Aliases: []string{"-c"}, Kind: Integer, Default: 0, check: between(0, 1<<30),
 		Allowed: "0 or more tokens", Help: "tokens of context for all slots together; 0: from model and slots"},
-	{Name: "model.threads", Flag: "threads", Kind: Integer, Default: 0, check: between(0, 1024),
+	{Name: "model.threads", Flag: "threads", Aliases: []string{"-t"}, Kind: Integer, Default: 0, check: between(0, 1024),
 		Allowed: "0 to 1024", Help: "threads that compute a forward pass; 0: by the physical cores and the size of the model"},
-	{Name: "model.gpu_layers", Flag: "gpu-layers", Kind: Integer, Default: -1, check: between(-1, 1<<20),
+	{Name: "model.gpu_layers", Flag: "gpu-layers", Aliases: []string{"-ngl", "--n-gpu-layers"}, Kind: Integer, Default: -1, check: between(-1, 1<<20),
 		Allowed: "-1 or more", Help: "layers that the GPU computes; 0: none; -1: all that fit"},
 
 	{Name: "model.kv_layout", Flag: "kv-layout", Kind: Text, Default: "auto", check: oneOf("auto", "shared", "split"),
@@ -55,6 +59,12 @@ var table = []Key{
 
 	{Name: "server.listen", Flag: "listen", Kind: Text, Default: "127.0.0.1:8080", check: isAddress,
 		Allowed: "HOST:PORT with a port from 0 to 65535, or the path of a Unix socket that ends in .sock", Help: "address to serve on; port 0 takes a free one"},
+	{Name: "server.host", Flag: "host", Kind: Text, Default: "", check: noBlanks,
+		Allowed: "a host name or address, or the path of a Unix socket that ends in .sock", Help: "replaces the host of server.listen"},
+	{Name: "server.port", Flag: "port", Kind: Integer, Default: -1, check: between(-1, 65535),
+		Allowed: "-1 to 65535", Help: "replaces the port of server.listen; -1: does not"},
+	{Name: "server.ui", Flag: "ui", Aliases: []string{"--webui"}, Kind: Switch, Default: true,
+		Allowed: "true or false", Help: "serve the browser UI"},
 	{Name: "server.ssl_cert_file", Flag: "ssl-cert-file", Kind: Text, Default: "",
 		Allowed: "a PEM file, with server.ssl_key_file", Help: "certificate, with which the server speaks HTTPS; it is read again when it changes; empty: HTTP"},
 	{Name: "server.ssl_key_file", Flag: "ssl-key-file", Kind: Text, Default: "",
@@ -92,20 +102,26 @@ var table = []Key{
 	{Name: "server.shutdown_timeout", Flag: "shutdown-timeout", Kind: Duration, Default: 30 * time.Second,
 		check: lasting(0, time.Hour), Allowed: "0s to 1h", Help: "how long running answers may go on at shutdown"},
 
-	{Name: "scheduler.slots", Flag: "parallel", Kind: Integer, Default: 8, check: between(1, 256),
+	{Name: "scheduler.slots", Flag: "parallel", Aliases: []string{"-np"}, Kind: Integer, Default: 8, check: between(1, 256),
 		Allowed: "1 to 256", Help: "answers computed at the same time"},
-	{Name: "scheduler.batch_size", Flag: "batch-size", Kind: Integer, Default: 2048, check: between(1, 1<<20),
+	{Name: "scheduler.batch_size", Flag: "batch-size", Aliases: []string{"-b"}, Kind: Integer, Default: 2048, check: between(1, 1<<20),
 		Allowed: "1 to 1048576 tokens", Help: "most tokens in a forward pass"},
-	{Name: "scheduler.ubatch_size", Flag: "ubatch-size", Kind: Integer, Default: 512, check: between(1, 1<<20),
+	{Name: "scheduler.ubatch_size", Flag: "ubatch-size", Aliases: []string{"-ub"}, Kind: Integer, Default: 512, check: between(1, 1<<20),
 		Allowed: "1 to 1048576 tokens, at most scheduler.batch_size", Help: "most tokens that a pass computes at once"},
 	{Name: "scheduler.max_queue", Flag: "max-queue", Kind: Integer, Default: 256, check: between(1, 1<<20),
 		Allowed: "1 to 1048576", Help: "requests that may wait for a slot"},
+	{Name: "scheduler.n_predict", Flag: "n-predict", Aliases: []string{"-n", "--predict"}, Kind: Integer, Default: -1, check: between(-1, 1<<30),
+		Allowed: "-1 or more tokens", Help: "length of an answer whose request sets no limit; -1: until the context is full"},
+	{Name: "scheduler.context_shift", Flag: "context-shift", Kind: Switch, Default: false,
+		Allowed: "true or false", Help: "let an answer go on when the context is full: the oldest tokens leave it"},
+	{Name: "scheduler.keep", Flag: "keep", Kind: Integer, Default: 0, check: between(-1, 1<<30),
+		Allowed: "-1 or more tokens", Help: "tokens at the beginning of a prompt that a context shift keeps; -1: all of the prompt"},
 	{Name: "scheduler.itl_target", Flag: "itl-target", Kind: Duration, Default: time.Duration(0),
 		check: lasting(0, time.Minute), Allowed: "0 to 1m; a plain number is milliseconds",
 		Help: "time between two tokens of a stream that a tick aims at while prompts are computed; 0: the measured default"},
 	{Name: "scheduler.prefill_share", Flag: "prefill-share", Kind: Number, Default: 0.0, check: within(0, 0.95),
 		Allowed: "0 to 0.95", Help: "least share of a tick's time for prompts; 0: the measured default"},
-	{Name: "scheduler.cache_ram", Flag: "cache-ram", Kind: Bytes, Default: int64(512 << 20), check: sized(0, 1<<40),
+	{Name: "scheduler.cache_ram", Flag: "cache-ram", Aliases: []string{"-cram"}, Unit: "MiB", Kind: Bytes, Default: int64(512 << 20), check: sized(0, 1<<40),
 		Allowed: "0 to 1TiB", Help: "memory for saved conversations, so that the next turn of one that left the KV cache is not computed anew; 0: none"},
 	{Name: "scheduler.strategy", Flag: "strategy", Kind: Text, Default: "decode-maximal",
 		check:   oneOf("decode-maximal", "prefill-priority", "balanced"),

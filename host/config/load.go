@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/knadh/koanf/parsers/yaml"
@@ -56,6 +58,7 @@ func Load(s Sources) (Config, error) {
 		}
 	}
 	l.fitMicroBatch()
+	l.placeListener()
 	c, err := l.config()
 	if err := errors.Join(append(l.problems, err, c.Validate())...); err != nil {
 		return Config{}, err
@@ -116,6 +119,23 @@ func (l *loader) fitMicroBatch() {
 	batch, ubatch := l.find("scheduler.batch_size"), l.find("scheduler.ubatch_size")
 	if ubatch.Origin == "default" {
 		ubatch.Value = min(ubatch.Value.(int), batch.Value.(int))
+	}
+}
+
+// placeListener puts server.host and server.port in the place of those of server.listen.
+func (l *loader) placeListener() {
+	listen, host, port := l.find("server.listen"), l.find("server.host"), l.find("server.port")
+	if host.Value != "" {
+		address := host.Value.(string)
+		if !strings.HasSuffix(address, ".sock") {
+			_, old, _ := net.SplitHostPort(listen.Value.(string)) // checked below
+			address = net.JoinHostPort(address, old)
+		}
+		listen.Value, listen.Origin = address, host.Origin
+	}
+	if port.Value != -1 {
+		old, _, _ := net.SplitHostPort(listen.Value.(string))
+		listen.Value, listen.Origin = net.JoinHostPort(old, strconv.Itoa(port.Value.(int))), port.Origin
 	}
 }
 

@@ -30,7 +30,8 @@ environment, and a flag of ` + "`penstock serve`" + `.
   ` + "```" + `
 
 * **Environment**: ` + "`PENSTOCK_`" + ` and the key in capitals, with ` + "`_`" + ` instead of the dot, such as ` + "`PENSTOCK_SERVER_LISTEN`" + `. Commas separate the items of a list.
-* **Flags**: for a list, separate its items by commas, or repeat the flag.
+* **Flags**: for a list, separate its items by commas, or repeat the flag. llama-server's spellings are taken too; they stand behind the
+  flag. A plain number for ` + "`--cache-ram`" + ` is MiB there, and so it is on this command line.
 
 A size is a number of bytes or a text such as ` + "`16MiB`" + `; a duration is a number of milliseconds or a text such as ` + "`30s`" + `. ` + "`penstock config print`" + `
 shows every value and where it came from, and ` + "`penstock config check`" + ` says what is wrong. An unknown key is an error.
@@ -63,7 +64,7 @@ func flag(k config.Key) string {
 	if k.Flag == "" {
 		return ""
 	}
-	return "--" + k.Flag
+	return strings.Join(append([]string{"--" + k.Flag}, k.Aliases...), " ")
 }
 
 // shown is the default as a setting prints it.

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// always are flags of llama-server that ask for what this program does in any case.
+var always = []string{"--metrics", "--slots", "--jinja", "-cb", "--cont-batching", "--cache-prompt", "--repack", "--perf", "--warmup", "--offline",
+	"--op-offload", "-kvo", "--kv-offload"}
+
+// Respell turns the spellings of llama-server's command line, such as -np and --no-ui, into those of AddFlags, and leaves out flags that ask
+// for what is done in any case. What it does not know it leaves as it is.
+func Respell(args []string) []string {
+	out := make([]string, 0, len(args))
+	for i, arg := range args {
+		if arg == "--" {
+			return append(out, args[i:]...)
+		}
+		name, value, hasValue := strings.Cut(arg, "=")
+		if slices.Contains(always, arg) {
+			continue
+		}
+		if flag, negated := flagSpelt(name); flag != "" {
+			name = "--" + flag
+			if negated && !hasValue {
+				value, hasValue = "false", true
+			}
+		}
+		if hasValue {
+			name += "=" + value
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// flagSpelt finds the flag that has another spelling; negated, if it is that of a switch which is to be off.
+func flagSpelt(name string) (flag string, negated bool) {
+	for _, k := range table {
+		if slices.Contains(k.Aliases, name) {
+			return k.Flag, false
+		}
+		if k.Kind == Switch && k.Flag != "" && name == "--no-"+k.Flag {
+			return k.Flag, true
+		}
+	}
+	return "", false
+}
