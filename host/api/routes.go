@@ -35,7 +35,7 @@ func New(o Options) http.Handler {
 
 	// Not an echo.Group: one with middleware takes over what no route of it matches.
 	for _, d := range s.dialects() {
-		for _, r := range d.routes {
+		for _, r := range d.Routes {
 			e.Add(r.Method, r.Path, r.Handler, wire.Errors(d.errors), s.authorize)
 		}
 	}
@@ -53,18 +53,22 @@ func New(o Options) http.Handler {
 	return e
 }
 
-// dialect is an API that clients speak.
-type dialect struct {
-	routes []wire.Route
+// Dialect is an API that clients speak.
+type Dialect struct {
+	Name   string
+	Routes []wire.Route
 	errors wire.ErrorShape
 }
 
-func (s *service) dialects() []dialect {
+// Dialects lists the APIs, their routes and the fields that these take. The routes answer nothing.
+func Dialects() []Dialect { return (&service{}).dialects() }
+
+func (s *service) dialects() []Dialect {
 	server := &wire.Server{Service: completion.NewService(s.Models), WriteTimeout: s.WriteTimeout, Grace: s.StreamGrace, Comment: s.StreamComment}
-	return []dialect{
-		{openai.API{Server: server}.Routes(), wire.OpenAIError},
-		{llamaserver.API{Server: server, Version: s.Version}.Routes(), wire.OpenAIError},
-		{(&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, IdlePing: s.IdlePing, Done: s.Done}).Routes(), wire.OpenAIError},
+	return []Dialect{
+		{"OpenAI", openai.API{Server: server}.Routes(), wire.OpenAIError},
+		{"llama-server", llamaserver.API{Server: server, Version: s.Version}.Routes(), wire.OpenAIError},
+		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, IdlePing: s.IdlePing, Done: s.Done}).Routes(), wire.OpenAIError},
 	}
 }
 

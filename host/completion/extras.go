@@ -22,7 +22,7 @@ type Extras struct {
 	Trace       bool            `json:"trace"`
 
 	// Refused while nothing acts on it.
-	Record json.RawMessage `json:"record"`
+	Record json.RawMessage `json:"record" api:"refused"`
 }
 
 // The bounds of what one request may ask for.

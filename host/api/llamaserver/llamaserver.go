@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 )
@@ -20,11 +21,11 @@ type API struct {
 // Routes are the routes of the API.
 func (a API) Routes() []wire.Route {
 	return []wire.Route{
-		{Method: http.MethodPost, Path: "/completion", Handler: a.completion},
-		{Method: http.MethodPost, Path: "/completions", Handler: a.completion},
-		{Method: http.MethodPost, Path: "/tokenize", Handler: a.tokenize},
-		{Method: http.MethodPost, Path: "/detokenize", Handler: a.detokenize},
-		{Method: http.MethodPost, Path: "/apply-template", Handler: a.applyTemplate},
+		{Method: http.MethodPost, Path: "/completion", Handler: a.completion, Body: completionBody{}},
+		{Method: http.MethodPost, Path: "/completions", Handler: a.completion, Body: completionBody{}},
+		{Method: http.MethodPost, Path: "/tokenize", Handler: a.tokenize, Body: tokenizeBody{}},
+		{Method: http.MethodPost, Path: "/detokenize", Handler: a.detokenize, Body: detokenizeBody{}},
+		{Method: http.MethodPost, Path: "/apply-template", Handler: a.applyTemplate, Body: openai.ChatBody{}},
 		{Method: http.MethodGet, Path: "/props", Handler: a.props},
 		{Method: http.MethodGet, Path: "/slots", Handler: a.slots},
 	}

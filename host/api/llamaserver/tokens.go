@@ -15,14 +15,16 @@ import (
 	"github.com/penstock/penstock/host/completion"
 )
 
+type tokenizeBody struct {
+	Content      *string `json:"content"`
+	AddSpecial   bool    `json:"add_special"`
+	ParseSpecial bool    `json:"parse_special"`
+	WithPieces   bool    `json:"with_pieces"`
+}
+
 // tokenize is llama-server's POST /tokenize.
 func (a API) tokenize(c echo.Context) error {
-	body := struct {
-		Content      *string `json:"content"`
-		AddSpecial   bool    `json:"add_special"`
-		ParseSpecial bool    `json:"parse_special"`
-		WithPieces   bool    `json:"with_pieces"`
-	}{ParseSpecial: true}
+	body := tokenizeBody{ParseSpecial: true}
 	if err := wire.ReadJSON(c, &body); err != nil {
 		return err
 	}
@@ -66,11 +68,13 @@ func pieceOf(piece string) any {
 	return bytes
 }
 
+type detokenizeBody struct {
+	Tokens []json.RawMessage `json:"tokens"`
+}
+
 // detokenize is llama-server's POST /detokenize.
 func (a API) detokenize(c echo.Context) error {
-	var body struct {
-		Tokens []json.RawMessage `json:"tokens"`
-	}
+	var body detokenizeBody
 	if err := wire.ReadJSON(c, &body); err != nil {
 		return err
 	}

@@ -11,22 +11,22 @@ import (
 	"github.com/penstock/penstock/host/completion"
 )
 
-// chatBody is POST /v1/chat/completions.
-type chatBody struct {
+// ChatBody is POST /v1/chat/completions.
+type ChatBody struct {
 	Common
 	Logprobs    bool `json:"logprobs"`
 	TopLogprobs *int `json:"top_logprobs"`
 
 	Messages     []json.RawMessage          `json:"messages"`
-	Tools        json.RawMessage            `json:"tools"`
+	Tools        json.RawMessage            `json:"tools" api:"refused"`
 	ToolChoice   json.RawMessage            `json:"tool_choice"`
-	Functions    json.RawMessage            `json:"functions"`
+	Functions    json.RawMessage            `json:"functions" api:"refused"`
 	TemplateArgs map[string]json.RawMessage `json:"chat_template_kwargs"`
 }
 
 // ParseChat turns the body of a chat completion into a request.
-func ParseChat(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (_ *completion.Request, _ *chatBody, err error) {
-	b := &chatBody{Common: Defaults()}
+func ParseChat(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (_ *completion.Request, _ *ChatBody, err error) {
+	b := &ChatBody{Common: Defaults()}
 	if err := wire.Decode(body, b); err != nil {
 		return nil, nil, err
 	}
@@ -49,7 +49,7 @@ func ParseChat(ctx context.Context, s *completion.Service, from completion.Calle
 }
 
 // conversation checks the fields that become the prompt and refuses what is not supported.
-func (b *chatBody) conversation() (chat.Conversation, error) {
+func (b *ChatBody) conversation() (chat.Conversation, error) {
 	for _, f := range []struct {
 		name string
 		raw  json.RawMessage
@@ -63,7 +63,7 @@ func (b *chatBody) conversation() (chat.Conversation, error) {
 }
 
 // fill completes a request but for its prompt.
-func (b *chatBody) fill(r *completion.Request) error {
+func (b *ChatBody) fill(r *completion.Request) error {
 	if err := b.Fill(r); err != nil {
 		return err
 	}

@@ -29,10 +29,10 @@ type Common struct {
 	NPredict            *int `json:"n_predict"`
 
 	// Refused while nothing acts on them.
-	JSONSchema     json.RawMessage `json:"json_schema"`
+	JSONSchema     json.RawMessage `json:"json_schema" api:"refused"`
 	ResponseFormat json.RawMessage `json:"response_format"`
-	Suffix         json.RawMessage `json:"suffix"`
-	Echo           json.RawMessage `json:"echo"`
+	Suffix         json.RawMessage `json:"suffix" api:"refused"`
+	Echo           json.RawMessage `json:"echo" api:"refused"`
 }
 
 // The bounds of what one request may ask for.

@@ -18,9 +18,9 @@ type API struct{ *wire.Server }
 // Routes are the routes of the API.
 func (a API) Routes() []wire.Route {
 	return []wire.Route{
-		{Method: http.MethodPost, Path: "/v1/chat/completions", Handler: a.chatCompletion},
-		{Method: http.MethodPost, Path: "/chat/completions", Handler: a.chatCompletion},
-		{Method: http.MethodPost, Path: "/v1/completions", Handler: a.textCompletion},
+		{Method: http.MethodPost, Path: "/v1/chat/completions", Handler: a.chatCompletion, Body: ChatBody{}},
+		{Method: http.MethodPost, Path: "/chat/completions", Handler: a.chatCompletion, Body: ChatBody{}},
+		{Method: http.MethodPost, Path: "/v1/completions", Handler: a.textCompletion, Body: textBody{}},
 		{Method: http.MethodPost, Path: "/v1/embeddings", Handler: a.embeddings},
 		{Method: http.MethodGet, Path: "/v1/models", Handler: a.models},
 		{Method: http.MethodGet, Path: "/models", Handler: a.models},

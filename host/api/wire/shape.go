@@ -88,6 +88,7 @@ func ErrorBody(c echo.Context, e *completion.Error) any {
 type Route struct {
 	Method, Path string
 	Handler      echo.HandlerFunc
+	Body         any // the zero value of what a JSON body is decoded into; nil: the route takes none
 }
 
 const callerKey = "caller"

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+
+package wire
+
+import (
+	"reflect"
+	"strings"
+)
+
+// Field is a field that the bodies of a route may have.
+type Field struct {
+	Name    string
+	Type    string // as JSON has it: text, number, integer, true or false, list, object; "": several
+	Refused bool   // where it asks for something
+}
+
+// Fields lists the fields of a body by the struct that it is decoded into. A field with the tag api:"refused" is known and refused.
+func Fields(body any) []Field {
+	if body == nil {
+		return nil
+	}
+	return fieldsOf(reflect.TypeOf(body))
+}
+
+func fieldsOf(t reflect.Type) (fields []Field) {
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "":
+			fields = append(fields, fieldsOf(f.Type)...)
+		case name != "" && name != "-":
+			fields = append(fields, Field{name, typeOf(f.Type), f.Tag.Get("api") == "refused"})
+		}
+	}
+	return fields
+}
+
+// typeOf says what a field's Go type takes, in JSON's words.
+func typeOf(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Name() == "RawMessage" {
+		return ""
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float32, reflect.Float64:
+		return "number"
+	case reflect.Slice:
+		return "list"
+	case reflect.Map, reflect.Struct:
+		return "object"
+	}
+	return "integer"
+}
