@@ -77,3 +77,37 @@ func TestAPI_Tokens(t *testing.T) {
 		}
 	}
 }
+
+// echo begins an answer with its prompt, whichever way that was given.
+func TestAPI_Text_Echo(t *testing.T) {
+	r := newRig(t, nil)
+	var plain, a textAnswer
+	r.post("/v1/completions", `{"prompt":["abc",[70,71]],"max_tokens":3,"n":2}`, &plain)
+	r.post("/v1/completions", `{"prompt":["abc",[70,71]],"max_tokens":3,"n":2,"echo":true}`, &a)
+	for i, prompt := range []string{"abc", "abc", "FG", "FG"} {
+		if want := prompt + plain.Choices[i].Text; a.Choices[i].Text != want {
+			t.Errorf("choice %d is %q, want %q", i, a.Choices[i].Text, want)
+		}
+	}
+	_, _, text := r.call(http.MethodPost, "/v1/completions", `{"prompt":"abc","max_tokens":3,"echo":true,"stream":true}`)
+	var streamed strings.Builder
+	for _, f := range frames(t, text) {
+		var part textAnswer
+		if f != "[DONE]" && json.Unmarshal([]byte(f), &part) == nil {
+			streamed.WriteString(part.Choices[0].Text)
+		}
+	}
+	if streamed.String() != a.Choices[0].Text {
+		t.Errorf("streamed %q, want %q", streamed.String(), a.Choices[0].Text)
+	}
+}
+
+// best_of generates more answers than it shows; all count.
+func TestAPI_Text_BestOf(t *testing.T) {
+	r := newRig(t, nil)
+	var a textAnswer
+	r.post("/v1/completions", `{"prompt":["abc","de"],"max_tokens":3,"n":2,"best_of":3}`, &a)
+	if len(a.Choices) != 4 || a.Choices[3].Index != 3 || a.Usage.Completion != 18 || a.Choices[0].Logprobs != nil {
+		t.Errorf("got %+v", a)
+	}
+}

@@ -103,5 +103,20 @@ func (m *Model) MixedPrompt(items []json.RawMessage, field string) ([]scheduler.
 	return prompt, nil
 }
 
+// PromptTexts are the texts of prompts that were read from raw: as they stand there, or else those of the tokens.
+func (m *Model) PromptTexts(raw json.RawMessage, prompts [][]scheduler.Token) ([]string, error) {
+	texts := make([]string, len(prompts))
+	if json.Unmarshal(raw, &texts[0]) == nil || json.Unmarshal(raw, &texts) == nil {
+		return texts, nil
+	}
+	for i, p := range prompts {
+		var err error
+		if texts[i], err = m.Engine.Detokenize(p); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}
+
 // IsNumber reports whether a JSON value is a number.
 func IsNumber(raw json.RawMessage) bool { return raw[0] == '-' || (raw[0] >= '0' && raw[0] <= '9') }

@@ -32,7 +32,6 @@ type Common struct {
 	JSONSchema     json.RawMessage `json:"json_schema" api:"refused"`
 	ResponseFormat json.RawMessage `json:"response_format"`
 	Suffix         json.RawMessage `json:"suffix" api:"refused"`
-	Echo           json.RawMessage `json:"echo" api:"refused"`
 }
 
 // The bounds of what one request may ask for.
@@ -56,7 +55,7 @@ func (b *Common) Check() error {
 		name string
 		raw  json.RawMessage
 	}{
-		{"json_schema", b.JSONSchema}, {"suffix", b.Suffix}, {"echo", b.Echo},
+		{"json_schema", b.JSONSchema}, {"suffix", b.Suffix},
 	} {
 		if completion.IsSet(f.raw) {
 			return completion.Unsupported(f.name, "%s is not supported by this server", f.name)

@@ -49,7 +49,7 @@ func (a API) textCompletion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.Answer(c, r, newTextShape(newAnswerHeads("cmpl-", r, &b.Common)), b.Stream)
+	return a.Answer(c, r, newTextShape(newAnswerHeads("cmpl-", r, &b.Common), b), b.Stream)
 }
 
 func (a API) embeddings(echo.Context) error {

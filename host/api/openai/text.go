@@ -14,8 +14,11 @@ import (
 type textBody struct {
 	Common
 	Prompt   json.RawMessage `json:"prompt"`
+	Echo     bool            `json:"echo"`
 	BestOf   *int            `json:"best_of"`
 	Logprobs *int            `json:"logprobs"`
+
+	prompts []string // the texts of the prompts, where they are echoed
 }
 
 // ParseText turns the body of a text completion into a request.
@@ -38,15 +41,36 @@ func (b *textBody) fill(r *completion.Request) (err error) {
 	if err := r.RefuseTemplates(); err != nil {
 		return err
 	}
-	if b.BestOf != nil && *b.BestOf != r.Choices {
-		return completion.Unsupported("best_of", "best_of is %d; this server supports it only where it equals n (%d)", *b.BestOf, r.Choices)
-	}
 	if top := b.Logprobs; top != nil {
 		if *top < 0 || *top > MaxLogprobs {
 			return completion.Invalid("logprobs", "logprobs is %d; it must be from 0 to %d", *top, MaxLogprobs)
 		}
 		r.Logprobs = *top
 	}
-	r.Prompts, err = r.Model.Prompts(b.Prompt)
+	if err := b.fillBest(r); err != nil {
+		return err
+	}
+	if r.Prompts, err = r.Model.Prompts(b.Prompt); err != nil || !b.Echo {
+		return err
+	}
+	if b.Logprobs != nil {
+		return completion.Unsupported("echo", "echo is true and logprobs is set; the log-probabilities of a prompt's tokens are not computed: leave out one of the two")
+	}
+	b.prompts, err = r.Model.PromptTexts(b.Prompt, r.Prompts)
 	return err
+}
+
+// fillBest has best_of answers generated to each prompt, of which the n most likely are shown.
+func (b *textBody) fillBest(r *completion.Request) error {
+	switch best := b.BestOf; {
+	case best == nil || *best == r.Choices:
+	case *best < r.Choices || *best > maxChoices:
+		return completion.Invalid("best_of", "best_of is %d; it must be from n (%d) to %d", *best, r.Choices, maxChoices)
+	case b.Stream:
+		return completion.Invalid("best_of", "best_of is %d, more than n (%d), which cannot be streamed: the best answer is known when all have ended", *best, r.Choices)
+	default:
+		r.Choices = *best
+		r.Logprobs = max(r.Logprobs, 0)
+	}
+	return nil
 }

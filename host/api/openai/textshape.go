@@ -3,6 +3,9 @@
 package openai
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 )
@@ -10,6 +13,7 @@ import (
 // textShape is OpenAI's text completion.
 type textShape struct {
 	answerHeads
+	body    *textBody
 	offsets map[int]int // by choice: bytes of tokens that frames have described
 }
 
@@ -29,10 +33,27 @@ type textChoice struct {
 	Trace []wire.TokenTrace `json:"trace,omitempty"`
 }
 
-func newTextShape(h answerHeads) textShape { return textShape{h, map[int]int{}} }
+func newTextShape(h answerHeads, b *textBody) textShape { return textShape{h, b, map[int]int{}} }
 
 func (s textShape) answer(choices ...textChoice) *textAnswer {
 	return &textAnswer{Head: s.Head("text_completion"), Choices: choices}
+}
+
+// echo is the prompt of a choice where it is to begin the answer.
+func (s textShape) echo(c *completion.Choice) string {
+	if !s.body.Echo {
+		return ""
+	}
+	return s.body.prompts[c.Index/s.request.Choices]
+}
+
+// Start implements wire.Shape: a prompt that is echoed is the first text.
+func (s textShape) Start(c *completion.Choice) []any {
+	text := s.echo(c)
+	if text == "" {
+		return nil
+	}
+	return []any{s.answer(textChoice{Index: c.Index, Text: text})}
 }
 
 // Part implements wire.Shape.
@@ -67,13 +88,41 @@ func (s textShape) Closing(choices []*completion.Choice) []any {
 // Whole implements wire.Shape.
 func (s textShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any {
 	a := s.answer()
-	for i, c := range choices {
-		w := wholes[i]
-		reason := c.FinishReason()
-		a.Choices = append(a.Choices, textChoice{Index: c.Index, Text: w.Content.String(), Logprobs: textProbsOf(w.Probs, 0), FinishReason: &reason,
-			Trace: w.Traces})
+	shown := s.body.Choices() // of those to each prompt
+	for i := 0; i < len(choices); i += s.request.Choices {
+		all := wholes[i : i+s.request.Choices]
+		for _, k := range best(all, shown) {
+			c, w := choices[i+k], all[k]
+			reason := c.FinishReason()
+			choice := textChoice{Index: len(a.Choices), Text: s.echo(c) + w.Content.String(), FinishReason: &reason, Trace: w.Traces}
+			if s.body.Logprobs != nil {
+				choice.Logprobs = textProbsOf(w.Probs, 0)
+			}
+			a.Choices = append(a.Choices, choice)
+		}
 	}
 	u := s.usage(choices)
 	a.Usage, a.Timings = &u, timingsOf(choices[0].End)
 	return a
+}
+
+// best are the indices of the n answers whose tokens are the most likely on average, the most likely first; all in order if there are
+// no more than n.
+func best(all []*wire.Whole, n int) []int {
+	indices := make([]int, len(all))
+	for i := range indices {
+		indices[i] = i
+	}
+	if n >= len(all) {
+		return indices
+	}
+	mean := func(i int) float64 {
+		sum := 0.0
+		for _, p := range all[i].Probs {
+			sum += float64(p.Logprob)
+		}
+		return sum / float64(max(1, len(all[i].Probs)))
+	}
+	slices.SortStableFunc(indices, func(a, b int) int { return cmp.Compare(mean(b), mean(a)) })
+	return indices[:n]
 }
