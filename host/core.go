@@ -47,7 +47,7 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 		}
 	}()
 	core.file, err = model.Open(ctx, c.Model.Path, model.Options{
-		Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers,
+		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers,
 		Trying: func() { log.Info("trying the model in a child process, as with every new file") },
 	})
 	if err != nil {

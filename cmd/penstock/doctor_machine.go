@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/native"
 )
@@ -60,8 +61,8 @@ func gibibytes(n uint64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<
 
 // folderFindings checks the cache folder and the model folder. Neither needs to exist yet.
 func folderFindings() []finding {
-	folder := model.DefaultFolder()
-	names := model.List(folder)
+	folder := library.DefaultFolder()
+	names := library.Names(folder)
 	return []finding{
 		cacheFinding(model.DefaultCache()),
 		{stateOK, "models", fmt.Sprintf("%d in %s", len(names), folder), ""},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/telemetry"
@@ -42,7 +43,7 @@ argument alone is a MODEL where it names one (a file or a name in the model fold
 		Args: atMost(2),
 		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd, args, flags) },
 	}
-	addConfigFlags(cmd, "model", "plugins", "log")
+	addConfigFlags(cmd, "model", "models", "plugins", "log")
 	cmd.Flags().IntVar(&flags.maxTokens, "max-tokens", 0, "most tokens of an answer; 0: until the context is full")
 	cmd.Flags().Float32Var(&flags.temperature, "temperature", sampling.Default().Temperature, "0 takes the most likely token each time")
 	cmd.Flags().Int64Var(&flags.seed, "seed", -1, "start of the random draws; -1: another one each time")
@@ -51,11 +52,11 @@ argument alone is a MODEL where it names one (a file or a name in the model fold
 }
 
 func run(cmd *cobra.Command, args []string, flags runFlags) error {
-	modelArg, prompt := splitArguments(args)
 	cfg, err := loadConfig(cmd)
 	if err != nil {
 		return err
 	}
+	modelArg, prompt := splitArguments(args, library.Open(cfg.Models.Dir))
 	if modelArg != "" {
 		cfg.Model.Path = modelArg
 	}
@@ -111,14 +112,14 @@ func answerOnce(ctx context.Context, out io.Writer, answer answerer, prompt stri
 }
 
 // splitArguments tells MODEL and PROMPT apart.
-func splitArguments(args []string) (modelArg, prompt string) {
+func splitArguments(args []string, models *library.Library) (modelArg, prompt string) {
 	switch len(args) {
 	case 0:
 		return "", ""
 	case 2:
 		return args[0], args[1]
 	}
-	if namesModel(args[0]) {
+	if namesModel(args[0], models) {
 		return args[0], ""
 	}
 	return "", args[0]
@@ -127,8 +128,8 @@ func splitArguments(args []string) (modelArg, prompt string) {
 // modelName is the name of a model that is not loaded yet.
 func modelName(cfg config.Config) string { return cmp.Or(cfg.Model.Path, model.BuiltInName) }
 
-func namesModel(arg string) bool {
-	if strings.HasSuffix(arg, ".gguf") || arg == model.BuiltInName || slices.Contains(model.List(model.DefaultFolder()), arg) {
+func namesModel(arg string, models *library.Library) bool {
+	if strings.HasSuffix(arg, ".gguf") || arg == model.BuiltInName || slices.Contains(library.Names(models.Folder), arg) {
 		return true
 	}
 	info, err := os.Stat(arg)

@@ -89,3 +89,9 @@ func isEndpoint(v any) bool {
 	u, err := url.Parse(v.(string))
 	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
+
+func isHub(v any) bool {
+	text := v.(string)
+	u, err := url.Parse(text)
+	return text == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && u.User == nil && u.RawQuery == ""
+}

@@ -12,6 +12,7 @@ import (
 // Config is a loaded configuration. It is a value: nothing changes it after Load.
 type Config struct {
 	Model     Model     `koanf:"model"`
+	Models    Models    `koanf:"models"`
 	Server    Server    `koanf:"server"`
 	Scheduler Scheduler `koanf:"scheduler"`
 	Plugins   Plugins   `koanf:"plugins"`
@@ -32,6 +33,12 @@ type Model struct {
 	GPULayers int      `koanf:"gpu_layers"` // -1: all that fit
 	KVLayout  string   `koanf:"kv_layout"`  // auto, shared, split
 	Kernels   string   `koanf:"kernels"`    // penstock, amx, ggml, plain
+}
+
+// Models says where models lie and come from.
+type Models struct {
+	Dir string `koanf:"dir"` // empty: library.DefaultFolder
+	Hub string `koanf:"hub"` // base URL; empty: HF_ENDPOINT, else the usual hub
 }
 
 // Server is the HTTP side.

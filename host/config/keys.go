@@ -57,6 +57,11 @@ var table = []Key{
 	{Name: "model.kernels", Flag: "kernels", Kind: Text, Default: "penstock", check: oneOf("penstock", "amx", "ggml", "plain"),
 		Allowed: "penstock, amx, ggml or plain", Help: "CPU kernels to prefer: Penstock's, AMX, those in llama.cpp's order, or plain ones; they differ in speed and rounding"},
 
+	{Name: "models.dir", Flag: "models-dir", Kind: Text, Default: "",
+		Help: "folder of the models, for names and for penstock model; given to serve, all models in it are served; empty: penstock/models in the user's data folder"},
+	{Name: "models.hub", Flag: "hub", Kind: Text, Default: "", check: isHub,
+		Allowed: "a URL such as https://hub.example.org", Help: "hub that models are pulled from, or a mirror of it; empty: HF_ENDPOINT, else https://huggingface.co"},
+
 	{Name: "server.listen", Flag: "listen", Kind: Text, Default: "127.0.0.1:8080", check: isAddress,
 		Allowed: "HOST:PORT with a port from 0 to 65535, or the path of a Unix socket that ends in .sock", Help: "address to serve on; port 0 takes a free one"},
 	{Name: "server.host", Flag: "host", Kind: Text, Default: "", check: noBlanks,

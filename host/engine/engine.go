@@ -98,7 +98,7 @@ func (o Options) withDefaults() (Options, error) {
 func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
 	cells := o.ContextSize
 	if cells == 0 {
-		cells = max(min(info.ContextTrain*o.Slots, maxCells), min(info.ContextTrain, maxCells))
+		cells = DefaultCells(info.ContextTrain, o.Slots)
 	}
 	threads := o.Threads
 	if threads == 0 {
@@ -113,6 +113,9 @@ func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
 		Threads: threads, Poll: poll, FlashAttention: o.flashAttention, Unified: o.shared(info),
 	}
 }
+
+// DefaultCells is how many KV cells a model gets that was trained for so many tokens: for each slot as many, up to 32,768 in all.
+func DefaultCells(contextTrain, slots int) int { return min(contextTrain*max(slots, 1), maxCells) }
 
 // shared reports whether all sequences use the same cells. On the CPU they do not: in cells of its own, a sequence is computed to the
 // same bits whatever is computed beside it (see docs/rationale.md).

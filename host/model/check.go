@@ -13,13 +13,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf"
 )
 
 // Options say where models and notes of their trials lie and what a model may take.
 type Options struct {
-	Folder   string // of models; empty: DefaultFolder
+	Folder   string // of models; empty: library.DefaultFolder
 	CacheDir string // empty: DefaultCache; what is written there is the user's alone
 	// Memory is how many bytes the weights may take, on GPUs too; 0: what the system has available.
 	Memory uint64
@@ -35,7 +36,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Folder == "" {
-		o.Folder = DefaultFolder()
+		o.Folder = library.DefaultFolder()
 	}
 	if o.CacheDir == "" {
 		o.CacheDir = DefaultCache()
@@ -176,11 +177,11 @@ func openRegular(path string) (*os.File, int64, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, 0, fmt.Errorf("%w: %s does not exist; %s", ErrNotFound, path, advice(stem(path), List(filepath.Dir(path))))
+		return nil, 0, fmt.Errorf("%w: %s does not exist; %s", ErrNotFound, path, library.Advice(stem(path), library.Names(filepath.Dir(path))))
 	case err != nil:
 		return nil, 0, fmt.Errorf("the model cannot be read: %w", err)
 	case info.IsDir():
-		return nil, 0, fmt.Errorf("%w: %s is a folder; %s", ErrNotFile, path, advice("", List(path)))
+		return nil, 0, fmt.Errorf("%w: %s is a folder; %s", ErrNotFile, path, library.Advice("", library.Names(path)))
 	case !info.Mode().IsRegular():
 		return nil, 0, fmt.Errorf("%w: %s is a device or a pipe, a model must be a file", ErrNotFile, path)
 	}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/penstock/penstock/host/library"
 )
 
 // File is a model that can be loaded.
@@ -75,29 +77,14 @@ func Resolve(arg string, o Options) (*File, error) {
 	if strings.ContainsRune(arg, filepath.Separator) || strings.ContainsRune(arg, '/') || strings.HasSuffix(arg, ".gguf") || isFile(arg) {
 		return &File{Path: arg, Name: strings.TrimSuffix(filepath.Base(arg), ".gguf")}, nil
 	}
-	if path := find(o.Folder, arg); path != "" {
+	if path := library.Find(o.Folder, arg); path != "" {
 		return &File{Path: path, Name: arg}, nil
 	}
 	return nil, fmt.Errorf("%w: %q is neither a file nor a name in the model folder %s; %s", ErrNotFound, arg, o.Folder,
-		advice(arg, List(o.Folder)))
+		library.Advice(arg, library.Names(o.Folder)))
 }
 
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
-}
-
-// advice says which names there are.
-func advice(arg string, names []string) string {
-	const most = 10
-	if len(names) == 0 {
-		return "that folder holds no .gguf file yet: put one there or give its path"
-	}
-	if like := near(arg, names); len(like) > 0 {
-		return "did you mean " + strings.Join(like[:min(most, len(like))], " or ") + "?"
-	}
-	if len(names) > most {
-		names = append(names[:most:most], "...")
-	}
-	return "it holds " + strings.Join(names, ", ")
 }

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/penstock/penstock/host/library"
+)
+
+// File is one file to download.
+type File struct {
+	Name   string // in the folder
+	URL    string
+	Size   int64  // bytes; -1: the server does not say
+	SHA256 string // empty: nobody says
+	ETag   string // empty: the server has none
+	ranges bool   // the server gives parts of it
+}
+
+// plan finds out which files a reference means, what they are called in the folder, and what the servers say of them.
+func (c Client) plan(ctx context.Context, r Reference, o Options) (files []File, err error) {
+	if r.URL != nil {
+		files = filesAt(r.URL)
+	} else {
+		all, err := c.list(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		chosen, err := choose(r, all)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range chosen {
+			files = append(files, c.download(r, e))
+		}
+	}
+	if err := o.apply(files); err != nil {
+		return nil, err
+	}
+	for i := range files {
+		if err := c.probe(ctx, &files[i]); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// filesAt are the files of a model by the URL of one of them.
+func filesAt(u *url.URL) (files []File) {
+	n, _ := library.SplitName(path.Base(u.Path)) // Parse has checked the ending
+	for _, name := range n.All() {
+		part := *u
+		part.Path, part.RawPath = path.Join(path.Dir(u.Path), name), ""
+		files = append(files, File{Name: name, URL: part.String(), Size: -1})
+	}
+	return files
+}
+
+// apply names the files as asked and notes the hash that the user expects.
+func (o Options) apply(files []File) error {
+	for i := range files {
+		n, _ := library.SplitName(files[i].Name)
+		if o.Name != "" {
+			n.Model = o.Name
+			files[i].Name = n.String()
+		}
+		if !isFileName(files[i].Name) {
+			return fmt.Errorf("%w: %q cannot be the name of a model here; choose one with --name", ErrReference, n.Model)
+		}
+	}
+	if o.SHA256 == "" {
+		return nil
+	}
+	if !isSHA256(o.SHA256) {
+		return fmt.Errorf("%w: --sha256 is %q; it must be 64 hexadecimal digits", ErrReference, o.SHA256)
+	}
+	if len(files) > 1 {
+		return fmt.Errorf("%w: --sha256 is the hash of one file, and this model has %d", ErrReference, len(files))
+	}
+	if have := files[0].SHA256; have != "" && !strings.EqualFold(have, o.SHA256) {
+		return fmt.Errorf("%w: the hub names %s for %s, and --sha256 is %s", ErrHash, have, files[0].Name, o.SHA256)
+	}
+	files[0].SHA256 = strings.ToLower(o.SHA256)
+	return nil
+}
+
+// isFileName keeps what a server names from leaving the folder, hiding in it or writing to a terminal.
+func isFileName(name string) bool {
+	return len(name) <= 200 && utf8.ValidString(name) && !strings.HasPrefix(name, ".") && filepath.IsLocal(name) &&
+		!strings.ContainsAny(name, `/\`) && strings.IndexFunc(name, unicode.IsControl) < 0
+}
+
+// probe asks for a file's first byte, which tells its length, its ETag, and whether the server gives parts.
+func (c Client) probe(ctx context.Context, f *File) error {
+	return c.retry(ctx, f.Name, func() (int64, error) {
+		r, err := c.get(ctx, f.URL, http.Header{"Range": {"bytes=0-0"}})
+		if err != nil {
+			return 0, err
+		}
+		defer r.Body.Close()
+		size := r.ContentLength
+		first, last, total, isRange := contentRange(r.Header)
+		switch f.ranges = r.StatusCode == http.StatusPartialContent && isRange && first == 0 && last == 0 && total > 0; {
+		case f.ranges:
+			size = total
+		case r.StatusCode != http.StatusOK:
+			size = -1 // it says nothing of use
+		}
+		if linked, err := strconv.ParseInt(r.linked.Get(linkedSize), 10, 64); err == nil && size < 0 {
+			size = linked
+		}
+		if f.Size >= 0 && size >= 0 && f.Size != size {
+			return 0, permanent(fmt.Errorf("%w: %s has %d bytes by the hub's list, and %d where they lie", ErrServer, f.Name, f.Size, size))
+		}
+		f.Size, f.ETag = max(f.Size, size), r.Header.Get("ETag")
+		if f.SHA256 == "" {
+			f.SHA256 = r.sha256()
+		}
+		return 0, nil
+	})
+}
+
+// contentRange reads "bytes 0-9/100". total is -1 where it is "*".
+func contentRange(h http.Header) (first, last, total int64, ok bool) {
+	text := h.Get("Content-Range")
+	if n, err := fmt.Sscanf(text, "bytes %d-%d/%d", &first, &last, &total); err == nil && n == 3 {
+		return first, last, total, true
+	}
+	if n, err := fmt.Sscanf(text, "bytes %d-%d/*", &first, &last); err == nil && n == 2 {
+		return first, last, -1, true
+	}
+	return 0, 0, 0, false
+}
+
+// missing notes which files the folder has not, by their place in the list. A file of such a name with other contents is an error.
+func (o Options) missing(ctx context.Context, files []File) (absent []int, err error) {
+	for i, f := range files {
+		target := filepath.Join(o.Folder, f.Name)
+		info, err := os.Stat(target)
+		if errors.Is(err, fs.ErrNotExist) {
+			absent = append(absent, i)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		same := info.Mode().IsRegular() && (f.Size < 0 || f.Size == info.Size())
+		if same {
+			if same, err = o.sameContents(ctx, target, f); err != nil {
+				return nil, err
+			}
+		}
+		if !same {
+			n, _ := library.SplitName(f.Name)
+			return nil, fmt.Errorf("%w: %s is another file; remove it with penstock model rm %s, or choose another name with --name",
+				ErrTaken, target, n.Model)
+		}
+	}
+	return absent, nil
+}
+
+// sameContents compares a file of the right length: by its hash, or by the note of what was pulled.
+func (o Options) sameContents(ctx context.Context, target string, f File) (bool, error) {
+	if f.SHA256 != "" {
+		sum, err := hashFile(ctx, target)
+		return sum == f.SHA256, err
+	}
+	n, _ := library.SplitName(f.Name)
+	m, err := library.Open(o.Folder).Model(n.Model)
+	if err != nil || m.Source == nil {
+		return false, nil //nolint:nilerr // an unreadable file is another one
+	}
+	for _, s := range m.Source.Files {
+		if s.Name == f.Name && s.URL == f.URL && s.ETag == f.ETag && f.ETag != "" {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// transfer downloads the files of one model, several pieces at once.
+type transfer struct {
+	client  Client
+	parts   []*part      // to be downloaded
+	files   int          // of the model, those that are there included
+	brought atomic.Int64 // bytes
+}
+
+// startOver is an error after which a file is begun anew, once for each reason.
+type startOver struct {
+	part *part
+	err  error
+}
+
+func (s *startOver) Error() string { return s.err.Error() }
+func (s *startOver) Unwrap() error { return s.err }
+
+var (
+	errNoRanges = fmt.Errorf("%w: it gives parts of a file only now and then", ErrServer)
+	errChanged  = fmt.Errorf("%w: the file has changed there", ErrServer)
+)
+
+// run downloads and checks all files.
+func (t *transfer) run(ctx context.Context) error {
+	const mostAgain = 2 // once without ranges, once for bytes that were of an older file
+	for {
+		err := t.download(ctx)
+		if err == nil {
+			err = t.verify(ctx)
+		}
+		var s *startOver
+		if !errors.As(err, &s) {
+			return err
+		}
+		if s.part.again++; s.part.again > mostAgain {
+			return err
+		}
+		t.client.Notify(Retrying{File: s.part.Name, Err: err})
+		s.part.ranges = s.part.ranges && !errors.Is(err, errNoRanges)
+		if errors.Is(err, errChanged) {
+			if err := t.client.probe(ctx, &s.part.File); err != nil {
+				return err
+			}
+		}
+		if err := s.part.begin(); err != nil {
+			return err
+		}
+	}
+}
+
+// download brings all pieces that are missing. The first failure ends it.
+func (t *transfer) download(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(t.client.Connections)
+	for _, p := range t.parts {
+		for i := range p.pieces {
+			if c := p.piece(i); p.ranges && c.Done == c.To-c.From {
+				continue
+			}
+			if ctx.Err() != nil {
+				break
+			}
+			group.Go(func() error {
+				return t.client.retry(ctx, p.Name, func() (int64, error) { return t.fetch(ctx, p, i) })
+			})
+			if !p.ranges {
+				break // one request brings all pieces
+			}
+		}
+	}
+	return group.Wait()
+}
+
+// fetch brings what is missing of a piece, or of a file whose server gives no parts.
+func (t *transfer) fetch(ctx context.Context, p *part, i int) (int64, error) {
+	if !p.ranges {
+		return t.fetchWhole(ctx, p)
+	}
+	c := p.piece(i)
+	from := c.From + c.Done
+	header := http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", from, c.To-1)}}
+	if p.ETag != "" && !strings.HasPrefix(p.ETag, "W/") {
+		header.Set("If-Range", p.ETag)
+	}
+	r, err := t.client.get(ctx, p.URL, header)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Body.Close()
+	first, last, total, isRange := contentRange(r.Header)
+	switch {
+	case r.StatusCode == http.StatusRequestedRangeNotSatisfiable:
+		return 0, &startOver{p, errChanged}
+	case r.StatusCode != http.StatusPartialContent:
+		return 0, &startOver{p, errNoRanges}
+	case !isRange || first != from || last < first || total >= 0 && total != p.Size:
+		return 0, permanent(fmt.Errorf("%w: asked for bytes %d to %d of %d, it sends %q", ErrServer, from, c.To-1, p.Size, r.Header.Get("Content-Range")))
+	}
+	n, err := t.copy(ctx, p, i, io.LimitReader(r.Body, min(last+1, c.To)-from))
+	if err == nil && from+n < c.To {
+		err = &failure{error: fmt.Errorf("%w: the connection ended at byte %d of %d", ErrServer, from+n, p.Size), again: true}
+	}
+	return n, err
+}
+
+// fetchWhole brings a file in one answer from its beginning.
+func (t *transfer) fetchWhole(ctx context.Context, p *part) (int64, error) {
+	if err := p.begin(); err != nil {
+		return 0, permanent(err)
+	}
+	p.mu.Lock()
+	p.pieces = []piece{{To: p.Size}}
+	p.mu.Unlock()
+	r, err := t.client.get(ctx, p.URL, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Body.Close()
+	if r.StatusCode != http.StatusOK {
+		return 0, permanent(fmt.Errorf("%w: asked for all of %s, it answers %s", ErrServer, p.Name, r.Status))
+	}
+	body := io.Reader(r.Body)
+	if p.Size >= 0 {
+		body = io.LimitReader(body, p.Size+1)
+	}
+	n, err := t.copy(ctx, p, 0, body)
+	switch {
+	case err != nil || p.Size < 0 || n == p.Size:
+		return 0, err // what came is of no use for another try
+	case n > p.Size:
+		return 0, permanent(fmt.Errorf("%w: it sends more than the %d bytes that %s has", ErrServer, p.Size, p.Name))
+	default:
+		return 0, &failure{error: fmt.Errorf("%w: the connection ended at byte %d of %d", ErrServer, n, p.Size), again: true}
+	}
+}
+
+// copy writes a body to a piece.
+func (t *transfer) copy(ctx context.Context, p *part, i int, body io.Reader) (n int64, err error) {
+	buffer := make([]byte, 256<<10)
+	for {
+		k, err := body.Read(buffer)
+		if k > 0 {
+			if err := p.write(i, buffer[:k]); err != nil {
+				return n, err
+			}
+			n += int64(k)
+			t.brought.Add(int64(k))
+			done, total := t.progress()
+			t.client.Notify(Progress{Done: done, Total: total})
+		}
+		if errors.Is(err, io.EOF) {
+			return n, nil
+		}
+		if err != nil {
+			return n, unreachable(ctx, err)
+		}
+	}
+}
+
+// progress is how many bytes of all files are there, and how many there will be: -1 if a server does not say.
+func (t *transfer) progress() (done, total int64) {
+	for _, p := range t.parts {
+		done += p.done()
+		if p.Size < 0 || total < 0 {
+			total = -1
+			continue
+		}
+		total += p.Size
+	}
+	return done, total
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+
+package library
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Source is a note beside a model: where it was pulled from.
+type Source struct {
+	From   string       `json:"from"` // such as hf://owner/name/file.gguf@main, or a URL
+	Pulled time.Time    `json:"pulled"`
+	Files  []SourceFile `json:"files"`
+}
+
+// SourceFile is one file of the model.
+type SourceFile struct {
+	Name   string `json:"name"`
+	URL    string `json:"url"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`         // of its contents
+	ETag   string `json:"etag,omitempty"` // the server's name of these contents
+}
+
+// sourcePath is where the note of a model lies, whose first file is at path.
+func sourcePath(path string) string {
+	name, ok := SplitName(filepath.Base(path))
+	if !ok {
+		name.Model = filepath.Base(path)
+	}
+	return filepath.Join(filepath.Dir(path), name.Model+".source.json")
+}
+
+// WriteSource writes the note of a model whose first file is at path, at once or not at all.
+func WriteSource(path string, s Source) error {
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".source-*")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(append(data, '\n'))
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), sourcePath(path))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	return nil
+}
+
+// readSource reads the note; nil if there is none, or it is of other files.
+func readSource(path string) *Source {
+	data, err := os.ReadFile(sourcePath(path))
+	if err != nil {
+		return nil
+	}
+	var s Source
+	if json.Unmarshal(data, &s) != nil || len(s.Files) != len(parts(path)) {
+		return nil
+	}
+	for i, p := range parts(path) {
+		info, err := os.Stat(p)
+		if err != nil || info.Size() != s.Files[i].Size || !strings.EqualFold(filepath.Base(p), s.Files[i].Name) {
+			return nil
+		}
+	}
+	return &s
+}
