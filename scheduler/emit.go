@@ -25,7 +25,7 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	out.Reset()
 	j.counted = j.answer.Generated()
 	if out.Reason != 0 {
-		s.end(j, End{Reason: out.Reason, Stop: out.Stop, Err: out.Err})
+		s.end(j, End{Reason: out.Reason, Stop: out.Stop, EndToken: out.EndToken, Err: out.Err})
 	} else if j.seq != nil && j.pending() == 0 { // a splice took back just the token that was not computed
 		s.cache.Truncate(j.seq, tokens-1)
 	}

@@ -12,12 +12,13 @@ import (
 // Kind tells the events of a stream apart.
 type Kind uint8
 
-// The kinds of events, in the order a reader sees them: Started at most once, since a request may end in the queue; Token any number of
-// times; End once.
+// The kinds of events, in the order a reader sees them: Started at most once, since a request may end in the queue; Progress, if the
+// request asks for it, and Token any number of times; End once.
 const (
 	KindStarted Kind = iota + 1
 	KindToken
 	KindEnd
+	KindProgress
 )
 
 // Event is one item of a stream.
@@ -30,6 +31,7 @@ type Event struct {
 	Trace    *chain.Trace    // likewise; nil for a token that was forced or injected
 	Started  *Started        // with KindStarted
 	End      *End            // with KindEnd
+	Computed int             // with KindProgress: tokens of the prompt that are computed, those found in the KV cache included
 }
 
 // Started reports that the request left the queue for a slot.
@@ -44,6 +46,8 @@ type End struct {
 	Reason answer.Reason
 	Err    error  // with ReasonError
 	Stop   string // with ReasonStop: the stop string, if one ended it
+
+	EndToken *answer.EndToken // with ReasonStop: the token, if one ended it that is not part of the answer
 
 	Truncated bool // the context was too short: the answer ended for that, or the model did not see all of it at the end
 	Usage     Usage

@@ -50,6 +50,9 @@ func (s *Scheduler) forward(jobs []*job) {
 	for _, j := range jobs {
 		at := j.seq.Len()
 		s.cache.Append(j.seq, j.answer.Context()[at:at+j.scheduled])
+		if j.req.Progress && j.answer.Generated() == 0 {
+			j.stream.send(Event{Kind: KindProgress, Computed: j.seq.Len()})
+		}
 	}
 	s.sample(jobs)
 	now := s.config.Clock()

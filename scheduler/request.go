@@ -49,6 +49,9 @@ type Request struct {
 	// draws; 0: no trace.
 	Trace int
 
+	// Progress asks for an event after each part of the prompt.
+	Progress bool
+
 	Priority    int       // higher goes first: each step counts as arriving 10 s earlier; equal ones in order of arrival
 	Deadline    time.Time // the answer ends as an error then; zero: never
 	CachePrompt bool      // begin from cached cells with the same prefix

@@ -16,11 +16,18 @@ func (a *Answer) Advance(t chain.Token, d Details) {
 		return
 	}
 	if a.ends(t) {
-		a.generated++
-		a.finish(ReasonStop)
+		a.endAt(t, d)
 		return
 	}
 	a.grow(t, d, false)
+}
+
+// endAt ends the answer at a token that is not part of it.
+func (a *Answer) endAt(t chain.Token, d Details) {
+	a.generated++
+	if a.finish(ReasonStop); a.output.Stop == "" && a.output.Reason == ReasonStop {
+		a.output.EndToken = &EndToken{Token: t, Details: d}
+	}
 }
 
 // ends reports whether a token ends the answer and is not part of it.

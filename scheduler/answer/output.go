@@ -16,9 +16,16 @@ type Output struct {
 	// cells.
 	Unchanged int
 
-	Reason Reason // why the answer has ended; 0: it goes on
-	Stop   string // with ReasonStop: the stop string, if one ended it
-	Err    error  // with ReasonError
+	Reason   Reason    // why the answer has ended; 0: it goes on
+	Stop     string    // with ReasonStop: the stop string, if one ended it
+	EndToken *EndToken // with ReasonStop: the token, if one ended it that is not part of the answer
+	Err      error     // with ReasonError
+}
+
+// EndToken is a token that ended an answer.
+type EndToken struct {
+	Token chain.Token
+	Details
 }
 
 // Shown is a token that has left the hold window.

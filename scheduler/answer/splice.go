@@ -40,8 +40,7 @@ func (a *Answer) splice(by int, e chain.Effect) bool {
 		case a.output.ended():
 			return true
 		case a.ends(t):
-			a.generated++
-			a.finish(ReasonStop)
+			a.endAt(t, Details{})
 			return true
 		}
 		a.grow(t, Details{}, true)
