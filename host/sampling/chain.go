@@ -3,6 +3,8 @@
 package sampling
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -10,6 +12,7 @@ import (
 // Sampler is one of llama.cpp's samplers.
 type Sampler struct {
 	Name    string   // in llama.cpp
+	Letter  byte     // in a chain that is written as a word
 	Aliases []string // other spellings that llama.cpp's server takes
 	Narrows bool     // it drops candidates
 	Selects bool     // it chooses the token at the end of the chain, wherever in the chain it stands
@@ -17,17 +20,17 @@ type Sampler struct {
 
 // samplers are those that a chain may name.
 var samplers = []Sampler{
-	{Name: "penalties"},
-	{Name: "dry"},
-	{Name: "top_n_sigma", Aliases: []string{"top-n-sigma"}, Narrows: true},
-	{Name: "top_k", Aliases: []string{"top-k"}, Narrows: true},
-	{Name: "typ_p", Aliases: []string{"typ", "typ-p", "typical", "typical_p", "typical-p"}, Narrows: true},
-	{Name: "top_p", Aliases: []string{"top-p", "nucleus"}, Narrows: true},
-	{Name: "min_p", Aliases: []string{"min-p"}, Narrows: true},
-	{Name: "xtc", Narrows: true},
-	{Name: "temperature", Aliases: []string{"temp"}},
-	{Name: "infill", Narrows: true},
-	{Name: "adaptive_p", Aliases: []string{"adaptive-p"}, Selects: true},
+	{Name: "penalties", Letter: 'e'},
+	{Name: "dry", Letter: 'd'},
+	{Name: "top_n_sigma", Letter: 's', Aliases: []string{"top-n-sigma"}, Narrows: true},
+	{Name: "top_k", Letter: 'k', Aliases: []string{"top-k"}, Narrows: true},
+	{Name: "typ_p", Letter: 'y', Aliases: []string{"typ", "typ-p", "typical", "typical_p", "typical-p"}, Narrows: true},
+	{Name: "top_p", Letter: 'p', Aliases: []string{"top-p", "nucleus"}, Narrows: true},
+	{Name: "min_p", Letter: 'm', Aliases: []string{"min-p"}, Narrows: true},
+	{Name: "xtc", Letter: 'x', Narrows: true},
+	{Name: "temperature", Letter: 't', Aliases: []string{"temp"}},
+	{Name: "infill", Letter: 'i', Narrows: true},
+	{Name: "adaptive_p", Letter: 'a', Aliases: []string{"adaptive-p"}, Selects: true},
 }
 
 // SamplerNamed finds a sampler by its name or an alias. The error is an *Invalid.
@@ -42,6 +45,30 @@ func SamplerNamed(name string) (Sampler, error) {
 		names = append(names, s.Name)
 	}
 	return Sampler{}, invalid("samplers", name, strings.Join(names, ", ")+" or plugin:NAME")
+}
+
+// Chain is a list of samplers and plugins. In JSON it may also be a word with a letter for each sampler, as with llama.cpp: "kpt".
+type Chain []string
+
+// UnmarshalJSON implements json.Unmarshaler. null leaves the chain as it is.
+func (c *Chain) UnmarshalJSON(text []byte) error {
+	var word string
+	if string(text) == "null" {
+		return nil
+	}
+	if text[0] != '"' || json.Unmarshal(text, &word) != nil {
+		return json.Unmarshal(text, (*[]string)(c))
+	}
+	*c = make(Chain, 0, len(word))
+	for i := range len(word) {
+		at := slices.IndexFunc(samplers, func(s Sampler) bool { return s.Letter == word[i] })
+		if at < 0 {
+			*c = Chain{fmt.Sprintf("%c", word[i])} // canonical refuses it
+			return nil
+		}
+		*c = append(*c, samplers[at].Name)
+	}
+	return nil
 }
 
 const pluginPrefix = "plugin:"

@@ -10,9 +10,9 @@ import (
 // Fields are Params as they stand in a JSON object. Decode into FieldsOf(defaults): what the object leaves out, or gives
 // as null, keeps its value.
 type Fields struct {
-	Seed    *int64   `json:"seed"` // absent or negative: random
-	Chain   []string `json:"samplers"`
-	MinKeep int      `json:"min_keep"`
+	Seed    *int64 `json:"seed"` // absent or negative: random
+	Chain   Chain  `json:"samplers"`
+	MinKeep int    `json:"min_keep"`
 
 	Temperature      float32 `json:"temperature"`
 	DynatempRange    float32 `json:"dynatemp_range"`

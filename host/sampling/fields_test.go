@@ -78,9 +78,9 @@ func TestFields_Params_Wrong(t *testing.T) {
 		"presence_penalty":   {`{"presence_penalty":101}`},
 		"dry_penalty_last_n": {`{"dry_penalty_last_n":-5}`},
 		"adaptive_decay":     {`{"adaptive_decay":1}`},
-		"samplers":           {`{"samplers":["top_q"]}`, `{"samplers":["plugin:"]}`, `{"samplers":[""]}`, `{"samplers":[` + strings.Repeat(`"top_k",`, 40) + `"top_k"]}`},
+		"samplers":           {`{"samplers":["top_q"]}`, `{"samplers":["plugin:"]}`, `{"samplers":"kzt"}`, `{"samplers":"é"}`, `{"samplers":[""]}`, `{"samplers":[` + strings.Repeat(`"top_k",`, 40) + `"top_k"]}`},
 		"logit_bias": {
-			`{"logit_bias":{"26":1}}`, `{"logit_bias":{"-1":1}}`, `{"logit_bias":{"x":1}}`, `{"logit_bias":{"1":true}}`,
+			`{"logit_bias":{"26":1}}`, `{"logit_bias":{"-1":1}}`, `{"logit_bias":{"x":"1"}}`, `{"logit_bias":{"1":true}}`,
 			`{"logit_bias":{"1":null}}`, `{"logit_bias":3}`, `{"logit_bias":[1]}`, `{"logit_bias":[["a","b"]]}`,
 			`{"logit_bias":[[99,1]]}`, `{"logit_bias":{"1":1e39}}`,
 		},
@@ -96,6 +96,32 @@ func TestFields_Params_Wrong(t *testing.T) {
 				t.Errorf("%s: got %+v", body, invalid)
 			}
 		}
+	}
+}
+
+func TestChain_UnmarshalJSON_Word(t *testing.T) {
+	for body, want := range map[string][]string{
+		`{"samplers":"edskypmxtia"}`: {"penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature", "infill", "adaptive_p"},
+		`{"samplers":""}`:            {},
+		`{"samplers":["top_k"]}`:     {"top_k"},
+		`{"samplers":null}`:          Default().Chain,
+	} {
+		got, err := parse(t, body, Default())
+		if diff := cmp.Diff(want, []string(got.Chain)); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", body, err, diff)
+		}
+	}
+	var wrong *json.UnmarshalTypeError
+	if err := json.Unmarshal([]byte(`{"samplers":3}`), new(Fields)); !errors.As(err, &wrong) || wrong.Field != "samplers" {
+		t.Errorf("a number: %v", err)
+	}
+}
+
+func TestFields_Params_BiasOnTexts(t *testing.T) {
+	got, err := parse(t, `{"logit_bias":{"1":2,"cb":false}}`, Default())
+	ban := float32(math.Inf(-1))
+	if diff := cmp.Diff(map[int32]float32{1: 2}, map[int32]float32{1: got.LogitBias[1]}); err != nil || got.LogitBias[2] != ban {
+		t.Errorf("%v %v %s", err, got.LogitBias, diff)
 	}
 }
 
