@@ -35,9 +35,16 @@ type conversionCost struct {
 	work     float64
 }
 
+func newConversionCost() *conversionCost {
+	return &conversionCost{rules: map[string]int{}, bases: map[string]int{}}
+}
+
 // checkSchema refuses a schema whose conversion would take too long or crash.
-func checkSchema(text string) error {
-	o := conversionCost{resolved: map[string]bool{}, rules: map[string]int{}, bases: map[string]int{}}
+func checkSchema(text string) error { return newConversionCost().add(text) }
+
+// add counts a schema that becomes part of the same grammar as those before.
+func (o *conversionCost) add(text string) error {
+	o.root, o.resolved = nil, map[string]bool{}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&o.root); err != nil {

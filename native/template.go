@@ -8,39 +8,85 @@ import "C"
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"strings"
 	"unsafe"
 )
 
 // Template renders conversations with llama.cpp's Jinja engine. It is safe for concurrent use.
 type Template struct {
 	object
-	source string
+	info TemplateInfo
 }
 
 // TemplateStack is the address space, in bytes, that parsing or rendering a template takes for its stack.
 const TemplateStack = C.PS_TEMPLATE_STACK
 
-// Conversation is what a template renders, in OpenAI's shapes. The host sets no tools and no schema: it refuses requests with them.
-// They are part of what templates render, and the tests render all of llama.cpp's templates with them.
-type Conversation struct {
-	Messages            json.RawMessage            `json:"messages"`
-	Tools               json.RawMessage            `json:"tools,omitempty"`
-	ToolChoice          string                     `json:"tool_choice,omitempty"` // auto, none, required; "" is auto
-	JSONSchema          string                     `json:"json_schema,omitempty"`
-	AddGenerationPrompt bool                       `json:"add_generation_prompt"`
-	TemplateArgs        map[string]json.RawMessage `json:"template_args,omitempty"`
+// TemplateInfo describes a template.
+type TemplateInfo struct {
+	Source     string          `json:"source"`
+	ToolSource string          `json:"tool_source"` // of the template for conversations with tools, where the model has one of its own
+	ByName     bool            `json:"by_name"`     // it is code of llama.cpp, which leaves out tools
+	Thinks     bool            `json:"thinks"`      // it has the model reason before it answers
+	Caps       map[string]bool `json:"caps"`        // what it makes use of, by llama.cpp's names, such as supports_tools
 }
 
-// Prompt is a rendered conversation and what llama.cpp knows about the answer to it. The host reads Text and Stops. The rest says
-// how an answer with tools or a schema is constrained and parsed.
+// Conversation is what a template renders, in OpenAI's shapes. What is JSON keeps the order of its keys.
+type Conversation struct {
+	Messages          json.RawMessage `json:"messages"`
+	Tools             json.RawMessage `json:"tools,omitempty"`
+	ToolChoice        string          `json:"tool_choice,omitempty"` // auto, none, required; "" is auto
+	ParallelToolCalls bool            `json:"parallel_tool_calls"`
+	JSONSchema        string          `json:"json_schema,omitempty"` // of the answer
+	Grammar           string          `json:"grammar,omitempty"`     // of the answer, in GBNF; not together with tools
+
+	AddGenerationPrompt bool   `json:"add_generation_prompt"`
+	Continue            string `json:"-"`                          // whether the answer goes on with the last message, and with which part of it
+	ReasoningFormat     string `json:"reasoning_format,omitempty"` // none, auto, deepseek, deepseek-legacy; "" is none
+	EnableThinking      bool   `json:"enable_thinking"`
+
+	TemplateArgs map[string]json.RawMessage `json:"template_args,omitempty"`
+}
+
+// What of the last message an answer goes on with. ContinueAuto is its reasoning, if it has nothing else.
+const (
+	ContinueAuto      = "auto"
+	ContinueContent   = "content"
+	ContinueReasoning = "reasoning_content"
+)
+
+// MarshalJSON writes the shape that the shim reads.
+func (c Conversation) MarshalJSON() ([]byte, error) {
+	type plain Conversation
+	var goesOn any = c.Continue
+	if c.Continue == ContinueAuto {
+		goesOn = true
+	}
+	return json.Marshal(struct {
+		plain
+		Continue any `json:"continue"`
+	}{plain(c), goesOn})
+}
+
+// Prompt is a rendered conversation and what llama.cpp knows about the answer to it.
 type Prompt struct {
-	Text            string    `json:"text"`
-	Grammar         string    `json:"grammar"`
-	GrammarLazy     bool      `json:"grammar_lazy"` // the grammar starts at a trigger
-	Triggers        []Trigger `json:"triggers"`
-	Stops           []string  `json:"stops"`
-	PreservedTokens []string  `json:"preserved_tokens"`
-	Format          string    `json:"format"`
+	Text             string   `json:"text"`
+	GenerationPrompt string   `json:"generation_prompt"` // the end of Text, where the assistant's turn begins
+	Stops            []string `json:"stops"`
+	PreservedTokens  []string `json:"preserved_tokens"` // control tokens whose text belongs to the answer
+
+	Grammar     string    `json:"grammar"`
+	GrammarLazy bool      `json:"grammar_lazy"` // the grammar starts at a trigger
+	Triggers    []Trigger `json:"triggers"`
+
+	SupportsThinking bool     `json:"supports_thinking"`
+	ThinkingStart    string   `json:"thinking_start"`
+	ThinkingEnds     []string `json:"thinking_ends"`
+
+	FreeText   bool            `json:"free_text"` // the answer has no parts; no parser is needed
+	Format     string          `json:"format"`    // for an AnswerFormat, with Parser
+	Parser     string          `json:"parser"`
+	Delimiters json.RawMessage `json:"delimiters"` // what begins the turn of each role
 }
 
 // Trigger starts a lazy grammar.
@@ -50,8 +96,18 @@ type Trigger struct {
 	Token int32  `json:"token"`
 }
 
-// NewTemplate parses source, or the model's own template if it is empty, or ChatML if the model has none. m may
-// be closed before it.
+// TemplateNames are the templates that llama.cpp has code for. They know roles and texts, and no tools.
+func TemplateNames() []string {
+	var e C.ps_error
+	var text C.ps_text
+	if failure(C.ps_template_names(&text, &e), &e) != nil {
+		return nil // there is no memory
+	}
+	return strings.Fields(takeText(&text))
+}
+
+// NewTemplate parses source, or the model's own template if it is empty, or ChatML if the model has none. Source may also be one of
+// TemplateNames. m may be closed before it.
 func NewTemplate(m *Model, source string) (*Template, error) {
 	if err := m.enter(); err != nil {
 		return nil, fmt.Errorf("chat template: model %w", err)
@@ -59,24 +115,34 @@ func NewTemplate(m *Model, source string) (*Template, error) {
 	defer m.leave()
 	var e C.ps_error
 	var c *C.ps_template
-	if err := failure(C.ps_template_new(m.c(), textPointer(source), C.size_t(len(source)), &c, &e), &e); err != nil {
+	err := failure(C.ps_template_new(m.c(), textPointer(source), C.size_t(len(source)), &c, &e), &e)
+	if err != nil {
 		return nil, fmt.Errorf("chat template: %w", err)
 	}
 	t := &Template{}
 	t.own(unsafe.Pointer(c), m, func() { C.ps_template_free(c) })
-	var text C.ps_text
-	if err := failure(C.ps_template_source(c, &text, &e), &e); err != nil {
+	if t.info, err = t.describe(); err != nil {
 		_ = t.Close()
 		return nil, fmt.Errorf("chat template: %w", err)
 	}
-	t.source = takeText(&text)
 	return t, nil
 }
 
-// Source is the text of the template.
-func (t *Template) Source() string { return t.source }
+func (t *Template) describe() (info TemplateInfo, err error) {
+	var e C.ps_error
+	var text C.ps_text
+	if err := failure(C.ps_template_describe(t.c(), &text, &e), &e); err != nil {
+		return info, err
+	}
+	err = json.Unmarshal([]byte(takeText(&text)), &info)
+	return info, err
+}
 
-// Render turns a conversation into a prompt. ErrFailed carries the template's own complaint about the conversation.
+// Info describes the template.
+func (t *Template) Info() TemplateInfo { return t.info }
+
+// Render turns a conversation into a prompt. ErrFailed carries the template's own complaint about the conversation, with its place. What
+// cannot be given to a template is a *BadField.
 func (t *Template) Render(c Conversation) (Prompt, error) {
 	if err := checkConversation(c); err != nil {
 		return Prompt{}, fmt.Errorf("render: %w", err)
@@ -93,13 +159,24 @@ func (t *Template) Render(c Conversation) (Prompt, error) {
 	var text C.ps_text
 	code := C.ps_template_render(t.c(), textPointer(string(request)), C.size_t(len(request)), &text, &e)
 	if err := failure(code, &e); err != nil {
-		return Prompt{}, fmt.Errorf("render: %w", err)
+		return Prompt{}, fmt.Errorf("render: %w", atLine(err))
 	}
 	var p Prompt
 	if err := json.Unmarshal([]byte(takeText(&text)), &p); err != nil {
 		return Prompt{}, fmt.Errorf("render: %w: %w", ErrFailed, err)
 	}
 	return p, nil
+}
+
+// complaint is how llama.cpp tells where in a template an error comes from; it goes on with what stands there.
+var complaint = regexp.MustCompile(`(?s)While executing \w+ at (line \d+, column \d+) in source:\n.*\nError: (.*)`)
+
+// atLine shortens a template's complaint to its place and its reason.
+func atLine(err error) error {
+	if m := complaint.FindStringSubmatch(err.Error()); m != nil {
+		return fmt.Errorf("%w: %s of the template: %s", ErrFailed, m[1], m[2])
+	}
+	return err
 }
 
 func (t *Template) c() *C.ps_template { return (*C.ps_template)(t.h.c) }

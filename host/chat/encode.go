@@ -7,7 +7,8 @@ import (
 	"fmt"
 )
 
-// Renderer turns a conversation into a prompt's text with the model's own chat template.
+// Renderer turns a conversation into a prompt's text with the model's chat template. What is wrong with a field
+// of the conversation is an *Invalid.
 type Renderer interface {
 	Render(c Conversation) (Prompt, error)
 }
@@ -39,12 +40,21 @@ func (e Encoder) Conversation(c Conversation) (p Prompt, err error) {
 	if c.Written != nil {
 		p.Text = *c.Written
 	} else if p, err = e.Model.Render(c); err != nil {
-		return Prompt{}, &Invalid{Field: "messages", Reason: "do not fit the model's chat template: " + err.Error()}
+		return Prompt{}, asInvalid(err)
 	}
 	if p.Tokens, err = e.Text(p.Text); err != nil {
 		return Prompt{}, fmt.Errorf("tokenise the prompt: %w", err)
 	}
 	return p, nil
+}
+
+// asInvalid has an error of a template that names no field be about the messages.
+func asInvalid(err error) error {
+	var invalid *Invalid
+	if errors.As(err, &invalid) {
+		return invalid
+	}
+	return &Invalid{Field: "messages", Reason: "do not fit the model's chat template: " + err.Error()}
 }
 
 // Text tokenises the text of a whole prompt, or its beginning.

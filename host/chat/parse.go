@@ -5,6 +5,7 @@ package chat
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 // Roles are the roles a message may have.
 var Roles = []string{"system", "developer", "user", "assistant", "tool"}
 
-// Invalid is a message that cannot be used.
+// Invalid is a part of a conversation that cannot be used.
 type Invalid struct {
 	Field  string // such as messages[2].role
 	Reason string
@@ -44,54 +45,107 @@ func ParseMessages(raw []json.RawMessage) ([]Message, error) {
 func parseMessage(raw json.RawMessage, field string) (Message, error) {
 	var m struct {
 		Message
-		Content json.RawMessage `json:"content"` // shadows the embedded text
+		Content   json.RawMessage   `json:"content"` // these two shadow the embedded ones
+		ToolCalls []json.RawMessage `json:"tool_calls"`
 	}
-	if err := json.Unmarshal(raw, &m); err != nil || bytes.Equal(raw, []byte("null")) {
-		return Message{}, &Invalid{Field: field, Reason: "is not a message object" + detail(err)}
+	if err := unmarshal(raw, &m, field, "a message object"); err != nil {
+		return Message{}, err
 	}
 	if !slices.Contains(Roles, m.Role) {
 		return Message{}, &Invalid{Field: field + ".role", Reason: fmt.Sprintf("is %q; it must be one of %s", excerpt.Of(m.Role, 40), strings.Join(Roles, ", "))}
 	}
-	text, present, err := parseContent(m.Content, field+".content")
+	for i, call := range m.ToolCalls {
+		c, err := parseCall(call, fmt.Sprintf("%s.tool_calls[%d]", field, i))
+		if err != nil {
+			return Message{}, err
+		}
+		m.Message.ToolCalls = append(m.Message.ToolCalls, c)
+	}
+	text, parts, present, err := parseContent(m.Content, field+".content")
 	if err != nil {
 		return Message{}, err
 	}
-	if !present && len(m.ToolCalls) == 0 {
+	if empty := len(m.ToolCalls) == 0 && m.Reasoning == ""; !present && (m.Role != "assistant" || empty) {
 		return Message{}, &Invalid{Field: field + ".content", Reason: "is missing"}
 	}
-	m.Message.Content = text
+	m.Message.Content, m.Parts = text, parts
 	return m.Message, nil
 }
 
+// parseCall reads a tool call of a message. Its arguments may be the text of an object, or the object.
+func parseCall(raw json.RawMessage, field string) (ToolCall, error) {
+	var c struct {
+		ID       string `json:"id"`
+		Type     string `json:"type"`
+		Function struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"function"`
+	}
+	if err := unmarshal(raw, &c, field, "a tool call"); err != nil {
+		return ToolCall{}, err
+	}
+	var arguments string
+	switch given := c.Function.Arguments; {
+	case c.Type != typeFunction:
+		return ToolCall{}, &Invalid{field + ".type", fmt.Sprintf("is %q; it must be function", excerpt.Of(c.Type, 40))}
+	case c.Function.Name == "":
+		return ToolCall{}, &Invalid{field + ".function.name", "is missing"}
+	case len(given) == 0:
+		return ToolCall{}, &Invalid{field + ".function.arguments", "is missing"}
+	case given[0] == '"':
+		if err := json.Unmarshal(given, &arguments); err != nil {
+			return ToolCall{}, &Invalid{field + ".function.arguments", "must be a text"}
+		}
+	default:
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, given); err != nil {
+			return ToolCall{}, &Invalid{field + ".function.arguments", "is no JSON"}
+		}
+		arguments = compact.String()
+	}
+	return NewToolCall(c.ID, c.Function.Name, arguments), nil
+}
+
 // parseContent flattens content. present is false if there is none, as with an assistant's tool calls.
-func parseContent(raw json.RawMessage, field string) (text string, present bool, err error) {
+func parseContent(raw json.RawMessage, field string) (text string, parts []string, present bool, err error) {
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
-		return "", false, nil
+		return "", nil, false, nil
 	}
 	if json.Unmarshal(raw, &text) == nil {
-		return text, true, nil
+		return text, nil, true, nil
 	}
-	var parts []struct {
+	var list []struct {
 		Type string  `json:"type"`
 		Text *string `json:"text"`
 	}
-	if err := json.Unmarshal(raw, &parts); err != nil {
-		return "", false, &Invalid{Field: field, Reason: "must be a text or a list of parts"}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return "", nil, false, &Invalid{Field: field, Reason: "must be a text or a list of parts"}
 	}
-	texts := make([]string, len(parts))
-	for i, p := range parts {
+	parts = make([]string, len(list))
+	for i, p := range list {
 		if p.Type != "text" || p.Text == nil {
-			return "", false, &Invalid{Field: fmt.Sprintf("%s[%d]", field, i),
+			return "", nil, false, &Invalid{Field: fmt.Sprintf("%s[%d]", field, i),
 				Reason: fmt.Sprintf("has type %q; only parts of type text, with a text, are supported", excerpt.Of(p.Type, 40))}
 		}
-		texts[i] = *p.Text
+		parts[i] = *p.Text
 	}
-	return strings.Join(texts, "\n"), true, nil
+	return strings.Join(parts, "\n"), parts, true, nil
 }
 
-func detail(err error) string {
-	if err == nil {
-		return ""
+// unmarshal reads what a field must hold into v. Errors are *Invalid, of the field within it that is wrong where that is known.
+func unmarshal(raw json.RawMessage, v any, field, what string) error {
+	err := json.Unmarshal(raw, v)
+	if bytes.Equal(raw, []byte("null")) {
+		err = errors.New("it is null")
 	}
-	return ": " + strings.TrimPrefix(err.Error(), "json: ")
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrong) && wrong.Field != "":
+		path := strings.TrimPrefix(wrong.Field, "Message.") // Go's, not the client's
+		return &Invalid{field + "." + path, "must not be a " + wrong.Value}
+	}
+	return &Invalid{field, "is not " + what + ": " + strings.TrimPrefix(err.Error(), "json: ")}
 }

@@ -34,7 +34,7 @@ func TestParseMessages_Shapes(t *testing.T) {
 	call.Function.Name, call.Function.Arguments = "f", "{}"
 	want := []Message{
 		{Role: "system", Content: "be kind"},
-		{Role: "user", Name: "ann", Content: "a\nb"},
+		{Role: "user", Name: "ann", Content: "a\nb", Parts: []string{"a", "b"}},
 		{Role: "assistant", ToolCalls: []ToolCall{call}},
 		{Role: "tool", ToolCallID: "1"},
 	}
@@ -48,7 +48,7 @@ func TestParseMessages_Wrong(t *testing.T) {
 		`[]`:                              "messages",
 		`[null]`:                          "messages[0]",
 		`[3]`:                             "messages[0]",
-		`[{"role":5,"content":"x"}]`:      "messages[0]",
+		`[{"role":5,"content":"x"}]`:      "messages[0].role",
 		`[{"content":"x"}]`:               "messages[0].role",
 		`[{"role":"king","content":""}]`:  "messages[0].role",
 		`[{"role":"user"}]`:               "messages[0].content",

@@ -28,6 +28,7 @@ type Options struct {
 	GPULayers      int    // negative: all; 0: no GPU computes anything
 	KVLayout       string // shared: all sequences use the same cells; split: each has its own; auto or "": split on a CPU, shared on a GPU
 	Lacks          Lacks  // what is not to be asked of the model
+	Template       TemplateOptions
 	// Progress is called with 0..1 while the weights load; nil is fine.
 	Progress func(done float32)
 
@@ -40,10 +41,15 @@ type Options struct {
 type Info struct {
 	Name string
 	native.ModelInfo
-	Template    string           // source of the chat template in use
-	HasTemplate bool             // the model brought one
-	Limits      native.Limits    // its Positions are what one conversation may have: never more than the model was trained for
-	Weights     []native.Weights // by the kernels that compute with them
+	Template    string // source of the chat template in use
+	HasTemplate bool   // the model brought one
+
+	ToolTemplate string          // source of the template for conversations with tools; "": the same
+	TemplateCaps map[string]bool // what the template makes use of, by llama-server's names
+	Thinks       bool            // the template has the model reason before it answers
+
+	Limits  native.Limits    // its Positions are what one conversation may have: never more than the model was trained for
+	Weights []native.Weights // by the kernels that compute with them
 }
 
 // Engine is a loaded model with its context. It is safe for concurrent use, its backend as the scheduler documents.
@@ -53,6 +59,8 @@ type Engine struct {
 	template *native.Template
 	backend  *backend
 	info     Info
+
+	templateOptions TemplateOptions
 }
 
 const (
@@ -148,7 +156,7 @@ func open(model *native.Model, o Options) (*Engine, error) {
 	if !limits.Memory {
 		return nil, errors.Join(ErrNotGenerating, c.Close())
 	}
-	template, err := native.NewTemplate(model, "")
+	template, err := native.NewTemplate(model, o.Template.Source)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -159,9 +167,10 @@ func open(model *native.Model, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close(), template.Close())
 	}
-	e := &Engine{model: model, context: c, template: template, backend: newBackend(c, info, limits, o.shared(info), o.onGPU(), o.Lacks)}
+	e := &Engine{model: model, context: c, template: template, templateOptions: o.Template.withDefaults(), backend: newBackend(c, info, limits, o.shared(info), o.onGPU(), o.Lacks)}
+	t := template.Info()
 	e.info = Info{
-		Name: o.Name, ModelInfo: info, Template: template.Source(),
+		Name: o.Name, ModelInfo: info, Template: t.Source, ToolTemplate: t.ToolSource, TemplateCaps: t.Caps, Thinks: t.Thinks,
 		HasTemplate: own != "", Limits: limits, Weights: weights,
 	}
 	return e, nil

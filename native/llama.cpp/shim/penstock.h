@@ -65,7 +65,7 @@ int32_t ps_device_at(int32_t index, ps_device *out, ps_error *err) PS_NOEXCEPT;
 
 // How many objects of each kind exist; tests look for leaks with it.
 typedef struct ps_live {
-    int64_t models, contexts, samplers, templates, grammars, states;
+    int64_t models, contexts, samplers, templates, answers, grammars, states;
 } ps_live;
 
 void ps_live_objects(ps_live *out) PS_NOEXCEPT;
@@ -303,13 +303,25 @@ typedef struct ps_template ps_template;
 
 #define PS_TEMPLATE_STACK (1ull << 30) /* bytes of address space */
 
-// source overrides the model's own template; empty takes the model's, or ChatML where it has none. A template is a
-// program: one that recurses or loops without end is not stopped.
+// source overrides the model's own template; empty takes the model's, or ChatML where it has none. It may also be the name of a template
+// that llama.cpp has code for. A template is a program: one that recurses or loops without end is not stopped.
 int32_t ps_template_new(ps_model *model, const char *source, size_t size, ps_template **out, ps_error *err) PS_NOEXCEPT;
+// The names of templates that llama.cpp has code for, a line each.
+int32_t ps_template_names(ps_text *out, ps_error *err) PS_NOEXCEPT;
 void ps_template_free(ps_template *tmpl) PS_NOEXCEPT;
-int32_t ps_template_source(const ps_template *tmpl, ps_text *out, ps_error *err) PS_NOEXCEPT;
-// request and *out are JSON; native/template.go has both shapes.
+// What these take and give is JSON; native/template.go has the shapes.
+int32_t ps_template_describe(const ps_template *tmpl, ps_text *out, ps_error *err) PS_NOEXCEPT;
 int32_t ps_template_render(const ps_template *tmpl, const char *request, size_t size, ps_text *out, ps_error *err) PS_NOEXCEPT;
+
+// ---- answers ---------------------------------------------------------------------------------------------------
+
+// Takes the answer to a rendered conversation apart. What these take and give is JSON; native/answer.go has the shapes.
+typedef struct ps_answer ps_answer;
+
+int32_t ps_answer_new(const char *format, size_t size, ps_answer **out, ps_error *err) PS_NOEXCEPT;
+void ps_answer_free(ps_answer *answer) PS_NOEXCEPT;
+// Reads the answer with what follows it at its end, and gives what that adds to its parts. complete says that nothing more follows.
+int32_t ps_answer_add(ps_answer *answer, const char *text, size_t size, bool complete, ps_text *out, ps_error *err) PS_NOEXCEPT;
 
 #ifdef __cplusplus
 }

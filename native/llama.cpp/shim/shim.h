@@ -29,7 +29,7 @@ struct counted {
     counted(const counted &) = delete;
 };
 
-extern std::atomic<int64_t> live_models, live_contexts, live_samplers, live_templates, live_grammars, live_states;
+extern std::atomic<int64_t> live_models, live_contexts, live_samplers, live_templates, live_answers, live_grammars, live_states;
 
 }  // namespace ps
 

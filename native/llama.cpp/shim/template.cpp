@@ -1,59 +1,57 @@
 // SPDX-License-Identifier: MIT
 // Chat templates: llama.cpp's Jinja engine, and what it knows about the formats of tool calls.
 #include "shim.h"
+#include "template_source.h"
 
-#include "chat-auto-parser.h"
+#include "analysis.h"
 #include "chat.h"
-#include "common.h"
 #include "json.h"
-#include "log.h"
 
+#include <algorithm>
 #include <memory>
-#include <optional>
+#include <vector>
 
 struct ps_template {
-    common_chat_templates_ptr             templates;
-    std::optional<autoparser::autoparser> analysis;  // of the template; none where llama.cpp has code for that very template
-    ps::counted                           count{ ps::live_templates };
+    common_chat_templates_ptr  templates;
+    mutable penstock::analyses analyses;  // of templates
+    bool                       by_name;   // llama.cpp writes the prompt with code of its own, which knows roles and texts only
+    ps::counted                count{ ps::live_templates };
 };
 
 namespace {
 
 // The Jinja parser, interpreter and destructor recurse with the nesting of the template. The shortest level of nesting is four bytes
-// ("not "), check_source bounds brackets, and a level takes at most some KiB of stack: so a source of this size cannot use up this
+// ("not "), check_template_size bounds brackets, and a level takes at most some KiB of stack: so a source of this size cannot use up this
 // stack, which is address space and not memory.
-constexpr size_t max_source = size_t(256) << 10;
-constexpr size_t stack      = PS_TEMPLATE_STACK;
-constexpr int    max_depth  = 1000;
+constexpr size_t stack = PS_TEMPLATE_STACK;
 
-// Bounds what makes the parser recurse at each byte: brackets, and operators in a row.
-void check_source(const std::string & source) {
-    if (source.size() > max_source) {
-        throw ps::fault(PS_INVALID, "the chat template has " + std::to_string(source.size()) + " bytes; at most 256 KiB is taken");
-    }
-    int depth = 0, run = 0;
-    for (const char c : source) {
-        if (c == '(' || c == '[' || c == '{') {
-            depth++;
-        } else if (c == ')' || c == ']' || c == '}') {
-            depth = depth > 0 ? depth - 1 : 0;
-        }
-        run = std::strchr("-+|.~*/%<>=!", c) ? run + 1 : 0;
-        if (depth > max_depth || run > max_depth) {
-            throw ps::fault(PS_INVALID, "the chat template nests more than " + std::to_string(max_depth) + " deep");
-        }
-    }
+std::vector<const char *> names() {
+    std::vector<const char *> all(static_cast<size_t>(llama_chat_builtin_templates(nullptr, 0)));
+    llama_chat_builtin_templates(all.data(), all.size());
+    return all;
 }
 
-common_chat_templates_inputs inputs_of(const common_json & request) {
+// Whether source is the name of a template that llama.cpp has code for. The one called chatml it has in Jinja too.
+bool is_name(const std::string & source) {
+    const auto all = names();
+    return source != "chatml" && std::find(all.begin(), all.end(), source) != all.end();
+}
+
+common_chat_templates_inputs inputs_of(const ps_template * tmpl, const common_json & request) {
     common_chat_templates_inputs in;
-    in.messages              = common_chat_msgs_parse_oaicompat(request.at("messages"));
-    in.add_generation_prompt = request.value("add_generation_prompt", true);
-    in.json_schema           = request.value("json_schema", "");
+    in.messages               = common_chat_msgs_parse_oaicompat(request.at("messages"));
+    in.use_jinja              = !tmpl->by_name;
+    in.add_generation_prompt  = request.value("add_generation_prompt", false);
+    in.continue_final_message = common_chat_continuation_parse(request.value("continue", common_json()));
+    in.json_schema            = request.value("json_schema", "");
+    in.grammar                = request.value("grammar", "");
+    in.parallel_tool_calls    = request.value("parallel_tool_calls", false);
+    in.enable_thinking        = request.value("enable_thinking", false);
+    in.reasoning_format       = common_reasoning_format_from_name(request.value("reasoning_format", "none"));
+    in.tool_choice            = common_chat_tool_choice_parse_oaicompat(request.value("tool_choice", "auto"));
     if (request.contains("tools")) {
         in.tools = common_chat_tools_parse_oaicompat(request.at("tools"));
     }
-    in.tool_choice = common_chat_tool_choice_parse_oaicompat(request.value("tool_choice", "auto"));
     if (request.contains("template_args")) {
         for (const auto & entry : request.at("template_args").items()) {
             in.chat_template_kwargs[entry.key()] = entry.value().dump();
@@ -77,68 +75,88 @@ common_json json_of(const common_chat_params & p) {
     for (const auto & t : p.grammar_triggers) {
         triggers.push_back({ { "kind", kind_name(t.type) }, { "value", t.value }, { "token", t.token } });
     }
-    auto out                  = common_json::object();
-    out["text"]               = p.prompt;
-    out["grammar"]            = p.grammar;
-    out["grammar_lazy"]       = p.grammar_lazy;
-    out["triggers"]           = triggers;
-    out["stops"]              = p.additional_stops;
-    out["preserved_tokens"]   = p.preserved_tokens;
-    out["format"]             = common_chat_format_name(p.format);
+    auto out                 = common_json::object();
+    out["text"]              = p.prompt;
+    out["generation_prompt"] = p.generation_prompt;
+    out["grammar"]           = p.grammar;
+    out["grammar_lazy"]      = p.grammar_lazy;
+    out["triggers"]          = triggers;
+    out["stops"]             = p.additional_stops;
+    out["preserved_tokens"]  = p.preserved_tokens;
+    out["supports_thinking"] = p.supports_thinking;
+    out["thinking_start"]    = p.thinking_start_tag;
+    out["thinking_ends"]     = p.thinking_end_tags;
+    out["delimiters"]        = p.message_delimiters.to_json();
+    out["format"]            = common_chat_format_name(p.format);
+    out["parser"]            = p.parser;
     return out;
 }
 
-// llama.cpp finds out what a template does by rendering it dozens of times, for every conversation, unless it has code for that very
-// template. The result depends on the template alone, so once is enough.
-std::optional<autoparser::autoparser> analyse(const ps_model * model, const std::string & source) {
-    const auto token = [&](llama_token t) { return t == LLAMA_TOKEN_NULL ? "" : common_token_to_piece(model->vocab, t, true); };
-    const common_chat_template tmpl(source, token(llama_vocab_bos(model->vocab)), token(llama_vocab_eos(model->vocab)));
+// Whether an answer to the conversation can be nothing but text. analysis is that of its template, if llama.cpp went by one.
+bool is_free_text(const ps_template * tmpl, const common_chat_templates_inputs & in, const autoparser::autoparser * analysis) {
+    const bool asks = !in.tools.empty() || !in.json_schema.empty() || in.continue_final_message != COMMON_CHAT_CONTINUATION_NONE;
+    return tmpl->by_name || (!asks && analysis && analysis->reasoning.mode == autoparser::reasoning_mode::NONE &&
+                             !analysis->content.is_always_wrapped());
+}
+
+common_json render(const ps_template * tmpl, const common_json & request) {
+    const auto in     = inputs_of(tmpl, request);
+    penstock::keeping = { &tmpl->analyses, nullptr };  // for this thread, which ends with the call
+    auto out          = json_of(common_chat_templates_apply(tmpl->templates.get(), in));
+    out["free_text"]  = is_free_text(tmpl, in, penstock::keeping.used);
+    return out;
+}
+
+// A template that refuses a line from a user does not think either.
+bool thinks(const ps_template * tmpl) {
+    penstock::keeping = { &tmpl->analyses, nullptr };
     try {
-        autoparser::generation_params plain;
-        plain.messages = common_json::array({ { { "role", "user" }, { "content", "?" } } });
-        if (common_chat_try_specialized_template(tmpl, tmpl.source(), plain)) {
-            return std::nullopt;
-        }
-        std::optional<autoparser::autoparser> found(std::in_place);
-        found->analyze_template(tmpl);
-        return found;
+        return !tmpl->by_name && common_chat_templates_support_enable_thinking(tmpl->templates.get());
+    } catch (const std::bad_alloc &) {
+        throw;
     } catch (const std::exception &) {
-        return std::nullopt;  // rendering a conversation will fail with the reason
+        return false;
     }
 }
 
-bool is_plain(const common_chat_templates_inputs & in) {
-    return in.tools.empty() && in.json_schema.empty();
-}
-
-// The answer to a conversation without tools and schema is free text: "pure content" renders the same prompt without another analysis.
-common_chat_params apply(const ps_template * tmpl, common_chat_templates_inputs & in) {
-    const auto & known     = tmpl->analysis;
-    in.force_pure_content  = known && is_plain(in);
-    common_chat_params out = common_chat_templates_apply(tmpl->templates.get(), in);
-    if (in.force_pure_content) {
-        out.additional_stops = known->additional_stops;
-        out.preserved_tokens = known->preserved_tokens;
-    }
+common_json describe(const ps_template * tmpl) {
+    auto out           = common_json::object();
+    out["source"]      = common_chat_templates_source(tmpl->templates.get());
+    out["tool_source"] = common_chat_templates_source(tmpl->templates.get(), "tool_use");
+    out["by_name"]     = tmpl->by_name;
+    out["thinks"]      = thinks(tmpl);
+    out["caps"]        = common_chat_templates_get_caps(tmpl->templates.get());
     return out;
 }
 
 }  // namespace
 
+int32_t ps_template_names(ps_text * out, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        std::string lines;
+        for (const char * name : names()) {
+            lines += std::string(name) + "\n";
+        }
+        ps::return_text(out, lines.data(), lines.size());
+    });
+}
+
 int32_t ps_template_new(ps_model * model, const char * source, size_t size, ps_template ** out, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
-        std::string text(source, size);
+        const std::string text(source, size);
+        std::string       used = text;  // what is parsed for conversations without tools
         if (text.empty()) {
+            const char * tools = llama_model_chat_template(model->model, "tool_use");
+            ps::check_template_size(tools ? tools : "");  // where it does not parse, llama.cpp goes without
             const char * own = llama_model_chat_template(model->model, nullptr);
-            check_source(own ? own : "");
-            own = llama_model_chat_template(model->model, "tool_use");
-            check_source(own ? own : "");
+            used             = own ? own : "";
         }
-        check_source(text);
-        auto t = std::make_unique<ps_template>();
+        ps::check_template_size(used);
+        auto t     = std::make_unique<ps_template>();
+        t->by_name = is_name(text);
         ps::with_stack(stack, [&] {
+            ps::check_template_syntax(used);
             t->templates = common_chat_templates_init(model->model, text);
-            t->analysis  = analyse(model, common_chat_templates_source(t->templates.get()));
         });
         *out = t.release();
     });
@@ -150,18 +168,19 @@ void ps_template_free(ps_template * tmpl) noexcept {
     }
 }
 
-int32_t ps_template_source(const ps_template * tmpl, ps_text * out, ps_error * err) noexcept {
+int32_t ps_template_describe(const ps_template * tmpl, ps_text * out, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
-        const auto source = common_chat_templates_source(tmpl->templates.get());
-        ps::return_text(out, source.data(), source.size());
+        ps::with_stack(stack, [&] {
+            const auto result = describe(tmpl).dump_safe();
+            ps::return_text(out, result.data(), result.size());
+        });
     });
 }
 
 int32_t ps_template_render(const ps_template * tmpl, const char * request, size_t size, ps_text * out, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         ps::with_stack(stack, [&] {
-            auto       in     = inputs_of(common_json::parse(std::string(request, size)));
-            const auto result = json_of(apply(tmpl, in)).dump_safe();
+            const auto result = render(tmpl, common_json::parse(std::string(request, size))).dump_safe();
             ps::return_text(out, result.data(), result.size());
         });
     });

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+
+package chat
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Delta is what an answer has gained.
+type Delta struct {
+	Reasoning string
+	Content   string
+	Call      *CallDelta // nil: nothing of a tool call
+}
+
+// CallDelta is the begin of a tool call or more of its arguments.
+type CallDelta struct {
+	Index     int    // among the calls of the answer, from 0
+	ID, Name  string // only where the call begins
+	Arguments string // more of the text of a JSON object
+}
+
+// Parser takes an answer apart while its text grows.
+type Parser interface {
+	// Add appends text and returns what the answer gains by it. Each call takes time with the whole answer. complete says that no
+	// text follows. The error is ErrFormat if the answer, now or whatever follows, breaks its format.
+	Add(text string, complete bool) ([]Delta, error)
+	Close() error
+}
+
+// ErrFormat is the kind of errors of a Parser that are the answer's fault.
+var ErrFormat = errors.New("the answer breaks its format")
+
+// Answer takes one answer apart while its text grows, and spends little time on it however long it gets.
+type Answer struct {
+	parser Parser // nil: what comes is content
+	broken bool   // the parser has given up
+	held   []byte // text that waits for the parser
+	untold string // text that the parser has seen, and that is in none of the deltas so far
+	next   time.Time
+}
+
+// NewAnswer begins the answer to a prompt.
+func (p Prompt) NewAnswer() (*Answer, error) {
+	if p.NewParser == nil {
+		return &Answer{}, nil
+	}
+	parser, err := p.NewParser()
+	if err != nil {
+		return nil, fmt.Errorf("parser of the answer: %w", err)
+	}
+	return &Answer{parser: parser}, nil
+}
+
+// Add appends text, which the next Take tells of.
+func (a *Answer) Add(text string) { a.held = append(a.held, text...) }
+
+// A Parser reads the whole answer again and again. Between two times it rests so many times as long as the first took: it never takes
+// more than 1/16 of a core, and holds text back by a few milliseconds with 10,000 tokens.
+const restFactor = 15
+
+// Wait is how long Take should wait, so that parsing costs little.
+func (a *Answer) Wait() time.Duration {
+	if a.parser == nil || len(a.held) == 0 {
+		return 0
+	}
+	return max(0, time.Until(a.next))
+}
+
+// Take returns what the answer has gained since the last time.
+func (a *Answer) Take() ([]Delta, error) { return a.take(false) }
+
+// End is Take after the last text.
+func (a *Answer) End() ([]Delta, error) { return a.take(true) }
+
+func (a *Answer) take(complete bool) ([]Delta, error) {
+	text := string(a.held)
+	a.held = a.held[:0]
+	switch {
+	case (a.parser == nil || a.broken) && text == "":
+		return nil, nil
+	case a.parser == nil || a.broken:
+		return []Delta{{Content: text}}, nil
+	case text == "" && !complete:
+		return nil, nil
+	}
+	begin := time.Now()
+	deltas, err := a.parser.Add(text, complete)
+	end := time.Now()
+	a.next = end.Add(restFactor * end.Sub(begin))
+	a.untold += text
+	if errors.Is(err, ErrFormat) {
+		return a.giveUp(), nil
+	}
+	for i := range deltas {
+		if c := deltas[i].Call; c != nil && c.Name != "" && c.ID == "" {
+			c.ID = "call_" + rand.Text()
+		}
+	}
+	if n := len(deltas); n > 0 {
+		a.untold = after(a.untold, deltas[n-1])
+	}
+	return deltas, err
+}
+
+// giveUp has what the parser cannot read be content: the client sees all that the model wrote.
+func (a *Answer) giveUp() []Delta {
+	a.broken = true
+	if a.untold == "" {
+		return nil
+	}
+	return []Delta{{Content: a.untold}}
+}
+
+// after is what follows a delta in the text that it comes from; nothing where it is not there literally.
+func after(text string, d Delta) string {
+	part := d.Content
+	switch {
+	case part == "" && d.Call == nil:
+		part = d.Reasoning
+	case part == "":
+		part = cmp.Or(d.Call.Arguments, d.Call.Name)
+	}
+	at := strings.LastIndex(text, part)
+	if at < 0 {
+		return ""
+	}
+	return text[at+len(part):]
+}
+
+// Close frees the parser.
+func (a *Answer) Close() error {
+	if a.parser == nil {
+		return nil
+	}
+	return a.parser.Close()
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+
+package chat
+
+import "encoding/json"
+
+// Conversation is what becomes a prompt. What is nil or empty is as the server is configured, or else as llama-server has it.
+type Conversation struct {
+	Messages []Message
+	Written  *string // the prompt's text by a template plugin; nil: the model's template makes it
+
+	Tools             []Tool
+	ToolChoice        ToolChoice
+	ParallelToolCalls *bool // nil: as the template can
+
+	JSONSchema string // of the answer; "": none
+	Grammar    string // of the answer, in GBNF; "": none. Not together with tools
+
+	EnableThinking  *bool                      // nil: where the template does
+	ReasoningEffort string                     // none, or a level that the template knows
+	ReasoningFormat string                     // one of ReasoningFormats
+	TemplateArgs    map[string]json.RawMessage // chat_template_kwargs
+
+	// Continue is whether the answer goes on with the last message instead of beginning a new one. Where it is empty, it does
+	// so with one of the assistant's, and then tells that message's part of the answer too.
+	Continue            Continuation
+	AddGenerationPrompt *bool // nil: unless the answer goes on with the last message
+	Echo                bool  // tell the last message's part in any case
+}
+
+// Continuation is what of the last message an answer goes on with.
+type Continuation string
+
+// The values of a Continuation. ContinueAuto is the reasoning of a message that has nothing else, or else its content.
+const (
+	ContinueAuto      Continuation = "auto"
+	ContinueContent   Continuation = "content"
+	ContinueReasoning Continuation = "reasoning_content"
+)
+
+// ReasoningFormats are llama-server's: none leaves reasoning in the content, the others part the two.
+var ReasoningFormats = []string{"auto", "none", "deepseek", "deepseek-legacy"}
+
+// Prompt is what a conversation has become. The assistant's turn is open at its end.
+type Prompt struct {
+	Text   string
+	Tokens []int32 // of the text; a Renderer leaves them out
+
+	Stops     []string // texts that end an answer by the template's word, besides the model's own tokens
+	Preserved []string // control tokens whose text belongs to the answer
+
+	Grammar  string // of the answer, in GBNF; "": none
+	Lazy     bool   // the grammar applies from the first trigger on
+	Triggers []Trigger
+
+	GenerationPrompt string   // the end of Text, where the assistant's turn begins
+	ThinkingStart    string   // what begins reasoning; "": the template has none
+	ThinkingEnds     []string // what ends it, the usual one first
+
+	Format     string                 // llama.cpp's name of the answer's format
+	Delimiters json.RawMessage        // what begins the turn of each role, as llama-server tells it; nil: unknown
+	NewParser  func() (Parser, error) // of the answer to this prompt; nil: the answer is content and nothing else
+}
+
+// Trigger starts a lazy grammar.
+type Trigger struct {
+	Kind  string // token, word, pattern, pattern_full
+	Value string
+	Token int32 // where Kind is token
+}

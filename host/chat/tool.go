@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/penstock/penstock/host/excerpt"
+)
+
+// Tool is a function that an answer may call.
+type Tool struct {
+	Name string
+	JSON json.RawMessage // in OpenAI's shape, with the keys in their order
+}
+
+// NewTool describes a function to the model. parameters is the JSON schema of its arguments; nil: it takes none.
+func NewTool(name, description string, parameters json.RawMessage) Tool {
+	function := struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters,omitempty"`
+	}{name, description, parameters}
+	data, err := json.Marshal(map[string]any{"type": typeFunction, typeFunction: function})
+	if err != nil {
+		data = nil // parameters are no JSON, which rendering refuses
+	}
+	return Tool{name, data}
+}
+
+// ParseTools reads OpenAI's list of tools. Errors are *Invalid.
+func ParseTools(raw []json.RawMessage) ([]Tool, error) {
+	tools := make([]Tool, len(raw))
+	for i, r := range raw {
+		name, err := checkTool(r, fmt.Sprintf("tools[%d]", i))
+		if err != nil {
+			return nil, err
+		}
+		tools[i] = Tool{name, r}
+	}
+	return tools, nil
+}
+
+// checkTool returns the name of a tool's function.
+func checkTool(raw json.RawMessage, field string) (string, error) {
+	var t struct {
+		Type     string `json:"type"`
+		Function *struct {
+			Name        string          `json:"name"`
+			Description *string         `json:"description"`
+			Parameters  json.RawMessage `json:"parameters"`
+		} `json:"function"`
+	}
+	if err := unmarshal(raw, &t, field, "a tool"); err != nil {
+		return "", err
+	}
+	switch {
+	case t.Type != typeFunction:
+		return "", &Invalid{field + ".type", fmt.Sprintf("is %q; only tools of type function are supported", excerpt.Of(t.Type, 40))}
+	case t.Function == nil:
+		return "", &Invalid{field + ".function", "is missing"}
+	case t.Function.Name == "":
+		return "", &Invalid{field + ".function.name", "is missing"}
+	case len(t.Function.Parameters) > 0 && t.Function.Parameters[0] != '{' && !bytes.Equal(t.Function.Parameters, []byte("null")):
+		return "", &Invalid{field + ".function.parameters", "must be a JSON schema, which is an object"}
+	}
+	return t.Function.Name, nil
+}
+
+// ToolChoice is whether an answer calls tools. The zero value leaves that to the model.
+type ToolChoice struct {
+	Mode string // auto, none, required; "" is auto
+	Name string // of the one tool that must be called; Mode is required then
+}
+
+// ParseToolChoice reads OpenAI's tool_choice: auto, none, required or a function of tools. Errors are *Invalid.
+func ParseToolChoice(raw json.RawMessage, tools []Tool) (ToolChoice, error) {
+	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
+		return ToolChoice{}, nil
+	}
+	var mode string
+	if raw[0] == '"' && json.Unmarshal(raw, &mode) == nil {
+		if modes := []string{"auto", "none", "required"}; !slices.Contains(modes, mode) {
+			return ToolChoice{}, &Invalid{"tool_choice", fmt.Sprintf("is %q; it must be one of %s, or a function", excerpt.Of(mode, 40), strings.Join(modes, ", "))}
+		}
+		if mode == "required" && len(tools) == 0 {
+			return ToolChoice{}, &Invalid{"tool_choice", "is required, but there are no tools"}
+		}
+		return ToolChoice{Mode: mode}, nil
+	}
+	var named struct {
+		Type     string `json:"type"`
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	}
+	if err := unmarshal(raw, &named, "tool_choice", "a choice of a function"); err != nil {
+		return ToolChoice{}, err
+	}
+	if named.Type != typeFunction {
+		return ToolChoice{}, &Invalid{"tool_choice.type", fmt.Sprintf("is %q; only function is supported", excerpt.Of(named.Type, 40))}
+	}
+	return ChooseTool(named.Function.Name, tools, "tool_choice.function.name")
+}
+
+// ChooseTool is the choice of one tool, which the client named in a field.
+func ChooseTool(name string, tools []Tool, field string) (ToolChoice, error) {
+	if !slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == name }) {
+		return ToolChoice{}, &Invalid{field, fmt.Sprintf("is %q, which is none of the tools", excerpt.Of(name, 64))}
+	}
+	return ToolChoice{Mode: "required", Name: name}, nil
+}
+
+// Offered are the tools that the model is told of: all, or the one that is chosen.
+func (c Conversation) Offered() []Tool {
+	if c.ToolChoice.Name == "" {
+		return c.Tools
+	}
+	i := slices.IndexFunc(c.Tools, func(t Tool) bool { return t.Name == c.ToolChoice.Name })
+	return c.Tools[max(i, 0):][:1]
+}

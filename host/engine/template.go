@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/native"
+)
+
+var _ chat.Renderer = (*Engine)(nil)
+
+// TemplateOptions say how conversations become prompts, unless a conversation says otherwise. The zero value is llama-server's default.
+type TemplateOptions struct {
+	Source          string                     // Jinja, or one of native.TemplateNames; "": the model's own
+	Args            map[string]json.RawMessage // for the template
+	ReasoningFormat string                     // one of chat.ReasoningFormats; "": deepseek
+	NoThinking      bool                       // though the template may do it
+	NoPrefill       bool                       // a last message of the assistant is a turn that has ended
+}
+
+// withDefaults is as llama-server has it: a template that can show all reasoning of a conversation does, unless told otherwise.
+func (o TemplateOptions) withDefaults() TemplateOptions {
+	o.ReasoningFormat = cmp.Or(o.ReasoningFormat, "deepseek")
+	args := map[string]json.RawMessage{"preserve_reasoning": json.RawMessage("true")}
+	maps.Copy(args, o.Args)
+	o.Args = args
+	return o
+}
+
+// Render implements chat.Renderer.
+func (e *Engine) Render(c chat.Conversation) (chat.Prompt, error) {
+	n, err := e.conversation(&c)
+	if err != nil {
+		return chat.Prompt{}, err
+	}
+	p, err := e.template.Render(n)
+	if err != nil {
+		return chat.Prompt{}, asField(err)
+	}
+	prompt := chat.Prompt{
+		Text: p.Text, Stops: p.Stops, Preserved: p.PreservedTokens, Grammar: p.Grammar, Lazy: p.GrammarLazy,
+		GenerationPrompt: p.GenerationPrompt, ThinkingStart: p.ThinkingStart, ThinkingEnds: p.ThinkingEnds, Format: p.Format, Delimiters: p.Delimiters,
+	}
+	for _, t := range p.Triggers {
+		prompt.Triggers = append(prompt.Triggers, chat.Trigger(t))
+	}
+	if !p.FreeText {
+		format := native.AnswerFormat{Format: p.Format, Parser: p.Parser, GenerationPrompt: p.GenerationPrompt, ReasoningFormat: n.ReasoningFormat,
+			SkipPrefill: c.Continue != "" && !c.Echo}
+		prompt.NewParser = func() (chat.Parser, error) { return newParser(format) }
+	}
+	return prompt, nil
+}
+
+// conversation completes what a conversation leaves open and refuses what llama-server refuses.
+func (e *Engine) conversation(c *chat.Conversation) (native.Conversation, error) {
+	n := native.Conversation{
+		ToolChoice: c.ToolChoice.Mode, ParallelToolCalls: e.info.TemplateCaps["supports_parallel_tool_calls"],
+		JSONSchema: c.JSONSchema, Grammar: c.Grammar, AddGenerationPrompt: true, Continue: string(c.Continue), ReasoningFormat: c.ReasoningFormat,
+	}
+	if n.ReasoningFormat == "" {
+		n.ReasoningFormat = e.templateOptions.ReasoningFormat
+	}
+	if c.ParallelToolCalls != nil {
+		n.ParallelToolCalls = *c.ParallelToolCalls
+	}
+	if c.AddGenerationPrompt != nil {
+		n.AddGenerationPrompt = *c.AddGenerationPrompt
+	}
+	if tools := c.Offered(); len(tools) > 0 {
+		if e.template.Info().ByName {
+			return n, &chat.Invalid{Field: "tools", Reason: "need a chat template in Jinja; this server uses the one that llama.cpp calls " + e.info.Template}
+		}
+		if c.Grammar != "" && c.ToolChoice.Mode != "none" {
+			return n, &chat.Invalid{Field: "grammar", Reason: "cannot be used together with tools, whose calls have a grammar of their own"}
+		}
+		n.Tools = toolsJSON(tools)
+	}
+	if err := e.thinking(c, &n); err != nil {
+		return n, err
+	}
+	if err := e.goOn(c, &n); err != nil {
+		return n, err
+	}
+	var err error
+	n.Messages, err = messagesJSON(c.Messages)
+	return n, err
+}
+
+// thinking settles whether the model reasons before it answers, and what the template is told besides.
+func (e *Engine) thinking(c *chat.Conversation, n *native.Conversation) error {
+	n.TemplateArgs = maps.Clone(e.templateOptions.Args)
+	maps.Copy(n.TemplateArgs, c.TemplateArgs)
+	n.EnableThinking = e.info.Thinks && !e.templateOptions.NoThinking
+	switch arg := string(n.TemplateArgs["enable_thinking"]); {
+	case arg == "true" || arg == "false":
+		n.EnableThinking = arg == "true"
+	case strings.HasPrefix(arg, `"`):
+		return &chat.Invalid{Field: "chat_template_kwargs.enable_thinking", Reason: "must be true or false, without quotation marks"}
+	}
+	if c.EnableThinking != nil {
+		n.EnableThinking = *c.EnableThinking
+		n.TemplateArgs["enable_thinking"], _ = json.Marshal(n.EnableThinking)
+	}
+	switch c.ReasoningEffort {
+	case "":
+	case "none":
+		n.EnableThinking = false
+		delete(n.TemplateArgs, "reasoning_effort")
+	default:
+		n.TemplateArgs["reasoning_effort"], _ = json.Marshal(c.ReasoningEffort)
+	}
+	return nil
+}
+
+// goOn settles whether the answer goes on with the last message.
+func (e *Engine) goOn(c *chat.Conversation, n *native.Conversation) error {
+	last := len(c.Messages) - 1
+	byAssistant := func(i int) bool { return i >= 0 && c.Messages[i].Role == "assistant" }
+	if n.Continue == "" && !e.templateOptions.NoPrefill && byAssistant(last) {
+		if byAssistant(last - 1) {
+			return &chat.Invalid{Field: "messages", Reason: "end with two of the assistant's; an answer can go on with one"}
+		}
+		n.Continue, n.AddGenerationPrompt = native.ContinueAuto, false
+	}
+	switch {
+	case n.Continue == "":
+		return nil
+	case n.AddGenerationPrompt:
+		return &chat.Invalid{Field: "continue_final_message", Reason: "cannot be true unless add_generation_prompt is false"}
+	case byAssistant(last) && len(c.Messages[last].ToolCalls) > 0:
+		return &chat.Invalid{Field: "continue_final_message", Reason: "is for a message without tool calls"}
+	}
+	return nil
+}
+
+// asField names the field of the request that a template cannot render.
+func asField(err error) error {
+	var bad *native.BadField
+	if !errors.As(err, &bad) {
+		return err
+	}
+	field := bad.Field
+	if rest, ok := strings.CutPrefix(field, "template_args"); ok {
+		field = "chat_template_kwargs" + rest
+	}
+	return &chat.Invalid{Field: field, Reason: "cannot be used: " + bad.Unwrap().Error()}
+}
+
+func toolsJSON(tools []chat.Tool) json.RawMessage {
+	list := []byte{'['}
+	for i, t := range tools {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, t.JSON...)
+	}
+	return append(list, ']')
+}
+
+// messagesJSON writes messages for the template, which sees the parts of a content that came as a list.
+func messagesJSON(messages []chat.Message) (json.RawMessage, error) {
+	type part struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	type inParts struct {
+		chat.Message
+		Content []part `json:"content"` // shadows the text
+	}
+	list := make([]any, len(messages))
+	for i, m := range messages {
+		list[i] = m
+		if m.Parts != nil {
+			p := inParts{Message: m, Content: make([]part, len(m.Parts))}
+			for j, text := range m.Parts {
+				p.Content[j] = part{"text", text}
+			}
+			list[i] = p
+		}
+	}
+	return json.Marshal(list)
+}
+
+// parser is a chat.Parser by llama.cpp.
+type parser struct{ *native.Answer }
+
+func newParser(f native.AnswerFormat) (chat.Parser, error) {
+	a, err := native.NewAnswer(f)
+	if err != nil {
+		return nil, err
+	}
+	return parser{a}, nil
+}
+
+// Add implements chat.Parser.
+func (p parser) Add(text string, complete bool) ([]chat.Delta, error) {
+	parts, err := p.Answer.Add(text, complete)
+	if errors.Is(err, native.ErrFailed) {
+		return nil, badFormat{err}
+	}
+	deltas := slices.Grow([]chat.Delta(nil), len(parts))
+	for _, part := range parts {
+		d := chat.Delta{Reasoning: part.Reasoning, Content: part.Content}
+		if part.Call != nil {
+			d.Call = &chat.CallDelta{Index: *part.Call, ID: part.ID, Name: part.Name, Arguments: part.Arguments}
+		}
+		deltas = append(deltas, d)
+	}
+	return deltas, err
+}
+
+// badFormat is a chat.ErrFormat in llama.cpp's own words.
+type badFormat struct{ error }
+
+func (e badFormat) Is(target error) bool { return target == chat.ErrFormat }
+func (e badFormat) Unwrap() error        { return e.error }

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// Answers to conversations: llama.cpp's parsers take reasoning, content and tool calls out of their text.
+#include "shim.h"
+
+#include "chat.h"
+#include "json.h"
+
+struct ps_answer {
+    common_chat_parser_params params;
+    std::string               text;
+    common_chat_msg           message;  // what was found so far; it only grows
+    int                       depth = 0;
+    ps::counted               count{ ps::live_answers };
+};
+
+namespace {
+
+// A parser recurses with the nesting of JSON in the text, and takes some KiB of stack for each level. This is address space and not memory.
+constexpr size_t stack     = size_t(1) << 30;
+constexpr int    max_depth = 10000;
+
+common_chat_format format_named(const std::string & name) {
+    for (int f = 0; f < COMMON_CHAT_FORMAT_COUNT; f++) {
+        if (name == common_chat_format_name(static_cast<common_chat_format>(f))) {
+            return static_cast<common_chat_format>(f);
+        }
+    }
+    throw ps::fault(PS_INVALID, "no format of answers is called " + name);
+}
+
+void configure(ps_answer * answer, const common_json & format) {
+    auto & p            = answer->params;
+    p.format            = format_named(format.at("format"));
+    p.reasoning_format  = common_reasoning_format_from_name(format.value("reasoning_format", "none"));
+    p.generation_prompt = format.value("generation_prompt", "");
+    p.is_continuation   = format.value("skip_prefill", false);
+    if (const std::string parser = format.value("parser", ""); !parser.empty()) {
+        p.parser.load(parser);
+    }
+    if (p.is_continuation) {
+        answer->message = common_chat_parse("", true, p);
+    }
+}
+
+void check_depth(ps_answer * answer, const char * text, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '[' || text[i] == '{') {
+            answer->depth++;
+        } else if (answer->depth > 0 && (text[i] == ']' || text[i] == '}')) {
+            answer->depth--;
+        }
+        if (answer->depth > max_depth) {
+            throw ps::fault(PS_FAILED, "the answer nests more than " + std::to_string(max_depth) + " deep");
+        }
+    }
+}
+
+common_json json_of(const common_chat_msg_diff & d) {
+    auto out         = common_json::object();
+    out["reasoning"] = d.reasoning_content_delta;
+    out["content"]   = d.content_delta;
+    if (d.tool_call_index != std::string::npos) {
+        out["call"]      = d.tool_call_index;
+        out["id"]        = d.tool_call_delta.id;
+        out["name"]      = d.tool_call_delta.name;
+        out["arguments"] = d.tool_call_delta.arguments;
+    }
+    return out;
+}
+
+// Parses the text again and returns what the message has gained. A call that began keeps the id that it began with, or none.
+common_json parse(ps_answer * answer, bool complete) {
+    auto message = common_chat_parse(answer->text, !complete, answer->params);
+    auto gained  = common_json::array();
+    if (message.empty()) {
+        return gained;
+    }
+    for (size_t i = 0; i < answer->message.tool_calls.size() && i < message.tool_calls.size(); i++) {
+        message.tool_calls[i].id = answer->message.tool_calls[i].id;
+    }
+    for (const auto & d : common_chat_msg_diff::compute_diffs(answer->message, message)) {
+        gained.push_back(json_of(d));
+    }
+    answer->message = std::move(message);
+    return gained;
+}
+
+common_json add(ps_answer * answer, bool complete) {
+    if (complete) {
+        return parse(answer, true);
+    }
+    try {
+        return parse(answer, false);
+    } catch (const std::bad_alloc &) {
+        throw;
+    } catch (const std::exception &) {
+        return common_json::array();  // what follows may make sense of it
+    }
+}
+
+}  // namespace
+
+int32_t ps_answer_new(const char * format, size_t size, ps_answer ** out, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        auto answer = std::make_unique<ps_answer>();
+        ps::with_stack(stack, [&] { configure(answer.get(), common_json::parse(std::string(format, size))); });
+        *out = answer.release();
+    });
+}
+
+void ps_answer_free(ps_answer * answer) noexcept { delete answer; }
+
+int32_t ps_answer_add(ps_answer * answer, const char * text, size_t size, bool complete, ps_text * out, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        check_depth(answer, text, size);
+        answer->text.append(text, size);
+        ps::with_stack(stack, [&] {
+            const auto gained = add(answer, complete).dump_safe();
+            ps::return_text(out, gained.data(), gained.size());
+        });
+    });
+}
