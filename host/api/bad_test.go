@@ -95,7 +95,16 @@ func TestAPI_OtherRoutes_Bad(t *testing.T) {
 		status           int
 		code, param      string
 	}{
-		{"tools", "/v1/chat/completions", `{` + hello + `,"tools":[{"type":"function"}]}`, 400, "unsupported", "tools"},
+		{"a tool without function", "/v1/chat/completions", `{` + hello + `,"tools":[{"type":"function"}]}`, 400, "invalid_value", "tools[0].function"},
+		{"a tool of another type", "/v1/chat/completions", `{` + hello + `,"tools":[{"type":"web_search"}]}`, 400, "invalid_value", "tools[0].type"},
+		{"tools are no list", "/v1/chat/completions", `{` + hello + `,"tools":{}}`, 400, "invalid_type", "tools"},
+		{"tool_choice", "/v1/chat/completions", `{` + hello + `,"tool_choice":"maybe"}`, 400, "invalid_value", "tool_choice"},
+		{"tool_choice without tools", "/v1/chat/completions", `{` + hello + `,"tool_choice":"required"}`, 400, "invalid_value", "tool_choice"},
+		{"tool_choice of none", "/v1/chat/completions", `{` + hello + `,"tool_choice":{"type":"function","function":{"name":"f"}}}`, 400, "invalid_value", "tool_choice.function.name"},
+		{"functions", "/v1/chat/completions", `{` + hello + `,"functions":[{"name":"f"}]}`, 400, "unsupported", "functions"},
+		{"function_call", "/v1/chat/completions", `{` + hello + `,"function_call":"auto"}`, 400, "unsupported", "function_call"},
+		{"reasoning_format", "/v1/chat/completions", `{` + hello + `,"reasoning_format":"x"}`, 400, "invalid_value", "reasoning_format"},
+		{"continue_final_message", "/v1/chat/completions", `{` + hello + `,"continue_final_message":"x"}`, 400, "invalid_value", "continue_final_message"},
 		{"trace is no number", "/v1/chat/completions", `{` + hello + `,"trace":3}`, 400, "invalid_type", "trace"},
 		{"plugins", "/v1/chat/completions", `{` + hello + `,"plugins":["x"]}`, 400, "unsupported", "plugins"},
 		{"plugin in the chain", "/v1/chat/completions", `{` + hello + `,"samplers":["plugin:x"]}`, 400, "unsupported", "samplers"},

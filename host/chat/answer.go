@@ -38,18 +38,15 @@ var ErrFormat = errors.New("the answer breaks its format")
 
 // Answer takes one answer apart while its text grows, and spends little time on it however long it gets.
 type Answer struct {
-	parser Parser // nil: what comes is content
-	broken bool   // the parser has given up
+	parser Parser
+	broken bool   // the parser has given up: what comes is content
 	held   []byte // text that waits for the parser
 	untold string // text that the parser has seen, and that is in none of the deltas so far
 	next   time.Time
 }
 
-// NewAnswer begins the answer to a prompt.
+// NewAnswer begins the answer to a prompt that has a parser.
 func (p Prompt) NewAnswer() (*Answer, error) {
-	if p.NewParser == nil {
-		return &Answer{}, nil
-	}
 	parser, err := p.NewParser()
 	if err != nil {
 		return nil, fmt.Errorf("parser of the answer: %w", err)
@@ -60,17 +57,15 @@ func (p Prompt) NewAnswer() (*Answer, error) {
 // Add appends text, which the next Take tells of.
 func (a *Answer) Add(text string) { a.held = append(a.held, text...) }
 
+// Waits reports whether there is text that no Take has told of.
+func (a *Answer) Waits() bool { return len(a.held) > 0 }
+
 // A Parser reads the whole answer again and again. Between two times it rests so many times as long as the first took: it never takes
 // more than 1/16 of a core, and holds text back by a few milliseconds with 10,000 tokens.
 const restFactor = 15
 
-// Wait is how long Take should wait, so that parsing costs little.
-func (a *Answer) Wait() time.Duration {
-	if a.parser == nil || len(a.held) == 0 {
-		return 0
-	}
-	return max(0, time.Until(a.next))
-}
+// Rest is how long Take should not be called, so that parsing costs little.
+func (a *Answer) Rest() time.Duration { return max(0, time.Until(a.next)) }
 
 // Take returns what the answer has gained since the last time.
 func (a *Answer) Take() ([]Delta, error) { return a.take(false) }
@@ -82,12 +77,10 @@ func (a *Answer) take(complete bool) ([]Delta, error) {
 	text := string(a.held)
 	a.held = a.held[:0]
 	switch {
-	case (a.parser == nil || a.broken) && text == "":
+	case text == "" && (a.broken || !complete):
 		return nil, nil
-	case a.parser == nil || a.broken:
+	case a.broken:
 		return []Delta{{Content: text}}, nil
-	case text == "" && !complete:
-		return nil, nil
 	}
 	begin := time.Now()
 	deltas, err := a.parser.Add(text, complete)
@@ -134,9 +127,4 @@ func after(text string, d Delta) string {
 }
 
 // Close frees the parser.
-func (a *Answer) Close() error {
-	if a.parser == nil {
-		return nil
-	}
-	return a.parser.Close()
-}
+func (a *Answer) Close() error { return a.parser.Close() }

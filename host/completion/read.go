@@ -9,35 +9,43 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// readAll reads streams to their ends. take gets every event. idle is called when no other event is ready, so that what take has
-// gathered goes out at once. An error of either ends the reading.
+// readAll reads choices to their ends. take gets what every event adds. idle is called when no other event is ready, so that what take
+// has gathered goes out at once. An error of either ends the reading.
 //
-// With several streams each has a goroutine that holds one event at most. So if take is slow, because the client is, the streams are
-// not read: their rings fill and the scheduler parks their slots, while memory stays bounded.
-func readAll(ctx context.Context, streams []Stream, take func(i int, e scheduler.Event) error, idle func() error) error {
-	if len(streams) == 1 {
-		return readOne(ctx, streams[0], take, idle)
+// With several choices each has a goroutine that reads one event and waits until it is taken. So if take is slow, because the client is,
+// the streams are not read: their rings fill and the scheduler parks their slots, while memory stays bounded.
+func readAll(ctx context.Context, choices []*Choice, take func(*Choice, Delta) error, idle func() error) error {
+	if len(choices) == 1 {
+		return readOne(ctx, choices[0], take, idle)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	var readers sync.WaitGroup
 	defer readers.Wait()
 	defer stop()
 	type item struct {
-		i   int
-		e   scheduler.Event
+		c   *Choice
+		d   Delta
 		err error
+
+		taken chan struct{} // the choice may change again
 	}
 	events := make(chan item)
-	for i, st := range streams {
+	for _, c := range choices {
 		readers.Go(func() {
+			taken := make(chan struct{}, 1)
 			for {
-				e, err := st.Next(ctx)
+				d, err := c.next(ctx)
 				select {
-				case events <- item{i, e, err}:
+				case events <- item{c, d, err, taken}:
 				case <-ctx.Done():
 					return
 				}
-				if err != nil || e.Kind == scheduler.KindEnd {
+				select {
+				case <-taken:
+				case <-ctx.Done():
+					return
+				}
+				if err != nil || d.Event.Kind == scheduler.KindEnd {
 					return
 				}
 			}
@@ -47,9 +55,9 @@ func readAll(ctx context.Context, streams []Stream, take func(i int, e scheduler
 		if it.err != nil {
 			return it.err
 		}
-		return take(it.i, it.e)
+		return take(it.c, it.d)
 	}
-	for open := len(streams); open > 0; {
+	for open := len(choices); open > 0; {
 		var next item
 		select {
 		case next = <-events:
@@ -66,29 +74,30 @@ func readAll(ctx context.Context, streams []Stream, take func(i int, e scheduler
 		if err := handle(next); err != nil {
 			return err
 		}
-		if next.e.Kind == scheduler.KindEnd {
+		next.taken <- struct{}{}
+		if next.d.Event.Kind == scheduler.KindEnd {
 			open--
 		}
 	}
 	return idle()
 }
 
-func readOne(ctx context.Context, st Stream, take func(int, scheduler.Event) error, idle func() error) error {
+func readOne(ctx context.Context, c *Choice, take func(*Choice, Delta) error, idle func() error) error {
 	for {
-		e, ok := st.TryNext()
+		d, ok, err := c.tryNext()
 		if !ok {
 			if err := idle(); err != nil {
 				return err
 			}
-			var err error
-			if e, err = st.Next(ctx); err != nil {
-				return err
-			}
+			d, err = c.next(ctx)
 		}
-		if err := take(0, e); err != nil {
+		if err != nil {
 			return err
 		}
-		if e.Kind == scheduler.KindEnd {
+		if err := take(c, d); err != nil {
+			return err
+		}
+		if d.Event.Kind == scheduler.KindEnd {
 			return idle()
 		}
 	}

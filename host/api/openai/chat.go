@@ -4,10 +4,7 @@ package openai
 
 import (
 	"context"
-	"encoding/json"
-
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 )
 
@@ -17,11 +14,7 @@ type ChatBody struct {
 	Logprobs    bool `json:"logprobs"`
 	TopLogprobs *int `json:"top_logprobs"`
 
-	Messages     []json.RawMessage          `json:"messages"`
-	Tools        json.RawMessage            `json:"tools" api:"refused"`
-	ToolChoice   json.RawMessage            `json:"tool_choice"`
-	Functions    json.RawMessage            `json:"functions" api:"refused"`
-	TemplateArgs map[string]json.RawMessage `json:"chat_template_kwargs"`
+	Conversation
 }
 
 // ParseChat turns the body of a chat completion into a request.
@@ -33,7 +26,7 @@ func ParseChat(ctx context.Context, s *completion.Service, from completion.Calle
 	if err := b.Check(); err != nil {
 		return nil, nil, err
 	}
-	c, err := b.conversation()
+	c, err := b.read()
 	if err != nil {
 		return nil, nil, completion.AsError(err, "messages")
 	}
@@ -46,20 +39,6 @@ func ParseChat(ctx context.Context, s *completion.Service, from completion.Calle
 		return nil, nil, err
 	}
 	return r, b, nil
-}
-
-// conversation checks the fields that become the prompt and refuses what is not supported.
-func (b *ChatBody) conversation() (chat.Conversation, error) {
-	for _, f := range []struct {
-		name string
-		raw  json.RawMessage
-	}{{"tools", b.Tools}, {"functions", b.Functions}} {
-		if completion.IsSet(f.raw) {
-			return chat.Conversation{}, completion.Unsupported(f.name, "%s are not supported by this server", f.name)
-		}
-	}
-	messages, err := chat.ParseMessages(b.Messages)
-	return chat.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs}, err
 }
 
 // fill completes a request but for its prompt.

@@ -4,6 +4,7 @@ package openai
 
 import (
 	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -31,8 +32,10 @@ type chatDelta struct {
 }
 
 type chatText struct {
-	Role    string  `json:"role,omitempty"`
-	Content *string `json:"content,omitempty"`
+	Role      string      `json:"role,omitempty"`
+	Content   *string     `json:"content,omitempty"`
+	Reasoning string      `json:"reasoning_content,omitempty"`
+	ToolCalls []callDelta `json:"tool_calls,omitempty"`
 }
 
 type chatAnswer struct {
@@ -51,8 +54,10 @@ type chatChoice struct {
 }
 
 type chatMessage struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
+	Role      string          `json:"role"`
+	Content   *string         `json:"content"` // null where there are only tool calls
+	Reasoning string          `json:"reasoning_content,omitempty"`
+	ToolCalls []chat.ToolCall `json:"tool_calls,omitempty"`
 }
 
 func newChatShape(h answerHeads) chatShape { return chatShape{h, map[int]bool{}} }
@@ -64,7 +69,10 @@ func (s chatShape) chunk(d chatDelta) *chatChunk {
 // Part implements wire.Shape.
 func (s chatShape) Part(c *completion.Choice, d completion.Delta) []any {
 	more := wire.DetailsOf(c, d)
-	part := chatDelta{Index: c.Index, Delta: chatText{Content: &d.Content}, Logprobs: chatProbsOf(more.Probs), Trace: more.Traces}
+	part := chatDelta{Index: c.Index, Delta: chatText{Reasoning: d.Reasoning, ToolCalls: callDeltas(d.Calls)}, Logprobs: chatProbsOf(more.Probs), Trace: more.Traces}
+	if d.Content != "" || d.Reasoning == "" && len(d.Calls) == 0 {
+		part.Delta.Content = &d.Content
+	}
 	if !s.begun[c.Index] {
 		s.begun[c.Index] = true
 		part.Delta.Role = "assistant"
@@ -94,10 +102,45 @@ func (s chatShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any
 	a := chatAnswer{Head: s.Head("chat.completion"), Usage: s.usage(choices), Timings: wire.TimingsOf(choices[0].End)}
 	for i, c := range choices {
 		w := wholes[i]
-		a.Choices = append(a.Choices, chatChoice{Index: c.Index, Message: chatMessage{Role: "assistant", Content: w.Content.String()},
+		a.Choices = append(a.Choices, chatChoice{Index: c.Index, Message: messageOf(w),
 			Logprobs: chatProbsOf(w.Probs), FinishReason: c.FinishReason(), Trace: w.Traces})
 	}
 	return a
+}
+
+func messageOf(w *wire.Whole) chatMessage {
+	m := chatMessage{Role: "assistant", Reasoning: w.Reasoning.String()}
+	if content := w.Content.String(); content != "" || len(w.Calls) == 0 {
+		m.Content = &content
+	}
+	for _, call := range w.Calls {
+		m.ToolCalls = append(m.ToolCalls, chat.NewToolCall(call.ID, call.Name, call.Arguments))
+	}
+	return m
+}
+
+// callDelta is the begin of a tool call, with its id and name, or more of its arguments.
+type callDelta struct {
+	Index    int    `json:"index"`
+	ID       string `json:"id,omitempty"`
+	Type     string `json:"type,omitempty"`
+	Function struct {
+		Name      string `json:"name,omitempty"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+func callDeltas(calls []completion.CallDelta) []callDelta {
+	var out []callDelta
+	for _, call := range calls {
+		d := callDelta{Index: call.Index, ID: call.ID}
+		if call.Name != "" {
+			d.Type = "function"
+		}
+		d.Function.Name, d.Function.Arguments = call.Name, call.Arguments
+		out = append(out, d)
+	}
+	return out
 }
 
 func chatProbsOf(probs []wire.TokenProb) *chatProbs {

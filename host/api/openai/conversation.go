@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/excerpt"
+)
+
+// Conversation are the fields of a body that become its prompt and say how the answer is taken apart.
+type Conversation struct {
+	Messages          []json.RawMessage `json:"messages"`
+	Tools             []json.RawMessage `json:"tools"`
+	ToolChoice        json.RawMessage   `json:"tool_choice"`
+	ParallelToolCalls *bool             `json:"parallel_tool_calls"`
+
+	ReasoningEffort string `json:"reasoning_effort"`
+	ReasoningFormat string `json:"reasoning_format"`
+
+	TemplateArgs         map[string]json.RawMessage `json:"chat_template_kwargs"`
+	AddGenerationPrompt  *bool                      `json:"add_generation_prompt"`
+	ContinueFinalMessage json.RawMessage            `json:"continue_final_message"`
+
+	// Refused: they are what tools and tool_choice were before.
+	Functions    json.RawMessage `json:"functions" api:"refused"`
+	FunctionCall json.RawMessage `json:"function_call" api:"refused"`
+}
+
+// read checks the fields. Errors are *completion.Error or *chat.Invalid.
+func (b *Conversation) read() (c chat.Conversation, err error) {
+	if completion.IsSet(b.Functions) {
+		return c, completion.Unsupported("functions", "functions are not supported by this server; use tools, each as {\"type\": \"function\", \"function\": ...}")
+	}
+	if completion.IsSet(b.FunctionCall) {
+		return c, completion.Unsupported("function_call", "function_call is not supported by this server; use tool_choice")
+	}
+	c = chat.Conversation{ParallelToolCalls: b.ParallelToolCalls, ReasoningEffort: b.ReasoningEffort, ReasoningFormat: b.ReasoningFormat,
+		TemplateArgs: b.TemplateArgs, AddGenerationPrompt: b.AddGenerationPrompt}
+	if f := b.ReasoningFormat; f != "" && !slices.Contains(chat.ReasoningFormats, f) {
+		return c, &chat.Invalid{Field: "reasoning_format", Reason: fmt.Sprintf("is %q; it must be one of %s", excerpt.Of(f, 40), strings.Join(chat.ReasoningFormats, ", "))}
+	}
+	if c.Continue, err = b.goesOn(); err != nil {
+		return c, err
+	}
+	if c.Tools, err = chat.ParseTools(b.Tools); err != nil {
+		return c, err
+	}
+	if c.ToolChoice, err = chat.ParseToolChoice(b.ToolChoice, c.Tools); err != nil {
+		return c, err
+	}
+	c.Messages, err = chat.ParseMessages(b.Messages)
+	return c, err
+}
+
+// goesOn reads continue_final_message: false, true, or what of the message the answer goes on with.
+func (b *Conversation) goesOn() (chat.Continuation, error) {
+	switch text := string(b.ContinueFinalMessage); text {
+	case "", "null", "false":
+		return "", nil
+	case "true":
+		return chat.ContinueAuto, nil
+	case `"content"`, `"reasoning_content"`:
+		return chat.Continuation(strings.Trim(text, `"`)), nil
+	}
+	return "", &chat.Invalid{Field: "continue_final_message", Reason: fmt.Sprintf("must be true, false, %q or %q", chat.ContinueContent, chat.ContinueReasoning)}
+}
