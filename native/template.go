@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"strings"
 	"unsafe"
 )
 
@@ -41,19 +40,15 @@ type Conversation struct {
 	Grammar           string          `json:"grammar,omitempty"`     // of the answer, in GBNF; not together with tools
 
 	AddGenerationPrompt bool   `json:"add_generation_prompt"`
-	Continue            string `json:"-"`                          // whether the answer goes on with the last message, and with which part of it
+	Continue            string `json:"-"`                          // the last message: "" no, ContinueAuto, or its content or reasoning_content
 	ReasoningFormat     string `json:"reasoning_format,omitempty"` // none, auto, deepseek, deepseek-legacy; "" is none
 	EnableThinking      bool   `json:"enable_thinking"`
 
 	TemplateArgs map[string]json.RawMessage `json:"template_args,omitempty"`
 }
 
-// What of the last message an answer goes on with. ContinueAuto is its reasoning, if it has nothing else.
-const (
-	ContinueAuto      = "auto"
-	ContinueContent   = "content"
-	ContinueReasoning = "reasoning_content"
-)
+// ContinueAuto has an answer go on with the reasoning of the last message, if that has nothing else, or else with its content.
+const ContinueAuto = "auto"
 
 // MarshalJSON writes the shape that the shim reads.
 func (c Conversation) MarshalJSON() ([]byte, error) {
@@ -96,18 +91,8 @@ type Trigger struct {
 	Token int32  `json:"token"`
 }
 
-// TemplateNames are the templates that llama.cpp has code for. They know roles and texts, and no tools.
-func TemplateNames() []string {
-	var e C.ps_error
-	var text C.ps_text
-	if failure(C.ps_template_names(&text, &e), &e) != nil {
-		return nil // there is no memory
-	}
-	return strings.Fields(takeText(&text))
-}
-
-// NewTemplate parses source, or the model's own template if it is empty, or ChatML if the model has none. Source may also be one of
-// TemplateNames. m may be closed before it.
+// NewTemplate parses source, or the model's own template if it is empty, or ChatML if the model has none. Source may also be the
+// name of a template that llama.cpp has code for, which knows roles and texts only. m may be closed before it.
 func NewTemplate(m *Model, source string) (*Template, error) {
 	if err := m.enter(); err != nil {
 		return nil, fmt.Errorf("chat template: model %w", err)

@@ -18,7 +18,7 @@ type Conversation struct {
 
 	EnableThinking  *bool                      // nil: where the template does
 	ReasoningEffort string                     // none, or a level that the template knows
-	ReasoningFormat string                     // one of ReasoningFormats
+	ReasoningFormat string                     // auto, none, deepseek or deepseek-legacy, which are llama-server's
 	TemplateArgs    map[string]json.RawMessage // chat_template_kwargs
 
 	// Continue is whether the answer goes on with the last message instead of beginning a new one. Where it is empty, it does
@@ -37,9 +37,6 @@ const (
 	ContinueContent   Continuation = "content"
 	ContinueReasoning Continuation = "reasoning_content"
 )
-
-// ReasoningFormats are llama-server's: none leaves reasoning in the content, the others part the two.
-var ReasoningFormats = []string{"auto", "none", "deepseek", "deepseek-legacy"}
 
 // Prompt is what a conversation has become. The assistant's turn is open at its end.
 type Prompt struct {

@@ -5,6 +5,10 @@ package chat
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/penstock/penstock/host/excerpt"
 )
 
 // Renderer turns a conversation into a prompt's text with the model's chat template. What is wrong with a field
@@ -37,6 +41,9 @@ type Encoder struct {
 // template turns the messages into. A template of either kind writes control tokens as text, and leaves the beginning of the
 // sequence to the tokeniser.
 func (e Encoder) Conversation(c Conversation) (p Prompt, err error) {
+	if f := c.ReasoningFormat; f != "" && !slices.Contains(reasoningFormats, f) {
+		return p, &Invalid{"reasoning_format", fmt.Sprintf("is %q; it must be one of %s", excerpt.Of(f, 40), strings.Join(reasoningFormats, ", "))}
+	}
 	if c.Written != nil {
 		p.Text = *c.Written
 	} else if p, err = e.Model.Render(c); err != nil {
@@ -47,6 +54,9 @@ func (e Encoder) Conversation(c Conversation) (p Prompt, err error) {
 	}
 	return p, nil
 }
+
+// reasoningFormats are llama-server's: none leaves reasoning in the content, the others part the two.
+var reasoningFormats = []string{"auto", "none", "deepseek", "deepseek-legacy"}
 
 // asInvalid has an error of a template that names no field be about the messages.
 func asInvalid(err error) error {

@@ -18,20 +18,6 @@ type Tool struct {
 	JSON json.RawMessage // in OpenAI's shape, with the keys in their order
 }
 
-// NewTool describes a function to the model. parameters is the JSON schema of its arguments; nil: it takes none.
-func NewTool(name, description string, parameters json.RawMessage) Tool {
-	function := struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description"`
-		Parameters  json.RawMessage `json:"parameters,omitempty"`
-	}{name, description, parameters}
-	data, err := json.Marshal(map[string]any{"type": typeFunction, typeFunction: function})
-	if err != nil {
-		data = nil // parameters are no JSON, which rendering refuses
-	}
-	return Tool{name, data}
-}
-
 // ParseTools reads OpenAI's list of tools. Errors are *Invalid.
 func ParseTools(raw []json.RawMessage) ([]Tool, error) {
 	tools := make([]Tool, len(raw))

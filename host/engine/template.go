@@ -18,9 +18,9 @@ var _ chat.Renderer = (*Engine)(nil)
 
 // TemplateOptions say how conversations become prompts, unless a conversation says otherwise. The zero value is llama-server's default.
 type TemplateOptions struct {
-	Source          string                     // Jinja, or one of native.TemplateNames; "": the model's own
+	Source          string                     // Jinja, or the name of a template that llama.cpp has code for; "": the model's own
 	Args            map[string]json.RawMessage // for the template
-	ReasoningFormat string                     // one of chat.ReasoningFormats; "": deepseek
+	ReasoningFormat string                     // as in a chat.Conversation; "": deepseek
 	NoThinking      bool                       // though the template may do it
 	NoPrefill       bool                       // a last message of the assistant is a turn that has ended
 }

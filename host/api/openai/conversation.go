@@ -5,12 +5,10 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/excerpt"
 )
 
 // Conversation are the fields of a body that become its prompt and say how the answer is taken apart.
@@ -42,9 +40,6 @@ func (b *Conversation) read() (c chat.Conversation, err error) {
 	}
 	c = chat.Conversation{ParallelToolCalls: b.ParallelToolCalls, ReasoningEffort: b.ReasoningEffort, ReasoningFormat: b.ReasoningFormat,
 		TemplateArgs: b.TemplateArgs, AddGenerationPrompt: b.AddGenerationPrompt}
-	if f := b.ReasoningFormat; f != "" && !slices.Contains(chat.ReasoningFormats, f) {
-		return c, &chat.Invalid{Field: "reasoning_format", Reason: fmt.Sprintf("is %q; it must be one of %s", excerpt.Of(f, 40), strings.Join(chat.ReasoningFormats, ", "))}
-	}
 	if c.Continue, err = b.goesOn(); err != nil {
 		return c, err
 	}
