@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/llamaserver"
 	"github.com/penstock/penstock/host/api/openai"
+	"github.com/penstock/penstock/host/api/responses"
 	"github.com/penstock/penstock/host/api/socket"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
@@ -67,6 +68,7 @@ func (s *service) dialects() []Dialect {
 	server := &wire.Server{Service: completion.NewService(s.Models), WriteTimeout: s.WriteTimeout, Grace: s.StreamGrace, Comment: s.StreamComment}
 	return []Dialect{
 		{"OpenAI", openai.API{Server: server}.Routes(), wire.OpenAIError},
+		{"OpenAI's Responses", responses.API{Server: server}.Routes(), wire.OpenAIError},
 		{"llama-server", llamaserver.API{Server: server, Version: s.Version}.Routes(), wire.OpenAIError},
 		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, IdlePing: s.IdlePing, Done: s.Done}).Routes(), wire.OpenAIError},
 	}

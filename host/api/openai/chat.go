@@ -18,27 +18,33 @@ type ChatBody struct {
 }
 
 // ParseChat turns the body of a chat completion into a request.
-func ParseChat(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (_ *completion.Request, _ *ChatBody, err error) {
+func ParseChat(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.Request, *ChatBody, error) {
 	b := &ChatBody{Common: Defaults()}
 	if err := wire.Decode(body, b); err != nil {
 		return nil, nil, err
 	}
+	r, err := b.Request(ctx, s, from, "messages", len(body))
+	return r, b, err
+}
+
+// Request turns a body of size bytes into a request. promptField is the field that its messages came from.
+func (b *ChatBody) Request(ctx context.Context, s *completion.Service, from completion.Caller, promptField string, size int) (*completion.Request, error) {
 	if err := b.Check(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c, err := b.read()
 	if err != nil {
-		return nil, nil, completion.AsError(err, "messages")
+		return nil, completion.AsError(err, promptField)
 	}
-	r, err := s.New(ctx, b.Basics(from, "messages", len(body)), b.fill)
+	r, err := s.New(ctx, b.Basics(from, promptField, size), b.fill)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := s.Converse(ctx, r, c); err != nil {
 		r.Release()
-		return nil, nil, err
+		return nil, err
 	}
-	return r, b, nil
+	return r, nil
 }
 
 // fill completes a request but for its prompt.

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+
+package responses
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/penstock/penstock/host/api/openai"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/excerpt"
+)
+
+// body is POST /v1/responses.
+type body struct {
+	completion.Extras
+
+	Model             string            `json:"model"`
+	Input             json.RawMessage   `json:"input"`
+	Instructions      *string           `json:"instructions"`
+	Stream            bool              `json:"stream"`
+	MaxOutputTokens   *int              `json:"max_output_tokens"`
+	Tools             []json.RawMessage `json:"tools"`
+	ToolChoice        json.RawMessage   `json:"tool_choice"`
+	ParallelToolCalls *bool             `json:"parallel_tool_calls"`
+	Text              struct {
+		Format json.RawMessage `json:"format"`
+	} `json:"text"`
+	Reasoning struct {
+		Effort *string `json:"effort"`
+	} `json:"reasoning"`
+	TopLogprobs  *int                       `json:"top_logprobs"`
+	Include      []string                   `json:"include"`
+	Metadata     map[string]json.RawMessage `json:"metadata"`
+	TemplateArgs map[string]json.RawMessage `json:"chat_template_kwargs"`
+
+	// Refused while nothing acts on them.
+	PreviousResponse json.RawMessage `json:"previous_response_id" api:"refused"`
+	Conversation     json.RawMessage `json:"conversation" api:"refused"`
+	Prompt           json.RawMessage `json:"prompt" api:"refused"`
+	Background       json.RawMessage `json:"background" api:"refused"`
+}
+
+func newBody() *body { return &body{Extras: completion.DefaultExtras()} }
+
+// includeLogprobs is the entry of include that asks for log-probabilities.
+const includeLogprobs = "message.output_text.logprobs"
+
+// chat is the chat completion that answers the same.
+func (b *body) chat() (*openai.ChatBody, error) {
+	for _, f := range []struct {
+		name, remedy string
+		raw          json.RawMessage
+	}{
+		{"previous_response_id", "responses are not stored: send the earlier items in input", b.PreviousResponse},
+		{"conversation", "conversations are not stored: send the earlier items in input", b.Conversation},
+		{"prompt", "prompts are not stored: send their text in instructions and input", b.Prompt},
+		{"background", "answers are not computed in the background: leave it out", b.Background},
+	} {
+		if completion.IsSet(f.raw) {
+			return nil, completion.Unsupported(f.name, "%s is not supported by this server; %s", f.name, f.remedy)
+		}
+	}
+	if most := b.MaxOutputTokens; most != nil && *most < 1 {
+		return nil, completion.Invalid("max_output_tokens", "max_output_tokens is %d; it must be at least 1", *most)
+	}
+	messages, err := b.messages()
+	if err != nil {
+		return nil, err
+	}
+	c := &openai.ChatBody{Common: openai.Common{Extras: b.Extras, Model: b.Model, Stream: b.Stream, MaxTokens: b.MaxOutputTokens},
+		Messages: messages, TemplateArgs: b.TemplateArgs, TopLogprobs: b.TopLogprobs}
+	if c.Logprobs = slices.Contains(b.Include, includeLogprobs); !c.Logprobs {
+		c.TopLogprobs = nil
+	}
+	if c.ResponseFormat, err = b.format(); err != nil {
+		return nil, err
+	}
+	return c, b.tools(c)
+}
+
+// format is response_format of a chat completion, which has the name and the schema one level deeper.
+func (b *body) format() (json.RawMessage, error) {
+	raw := b.Text.Format
+	if !completion.IsSet(raw) {
+		return nil, nil
+	}
+	var f struct {
+		Type   string          `json:"type"`
+		Name   string          `json:"name"`
+		Schema json.RawMessage `json:"schema"`
+	}
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return nil, completion.Invalid("text.format", "text.format must be an object with a type")
+	}
+	if f.Type != "json_schema" {
+		return raw, nil
+	}
+	if !completion.IsSet(f.Schema) && !bytes.Equal(bytes.TrimSpace(f.Schema), []byte("{}")) {
+		return nil, completion.Invalid("text.format.schema", "text.format.schema is missing; text.format.type is json_schema")
+	}
+	return json.Marshal(map[string]any{"type": f.Type, f.Type: map[string]any{"name": f.Name, "schema": f.Schema}})
+}
+
+// tools gives a chat completion the tools, which have the function one level deeper there.
+func (b *body) tools(c *openai.ChatBody) error {
+	tools := make([]json.RawMessage, len(b.Tools))
+	for i, raw := range b.Tools {
+		field := fmt.Sprintf("tools[%d]", i)
+		var t struct {
+			Type string `json:"type"`
+		}
+		if err := json.Unmarshal(raw, &t); err != nil {
+			return completion.Invalid(field, "%s is not a tool object", field)
+		}
+		if t.Type != "function" {
+			return completion.Unsupported(field+".type", "%s.type is %q; only tools of type function are supported", field, excerpt.Of(t.Type, 40))
+		}
+		tools[i] = slices.Concat([]byte(`{"type":"function","function":`), raw, []byte("}"))
+	}
+	if len(tools) > 0 {
+		c.Tools = slices.Concat([]byte("["), bytes.Join(bytesOf(tools), []byte(",")), []byte("]"))
+	}
+	c.ToolChoice = b.ToolChoice
+	var named struct {
+		Type string `json:"type"`
+		Name string `json:"name"`
+	}
+	if json.Unmarshal(b.ToolChoice, &named) == nil && named.Type == "function" {
+		choice, err := json.Marshal(map[string]any{"type": "function", "function": map[string]string{"name": named.Name}})
+		c.ToolChoice = choice
+		return err
+	}
+	return nil
+}
+
+func bytesOf(raw []json.RawMessage) [][]byte {
+	out := make([][]byte, len(raw))
+	for i, r := range raw {
+		out[i] = r
+	}
+	return out
+}
+
+// join is the text of parts.
+func join(parts []string) string { return strings.Join(parts, "\n") }
