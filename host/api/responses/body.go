@@ -72,7 +72,11 @@ func (b *body) chat() (*openai.ChatBody, error) {
 		return nil, err
 	}
 	c := &openai.ChatBody{Common: openai.Common{Extras: b.Extras, Model: b.Model, Stream: b.Stream, MaxTokens: b.MaxOutputTokens},
-		Messages: messages, TemplateArgs: b.TemplateArgs, TopLogprobs: b.TopLogprobs}
+		Conversation: openai.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs, ParallelToolCalls: b.ParallelToolCalls},
+		TopLogprobs:  b.TopLogprobs}
+	if effort := b.Reasoning.Effort; effort != nil {
+		c.ReasoningEffort = *effort
+	}
 	if c.Logprobs = slices.Contains(b.Include, includeLogprobs); !c.Logprobs {
 		c.TopLogprobs = nil
 	}
@@ -121,10 +125,7 @@ func (b *body) tools(c *openai.ChatBody) error {
 		}
 		tools[i] = slices.Concat([]byte(`{"type":"function","function":`), raw, []byte("}"))
 	}
-	if len(tools) > 0 {
-		c.Tools = slices.Concat([]byte("["), bytes.Join(bytesOf(tools), []byte(",")), []byte("]"))
-	}
-	c.ToolChoice = b.ToolChoice
+	c.Tools, c.ToolChoice = tools, b.ToolChoice
 	var named struct {
 		Type string `json:"type"`
 		Name string `json:"name"`
@@ -135,14 +136,6 @@ func (b *body) tools(c *openai.ChatBody) error {
 		return err
 	}
 	return nil
-}
-
-func bytesOf(raw []json.RawMessage) [][]byte {
-	out := make([][]byte, len(raw))
-	for i, r := range raw {
-		out[i] = r
-	}
-	return out
 }
 
 // join is the text of parts.
