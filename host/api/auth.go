@@ -35,7 +35,7 @@ func (s *service) authorize(next echo.HandlerFunc) echo.HandlerFunc {
 		if len(s.keys) > 0 && !hasKey(c.Request(), s.keys) {
 			c.Response().Header().Set(echo.HeaderWWWAuthenticate, "Bearer")
 			return &completion.Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Type: completion.TypeAuth,
-				Message: "this server needs a key; send it as Authorization: Bearer KEY"}
+				Message: "this server needs a key; send it as Authorization: Bearer KEY or as X-Api-Key: KEY"}
 		}
 		wire.SetCaller(c, s.callerOf(c))
 		return next(c)
@@ -70,6 +70,9 @@ func bearer(r *http.Request) string {
 	scheme, key, ok := strings.Cut(r.Header.Get(echo.HeaderAuthorization), " ")
 	if ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(key)
+	}
+	if key := r.Header.Get("X-Api-Key"); key != "" { // from Anthropic's clients, and taken by llama-server too
+		return key
 	}
 	for _, line := range r.Header.Values("Sec-WebSocket-Protocol") {
 		for offer := range strings.SplitSeq(line, ",") {

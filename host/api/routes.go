@@ -8,7 +8,9 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/anthropic"
 	"github.com/penstock/penstock/host/api/llamaserver"
+	"github.com/penstock/penstock/host/api/ollama"
 	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/api/responses"
 	"github.com/penstock/penstock/host/api/socket"
@@ -69,6 +71,8 @@ func (s *service) dialects() []Dialect {
 	return []Dialect{
 		{"OpenAI", openai.API{Server: server}.Routes(), wire.OpenAIError},
 		{"OpenAI's Responses", responses.API{Server: server}.Routes(), wire.OpenAIError},
+		{"Anthropic", anthropic.API{Server: server}.Routes(), anthropic.Error},
+		{"Ollama", ollama.API{Server: server, Version: s.Version}.Routes(), ollama.Error},
 		{"llama-server", llamaserver.API{Server: server, Version: s.Version}.Routes(), wire.OpenAIError},
 		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, IdlePing: s.IdlePing, Done: s.Done}).Routes(), wire.OpenAIError},
 	}

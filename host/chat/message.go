@@ -7,8 +7,8 @@ package chat
 type Message struct {
 	Role       string     `json:"role"` // system, developer, user, assistant, tool
 	Content    string     `json:"content"`
-	Parts      []string   `json:"-"` // the parts of Content where it came as a list: some templates render those one by one
-	Reasoning  string     `json:"reasoning_content,omitempty"`
+	Parts      []string   `json:"-"`                           // the parts of Content where it came as a list: some templates render those one by one
+	Reasoning  string     `json:"reasoning_content,omitempty"` // what an assistant turn thought before it answered
 	Name       string     `json:"name,omitempty"`
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`

@@ -36,6 +36,8 @@ type Info struct {
 	Name       string // what clients call it
 	Path       string // where it came from
 	Created    time.Time
+	Family     string // its architecture: llama
+	FileType   string // of most of its weights, by llama.cpp's name: Q4_0
 	Context    int // tokens one conversation may have
 	Training   int // tokens of context it was trained with
 	Vocabulary int // tokens

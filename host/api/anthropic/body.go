@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+package anthropic
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/completion"
+)
+
+// messagesBody is POST /v1/messages.
+type messagesBody struct {
+	completion.Extras
+
+	Model         string                     `json:"model"`
+	Messages      []json.RawMessage          `json:"messages"`
+	System        json.RawMessage            `json:"system"`
+	MaxTokens     *int                       `json:"max_tokens"`
+	StopSequences []string                   `json:"stop_sequences"`
+	Stream        bool                       `json:"stream"`
+	TemplateArgs  map[string]json.RawMessage `json:"chat_template_kwargs"`
+
+	// Refused while nothing acts on them.
+	Tools             json.RawMessage `json:"tools" api:"refused"`
+	Thinking          json.RawMessage `json:"thinking" api:"refused"`
+	OutputConfig      json.RawMessage `json:"output_config" api:"refused"`
+	Container         json.RawMessage `json:"container" api:"refused"`
+	ContextManagement json.RawMessage `json:"context_management" api:"refused"`
+	MCPServers        json.RawMessage `json:"mcp_servers" api:"refused"`
+}
+
+// The bounds of what one request may ask for.
+const (
+	hottest  = 1 // the highest temperature that Anthropic's API takes
+	maxStops = 64
+)
+
+// check refuses what this server does not do and what is out of range, besides the extras.
+func (b *messagesBody) check() error {
+	for _, f := range []struct {
+		name string
+		raw  json.RawMessage
+	}{{"tools", b.Tools}, {"thinking", b.Thinking}, {"output_config", b.OutputConfig}, {"container", b.Container}, {"context_management", b.ContextManagement}, {"mcp_servers", b.MCPServers}} {
+		if completion.IsSet(f.raw) {
+			return completion.Unsupported(f.name, "%s is not supported by this server", f.name)
+		}
+	}
+	if !(b.Temperature >= 0 && b.Temperature <= hottest) {
+		return completion.Invalid("temperature", "temperature is %v; it must be a number from 0 to %d", b.Temperature, hottest)
+	}
+	if len(b.StopSequences) > maxStops {
+		return completion.Invalid("stop_sequences", "stop_sequences has %d texts; at most %d are allowed", len(b.StopSequences), maxStops)
+	}
+	for i, stop := range b.StopSequences {
+		if strings.TrimSpace(stop) == "" {
+			field := "stop_sequences[" + strconv.Itoa(i) + "]"
+			return completion.Invalid(field, "%s is %q; it must have more than white space", field, stop)
+		}
+	}
+	return nil
+}
+
+// checkAnswer is for the route that answers: counting takes no max_tokens.
+func (b *messagesBody) checkAnswer() error {
+	switch {
+	case b.MaxTokens == nil:
+		return completion.Invalid("max_tokens", "max_tokens is missing; say how many tokens the message may have at most")
+	case *b.MaxTokens < 1:
+		return completion.Invalid("max_tokens", "max_tokens is %d; it must be at least 1", *b.MaxTokens)
+	}
+	return nil
+}
+
+// fill completes a request but for its prompt.
+func (b *messagesBody) fill(r *completion.Request) error {
+	if b.MaxTokens != nil {
+		r.MaxTokens = *b.MaxTokens
+	}
+	r.Stops = b.StopSequences
+	return nil
+}
+
+// conversation reads what becomes the prompt.
+func (b *messagesBody) conversation() (chat.Conversation, error) {
+	messages, err := readMessages(b.System, b.Messages)
+	return chat.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs}, err
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+
+package anthropic
+
+import (
+	"net/http"
+
+	"github.com/penstock/penstock/host/completion"
+)
+
+// errorBody is an error, as an answer or as an event.
+type errorBody struct {
+	Type  string      `json:"type"`
+	Error errorObject `json:"error"`
+}
+
+type errorObject struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+
+	// Additions of ours: what OpenAI's shape says of an error.
+	Code  string `json:"code,omitempty"`
+	Param string `json:"param,omitempty"`
+}
+
+// EventName is the name of the event.
+func (errorBody) EventName() string { return "error" }
+
+// Error is the wire.ErrorShape of the API.
+func Error(e *completion.Error) any {
+	return errorBody{Type: "error", Error: errorObject{Type: typeOf(e.Status), Message: e.Message, Code: e.Code, Param: e.Param}}
+}
+
+// typeOf is Anthropic's word for the errors of a status.
+func typeOf(status int) string {
+	switch status {
+	case http.StatusUnauthorized:
+		return "authentication_error"
+	case http.StatusForbidden:
+		return "permission_error"
+	case http.StatusNotFound:
+		return "not_found_error"
+	case http.StatusRequestEntityTooLarge:
+		return "request_too_large"
+	case http.StatusTooManyRequests:
+		return "rate_limit_error"
+	case http.StatusServiceUnavailable:
+		return "overloaded_error"
+	}
+	if status >= http.StatusInternalServerError {
+		return "api_error"
+	}
+	return "invalid_request_error"
+}

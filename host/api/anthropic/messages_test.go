@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+
+package anthropic
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/host/chat"
+)
+
+// read reads a conversation from its two fields, given as JSON.
+func read(t testing.TB, system, messages string) ([]chat.Message, error) {
+	t.Helper()
+	var raw []json.RawMessage
+	if err := json.Unmarshal([]byte(messages), &raw); err != nil {
+		t.Skip("not a list of messages")
+	}
+	return readMessages(json.RawMessage(system), raw)
+}
+
+func TestReadMessages_Conversations(t *testing.T) {
+	user := []chat.Message{{Role: "user", Content: "hi"}}
+	for name, c := range map[string]struct {
+		system, messages string
+		want             []chat.Message
+	}{
+		"text":           {``, `[{"role":"user","content":"hi"}]`, user},
+		"blocks":         {`null`, `[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}]}]`, []chat.Message{{Role: "user", Content: "a\nb"}}},
+		"system":         {`"be brief"`, `[{"role":"user","content":"hi"}]`, append([]chat.Message{{Role: "system", Content: "be brief"}}, user...)},
+		"system blocks":  {`[{"type":"text","text":"be"},{"type":"text","text":"brief"}]`, `[{"role":"user","content":"hi"}]`, append([]chat.Message{{Role: "system", Content: "be\nbrief"}}, user...)},
+		"empty system":   {`[]`, `[{"role":"user","content":"hi"}]`, user},
+		"billing":        {`"x-anthropic-billing-header: cc_version=2.1.101.e51; cc_entrypoint=cli; cch=a5145;You are kind."`, `[{"role":"user","content":"hi"}]`, append([]chat.Message{{Role: "system", Content: "You are kind."}}, user...)},
+		"billing block":  {`[{"type":"text","text":"x-anthropic-billing-header: cc_version=2.1; cch=00000;"},{"type":"text","text":"Be kind."}]`, `[{"role":"user","content":"hi"}]`, append([]chat.Message{{Role: "system", Content: "Be kind."}}, user...)},
+		"billing absent": {`"An x-anthropic-billing-header: is a header."`, `[{"role":"user","content":"hi"}]`, append([]chat.Message{{Role: "system", Content: "An x-anthropic-billing-header: is a header."}}, user...)},
+		"a call and its result": {``, `[
+			{"role":"user","content":"hi"},
+			{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":""},{"type":"redacted_thinking","data":"x"},{"type":"text","text":"wait"},{"type":"tool_use","id":"c1","name":"f","input":{"z":1,"a":[]}}]},
+			{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"1"},{"type":"text","text":"2"}]},{"type":"text","text":"and?"},{"type":"tool_result","tool_use_id":"c2","is_error":true}]}]`,
+			[]chat.Message{
+				{Role: "user", Content: "hi"},
+				{Role: "assistant", Content: "wait", Reasoning: "hm", ToolCalls: []chat.ToolCall{chat.NewToolCall("c1", "f", `{"z":1,"a":[]}`)}},
+				{Role: "tool", ToolCallID: "c1", Content: "1\n2"},
+				{Role: "tool", ToolCallID: "c2"},
+				{Role: "user", Content: "and?"},
+			}},
+		"only a result": {``, `[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"sunny"}]}]`,
+			[]chat.Message{{Role: "tool", ToolCallID: "c1", Content: "sunny"}}},
+	} {
+		got, err := read(t, c.system, c.messages)
+		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v %s", name, err, diff)
+		}
+	}
+}
+
+func TestReadMessages_Refusals(t *testing.T) {
+	for _, c := range []struct{ system, messages, want string }{
+		{``, `[]`, "messages is empty; at least one message is needed"},
+		{``, `[null]`, "messages[0] is not an object with a role and a content"},
+		{``, `[{"role":"tool","content":"x"}]`, `messages[0].role is "tool"; it must be user, assistant or system`},
+		{``, `[{"role":"user"}]`, "messages[0].content is missing"},
+		{``, `[{"role":"user","content":7}]`, "messages[0].content must be a text or a list of content blocks"},
+		{``, `[{"role":"user","content":[null]}]`, "messages[0].content[0] is not a content block: an object with a type and the fields of that type"},
+		{``, `[{"role":"user","content":[{"type":"image","source":{}}]}]`, `messages[0].content[0] has type "image"; here this server takes text and tool_result`},
+		{``, `[{"role":"user","content":[{"type":"tool_use","id":"a","name":"b","input":{}}]}]`, `messages[0].content[0] has type "tool_use"; here this server takes text and tool_result`},
+		{``, `[{"role":"assistant","content":[{"type":"tool_use","id":"a","input":{}}]}]`, "messages[0].content[0].name is missing"},
+		{``, `[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":"{}"}]}]`, "messages[0].content[0].input must be an object"},
+		{``, `[{"role":"user","content":[{"type":"tool_result","content":"x"}]}]`, "messages[0].content[0].tool_use_id is missing"},
+		{``, `[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image"}]}]}]`, `messages[0].content[0].content[0] has type "image"; here this server takes text`},
+		{`7`, `[{"role":"user","content":"hi"}]`, "system must be a text or a list of content blocks"},
+		{`[{"type":"image"}]`, `[{"role":"user","content":"hi"}]`, `system[0] has type "image"; here this server takes text`},
+	} {
+		if _, err := read(t, c.system, c.messages); err == nil || err.Error() != c.want {
+			t.Errorf("%s: got %v, want %s", c.messages, err, c.want)
+		}
+	}
+}
+
+func FuzzReadMessages(f *testing.F) {
+	f.Add(`"be brief"`, `[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{}}]}]`)
+	f.Add(`[{"type":"text","text":"a"}]`, `[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"type":"text","text":"1"}]}]}]`)
+	f.Fuzz(func(t *testing.T, system, messages string) {
+		if system != "" && !json.Valid([]byte(system)) {
+			t.Skip("not JSON")
+		}
+		got, err := read(t, system, messages)
+		if err != nil {
+			return
+		}
+		for i, m := range got {
+			for _, call := range m.ToolCalls {
+				if !json.Valid([]byte(call.Function.Arguments)) || call.Function.Name == "" {
+					t.Errorf("message %d calls %+v", i, call)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+
+package anthropic
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"slices"
+
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/scheduler/answer"
+)
+
+// message is the whole answer, and what a stream begins with.
+type message struct {
+	ID           string         `json:"id"`
+	Type         string         `json:"type"`
+	Role         string         `json:"role"`
+	Model        string         `json:"model"`
+	Content      []contentBlock `json:"content"`
+	StopReason   *string        `json:"stop_reason"`
+	StopSequence *string        `json:"stop_sequence"`
+	Usage        usage          `json:"usage"`
+
+	Trace []wire.TokenTrace `json:"trace,omitempty"` // an addition of ours
+}
+
+// contentBlock is a part of an answer. Fields that its type does not have are nil.
+type contentBlock struct {
+	Type      string          `json:"type"`
+	Text      *string         `json:"text,omitempty"`
+	Thinking  *string         `json:"thinking,omitempty"`
+	Signature *string         `json:"signature,omitempty"`
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+}
+
+type usage struct {
+	Input      int `json:"input_tokens"`
+	CacheWrite int `json:"cache_creation_input_tokens"` // always 0: what is cached costs nothing more here
+	CacheRead  int `json:"cache_read_input_tokens"`
+	Output     int `json:"output_tokens"`
+}
+
+// usageOf counts as Anthropic does: what was cached is no input.
+func usageOf(prompt, cached, generated int) usage {
+	return usage{Input: prompt - cached, CacheRead: cached, Output: generated}
+}
+
+// shape is Anthropic's message, whole or as a stream.
+type shape struct {
+	message
+	stops  []string // of the client
+	limit  int      // the most tokens that it wants
+	blocks blocks
+}
+
+func newShape(r *completion.Request, b *messagesBody) *shape {
+	m := message{ID: "msg_" + rand.Text(), Type: "message", Role: "assistant", Model: r.Model.Name, Content: []contentBlock{}}
+	return &shape{message: m, stops: b.StopSequences, limit: r.MaxTokens}
+}
+
+// Framing implements wire.Shape.
+func (*shape) Framing() wire.Framing { return wire.Events }
+
+// Start implements wire.Shape.
+func (s *shape) Start(c *completion.Choice) []any {
+	first := s.message
+	first.Usage = usageOf(c.Start.PromptTokens, c.Start.CachedTokens, 0)
+	return []any{startEvent{"message_start", first}}
+}
+
+// Part implements wire.Shape.
+func (s *shape) Part(c *completion.Choice, d completion.Delta) []any {
+	return s.blocks.add(d, wire.DetailsOf(c, d).Traces)
+}
+
+// Last implements wire.Shape.
+func (s *shape) Last(c *completion.Choice) []any {
+	s.end(c, s.blocks.calls > 0)
+	end := endEvent{Type: "message_delta", Delta: ending{s.StopReason, s.StopSequence}, Usage: s.Usage}
+	return append(s.blocks.close(), end, plainEvent{"message_stop"})
+}
+
+// Closing implements wire.Shape.
+func (*shape) Closing([]*completion.Choice) []any { return nil }
+
+// Whole implements wire.Shape.
+func (s *shape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any {
+	w := wholes[0]
+	s.Trace = w.Traces
+	if thinking := w.Reasoning.String(); thinking != "" {
+		s.Content = append(s.Content, contentBlock{Type: "thinking", Thinking: &thinking, Signature: new(string)})
+	}
+	if text := w.Content.String(); text != "" {
+		s.Content = append(s.Content, contentBlock{Type: "text", Text: &text})
+	}
+	for _, call := range w.Calls {
+		if input := json.RawMessage(call.Arguments); json.Valid(input) { // a call that was cut off is not to be carried out
+			s.Content = append(s.Content, contentBlock{Type: "tool_use", ID: call.ID, Name: call.Name, Input: input})
+		}
+	}
+	s.end(choices[0], len(w.Calls) > 0)
+	return s.message
+}
+
+// end fills in how the message ended.
+func (s *shape) end(c *completion.Choice, called bool) {
+	reason := "end_turn"
+	switch e := c.End; {
+	case e.Reason == answer.ReasonLength && e.Usage.Generated < s.limit:
+		reason = "model_context_window_exceeded"
+	case e.Reason == answer.ReasonLength:
+		reason = "max_tokens"
+	case slices.Contains(s.stops, e.Stop):
+		reason = "stop_sequence"
+		s.StopSequence = &e.Stop
+	case called:
+		reason = "tool_use"
+	}
+	s.StopReason = &reason
+	s.Usage = usageOf(c.End.Usage.Prompt, c.End.Usage.Cached, c.End.Usage.Generated)
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+
+package ollama
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/sampling"
+)
+
+// Common are the fields that every body asking for an answer may have.
+type Common struct {
+	completion.Extras
+
+	Model       string          `json:"model"`
+	Stream      *bool           `json:"stream"` // absent: true
+	Format      json.RawMessage `json:"format" api:"refused"`
+	Options     json.RawMessage `json:"options"`
+	KeepAlive   json.RawMessage `json:"keep_alive"` // checked, and otherwise ignored: this server decides itself when a model is unloaded
+	Think       json.RawMessage `json:"think"`
+	Logprobs    bool            `json:"logprobs"`
+	TopLogprobs int             `json:"top_logprobs"`
+
+	TemplateArgs map[string]json.RawMessage `json:"chat_template_kwargs"` // an addition of ours
+
+	options options
+	size    int // bytes of the body
+}
+
+// options are the fields of the object of that name. Those that it may have besides are about how Ollama loads a model, such as
+// num_ctx and num_gpu: they are ignored, as a model that runs for all has what its operator gave it.
+type options struct {
+	sampling.Fields
+	NumPredict int             `json:"num_predict"`
+	Stop       json.RawMessage `json:"stop"`
+}
+
+// maxLogprobs bounds the alternatives reported with each token.
+const maxLogprobs = 20
+
+// maxStops bounds the texts that end an answer.
+const maxStops = 64
+
+func newCommon() Common { return Common{Extras: completion.DefaultExtras()} }
+
+// read reads the body of a request into whole, of which b is a part, and checks what all bodies share.
+func (b *Common) read(c echo.Context, whole any) error {
+	text, err := wire.Read(c)
+	if err != nil {
+		return err
+	}
+	if err := wire.Decode(text, whole); err != nil {
+		return err
+	}
+	b.size = len(text)
+	if err := b.readOptions(); err != nil {
+		return err
+	}
+	if b.TopLogprobs < 0 || b.TopLogprobs > maxLogprobs {
+		return completion.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", b.TopLogprobs, maxLogprobs)
+	}
+	if completion.IsSet(b.Format) {
+		return completion.Unsupported("format", "format is not supported by this server")
+	}
+	if err := b.readThink(); err != nil {
+		return err
+	}
+	return b.checkKeepAlive()
+}
+
+// readOptions puts the options in place of the sampling parameters beside them, which are an addition of ours.
+func (b *Common) readOptions() error {
+	if !completion.IsSet(b.Options) {
+		return nil
+	}
+	named := struct {
+		Options options `json:"options"`
+	}{options{Fields: b.Fields}}
+	if err := wire.Decode(fmt.Appendf(nil, `{"options":%s}`, b.Options), &named); err != nil {
+		return err
+	}
+	b.options, b.Fields = named.Options, named.Options.Fields
+	return nil
+}
+
+// checkKeepAlive takes a number of seconds or a duration such as 5m.
+func (b *Common) checkKeepAlive() error {
+	var seconds float64
+	var text string
+	if !completion.IsSet(b.KeepAlive) || json.Unmarshal(b.KeepAlive, &seconds) == nil {
+		return nil
+	}
+	if json.Unmarshal(b.KeepAlive, &text) == nil {
+		if _, err := time.ParseDuration(text); err == nil {
+			return nil
+		}
+	}
+	return completion.Invalid("keep_alive", "keep_alive is %s; it must be a number of seconds or a duration such as \"5m\"", b.KeepAlive)
+}
+
+// thinkLevels are the efforts that think may name.
+var thinkLevels = []string{"low", "medium", "high", "max"}
+
+// readThink tells the template whether the model is to reason before it answers, and how much.
+func (b *Common) readThink() error {
+	if len(b.Think) == 0 || string(b.Think) == "null" {
+		return nil
+	}
+	if b.TemplateArgs == nil {
+		b.TemplateArgs = map[string]json.RawMessage{}
+	}
+	var on bool
+	var level string
+	switch {
+	case json.Unmarshal(b.Think, &on) == nil:
+		b.TemplateArgs["enable_thinking"] = b.Think
+		return nil
+	case json.Unmarshal(b.Think, &level) == nil && strings.Contains(" low medium high max ", " "+level+" "):
+		b.TemplateArgs["enable_thinking"] = json.RawMessage("true")
+		b.TemplateArgs["reasoning_effort"] = b.Think
+		return nil
+	}
+	return completion.Invalid("think", "think is %s; it must be true, false, or one of %s", b.Think, strings.Join(thinkLevels, ", "))
+}
+
+// basics are what a request begins with.
+func (b *Common) basics(c echo.Context, promptField string) completion.Basics {
+	return completion.Basics{Caller: wire.CallerOf(c), ModelName: modelName(b.Model), PromptField: promptField, Extras: &b.Extras, Size: b.size}
+}
+
+// modelName drops the tag that Ollama adds to names without one.
+func modelName(name string) string { return strings.TrimSuffix(name, defaultTag) }
+
+const defaultTag = ":latest"
+
+// fill completes a request but for its prompt.
+func (b *Common) fill(r *completion.Request) (err error) {
+	r.MaxTokens = max(0, b.options.NumPredict) // below 1: as many as fit, as with Ollama
+	if b.Logprobs {
+		r.Logprobs = b.TopLogprobs
+	}
+	r.Stops, err = b.stops()
+	return err
+}
+
+func (b *Common) stops() ([]string, error) {
+	if !completion.IsSet(b.options.Stop) {
+		return nil, nil
+	}
+	var one string
+	var list []string
+	if json.Unmarshal(b.options.Stop, &one) == nil {
+		list = []string{one}
+	} else if json.Unmarshal(b.options.Stop, &list) != nil {
+		return nil, completion.Invalid("options.stop", "options.stop must be a list of texts")
+	}
+	if len(list) > maxStops {
+		return nil, completion.Invalid("options.stop", "options.stop has %d texts; at most %d are allowed", len(list), maxStops)
+	}
+	for i, stop := range list {
+		if stop == "" {
+			field := fmt.Sprintf("options.stop[%d]", i)
+			return nil, completion.Invalid(field, "%s is empty; it would end every answer at once", field)
+		}
+	}
+	return list, nil
+}
+
+// located says of a wrong sampling parameter that it stands in the options, where it does.
+func (b *Common) located(err error) error {
+	var wrong *sampling.Invalid
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	var given map[string]json.RawMessage
+	if json.Unmarshal(b.Options, &given) == nil && given[wrong.Field] != nil {
+		return &sampling.Invalid{Field: "options." + wrong.Field, Value: wrong.Value, Want: wrong.Want}
+	}
+	return err
+}
+
+// streams reports whether the answer is to be streamed.
+func (b *Common) streams() bool { return b.Stream == nil || *b.Stream }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+
+package ollama
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// generateBody is POST /api/generate.
+type generateBody struct {
+	Common
+	Prompt   string            `json:"prompt"`
+	System   string            `json:"system"`
+	Template string            `json:"template" api:"refused"`
+	Suffix   string            `json:"suffix" api:"refused"`
+	Images   []json.RawMessage `json:"images" api:"refused"`
+	Context  []scheduler.Token `json:"context"` // of an earlier answer, which this one follows
+	Raw      bool              `json:"raw"`     // the prompt is used as it stands
+}
+
+func (a API) generate(c echo.Context) error {
+	begun := time.Now()
+	b := &generateBody{Common: newCommon()}
+	if err := b.read(c, b); err != nil {
+		return err
+	}
+	if err := b.check(); err != nil {
+		return err
+	}
+	if b.Prompt == "" {
+		return a.load(c, &b.Common, func(l *line) { l.Response = new(string) })
+	}
+	r, err := a.New(c.Request().Context(), b.basics(c, "prompt"), b.fill)
+	if err != nil {
+		return b.located(err)
+	}
+	if err := a.prompt(c, r, b); err != nil {
+		r.Release()
+		return err
+	}
+	sh := newShape(r, begun)
+	sh.context = !b.Raw
+	return a.Answer(c, r, sh, b.streams())
+}
+
+func (b *generateBody) check() error {
+	switch {
+	case len(b.Images) > 0:
+		return completion.Unsupported("images", "images: this model reads no images")
+	case b.Raw && (b.Template != "" || b.System != "" || len(b.Context) > 0):
+		return completion.Invalid("raw", "raw is true, so the prompt is used as it stands: leave out template, system and context")
+	case b.Template != "":
+		return completion.Unsupported("template", "template is not supported by this server: the prompt is made by the model's own template; with raw, write it yourself")
+	case b.Suffix != "":
+		return completion.Unsupported("suffix", "suffix is not supported by this server")
+	}
+	return nil
+}
+
+// fill completes a request, with its prompt if that is raw.
+func (b *generateBody) fill(r *completion.Request) error {
+	if err := b.Common.fill(r); err != nil {
+		return err
+	}
+	for i, t := range b.Context {
+		if t < 0 || int(t) >= r.Model.Vocabulary {
+			at := fmt.Sprintf("context[%d]", i)
+			return completion.Invalid(at, "%s is %d; it must be a token from 0 to %d", at, t, r.Model.Vocabulary-1)
+		}
+	}
+	if !b.Raw {
+		return nil
+	}
+	if err := r.RefuseTemplates(); err != nil {
+		return err
+	}
+	tokens, err := r.Model.Encoder().Text(b.Prompt)
+	r.Prompts = [][]scheduler.Token{tokens}
+	return completion.TextError(err, "prompt")
+}
+
+// prompt makes a prompt that is not raw: the system prompt and what the user says, after the context.
+func (a API) prompt(c echo.Context, r *completion.Request, b *generateBody) error {
+	if b.Raw {
+		return nil
+	}
+	var messages []chat.Message
+	if b.System != "" {
+		messages = append(messages, chat.Message{Role: "system", Content: b.System})
+	}
+	messages = append(messages, chat.Message{Role: "user", Content: b.Prompt})
+	ctx := c.Request().Context()
+	if err := a.Converse(ctx, r, chat.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs}); err != nil || len(b.Context) == 0 {
+		return err
+	}
+	text := r.Rendered.Text
+	tokens, err := completion.Work(ctx, a.Service, len(text), func() ([]scheduler.Token, error) { return r.Model.Encoder().Continuation(text) })
+	r.Prompts[0] = append(b.Context, tokens...)
+	return completion.TextError(err, "prompt")
+}

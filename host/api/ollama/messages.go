@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+
+package ollama
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/excerpt"
+)
+
+// message is a turn of a conversation as clients send it.
+type message struct {
+	Role      string            `json:"role"`
+	Content   string            `json:"content"`
+	Thinking  string            `json:"thinking"`
+	Images    []json.RawMessage `json:"images"`
+	ToolCalls []struct {
+		ID       string `json:"id"`
+		Function struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+	ToolName   string `json:"tool_name"`
+	ToolCallID string `json:"tool_call_id"`
+}
+
+// readMessages turns the messages into those of a conversation.
+func readMessages(raw []json.RawMessage) ([]chat.Message, error) {
+	messages := make([]chat.Message, len(raw))
+	for i, r := range raw {
+		field := fmt.Sprintf("messages[%d]", i)
+		var m message
+		if err := wire.Decode(r, &m); err != nil {
+			return nil, within(field, err)
+		}
+		var err error
+		if messages[i], err = m.plain(field); err != nil {
+			return nil, err
+		}
+	}
+	return messages, nil
+}
+
+// within says that the fault of an object is that of a field.
+func within(field string, err error) error {
+	var e *completion.Error
+	switch {
+	case !errors.As(err, &e):
+		return err
+	case e.Param == "":
+		return completion.Invalid(field, "%s must be an object", field)
+	}
+	return completion.Invalid(field+"."+e.Param, "%s.%s", field, e.Message)
+}
+
+// plain is the message as templates know it.
+func (m *message) plain(field string) (chat.Message, error) {
+	if !slices.Contains(chat.Roles, m.Role) {
+		return chat.Message{}, completion.Invalid(field+".role", "%s.role is %q; it must be one of %s", field, excerpt.Of(m.Role, 40), strings.Join(chat.Roles, ", "))
+	}
+	if len(m.Images) > 0 {
+		return chat.Message{}, completion.Unsupported(field+".images", "%s.images: this model reads no images", field)
+	}
+	out := chat.Message{Role: m.Role, Content: m.Content, Reasoning: m.Thinking, Name: m.ToolName, ToolCallID: m.ToolCallID}
+	for i, call := range m.ToolCalls {
+		if call.Function.Name == "" {
+			at := fmt.Sprintf("%s.tool_calls[%d].function.name", field, i)
+			return out, completion.Invalid(at, "%s is missing", at)
+		}
+		out.ToolCalls = append(out.ToolCalls, chat.NewToolCall(call.ID, call.Function.Name, argumentsOf(call.Function.Arguments)))
+	}
+	return out, nil
+}
+
+// argumentsOf is the text of an object of arguments. Some clients send the text itself.
+func argumentsOf(raw json.RawMessage) string {
+	var text string
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return "{}"
+	case json.Unmarshal(raw, &text) == nil:
+		return text
+	}
+	return string(raw)
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+
+package ollama
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/host/chat"
+)
+
+func read(t testing.TB, messages string) ([]chat.Message, error) {
+	t.Helper()
+	var raw []json.RawMessage
+	if err := json.Unmarshal([]byte(messages), &raw); err != nil {
+		t.Skip("not a list of messages")
+	}
+	return readMessages(raw)
+}
+
+func TestReadMessages_Conversations(t *testing.T) {
+	got, err := read(t, `[
+		{"role":"system","content":"be brief"},
+		{"role":"user","content":"hi","images":[]},
+		{"role":"assistant","thinking":"hm","content":"","tool_calls":[{"function":{"name":"f","arguments":{"z": 1, "a": 2}}},{"id":"c1","function":{"name":"f","arguments":"{\"b\":1}"}}]},
+		{"role":"tool","content":"sunny","tool_name":"f","tool_call_id":"c1"}]`)
+	want := []chat.Message{
+		{Role: "system", Content: "be brief"},
+		{Role: "user", Content: "hi"},
+		{Role: "assistant", Reasoning: "hm", ToolCalls: []chat.ToolCall{chat.NewToolCall("", "f", `{"z": 1, "a": 2}`), chat.NewToolCall("c1", "f", `{"b":1}`)}},
+		{Role: "tool", Content: "sunny", Name: "f", ToolCallID: "c1"},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+func TestReadMessages_Refusals(t *testing.T) {
+	for messages, want := range map[string]string{
+		`[7]`:                               "messages[0] must be an object",
+		`[null]`:                            "messages[0] must be an object",
+		`[{"role":"user","content":["a"]}]`: "messages[0].content is a array; it must be a text",
+		`[{"role":"usr","content":"a"}]`:    `messages[0].role is "usr"; it must be one of system, developer, user, assistant, tool`,
+		`[{"role":"user","content":"a"},{"role":"user","content":"a","images":["aGk="]}]`: "messages[1].images: this model reads no images",
+		`[{"role":"assistant","tool_calls":[{"function":{}}]}]`:                           "messages[0].tool_calls[0].function.name is missing",
+	} {
+		if _, err := read(t, messages); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", messages, err, want)
+		}
+	}
+}
+
+func FuzzReadMessages(f *testing.F) {
+	f.Add(`[{"role":"user","content":"hi"},{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]}]`)
+	f.Fuzz(func(t *testing.T, messages string) { _, _ = read(t, messages) })
+}

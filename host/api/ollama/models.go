@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+
+package ollama
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+)
+
+// apiLevel is the version of Ollama whose API these routes follow. Clients look at it before they use a feature.
+const apiLevel = "0.13.0"
+
+// entry is a model in a list.
+type entry struct {
+	Name     string    `json:"name"`
+	Model    string    `json:"model"`
+	Modified time.Time `json:"modified_at"`
+	Size     uint64    `json:"size"`
+	Digest   string    `json:"digest"`
+	Details  details   `json:"details"`
+}
+
+type details struct {
+	Parent        string   `json:"parent_model"`
+	Format        string   `json:"format"`
+	Family        string   `json:"family"`
+	Families      []string `json:"families"`
+	ParameterSize string   `json:"parameter_size"`
+	Quantization  string   `json:"quantization_level"`
+}
+
+// runningEntry is a model that is loaded.
+type runningEntry struct {
+	entry
+	Expires time.Time `json:"expires_at"`
+	VRAM    uint64    `json:"size_vram"`
+	Context int       `json:"context_length"`
+}
+
+func entryOf(m completion.Info) entry {
+	name := m.Name
+	if !strings.Contains(name, ":") {
+		name += defaultTag
+	}
+	return entry{Name: name, Model: name, Modified: m.Created, Size: m.Size, Digest: digestOf(m), Details: detailsOf(m)}
+}
+
+func detailsOf(m completion.Info) details {
+	return details{Format: "gguf", Family: m.Family, Families: []string{m.Family}, ParameterSize: count(m.Parameters), Quantization: m.FileType}
+}
+
+// digestOf tells models apart. It is not that of the file's contents, which would take long to read.
+func digestOf(m completion.Info) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%d", m.Name, m.Size, m.Parameters, m.Created.UnixNano()))
+	return hex.EncodeToString(sum[:])
+}
+
+// count writes a number of parameters as people say it: 7.6B, 135.0M.
+func count(n uint64) string {
+	for _, u := range []struct {
+		size uint64
+		unit string
+	}{{1e9, "B"}, {1e6, "M"}, {1e3, "K"}} {
+		if n >= u.size {
+			return fmt.Sprintf("%.1f%s", float64(n)/float64(u.size), u.unit)
+		}
+	}
+	return fmt.Sprint(n)
+}
+
+func (a API) version(c echo.Context) error {
+	return c.JSON(http.StatusOK, map[string]string{"version": apiLevel, "penstock": a.Version})
+}
+
+func (a API) tags(c echo.Context) error {
+	return c.JSON(http.StatusOK, map[string]any{"models": []entry{entryOf(a.Models.Default().Info)}})
+}
+
+func (a API) running(c echo.Context) error {
+	m := a.Models.Default()
+	never := time.Now().Add(math.MaxInt64)
+	return c.JSON(http.StatusOK, map[string]any{"models": []runningEntry{{entry: entryOf(m.Info), Expires: never, Context: m.Context}}})
+}
+
+// description is what POST /api/show answers.
+type description struct {
+	Parameters   string         `json:"parameters"`
+	Template     string         `json:"template"`
+	Details      details        `json:"details"`
+	ModelInfo    map[string]any `json:"model_info"`
+	Capabilities []string       `json:"capabilities"`
+	Modified     time.Time      `json:"modified_at"`
+}
+
+// showBody is POST /api/show.
+type showBody struct {
+	Model string `json:"model"`
+	Name  string `json:"name"` // an older name of the same
+}
+
+func (a API) show(c echo.Context) error {
+	var b showBody
+	if err := wire.ReadJSON(c, &b); err != nil {
+		return err
+	}
+	if b.Model == "" {
+		b.Model = b.Name
+	}
+	m, release, err := a.Models.Use(c.Request().Context(), modelName(b.Model))
+	if err != nil {
+		return err
+	}
+	defer release()
+	return c.JSON(http.StatusOK, description{
+		Template: m.Template, Details: detailsOf(m.Info), Modified: m.Created, Capabilities: []string{"completion"},
+		ModelInfo: map[string]any{
+			"general.architecture": m.Family, "general.parameter_count": m.Parameters,
+			m.Family + ".context_length": m.Training, m.Family + ".embedding_length": m.Embedding, m.Family + ".vocab_size": m.Vocabulary,
+		},
+	})
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+
+// Package ollama serves Ollama's API.
+package ollama
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+)
+
+// API answers Ollama's routes.
+type API struct {
+	*wire.Server
+	Version string // of this program
+}
+
+// Routes are the routes of the API.
+func (a API) Routes() []wire.Route {
+	routes := []wire.Route{
+		{Method: http.MethodPost, Path: "/api/chat", Handler: a.chat, Body: chatBody{}},
+		{Method: http.MethodPost, Path: "/api/generate", Handler: a.generate, Body: generateBody{}},
+		{Method: http.MethodPost, Path: "/api/show", Handler: a.show, Body: showBody{}},
+	}
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		routes = append(routes,
+			wire.Route{Method: method, Path: "/api/tags", Handler: a.tags},
+			wire.Route{Method: method, Path: "/api/ps", Handler: a.running},
+			wire.Route{Method: method, Path: "/api/version", Handler: a.version})
+	}
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+		routes = append(routes, wire.Route{Method: method, Path: "/api/*", Handler: absent})
+	}
+	return routes
+}
+
+// absent answers the routes that this server lacks: those that make, send or remove models.
+func absent(c echo.Context) error {
+	return &completion.Error{Status: http.StatusNotFound, Code: "not_found", Type: completion.TypeInvalid,
+		Message: "this server has no " + c.Request().Method + " " + c.Request().URL.Path + "; its command penstock model fetches, lists and removes models"}
+}
+
+// Error is the wire.ErrorShape of the API.
+func Error(e *completion.Error) any {
+	return struct {
+		Error string `json:"error"`
+	}{e.Message}
+}
