@@ -38,10 +38,10 @@ type Info struct {
 	Created    time.Time
 	Family     string // its architecture: llama
 	FileType   string // of most of its weights, by llama.cpp's name: Q4_0
-	Context    int // tokens one conversation may have
-	Training   int // tokens of context it was trained with
-	Vocabulary int // tokens
-	Embedding  int // length of an embedding
+	Context    int    // tokens one conversation may have
+	Training   int    // tokens of context it was trained with
+	Vocabulary int    // tokens
+	Embedding  int    // length of an embedding
 	Parameters uint64
 	Size       uint64 // bytes of weights
 	Template   string // its chat template; empty if it has none
