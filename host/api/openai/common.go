@@ -104,7 +104,8 @@ func (b *Common) Choices() int {
 }
 
 // limit is how many tokens to generate; 0 means until the context is full, which clients write as -1.
-func (b *Common) limit() (int, error) {
+func (b *Common) limit() (limit int, err error) {
+	given := false
 	for _, f := range []struct {
 		name  string
 		value *int
@@ -112,14 +113,13 @@ func (b *Common) limit() (int, error) {
 		switch {
 		case f.value == nil:
 			continue
-		case *f.value == -1:
-			return 0, nil
-		case *f.value < 1:
+		case *f.value < 1 && *f.value != -1:
 			return 0, completion.Invalid(f.name, "%s is %d; it must be at least 1, or -1 for as many as fit", f.name, *f.value)
+		case !given:
+			given, limit = true, max(0, *f.value)
 		}
-		return *f.value, nil
 	}
-	return 0, nil
+	return limit, nil
 }
 
 // stops reads stop: a text, a list of texts, or nothing.

@@ -67,6 +67,9 @@ func (b *body) chat() (*openai.ChatBody, error) {
 	if most := b.MaxOutputTokens; most != nil && *most < 1 {
 		return nil, completion.Invalid("max_output_tokens", "max_output_tokens is %d; it must be at least 1", *most)
 	}
+	if top := b.TopLogprobs; top != nil && (*top < 0 || *top > openai.MaxLogprobs) {
+		return nil, completion.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", *top, openai.MaxLogprobs)
+	}
 	messages, err := b.messages()
 	if err != nil {
 		return nil, err
