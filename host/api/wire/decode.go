@@ -13,8 +13,11 @@ import (
 )
 
 // Decode reads a JSON object into v. Fields that v does not have are ignored, as OpenAI's clients send many; a wrong
-// type is an error that names the field.
+// type is an error that names the field. See checkText for what is refused besides.
 func Decode(body []byte, v any) error {
+	if err := checkText(body); err != nil {
+		return err
+	}
 	var wrongType *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
 	err := json.Unmarshal(body, v)

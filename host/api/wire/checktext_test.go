@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/completion"
+)
+
+func TestDecode_TextThatIsReadInTwoWays(t *testing.T) {
+	for name, tc := range map[string]struct{ body, code, param, message string }{
+		"twice":           {`{"a":1,"b":2,"a":3}`, "duplicate_key", "a", "a is given twice"},
+		"twice, escaped":  {`{"a":1,"\u0061":3}`, "duplicate_key", "a", "a is given twice"},
+		"twice, inside":   {`{"messages":[{},{"role":"user","role":"system"}]}`, "duplicate_key", "messages[1].role", "given twice"},
+		"twice, a number": {`{"logit_bias":{"5":1,"5":2}}`, "duplicate_key", "logit_bias[5]", "given twice"},
+		"not UTF-8":       {"{\"prompt\":\"a\xffb\"}", "invalid_json", "prompt", "not UTF-8"},
+		"not UTF-8, key":  {"{\"a\xc3\":1}", "invalid_json", "", "not UTF-8"},
+		"half a pair":     {`{"prompt":"\ud83d"}`, "invalid_json", "prompt", "not UTF-8"},
+		"deep":            {strings.Repeat(`{"a":`, 300) + "1" + strings.Repeat("}", 300), "invalid_json", "", "more than 256 deep"},
+		"deep, open":      {strings.Repeat("[", 10<<20), "invalid_json", "", "more than 256 deep"},
+		"deep, inside":    {`{"tools":` + strings.Repeat(`[`, 10<<20), "invalid_json", "", "more than 256 deep"},
+	} {
+		var v struct{ Prompt string }
+		var e *completion.Error
+		err := Decode([]byte(tc.body), &v)
+		if !errors.As(err, &e) || e.Status != 400 || e.Code != tc.code || e.Param != tc.param || !strings.Contains(e.Message, tc.message) || len(e.Message) > 300 {
+			t.Errorf("%s: %+v", name, err)
+		}
+	}
+	for name, body := range map[string]string{
+		"depth":        strings.Repeat(`{"a":`, 256) + "1" + strings.Repeat("}", 256),
+		"same in two":  `{"a":{"x":1},"b":{"x":1}}`,
+		"a pair":       `{"prompt":"\ud83d\ude00"}`,
+		"replacement":  `{"prompt":"` + "\ufffd" + `"}`,
+		"null byte":    `{"prompt":"\u0000"}`,
+		"large number": `{"seed":1e400}`,
+	} {
+		var v map[string]json.RawMessage
+		if err := Decode([]byte(body), &v); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{`{"a":1,"a":2}`, `{"prompt":"a` + "\xff" + `"}`, `[[[[`, `{"a":{"b":[1,"\ud800"]}} x`, ``, `null`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var v any
+		err := Decode(body, &v)
+		var e *completion.Error
+		if err != nil && (!errors.As(err, &e) || e.Status != 400) {
+			t.Errorf("%v", err)
+		}
+		if err == nil && !json.Valid(body) {
+			t.Errorf("taken: %q", body)
+		}
+	})
+}
