@@ -17,9 +17,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/penstock/penstock/host/access"
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/telemetry"
 )
@@ -27,7 +29,7 @@ import (
 // Options are what Open needs besides the configuration.
 type Options struct {
 	Config   config.Config
-	Log      *slog.Logger       // nil: as configured, to standard error
+	Log      *slog.Logger       // nil: as configured, to standard error, with a level that the admin may change
 	UI       fs.FS              // the browser UI's files; nil: none
 	Version  string             // of this program
 	Progress func(done float32) // called with 0 to 1 while the weights load; may be nil
@@ -43,6 +45,10 @@ type Host struct {
 	tls      *tls.Config // nil: connections are not encrypted
 	server   *http.Server
 	ready    func(url string)
+	level    *slog.LevelVar // of the log; nil where it is not the host's own
+	keys     func() access.Keys
+	metrics  *telemetry.Server
+	traces   *telemetry.Traces // nil: none
 
 	handler  atomic.Pointer[http.Handler]
 	accepts  atomic.Bool   // new requests are taken
@@ -58,7 +64,8 @@ type Host struct {
 func Open(ctx context.Context, o Options) (*Host, error) {
 	h := &Host{config: o.Config, log: o.Log, ready: o.Ready, done: make(chan struct{}), served: make(chan error, 1)}
 	if h.log == nil {
-		h.log = telemetry.NewLogger(os.Stderr, o.Config.Log.Level, o.Config.Log.Format)
+		h.level = telemetry.Level(o.Config.Log.Level)
+		h.log = telemetry.NewLogger(os.Stderr, h.level, o.Config.Log.Format)
 	}
 	h.finish = sync.OnceValue(h.close)
 	raiseParallelism()
@@ -71,6 +78,9 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	}
 	h.serve()
 	h.warn()
+	if err = h.setUpAccess(ctx, o.Version); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
 	begin := time.Now()
 	if h.core, err = OpenCore(ctx, o.Config, h.log, o.Progress); err != nil {
 		return nil, errors.Join(err, h.Close())
@@ -90,13 +100,20 @@ func (h *Host) api(o Options) http.Handler {
 			proxies = append(proxies, network)
 		}
 	}
-	return api.New(api.Options{
+	options := api.Options{
 		Models: completion.OneModel{Model: h.core.served(), Strict: o.Config.Model.Strict}, Catalog: h.core.Catalog,
-		Log: h.log, Version: o.Version,
-		APIKeys: s.APIKeys, AdminKey: s.AdminKey, PriorityKeys: s.PriorityKeys, ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins, BodyLimit: s.BodyLimit, WriteTimeout: s.WriteTimeout,
-		ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes),
-		UI:          o.UI, Metrics: h.core.Metrics.Handler(), Ready: h.accepts.Load, Done: h.done,
-	})
+		Log: h.log, LogLevel: h.level, Version: o.Version,
+		Keys: h.keys, Limiter: access.NewLimiter(access.Limits{Requests: s.RateLimitRequests, Tokens: s.RateLimitTokens}),
+		ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins,
+		BodyLimit: s.BodyLimit, BodyMemory: s.BodyMemory, WriteTimeout: s.WriteTimeout,
+		ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes), Sinks: []func(operation.Record){h.metrics.Ended},
+		UI: o.UI, Metrics: h.metrics.Handler(func() []*telemetry.Metrics { return []*telemetry.Metrics{h.core.Metrics} }),
+		Ready: h.accepts.Load, Done: h.done,
+	}
+	if h.traces != nil {
+		options.Sinks = append(options.Sinks, h.traces.Ended)
+	}
+	return api.New(options)
 }
 
 // warn logs what is unsafe.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Limits of HTTP that have nothing to do with the model. Answers have none: they take as long as they take.
+// Limits that are not configured. Answers have none: they take as long as they take.
 const (
 	headerLimit = 64 << 10 // bytes
 	partingTime = 3 * time.Second
@@ -43,7 +43,7 @@ func (h *Host) handle(handler http.Handler) { h.handler.Store(&handler) }
 func (h *Host) answer(w http.ResponseWriter, r *http.Request) {
 	h.requests.add()
 	defer h.requests.done()
-	if r.ContentLength != 0 { // net/http reads what a handler leaves unread, however long the client takes; a handler that reads sets a deadline of its own
+	if r.ContentLength != 0 { // else a client may take as long as it likes; a handler that has read the body lifts it
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.config.Server.BodyTimeout)) // test recorders have none
 	}
 	if h.checksHosts() && !h.allowsHost(r.Host) {
@@ -82,6 +82,11 @@ func (h *Host) close() error {
 	<-h.requests.wait()
 	if h.core != nil {
 		err = errors.Join(err, h.core.Close())
+	}
+	if h.traces != nil {
+		sending, stop := context.WithTimeout(context.Background(), partingTime)
+		defer stop()
+		err = errors.Join(err, h.traces.Close(sending))
 	}
 	h.log.Info("closed")
 	return err

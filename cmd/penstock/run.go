@@ -173,5 +173,5 @@ func quietLogger(out io.Writer, cfg config.Config) *slog.Logger {
 			level = cfg.Log.Level
 		}
 	}
-	return telemetry.NewLogger(out, level, cfg.Log.Format)
+	return telemetry.NewLogger(out, telemetry.Level(level), cfg.Log.Format)
 }

@@ -77,12 +77,12 @@ func TestAPI_Ready_Not(t *testing.T) {
 }
 
 func TestAPI_Keys(t *testing.T) {
-	r := newRig(t, func(s *setup) { s.APIKeys, s.AdminKey = []string{"one", "two"}, "admin" })
+	r := newRig(t, func(s *setup) { s.Keys = keys("admin", nil, "one", "two") })
 	for _, tc := range []struct {
 		path, authorization string
 		want                int
 	}{
-		{"/v1/models", "", 401}, {"/v1/models", "Bearer three", 401}, {"/v1/models", "one", 401}, {"/v1/models", "Bearer ", 401},
+		{"/v1/models", "", 401}, {"/v1/models", "Bearer three", 401}, {"/v1/models", "one", 200}, {"/v1/models", "Bearer ", 401},
 		{"/v1/models", "Basic one", 401}, {"/slots", "", 401}, {"/v1/ws", "", 401}, {"/props", "Bearer onetwo", 401},
 		{"/v1/models", "Bearer one", 200}, {"/v1/models", "bearer two", 200}, {"/v1/models", "Bearer admin", 200},
 		{"/health", "", 200}, {"/livez", "", 200}, {"/readyz", "", 200}, {"/", "", 200},
@@ -92,9 +92,29 @@ func TestAPI_Keys(t *testing.T) {
 			t.Errorf("%s with %q: %d %s", tc.path, tc.authorization, status, body)
 		}
 	}
-	open := newRig(t, func(s *setup) { s.AdminKey = "admin" })
+	open := newRig(t, func(s *setup) { s.Keys = keys("admin", nil) })
 	if status, _, _ := open.call(http.MethodGet, "/v1/models", ""); status != 200 {
 		t.Error("an admin key alone closed an ordinary route")
+	}
+}
+
+// A key is taken however a client of OpenAI, llama-server or Anthropic sends it.
+func TestAPI_Keys_Headers(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.Keys = keys("", nil, "one two", "Bearer") })
+	for _, tc := range []struct {
+		name, value string
+		want        int
+	}{
+		{"Authorization", "Bearer one two", 200}, {"Authorization", "  bearer   one two ", 200}, {"Authorization", "Bearer", 200}, {"Authorization", "one", 401},
+		{"X-Api-Key", "one two", 200}, {"X-Api-Key", "one", 401}, {"Api-Key", "one two", 401}, {"Sec-WebSocket-Protocol", "penstock.bearer.b25lIHR3bw", 200},
+		{"Cookie", "key=one two", 401},
+	} {
+		if status, _, body := r.call(http.MethodGet, "/v1/models", "", tc.name, tc.value); status != tc.want {
+			t.Errorf("%s: %s: %d %s", tc.name, tc.value, status, body)
+		}
+	}
+	if status, _, _ := r.call(http.MethodGet, "/v1/models?key=one%20two", ""); status != 401 {
+		t.Errorf("a key in a URL, which logs keep: %d", status)
 	}
 }
 
@@ -116,7 +136,21 @@ func TestAPI_Origins(t *testing.T) {
 	if status != 204 || header.Get("Access-Control-Allow-Headers") != "authorization" {
 		t.Errorf("preflight: %d %v", status, header)
 	}
+	if header.Get("Access-Control-Allow-Credentials") != "true" || !strings.Contains(header.Get("Access-Control-Expose-Headers"), "Retry-After") {
+		t.Errorf("preflight: %v", header)
+	}
+	local := newRig(t, func(s *setup) { s.Origins = []string{"localhost"} })
+	for origin, want := range map[string]int{
+		"http://localhost:3000": 200, "http://127.0.0.1:5173": 200, "https://[::1]": 200, "http://localhost.example": 403, "http://192.0.2.1": 403, "null": 403,
+	} {
+		if status, _, _ := local.call(http.MethodGet, "/v1/models", "", "Origin", origin); status != want {
+			t.Errorf("localhost allowed, %q: %d, want %d", origin, status, want)
+		}
+	}
 	all := newRig(t, func(s *setup) { s.Origins = []string{"*"} })
+	if _, header, _ := all.call(http.MethodGet, "/v1/models", "", "Origin", "https://foe.example"); header.Get("Access-Control-Allow-Credentials") != "" {
+		t.Error("any page may use what a proxy knows its users by")
+	}
 	if status, _, _ := all.call(http.MethodGet, "/v1/models", "", "Origin", "https://foe.example"); status != 200 {
 		t.Errorf("with *: %d", status)
 	}
@@ -175,7 +209,7 @@ func TestService_Rescue_AnswersAndGoesOn(t *testing.T) {
 	s := &service{Options: Options{Log: newRigLog(t)}}
 	e := echo.New()
 	e.HTTPErrorHandler = s.fail
-	e.Use(s.identify, s.log, s.rescue)
+	e.Use(s.follow, s.rescue)
 	e.GET("/", func(echo.Context) error { panic("a fault") })
 	w := newRecorder(e, "/")
 	var body wire.ErrorEnvelope

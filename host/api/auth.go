@@ -3,73 +3,127 @@
 package api
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/base64"
+	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/access"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/operation"
 )
 
 // SubprotocolBearer begins the WebSocket subprotocol that carries a key, in unpadded base64url: a browser cannot send an Authorization
 // header with a WebSocket.
 const SubprotocolBearer = "penstock.bearer."
 
-// digests are compared in place of the keys: they do not show how long a key is.
-func digests(keys ...string) [][32]byte {
-	var out [][32]byte
-	for _, k := range keys {
-		if k != "" {
-			out = append(out, sha256.Sum256([]byte(k)))
-		}
-	}
-	return out
-}
-
-// authorize lets requests pass that have one of the keys. Without keys all pass.
+// authorize lets requests pass that have one of the keys, and that are within their client's limits. Without keys all pass.
 func (s *service) authorize(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if len(s.keys) > 0 && !hasKey(c.Request(), s.keys) {
+		keys := s.keys()
+		key, known := keys.Find(secretOf(c.Request()))
+		if keys.Closed() && !(known && key.Client) {
 			c.Response().Header().Set(echo.HeaderWWWAuthenticate, "Bearer")
 			return &completion.Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Type: completion.TypeAuth,
 				Message: "this server needs a key; send it as Authorization: Bearer KEY or as X-Api-Key: KEY"}
 		}
-		wire.SetCaller(c, s.callerOf(c))
+		caller := completion.Caller{ID: "address " + access.Address(c.RealIP()), MayRaisePriority: key.Priority}
+		if keys.Closed() {
+			caller.ID = "key " + key.Digest
+			if !s.ShareCache { // how many tokens were cached, and how soon the first one comes, then tell nobody what others have sent
+				caller.CacheSalt = key.Digest
+			}
+		}
+		wire.SetCaller(c, caller)
+		op := operation.From(c.Request().Context())
+		op.SetClient(s.client(c, key, caller.ID))
+		if c.Request().Method != http.MethodGet {
+			if err := op.Admit(); err != nil {
+				return err
+			}
+		}
 		return next(c)
 	}
 }
 
-// hasKey compares in constant time with every key.
-func hasKey(r *http.Request, keys [][32]byte) bool {
-	digest := sha256.Sum256([]byte(bearer(r)))
-	found := 0
-	for _, k := range keys {
-		found |= subtle.ConstantTimeCompare(k[:], digest[:])
+// administer lets requests pass that have the admin key. If none is configured, none pass.
+func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		keys := s.keys()
+		if !keys.HasAdmin() {
+			return &completion.Error{Status: http.StatusForbidden, Code: "admin_disabled", Type: completion.TypeForbid,
+				Message: "this needs an admin key, and the server has none; its operator can set server.admin_key"}
+		}
+		key, _ := keys.Find(secretOf(c.Request()))
+		if !key.Admin {
+			c.Response().Header().Set(echo.HeaderWWWAuthenticate, "Bearer")
+			return &completion.Error{Status: http.StatusUnauthorized, Code: "invalid_admin_key", Type: completion.TypeAuth,
+				Message: "this needs the server's admin key; send it as Authorization: Bearer KEY"}
+		}
+		operation.From(c.Request().Context()).SetClient(operation.Client{Key: key.Name})
+		return next(c)
 	}
-	return found == 1
 }
 
-// callerOf is who sends a request.
-func (s *service) callerOf(c echo.Context) completion.Caller {
-	out := completion.Caller{ID: "address " + c.RealIP(), MayRaisePriority: hasKey(c.Request(), s.priorityKeys)}
-	if len(s.keys) == 0 {
-		return out
+func (s *service) keys() access.Keys {
+	if s.Keys == nil {
+		return access.Keys{}
 	}
-	digest := sha256.Sum256([]byte(bearer(c.Request())))
-	out.ID = "key " + string(digest[:])
-	if !s.ShareCache { // how many tokens were cached, and how soon the first one comes, then tell nobody what others have sent
-		out.CacheSalt = string(digest[:])
-	}
-	return out
+	return s.Keys()
 }
 
-func bearer(r *http.Request) string {
-	scheme, key, ok := strings.Cut(r.Header.Get(echo.HeaderAuthorization), " ")
-	if ok && strings.EqualFold(scheme, "Bearer") {
-		return strings.TrimSpace(key)
+// client is the sender of a request as its operation knows it. The admin key has no limits.
+func (s *service) client(c echo.Context, key access.Key, id string) operation.Client {
+	client := operation.Client{Key: key.Name}
+	if s.Limiter != nil && !key.Admin {
+		client.Admit = func() error { return s.admit(id, c.Response().Header()) }
+		client.Charge = func(tokens int) { s.Limiter.Charge(id, tokens) }
+	}
+	return client
+}
+
+// admit counts a request and tells the client, in OpenAI's headers, what it has left.
+func (s *service) admit(id string, h http.Header) error {
+	standing, ok := s.Limiter.Take(id)
+	setQuota(h, "requests", standing.Requests)
+	setQuota(h, "tokens", standing.Tokens)
+	if ok {
+		return nil
+	}
+	what := "requests"
+	used := standing.Requests
+	if standing.Tokens.Wait > standing.Requests.Wait {
+		what, used = "tokens", standing.Tokens
+	}
+	seconds := int((standing.Wait() + time.Second - 1) / time.Second)
+	return &completion.Error{Status: http.StatusTooManyRequests, Code: "rate_limit_exceeded", Type: completion.TypeBusy, Retry: seconds,
+		Message: fmt.Sprintf("you have used up your %d %s a minute; try again in %d s", used.Limit, what, seconds)}
+}
+
+func setQuota(h http.Header, what string, q access.Quota) {
+	if q.Limit == 0 {
+		return
+	}
+	h.Set("X-Ratelimit-Limit-"+what, strconv.Itoa(q.Limit))
+	h.Set("X-Ratelimit-Remaining-"+what, strconv.Itoa(q.Remaining))
+	h.Set("X-Ratelimit-Reset-"+what, q.Reset.Round(time.Millisecond).String())
+}
+
+// secretOf is the key that a request has: as OpenAI's clients send it, without the word Bearer, as llama-server takes it too, as
+// Anthropic's clients send it, or as a browser can with a WebSocket.
+func secretOf(r *http.Request) string {
+	if text := strings.TrimSpace(r.Header.Get(echo.HeaderAuthorization)); text != "" {
+		if scheme, key, ok := strings.Cut(text, " "); ok && strings.EqualFold(scheme, "Bearer") {
+			return strings.TrimSpace(key)
+		}
+		return text
+	}
+	if key := r.Header.Get("X-Api-Key"); key != "" {
+		return key
 	}
 	if key := r.Header.Get("X-Api-Key"); key != "" { // from Anthropic's clients, and taken by llama-server too
 		return key

@@ -18,7 +18,7 @@ import (
 func TestAPI_CacheSalt_OneAKey(t *testing.T) {
 	prompt := strings.Repeat("a secret ", 20)
 	for _, share := range []bool{false, true} {
-		r := newRig(t, func(s *setup) { s.APIKeys, s.ShareCache = []string{"one", "two"}, share })
+		r := newRig(t, func(s *setup) { s.Keys, s.ShareCache = keys("", nil, "one", "two"), share })
 		cached := func(key string) int {
 			t.Helper()
 			_, _, body := r.call(http.MethodPost, "/v1/completions", fmt.Sprintf(`{"prompt":%q,"max_tokens":1}`, prompt), "Authorization", "Bearer "+key)
@@ -41,7 +41,7 @@ func TestAPI_CacheSalt_OneAKey(t *testing.T) {
 }
 
 func TestSocket_CacheSalt_IsTheKeys(t *testing.T) {
-	r := newRig(t, func(s *setup) { s.APIKeys = []string{"one", "two"} })
+	r := newRig(t, func(s *setup) { s.Keys = keys("", nil, "one", "two") })
 	for _, key := range []string{"one", "two"} {
 		conn, _, err := websocket.Dial(context.Background(), r.url+"/v1/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + key}}})
 		if err != nil {

@@ -198,8 +198,11 @@ func TestAPI_Deadline_IsNotTriedAgain(t *testing.T) {
 	}
 	<-g.held
 	go func() {
-		<-r.inner.submitted
-		time.Sleep(5 * time.Millisecond) // until the deadline has passed
+		select {
+		case <-r.inner.submitted:
+			time.Sleep(5 * time.Millisecond) // until the deadline has passed
+		case <-t.Context().Done(): // it had passed before
+		}
 		g.open()
 	}()
 	status, _, body := r.call(http.MethodPost, "/v1/chat/completions", `{`+hello+`,"timeout_ms":1}`)

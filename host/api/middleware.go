@@ -6,61 +6,42 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/operation"
 )
 
 // statusGone is what logs show for a client that left before its answer, nginx's number.
 const statusGone = 499
 
-// identify gives every request an id: the client's if it is short and plain, else a new one.
-func (s *service) identify(next echo.HandlerFunc) echo.HandlerFunc {
+// follow begins the operation that a request is, and ends it with what was answered. It gives the request an id: the client's if it is
+// short and plain, else a new one.
+func (s *service) follow(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		id := c.Request().Header.Get(echo.HeaderXRequestID)
+		r, w := c.Request(), c.Response()
+		id := r.Header.Get(echo.HeaderXRequestID)
 		if id == "" || len(id) > 64 || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			id = rand.Text()
 		}
-		c.Response().Header().Set(echo.HeaderXRequestID, id)
-		return next(c)
-	}
-}
-
-// log writes one line a request once it is answered. Probes and files are of interest when debugging only.
-func (s *service) log(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		begin := time.Now()
+		w.Header().Set(echo.HeaderXRequestID, id)
+		op := operation.Begin(operation.Record{ID: id, Method: r.Method, Route: c.Path(), Path: r.URL.Path, Header: r.Header, Address: c.RealIP()}, s.sinks...)
+		c.SetRequest(r.WithContext(op.With(r.Context())))
 		err := next(c)
 		if err != nil {
 			s.fail(err, c)
 		}
-		if errors.Is(err, completion.ErrGone) && !c.Response().Committed {
-			c.Response().Status = statusGone
+		if errors.Is(err, completion.ErrGone) && !w.Committed {
+			w.Status = statusGone
 		}
-		r, w := c.Request(), c.Response()
-		level := slog.LevelInfo
-		if r.Method == http.MethodGet && r.URL.Path != "/v1/ws" {
-			level = slog.LevelDebug
-		}
-		attrs := []slog.Attr{
-			slog.String("id", w.Header().Get(echo.HeaderXRequestID)), slog.String("method", r.Method),
-			slog.String("path", r.URL.Path), slog.Int("status", w.Status), slog.Int64("bytes", w.Size),
-			slog.Duration("took", time.Since(begin).Round(time.Microsecond)), slog.String("client", c.RealIP()),
-		}
-		if err != nil {
-			attrs = append(attrs, slog.String("error", err.Error()))
-		}
-		if w.Status >= http.StatusInternalServerError && w.Status != http.StatusServiceUnavailable {
-			level = slog.LevelError
-		}
-		s.Log.LogAttrs(r.Context(), level, "request", attrs...)
+		op.Done(w.Status, w.Size, err)
 		return nil
 	}
 }
@@ -83,11 +64,16 @@ func (s *service) rescue(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// limitBody makes reading more than BodyLimit bytes fail.
+// limitBody makes reading more than BodyLimit bytes fail, and reading when all bodies together have too many.
 func (s *service) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		r.Body = http.MaxBytesReader(c.Response(), r.Body, s.BodyLimit)
+		body, release := s.memory.Reader(http.MaxBytesReader(c.Response(), r.Body, s.BodyLimit))
+		defer release()
+		r.Body = struct {
+			io.Reader
+			io.Closer
+		}{body, r.Body}
 		return next(c)
 	}
 }

@@ -12,7 +12,10 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/penstock/penstock/host/access"
+	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/operation"
 )
 
 // Options is what an API needs. Catalog, UI, Metrics, Ready and Done may be nil.
@@ -22,14 +25,16 @@ type Options struct {
 	Log     *slog.Logger
 	Version string
 
-	APIKeys      []string     // none: open to everybody
-	AdminKey     string       // empty: admin routes are off
-	PriorityKeys []string     // whose requests may ask for a priority above 0
-	ShareCache   bool         // prompts cached for one key serve the others too
-	Proxies      []*net.IPNet // whose X-Forwarded-For is believed; none: nobody's
-	Origins      []string     // other web origins whose pages may call; "*": any
-	BodyLimit    int64        // bytes
-	ModuleLimit  int64        // bytes of a plugin's module that Catalog takes
+	Keys         func() access.Keys       // those that are known now; nil: none, and the server is open to everybody
+	Limiter      *access.Limiter          // what each client may use; nil: as much as it likes
+	Sinks        []func(operation.Record) // each is told of every request that has ended, besides the log
+	LogLevel     *slog.LevelVar           // what the admin may change; nil: nothing
+	ShareCache   bool                     // prompts cached for one key serve the others too
+	Proxies      []*net.IPNet             // whose X-Forwarded-For is believed; none: nobody's
+	Origins      []string                 // other web origins whose pages may call; "*": any, "localhost": this machine's
+	BodyLimit    int64                    // bytes
+	BodyMemory   int64                    // bytes of all bodies and frames together; 0: any number
+	ModuleLimit  int64                    // bytes of a plugin's module that Catalog takes
 	WriteTimeout time.Duration
 	// A stream's headers go out after StreamGrace even if it has no event yet, and a comment when it had none for StreamComment;
 	// 0: 1 s and 10 s.
@@ -47,7 +52,6 @@ type Options struct {
 // service answers requests. Its methods are the handlers.
 type service struct {
 	Options
-	keys         [][32]byte // digests of APIKeys and AdminKey
-	adminKeys    [][32]byte
-	priorityKeys [][32]byte
+	sinks  []func(operation.Record) // Sinks and the log
+	memory *wire.Memory
 }

@@ -3,6 +3,7 @@
 package api
 
 import (
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -25,14 +26,17 @@ func (s *service) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 		h.Add(echo.HeaderVary, echo.HeaderOrigin)
 		if !s.allowsOrigin(origin) {
 			return &completion.Error{Status: http.StatusForbidden, Code: "origin_not_allowed", Type: completion.TypeForbid,
-				Message: "pages of " + origin + " may not call this server; --cors-origin " + origin + " would allow it"}
+				Message: "pages of " + origin + " may not call this server; --cors-origins " + origin + " would allow it"}
 		}
 		h.Set(echo.HeaderAccessControlAllowOrigin, origin)
-		h.Set(echo.HeaderAccessControlExposeHeaders, echo.HeaderXRequestID)
+		h.Set(echo.HeaderAccessControlExposeHeaders, exposedHeaders)
+		if slices.Contains(s.Origins, origin) { // by name: what a proxy in front of this server knows its users by may be sent along
+			h.Set(echo.HeaderAccessControlAllowCredentials, "true")
+		}
 		if r.Method != http.MethodOptions {
 			return next(c)
 		}
-		h.Set(echo.HeaderAccessControlAllowMethods, "GET, POST, DELETE")
+		h.Set(echo.HeaderAccessControlAllowMethods, "GET, POST, PUT, DELETE")
 		h.Set(echo.HeaderAccessControlAllowHeaders, r.Header.Get(echo.HeaderAccessControlRequestHeaders))
 		h.Set(echo.HeaderAccessControlMaxAge, "600")
 		return c.NoContent(http.StatusNoContent)
@@ -44,6 +48,14 @@ func isHost(origin, host string) bool {
 	return err == nil && u.Host != "" && strings.EqualFold(u.Host, host)
 }
 
+// exposedHeaders are those that scripts of other origins may read.
+const exposedHeaders = "X-Request-Id, Retry-After, X-Ratelimit-Limit-Requests, X-Ratelimit-Remaining-Requests, X-Ratelimit-Reset-Requests, " +
+	"X-Ratelimit-Limit-Tokens, X-Ratelimit-Remaining-Tokens, X-Ratelimit-Reset-Tokens"
+
 func (s *service) allowsOrigin(origin string) bool {
-	return slices.Contains(s.Origins, "*") || slices.Contains(s.Origins, origin)
+	if slices.Contains(s.Origins, "*") || slices.Contains(s.Origins, origin) {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && slices.Contains(s.Origins, "localhost") && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
 }

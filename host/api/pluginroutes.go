@@ -41,22 +41,6 @@ type PluginInfo struct {
 // uploads bounds how many modules are read at a time: each may take as much memory as a body may have bytes.
 var uploads = make(chan struct{}, 4)
 
-// administer lets requests pass that have the admin key. If none is configured, none pass.
-func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if len(s.adminKeys) == 0 {
-			return &completion.Error{Status: http.StatusForbidden, Code: "admin_disabled", Type: completion.TypeForbid,
-				Message: "this needs an admin key, and the server has none; its operator can set server.admin_key"}
-		}
-		if !hasKey(c.Request(), s.adminKeys) {
-			c.Response().Header().Set(echo.HeaderWWWAuthenticate, "Bearer")
-			return &completion.Error{Status: http.StatusUnauthorized, Code: "invalid_admin_key", Type: completion.TypeAuth,
-				Message: "this needs the server's admin key; send it as Authorization: Bearer KEY"}
-		}
-		return next(c)
-	}
-}
-
 // withPlugins refuses requests if the server runs no plugins.
 func (s *service) withPlugins(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {

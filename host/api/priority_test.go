@@ -11,7 +11,7 @@ import (
 // Only the keys that the operator names may go before others; whoever likes may go behind them.
 func TestAPI_Priority_OnlyListedKeysRaiseIt(t *testing.T) {
 	open := newRig(t, nil)
-	closed := newRig(t, func(s *setup) { s.APIKeys, s.PriorityKeys = []string{"plain", "first"}, []string{"first"} })
+	closed := newRig(t, func(s *setup) { s.Keys = keys("", []string{"first"}, "plain", "first") })
 	for _, tc := range []struct {
 		r             *rig
 		key, priority string

@@ -15,6 +15,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/penstock/penstock/host/access"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/completion/completiontest"
 	"github.com/penstock/penstock/scheduler"
@@ -140,6 +141,16 @@ func (l tight) Accept() (net.Conn, error) {
 		err = tcp.SetWriteBuffer(4 << 10)
 	}
 	return c, err
+}
+
+// keys are an admin key ("": none), keys of clients, and which of those may raise priorities.
+func keys(admin string, priority []string, clients ...string) func() access.Keys {
+	secrets := make([]access.Secret, len(clients))
+	for i, key := range clients {
+		secrets[i] = access.Secret{Key: key}
+	}
+	set := access.NewKeys(secrets, admin, priority)
+	return func() access.Keys { return set }
 }
 
 // call makes a request and returns the status, the headers and the body.

@@ -16,20 +16,19 @@ import (
 	"github.com/penstock/penstock/host/api/socket"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/operation"
 )
 
 // New builds the handler of all routes.
 func New(o Options) http.Handler {
-	s := &service{Options: o, adminKeys: digests(o.AdminKey), priorityKeys: digests(o.PriorityKeys...), keys: append(digests(o.APIKeys...), digests(o.AdminKey)...)}
-	if len(o.APIKeys) == 0 {
-		s.keys = nil // an admin key alone closes only the admin routes
-	}
+	s := &service{Options: o, memory: wire.NewMemory(o.BodyMemory)}
+	s.sinks = append([]func(operation.Record){s.logOperation}, o.Sinks...)
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(io.Discard) // what matters goes to slog
 	e.HTTPErrorHandler = s.fail
 	e.IPExtractor = clientOf(o.Proxies)
-	e.Use(s.identify, s.log, s.rescue, s.limitBody, s.sameOrigin)
+	e.Use(s.follow, s.rescue, s.limitBody, s.sameOrigin)
 
 	e.GET("/health", s.health)
 	e.GET("/v1/health", s.health)
@@ -47,6 +46,7 @@ func New(o Options) http.Handler {
 	e.POST("/v1/plugins", s.uploadPlugin, s.administer, s.withPlugins)
 	e.DELETE("/v1/plugins/:name", s.removePlugin, s.administer, s.withPlugins)
 	e.POST("/v1/plugins/:name/reset", s.resetPlugin, s.administer, s.withPlugins)
+	s.addAdminRoutes(e)
 	if o.Metrics != nil {
 		e.GET("/metrics", echo.WrapHandler(o.Metrics), s.authorize)
 	}
@@ -67,7 +67,7 @@ type Dialect struct {
 func Dialects() []Dialect { return (&service{}).dialects() }
 
 func (s *service) dialects() []Dialect {
-	server := &wire.Server{Service: completion.NewService(s.Models), WriteTimeout: s.WriteTimeout, Grace: s.StreamGrace, Comment: s.StreamComment}
+	server := &wire.Server{Service: completion.NewService(s.Models), Memory: s.memory, WriteTimeout: s.WriteTimeout, Grace: s.StreamGrace, Comment: s.StreamComment}
 	return []Dialect{
 		{"OpenAI", openai.API{Server: server}.Routes(), wire.OpenAIError},
 		{"OpenAI's Responses", responses.API{Server: server}.Routes(), wire.OpenAIError},

@@ -343,7 +343,7 @@ func TestSocket_FailedAnswer_EndsWithError(t *testing.T) {
 }
 
 func TestSocket_Keys(t *testing.T) {
-	r := newRig(t, func(s *setup) { s.APIKeys = []string{"a key/ü"} })
+	r := newRig(t, func(s *setup) { s.Keys = keys("", nil, "a key/ü") })
 	key := SubprotocolBearer + base64.RawURLEncoding.EncodeToString([]byte("a key/ü"))
 	p := r.dial(socket.Subprotocol, key)
 	if got := p.conn.Subprotocol(); got != socket.Subprotocol {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
-	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -26,11 +25,10 @@ type Policies interface {
 	CheckPrompt(uses []PluginUse) error
 }
 
-// Policy is what decides one answer: the stages that choose its tokens, the rules that may end it, and the control tokens that it shows.
+// Policy is what decides one answer: the stages that choose its tokens, and the rules that may end it.
 type Policy struct {
-	Stages    []chain.Stage
-	Rules     []answer.StopRule
-	Preserved []scheduler.Token
+	Stages []chain.Stage
+	Rules  []answer.StopRule
 }
 
 // Close frees a policy that no scheduler has taken.
@@ -51,13 +49,9 @@ func (p Policy) discard() { _ = p.Close() }
 // newPolicy builds the policy of one choice.
 func (r *Request) newPolicy(params sampling.Params) (p Policy, err error) {
 	if r.Model.Policies != nil {
-		p, err = r.Model.Policies.NewPolicy(params, r.ownUses(params.Chain), r.MaxTokens)
-	} else {
-		p.Stages, err = r.Model.Engine.NewChain(params)
+		return r.Model.Policies.NewPolicy(params, r.ownUses(params.Chain), r.MaxTokens)
 	}
-	if err == nil {
-		p.Preserved, err = r.Model.Engine.PreservedTokens(params)
-	}
+	p.Stages, err = r.Model.Engine.NewChain(params)
 	return p, err
 }
 

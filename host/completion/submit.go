@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -33,6 +34,12 @@ func (s *Service) Submit(ctx context.Context, r *Request) (_ []Stream, err error
 		}
 		return nil, AsError(err, r.PromptField)
 	}
+	op := operation.From(ctx)
+	if op != nil {
+		for i := range requests {
+			requests[i].Ended = op.Ended
+		}
+	}
 	streams, err := r.Model.Scheduler.SubmitAll(requests)
 	if errors.Is(err, scheduler.ErrTooMany) {
 		field := r.PromptField
@@ -44,13 +51,14 @@ func (s *Service) Submit(ctx context.Context, r *Request) (_ []Stream, err error
 	if err != nil {
 		return nil, AsError(err, r.PromptField)
 	}
+	op.Submitted(r.Model.Name, len(streams))
 	return streams, nil
 }
 
 // addChoice appends the request for one choice.
 func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r *Request, prompt []scheduler.Token) ([]scheduler.Request, error) {
 	params := r.Params.ForChoice(uint32(len(requests)))
-	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func() (Policy, error) { return r.newPolicy(params) }, Policy.discard)
+	p, err := inPool(ctx, s.pool, r.Deadline, len(params.Grammar), func() (Policy, error) { return r.newPolicy(params) }, Policy.discard)
 	if err != nil {
 		return requests, chainError(err, params)
 	}
@@ -66,7 +74,6 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 		MaxTokens:   r.MaxTokens,
 		Stop:        r.Stops,
 		IgnoreEOG:   params.IgnoreEOS,
-		Preserved:   p.Preserved,
 		Chain:       p.Stages,
 		Rules:       p.Rules,
 		Logprobs:    r.Logprobs,
@@ -89,7 +96,7 @@ const keptBuffer = 1024
 // discard closes the policies of requests that are not submitted.
 func discard(requests []scheduler.Request) {
 	for _, r := range requests {
-		Policy{Stages: r.Chain, Rules: r.Rules}.discard()
+		Policy{r.Chain, r.Rules}.discard()
 	}
 }
 
@@ -100,8 +107,8 @@ func chainError(err error, p sampling.Params) error {
 	if !errors.Is(err, sampling.ErrInvalid) || errors.As(err, &named) {
 		return err
 	}
-	if p.IsSet() {
-		return Invalid(p.Field(), "%s cannot be used: %v", p.Field(), err)
+	if p.Grammar != "" {
+		return Invalid("grammar", "the grammar cannot be used: %v", err)
 	}
 	return Invalid("samplers", "%v", err)
 }

@@ -61,7 +61,6 @@ type Engine struct {
 	info     Info
 
 	templateOptions TemplateOptions
-	schemas         schemas
 }
 
 const (

@@ -48,15 +48,10 @@ type Fields struct {
 	LogitBias json.RawMessage `json:"logit_bias"`
 	IgnoreEOS bool            `json:"ignore_eos"`
 
-	constraintFields
-	thinkingFields
-
-	GenerationPrompt string   `json:"generation_prompt"`
-	PreservedTokens  []string `json:"preserved_tokens"`
+	Grammar string `json:"grammar"`
 }
 
-// FieldsOf gives the fields the values of p, except those that Params takes from p where an object leaves them out: the biases, what
-// the answer must look like, and what is known of thinking.
+// FieldsOf gives the fields the values of p, except LogitBias: Params takes the biases of an object that leaves them out from p.
 func FieldsOf(p Params) Fields {
 	return Fields{
 		Chain:               append([]string(nil), p.Chain...),
@@ -86,13 +81,12 @@ func FieldsOf(p Params) Fields {
 		AdaptiveTarget:      p.AdaptiveTarget,
 		AdaptiveDecay:       p.AdaptiveDecay,
 		IgnoreEOS:           p.IgnoreEOS,
-		GenerationPrompt:    p.GenerationPrompt,
-		PreservedTokens:     append([]string(nil), p.PreservedTokens...),
+		Grammar:             p.Grammar,
 	}
 }
 
-// Params returns the parameters, checked. base gives what the object leaves out and fields cannot hold: the seed, whether a trace is
-// wanted, and what FieldsOf does not give. Errors are *Invalid.
+// Params returns the parameters, checked. base gives what the object leaves out and fields cannot hold: the seed, the biases and
+// whether a trace is wanted. Errors are *Invalid.
 func (f Fields) Params(base Params, v Vocabulary) (Params, error) {
 	p := Params{
 		Seed:                base.Seed,
@@ -124,8 +118,7 @@ func (f Fields) Params(base Params, v Vocabulary) (Params, error) {
 		AdaptiveDecay:       f.AdaptiveDecay,
 		LogitBias:           base.LogitBias,
 		IgnoreEOS:           f.IgnoreEOS,
-		GenerationPrompt:    f.GenerationPrompt,
-		PreservedTokens:     f.PreservedTokens,
+		Grammar:             f.Grammar,
 	}
 	if f.Seed != nil {
 		p.Seed = fold(*f.Seed)
@@ -135,15 +128,6 @@ func (f Fields) Params(base Params, v Vocabulary) (Params, error) {
 		return Params{}, err
 	}
 	if p.LogitBias, err = parseBias(f.LogitBias, base.LogitBias, v); err != nil {
-		return Params{}, err
-	}
-	if p.Constraint, err = f.constraint(base.Constraint); err != nil {
-		return Params{}, err
-	}
-	if p.Thinking, err = f.thinking(base.Thinking); err != nil {
-		return Params{}, err
-	}
-	if err := p.Constraint.validate(v); err != nil {
 		return Params{}, err
 	}
 	return p, p.Validate()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package telemetry sets up logs and metrics.
+// Package telemetry sets up logs, metrics and traces.
 package telemetry
 
 import (
@@ -11,18 +11,20 @@ import (
 	"golang.org/x/term"
 )
 
-// NewLogger logs to w. level is debug, info, warn or error; format is text, json, or auto: text where w is a terminal,
-// json elsewhere.
-func NewLogger(w io.Writer, level, format string) *slog.Logger {
-	var least slog.Level
-	if least.UnmarshalText([]byte(level)) != nil {
-		least = slog.LevelInfo // configuration has checked it
-	}
-	o := &slog.HandlerOptions{Level: least}
+// NewLogger logs to w what is of a level at least. format is text, json, or auto: text where w is a terminal, json elsewhere.
+func NewLogger(w io.Writer, level slog.Leveler, format string) *slog.Logger {
+	o := &slog.HandlerOptions{Level: level}
 	if format == "text" || (format != "json" && isTerminal(w)) {
 		return slog.New(slog.NewTextHandler(w, o))
 	}
 	return slog.New(slog.NewJSONHandler(w, o))
+}
+
+// Level is the level of a name: debug, info, warn or error. It can be changed while the program runs.
+func Level(name string) *slog.LevelVar {
+	var level slog.LevelVar
+	_ = level.UnmarshalText([]byte(name)) // the configuration has checked it
+	return &level
 }
 
 func isTerminal(w io.Writer) bool {

@@ -3,21 +3,20 @@
 package telemetry
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// Metrics counts what a scheduler does, under vLLM's names if it has them. It is a scheduler.Observer.
+// Metrics counts what a model's scheduler does, under vLLM's names if it has them, and under llama-server's. It is a
+// scheduler.Observer.
 type Metrics struct {
 	registry *prometheus.Registry
 	labels   prometheus.Labels
+	llama    *llamaMetrics
 
 	prompt, generated, queried, hits prometheus.Counter
 	ended                            *prometheus.CounterVec
@@ -35,7 +34,7 @@ var (
 
 // NewMetrics makes the metrics of one model.
 func NewMetrics(model string) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), labels: prometheus.Labels{"model_name": model}}
+	m := &Metrics{registry: prometheus.NewRegistry(), labels: prometheus.Labels{"model_name": model}, llama: &llamaMetrics{}}
 	m.prompt = m.counter("prompt_tokens_total", "Tokens of the prompts of requests that ended.")
 	m.generated = m.counter("generation_tokens_total", "Tokens generated for requests that ended.")
 	m.queried = m.counter("prefix_cache_queries_total", "Prompt tokens looked up in the KV cache.")
@@ -48,8 +47,8 @@ func NewMetrics(model string) *Metrics {
 	m.queued = m.histogram("request_queue_time_seconds", "From submission to a slot.", longTimes)
 	m.tick = m.histograms("tick_seconds", "Time of a tick, by phase: forward, sample, other.", tickTimes, "phase")
 	m.batch = m.histograms("batch_tokens", "Tokens in a tick, by kind: prefill, decode.", tokenSizes, "kind")
-	m.registry.MustRegister(m.prompt, m.generated, m.queried, m.hits, m.ended, m.ttft, m.itl, m.total, m.queued, m.tick, m.batch,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.prompt, m.generated, m.queried, m.hits, m.ended, m.ttft, m.itl, m.total, m.queued, m.tick, m.batch)
+	prometheus.WrapRegistererWith(m.labels, m.registry).MustRegister(m.llama)
 	for _, r := range []answer.Reason{answer.ReasonStop, answer.ReasonLength, answer.ReasonCancelled, answer.ReasonError} {
 		m.ended.WithLabelValues(r.String()) // so that a rate has a beginning
 	}
@@ -71,6 +70,7 @@ func (m *Metrics) histograms(name, help string, buckets []float64, label string)
 
 // Watch adds the gauges, which are read from stats whenever metrics are asked for. It is called once.
 func (m *Metrics) Watch(stats func() scheduler.Stats) {
+	m.llama.stats = stats
 	for name, g := range map[string]struct {
 		help  string
 		value func(scheduler.Stats) float64
@@ -84,11 +84,6 @@ func (m *Metrics) Watch(stats func() scheduler.Stats) {
 	}
 }
 
-// Handler answers GET /metrics.
-func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
-}
-
 // Tick implements scheduler.Observer.
 func (m *Metrics) Tick(r scheduler.TickRecord) {
 	m.tick.WithLabelValues("forward").Observe(r.Forward.Seconds())
@@ -96,6 +91,7 @@ func (m *Metrics) Tick(r scheduler.TickRecord) {
 	m.tick.WithLabelValues("other").Observe((r.Total - r.Forward - r.Sample).Seconds())
 	m.batch.WithLabelValues("prefill").Observe(float64(r.Prefill))
 	m.batch.WithLabelValues("decode").Observe(float64(r.Decode))
+	m.llama.tick(r)
 }
 
 // First implements scheduler.Observer.
@@ -113,4 +109,5 @@ func (m *Metrics) Ended(r scheduler.RequestRecord) {
 	m.hits.Add(float64(r.Usage.Cached))
 	m.total.Observe(r.Total.Seconds())
 	m.queued.Observe(r.Timing.Queued.Seconds())
+	m.llama.ended(r)
 }

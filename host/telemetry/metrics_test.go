@@ -5,10 +5,12 @@ package telemetry
 import (
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 )
@@ -19,14 +21,22 @@ var _ scheduler.Observer = (*Metrics)(nil)
 func TestMetrics_Names(t *testing.T) {
 	m := NewMetrics("tiny")
 	m.Watch(func() scheduler.Stats { return scheduler.Stats{Running: 2, Waiting: 3, CellsUsed: 1, Cells: 4} })
-	m.Tick(scheduler.TickRecord{Forward: 3 * time.Millisecond, Sample: time.Millisecond, Total: 5 * time.Millisecond, Prefill: 7, Decode: 2})
+	m.Tick(scheduler.TickRecord{Forward: 3 * time.Millisecond, Sample: time.Millisecond, Total: 5 * time.Millisecond, Prefill: 7, Decode: 2, Passes: 2, Running: 3})
 	m.First(20 * time.Millisecond)
 	m.Token(10 * time.Millisecond)
 	m.Token(30 * time.Millisecond)
 	m.Ended(scheduler.RequestRecord{Reason: answer.ReasonLength, Usage: scheduler.Usage{Prompt: 10, Cached: 4, Generated: 5},
-		Timing: scheduler.Timing{Queued: time.Second}, Total: 2 * time.Second})
+		Timing: scheduler.Timing{Queued: time.Second, Prefill: 2 * time.Second, Decode: 10 * time.Second}, Total: 2 * time.Second})
+	server := NewServer("1.2")
+	server.Ended(operation.Record{Route: "/v1/completions", Status: 200, Key: "alice", Model: "tiny", End: time.Time{}.Add(2 * time.Second),
+		Answers: []operation.Answer{{RequestRecord: scheduler.RequestRecord{Usage: scheduler.Usage{Prompt: 10, Generated: 5}}}}})
+	server.Ended(operation.Record{Path: "/made/up", Status: 404})
+	other := NewMetrics("other")
 	w := httptest.NewRecorder()
-	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	server.Handler(func() []*Metrics { return []*Metrics{m, other} }).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if start, err := strconv.ParseInt(w.Header().Get("Process-Start-Time-Unix"), 10, 64); err != nil || time.Since(time.Unix(start, 0)) > time.Minute {
+		t.Errorf("start %v %v", start, err)
+	}
 	for _, line := range []string{
 		`penstock_num_requests_running{model_name="tiny"} 2`,
 		`penstock_num_requests_waiting{model_name="tiny"} 3`,
@@ -44,6 +54,24 @@ func TestMetrics_Names(t *testing.T) {
 		`penstock_tick_seconds_sum{model_name="tiny",phase="forward"} 0.003`,
 		`penstock_tick_seconds_sum{model_name="tiny",phase="other"} 0.001`,
 		`penstock_batch_tokens_sum{kind="prefill",model_name="tiny"} 7`,
+		`penstock_prompt_tokens_total{model_name="other"} 0`,
+		`penstock_http_requests_total{key="alice",route="/v1/completions",status="200"} 1`,
+		`penstock_http_requests_total{key="",route="none",status="404"} 1`,
+		`penstock_http_request_seconds_sum{route="/v1/completions"} 2`,
+		`penstock_client_tokens_total{key="alice",kind="generation",model_name="tiny"} 5`,
+		`penstock_build_info{version="1.2"} 1`,
+		`llamacpp:prompt_tokens_total{model_name="tiny"} 6`,
+		`llamacpp:prompt_tokens_cached_total{model_name="tiny"} 4`,
+		`llamacpp:prompt_seconds_total{model_name="tiny"} 2`,
+		`llamacpp:tokens_predicted_total{model_name="tiny"} 5`,
+		`llamacpp:tokens_predicted_seconds_total{model_name="tiny"} 10`,
+		`llamacpp:n_decode_total{model_name="tiny"} 2`,
+		`llamacpp:n_tokens_max{model_name="tiny"} 15`,
+		`llamacpp:prompt_tokens_seconds{model_name="tiny"} 3`,
+		`llamacpp:predicted_tokens_seconds{model_name="tiny"} 0.5`,
+		`llamacpp:requests_processing{model_name="tiny"} 2`,
+		`llamacpp:requests_deferred{model_name="tiny"} 3`,
+		`llamacpp:n_busy_slots_per_decode{model_name="tiny"} 3`,
 	} {
 		if !strings.Contains(w.Body.String(), line+"\n") {
 			t.Errorf("no line %s", line)
@@ -61,7 +89,7 @@ func TestNewLogger_Formats(t *testing.T) {
 		{"info", "json", `{"time"`}, {"info", "auto", `{"time"`}, {"info", "text", "time="}, {"warn", "text", ""},
 	} {
 		var b strings.Builder
-		NewLogger(&b, tc.level, tc.format).Info("x")
+		NewLogger(&b, Level(tc.level), tc.format).Info("x")
 		if !strings.HasPrefix(b.String(), tc.want) || (tc.want == "") != (b.Len() == 0) {
 			t.Errorf("%s %s: %q", tc.level, tc.format, b.String())
 		}

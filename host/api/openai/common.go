@@ -29,6 +29,7 @@ type Common struct {
 	NPredict            *int `json:"n_predict"`
 
 	// Refused while nothing acts on them.
+	JSONSchema     json.RawMessage `json:"json_schema" api:"refused"`
 	ResponseFormat json.RawMessage `json:"response_format"`
 	Suffix         json.RawMessage `json:"suffix" api:"refused"`
 }
@@ -54,7 +55,7 @@ func (b *Common) Check() error {
 		name string
 		raw  json.RawMessage
 	}{
-		{"suffix", b.Suffix},
+		{"json_schema", b.JSONSchema}, {"suffix", b.Suffix},
 	} {
 		if completion.IsSet(f.raw) {
 			return completion.Unsupported(f.name, "%s is not supported by this server", f.name)

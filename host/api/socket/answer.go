@@ -11,6 +11,7 @@ import (
 
 	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -26,8 +27,22 @@ type answer struct {
 	released chan struct{}      // closed when it has
 }
 
-// generate starts an answer.
+// generate starts an answer, which is an operation of its own.
 func (k *connection) generate(f clientFrame) error {
+	ctx, op := operation.From(k.ctx).Part(k.ctx, "generate")
+	err := op.Admit()
+	if err == nil {
+		err = k.begin(ctx, f)
+	}
+	status := http.StatusOK
+	if err != nil {
+		status = completion.AsError(err, "request").Status
+	}
+	op.Done(status, 0, err)
+	return err
+}
+
+func (k *connection) begin(ctx context.Context, f clientFrame) error {
 	if err := k.checkFree(f.ID); err != nil {
 		return err
 	}
@@ -35,7 +50,7 @@ func (k *connection) generate(f clientFrame) error {
 		return completion.Invalid("detach_ms", "detach_ms is %d; it must be from 0 to %d", f.DetachMS, maxDetach.Milliseconds())
 	}
 	detach := time.Duration(f.DetachMS) * time.Millisecond
-	r, err := k.parse(f.Request)
+	r, err := k.parse(ctx, f.Request)
 	if err != nil {
 		return err
 	}
@@ -45,7 +60,7 @@ func (k *connection) generate(f clientFrame) error {
 			Message: "too many answers outlive their connections; try again later or without detach_ms"}
 	}
 	r.Keep = detach > 0
-	streams, err := k.api.Submit(k.ctx, r)
+	streams, err := k.api.Submit(ctx, r)
 	if err != nil {
 		r.Release()
 		return err
@@ -60,11 +75,11 @@ func (k *connection) generate(f clientFrame) error {
 }
 
 // parse reads a generate frame's request: the body of a chat or text completion.
-func (k *connection) parse(request json.RawMessage) (*completion.Request, error) {
+func (k *connection) parse(ctx context.Context, request json.RawMessage) (*completion.Request, error) {
 	if !completion.IsSet(request) {
 		return nil, completion.Invalid("request", "request is missing: the body of a chat or text completion")
 	}
-	r, err := openai.Parse(k.ctx, k.api.Service, k.caller, request)
+	r, err := openai.Parse(ctx, k.api.Service, k.caller, request)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ package socket
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -95,23 +96,36 @@ func (k *connection) read() error {
 		if err != nil {
 			return err
 		}
-		body, err := io.ReadAll(io.LimitReader(r, k.api.BodyLimit+1))
-		if err != nil {
+		if err := k.readFrame(kind, r); err != nil {
 			return err
 		}
-		if int64(len(body)) > k.api.BodyLimit {
-			if _, err := io.Copy(io.Discard, r); err != nil {
-				return err
-			}
-			k.send(refusal("", &http.MaxBytesError{Limit: k.api.BodyLimit}))
-			continue
-		}
-		if kind != websocket.MessageText {
-			k.send(refusal("", wire.Malformed("frames must be text, with one JSON object each")))
-			continue
-		}
-		k.handle(body)
 	}
+}
+
+// readFrame reads one frame and acts on it. Its error is that of the connection; one that is too large is read to its end and refused.
+func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
+	counted, release := k.api.Memory.Reader(r)
+	defer release()
+	body, err := io.ReadAll(io.LimitReader(counted, k.api.BodyLimit+1))
+	var refused *completion.Error
+	switch {
+	case errors.As(err, &refused):
+		err = refused
+	case err != nil:
+		return err
+	case int64(len(body)) > k.api.BodyLimit:
+		err = &http.MaxBytesError{Limit: k.api.BodyLimit}
+	case kind != websocket.MessageText:
+		err = wire.Malformed("frames must be text, with one JSON object each")
+	default:
+		k.handle(body)
+		return nil
+	}
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return err
+	}
+	k.send(refusal("", err))
+	return nil
 }
 
 // write sends frames until the connection ends, or the client takes none for too long.

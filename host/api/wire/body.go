@@ -12,23 +12,19 @@ import (
 	"github.com/penstock/penstock/host/completion"
 )
 
-// bodyTimeout bounds how long a client may take to send its request.
-const bodyTimeout = 60 * time.Second
-
 // Read reads the whole body.
 func Read(c echo.Context) ([]byte, error) { return Receive(c, io.ReadAll) }
 
-// Receive reads the whole body with take, within bodyTimeout. It lifts the deadline at the end: net/http would otherwise take its
-// passing, while the answer is streamed, for a lost connection.
+// Receive reads the whole body with take. The server has set a deadline for that, which is lifted when it is there: net/http would
+// otherwise take its passing, while the answer is streamed, for a lost connection.
 func Receive(c echo.Context, take func(io.Reader) ([]byte, error)) ([]byte, error) {
-	control := http.NewResponseController(c.Response())
-	timed := control.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil
 	body, err := take(c.Request().Body)
-	if timed {
-		_ = control.SetReadDeadline(time.Time{}) // fails only where setting it failed
+	if err == nil {
+		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{}) // test recorders have none
 	}
 	var tooLarge *http.MaxBytesError
-	if err != nil && !errors.As(err, &tooLarge) {
+	var refused *completion.Error
+	if err != nil && !errors.As(err, &tooLarge) && !errors.As(err, &refused) {
 		return nil, &completion.Error{Status: http.StatusBadRequest, Code: "incomplete_body", Type: completion.TypeInvalid,
 			Message: "the request body could not be read: " + err.Error()}
 	}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/penstock/penstock/host/access"
+	"github.com/penstock/penstock/host/operation"
+)
+
+const tokenize = `{"content":"a"}`
+
+// Each key has its own requests; what refuses one says how long it has to wait, and reading what there is counts nothing.
+func TestAPI_RateLimit_Requests(t *testing.T) {
+	r := newRig(t, func(s *setup) {
+		s.Keys, s.Limiter = keys("admin", nil, "one", "two"), access.NewLimiter(access.Limits{Requests: 2})
+	})
+	for i, want := range []int{200, 200, 429} {
+		status, header, body := r.call(http.MethodPost, "/tokenize", tokenize, "Authorization", "Bearer one")
+		if status != want || header.Get("X-Ratelimit-Limit-Requests") != "2" || header.Get("X-Ratelimit-Remaining-Requests") != strconv.Itoa(max(0, 1-i)) || header.Get("X-Ratelimit-Limit-Tokens") != "" {
+			t.Errorf("request %d: %d %v %s", i, status, header, body)
+		}
+		if wait, err := strconv.Atoi(header.Get("Retry-After")); (want == 429) != (err == nil && wait > 20 && wait <= 30 && strings.Contains(body, `"rate_limit_exceeded"`)) {
+			t.Errorf("request %d: retry after %q: %s", i, header.Get("Retry-After"), body)
+		}
+	}
+	for _, tc := range []struct{ method, path, key string }{
+		{http.MethodPost, "/tokenize", "two"}, {http.MethodGet, "/v1/models", "one"}, {http.MethodGet, "/health", "one"},
+		{http.MethodPost, "/tokenize", "admin"}, {http.MethodPost, "/tokenize", "admin"}, {http.MethodPost, "/tokenize", "admin"},
+	} {
+		if status, _, body := r.call(tc.method, tc.path, tokenize, "Authorization", "Bearer "+tc.key); status != 200 {
+			t.Errorf("%+v: %d %s", tc, status, body)
+		}
+	}
+	if status, _, _ := r.call(http.MethodPost, "/tokenize", tokenize); status != 401 {
+		t.Errorf("without a key: %d", status)
+	}
+}
+
+// Without keys addresses are told apart, as a trusted proxy gives them.
+func TestAPI_RateLimit_ByAddress(t *testing.T) {
+	_, loopback, err := net.ParseCIDR("127.0.0.0/8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, func(s *setup) {
+		s.Limiter, s.Proxies = access.NewLimiter(access.Limits{Requests: 1}), []*net.IPNet{loopback}
+	})
+	for _, tc := range []struct {
+		from string
+		want int
+	}{{"192.0.2.1", 200}, {"192.0.2.2", 200}, {"192.0.2.1", 429}, {"2001:db8::1", 200}, {"2001:db8::2", 429}, {"2001:db8:0:1::1", 200}} {
+		if status, _, body := r.call(http.MethodPost, "/tokenize", tokenize, "X-Forwarded-For", tc.from); status != tc.want {
+			t.Errorf("from %s: %d %s, want %d", tc.from, status, body, tc.want)
+		}
+	}
+}
+
+// Tokens count when they are known, also those of an answer whose client has left; the client waits until it owes none.
+func TestAPI_RateLimit_Tokens(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.Limiter = access.NewLimiter(access.Limits{Tokens: 100}) })
+	ask := `{"prompt":"` + strings.Repeat("a", 60) + `","max_tokens":60}`
+	status, header, body := r.call(http.MethodPost, "/v1/completions", ask)
+	if status != 200 || header.Get("X-Ratelimit-Remaining-Tokens") != "100" {
+		t.Errorf("%d %v %s", status, header, body)
+	}
+	status, header, body = r.call(http.MethodPost, "/v1/completions", ask)
+	if status != 429 || header.Get("X-Ratelimit-Remaining-Tokens") != "0" || !strings.Contains(body, "100 tokens a minute") {
+		t.Errorf("%d %v %s", status, header, body)
+	}
+}
+
+// Each answer over a WebSocket is a request.
+func TestSocket_RateLimit(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.Limiter = access.NewLimiter(access.Limits{Requests: 2}) })
+	conn, _, err := websocket.Dial(t.Context(), r.url+"/v1/ws", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.CloseNow() //nolint:errcheck // the test is over
+	for i, want := range []string{"end", "end", "error"} {
+		frame := fmt.Sprintf(`{"type":"generate","id":"%d","request":{"prompt":"a","max_tokens":1}}`, i)
+		if err := conn.Write(t.Context(), websocket.MessageText, []byte(frame)); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			_, data, err := conn.Read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var f struct {
+				Type  string
+				Error struct{ Code string }
+			}
+			if err := json.Unmarshal(data, &f); err != nil {
+				t.Fatal(err)
+			}
+			if f.Type == "started" || f.Type == "token" {
+				continue
+			}
+			if f.Type != want || (want == "error") != (f.Error.Code == "rate_limit_exceeded") {
+				t.Errorf("answer %d ended with %s", i, data)
+			}
+			break
+		}
+	}
+}
+
+// What is logged of a request: who, what and how much, and no text.
+func TestAPI_Log_Line(t *testing.T) {
+	lines := make(chan string, 16)
+	r := newRig(t, func(s *setup) {
+		set := access.NewKeys([]access.Secret{{Name: "alice", Key: "hush"}}, "", nil)
+		s.Keys, s.Log = func() access.Keys { return set }, slog.New(slog.NewTextHandler(sending(lines), nil))
+	})
+	r.call(http.MethodPost, "/v1/completions", `{"prompt":"my secret","max_tokens":3}`, "Authorization", "Bearer hush", "X-Request-Id", "r-1")
+	line := await(t, lines)
+	for _, want := range []string{"id=r-1", "method=POST", "route=/v1/completions", "status=200", "key=alice", "model=toy", "prompt_tokens=9", "completion_tokens=3", "queued=", "took="} {
+		if !strings.Contains(line, want) {
+			t.Errorf("no %s in %s", want, line)
+		}
+	}
+	if strings.Contains(line, "secret") || strings.Contains(line, "hush") {
+		t.Errorf("it shows too much: %s", line)
+	}
+}
+
+// A client that leaves is followed to the end of its answer.
+func TestAPI_Sinks_ClientThatLeft(t *testing.T) {
+	records := make(chan operation.Record, 16)
+	r := newRig(t, func(s *setup) { s.Sinks = []func(operation.Record){func(o operation.Record) { records <- o }} })
+	ctx, leave := context.WithCancel(t.Context())
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+"/v1/completions", strings.NewReader(`{"prompt":"abc","stream":true,"n":2,"logprobs":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := http.DefaultClient.Do(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAtLeast(a.Body, make([]byte, 100), 100); err != nil {
+		t.Fatal(err)
+	}
+	leave()
+	a.Body.Close() //nolint:errcheck // it has been cut
+	o := await(t, records)
+	prompt, _, generated := o.Tokens()
+	if len(o.Answers) != 2 || prompt != 6 || generated == 0 || o.Model != "toy" || o.Route != "/v1/completions" {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestAPI_LogLevel(t *testing.T) {
+	var level slog.LevelVar
+	r := newRig(t, func(s *setup) { s.Keys, s.LogLevel = keys("admin", nil), &level })
+	for _, tc := range []struct {
+		method, key, body string
+		want              int
+		level             slog.Level
+	}{
+		{"GET", "admin", "", 200, slog.LevelInfo}, {"PUT", "admin", `{"level":"debug"}`, 200, slog.LevelDebug}, {"PUT", "admin", `{"level":"loud"}`, 400, slog.LevelDebug},
+		{"PUT", "admin", `{}`, 400, slog.LevelDebug}, {"PUT", "", `{"level":"error"}`, 401, slog.LevelDebug}, {"PUT", "admin", `{"level":"error"}`, 200, slog.LevelError},
+	} {
+		status, _, body := r.call(tc.method, "/v1/log-level", tc.body, "Authorization", "Bearer "+tc.key)
+		if status != tc.want || level.Level() != tc.level || status == 200 && !strings.EqualFold(body, `{"level":"`+tc.level.String()+"\"}\n") {
+			t.Errorf("%+v: %d %s, level %v", tc, status, body, level.Level())
+		}
+	}
+}
+
+func TestAPI_Profiles_NeedTheAdminKey(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.Keys = keys("admin", nil, "one") })
+	for path, want := range map[string]string{
+		"/debug/pprof/": "goroutine", "/debug/pprof/heap?debug=1": "heap profile", "/debug/pprof/goroutine?debug=1": "goroutine profile", "/debug/pprof/cmdline": "test",
+	} {
+		if status, _, body := r.call(http.MethodGet, path, "", "Authorization", "Bearer admin"); status != 200 || !strings.Contains(body, want) {
+			t.Errorf("%s: %d %.100s", path, status, body)
+		}
+		if status, _, body := r.call(http.MethodGet, path, "", "Authorization", "Bearer one"); status != 401 || !strings.Contains(body, "invalid_admin_key") {
+			t.Errorf("%s with a client's key: %d %.100s", path, status, body)
+		}
+	}
+	open := newRig(t, nil)
+	if status, _, _ := open.call(http.MethodGet, "/debug/pprof/", ""); status != 404 {
+		t.Errorf("without an admin key: %d", status)
+	}
+}
+
+// Bodies that are large together are refused while they are, small ones never.
+func TestAPI_BodyMemory(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.BodyLimit, s.BodyMemory = 1<<20, 200<<10 })
+	reader, writer := io.Pipe()
+	held := make(chan struct{})
+	go func() {
+		defer close(held)
+		q, err := http.NewRequest(http.MethodPost, r.url+"/tokenize", reader)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		a, err := http.DefaultClient.Do(q)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		a.Body.Close() //nolint:errcheck // only the status counts
+		if a.StatusCode != 200 {
+			t.Errorf("the first: %s", a.Status)
+		}
+	}()
+	large := `{"content":"` + strings.Repeat("a", 180<<10) + `"}`
+	if _, err := io.WriteString(writer, large[:len(large)-1]); err != nil { // all but its end
+		t.Fatal(err)
+	}
+	_, header, body := r.until(503, "/tokenize", large) // the transport and the kernel may hold the first back for a moment
+	if header.Get("Retry-After") != "1" || !strings.Contains(body, "bodies_too_large") {
+		t.Errorf("a second: %v %s", header, body)
+	}
+	if status, _, body := r.call(http.MethodPost, "/tokenize", tokenize); status != 200 {
+		t.Errorf("a small one: %d %s", status, body)
+	}
+	if _, err := io.WriteString(writer, "}"); err != nil {
+		t.Fatal(err)
+	}
+	writer.Close() //nolint:errcheck // a pipe's cannot fail
+	<-held
+	r.until(200, "/tokenize", large)
+}
+
+// until posts a body again and again until it is answered with a status.
+func (r *rig) until(want int, path, body string) (int, http.Header, string) {
+	r.t.Helper()
+	for begin := time.Now(); ; {
+		status, header, text := r.call(http.MethodPost, path, body)
+		if status == want {
+			return status, header, text
+		}
+		if time.Since(begin) > patience {
+			r.t.Fatalf("%d %s, want %d", status, text, want)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+
+package operation
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/penstock/penstock/scheduler"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func ended(prompt, generated int) scheduler.RequestRecord {
+	return scheduler.RequestRecord{Usage: scheduler.Usage{Prompt: prompt, Cached: 1, Generated: generated}}
+}
+
+// The record is there once: when the handler has returned and all answers have ended, whatever is later.
+func TestOperation_EndsWithTheLast(t *testing.T) {
+	for name, events := range map[string][]string{
+		"handler last":        {"submit", "end", "end", "done"},
+		"answers last":        {"submit", "done", "end", "end"},
+		"one of each":         {"submit", "end", "done", "end"},
+		"ended at submission": {"end", "submit", "end", "done"},
+		"nothing submitted":   {"done"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var got []Record
+				charged := 0
+				o := Begin(Record{ID: "a"}, func(r Record) { got = append(got, r) })
+				o.SetClient(Client{Key: "alice", Charge: func(n int) { charged += n }})
+				for i, event := range events {
+					synctest.Wait()
+					if len(got) != 0 {
+						t.Errorf("it ended before event %d", i)
+					}
+					time.Sleep(time.Second)
+					switch event {
+					case "submit":
+						o.Submitted("tiny", 2)
+					case "end":
+						o.Ended(ended(10, 5))
+					case "done":
+						o.Done(200, 7, nil)
+					}
+				}
+				synctest.Wait()
+				if len(got) != 1 {
+					t.Fatalf("%d records", len(got))
+				}
+				r := got[0]
+				prompt, cached, generated := r.Tokens()
+				if n := len(r.Answers); r.Key != "alice" || r.Status != 200 || prompt != 10*n || cached != n || generated != 5*n || charged != 15*n ||
+					(n > 0) != (r.Model == "tiny") || !r.End.After(r.Begin) {
+					t.Errorf("%+v, charged %d", r, charged)
+				}
+			})
+		})
+	}
+}
+
+func TestOperation_Part_CountsForTheSameClient(t *testing.T) {
+	refused := errors.New("enough")
+	left, ends := 2, 0
+	o := Begin(Record{ID: "a", Route: "/v1/ws"}, func(r Record) {
+		if ends++; r.Key != "alice" || r.ID != "a" || r.Route != "/v1/ws generate" {
+			t.Errorf("%+v", r)
+		}
+	})
+	client := Client{Key: "alice", Admit: func() error {
+		if left--; left < 0 {
+			return refused
+		}
+		return nil
+	}}
+	o.SetClient(client)
+	for _, want := range []error{nil, nil, refused} {
+		ctx, part := From(o.With(t.Context())).Part(t.Context(), "generate")
+		if err := part.Admit(); !errors.Is(err, want) || From(ctx) != part {
+			t.Errorf("got %v, want %v", err, want)
+		}
+		part.Done(200, 0, nil)
+	}
+	if ends != 3 {
+		t.Errorf("%d ended", ends)
+	}
+}
+
+func TestOperation_Nil_DoesNothing(t *testing.T) {
+	o := From(context.Background())
+	o.Submitted("tiny", 1)
+	o.Ended(ended(1, 1))
+	o.Done(200, 0, nil)
+	o.SetClient(Client{})
+	if _, part := o.Part(t.Context(), "generate"); part != nil || o.Admit() != nil {
+		t.Errorf("%v", part)
+	}
+}
