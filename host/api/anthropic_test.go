@@ -145,7 +145,7 @@ func TestAPI_Anthropic_Bad(t *testing.T) {
 
 // A key may come as Anthropic's clients send it, and a refusal has their shape.
 func TestAPI_Anthropic_Key(t *testing.T) {
-	r := newRig(t, func(s *setup) { s.APIKeys = []string{"secret"} })
+	r := newRig(t, func(s *setup) { s.Keys = keys("", nil, "secret") })
 	body := `{` + hello + `}`
 	if status, _, text := r.call(http.MethodPost, "/v1/messages/count_tokens", body, "X-Api-Key", "secret", "Anthropic-Version", "2023-06-01"); status != http.StatusOK {
 		t.Errorf("%d %s", status, text)

@@ -125,9 +125,6 @@ func secretOf(r *http.Request) string {
 	if key := r.Header.Get("X-Api-Key"); key != "" {
 		return key
 	}
-	if key := r.Header.Get("X-Api-Key"); key != "" { // from Anthropic's clients, and taken by llama-server too
-		return key
-	}
 	for _, line := range r.Header.Values("Sec-WebSocket-Protocol") {
 		for offer := range strings.SplitSeq(line, ",") {
 			coded, ok := strings.CutPrefix(strings.TrimSpace(offer), SubprotocolBearer)
