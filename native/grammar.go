@@ -6,7 +6,6 @@ package native
 import "C"
 
 import (
-	"cmp"
 	"fmt"
 	"unsafe"
 )
@@ -37,15 +36,23 @@ func NewGrammar(m *Model, text, root string) (*Grammar, error) {
 }
 
 // GrammarOfSchema writes the grammar of the JSON texts that a JSON schema of at most 256 KiB allows, as far as a grammar can
-// express it. ErrInvalid says what of the schema is not understood.
+// express it. ErrInvalid says what of the schema is not understood, and where: as a JSON pointer, #/properties/name.
 func GrammarOfSchema(schema string) (string, error) {
-	if err := cmp.Or(checkJSON("the JSON schema", schema), checkSchema(schema)); err != nil {
+	if err := checkJSON("the JSON schema", schema); err != nil {
+		return "", err
+	}
+	cost := newConversionCost()
+	if err := cost.add(schema); err != nil {
 		return "", err
 	}
 	var e C.ps_error
 	var text C.ps_text
-	if err := failure(C.ps_grammar_of_schema(textPointer(schema), C.size_t(len(schema)), &text, &e), &e); err != nil {
-		return "", err
+	switch code := C.ps_grammar_of_schema(textPointer(schema), C.size_t(len(schema)), &text, &e); code {
+	case C.PS_OK:
+	case C.PS_INVALID:
+		return "", fmt.Errorf("%w: the JSON schema, %s", ErrInvalid, cost.placed(C.GoString(&e.text[0])))
+	default:
+		return "", failure(code, &e)
 	}
 	return takeText(&text), nil
 }

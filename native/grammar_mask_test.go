@@ -194,15 +194,15 @@ func TestSampler_Fits(t *testing.T) {
 	}
 	s := newSampler(t, m, grammarOf(`root ::= "aba"`, ""))
 	for range 2 { // nothing changes
-		n, err := s.CountAllowed(tokens)
+		n, err := s.CountAllowed(tokens, 0)
 		if want := len(tokens) - 1; err != nil || n != want {
 			t.Errorf("%d tokens fit, want %d, %v", n, want, err)
 		}
 	}
-	if _, err := s.CountAllowed([]int32{-1}); !errors.Is(err, ErrInvalid) {
+	if _, err := s.CountAllowed([]int32{-1}, 0); !errors.Is(err, ErrInvalid) {
 		t.Errorf("got %v, want ErrInvalid", err)
 	}
-	if n, err := newSampler(t, m, greedy()).CountAllowed(tokens); n != len(tokens) || err != nil {
+	if n, err := newSampler(t, m, greedy()).CountAllowed(tokens, 0); n != len(tokens) || err != nil {
 		t.Errorf("without a grammar: %d fit, %v", n, err)
 	}
 }

@@ -64,6 +64,7 @@ type SamplerOptions struct {
 	BiasTokens                                       []int32   // tokens whose logits are shifted before all else
 	BiasValues                                       []float32 // by how much; −Inf bans
 	Grammar, GrammarRoot                             string    // GBNF and its first rule; "" is none, "root"
+	GrammarPrefix                                    []int32   // the tokens of the prompt that the grammar begins with
 }
 
 // Sampler is a chain of samplers with its state for one answer. Its methods do not run concurrently.
@@ -126,6 +127,10 @@ func (o SamplerOptions) lists(pin *runtime.Pinner) (C.ps_sampler_lists, error) {
 	l.breakers, l.breakers_size = pinString(all)
 	l.grammar, l.grammar_size = pinString(o.Grammar)
 	l.root, l.root_size = pinString(o.GrammarRoot)
+	if n := len(o.GrammarPrefix); n > 0 {
+		pin.Pin(&o.GrammarPrefix[0])
+		l.prefix, l.n_prefix = (*C.int32_t)(unsafe.Pointer(&o.GrammarPrefix[0])), C.size_t(n)
+	}
 	return l, nil
 }
 
@@ -178,17 +183,41 @@ func (s *Sampler) Accept(token int32) error {
 	return nil
 }
 
-// CountAllowed is how many of tokens the chain's grammar allows, one after the other: all, if it has none. Nothing changes.
-func (s *Sampler) CountAllowed(tokens []int32) (int, error) {
+// CountAllowed is how many of tokens the chain's grammar allows, whether it rests or not, one after the other: all, if it has none. Of
+// the text of the first, skip bytes are left out. Nothing changes.
+func (s *Sampler) CountAllowed(tokens []int32, skip int) (int, error) {
 	if err := s.enterAlone(); err != nil {
 		return 0, err
 	}
 	defer s.leaveAlone()
 	var n C.size_t
-	if code := C.ps_sampler_allowed(s.c(), cInts(tokens), C.size_t(len(tokens)), &n, &s.err); code != C.PS_OK {
+	if code := C.ps_sampler_allowed(s.c(), cInts(tokens), C.size_t(len(tokens)), C.size_t(max(skip, 0)), &n, &s.err); code != C.PS_OK {
 		return 0, fmt.Errorf("grammar: %w", failure(code, &s.err))
 	}
 	return int(n), nil
+}
+
+// RestGrammar has the chain's grammar rest, or not, from now on. A grammar that rests restricts nothing and is told no token.
+func (s *Sampler) RestGrammar(rest bool) error {
+	if err := s.enterAlone(); err != nil {
+		return err
+	}
+	defer s.leaveAlone()
+	C.ps_sampler_rest_grammar(s.c(), C.bool(rest))
+	return nil
+}
+
+// AcceptGrammar tells the chain's grammar alone, whether it rests or not, of tokens. Of the text of the first, skip bytes are left out.
+func (s *Sampler) AcceptGrammar(tokens []int32, skip int) error {
+	if err := s.enterAlone(); err != nil {
+		return err
+	}
+	defer s.leaveAlone()
+	code := C.ps_sampler_accept_grammar(s.c(), cInts(tokens), C.size_t(len(tokens)), C.size_t(max(skip, 0)), &s.err)
+	if code != C.PS_OK {
+		return fmt.Errorf("grammar: %w", failure(code, &s.err))
+	}
+	return nil
 }
 
 // Rewind makes history the accepted tokens; the first prompt of them are the prompt, which the grammar does not see.

@@ -25,18 +25,19 @@ const (
 
 // conversionCost walks a schema as llama.cpp's conversion does, and counts instead of converting.
 type conversionCost struct {
-	root     any
-	resolved map[string]bool // references that were followed: each becomes one rule
-	rules    map[string]int  // how many have a name, as llama.cpp writes it
-	bases    map[string]int  // the same without a number at the end of the name, which llama.cpp appends to names in use
-	nodes    int
-	names    int
-	patterns int
-	work     float64
+	root      any
+	resolved  map[string]bool // references that were followed: each becomes one rule
+	rules     map[string]int  // how many have a name, as llama.cpp writes it
+	bases     map[string]int  // the same without a number at the end of the name, which llama.cpp appends to names in use
+	nodes     int
+	names     int
+	patterns  int
+	patternAt map[string]*place // where a pattern stands, for errors
+	work      float64
 }
 
 func newConversionCost() *conversionCost {
-	return &conversionCost{rules: map[string]int{}, bases: map[string]int{}}
+	return &conversionCost{rules: map[string]int{}, bases: map[string]int{}, patternAt: map[string]*place{}}
 }
 
 // checkSchema refuses a schema whose conversion would take too long or crash.
@@ -50,18 +51,18 @@ func (o *conversionCost) add(text string) error {
 	if err := d.Decode(&o.root); err != nil {
 		return fmt.Errorf("%w: the JSON schema is not valid JSON: %w", ErrInvalid, err)
 	}
-	if err := o.node(o.root, "", 0); err != nil {
+	if err := o.node(o.root, "", nil, 0); err != nil {
 		return fmt.Errorf("%w: the JSON schema %w", ErrInvalid, err)
 	}
 	return nil
 }
 
-func (o *conversionCost) node(v any, name string, depth int) error {
+func (o *conversionCost) node(v any, name string, here *place, depth int) error {
 	schema, ok := v.(map[string]any)
 	if !ok {
 		return nil // llama.cpp refuses it
 	}
-	if err := o.count(name, depth); err != nil {
+	if err := o.count(name, here, depth); err != nil {
 		return err
 	}
 	if ref, ok := schema["$ref"].(string); ok {
@@ -69,30 +70,34 @@ func (o *conversionCost) node(v any, name string, depth int) error {
 			return nil
 		}
 		o.resolved[ref] = true
-		return o.node(o.target(ref), ref, depth+1)
+		return o.node(o.target(ref), ref, placeOf(ref), depth+1)
 	}
 	types, _ := schema["type"].([]any)
 	if len(types) > maxSchemaTypes {
-		return fmt.Errorf("has a list of %d types; at most %d are taken", len(types), maxSchemaTypes)
+		return fmt.Errorf("has at %v a list of %d types; at most %d are taken", here, len(types), maxSchemaTypes)
 	}
 	for i := range types {
-		if err := o.body(schema, name+"-"+strconv.Itoa(i), depth+1); err != nil {
+		if err := o.body(schema, name+"-"+strconv.Itoa(i), here, depth+1); err != nil {
 			return err
 		}
 	}
 	if len(types) > 0 {
 		return nil
 	}
-	return o.body(schema, name, depth)
+	return o.body(schema, name, here, depth)
 }
 
 // body walks all that a schema may consist of, though llama.cpp converts only one kind of it.
-func (o *conversionCost) body(schema map[string]any, name string, depth int) error {
+func (o *conversionCost) body(schema map[string]any, name string, here *place, depth int) error {
+	if err := o.bounds(schema, here); err != nil {
+		return err
+	}
 	if pattern, ok := schema["pattern"].(string); ok {
+		o.patternAt[pattern] = here
 		o.patterns++ // for each, llama.cpp copies all rules made so far
 		o.work += 5 * float64(o.nodes)
 		if len(pattern) > maxSchemaPattern {
-			return fmt.Errorf("has a pattern of %d bytes; at most %d are taken", len(pattern), maxSchemaPattern)
+			return fmt.Errorf("has at %v a pattern of %d bytes; at most %d are taken", here, len(pattern), maxSchemaPattern)
 		}
 	}
 	if values, ok := schema["enum"].([]any); ok {
@@ -105,41 +110,45 @@ func (o *conversionCost) body(schema map[string]any, name string, depth int) err
 			children = []any{schema[key]}
 		}
 		for i, child := range children {
-			if err := o.node(child, name+"-"+strconv.Itoa(i), depth+1); err != nil {
+			there := here.at(key)
+			if ok {
+				there = there.at(strconv.Itoa(i))
+			}
+			if err := o.node(child, name+"-"+strconv.Itoa(i), there, depth+1); err != nil {
 				return err
 			}
 			if key != "allOf" {
 				continue
 			}
 			var err error
-			if properties, err = o.component(child, properties, depth+1); err != nil {
+			if properties, err = o.component(child, properties, there, depth+1); err != nil {
 				return err
 			}
 		}
 	}
-	if err := o.object(properties, name, depth); err != nil {
+	if err := o.object(properties, name, here, depth); err != nil {
 		return err
 	}
-	return o.object(propertiesOf(schema), name, depth)
+	return o.object(propertiesOf(schema), name, here, depth)
 }
 
 // component adds the properties of a part of an allOf, or of its alternatives.
-func (o *conversionCost) component(v any, all []property, depth int) ([]property, error) {
+func (o *conversionCost) component(v any, all []property, here *place, depth int) ([]property, error) {
 	schema, ok := v.(map[string]any)
 	if !ok {
 		return all, nil
 	}
-	if err := o.count("", depth); err != nil {
+	if err := o.count("", here, depth); err != nil {
 		return nil, err
 	}
 	if ref, ok := schema["$ref"].(string); ok {
-		return o.component(o.target(ref), all, depth+1)
+		return o.component(o.target(ref), all, here, depth+1)
 	}
 	for _, key := range []string{"oneOf", "anyOf"} {
 		alternatives, _ := schema[key].([]any)
 		for _, alternative := range alternatives {
 			var err error
-			if all, err = o.component(alternative, all, depth+1); err != nil {
+			if all, err = o.component(alternative, all, here, depth+1); err != nil {
 				return nil, err
 			}
 		}
@@ -152,9 +161,10 @@ func (o *conversionCost) component(v any, all []property, depth int) ([]property
 
 // property is a property of an object, or its additionalProperties.
 type property struct {
-	name     string
-	schema   any
-	optional bool
+	name       string
+	schema     any
+	optional   bool
+	additional bool
 }
 
 func propertiesOf(schema map[string]any) []property {
@@ -168,17 +178,17 @@ func propertiesOf(schema map[string]any) []property {
 	}
 	var all []property
 	for name, s := range properties {
-		all = append(all, property{name, s, !must[name]})
+		all = append(all, property{name: name, schema: s, optional: !must[name]})
 	}
 	if additional, ok := schema["additionalProperties"].(map[string]any); ok {
-		all = append(all, property{"additional", additional, true})
+		all = append(all, property{name: "additional", schema: additional, optional: true, additional: true})
 	}
 	slices.SortFunc(all, func(a, b property) int { return strings.Compare(a.name, b.name) })
 	return all
 }
 
 // object counts what an object becomes: llama.cpp writes a rule for each way in which optional properties may be left out.
-func (o *conversionCost) object(properties []property, name string, depth int) error {
+func (o *conversionCost) object(properties []property, name string, here *place, depth int) error {
 	optional, bytes := 0.0, 0.0
 	for _, p := range properties {
 		if p.optional {
@@ -192,14 +202,18 @@ func (o *conversionCost) object(properties []property, name string, depth int) e
 	}
 	for _, p := range properties {
 		full := name + "-" + p.name
-		if err := o.node(p.schema, full, depth+1); err != nil {
+		there := here.at("additionalProperties")
+		if !p.additional {
+			there = here.at("properties").at(p.name)
+		}
+		if err := o.node(p.schema, full, there, depth+1); err != nil {
 			return err
 		}
 		o.work += float64(o.nameTries(full)) * 8 * (2 + optional)
 	}
 	if o.work > maxSchemaWork {
-		return fmt.Errorf("takes too long to convert: it has an object with %d properties, of which %.0f are optional, and %d patterns; fewer are taken, or more of them required",
-			len(properties), optional, o.patterns)
+		return fmt.Errorf("takes too long to convert: it has an object at %v with %d properties, of which %.0f are optional, and %d patterns; fewer are taken, or more of them required",
+			here, len(properties), optional, o.patterns)
 	}
 	return nil
 }
@@ -218,16 +232,16 @@ func (o *conversionCost) nameTries(name string) int {
 	return o.bases[base]
 }
 
-func (o *conversionCost) count(name string, depth int) error {
+func (o *conversionCost) count(name string, here *place, depth int) error {
 	o.nodes++
 	o.names += len(name)
 	switch {
 	case depth > maxSchemaDepth:
-		return fmt.Errorf("nests more than %d deep, or a $ref leads back to where it stands", maxSchemaDepth)
+		return fmt.Errorf("nests more than %d deep, or has a $ref that leads back to where it stands", maxSchemaDepth)
 	case o.nodes > maxSchemaNodes:
-		return fmt.Errorf("describes more than %d values, each as often as a reference or a list of types repeats it", maxSchemaNodes)
+		return fmt.Errorf("describes, up to %v, more than %d values, each as often as a reference or a list of types repeats it", here, maxSchemaNodes)
 	case len(name) > maxSchemaName, o.names > maxSchemaNames:
-		return fmt.Errorf("has too long names: at most %d bytes on the way to a value, %d in all", maxSchemaName, maxSchemaNames)
+		return fmt.Errorf("has, up to %.500v, too long names: at most %d bytes on the way to a value, %d in all", here, maxSchemaName, maxSchemaNames)
 	}
 	return nil
 }

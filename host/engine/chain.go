@@ -28,6 +28,8 @@ type Stage struct {
 
 	wholeChain bool // SampleRows can run it
 	hasGrammar bool
+	lazy       *lazy        // when the grammar begins; nil: with the answer
+	thinking   *thinking    // nil: unknown, or of no interest
 	biases     []chain.Bias // if it does nothing else; llama.cpp would copy the whole row to change a few logits
 }
 
@@ -60,20 +62,40 @@ func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
 	if l.First {
 		e.addBias(&o, p)
 	}
-	if !l.Last {
-		o.Grammar = ""
+	stage := &Stage{wholeChain: l.First && l.Last}
+	if l.Last {
+		if err := e.constrain(stage, &o, p); err != nil {
+			return nil, err
+		}
 	}
-	sampler, err := native.NewSampler(e.model, o)
-	if err != nil {
-		return nil, asInvalid(err)
+	if stage.sampler, err = native.NewSampler(e.model, o); err != nil {
+		return nil, asInvalid(err, p)
 	}
-	stage := &Stage{sampler: sampler, name: nameOf(l, o), wholeChain: l.First && l.Last, hasGrammar: o.Grammar != ""}
+	stage.name, stage.hasGrammar = nameOf(l, o), o.Grammar != ""
 	if len(o.Chain) == 0 && !l.Last {
 		for i, token := range o.BiasTokens {
 			stage.biases = append(stage.biases, chain.Bias{Token: token, Value: o.BiasValues[i]})
 		}
 	}
 	return stage, nil
+}
+
+// constrain adds to the end of a chain what the answer must look like, and what is known of its thinking.
+func (e *Engine) constrain(s *Stage, o *native.SamplerOptions, p sampling.Params) (err error) {
+	if o.Grammar, err = e.GrammarOf(p.Constraint); err != nil {
+		return err
+	}
+	switch {
+	case o.Grammar == "":
+	case p.GrammarLazy:
+		s.lazy, err = e.newLazy(p)
+	case p.GrammarOfFormat || len(p.JSONSchema) > 0:
+		o.GrammarPrefix, err = e.generationPrompt(p.GenerationPrompt)
+	}
+	if err == nil {
+		s.thinking, err = e.newThinking(p)
+	}
+	return err
 }
 
 // nameOf lists what a link does, in order.
@@ -155,7 +177,6 @@ func (e *Engine) options(p sampling.Params) native.SamplerOptions {
 		DryLastN: lookBack(p.DryPenaltyLastN), DryBreakers: p.DrySequenceBreakers,
 		MirostatTau: p.MirostatTau, MirostatEta: p.MirostatEta,
 		AdaptiveTarget: p.AdaptiveTarget, AdaptiveDecay: p.AdaptiveDecay,
-		Grammar: p.Grammar,
 	}
 }
 
@@ -174,7 +195,7 @@ func (e *Engine) addBias(o *native.SamplerOptions, p sampling.Params) {
 }
 
 // Native implements chain.Stage.
-func (s *Stage) Native() bool { return s.wholeChain }
+func (s *Stage) Native() bool { return s.wholeChain && (s.lazy == nil || !s.lazy.slow) }
 
 // Name implements chain.Named.
 func (s *Stage) Name() string { return s.name }
@@ -182,8 +203,12 @@ func (s *Stage) Name() string { return s.name }
 // Apply implements chain.Stage. A whole chain chooses as it does in SampleRows.
 func (s *Stage) Apply(v *chain.View) (err error) {
 	if s.wholeChain && v.N < 0 {
-		v.Chosen, err = s.sampler.Sample(v.Row)
+		v.Chosen, err = s.sample(v.Row)
 		return err
+	}
+	if t := s.thinking.force(); t >= 0 {
+		v.Chosen = t
+		return nil
 	}
 	if len(s.biases) > 0 && v.N < 0 {
 		for _, b := range s.biases {
@@ -200,11 +225,17 @@ func (s *Stage) Apply(v *chain.View) (err error) {
 
 // Accept implements chain.Stage.
 func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
+	if s.lazy != nil || s.thinking != nil {
+		return chain.Effect{}, s.follow(t)
+	}
 	return chain.Effect{}, s.sampler.Accept(t)
 }
 
 // Reset implements chain.Stage.
 func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
+	if s.lazy != nil || s.thinking != nil {
+		return s.replay(history, prompt)
+	}
 	return s.sampler.Rewind(history, prompt)
 }
 

@@ -5,6 +5,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
@@ -16,8 +17,13 @@ var ErrNotGenerating = errors.New("it does not generate text token by token (an 
 	"choose a model that chats or completes")
 
 // asInvalid marks an error that llama.cpp finds in a parameter as a sampling.ErrInvalid, which the API knows.
-func asInvalid(err error) error {
-	if errors.Is(err, native.ErrInvalid) {
+// What it calls the grammar is the field that the grammar came from.
+func asInvalid(err error, p sampling.Params) error {
+	switch {
+	case errors.Is(err, native.ErrGrammar):
+		_, why, _ := strings.Cut(err.Error(), native.ErrGrammar.Error()+": ")
+		return sampling.Refused(p.Field(), "%s cannot be used: %s", p.Field(), why)
+	case errors.Is(err, native.ErrInvalid):
 		return fmt.Errorf("%w: %w", sampling.ErrInvalid, err)
 	}
 	return err

@@ -52,5 +52,5 @@ func Links(p sampling.Params) []Link {
 // separable reports whether a run draws the same token if its samplers run one by one. Under a grammar the chain may have to run twice,
 // and infill must know that top_k came before it.
 func separable(p sampling.Params) bool {
-	return p.Grammar == "" && !slices.Contains(p.Chain, "infill")
+	return !p.IsSet() && !slices.Contains(p.Chain, "infill")
 }

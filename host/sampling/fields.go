@@ -48,10 +48,15 @@ type Fields struct {
 	LogitBias json.RawMessage `json:"logit_bias"`
 	IgnoreEOS bool            `json:"ignore_eos"`
 
-	Grammar string `json:"grammar"`
+	constraintFields
+	thinkingFields
+
+	GenerationPrompt string   `json:"generation_prompt"`
+	PreservedTokens  []string `json:"preserved_tokens"`
 }
 
-// FieldsOf gives the fields the values of p, except LogitBias: Params takes the biases of an object that leaves them out from p.
+// FieldsOf gives the fields the values of p, except those that Params takes from p where an object leaves them out: the biases, what
+// the answer must look like, and what is known of thinking.
 func FieldsOf(p Params) Fields {
 	return Fields{
 		Chain:               append([]string(nil), p.Chain...),
@@ -81,12 +86,13 @@ func FieldsOf(p Params) Fields {
 		AdaptiveTarget:      p.AdaptiveTarget,
 		AdaptiveDecay:       p.AdaptiveDecay,
 		IgnoreEOS:           p.IgnoreEOS,
-		Grammar:             p.Grammar,
+		GenerationPrompt:    p.GenerationPrompt,
+		PreservedTokens:     append([]string(nil), p.PreservedTokens...),
 	}
 }
 
-// Params returns the parameters, checked. base gives what the object leaves out and fields cannot hold: the seed, the biases and
-// whether a trace is wanted. Errors are *Invalid.
+// Params returns the parameters, checked. base gives what the object leaves out and fields cannot hold: the seed, whether a trace is
+// wanted, and what FieldsOf does not give. Errors are *Invalid.
 func (f Fields) Params(base Params, v Vocabulary) (Params, error) {
 	p := Params{
 		Seed:                base.Seed,
@@ -118,7 +124,8 @@ func (f Fields) Params(base Params, v Vocabulary) (Params, error) {
 		AdaptiveDecay:       f.AdaptiveDecay,
 		LogitBias:           base.LogitBias,
 		IgnoreEOS:           f.IgnoreEOS,
-		Grammar:             f.Grammar,
+		GenerationPrompt:    f.GenerationPrompt,
+		PreservedTokens:     f.PreservedTokens,
 	}
 	if f.Seed != nil {
 		p.Seed = fold(*f.Seed)
@@ -128,6 +135,15 @@ func (f Fields) Params(base Params, v Vocabulary) (Params, error) {
 		return Params{}, err
 	}
 	if p.LogitBias, err = parseBias(f.LogitBias, base.LogitBias, v); err != nil {
+		return Params{}, err
+	}
+	if p.Constraint, err = f.constraint(base.Constraint); err != nil {
+		return Params{}, err
+	}
+	if p.Thinking, err = f.thinking(base.Thinking); err != nil {
+		return Params{}, err
+	}
+	if err := p.Constraint.validate(v); err != nil {
 		return Params{}, err
 	}
 	return p, p.Validate()

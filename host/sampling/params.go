@@ -45,7 +45,13 @@ type Params struct {
 	LogitBias map[int32]float32 // token → added to its logit; −Inf bans it
 	IgnoreEOS bool              // end-of-generation tokens are never drawn
 
-	Grammar string // GBNF, beginning with the rule "root"; empty: none
+	Constraint
+
+	// GenerationPrompt is the end of the prompt that a chat template has put there as the beginning of the answer. A format's grammar
+	// begins with it, and thinking may have begun in it.
+	GenerationPrompt string
+	PreservedTokens  []string // control tokens that are shown in the answer as their text, because its reader looks for them
+	Thinking         Thinking
 
 	Trace bool // a trace is wanted: where it changes no token, each sampler is a stage of its own
 }
@@ -72,5 +78,6 @@ func Default() Params {
 		MirostatEta:         0.1,
 		AdaptiveTarget:      -1,
 		AdaptiveDecay:       0.9,
+		Thinking:            Thinking{Budget: -1},
 	}
 }

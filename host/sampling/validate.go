@@ -19,10 +19,19 @@ type Invalid struct {
 	Field string // its JSON name
 	Value string
 	Want  string // what is allowed
+	Why   string // instead of Value and Want, where a value of the right kind is wrong in itself
+}
+
+// Refused makes an Invalid from a sentence that names the field.
+func Refused(field, format string, args ...any) *Invalid {
+	return &Invalid{Field: field, Why: fmt.Sprintf(format, args...)}
 }
 
 // Error names the field, the value and what is allowed.
 func (e *Invalid) Error() string {
+	if e.Why != "" {
+		return e.Why
+	}
 	return fmt.Sprintf("%s is %s; it must be %s", e.Field, e.Value, e.Want)
 }
 
@@ -39,6 +48,9 @@ func invalid(field string, value any, want string) error {
 	}
 	return &Invalid{Field: field, Value: text, Want: want}
 }
+
+// maxPreserved bounds what each token of an answer is compared with.
+const maxPreserved = 1024
 
 // look is the furthest the penalties may look back; −1 stands for the whole context.
 const look = 1 << 20
@@ -89,7 +101,13 @@ func (p Params) Validate() error {
 			return invalid(f.field, f.value, fmt.Sprintf("an integer from %d to %d", f.low, f.high))
 		}
 	}
-	return p.validateBiases()
+	if err := p.validateBiases(); err != nil {
+		return err
+	}
+	if n := len(p.PreservedTokens); n > maxPreserved {
+		return invalid("preserved_tokens", n, fmt.Sprintf("at most %d texts", maxPreserved))
+	}
+	return p.Thinking.validate()
 }
 
 func (p Params) validateBiases() error {

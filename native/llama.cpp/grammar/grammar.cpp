@@ -102,21 +102,21 @@ bool grammar::can_complete(const position & p) {
     return low <= high && automaton->takes_one_of(p.state, low, high);
 }
 
-bool grammar::read(position & p, const std::string & piece) {
-    for (const char c : piece) {
-        if (!read(p, static_cast<uint8_t>(c))) {
+bool grammar::read(position & p, const std::string & piece, size_t skip) {
+    for (size_t i = skip; i < piece.size(); i++) {
+        if (!read(p, static_cast<uint8_t>(piece[i]))) {
             return false;
         }
     }
     return can_complete(p);
 }
 
-bool grammar::allows_here(llama_token token) {
+bool grammar::allows_here(llama_token token, size_t skip) {
     if (vocabulary.is_end[token]) {
         return here.missing == 0 && automaton->may_end(here.state);
     }
     position p = here;
-    return !vocabulary.pieces[token].empty() && (automaton->takes_token(here.state, token) || read(p, vocabulary.pieces[token]));
+    return !vocabulary.pieces[token].empty() && (automaton->takes_token(here.state, token) || read(p, vocabulary.pieces[token], skip));
 }
 
 bool grammar::allows(llama_token token) {
@@ -125,15 +125,15 @@ bool grammar::allows(llama_token token) {
 }
 
 // The position after a token, which a grammar can take by its text, by its number (<[123]>), or both; nothing where it may not come.
-std::optional<grammar::position> grammar::after(llama_token token) {
-    if (!allows_here(token)) {
+std::optional<grammar::position> grammar::after(llama_token token, size_t skip) {
+    if (!allows_here(token, skip)) {
         return std::nullopt;
     }
     position p = here;
     if (vocabulary.is_end[token]) {
         return p;
     }
-    if (!read(p, vocabulary.pieces[token])) {
+    if (!read(p, vocabulary.pieces[token], skip)) {
         p = {};
     }
     if (automaton->takes_token(here.state, token)) {
@@ -142,10 +142,10 @@ std::optional<grammar::position> grammar::after(llama_token token) {
     return p;
 }
 
-void grammar::accept(llama_token token) {
+void grammar::accept(llama_token token, size_t skip) {
     begin_operation();
     try {
-        const auto p = after(token);
+        const auto p = after(token, skip);
         if (p) {
             here = *p;
             return;
@@ -157,7 +157,7 @@ void grammar::accept(llama_token token) {
     throw fault(PS_FAILED, "token " + std::to_string(token) + " does not fit the grammar here");
 }
 
-size_t grammar::count_allowed(const int32_t * tokens, size_t n) {
+size_t grammar::count_allowed(const int32_t * tokens, size_t n, size_t skip) {
     begin_operation();
     const struct restore {
         position & here;
@@ -165,7 +165,7 @@ size_t grammar::count_allowed(const int32_t * tokens, size_t n) {
         ~restore() { here = before; }
     } at_return{ here, here };
     for (size_t i = 0; i < n; i++) {
-        const auto p = after(tokens[i]);
+        const auto p = after(tokens[i], i == 0 ? skip : 0);
         if (!p) {
             return i;
         }

@@ -26,10 +26,11 @@ class grammar {
     const std::vector<uint32_t> & mask();
     // Whether a token may come next.
     bool allows(llama_token token);
-    // Moves on by a token; throws where it may not come next. After a fault of another kind the grammar is of no use until reset.
-    void accept(llama_token token);
-    // How many of n tokens may come, one after the other; nothing changes.
-    size_t count_allowed(const int32_t * tokens, size_t n);
+    // Moves on by a token, of whose text the first `skip` bytes are left out; throws where it may not come next. After a fault of another
+    // kind the grammar is of no use until reset.
+    void accept(llama_token token, size_t skip = 0);
+    // How many of n tokens may come, one after the other, of whose first `skip` bytes are left out; nothing changes.
+    size_t count_allowed(const int32_t * tokens, size_t n, size_t skip = 0);
     // Goes back to the beginning.
     void reset();
 
@@ -44,10 +45,10 @@ class grammar {
 
     void                    begin_operation();
     bool                    read(position & p, uint8_t byte);
-    bool                    read(position & p, const std::string & piece);
+    bool                    read(position & p, const std::string & piece, size_t skip = 0);
     bool                    can_complete(const position & p);
-    bool                    allows_here(llama_token token);
-    std::optional<position> after(llama_token token);
+    bool                    allows_here(llama_token token, size_t skip = 0);
+    std::optional<position> after(llama_token token, size_t skip);
     void                    fill(std::vector<uint32_t> & mask);
 
     using mask_words = std::vector<uint32_t>;

@@ -22,7 +22,7 @@ llama_token chain::sample(const float * row, size_t size) {
     run_filters();
     llama_token chosen = select();
     // To mask a whole row is slow, and most often the token is allowed anyway.
-    if (grammar && !grammar->allows(chosen)) {
+    if (guards() && !grammar->allows(chosen)) {
         load_row(row, size);
         grammar->apply(&view);
         run_filters();
@@ -34,13 +34,13 @@ llama_token chain::sample(const float * row, size_t size) {
 llama_token chain::apply(const float * row, size_t size) {
     load(row, size);
     run_filters();
-    return !selector ? -1 : grammar ? select_allowed(row, size) : select();
+    return !selector ? -1 : guards() ? select_allowed(row, size) : select();
 }
 
 llama_token chain::apply(const float * row, size_t size, const int32_t * ids, const float * logits, size_t n) {
     load_candidates(ids, logits, n);
     run_filters();
-    return !selector ? -1 : grammar ? select_allowed(row, size) : select();
+    return !selector ? -1 : guards() ? select_allowed(row, size) : select();
 }
 
 bool chain::is_whole_row() const {
@@ -145,13 +145,41 @@ void chain::check_token(llama_token token) const {
     }
 }
 
+void chain::check_tokens(const int32_t * tokens, size_t n) const {
+    std::for_each(tokens, tokens + n, [this](llama_token token) { check_token(token); });
+}
+
+void chain::set_grammar(std::unique_ptr<ps::grammar> g, const int32_t * tokens, size_t n) {
+    check_tokens(tokens, n);
+    if (const size_t fit = g->count_allowed(tokens, n); fit < n) {
+        throw fault(PS_INVALID, "the grammar cannot begin as the prompt ends: its token " + std::to_string(tokens[fit]) + " does not fit");
+    }
+    grammar = std::move(g);
+    prefix.assign(tokens, tokens + n);
+    reset_grammar();
+}
+
+void chain::reset_grammar() {
+    if (grammar) {
+        grammar->reset();
+        accept_grammar(prefix.data(), prefix.size(), 0);
+    }
+}
+
+void chain::accept_grammar(const int32_t * tokens, size_t n, size_t skip) {
+    check_tokens(tokens, n);
+    for (size_t i = 0; i < n && grammar; i++) {
+        grammar->accept(tokens[i], i == 0 ? skip : 0);
+    }
+}
+
 void chain::accept(llama_token token) {
     check_token(token);
     accept(token, true);
 }
 
 void chain::accept(llama_token token, bool generated) {
-    if (grammar && generated) {
+    if (guards() && generated) {
         grammar->accept(token);
     }
     few.accept(token);
@@ -165,25 +193,23 @@ void chain::accept(llama_token token, bool generated) {
 
 // XTC keeps nothing but its random numbers, which go on from where they are.
 void chain::rewind(const int32_t * history, size_t n, size_t n_prompt) {
-    std::for_each(history, history + n, [this](llama_token token) { check_token(token); });
+    check_tokens(history, n);
     for (auto & filter : filters) {
         if (std::strcmp(llama_sampler_name(filter.get()), "xtc") != 0) {
             llama_sampler_reset(filter.get());
         }
     }
     few.reset();
-    if (grammar) {
-        grammar->reset();
-    }
+    reset_grammar();
     n_prompt = std::min(n_prompt, n);
     for (size_t i = n_prompt - std::min(n_prompt, look_back); i < n; i++) {
         accept(history[i], i >= n_prompt);
     }
 }
 
-size_t chain::count_allowed(const int32_t * tokens, size_t n) {
-    std::for_each(tokens, tokens + n, [this](llama_token token) { check_token(token); });
-    return grammar ? grammar->count_allowed(tokens, n) : n;
+size_t chain::count_allowed(const int32_t * tokens, size_t n, size_t skip) {
+    check_tokens(tokens, n);
+    return grammar ? grammar->count_allowed(tokens, n, skip) : n;
 }
 
 }  // namespace ps

@@ -20,7 +20,12 @@ class chain {
 public:
     // Ignores the grammar of l.
     chain(const llama_vocab * vocab, const ps_sampler_params & p, const ps_sampler_lists & l);
-    void set_grammar(std::unique_ptr<ps::grammar> g) { grammar = std::move(g); }
+    // An answer follows g, which has come through n tokens of the prompt first.
+    void set_grammar(std::unique_ptr<ps::grammar> g, const int32_t * prefix, size_t n);
+    // A grammar that rests restricts nothing and is told no token.
+    void rest_grammar(bool rest) { rests = rest; }
+    // Tells the grammar alone, whether it rests or not, of tokens; of the first one's text, `skip` bytes are left out.
+    void accept_grammar(const int32_t * tokens, size_t n, size_t skip);
 
     // The token chosen from a row of logits, which is left as it was.
     llama_token sample(const float * row, size_t size);
@@ -36,13 +41,16 @@ public:
     void accept(llama_token token);
     // Makes history the accepted tokens. The grammar does not see the first n_prompt of them.
     void rewind(const int32_t * history, size_t n, size_t n_prompt);
-    // How many of n tokens the grammar allows, one after the other; all where there is none.
-    size_t count_allowed(const int32_t * tokens, size_t n);
+    // How many of n tokens the grammar allows, whether it rests or not, one after the other; all where there is none.
+    size_t count_allowed(const int32_t * tokens, size_t n, size_t skip);
 
     void use_whole_rows() { few = {}; }  // instead of the shortlist, which gives the same tokens
 
 private:
     void        check_token(llama_token token) const;
+    void        check_tokens(const int32_t * tokens, size_t n) const;
+    void        reset_grammar();
+    bool        guards() const { return grammar && !rests; }
     void        load(const float * row, size_t size);
     void        load_row(const float * row, size_t size);
     void        load_candidates(const int32_t * ids, const float * logits, size_t n);
@@ -57,6 +65,8 @@ private:
     std::vector<sampler_ptr>      filters;
     sampler_ptr                   selector;  // null where the chain only narrows
     std::unique_ptr<ps::grammar>  grammar;   // null where there is none
+    std::vector<llama_token>      prefix;    // the tokens of the prompt that the grammar begins with
+    bool                          rests = false;
     shortlist                     few;
     std::vector<llama_token_data> candidates;
     llama_token_data_array        view{};        // of candidates

@@ -28,6 +28,7 @@ enum ps_code {
     PS_CANCELLED = 6,   // stopped by the progress callback
     PS_UNSUPPORTED = 7, // llama.cpp does not know this kind of model
     PS_NO_TOKEN = 8,    // no token is left to choose from
+    PS_BAD_GRAMMAR = 9,  // the grammar of a sampler is wrong; nothing was done
 };
 
 typedef struct ps_error {
@@ -252,6 +253,8 @@ typedef struct ps_sampler_lists {
     size_t grammar_size;
     const char *root;
     size_t root_size;
+    const int32_t *prefix; // tokens of the prompt that the grammar begins with
+    size_t n_prefix;
 } ps_sampler_lists;
 
 int32_t ps_sampler_new(ps_model *model, const ps_sampler_params *params, const ps_sampler_lists *lists,
@@ -275,8 +278,13 @@ void ps_sampler_use_whole_rows(ps_sampler *sampler) PS_NOEXCEPT;
 int32_t ps_sampler_accept(ps_sampler *sampler, int32_t token, ps_error *err) PS_NOEXCEPT;
 // Makes history the accepted tokens. The grammar does not see the first n_prompt of them. Random numbers go on from where they are.
 int32_t ps_sampler_rewind(ps_sampler *sampler, const int32_t *history, size_t n, size_t n_prompt, ps_error *err) PS_NOEXCEPT;
-// How many of the tokens the chain's grammar allows, one after the other; all where it has none. Nothing changes.
-int32_t ps_sampler_allowed(ps_sampler *sampler, const int32_t *tokens, size_t n, size_t *count, ps_error *err) PS_NOEXCEPT;
+// How many of the tokens the chain's grammar allows, whether it rests or not, one after the other; all where it has none. Of the text of
+// the first, skip bytes are left out. Nothing changes.
+int32_t ps_sampler_allowed(ps_sampler *sampler, const int32_t *tokens, size_t n, size_t skip, size_t *count, ps_error *err) PS_NOEXCEPT;
+// A grammar that rests restricts nothing and is told no token. It does not rest at first.
+void ps_sampler_rest_grammar(ps_sampler *sampler, bool rest) PS_NOEXCEPT;
+// Tells the grammar alone, whether it rests or not, of tokens. Of the text of the first, skip bytes are left out.
+int32_t ps_sampler_accept_grammar(ps_sampler *sampler, const int32_t *tokens, size_t n, size_t skip, ps_error *err) PS_NOEXCEPT;
 
 // The k highest logits of a row, best first, lower ids first among equals; fewer where fewer are above -infinity.
 // Returns how many.

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/penstock/penstock/host/gbnf"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// GrammarOf is the GBNF of what a request's answer must look like, "" where it may look like anything. Its errors are *sampling.Invalid
+// and name the field.
+func (e *Engine) GrammarOf(c sampling.Constraint) (string, error) {
+	switch {
+	case len(c.JSONSchema) > 0:
+		text, err := e.schemas.grammarOf(c.JSONSchema)
+		if errors.Is(err, native.ErrInvalid) {
+			err = sampling.Refused("json_schema", "json_schema cannot become a grammar: %s", strings.TrimPrefix(err.Error(), native.ErrInvalid.Error()+": "))
+		}
+		return text, err
+	case c.Regex != "":
+		text, err := gbnf.OfRegex(c.Regex)
+		if err != nil {
+			err = sampling.Refused("regex", "regex cannot become a grammar: %v", err)
+		}
+		return text, err
+	}
+	return c.Grammar, nil
+}
+
+// anyObject is what an empty schema means to llama-server.
+var anyObject = json.RawMessage(`{"type":"object"}`)
+
+func normalSchema(schema json.RawMessage) json.RawMessage {
+	var keys map[string]json.RawMessage
+	if len(schema) < 64 && json.Unmarshal(schema, &keys) == nil && keys != nil && len(keys) == 0 {
+		return anyObject
+	}
+	return schema
+}
+
+// generationPrompt is the beginning of the answer that stands in the prompt, in tokens. Some tokenisers put a space before the first
+// token, which is none of it.
+func (e *Engine) generationPrompt(text string) ([]scheduler.Token, error) {
+	if text == "" {
+		return nil, nil
+	}
+	tokens, err := e.Tokenize(text, false, true)
+	if err != nil {
+		return nil, sampling.Refused("generation_prompt", "generation_prompt: %v", err)
+	}
+	first, _ := utf8.DecodeRuneInString(text)
+	if len(tokens) > 0 && !unicode.IsSpace(first) {
+		if begin, _ := utf8.DecodeRuneInString(e.Piece(tokens[0])); unicode.IsSpace(begin) {
+			tokens = tokens[1:]
+		}
+	}
+	return tokens, nil
+}
+
+// PreservedTokens are the tokens of p.PreservedTokens: those of its texts that are one token. The answer shows them.
+func (e *Engine) PreservedTokens(p sampling.Params) ([]scheduler.Token, error) {
+	var tokens []scheduler.Token
+	for i, text := range p.PreservedTokens {
+		all, err := e.Tokenize(text, false, true)
+		if err != nil {
+			field := fmt.Sprintf("preserved_tokens[%d]", i)
+			return nil, sampling.Refused(field, "%s: %v", field, err)
+		}
+		if len(all) == 1 && !slices.Contains(tokens, all[0]) {
+			tokens = append(tokens, all[0])
+		}
+	}
+	return tokens, nil
+}

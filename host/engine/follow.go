@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import "github.com/penstock/penstock/scheduler"
+
+// This file keeps a lazy grammar and the thinking of an answer in step with its tokens. While the model thinks, a lazy grammar sleeps
+// even where it was awake; when thinking ends, the grammar is told the end tag, which may be its trigger.
+
+// sample draws a token from a row, or takes the one that must come next.
+func (s *Stage) sample(row []float32) (scheduler.Token, error) {
+	if t := s.thinking.force(); t >= 0 && len(row) > 0 {
+		return t, nil
+	}
+	return s.sampler.Sample(row)
+}
+
+// follow accepts a token.
+func (s *Stage) follow(t scheduler.Token) error {
+	if err := s.sampler.Accept(t); err != nil { // tells the grammar, too, unless it rests
+		return err
+	}
+	if s.lazy == nil {
+		s.thinking.accept(t)
+		return nil
+	}
+	resting := s.rests()
+	for _, t := range told(s.thinking, t) {
+		begin, skip := []scheduler.Token{t}, 0
+		if s.lazy.asleep {
+			begin, skip = s.lazy.accept(t)
+		} else if !resting {
+			continue // Accept has told it
+		}
+		if err := s.sampler.AcceptGrammar(begin, skip); err != nil {
+			return err
+		}
+	}
+	if rests := s.rests(); rests != resting {
+		return s.sampler.RestGrammar(rests)
+	}
+	return nil
+}
+
+// rests reports whether a lazy grammar restricts nothing now.
+func (s *Stage) rests() bool { return s.lazy.asleep || s.thinking.active() }
+
+// told has the thinking accept a token, and returns what a lazy grammar is told then: the token, unless it belongs to the thinking, or
+// the end tag with which the thinking ended.
+func told(th *thinking, t scheduler.Token) []scheduler.Token {
+	was := th.active()
+	th.accept(t)
+	switch {
+	case !was:
+		return []scheduler.Token{t}
+	case th.active():
+		return nil
+	}
+	return th.ended
+}
+
+// replay makes history the accepted tokens, where a lazy grammar or the thinking must see each of the answer.
+func (s *Stage) replay(history []scheduler.Token, prompt int) error {
+	s.thinking.reset()
+	if s.lazy == nil {
+		for _, t := range history[prompt:] {
+			s.thinking.accept(t)
+		}
+		return s.sampler.Rewind(history, prompt)
+	}
+	s.lazy.reset()
+	if err := s.sampler.RestGrammar(true); err != nil {
+		return err
+	}
+	if err := s.sampler.Rewind(history[:prompt], prompt); err != nil {
+		return err
+	}
+	for _, t := range history[prompt:] {
+		if err := s.follow(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// lazy finds in an answer where a lazy grammar begins, as llama.cpp does: at the first token after which one of its triggers is there.
+// The grammar then begins with the text that the trigger has matched, in the middle of a token if need be.
+type lazy struct {
+	piece  func(scheduler.Token) string // its bytes, with the text of control tokens
+	tokens []scheduler.Token            // triggers
+	texts  []textTrigger                // triggers, in their order
+	slow   bool                         // has patterns: they read the whole answer at each token
+
+	asleep bool
+	seen   []scheduler.Token // while asleep
+	ends   []int             // where in text each of them ends
+	text   []byte            // theirs
+}
+
+// textTrigger is a word or a regular expression.
+type textTrigger struct {
+	word   string
+	search *regexp.Regexp // nil for a word
+	whole  *regexp.Regexp // tried first: it matches all of the text or nothing; nil unless the pattern is anchored
+}
+
+// maxPatternCode bounds the work of a pattern for each character: the instructions that it becomes.
+const maxPatternCode = 1000
+
+// newLazy makes the triggers of a lazy grammar, which sleeps. Like llama-server, it takes a word that is one token for that token, which
+// must then be preserved.
+func (e *Engine) newLazy(p sampling.Params) (*lazy, error) {
+	preserved, err := e.PreservedTokens(p)
+	if err != nil {
+		return nil, err
+	}
+	l := &lazy{piece: e.Piece, asleep: true}
+	for i, t := range p.GrammarTriggers {
+		field := fmt.Sprintf("grammar_triggers[%d].value", i)
+		switch t.Kind {
+		case sampling.TriggerToken:
+			l.tokens = append(l.tokens, t.Token)
+		case sampling.TriggerWord:
+			tokens, err := e.Tokenize(t.Value, false, true)
+			switch {
+			case err != nil:
+				return nil, sampling.Refused(field, "%s: %v", field, err)
+			case len(tokens) > 1:
+				l.texts = append(l.texts, textTrigger{word: t.Value})
+			case len(tokens) == 1 && slices.Contains(preserved, tokens[0]):
+				l.tokens = append(l.tokens, tokens[0])
+			default:
+				return nil, sampling.Refused(field, "%s is %q, which is one token; it must stand in preserved_tokens, too", field, t.Value)
+			}
+		default:
+			trigger, err := newPattern(t)
+			if err != nil {
+				return nil, sampling.Refused(field, "%s cannot be used: %v", field, err)
+			}
+			l.texts, l.slow = append(l.texts, trigger), true
+		}
+	}
+	return l, nil
+}
+
+func newPattern(t sampling.Trigger) (textTrigger, error) {
+	pattern := t.Value
+	if t.Kind == sampling.TriggerPatternFull {
+		if !strings.HasPrefix(pattern, "^") {
+			pattern = "^" + pattern
+		}
+		if !strings.HasSuffix(pattern, "$") || pattern == "^" {
+			pattern += "$"
+		}
+	}
+	if n := codeSize(pattern); n > maxPatternCode {
+		return textTrigger{}, fmt.Errorf("it repeats too much: it has %d states, at most %d are taken", n, maxPatternCode)
+	}
+	search, err := regexp.Compile(pattern)
+	if err != nil {
+		return textTrigger{}, err
+	}
+	trigger := textTrigger{search: search}
+	if strings.HasPrefix(pattern, "^") && strings.HasSuffix(pattern, "$") {
+		trigger.whole, err = regexp.Compile(`\A(?:` + pattern + `)\z`)
+	}
+	return trigger, err
+}
+
+// codeSize is how many instructions a pattern becomes; 0 where it is none.
+func codeSize(pattern string) int {
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	code, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(code.Inst)
+}
+
+// begin is where the text begins that the trigger has matched: its first group that is not empty, or all of its match. from is how much
+// of the text was there before and had no match in it.
+func (t textTrigger) begin(text []byte, from int) (int, bool) {
+	if t.search == nil {
+		at := bytes.Index(text[from:], []byte(t.word))
+		return from + at, at >= 0
+	}
+	var match []int
+	if t.whole != nil {
+		match = t.whole.FindSubmatchIndex(text)
+	}
+	if match == nil {
+		match = t.search.FindSubmatchIndex(text)
+	}
+	if match == nil {
+		return 0, false
+	}
+	for i := 2; i+1 < len(match); i += 2 {
+		if match[i] < match[i+1] {
+			return match[i], true
+		}
+	}
+	return match[0], true
+}
+
+// accept takes the next token of the answer. If the grammar wakes at it, it begins with the tokens that are returned; of the text of the
+// first, skip bytes are left out.
+func (l *lazy) accept(t scheduler.Token) (begin []scheduler.Token, skip int) {
+	if slices.Contains(l.tokens, t) {
+		l.asleep = false
+		return []scheduler.Token{t}, 0
+	}
+	before := len(l.text)
+	l.text = append(l.text, l.piece(t)...)
+	l.seen, l.ends = append(l.seen, t), append(l.ends, len(l.text))
+	for _, trigger := range l.texts {
+		at, found := trigger.begin(l.text, max(0, before-len(trigger.word)+1))
+		if !found {
+			continue
+		}
+		l.asleep = false
+		first := 0
+		for first < len(l.ends) && l.ends[first] <= at {
+			first++
+		}
+		if first < len(l.ends) {
+			skip = max(0, at-(l.ends[first]-len(l.piece(l.seen[first]))))
+		}
+		return l.seen[first:], skip
+	}
+	return nil, 0
+}
+
+// reset puts the grammar to sleep at the beginning of an answer.
+func (l *lazy) reset() {
+	l.asleep = true
+	l.seen, l.ends, l.text = l.seen[:0], l.ends[:0], l.text[:0]
+}
+
+// undo forgets the tokens after the first n, and that the grammar woke at one of them.
+func (l *lazy) undo(n int) {
+	l.asleep = true
+	l.seen, l.ends = l.seen[:n], l.ends[:n]
+	length := 0
+	if n > 0 {
+		length = l.ends[n-1]
+	}
+	l.text = l.text[:length]
+}

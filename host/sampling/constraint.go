@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+
+package sampling
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/penstock/penstock/host/excerpt"
+)
+
+// Constraint is what an answer must look like. At most one of Grammar, JSONSchema and Regex is set.
+type Constraint struct {
+	Grammar    string          // GBNF, beginning with the rule "root"; empty: none
+	JSONSchema json.RawMessage // the answer is JSON that the schema allows, with the schema's order of keys; empty: none
+	Regex      string          // the whole answer matches it, in Go's syntax; empty: none
+
+	GrammarOfFormat bool      // Grammar is a chat format's, and begins with Params.GenerationPrompt; so does a JSON schema's
+	GrammarLazy     bool      // the constraint holds from the first trigger on
+	GrammarTriggers []Trigger // of a lazy constraint; at least one
+}
+
+// IsSet reports whether there is a constraint.
+func (c Constraint) IsSet() bool { return c.Grammar != "" || len(c.JSONSchema) > 0 || c.Regex != "" }
+
+// Field is the name of the field that has the constraint.
+func (c Constraint) Field() string {
+	switch {
+	case len(c.JSONSchema) > 0:
+		return "json_schema"
+	case c.Regex != "":
+		return "regex"
+	}
+	return "grammar"
+}
+
+// Size is how many bytes there are to convert.
+func (c Constraint) Size() int { return len(c.Grammar) + len(c.JSONSchema) + len(c.Regex) }
+
+// TriggerKind is what wakes a lazy grammar. The numbers are llama-server's.
+type TriggerKind int
+
+// The kinds of triggers.
+const (
+	TriggerToken       TriggerKind = iota // a token; the grammar begins with it
+	TriggerWord                           // a text; the grammar begins with its first occurrence
+	TriggerPattern                        // a regular expression; the grammar begins with its first group, or with its match
+	TriggerPatternFull                    // the same for all of the text
+)
+
+// Trigger wakes a lazy grammar.
+type Trigger struct {
+	Kind  TriggerKind
+	Value string
+	Token int32 // of a TriggerToken
+}
+
+// maxTriggers and maxTriggerValue bound the work for each token while a grammar sleeps.
+const (
+	maxTriggers     = 1024
+	maxTriggerValue = 4 << 10 // bytes
+)
+
+// UnmarshalJSON reads llama-server's object: {"type": 0 to 3, "value": "…", "token": 5}.
+func (t *Trigger) UnmarshalJSON(raw []byte) error {
+	var o struct {
+		Type  *int   `json:"type"`
+		Value string `json:"value"`
+		Token *int32 `json:"token"`
+	}
+	switch err := json.Unmarshal(raw, &o); {
+	case err != nil || o.Type == nil || *o.Type < int(TriggerToken) || *o.Type > int(TriggerPatternFull):
+		return invalid("grammar_triggers", string(raw), `{"type": 0, "token": N} or {"type": 1 (word), 2 (pattern) or 3 (full pattern), "value": "…"}`)
+	case TriggerKind(*o.Type) == TriggerToken && o.Token == nil:
+		return invalid("grammar_triggers", string(raw), `{"type": 0, "token": N}, with the token's number`)
+	}
+	*t = Trigger{Kind: TriggerKind(*o.Type), Value: o.Value}
+	if t.Kind == TriggerToken {
+		t.Token = *o.Token
+	}
+	return nil
+}
+
+// MarshalJSON writes what UnmarshalJSON reads.
+func (t Trigger) MarshalJSON() ([]byte, error) {
+	o := map[string]any{"type": int(t.Kind), "value": t.Value}
+	if t.Kind == TriggerToken {
+		o["token"] = t.Token
+	}
+	return json.Marshal(o)
+}
+
+func (c Constraint) validate(v Vocabulary) error {
+	if n := len(c.GrammarTriggers); n > maxTriggers {
+		return invalid("grammar_triggers", n, fmt.Sprintf("at most %d triggers", maxTriggers))
+	}
+	if c.GrammarLazy && c.IsSet() && len(c.GrammarTriggers) == 0 {
+		return invalid("grammar_triggers", "[]", "a list of at least one trigger, because grammar_lazy is true")
+	}
+	for i, t := range c.GrammarTriggers {
+		field := "grammar_triggers[" + strconv.Itoa(i) + "]"
+		switch {
+		case t.Kind == TriggerToken && (t.Token < 0 || int(t.Token) >= v.Size()):
+			return invalid(field+".token", t.Token, "a token from 0 to "+strconv.Itoa(v.Size()-1))
+		case t.Kind == TriggerWord && t.Value == "":
+			return invalid(field+".value", t.Value, "a word")
+		case len(t.Value) > maxTriggerValue:
+			return invalid(field+".value", t.Value, fmt.Sprintf("at most %d bytes", maxTriggerValue))
+		}
+	}
+	return nil
+}
+
+// constraintFields are a Constraint as it stands in a JSON object. One that names a constraint replaces the one before and its triggers;
+// one that leaves it out keeps it.
+type constraintFields struct {
+	Grammar    *string         `json:"grammar"`
+	JSONSchema json.RawMessage `json:"json_schema"`
+	Regex      *string         `json:"regex"`
+
+	GrammarType     *string         `json:"grammar_type"` // "tool_calls": Constraint.GrammarOfFormat
+	GrammarLazy     *bool           `json:"grammar_lazy"`
+	GrammarTriggers json.RawMessage `json:"grammar_triggers"`
+}
+
+func (f constraintFields) constraint(base Constraint) (Constraint, error) {
+	c, schema := base, f.JSONSchema
+	if isNull(schema) {
+		schema = nil
+	}
+	if f.Grammar != nil || f.Regex != nil || len(schema) > 0 {
+		c = Constraint{Grammar: value(f.Grammar), JSONSchema: schema, Regex: value(f.Regex)}
+		if err := c.onlyOne(); err != nil {
+			return c, err
+		}
+	}
+	if f.GrammarType != nil {
+		c.GrammarOfFormat = *f.GrammarType == "tool_calls"
+	}
+	if f.GrammarLazy != nil {
+		c.GrammarLazy = *f.GrammarLazy
+	}
+	if isNull(f.GrammarTriggers) {
+		return c, nil
+	}
+	var malformed *Invalid
+	c.GrammarTriggers = nil
+	if err := json.Unmarshal(f.GrammarTriggers, &c.GrammarTriggers); err != nil && !errors.As(err, &malformed) {
+		malformed = &Invalid{Field: "grammar_triggers", Value: excerpt.Of(string(f.GrammarTriggers), longest), Want: "a list of triggers"}
+	}
+	if malformed != nil {
+		return c, malformed
+	}
+	return c, nil
+}
+
+// onlyOne refuses a constraint of several kinds.
+func (c Constraint) onlyOne() error {
+	first := ""
+	for _, each := range []Constraint{{Grammar: c.Grammar}, {JSONSchema: c.JSONSchema}, {Regex: c.Regex}} {
+		switch {
+		case !each.IsSet():
+		case first == "":
+			first = each.Field()
+		default:
+			return Refused(each.Field(), "%s cannot be used together with %s; leave one of them out", each.Field(), first)
+		}
+	}
+	return nil
+}
+
+func isNull(raw json.RawMessage) bool {
+	text := string(bytes.TrimSpace(raw))
+	return text == "" || text == "null"
+}
+
+func value(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
+}
