@@ -32,6 +32,7 @@ type Request struct {
 	Stop       []string // end, without showing it, at the first of these
 	StopTokens []Token  // end at any of these, besides the model's own
 	IgnoreEOG  bool     // the model's end-of-generation tokens do not end the answer
+	Preserved  []Token  // control tokens that show their text in the answer, for a reader who looks for them
 
 	Shift *answer.Shift // how the answer goes on when the context is full; nil: it ends
 	Slot  *int          // the slot that computes it, for which it waits; nil: the first that is free

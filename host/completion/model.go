@@ -59,6 +59,8 @@ type Engine interface {
 	Piece(t int32) string
 	// NewChain builds the sampler chain of one request.
 	NewChain(p sampling.Params) ([]chain.Stage, error)
+	// PreservedTokens are the control tokens that an answer shows.
+	PreservedTokens(p sampling.Params) ([]int32, error)
 }
 
 // Scheduler computes answers.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -25,10 +26,11 @@ type Policies interface {
 	CheckPrompt(uses []PluginUse) error
 }
 
-// Policy is what decides one answer: the stages that choose its tokens, and the rules that may end it.
+// Policy is what decides one answer: the stages that choose its tokens, the rules that may end it, and the control tokens that it shows.
 type Policy struct {
-	Stages []chain.Stage
-	Rules  []answer.StopRule
+	Stages    []chain.Stage
+	Rules     []answer.StopRule
+	Preserved []scheduler.Token
 }
 
 // Close frees a policy that no scheduler has taken.
@@ -49,9 +51,13 @@ func (p Policy) discard() { _ = p.Close() }
 // newPolicy builds the policy of one choice.
 func (r *Request) newPolicy(params sampling.Params) (p Policy, err error) {
 	if r.Model.Policies != nil {
-		return r.Model.Policies.NewPolicy(params, r.ownUses(params.Chain), r.MaxTokens)
+		p, err = r.Model.Policies.NewPolicy(params, r.ownUses(params.Chain), r.MaxTokens)
+	} else {
+		p.Stages, err = r.Model.Engine.NewChain(params)
 	}
-	p.Stages, err = r.Model.Engine.NewChain(params)
+	if err == nil {
+		p.Preserved, err = r.Model.Engine.PreservedTokens(params)
+	}
 	return p, err
 }
 

@@ -58,7 +58,7 @@ func (s *Service) Submit(ctx context.Context, r *Request) (_ []Stream, err error
 // addChoice appends the request for one choice.
 func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r *Request, prompt []scheduler.Token) ([]scheduler.Request, error) {
 	params := r.Params.ForChoice(uint32(len(requests)))
-	p, err := inPool(ctx, s.pool, r.Deadline, len(params.Grammar), func() (Policy, error) { return r.newPolicy(params) }, Policy.discard)
+	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func() (Policy, error) { return r.newPolicy(params) }, Policy.discard)
 	if err != nil {
 		return requests, chainError(err, params)
 	}
@@ -74,6 +74,7 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 		MaxTokens:   r.MaxTokens,
 		Stop:        r.Stops,
 		IgnoreEOG:   params.IgnoreEOS,
+		Preserved:   p.Preserved,
 		Chain:       p.Stages,
 		Rules:       p.Rules,
 		Logprobs:    r.Logprobs,
@@ -96,7 +97,7 @@ const keptBuffer = 1024
 // discard closes the policies of requests that are not submitted.
 func discard(requests []scheduler.Request) {
 	for _, r := range requests {
-		Policy{r.Chain, r.Rules}.discard()
+		Policy{Stages: r.Chain, Rules: r.Rules}.discard()
 	}
 }
 
@@ -107,8 +108,8 @@ func chainError(err error, p sampling.Params) error {
 	if !errors.Is(err, sampling.ErrInvalid) || errors.As(err, &named) {
 		return err
 	}
-	if p.Grammar != "" {
-		return Invalid("grammar", "the grammar cannot be used: %v", err)
+	if p.IsSet() {
+		return Invalid(p.Field(), "%s cannot be used: %v", p.Field(), err)
 	}
 	return Invalid("samplers", "%v", err)
 }

@@ -161,5 +161,8 @@ func (b *backend) Row(i int) []float32 {
 // Piece implements answer.Vocabulary.
 func (b *backend) Piece(t scheduler.Token) string { return b.model.Piece(t) }
 
+// ControlText implements answer.Vocabulary.
+func (b *backend) ControlText(t scheduler.Token) string { return b.model.SpecialPiece(t) }
+
 // EndOfGeneration implements answer.Vocabulary.
 func (b *backend) EndOfGeneration(t scheduler.Token) bool { return b.model.EndOfGeneration(t) }

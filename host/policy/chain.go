@@ -25,7 +25,17 @@ func (b *Builder) NewPolicy(params sampling.Params, list []completion.PluginUse,
 	}
 	var policy completion.Policy
 	index, setup := 0, &plugin.Setup{}
-	for _, link := range engine.Links(params) {
+	links := engine.Links(params)
+	if len(uses) > 0 {
+		budget, err := b.engine.NewBudget(params)
+		if err != nil {
+			return completion.Policy{}, err
+		}
+		if budget != nil {
+			policy.Stages = append(policy.Stages, budget)
+		}
+	}
+	for _, link := range links {
 		if link.Plugin == "" {
 			stage, err := b.engine.NewStage(params, link)
 			if err != nil {

@@ -22,9 +22,14 @@ func (a *Answer) Advance(t chain.Token, d Details) {
 	a.grow(t, d, false)
 }
 
-// endAt ends the answer at a token that is not part of it.
+// endAt ends the answer at a token that is not part of it. A preserved one is shown all the same.
 func (a *Answer) endAt(t chain.Token, d Details) {
 	a.generated++
+	if slices.Contains(a.settings.Preserved, t) {
+		a.window = append(a.window, heldToken{t, d})
+		a.finish(ReasonStop)
+		return
+	}
 	if a.finish(ReasonStop); a.output.Stop == "" && a.output.Reason == ReasonStop {
 		a.output.EndToken = &EndToken{Token: t, Details: d}
 	}

@@ -41,6 +41,7 @@ type Settings struct {
 	StopTokens []chain.Token // end at any of these, besides the model's own
 	IgnoreEOG  bool          // the model's end-of-generation tokens do not end the answer
 	Rules      []StopRule    // may end the answer, too
+	Preserved  []chain.Token // control tokens that show their text
 
 	Longest        int    // tokens that the context has room for
 	Shift          *Shift // nil: the answer ends when the context is full
@@ -52,6 +53,8 @@ type Settings struct {
 type Vocabulary interface {
 	// Piece returns the bytes of a token, which need not be whole UTF-8 characters. It does not allocate.
 	Piece(t chain.Token) string
+	// ControlText is Piece, but for control tokens: they have none there, and here their text.
+	ControlText(t chain.Token) string
 	// EndOfGeneration reports whether t ends an answer.
 	EndOfGeneration(t chain.Token) bool
 }
@@ -70,6 +73,9 @@ type Details struct {
 
 // New makes an answer to a prompt, whose memory it takes over.
 func New(c *chain.Chain, prompt []chain.Token, s Settings) *Answer {
+	if len(s.Preserved) > 0 {
+		s.Vocabulary = preserving{s.Vocabulary, s.Preserved}
+	}
 	return &Answer{settings: s, chain: c, tokens: prompt, prompt: len(prompt), windowSize: c.Hold(), text: newText(s.Stop, s.Rules),
 		output: Output{Unchanged: math.MaxInt}}
 }

@@ -16,6 +16,7 @@ import (
 type numbers struct{}
 
 func (numbers) Piece(t chain.Token) string         { return strconv.Itoa(int(t)) + " " }
+func (numbers) ControlText(t chain.Token) string   { return "<" + strconv.Itoa(int(t)) + ">" }
 func (numbers) EndOfGeneration(t chain.Token) bool { return t == 99 }
 
 // editor is a stage that replaces token 13 and the one before it, if it may.
@@ -86,6 +87,7 @@ func TestAnswer_Advance_Ends(t *testing.T) {
 		"ignored":       {Settings{IgnoreEOG: true}, []chain.Token{5, 99}, 0, "5 99 "},
 		"stop token":    {Settings{StopTokens: []chain.Token{6}}, []chain.Token{5, 6}, ReasonStop, "5 "},
 		"stop string":   {Settings{Stop: []string{" 6"}}, []chain.Token{5, 6}, ReasonStop, "5"},
+		"preserved":     {Settings{Preserved: []chain.Token{5, 99}}, []chain.Token{4, 5, 99}, ReasonStop, "4 <5><99>"},
 		"max tokens":    {Settings{MaxTokens: 2}, []chain.Token{5, 6}, ReasonLength, "5 6 "},
 		"context":       {Settings{Longest: 4}, []chain.Token{5, 6}, ReasonLength, "5 6 "},
 		"no such token": {Settings{}, []chain.Token{5, 100}, ReasonError, "5 "},

@@ -98,6 +98,7 @@ type script struct {
 type pieces []string
 
 func (p *pieces) Piece(t chain.Token) string       { return (*p)[t] }
+func (p *pieces) ControlText(t chain.Token) string { return p.Piece(t) }
 func (*pieces) EndOfGeneration(t chain.Token) bool { return false }
 
 func (s *script) next() byte {

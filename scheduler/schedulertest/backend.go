@@ -182,6 +182,9 @@ var pieces = func() (p [1 << 16]string) {
 // Piece implements scheduler.Backend: a space and the token's number.
 func (b *Backend) Piece(t scheduler.Token) string { return pieces[t] }
 
+// ControlText implements scheduler.Backend: the token's number in angle brackets.
+func (b *Backend) ControlText(t scheduler.Token) string { return fmt.Sprintf("<%d>", t) }
+
 // EndOfGeneration implements scheduler.Backend.
 func (b *Backend) EndOfGeneration(t scheduler.Token) bool { return t == EndToken }
 

@@ -59,6 +59,7 @@ func (p *plugin) Close() error {
 type numbers struct{}
 
 func (numbers) Piece(t chain.Token) string       { return strconv.Itoa(int(t)) }
+func (numbers) ControlText(t chain.Token) string { return strconv.Itoa(int(t)) }
 func (numbers) EndOfGeneration(chain.Token) bool { return false }
 
 // run starts the worker of an answer with one plugin. It ends with the test.

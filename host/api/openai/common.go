@@ -29,7 +29,6 @@ type Common struct {
 	NPredict            *int `json:"n_predict"`
 
 	// Refused while nothing acts on them.
-	JSONSchema     json.RawMessage `json:"json_schema" api:"refused"`
 	ResponseFormat json.RawMessage `json:"response_format"`
 	Suffix         json.RawMessage `json:"suffix" api:"refused"`
 }
@@ -55,7 +54,7 @@ func (b *Common) Check() error {
 		name string
 		raw  json.RawMessage
 	}{
-		{"json_schema", b.JSONSchema}, {"suffix", b.Suffix},
+		{"suffix", b.Suffix},
 	} {
 		if completion.IsSet(f.raw) {
 			return completion.Unsupported(f.name, "%s is not supported by this server", f.name)

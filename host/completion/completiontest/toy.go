@@ -69,6 +69,9 @@ func (Toy) Detokenize(tokens []int32) (string, error) {
 // Piece is the byte that a token is.
 func (Toy) Piece(t int32) string { return string([]byte{byte(t)}) }
 
+// PreservedTokens are none.
+func (Toy) PreservedTokens(sampling.Params) ([]int32, error) { return nil, nil }
+
 // NewChain chooses the most likely token.
 func (e Toy) NewChain(p sampling.Params) ([]chain.Stage, error) {
 	if p.Grammar == "bad" {

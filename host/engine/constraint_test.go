@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// wholeChain is the one stage of a chain.
+func wholeChain(t testing.TB, e *Engine, p sampling.Params) *Stage {
+	t.Helper()
+	stages, err := e.NewChain(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stages[0].Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return stages[0].(*Stage)
+}
+
+// greedily is how an answer is like that takes the likeliest tokens.
+func greedily() sampling.Params {
+	p := sampling.Default()
+	p.Temperature = 0
+	return p
+}
+
+// speak has the stage choose the tokens of a text by themselves where it may: each is the likeliest of its row. Where the stage chooses
+// another, speak goes on with that. It returns what the answer is after at most most tokens.
+func speak(t testing.TB, e *Engine, s *Stage, text string, most int) string {
+	t.Helper()
+	wanted, err := e.Tokenize(text, false, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	row := make([]float32, e.info.Vocabulary)
+	for i := range most {
+		for j := range row {
+			row[j] = -float32(j%97) / 8
+		}
+		if i < len(wanted) {
+			row[wanted[i]] = 10
+		} else {
+			row[e.info.Special.EOS] = 10
+		}
+		token, err := s.sample(row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Accept(token); err != nil {
+			t.Fatal(err)
+		}
+		if e.model.EndOfGeneration(token) {
+			break
+		}
+		said.WriteString(e.Piece(token))
+	}
+	return said.String()
+}
+
+func TestEngine_NewChain_Constraints(t *testing.T) {
+	e := opened(t, Options{})
+	for name, c := range map[string]struct {
+		constraint sampling.Constraint
+		says, want string
+	}{
+		"grammar": {sampling.Constraint{Grammar: `root ::= "yes" | "no"`}, "no", "no"},
+		"schema": {sampling.Constraint{JSONSchema: json.RawMessage(`{"type":"object","properties":{"b":{"enum":[1]},"a":{"const":"x"}},"required":["b","a"],"additionalProperties":false}`)},
+			`{"b":1,"a":"x"}`, `{"b":1,"a":"x"}`},
+		"empty schema": {sampling.Constraint{JSONSchema: json.RawMessage(` { } `)}, `{}`, `{}`},
+		"regex":        {sampling.Constraint{Regex: `(?i)frog[0-9]{2}`}, `fRoG42`, `fRoG42`},
+	} {
+		p := greedily()
+		p.Constraint = c.constraint
+		if got := speak(t, e, wholeChain(t, e, p), c.says, 100); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestEngine_NewChain_BadConstraints(t *testing.T) {
+	e := opened(t, Options{})
+	trigger := func(kind sampling.TriggerKind, value string) sampling.Constraint {
+		return sampling.Constraint{Grammar: `root ::= "a"`, GrammarLazy: true, GrammarTriggers: []sampling.Trigger{{Kind: kind, Value: value}}}
+	}
+	for name, c := range map[string]struct {
+		constraint sampling.Constraint
+		field, why string
+	}{
+		"grammar":       {sampling.Constraint{Grammar: "root ::= nowhere"}, "grammar", "does not define"},
+		"repetition":    {sampling.Constraint{Grammar: `root ::= "a"{3,2}`}, "grammar", "at least 3"},
+		"schema":        {sampling.Constraint{JSONSchema: json.RawMessage(`{"properties":{"a":{"items":{"type":"frog"}}}}`)}, "json_schema", "at #/properties/a/items: unrecognized type frog"},
+		"schema count":  {sampling.Constraint{JSONSchema: json.RawMessage(`{"properties":{"a":{"type":"string","maxLength":5000}}}`)}, "json_schema", "at #/properties/a a maxLength of 5000"},
+		"pattern":       {sampling.Constraint{JSONSchema: json.RawMessage(`{"properties":{"a":{"pattern":"^[a$"}}}`)}, "json_schema", "at #/properties/a: Invalid pattern"},
+		"no object":     {sampling.Constraint{JSONSchema: json.RawMessage(`7`)}, "json_schema", "at #: schema must be an object"},
+		"regex":         {sampling.Constraint{Regex: `a(?=b)`}, "regex", "at character 1"},
+		"one token":     {trigger(sampling.TriggerWord, "a"), "grammar_triggers[0].value", "preserved_tokens"},
+		"look-ahead":    {trigger(sampling.TriggerPattern, "(?=a)"), "grammar_triggers[0].value", "invalid"},
+		"large pattern": {trigger(sampling.TriggerPatternFull, "(a{30}){30}x{100}"), "grammar_triggers[0].value", "repeats too much"},
+	} {
+		p := greedily()
+		p.Constraint = c.constraint
+		_, err := e.NewChain(p)
+		var invalid *sampling.Invalid
+		if !errors.As(err, &invalid) || invalid.Field != c.field || !strings.HasPrefix(err.Error(), c.field) || !strings.Contains(err.Error(), c.why) {
+			t.Errorf("%s: got %v, want that of %s: %s", name, err, c.field, c.why)
+		}
+	}
+	p := greedily()
+	p.Constraint, p.GenerationPrompt = sampling.Constraint{Grammar: `root ::= "a"`, GrammarOfFormat: true}, "b"
+	if _, err := e.NewChain(p); err == nil || !strings.Contains(err.Error(), "as the prompt ends") {
+		t.Errorf("a generation prompt that does not fit: %v", err)
+	}
+}
+
+// A grammar of a format begins with what of the answer stands in the prompt, that of a user does not.
+func TestEngine_NewChain_GenerationPrompt(t *testing.T) {
+	e := opened(t, Options{})
+	for name, c := range map[string]struct {
+		constraint sampling.Constraint
+		prompt     string
+		want       string
+	}{
+		"format":  {sampling.Constraint{Grammar: `root ::= "<a>yes"`, GrammarOfFormat: true}, "<a>", "yes"},
+		"user":    {sampling.Constraint{Grammar: `root ::= "<a>yes"`}, "<a>", "<a>yes"},
+		"schema":  {sampling.Constraint{JSONSchema: json.RawMessage(`{"enum":["yes"]}`)}, `"`, `yes"`},
+		"nothing": {sampling.Constraint{Grammar: `root ::= "yes"`, GrammarOfFormat: true}, "", "yes"},
+	} {
+		p := greedily()
+		p.Constraint, p.GenerationPrompt = c.constraint, c.prompt
+		s := wholeChain(t, e, p)
+		for range 2 {
+			if got := speak(t, e, s, c.want, 100); got != c.want {
+				t.Errorf("%s: %q, want %q", name, got, c.want)
+			}
+			if err := s.Reset([]scheduler.Token{1, 2}, 2); err != nil { // the same again
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestEngine_PreservedTokens(t *testing.T) {
+	e := opened(t, Options{})
+	eos := e.info.Special.EOS
+	p := sampling.Default()
+	p.PreservedTokens = []string{e.Piece(eos), "more than one token", e.Piece(eos)}
+	got, err := e.PreservedTokens(p)
+	if diff := cmp.Diff([]scheduler.Token{eos}, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+func TestSchemas_GrammarOf_KeepsTheLast(t *testing.T) {
+	var s schemas
+	schema := func(i int) json.RawMessage { return json.RawMessage(`{"const":` + strings.Repeat("1", i+1) + `}`) }
+	for i := range 2 * maxSchemas {
+		if _, err := s.grammarOf(schema(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bytes := 0
+	for schema, text := range s.texts {
+		bytes += len(schema) + len(text)
+	}
+	_, first := s.texts[string(schema(0))]
+	_, last := s.texts[string(schema(2*maxSchemas-1))]
+	if len(s.texts) != maxSchemas || len(s.order) != maxSchemas || s.bytes != bytes || first || !last {
+		t.Errorf("%d kept, %d in order, %d bytes counted of %d; the first %v, the last %v", len(s.texts), len(s.order), s.bytes, bytes, first, last)
+	}
+	if _, err := s.grammarOf(json.RawMessage(`{"type":"frog"}`)); err == nil || len(s.texts) != maxSchemas {
+		t.Errorf("a bad schema: %v, %d kept", err, len(s.texts))
+	}
+}
