@@ -59,12 +59,9 @@ type Engine struct {
 	template *native.Template
 	backend  *backend
 	info     Info
-<<<<<<< HEAD
 
 	templateOptions TemplateOptions
-=======
-	schemas  schemas
->>>>>>> cf3b21a (Grammars can be lazy and begin with the prompt's end, come from JSON schemas and regular expressions, and thinking has a budget)
+	schemas         schemas
 }
 
 const (
