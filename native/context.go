@@ -41,11 +41,12 @@ type Limits struct {
 // not run concurrently, except Abort.
 type Context struct {
 	object
-	model  *Model
-	limits Limits
-	logits *C.float // row 0; a field, because a variable would move to the heap for the call
-	rows   int
-	err    C.ps_error
+	model    *Model
+	limits   Limits
+	logits   *C.float // row 0; a field, because a variable would move to the heap for the call
+	rows     int
+	err      C.ps_error
+	adapters *keptAdapters
 }
 
 var kvTypes = map[string]C.int32_t{
@@ -102,14 +103,15 @@ func NewContext(m *Model, o ContextOptions) (*Context, error) {
 	var l C.ps_context_limits
 	C.ps_context_limits_of(c, &l)
 
+	adapters := &keptAdapters{}
 	ctx := &Context{
-		model: m,
+		model: m, adapters: adapters,
 		limits: Limits{
 			Cells: int(l.cells), Positions: int(l.positions), Batch: int(l.batch), UBatch: int(l.ubatch),
 			Sequences: int(l.sequences), Rows: int(l.rows), Memory: bool(l.memory),
 		},
 	}
-	ctx.own(unsafe.Pointer(c), m, func() { C.ps_context_free(c) })
+	ctx.own(unsafe.Pointer(c), m, func() { C.ps_context_free(c); adapters.drop() })
 	return ctx, nil
 }
 

@@ -16,4 +16,8 @@ var (
 	ErrVocabularyOnly = errors.New("the file holds a vocabulary only, no weights")
 	// ErrUnsupported: well-formed, but of a kind that cannot be served, such as one without a tokenizer.
 	ErrUnsupported = errors.New("the model is of a kind that cannot be served")
+	// ErrAdapter: the file is no LoRA adapter of the model that it is to be used with.
+	ErrAdapter = errors.New("no LoRA adapter for this model")
+	// ErrControlVector: the same of a control vector.
+	ErrControlVector = errors.New("no control vector for this model")
 )

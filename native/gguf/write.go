@@ -39,6 +39,15 @@ func NewBool(b bool) Value {
 // NewStrings makes an array of strings.
 func NewStrings(s ...string) Value { return Value{Type: Array, Elem: String, strings: s} }
 
+// NewUint32s makes an array of u32.
+func NewUint32s(numbers ...uint32) Value {
+	v := Value{Type: Array, Elem: Uint32}
+	for _, n := range numbers {
+		v.raw = binary.LittleEndian.AppendUint32(v.raw, n)
+	}
+	return v
+}
+
 // Set adds a metadata value or replaces the one of that key.
 func (h *Header) Set(key string, v Value) {
 	if h.Values == nil {

@@ -38,6 +38,8 @@ type architecture struct {
 
 const smallContext = 512
 
+const smallDeviation = 0.2 // of random numbers; large enough for texts that differ
+
 // smallTensor is a tensor of a layer, filled with random numbers unless it says with what.
 type smallTensor struct {
 	name string
@@ -139,10 +141,9 @@ func Small(w io.Writer, name string, seed uint64) error {
 
 // data is a tensor's numbers. All sizes are multiples of the alignment.
 func (t smallTensor) data(n uint64, random *rand.Rand) []byte {
-	const deviation = 0.2 // large enough for texts that differ
 	out := make([]byte, 0, 4*n)
 	for range n {
-		x := deviation * random.NormFloat64()
+		x := smallDeviation * random.NormFloat64()
 		if t.fill != nil {
 			x = t.fill(x)
 		}

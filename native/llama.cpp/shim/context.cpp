@@ -128,7 +128,10 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
         self->model   = model;
         self->unified = p->unified;
         const auto params = params_of(*p, self.get());
-        self->context     = llama_init_from_model(model->model, params);
+        {
+            const std::shared_lock<std::shared_mutex> planning(model->adapters);
+            self->context = llama_init_from_model(model->model, params);
+        }
         if (!self->context) {
             const auto reason = capture.reason("llama.cpp gave no reason");
             const bool memory = reason.find("allocate") != std::string::npos;
@@ -211,7 +214,13 @@ int32_t ps_decode(ps_context * c, size_t n, const int32_t * tokens, const int32_
 
         const auto      kernels = ps::lock_kernel_choice(); // a pass planned with one kernel must run with it
         ps::log_capture capture;
-        const int32_t   result = llama_decode(c->context, batch);
+
+        std::shared_lock<std::shared_mutex> planning(c->model->adapters, std::defer_lock);
+        if (c->plans_anew) {
+            planning.lock();
+            c->plans_anew = false;
+        }
+        const int32_t result = llama_decode(c->context, batch);
         switch (result) {
             case 0: break;
             case 1: throw ps::fault(PS_NO_CELLS, "the KV cache has no room for the batch");

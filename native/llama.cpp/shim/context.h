@@ -16,6 +16,7 @@ struct ps_context {
     ps_context_limits limits{};
     bool              unified = true;
     std::atomic<bool> aborted{ false };
+    bool              plans_anew = true;  // the next pass plans graphs anew, and reads the model's list of adapters for that
 
     // By token of a batch: its number of sequences, which is always one, and a pointer to that sequence.
     std::vector<int32_t>        seq_counts;

@@ -66,7 +66,7 @@ int32_t ps_device_at(int32_t index, ps_device *out, ps_error *err) PS_NOEXCEPT;
 
 // How many objects of each kind exist; tests look for leaks with it.
 typedef struct ps_live {
-    int64_t models, contexts, samplers, templates, answers, grammars, states;
+    int64_t models, contexts, samplers, templates, answers, grammars, states, adapters;
 } ps_live;
 
 void ps_live_objects(ps_live *out) PS_NOEXCEPT;
@@ -191,6 +191,21 @@ int32_t ps_decode(ps_context *context, size_t n, const int32_t *tokens, const in
                   const int32_t *sequences, const bool *outputs, float **logits, ps_error *err) PS_NOEXCEPT;
 // Makes a running decode stop between two graph nodes (CPU only). From any thread.
 void ps_context_abort(ps_context *context) PS_NOEXCEPT;
+
+// ---- adapters --------------------------------------------------------------------------------------------------
+
+typedef struct ps_adapter ps_adapter; // a LoRA adapter of one model
+
+// Loads a file. llama.cpp trusts it: check it first. Passes that follow a change of adapters wait meanwhile.
+int32_t ps_adapter_load(ps_model *model, const char *path, ps_adapter **out, ps_error *err) PS_NOEXCEPT;
+// No context may use it any more.
+void ps_adapter_free(ps_adapter *adapter) PS_NOEXCEPT;
+// Sets with what passes compute from the next one on: n adapters, each with its scale. They must live until others are set.
+int32_t ps_context_set_adapters(ps_context *context, const ps_adapter *const *adapters, const float *scales, size_t n,
+                                ps_error *err) PS_NOEXCEPT;
+// Has each layer from first to last add its row of values to what it gives on; row 0 is layer 1's. None where n is 0.
+int32_t ps_context_set_control_vector(ps_context *context, const float *values, size_t n, int32_t first, int32_t last,
+                                      ps_error *err) PS_NOEXCEPT;
 
 // ---- KV memory -------------------------------------------------------------------------------------------------
 

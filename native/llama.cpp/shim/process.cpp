@@ -9,7 +9,8 @@
 
 namespace ps {
 
-std::atomic<int64_t> live_models{ 0 }, live_contexts{ 0 }, live_samplers{ 0 }, live_templates{ 0 }, live_answers{ 0 }, live_grammars{ 0 }, live_states{ 0 };
+std::atomic<int64_t> live_models{ 0 }, live_contexts{ 0 }, live_samplers{ 0 }, live_templates{ 0 }, live_answers{ 0 }, live_grammars{ 0 }, live_states{ 0 },
+    live_adapters{ 0 };
 
 void return_text(ps_text * out, const char * data, size_t size) {
     out->data = static_cast<char *>(std::malloc(size + 1));
@@ -72,4 +73,5 @@ void ps_live_objects(ps_live * out) noexcept {
     out->answers   = ps::live_answers;
     out->grammars  = ps::live_grammars;
     out->states    = ps::live_states;
+    out->adapters  = ps::live_adapters;
 }

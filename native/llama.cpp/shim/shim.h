@@ -15,6 +15,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 
 namespace ps {
 
@@ -29,7 +30,8 @@ struct counted {
     counted(const counted &) = delete;
 };
 
-extern std::atomic<int64_t> live_models, live_contexts, live_samplers, live_templates, live_answers, live_grammars, live_states;
+extern std::atomic<int64_t> live_models, live_contexts, live_samplers, live_templates, live_answers, live_grammars, live_states,
+    live_adapters;
 
 }  // namespace ps
 
@@ -38,6 +40,8 @@ struct ps_model {
     const llama_vocab * vocab = nullptr;
     int32_t             n_vocab = 0;
     ps::counted         count{ ps::live_models };
+
+    std::shared_mutex adapters;  // guards llama.cpp's list of the model's adapters: who plans a pass reads it
 
     const ps::sorted_vocabulary & sorted();  // for grammars; made when first asked for
     ~ps_model() { llama_model_free(model); }

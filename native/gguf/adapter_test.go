@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+
+package gguf_test
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/native/gguf"
+	"github.com/penstock/penstock/native/gguf/synth"
+)
+
+const builtInPath = "../../host/model/penstock-tiny.gguf"
+
+func header(t testing.TB, path string) *gguf.Header {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := gguf.Read(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func adapterBytes(t testing.TB, a synth.Adapter) []byte {
+	t.Helper()
+	a.Model = builtInPath
+	var b bytes.Buffer
+	if err := a.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestCheckAdapter_GoodFile_IsDescribed(t *testing.T) {
+	data := adapterBytes(t, synth.Adapter{Rank: 8, TaskName: "rhyme", Invocation: []uint32{7, 8}})
+	a, err := gguf.CheckAdapter(bytes.NewReader(data), int64(len(data)), header(t, builtInPath))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Rank != 8 || a.TaskName != "rhyme" || len(a.Invocation) != 2 || a.Invocation[1] != 8 || a.Bytes == 0 {
+		t.Errorf("it is described as %+v", a)
+	}
+}
+
+func TestCheckAdapter_WrongFile_IsRefused(t *testing.T) {
+	set := func(key string, v gguf.Value) func(*gguf.Header) { return func(h *gguf.Header) { h.Set(key, v) } }
+	model := header(t, builtInPath)
+	for name, c := range map[string]struct {
+		change func(*gguf.Header)
+		want   error
+		says   string
+	}{
+		"a model":               {set("general.type", gguf.NewString("model")), gguf.ErrAdapter, "general.type"},
+		"type as a number":      {set("general.type", gguf.NewUint32(1)), gguf.ErrMalformed, "general.type"},
+		"another architecture":  {set("general.architecture", gguf.NewString("qwen2")), gguf.ErrAdapter, "qwen2"},
+		"architecture a number": {set("general.architecture", gguf.NewUint32(1)), gguf.ErrMalformed, "general.architecture"},
+		"another kind":          {set("adapter.type", gguf.NewString("ia3")), gguf.ErrAdapter, "ia3"},
+		"alpha not a number":    {set("adapter.lora.alpha", gguf.NewFloat32(float32(math.NaN()))), gguf.ErrMalformed, "alpha"},
+		"alpha of another type": {set("adapter.lora.alpha", gguf.NewUint32(4)), gguf.ErrMalformed, "alpha"},
+		"invocation as text":    {set("adapter.alora.invocation_tokens", gguf.NewStrings("a")), gguf.ErrMalformed, "invocation"},
+		"an unknown token":      {set("adapter.alora.invocation_tokens", gguf.NewUint32s(1<<20)), gguf.ErrAdapter, "1048576"},
+		"no tensors":            {func(h *gguf.Header) { h.Tensors = nil }, gguf.ErrAdapter, "no tensors"},
+		"an unknown tensor":     {func(h *gguf.Header) { h.Tensors[0].Name, h.Tensors[1].Name = "x.weight.lora_a", "x.weight.lora_b" }, gguf.ErrAdapter, "x.weight"},
+		"half a pair":           {func(h *gguf.Header) { h.Tensors = h.Tensors[:1] }, gguf.ErrMalformed, "absent"},
+		"another suffix":        {func(h *gguf.Header) { h.Tensors[0].Name = "blk.0.attn_q.weight.lora_c" }, gguf.ErrAdapter, "neither"},
+		"the suffix twice":      {func(h *gguf.Header) { h.Tensors[0].Name += ".lora_b" }, gguf.ErrMalformed, "name"},
+		"integers":              {func(h *gguf.Header) { h.Tensors[0].Type = 26 }, gguf.ErrMalformed, "I32"},
+		"swapped matrices": {func(h *gguf.Header) { a, b := &h.Tensors[0], &h.Tensors[1]; a.Dims, b.Dims = b.Dims, a.Dims },
+			gguf.ErrAdapter, "shapes"},
+		"a norm": {func(h *gguf.Header) {
+			h.Tensors[0].Name, h.Tensors[1].Name = "blk.0.attn_norm.weight.lora_a", "blk.0.attn_norm.weight.lora_b"
+		}, gguf.ErrAdapter, "shapes"},
+	} {
+		data := adapterBytes(t, synth.Adapter{Change: c.change})
+		_, err := gguf.CheckAdapter(bytes.NewReader(data), int64(len(data)), model)
+		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v; wanted %v that names %q", name, err, c.want, c.says)
+		}
+	}
+	data := adapterBytes(t, synth.Adapter{})
+	for _, n := range []int{0, 3, 100, len(data) / 2, len(data) - 1} {
+		if _, err := gguf.CheckAdapter(bytes.NewReader(data[:n]), int64(n), model); err == nil {
+			t.Errorf("cut off after %d bytes of %d it passes", n, len(data))
+		}
+	}
+}
+
+func FuzzCheckAdapter(f *testing.F) {
+	f.Add(adapterBytes(f, synth.Adapter{Invocation: []uint32{1}})[:2000])
+	model := header(f, builtInPath)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if a, err := gguf.CheckAdapter(bytes.NewReader(data), int64(len(data)), model); err == nil && a.Rank < 1 {
+			t.Errorf("an adapter of rank %d passes", a.Rank)
+		}
+	})
+}
+
+func TestReadControlVector_FileOfModel_HasARowForEachLayer(t *testing.T) {
+	var b bytes.Buffer
+	if err := synth.ControlVector(&b, builtInPath, 1, 0.1); err != nil {
+		t.Fatal(err)
+	}
+	model := header(t, builtInPath)
+	layers, width := int(model.Values["llama.block_count"].Int(0)), int(model.Values["llama.embedding_length"].Int(0))
+	read := func(layers, width int) ([]float32, error) {
+		return gguf.ReadControlVector(bytes.NewReader(b.Bytes()), int64(b.Len()), layers, width)
+	}
+	values, err := read(layers, width)
+	if err != nil || len(values) != (layers-1)*width {
+		t.Fatalf("%d numbers for %d layers of %d: %v", len(values), layers, width, err)
+	}
+	for i, v := range values {
+		if v == 0 {
+			t.Fatalf("number %d is 0", i)
+		}
+	}
+	for name, c := range map[string]struct{ layers, width int }{"fewer layers": {layers - 1, width}, "narrower": {layers, width - 1}} {
+		if _, err := read(c.layers, c.width); !errors.Is(err, gguf.ErrControlVector) {
+			t.Errorf("a model with %s: %v", name, err)
+		}
+	}
+	data := adapterBytes(t, synth.Adapter{})
+	if _, err := gguf.ReadControlVector(bytes.NewReader(data), int64(len(data)), layers, width); !errors.Is(err, gguf.ErrControlVector) {
+		t.Errorf("a file of another kind: %v", err)
+	}
+}
