@@ -49,7 +49,7 @@ func (s *Scheduler) fits(j *job) bool {
 	tokens := j.answer.Context()
 	need := len(tokens) + headroom
 	if j.reuses() {
-		need -= s.cache.SharedPrefix(tokens, j.req.CacheSalt)
+		need -= s.cache.SharedPrefix(tokens, j.scope)
 	}
 	for _, r := range s.running {
 		need += headroom
@@ -66,7 +66,7 @@ const headroom = 16
 // start gives a queued job a slot and a sequence. It reports false while the sequence waits for a copy.
 func (s *Scheduler) start(j *job, slot int, now time.Time) bool {
 	defer s.blame(j)
-	seq := s.cache.Acquire(kvcache.Request{Tokens: j.answer.Context(), PromptLen: j.answer.PromptLen(), Salt: j.req.CacheSalt, Reuse: j.reuses(),
+	seq := s.cache.Acquire(kvcache.Request{Tokens: j.answer.Context(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reuses(),
 		Resumed: j.started, Continued: j.continued})
 	if seq == nil {
 		return false

@@ -54,7 +54,8 @@ type Batch struct {
 	Tokens    []Token
 	Positions []int32
 	Sequences []int32
-	Outputs   []bool // whether the logits after this token are wanted
+	Outputs   []bool   // whether the logits after this token are wanted
+	Adapters  Adapters // that compute all of it besides the model; nil: the model alone does
 	rows      int
 }
 

@@ -26,12 +26,12 @@ func (s *Scheduler) follows(j *job) bool {
 	}
 	j.leader = nil
 	tokens := j.answer.Context()
-	found := s.cache.LongestPrefix(tokens, j.req.CacheSalt)
+	found := s.cache.LongestPrefix(tokens, j.scope)
 	for _, r := range s.running {
-		if r.worker.Busy() || r.req.CacheSalt != j.req.CacheSalt || r.req.Priority < j.req.Priority { // the worker of a busy one writes its tokens now
+		if r.worker.Busy() || r.scope.Salt != j.scope.Salt || r.req.Priority < j.req.Priority { // the worker of a busy one writes its tokens now
 			continue
 		}
-		common := kvcache.CommonPrefix(r.answer.Context(), tokens[:len(tokens)-1])
+		common := r.scope.Common(j.scope, kvcache.CommonPrefix(r.answer.Context(), tokens[:len(tokens)-1]))
 		near := common > found && r.seq.Len() >= found // r already has all that was found and gains more with each chunk
 		if common >= kvcache.MinShared && (near || common-found >= kvcache.MinShared) && r.leads(common) {
 			j.leader, j.sharedLen = r, common

@@ -21,6 +21,7 @@ type job struct {
 	stream *Stream
 	chain  *chain.Chain
 	answer *answer.Answer
+	scope  kvcache.Scope  // of its cells
 	worker *worker.Worker // nil: the tick draws the tokens. While it is busy, chain and answer are its own
 
 	// In the queue.
@@ -34,6 +35,7 @@ type job struct {
 	seq       *kvcache.Sequence // nil while queued
 	scheduled int               // tokens in this tick's batch
 	outputRow int               // output row of this tick's pass, -1 for none
+	with      Adapters          // that compute what is scheduled
 
 	prefilledAtEntry int // Scheduler.prefilled when it got the slot
 	lastChunkTick    int // Scheduler.ticks when it last got a part of a chunk, or else the slot

@@ -12,16 +12,17 @@ import (
 )
 
 // compute runs the planned jobs: in one forward pass, or if the backend is faster that way, first the decode tokens, then
-// the prompt tokens. What the first pass gave is sampled and sent before the second begins.
+// the prompt tokens. Jobs with other adapters have passes of their own. What a pass gave is sampled and sent before the next begins.
 func (s *Scheduler) compute() {
 	s.passing = append(s.passing[:0], s.planned...) // preempting changes s.planned
-	decode, prefill := s.passing[:s.decoding], s.passing[s.decoding:]
-	if !s.limits.SeparatePasses || len(prefill) == 0 || len(decode) == 0 {
-		s.forward(s.passing)
-		return
+	for rest, decoding := s.passing, s.decoding; len(rest) > 0; {
+		n := sameAdapters(rest)
+		if s.limits.SeparatePasses && decoding > 0 {
+			n = min(n, decoding)
+		}
+		s.forward(rest[:n])
+		rest, decoding = rest[n:], decoding-n
 	}
-	s.forward(decode)
-	s.forward(prefill)
 }
 
 // forward computes the scheduled tokens of some jobs in one pass, then samples and sends. Those that have lost their slot to a
@@ -66,6 +67,7 @@ func (s *Scheduler) forward(jobs []*job) {
 // fill puts the scheduled tokens of some jobs into the batch.
 func (s *Scheduler) fill(jobs []*job) {
 	s.batch.Reset()
+	s.batch.Adapters = jobs[0].with
 	for _, j := range jobs {
 		at := j.seq.Len()
 		tokens := j.answer.Context()

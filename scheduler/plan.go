@@ -18,6 +18,7 @@ func (s *Scheduler) plan() {
 	s.order = append(s.order[:0], s.running...) // preempting changes s.running
 	for _, j := range s.order {
 		j.scheduled, j.outputRow = 0, -1
+		j.chooseAdapters()
 		switch {
 		case j.seq == nil: // preempted for one before it
 		case !j.ready():
@@ -35,6 +36,7 @@ func (s *Scheduler) plan() {
 	}
 	s.decoding = len(s.planned)
 	s.prefill()
+	s.joinByAdapters()
 	s.record.Decode = s.decoding
 }
 
@@ -57,29 +59,24 @@ func (j *job) finishKey() float64 {
 // that has waited longest for a chunk. The first one gets all it can take: a chunk of one prompt is computed faster than two halves of two.
 // Short prompts have every other tick to themselves, except the eighth: sharing a chunk with a longer prompt they would wait for that pass.
 func (s *Scheduler) prefill() {
-	short := 0
-	for _, j := range s.prefilling {
-		if j.short() {
-			short++
-		}
-	}
+	short := countShort(s.prefilling)
 	s.ticks++
 	longestWait := s.ticks%longestWaitEvery == 0
 	if s.shortTick = !longestWait && !s.shortTick && short > 0 && short < len(s.prefilling); s.shortTick {
 		s.prefilling = slices.DeleteFunc(s.prefilling, func(j *job) bool { return !j.short() })
 	}
-	allShort := short == len(s.prefilling)
 	order := func(a, b *job) int { return cmp.Compare(a.finishKey(), b.finishKey()) }
 	if longestWait {
 		order = func(a, b *job) int { return cmp.Compare(a.lastChunkTick, b.lastChunkTick) }
 	}
 	slices.SortStableFunc(s.prefilling, order)
-	left := s.chunkSize(allShort)
+	s.keepFirstAdapters()
+	left := s.chunkSize()
 	for _, j := range s.prefilling {
 		if j.seq == nil { // preempted for one before it
 			continue
 		}
-		if j.scheduled = s.secure(j, min(j.pending(), left)); j.scheduled == 0 {
+		if j.scheduled = s.secure(j, min(j.computable(), left)); j.scheduled == 0 {
 			continue
 		}
 		j.lastChunkTick = s.ticks
@@ -92,20 +89,30 @@ func (s *Scheduler) prefill() {
 	s.prefilled += s.record.Prefill
 }
 
-// chunkSize is how many prompt tokens this tick computes. allShort tells that all its prompts are short.
-func (s *Scheduler) chunkSize(allShort bool) int {
+// countShort is how many of some jobs have a short prompt.
+func countShort(jobs []*job) (n int) {
+	for _, j := range jobs {
+		if j.short() {
+			n++
+		}
+	}
+	return n
+}
+
+// chunkSize is how many prompt tokens this tick computes.
+func (s *Scheduler) chunkSize() int {
 	if len(s.prefilling) == 0 {
 		return 0
 	}
-	short := 0
-	if allShort {
-		short = len(s.prefilling)
+	short := countShort(s.prefilling)
+	if short < len(s.prefilling) {
+		short = 0
 	}
 	d := &s.demand
 	*d = estimator.Demand{Decode: passOf(s.planned), Prompts: d.Prompts[:0], Short: short, Room: s.limits.Batch - s.decoding,
-		Target: s.config.ITLTarget, MinShare: s.config.PrefillShare, Estimator: s.estimator}
+		Split: s.splitCost(), Target: s.config.ITLTarget, MinShare: s.config.PrefillShare, Estimator: s.estimator}
 	for _, j := range s.prefilling {
-		d.Prompts = append(d.Prompts, estimator.Prompt{Tokens: j.pending(), Depth: j.seq.Len()})
+		d.Prompts = append(d.Prompts, estimator.Prompt{Tokens: j.computable(), Depth: j.seq.Len()})
 	}
 	return d.Choose(s.config.Strategy)
 }

@@ -87,7 +87,7 @@ func (w *world) verify(c *client) {
 
 func (w *world) verifyTokens(c *client) {
 	tokens, prompt := scheduler.Conversation(c.st)
-	for i, want := range w.backend.After(tokens, prompt) {
+	for i, want := range w.backend.After(tokens, prompt, c.request) {
 		if got := tokens[prompt+i]; got != want && !slices.Contains(foreign, got) {
 			w.t.Fatalf("request %d: token %d of the answer is %d, the model says %d there", c.id, i, got, want)
 		}

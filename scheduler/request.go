@@ -57,9 +57,13 @@ type Request struct {
 	Deadline    time.Time // the answer ends as an error then; zero: never
 	CachePrompt bool      // begin from cached cells with the same prefix
 	CacheSalt   string    // CachePrompt finds only cells computed under the same salt; else a fast answer would reveal what others sent
-	Overflow    OverflowPolicy
-	Buffer      int  // events the stream holds for a slow reader before Overflow counts; 0: the default
-	Keep        bool // the stream keeps what was read, so that another reader can begin anywhere (Stream.Attach)
+	// Adapters compute the request's tokens besides the model, from position AdaptersFrom on; nil: the model alone does.
+	Adapters     Adapters
+	AdaptersFrom int
+
+	Overflow OverflowPolicy
+	Buffer   int  // events the stream holds for a slow reader before Overflow counts; 0: the default
+	Keep     bool // the stream keeps what was read, so that another reader can begin anywhere (Stream.Attach)
 
 	// Ended, if set, is told of the end, before the stream's reader is. As an Observer's methods it must be quick and must not call back.
 	Ended func(RequestRecord)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -31,6 +32,8 @@ type world struct {
 	backend *schedulertest.Backend
 	s       *scheduler.Scheduler
 	slots   int
+
+	adapters int // sets of them that requests choose from
 
 	calls   sync.WaitGroup // control calls that wait for their answer
 	failing bool           // passes fail now and then
@@ -70,7 +73,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	if rng.IntN(3) == 0 {
 		b.End = cells / 3
 	}
-	w := &world{t: t, rng: rng, backend: b, slots: 1 + rng.IntN(8)}
+	w := &world{t: t, rng: rng, backend: b, slots: 1 + rng.IntN(8), adapters: rng.IntN(2) * 2}
 	if w.failing = rng.IntN(3) == 0; w.failing {
 		b.Fail = w.fail
 	}
@@ -85,6 +88,10 @@ func (w *world) arrive() {
 	r.Priority = w.rng.IntN(3) - 1
 	r.Buffer = 8
 	r.Keep = w.rng.IntN(4) == 0
+	if n := w.rng.IntN(w.adapters + 1); n > 0 {
+		r.Adapters = schedulertest.Adapters(strconv.Itoa(n))
+		r.AdaptersFrom = w.rng.IntN(2) * w.rng.IntN(len(r.Prompt[0].Tokens)+1)
+	}
 	w.embellish(&r)
 	if w.rng.IntN(10) == 0 {
 		r.Overflow = scheduler.OverflowPolicy(w.rng.IntN(3))

@@ -27,6 +27,7 @@ type Demand struct {
 	Short   int      // how many prompts there are if all are short, else 0
 	Room    int      // prompt tokens that the tick can carry besides the decode tokens
 
+	Split    time.Duration // how much longer the decode tokens take because they need several passes
 	Target   time.Duration // aim for the duration of the tick
 	MinShare float64       // least part of the tick's time that prompts get
 
@@ -55,11 +56,11 @@ func (d *Demand) Duration(n int) time.Duration {
 	e, chunk := d.Estimator, d.chunk(n)
 	switch {
 	case n == 0:
-		return e.decode.predict(d.Decode)
+		return d.Split + e.decode.predict(d.Decode)
 	case e.separate:
-		return e.decode.predict(d.Decode) + e.prefill.predict(chunk)
+		return d.Split + e.decode.predict(d.Decode) + e.prefill.predict(chunk)
 	}
-	return e.prefill.predict(Pass{d.Decode.Tokens + chunk.Tokens, d.Decode.Cells + chunk.Cells})
+	return d.Split + e.prefill.predict(Pass{d.Decode.Tokens + chunk.Tokens, d.Decode.Cells + chunk.Cells})
 }
 
 // chunk is what a pass over the first n prompt tokens computes.

@@ -42,6 +42,9 @@ type Pass struct {
 	Cells  int // KV cells that the tokens attend to: their positions, summed
 }
 
+// Decode estimates a pass without prompt tokens.
+func (e *Estimator) Decode(p Pass) time.Duration { return e.decode.predict(p) }
+
 // ObserveDecode learns from a pass without prompt tokens.
 func (e *Estimator) ObserveDecode(p Pass, took time.Duration) { e.decode.observe(p, took) }
 

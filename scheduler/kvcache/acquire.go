@@ -6,7 +6,7 @@ package kvcache
 type Request struct {
 	Tokens    []Token // its prompt and what it has generated so far; never empty
 	PromptLen int     // how many of Tokens are its prompt
-	Salt      string  // it reuses only what was computed under the same salt
+	Scope     Scope   // it reuses only what was computed alike
 	Reuse     bool    // whether it reuses anything
 
 	Resumed   bool // it was preempted
@@ -42,23 +42,23 @@ func (c *Cache) tryAcquire(r Request) *Sequence {
 	var best *Sequence
 	common := 0
 	if r.Reuse {
-		best, common = c.longestPrefix(r.Tokens, r.Salt)
+		best, common = c.longestPrefix(r.Tokens, r.Scope)
 		if c.restore(r, best, common) {
 			return nil
 		}
 	}
 	if best != nil && !best.running && 2*common >= len(best.tokens) {
-		return c.takeOver(best, common)
+		return c.takeOver(best, common, r.Scope)
 	}
 	prefill := len(r.Tokens) - common
 	s := c.choose(prefill, except(best))
 	if s == nil { // every sequence but the best has a request
-		return c.takeOver(best, common)
+		return c.takeOver(best, common, r.Scope)
 	}
 	if !c.evict(s) {
 		return nil
 	}
-	s.salt, s.prompt, s.continued, s.prefill = r.Salt, 0, false, prefill
+	s.scope, s.prompt, s.continued, s.prefill = r.Scope, 0, false, prefill
 	if common >= MinShared && c.share(best, s, common) {
 		return nil // it is taken over when that is done
 	}
@@ -67,13 +67,14 @@ func (c *Cache) tryAcquire(r Request) *Sequence {
 }
 
 // takeOver gives a request an idle sequence of which it keeps the beginning.
-func (c *Cache) takeOver(s *Sequence, common int) *Sequence {
+func (c *Cache) takeOver(s *Sequence, common int, scope Scope) *Sequence {
 	if s == c.copy.sequence {
 		c.cancelSaveAhead()
 	}
 	c.claim(s)
 	s.continued = s.prompt > 0 && common >= s.prompt
 	c.Truncate(s, common)
+	s.scope = scope
 	return s
 }
 
@@ -88,7 +89,7 @@ func (c *Cache) claim(s *Sequence) {
 // reports whether there is something to wait for. If more than half of an entry is restored, the conversation goes on elsewhere, and the
 // entry is dropped.
 func (c *Cache) restore(r Request, best *Sequence, found int) bool {
-	e, common := c.archive.longestPrefix(r.Tokens, r.Salt)
+	e, common := c.archive.longestPrefix(r.Tokens, r.Scope)
 	if common < found+minSaved {
 		return false
 	}
@@ -109,7 +110,7 @@ func (c *Cache) restore(r Request, best *Sequence, found int) bool {
 		return false
 	}
 	c.Append(s, e.tokens[:common])
-	s.salt, s.prefill = r.Salt, 0
+	s.scope, s.prefill = r.Scope, 0
 	s.prompt, s.continued = min(e.prompt, common), e.continued
 	c.touch(s)
 	c.copy = copyInProgress{kind: restoring, sequence: s}

@@ -47,8 +47,8 @@ func TestCache_Acquire_SharesWithRunningRequests(t *testing.T) {
 	var all []*kvcache.Sequence
 	for i := range 4 {
 		tokens := slices.Concat(prompt(100, 1), prompt(10, 5+i))
-		if i > 0 && w.cache.SharedPrefix(tokens, "") != 100 {
-			t.Errorf("it would share %d tokens", w.cache.SharedPrefix(tokens, ""))
+		if i > 0 && w.cache.SharedPrefix(tokens, kvcache.Scope{}) != 100 {
+			t.Errorf("it would share %d tokens", w.cache.SharedPrefix(tokens, kvcache.Scope{}))
 		}
 		s, found := w.acquire(tokens)
 		if want := min(i, 1) * 100; found != want {
@@ -63,7 +63,7 @@ func TestCache_Acquire_SharesWithRunningRequests(t *testing.T) {
 	for _, s := range all {
 		w.cache.Release(s)
 	}
-	if tokens := prompt(100, 1); w.cache.SharedPrefix(tokens, "") != 0 || w.cache.LongestPrefix(tokens, "") != 99 {
+	if tokens := prompt(100, 1); w.cache.SharedPrefix(tokens, kvcache.Scope{}) != 0 || w.cache.LongestPrefix(tokens, kvcache.Scope{}) != 99 {
 		t.Error("idle, they hold the prefix but share it with nobody")
 	}
 	w.agree()

@@ -103,17 +103,17 @@ func (a *archive) demote() {
 // dropPrefixes drops the entries that a longer conversation begins with: that holds all of them.
 func (a *archive) dropPrefixes(longer *entry) {
 	for _, e := range slices.Backward(a.entries) {
-		if e.common(longer.tokens, longer.salt) == len(e.tokens) {
+		if e.common(longer.tokens, longer.scope) == len(e.tokens) {
 			a.drop(e)
 		}
 	}
 }
 
 // longestPrefix finds the entry with the longest prefix of a request.
-func (a *archive) longestPrefix(tokens []Token, salt string) (best *entry, common int) {
+func (a *archive) longestPrefix(tokens []Token, scope Scope) (best *entry, common int) {
 	tokens = reusable(tokens)
 	for _, e := range a.entries {
-		if n := e.common(tokens, salt); n > common {
+		if n := e.common(tokens, scope); n > common {
 			best, common = e, n
 		}
 	}

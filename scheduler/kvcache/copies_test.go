@@ -68,14 +68,14 @@ func TestCache_SaveAhead_MakesPlaces(t *testing.T) {
 	w.answer(prompt(300, 2), 2)
 	w.cache.BeginTick(patient)
 	w.cache.SaveAhead()
-	if !w.cache.Settled() || w.cache.LongestPrefix(prompt(300, 1), "") != 299 {
+	if !w.cache.Settled() || w.cache.LongestPrefix(prompt(300, 1), kvcache.Scope{}) != 299 {
 		t.Error("it is not saved, or has left the cache")
 	}
 	w.cache.BeginTick(kvcache.CopyTime{})
 	if s := w.cache.Acquire(kvcache.Request{Tokens: prompt(100, 3), Reuse: true}); s == nil {
 		t.Error("a request waits for a place")
 	}
-	if w.cache.LongestPrefix(prompt(300, 1), "") != 299 {
+	if w.cache.LongestPrefix(prompt(300, 1), kvcache.Scope{}) != 299 {
 		t.Error("what was evicted is not in the archive")
 	}
 }

@@ -80,7 +80,7 @@ func (w world) compute(s *kvcache.Sequence, tokens []kvcache.Token) (next kvcach
 		w.SampleRows(draws)
 	}
 	next = draws[0].Token
-	if want := w.After(append(slices.Clone(tokens), 0), len(tokens))[0]; next != want {
+	if want := w.After(append(slices.Clone(tokens), 0), len(tokens), scheduler.Request{})[0]; next != want {
 		w.Errorf("the model says %d, without a cache %d", next, want)
 	}
 	return next

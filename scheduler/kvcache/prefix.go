@@ -7,16 +7,16 @@ package kvcache
 const MinShared = 32
 
 // LongestPrefix is how many tokens of a request are in a sequence or in the archive, its last one not counted.
-func (c *Cache) LongestPrefix(tokens []Token, salt string) int {
-	_, cached := c.longestPrefix(tokens, salt)
-	_, archived := c.archive.longestPrefix(tokens, salt)
+func (c *Cache) LongestPrefix(tokens []Token, scope Scope) int {
+	_, cached := c.longestPrefix(tokens, scope)
+	_, archived := c.archive.longestPrefix(tokens, scope)
 	return max(cached, archived)
 }
 
 // SharedPrefix is how many tokens a request would share with a running one: it needs no cells for them. It is 0 if the longest
 // prefix is in an idle sequence, since HasRoom counts the cells of those.
-func (c *Cache) SharedPrefix(tokens []Token, salt string) int {
-	if best, common := c.longestPrefix(tokens, salt); best != nil && best.running {
+func (c *Cache) SharedPrefix(tokens []Token, scope Scope) int {
+	if best, common := c.longestPrefix(tokens, scope); best != nil && best.running {
 		return common
 	}
 	return 0
@@ -27,10 +27,10 @@ func (c *Cache) Shares() bool { return !c.shareFailed }
 
 // longestPrefix finds the sequence with the longest prefix of a request; among equals an idle one, which can be taken over, and of
 // those the one that loses least.
-func (c *Cache) longestPrefix(tokens []Token, salt string) (best *Sequence, common int) {
+func (c *Cache) longestPrefix(tokens []Token, scope Scope) (best *Sequence, common int) {
 	tokens = reusable(tokens)
 	for _, s := range c.sequences {
-		n := s.common(tokens, salt)
+		n := s.common(tokens, scope)
 		if n > common || n == common && n > 0 && !s.running && (best.running || len(s.tokens) < len(best.tokens)) {
 			best, common = s, n
 		}

@@ -15,18 +15,18 @@ type Sequence struct {
 
 // conversation is what a sequence and an entry of the archive hold alike.
 type conversation struct {
-	salt      string // Request.Salt of the request that computed it
+	scope     Scope // of the request that computed it
 	tokens    []Token
 	prompt    int  // how many of tokens were the last request's prompt
 	continued bool // that request had all of the prompt before it; the archive keeps such a conversation longer
 }
 
-// common is how many of a request's tokens the conversation begins with; none if its salt is another.
-func (c *conversation) common(tokens []Token, salt string) int {
-	if c.salt != salt {
+// common is how many of a request's tokens the conversation begins with, as far as they are computed alike.
+func (c *conversation) common(tokens []Token, scope Scope) int {
+	if c.scope.Salt != scope.Salt {
 		return 0
 	}
-	return CommonPrefix(c.tokens, tokens)
+	return c.scope.Common(scope, CommonPrefix(c.tokens, tokens))
 }
 
 // ID is the sequence's number in the memory.

@@ -4,8 +4,9 @@ package schedulertest
 
 import "github.com/penstock/penstock/scheduler"
 
-// After tells for each token of a history from position from on what the model says there, given those before it.
-func (b *Backend) After(history []scheduler.Token, from int) []scheduler.Token {
+// After tells for each token of a history from position from on what the model says there, given those before it and the adapters of
+// the request.
+func (b *Backend) After(history []scheduler.Token, from int, r scheduler.Request) []scheduler.Token {
 	var said []scheduler.Token
 	h := beginning
 	for i, t := range history {
@@ -16,7 +17,7 @@ func (b *Backend) After(history []scheduler.Token, from int) []scheduler.Token {
 		default:
 			said = append(said, b.next(h|1<<63))
 		}
-		h = extend(h, t)
+		h = extend(h, t, with(r, i))
 	}
 	return said
 }

@@ -116,7 +116,7 @@ func (b *Backend) store(n int) error {
 		if seq == b.copy.target {
 			b.force()
 		}
-		b.hold(seq, b.hash(seq, b.batch.Tokens[i]))
+		b.hold(seq, b.hash(seq, b.batch.Tokens[i], b.batch.Adapters))
 		if b.batch.Outputs[i] {
 			b.rows = append(b.rows, b.lastHash(seq))
 		}
@@ -124,19 +124,27 @@ func (b *Backend) store(n int) error {
 	return nil
 }
 
-// hash extends the hash of a sequence by a token.
-func (b *Backend) hash(seq int32, t scheduler.Token) uint64 {
+// hash extends the hash of a sequence by a token that adapters compute.
+func (b *Backend) hash(seq int32, t scheduler.Token, a scheduler.Adapters) uint64 {
 	h := beginning
 	if n := len(b.seqs[seq]); n > 0 {
 		h = b.data[seq][n-1]
 	}
-	return extend(h, t)
+	return extend(h, t, a)
 }
 
 // beginning is the hash of no tokens.
 const beginning uint64 = 14695981039346656037
 
-func extend(h uint64, t scheduler.Token) uint64 { return (h ^ uint64(t)) * 1099511628211 }
+func extend(h uint64, t scheduler.Token, a scheduler.Adapters) uint64 {
+	const prime = 1099511628211
+	if a != nil {
+		for _, c := range []byte(a.Key()) {
+			h = (h ^ uint64(c) ^ 1<<20) * prime
+		}
+	}
+	return (h ^ uint64(t)) * prime
+}
 
 func (b *Backend) lastHash(seq int32) uint64 {
 	n := len(b.seqs[seq])
