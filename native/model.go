@@ -20,9 +20,10 @@ type ModelInfo struct {
 	Parameters   uint64
 	Size         uint64 // bytes of all tensors
 	ContextTrain int    // positions the model was trained for
-	Embedding    int    // width of the residual stream
-	Window       int    // positions of the sliding window; 0 if there is none
-	Vocabulary   int    // tokens
+	Layers       int
+	Embedding    int // width of the residual stream
+	Window       int // positions of the sliding window; 0 if there is none
+	Vocabulary   int // tokens
 	Encoder      bool
 	Decoder      bool
 	Causal       bool // a token sees only those before it, as generation needs
@@ -100,6 +101,7 @@ func (m *Model) describe() error {
 		Parameters:   uint64(c.parameters),
 		Size:         uint64(c.size),
 		ContextTrain: int(c.context_train),
+		Layers:       int(c.layers),
 		Embedding:    int(c.embedding),
 		Window:       int(c.window),
 		Vocabulary:   int(c.vocabulary),

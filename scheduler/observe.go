@@ -23,7 +23,7 @@ type TickRecord struct {
 	Sample    time.Duration // in sampler chains
 	Workers   time.Duration // waiting for workers, after the native chains
 	Total     time.Duration // all of the tick
-	Passes    int           // forward passes: one, or two with Limits.SeparatePasses; more only after a failure
+	Passes    int           // forward passes: one, or two with Limits.SeparatePasses; more for several sets of adapters, or after a failure
 	Decode    int           // tokens of generating slots
 	Prefill   int           // tokens of prompts
 	Preempted int           // jobs that lost their slot

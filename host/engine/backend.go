@@ -45,6 +45,8 @@ type backend struct {
 	padder  padder
 	passes  piecewise
 	lacks   Lacks
+
+	adapters string // key of those that the context computes with
 }
 
 func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unified, gpu bool, lacks Lacks) *backend {
@@ -92,6 +94,9 @@ func (b *backend) decode(batch *scheduler.Batch) (err error) {
 	defer func() {
 		err = errors.Join(err, panics.Recovered(recover()))
 	}()
+	if err := b.useAdapters(batch.Adapters); err != nil {
+		return err
+	}
 	switch {
 	case b.passes.needed():
 		return b.passes.decode(b.context, batch)

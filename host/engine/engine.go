@@ -29,6 +29,7 @@ type Options struct {
 	KVLayout       string // shared: all sequences use the same cells; split: each has its own; auto or "": split on a CPU, shared on a GPU
 	Lacks          Lacks  // what is not to be asked of the model
 	Template       TemplateOptions
+	ControlVectors ControlVectors
 	// Progress is called with 0..1 while the weights load; nil is fine.
 	Progress func(done float32)
 
@@ -163,6 +164,9 @@ func open(model *native.Model, o Options) (*Engine, error) {
 	}
 	if info.ContextTrain > 0 { // beyond it the model writes nonsense, whatever room the slots share
 		limits.Positions = min(limits.Positions, info.ContextTrain)
+	}
+	if err := o.ControlVectors.use(c, info); err != nil {
+		return nil, errors.Join(err, c.Close(), template.Close())
 	}
 	weights, err := warm(model, c)
 	if err != nil {

@@ -48,7 +48,7 @@ func TestLayout_RandomWork_SameTokensAsAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, a := range randomAnswers(t, s, rng, cells) {
-				want := b.After(slices.Concat(a.prompt, a.said), len(a.prompt))
+				want := b.After(slices.Concat(a.prompt, a.said), len(a.prompt), scheduler.Request{})
 				if len(a.said) != a.most || !slices.Equal(a.said, want) {
 					t.Errorf("answer %d has %d tokens, want %d:\n%v; alone\n%v", i, len(a.said), a.most, a.said, want)
 				}

@@ -121,6 +121,7 @@ type inspection struct {
 	// headers are the bytes in front of the weights, of all parts.
 	headers []byte
 	types   map[native.Operation]bool // of the weights
+	whole   *gguf.Header              // of the first part, with the tensors of all
 }
 
 // inspect checks the headers of a file and of the other parts of its model.
@@ -130,6 +131,7 @@ func inspect(path string) (*inspection, error) {
 	if err != nil {
 		return nil, err
 	}
+	in.whole = h
 	others, err := otherParts(path, h)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -142,6 +144,7 @@ func inspect(path string) (*inspection, error) {
 		if v := h.Values["split.no"]; v.Type != gguf.Uint16 || v.Int(0) != int64(i+1) {
 			return nil, fmt.Errorf("%s: %w: it is not part %d of its model", other, gguf.ErrMalformed, i+2)
 		}
+		in.whole.Tensors = append(in.whole.Tensors, h.Tensors...)
 	}
 	return in, nil
 }

@@ -35,13 +35,15 @@ type request struct {
 	Task      string        `json:"task,omitempty"` // one of the tasks below; empty: try the file on the CPU
 	Path      string        `json:"path,omitempty"`
 	Lacks     Lacks         `json:"lacks,omitempty"`      // what is known and not tried again
+	Adapter   string        `json:"adapter,omitempty"`    // for adapterTask
 	GPULayers int           `json:"gpu_layers,omitempty"` // for gpuTask
 	Timeout   time.Duration `json:"timeout"`              // after which the child ends itself, in case the parent cannot
 }
 
 const (
-	surveyTask = "survey" // of what llama.cpp finds to compute on
-	gpuTask    = "gpu"    // compute with layers of the file there
+	surveyTask  = "survey"  // of what llama.cpp finds to compute on
+	gpuTask     = "gpu"     // compute with layers of the file there
+	adapterTask = "adapter" // compute with the file and an adapter on the CPU
 )
 
 // answer is what the child found; where the error is empty, nothing was wrong.
@@ -108,7 +110,7 @@ func (p *child) tryModel(ctx context.Context, path string, lacks Lacks, timeout 
 // ask has the child do what a request says. Errors leave it as those of tryModel do.
 func (p *child) ask(ctx context.Context, r request) (a answer, err error) {
 	crashed := ErrCrashed
-	if r.Task != "" {
+	if r.Task == surveyTask || r.Task == gpuTask {
 		crashed = ErrGPU
 	}
 	p.stderr.Reset()

@@ -83,6 +83,8 @@ func answerRequest(r request) answer {
 		a.Machine, err = survey()
 	case gpuTask:
 		err = computeOnGPU(r.Path, r.GPULayers)
+	case adapterTask:
+		err = tryAdapter(r.Path, r.Adapter)
 	default:
 		a.Lacks, err = runModelTrial(r.Path, r.Lacks, limit)
 	}

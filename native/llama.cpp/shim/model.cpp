@@ -95,6 +95,7 @@ int32_t ps_model_describe(ps_model * m, ps_model_info * out, ps_error * err) noe
         out->vocabulary      = m->n_vocab;
         out->vocabulary_type = llama_vocab_type(m->vocab);
         out->context_train   = llama_model_n_ctx_train(m->model);
+        out->layers          = llama_model_n_layer(m->model);
         out->embedding       = llama_model_n_embd(m->model);
         out->window          = llama_model_n_swa(m->model);
         out->metadata        = llama_model_meta_count(m->model);

@@ -123,7 +123,7 @@ void ps_model_free(ps_model *model) PS_NOEXCEPT;
 typedef struct ps_model_info {
     uint64_t parameters, size; // count, bytes
     int32_t vocabulary, vocabulary_type;
-    int32_t context_train, embedding, window, metadata;
+    int32_t context_train, layers, embedding, window, metadata;
     bool encoder, decoder, recurrent, hybrid, diffusion, add_bos;
     int32_t bos, eos, eot, newline; // tokens; -1 where the vocabulary has none
     int32_t fim_prefix, fim_suffix, fim_middle, fim_repository, fim_separator;

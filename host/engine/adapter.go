@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Adapter is a LoRA adapter that is loaded for an engine's model.
+type Adapter struct {
+	native *native.Adapter
+	number uint64 // unique in this process, so that cells are never taken for those of another adapter
+}
+
+var adapters atomic.Uint64 // loaded so far
+
+// LoadAdapter loads a LoRA adapter from a file that package model has checked. Running passes go on meanwhile.
+func (e *Engine) LoadAdapter(path string) (*Adapter, error) {
+	a, err := native.LoadAdapter(e.model, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Adapter{native: a, number: adapters.Add(1)}, nil
+}
+
+// Close frees the adapter. A request that still uses it ends with an error.
+func (a *Adapter) Close() error { return a.native.Close() }
+
+// Scaled is an adapter and how strongly it counts: 1 is as it was trained.
+type Scaled struct {
+	Adapter *Adapter
+	Scale   float32
+}
+
+// adapterSet is what passes compute with besides the model. It implements scheduler.Adapters.
+type adapterSet struct {
+	key string
+	set []native.ScaledAdapter
+}
+
+// Key implements scheduler.Adapters.
+func (a *adapterSet) Key() string { return a.key }
+
+// Adapters are what a request computes with: some adapters, in any order. It is nil if none of them counts.
+func Adapters(scaled []Scaled) scheduler.Adapters {
+	scaled = slices.DeleteFunc(slices.Clone(scaled), func(s Scaled) bool { return s.Scale == 0 })
+	if len(scaled) == 0 {
+		return nil
+	}
+	slices.SortFunc(scaled, func(a, b Scaled) int { return cmp.Compare(a.Adapter.number, b.Adapter.number) })
+	out := &adapterSet{}
+	var key strings.Builder
+	for _, s := range scaled {
+		fmt.Fprintf(&key, "%d:%x ", s.Adapter.number, s.Scale)
+		out.set = append(out.set, native.ScaledAdapter{Adapter: s.Adapter.native, Scale: s.Scale})
+	}
+	out.key = key.String()
+	return out
+}
+
+// useAdapters has the context compute with a batch's adapters, if it does not already.
+func (b *backend) useAdapters(a scheduler.Adapters) error {
+	if a == nil {
+		if b.adapters == "" {
+			return nil
+		}
+		a = &adapterSet{}
+	} else if a.Key() == b.adapters {
+		return nil
+	}
+	set, ok := a.(*adapterSet)
+	if !ok {
+		return fmt.Errorf("adapters of type %T are not this engine's", a)
+	}
+	if err := b.context.SetAdapters(set.set); err != nil {
+		return err
+	}
+	b.adapters = set.key
+	return nil
+}
