@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/penstock/penstock/host/adapter"
 	"github.com/penstock/penstock/host/catalog"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
@@ -29,6 +30,7 @@ type Core struct {
 	Scheduler *scheduler.Scheduler
 	Policies  *policy.Builder
 	Catalog   *catalog.Catalog
+	Adapters  *adapter.Registry
 	Metrics   *telemetry.Metrics
 	Model     completion.Info
 
@@ -65,8 +67,15 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 		Path: core.file.Path, Name: name, Slots: slots, CacheSequences: min(slots, engine.MaxSequences-slots),
 		ContextSize: c.Model.CtxSize, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
 		Threads: c.Model.Threads, GPULayers: c.Model.GPULayers, KVLayout: c.Model.KVLayout, Progress: progress,
-		Lacks: lacksOf(core.file, log),
+		Lacks: lacksOf(core.file, log), ControlVectors: controlVectors(c.Model),
 	})
+	if err != nil {
+		return nil, err
+	}
+	core.Adapters, err = adapter.Open(ctx, core.Engine, core.file.Path, model.Options{
+		Folder: c.Models.Dir,
+		Trying: func() { log.Info("trying the LoRA adapter in a child process, as with every new file") },
+	}, loraFiles(c.Model))
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +108,7 @@ var strategies = map[string]estimator.Strategy{
 
 // served is the model as the API uses it.
 func (c *Core) served() *completion.Model {
-	return &completion.Model{Info: c.Model, Engine: c.Engine, Scheduler: schedulerAdapter{c.Scheduler}, Policies: c.Policies}
+	return &completion.Model{Info: c.Model, Engine: c.Engine, Scheduler: schedulerAdapter{c.Scheduler}, Policies: c.Policies, Adapters: c.Adapters}
 }
 
 // Close frees the model. The scheduler's Run must have returned.
@@ -107,6 +116,9 @@ func (c *Core) Close() error {
 	var errs []error
 	if c.plugins != nil {
 		errs = append(errs, c.plugins.Close())
+	}
+	if c.Adapters != nil {
+		errs = append(errs, c.Adapters.Close())
 	}
 	if c.Engine != nil {
 		errs = append(errs, c.Engine.Close())

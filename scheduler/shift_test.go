@@ -17,7 +17,7 @@ import (
 func shifted(b *schedulertest.Backend, prompt []scheduler.Token, s answer.Shift, n int) (said []scheduler.Token) {
 	context := append([]scheduler.Token{}, prompt...)
 	for range n {
-		t := b.After(append(context, 0), len(context))[0]
+		t := b.After(append(context, 0), len(context), scheduler.Request{})[0]
 		said, context = append(said, t), append(context, t)
 		if len(context) == 32 {
 			discard := s.Discard

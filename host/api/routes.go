@@ -47,6 +47,9 @@ func New(o Options) http.Handler {
 	e.DELETE("/v1/plugins/:name", s.removePlugin, s.administer, s.withPlugins)
 	e.POST("/v1/plugins/:name/reset", s.resetPlugin, s.administer, s.withPlugins)
 	s.addAdminRoutes(e)
+	e.GET("/v1/adapters", s.withAdapters(listAdapters), s.authorize)
+	e.POST("/v1/adapters", s.withAdapters(loadAdapter), s.administer)
+	e.DELETE("/v1/adapters/:name", s.withAdapters(unloadAdapter), s.administer)
 	if o.Metrics != nil {
 		e.GET("/metrics", echo.WrapHandler(o.Metrics), s.authorize)
 	}

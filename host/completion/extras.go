@@ -20,6 +20,7 @@ type Extras struct {
 	TimeoutMS   *int64          `json:"timeout_ms"`
 	Plugins     json.RawMessage `json:"plugins"`
 	Trace       bool            `json:"trace"`
+	Lora        json.RawMessage `json:"lora"`
 
 	// Refused while nothing acts on it.
 	Record json.RawMessage `json:"record" api:"refused"`

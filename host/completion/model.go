@@ -29,6 +29,7 @@ type Model struct {
 	Engine    Engine
 	Scheduler Scheduler
 	Policies  Policies // nil: no plugins
+	Adapters  Adapters // nil: no LoRA adapters
 }
 
 // Info describes a model.

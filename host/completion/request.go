@@ -19,6 +19,8 @@ type Request struct {
 	Params   sampling.Params
 	Plugins  []PluginUse
 
+	AdapterScales []AdapterScale // none: those that count for all
+
 	Prompts   [][]scheduler.Token
 	Rendered  chat.Prompt // of a conversation: what its template has made of it
 	Choices   int         // answers to each prompt
@@ -87,6 +89,9 @@ func (r *Request) takeExtras() (err error) {
 		return err
 	}
 	if r.Plugins, err = readUses(r.Extras.Plugins); err != nil {
+		return err
+	}
+	if r.AdapterScales, err = ReadAdapterScales(r.Extras.Lora, "lora"); err != nil {
 		return err
 	}
 	if r.Model.Policies == nil {

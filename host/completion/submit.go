@@ -57,6 +57,10 @@ func (s *Service) Submit(ctx context.Context, r *Request) (_ []Stream, err error
 
 // addChoice appends the request for one choice.
 func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r *Request, prompt []scheduler.Token) ([]scheduler.Request, error) {
+	adapters, from, err := r.adapters(prompt)
+	if err != nil {
+		return requests, err
+	}
 	params := r.Params.ForChoice(uint32(len(requests)))
 	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func() (Policy, error) { return r.newPolicy(params) }, Policy.discard)
 	if err != nil {
@@ -70,21 +74,23 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 		trace = MaxTraced
 	}
 	return append(requests, scheduler.Request{
-		Prompt:      []scheduler.Segment{{Tokens: prompt}},
-		MaxTokens:   r.MaxTokens,
-		Stop:        r.Stops,
-		IgnoreEOG:   params.IgnoreEOS,
-		Preserved:   p.Preserved,
-		Chain:       p.Stages,
-		Rules:       p.Rules,
-		Logprobs:    r.Logprobs,
-		Trace:       trace,
-		Priority:    r.Extras.Priority,
-		Deadline:    r.Deadline,
-		CachePrompt: r.Extras.CachePrompt,
-		CacheSalt:   r.Caller.CacheSalt,
-		Buffer:      buffer,
-		Keep:        r.Keep,
+		Prompt:       []scheduler.Segment{{Tokens: prompt}},
+		MaxTokens:    r.MaxTokens,
+		Stop:         r.Stops,
+		IgnoreEOG:    params.IgnoreEOS,
+		Preserved:    p.Preserved,
+		Chain:        p.Stages,
+		Rules:        p.Rules,
+		Logprobs:     r.Logprobs,
+		Trace:        trace,
+		Priority:     r.Extras.Priority,
+		Deadline:     r.Deadline,
+		CachePrompt:  r.Extras.CachePrompt,
+		CacheSalt:    r.Caller.CacheSalt,
+		Adapters:     adapters,
+		AdaptersFrom: from,
+		Buffer:       buffer,
+		Keep:         r.Keep,
 	}), nil
 }
 

@@ -33,6 +33,13 @@ type Model struct {
 	GPULayers int      `koanf:"gpu_layers"` // -1: all that fit
 	KVLayout  string   `koanf:"kv_layout"`  // auto, shared, split
 	Kernels   string   `koanf:"kernels"`    // penstock, amx, ggml, plain
+
+	Lora                    []string `koanf:"lora"`                       // files
+	LoraScaled              []string `koanf:"lora_scaled"`                // for ParseScaled
+	LoraInitWithoutApply    bool     `koanf:"lora_init_without_apply"`    // they count only in requests that name them
+	ControlVector           []string `koanf:"control_vector"`             // files
+	ControlVectorScaled     []string `koanf:"control_vector_scaled"`      // for ParseScaled
+	ControlVectorLayerRange string   `koanf:"control_vector_layer_range"` // for ParseLayers
 }
 
 // Models says where models lie and come from.

@@ -11,13 +11,21 @@ import (
 var always = []string{"--metrics", "--slots", "--jinja", "-cb", "--cont-batching", "--cache-prompt", "--repack", "--perf", "--warmup", "--offline",
 	"--op-offload", "-kvo", "--kv-offload"}
 
+// layerRange is followed by two values in llama-server's command line.
+const layerRange = "--control-vector-layer-range"
+
 // Respell turns the spellings of llama-server's command line, such as -np and --no-ui, into those of AddFlags, and leaves out flags that ask
 // for what is done in any case. What it does not know it leaves as it is.
 func Respell(args []string) []string {
 	out := make([]string, 0, len(args))
+	skip := 0 // values of the flag before
 	for i, arg := range args {
 		if arg == "--" {
 			return append(out, args[i:]...)
+		}
+		if skip > 0 {
+			skip--
+			continue
 		}
 		name, value, hasValue := strings.Cut(arg, "=")
 		if slices.Contains(always, arg) {
@@ -28,6 +36,11 @@ func Respell(args []string) []string {
 			if negated && !hasValue {
 				value, hasValue = "false", true
 			}
+		}
+		if i+2 < len(args) && arg == layerRange && areLayers(args[i+1]+","+args[i+2]) {
+			out = append(out, arg+"="+args[i+1]+","+args[i+2])
+			skip = 2
+			continue
 		}
 		if hasValue {
 			name += "=" + value

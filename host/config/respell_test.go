@@ -16,6 +16,8 @@ func TestRespell(t *testing.T) {
 				"--ubatch-size", "256", "--alias", "x", "--n-predict", "64"}},
 		{[]string{"--n-gpu-layers=3", "--no-ui", "--metrics", "-cb", "--no-context-shift"}, []string{"--gpu-layers=3", "--ui=false", "--context-shift=false"}},
 		{[]string{"--listen", ":1", "--unknown", "-zz"}, []string{"--listen", ":1", "--unknown", "-zz"}},
+		{[]string{"--control-vector-layer-range", "1", "4", "x.gguf"}, []string{"--control-vector-layer-range=1,4", "x.gguf"}},
+		{[]string{"--control-vector-layer-range", "1,4", "x.gguf"}, []string{"--control-vector-layer-range", "1,4", "x.gguf"}},
 		{[]string{"--", "-m"}, []string{"--", "-m"}},
 	} {
 		if diff := cmp.Diff(tc.want, Respell(tc.given)); diff != "" {

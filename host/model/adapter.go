@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf"
 )
@@ -109,8 +109,8 @@ func tryAdapter(model, path string) (err error) {
 func FindAdapter(name string, o Options) (string, error) {
 	o = o.withDefaults()
 	name = strings.TrimSuffix(name, ".gguf")
-	if slices.Contains(fileNames(o.Folder), name) {
-		return filepath.Join(o.Folder, name+".gguf"), nil
+	if path := library.Find(o.Folder, name); path != "" {
+		return path, nil
 	}
-	return "", fmt.Errorf("%w: %q is no name in the model folder %s; %s", ErrNotFound, name, o.Folder, advice(name, List(o.Folder)))
+	return "", fmt.Errorf("%w: %q is no name in the model folder %s; %s", ErrNotFound, name, o.Folder, library.Advice(name, library.Names(o.Folder)))
 }

@@ -42,7 +42,10 @@ func Main(m *testing.M) {
 }
 
 // Server is a running server.
-type Server struct{ URL string }
+type Server struct {
+	URL string
+	Key string // that requests send; "": none
+}
 
 // Answer is what a server answered.
 type Answer struct {
@@ -68,24 +71,14 @@ func LlamaServer(t testing.TB, model string, flags ...string) Server {
 		http.DefaultClient.CloseIdleConnections()
 		p.Stop()
 	})
-	return Server{p.URL}
+	return Server{URL: p.URL}
 }
 
 // Penstock runs a host within the test until it ends, with a model and the same slots and context. It computes with llama.cpp's own
 // kernels, so that its answers can be compared; change has further keys of the configuration.
 func Penstock(t *testing.T, model string, change map[string]any) Server {
 	t.Helper()
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	keys := map[string]any{"model.path": inRepository(t, model), "server.listen": "127.0.0.1:0", "model.threads": threads, "model.ctx_size": cells,
-		"scheduler.slots": slots, "model.kernels": "ggml", "server.shutdown_timeout": "20s", "plugins.dir": t.TempDir()}
-	for k, v := range change {
-		keys[k] = v
-	}
-	c, err := config.Load(config.Sources{Flags: keys})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := host.Open(t.Context(), host.Options{Config: c, Log: slog.New(slog.DiscardHandler), Version: "test"})
+	h, err := open(t, model, change)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +92,33 @@ func Penstock(t *testing.T, model string, change map[string]any) Server {
 			t.Error(err)
 		}
 	})
-	return Server{h.URL()}
+	return Server{URL: h.URL()}
+}
+
+// PenstockFails is why a host with such keys does not start; nil if it does.
+func PenstockFails(t *testing.T, model string, change map[string]any) error {
+	t.Helper()
+	h, err := open(t, model, change)
+	if err == nil {
+		err = h.Close()
+	}
+	return err
+}
+
+// open opens a host.
+func open(t *testing.T, model string, change map[string]any) (*host.Host, error) {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	keys := map[string]any{"model.path": inRepository(t, model), "server.listen": "127.0.0.1:0", "model.threads": threads, "model.ctx_size": cells,
+		"scheduler.slots": slots, "model.kernels": "ggml", "server.shutdown_timeout": "20s", "plugins.dir": t.TempDir()}
+	for k, v := range change {
+		keys[k] = v
+	}
+	c, err := config.Load(config.Sources{Flags: keys})
+	if err != nil {
+		return nil, err
+	}
+	return host.Open(t.Context(), host.Options{Config: c, Log: slog.New(slog.DiscardHandler), Version: "test"})
 }
 
 // Call sends a request and returns the answer; a body is JSON.
@@ -110,6 +129,9 @@ func (s Server) Call(t testing.TB, method, path, body string) Answer {
 		t.Fatal(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
+	if s.Key != "" {
+		request.Header.Set("Authorization", "Bearer "+s.Key)
+	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)

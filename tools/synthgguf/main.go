@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Command synthgguf writes a model file with random weights for measuring speed.
+// Command synthgguf writes a model file with random weights for measuring speed, or a LoRA adapter or a control vector for a model.
 package main
 
 import (
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -17,20 +18,30 @@ import (
 func main() {
 	shape := flag.String("shape", "135m", "135m, 0.5b or 1b")
 	quant := flag.String("quant", "Q4_0", "Q4_0 or Q8_0")
-	vocab := flag.String("vocab", "", "GGUF file whose vocabulary is used (required); llama.cpp has some under models/")
+	vocab := flag.String("vocab", "", "GGUF file whose vocabulary is used (required for a model); llama.cpp has some under models/")
+	lora := flag.String("lora", "", "write a LoRA adapter for this model instead")
+	vector := flag.String("control-vector", "", "write a control vector for this model instead")
+	deviation := flag.Float64("deviation", 0.01, "standard deviation of an adapter's or control vector's numbers")
 	seed := flag.Uint64("seed", 1, "seed of the weights")
 	out := flag.String("o", "", "file to write (required)")
 	flag.Parse()
-	if err := run(*shape, *quant, *vocab, *out, *seed); err != nil {
+	write := func(w io.Writer) error { return model(w, *shape, *quant, *vocab, *seed) }
+	switch {
+	case *lora != "":
+		write = synth.Adapter{Model: *lora, Seed: *seed, Deviation: *deviation}.Write
+	case *vector != "":
+		write = func(w io.Writer) error { return synth.ControlVector(w, *vector, *seed, *deviation) }
+	}
+	if err := store(*out, write); err != nil {
 		fmt.Fprintln(os.Stderr, "synthgguf:", err)
 		os.Exit(1)
 	}
 }
 
-// run writes beside the target and renames, so that an interrupted run leaves no half model under its name.
-func run(shapeName, quantName, vocab, out string, seed uint64) (err error) {
-	if out == "" || vocab == "" {
-		return errors.New("-o and -vocab are required: name the file to write and the one to take the vocabulary from")
+// model writes a model.
+func model(w io.Writer, shapeName, quantName, vocab string, seed uint64) error {
+	if vocab == "" {
+		return errors.New("-vocab is required: name the file to take the vocabulary from")
 	}
 	shape, err := synth.ShapeNamed(shapeName)
 	if err != nil {
@@ -39,6 +50,14 @@ func run(shapeName, quantName, vocab, out string, seed uint64) (err error) {
 	quant, err := synth.QuantNamed(quantName)
 	if err != nil {
 		return err
+	}
+	return synth.Write(w, shape, vocab, quant, seed)
+}
+
+// store writes beside the target and renames, so that an interrupted run leaves no half file under its name.
+func store(out string, write func(io.Writer) error) (err error) {
+	if out == "" {
+		return errors.New("-o is required: name the file to write")
 	}
 	file, err := os.CreateTemp(filepath.Dir(out), filepath.Base(out)+".part-*")
 	if err != nil {
@@ -50,7 +69,7 @@ func run(shapeName, quantName, vocab, out string, seed uint64) (err error) {
 		}
 	}()
 	buffered := bufio.NewWriterSize(file, 1<<20)
-	err = errors.Join(synth.Write(buffered, shape, vocab, quant, seed), buffered.Flush(), file.Chmod(0o644), file.Close())
+	err = errors.Join(write(buffered), buffered.Flush(), file.Chmod(0o644), file.Close())
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,8 @@ func (a API) Routes() []wire.Route {
 		{Method: http.MethodPost, Path: "/apply-template", Handler: a.applyTemplate, Body: openai.ChatBody{}},
 		{Method: http.MethodGet, Path: "/props", Handler: a.props},
 		{Method: http.MethodGet, Path: "/slots", Handler: a.slots},
+		{Method: http.MethodGet, Path: "/lora-adapters", Handler: a.loraAdapters},
+		{Method: http.MethodPost, Path: "/lora-adapters", Handler: a.setLoraAdapters},
 	}
 }
 

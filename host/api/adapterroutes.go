@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+)
+
+// adapterInfo is a LoRA adapter as these routes show it.
+type adapterInfo struct {
+	ID           int     `json:"id"`
+	Name         string  `json:"name"`
+	Scale        float32 `json:"scale"`
+	Rank         int     `json:"rank"`
+	Bytes        uint64  `json:"bytes"`
+	TaskName     string  `json:"task_name,omitempty"`
+	PromptPrefix string  `json:"prompt_prefix,omitempty"`
+	Invocation   []int32 `json:"invocation_tokens,omitempty"`
+}
+
+func showAdapter(i completion.AdapterInfo) adapterInfo {
+	return adapterInfo{ID: i.ID, Name: i.Name, Scale: i.Scale, Rank: i.Rank, Bytes: i.Bytes, TaskName: i.TaskName,
+		PromptPrefix: i.PromptPrefix, Invocation: i.InvocationTokens}
+}
+
+// withAdapters hands the adapters of the model that the query names, or of the default one, to a handler.
+func (s *service) withAdapters(handle func(echo.Context, completion.Adapters) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		m, release, err := s.Models.Use(c.Request().Context(), c.QueryParam("model"))
+		if err != nil {
+			return err
+		}
+		defer release()
+		if m.Adapters == nil {
+			return &completion.Error{Status: http.StatusNotFound, Code: "unsupported", Type: completion.TypeInvalid,
+				Message: "LoRA adapters are not supported by this server"}
+		}
+		return handle(c, m.Adapters)
+	}
+}
+
+// listAdapters is GET /v1/adapters.
+func listAdapters(c echo.Context, a completion.Adapters) error {
+	data := []adapterInfo{}
+	for _, info := range a.List() {
+		data = append(data, showAdapter(info))
+	}
+	return c.JSON(http.StatusOK, map[string]any{"object": "list", "data": data})
+}
+
+// adapterBody is POST /v1/adapters.
+type adapterBody struct {
+	Name  string   `json:"name"`
+	Scale *float32 `json:"scale"`
+}
+
+// loadAdapter is POST /v1/adapters: an adapter of the model folder, by its name, for requests that name it, or with a scale for all.
+func loadAdapter(c echo.Context, a completion.Adapters) error {
+	var body adapterBody
+	if err := wire.ReadJSON(c, &body); err != nil {
+		return err
+	}
+	scale := float32(0)
+	if body.Scale != nil {
+		scale = *body.Scale
+	}
+	switch {
+	case body.Name == "":
+		return completion.Invalid("name", "name is missing: that of a GGUF file in the model folder")
+	case scale < -completion.MaxAdapterScale || scale > completion.MaxAdapterScale:
+		return completion.Invalid("scale", "scale is %v; it must be from %d to %d", scale, -completion.MaxAdapterScale, completion.MaxAdapterScale)
+	}
+	info, err := a.Load(c.Request().Context(), body.Name, scale)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusCreated, showAdapter(info))
+}
+
+// unloadAdapter is DELETE /v1/adapters/{name}.
+func unloadAdapter(c echo.Context, a completion.Adapters) error {
+	if err := a.Unload(c.Param("name")); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
