@@ -55,6 +55,7 @@ func (b block) refused(field, taken string) error {
 type turn struct {
 	said    chat.Message // by the message's role
 	texts   []string
+	listed  bool // the content came as a list
 	results []chat.Message
 }
 
@@ -104,6 +105,9 @@ func (t *turn) addResult(b block, field string) error {
 // messages are what the blocks have become.
 func (t *turn) messages() []chat.Message {
 	t.said.Content = strings.Join(t.texts, "\n")
+	if t.listed {
+		t.said.Parts = t.texts
+	}
 	if len(t.results) > 0 && len(t.texts) == 0 {
 		return t.results
 	}

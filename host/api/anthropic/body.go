@@ -21,12 +21,13 @@ type messagesBody struct {
 	MaxTokens     *int                       `json:"max_tokens"`
 	StopSequences []string                   `json:"stop_sequences"`
 	Stream        bool                       `json:"stream"`
-	TemplateArgs  map[string]json.RawMessage `json:"chat_template_kwargs"`
+	Tools         []json.RawMessage          `json:"tools"`
+	ToolChoice    json.RawMessage            `json:"tool_choice"`
+	Thinking      json.RawMessage            `json:"thinking"`
+	OutputConfig  outputConfig               `json:"output_config"`
+	TemplateArgs  map[string]json.RawMessage `json:"chat_template_kwargs"` // an addition of ours
 
-	// Refused while nothing acts on them.
-	Tools             json.RawMessage `json:"tools" api:"refused"`
-	Thinking          json.RawMessage `json:"thinking" api:"refused"`
-	OutputConfig      json.RawMessage `json:"output_config" api:"refused"`
+	// Refused: nothing acts on them.
 	Container         json.RawMessage `json:"container" api:"refused"`
 	ContextManagement json.RawMessage `json:"context_management" api:"refused"`
 	MCPServers        json.RawMessage `json:"mcp_servers" api:"refused"`
@@ -43,7 +44,7 @@ func (b *messagesBody) check() error {
 	for _, f := range []struct {
 		name string
 		raw  json.RawMessage
-	}{{"tools", b.Tools}, {"thinking", b.Thinking}, {"output_config", b.OutputConfig}, {"container", b.Container}, {"context_management", b.ContextManagement}, {"mcp_servers", b.MCPServers}} {
+	}{{"container", b.Container}, {"context_management", b.ContextManagement}, {"mcp_servers", b.MCPServers}} {
 		if completion.IsSet(f.raw) {
 			return completion.Unsupported(f.name, "%s is not supported by this server", f.name)
 		}
@@ -60,7 +61,7 @@ func (b *messagesBody) check() error {
 			return completion.Invalid(field, "%s is %q; it must have more than white space", field, stop)
 		}
 	}
-	return nil
+	return b.OutputConfig.check()
 }
 
 // checkAnswer is for the route that answers: counting takes no max_tokens.
@@ -83,8 +84,36 @@ func (b *messagesBody) fill(r *completion.Request) error {
 	return nil
 }
 
-// conversation reads what becomes the prompt.
-func (b *messagesBody) conversation() (chat.Conversation, error) {
-	messages, err := readMessages(b.System, b.Messages)
-	return chat.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs}, err
+// conversation reads what becomes the prompt, and puts what the answer must look like among the extras.
+func (b *messagesBody) conversation() (c chat.Conversation, err error) {
+	c = chat.Conversation{ReasoningEffort: b.OutputConfig.Effort, TemplateArgs: b.TemplateArgs}
+	if f := b.OutputConfig.Format; f != nil {
+		b.JSONSchema = f.Schema
+	}
+	thinks, budget, err := readThinking(b.Thinking)
+	if err != nil {
+		return c, err
+	}
+	if _, told := b.TemplateArgs["enable_thinking"]; !told || thinks {
+		c.EnableThinking = &thinks
+	}
+	if budget != nil {
+		b.ThinkingBudget = budget
+	}
+	if c.Tools, err = readTools(b.Tools); err != nil {
+		return c, err
+	}
+	if c.ToolChoice, c.ParallelToolCalls, err = readToolChoice(b.ToolChoice, c.Tools); err != nil {
+		return c, err
+	}
+	if c.Messages, err = readMessages(b.System, b.Messages); err != nil {
+		return c, err
+	}
+	if last := c.Messages[len(c.Messages)-1]; last.Role == "assistant" {
+		c.Continue, c.AddGenerationPrompt = chat.ContinueAuto, new(bool)
+		if len(last.ToolCalls) > 0 {
+			return c, &chat.Invalid{Field: "messages", Reason: "end with a tool_use block; the tool_result block for it is missing"}
+		}
+	}
+	return c, nil
 }

@@ -62,7 +62,7 @@ func readMessage(raw json.RawMessage, field string) ([]chat.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	turn := turn{said: chat.Message{Role: m.Role}}
+	turn := turn{said: chat.Message{Role: m.Role}, listed: m.Content[0] == '['}
 	for i, b := range blocks {
 		if err := turn.add(b, fmt.Sprintf("%s.content[%d]", field, i)); err != nil {
 			return nil, err

@@ -27,7 +27,7 @@ func TestReadMessages_Conversations(t *testing.T) {
 		want             []chat.Message
 	}{
 		"text":           {``, `[{"role":"user","content":"hi"}]`, user},
-		"blocks":         {`null`, `[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}]}]`, []chat.Message{{Role: "user", Content: "a\nb"}}},
+		"blocks":         {`null`, `[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}]}]`, []chat.Message{{Role: "user", Content: "a\nb", Parts: []string{"a", "b"}}}},
 		"system":         {`"be brief"`, `[{"role":"user","content":"hi"}]`, append([]chat.Message{{Role: "system", Content: "be brief"}}, user...)},
 		"system blocks":  {`[{"type":"text","text":"be"},{"type":"text","text":"brief"}]`, `[{"role":"user","content":"hi"}]`, append([]chat.Message{{Role: "system", Content: "be\nbrief"}}, user...)},
 		"empty system":   {`[]`, `[{"role":"user","content":"hi"}]`, user},
@@ -40,10 +40,10 @@ func TestReadMessages_Conversations(t *testing.T) {
 			{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"1"},{"type":"text","text":"2"}]},{"type":"text","text":"and?"},{"type":"tool_result","tool_use_id":"c2","is_error":true}]}]`,
 			[]chat.Message{
 				{Role: "user", Content: "hi"},
-				{Role: "assistant", Content: "wait", Reasoning: "hm", ToolCalls: []chat.ToolCall{chat.NewToolCall("c1", "f", `{"z":1,"a":[]}`)}},
+				{Role: "assistant", Content: "wait", Parts: []string{"wait"}, Reasoning: "hm", ToolCalls: []chat.ToolCall{chat.NewToolCall("c1", "f", `{"z":1,"a":[]}`)}},
 				{Role: "tool", ToolCallID: "c1", Content: "1\n2"},
 				{Role: "tool", ToolCallID: "c2"},
-				{Role: "user", Content: "and?"},
+				{Role: "user", Content: "and?", Parts: []string{"and?"}},
 			}},
 		"only a result": {``, `[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"sunny"}]}]`,
 			[]chat.Message{{Role: "tool", ToolCallID: "c1", Content: "sunny"}}},

@@ -54,6 +54,7 @@ type shape struct {
 	message
 	stops  []string // of the client
 	limit  int      // the most tokens that it wants
+	begin  []any    // the event that is still to be sent before all others
 	blocks blocks
 }
 
@@ -65,23 +66,34 @@ func newShape(r *completion.Request, b *messagesBody) *shape {
 // Framing implements wire.Shape.
 func (*shape) Framing() wire.Framing { return wire.Events }
 
-// Start implements wire.Shape.
+// Start implements wire.Shape. Nothing is sent yet: an answer that fails before its first token has an error's status.
 func (s *shape) Start(c *completion.Choice) []any {
 	first := s.message
 	first.Usage = usageOf(c.Start.PromptTokens, c.Start.CachedTokens, 0)
-	return []any{startEvent{"message_start", first}}
+	s.begin = []any{startEvent{"message_start", first}}
+	return nil
 }
 
 // Part implements wire.Shape.
 func (s *shape) Part(c *completion.Choice, d completion.Delta) []any {
-	return s.blocks.add(d, wire.DetailsOf(c, d).Traces)
+	return s.after(s.blocks.add(d, wire.DetailsOf(c, d).Traces))
+}
+
+// after puts the first event before others, once there are any.
+func (s *shape) after(events []any) []any {
+	if len(events) == 0 {
+		return nil
+	}
+	events = append(s.begin, events...)
+	s.begin = nil
+	return events
 }
 
 // Last implements wire.Shape.
 func (s *shape) Last(c *completion.Choice) []any {
 	s.end(c, s.blocks.calls > 0)
 	end := endEvent{Type: "message_delta", Delta: ending{s.StopReason, s.StopSequence}, Usage: s.Usage}
-	return append(s.blocks.close(), end, plainEvent{"message_stop"})
+	return s.after(append(s.blocks.close(), end, plainEvent{"message_stop"}))
 }
 
 // Closing implements wire.Shape.

@@ -98,6 +98,13 @@ test("a stop sequence ends the message and is named", async () => {
   assert.equal(cut.content[0].text, text.slice(0, text.indexOf(stop)));
 });
 
+test("the text that the last message begins is continued", async () => {
+  const prefilled = [...messages, { role: "assistant" as const, content: "Once upon a time" }];
+  const { content } = await client.messages.create({ ...ask, messages: prefilled });
+  assert.ok(content[0]?.type === "text" && content[0].text);
+  assert.doesNotMatch(content[0].text, /^Once upon a time/);
+});
+
 test("errors have their classes, types and messages that help", async () => {
   const hot = await refusal(
     Anthropic.BadRequestError,

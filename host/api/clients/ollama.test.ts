@@ -5,10 +5,15 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Ollama } from "ollama";
 import { collect, Host, key, model, refusal } from "./host.ts";
+import { Place, placeSchema, toolDescription, toolName, weather } from "./weather.ts";
 
 const messages = [{ role: "user", content: "Tell me a story about a frog." }];
 const prompt = "Tell me a story about a frog.";
 const greedy = { temperature: 0, num_predict: 20 };
+const tool = {
+  type: "function",
+  function: { name: toolName, description: toolDescription, parameters: placeSchema },
+};
 let host: Host;
 let client: Ollama;
 
@@ -79,6 +84,32 @@ test("an answer ends before a stop text", async () => {
   const cut = await client.chat({ model, messages, options: { ...greedy, stop: [stop] } });
   assert.equal(cut.done_reason, "stop");
   assert.equal(cut.message.content, whole.message.content.split(stop)[0]);
+});
+
+test("a format forces JSON, and a schema its shape", async () => {
+  const options = { num_predict: 200 };
+  const chat = await client.chat({ model, messages, format: placeSchema, options });
+  Place.parse(JSON.parse(chat.message.content));
+  const generated = await client.generate({ model, prompt, format: placeSchema, options });
+  Place.parse(JSON.parse(generated.response ?? ""));
+  const json = await client.chat({ model, messages, format: "json", options });
+  assert.match(json.message.content, /^\s*\{/);
+});
+
+test("tools may be given, and a tool's result goes back", async () => {
+  const ask = { model, tools: [tool], options: greedy };
+  const first = await client.chat({ ...ask, messages });
+  assert.ok(first.message.content || first.message.tool_calls);
+  const call = { function: { name: toolName, arguments: { city: "Paris", days: "one" } } };
+  const next = await client.chat({
+    ...ask,
+    messages: [
+      ...messages,
+      { role: "assistant", content: "", tool_calls: [call] },
+      { role: "tool", content: weather, tool_name: toolName },
+    ],
+  });
+  assert.ok(next.prompt_eval_count > first.prompt_eval_count);
 });
 
 test("errors have their status and messages that help", async () => {

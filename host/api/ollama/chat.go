@@ -9,14 +9,17 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/chat"
-	"github.com/penstock/penstock/host/completion"
 )
 
 // chatBody is POST /api/chat.
 type chatBody struct {
 	Common
 	Messages []json.RawMessage `json:"messages"`
-	Tools    json.RawMessage   `json:"tools" api:"refused"` // refused while nothing acts on them
+	Tools    []json.RawMessage `json:"tools"`
+
+	// Additions of ours: Ollama leaves it to the model whether it calls a tool.
+	ToolChoice        json.RawMessage `json:"tool_choice"`
+	ParallelToolCalls *bool           `json:"parallel_tool_calls"`
 }
 
 func (a API) chat(c echo.Context) error {
@@ -28,10 +31,7 @@ func (a API) chat(c echo.Context) error {
 	if len(b.Messages) == 0 {
 		return a.load(c, &b.Common, func(l *line) { l.Message = &said{Role: "assistant"} })
 	}
-	if completion.IsSet(b.Tools) {
-		return completion.Unsupported("tools", "tools are not supported by this server")
-	}
-	messages, err := readMessages(b.Messages)
+	conversation, err := b.conversation()
 	if err != nil {
 		return err
 	}
@@ -42,11 +42,28 @@ func (a API) chat(c echo.Context) error {
 	}
 	sh := newShape(r, begun)
 	sh.chat = true
-	if err := a.Converse(ctx, r, chat.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs}); err != nil {
+	if err := a.Converse(ctx, r, conversation); err != nil {
 		r.Release()
 		return err
 	}
 	return a.Answer(c, r, sh, b.streams())
+}
+
+// conversation is what becomes the prompt.
+func (b *chatBody) conversation() (c chat.Conversation, err error) {
+	messages, err := readMessages(b.Messages)
+	if err != nil {
+		return c, err
+	}
+	if c, err = b.Common.conversation(messages); err != nil {
+		return c, err
+	}
+	if c.Tools, err = chat.ParseTools(b.Tools); err != nil {
+		return c, err
+	}
+	c.ParallelToolCalls = b.ParallelToolCalls
+	c.ToolChoice, err = chat.ParseToolChoice(b.ToolChoice, c.Tools)
+	return c, err
 }
 
 // load answers a request that asks for nothing, with which Ollama's clients have a model loaded. adapt gives the answer the fields of

@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/sampling"
 )
 
@@ -21,7 +24,7 @@ type Common struct {
 
 	Model       string          `json:"model"`
 	Stream      *bool           `json:"stream"` // absent: true
-	Format      json.RawMessage `json:"format" api:"refused"`
+	Format      json.RawMessage `json:"format"` // "json" or a JSON schema
 	Options     json.RawMessage `json:"options"`
 	KeepAlive   json.RawMessage `json:"keep_alive"` // checked, and otherwise ignored: this server decides itself when a model is unloaded
 	Think       json.RawMessage `json:"think"`
@@ -48,6 +51,9 @@ const maxLogprobs = 20
 // maxStops bounds the texts that end an answer.
 const maxStops = 64
 
+// longestValue is how much of a wrong value an error repeats.
+const longestValue = 40
+
 func newCommon() Common { return Common{Extras: completion.DefaultExtras()} }
 
 // read reads the body of a request into whole, of which b is a part, and checks what all bodies share.
@@ -66,10 +72,7 @@ func (b *Common) read(c echo.Context, whole any) error {
 	if b.TopLogprobs < 0 || b.TopLogprobs > maxLogprobs {
 		return completion.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", b.TopLogprobs, maxLogprobs)
 	}
-	if completion.IsSet(b.Format) {
-		return completion.Unsupported("format", "format is not supported by this server")
-	}
-	if err := b.readThink(); err != nil {
+	if err := b.readFormat(); err != nil {
 		return err
 	}
 	return b.checkKeepAlive()
@@ -102,33 +105,53 @@ func (b *Common) checkKeepAlive() error {
 			return nil
 		}
 	}
-	return completion.Invalid("keep_alive", "keep_alive is %s; it must be a number of seconds or a duration such as \"5m\"", b.KeepAlive)
+	return completion.Invalid("keep_alive", "keep_alive is %s; it must be a number of seconds or a duration such as \"5m\"", excerpt.Of(string(b.KeepAlive), longestValue))
 }
 
-// thinkLevels are the efforts that think may name.
-var thinkLevels = []string{"low", "medium", "high", "max"}
+// anyObject is the schema of every JSON object.
+var anyObject = json.RawMessage(`{"type":"object"}`)
 
-// readThink tells the template whether the model is to reason before it answers, and how much.
-func (b *Common) readThink() error {
-	if len(b.Think) == 0 || string(b.Think) == "null" {
-		return nil
-	}
-	if b.TemplateArgs == nil {
-		b.TemplateArgs = map[string]json.RawMessage{}
-	}
-	var on bool
-	var level string
+// readFormat puts what the answer must look like among the extras.
+func (b *Common) readFormat() error {
+	var word string
 	switch {
-	case json.Unmarshal(b.Think, &on) == nil:
-		b.TemplateArgs["enable_thinking"] = b.Think
+	case !completion.IsSet(b.Format):
 		return nil
-	case json.Unmarshal(b.Think, &level) == nil && strings.Contains(" low medium high max ", " "+level+" "):
-		b.TemplateArgs["enable_thinking"] = json.RawMessage("true")
-		b.TemplateArgs["reasoning_effort"] = b.Think
+	case json.Unmarshal(b.Format, &word) == nil && word == "json":
+		b.JSONSchema = anyObject
+		return nil
+	case b.Format[0] == '{':
+		b.JSONSchema = b.Format
 		return nil
 	}
-	return completion.Invalid("think", "think is %s; it must be true, false, or one of %s", b.Think, strings.Join(thinkLevels, ", "))
+	return completion.Invalid("format", "format is %s; it must be \"json\" or a JSON schema, which is an object", excerpt.Of(string(b.Format), longestValue))
 }
+
+// conversation is what becomes the prompt. think says whether the model reasons before it answers, and how much.
+func (b *Common) conversation(messages []chat.Message) (c chat.Conversation, err error) {
+	c = chat.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs}
+	if last := messages[len(messages)-1]; last.Role == "assistant" {
+		c.Continue, c.AddGenerationPrompt = chat.ContinueAuto, new(bool)
+		if len(last.ToolCalls) > 0 {
+			return c, completion.Invalid("messages", "messages end with tool_calls; the tool's message with the result is missing")
+		}
+	}
+	if len(b.Think) == 0 || string(b.Think) == "null" {
+		return c, nil
+	}
+	thinks := true
+	c.EnableThinking = &thinks
+	if json.Unmarshal(b.Think, &thinks) == nil {
+		return c, nil
+	}
+	if json.Unmarshal(b.Think, &c.ReasoningEffort) != nil || !slices.Contains(efforts, c.ReasoningEffort) {
+		err = completion.Invalid("think", "think is %s; it must be true, false, or one of %s", excerpt.Of(string(b.Think), longestValue), strings.Join(efforts, ", "))
+	}
+	return c, err
+}
+
+// efforts are the levels that think may name.
+var efforts = []string{"low", "medium", "high", "max"}
 
 // basics are what a request begins with.
 func (b *Common) basics(c echo.Context, promptField string) completion.Basics {

@@ -3,6 +3,7 @@
 package ollama
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -41,7 +42,7 @@ func (a API) generate(c echo.Context) error {
 	if err != nil {
 		return b.located(err)
 	}
-	if err := a.prompt(c, r, b); err != nil {
+	if err := a.prompt(c.Request().Context(), r, b); err != nil {
 		r.Release()
 		return err
 	}
@@ -87,7 +88,7 @@ func (b *generateBody) fill(r *completion.Request) error {
 }
 
 // prompt makes a prompt that is not raw: the system prompt and what the user says, after the context.
-func (a API) prompt(c echo.Context, r *completion.Request, b *generateBody) error {
+func (a API) prompt(ctx context.Context, r *completion.Request, b *generateBody) error {
 	if b.Raw {
 		return nil
 	}
@@ -96,8 +97,11 @@ func (a API) prompt(c echo.Context, r *completion.Request, b *generateBody) erro
 		messages = append(messages, chat.Message{Role: "system", Content: b.System})
 	}
 	messages = append(messages, chat.Message{Role: "user", Content: b.Prompt})
-	ctx := c.Request().Context()
-	if err := a.Converse(ctx, r, chat.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs}); err != nil || len(b.Context) == 0 {
+	conversation, err := b.conversation(messages)
+	if err != nil {
+		return err
+	}
+	if err := a.Converse(ctx, r, conversation); err != nil || len(b.Context) == 0 {
 		return err
 	}
 	text := r.Rendered.Text

@@ -64,7 +64,7 @@ func within(field string, err error) error {
 // plain is the message as templates know it.
 func (m *message) plain(field string) (chat.Message, error) {
 	if !slices.Contains(chat.Roles, m.Role) {
-		return chat.Message{}, completion.Invalid(field+".role", "%s.role is %q; it must be one of %s", field, excerpt.Of(m.Role, 40), strings.Join(chat.Roles, ", "))
+		return chat.Message{}, completion.Invalid(field+".role", "%s.role is %q; it must be one of %s", field, excerpt.Of(m.Role, longestValue), strings.Join(chat.Roles, ", "))
 	}
 	if len(m.Images) > 0 {
 		return chat.Message{}, completion.Unsupported(field+".images", "%s.images: this model reads no images", field)
