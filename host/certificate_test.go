@@ -101,16 +101,7 @@ func TestHost_TLS_ReloadsItsCertificate(t *testing.T) {
 	p := newPair(t)
 	p.renew(t, 1)
 	var log safeBuffer
-	c := settings(t, map[string]any{"server.ssl_cert_file": p.certificate, "server.ssl_key_file": p.key})
-	h, err := Open(t.Context(), Options{Config: c, Log: slog.New(slog.NewTextHandler(&log, nil)), Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	h := openLogged(t, &log, map[string]any{"server.ssl_cert_file": p.certificate, "server.ssl_key_file": p.key})
 	run(t, h)
 	client := clientFor(t, p)
 	answer, err := client.Do(newRequest(t, http.MethodPost, h.URL()+"/v1/chat/completions", []byte(`{`+frog+`,"ignore_eos":true,"max_tokens":400,"stream":true}`)))
