@@ -108,7 +108,7 @@ func TestAPI_OtherRoutes_Bad(t *testing.T) {
 		{"trace is no number", "/v1/chat/completions", `{` + hello + `,"trace":3}`, 400, "invalid_type", "trace"},
 		{"plugins", "/v1/chat/completions", `{` + hello + `,"plugins":["x"]}`, 400, "unsupported", "plugins"},
 		{"plugin in the chain", "/v1/chat/completions", `{` + hello + `,"samplers":["plugin:x"]}`, 400, "unsupported", "samplers"},
-		{"response_format", "/v1/chat/completions", `{` + hello + `,"response_format":{"type":"json_object"}}`, 400, "unsupported", "response_format"},
+		{"response_format", "/v1/chat/completions", `{` + hello + `,"response_format":{"type":"xml"}}`, 400, "invalid_value", "response_format.type"},
 		{"no prompt", "/v1/completions", `{}`, 400, "invalid_value", "prompt"},
 		{"empty prompt", "/v1/completions", `{"prompt":""}`, 400, "invalid_value", "prompt"},
 		{"prompt is an object", "/v1/completions", `{"prompt":{}}`, 400, "invalid_value", "prompt"},

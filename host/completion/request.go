@@ -25,9 +25,11 @@ type Request struct {
 	Rendered  chat.Prompt // of a conversation: what its template has made of it
 	Choices   int         // answers to each prompt
 	Stops     []string
-	MaxTokens int  // to generate; 0: as many as fit
-	Logprobs  int  // alternatives reported with each token; -1: none, and no probability of the token itself
-	Keep      bool // the answers may outlive their connection: their streams keep what was read
+	MaxTokens int // to generate; 0: as many as fit
+	Logprobs  int // alternatives reported with each token; -1: none, and no probability of the token itself
+	// SchemaField is the field of the body that Params.JSONSchema came from, for errors; "" is json_schema.
+	SchemaField string
+	Keep        bool // the answers may outlive their connection: their streams keep what was read
 
 	release func()
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/sampling"
@@ -64,7 +65,7 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 	params := r.Params.ForChoice(uint32(len(requests)))
 	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func() (Policy, error) { return r.newPolicy(params) }, Policy.discard)
 	if err != nil {
-		return requests, chainError(err, params)
+		return requests, chainError(r.schemaError(err), params)
 	}
 	buffer, trace := 0, 0
 	if r.Keep {
@@ -105,6 +106,16 @@ func discard(requests []scheduler.Request) {
 	for _, r := range requests {
 		Policy{Stages: r.Chain, Rules: r.Rules}.discard()
 	}
+}
+
+// schemaError has the refusal of a JSON schema name the field that it came from.
+func (r *Request) schemaError(err error) error {
+	const usual = "json_schema"
+	var refused *sampling.Invalid
+	if r.SchemaField == "" || !errors.As(err, &refused) || refused.Field != usual {
+		return err
+	}
+	return Invalid(r.SchemaField, "%s%s", r.SchemaField, strings.TrimPrefix(refused.Error(), usual))
 }
 
 // chainError tells which field the engine could not use. The other parameters have been checked by name, so it is

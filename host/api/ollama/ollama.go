@@ -5,6 +5,7 @@ package ollama
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
@@ -42,9 +43,13 @@ func absent(c echo.Context) error {
 		Message: "this server has no " + c.Request().Method + " " + c.Request().URL.Path + "; its command penstock model fetches, lists and removes models"}
 }
 
-// Error is the wire.ErrorShape of the API.
+// Error is the wire.ErrorShape of the API. It has no place for the field at fault, so the message names it.
 func Error(e *completion.Error) any {
+	message := e.Message
+	if !strings.Contains(message, e.Param) {
+		message = e.Param + ": " + message
+	}
 	return struct {
 		Error string `json:"error"`
-	}{e.Message}
+	}{message}
 }

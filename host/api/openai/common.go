@@ -28,9 +28,7 @@ type Common struct {
 	MaxTokens           *int `json:"max_tokens"`
 	NPredict            *int `json:"n_predict"`
 
-	// Refused while nothing acts on them.
 	ResponseFormat json.RawMessage `json:"response_format"`
-	Suffix         json.RawMessage `json:"suffix" api:"refused"`
 }
 
 // The bounds of what one request may ask for.
@@ -48,39 +46,10 @@ func (b *Common) Basics(from completion.Caller, promptField string, size int) co
 	return completion.Basics{Caller: from, ModelName: b.Model, PromptField: promptField, Extras: &b.Extras, Size: size}
 }
 
-// Check refuses what this server does not do and what is out of range, besides the extras.
+// Check refuses what is out of range, besides the extras.
 func (b *Common) Check() error {
-	for _, f := range []struct {
-		name string
-		raw  json.RawMessage
-	}{
-		{"suffix", b.Suffix},
-	} {
-		if completion.IsSet(f.raw) {
-			return completion.Unsupported(f.name, "%s is not supported by this server", f.name)
-		}
-	}
-	if err := checkFormat(b.ResponseFormat); err != nil {
-		return err
-	}
 	if n := b.Choices(); n < 1 || n > maxChoices {
 		return completion.Invalid("n", "n is %d; it must be from 1 to %d", n, maxChoices)
-	}
-	return nil
-}
-
-func checkFormat(raw json.RawMessage) error {
-	if !completion.IsSet(raw) {
-		return nil
-	}
-	var format struct {
-		Type string `json:"type"`
-	}
-	if err := json.Unmarshal(raw, &format); err != nil {
-		return completion.Invalid("response_format", "response_format must be an object with a type")
-	}
-	if format.Type != "text" {
-		return completion.Unsupported("response_format", "response_format.type is %q; only text is supported by this server", format.Type)
 	}
 	return nil
 }
@@ -88,6 +57,9 @@ func checkFormat(raw json.RawMessage) error {
 // Fill completes a request by what the body says of its answers.
 func (b *Common) Fill(r *completion.Request) (err error) {
 	r.Choices = b.Choices()
+	if err := b.takeFormat(r); err != nil {
+		return err
+	}
 	if r.MaxTokens, err = b.limit(); err != nil {
 		return err
 	}

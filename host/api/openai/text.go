@@ -14,6 +14,7 @@ import (
 type textBody struct {
 	Common
 	Prompt   json.RawMessage `json:"prompt"`
+	Suffix   json.RawMessage `json:"suffix" api:"refused"`
 	Echo     bool            `json:"echo"`
 	BestOf   *int            `json:"best_of"`
 	Logprobs *int            `json:"logprobs"`
@@ -29,6 +30,9 @@ func ParseText(ctx context.Context, s *completion.Service, from completion.Calle
 	}
 	if err := b.Check(); err != nil {
 		return nil, nil, err
+	}
+	if completion.IsSet(b.Suffix) {
+		return nil, nil, completion.Unsupported("suffix", "suffix is not supported by this server")
 	}
 	r, err := s.New(ctx, b.Basics(from, "prompt", len(body)), b.fill)
 	return r, b, err

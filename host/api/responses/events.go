@@ -72,8 +72,13 @@ func (s *shape) text(kind, name, text string, probs []wire.TokenProb) (frames []
 	return append(frames, s.itemEvent(name, delta))
 }
 
+// added tells of the last item, which is empty so far. It is written when the item may have grown already, so it is a copy.
 func (s *shape) added() event {
-	return s.event("response.output_item.added", event{"output_index": len(s.items) - 1, "item": *s.last()})
+	it := *s.last()
+	if it.Content != nil {
+		it.Content = &[]part{}
+	}
+	return s.event("response.output_item.added", event{"output_index": len(s.items) - 1, "item": it})
 }
 
 // close ends the last item.
