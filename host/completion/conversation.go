@@ -12,6 +12,7 @@ import (
 // Converse makes a conversation the prompt of a request. A template plugin waits for its turn among the guests, so that is not done in
 // the text pool, where it would keep a worker waiting too.
 func (s *Service) Converse(ctx context.Context, r *Request, c chat.Conversation) (err error) {
+	c.Grammar = r.Params.Grammar
 	if c.Written, err = r.renderByPlugin(ctx, c.Messages); err != nil {
 		return err
 	}
