@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/policy"
+	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
@@ -50,6 +51,7 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 	}()
 	core.file, err = model.Open(ctx, c.Model.Path, model.Options{
 		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers,
+		Template: c.Chat.Template, TemplateFile: c.Chat.TemplateFile,
 		Trying: func() { log.Info("trying the model in a child process, as with every new file") },
 	})
 	if err != nil {
@@ -67,7 +69,7 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 		Path: core.file.Path, Name: name, Slots: slots, CacheSequences: min(slots, engine.MaxSequences-slots),
 		ContextSize: c.Model.CtxSize, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
 		Threads: c.Model.Threads, GPULayers: c.Model.GPULayers, KVLayout: c.Model.KVLayout, Progress: progress,
-		Lacks: lacksOf(core.file, log), ControlVectors: controlVectors(c.Model),
+		Lacks: lacksOf(core.file, log), ControlVectors: controlVectors(c.Model), Template: templateOptions(c.Chat, core.file.Template),
 	})
 	if err != nil {
 		return nil, err
@@ -81,6 +83,7 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 	}
 	core.file.GPUComputed() // the engine's first pass
 	core.Model = describe(core.Engine, core.file)
+	core.Model.Thinking = &sampling.Thinking{Budget: c.Chat.ReasoningBudget, Message: c.Chat.ReasoningMessage}
 	logKernels(log, core.Model.Kernels)
 	core.Metrics = telemetry.NewMetrics(name)
 	if core.plugins, err = openPlugins(ctx, c, core.Engine, core.Metrics, log); err != nil {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 	"unsafe"
 )
 
@@ -89,6 +90,16 @@ type Trigger struct {
 	Kind  string `json:"kind"` // token, word, pattern, pattern_full
 	Value string `json:"value"`
 	Token int32  `json:"token"`
+}
+
+// TemplateNames are the templates that llama.cpp has code for. They know roles and texts, and no tools.
+func TemplateNames() []string {
+	var e C.ps_error
+	var text C.ps_text
+	if failure(C.ps_template_names(&text, &e), &e) != nil {
+		return nil // there is no memory
+	}
+	return strings.Fields(takeText(&text))
 }
 
 // NewTemplate parses source, or the model's own template if it is empty, or ChatML if the model has none. Source may also be the

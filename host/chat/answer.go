@@ -42,6 +42,7 @@ type Answer struct {
 	broken bool   // the parser has given up: what comes is content
 	held   []byte // text that waits for the parser
 	untold string // text that the parser has seen, and that is in none of the deltas so far
+	told   bool   // there were deltas
 	next   time.Time
 }
 
@@ -87,7 +88,7 @@ func (a *Answer) take(complete bool) ([]Delta, error) {
 	end := time.Now()
 	a.next = end.Add(restFactor * end.Sub(begin))
 	a.untold += text
-	if errors.Is(err, ErrFormat) {
+	if silent := err == nil && complete && !a.told && len(deltas) == 0; silent || errors.Is(err, ErrFormat) {
 		return a.giveUp(), nil
 	}
 	for i := range deltas {
@@ -96,6 +97,7 @@ func (a *Answer) take(complete bool) ([]Delta, error) {
 		}
 	}
 	if n := len(deltas); n > 0 {
+		a.told = true
 		a.untold = after(a.untold, deltas[n-1])
 	}
 	return deltas, err

@@ -57,6 +57,17 @@ func checkTool(raw json.RawMessage, field string) (string, error) {
 	return t.Function.Name, nil
 }
 
+// Parameters is the JSON schema of the arguments; nil where the tool takes none.
+func (t Tool) Parameters() json.RawMessage {
+	var tool struct {
+		Function struct {
+			Parameters json.RawMessage `json:"parameters"`
+		} `json:"function"`
+	}
+	_ = json.Unmarshal(t.JSON, &tool) // it was parsed before
+	return tool.Function.Parameters
+}
+
 // ToolChoice is whether an answer calls tools. The zero value leaves that to the model.
 type ToolChoice struct {
 	Mode string // auto, none, required; "" is auto

@@ -6,13 +6,14 @@ import (
 	"context"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Converse makes a conversation the prompt of a request. A template plugin waits for its turn among the guests, so that is not done in
-// the text pool, where it would keep a worker waiting too.
+// Converse makes a conversation the prompt of a request. What its answer must look like is the request's constraint; a template may have
+// words around that, so from then on it is what the template makes of it. A template plugin waits for its turn among the guests, so that
+// is not done in the text pool, where it would keep a worker waiting too.
 func (s *Service) Converse(ctx context.Context, r *Request, c chat.Conversation) (err error) {
-	c.Grammar = r.Params.Grammar
 	if c.Written, err = r.renderByPlugin(ctx, c.Messages); err != nil {
 		return err
 	}
@@ -20,13 +21,41 @@ func (s *Service) Converse(ctx context.Context, r *Request, c chat.Conversation)
 	if c.Written != nil {
 		size = max(size, len(*c.Written))
 	}
+	if r.Params.Regex != "" && len(c.Tools) > 0 && c.ToolChoice.Mode != "none" {
+		return Invalid("regex", "regex cannot be used together with tools, whose calls have a grammar of their own")
+	}
+	c.JSONSchema, c.Grammar = string(r.Params.JSONSchema), r.Params.Grammar
 	r.Rendered, err = inPool(ctx, s.pool, r.Deadline, size, func() (chat.Prompt, error) {
 		p, err := r.Model.Encoder().Conversation(c)
 		return p, TextError(err, r.PromptField)
 	}, nil)
+	if err != nil {
+		return err
+	}
+	r.takeFormat()
 	r.Stops = append(r.Stops, r.Rendered.Stops...)
 	r.Prompts = [][]scheduler.Token{r.Rendered.Tokens}
-	return err
+	return nil
+}
+
+// takeFormat has the answer obey what the template knows of its format.
+func (r *Request) takeFormat() {
+	p := &r.Rendered
+	if p.Grammar != "" {
+		r.Params.Constraint = sampling.Constraint{Grammar: p.Grammar, GrammarOfFormat: true, GrammarLazy: p.Lazy}
+		for _, t := range p.Triggers {
+			r.Params.GrammarTriggers = append(r.Params.GrammarTriggers, sampling.Trigger{Kind: triggerKinds[t.Kind], Value: t.Value, Token: t.Token})
+		}
+	}
+	r.Params.GenerationPrompt = p.GenerationPrompt
+	r.Params.PreservedTokens = append(r.Params.PreservedTokens, p.Preserved...)
+	if len(p.ThinkingEnds) > 0 {
+		r.Params.Thinking.StartTag, r.Params.Thinking.EndTags = p.ThinkingStart, p.ThinkingEnds
+	}
+}
+
+var triggerKinds = map[string]sampling.TriggerKind{
+	"token": sampling.TriggerToken, "word": sampling.TriggerWord, "pattern": sampling.TriggerPattern, "pattern_full": sampling.TriggerPatternFull,
 }
 
 // renderByPlugin has a template plugin write the prompt of a conversation; nil if none is used.

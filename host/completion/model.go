@@ -44,8 +44,9 @@ type Info struct {
 	Vocabulary int    // tokens
 	Embedding  int    // length of an embedding
 	Parameters uint64
-	Size       uint64 // bytes of weights
-	Template   string // its chat template; empty if it has none
+	Size       uint64             // bytes of weights
+	Template   string             // its chat template; empty if it has none
+	Thinking   *sampling.Thinking // of requests that say nothing of it; nil: without a limit
 	BOS, EOS   string
 	Kernels    Kernels
 }

@@ -87,6 +87,9 @@ func (s *Service) New(ctx context.Context, b Basics, fill func(*Request) error) 
 func (r *Request) takeExtras() (err error) {
 	base := sampling.Default()
 	base.Seed, base.Trace = sampling.RandomSeed(), r.Extras.Trace
+	if t := r.Model.Thinking; t != nil {
+		base.Thinking = *t
+	}
 	if r.Params, err = r.Extras.Params(base, tokens{r.Model}); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"encoding/json"
 	"net"
 	"net/url"
 	"slices"
@@ -94,4 +95,10 @@ func isHub(v any) bool {
 	text := v.(string)
 	u, err := url.Parse(text)
 	return text == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && u.User == nil && u.RawQuery == ""
+}
+
+func isObject(v any) bool {
+	text := v.(string)
+	var object map[string]json.RawMessage
+	return text == "" || json.Unmarshal([]byte(text), &object) == nil && object != nil
 }

@@ -13,6 +13,7 @@ import (
 type Config struct {
 	Model     Model     `koanf:"model"`
 	Models    Models    `koanf:"models"`
+	Chat      Chat      `koanf:"chat"`
 	Server    Server    `koanf:"server"`
 	Scheduler Scheduler `koanf:"scheduler"`
 	Plugins   Plugins   `koanf:"plugins"`
@@ -46,6 +47,20 @@ type Model struct {
 type Models struct {
 	Dir string `koanf:"dir"` // empty: library.DefaultFolder
 	Hub string `koanf:"hub"` // base URL; empty: HF_ENDPOINT, else the usual hub
+}
+
+// Chat says how conversations become prompts, and what their answers are taken for, unless a request says otherwise.
+type Chat struct {
+	Template          string `koanf:"template"`        // Jinja, a file of it, or a name of llama.cpp's; empty: the model's own
+	TemplateFile      string `koanf:"template_file"`   // a file of Jinja
+	TemplateArgs      string `koanf:"template_kwargs"` // a JSON object
+	Reasoning         string `koanf:"reasoning"`       // on, off, auto
+	ReasoningFormat   string `koanf:"reasoning_format"`
+	ReasoningEffort   string `koanf:"reasoning_effort"` // default: the template's own
+	ReasoningPreserve bool   `koanf:"reasoning_preserve"`
+	ReasoningBudget   int    `koanf:"reasoning_budget"` // tokens; -1: no limit
+	ReasoningMessage  string `koanf:"reasoning_budget_message"`
+	PrefillAssistant  bool   `koanf:"prefill_assistant"`
 }
 
 // Server is the HTTP side.

@@ -22,6 +22,7 @@ func (c Config) Validate() error {
 
 // relations are false for a key whose value does not fit another's.
 var relations = map[string]func(Config) bool{
+	"chat.template_file":    func(c Config) bool { return c.Chat.TemplateFile == "" || c.Chat.Template == "" },
 	"scheduler.ubatch_size": func(c Config) bool { return c.Scheduler.UBatchSize <= c.Scheduler.BatchSize },
 	"server.priority_keys":  func(c Config) bool { return c.Server.knowsPriorityKeys() },
 	"server.ssl_cert_file":  func(c Config) bool { return c.Server.SSLCertFile != "" || c.Server.SSLKeyFile == "" },

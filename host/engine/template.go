@@ -6,11 +6,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
 )
 
@@ -42,7 +44,7 @@ func (e *Engine) Render(c chat.Conversation) (chat.Prompt, error) {
 	}
 	p, err := e.template.Render(n)
 	if err != nil {
-		return chat.Prompt{}, asField(err)
+		return chat.Prompt{}, e.asField(err, &c)
 	}
 	prompt := chat.Prompt{
 		Text: p.Text, Stops: p.Stops, Preserved: p.PreservedTokens, Grammar: p.Grammar, Lazy: p.GrammarLazy,
@@ -141,17 +143,25 @@ func (e *Engine) goOn(c *chat.Conversation, n *native.Conversation) error {
 	return nil
 }
 
-// asField names the field of the request that a template cannot render.
-func asField(err error) error {
+// asField names the field of the request that cannot be rendered.
+func (e *Engine) asField(err error, c *chat.Conversation) error {
 	var bad *native.BadField
-	if !errors.As(err, &bad) {
-		return err
+	if errors.As(err, &bad) {
+		field := bad.Field
+		if rest, ok := strings.CutPrefix(field, "template_args"); ok {
+			field = "chat_template_kwargs" + rest
+		}
+		return &chat.Invalid{Field: field, Reason: "cannot be used: " + bad.Unwrap().Error()}
 	}
-	field := bad.Field
-	if rest, ok := strings.CutPrefix(field, "template_args"); ok {
-		field = "chat_template_kwargs" + rest
+	if _, err := e.GrammarOf(sampling.Constraint{JSONSchema: json.RawMessage(c.JSONSchema)}); err != nil {
+		return &chat.Invalid{Field: "json_schema", Reason: strings.TrimPrefix(err.Error(), "json_schema ")}
 	}
-	return &chat.Invalid{Field: field, Reason: "cannot be used: " + bad.Unwrap().Error()}
+	for i, t := range c.Tools {
+		if _, err := e.GrammarOf(sampling.Constraint{JSONSchema: t.Parameters()}); err != nil {
+			return &chat.Invalid{Field: fmt.Sprintf("tools[%d].function.parameters", i), Reason: strings.TrimPrefix(err.Error(), "json_schema ")}
+		}
+	}
+	return err
 }
 
 func toolsJSON(tools []chat.Tool) json.RawMessage {

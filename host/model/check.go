@@ -28,6 +28,11 @@ type Options struct {
 	Kernels native.KernelChoice
 	// GPULayers are those that serving will put on GPUs; negative: all. They are tried there too, by Open.
 	GPULayers int
+	// Template replaces the model's chat template: Jinja, a file of it, or a name of llama.cpp's. TemplateFile is a file of it in any case.
+	// Without either it is NAME.jinja beside NAME.gguf if that is there.
+	Template, TemplateFile string
+
+	found *Template // by those two; nil: not yet
 	// Timeout of the trial; 0: a minute, and a second for each 20 MB.
 	Timeout time.Duration
 	// Trying is called when a trial begins, which takes some passes over the weights; nil is fine.
@@ -59,6 +64,10 @@ func (o Options) withDefaults() Options {
 // itself such a child, and where main does not begin with ChildMain, the error is ErrNoChild.
 func Check(ctx context.Context, path string, o Options) (Lacks, error) {
 	o = o.withDefaults()
+	template, err := o.template(path)
+	if err != nil {
+		return nil, err
+	}
 	file, err := inspect(path)
 	if err != nil {
 		return nil, err
@@ -67,7 +76,7 @@ func Check(ctx context.Context, path string, o Options) (Lacks, error) {
 		return nil, fmt.Errorf("%w: the weights of %s take %s, available are %s; use a smaller or more strongly quantised model",
 			ErrTooLarge, path, size(file.weights), size(o.Memory))
 	}
-	note := noteFor(o.CacheDir, file)
+	note := noteFor(o.CacheDir, file, template.Source)
 	if lacks, passed := note.read(); passed {
 		return lacks, nil
 	}
@@ -75,7 +84,7 @@ func Check(ctx context.Context, path string, o Options) (Lacks, error) {
 	if o.Trying != nil {
 		o.Trying()
 	}
-	lacks, err := tryInChildren(ctx, path, o)
+	lacks, err := tryInChildren(ctx, path, template, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -92,10 +101,10 @@ func (in *inspection) timeout(o Options) time.Duration {
 }
 
 // tryInChildren tries a file in one child after the other. If an exercise crashes a child, the next one leaves it out.
-func tryInChildren(ctx context.Context, path string, o Options) (Lacks, error) {
+func tryInChildren(ctx context.Context, path string, template Template, o Options) (Lacks, error) {
 	var lacks Lacks
 	for {
-		found, stage, err := tryInChild(ctx, path, lacks, o)
+		found, stage, err := tryInChild(ctx, path, lacks, template, o)
 		if !errors.Is(err, ErrCrashed) || !isExercise(stage) || lacks.Has(stage) {
 			return found, err
 		}
@@ -104,13 +113,13 @@ func tryInChildren(ctx context.Context, path string, o Options) (Lacks, error) {
 }
 
 // tryInChild starts a child for one trial and tells what it did last.
-func tryInChild(ctx context.Context, path string, lacks Lacks, o Options) (_ Lacks, stage string, err error) {
+func tryInChild(ctx context.Context, path string, lacks Lacks, template Template, o Options) (_ Lacks, stage string, err error) {
 	p, err := startChild(ctx, o.Memory)
 	if err != nil {
 		return nil, "", err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	lacks, err = p.tryModel(ctx, path, lacks, o.Timeout)
+	lacks, err = p.tryModel(ctx, request{Path: path, Lacks: lacks, Template: template, Timeout: o.Timeout})
 	return lacks, p.stage, err
 }
 

@@ -36,6 +36,7 @@ type request struct {
 	Path      string        `json:"path,omitempty"`
 	Lacks     Lacks         `json:"lacks,omitempty"`      // what is known and not tried again
 	Adapter   string        `json:"adapter,omitempty"`    // for adapterTask
+	Template  Template      `json:"template,omitzero"`    // to try instead of the file's own
 	GPULayers int           `json:"gpu_layers,omitempty"` // for gpuTask
 	Timeout   time.Duration `json:"timeout"`              // after which the child ends itself, in case the parent cannot
 }
@@ -100,10 +101,10 @@ func startChild(ctx context.Context, memory uint64) (*child, error) {
 	return nil, errors.Join(err, p.close())
 }
 
-// tryModel lets the child try a file of which some lacks are known and returns all. After ErrCrashed or ErrTimeout, and when ctx is
+// tryModel lets the child try the file of a request, of which some lacks are known, and returns all. After ErrCrashed or ErrTimeout, and when ctx is
 // done, the child is gone, and stage says what it did last.
-func (p *child) tryModel(ctx context.Context, path string, lacks Lacks, timeout time.Duration) (Lacks, error) {
-	a, err := p.ask(ctx, request{Path: path, Lacks: lacks, Timeout: timeout})
+func (p *child) tryModel(ctx context.Context, r request) (Lacks, error) {
+	a, err := p.ask(ctx, r)
 	return a.Lacks, err
 }
 
@@ -129,7 +130,7 @@ func (p *child) ask(ctx context.Context, r request) (a answer, err error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return a, fmt.Errorf("%w (%v)", ErrTimeout, r.Timeout)
 	case err != nil && p.stage == templateStage:
-		return a, fmt.Errorf("%w: %s: %s", ErrTemplate, templateName, p.lastWords())
+		return a, badTemplate(r.Template.name() + ": " + p.lastWords())
 	case err != nil:
 		return a, fmt.Errorf("%w: %s", crashed, p.lastWords())
 	}
@@ -158,7 +159,7 @@ func (a answer) err() error {
 	case a.Kind == kindMemory:
 		return fmt.Errorf("%w: %s", ErrTooLarge, a.Error)
 	case a.Kind == kindTemplate:
-		return fmt.Errorf("%w: %s", ErrTemplate, a.Error)
+		return badTemplate(a.Error)
 	default:
 		return fmt.Errorf("%w: %s", ErrRefused, a.Error)
 	}

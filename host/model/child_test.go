@@ -36,7 +36,7 @@ func TestChild_TryModel_ChildDies_IsAnErrorWithItsLastWords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = p.tryModel(t.Context(), "x", nil, time.Minute)
+			_, err = p.tryModel(t.Context(), request{Path: "x", Timeout: time.Minute})
 			if !errors.Is(err, ErrCrashed) || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "/where") {
 				t.Errorf("got %v, want ErrCrashed that says %q", err, says)
 			}
@@ -52,7 +52,7 @@ func TestChild_TryModel_ChildHangs_IsATimeout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.tryModel(t.Context(), "x", nil, 50*time.Millisecond); !errors.Is(err, ErrTimeout) {
+	if _, err := p.tryModel(t.Context(), request{Path: "x", Timeout: 50 * time.Millisecond}); !errors.Is(err, ErrTimeout) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -65,7 +65,7 @@ func TestChild_TryModel_ContextEnds_IsItsCause(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	cancel(enough)
-	if _, err := p.tryModel(ctx, "x", nil, time.Minute); !errors.Is(err, enough) {
+	if _, err := p.tryModel(ctx, request{Path: "x", Timeout: time.Minute}); !errors.Is(err, enough) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -75,7 +75,7 @@ func TestChild_TryModel_NonsenseAnswer_IsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.tryModel(t.Context(), "x", nil, time.Minute); err == nil {
+	if _, err := p.tryModel(t.Context(), request{Path: "x", Timeout: time.Minute}); err == nil {
 		t.Error("a broken answer passed")
 	}
 }

@@ -86,7 +86,7 @@ func answerRequest(r request) answer {
 	case adapterTask:
 		err = tryAdapter(r.Path, r.Adapter)
 	default:
-		a.Lacks, err = runModelTrial(r.Path, r.Lacks, limit)
+		a.Lacks, err = runModelTrial(r.Path, r.Lacks, r.Template, limit)
 	}
 	if err == nil {
 		return a
@@ -109,7 +109,7 @@ const longestReason = 600
 
 // runModelTrial loads a model, does with it what serving will do and tries the chat template. It ends the process if llama.cpp does,
 // or the template takes longer than templates may. What it returns are lacks and those it found.
-func runModelTrial(path string, lacks Lacks, templates templateLimits) (_ Lacks, err error) {
+func runModelTrial(path string, lacks Lacks, template Template, limits templateLimits) (_ Lacks, err error) {
 	m, err := native.LoadModel(context.Background(), path, native.ModelOptions{CheckTensors: true})
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func runModelTrial(path string, lacks Lacks, templates templateLimits) (_ Lacks,
 		}
 	}
 	announce(templateStage)
-	return lacks, tryTemplate(m, templates)
+	return lacks, tryTemplate(m, template, limits)
 }
 
 // announce tells the parent what comes next.

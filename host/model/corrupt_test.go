@@ -99,7 +99,7 @@ func (c *corrupter) one(seed uint64) {
 	case err != nil:
 		c.t.Errorf("seed %d (%.200s): %v", seed, did, err)
 	default:
-		if _, err := runModelTrial(c.path, nil, defaultTemplateLimits); err != nil {
+		if _, err := runModelTrial(c.path, nil, Template{}, defaultTemplateLimits); err != nil {
 			c.t.Errorf("seed %d (%.200s): passed the trial, but then: %v", seed, did, err)
 		}
 		c.total.add(&c.total.works)
@@ -123,7 +123,7 @@ func (c *corrupter) try() error {
 		}
 		c.child = p
 	}
-	_, err := c.child.tryModel(c.t.Context(), c.path, nil, time.Minute)
+	_, err := c.child.tryModel(c.t.Context(), request{Path: c.path, Timeout: time.Minute})
 	if !c.child.alive() {
 		c.close()
 	}

@@ -21,7 +21,9 @@ type File struct {
 	BuiltIn bool
 	Lacks   Lacks          // what the model cannot do
 	Broken  []BrokenKernel // kernels of the CPU that would have computed with it
-	NoGPU   error          // why layers cannot be computed on the GPU that is there; serve it with none there
+	// Template is what to serve the model with instead of its own chat template; zero: with its own.
+	Template Template
+	NoGPU    error // why layers cannot be computed on the GPU that is there; serve it with none there
 
 	temp    string    // folder to remove
 	gpuNote trialNote // for GPUComputed; empty: no GPU was tried
@@ -61,6 +63,10 @@ func (f *File) check(ctx context.Context, o Options) error {
 	if f.Broken, err = useSoundKernels(ctx, in, o); err != nil {
 		return err
 	}
+	if f.Template, err = o.template(f.Path); err != nil {
+		return err
+	}
+	o.found = &f.Template // what is tried is what is used, though the file may change
 	if f.Lacks, err = Check(ctx, f.Path, o); err != nil {
 		return err
 	}

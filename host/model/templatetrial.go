@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/penstock/penstock/native"
@@ -14,8 +15,6 @@ import (
 
 // A chat template is a program of whoever made the file. It may loop, recurse or fill the memory, and nothing ends it from
 // inside, so the child runs it once before the host does.
-const templateName = "the chat template (tokenizer.chat_template)"
-
 // templateLimits is what a template may take.
 type templateLimits struct {
 	total   time.Duration // to parse and analyse it, and to render a conversation twice
@@ -24,22 +23,39 @@ type templateLimits struct {
 
 var defaultTemplateLimits = templateLimits{total: 10 * time.Second, oneLine: time.Second}
 
+// badTrial is an errTemplate with the template's name.
+type badTrial struct {
+	name string
+	error
+}
+
+func (e badTrial) Error() string {
+	return e.name + ": " + strings.TrimPrefix(e.error.Error(), "chat template: ")
+}
+func (e badTrial) Is(target error) bool { return target == errTemplate }
+func (e badTrial) Unwrap() error        { return e.error }
+
 // templateStage is what the child announces before the template is tried.
 const templateStage = "template"
 
-var errTemplate = errors.New(templateName)
+var errTemplate = errors.New("the chat template fails")
 
-// tryTemplate builds the model's template, renders a conversation and measures the second time. It ends the process when
+// tryTemplate builds a template, the model's own if it is empty, renders a conversation and measures the second time. It ends the process when
 // the time for all is up. That the template refuses this conversation is no fault: others will suit it.
-func tryTemplate(m *native.Model, limit templateLimits) (err error) {
+func tryTemplate(m *native.Model, template Template, limit templateLimits) (err error) {
+	defer func() {
+		if err != nil {
+			err = badTrial{template.name(), err}
+		}
+	}()
 	watchdog := time.AfterFunc(limit.total, func() {
 		fmt.Fprintf(os.Stderr, "it renders without end; it was stopped after %v\n", limit.total)
 		os.Exit(1)
 	})
 	defer watchdog.Stop()
-	t, err := native.NewTemplate(m, "")
+	t, err := native.NewTemplate(m, template.Source)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errTemplate, err)
+		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
 	hello := native.Conversation{Messages: json.RawMessage(`[{"role":"user","content":"Hello"}]`), AddGenerationPrompt: true}
@@ -47,12 +63,12 @@ func tryTemplate(m *native.Model, limit templateLimits) (err error) {
 	for range 2 {
 		begin := time.Now()
 		if _, err := t.Render(hello); errors.Is(err, native.ErrNoMemory) {
-			return fmt.Errorf("%w: %w", errTemplate, err)
+			return err
 		}
 		took = time.Since(begin)
 	}
 	if took > limit.oneLine {
-		return fmt.Errorf("%w takes %v for one line; at most %v is accepted", errTemplate, took.Round(time.Millisecond), limit.oneLine)
+		return fmt.Errorf("it takes %v for one line; at most %v is accepted", took.Round(time.Millisecond), limit.oneLine)
 	}
 	return nil
 }

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+
+package model
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/penstock/penstock/host/library"
+	"github.com/penstock/penstock/native"
+)
+
+// Template is a chat template that replaces a model's own. The zero value is the model's own.
+type Template struct {
+	Source string `json:"source"` // Jinja, or one of native.TemplateNames
+	From   string `json:"from"`   // the file that it was read from; "": it was given as it is
+}
+
+// name is what errors call it.
+func (t Template) name() string {
+	switch {
+	case t.Source == "":
+		return "the chat template in the file (tokenizer.chat_template)"
+	case t.From == "":
+		return "the chat template of chat.template"
+	}
+	return "the chat template " + t.From
+}
+
+// badTemplate is an ErrTemplate that says what can be done.
+func badTemplate(reason string) error {
+	return fmt.Errorf("%w: %s; mend it, or choose another with --chat-template NAME or --chat-template-file FILE", ErrTemplate, reason)
+}
+
+// template finds the template that a model is to be served with.
+func (o Options) template(path string) (Template, error) {
+	switch text := o.Template; {
+	case o.found != nil:
+		return *o.found, nil
+	case o.TemplateFile != "":
+		return readTemplate(o.TemplateFile)
+	case text == "":
+		return templateBeside(path)
+	case strings.Contains(text, "{{") || strings.Contains(text, "{%"), slices.Contains(native.TemplateNames(), text):
+		return Template{Source: text}, nil
+	case isFile(text):
+		return readTemplate(text)
+	}
+	return Template{}, fmt.Errorf("%w: %q (chat.template) is no file, no Jinja and none of %s", ErrTemplate, o.Template, strings.Join(native.TemplateNames(), ", "))
+}
+
+// templateBeside is NAME.jinja beside NAME.gguf, where NAME is without the number of a part.
+func templateBeside(path string) (Template, error) {
+	n, ok := library.SplitName(path)
+	if !ok {
+		return Template{}, nil
+	}
+	t, err := readTemplate(n.Model + ".jinja")
+	if errors.Is(err, fs.ErrNotExist) {
+		return Template{}, nil
+	}
+	return t, err
+}
+
+// readTemplate reads a file that is not empty: an empty template would be the model's own.
+func readTemplate(path string) (Template, error) {
+	source, err := os.ReadFile(path)
+	switch {
+	case err != nil:
+		return Template{}, fmt.Errorf("%w: it cannot be read: %w", ErrTemplate, err)
+	case strings.TrimSpace(string(source)) == "":
+		return Template{}, badTemplate("the chat template " + path + " is empty")
+	}
+	return Template{Source: string(source), From: path}, nil
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+
+package model
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOptions_Template(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	beside, given, empty := file("beside.jinja", "{{ 1 }}"), file("given.jinja", "{{ 2 }}"), file("empty.jinja", " \n")
+	for name, c := range map[string]struct {
+		o    Options
+		path string
+		want Template
+		says string
+	}{
+		"none":                       {path: "alone.gguf"},
+		"beside":                     {path: "beside.gguf", want: Template{"{{ 1 }}", beside}},
+		"beside a model in parts":    {path: "beside-00001-of-00002.gguf", want: Template{"{{ 1 }}", beside}},
+		"a file":                     {o: Options{TemplateFile: given}, path: "beside.gguf", want: Template{"{{ 2 }}", given}},
+		"a file as the template":     {o: Options{Template: given}, path: "alone.gguf", want: Template{"{{ 2 }}", given}},
+		"a name":                     {o: Options{Template: "llama3"}, path: "beside.gguf", want: Template{Source: "llama3"}},
+		"Jinja":                      {o: Options{Template: "{% if x %}"}, path: "alone.gguf", want: Template{Source: "{% if x %}"}},
+		"a wrong name":               {o: Options{Template: "lama3"}, path: "alone.gguf", says: "chatml"},
+		"a file that is not there":   {o: Options{TemplateFile: "nowhere.jinja"}, path: "alone.gguf", says: "nowhere.jinja"},
+		"an empty file":              {o: Options{TemplateFile: empty}, path: "alone.gguf", says: "empty"},
+		"a folder beside the others": {o: Options{TemplateFile: dir}, path: "alone.gguf", says: "cannot be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := c.o.template(filepath.Join(dir, c.path))
+			if c.says != "" {
+				if !errors.Is(err, ErrTemplate) || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("got %v, want an ErrTemplate that says %q", err, c.says)
+				}
+				return
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// A file's template is tried in a child as the model's own is, and an error says where it is wrong and what to do.
+func TestCheck_HostileTemplateFiles_AreNamed(t *testing.T) {
+	path := withTemplate(t, "{{ messages }}")
+	for name, c := range map[string]struct {
+		source string
+		says   []string
+	}{
+		"broken":  {"{% for m in messages %}\n{{ m.content", []string{"line 2", "--chat-template"}},
+		"endless": {"{% for i in range(99999) %}{% for j in range(99999) %}{{ i * j }}{% endfor %}{% endfor %}", []string{"without end"}},
+		"deep":    {"{% macro f(x) %}{{ f(x) }}{% endmacro %}{{ f(1) }}", []string{"--chat-template"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := store(t, "hostile.jinja", []byte(c.source))
+			_, err := Check(t.Context(), path, Options{CacheDir: t.TempDir(), TemplateFile: file, Timeout: 4 * time.Second})
+			for _, says := range append(c.says, file) {
+				if !errors.Is(err, ErrTemplate) || !strings.Contains(err.Error(), says) {
+					t.Errorf("got %v, want an ErrTemplate that says %q", err, says)
+				}
+			}
+		})
+	}
+	if _, err := Check(t.Context(), path, Options{CacheDir: t.TempDir(), Template: "llama3"}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+
+package peertest
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Tools whose grammar leaves an answer little choice: two servers need not agree on which of two tokens is the likelier by a hair.
+const (
+	bonn = `{"type":"function","function":{"name":"get_weather","description":"The weather.","parameters":{"type":"object",
+		"properties":{"city":{"const":"Bonn"},"unit":{"const":"C"}},"required":["city","unit"]}}}`
+	noon = `{"type":"function","function":{"name":"set_alarm","description":"Sets an alarm.","parameters":{"type":"object",
+		"properties":{"at":{"const":12},"days":{"const":["Mon","Tue"]}},"required":["at","days"]}}}`
+)
+
+// The answers to conversations with tools and reasoning are taken apart as llama-server does it, and our streams add up to the same. The
+// model is too small to call a tool of its own accord, so an answer has begun to.
+func TestChat_AnswersAsLlamaServer(t *testing.T) {
+	for name, begun := range map[string]string{
+		"Qwen-Qwen3-0.6B":                          `<tool_call>\n{\"name\": \"`,
+		"meta-llama-Llama-3.1-8B-Instruct":         `{\"name\": \"`,
+		"mistralai-Mistral-Nemo-Instruct-2407":     `[TOOL_CALLS][{\"name\": \"`,
+		"deepseek-ai-DeepSeek-R1-Distill-Llama-8B": "", // it reasons, and knows no tools
+	} {
+		files, err := filepath.Glob(inRepository(t, "build/llama.cpp/source-*/models/templates/"+name+".jinja"))
+		if err != nil || len(files) != 1 {
+			t.Fatal(files, err)
+		}
+		t.Run(name, func(t *testing.T) {
+			peer := LlamaServer(t, BuiltIn, "--chat-template-file", files[0])
+			ours := Penstock(t, BuiltIn, map[string]any{"chat.template_file": files[0]})
+			for _, c := range []struct{ name, begun, body string }{
+				{"a call", begun, `"max_tokens":100,"tools":[` + bonn + `],"tool_choice":"required"`},
+				{"one of two", begun, `"max_tokens":100,"tools":[` + bonn + `,` + noon + `],"tool_choice":"required"`},
+				{"a call that is cut off", begun, `"max_tokens":12,"tools":[` + bonn + `],"tool_choice":"required"`},
+				{"no call", "", `"max_tokens":5,"tools":[` + bonn + `],"tool_choice":"none"`},
+				{"a schema", "", `"max_tokens":80,"json_schema":{"type":"object","properties":{"b":{"const":true},"a":{"const":"x"}},"required":["b","a"]}`},
+				{"no thinking", "", `"max_tokens":5,"chat_template_kwargs":{"enable_thinking":false}`},
+			} {
+				if begun == "" && strings.Contains(c.body, "required") {
+					continue
+				}
+				messages := `{"role":"user","content":"Weather?"}`
+				if c.begun != "" {
+					messages += `,{"role":"assistant","content":"` + c.begun + `"}`
+				}
+				body := `{"messages":[` + messages + `],"temperature":0,"cache_prompt":false,` + c.body
+				want := answerOf(t, peer.Call(t, http.MethodPost, "/v1/chat/completions", body+`}`))
+				t.Logf("%s: %+v", c.name, want)
+				for _, stream := range []string{`}`, `,"stream":true}`} {
+					got := answerOf(t, ours.Call(t, http.MethodPost, "/v1/chat/completions", body+stream))
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("%s%s (-llama-server +ours):\n%s", c.name, stream, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+type call struct{ ID, Name, Arguments string }
+
+// message is an answer's message, its deltas added up.
+type message struct {
+	Content, Reasoning, Finish string
+	Calls                      []call
+}
+
+type rawMessage struct {
+	Content   string
+	Reasoning string `json:"reasoning_content"`
+	ToolCalls []struct {
+		Index    int
+		ID, Type string
+		Function struct{ Name, Arguments string }
+	} `json:"tool_calls"`
+}
+
+func answerOf(t *testing.T, a Answer) (m message) {
+	t.Helper()
+	if a.Status != http.StatusOK {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	for d := range strings.SplitSeq(a.Body, "\n\n") {
+		d = strings.TrimPrefix(d, "data: ")
+		if d == "[DONE]" || d == "" {
+			continue
+		}
+		var answer struct {
+			Choices []struct {
+				Message, Delta rawMessage
+				Finish         string `json:"finish_reason"`
+			}
+		}
+		if err := json.Unmarshal([]byte(d), &answer); err != nil {
+			t.Fatal(err, d)
+		}
+		for _, c := range answer.Choices {
+			m.Finish += c.Finish
+			m.add(c.Message)
+			m.add(c.Delta)
+		}
+	}
+	for i := range m.Calls {
+		if m.Calls[i].ID == "" {
+			t.Errorf("call %d has no id", i)
+		}
+		m.Calls[i].ID = ""
+	}
+	return m
+}
+
+func (m *message) add(r rawMessage) {
+	m.Content += r.Content
+	m.Reasoning += r.Reasoning
+	for i, c := range r.ToolCalls {
+		if i = max(i, c.Index); i == len(m.Calls) {
+			m.Calls = append(m.Calls, call{})
+		}
+		at := &m.Calls[i]
+		at.ID += c.ID
+		at.Name += c.Function.Name
+		at.Arguments += c.Function.Arguments
+	}
+}
