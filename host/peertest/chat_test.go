@@ -90,7 +90,7 @@ func answerOf(t *testing.T, a Answer) (m message) {
 	}
 	for d := range strings.SplitSeq(a.Body, "\n\n") {
 		d = strings.TrimPrefix(d, "data: ")
-		if d == "[DONE]" || d == "" {
+		if d == "[DONE]" || d == "" || d[0] == ':' { // a comment, while the machine is busy
 			continue
 		}
 		var answer struct {
