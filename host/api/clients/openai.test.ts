@@ -42,6 +42,10 @@ test("an answer has the same text streamed and whole", async () => {
     assert.equal(streamed.choices[i]?.message.content, message.content);
     assert.equal(streamed.choices[i]?.finish_reason, finish_reason);
     assert.equal(logprobs?.content?.[0]?.top_logprobs.length, 2);
+    assert.deepEqual(
+      streamed.choices[i]?.logprobs?.content?.map(({ token }) => token),
+      logprobs?.content?.map(({ token }) => token),
+    );
   }
   assert.equal(streamed.usage?.completion_tokens, whole.usage?.completion_tokens);
   assert.equal(streamed.usage?.prompt_tokens, whole.usage?.prompt_tokens);
@@ -69,12 +73,14 @@ test("an answer ends before a stop text, and at its length", async () => {
   assert.equal(short?.finish_reason, "length");
 });
 
-test("a text is continued, whole and streamed", async () => {
+test("a text is continued, whole, streamed and with its prompt", async () => {
   const ask = { model, prompt: "Once upon a time", max_tokens: 10, temperature: 0 };
   const whole = await client.completions.create(ask);
   assert.ok(whole.choices[0]?.text);
   const chunks = await collect(await client.completions.create({ ...ask, stream: true }));
   assert.equal(chunks.map(({ choices }) => choices[0]?.text ?? "").join(""), whole.choices[0]?.text);
+  const echoed = await client.completions.create({ ...ask, echo: true });
+  assert.equal(echoed.choices[0]?.text, ask.prompt + whole.choices[0]?.text);
 });
 
 test("errors have their classes, their fields and messages that help", async () => {

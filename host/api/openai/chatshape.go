@@ -73,11 +73,17 @@ func (s chatShape) Part(c *completion.Choice, d completion.Delta) []any {
 	if d.Content != "" || d.Reasoning == "" && len(d.Calls) == 0 {
 		part.Delta.Content = &d.Content
 	}
-	if !s.begun[c.Index] {
-		s.begun[c.Index] = true
-		part.Delta.Role = "assistant"
+	return s.begin(c, s.chunk(part))
+}
+
+// begin puts the role before the first frame of a choice, in a frame of its own as with OpenAI: its client for Node.js takes the
+// log-probabilities of a choice's first frame twice.
+func (s chatShape) begin(c *completion.Choice, frame any) []any {
+	if s.begun[c.Index] {
+		return []any{frame}
 	}
-	return []any{s.chunk(part)}
+	s.begun[c.Index] = true
+	return []any{s.chunk(chatDelta{Index: c.Index, Delta: chatText{Role: "assistant", Content: new(string)}}), frame}
 }
 
 // Last implements wire.Shape.
@@ -85,7 +91,7 @@ func (s chatShape) Last(c *completion.Choice) []any {
 	reason := c.FinishReason()
 	chunk := s.chunk(chatDelta{Index: c.Index, FinishReason: &reason})
 	chunk.Timings = timingsOf(c.End)
-	return []any{chunk}
+	return s.begin(c, chunk)
 }
 
 // Closing implements wire.Shape.
