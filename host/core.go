@@ -37,6 +37,7 @@ type Core struct {
 
 	file    *model.File
 	plugins *plugins
+	config  config.Scheduler
 }
 
 // OpenCore finds, checks and loads the configured model. progress is called with 0 to 1 while the weights load; nil is
@@ -84,6 +85,11 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 	core.file.GPUComputed() // the engine's first pass
 	core.Model = describe(core.Engine, core.file)
 	core.Model.Thinking = &sampling.Thinking{Budget: c.Chat.ReasoningBudget, Message: c.Chat.ReasoningMessage}
+	core.Model.Slots, core.Model.Batch, core.Model.Tags = slots, c.Scheduler.BatchSize, c.Model.Tags
+	if len(c.Model.Alias) > 0 {
+		core.Model.Aliases = c.Model.Alias
+	}
+	core.config = c.Scheduler
 	logKernels(log, core.Model.Kernels)
 	core.Metrics = telemetry.NewMetrics(name)
 	if core.plugins, err = openPlugins(ctx, c, core.Engine, core.Metrics, log); err != nil {
@@ -111,7 +117,8 @@ var strategies = map[string]estimator.Strategy{
 
 // served is the model as the API uses it.
 func (c *Core) served() *completion.Model {
-	return &completion.Model{Info: c.Model, Engine: c.Engine, Scheduler: schedulerAdapter{c.Scheduler}, Policies: c.Policies, Adapters: c.Adapters}
+	return &completion.Model{Info: c.Model, Engine: c.Engine, Scheduler: schedulerAdapter{c.Scheduler}, Policies: c.Policies, Adapters: c.Adapters,
+		MaxTokens: max(c.config.NPredict, 0), ContextShift: c.config.ContextShift, Keep: c.config.Keep}
 }
 
 // Close frees the model. The scheduler's Run must have returned.
@@ -154,7 +161,9 @@ func describe(e *engine.Engine, f *model.File) completion.Info {
 		Context: info.Limits.Positions, Training: info.ContextTrain, Vocabulary: info.Vocabulary, Embedding: info.Embedding,
 		Parameters: info.Parameters, Size: info.Size, Template: info.Template,
 		BOS: special(e, info.Special.BOS), EOS: special(e, info.Special.EOS),
-		Kernels: kernelsOf(e, f),
+		Kernels: kernelsOf(e, f), Ends: e.Ends(), VocabType: info.VocabType, TemplateCaps: info.TemplateCaps, ToolTemplate: info.ToolTemplate,
+		AddBOS: info.AddBOS, BOSToken: info.Special.BOS, FIM: completion.FIM{Prefix: info.Special.FIMPrefix, Suffix: info.Special.FIMSuffix,
+			Middle: info.Special.FIMMiddle, Repository: info.Special.FIMRepository, Separator: info.Special.FIMSeparator},
 	}
 }
 

@@ -77,7 +77,11 @@ func (r *rig) refused(path, body string, status int, code, param string) {
 	if param != "" {
 		want = param
 	}
-	if got != status || answer.Error["code"] != code || answer.Error["param"] != want {
+	word := answer.Error["code"]
+	if reason, ok := answer.Error["reason"]; ok && word == float64(status) { // as llama-server has it
+		word = reason
+	}
+	if got != status || word != code || answer.Error["param"] != want {
 		r.t.Errorf("got %d %s, want %d %s %s", got, text, status, code, param)
 	}
 	if answer.Error["message"] == "" || answer.Error["type"] == "" {
@@ -124,12 +128,21 @@ func TestAPI_OtherRoutes_Bad(t *testing.T) {
 		{"echo with logprobs", "/v1/completions", `{"prompt":"a","echo":true,"logprobs":1}`, 400, "unsupported", "echo"},
 		{"logprobs", "/v1/completions", `{"prompt":"a","logprobs":-1}`, 400, "invalid_value", "logprobs"},
 		{"second prompt too long", "/v1/completions", `{"prompt":["a","` + strings.Repeat("x", contextSize) + `"]}`, 400, "context_length_exceeded", "prompt"},
-		{"several natively", "/completion", `{"prompt":["a","b"]}`, 400, "unsupported", "prompt"},
-		{"n natively", "/completion", `{"prompt":"a","n":2}`, 400, "unsupported", "n"},
-		{"n_probs", "/completion", `{"prompt":"a","n_probs":99}`, 400, "invalid_value", "n_probs"},
+		{"n natively", "/completion", `{"prompt":"a","n":5}`, 400, "invalid_value", "n"},
+		{"n_cmpl", "/completion", `{"prompt":"a","n_cmpl":0}`, 400, "invalid_value", "n_cmpl"},
+		{"no prompts natively", "/completion", `{"prompt":[]}`, 400, "invalid_value", "prompt"},
+		{"a prompt natively", "/completion", `{"prompt":["a",{"prompt_string":[true]}]}`, 400, "invalid_value", "prompt[1].prompt_string[0]"},
+		{"media", "/completion", `{"prompt":{"prompt_string":"a","multimodal_data":["eA=="]}}`, 400, "unsupported", "prompt.multimodal_data"},
+		{"n_probs", "/completion", `{"prompt":"a","n_probs":1001}`, 400, "invalid_value", "n_probs"},
+		{"id_slot", "/completion", `{"prompt":"a","id_slot":4}`, 400, "invalid_value", "id_slot"},
+		{"n_keep", "/completion", `{"prompt":"a","n_keep":-2}`, 400, "invalid_value", "n_keep"},
+		{"reasoning_format natively", "/completion", `{"prompt":"a","reasoning_format":"x"}`, 400, "invalid_value", "reasoning_format"},
+		{"response_fields", "/completion", `{"prompt":"a","response_fields":"x"}`, 400, "invalid_type", "response_fields"},
+		{"infill", "/infill", `{"input_prefix":"a","input_suffix":"b"}`, 501, "not_supported", ""},
+		{"set props", "/props", `{}`, 501, "not_supported", ""},
 		{"n_predict", "/completion", `{"prompt":"a","n_predict":-2}`, 400, "invalid_value", "n_predict"},
-		{"no content", "/tokenize", `{}`, 400, "invalid_value", "content"},
-		{"content is a number", "/tokenize", `{"content":1}`, 400, "invalid_type", "content"},
+		{"content is a number", "/tokenize", `{"content":1}`, 400, "invalid_value", "content"},
+		{"content with a number", "/tokenize", `{"content":["a",256]}`, 400, "invalid_value", "content[1]"},
 		{"not a token", "/detokenize", `{"tokens":["a"]}`, 400, "invalid_value", "tokens[0]"},
 		{"token beyond", "/detokenize", `{"tokens":[999]}`, 400, "invalid_value", "tokens[0]"},
 		{"template", "/apply-template", `{"messages":[]}`, 400, "invalid_value", "messages"},

@@ -76,7 +76,7 @@ func (s *service) dialects() []Dialect {
 		{"OpenAI's Responses", responses.API{Server: server}.Routes(), wire.OpenAIError},
 		{"Anthropic", anthropic.API{Server: server}.Routes(), anthropic.Error},
 		{"Ollama", ollama.API{Server: server, Version: s.Version}.Routes(), ollama.Error},
-		{"llama-server", llamaserver.API{Server: server, Version: s.Version}.Routes(), wire.OpenAIError},
+		{"llama-server", llamaserver.API{Server: server, Version: s.Version, UI: s.UI != nil}.Routes(), llamaserver.Error},
 		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, IdlePing: s.IdlePing, Done: s.Done}).Routes(), wire.OpenAIError},
 	}
 }

@@ -19,9 +19,10 @@ type Error struct {
 	Status  int    // of HTTP
 	Code    string // what is wrong, in a word
 	Message string
-	Type    string // the kind of refusal
-	Param   string // the field at fault; "": none
-	Retry   int    // seconds after which to try again; 0: not said
+	Type    string         // the kind of refusal
+	Param   string         // the field at fault; "": none
+	Retry   int            // seconds after which to try again; 0: not said
+	Numbers map[string]int // what else a client may want to know, by name
 }
 
 // Error is the message.

@@ -30,6 +30,10 @@ type Model struct {
 	Scheduler Scheduler
 	Policies  Policies // nil: no plugins
 	Adapters  Adapters // nil: no LoRA adapters
+
+	MaxTokens    int  // of an answer whose request sets no limit; 0: as many as fit
+	ContextShift bool // an answer goes on when the context is full: the oldest tokens leave it
+	Keep         int  // how many of the first tokens stay then, unless a request says otherwise; -1: those of the prompt
 }
 
 // Info describes a model.
@@ -49,7 +53,23 @@ type Info struct {
 	Thinking   *sampling.Thinking // of requests that say nothing of it; nil: without a limit
 	BOS, EOS   string
 	Kernels    Kernels
+
+	Aliases      []string        // other names that it answers to
+	Tags         []string        // what its operator says of it besides
+	Slots        int             // answers computed at the same time
+	Batch        int             // tokens that a forward pass takes
+	VocabType    int             // llama.cpp's number
+	ToolTemplate string          // its chat template for conversations with tools; empty if it has no other
+	TemplateCaps map[string]bool // what its chat template can do, by llama.cpp's names
+	Ends         []int32         // the tokens that end an answer, in order
+	AddBOS       bool            // a prompt begins with the token BOSToken
+	BOSToken     int32           // -1: none
+	FIM          FIM
 }
+
+// FIM are the tokens for filling in the middle; -1 where the model has none. They stand before the text that precedes the gap, before
+// the text that follows it, and before what fills it; before the name of a repository and before that of each file.
+type FIM struct{ Prefix, Suffix, Middle, Repository, Separator int32 }
 
 // Engine is a model as far as text is concerned.
 type Engine interface {
@@ -59,6 +79,8 @@ type Engine interface {
 	Detokenize(tokens []int32) (string, error)
 	// Piece is the bytes of one token.
 	Piece(t int32) string
+	// Shown is the bytes that a token adds to an answer: a control token none.
+	Shown(t int32) string
 	// NewChain builds the sampler chain of one request.
 	NewChain(p sampling.Params) ([]chain.Stage, error)
 	// PreservedTokens are the control tokens that an answer shows.

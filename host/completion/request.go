@@ -9,6 +9,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // Request is a checked request for text: one or several answers to one or several prompts.
@@ -30,6 +31,12 @@ type Request struct {
 	// SchemaField is the field of the body that Params.JSONSchema came from, for errors; "" is json_schema.
 	SchemaField string
 	Keep        bool // the answers may outlive their connection: their streams keep what was read
+
+	Shift      answer.Shift             // what leaves the context when it is full, if the model is served so that answers go on then
+	Slot       *int                     // that computes the answers; nil: any
+	Progress   bool                     // tell how far the prompt is computed
+	Candidates int                      // how many of the most likely tokens are reported that each sampler left; 0: none
+	Rules      func() []answer.StopRule // that may end an answer; nil: none
 
 	release func()
 }
@@ -70,7 +77,8 @@ func (s *Service) New(ctx context.Context, b Basics, fill func(*Request) error) 
 		return nil, err
 	}
 	r, err := inPool(ctx, s.pool, deadline, b.Size, func() (*Request, error) {
-		r := &Request{Basics: b, Model: m, Deadline: deadline, Choices: 1, Logprobs: -1, release: release}
+		r := &Request{Basics: b, Model: m, Deadline: deadline, Choices: 1, Logprobs: -1, MaxTokens: m.MaxTokens,
+			Shift: answer.Shift{Keep: m.Keep}, release: release}
 		if err := r.takeExtras(); err != nil {
 			return nil, err
 		}

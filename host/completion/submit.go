@@ -20,7 +20,8 @@ func (s *Service) Submit(ctx context.Context, r *Request) (_ []Stream, err error
 	for _, prompt := range r.Prompts {
 		if len(prompt) >= r.Model.Context {
 			err = &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeInvalid, Param: r.PromptField,
-				Message: fmt.Sprintf("the prompt has %d tokens; the context holds %d, the answer included", len(prompt), r.Model.Context)}
+				Message: fmt.Sprintf("the prompt has %d tokens; the context holds %d, the answer included", len(prompt), r.Model.Context),
+				Numbers: map[string]int{"n_prompt_tokens": len(prompt), "n_ctx": r.Model.Context}}
 		}
 		for range r.Choices {
 			if err == nil {
@@ -63,6 +64,7 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 		return requests, err
 	}
 	params := r.Params.ForChoice(uint32(len(requests)))
+	params.Trace = params.Trace || r.Candidates > 0
 	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func() (Policy, error) { return r.newPolicy(params) }, Policy.discard)
 	if err != nil {
 		return requests, chainError(r.schemaError(err), params)
@@ -72,9 +74,12 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 		buffer = keptBuffer
 	}
 	if params.Trace {
-		trace = MaxTraced
+		trace = max(MaxTraced, r.Candidates)
 	}
-	return append(requests, scheduler.Request{
+	if r.Rules != nil {
+		p.Rules = append(p.Rules, r.Rules()...)
+	}
+	request := scheduler.Request{
 		Prompt:       []scheduler.Segment{{Tokens: prompt}},
 		MaxTokens:    r.MaxTokens,
 		Stop:         r.Stops,
@@ -92,7 +97,17 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 		AdaptersFrom: from,
 		Buffer:       buffer,
 		Keep:         r.Keep,
-	}), nil
+		Slot:         r.Slot,
+		Progress:     r.Progress,
+	}
+	if r.Model.ContextShift {
+		shift := r.Shift
+		if r.Model.AddBOS && shift.Keep >= 0 {
+			shift.Keep++ // as llama-server counts
+		}
+		request.Shift = &shift
+	}
+	return append(requests, request), nil
 }
 
 // MaxTraced is how many candidates a trace shows at each point.

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/penstock/penstock/native"
 )
@@ -25,3 +26,9 @@ func (e *Engine) Detokenize(tokens []int32) (string, error) {
 
 // Piece is the bytes of one token; those of a control token are its name, see Vocabulary.Piece.
 func (e *Engine) Piece(token int32) string { return e.model.SpecialPiece(token) }
+
+// Shown is the bytes that a token adds to an answer; a control token adds none.
+func (e *Engine) Shown(token int32) string { return e.model.Piece(token) }
+
+// Ends are the tokens that end an answer, in order.
+func (e *Engine) Ends() []int32 { return slices.Clone(e.backend.ends) }

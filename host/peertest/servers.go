@@ -132,6 +132,7 @@ func (s Server) Call(t testing.TB, method, path, body string) Answer {
 	if s.Key != "" {
 		request.Header.Set("Authorization", "Bearer "+s.Key)
 	}
+	request.Close = true // llama-server ends connections after some requests, and a POST is not sent twice
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)

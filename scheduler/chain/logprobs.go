@@ -28,16 +28,17 @@ func NewLogprobs(row []float32, token Token, n int) *Logprobs {
 	}
 	sum := 0.0
 	for i, l := range row {
-		sum += math.Exp(float64(l - highest))
+		sum += math.Exp(float64(l) - float64(highest))
 		if n > 0 && (len(top) < n || l > top[len(top)-1].Logprob) {
 			top = insert(top, Candidate{Token: Token(i), Logprob: l}, n)
 		}
 	}
-	norm := highest + float32(math.Log(sum))
+	logSum := math.Log(sum)
+	logprob := func(logit float32) float32 { return float32(float64(logit) - float64(highest) - logSum) }
 	for i := range top {
-		top[i].Logprob -= norm
+		top[i].Logprob = logprob(top[i].Logprob)
 	}
-	return &Logprobs{Token: row[token] - norm, Top: top}
+	return &Logprobs{Token: logprob(row[token]), Top: top}
 }
 
 // insert puts c into top, which is sorted with the most likely first, and keeps n of them.

@@ -4,19 +4,56 @@ package llamaserver
 
 import (
 	"encoding/json"
+	"math"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // completionBody is POST /completion.
 type completionBody struct {
-	openai.Common
+	completion.Extras
+	Model  string          `json:"model"`
 	Prompt json.RawMessage `json:"prompt"`
-	NProbs *int            `json:"n_probs"`
-	Tokens bool            `json:"return_tokens"`
+	Stop   json.RawMessage `json:"stop"`
+
+	// Three names of one thing; the first that is there counts.
+	NPredict            *int `json:"n_predict"`
+	MaxCompletionTokens *int `json:"max_completion_tokens"`
+	MaxTokens           *int `json:"max_tokens"`
+
+	// Two names of one thing, and of another.
+	NCmpl    *int `json:"n_cmpl"`
+	N        *int `json:"n"`
+	NProbs   *int `json:"n_probs"`
+	Logprobs *int `json:"logprobs"`
+
+	PostSamplingProbs bool   `json:"post_sampling_probs"`
+	NKeep             *int   `json:"n_keep"`
+	NDiscard          int    `json:"n_discard"`
+	NIndent           int    `json:"n_indent"`
+	TMaxPredictMS     int64  `json:"t_max_predict_ms"`
+	IDSlot            *int   `json:"id_slot"`
+	NCacheReuse       int    `json:"n_cache_reuse"`
+	ReasoningFormat   string `json:"reasoning_format"`
+	BackendSampling   bool   `json:"backend_sampling"`
+
+	Stream          bool     `json:"stream"`
+	SSEPingInterval int      `json:"sse_ping_interval"`
+	ResponseFields  []string `json:"response_fields"`
+	ReturnTokens    bool     `json:"return_tokens"`
+	ReturnProgress  bool     `json:"return_progress"`
+	TimingsPerToken bool     `json:"timings_per_token"`
+	Verbose         bool     `json:"verbose"`
+}
+
+func defaultBody() completionBody {
+	return completionBody{Extras: completion.DefaultExtras(), TMaxPredictMS: -1, ReasoningFormat: "deepseek"}
 }
 
 func (a API) completion(c echo.Context) error {
@@ -24,39 +61,142 @@ func (a API) completion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	b := &completionBody{Common: openai.Defaults()}
-	if err := wire.Decode(body, b); err != nil {
+	b := defaultBody()
+	if err := wire.Decode(body, &b); err != nil {
 		return err
 	}
-	if err := b.Check(); err != nil {
+	return a.complete(c, &b, len(body), func(m *completion.Model) ([][]scheduler.Token, error) { return prompts(m, b.Prompt) })
+}
+
+// complete answers a completion whose prompts a function reads.
+func (a API) complete(c echo.Context, b *completionBody, size int, prompts func(*completion.Model) ([][]scheduler.Token, error)) error {
+	if err := b.check(); err != nil {
 		return err
 	}
-	r, err := a.New(c.Request().Context(), b.Basics(wire.CallerOf(c), "prompt", len(body)), b.fill)
+	b.fit()
+	basics := completion.Basics{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "prompt", Extras: &b.Extras, Size: size}
+	r, err := a.New(c.Request().Context(), basics, func(r *completion.Request) (err error) {
+		if err = b.fill(r); err != nil {
+			return err
+		}
+		r.Prompts, err = prompts(r.Model)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	return a.Answer(c, r, completionShape{model: r.Model.Name, tokens: b.Tokens}, b.Stream)
+	return a.Answer(c, r, newCompletionShape(r, b), b.Stream)
 }
 
-func (b *completionBody) fill(r *completion.Request) (err error) {
-	if err := b.Fill(r); err != nil {
-		return err
+// check refuses what is out of range, besides what completion does.
+func (b *completionBody) check() error {
+	for _, f := range []struct {
+		name      string
+		value     *int
+		low, high int
+	}{
+		{"n_predict", b.NPredict, -1, math.MaxInt32}, {"max_completion_tokens", b.MaxCompletionTokens, -1, math.MaxInt32},
+		{"max_tokens", b.MaxTokens, -1, math.MaxInt32}, {"n_keep", b.NKeep, -1, math.MaxInt32}, {"n_discard", &b.NDiscard, 0, math.MaxInt32},
+		{"n_indent", &b.NIndent, 0, math.MaxInt32}, {"n_cache_reuse", &b.NCacheReuse, 0, math.MaxInt32},
+		{"sse_ping_interval", &b.SSEPingInterval, -1, math.MaxInt32}, {"n_probs", b.NProbs, math.MinInt32, mostProbs},
+		{"logprobs", b.Logprobs, math.MinInt32, mostProbs},
+	} {
+		if f.value != nil && (*f.value < f.low || *f.value > f.high) {
+			return completion.Invalid(f.name, "%s is %d; it must be from %d to %d", f.name, *f.value, f.low, f.high)
+		}
 	}
+	if b.TMaxPredictMS < -1 {
+		return completion.Invalid("t_max_predict_ms", "t_max_predict_ms is %d; it must be at least -1", b.TMaxPredictMS)
+	}
+	if len(b.DrySequenceBreakers) == 0 {
+		return completion.Invalid("dry_sequence_breakers", "dry_sequence_breakers is empty; it must be a list of texts, or be left out")
+	}
+	switch b.ReasoningFormat {
+	case "none", "auto", "deepseek", "deepseek-legacy":
+		return nil
+	}
+	return completion.Invalid("reasoning_format", "reasoning_format is %q; it must be none, auto, deepseek or deepseek-legacy", b.ReasoningFormat)
+}
+
+// mostProbs bounds the alternatives reported with each token.
+const mostProbs = 1000
+
+// fit moves sampling parameters into their ranges where llama-server does so.
+func (b *completionBody) fit() {
+	unit := func(v float32) float32 { return max(0, min(v, 1)) }
+	b.TopK, b.Mirostat = max(0, b.TopK), max(0, min(b.Mirostat, 2))
+	b.TopP, b.MinP = unit(b.TopP), unit(b.MinP)
+	b.XTCProbability, b.XTCThreshold = unit(b.XTCProbability), unit(b.XTCThreshold)
+	b.Temperature, b.AdaptiveTarget = max(0, b.Temperature), max(-1, min(b.AdaptiveTarget, 1))
+	if b.DryBase < 1 {
+		b.DryBase = completion.DefaultExtras().DryBase
+	}
+}
+
+// fill completes a request, but for its prompts.
+func (b *completionBody) fill(r *completion.Request) (err error) {
 	if err := r.RefuseTemplates(); err != nil {
 		return err
 	}
-	if r.Choices != 1 {
-		return completion.Unsupported("n", "n must be 1 here; /v1/completions answers a prompt more than once")
+	if r.Choices, err = b.choices(r.Model.Slots); err != nil {
+		return err
 	}
-	if top := b.NProbs; top != nil && *top != 0 {
-		if *top < 0 || *top > openai.MaxLogprobs {
-			return completion.Invalid("n_probs", "n_probs is %d; it must be from 0 to %d", *top, openai.MaxLogprobs)
+	switch n := b.limit(); {
+	case n == 0:
+		r.MaxTokens = 1 // as llama-server does
+	case n > 0:
+		r.MaxTokens = n
+	}
+	if b.NKeep != nil {
+		r.Shift.Keep = *b.NKeep
+	}
+	r.Shift.Discard = b.NDiscard
+	if b.IDSlot != nil && *b.IDSlot != -1 {
+		if *b.IDSlot < 0 || *b.IDSlot >= r.Model.Slots {
+			return completion.Invalid("id_slot", "id_slot is %d; it must be from 0 to %d, or -1 for any", *b.IDSlot, r.Model.Slots-1)
 		}
-		r.Logprobs = *top
+		r.Slot = b.IDSlot
 	}
-	r.Prompts, err = r.Model.Prompts(b.Prompt)
-	if err == nil && len(r.Prompts) != 1 {
-		err = completion.Unsupported("prompt", "one prompt a request is supported here; /v1/completions takes several")
+	if n := b.probs(); n > 0 {
+		r.Logprobs = n
+		if b.PostSamplingProbs {
+			r.Candidates = n
+		}
 	}
+	r.Progress = b.ReturnProgress && b.Stream
+	if most := time.Duration(b.TMaxPredictMS) * time.Millisecond; b.NIndent > 0 || most > 0 {
+		r.Rules = func() []answer.StopRule { return []answer.StopRule{&lineRule{indent: b.NIndent, most: most}} }
+	}
+	r.Stops, err = openai.ReadStops(b.Stop)
 	return err
+}
+
+// limit is how many tokens to generate: -1 for as many as the server allows.
+func (b *completionBody) limit() int {
+	return first(-1, b.NPredict, b.MaxCompletionTokens, b.MaxTokens)
+}
+
+func (b *completionBody) probs() int { return max(0, first(0, b.NProbs, b.Logprobs)) }
+
+// choices is how many answers to each prompt are wanted: at most one for each slot.
+func (b *completionBody) choices(slots int) (int, error) {
+	name := "n_cmpl"
+	if b.NCmpl == nil {
+		name = "n"
+	}
+	n := first(1, b.NCmpl, b.N)
+	if n < 1 || n > slots {
+		return 0, completion.Invalid(name, "%s is %d; it must be from 1 to %d, the number of slots", name, n, slots)
+	}
+	return n, nil
+}
+
+// first is the first value that is there.
+func first(otherwise int, values ...*int) int {
+	for _, v := range values {
+		if v != nil {
+			return *v
+		}
+	}
+	return otherwise
 }

@@ -3,7 +3,7 @@
 package llamaserver
 
 import (
-	"strings"
+	"time"
 
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
@@ -11,89 +11,165 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// completionShape is a completion.
+// completionShape is a completion: a frame for each token, and a description of how the answer came about.
 type completionShape struct {
-	model  string
-	tokens bool // list the tokens
+	request *completion.Request
+	body    *completionBody
+	fields  []string // response_fields
+	states  map[int]*state
 }
 
-// partialAnswer is a frame of a stream, and the beginning of the last one.
+func newCompletionShape(r *completion.Request, b *completionBody) *completionShape {
+	return &completionShape{request: r, body: b, fields: b.ResponseFields, states: map[int]*state{}}
+}
+
+// state is what is noted of one answer.
+type state struct {
+	partial     []byte // the beginning of a character
+	newLine     bool   // text that was shown has one
+	probs       []tokenProb
+	begun       time.Time // its slot was given
+	first, last time.Time // the first and the last token came
+}
+
+// partialAnswer is a frame of a stream.
 type partialAnswer struct {
 	Index     int               `json:"index"`
 	Content   string            `json:"content"`
 	Tokens    []scheduler.Token `json:"tokens"`
 	Stop      bool              `json:"stop"`
-	Slot      int               `json:"id_slot"`
+	Slot      int               `json:"id_slot"` // always -1, as from llama-server
 	Predicted int               `json:"tokens_predicted"`
 	Evaluated int               `json:"tokens_evaluated"`
-	Probs     []wire.TokenProb  `json:"completion_probabilities,omitempty"`
+	Timings   *wire.Timings     `json:"timings,omitempty"`
+	Progress  *progress         `json:"prompt_progress,omitempty"`
+	Probs     []tokenProb       `json:"completion_probabilities,omitempty"`
 	Trace     []wire.TokenTrace `json:"trace,omitempty"`
 }
 
-type finalAnswer struct {
-	partialAnswer
-	Model        string       `json:"model"`
-	StopType     string       `json:"stop_type"`
-	StoppingWord string       `json:"stopping_word"`
-	Truncated    bool         `json:"truncated"`
-	NewLine      bool         `json:"has_new_line"`
-	Cached       int          `json:"tokens_cached"`
-	Timings      wire.Timings `json:"timings"`
+// progress is how far a prompt is computed.
+type progress struct {
+	Total     int   `json:"total"`
+	Cache     int   `json:"cache"`
+	Processed int   `json:"processed"`
+	TimeMS    int64 `json:"time_ms"`
 }
 
-// Start implements wire.Shape.
-func (completionShape) Start(*completion.Choice) []any { return nil }
+// Event implements wire.Detailed.
+func (s *completionShape) Event(c *completion.Choice, d completion.Delta) []any {
+	st := s.states[c.Index]
+	if st == nil {
+		st = &state{begun: time.Now()}
+		s.states[c.Index] = st
+	}
+	switch d.Event.Kind {
+	case scheduler.KindStarted:
+		return s.progress(c, st, c.Start.CachedTokens)
+	case scheduler.KindProgress:
+		return s.progress(c, st, d.Event.Computed)
+	case scheduler.KindToken:
+		return s.token(c, st, d.Event.Token, d.Content, answer.Details{Logprobs: d.Event.Logprobs, Trace: d.Event.Trace})
+	case scheduler.KindEnd:
+		return s.end(c, st, d.Content)
+	}
+	return nil
+}
 
-// Part implements wire.Shape.
-func (s completionShape) Part(c *completion.Choice, d completion.Delta) []any {
-	more := wire.DetailsOf(c, d)
-	p := partialAnswer{Content: d.Content, Tokens: []scheduler.Token{}, Slot: c.Start.Slot, Predicted: len(c.Tokens),
-		Evaluated: c.Start.PromptTokens, Probs: more.Probs, Trace: more.Traces}
-	if n := len(c.Tokens); n > 0 && s.tokens {
-		p.Tokens = c.Tokens[n-1:]
+func (s *completionShape) progress(c *completion.Choice, st *state, computed int) []any {
+	if !s.request.Progress {
+		return nil
+	}
+	return []any{&partialAnswer{Index: c.Index, Tokens: []scheduler.Token{0}, Slot: -1, Evaluated: c.Start.PromptTokens,
+		Progress: &progress{Total: c.Start.PromptTokens, Cache: c.Start.CachedTokens, Processed: computed, TimeMS: time.Since(st.begun).Milliseconds()}}}
+}
+
+// token is the frame of a token; none while its character is incomplete.
+func (s *completionShape) token(c *completion.Choice, st *state, t scheduler.Token, text string, d answer.Details) []any {
+	st.last = time.Now()
+	if st.first.IsZero() {
+		st.first = st.last
+	}
+	st.partial = append(st.partial, s.request.Model.Engine.Shown(t)...)
+	if n := incomplete(st.partial); n > 0 {
+		st.partial = append(st.partial[:0], st.partial[len(st.partial)-n:]...)
+		return nil
+	}
+	st.partial = st.partial[:0]
+	st.show(text)
+	p := &partialAnswer{Index: c.Index, Content: text, Tokens: []scheduler.Token{t}, Slot: -1, Predicted: len(c.Tokens), Evaluated: c.Start.PromptTokens}
+	if s.body.TimingsPerToken {
+		p.Timings = st.timings(c)
+	}
+	if s.request.Candidates > 0 && d.Trace != nil || s.request.Candidates == 0 && d.Logprobs != nil {
+		prob := probOf(s.request, t, text, d)
+		p.Probs = []tokenProb{prob}
+		st.probs = append(st.probs, prob)
+	}
+	if trace := wire.TraceOf(s.request.Model.Engine, scheduler.Event{Token: t, Trace: d.Trace}); trace != nil && s.request.Params.Trace {
+		p.Trace = []wire.TokenTrace{*trace}
 	}
 	return []any{p}
 }
 
-// Last implements wire.Shape.
-func (s completionShape) Last(c *completion.Choice) []any {
-	return []any{s.answer(c, "", wire.Details{})}
+// end is the frame of the token that ended the answer, if one did, and the last frame. The last has text that was held back until then.
+func (s *completionShape) end(c *completion.Choice, st *state, text string) (frames []any) {
+	if e := c.End.EndToken; e != nil {
+		c.Tokens = append(c.Tokens, e.Token)
+		frames, text = s.token(c, st, e.Token, text, e.Details), ""
+	}
+	st.show(text)
+	final := s.final(c, st)
+	final["content"], final["tokens"] = text, []scheduler.Token{}
+	return append(frames, pick(final, s.fields))
 }
+
+// Whole implements wire.Shape: a list, if there are several answers.
+func (s *completionShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any {
+	all := make([]any, len(choices))
+	for i, c := range choices {
+		st := s.states[c.Index]
+		final := s.final(c, st)
+		final["content"], final["tokens"] = wholes[i].Content.String(), []scheduler.Token{}
+		if s.body.ReturnTokens {
+			final["tokens"] = c.Tokens
+		}
+		if probs := s.wholeProbs(c, st); len(probs) > 0 {
+			final["completion_probabilities"] = probs
+		}
+		if len(wholes[i].Traces) > 0 {
+			final["trace"] = wholes[i].Traces
+		}
+		all[i] = pick(final, s.fields)
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return all
+}
+
+// wholeProbs are the probabilities of an answer's tokens, without as many as the stop string that ended it has.
+func (s *completionShape) wholeProbs(c *completion.Choice, st *state) []tokenProb {
+	if c.End.Stop == "" {
+		return st.probs
+	}
+	word, err := s.request.Model.Encoder().Plain(c.End.Stop)
+	if err != nil {
+		return st.probs
+	}
+	return st.probs[:max(0, len(st.probs)-len(word))]
+}
+
+// Start implements wire.Shape.
+func (*completionShape) Start(*completion.Choice) []any { return nil }
+
+// Part implements wire.Shape.
+func (*completionShape) Part(*completion.Choice, completion.Delta) []any { return nil }
+
+// Last implements wire.Shape.
+func (*completionShape) Last(*completion.Choice) []any { return nil }
 
 // Closing implements wire.Shape.
-func (completionShape) Closing([]*completion.Choice) []any { return nil }
-
-// Whole implements wire.Shape.
-func (s completionShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any {
-	c := choices[0]
-	a := s.answer(c, wholes[0].Content.String(), wholes[0].Details)
-	if s.tokens {
-		a.Tokens = append(a.Tokens, c.Tokens...)
-	}
-	return a
-}
+func (*completionShape) Closing([]*completion.Choice) []any { return nil }
 
 // Framing implements wire.Shape.
-func (completionShape) Framing() wire.Framing { return wire.Events }
-
-func (s completionShape) answer(c *completion.Choice, text string, d wire.Details) finalAnswer {
-	return finalAnswer{
-		partialAnswer: partialAnswer{Content: text, Tokens: []scheduler.Token{}, Stop: true, Slot: c.Start.Slot,
-			Predicted: c.End.Usage.Generated, Evaluated: c.End.Usage.Prompt, Probs: d.Probs, Trace: d.Traces},
-		Model: s.model, StopType: stopType(c.End), StoppingWord: c.End.Stop, NewLine: strings.Contains(text, "\n"),
-		Cached: c.End.Usage.Cached, Timings: wire.TimingsOf(c.End),
-	}
-}
-
-// stopType is llama-server's word for how an answer ended.
-func stopType(e scheduler.End) string {
-	switch {
-	case e.Reason == answer.ReasonLength:
-		return "limit"
-	case e.Reason != answer.ReasonStop:
-		return "none"
-	case e.Stop != "":
-		return "word"
-	}
-	return "eos"
-}
+func (*completionShape) Framing() wire.Framing { return wire.Events }

@@ -16,6 +16,7 @@ import (
 type API struct {
 	*wire.Server
 	Version string // of this program
+	UI      bool   // the browser UI is served
 }
 
 // Routes are the routes of the API.
@@ -26,7 +27,9 @@ func (a API) Routes() []wire.Route {
 		{Method: http.MethodPost, Path: "/tokenize", Handler: a.tokenize, Body: tokenizeBody{}},
 		{Method: http.MethodPost, Path: "/detokenize", Handler: a.detokenize, Body: detokenizeBody{}},
 		{Method: http.MethodPost, Path: "/apply-template", Handler: a.applyTemplate, Body: openai.ChatBody{}},
+		{Method: http.MethodPost, Path: "/infill", Handler: a.infill, Body: infillBody{}},
 		{Method: http.MethodGet, Path: "/props", Handler: a.props},
+		{Method: http.MethodPost, Path: "/props", Handler: a.setProps},
 		{Method: http.MethodGet, Path: "/slots", Handler: a.slots},
 		{Method: http.MethodGet, Path: "/lora-adapters", Handler: a.loraAdapters},
 		{Method: http.MethodPost, Path: "/lora-adapters", Handler: a.setLoraAdapters},

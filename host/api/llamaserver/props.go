@@ -3,11 +3,9 @@
 package llamaserver
 
 import (
-	"encoding/json"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"github.com/penstock/penstock/host/sampling"
 )
 
 // props is GET /props.
@@ -17,28 +15,34 @@ func (a API) props(c echo.Context) error {
 		return err
 	}
 	defer release()
-	snap, err := m.Scheduler.Inspect(c.Request().Context(), 0)
-	if err != nil {
-		return err
-	}
-	return c.JSON(http.StatusOK, map[string]any{
-		"default_generation_settings": map[string]any{"n_ctx": m.Context, "params": settings()},
-		"total_slots":                 len(snap.Slots),
+	props := map[string]any{
+		"default_generation_settings": map[string]any{"n_ctx": m.Context, "params": defaultSettings()},
+		"total_slots":                 m.Slots,
 		"model_alias":                 m.Name,
 		"model_path":                  m.Path,
-		"modalities":                  map[string]bool{"vision": false, "audio": false},
+		"model_ftype":                 m.FileType,
+		"modalities":                  map[string]bool{"vision": false, "video": false, "audio": false},
+		"endpoint_slots":              true,
+		"endpoint_props":              false,
+		"endpoint_metrics":            true,
+		"ui":                          a.UI,
+		"ui_settings":                 struct{}{},
+		"cors_proxy_enabled":          false,
 		"chat_template":               m.Template,
+		"chat_template_caps":          m.TemplateCaps,
 		"bos_token":                   m.BOS,
 		"eos_token":                   m.EOS,
 		"build_info":                  "penstock " + a.Version,
 		"is_sleeping":                 false,
 		"kernels":                     m.Kernels,
-	})
+	}
+	if m.ToolTemplate != "" {
+		props["chat_template_tool_use"] = m.ToolTemplate
+	}
+	return c.JSON(http.StatusOK, props)
 }
 
-// settings are the default sampling parameters, under llama-server's names.
-func settings() sampling.Fields {
-	f := sampling.FieldsOf(sampling.Default())
-	f.LogitBias = json.RawMessage("[]")
-	return f
+// setProps is POST /props: there is nothing that could be set.
+func (API) setProps(echo.Context) error {
+	return notSupported("the properties of this server cannot be changed while it runs; set them in its configuration")
 }

@@ -13,47 +13,72 @@ import (
 	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/scheduler"
 )
 
 type tokenizeBody struct {
-	Content      *string `json:"content"`
-	AddSpecial   bool    `json:"add_special"`
-	ParseSpecial bool    `json:"parse_special"`
-	WithPieces   bool    `json:"with_pieces"`
+	Content      json.RawMessage `json:"content"`
+	AddSpecial   bool            `json:"add_special"`
+	ParseSpecial bool            `json:"parse_special"`
+	WithPieces   bool            `json:"with_pieces"`
 }
 
-// tokenize is llama-server's POST /tokenize.
+// tokenize is POST /tokenize. A body without content has no tokens.
 func (a API) tokenize(c echo.Context) error {
 	body := tokenizeBody{ParseSpecial: true}
 	if err := wire.ReadJSON(c, &body); err != nil {
 		return err
-	}
-	if body.Content == nil {
-		return completion.Invalid("content", "content is missing")
 	}
 	m, release, err := a.use(c)
 	if err != nil {
 		return err
 	}
 	defer release()
-	tokens, err := completion.Work(c.Request().Context(), a.Service, len(*body.Content), func() ([]int32, error) {
-		return m.Encoder().Tokenize(*body.Content, body.AddSpecial, body.ParseSpecial)
-	})
+	tokens, err := completion.Work(c.Request().Context(), a.Service, len(body.Content), func() ([]scheduler.Token, error) { return body.tokens(m) })
 	if err != nil {
-		return completion.TextError(err, "content")
+		return err
 	}
 	if !body.WithPieces {
-		return c.JSON(http.StatusOK, map[string]any{"tokens": append([]int32{}, tokens...)})
+		return c.JSON(http.StatusOK, map[string]any{"tokens": append([]scheduler.Token{}, tokens...)})
 	}
 	type tokenPiece struct {
-		ID    int32 `json:"id"`
-		Piece any   `json:"piece"`
+		ID    scheduler.Token `json:"id"`
+		Piece any             `json:"piece"`
 	}
 	pieces := make([]tokenPiece, len(tokens))
 	for i, t := range tokens {
 		pieces[i] = tokenPiece{ID: t, Piece: pieceOf(m.Engine.Piece(t))}
 	}
 	return c.JSON(http.StatusOK, map[string]any{"tokens": pieces})
+}
+
+// tokens reads the content: a text, or a list of tokens and texts, of which the first gets the model's special tokens.
+func (b *tokenizeBody) tokens(m *completion.Model) (tokens []scheduler.Token, err error) {
+	items, isList := list(b.Content)
+	if !isList && len(b.Content) > 0 {
+		items = []json.RawMessage{b.Content}
+	}
+	for i, item := range items {
+		field := "content"
+		if isList {
+			field += "[" + strconv.Itoa(i) + "]"
+		}
+		var text string
+		if json.Unmarshal(item, &text) == nil && item[0] == '"' {
+			more, err := m.Encoder().Tokenize(text, b.AddSpecial && i == 0, b.ParseSpecial)
+			if err != nil {
+				return nil, completion.TextError(err, field)
+			}
+			tokens = append(tokens, more...)
+			continue
+		}
+		var token scheduler.Token
+		if !isList || json.Unmarshal(item, &token) != nil || token < 0 || int(token) >= m.Vocabulary {
+			return nil, completion.Invalid(field, "%s must be a text, or in a list a token from 0 to %d", field, m.Vocabulary-1)
+		}
+		tokens = append(tokens, token)
+	}
+	return tokens, nil
 }
 
 // pieceOf writes a piece as text, or as a list of bytes if it is only a part of a character.
@@ -72,7 +97,7 @@ type detokenizeBody struct {
 	Tokens []json.RawMessage `json:"tokens"`
 }
 
-// detokenize is llama-server's POST /detokenize.
+// detokenize is POST /detokenize. A body without tokens has no text.
 func (a API) detokenize(c echo.Context) error {
 	var body detokenizeBody
 	if err := wire.ReadJSON(c, &body); err != nil {
@@ -88,10 +113,7 @@ func (a API) detokenize(c echo.Context) error {
 	defer release()
 	text, err := completion.Work(c.Request().Context(), a.Service, 4*len(body.Tokens), func() (string, error) {
 		tokens, err := m.MixedPrompt(body.Tokens, "tokens")
-		if err != nil {
-			return "", err
-		}
-		return m.Engine.Detokenize(tokens)
+		return pieces(m, tokens), err
 	})
 	if err != nil {
 		return err
@@ -99,7 +121,7 @@ func (a API) detokenize(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"content": text})
 }
 
-// applyTemplate is llama-server's POST /apply-template: the prompt that the body of a chat completion becomes.
+// applyTemplate is POST /apply-template: the prompt that the body of a chat completion becomes.
 func (a API) applyTemplate(c echo.Context) error {
 	body, err := wire.Read(c)
 	if err != nil {

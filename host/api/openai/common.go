@@ -60,10 +60,14 @@ func (b *Common) Fill(r *completion.Request) (err error) {
 	if err := b.takeFormat(r); err != nil {
 		return err
 	}
-	if r.MaxTokens, err = b.limit(); err != nil {
+	limit, err := b.limit()
+	if err != nil {
 		return err
 	}
-	r.Stops, err = b.stops()
+	if limit > 0 {
+		r.MaxTokens = limit
+	}
+	r.Stops, err = ReadStops(b.Stop)
 	return err
 }
 
@@ -75,7 +79,7 @@ func (b *Common) Choices() int {
 	return *b.N
 }
 
-// limit is how many tokens to generate; 0 means until the context is full, which clients write as -1.
+// limit is how many tokens to generate; 0 means as many as the server allows, which clients write as -1.
 func (b *Common) limit() (limit int, err error) {
 	given := false
 	for _, f := range []struct {
@@ -94,16 +98,16 @@ func (b *Common) limit() (limit int, err error) {
 	return limit, nil
 }
 
-// stops reads stop: a text, a list of texts, or nothing.
-func (b *Common) stops() ([]string, error) {
-	if !completion.IsSet(b.Stop) {
+// ReadStops reads the field stop: a text, a list of texts, or nothing.
+func ReadStops(raw json.RawMessage) ([]string, error) {
+	if !completion.IsSet(raw) {
 		return nil, nil
 	}
 	var one string
 	var list []string
-	if json.Unmarshal(b.Stop, &one) == nil {
+	if json.Unmarshal(raw, &one) == nil {
 		list = []string{one}
-	} else if err := json.Unmarshal(b.Stop, &list); err != nil {
+	} else if err := json.Unmarshal(raw, &list); err != nil {
 		return nil, completion.Invalid("stop", "stop must be a text or a list of texts")
 	}
 	if len(list) > maxStops {

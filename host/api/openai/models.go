@@ -15,14 +15,18 @@ type modelEntry struct {
 	Object  string         `json:"object"`
 	Created int64          `json:"created"`
 	OwnedBy string         `json:"owned_by"`
+	Aliases []string       `json:"aliases"`
+	Tags    []string       `json:"tags"`
 	Meta    map[string]any `json:"meta"`
 }
 
 func entryOf(m *completion.Model) modelEntry {
-	return modelEntry{ID: m.Name, Object: "model", Created: m.Created.Unix(), OwnedBy: "penstock", Meta: map[string]any{
-		"n_vocab": m.Vocabulary, "n_ctx": m.Context, "n_ctx_train": m.Training, "n_embd": m.Embedding,
-		"n_params": m.Parameters, "size": m.Size,
-	}}
+	return modelEntry{ID: m.Name, Object: "model", Created: m.Created.Unix(), OwnedBy: "penstock",
+		Aliases: append([]string{}, m.Aliases...), Tags: append([]string{}, m.Tags...), Meta: map[string]any{
+			"vocab_type": m.VocabType, "ftype": m.FileType,
+			"n_vocab": m.Vocabulary, "n_ctx": m.Context, "n_ctx_train": m.Training, "n_embd": m.Embedding,
+			"n_params": m.Parameters, "size": m.Size,
+		}}
 }
 
 func (a API) models(c echo.Context) error {

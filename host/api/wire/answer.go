@@ -51,7 +51,11 @@ func whole(ctx context.Context, c echo.Context, a *completion.Answer, sh Shape) 
 	for i := range wholes {
 		wholes[i] = &Whole{}
 	}
+	detailed, isDetailed := sh.(Detailed)
 	gather := func(c *completion.Choice, d completion.Delta) error {
+		if isDetailed {
+			detailed.Event(c, d)
+		}
 		w := wholes[c.Index]
 		w.Add(d)
 		more := DetailsOf(c, d)
@@ -86,6 +90,9 @@ func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Answe
 // forward turns what an event adds into frames. A token without text, because it is held back, gets no frame unless its details are
 // wanted; the shape knows that.
 func forward(w *events, sh Shape, c *completion.Choice, d completion.Delta) error {
+	if detailed, ok := sh.(Detailed); ok {
+		return w.send(detailed.Event(c, d)...)
+	}
 	if d.Event.Kind == scheduler.KindStarted {
 		return w.send(sh.Start(c)...)
 	}

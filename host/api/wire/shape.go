@@ -27,6 +27,13 @@ type Shape interface {
 	Framing() Framing
 }
 
+// Detailed is a Shape for which the text of an answer is not enough. It is told of every event, of an answer in one piece too.
+type Detailed interface {
+	Shape
+	// Event is the frames for an event, in the place of Start, Part and Last.
+	Event(c *completion.Choice, d completion.Delta) []any
+}
+
 // Framing is how the frames of a stream are told apart.
 type Framing uint8
 
@@ -55,7 +62,7 @@ func DetailsOf(c *completion.Choice, d completion.Delta) (out Details) {
 	if p, ok := Probability(engine, d.Event); ok {
 		out.Probs = []TokenProb{p}
 	}
-	if t := TraceOf(engine, d.Event); t != nil {
+	if t := TraceOf(engine, d.Event); t != nil && c.Request.Params.Trace {
 		out.Traces = []TokenTrace{*t}
 	}
 	return out

@@ -6,6 +6,7 @@ package completiontest
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ const (
 
 // Info describes the model.
 func Info() completion.Info {
-	return completion.Info{Name: "toy", Vocabulary: Vocabulary, Context: Context, Created: time.Unix(1e9, 0)}
+	return completion.Info{Name: "toy", Vocabulary: Vocabulary, Context: Context, Slots: 4, FIM: completion.FIM{Prefix: -1, Suffix: -1, Middle: -1, Repository: -1, Separator: -1}, Created: time.Unix(1e9, 0)}
 }
 
 // Toy is the model's completion.Engine. Some texts in a request make it refuse: a message "unrenderable", a text with
@@ -71,6 +72,9 @@ func (Toy) Piece(t int32) string { return string([]byte{byte(t)}) }
 
 // PreservedTokens are none.
 func (Toy) PreservedTokens(sampling.Params) ([]int32, error) { return nil, nil }
+
+// Shown is what the scheduler of the tests shows of a token: its number.
+func (Toy) Shown(t int32) string { return " " + strconv.Itoa(int(t)) }
 
 // NewChain chooses the most likely token.
 func (e Toy) NewChain(p sampling.Params) ([]chain.Stage, error) {

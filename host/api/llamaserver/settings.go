@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+
+package llamaserver
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/sampling"
+)
+
+// randomSeed is how llama.cpp writes that a seed is to be drawn.
+const randomSeed = 1<<32 - 1
+
+// settings are generation_settings: what an answer is generated with.
+type settings map[string]any
+
+// samplingSettings are those of sampling parameters, and what all others are by default.
+func samplingSettings(p sampling.Params) settings {
+	return settings{
+		"seed": p.Seed, "temperature": p.Temperature, "dynatemp_range": p.DynatempRange, "dynatemp_exponent": p.DynatempExponent,
+		"top_k": p.TopK, "top_p": p.TopP, "min_p": p.MinP, "top_n_sigma": p.TopNSigma, "typical_p": p.TypicalP,
+		"xtc_probability": p.XTCProbability, "xtc_threshold": p.XTCThreshold,
+		"repeat_last_n": p.RepeatLastN, "repeat_penalty": p.RepeatPenalty, "presence_penalty": p.PresencePenalty, "frequency_penalty": p.FrequencyPenalty,
+		"dry_multiplier": p.DryMultiplier, "dry_base": p.DryBase, "dry_allowed_length": p.DryAllowedLength, "dry_penalty_last_n": p.DryPenaltyLastN,
+		"mirostat": p.Mirostat, "mirostat_tau": p.MirostatTau, "mirostat_eta": p.MirostatEta,
+		"adaptive_target": p.AdaptiveTarget, "adaptive_decay": p.AdaptiveDecay, "min_keep": p.MinKeep, "ignore_eos": p.IgnoreEOS, "samplers": p.Chain,
+		"max_tokens": -1, "n_predict": -1, "n_keep": 0, "n_discard": 0, "n_probs": 0, "stream": false,
+		"timings_per_token": false, "post_sampling_probs": false, "backend_sampling": false, "lora": []any{}, "speculative.types": "none",
+		"chat_format": "Content-only", "reasoning_format": "none", "reasoning_in_content": false, "generation_prompt": "",
+	}
+}
+
+// defaultSettings are those of a request that says nothing.
+func defaultSettings() settings {
+	p := sampling.Default()
+	p.Seed = randomSeed
+	return samplingSettings(p)
+}
+
+// settings are those of a request with this body.
+func (b *completionBody) settings(r *completion.Request) settings {
+	p := r.Params
+	if b.Seed == nil || *b.Seed < 0 {
+		p.Seed = randomSeed
+	}
+	s := samplingSettings(p)
+	maps.Copy(s, settings{
+		"dry_sequence_breakers": p.DrySequenceBreakers, "stop": append([]string{}, r.Stops...), "logit_bias": biases(r),
+		"grammar": p.Grammar, "grammar_lazy": false, "grammar_triggers": []any{}, "preserved_tokens": []any{},
+		"max_tokens": b.limit(), "n_predict": b.limit(), "n_keep": r.Shift.Keep, "n_discard": b.NDiscard, "n_probs": first(0, b.NProbs, b.Logprobs), "stream": b.Stream,
+		"timings_per_token": b.TimingsPerToken, "post_sampling_probs": b.PostSamplingProbs, "backend_sampling": b.BackendSampling,
+		"reasoning_format": b.ReasoningFormat, "reasoning_in_content": b.Stream && b.ReasoningFormat == "deepseek-legacy",
+	})
+	if b.limit() == -1 && r.Model.MaxTokens > 0 && b.unlimited() {
+		s["n_predict"], s["max_tokens"] = r.Model.MaxTokens, r.Model.MaxTokens
+	}
+	return s
+}
+
+// unlimited reports whether the body says nothing of the length of the answer.
+func (b *completionBody) unlimited() bool {
+	return b.NPredict == nil && b.MaxCompletionTokens == nil && b.MaxTokens == nil
+}
+
+// tokenBias is one entry of logit_bias; null bans the token.
+type tokenBias struct {
+	Bias  *float32 `json:"bias"`
+	Token int32    `json:"token"`
+}
+
+// biases lists the biases of a request by token, and after them those of the tokens that may not end the answer.
+func biases(r *completion.Request) []tokenBias {
+	list := []tokenBias{}
+	for _, token := range slices.Sorted(maps.Keys(r.Params.LogitBias)) {
+		entry := tokenBias{Token: token}
+		if bias := r.Params.LogitBias[token]; bias >= lowest {
+			entry.Bias = &bias
+		}
+		list = append(list, entry)
+	}
+	if r.Params.IgnoreEOS {
+		for _, token := range r.Model.Ends {
+			list = append(list, tokenBias{Token: token})
+		}
+	}
+	return list
+}
