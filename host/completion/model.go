@@ -67,10 +67,6 @@ type Info struct {
 	FIM          FIM
 }
 
-// FIM are the tokens for filling in the middle; -1 where the model has none. They stand before the text that precedes the gap, before
-// the text that follows it, and before what fills it; before the name of a repository and before that of each file.
-type FIM struct{ Prefix, Suffix, Middle, Repository, Separator int32 }
-
 // Engine is a model as far as text is concerned.
 type Engine interface {
 	chat.Renderer

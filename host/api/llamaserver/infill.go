@@ -51,17 +51,8 @@ func (a API) infill(c echo.Context) error {
 
 // checkFIM refuses a model that cannot fill in.
 func checkFIM(f completion.FIM) error {
-	var missing strings.Builder
-	for _, t := range []struct {
-		name  string
-		token int32
-	}{{"prefix", f.Prefix}, {"suffix", f.Suffix}, {"middle", f.Middle}} {
-		if t.token < 0 {
-			fmt.Fprintf(&missing, " %s token is missing.", t.name)
-		}
-	}
-	if missing.Len() > 0 {
-		return notSupported("Infill is not supported by this model:" + missing.String())
+	if missing := f.Missing(); len(missing) > 0 {
+		return notSupported("Infill is not supported by this model: " + strings.Join(missing, " token is missing. ") + " token is missing.")
 	}
 	return nil
 }

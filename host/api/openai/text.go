@@ -14,7 +14,7 @@ import (
 type textBody struct {
 	Common
 	Prompt   json.RawMessage `json:"prompt"`
-	Suffix   json.RawMessage `json:"suffix" api:"refused"`
+	Suffix   string          `json:"suffix"`
 	Echo     bool            `json:"echo"`
 	BestOf   *int            `json:"best_of"`
 	Logprobs *int            `json:"logprobs"`
@@ -30,9 +30,6 @@ func ParseText(ctx context.Context, s *completion.Service, from completion.Calle
 	}
 	if err := b.Check(); err != nil {
 		return nil, nil, err
-	}
-	if completion.IsSet(b.Suffix) {
-		return nil, nil, completion.Unsupported("suffix", "suffix is not supported by this server")
 	}
 	r, err := s.New(ctx, b.Basics(from, "prompt", len(body)), b.fill)
 	return r, b, err
@@ -54,13 +51,22 @@ func (b *textBody) fill(r *completion.Request) (err error) {
 	if err := b.fillBest(r); err != nil {
 		return err
 	}
-	if r.Prompts, err = r.Model.Prompts(b.Prompt); err != nil || !b.Echo {
+	if r.Prompts, err = r.Model.Prompts(b.Prompt); err != nil {
 		return err
 	}
-	if b.Logprobs != nil {
-		return completion.Unsupported("echo", "echo is true and logprobs is set; the log-probabilities of a prompt's tokens are not computed: leave out one of the two")
+	if b.Echo {
+		if b.Logprobs != nil {
+			return completion.Unsupported("echo", "echo is true and logprobs is set; the log-probabilities of a prompt's tokens are not computed: leave out one of the two")
+		}
+		if b.prompts, err = r.Model.PromptTexts(b.Prompt, r.Prompts); err != nil {
+			return err
+		}
 	}
-	b.prompts, err = r.Model.PromptTexts(b.Prompt, r.Prompts)
+	for i := range r.Prompts {
+		if b.Suffix != "" && err == nil {
+			r.Prompts[i], err = r.Model.FillIn(r.Prompts[i], b.Suffix, "suffix")
+		}
+	}
 	return err
 }
 
