@@ -2,14 +2,18 @@
 // Answers to conversations: llama.cpp's parsers take reasoning, content and tool calls out of their text.
 #include "shim.h"
 
+#include "chat-peg-parser.h"
 #include "chat.h"
 #include "json.h"
+
+#include <algorithm>
 
 struct ps_answer {
     common_chat_parser_params params;
     std::string               text;
     common_chat_msg           message;  // what was found so far; it only grows
-    int                       depth = 0;
+    int                       depth   = 0;
+    bool                      has_ids = false;  // the model gives its calls ids, perhaps behind their arguments
     ps::counted               count{ ps::live_answers };
 };
 
@@ -36,6 +40,7 @@ void configure(ps_answer * answer, const common_json & format) {
     p.is_continuation   = format.value("skip_prefill", false);
     if (const std::string parser = format.value("parser", ""); !parser.empty()) {
         p.parser.load(parser);
+        answer->has_ids = parser.find('"' + std::string(common_chat_peg_builder::TOOL_ID) + '"') != std::string::npos;
     }
     if (p.is_continuation) {
         answer->message = common_chat_parse("", true, p);
@@ -68,15 +73,20 @@ common_json json_of(const common_chat_msg_diff & d) {
     return out;
 }
 
-// Parses the text again and returns what the message has gained. A call that began keeps the id that it began with, or none.
+// Parses the text again and returns what the message has gained. A call is told of from its id on, if it is to have one.
 common_json parse(ps_answer * answer, bool complete) {
     auto message = common_chat_parse(answer->text, !complete, answer->params);
     auto gained  = common_json::array();
     if (message.empty()) {
         return gained;
     }
-    for (size_t i = 0; i < answer->message.tool_calls.size() && i < message.tool_calls.size(); i++) {
-        message.tool_calls[i].id = answer->message.tool_calls[i].id;
+    auto &       calls = message.tool_calls;
+    const auto & told  = answer->message.tool_calls;
+    for (size_t i = 0; i < told.size() && i < calls.size(); i++) {
+        calls[i].id = told[i].id;
+    }
+    if (answer->has_ids && !complete) {
+        calls.erase(std::find_if(calls.begin(), calls.end(), [](const auto & call) { return call.id.empty(); }), calls.end());
     }
     for (const auto & d : common_chat_msg_diff::compute_diffs(answer->message, message)) {
         gained.push_back(json_of(d));
