@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/completion/completiontest"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// The shapes are OpenAI's to the letter: clients decode them strictly.
+func TestChatShape_ToolCalls(t *testing.T) {
+	r := &completion.Request{Choices: 1, Model: &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}}}
+	s := newChatShape(newAnswerHeads("chatcmpl-", r, &Common{}))
+	c := &completion.Choice{Request: r}
+	whole := &wire.Whole{}
+	for _, step := range []struct {
+		delta completion.Delta
+		want  string
+	}{
+		{completion.Delta{Reasoning: "hm"}, `{"role":"assistant","reasoning_content":"hm"}`},
+		{completion.Delta{Content: "Let"}, `{"content":"Let"}`},
+		{completion.Delta{Calls: []completion.CallDelta{{ID: "c1", Name: "f"}}},
+			`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"f","arguments":""}}]}`},
+		{completion.Delta{Calls: []completion.CallDelta{{Arguments: `{"a"`}}}, `{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\""}}]}`},
+		{completion.Delta{Content: "!", Calls: []completion.CallDelta{{Arguments: `:1}`}, {Index: 1, ID: "c2", Name: "g", Arguments: "{}"}}},
+			`{"content":"!","tool_calls":[{"index":0,"function":{"arguments":":1}"}},{"index":1,"id":"c2","type":"function","function":{"name":"g","arguments":"{}"}}]}`},
+		{completion.Delta{Event: scheduler.Event{Kind: scheduler.KindToken}}, `{"content":""}`},
+	} {
+		whole.Add(step.delta)
+		frames := s.Part(c, step.delta)
+		if got := written(t, frames[0].(*chatChunk).Choices[0].Delta); got != step.want {
+			t.Errorf("got  %s\nwant %s", got, step.want)
+		}
+	}
+	want := `{"role":"assistant","content":"Let!","reasoning_content":"hm","tool_calls":[` +
+		`{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}},{"id":"c2","type":"function","function":{"name":"g","arguments":"{}"}}]}`
+	if got := written(t, messageOf(whole)); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	whole.Content.Reset()
+	if got := written(t, messageOf(whole)); !strings.Contains(got, `"content":null`) {
+		t.Errorf("calls without content: %s", got)
+	}
+}
+
+func written(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

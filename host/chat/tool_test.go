@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+
+package chat
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const fTool = `{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"b":{},"a":{}}}}}`
+
+func TestParseTools_KeepTheirText(t *testing.T) {
+	tools, err := ParseTools(split(t, `[`+fTool+`,{"type":"function","function":{"name":"g"}}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tools[0].Name != "f" || string(tools[0].JSON) != fTool || tools[1].Parameters() != nil {
+		t.Errorf("%+v", tools)
+	}
+	if want := `{"type":"object","properties":{"b":{},"a":{}}}`; string(tools[0].Parameters()) != want {
+		t.Errorf("got %s", tools[0].Parameters())
+	}
+}
+
+func TestParseTools_Wrong(t *testing.T) {
+	for body, field := range map[string]string{
+		`[7]`:                                 "tools[0]",
+		`[null]`:                              "tools[0]",
+		`[` + fTool + `,{}]`:                  "tools[1].type",
+		`[{"type":"web_search"}]`:             "tools[0].type",
+		`[{"type":"function"}]`:               "tools[0].function",
+		`[{"type":"function","function":{}}]`: "tools[0].function.name",
+		`[{"type":"function","function":{"name":7}}]`:                           "tools[0].function.name",
+		`[{"type":"function","function":{"name":"f","parameters":[]}}]`:         "tools[0].function.parameters",
+		`[{"type":"function","function":{"name":"f","description":{"a":"b"}}}]`: "tools[0].function.description",
+	} {
+		_, err := ParseTools(split(t, body))
+		var invalid *Invalid
+		if !errors.As(err, &invalid) || invalid.Field != field {
+			t.Errorf("%s: got %v, want field %s", body, err, field)
+		}
+	}
+}
+
+func TestParseToolChoice(t *testing.T) {
+	tools := []Tool{{Name: "f"}, {Name: "g"}}
+	for body, want := range map[string]struct {
+		choice ToolChoice
+		field  string
+	}{
+		``:           {},
+		`null`:       {},
+		`"auto"`:     {choice: ToolChoice{Mode: "auto"}},
+		`"none"`:     {choice: ToolChoice{Mode: "none"}},
+		`"required"`: {choice: ToolChoice{Mode: "required"}},
+		`{"type":"function","function":{"name":"g"}}`: {choice: ToolChoice{Mode: "required", Name: "g"}},
+		`"maybe"`:               {field: "tool_choice"},
+		`7`:                     {field: "tool_choice"},
+		`{"type":"web_search"}`: {field: "tool_choice.type"},
+		`{"type":"function"}`:   {field: "tool_choice.function.name"},
+		`{"type":"function","function":{"name":"h"}}`: {field: "tool_choice.function.name"},
+	} {
+		got, err := ParseToolChoice(json.RawMessage(body), tools)
+		var invalid *Invalid
+		errors.As(err, &invalid)
+		if want.field == "" && err != nil || want.field != "" && (invalid == nil || invalid.Field != want.field) {
+			t.Errorf("%s: got %v, want field %q", body, err, want.field)
+		}
+		if diff := cmp.Diff(want.choice, got); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", body, diff)
+		}
+	}
+	if _, err := ParseToolChoice(json.RawMessage(`"required"`), nil); err == nil {
+		t.Error("required without tools is taken")
+	}
+}
+
+func TestConversation_Offered(t *testing.T) {
+	c := Conversation{Tools: []Tool{{Name: "f"}, {Name: "g"}}}
+	if got := c.Offered(); len(got) != 2 {
+		t.Errorf("got %v", got)
+	}
+	c.ToolChoice = ToolChoice{Mode: "required", Name: "g"}
+	if got := c.Offered(); len(got) != 1 || got[0].Name != "g" {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestParseMessages_ToolCalls_Wrong(t *testing.T) {
+	for call, field := range map[string]string{
+		`7`:                   "messages[0].tool_calls[0]",
+		`{}`:                  "messages[0].tool_calls[0].type",
+		`{"type":"function"}`: "messages[0].tool_calls[0].function.name",
+		`{"type":"function","function":{"name":"f"}}`:        "messages[0].tool_calls[0].function.arguments",
+		`{"id":7,"type":"function","function":{"name":"f"}}`: "messages[0].tool_calls[0].id",
+	} {
+		_, err := ParseMessages(split(t, `[{"role":"assistant","tool_calls":[`+call+`]}]`))
+		var invalid *Invalid
+		if !errors.As(err, &invalid) || invalid.Field != field {
+			t.Errorf("%s: got %v, want field %s", call, err, field)
+		}
+	}
+}
