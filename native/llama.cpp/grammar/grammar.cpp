@@ -181,29 +181,27 @@ void grammar::fill(std::vector<uint32_t> & mask) {
     const auto allow = [&](llama_token t) { mask[static_cast<size_t>(t) / 32] |= 1u << (t % 32); };
     const auto named = automaton->named_tokens(here.state, n);
     prefixes.assign(vocabulary.longest + 1, here);
-    size_t fitting = 0;  // bytes of the last piece that fit
-    for (size_t i = 0; i < vocabulary.sorted.size(); i++) {
+    for (size_t i = 0, fitting = 0; i < vocabulary.sorted.size(); i = vocabulary.next_at(i, fitting)) {
         const auto          t     = vocabulary.sorted[i];
         const std::string & piece = vocabulary.pieces[t];
-        if (vocabulary.shared_prefix[i] <= fitting) {
-            for (fitting = vocabulary.shared_prefix[i]; fitting < piece.size(); fitting++) {
-                prefixes[fitting + 1] = prefixes[fitting];
-                if (!read(prefixes[fitting + 1], static_cast<uint8_t>(piece[fitting]))) {
-                    break;
-                }
-            }
-            if (fitting == piece.size() && can_complete(prefixes[fitting])) {
-                allow(t);
+        for (fitting = vocabulary.shared_prefix[i]; fitting < piece.size(); fitting++) {  // bytes that fit
+            prefixes[fitting + 1] = prefixes[fitting];
+            if (!read(prefixes[fitting + 1], static_cast<uint8_t>(piece[fitting]))) {
+                break;
             }
         }
-        if (!named.empty() && (named[static_cast<size_t>(t) / 32] >> (t % 32) & 1)) {
+        if (fitting == piece.size() && can_complete(prefixes[fitting])) {
             allow(t);
         }
     }
-    for (size_t t = 0; t < n && here.missing == 0 && automaton->may_end(here.state); t++) {
-        if (vocabulary.is_end[t]) {
-            allow(static_cast<llama_token>(t));
+    for (size_t i = 0; i < vocabulary.sorted.size() && !named.empty(); i++) {
+        const auto t = vocabulary.sorted[i];
+        if (named[static_cast<size_t>(t) / 32] >> (t % 32) & 1) {
+            allow(t);
         }
+    }
+    if (here.missing == 0 && automaton->may_end(here.state)) {
+        std::for_each(vocabulary.ends.begin(), vocabulary.ends.end(), allow);
     }
 }
 

@@ -23,8 +23,7 @@ llama_token chain::sample(const float * row, size_t size) {
     llama_token chosen = select();
     // To mask a whole row is slow, and most often the token is allowed anyway.
     if (guards() && !grammar->allows(chosen)) {
-        load_row(row, size);
-        grammar->apply(&view);
+        load_allowed(row, size);
         run_filters();
         chosen = select();
     }
@@ -68,6 +67,22 @@ void chain::load(const float * row, size_t size) {
         return;
     }
     load_row(row, size);
+}
+
+// The candidates that the grammar allows, in token order: a shortlist of them where that gives the same as all.
+void chain::load_allowed(const float * row, size_t size) {
+    if (!few.fill_allowed(row, size, *grammar, candidates)) {
+        candidates.clear();
+        const auto & mask = grammar->mask();
+        for (size_t word = 0; word < mask.size(); word++) {
+            for (uint32_t bits = mask[word], i = 0; bits != 0; bits >>= 1, i++) {
+                if (const size_t id = 32 * word + i; bits & 1) {
+                    candidates.push_back({ static_cast<llama_token>(id), clamp_logit(row[id]), 0.0f });
+                }
+            }
+        }
+    }
+    view = { candidates.data(), candidates.size(), -1, false };
 }
 
 void chain::load_row(const float * row, size_t size) {

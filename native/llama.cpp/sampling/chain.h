@@ -53,6 +53,7 @@ private:
     bool        guards() const { return grammar && !rests; }
     void        load(const float * row, size_t size);
     void        load_row(const float * row, size_t size);
+    void        load_allowed(const float * row, size_t size);
     void        load_candidates(const int32_t * ids, const float * logits, size_t n);
     void        run(llama_sampler * s);
     void        run_filters();
