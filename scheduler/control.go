@@ -28,9 +28,12 @@ func (st *Stream) SetChain(ctx context.Context, stages []chain.Stage) error {
 		return fmt.Errorf("%w: the sampler chain is empty", ErrBadRequest)
 	}
 	return st.control(ctx, call{
-		check: func(_ *Scheduler, j *job) error {
-			if hasPreparer(stages) || hasPreparer(j.chain.Stages()) || j.started && j.needsWorker(stages) != (j.worker != nil) {
+		check: func(s *Scheduler, j *job) error {
+			if hasPreparer(stages) || hasPreparer(j.chain.Stages()) {
 				return fmt.Errorf("%w: the sampling of an answer with plugins stays as it began, and none can be added to one without", ErrBadRequest)
+			}
+			if j.started && j.worker == nil && chain.Guarded(stages) {
+				s.giveWorker(j, true) // a grammar reads the whole answer first
 			}
 			return nil
 		},

@@ -95,15 +95,20 @@ func (j *job) metered(stages []chain.Stage) bool {
 // open begins a job's answer: on the tick if that is quick, else with a worker.
 func (s *Scheduler) open(j *job) {
 	if stages := j.chain.Stages(); j.needsWorker(stages) {
-		j.worker = worker.New(j.chain, j.answer, worker.Options{Logprobs: j.req.Logprobs, Metered: j.metered(stages),
-			Wake: s.inbox.signal, Loans: &s.sampling.loans})
-		s.workers.Go(j.worker.Run)
+		s.giveWorker(j, j.metered(stages))
 		return
 	}
 	if err := panics.Try(j.answer.Begin); err != nil {
 		j.answer.Fail(err)
 		s.emitAlone(j)
 	}
+}
+
+// giveWorker has a worker draw the job's tokens from now on.
+func (s *Scheduler) giveWorker(j *job, metered bool) {
+	j.worker = worker.New(j.chain, j.answer, worker.Options{Logprobs: j.req.Logprobs, Metered: metered,
+		Wake: s.inbox.signal, Loans: &s.sampling.loans})
+	s.workers.Go(j.worker.Run)
 }
 
 // close frees stages and rules. If there is a worker, it does that itself: they may be at work.

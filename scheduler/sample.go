@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
@@ -43,6 +44,9 @@ func (s *Scheduler) sample(jobs []*job) {
 	sampling := &s.sampling
 	sampling.draws, sampling.native, sampling.drawing = sampling.draws[:0], sampling.native[:0], sampling.drawing[:0]
 	for _, j := range jobs {
+		if j.outputRow >= 0 && j.worker == nil && !chain.Native(j.chain.Stages()) {
+			s.giveWorker(j, true) // its stage has turned out to be slow, or is another now
+		}
 		switch {
 		case j.outputRow < 0:
 		case j.worker != nil:

@@ -5,6 +5,7 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
@@ -202,4 +203,71 @@ func TestStream_SetChain_PluginsStay(t *testing.T) {
 		}
 	}
 	finish(t, s, running, queued)
+}
+
+// turning is a native stage until it has seen some tokens.
+type turning struct {
+	schedulertest.Greedy
+	native *int // tokens for which it is
+	seen   []scheduler.Token
+	resets *int
+}
+
+func (s *turning) Native() bool { return len(s.seen) < *s.native }
+
+func (s *turning) Accept(t scheduler.Token) (chain.Effect, error) {
+	s.seen = append(s.seen, t)
+	return chain.Effect{}, nil
+}
+
+func (s *turning) Reset(history []scheduler.Token, prompt int) error {
+	*s.resets++
+	s.seen = append(s.seen[:0], history[prompt:]...)
+	return nil
+}
+
+// A native stage that turns out to be slow goes on in a worker, with the same tokens, and is not begun twice.
+func TestScheduler_Sample_StageTurnsSlow(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	answer := func(native int) (tokens []scheduler.Token, resets int) {
+		r := request(10, 1, 30)
+		r.IgnoreEOG = true
+		r.Chain = []chain.Stage{&turning{native: &native, resets: &resets}}
+		a := complete(s, submit(t, s, r))
+		if a.end.Err != nil {
+			t.Fatal(a.end.Err)
+		}
+		return a.tokens, resets
+	}
+	want, _ := answer(1000)
+	for _, native := range []int{0, 1, 13, 29} {
+		if got, resets := answer(native); !slices.Equal(got, want) || resets != 1 {
+			t.Errorf("native for %d tokens: %v after %d resets, want %v after 1", native, got, resets, want)
+		}
+	}
+}
+
+// guarding is a stage with a grammar.
+type guarding struct{ *turning }
+
+func (guarding) Guards() bool                               { return true }
+func (guarding) Fits(tokens []scheduler.Token) (int, error) { return len(tokens), nil }
+
+// A grammar that a client sets for a running answer reads all of it, so a worker does that; another chain may follow.
+func TestStream_SetChain_GrammarInAWorker(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	running := submit(t, s, request(10, 1, 40))
+	for range 10 {
+		s.Tick()
+	}
+	native, resets := 1000, 0
+	for _, stage := range []chain.Stage{guarding{&turning{native: &native, resets: &resets}}, schedulertest.Greedy{}} {
+		if err := control(t, s, func(ctx context.Context) error { return running.SetChain(ctx, []chain.Stage{stage}) }); err != nil {
+			t.Errorf("%T: %v", stage, err)
+		}
+	}
+	if resets != 1 {
+		t.Errorf("%d resets, want 1", resets)
+	}
+	finish(t, s, running)
 }

@@ -28,6 +28,7 @@ type Stage struct {
 
 	wholeChain bool // SampleRows can run it
 	hasGrammar bool
+	slow       bool         // a token took long under the grammar
 	lazy       *lazy        // when the grammar begins; nil: with the answer
 	thinking   *thinking    // nil: unknown, or of no interest
 	biases     []chain.Bias // if it does nothing else; llama.cpp would copy the whole row to change a few logits
@@ -72,6 +73,7 @@ func (e *Engine) NewStage(p sampling.Params, l Link) (*Stage, error) {
 		return nil, asInvalid(err, p)
 	}
 	stage.name, stage.hasGrammar = nameOf(l, o), o.Grammar != ""
+	stage.slow = stage.lazy != nil && stage.lazy.slow
 	if len(o.Chain) == 0 && !l.Last {
 		for i, token := range o.BiasTokens {
 			stage.biases = append(stage.biases, chain.Bias{Token: token, Value: o.BiasValues[i]})
@@ -195,7 +197,7 @@ func (e *Engine) addBias(o *native.SamplerOptions, p sampling.Params) {
 }
 
 // Native implements chain.Stage.
-func (s *Stage) Native() bool { return s.wholeChain && (s.lazy == nil || !s.lazy.slow) }
+func (s *Stage) Native() bool { return s.wholeChain && !s.slow }
 
 // Name implements chain.Named.
 func (s *Stage) Name() string { return s.name }

@@ -2,17 +2,31 @@
 
 package engine
 
-import "github.com/penstock/penstock/scheduler"
+import (
+	"time"
+
+	"github.com/penstock/penstock/scheduler"
+)
 
 // This file keeps a lazy grammar and the thinking of an answer in step with its tokens. While the model thinks, a lazy grammar sleeps
 // even where it was awake; when thinking ends, the grammar is told the end tag, which may be its trigger.
+
+// slowDraw is how long a token may take under a grammar before the answer gets a worker, so that others do not wait for it. Under most
+// grammars a token takes a tenth of a millisecond at most; in ambiguous ones, some tenths of a second.
+const slowDraw = 2 * time.Millisecond
 
 // sample draws a token from a row, or takes the one that must come next.
 func (s *Stage) sample(row []float32) (scheduler.Token, error) {
 	if t := s.thinking.force(); t >= 0 && len(row) > 0 {
 		return t, nil
 	}
-	return s.sampler.Sample(row)
+	if !s.hasGrammar || s.slow {
+		return s.sampler.Sample(row)
+	}
+	start := time.Now()
+	t, err := s.sampler.Sample(row)
+	s.slow = time.Since(start) > slowDraw
+	return t, err
 }
 
 // follow accepts a token.

@@ -2,7 +2,10 @@
 
 package chain
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Guard is a stage that knows which tokens the request allows: it has a grammar. What other stages choose, force or splice
 // is tested against it.
@@ -13,12 +16,18 @@ type Guard interface {
 	Fits(tokens []Token) (int, error)
 }
 
+// Guarded reports whether there is a stage that knows which tokens the request allows.
+func Guarded(stages []Stage) bool { return guardOf(stages) >= 0 }
+
+// guardOf is the place of that stage, or -1.
+func guardOf(stages []Stage) int {
+	return slices.IndexFunc(stages, func(s Stage) bool { g, ok := s.(Guard); return ok && g.Guards() })
+}
+
 // guard is the stage that knows which tokens the request allows, and its place; nil if there is none.
 func (c *Chain) guard() (Guard, int) {
-	for i, stage := range c.stages {
-		if g, ok := stage.(Guard); ok && g.Guards() {
-			return g, i
-		}
+	if at := guardOf(c.stages); at >= 0 {
+		return c.stages[at].(Guard), at
 	}
 	return nil, -1
 }

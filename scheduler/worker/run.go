@@ -42,7 +42,9 @@ func (w *Worker) Run() {
 func (w *Worker) carryOut(o order) {
 	switch o {
 	case orderBegin:
-		w.beginErr = w.answer.Begin()
+		if !w.chain.Begun() { // else it began before it had a worker
+			w.beginErr = w.answer.Begin()
+		}
 	case orderPrepare:
 		w.prepareStages()
 	case orderDraw:
