@@ -46,17 +46,17 @@ func encoded(v any) string {
 	return string(text)
 }
 
-// completion is what is compared of an answer.
-type completion struct {
+// outcome is what is compared of an answer.
+type outcome struct {
 	Content  string `json:"content"`
 	Tokens   []int  `json:"tokens"`
 	StopType string `json:"stop_type"`
 }
 
-func (s Server) complete(t *testing.T, prompt string, fields map[string]any) (completion, Answer) {
+func (s Server) complete(t *testing.T, prompt string, fields map[string]any) (outcome, Answer) {
 	t.Helper()
 	answer := s.Call(t, "POST", "/completion", prompted(prompt, fields))
-	var c completion
+	var c outcome
 	if err := json.Unmarshal([]byte(answer.Body), &c); err != nil {
 		t.Fatalf("%v: %s", err, answer.Body)
 	}
