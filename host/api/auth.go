@@ -41,7 +41,7 @@ func (s *service) authorize(next echo.HandlerFunc) echo.HandlerFunc {
 		wire.SetCaller(c, caller)
 		op := operation.From(c.Request().Context())
 		op.SetClient(s.client(c, key, caller.ID))
-		if c.Request().Method != http.MethodGet {
+		if m := c.Request().Method; m != http.MethodGet && m != http.MethodHead {
 			if err := op.Admit(); err != nil {
 				return err
 			}

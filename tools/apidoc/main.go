@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-// Command apidoc writes into docs/api.md which fields each route of the API takes, from the structs that bodies are decoded into.
+// Command apidoc writes into docs/api.md and docs/openapi.yaml which fields each route of the API takes, from the structs that bodies
+// are decoded into.
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -14,40 +16,45 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 )
 
-//go:generate go run . ../../docs/api.md
+//go:generate go run . ../../docs/api.md ../../docs/openapi.yaml
 
-// The lines between these two are generated.
-const (
-	begin = "<!-- fields: written by tools/apidoc (make generate) from the structs below host/api -->\n"
-	end   = "<!-- end of fields -->\n"
-)
+// part is the lines of a file that are generated, between two others.
+type part struct{ begin, end, text string }
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: apidoc FILE")
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: apidoc MARKDOWN OPENAPI")
 		os.Exit(2)
 	}
-	if err := rewrite(os.Args[1]); err != nil {
+	matrix := part{"<!-- fields: written by tools/apidoc (make generate) from the structs below host/api -->\n", "<!-- end of fields -->\n", sections()}
+	bodies := part{"    # bodies: written by tools/apidoc (make generate) from the structs below host/api\n", "    # end of bodies\n", bodySchemas()}
+	if err := errors.Join(matrix.rewrite(os.Args[1]), bodies.rewrite(os.Args[2])); err != nil {
 		fmt.Fprintln(os.Stderr, "apidoc:", err)
 		os.Exit(1)
 	}
 }
 
-func rewrite(path string) error {
+// rewrite replaces the part in a file.
+func (p part) rewrite(path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	before, rest, ok := strings.Cut(string(data), begin)
-	_, after, closed := strings.Cut(rest, end)
+	before, rest, ok := strings.Cut(string(data), p.begin)
+	_, after, closed := strings.Cut(rest, p.end)
 	if !ok || !closed {
-		return fmt.Errorf("%s has no lines %q and %q", path, begin, end)
+		return fmt.Errorf("%s has no lines %q and %q", path, p.begin, p.end)
 	}
+	return os.WriteFile(path, []byte(before+p.begin+p.text+p.end+after), 0o644)
+}
+
+// sections are the matrices of all APIs.
+func sections() string {
 	var b strings.Builder
 	for _, d := range api.Dialects() {
 		b.WriteString(section(d))
 	}
-	return os.WriteFile(path, []byte(before+begin+b.String()+end+after), 0o644)
+	return b.String()
 }
 
 // column is routes that take the same body.
