@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/penstock/penstock/host/access"
 	"github.com/penstock/penstock/host/bench"
 	"github.com/penstock/penstock/host/config"
 	"github.com/spf13/cobra"
@@ -71,9 +72,9 @@ func (s *benchServers) startOwn(ctx context.Context, cmd *cobra.Command, args []
 	if err != nil {
 		return err
 	}
-	f.modelName, f.key = "", ""
-	if len(cfg.Server.APIKeys) > 0 {
-		f.key = cfg.Server.APIKeys[0]
+	f.modelName = ""
+	if f.key, err = firstKey(cfg.Server); err != nil {
+		return err
 	}
 	if err := s.start(ctx, "penstock", bench.Penstock(self, cfg.Model.Path, size, passedOn(cmd)...), f); err != nil {
 		return err
@@ -83,6 +84,21 @@ func (s *benchServers) startOwn(ctx context.Context, cmd *cobra.Command, args []
 	}
 	f.protocol = "sse" // the only one that llama-server has
 	return s.start(ctx, "llama-server", bench.LlamaServer(f.peer, cfg.Model.Path, size), f)
+}
+
+// firstKey is a key that opens the server; "" if it asks for none.
+func firstKey(s config.Server) (string, error) {
+	switch {
+	case len(s.APIKeys) > 0:
+		return s.APIKeys[0], nil
+	case s.APIKeyFile == "":
+		return "", nil
+	}
+	keys, err := access.ReadKeyFile(s.APIKeyFile)
+	if err != nil {
+		return "", err
+	}
+	return keys[0].Key, nil
 }
 
 // passedOn returns the given flags that are configuration keys, for the child process.

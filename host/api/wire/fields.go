@@ -4,6 +4,7 @@ package wire
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -22,12 +23,18 @@ func Fields(body any) []Field {
 	return fieldsOf(reflect.TypeOf(body))
 }
 
+// fieldsOf lists a struct's own fields, and those of embedded structs that it does not have itself.
 func fieldsOf(t reflect.Type) (fields []Field) {
+	own := map[string]bool{}
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		own[name] = true
+	}
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case f.Anonymous && name == "":
-			fields = append(fields, fieldsOf(f.Type)...)
+			fields = append(fields, slices.DeleteFunc(fieldsOf(f.Type), func(f Field) bool { return own[f.Name] })...)
 		case name != "" && name != "-":
 			fields = append(fields, Field{name, typeOf(f.Type), f.Tag.Get("api") == "refused"})
 		}
