@@ -53,19 +53,25 @@ func TestCore_EveryArchitecture_IsServedOrRefused(t *testing.T) {
 func TestCore_StateAndWindow_AreServed(t *testing.T) {
 	for name, want := range map[string]string{"mamba": "served without truncating; 12 of 12", "cohere2": "served; 12 of 12"} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), name+".gguf")
-			file, err := os.Create(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(synth.Small(file, name, 1), file.Close()); err != nil {
-				t.Fatal(err)
-			}
-			if got := serveOrRefuse(t, path); !strings.HasPrefix(got, want) {
+			if got := serveOrRefuse(t, smallModel(t, name)); !strings.HasPrefix(got, want) {
 				t.Errorf("%s, want %s", got, want)
 			}
 		})
 	}
+}
+
+// smallModel writes a small random model of a kind and returns its path.
+func smallModel(t *testing.T, kind string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), kind+".gguf")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(synth.Small(file, kind, 1), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // withBytes gives a model a byte-level vocabulary and removes the one without.

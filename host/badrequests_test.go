@@ -28,6 +28,13 @@ var goodBodies = map[string]string{
 	"/tokenize":            `{"content":"Hi"}`,
 	"/detokenize":          `{"tokens":[300]}`,
 	"/apply-template":      `{"messages":[{"role":"user","content":"Hi"}]}`,
+	"/v1/embeddings":       `{"input":"Hi"}`,
+	"/embedding":           `{"content":"Hi"}`,
+	"/embeddings":          `{"content":"Hi"}`,
+	"/rerank":              `{"query":"Hi","documents":["Ho"]}`,
+	"/reranking":           `{"query":"Hi","documents":["Ho"]}`,
+	"/v1/rerank":           `{"query":"Hi","documents":["Ho"]}`,
+	"/v1/reranking":        `{"query":"Hi","documents":["Ho"]}`,
 
 	"/v1/messages":              `{"messages":[{"role":"user","content":"Hi"}],"max_tokens":1}`,
 	"/v1/messages/count_tokens": `{"messages":[{"role":"user","content":"Hi"}]}`,
@@ -88,6 +95,12 @@ var wrongValues = map[string][]string{
 	"dry_base":               {`-1`},
 	"suffix":                 {`5`},
 	"continue_final_message": {`"sometimes"`},
+	"encoding_format":        {`"hex"`, `5`},
+	"dimensions":             {`0`, `-1`, `99999`},
+	"embd_normalize":         {`-2`, `65`},
+	"query":                  {`null`, `5`},
+	"documents":              {`[]`, `[5]`, `[null]`, `[{"texts":"x"}]`},
+	"top_n":                  {`-1`},
 }
 
 // unanswered are routes that take the body of an answer and give none.
@@ -158,7 +171,7 @@ func with(t *testing.T, body, field, value string) string {
 
 // Every wrong request is refused with a 4xx in its API's shape that names the field, and changes no later answer.
 func TestHost_BadRequests(t *testing.T) {
-	h := openWithPlugins(t, nil, nil)
+	h := openWithPlugins(t, map[string]any{"rerank.model": smallModel(t, "reranker")}, nil)
 	const greedy = `{"prompt":"Once upon a time","max_tokens":8,"temperature":0,"cache_prompt":false}`
 	_, want := textOf(t, h, greedy)
 	cases := badRequests(t)

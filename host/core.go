@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/catalog"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/policy"
@@ -35,9 +36,10 @@ type Core struct {
 	Metrics   *telemetry.Metrics
 	Model     completion.Info
 
-	file    *model.File
-	plugins *plugins
-	config  config.Scheduler
+	file       *model.File
+	plugins    *plugins
+	config     config.Scheduler
+	embeddings *embeddings
 }
 
 // OpenCore finds, checks and loads the configured model. progress is called with 0 to 1 while the weights load; nil is
@@ -72,6 +74,15 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 		Threads: c.Model.Threads, GPULayers: c.Model.GPULayers, KVLayout: c.Model.KVLayout, Progress: progress,
 		Lacks: lacksOf(core.file, log), ControlVectors: controlVectors(c.Model), Template: templateOptions(c.Chat, core.file.Template),
 	})
+	if errors.Is(err, engine.ErrNotGenerating) {
+		if other, ok := besideBuiltIn(c); ok {
+			log.Info("this model does not generate text: the built-in model chats beside it", slog.String("model", name))
+			if err := core.Close(); err != nil {
+				return nil, err
+			}
+			return OpenCore(ctx, other, log, progress)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -97,10 +108,14 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 	}
 	core.Policies = policy.New(core.Engine, core.plugins.registry, c.Plugins.Default)
 	core.Catalog = catalog.New(core.plugins.registry, c.Plugins.Default)
+	turns := &embedding.Turns{}
+	if core.embeddings, err = (embeddingOpener{config: c, chat: core.Engine, metrics: core.Metrics, turns: turns, log: log}).open(ctx); err != nil {
+		return nil, err
+	}
 	core.Scheduler, err = scheduler.New(core.Engine.Backend(), scheduler.Config{
 		Slots: slots, QueueLimit: c.Scheduler.MaxQueue, ITLTarget: c.Scheduler.ITLTarget, ArchiveBytes: c.Scheduler.CacheRAM,
 		PrefillShare: c.Scheduler.PrefillShare, Strategy: strategies[c.Scheduler.Strategy], Observer: core.Metrics,
-		Log: log,
+		Log: log, Others: turns,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the scheduler: %w", err)
@@ -118,7 +133,8 @@ var strategies = map[string]estimator.Strategy{
 // served is the model as the API uses it.
 func (c *Core) served() *completion.Model {
 	return &completion.Model{Info: c.Model, Engine: c.Engine, Scheduler: schedulerAdapter{c.Scheduler}, Policies: c.Policies, Adapters: c.Adapters,
-		MaxTokens: max(c.config.NPredict, 0), ContextShift: c.config.ContextShift, Keep: c.config.Keep}
+		MaxTokens: max(c.config.NPredict, 0), ContextShift: c.config.ContextShift, Keep: c.config.Keep,
+		Embeddings: c.embeddings.vectors, Scores: c.embeddings.scores}
 }
 
 // Close frees the model. The scheduler's Run must have returned.
@@ -126,6 +142,9 @@ func (c *Core) Close() error {
 	var errs []error
 	if c.plugins != nil {
 		errs = append(errs, c.plugins.Close())
+	}
+	if c.embeddings != nil {
+		errs = append(errs, c.embeddings.Close())
 	}
 	if c.Adapters != nil {
 		errs = append(errs, c.Adapters.Close())

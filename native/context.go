@@ -24,7 +24,18 @@ type ContextOptions struct {
 	FlashAttention string // auto, on, off; "" is auto
 	KVType         string // f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0, q5_1; "" is f16, which the host has; tests compare with f32
 	Unified        bool   // all sequences share one buffer of cells; else each has its own
+	Output         Output // what a pass gives; where it is not Logits, Rows is of no account
 }
+
+// Output is what the passes of a context give.
+type Output int32
+
+// The outputs.
+const (
+	Logits     Output = C.PS_LOGITS     // of the tokens that are to have any
+	Embeddings Output = C.PS_EMBEDDINGS // of every token, ModelInfo.EmbeddingOut wide and not pooled
+	Scores     Output = C.PS_SCORES     // of every sequence, by the model's classifier
+)
 
 // Limits are the sizes a context came out with.
 type Limits struct {
@@ -37,13 +48,14 @@ type Limits struct {
 	Memory    bool // false: the model keeps nothing between passes, so it cannot continue a text
 }
 
-// Context is llama.cpp's state of a model in use: the KV cache of its sequences and the logits of the last forward pass. Its methods do
-// not run concurrently, except Abort.
+// Context is llama.cpp's state of a model in use: the KV cache of its sequences and the output of the last forward pass. Its methods do
+// not run concurrently, except Abort, Pause and Resume.
 type Context struct {
 	object
 	model    *Model
 	limits   Limits
-	logits   *C.float // row 0; a field, because a variable would move to the heap for the call
+	output   Output
+	first    *C.float // row 0; a field, because a variable would move to the heap for the call
 	rows     int
 	err      C.ps_error
 	adapters *keptAdapters
@@ -71,6 +83,7 @@ func (o ContextOptions) params() (C.ps_context_params, error) {
 		}
 	}
 	return C.ps_context_params{
+		output:          C.int32_t(o.Output),
 		cells:           C.uint32_t(o.Cells),
 		batch:           C.uint32_t(cmp.Or(o.Batch, 2048)),
 		ubatch:          C.uint32_t(cmp.Or(o.UBatch, 512)),
@@ -105,7 +118,7 @@ func NewContext(m *Model, o ContextOptions) (*Context, error) {
 
 	adapters := &keptAdapters{}
 	ctx := &Context{
-		model: m, adapters: adapters,
+		model: m, output: o.Output, adapters: adapters,
 		limits: Limits{
 			Cells: int(l.cells), Positions: int(l.positions), Batch: int(l.batch), UBatch: int(l.ubatch),
 			Sequences: int(l.sequences), Rows: int(l.rows), Memory: bool(l.memory),
@@ -128,7 +141,7 @@ func (c *Context) Decode(b *Batch) error {
 		return err
 	}
 	defer c.leaveAlone()
-	c.logits, c.rows = nil, 0
+	c.first, c.rows = nil, 0
 	if err := b.check(); err != nil {
 		return err
 	}
@@ -140,12 +153,12 @@ func (c *Context) Decode(b *Batch) error {
 		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Positions))),
 		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(b.Sequences))),
 		(*C._Bool)(unsafe.Pointer(unsafe.SliceData(b.Outputs))),
-		&c.logits, &c.err)
+		&c.first, &c.err)
 	if code != C.PS_OK {
 		return fmt.Errorf("decode: %w", failure(code, &c.err))
 	}
 	for _, wanted := range b.Outputs {
-		if wanted {
+		if wanted && c.output != Scores {
 			c.rows++
 		}
 	}
@@ -155,14 +168,45 @@ func (c *Context) Decode(b *Batch) error {
 // Rows is how many output rows the last pass had.
 func (c *Context) Rows() int { return c.rows }
 
-// Row is a view of the logits of output row i of the last pass, in batch order; nil if there is no such row. It is
+// Row is a view of output row i of the last pass, logits or an embedding, in batch order; nil if there is no such row. It is
 // llama.cpp's own memory: writing to it is allowed, and it must not be touched after the next Decode or Close.
 func (c *Context) Row(i int) []float32 {
-	if i < 0 || i >= c.rows || c.logits == nil {
+	if i < 0 || i >= c.rows || c.first == nil {
 		return nil
 	}
 	n := c.model.info.Vocabulary
-	return unsafe.Slice((*float32)(unsafe.Pointer(c.logits)), c.rows*n)[i*n : (i+1)*n : (i+1)*n]
+	if c.output == Embeddings {
+		n = c.model.info.EmbeddingOut
+	}
+	return unsafe.Slice((*float32)(unsafe.Pointer(c.first)), c.rows*n)[i*n : (i+1)*n : (i+1)*n]
+}
+
+// Scores is a view of what the classifier gives a sequence of the last pass, one number for each of ModelInfo.Classes. As with Row, it
+// must not be touched after the next Decode or Close. Other outputs have none: ErrInvalid.
+func (c *Context) Scores(seq int32) ([]float32, error) {
+	if err := c.enterAlone(); err != nil {
+		return nil, err
+	}
+	defer c.leaveAlone()
+	var scores *C.float
+	if code := C.ps_context_scores(c.c(), C.int32_t(seq), &scores, &c.err); code != C.PS_OK {
+		return nil, fmt.Errorf("scores: %w", failure(code, &c.err))
+	}
+	return unsafe.Slice((*float32)(unsafe.Pointer(scores)), len(c.model.info.Classes)), nil
+}
+
+// Pause has a running Decode, and later ones, wait between two operations until Resume (on the CPU only). An operation is a product of
+// matrices or less. It may be called from any goroutine, and does not wait itself.
+func (c *Context) Pause() { c.pause(true) }
+
+// Resume ends Pause.
+func (c *Context) Resume() { c.pause(false) }
+
+func (c *Context) pause(on bool) {
+	if c.h.hold() { // see Abort
+		C.ps_context_pause(c.c(), C._Bool(on))
+		c.h.drop()
+	}
 }
 
 // Abort makes a running Decode return ErrAborted soon (on the CPU only). It may be called from any goroutine.
@@ -180,7 +224,7 @@ func (c *Context) Close() error {
 	c.Abort()
 	if c.shut() {
 		c.cleanup.Stop()
-		c.logits, c.rows = nil, 0
+		c.first, c.rows = nil, 0
 		c.h.drop()
 	}
 	return nil

@@ -73,12 +73,18 @@ func llamaSource(t testing.TB) string {
 // encoder writes an encoder model and returns its path.
 func encoder(t testing.TB) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "encoder.gguf")
+	return small(t, "bert")
+}
+
+// small writes a small model of a kind and returns its path.
+func small(t testing.TB, kind string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), kind+".gguf")
 	file, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(synth.Small(file, "bert", 1), file.Close()); err != nil {
+	if err := errors.Join(synth.Small(file, kind, 1), file.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return path

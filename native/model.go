@@ -22,8 +22,11 @@ type ModelInfo struct {
 	ContextTrain int    // positions the model was trained for
 	Layers       int
 	Embedding    int // width of the residual stream
-	Window       int // positions of the sliding window; 0 if there is none
-	Vocabulary   int // tokens
+	EmbeddingOut int // width of its embeddings; most often the same
+	Pooling      Pooling
+	Classes      []string // what each score of its classifier means; "" where it does not say
+	Window       int      // positions of the sliding window; 0 if there is none
+	Vocabulary   int      // tokens
 	Encoder      bool
 	Decoder      bool
 	Causal       bool // a token sees only those before it, as generation needs
@@ -33,6 +36,8 @@ type ModelInfo struct {
 	FileType     string // of most of the weights, by llama.cpp's name: Q4_0
 	VocabType    int    // llama_vocab_type
 	AddBOS       bool   // a prompt begins with the token BOS
+	AddEOS       bool   // and ends with EOS
+	AddSEP       bool   // and SEP stands between two texts
 	Special      SpecialTokens
 }
 
@@ -45,7 +50,7 @@ func (i ModelInfo) OwnCells() bool { return !i.Recurrent && !i.Hybrid && i.Windo
 
 // SpecialTokens names tokens by their role; -1 where the vocabulary has none.
 type SpecialTokens struct {
-	BOS, EOS, EOT, Newline int32
+	BOS, EOS, EOT, SEP, Newline int32
 
 	// Fill in the middle: they stand before the text that precedes the gap, before the text that follows it, and before what fills it;
 	// before the name of a repository and before that of each file.
@@ -103,6 +108,9 @@ func (m *Model) describe() error {
 		ContextTrain: int(c.context_train),
 		Layers:       int(c.layers),
 		Embedding:    int(c.embedding),
+		EmbeddingOut: int(c.embedding_out),
+		Pooling:      poolingOf(meta),
+		Classes:      make([]string, c.classes),
 		Window:       int(c.window),
 		Vocabulary:   int(c.vocabulary),
 		Encoder:      bool(c.encoder),
@@ -114,9 +122,18 @@ func (m *Model) describe() error {
 		FileType:     C.GoString(&c.file_type[0]),
 		VocabType:    int(c.vocabulary_type),
 		AddBOS:       bool(c.add_bos),
-		Special: SpecialTokens{BOS: int32(c.bos), EOS: int32(c.eos), EOT: int32(c.eot), Newline: int32(c.newline),
+		AddEOS:       bool(c.add_eos),
+		AddSEP:       bool(c.add_sep),
+		Special: SpecialTokens{BOS: int32(c.bos), EOS: int32(c.eos), EOT: int32(c.eot), SEP: int32(c.sep), Newline: int32(c.newline),
 			FIMPrefix: int32(c.fim_prefix), FIMSuffix: int32(c.fim_suffix), FIMMiddle: int32(c.fim_middle),
 			FIMRepository: int32(c.fim_repository), FIMSeparator: int32(c.fim_separator)},
+	}
+	for i := range m.info.Classes {
+		var label C.ps_text
+		if err := failure(C.ps_model_class(m.c(), C.int32_t(i), &label, &e), &e); err != nil {
+			return err
+		}
+		m.info.Classes[i] = takeText(&label)
 	}
 	return m.vocab.load(m.c(), m.info.Vocabulary)
 }

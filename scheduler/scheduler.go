@@ -36,8 +36,17 @@ type Config struct {
 	ArchiveBytes int64              // RAM for conversations whose cells others needed; default none
 	Strategy     estimator.Strategy // default DecodeMaximal
 	Observer     Observer           // default none
+	Others       Others             // what else computes on the same processors; default nothing
 	Log          *slog.Logger       // for panics; default slog.Default
 	Clock        func() time.Time
+}
+
+// Others is work on the same processors that is no request to the scheduler. A pass beside it would take several times as long.
+type Others interface {
+	// Pause has it wait from now on. It may itself wait a little, so that they get their share of the time.
+	Pause()
+	// Resume ends Pause.
+	Resume()
 }
 
 // The defaults of Config; docs/performance.md has the measurements behind them.

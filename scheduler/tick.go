@@ -27,10 +27,19 @@ func (s *Scheduler) Tick() (busy bool) {
 		s.publish()
 		return awaitedCopy || !s.cache.Settled()
 	}
-	s.compute()
+	s.computeAlone()
 	s.observe()
 	s.publish()
 	return true
+}
+
+// computeAlone computes while others on the same processors pause.
+func (s *Scheduler) computeAlone() {
+	if s.config.Others != nil {
+		s.config.Others.Pause()
+		defer s.config.Others.Resume()
+	}
+	s.compute()
 }
 
 // takeCommands runs what other goroutines posted: submissions, cancellations, control calls.

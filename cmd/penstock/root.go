@@ -11,7 +11,7 @@ import (
 
 func newRoot() *cobra.Command {
 	root := group("penstock", "A programmable host for language models",
-		newServe(), newRun(), newModel(), newPlugin(), newBench(), newConfig(), newDoctor(), newVersion())
+		newServe(), newRun(), newEmbed(), newModel(), newPlugin(), newBench(), newConfig(), newDoctor(), newVersion())
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

@@ -27,6 +27,7 @@ type session struct {
 // openSession loads the model of cfg with one slot. It stops soon after ctx is done.
 func openSession(ctx context.Context, cfg config.Config, log *slog.Logger, loading func(done float32)) (*session, error) {
 	cfg.Scheduler.Slots = 1
+	cfg.Embedding.Enabled, cfg.Embedding.Model, cfg.Rerank = false, "", config.Rerank{} // nobody asks for these in a terminal
 	core, err := host.OpenCore(ctx, cfg, log, loading)
 	if err != nil {
 		return nil, err

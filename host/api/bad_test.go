@@ -146,7 +146,8 @@ func TestAPI_OtherRoutes_Bad(t *testing.T) {
 		{"not a token", "/detokenize", `{"tokens":["a"]}`, 400, "invalid_value", "tokens[0]"},
 		{"token beyond", "/detokenize", `{"tokens":[999]}`, 400, "invalid_value", "tokens[0]"},
 		{"template", "/apply-template", `{"messages":[]}`, 400, "invalid_value", "messages"},
-		{"embeddings", "/v1/embeddings", `{"input":"a"}`, 400, "unsupported", "model"},
+		{"no model for embeddings", "/v1/embeddings", `{"input":"a"}`, 501, "unsupported", ""},
+		{"no model for scores", "/v1/rerank", `{"query":"a","documents":["b"]}`, 501, "unsupported", ""},
 		{"too large", "/v1/chat/completions", `{"messages":[{"role":"user","content":"` + strings.Repeat("x", 65<<10) + `"}]}`, 413, "body_too_large", ""},
 		{"no such route", "/v1/nothing", `{}`, 405, "method_not_allowed", ""},
 	} {

@@ -88,10 +88,18 @@ const (
 // Tokenize tokenises a text with or without special tokens, see Tokenizer. A text that has more bytes than the context could hold
 // in the longest of tokens is refused with a *TooLong before it takes any time.
 func (e Encoder) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error) {
-	if most := max(leastBound, bytesPerToken*e.Context); len(text) > most {
-		return nil, &TooLong{Bytes: len(text), Most: most, Context: e.Context}
+	if err := CheckLength(text, e.Context); err != nil {
+		return nil, err
 	}
 	return e.Model.Tokenize(text, addSpecial, parseSpecial)
+}
+
+// CheckLength refuses a text that is longer than a context of so many tokens could hold, with a *TooLong.
+func CheckLength(text string, context int) error {
+	if most := max(leastBound, bytesPerToken*context); len(text) > most {
+		return &TooLong{Bytes: len(text), Most: most, Context: context}
+	}
+	return nil
 }
 
 // TooLong refuses a text that the context could not hold.

@@ -36,6 +36,8 @@ const (
 	TypeBusy        = "rate_limit_error"
 	TypeServer      = "server_error"
 	TypeUnavailable = "unavailable_error"
+	TypeTooLong     = "exceed_context_size_error" // llama-server's
+	TypeLacking     = "not_supported_error"       // likewise: this server was not started so that it can do this
 )
 
 // Invalid refuses the value of a field.
@@ -80,6 +82,9 @@ func AsError(err error, prompt string) *Error {
 		return &Error{Status: routed.Code, Code: codeOf(routed.Code), Type: TypeInvalid, Message: fmt.Sprint(routed.Message)}
 	}
 	if e := pluginError(err); e != nil {
+		return e
+	}
+	if e := embeddingError(err, prompt); e != nil {
 		return e
 	}
 	return schedulerError(err, prompt)

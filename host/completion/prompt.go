@@ -17,31 +17,44 @@ import (
 // maxPrompts bounds the prompts of one request.
 const maxPrompts = 128
 
+// promptReader reads the prompts of bodies for one model.
+type promptReader struct {
+	chat.Encoder
+	vocabulary int
+}
+
+func (m *Model) reader() promptReader { return promptReader{m.Encoder(), m.Vocabulary} }
+
 // Prompts reads a prompt: a text, a list of tokens and texts that make one prompt, or a list of prompts. A list of
 // texts alone is a list of prompts, as with OpenAI.
 func (m *Model) Prompts(raw json.RawMessage) ([][]scheduler.Token, error) {
+	return m.reader().prompts(raw, "prompt", maxPrompts)
+}
+
+// prompts reads what a field holds, at most so many prompts.
+func (r promptReader) prompts(raw json.RawMessage, field string, most int) ([][]scheduler.Token, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
-		return nil, Invalid("prompt", "prompt is missing")
+		return nil, Invalid(field, "%s is missing", field)
 	}
 	if raw[0] != '[' {
-		p, err := m.onePrompt(raw, "prompt")
+		p, err := r.onePrompt(raw, field)
 		return [][]scheduler.Token{p}, err
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, Invalid("prompt", "prompt is not a list")
+		return nil, Invalid(field, "%s is not a list", field)
 	}
 	if slices.IndexFunc(items, IsNumber) >= 0 {
-		p, err := m.MixedPrompt(items, "prompt")
+		p, err := r.mixedPrompt(items, field)
 		return [][]scheduler.Token{p}, err
 	}
-	if len(items) == 0 || len(items) > maxPrompts {
-		return nil, Invalid("prompt", "prompt has %d prompts; 1 to %d are allowed", len(items), maxPrompts)
+	if len(items) == 0 || len(items) > most {
+		return nil, Invalid(field, "%s has %d prompts; 1 to %d are allowed", field, len(items), most)
 	}
 	prompts := make([][]scheduler.Token, len(items))
 	for i, item := range items {
-		p, err := m.onePrompt(bytes.TrimSpace(item), fmt.Sprintf("prompt[%d]", i))
+		p, err := r.onePrompt(bytes.TrimSpace(item), fmt.Sprintf("%s[%d]", field, i))
 		if err != nil {
 			return nil, err
 		}
@@ -63,28 +76,32 @@ func TextError(err error, field string) error {
 }
 
 // onePrompt reads a text or a list of tokens and texts.
-func (m *Model) onePrompt(raw json.RawMessage, field string) ([]scheduler.Token, error) {
+func (r promptReader) onePrompt(raw json.RawMessage, field string) ([]scheduler.Token, error) {
 	var text string
 	if raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
-		tokens, err := m.Encoder().Text(text)
+		tokens, err := r.Text(text)
 		return tokens, TextError(err, field)
 	}
 	var items []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &items) != nil {
 		return nil, Invalid(field, "%s must be a text or a list of tokens", field)
 	}
-	return m.MixedPrompt(items, field)
+	return r.mixedPrompt(items, field)
 }
 
 // MixedPrompt joins tokens and texts; only a text at the beginning gets the model's special tokens.
 func (m *Model) MixedPrompt(items []json.RawMessage, field string) ([]scheduler.Token, error) {
+	return m.reader().mixedPrompt(items, field)
+}
+
+func (r promptReader) mixedPrompt(items []json.RawMessage, field string) ([]scheduler.Token, error) {
 	var prompt []scheduler.Token
 	for i, item := range items {
 		var text string
 		if item[0] == '"' && json.Unmarshal(item, &text) == nil {
-			encode := m.Encoder().Continuation
+			encode := r.Continuation
 			if i == 0 {
-				encode = m.Encoder().Text
+				encode = r.Text
 			}
 			tokens, err := encode(text)
 			if err != nil {
@@ -94,9 +111,9 @@ func (m *Model) MixedPrompt(items []json.RawMessage, field string) ([]scheduler.
 			continue
 		}
 		var token int32
-		if err := json.Unmarshal(item, &token); err != nil || token < 0 || int(token) >= m.Vocabulary {
+		if err := json.Unmarshal(item, &token); err != nil || token < 0 || int(token) >= r.vocabulary {
 			at := fmt.Sprintf("%s[%d]", field, i)
-			return nil, Invalid(at, "%s must be a text or a token from 0 to %d", at, m.Vocabulary-1)
+			return nil, Invalid(at, "%s must be a text or a token from 0 to %d", at, r.vocabulary-1)
 		}
 		prompt = append(prompt, token)
 	}

@@ -16,6 +16,8 @@ type Config struct {
 	Chat      Chat      `koanf:"chat"`
 	Server    Server    `koanf:"server"`
 	Scheduler Scheduler `koanf:"scheduler"`
+	Embedding Embedding `koanf:"embedding"`
+	Rerank    Rerank    `koanf:"rerank"`
 	Plugins   Plugins   `koanf:"plugins"`
 	Log       Log       `koanf:"log"`
 	Telemetry Telemetry `koanf:"telemetry"`
@@ -113,6 +115,20 @@ type Scheduler struct {
 	ITLTarget    time.Duration `koanf:"itl_target"`    // 0: the scheduler's default
 	PrefillShare float64       `koanf:"prefill_share"` // of a tick's time; 0: the scheduler's default
 	Strategy     string        `koanf:"strategy"`
+}
+
+// Embedding says what gives embeddings.
+type Embedding struct {
+	Enabled   bool   `koanf:"enabled"`
+	Model     string `koanf:"model"`     // as Model.Path; empty: the model that chats
+	Pooling   string `koanf:"pooling"`   // auto, none, mean, cls, last
+	Normalize int    `koanf:"normalize"` // as llama.cpp numbers the ways
+}
+
+// Rerank says what scores documents.
+type Rerank struct {
+	Enabled bool   `koanf:"enabled"`
+	Model   string `koanf:"model"` // as Model.Path; empty: the model that chats, if it has a classifier
 }
 
 // Plugins says where plugins lie and which are always on.

@@ -14,7 +14,7 @@ import (
 
 // ErrNotGenerating refuses models that do not write token by token: encoders, embedding and diffusion models.
 var ErrNotGenerating = errors.New("it does not generate text token by token (an encoder, embedding or diffusion model); " +
-	"choose a model that chats or completes")
+	"choose a model that chats or completes, or serve this one with --embeddings or --reranking")
 
 // asInvalid marks an error that llama.cpp finds in a parameter as a sampling.ErrInvalid, which the API knows.
 // What it calls the grammar is the field that the grammar came from.

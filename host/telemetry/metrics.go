@@ -22,6 +22,7 @@ type Metrics struct {
 	ended                            *prometheus.CounterVec
 	ttft, itl, total, queued         prometheus.Histogram
 	tick, batch                      *prometheus.HistogramVec
+	embeddings                       *embeddingVectors
 }
 
 // Buckets of the histograms: seconds, or tokens.
@@ -49,6 +50,7 @@ func NewMetrics(model string) *Metrics {
 	m.batch = m.histograms("batch_tokens", "Tokens in a tick, by kind: prefill, decode.", tokenSizes, "kind")
 	m.registry.MustRegister(m.prompt, m.generated, m.queried, m.hits, m.ended, m.ttft, m.itl, m.total, m.queued, m.tick, m.batch)
 	prometheus.WrapRegistererWith(m.labels, m.registry).MustRegister(m.llama)
+	m.embeddings = m.newEmbeddingVectors()
 	for _, r := range []answer.Reason{answer.ReasonStop, answer.ReasonLength, answer.ReasonCancelled, answer.ReasonError} {
 		m.ended.WithLabelValues(r.String()) // so that a rate has a beginning
 	}

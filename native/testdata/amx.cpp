@@ -89,7 +89,7 @@ void run(const char * path, const uint64_t (&operations)[PS_KERNELS_CHOICES]) {
     size_t     n;
     check(ps_model_weights(model, weights, 4, &n, &err), err);
     ps_context *      c;
-    ps_context_params p{ 64, 8, 8, 1, 2, 2, 0, -1, 1, 1, false };
+    ps_context_params p{ PS_LOGITS, 64, 8, 8, 1, 2, 2, 0, -1, 1, 1, false };
     check(ps_context_new(model, &p, &c, &err), err);
     const int32_t tokens[] = { 20, 30 }, positions[] = { 0, 1 }, sequences[] = { 0, 0 };
     const bool    outputs[] = { false, true };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package llamaserver serves llama-server's own API: completions, tokens, templates, properties and slots.
+// Package llamaserver serves llama-server's own API: completions, embeddings, tokens, templates, properties and slots.
 package llamaserver
 
 import (
@@ -28,6 +28,12 @@ func (a API) Routes() []wire.Route {
 		{Method: http.MethodPost, Path: "/detokenize", Handler: a.detokenize, Body: detokenizeBody{}},
 		{Method: http.MethodPost, Path: "/apply-template", Handler: a.applyTemplate, Body: openai.ChatBody{}},
 		{Method: http.MethodPost, Path: "/infill", Handler: a.infill, Body: infillBody{}},
+		{Method: http.MethodPost, Path: "/embedding", Handler: a.embedding, Body: embeddingBody{}},
+		{Method: http.MethodPost, Path: "/embeddings", Handler: a.embedding, Body: embeddingBody{}},
+		{Method: http.MethodPost, Path: "/rerank", Handler: a.rerank, Body: rerankBody{}},
+		{Method: http.MethodPost, Path: "/reranking", Handler: a.rerank, Body: rerankBody{}},
+		{Method: http.MethodPost, Path: "/v1/rerank", Handler: a.rerank, Body: rerankBody{}},
+		{Method: http.MethodPost, Path: "/v1/reranking", Handler: a.rerank, Body: rerankBody{}},
 		{Method: http.MethodGet, Path: "/props", Handler: a.props},
 		{Method: http.MethodPost, Path: "/props", Handler: a.setProps},
 		{Method: http.MethodGet, Path: "/slots", Handler: a.slots},

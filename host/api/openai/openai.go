@@ -21,7 +21,7 @@ func (a API) Routes() []wire.Route {
 		{Method: http.MethodPost, Path: "/v1/chat/completions", Handler: a.chatCompletion, Body: ChatBody{}},
 		{Method: http.MethodPost, Path: "/chat/completions", Handler: a.chatCompletion, Body: ChatBody{}},
 		{Method: http.MethodPost, Path: "/v1/completions", Handler: a.textCompletion, Body: textBody{}},
-		{Method: http.MethodPost, Path: "/v1/embeddings", Handler: a.embeddings},
+		{Method: http.MethodPost, Path: "/v1/embeddings", Handler: a.embeddings, Body: embeddingsBody{}},
 		{Method: http.MethodGet, Path: "/v1/models", Handler: a.models},
 		{Method: http.MethodGet, Path: "/models", Handler: a.models},
 		{Method: http.MethodGet, Path: "/v1/models/*", Handler: a.model},
@@ -50,10 +50,6 @@ func (a API) textCompletion(c echo.Context) error {
 		return err
 	}
 	return a.Answer(c, r, newTextShape(newAnswerHeads("cmpl-", r, &b.Common), b), b.Stream)
-}
-
-func (a API) embeddings(echo.Context) error {
-	return completion.Unsupported("model", "embeddings are not supported by this server")
 }
 
 // answerHeads begin the objects of one answer.

@@ -108,7 +108,7 @@ func writeRandom(w io.Writer, h *gguf.Header, seed uint64, deviation float64) er
 	random := rand.New(rand.NewPCG(seed, 1))
 	scaled := smallTensor{fill: func(x float64) float64 { return x * deviation / smallDeviation }}
 	for i, t := range h.Tensors {
-		data := scaled.data(t.Elements(), random)
+		data := scaled.data(t.Elements(), 1, random)
 		if i+1 < len(h.Tensors) {
 			data = append(data, make([]byte, h.Tensors[i+1].Offset-t.Offset-uint64(len(data)))...)
 		}

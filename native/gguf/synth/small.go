@@ -3,6 +3,7 @@
 package synth
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -25,20 +26,29 @@ const (
 	smallInner      = 2 * smallDim
 	smallRank       = 8
 	smallWindow     = 16 // positions
+	separator       = 3  // the token
 )
 
 // architecture is what tells one kind of small model from another.
 type architecture struct {
+	name    string // for llama.cpp; empty: that of the kind
 	numbers map[string]uint32
 	floats  map[string]float32
 	outer   []smallTensor // besides the embedding; nil: a norm at the end
 	layer   []smallTensor
-	encoder bool // each token sees all
+	encoder bool     // each token sees all
+	adds    []string // tokens that are put around a text: bos, eos, sep
 }
 
 const smallContext = 512
 
 const smallDeviation = 0.2 // of random numbers; large enough for texts that differ
+// Kinds of pooling, by llama.cpp's numbers.
+const (
+	poolMean = 1
+	poolLast = 3
+	poolRank = 4 // a classifier's scores
+)
 
 // smallTensor is a tensor of a layer, filled with random numbers unless it says with what.
 type smallTensor struct {
@@ -56,6 +66,27 @@ func biased(name string, fill func(float64) float64, dims ...uint64) []smallTens
 
 // decaying is the exponent of a state: above 0 it would grow.
 func decaying(random float64) float64 { return -0.1 - math.Abs(random) }
+
+// bert is an encoder with some kind of pooling, and perhaps with a head.
+func bert(pooling uint32, head ...smallTensor) architecture {
+	return architecture{
+		name:    "bert",
+		numbers: map[string]uint32{"attention.head_count": 4, "feed_forward_length": smallFFN, "pooling_type": pooling},
+		floats:  map[string]float32{"attention.layer_norm_epsilon": 1e-5},
+		outer: slices.Concat([]smallTensor{{"position_embd.weight", nil, []uint64{smallDim, smallContext}}, {"token_types.weight", nil, []uint64{smallDim, 2}}},
+			biased("token_embd_norm", one, smallDim), head),
+		layer: slices.Concat(biased("attn_q", nil, smallDim, smallDim), biased("attn_k", nil, smallDim, smallDim), biased("attn_v", nil, smallDim, smallDim),
+			biased("attn_output", nil, smallDim, smallDim), biased("attn_output_norm", one, smallDim), biased("ffn_up", nil, smallDim, smallFFN),
+			biased("ffn_down", nil, smallFFN, smallDim), biased("layer_output_norm", one, smallDim)),
+		encoder: true,
+	}
+}
+
+// adding is the architecture with tokens around a text.
+func (a architecture) adding(tokens ...string) architecture {
+	a.adds = tokens
+	return a
+}
 
 var architectures = map[string]architecture{
 	"mamba": {
@@ -79,26 +110,34 @@ var architectures = map[string]architecture{
 			{"ffn_up.weight", nil, []uint64{smallDim, smallFFN}}, {"ffn_down.weight", nil, []uint64{smallFFN, smallDim}},
 		},
 	},
-	"bert": {
-		numbers: map[string]uint32{"attention.head_count": 4, "feed_forward_length": smallFFN, "pooling_type": 1}, // mean
-		floats:  map[string]float32{"attention.layer_norm_epsilon": 1e-5},
-		outer: slices.Concat([]smallTensor{{"position_embd.weight", nil, []uint64{smallDim, smallContext}}, {"token_types.weight", nil, []uint64{smallDim, 2}}},
-			biased("token_embd_norm", one, smallDim)),
-		layer: slices.Concat(biased("attn_q", nil, smallDim, smallDim), biased("attn_k", nil, smallDim, smallDim), biased("attn_v", nil, smallDim, smallDim),
-			biased("attn_output", nil, smallDim, smallDim), biased("attn_output_norm", one, smallDim), biased("ffn_up", nil, smallDim, smallFFN),
-			biased("ffn_down", nil, smallFFN, smallDim), biased("layer_output_norm", one, smallDim)),
-		encoder: true,
+	"bert":     bert(poolMean),
+	"reranker": bert(poolRank, append(biased("cls", nil, smallDim, smallDim), biased("cls.output", nil, smallDim, 1)...)...).adding("bos", "eos", "sep"),
+	"embedder": {
+		name: "qwen3",
+		numbers: map[string]uint32{"attention.head_count": 4, "attention.head_count_kv": 2, "attention.key_length": 16, "attention.value_length": 16,
+			"feed_forward_length": smallFFN, "pooling_type": poolLast},
+		floats: map[string]float32{"attention.layer_norm_rms_epsilon": 1e-5, "rope.freq_base": 10000},
+		layer: []smallTensor{
+			{"attn_norm.weight", one, []uint64{smallDim}}, {"attn_q.weight", nil, []uint64{smallDim, smallDim}},
+			{"attn_q_norm.weight", one, []uint64{16}}, {"attn_k_norm.weight", one, []uint64{16}},
+			{"attn_k.weight", nil, []uint64{smallDim, smallDim / 2}}, {"attn_v.weight", nil, []uint64{smallDim, smallDim / 2}},
+			{"attn_output.weight", nil, []uint64{smallDim, smallDim}}, {"ffn_norm.weight", one, []uint64{smallDim}},
+			{"ffn_gate.weight", nil, []uint64{smallDim, smallFFN}}, {"ffn_up.weight", nil, []uint64{smallDim, smallFFN}},
+			{"ffn_down.weight", nil, []uint64{smallFFN, smallDim}},
+		},
+		adds: []string{"eos"},
 	},
 }
 
 // Small writes a model of some hundred kilobytes of an architecture other than Llama, with random weights and a byte-level
-// vocabulary: "mamba" has a state in place of a cache, "cohere2" attends to a sliding window, "bert" is
-// an encoder. The same arguments give the same bytes.
-func Small(w io.Writer, name string, seed uint64) error {
-	a, ok := architectures[name]
+// vocabulary: "mamba" has a state in place of a cache, "cohere2" attends to a sliding window, "bert" is an encoder for embeddings and
+// "embedder" a decoder for them, "reranker" scores a document for a query. The same arguments give the same bytes.
+func Small(w io.Writer, kind string, seed uint64) error {
+	a, ok := architectures[kind]
 	if !ok {
-		return fmt.Errorf("%w: no small model is a %q, there are %s", ErrShape, name, strings.Join(slices.Sorted(maps.Keys(architectures)), ", "))
+		return fmt.Errorf("%w: no small model is a %q, there are %s", ErrShape, kind, strings.Join(slices.Sorted(maps.Keys(architectures)), ", "))
 	}
+	name := cmp.Or(a.name, kind)
 	h := &gguf.Header{}
 	h.Set("general.architecture", gguf.NewString(name))
 	numbers := map[string]uint32{"context_length": smallContext, "embedding_length": smallDim, "block_count": smallLayers}
@@ -113,6 +152,12 @@ func Small(w io.Writer, name string, seed uint64) error {
 	if a.encoder {
 		h.Set(name+".attention.causal", gguf.NewBool(false))
 		h.Set("tokenizer.ggml.token_type_count", gguf.NewUint32(2))
+	}
+	for _, token := range a.adds {
+		h.Set("tokenizer.ggml.add_"+token+"_token", gguf.NewBool(true))
+		if token == "sep" {
+			h.Set("tokenizer.ggml.seperator_token_id", gguf.NewUint32(separator)) // spelt like this in GGUF
+		}
 	}
 	if a.outer == nil {
 		a.outer = []smallTensor{{"output_norm.weight", one, []uint64{smallDim}}}
@@ -132,15 +177,15 @@ func Small(w io.Writer, name string, seed uint64) error {
 	}
 	random := rand.New(rand.NewPCG(seed, 0))
 	for i, t := range tensors {
-		if _, err := w.Write(t.data(h.Tensors[i].Elements(), random)); err != nil {
+		if _, err := w.Write(t.data(h.Tensors[i].Elements(), h.Alignment, random)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// data is a tensor's numbers. All sizes are multiples of the alignment.
-func (t smallTensor) data(n uint64, random *rand.Rand) []byte {
+// data is a tensor's numbers, and zeros up to the alignment.
+func (t smallTensor) data(n, align uint64, random *rand.Rand) []byte {
 	out := make([]byte, 0, 4*n)
 	for range n {
 		x := smallDeviation * random.NormFloat64()
@@ -149,5 +194,5 @@ func (t smallTensor) data(n uint64, random *rand.Rand) []byte {
 		}
 		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(float32(x)))
 	}
-	return out
+	return append(out, make([]byte, -uint64(len(out))&(align-1))...)
 }

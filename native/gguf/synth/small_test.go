@@ -12,11 +12,18 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
+// keepsNoState are the kinds without a recurrent state and a sliding window.
+var keepsNoState = map[string]bool{"bert": true, "embedder": true, "reranker": true}
+
 func TestSmall_IsWhatItIsSaidToBe(t *testing.T) {
 	for name, is := range map[string]func(native.ModelInfo) bool{
-		"mamba":   func(i native.ModelInfo) bool { return i.Recurrent && i.Window == 0 && i.Generates() },
-		"cohere2": func(i native.ModelInfo) bool { return !i.Recurrent && i.Window == smallWindow && i.Generates() },
-		"bert":    func(i native.ModelInfo) bool { return !i.Causal && !i.Generates() },
+		"mamba":    func(i native.ModelInfo) bool { return i.Recurrent && i.Window == 0 && i.Generates() },
+		"cohere2":  func(i native.ModelInfo) bool { return !i.Recurrent && i.Window == smallWindow && i.Generates() },
+		"bert":     func(i native.ModelInfo) bool { return !i.Causal && !i.Generates() && i.Pooling == native.PoolingMean },
+		"embedder": func(i native.ModelInfo) bool { return i.Generates() && i.Pooling == native.PoolingLast },
+		"reranker": func(i native.ModelInfo) bool {
+			return !i.Causal && len(i.Classes) == 1 && i.Pooling == native.PoolingRank
+		},
 	} {
 		var b bytes.Buffer
 		if err := Small(&b, name, 1); err != nil {
@@ -30,7 +37,7 @@ func TestSmall_IsWhatItIsSaidToBe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if info := m.Info(); !is(info) || (info.OwnCells() && name != "bert") {
+		if info := m.Info(); !is(info) || (info.OwnCells() != keepsNoState[name]) {
 			t.Errorf("%s: %+v", name, info)
 		}
 		if err := m.Close(); err != nil {

@@ -5,6 +5,7 @@
 #include "kernel_choice.h"
 
 #include "ggml-backend.h"
+#include "llama-model.h"
 
 #include <algorithm>
 #include <memory>
@@ -27,9 +28,20 @@ void ps_context::check_sequence(int32_t seq) const {
 
 namespace {
 
-bool should_abort(void * p) noexcept { return static_cast<ps_context *>(p)->aborted.load(std::memory_order_relaxed); }
+// The first thread of a pass asks this between two graph nodes, while the others wait for it.
+bool should_abort(void * p) noexcept {
+    auto * c = static_cast<ps_context *>(p);
+    if (c->paused.load(std::memory_order_relaxed)) {
+        std::unique_lock lock(c->pause_mutex);
+        c->pause_changed.wait(lock, [&] { return !c->paused || c->aborted; });
+    }
+    return c->aborted.load(std::memory_order_relaxed);
+}
 
 void check(const ps_context_params & p) {
+    if (p.output < PS_LOGITS || p.output > PS_SCORES) {
+        throw ps::fault(PS_INVALID, "no output has the number " + std::to_string(p.output));
+    }
     if (p.sequences < 1 || p.sequences > llama_max_parallel_sequences()) {
         throw ps::fault(PS_INVALID, "sequences must be 1 to " + std::to_string(llama_max_parallel_sequences()) +
                                         ", not " + std::to_string(p.sequences));
@@ -78,6 +90,17 @@ void check_memory(const ps_model * m, const ps_context_params & p) {
     }
 }
 
+// Layers behind the pooling, as sentence transformers have them.
+bool has_dense_layers(const ps_model * m) {
+    return m->model->dense_2_out_layers || m->model->dense_2_out_layers_b || m->model->dense_3_out_layers;
+}
+
+// Ends a pass with the embeddings: logits are not wanted, and for all tokens they cost as much as many layers. Without pooling,
+// llama.cpp gives the embeddings themselves the name of what pooling yields.
+bool stops_at_embeddings(ggml_tensor * node, bool ask, void *) noexcept {
+    return ask ? std::strcmp(node->name, "result_embd_pooled") == 0 : false;
+}
+
 llama_context_params params_of(const ps_context_params & p, ps_context * self) {
     auto out                = llama_context_default_params();
     out.n_ctx               = p.cells;
@@ -95,6 +118,15 @@ llama_context_params params_of(const ps_context_params & p, ps_context * self) {
     out.no_perf             = true;
     out.abort_callback      = should_abort;
     out.abort_callback_data = self;
+    if (p.output != PS_LOGITS) {
+        // Each token is an output. Pooling is left to the caller, since several passes may compute one sequence.
+        out.embeddings    = true;
+        out.pooling_type  = p.output == PS_SCORES ? LLAMA_POOLING_TYPE_RANK : LLAMA_POOLING_TYPE_NONE;
+        out.n_outputs_max = p.batch;
+    }
+    if (p.output == PS_EMBEDDINGS && !has_dense_layers(self->model)) {
+        out.cb_eval = stops_at_embeddings;
+    }
     return out;
 }
 
@@ -105,6 +137,9 @@ bool is_non_causal(const ps_model * m, const llama_context * context) {
     llama_model_meta_val_str(m->model, (std::string(arch) + ".attention.causal").c_str(), causal, sizeof(causal));
     return !llama_get_memory(context) || llama_model_is_diffusion(m->model) || std::strcmp(causal, "false") == 0;
 }
+
+// Whether its embeddings come from an encoder of its own, beside a decoder or not.
+bool encodes(const ps_context * c) { return c->output != PS_LOGITS && llama_model_has_encoder(c->model->model); }
 
 void attach_pool(ps_context * self, const ps_context_params & p) {
     auto params = ggml_threadpool_params_default(p.threads);
@@ -122,11 +157,16 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
     return ps::guarded(err, [&] {
         check(*p);
         check_memory(model, *p);
+        if (p->output == PS_SCORES && !model->model->cls && !model->model->cls_out) {
+            throw ps::fault(PS_UNSUPPORTED, "the model has no classifier, so it gives no scores");
+        }
         ps::log_capture capture;
+        capture.expect("model default pooling_type is");  // the caller pools
 
         auto self     = std::make_unique<ps_context>();
         self->model   = model;
         self->unified = p->unified;
+        self->output  = p->output;
         const auto params = params_of(*p, self.get());
         {
             const std::shared_lock<std::shared_mutex> planning(model->adapters);
@@ -150,6 +190,12 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
         }
         if (!l.memory) {  // an encoder: every token is an output, and llama.cpp asserts that there is room for it
             l.batch = std::min(l.batch, static_cast<int32_t>(params.n_outputs_max));
+            if (const int32_t trained = llama_model_n_ctx_train(model->model); trained > 0) {  // beyond, it may have no embedding of a position
+                l.positions = std::min(l.positions, trained);
+            }
+        }
+        if (p->output == PS_SCORES || encodes(self.get())) {  // llama.cpp looks for a sequence in one piece of the batch
+            l.batch = std::min(l.batch, l.ubatch);
         }
         l.sequences = static_cast<int32_t>(llama_n_seq_max(self->context));
         l.rows      = static_cast<int32_t>(std::min(params.n_outputs_max, static_cast<uint32_t>(l.batch)));
@@ -164,7 +210,27 @@ void ps_context_free(ps_context * context) noexcept { delete context; }
 
 void ps_context_limits_of(const ps_context * context, ps_context_limits * out) noexcept { *out = context->limits; }
 
-void ps_context_abort(ps_context * context) noexcept { context->aborted = true; }
+void ps_context_abort(ps_context * context) noexcept {
+    const std::lock_guard lock(context->pause_mutex);
+    context->aborted = true;
+    context->pause_changed.notify_all();
+}
+
+void ps_context_pause(ps_context * context, bool pause) noexcept {
+    const std::lock_guard lock(context->pause_mutex);
+    context->paused = pause;
+    context->pause_changed.notify_all();
+}
+
+int32_t ps_context_scores(ps_context * c, int32_t seq, const float ** scores, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        c->check_sequence(seq);
+        *scores = c->output == PS_SCORES ? llama_get_embeddings_seq(c->context, seq) : nullptr;
+        if (!*scores) {
+            throw ps::fault(PS_INVALID, "the last pass gave no scores of sequence " + std::to_string(seq));
+        }
+    });
+}
 
 // llama.cpp checks tokens and positions itself, but asserts on the sizes, and with a unified KV cache it does not bound the sequence.
 // Returns the number of output rows.
@@ -187,6 +253,9 @@ static size_t check_batch(const ps_context * c, size_t n, const int32_t * tokens
         c->check_sequence(sequences[i]);
         rows += outputs[i] ? 1 : 0;
     }
+    if (c->output != PS_LOGITS && rows != n) {
+        throw ps::fault(PS_INVALID, std::to_string(rows) + " of " + std::to_string(n) + " tokens are outputs; for embeddings all must be");
+    }
     if (rows > static_cast<size_t>(c->limits.rows)) {
         throw ps::fault(PS_INVALID, std::to_string(rows) + " output rows; the context has room for " +
                                         std::to_string(c->limits.rows));
@@ -195,12 +264,12 @@ static size_t check_batch(const ps_context * c, size_t n, const int32_t * tokens
 }
 
 int32_t ps_decode(ps_context * c, size_t n, const int32_t * tokens, const int32_t * positions, const int32_t * sequences,
-                  const bool * outputs, float ** logits, ps_error * err) noexcept {
+                  const bool * outputs, float ** rows, ps_error * err) noexcept {
     static_assert(sizeof(bool) == sizeof(int8_t), "outputs is handed on as int8_t");
     return ps::guarded(err, [&] {
-        *logits           = nullptr;
-        const size_t rows = check_batch(c, n, tokens, positions, sequences, outputs);
-        c->aborted        = false;
+        *rows               = nullptr;
+        const size_t n_rows = check_batch(c, n, tokens, positions, sequences, outputs);
+        c->aborted          = false;
         for (size_t i = 0; i < n; i++) {
             c->seq_ids[i] = const_cast<llama_seq_id *>(sequences + i);
         }
@@ -220,7 +289,7 @@ int32_t ps_decode(ps_context * c, size_t n, const int32_t * tokens, const int32_
             planning.lock();
             c->plans_anew = false;
         }
-        const int32_t result = llama_decode(c->context, batch);
+        const int32_t result = encodes(c) ? llama_encode(c->context, batch) : llama_decode(c->context, batch);
         switch (result) {
             case 0: break;
             case 1: throw ps::fault(PS_NO_CELLS, "the KV cache has no room for the batch");
@@ -229,10 +298,10 @@ int32_t ps_decode(ps_context * c, size_t n, const int32_t * tokens, const int32_
             default: throw ps::fault(PS_FAILED, capture.reason("the forward pass failed"));
         }
         llama_synchronize(c->context);
-        if (rows > 0) {
-            *logits = llama_get_logits(c->context);
-            if (!*logits) {
-                throw ps::fault(PS_FAILED, "the forward pass gave no logits");
+        if (n_rows > 0 && c->output != PS_SCORES) {
+            *rows = c->output == PS_EMBEDDINGS ? llama_get_embeddings(c->context) : llama_get_logits(c->context);
+            if (!*rows) {
+                throw ps::fault(PS_FAILED, c->output == PS_EMBEDDINGS ? "the forward pass gave no embeddings" : "the forward pass gave no logits");
             }
         }
     });

@@ -7,6 +7,8 @@
 
 #include "ggml-cpu.h"
 
+#include <condition_variable>
+#include <mutex>
 #include <vector>
 
 struct ps_context {
@@ -15,8 +17,14 @@ struct ps_context {
     ggml_threadpool_t pool    = nullptr;
     ps_context_limits limits{};
     bool              unified = true;
+    int32_t           output  = PS_LOGITS;
     std::atomic<bool> aborted{ false };
     bool              plans_anew = true;  // the next pass plans graphs anew, and reads the model's list of adapters for that
+
+    // Passes wait while it is paused; a change is made under the mutex and announced.
+    std::atomic<bool>       paused{ false };
+    std::mutex              pause_mutex;
+    std::condition_variable pause_changed;
 
     // By token of a batch: its number of sequences, which is always one, and a pointer to that sequence.
     std::vector<int32_t>        seq_counts;

@@ -3,6 +3,7 @@
 
 #include "llama.h"
 
+#include <algorithm>
 #include <atomic>
 
 namespace ps {
@@ -50,6 +51,7 @@ static void flush_line() {
         return;
     }
     if (innermost_capture) {
+        pending_level = innermost_capture->expects(pending) ? std::min(pending_level, info) : pending_level;
         innermost_capture->add(pending_level, pending);
     }
     auto * fn = sink.load();

@@ -23,7 +23,12 @@ class log_capture {
     std::string reason(const char * otherwise) const;
     void        add(int32_t level, const std::string & line);
 
+    // Lines with this text warn of what is meant to be so, and are only information.
+    void expect(const char * text) { expected = text; }
+    bool expects(const std::string & line) const { return expected && line.find(expected) != std::string::npos; }
+
   private:
+    const char * expected = nullptr;
     std::string   lines;
     int32_t       level = 0;  // of the lines
     log_capture * outer;

@@ -4,6 +4,8 @@
 
 #include "kernel_choice.h"
 
+#include "llama-model.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -97,6 +99,9 @@ int32_t ps_model_describe(ps_model * m, ps_model_info * out, ps_error * err) noe
         out->context_train   = llama_model_n_ctx_train(m->model);
         out->layers          = llama_model_n_layer(m->model);
         out->embedding       = llama_model_n_embd(m->model);
+        out->embedding_out   = llama_model_n_embd_out(m->model);
+        const bool classifies = m->model->cls || m->model->cls_out;  // others are said to have one class
+        out->classes         = classifies ? static_cast<int32_t>(llama_model_n_cls_out(m->model)) : 0;
         out->window          = llama_model_n_swa(m->model);
         out->metadata        = llama_model_meta_count(m->model);
         out->encoder         = llama_model_has_encoder(m->model);
@@ -107,8 +112,11 @@ int32_t ps_model_describe(ps_model * m, ps_model_info * out, ps_error * err) noe
         out->bos             = llama_vocab_bos(m->vocab);
         out->eos             = llama_vocab_eos(m->vocab);
         out->eot             = llama_vocab_eot(m->vocab);
+        out->sep             = llama_vocab_sep(m->vocab);
         out->newline         = llama_vocab_nl(m->vocab);
         out->add_bos         = llama_vocab_get_add_bos(m->vocab);
+        out->add_eos         = llama_vocab_get_add_eos(m->vocab);
+        out->add_sep         = llama_vocab_get_add_sep(m->vocab);
         out->fim_prefix      = llama_vocab_fim_pre(m->vocab);
         out->fim_suffix      = llama_vocab_fim_suf(m->vocab);
         out->fim_middle      = llama_vocab_fim_mid(m->vocab);
@@ -143,5 +151,12 @@ int32_t ps_model_template(ps_model * m, const char * name, ps_text * out, ps_err
     return ps::guarded(err, [&] {
         const char * source = llama_model_chat_template(m->model, *name ? name : nullptr);
         ps::return_text(out, source ? source : "", source ? std::strlen(source) : 0);
+    });
+}
+
+int32_t ps_model_class(ps_model * m, int32_t index, ps_text * out, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        const char * label = llama_model_cls_label(m->model, static_cast<uint32_t>(index));
+        ps::return_text(out, label ? label : "", label ? std::strlen(label) : 0);
     });
 }

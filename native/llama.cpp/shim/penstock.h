@@ -124,8 +124,9 @@ typedef struct ps_model_info {
     uint64_t parameters, size; // count, bytes
     int32_t vocabulary, vocabulary_type;
     int32_t context_train, layers, embedding, window, metadata;
-    bool encoder, decoder, recurrent, hybrid, diffusion, add_bos;
-    int32_t bos, eos, eot, newline; // tokens; -1 where the vocabulary has none
+    int32_t embedding_out, classes; // widths of what a model gives instead of logits: of an embedding, and of the scores of a classifier (0: there is none)
+    bool encoder, decoder, recurrent, hybrid, diffusion, add_bos, add_eos, add_sep;
+    int32_t bos, eos, eot, sep, newline; // tokens; -1 where the vocabulary has none
     int32_t fim_prefix, fim_suffix, fim_middle, fim_repository, fim_separator;
     char file_type[64]; // of most weights, by llama.cpp's name
 } ps_model_info;
@@ -146,6 +147,8 @@ int32_t ps_model_describe(ps_model *model, ps_model_info *out, ps_error *err) PS
 int32_t ps_model_metadata(ps_model *model, int32_t index, ps_text *key, ps_text *value, ps_error *err) PS_NOEXCEPT;
 // The chat template called name, "" for the default; empty where the model has none.
 int32_t ps_model_template(ps_model *model, const char *name, ps_text *out, ps_error *err) PS_NOEXCEPT;
+// What the classifier's score at index means; empty where the model does not say.
+int32_t ps_model_class(ps_model *model, int32_t index, ps_text *out, ps_error *err) PS_NOEXCEPT;
 
 // ---- vocabulary ------------------------------------------------------------------------------------------------
 
@@ -166,7 +169,12 @@ int32_t ps_detokenize(ps_model *model, const int32_t *tokens, size_t n, bool unp
 
 typedef struct ps_context ps_context;
 
+// What a pass gives: logits of the tokens that are to have any, an embedding of each token, or scores of each sequence by the
+// model's classifier.
+enum { PS_LOGITS, PS_EMBEDDINGS, PS_SCORES };
+
 typedef struct ps_context_params {
+    int32_t output;
     uint32_t cells; // KV cells in all; 0: as many as the model was trained for
     uint32_t batch, ubatch, sequences, rows;
     int32_t threads;
@@ -185,10 +193,15 @@ int32_t ps_context_new(ps_model *model, const ps_context_params *params, ps_cont
 void ps_context_free(ps_context *context) PS_NOEXCEPT;
 void ps_context_limits_of(const ps_context *context, ps_context_limits *out) PS_NOEXCEPT;
 
-// Runs one forward pass over n tokens and waits for it. *logits is set to the first of the output rows, in batch
-// order; it stays valid until the next decode.
+// Runs one forward pass over n tokens and waits for it. *rows is set to the first of the output rows, in batch
+// order; it stays valid until the next decode. Where the output is not logits, every token must be an output; where it is scores, *rows is
+// null.
 int32_t ps_decode(ps_context *context, size_t n, const int32_t *tokens, const int32_t *positions,
-                  const int32_t *sequences, const bool *outputs, float **logits, ps_error *err) PS_NOEXCEPT;
+                  const int32_t *sequences, const bool *outputs, float **rows, ps_error *err) PS_NOEXCEPT;
+// The scores of a sequence of the last pass; they stay valid until the next.
+int32_t ps_context_scores(ps_context *context, int32_t seq, const float **scores, ps_error *err) PS_NOEXCEPT;
+// Has passes wait between two graph nodes (CPU only), or go on. From any thread.
+void ps_context_pause(ps_context *context, bool pause) PS_NOEXCEPT;
 // Makes a running decode stop between two graph nodes (CPU only). From any thread.
 void ps_context_abort(ps_context *context) PS_NOEXCEPT;
 

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+
+// Package embedding computes embeddings of texts and scores of documents, those of several clients in one pass.
+//
+// A goroutine takes inputs from all requests that wait, in turns, until a pass is full (queue.go), has the backend compute them, and
+// makes one vector of each (pool.go, normalize.go). While the scheduler computes answers, a pass waits (turns.go).
+package embedding
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/penstock/penstock/scheduler/panics"
+)
+
+// Backend is a model that gives embeddings or scores. Its methods are called by one goroutine, except Pause and Resume.
+type Backend interface {
+	Limits() Limits
+	// Compute computes inputs, each on its own, and calls visit with what the model gives for each of them, in order: the vectors of
+	// its tokens, or its scores once. A vector is valid during the call.
+	Compute(inputs [][]int32, visit func(input int, vector []float32)) error
+	// Pause has a running Compute, and later ones, wait soon, until Resume. Neither waits itself.
+	Pause()
+	Resume()
+	// Close aborts a running Compute and frees everything.
+	Close() error
+}
+
+// Limits are what one Compute takes.
+type Limits struct {
+	Inputs int // at once
+	Tokens int // of all inputs together
+	Input  int // tokens of one input
+	Width  int // numbers of a vector
+}
+
+// Options set a service up.
+type Options struct {
+	Open       func() (Backend, error) // called with the first request, and again with later ones until it succeeds
+	QueueLimit int                     // requests that may wait
+	Turns      *Turns                  // shared with all that computes on the same processors; nil: nothing else does
+	Observer   Observer                // nil: none
+}
+
+// Observer is told what a service does.
+type Observer interface {
+	// Pass is told of a pass: the inputs and tokens in it, and its time with pauses.
+	Pass(inputs, tokens int, took time.Duration)
+	// Answered is told of the end of a request: its tokens, and its time in the queue and in passes.
+	Answered(tokens int, took time.Duration, err error)
+}
+
+// Request is texts to embed or documents to score.
+type Request struct {
+	Inputs    [][]int32 // tokens
+	Pooling   Pooling   // scores are not pooled
+	Normalize int       // see Normalize; vectors of PoolingNone and scores are not normalised
+}
+
+// Result is the answer to a request.
+type Result struct {
+	Vectors [][][]float32 // of each input: one, or with PoolingNone one for each token
+	Tokens  int           // of all inputs
+}
+
+// Service computes the embeddings of one model. It is safe for concurrent use.
+type Service struct {
+	options Options
+
+	opening sync.Mutex // one Open at a time
+	mu      sync.Mutex
+	backend Backend // nil: not opened yet
+	queue   queue
+	closed  bool
+	wake    chan struct{} // something waits, or the service closes
+	ended   chan struct{} // closed by the goroutine that computes
+}
+
+// New makes a service. It opens nothing yet.
+func New(o Options) *Service {
+	if o.Observer == nil {
+		o.Observer = nobody{}
+	}
+	if o.Turns == nil {
+		o.Turns = &Turns{}
+	}
+	return &Service{options: o, wake: make(chan struct{}, 1), ended: make(chan struct{})}
+}
+
+// Open opens the backend unless it is open, and returns its limits.
+func (s *Service) Open() (Limits, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	s.mu.Lock()
+	backend, closed := s.backend, s.closed
+	s.mu.Unlock()
+	switch {
+	case closed:
+		return Limits{}, ErrClosed
+	case backend != nil:
+		return backend.Limits(), nil
+	}
+	backend, err := s.options.Open()
+	if err != nil {
+		return Limits{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	s.mu.Lock()
+	s.backend = backend
+	s.mu.Unlock()
+	go s.run(backend)
+	return backend.Limits(), nil
+}
+
+// Embed computes a request. It waits until that is done or ctx is. A request that is not sound is an ErrInvalid.
+func (s *Service) Embed(ctx context.Context, r Request) (Result, error) {
+	limits, err := s.Open()
+	if err != nil {
+		return Result{}, err
+	}
+	job, err := newJob(r, limits)
+	if err != nil {
+		return Result{}, err
+	}
+	begun := time.Now()
+	err = s.wait(ctx, job)
+	s.options.Observer.Answered(job.result.Tokens, time.Since(begun), err)
+	if err != nil {
+		return Result{}, err
+	}
+	return job.result, nil
+}
+
+// wait queues a job and waits for its end.
+func (s *Service) wait(ctx context.Context, job *job) error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return ErrClosed
+	}
+	if !s.queue.add(job, s.options.QueueLimit) {
+		s.mu.Unlock()
+		return ErrQueueFull
+	}
+	s.mu.Unlock()
+	s.signal()
+	select {
+	case <-job.done:
+		return job.err
+	case <-ctx.Done():
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.queue.drop(job)
+		return context.Cause(ctx)
+	}
+}
+
+func (s *Service) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+// run computes passes until the service closes.
+func (s *Service) run(b Backend) {
+	defer close(s.ended)
+	for {
+		s.mu.Lock()
+		pass, closed := s.queue.take(b.Limits()), s.closed
+		s.mu.Unlock()
+		switch {
+		case closed:
+			return
+		case len(pass) == 0:
+			<-s.wake
+		default:
+			s.compute(b, pass)
+		}
+	}
+}
+
+// compute runs a pass. If it fails its inputs are computed one by one, so that only the guilty request fails.
+func (s *Service) compute(b Backend, pass []item) {
+	err := s.try(b, pass)
+	if err != nil && len(pass) > 1 && !s.isClosed() {
+		for _, it := range pass {
+			s.compute(b, []item{it})
+		}
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, it := range pass {
+		s.queue.finish(it, err)
+	}
+}
+
+func (s *Service) try(b Backend, pass []item) error {
+	inputs := make([][]int32, len(pass))
+	pools := make([]pool, len(pass))
+	tokens := 0
+	for i, it := range pass {
+		inputs[i] = it.tokens()
+		tokens += len(inputs[i])
+		pools[i] = it.job.pool()
+	}
+	s.options.Turns.begin(b)
+	begun := time.Now()
+	err := panics.Try(func() error {
+		return b.Compute(inputs, func(input int, vector []float32) { pools[input].add(vector) })
+	})
+	s.options.Turns.end()
+	s.options.Observer.Pass(len(pass), tokens, time.Since(begun))
+	switch {
+	case err != nil && s.isClosed():
+		return ErrClosed
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrPass, err)
+	}
+	for i, it := range pass {
+		it.job.result.Vectors[it.index] = pools[i].vectors(it.job.request.Normalize)
+	}
+	return nil
+}
+
+func (s *Service) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// Close ends what waits with ErrClosed and frees the backend.
+func (s *Service) Close() error {
+	s.opening.Lock() // an Open that runs would leave its backend behind
+	defer s.opening.Unlock()
+	s.mu.Lock()
+	again, backend := s.closed, s.backend
+	s.closed = true
+	s.mu.Unlock()
+	if again || backend == nil {
+		return nil
+	}
+	s.signal()
+	err := backend.Close() // aborts a pass
+	<-s.ended
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue.fail(ErrClosed)
+	return err
+}
+
+// nobody observes nothing.
+type nobody struct{}
+
+func (nobody) Pass(int, int, time.Duration)       {}
+func (nobody) Answered(int, time.Duration, error) {}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+
+package embedding
+
+// Model is a model that gives embeddings, or one that scores documents, as requests use it.
+type Model struct {
+	*Service
+	Text
+	Name       string // what clients call it
+	Vocabulary int    // tokens
+	// Pooling is what was configured, or else what the model's file says; empty: neither. It is PoolingRank where the model scores.
+	Pooling Pooling
+	// OneVector is the pooling for requests that take one vector for a text: Pooling where that gives one and was not configured
+	// to give several.
+	OneVector Pooling
+	Normalize int // for requests that do not say how
+}
+
+// Text turns what requests hold into tokens.
+type Text interface {
+	Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error)
+	// Pair is the input by which a model scores a document for a query.
+	Pair(query, document string) ([]int32, error)
+}

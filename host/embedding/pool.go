@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+
+package embedding
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Pooling is how the vectors of a text's tokens become one.
+type Pooling string
+
+// The kinds of pooling, by llama.cpp's names.
+const (
+	PoolingNone Pooling = "none" // each token keeps its own
+	PoolingMean Pooling = "mean"
+	PoolingCLS  Pooling = "cls"  // that of the first token
+	PoolingLast Pooling = "last" // that of the last token
+	PoolingRank Pooling = "rank" // a classifier's scores, of which a backend gives only one vector
+)
+
+var poolings = []Pooling{PoolingNone, PoolingMean, PoolingCLS, PoolingLast, PoolingRank}
+
+func (p Pooling) check() error {
+	if slices.Contains(poolings, p) {
+		return nil
+	}
+	var names []string
+	for _, p := range poolings {
+		names = append(names, string(p))
+	}
+	return fmt.Errorf("%w: pooling is %q; it must be one of %s", ErrInvalid, string(p), strings.Join(names, ", "))
+}
+
+// pool gathers the vectors of one text's tokens.
+type pool struct {
+	kind  Pooling
+	width int
+	n     int
+	sum   []float64 // of a mean
+	kept  [][]float32
+}
+
+func newPool(kind Pooling, width int) pool { return pool{kind: kind, width: width} }
+
+// add takes the vector of the next token.
+func (p *pool) add(v []float32) {
+	p.n++
+	switch {
+	case p.kind == PoolingMean:
+		if p.sum == nil {
+			p.sum = make([]float64, len(v))
+		}
+		for i, x := range v {
+			p.sum[i] += float64(x)
+		}
+	case p.kind == PoolingNone || len(p.kept) == 0:
+		p.kept = append(p.kept, slices.Clone(v))
+	case p.kind == PoolingLast:
+		copy(p.kept[0], v)
+	}
+}
+
+// vectors are the result, normalised where they were pooled.
+func (p *pool) vectors(normalize int) [][]float32 {
+	if p.kind == PoolingMean && p.n > 0 {
+		mean := make([]float32, len(p.sum))
+		for i, x := range p.sum {
+			mean[i] = float32(x / float64(p.n))
+		}
+		p.kept = [][]float32{mean}
+	}
+	if p.kind != PoolingNone && p.kind != PoolingRank {
+		for _, v := range p.kept {
+			Normalize(v, normalize)
+		}
+	}
+	return p.kept
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/embedding"
+	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/telemetry"
+	"github.com/penstock/penstock/native"
+)
+
+// embeddings are what gives embeddings and scores, beside the model that chats or with its weights.
+type embeddings struct {
+	vectors, scores *embedding.Model // nil: nothing does
+	files           []*model.File
+}
+
+// Close frees what was opened. The model that chats must be closed later.
+func (e *embeddings) Close() error {
+	var errs []error
+	for _, m := range []*embedding.Model{e.vectors, e.scores} {
+		if m != nil {
+			errs = append(errs, m.Close())
+		}
+	}
+	for _, f := range e.files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// embeddingOpener opens the models of embeddings.
+type embeddingOpener struct {
+	config   config.Config
+	chat     *engine.Engine // the model that chats; nil: there is none
+	metrics  *telemetry.Metrics
+	turns    *embedding.Turns // nil: nothing else computes
+	log      *slog.Logger
+	progress func(done float32) // may be nil
+}
+
+// Embedder is a model for embeddings without a host around it.
+type Embedder struct {
+	*embedding.Model
+	opened *embeddings
+}
+
+// OpenEmbedder finds, checks and loads a model for embeddings alone: that of embedding.model, or else that of model.path. progress is
+// called with 0 to 1 while the weights load; nil is fine. It stops soon after ctx is done.
+func OpenEmbedder(ctx context.Context, c config.Config, log *slog.Logger, progress func(done float32)) (*Embedder, error) {
+	native.SetLogger(log.With(slog.String("from", "llama.cpp")))
+	o := embeddingOpener{config: c, metrics: telemetry.NewMetrics(""), log: log, progress: progress}
+	e := &embeddings{}
+	var err error
+	if e.vectors, err = o.own(ctx, e, "embedding", cmp.Or(c.Embedding.Model, c.Model.Path), engine.EmbedderOptions{}); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return &Embedder{e.vectors, e}, nil
+}
+
+// Close frees the model.
+func (e *Embedder) Close() error { return e.opened.Close() }
+
+// open prepares what the configuration asks for. A model of its own is loaded now; the one that chats embeds, too, unless there is such
+// a model, from the first request on.
+func (o embeddingOpener) open(ctx context.Context) (_ *embeddings, err error) {
+	e := &embeddings{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.Close())
+		}
+	}()
+	c := o.config
+	info := o.chat.Info().ModelInfo
+	switch {
+	case c.Embedding.Model != "":
+		e.vectors, err = o.own(ctx, e, "embedding", c.Embedding.Model, engine.EmbedderOptions{})
+	case len(info.Classes) == 0:
+		e.vectors, err = o.shared("embedding", c.Embedding.Enabled, engine.EmbedderOptions{})
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case c.Rerank.Model != "":
+		e.scores, err = o.own(ctx, e, "rerank", c.Rerank.Model, engine.EmbedderOptions{Scores: true})
+	case len(info.Classes) > 0 || scoring(c):
+		e.scores, err = o.shared("rerank", scoring(c), engine.EmbedderOptions{Scores: true})
+	}
+	return e, err
+}
+
+// own loads a model for nothing but embeddings or scores.
+func (o embeddingOpener) own(ctx context.Context, e *embeddings, kind, arg string, options engine.EmbedderOptions) (*embedding.Model, error) {
+	c := o.config
+	left := model.AvailableMemory()
+	if left > 0 && o.chat != nil { // the weights of the model that chats can be read again, but not all the time
+		left = max(left-min(left, o.chat.Info().Size), 1)
+	}
+	file, err := model.Open(ctx, arg, model.Options{
+		Folder:  c.Models.Dir,
+		Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers, Memory: left,
+		Trying: func() {
+			o.log.Info("trying the model in a child process, as with every new file", slog.String("model", arg))
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the model for %s: %w", kind, err)
+	}
+	e.files = append(e.files, file)
+	options = o.sized(options)
+	options.Path, options.Name, options.Progress = file.Path, file.Name, o.progress
+	if file.NoGPU != nil {
+		options.GPULayers = 0
+	}
+	embedder, err := engine.OpenEmbedder(ctx, options)
+	if err != nil {
+		return nil, fmt.Errorf("the model for %s: %w", kind, err)
+	}
+	file.GPUComputed()
+	m := o.model(kind, embedder.Name(), embedder.Info(), embedder, func() (embedding.Backend, error) { return embedder, nil })
+	_, err = m.Open() // so that closing it closes the model
+	if m.Pooling == embedding.PoolingRank && !options.Scores {
+		err = fmt.Errorf("the model for %s, %s, scores documents: serve it with --rerank-model", kind, file.Name)
+		return nil, errors.Join(err, m.Close())
+	}
+	o.log.Info("model for "+kind+" loaded", slog.String("model", file.Name), slog.String("pooling", string(m.Pooling)))
+	return m, err
+}
+
+// shared has the model that chats give embeddings or scores: now, or once they are asked for.
+func (o embeddingOpener) shared(kind string, now bool, options engine.EmbedderOptions) (*embedding.Model, error) {
+	options = o.sized(options)
+	info := o.chat.Info()
+	m := o.model(kind, info.Name, info.ModelInfo, o.chat, func() (embedding.Backend, error) {
+		if need, left := options.Memory(info.ModelInfo), model.AvailableMemory(); left > 0 && need > left {
+			return nil, fmt.Errorf("%w: it takes about %d MiB, available are %d", model.ErrTooLarge, need>>20, left>>20)
+		}
+		return o.chat.Embedder(options)
+	})
+	if !now {
+		return m, nil
+	}
+	if _, err := m.Open(); err != nil {
+		return nil, fmt.Errorf("%w; choose another model with --%s-model", err, kind)
+	}
+	return m, nil
+}
+
+func (o embeddingOpener) sized(e engine.EmbedderOptions) engine.EmbedderOptions {
+	c := o.config
+	e.Batch, e.UBatch, e.Threads, e.GPULayers = c.Scheduler.BatchSize, c.Scheduler.UBatchSize, c.Model.Threads, c.Model.GPULayers
+	return e
+}
+
+// poolings are the kinds of pooling by what model files say.
+var poolings = map[native.Pooling]embedding.Pooling{
+	native.PoolingMean: embedding.PoolingMean, native.PoolingCLS: embedding.PoolingCLS, native.PoolingLast: embedding.PoolingLast,
+	native.PoolingRank: embedding.PoolingRank,
+}
+
+func (o embeddingOpener) model(kind, name string, info native.ModelInfo, text embedding.Text, open func() (embedding.Backend, error)) *embedding.Model {
+	m := &embedding.Model{
+		Service: embedding.New(embedding.Options{Open: open, QueueLimit: o.config.Scheduler.MaxQueue, Turns: o.turns, Observer: o.metrics.Embeddings(kind)}),
+		Text:    text, Name: name, Vocabulary: info.Vocabulary, Pooling: poolings[info.Pooling], Normalize: o.config.Embedding.Normalize,
+	}
+	if asked := o.config.Embedding.Pooling; asked != "auto" && asked != "rank" {
+		m.Pooling = embedding.Pooling(asked)
+	}
+	if m.OneVector = m.Pooling; m.OneVector == "" { // the last token is the only one that has seen all, where they see none after them
+		m.OneVector = embedding.PoolingMean
+		if info.Causal {
+			m.OneVector = embedding.PoolingLast
+		}
+	}
+	return m
+}
+
+// scoring reports whether the model that is served is to score documents.
+func scoring(c config.Config) bool { return c.Rerank.Enabled || c.Embedding.Pooling == "rank" }
+
+// besideBuiltIn is the configuration for a model that generates nothing, where it asks for what the model can do: the built-in model
+// chats beside it, so that a command line for llama-server works.
+func besideBuiltIn(c config.Config) (config.Config, bool) {
+	switch {
+	case c.Model.Path == "" || !scoring(c) && !c.Embedding.Enabled:
+		return c, false
+	case scoring(c):
+		c.Rerank.Model = cmp.Or(c.Rerank.Model, c.Model.Path)
+	default:
+		c.Embedding.Model = cmp.Or(c.Embedding.Model, c.Model.Path)
+	}
+	c.Model.Path = ""
+	return c, true
+}

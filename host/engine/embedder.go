@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/penstock/penstock/host/embedding"
+	"github.com/penstock/penstock/native"
+)
+
+// EmbedderOptions say what gives embeddings or scores, and how much is computed at once. Zero values take the defaults named.
+type EmbedderOptions struct {
+	Path   string // GGUF file; not used where an Engine shares its model
+	Name   string // what clients call the model; "": the file's name without .gguf
+	Scores bool   // the scores of its classifier in place of embeddings
+
+	Batch, UBatch int // most tokens of one input, where it may be cut and where not; 0: 2048, 512
+	Threads       int // 0: physical cores, fewer for a small model
+	GPULayers     int // negative: all; 0: no GPU computes anything
+	// Progress is called with 0..1 while the weights load; nil is fine.
+	Progress func(done float32)
+}
+
+const (
+	// chunk is how many tokens of inputs that may be cut are computed in one pass on a CPU. llama.cpp holds a row of logits for each,
+	// and more make it little faster.
+	chunk = 128
+	// Most inputs of one Compute, and of a model that keeps a state for each.
+	maxInputs, maxStates = 64, 8
+)
+
+// Embedder is a model that gives embeddings of texts or scores them. Its Compute is called by one goroutine, all else is safe for
+// concurrent use.
+type Embedder struct {
+	model   *native.Model
+	owned   bool // the model is closed with it
+	context *native.Context
+	name    string
+	scores  bool
+	limits  embedding.Limits
+	batch   native.Batch
+}
+
+var _ embedding.Backend = (*Embedder)(nil)
+
+// OpenEmbedder loads a model for embeddings or scores. Its errors are those of native.LoadModel and native.NewContext.
+func OpenEmbedder(ctx context.Context, o EmbedderOptions) (*Embedder, error) {
+	o.Name = cmp.Or(o.Name, strings.TrimSuffix(filepath.Base(o.Path), ".gguf"))
+	model, err := native.LoadModel(ctx, o.Path, native.ModelOptions{GPULayers: o.GPULayers, Progress: o.Progress})
+	if err != nil {
+		return nil, err
+	}
+	e, err := newEmbedder(model, o)
+	if err != nil {
+		return nil, errors.Join(err, model.Close())
+	}
+	e.owned = true
+	return e, nil
+}
+
+// Embedder makes a context for embeddings or scores that shares the engine's weights. It must be closed before the engine.
+func (e *Engine) Embedder(o EmbedderOptions) (*Embedder, error) {
+	o.Name = e.info.Name
+	return newEmbedder(e.model, o)
+}
+
+func newEmbedder(model *native.Model, o EmbedderOptions) (*Embedder, error) {
+	info := model.Info()
+	options := o.contextOptions(info)
+	c, err := native.NewContext(model, options)
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", o.Name, err)
+	}
+	e := &Embedder{model: model, context: c, name: o.Name, scores: o.Scores}
+	e.limits = embedding.Limits{Inputs: options.Sequences, Tokens: c.Limits().Batch, Width: info.EmbeddingOut}
+	if o.cuts(info) {
+		e.limits.Tokens = options.Cells
+	}
+	if o.Scores {
+		e.limits.Width = len(info.Classes)
+	}
+	e.limits.Input = min(e.limits.Tokens, c.Limits().Positions)
+	if info.ContextTrain > 0 {
+		e.limits.Input = min(e.limits.Input, info.ContextTrain)
+	}
+	if err := e.Compute([][]int32{{0}}, func(int, []float32) {}); err != nil { // so the weights are in memory before the first request
+		return nil, errors.Join(fmt.Errorf("model %s: the first pass: %w", o.Name, err), c.Close())
+	}
+	return e, nil
+}
+
+// Memory is about how many bytes a context takes beside the weights: the cache, and a row of logits for each token of a pass, twice.
+func (o EmbedderOptions) Memory(info native.ModelInfo) uint64 {
+	c := o.contextOptions(info)
+	logits := 2 * 4 * c.Batch * info.Vocabulary
+	cache := 2 * 2 * c.Cells * info.Layers * info.Embedding
+	return uint64(logits + cache)
+}
+
+// cuts reports whether an input may be computed in several passes: a token sees none after it, and the cache has those before.
+func (o EmbedderOptions) cuts(info native.ModelInfo) bool { return info.Generates() && !o.Scores }
+
+func (o EmbedderOptions) contextOptions(info native.ModelInfo) native.ContextOptions {
+	whole, piece := cmp.Or(o.UBatch, 512), cmp.Or(o.UBatch, 512)
+	if o.cuts(info) {
+		whole = cmp.Or(o.Batch, 2048)
+		if !(Options{GPULayers: o.GPULayers}).onGPU() {
+			piece = min(piece, chunk)
+		}
+	}
+	if info.ContextTrain > 0 {
+		whole = min(whole, max(info.ContextTrain, piece))
+	}
+	inputs := maxInputs
+	if info.Recurrent || info.Hybrid {
+		inputs = maxStates
+	}
+	output := native.Embeddings
+	if o.Scores {
+		output = native.Scores
+	}
+	threads := o.Threads
+	if threads == 0 {
+		threads = native.Threads(info.Size)
+	}
+	return native.ContextOptions{
+		Cells: whole, Batch: piece, UBatch: piece, Sequences: inputs, Threads: threads, Poll: poll, Unified: true, Output: output,
+	}
+}
+
+// Tokenize turns a text into tokens, as Engine.Tokenize does.
+func (e *Embedder) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error) {
+	return tokenize(e.model, text, addSpecial, parseSpecial)
+}
+
+// Name is what clients call the model.
+func (e *Embedder) Name() string { return e.name }
+
+// Info describes the model.
+func (e *Embedder) Info() native.ModelInfo { return e.model.Info() }
+
+// Limits implements embedding.Backend.
+func (e *Embedder) Limits() embedding.Limits { return e.limits }
+
+// Compute implements embedding.Backend.
+func (e *Embedder) Compute(inputs [][]int32, visit func(input int, vector []float32)) error {
+	e.batch.Reset()
+	for i, input := range inputs {
+		for position, token := range input {
+			e.batch.Add(token, int32(position), int32(i), true)
+			if len(e.batch.Tokens) == e.context.Limits().Batch {
+				if err := e.pass(visit); err != nil {
+					return errors.Join(err, e.forget(len(inputs)))
+				}
+			}
+		}
+	}
+	return errors.Join(e.pass(visit), e.forget(len(inputs)))
+}
+
+// pass computes what is in the batch and empties it.
+func (e *Embedder) pass(visit func(input int, vector []float32)) error {
+	defer e.batch.Reset()
+	if len(e.batch.Tokens) == 0 {
+		return nil
+	}
+	if err := e.context.Decode(&e.batch); err != nil {
+		return err
+	}
+	for i := range e.context.Rows() {
+		visit(int(e.batch.Sequences[i]), e.context.Row(i))
+	}
+	for i := 0; e.scores && i < len(e.batch.Sequences); i++ {
+		sequence := e.batch.Sequences[i]
+		if i > 0 && sequence == e.batch.Sequences[i-1] {
+			continue
+		}
+		scores, err := e.context.Scores(sequence)
+		if err != nil {
+			return err
+		}
+		visit(int(sequence), scores)
+	}
+	return nil
+}
+
+// forget empties the memory of the model's context.
+func (e *Embedder) forget(inputs int) (err error) {
+	for i := range inputs {
+		err = errors.Join(err, e.context.Remove(int32(i), -1, -1))
+	}
+	return err
+}
+
+// Pause implements embedding.Backend.
+func (e *Embedder) Pause() { e.context.Pause() }
+
+// Resume implements embedding.Backend.
+func (e *Embedder) Resume() { e.context.Resume() }
+
+// Close implements embedding.Backend.
+func (e *Embedder) Close() error {
+	err := e.context.Close()
+	if e.owned {
+		err = errors.Join(err, e.model.Close())
+	}
+	return err
+}
