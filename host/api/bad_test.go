@@ -105,6 +105,7 @@ func TestAPI_OtherRoutes_Bad(t *testing.T) {
 		{"tool_choice", "/v1/chat/completions", `{` + hello + `,"tool_choice":"maybe"}`, 400, "invalid_value", "tool_choice"},
 		{"tool_choice without tools", "/v1/chat/completions", `{` + hello + `,"tool_choice":"required"}`, 400, "invalid_value", "tool_choice"},
 		{"tool_choice of none", "/v1/chat/completions", `{` + hello + `,"tool_choice":{"type":"function","function":{"name":"f"}}}`, 400, "invalid_value", "tool_choice.function.name"},
+		{"a call that the template knows no tools for", "/v1/chat/completions", `{` + hello + `,"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"required"}`, 400, "invalid_value", "tool_choice"},
 		{"functions", "/v1/chat/completions", `{` + hello + `,"functions":[{"name":"f"}]}`, 400, "unsupported", "functions"},
 		{"function_call", "/v1/chat/completions", `{` + hello + `,"function_call":"auto"}`, 400, "unsupported", "function_call"},
 		{"reasoning_format", "/v1/chat/completions", `{` + hello + `,"reasoning_format":"x"}`, 400, "invalid_value", "reasoning_format"},

@@ -33,6 +33,7 @@ func (s *Service) Converse(ctx context.Context, r *Request, c chat.Conversation)
 		return err
 	}
 	r.takeFormat()
+	r.mustCall = c.ToolChoice.Mode == "required"
 	r.Stops = append(r.Stops, r.Rendered.Stops...)
 	r.Prompts = [][]scheduler.Token{r.Rendered.Tokens}
 	return nil
@@ -52,6 +53,14 @@ func (r *Request) takeFormat() {
 	if len(p.ThinkingEnds) > 0 {
 		r.Params.Thinking.StartTag, r.Params.Thinking.EndTags = p.ThinkingStart, p.ThinkingEnds
 	}
+}
+
+// checkCall refuses an answer that must call a tool and cannot: a template that knows tools has a grammar for that.
+func (r *Request) checkCall() error {
+	if !r.mustCall || r.Rendered.Grammar != "" {
+		return nil
+	}
+	return Invalid("tool_choice", "tool_choice asks for a call, but the model's chat template knows no tools; a server can be given another template with --chat-template-file")
 }
 
 var triggerKinds = map[string]sampling.TriggerKind{

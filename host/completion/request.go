@@ -38,7 +38,8 @@ type Request struct {
 	Candidates int                      // how many of the most likely tokens are reported that each sampler left; 0: none
 	Rules      func() []answer.StopRule // that may end an answer; nil: none
 
-	release func()
+	mustCall bool // the answer is to call a tool
+	release  func()
 }
 
 // Basics are what a dialect says of a request before anything is checked.

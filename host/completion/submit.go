@@ -16,6 +16,9 @@ import (
 
 // Submit turns every choice of a request into a scheduler.Request, prompt by prompt, and submits all of them or none.
 func (s *Service) Submit(ctx context.Context, r *Request) (_ []Stream, err error) {
+	if err := r.checkCall(); err != nil {
+		return nil, err
+	}
 	requests := make([]scheduler.Request, 0, len(r.Prompts)*r.Choices)
 	for _, prompt := range r.Prompts {
 		if len(prompt) >= r.Model.Context {
