@@ -108,7 +108,6 @@ var calls = []struct {
 }{
 	{"POST", "/v1/chat/completions", shortAsk + `,"logprobs":true,"top_logprobs":2,"n":2,"seed":1,"stop":["x"],"logit_bias":{"5":-1},"user":"me"}`, 200},
 	{"POST", "/chat/completions", shortAsk + `,"grammar":"root ::= \"yes\"","temperature":null}`, 200},
-	{"POST", "/v1/chat/completions", shortAsk + `,"response_format":{"type":"json_object"}}`, 200},
 	{"POST", "/v1/chat/completions", `{"messages":[]}`, 400},
 	{"POST", "/v1/chat/completions", shortAsk + `,"temperature":-1}`, 400},
 	{"POST", "/v1/chat/completions", `{`, 400},
@@ -135,6 +134,7 @@ var calls = []struct {
 	{"POST", "/detokenize", `{"tokens":[5,6]}`, 200},
 	{"POST", "/detokenize", `{"tokens":[-1]}`, 400},
 	{"POST", "/apply-template", `{` + frog + `}`, 200},
+	{"POST", "/infill", `{"input_prefix":"a","input_suffix":"b","n_predict":1}`, 501}, {"POST", "/props", `{}`, 501},
 	{"GET", "/props", "", 200}, {"GET", "/slots", "", 200}, {"GET", "/lora-adapters", "", 200}, {"POST", "/lora-adapters", `[{"id":7,"scale":1}]`, 400},
 	{"GET", "/v1/models", "", 200}, {"GET", "/models", "", 200}, {"GET", "/v1/models/penstock-tiny", "", 200}, {"GET", "/v1/models/other", "", 404},
 	{"GET", "/v1/plugins", "", 200}, {"GET", "/v1/plugins/nothing", "", 404}, {"DELETE", "/v1/plugins/nothing", "", 404}, {"POST", "/v1/plugins/nothing/reset", "", 404},
