@@ -30,7 +30,7 @@ func (s *Service) Converse(ctx context.Context, r *Request, c chat.Conversation)
 		return p, TextError(err, r.PromptField)
 	}, nil)
 	if err != nil {
-		return err
+		return r.schemaError(err)
 	}
 	r.takeFormat()
 	r.mustCall = c.ToolChoice.Mode == "required"

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
@@ -129,11 +130,17 @@ func discard(requests []scheduler.Request) {
 // schemaError has the refusal of a JSON schema name the field that it came from.
 func (r *Request) schemaError(err error) error {
 	const usual = "json_schema"
-	var refused *sampling.Invalid
-	if r.SchemaField == "" || !errors.As(err, &refused) || refused.Field != usual {
+	var refused *sampling.Invalid // by the engine
+	var unfit *chat.Invalid       // for the template
+	switch {
+	case r.SchemaField == "":
 		return err
+	case errors.As(err, &refused) && refused.Field == usual:
+		return Invalid(r.SchemaField, "%s%s", r.SchemaField, strings.TrimPrefix(refused.Error(), usual))
+	case errors.As(err, &unfit) && unfit.Field == usual:
+		return Invalid(r.SchemaField, "%s %s", r.SchemaField, unfit.Reason)
 	}
-	return Invalid(r.SchemaField, "%s%s", r.SchemaField, strings.TrimPrefix(refused.Error(), usual))
+	return err
 }
 
 // chainError tells which field the engine could not use. The other parameters have been checked by name, so it is

@@ -81,15 +81,20 @@ func (b *messagesBody) fill(r *completion.Request) error {
 		r.MaxTokens = *b.MaxTokens
 	}
 	r.Stops = b.StopSequences
+	f := b.OutputConfig.Format
+	if f == nil {
+		return nil
+	}
+	if r.Params.Constraint.IsSet() {
+		return completion.Invalid("output_config.format", "output_config.format and %s cannot be used together", r.Params.Constraint.Field())
+	}
+	r.Params.JSONSchema, r.SchemaField = f.Schema, "output_config.format.schema"
 	return nil
 }
 
-// conversation reads what becomes the prompt, and puts what the answer must look like among the extras.
+// conversation reads what becomes the prompt, and puts how long the model may think among the extras.
 func (b *messagesBody) conversation() (c chat.Conversation, err error) {
 	c = chat.Conversation{ReasoningEffort: b.OutputConfig.Effort, TemplateArgs: b.TemplateArgs}
-	if f := b.OutputConfig.Format; f != nil {
-		b.JSONSchema = f.Schema
-	}
 	thinks, budget, err := readThinking(b.Thinking)
 	if err != nil {
 		return c, err

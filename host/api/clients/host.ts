@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { Server } from "../../../web/test/server.ts";
 
 export const key = "client-key";
@@ -12,6 +14,18 @@ export class Host {
 
   static async start(...flags: string[]): Promise<Host> {
     return new Host(await Server.start({ context, flags: ["--api-key", key, ...flags] }));
+  }
+
+  /**
+   * Starts it with a template that knows tools, which the built-in model's own does not. The model has not learned to call them, so its
+   * calls are made by the template's grammar: with this template that begins at once, if the model may not think before.
+   */
+  static withTools(): Promise<Host> {
+    const root = fileURLToPath(new URL("../../../", import.meta.url));
+    const fetched = execFileSync("native/llama.cpp/fetch.sh", ["build/llama.cpp"], { cwd: root });
+    const source = fetched.toString().trim();
+    const template = `${root}${source}/models/templates/Cohere2MoE.jinja`;
+    return Host.start("--chat-template-file", template, "--reasoning-budget", "0");
   }
 
   get url(): string {

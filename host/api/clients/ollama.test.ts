@@ -5,15 +5,11 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Ollama } from "ollama";
 import { collect, Host, key, model, refusal } from "./host.ts";
-import { Place, placeSchema, toolDescription, toolName, weather } from "./weather.ts";
+import { Place, placeSchema } from "./weather.ts";
 
 const messages = [{ role: "user", content: "Tell me a story about a frog." }];
 const prompt = "Tell me a story about a frog.";
 const greedy = { temperature: 0, num_predict: 20 };
-const tool = {
-  type: "function",
-  function: { name: toolName, description: toolDescription, parameters: placeSchema },
-};
 let host: Host;
 let client: Ollama;
 
@@ -94,22 +90,6 @@ test("a format forces JSON, and a schema its shape", async () => {
   Place.parse(JSON.parse(generated.response ?? ""));
   const json = await client.chat({ model, messages, format: "json", options });
   assert.match(json.message.content, /^\s*\{/);
-});
-
-test("tools may be given, and a tool's result goes back", async () => {
-  const ask = { model, tools: [tool], options: greedy };
-  const first = await client.chat({ ...ask, messages });
-  assert.ok(first.message.content || first.message.tool_calls);
-  const call = { function: { name: toolName, arguments: { city: "Paris", days: "one" } } };
-  const next = await client.chat({
-    ...ask,
-    messages: [
-      ...messages,
-      { role: "assistant", content: "", tool_calls: [call] },
-      { role: "tool", content: weather, tool_name: toolName },
-    ],
-  });
-  assert.ok(next.prompt_eval_count > first.prompt_eval_count);
 });
 
 test("errors have their status and messages that help", async () => {

@@ -72,9 +72,6 @@ func (b *Common) read(c echo.Context, whole any) error {
 	if b.TopLogprobs < 0 || b.TopLogprobs > maxLogprobs {
 		return completion.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", b.TopLogprobs, maxLogprobs)
 	}
-	if err := b.readFormat(); err != nil {
-		return err
-	}
 	return b.checkKeepAlive()
 }
 
@@ -111,20 +108,23 @@ func (b *Common) checkKeepAlive() error {
 // anyObject is the schema of every JSON object.
 var anyObject = json.RawMessage(`{"type":"object"}`)
 
-// readFormat puts what the answer must look like among the extras.
-func (b *Common) readFormat() error {
+// takeFormat has the answer be what format says: JSON, or JSON that a schema allows.
+func (b *Common) takeFormat(r *completion.Request) error {
 	var word string
+	schema := b.Format
 	switch {
 	case !completion.IsSet(b.Format):
 		return nil
 	case json.Unmarshal(b.Format, &word) == nil && word == "json":
-		b.JSONSchema = anyObject
-		return nil
-	case b.Format[0] == '{':
-		b.JSONSchema = b.Format
-		return nil
+		schema = anyObject
+	case b.Format[0] != '{':
+		return completion.Invalid("format", "format is %s; it must be \"json\" or a JSON schema, which is an object", excerpt.Of(string(b.Format), longestValue))
 	}
-	return completion.Invalid("format", "format is %s; it must be \"json\" or a JSON schema, which is an object", excerpt.Of(string(b.Format), longestValue))
+	if r.Params.Constraint.IsSet() {
+		return completion.Invalid("format", "format and %s cannot be used together", r.Params.Constraint.Field())
+	}
+	r.Params.JSONSchema, r.SchemaField = schema, "format"
+	return nil
 }
 
 // conversation is what becomes the prompt. think says whether the model reasons before it answers, and how much.
@@ -169,8 +169,10 @@ func (b *Common) fill(r *completion.Request) (err error) {
 	if b.Logprobs {
 		r.Logprobs = b.TopLogprobs
 	}
-	r.Stops, err = b.stops()
-	return err
+	if r.Stops, err = b.stops(); err != nil {
+		return err
+	}
+	return b.takeFormat(r)
 }
 
 func (b *Common) stops() ([]string, error) {

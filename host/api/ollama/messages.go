@@ -46,7 +46,33 @@ func readMessages(raw []json.RawMessage) ([]chat.Message, error) {
 			return nil, err
 		}
 	}
+	tie(messages)
 	return messages, nil
+}
+
+// tie gives the calls of tools ids, and their results the ids of their calls, where they have none: Ollama's clients send none, and
+// some templates need them. A result is that of the first call of its tool that has no result yet.
+func tie(messages []chat.Message) {
+	var open []chat.ToolCall
+	for i := range messages {
+		m := &messages[i]
+		for j := range m.ToolCalls {
+			if c := &m.ToolCalls[j]; c.ID == "" {
+				c.ID = fmt.Sprintf("call_%d_%d", i, j)
+			}
+		}
+		open = append(open, m.ToolCalls...)
+		if m.Role != "tool" {
+			continue
+		}
+		at := slices.IndexFunc(open, func(c chat.ToolCall) bool {
+			return c.ID == m.ToolCallID || m.ToolCallID == "" && (m.Name == "" || m.Name == c.Function.Name)
+		})
+		if at >= 0 {
+			m.ToolCallID = open[at].ID
+			open = slices.Delete(open, at, at+1)
+		}
+	}
 }
 
 // within says that the fault of an object is that of a field.

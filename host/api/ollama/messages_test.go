@@ -28,10 +28,27 @@ func TestReadMessages_Conversations(t *testing.T) {
 	want := []chat.Message{
 		{Role: "system", Content: "be brief"},
 		{Role: "user", Content: "hi"},
-		{Role: "assistant", Reasoning: "hm", ToolCalls: []chat.ToolCall{chat.NewToolCall("", "f", `{"z": 1, "a": 2}`), chat.NewToolCall("c1", "f", `{"b":1}`)}},
+		{Role: "assistant", Reasoning: "hm", ToolCalls: []chat.ToolCall{chat.NewToolCall("call_2_0", "f", `{"z": 1, "a": 2}`), chat.NewToolCall("c1", "f", `{"b":1}`)}},
 		{Role: "tool", Content: "sunny", Name: "f", ToolCallID: "c1"},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+// Results without ids are those of the first call of their tool that has none yet.
+func TestReadMessages_ResultsFindTheirCalls(t *testing.T) {
+	got, err := read(t, `[
+		{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f"}},{"function":{"name":"g"}},{"function":{"name":"f"}}]},
+		{"role":"tool","content":"1","tool_name":"g"},
+		{"role":"tool","content":"2","tool_name":"f"},
+		{"role":"tool","content":"3"},
+		{"role":"tool","content":"4","tool_name":"f"}]`)
+	var ids []string
+	for _, m := range got[1:] {
+		ids = append(ids, m.ToolCallID)
+	}
+	if diff := cmp.Diff([]string{"call_0_1", "call_0_0", "call_0_2", ""}, ids); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 }

@@ -29,6 +29,7 @@ type Common struct {
 	NPredict            *int `json:"n_predict"`
 
 	ResponseFormat json.RawMessage `json:"response_format"`
+	FormatField    string          `json:"-"` // where it stands in the body of another API, for errors; "": here
 }
 
 // The bounds of what one request may ask for.

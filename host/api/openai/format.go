@@ -3,14 +3,15 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
 )
 
-// anyObject is the schema of response_format's json_object.
-const anyObject = `{}`
+// anyObject is the schema of response_format's json_object. An empty one is no format to a chat template.
+const anyObject = `{"type":"object"}`
 
 // schemaOf reads response_format: the JSON schema that an answer must fit; nil: it is text.
 func schemaOf(raw json.RawMessage) (json.RawMessage, error) {
@@ -53,6 +54,6 @@ func (b *Common) takeFormat(r *completion.Request) error {
 	if r.Params.Constraint.IsSet() {
 		return completion.Invalid("response_format", "response_format and %s cannot be used together", r.Params.Constraint.Field())
 	}
-	r.Params.JSONSchema, r.SchemaField = schema, "response_format"
+	r.Params.JSONSchema, r.SchemaField = schema, cmp.Or(b.FormatField, "response_format")
 	return nil
 }

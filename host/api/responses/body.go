@@ -74,7 +74,7 @@ func (b *body) chat() (*openai.ChatBody, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &openai.ChatBody{Common: openai.Common{Extras: b.Extras, Model: b.Model, Stream: b.Stream, MaxTokens: b.MaxOutputTokens},
+	c := &openai.ChatBody{Common: openai.Common{Extras: b.Extras, Model: b.Model, Stream: b.Stream, MaxTokens: b.MaxOutputTokens, FormatField: "text.format"},
 		Conversation: openai.Conversation{Messages: messages, TemplateArgs: b.TemplateArgs, ParallelToolCalls: b.ParallelToolCalls},
 		TopLogprobs:  b.TopLogprobs}
 	if effort := b.Reasoning.Effort; effort != nil {

@@ -38,8 +38,5 @@ func (a API) create(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if r.SchemaField != "" {
-		r.SchemaField = "text.format"
-	}
 	return a.Answer(c, r, newShape(b, r), b.Stream)
 }
