@@ -46,9 +46,13 @@ func (b *completionBody) settings(r *completion.Request) settings {
 		p.Seed = randomSeed
 	}
 	s := samplingSettings(p)
+	grammar, err := r.Model.Engine.GrammarOf(p.Constraint)
+	if err != nil {
+		grammar = "" // the answer was not refused, so this does not happen
+	}
 	maps.Copy(s, settings{
 		"dry_sequence_breakers": p.DrySequenceBreakers, "stop": append([]string{}, r.Stops...), "logit_bias": biases(r),
-		"grammar": p.Grammar, "grammar_lazy": false, "grammar_triggers": []any{}, "preserved_tokens": []any{},
+		"grammar": grammar, "grammar_lazy": p.GrammarLazy, "lora": adapters(r.AdapterScales), "grammar_triggers": []any{}, "preserved_tokens": []any{},
 		"max_tokens": b.limit(), "n_predict": b.limit(), "n_keep": r.Shift.Keep, "n_discard": b.NDiscard, "n_probs": first(0, b.NProbs, b.Logprobs), "stream": b.Stream,
 		"timings_per_token": b.TimingsPerToken, "post_sampling_probs": b.PostSamplingProbs, "backend_sampling": b.BackendSampling,
 		"reasoning_format": b.ReasoningFormat, "reasoning_in_content": b.Stream && b.ReasoningFormat == "deepseek-legacy",
@@ -62,6 +66,19 @@ func (b *completionBody) settings(r *completion.Request) settings {
 // unlimited reports whether the body says nothing of the length of the answer.
 func (b *completionBody) unlimited() bool {
 	return b.NPredict == nil && b.MaxCompletionTokens == nil && b.MaxTokens == nil
+}
+
+// adapters lists the LoRA adapters that a request names.
+func adapters(scales []completion.AdapterScale) []map[string]any {
+	list := []map[string]any{}
+	for _, s := range scales {
+		entry := map[string]any{"id": s.ID, "scale": s.Scale}
+		if s.Name != "" {
+			entry = map[string]any{"name": s.Name, "scale": s.Scale}
+		}
+		list = append(list, entry)
+	}
+	return list
 }
 
 // tokenBias is one entry of logit_bias; null bans the token.

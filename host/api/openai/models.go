@@ -30,7 +30,18 @@ func entryOf(m *completion.Model) modelEntry {
 }
 
 func (a API) models(c echo.Context) error {
-	return c.JSON(http.StatusOK, map[string]any{"object": "list", "data": []modelEntry{entryOf(a.Models.Default())}})
+	m := a.Models.Default()
+	return c.JSON(http.StatusOK, map[string]any{"object": "list", "data": []modelEntry{entryOf(m)}, "models": []map[string]any{listed(m)}})
+}
+
+// listed is a model as llama-server lists it a second time. Most of the fields are always empty there.
+func listed(m *completion.Model) map[string]any {
+	return map[string]any{
+		"name": m.Name, "model": m.Name, "modified_at": "", "size": "", "digest": "", "type": "model", "description": "", "tags": []string{""},
+		"capabilities": []string{"completion"}, "parameters": "",
+		"details": map[string]any{"parent_model": "", "format": "gguf", "family": "", "families": []string{""}, "parameter_size": "",
+			"quantization_level": ""},
+	}
 }
 
 // model describes one model; names may have slashes.

@@ -70,6 +70,9 @@ func (Toy) Detokenize(tokens []int32) (string, error) {
 // Piece is the byte that a token is.
 func (Toy) Piece(t int32) string { return string([]byte{byte(t)}) }
 
+// GrammarOf is a grammar that is given.
+func (Toy) GrammarOf(c sampling.Constraint) (string, error) { return c.Grammar, nil }
+
 // PreservedTokens are none.
 func (Toy) PreservedTokens(sampling.Params) ([]int32, error) { return nil, nil }
 

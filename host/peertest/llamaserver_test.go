@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+
+package peertest
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// alike is what may differ, and why.
+var alike = Comparison{Except: []string{
+	"**.timings",            // times
+	"id_slot", "[].id_slot", // which slot is free depends on what each server has cached
+	"data[].created",                                     // the time of the question there, the file's here
+	"data[].owned_by",                                    // each says itself
+	"media_marker",                                       // drawn by chance
+	"build_info",                                         // each says itself
+	"kernels",                                            // Penstock's addition
+	"prompt_progress.cache", "prompt_progress.processed", // what each server has cached
+},
+	Tolerance: map[string]float64{ // the one sums in 32 bits, the other in 64
+		"completion_probabilities": 1e-4, "[].completion_probabilities": 1e-4,
+	},
+}
+
+// The same requests get the same answers from llama-server and from Penstock: 200 of them, over all routes that both have.
+func TestLlamaServer_SameAnswers(t *testing.T) {
+	peer, ours := LlamaServer(t, BuiltIn, "--alias", "tiny", "--metrics"), Penstock(t, BuiltIn, map[string]any{"model.alias": "tiny"})
+	for _, r := range requests(t, 12, 200) {
+		want, got := peer.Call(t, r.method(), r.path, r.body), ours.Call(t, r.method(), r.path, r.body)
+		for _, d := range differences(t, r, want, got) {
+			t.Errorf("%.400v\n\t%.3000s", r, d)
+		}
+	}
+}
+
+func differences(t *testing.T, r request, want, got Answer) []string {
+	t.Helper()
+	if want.Status != http.StatusOK {
+		return refusals(t, r, want, got)
+	}
+	if got.Status != want.Status {
+		return []string{got.Body}
+	}
+	if !strings.HasPrefix(want.Header.Get("Content-Type"), "text/event-stream") {
+		return alike.Differences(t, want.Body, got.Body)
+	}
+	w, g := frames(want.Body), frames(got.Body)
+	if len(w) != len(g) {
+		return []string{strings.Join(w, "\n") + "\n\t→\n" + strings.Join(g, "\n")}
+	}
+	var all []string
+	for i := range w {
+		all = append(all, alike.Differences(t, w[i], g[i])...)
+	}
+	return all
+}
+
+// refusals compares two answers to a wrong request. Where llama-server says that it has failed itself (500), Penstock says what is
+// wrong with the request.
+func refusals(t *testing.T, r request, want, got Answer) []string {
+	t.Helper()
+	type refusal struct {
+		Error struct {
+			Code    any
+			Message string
+			Type    string
+			Param   string
+		}
+	}
+	var w, g refusal
+	if err := json.Unmarshal([]byte(want.Body), &w); err != nil {
+		t.Fatal(err, want.Body)
+	}
+	if err := json.Unmarshal([]byte(got.Body), &g); err != nil {
+		t.Fatal(err, got.Body)
+	}
+	if want.Status == http.StatusInternalServerError {
+		want.Status, w.Error.Code, w.Error.Type = http.StatusBadRequest, 400.0, "invalid_request_error"
+	}
+	if want.Status != got.Status || w.Error.Code != g.Error.Code || w.Error.Type != g.Error.Type {
+		return []string{want.Body + "\n\t→\n" + got.Body}
+	}
+	if !strings.Contains(g.Error.Message, r.field) {
+		return []string{"the message does not name " + r.field + ": " + got.Body}
+	}
+	return nil
+}
+
+// frames are the data of server-sent events; a comment is not one.
+func frames(text string) []string {
+	var all []string
+	for event := range strings.SplitSeq(text, "\n\n") {
+		if data, ok := strings.CutPrefix(event, "data: "); ok {
+			all = append(all, data)
+		}
+	}
+	return slices.Clip(all)
+}
