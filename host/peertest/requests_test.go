@@ -89,7 +89,7 @@ func (g *generator) setting() object {
 		func() object { return object{"xtc_probability": 0, "xtc_threshold": oneOf(g, 0.1, 0.5, 1.5)} },
 		func() object { return object{"typical_p": oneOf(g, 0.2, 0.9, 1)} },
 		func() object {
-			return object{"dynatemp_range": oneOf(g, 0, 0.5), "dynatemp_exponent": oneOf(g, 0.5, 1, 2)}
+			return object{"dynatemp_range": 0, "dynatemp_exponent": oneOf(g, 0.5, 1, 2)}
 		},
 		func() object {
 			return object{"repeat_last_n": oneOf(g, 0, 8, 64, 1000), "repeat_penalty": oneOf(g, 1, 1.1, 1.5)}
@@ -107,7 +107,7 @@ func (g *generator) setting() object {
 		func() object {
 			return object{"mirostat": 0, "mirostat_tau": oneOf(g, 1, 5.5), "mirostat_eta": oneOf(g, 0.1, 0.5)}
 		},
-		func() object { return object{"seed": oneOf(g, 0, 1, 42, 4294967294)} },
+		func() object { return object{"seed": oneOf(g, 0, 1, 42, 4294967293)} },
 		func() object { return object{"min_keep": oneOf(g, 0, 1, 5)} },
 		func() object { return object{"n_keep": oneOf(g, 0, 4, -1)} },
 		func() object { return object{"n_discard": oneOf(g, 0, 8)} },
@@ -122,7 +122,7 @@ func (g *generator) setting() object {
 		func() object { return object{"samplers": oneOf(g, "kypmxt", "kt", "edt")} },
 		func() object { return object{"n_probs": oneOf(g, 0, 1, 3, 10)} },
 		func() object { return object{"n_probs": oneOf(g, 1, 3, 10), "post_sampling_probs": true} },
-		func() object { return object{"stop": []string{oneOf(g, " a", "the", "zzz", "\n"), "."}} },
+		func() object { return object{"stop": []string{oneOf(g, " a", " the", "zzz", "\n"), "."}} },
 		func() object { return object{"stop": oneOf(g, " was", " the")} },
 		func() object { return object{"return_tokens": g.often(70)} },
 		func() object { return object{"cache_prompt": g.often(50)} },
@@ -162,6 +162,9 @@ func (g *generator) completion() request {
 	}
 	if body["grammar"] != nil { // Penstock refuses a body with both
 		delete(body, "json_schema")
+	}
+	if body["grammar"] != nil || body["json_schema"] != nil { // at the end of the grammar no token would be left
+		delete(body, "ignore_eos")
 	}
 	if _, isList := body["prompt"].([]any); isList || body["n"] != nil || body["n_cmpl"] != nil {
 		delete(body, "stream") // the frames of several answers may come in any order

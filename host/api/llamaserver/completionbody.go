@@ -165,7 +165,9 @@ func (b *completionBody) fill(r *completion.Request) (err error) {
 	}
 	r.Progress = b.ReturnProgress && b.Stream
 	if most := time.Duration(b.TMaxPredictMS) * time.Millisecond; b.NIndent > 0 || most > 0 {
-		r.Rules = func() []answer.StopRule { return []answer.StopRule{&lineRule{indent: b.NIndent, most: most}} }
+		r.Rules = func() []answer.StopRule {
+			return []answer.StopRule{&lineRule{indent: b.NIndent, most: most, stream: b.Stream}}
+		}
 	}
 	r.Stops, err = openai.ReadStops(b.Stop)
 	return err

@@ -15,6 +15,7 @@ import (
 type lineRule struct {
 	indent int           // least spaces and tabs before each line but the first; 0: any number
 	most   time.Duration // of the answer since its first token; not above 0: any
+	stream bool          // all text is shown at once, as by llama-server: a line that is not indented enough stays where it was shown
 
 	began time.Time
 	text  []byte
@@ -32,6 +33,9 @@ func (r *lineRule) Check(_ scheduler.Token, text string) (answer.Verdict, error)
 	r.text = append(r.text, text...)
 	if r.ended && r.indent > 0 {
 		if at, ok := r.indented(); !ok {
+			if r.stream {
+				return answer.Verdict{End: true, Limit: true, Show: -1}, nil
+			}
 			return answer.Verdict{End: true, Limit: true, Show: max(0, at-r.shown)}, nil
 		}
 		if i := bytes.IndexByte(r.text[r.line:], '\n'); i >= 0 {
@@ -65,7 +69,7 @@ func (r *lineRule) indented() (at int, ok bool) {
 
 // mayCut reports whether the end of the text may be taken back by the next call.
 func (r *lineRule) mayCut() bool {
-	if !r.ended || r.indent == 0 {
+	if !r.ended || r.indent == 0 || r.stream {
 		return false
 	}
 	at, ok := r.indented()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/scheduler"
@@ -70,11 +71,22 @@ func list(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 	return items, len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &items) == nil
 }
 
-// pieces joins the texts of tokens, with the names of control tokens.
+// pieces joins the texts of tokens, with the names of control tokens. What is no character becomes one that stands for it, once for the
+// beginning of a character, as in llama-server's JSON.
 func pieces(m *completion.Model, tokens []scheduler.Token) string {
-	var b strings.Builder
+	var joined, valid strings.Builder
 	for _, t := range tokens {
-		b.WriteString(m.Engine.Piece(t))
+		joined.WriteString(m.Engine.Piece(t))
 	}
-	return b.String()
+	for text := joined.String(); text != ""; {
+		r, n := utf8.DecodeRuneInString(text)
+		if r == utf8.RuneError && n == 1 {
+			for n < min(utf8.UTFMax-1, len(text)) && !utf8.FullRuneInString(text[:n+1]) {
+				n++
+			}
+		}
+		valid.WriteRune(r)
+		text = text[n:]
+	}
+	return valid.String()
 }

@@ -39,9 +39,9 @@ func defaultSettings() settings {
 	return samplingSettings(p)
 }
 
-// settings are those of a request with this body.
-func (b *completionBody) settings(r *completion.Request) settings {
-	p := r.Params
+// settings are those of a choice of a request with this body.
+func (b *completionBody) settings(r *completion.Request, choice int) settings {
+	p := r.Params.ForChoice(uint32(choice % r.Choices))
 	if b.Seed == nil || *b.Seed < 0 {
 		p.Seed = randomSeed
 	}
