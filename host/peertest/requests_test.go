@@ -223,6 +223,17 @@ func (g *generator) applyTemplate() request {
 	return g.request("/apply-template", body)
 }
 
+func (g *generator) embedding() request {
+	body := object{"content": g.prompt()}
+	if g.often(30) {
+		body["content"] = []any{g.text(), g.tokens(3), g.text()}
+	}
+	if g.often(30) {
+		body["embd_normalize"] = 2
+	}
+	return g.request(oneOf(g, "/embedding", "/embeddings"), body)
+}
+
 // wrong is a request that llama-server refuses, with the field at fault.
 func (g *generator) wrong() request {
 	wrongs := []struct {
@@ -259,6 +270,10 @@ func (g *generator) wrong() request {
 		{"/apply-template", "messages", object{}},
 		{"/apply-template", "messages", object{"messages": "hello"}},
 		{"/apply-template", "messages", object{"messages": []any{object{"role": "user", "content": 3}}}},
+		{"/embedding", "content", object{}},
+		{"/embedding", "content", object{"content": 3}},
+		{"/embedding", "encoding_format", object{"content": "a", "encoding_format": "hex"}},
+		{"/rerank", "", object{"query": "a", "documents": []string{"b"}}},
 		{"/infill", "", object{"input_prefix": "a", "input_suffix": "b"}},
 	}
 	w := wrongs[g.pick(len(wrongs))]
@@ -274,7 +289,7 @@ func (g *generator) wrong() request {
 func requests(t *testing.T, seed uint64, n int) []request {
 	g := &generator{t, rand.New(rand.NewPCG(seed, 0))}
 	all := []request{{path: "/props"}, {path: "/v1/models"}, {path: "/models"}, {path: "/health"}, {path: "/v1/health"}, {path: "/lora-adapters"}}
-	makers := []func() request{g.completion, g.completion, g.completion, g.completion, g.completion, g.tokenize, g.detokenize, g.applyTemplate, g.wrong, g.wrong}
+	makers := []func() request{g.completion, g.completion, g.completion, g.completion, g.completion, g.tokenize, g.detokenize, g.applyTemplate, g.embedding, g.wrong, g.wrong}
 	for len(all) < n {
 		all = append(all, makers[g.pick(len(makers))]())
 	}
