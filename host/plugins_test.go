@@ -85,7 +85,15 @@ func openWithPlugins(t *testing.T, change map[string]any, modules map[string][]b
 // complete asks for 5 tokens after "Hello", with more fields, and returns status and either the text or the error.
 func complete(t *testing.T, h *Host, fields string) (int, string, string) {
 	t.Helper()
-	status, body := post(t, h.URL()+"/v1/completions", `{"prompt":"Hello","max_tokens":5,"temperature":0,"ignore_eos":true`+fields+`}`)
+	request := map[string]json.RawMessage{"prompt": []byte(`"Hello"`), "max_tokens": []byte("5"), "temperature": []byte("0"), "ignore_eos": []byte("true")}
+	if err := json.Unmarshal([]byte("{"+strings.TrimPrefix(fields, ",")+"}"), &request); err != nil {
+		t.Fatalf("%s: %v", fields, err)
+	}
+	all, err := json.Marshal(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, body := post(t, h.URL()+"/v1/completions", string(all))
 	var answer struct {
 		Choices []struct {
 			Text string `json:"text"`
