@@ -62,6 +62,7 @@ func TestSocket_Controls_Bad(t *testing.T) {
 		{`{"type":"set","id":"a","sampling":{"temperature":-1}}`, "invalid_value", "temperature"},
 		{`{"type":"set","id":"a","sampling":{"top_p":"x"}}`, "invalid_type", "top_p"},
 		{`{"type":"set","id":"a","sampling":{"grammar":"bad"}}`, "invalid_value", "grammar"},
+		{`{"type":"set","id":"a","sampling":{"preserved_tokens":["<x>"]}}`, "unsupported", "preserved_tokens"},
 	} {
 		p.send("%s", tc.frame)
 		if f := p.until("error"); f.ID != "a" || f.Error.Code != tc.code || f.Error.Param != tc.param {

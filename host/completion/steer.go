@@ -4,6 +4,7 @@ package completion
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/penstock/penstock/host/sampling"
@@ -16,6 +17,9 @@ func (s *Service) NewChain(ctx context.Context, m *Model, fields sampling.Fields
 	made, err := inPool(ctx, s.pool, time.Time{}, size, func() (made Policy, err error) {
 		if params, err = fields.Params(now, tokens{m}); err != nil {
 			return made, err
+		}
+		if !slices.Equal(params.PreservedTokens, now.PreservedTokens) {
+			return made, Unsupported("preserved_tokens", "preserved_tokens stay as they are while an answer is written")
 		}
 		made.Stages, err = m.Engine.NewChain(params)
 		return made, chainError(err, params)

@@ -151,7 +151,7 @@ func (e *Engine) asField(err error, c *chat.Conversation) error {
 		if rest, ok := strings.CutPrefix(field, "template_args"); ok {
 			field = "chat_template_kwargs" + rest
 		}
-		return &chat.Invalid{Field: field, Reason: "cannot be used: " + bad.Unwrap().Error()}
+		return &chat.Invalid{Field: field, Reason: "cannot be used: " + strings.TrimPrefix(bad.Unwrap().Error(), native.ErrInvalid.Error()+": ")}
 	}
 	if _, err := e.GrammarOf(sampling.Constraint{JSONSchema: json.RawMessage(c.JSONSchema)}); err != nil {
 		return &chat.Invalid{Field: "json_schema", Reason: strings.TrimPrefix(err.Error(), "json_schema ")}

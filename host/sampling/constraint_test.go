@@ -69,7 +69,7 @@ func TestFields_Params_BadConstraint(t *testing.T) {
 		`{"grammar_triggers": [` + strings.Repeat(`{"type": 0, "token": 1},`, 1024) + `{"type": 0, "token": 1}]}`: "grammar_triggers",
 		`{"preserved_tokens": [` + strings.Repeat(`"a",`, 1024) + `"a"]}`:                                         "preserved_tokens",
 		`{"reasoning_budget_tokens": -2}`:                                     "reasoning_budget_tokens",
-		`{"thinking_budget_tokens": 3000000000}`:                              "reasoning_budget_tokens",
+		`{"thinking_budget_tokens": 3000000000}`:                              "thinking_budget_tokens",
 		`{"reasoning_budget_end_tags": "x"}`:                                  "reasoning_budget_end_tags",
 		`{"reasoning_budget_end_tags": [""]}`:                                 "reasoning_budget_end_tags",
 		`{"reasoning_budget_start_tag": "` + strings.Repeat("a", 2000) + `"}`: "reasoning_budget_start_tag",

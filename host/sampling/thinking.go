@@ -26,9 +26,10 @@ const (
 )
 
 func (t Thinking) validate() error {
+	if err := checkBudget("reasoning_budget_tokens", t.Budget); err != nil {
+		return err
+	}
 	switch {
-	case t.Budget < -1 || t.Budget > math.MaxInt32:
-		return invalid("reasoning_budget_tokens", t.Budget, fmt.Sprintf("an integer from -1 (no limit) to %d", math.MaxInt32))
 	case len(t.StartTag) > maxTagLength:
 		return invalid("reasoning_budget_start_tag", t.StartTag, fmt.Sprintf("at most %d bytes", maxTagLength))
 	case len(t.EndTags) > maxEndTags:
@@ -40,6 +41,13 @@ func (t Thinking) validate() error {
 		if tag == "" || len(tag) > maxTagLength {
 			return invalid("reasoning_budget_end_tags", tag, fmt.Sprintf("texts of 1 to %d bytes", maxTagLength))
 		}
+	}
+	return nil
+}
+
+func checkBudget(field string, tokens int) error {
+	if tokens < -1 || tokens > math.MaxInt32 {
+		return invalid(field, tokens, fmt.Sprintf("an integer from -1 (no limit) to %d", math.MaxInt32))
 	}
 	return nil
 }
@@ -58,6 +66,9 @@ func (f thinkingFields) thinking(base Thinking) (Thinking, error) {
 	t := base
 	if f.ThinkingBudget != nil {
 		t.Budget = *f.ThinkingBudget
+		if err := checkBudget("thinking_budget_tokens", t.Budget); err != nil {
+			return t, err
+		}
 	}
 	if f.ReasoningBudget != nil {
 		t.Budget = *f.ReasoningBudget
