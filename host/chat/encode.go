@@ -44,6 +44,9 @@ func (e Encoder) Conversation(c Conversation) (p Prompt, err error) {
 	if f := c.ReasoningFormat; f != "" && !slices.Contains(reasoningFormats, f) {
 		return p, &Invalid{"reasoning_format", fmt.Sprintf("is %q; it must be one of %s", excerpt.Of(f, 40), strings.Join(reasoningFormats, ", "))}
 	}
+	if n := len(c.Messages); n > e.Context { // each is a token at least, and takes a template longer than that
+		return p, &Invalid{"messages", fmt.Sprintf("are %d; with a context of %d tokens no more than so many can be of use", n, e.Context)}
+	}
 	if c.Written != nil && len(c.Tools) > 0 {
 		return p, &Invalid{"tools", "cannot be used with a template plugin, which is not told of them"}
 	}

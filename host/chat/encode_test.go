@@ -93,7 +93,21 @@ func TestEncoder_Conversation_TemplateFaultIsTheClients(t *testing.T) {
 		t.Errorf("got %v %v", p, err)
 	}
 	var invalid *Invalid
-	if _, err := (Encoder{Model: echo{fail: errors.New("roles must alternate")}}).Conversation(c); !errors.As(err, &invalid) || invalid.Field != "messages" {
+	if _, err := (Encoder{Model: echo{fail: errors.New("roles must alternate")}, Context: 100}).Conversation(c); !errors.As(err, &invalid) || invalid.Field != "messages" {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestEncoder_Conversation_Refuses(t *testing.T) {
+	one, written := []Message{{Role: "user", Content: "four"}}, "by a plugin"
+	for field, c := range map[string]Conversation{
+		"reasoning_format": {Messages: one, ReasoningFormat: "maybe"},
+		"tools":            {Messages: one, Tools: []Tool{{Name: "f"}}, Written: &written},
+		"messages":         {Messages: append(make([]Message, 100), one...)},
+	} {
+		var invalid *Invalid
+		if _, err := (Encoder{Model: echo{}, Context: 100}).Conversation(c); !errors.As(err, &invalid) || invalid.Field != field {
+			t.Errorf("got %v, want field %s", err, field)
+		}
 	}
 }

@@ -20,7 +20,7 @@ const (
 		"properties":{"at":{"const":12},"days":{"const":["Mon","Tue"]}},"required":["at","days"]}}}`
 )
 
-// The answers to conversations with tools and reasoning are taken apart as llama-server does it, and our streams add up to the same. The
+// The answers to conversations with tools and reasoning are taken apart as llama-server does it, whole and streamed. The
 // model is too small to call a tool of its own accord, so an answer has begun to.
 func TestChat_AnswersAsLlamaServer(t *testing.T) {
 	for name, begun := range map[string]string{
@@ -42,6 +42,9 @@ func TestChat_AnswersAsLlamaServer(t *testing.T) {
 				{"a call that is cut off", begun, `"max_tokens":12,"tools":[` + bonn + `],"tool_choice":"required"`},
 				{"no call", "", `"max_tokens":5,"tools":[` + bonn + `],"tool_choice":"none"`},
 				{"a schema", "", `"max_tokens":80,"json_schema":{"type":"object","properties":{"b":{"const":true},"a":{"const":"x"}},"required":["b","a"]}`},
+				{"a prefill", "One, two,", `"max_tokens":3`},
+				{"a message that is continued", "One, two,", `"max_tokens":3,"continue_final_message":true,"add_generation_prompt":false`},
+				{"reasoning in the content", "", `"max_tokens":3,"reasoning_format":"none"`},
 				{"no thinking", "", `"max_tokens":5,"chat_template_kwargs":{"enable_thinking":false}`},
 			} {
 				if begun == "" && strings.Contains(c.body, "required") {
@@ -52,9 +55,8 @@ func TestChat_AnswersAsLlamaServer(t *testing.T) {
 					messages += `,{"role":"assistant","content":"` + c.begun + `"}`
 				}
 				body := `{"messages":[` + messages + `],"temperature":0,"cache_prompt":false,` + c.body
-				want := answerOf(t, peer.Call(t, http.MethodPost, "/v1/chat/completions", body+`}`))
-				t.Logf("%s: %+v", c.name, want)
 				for _, stream := range []string{`}`, `,"stream":true}`} {
+					want := answerOf(t, peer.Call(t, http.MethodPost, "/v1/chat/completions", body+stream))
 					got := answerOf(t, ours.Call(t, http.MethodPost, "/v1/chat/completions", body+stream))
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Errorf("%s%s (-llama-server +ours):\n%s", c.name, stream, diff)

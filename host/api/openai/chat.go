@@ -33,6 +33,7 @@ func (b *ChatBody) Request(ctx context.Context, s *completion.Service, from comp
 		return nil, err
 	}
 	c, err := b.read()
+	c.Echo = !b.Stream // as llama-server: a whole message is told whole
 	if err != nil {
 		return nil, completion.AsError(err, promptField)
 	}
