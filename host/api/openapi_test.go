@@ -76,11 +76,12 @@ func TestOpenAPI_HasAllFields(t *testing.T) {
 			if r.Body == nil {
 				continue
 			}
-			body := doc.Paths.Value(inOpenAPI(r.Path)).GetOperation(r.Method).RequestBody
-			if body == nil {
-				t.Errorf("%s %s has no body", r.Method, r.Path)
+			path := doc.Paths.Value(inOpenAPI(r.Path))
+			if path == nil || path.GetOperation(r.Method) == nil || path.GetOperation(r.Method).RequestBody == nil {
+				t.Errorf("%s %s is not described, or without its body", r.Method, r.Path)
 				continue
 			}
+			body := path.GetOperation(r.Method).RequestBody
 			want := map[string]bool{}
 			for _, f := range wire.Fields(r.Body) {
 				want[f.Name] = true

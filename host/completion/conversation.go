@@ -48,7 +48,9 @@ func (r *Request) takeFormat() {
 			r.Params.GrammarTriggers = append(r.Params.GrammarTriggers, sampling.Trigger{Kind: triggerKinds[t.Kind], Value: t.Value, Token: t.Token})
 		}
 	}
-	r.Params.GenerationPrompt = p.GenerationPrompt
+	if p.Grammar != "" || len(r.Params.JSONSchema) == 0 { // a schema that the template has left alone is for the answer, not for the prompt's end
+		r.Params.GenerationPrompt = p.GenerationPrompt
+	}
 	r.Params.PreservedTokens = append(r.Params.PreservedTokens, p.Preserved...)
 	if len(p.ThinkingEnds) > 0 {
 		r.Params.Thinking.StartTag, r.Params.Thinking.EndTags = p.ThinkingStart, p.ThinkingEnds

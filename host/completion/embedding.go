@@ -12,7 +12,9 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/embedding"
+	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // maxInputs bounds the texts and documents of one request, as OpenAI does.
@@ -72,7 +74,7 @@ func (s *Service) Embed(ctx context.Context, r EmbeddingRequest) (*Embeddings, e
 	if err != nil {
 		return nil, err
 	}
-	result, err := m.Embed(ctx, e)
+	result, err := embed(ctx, m, e)
 	if err != nil {
 		return nil, gone(ctx, AsError(err, r.Field))
 	}
@@ -169,7 +171,7 @@ func (s *Service) Rank(ctx context.Context, r RankRequest) (*Ranks, error) {
 	if err != nil {
 		return nil, err
 	}
-	result, err := m.Embed(ctx, embedding.Request{Inputs: inputs, Pooling: embedding.PoolingRank, Normalize: embedding.NormalizeNone})
+	result, err := embed(ctx, m, embedding.Request{Inputs: inputs, Pooling: embedding.PoolingRank, Normalize: embedding.NormalizeNone})
 	if err != nil {
 		return nil, gone(ctx, AsError(err, "documents"))
 	}
@@ -244,4 +246,19 @@ func embeddingError(err error, field string) *Error {
 		return &Error{Status: http.StatusServiceUnavailable, Code: "embeddings_unavailable", Type: TypeUnavailable, Retry: 60, Message: err.Error()}
 	}
 	return nil
+}
+
+// embed computes embeddings, and notes in the request's operation what that took.
+func embed(ctx context.Context, m *embedding.Model, r embedding.Request) (embedding.Result, error) {
+	begin := time.Now()
+	result, err := m.Embed(ctx, r)
+	took := time.Since(begin)
+	done := scheduler.RequestRecord{Reason: answer.ReasonStop, Usage: scheduler.Usage{Prompt: result.Tokens}, Timing: scheduler.Timing{Prefill: took}, Total: took}
+	if err != nil {
+		done.Reason = answer.ReasonError
+	}
+	op := operation.From(ctx)
+	op.Submitted(m.Name, 1)
+	op.Ended(done)
+	return result, err
 }

@@ -22,6 +22,7 @@ func known(t *testing.T) map[string][]string {
 	m := NewMetrics("tiny")
 	m.Watch(func() scheduler.Stats { return scheduler.Stats{} })
 	m.Tick(scheduler.TickRecord{})
+	m.Embeddings("embedding")
 	p := m.Plugins()
 	p.PluginCall("a", "penstock_sample", time.Second)
 	p.PluginFault("a", "trap")
