@@ -25,8 +25,8 @@ type promptReader struct {
 
 func (m *Model) reader() promptReader { return promptReader{m.Encoder(), m.Vocabulary} }
 
-// Prompts reads a prompt: a text, a list of tokens and texts that make one prompt, or a list of prompts. A list of
-// texts alone is a list of prompts, as with OpenAI.
+// Prompts reads a prompt: a text, a list of tokens and texts that make one prompt, an object with either as its prompt_string, or a list
+// of prompts. A list of texts alone is a list of prompts, as with OpenAI.
 func (m *Model) Prompts(raw json.RawMessage) ([][]scheduler.Token, error) {
 	return m.reader().prompts(raw, "prompt", maxPrompts)
 }
@@ -75,8 +75,19 @@ func TextError(err error, field string) error {
 	return err
 }
 
-// onePrompt reads a text or a list of tokens and texts.
+// onePrompt reads a text, a list of tokens and texts, or, as llama-server does, an object with either as its prompt_string.
 func (r promptReader) onePrompt(raw json.RawMessage, field string) ([]scheduler.Token, error) {
+	var object struct {
+		Prompt json.RawMessage `json:"prompt_string"`
+		Media  json.RawMessage `json:"multimodal_data"`
+	}
+	if raw[0] == '{' && json.Unmarshal(raw, &object) == nil && len(object.Prompt) > 0 {
+		if IsSet(object.Media) {
+			field += ".multimodal_data"
+			return nil, Unsupported(field, "%s is not supported: the model reads text only", field)
+		}
+		raw, field = object.Prompt, field+".prompt_string"
+	}
 	var text string
 	if raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
 		tokens, err := r.Text(text)

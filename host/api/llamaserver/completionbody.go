@@ -65,7 +65,7 @@ func (a API) completion(c echo.Context) error {
 	if err := wire.Decode(body, &b); err != nil {
 		return err
 	}
-	return a.complete(c, &b, len(body), func(m *completion.Model) ([][]scheduler.Token, error) { return prompts(m, b.Prompt) })
+	return a.complete(c, &b, len(body), func(m *completion.Model) ([][]scheduler.Token, error) { return m.Prompts(b.Prompt) })
 }
 
 // complete answers a completion whose prompts a function reads.

@@ -15,11 +15,14 @@ import (
 
 // final is what is told of an answer at its end, but for its text.
 func (s *completionShape) final(c *completion.Choice, st *state) map[string]any {
-	prompt := s.request.Prompts[c.Index/s.request.Choices]
+	prompt, err := s.request.Model.Engine.Detokenize(s.request.Prompts[c.Index/s.request.Choices])
+	if err != nil {
+		prompt = "" // the tokens were computed, so they have a text
+	}
 	return map[string]any{
 		"index": c.Index, "id_slot": c.Start.Slot, "stop": true, "model": s.request.Model.Name,
 		"tokens_predicted": c.End.Usage.Generated, "tokens_evaluated": c.End.Usage.Prompt, "tokens_cached": c.End.Usage.Context,
-		"generation_settings": s.body.settings(s.request, c.Index), "prompt": pieces(s.request.Model, prompt),
+		"generation_settings": s.body.settings(s.request, c.Index), "prompt": prompt,
 		"has_new_line": st.newLine, "truncated": c.End.Truncated, "stop_type": stopType(c.End), "stopping_word": c.End.Stop,
 		"timings": wire.TimingsOf(c.End),
 	}
