@@ -25,6 +25,7 @@ var goodBodies = map[string]string{
 	"/responses":           `{"input":"Hi","max_output_tokens":1}`,
 	"/completion":          `{"prompt":"Hi","n_predict":1}`,
 	"/completions":         `{"prompt":"Hi","n_predict":1}`,
+	"/infill":              `{"input_prefix":"Hi","input_suffix":"Ho","n_predict":1}`,
 	"/tokenize":            `{"content":"Hi"}`,
 	"/detokenize":          `{"tokens":[300]}`,
 	"/apply-template":      `{"messages":[{"role":"user","content":"Hi"}]}`,
@@ -107,6 +108,9 @@ var wrongValues = map[string][]string{
 	"top_n":                     {`-1`},
 }
 
+// lenient are fields whose values llama-server takes from any range: its own routes do so too.
+var lenient = []string{"temperature", "top_p", "min_p", "typical_p", "xtc_probability", "mirostat", "dry_base", "n_probs"}
+
 // unanswered are routes that take the body of an answer and give none.
 var unanswered = map[string]bool{"/apply-template": true, "/v1/messages/count_tokens": true}
 
@@ -137,7 +141,11 @@ func badRequests(t *testing.T) (cases []badRequest) {
 				cases = append(cases, badRequest{d.Name, r.Path, body, ""})
 			}
 			for _, f := range fields {
-				for _, value := range slices.Concat(wrongTypes[f.Type], wrongValues[f.Name]) {
+				values := wrongValues[f.Name]
+				if d.Name == "llama-server" && slices.Contains(lenient, f.Name) || r.Path == "/infill" {
+					values = nil
+				}
+				for _, value := range slices.Concat(wrongTypes[f.Type], values) {
 					if f.Refused && !completion.IsSet(json.RawMessage(value)) || unanswered[r.Path] && slices.Contains(ofAnswers, f.Name) ||
 						d.Name == "Ollama" && slices.Contains(loads[f.Name], value) {
 						continue
@@ -180,7 +188,11 @@ func TestHost_BadRequests(t *testing.T) {
 	_, want := textOf(t, h, greedy)
 	cases := badRequests(t)
 	for path, body := range goodBodies {
-		if status, answer := post(t, h.URL()+path, body); status != 200 {
+		want := 200
+		if path == "/infill" {
+			want = 501 // the built-in model has no tokens for that; what is wrong with a body counts first
+		}
+		if status, answer := post(t, h.URL()+path, body); status != want {
 			t.Errorf("%s %s: %d %s", path, body, status, answer)
 		}
 	}
