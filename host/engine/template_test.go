@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/host/chat"
+)
+
+// withTemplate opens the built-in model with one of llama.cpp's templates, or another.
+func withTemplate(t *testing.T, source string) *Engine {
+	t.Helper()
+	if strings.HasSuffix(source, ".jinja") {
+		found, err := filepath.Glob(filepath.Join("../../build/llama.cpp/source-*/models/templates", source))
+		if err != nil || len(found) != 1 {
+			t.Fatal(found, err)
+		}
+		text, err := os.ReadFile(found[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		source = string(text)
+	}
+	return opened(t, Options{Slots: 1, ContextSize: 512, Template: TemplateOptions{Source: source}})
+}
+
+func tool(parameters string) chat.Tool {
+	return chat.Tool{Name: "f", JSON: json.RawMessage(`{"type":"function","function":{"name":"f","parameters":` + parameters + `}}`)}
+}
+
+var hello = []chat.Message{{Role: "user", Content: "Hi"}}
+
+// What a template cannot make of a conversation names the field, and what the template says its place.
+func TestEngine_Render_Refusals(t *testing.T) {
+	qwen := withTemplate(t, "Qwen-Qwen3-0.6B.jinja")
+	deep := strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat("}", 200)
+	for _, c := range []struct {
+		name        string
+		e           *Engine
+		in          chat.Conversation
+		field, says string
+	}{
+		{"a template's own words", withTemplate(t, "\n\n  {{ raise_exception('no frogs') }}"), chat.Conversation{Messages: hello}, "messages", "line 3, column 21 of the template: Jinja Exception: no frogs"},
+		{"a tool's schema", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`), tool(`{"type":"object","properties":{"a":{"type":"frog"}}}`)}}, "tools[1].function.parameters", "frog"},
+		{"a schema", qwen, chat.Conversation{Messages: hello, JSONSchema: `{"type":"frog"}`}, "json_schema", "frog"},
+		{"deep arguments", qwen, chat.Conversation{Messages: hello, TemplateArgs: map[string]json.RawMessage{"x": json.RawMessage(deep)}}, "chat_template_kwargs.x", "deep"},
+		{"many arguments", qwen, chat.Conversation{Messages: hello, TemplateArgs: map[string]json.RawMessage{"x": json.RawMessage(`"` + strings.Repeat("x", 300<<10) + `"`)}}, "chat_template_kwargs", "bytes"},
+		{"tools for a template by name", withTemplate(t, "llama3"), chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}}, "tools", "llama3"},
+		{"a grammar beside tools", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}, Grammar: "root ::= [a]"}, "grammar", "tools"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := chat.Encoder{Model: c.e, Context: 512}.Conversation(c.in)
+			var invalid *chat.Invalid
+			if !errors.As(err, &invalid) || invalid.Field != c.field || !strings.Contains(invalid.Reason, c.says) {
+				t.Errorf("got %v, want %s with %q", err, c.field, c.says)
+			}
+		})
+	}
+}
+
+// Only an answer that can have parts has a parser.
+func TestEngine_Render_Parser(t *testing.T) {
+	for name, c := range map[string]struct {
+		template string
+		in       chat.Conversation
+		text     string
+		want     []chat.Delta // nil: no parser
+	}{
+		"text":                     {"meta-llama-Llama-3.1-8B-Instruct.jinja", chat.Conversation{Messages: hello}, "", nil},
+		"a template by name":       {"llama3", chat.Conversation{Messages: hello}, "", nil},
+		"tools":                    {"meta-llama-Llama-3.1-8B-Instruct.jinja", chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}}, "Hi.", []chat.Delta{{Content: "Hi."}}},
+		"a schema":                 {"meta-llama-Llama-3.1-8B-Instruct.jinja", chat.Conversation{Messages: hello, JSONSchema: `{"type":"object"}`}, "{}", []chat.Delta{{Content: "{}"}}},
+		"reasoning":                {"Qwen-Qwen3-0.6B.jinja", chat.Conversation{Messages: hello}, "<think>\nHm.</think>\n\nHi.", []chat.Delta{{Reasoning: "Hm."}, {Content: "Hi."}}},
+		"reasoning in the content": {"Qwen-Qwen3-0.6B.jinja", chat.Conversation{Messages: hello, ReasoningFormat: "none"}, "<think>Hm.</think>Hi.", []chat.Delta{{Content: "<think>Hm.</think>Hi."}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := withTemplate(t, c.template).Render(c.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (p.NewParser != nil) != (c.want != nil) {
+				t.Fatal("with a parser:", p.NewParser != nil)
+			}
+			if p.NewParser == nil {
+				return
+			}
+			a, err := p.NewAnswer()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Close()
+			a.Add(c.text)
+			got, err := a.End()
+			if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
