@@ -35,6 +35,7 @@ func (s *Scheduler) plan() {
 		}
 	}
 	s.decoding = len(s.planned)
+	s.share.note(s.decoding > 0)
 	s.prefill()
 	s.joinByAdapters()
 	s.record.Decode = s.decoding
@@ -110,7 +111,7 @@ func (s *Scheduler) chunkSize() int {
 	}
 	d := &s.demand
 	*d = estimator.Demand{Decode: passOf(s.planned), Prompts: d.Prompts[:0], Short: short, Room: s.limits.Batch - s.decoding,
-		Split: s.splitCost(), Target: s.config.ITLTarget, MinShare: s.config.PrefillShare, Estimator: s.estimator}
+		Split: s.splitCost(), Target: s.config.ITLTarget, MinShare: s.config.PrefillShare, Neighbours: s.share.othersGenerate(), Estimator: s.estimator}
 	for _, j := range s.prefilling {
 		d.Prompts = append(d.Prompts, estimator.Prompt{Tokens: j.computable(), Depth: j.seq.Len()})
 	}

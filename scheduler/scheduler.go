@@ -35,6 +35,7 @@ type Config struct {
 	PrefillShare float64            // least part of a tick's time that waiting prompts get, up to 0.95
 	ArchiveBytes int64              // RAM for conversations whose cells others needed; default none
 	Strategy     estimator.Strategy // default DecodeMaximal
+	Turns        *Turns             // shared with other schedulers of this machine; default none
 	Observer     Observer           // default none
 	Others       Others             // what else computes on the same processors; default nothing
 	Log          *slog.Logger       // for panics; default slog.Default
@@ -75,6 +76,7 @@ type Scheduler struct {
 	running    []*job // the jobs in slots, in the order they are served
 	cache      *kvcache.Cache
 	estimator  *estimator.Estimator
+	share      share
 	workers    sync.WaitGroup     // goroutines
 	arrivals   uint64             // requests so far
 	shortTick  bool               // the last tick had short prompts only, though longer ones waited
@@ -135,6 +137,7 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		cache: kvcache.New(b, kvcache.Options{Cells: limits.Cells, Sequences: limits.Sequences, ArchiveBytes: c.ArchiveBytes,
 			Clock: c.Clock}),
 		estimator: estimator.New(limits.SeparatePasses),
+		share:     share{turns: c.Turns},
 		sampling:  sampling{alarm: time.NewTimer(time.Hour)},
 	}, nil
 }
@@ -155,6 +158,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 			s.sleep(ctx)
 		}
 	}
+	s.share.note(false)
 	s.inbox.close()
 	s.takeCommands()
 	for _, j := range s.jobs() {

@@ -27,9 +27,10 @@ type Demand struct {
 	Short   int      // how many prompts there are if all are short, else 0
 	Room    int      // prompt tokens that the tick can carry besides the decode tokens
 
-	Split    time.Duration // how much longer the decode tokens take because they need several passes
-	Target   time.Duration // aim for the duration of the tick
-	MinShare float64       // least part of the tick's time that prompts get
+	Split      time.Duration // how much longer the decode tokens take because they need several passes
+	Target     time.Duration // aim for the duration of the tick
+	MinShare   float64       // least part of the tick's time that prompts get
+	Neighbours bool          // slots that are not of this tick generate, and wait while it computes
 
 	Estimator *Estimator
 }
@@ -43,9 +44,12 @@ type Prompt struct {
 // Choose gives the chunk of the tick: how many prompt tokens it computes.
 func (d *Demand) Choose(s Strategy) int {
 	n := 0
-	if d.Decode.Tokens > 0 {
+	switch {
+	case d.Decode.Tokens > 0:
 		n = s.Chunk(d)
-	} else {
+	case d.Neighbours:
+		n = d.Best(d.Target)
+	default:
 		n = d.Best(math.MaxInt64)
 	}
 	return min(max(n, 1), d.most())
