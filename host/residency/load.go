@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+
+package residency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// begin begins to load a model. s.mu is held.
+func (s *Set[M]) begin(name string) *model[M] {
+	m := &model[M]{name: name, state: Loading, done: make(chan struct{})}
+	s.models[name] = m
+	s.loads.Go(func() { s.load(m) })
+	return m
+}
+
+// load loads a model when it is its turn and there is room. What was taken out of memory for it is not put back if it fails.
+func (s *Set[M]) load(m *model[M]) {
+	need := s.Need(m.name)
+	loaded, err := s.loadInTurn(m, need)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m.err = err; err != nil {
+		m.state, m.failed = Unloaded, time.Now()
+		if errors.Is(err, ErrBusy) {
+			m.failed = time.Time{} // the next request may find room
+		}
+		s.Log.Warn("a model does not load", slog.String("model", m.name), slog.Any("error", err))
+	} else {
+		m.state, m.loaded, m.used, m.need = Loaded, loaded, time.Now(), need
+		if s.Idle > 0 && !s.Keeps(m.name) {
+			m.idle = time.AfterFunc(s.Idle, func() { s.unloadIdle(m) })
+		}
+	}
+	close(m.done)
+	s.tell()
+}
+
+func (s *Set[M]) loadInTurn(m *model[M], need uint64) (loaded M, err error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-s.ctx.Done():
+		return loaded, ErrClosed
+	}
+	if err := s.makeRoom(need); err != nil {
+		return loaded, err
+	}
+	begin := time.Now()
+	if loaded, err = s.Load(s.ctx, m.name); err != nil {
+		if s.ctx.Err() != nil {
+			return loaded, ErrClosed
+		}
+		return loaded, err
+	}
+	s.Log.Info("model loaded", slog.String("model", m.name), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
+	return loaded, nil
+}
+
+// makeRoom unloads models until another has room, and waits for those that are in use. A model that would be alone always has room: if it
+// is too large, its loader says so.
+func (s *Set[M]) makeRoom(need uint64) error {
+	ctx, cancel := context.WithTimeout(s.ctx, s.Wait)
+	defer cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.hasRoom(need) {
+		if victim := s.victim(); victim != nil {
+			s.unload(victim, "another needs its place")
+			continue
+		}
+		if !s.anyInUse() {
+			return fmt.Errorf("%w: it takes about %d MiB; raise models.max and models.memory, or keep fewer models", ErrNoRoom, need>>20)
+		}
+		changed := s.changed
+		s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		s.mu.Lock()
+		switch {
+		case s.ctx.Err() != nil:
+			return ErrClosed
+		case ctx.Err() != nil:
+			return fmt.Errorf("%w: none became free in %v", ErrBusy, s.Wait)
+		}
+	}
+	return nil
+}
+
+// hasRoom reports whether a model of so many bytes may be loaded. What the system has available is too much where it counts the pages of
+// files, which weights are, so what the models take is added up, too.
+func (s *Set[M]) hasRoom(need uint64) bool {
+	count, taken := 0, need
+	for _, m := range s.models {
+		if m.state == Loaded {
+			count++
+			taken += m.need
+		}
+	}
+	switch available := s.Available(); {
+	case count == 0:
+		return true
+	case s.Most > 0 && count >= s.Most, s.Budget > 0 && taken > s.Budget:
+		return false
+	default:
+		return available == 0 || need <= available
+	}
+}
+
+// victim is the least recently used of the models that may be unloaded; nil if there is none.
+func (s *Set[M]) victim() (oldest *model[M]) {
+	for _, m := range s.models {
+		if m.state == Loaded && m.users == 0 && m.waiters == 0 && !s.Keeps(m.name) && (oldest == nil || m.used.Before(oldest.used)) {
+			oldest = m
+		}
+	}
+	return oldest
+}
+
+// anyInUse reports whether a model may become free that is not now.
+func (s *Set[M]) anyInUse() bool {
+	for _, m := range s.models {
+		if m.state == Loaded && !s.Keeps(m.name) && (m.users > 0 || m.waiters > 0) {
+			return true
+		}
+	}
+	return false
+}

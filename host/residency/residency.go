@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+
+// Package residency keeps in memory the models that requests ask for. It loads a model on its first use, and unloads the least recently
+// used ones when another needs their place, and those that were idle for long. A model that is in use is never unloaded.
+package residency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Errors of Use and Unload. That of a model which does not load is the loader's.
+var (
+	// ErrBusy: all models that are loaded are in use, and there is no room for another.
+	ErrBusy = errors.New("the models that are loaded are all in use")
+	// ErrNoRoom: what stays loaded for good leaves no room for the model.
+	ErrNoRoom = errors.New("there is no room for the model")
+	// ErrQueue: too many requests wait for models.
+	ErrQueue = errors.New("too many requests wait for models to load")
+	// ErrInUse: the model is in use.
+	ErrInUse = errors.New("the model is in use")
+	// ErrClosed: the server is shutting down.
+	ErrClosed = errors.New("no more models are loaded: the server is shutting down")
+)
+
+// Options are how models are loaded and how many stay.
+type Options[M io.Closer] struct {
+	Load func(ctx context.Context, name string) (M, error)
+	// Need is how many bytes a model will take, 0 if unknown. It may read files.
+	Need func(name string) uint64
+	// Available is how many bytes the system has left, 0 if unknown.
+	Available func() uint64
+	Budget    uint64                 // bytes that all models may take together; 0: any number
+	Most      int                    // models loaded at once; 0: any number
+	Idle      time.Duration          // after so long without a request a model is unloaded; 0: never
+	Keeps     func(name string) bool // whether a model stays for good; nil: none
+	Wait      time.Duration          // how long a request waits for room; 0: two minutes
+	Queue     int                    // requests that may wait; 0: 256
+	Log       *slog.Logger
+}
+
+const (
+	defaultWait  = 2 * time.Minute
+	defaultQueue = 256
+	// A model that did not load is not tried again for so long, so that requests for it do not keep the machine busy.
+	failurePause = 10 * time.Second
+)
+
+// State is what a model is doing.
+type State string
+
+// The states, by llama-server's names.
+const (
+	Unloaded State = "unloaded"
+	Loading  State = "loading"
+	Loaded   State = "loaded"
+)
+
+// Set is the models that are loaded. It is safe for concurrent use.
+type Set[M io.Closer] struct {
+	Options[M]
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	turn   chan struct{} // full while a model is loaded: one at a time
+
+	mu      sync.Mutex
+	closed  bool
+	waiting int // requests
+	models  map[string]*model[M]
+	changed chan struct{} // closed and replaced when room may have come
+	loads   sync.WaitGroup
+}
+
+// model is one that is loaded, is being loaded or did not load.
+type model[M io.Closer] struct {
+	name    string
+	state   State
+	loaded  M
+	users   int
+	waiters int           // requests for it
+	need    uint64        // bytes
+	used    time.Time     // last
+	done    chan struct{} // closed when loading ends
+	err     error         // of the last load
+	failed  time.Time
+	idle    *time.Timer
+}
+
+// New makes a set without models.
+func New[M io.Closer](o Options[M]) *Set[M] {
+	if o.Wait == 0 {
+		o.Wait = defaultWait
+	}
+	if o.Queue == 0 {
+		o.Queue = defaultQueue
+	}
+	if o.Keeps == nil {
+		o.Keeps = func(string) bool { return false }
+	}
+	s := &Set[M]{Options: o, turn: make(chan struct{}, 1), models: map[string]*model[M]{}, changed: make(chan struct{})}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Use returns a model, which is loaded first if it is not. It stays loaded until release is called, once. A caller that goes away does not
+// end the loading, since another will come.
+func (s *Set[M]) Use(ctx context.Context, name string) (_ M, release func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var none M
+	m := s.models[name]
+	for m == nil || m.state != Loaded {
+		if s.closed {
+			return none, nil, ErrClosed
+		}
+		if m == nil || m.state == Unloaded {
+			if m != nil && m.err != nil && time.Since(m.failed) < failurePause {
+				return none, nil, m.err
+			}
+			if s.waiting >= s.Queue {
+				return none, nil, ErrQueue
+			}
+			m = s.begin(name)
+		}
+		if s.waiting >= s.Queue {
+			return none, nil, ErrQueue
+		}
+		if err := s.await(ctx, m); err != nil {
+			return none, nil, err
+		}
+		if m.err != nil {
+			return none, nil, m.err
+		}
+		m = s.models[name] // it may have been unloaded meanwhile, if its turn was over before this one's came
+	}
+	m.users++
+	m.used = time.Now()
+	s.stopIdle(m)
+	return m.loaded, sync.OnceFunc(func() { s.release(m) }), nil
+}
+
+// await waits until a model's loading has ended. s.mu is held, but not while it waits.
+func (s *Set[M]) await(ctx context.Context, m *model[M]) error {
+	s.waiting++
+	m.waiters++
+	done := m.done
+	s.mu.Unlock()
+	var err error
+	select {
+	case <-done:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	s.mu.Lock()
+	s.waiting--
+	m.waiters--
+	return err
+}
+
+func (s *Set[M]) release(m *model[M]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.users--
+	m.used = time.Now()
+	if m.users > 0 {
+		return
+	}
+	if s.Idle > 0 && !s.Keeps(m.name) {
+		m.idle = time.AfterFunc(s.Idle, func() { s.unloadIdle(m) })
+	}
+	s.tell()
+}
+
+// stopIdle ends the wait for idleness. s.mu is held.
+func (s *Set[M]) stopIdle(m *model[M]) {
+	if m.idle != nil {
+		m.idle.Stop()
+		m.idle = nil
+	}
+}
+
+func (s *Set[M]) unloadIdle(m *model[M]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m.state == Loaded && m.users == 0 && time.Since(m.used) >= s.Idle && !s.closed {
+		s.unload(m, "it was idle")
+	}
+}
+
+// tell wakes those that wait for room. s.mu is held.
+func (s *Set[M]) tell() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Unload unloads a model that is loaded and not in use.
+func (s *Set[M]) Unload(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.models[name]
+	switch {
+	case s.closed:
+		return ErrClosed
+	case m == nil || m.state == Unloaded:
+		return nil
+	case m.state == Loading || m.users > 0:
+		return fmt.Errorf("%w: %d requests use it", ErrInUse, m.users+m.waiters)
+	}
+	s.unload(m, "it was asked for")
+	return nil
+}
+
+// unload closes a model that nobody uses. s.mu is held, but not while it closes.
+func (s *Set[M]) unload(m *model[M], why string) {
+	delete(s.models, m.name)
+	m.state = Unloaded
+	s.stopIdle(m)
+	s.loads.Add(1)
+	s.mu.Unlock()
+	begin := time.Now()
+	err := m.loaded.Close()
+	s.Log.Info("model unloaded", slog.String("model", m.name), slog.String("because", why), slog.Duration("took", time.Since(begin).Round(time.Millisecond)),
+		slog.Any("error", err))
+	s.loads.Done()
+	s.mu.Lock()
+	s.tell()
+}
+
+// Status describes one model.
+type Status struct {
+	State State
+	Users int   // requests that it answers
+	Err   error // why it did not load the last time
+}
+
+// Status tells what a model is doing.
+func (s *Set[M]) Status(name string) Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.models[name]
+	if m == nil {
+		return Status{State: Unloaded}
+	}
+	return Status{m.state, m.users, m.err}
+}
+
+// Loaded returns a model without using it: it may be unloaded at any time.
+func (s *Set[M]) Loaded(name string) (_ M, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.models[name]
+	if m == nil || m.state != Loaded {
+		var none M
+		return none, false
+	}
+	return m.loaded, true
+}
+
+// All returns the models that are loaded, the least recently used last. They may be unloaded at any time.
+func (s *Set[M]) All() []M {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*model[M]
+	for _, m := range s.models {
+		if m.state == Loaded {
+			all = append(all, m)
+		}
+	}
+	slices.SortFunc(all, func(a, b *model[M]) int { return b.used.Compare(a.used) })
+	list := make([]M, len(all))
+	for i, m := range all {
+		list[i] = m.loaded
+	}
+	return list
+}
+
+// Stop refuses models that are not loaded, and ends the loading of others.
+func (s *Set[M]) Stop() {
+	s.mu.Lock()
+	s.closed = true
+	s.tell()
+	s.mu.Unlock()
+	s.cancel()
+}
+
+// Close unloads all models. No request may use one any more.
+func (s *Set[M]) Close() error {
+	s.Stop()
+	s.loads.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for name, m := range s.models {
+		s.stopIdle(m)
+		if m.state == Loaded {
+			errs = append(errs, m.loaded.Close())
+		}
+		delete(s.models, name)
+	}
+	return errors.Join(errs...)
+}
