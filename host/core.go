@@ -3,6 +3,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,8 +45,22 @@ type Core struct {
 
 // OpenCore finds, checks and loads the configured model. progress is called with 0 to 1 while the weights load; nil is
 // fine. It stops soon after ctx is done.
-func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress func(done float32)) (_ *Core, err error) {
+func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress func(done float32)) (*Core, error) {
 	native.SetLogger(log.With(slog.String("from", "llama.cpp")))
+	return openCore(ctx, c, log, coreOptions{progress: progress})
+}
+
+// coreOptions are what a core needs besides its configuration.
+type coreOptions struct {
+	name     string // empty: by the configuration
+	progress func(done float32)
+	turns    *scheduler.Turns // with other models; nil: it is alone
+	// embeddingTurns are those of all models; nil: its own.
+	embeddingTurns *embedding.Turns
+	broken         []model.BrokenKernel // that other models have come across
+}
+
+func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOptions) (_ *Core, err error) {
 	core := &Core{}
 	defer func() {
 		if err != nil {
@@ -53,25 +68,21 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 		}
 	}()
 	core.file, err = model.Open(ctx, c.Model.Path, model.Options{
-		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers,
+		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers, Broken: o.broken,
 		Template: c.Chat.Template, TemplateFile: c.Chat.TemplateFile,
 		Trying: func() { log.Info("trying the model in a child process, as with every new file") },
 	})
 	if err != nil {
 		return nil, err
 	}
-	name := core.file.Name
-	if len(c.Model.Alias) > 0 {
-		name = c.Model.Alias[0]
-	}
 	if core.file.NoGPU != nil {
 		c.Model.GPULayers = 0
 	}
-	slots := c.Scheduler.Slots
+	slots, name := c.Scheduler.Slots, cmp.Or(o.name, nameOf(c.Model))
 	core.Engine, err = engine.Open(ctx, engine.Options{
 		Path: core.file.Path, Name: name, Slots: slots, CacheSequences: min(slots, engine.MaxSequences-slots),
 		ContextSize: c.Model.CtxSize, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
-		Threads: c.Model.Threads, GPULayers: c.Model.GPULayers, KVLayout: c.Model.KVLayout, Progress: progress,
+		Threads: c.Model.Threads, GPULayers: c.Model.GPULayers, KVLayout: c.Model.KVLayout, Progress: o.progress,
 		Lacks: lacksOf(core.file, log), ControlVectors: controlVectors(c.Model), Template: templateOptions(c.Chat, core.file.Template),
 	})
 	if errors.Is(err, engine.ErrNotGenerating) {
@@ -80,7 +91,7 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 			if err := core.Close(); err != nil {
 				return nil, err
 			}
-			return OpenCore(ctx, other, log, progress)
+			return openCore(ctx, other, log, o)
 		}
 	}
 	if err != nil {
@@ -108,14 +119,17 @@ func OpenCore(ctx context.Context, c config.Config, log *slog.Logger, progress f
 	}
 	core.Policies = policy.New(core.Engine, core.plugins.registry, c.Plugins.Default)
 	core.Catalog = catalog.New(core.plugins.registry, c.Plugins.Default)
-	turns := &embedding.Turns{}
-	if core.embeddings, err = (embeddingOpener{config: c, chat: core.Engine, metrics: core.Metrics, turns: turns, log: log}).open(ctx); err != nil {
+	embeddingTurns := o.embeddingTurns
+	if embeddingTurns == nil {
+		embeddingTurns = &embedding.Turns{}
+	}
+	if core.embeddings, err = (embeddingOpener{config: c, chat: core.Engine, metrics: core.Metrics, turns: embeddingTurns, log: log}).open(ctx); err != nil {
 		return nil, err
 	}
 	core.Scheduler, err = scheduler.New(core.Engine.Backend(), scheduler.Config{
 		Slots: slots, QueueLimit: c.Scheduler.MaxQueue, ITLTarget: c.Scheduler.ITLTarget, ArchiveBytes: c.Scheduler.CacheRAM,
 		PrefillShare: c.Scheduler.PrefillShare, Strategy: strategies[c.Scheduler.Strategy], Observer: core.Metrics,
-		Log: log, Others: turns,
+		Log: log, Others: embeddingTurns, Turns: o.turns,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the scheduler: %w", err)

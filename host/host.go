@@ -19,11 +19,11 @@ import (
 
 	"github.com/penstock/penstock/host/access"
 	"github.com/penstock/penstock/host/api"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/telemetry"
+	"github.com/penstock/penstock/native"
 )
 
 // Options are what Open needs besides the configuration.
@@ -38,7 +38,8 @@ type Options struct {
 
 // Host is a server with its model.
 type Host struct {
-	core     *Core
+	models   *models
+	core     *Core // the first model's, which stays loaded; nil if there is none
 	config   config.Config
 	log      *slog.Logger
 	listener net.Listener
@@ -81,15 +82,28 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 	if err = h.setUpAccess(ctx, o.Version); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
-	begin := time.Now()
-	if h.core, err = OpenCore(ctx, o.Config, h.log, o.Progress); err != nil {
+	native.SetLogger(h.log.With(slog.String("from", "llama.cpp")))
+	h.models = newModels(o.Config, h.log, o.Progress)
+	if err = h.openFirst(ctx); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
-	m := h.core.Model
-	h.log.Info("model loaded", slog.String("model", m.Name), slog.Uint64("parameters", m.Parameters), slog.Int("context", m.Context),
-		slog.Int("slots", o.Config.Scheduler.Slots), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
 	h.handle(h.api(o))
 	return h, nil
+}
+
+// openFirst loads the model that is served from the start. The others are loaded when they are asked for.
+func (h *Host) openFirst(ctx context.Context) error {
+	if h.models.first == "" {
+		h.log.Info("models are loaded when they are asked for", slog.Any("models", h.models.names()))
+		return nil
+	}
+	r, release, err := h.models.set.Use(ctx, h.models.first)
+	if err != nil {
+		return err
+	}
+	defer release()
+	h.core = r.Core
+	return nil
 }
 
 func (h *Host) api(o Options) http.Handler {
@@ -101,13 +115,13 @@ func (h *Host) api(o Options) http.Handler {
 		}
 	}
 	options := api.Options{
-		Models: completion.OneModel{Model: h.core.served(), Strict: o.Config.Model.Strict}, Catalog: h.core.Catalog,
+		Models: h.models, Catalog: catalogs{h.models},
 		Log: h.log, LogLevel: h.level, Version: o.Version,
 		Keys: h.keys, Limiter: access.NewLimiter(access.Limits{Requests: s.RateLimitRequests, Tokens: s.RateLimitTokens}),
 		ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins,
 		BodyLimit: s.BodyLimit, BodyMemory: s.BodyMemory, WriteTimeout: s.WriteTimeout,
 		ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes), Sinks: []func(operation.Record){h.metrics.Ended},
-		UI: o.UI, Metrics: h.metrics.Handler(func() []*telemetry.Metrics { return []*telemetry.Metrics{h.core.Metrics} }),
+		UI: o.UI, Metrics: h.metrics.Handler(h.models.metrics),
 		Ready: h.accepts.Load, Done: h.done,
 	}
 	if h.traces != nil {
@@ -129,10 +143,6 @@ func (h *Host) Handler() http.Handler { return http.HandlerFunc(h.answer) }
 // Run takes requests until ctx is done, then shuts down: new requests are refused, running ones go on for up to
 // server.shutdown_timeout, what is left then ends as cancelled. The error is nil after an orderly end.
 func (h *Host) Run(ctx context.Context) error {
-	compute, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	computed := make(chan error, 1)
-	go func() { computed <- h.core.Scheduler.Run(compute) }()
 	h.accepts.Store(true)
 	h.log.Info("ready", slog.String("url", h.URL()))
 	if h.ready != nil {
@@ -144,23 +154,20 @@ func (h *Host) Run(ctx context.Context) error {
 	case failed = <-h.served:
 		failed = fmt.Errorf("serve HTTP: %w", failed)
 	}
-	h.drain()
-	stop()
-	return errors.Join(failed, <-computed, h.Close())
+	return errors.Join(failed, h.drain(), h.Close())
 }
 
 // drain refuses new requests and waits for running ones, at most for server.shutdown_timeout.
-func (h *Host) drain() {
+func (h *Host) drain() error {
 	h.accepts.Store(false)
 	h.log.Info("shutting down", slog.Duration("at_most", h.config.Server.ShutdownTimeout))
-	h.core.Scheduler.Drain()
 	deadline := time.NewTimer(h.config.Server.ShutdownTimeout)
 	defer deadline.Stop()
-	select {
-	case <-h.core.Scheduler.Drained():
-	case <-deadline.C:
-		h.log.Warn("some answers were cut off", slog.Int("running", h.core.Scheduler.Stats().Running))
+	left, err := h.models.drain(deadline.C)
+	if left > 0 {
+		h.log.Warn("some answers were cut off", slog.Int("running", left))
 	}
+	return err
 }
 
 // Close ends the host, whatever it does. It may be called again.

@@ -48,7 +48,12 @@ func settings(t *testing.T, change map[string]any) config.Config {
 
 func open(t *testing.T, change map[string]any) *Host {
 	t.Helper()
-	h, err := Open(context.Background(), Options{Config: settings(t, change), Log: slog.New(slog.DiscardHandler), Version: "test"})
+	return openConfig(t, settings(t, change))
+}
+
+func openConfig(t *testing.T, c config.Config) *Host {
+	t.Helper()
+	h, err := Open(context.Background(), Options{Config: c, Log: slog.New(slog.DiscardHandler), Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

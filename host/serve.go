@@ -80,8 +80,8 @@ func (h *Host) close() error {
 	}
 	h.abort()
 	<-h.requests.wait()
-	if h.core != nil {
-		err = errors.Join(err, h.core.Close())
+	if h.models != nil {
+		err = errors.Join(err, h.models.set.Close())
 	}
 	if h.traces != nil {
 		sending, stop := context.WithTimeout(context.Background(), partingTime)

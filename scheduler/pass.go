@@ -33,11 +33,9 @@ func (s *Scheduler) forward(jobs []*job) {
 		return
 	}
 	s.fill(jobs)
-	s.share.take()
 	start := s.config.Clock()
 	err := s.pass(jobs)
 	took := s.config.Clock().Sub(start)
-	s.share.give()
 	s.record.Forward += took
 	s.record.Passes++
 

@@ -33,8 +33,10 @@ func (s *Scheduler) Tick() (busy bool) {
 	return true
 }
 
-// computeAlone computes while others on the same processors pause.
+// computeAlone computes when it is this scheduler's turn, while others on the same processors pause.
 func (s *Scheduler) computeAlone() {
+	s.share.take()
+	defer s.share.give()
 	if s.config.Others != nil {
 		s.config.Others.Pause()
 		defer s.config.Others.Resume()

@@ -4,11 +4,11 @@ package scheduler
 
 import "sync/atomic"
 
-// Turns lets several schedulers share one machine: their forward passes are computed one at a time, in the order in which they are ready.
-// Two passes at once would have more threads than there are cores, and at each step of its graph each would wait for threads that do not
+// Turns lets several schedulers share one machine: their ticks compute one at a time, in the order in which they are ready. Two passes at
+// once would have more threads than there are cores, and at each step of its graph each would wait for threads that do not
 // run. While a slot of any scheduler generates, the ticks of all aim at their targets.
 type Turns struct {
-	turn       chan struct{} // full while a pass is computed; those that wait to send are served in order
+	turn       chan struct{} // full while a tick computes; those that wait to send are served in order
 	generating atomic.Int32  // schedulers of which a slot generates
 }
 

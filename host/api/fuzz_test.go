@@ -26,7 +26,7 @@ func FuzzBodies(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		checked := &checking{t: t}
 		handler := New(Options{BodyLimit: 1 << 20, Log: slog.New(slog.DiscardHandler),
-			Models: completion.OneModel{Model: &completion.Model{Info: completiontest.Info(), Engine: toy{}, Scheduler: checked}}})
+			Models: completiontest.OneModel{Model: &completion.Model{Info: completiontest.Info(), Engine: toy{}, Scheduler: checked}}})
 		for _, path := range []string{"/v1/chat/completions", "/v1/completions", "/completion"} {
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, strings.NewReader(string(body))))

@@ -117,7 +117,7 @@ func newRig(t *testing.T, change func(*setup)) *rig {
 	done := make(chan error, 1)
 	go func() { done <- r.scheduler.Run(ctx) }()
 	r.inner = inner{r.scheduler, make(chan string, 4096), make(chan string, 4096), make(chan string, 4096)}
-	s.Models = completion.OneModel{Strict: s.strict, Model: &completion.Model{Info: completiontest.Info(), Engine: s.Engine, Scheduler: r.inner, Policies: s.Policies}}
+	s.Models = completiontest.OneModel{Strict: s.strict, Model: &completion.Model{Info: completiontest.Info(), Engine: s.Engine, Scheduler: r.inner, Policies: s.Policies}}
 	server := httptest.NewUnstartedServer(New(s.Options))
 	server.Listener = tight{server.Listener}
 	server.Start()

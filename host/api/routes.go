@@ -47,6 +47,8 @@ func New(o Options) http.Handler {
 	e.DELETE("/v1/plugins/:name", s.removePlugin, s.administer, s.withPlugins)
 	e.POST("/v1/plugins/:name/reset", s.resetPlugin, s.administer, s.withPlugins)
 	s.addAdminRoutes(e)
+	e.POST("/models/load", s.loadModel, s.administer)
+	e.POST("/models/unload", s.unloadModel, s.administer)
 	e.GET("/v1/adapters", s.withAdapters(listAdapters), s.authorize)
 	e.POST("/v1/adapters", s.withAdapters(loadAdapter), s.administer)
 	e.DELETE("/v1/adapters/:name", s.withAdapters(unloadAdapter), s.administer)

@@ -114,9 +114,6 @@ func (s *Service) embedder(ctx context.Context, name string) (*embedding.Model, 
 
 // special finds a model beside one that generates, by its own name or that one's.
 func (s *Service) special(ctx context.Context, name string, pick func(*Model) *embedding.Model, lacking string) (*embedding.Model, func(), error) {
-	if d := s.Models.Default(); d != nil && pick(d) != nil && pick(d).Name == name {
-		name = "" // under --strict-model it would be unknown
-	}
 	m, release, err := s.Models.Use(ctx, name)
 	if err != nil {
 		return nil, nil, err

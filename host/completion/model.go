@@ -20,8 +20,18 @@ type Models interface {
 	// Use finds a model by the name that a client gave; "" is the default one. It may have to be loaded first, which ends with ctx.
 	// The model stays loaded until release is called, once. Errors that are a client's to mend are *Error.
 	Use(ctx context.Context, name string) (m *Model, release func(), err error)
-	// Default is the model of requests that name none; nil while none is loaded.
-	Default() *Model
+	// List describes all models that requests may name, the default one first.
+	List() []Listed
+	// Unload takes a model out of memory that nobody uses. Errors that are a client's to mend are *Error.
+	Unload(name string) error
+}
+
+// Listed is a model in a list, loaded or not.
+type Listed struct {
+	Info          // Context is 0 unless it is loaded
+	Digest string // tells models apart; hexadecimal
+	State  string // unloaded, loading or loaded
+	Failed error  // why it did not load the last time; nil: it did, or was not asked for
 }
 
 // Model is one model that is served.

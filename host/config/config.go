@@ -22,7 +22,8 @@ type Config struct {
 	Log       Log       `koanf:"log"`
 	Telemetry Telemetry `koanf:"telemetry"`
 
-	settings []Setting // one for each key, in the table's order
+	settings []Setting         // one for each key, in the table's order
+	named    map[string]Config // the models that the file's section models names
 }
 
 // Model says which model is served and with what.
@@ -45,10 +46,13 @@ type Model struct {
 	ControlVectorLayerRange string   `koanf:"control_vector_layer_range"` // for ParseLayers
 }
 
-// Models says where models lie and come from.
+// Models says where models lie and come from, and how many are served.
 type Models struct {
-	Dir string `koanf:"dir"` // empty: library.DefaultFolder
-	Hub string `koanf:"hub"` // base URL; empty: HF_ENDPOINT, else the usual hub
+	Dir    string        `koanf:"dir"`    // empty: library.DefaultFolder, whose models are not all served
+	Hub    string        `koanf:"hub"`    // base URL; empty: HF_ENDPOINT, else the usual hub
+	Max    int           `koanf:"max"`    // loaded at once; 0: any number
+	Memory int64         `koanf:"memory"` // bytes of all; 0: nine tenths of what is available
+	Idle   time.Duration `koanf:"idle"`   // 0: never unloaded
 }
 
 // Chat says how conversations become prompts, and what their answers are taken for, unless a request says otherwise.

@@ -74,6 +74,12 @@ var table = []Key{
 		Help: "folder of the models, for names and for penstock model; given to serve, all models in it are served; empty: penstock/models in the user's data folder"},
 	{Name: "models.hub", Flag: "hub", Kind: Text, Default: "", check: isHub,
 		Allowed: "a URL such as https://hub.example.org", Help: "hub that models are pulled from, or a mirror of it; empty: HF_ENDPOINT, else https://huggingface.co"},
+	{Name: "models.max", Flag: "models-max", Kind: Integer, Default: 4, check: between(0, 1<<16),
+		Allowed: "0 or more", Help: "models that are loaded at the same time; 0: any number"},
+	{Name: "models.memory", Flag: "models-memory", Kind: Bytes, Default: int64(0), check: sized(0, 1<<50),
+		Allowed: "0 to 1PiB", Help: "most memory for all models together, by estimate; 0: nine tenths of what is available at the start"},
+	{Name: "models.idle", Flag: "model-idle", Kind: Duration, Default: 10 * time.Minute, check: lasting(0, 1000*time.Hour),
+		Allowed: "0 to 1000h", Help: "after so long without a request a model is unloaded, if it is not the one that --model names; 0: never"},
 
 	{Name: "chat.template", Flag: "chat-template", Kind: Text, Default: "",
 		Help: "chat template: a file of Jinja, Jinja itself, or the name of one that llama.cpp has code for, such as llama3; empty: NAME.jinja beside NAME.gguf, else the model's own"},

@@ -60,6 +60,7 @@ func Load(s Sources) (Config, error) {
 	l.fitMicroBatch()
 	l.placeListener()
 	c, err := l.config()
+	c.named = l.namedModels()
 	if err := errors.Join(append(l.problems, err, c.Validate())...); err != nil {
 		return Config{}, err
 	}
@@ -69,6 +70,7 @@ func Load(s Sources) (Config, error) {
 type loader struct {
 	settings []Setting
 	problems []error
+	models   []namedModel
 }
 
 // set takes a value from a source; a wrong one is noted and leaves the key as it was.
@@ -98,9 +100,10 @@ func (l *loader) readFile(path string) {
 		}
 		return
 	}
+	l.readNamedModels(k.Raw(), "file "+path)
 	values := k.All()
 	for _, name := range k.Keys() {
-		if v := values[name]; v != nil && !isEmptySection(name, v) {
+		if v := values[name]; v != nil && !isEmptySection(name, v) && !l.isOfNamedModel(name) {
 			l.set(name, v, "file "+path)
 		}
 	}

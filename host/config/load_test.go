@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -209,5 +210,60 @@ func TestFlagValues_OnlyGivenOnes(t *testing.T) {
 	want := map[string]any{"server.api_keys": "a,b,c", "scheduler.slots": "3"}
 	if diff := cmp.Diff(want, FlagValues(fs)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestLoad_NamedModels_HaveTheirOwnSettings(t *testing.T) {
+	path := write(t, `
+model: {path: main.gguf, alias: [main], ctx_size: 4096, threads: 3}
+scheduler: {slots: 2, batch_size: 64}
+models:
+  dir: /srv/models
+  qwen2.5-0.5b: {path: sub/q.gguf, ctx_size: 512, slots: 5, alias: small}
+  plain:
+  hub: {path: h.gguf}
+`)
+	c, err := Load(Sources{File: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"hub", "plain", "qwen2.5-0.5b"}, c.NamedModels()); diff != "" {
+		t.Fatal(diff)
+	}
+	if c.Models.Dir != "/srv/models" || c.Models.Hub != "" || c.Model.Path != "main.gguf" {
+		t.Errorf("got %+v, %+v", c.Models, c.Model)
+	}
+	small := c.ForModel("qwen2.5-0.5b")
+	if small.Model.Path != "sub/q.gguf" || small.Model.CtxSize != 512 || small.Model.Threads != 3 || small.Scheduler.Slots != 5 || small.Scheduler.UBatchSize != 64 ||
+		!slices.Equal(small.Model.Alias, []string{"small"}) || small.Models.Dir != "/srv/models" {
+		t.Errorf("got %+v, %+v", small.Model, small.Scheduler)
+	}
+	for name, want := range map[string]string{"plain": "plain", "hub": "h.gguf", "in-the-folder": "in-the-folder"} {
+		if got := c.ForModel(name); got.Model.Path != want || got.Model.CtxSize != 4096 || len(got.Model.Alias) > 0 || got.Scheduler.Slots != 2 {
+			t.Errorf("%s: %+v", name, got.Model)
+		}
+	}
+}
+
+func TestLoad_NamedModels_Wrong(t *testing.T) {
+	for file, want := range map[string][]string{
+		"models: {a: {listen: x}}":                     {"models.a.listen", "ctx_size"},
+		"models: {a: {ctx_size: many}}":                {"model \"a\"", "model.ctx_size", "many", "models.a"},
+		"models: {a: {slots: 0}, b: {threads: -1}}":    {"model \"a\"", "model \"b\""},
+		"models: {a: {kernels: amx}}":                  {"model.kernels"},
+		"models: {' a': {path: x}}":                    {"white space"},
+		"models: {maximum: 3}":                         {"models.maximum", "penstock config print"},
+		"models: {a: {batch_size: 8, ubatch_size: 9}}": {"at most scheduler.batch_size"},
+	} {
+		_, err := Load(Sources{File: write(t, file)})
+		if err == nil {
+			t.Errorf("%s: no error", file)
+			continue
+		}
+		for _, text := range want {
+			if !strings.Contains(err.Error(), text) {
+				t.Errorf("%s: %q does not say %q", file, err, text)
+			}
+		}
 	}
 }

@@ -26,6 +26,8 @@ type Options struct {
 	Memory uint64
 	// Kernels of the CPU that go first; empty: Penstock's.
 	Kernels native.KernelChoice
+	// Broken are kernels that other models of this process have come across. The kernels in use are the same for all models.
+	Broken []BrokenKernel
 	// GPULayers are those that serving will put on GPUs; negative: all. They are tried there too, by Open.
 	GPULayers int
 	// Template replaces the model's chat template: Jinja, a file of it, or a name of llama.cpp's. TemplateFile is a file of it in any case.
@@ -50,7 +52,7 @@ func (o Options) withDefaults() Options {
 		o.Kernels = native.ChoosePenstock
 	}
 	if o.Memory == 0 {
-		o.Memory = availableMemory()
+		o.Memory = AvailableMemory()
 	}
 	return o
 }

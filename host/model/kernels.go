@@ -24,20 +24,26 @@ func useSoundKernels(ctx context.Context, in *inspection, o Options) ([]BrokenKe
 	t := kernelTrial{path: soundKernelsPath(o.CacheDir), sound: map[native.Kernel]bool{}}
 	t.load()
 	operations := append(slices.Sorted(maps.Keys(in.types)), native.Attention)
-	set := o.Kernels.Without()
+	t.broken = slices.Clone(o.Broken)
+	set := o.Kernels.Without(t.brokenKernels()...)
 	for todo := t.todo(operations, o.Kernels, set); len(todo) > 0; todo = t.todo(operations, o.Kernels, set) {
 		if err := t.run(ctx, todo); err != nil {
 			return nil, err
 		}
-		var broken []native.Kernel
-		for _, b := range t.broken {
-			broken = append(broken, b.Kernel)
-		}
-		set = o.Kernels.Without(broken...)
+		set = o.Kernels.Without(t.brokenKernels()...)
 	}
 	t.save()
-	native.UseKernels(set)
+	if native.KernelsInUse() != set { // which waits for the passes of other models
+		native.UseKernels(set)
+	}
 	return t.broken, nil
+}
+
+func (t *kernelTrial) brokenKernels() (broken []native.Kernel) {
+	for _, b := range t.broken {
+		broken = append(broken, b.Kernel)
+	}
+	return broken
 }
 
 // kernelTrial is what is known of this CPU's kernels.

@@ -11,13 +11,10 @@ import (
 	"strings"
 )
 
-// AvailableMemory is how many bytes may still be used; 0 if the system does not say. Weights of loaded models may count as available,
+// AvailableMemory is how many bytes could be used before the system swaps or kills: the kernel's estimate, or what is left
+// of the control group's limit. It is 0 if the system does not say (only Linux does). Weights of loaded models may count as available,
 // since they can be read again from their files.
-func AvailableMemory() uint64 { return availableMemory() }
-
-// availableMemory is how many bytes could be used before the system swaps or kills: the kernel's estimate, or what is left
-// of the control group's limit. It is 0 if the system does not say (only Linux does).
-func availableMemory() uint64 {
+func AvailableMemory() uint64 {
 	available := meminfo("/proc/meminfo", "MemAvailable:")
 	if left, ok := groupMemory("/sys/fs/cgroup"); ok && (available == 0 || left < available) {
 		return left

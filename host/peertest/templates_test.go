@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/completion/completiontest"
 	"github.com/penstock/penstock/host/engine"
 )
 
@@ -125,7 +126,7 @@ func rendering(t *testing.T, source string) func(body string) Answer {
 		}
 	})
 	info := completion.Info{Name: "tiny", Context: 1 << 20, Vocabulary: e.Info().Vocabulary}
-	handler := api.New(api.Options{Models: completion.OneModel{Model: &completion.Model{Info: info, Engine: e}}, Log: slog.New(slog.DiscardHandler), BodyLimit: 1 << 20})
+	handler := api.New(api.Options{Models: completiontest.OneModel{Model: &completion.Model{Info: info, Engine: e}}, Log: slog.New(slog.DiscardHandler), BodyLimit: 1 << 20})
 	return func(body string) Answer {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodPost, "/apply-template", strings.NewReader(body))

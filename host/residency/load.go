@@ -50,15 +50,10 @@ func (s *Set[M]) loadInTurn(m *model[M], need uint64) (loaded M, err error) {
 	if err := s.makeRoom(need); err != nil {
 		return loaded, err
 	}
-	begin := time.Now()
-	if loaded, err = s.Load(s.ctx, m.name); err != nil {
-		if s.ctx.Err() != nil {
-			return loaded, ErrClosed
-		}
-		return loaded, err
+	if loaded, err = s.Load(s.ctx, m.name); err != nil && s.ctx.Err() != nil {
+		return loaded, ErrClosed
 	}
-	s.Log.Info("model loaded", slog.String("model", m.name), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
-	return loaded, nil
+	return loaded, err
 }
 
 // makeRoom unloads models until another has room, and waits for those that are in use. A model that would be alone always has room: if it

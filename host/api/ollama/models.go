@@ -3,8 +3,6 @@
 package ollama
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"net/http"
@@ -46,22 +44,16 @@ type runningEntry struct {
 	Context int       `json:"context_length"`
 }
 
-func entryOf(m completion.Info) entry {
+func entryOf(m completion.Listed) entry {
 	name := m.Name
 	if !strings.Contains(name, ":") {
 		name += defaultTag
 	}
-	return entry{Name: name, Model: name, Modified: m.Created, Size: m.Size, Digest: digestOf(m), Details: detailsOf(m)}
+	return entry{Name: name, Model: name, Modified: m.Created, Size: m.Size, Digest: m.Digest, Details: detailsOf(m.Info)}
 }
 
 func detailsOf(m completion.Info) details {
 	return details{Format: "gguf", Family: m.Family, Families: []string{m.Family}, ParameterSize: count(m.Parameters), Quantization: m.FileType}
-}
-
-// digestOf tells models apart. It is not that of the file's contents, which would take long to read.
-func digestOf(m completion.Info) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%d", m.Name, m.Size, m.Parameters, m.Created.UnixNano()))
-	return hex.EncodeToString(sum[:])
 }
 
 // count writes a number of parameters as people say it: 7.6B, 135.0M.
@@ -82,13 +74,22 @@ func (a API) version(c echo.Context) error {
 }
 
 func (a API) tags(c echo.Context) error {
-	return c.JSON(http.StatusOK, map[string]any{"models": []entry{entryOf(a.Models.Default().Info)}})
+	list := []entry{}
+	for _, m := range a.Models.List() {
+		list = append(list, entryOf(m))
+	}
+	return c.JSON(http.StatusOK, map[string]any{"models": list})
 }
 
 func (a API) running(c echo.Context) error {
-	m := a.Models.Default()
 	never := time.Now().Add(math.MaxInt64)
-	return c.JSON(http.StatusOK, map[string]any{"models": []runningEntry{{entry: entryOf(m.Info), Expires: never, Context: m.Context}}})
+	list := []runningEntry{}
+	for _, m := range a.Models.List() {
+		if m.State == "loaded" {
+			list = append(list, runningEntry{entry: entryOf(m), Expires: never, Context: m.Context})
+		}
+	}
+	return c.JSON(http.StatusOK, map[string]any{"models": list})
 }
 
 // description is what POST /api/show answers.

@@ -17,25 +17,48 @@ type modelEntry struct {
 	OwnedBy string         `json:"owned_by"`
 	Aliases []string       `json:"aliases"`
 	Tags    []string       `json:"tags"`
+	Path    string         `json:"path,omitempty"`
+	Status  *modelStatus   `json:"status,omitempty"`
 	Meta    map[string]any `json:"meta"`
 }
 
-func entryOf(m *completion.Model) modelEntry {
-	return modelEntry{ID: m.Name, Object: "model", Created: m.Created.Unix(), OwnedBy: "penstock",
-		Aliases: append([]string{}, m.Aliases...), Tags: append([]string{}, m.Tags...), Meta: map[string]any{
-			"vocab_type": m.VocabType, "ftype": m.FileType,
-			"n_vocab": m.Vocabulary, "n_ctx": m.Context, "n_ctx_train": m.Training, "n_embd": m.Embedding,
-			"n_params": m.Parameters, "size": m.Size,
+// modelStatus is what the router of llama-server says of a model.
+type modelStatus struct {
+	Value  string `json:"value"` // unloaded, loading or loaded
+	Failed bool   `json:"failed,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+func entryOf(m completion.Listed) modelEntry {
+	e := modelEntry{ID: m.Name, Object: "model", Created: m.Created.Unix(), OwnedBy: "penstock",
+		Aliases: append([]string{}, m.Aliases...), Tags: append([]string{}, m.Tags...), Path: m.Path, Status: &modelStatus{Value: m.State},
+		Meta: map[string]any{
+			"ftype": m.FileType, "n_vocab": m.Vocabulary, "n_ctx_train": m.Training, "n_embd": m.Embedding, "n_params": m.Parameters, "size": m.Size,
 		}}
+	if m.Context > 0 { // only llama.cpp knows
+		e.Meta["n_ctx"], e.Meta["vocab_type"] = m.Context, m.VocabType
+	}
+	if m.Failed != nil {
+		e.Status.Failed, e.Status.Error = true, m.Failed.Error()
+	}
+	return e
 }
 
 func (a API) models(c echo.Context) error {
-	m := a.Models.Default()
-	return c.JSON(http.StatusOK, map[string]any{"object": "list", "data": []modelEntry{entryOf(m)}, "models": []map[string]any{listed(m)}})
+	list := a.Models.List()
+	data, models := []modelEntry{}, []map[string]any{}
+	for _, m := range list {
+		e := entryOf(m)
+		if len(list) == 1 && m.State == "loaded" { // as llama-server, which tells more only where there is a choice
+			e.Path, e.Status = "", nil
+		}
+		data, models = append(data, e), append(models, listed(m))
+	}
+	return c.JSON(http.StatusOK, map[string]any{"object": "list", "data": data, "models": models})
 }
 
 // listed is a model as llama-server lists it a second time. Most of the fields are always empty there.
-func listed(m *completion.Model) map[string]any {
+func listed(m completion.Listed) map[string]any {
 	return map[string]any{
 		"name": m.Name, "model": m.Name, "modified_at": "", "size": "", "digest": "", "type": "model", "description": "", "tags": []string{""},
 		"capabilities": []string{"completion"}, "parameters": "",
@@ -46,9 +69,13 @@ func listed(m *completion.Model) map[string]any {
 
 // model describes one model; names may have slashes.
 func (a API) model(c echo.Context) error {
-	m := a.Models.Default()
-	if name := c.Param("*"); name != m.Name {
-		return completion.UnknownModel(name, m.Name)
+	name := c.Param("*")
+	var known []string
+	for _, m := range a.Models.List() {
+		if m.Name == name {
+			return c.JSON(http.StatusOK, entryOf(m))
+		}
+		known = append(known, m.Name)
 	}
-	return c.JSON(http.StatusOK, entryOf(m))
+	return completion.UnknownModel(name, known...)
 }

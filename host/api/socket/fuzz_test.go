@@ -31,7 +31,7 @@ func FuzzFrames(f *testing.F) {
 		err := wire.Decode(data, &frame)
 		if err == nil {
 			m := &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}, Scheduler: refusing{}}
-			a := &API{Server: &wire.Server{Service: completion.NewService(completion.OneModel{Model: m})}}
+			a := &API{Server: &wire.Server{Service: completion.NewService(completiontest.OneModel{Model: m})}}
 			k := &connection{api: a, ctx: t.Context(), answers: map[string]*answer{}}
 			r := &completion.Request{Model: m, Params: sampling.Default()}
 			k.answers["live"] = &answer{connection: k, id: "live", stream: still{}, choice: &completion.Choice{Request: r}}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+
+package completiontest
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/embedding"
+)
+
+// OneModel serves a single model. It answers to every name, as llama-server does, since clients often send one that they cannot
+// leave out; answers carry the true name.
+type OneModel struct {
+	Model  *completion.Model
+	Strict bool // another name than the model's is refused
+}
+
+// Use implements completion.Models.
+func (o OneModel) Use(_ context.Context, name string) (*completion.Model, func(), error) {
+	if o.Strict && name != "" && name != o.Model.Name && !isBeside(o.Model.Embeddings, name) && !isBeside(o.Model.Scores, name) {
+		return nil, nil, completion.UnknownModel(name, o.Model.Name)
+	}
+	return o.Model, func() {}, nil
+}
+
+func isBeside(m *embedding.Model, name string) bool { return m != nil && m.Name == name }
+
+// List implements completion.Models.
+func (o OneModel) List() []completion.Listed {
+	return []completion.Listed{{Info: o.Model.Info, Digest: o.Model.Digest(), State: "loaded"}}
+}
+
+// Unload implements completion.Models.
+func (o OneModel) Unload(string) error {
+	return &completion.Error{Status: http.StatusConflict, Code: "model_kept", Type: completion.TypeInvalid, Param: "model", Message: "the only model of this server stays loaded"}
+}

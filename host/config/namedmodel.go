@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// namedModel is an entry of the section models whose value is a section of its own: a model with its settings, such as
+//
+//	models:
+//	  small:
+//	    path: qwen2.5-0.5b-q8_0
+//	    ctx_size: 8192
+//
+// Its keys are those of the sections model, scheduler and chat.
+type namedModel struct {
+	name   string
+	values map[string]any
+	origin string
+}
+
+const modelsSection = "models"
+
+// inherited are the keys of the section model that count for every model, unless it has its own. The others say what one model is, and so
+// do templates and the models for embeddings and scores beside it.
+var inherited = []string{"model.ctx_size", "model.threads", "model.gpu_layers", "model.kv_layout", "model.kernels", "model.strict"}
+
+var ofOneModel = []string{"chat.template", "chat.template_file", "embedding.model", "rerank.model"}
+
+// readNamedModels finds the entries in the file's own tree: a name may have dots.
+func (l *loader) readNamedModels(file map[string]any, origin string) {
+	section, _ := file[modelsSection].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(section)) {
+		values, isSection := section[name].(map[string]any)
+		known := l.find(modelsSection+"."+name) != nil
+		if !isSection && (section[name] != nil || known) {
+			continue // a key
+		}
+		if strings.TrimSpace(name) != name || name == "" {
+			l.problems = append(l.problems, fmt.Errorf("%w %s.%q (%s): a name without white space around it", ErrWrongValue, modelsSection, name, origin))
+			continue
+		}
+		l.models = append(l.models, namedModel{name, values, origin})
+	}
+}
+
+// isOfNamedModel reports whether a flattened key belongs to a model's own section.
+func (l *loader) isOfNamedModel(key string) bool {
+	return slices.ContainsFunc(l.models, func(m namedModel) bool {
+		prefix := modelsSection + "." + m.name
+		return key == prefix || strings.HasPrefix(key, prefix+".")
+	})
+}
+
+// namedModels are the configurations of the models that are named. What is wrong with them is noted.
+func (l *loader) namedModels() map[string]Config {
+	configs := map[string]Config{}
+	for _, m := range l.models {
+		own := &loader{settings: slices.Clone(l.settings)}
+		own.only(m.name)
+		for _, key := range slices.Sorted(maps.Keys(m.values)) {
+			own.setOf(m, key)
+		}
+		own.fitMicroBatch()
+		c, err := own.config()
+		if err = errors.Join(append(own.problems, err, c.Validate())...); err != nil {
+			l.problems = append(l.problems, fmt.Errorf("model %q (%s.%s): %w", m.name, modelsSection, m.name, err))
+		}
+		configs[m.name] = c
+	}
+	return configs
+}
+
+// only makes the settings those of another model than the one of the section model.
+func (l *loader) only(name string) {
+	for i := range l.settings {
+		s := &l.settings[i]
+		if strings.HasPrefix(s.Key.Name, "model.") && !slices.Contains(inherited, s.Key.Name) || slices.Contains(ofOneModel, s.Key.Name) {
+			s.Value, s.Origin = s.Key.Default, "default"
+		}
+	}
+	path := l.find("model.path")
+	path.Value, path.Origin = name, "the model's name"
+}
+
+// setOf sets a key of a model's own section.
+func (l *loader) setOf(m namedModel, key string) {
+	for _, section := range []string{"model.", "scheduler.", "chat."} {
+		if key != "kernels" && l.find(section+key) != nil {
+			l.set(section+key, m.values[key], m.origin+", "+modelsSection+"."+m.name)
+			return
+		}
+	}
+	want := "keys of the sections model, scheduler and chat, such as path, ctx_size and slots"
+	if key == "kernels" {
+		want = "the kernels of the CPU are the same for all models: model.kernels"
+	}
+	l.problems = append(l.problems, &Problem{Key: modelsSection + "." + m.name + "." + key, Value: show(m.values[key]), Origin: m.origin, Want: want, kind: ErrUnknownKey})
+}
+
+// NamedModels are the names of the section models, sorted.
+func (c Config) NamedModels() []string { return slices.Sorted(maps.Keys(c.named)) }
+
+// ForModel is the configuration of another model than that of the section model: what the section models says of it, or, for the name of
+// a file in the model folder, what counts for every model.
+func (c Config) ForModel(name string) Config {
+	if own, named := c.named[name]; named {
+		return own
+	}
+	l := loader{settings: slices.Clone(c.settings)}
+	l.only(name)
+	own, err := l.config()
+	if err != nil {
+		return c // it cannot fail: the settings were merged before
+	}
+	return own
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/embedding"
+	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/library"
+	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/residency"
+	"github.com/penstock/penstock/host/telemetry"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// models are those that a host serves: the one of the section model, those that the section models names, and if models.dir is set, all
+// of that folder. It is a completion.Models.
+type models struct {
+	config   config.Config
+	log      *slog.Logger
+	library  *library.Library
+	turns    *scheduler.Turns // nil: one model has the machine for itself
+	embed    embedding.Turns  // of the embeddings of all models
+	first    string           // name of the one of the section model; empty: there is none
+	set      *residency.Set[*resident]
+	progress func(done float32) // of the first model's load
+
+	broken []model.BrokenKernel // that models have come across; used while one is loaded, which is one at a time
+}
+
+var _ completion.Models = (*models)(nil)
+
+func newModels(c config.Config, log *slog.Logger, progress func(done float32)) *models {
+	m := &models{config: c, log: log, library: library.Open(c.Models.Dir), progress: progress}
+	if !m.several() || c.Model.Path != "" || c.Embedding.Model != "" || c.Rerank.Model != "" { // which the first model has beside it
+		m.first = nameOf(c.Model)
+	}
+	if m.several() {
+		m.turns = scheduler.NewTurns()
+	}
+	budget := uint64(c.Models.Memory)
+	if budget == 0 {
+		budget = model.AvailableMemory() / 10 * 9
+	}
+	m.set = residency.New(residency.Options[*resident]{
+		Load: m.load, Need: m.need, Available: model.AvailableMemory, Budget: budget, Most: c.Models.Max, Idle: c.Models.Idle,
+		Keeps: func(name string) bool { return name == m.first }, Queue: c.Scheduler.MaxQueue, Log: log,
+	})
+	return m
+}
+
+// several reports whether requests choose among models.
+func (m *models) several() bool { return m.config.Models.Dir != "" || len(m.config.NamedModels()) > 0 }
+
+// nameOf is the name of the model of a configuration in the API.
+func nameOf(c config.Model) string {
+	if len(c.Alias) > 0 {
+		return c.Alias[0]
+	}
+	if c.Path == "" {
+		return model.BuiltInName
+	}
+	return strings.TrimSuffix(filepath.Base(c.Path), ".gguf")
+}
+
+// settings are those of a model by its true name.
+func (m *models) settings(name string) config.Config {
+	if name == m.first {
+		return m.config
+	}
+	return m.config.ForModel(name)
+}
+
+// names are the true names, the first model's first.
+func (m *models) names() []string {
+	var names []string
+	if m.first != "" {
+		names = append(names, m.first)
+	}
+	others := m.config.NamedModels()
+	if m.config.Models.Dir != "" {
+		others = append(others, library.Names(m.library.Folder)...)
+	}
+	slices.Sort(others)
+	for _, name := range slices.Compact(others) {
+		if name != m.first {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// find gives the true name of the model that a client means.
+func (m *models) find(name string) (string, error) {
+	if name == "" {
+		return m.usual()
+	}
+	if _, loaded := m.set.Loaded(name); loaded || name == m.first {
+		return name, nil
+	}
+	if m.isFirst(name) {
+		return m.first, nil
+	}
+	names := m.names()
+	for _, wanted := range []string{name, strings.TrimSuffix(name, ":latest")} {
+		if slices.Contains(names, wanted) {
+			return wanted, nil
+		}
+		for _, known := range append(m.config.NamedModels(), m.first) {
+			if slices.Contains(m.settings(known).Model.Alias, wanted) {
+				return known, nil
+			}
+		}
+	}
+	if m.several() || m.config.Model.Strict {
+		return "", completion.UnknownModel(name, names...)
+	}
+	return m.first, nil
+}
+
+// isFirst reports whether a name is another one of the first model: its own beside a model that only embeds, or that of the model for
+// embeddings or scores beside it.
+func (m *models) isFirst(name string) bool {
+	r, loaded := m.set.Loaded(m.first)
+	if !loaded {
+		return false
+	}
+	beside := func(path string) bool { return path != "" && nameOf(config.Model{Path: path}) == name }
+	return r.model.Name == name || slices.Contains(r.model.Aliases, name) || beside(m.config.Embedding.Model) || beside(m.config.Rerank.Model)
+}
+
+// usual is the model of requests that name none: the first one, or the only one.
+func (m *models) usual() (string, error) {
+	names := m.names()
+	if m.first != "" || len(names) == 1 {
+		return names[0], nil
+	}
+	if len(names) == 0 {
+		return "", &completion.Error{Status: http.StatusNotFound, Code: "model_not_found", Type: completion.TypeInvalid, Param: "model",
+			Message: "this server has no model yet: penstock model pull fetches one into " + m.library.Folder}
+	}
+	return "", completion.Invalid("model", "model is missing; this server has %s", strings.Join(names, ", "))
+}
+
+// Use implements completion.Models.
+func (m *models) Use(ctx context.Context, name string) (*completion.Model, func(), error) {
+	known, err := m.find(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, release, err := m.set.Use(ctx, known)
+	if err != nil {
+		return nil, nil, loadError(ctx, known, err)
+	}
+	return r.model, release, nil
+}
+
+// loadError tells what it means for a client that a model is not loaded. A request that cannot succeed has a status that clients do not
+// answer by trying again.
+func loadError(ctx context.Context, name string, err error) error {
+	refusal := &completion.Error{Status: http.StatusUnprocessableEntity, Code: "model_not_loadable", Type: completion.TypeInvalid, Param: "model",
+		Message: "the model " + name + " cannot be loaded: " + err.Error()}
+	switch {
+	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
+		return err
+	case errors.Is(err, residency.ErrClosed):
+		return scheduler.ErrClosed
+	case errors.Is(err, residency.ErrBusy), errors.Is(err, residency.ErrQueue):
+		refusal.Status, refusal.Code, refusal.Type, refusal.Retry = http.StatusTooManyRequests, "models_busy", completion.TypeBusy, 5
+	}
+	return refusal
+}
+
+// Unload implements completion.Models.
+func (m *models) Unload(name string) error {
+	known, err := m.find(name)
+	if err != nil {
+		return err
+	}
+	if known == m.first {
+		return &completion.Error{Status: http.StatusConflict, Code: "model_kept", Type: completion.TypeInvalid, Param: "model",
+			Message: "the model " + known + " is the one that --model names; it stays loaded"}
+	}
+	err = m.set.Unload(known)
+	if errors.Is(err, residency.ErrInUse) {
+		return &completion.Error{Status: http.StatusConflict, Code: "model_in_use", Type: completion.TypeBusy, Param: "model", Retry: 5, Message: err.Error()}
+	}
+	if errors.Is(err, residency.ErrClosed) {
+		return scheduler.ErrClosed
+	}
+	return err
+}
+
+// List implements completion.Models.
+func (m *models) List() []completion.Listed {
+	var list []completion.Listed
+	for _, name := range m.names() {
+		list = append(list, m.listed(name))
+	}
+	return list
+}
+
+// listed describes a model by its files, and once it is loaded by what llama.cpp says of it.
+func (m *models) listed(name string) completion.Listed {
+	status := m.set.Status(name)
+	l := completion.Listed{Info: completion.Info{Name: name}, State: string(status.State), Failed: status.Err}
+	about, err := m.library.Model(m.settings(name).Model.Path)
+	if err == nil {
+		l.Info = completion.Info{Name: name, Path: about.Files[0], Created: about.Modified, Family: about.Architecture, FileType: about.Quantisation,
+			Training: about.Context, Vocabulary: about.Vocabulary, Embedding: about.Embedding, Parameters: about.Parameters, Size: about.Weights}
+		l.Digest = about.Digest
+	} else if l.Failed == nil && name != m.first {
+		l.Failed = err
+	}
+	if r, loaded := m.set.Loaded(name); loaded {
+		l.Info = r.model.Info
+	}
+	if l.Digest == "" {
+		l.Digest = l.Info.Digest()
+	}
+	return l
+}
+
+// load loads a model with its settings and lets its scheduler run.
+func (m *models) load(ctx context.Context, name string) (*resident, error) {
+	c := m.settings(name)
+	if about, err := m.library.Model(c.Model.Path); err == nil && about.Encoder && m.several() {
+		c.Embedding.Enabled = true // it can do nothing else
+	}
+	o := coreOptions{turns: m.turns, embeddingTurns: &m.embed, broken: m.broken}
+	if m.several() {
+		o.name = name
+	}
+	if name == m.first {
+		o.progress = m.progress
+	}
+	begin := time.Now()
+	core, err := openCore(ctx, c, m.log, o)
+	if err != nil {
+		return nil, err
+	}
+	m.broken = core.file.Broken
+	m.log.Info("model loaded", slog.String("model", name), slog.Uint64("parameters", core.Model.Parameters), slog.Int("context", core.Model.Context),
+		slog.Int("slots", c.Scheduler.Slots), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
+	return start(core), nil
+}
+
+// need estimates the memory of a model. What cannot be read needs none: loading it will say what is wrong.
+func (m *models) need(name string) uint64 {
+	c := m.settings(name)
+	about, err := m.library.Model(c.Model.Path)
+	if err != nil {
+		return 0
+	}
+	cells := c.Model.CtxSize
+	if cells == 0 {
+		cells = engine.DefaultCells(about.Context, c.Scheduler.Slots)
+	}
+	return about.Memory(library.Use{Cells: cells, Slots: c.Scheduler.Slots, UBatch: c.Scheduler.UBatchSize}).Total()
+}
+
+// metrics are those of the models that are loaded.
+func (m *models) metrics() (list []*telemetry.Metrics) {
+	for _, r := range m.set.All() {
+		list = append(list, r.Metrics)
+	}
+	return list
+}
+
+// drain has the schedulers take no more requests, waits until their answers have ended or time is up, and ends what is left, which it
+// counts.
+func (m *models) drain(timeUp <-chan time.Time) (left int, _ error) {
+	m.set.Stop()
+	running := m.set.All()
+	for _, r := range running {
+		r.Scheduler.Drain()
+	}
+	for _, r := range running {
+		select {
+		case <-r.Scheduler.Drained():
+			continue
+		case <-timeUp:
+		}
+		break
+	}
+	var errs []error
+	for _, r := range running {
+		left += r.Scheduler.Stats().Running
+		errs = append(errs, r.halt())
+	}
+	return left, errors.Join(errs...)
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/native/gguf/synth"
+)
+
+// modelFolder has two small models that answer differently, one that is broken, and the built-in one.
+func modelFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, architecture := range map[string]string{"window": "cohere2", "state": "mamba"} {
+		file, err := os.Create(filepath.Join(dir, name+".gguf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(synth.Small(file, architecture, 1), file.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile("model/penstock-tiny.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"tale": data, "broken": data[:len(data)/2]} {
+		if err := os.WriteFile(filepath.Join(dir, name+".gguf"), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// serveSeveral runs a host for a model folder.
+func serveSeveral(t *testing.T, change map[string]any) *Host {
+	t.Helper()
+	flags := map[string]any{"models.dir": modelFolder(t), "server.admin_key": "secret", "scheduler.slots": "2"}
+	for k, v := range change {
+		flags[k] = v
+	}
+	h := open(t, flags)
+	run(t, h)
+	return h
+}
+
+// command sends a body and returns the status and the answer.
+func command(t *testing.T, h *Host, path, body string) (int, map[string]any) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer secret")
+	return exchange(t, request)
+}
+
+func exchange(t *testing.T, request *http.Request) (int, map[string]any) {
+	t.Helper()
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var answer map[string]any
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, answer
+}
+
+// sayOf asks a model for some tokens; "" names none.
+func sayOf(t *testing.T, h *Host, model string) (status int, answeredBy, text string) {
+	t.Helper()
+	status, answer := command(t, h, "/v1/completions", fmt.Sprintf(`{"model":%q,"prompt":"Once upon","max_tokens":8,"temperature":0}`, model))
+	if status != http.StatusOK {
+		return status, "", fmt.Sprint(answer["error"])
+	}
+	return status, answer["model"].(string), fmt.Sprint(answer["choices"])
+}
+
+// states are the models of /v1/models with what they do.
+func states(t *testing.T, h *Host) map[string]string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL()+"/v1/models", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, answer := exchange(t, request)
+	out := map[string]string{}
+	for _, entry := range answer["data"].([]any) {
+		e := entry.(map[string]any)
+		status := e["status"].(map[string]any)
+		out[e["id"].(string)] = status["value"].(string)
+		if status["failed"] == true {
+			out[e["id"].(string)] += " failed"
+		}
+	}
+	return out
+}
+
+func TestHost_SeveralModels_LoadedOnFirstUse(t *testing.T) {
+	h := serveSeveral(t, map[string]any{"models.max": "2"})
+	want := map[string]string{"window": "unloaded", "state": "unloaded", "tale": "unloaded", "broken": "unloaded failed"}
+	if diff := cmp.Diff(want, states(t, h)); diff != "" {
+		t.Errorf("before any request:\n%s", diff)
+	}
+	texts := map[string]string{}
+	for _, name := range []string{"window", "state", "window:latest", "tale"} {
+		status, by, text := sayOf(t, h, name)
+		if status != http.StatusOK || by != strings.TrimSuffix(name, ":latest") {
+			t.Fatalf("%s: %d by %q: %s", name, status, by, text)
+		}
+		texts[by] = text
+	}
+	if texts["window"] == texts["state"] || texts["state"] == texts["tale"] {
+		t.Errorf("different models say %v", texts)
+	}
+	want = map[string]string{"window": "loaded", "state": "unloaded", "tale": "loaded", "broken": "unloaded failed"}
+	if diff := cmp.Diff(want, states(t, h)); diff != "" {
+		t.Errorf("after the third model with room for two:\n%s", diff)
+	}
+	if _, _, again := sayOf(t, h, "state"); again != texts["state"] {
+		t.Errorf("loaded again it says %s, before %s", again, texts["state"])
+	}
+	metrics, err := http.Get(h.URL() + "/metrics") //nolint:noctx // a test
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer metrics.Body.Close()
+	var text strings.Builder
+	if _, err := fmt.Fprint(&text, readAll(t, metrics)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"state", "tale"} {
+		if !strings.Contains(text.String(), `penstock_generation_tokens_total{model_name="`+name+`"} 8`) {
+			t.Errorf("the metrics do not tell of %s", name)
+		}
+	}
+}
+
+func readAll(t *testing.T, r *http.Response) string {
+	t.Helper()
+	var b strings.Builder
+	buffer := make([]byte, 1<<16)
+	for {
+		n, err := r.Body.Read(buffer)
+		b.Write(buffer[:n])
+		if err != nil {
+			return b.String()
+		}
+	}
+}
+
+func TestHost_SeveralModels_BadNamesAndBrokenOnes(t *testing.T) {
+	h := serveSeveral(t, nil)
+	stop := keepAnswering(t, h, "tale")
+	for _, tc := range []struct {
+		model  string
+		status int
+		says   string
+	}{
+		{"absent", http.StatusNotFound, `"broken", "state", "tale", "window"`},
+		{"", http.StatusBadRequest, "model is missing"},
+		{"broken", http.StatusUnprocessableEntity, "cannot be loaded"},
+		{"broken", http.StatusUnprocessableEntity, "cannot be loaded"},
+		{"../tale", http.StatusNotFound, "there is no model"},
+	} {
+		if status, _, text := sayOf(t, h, tc.model); status != tc.status || !strings.Contains(text, tc.says) {
+			t.Errorf("%q: %d %s, want %d and %q", tc.model, status, text, tc.status, tc.says)
+		}
+	}
+	if status, _, text := sayOf(t, h, "window"); status != http.StatusOK {
+		t.Errorf("a sound one then: %d %s", status, text)
+	}
+	stop()
+}
+
+// keepAnswering lets a model answer until stop is called, and checks that each answer is as the first.
+func keepAnswering(t *testing.T, h *Host, model string) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	_, _, first := sayOf(t, h, model)
+	group.Go(func() {
+		for ctx.Err() == nil {
+			if status, _, text := sayOf(t, h, model); status != http.StatusOK || text != first {
+				t.Errorf("meanwhile %s says %d %s, before %s", model, status, text, first)
+				return
+			}
+		}
+	})
+	return func() { cancel(); group.Wait() }
+}
+
+func TestHost_SeveralModels_LoadAndUnload(t *testing.T) {
+	h := serveSeveral(t, nil)
+	for _, step := range []struct {
+		path, body string
+		status     int
+		says, then string
+	}{
+		{"/models/load", `{"model":"tale"}`, http.StatusOK, "true", "loaded"},
+		{"/models/load", `{"model":"tale"}`, http.StatusOK, "true", "loaded"},
+		{"/models/unload", `{"model":"tale"}`, http.StatusOK, "true", "unloaded"},
+		{"/models/unload", `{"model":"tale"}`, http.StatusOK, "true", "unloaded"},
+		{"/models/load", `{}`, http.StatusBadRequest, "model is missing", "unloaded"},
+		{"/models/load", `{"model":"none"}`, http.StatusNotFound, "there is no model", "unloaded"},
+		{"/models/load", `{"model":"broken"}`, http.StatusUnprocessableEntity, "cannot be loaded", "unloaded"},
+	} {
+		status, answer := command(t, h, step.path, step.body)
+		if status != step.status || !strings.Contains(fmt.Sprint(answer), step.says) || states(t, h)["tale"] != step.then {
+			t.Errorf("%s %s: %d %v, then %v", step.path, step.body, status, answer, states(t, h))
+		}
+	}
+}
+
+func TestHost_SeveralModels_FirstOneStays(t *testing.T) {
+	h := serveSeveral(t, map[string]any{"model.path": "tale", "models.max": "2", "models.idle": "1ms"})
+	if status, by, _ := sayOf(t, h, ""); status != http.StatusOK || by != "tale" {
+		t.Errorf("without a name: %d by %q", status, by)
+	}
+	for _, name := range []string{"window", "state"} {
+		if status, by, text := sayOf(t, h, name); status != http.StatusOK || by != name {
+			t.Errorf("%s: %d by %q: %s", name, status, by, text)
+		}
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for got := states(t, h); got["state"] != "unloaded" || got["window"] != "unloaded"; got = states(t, h) {
+		if time.Now().After(deadline) {
+			t.Fatalf("idle models stay: %v", got)
+		}
+	}
+	if got := states(t, h); got["tale"] != "loaded" {
+		t.Errorf("got %v", got)
+	}
+	if status, answer := command(t, h, "/models/unload", `{"model":"tale"}`); status != http.StatusConflict {
+		t.Errorf("unloading it: %d %v", status, answer)
+	}
+}
+
+func TestHost_SeveralModels_NamedInTheFile(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	dir := modelFolder(t)
+	file := filepath.Join(t.TempDir(), "penstock.yaml")
+	text := fmt.Sprintf("server: {listen: '127.0.0.1:0'}\nmodel: {threads: 1}\nmodels:\n  short: {path: %q, ctx_size: 256, slots: 1, alias: [brief]}\n  tale: {path: %q}\n",
+		filepath.Join(dir, "window.gguf"), filepath.Join(dir, "tale.gguf"))
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(config.Sources{File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := openConfig(t, c)
+	run(t, h)
+	for name, want := range map[string]string{"short": "short", "brief": "short", "tale": "tale"} {
+		if status, by, text := sayOf(t, h, name); status != http.StatusOK || by != want {
+			t.Errorf("%s: %d by %q: %s", name, status, by, text)
+		}
+	}
+	status, answer := command(t, h, "/v1/completions", `{"model":"short","prompt":"`+strings.Repeat("x", 400)+`"}`)
+	if status != http.StatusBadRequest || !strings.Contains(fmt.Sprint(answer), "256") {
+		t.Errorf("beyond its own context: %d %v", status, answer)
+	}
+	if got := states(t, h); len(got) != 2 {
+		t.Errorf("the models are %v", got)
+	}
+}
+
+// TestHost_SeveralModels_ManyClients: clients that ask for all models at once, with room for two, all get their answers.
+func TestHost_SeveralModels_ManyClients(t *testing.T) {
+	h := serveSeveral(t, map[string]any{"models.max": "2"})
+	names := []string{"window", "state", "tale"}
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	texts := map[string][]string{}
+	for i := range 12 {
+		group.Go(func() {
+			for k := range 3 {
+				name := names[(i+k)%3]
+				status, by, text := sayOf(t, h, name)
+				if status != http.StatusOK || by != name {
+					t.Errorf("%s: %d by %q: %s", name, status, by, text)
+					return
+				}
+				mu.Lock()
+				texts[name] = append(texts[name], text)
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	for name, said := range texts {
+		if slices.Sort(said); len(slices.Compact(said)) != 1 {
+			t.Errorf("%s says different things: %v", name, said)
+		}
+	}
+}
