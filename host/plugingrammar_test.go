@@ -161,3 +161,21 @@ func TestGrammar_Example_BuiltInModel(t *testing.T) {
 		t.Errorf("%d %q %q", status, message, field)
 	}
 }
+
+// TestPlugins_ReasoningBudget: the end of thinking is forced whatever plugins choose, mask or force, and they go on behind it.
+func TestPlugins_ReasoningBudget(t *testing.T) {
+	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": always("always", 300), "b.wasm": forcing("forcing", 300), "c.wasm": masking("masking", 192, 300)})
+	piece := h.core.Engine.Piece(300)
+	tags, err := json.Marshal(map[string]any{"reasoning_budget_start_tag": piece, "reasoning_budget_end_tag": "!", "reasoning_budget_message": "stop",
+		"reasoning_budget_tokens": 3, "max_tokens": 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := strings.Repeat(piece, 4) + "stop!" + strings.Repeat(piece, 4) + "stop!"
+	for _, name := range []string{"always", "forcing", "masking"} {
+		status, text, _ := complete(t, h, ","+strings.Trim(string(tags), "{}")+`,"plugins":["`+name+`"]`)
+		if status != 200 || !strings.HasPrefix(text, begin) {
+			t.Errorf("%s: %d %q, want %q", name, status, text, begin)
+		}
+	}
+}
