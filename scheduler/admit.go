@@ -46,7 +46,7 @@ func (s *Scheduler) fits(j *job) bool {
 	if len(s.running) == 0 {
 		return true
 	}
-	tokens := j.answer.Context()
+	tokens := j.answer.Expected()
 	need := len(tokens) + headroom
 	if j.reuses() {
 		need -= s.cache.SharedPrefix(tokens, j.scope)
@@ -66,7 +66,7 @@ const headroom = 16
 // start gives a queued job a slot and a sequence. It reports false while the sequence waits for a copy.
 func (s *Scheduler) start(j *job, slot int, now time.Time) bool {
 	defer s.blame(j)
-	seq := s.cache.Acquire(kvcache.Request{Tokens: j.answer.Context(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reuses(),
+	seq := s.cache.Acquire(kvcache.Request{Tokens: j.answer.Expected(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reuses(),
 		Resumed: j.started, Continued: j.continued})
 	if seq == nil {
 		return false
@@ -88,7 +88,7 @@ func (s *Scheduler) enter(j *job, slot int, seq *kvcache.Sequence, now time.Time
 	}
 	j.started = true
 	j.times.admitted = now
-	j.cached = seq.Len()
+	j.cached = min(seq.Len(), j.answer.PromptLen())
 	j.continued = seq.Continued()
 	j.stream.send(Event{Kind: KindStarted, Started: &Started{Slot: slot, PromptTokens: j.answer.PromptLen(), CachedTokens: j.cached}})
 	s.open(j)

@@ -60,16 +60,24 @@ func (st *Stream) Inject(ctx context.Context, tokens []Token) error {
 }
 
 func (s *Scheduler) checkInjection(j *job, tokens []Token) error {
-	if n := len(j.answer.Context()) + len(tokens); n >= s.limits.longest() && j.req.Shift == nil {
+	if err := s.checkForced(j, tokens); err != nil {
+		return err
+	}
+	if !j.keepsUp() {
+		return errNotYet // the reader's next read wakes the tick
+	}
+	return nil
+}
+
+// checkForced refuses tokens that cannot be appended to an answer.
+func (s *Scheduler) checkForced(j *job, tokens []Token) error {
+	if n := len(j.answer.Expected()) + len(tokens); n >= s.limits.longest() && j.req.Shift == nil {
 		return fmt.Errorf("%w: %d tokens would make %d, the context has %d", ErrBadRequest, len(tokens), n, s.limits.longest())
 	}
 	for _, t := range tokens {
 		if t < 0 || int(t) >= s.limits.Vocabulary {
 			return fmt.Errorf("%w: token %d is not in the vocabulary of %d", ErrBadRequest, t, s.limits.Vocabulary)
 		}
-	}
-	if !j.keepsUp() {
-		return errNotYet // the reader's next read wakes the tick
 	}
 	return nil
 }
@@ -79,11 +87,22 @@ func (s *Scheduler) checkInjection(j *job, tokens []Token) error {
 func (st *Stream) Rewind(ctx context.Context, n int) error {
 	return st.control(ctx, call{
 		check: func(_ *Scheduler, j *job) error {
-			if has := len(j.answer.Tokens()) - j.answer.PromptLen(); n < 1 || n > has {
+			if has := len(j.answer.Tokens()) - j.answer.PromptLen() + len(j.answer.Early()); n < 1 || n > has {
 				return fmt.Errorf("%w: rewind by %d, the answer has %d tokens", ErrBadRequest, n, has)
 			}
 			return nil
 		},
 		work: func(a *answer.Answer) error { return a.Rewind(n) },
 	})
+}
+
+// Conversation is the prompt and the answer so far, with those tokens that are not shown yet. With the answer as Request.Begun, another
+// request for the same prompt goes on from there as a fork of this one, and shares its cells.
+func (st *Stream) Conversation(ctx context.Context) (prompt, answered []Token, err error) {
+	err = st.control(ctx, call{check: func(_ *Scheduler, j *job) error {
+		all := slices.Clone(j.answer.Tokens())
+		prompt, answered = all[:j.answer.PromptLen()], slices.Concat(all[j.answer.PromptLen():], j.answer.Early())
+		return nil
+	}})
+	return prompt, answered, err
 }

@@ -25,7 +25,7 @@ func (s *Scheduler) follows(j *job) bool {
 		return true
 	}
 	j.leader = nil
-	tokens := j.answer.Context()
+	tokens := j.answer.Expected()
 	found := s.cache.LongestPrefix(tokens, j.scope)
 	for _, r := range s.running {
 		if r.worker.Busy() || r.scope.Salt != j.scope.Salt || r.req.Priority < j.req.Priority { // the worker of a busy one writes its tokens now

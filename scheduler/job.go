@@ -96,11 +96,13 @@ func (j *job) metered(stages []chain.Stage) bool {
 func (s *Scheduler) open(j *job) {
 	if stages := j.chain.Stages(); j.needsWorker(stages) {
 		s.giveWorker(j, j.metered(stages))
-		return
-	}
-	if err := panics.Try(j.answer.Begin); err != nil {
+	} else if err := panics.Try(j.answer.Begin); err != nil {
 		j.answer.Fail(err)
 		s.emitAlone(j)
+		return
+	}
+	if len(j.answer.Early()) > 0 {
+		s.perform(j, func(a *answer.Answer) error { a.InjectEarly(); return nil }, func(error) {})
 	}
 }
 

@@ -75,7 +75,13 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 	j.chain = chain.New(r.Chain, s.limits.Vocabulary, r.Trace)
 	j.answer = answer.New(j.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,
 		IgnoreEOG: r.IgnoreEOG, Preserved: r.Preserved, Rules: r.Rules, Longest: s.limits.longest(), Shift: r.Shift, VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})
-	j.req.Prompt, j.req.Chain = nil, nil
+	if len(r.Begun) > 0 {
+		if err := s.checkForced(j, r.Begun); err != nil {
+			return nil, err
+		}
+		j.answer.Inject(r.Begun)
+	}
+	j.req.Prompt, j.req.Begun, j.req.Chain = nil, nil, nil
 	j.stream = newStream(s, j)
 	capacity := r.Buffer
 	setDefault(&capacity, DefaultBuffer)

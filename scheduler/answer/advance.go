@@ -63,12 +63,8 @@ func (a *Answer) grow(t chain.Token, d Details, spliced bool) {
 	}
 }
 
-// accept tells the stages of the last token. Done: one has put others in its place, or failed. Of a token that a client injects before
-// the answer has begun, Begin tells them.
+// accept tells the stages of the last token. Done: one has put others in its place, or failed.
 func (a *Answer) accept(t chain.Token, spliced bool) (stop, done bool) {
-	if !a.chain.Begun() {
-		return false, false
-	}
 	for i, stage := range a.chain.Stages() {
 		effect, err := stage.Accept(t)
 		if err == nil && effect.Splice && spliced {

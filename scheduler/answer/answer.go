@@ -10,6 +10,7 @@ package answer
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/panics"
@@ -24,6 +25,8 @@ type Answer struct {
 	prompt    int           // how many of tokens are prompt
 	generated int           // tokens drawn, injected ones included and taken-back ones not
 	computed  int           // tokens drawn or spliced, taken-back ones included
+	early     []chain.Token // tokens that the answer takes in as it begins
+	expected  []chain.Token // if there are any: the prompt with them
 	left      int           // tokens that have left the context
 	context   []chain.Token // if any has: those that have not
 
@@ -89,11 +92,41 @@ func (a *Answer) PromptLen() int { return a.prompt }
 // Generated is how many tokens were drawn, injected ones included and taken-back ones not.
 func (a *Answer) Generated() int { return a.generated }
 
-// Begin tells the stages what the prompt is, before anything else, and what was injected while the request waited for its slot.
+// Begin tells the stages what the prompt is, before anything else.
 func (a *Answer) Begin() error { return a.chain.Begin(a.tokens, a.prompt) }
 
-// Inject appends tokens as if the chain had chosen them, up to the end of the answer.
+// Expected is the context with what the answer takes in as it begins.
+func (a *Answer) Expected() []chain.Token {
+	if len(a.early) == 0 {
+		return a.Context()
+	}
+	return a.expected
+}
+
+// Early are the tokens that the answer takes in as it begins.
+func (a *Answer) Early() []chain.Token { return a.early }
+
+// InjectEarly takes in what was injected before the answer began.
+func (a *Answer) InjectEarly() {
+	early := a.early
+	a.setEarly(nil)
+	a.Inject(early)
+}
+
+func (a *Answer) setEarly(tokens []chain.Token) {
+	a.early, a.expected = tokens, a.tokens
+	if len(a.tokens)+len(tokens) < a.settings.Longest { // else some leave the context at once
+		a.expected = slices.Concat(a.tokens, tokens)
+	}
+}
+
+// Inject appends tokens as if the chain had chosen them, up to the end of the answer. Before Begin they wait for InjectEarly: stages and
+// rules that do not know the prompt yet could not judge them.
 func (a *Answer) Inject(tokens []chain.Token) {
+	if !a.chain.Begun() {
+		a.setEarly(append(a.early, tokens...))
+		return
+	}
 	for _, t := range tokens {
 		if a.grow(t, Details{}, false); a.output.ended() {
 			return
@@ -103,6 +136,10 @@ func (a *Answer) Inject(tokens []chain.Token) {
 
 // Rewind takes the last n tokens back.
 func (a *Answer) Rewind(n int) error {
+	if early := len(a.early); early > 0 { // the answer has not begun
+		a.setEarly(a.early[:max(early-n, 0)])
+		return nil
+	}
 	a.takeBack(n)
 	err := a.chain.Reset(a.tokens, a.prompt)
 	if err != nil {

@@ -150,33 +150,57 @@ func TestAnswer_Rewind_CutsTheCache(t *testing.T) {
 	}
 }
 
-// A client may inject and rewind while the request waits for its slot. The stages hear of nothing before Begin, which tells them the
-// answer as it is then.
-func TestAnswer_Begin_TellsWhatWasDoneBefore(t *testing.T) {
+// A client may inject and rewind while the request waits for its slot. Stages and rules hear of nothing before Begin, and then of the
+// tokens as of any that a client injects.
+func TestAnswer_Inject_BeforeBegin_WaitsForIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		injected []chain.Token
 		rewind   int
 		want     []chain.Token // of the answer
 	}{
-		"injected":                          {[]chain.Token{4, 5, 6}, 0, []chain.Token{4, 5, 6}},
-		"taken back":                        {[]chain.Token{4, 5, 6}, 2, []chain.Token{4}},
-		"a token that the stage would edit": {[]chain.Token{4, 13}, 0, []chain.Token{4, 13}},
+		"injected":                      {[]chain.Token{4, 5, 6}, 0, []chain.Token{4, 5, 6}},
+		"taken back":                    {[]chain.Token{4, 5, 6}, 2, []chain.Token{4}},
+		"all taken back":                {[]chain.Token{4, 5, 6}, 3, nil},
+		"a token that the stage edits":  {[]chain.Token{4, 5, 13}, 0, []chain.Token{4, 7, 8}},
+		"a token that the rule ends at": {[]chain.Token{4, 99}, 0, []chain.Token{4, 99}},
 	} {
-		e := &editor{hold: 2}
-		a := queued(Settings{}, e)
+		e, rule := &editor{hold: 2}, &seen{}
+		a := queued(Settings{Rules: []StopRule{rule}}, e)
 		if a.Inject(c.injected); c.rewind > 0 {
 			if err := a.Rewind(c.rewind); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if len(e.told) > 0 {
-			t.Errorf("%s: before Begin the stage was told %v", name, e.told)
+		if len(e.told)+len(rule.tokens) > 0 {
+			t.Errorf("%s: before Begin the stage was told %v and the rule %v", name, e.told, rule.tokens)
 		}
-		if err := a.Begin(); err != nil || !slices.Equal(e.told, c.want) || !slices.Equal(a.Tokens()[a.PromptLen():], c.want) {
-			t.Errorf("%s: %v; the answer is %v and the stage was told %v, want %v", name, err, a.Tokens(), e.told, c.want)
+		if want := len(c.injected) - c.rewind; len(a.Early()) != want || len(a.Expected()) != a.PromptLen()+want {
+			t.Errorf("%s: %v wait and %v is expected", name, a.Early(), a.Expected())
+		}
+		if err := a.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		if a.InjectEarly(); !a.Output().ended() {
+			a.finish(ReasonLength) // what the hold window has is shown to the rule
+		}
+		if !slices.Equal(e.told, c.want) || !slices.Equal(a.Tokens()[a.PromptLen():], c.want) || !slices.Equal(rule.tokens, c.want) {
+			t.Errorf("%s: the answer is %v, the stage was told %v and the rule %v, want %v", name, a.Tokens(), e.told, rule.tokens, c.want)
+		}
+		if wantsEnd := slices.Contains(c.want, 99); (a.Output().Reason == ReasonStop) != wantsEnd {
+			t.Errorf("%s: it ends with %v", name, a.Output().Reason)
 		}
 	}
 }
+
+// seen is a rule that remembers the tokens, and ends the answer at 99.
+type seen struct{ tokens []chain.Token }
+
+func (s *seen) Check(t chain.Token, _ string) (Verdict, error) {
+	s.tokens = append(s.tokens, t)
+	return Verdict{End: t == 99, Show: -1}, nil
+}
+
+func (*seen) Close() error { return nil }
 
 func TestAnswer_Fail_KeepsTheError(t *testing.T) {
 	a := begin(t, Settings{}, &editor{})

@@ -51,7 +51,9 @@ func (w *Worker) carryOut(o order) {
 		w.drawToken()
 		w.row.Return()
 	case orderTask:
-		w.taskErr = w.task()
+		if w.taskErr = w.beginErr; w.taskErr == nil { // stages that have not begun know nothing of the answer
+			w.taskErr = w.task()
+		}
 	case orderClose:
 		w.answer.Close()
 	}
