@@ -18,8 +18,9 @@ type liveFrame struct {
 
 // client is a WebSocket connection to h.
 type client struct {
-	t    *testing.T
-	conn *websocket.Conn
+	t     *testing.T
+	conn  *websocket.Conn
+	texts map[string]string // of the answers, as far as it was read
 }
 
 func dial(t *testing.T, h *Host) *client {
@@ -29,7 +30,7 @@ func dial(t *testing.T, h *Host) *client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.CloseNow() }) //nolint:errcheck // the test is over
-	return &client{t, conn}
+	return &client{t, conn, map[string]string{}}
 }
 
 func (c *client) send(frame string) {
@@ -43,18 +44,24 @@ func (c *client) send(frame string) {
 func (c *client) until(kind string) liveFrame {
 	c.t.Helper()
 	for {
-		_, data, err := c.conn.Read(c.t.Context())
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		var f liveFrame
-		if err := json.Unmarshal(data, &f); err != nil {
-			c.t.Fatal(err)
-		}
-		if f.Type == kind {
+		if f := c.frame(); f.Type == kind {
 			return f
 		}
 	}
+}
+
+// frame reads the next frame.
+func (c *client) frame() (f liveFrame) {
+	c.t.Helper()
+	_, data, err := c.conn.Read(c.t.Context())
+	if err == nil {
+		err = json.Unmarshal(data, &f)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.texts[f.ID] += f.Text
+	return f
 }
 
 // goesOn resumes an answer, sees more of it and ends it. All others must be paused.

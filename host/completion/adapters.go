@@ -112,15 +112,27 @@ func readAdapterScale(item json.RawMessage, field string) (AdapterScale, error) 
 // MaxAdapterScale is far beyond what makes sense; with more, numbers overflow.
 const MaxAdapterScale = 1000
 
-// adapters finds what a prompt is computed with besides the model.
-func (r *Request) adapters(prompt []scheduler.Token) (scheduler.Adapters, int, error) {
+// usedAdapters are those that a prompt is computed with, from a position on.
+type usedAdapters struct {
+	set  scheduler.Adapters
+	from int
+}
+
+// adapters finds what a prompt is computed with besides the model. A fork is computed with what the answer was.
+func (r *Request) adapters(prompt []scheduler.Token) (*usedAdapters, error) {
+	if r.begun != nil {
+		return r.used, nil
+	}
+	r.used = &usedAdapters{}
 	if r.Model.Adapters == nil {
 		if len(r.AdapterScales) > 0 {
-			return nil, 0, Unsupported("lora", "lora is not supported by this server")
+			return nil, Unsupported("lora", "lora is not supported by this server")
 		}
-		return nil, 0, nil
+		return r.used, nil
 	}
-	return r.Model.Adapters.Choose(r.AdapterScales, prompt)
+	var err error
+	r.used.set, r.used.from, err = r.Model.Adapters.Choose(r.AdapterScales, prompt)
+	return r.used, err
 }
 
 // UnknownAdapter refuses an adapter that is not loaded.

@@ -40,6 +40,9 @@ type Request struct {
 
 	mustCall bool // the answer is to call a tool
 	release  func()
+	begun    []scheduler.Token // of a fork: the answer begins with these
+	used     *usedAdapters     // with what the last prompt is computed
+	release  func()
 }
 
 // Basics are what a dialect says of a request before anything is checked.

@@ -63,7 +63,7 @@ func (s *Service) Submit(ctx context.Context, r *Request) (_ []Stream, err error
 
 // addChoice appends the request for one choice.
 func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r *Request, prompt []scheduler.Token) ([]scheduler.Request, error) {
-	adapters, from, err := r.adapters(prompt)
+	adapters, err := r.adapters(prompt)
 	if err != nil {
 		return requests, err
 	}
@@ -97,8 +97,9 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 		Deadline:     r.Deadline,
 		CachePrompt:  r.Extras.CachePrompt,
 		CacheSalt:    r.Caller.CacheSalt,
-		Adapters:     adapters,
-		AdaptersFrom: from,
+		Adapters:     adapters.set,
+		AdaptersFrom: adapters.from,
+		Begun:        r.begun,
 		Buffer:       buffer,
 		Keep:         r.Keep,
 		Slot:         r.Slot,

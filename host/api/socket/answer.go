@@ -27,12 +27,17 @@ type answer struct {
 	released chan struct{}      // closed when it has
 }
 
-// generate starts an answer, which is an operation of its own.
+// generate starts an answer.
 func (k *connection) generate(f clientFrame) error {
-	ctx, op := operation.From(k.ctx).Part(k.ctx, "generate")
+	return k.operate("generate", func(ctx context.Context) error { return k.begin(ctx, f) })
+}
+
+// operate begins an answer, which is an operation of its own.
+func (k *connection) operate(name string, begin func(context.Context) error) error {
+	ctx, op := operation.From(k.ctx).Part(k.ctx, name)
 	err := op.Admit()
 	if err == nil {
-		err = k.begin(ctx, f)
+		err = begin(ctx)
 	}
 	status := http.StatusOK
 	if err != nil {
@@ -43,17 +48,30 @@ func (k *connection) generate(f clientFrame) error {
 }
 
 func (k *connection) begin(ctx context.Context, f clientFrame) error {
-	if err := k.checkFree(f.ID); err != nil {
+	if err := k.checkNew("id", f.ID, f.DetachMS); err != nil {
 		return err
 	}
-	if f.DetachMS < 0 || f.DetachMS > maxDetach.Milliseconds() {
-		return completion.Invalid("detach_ms", "detach_ms is %d; it must be from 0 to %d", f.DetachMS, maxDetach.Milliseconds())
-	}
-	detach := time.Duration(f.DetachMS) * time.Millisecond
 	r, err := k.parse(ctx, f.Request)
 	if err != nil {
 		return err
 	}
+	return k.start(ctx, f.ID, f.DetachMS, r)
+}
+
+// checkNew refuses an answer that cannot be begun on this connection.
+func (k *connection) checkNew(field, id string, detachMS int64) error {
+	if err := k.checkFree(field, id); err != nil {
+		return err
+	}
+	if detachMS < 0 || detachMS > maxDetach.Milliseconds() {
+		return completion.Invalid("detach_ms", "detach_ms is %d; it must be from 0 to %d", detachMS, maxDetach.Milliseconds())
+	}
+	return nil
+}
+
+// start submits a request and begins to read its answer.
+func (k *connection) start(ctx context.Context, id string, detachMS int64, r *completion.Request) error {
+	detach := time.Duration(detachMS) * time.Millisecond
 	if detach > 0 && k.api.detachables.full() {
 		r.Release()
 		return &completion.Error{Status: http.StatusTooManyRequests, Code: "too_many_detachable", Type: completion.TypeBusy, Param: "detach_ms",
@@ -65,7 +83,7 @@ func (k *connection) begin(ctx context.Context, f clientFrame) error {
 		r.Release()
 		return err
 	}
-	a := &answer{connection: k, id: f.ID, stream: streams[0], choice: &completion.Choice{Request: r}}
+	a := &answer{connection: k, id: id, stream: streams[0], choice: &completion.Choice{Request: r}}
 	if detach > 0 {
 		a.detachable = k.api.detachables.add(a.stream, r, detach)
 		a.detachable.mu.Lock()
@@ -91,11 +109,11 @@ func (k *connection) parse(ctx context.Context, request json.RawMessage) (*compl
 }
 
 // checkFree refuses an id that is in use, and too many answers at once.
-func (k *connection) checkFree(id string) error {
+func (k *connection) checkFree(field, id string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.answers[id] != nil {
-		return completion.Invalid("id", "id %q is in use", id)
+		return completion.Invalid(field, "%s %q is in use", field, id)
 	}
 	if len(k.answers) >= maxAnswers {
 		return &completion.Error{Status: http.StatusTooManyRequests, Code: "too_many_streams", Type: completion.TypeBusy,

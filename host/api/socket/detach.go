@@ -83,7 +83,7 @@ func (k *connection) attach(f clientFrame) error {
 	if f.After == nil || *f.After < -1 {
 		return completion.Invalid("after", "after must be the last seq that was seen, or -1 to begin at the first")
 	}
-	if err := k.checkFree(f.ID); err != nil {
+	if err := k.checkFree("id", f.ID); err != nil {
 		return err
 	}
 	unknown := &completion.Error{Status: http.StatusNotFound, Code: "unknown_stream", Type: completion.TypeInvalid, Param: "stream",

@@ -15,8 +15,9 @@ type clientFrame struct {
 	Type     string          `json:"type"`
 	ID       string          `json:"id"`
 	Request  json.RawMessage `json:"request"`   // generate
-	DetachMS int64           `json:"detach_ms"` // generate
-	Sampling json.RawMessage `json:"sampling"`  // set
+	DetachMS int64           `json:"detach_ms"` // generate, fork
+	As       string          `json:"as"`        // fork
+	Sampling json.RawMessage `json:"sampling"`  // set, fork
 	Text     *string         `json:"text"`      // inject
 	Tokens   *int            `json:"tokens"`    // rewind
 	Stream   string          `json:"stream"`    // attach

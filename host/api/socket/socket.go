@@ -42,6 +42,9 @@ func (a *API) Routes() []wire.Route {
 // Subprotocol is the WebSocket protocol that is spoken.
 const Subprotocol = "penstock.v1"
 
+// maxID is the most bytes of a client's name for an answer.
+const maxID = 128
+
 // maxAnswers bounds the answers of one connection that have not ended.
 const maxAnswers = 256
 
@@ -186,25 +189,26 @@ func (k *connection) handle(body []byte) {
 }
 
 func (k *connection) dispatch(f clientFrame) error {
-	if f.ID == "" || len(f.ID) > 128 {
-		return completion.Invalid("id", "id must be a text of 1 to 128 bytes")
+	if f.ID == "" || len(f.ID) > maxID {
+		return completion.Invalid("id", "id must be a text of 1 to %d bytes", maxID)
 	}
 	switch f.Type {
 	case "generate":
 		return k.generate(f)
 	case "attach":
 		return k.attach(f)
-	case "cancel", "pause", "resume", "set", "inject", "rewind":
+	case "cancel", "pause", "resume", "set", "inject", "rewind", "fork":
 		a := k.find(f.ID)
 		if a == nil {
 			return &completion.Error{Status: http.StatusNotFound, Code: "unknown_id", Type: completion.TypeInvalid, Param: "id",
 				Message: fmt.Sprintf("no answer with id %q is going on", f.ID)}
 		}
+		if f.Type == "fork" {
+			return k.fork(a, f)
+		}
 		return a.steer(f)
-	case "fork":
-		return completion.Unsupported("type", "fork is not supported by this server")
 	}
-	return completion.Invalid("type", "type is %q; it must be generate, cancel, pause, resume, set, inject, rewind or attach", excerpt.Of(f.Type, 40))
+	return completion.Invalid("type", "type is %q; it must be generate, cancel, pause, resume, set, inject, rewind, fork or attach", excerpt.Of(f.Type, 40))
 }
 
 func (k *connection) find(id string) *answer {

@@ -35,12 +35,16 @@ func (a *answer) steer(f clientFrame) error {
 		a.stream.Cancel()
 		return nil
 	}
-	err := a.control(f)
+	return steerError(f.Type, a.control(f))
+}
+
+// steerError tells what it means for a client that an answer cannot be steered so.
+func steerError(verb string, err error) error {
 	switch {
 	case errors.Is(err, scheduler.ErrEnded):
 		return &completion.Error{Status: http.StatusConflict, Code: "ended", Type: completion.TypeInvalid, Param: "id", Message: "the answer has ended"}
 	case errors.Is(err, scheduler.ErrBadRequest):
-		return completion.Invalid(f.Type, "%v", err)
+		return completion.Invalid(verb, "%v", err)
 	}
 	return err
 }
@@ -76,8 +80,7 @@ func (a *answer) control(f clientFrame) error {
 	return c.Inject(ctx, tokens)
 }
 
-// set changes sampling parameters; those that the frame leaves out stay as they are. Unlike the body of a request, the object has only
-// sampling parameters, so an unknown name in it is refused.
+// set changes sampling parameters; those that the frame leaves out stay as they are.
 func (a *answer) set(raw json.RawMessage) error {
 	c, ok := a.stream.(ChainSetter)
 	if !ok {
@@ -88,13 +91,8 @@ func (a *answer) set(raw json.RawMessage) error {
 	}
 	r := a.choice.Request
 	fields := sampling.FieldsOf(r.Params)
-	if err := wire.Decode(raw, &fields); err != nil {
+	if err := readSampling(raw, &fields); err != nil {
 		return err
-	}
-	strict := json.NewDecoder(bytes.NewReader(raw))
-	strict.DisallowUnknownFields()
-	if err := strict.Decode(&sampling.Fields{}); err != nil {
-		return completion.Invalid("sampling", "sampling has a field that is no sampling parameter: %v", err)
 	}
 	params, stages, err := a.connection.api.NewChain(a.connection.ctx, r.Model, fields, r.Params, len(raw))
 	if err != nil {
@@ -105,4 +103,40 @@ func (a *answer) set(raw json.RawMessage) error {
 	}
 	r.Params = params
 	return nil
+}
+
+// readSampling reads sampling parameters over others. Unlike the body of a request, the object has only sampling parameters, so an
+// unknown name in it is refused.
+func readSampling(raw json.RawMessage, fields *sampling.Fields) error {
+	if err := wire.Decode(raw, fields); err != nil {
+		return err
+	}
+	strict := json.NewDecoder(bytes.NewReader(raw))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&sampling.Fields{}); err != nil {
+		return completion.Invalid("sampling", "sampling has a field that is no sampling parameter: %v", err)
+	}
+	return nil
+}
+
+// fork starts an answer that goes on where a running one is.
+func (k *connection) fork(a *answer, f clientFrame) error {
+	if f.As == "" || len(f.As) > maxID {
+		return completion.Invalid("as", "as must be a text of 1 to %d bytes: the id of the new answer", maxID)
+	}
+	if err := k.checkNew("as", f.As, f.DetachMS); err != nil {
+		return err
+	}
+	return k.operate("fork", func(ctx context.Context) error {
+		r, err := k.api.Fork(ctx, a.choice.Request, a.stream, func(fields *sampling.Fields) error {
+			if !completion.IsSet(f.Sampling) {
+				return nil
+			}
+			return readSampling(f.Sampling, fields)
+		})
+		if err != nil {
+			return steerError(f.Type, err)
+		}
+		return k.start(ctx, f.As, f.DetachMS, r)
+	})
 }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+
+package completion
+
+import (
+	"context"
+	"time"
+
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// Forker tells how far a running answer has come. A Stream may be one.
+type Forker interface {
+	// Conversation is the prompt and the answer so far.
+	Conversation(ctx context.Context) (prompt, answered []scheduler.Token, err error)
+}
+
+// Fork makes a request that goes on where a running answer of another is, with the same prompt, plugins and limits, and with its sampling
+// parameters but for the seed, which is random, and what change changes. The caller submits it, and releases it as any other.
+func (s *Service) Fork(ctx context.Context, r *Request, st Stream, change func(*sampling.Fields) error) (_ *Request, err error) {
+	source, ok := st.(Forker)
+	if !ok {
+		return nil, Unsupported("type", "fork is not supported by this server")
+	}
+	fork := *r
+	fork.Params.Seed = sampling.RandomSeed()
+	fields := sampling.FieldsOf(fork.Params)
+	if err := change(&fields); err != nil {
+		return nil, err
+	}
+	prompt, answered, err := source.Conversation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fork.Prompts, fork.begun = [][]scheduler.Token{prompt}, append([]scheduler.Token{}, answered...)
+	if fork.Model, fork.release, err = s.Models.Use(ctx, r.Model.Name); err != nil {
+		return nil, err
+	}
+	fork.Params, err = inPool(ctx, s.pool, time.Time{}, r.Size, func() (sampling.Params, error) {
+		return fields.Params(fork.Params, tokens{fork.Model})
+	}, nil)
+	if err != nil {
+		fork.Release()
+		return nil, err
+	}
+	return &fork, nil
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+)
+
+// textOf reads frames until an answer has ended, and returns all of its text.
+func (c *client) textOf(id string) (text, reason string) {
+	c.t.Helper()
+	for {
+		if f := c.frame(); f.Type == "end" && f.ID == id {
+			text, c.texts[id] = c.texts[id], ""
+			return text, f.Reason
+		}
+	}
+}
+
+// pauseAfter reads so many tokens of an answer, pauses it and returns their text.
+func (c *client) pauseAfter(id string, n int) (text string) {
+	c.t.Helper()
+	for range n {
+		text += c.until("token").Text
+	}
+	c.send(`{"type":"pause","id":"` + id + `"}`)
+	c.send(`{"type":"rewind","id":"` + id + `","tokens":0}`) // is refused, once the answer is paused
+	c.until("error")
+	return text
+}
+
+// A fork says what the answer said so far, and goes on as that would: greedily it says the same, with plugins and without.
+func TestSocket_Fork_GoesOnAsTheAnswerWould(t *testing.T) {
+	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": always("always", 300)})
+	for name, more := range map[string]string{"native": "", "a plugin": `,"plugins":["always"]`, "log-probabilities": `,"logprobs":2`, "a grammar": `,"grammar":"root ::= [a-z .,]*"`} {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, h)
+			c.send(`{"type":"generate","id":"a","request":{"prompt":"Once upon a time there was a frog","temperature":0,"ignore_eos":true,"max_tokens":60` + more + `}}`)
+			c.pauseAfter("a", 12)
+			c.send(`{"type":"fork","id":"a","as":"b"}`)
+			forked, _ := c.textOf("b")
+			c.send(`{"type":"fork","id":"a","as":"c","detach_ms":100}`)
+			again, _ := c.textOf("c")
+			c.send(`{"type":"resume","id":"a"}`)
+			source, reason := c.textOf("a")
+			if forked != source || again != source || reason != "length" {
+				t.Errorf("the answer says %q, its forks %q and %q", source, forked, again)
+			}
+		})
+	}
+}
+
+// Forks have seeds of their own, or the parameters of their frames.
+func TestSocket_Fork_DrawsOtherTokens(t *testing.T) {
+	h := open(t, nil)
+	run(t, h)
+	c := dial(t, h)
+	c.send(`{"type":"generate","id":"a","request":{"prompt":"Once upon a time","temperature":1.5,"seed":1,"ignore_eos":true,"max_tokens":50}}`)
+	begun := c.pauseAfter("a", 5)
+	var texts []string
+	for _, more := range []string{``, ``, `,"sampling":{"seed":5}`, `,"sampling":{"seed":5}`, `,"sampling":{"temperature":0}`} {
+		c.send(`{"type":"fork","id":"a","as":"b"` + more + `}`)
+		text, _ := c.textOf("b")
+		if !strings.HasPrefix(text, begun) {
+			t.Errorf("a fork of %q says %q", begun, text)
+		}
+		texts = append(texts, text)
+	}
+	if texts[2] != texts[3] {
+		t.Error("two forks with the same seed differ")
+	}
+	slices.Sort(texts)
+	if n := len(slices.Compact(texts)); n != 4 {
+		t.Errorf("there are %d different forks, want 4", n)
+	}
+	c.send(`{"type":"cancel","id":"a"}`)
+}
+
+func TestSocket_Fork_WrongFramesAreRefused(t *testing.T) {
+	h := open(t, nil)
+	run(t, h)
+	c := dial(t, h)
+	c.send(`{"type":"generate","id":"a","request":{"prompt":"Hello","ignore_eos":true}}`)
+	c.pauseAfter("a", 3)
+	for _, tc := range []struct{ frame, param, code string }{
+		{`{"type":"fork","id":"a"}`, "as", "invalid_value"},
+		{`{"type":"fork","id":"a","as":""}`, "as", "invalid_value"},
+		{`{"type":"fork","id":"a","as":"` + strings.Repeat("x", 129) + `"}`, "as", "invalid_value"},
+		{`{"type":"fork","id":"a","as":"a"}`, "as", "invalid_value"},
+		{`{"type":"fork","id":"a","as":7}`, "as", "invalid_type"},
+		{`{"type":"fork","id":"x","as":"b"}`, "id", "unknown_id"},
+		{`{"type":"fork","id":"a","as":"b","detach_ms":-1}`, "detach_ms", "invalid_value"},
+		{`{"type":"fork","id":"a","as":"b","sampling":{"temperature":-1}}`, "temperature", "invalid_value"},
+		{`{"type":"fork","id":"a","as":"b","sampling":{"nonsense":1}}`, "sampling", "invalid_value"},
+		{`{"type":"fork","id":"a","as":"b","sampling":7}`, "", "invalid_json"},
+	} {
+		c.send(tc.frame)
+		if f := c.until("error"); f.Error.Param != tc.param || f.Error.Code != tc.code {
+			t.Errorf("%s: %+v", tc.frame, f.Error)
+		}
+	}
+	c.goesOn("a")
+}
+
+// A plugin's stop rule sees what is injected while its request waits for a slot.
+func TestSocket_Inject_QueuedTextMeetsTheStopRule(t *testing.T) {
+	g := hosttest.Plain()
+	stops := g.On(abi.ExportOpen, g.Bind(abi.BufferText, 1024, 256), asm.I32(0)).On(abi.ExportStop, asm.I32(abi.StopEnd)).Wasm()
+	h := openWithPlugins(t, map[string]any{"scheduler.slots": 1}, map[string][]byte{"stops.wasm": stops})
+	c := dial(t, h)
+	c.send(`{"type":"generate","id":"a","request":{"prompt":"Hello","ignore_eos":true}}`)
+	c.until("started")
+	c.send(`{"type":"generate","id":"b","request":{"prompt":"Hello","ignore_eos":true,"max_tokens":50,"plugins":["guest"]}}`)
+	c.send(`{"type":"inject","id":"b","text":" one two three"}`)
+	c.send(`{"type":"rewind","id":"b","tokens":1000}`) // is refused, once the text is injected
+	c.until("error")
+	c.send(`{"type":"cancel","id":"a"}`)
+	for f := c.until("end"); f.ID != "a"; f = c.until("end") {
+	}
+	if text, reason := c.textOf("b"); reason != "stop" || len(text) == 0 || !strings.HasPrefix(" one two three", text) {
+		t.Errorf("it says %q and ends by %s", text, reason)
+	}
+}
