@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -34,6 +35,7 @@ type serverFrame struct {
 	Seq                                   uint64
 	Usage                                 wire.Usage
 	Timings                               wire.Timings
+	Missed                                uint64
 	Logprobs                              *wire.TokenProb
 	Trace                                 *wire.TokenTrace
 	Error                                 struct{ Code, Message, Param string }
@@ -187,7 +189,9 @@ func TestSocket_BadFrames_ConnectionLivesOn(t *testing.T) {
 		{`{"type":"generate","id":"a","detach_ms":-1,"request":{"prompt":"x"}}`, "a", "invalid_value", "detach_ms"},
 		{`{"type":"cancel","id":"a"}`, "a", "unknown_id", "id"},
 		{`{"type":"pause","id":"a"}`, "a", "unknown_id", "id"},
-		{`{"type":"fork","id":"a","as":"b"}`, "a", "unsupported", "type"},
+		{`{"type":"fork","id":"a","as":"b"}`, "a", "unknown_id", "id"},
+		{`{"type":"generate","id":"a","overflow":"burst","request":{"prompt":"x"}}`, "a", "invalid_value", "overflow"},
+		{`{"type":"generate","id":"a","overflow":"drop","detach_ms":5,"request":{"prompt":"x"}}`, "a", "invalid_value", "overflow"},
 		{`{"type":"attach","id":"a","stream":"guess","after":0}`, "a", "unknown_stream", "stream"},
 		{`{"type":"attach","id":"a","stream":"guess"}`, "a", "invalid_value", "after"},
 		{`{"type":"cancel","id":"` + strings.Repeat("a", 200) + `"}`, strings.Repeat("a", 200), "invalid_value", "id"},
@@ -274,6 +278,42 @@ func TestSocket_Disconnect_CancelsAll(t *testing.T) {
 			if got := r.outcome(); got.Reason != answer.ReasonCancelled {
 				t.Errorf("ended by %v", got.Reason)
 			}
+		}
+	}
+}
+
+// A reader that stops reading may have said that its answer goes on without the oldest events, or ends. No slot is parked for it then.
+func TestSocket_Overflow_IsAsAsked(t *testing.T) {
+	for _, tc := range []struct{ overflow, reason string }{{"drop", "length"}, {"cancel", "cancelled"}} {
+		r := newRig(t, func(s *setup) { s.slots = 2 })
+		slow, quick := r.dialTight(), r.dial()
+		slow.send(`{"type":"generate","id":"s","overflow":"%s","request":{"prompt":"x","max_tokens":1500}}`, tc.overflow)
+		inspect := func() scheduler.Snapshot {
+			snap, err := r.scheduler.Inspect(context.Background(), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return snap
+		}
+		for len(inspect().Ticks) == 0 { // the answer is not begun
+		}
+		for running := true; running; {
+			quick.send(`{"type":"generate","id":"q","request":{"prompt":"y","max_tokens":100}}`)
+			quick.until("end")
+			running = slices.ContainsFunc(inspect().Slots, func(s scheduler.SlotInfo) bool { return s.Stream != "" })
+		}
+		tokens, gaps, last := 0, uint64(0), uint64(0)
+		f := slow.next()
+		for ; f.Type != "end"; f = slow.next() {
+			if f.Type == "token" {
+				tokens, gaps, last = tokens+1, gaps+f.Seq-last-1, f.Seq
+			}
+		}
+		if f.Reason != tc.reason || f.Missed < gaps || f.Missed > gaps+1 || tokens == 0 || tokens+int(gaps) > 1500 { // started may be dropped, too
+			t.Errorf("%s: after %d tokens and gaps of %d: %+v", tc.overflow, tokens, gaps, f)
+		}
+		if dropped := gaps > 0; dropped != (tc.overflow == "drop") {
+			t.Errorf("%s: the gaps are of %d", tc.overflow, gaps)
 		}
 	}
 }

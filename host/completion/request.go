@@ -30,6 +30,7 @@ type Request struct {
 	Logprobs  int // alternatives reported with each token; -1: none, and no probability of the token itself
 	// SchemaField is the field of the body that Params.JSONSchema came from, for errors; "" is json_schema.
 	SchemaField string
+	Overflow    scheduler.OverflowPolicy
 	Keep        bool // the answers may outlive their connection: their streams keep what was read
 
 	Shift      answer.Shift             // what leaves the context when it is full, if the model is served so that answers go on then

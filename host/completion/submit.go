@@ -100,6 +100,7 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 		Adapters:     adapters.set,
 		AdaptersFrom: adapters.from,
 		Begun:        r.begun,
+		Overflow:     r.Overflow,
 		Buffer:       buffer,
 		Keep:         r.Keep,
 		Slot:         r.Slot,

@@ -22,7 +22,6 @@ var testOnly = map[string]string{
 	"native/gguf/synth.Small":     "the tests of three packages write models of other architectures",
 	"native/gguf/synth.WithBytes": "see Small",
 	"plugins/asm.Store64":         "an instruction beside those that the conformance kit uses",
-	"scheduler.Stream.Missed":     "what DropOldest promises a reader; no route offers that policy yet",
 }
 
 // checkExports finds exported functions, types, methods, constants and variables that nothing but tests uses. Packages whose name ends in

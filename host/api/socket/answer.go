@@ -11,6 +11,7 @@ import (
 
 	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -48,36 +49,46 @@ func (k *connection) operate(name string, begin func(context.Context) error) err
 }
 
 func (k *connection) begin(ctx context.Context, f clientFrame) error {
-	if err := k.checkNew("id", f.ID, f.DetachMS); err != nil {
+	if err := k.checkNew("id", f.ID, f); err != nil {
 		return err
 	}
 	r, err := k.parse(ctx, f.Request)
 	if err != nil {
 		return err
 	}
-	return k.start(ctx, f.ID, f.DetachMS, r)
+	return k.start(ctx, f.ID, f, r)
 }
 
+// overflow says what becomes of an answer whose client reads too slowly.
+var overflow = map[string]scheduler.OverflowPolicy{"": scheduler.Park, "park": scheduler.Park, "drop": scheduler.DropOldest, "cancel": scheduler.CancelSlow}
+
 // checkNew refuses an answer that cannot be begun on this connection.
-func (k *connection) checkNew(field, id string, detachMS int64) error {
+func (k *connection) checkNew(field, id string, f clientFrame) error {
 	if err := k.checkFree(field, id); err != nil {
 		return err
 	}
-	if detachMS < 0 || detachMS > maxDetach.Milliseconds() {
-		return completion.Invalid("detach_ms", "detach_ms is %d; it must be from 0 to %d", detachMS, maxDetach.Milliseconds())
+	if f.DetachMS < 0 || f.DetachMS > maxDetach.Milliseconds() {
+		return completion.Invalid("detach_ms", "detach_ms is %d; it must be from 0 to %d", f.DetachMS, maxDetach.Milliseconds())
+	}
+	policy, known := overflow[f.Overflow]
+	switch {
+	case !known:
+		return completion.Invalid("overflow", "overflow is %q; it must be park, drop or cancel", excerpt.Of(f.Overflow, 40))
+	case policy != scheduler.Park && f.DetachMS > 0:
+		return completion.Invalid("overflow", "overflow is %q; an answer with detach_ms, of which everything is kept, is parked", f.Overflow)
 	}
 	return nil
 }
 
 // start submits a request and begins to read its answer.
-func (k *connection) start(ctx context.Context, id string, detachMS int64, r *completion.Request) error {
-	detach := time.Duration(detachMS) * time.Millisecond
+func (k *connection) start(ctx context.Context, id string, f clientFrame, r *completion.Request) error {
+	detach := time.Duration(f.DetachMS) * time.Millisecond
 	if detach > 0 && k.api.detachables.full() {
 		r.Release()
 		return &completion.Error{Status: http.StatusTooManyRequests, Code: "too_many_detachable", Type: completion.TypeBusy, Param: "detach_ms",
 			Message: "too many answers outlive their connections; try again later or without detach_ms"}
 	}
-	r.Keep = detach > 0
+	r.Keep, r.Overflow = detach > 0, overflow[f.Overflow]
 	streams, err := k.api.Submit(ctx, r)
 	if err != nil {
 		r.Release()

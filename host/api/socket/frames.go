@@ -16,6 +16,7 @@ type clientFrame struct {
 	ID       string          `json:"id"`
 	Request  json.RawMessage `json:"request"`   // generate
 	DetachMS int64           `json:"detach_ms"` // generate, fork
+	Overflow string          `json:"overflow"`  // generate, fork
 	As       string          `json:"as"`        // fork
 	Sampling json.RawMessage `json:"sampling"`  // set, fork
 	Text     *string         `json:"text"`      // inject
@@ -48,6 +49,7 @@ type endFrame struct {
 	Reason  string            `json:"reason"`
 	Usage   wire.Usage        `json:"usage"`
 	Timings wire.Timings      `json:"timings"`
+	Missed  uint64            `json:"missed,omitempty"` // events that were dropped
 	Error   *wire.ErrorObject `json:"error,omitempty"`
 }
 
@@ -83,6 +85,9 @@ func (a *answer) framesOf(e scheduler.Event) []any {
 	}
 	end := endFrame{Type: "end", ID: a.id, Reason: e.End.Reason.String(), Timings: wire.TimingsOf(*e.End),
 		Usage: wire.UsageOf([]*completion.Choice{c}, 1)}
+	if s, ok := a.stream.(interface{ Missed() uint64 }); ok {
+		end.Missed = s.Missed()
+	}
 	if failed != nil {
 		body := wire.ErrorOf(completion.AsError(failed, "request"))
 		end.Error = &body

@@ -124,7 +124,7 @@ func (k *connection) fork(a *answer, f clientFrame) error {
 	if f.As == "" || len(f.As) > maxID {
 		return completion.Invalid("as", "as must be a text of 1 to %d bytes: the id of the new answer", maxID)
 	}
-	if err := k.checkNew("as", f.As, f.DetachMS); err != nil {
+	if err := k.checkNew("as", f.As, f); err != nil {
 		return err
 	}
 	return k.operate("fork", func(ctx context.Context) error {
@@ -137,6 +137,6 @@ func (k *connection) fork(a *answer, f clientFrame) error {
 		if err != nil {
 			return steerError(f.Type, err)
 		}
-		return k.start(ctx, f.As, f.DetachMS, r)
+		return k.start(ctx, f.As, f, r)
 	})
 }
