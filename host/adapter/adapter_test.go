@@ -58,9 +58,11 @@ func TestAdapters_LoadedAndUnloaded_ThroughTheAPI(t *testing.T) {
 	if list := call(t, s, http.MethodGet, "/v1/adapters", "", 200); !strings.Contains(list, `"name":"tales"`) || !strings.Contains(list, `"rank":4`) {
 		t.Errorf("the list is %s", list)
 	}
-	long := make(chan string)
-	go func() { long <- complete(t, s, "Once upon a time", named+`,"n_predict":300`) }()
-	for !strings.Contains(call(t, s, http.MethodGet, "/slots", "", 200), `"is_processing":true`) {
+	long := make(chan string, 1)
+	go func() {
+		long <- completeWith(t, s, `"prompt":"Once upon a time","cache_prompt":false,"n_predict":300`+named)
+	}()
+	for len(long) == 0 && !strings.Contains(call(t, s, http.MethodGet, "/slots", "", 200), `"is_processing":true`) {
 	}
 	admin(http.MethodDelete, "/v1/adapters/tales", "", 204)
 	if text := <-long; !strings.HasPrefix(text, with) {

@@ -47,10 +47,15 @@ func complete(t *testing.T, s peertest.Server, prompt, more string) string {
 
 func completeCached(t *testing.T, s peertest.Server, prompt, more string) string {
 	t.Helper()
-	a := s.Call(t, http.MethodPost, "/completion", fmt.Sprintf(`{"prompt":%q,"temperature":0,"n_predict":32,"ignore_eos":true%s}`, prompt, more))
+	return completeWith(t, s, fmt.Sprintf(`"prompt":%q,"n_predict":32%s`, prompt, more))
+}
+
+func completeWith(t *testing.T, s peertest.Server, fields string) string {
+	t.Helper()
+	a := s.Call(t, http.MethodPost, "/completion", `{"temperature":0,"ignore_eos":true,`+fields+`}`)
 	var body struct{ Content string }
 	if err := json.Unmarshal([]byte(a.Body), &body); a.Status != http.StatusOK || err != nil {
-		t.Errorf("%s: %d %s", more, a.Status, a.Body)
+		t.Errorf("%s: %d %s", fields, a.Status, a.Body)
 	}
 	return body.Content
 }

@@ -39,8 +39,7 @@ type Request struct {
 	Candidates int                      // how many of the most likely tokens are reported that each sampler left; 0: none
 	Rules      func() []answer.StopRule // that may end an answer; nil: none
 
-	mustCall bool // the answer is to call a tool
-	release  func()
+	mustCall bool              // the answer is to call a tool
 	begun    []scheduler.Token // of a fork: the answer begins with these
 	used     *usedAdapters     // with what the last prompt is computed
 	release  func()
