@@ -32,6 +32,8 @@ func (s *Scheduler) publish() {
 type SlotInfo struct {
 	Slot      int
 	Stream    string // empty: the slot is free
+	Request   uint64 // counts the requests
+	Limit     int    // most tokens to generate; 0: until the context is full
 	State     string // idle, prefilling, generating, parked: see state
 	Prompt    int    // tokens
 	Cached    int    // of Prompt, found in the cache
@@ -69,7 +71,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 	for i, j := range s.slots {
 		snap.Slots[i] = SlotInfo{Slot: i, State: "idle", Sequence: -1}
 		if j != nil {
-			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, State: j.state(), Prompt: j.answer.PromptLen(), Cached: j.cached,
+			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, Request: j.arrival, Limit: max(0, j.req.MaxTokens), State: j.state(), Prompt: j.answer.PromptLen(), Cached: j.cached,
 				Computed: j.seq.Len(), Generated: j.counted, Sequence: int(j.seq.ID()), Age: now.Sub(j.times.submitted)}
 		}
 	}

@@ -67,6 +67,42 @@ func TestAPI_Slots_NameNoStream(t *testing.T) {
 	}
 }
 
+func TestAPI_Slots_FailOnNoSlot(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.slots = 1 })
+	get := func() (int, string) {
+		status, _, body := r.call(http.MethodGet, "/slots?fail_on_no_slot=1", "")
+		return status, body
+	}
+	if status, body := get(); status != 200 || strings.Contains(body, "id_task") {
+		t.Errorf("a free slot: %d %s", status, body)
+	}
+	q := r.request()
+	q.MaxTokens, q.Buffer = 100, 6 // nobody reads on, so it stays in its slot
+	st, err := r.scheduler.Submit(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if status, body := get(); status != 503 || !strings.Contains(body, `"unavailable_error"`) || !strings.Contains(body, `"code":503`) {
+		t.Errorf("no free slot: %d %s", status, body)
+	}
+	var slots []struct {
+		Task int `json:"id_task"`
+		Next []struct {
+			Remain  int `json:"n_remain"`
+			Decoded int `json:"n_decoded"`
+		} `json:"next_token"`
+	}
+	_, _, body := r.call(http.MethodGet, "/slots", "")
+	if err := json.Unmarshal([]byte(body), &slots); err != nil || slots[0].Task != 1 || slots[0].Next[0].Remain+slots[0].Next[0].Decoded != 100 {
+		t.Errorf("%v: %s", err, body)
+	}
+	st.Cancel()
+	r.outcome()
+}
+
 func TestAPI_Ready_Not(t *testing.T) {
 	r := newRig(t, func(s *setup) { s.Ready = func() bool { return false } })
 	for path, want := range map[string]int{"/readyz": 503, "/health": 503, "/livez": 200} {

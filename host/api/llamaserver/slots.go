@@ -4,11 +4,41 @@ package llamaserver
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/scheduler"
 )
 
-// slots is llama-server's GET /slots. It shows no text of an answer, and no name of a stream, which would let a stranger attach to it.
+// slot is an entry of GET /slots. It has no text of an answer, and no name of a stream, which would let a stranger attach to it.
+type slot struct {
+	ID          int    `json:"id"`
+	Context     int    `json:"n_ctx"`
+	Speculative bool   `json:"speculative"`
+	Processing  bool   `json:"is_processing"`
+	State       string `json:"state"`
+	*task
+}
+
+// task is the request that a slot has.
+type task struct {
+	ID        uint64      `json:"id_task"`
+	Prompt    int         `json:"n_prompt_tokens"`
+	Processed int         `json:"n_prompt_tokens_processed"`
+	Cached    int         `json:"n_prompt_tokens_cache"`
+	Computed  int         `json:"n_past"`
+	AgeMS     int64       `json:"age_ms"`
+	Next      []nextToken `json:"next_token"`
+}
+
+type nextToken struct {
+	HasNext bool `json:"has_next_token"`
+	Remain  int  `json:"n_remain"` // -1: any number
+	Decoded int  `json:"n_decoded"`
+}
+
+// slots is GET /slots. With fail_on_no_slot in the query it is refused while no slot is free.
 func (a API) slots(c echo.Context) error {
 	m, release, err := a.use(c)
 	if err != nil {
@@ -19,27 +49,25 @@ func (a API) slots(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	type next struct {
-		HasNext bool `json:"has_next_token"`
-		Decoded int  `json:"n_decoded"`
+	free := slices.ContainsFunc(snap.Slots, func(s scheduler.SlotInfo) bool { return s.Stream == "" })
+	if !free && c.QueryParam("fail_on_no_slot") != "" {
+		return &completion.Error{Status: http.StatusServiceUnavailable, Code: "no_slot", Type: completion.TypeUnavailable, Message: "no slot available"}
 	}
-	type slot struct {
-		ID         int    `json:"id"`
-		Context    int    `json:"n_ctx"`
-		Processing bool   `json:"is_processing"`
-		State      string `json:"state"`
-		Prompt     int    `json:"n_prompt_tokens"`
-		Cached     int    `json:"n_prompt_tokens_cache"`
-		Computed   int    `json:"n_past"`
-		AgeMS      int64  `json:"age_ms"`
-		Next       []next `json:"next_token"`
-	}
-	slots := make([]slot, len(snap.Slots))
+	list := make([]slot, len(snap.Slots))
 	for i, info := range snap.Slots {
-		busy := info.Stream != ""
-		slots[i] = slot{ID: info.Slot, Context: m.Context, Processing: busy, State: info.State, Prompt: info.Prompt,
-			Cached: info.Cached, Computed: info.Computed, AgeMS: info.Age.Milliseconds(),
-			Next: []next{{HasNext: busy, Decoded: info.Generated}}}
+		list[i] = slot{ID: info.Slot, Context: m.Context, Processing: info.Stream != "", State: info.State, task: taskOf(info)}
 	}
-	return c.JSON(http.StatusOK, slots)
+	return c.JSON(http.StatusOK, list)
+}
+
+func taskOf(info scheduler.SlotInfo) *task {
+	if info.Stream == "" {
+		return nil
+	}
+	next := nextToken{HasNext: true, Remain: -1, Decoded: info.Generated}
+	if info.Limit > 0 {
+		next.Remain = info.Limit - info.Generated
+	}
+	return &task{ID: info.Request, Prompt: info.Prompt, Processed: max(0, min(info.Computed, info.Prompt)-info.Cached), Cached: info.Cached,
+		Computed: info.Computed, AgeMS: info.Age.Milliseconds(), Next: []nextToken{next}}
 }
