@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -43,6 +44,7 @@ type Answer struct {
 	held   []byte // text that waits for the parser
 	untold string // text that the parser has seen, and that is in none of the deltas so far
 	told   bool   // there were deltas
+	closed bool
 	next   time.Time
 }
 
@@ -52,6 +54,7 @@ func (p Prompt) NewAnswer() (*Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parser of the answer: %w", err)
 	}
+	open.Add(1)
 	return &Answer{parser: parser}, nil
 }
 
@@ -61,9 +64,17 @@ func (a *Answer) Add(text string) { a.held = append(a.held, text...) }
 // Waits reports whether there is text that no Take has told of.
 func (a *Answer) Waits() bool { return len(a.held) > 0 }
 
-// A Parser reads the whole answer again and again. Between two times it rests so many times as long as the first took: it never takes
-// more than 1/16 of a core, and holds text back by a few milliseconds with 10,000 tokens.
-const restFactor = 15
+// A Parser reads the whole answer again and again. Between two times it rests so many times as long as the first took, or so many times for
+// each answer that is open: it takes no more than 1/16 of a core, and all together a quarter. With 10,000 tokens that holds text back by
+// some milliseconds. On a busy machine, where a parse may be long for want of a processor, text is not held back longer than longestRest.
+const (
+	leastRest     = 15
+	restPerAnswer = 4
+	longestRest   = 200 * time.Millisecond
+)
+
+// open counts the answers that have a parser.
+var open atomic.Int64
 
 // Rest is how long Take should not be called, so that parsing costs little.
 func (a *Answer) Rest() time.Duration { return max(0, time.Until(a.next)) }
@@ -86,7 +97,7 @@ func (a *Answer) take(complete bool) ([]Delta, error) {
 	begin := time.Now()
 	deltas, err := a.parser.Add(text, complete)
 	end := time.Now()
-	a.next = end.Add(restFactor * end.Sub(begin))
+	a.next = end.Add(min(longestRest, time.Duration(max(leastRest, restPerAnswer*open.Load()))*end.Sub(begin)))
 	a.untold += text
 	if silent := err == nil && complete && !a.told && len(deltas) == 0; silent || errors.Is(err, ErrFormat) {
 		return a.giveUp(), nil
@@ -129,4 +140,10 @@ func after(text string, d Delta) string {
 }
 
 // Close frees the parser.
-func (a *Answer) Close() error { return a.parser.Close() }
+func (a *Answer) Close() error {
+	if !a.closed {
+		a.closed = true
+		open.Add(-1)
+	}
+	return a.parser.Close()
+}

@@ -52,6 +52,11 @@ func answering(t *testing.T, p Parser) *Answer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return a
 }
 
@@ -76,6 +81,22 @@ func TestAnswer_TakesPartsAsTheyGrow(t *testing.T) {
 	}
 	if err := a.Close(); err != nil || !p.closed {
 		t.Error(err)
+	}
+}
+
+// Many answers share what parsers may take, but none waits long.
+func TestAnswer_Rest_OfManyAnswers(t *testing.T) {
+	for takes, want := range map[time.Duration]time.Duration{100 * time.Microsecond: 40 * time.Millisecond, 5 * time.Millisecond: longestRest} {
+		synctest.Test(t, func(t *testing.T) {
+			var a *Answer
+			for range 100 {
+				a = answering(t, &scripted{takes: takes})
+			}
+			a.Add("x")
+			if _, err := a.Take(); err != nil || a.Rest() != want {
+				t.Errorf("%v; after %v the parser rests for %v, want %v", err, takes, a.Rest(), want)
+			}
+		})
 	}
 }
 

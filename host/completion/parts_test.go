@@ -4,6 +4,7 @@ package completion
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -43,7 +44,7 @@ func feed(f fed, text string) {
 	f.events <- scheduler.Event{Kind: scheduler.KindStarted, Started: &scheduler.Started{}}
 	for _, c := range text {
 		time.Sleep(time.Millisecond)
-		f.events <- scheduler.Event{Kind: scheduler.KindToken, Token: scheduler.Token(c), Text: string(c)}
+		f.events <- scheduler.Event{Kind: scheduler.KindToken, Token: c, Text: string(c)}
 	}
 	f.events <- scheduler.Event{Kind: scheduler.KindEnd, End: &scheduler.End{Reason: answer.ReasonStop}}
 }
@@ -150,7 +151,7 @@ func TestAnswer_Read_TellsWhatWaits(t *testing.T) {
 			}
 			return nil
 		}, func() error { return nil })
-		if err != context.DeadlineExceeded || seen.Content.String() != "abc" {
+		if !errors.Is(err, context.DeadlineExceeded) || seen.Content.String() != "abc" {
 			t.Errorf("%v, %q", err, seen.Content.String())
 		}
 	})
