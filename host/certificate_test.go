@@ -4,6 +4,7 @@ package host
 
 import (
 	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -171,7 +172,10 @@ func TestHost_UnixSocket(t *testing.T) {
 	}
 	h := open(t, map[string]any{"server.listen": path})
 	run(t, h)
-	transport := &http.Transport{Dial: func(_, _ string) (net.Conn, error) { return net.Dial("unix", path) }}
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", path)
+	}}
 	defer transport.CloseIdleConnections()
 	status, _, text := send(t, &http.Client{Transport: transport}, newRequest(t, http.MethodGet, "http://any.example/v1/models", nil))
 	if status != 200 || h.URL() != "unix:"+path {
