@@ -61,6 +61,8 @@ type connection struct {
 	close context.CancelFunc
 	wrote atomic.Bool // a frame was sent since the last look
 
+	refused int // frames in a row, for the reader
+
 	forwarding sync.WaitGroup // of answers
 	mu         sync.Mutex
 	answers    map[string]*answer // those that have not ended, by the client's id
@@ -127,8 +129,26 @@ func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
 	if _, err := io.Copy(io.Discard, r); err != nil {
 		return err
 	}
-	k.send(refusal("", err))
+	k.refuse("", err)
 	return nil
+}
+
+// A client may have so many frames refused in a row without a delay; then each is answered late, so that one that sends nothing but
+// such frames takes no processor time from others.
+const (
+	freeRefusals = 64
+	refusalDelay = 5 * time.Millisecond
+)
+
+// refuse tells the client what is wrong with a frame.
+func (k *connection) refuse(id string, err error) {
+	if k.refused++; k.refused > freeRefusals {
+		select {
+		case <-time.After(refusalDelay):
+		case <-k.ctx.Done():
+		}
+	}
+	k.send(refusal(id, err))
 }
 
 // write sends frames until the connection ends, or the client takes none for too long.
@@ -179,13 +199,15 @@ func (k *connection) send(f any) bool {
 // handle acts on one frame. Whatever is wrong with it is told to the client, and ends nothing.
 func (k *connection) handle(body []byte) {
 	var f clientFrame
-	if err := wire.Decode(body, &f); err != nil {
-		k.send(refusal(f.ID, err))
+	err := wire.Decode(body, &f)
+	if err == nil {
+		err = k.dispatch(f)
+	}
+	if err != nil {
+		k.refuse(f.ID, err)
 		return
 	}
-	if err := k.dispatch(f); err != nil {
-		k.send(refusal(f.ID, err))
-	}
+	k.refused = 0
 }
 
 func (k *connection) dispatch(f clientFrame) error {
