@@ -64,6 +64,7 @@ type Info struct {
 	Parameters uint64
 	Size       uint64             // bytes of weights
 	Template   string             // its chat template; empty if it has none
+	Thinks     bool               // its chat template has it reason before it answers
 	Thinking   *sampling.Thinking // of requests that say nothing of it; nil: without a limit
 	BOS, EOS   string
 	Kernels    Kernels

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { execFileSync } from "node:child_process";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Server } from "../../../web/test/server.ts";
 
@@ -24,7 +25,7 @@ export class Host {
     const root = fileURLToPath(new URL("../../../", import.meta.url));
     const fetched = execFileSync("native/llama.cpp/fetch.sh", ["build/llama.cpp"], { cwd: root });
     const source = fetched.toString().trim();
-    const template = `${root}${source}/models/templates/Cohere2MoE.jinja`;
+    const template = resolve(root, source, "models/templates/Cohere2MoE.jinja");
     return Host.start("--chat-template-file", template, "--reasoning-budget", "0");
   }
 

@@ -29,7 +29,7 @@ func (a API) chat(c echo.Context) error {
 		return err
 	}
 	if len(b.Messages) == 0 {
-		return a.load(c, &b.Common, func(l *line) { l.Message = &said{Role: "assistant"} })
+		return a.load(c, b.Model, line{Message: &said{Role: "assistant"}})
 	}
 	conversation, err := b.conversation()
 	if err != nil {
@@ -66,15 +66,16 @@ func (b *chatBody) conversation() (c chat.Conversation, err error) {
 	return c, err
 }
 
-// load answers a request that asks for nothing, with which Ollama's clients have a model loaded. adapt gives the answer the fields of
-// the route.
-func (a API) load(c echo.Context, b *Common, adapt func(*line)) error {
-	m, release, err := a.Models.Use(c.Request().Context(), modelName(b.Model))
+// load answers a request that asks for nothing, with which Ollama's clients have a model loaded.
+func (a API) load(c echo.Context, model string, answer any) error {
+	m, release, err := a.Models.Use(c.Request().Context(), modelName(model))
 	if err != nil {
 		return err
 	}
 	defer release()
-	l := line{Model: m.Name, Created: time.Now().UTC(), Done: true, DoneReason: "load"}
-	adapt(&l)
-	return c.JSON(http.StatusOK, l)
+	if l, ok := answer.(line); ok {
+		l.Model, l.Created, l.Done, l.DoneReason = m.Name, time.Now().UTC(), true, "load"
+		answer = l
+	}
+	return c.JSON(http.StatusOK, answer)
 }

@@ -136,18 +136,23 @@ func (b *Common) conversation(messages []chat.Message) (c chat.Conversation, err
 			return c, completion.Invalid("messages", "messages end with tool_calls; the tool's message with the result is missing")
 		}
 	}
+	c.EnableThinking, c.ReasoningEffort, err = b.thinking()
+	return c, err
+}
+
+// thinking reads whether the model reasons before it answers, and how much; nil: as its template has it.
+func (b *Common) thinking() (on *bool, effort string, err error) {
 	if len(b.Think) == 0 || string(b.Think) == "null" {
-		return c, nil
+		return nil, "", nil
 	}
 	thinks := true
-	c.EnableThinking = &thinks
 	if json.Unmarshal(b.Think, &thinks) == nil {
-		return c, nil
+		return &thinks, "", nil
 	}
-	if json.Unmarshal(b.Think, &c.ReasoningEffort) != nil || !slices.Contains(efforts, c.ReasoningEffort) {
-		err = completion.Invalid("think", "think is %s; it must be true, false, or one of %s", excerpt.Of(string(b.Think), longestValue), strings.Join(efforts, ", "))
+	if json.Unmarshal(b.Think, &effort) != nil || !slices.Contains(efforts, effort) {
+		return nil, "", completion.Invalid("think", "think is %s; it must be true, false, or one of %s", excerpt.Of(string(b.Think), longestValue), strings.Join(efforts, ", "))
 	}
-	return c, err
+	return &thinks, effort, nil
 }
 
 // efforts are the levels that think may name.
@@ -171,6 +176,9 @@ func (b *Common) fill(r *completion.Request) (err error) {
 	}
 	if r.Stops, err = b.stops(); err != nil {
 		return err
+	}
+	if thinks, _, _ := b.thinking(); thinks != nil && *thinks && !r.Model.Thinks {
+		return completion.Unsupported("think", "think is %s; the model %q does not think: its chat template has no place for that", b.Think, r.Model.Name)
 	}
 	return b.takeFormat(r)
 }

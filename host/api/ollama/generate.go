@@ -20,7 +20,7 @@ type generateBody struct {
 	Prompt   string            `json:"prompt"`
 	System   string            `json:"system"`
 	Template string            `json:"template" api:"refused"`
-	Suffix   string            `json:"suffix" api:"refused"`
+	Suffix   string            `json:"suffix"`
 	Images   []json.RawMessage `json:"images" api:"refused"`
 	Context  []scheduler.Token `json:"context"` // of an earlier answer, which this one follows
 	Raw      bool              `json:"raw"`     // the prompt is used as it stands
@@ -36,7 +36,7 @@ func (a API) generate(c echo.Context) error {
 		return err
 	}
 	if b.Prompt == "" {
-		return a.load(c, &b.Common, func(l *line) { l.Response = new(string) })
+		return a.load(c, b.Model, line{Response: new(string)})
 	}
 	r, err := a.New(c.Request().Context(), b.basics(c, "prompt"), b.fill)
 	if err != nil {
@@ -59,13 +59,11 @@ func (b *generateBody) check() error {
 		return completion.Invalid("raw", "raw is true, so the prompt is used as it stands: leave out template, system and context")
 	case b.Template != "":
 		return completion.Unsupported("template", "template is not supported by this server: the prompt is made by the model's own template; with raw, write it yourself")
-	case b.Suffix != "":
-		return completion.Unsupported("suffix", "suffix is not supported by this server")
 	}
 	return nil
 }
 
-// fill completes a request, with its prompt if that is raw.
+// fill completes a request, with its prompt if no template makes that.
 func (b *generateBody) fill(r *completion.Request) error {
 	if err := b.Common.fill(r); err != nil {
 		return err
@@ -76,20 +74,29 @@ func (b *generateBody) fill(r *completion.Request) error {
 			return completion.Invalid(at, "%s is %d; it must be a token from 0 to %d", at, t, r.Model.Vocabulary-1)
 		}
 	}
-	if !b.Raw {
+	if !b.plain() {
 		return nil
 	}
 	if err := r.RefuseTemplates(); err != nil {
 		return err
 	}
 	tokens, err := r.Model.Encoder().Text(b.Prompt)
+	if err != nil {
+		return completion.TextError(err, "prompt")
+	}
+	if b.Suffix != "" {
+		tokens, err = r.Model.FillIn(tokens, b.Suffix, "suffix")
+	}
 	r.Prompts = [][]scheduler.Token{tokens}
-	return completion.TextError(err, "prompt")
+	return err
 }
 
-// prompt makes a prompt that is not raw: the system prompt and what the user says, after the context.
+// plain reports whether no template makes the prompt: it is raw, or has a gap that the answer fills.
+func (b *generateBody) plain() bool { return b.Raw || b.Suffix != "" }
+
+// prompt makes the prompt by the template, if that makes it: the system prompt and what the user says, after the context.
 func (a API) prompt(ctx context.Context, r *completion.Request, b *generateBody) error {
-	if b.Raw {
+	if b.plain() {
 		return nil
 	}
 	var messages []chat.Message

@@ -102,6 +102,23 @@ type description struct {
 	Modified     time.Time      `json:"modified_at"`
 }
 
+// capabilitiesOf says what a model is good for, in Ollama's words.
+func capabilitiesOf(m *completion.Model) []string {
+	all := []string{"completion"}
+	for _, c := range []struct {
+		name string
+		has  bool
+	}{
+		{"tools", m.TemplateCaps["supports_tools"]}, {"thinking", m.Thinks}, {"insert", len(m.FIM.Missing()) == 0},
+		{"embedding", m.Embeddings != nil},
+	} {
+		if c.has {
+			all = append(all, c.name)
+		}
+	}
+	return all
+}
+
 // showBody is POST /api/show.
 type showBody struct {
 	Model string `json:"model"`
@@ -122,7 +139,7 @@ func (a API) show(c echo.Context) error {
 	}
 	defer release()
 	return c.JSON(http.StatusOK, description{
-		Template: m.Template, Details: detailsOf(m.Info), Modified: m.Created, Capabilities: []string{"completion"},
+		Template: m.Template, Details: detailsOf(m.Info), Modified: m.Created, Capabilities: capabilitiesOf(m),
 		ModelInfo: map[string]any{
 			"general.architecture": m.Family, "general.parameter_count": m.Parameters,
 			m.Family + ".context_length": m.Training, m.Family + ".embedding_length": m.Embedding, m.Family + ".vocab_size": m.Vocabulary,

@@ -23,6 +23,8 @@ func (a API) Routes() []wire.Route {
 	routes := []wire.Route{
 		{Method: http.MethodPost, Path: "/api/chat", Handler: a.chat, Body: chatBody{}},
 		{Method: http.MethodPost, Path: "/api/generate", Handler: a.generate, Body: generateBody{}},
+		{Method: http.MethodPost, Path: "/api/embed", Handler: a.embed, Body: embedBody{}},
+		{Method: http.MethodPost, Path: "/api/embeddings", Handler: a.embeddings, Body: embeddingsBody{}},
 		{Method: http.MethodPost, Path: "/api/show", Handler: a.show, Body: showBody{}},
 	}
 	for _, method := range []string{http.MethodGet, http.MethodHead} {

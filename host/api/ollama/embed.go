@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+
+package ollama
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/embedding"
+)
+
+// embedBody is POST /api/embed.
+type embedBody struct {
+	Model      string          `json:"model"`
+	Input      json.RawMessage `json:"input"`
+	Truncate   *bool           `json:"truncate"` // absent: true
+	Dimensions int             `json:"dimensions"`
+	TimeoutMS  *int64          `json:"timeout_ms"` // an addition of ours
+}
+
+type embedAnswer struct {
+	Model      string        `json:"model"`
+	Embeddings [][]float32   `json:"embeddings"`
+	Total      time.Duration `json:"total_duration"`
+	Load       time.Duration `json:"load_duration"` // always 0: it is not told from the rest
+	Count      int           `json:"prompt_eval_count"`
+}
+
+func (a API) embed(c echo.Context) error {
+	begun := time.Now()
+	var b embedBody
+	if err := wire.ReadJSON(c, &b); err != nil {
+		return err
+	}
+	if !completion.IsSet(b.Input) {
+		return a.load(c, b.Model, embedAnswer{Model: b.Model, Embeddings: [][]float32{}})
+	}
+	answer, err := a.Embed(c.Request().Context(), completion.EmbeddingRequest{ModelName: modelName(b.Model), Input: b.Input, Field: "input",
+		OneVector: true, Truncate: b.Truncate == nil || *b.Truncate, TimeoutMS: b.TimeoutMS})
+	if err != nil {
+		return err
+	}
+	if b.Dimensions < 0 {
+		return completion.Invalid("dimensions", "dimensions is %d; it must be at least 1, or 0 for all", b.Dimensions)
+	}
+	out := embedAnswer{Model: answer.Model, Embeddings: make([][]float32, len(answer.Vectors)), Count: answer.Tokens}
+	for i, v := range answer.Vectors {
+		out.Embeddings[i] = shorten(v[0], b.Dimensions)
+	}
+	out.Total = time.Since(begun)
+	return c.JSON(http.StatusOK, out)
+}
+
+// shorten gives a vector n dimensions and the length 1; 0, or more than it has: all of them, as with Ollama.
+func shorten(v []float32, n int) []float32 {
+	if n == 0 || n >= len(v) {
+		return v
+	}
+	v = v[:n]
+	embedding.Normalize(v, embedding.NormalizeEuclidean)
+	return v
+}
+
+// embeddingsBody is POST /api/embeddings, an older route for one text.
+type embeddingsBody struct {
+	Model     string `json:"model"`
+	Prompt    string `json:"prompt"`
+	TimeoutMS *int64 `json:"timeout_ms"` // an addition of ours
+}
+
+type embeddingsAnswer struct {
+	Embedding []float32 `json:"embedding"`
+}
+
+// embeddings answers with a vector that is not normalised.
+func (a API) embeddings(c echo.Context) error {
+	var b embeddingsBody
+	if err := wire.ReadJSON(c, &b); err != nil {
+		return err
+	}
+	if b.Prompt == "" {
+		return a.load(c, b.Model, embeddingsAnswer{[]float32{}})
+	}
+	text, _ := json.Marshal(b.Prompt) // every text has a JSON form
+	asItIs := embedding.NormalizeNone
+	answer, err := a.Embed(c.Request().Context(), completion.EmbeddingRequest{ModelName: modelName(b.Model), Input: text, Field: "prompt",
+		OneVector: true, Normalize: &asItIs, Truncate: true, TimeoutMS: b.TimeoutMS})
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, embeddingsAnswer{answer.Vectors[0][0]})
+}
