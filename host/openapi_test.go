@@ -126,6 +126,8 @@ var calls = []struct {
 	{"POST", "/api/chat", `{"model":"penstock-tiny",` + frog + `,"stream":false,"options":{"num_predict":3}}`, 200},
 	{"POST", "/api/chat", `{"model":"penstock-tiny","messages":3}`, 400},
 	{"POST", "/api/generate", `{"model":"penstock-tiny","prompt":"Once","stream":false,"options":{"num_predict":3}}`, 200},
+	{"POST", "/api/embed", `{"input":["Once","Long ago"],"dimensions":8}`, 200}, {"POST", "/api/embed", `{"input":{}}`, 400},
+	{"POST", "/api/embeddings", `{"prompt":"Once"}`, 200},
 	{"POST", "/api/show", `{"model":"penstock-tiny"}`, 200},
 	{"GET", "/api/tags", "", 200}, {"GET", "/api/ps", "", 200}, {"GET", "/api/version", "", 200}, {"HEAD", "/api/version", "", 200},
 	{"POST", "/completion", `{"prompt":"Once","n_predict":3,"n_probs":2,"return_tokens":true}`, 200},

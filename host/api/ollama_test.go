@@ -118,6 +118,9 @@ func TestAPI_Ollama_Bad(t *testing.T) {
 		{"/api/generate", `{"prompt":"untokenizable"}`, 400, "prompt: "},
 		{"/api/generate", `{"model":"llama3"}`, 404, `there is no model "llama3" here`},
 		{"/api/show", `{"model":"llama3"}`, 404, `there is no model "llama3" here`},
+		{"/api/embed", `{"input":7}`, 501, "This server does not support embeddings"},
+		{"/api/generate", `{"prompt":"a","suffix":"b"}`, 400, "suffix is set, but this model cannot fill in the middle"},
+		{"/api/chat", `{"think":true,` + hello + `}`, 400, `think is true; the model "toy" does not think`},
 		{"/api/pull", `{"model":"llama3"}`, 404, "this server has no POST /api/pull"},
 	} {
 		status, _, text := r.call(http.MethodPost, tc.path, tc.body)

@@ -96,6 +96,27 @@ test("the client parses a structured answer", async () => {
   Place.parse(message.parsed_output);
 });
 
+test("thinking is a block before the text, within its budget", async () => {
+  const think = { model, messages, max_tokens: 60, thinking: { type: "enabled" as const, budget_tokens: 8 } };
+  const message = await client.messages.create(think);
+  assert.deepEqual(
+    message.content.map(({ type }) => type),
+    ["thinking", "text"],
+  );
+  assert.ok(message.content[0]?.type === "thinking" && message.content[0].thinking);
+  const streamed = await client.messages.stream(think).finalMessage();
+  assert.deepEqual(
+    streamed.content.map(({ type }) => type),
+    ["thinking", "text"],
+  );
+  const next = await client.messages.create({
+    model,
+    max_tokens: 5,
+    messages: [...messages, { role: "assistant", content: message.content }, ...messages],
+  });
+  assert.notEqual(next.content[0]?.type, "thinking");
+});
+
 test("a wrong tool or choice is refused by name", async () => {
   const absent = await refusal(
     Anthropic.BadRequestError,

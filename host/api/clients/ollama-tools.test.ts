@@ -53,3 +53,13 @@ test("a tool's result goes back", async () => {
   });
   assert.ok(next.prompt_eval_count > first.prompt_eval_count);
 });
+
+test("thinking stands beside the content", async () => {
+  const ask = { model, messages, think: true, options: { num_predict: 60, reasoning_budget_tokens: 8 } };
+  const whole = await client.chat(ask);
+  assert.ok(whole.message.thinking);
+  const parts = await collect(await client.chat({ ...ask, stream: true }));
+  assert.ok(parts.some(({ message }) => message.thinking));
+});
+  assert.equal(silent.message.thinking, undefined);
+});

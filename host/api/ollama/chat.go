@@ -29,7 +29,11 @@ func (a API) chat(c echo.Context) error {
 		return err
 	}
 	if len(b.Messages) == 0 {
-		return a.load(c, b.Model, line{Message: &said{Role: "assistant"}})
+		return a.load(c, b.Model, func(model string) any {
+			l := loaded(model)
+			l.Message = &said{Role: "assistant"}
+			return l
+		})
 	}
 	conversation, err := b.conversation()
 	if err != nil {
@@ -67,15 +71,16 @@ func (b *chatBody) conversation() (c chat.Conversation, err error) {
 }
 
 // load answers a request that asks for nothing, with which Ollama's clients have a model loaded.
-func (a API) load(c echo.Context, model string, answer any) error {
+func (a API) load(c echo.Context, model string, answer func(model string) any) error {
 	m, release, err := a.Models.Use(c.Request().Context(), modelName(model))
 	if err != nil {
 		return err
 	}
 	defer release()
-	if l, ok := answer.(line); ok {
-		l.Model, l.Created, l.Done, l.DoneReason = m.Name, time.Now().UTC(), true, "load"
-		answer = l
-	}
-	return c.JSON(http.StatusOK, answer)
+	return c.JSON(http.StatusOK, answer(m.Name))
+}
+
+// loaded is the answer of a chat or a generation that asks for nothing.
+func loaded(model string) line {
+	return line{Model: model, Created: time.Now().UTC(), Done: true, DoneReason: "load"}
 }

@@ -5,6 +5,7 @@ package ollama
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -36,8 +37,8 @@ func (a API) embed(c echo.Context) error {
 	if err := wire.ReadJSON(c, &b); err != nil {
 		return err
 	}
-	if !completion.IsSet(b.Input) {
-		return a.load(c, b.Model, embedAnswer{Model: b.Model, Embeddings: [][]float32{}})
+	if slices.Contains([]string{"", "null", `""`, "[]"}, string(b.Input)) {
+		return a.load(c, b.Model, func(model string) any { return embedAnswer{Model: model, Embeddings: [][]float32{}} })
 	}
 	answer, err := a.Embed(c.Request().Context(), completion.EmbeddingRequest{ModelName: modelName(b.Model), Input: b.Input, Field: "input",
 		OneVector: true, Truncate: b.Truncate == nil || *b.Truncate, TimeoutMS: b.TimeoutMS})
@@ -83,7 +84,7 @@ func (a API) embeddings(c echo.Context) error {
 		return err
 	}
 	if b.Prompt == "" {
-		return a.load(c, b.Model, embeddingsAnswer{[]float32{}})
+		return a.load(c, b.Model, func(string) any { return embeddingsAnswer{[]float32{}} })
 	}
 	text, _ := json.Marshal(b.Prompt) // every text has a JSON form
 	asItIs := embedding.NormalizeNone

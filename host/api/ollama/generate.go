@@ -36,7 +36,11 @@ func (a API) generate(c echo.Context) error {
 		return err
 	}
 	if b.Prompt == "" {
-		return a.load(c, b.Model, line{Response: new(string)})
+		return a.load(c, b.Model, func(model string) any {
+			l := loaded(model)
+			l.Response = new(string)
+			return l
+		})
 	}
 	r, err := a.New(c.Request().Context(), b.basics(c, "prompt"), b.fill)
 	if err != nil {

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+
+// Embeddings with Vercel's AI SDK.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { createOpenAICompatible, type OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";
+import { embedMany } from "ai";
+import { Host, key, model } from "./host.ts";
+
+let host: Host;
+let provider: OpenAICompatibleProvider;
+
+before(async () => {
+  host = await Host.start("--embeddings");
+  provider = createOpenAICompatible({ name: "penstock", baseURL: `${host.url}/v1`, apiKey: key });
+});
+
+after(() => host?.stop());
+
+test("embeddings come for several values", async () => {
+  const { embeddings } = await embedMany({
+    model: provider.embeddingModel(model),
+    values: ["A frog in a pond.", "A king in a castle."],
+    maxRetries: 0,
+  });
+  assert.equal(embeddings.length, 2);
+  assert.ok((embeddings[0]?.length ?? 0) > 0);
+});
