@@ -72,9 +72,9 @@ type Dialect struct {
 func Dialects() []Dialect { return (&service{}).dialects() }
 
 func (s *service) dialects() []Dialect {
-	server := &wire.Server{Service: completion.NewService(s.Models), Memory: s.memory, WriteTimeout: s.WriteTimeout, Grace: s.StreamGrace, Comment: s.StreamComment}
+	server := &wire.Server{Service: completion.NewService(s.Models), Version: s.Version, Memory: s.memory, WriteTimeout: s.WriteTimeout, Grace: s.StreamGrace, Comment: s.StreamComment}
 	return []Dialect{
-		{"OpenAI", openai.API{Server: server}.Routes(), wire.OpenAIError},
+		{"OpenAI", openai.API{Server: server, Verbose: llamaserver.Verbose}.Routes(), wire.OpenAIError},
 		{"OpenAI's Responses", responses.API{Server: server}.Routes(), wire.OpenAIError},
 		{"Anthropic", anthropic.API{Server: server}.Routes(), anthropic.Error},
 		{"Ollama", ollama.API{Server: server, Version: s.Version}.Routes(), ollama.Error},

@@ -25,8 +25,9 @@ func newCompletionShape(r *completion.Request, b *completionBody) *completionSha
 
 // state is what is noted of one answer.
 type state struct {
-	partial     []byte // the beginning of a character
-	newLine     bool   // text that was shown has one
+	partial     []byte            // the beginning of a character
+	newLine     bool              // text that was shown has one
+	tokens      []scheduler.Token // the one that ended the answer included
 	probs       []tokenProb
 	begun       time.Time // its slot was given
 	first, last time.Time // the first and the last token came
@@ -89,6 +90,7 @@ func (s *completionShape) token(c *completion.Choice, st *state, t scheduler.Tok
 	if st.first.IsZero() {
 		st.first = st.last
 	}
+	st.tokens = append(st.tokens, t)
 	st.partial = append(st.partial, s.request.Model.Engine.Shown(t)...)
 	if n := incomplete(st.partial); n > 0 {
 		st.partial = append(st.partial[:0], st.partial[len(st.partial)-n:]...)
@@ -96,7 +98,7 @@ func (s *completionShape) token(c *completion.Choice, st *state, t scheduler.Tok
 	}
 	st.partial = st.partial[:0]
 	st.show(text)
-	p := &partialAnswer{Index: c.Index, Content: text, Tokens: []scheduler.Token{t}, Slot: -1, Predicted: len(c.Tokens), Evaluated: c.Start.PromptTokens}
+	p := &partialAnswer{Index: c.Index, Content: text, Tokens: []scheduler.Token{t}, Slot: -1, Predicted: len(st.tokens), Evaluated: c.Start.PromptTokens}
 	if s.body.TimingsPerToken {
 		p.Timings = st.timings(c)
 	}
@@ -114,7 +116,6 @@ func (s *completionShape) token(c *completion.Choice, st *state, t scheduler.Tok
 // end is the frame of the token that ended the answer, if one did, and the last frame. The last has text that was held back until then.
 func (s *completionShape) end(c *completion.Choice, st *state, text string) (frames []any) {
 	if e := c.End.EndToken; e != nil {
-		c.Tokens = append(c.Tokens, e.Token)
 		frames, text = s.token(c, st, e.Token, text, e.Details), ""
 	}
 	st.show(text)
@@ -131,7 +132,7 @@ func (s *completionShape) Whole(choices []*completion.Choice, wholes []*wire.Who
 		final := s.final(c, st)
 		final["content"], final["tokens"] = wholes[i].Content.String(), []scheduler.Token{}
 		if s.body.ReturnTokens {
-			final["tokens"] = c.Tokens
+			final["tokens"] = append([]scheduler.Token{}, st.tokens...)
 		}
 		if probs := s.wholeProbs(c, st); len(probs) > 0 {
 			final["completion_probabilities"] = probs

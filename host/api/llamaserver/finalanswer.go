@@ -73,7 +73,7 @@ func (st *state) show(text string) { st.newLine = st.newLine || strings.Contains
 // timings are those of an answer that goes on.
 func (st *state) timings(c *completion.Choice) *wire.Timings {
 	t := wire.TimingsOf(scheduler.End{
-		Usage:  scheduler.Usage{Prompt: c.Start.PromptTokens, Cached: c.Start.CachedTokens, Generated: len(c.Tokens)},
+		Usage:  scheduler.Usage{Prompt: c.Start.PromptTokens, Cached: c.Start.CachedTokens, Generated: len(st.tokens)},
 		Timing: scheduler.Timing{Prefill: st.first.Sub(st.begun), Decode: max(st.last.Sub(st.first), time.Microsecond)},
 	})
 	return &t

@@ -111,7 +111,7 @@ func (s chatShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any
 		a.Choices = append(a.Choices, chatChoice{Index: c.Index, Message: messageOf(w),
 			Logprobs: chatProbsOf(w.Probs), FinishReason: c.FinishReason(), Trace: w.Traces})
 	}
-	return a
+	return &a
 }
 
 func messageOf(w *wire.Whole) chatMessage {

@@ -16,7 +16,7 @@ import (
 // The shapes are OpenAI's to the letter: clients decode them strictly.
 func TestChatShape_ToolCalls(t *testing.T) {
 	r := &completion.Request{Choices: 1, Model: &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}}}
-	s := newChatShape(newAnswerHeads("chatcmpl-", r, &Common{}))
+	s := newChatShape(API{Server: &wire.Server{}}.newAnswerHeads("chatcmpl-", r, &Common{}))
 	c := &completion.Choice{Request: r}
 	whole := &wire.Whole{}
 	for _, step := range []struct {

@@ -16,6 +16,7 @@ type Common struct {
 
 	Model         string `json:"model"`
 	Stream        bool   `json:"stream"`
+	Verbose       bool   `json:"verbose"`
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`

@@ -13,7 +13,11 @@ import (
 )
 
 // API answers OpenAI's routes.
-type API struct{ *wire.Server }
+type API struct {
+	*wire.Server
+	// Verbose makes the shape that describes an answer to clients which ask for that with verbose, as llama-server's do.
+	Verbose func(r *completion.Request, stream bool) wire.Detailed
+}
 
 // Routes are the routes of the API.
 func (a API) Routes() []wire.Route {
@@ -37,7 +41,7 @@ func (a API) chatCompletion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.Answer(c, r, newChatShape(newAnswerHeads("chatcmpl-", r, &b.Common)), b.Stream)
+	return a.Answer(c, r, a.described(r, &b.Common, newChatShape(a.newAnswerHeads("chatcmpl-", r, &b.Common))), b.Stream)
 }
 
 func (a API) textCompletion(c echo.Context) error {
@@ -49,7 +53,7 @@ func (a API) textCompletion(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.Answer(c, r, newTextShape(newAnswerHeads("cmpl-", r, &b.Common), b), b.Stream)
+	return a.Answer(c, r, a.described(r, &b.Common, newTextShape(a.newAnswerHeads("cmpl-", r, &b.Common), b)), b.Stream)
 }
 
 // answerHeads begin the objects of one answer.
@@ -59,8 +63,10 @@ type answerHeads struct {
 	sendUsage bool
 }
 
-func newAnswerHeads(prefix string, r *completion.Request, b *Common) answerHeads {
-	return answerHeads{wire.NewHeads(prefix, r.Model.Name), r, b.StreamOptions.IncludeUsage}
+func (a API) newAnswerHeads(prefix string, r *completion.Request, b *Common) answerHeads {
+	h := answerHeads{wire.NewHeads(prefix, r.Model.Name), r, b.StreamOptions.IncludeUsage}
+	h.Fingerprint = "penstock " + a.Version
+	return h
 }
 
 func (h answerHeads) usage(choices []*completion.Choice) wire.Usage {

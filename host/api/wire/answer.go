@@ -16,6 +16,7 @@ import (
 // Server answers requests over HTTP.
 type Server struct {
 	*completion.Service
+	Version      string        // of this program
 	Memory       *Memory       // what bodies and frames have
 	WriteTimeout time.Duration // how long a write may wait for the client; 0: for ever
 	// A stream's headers go out after Grace even if it has no event yet, and a comment when it had none for Comment; 0: 1 s and 10 s.
@@ -87,22 +88,25 @@ func (s *Server) stream(ctx context.Context, c echo.Context, a *completion.Answe
 	return w.flush()
 }
 
-// forward turns what an event adds into frames. A token without text, because it is held back, gets no frame unless its details are
-// wanted; the shape knows that.
+// forward sends the frames of an event.
 func forward(w *events, sh Shape, c *completion.Choice, d completion.Delta) error {
+	return w.send(Frames(sh, c, d)...)
+}
+
+// Frames turns what an event adds into frames. A token without text, because it is held back, gets no frame unless its details are
+// wanted; the shape knows that.
+func Frames(sh Shape, c *completion.Choice, d completion.Delta) (frames []any) {
 	if detailed, ok := sh.(Detailed); ok {
-		return w.send(detailed.Event(c, d)...)
+		return detailed.Event(c, d)
 	}
 	if d.Event.Kind == scheduler.KindStarted {
-		return w.send(sh.Start(c)...)
+		return sh.Start(c)
 	}
 	if !d.Empty() || d.Event.Logprobs != nil || d.Event.Trace != nil {
-		if err := w.send(sh.Part(c, d)...); err != nil {
-			return err
-		}
+		frames = sh.Part(c, d)
 	}
 	if d.Event.Kind == scheduler.KindEnd {
-		return w.send(sh.Last(c)...)
+		frames = append(frames, sh.Last(c)...)
 	}
-	return nil
+	return frames
 }

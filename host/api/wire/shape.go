@@ -115,13 +115,21 @@ type Head struct {
 	Object  string `json:"object"`
 	Created int64  `json:"created"`
 	Model   string `json:"model"`
+
+	Fingerprint string `json:"system_fingerprint,omitempty"` // the program that answers
+	Verbose     any    `json:"__verbose,omitempty"`          // llama-server's description of the answer
 }
+
+// Describe adds llama-server's description of the answer.
+func (h *Head) Describe(answer any) { h.Verbose = answer }
 
 // Heads makes the heads of one answer, streamed and whole.
 type Heads struct {
 	ID      string
 	Created int64
 	Model   string
+
+	Fingerprint string
 }
 
 // NewHeads makes heads with a new id.
@@ -131,5 +139,5 @@ func NewHeads(prefix, model string) Heads {
 
 // Head is the head of an object.
 func (h Heads) Head(object string) Head {
-	return Head{ID: h.ID, Object: object, Created: h.Created, Model: h.Model}
+	return Head{ID: h.ID, Object: object, Created: h.Created, Model: h.Model, Fingerprint: h.Fingerprint}
 }

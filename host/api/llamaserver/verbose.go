@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+
+package llamaserver
+
+import (
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+)
+
+// Verbose is the shape of a completion for a request that came by another API, which shows it beside its own.
+func Verbose(r *completion.Request, stream bool) wire.Detailed {
+	b := defaultBody()
+	b.Extras, b.Stream = *r.Extras, stream
+	if r.MaxTokens > 0 {
+		b.NPredict = &r.MaxTokens
+	}
+	if r.Logprobs > 0 {
+		b.NProbs = &r.Logprobs
+	}
+	return newCompletionShape(r, &b)
+}
