@@ -103,7 +103,7 @@ func (s textShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any
 	}
 	u := s.usage(choices)
 	a.Usage, a.Timings = &u, timingsOf(choices[0].End)
-	return &a
+	return a
 }
 
 // best are the indices of the n answers whose tokens are the most likely on average, the most likely first; all in order if there are
