@@ -75,14 +75,12 @@ type Prompt struct {
 	GrammarLazy bool      `json:"grammar_lazy"` // the grammar starts at a trigger
 	Triggers    []Trigger `json:"triggers"`
 
-	SupportsThinking bool     `json:"supports_thinking"`
-	ThinkingStart    string   `json:"thinking_start"`
-	ThinkingEnds     []string `json:"thinking_ends"`
+	ThinkingStart string   `json:"thinking_start"` // "": the template has no thinking
+	ThinkingEnds  []string `json:"thinking_ends"`
 
-	FreeText   bool            `json:"free_text"` // the answer has no parts; no parser is needed
-	Format     string          `json:"format"`    // for an AnswerFormat, with Parser
-	Parser     string          `json:"parser"`
-	Delimiters json.RawMessage `json:"delimiters"` // what begins the turn of each role
+	FreeText bool   `json:"free_text"` // the answer has no parts; no parser is needed
+	Format   string `json:"format"`    // for an AnswerFormat, with Parser
+	Parser   string `json:"parser"`
 }
 
 // Trigger starts a lazy grammar.

@@ -54,9 +54,7 @@ type Prompt struct {
 	ThinkingStart    string   // what begins reasoning; "": the template has none
 	ThinkingEnds     []string // what ends it, the usual one first
 
-	Format     string                 // llama.cpp's name of the answer's format
-	Delimiters json.RawMessage        // what begins the turn of each role, as llama-server tells it; nil: unknown
-	NewParser  func() (Parser, error) // of the answer to this prompt; nil: the answer is content and nothing else
+	NewParser func() (Parser, error) // of the answer to this prompt; nil: the answer is content and nothing else
 }
 
 // Trigger starts a lazy grammar.

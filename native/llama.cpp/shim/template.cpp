@@ -83,10 +83,8 @@ common_json json_of(const common_chat_params & p) {
     out["triggers"]          = triggers;
     out["stops"]             = p.additional_stops;
     out["preserved_tokens"]  = p.preserved_tokens;
-    out["supports_thinking"] = p.supports_thinking;
     out["thinking_start"]    = p.thinking_start_tag;
     out["thinking_ends"]     = p.thinking_end_tags;
-    out["delimiters"]        = p.message_delimiters.to_json();
     out["format"]            = common_chat_format_name(p.format);
     out["parser"]            = p.parser;
     return out;
