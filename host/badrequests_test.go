@@ -41,6 +41,8 @@ var goodBodies = map[string]string{
 	"/v1/messages/count_tokens": `{"messages":[{"role":"user","content":"Hi"}]}`,
 	"/api/chat":                 `{"messages":[{"role":"user","content":"Hi"}],"options":{"num_predict":1},"stream":false}`,
 	"/api/generate":             `{"prompt":"Hi","options":{"num_predict":1},"stream":false}`,
+	"/api/embed":                `{"model":"penstock-tiny","input":"Hi"}`,
+	"/api/embeddings":           `{"model":"penstock-tiny","prompt":"Hi"}`,
 	"/api/show":                 `{"model":"penstock-tiny"}`,
 }
 
