@@ -119,8 +119,8 @@ var unanswered = map[string]bool{"/apply-template": true, "/v1/messages/count_to
 // ofAnswers are fields whose values matter to an answer only.
 var ofAnswers = []string{"grammar", "regex", "json_schema", "response_format", "max_tokens"}
 
-// loads are values that ask Ollama's routes for nothing but to load the model.
-var loads = map[string][]string{"messages": {`[]`, `[{"role":"user"}]`}, "prompt": {`null`}}
+// loads are values that Ollama's routes take: they ask for nothing but to load the model, or for no fewer dimensions than there are.
+var loads = map[string][]string{"messages": {`[]`, `[{"role":"user"}]`}, "prompt": {`null`}, "input": {`null`}, "dimensions": {`0`, `99999`}}
 
 // onAll are bodies that no route takes.
 var onAll = []string{``, `{`, `null`, `[]`, `5`, `"x"`, `{"a":}`, "\x00", strings.Repeat(`[`, 100_000)}
