@@ -96,6 +96,8 @@ type Engine interface {
 	NewChain(p sampling.Params) ([]chain.Stage, error)
 	// GrammarOf is the GBNF of what an answer must look like; "": it may look like anything.
 	GrammarOf(c sampling.Constraint) (string, error)
+	// Triggers are those of a lazy grammar, as the engine takes them.
+	Triggers(p sampling.Params) ([]sampling.Trigger, error)
 	// PreservedTokens are the control tokens that an answer shows.
 	PreservedTokens(p sampling.Params) ([]int32, error)
 }

@@ -38,35 +38,52 @@ type textTrigger struct {
 // maxPatternCode bounds the work of a pattern for each character: the instructions that it becomes.
 const maxPatternCode = 1000
 
-// newLazy makes the triggers of a lazy grammar, which sleeps. Like llama-server, it takes a word that is one token for that token, which
-// must then be preserved.
-func (e *Engine) newLazy(p sampling.Params) (*lazy, error) {
+// Triggers are those of p's lazy grammar. As in llama-server, a word that is one token has become that token, which must be preserved.
+// Errors are *sampling.Invalid.
+func (e *Engine) Triggers(p sampling.Params) ([]sampling.Trigger, error) {
 	preserved, err := e.PreservedTokens(p)
 	if err != nil {
 		return nil, err
 	}
+	triggers := slices.Clone(p.GrammarTriggers)
+	for i, t := range triggers {
+		if t.Kind != sampling.TriggerWord {
+			continue
+		}
+		field := valueField(i)
+		tokens, err := e.Tokenize(t.Value, false, true)
+		switch {
+		case err != nil:
+			return nil, sampling.Refused(field, "%s: %v", field, err)
+		case len(tokens) != 1:
+		case !slices.Contains(preserved, tokens[0]):
+			return nil, sampling.Refused(field, "%s is %q, which is one token; it must stand in preserved_tokens, too", field, t.Value)
+		default:
+			triggers[i] = sampling.Trigger{Kind: sampling.TriggerToken, Value: t.Value, Token: tokens[0]}
+		}
+	}
+	return triggers, nil
+}
+
+func valueField(trigger int) string { return fmt.Sprintf("grammar_triggers[%d].value", trigger) }
+
+// newLazy makes the triggers of a lazy grammar, which sleeps.
+func (e *Engine) newLazy(p sampling.Params) (*lazy, error) {
+	triggers, err := e.Triggers(p)
+	if err != nil {
+		return nil, err
+	}
 	l := &lazy{piece: e.Piece, asleep: true}
-	for i, t := range p.GrammarTriggers {
-		field := fmt.Sprintf("grammar_triggers[%d].value", i)
+	for i, t := range triggers {
 		switch t.Kind {
 		case sampling.TriggerToken:
 			l.tokens = append(l.tokens, t.Token)
 		case sampling.TriggerWord:
-			tokens, err := e.Tokenize(t.Value, false, true)
-			switch {
-			case err != nil:
-				return nil, sampling.Refused(field, "%s: %v", field, err)
-			case len(tokens) > 1:
-				l.texts = append(l.texts, textTrigger{word: t.Value})
-			case len(tokens) == 1 && slices.Contains(preserved, tokens[0]):
-				l.tokens = append(l.tokens, tokens[0])
-			default:
-				return nil, sampling.Refused(field, "%s is %q, which is one token; it must stand in preserved_tokens, too", field, t.Value)
-			}
+			l.texts = append(l.texts, textTrigger{word: t.Value})
 		default:
 			trigger, err := newPattern(t)
 			if err != nil {
-				return nil, sampling.Refused(field, "%s cannot be used: %v", field, err)
+				return nil, sampling.Refused(valueField(i), "%s cannot be used: %v", valueField(i), err)
 			}
 			l.texts, l.slow = append(l.texts, trigger), true
 		}

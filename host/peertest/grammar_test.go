@@ -51,6 +51,13 @@ type outcome struct {
 	Content  string `json:"content"`
 	Tokens   []int  `json:"tokens"`
 	StopType string `json:"stop_type"`
+	Settings struct {
+		Grammar          string `json:"grammar"`
+		Lazy             bool   `json:"grammar_lazy"`
+		Triggers         []any  `json:"grammar_triggers"`
+		Preserved        []int  `json:"preserved_tokens"`
+		GenerationPrompt string `json:"generation_prompt"`
+	} `json:"generation_settings"`
 }
 
 func (s Server) complete(t *testing.T, prompt string, fields map[string]any) (outcome, Answer) {

@@ -46,13 +46,10 @@ func (b *completionBody) settings(r *completion.Request, choice int) settings {
 		p.Seed = randomSeed
 	}
 	s := samplingSettings(p)
-	grammar, err := r.Model.Engine.GrammarOf(p.Constraint)
-	if err != nil {
-		grammar = "" // the answer was not refused, so this does not happen
-	}
+	maps.Copy(s, formatSettings(r.Model.Engine, p))
 	maps.Copy(s, settings{
 		"dry_sequence_breakers": p.DrySequenceBreakers, "stop": append([]string{}, r.Stops...), "logit_bias": biases(r),
-		"grammar": grammar, "grammar_lazy": p.GrammarLazy, "lora": adapters(r.AdapterScales), "grammar_triggers": []any{}, "preserved_tokens": []any{},
+		"lora":       adapters(r.AdapterScales),
 		"max_tokens": b.limit(), "n_predict": b.limit(), "n_keep": r.Shift.Keep, "n_discard": b.NDiscard, "n_probs": first(0, b.NProbs, b.Logprobs), "stream": b.Stream,
 		"timings_per_token": b.TimingsPerToken, "post_sampling_probs": b.PostSamplingProbs, "backend_sampling": b.BackendSampling,
 		"reasoning_format": b.ReasoningFormat, "reasoning_in_content": b.Stream && b.ReasoningFormat == "deepseek-legacy",
@@ -61,6 +58,16 @@ func (b *completionBody) settings(r *completion.Request, choice int) settings {
 		s["n_predict"], s["max_tokens"] = r.Model.MaxTokens, r.Model.MaxTokens
 	}
 	return s
+}
+
+// formatSettings are those of what the answer must look like. It was not refused, so there are no errors.
+func formatSettings(e completion.Engine, p sampling.Params) settings {
+	grammar, _ := e.GrammarOf(p.Constraint)
+	triggers, _ := e.Triggers(p)
+	preserved, _ := e.PreservedTokens(p)
+	slices.Sort(preserved)
+	return settings{"grammar": grammar, "grammar_lazy": p.GrammarLazy, "grammar_triggers": append([]sampling.Trigger{}, triggers...),
+		"preserved_tokens": append([]int32{}, preserved...), "generation_prompt": p.GenerationPrompt}
 }
 
 // unlimited reports whether the body says nothing of the length of the answer.

@@ -73,6 +73,9 @@ func (Toy) Piece(t int32) string { return string([]byte{byte(t)}) }
 // GrammarOf is a grammar that is given.
 func (Toy) GrammarOf(c sampling.Constraint) (string, error) { return c.Grammar, nil }
 
+// Triggers are as they were given.
+func (Toy) Triggers(p sampling.Params) ([]sampling.Trigger, error) { return p.GrammarTriggers, nil }
+
 // PreservedTokens are none.
 func (Toy) PreservedTokens(sampling.Params) ([]int32, error) { return nil, nil }
 
