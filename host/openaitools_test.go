@@ -147,7 +147,7 @@ func TestHost_OpenAIClient_Responses(t *testing.T) {
 		t.Errorf("streamed %q, whole %q, %v", arguments.String(), call.Arguments, err)
 	}
 
-	text := responses.ResponseNewParams{Input: ask.Input, MaxOutputTokens: openai.Int(10)}
+	text := responses.ResponseNewParams{Input: ask.Input, MaxOutputTokens: openai.Int(10), Temperature: openai.Float(0)}
 	if answer, err := client.Responses.New(t.Context(), text); err != nil || answer.OutputText() == "" || answer.Usage.OutputTokens != 10 {
 		t.Errorf("got %+v %v", answer, err)
 	}

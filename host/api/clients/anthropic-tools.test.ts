@@ -97,7 +97,13 @@ test("the client parses a structured answer", async () => {
 });
 
 test("thinking is a block before the text, within its budget", async () => {
-  const think = { model, messages, max_tokens: 60, thinking: { type: "enabled" as const, budget_tokens: 8 } };
+  const think = {
+    ...{ temperature: 0, ignore_eos: true }, // or it might say nothing after it has thought
+    model,
+    messages,
+    max_tokens: 60,
+    thinking: { type: "enabled" as const, budget_tokens: 8 },
+  };
   const message = await client.messages.create(think);
   assert.deepEqual(
     message.content.map(({ type }) => type),

@@ -55,11 +55,9 @@ test("a tool's result goes back", async () => {
 });
 
 test("thinking stands beside the content", async () => {
-  const ask = { model, messages, think: true, options: { num_predict: 60, reasoning_budget_tokens: 8 } };
+  const ask = { model, messages, think: true, options: { ...greedy, reasoning_budget_tokens: 8 } };
   const whole = await client.chat(ask);
   assert.ok(whole.message.thinking);
   const parts = await collect(await client.chat({ ...ask, stream: true }));
   assert.ok(parts.some(({ message }) => message.thinking));
-});
-  assert.equal(silent.message.thinking, undefined);
 });

@@ -34,6 +34,7 @@ test("an answer has its text, its status and its usage", async () => {
     input,
     instructions: "Be brief.",
     max_output_tokens: 10,
+    temperature: 0,
   });
   assert.equal(answer.object, "response");
   assert.ok(answer.output_text);
@@ -70,7 +71,7 @@ test("events come in order and make the whole answer", async () => {
 });
 
 test("the client's stream helper puts the answer together", async () => {
-  const stream = client.responses.stream({ model, input, max_output_tokens: 10 });
+  const stream = client.responses.stream({ model, input, max_output_tokens: 10, temperature: 0 });
   assert.ok((await stream.finalResponse()).output_text);
 });
 
@@ -101,6 +102,7 @@ test("a forced call comes whole and streamed, and its result goes back", async (
     tools,
     tool_choice: "none",
     max_output_tokens: 10,
+    temperature: 0,
     input: [
       { role: "user", content: input },
       call,

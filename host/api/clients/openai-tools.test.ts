@@ -106,6 +106,7 @@ test("the client's own loop runs the tool and hands its result back", async () =
     model,
     messages: runner.messages,
     max_tokens: 10,
+    temperature: 0,
     tools: [tool],
     tool_choice: "none",
   });
