@@ -167,9 +167,7 @@ func (s *Service) signal() {
 func (s *Service) run(b Backend) {
 	defer close(s.ended)
 	for {
-		s.mu.Lock()
-		pass, closed := s.queue.take(b.Limits()), s.closed
-		s.mu.Unlock()
+		pass, closed := s.next(b.Limits())
 		switch {
 		case closed:
 			return
@@ -179,6 +177,16 @@ func (s *Service) run(b Backend) {
 			s.compute(b, pass)
 		}
 	}
+}
+
+// next takes what the next pass computes; once the service closes, what waits is Close's to end.
+func (s *Service) next(l Limits) (pass []item, closed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, true
+	}
+	return s.queue.take(l), false
 }
 
 // compute runs a pass. If it fails its inputs are computed one by one, so that only the guilty request fails.

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/native"
+)
+
+// vectorsOf asks for embeddings and returns the vectors.
+func vectorsOf(t *testing.T, h *Host, body string) [][]float64 {
+	t.Helper()
+	status, answer := post(t, h.URL()+"/v1/embeddings", body)
+	var a struct {
+		Data []struct{ Embedding []float64 }
+	}
+	if err := json.Unmarshal([]byte(answer), &a); err != nil || status != http.StatusOK {
+		t.Fatal(status, answer)
+	}
+	var out [][]float64
+	for _, d := range a.Data {
+		out = append(out, d.Embedding)
+	}
+	return out
+}
+
+func TestHost_Embeddings_ByTheModelThatChats_FromTheFirstRequest(t *testing.T) {
+	h := openWithPlugins(t, nil, nil)
+	before := native.LiveObjects().Contexts
+	if v := vectorsOf(t, h, `{"input":["a frog","a toad"]}`); len(v) != 2 || len(v[0]) != 160 {
+		t.Fatalf("%d vectors", len(v))
+	}
+	if made := native.LiveObjects().Contexts - before; made != 1 {
+		t.Errorf("%d contexts were made, want 1 with the first request", made)
+	}
+	vectorsOf(t, h, `{"input":"again"}`)
+	if made := native.LiveObjects().Contexts - before; made != 1 {
+		t.Errorf("%d contexts, want the same one", made)
+	}
+	short := vectorsOf(t, h, `{"input":"a frog","dimensions":7}`)[0]
+	var squares float64
+	for _, x := range short {
+		squares += x * x
+	}
+	if len(short) != 7 || squares < 0.9999 || squares > 1.0001 {
+		t.Errorf("%d dimensions, and the length squared is %g", len(short), squares)
+	}
+	status, answer := post(t, h.URL()+"/rerank", `{"query":"a","documents":["b"]}`)
+	if status != http.StatusNotImplemented || !strings.Contains(answer, "--reranking") || !strings.Contains(answer, "not_supported_error") {
+		t.Errorf("reranking without a model: %d %s", status, answer)
+	}
+}
+
+// A model for embeddings beside the one that chats, also by its own name.
+func TestHost_Embeddings_ByAModelOfTheirOwn(t *testing.T) {
+	for name, change := range map[string]map[string]any{
+		"embedding-model":   {"embedding.model": smallModel(t, "bert")},
+		"MODEL only embeds": {"model.path": smallModel(t, "bert"), "embedding.enabled": true},
+		"strict":            {"embedding.model": smallModel(t, "bert"), "model.strict": true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := openWithPlugins(t, change, nil)
+			if v := vectorsOf(t, h, `{"input":"a frog","model":"bert"}`); len(v[0]) != 64 {
+				t.Errorf("%d numbers, the model has 64", len(v[0]))
+			}
+			if status, answer := post(t, h.URL()+"/v1/chat/completions", `{`+frog+`,"max_tokens":3}`); status != http.StatusOK {
+				t.Errorf("a chat beside it: %d %s", status, answer)
+			}
+		})
+	}
+}
+
+func TestHost_Embeddings_TooLong(t *testing.T) {
+	h := openWithPlugins(t, map[string]any{"embedding.model": smallModel(t, "bert")}, nil)
+	long := strings.Repeat("x", 600) // a token each, and the model has 512 positions
+	for _, route := range []string{"/v1/embeddings", "/embedding"} {
+		status, answer := post(t, h.URL()+route, `{"input":["a","`+long+`"]}`)
+		for _, part := range []string{"exceed_context_size_error", "600 tokens", "512", "entry 1 of input"} {
+			if status != http.StatusBadRequest || !strings.Contains(answer, part) {
+				t.Errorf("%s: %d %s, want %q in it", route, status, answer, part)
+			}
+		}
+	}
+}
+
+// What cannot be opened is refused at the start, with what to do.
+func TestOpenCore_Embeddings_WrongModels(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change map[string]any
+		want   string
+	}{
+		"a reranker for embeddings": {map[string]any{"embedding.model": smallModel(t, "reranker")}, "--rerank-model"},
+		"an encoder for scores":     {map[string]any{"rerank.model": smallModel(t, "bert")}, "classifier"},
+		"the built-in for scores":   {map[string]any{"rerank.enabled": true}, "--rerank-model"},
+		"an encoder to chat":        {map[string]any{"model.path": smallModel(t, "bert")}, engine.ErrNotGenerating.Error()},
+		"no file":                   {map[string]any{"embedding.model": "absent.gguf"}, "absent.gguf"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			core, err := OpenCore(t.Context(), settings(t, tc.change), slog.New(slog.DiscardHandler), nil)
+			if err == nil {
+				t.Fatal("opened", core.Close())
+			}
+			if !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v, want %q in it", err, tc.want)
+			}
+		})
+	}
+}
+
+// Clients of embeddings hold up nobody: what three streams notice of four clients, with the model that chats and with one of its own.
+// The figures are for reading, since they are the machine's too.
+func TestHost_Embeddings_HoldUpNobody(t *testing.T) {
+	for name, change := range map[string]map[string]any{
+		"the model that chats": nil, "an encoder": {"embedding.model": smallModel(t, "bert")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := openWithPlugins(t, change, nil)
+			vectorsOf(t, h, `{"input":"x"}`)
+			stop := gaps(t, h)
+			time.Sleep(time.Second) // a measurement, not a wait for a state
+			alone := stop()
+			stop = gaps(t, h)
+			answered, slowest := embedFor(t, h, 2*time.Second)
+			gap := stop()
+			t.Logf("gap alone %v, beside %d requests for embeddings %v; the slowest of those took %v", alone.Round(time.Millisecond),
+				answered, gap.Round(time.Millisecond), slowest.Round(time.Millisecond))
+			if gap > 2*time.Second || answered == 0 {
+				t.Errorf("a gap of %v, and %d requests were answered", gap, answered)
+			}
+		})
+	}
+}
+
+// embedFor has four clients ask for embeddings of eight texts each, short and long, and returns how many were answered and the longest
+// time to an answer.
+func embedFor(t *testing.T, h *Host, d time.Duration) (answered int, slowest time.Duration) {
+	var group sync.WaitGroup
+	var n, longest atomic.Int64
+	until := time.Now().Add(d)
+	for client := range 4 {
+		group.Go(func() {
+			text := strings.Repeat("a frog ", 1+20*client)
+			body := fmt.Sprintf(`{"input":[%s%q]}`, strings.Repeat(fmt.Sprintf("%q,", text), 7), text)
+			for time.Now().Before(until) {
+				begun := time.Now()
+				if status, answer := post(t, h.URL()+"/v1/embeddings", body); status != http.StatusOK {
+					t.Error(status, answer)
+					return
+				}
+				n.Add(1)
+				longest.Store(max(longest.Load(), int64(time.Since(begun))))
+			}
+		})
+	}
+	group.Wait()
+	return int(n.Load()), time.Duration(longest.Load())
+}
+
+func TestBesideBuiltIn(t *testing.T) {
+	c := config.Config{Model: config.Model{Path: "m"}}
+	if _, ok := besideBuiltIn(c); ok {
+		t.Error("a model that generates nothing was accepted although nothing asks for what it can do")
+	}
+	c.Embedding.Enabled = true
+	if got, ok := besideBuiltIn(c); !ok || got.Embedding.Model != "m" || got.Model.Path != "" {
+		t.Errorf("%+v", got)
+	}
+	c.Rerank.Enabled = true
+	if got, ok := besideBuiltIn(c); !ok || got.Rerank.Model != "m" || got.Embedding.Model != "" {
+		t.Errorf("%+v", got)
+	}
+	c.Model.Path = ""
+	if _, ok := besideBuiltIn(c); ok {
+		t.Error("the built-in model beside itself")
+	}
+}
