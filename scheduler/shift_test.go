@@ -22,7 +22,7 @@ func shifted(b *schedulertest.Backend, prompt []scheduler.Token, s answer.Shift,
 		if len(context) == 32 {
 			discard := s.Discard
 			if discard == 0 {
-				discard = (32 - s.Keep) / 2
+				discard = (31 - s.Keep) / 2
 			}
 			context = append(context[:s.Keep:s.Keep], context[s.Keep+discard:]...)
 		}

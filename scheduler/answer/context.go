@@ -11,7 +11,7 @@ type Shift struct {
 	Discard int // how many tokens after them leave at a time; 0: half of those that could
 }
 
-// leastRoom is how many tokens of the context can leave it at least, however many are to stay.
+// leastRoom is how many tokens at the end of a full context are not among those that stay, however many are to.
 const leastRoom = 4
 
 // Context is what the model is to see of the prompt and the answer: all of it, but for what has left it by Settings.Shift.
@@ -62,7 +62,7 @@ func (a *Answer) cutContext(n int) {
 func (a *Answer) shift(left int) {
 	keep := a.keep()
 	for len(a.tokens)-left >= a.settings.Longest {
-		most := len(a.tokens) - left - keep
+		most := len(a.tokens) - left - keep - 1 // the last one is yet to be computed
 		discard := a.settings.Shift.Discard
 		if discard <= 0 {
 			discard = most / 2

@@ -27,13 +27,13 @@ func TestAnswer_Context_Shifts(t *testing.T) {
 		want  []chain.Token
 	}{
 		"not yet":         {Shift{}, 5, []chain.Token{1, 2, 20, 21, 22, 23, 24}},
-		"half":            {Shift{}, 6, []chain.Token{22, 23, 24, 25}},
-		"again":           {Shift{}, 10, []chain.Token{26, 27, 28, 29}},
-		"the prompt":      {Shift{Keep: -1}, 6, []chain.Token{1, 2, 23, 24, 25}},
+		"half":            {Shift{}, 6, []chain.Token{21, 22, 23, 24, 25}},
+		"again":           {Shift{}, 10, []chain.Token{24, 25, 26, 27, 28, 29}},
+		"the prompt":      {Shift{Keep: -1}, 6, []chain.Token{1, 2, 22, 23, 24, 25}},
 		"one token":       {Shift{Keep: 1}, 6, []chain.Token{1, 22, 23, 24, 25}},
 		"two at a time":   {Shift{Keep: 1, Discard: 2}, 6, []chain.Token{1, 21, 22, 23, 24, 25}},
-		"all that may go": {Shift{Discard: 1000}, 6, []chain.Token{25}},
-		"too much kept":   {Shift{Keep: 1000}, 6, []chain.Token{1, 2, 20, 21, 24, 25}},
+		"all that may go": {Shift{Discard: 1000}, 6, []chain.Token{24, 25}},
+		"too much kept":   {Shift{Keep: 1000}, 6, []chain.Token{1, 2, 20, 21, 23, 24, 25}},
 	} {
 		a := grown(t, Settings{Longest: 8, Shift: &c.shift}, c.n)
 		if diff := cmp.Diff(c.want, a.Context()); diff != "" || a.Output().Reason != 0 {
