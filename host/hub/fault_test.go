@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -211,9 +212,9 @@ func TestPull_Refusals(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(tc.status, tc.times, tc.reference), func(t *testing.T) {
 			h := newHub(t, map[string][]byte{"m-F16.gguf": tiny(t)})
-			asked := 0
+			var asked atomic.Int32
 			h.refuse = func(w http.ResponseWriter, _ *http.Request) bool {
-				if asked++; tc.status == 0 || tc.times > 0 && asked > tc.times {
+				if n := asked.Add(1); tc.status == 0 || tc.times > 0 && int(n) > tc.times {
 					return false
 				}
 				for key, values := range tc.header {
