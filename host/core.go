@@ -55,6 +55,7 @@ type coreOptions struct {
 	name     string // empty: by the configuration
 	progress func(done float32)
 	turns    *scheduler.Turns // with other models; nil: it is alone
+	beside   bool                 // others answer requests meanwhile
 	// embeddingTurns are those of all models; nil: its own.
 	embeddingTurns *embedding.Turns
 	broken         []model.BrokenKernel // that other models have come across
@@ -68,7 +69,7 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 		}
 	}()
 	core.file, err = model.Open(ctx, c.Model.Path, model.Options{
-		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers, Broken: o.broken,
+		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers, Broken: o.broken, Beside: o.beside,
 		Template: c.Chat.Template, TemplateFile: c.Chat.TemplateFile,
 		Trying: func() { log.Info("trying the model in a child process, as with every new file") },
 	})

@@ -171,6 +171,8 @@ func loadError(ctx context.Context, name string, err error) error {
 	refusal := &completion.Error{Status: http.StatusUnprocessableEntity, Code: "model_not_loadable", Type: completion.TypeInvalid, Param: "model",
 		Message: "the model " + name + " cannot be loaded: " + err.Error()}
 	switch {
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return completion.ErrGone
 	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 		return err
 	case errors.Is(err, residency.ErrClosed):
@@ -237,7 +239,7 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	if about, err := m.library.Model(c.Model.Path); err == nil && about.Encoder && m.several() {
 		c.Embedding.Enabled = true // it can do nothing else
 	}
-	o := coreOptions{turns: m.turns, embeddingTurns: &m.embed, broken: m.broken}
+	o := coreOptions{turns: m.turns, embeddingTurns: &m.embed, broken: m.broken, beside: len(m.set.All()) > 0}
 	if m.several() {
 		o.name = name
 	}

@@ -186,6 +186,9 @@ func TestHost_SeveralModels_BadNamesAndBrokenOnes(t *testing.T) {
 			t.Errorf("%q: %d %s, want %d and %q", tc.model, status, text, tc.status, tc.says)
 		}
 	}
+	if status, answer := command(t, h, "/v1/completions", `{"model":"state","prompt":"x","timeout_ms":1}`); status != http.StatusUnprocessableEntity || !strings.Contains(fmt.Sprint(answer), "timeout_ms") {
+		t.Errorf("without time to load: %d %v", status, answer)
+	}
 	if status, _, text := sayOf(t, h, "window"); status != http.StatusOK {
 		t.Errorf("a sound one then: %d %s", status, text)
 	}

@@ -76,7 +76,7 @@ func (s *Service) New(ctx context.Context, b Basics, fill func(*Request) error) 
 		return nil, err // before the server is asked how busy it is
 	}
 	deadline := b.Extras.deadline(time.Now())
-	m, release, err := s.Models.Use(ctx, b.ModelName)
+	m, release, err := s.use(ctx, b.ModelName, deadline)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +93,16 @@ func (s *Service) New(ctx context.Context, b Basics, fill func(*Request) error) 
 		return nil, err
 	}
 	return r, nil
+}
+
+// use finds a model, which may have to be loaded, until a deadline; zero: none.
+func (s *Service) use(ctx context.Context, name string, deadline time.Time) (*Model, func(), error) {
+	if deadline.IsZero() {
+		return s.Models.Use(ctx, name)
+	}
+	ctx, cancel := context.WithDeadlineCause(ctx, deadline, timedOut("the model was not loaded within timeout_ms"))
+	defer cancel()
+	return s.Models.Use(ctx, name)
 }
 
 // takeExtras reads the sampling parameters and the plugins.

@@ -35,6 +35,8 @@ type Options struct {
 	Template, TemplateFile string
 
 	found *Template // by those two; nil: not yet
+	// Beside says that other models answer requests meanwhile: the trial has a low priority then, and five times as long.
+	Beside bool
 	// Timeout of the trial; 0: a minute, and a second for each 20 MB.
 	Timeout time.Duration
 	// Trying is called when a trial begins, which takes some passes over the weights; nil is fine.
@@ -99,7 +101,11 @@ func (in *inspection) timeout(o Options) time.Duration {
 	if o.Timeout > 0 {
 		return o.Timeout
 	}
-	return time.Minute + time.Duration(in.weights/20e6)*time.Second
+	usual := time.Minute + time.Duration(in.weights/20e6)*time.Second
+	if o.Beside {
+		return 5 * usual
+	}
+	return usual
 }
 
 // tryInChildren tries a file in one child after the other. If an exercise crashes a child, the next one leaves it out.
@@ -121,6 +127,9 @@ func tryInChild(ctx context.Context, path string, lacks Lacks, template Template
 		return nil, "", err
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
+	if o.Beside {
+		lowerPriority(p.cmd)
+	}
 	lacks, err = p.tryModel(ctx, request{Path: path, Lacks: lacks, Template: template, Timeout: o.Timeout})
 	return lacks, p.stage, err
 }

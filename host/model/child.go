@@ -90,6 +90,7 @@ func startChild(ctx context.Context, memory uint64) (*child, error) {
 		return nil, fmt.Errorf("starting the trial: %w", err)
 	}
 	p.out = bufio.NewReader(out)
+	ownGroup(p.cmd)
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting the trial: %w", err)
 	}

@@ -104,7 +104,7 @@ func New[M io.Closer](o Options[M]) *Set[M] {
 		o.Keeps = func(string) bool { return false }
 	}
 	s := &Set[M]{Options: o, turn: make(chan struct{}, 1), models: map[string]*model[M]{}, changed: make(chan struct{})}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.ctx, s.cancel = context.WithCancel(context.Background()) //nolint:gosec // Stop calls it
 	return s
 }
 
