@@ -55,7 +55,7 @@ type coreOptions struct {
 	name     string // empty: by the configuration
 	progress func(done float32)
 	turns    *scheduler.Turns // with other models; nil: it is alone
-	beside   bool                 // others answer requests meanwhile
+	beside   bool             // others answer requests meanwhile
 	// embeddingTurns are those of all models; nil: its own.
 	embeddingTurns *embedding.Turns
 	broken         []model.BrokenKernel // that other models have come across
