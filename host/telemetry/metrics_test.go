@@ -94,6 +94,11 @@ func TestNewLogger_Formats(t *testing.T) {
 			t.Errorf("%s %s: %q", tc.level, tc.format, b.String())
 		}
 	}
+	var b strings.Builder
+	NewLogger(&b, Level("info"), "json").Info("x", "took", 1500*time.Millisecond)
+	if !strings.Contains(b.String(), `"took":1.5}`) {
+		t.Errorf("a duration is written as %s", b.String())
+	}
 	if isTerminal(file) {
 		t.Error("a file is taken for a terminal")
 	}
