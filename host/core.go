@@ -124,7 +124,7 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 	if embeddingTurns == nil {
 		embeddingTurns = &embedding.Turns{}
 	}
-	if core.embeddings, err = (embeddingOpener{config: c, chat: core.Engine, metrics: core.Metrics, turns: embeddingTurns, log: log}).open(ctx); err != nil {
+	if core.embeddings, err = (embeddingOpener{config: c, chat: core.Engine, lacks: core.file.Lacks, metrics: core.Metrics, turns: embeddingTurns, log: log}).open(ctx); err != nil {
 		return nil, err
 	}
 	core.Scheduler, err = scheduler.New(core.Engine.Backend(), scheduler.Config{

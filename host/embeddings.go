@@ -41,6 +41,7 @@ func (e *embeddings) Close() error {
 type embeddingOpener struct {
 	config   config.Config
 	chat     *engine.Engine // the model that chats; nil: there is none
+	lacks    model.Lacks    // what that cannot do
 	metrics  *telemetry.Metrics
 	turns    *embedding.Turns // nil: nothing else computes
 	log      *slog.Logger
@@ -83,7 +84,7 @@ func (o embeddingOpener) open(ctx context.Context) (_ *embeddings, err error) {
 	switch {
 	case c.Embedding.Model != "":
 		e.vectors, err = o.own(ctx, e, "embedding", c.Embedding.Model, engine.EmbedderOptions{})
-	case len(info.Classes) == 0:
+	case len(info.Classes) == 0 && (c.Embedding.Enabled || !o.lacks.Has(model.Embedding)):
 		e.vectors, err = o.shared("embedding", c.Embedding.Enabled, engine.EmbedderOptions{})
 	}
 	if err != nil {
@@ -92,7 +93,7 @@ func (o embeddingOpener) open(ctx context.Context) (_ *embeddings, err error) {
 	switch {
 	case c.Rerank.Model != "":
 		e.scores, err = o.own(ctx, e, "rerank", c.Rerank.Model, engine.EmbedderOptions{Scores: true})
-	case len(info.Classes) > 0 || scoring(c):
+	case scoring(c) || len(info.Classes) > 0 && !o.lacks.Has(model.Scoring):
 		e.scores, err = o.shared("rerank", scoring(c), engine.EmbedderOptions{Scores: true})
 	}
 	return e, err
@@ -116,6 +117,9 @@ func (o embeddingOpener) own(ctx context.Context, e *embeddings, kind, arg strin
 		return nil, fmt.Errorf("the model for %s: %w", kind, err)
 	}
 	e.files = append(e.files, file)
+	if err := refuse(file.Lacks, options); err != nil {
+		return nil, fmt.Errorf("the model for %s: %w", kind, err)
+	}
 	options = o.sized(options)
 	options.Path, options.Name, options.Progress = file.Path, file.Name, o.progress
 	if file.NoGPU != nil {
@@ -138,6 +142,9 @@ func (o embeddingOpener) own(ctx context.Context, e *embeddings, kind, arg strin
 
 // shared has the model that chats give embeddings or scores: now, or once they are asked for.
 func (o embeddingOpener) shared(kind string, now bool, options engine.EmbedderOptions) (*embedding.Model, error) {
+	if err := refuse(o.lacks, options); err != nil {
+		return nil, fmt.Errorf("%w; choose another model with --%s-model", err, kind)
+	}
 	options = o.sized(options)
 	info := o.chat.Info()
 	m := o.model(kind, info.Name, info.ModelInfo, o.chat, func() (embedding.Backend, error) {
@@ -153,6 +160,20 @@ func (o embeddingOpener) shared(kind string, now bool, options engine.EmbedderOp
 		return nil, fmt.Errorf("%w; choose another model with --%s-model", err, kind)
 	}
 	return m, nil
+}
+
+// refuse tells what the trial of a model found that it cannot do.
+func refuse(lacks model.Lacks, options engine.EmbedderOptions) error {
+	what := model.Embedding
+	if options.Scores {
+		what = model.Scoring
+	}
+	for _, l := range lacks {
+		if l.What == what {
+			return fmt.Errorf("llama.cpp cannot compute with it for %s: %s", what, l.Why)
+		}
+	}
+	return nil
 }
 
 func (o embeddingOpener) sized(e engine.EmbedderOptions) engine.EmbedderOptions {

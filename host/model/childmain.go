@@ -120,6 +120,9 @@ func runModelTrial(path string, lacks Lacks, template Template, limits templateL
 			return nil, err
 		}
 	}
+	if lacks, err = runEmbeddingExercises(m, lacks, announce); err != nil {
+		return nil, err
+	}
 	announce(templateStage)
 	return lacks, tryTemplate(m, template, limits)
 }

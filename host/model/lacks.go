@@ -11,6 +11,8 @@ const (
 	Truncating = "truncating" // dropping the end of a sequence
 	Sharing    = "sharing"    // beginning a sequence as another
 	Saving     = "saving"     // putting the state of a sequence away and back
+	Embedding  = "embedding"  // giving embeddings
+	Scoring    = "scoring"    // giving the scores of its classifier
 )
 
 // Lacks are what the trial found that a model cannot do.

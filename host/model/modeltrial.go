@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/native"
@@ -47,7 +48,7 @@ func isExercise(stage string) bool {
 			return true
 		}
 	}
-	return false
+	return stage == Embedding || stage == Scoring
 }
 
 // runExercises tries a model in each layout of cells that serving may choose. It announces each exercise, so that the parent knows
@@ -269,10 +270,8 @@ func (t *modelTrial) token(text, at int) int32 {
 
 // compare judges the logits after a token.
 func (t *modelTrial) compare(p piece, at int, row []float32) error {
-	for _, x := range row {
-		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 1) {
-			return errDamaged
-		}
+	if damaged(row) {
+		return errDamaged
 	}
 	alone := &t.alone[p.text][at]
 	if *alone == nil {
@@ -283,6 +282,11 @@ func (t *modelTrial) compare(p piece, at int, row []float32) error {
 		return fmt.Errorf("token %d of a text differs from what is computed where nothing else is done (by %.2g of its size)", at, e)
 	}
 	return nil
+}
+
+// damaged reports whether a row has what is no number.
+func damaged(row []float32) bool {
+	return slices.ContainsFunc(row, func(x float32) bool { return x != x || math.IsInf(float64(x), 1) })
 }
 
 var errDamaged = errors.New("it computes logits that are not numbers; its weights are damaged")

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/native/gguf/synth"
 )
 
 func TestRunExercises_BuiltIn_LacksNothing(t *testing.T) {
@@ -131,5 +132,34 @@ func TestTrialNote_KeepsLacks(t *testing.T) {
 	}
 	if _, known := note.read(); known {
 		t.Error("a damaged note counts")
+	}
+}
+
+func TestRunEmbeddingExercises_EachKindOfModel(t *testing.T) {
+	for kind, want := range map[string][]string{"bert": {Embedding}, "embedder": {Embedding}, "mamba": {Embedding}, "cohere2": {Embedding}, "reranker": {Embedding, Scoring}} {
+		path := filepath.Join(t.TempDir(), kind+".gguf")
+		file, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(synth.Small(file, kind, 1), file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		m, err := native.LoadModel(t.Context(), path, native.ModelOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stages []string
+		lacks, err := runEmbeddingExercises(m, nil, func(stage string) { stages = append(stages, stage) })
+		if err := errors.Join(err, m.Close()); err != nil || len(lacks) > 0 {
+			t.Errorf("%s: %v, %v", kind, lacks, err)
+		}
+		if !slices.Equal(stages, want) {
+			t.Errorf("%s: tried %v, want %v", kind, stages, want)
+		}
+		known := Lacks{{Embedding, "it crashed"}, {Scoring, "it crashed"}}
+		if lacks, err := runEmbeddingExercises(m, known, func(stage string) { t.Errorf("%s was tried", stage) }); err != nil || !slices.Equal(lacks, known) {
+			t.Errorf("%v, %v", lacks, err)
+		}
 	}
 }
