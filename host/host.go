@@ -115,7 +115,7 @@ func (h *Host) api(o Options) http.Handler {
 		}
 	}
 	options := api.Options{
-		Models: h.models, Catalog: catalogs{h.models},
+		Models: h.models, Catalog: catalogs{h.models}, Folder: folder{h.models},
 		Log: h.log, LogLevel: h.level, Version: o.Version,
 		Keys: h.keys, Limiter: access.NewLimiter(access.Limits{Requests: s.RateLimitRequests, Tokens: s.RateLimitTokens}),
 		ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins,

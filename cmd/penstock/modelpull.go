@@ -3,12 +3,10 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"os"
 
-	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/hub"
 	"github.com/penstock/penstock/host/library"
 	"github.com/spf13/cobra"
@@ -59,7 +57,7 @@ func pullModel(cmd *cobra.Command, arg string, o hub.Options, connections int, a
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
 	o.Folder = library.Open(cfg.Models.Dir).Folder
-	client := hubClient(cfg)
+	client := host.HubClient(cfg.Models.Hub, "penstock/"+version)
 	client.Connections = connections
 	shown := newPullProgress(cmd.ErrOrStderr(), arg)
 	client.Notify = shown.show
@@ -82,9 +80,4 @@ func pullModel(cmd *cobra.Command, arg string, o hub.Options, connections int, a
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), result.Path)
 	return err
-}
-
-// hubClient is a client of the configured hub.
-func hubClient(cfg config.Config) hub.Client {
-	return hub.Client{Endpoint: cmp.Or(cfg.Models.Hub, os.Getenv("HF_ENDPOINT")), Token: os.Getenv("HF_TOKEN"), Agent: "penstock/" + version}
 }

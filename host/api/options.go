@@ -22,6 +22,7 @@ import (
 type Options struct {
 	Models  completion.Models
 	Catalog Catalog // nil: no plugins
+	Folder  Folder  // nil: nothing is pulled or removed
 	Log     *slog.Logger
 	Version string
 

@@ -47,6 +47,7 @@ func New(o Options) http.Handler {
 	e.DELETE("/v1/plugins/:name", s.removePlugin, s.administer, s.withPlugins)
 	e.POST("/v1/plugins/:name/reset", s.resetPlugin, s.administer, s.withPlugins)
 	s.addAdminRoutes(e)
+	s.addFolderRoutes(e)
 	e.POST("/models/load", s.loadModel, s.administer)
 	e.POST("/models/unload", s.unloadModel, s.administer)
 	e.GET("/v1/adapters", s.withAdapters(listAdapters), s.authorize)

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/ollama"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+)
+
+// Folder is the model folder.
+type Folder interface {
+	// Pull downloads a model of the hub. notify is told of its progress, one time after the other.
+	Pull(ctx context.Context, name string, notify func(PullProgress)) error
+	// Remove removes a model with all its files.
+	Remove(name string) error
+}
+
+// PullProgress is a step of a pull in Ollama's words.
+type PullProgress struct {
+	Status    string `json:"status"`
+	Total     int64  `json:"total,omitempty"`     // bytes
+	Completed int64  `json:"completed,omitempty"` // of them
+	Error     string `json:"error,omitempty"`
+}
+
+// addFolderRoutes adds Ollama's routes that change the model folder, for the admin alone.
+func (s *service) addFolderRoutes(e *echo.Echo) {
+	if s.Folder == nil {
+		return
+	}
+	e.POST("/api/pull", s.pull, wire.Errors(ollama.Error), s.administer)
+	e.DELETE("/api/delete", s.remove, wire.Errors(ollama.Error), s.administer)
+}
+
+// pullBody is POST /api/pull.
+type pullBody struct {
+	Model  string `json:"model"`
+	Name   string `json:"name"` // an older name of the same
+	Stream *bool  `json:"stream"`
+}
+
+// deleteBody is DELETE /api/delete.
+type deleteBody struct {
+	Model string `json:"model"`
+	Name  string `json:"name"`
+}
+
+// pull downloads a model. Once lines have been sent, an error is the last of them.
+func (s *service) pull(c echo.Context) error {
+	var body pullBody
+	if err := wire.ReadJSON(c, &body); err != nil {
+		return err
+	}
+	if body.Model == "" {
+		body.Model = body.Name
+	}
+	if body.Model == "" {
+		return completion.Invalid("model", "model is missing: OWNER/NAME or OWNER/NAME:QUANTISATION")
+	}
+	lines := &pullLines{response: c.Response(), timeout: s.WriteTimeout, whole: body.Stream != nil && !*body.Stream}
+	err := s.Folder.Pull(c.Request().Context(), body.Model, lines.send)
+	switch {
+	case err == nil && lines.whole:
+		return c.JSON(http.StatusOK, PullProgress{Status: "success"})
+	case err == nil:
+		lines.write(PullProgress{Status: "success"})
+	case !c.Response().Committed:
+		return err
+	default:
+		lines.write(PullProgress{Error: completion.AsError(err, "model").Message})
+	}
+	return nil
+}
+
+// pullLines writes a pull's progress as lines of JSON, not more than some a second.
+type pullLines struct {
+	response *echo.Response
+	timeout  time.Duration // to write a line
+	whole    bool          // nothing before the end
+	last     PullProgress
+	at       time.Time
+}
+
+func (l *pullLines) send(p PullProgress) {
+	const often = 200 * time.Millisecond
+	if l.whole || p.Status == l.last.Status && time.Since(l.at) < often {
+		return
+	}
+	l.last, l.at = p, time.Now()
+	l.write(p)
+}
+
+// write ignores errors: a client that has gone ends the request's context, and with it the pull.
+func (l *pullLines) write(p PullProgress) {
+	if !l.response.Committed {
+		l.response.Header().Set(echo.HeaderContentType, "application/x-ndjson")
+		l.response.WriteHeader(http.StatusOK)
+	}
+	control := http.NewResponseController(l.response.Writer)
+	_ = control.SetWriteDeadline(time.Now().Add(l.timeout))
+	_ = json.NewEncoder(l.response).Encode(p)
+	_ = control.Flush()
+}
+
+func (s *service) remove(c echo.Context) error {
+	var body deleteBody
+	if err := wire.ReadJSON(c, &body); err != nil {
+		return err
+	}
+	if body.Model == "" {
+		body.Model = body.Name
+	}
+	if body.Model == "" {
+		return completion.Invalid("model", "model is missing; GET /api/tags lists the names")
+	}
+	if err := s.Folder.Remove(body.Model); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusOK)
+}
