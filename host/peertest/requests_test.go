@@ -223,6 +223,13 @@ func (g *generator) applyTemplate() request {
 	return g.request("/apply-template", body)
 }
 
+// count asks how many tokens a conversation has.
+func (g *generator) count() request {
+	r := g.applyTemplate()
+	r.path = oneOf(g, "/chat/completions/input_tokens", "/v1/chat/completions/input_tokens")
+	return r
+}
+
 func (g *generator) embedding() request {
 	body := object{"content": g.prompt()}
 	if g.often(30) {
@@ -289,7 +296,7 @@ func (g *generator) wrong() request {
 func requests(t *testing.T, seed uint64, n int) []request {
 	g := &generator{t, rand.New(rand.NewPCG(seed, 0))}
 	all := []request{{path: "/props"}, {path: "/v1/models"}, {path: "/models"}, {path: "/health"}, {path: "/v1/health"}, {path: "/lora-adapters"}}
-	makers := []func() request{g.completion, g.completion, g.completion, g.completion, g.completion, g.tokenize, g.detokenize, g.applyTemplate, g.embedding, g.wrong, g.wrong}
+	makers := []func() request{g.completion, g.completion, g.completion, g.completion, g.completion, g.tokenize, g.detokenize, g.applyTemplate, g.count, g.embedding, g.wrong, g.wrong}
 	for len(all) < n {
 		all = append(all, makers[g.pick(len(makers))]())
 	}

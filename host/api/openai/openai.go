@@ -24,6 +24,8 @@ func (a API) Routes() []wire.Route {
 	return []wire.Route{
 		{Method: http.MethodPost, Path: "/v1/chat/completions", Handler: a.chatCompletion, Body: ChatBody{}},
 		{Method: http.MethodPost, Path: "/chat/completions", Handler: a.chatCompletion, Body: ChatBody{}},
+		{Method: http.MethodPost, Path: "/v1/chat/completions/input_tokens", Handler: a.countTokens, Body: ChatBody{}},
+		{Method: http.MethodPost, Path: "/chat/completions/input_tokens", Handler: a.countTokens, Body: ChatBody{}},
 		{Method: http.MethodPost, Path: "/v1/completions", Handler: a.textCompletion, Body: textBody{}},
 		{Method: http.MethodPost, Path: "/v1/embeddings", Handler: a.embeddings, Body: embeddingsBody{}},
 		{Method: http.MethodGet, Path: "/v1/models", Handler: a.models},
@@ -42,6 +44,20 @@ func (a API) chatCompletion(c echo.Context) error {
 		return err
 	}
 	return a.Answer(c, r, a.described(r, &b.Common, newChatShape(a.newAnswerHeads("chatcmpl-", r, &b.Common))), b.Stream)
+}
+
+// countTokens tells, as llama-server does, how many tokens the prompt of a chat would have.
+func (a API) countTokens(c echo.Context) error {
+	body, err := wire.Read(c)
+	if err != nil {
+		return err
+	}
+	r, _, err := ParseChat(c.Request().Context(), a.Service, wire.CallerOf(c), body)
+	if err != nil {
+		return err
+	}
+	defer r.Release()
+	return c.JSON(http.StatusOK, map[string]any{"object": "response.input_tokens", "input_tokens": len(r.Prompts[0])})
 }
 
 func (a API) textCompletion(c echo.Context) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
 )
 
 // API answers the routes. Nothing is stored: a response cannot be fetched later, nor gone on with by its id.
@@ -18,25 +19,43 @@ func (a API) Routes() []wire.Route {
 	return []wire.Route{
 		{Method: http.MethodPost, Path: "/v1/responses", Handler: a.create, Body: body{}},
 		{Method: http.MethodPost, Path: "/responses", Handler: a.create, Body: body{}},
+		{Method: http.MethodPost, Path: "/v1/responses/input_tokens", Handler: a.countTokens, Body: body{}},
+		{Method: http.MethodPost, Path: "/responses/input_tokens", Handler: a.countTokens, Body: body{}},
 	}
 }
 
 func (a API) create(c echo.Context) error {
-	data, err := wire.Read(c)
-	if err != nil {
-		return err
-	}
-	b := newBody()
-	if err := wire.Decode(data, b); err != nil {
-		return err
-	}
-	chat, err := b.chat()
-	if err != nil {
-		return err
-	}
-	r, err := chat.Request(c.Request().Context(), a.Service, wire.CallerOf(c), "input", len(data))
+	r, b, err := a.parse(c)
 	if err != nil {
 		return err
 	}
 	return a.Answer(c, r, newShape(b, r), b.Stream)
+}
+
+// countTokens tells how many tokens the prompt of a response would have.
+func (a API) countTokens(c echo.Context) error {
+	r, _, err := a.parse(c)
+	if err != nil {
+		return err
+	}
+	defer r.Release()
+	return c.JSON(http.StatusOK, map[string]any{"object": "response.input_tokens", "input_tokens": len(r.Prompts[0])})
+}
+
+// parse turns a body into a request.
+func (a API) parse(c echo.Context) (*completion.Request, *body, error) {
+	data, err := wire.Read(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	b := newBody()
+	if err := wire.Decode(data, b); err != nil {
+		return nil, nil, err
+	}
+	chat, err := b.chat()
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := chat.Request(c.Request().Context(), a.Service, wire.CallerOf(c), "input", len(data))
+	return r, b, err
 }
