@@ -5,7 +5,9 @@ package wire
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -26,9 +28,21 @@ func Receive(c echo.Context, take func(io.Reader) ([]byte, error)) ([]byte, erro
 	var refused *completion.Error
 	if err != nil && !errors.As(err, &tooLarge) && !errors.As(err, &refused) {
 		return nil, &completion.Error{Status: http.StatusBadRequest, Code: "incomplete_body", Type: completion.TypeInvalid,
-			Message: "the request body could not be read: " + err.Error()}
+			Message: "the request body could not be read: " + withoutAddresses(err)}
 	}
 	return body, err
+}
+
+// withoutAddresses says why reading failed, but not between which addresses.
+func withoutAddresses(err error) string {
+	var network *net.OpError
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "it did not arrive in time"
+	case errors.As(err, &network):
+		return network.Err.Error()
+	}
+	return err.Error()
 }
 
 // ReadJSON reads the body into v, which holds the defaults.
