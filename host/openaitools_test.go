@@ -103,7 +103,7 @@ func TestHost_OpenAIClient_StructuredAnswer(t *testing.T) {
 	run(t, h)
 	client := clientOf(h)
 	ask := openai.ChatCompletionNewParams{
-		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Where?")}, MaxTokens: openai.Int(100),
+		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Where?")}, MaxTokens: openai.Int(200), Temperature: openai.Float(0),
 		ResponseFormat: openai.ChatCompletionNewParamsResponseFormatUnion{OfJSONSchema: &shared.ResponseFormatJSONSchemaParam{
 			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: "place", Schema: placeSchema, Strict: openai.Bool(true)}}},
 	}

@@ -90,7 +90,8 @@ test("the client parses a structured answer", async () => {
   const message = await client.messages.parse({
     model,
     messages,
-    max_tokens: 100,
+    max_tokens: 200,
+    ...{ temperature: 0 },
     output_config: { format: zodOutputFormat(Place) },
   });
   Place.parse(message.parsed_output);

@@ -83,7 +83,7 @@ test("an answer ends before a stop text", async () => {
 });
 
 test("a format forces JSON, and a schema its shape", async () => {
-  const options = { num_predict: 200 };
+  const options = { num_predict: 200, temperature: 0 };
   const chat = await client.chat({ model, messages, format: placeSchema, options });
   Place.parse(JSON.parse(chat.message.content));
   const generated = await client.generate({ model, prompt, format: placeSchema, options });

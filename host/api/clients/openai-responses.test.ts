@@ -116,7 +116,8 @@ test("the client parses a structured answer", async () => {
   const answer = await client.responses.parse({
     model,
     input,
-    max_output_tokens: 100,
+    max_output_tokens: 200,
+    temperature: 0,
     text: { format: zodTextFormat(Place, "place") },
   });
   Place.parse(answer.output_parsed);

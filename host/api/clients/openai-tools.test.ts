@@ -118,7 +118,8 @@ test("the client parses a structured answer", async () => {
   const answer = await client.chat.completions.parse({
     model,
     messages,
-    max_tokens: 100,
+    max_tokens: 200,
+    temperature: 0,
     response_format: zodResponseFormat(Place, "place"),
   });
   Place.parse(answer.choices[0]?.message.parsed);

@@ -89,7 +89,14 @@ test("the tool loop streams", async () => {
 });
 
 test("an object has the schema's shape, whole and streamed", async () => {
-  const ask = { model: provider(model), prompt, schema: Place, maxOutputTokens: 100, maxRetries: 0 };
+  const ask = {
+    model: provider(model),
+    prompt,
+    schema: Place,
+    maxOutputTokens: 200,
+    temperature: 0,
+    maxRetries: 0,
+  };
   Place.parse((await generateObject(ask)).object);
   const streamed = streamObject(ask);
   await collect(streamed.partialObjectStream);
