@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/completion"
 )
 
 // chatBody is POST /api/chat.
@@ -29,11 +30,7 @@ func (a API) chat(c echo.Context) error {
 		return err
 	}
 	if len(b.Messages) == 0 {
-		return a.load(c, b.Model, func(model string) any {
-			l := loaded(model)
-			l.Message = &said{Role: "assistant"}
-			return l
-		})
+		return a.prepare(c, &b.Common, line{Message: &said{Role: "assistant"}})
 	}
 	conversation, err := b.conversation()
 	if err != nil {
@@ -50,7 +47,16 @@ func (a API) chat(c echo.Context) error {
 		r.Release()
 		return err
 	}
-	return a.Answer(c, r, sh, b.streams())
+	return a.answer(c, r, sh, &b.Common)
+}
+
+// answer sends an answer, and unloads the model if the client has asked for that and nobody else uses it.
+func (a API) answer(c echo.Context, r *completion.Request, sh *shape, b *Common) error {
+	err := a.Answer(c, r, sh, b.streams())
+	if b.unload {
+		_ = a.Models.Unload(r.Model.Name) // it is in use, or stays loaded
+	}
+	return err
 }
 
 // conversation is what becomes the prompt.
@@ -80,7 +86,18 @@ func (a API) load(c echo.Context, model string, answer func(model string) any) e
 	return c.JSON(http.StatusOK, answer(m.Name))
 }
 
-// loaded is the answer of a chat or a generation that asks for nothing.
-func loaded(model string) line {
-	return line{Model: model, Created: time.Now().UTC(), Done: true, DoneReason: "load"}
+// prepare answers a chat or a generation that asks for nothing: it loads the model, or unloads it.
+func (a API) prepare(c echo.Context, b *Common, answer line) error {
+	answer.Created, answer.Done, answer.DoneReason = time.Now().UTC(), true, "load"
+	if !b.unload {
+		return a.load(c, b.Model, func(model string) any {
+			answer.Model = model
+			return answer
+		})
+	}
+	answer.Model, answer.DoneReason = modelName(b.Model), "unload"
+	if err := a.Models.Unload(answer.Model); err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, answer)
 }

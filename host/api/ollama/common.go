@@ -26,7 +26,7 @@ type Common struct {
 	Stream      *bool           `json:"stream"` // absent: true
 	Format      json.RawMessage `json:"format"` // "json" or a JSON schema
 	Options     json.RawMessage `json:"options"`
-	KeepAlive   json.RawMessage `json:"keep_alive"` // checked, and otherwise ignored: this server decides itself when a model is unloaded
+	KeepAlive   json.RawMessage `json:"keep_alive"` // 0 has the model unloaded; otherwise the server decides when that is done
 	Think       json.RawMessage `json:"think"`
 	Logprobs    bool            `json:"logprobs"`
 	TopLogprobs int             `json:"top_logprobs"`
@@ -34,7 +34,8 @@ type Common struct {
 	TemplateArgs map[string]json.RawMessage `json:"chat_template_kwargs"` // an addition of ours
 
 	options options
-	size    int // bytes of the body
+	unload  bool // the model, after the answer
+	size    int  // bytes of the body
 }
 
 // options are the fields of the object of that name. Those that it may have besides are about how Ollama loads a model, such as
@@ -72,7 +73,7 @@ func (b *Common) read(c echo.Context, whole any) error {
 	if b.TopLogprobs < 0 || b.TopLogprobs > maxLogprobs {
 		return completion.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", b.TopLogprobs, maxLogprobs)
 	}
-	return b.checkKeepAlive()
+	return b.readKeepAlive()
 }
 
 // readOptions puts the options in place of the sampling parameters beside them, which are an addition of ours.
@@ -90,15 +91,20 @@ func (b *Common) readOptions() error {
 	return nil
 }
 
-// checkKeepAlive takes a number of seconds or a duration such as 5m.
-func (b *Common) checkKeepAlive() error {
+// readKeepAlive takes a number of seconds or a duration such as 5m.
+func (b *Common) readKeepAlive() error {
+	if len(b.KeepAlive) == 0 || string(b.KeepAlive) == "null" {
+		return nil
+	}
 	var seconds float64
 	var text string
-	if !completion.IsSet(b.KeepAlive) || json.Unmarshal(b.KeepAlive, &seconds) == nil {
+	if json.Unmarshal(b.KeepAlive, &seconds) == nil {
+		b.unload = seconds == 0
 		return nil
 	}
 	if json.Unmarshal(b.KeepAlive, &text) == nil {
-		if _, err := time.ParseDuration(text); err == nil {
+		if d, err := time.ParseDuration(text); err == nil {
+			b.unload = d == 0
 			return nil
 		}
 	}

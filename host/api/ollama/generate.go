@@ -36,11 +36,7 @@ func (a API) generate(c echo.Context) error {
 		return err
 	}
 	if b.Prompt == "" {
-		return a.load(c, b.Model, func(model string) any {
-			l := loaded(model)
-			l.Response = new(string)
-			return l
-		})
+		return a.prepare(c, &b.Common, line{Response: new(string)})
 	}
 	r, err := a.New(c.Request().Context(), b.basics(c, "prompt"), b.fill)
 	if err != nil {
@@ -52,7 +48,7 @@ func (a API) generate(c echo.Context) error {
 	}
 	sh := newShape(r, begun)
 	sh.context = !b.Raw
-	return a.Answer(c, r, sh, b.streams())
+	return a.answer(c, r, sh, &b.Common)
 }
 
 func (b *generateBody) check() error {

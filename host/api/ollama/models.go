@@ -133,16 +133,26 @@ func (a API) show(c echo.Context) error {
 	if b.Model == "" {
 		b.Model = b.Name
 	}
-	m, release, err := a.Models.Use(c.Request().Context(), modelName(b.Model))
+	name := modelName(b.Model)
+	for _, m := range a.Models.List() {
+		if m.Name == name && m.State != "loaded" { // it is not loaded only to be shown, so less is known
+			return c.JSON(http.StatusOK, describe(m.Info, []string{"completion"}))
+		}
+	}
+	m, release, err := a.Models.Use(c.Request().Context(), name)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return c.JSON(http.StatusOK, description{
-		Template: m.Template, Details: detailsOf(m.Info), Modified: m.Created, Capabilities: capabilitiesOf(m),
+	return c.JSON(http.StatusOK, describe(m.Info, capabilitiesOf(m)))
+}
+
+func describe(m completion.Info, capabilities []string) description {
+	return description{
+		Template: m.Template, Details: detailsOf(m), Modified: m.Created, Capabilities: capabilities,
 		ModelInfo: map[string]any{
 			"general.architecture": m.Family, "general.parameter_count": m.Parameters,
 			m.Family + ".context_length": m.Training, m.Family + ".embedding_length": m.Embedding, m.Family + ".vocab_size": m.Vocabulary,
 		},
-	})
+	}
 }
