@@ -56,6 +56,7 @@ type endFrame struct {
 type errorFrame struct {
 	Type  string           `json:"type"`
 	ID    string           `json:"id,omitempty"`
+	As    string           `json:"as,omitempty"` // of a fork
 	Error wire.ErrorObject `json:"error"`
 }
 

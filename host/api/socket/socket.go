@@ -129,7 +129,7 @@ func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
 	if _, err := io.Copy(io.Discard, r); err != nil {
 		return err
 	}
-	k.refuse("", err)
+	k.refuse(clientFrame{}, err)
 	return nil
 }
 
@@ -141,14 +141,18 @@ const (
 )
 
 // refuse tells the client what is wrong with a frame.
-func (k *connection) refuse(id string, err error) {
+func (k *connection) refuse(f clientFrame, err error) {
 	if k.refused++; k.refused > freeRefusals {
 		select {
 		case <-time.After(refusalDelay):
 		case <-k.ctx.Done():
 		}
 	}
-	k.send(refusal(id, err))
+	refused := refusal(f.ID, err)
+	if f.Type == "fork" {
+		refused.As = f.As
+	}
+	k.send(refused)
 }
 
 // write sends frames until the connection ends, or the client takes none for too long.
@@ -204,7 +208,7 @@ func (k *connection) handle(body []byte) {
 		err = k.dispatch(f)
 	}
 	if err != nil {
-		k.refuse(f.ID, err)
+		k.refuse(f, err)
 		return
 	}
 	k.refused = 0
