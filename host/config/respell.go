@@ -52,11 +52,12 @@ func Respell(args []string) []string {
 
 // flagSpelt finds the flag that has another spelling; negated, if it is that of a switch which is to be off.
 func flagSpelt(name string) (flag string, negated bool) {
+	on, negated := strings.CutPrefix(name, "--no-")
 	for _, k := range table {
-		if slices.Contains(k.Aliases, name) {
+		switch {
+		case slices.Contains(k.Aliases, name):
 			return k.Flag, false
-		}
-		if k.Kind == Switch && k.Flag != "" && name == "--no-"+k.Flag {
+		case negated && k.Kind == Switch && (on == k.Flag || slices.Contains(k.Aliases, "--"+on)):
 			return k.Flag, true
 		}
 	}

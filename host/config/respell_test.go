@@ -14,7 +14,7 @@ func TestRespell(t *testing.T) {
 		{[]string{"-m", "x.gguf", "-c", "4096", "-np", "4", "-t", "2", "-ngl", "99", "-b", "512", "-ub", "256", "-a", "x", "-n", "64"},
 			[]string{"--model", "x.gguf", "--ctx-size", "4096", "--parallel", "4", "--threads", "2", "--gpu-layers", "99", "--batch-size", "512",
 				"--ubatch-size", "256", "--alias", "x", "--n-predict", "64"}},
-		{[]string{"--n-gpu-layers=3", "--no-ui", "--metrics", "-cb", "--no-context-shift"}, []string{"--gpu-layers=3", "--ui=false", "--context-shift=false"}},
+		{[]string{"--n-gpu-layers=3", "--no-webui", "--metrics", "-cb", "--no-context-shift"}, []string{"--gpu-layers=3", "--ui=false", "--context-shift=false"}},
 		{[]string{"--listen", ":1", "--unknown", "-zz"}, []string{"--listen", ":1", "--unknown", "-zz"}},
 		{[]string{"--control-vector-layer-range", "1", "4", "x.gguf"}, []string{"--control-vector-layer-range=1,4", "x.gguf"}},
 		{[]string{"--control-vector-layer-range", "1,4", "x.gguf"}, []string{"--control-vector-layer-range", "1,4", "x.gguf"}},
