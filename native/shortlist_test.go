@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -73,10 +74,18 @@ func rowChains() map[string]SamplerOptions {
 	}
 }
 
-// TestSampler_Sample_ShortlistEqualsWholeRow: a shortlist of candidates gives the tokens of llama.cpp's own chain.
+// TestSampler_Sample_ShortlistEqualsWholeRow: a shortlist of candidates gives the tokens of llama.cpp's own chain, and so does one of
+// those that a grammar allows.
 func TestSampler_Sample_ShortlistEqualsWholeRow(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{})
+	chains := rowChains()
 	for name, o := range rowChains() {
+		for i, text := range []string{jsonText, `root ::= ("frog" | [a-z] | " " [0-9]{1,3} | "ü" .)*`} {
+			o.Grammar = text
+			chains[name+", grammar "+strconv.Itoa(i)] = o
+		}
+	}
+	for name, o := range chains {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			o.Seed = 42

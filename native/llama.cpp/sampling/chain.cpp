@@ -76,7 +76,8 @@ void chain::load_allowed(const float * row, size_t size) {
         const auto & mask = grammar->mask();
         for (size_t word = 0; word < mask.size(); word++) {
             for (uint32_t bits = mask[word], i = 0; bits != 0; bits >>= 1, i++) {
-                if (const size_t id = 32 * word + i; bits & 1) {
+                const size_t id = 32 * word + i;
+                if ((bits & 1) && clamp_logit(row[id]) > -INFINITY) {  // a candidate of -inf would make typical's entropy NaN
                     candidates.push_back({ static_cast<llama_token>(id), clamp_logit(row[id]), 0.0f });
                 }
             }
