@@ -179,3 +179,75 @@ func TestPlugins_ReasoningBudget(t *testing.T) {
 		}
 	}
 }
+
+// TestPlugins_LazyGrammar: a plugin may choose what it likes until the grammar wakes, also by the plugin's own token, and from then on
+// only what fits.
+func TestPlugins_LazyGrammar(t *testing.T) {
+	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": always("always", 300)})
+	piece := h.core.Engine.Piece(300)
+	lazily := func(grammar, trigger string) string {
+		fields, err := json.Marshal(map[string]any{"grammar": grammar, "grammar_lazy": true, "preserved_tokens": []string{piece},
+			"grammar_triggers": []any{map[string]any{"type": 1, "value": trigger}}, "max_tokens": 6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "," + strings.Trim(string(fields), "{}")
+	}
+	many := strconv.Quote(piece)
+	for name, c := range map[string]struct {
+		fields string
+		status int
+		want   string
+	}{
+		"asleep":                {lazily(`root ::= "x"`, "no such text"), 200, strings.Repeat(piece, 6)},
+		"woken, fits":           {lazily("root ::= "+many+"{6}", piece+piece), 200, strings.Repeat(piece, 6)},
+		"woken, does not fit":   {lazily("root ::= "+many+"{3} \"!\"", piece+piece), 422, "does not fit its grammar"},
+		"its trigger is no fit": {lazily(`root ::= "x"`, piece+piece), 422, "does not fit its grammar"},
+	} {
+		status, text, _ := complete(t, h, c.fields+`,"plugins":["always"]`)
+		if status != c.status || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %d %q, want %d %q", name, status, text, c.status, c.want)
+		}
+	}
+	skipped := lazily("root ::= "+many+"{3} \"!\"", piece+piece) + `,"plugins":[{"name":"always","on_error":"skip"}]`
+	if status, text, _ := complete(t, h, skipped+`,"ignore_eos":false`); status != 200 || text != strings.Repeat(piece, 3)+"!" {
+		t.Errorf("skipped: %d %q", status, text)
+	}
+	if status, text, field := complete(t, h, skipped); status != 422 || !strings.Contains(text, "no token is left") || !strings.Contains(field, "unsatisfiable") {
+		t.Errorf("skipped, without an end: %d %q %s", status, text, field)
+	}
+}
+
+// TestCompletion_Grammar_Unsatisfiable: what a request demands and cannot have is its own fault.
+func TestCompletion_Grammar_Unsatisfiable(t *testing.T) {
+	h := openWithPlugins(t, nil, nil)
+	for name, fields := range map[string]string{
+		"no end":        `,"grammar":"root ::= \"ab\""`,
+		"too ambiguous": `,"grammar":"root ::= \"a\" root | \"a\" root \"b\" | \"a\" root \"c\" | \"a\"","max_tokens":60`,
+		"does not fit":  `,"grammar":"root ::= \"x\"","grammar_lazy":true,"grammar_triggers":[{"type":2,"value":"[a-z]"}]`,
+		"banned":        `,"grammar":"root ::= \"z\"+","logit_bias":[["z",false],["zz",false]]`,
+	} {
+		for _, more := range []string{"", `,"logprobs":1`} {
+			status, text, field := complete(t, h, fields+more)
+			if status != 422 || !strings.Contains(field, "unsatisfiable") {
+				t.Errorf("%s%s: %d %q %s", name, more, status, text, field)
+			}
+		}
+	}
+}
+
+// TestCompletion_ReasoningBudget_Traced: a token that is forced is one like any other in log-probabilities and traces.
+func TestCompletion_ReasoningBudget_Traced(t *testing.T) {
+	h := openWithPlugins(t, nil, nil)
+	const fields = `,"prompt":"Once upon a","max_tokens":12,"reasoning_budget_start_tag":" time","generation_prompt":" time",
+		"reasoning_budget_end_tag":"!","reasoning_budget_tokens":2`
+	_, want, _ := complete(t, h, fields)
+	if !strings.Contains(want, "!") {
+		t.Fatalf("%q has no end of thinking", want)
+	}
+	for _, more := range []string{`,"trace":true`, `,"logprobs":3`, `,"trace":true,"logprobs":2`} {
+		if status, text, _ := complete(t, h, fields+more); status != 200 || text != want {
+			t.Errorf("%s: %d %q, want %q", more, status, text, want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // Error is a refusal. Each dialect writes it in its own shape.
@@ -125,6 +126,9 @@ func schedulerError(err error, prompt string) *Error {
 			Message: "the server is shutting down"}
 	case errors.Is(err, scheduler.ErrDeadline):
 		return timedOut(err.Error())
+	case errors.Is(err, chain.ErrNoToken), errors.Is(err, chain.ErrNotAllowed):
+		return &Error{Status: http.StatusUnprocessableEntity, Code: "unsatisfiable", Type: TypeInvalid,
+			Message: "the answer cannot go on with what the request demands of it: " + err.Error()}
 	}
 	return &Error{Status: http.StatusInternalServerError, Code: "internal_error", Type: TypeServer, Message: err.Error()}
 }

@@ -222,15 +222,15 @@ func (s *Stage) Apply(v *chain.View) (err error) {
 	err = s.sampler.Apply(&s.view)
 	v.Row, v.ID, v.Logit, v.N, v.Chosen = s.view.Row, s.view.ID, s.view.Logit, s.view.N, s.view.Chosen
 	s.view = native.Candidates{}
-	return asChainError(err)
+	return s.asChainError(err)
 }
 
 // Accept implements chain.Stage.
 func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
 	if s.lazy != nil || s.thinking != nil {
-		return chain.Effect{}, s.follow(t)
+		return chain.Effect{}, s.asChainError(s.follow(t))
 	}
-	return chain.Effect{}, s.sampler.Accept(t)
+	return chain.Effect{}, s.asChainError(s.sampler.Accept(t))
 }
 
 // Reset implements chain.Stage.

@@ -20,13 +20,15 @@ func (s *Stage) sample(row []float32) (scheduler.Token, error) {
 	if t := s.thinking.force(); t >= 0 && len(row) > 0 {
 		return t, nil
 	}
-	if !s.hasGrammar || s.slow {
-		return s.sampler.Sample(row)
+	var start time.Time
+	if s.hasGrammar {
+		start = time.Now()
 	}
-	start := time.Now()
 	t, err := s.sampler.Sample(row)
-	s.slow = time.Since(start) > slowDraw
-	return t, err
+	if s.hasGrammar && time.Since(start) > slowDraw {
+		s.slow = true
+	}
+	return t, s.asChainError(err)
 }
 
 // follow accepts a token.

@@ -47,16 +47,23 @@ func (s *Stage) Fits(tokens []scheduler.Token) (int, error) {
 	return len(tokens), err
 }
 
-// noToken is native.ErrNoToken, and chain.ErrNoToken too, which is what the scheduler knows.
-type noToken struct{ error }
+// unsatisfied is an error of llama.cpp that the request itself has caused, as one that the scheduler knows.
+type unsatisfied struct {
+	error
+	kind error // chain.ErrNoToken or chain.ErrNotAllowed
+}
 
-func (noToken) Is(target error) bool { return target == chain.ErrNoToken }
+func (e unsatisfied) Is(target error) bool { return target == e.kind }
 
-func (e noToken) Unwrap() error { return e.error }
+func (e unsatisfied) Unwrap() error { return e.error }
 
-func asChainError(err error) error {
-	if errors.Is(err, native.ErrNoToken) {
-		return noToken{err}
+// asChainError tells what the request asks for and cannot have from what failed: no token is left, or the grammar cannot be followed.
+func (s *Stage) asChainError(err error) error {
+	switch {
+	case errors.Is(err, native.ErrNoToken):
+		return unsatisfied{err, chain.ErrNoToken}
+	case s.hasGrammar && errors.Is(err, native.ErrFailed):
+		return unsatisfied{err, chain.ErrNotAllowed}
 	}
 	return err
 }
