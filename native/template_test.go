@@ -22,6 +22,8 @@ var conversations = map[string]Conversation{
 	"tools": {Messages: json.RawMessage(`[{"role":"user","content":"Weather?"},
 		{"role":"assistant","content":null,"tool_calls":[{"id":"call_12345","type":"function","function":{"name":"get_weather","arguments":"{\"city\":\"Bonn\"}"}}]},
 		{"role":"tool","tool_call_id":"call_12345","content":"rain"}]`), Tools: json.RawMessage(tools), AddGenerationPrompt: true},
+	"a call": {Messages: json.RawMessage(`[{"role":"user","content":"Weather?"}]`), Tools: json.RawMessage(tools), ToolChoice: "required", ParallelToolCalls: true,
+		AddGenerationPrompt: true, EnableThinking: true, ReasoningFormat: "auto"},
 	"schema":     {Messages: json.RawMessage(`[{"role":"user","content":"Hi"}]`), JSONSchema: `{"type":"object","properties":{"a":{"type":"integer"}}}`, AddGenerationPrompt: true},
 	"wrong role": {Messages: json.RawMessage(`[{"role":"","content":""},{"role":"assistant","content":"x"}]`), AddGenerationPrompt: true},
 	"none":       {Messages: json.RawMessage(`[]`), AddGenerationPrompt: true},
@@ -57,6 +59,15 @@ func TestTemplate_Render_LlamaTemplates(t *testing.T) {
 				if err != nil && name == "one" {
 					t.Errorf("%s: %v", name, err)
 				}
+				if p.Grammar == "" {
+					continue
+				}
+				g, err := NewGrammar(m, p.Grammar, "")
+				if err != nil {
+					t.Errorf("%s: its grammar is refused: %v\n%s", name, err, p.Grammar)
+					continue
+				}
+				closing(t, g)
 			}
 		})
 	}

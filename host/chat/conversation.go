@@ -54,6 +54,9 @@ type Prompt struct {
 	ThinkingStart    string   // what begins reasoning; "": the template has none
 	ThinkingEnds     []string // what ends it, the usual one first
 
+	Format          string // llama.cpp's name of the answer's format; "": the template's text is a plugin's
+	ReasoningFormat string // as in the conversation, settled
+
 	NewParser func() (Parser, error) // of the answer to this prompt; nil: the answer is content and nothing else
 }
 

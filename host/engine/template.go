@@ -49,6 +49,7 @@ func (e *Engine) Render(c chat.Conversation) (chat.Prompt, error) {
 	prompt := chat.Prompt{
 		Text: p.Text, Stops: p.Stops, Preserved: p.PreservedTokens, Grammar: p.Grammar, Lazy: p.GrammarLazy,
 		GenerationPrompt: p.GenerationPrompt, ThinkingStart: p.ThinkingStart, ThinkingEnds: p.ThinkingEnds,
+		Format: p.Format, ReasoningFormat: n.ReasoningFormat,
 	}
 	for _, t := range p.Triggers {
 		prompt.Triggers = append(prompt.Triggers, chat.Trigger(t))

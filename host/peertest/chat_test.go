@@ -40,6 +40,7 @@ func TestChat_AnswersAsLlamaServer(t *testing.T) {
 				{"a call", begun, `"max_tokens":100,"tools":[` + bonn + `],"tool_choice":"required"`},
 				{"one of two", begun, `"max_tokens":100,"tools":[` + bonn + `,` + noon + `],"tool_choice":"required"`},
 				{"a call that is cut off", begun, `"max_tokens":12,"tools":[` + bonn + `],"tool_choice":"required"`},
+				{"a call that may be made", "", `"max_tokens":3,"tools":[` + bonn + `,` + noon + `],"parallel_tool_calls":true`},
 				{"no call", "", `"max_tokens":5,"tools":[` + bonn + `],"tool_choice":"none"`},
 				{"a schema", "", `"max_tokens":80,"json_schema":{"type":"object","properties":{"b":{"const":true},"a":{"const":"x"}},"required":["b","a"]}`},
 				{"a prefill", "One, two,", `"max_tokens":3`},
@@ -65,6 +66,45 @@ func TestChat_AnswersAsLlamaServer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// With verbose, both say alike what the template has made of the request.
+func TestChat_Verbose_AsLlamaServer(t *testing.T) {
+	found, err := filepath.Glob(inRepository(t, "build/llama.cpp/source-*/models/templates/Qwen-Qwen3-0.6B.jinja"))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	peer := LlamaServer(t, BuiltIn, "--chat-template-file", found[0], "--log-verbosity", "10")
+	ours := Penstock(t, BuiltIn, map[string]any{"chat.template_file": found[0]})
+	for _, more := range []string{``, `,"tools":[` + bonn + `]`, `,"reasoning_format":"none","chat_template_kwargs":{"enable_thinking":false}`} {
+		body := `{"messages":[{"role":"user","content":"Hi"}],"max_tokens":2,"temperature":0,"verbose":true` + more + `}`
+		want, got := settingsOf(t, peer.Call(t, http.MethodPost, "/v1/chat/completions", body)), settingsOf(t, ours.Call(t, http.MethodPost, "/v1/chat/completions", body))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-llama-server +ours):\n%s", more, diff)
+		}
+	}
+}
+
+// formatSettings are the generation_settings that come from a template.
+type formatSettings struct {
+	Format           string `json:"chat_format"`
+	Reasoning        string `json:"reasoning_format"`
+	InContent        bool   `json:"reasoning_in_content"`
+	GenerationPrompt string `json:"generation_prompt"`
+	Lazy             bool   `json:"grammar_lazy"`
+}
+
+func settingsOf(t *testing.T, a Answer) formatSettings {
+	t.Helper()
+	var answer struct {
+		Verbose struct {
+			Settings *formatSettings `json:"generation_settings"`
+		} `json:"__verbose"`
+	}
+	if err := json.Unmarshal([]byte(a.Body), &answer); err != nil || answer.Verbose.Settings == nil {
+		t.Fatalf("%v %d %s", err, a.Status, a.Body)
+	}
+	return *answer.Verbose.Settings
 }
 
 type call struct{ ID, Name, Arguments string }

@@ -13,6 +13,9 @@ import (
 // randomSeed is how llama.cpp writes that a seed is to be drawn.
 const randomSeed = 1<<32 - 1
 
+// legacyReasoning is the format that leaves reasoning in the content too.
+const legacyReasoning = "deepseek-legacy"
+
 // settings are generation_settings: what an answer is generated with.
 type settings map[string]any
 
@@ -52,8 +55,13 @@ func (b *completionBody) settings(r *completion.Request, choice int) settings {
 		"lora":       adapters(r.AdapterScales),
 		"max_tokens": b.limit(), "n_predict": b.limit(), "n_keep": r.Shift.Keep, "n_discard": b.NDiscard, "n_probs": first(0, b.NProbs, b.Logprobs), "stream": b.Stream,
 		"timings_per_token": b.TimingsPerToken, "post_sampling_probs": b.PostSamplingProbs, "backend_sampling": b.BackendSampling,
-		"reasoning_format": b.ReasoningFormat, "reasoning_in_content": b.Stream && b.ReasoningFormat == "deepseek-legacy",
+		"reasoning_format": b.ReasoningFormat, "reasoning_in_content": b.Stream && b.ReasoningFormat == legacyReasoning,
 	})
+	if format := r.Rendered.Format; format != "" {
+		reasoning := r.Rendered.ReasoningFormat
+		maps.Copy(s, settings{"chat_format": format, "reasoning_format": reasoning, "reasoning_in_content": b.Stream && reasoning == legacyReasoning,
+			"generation_prompt": r.Rendered.GenerationPrompt})
+	}
 	if b.limit() == -1 && r.Model.MaxTokens > 0 && b.unlimited() {
 		s["n_predict"], s["max_tokens"] = r.Model.MaxTokens, r.Model.MaxTokens
 	}

@@ -137,7 +137,8 @@ void grammar_automaton::spend(size_t n) {
     }
 }
 
-// Replaces a rule on top of a stack by its alternatives until characters or tokens are on top. Rules are not left-recursive.
+// Replaces a rule on top of a stack by its alternatives until characters or tokens are on top. A rule that begins with itself does so with
+// the same stack again (see check_grammar_rules).
 void grammar_automaton::expand(stack s, std::vector<stack> & out) {
     std::vector<stack> open{ s };
     while (!open.empty()) {

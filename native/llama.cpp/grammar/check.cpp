@@ -215,24 +215,92 @@ static std::vector<bool> nullable_rules(const llama_grammar_rules & rules) {
     return nullable;
 }
 
+// A way in which a rule can begin with another.
+struct left_edge {
+    uint32_t rule;
+    // Nothing follows it, and something that may be empty comes before: to begin with itself in such ways only leads a rule back to
+    // where it was. llama.cpp writes (x?)+ so.
+    bool harmless;
+};
+
+using left_edges = std::vector<std::vector<left_edge>>;
+
 // For each rule, the rules that can stand at its left end, once for each way to get there.
-static std::vector<std::vector<uint32_t>> left_edges(const llama_grammar_rules & rules) {
-    const auto                         nullable = nullable_rules(rules);
-    std::vector<std::vector<uint32_t>> edges(rules.size());
+static left_edges left_edges_of(const llama_grammar_rules & rules) {
+    const auto nullable = nullable_rules(rules);
+    left_edges edges(rules.size());
     for (size_t r = 0; r < rules.size(); r++) {
-        bool left = true;
-        for (const auto & e : rules[r]) {
+        bool left = true, first = true;
+        for (size_t i = 0; i < rules[r].size(); i++) {
+            const auto & e = rules[r][i];
             if (ends_alternative(e)) {
-                left = true;
-            } else if (left && e.type == LLAMA_GRETYPE_RULE_REF) {
-                edges[r].push_back(e.value);
-                left = nullable[e.value];
-            } else {
-                left = false;
+                left = first = true;
+                continue;
             }
+            left = left && e.type == LLAMA_GRETYPE_RULE_REF;
+            if (left) {
+                edges[r].push_back({ e.value, !first && ends_alternative(rules[r][i + 1]) });
+                left = nullable[e.value];
+            }
+            first = false;
         }
     }
     return edges;
+}
+
+// Numbers the groups of rules that can begin with one another (Tarjan's algorithm, without recursion).
+static std::vector<uint32_t> groups_of(const left_edges & edges) {
+    constexpr uint32_t    none = UINT32_MAX;
+    std::vector<uint32_t> order(edges.size(), none), low(edges.size()), group(edges.size(), none), path;
+    std::vector<size_t>   next(edges.size(), 0);
+    std::vector<uint32_t> calls;
+    uint32_t              seen = 0;
+    for (uint32_t start = 0; start < edges.size(); start++) {
+        if (order[start] == none) {
+            calls.push_back(start);
+        }
+        while (!calls.empty()) {
+            const uint32_t r = calls.back();
+            if (order[r] == none) {
+                order[r] = low[r] = seen++;
+                path.push_back(r);
+            }
+            if (next[r] < edges[r].size()) {
+                const uint32_t to = edges[r][next[r]].rule;
+                if (order[to] == none) {
+                    calls.push_back(to);  // and this edge again afterwards
+                    continue;
+                }
+                if (group[to] == none) {
+                    low[r] = std::min(low[r], low[to]);
+                }
+                next[r]++;
+                continue;
+            }
+            calls.pop_back();
+            if (low[r] == order[r]) {
+                for (uint32_t member = none; member != r; path.pop_back()) {
+                    member        = path.back();
+                    group[member] = r;
+                }
+            }
+        }
+    }
+    return group;
+}
+
+// Refuses rules that begin with themselves, but for harmless ways, and leaves those out.
+static void cut_left_recursion(left_edges & edges) {
+    const auto group = groups_of(edges);
+    for (uint32_t r = 0; r < edges.size(); r++) {
+        const auto within = [&](const left_edge & e) { return group[e.rule] == group[r]; };
+        for (const auto & e : edges[r]) {
+            if (within(e) && !e.harmless) {
+                refuse("the grammar is left-recursive: a rule can begin with itself");
+            }
+        }
+        edges[r].erase(std::remove_if(edges[r].begin(), edges[r].end(), within), edges[r].end());
+    }
 }
 
 void check_grammar_rules(const llama_grammar_rules & rules) {
@@ -246,8 +314,9 @@ void check_grammar_rules(const llama_grammar_rules & rules) {
             }
         }
     }
-    const auto          edges = left_edges(rules);
-    std::vector<double> paths(rules.size(), 0);  // 0: not seen, -1: on the stack
+    auto edges = left_edges_of(rules);
+    cut_left_recursion(edges);
+    std::vector<double>                      paths(rules.size(), 0);  // 0: not seen, -1: on the stack
     std::vector<std::pair<uint32_t, size_t>> stack;
     for (uint32_t r = 0; r < rules.size(); r++) {
         if (paths[r] == 0) {
@@ -257,10 +326,7 @@ void check_grammar_rules(const llama_grammar_rules & rules) {
         while (!stack.empty()) {
             const uint32_t rule = stack.back().first;
             if (stack.back().second < edges[rule].size()) {
-                const uint32_t next = edges[rule][stack.back().second++];
-                if (paths[next] == -1) {
-                    refuse("the grammar is left-recursive: a rule can begin with itself");
-                }
+                const uint32_t next = edges[rule][stack.back().second++].rule;
                 if (paths[next] == 0) {
                     stack.push_back({ next, 0 });
                     paths[next] = -1;
@@ -268,8 +334,8 @@ void check_grammar_rules(const llama_grammar_rules & rules) {
                 continue;
             }
             paths[rule] = 1;
-            for (const uint32_t next : edges[rule]) {
-                paths[rule] += paths[next];
+            for (const auto & e : edges[rule]) {
+                paths[rule] += paths[e.rule];
             }
             if (paths[rule] > max_paths) {
                 refuse("the grammar is too ambiguous: one rule can begin in more than 20000 ways");
