@@ -224,7 +224,7 @@ func (m *models) listed(name string) completion.Listed {
 	} else if l.Failed == nil && name != m.first {
 		l.Failed = err
 	}
-	if r, loaded := m.set.Loaded(name); loaded {
+	if r, loaded := m.set.Loaded(name); loaded && !r.model.EmbedsOnly { // whose Info is that of the built-in model beside it
 		l.Info = r.model.Info
 	}
 	if l.Digest == "" {
@@ -236,7 +236,9 @@ func (m *models) listed(name string) completion.Listed {
 // load loads a model with its settings and lets its scheduler run.
 func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	c := m.settings(name)
-	if about, err := m.library.Model(c.Model.Path); err == nil && about.Encoder && m.several() {
+	about, err := m.library.Model(c.Model.Path)
+	embedsOnly := err == nil && about.Encoder && m.several()
+	if embedsOnly {
 		c.Embedding.Enabled = true // it can do nothing else
 	}
 	o := coreOptions{turns: m.turns, embeddingTurns: &m.embed, broken: m.broken, beside: len(m.set.All()) > 0}
@@ -254,7 +256,9 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	m.broken = core.file.Broken
 	m.log.Info("model loaded", slog.String("model", name), slog.Uint64("parameters", core.Model.Parameters), slog.Int("context", core.Model.Context),
 		slog.Int("slots", c.Scheduler.Slots), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
-	return start(core), nil
+	r := start(core)
+	r.model.EmbedsOnly = embedsOnly
+	return r, nil
 }
 
 // need estimates the memory of a model. What cannot be read needs none: loading it will say what is wrong.

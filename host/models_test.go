@@ -291,6 +291,29 @@ func TestHost_SeveralModels_NamedInTheFile(t *testing.T) {
 	}
 }
 
+// TestHost_SeveralModels_OneEmbeds: a model that only makes embeddings does that beside others, and refuses to write.
+func TestHost_SeveralModels_OneEmbeds(t *testing.T) {
+	dir := modelFolder(t)
+	file, err := os.Create(filepath.Join(dir, "encoder.gguf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(synth.Small(file, "bert", 1), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	h := serveSeveral(t, map[string]any{"models.dir": dir})
+	status, answer := command(t, h, "/v1/embeddings", `{"model":"encoder","input":"frog"}`)
+	if status != http.StatusOK || answer["model"] != "encoder" {
+		t.Errorf("embeddings: %d %v", status, answer)
+	}
+	if status, _, text := sayOf(t, h, "encoder"); status != http.StatusBadRequest || !strings.Contains(text, "generates no text") {
+		t.Errorf("text: %d %s", status, text)
+	}
+	if status, by, text := sayOf(t, h, "tale"); status != http.StatusOK || by != "tale" {
+		t.Errorf("text of another: %d by %q: %s", status, by, text)
+	}
+}
+
 // TestHost_SeveralModels_ManyClients: clients that ask for all models at once, with room for two, all get their answers.
 func TestHost_SeveralModels_ManyClients(t *testing.T) {
 	h := serveSeveral(t, map[string]any{"models.max": "2"})

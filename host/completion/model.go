@@ -41,6 +41,8 @@ type Model struct {
 	Scheduler Scheduler
 	Policies  Policies // nil: no plugins
 	Adapters  Adapters // nil: no LoRA adapters
+	// EmbedsOnly says that requests for text are refused, since the model only makes embeddings or scores.
+	EmbedsOnly bool
 
 	MaxTokens    int  // of an answer whose request sets no limit; 0: as many as fit
 	ContextShift bool // an answer goes on when the context is full: the oldest tokens leave it

@@ -80,6 +80,10 @@ func (s *Service) New(ctx context.Context, b Basics, fill func(*Request) error) 
 	if err != nil {
 		return nil, err
 	}
+	if m.EmbedsOnly {
+		release()
+		return nil, Unsupported("model", "the model %s makes embeddings and generates no text; name another", m.Name)
+	}
 	r, err := inPool(ctx, s.pool, deadline, b.Size, func() (*Request, error) {
 		r := &Request{Basics: b, Model: m, Deadline: deadline, Choices: 1, Logprobs: -1, MaxTokens: m.MaxTokens,
 			Shift: answer.Shift{Keep: m.Keep}, release: release}

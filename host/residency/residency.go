@@ -225,8 +225,10 @@ func (s *Set[M]) unload(m *model[M], why string) {
 	s.mu.Unlock()
 	begin := time.Now()
 	err := m.loaded.Close()
-	s.Log.Info("model unloaded", slog.String("model", m.name), slog.String("because", why), slog.Duration("took", time.Since(begin).Round(time.Millisecond)),
-		slog.Any("error", err))
+	s.Log.Info("model unloaded", slog.String("model", m.name), slog.String("because", why), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
+	if err != nil {
+		s.Log.Warn("a model was not closed as it should", slog.String("model", m.name), slog.Any("error", err))
+	}
 	s.loads.Done()
 	s.mu.Lock()
 	s.tell()
