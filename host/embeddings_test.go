@@ -56,6 +56,13 @@ func TestHost_Embeddings_ByTheModelThatChats_FromTheFirstRequest(t *testing.T) {
 	if len(short) != 7 || squares < 0.9999 || squares > 1.0001 {
 		t.Errorf("%d dimensions, and the length squared is %g", len(short), squares)
 	}
+	metrics := get(t, h.URL()+"/metrics")
+	for _, line := range []string{`penstock_embedding_requests_total{kind="embedding",model_name="penstock-tiny",outcome="success"} 3`,
+		`penstock_embedding_requests_total{kind="embedding",model_name="penstock-tiny",outcome="error"} 0`, "penstock_embedding_tokens_total", "penstock_embedding_pass_seconds_count"} {
+		if !strings.Contains(metrics, line) {
+			t.Errorf("the metrics have no %q", line)
+		}
+	}
 	status, answer := post(t, h.URL()+"/rerank", `{"query":"a","documents":["b"]}`)
 	if status != http.StatusNotImplemented || !strings.Contains(answer, "--reranking") || !strings.Contains(answer, "not_supported_error") {
 		t.Errorf("reranking without a model: %d %s", status, answer)
