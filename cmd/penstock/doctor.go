@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/model"
 	"github.com/spf13/cobra"
 )
@@ -97,7 +98,7 @@ func examine(cmd *cobra.Command, r *report) {
 func examineConfigured(ctx context.Context, cfg config.Config, r *report) {
 	r.add(processorFinding(cfg.Model.Threads))
 	r.add(deviceFindings(model.Survey(ctx))...)
-	r.add(folderFindings()...)
+	r.add(folderFindings(library.Open(cfg.Models.Dir))...)
 	r.add(listenFinding(ctx, cfg.Server))
 	r.add(accessFindings(cfg)...)
 	r.add(toolFinding())

@@ -60,12 +60,11 @@ func deviceFindings(m model.Machine, err error) []finding {
 func gibibytes(n uint64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
 
 // folderFindings checks the cache folder and the model folder. Neither needs to exist yet.
-func folderFindings() []finding {
-	folder := library.DefaultFolder()
-	names := library.Names(folder)
+func folderFindings(models *library.Library) []finding {
+	names := library.Names(models.Folder)
 	return []finding{
 		cacheFinding(model.DefaultCache()),
-		{stateOK, "models", fmt.Sprintf("%d in %s", len(names), folder), ""},
+		{stateOK, "models", fmt.Sprintf("%d in %s", len(names), models.Folder), ""},
 	}
 }
 

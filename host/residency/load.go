@@ -29,7 +29,9 @@ func (s *Set[M]) load(m *model[M]) {
 		if errors.Is(err, ErrBusy) {
 			m.failed = time.Time{} // the next request may find room
 		}
-		s.Log.Warn("a model does not load", slog.String("model", m.name), slog.Any("error", err))
+		if !s.Keeps(m.name) { // whoever starts the server with it tells its user
+			s.Log.Warn("a model does not load", slog.String("model", m.name), slog.Any("error", err))
+		}
 	} else {
 		m.state, m.loaded, m.used, m.need = Loaded, loaded, time.Now(), need
 		if s.Idle > 0 && !s.Keeps(m.name) {
