@@ -18,11 +18,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fake is a backend whose vector of a token is the token and its place, and whose pass takes a second a token.
 type fake struct {
-	mu      sync.Mutex
-	passes  [][][]int32
-	bad     int32 // a token that fails, by an error or, below 0, by a panic
-	limits  Limits
-	entered chan struct{} // closed in the first pass
+	mu     sync.Mutex
+	passes [][][]int32
+	bad    int32 // a token that fails, by an error or, below 0, by a panic
+	limits Limits
 }
 
 func (f *fake) Limits() Limits { return f.limits }

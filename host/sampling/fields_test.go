@@ -107,7 +107,7 @@ func TestChain_UnmarshalJSON_Word(t *testing.T) {
 		`{"samplers":null}`:          Default().Chain,
 	} {
 		got, err := parse(t, body, Default())
-		if diff := cmp.Diff(want, []string(got.Chain)); diff != "" || err != nil {
+		if diff := cmp.Diff(want, got.Chain); diff != "" || err != nil {
 			t.Errorf("%s: %v %s", body, err, diff)
 		}
 	}

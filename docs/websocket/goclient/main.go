@@ -33,7 +33,7 @@ func main() {
 }
 
 func run(ctx context.Context, url, key, question string) error {
-	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + key}}})
+	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + key}}}) //nolint:bodyclose // the package closes it
 	if err != nil {
 		return err
 	}
