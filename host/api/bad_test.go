@@ -135,6 +135,7 @@ func TestAPI_OtherRoutes_Bad(t *testing.T) {
 		{"a prompt natively", "/completion", `{"prompt":["a",{"prompt_string":[true]}]}`, 400, "invalid_value", "prompt[1].prompt_string[0]"},
 		{"media", "/completion", `{"prompt":{"prompt_string":"a","multimodal_data":["eA=="]}}`, 400, "unsupported", "prompt.multimodal_data"},
 		{"n_probs", "/completion", `{"prompt":"a","n_probs":1001}`, 400, "invalid_value", "n_probs"},
+		{"n_probs after sampling", "/completion", `{"prompt":"a","n_probs":101,"post_sampling_probs":true}`, 400, "invalid_value", "n_probs"},
 		{"id_slot", "/completion", `{"prompt":"a","id_slot":4}`, 400, "invalid_value", "id_slot"},
 		{"n_keep", "/completion", `{"prompt":"a","n_keep":-2}`, 400, "invalid_value", "n_keep"},
 		{"reasoning_format natively", "/completion", `{"prompt":"a","reasoning_format":"x"}`, 400, "invalid_value", "reasoning_format"},

@@ -118,8 +118,11 @@ func (b *completionBody) check() error {
 	return completion.Invalid("reasoning_format", "reasoning_format is %q; it must be none, auto, deepseek or deepseek-legacy", b.ReasoningFormat)
 }
 
-// mostProbs bounds the alternatives reported with each token.
-const mostProbs = 1000
+// The bounds of the alternatives reported with each token: before the sampler chain, and after it, where each sampler is looked at.
+const (
+	mostProbs      = 1000
+	mostCandidates = 100
+)
 
 // fit moves sampling parameters into their ranges where llama-server does so.
 func (b *completionBody) fit() {
@@ -161,6 +164,9 @@ func (b *completionBody) fill(r *completion.Request) (err error) {
 		r.Logprobs = n
 		if b.PostSamplingProbs {
 			r.Candidates = n
+		}
+		if r.Candidates > mostCandidates {
+			return completion.Invalid("n_probs", "n_probs is %d; with post_sampling_probs it must be at most %d", n, mostCandidates)
 		}
 	}
 	r.Progress = b.ReturnProgress && b.Stream

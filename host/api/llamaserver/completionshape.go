@@ -105,7 +105,9 @@ func (s *completionShape) token(c *completion.Choice, st *state, t scheduler.Tok
 	if s.request.Candidates > 0 && d.Trace != nil || s.request.Candidates == 0 && d.Logprobs != nil {
 		prob := probOf(s.request, t, text, d)
 		p.Probs = []tokenProb{prob}
-		st.probs = append(st.probs, prob)
+		if !s.body.Stream {
+			st.probs = append(st.probs, prob)
+		}
 	}
 	if trace := wire.TraceOf(s.request.Model.Engine, scheduler.Event{Token: t, Trace: d.Trace}); trace != nil && s.request.Params.Trace {
 		p.Trace = []wire.TokenTrace{*trace}
