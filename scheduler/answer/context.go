@@ -69,7 +69,9 @@ func (a *Answer) shift(left int) {
 		}
 		left += max(1, min(discard, most-1))
 	}
-	a.left = left
-	a.context = append(append(a.context[:0], a.tokens[:keep]...), a.tokens[keep+left:]...)
 	a.output.Unchanged = min(a.output.Unchanged, keep)
+	if a.left = left; left == 0 {
+		return
+	}
+	a.context = append(append(a.context[:0], a.tokens[:keep]...), a.tokens[keep+left:]...)
 }

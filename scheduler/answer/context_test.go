@@ -45,17 +45,23 @@ func TestAnswer_Context_Shifts(t *testing.T) {
 	}
 }
 
-// What is taken back leaves the context that the answer had when it was as long.
+// What is taken back leaves a context that ends as it did when the answer was as long, and begins with what stays.
 func TestAnswer_Rewind_AcrossAShift(t *testing.T) {
-	s := Settings{Longest: 8, Shift: &Shift{Keep: 1}}
-	for back := 1; back <= 12; back++ {
+	for _, keep := range []int{0, 1, -1, 1000} {
+		rewindAcross(t, Settings{Longest: 8, Shift: &Shift{Keep: keep}})
+	}
+}
+
+func rewindAcross(t *testing.T, s Settings) {
+	t.Helper()
+	for back := 1; back <= 13; back++ {
 		a := grown(t, s, 13)
 		if err := a.Rewind(back); err != nil {
 			t.Fatal(err)
 		}
 		got, want := a.Context(), grown(t, s, 13-back).Context()
-		if len(got) >= s.Longest || got[len(got)-1] != want[len(want)-1] || got[0] != want[0] {
-			t.Errorf("%d taken back: %v, before %v", back, got, want)
+		if len(got) >= s.Longest || got[len(got)-1] != want[len(want)-1] || s.Shift.Keep != 0 && got[0] != want[0] {
+			t.Errorf("%d kept, %d taken back: %v, before %v", s.Shift.Keep, back, got, want)
 		}
 		if u := a.Output().Unchanged; u > len(got) {
 			t.Errorf("%d taken back: %d of %d tokens are unchanged", back, u, len(got))
