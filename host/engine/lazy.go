@@ -5,8 +5,6 @@ package engine
 import (
 	"bytes"
 	"fmt"
-	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -31,12 +29,9 @@ type lazy struct {
 // textTrigger is a word or a regular expression.
 type textTrigger struct {
 	word   string
-	search *regexp.Regexp // nil for a word
-	whole  *regexp.Regexp // tried first: it matches all of the text or nothing; nil unless the pattern is anchored
+	search *pattern // nil for a word
+	whole  *pattern // tried first: it matches all of the text or nothing; nil unless the pattern is anchored
 }
-
-// maxPatternCode bounds the work of a pattern for each character: the instructions that it becomes.
-const maxPatternCode = 1000
 
 // Triggers are those of p's lazy grammar. As in llama-server, a word that is one token has become that token, which must be preserved.
 // Errors are *sampling.Invalid.
@@ -92,40 +87,28 @@ func (e *Engine) newLazy(p sampling.Params) (*lazy, error) {
 }
 
 func newPattern(t sampling.Trigger) (textTrigger, error) {
-	pattern := t.Value
+	text := t.Value
 	if t.Kind == sampling.TriggerPatternFull {
-		if !strings.HasPrefix(pattern, "^") {
-			pattern = "^" + pattern
+		if !strings.HasPrefix(text, "^") {
+			text = "^" + text
 		}
-		if !strings.HasSuffix(pattern, "$") || pattern == "^" {
-			pattern += "$"
+		if !strings.HasSuffix(text, "$") || text == "^" {
+			text += "$"
 		}
 	}
-	if n := codeSize(pattern); n > maxPatternCode {
-		return textTrigger{}, fmt.Errorf("it repeats too much: it has %d states, at most %d are taken", n, maxPatternCode)
-	}
-	search, err := regexp.Compile(pattern)
+	search, err := compilePattern(text)
 	if err != nil {
 		return textTrigger{}, err
 	}
-	trigger := textTrigger{search: search}
-	if strings.HasPrefix(pattern, "^") && strings.HasSuffix(pattern, "$") {
-		trigger.whole, err = regexp.Compile(`\A(?:` + pattern + `)\z`)
+	trigger := textTrigger{search: &search}
+	if strings.HasPrefix(text, "^") && strings.HasSuffix(text, "$") {
+		whole, err := compilePattern(`\A(?:` + text + `)\z`)
+		if err != nil {
+			return textTrigger{}, err
+		}
+		trigger.whole = &whole
 	}
-	return trigger, err
-}
-
-// codeSize is how many instructions a pattern becomes; 0 where it is none.
-func codeSize(pattern string) int {
-	tree, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return 0
-	}
-	code, err := syntax.Compile(tree.Simplify())
-	if err != nil {
-		return 0
-	}
-	return len(code.Inst)
+	return trigger, nil
 }
 
 // begin is where the text begins that the trigger has matched: its first group that is not empty, or all of its match. from is how much
@@ -137,10 +120,10 @@ func (t textTrigger) begin(text []byte, from int) (int, bool) {
 	}
 	var match []int
 	if t.whole != nil {
-		match = t.whole.FindSubmatchIndex(text)
+		match = t.whole.find(text)
 	}
 	if match == nil {
-		match = t.search.FindSubmatchIndex(text)
+		match = t.search.find(text)
 	}
 	if match == nil {
 		return 0, false

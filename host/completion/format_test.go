@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+
+package completion
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/engine"
+)
+
+// oneModel is the model of all requests.
+type oneModel struct{ *Model }
+
+func (o oneModel) Use(context.Context, string) (*Model, func(), error) {
+	return o.Model, func() {}, nil
+}
+func (oneModel) List() []Listed      { return nil }
+func (oneModel) Unload(string) error { return nil }
+
+// Whatever llama.cpp's templates make of tools and schemas, a sampler chain follows it.
+func TestConverse_AllTemplates_HaveChains(t *testing.T) {
+	files, err := filepath.Glob("../../build/llama.cpp/source-*/models/templates/*.jinja")
+	if err != nil || len(files) < 60 {
+		t.Fatalf("%d templates, %v; llama.cpp's tree has more than 60", len(files), err)
+	}
+	tool := chat.Tool{Name: "f", JSON: json.RawMessage(`{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a"]}}}`)}
+	hello := []chat.Message{{Role: "user", Content: "Hi"}}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := engine.Open(t.Context(), engine.Options{Path: "../model/penstock-tiny.gguf", Slots: 1, ContextSize: 512, Threads: 1,
+				Template: engine.TemplateOptions{Source: string(source)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			info := Info{Name: "tiny", Context: 1 << 20, Vocabulary: e.Info().Vocabulary}
+			s := NewService(oneModel{&Model{Info: info, Engine: e}})
+			for name, c := range map[string]chat.Conversation{
+				"a tool":                   {Tools: []chat.Tool{tool}},
+				"a call":                   {Tools: []chat.Tool{tool}, ToolChoice: chat.ToolChoice{Mode: "required"}},
+				"calls":                    {Tools: []chat.Tool{tool}, ToolChoice: chat.ToolChoice{Mode: "required"}, ParallelToolCalls: new(bool)},
+				"a call without reasoning": {Tools: []chat.Tool{tool}, ToolChoice: chat.ToolChoice{Mode: "required"}, EnableThinking: new(bool)},
+				"a schema":                 {},
+			} {
+				extras := DefaultExtras()
+				c.Messages = hello
+				r, err := s.New(t.Context(), Basics{Extras: &extras, PromptField: "messages"}, func(r *Request) error {
+					if name == "a schema" {
+						r.Params.JSONSchema = json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)
+					}
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := s.Converse(t.Context(), r, c); err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				p, err := r.newPolicy(r.Params)
+				if err != nil {
+					t.Errorf("%s: %v\n%s", name, err, r.Params.Grammar)
+					continue
+				}
+				if err := p.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
