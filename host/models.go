@@ -89,7 +89,7 @@ func (m *models) names() []string {
 	}
 	others := m.config.NamedModels()
 	if m.config.Models.Dir != "" {
-		others = append(others, library.Names(m.library.Folder)...)
+		others = append(others, m.library.Names()...)
 	}
 	slices.Sort(others)
 	for _, name := range slices.Compact(others) {

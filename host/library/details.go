@@ -25,6 +25,7 @@ type Details struct {
 	Template     bool // it has a chat template
 	Licence      string
 	Encoder      bool // it makes embeddings and does not generate
+	Adapter      bool // it is no model but what changes one: a LoRA adapter or a control vector
 }
 
 func detailsOf(h *gguf.Header) Details {
@@ -33,6 +34,7 @@ func detailsOf(h *gguf.Header) Details {
 		Template: h.Values["tokenizer.chat_template"].Text() != "", Licence: licence(h),
 		Context: number(h, "context_length"), Layers: number(h, "block_count"), Embedding: number(h, "embedding_length"),
 		Vocabulary: len(h.Values["tokenizer.ggml.tokens"].Strings()),
+		Adapter:    h.Values["general.type"].Text() == "adapter" || h.Architecture() == "controlvector",
 		Encoder:    isFalse(h.Values[h.Architecture()+".attention.causal"]),
 	}
 	for _, t := range h.Tensors {

@@ -77,9 +77,19 @@ func (l *Library) Models() (models []Model, unreadable []Unreadable) {
 			unreadable = append(unreadable, Unreadable{name, Find(l.Folder, name), err})
 			continue
 		}
-		models = append(models, m)
+		if !m.Adapter {
+			models = append(models, m)
+		}
 	}
 	return models, unreadable
+}
+
+// Names are those of the folder's models, also of those that cannot be read.
+func (l *Library) Names() []string {
+	return slices.DeleteFunc(Names(l.Folder), func(name string) bool {
+		m, err := l.Model(name)
+		return err == nil && m.Adapter
+	})
 }
 
 // Model returns the model with a name, or at the path of its first file. The error wraps ErrNotFound or says what is wrong with the
