@@ -149,6 +149,9 @@ func TestAPI_Ollama_Models(t *testing.T) {
 			t.Errorf("HEAD %s: %d %s", path, status, text)
 		}
 	}
+	if status, _, text := r.call(http.MethodHead, "/", ""); status != http.StatusOK || text != "" {
+		t.Errorf("HEAD /: %d %s", status, text)
+	}
 	var shown struct{ Capabilities []string }
 	if r.post("/api/show", `{"name":"toy:latest"}`, &shown); len(shown.Capabilities) == 0 {
 		t.Errorf("got %+v", shown)

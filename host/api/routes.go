@@ -58,6 +58,7 @@ func New(o Options) http.Handler {
 	}
 	if o.UI != nil {
 		e.GET("/*", s.page)
+		e.HEAD("/*", s.page) // Ollama's command line asks for / before anything else
 	}
 	return e
 }
