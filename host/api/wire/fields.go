@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -47,8 +48,8 @@ func typeOf(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t.Name() == "RawMessage" {
-		return ""
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return "" // it reads what it is given itself
 	}
 	switch t.Kind() {
 	case reflect.String:
