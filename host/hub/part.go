@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/penstock/penstock/host/library"
 )
@@ -30,7 +31,8 @@ type part struct {
 
 	mu      sync.Mutex
 	pieces  []piece
-	unsaved int64 // bytes since the note was written
+	unsaved int64     // bytes since the note was written
+	saved   time.Time // when it was
 }
 
 // piece is bytes From to To (exclusive) of a file, of which the first Done are there.
@@ -50,8 +52,9 @@ type note struct {
 }
 
 const (
-	mostPieces = 16       // of a file
-	saveEvery  = 64 << 20 // bytes
+	mostPieces = 16              // of a file
+	saveEvery  = 64 << 20        // bytes, or
+	saveWithin = 2 * time.Second // which is what a crash costs at most
 )
 
 // openPart locks the part of a file in a folder and takes over what an earlier pull brought, if it is of the same contents.
@@ -152,7 +155,7 @@ func (p *part) write(i int, data []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pieces[i].Done += int64(len(data))
-	if p.unsaved += int64(len(data)); p.unsaved < saveEvery {
+	if p.unsaved += int64(len(data)); p.unsaved < saveEvery && time.Since(p.saved) < saveWithin {
 		return nil
 	}
 	return p.save()
@@ -168,7 +171,7 @@ func written(path string, err error) error {
 
 // save writes the note, once the bytes that it tells of are on the disk. p.mu is held.
 func (p *part) save() error {
-	p.unsaved = 0
+	p.unsaved, p.saved = 0, time.Now()
 	if err := p.file.Sync(); err != nil {
 		return written(p.target, err)
 	}
