@@ -18,24 +18,28 @@ import (
 
 // goodBodies are what the routes with a JSON body answer with a 200. Each wrong request differs from one of them in one field.
 var goodBodies = map[string]string{
-	"/v1/chat/completions": `{"messages":[{"role":"user","content":"Hi"}],"max_tokens":1}`,
-	"/chat/completions":    `{"messages":[{"role":"user","content":"Hi"}],"max_tokens":1}`,
-	"/v1/completions":      `{"prompt":"Hi","max_tokens":1}`,
-	"/v1/responses":        `{"input":"Hi","max_output_tokens":1}`,
-	"/responses":           `{"input":"Hi","max_output_tokens":1}`,
-	"/completion":          `{"prompt":"Hi","n_predict":1}`,
-	"/completions":         `{"prompt":"Hi","n_predict":1}`,
-	"/infill":              `{"input_prefix":"Hi","input_suffix":"Ho","n_predict":1}`,
-	"/tokenize":            `{"content":"Hi"}`,
-	"/detokenize":          `{"tokens":[300]}`,
-	"/apply-template":      `{"messages":[{"role":"user","content":"Hi"}]}`,
-	"/v1/embeddings":       `{"input":"Hi"}`,
-	"/embedding":           `{"content":"Hi"}`,
-	"/embeddings":          `{"content":"Hi"}`,
-	"/rerank":              `{"query":"Hi","documents":["Ho"]}`,
-	"/reranking":           `{"query":"Hi","documents":["Ho"]}`,
-	"/v1/rerank":           `{"query":"Hi","documents":["Ho"]}`,
-	"/v1/reranking":        `{"query":"Hi","documents":["Ho"]}`,
+	"/v1/chat/completions":              `{"messages":[{"role":"user","content":"Hi"}],"max_tokens":1}`,
+	"/chat/completions":                 `{"messages":[{"role":"user","content":"Hi"}],"max_tokens":1}`,
+	"/v1/completions":                   `{"prompt":"Hi","max_tokens":1}`,
+	"/v1/chat/completions/input_tokens": `{"messages":[{"role":"user","content":"Hi"}]}`,
+	"/chat/completions/input_tokens":    `{"messages":[{"role":"user","content":"Hi"}]}`,
+	"/v1/responses/input_tokens":        `{"input":"Hi"}`,
+	"/responses/input_tokens":           `{"input":"Hi"}`,
+	"/v1/responses":                     `{"input":"Hi","max_output_tokens":1}`,
+	"/responses":                        `{"input":"Hi","max_output_tokens":1}`,
+	"/completion":                       `{"prompt":"Hi","n_predict":1}`,
+	"/completions":                      `{"prompt":"Hi","n_predict":1}`,
+	"/infill":                           `{"input_prefix":"Hi","input_suffix":"Ho","n_predict":1}`,
+	"/tokenize":                         `{"content":"Hi"}`,
+	"/detokenize":                       `{"tokens":[300]}`,
+	"/apply-template":                   `{"messages":[{"role":"user","content":"Hi"}]}`,
+	"/v1/embeddings":                    `{"input":"Hi"}`,
+	"/embedding":                        `{"content":"Hi"}`,
+	"/embeddings":                       `{"content":"Hi"}`,
+	"/rerank":                           `{"query":"Hi","documents":["Ho"]}`,
+	"/reranking":                        `{"query":"Hi","documents":["Ho"]}`,
+	"/v1/rerank":                        `{"query":"Hi","documents":["Ho"]}`,
+	"/v1/reranking":                     `{"query":"Hi","documents":["Ho"]}`,
 
 	"/v1/messages":              `{"messages":[{"role":"user","content":"Hi"}],"max_tokens":1}`,
 	"/v1/messages/count_tokens": `{"messages":[{"role":"user","content":"Hi"}]}`,
@@ -114,7 +118,7 @@ var wrongValues = map[string][]string{
 var lenient = []string{"temperature", "top_p", "min_p", "typical_p", "xtc_probability", "mirostat", "dry_base", "n_probs"}
 
 // unanswered are routes that take the body of an answer and give none.
-var unanswered = map[string]bool{"/apply-template": true, "/v1/messages/count_tokens": true}
+var unanswered = map[string]bool{"/v1/chat/completions/input_tokens": true, "/chat/completions/input_tokens": true, "/v1/responses/input_tokens": true, "/responses/input_tokens": true, "/apply-template": true, "/v1/messages/count_tokens": true}
 
 // ofAnswers are fields whose values matter to an answer only.
 var ofAnswers = []string{"grammar", "regex", "json_schema", "response_format", "max_tokens"}

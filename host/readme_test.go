@@ -49,8 +49,9 @@ func TestReadme_Curl(t *testing.T) {
 		if err != nil || string(got) != want {
 			t.Errorf("%s%v: status %s, want %s", line, err, got, want)
 		}
-		path, _, _ := strings.Cut(strings.Fields(line)[1], "?")
-		tried[strings.TrimPrefix(path, "$url")] = true
+		_, path, _ := strings.Cut(line, "$url")
+		path = strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(" ?\"\n", r) })[0]
+		tried[strings.Replace(path, "/0", "/:id", 1)] = true
 	}
 	for _, d := range api.Dialects() {
 		for _, r := range d.Routes {
@@ -64,4 +65,4 @@ func TestReadme_Curl(t *testing.T) {
 
 // otherNames are paths of routes that have a line under another.
 var otherNames = map[string]bool{"/chat/completions": true, "/models": true, "/responses": true, "/completions": true, "/embeddings": true,
-	"/reranking": true, "/v1/rerank": true, "/v1/reranking": true}
+	"/chat/completions/input_tokens": true, "/responses/input_tokens": true, "/reranking": true, "/v1/rerank": true, "/v1/reranking": true}
