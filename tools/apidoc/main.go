@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
 )
 
 //go:generate go run . ../../docs/api.md ../../docs/openapi.yaml
@@ -48,19 +50,43 @@ func (p part) rewrite(path string) error {
 	return os.WriteFile(path, []byte(before+p.begin+p.text+p.end+after), 0o644)
 }
 
-// sections are the matrices of all APIs.
+// sections are the fields that all bodies which ask for text have, and the matrices of all APIs with the others.
 func sections() string {
 	var b strings.Builder
+	common := commonFields(api.Dialects())
+	b.WriteString("\n### All routes for text: fields\n\n| field | type | |\n|---|---|---|\n")
+	for _, f := range common {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Name, f.Type, mark(common, f.Name))
+	}
 	for _, d := range api.Dialects() {
-		b.WriteString(section(d))
+		b.WriteString(section(d, common))
 	}
 	return b.String()
+}
+
+// commonFields are the fields of completion.Extras that every body with such fields has, sorted by name.
+func commonFields(dialects []api.Dialect) []wire.Field {
+	common := wire.Fields(completion.Extras{})
+	for _, d := range dialects {
+		for _, c := range columnsOf(d.Routes) {
+			if c.asksForText() {
+				common = slices.DeleteFunc(common, func(f wire.Field) bool { return !slices.Contains(c.fields, f) })
+			}
+		}
+	}
+	slices.SortFunc(common, func(a, b wire.Field) int { return strings.Compare(a.Name, b.Name) })
+	return common
 }
 
 // column is routes that take the same body.
 type column struct {
 	paths  []string
 	fields []wire.Field
+}
+
+// asksForText reports whether a body has sampling parameters.
+func (c column) asksForText() bool {
+	return slices.ContainsFunc(c.fields, func(f wire.Field) bool { return f.Name == "temperature" })
 }
 
 // columnsOf groups the routes of an API by what they take.
@@ -79,8 +105,8 @@ func columnsOf(routes []wire.Route) (columns []column) {
 	return columns
 }
 
-// section is the matrix of one API: a row for each field, a column for each body.
-func section(d api.Dialect) string {
+// section is the matrix of one API: a row for each field that is not common to all bodies which ask for text, a column for each body.
+func section(d api.Dialect, common []wire.Field) string {
 	columns := columnsOf(d.Routes)
 	if len(columns) == 0 {
 		return ""
@@ -89,9 +115,15 @@ func section(d api.Dialect) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n### %s: fields\n\n", d.Name)
 	for i, c := range columns {
-		fmt.Fprintf(&b, "* %c: %s\n", 'A'+i, strings.Join(c.paths, ", "))
+		note := ""
+		if c.asksForText() {
+			note = " (besides the fields of all routes for text)"
+		}
+		fmt.Fprintf(&b, "* %c: %s%s\n", 'A'+i, strings.Join(c.paths, ", "), note)
 		for _, f := range c.fields {
-			types[f.Name] = f.Type
+			if !c.asksForText() || !slices.Contains(common, f) {
+				types[f.Name] = joined(types[f.Name], f.Type)
+			}
 		}
 	}
 	b.WriteString("\n| field | type |")
@@ -107,6 +139,17 @@ func section(d api.Dialect) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// joined is a type, which other bodies of the same API may have otherwise.
+func joined(other, kind string) string {
+	switch {
+	case other == "" || slices.Contains(strings.Split(other, ", "), kind):
+		return cmp.Or(other, kind)
+	case kind == "":
+		return other
+	}
+	return other + ", " + kind
 }
 
 // mark tells whether a field is taken.
