@@ -41,7 +41,7 @@ func TestSocket_Fork_GoesOnAsTheAnswerWould(t *testing.T) {
 	for name, more := range map[string]string{"native": "", "a plugin": `,"plugins":["always"]`, "log-probabilities": `,"logprobs":2`, "a grammar": `,"grammar":"root ::= [a-z .,]*"`} {
 		t.Run(name, func(t *testing.T) {
 			c := dial(t, h)
-			c.send(`{"type":"generate","id":"a","request":{"prompt":"Once upon a time there was a frog","temperature":0,"ignore_eos":true,"max_tokens":60` + more + `}}`)
+			c.send(`{"type":"generate","id":"a","request":{"prompt":"Once upon a time there was a frog","temperature":0,"ignore_eos":true,"max_tokens":300` + more + `}}`)
 			c.pauseAfter("a", 12)
 			c.send(`{"type":"fork","id":"a","as":"b"}`)
 			forked, _ := c.textOf("b")
@@ -61,7 +61,8 @@ func TestSocket_Fork_DrawsOtherTokens(t *testing.T) {
 	h := open(t, nil)
 	run(t, h)
 	c := dial(t, h)
-	c.send(`{"type":"generate","id":"a","request":{"prompt":"Once upon a time","temperature":1.5,"seed":1,"ignore_eos":true,"max_tokens":50}}`)
+	// Long enough that it is paused far from its end on a busy machine too: the built-in model writes a token in a fraction of a millisecond.
+	c.send(`{"type":"generate","id":"a","request":{"prompt":"Once upon a time","temperature":1.5,"seed":1,"ignore_eos":true,"max_tokens":450}}`)
 	begun := c.pauseAfter("a", 5)
 	var texts []string
 	for _, more := range []string{``, ``, `,"sampling":{"seed":5}`, `,"sampling":{"seed":5}`, `,"sampling":{"temperature":0}`} {
