@@ -3,6 +3,7 @@
 package chat
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,7 +54,7 @@ func (e Encoder) Conversation(c Conversation) (p Prompt, err error) {
 	if c.Written != nil {
 		p.Text = *c.Written
 	} else if p, err = e.Model.Render(c); err != nil {
-		return Prompt{}, asInvalid(err)
+		return Prompt{}, asInvalid(err, c.Messages)
 	}
 	if p.Tokens, err = e.Text(p.Text); err != nil {
 		return Prompt{}, fmt.Errorf("tokenise the prompt: %w", err)
@@ -64,11 +65,20 @@ func (e Encoder) Conversation(c Conversation) (p Prompt, err error) {
 // reasoningFormats are llama-server's: none leaves reasoning in the content, the others part the two.
 var reasoningFormats = []string{"auto", "none", "deepseek", "deepseek-legacy"}
 
-// asInvalid has an error of a template that names no field be about the messages.
-func asInvalid(err error) error {
+// asInvalid has an error of a template that names no field be about the messages. Most templates want the arguments of calls as objects,
+// so those that are none are named: a call that was cut off and sent back has such.
+func asInvalid(err error, messages []Message) error {
 	var invalid *Invalid
 	if errors.As(err, &invalid) {
 		return invalid
+	}
+	for i, m := range messages {
+		for k, call := range m.ToolCalls {
+			if !json.Valid([]byte(call.Function.Arguments)) {
+				return &Invalid{fmt.Sprintf("messages[%d].tool_calls[%d].function.arguments", i, k),
+					fmt.Sprintf("is %q, which is no JSON; the model's chat template needs an object", excerpt.Of(call.Function.Arguments, 40))}
+			}
+		}
 	}
 	return &Invalid{Field: "messages", Reason: "do not fit the model's chat template: " + err.Error()}
 }

@@ -111,3 +111,18 @@ func TestEncoder_Conversation_Refuses(t *testing.T) {
 		}
 	}
 }
+
+// Where a template cannot render a conversation, a call in it whose arguments were cut off is named.
+func TestEncoder_ArgumentsThatAreNoJSON_AreNamed(t *testing.T) {
+	e := Encoder{Model: echo{fail: errors.New("no object")}, Context: 100}
+	call := func(arguments string) Message {
+		return Message{Role: "assistant", ToolCalls: []ToolCall{NewToolCall("1", "f", "{}"), NewToolCall("2", "f", arguments)}}
+	}
+	for arguments, field := range map[string]string{`{"a":`: "messages[1].tool_calls[1].function.arguments", `{"a":1}`: "messages"} {
+		_, err := e.Conversation(Conversation{Messages: []Message{{Role: "user"}, call(arguments)}})
+		var invalid *Invalid
+		if !errors.As(err, &invalid) || invalid.Field != field {
+			t.Errorf("%s: got %v, want %s", arguments, err, field)
+		}
+	}
+}

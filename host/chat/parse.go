@@ -72,7 +72,8 @@ func parseMessage(raw json.RawMessage, field string) (Message, error) {
 	return m.Message, nil
 }
 
-// parseCall reads a tool call of a message. Its arguments may be the text of an object, or the object.
+// parseCall reads a tool call of a message. Its arguments may be the text of an object, or the object. An empty text is no arguments:
+// clients send it for a function that takes none.
 func parseCall(raw json.RawMessage, field string) (ToolCall, error) {
 	var c struct {
 		ID       string `json:"id"`
@@ -103,6 +104,9 @@ func parseCall(raw json.RawMessage, field string) (ToolCall, error) {
 			return ToolCall{}, &Invalid{field + ".function.arguments", "is no JSON"}
 		}
 		arguments = compact.String()
+	}
+	if strings.TrimSpace(arguments) == "" {
+		arguments = "{}"
 	}
 	return NewToolCall(c.ID, c.Function.Name, arguments), nil
 }

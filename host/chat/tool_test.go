@@ -104,3 +104,11 @@ func TestParseMessages_ToolCalls_Wrong(t *testing.T) {
 		}
 	}
 }
+
+// A function that takes no arguments is called with none: some clients send them as an empty text.
+func TestParseMessages_ToolCalls_NoArguments(t *testing.T) {
+	got, err := ParseMessages(split(t, `[{"role":"assistant","tool_calls":[{"type":"function","function":{"name":"f","arguments":""}}]}]`))
+	if err != nil || got[0].ToolCalls[0].Function.Arguments != "{}" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}

@@ -3,6 +3,7 @@
 package ollama
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -113,7 +114,7 @@ func argumentsOf(raw json.RawMessage) string {
 	case len(raw) == 0 || string(raw) == "null":
 		return "{}"
 	case json.Unmarshal(raw, &text) == nil:
-		return text
+		return cmp.Or(strings.TrimSpace(text), "{}")
 	}
 	return string(raw)
 }

@@ -36,6 +36,18 @@ func TestReadMessages_Conversations(t *testing.T) {
 	}
 }
 
+// Arguments may be an object, its text, or nothing: a call of a function that takes none.
+func TestReadMessages_Arguments(t *testing.T) {
+	for given, want := range map[string]string{
+		`,"arguments":{"a":1}`: `{"a":1}`, `,"arguments":"{\"a\":1}"`: `{"a":1}`, `,"arguments":""`: `{}`, `,"arguments":null`: `{}`, ``: `{}`,
+	} {
+		got, err := read(t, `[{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f"`+given+`}}]}]`)
+		if err != nil || got[0].ToolCalls[0].Function.Arguments != want {
+			t.Errorf("%s: got %+v, %v", given, got, err)
+		}
+	}
+}
+
 // Results without ids are those of the first call of their tool that has none yet.
 func TestReadMessages_ResultsFindTheirCalls(t *testing.T) {
 	got, err := read(t, `[

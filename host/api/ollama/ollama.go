@@ -39,10 +39,10 @@ func (a API) Routes() []wire.Route {
 	return routes
 }
 
-// absent answers the routes that this server lacks: those that make, send or remove models.
+// absent answers the routes that this server lacks: those that make, copy and send models.
 func absent(c echo.Context) error {
 	return &completion.Error{Status: http.StatusNotFound, Code: "not_found", Type: completion.TypeInvalid,
-		Message: "this server has no " + c.Request().Method + " " + c.Request().URL.Path + "; its command penstock model fetches, lists and removes models"}
+		Message: "this server has no " + c.Request().Method + " " + c.Request().URL.Path + "; models come from its model folder, see its command penstock model"}
 }
 
 // Error is the wire.ErrorShape of the API. It has no place for the field at fault, so the message names it.
