@@ -49,6 +49,9 @@ var badChats = []struct{ name, body, code, param string }{
 	{"priority", `{` + hello + `,"priority":1000}`, "invalid_value", "priority"},
 	{"timeout", `{` + hello + `,"timeout_ms":0}`, "invalid_value", "timeout_ms"},
 	{"samplers", `{` + hello + `,"samplers":["magic"]}`, "invalid_value", "samplers"},
+	{"spoken answer", `{` + hello + `,"modalities":["text","audio"]}`, "unsupported", "modalities[1]"},
+	{"voice", `{` + hello + `,"audio":{"voice":"x"}}`, "unsupported", "audio"},
+	{"search", `{` + hello + `,"web_search_options":{"search_context_size":"low"}}`, "unsupported", "web_search_options"},
 	{"grammar", `{` + hello + `,"grammar":"bad"}`, "invalid_value", "grammar"},
 	{"too long", `{"messages":[{"role":"user","content":"` + strings.Repeat("x", contextSize) + `"}]}`, "context_length_exceeded", "messages"},
 }
@@ -116,6 +119,7 @@ func TestAPI_OtherRoutes_Bad(t *testing.T) {
 		{"response_format", "/v1/chat/completions", `{` + hello + `,"response_format":{"type":"xml"}}`, 400, "invalid_value", "response_format.type"},
 		{"no prompt", "/v1/completions", `{}`, 400, "invalid_value", "prompt"},
 		{"empty prompt", "/v1/completions", `{"prompt":""}`, 400, "invalid_value", "prompt"},
+		{"response_format is a text", "/v1/chat/completions", `{` + hello + `,"response_format":"json"}`, 400, "invalid_value", "response_format"},
 		{"prompt is an object", "/v1/completions", `{"prompt":{}}`, 400, "invalid_value", "prompt"},
 		{"no prompts", "/v1/completions", `{"prompt":[]}`, 400, "invalid_value", "prompt"},
 		{"token out of vocabulary", "/v1/completions", `{"prompt":[1,256]}`, 400, "invalid_value", "prompt[1]"},
@@ -151,7 +155,7 @@ func TestAPI_OtherRoutes_Bad(t *testing.T) {
 		{"no model for embeddings", "/v1/embeddings", `{"input":"a"}`, 501, "unsupported", ""},
 		{"no model for scores", "/v1/rerank", `{"query":"a","documents":["b"]}`, 501, "unsupported", ""},
 		{"too large", "/v1/chat/completions", `{"messages":[{"role":"user","content":"` + strings.Repeat("x", 65<<10) + `"}]}`, 413, "body_too_large", ""},
-		{"no such route", "/v1/nothing", `{}`, 405, "method_not_allowed", ""},
+		{"no such route", "/v1/nothing", `{}`, 404, "not_found", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r.t = t

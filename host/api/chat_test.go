@@ -79,6 +79,9 @@ func TestAPI_Chat_Stream(t *testing.T) {
 		if c.ID != chunks[0].ID || c.Object != "chat.completion.chunk" {
 			t.Errorf("chunk %d: %s", i, e)
 		}
+		if strings.Contains(e, `"usage":null`) != (i < len(chunks)-1) {
+			t.Errorf("chunk %d: %s; the usage must be null up to the last", i, e)
+		}
 		for _, choice := range c.Choices {
 			if choice.Delta.Content != nil {
 				content.WriteString(*choice.Delta.Content)
@@ -99,6 +102,16 @@ func TestAPI_Chat_Stream(t *testing.T) {
 	}
 	if u := chunks[len(chunks)-1]; u.Usage == nil || u.Usage.Completion != 5 || len(u.Choices) != 0 {
 		t.Errorf("the wire.Usage chunk is %+v", u)
+	}
+}
+
+// A stream whose client has not asked for the usage says nothing of it.
+func TestAPI_Stream_WithoutUsage(t *testing.T) {
+	r := newRig(t, nil)
+	for path, prompt := range map[string]string{"/v1/chat/completions": hello, "/v1/completions": `"prompt":"a"`} {
+		if _, _, text := r.call(http.MethodPost, path, `{`+prompt+`,"max_tokens":2,"stream":true}`); strings.Contains(text, "usage") {
+			t.Errorf("%s: %s", path, text)
+		}
 	}
 }
 

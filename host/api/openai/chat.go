@@ -4,8 +4,12 @@ package openai
 
 import (
 	"context"
+	"encoding/json"
+	"strconv"
+
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/excerpt"
 )
 
 // ChatBody is POST /v1/chat/completions.
@@ -15,6 +19,27 @@ type ChatBody struct {
 	TopLogprobs *int `json:"top_logprobs"`
 
 	Conversation
+
+	Modalities []string        `json:"modalities"`
+	Audio      json.RawMessage `json:"audio" api:"refused"`
+	WebSearch  json.RawMessage `json:"web_search_options" api:"refused"`
+}
+
+// checkAbilities refuses what asks for another answer than text of the model alone.
+func (b *ChatBody) checkAbilities() error {
+	for i, modality := range b.Modalities {
+		if modality != "text" {
+			field := "modalities[" + strconv.Itoa(i) + "]"
+			return completion.Unsupported(field, "%s is %q; this server answers with text only", field, excerpt.Of(modality, 40))
+		}
+	}
+	if completion.IsSet(b.Audio) {
+		return completion.Unsupported("audio", "audio is not supported by this server, which answers with text only")
+	}
+	if completion.IsSet(b.WebSearch) {
+		return completion.Unsupported("web_search_options", "web_search_options are not supported: this server searches nothing; offer the model a tool that does")
+	}
+	return nil
 }
 
 // ParseChat turns the body of a chat completion into a request.
@@ -30,6 +55,9 @@ func ParseChat(ctx context.Context, s *completion.Service, from completion.Calle
 // Request turns a body of size bytes into a request. promptField is the field that its messages came from.
 func (b *ChatBody) Request(ctx context.Context, s *completion.Service, from completion.Caller, promptField string, size int) (*completion.Request, error) {
 	if err := b.Check(); err != nil {
+		return nil, err
+	}
+	if err := b.checkAbilities(); err != nil {
 		return nil, err
 	}
 	c, err := b.read()

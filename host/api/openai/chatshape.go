@@ -18,7 +18,7 @@ type chatShape struct {
 type chatChunk struct {
 	wire.Head
 	Choices []chatDelta   `json:"choices"`
-	Usage   *wire.Usage   `json:"usage,omitempty"`
+	Usage   any           `json:"usage,omitempty"` // see answerHeads.noUsage
 	Timings *wire.Timings `json:"timings,omitempty"`
 }
 
@@ -56,6 +56,7 @@ type chatChoice struct {
 type chatMessage struct {
 	Role      string          `json:"role"`
 	Content   *string         `json:"content"` // null where there are only tool calls
+	Refusal   *struct{}       `json:"refusal"` // null: a refusal is text here; clients with strict types want the field
 	Reasoning string          `json:"reasoning_content,omitempty"`
 	ToolCalls []chat.ToolCall `json:"tool_calls,omitempty"`
 }
@@ -63,7 +64,7 @@ type chatMessage struct {
 func newChatShape(h answerHeads) chatShape { return chatShape{h, map[int]bool{}} }
 
 func (s chatShape) chunk(d chatDelta) *chatChunk {
-	return &chatChunk{Head: s.Head("chat.completion.chunk"), Choices: []chatDelta{d}}
+	return &chatChunk{Head: s.Head("chat.completion.chunk"), Choices: []chatDelta{d}, Usage: s.noUsage()}
 }
 
 // Part implements wire.Shape.
@@ -99,8 +100,7 @@ func (s chatShape) Closing(choices []*completion.Choice) []any {
 	if !s.sendUsage {
 		return nil
 	}
-	u := s.usage(choices)
-	return []any{&chatChunk{Head: s.Head("chat.completion.chunk"), Choices: []chatDelta{}, Usage: &u}}
+	return []any{&chatChunk{Head: s.Head("chat.completion.chunk"), Choices: []chatDelta{}, Usage: s.usage(choices)}}
 }
 
 // Whole implements wire.Shape.

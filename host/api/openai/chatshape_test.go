@@ -38,7 +38,7 @@ func TestChatShape_ToolCalls(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, step.want)
 		}
 	}
-	want := `{"role":"assistant","content":"Let!","reasoning_content":"hm","tool_calls":[` +
+	want := `{"role":"assistant","content":"Let!","refusal":null,"reasoning_content":"hm","tool_calls":[` +
 		`{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}},{"id":"c2","type":"function","function":{"name":"g","arguments":"{}"}}]}`
 	if got := written(t, messageOf(whole)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

@@ -26,7 +26,7 @@ func schemaOf(raw json.RawMessage) (json.RawMessage, error) {
 		} `json:"json_schema"`
 	}
 	if err := json.Unmarshal(raw, &format); err != nil {
-		return nil, completion.Invalid("response_format", "response_format must be an object with a type: %v", err)
+		return nil, completion.Invalid("response_format", `response_format must be an object such as {"type": "json_schema", "json_schema": {"schema": …}}`)
 	}
 	switch format.Type {
 	case "text":

@@ -7,6 +7,7 @@ import "github.com/penstock/penstock/host/api/wire"
 // chatProbs is logprobs of a chat choice.
 type chatProbs struct {
 	Content []wire.TokenProb `json:"content"`
+	Refusal *struct{}        `json:"refusal"` // null: see chatMessage
 }
 
 // textProbs is logprobs of a text completion, OpenAI's older shape.

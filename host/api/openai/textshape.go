@@ -20,7 +20,7 @@ type textShape struct {
 type textAnswer struct {
 	wire.Head
 	Choices []textChoice  `json:"choices"`
-	Usage   *wire.Usage   `json:"usage,omitempty"`
+	Usage   any           `json:"usage,omitempty"` // see answerHeads.noUsage
 	Timings *wire.Timings `json:"timings,omitempty"`
 }
 
@@ -36,7 +36,7 @@ type textChoice struct {
 func newTextShape(h answerHeads, b *textBody) textShape { return textShape{h, b, map[int]int{}} }
 
 func (s textShape) answer(choices ...textChoice) *textAnswer {
-	return &textAnswer{Head: s.Head("text_completion"), Choices: choices}
+	return &textAnswer{Head: s.Head("text_completion"), Choices: choices, Usage: s.noUsage()}
 }
 
 // echo is the prompt of a choice where it is to begin the answer.
@@ -79,9 +79,8 @@ func (s textShape) Closing(choices []*completion.Choice) []any {
 	if !s.sendUsage {
 		return nil
 	}
-	u := s.usage(choices)
 	a := s.answer()
-	a.Choices, a.Usage = []textChoice{}, &u
+	a.Choices, a.Usage = []textChoice{}, s.usage(choices)
 	return []any{a}
 }
 
@@ -101,8 +100,7 @@ func (s textShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any
 			a.Choices = append(a.Choices, choice)
 		}
 	}
-	u := s.usage(choices)
-	a.Usage, a.Timings = &u, timingsOf(choices[0].End)
+	a.Usage, a.Timings = s.usage(choices), timingsOf(choices[0].End)
 	return a
 }
 
