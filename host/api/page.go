@@ -23,7 +23,7 @@ func (s *service) page(c echo.Context) error {
 	}
 	info, err := fs.Stat(s.UI, name)
 	if err != nil || info.IsDir() {
-		return echo.ErrNotFound
+		return absent(c)
 	}
 	h := c.Response().Header()
 	h.Set(echo.HeaderXContentTypeOptions, "nosniff")

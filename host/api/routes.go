@@ -3,6 +3,7 @@
 package api
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -56,11 +57,18 @@ func New(o Options) http.Handler {
 	if o.Metrics != nil {
 		e.GET("/metrics", echo.WrapHandler(o.Metrics), s.authorize)
 	}
+	e.RouteNotFound("/*", absent)
 	if o.UI != nil {
 		e.GET("/*", s.page)
 		e.HEAD("/*", s.page) // Ollama's command line asks for / before anything else
 	}
 	return e
+}
+
+// absent answers what no route takes. The page takes every GET, so a method that a route does not have is not found either.
+func absent(c echo.Context) error {
+	r := c.Request()
+	return echo.NewHTTPError(http.StatusNotFound, fmt.Sprintf("there is no %s %.80s here; docs/openapi.yaml lists all routes", r.Method, r.URL.Path))
 }
 
 // Dialect is an API that clients speak.
