@@ -24,7 +24,7 @@ func (s *Scheduler) admit(now time.Time) {
 			if !s.start(j, slot, now) {
 				return // its sequence waits for a copy
 			}
-		} else if !s.preempt(s.preemptible()) {
+		} else if !s.preempt(s.preemptibleFor(j)) {
 			return // none overtakes: the cells the first one waits for would never come
 		}
 	}
@@ -33,12 +33,32 @@ func (s *Scheduler) admit(now time.Time) {
 // longestAdmission is after how long a tick stops admitting: all generating slots wait for it.
 const longestAdmission = 10 * time.Millisecond
 
-// freeSlot is the slot for a queued job; -1 if there is none. next gives no job whose own slot is in use.
+// freeSlot is the slot for a queued job; -1 if there is none.
 func (s *Scheduler) freeSlot(j *job) int {
-	if j.req.Slot != nil {
-		return *j.req.Slot
+	if j.req.Slot == nil {
+		return slices.Index(s.slots, nil)
 	}
-	return slices.Index(s.slots, nil)
+	if s.slots[*j.req.Slot] != nil {
+		return -1
+	}
+	return *j.req.Slot
+}
+
+// canHaveSlot reports whether a queued job that waits for a slot of its own can have it: nobody is in it, or one who is parked.
+func (s *Scheduler) canHaveSlot(j *job) bool {
+	if j.req.Slot == nil {
+		return true
+	}
+	in := s.slots[*j.req.Slot]
+	return in == nil || in.parked()
+}
+
+// preemptibleFor is the parked job to preempt for a queued one: who is in its own slot, else the last in order; nil if there is none.
+func (s *Scheduler) preemptibleFor(j *job) *job {
+	if j.req.Slot != nil && s.slots[*j.req.Slot] != nil {
+		return s.slots[*j.req.Slot]
+	}
+	return s.preemptible()
 }
 
 // fits reports whether the KV cache has room for a queued job's tokens beside what the running jobs still need.

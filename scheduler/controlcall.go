@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
@@ -94,9 +95,12 @@ func (p *pendingCall) refuse(err error) {
 	}
 }
 
-// perform has the work of a control call done: at once if that is quick, else by the worker. The job then sits out meanwhile, like
-// one whose token is late.
+// perform has the work of a control call done: at once if that is quick, else by the worker, which an answer with a grammar gets now if
+// it has none: a grammar may take long for many tokens. The job then sits out meanwhile, like one whose token is late.
 func (s *Scheduler) perform(j *job, work func(*answer.Answer) error, reply func(error)) {
+	if work != nil && j.started && j.worker == nil && chain.Guarded(j.chain.Stages()) {
+		s.giveWorker(j, true)
+	}
 	switch {
 	case work == nil:
 		reply(nil)

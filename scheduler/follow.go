@@ -4,11 +4,11 @@ package scheduler
 
 import "github.com/penstock/penstock/scheduler/kvcache"
 
-// next is the queued job to admit now: the first that can go on, does not follow a running one and does not wait for a slot of its own.
+// next is the queued job to admit now: the first that can go on, does not follow a running one and can have the slot that it waits for.
 // A job that follows loses nothing by waiting, nor when others go before it.
 func (s *Scheduler) next() *job {
 	for _, j := range s.queue.jobs {
-		if j.ready() && (j.req.Slot == nil || s.slots[*j.req.Slot] == nil) && !s.follows(j) {
+		if j.ready() && s.canHaveSlot(j) && !s.follows(j) {
 			return j
 		}
 	}

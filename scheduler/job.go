@@ -94,14 +94,15 @@ func (j *job) metered(stages []chain.Stage) bool {
 
 // open begins a job's answer: on the tick if that is quick, else with a worker.
 func (s *Scheduler) open(j *job) {
-	if stages := j.chain.Stages(); j.needsWorker(stages) {
-		s.giveWorker(j, j.metered(stages))
+	early := len(j.answer.Early()) > 0
+	if stages := j.chain.Stages(); j.needsWorker(stages) || early && chain.Guarded(stages) {
+		s.giveWorker(j, j.metered(stages) || early)
 	} else if err := panics.Try(j.answer.Begin); err != nil {
 		j.answer.Fail(err)
 		s.emitAlone(j)
 		return
 	}
-	if len(j.answer.Early()) > 0 {
+	if early {
 		s.perform(j, func(a *answer.Answer) error { a.InjectEarly(); return nil }, func(error) {})
 	}
 }

@@ -271,3 +271,67 @@ func TestStream_SetChain_GrammarInAWorker(t *testing.T) {
 	}
 	finish(t, s, running)
 }
+
+// heavy is a native stage whose grammar takes its time.
+type heavy struct {
+	guarding
+	*slowness
+}
+
+func newHeavy(s *slowness) heavy {
+	native, resets := 1000, 0
+	return heavy{guarding{&turning{native: &native, resets: &resets}}, s}
+}
+
+func (h heavy) Accept(t scheduler.Token) (chain.Effect, error) {
+	h.wait()
+	return h.guarding.Accept(t)
+}
+
+func (h heavy) Reset(history []scheduler.Token, prompt int) error {
+	h.wait()
+	return h.guarding.Reset(history, prompt)
+}
+
+// A grammar reads the tokens of a control call, and those with which a fork begins, beside the tick, though it draws in it.
+func TestStream_Control_SlowGrammarHoldsUpNobody(t *testing.T) {
+	for name, call := range map[string]func(*scheduler.Stream, context.Context) error{
+		"inject": func(st *scheduler.Stream, ctx context.Context) error { return st.Inject(ctx, []scheduler.Token{5, 6}) },
+		"rewind": func(st *scheduler.Stream, ctx context.Context) error { return st.Rewind(ctx, 2) },
+	} {
+		s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+		var slow slowness
+		r := request(10, 1, 20)
+		r.Chain = []chain.Stage{newHeavy(&slow)}
+		st, a := reach(t, s, r, 5)
+		called := slow.ask(t, s, func(ctx context.Context) error { return call(st, ctx) })
+		slow.neighbour(t, s, name)
+		for a.end == nil {
+			s.Tick()
+			a.read(st)
+		}
+		if err := <-called; err != nil || a.end.Usage.Generated != 20 {
+			t.Errorf("%s: %v, %+v", name, err, a.end)
+		}
+	}
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	var slow slowness
+	r := request(10, 1, 20)
+	r.Chain, r.Begun = []chain.Stage{newHeavy(&slow)}, []scheduler.Token{5, 6, 7}
+	fork := submit(t, s, r)
+	slow.armed, slow.entered, slow.gate = true, make(chan struct{}), make(chan struct{})
+	s.Tick() // its stage is begun
+	slow.neighbour(t, s, "fork")
+	if a := finish(t, s, fork)[0]; a.end.Usage.Generated != 20 {
+		t.Errorf("fork: %+v", a.end)
+	}
+}
+
+// neighbour has another answer computed while a guest waits, which may then go on.
+func (s *slowness) neighbour(t *testing.T, h *scheduler.Scheduler, name string) {
+	t.Helper()
+	if n := complete(h, submit(t, h, request(10, 2, 30))); len(n.tokens) != 30 {
+		t.Errorf("%s: the neighbour has %d tokens (%v)", name, len(n.tokens), n.end.Err)
+	}
+	close(s.gate)
+}
