@@ -288,22 +288,7 @@ func TestSocket_SlowReader_ParksAlone(t *testing.T) {
 	for i := range 2 {
 		slow.send(`{"type":"generate","id":"%d","request":{"prompt":"%d","max_tokens":1500}}`, i, i)
 	}
-	for parked := 0; parked < 2; {
-		quick.send(`{"type":"generate","id":"q","request":{"prompt":"x","max_tokens":300}}`)
-		if f := quick.until("end"); f.Reason != "length" {
-			t.Fatalf("got %+v", f)
-		}
-		snap, err := r.scheduler.Inspect(context.Background(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parked = 0
-		for _, slot := range snap.Slots {
-			if slot.State == "parked" {
-				parked++
-			}
-		}
-	}
+	r.awaitParked(quick, 2)
 	seq, ends := map[string]uint64{}, 0
 	for ends < 2 {
 		f := slow.next()
@@ -313,6 +298,27 @@ func TestSocket_SlowReader_ParksAlone(t *testing.T) {
 			t.Fatalf("seq %d after %d", f.Seq, seq[f.ID])
 		}
 		seq[f.ID] = f.Seq
+	}
+}
+
+// awaitParked has a client ask for answers until n slots are parked.
+func (r *rig) awaitParked(p *peer, n int) {
+	r.t.Helper()
+	for parked := 0; parked < n; {
+		p.send(`{"type":"generate","id":"q","request":{"prompt":"x","max_tokens":300}}`)
+		if f := p.until("end"); f.Reason != "length" {
+			r.t.Fatalf("got %+v", f)
+		}
+		snap, err := r.scheduler.Inspect(context.Background(), 0)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		parked = 0
+		for _, slot := range snap.Slots {
+			if slot.State == "parked" {
+				parked++
+			}
+		}
 	}
 }
 

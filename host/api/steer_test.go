@@ -166,6 +166,22 @@ func TestSocket_Attach_TakesOver(t *testing.T) {
 	}
 }
 
+// Nor does it wait for an old connection that is dead and full.
+func TestSocket_Attach_TakesOverFromAFullConnection(t *testing.T) {
+	r := newRig(t, nil)
+	old, fresh := r.dialTight(), r.dial()
+	old.send(`{"type":"generate","id":"a","detach_ms":60000,"request":{"prompt":"x","max_tokens":1900}}`)
+	started := old.until("started")
+	r.awaitParked(fresh, 1)
+	fresh.send(`{"type":"attach","id":"b","stream":"%s","after":-1}`, started.Stream)
+	if f := fresh.next(); f.Type != "started" || f.ID != "b" {
+		t.Errorf("got %+v", f)
+	}
+	if f := fresh.until("end"); f.Reason != "length" {
+		t.Errorf("got %+v", f)
+	}
+}
+
 func TestSocket_Detached_IsCancelledWhenTimeIsUp(t *testing.T) {
 	g := newGate()
 	r := newRig(t, g.on)

@@ -66,11 +66,11 @@ func (s *Set[M]) makeRoom(need uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for !s.hasRoom(need) {
-		if victim := s.victim(); victim != nil {
+		if victim := s.victim(); victim != nil && s.closing.count == 0 {
 			s.unload(victim, "another needs its place")
 			continue
 		}
-		if !s.anyInUse() {
+		if s.closing.count == 0 && !s.anyInUse() {
 			return fmt.Errorf("%w: it takes about %d MiB; raise models.max and models.memory, or keep fewer models", ErrNoRoom, need>>20)
 		}
 		changed := s.changed
@@ -93,7 +93,7 @@ func (s *Set[M]) makeRoom(need uint64) error {
 // hasRoom reports whether a model of so many bytes may be loaded. What the system has available is too much where it counts the pages of
 // files, which weights are, so what the models take is added up, too.
 func (s *Set[M]) hasRoom(need uint64) bool {
-	count, taken := 0, need
+	count, taken := s.closing.count, need+s.closing.bytes
 	for _, m := range s.models {
 		if m.state == Loaded {
 			count++

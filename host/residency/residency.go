@@ -73,8 +73,15 @@ type Set[M io.Closer] struct {
 	closed  bool
 	waiting int // requests
 	models  map[string]*model[M]
+	closing closing
 	changed chan struct{} // closed and replaced when room may have come
 	loads   sync.WaitGroup
+}
+
+// closing counts the models that are being unloaded: they still take their place.
+type closing struct {
+	count int
+	bytes uint64
 }
 
 // model is one that is loaded, is being loaded or did not load.
@@ -222,6 +229,8 @@ func (s *Set[M]) unload(m *model[M], why string) {
 	m.state = Unloaded
 	s.stopIdle(m)
 	s.loads.Add(1)
+	s.closing.count++
+	s.closing.bytes += m.need
 	s.mu.Unlock()
 	begin := time.Now()
 	err := m.loaded.Close()
@@ -231,6 +240,8 @@ func (s *Set[M]) unload(m *model[M], why string) {
 	}
 	s.loads.Done()
 	s.mu.Lock()
+	s.closing.count--
+	s.closing.bytes -= m.need
 	s.tell()
 }
 

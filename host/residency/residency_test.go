@@ -33,6 +33,7 @@ type fakes struct {
 	mu     sync.Mutex
 	events []string
 	open   []string
+	slow   time.Duration // that closing takes
 }
 
 func (f *fakes) note(format string, args ...any) {
@@ -58,6 +59,7 @@ func (f *fakes) load(ctx context.Context, name string) (*fake, error) {
 }
 
 func (m *fake) Close() error {
+	time.Sleep(m.of.slow)
 	m.of.mu.Lock()
 	defer m.of.mu.Unlock()
 	m.closed = true
@@ -218,6 +220,25 @@ func TestSet_Idle_Unloads(t *testing.T) {
 		expect(t, f, "unload a")
 		use(t, s, "a")()
 		expect(t, f, "load a")
+	})
+}
+
+// A model that is being unloaded takes its place until it is closed, and no other has to go for it.
+func TestSet_Idle_ClosesSlowly(t *testing.T) {
+	with(t, Options[*fake]{Idle: time.Minute, Most: 2}, func(t *testing.T, s *Set[*fake], f *fakes) {
+		f.slow = 10 * time.Second
+		use(t, s, "a")()
+		time.Sleep(30 * time.Second)
+		use(t, s, "b")()
+		time.Sleep(31 * time.Second) // a is idle, and half-closed
+		use(t, s, "c")()
+		use(t, s, "b")()
+		expect(t, f, "load a", "load b", "unload a", "load c")
+		if err := s.Unload("b"); err != nil {
+			t.Error(err)
+		}
+		use(t, s, "d")()
+		expect(t, f, "unload b", "load d")
 	})
 }
 

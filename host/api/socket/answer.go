@@ -179,7 +179,7 @@ func (a *answer) forward(ctx context.Context) {
 			a.freeID() // before the client learns of the end and uses the id again
 		}
 		for _, f := range a.framesOf(e) {
-			if !a.connection.send(f) {
+			if !a.connection.send(ctx, f) { // another connection need not wait until this one's client has read
 				return
 			}
 		}

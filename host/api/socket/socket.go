@@ -152,7 +152,7 @@ func (k *connection) refuse(f clientFrame, err error) {
 	if f.Type == "fork" {
 		refused.As = f.As
 	}
-	k.send(refused)
+	k.send(k.ctx, refused)
 }
 
 // write sends frames until the connection ends, or the client takes none for too long.
@@ -190,12 +190,12 @@ func (a *API) writeTimeout() time.Duration {
 	return a.WriteTimeout
 }
 
-// send hands a frame to the writer; false where the connection has ended.
-func (k *connection) send(f any) bool {
+// send hands a frame to the writer; false where ctx is done before the writer takes it. ctx is the connection's, or ends with it.
+func (k *connection) send(ctx context.Context, f any) bool {
 	select {
 	case k.out <- f:
 		return true
-	case <-k.ctx.Done():
+	case <-ctx.Done():
 		return false
 	}
 }
