@@ -37,6 +37,10 @@ func (s *Service) Fork(ctx context.Context, r *Request, st Stream, change func(*
 	if fork.Model, fork.release, err = s.Models.Use(ctx, r.Model.Name); err != nil {
 		return nil, err
 	}
+	if fork.Model != r.Model { // it was unloaded, and loaded again: what the answer has of it is of no use any more
+		fork.Release()
+		return nil, scheduler.ErrEnded
+	}
 	fork.Params, err = inPool(ctx, s.pool, time.Time{}, r.Size, func() (sampling.Params, error) {
 		return fields.Params(fork.Params, tokens{fork.Model})
 	}, nil)

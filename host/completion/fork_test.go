@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+
+package completion_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/completion/completiontest"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// reloading is a model that is loaded anew for each use.
+type reloading struct {
+	completiontest.OneModel
+	used int // at this time
+}
+
+func (r *reloading) Use(context.Context, string) (*completion.Model, func(), error) {
+	r.used++
+	return &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}}, func() { r.used-- }, nil
+}
+
+// begun is an answer that has begun.
+type begun struct{ completion.Stream }
+
+func (begun) Conversation(context.Context) (prompt, answered []scheduler.Token, err error) {
+	return []scheduler.Token{1}, []scheduler.Token{2}, nil
+}
+
+// An answer whose model was unloaded meanwhile has ended: its adapters and plugins are not those of the model that has its name now.
+func TestService_Fork_ModelWasUnloaded(t *testing.T) {
+	models := &reloading{}
+	s := completion.NewService(models)
+	r, err := s.New(t.Context(), completion.Basics{Extras: &completion.Extras{}}, func(*completion.Request) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Fork(t.Context(), r, begun{}, func(*sampling.Fields) error { return nil })
+	if !errors.Is(err, scheduler.ErrEnded) {
+		t.Errorf("%v, want ErrEnded", err)
+	}
+	r.Release()
+	if models.used != 0 {
+		t.Errorf("the model is used %d times", models.used)
+	}
+}
