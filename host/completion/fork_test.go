@@ -35,7 +35,8 @@ func (begun) Conversation(context.Context) (prompt, answered []scheduler.Token, 
 func TestService_Fork_ModelWasUnloaded(t *testing.T) {
 	models := &reloading{}
 	s := completion.NewService(models)
-	r, err := s.New(t.Context(), completion.Basics{Extras: &completion.Extras{}}, func(*completion.Request) error { return nil })
+	extras := completion.DefaultExtras()
+	r, err := s.New(t.Context(), completion.Basics{Extras: &extras}, func(*completion.Request) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
