@@ -14,7 +14,7 @@ func TestAPI_Chat_Whole(t *testing.T) {
 	var a chatAnswer
 	r.post("/v1/chat/completions", `{"model":"toy",`+hello+`,"max_tokens":5}`, &a)
 	if a.Object != "chat.completion" || a.Model != "toy" || !strings.HasPrefix(a.ID, "chatcmpl-") || a.Created == 0 {
-		t.Errorf("head %+v", a.Head)
+		t.Errorf("head %+v", a.answerHead)
 	}
 	c := a.Choices[0]
 	if c.Message.Role != "assistant" || len(strings.Fields(c.Message.Content)) != 5 || c.FinishReason != "length" || c.Logprobs != nil {

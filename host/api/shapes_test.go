@@ -9,8 +9,12 @@ import (
 
 // The answers as a client reads them.
 type (
+	answerHead struct {
+		ID, Object, Model string
+		Created           int64
+	}
 	chatAnswer struct {
-		wire.Head
+		answerHead
 		Choices []struct {
 			Index        int
 			Message      struct{ Role, Content string }
@@ -22,7 +26,7 @@ type (
 	}
 	chatProbs struct{ Content []wire.TokenProb }
 	chatChunk struct {
-		wire.Head
+		answerHead
 		Choices []struct {
 			Index int
 			Delta struct {
@@ -36,7 +40,7 @@ type (
 		Timings *wire.Timings
 	}
 	textAnswer struct {
-		wire.Head
+		answerHead
 		Choices []struct {
 			Index    int
 			Text     string

@@ -46,7 +46,7 @@ type Model struct {
 
 	MaxTokens    int  // of an answer whose request sets no limit; 0: as many as fit
 	ContextShift bool // an answer goes on when the context is full: the oldest tokens leave it
-	Keep         int  // how many of the first tokens stay then, unless a request says otherwise; -1: those of the prompt
+	ShiftKeep    int  // how many of the first tokens stay then, unless a request says otherwise; -1: those of the prompt
 
 	// What answers requests for embeddings, and for scores of documents; nil: nothing.
 	Embeddings, Scores *embedding.Model

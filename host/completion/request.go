@@ -31,7 +31,7 @@ type Request struct {
 	// SchemaField is the field of the body that Params.JSONSchema came from, for errors; "" is json_schema.
 	SchemaField string
 	Overflow    scheduler.OverflowPolicy
-	Keep        bool // the answers may outlive their connection: their streams keep what was read
+	Detachable  bool // the answers may outlive their connection: their streams keep what was read
 
 	Shift      answer.Shift             // what leaves the context when it is full, if the model is served so that answers go on then
 	Slot       *int                     // that computes the answers; nil: any
@@ -86,7 +86,7 @@ func (s *Service) New(ctx context.Context, b Basics, fill func(*Request) error) 
 	}
 	r, err := inPool(ctx, s.pool, deadline, b.Size, func() (*Request, error) {
 		r := &Request{Basics: b, Model: m, Deadline: deadline, Choices: 1, Logprobs: -1, MaxTokens: m.MaxTokens,
-			Shift: answer.Shift{Keep: m.Keep}, release: release}
+			Shift: answer.Shift{Keep: m.ShiftKeep}, release: release}
 		if err := r.takeExtras(); err != nil {
 			return nil, err
 		}

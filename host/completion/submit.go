@@ -74,7 +74,7 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 		return requests, chainError(r.schemaError(err), params)
 	}
 	buffer, trace := 0, 0
-	if r.Keep {
+	if r.Detachable {
 		buffer = keptBuffer
 	}
 	if params.Trace {
@@ -102,7 +102,7 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 		Begun:        r.begun,
 		Overflow:     r.Overflow,
 		Buffer:       buffer,
-		Keep:         r.Keep,
+		Keep:         r.Detachable,
 		Slot:         r.Slot,
 		Progress:     r.Progress,
 	}

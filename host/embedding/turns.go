@@ -11,7 +11,7 @@ import (
 // than half their speed, since those of one pass wait for each other all the time. So they take turns: a pass of embeddings pauses while
 // a tick computes, between two operations of its graph. After a tick it gets a part of the time that this took.
 const (
-	part     = 3 // a pass gets the time of the last tick by this number
+	tickPart = 3 // a pass gets the time of the last tick, divided by this
 	minShare = time.Millisecond
 	maxShare = 20 * time.Millisecond // a quarter of the default target for the time between two tokens
 )
@@ -91,7 +91,7 @@ func (t *Turns) Resume() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
-	t.share = min(max(now.Sub(t.since)/part, minShare), maxShare)
+	t.share = min(max(now.Sub(t.since)/tickPart, minShare), maxShare)
 	t.paused, t.since = false, now
 	if t.halted {
 		t.backend.Resume()

@@ -9,16 +9,13 @@ import (
 	"github.com/penstock/penstock/host/completion"
 )
 
-// typeNotSupported is of errors about what this server or its model cannot do.
-const typeNotSupported = "not_supported_error"
-
 // Error is the ErrorShape of llama-server, which says the status in the body, and besides that in a word what is wrong, and the field
 // at fault.
 func Error(e *completion.Error) any {
 	body := map[string]any{"code": e.Status, "message": e.Message, "type": e.Type, "reason": e.Code}
 	switch {
 	case e.Code == "context_length_exceeded":
-		body["type"] = "exceed_context_size_error"
+		body["type"] = completion.TypeTooLong
 	case e.Status == http.StatusNotFound:
 		body["type"] = "not_found_error"
 	}
@@ -33,5 +30,5 @@ func Error(e *completion.Error) any {
 
 // notSupported refuses what a route would do.
 func notSupported(message string) error {
-	return &completion.Error{Status: http.StatusNotImplemented, Code: "not_supported", Type: typeNotSupported, Message: message}
+	return &completion.Error{Status: http.StatusNotImplemented, Code: "not_supported", Type: completion.TypeLacking, Message: message}
 }

@@ -16,7 +16,7 @@ type chatShape struct {
 }
 
 type chatChunk struct {
-	wire.Head
+	head
 	Choices []chatDelta   `json:"choices"`
 	Usage   any           `json:"usage,omitempty"` // see answerHeads.noUsage
 	Timings *wire.Timings `json:"timings,omitempty"`
@@ -39,7 +39,7 @@ type chatText struct {
 }
 
 type chatAnswer struct {
-	wire.Head
+	head
 	Choices []chatChoice `json:"choices"`
 	Usage   wire.Usage   `json:"usage"`
 	Timings wire.Timings `json:"timings"`
@@ -64,7 +64,7 @@ type chatMessage struct {
 func newChatShape(h answerHeads) chatShape { return chatShape{h, map[int]bool{}} }
 
 func (s chatShape) chunk(d chatDelta) *chatChunk {
-	return &chatChunk{Head: s.Head("chat.completion.chunk"), Choices: []chatDelta{d}, Usage: s.noUsage()}
+	return &chatChunk{head: s.head("chat.completion.chunk"), Choices: []chatDelta{d}, Usage: s.noUsage()}
 }
 
 // Part implements wire.Shape.
@@ -100,12 +100,12 @@ func (s chatShape) Closing(choices []*completion.Choice) []any {
 	if !s.sendUsage {
 		return nil
 	}
-	return []any{&chatChunk{Head: s.Head("chat.completion.chunk"), Choices: []chatDelta{}, Usage: s.usage(choices)}}
+	return []any{&chatChunk{head: s.head("chat.completion.chunk"), Choices: []chatDelta{}, Usage: s.usage(choices)}}
 }
 
 // Whole implements wire.Shape.
 func (s chatShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any {
-	a := chatAnswer{Head: s.Head("chat.completion"), Usage: s.usage(choices), Timings: wire.TimingsOf(choices[0].End)}
+	a := chatAnswer{head: s.head("chat.completion"), Usage: s.usage(choices), Timings: wire.TimingsOf(choices[0].End)}
 	for i, c := range choices {
 		w := wholes[i]
 		a.Choices = append(a.Choices, chatChoice{Index: c.Index, Message: messageOf(w),

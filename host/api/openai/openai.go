@@ -72,37 +72,6 @@ func (a API) textCompletion(c echo.Context) error {
 	return a.Answer(c, r, a.described(r, &b.Common, newTextShape(a.newAnswerHeads("cmpl-", r, &b.Common), b)), b.Stream)
 }
 
-// answerHeads begin the objects of one answer.
-type answerHeads struct {
-	wire.Heads
-	request   *completion.Request
-	sendUsage bool
-}
-
-func (a API) newAnswerHeads(prefix string, r *completion.Request, b *Common) answerHeads {
-	h := answerHeads{wire.NewHeads(prefix, r.Model.Name), r, b.StreamOptions.IncludeUsage}
-	h.Fingerprint = "penstock " + a.Version
-	return h
-}
-
-func (h answerHeads) usage(choices []*completion.Choice) wire.Usage {
-	return wire.UsageOf(choices, h.request.Choices)
-}
-
-// noUsage is the usage of a frame before the one that tells it: null if the client has asked for that one, as with OpenAI, else nothing.
-func (h answerHeads) noUsage() any {
-	if !h.sendUsage {
-		return nil
-	}
-	return (*wire.Usage)(nil) // which is not omitted
-}
-
-// Start implements wire.Shape: the first frame is that of the first token.
-func (answerHeads) Start(*completion.Choice) []any { return nil }
-
-// Framing implements wire.Shape.
-func (answerHeads) Framing() wire.Framing { return wire.EventsDone }
-
 // Parse turns a body into a request: a chat if it has messages, else a text completion.
 func Parse(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.Request, error) {
 	var probe struct {

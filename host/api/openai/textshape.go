@@ -18,7 +18,7 @@ type textShape struct {
 }
 
 type textAnswer struct {
-	wire.Head
+	head
 	Choices []textChoice  `json:"choices"`
 	Usage   any           `json:"usage,omitempty"` // see answerHeads.noUsage
 	Timings *wire.Timings `json:"timings,omitempty"`
@@ -36,7 +36,7 @@ type textChoice struct {
 func newTextShape(h answerHeads, b *textBody) textShape { return textShape{h, b, map[int]int{}} }
 
 func (s textShape) answer(choices ...textChoice) *textAnswer {
-	return &textAnswer{Head: s.Head("text_completion"), Choices: choices, Usage: s.noUsage()}
+	return &textAnswer{head: s.head("text_completion"), Choices: choices, Usage: s.noUsage()}
 }
 
 // echo is the prompt of a choice where it is to begin the answer.

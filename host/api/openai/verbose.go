@@ -23,8 +23,8 @@ func (a API) described(r *completion.Request, b *Common, sh wire.Shape) wire.Sha
 	return verboseShape{sh, a.Verbose(r, b.Stream)}
 }
 
-// describable is an object that begins with a wire.Head.
-type describable interface{ Describe(answer any) }
+// describable is an object that begins with a head.
+type describable interface{ describe(answer any) }
 
 // Event implements wire.Detailed.
 func (s verboseShape) Event(c *completion.Choice, d completion.Delta) []any {
@@ -32,7 +32,7 @@ func (s verboseShape) Event(c *completion.Choice, d completion.Delta) []any {
 	frames := wire.Frames(s.Shape, c, d)
 	if d.Event.Kind == scheduler.KindEnd && len(frames) > 0 && len(about) > 0 {
 		if head, ok := frames[0].(describable); ok {
-			head.Describe(about[len(about)-1])
+			head.describe(about[len(about)-1])
 		}
 	}
 	return frames
@@ -42,7 +42,7 @@ func (s verboseShape) Event(c *completion.Choice, d completion.Delta) []any {
 func (s verboseShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any {
 	a := s.Shape.Whole(choices, wholes)
 	if head, ok := a.(describable); ok {
-		head.Describe(s.about.Whole(choices[:1], wholes[:1]))
+		head.describe(s.about.Whole(choices[:1], wholes[:1]))
 	}
 	return a
 }

@@ -88,7 +88,7 @@ func (k *connection) start(ctx context.Context, id string, f clientFrame, r *com
 		return &completion.Error{Status: http.StatusTooManyRequests, Code: "too_many_detachable", Type: completion.TypeBusy, Param: "detach_ms",
 			Message: "too many answers outlive their connections; try again later or without detach_ms"}
 	}
-	r.Keep, r.Overflow = detach > 0, overflow[f.Overflow]
+	r.Detachable, r.Overflow = detach > 0, overflow[f.Overflow]
 	streams, err := k.api.Submit(ctx, r)
 	if err != nil {
 		r.Release()

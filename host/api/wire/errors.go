@@ -2,7 +2,33 @@
 
 package wire
 
-import "github.com/penstock/penstock/host/completion"
+import (
+	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/completion"
+)
+
+// ErrorShape is the body of an error answer in a dialect; it is encoded as JSON.
+type ErrorShape func(e *completion.Error) any
+
+const errorShapeKey = "error shape"
+
+// Errors makes middleware that has errors written in a dialect's shape.
+func Errors(shape ErrorShape) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			c.Set(errorShapeKey, shape)
+			return next(c)
+		}
+	}
+}
+
+// ErrorBody is the body of an error answer, in the dialect of its route: OpenAI's where none is set.
+func ErrorBody(c echo.Context, e *completion.Error) any {
+	if shape, ok := c.Get(errorShapeKey).(ErrorShape); ok {
+		return shape(e)
+	}
+	return OpenAIError(e)
+}
 
 // ErrorEnvelope is the body of an error answer in OpenAI's shape.
 type ErrorEnvelope struct {

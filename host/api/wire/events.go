@@ -19,9 +19,9 @@ const (
 	defaultKeepAlive = 10 * time.Second
 )
 
-// events writes the frames of a stream, as server-sent events or as lines. They gather until flush, so that what is ready together is sent together. The headers are sent
-// with the first flush, or after the time of grace. From then on a comment is sent whenever nothing else was for a while, because
-// proxies and clients give up on a silent connection.
+// events writes the frames of a stream, as server-sent events or as lines. They gather until flush, so that what is ready together is
+// sent together. The headers are sent with the first flush, or after the time of grace. From then on a comment is sent whenever nothing
+// else was for a while, because proxies and clients give up on a silent connection.
 type events struct {
 	w       http.ResponseWriter
 	framing Framing

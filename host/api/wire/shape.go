@@ -2,13 +2,7 @@
 
 package wire
 
-import (
-	"crypto/rand"
-	"time"
-
-	"github.com/labstack/echo/v4"
-	"github.com/penstock/penstock/host/completion"
-)
+import "github.com/penstock/penstock/host/completion"
 
 // Shape is how a dialect writes one answer. Frames and whole answers are encoded as JSON. A frame with a method EventName is a
 // server-sent event of that name.
@@ -66,78 +60,4 @@ func DetailsOf(c *completion.Choice, d completion.Delta) (out Details) {
 		out.Traces = []TokenTrace{*t}
 	}
 	return out
-}
-
-// ErrorShape is the body of an error answer in a dialect; it is encoded as JSON.
-type ErrorShape func(e *completion.Error) any
-
-const errorShapeKey = "error shape"
-
-// Errors makes middleware that has errors written in a dialect's shape.
-func Errors(shape ErrorShape) echo.MiddlewareFunc {
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error {
-			c.Set(errorShapeKey, shape)
-			return next(c)
-		}
-	}
-}
-
-// ErrorBody is the body of an error answer, in the dialect of its route: OpenAI's where none is set.
-func ErrorBody(c echo.Context, e *completion.Error) any {
-	if shape, ok := c.Get(errorShapeKey).(ErrorShape); ok {
-		return shape(e)
-	}
-	return OpenAIError(e)
-}
-
-// Route is one route of a dialect.
-type Route struct {
-	Method, Path string
-	Handler      echo.HandlerFunc
-	Body         any // the zero value of what a JSON body is decoded into; nil: the route takes none
-}
-
-const callerKey = "caller"
-
-// SetCaller notes who sends a request.
-func SetCaller(c echo.Context, from completion.Caller) { c.Set(callerKey, from) }
-
-// CallerOf is who sends a request.
-func CallerOf(c echo.Context) completion.Caller {
-	from, _ := c.Get(callerKey).(completion.Caller)
-	return from
-}
-
-// Head is what every object of OpenAI's answers begins with.
-type Head struct {
-	ID      string `json:"id"`
-	Object  string `json:"object"`
-	Created int64  `json:"created"`
-	Model   string `json:"model"`
-
-	Fingerprint string `json:"system_fingerprint,omitempty"` // the program that answers
-	Verbose     any    `json:"__verbose,omitempty"`          // llama-server's description of the answer
-}
-
-// Describe adds llama-server's description of the answer.
-func (h *Head) Describe(answer any) { h.Verbose = answer }
-
-// Heads makes the heads of one answer, streamed and whole.
-type Heads struct {
-	ID      string
-	Created int64
-	Model   string
-
-	Fingerprint string
-}
-
-// NewHeads makes heads with a new id.
-func NewHeads(prefix, model string) Heads {
-	return Heads{ID: prefix + rand.Text(), Created: time.Now().Unix(), Model: model}
-}
-
-// Head is the head of an object.
-func (h Heads) Head(object string) Head {
-	return Head{ID: h.ID, Object: object, Created: h.Created, Model: h.Model, Fingerprint: h.Fingerprint}
 }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+
+package wire
+
+import (
+	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/completion"
+)
+
+// Route is one route of a dialect.
+type Route struct {
+	Method, Path string
+	Handler      echo.HandlerFunc
+	Body         any // the zero value of what a JSON body is decoded into; nil: the route takes none
+}
+
+const callerKey = "caller"
+
+// SetCaller notes who sends a request.
+func SetCaller(c echo.Context, from completion.Caller) { c.Set(callerKey, from) }
+
+// CallerOf is who sends a request.
+func CallerOf(c echo.Context) completion.Caller {
+	from, _ := c.Get(callerKey).(completion.Caller)
+	return from
+}
