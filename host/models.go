@@ -227,6 +227,7 @@ func (m *models) listed(name string) completion.Listed {
 	if r, loaded := m.set.Loaded(name); loaded && !r.model.EmbedsOnly { // whose Info is that of the built-in model beside it
 		l.Info = r.model.Info
 	}
+	l.Aliases = m.settings(name).Model.Alias
 	if l.Digest == "" {
 		l.Digest = l.Info.Digest()
 	}

@@ -71,6 +71,17 @@ func command(t *testing.T, h *Host, path, body string) (int, map[string]any) {
 	return exchange(t, request)
 }
 
+// lookUp gets a route and returns the answer.
+func lookUp(t *testing.T, h *Host, path string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL()+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, answer := exchange(t, request)
+	return fmt.Sprint(answer)
+}
+
 func exchange(t *testing.T, request *http.Request) (int, map[string]any) {
 	t.Helper()
 	response, err := http.DefaultClient.Do(request)
@@ -186,6 +197,15 @@ func TestHost_SeveralModels_BadNamesAndBrokenOnes(t *testing.T) {
 			t.Errorf("%q: %d %s, want %d and %q", tc.model, status, text, tc.status, tc.says)
 		}
 	}
+	if status, answer := command(t, h, "/api/show", `{"model":"broken"}`); status != http.StatusUnprocessableEntity || !strings.Contains(fmt.Sprint(answer), "cut off") {
+		t.Errorf("shown as Ollama does: %d %v", status, answer)
+	}
+	if answer := lookUp(t, h, "/api/tags"); strings.Contains(answer, "broken") || !strings.Contains(answer, "tale:latest") {
+		t.Errorf("Ollama's list: %s", answer)
+	}
+	if answer := lookUp(t, h, "/v1/models/broken"); !strings.Contains(answer, "created:0 ") {
+		t.Errorf("when it was made: %s", answer)
+	}
 	if status, answer := command(t, h, "/v1/completions", `{"model":"state","prompt":"x","timeout_ms":1}`); status != http.StatusUnprocessableEntity || !strings.Contains(fmt.Sprint(answer), "timeout_ms") {
 		t.Errorf("without time to load: %d %v", status, answer)
 	}
@@ -277,9 +297,24 @@ func TestHost_SeveralModels_NamedInTheFile(t *testing.T) {
 	}
 	h := openConfig(t, c)
 	run(t, h)
+	for _, name := range []string{"short", "brief"} {
+		if answer := lookUp(t, h, "/v1/models/"+name); !strings.Contains(answer, "aliases:[brief]") || !strings.Contains(answer, "value:unloaded") {
+			t.Errorf("%s before it is loaded: %s", name, answer)
+		}
+	}
 	for name, want := range map[string]string{"short": "short", "brief": "short", "tale": "tale"} {
 		if status, by, text := sayOf(t, h, name); status != http.StatusOK || by != want {
 			t.Errorf("%s: %d by %q: %s", name, status, by, text)
+		}
+	}
+	for _, tc := range []struct{ path, body, says string }{
+		{"/tokenize", `{"model":"tale","content":"Once"}`, "tokens:[525]"},
+		{"/detokenize", `{"model":"tale","tokens":[525]}`, "content:Once"},
+		{"/tokenize", `{"content":"Once"}`, "model is missing"},
+		{"/tokenize", `{"model":"none","content":"Once"}`, "there is no model"},
+	} {
+		if _, answer := command(t, h, tc.path, tc.body); !strings.Contains(fmt.Sprint(answer), tc.says) {
+			t.Errorf("%s %s: %v", tc.path, tc.body, answer)
 		}
 	}
 	status, answer := command(t, h, "/v1/completions", `{"model":"short","prompt":"`+strings.Repeat("x", 400)+`"}`)

@@ -4,6 +4,7 @@
 package llamaserver
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -43,7 +44,8 @@ func (a API) Routes() []wire.Route {
 	}
 }
 
-// use finds the model of a route that is not for an answer: the one that the query names, or else the default.
-func (a API) use(c echo.Context) (*completion.Model, func(), error) {
-	return a.Models.Use(c.Request().Context(), c.QueryParam("model"))
+// use finds the model of a route that is not for an answer: the one that the body names, the one that the query names, or else the
+// default.
+func (a API) use(c echo.Context, inBody string) (*completion.Model, func(), error) {
+	return a.Models.Use(c.Request().Context(), cmp.Or(inBody, c.QueryParam("model")))
 }

@@ -24,7 +24,7 @@ type loraAdapter struct {
 
 // loraAdapters is GET /lora-adapters.
 func (a API) loraAdapters(c echo.Context) error {
-	m, release, err := a.use(c)
+	m, release, err := a.use(c, "")
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (a API) setLoraAdapters(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	m, release, err := a.use(c)
+	m, release, err := a.use(c, "")
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 )
 
 type tokenizeBody struct {
+	Model        string          `json:"model"`
 	Content      json.RawMessage `json:"content"`
 	AddSpecial   bool            `json:"add_special"`
 	ParseSpecial bool            `json:"parse_special"`
@@ -31,7 +32,7 @@ func (a API) tokenize(c echo.Context) error {
 	if err := wire.ReadJSON(c, &body); err != nil {
 		return err
 	}
-	m, release, err := a.use(c)
+	m, release, err := a.use(c, body.Model)
 	if err != nil {
 		return err
 	}
@@ -96,6 +97,7 @@ func pieceOf(piece string) any {
 }
 
 type detokenizeBody struct {
+	Model  string            `json:"model"`
 	Tokens []json.RawMessage `json:"tokens"`
 }
 
@@ -108,7 +110,7 @@ func (a API) detokenize(c echo.Context) error {
 	if i := slices.IndexFunc(body.Tokens, func(r json.RawMessage) bool { return !completion.IsNumber(r) }); i >= 0 {
 		return completion.Invalid("tokens["+strconv.Itoa(i)+"]", "tokens[%d] is not a token", i)
 	}
-	m, release, err := a.use(c)
+	m, release, err := a.use(c, body.Model)
 	if err != nil {
 		return err
 	}

@@ -73,13 +73,18 @@ func (a API) version(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]string{"version": apiLevel, "penstock": a.Version})
 }
 
+// tags lists the models. A file that cannot be read is none to Ollama; GET /v1/models tells what is wrong with it.
 func (a API) tags(c echo.Context) error {
 	list := []entry{}
 	for _, m := range a.Models.List() {
-		list = append(list, entryOf(m))
+		if !unreadable(m) {
+			list = append(list, entryOf(m))
+		}
 	}
 	return c.JSON(http.StatusOK, map[string]any{"models": list})
 }
+
+func unreadable(m completion.Listed) bool { return m.Failed != nil && m.Size == 0 }
 
 func (a API) running(c echo.Context) error {
 	never := time.Now().Add(math.MaxInt64)
@@ -135,7 +140,7 @@ func (a API) show(c echo.Context) error {
 	}
 	name := modelName(b.Model)
 	for _, m := range a.Models.List() {
-		if m.Name == name && m.State != "loaded" { // it is not loaded only to be shown, so less is known
+		if m.Name == name && m.State != "loaded" && !unreadable(m) { // it is not loaded only to be shown, so less is known
 			return c.JSON(http.StatusOK, describe(m.Info, []string{"completion"}))
 		}
 	}

@@ -4,6 +4,7 @@ package openai
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/completion"
@@ -30,7 +31,8 @@ type modelStatus struct {
 }
 
 func entryOf(m completion.Listed) modelEntry {
-	e := modelEntry{ID: m.Name, Object: "model", Created: m.Created.Unix(), OwnedBy: "penstock",
+	e := modelEntry{ID: m.Name, Object: "model", Created: max(0, m.Created.Unix()), // of a file that cannot be read it is not known
+		OwnedBy: "penstock",
 		Aliases: append([]string{}, m.Aliases...), Tags: append([]string{}, m.Tags...), Path: m.Path, Status: &modelStatus{Value: m.State},
 		Meta: map[string]any{
 			"ftype": m.FileType, "n_vocab": m.Vocabulary, "n_ctx_train": m.Training, "n_embd": m.Embedding, "n_params": m.Parameters, "size": m.Size,
@@ -72,7 +74,7 @@ func (a API) model(c echo.Context) error {
 	name := c.Param("*")
 	var known []string
 	for _, m := range a.Models.List() {
-		if m.Name == name {
+		if m.Name == name || slices.Contains(m.Aliases, name) {
 			return c.JSON(http.StatusOK, entryOf(m))
 		}
 		known = append(known, m.Name)
