@@ -98,13 +98,6 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 	if err != nil {
 		return nil, err
 	}
-	core.Adapters, err = adapter.Open(ctx, core.Engine, core.file.Path, model.Options{
-		Folder: c.Models.Dir,
-		Trying: func() { log.Info("trying the LoRA adapter in a child process, as with every new file") },
-	}, loraFiles(c.Model))
-	if err != nil {
-		return nil, err
-	}
 	core.file.GPUComputed() // the engine's first pass
 	core.Model = describe(core.Engine, core.file)
 	core.Model.Thinking = &sampling.Thinking{Budget: c.Chat.ReasoningBudget, Message: c.Chat.ReasoningMessage}
@@ -115,8 +108,23 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 	core.config = c.Scheduler
 	logKernels(log, core.Model.Kernels)
 	core.Metrics = telemetry.NewMetrics(name)
-	if core.plugins, err = openPlugins(ctx, c, core.Engine, core.Metrics, log); err != nil {
+	if err := core.equip(ctx, c, log, o); err != nil {
 		return nil, err
+	}
+	return core, nil
+}
+
+// equip opens what works with the engine: adapters, plugins, embeddings and the scheduler.
+func (core *Core) equip(ctx context.Context, c config.Config, log *slog.Logger, o coreOptions) (err error) {
+	core.Adapters, err = adapter.Open(ctx, core.Engine, core.file.Path, model.Options{
+		Folder: c.Models.Dir,
+		Trying: func() { log.Info("trying the LoRA adapter in a child process, as with every new file") },
+	}, loraFiles(c.Model))
+	if err != nil {
+		return err
+	}
+	if core.plugins, err = openPlugins(ctx, c, core.Engine, core.Metrics, log); err != nil {
+		return err
 	}
 	core.Policies = policy.New(core.Engine, core.plugins.registry, c.Plugins.Default)
 	core.Catalog = catalog.New(core.plugins.registry, c.Plugins.Default)
@@ -124,19 +132,20 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 	if embeddingTurns == nil {
 		embeddingTurns = &embedding.Turns{}
 	}
-	if core.embeddings, err = (embeddingOpener{config: c, chat: core.Engine, lacks: core.file.Lacks, metrics: core.Metrics, turns: embeddingTurns, log: log}).open(ctx); err != nil {
-		return nil, err
+	opener := embeddingOpener{config: c, chat: core.Engine, lacks: core.file.Lacks, metrics: core.Metrics, turns: embeddingTurns, log: log}
+	if core.embeddings, err = opener.open(ctx); err != nil {
+		return err
 	}
 	core.Scheduler, err = scheduler.New(core.Engine.Backend(), scheduler.Config{
-		Slots: slots, QueueLimit: c.Scheduler.MaxQueue, ITLTarget: c.Scheduler.ITLTarget, ArchiveBytes: c.Scheduler.CacheRAM,
+		Slots: c.Scheduler.Slots, QueueLimit: c.Scheduler.MaxQueue, ITLTarget: c.Scheduler.ITLTarget, ArchiveBytes: c.Scheduler.CacheRAM,
 		PrefillShare: c.Scheduler.PrefillShare, Strategy: strategies[c.Scheduler.Strategy], Observer: core.Metrics,
 		Log: log, Others: embeddingTurns, Turns: o.turns,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("set up the scheduler: %w", err)
+		return fmt.Errorf("set up the scheduler: %w", err)
 	}
 	core.Metrics.Watch(core.Scheduler.Stats)
-	return core, nil
+	return nil
 }
 
 var strategies = map[string]estimator.Strategy{

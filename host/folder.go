@@ -82,7 +82,7 @@ func (f folder) Remove(name string) error {
 	name = strings.TrimSuffix(name, ":latest")
 	files, err := f.library.Removable(name)
 	if errors.Is(err, library.ErrNotFound) {
-		return completion.UnknownModel(name, library.Names(f.library.Folder)...)
+		return completion.UnknownModel(name, library.Stems(f.library.Folder)...)
 	}
 	if err != nil {
 		return err

@@ -22,64 +22,65 @@ func readAll(ctx context.Context, choices []*Choice, take func(*Choice, Delta) e
 	var readers sync.WaitGroup
 	defer readers.Wait()
 	defer stop()
-	type item struct {
-		c   *Choice
-		d   Delta
-		err error
-
-		taken chan struct{} // the choice may change again
-	}
-	events := make(chan item)
+	offers := make(chan offer)
 	for _, c := range choices {
-		readers.Go(func() {
-			taken := make(chan struct{}, 1)
-			for {
-				d, err := c.next(ctx)
-				select {
-				case events <- item{c, d, err, taken}:
-				case <-ctx.Done():
-					return
-				}
-				select {
-				case <-taken:
-				case <-ctx.Done():
-					return
-				}
-				if err != nil || d.Event.Kind == scheduler.KindEnd {
-					return
-				}
-			}
-		})
-	}
-	handle := func(it item) error {
-		if it.err != nil {
-			return it.err
-		}
-		return take(it.c, it.d)
+		readers.Go(func() { c.offerAll(ctx, offers) })
 	}
 	for open := len(choices); open > 0; {
-		var next item
+		var next offer
 		select {
-		case next = <-events:
+		case next = <-offers:
 		default:
 			if err := idle(); err != nil {
 				return err
 			}
 			select {
-			case next = <-events:
+			case next = <-offers:
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 		}
-		if err := handle(next); err != nil {
+		if next.err != nil {
+			return next.err
+		}
+		if err := take(next.choice, next.delta); err != nil {
 			return err
 		}
 		next.taken <- struct{}{}
-		if next.d.Event.Kind == scheduler.KindEnd {
+		if next.delta.Event.Kind == scheduler.KindEnd {
 			open--
 		}
 	}
 	return idle()
+}
+
+// offer is what an event adds to one of several choices, or the error of reading it.
+type offer struct {
+	choice *Choice
+	delta  Delta
+	err    error
+	taken  chan<- struct{} // told when the choice may change again
+}
+
+// offerAll reads a choice to its end, and each event once the one before was taken.
+func (c *Choice) offerAll(ctx context.Context, offers chan<- offer) {
+	taken := make(chan struct{}, 1)
+	for {
+		d, err := c.next(ctx)
+		select {
+		case offers <- offer{c, d, err, taken}:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-taken:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil || d.Event.Kind == scheduler.KindEnd {
+			return
+		}
+	}
 }
 
 func readOne(ctx context.Context, c *Choice, take func(*Choice, Delta) error, idle func() error) error {

@@ -178,7 +178,7 @@ func TestPull_LyingServers(t *testing.T) {
 			if !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("got %v, want %v with %q", err, tc.want, tc.says)
 			}
-			if names := library.Names(folder); len(names) > 0 {
+			if names := library.Stems(folder); len(names) > 0 {
 				t.Errorf("the folder has the models %v", names)
 			}
 		})

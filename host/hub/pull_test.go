@@ -115,7 +115,7 @@ func TestPull_Split_AllPartsOrNone(t *testing.T) {
 	if _, err := pull(t, h.client(t), "owner/name", Options{Folder: folder}); !errors.Is(err, ErrHash) {
 		t.Errorf("with one wrong part: %v", err)
 	}
-	if names := library.Names(folder); len(names) > 0 {
+	if names := library.Stems(folder); len(names) > 0 {
 		t.Errorf("with one wrong part the folder has %v", names)
 	}
 	delete(h.files, "Q8_0/m-Q8_0-00002-of-00003.gguf")
@@ -162,7 +162,7 @@ func TestPull_Interrupted_GoesOnWhereItEnded(t *testing.T) {
 
 func holdsPart(t *testing.T, folder string) {
 	t.Helper()
-	if names := library.Names(folder); len(names) > 0 {
+	if names := library.Stems(folder); len(names) > 0 {
 		t.Errorf("an unfinished pull is a model: %v", names)
 	}
 	if _, err := os.Stat(filepath.Join(folder, "m.gguf.part")); err != nil {

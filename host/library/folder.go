@@ -29,10 +29,10 @@ func DefaultFolder() string {
 	return filepath.Join(home, ".local", "share", "penstock", "models")
 }
 
-// Names returns the names of the models in a folder, sorted: files ending in .gguf without that ending, and without the
+// Stems returns the names of all models and adapters in a folder, sorted: files ending in .gguf without that ending, and without the
 // number of the part. As for llama-server, a folder in it may hold the files of one model, which then has the folder's name. A folder
 // that does not exist holds none.
-func Names(folder string) []string {
+func Stems(folder string) []string {
 	var names []string
 	for _, f := range files(folder) {
 		names = append(names, f.name)

@@ -71,7 +71,7 @@ type Unreadable struct {
 
 // Models returns the models of the folder by name, and those that cannot be read.
 func (l *Library) Models() (models []Model, unreadable []Unreadable) {
-	for _, name := range Names(l.Folder) {
+	for _, name := range Stems(l.Folder) {
 		m, err := l.Model(name)
 		if err != nil {
 			unreadable = append(unreadable, Unreadable{name, Find(l.Folder, name), err})
@@ -86,7 +86,7 @@ func (l *Library) Models() (models []Model, unreadable []Unreadable) {
 
 // Names are those of the folder's models, also of those that cannot be read.
 func (l *Library) Names() []string {
-	return slices.DeleteFunc(Names(l.Folder), func(name string) bool {
+	return slices.DeleteFunc(Stems(l.Folder), func(name string) bool {
 		m, err := l.Model(name)
 		return err == nil && m.Adapter
 	})
@@ -99,7 +99,7 @@ func (l *Library) Model(nameOrPath string) (Model, error) {
 	if path == "" {
 		if !IsPath(nameOrPath) {
 			return Model{}, fmt.Errorf("%w: %q is neither a file nor a name in the model folder %s; %s", ErrNotFound, nameOrPath, l.Folder,
-				Advice(nameOrPath, Names(l.Folder)))
+				Advice(nameOrPath, Stems(l.Folder)))
 		}
 		path = nameOrPath
 		name, _ = nameOf(filepath.Base(path))

@@ -51,7 +51,7 @@ func add(t *testing.T, l *Library, name string) string {
 func TestNames_FilesPartsAndFolders(t *testing.T) {
 	l := folder(t, "b.gguf", "big-00001-of-00002.gguf", "big-00002-of-00002.gguf", "notes.txt", "c.gguf.part", ".hidden.gguf",
 		"vision/mmproj-F16.gguf", "vision/v-Q8_0.gguf", "split/s-00002-of-00002.gguf", "split/s-00001-of-00002.gguf", "empty/readme")
-	if diff := cmp.Diff([]string{"b", "big", "split", "vision"}, Names(l.Folder)); diff != "" {
+	if diff := cmp.Diff([]string{"b", "big", "split", "vision"}, Stems(l.Folder)); diff != "" {
 		t.Error(diff)
 	}
 	for name, want := range map[string]string{
@@ -62,7 +62,7 @@ func TestNames_FilesPartsAndFolders(t *testing.T) {
 			t.Errorf("Find(%q) = %q, want %q", name, got, want)
 		}
 	}
-	if names := Names(filepath.Join(l.Folder, "absent")); names != nil {
+	if names := Stems(filepath.Join(l.Folder, "absent")); names != nil {
 		t.Errorf("an absent folder has %v", names)
 	}
 }

@@ -16,7 +16,7 @@ func (l *Library) Removable(name string) ([]string, error) {
 	path := Find(l.Folder, name)
 	if path == "" {
 		if path = l.unfinished(name); path == "" {
-			return nil, fmt.Errorf("%w: the model folder %s has no %q; %s", ErrNotFound, l.Folder, name, Advice(name, Names(l.Folder)))
+			return nil, fmt.Errorf("%w: the model folder %s has no %q; %s", ErrNotFound, l.Folder, name, Advice(name, Stems(l.Folder)))
 		}
 	}
 	var files []string

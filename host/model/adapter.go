@@ -112,5 +112,5 @@ func FindAdapter(name string, o Options) (string, error) {
 	if path := library.Find(o.Folder, name); path != "" {
 		return path, nil
 	}
-	return "", fmt.Errorf("%w: %q is no name in the model folder %s; %s", ErrNotFound, name, o.Folder, library.Advice(name, library.Names(o.Folder)))
+	return "", fmt.Errorf("%w: %q is no name in the model folder %s; %s", ErrNotFound, name, o.Folder, library.Advice(name, library.Stems(o.Folder)))
 }

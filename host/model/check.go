@@ -200,11 +200,11 @@ func openRegular(path string) (*os.File, int64, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, 0, fmt.Errorf("%w: %s does not exist; %s", ErrNotFound, path, library.Advice(stem(path), library.Names(filepath.Dir(path))))
+		return nil, 0, fmt.Errorf("%w: %s does not exist; %s", ErrNotFound, path, library.Advice(stem(path), library.Stems(filepath.Dir(path))))
 	case err != nil:
 		return nil, 0, fmt.Errorf("the model cannot be read: %w", err)
 	case info.IsDir():
-		return nil, 0, fmt.Errorf("%w: %s is a folder; %s", ErrNotFile, path, library.Advice("", library.Names(path)))
+		return nil, 0, fmt.Errorf("%w: %s is a folder; %s", ErrNotFile, path, library.Advice("", library.Stems(path)))
 	case !info.Mode().IsRegular():
 		return nil, 0, fmt.Errorf("%w: %s is a device or a pipe, a model must be a file", ErrNotFile, path)
 	}

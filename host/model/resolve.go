@@ -87,7 +87,7 @@ func Resolve(arg string, o Options) (*File, error) {
 		return &File{Path: path, Name: arg}, nil
 	}
 	return nil, fmt.Errorf("%w: %q is neither a file nor a name in the model folder %s; %s", ErrNotFound, arg, o.Folder,
-		library.Advice(arg, library.Names(o.Folder)))
+		library.Advice(arg, library.Stems(o.Folder)))
 }
 
 func isFile(path string) bool {
