@@ -52,7 +52,7 @@ func TestSocket_LazyGrammar_Set(t *testing.T) {
 	}
 	c.send(`{"type":"pause","id":"a"}`)
 	c.send(`{"type":"set","id":"a","sampling":{"grammar":"root ::= \"never\""}}`)
-	if f := c.until("error"); !strings.Contains(f.Error.Message, "fit") {
+	if f := c.until("error"); f.Error.Code != "unsatisfiable" || f.Error.Param != "sampling" || !strings.Contains(f.Error.Message, "fit") {
 		t.Errorf("a grammar that the answer does not fit: %+v", f)
 	}
 	c.send(`{"type":"set","id":"a","sampling":{"grammar":""}}`)

@@ -94,7 +94,7 @@ func TestPlugins_Set_RefusedForThatCallOnly(t *testing.T) {
 		{"plain", `{"samplers":["plugin:always","top_k"]}`, "samplers", "plugin:always"},
 		{"guided", `{"plugins":["other"]}`, "sampling", `"plugins"`},
 		{"guided", `{"samplers":["plugin:other"]}`, "samplers", "plugin:other"},
-		{"guided", `{"temperature":0.5}`, "set", "plugins stays as it began"},
+		{"guided", `{"temperature":0.5}`, "sampling", "plugins stays as it began"},
 	} {
 		c.send(`{"type":"set","id":"` + tc.id + `","sampling":` + tc.sampling + `}`)
 		if f := c.until("error"); f.ID != tc.id || f.Error.Code != "invalid_value" || f.Error.Param != tc.param || !strings.Contains(f.Error.Message, tc.says) {
@@ -115,7 +115,7 @@ func TestPlugins_Set_LeavesTheOperatorsPlugin(t *testing.T) {
 	c.until("started")
 	c.send(`{"type":"pause","id":"a"}`)
 	c.send(`{"type":"set","id":"a","sampling":{"samplers":["top_k"]}}`)
-	if f := c.until("error"); f.Error.Param != "set" {
+	if f := c.until("error"); f.Error.Param != "sampling" {
 		t.Errorf("got %+v", f)
 	}
 	c.send(`{"type":"resume","id":"a"}`)

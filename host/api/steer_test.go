@@ -53,10 +53,10 @@ func TestSocket_Controls_Bad(t *testing.T) {
 	for _, tc := range []struct{ frame, code, param string }{
 		{`{"type":"inject","id":"a"}`, "invalid_value", "text"},
 		{`{"type":"inject","id":"a","text":""}`, "invalid_value", "text"},
-		{`{"type":"inject","id":"a","text":"` + strings.Repeat("x", contextSize) + `"}`, "invalid_value", "inject"},
+		{`{"type":"inject","id":"a","text":"` + strings.Repeat("x", contextSize) + `"}`, "invalid_value", "text"},
 		{`{"type":"rewind","id":"a"}`, "invalid_value", "tokens"},
-		{`{"type":"rewind","id":"a","tokens":-1}`, "invalid_value", "rewind"},
-		{`{"type":"rewind","id":"a","tokens":99999}`, "invalid_value", "rewind"},
+		{`{"type":"rewind","id":"a","tokens":-1}`, "invalid_value", "tokens"},
+		{`{"type":"rewind","id":"a","tokens":99999}`, "invalid_value", "tokens"},
 		{`{"type":"set","id":"a"}`, "invalid_value", "sampling"},
 		{`{"type":"set","id":"a","sampling":{"temprature":1}}`, "invalid_value", "sampling"},
 		{`{"type":"set","id":"a","sampling":{"temperature":-1}}`, "invalid_value", "temperature"},

@@ -236,9 +236,9 @@ func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {
 // Reset implements chain.Stage.
 func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 	if s.lazy != nil || s.thinking != nil {
-		return s.replay(history, prompt)
+		return s.asChainError(s.replay(history, prompt))
 	}
-	return s.sampler.Rewind(history, prompt)
+	return s.asChainError(s.sampler.Rewind(history, prompt))
 }
 
 // Close implements chain.Stage.

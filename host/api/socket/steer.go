@@ -38,13 +38,19 @@ func (a *answer) steer(f clientFrame) error {
 	return steerError(f.Type, a.control(f))
 }
 
+// steerFields are the fields of frames that the scheduler or a sampler may refuse.
+var steerFields = map[string]string{"inject": "text", "rewind": "tokens", "set": "sampling", "fork": "sampling"}
+
 // steerError tells what it means for a client that an answer cannot be steered so.
 func steerError(verb string, err error) error {
 	switch {
 	case errors.Is(err, scheduler.ErrEnded):
 		return &completion.Error{Status: http.StatusConflict, Code: "ended", Type: completion.TypeInvalid, Param: "id", Message: "the answer has ended"}
 	case errors.Is(err, scheduler.ErrBadRequest):
-		return completion.Invalid(verb, "%v", err)
+		return completion.Invalid(steerFields[verb], "%v", err)
+	case verb == "set" && errors.Is(err, chain.ErrNotAllowed):
+		return &completion.Error{Status: http.StatusUnprocessableEntity, Code: "unsatisfiable", Type: completion.TypeInvalid, Param: steerFields[verb],
+			Message: "the answer so far does not fit: " + err.Error()}
 	}
 	return err
 }
