@@ -96,7 +96,7 @@ func TestAPI_Ollama_Bad(t *testing.T) {
 		{"/api/chat", `{"options":{"temperature":-1},` + hello + `}`, 400, "options.temperature is -1; it must be a number from 0 to 100"},
 		{"/api/chat", `{"temperature":-1,` + hello + `}`, 400, "temperature is -1; it must be"},
 		{"/api/chat", `{"options":{"num_predict":"x"},` + hello + `}`, 400, "options.num_predict is a string; it must be an integer"},
-		{"/api/chat", `{"options":{"stop":7},` + hello + `}`, 400, "options.stop must be a list of texts"},
+		{"/api/chat", `{"options":{"stop":7},` + hello + `}`, 400, "options.stop must be a text or a list of texts"},
 		{"/api/chat", `{"options":{"stop":["a",""]},` + hello + `}`, 400, "options.stop[1] is empty"},
 		{"/api/chat", `{"keep_alive":"soon",` + hello + `}`, 400, `keep_alive is "soon"; it must be a number of seconds or a duration such as "5m"`},
 		{"/api/chat", `{"think":"hard",` + hello + `}`, 400, `think is "hard"; it must be true, false, or one of low, medium, high, max`},

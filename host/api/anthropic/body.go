@@ -33,11 +33,8 @@ type messagesBody struct {
 	MCPServers        json.RawMessage `json:"mcp_servers" api:"refused"`
 }
 
-// The bounds of what one request may ask for.
-const (
-	hottest  = 1 // the highest temperature that Anthropic's API takes
-	maxStops = 64
-)
+// hottest is the highest temperature that Anthropic's API takes.
+const hottest = 1
 
 // check refuses what this server does not do and what is out of range, besides the extras.
 func (b *messagesBody) check() error {
@@ -52,8 +49,8 @@ func (b *messagesBody) check() error {
 	if !(b.Temperature >= 0 && b.Temperature <= hottest) {
 		return completion.Invalid("temperature", "temperature is %v; it must be a number from 0 to %d", b.Temperature, hottest)
 	}
-	if len(b.StopSequences) > maxStops {
-		return completion.Invalid("stop_sequences", "stop_sequences has %d texts; at most %d are allowed", len(b.StopSequences), maxStops)
+	if len(b.StopSequences) > completion.MaxStops {
+		return completion.Invalid("stop_sequences", "stop_sequences has %d texts; at most %d are allowed", len(b.StopSequences), completion.MaxStops)
 	}
 	for i, stop := range b.StopSequences {
 		if strings.TrimSpace(stop) == "" {
@@ -85,11 +82,7 @@ func (b *messagesBody) fill(r *completion.Request) error {
 	if f == nil {
 		return nil
 	}
-	if r.Params.Constraint.IsSet() {
-		return completion.Invalid("output_config.format", "output_config.format and %s cannot be used together", r.Params.Constraint.Field())
-	}
-	r.Params.JSONSchema, r.SchemaField = f.Schema, "output_config.format.schema"
-	return nil
+	return r.RequireSchema(f.Schema, "output_config.format", "output_config.format.schema")
 }
 
 // conversation reads what becomes the prompt, and puts how long the model may think among the extras.

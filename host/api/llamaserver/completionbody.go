@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/scheduler"
@@ -175,7 +174,7 @@ func (b *completionBody) fill(r *completion.Request) (err error) {
 			return []answer.StopRule{&lineRule{indent: b.NIndent, most: most, stream: b.Stream}}
 		}
 	}
-	r.Stops, err = openai.ReadStops(b.Stop)
+	r.Stops, err = completion.ReadStops(b.Stop, "stop")
 	return err
 }
 

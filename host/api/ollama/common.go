@@ -49,9 +49,6 @@ type options struct {
 // maxLogprobs bounds the alternatives reported with each token.
 const maxLogprobs = 20
 
-// maxStops bounds the texts that end an answer.
-const maxStops = 64
-
 // longestValue is how much of a wrong value an error repeats.
 const longestValue = 40
 
@@ -111,9 +108,6 @@ func (b *Common) readKeepAlive() error {
 	return completion.Invalid("keep_alive", "keep_alive is %s; it must be a number of seconds or a duration such as \"5m\"", excerpt.Of(string(b.KeepAlive), longestValue))
 }
 
-// anyObject is the schema of every JSON object.
-var anyObject = json.RawMessage(`{"type":"object"}`)
-
 // takeFormat has the answer be what format says: JSON, or JSON that a schema allows.
 func (b *Common) takeFormat(r *completion.Request) error {
 	var word string
@@ -122,15 +116,11 @@ func (b *Common) takeFormat(r *completion.Request) error {
 	case !completion.IsSet(b.Format):
 		return nil
 	case json.Unmarshal(b.Format, &word) == nil && word == "json":
-		schema = anyObject
+		schema = completion.AnyObject
 	case b.Format[0] != '{':
 		return completion.Invalid("format", "format is %s; it must be \"json\" or a JSON schema, which is an object", excerpt.Of(string(b.Format), longestValue))
 	}
-	if r.Params.Constraint.IsSet() {
-		return completion.Invalid("format", "format and %s cannot be used together", r.Params.Constraint.Field())
-	}
-	r.Params.JSONSchema, r.SchemaField = schema, "format"
-	return nil
+	return r.RequireSchema(schema, "format", "format")
 }
 
 // conversation is what becomes the prompt. think says whether the model reasons before it answers, and how much.
@@ -180,36 +170,13 @@ func (b *Common) fill(r *completion.Request) (err error) {
 	if b.Logprobs {
 		r.Logprobs = b.TopLogprobs
 	}
-	if r.Stops, err = b.stops(); err != nil {
+	if r.Stops, err = completion.ReadStops(b.options.Stop, "options.stop"); err != nil {
 		return err
 	}
 	if thinks, _, _ := b.thinking(); thinks != nil && *thinks && !r.Model.Thinks {
 		return completion.Unsupported("think", "think is %s; the model %q does not think: its chat template has no place for that", b.Think, r.Model.Name)
 	}
 	return b.takeFormat(r)
-}
-
-func (b *Common) stops() ([]string, error) {
-	if !completion.IsSet(b.options.Stop) {
-		return nil, nil
-	}
-	var one string
-	var list []string
-	if json.Unmarshal(b.options.Stop, &one) == nil {
-		list = []string{one}
-	} else if json.Unmarshal(b.options.Stop, &list) != nil {
-		return nil, completion.Invalid("options.stop", "options.stop must be a list of texts")
-	}
-	if len(list) > maxStops {
-		return nil, completion.Invalid("options.stop", "options.stop has %d texts; at most %d are allowed", len(list), maxStops)
-	}
-	for i, stop := range list {
-		if stop == "" {
-			field := fmt.Sprintf("options.stop[%d]", i)
-			return nil, completion.Invalid(field, "%s is empty; it would end every answer at once", field)
-		}
-	}
-	return list, nil
 }
 
 // located says of a wrong sampling parameter that it stands in the options, where it does.

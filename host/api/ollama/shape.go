@@ -78,7 +78,7 @@ func (*shape) Framing() wire.Framing { return wire.Lines }
 // Start implements wire.Shape.
 func (*shape) Start(*completion.Choice) []any { return nil }
 
-// Part implements wire.Shape. Calls are sent once they are complete.
+// Part implements wire.Shape. Calls are sent at the end, when all are complete.
 func (s *shape) Part(c *completion.Choice, d completion.Delta) []any {
 	s.calls.Add(completion.Delta{Calls: d.Calls})
 	details := wire.DetailsOf(c, d)

@@ -4,8 +4,6 @@ package openai
 
 import (
 	"encoding/json"
-	"slices"
-	"strconv"
 
 	"github.com/penstock/penstock/host/completion"
 )
@@ -37,7 +35,6 @@ type Common struct {
 const (
 	MaxLogprobs = 20 // alternatives reported with each token
 	maxChoices  = 128
-	maxStops    = 64
 )
 
 // Defaults are what a body begins with.
@@ -69,7 +66,7 @@ func (b *Common) Fill(r *completion.Request) (err error) {
 	if limit > 0 {
 		r.MaxTokens = limit
 	}
-	r.Stops, err = ReadStops(b.Stop)
+	r.Stops, err = completion.ReadStops(b.Stop, "stop")
 	return err
 }
 
@@ -98,25 +95,4 @@ func (b *Common) limit() (limit int, err error) {
 		}
 	}
 	return limit, nil
-}
-
-// ReadStops reads the field stop: a text, a list of texts, or nothing.
-func ReadStops(raw json.RawMessage) ([]string, error) {
-	if !completion.IsSet(raw) {
-		return nil, nil
-	}
-	var one string
-	var list []string
-	if json.Unmarshal(raw, &one) == nil {
-		list = []string{one}
-	} else if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, completion.Invalid("stop", "stop must be a text or a list of texts")
-	}
-	if len(list) > maxStops {
-		return nil, completion.Invalid("stop", "stop has %d texts; at most %d are allowed", len(list), maxStops)
-	}
-	if i := slices.Index(list, ""); i >= 0 {
-		return nil, completion.Invalid("stop["+strconv.Itoa(i)+"]", "stop[%d] is empty; it would end every answer at once", i)
-	}
-	return list, nil
 }

@@ -10,9 +10,6 @@ import (
 	"github.com/penstock/penstock/host/excerpt"
 )
 
-// anyObject is the schema of response_format's json_object. An empty one is no format to a chat template.
-const anyObject = `{"type":"object"}`
-
 // schemaOf reads response_format: the JSON schema that an answer must fit; nil: it is text.
 func schemaOf(raw json.RawMessage) (json.RawMessage, error) {
 	if !completion.IsSet(raw) {
@@ -33,7 +30,7 @@ func schemaOf(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, nil
 	case "json_object":
 		if len(format.Schema) == 0 || string(format.Schema) == "null" {
-			return json.RawMessage(anyObject), nil
+			return completion.AnyObject, nil
 		}
 		return format.Schema, nil
 	case "json_schema":
@@ -51,9 +48,6 @@ func (b *Common) takeFormat(r *completion.Request) error {
 	if err != nil || schema == nil {
 		return err
 	}
-	if r.Params.Constraint.IsSet() {
-		return completion.Invalid("response_format", "response_format and %s cannot be used together", r.Params.Constraint.Field())
-	}
-	r.Params.JSONSchema, r.SchemaField = schema, cmp.Or(b.FormatField, "response_format")
-	return nil
+	field := cmp.Or(b.FormatField, "response_format")
+	return r.RequireSchema(schema, field, field)
 }
