@@ -24,30 +24,48 @@ const SubprotocolBearer = "penstock.bearer."
 // authorize lets requests pass that have one of the keys, and that are within their client's limits. Without keys all pass.
 func (s *service) authorize(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		keys := s.keys()
-		key, known := keys.Find(secretOf(c.Request()))
-		if keys.Closed() && !(known && key.Client) {
+		if err := s.identify(c, secretOf(c.Request())); err != nil {
 			c.Response().Header().Set(echo.HeaderWWWAuthenticate, "Bearer")
-			return &completion.Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Type: completion.TypeAuth,
-				Message: "this server needs a key; send it as Authorization: Bearer KEY or as X-Api-Key: KEY"}
+			return err
 		}
-		caller := completion.Caller{ID: "address " + access.Address(c.RealIP()), MayRaisePriority: key.Priority}
-		if keys.Closed() {
-			caller.ID = "key " + key.Digest
-			if !s.ShareCache { // how many tokens were cached, and how soon the first one comes, then tell nobody what others have sent
-				caller.CacheSalt = key.Digest
-			}
-		}
-		wire.SetCaller(c, caller)
-		op := operation.From(c.Request().Context())
-		op.SetClient(s.client(c, key, caller.ID))
 		if m := c.Request().Method; m != http.MethodGet && m != http.MethodHead {
-			if err := op.Admit(); err != nil {
+			if err := operation.From(c.Request().Context()).Admit(); err != nil {
 				return err
 			}
 		}
 		return next(c)
 	}
+}
+
+// authorizeSocket is authorize, but a WebSocket that comes without a key passes without a caller: it asks for the key in its first frame.
+func (s *service) authorizeSocket(next echo.HandlerFunc) echo.HandlerFunc {
+	authorized := s.authorize(next)
+	return func(c echo.Context) error {
+		if s.keys().Closed() && c.IsWebSocket() && secretOf(c.Request()) == "" {
+			return next(c)
+		}
+		return authorized(c)
+	}
+}
+
+// identify notes whom a key belongs to, unless the server asks for another.
+func (s *service) identify(c echo.Context, secret string) error {
+	keys := s.keys()
+	key, known := keys.Find(secret)
+	if keys.Closed() && !(known && key.Client) {
+		return &completion.Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Type: completion.TypeAuth,
+			Message: "this server needs a key; send it as Authorization: Bearer KEY or as X-Api-Key: KEY"}
+	}
+	caller := completion.Caller{ID: "address " + access.Address(c.RealIP()), MayRaisePriority: key.Priority}
+	if keys.Closed() {
+		caller.ID = "key " + key.Digest
+		if !s.ShareCache { // how many tokens were cached, and how soon the first one comes, then tell nobody what others have sent
+			caller.CacheSalt = key.Digest
+		}
+	}
+	wire.SetCaller(c, caller)
+	operation.From(c.Request().Context()).SetClient(s.client(c, key, caller.ID))
+	return nil
 }
 
 // administer lets requests pass that have the admin key. If none is configured, none pass.

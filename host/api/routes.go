@@ -39,7 +39,11 @@ func New(o Options) http.Handler {
 	// Not an echo.Group: one with middleware takes over what no route of it matches.
 	for _, d := range s.dialects() {
 		for _, r := range d.Routes {
-			e.Add(r.Method, r.Path, r.Handler, wire.Errors(d.errors), s.authorize)
+			authorize := s.authorize
+			if r.OwnKey {
+				authorize = s.authorizeSocket
+			}
+			e.Add(r.Method, r.Path, r.Handler, wire.Errors(d.errors), authorize)
 		}
 	}
 	e.GET("/v1/plugins", s.listPlugins, s.authorize, s.withPlugins)
@@ -89,7 +93,7 @@ func (s *service) dialects() []Dialect {
 		{"Anthropic", anthropic.API{Server: server}.Routes(), anthropic.Error},
 		{"Ollama", ollama.API{Server: server, Version: s.Version}.Routes(), ollama.Error},
 		{"llama-server", llamaserver.API{Server: server, Version: s.Version, UI: s.UI != nil}.Routes(), llamaserver.Error},
-		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, IdlePing: s.IdlePing, Done: s.Done}).Routes(), wire.OpenAIError},
+		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, IdlePing: s.IdlePing, Done: s.Done, Identify: s.identify}).Routes(), wire.OpenAIError},
 	}
 }
 

@@ -30,13 +30,15 @@ type API struct {
 	IdlePing  time.Duration // after so long without a frame the client is asked whether it is there; 0: 30 s
 	// Done is closed when the host shuts down and every answer has ended: connections close then.
 	Done <-chan struct{}
+	// Identify notes whom a key belongs to, or refuses it.
+	Identify func(c echo.Context, key string) error
 
 	detachables detachables
 }
 
 // Routes are the routes of the API.
 func (a *API) Routes() []wire.Route {
-	return []wire.Route{{Method: http.MethodGet, Path: "/v1/ws", Handler: a.open}}
+	return []wire.Route{{Method: http.MethodGet, Path: "/v1/ws", Handler: a.open, OwnKey: true}}
 }
 
 // Subprotocol is the WebSocket protocol that is spoken.
@@ -86,7 +88,9 @@ func (a *API) open(c echo.Context) error {
 	helpers.Go(k.write)
 	helpers.Go(k.closeOnShutdown)
 	helpers.Go(k.ping)
-	err = k.read()
+	if err = k.authenticate(c); err == nil {
+		err = k.read()
+	}
 	stop()
 	k.forwarding.Wait()
 	helpers.Wait()
@@ -161,8 +165,8 @@ func (k *connection) write() {
 	for {
 		select {
 		case f := <-k.out:
-			if f == (closeFrame{}) {
-				_ = k.conn.Close(websocket.StatusGoingAway, "the server is shutting down") // the client may have gone
+			if last, ok := f.(closeFrame); ok {
+				_ = k.conn.Close(last.status, last.reason) // the client may have gone
 				return
 			}
 			data, err := json.Marshal(f)
@@ -215,6 +219,10 @@ func (k *connection) handle(body []byte) {
 }
 
 func (k *connection) dispatch(f clientFrame) error {
+	if f.Type == "authenticate" { // a client need not know that the server asks for no key
+		k.send(k.ctx, authenticated)
+		return nil
+	}
 	if f.ID == "" || len(f.ID) > maxID {
 		return completion.Invalid("id", "id must be a text of 1 to %d bytes", maxID)
 	}
@@ -244,7 +252,10 @@ func (k *connection) find(id string) *answer {
 }
 
 // closeFrame is the last thing the writer is handed: it closes the connection after all frames.
-type closeFrame struct{}
+type closeFrame struct {
+	status websocket.StatusCode
+	reason string
+}
 
 // closeOnShutdown ends the connection in order when the host shuts down: its answers' last frames first, then the closing
 // handshake. A client that does not take them in time is cut off.
@@ -269,7 +280,7 @@ func (k *connection) closeOnShutdown() {
 	}
 	<-rest
 	select {
-	case k.out <- closeFrame{}:
+	case k.out <- closeFrame{websocket.StatusGoingAway, "the server is shutting down"}:
 	case <-late.C:
 		k.close()
 	case <-k.ctx.Done():

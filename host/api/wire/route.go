@@ -11,7 +11,8 @@ import (
 type Route struct {
 	Method, Path string
 	Handler      echo.HandlerFunc
-	Body         any // the zero value of what a JSON body is decoded into; nil: the route takes none
+	Body         any  // the zero value of what a JSON body is decoded into; nil: the route takes none
+	OwnKey       bool // the handler asks for a key itself where a WebSocket comes without one, which then has no caller
 }
 
 const callerKey = "caller"
@@ -24,3 +25,6 @@ func CallerOf(c echo.Context) completion.Caller {
 	from, _ := c.Get(callerKey).(completion.Caller)
 	return from
 }
+
+// HasCaller reports whether it is known who sends a request.
+func HasCaller(c echo.Context) bool { return c.Get(callerKey) != nil }
