@@ -115,36 +115,36 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 }
 
 // equip opens what works with the engine: adapters, plugins, embeddings and the scheduler.
-func (core *Core) equip(ctx context.Context, c config.Config, log *slog.Logger, o coreOptions) (err error) {
-	core.Adapters, err = adapter.Open(ctx, core.Engine, core.file.Path, model.Options{
-		Folder: c.Models.Dir,
+func (c *Core) equip(ctx context.Context, settings config.Config, log *slog.Logger, o coreOptions) (err error) {
+	c.Adapters, err = adapter.Open(ctx, c.Engine, c.file.Path, model.Options{
+		Folder: settings.Models.Dir,
 		Trying: func() { log.Info("trying the LoRA adapter in a child process, as with every new file") },
-	}, loraFiles(c.Model))
+	}, loraFiles(settings.Model))
 	if err != nil {
 		return err
 	}
-	if core.plugins, err = openPlugins(ctx, c, core.Engine, core.Metrics, log); err != nil {
+	if c.plugins, err = openPlugins(ctx, settings, c.Engine, c.Metrics, log); err != nil {
 		return err
 	}
-	core.Policies = policy.New(core.Engine, core.plugins.registry, c.Plugins.Default)
-	core.Catalog = catalog.New(core.plugins.registry, c.Plugins.Default)
+	c.Policies = policy.New(c.Engine, c.plugins.registry, settings.Plugins.Default)
+	c.Catalog = catalog.New(c.plugins.registry, settings.Plugins.Default)
 	embeddingTurns := o.embeddingTurns
 	if embeddingTurns == nil {
 		embeddingTurns = &embedding.Turns{}
 	}
-	opener := embeddingOpener{config: c, chat: core.Engine, lacks: core.file.Lacks, metrics: core.Metrics, turns: embeddingTurns, log: log}
-	if core.embeddings, err = opener.open(ctx); err != nil {
+	opener := embeddingOpener{config: settings, chat: c.Engine, lacks: c.file.Lacks, metrics: c.Metrics, turns: embeddingTurns, log: log}
+	if c.embeddings, err = opener.open(ctx); err != nil {
 		return err
 	}
-	core.Scheduler, err = scheduler.New(core.Engine.Backend(), scheduler.Config{
-		Slots: c.Scheduler.Slots, QueueLimit: c.Scheduler.MaxQueue, ITLTarget: c.Scheduler.ITLTarget, ArchiveBytes: c.Scheduler.CacheRAM,
-		PrefillShare: c.Scheduler.PrefillShare, Strategy: strategies[c.Scheduler.Strategy], Observer: core.Metrics,
+	c.Scheduler, err = scheduler.New(c.Engine.Backend(), scheduler.Config{
+		Slots: settings.Scheduler.Slots, QueueLimit: settings.Scheduler.MaxQueue, ITLTarget: settings.Scheduler.ITLTarget, ArchiveBytes: settings.Scheduler.CacheRAM,
+		PrefillShare: settings.Scheduler.PrefillShare, Strategy: strategies[settings.Scheduler.Strategy], Observer: c.Metrics,
 		Log: log, Others: embeddingTurns, Turns: o.turns,
 	})
 	if err != nil {
 		return fmt.Errorf("set up the scheduler: %w", err)
 	}
-	core.Metrics.Watch(core.Scheduler.Stats)
+	c.Metrics.Watch(c.Scheduler.Stats)
 	return nil
 }
 
