@@ -97,11 +97,13 @@ func TestResponses_Bad(t *testing.T) {
 		`{"input":"a","background":true}`:                                                "background",
 		`{"input":"a","tools":[{"type":"web_search"}]}`:                                  "tools[0].type",
 		`{"input":"a","text":{"format":{"type":"json_schema"}}}`:                         "text.format.schema",
+		`{"input":"a","text":{"format":{"type":"xml"}}}`:                                 "text.format.type",
+		`{"input":"a","tools":[{"type":"function"}]}`:                                    "tools[0].name",
 		`{"input":"a","temperature":-1}`:                                                 "temperature",
 		`{"input":"a","max_output_tokens":0}`:                                            "max_output_tokens",
 	} {
 		status, _, answer := r.call(http.MethodPost, "/v1/responses", body)
-		if status != 400 || !strings.Contains(answer, `"param":"`+param+`"`) {
+		if status != 400 || !strings.Contains(answer, `"param":"`+param+`"`) || strings.Contains(answer, "Go value") {
 			t.Errorf("%s: %d %s, want 400 for %s", body, status, answer, param)
 		}
 	}

@@ -103,6 +103,9 @@ func (b *body) format() (json.RawMessage, error) {
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return nil, completion.Invalid("text.format", "text.format must be an object with a type")
 	}
+	if !slices.Contains([]string{"text", "json_object", "json_schema"}, f.Type) {
+		return nil, completion.Invalid("text.format.type", "text.format.type is %q; it must be text, json_object or json_schema", excerpt.Of(f.Type, 40))
+	}
 	if f.Type != "json_schema" {
 		return raw, nil
 	}
@@ -119,12 +122,16 @@ func (b *body) tools(c *openai.ChatBody) error {
 		field := fmt.Sprintf("tools[%d]", i)
 		var t struct {
 			Type string `json:"type"`
+			Name string `json:"name"`
 		}
 		if err := json.Unmarshal(raw, &t); err != nil {
 			return completion.Invalid(field, "%s is not a tool object", field)
 		}
 		if t.Type != "function" {
 			return completion.Unsupported(field+".type", "%s.type is %q; only tools of type function are supported", field, excerpt.Of(t.Type, 40))
+		}
+		if t.Name == "" {
+			return completion.Invalid(field+".name", "%s.name is missing", field)
 		}
 		tools[i] = slices.Concat([]byte(`{"type":"function","function":`), raw, []byte("}"))
 	}

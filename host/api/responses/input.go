@@ -64,7 +64,7 @@ func (b *body) messages() ([]json.RawMessage, error) {
 		field := fmt.Sprintf("input[%d]", i)
 		var it item
 		if err := json.Unmarshal(raw, &it); err != nil {
-			return nil, completion.Invalid(field, "%s is not an item: %v", field, err)
+			return nil, completion.Invalid(field, "%s is not an item; it must be an object such as {\"role\": \"user\", \"content\": …}, with fields of OpenAI's types", field)
 		}
 		var err error
 		if all, err = it.appendTo(all, field); err != nil {
