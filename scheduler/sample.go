@@ -12,8 +12,8 @@ import (
 )
 
 // The tick waits for workers, after the native stages are done, for an eighth of the time that the tick's passes have taken so
-// far, and at least for minWait. Waiting costs all other answers that time. Not waiting costs the late answer a whole pass, and the others the processor
-// that its worker uses beside the next pass.
+// far, and at least for minWait. Waiting costs all other answers that time. Not waiting costs the late answer a whole pass, and the
+// others the processor that its worker uses beside the next pass.
 const (
 	minWait  = time.Millisecond
 	waitPart = 8

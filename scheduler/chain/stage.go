@@ -22,9 +22,9 @@ type View struct {
 // Stage is one step of an answer's sampler chain, with the state it keeps for that answer. Calls on one stage never overlap,
 // but come from different goroutines.
 type Stage interface {
-	// Native tells that the backend can run this stage itself, and soon. It may become false, once the stage has turned out to be slow. Chains
-	// of exactly one native stage take the fast path: the backend draws all their tokens in one call. Any other chain runs on a goroutine of its own (package worker), and so does that of a
-	// request with stop rules, log-probabilities or a trace.
+	// Native tells that the backend can run this stage itself, and soon. It may become false, once the stage has turned out to be slow.
+	// Chains of exactly one native stage take the fast path: the backend draws all their tokens in one call. Any other chain runs on a
+	// goroutine of its own (package worker), and so does that of a request with stop rules, log-probabilities or a trace.
 	Native() bool
 	// Apply edits the view, or sets v.Chosen: then no later stage is asked. An error ends the request; ErrNoToken means that there
 	// is no token to choose from. Apply is called again for the same token if a mask that leaves none is given up.
