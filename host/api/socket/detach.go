@@ -32,6 +32,8 @@ type detachable struct {
 	mu     sync.Mutex  // held while another connection takes it over
 	reader *answer     // who reads it, or was the last to
 	expiry *time.Timer // runs while nobody reads it
+
+	steering sync.Mutex // held while the request is read or changed
 }
 
 // detachables are the detachable answers by the unguessable names of their streams.

@@ -95,6 +95,7 @@ func (a *answer) set(raw json.RawMessage) error {
 	if !completion.IsSet(raw) {
 		return completion.Invalid("sampling", "sampling is missing: an object of parameters")
 	}
+	defer a.own()()
 	r := a.choice.Request
 	fields := sampling.FieldsOf(r.Params)
 	if err := readSampling(raw, &fields); err != nil {
@@ -109,6 +110,16 @@ func (a *answer) set(raw json.RawMessage) error {
 	}
 	r.Params = params
 	return nil
+}
+
+// own keeps the answer's request to the caller until what it returns is called: while another connection takes the answer over, this one
+// may still be steering it.
+func (a *answer) own() (disown func()) {
+	if a.detachable == nil {
+		return func() {}
+	}
+	a.detachable.steering.Lock()
+	return a.detachable.steering.Unlock
 }
 
 // readSampling reads sampling parameters over others. Unlike the body of a request, the object has only sampling parameters, so an
@@ -134,15 +145,21 @@ func (k *connection) fork(a *answer, f clientFrame) error {
 		return err
 	}
 	return k.operate("fork", func(ctx context.Context) error {
-		r, err := k.api.Fork(ctx, a.choice.Request, a.stream, func(fields *sampling.Fields) error {
-			if !completion.IsSet(f.Sampling) {
-				return nil
-			}
-			return readSampling(f.Sampling, fields)
-		})
+		r, err := k.forked(ctx, a, f.Sampling)
 		if err != nil {
 			return steerError(f.Type, err)
 		}
 		return k.start(ctx, f.As, f, r)
+	})
+}
+
+// forked is the request for an answer that goes on where another is, with its sampling parameters, of which some may be changed.
+func (k *connection) forked(ctx context.Context, a *answer, change json.RawMessage) (*completion.Request, error) {
+	defer a.own()()
+	return k.api.Fork(ctx, a.choice.Request, a.stream, func(fields *sampling.Fields) error {
+		if !completion.IsSet(change) {
+			return nil
+		}
+		return readSampling(change, fields)
 	})
 }

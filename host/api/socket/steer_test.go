@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+
+package socket
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/completion/completiontest"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// steered is a stream that takes any chain.
+type steered struct{ completion.Stream }
+
+func (steered) SetChain(context.Context, []chain.Stage) error { return nil }
+
+func (steered) Conversation(context.Context) (prompt, answered []scheduler.Token, err error) {
+	return []scheduler.Token{1}, nil, nil
+}
+
+// While another connection takes an answer over, the one that had it may still be steering it.
+func TestAnswer_Steer_FromTwoConnections(t *testing.T) {
+	m := &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}, Scheduler: refusing{}}
+	api := &API{Server: &wire.Server{Service: completion.NewService(completiontest.OneModel{Model: m})}}
+	d := &detachable{stream: steered{}, request: &completion.Request{Model: m, Params: sampling.Default()}}
+	var connections sync.WaitGroup
+	for range 2 {
+		connections.Go(func() {
+			k := &connection{api: api, ctx: t.Context(), answers: map[string]*answer{}}
+			a := &answer{connection: k, id: "a", stream: d.stream, choice: &completion.Choice{Request: d.request}, detachable: d}
+			for range 20 {
+				if err := a.steer(clientFrame{Type: "set", Sampling: json.RawMessage(`{"logit_bias":{"3":1},"temperature":0.5}`)}); err != nil {
+					t.Error(err)
+				}
+				if err := k.fork(a, clientFrame{Type: "fork", As: "b"}); err == nil {
+					t.Error("the fork was submitted")
+				}
+			}
+		})
+	}
+	connections.Wait()
+	if got := d.request.Params.Temperature; got != 0.5 {
+		t.Errorf("the temperature is %v", got)
+	}
+}
