@@ -52,6 +52,9 @@ var badChats = []struct{ name, body, code, param string }{
 	{"spoken answer", `{` + hello + `,"modalities":["text","audio"]}`, "unsupported", "modalities[1]"},
 	{"voice", `{` + hello + `,"audio":{"voice":"x"}}`, "unsupported", "audio"},
 	{"search", `{` + hello + `,"web_search_options":{"search_context_size":"low"}}`, "unsupported", "web_search_options"},
+	{"grammar is a list", `{` + hello + `,"grammar":[]}`, "invalid_type", "grammar"},
+	{"a message is a text", `{"messages":["hi"]}`, "invalid_value", "messages[0]"},
+	{"lora with a text", `{` + hello + `,"lora":["a"]}`, "invalid_value", "lora[0]"},
 	{"grammar", `{` + hello + `,"grammar":"bad"}`, "invalid_value", "grammar"},
 	{"too long", `{"messages":[{"role":"user","content":"` + strings.Repeat("x", contextSize) + `"}]}`, "context_length_exceeded", "messages"},
 }
@@ -86,6 +89,9 @@ func (r *rig) refused(path, body string, status int, code, param string) {
 	}
 	if got != status || word != code || answer.Error["param"] != want {
 		r.t.Errorf("got %d %s, want %d %s %s", got, text, status, code, param)
+	}
+	if strings.Contains(text, "Go value") || strings.Contains(text, "Go struct") {
+		r.t.Errorf("the message tells of Go: %s", text)
 	}
 	if answer.Error["message"] == "" || answer.Error["type"] == "" {
 		r.t.Errorf("no message or type: %s", text)

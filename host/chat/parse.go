@@ -149,7 +149,10 @@ func unmarshal(raw json.RawMessage, v any, field, what string) error {
 		return nil
 	case errors.As(err, &wrong) && wrong.Field != "":
 		path := strings.TrimPrefix(wrong.Field, "Message.") // Go's, not the client's
-		return &Invalid{field + "." + path, "must not be a " + wrong.Value}
+		return &Invalid{field + "." + path, "must be no " + wrong.Value}
+	}
+	if wrong != nil { // what it says of Go is not the client's
+		return &Invalid{field, "is not " + what + ": it is no object"}
 	}
 	return &Invalid{field, "is not " + what + ": " + strings.TrimPrefix(err.Error(), "json: ")}
 }

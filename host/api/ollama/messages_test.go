@@ -69,7 +69,7 @@ func TestReadMessages_Refusals(t *testing.T) {
 	for messages, want := range map[string]string{
 		`[7]`:                               "messages[0] must be an object",
 		`[null]`:                            "messages[0] must be an object",
-		`[{"role":"user","content":["a"]}]`: "messages[0].content is a array; it must be a text",
+		`[{"role":"user","content":["a"]}]`: "messages[0].content is an array; it must be a text",
 		`[{"role":"usr","content":"a"}]`:    `messages[0].role is "usr"; it must be one of system, developer, user, assistant, tool`,
 		`[{"role":"user","content":"a"},{"role":"user","content":"a","images":["aGk="]}]`: "messages[1].images: this model reads no images",
 		`[{"role":"assistant","tool_calls":[{"function":{}}]}]`:                           "messages[0].tool_calls[0].function.name is missing",

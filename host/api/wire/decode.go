@@ -29,10 +29,10 @@ func Decode(body []byte, v any) error {
 	case errors.As(err, &syntax):
 		return Malformed(fmt.Sprintf("the request body is not valid JSON at byte %d: %v", syntax.Offset, err))
 	case errors.As(err, &wrongType) && wrongType.Field == "":
-		return Malformed("the request body must be a JSON object, not a " + wrongType.Value)
+		return Malformed("the request body must be a JSON object, not " + withArticle(wrongType.Value))
 	case errors.As(err, &wrongType):
 		field := plainPath(wrongType.Field)
-		e := completion.Invalid(field, "%s is a %s; it must be %s", field, wrongType.Value, expected(wrongType))
+		e := completion.Invalid(field, "%s is %s; it must be %s", field, withArticle(wrongType.Value), expected(wrongType))
 		e.Code = "invalid_type"
 		return e
 	}
@@ -44,11 +44,19 @@ func Malformed(message string) *completion.Error {
 	return &completion.Error{Status: http.StatusBadRequest, Code: "invalid_json", Type: completion.TypeInvalid, Message: message}
 }
 
-// plainPath drops the embedded Go structs from a path: their names begin with a capital, those of JSON fields do not.
+// withArticle is a kind of JSON value, as encoding/json names it, in a sentence.
+func withArticle(kind string) string {
+	if kind == "array" || kind == "object" {
+		return "an " + kind
+	}
+	return "a " + kind
+}
+
+// plainPath drops the embedded Go structs from a path: their names have capitals, those of JSON fields have none.
 func plainPath(path string) string {
 	var fields []string
 	for part := range strings.SplitSeq(path, ".") {
-		if part[0] < 'A' || part[0] > 'Z' {
+		if strings.ToLower(part) == part {
 			fields = append(fields, part)
 		}
 	}
