@@ -20,6 +20,7 @@ import (
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/policy"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/slotfile"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
@@ -36,6 +37,7 @@ type Core struct {
 	Adapters  *adapter.Registry
 	Metrics   *telemetry.Metrics
 	Model     completion.Info
+	Saved     *slotfile.Folder // nil: the conversations of slots are not saved
 
 	file       *model.File
 	plugins    *plugins
@@ -144,6 +146,11 @@ func (c *Core) equip(ctx context.Context, settings config.Config, log *slog.Logg
 	if err != nil {
 		return fmt.Errorf("set up the scheduler: %w", err)
 	}
+	if path := settings.Scheduler.SlotSavePath; path != "" {
+		if c.Saved, err = slotfile.Open(path, c.Engine, c.Scheduler); err != nil {
+			return fmt.Errorf("scheduler.slot_save_path: %w", err)
+		}
+	}
 	c.Metrics.Watch(c.Scheduler.Stats)
 	return nil
 }
@@ -156,14 +163,21 @@ var strategies = map[string]estimator.Strategy{
 
 // served is the model as the API uses it.
 func (c *Core) served() *completion.Model {
-	return &completion.Model{Info: c.Model, Engine: c.Engine, Scheduler: schedulerAdapter{c.Scheduler}, Policies: c.Policies, Adapters: c.Adapters,
+	m := &completion.Model{Info: c.Model, Engine: c.Engine, Scheduler: schedulerAdapter{c.Scheduler}, Policies: c.Policies, Adapters: c.Adapters,
 		MaxTokens: max(c.config.NPredict, 0), ContextShift: c.config.ContextShift, ShiftKeep: c.config.Keep,
 		Embeddings: c.embeddings.vectors, Scores: c.embeddings.scores}
+	if c.Saved != nil {
+		m.Conversations = c.Saved
+	}
+	return m
 }
 
 // Close frees the model. The scheduler's Run must have returned.
 func (c *Core) Close() error {
 	var errs []error
+	if c.Saved != nil {
+		errs = append(errs, c.Saved.Close())
+	}
 	if c.plugins != nil {
 		errs = append(errs, c.plugins.Close())
 	}

@@ -147,7 +147,7 @@ var calls = []struct {
 	{"POST", "/detokenize", `{"tokens":[-1]}`, 400},
 	{"POST", "/apply-template", `{` + frog + `}`, 200},
 	{"POST", "/infill", `{"input_prefix":"a","input_suffix":"b","n_predict":1}`, 501}, {"POST", "/props", `{}`, 501},
-	{"GET", "/props", "", 200}, {"GET", "/slots", "", 200}, {"POST", "/slots/0?action=erase", "", 501}, {"GET", "/lora-adapters", "", 200}, {"POST", "/lora-adapters", `[{"id":7,"scale":1}]`, 400},
+	{"GET", "/props", "", 200}, {"GET", "/slots", "", 200}, {"POST", "/slots/0?action=erase", "", 200}, {"POST", "/slots/0?action=save", `{"filename":"none"}`, 400}, {"POST", "/slots/0?action=restore", `{"filename":"none"}`, 400}, {"GET", "/lora-adapters", "", 200}, {"POST", "/lora-adapters", `[{"id":7,"scale":1}]`, 400},
 	{"GET", "/v1/models", "", 200}, {"GET", "/models", "", 200}, {"GET", "/v1/models/penstock-tiny", "", 200}, {"GET", "/v1/models/other", "", 404},
 	{"POST", "/models/load", `{"model":"penstock-tiny"}`, 200}, {"POST", "/models/load", `{}`, 400}, {"POST", "/models/unload", `{"model":"penstock-tiny"}`, 409},
 	{"GET", "/v1/plugins", "", 200}, {"GET", "/v1/plugins/nothing", "", 404}, {"DELETE", "/v1/plugins/nothing", "", 404}, {"POST", "/v1/plugins/nothing/reset", "", 404},
@@ -159,7 +159,7 @@ var calls = []struct {
 
 // What the server takes and answers is what docs/openapi.yaml describes.
 func TestHost_OpenAPI_AnswersAreAsDescribed(t *testing.T) {
-	h := openWithPlugins(t, map[string]any{"server.admin_key": "secret"}, nil)
+	h := openWithPlugins(t, map[string]any{"server.admin_key": "secret", "scheduler.slot_save_path": t.TempDir()}, nil)
 	d := newDescription(t, h.URL())
 	for _, c := range calls {
 		d.call(c.want, newRequest(t, c.method, h.URL()+c.path, []byte(c.body), "Content-Type", "application/json", "Authorization", "Bearer secret"))

@@ -6,6 +6,9 @@ package native
 import "C"
 
 import (
+	"fmt"
+	"math"
+	"runtime"
 	"slices"
 	"time"
 	"unsafe"
@@ -27,6 +30,50 @@ func (c *Context) Share(src, dst int32, n int) error {
 	})
 }
 
+// NewState makes a state for the contents and the number of positions of one that was saved elsewhere, in a context with the same model
+// and options. Its Contents are zero. RestoreState refuses contents that end early, or are of other cells; whether they are intact is for
+// the caller to know: llama.cpp believes the numbers in them.
+func NewState(size, positions int) (*State, error) {
+	if size < 0 || positions < 1 || positions > math.MaxInt32 {
+		return nil, fmt.Errorf("%w: a state of %d bytes and %d positions", ErrInvalid, size, positions)
+	}
+	var err C.ps_error
+	var state *C.ps_state
+	var bytes C.size_t
+	if err := failure(C.ps_state_new(C.size_t(size), C.int32_t(positions), &state, &bytes, &err), &err); err != nil {
+		return nil, err
+	}
+	return newState(state, bytes, positions), nil
+}
+
+// newState takes over a state of llama.cpp's.
+func newState(state *C.ps_state, bytes C.size_t, positions int) *State {
+	s := &State{bytes: int(bytes), positions: positions}
+	s.own(unsafe.Pointer(state), nil, func() { C.ps_state_free(state) })
+	return s
+}
+
+// Contents are the bytes of the state, which are llama.cpp's own of a sequence. They belong to it: a caller keeps it open as long as it
+// uses them. They are complete once nothing is left to copy. nil once the state is closed.
+func (s *State) Contents() []byte {
+	if s.enter() != nil {
+		return nil
+	}
+	defer s.leave()
+	var size C.size_t
+	data := C.ps_state_data((*C.ps_state)(s.h.c), &size)
+	return unsafe.Slice((*byte)(data), int(size))
+}
+
+// Keep makes a second state of the same memory, which stays until both are closed. The first must be open.
+func (s *State) Keep() *State {
+	k := &State{bytes: s.bytes, positions: s.positions}
+	s.h.keep()
+	k.h = s.h
+	k.cleanup = runtime.AddCleanup(&k.object, (*handle).drop, s.h)
+	return k
+}
+
 // SaveState begins a copy of the cells of a sequence to main memory.
 func (c *Context) SaveState(seq int32) (*State, error) {
 	var state *C.ps_state
@@ -41,9 +88,7 @@ func (c *Context) SaveState(seq int32) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &State{bytes: int(bytes), positions: last + 1}
-	s.own(unsafe.Pointer(state), nil, func() { C.ps_state_free(state) })
-	return s, nil
+	return newState(state, bytes, last+1), nil
 }
 
 // RestoreState replaces a sequence by the first n positions of a state that was saved from a context with the same options. It begins a

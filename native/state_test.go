@@ -100,3 +100,53 @@ func TestContext_SaveState_IsCutShort(t *testing.T) {
 	closing(t, last)
 	closing(t, state)
 }
+
+// A state that is filled with the contents of another is that one; what is no state is refused.
+func TestNewState_OfContents(t *testing.T) {
+	const n = 100
+	c := prefilled(t, n)
+	saved, err := c.SaveState(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.FinishCopy()
+	kept := saved.Keep()
+	closing(t, saved)
+	contents := kept.Contents()
+	copied := func(size, positions int) *State {
+		s, err := NewState(size, positions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { closing(t, s) })
+		copy(s.Contents(), contents)
+		return s
+	}
+	for name, s := range map[string]*State{
+		"cut": copied(len(contents)-1, n), "a head only": copied(8, n), "empty": copied(0, n), "of other positions": copied(len(contents), n+1),
+	} {
+		if err := c.RestoreState(1, s, n); err == nil {
+			t.Errorf("%s: restored", name)
+		}
+		c.FinishCopy()
+		if _, last, err := c.Range(1); err != nil || last >= 0 {
+			t.Errorf("%s: something was left up to %d, %v", name, last, err)
+		}
+	}
+	if err := c.RestoreState(1, copied(len(contents), n), n); err != nil {
+		t.Fatal(err)
+	}
+	c.FinishCopy()
+	closing(t, kept)
+	if kept.Contents() != nil {
+		t.Error("a closed state has contents")
+	}
+	if !slices.Equal(logits(t, c, 0, n), logits(t, c, 1, n)) {
+		t.Error("the restored sequence goes on differently")
+	}
+	for _, size := range [][2]int{{-1, 1}, {1, 0}, {1, 1 << 31}} {
+		if _, err := NewState(size[0], size[1]); err == nil {
+			t.Errorf("a state of %v", size)
+		}
+	}
+}

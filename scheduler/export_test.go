@@ -47,3 +47,6 @@ func Computed(st *Stream) int { return st.job.seq.Len() }
 func Conversation(st *Stream) (tokens []Token, prompt int) {
 	return st.job.answer.Tokens(), st.job.answer.PromptLen()
 }
+
+// WaitingActions is how many actions on slots wait.
+func WaitingActions(s *Scheduler) int { return len(s.slotActions) }

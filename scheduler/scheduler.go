@@ -71,22 +71,25 @@ type Scheduler struct {
 	stats   Stats
 
 	// Everything below belongs to the tick.
-	queue      queue
-	slots      []*job // nil: free
-	running    []*job // the jobs in slots, in the order they are served
-	cache      *kvcache.Cache
-	estimator  *estimator.Estimator
-	share      share
-	workers    sync.WaitGroup     // goroutines
-	arrivals   uint64             // requests so far
-	shortTick  bool               // the last tick had short prompts only, though longer ones waited
-	prefilled  int                // prompt tokens that were planned so far
-	ticks      int                // ticks that were planned so far
-	retries    []func(*Scheduler) // control calls that wait for a reader, or have waited for a worker
-	awaited    []*job             // their workers are collected by a later tick
-	awaitsCopy bool               // as of the last plan: a running job waits for cells whose sequence is being saved
-	record     TickRecord
-	history    history
+	queue         queue
+	slots         []*job // nil: free
+	running       []*job // the jobs in slots, in the order they are served
+	cache         *kvcache.Cache
+	estimator     *estimator.Estimator
+	share         share
+	workers       sync.WaitGroup     // goroutines
+	arrivals      uint64             // requests so far
+	shortTick     bool               // the last tick had short prompts only, though longer ones waited
+	prefilled     int                // prompt tokens that were planned so far
+	ticks         int                // ticks that were planned so far
+	retries       []func(*Scheduler) // control calls that wait for a reader, or have waited for a worker
+	slotActions   []*slotAction      // not begun yet, in the order they came
+	slotLeft      bool               // since the last tick began those that it could
+	conversations []uint64           // by slot: the name of what its last answer left in the cache; 0: nothing
+	awaited       []*job             // their workers are collected by a later tick
+	awaitsCopy    bool               // as of the last plan: a running job waits for cells whose sequence is being saved
+	record        TickRecord
+	history       history
 
 	// Set anew by each tick, in memory that is reused.
 	commands   []func(*Scheduler)
@@ -129,11 +132,12 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		return nil, fmt.Errorf("%w: prefill share %v is not between 0 and 0.95", ErrBadRequest, c.PrefillShare)
 	}
 	return &Scheduler{
-		config:  c,
-		backend: b,
-		limits:  limits,
-		inbox:   newInbox(c.Slots + c.QueueLimit),
-		slots:   make([]*job, c.Slots),
+		config:        c,
+		backend:       b,
+		limits:        limits,
+		inbox:         newInbox(c.Slots + c.QueueLimit),
+		slots:         make([]*job, c.Slots),
+		conversations: make([]uint64, c.Slots),
 		cache: kvcache.New(b, kvcache.Options{Cells: limits.Cells, Sequences: limits.Sequences, ArchiveBytes: c.ArchiveBytes,
 			Clock: c.Clock}),
 		estimator: estimator.New(limits.SeparatePasses),
@@ -167,6 +171,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	for _, retry := range s.retries {
 		retry(s) // to be told that the answer has ended
 	}
+	s.refuseSlotActions()
 	s.cache.Close()
 	s.workers.Wait() // their stages are the backend's and the plugins', which may be closed after this
 	return nil

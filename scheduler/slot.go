@@ -9,7 +9,8 @@ import (
 // leave takes a job out of its slot; its cells stay as prefix cache.
 func (s *Scheduler) leave(j *job) {
 	s.cache.Release(j.seq)
-	s.slots[j.slot] = nil
+	s.slots[j.slot], s.conversations[j.slot] = nil, j.seq.Conversation()
+	s.slotLeft = true
 	s.running = slices.DeleteFunc(s.running, func(r *job) bool { return r == j })
 	j.seq, j.slot, j.outputRow, j.scheduled = nil, -1, -1, 0
 }

@@ -48,6 +48,8 @@ type Model struct {
 	ContextShift bool // an answer goes on when the context is full: the oldest tokens leave it
 	ShiftKeep    int  // how many of the first tokens stay then, unless a request says otherwise; -1: those of the prompt
 
+	Conversations Conversations // saves those of slots; nil: nothing does
+
 	// What answers requests for embeddings, and for scores of documents; nil: nothing.
 	Embeddings, Scores *embedding.Model
 }
@@ -110,6 +112,17 @@ type Scheduler interface {
 	SubmitAll(requests []scheduler.Request) ([]Stream, error)
 	// Inspect describes the slots and the last ticks.
 	Inspect(ctx context.Context, ticks int) (scheduler.Snapshot, error)
+}
+
+// Conversations are those that the last answers of slots have left in the KV cache. A call waits until its slot is idle. It finds a
+// conversation, and leaves it, with a cache salt. Errors that are a client's to mend are *Error.
+type Conversations interface {
+	// Save saves a slot's to a file and returns how many tokens it has, and bytes the file.
+	Save(ctx context.Context, slot int, salt, name string) (tokens int, bytes int64, err error)
+	// Restore makes what a file has the slot's.
+	Restore(ctx context.Context, slot int, salt, name string) (tokens int, bytes int64, err error)
+	// Erase drops a slot's, and returns how many tokens it had.
+	Erase(ctx context.Context, slot int, salt string) (tokens int, err error)
 }
 
 // Stream is the answer to one request; one goroutine reads at a time. See scheduler.Stream.

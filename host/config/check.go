@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,6 +96,12 @@ func isHub(v any) bool {
 	text := v.(string)
 	u, err := url.Parse(text)
 	return text == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && u.User == nil && u.RawQuery == ""
+}
+
+func isFolder(v any) bool {
+	path := v.(string)
+	stat, err := os.Stat(path)
+	return path == "" || err == nil && stat.IsDir()
 }
 
 func isObject(v any) bool {

@@ -119,6 +119,7 @@ type Scheduler struct {
 	ITLTarget    time.Duration `koanf:"itl_target"`    // 0: the scheduler's default
 	PrefillShare float64       `koanf:"prefill_share"` // of a tick's time; 0: the scheduler's default
 	Strategy     string        `koanf:"strategy"`
+	SlotSavePath string        `koanf:"slot_save_path"` // folder for the conversations of slots; empty: they are not saved
 }
 
 // Embedding says what gives embeddings.

@@ -168,6 +168,8 @@ var table = []Key{
 		Allowed: "0 to 0.95", Help: "least share of a tick's time for prompts; 0: the measured default"},
 	{Name: "scheduler.cache_ram", Flag: "cache-ram", Aliases: []string{"-cram"}, Unit: "MiB", Kind: Bytes, Default: int64(512 << 20), check: sized(0, 1<<40),
 		Allowed: "0 to 1TiB", Help: "memory for saved conversations, so that the next turn of one that left the KV cache is not computed anew; 0: none"},
+	{Name: "scheduler.slot_save_path", Flag: "slot-save-path", Kind: Text, Default: "", check: isFolder,
+		Allowed: "a folder that exists", Help: "folder that POST /slots/ID saves the conversations of slots to and restores them from; empty: it does not"},
 	{Name: "scheduler.strategy", Flag: "strategy", Kind: Text, Default: "decode-maximal",
 		check:   oneOf("decode-maximal", "prefill-priority", "balanced"),
 		Allowed: "decode-maximal, prefill-priority or balanced", Help: "what goes first in a tick"},

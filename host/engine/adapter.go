@@ -4,6 +4,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 // Adapter is a LoRA adapter that is loaded for an engine's model.
 type Adapter struct {
 	native *native.Adapter
+	engine *Engine
 	number uint64 // unique in this process, so that cells are never taken for those of another adapter
 }
 
@@ -27,11 +29,18 @@ func (e *Engine) LoadAdapter(path string) (*Adapter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Adapter{native: a, number: adapters.Add(1)}, nil
+	adapter := &Adapter{native: a, engine: e, number: adapters.Add(1)}
+	if err := e.identity.add(adapter.number, path); err != nil {
+		return nil, errors.Join(err, adapter.Close())
+	}
+	return adapter, nil
 }
 
 // Close frees the adapter. A request that still uses it ends with an error.
-func (a *Adapter) Close() error { return a.native.Close() }
+func (a *Adapter) Close() error {
+	a.engine.identity.remove(a.number)
+	return a.native.Close()
+}
 
 // Scaled is an adapter and how strongly it counts: 1 is as it was trained.
 type Scaled struct {

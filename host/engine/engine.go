@@ -63,6 +63,7 @@ type Engine struct {
 
 	templateOptions TemplateOptions
 	schemas         schemas
+	identity        *identity
 }
 
 const (
@@ -172,7 +173,7 @@ func open(model *native.Model, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close(), template.Close())
 	}
-	e := &Engine{model: model, context: c, template: template, templateOptions: o.Template.withDefaults(), backend: newBackend(c, info, limits, o.shared(info), o.onGPU(), o.Lacks)}
+	e := &Engine{model: model, context: c, identity: newIdentity(o), template: template, templateOptions: o.Template.withDefaults(), backend: newBackend(c, info, limits, o.shared(info), o.onGPU(), o.Lacks)}
 	t := template.Info()
 	e.info = Info{
 		Name: o.Name, ModelInfo: info, Template: t.Source, ToolTemplate: t.ToolSource, TemplateCaps: t.Caps, Thinks: t.Thinks,

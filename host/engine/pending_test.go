@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
@@ -26,14 +25,14 @@ func story(n int, seed int32) []int32 {
 func keepState(t *testing.T, b scheduler.Backend, seq int32) (restore func(into int32)) {
 	t.Helper()
 	states := b.(kvcache.StateMemory)
-	state, err := states.SaveState(seq)
+	saved, err := states.SaveState(seq)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = state.Close() })
+	t.Cleanup(func() { _ = saved.Close() })
 	return func(into int32) {
 		t.Helper()
-		if err := states.RestoreState(into, state, state.(*native.State).Positions()); err != nil {
+		if err := states.RestoreState(into, saved, saved.(state).Positions()); err != nil {
 			t.Fatal(err)
 		}
 	}

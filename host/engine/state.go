@@ -15,20 +15,23 @@ import (
 // SaveState implements kvcache.StateMemory.
 func (b *backend) SaveState(seq int32) (kvcache.State, error) {
 	if b.lacks.Saving {
-		return nil, fmt.Errorf("%w: this model's states cannot be saved", native.ErrUnsupported)
+		return nil, fmt.Errorf("%w: %w", native.ErrUnsupported, kvcache.ErrNoStates)
 	}
 	s, err := b.context.SaveState(seq)
 	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	return state{s}, nil
 }
 
 // RestoreState implements kvcache.StateMemory.
-func (b *backend) RestoreState(seq int32, state kvcache.State, n int) error {
-	s, ok := state.(*native.State)
+func (b *backend) RestoreState(seq int32, saved kvcache.State, n int) error {
+	s, ok := saved.(state)
 	if !ok {
 		return fmt.Errorf("%w: a state of another kind", native.ErrInvalid)
+	}
+	if b.lacks.Saving {
+		return fmt.Errorf("%w: %w", native.ErrUnsupported, kvcache.ErrNoStates)
 	}
 	whole := s.Positions()
 	if b.window > 0 && whole == b.window { // others may have written to its first cell while it was copied
@@ -37,5 +40,20 @@ func (b *backend) RestoreState(seq int32, state kvcache.State, n int) error {
 	if n < 1 || n > whole || n < whole && (!b.cuts || b.window > 0 && whole > b.window) { // a window has moved on
 		return fmt.Errorf("%w: %d of the state's %d positions", native.ErrInvalid, n, whole)
 	}
-	return b.context.RestoreState(seq, s, n)
+	return b.context.RestoreState(seq, s.State, n)
+}
+
+// state is a native state as a kvcache.State.
+type state struct{ *native.State }
+
+// Keep implements kvcache.State.
+func (s state) Keep() kvcache.State { return state{s.State.Keep()} }
+
+// NewState makes a state to read the Contents of one into that was saved to a file.
+func (*Engine) NewState(size, positions int) (kvcache.State, error) {
+	s, err := native.NewState(size, positions)
+	if err != nil {
+		return nil, err
+	}
+	return state{s}, nil
 }

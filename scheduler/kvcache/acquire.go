@@ -35,6 +35,7 @@ func (c *Cache) Acquire(r Request) *Sequence {
 func (c *Cache) Release(s *Sequence) {
 	s.running, s.prefill, c.saveAheadDue = false, 0, true
 	c.touch(s)
+	s.name = c.uses
 }
 
 // tryAcquire either gives the request its sequence or begins the next copy that leads there.
@@ -80,7 +81,7 @@ func (c *Cache) takeOver(s *Sequence, common int, scope Scope) *Sequence {
 
 // claim marks a sequence as a request's own.
 func (c *Cache) claim(s *Sequence) {
-	s.running, c.saveAheadDue = true, true
+	s.running, s.name, c.saveAheadDue = true, 0, true
 	s.unlink()
 	c.touch(s)
 }
@@ -114,6 +115,9 @@ func (c *Cache) restore(r Request, best *Sequence, found int) bool {
 	s.prompt, s.continued = min(e.prompt, common), e.continued
 	c.touch(s)
 	c.copy = copyInProgress{kind: restoring, sequence: s}
+	if s.name = 0; common == len(e.tokens) {
+		s.name = e.name
+	}
 	if 2*common >= len(e.tokens) {
 		c.archive.drop(e)
 	}

@@ -13,7 +13,8 @@ import "time"
 // Cache keeps the books of one Memory. It belongs to one goroutine.
 type Cache struct {
 	memory      Memory
-	placer      Placer // the memory; nil: it does not matter which sequences run together
+	placer      Placer      // the memory; nil: it does not matter which sequences run together
+	states      StateMemory // the memory; nil: it cannot copy what it holds
 	archive     archive
 	sequences   []*Sequence
 	holders     []int32 // by cell: how many sequences hold it
@@ -44,8 +45,9 @@ type Options struct {
 func New(m Memory, o Options) *Cache {
 	c := &Cache{memory: m, now: o.Clock, holders: make([]int32, o.Cells), free: make([]int32, 0, o.Cells)}
 	c.placer, _ = m.(Placer)
+	c.states, _ = m.(StateMemory)
 	if c.archive.budget = o.ArchiveBytes; o.ArchiveBytes > 0 {
-		c.archive.states, _ = m.(StateMemory)
+		c.archive.states = c.states
 	}
 	for i := o.Cells - 1; i >= 0; i-- {
 		c.free = append(c.free, int32(i))

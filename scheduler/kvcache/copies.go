@@ -10,6 +10,7 @@ type copyInProgress struct {
 	kind     copyKind
 	sequence *Sequence // copied into or, when it is saved, out of
 	entry    *entry    // of the archive, when it is saved
+	exported func()    // is told that an export is complete
 }
 
 type copyKind int
@@ -20,6 +21,7 @@ const (
 	restoring            // from the archive into a sequence
 	saving               // from a sequence into the archive
 	savingAhead          // the same, and no request waits for it
+	exporting            // from a sequence to where nobody looks for prefixes
 )
 
 // CopyTime is how long a tick may copy, in all, before it begins a copy of a kind or goes on with one.
@@ -76,6 +78,9 @@ func (c *Cache) finishCopy() {
 func (c *Cache) copyDone() {
 	done := c.copy
 	c.copy = copyInProgress{}
+	if done.exported != nil {
+		done.exported()
+	}
 	if done.entry != nil {
 		c.archive.add(done.entry)
 		done.entry.sequence, done.sequence.archived = done.sequence, done.entry

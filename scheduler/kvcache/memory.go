@@ -35,6 +35,10 @@ type StateMemory interface {
 type State interface {
 	// Bytes is how much of the process's memory it takes.
 	Bytes() int
+	// Contents are the bytes of the state, which live until it is closed.
+	Contents() []byte
+	// Keep makes a second state of the same memory, which stays until both are closed.
+	Keep() State
 	// Close frees it. It may be called while the state is being copied.
 	Close() error
 }

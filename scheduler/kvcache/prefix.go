@@ -59,6 +59,7 @@ func (c *Cache) share(src, dst *Sequence, n int) bool {
 	if c.shareFailed = n == 0; c.shareFailed {
 		return false
 	}
+	dst.name = 0
 	dst.tokens = append(dst.tokens, src.tokens[:n]...)
 	dst.cells = append(dst.cells, src.cells[:n]...)
 	for _, cell := range dst.cells {

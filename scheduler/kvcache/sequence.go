@@ -15,7 +15,8 @@ type Sequence struct {
 
 // conversation is what a sequence and an entry of the archive hold alike.
 type conversation struct {
-	scope     Scope // of the request that computed it
+	name      uint64 // by Cache.uses when its last request ended; 0: while a request has it
+	scope     Scope  // of the request that computed it
 	tokens    []Token
 	prompt    int  // how many of tokens were the last request's prompt
 	continued bool // that request had all of the prompt before it; the archive keeps such a conversation longer

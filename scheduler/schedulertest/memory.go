@@ -3,6 +3,7 @@
 package schedulertest
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -110,7 +111,22 @@ func (b *Backend) force() {
 type state struct {
 	b      *Backend
 	hashes []uint64
+	kept   int // how often besides
 	closed bool
+}
+
+// Contents implements kvcache.State: the hashes.
+func (s *state) Contents() (contents []byte) {
+	for _, h := range s.hashes {
+		contents = binary.LittleEndian.AppendUint64(contents, h)
+	}
+	return contents
+}
+
+// Keep implements kvcache.State.
+func (s *state) Keep() kvcache.State {
+	s.kept++
+	return s
 }
 
 // Bytes implements kvcache.State.
@@ -120,6 +136,10 @@ func (s *state) Bytes() int { return 8 * len(s.hashes) }
 func (s *state) Close() error {
 	if s.closed {
 		return errors.New("a state is closed twice")
+	}
+	if s.kept > 0 {
+		s.kept--
+		return nil
 	}
 	s.closed = true
 	if m := s.b.copy; m.target < 0 && len(m.to) > 0 && &m.to[0] == &s.hashes[0] { // nobody wants it any more

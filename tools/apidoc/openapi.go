@@ -35,5 +35,5 @@ func bodySchemas() string {
 
 // schemaName is a route's path as the name of its body's schema: v1.chat.completions.
 func schemaName(path string) string {
-	return strings.ReplaceAll(strings.Trim(path, "`/"), "/", ".")
+	return strings.NewReplacer("/", ".", ":", "").Replace(strings.Trim(path, "`/"))
 }

@@ -60,12 +60,6 @@ func (a API) slots(c echo.Context) error {
 	return c.JSON(http.StatusOK, list)
 }
 
-// keepSlot is POST /slots/ID, which saves, restores or erases what a slot has cached. Here the cache belongs to no slot: a conversation
-// is found in whichever sequence has it, and in the archive.
-func (API) keepSlot(echo.Context) error {
-	return notSupported("this server does not support actions on slots; conversations are found in the cache by their beginning, without one")
-}
-
 func taskOf(info scheduler.SlotInfo) *task {
 	if info.Stream == "" {
 		return nil

@@ -237,6 +237,10 @@ typedef struct ps_state ps_state;
 int32_t ps_state_save(ps_context *context, int32_t seq, ps_state **out, size_t *bytes, ps_error *err) PS_NOEXCEPT;
 // Replaces seq by the first n positions of a state that was saved from a context with the same parameters.
 int32_t ps_state_restore(ps_context *context, int32_t seq, const ps_state *state, int32_t n, ps_error *err) PS_NOEXCEPT;
+// A state without contents, for what was saved to a file; ps_state_restore refuses it unless they are those of a state.
+int32_t ps_state_new(size_t size, int32_t n_positions, ps_state **out, size_t *bytes, ps_error *err) PS_NOEXCEPT;
+// The contents of a state, which live as long as it. They are complete once nothing is left to copy.
+uint8_t *ps_state_data(const ps_state *state, size_t *size) PS_NOEXCEPT;
 // A state may be freed while it is copied.
 void ps_state_free(ps_state *state) PS_NOEXCEPT;
 // Goes on with the copy for about so long, to its end where that is negative; *done tells whether nothing is left to copy.

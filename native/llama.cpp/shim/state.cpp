@@ -98,6 +98,9 @@ int32_t ps_state_restore(ps_context * c, int32_t seq, const ps_state * state, in
         state_reader    reader(*state->memory);
         try {
             memory->state_read(reader, seq);
+            if (llama_memory_seq_pos_max(memory, seq) + 1 != state->n_positions) {
+                throw ps::fault(PS_INVALID, "the state has another number of positions");
+            }
             if (n < state->n_positions) {
                 if (!memory->seq_rm(seq, n, -1)) {
                     throw ps::fault(PS_FAILED, "this model's memory cannot drop a part of a sequence");
@@ -112,6 +115,21 @@ int32_t ps_state_restore(ps_context * c, int32_t seq, const ps_state * state, in
         }
         c->copy.begin(-1, seq, std::min(n, state->n_positions), state->memory, std::move(reader.extents));
     });
+}
+
+int32_t ps_state_new(size_t size, int32_t n_positions, ps_state ** out, size_t * bytes, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        auto state         = std::make_unique<ps_state>();
+        state->memory      = std::make_shared<ps::pages>(size);
+        state->n_positions = n_positions;
+        *bytes             = state->memory->allocated();
+        *out               = state.release();
+    });
+}
+
+uint8_t * ps_state_data(const ps_state * state, size_t * size) noexcept {
+    *size = state->memory->size();
+    return state->memory->data();
 }
 
 void ps_state_free(ps_state * state) noexcept {

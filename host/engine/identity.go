@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// identity tells what computes the cells of this engine, across processes.
+type identity struct {
+	options Options
+	ofModel func() (string, error)
+
+	mu       sync.Mutex
+	adapters map[uint64]string // the files of those that are open, by their numbers
+}
+
+func newIdentity(o Options) *identity {
+	i := &identity{options: o, adapters: map[uint64]string{}}
+	i.ofModel = sync.OnceValues(i.model)
+	return i
+}
+
+// model is a digest of the model's file and of the control vectors.
+func (i *identity) model() (string, error) {
+	sum := sha256.New()
+	v := i.options.ControlVectors
+	files := append([]ControlVector{{Path: i.options.Path}}, v.Vectors...)
+	for _, f := range files {
+		digest, err := digestOf(f.Path)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(sum, "%s:%x ", digest, f.Scale)
+	}
+	fmt.Fprintf(sum, "%d-%d", v.First, v.Last)
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// digestOf tells files of weights apart by their size, beginning and end. To read all of one would take long.
+func digestOf(path string) (string, error) {
+	const part = 1 << 20
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	stat, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	fmt.Fprintln(sum, stat.Size())
+	for _, at := range []int64{0, max(0, stat.Size()-part)} {
+		if _, err := io.Copy(sum, io.NewSectionReader(f, at, part)); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
+}
+
+// Identity is the same for engines whose cells are computed alike, in any process, by the model and its control vectors. Files are read
+// the first time.
+func (e *Engine) Identity() (string, error) { return e.identity.ofModel() }
+
+// AdapterFiles turns the key of adapters, which this process alone knows, into one that names their files.
+func (e *Engine) AdapterFiles(key string) (string, error) {
+	return e.identity.translate(key, func(number string) (string, bool) {
+		n, err := strconv.ParseUint(number, 10, 64)
+		file, found := e.identity.adapters[n]
+		return file, err == nil && found
+	})
+}
+
+// AdapterKey is the reverse of AdapterFiles. It fails if an adapter is not loaded.
+func (e *Engine) AdapterKey(files string) (string, error) {
+	return e.identity.translate(files, func(file string) (string, bool) {
+		for number, name := range e.identity.adapters {
+			if name == file {
+				return strconv.FormatUint(number, 10), true
+			}
+		}
+		return "", false
+	})
+}
+
+var errAdapterGone = errors.New("it was computed with a LoRA adapter that is not loaded")
+
+// translate replaces the names of adapters before their scales, and orders them as Adapters does.
+func (i *identity) translate(key string, other func(string) (string, bool)) (string, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	fields := strings.Fields(key)
+	for n, field := range fields {
+		name, scale, _ := strings.Cut(field, ":")
+		translated, found := other(name)
+		if !found {
+			return "", errAdapterGone
+		}
+		fields[n] = translated + ":" + scale + " "
+	}
+	slices.SortFunc(fields, func(a, b string) int { // numbers by their values
+		x, y := strings.Index(a, ":"), strings.Index(b, ":")
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
+	})
+	return strings.Join(fields, ""), nil
+}
+
+func (i *identity) add(number uint64, path string) error {
+	digest, err := digestOf(path)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.adapters[number] = digest
+	return err
+}
+
+func (i *identity) remove(number uint64) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.adapters, number)
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+
+// Package slotfile saves the conversations of slots to files in a folder, and restores them.
+package slotfile
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/kvcache"
+)
+
+// Scheduler has the conversations. See scheduler.Scheduler.
+type Scheduler interface {
+	SaveSlot(ctx context.Context, slot int, salt string) (*kvcache.Saved, error)
+	RestoreSlot(ctx context.Context, slot int, saved *kvcache.Saved) error
+	EraseSlot(ctx context.Context, slot int, salt string) (n int, err error)
+}
+
+// Engine tells what computes them. See engine.Engine.
+type Engine interface {
+	Identity() (string, error)
+	AdapterFiles(key string) (string, error)
+	AdapterKey(files string) (string, error)
+	NewState(size, positions int) (kvcache.State, error)
+}
+
+// Folder is where the conversations of one model's slots are saved. It implements completion.Conversations.
+type Folder struct {
+	root      *os.Root
+	engine    Engine
+	scheduler Scheduler
+	turn      chan struct{} // one file at a time: each takes as much memory as its conversation
+}
+
+// Open opens a folder, which must be there.
+func Open(path string, e Engine, s Scheduler) (*Folder, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{root: root, engine: e, scheduler: s, turn: make(chan struct{}, 1)}, nil
+}
+
+// Close closes the folder.
+func (f *Folder) Close() error { return f.root.Close() }
+
+// Save implements completion.Conversations.
+func (f *Folder) Save(ctx context.Context, slot int, salt, name string) (tokens int, bytes int64, err error) {
+	if err := f.begin(ctx, name); err != nil {
+		return 0, 0, err
+	}
+	defer f.end()
+	saved, err := f.scheduler.SaveSlot(ctx, slot, salt)
+	if err != nil {
+		return 0, 0, slotError(slot, err)
+	}
+	defer saved.State.Close()
+	contents := saved.State.Contents()
+	o := origin{Bytes: len(contents), From: saved.Scope.From}
+	if o.Model, err = f.engine.Identity(); err != nil {
+		return 0, 0, err
+	}
+	if o.Adapters, err = f.engine.AdapterFiles(saved.Scope.Adapters); err != nil {
+		return 0, 0, completion.Invalid("id_slot", "the conversation of slot %d cannot be saved: %v", slot, err)
+	}
+	if bytes, err = f.write(name, saved.Tokens, contents, o); err != nil {
+		return 0, 0, fmt.Errorf("unable to save slot %d: %w", slot, withoutPath(err))
+	}
+	return len(saved.Tokens), bytes, nil
+}
+
+// write writes a file beside the one that it then replaces.
+func (f *Folder) write(name string, tokens []kvcache.Token, contents []byte, o origin) (int64, error) {
+	if stat, err := f.root.Lstat(name); err == nil && !stat.Mode().IsRegular() {
+		return 0, errors.New("there is something by that name that is no file")
+	}
+	part := ".saving-" + rand.Text()
+	file, err := f.root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	n, err := write(file, tokens, contents, o)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = f.root.Rename(part, name)
+	}
+	if err != nil {
+		_ = f.root.Remove(part) // what it could not write is not to stay
+	}
+	return n, err
+}
+
+// Restore implements completion.Conversations.
+func (f *Folder) Restore(ctx context.Context, slot int, salt, name string) (tokens int, bytes int64, err error) {
+	if err := f.begin(ctx, name); err != nil {
+		return 0, 0, err
+	}
+	defer f.end()
+	saved, bytes, err := f.read(name)
+	if err != nil {
+		return 0, 0, completion.Invalid("filename", "unable to restore slot %d from %q: %v", slot, name, withoutPath(err))
+	}
+	defer saved.State.Close()
+	saved.Scope.Salt = salt
+	err = f.scheduler.RestoreSlot(ctx, slot, saved)
+	return len(saved.Tokens), bytes, slotError(slot, err)
+}
+
+// read reads a file of this model.
+func (f *Folder) read(name string) (*kvcache.Saved, int64, error) {
+	if stat, err := f.root.Lstat(name); err != nil {
+		return nil, 0, err
+	} else if !stat.Mode().IsRegular() { // others may block
+		return nil, 0, errors.New("it is no file")
+	}
+	file, err := f.root.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer file.Close()
+	stat, err := file.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	r, err := open(file, stat.Size())
+	if err != nil {
+		return nil, 0, err
+	}
+	scope, err := f.scope(r.origin)
+	if err != nil {
+		return nil, 0, err
+	}
+	state, err := f.engine.NewState(r.origin.Bytes, int(r.count()))
+	if err != nil {
+		return nil, 0, err
+	}
+	tokens, err := r.read(state.Contents())
+	if err != nil {
+		return nil, 0, errors.Join(err, state.Close())
+	}
+	return &kvcache.Saved{Tokens: tokens, Scope: scope, State: state}, stat.Size(), nil
+}
+
+// scope refuses what another model has computed.
+func (f *Folder) scope(o origin) (scope kvcache.Scope, err error) {
+	own, err := f.engine.Identity()
+	if err != nil {
+		return scope, err
+	}
+	if o.Model != own {
+		return scope, errors.New("it is a conversation with another model, or with other control vectors")
+	}
+	scope.From = o.From
+	scope.Adapters, err = f.engine.AdapterKey(o.Adapters)
+	return scope, err
+}
+
+// Erase implements completion.Conversations.
+func (f *Folder) Erase(ctx context.Context, slot int, salt string) (int, error) {
+	n, err := f.scheduler.EraseSlot(ctx, slot, salt)
+	return n, slotError(slot, err)
+}
+
+// begin checks the name and waits for other files.
+func (f *Folder) begin(ctx context.Context, name string) error {
+	if !validName(name) {
+		return completion.Invalid("filename", "filename is %q; it must be the name of a file, without a path, of 1 to %d bytes", name, longestName)
+	}
+	select {
+	case f.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (f *Folder) end() { <-f.turn }
+
+// slotError tells a client what a scheduler's error means here.
+func slotError(slot int, err error) error {
+	switch {
+	case errors.Is(err, kvcache.ErrNoStates):
+		return &completion.Error{Status: http.StatusNotImplemented, Code: "not_supported", Type: completion.TypeLacking, Message: err.Error()}
+	case errors.Is(err, kvcache.ErrNothingCached):
+		return completion.Invalid("id_slot", "slot %d has no conversation to save: %v; save it soon after an answer", slot, err)
+	case errors.Is(err, scheduler.ErrBadRequest):
+		return completion.Invalid("id_slot", "%v", err)
+	case errors.Is(err, kvcache.ErrState):
+		return completion.Invalid("filename", "unable to restore slot %d: %v; the server that saved it had another KV cache", slot, err)
+	}
+	return err
+}
+
+// withoutPath is why something about a file did not work, without telling where files lie.
+func withoutPath(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		return link.Err
+	}
+	return err
+}

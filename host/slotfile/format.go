@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+
+package slotfile
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"hash"
+	"io"
+	"math"
+
+	"github.com/penstock/penstock/scheduler/kvcache"
+)
+
+// A file begins as one of llama-server's, which reads it: llama.cpp's magic number and version, the tokens as llama-server packs them,
+// and the state as llama.cpp writes it. After that it says what llama.cpp has to believe: the length of the state, what computed it, and
+// a checksum of everything before. So a file that is damaged, or of another model, does not reach llama.cpp.
+//
+//	magic, version, words  uint32
+//	the tokens             words * uint32: -1, version, their number, the tokens, 0 (the number of images)
+//	the state
+//	origin                 JSON
+//	length of origin       uint32
+//	checksum               SHA-256
+//	end                    8 bytes
+const (
+	magic         = 0x67677371 // "ggsq"
+	version       = 3          // of llama.cpp's states of sequences
+	tokensVersion = 1          // of llama-server's tokens
+	headWords     = 6          // besides the tokens
+	longestOrigin = 1 << 16
+	end           = "PENSTOCK"
+	tailSize      = 4 + sha256.Size + len(end)
+)
+
+// origin says what a state is.
+type origin struct {
+	Model    string `json:"model"`              // engine.Engine.Identity
+	Bytes    int    `json:"bytes"`              // of the state
+	Adapters string `json:"adapters,omitempty"` // engine.Engine.AdapterFiles
+	From     int    `json:"from,omitempty"`     // kvcache.Scope.From
+}
+
+// errDamaged is why a file is none that was written here, or not any more.
+var errDamaged = errors.New("it is not a whole file that this server has saved")
+
+// write writes a conversation and returns how many bytes that took.
+func write(w io.Writer, tokens []kvcache.Token, contents []byte, o origin) (int64, error) {
+	sum := sha256.New()
+	b := bufio.NewWriter(io.MultiWriter(w, sum))
+	head := []uint32{magic, version, uint32(headWords - 2 + len(tokens)), math.MaxUint32, tokensVersion, uint32(len(tokens))}
+	about, err := json.Marshal(o)
+	if err != nil {
+		return 0, err
+	}
+	// What the buffer cannot write, Flush tells.
+	_ = binary.Write(b, binary.LittleEndian, head)
+	_ = binary.Write(b, binary.LittleEndian, tokens)
+	_ = binary.Write(b, binary.LittleEndian, uint32(0))
+	_, _ = b.Write(contents)
+	_, _ = b.Write(about)
+	_ = binary.Write(b, binary.LittleEndian, uint32(len(about)))
+	if err := b.Flush(); err != nil {
+		return 0, err
+	}
+	if _, err := w.Write(append(sum.Sum(nil), end...)); err != nil {
+		return 0, err
+	}
+	return int64(4*(len(head)+len(tokens)+1)+len(contents)+len(about)) + int64(tailSize), nil
+}
+
+// reader reads a file of a known size from its end, which says what it is, and then the rest.
+type reader struct {
+	file   io.ReaderAt
+	size   int64
+	origin origin
+	about  int64 // bytes of the origin
+}
+
+// open reads the end of a file.
+func open(file io.ReaderAt, size int64) (*reader, error) {
+	tail := make([]byte, tailSize)
+	if size < int64(tailSize) {
+		return nil, errDamaged
+	}
+	if _, err := file.ReadAt(tail, size-int64(tailSize)); err != nil {
+		return nil, err
+	}
+	r := &reader{file: file, size: size, about: int64(binary.LittleEndian.Uint32(tail))}
+	if string(tail[len(tail)-len(end):]) != end || r.about > min(longestOrigin, size-int64(tailSize)) {
+		return nil, errDamaged
+	}
+	about := make([]byte, r.about)
+	if _, err := file.ReadAt(about, size-int64(tailSize)-r.about); err != nil {
+		return nil, err
+	}
+	if json.Unmarshal(about, &r.origin) != nil || r.origin.Bytes < 0 || r.count() < 1 {
+		return nil, errDamaged
+	}
+	return r, nil
+}
+
+// count is how many tokens the conversation has.
+func (r *reader) count() int64 {
+	words := r.size - int64(tailSize) - r.about - int64(r.origin.Bytes)
+	if words%4 != 0 {
+		return 0
+	}
+	return words/4 - headWords - 1
+}
+
+// read reads the tokens and the contents of the state, for which there is room, and compares the checksum.
+func (r *reader) read(contents []byte) ([]kvcache.Token, error) {
+	sum := sha256.New()
+	body := bufio.NewReader(io.TeeReader(io.NewSectionReader(r.file, 0, r.size-int64(tailSize)+4), sum))
+	var head [headWords]uint32
+	tokens := make([]kvcache.Token, r.count())
+	var images uint32
+	for _, part := range []any{&head, tokens, &images} {
+		if err := binary.Read(body, binary.LittleEndian, part); err != nil {
+			return nil, err
+		}
+	}
+	n := uint32(len(tokens))
+	if head != [headWords]uint32{magic, version, n + headWords - 2, math.MaxUint32, tokensVersion, n} || images != 0 {
+		return nil, errDamaged
+	}
+	if _, err := io.ReadFull(body, contents); err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(io.Discard, body); err != nil {
+		return nil, err
+	}
+	return tokens, r.compare(sum)
+}
+
+// compare compares the checksum.
+func (r *reader) compare(sum hash.Hash) error {
+	want := make([]byte, sha256.Size)
+	if _, err := r.file.ReadAt(want, r.size-int64(len(want)+len(end))); err != nil {
+		return err
+	}
+	if !bytes.Equal(sum.Sum(nil), want) {
+		return errDamaged
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+
+package slotfile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/penstock/penstock/scheduler/kvcache"
+)
+
+func written(t testing.TB, tokens []kvcache.Token, contents []byte, o origin) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	o.Bytes = len(contents)
+	n, err := write(&b, tokens, contents, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n != int64(b.Len()) {
+		t.Errorf("%d bytes written, %d told", b.Len(), n)
+	}
+	return b.Bytes()
+}
+
+// all reads a file that may be anything.
+func all(file []byte) (tokens []kvcache.Token, contents []byte, o origin, err error) {
+	r, err := open(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil, nil, o, err
+	}
+	contents = make([]byte, r.origin.Bytes)
+	tokens, err = r.read(contents)
+	return tokens, contents, r.origin, err
+}
+
+func TestRead_WhatWasWritten(t *testing.T) {
+	contents := bytes.Repeat([]byte("state"), 5000)
+	want := origin{Model: "m", Adapters: "a:1 ", From: 7, Bytes: len(contents)}
+	tokens, got, o, err := all(written(t, []kvcache.Token{1, 2, 300}, contents, want))
+	if err != nil || !slices.Equal(tokens, []kvcache.Token{1, 2, 300}) || !bytes.Equal(got, contents) || o != want {
+		t.Errorf("%v, %d bytes, %+v, %v", tokens, len(got), o, err)
+	}
+}
+
+// Every byte counts, and every length.
+func TestRead_Damaged(t *testing.T) {
+	file := written(t, []kvcache.Token{1, 2, 300}, []byte("the state"), origin{Model: "m"})
+	for i := range file {
+		damaged := slices.Clone(file)
+		damaged[i] ^= 0x10
+		if _, _, _, err := all(damaged); !isRefusal(err) {
+			t.Errorf("byte %d: %v", i, err)
+		}
+		if _, _, _, err := all(file[:i]); !isRefusal(err) {
+			t.Errorf("%d bytes: %v", i, err)
+		}
+	}
+	if _, _, _, err := all(append(file, 0)); !isRefusal(err) {
+		t.Errorf("a byte more: %v", err)
+	}
+}
+
+func isRefusal(err error) bool {
+	return errors.Is(err, errDamaged) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(written(f, []kvcache.Token{1, 2, 300}, []byte("the state"), origin{Model: "m"}))
+	f.Add([]byte(end))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		tokens, contents, o, err := all(file)
+		if err != nil {
+			return
+		}
+		if again, _, _, err := all(written(t, tokens, contents, o)); err != nil || !slices.Equal(again, tokens) {
+			t.Errorf("what was read and written again: %v, %v", again, err)
+		}
+	})
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/panics"
+)
+
+// slotAction is what a client asks of the conversation of a slot, which waits until the slot is idle.
+type slotAction struct {
+	ctx    context.Context
+	slot   int
+	try    func(*Scheduler) (begun bool)
+	refuse func(error)
+}
+
+// SaveSlot copies the conversation that the last answer of a slot left in its sequence, once the slot is idle, if it has this
+// cache salt. It copies as long as each tick allows. The caller closes the state. Errors: ErrBadRequest, ErrClosed, those of kvcache.Cache.Export and the context's.
+func (s *Scheduler) SaveSlot(ctx context.Context, slot int, salt string) (*kvcache.Saved, error) {
+	type result struct {
+		saved *kvcache.Saved
+		err   error
+	}
+	results := make(chan result, 1)
+	reply := func(saved *kvcache.Saved, err error) { answerOnce(results, result{saved, err}) }
+	s.postSlotAction(&slotAction{ctx: ctx, slot: slot,
+		try:    func(s *Scheduler) bool { return s.cache.Export(s.conversations[slot], salt, reply) },
+		refuse: func(err error) { reply(nil, err) },
+	})
+	select {
+	case r := <-results:
+		return r.saved, r.err
+	case <-ctx.Done():
+		go func() {
+			if r := <-results; r.saved != nil {
+				_ = r.saved.State.Close() // nobody wants it
+			}
+		}()
+		return nil, ctx.Err()
+	}
+}
+
+// RestoreSlot makes a conversation that was saved the slot's, once the slot is idle. Requests in its scope find it, whichever slot they
+// get. The caller may close the state when this returns.
+// Errors: ErrBadRequest for what is no conversation of this model, ErrClosed, and the context's.
+func (s *Scheduler) RestoreSlot(ctx context.Context, slot int, saved *kvcache.Saved) error {
+	if err := s.checkSaved(saved); err != nil {
+		return err
+	}
+	results := make(chan error, 1)
+	s.postSlotAction(&slotAction{ctx: ctx, slot: slot,
+		try: func(s *Scheduler) bool {
+			name, begun, err := s.cache.Import(saved)
+			if begun {
+				s.conversations[slot] = name
+				answerOnce(results, err)
+			}
+			return begun
+		},
+		refuse: func(err error) { answerOnce(results, err) },
+	})
+	return <-results // soon after the context ends
+}
+
+// checkSaved refuses conversations that no request could go on with.
+func (s *Scheduler) checkSaved(saved *kvcache.Saved) error {
+	if n := len(saved.Tokens); n < 1 || n > s.limits.longest() {
+		return fmt.Errorf("%w: a conversation of %d tokens, the context has %d", ErrBadRequest, n, s.limits.longest())
+	}
+	for _, t := range saved.Tokens {
+		if t < 0 || int(t) >= s.limits.Vocabulary {
+			return fmt.Errorf("%w: token %d is not in the vocabulary of %d", ErrBadRequest, t, s.limits.Vocabulary)
+		}
+	}
+	return nil
+}
+
+// EraseSlot drops the conversation of a slot from the cache, once the slot is idle, if it has this cache salt, and returns how many tokens it had. Errors:
+// ErrBadRequest, ErrClosed and the context's.
+func (s *Scheduler) EraseSlot(ctx context.Context, slot int, salt string) (n int, err error) {
+	results := make(chan error, 1)
+	s.postSlotAction(&slotAction{ctx: ctx, slot: slot,
+		try: func(s *Scheduler) (done bool) {
+			if n, done = s.cache.Erase(s.conversations[slot], salt); done {
+				answerOnce(results, nil)
+			}
+			return done
+		},
+		refuse: func(err error) { answerOnce(results, err) },
+	})
+	err = <-results // soon after the context ends
+	return n, err
+}
+
+// postSlotAction queues an action, and wakes the tick when its context ends.
+func (s *Scheduler) postSlotAction(a *slotAction) {
+	if a.slot < 0 || a.slot >= len(s.slots) {
+		a.refuse(fmt.Errorf("%w: slot %d, there are the slots 0 to %d", ErrBadRequest, a.slot, len(s.slots)-1))
+		return
+	}
+	if !s.inbox.post(func(s *Scheduler) { s.slotActions = append(s.slotActions, a) }) {
+		a.refuse(ErrClosed)
+		return
+	}
+	context.AfterFunc(a.ctx, func() { s.inbox.post(func(*Scheduler) {}) })
+}
+
+// actOnSlots begins the actions whose slots are idle, and refuses those that nobody waits for any more.
+func (s *Scheduler) actOnSlots() {
+	s.slotLeft = false
+	s.slotActions = slices.DeleteFunc(s.slotActions, s.actOnSlot)
+}
+
+func (s *Scheduler) actOnSlot(a *slotAction) (over bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			err := panics.Recovered(v)
+			s.logPanic(err)
+			a.refuse(err)
+			over = true
+		}
+	}()
+	if err := a.ctx.Err(); err != nil {
+		a.refuse(err)
+		return true
+	}
+	return s.slots[a.slot] == nil && a.try(s)
+}
+
+// answerOnce answers an action unless it was answered before it panicked.
+func answerOnce[T any](results chan T, r T) {
+	select {
+	case results <- r:
+	default:
+	}
+}
+
+// refuseSlotActions is for the end: there will be no tick any more.
+func (s *Scheduler) refuseSlotActions() {
+	for _, a := range s.slotActions {
+		a.refuse(ErrClosed)
+	}
+	s.slotActions = nil
+}
