@@ -62,7 +62,7 @@ func (f *Folder) Save(ctx context.Context, slot int, salt, name string) (tokens 
 	if err != nil {
 		return 0, 0, slotError(slot, err)
 	}
-	defer saved.State.Close()
+	defer func() { err = errors.Join(err, saved.State.Close()) }()
 	contents := saved.State.Contents()
 	o := origin{Bytes: len(contents), From: saved.Scope.From}
 	if o.Model, err = f.engine.Identity(); err != nil {
@@ -110,7 +110,7 @@ func (f *Folder) Restore(ctx context.Context, slot int, salt, name string) (toke
 	if err != nil {
 		return 0, 0, completion.Invalid("filename", "unable to restore slot %d from %q: %v", slot, name, withoutPath(err))
 	}
-	defer saved.State.Close()
+	defer func() { err = errors.Join(err, saved.State.Close()) }()
 	saved.Scope.Salt = salt
 	err = f.scheduler.RestoreSlot(ctx, slot, saved)
 	return len(saved.Tokens), bytes, slotError(slot, err)
