@@ -41,7 +41,7 @@ type erasedSlot struct {
 
 // actOnSlot is POST /slots/ID, which saves, restores or erases the conversation that a slot's last answer has left in the KV cache.
 func (a API) actOnSlot(c echo.Context) error {
-	m, release, err := a.use(c)
+	m, release, err := a.use(c, "")
 	if err != nil {
 		return err
 	}
