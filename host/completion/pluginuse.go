@@ -61,7 +61,7 @@ func readUse(item json.RawMessage, field string) (PluginUse, error) {
 	d := json.NewDecoder(bytes.NewReader(item))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&object); err != nil {
-		return use, Invalid(field, "%s must be a name or an object with name, config and on_error: %v", field, err)
+		return use, Invalid(field, "%s must be a name or an object with name, config and on_error, and nothing else", field)
 	}
 	switch object.OnError {
 	case "", "fail":
