@@ -35,7 +35,7 @@ func TestSocket_Keys_InTheFirstFrame(t *testing.T) {
 	} {
 		p := r.dial()
 		p.send("%s", frame)
-		p.send(`{"type":"authenticate","key":"right"}`)
+		_ = p.conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"authenticate","key":"right"}`)) // the host may have closed it
 		if f := p.next(); f.Type != "error" || f.Error.Code != "invalid_api_key" {
 			t.Errorf("%s: %+v", name, f)
 		}

@@ -55,18 +55,26 @@ func (a API) actOnSlot(c echo.Context) error {
 	}
 	switch action := c.QueryParam("action"); action {
 	case "save":
-		return saveSlot(c, m, slot)
+		err = saveSlot(c, m, slot)
 	case "restore":
-		return restoreSlot(c, m, slot)
+		err = restoreSlot(c, m, slot)
 	case "erase":
-		n, err := m.Conversations.Erase(c.Request().Context(), slot, wire.CallerOf(c).CacheSalt)
-		if err != nil {
-			return err
-		}
-		return c.JSON(http.StatusOK, erasedSlot{ID: slot, Erased: n})
+		err = eraseSlot(c, m, slot)
 	default:
-		return completion.Invalid("action", "action is %q; it must be save, restore or erase", action)
+		err = completion.Invalid("action", "action is %q; it must be save, restore or erase", action)
 	}
+	if err != nil && c.Request().Context().Err() != nil {
+		return completion.ErrGone
+	}
+	return err
+}
+
+func eraseSlot(c echo.Context, m *completion.Model, slot int) error {
+	n, err := m.Conversations.Erase(c.Request().Context(), slot, wire.CallerOf(c).CacheSalt)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, erasedSlot{ID: slot, Erased: n})
 }
 
 func saveSlot(c echo.Context, m *completion.Model, slot int) error {
