@@ -18,7 +18,7 @@ func TestHost_Body_NobodyReads(t *testing.T) {
 	h := open(t, map[string]any{"server.api_keys": []string{"key"}, "plugins.dir": t.TempDir(), "server.body_timeout": "50ms"})
 	run(t, h)
 	for request, want := range map[string]int{
-		"POST /livez": 405, "GET /livez": 200, "POST /v1/plugins": 403, "POST /v1/chat/completions": 401,
+		"POST /livez": 404, "GET /livez": 200, "POST /v1/plugins": 403, "POST /v1/chat/completions": 401,
 	} {
 		conn, err := net.Dial("tcp", h.listener.Addr().String())
 		if err != nil {

@@ -93,7 +93,7 @@ func readAdapterScale(item json.RawMessage, field string) (AdapterScale, error) 
 	err := d.Decode(&object)
 	switch {
 	case err != nil:
-		return s, Invalid(field, "%s must be an object with id or name, and scale, and nothing else", field)
+		return s, Invalid(field, "%s must be an object with id or name, and scale, and nothing else%s", field, unknownField(err))
 	case (object.ID == nil) == (object.Name == nil):
 		return s, Invalid(field, "%s must have either id or name", field)
 	case object.Scale == nil:

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // PluginUse is an entry of a request's plugins.
@@ -61,7 +62,7 @@ func readUse(item json.RawMessage, field string) (PluginUse, error) {
 	d := json.NewDecoder(bytes.NewReader(item))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&object); err != nil {
-		return use, Invalid(field, "%s must be a name or an object with name, config and on_error, and nothing else", field)
+		return use, Invalid(field, "%s must be a name or an object with name, config and on_error, and nothing else%s", field, unknownField(err))
 	}
 	switch object.OnError {
 	case "", "fail":
@@ -75,4 +76,13 @@ func readUse(item json.RawMessage, field string) (PluginUse, error) {
 		use.Config = object.Config
 	}
 	return use, nil
+}
+
+// unknownField names the field that a strict decoder does not know; "" after another error.
+func unknownField(err error) string {
+	name, ok := strings.CutPrefix(err.Error(), "json: unknown field ")
+	if !ok {
+		return ""
+	}
+	return "; it has " + name
 }
