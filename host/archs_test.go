@@ -64,11 +64,7 @@ func TestCore_StateAndWindow_AreServed(t *testing.T) {
 func smallModel(t *testing.T, kind string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), kind+".gguf")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(synth.Small(file, kind, 1), file.Close()); err != nil {
+	if err := synth.SmallFile(path, kind, 1); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -5,7 +5,6 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -27,11 +26,7 @@ func modelFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, architecture := range map[string]string{"window": "cohere2", "state": "mamba"} {
-		file, err := os.Create(filepath.Join(dir, name+".gguf"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(synth.Small(file, architecture, 1), file.Close()); err != nil {
+		if err := synth.SmallFile(filepath.Join(dir, name+".gguf"), architecture, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -306,11 +301,7 @@ func TestHost_SeveralModels_NamedInTheFile(t *testing.T) {
 // TestHost_SeveralModels_OneEmbeds: a model that only makes embeddings does that beside others, and refuses to write.
 func TestHost_SeveralModels_OneEmbeds(t *testing.T) {
 	dir := modelFolder(t)
-	file, err := os.Create(filepath.Join(dir, "encoder.gguf"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(synth.Small(file, "bert", 1), file.Close()); err != nil {
+	if err := synth.SmallFile(filepath.Join(dir, "encoder.gguf"), "bert", 1); err != nil {
 		t.Fatal(err)
 	}
 	h := serveSeveral(t, map[string]any{"models.dir": dir})

@@ -233,11 +233,7 @@ func TestOpen_PoolingModel_Generates(t *testing.T) {
 
 func TestOpen_EncoderModel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "encoder.gguf")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(synth.Small(file, "bert", 1), file.Close()); err != nil {
+	if err := synth.SmallFile(path, "bert", 1); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(t.Context(), Options{Path: path}); !errors.Is(err, ErrNotGenerating) {

@@ -172,11 +172,7 @@ func TestModel_Memory_AsLlamaCppSaves(t *testing.T) {
 
 func small(t *testing.T, path, architecture string) {
 	t.Helper()
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(synth.Small(file, architecture, 1), file.Close()); err != nil {
+	if err := synth.SmallFile(path, architecture, 1); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -138,11 +138,7 @@ func TestTrialNote_KeepsLacks(t *testing.T) {
 func TestRunEmbeddingExercises_EachKindOfModel(t *testing.T) {
 	for kind, want := range map[string][]string{"bert": {Embedding}, "embedder": {Embedding}, "mamba": {Embedding}, "cohere2": {Embedding}, "reranker": {Embedding, Scoring}} {
 		path := filepath.Join(t.TempDir(), kind+".gguf")
-		file, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(synth.Small(file, kind, 1), file.Close()); err != nil {
+		if err := synth.SmallFile(path, kind, 1); err != nil {
 			t.Fatal(err)
 		}
 		m, err := native.LoadModel(t.Context(), path, native.ModelOptions{})

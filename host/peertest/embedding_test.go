@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -84,11 +83,7 @@ func sameVectors(t *testing.T, about, want, got string) {
 func small(t *testing.T, kind string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), kind+".gguf")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(synth.Small(file, kind, 1), file.Close()); err != nil {
+	if err := synth.SmallFile(path, kind, 1); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -14,7 +14,7 @@ func read(t testing.TB, messages string) ([]chat.Message, error) {
 	t.Helper()
 	var raw []json.RawMessage
 	if err := json.Unmarshal([]byte(messages), &raw); err != nil {
-		t.Skip("not a list of messages")
+		t.Fatal("not a list of messages:", err)
 	}
 	return readMessages(raw)
 }
@@ -82,5 +82,9 @@ func TestReadMessages_Refusals(t *testing.T) {
 
 func FuzzReadMessages(f *testing.F) {
 	f.Add(`[{"role":"user","content":"hi"},{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]}]`)
-	f.Fuzz(func(t *testing.T, messages string) { _, _ = read(t, messages) })
+	f.Fuzz(func(t *testing.T, messages string) {
+		if json.Unmarshal([]byte(messages), new([]json.RawMessage)) == nil { // else the body's decoder refuses it
+			_, _ = read(t, messages)
+		}
+	})
 }

@@ -5,11 +5,13 @@ package synth
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 
@@ -129,10 +131,19 @@ var architectures = map[string]architecture{
 	},
 }
 
-// Small writes a model of some hundred kilobytes of an architecture other than Llama, with random weights and a byte-level
+// SmallFile writes a file with a model of some hundred kilobytes of an architecture other than Llama, with random weights and a byte-level
 // vocabulary: "mamba" has a state in place of a cache, "cohere2" attends to a sliding window, "bert" is an encoder for embeddings and
 // "embedder" a decoder for them, "reranker" scores a document for a query. The same arguments give the same bytes.
-func Small(w io.Writer, kind string, seed uint64) error {
+func SmallFile(path, kind string, seed uint64) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(writeSmall(file, kind, seed), file.Close())
+}
+
+// writeSmall is SmallFile to a writer.
+func writeSmall(w io.Writer, kind string, seed uint64) error {
 	a, ok := architectures[kind]
 	if !ok {
 		return fmt.Errorf("%w: no small model is a %q, there are %s", ErrShape, kind, strings.Join(slices.Sorted(maps.Keys(architectures)), ", "))

@@ -26,7 +26,7 @@ func TestSmall_IsWhatItIsSaidToBe(t *testing.T) {
 		},
 	} {
 		var b bytes.Buffer
-		if err := Small(&b, name, 1); err != nil {
+		if err := writeSmall(&b, name, 1); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(t.TempDir(), "m.gguf")
@@ -49,14 +49,14 @@ func TestSmall_IsWhatItIsSaidToBe(t *testing.T) {
 func TestSmall_SameSeed_SameBytes(t *testing.T) {
 	var a, b, other bytes.Buffer
 	for w, seed := range map[*bytes.Buffer]uint64{&a: 1, &b: 1, &other: 2} {
-		if err := Small(w, "mamba", seed); err != nil {
+		if err := writeSmall(w, "mamba", seed); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if !bytes.Equal(a.Bytes(), b.Bytes()) || bytes.Equal(a.Bytes(), other.Bytes()) {
 		t.Error("equal seeds gave other bytes, or other seeds the same")
 	}
-	if err := Small(&a, "lama", 1); !errors.Is(err, ErrShape) {
+	if err := writeSmall(&a, "lama", 1); !errors.Is(err, ErrShape) {
 		t.Errorf("an unknown architecture: %v", err)
 	}
 }
