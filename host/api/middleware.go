@@ -83,11 +83,31 @@ func (s *service) fail(err error, c echo.Context) {
 	if errors.Is(err, completion.ErrGone) || c.Response().Committed {
 		return
 	}
-	e := completion.AsError(err, "prompt")
+	e := asError(err)
 	if e.Retry > 0 {
 		c.Response().Header().Set("Retry-After", strconv.Itoa(e.Retry))
 	}
 	if err := c.JSON(e.Status, wire.ErrorBody(c, e)); err != nil {
 		s.Log.Debug("an error could not be sent", slog.Any("error", err))
 	}
+}
+
+// asError turns any error into one that says what a client may do, those of the router too.
+func asError(err error) *completion.Error {
+	var routed *echo.HTTPError
+	if errors.As(err, &routed) {
+		return &completion.Error{Status: routed.Code, Code: codeOf(routed.Code), Type: completion.TypeInvalid, Message: fmt.Sprint(routed.Message)}
+	}
+	return completion.AsError(err, "prompt")
+}
+
+// codeOf names the errors of the router.
+func codeOf(status int) string {
+	switch status {
+	case http.StatusNotFound:
+		return "not_found"
+	case http.StatusMethodNotAllowed:
+		return "method_not_allowed"
+	}
+	return "http_error"
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
@@ -67,7 +66,6 @@ func AsError(err error, prompt string) *Error {
 	var own *Error
 	var badParam *sampling.Invalid
 	var badMessage *chat.Invalid
-	var routed *echo.HTTPError
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &own):
@@ -79,8 +77,6 @@ func AsError(err error, prompt string) *Error {
 	case errors.As(err, &tooLarge):
 		return &Error{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Type: TypeInvalid,
 			Message: fmt.Sprintf("the request body is larger than %d bytes", tooLarge.Limit)}
-	case errors.As(err, &routed):
-		return &Error{Status: routed.Code, Code: codeOf(routed.Code), Type: TypeInvalid, Message: fmt.Sprint(routed.Message)}
 	}
 	if e := pluginError(err); e != nil {
 		return e
@@ -131,15 +127,4 @@ func schedulerError(err error, prompt string) *Error {
 			Message: "the answer cannot go on with what the request demands of it: " + err.Error()}
 	}
 	return &Error{Status: http.StatusInternalServerError, Code: "internal_error", Type: TypeServer, Message: err.Error()}
-}
-
-// codeOf names the errors of the router.
-func codeOf(status int) string {
-	switch status {
-	case http.StatusNotFound:
-		return "not_found"
-	case http.StatusMethodNotAllowed:
-		return "method_not_allowed"
-	}
-	return "http_error"
 }
