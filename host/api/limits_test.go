@@ -10,10 +10,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
@@ -202,54 +202,44 @@ func TestAPI_Profiles_NeedTheAdminKey(t *testing.T) {
 // Bodies that are large together are refused while they are, small ones never.
 func TestAPI_BodyMemory(t *testing.T) {
 	r := newRig(t, func(s *setup) { s.BodyLimit, s.BodyMemory = 1<<20, 200<<10 })
-	reader, writer := io.Pipe()
-	held := make(chan struct{})
-	go func() {
-		defer close(held)
-		q, err := http.NewRequest(http.MethodPost, r.url+"/tokenize", reader)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		a, err := http.DefaultClient.Do(q)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		a.Body.Close() //nolint:errcheck // only the status counts
-		if a.StatusCode != 200 {
-			t.Errorf("the first: %s", a.Status)
-		}
-	}()
 	large := `{"content":"` + strings.Repeat("a", 180<<10) + `"}`
-	if _, err := io.WriteString(writer, large[:len(large)-1]); err != nil { // all but its end
-		t.Fatal(err)
-	}
-	_, header, body := r.until(503, "/tokenize", large) // the transport and the kernel may hold the first back for a moment
-	if header.Get("Retry-After") != "1" || !strings.Contains(body, "bodies_too_large") {
-		t.Errorf("a second: %v %s", header, body)
+	first := &pausing{text: strings.NewReader(large), paused: make(chan struct{}), goOn: make(chan struct{})}
+	done := make(chan int)
+	go func() {
+		q := httptest.NewRequest(http.MethodPost, "/tokenize", first)
+		recorder := httptest.NewRecorder()
+		r.handler.ServeHTTP(recorder, q)
+		done <- recorder.Code
+	}()
+	await(t, first.paused)
+	status, header, body := r.call(http.MethodPost, "/tokenize", large)
+	if status != 503 || header.Get("Retry-After") != "1" || !strings.Contains(body, "bodies_too_large") {
+		t.Errorf("a second: %d %v %.1000s", status, header, body)
 	}
 	if status, _, body := r.call(http.MethodPost, "/tokenize", tokenize); status != 200 {
 		t.Errorf("a small one: %d %s", status, body)
 	}
-	if _, err := io.WriteString(writer, "}"); err != nil {
-		t.Fatal(err)
+	close(first.goOn)
+	if status := await(t, done); status != 200 {
+		t.Errorf("the first: %d", status)
 	}
-	writer.Close() //nolint:errcheck // a pipe's cannot fail
-	<-held
-	r.until(200, "/tokenize", large)
+	if status, _, body := r.call(http.MethodPost, "/tokenize", large); status != 200 {
+		t.Errorf("a third: %d %.1000s", status, body)
+	}
 }
 
-// until posts a body again and again until it is answered with a status.
-func (r *rig) until(want int, path, body string) (int, http.Header, string) {
-	r.t.Helper()
-	for begin := time.Now(); ; {
-		status, header, text := r.call(http.MethodPost, path, body)
-		if status == want {
-			return status, header, text
-		}
-		if time.Since(begin) > patience {
-			r.t.Fatalf("%d %s, want %d", status, text, want)
-		}
+// pausing is a body that pauses before its end.
+type pausing struct {
+	text         *strings.Reader
+	paused, goOn chan struct{}
+}
+
+// Read implements io.Reader.
+func (p *pausing) Read(b []byte) (int, error) {
+	if p.text.Len() == 0 {
+		close(p.paused)
+		<-p.goOn
+		return 0, io.EOF
 	}
+	return p.text.Read(b)
 }

@@ -79,6 +79,7 @@ func (w witness) Ended(r scheduler.RequestRecord) { w.ended <- r }
 type rig struct {
 	t         *testing.T
 	url       string
+	handler   http.Handler // that answers there
 	scheduler *scheduler.Scheduler
 	ended     chan scheduler.RequestRecord
 	stop      context.CancelFunc // ends the scheduler
@@ -118,7 +119,8 @@ func newRig(t *testing.T, change func(*setup)) *rig {
 	go func() { done <- r.scheduler.Run(ctx) }()
 	r.inner = inner{r.scheduler, make(chan string, 4096), make(chan string, 4096), make(chan string, 4096)}
 	s.Models = completiontest.OneModel{Strict: s.strict, Model: &completion.Model{Info: completiontest.Info(), Engine: s.Engine, Scheduler: r.inner, Policies: s.Policies}}
-	server := httptest.NewUnstartedServer(New(s.Options))
+	r.handler = New(s.Options)
+	server := httptest.NewUnstartedServer(r.handler)
 	server.Listener = tight{server.Listener}
 	server.Start()
 	r.url = server.URL
