@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
@@ -171,6 +172,10 @@ func TestScheduler_SlotActions_WaitForTheSlot(t *testing.T) {
 
 // Saving and restoring take no tick longer than other copies: the generating slots get their tokens meanwhile.
 func TestScheduler_SlotActions_HoldNobodyUp(t *testing.T) {
+	synctest.Test(t, slotActionsHoldNobodyUp)
+}
+
+func slotActionsHoldNobodyUp(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Cells: 8000, Context: 4000})
 	b.Cost = func(tokens, _ int) time.Duration { return time.Millisecond * time.Duration(1+tokens/100) }
 	b.CopyCost = 50 * time.Microsecond // 150 ms for all
@@ -189,9 +194,11 @@ func TestScheduler_SlotActions_HoldNobodyUp(t *testing.T) {
 	}
 	results := make(chan *kvcache.Saved, 1)
 	go func() { saved, _ := s.SaveSlot(t.Context(), 0, ""); results <- saved }()
+	synctest.Wait()
 	var saved *kvcache.Saved
 	for saved == nil && a.end == nil {
 		tick()
+		synctest.Wait()
 		select {
 		case saved = <-results:
 		default:
@@ -203,8 +210,10 @@ func TestScheduler_SlotActions_HoldNobodyUp(t *testing.T) {
 	defer saved.State.Close()
 	restored := make(chan error, 1)
 	go func() { restored <- s.RestoreSlot(t.Context(), 0, saved) }()
+	synctest.Wait()
 	for done := false; !done && a.end == nil; {
 		tick()
+		synctest.Wait()
 		select {
 		case err := <-restored:
 			if done = true; err != nil {
