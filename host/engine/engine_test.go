@@ -3,9 +3,8 @@
 package engine
 
 import (
-	"bytes"
 	"errors"
-	"os"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -187,25 +186,9 @@ func TestEngine_Limits_OfAConversation(t *testing.T) {
 // edited stores the built-in model with one metadata value changed.
 func edited(t *testing.T, key string, v gguf.Value) string {
 	t.Helper()
-	data, err := os.ReadFile(builtIn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := gguf.Read(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	weights := data[h.DataOffset:]
-	h.Set(key, v)
-	var out bytes.Buffer
-	if err := h.Write(&out); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "edited.gguf")
-	if err := os.WriteFile(path, append(out.Bytes(), weights...), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return written(t, func(w io.Writer) error {
+		return synth.Edit(w, builtIn, func(h *gguf.Header) { h.Set(key, v) })
+	})
 }
 
 func TestOpen_AttentionNotCausal(t *testing.T) {

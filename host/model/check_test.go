@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf"
+	"github.com/penstock/penstock/native/gguf/synth"
 )
 
 // store writes a model file and returns its path.
@@ -31,17 +32,11 @@ func store(t *testing.T, name string, data []byte) string {
 // edited is the built-in model with a changed header.
 func edited(t *testing.T, change func(*gguf.Header)) []byte {
 	t.Helper()
-	h, err := gguf.Read(bytes.NewReader(builtIn), int64(len(builtIn)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	body := builtIn[h.DataOffset:]
-	change(h)
 	var b bytes.Buffer
-	if err := h.Write(&b); err != nil {
+	if err := synth.Edit(&b, "penstock-tiny.gguf", change); err != nil {
 		t.Fatal(err)
 	}
-	return append(b.Bytes(), body...)
+	return b.Bytes()
 }
 
 func TestCheck_GoodFile_IsTriedOnceUntilItChanges(t *testing.T) {

@@ -3,44 +3,34 @@
 package peertest
 
 import (
-	"bytes"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/penstock/penstock/native/gguf"
+	"github.com/penstock/penstock/native/gguf/synth"
 )
 
 // filling writes the built-in model with tokens for filling in the middle, under names that the vocabulary has already.
 func filling(t *testing.T, repository bool) string {
 	t.Helper()
-	data, err := os.ReadFile(inRepository(t, BuiltIn))
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := gguf.Read(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	weights := data[h.DataOffset:]
 	kinds := []string{"pre", "suf", "mid"}
 	if repository {
 		kinds = append(kinds, "rep", "sep")
-	}
-	for i, kind := range kinds {
-		h.Set("tokenizer.ggml.fim_"+kind+"_token_id", gguf.NewUint32(uint32(3+i)))
 	}
 	path := filepath.Join(t.TempDir(), "filling.gguf")
 	file, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	if err := h.Write(file); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := file.Write(weights); err != nil {
+	err = synth.Edit(file, inRepository(t, BuiltIn), func(h *gguf.Header) {
+		for i, kind := range kinds {
+			h.Set("tokenizer.ggml.fim_"+kind+"_token_id", gguf.NewUint32(uint32(3+i)))
+		}
+	})
+	if err := errors.Join(err, file.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -3,10 +3,8 @@
 package synth
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/penstock/penstock/native/gguf"
 )
@@ -14,27 +12,8 @@ import (
 // WithBytes copies the model file at path to w with a byte-level vocabulary of as many tokens as it had, so that a model
 // without a usable vocabulary can be served. Token n stands for byte n, tokens from 256 on for texts like <256>. No token ends an
 // answer.
-func WithBytes(w io.Writer, path string) (err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	h, err := gguf.Read(file, info.Size())
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	data := io.NewSectionReader(file, h.DataOffset, info.Size()-h.DataOffset)
-	setBytes(h, len(h.Values["tokenizer.ggml.tokens"].Strings()))
-	if err := h.Write(w); err != nil {
-		return err
-	}
-	_, err = io.Copy(w, data)
-	return err
+func WithBytes(w io.Writer, path string) error {
+	return Edit(w, path, func(h *gguf.Header) { setBytes(h, len(h.Values["tokenizer.ggml.tokens"].Strings())) })
 }
 
 // setBytes gives a header a vocabulary of n tokens that needs no merges.
