@@ -134,7 +134,8 @@ func (c *Core) equip(ctx context.Context, settings config.Config, log *slog.Logg
 	if embeddingTurns == nil {
 		embeddingTurns = &embedding.Turns{}
 	}
-	opener := embeddingOpener{config: settings, chat: c.Engine, lacks: c.file.Lacks, metrics: c.Metrics, turns: embeddingTurns, log: log}
+	opener := embeddingOpener{config: settings, chat: c.Engine, lacks: c.file.Lacks, broken: c.file.Broken, beside: o.beside,
+		metrics: c.Metrics, turns: embeddingTurns, log: log}
 	if c.embeddings, err = opener.open(ctx); err != nil {
 		return err
 	}

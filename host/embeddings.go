@@ -21,6 +21,7 @@ import (
 type embeddings struct {
 	vectors, scores *embedding.Model // nil: nothing does
 	files           []*model.File
+	broken          []model.BrokenKernel // that models of this process have come across
 }
 
 // Close frees what was opened. The model that chats must be closed later.
@@ -40,8 +41,10 @@ func (e *embeddings) Close() error {
 // embeddingOpener opens the models of embeddings.
 type embeddingOpener struct {
 	config   config.Config
-	chat     *engine.Engine // the model that chats; nil: there is none
-	lacks    model.Lacks    // what that cannot do
+	chat     *engine.Engine       // the model that chats; nil: there is none
+	lacks    model.Lacks          // what that cannot do
+	broken   []model.BrokenKernel // that other models have come across
+	beside   bool                 // others answer requests meanwhile
 	metrics  *telemetry.Metrics
 	turns    *embedding.Turns // nil: nothing else computes
 	log      *slog.Logger
@@ -73,7 +76,7 @@ func (e *Embedder) Close() error { return e.opened.Close() }
 // open prepares what the configuration asks for. A model of its own is loaded now; the one that chats embeds, too, unless there is such
 // a model, from the first request on.
 func (o embeddingOpener) open(ctx context.Context) (_ *embeddings, err error) {
-	e := &embeddings{}
+	e := &embeddings{broken: o.broken}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.Close())
@@ -108,7 +111,7 @@ func (o embeddingOpener) own(ctx context.Context, e *embeddings, kind, arg strin
 	}
 	file, err := model.Open(ctx, arg, model.Options{
 		Folder:  c.Models.Dir,
-		Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers, Memory: left,
+		Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers, Memory: left, Broken: e.broken, Beside: o.beside,
 		Trying: func() {
 			o.log.Info("trying the model in a child process, as with every new file", slog.String("model", arg))
 		},
@@ -116,7 +119,7 @@ func (o embeddingOpener) own(ctx context.Context, e *embeddings, kind, arg strin
 	if err != nil {
 		return nil, fmt.Errorf("the model for %s: %w", kind, err)
 	}
-	e.files = append(e.files, file)
+	e.files, e.broken = append(e.files, file), file.Broken // which has those that it was given
 	if err := refuse(file.Lacks, options); err != nil {
 		return nil, fmt.Errorf("the model for %s: %w", kind, err)
 	}

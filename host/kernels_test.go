@@ -81,3 +81,22 @@ func TestHost_BrokenKernels_ServingGoesOn(t *testing.T) {
 		}
 	}
 }
+
+// The kernels in use are the same for all models: one that is loaded beside another does not switch on again what is broken for that.
+func TestHost_BrokenKernels_StayOffWithAModelBeside(t *testing.T) {
+	k := native.ChoosePenstock.Order(native.Operation(8))[0] // for the built-in model's weights, which no weights of the other are like
+	if k.Family == native.PlainKernels {
+		k = native.Kernel{Family: native.PenstockKernels, Operation: native.Attention}
+	}
+	broken := native.InjectedFault{Kernel: k, Kind: native.Crash}
+	kerneltest.Break(t, broken)
+	native.InjectFault(broken)
+	t.Cleanup(func() { native.InjectFault(native.InjectedFault{Kernel: k}) })
+	_, _, kernels := answered(t, map[string]any{"embedding.model": smallModel(t, "bert")})
+	if len(kernels.Off) != 1 {
+		t.Errorf("/props says %+v", kernels)
+	}
+	if native.KernelsInUse().Allows(k) {
+		t.Errorf("%v is in use", k)
+	}
+}
