@@ -87,8 +87,10 @@ func (f folder) Remove(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Unload(name); err != nil && (f.several() || name == f.first) {
-		return err
+	if known, err := f.find(name); err == nil && (f.several() || known == name) { // else it is not served
+		if err := f.Unload(known); err != nil {
+			return err
+		}
 	}
 	return f.library.Remove(files)
 }

@@ -7,13 +7,18 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/native/gguf/synth"
 )
 
 // startHub serves a repository owner/name with the built-in model.
@@ -120,6 +125,31 @@ func TestHost_Pull_Refusals(t *testing.T) {
 		status, answer := command(t, h, "/api/pull", body)
 		if status != want.status || !strings.Contains(fmt.Sprint(answer["error"]), want.says) {
 			t.Errorf("%s: %d %v, want %d and %q", body, status, answer, want.status, want.says)
+		}
+	}
+}
+
+// What can be deleted need not be a model that is served: an adapter, or what a pull has left.
+func TestHost_SeveralModels_AdaptersAndPartsAreDeleted(t *testing.T) {
+	h := serveSeveral(t, nil)
+	dir := h.models.library.Folder
+	lora, part := filepath.Join(dir, "style.gguf"), filepath.Join(dir, "half.gguf.part")
+	var adapter bytes.Buffer
+	if err := (synth.Adapter{Model: "model/penstock-tiny.gguf", Seed: 1}).Write(&adapter); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(lora, adapter.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(part, []byte("GGUF"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{"style": lora, "half:latest": part} {
+		if status := deleteModel(t, h, name, "secret"); status != http.StatusOK {
+			t.Errorf("%s: %d", name, status)
+		}
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", path, err)
 		}
 	}
 }

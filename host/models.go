@@ -111,12 +111,19 @@ func (m *models) find(name string) (string, error) {
 	if m.isFirst(name) {
 		return m.first, nil
 	}
-	names := m.names()
-	for _, wanted := range []string{name, strings.TrimSuffix(name, ":latest")} {
+	tagged := strings.TrimSuffix(name, ":latest") // as clients of Ollama name it; that a model is loaded is known without its file
+	if _, loaded := m.set.Loaded(tagged); loaded {
+		return tagged, nil
+	}
+	names, named := m.names(), m.config.NamedModels()
+	if m.first != "" {
+		named = append(named, m.first)
+	}
+	for _, wanted := range []string{name, tagged} {
 		if slices.Contains(names, wanted) {
 			return wanted, nil
 		}
-		for _, known := range append(m.config.NamedModels(), m.first) {
+		for _, known := range named {
 			if slices.Contains(m.settings(known).Model.Alias, wanted) {
 				return known, nil
 			}
@@ -141,8 +148,11 @@ func (m *models) isFirst(name string) bool {
 
 // usual is the model of requests that name none: the first one, or the only one.
 func (m *models) usual() (string, error) {
+	if m.first != "" {
+		return m.first, nil
+	}
 	names := m.names()
-	if m.first != "" || len(names) == 1 {
+	if len(names) == 1 {
 		return names[0], nil
 	}
 	if len(names) == 0 {
@@ -254,7 +264,7 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.broken = core.file.Broken
+	m.broken = core.embeddings.broken // the chat model's, too
 	m.log.Info("model loaded", slog.String("model", name), slog.Uint64("parameters", core.Model.Parameters), slog.Int("context", core.Model.Context),
 		slog.Int("slots", c.Scheduler.Slots), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
 	r := start(core)

@@ -346,3 +346,11 @@ func TestHost_SeveralModels_ManyClients(t *testing.T) {
 		}
 	}
 }
+
+// An alias without a model to have it names nothing.
+func TestHost_SeveralModels_AliasOfNothing(t *testing.T) {
+	h := serveSeveral(t, map[string]any{"model.alias": "pet"})
+	if status, answer := command(t, h, "/v1/completions", `{"model":"pet","prompt":"Once"}`); status != http.StatusNotFound {
+		t.Errorf("%d %v", status, answer)
+	}
+}
