@@ -61,7 +61,7 @@ func gibibytes(n uint64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<
 
 // folderFindings checks the cache folder and the model folder. Neither needs to exist yet.
 func folderFindings(models *library.Library) []finding {
-	names := library.Stems(models.Folder)
+	names := models.Names()
 	return []finding{
 		cacheFinding(model.DefaultCache()),
 		{stateOK, "models", fmt.Sprintf("%d in %s", len(names), models.Folder), ""},

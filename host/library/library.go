@@ -86,10 +86,14 @@ func (l *Library) Models() (models []Model, unreadable []Unreadable) {
 
 // Names are those of the folder's models, also of those that cannot be read.
 func (l *Library) Names() []string {
-	return slices.DeleteFunc(Stems(l.Folder), func(name string) bool {
-		m, err := l.Model(name)
-		return err == nil && m.Adapter
-	})
+	var names []string
+	for _, f := range files(l.Folder) {
+		if m, err := l.at(f.path); err != nil || !m.Adapter {
+			names = append(names, f.name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Model returns the model with a name, or at the path of its first file. The error wraps ErrNotFound or says what is wrong with the

@@ -100,14 +100,14 @@ func (s *Set[M]) hasRoom(need uint64) bool {
 			taken += m.need
 		}
 	}
-	switch available := s.Available(); {
+	switch {
 	case count == 0:
 		return true
 	case s.Most > 0 && count >= s.Most, s.Budget > 0 && taken > s.Budget:
 		return false
-	default:
-		return available == 0 || need <= available
 	}
+	available := s.Available()
+	return available == 0 || need <= available
 }
 
 // victim is the least recently used of the models that may be unloaded; nil if there is none.
