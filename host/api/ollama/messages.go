@@ -54,26 +54,61 @@ func readMessages(raw []json.RawMessage) ([]chat.Message, error) {
 // tie gives the calls of tools ids, and their results the ids of their calls, where they have none: Ollama's clients send none, and
 // some templates need them. A result is that of the first call of its tool that has no result yet.
 func tie(messages []chat.Message) {
-	var open []chat.ToolCall
+	open := openCalls{queues: map[callKey][]int{}}
 	for i := range messages {
 		m := &messages[i]
 		for j := range m.ToolCalls {
-			if c := &m.ToolCalls[j]; c.ID == "" {
+			c := &m.ToolCalls[j]
+			if c.ID == "" {
 				c.ID = fmt.Sprintf("call_%d_%d", i, j)
 			}
+			open.add(c.ID, c.Function.Name)
 		}
-		open = append(open, m.ToolCalls...)
 		if m.Role != "tool" {
 			continue
 		}
-		at := slices.IndexFunc(open, func(c chat.ToolCall) bool {
-			return c.ID == m.ToolCallID || m.ToolCallID == "" && (m.Name == "" || m.Name == c.Function.Name)
-		})
-		if at >= 0 {
-			m.ToolCallID = open[at].ID
-			open = slices.Delete(open, at, at+1)
+		wanted := callKey{id: m.ToolCallID}
+		if m.ToolCallID == "" {
+			wanted.tool = m.Name
+		}
+		if id, ok := open.take(wanted); ok {
+			m.ToolCallID = id
 		}
 	}
+}
+
+// openCalls are calls of tools that have no result yet. A client may send hundreds of thousands of calls and results, so each result
+// must not be looked for among all calls: a call waits in a queue for each way to ask for it, and leaves the others when they come to it.
+type openCalls struct {
+	ids    []string // of all calls
+	tied   []bool   // those that have their result
+	queues map[callKey][]int
+}
+
+// callKey is what a result tells of its call: its id, the name of its tool, or nothing. Calls have both, so that no two of the three are
+// the same key.
+type callKey struct{ id, tool string }
+
+func (o *openCalls) add(id, tool string) {
+	for _, key := range []callKey{{}, {id: id}, {tool: tool}} {
+		o.queues[key] = append(o.queues[key], len(o.ids))
+	}
+	o.ids, o.tied = append(o.ids, id), append(o.tied, false)
+}
+
+// take removes the first call that fits and returns its id.
+func (o *openCalls) take(key callKey) (id string, ok bool) {
+	queue := o.queues[key]
+	for len(queue) > 0 && o.tied[queue[0]] {
+		queue = queue[1:]
+	}
+	if len(queue) == 0 {
+		delete(o.queues, key)
+		return "", false
+	}
+	first := queue[0]
+	o.queues[key], o.tied[first] = queue[1:], true
+	return o.ids[first], true
 }
 
 // within says that the fault of an object is that of a field.

@@ -4,6 +4,8 @@ package ollama
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,6 +64,51 @@ func TestReadMessages_ResultsFindTheirCalls(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"call_0_1", "call_0_0", "call_0_2", ""}, ids); err != nil || diff != "" {
 		t.Error(err, diff)
+	}
+}
+
+// A client may give several calls one id, or an id that another call is given here. Each result is then that of the first of them that
+// has none yet, and a call that has its result is passed over by whatever its next result is found by.
+func TestReadMessages_CallsOfOneID(t *testing.T) {
+	got, err := read(t, `[
+		{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f"}},{"id":"a","function":{"name":"f"}},{"id":"a","function":{"name":"g"}},{"id":"call_0_0","function":{"name":"g"}},{"id":"g","function":{"name":"a"}}]},
+		{"role":"tool","content":"1","tool_name":"g","tool_call_id":"a"},
+		{"role":"tool","content":"2","tool_name":"g"},
+		{"role":"tool","content":"3","tool_call_id":"a"},
+		{"role":"tool","content":"4","tool_call_id":"call_0_0"},
+		{"role":"tool","content":"5","tool_name":"f"},
+		{"role":"tool","content":"6","tool_name":"g"},
+		{"role":"tool","content":"7"},
+		{"role":"tool","content":"8"}]`)
+	var ids []string
+	for _, m := range got[1:] {
+		ids = append(ids, m.ToolCallID)
+	}
+	// The second takes the second call of id a, so that the third has an id that no call is left for.
+	if diff := cmp.Diff([]string{"a", "a", "a", "call_0_0", "", "call_0_0", "g", ""}, ids); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+// A body has room for hundreds of thousands of calls and results: were each result looked for among all calls, this would take minutes.
+func TestReadMessages_ManyCalls(t *testing.T) {
+	const calls = 100_000
+	var text strings.Builder
+	text.WriteString(`[{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f"}},{"function":{"name":"g"}}`)
+	text.WriteString(strings.Repeat(`,{"function":{"name":"f"}},{"function":{"name":"g"}}`, calls/2-1) + `]}`)
+	text.WriteString(strings.Repeat(`,{"role":"tool","tool_name":"g"}`, calls/2) + strings.Repeat(`,{"role":"tool"}`, calls/2) + `]`)
+	got, err := read(t, text.String())
+	if err != nil || len(got) != 1+calls {
+		t.Fatalf("%d messages, %v", len(got), err)
+	}
+	for i, m := range got[1:] {
+		call := 2*i + 1 // those of g come first
+		if i >= calls/2 {
+			call = 2*i - calls
+		}
+		if want := fmt.Sprintf("call_0_%d", call); m.ToolCallID != want {
+			t.Fatalf("result %d is that of %q, not %q", i, m.ToolCallID, want)
+		}
 	}
 }
 
