@@ -119,6 +119,7 @@ func TestAPI_Ollama_Bad(t *testing.T) {
 		{"/api/generate", `{"model":"llama3"}`, 404, `there is no model "llama3" here`},
 		{"/api/show", `{"model":"llama3"}`, 404, `there is no model "llama3" here`},
 		{"/api/embed", `{"input":7}`, 501, "This server does not support embeddings"},
+		{"/api/embed", `{"input":7,"dimensions":-1}`, 400, "dimensions is -1; it must be at least 1, or 0 for all"}, // before the model is asked
 		{"/api/generate", `{"prompt":"a","suffix":"b"}`, 400, "suffix is set, but this model cannot fill in the middle"},
 		{"/api/chat", `{"think":true,` + hello + `}`, 400, `think is true; the model "toy" does not think`},
 		{"/api/pull", `{"model":"llama3"}`, 404, "this server has no POST /api/pull"},

@@ -40,13 +40,13 @@ func (a API) embed(c echo.Context) error {
 	if slices.Contains([]string{"", "null", `""`, "[]"}, string(b.Input)) {
 		return a.load(c, b.Model, func(model string) any { return embedAnswer{Model: model, Embeddings: [][]float32{}} })
 	}
+	if b.Dimensions < 0 {
+		return completion.Invalid("dimensions", "dimensions is %d; it must be at least 1, or 0 for all", b.Dimensions)
+	}
 	answer, err := a.Embed(c.Request().Context(), completion.EmbeddingRequest{ModelName: modelName(b.Model), Input: b.Input, Field: "input",
 		OneVector: true, Truncate: b.Truncate == nil || *b.Truncate, TimeoutMS: b.TimeoutMS})
 	if err != nil {
 		return err
-	}
-	if b.Dimensions < 0 {
-		return completion.Invalid("dimensions", "dimensions is %d; it must be at least 1, or 0 for all", b.Dimensions)
 	}
 	out := embedAnswer{Model: answer.Model, Embeddings: make([][]float32, len(answer.Vectors)), Count: answer.Tokens}
 	for i, v := range answer.Vectors {
