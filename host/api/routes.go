@@ -91,8 +91,8 @@ func (s *service) dialects() []Dialect {
 		{"OpenAI", openai.API{Server: server, Verbose: llamaserver.Verbose}.Routes(), wire.OpenAIError},
 		{"OpenAI's Responses", responses.API{Server: server}.Routes(), wire.OpenAIError},
 		{"Anthropic", anthropic.API{Server: server}.Routes(), anthropic.Error},
-		{"Ollama", ollama.API{Server: server, Version: s.Version}.Routes(), ollama.Error},
-		{"llama-server", llamaserver.API{Server: server, Version: s.Version, UI: s.UI != nil}.Routes(), llamaserver.Error},
+		{"Ollama", ollama.API{Server: server}.Routes(), ollama.Error},
+		{"llama-server", llamaserver.API{Server: server, UI: s.UI != nil}.Routes(), llamaserver.Error},
 		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, IdlePing: s.IdlePing, Done: s.Done, Identify: s.identify}).Routes(), wire.OpenAIError},
 	}
 }

@@ -16,8 +16,7 @@ import (
 // API answers llama-server's routes.
 type API struct {
 	*wire.Server
-	Version string // of this program
-	UI      bool   // the browser UI is served
+	UI bool // the browser UI is served
 }
 
 // Routes are the routes of the API.

@@ -13,10 +13,7 @@ import (
 )
 
 // API answers Ollama's routes.
-type API struct {
-	*wire.Server
-	Version string // of this program
-}
+type API struct{ *wire.Server }
 
 // Routes are the routes of the API.
 func (a API) Routes() []wire.Route {
