@@ -82,7 +82,7 @@ func (s *service) pull(c echo.Context) error {
 // pullLines writes a pull's progress as lines of JSON, not more than some a second.
 type pullLines struct {
 	response *echo.Response
-	timeout  time.Duration // to write a line
+	timeout  time.Duration // to write a line; 0: for ever
 	whole    bool          // nothing before the end
 	last     PullProgress
 	at       time.Time
@@ -104,7 +104,9 @@ func (l *pullLines) write(p PullProgress) {
 		l.response.WriteHeader(http.StatusOK)
 	}
 	control := http.NewResponseController(l.response.Writer)
-	_ = control.SetWriteDeadline(time.Now().Add(l.timeout))
+	if l.timeout > 0 {
+		_ = control.SetWriteDeadline(time.Now().Add(l.timeout))
+	}
 	_ = json.NewEncoder(l.response).Encode(p)
 	_ = control.Flush()
 }

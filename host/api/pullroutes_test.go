@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"context"
+	"net/http"
+	"testing"
+)
+
+// pullFolder is a model folder whose pulls tell one step and succeed.
+type pullFolder struct{ Folder }
+
+func (pullFolder) Pull(_ context.Context, _ string, notify func(PullProgress)) error {
+	notify(PullProgress{Status: "pulling manifest"})
+	return nil
+}
+
+// A write timeout of 0 is none: the lines of a pull arrive as with any other.
+func TestAPI_Pull_NoWriteTimeout(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.Folder, s.WriteTimeout, s.Keys = pullFolder{}, 0, keys("admin", nil) })
+	status, _, text := r.call(http.MethodPost, "/api/pull", `{"model":"owner/name"}`, "Authorization", "Bearer admin")
+	if want := "{\"status\":\"pulling manifest\"}\n{\"status\":\"success\"}\n"; status != http.StatusOK || text != want {
+		t.Errorf("%d %q, want %q", status, text, want)
+	}
+}
