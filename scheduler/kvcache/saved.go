@@ -67,7 +67,8 @@ func (c *Cache) Import(saved *Saved) (name uint64, begun bool, err error) {
 		return 0, false, nil
 	}
 	s := c.choose(0, func(*Sequence) bool { return true })
-	if s == nil || c.available() < n || !c.evict(s) || !c.Reserve(n) {
+	// Nothing is evicted in vain while something runs. Else all cells can be freed, also those that idle sequences share.
+	if s == nil || len(c.running) > 0 && c.available() < n || !c.evict(s) || !c.Reserve(n) {
 		return 0, false, nil
 	}
 	c.cancelSaveAhead()
