@@ -87,10 +87,10 @@ func (c *Cache) Import(saved *Saved) (name uint64, begun bool, err error) {
 
 // Erase drops a conversation from cache and archive and returns how many tokens it had. done is false while it is being copied.
 func (c *Cache) Erase(name uint64, salt string) (n int, done bool) {
-	s, e := c.find(name, salt)
 	if c.copy.kind != savingAhead && !c.continueCopy() {
 		return 0, false
 	}
+	s, e := c.find(name, salt) // now, since the copy may have brought it into the archive
 	if s != nil && s == c.copy.sequence {
 		c.cancelSaveAhead()
 	}

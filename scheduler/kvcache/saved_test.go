@@ -5,9 +5,11 @@ package kvcache_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
 // leave computes a conversation, leaves it in an idle sequence and tells its name.
@@ -54,4 +56,38 @@ func TestCache_Import_EvictsWhatIdleSequencesShare(t *testing.T) {
 			}
 		})
 	}
+}
+
+// threaded is a memory that copies on a thread of its own: a copy ends between two looks at it.
+type threaded struct {
+	*schedulertest.Backend
+	unfinished bool
+}
+
+func (m *threaded) ContinueCopy(limit time.Duration) (done bool) {
+	if limit > 0 && m.unfinished {
+		return false
+	}
+	return m.Backend.ContinueCopy(limit)
+}
+
+// A conversation that comes into the archive in the moment in which it is erased does not stay there.
+func TestCache_Erase_FindsWhatWasJustArchived(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Cells: 1000, Sequences: 2})
+	m := &threaded{Backend: b}
+	w := world{t, b, newCache(m, b, 1<<20)}
+	tokens := prompt(300, 1)
+	name := w.leave(tokens)
+	m.unfinished = true
+	if w.cache.Reserve(1000) || !w.cache.Copying() {
+		t.Fatal("it is not being saved")
+	}
+	m.unfinished = false
+	if n, done := w.cache.Erase(name, ""); n != 300 || !done {
+		t.Errorf("%d tokens erased, done: %v", n, done)
+	}
+	if n := w.cache.LongestPrefix(tokens, kvcache.Scope{}); n != 0 || w.States != 0 {
+		t.Errorf("%d tokens are left, in %d states", n, w.States)
+	}
+	w.agree()
 }
