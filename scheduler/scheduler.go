@@ -84,7 +84,7 @@ type Scheduler struct {
 	ticks         int                // ticks that were planned so far
 	retries       []func(*Scheduler) // control calls that wait for a reader, or have waited for a worker
 	slotActions   []*slotAction      // not begun yet, in the order they came
-	slotLeft      bool               // since the last tick began those that it could
+	actionsDue    bool               // a slot was left since the last tick tried them, or one found a copy unfinished
 	conversations []uint64           // by slot: the name of what its last answer left in the cache; 0: nothing
 	awaited       []*job             // their workers are collected by a later tick
 	awaitsCopy    bool               // as of the last plan: a running job waits for cells whose sequence is being saved

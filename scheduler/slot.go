@@ -10,7 +10,7 @@ import (
 func (s *Scheduler) leave(j *job) {
 	s.cache.Release(j.seq)
 	s.slots[j.slot], s.conversations[j.slot] = nil, j.seq.Conversation()
-	s.slotLeft = true
+	s.actionsDue = true
 	s.running = slices.DeleteFunc(s.running, func(r *job) bool { return r == j })
 	j.seq, j.slot, j.outputRow, j.scheduled = nil, -1, -1, 0
 }

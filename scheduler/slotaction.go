@@ -112,7 +112,7 @@ func (s *Scheduler) postSlotAction(a *slotAction) {
 
 // actOnSlots begins the actions whose slots are idle, and refuses those that nobody waits for any more.
 func (s *Scheduler) actOnSlots() {
-	s.slotLeft = false
+	s.actionsDue = false
 	s.slotActions = slices.DeleteFunc(s.slotActions, s.actOnSlot)
 }
 
@@ -129,7 +129,14 @@ func (s *Scheduler) actOnSlot(a *slotAction) (over bool) {
 		a.refuse(err)
 		return true
 	}
-	return s.slots[a.slot] == nil && a.try(s)
+	if s.slots[a.slot] != nil {
+		return false
+	}
+	over = a.try(s)
+	if !over && s.cache.Copying() {
+		s.actionsDue = true // the copy may end later in this tick, and nothing would wake the next one
+	}
+	return over
 }
 
 // answerOnce answers an action unless it was answered before it panicked.

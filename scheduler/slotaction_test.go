@@ -170,6 +170,51 @@ func TestScheduler_SlotActions_WaitForTheSlot(t *testing.T) {
 	}
 }
 
+// thirdLook is a memory that copies on a thread of its own: every third look finds a copy done.
+type thirdLook struct {
+	*schedulertest.Backend
+	looks int
+}
+
+func (m *thirdLook) ContinueCopy(limit time.Duration) (done bool) {
+	if limit > 0 {
+		if m.looks++; m.looks%3 != 0 {
+			return false
+		}
+		limit = -1
+	}
+	return m.Backend.ContinueCopy(limit)
+}
+
+// An action that finds a copy unfinished is tried again, also if that copy ends later in the same tick.
+func TestScheduler_SlotActions_FollowACopyThatEndsInTheTick(t *testing.T) {
+	b := &thirdLook{Backend: schedulertest.New(scheduler.Limits{Sequences: 4})}
+	s := newScheduler(t, b, scheduler.Config{Slots: 2, ArchiveBytes: 1 << 20})
+	finish(t, s, submit(t, s, request(100, 1, 10)))
+	post := func(f func()) {
+		waiting := scheduler.WaitingActions(s)
+		go f()
+		for scheduler.WaitingActions(s) == waiting {
+			scheduler.TakeCommands(s)
+		}
+	}
+	saved, erased := make(chan *kvcache.Saved, 1), make(chan int, 1)
+	post(func() { v, _ := s.SaveSlot(context.Background(), 0, ""); saved <- v })
+	post(func() { n, _ := s.EraseSlot(context.Background(), 0, ""); erased <- n })
+	for busy := true; scheduler.WaitingActions(s) > 0; busy = s.Tick() {
+		if !busy {
+			t.Fatalf("the scheduler rests after %d looks at the copy, and an action waits", b.looks)
+		}
+	}
+	if v := <-saved; v == nil || v.State.Close() != nil {
+		t.Errorf("saved: %v", v)
+	}
+	if n := <-erased; n != 109 {
+		t.Errorf("%d tokens erased", n)
+	}
+	rest(s)
+}
+
 // Saving and restoring take no tick longer than other copies: the generating slots get their tokens meanwhile.
 func TestScheduler_SlotActions_HoldNobodyUp(t *testing.T) {
 	synctest.Test(t, slotActionsHoldNobodyUp)

@@ -4,7 +4,7 @@ package scheduler
 
 // Tick does one round: it takes commands, fills free slots (admit.go), plans (plan.go) and computes the plan (pass.go), which ends with
 // sampling (sample.go) and sending (emit.go). busy asks for the next tick at once: a pass ran, a copy or saving ahead goes on, an action
-// waits and a slot was left, or this tick admitted nobody because a running job waited for a copy.
+// waits whose slot was left or that found a copy unfinished, or this tick admitted nobody because a running job waited for a copy.
 //
 // Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() (busy bool) {
@@ -26,7 +26,7 @@ func (s *Scheduler) Tick() (busy bool) {
 	s.plan()
 	if len(s.planned) == 0 {
 		s.publish()
-		return awaitedCopy || !s.cache.Settled() || s.slotLeft && len(s.slotActions) > 0
+		return awaitedCopy || !s.cache.Settled() || s.actionsDue && len(s.slotActions) > 0
 	}
 	s.computeAlone()
 	s.observe()
