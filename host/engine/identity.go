@@ -82,15 +82,17 @@ func (e *Engine) AdapterFiles(key string) (string, error) {
 	})
 }
 
-// AdapterKey is the reverse of AdapterFiles. It fails if an adapter is not loaded.
+// AdapterKey is the reverse of AdapterFiles. It fails if an adapter is not loaded. Of several from the same file it takes the one that was
+// loaded last: the others may have been unloaded, and stay here until the last request is done with them.
 func (e *Engine) AdapterKey(files string) (string, error) {
 	return e.identity.translate(files, func(file string) (string, bool) {
+		last, found := uint64(0), false
 		for number, name := range e.identity.adapters {
 			if name == file {
-				return strconv.FormatUint(number, 10), true
+				last, found = max(last, number), true
 			}
 		}
-		return "", false
+		return strconv.FormatUint(last, 10), found
 	})
 }
 
