@@ -74,6 +74,11 @@ func (s *Scheduler) checkForced(j *job, tokens []Token) error {
 	if n := len(j.answer.Expected()) + len(tokens); n >= s.limits.longest() && j.req.Shift == nil {
 		return fmt.Errorf("%w: %d tokens would make %d, the context has %d", ErrBadRequest, len(tokens), n, s.limits.longest())
 	}
+	return s.checkVocabulary(tokens)
+}
+
+// checkVocabulary refuses tokens that the model does not have.
+func (s *Scheduler) checkVocabulary(tokens []Token) error {
 	for _, t := range tokens {
 		if t < 0 || int(t) >= s.limits.Vocabulary {
 			return fmt.Errorf("%w: token %d is not in the vocabulary of %d", ErrBadRequest, t, s.limits.Vocabulary)

@@ -72,12 +72,7 @@ func (s *Scheduler) checkSaved(saved *kvcache.Saved) error {
 	if n := len(saved.Tokens); n < 1 || n > s.limits.longest() {
 		return fmt.Errorf("%w: a conversation of %d tokens, the context has %d", ErrBadRequest, n, s.limits.longest())
 	}
-	for _, t := range saved.Tokens {
-		if t < 0 || int(t) >= s.limits.Vocabulary {
-			return fmt.Errorf("%w: token %d is not in the vocabulary of %d", ErrBadRequest, t, s.limits.Vocabulary)
-		}
-	}
-	return nil
+	return s.checkVocabulary(saved.Tokens)
 }
 
 // EraseSlot drops the conversation of a slot from the cache, once the slot is idle, if it has this cache salt, and returns how many tokens it had. Errors:
