@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from "playwright-core";
+import type { Settings } from "../src/settings/settings.ts";
 
 const candidates = [
   process.env.CHROMIUM,
@@ -28,6 +29,17 @@ export async function launch(): Promise<Browser> {
       "--disable-sync",
     ],
   });
+}
+
+/** Lets new chats begin with these settings, as if a person had chosen them. For ChatPage.open's prepare. */
+export function withSettings(settings: Partial<Settings>): (page: Page) => Promise<unknown> {
+  return (page) =>
+    page.addInitScript((kept) => localStorage.setItem("penstock.settings", kept), JSON.stringify(settings));
+}
+
+/** Settings for answers as long as maxTokens, whatever the model thinks. */
+export function long(maxTokens: number): (page: Page) => Promise<unknown> {
+  return withSettings({ sampling: { max_tokens: maxTokens, ignore_eos: true } });
 }
 
 /** A page of the UI as a person sees it. What the browser complains about is collected. */
@@ -86,16 +98,8 @@ export class ChatPage {
 
   /** The last answer, once it has ended. */
   async finished(): Promise<Locator> {
-    await this.page.locator('.exchange:last-child .answer[data-phase="done"]').waitFor();
+    await this.page.locator('.message:last-child[data-phase="done"]').waitFor();
     return this.answers.last();
-  }
-
-  /** Makes the next answers as long as maxTokens, whatever the model thinks. */
-  async askForLongAnswers(maxTokens: number): Promise<void> {
-    await this.page.getByRole("button", { name: "Settings" }).click();
-    await this.page.getByLabel("Max tokens").fill(String(maxTokens));
-    await this.page.getByLabel("Keep going").check();
-    await this.page.getByRole("button", { name: "Done" }).click();
   }
 
   /** Begins to note each length that the last answer's text has while it is drawn; read it with lengths. */
@@ -106,7 +110,7 @@ export class ChatPage {
       const log = document.querySelector('[role="log"]');
       if (log === null) throw new Error("there is no log");
       new MutationObserver(() => {
-        const length = log.querySelector(".exchange:last-child .prose")?.textContent?.length ?? 0;
+        const length = log.querySelector(".message:last-child .prose")?.textContent?.length ?? 0;
         if (length > 0 && length !== seen.at(-1)) seen.push(length);
       }).observe(log, { childList: true, subtree: true, characterData: true });
     });

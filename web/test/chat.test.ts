@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
-import { ChatPage, launch, patience } from "./browser.ts";
+import { ChatPage, launch, long, patience, withSettings } from "./browser.ts";
 import { Server } from "./server.ts";
 
 const endless = 60_000; // tokens, which take many seconds
@@ -23,8 +23,7 @@ after(async () => {
 });
 
 test("Page: an answer arrives token by token", { timeout: 3 * patience }, async () => {
-  const chat = await ChatPage.open(browser, server.url);
-  await chat.askForLongAnswers(900); // a third of a second: a busy browser draws a few times meanwhile
+  const chat = await ChatPage.open(browser, server.url, {}, long(900)); // a third of a second: a busy browser draws a few times meanwhile
   await chat.watchLengths();
   await chat.ask("Tell me a story about a frog.");
   await chat.growing(3);
@@ -58,8 +57,7 @@ for (const [name, stop] of [
   ["Escape", (chat: ChatPage) => chat.page.keyboard.press("Escape")],
 ] as const) {
   test(`Page: ${name} stops an answer in its middle`, { timeout: 3 * patience }, async () => {
-    const chat = await ChatPage.open(browser, server.url);
-    await chat.askForLongAnswers(endless);
+    const chat = await ChatPage.open(browser, server.url, {}, long(endless));
     await chat.watchLengths();
     await chat.ask("Tell me a story.");
     await chat.growing(3);
@@ -81,8 +79,7 @@ for (const [name, stop] of [
 }
 
 test("Page: New chat clears all and stops what runs", { timeout: 3 * patience }, async () => {
-  const chat = await ChatPage.open(browser, server.url);
-  await chat.askForLongAnswers(endless);
+  const chat = await ChatPage.open(browser, server.url, {}, long(endless));
   await chat.watchLengths();
   await chat.ask("Tell me a story.");
   await chat.growing(2);
@@ -95,11 +92,8 @@ test("Page: New chat clears all and stops what runs", { timeout: 3 * patience },
 });
 
 test("Page: two pages are answered at the same time", { timeout: 3 * patience }, async () => {
-  const pages = await Promise.all([1, 2].map(() => ChatPage.open(browser, server.url)));
-  for (const chat of pages) {
-    await chat.askForLongAnswers(endless);
-    await chat.watchLengths();
-  }
+  const pages = await Promise.all([1, 2].map(() => ChatPage.open(browser, server.url, {}, long(endless))));
+  for (const chat of pages) await chat.watchLengths();
   for (const chat of pages) await chat.ask("Tell me a story about an owl.");
   for (const chat of pages) await chat.growing(3);
   await server.runs(2);
@@ -111,9 +105,7 @@ test("Page: two pages are answered at the same time", { timeout: 3 * patience },
 });
 
 test("Page: what the host refuses is shown with what to do", { timeout: 3 * patience }, async () => {
-  const chat = await ChatPage.open(browser, server.url, {}, (page) =>
-    page.addInitScript(() => localStorage.setItem("penstock.settings", '{"temperature":1e9}')),
-  );
+  const chat = await ChatPage.open(browser, server.url, {}, withSettings({ sampling: { temperature: 1e9 } }));
   await chat.ask("Hello!");
   const answer = await chat.finished();
   assert.match(await answer.innerText(), /temperature[\s\S]*Change it in Settings[\s\S]*Try again/);

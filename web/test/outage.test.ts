@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
-import { ChatPage, launch, patience } from "./browser.ts";
+import { ChatPage, launch, long, patience } from "./browser.ts";
 import { Server } from "./server.ts";
 
 let browser: Browser;
@@ -20,8 +20,7 @@ after(async () => {
 test("Page: survives a restart of the host, and tells of it", { timeout: 4 * patience }, async (t) => {
   const first = await Server.start({ context: 60_000 });
   t.after(() => first.stop("SIGKILL"));
-  const chat = await ChatPage.open(browser, first.url);
-  await chat.askForLongAnswers(50_000);
+  const chat = await ChatPage.open(browser, first.url, {}, long(50_000));
   await chat.watchLengths();
   await chat.ask("Tell me a story.");
   await chat.growing(2);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 import type { Page, WebSocketRoute } from "playwright-core";
-import type { EndFrame, GenerateRequest, HostFrame } from "../src/protocol.ts";
+import type { EndFrame, GenerateRequest, HostFrame } from "../src/host/protocol.ts";
 
 /** A stream of the page that the test answers instead of the host. */
 export class PlayedStream {
-  private seq = 0;
+  private seq = 1; // started is event 0
 
   constructor(
     private readonly socket: WebSocketRoute,
@@ -18,6 +18,11 @@ export class PlayedStream {
 
   end(end: Partial<EndFrame> = {}): void {
     this.frame({ type: "end", id: this.id, reason: "stop", ...end });
+  }
+
+  started(stream = "played"): void {
+    const facts = { stream, model: "played", prompt_tokens: 1, cached_tokens: 0 };
+    this.frame({ type: "started", id: this.id, ...facts });
   }
 
   /** Sends any frame, also one that belongs to no stream. */
@@ -34,7 +39,10 @@ export async function play(page: Page, answer: (stream: PlayedStream) => void): 
   await page.routeWebSocket(/\/v1\/ws$/, (socket) => {
     socket.onMessage((data) => {
       const frame = JSON.parse(String(data));
-      if (frame.type === "generate") answer(new PlayedStream(socket, frame.id, frame.request));
+      if (frame.type !== "generate") return;
+      const stream = new PlayedStream(socket, frame.id, frame.request);
+      stream.started();
+      answer(stream);
     });
   });
 }

@@ -3,7 +3,7 @@
 // Writes docs/images/chat.png, the README's picture of the page, from the real host. Other pictures, to look
 // at while working on the styles: npm run screenshot -- FILE [light|dark] [desktop|phone].
 import { fileURLToPath } from "node:url";
-import { ChatPage, launch } from "./browser.ts";
+import { ChatPage, launch, withSettings } from "./browser.ts";
 import { Server } from "./server.ts";
 
 const [file, scheme, device] = process.argv.slice(2);
@@ -22,8 +22,7 @@ try {
       colorScheme: scheme === "dark" ? "dark" : "light",
       deviceScaleFactor: 2,
     },
-    (page) =>
-      page.addInitScript(() => localStorage.setItem("penstock.settings", '{"temperature":0.6,"seed":7}')),
+    withSettings({ sampling: { temperature: 0.6, seed: 7 } }),
   );
   for (const question of ["Write a Python function named square.", "Tell me a story about a frog."]) {
     await chat.ask(question);

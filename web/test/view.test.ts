@@ -56,7 +56,7 @@ test("Page: Markdown is drawn, and nothing in it runs or loads", { timeout: 2 * 
   const answer = await chat.finished();
   await answer.getByRole("heading", { name: "Heading" }).waitFor();
   assert.equal(await answer.locator("strong").innerText(), "bold");
-  assert.equal(await chat.page.locator(".exchange :is(script, img, iframe)").count(), 0);
+  assert.equal(await chat.page.locator(".message :is(script, img, iframe)").count(), 0);
   assert.equal(await answer.locator("a").count(), 1, "only the image's address is a link");
   assert.match(await answer.locator("pre").innerText(), /<script>window.hit = 5/);
   assert.equal(await chat.page.evaluate("window.hit"), undefined);

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+import { computed, type Signal, signal } from "@preact/signals";
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import { Answers } from "./chats/answering.ts";
+import { Chats } from "./chats/chats.ts";
+import type { Message } from "./chats/message.ts";
+import type { Store } from "./chats/store.ts";
+import { Connection } from "./host/connection.ts";
+import type { KeyKeeper } from "./host/key.ts";
+import { type Plugin, Rest } from "./host/rest.ts";
+import { Streams } from "./host/streams.ts";
+import { request } from "./settings/request.ts";
+import type { Settings } from "./settings/settings.ts";
+import type { StartingSettings } from "./settings/starting.ts";
+
+/** What fills the page. */
+export type View = "chat" | "plugins" | "live";
+
+/** What stands beside the chat. */
+export type Drawer = { kind: "settings" } | { kind: "inspector"; message: string; token: number };
+
+/** The parts of the page, and what is known of the host. */
+export class App {
+  readonly models: Signal<readonly string[]> = signal([]);
+  readonly plugins: Signal<readonly Plugin[]> = signal([]);
+  readonly view: Signal<View> = signal("chat");
+  readonly drawer: Signal<Drawer | undefined> = signal(undefined);
+  readonly notice = signal(""); // what went wrong outside of any answer
+  readonly rest: Rest;
+  readonly connection: Connection;
+  readonly answers: Answers;
+  readonly chats: Chats;
+
+  constructor(
+    base: URL,
+    readonly keeper: KeyKeeper,
+    readonly starting: StartingSettings,
+    store: Store,
+  ) {
+    this.rest = new Rest(base, () => keeper.key);
+    this.connection = new Connection({ probe: () => this.look(), socket: () => this.rest.socket() });
+    const streams = new Streams(this.connection, (error) => {
+      this.notice.value = error.message;
+    });
+    const online = computed(() => this.connection.status.value.kind === "online");
+    this.answers = new Answers(streams, online);
+    const around = {
+      answers: this.answers,
+      request: (settings: Settings, messages: readonly Message[]) =>
+        request(settings, new Set(this.plugins.peek().map((plugin) => plugin.name)), messages),
+    };
+    this.chats = new Chats(store, around, starting);
+  }
+
+  /** Asks the host what it has. */
+  private async look(): Promise<void> {
+    const [models, plugins] = await Promise.all([this.rest.models(), this.rest.plugins()]);
+    this.models.value = models;
+    this.plugins.value = plugins;
+  }
+}
+
+const Context = createContext<App | undefined>(undefined);
+export const AppProvider = Context.Provider;
+
+/** The app that a component belongs to. */
+export function useApp(): App {
+  const app = useContext(Context);
+  if (app === undefined) throw new Error("a component stands outside of the app");
+  return app;
+}

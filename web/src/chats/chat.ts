@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+import { effect, type Signal, signal, untracked } from "@preact/signals";
+import type { GenerateRequest } from "../host/protocol.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { Answers, Place, Run } from "./answering.ts";
+import { type Attachment, type Message, newID } from "./message.ts";
+import type { ChatInfo, Store } from "./store.ts";
+import { Tree } from "./tree.ts";
+
+/** What the chats of the page share. */
+export interface Surroundings {
+  store: Pick<Store, "keepMessage">;
+  answers: Answers;
+  keep(chat: Chat): void; // what info tells, which has changed
+  request(settings: Settings, messages: readonly Message[]): GenerateRequest;
+}
+
+const saveEvery = 1000; // milliseconds between two writes of an answer that grows
+
+/** A chat that is open: its messages in memory, and what a person can do with them. Every change reaches the store. */
+export class Chat {
+  readonly id: string;
+  readonly title: Signal<string>;
+  readonly settings: Signal<Settings>;
+  readonly tree: Tree;
+  private readonly created: number;
+  private changed: number;
+  private closed = false;
+  private readonly stopKeeping: () => void;
+  private readonly due = new Map<string, ReturnType<typeof setTimeout>>(); // by message: its next write
+
+  constructor(
+    info: ChatInfo,
+    messages: readonly Message[],
+    private readonly around: Surroundings,
+  ) {
+    this.id = info.id;
+    this.created = info.created;
+    this.changed = info.changed;
+    this.title = signal(info.title);
+    this.settings = signal(info.settings);
+    this.tree = new Tree(messages, signal(info.branches));
+    let loading = true;
+    this.stopKeeping = effect(() => {
+      this.info();
+      const empty = this.tree.path.value.length === 0; // not worth keeping
+      if (!loading && !empty) untracked(() => around.keep(this));
+    });
+    loading = false;
+  }
+
+  info(): ChatInfo {
+    const { id, created, changed } = this;
+    const [title, settings, branches] = [this.title.value, this.settings.value, this.tree.branches.value];
+    return { id, title, created, changed, settings, branches };
+  }
+
+  /** Goes on with what ran when the page was left. */
+  resumeAnswers(): void {
+    for (const message of this.tree.all()) {
+      const { answer } = message;
+      if (answer === undefined || answer.phase === "done") continue;
+      this.around.answers.resume(this.place(message.id));
+    }
+  }
+
+  /** Stops its answers, and keeps nothing from now on. */
+  close(): void {
+    this.stopKeeping();
+    for (const { id } of this.tree.all()) this.around.answers.running.peek().get(id)?.stop();
+    this.closed = true;
+    for (const timer of this.due.values()) clearTimeout(timer);
+  }
+
+  /** Asks below the last message that is shown. */
+  ask(text: string, files: Attachment[] = []): Run {
+    return this.question(this.tree.leaf?.id ?? null, text, files);
+  }
+
+  /** Asks otherwise than in this question, beside it. */
+  edit(id: string, text: string): Run {
+    const { parent, files } = this.tree.node(id).peek();
+    return this.question(parent, text, files ?? []);
+  }
+
+  /** Another answer beside this one, or a first one to a question. */
+  answerAgain(id: string, settings = this.settings.peek()): Run {
+    const message = this.tree.node(id).peek();
+    return this.answer(message.role === "user" ? id : message.parent, settings);
+  }
+
+  /** The run of the last answer that is shown, while it runs. */
+  get run(): Run | undefined {
+    const { leaf } = this.tree;
+    return leaf && this.around.answers.running.value.get(leaf.id);
+  }
+
+  private question(parent: string | null, text: string, files: Attachment[]): Run {
+    const message = this.fresh(parent, "user", text);
+    if (this.title.peek() === "") this.title.value = titleOf(text);
+    this.changed = message.created;
+    this.add(files.length > 0 ? { ...message, files } : message);
+    return this.answer(message.id, this.settings.peek());
+  }
+
+  private answer(parent: string | null, settings: Settings): Run {
+    const request = this.around.request(settings, this.tree.upTo(parent));
+    const message = this.fresh(parent, "assistant", "");
+    const asked = message.created;
+    this.add({
+      ...message,
+      answer: { phase: "waiting", model: settings.model ?? "", seq: -1, tokens: 0, asked },
+    });
+    return this.around.answers.start(this.place(message.id), request);
+  }
+
+  private fresh(parent: string | null, role: Message["role"], content: string): Message {
+    return { id: newID(), chat: this.id, parent, role, created: Date.now(), content };
+  }
+
+  private add(message: Message): void {
+    this.tree.add(message);
+    this.save(message.id);
+  }
+
+  private place(id: string): Place {
+    return {
+      get: () => this.tree.node(id).peek(),
+      change: (change, soon) => {
+        this.tree.change(id, change);
+        if (soon) this.save(id);
+        else if (!this.due.has(id))
+          this.due.set(
+            id,
+            setTimeout(() => this.save(id), saveEvery),
+          );
+      },
+    };
+  }
+
+  private save(id: string): void {
+    if (this.closed) return;
+    clearTimeout(this.due.get(id));
+    this.due.delete(id);
+    void this.around.store.keepMessage(this.tree.node(id).peek());
+  }
+}
+
+const longestTitle = 60; // characters
+
+/** The beginning of a question, as a name for its chat. */
+export function titleOf(question: string): string {
+  const line = question.trim().replace(/\s+/g, " ");
+  return line.length <= longestTitle ? line : `${line.slice(0, longestTitle - 1).trimEnd()}…`;
+}

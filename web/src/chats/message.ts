@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+import type { EndReason, HostError, Timings, ToolCall, Usage } from "../host/protocol.ts";
+
+/** A text file that was added to a question. */
+export interface Attachment {
+  name: string;
+  text: string;
+}
+
+/** One message of a chat. A chat is a tree of them: an edited question or a second answer is a sibling of the first. */
+export interface Message {
+  readonly id: string;
+  readonly chat: string;
+  readonly parent: string | null; // null: it begins the chat
+  readonly role: "user" | "assistant";
+  readonly created: number; // milliseconds, as Date.now()
+  content: string;
+  files?: Attachment[]; // of a question
+  reasoning?: string;
+  calls?: ToolCall[];
+  answer?: Answering; // of an answer
+}
+
+/** waiting: for a slot. lost: the connection is, and the host goes on meanwhile. */
+export type Phase = "waiting" | "streaming" | "paused" | "stopping" | "lost" | "done";
+
+/** How an answer came about, and where it stands. */
+export interface Answering {
+  phase: Phase;
+  model: string;
+  stream?: string; // the host's name for it, while it can be attached to
+  seq: number; // of the last event that is in the message; -1: none
+  tokens: number;
+  promptTokens?: number;
+  cachedTokens?: number;
+  asked: number; // when, in milliseconds as Date.now()
+  first?: number; // when the first token came
+  outcome?: Outcome; // of phase done
+}
+
+/** How an answer ended. */
+export interface Outcome {
+  reason: EndReason;
+  usage?: Usage;
+  timings?: Timings;
+  error?: HostError;
+}
+
+/** A name for a new thing. crypto.randomUUID exists only on https and localhost. */
+export function newID(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(12));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

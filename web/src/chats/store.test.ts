@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+import "fake-indexeddb/auto";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { defaults } from "../settings/settings.ts";
+import type { Message } from "./message.ts";
+import { type ChatInfo, Store } from "./store.ts";
+
+const chat = (id: string): ChatInfo => ({
+  id,
+  title: id,
+  created: 1,
+  changed: 2,
+  settings: defaults,
+  branches: {},
+});
+const message = (id: string, of: string): Message => ({
+  id,
+  chat: of,
+  parent: null,
+  role: "user",
+  created: 1,
+  content: id,
+});
+
+test("Store: chats and messages are kept, and go together", async () => {
+  const store = await Store.open("test");
+  for (const id of ["a", "b"]) await store.keepChat(chat(id));
+  for (const id of ["1", "2"]) await store.keepMessage(message(id, "a"));
+  await store.keepMessage(message("3", "b"));
+  await store.keepMessage({ ...message("2", "a"), content: "changed" });
+  const answer = { phase: "streaming", model: "m", seq: 3, tokens: 3, asked: 1 } as const;
+  await store.keepMessage({ ...message("3", "b"), answer: { ...answer, stream: "name" } });
+  assert.deepEqual(
+    (await store.running()).map((m) => m.id),
+    ["3"],
+  );
+  await store.keepMessage({ ...message("3", "b"), answer: { ...answer, phase: "done" } });
+  assert.deepEqual(await store.running(), []);
+  store.close();
+
+  const again = await Store.open("test");
+  assert.deepEqual(
+    (await again.chats()).map((c) => c.id),
+    ["a", "b"],
+  );
+  assert.deepEqual(
+    (await again.messages("a")).map((m) => m.content),
+    ["1", "changed"],
+  );
+  await again.remove("a");
+  assert.deepEqual(await again.chats(), [chat("b")]);
+  assert.deepEqual(await again.messages("a"), []);
+  assert.equal((await again.messages("b")).length, 1);
+  again.close();
+});

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Message } from "./message.ts";
+import { Tree } from "./tree.ts";
+
+let created = 0;
+
+function message(id: string, parent: string | null, role: Message["role"] = "user"): Message {
+  return { id, parent, role, chat: "c", created: created++, content: id };
+}
+
+test("Tree: the last child of each message is shown, until another is", () => {
+  const tree = new Tree([message("a", null), message("b", "a"), message("c", "a"), message("d", "b")]);
+  assert.deepEqual(tree.path.value, ["a", "c"]);
+  tree.show("b");
+  assert.deepEqual(tree.path.value, ["a", "b", "d"]);
+  assert.deepEqual(tree.siblings("b"), ["b", "c"]);
+  tree.add(message("e", "a"));
+  assert.deepEqual(tree.path.value, ["a", "e"], "a new one is shown");
+  tree.add(message("f", null));
+  assert.deepEqual(tree.path.value, ["f"], "also as a beginning");
+  tree.show("a");
+  assert.deepEqual(tree.path.value, ["a", "e"]);
+});
+
+test("Tree: a message is watched by itself", () => {
+  const tree = new Tree([message("a", null), message("b", "a")]);
+  const path = tree.path.value;
+  tree.change("b", (m) => ({ ...m, content: "more" }));
+  assert.equal(tree.node("b").value.content, "more");
+  assert.equal(tree.path.value, path, "the path has not changed");
+  assert.deepEqual(
+    tree.upTo("b").map((m) => m.id),
+    ["a", "b"],
+  );
+  assert.deepEqual(tree.upTo(null), []);
+});
+
+test("Tree: a branch that points to nothing shows the last child", () => {
+  const tree = new Tree([message("a", null), message("b", "a")]);
+  tree.branches.value = { "": "gone", a: "gone" };
+  assert.deepEqual(tree.path.value, ["a", "b"]);
+});

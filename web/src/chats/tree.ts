@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import type { Message } from "./message.ts";
+
+/** Which child of a message is shown, where that is not its last one. By parent; "" stands for the chat's beginning. */
+export type Branches = Readonly<Record<string, string>>;
+
+/** The messages of a chat as a tree, of which one path is shown. */
+export class Tree {
+  private readonly nodes = new Map<string, Signal<Message>>();
+  private readonly children = signal<ReadonlyMap<string, readonly string[]>>(new Map()); // by parent, oldest first
+
+  constructor(
+    messages: readonly Message[],
+    readonly branches: Signal<Branches> = signal({}),
+  ) {
+    const children = new Map<string, string[]>();
+    for (const message of [...messages].sort((a, b) => a.created - b.created)) {
+      this.nodes.set(message.id, signal(message));
+      const parent = message.parent ?? "";
+      children.set(parent, [...(children.get(parent) ?? []), message.id]);
+    }
+    this.children.value = children;
+  }
+
+  /** The ids of the messages that are shown, first to last. */
+  readonly path: ReadonlySignal<readonly string[]> = computed(() => {
+    const path: string[] = [];
+    for (let at = this.shownChild(""); at !== undefined; at = this.shownChild(at)) path.push(at);
+    return path;
+  });
+
+  /** One message, to be watched. */
+  node(id: string): ReadonlySignal<Message> {
+    const node = this.nodes.get(id);
+    if (node === undefined) throw new Error(`the chat has no message ${id}`);
+    return node;
+  }
+
+  has(id: string): boolean {
+    return this.nodes.has(id);
+  }
+
+  all(): Message[] {
+    return [...this.nodes.values()].map((node) => node.peek());
+  }
+
+  /** The last message that is shown. */
+  get leaf(): Message | undefined {
+    const id = this.path.value.at(-1);
+    return id === undefined ? undefined : this.node(id).value;
+  }
+
+  /** Adds a message below its parent and shows it. */
+  add(message: Message): void {
+    this.nodes.set(message.id, signal(message));
+    const parent = message.parent ?? "";
+    const children = new Map(this.children.peek());
+    children.set(parent, [...(children.get(parent) ?? []), message.id]);
+    this.children.value = children;
+    this.show(message.id);
+  }
+
+  /** Changes a message. Its place in the tree stays. */
+  change(id: string, change: (message: Message) => Message): void {
+    const node = this.nodes.get(id);
+    if (node !== undefined) node.value = change(node.peek());
+  }
+
+  /** The messages that a reader can choose from in the place of this one, oldest first. */
+  siblings(id: string): readonly string[] {
+    return this.children.value.get(this.node(id).peek().parent ?? "") ?? [];
+  }
+
+  /** Shows this message instead of its siblings. */
+  show(id: string): void {
+    const parent = this.node(id).peek().parent ?? "";
+    this.branches.value = { ...this.branches.peek(), [parent]: id };
+  }
+
+  /** The messages from the first to this one. */
+  upTo(id: string | null): Message[] {
+    const list: Message[] = [];
+    for (let at = id; at !== null; ) {
+      const message = this.node(at).peek();
+      list.unshift(message);
+      at = message.parent;
+    }
+    return list;
+  }
+
+  private shownChild(parent: string): string | undefined {
+    const children = this.children.value.get(parent) ?? [];
+    const chosen = this.branches.value[parent];
+    return chosen !== undefined && children.includes(chosen) ? chosen : children.at(-1);
+  }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { effect } from "@preact/signals";
+import { Connection, type Status } from "./connection.ts";
+import type { HostFrame } from "./protocol.ts";
+import { KeyNeeded } from "./rest.ts";
+import { Streams } from "./streams.ts";
+
+class FakeSocket extends EventTarget {
+  readonly sent: unknown[] = [];
+
+  send(data: string): void {
+    this.sent.push(JSON.parse(data));
+  }
+
+  say(frame: HostFrame): void {
+    this.dispatchEvent(new MessageEvent("message", { data: JSON.stringify(frame) }));
+  }
+}
+
+/** A connection whose probes and sockets the test plays. A wait ends when the test says so. */
+function setUp(t: TestContext) {
+  const timers: (() => void)[] = [];
+  t.mock.method(globalThis, "setTimeout", (work: () => void) => timers.push(work));
+  const sockets: FakeSocket[] = [];
+  const trouble: { next?: Error } = {};
+  const connection = new Connection({
+    probe: async () => {
+      if (trouble.next !== undefined) throw trouble.next;
+    },
+    socket: () => {
+      const socket = new FakeSocket();
+      sockets.push(socket);
+      return socket as unknown as WebSocket;
+    },
+  });
+  const seen: Status["kind"][] = [];
+  effect(() => void seen.push(connection.status.value.kind));
+  const online = async () => {
+    await connection.connect();
+    const socket = sockets.at(-1);
+    assert.ok(socket);
+    socket.dispatchEvent(new Event("open"));
+    return socket;
+  };
+  const waitIsOver = async () => {
+    timers.pop()?.();
+    await new Promise((resolve) => setImmediate(resolve)); // for the probe
+  };
+  return { connection, sockets, timers, trouble, seen, online, waitIsOver };
+}
+
+test("Connection.connect: online once the socket is open, and only one socket", async (t) => {
+  const { connection, sockets, seen, online } = setUp(t);
+  assert.equal(connection.send({ type: "cancel", id: "s1" }), false);
+  await online();
+  await connection.connect();
+  assert.deepEqual(seen, ["connecting", "connecting", "online"]);
+  assert.equal(sockets.length, 1);
+  assert.equal(connection.send({ type: "cancel", id: "s1" }), true);
+});
+
+test("Connection.connect: comes back after a lost connection, however often it has to try", async (t) => {
+  const { connection, sockets, trouble, seen, online, waitIsOver } = setUp(t);
+  const socket = await online();
+  trouble.next = new Error("the server does not answer");
+  socket.dispatchEvent(new Event("close"));
+  await waitIsOver();
+  await waitIsOver();
+  const status = connection.status.value;
+  assert.ok(status.kind === "waiting" && status.why === "the server does not answer");
+  delete trouble.next;
+  await waitIsOver();
+  sockets.at(-1)?.dispatchEvent(new Event("open"));
+  assert.deepEqual(seen.slice(2), ["online", "waiting", "waiting", "waiting", "online"]);
+});
+
+test("Connection.connect: waits for a key instead of trying again", async (t) => {
+  const { connection, sockets, timers, trouble } = setUp(t);
+  trouble.next = new KeyNeeded();
+  await connection.connect();
+  assert.equal(timers.length, 0);
+  assert.equal(connection.status.value.kind, "locked");
+  assert.equal(sockets.length, 0);
+  delete trouble.next;
+  await connection.connect();
+  assert.equal(sockets.length, 1);
+});
+
+function listening(heard: string[], name: string) {
+  return {
+    started: () => void heard.push(`${name} started`),
+    token: ({ text }: { text: string }) => void heard.push(`${name} ${text}`),
+    end: ({ reason }: { reason: string }) => void heard.push(`${name} ended: ${reason}`),
+    lost: () => void heard.push(`${name} lost`),
+  };
+}
+
+const refused = { message: "refused" };
+
+test("Streams: frames go to the stream they name, up to its end", async (t) => {
+  const { connection, online } = setUp(t);
+  const complaints: unknown[] = [];
+  const streams = new Streams(connection, (error) => complaints.push(error));
+  const socket = await online();
+  const heard: string[] = [];
+  const first = streams.generate({ messages: [] }, listening(heard, "first"));
+  streams.generate({ messages: [] }, listening(heard, "second"));
+  socket.say({ type: "token", id: "s2", seq: 1, text: "b" });
+  socket.say({ type: "token", id: "s1", seq: 1, text: "a" });
+  socket.say({ type: "error", error: { message: "belongs to no stream" } });
+  first.rewind(7);
+  socket.say({ type: "error", id: "s1", frame: "rewind", error: refused });
+  first.cancel();
+  socket.say({ type: "end", id: "s1", reason: "cancelled" });
+  socket.say({ type: "token", id: "s1", seq: 2, text: "late" });
+  socket.say({ type: "error", id: "s2", frame: "generate", error: refused });
+  assert.deepEqual(heard, ["second b", "first a", "first ended: cancelled", "second ended: error"]);
+  assert.deepEqual(complaints, [refused], "steering that is refused ends nothing");
+  assert.deepEqual(socket.sent.slice(2), [
+    { type: "rewind", id: "s1", tokens: 7 },
+    { type: "cancel", id: "s1" },
+  ]);
+});
+
+test("Streams: a lost connection loses every stream, and without one a stream is lost at once", async (t) => {
+  const { connection, online } = setUp(t);
+  const streams = new Streams(connection, () => assert.fail("nothing was refused"));
+  const socket = await online();
+  const heard: string[] = [];
+  streams.generate({ messages: [] }, listening(heard, "first"));
+  socket.dispatchEvent(new Event("close"));
+  streams.attach("name", 3, listening(heard, "second"));
+  assert.deepEqual(heard, ["first lost"], "not before the caller has the stream");
+  await Promise.resolve();
+  assert.deepEqual(heard, ["first lost", "second lost"]);
+});

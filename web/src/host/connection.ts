@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+import { type ReadonlySignal, signal } from "@preact/signals";
+import { backoff } from "./backoff.ts";
+import { type ClientFrame, type HostFrame, parseFrame } from "./protocol.ts";
+import { KeyNeeded } from "./rest.ts";
+
+export type Status =
+  | { kind: "connecting" }
+  | { kind: "online" }
+  | { kind: "waiting"; retryAt: number; why: string } // retryAt in Date.now()'s milliseconds
+  | { kind: "locked" }; // the host wants a key
+
+export interface Transport {
+  /** Resolves if the host would take us now; throws KeyNeeded or what is wrong. */
+  probe(): Promise<void>;
+  socket(): WebSocket;
+}
+
+/**
+ * A WebSocket that comes back. A browser does not tell why a WebSocket was refused, so each try first asks
+ * the host over HTTP, which does: a key is missing, a model is still loading, nobody is there.
+ */
+export class Connection {
+  private readonly state = signal<Status>({ kind: "connecting" });
+  private readonly listeners = new Set<(frame: HostFrame) => void>();
+  private socket: WebSocket | undefined;
+  private failures = 0;
+  private trying = false;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly transport: Transport) {}
+
+  get status(): ReadonlySignal<Status> {
+    return this.state;
+  }
+
+  /** Calls listener with each frame of the host from now on. */
+  listen(listener: (frame: HostFrame) => void): void {
+    this.listeners.add(listener);
+  }
+
+  /** Connects now instead of at the end of a wait. Does nothing while online or already trying. */
+  async connect(): Promise<void> {
+    if (this.trying || this.state.peek().kind === "online") return;
+    this.trying = true;
+    clearTimeout(this.timer);
+    if (this.failures === 0) this.become({ kind: "connecting" });
+    try {
+      await this.transport.probe();
+      this.open();
+    } catch (error) {
+      this.trying = false;
+      if (error instanceof KeyNeeded) this.become({ kind: "locked" });
+      else this.retryLater(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** Sends a frame; false if there is no connection to send it on. */
+  send(frame: ClientFrame): boolean {
+    if (this.state.peek().kind !== "online" || this.socket === undefined) return false;
+    this.socket.send(JSON.stringify(frame));
+    return true;
+  }
+
+  private open(): void {
+    const socket = this.transport.socket();
+    this.socket = socket;
+    socket.addEventListener("open", () => {
+      this.trying = false;
+      this.failures = 0;
+      this.become({ kind: "online" });
+    });
+    socket.addEventListener("message", (event) => {
+      const frame = parseFrame(event.data);
+      if (frame === undefined) return;
+      for (const listener of this.listeners) listener(frame);
+    });
+    socket.addEventListener("close", () => {
+      this.trying = false;
+      this.socket = undefined;
+      this.retryLater("the connection was lost");
+    });
+  }
+
+  private retryLater(why: string): void {
+    const delay = backoff(this.failures++);
+    this.timer = setTimeout(() => void this.connect(), delay);
+    this.become({ kind: "waiting", retryAt: Date.now() + delay, why });
+  }
+
+  private become(status: Status): void {
+    this.state.value = status;
+  }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+
+// The frames of the WebSocket /v1/ws, as docs/websocket.md describes them: text frames, one JSON object each.
+
+export interface ToolCall {
+  id: string;
+  type: "function";
+  function: { name: string; arguments: string };
+}
+
+/** One message of a request. */
+export interface RequestMessage {
+  role: "system" | "user" | "assistant" | "tool";
+  content: string;
+  reasoning_content?: string;
+  tool_calls?: ToolCall[];
+  tool_call_id?: string;
+}
+
+/** Sampling parameters by the host's names. An absent one leaves the host's default. */
+export type Sampling = Record<string, unknown>;
+
+/** The body of a chat completion, as far as this page uses it. */
+export interface GenerateRequest extends Sampling {
+  model?: string;
+  messages: RequestMessage[];
+}
+
+export type ClientFrame =
+  | { type: "generate"; id: string; request: GenerateRequest; detach_ms?: number; parts?: boolean }
+  | { type: "attach"; id: string; stream: string; after: number }
+  | { type: "cancel" | "pause" | "resume"; id: string }
+  | { type: "set"; id: string; sampling: Sampling }
+  | { type: "inject"; id: string; text: string }
+  | { type: "rewind"; id: string; tokens: number }
+  | { type: "fork"; id: string; as: string; sampling?: Sampling; detach_ms?: number }
+  | { type: "watch"; every_ms: number };
+
+export type EndReason = "stop" | "length" | "cancelled" | "error" | "tool_calls";
+
+export interface HostError {
+  message: string;
+  type?: string;
+  code?: string | number | null;
+  param?: string | null;
+}
+
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+}
+
+/** llama-server's names; the host may send more than this page reads. */
+export interface Timings {
+  queued_ms?: number;
+  prompt_ms?: number;
+  predicted_ms?: number;
+  predicted_per_second?: number; // tokens a second after the first
+}
+
+export interface StartedFrame {
+  type: "started";
+  id: string;
+  stream: string; // names the answer for attach
+  model: string;
+  prompt_tokens: number;
+  cached_tokens: number;
+}
+
+export interface TokenFrame {
+  type: "token";
+  id: string;
+  seq: number;
+  text: string;
+  trace?: TokenTrace;
+}
+
+/** How a token was chosen: what the model says, and what each stage of the chain left. */
+export interface TokenTrace {
+  id: number;
+  token: string;
+  before: Survey;
+  stages: { name: string; ms: number; after: Survey }[];
+}
+
+/** What there is to choose from at one point: n candidates, and the most likely of them. */
+export interface Survey {
+  n: number;
+  best: { id: number; token: string; logit: number; p: number }[];
+}
+
+export interface EndFrame {
+  type: "end";
+  id: string;
+  reason: EndReason;
+  usage?: Usage;
+  timings?: Timings;
+  error?: HostError;
+}
+
+export interface ErrorFrame {
+  type: "error";
+  id?: string;
+  as?: string;
+  frame?: ClientFrame["type"]; // the frame that was refused
+  error: HostError;
+}
+
+export type HostFrame = StartedFrame | TokenFrame | EndFrame | ErrorFrame;
+
+const known = new Set(["started", "token", "end", "error"]);
+
+/** Reads one frame of the host; undefined for what this page does not know, which it may ignore. */
+export function parseFrame(data: unknown): HostFrame | undefined {
+  if (typeof data !== "string") return undefined;
+  let frame: unknown;
+  try {
+    frame = JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+  if (typeof frame !== "object" || frame === null || !("type" in frame)) return undefined;
+  if (typeof frame.type !== "string" || !known.has(frame.type)) return undefined;
+  return frame as HostFrame;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { base64url, KeyNeeded, Rest } from "./rest.ts";
+
+/** A host whose one answer is given, and the requests it got. */
+function answering(t: TestContext, status: number, body: unknown, key = "") {
+  const requests: { url: string; headers: unknown }[] = [];
+  t.mock.method(globalThis, "fetch", async (url: URL, options: RequestInit) => {
+    requests.push({ url: url.href, headers: options.headers });
+    return new Response(JSON.stringify(body), { status });
+  });
+  return { host: new Rest(new URL("http://h/below/"), () => key), requests };
+}
+
+test("Rest.models: names, asked for below the page's own path and with the key", async (t) => {
+  const { host, requests } = answering(t, 200, { data: [{ id: "tiny" }, { no: "name" }] }, "k");
+  assert.deepEqual(await host.models(), ["tiny"]);
+  assert.deepEqual(requests, [{ url: "http://h/below/v1/models", headers: { Authorization: "Bearer k" } }]);
+});
+
+test("Rest.models: 401 asks for a key", async (t) => {
+  await assert.rejects(answering(t, 401, {}).host.models(), KeyNeeded);
+});
+
+test("Rest.models: an error in the host's words, or its status without any", async (t) => {
+  const error = { message: "the model is loading" };
+  await assert.rejects(answering(t, 503, { error }).host.models(), /^Error: the model is loading$/);
+  await assert.rejects(answering(t, 502, "x").host.models(), /^Error: the server answered 502$/);
+});
+
+test("Rest.models: nobody there", async (t) => {
+  t.mock.method(globalThis, "fetch", () => Promise.reject(new TypeError("NetworkError when fetching")));
+  const host = new Rest(new URL("http://h/"), () => "");
+  await assert.rejects(host.models(), /^Error: the server does not answer$/);
+});
+
+test("Rest.plugins: what each does and can be told, of those that can be used", async (t) => {
+  const config_schema = { type: "object", properties: { min_p: {}, draw: {} } };
+  const data = [
+    { name: "min-p", state: "ready", manifest: { summary: "drops the tail", config_schema } },
+    { name: "x", state: "ready", manifest: {} },
+    { name: "broken", state: "failed", error: "no WebAssembly" },
+    { name: "faulty", state: "quarantined", manifest: {} },
+  ];
+  const want = [
+    { name: "min-p", summary: "drops the tail", fields: ["min_p", "draw"] },
+    { name: "x", summary: "", fields: [] },
+    { name: "faulty", summary: "", fields: [] },
+  ];
+  assert.deepEqual(await answering(t, 200, { data }).host.plugins(), want);
+});
+
+for (const status of [404, 503]) {
+  test(`Host.plugins: none where the route answers ${status}`, async (t) => {
+    assert.deepEqual(await answering(t, status, {}).host.plugins(), []);
+  });
+}
+
+for (const [key, want] of [
+  ["secret", "c2VjcmV0"],
+  ["a", "YQ"],
+  ["ÿ?>", "w78_Pg"],
+] as const) {
+  test(`base64url of ${key}`, () => assert.equal(base64url(key), want));
+}

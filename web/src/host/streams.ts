@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+import { effect } from "@preact/signals";
+import type { Connection } from "./connection.ts";
+import type {
+  ClientFrame,
+  EndFrame,
+  ErrorFrame,
+  GenerateRequest,
+  HostError,
+  HostFrame,
+  Sampling,
+  StartedFrame,
+  TokenFrame,
+} from "./protocol.ts";
+
+export type Started = Omit<StartedFrame, "type" | "id">;
+export type Token = Omit<TokenFrame, "type" | "id">;
+export type End = Omit<EndFrame, "type" | "id">;
+
+/** What a stream tells: at most one start, any number of tokens, then exactly one end, or that its connection is lost. */
+export interface Listener {
+  started(started: Started): void;
+  token(token: Token): void;
+  end(end: End): void;
+  lost(): void;
+}
+
+/** For how long the host goes on with an answer whose connection is lost, in milliseconds. */
+export const detachFor = 600_000;
+
+/** An answer that runs on the host. What the host refuses of steering it goes to Streams.refused: the answer goes on. */
+export class Stream {
+  constructor(
+    readonly id: string,
+    private readonly send: (frame: ClientFrame) => boolean,
+  ) {}
+
+  /** Asks the host to stop; the end still comes through the listener. */
+  cancel(): void {
+    this.send({ type: "cancel", id: this.id });
+  }
+
+  pause(): void {
+    this.send({ type: "pause", id: this.id });
+  }
+
+  resume(): void {
+    this.send({ type: "resume", id: this.id });
+  }
+
+  /** Changes sampling parameters from the next token on. */
+  set(sampling: Sampling): void {
+    this.send({ type: "set", id: this.id, sampling });
+  }
+
+  /** Puts text into the answer as if the model had written it. */
+  inject(text: string): void {
+    this.send({ type: "inject", id: this.id, text });
+  }
+
+  /** Takes back the last tokens. */
+  rewind(tokens: number): void {
+    this.send({ type: "rewind", id: this.id, tokens });
+  }
+}
+
+/** Many answers over one connection, told apart by their ids. */
+export class Streams {
+  private readonly listeners = new Map<string, Listener>();
+  private count = 0;
+
+  /** refused gets what the host refuses of an answer that goes on, such as a steering frame. */
+  constructor(
+    private readonly connection: Connection,
+    private readonly refused: (error: HostError) => void,
+  ) {
+    connection.listen((frame) => this.receive(frame));
+    effect(() => {
+      if (connection.status.value.kind !== "online") this.loseAll();
+    });
+  }
+
+  /** Starts an answer that outlives its connection by detachFor. */
+  generate(request: GenerateRequest, listener: Listener): Stream {
+    return this.open(listener, (id) => ({ type: "generate", id, request, detach_ms: detachFor }));
+  }
+
+  /** Goes on with an answer by the name that the host gave it, after event number seq; -1: from its beginning. */
+  attach(stream: string, seq: number, listener: Listener): Stream {
+    return this.open(listener, (id) => ({ type: "attach", id, stream, after: seq }));
+  }
+
+  private open(listener: Listener, frame: (id: string) => ClientFrame): Stream {
+    const id = `s${++this.count}`;
+    this.listeners.set(id, listener);
+    if (!this.connection.send(frame(id))) {
+      this.listeners.delete(id);
+      queueMicrotask(() => listener.lost()); // not before the caller has the stream
+    }
+    return new Stream(id, (f) => this.connection.send(f));
+  }
+
+  private receive(frame: HostFrame): void {
+    if (frame.id === undefined) return;
+    const listener = this.listeners.get(frame.id);
+    switch (frame.type) {
+      case "started":
+        listener?.started(frame);
+        break;
+      case "token":
+        listener?.token(frame);
+        break;
+      case "end":
+        this.listeners.delete(frame.id); // first: the listener may start the next stream
+        listener?.end(frame);
+        break;
+      case "error":
+        this.refuse(frame, frame.id);
+        break;
+    }
+  }
+
+  /** A refused frame that was to begin a stream ends it; any other leaves it as it is. */
+  private refuse(frame: ErrorFrame, id: string): void {
+    if (frame.frame !== "generate" && frame.frame !== "attach" && frame.frame !== "fork") {
+      this.refused(frame.error);
+      return;
+    }
+    const begun = frame.as ?? id;
+    const listener = this.listeners.get(begun);
+    this.listeners.delete(begun);
+    listener?.end({ reason: "error", error: frame.error });
+  }
+
+  private loseAll(): void {
+    const lost = [...this.listeners.values()];
+    this.listeners.clear();
+    for (const listener of lost) listener.lost();
+  }
+}

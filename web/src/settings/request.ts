@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+import type { Message } from "../chats/message.ts";
+import type { GenerateRequest, RequestMessage } from "../host/protocol.ts";
+import type { Format, Settings } from "./settings.ts";
+
+/** The request for an answer to messages. Only plugins that the host offers are named. */
+export function request(
+  settings: Settings,
+  offered: ReadonlySet<string>,
+  messages: readonly Message[],
+): GenerateRequest {
+  const body: GenerateRequest = {
+    messages: requestMessages(settings.system, messages),
+    ...settings.sampling,
+  };
+  if (settings.model !== undefined) body.model = settings.model;
+  if (settings.stop.length > 0) body.stop = settings.stop;
+  if (settings.trace) body.trace = true;
+  const plugins = settings.plugins.filter((p) => offered.has(p.name));
+  if (plugins.length > 0) body.plugins = plugins.map((p) => (p.config === undefined ? p.name : p));
+  if (settings.chain !== undefined) {
+    const used = new Set(plugins.map((p) => `plugin:${p.name}`));
+    body.samplers = settings.chain.filter((stage) => !stage.startsWith("plugin:") || used.has(stage));
+  }
+  return { ...body, ...formatFields(settings.format) };
+}
+
+/** The messages as a template takes them: many refuse two questions in a row, so one without an answer is left out. */
+function requestMessages(system: string, messages: readonly Message[]): RequestMessage[] {
+  const list: RequestMessage[] = system.trim() === "" ? [] : [{ role: "system", content: system }];
+  messages.forEach((message, at) => {
+    const next = messages[at + 1];
+    if (message.role === "user") {
+      if (next === undefined || next.content !== "") list.push({ role: "user", content: question(message) });
+    } else if (message.content !== "") {
+      list.push({ role: "assistant", content: message.content });
+    }
+  });
+  return list;
+}
+
+/** A question with the files that were added to it. */
+function question({ content, files = [] }: Message): string {
+  const parts = files.map(({ name, text }) => {
+    const fence = "`".repeat(Math.max(3, longestRun(text) + 1));
+    return `${name}:\n${fence}\n${text.replace(/\n$/, "")}\n${fence}\n`;
+  });
+  return [...parts, content].join("\n");
+}
+
+function longestRun(text: string): number {
+  return Math.max(0, ...(text.match(/`+/g) ?? []).map((run) => run.length));
+}
+
+function formatFields(format: Format): Record<string, unknown> {
+  switch (format.kind) {
+    case "text":
+      return {};
+    case "json":
+      return { response_format: { type: "json_object" } };
+    case "schema":
+      return { json_schema: JSON.parse(format.text) };
+    default:
+      return { [format.kind]: format.text };
+  }
+}

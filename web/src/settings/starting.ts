@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+import { clean, type Settings } from "./settings.ts";
+
+const item = "penstock.settings";
+
+/** The settings that a new chat begins with, kept in the browser from one visit to the next. */
+export class StartingSettings {
+  constructor(private readonly storage: Pick<Storage, "getItem" | "setItem">) {}
+
+  get(): Settings {
+    try {
+      return clean(JSON.parse(this.storage.getItem(item) ?? "{}"));
+    } catch {
+      return clean({}); // not written by this page
+    }
+  }
+
+  keep(settings: Settings): void {
+    this.storage.setItem(item, JSON.stringify(settings));
+  }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+import { useApp } from "../../app.ts";
+import { Composer } from "./composer.tsx";
+import { useFollower } from "./follower.ts";
+import { MessageView } from "./message.tsx";
+import { Welcome } from "./welcome.tsx";
+
+/** The messages of the chat that is shown, and the field for the next one. */
+export function ChatView() {
+  const chat = useApp().chats.current.value;
+  const { scroller, content, away, toEnd } = useFollower(chat);
+  const path = chat.tree.path.value;
+  return (
+    <>
+      <main id="scroller" ref={scroller}>
+        {path.length === 0 && <Welcome chat={chat} />}
+        <div class="transcript" role="log" aria-label="Conversation" ref={content}>
+          {path.map((id) => (
+            <MessageView key={id} chat={chat} id={id} />
+          ))}
+        </div>
+      </main>
+      <Composer chat={chat} away={away} toEnd={toEnd} />
+    </>
+  );
+}
