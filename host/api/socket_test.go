@@ -35,6 +35,7 @@ type serverFrame struct {
 	Missed                                uint64
 	Logprobs                              *wire.TokenProb
 	Trace                                 *wire.TokenTrace
+	Frame                                 string
 	Error                                 struct{ Code, Message, Param string }
 }
 
@@ -197,6 +198,8 @@ func TestSocket_BadFrames_ConnectionLivesOn(t *testing.T) {
 		p.send("%s", tc.frame)
 		if f := p.next(); f.Type != "error" || f.ID != tc.id || f.Error.Code != tc.code || f.Error.Param != tc.param || f.Error.Message == "" {
 			t.Errorf("%.80s: got %+v", tc.frame, f)
+		} else if want := typeOf(tc.frame); f.Frame != want {
+			t.Errorf("%.80s: the error says it refuses a frame of type %q, want %q", tc.frame, f.Frame, want)
 		}
 	}
 	if err := p.conn.Write(context.Background(), websocket.MessageBinary, []byte(`{}`)); err != nil {
@@ -207,6 +210,15 @@ func TestSocket_BadFrames_ConnectionLivesOn(t *testing.T) {
 	}
 	p.send(`{"type":"generate","id":"a","request":{"prompt":"x","max_tokens":1}}`)
 	p.until("end")
+}
+
+// typeOf is the type that the host can read of a frame: none of what is too large, no JSON, or no text.
+func typeOf(frame string) string {
+	var f struct{ Type string }
+	if len(frame) > 4096 || json.Unmarshal([]byte(frame), &f) != nil {
+		return ""
+	}
+	return f.Type
 }
 
 func TestSocket_IDInUse(t *testing.T) {

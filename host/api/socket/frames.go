@@ -56,7 +56,8 @@ type endFrame struct {
 type errorFrame struct {
 	Type  string           `json:"type"`
 	ID    string           `json:"id,omitempty"`
-	As    string           `json:"as,omitempty"` // of a fork
+	As    string           `json:"as,omitempty"`    // of a fork
+	Frame string           `json:"frame,omitempty"` // the type of the frame that was refused, if it can be read
 	Error wire.ErrorObject `json:"error"`
 }
 

@@ -153,6 +153,7 @@ func (k *connection) refuse(f clientFrame, err error) {
 		}
 	}
 	refused := refusal(f.ID, err)
+	refused.Frame = excerpt.Of(f.Type, 40)
 	if f.Type == "fork" {
 		refused.As = f.As
 	}
