@@ -104,6 +104,7 @@ export class ChatPage {
 
   /** Begins to note each length that the last answer's text has while it is drawn; read it with lengths. */
   async watchLengths(): Promise<void> {
+    await this.page.getByRole("log").waitFor();
     await this.page.evaluate(() => {
       const seen: number[] = [];
       Object.assign(window, { lengths: seen });
