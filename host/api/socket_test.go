@@ -29,6 +29,7 @@ type serverFrame struct {
 	Type, ID, Stream, Model, Text, Reason string
 	Prompt                                int `json:"prompt_tokens"`
 	Cached                                int `json:"cached_tokens"`
+	Seed                                  uint32
 	Seq                                   uint64
 	Usage                                 wire.Usage
 	Timings                               wire.Timings
@@ -117,9 +118,9 @@ func TestSocket_Origins(t *testing.T) {
 func TestSocket_Generate_FramesInOrder(t *testing.T) {
 	r := newRig(t, nil)
 	p := r.dial()
-	p.send(`{"type":"generate","id":"a","request":{%s,"max_tokens":3,"logprobs":true}}`, hello)
+	p.send(`{"type":"generate","id":"a","request":{%s,"max_tokens":3,"logprobs":true,"seed":7}}`, hello)
 	started := p.next()
-	if started.Type != "started" || started.ID != "a" || len(started.Stream) < 20 || started.Model != "toy" || started.Prompt != 8 {
+	if started.Type != "started" || started.ID != "a" || len(started.Stream) < 20 || started.Model != "toy" || started.Seed != 7 || started.Prompt != 8 {
 		t.Errorf("got %+v", started)
 	}
 	for i := range 3 {

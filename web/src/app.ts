@@ -8,7 +8,7 @@ import type { Message } from "./chats/message.ts";
 import type { Store } from "./chats/store.ts";
 import { Connection } from "./host/connection.ts";
 import type { KeyKeeper } from "./host/key.ts";
-import { type Plugin, Rest } from "./host/rest.ts";
+import { type Plugin, type Props, Rest } from "./host/rest.ts";
 import { Streams } from "./host/streams.ts";
 import { request } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
@@ -24,6 +24,7 @@ export type Drawer = { kind: "settings" } | { kind: "inspector"; message: string
 export class App {
   readonly models: Signal<readonly string[]> = signal([]);
   readonly plugins: Signal<readonly Plugin[]> = signal([]);
+  readonly props: Signal<Props> = signal({ defaults: {}, template: {} }); // of the model that the host would use
   readonly view: Signal<View> = signal("chat");
   readonly drawer: Signal<Drawer | undefined> = signal(undefined);
   readonly notice = signal(""); // what went wrong outside of any answer
@@ -58,6 +59,12 @@ export class App {
     const [models, plugins] = await Promise.all([this.rest.models(), this.rest.plugins()]);
     this.models.value = models;
     this.plugins.value = plugins;
+    this.rest.props().then(
+      (props) => {
+        this.props.value = props;
+      },
+      () => {}, // the page shows less of the defaults; and where several models are served, one may still have to be loaded
+    );
   }
 }
 

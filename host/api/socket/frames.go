@@ -30,6 +30,7 @@ type startedFrame struct {
 	ID     string `json:"id"`
 	Stream string `json:"stream"`
 	Model  string `json:"model"`
+	Seed   uint32 `json:"seed"` // of the request, or drawn where it names none
 	Prompt int    `json:"prompt_tokens"`
 	Cached int    `json:"cached_tokens"`
 }
@@ -73,7 +74,7 @@ func (a *answer) framesOf(e scheduler.Event) []any {
 	switch e.Kind {
 	case scheduler.KindStarted:
 		return []any{startedFrame{Type: "started", ID: a.id, Stream: a.stream.ID(), Model: c.Request.Model.Name,
-			Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens}}
+			Seed: c.Request.Params.Seed, Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens}}
 	case scheduler.KindToken:
 		f := tokenFrame{Type: "token", ID: a.id, Seq: e.Seq, Text: d.Content, Trace: wire.TraceOf(engine, e)}
 		if p, ok := wire.Probability(engine, e); ok {

@@ -42,7 +42,7 @@ function setUp(message: Partial<Message["answer"]> = {}) {
       if (soon) state.written++;
     },
   };
-  const started = { stream: "name", model: "tiny", prompt_tokens: 5, cached_tokens: 2 };
+  const started = { stream: "name", model: "tiny", seed: 7, prompt_tokens: 5, cached_tokens: 2 };
   const speaker = () => listeners.at(-1) as Listener;
   return { answers, online, place, state, asked, sent, started, speaker };
 }
@@ -68,6 +68,7 @@ test("Answers: an answer grows, ends, and is forgotten", () => {
     phase: "done",
     outcome: { reason: "stop" },
     model: "tiny",
+    seed: 7,
     promptTokens: 5,
     cachedTokens: 2,
   };

@@ -102,9 +102,13 @@ export class Run implements Listener {
     this.note({ phase: this.answering.tokens > 0 ? "streaming" : "waiting" });
   }
 
-  started({ stream, model, prompt_tokens, cached_tokens }: Started): void {
+  started({ stream, model, seed, prompt_tokens, cached_tokens }: Started): void {
     const seq = Math.max(0, this.answering.seq);
-    this.note({ stream, model, promptTokens: prompt_tokens, cachedTokens: cached_tokens, seq }, true);
+    const drawn = seed === undefined ? {} : { seed };
+    this.note(
+      { stream, model, ...drawn, promptTokens: prompt_tokens, cachedTokens: cached_tokens, seq },
+      true,
+    );
   }
 
   token({ seq, text, trace }: Token): void {

@@ -31,6 +31,7 @@ export interface Answering {
   stream?: string; // the host's name for it, while it can be attached to
   seq: number; // of the last event that is in the message; -1: none
   tokens: number;
+  seed?: number; // of all random draws
   promptTokens?: number;
   cachedTokens?: number;
   asked: number; // when, in milliseconds as Date.now()

@@ -63,6 +63,7 @@ export interface StartedFrame {
   id: string;
   stream: string; // names the answer for attach
   model: string;
+  seed?: number; // of the request, or drawn by the host
   prompt_tokens: number;
   cached_tokens: number;
 }

@@ -51,6 +51,26 @@ test("Rest.plugins: what each does and can be told, of those that can be used", 
   assert.deepEqual(await answering(t, 200, { data }).host.plugins(), want);
 });
 
+test("Rest.props: the defaults of a model, whatever else the host tells", async (t) => {
+  const params = { temperature: 0.8, samplers: ["top_k"] };
+  const { host, requests } = answering(t, 200, {
+    model_alias: "tiny",
+    default_generation_settings: { n_ctx: 1024, params },
+    chat_template_caps: { supports_tools: true, supports_system_role: false, odd: "yes" },
+  });
+  assert.deepEqual(await host.props("a b"), {
+    model: "tiny",
+    context: 1024,
+    defaults: params,
+    template: { supports_tools: true, supports_system_role: false, odd: false },
+  });
+  assert.equal(requests[0]?.url, "http://h/below/props?model=a%20b");
+});
+
+test("Rest.props: nothing is known of a host that tells nothing", async (t) => {
+  assert.deepEqual(await answering(t, 200, null).host.props(), { defaults: {}, template: {} });
+});
+
 for (const status of [404, 503]) {
   test(`Host.plugins: none where the route answers ${status}`, async (t) => {
     assert.deepEqual(await answering(t, status, {}).host.plugins(), []);

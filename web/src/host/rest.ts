@@ -9,6 +9,14 @@ export interface Plugin {
   fields: string[]; // of its configuration
 }
 
+/** What a model is served with. What the host does not tell is absent. */
+export interface Props {
+  model?: string;
+  context?: number; // tokens
+  defaults: Readonly<Record<string, unknown>>; // what a request that leaves a sampling parameter out gets
+  template: Readonly<Record<string, boolean>>; // what the chat template can, such as supports_tools
+}
+
 // The host picks the first of these; the second only carries the key, as a page cannot set a header on a
 // WebSocket and a key in the URL would end up in logs.
 const subprotocol = "penstock.v1";
@@ -38,6 +46,12 @@ export class Rest {
     } catch {
       return []; // 404: no plugins here; and without a list there is nothing to pick
     }
+  }
+
+  /** What the host tells of itself and of a model, or of the one that it would use. */
+  async props(model?: string): Promise<Props> {
+    const query = model === undefined ? "" : `?model=${encodeURIComponent(model)}`;
+    return props(await this.get(`props${query}`));
   }
 
   /** Opens /v1/ws; the result is still connecting. */
@@ -93,6 +107,25 @@ function plugin({ name, manifest }: Entry): Plugin {
     summary: String(manifest?.summary ?? ""),
     fields: Object.keys(manifest?.config_schema?.properties ?? {}),
   };
+}
+
+function props(body: unknown): Props {
+  const {
+    model_alias: model,
+    default_generation_settings: settings,
+    chat_template_caps: caps,
+  } = record(body);
+  const { n_ctx: context, params } = record(settings);
+  return {
+    ...(typeof model === "string" && { model }),
+    ...(typeof context === "number" && { context }),
+    defaults: record(params),
+    template: Object.fromEntries(Object.entries(record(caps)).map(([name, can]) => [name, can === true])),
+  };
+}
+
+function record(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 /** base64 of the key's UTF-8 with the letters that a subprotocol's name may hold, without padding. */
