@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+import { useSignal } from "@preact/signals";
+import { fieldOf, limits } from "../../plugins/schema.ts";
+import { type FieldProps, useForm } from "./context.ts";
+import { Group } from "./group.tsx";
+import { ChoiceInput, NumberInput, SwitchInput, TextInput } from "./inputs.tsx";
+import { JsonField } from "./json.tsx";
+import { List } from "./list.tsx";
+
+const deepest = 6; // levels of groups and lists in one another; what lies deeper is JSON
+
+/** One field of a form, with its name, what it is for, and what is wrong with it. */
+export function Field(props: FieldProps) {
+  const { kind } = fieldOf(props.schema);
+  if ((kind === "group" || kind === "list") && props.path.split(/[.[]/).length > deepest)
+    return <JsonField {...props} />;
+  switch (kind) {
+    case "group":
+      return <Group {...props} />;
+    case "list":
+      return <List {...props} />;
+    case "json":
+      return <JsonField {...props} />;
+    default:
+      return <Simple {...props} />;
+  }
+}
+
+/** A field of a single value. */
+function Simple(props: FieldProps) {
+  const { path, schema, name, required, value } = props;
+  const form = useForm();
+  const left = useSignal(false);
+  const id = `${form.id}-${path}`;
+  const problem = form.problems.find((p) => p.path === path)?.message;
+  const shown = problem !== undefined && (left.value || (value !== undefined && value !== ""));
+  const input = {
+    ...props,
+    id,
+    invalid: shown,
+    describedBy: `${id}-help${shown ? ` ${id}-problem` : ""}`,
+    leave: () => {
+      left.value = true;
+    },
+  };
+  const field = fieldOf(schema);
+  if (field.kind === "switch") {
+    return (
+      <div class="field">
+        <SwitchInput {...input} />
+        <Help {...props} id={id} problem={shown ? problem : undefined} />
+      </div>
+    );
+  }
+  return (
+    <div class="field">
+      {name !== "" && (
+        <label for={id}>
+          {name}
+          {required && <Needed />}
+        </label>
+      )}
+      {field.kind === "choice" && <ChoiceInput {...input} values={field.values} />}
+      {field.kind === "number" && <NumberInput {...input} whole={field.whole} />}
+      {field.kind === "text" && <TextInput {...input} long={field.long} />}
+      <Help {...props} id={id} problem={shown ? problem : undefined} />
+    </div>
+  );
+}
+
+export function Needed() {
+  return <span class="needed"> needed</span>;
+}
+
+interface HelpProps {
+  id: string;
+  schema: FieldProps["schema"];
+  problem: string | undefined;
+}
+
+/** What a field is for, its limits, and what is wrong with it. */
+export function Help({ id, schema, problem }: HelpProps) {
+  const about = typeof schema.description === "string" ? schema.description : "";
+  const bounds = limits(schema);
+  return (
+    <>
+      {about + bounds !== "" && (
+        <p class="hint" id={`${id}-help`}>
+          {sentence(about)}
+          {about !== "" && bounds !== "" && " "}
+          {sentence(bounds)}
+        </p>
+      )}
+      {problem !== undefined && (
+        <p class="problem" id={`${id}-problem`}>
+          {problem}
+        </p>
+      )}
+    </>
+  );
+}
+
+function sentence(text: string): string {
+  if (text === "") return "";
+  return `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}`;
+}
