@@ -5,6 +5,7 @@ package host
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/coder/websocket"
@@ -12,14 +13,32 @@ import (
 
 // tracedToken is a token's trace as a client reads it.
 type tracedToken struct {
-	ID     int
-	Token  string
-	Before tracedSurvey
+	ID       int
+	Token    string
+	How, By  string
+	Before   tracedSurvey
+	Prepared []struct {
+		Name           string
+		MS             float64
+		Allowed        *int
+		Banned, Biased int
+	}
 	Stages []struct {
 		Name  string
 		MS    float64
 		After tracedSurvey
 	}
+	Accepted []struct {
+		Name string
+		MS   float64
+	}
+	TakenBack []struct {
+		By, Text string
+		Tokens   []struct {
+			Token string
+			Trace *tracedToken
+		}
+	} `json:"taken_back"`
 }
 
 type tracedSurvey struct {
@@ -29,6 +48,10 @@ type tracedSurvey struct {
 		Token string
 		Logit float64
 		P     float64
+	}
+	Chosen *struct {
+		Rank int
+		P    float64
 	}
 }
 
@@ -156,5 +179,85 @@ func TestTrace_Socket_InTokenFrames(t *testing.T) {
 	}
 	if tokens != 5 {
 		t.Errorf("%d traces for 5 tokens", tokens)
+	}
+}
+
+// The whole story of a phrase that must not appear: what was taken back, by whom, and what may not come in its place again.
+func TestTrace_BannedPhrases_TellsWhatWasTakenBack(t *testing.T) {
+	h := openWithExamples(t, "banned-phrases")
+	text, traces := tracedText(t, h, `,"trace":true,"temperature":0,"plugins":[{"name":"banned-phrases","config":{"phrases":[" there"]}}]`)
+	if strings.Contains(text, " there") || len(traces) != 12 {
+		t.Fatalf("%d traces of %q", len(traces), text)
+	}
+	first := traces[0]
+	if len(first.TakenBack) != 1 || first.TakenBack[0].By != "plugin:banned-phrases" || first.TakenBack[0].Text != " there" {
+		t.Fatalf("taken back before the first token: %+v", first.TakenBack)
+	}
+	lost := first.TakenBack[0].Tokens[0].Trace
+	if lost == nil || lost.Token != " there" || lost.How != "chosen" || lost.By != "greedy" || lost.Before.Chosen.Rank != 1 || len(lost.Accepted) != 1 || lost.Accepted[0].MS <= 0 {
+		t.Errorf("the token that was taken back: %+v", lost)
+	}
+	if first.Before.Best[0].Token != " there" || first.Before.Chosen.Rank != 2 || first.By != "greedy" {
+		t.Errorf("the token in its place: %+v", first)
+	}
+	if first.Stages[0].Name != "prepare" || first.Stages[0].After.N != first.Before.N-1 || first.Stages[0].After.Chosen.Rank != 1 {
+		t.Errorf("its stages: %+v", first.Stages)
+	}
+	if p := first.Prepared; len(p) != 1 || p[0].Name != "plugin:banned-phrases" || p[0].Banned != 1 || p[0].Allowed != nil || p[0].MS <= 0 {
+		t.Errorf("what was prepared: %+v", p)
+	}
+}
+
+// Why an answer ended is a choice as well: the trace has the token that ended it, streamed or not.
+func TestTrace_EndToken_IsTraced(t *testing.T) {
+	h := open(t, nil)
+	run(t, h)
+	for _, stream := range []string{"false", "true"} {
+		status, body := post(t, h.URL()+"/v1/chat/completions", `{`+frog+`,"temperature":0,"trace":true,"stream":`+stream+`}`)
+		if status != 200 {
+			t.Fatalf("%d %s", status, body)
+		}
+		var last tracedToken
+		for _, line := range strings.Split(body, "\n") {
+			var part struct {
+				Choices []struct{ Trace []tracedToken }
+			}
+			if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &part) == nil && len(part.Choices) == 1 && len(part.Choices[0].Trace) > 0 {
+				last = part.Choices[0].Trace[len(part.Choices[0].Trace)-1]
+			}
+		}
+		if !strings.HasPrefix(last.Token, "<|") || last.How != "chosen" || last.By != "greedy" || last.Before.Chosen == nil {
+			t.Errorf("stream %s: the last trace is %+v", stream, last)
+		}
+	}
+	conn, _, err := websocket.Dial(t.Context(), h.URL()+"/v1/ws", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.CloseNow() //nolint:errcheck // the test is over
+	conn.SetReadLimit(1 << 20)
+	if err := conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"generate","id":"a","request":{`+frog+`,"temperature":0,"trace":true}}`)); err != nil {
+		t.Fatal(err)
+	}
+	for tokens, size := 0, 0; ; tokens++ {
+		_, data, err := conn.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f struct {
+			Type  string
+			Trace *tracedToken
+		}
+		if err := json.Unmarshal(data, &f); err != nil {
+			t.Fatal(err)
+		}
+		size += len(data)
+		if f.Type == "end" {
+			if f.Trace == nil || !strings.HasPrefix(f.Trace.Token, "<|") {
+				t.Errorf("the end frame's trace is %+v", f.Trace)
+			}
+			t.Logf("%d bytes a frame", size/tokens)
+			return
+		}
 	}
 }

@@ -28,7 +28,7 @@ type Event struct {
 	Token    Token
 	Kind     Kind
 	Logprobs *chain.Logprobs // with KindToken, if the request asked
-	Trace    *chain.Trace    // likewise; nil for a token that was forced or injected
+	Trace    *chain.Trace    // likewise
 	Started  *Started        // with KindStarted
 	End      *End            // with KindEnd
 	Computed int             // with KindProgress: tokens of the prompt that are computed, those found in the KV cache included

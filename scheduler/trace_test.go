@@ -3,6 +3,7 @@
 package scheduler_test
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -120,17 +121,134 @@ func TestTrace_NotAskedFor_None(t *testing.T) {
 	}
 }
 
-// Forced tokens are nobody's choice.
-func TestTrace_ForcedToken_None(t *testing.T) {
+// A forced token was not drawn. Its trace says who forced it, and what the model would have said.
+func TestTrace_ForcedToken_TellsWhoAndInsteadOfWhat(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
-	force := &guest{prepare: func() (chain.Prepared, error) { return chain.Prepared{Forced: true, Token: 9}, nil }}
+	force := &named{guest: preparing(chain.Prepared{Forced: true, Token: 9}), name: "forcer"}
 	a := complete(s, submit(t, s, traced(3, force)))
-	for _, e := range a.events {
-		if e.Trace != nil {
-			t.Errorf("a trace of a forced token: %+v", e.Trace)
+	for _, tr := range tracesOf(a) {
+		if tr.How != chain.Forced || tr.By != "forcer" || len(tr.Stages) != 0 || len(tr.Prepared) != 1 {
+			t.Errorf("got %+v", tr)
+		}
+		if tr.Before.Count != 256 || tr.Before.Best[0].Token == 9 || tr.Before.Chosen.Rank < 2 {
+			t.Errorf("before: %+v", tr.Before)
 		}
 	}
-	if len(a.tokens) != 3 {
+	if len(tracesOf(a)) != 3 {
 		t.Errorf("%v (%v)", a.end.Reason, a.end.Err)
+	}
+}
+
+func tracesOf(a *received) (traces []*chain.Trace) {
+	for _, e := range a.events {
+		if e.Kind == scheduler.KindToken && e.Trace != nil {
+			traces = append(traces, e.Trace)
+		}
+	}
+	return traces
+}
+
+// Wherever the token stands that is chosen in the end, each survey tells its place, also far behind the best.
+func TestTrace_ChosenToken_ItsPlaceAtEachStage(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	last := &named{name: "last"}
+	last.apply = func(v *chain.View) error { v.Chosen = v.ID[v.N-1]; return nil }
+	banning := &named{name: "banning", guest: preparing(chain.Prepared{Bias: []chain.Bias{{Token: 0, Value: float32(math.Inf(-1))}, {Token: 5, Value: -1}}})}
+	a := complete(s, submit(t, s, traced(3, banning, halving("half"), last)))
+	if len(tracesOf(a)) != 3 {
+		t.Fatalf("%v (%v)", a.end.Reason, a.end.Err)
+	}
+	for _, tr := range tracesOf(a) {
+		if tr.How != chain.Chosen || tr.By != "last" || tr.Before.Chosen.Rank < 2 || tr.Before.Chosen.P <= 0 {
+			t.Errorf("by %v %s, before: %+v", tr.How, tr.By, tr.Before.Chosen)
+		}
+		if len(tr.Stages) != 4 || tr.Stages[1].After.Chosen.Rank < 2 || tr.Stages[3].After.Chosen != (chain.Place{Rank: 1, Logit: tr.Stages[3].After.Best[0].Logit, P: 1}) {
+			t.Errorf("stages: %+v", tr.Stages)
+		}
+		if want := (chain.PreparedTrace{Timed: chain.Timed{Name: "banning", Took: tr.Prepared[0].Took}, Allowed: -1, Banned: 1, Biased: 1}); tr.Prepared[0] != want {
+			t.Errorf("prepared: %+v", tr.Prepared)
+		}
+	}
+}
+
+// What a stage took back before anybody saw it is in the trace of the token that came instead.
+func TestTrace_Splice_TellsWhatWasTakenBack(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	editor := &named{name: "editor", guest: accepting(4, false, 2, 7, 8)}
+	a := complete(s, submit(t, s, traced(6, editor)))
+	traces := tracesOf(a)
+	if len(traces) != 6 {
+		t.Fatalf("%d traces, %v (%v)", len(traces), a.end.Reason, a.end.Err)
+	}
+	for i, tr := range traces {
+		spliced := i == 2 || i == 3
+		if (tr.How == chain.Spliced) != spliced || spliced && tr.By != "editor" || len(tr.TakenBack) > 0 != (i == 2) {
+			t.Errorf("%d: %+v", i, tr)
+		}
+	}
+	back := traces[2].TakenBack[0]
+	if len(traces[2].TakenBack) != 1 || back.By != "editor" || len(back.Tokens) != 2 {
+		t.Fatalf("taken back: %+v", traces[2].TakenBack)
+	}
+	for _, taken := range back.Tokens {
+		if taken.Trace == nil || taken.Trace.Before.Chosen.Rank != 1 || taken.Trace.Before.Best[0].Token != taken.Token {
+			t.Errorf("taken back: %+v", taken)
+		}
+	}
+}
+
+// A stage that is never content takes back as often as it may. The list stays flat and short: the last ones are told in full.
+func TestTrace_ManySplices_AreBounded(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	n := 0
+	never := &named{name: "never", guest: guest{hold: 4, accept: func(scheduler.Token) (chain.Effect, error) {
+		n++
+		return chain.Effect{Splice: n <= 300, Backtrack: 1}, nil
+	}}}
+	traces := tracesOf(complete(s, submit(t, s, traced(60, never))))
+	if len(traces) != 60 {
+		t.Fatalf("%d traces", len(traces))
+	}
+	full := 0
+	for _, back := range traces[0].TakenBack {
+		for _, taken := range back.Tokens {
+			if taken.Trace != nil {
+				full++
+			}
+		}
+	}
+	if n := len(traces[0].TakenBack); n != 256 || full != 16 || len(traces[1].TakenBack) != 0 {
+		t.Errorf("%d times, %d tokens in full", n, full)
+	}
+}
+
+// A client's own steps are in the traces, too.
+func TestTrace_InjectAndRewind_AreTheClients(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	r := request(10, 1, 8)
+	r.Trace = 1
+	st, a := reach(t, s, r, 3)
+	for _, f := range []func(context.Context) error{
+		func(ctx context.Context) error { return st.Rewind(ctx, 2) },
+		func(ctx context.Context) error { return st.Inject(ctx, []scheduler.Token{11}) },
+	} {
+		if err := control(t, s, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for a.end == nil {
+		s.Tick()
+		a.read(st)
+	}
+	traces := tracesOf(a)
+	injected := traces[3]
+	if injected.How != chain.Injected || injected.By != "" || len(injected.TakenBack) != 1 || injected.Before.Count != 0 {
+		t.Fatalf("got %+v", injected)
+	}
+	if back := injected.TakenBack[0]; back.By != "" || len(back.Tokens) != 2 || back.Tokens[0].Token != a.tokens[1] || back.Tokens[0].Trace != nil {
+		t.Errorf("taken back: %+v", back)
+	}
+	if traces[4].How != chain.Chosen || len(traces[4].TakenBack) != 0 {
+		t.Errorf("the next one: %+v", traces[4])
 	}
 }

@@ -25,6 +25,7 @@ func (a *Answer) Advance(t chain.Token, d Details) {
 // endAt ends the answer at a token that is not part of it. A preserved one is shown all the same.
 func (a *Answer) endAt(t chain.Token, d Details) {
 	a.generated++
+	a.traceTakenBack(d.Trace)
 	if slices.Contains(a.settings.Preserved, t) {
 		a.window = append(a.window, heldToken{t, d})
 		a.finish(ReasonStop)
@@ -47,7 +48,8 @@ func (a *Answer) grow(t chain.Token, d Details, spliced bool) {
 	a.generated++
 	a.computed++
 	a.extendContext()
-	stop, done := a.accept(t, spliced)
+	a.traceTakenBack(d.Trace)
+	stop, done := a.accept(t, d, spliced)
 	if done {
 		return
 	}
@@ -64,9 +66,9 @@ func (a *Answer) grow(t chain.Token, d Details, spliced bool) {
 }
 
 // accept tells the stages of the last token. Done: one has put others in its place, or failed.
-func (a *Answer) accept(t chain.Token, spliced bool) (stop, done bool) {
-	for i, stage := range a.chain.Stages() {
-		effect, err := stage.Accept(t)
+func (a *Answer) accept(t chain.Token, d Details, spliced bool) (stop, done bool) {
+	for i := range a.chain.Stages() {
+		effect, err := a.chain.Accept(i, t, d.Trace)
 		if err == nil && effect.Splice && spliced {
 			err = a.chain.Refuse(i, chain.ActSplice, errAnswerSplice)
 		}
@@ -74,7 +76,7 @@ func (a *Answer) accept(t chain.Token, spliced bool) (stop, done bool) {
 			a.Fail(err)
 			return false, true
 		}
-		if effect.Splice && !spliced && a.splice(i, effect) {
+		if effect.Splice && !spliced && a.splice(i, effect, d) {
 			return false, true
 		}
 		stop = stop || effect.Stop

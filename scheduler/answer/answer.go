@@ -3,7 +3,7 @@
 // Package answer turns the tokens that are drawn for one request into its answer: which text may be shown, what is taken back, and
 // when it ends.
 //
-// advance.go takes a token into the answer, splice.go replaces tokens, text.go finds the text that may be shown. An answer knows
+// advance.go takes a token into the answer, splice.go replaces tokens, takenback.go has traces tell of it, text.go finds the text that may be shown. An answer knows
 // nothing of streams and the KV cache: what is to be done there is in its Output. Its caller sees to it that calls do not overlap.
 package answer
 
@@ -30,9 +30,10 @@ type Answer struct {
 	left      int           // tokens that have left the context
 	context   []chain.Token // if any has: those that have not
 
-	window     []heldToken   // the hold window: the last tokens, which a stage may still take back and which are not shown
-	windowSize int           // at most
-	spliced    []chain.Token // of the splice that is being done
+	window     []heldToken       // the hold window: the last tokens, which a stage may still take back and which are not shown
+	windowSize int               // at most
+	spliced    []chain.Token     // of the splice that is being done
+	takenBack  []chain.TakenBack // for the trace of the next token; empty if none is wanted
 	text       text
 	output     Output
 }
@@ -128,7 +129,7 @@ func (a *Answer) Inject(tokens []chain.Token) {
 		return
 	}
 	for _, t := range tokens {
-		if a.grow(t, Details{}, false); a.output.ended() {
+		if a.grow(t, Details{Trace: a.chain.Origin(chain.Injected, "")}, false); a.output.ended() {
 			return
 		}
 	}
@@ -140,6 +141,7 @@ func (a *Answer) Rewind(n int) error {
 		a.setEarly(a.early[:max(early-n, 0)])
 		return nil
 	}
+	a.noteTakenBack("", n)
 	a.takeBack(n)
 	err := a.chain.Reset(a.tokens, a.prompt)
 	if err != nil {

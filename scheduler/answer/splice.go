@@ -14,9 +14,9 @@ var errAnswerSplice = errors.New("a splice in answer to a token that was spliced
 // spliceAllowance is how many tokens beyond twice the longest answer a request with splices may compute.
 const spliceAllowance = 256
 
-// splice takes tokens back, the last one included, and puts others in their place. If that cannot be, the stage is refused, and unless
-// that ends the request it returns false: the answer goes on as if the stage had not asked.
-func (a *Answer) splice(by int, e chain.Effect) bool {
+// splice takes tokens back, the last one included, whose details are given, and puts others in their place. If that cannot be, the stage
+// is refused, and unless that ends the request it returns false: the answer goes on as if the stage had not asked.
+func (a *Answer) splice(by int, e chain.Effect, last Details) bool {
 	why, err := a.whyNotSpliced(by, e)
 	if err == nil && why != nil {
 		if err = a.chain.Refuse(by, chain.ActSplice, why); err == nil {
@@ -28,7 +28,8 @@ func (a *Answer) splice(by int, e chain.Effect) bool {
 		return true
 	}
 	a.spliced = append(a.spliced[:0], e.Tokens...) // the stage's memory is its own again with the next call
-	a.window = append(a.window, heldToken{token: a.tokens[len(a.tokens)-1]})
+	a.window = append(a.window, heldToken{a.tokens[len(a.tokens)-1], last})
+	a.noteTakenBack(a.chain.StageName(by), e.Backtrack)
 	a.takeBack(e.Backtrack)
 	if err := a.chain.ResetOthers(by, a.tokens, a.prompt); err != nil { // those after it were not told of the last token either
 		a.Fail(err)
@@ -40,10 +41,10 @@ func (a *Answer) splice(by int, e chain.Effect) bool {
 		case a.output.ended():
 			return true
 		case a.ends(t):
-			a.endAt(t, Details{})
+			a.endAt(t, a.origin(chain.Spliced, by))
 			return true
 		}
-		a.grow(t, Details{}, true)
+		a.grow(t, a.origin(chain.Spliced, by), true)
 	}
 	return true
 }

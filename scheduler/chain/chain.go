@@ -8,6 +8,7 @@ package chain
 
 import (
 	"slices"
+	"time"
 
 	"github.com/penstock/penstock/scheduler/panics"
 )
@@ -107,6 +108,20 @@ func (c *Chain) Replace(stages []Stage, history []Token, prompt int) error {
 	Close(c.stages)
 	c.stages = stages
 	return nil
+}
+
+// Accept tells one stage which token was chosen. Its trace, if there is one, learns how long that took where it can take long.
+func (c *Chain) Accept(i int, t Token, trace *Trace) (Effect, error) {
+	stage := c.stages[i]
+	if trace == nil {
+		return stage.Accept(t)
+	}
+	start := time.Now()
+	effect, err := stage.Accept(t)
+	if _, long := stage.(Interruptible); long {
+		trace.Accepted = append(trace.Accepted, Timed{nameOf(stage), time.Since(start)})
+	}
+	return effect, err
 }
 
 // Close closes the stages of a chain, or those that would have been one. Their errors are dropped: the request is over.

@@ -14,8 +14,7 @@ var (
 
 // Prepare asks the stages for masks, biases and a forced token. It may run beside the forward pass that computes the row.
 func (c *Chain) Prepare() error {
-	c.tracer.enter()
-	defer c.tracer.prepared()
+	c.tracer.clear()
 	r := &c.restriction
 	r.clear(len(c.stages))
 	for i, stage := range c.stages {
@@ -23,9 +22,13 @@ func (c *Chain) Prepare() error {
 		if !ok {
 			continue
 		}
+		c.tracer.enter()
 		prepared, err := p.Prepare()
 		if err != nil {
 			return err
+		}
+		if p.Prepares() {
+			c.tracer.prepares(stage, prepared)
 		}
 		r.set(i, prepared)
 	}
@@ -34,20 +37,19 @@ func (c *Chain) Prepare() error {
 
 // Draw turns the row into a token: it applies what was prepared and runs the stages. If masks and bans leave no token that
 // grammar and biases of the request allow, the last stage that took one away is refused; if the request goes on without it, the
-// stages run again. Without a row there is no token, not even a forced one: the pass has failed. The trace is nil if none is wanted, and for
-// a forced token.
+// stages run again. Without a row there is no token, not even a forced one: the pass has failed. The trace is nil if none is wanted.
 func (c *Chain) Draw(row *Row) (Token, *Trace, error) {
 	if row.missing() {
 		return -1, nil, errNoRow
 	}
 	r := &c.restriction
 	if r.forced >= 0 {
-		return r.forced, nil, nil
+		return r.forced, c.tracer.forced(row, r.forced, c.stages[r.forcedBy]), nil
 	}
 	for {
 		t, err := c.run(row)
 		if r.narrowedBy < 0 || !errors.Is(err, ErrNoToken) {
-			return t, c.tracer.finish(), err
+			return t, c.tracer.finish(t), err
 		}
 		why := fmt.Errorf("%w: mask or bans leave nothing of it: %w", ErrNotAllowed, err)
 		if err := c.Refuse(r.narrowedBy, ActMask, why); err != nil {

@@ -27,6 +27,7 @@ type restriction struct {
 	bias       []Bias   // the finite ones of all
 	narrowedBy int      // the last stage that took a token away, or -1
 	forced     Token    // or -1
+	forcedBy   int      // the stage that did
 
 	masked []float32 // the row without the tokens that were taken away
 }
@@ -77,7 +78,7 @@ func (r *restriction) combine(c *Chain) (by int, act Act, why, err error) {
 		a := &r.asked[i]
 		if a.Forced {
 			why, err = c.tokenMisfit(i, a.Token)
-			r.forced = a.Token
+			r.forced, r.forcedBy = a.Token, i
 			return i, ActForce, why, err
 		}
 	}

@@ -50,7 +50,7 @@ type Effect struct {
 
 // Preparer is a stage that computes while the forward pass runs, before the logits exist.
 type Preparer interface {
-	// Prepares reports whether Prepare has anything to do; a call of it takes a processor from the pass. It is asked once for each answer.
+	// Prepares reports whether Prepare has anything to do; a call of it takes a processor from the pass. The answer stays the same.
 	Prepares() bool
 	// Prepare is called once for each token to be drawn. What it returns is valid until the next call of the stage.
 	Prepare() (Prepared, error)

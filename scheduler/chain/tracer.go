@@ -4,6 +4,7 @@ package chain
 
 import (
 	"math"
+	"math/bits"
 	"time"
 )
 
@@ -15,8 +16,13 @@ const prepareStage = "prepare"
 type tracer struct {
 	most      int // tokens in each survey
 	trace     *Trace
+	prepared  []PreparedTrace
 	preparing time.Duration
 	start     time.Time
+
+	points    []int // the snapshot of each survey of the trace: before, then the stages
+	snapshots []snapshot
+	used      int // of snapshots; the others are memory for later
 }
 
 func newTracer(most int) *tracer {
@@ -28,10 +34,13 @@ func newTracer(most int) *tracer {
 
 // begin notes what the chain finds.
 func (t *tracer) begin(v *View) {
-	if t != nil {
-		t.trace = &Trace{Before: t.survey(v)}
-		t.enter()
+	if t == nil {
+		return
 	}
+	t.points, t.used = t.points[:0], 0
+	t.trace = &Trace{Prepared: t.prepared}
+	t.trace.Before = t.survey(v)
+	t.enter()
 }
 
 // enter notes that a stage begins.
@@ -41,11 +50,35 @@ func (t *tracer) enter() {
 	}
 }
 
-// prepared notes that the stages have prepared.
-func (t *tracer) prepared() {
+// clear forgets what was prepared.
+func (t *tracer) clear() {
 	if t != nil {
-		t.preparing = time.Since(t.start)
+		t.prepared, t.preparing = nil, 0
 	}
+}
+
+// prepares notes what a stage has asked for since enter.
+func (t *tracer) prepares(s Stage, asked Prepared) {
+	if t == nil {
+		return
+	}
+	took := time.Since(t.start)
+	t.preparing += took
+	p := PreparedTrace{Timed: Timed{nameOf(s), took}, Allowed: -1}
+	if len(asked.Mask) > 0 {
+		p.Allowed = 0
+		for _, word := range asked.Mask {
+			p.Allowed += bits.OnesCount32(word)
+		}
+	}
+	for _, b := range asked.Bias {
+		if math.IsInf(float64(b.Value), -1) {
+			p.Banned++
+		} else {
+			p.Biased++
+		}
+	}
+	t.prepared = append(t.prepared, p)
 }
 
 // restrict notes what masks and biases have left.
@@ -62,61 +95,61 @@ func (t *tracer) leave(s Stage, v *View) {
 		return
 	}
 	took := time.Since(t.start)
-	name := "stage"
-	if n, ok := s.(Named); ok {
-		name = n.Name()
-	}
-	t.trace.Stages = append(t.trace.Stages, StageTrace{Name: name, Took: took, After: t.survey(v)})
+	t.trace.Stages = append(t.trace.Stages, StageTrace{Name: nameOf(s), Took: took, After: t.survey(v)})
 }
 
-// finish hands the trace over; nil if no trace is wanted.
-func (t *tracer) finish() *Trace {
-	if t == nil {
+// finish hands the trace of a token over; nil if no trace is wanted.
+func (t *tracer) finish(token Token) *Trace {
+	if t == nil || token < 0 {
 		return nil
 	}
 	trace := t.trace
 	t.trace = nil
+	places := make([]Place, t.used)
+	for i := range places {
+		places[i] = t.snapshots[i].place(token)
+	}
+	for i, point := range t.points {
+		if i == 0 {
+			trace.Before.Chosen = places[point]
+		} else {
+			trace.Stages[i-1].After.Chosen = places[point]
+		}
+	}
+	if last := len(trace.Stages) - 1; last >= 0 {
+		chosen := &trace.Stages[last].After
+		chosen.Chosen = Place{Rank: 1, Logit: chosen.Best[0].Logit, P: 1}
+		trace.By = trace.Stages[last].Name
+	}
 	return trace
 }
 
-// survey looks at what is left.
+// forced is the trace of a token that a stage has forced: what it found instead.
+func (t *tracer) forced(row *Row, token Token, by Stage) *Trace {
+	if t == nil {
+		return nil
+	}
+	t.begin(&View{Row: row.Copy(), N: -1, Chosen: -1})
+	trace := t.finish(token)
+	trace.How, trace.By = Forced, nameOf(by)
+	return trace
+}
+
+// survey looks at what is left. What has not changed since the last survey is not looked at again.
 func (t *tracer) survey(v *View) Survey {
 	if v.Chosen >= 0 {
 		return Survey{Count: 1, Best: []Score{{Token: v.Chosen, Logit: logit(v, v.Chosen), P: 1}}}
 	}
-	top := make([]Candidate, 0, t.most+1)
-	count, highest := 0, float32(math.Inf(-1))
-	each(v, func(token Token, logit float32) {
-		count++
-		highest = max(highest, logit)
-		if len(top) < t.most || logit > top[len(top)-1].Logprob {
-			top = insert(top, Candidate{token, logit}, t.most)
+	if t.used == 0 || !t.snapshots[t.used-1].same(v) {
+		if t.used == len(t.snapshots) {
+			t.snapshots = append(t.snapshots, snapshot{})
 		}
-	})
-	sum := 0.0
-	each(v, func(_ Token, logit float32) { sum += math.Exp(float64(logit - highest)) })
-	s := Survey{Count: count, Best: make([]Score, len(top))}
-	for i, c := range top {
-		s.Best[i] = Score{Token: c.Token, Logit: c.Logprob, P: float32(math.Exp(float64(c.Logprob-highest)) / sum)}
+		t.snapshots[t.used].take(v, t.most)
+		t.used++
 	}
-	return s
-}
-
-// each calls f for every candidate that can be drawn.
-func each(v *View, f func(Token, float32)) {
-	logits := v.Row
-	if v.N >= 0 {
-		logits = v.Logit[:v.N]
-	}
-	for i, logit := range logits {
-		switch {
-		case !(math.Abs(float64(logit)) <= math.MaxFloat32):
-		case v.N < 0:
-			f(Token(i), logit)
-		default:
-			f(v.ID[i], logit)
-		}
-	}
+	t.points = append(t.points, t.used-1)
+	s := &t.snapshots[t.used-1]
+	return Survey{Count: s.count, Best: s.best}
 }
 
 // logit is that of a token: among the candidates, or, if it is none of them, in the row.

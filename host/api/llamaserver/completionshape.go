@@ -102,14 +102,14 @@ func (s *completionShape) token(c *completion.Choice, st *state, t scheduler.Tok
 	if s.body.TimingsPerToken {
 		p.Timings = st.timings(c)
 	}
-	if s.request.Candidates > 0 && d.Trace != nil || s.request.Candidates == 0 && d.Logprobs != nil {
+	if s.request.Candidates > 0 && d.Trace != nil && len(d.Trace.Stages) > 0 || s.request.Candidates == 0 && d.Logprobs != nil {
 		prob := probOf(s.request, t, text, d)
 		p.Probs = []tokenProb{prob}
 		if !s.body.Stream {
 			st.probs = append(st.probs, prob)
 		}
 	}
-	if trace := wire.TraceOf(s.request.Model.Engine, scheduler.Event{Token: t, Trace: d.Trace}); trace != nil && s.request.Params.Trace {
+	if trace := wire.TraceOf(s.request.Model.Engine, t, d.Trace); trace != nil && s.request.Params.Trace {
 		p.Trace = []wire.TokenTrace{*trace}
 	}
 	return []any{p}

@@ -51,6 +51,7 @@ type endFrame struct {
 	Usage   wire.Usage        `json:"usage"`
 	Timings wire.Timings      `json:"timings"`
 	Missed  uint64            `json:"missed,omitempty"` // events that were dropped
+	Trace   *wire.TokenTrace  `json:"trace,omitempty"`  // of the token that ended the answer
 	Error   *wire.ErrorObject `json:"error,omitempty"`
 }
 
@@ -76,7 +77,7 @@ func (a *answer) framesOf(e scheduler.Event) []any {
 		return []any{startedFrame{Type: "started", ID: a.id, Stream: a.stream.ID(), Model: c.Request.Model.Name,
 			Seed: c.Request.Params.Seed, Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens}}
 	case scheduler.KindToken:
-		f := tokenFrame{Type: "token", ID: a.id, Seq: e.Seq, Text: d.Content, Trace: wire.TraceOf(engine, e)}
+		f := tokenFrame{Type: "token", ID: a.id, Seq: e.Seq, Text: d.Content, Trace: wire.TraceOf(engine, e.Token, e.Trace)}
 		if p, ok := wire.Probability(engine, e); ok {
 			f.Logprobs = &p
 		}
@@ -88,6 +89,9 @@ func (a *answer) framesOf(e scheduler.Event) []any {
 	}
 	end := endFrame{Type: "end", ID: a.id, Reason: e.End.Reason.String(), Timings: wire.TimingsOf(*e.End),
 		Usage: wire.UsageOf([]*completion.Choice{c}, 1)}
+	if t := e.End.EndToken; t != nil {
+		end.Trace = wire.TraceOf(engine, t.Token, t.Trace)
+	}
 	if s, ok := a.stream.(interface{ Missed() uint64 }); ok {
 		end.Missed = s.Missed()
 	}

@@ -102,7 +102,7 @@ func Frames(sh Shape, c *completion.Choice, d completion.Delta) (frames []any) {
 	if d.Event.Kind == scheduler.KindStarted {
 		return sh.Start(c)
 	}
-	if !d.Empty() || d.Event.Logprobs != nil || d.Event.Trace != nil {
+	if _, trace := tracedIn(d.Event); !d.Empty() || d.Event.Logprobs != nil || trace != nil {
 		frames = sh.Part(c, d)
 	}
 	if d.Event.Kind == scheduler.KindEnd {

@@ -2,7 +2,11 @@
 
 package wire
 
-import "github.com/penstock/penstock/host/completion"
+import (
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
+)
 
 // Shape is how a dialect writes one answer. Frames and whole answers are encoded as JSON. A frame with a method EventName is a
 // server-sent event of that name.
@@ -56,8 +60,16 @@ func DetailsOf(c *completion.Choice, d completion.Delta) (out Details) {
 	if p, ok := Probability(engine, d.Event); ok {
 		out.Probs = []TokenProb{p}
 	}
-	if t := TraceOf(engine, d.Event); t != nil && c.Request.Params.Trace {
-		out.Traces = []TokenTrace{*t}
+	if token, trace := tracedIn(d.Event); trace != nil && c.Request.Params.Trace {
+		out.Traces = []TokenTrace{*TraceOf(engine, token, trace)}
 	}
 	return out
+}
+
+// tracedIn is the trace that an event has, and its token: that of the end is the token that ended the answer. nil if it has none.
+func tracedIn(e scheduler.Event) (scheduler.Token, *chain.Trace) {
+	if e.Kind == scheduler.KindEnd && e.End.EndToken != nil {
+		return e.End.EndToken.Token, e.End.EndToken.Trace
+	}
+	return e.Token, e.Trace
 }
