@@ -215,7 +215,7 @@ func describe(e *engine.Engine, f *model.File) completion.Info {
 		created = stat.ModTime()
 	}
 	return completion.Info{
-		Name: info.Name, Path: f.Path, Created: created, Family: info.Architecture, Thinks: info.Thinks, FileType: info.FileType,
+		Name: info.Name, Path: f.Path, Created: created, Family: info.Architecture, Thinks: info.Thinks, FileType: info.FileType, BuiltIn: f.BuiltIn,
 		Context: info.Limits.Positions, Training: info.ContextTrain, Vocabulary: info.Vocabulary, Embedding: info.Embedding,
 		Parameters: info.Parameters, Size: info.Size, Template: info.Template,
 		BOS: special(e, info.Special.BOS), EOS: special(e, info.Special.EOS),

@@ -354,3 +354,19 @@ func TestHost_SeveralModels_AliasOfNothing(t *testing.T) {
 		t.Errorf("%d %v", status, answer)
 	}
 }
+
+// The page tells a first visitor that a model is only the demonstration. A copy of it in a file is a model of one's own.
+func TestHost_Models_SayWhichIsBuiltIn(t *testing.T) {
+	const mark = `"built_in":true`
+	h := open(t, nil)
+	run(t, h)
+	for _, path := range []string{"/v1/models", "/v1/models/penstock-tiny"} {
+		if text := get(t, h.URL()+path); strings.Count(text, mark) != 1 {
+			t.Errorf("%s of the built-in model: %s", path, text)
+		}
+	}
+	own := serveSeveral(t, nil)
+	if text := get(t, own.URL()+"/v1/models"); strings.Contains(text, "built_in") {
+		t.Errorf("of models in a folder: %s", text)
+	}
+}

@@ -58,6 +58,7 @@ type Model struct {
 type Info struct {
 	Name       string // what clients call it
 	Path       string // where it came from
+	BuiltIn    bool   // it is the small one that the binary holds
 	Created    time.Time
 	Family     string // its architecture: llama
 	FileType   string // of most of its weights, by llama.cpp's name: Q4_0

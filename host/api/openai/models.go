@@ -40,6 +40,9 @@ func entryOf(m completion.Listed) modelEntry {
 	if m.Context > 0 { // only llama.cpp knows
 		e.Meta["n_ctx"], e.Meta["vocab_type"] = m.Context, m.VocabType
 	}
+	if m.BuiltIn {
+		e.Meta["built_in"] = true
+	}
 	if m.Failed != nil {
 		e.Status.Failed, e.Status.Error = true, m.Failed.Error()
 	}
