@@ -6,6 +6,7 @@ import { Answers } from "./chats/answering.ts";
 import { Chats } from "./chats/chats.ts";
 import type { Message } from "./chats/message.ts";
 import type { Store } from "./chats/store.ts";
+import type { Tabs } from "./chats/tabs.ts";
 import { Connection } from "./host/connection.ts";
 import type { KeyKeeper } from "./host/key.ts";
 import { type Plugin, type Props, Rest } from "./host/rest.ts";
@@ -20,14 +21,23 @@ export type View = "chat" | "plugins" | "live";
 /** What stands beside the chat. */
 export type Drawer = { kind: "settings" } | { kind: "inspector"; message: string; token: number };
 
+/** What was done, and a way back. */
+export interface Offer {
+  text: string;
+  action: string;
+  run(): void;
+}
+
 /** The parts of the page, and what is known of the host. */
 export class App {
   readonly models: Signal<readonly string[]> = signal([]);
+  readonly builtIn = signal(""); // the name of the small demonstration model, where it is served
   readonly plugins: Signal<readonly Plugin[]> = signal([]);
   readonly props: Signal<Props> = signal({ defaults: {}, template: {} }); // of the model that the host would use
   readonly view: Signal<View> = signal("chat");
   readonly drawer: Signal<Drawer | undefined> = signal(undefined);
   readonly notice = signal(""); // what went wrong outside of any answer
+  readonly offer: Signal<Offer | undefined> = signal(undefined);
   readonly rest: Rest;
   readonly connection: Connection;
   readonly answers: Answers;
@@ -37,7 +47,8 @@ export class App {
     base: URL,
     readonly keeper: KeyKeeper,
     readonly starting: StartingSettings,
-    store: Store,
+    readonly store: Store,
+    tabs?: Tabs,
   ) {
     this.rest = new Rest(base, () => keeper.key);
     this.connection = new Connection({ probe: () => this.look(), socket: () => this.rest.socket() });
@@ -45,19 +56,31 @@ export class App {
       this.notice.value = error.message;
     });
     const online = computed(() => this.connection.status.value.kind === "online");
-    this.answers = new Answers(streams, online);
+    this.answers = new Answers(streams, online, tabs);
     const around = {
       answers: this.answers,
       request: (settings: Settings, messages: readonly Message[]) =>
-        request(settings, new Set(this.plugins.peek().map((plugin) => plugin.name)), messages),
+        request(
+          { ...settings, ...this.modelOf(settings) },
+          new Set(this.plugins.peek().map((plugin) => plugin.name)),
+          messages,
+        ),
     };
-    this.chats = new Chats(store, around, starting);
+    this.chats = new Chats(store, around, starting, tabs);
+  }
+
+  /** The model that answers with these settings. A host with several wants its name. */
+  modelOf({ model }: Settings): { model?: string } {
+    const models = this.models.value;
+    if (model !== undefined) return { model };
+    return models.length > 1 && models[0] !== undefined ? { model: models[0] } : {};
   }
 
   /** Asks the host what it has. */
   private async look(): Promise<void> {
     const [models, plugins] = await Promise.all([this.rest.models(), this.rest.plugins()]);
-    this.models.value = models;
+    this.models.value = models.map((model) => model.name);
+    this.builtIn.value = models.find((model) => model.builtIn)?.name ?? "";
     this.plugins.value = plugins;
     this.rest.props().then(
       (props) => {

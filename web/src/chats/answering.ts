@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 import { effect, type ReadonlySignal, signal } from "@preact/signals";
-import type { GenerateRequest, TokenTrace } from "../host/protocol.ts";
-import type { End, Listener, Started, Stream, Streams, Token } from "../host/streams.ts";
+import type { ClientFrame, GenerateRequest, HostError, TokenTrace } from "../host/protocol.ts";
+import { type End, type Listener, type Started, Stream, type Streams, type Token } from "../host/streams.ts";
 import type { Answering, Message } from "./message.ts";
+import { alone, type Sharing } from "./tabs.ts";
 
 /** Where the message of an answer is. */
 export interface Place {
@@ -20,10 +21,12 @@ export interface Piece {
 /** The answers that run, of all chats. */
 export class Answers {
   private readonly runs = signal<ReadonlyMap<string, Run>>(new Map());
+  private readonly claims = new Map<string, () => void>(); // by answer: gives it up to other tabs
 
   constructor(
     private readonly streams: Pick<Streams, "generate" | "attach">,
     online: ReadonlySignal<boolean>,
+    private readonly sharing: Sharing = alone,
   ) {
     effect(() => {
       if (!online.value) return;
@@ -38,21 +41,52 @@ export class Answers {
 
   /** Has the host write the message. */
   start(place: Place, request: GenerateRequest): Run {
-    return this.add(new Run(place, this.streams, request, (run) => this.remove(run)));
-  }
-
-  /** Goes on with an answer that ran when the page was left. */
-  resume(place: Place): Run {
-    return this.add(new Run(place, this.streams, undefined, (run) => this.remove(run)));
-  }
-
-  private add(run: Run): Run {
-    this.runs.value = new Map(this.runs.peek()).set(run.id, run);
+    const run = this.add(place, request);
+    this.claim(run, () => {});
     run.goOn();
     return run;
   }
 
+  /** Goes on with an answer that ran when the page was left, or has another tab do so. request is for one that the host had not begun. */
+  resume(place: Place, request?: GenerateRequest): Run {
+    const run = this.add(place, request);
+    run.watch((frame) => this.sharing.steer(run.id, frame));
+    this.claim(run, () => run.lead());
+    return run;
+  }
+
+  /** The page is left. An answer that the host has not named cannot be found again, so it is asked for anew then. */
+  leave(): void {
+    for (const run of this.runs.peek().values()) run.leave();
+  }
+
+  /** Forgets an answer that has ended in another tab. */
+  ended(id: string): void {
+    const run = this.runs.peek().get(id);
+    if (run?.watching) this.remove(run);
+  }
+
+  /** Does what another tab asks of an answer that this one follows. */
+  steer(id: string, frame: ClientFrame): void {
+    const run = this.runs.peek().get(id);
+    if (run !== undefined && !run.watching) run.obey(frame);
+  }
+
+  private add(place: Place, request: GenerateRequest | undefined): Run {
+    const run = new Run(place, this.streams, request, (ended) => this.remove(ended));
+    this.runs.value = new Map(this.runs.peek()).set(run.id, run);
+    return run;
+  }
+
+  private claim(run: Run, granted: () => void): void {
+    const giveUp = this.sharing.claim(run.id, granted);
+    if (this.runs.peek().has(run.id)) this.claims.set(run.id, giveUp);
+    else giveUp(); // it ended at once
+  }
+
   private remove(run: Run): void {
+    this.claims.get(run.id)?.();
+    this.claims.delete(run.id);
     const runs = new Map(this.runs.peek());
     runs.delete(run.id);
     this.runs.value = runs;
@@ -62,6 +96,8 @@ export class Answers {
 /** One answer while it runs. A lost connection is no end: the host goes on, and so does the run once there is a new one. */
 export class Run implements Listener {
   readonly id: string;
+  readonly chat: string;
+  watching = false; // another tab follows the answer, and tells of it
   readonly pieces: Piece[] = []; // grows; the message changes with it
   private stream: Stream | undefined; // none: not asked yet, or the connection is lost
 
@@ -73,7 +109,9 @@ export class Run implements Listener {
     private readonly ended: (run: Run) => void,
     private readonly now: () => number = Date.now,
   ) {
-    this.id = place.get().id;
+    const { id, chat } = place.get();
+    this.id = id;
+    this.chat = chat;
   }
 
   /** Asks the host to go on with what it has of the answer, or for the answer. Does nothing while it does so. */
@@ -82,7 +120,39 @@ export class Run implements Listener {
     const { stream, seq } = this.answering;
     if (stream !== undefined) this.stream = this.streams.attach(stream, seq, this);
     else if (this.request !== undefined) this.stream = this.streams.generate(this.request, this);
-    else this.end({ reason: "error", error: gone });
+    else this.end({ reason: "error", error: unbegun });
+  }
+
+  /** Leaves the answer to another tab, which gets what is to be done with it. */
+  watch(send: (frame: ClientFrame) => void): void {
+    this.watching = true;
+    this.stream = new Stream(this.id, (frame) => {
+      send(frame);
+      return true;
+    });
+  }
+
+  /** Follows the answer itself: no other tab does any more. */
+  lead(): void {
+    if (!this.watching) return;
+    this.watching = false;
+    this.stream = undefined;
+    if (this.answering.phase === "done") this.ended(this);
+    else this.goOn();
+  }
+
+  leave(): void {
+    if (!this.watching && this.answering.stream === undefined) this.stream?.cancel();
+  }
+
+  /** Does what a frame says that was made for this answer in another tab. */
+  obey(frame: ClientFrame): void {
+    if (frame.type === "cancel") this.stop();
+    else if (frame.type === "pause") this.pause();
+    else if (frame.type === "resume") this.resume();
+    else if (frame.type === "set") this.stream?.set(frame.sampling);
+    else if (frame.type === "inject") this.stream?.inject(frame.text);
+    else if (frame.type === "rewind") this.stream?.rewind(frame.tokens);
   }
 
   /** Stops the answer: what is still on its way is not shown. */
@@ -123,7 +193,8 @@ export class Run implements Listener {
     );
   }
 
-  end({ reason, usage, timings, error }: End): void {
+  end({ reason, usage, timings, error: told }: End): void {
+    const error = told?.code === "unknown_stream" || told?.code === "events_gone" ? forgotten : told;
     this.ended(this);
     const { stream: _, ...answering } = this.answering;
     const outcome = { reason, ...(usage && { usage }), ...(timings && { timings }), ...(error && { error }) };
@@ -143,11 +214,18 @@ export class Run implements Listener {
   }
 
   private note(change: Partial<Answering>, soon = false): void {
+    if (this.watching) return; // the other tab notes it
     this.place.change((m) => ({ ...m, answer: { ...this.answering, ...change } }), soon);
   }
 }
 
-const gone = {
+const unbegun: HostError = {
   type: "answer_gone",
-  message: "This answer was not begun before the page was left.",
+  message: "This answer had not begun when the connection was lost or the page was left.",
+};
+
+const forgotten: HostError = {
+  type: "answer_gone",
+  message:
+    "The server does not have the rest of this answer any more: it was restarted, or this page was away for too long.",
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-import { effect, type Signal, signal, untracked } from "@preact/signals";
+import { batch, effect, type Signal, signal, untracked } from "@preact/signals";
 import type { GenerateRequest } from "../host/protocol.ts";
+import { detachFor } from "../host/streams.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Answers, Place, Run } from "./answering.ts";
 import { type Attachment, type Message, newID } from "./message.ts";
@@ -26,6 +27,7 @@ export class Chat {
   private readonly created: number;
   private changed: number;
   private closed = false;
+  private taking = true; // what changes is known already: it is read from the store, or comes from another tab
   private readonly stopKeeping: () => void;
   private readonly due = new Map<string, ReturnType<typeof setTimeout>>(); // by message: its next write
 
@@ -40,13 +42,12 @@ export class Chat {
     this.title = signal(info.title);
     this.settings = signal(info.settings);
     this.tree = new Tree(messages, signal(info.branches));
-    let loading = true;
     this.stopKeeping = effect(() => {
       this.info();
       const empty = this.tree.path.value.length === 0; // not worth keeping
-      if (!loading && !empty) untracked(() => around.keep(this));
+      if (!this.taking && !empty) untracked(() => around.keep(this));
     });
-    loading = false;
+    this.taking = false;
   }
 
   info(): ChatInfo {
@@ -57,11 +58,31 @@ export class Chat {
 
   /** Goes on with what ran when the page was left. */
   resumeAnswers(): void {
-    for (const message of this.tree.all()) {
-      const { answer } = message;
-      if (answer === undefined || answer.phase === "done") continue;
-      this.around.answers.resume(this.place(message.id));
-    }
+    for (const message of this.tree.all()) this.resumeAnswer(message);
+  }
+
+  /** Takes over what another tab has written of the chat. */
+  takeInfo({ title, settings, branches, changed }: ChatInfo): void {
+    this.taking = true;
+    this.changed = changed;
+    batch(() => {
+      this.title.value = title;
+      this.settings.value = settings;
+      this.tree.branches.value = branches;
+    });
+    this.taking = false;
+  }
+
+  /** Takes over a message that another tab has written. */
+  takeMessage(message: Message): void {
+    const { answers } = this.around;
+    const run = answers.running.peek().get(message.id);
+    if (run !== undefined && !run.watching) return; // this tab knows better
+    this.taking = true;
+    this.tree.put(message);
+    this.taking = false;
+    if (message.answer?.phase === "done") answers.ended(message.id);
+    else if (run === undefined) this.resumeAnswer(message);
   }
 
   /** Stops its answers, and keeps nothing from now on. */
@@ -70,6 +91,17 @@ export class Chat {
     for (const { id } of this.tree.all()) this.around.answers.running.peek().get(id)?.stop();
     this.closed = true;
     for (const timer of this.due.values()) clearTimeout(timer);
+  }
+
+  /** Writes what is due now. */
+  flush(): void {
+    for (const id of [...this.due.keys()]) this.save(id);
+  }
+
+  /** Goes out of memory, where none of its answers runs. */
+  leave(): void {
+    this.flush();
+    this.stopKeeping();
   }
 
   /** Asks below the last message that is shown. */
@@ -112,6 +144,13 @@ export class Chat {
       answer: { phase: "waiting", model: settings.model ?? "", seq: -1, tokens: 0, asked },
     });
     return this.around.answers.start(this.place(message.id), request);
+  }
+
+  private resumeAnswer({ id, parent, answer }: Message): void {
+    if (answer === undefined || answer.phase === "done") return;
+    const recent = Date.now() - answer.asked < detachFor; // else nobody may want it any more
+    const request = recent ? this.around.request(this.settings.peek(), this.tree.upTo(parent)) : undefined;
+    this.around.answers.resume(this.place(id), request);
   }
 
   private fresh(parent: string | null, role: Message["role"], content: string): Message {

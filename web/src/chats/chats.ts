@@ -3,13 +3,24 @@ import { computed, type ReadonlySignal, type Signal, signal } from "@preact/sign
 import type { Settings } from "../settings/settings.ts";
 import type { StartingSettings } from "../settings/starting.ts";
 import { Chat, type Surroundings } from "./chat.ts";
+import { cleanChat, cleanMessage } from "./clean.ts";
 import { type Message, newID } from "./message.ts";
 import type { ChatInfo, Store } from "./store.ts";
+import type { News, Tabs } from "./tabs.ts";
 
-/** All chats of this browser, one of them shown. Those that were shown stay in memory, where their answers go on. */
+/** A chat with all of its messages. */
+export interface WholeChat {
+  info: ChatInfo;
+  messages: readonly Message[];
+}
+
+const mostIdle = 4; // chats in memory that are not shown and have nothing running
+
+/** All chats of this browser, one of them shown. */
 export class Chats {
   private readonly known = signal<ReadonlyMap<string, ChatInfo>>(new Map());
-  private readonly open = new Map<string, Chat>();
+  private readonly open = new Map<string, Chat>(); // in memory, the one that was shown last at the end
+  private readonly opening = new Map<string, Promise<Chat | undefined>>();
   private readonly shown: Signal<Chat>;
 
   /** Begins with an empty chat. */
@@ -17,13 +28,20 @@ export class Chats {
     private readonly store: Store,
     private readonly around: Omit<Surroundings, "store" | "keep">,
     private readonly starting: Pick<StartingSettings, "get">,
+    private readonly tabs?: Pick<Tabs, "tell" | "listen">,
   ) {
     this.shown = signal(this.blank(starting.get()));
+    tabs?.listen((news) => void this.hear(news));
   }
 
   /** The chats that have messages, the one with the newest question first. */
   readonly list: ReadonlySignal<readonly ChatInfo[]> = computed(() =>
     [...this.known.value.values()].sort((a, b) => b.changed - a.changed),
+  );
+
+  /** The chats in which an answer runs. */
+  readonly running: ReadonlySignal<ReadonlySet<string>> = computed(
+    () => new Set([...this.around.answers.running.value.values()].map((run) => run.chat)),
   );
 
   get current(): ReadonlySignal<Chat> {
@@ -37,16 +55,23 @@ export class Chats {
     for (const { chat } of await this.store.running()) await this.loaded(chat);
   }
 
-  /** Shows a chat; an unknown one changes nothing. */
-  async show(id: string): Promise<void> {
+  /** Shows a chat; false if there is none of that name. */
+  async show(id: string): Promise<boolean> {
+    if (this.shown.peek().id === id) return true;
     const chat = await this.loaded(id);
-    if (chat !== undefined) this.shown.value = chat;
+    if (chat === undefined) return false;
+    this.shown.value = chat;
+    this.open.delete(id); // and to the end
+    this.open.set(id, chat);
+    this.forgetIdle();
+    return true;
   }
 
   /** Shows an empty chat with these settings. It is kept once it has a message. */
   begin(settings = this.starting.get()): Chat {
     const chat = this.blank(settings);
     this.shown.value = chat;
+    this.forgetIdle();
     return chat;
   }
 
@@ -55,29 +80,100 @@ export class Chats {
     if (chat !== undefined && title.trim() !== "") chat.title.value = title.trim();
   }
 
-  /** Deletes a chat. Its answers are stopped. */
-  async remove(id: string): Promise<void> {
-    const chat = this.open.get(id);
-    chat?.close();
+  /** Deletes a chat. Its answers are stopped. The result can be added again. */
+  async remove(id: string): Promise<WholeChat | undefined> {
+    const whole = await this.whole(id);
+    this.forget(id);
+    await this.store.remove(id);
+    this.tabs?.tell({ kind: "removed", chat: id });
+    return whole;
+  }
+
+  /** A chat as it is now; undefined if there is none of that name. */
+  async whole(id: string): Promise<WholeChat | undefined> {
+    const open = this.open.get(id);
+    if (open !== undefined) return { info: open.info(), messages: open.tree.all() };
+    const info = this.known.peek().get(id);
+    return info && { info, messages: await this.store.messages(id) };
+  }
+
+  /** Adds a chat that was deleted or comes from a file. Throws if the browser has no room for it. */
+  async add({ info, messages }: WholeChat): Promise<void> {
+    await this.store.add(info, messages);
+    this.note(info);
+    this.tabs?.tell({ kind: "chat", chat: info });
+  }
+
+  has(id: string): boolean {
+    return this.known.peek().has(id);
+  }
+
+  /** Writes what is due now, as the page may end. */
+  flush(): void {
+    for (const chat of this.open.values()) chat.flush();
+  }
+
+  private loaded(id: string): Promise<Chat | undefined> {
+    const open = this.open.get(id);
+    if (open !== undefined) return Promise.resolve(open);
+    const opening = this.opening.get(id) ?? this.read(id).finally(() => this.opening.delete(id));
+    this.opening.set(id, opening);
+    return opening;
+  }
+
+  private async read(id: string): Promise<Chat | undefined> {
+    const info = this.known.peek().get(id);
+    if (info === undefined) return undefined;
+    const chat = this.make(info, await this.store.messages(id));
+    if (!this.has(id)) return undefined; // deleted meanwhile
+    this.open.set(id, chat);
+    chat.resumeAnswers();
+    return chat;
+  }
+
+  /** Takes chats out of memory that were not shown for long. The store has all of them. */
+  private forgetIdle(): void {
+    if (!this.store.lasts) return;
+    const running = this.running.peek();
+    const idle = [...this.open.values()].filter(
+      (chat) => chat !== this.shown.peek() && !running.has(chat.id) && this.has(chat.id),
+    );
+    for (const chat of idle.slice(0, Math.max(0, idle.length - mostIdle))) {
+      chat.leave();
+      this.open.delete(chat.id);
+    }
+  }
+
+  private forget(id: string): void {
+    this.open.get(id)?.close();
     this.open.delete(id);
     const known = new Map(this.known.peek());
     known.delete(id);
     this.known.value = known;
-    await this.store.remove(id);
     if (this.shown.peek().id === id) this.begin();
   }
 
-  private async loaded(id: string): Promise<Chat | undefined> {
-    const open = this.open.get(id);
-    const info = this.known.peek().get(id);
-    if (open !== undefined || info === undefined) return open;
-    const messages = await this.store.messages(id);
-    const meanwhile = this.open.get(id); // another call may have been faster
-    if (meanwhile !== undefined) return meanwhile;
-    const chat = this.make(info, messages);
-    this.open.set(id, chat);
-    chat.resumeAnswers();
-    return chat;
+  private note(info: ChatInfo): void {
+    this.known.value = new Map(this.known.peek()).set(info.id, info);
+  }
+
+  /** Takes over what another tab has done. What it has written is in the store, which all tabs share. */
+  private async hear(news: News): Promise<void> {
+    if (news.kind === "steer") this.around.answers.steer(news.answer, news.frame);
+    if (news.kind === "removed") this.forget(news.chat);
+    if (news.kind === "chat") {
+      const info = cleanChat(news.chat);
+      if (info === undefined) return;
+      this.note(info);
+      (this.open.get(info.id) ?? (await this.opening.get(info.id)))?.takeInfo(info);
+    }
+    if (news.kind === "message") {
+      const message = cleanMessage(news.message);
+      if (message === undefined) return;
+      const runs = message.answer !== undefined && message.answer.phase !== "done";
+      const chat = runs ? await this.loaded(message.chat) : await this.opening.get(message.chat);
+      (chat ?? this.open.get(message.chat))?.takeMessage(message);
+    }
   }
 
   private blank(settings: Settings): Chat {
@@ -89,9 +185,15 @@ export class Chats {
     const keep = (chat: Chat) => {
       const now = chat.info();
       this.open.set(now.id, chat);
-      this.known.value = new Map(this.known.peek()).set(now.id, now);
-      void this.store.keepChat(now);
+      this.note(now);
+      void this.store.keepChat(now).then(() => this.tabs?.tell({ kind: "chat", chat: now }));
     };
-    return new Chat(info, messages, { ...this.around, store: this.store, keep });
+    const store = {
+      keepMessage: async (message: Message) => {
+        await this.store.keepMessage(message);
+        this.tabs?.tell({ kind: "message", message });
+      },
+    };
+    return new Chat(info, messages, { ...this.around, store, keep });
   }
 }

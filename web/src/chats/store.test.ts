@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaults } from "../settings/settings.ts";
 import type { Message } from "./message.ts";
-import { type ChatInfo, Store } from "./store.ts";
+import { BrowserStore, type ChatInfo } from "./store.ts";
 
 const chat = (id: string): ChatInfo => ({
   id,
@@ -24,7 +24,7 @@ const message = (id: string, of: string): Message => ({
 });
 
 test("Store: chats and messages are kept, and go together", async () => {
-  const store = await Store.open("test");
+  const store = await BrowserStore.open((error) => assert.fail(String(error)), "test");
   for (const id of ["a", "b"]) await store.keepChat(chat(id));
   for (const id of ["1", "2"]) await store.keepMessage(message(id, "a"));
   await store.keepMessage(message("3", "b"));
@@ -39,7 +39,7 @@ test("Store: chats and messages are kept, and go together", async () => {
   assert.deepEqual(await store.running(), []);
   store.close();
 
-  const again = await Store.open("test");
+  const again = await BrowserStore.open((error) => assert.fail(String(error)), "test");
   assert.deepEqual(
     (await again.chats()).map((c) => c.id),
     ["a", "b"],

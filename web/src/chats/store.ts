@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { type DBSchema, type IDBPDatabase, openDB } from "idb";
 import type { Settings } from "../settings/settings.ts";
+import { cleanChat, cleanMessage, cleanTree } from "./clean.ts";
 import type { Message } from "./message.ts";
 import type { Branches } from "./tree.ts";
 
@@ -14,16 +15,38 @@ export interface ChatInfo {
   branches: Branches;
 }
 
+/** Where chats are kept. What is read is clean, whatever was written. Writing never throws: the chat goes on without. */
+export interface Store {
+  /** It lasts: what it was given is there at the next visit. */
+  readonly lasts: boolean;
+  chats(): Promise<ChatInfo[]>;
+  messages(chat: string): Promise<Message[]>;
+  /** The answers that ran when they were last written. */
+  running(): Promise<Message[]>;
+  keepChat(chat: ChatInfo): Promise<void>;
+  keepMessage(message: Message): Promise<void>;
+  /** Writes a whole chat, or nothing of it. Unlike the others it throws if there is no room. */
+  add(chat: ChatInfo, messages: readonly Message[]): Promise<void>;
+  /** Deletes a chat with its messages. */
+  remove(chat: string): Promise<void>;
+}
+
 interface Schema extends DBSchema {
   chats: { key: string; value: ChatInfo };
   messages: { key: string; value: Message; indexes: { chat: string; stream: string } };
 }
 
 /** The chats of this browser, in its IndexedDB. */
-export class Store {
-  private constructor(private readonly db: IDBPDatabase<Schema>) {}
+export class BrowserStore implements Store {
+  private failing = false;
 
-  static async open(name = "penstock"): Promise<Store> {
+  private constructor(
+    private readonly db: IDBPDatabase<Schema>,
+    private readonly problem: (error: unknown) => void,
+  ) {}
+
+  /** problem gets the first of the errors in writing. Throws where the browser has no IndexedDB, or lends it to nobody. */
+  static async open(problem: (error: unknown) => void, name = "penstock"): Promise<BrowserStore> {
     const db = await openDB<Schema>(name, 1, {
       upgrade(fresh) {
         fresh.createObjectStore("chats", { keyPath: "id" });
@@ -31,41 +54,115 @@ export class Store {
         messages.createIndex("chat", "chat");
         messages.createIndex("stream", "answer.stream"); // has only answers that run
       },
+      blocking: (_now, _wanted, event) => (event.target as IDBDatabase).close(), // a newer page in another tab
     });
-    return new Store(db);
+    return new BrowserStore(db, problem);
   }
 
-  chats(): Promise<ChatInfo[]> {
-    return this.db.getAll("chats");
+  get lasts(): boolean {
+    return !this.failing;
   }
 
-  messages(chat: string): Promise<Message[]> {
-    return this.db.getAllFromIndex("messages", "chat", chat);
+  async chats(): Promise<ChatInfo[]> {
+    return (await this.db.getAll("chats")).map(cleanChat).filter((chat) => chat !== undefined);
   }
 
-  /** The answers that ran when they were last written. */
-  running(): Promise<Message[]> {
-    return this.db.getAllFromIndex("messages", "stream");
+  async messages(chat: string): Promise<Message[]> {
+    return cleanTree(cleaned(await this.db.getAllFromIndex("messages", "chat", chat)));
+  }
+
+  async running(): Promise<Message[]> {
+    return cleaned(await this.db.getAllFromIndex("messages", "stream"));
   }
 
   async keepChat(chat: ChatInfo): Promise<void> {
-    await this.db.put("chats", chat);
+    await this.db.put("chats", chat).catch((error) => this.fail(error));
   }
 
   async keepMessage(message: Message): Promise<void> {
-    await this.db.put("messages", message);
+    await this.db.put("messages", message).catch((error) => this.fail(error));
   }
 
-  /** Deletes a chat with its messages. */
+  async add(chat: ChatInfo, messages: readonly Message[]): Promise<void> {
+    const change = this.db.transaction(["chats", "messages"], "readwrite");
+    const writes = [change.objectStore("chats").put(chat)];
+    for (const message of messages) writes.push(change.objectStore("messages").put(message));
+    await Promise.all([...writes, change.done]);
+  }
+
   async remove(chat: string): Promise<void> {
     const change = this.db.transaction(["chats", "messages"], "readwrite");
     const messages = change.objectStore("messages");
     for (const key of await messages.index("chat").getAllKeys(chat)) void messages.delete(key);
     void change.objectStore("chats").delete(chat);
-    await change.done;
+    await change.done.catch((error) => this.fail(error));
   }
 
   close(): void {
     this.db.close();
   }
+
+  private fail(error: unknown): void {
+    if (!this.failing) this.problem(error);
+    this.failing = true;
+  }
+}
+
+/** Chats that are gone with the page, where the browser keeps nothing. */
+export class MemoryStore implements Store {
+  readonly lasts = false;
+  private readonly infos = new Map<string, ChatInfo>();
+  private readonly texts = new Map<string, Message>();
+
+  async chats(): Promise<ChatInfo[]> {
+    return [...this.infos.values()];
+  }
+
+  async messages(chat: string): Promise<Message[]> {
+    return [...this.texts.values()].filter((message) => message.chat === chat);
+  }
+
+  async running(): Promise<Message[]> {
+    return [];
+  }
+
+  async keepChat(chat: ChatInfo): Promise<void> {
+    this.infos.set(chat.id, chat);
+  }
+
+  async keepMessage(message: Message): Promise<void> {
+    this.texts.set(message.id, message);
+  }
+
+  async add(chat: ChatInfo, messages: readonly Message[]): Promise<void> {
+    this.infos.set(chat.id, chat);
+    for (const message of messages) this.texts.set(message.id, message);
+  }
+
+  async remove(chat: string): Promise<void> {
+    this.infos.delete(chat);
+    for (const message of await this.messages(chat)) this.texts.delete(message.id);
+  }
+}
+
+/** The best store that this browser has. tell gets a sentence for the reader if chats are not kept. */
+export async function openStore(tell: (problem: string) => void): Promise<Store> {
+  try {
+    return await BrowserStore.open((error) => tell(unkept(error)));
+  } catch {
+    tell(
+      "This browser keeps nothing for this page: chats are gone when it is closed. Export those you need.",
+    );
+    return new MemoryStore();
+  }
+}
+
+function unkept(error: unknown): string {
+  return error instanceof DOMException && error.name === "QuotaExceededError"
+    ? "The browser has no room left: what is written from now on is gone when the page is closed. Delete chats, or export them."
+    : `The browser does not keep what is written from now on (${error}). Export the chats you need.`;
+}
+
+function cleaned(messages: readonly unknown[]): Message[] {
+  return messages.map(cleanMessage).filter((message) => message !== undefined);
 }

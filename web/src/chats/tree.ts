@@ -53,12 +53,15 @@ export class Tree {
 
   /** Adds a message below its parent and shows it. */
   add(message: Message): void {
-    this.nodes.set(message.id, signal(message));
-    const parent = message.parent ?? "";
-    const children = new Map(this.children.peek());
-    children.set(parent, [...(children.get(parent) ?? []), message.id]);
-    this.children.value = children;
+    this.insert(message);
     this.show(message.id);
+  }
+
+  /** Changes a message, or adds it where its parent is, shown only if no sibling was chosen. */
+  put(message: Message): void {
+    const node = this.nodes.get(message.id);
+    if (node !== undefined) node.value = message;
+    else this.insert(message);
   }
 
   /** Changes a message. Its place in the tree stays. */
@@ -82,11 +85,19 @@ export class Tree {
   upTo(id: string | null): Message[] {
     const list: Message[] = [];
     for (let at = id; at !== null; ) {
-      const message = this.node(at).peek();
-      list.unshift(message);
-      at = message.parent;
+      const message: Message | undefined = this.nodes.get(at)?.peek();
+      if (message !== undefined) list.push(message);
+      at = message?.parent ?? null;
     }
-    return list;
+    return list.reverse();
+  }
+
+  private insert(message: Message): void {
+    this.nodes.set(message.id, signal(message));
+    const parent = message.parent ?? "";
+    const children = new Map(this.children.peek());
+    children.set(parent, [...(children.get(parent) ?? []), message.id]);
+    this.children.value = children;
   }
 
   private shownChild(parent: string): string | undefined {

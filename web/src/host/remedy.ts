@@ -10,6 +10,7 @@ export function remedy(error: HostError): string {
   if (/connection_lost/.test(about)) {
     return "The page reconnects by itself. Ask again once it is online.";
   }
+  if (/answer_gone/.test(about)) return "What had arrived is kept. Ask for the answer again.";
   if (/context/.test(about)) return "Start a new chat, or ask with fewer words.";
   if (/429|overloaded|queue|rate_limit/.test(about))
     return "Many people are asking. Wait a moment, then try again.";

@@ -13,9 +13,18 @@ function answering(t: TestContext, status: number, body: unknown, key = "") {
   return { host: new Rest(new URL("http://h/below/"), () => key), requests };
 }
 
-test("Rest.models: names, asked for below the page's own path and with the key", async (t) => {
-  const { host, requests } = answering(t, 200, { data: [{ id: "tiny" }, { no: "name" }] }, "k");
-  assert.deepEqual(await host.models(), ["tiny"]);
+test("Rest.models: what it serves, asked for below the page's own path and with the key", async (t) => {
+  const { host, requests } = answering(
+    t,
+    200,
+    { data: [{ id: "tiny", meta: { built_in: true } }, { id: "own" }, { no: "name" }] },
+    "k",
+  );
+  const want = [
+    { name: "tiny", builtIn: true },
+    { name: "own", builtIn: false },
+  ];
+  assert.deepEqual(await host.models(), want);
   assert.deepEqual(requests, [{ url: "http://h/below/v1/models", headers: { Authorization: "Bearer k" } }]);
 });
 

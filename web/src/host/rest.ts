@@ -3,6 +3,11 @@
 /** The host wants an API key, or another one than it got. */
 export class KeyNeeded extends Error {}
 
+export interface Model {
+  name: string;
+  builtIn: boolean; // it is the small demonstration model
+}
+
 export interface Plugin {
   name: string;
   summary: string;
@@ -31,10 +36,10 @@ export class Rest {
     private readonly key: () => string,
   ) {}
 
-  /** Names of the models it serves. Throws KeyNeeded, or an Error with the host's words. */
-  async models(): Promise<string[]> {
+  /** The models it serves. Throws KeyNeeded, or an Error with the host's words. */
+  async models(): Promise<Model[]> {
     const list = entries(await this.get("v1/models"), "id");
-    return list.map((entry) => String(entry.id));
+    return list.map(({ id, meta }) => ({ name: String(id), builtIn: meta?.built_in === true }));
   }
 
   /** Plugins that a request may name; none where the host has no such route. */
@@ -86,6 +91,7 @@ type Entry = {
   id?: unknown;
   name?: unknown;
   state?: unknown;
+  meta?: { built_in?: unknown } | null;
   manifest?: { summary?: unknown; config_schema?: { properties?: object } };
 };
 
