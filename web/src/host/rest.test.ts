@@ -47,15 +47,29 @@ test("Rest.models: nobody there", async (t) => {
 test("Rest.plugins: what each does and can be told, of those that can be used", async (t) => {
   const config_schema = { type: "object", properties: { min_p: {}, draw: {} } };
   const data = [
-    { name: "min-p", state: "ready", manifest: { summary: "drops the tail", config_schema } },
+    {
+      name: "min-p",
+      state: "ready",
+      exports: ["penstock_sample"],
+      manifest: { summary: "drops the tail", place: "last", view: "candidates", config_schema },
+    },
     { name: "x", state: "ready", manifest: {} },
     { name: "broken", state: "failed", error: "no WebAssembly" },
     { name: "faulty", state: "quarantined", manifest: {} },
   ];
+  const silent = { exports: [], place: "first", view: "none" };
   const want = [
-    { name: "min-p", summary: "drops the tail", fields: ["min_p", "draw"] },
-    { name: "x", summary: "", fields: [] },
-    { name: "faulty", summary: "", fields: [] },
+    {
+      name: "min-p",
+      summary: "drops the tail",
+      fields: ["min_p", "draw"],
+      exports: ["penstock_sample"],
+      place: "last",
+      view: "candidates",
+      schema: config_schema,
+    },
+    { name: "x", summary: "", fields: [], ...silent },
+    { name: "faulty", summary: "", fields: [], ...silent },
   ];
   assert.deepEqual(await answering(t, 200, { data }).host.plugins(), want);
 });

@@ -12,6 +12,10 @@ export interface Plugin {
   name: string;
   summary: string;
   fields: string[]; // of its configuration
+  exports: string[]; // which say what it does: penstock_sample, penstock_stop, penstock_template, …
+  place: "first" | "last"; // in a chain that does not name it
+  view: "candidates" | "logits" | "none"; // of its sample
+  schema?: unknown; // of its configuration, a JSON schema
 }
 
 /** What a model is served with. What the host does not tell is absent. */
@@ -92,7 +96,13 @@ type Entry = {
   name?: unknown;
   state?: unknown;
   meta?: { built_in?: unknown } | null;
-  manifest?: { summary?: unknown; config_schema?: { properties?: object } };
+  exports?: unknown;
+  manifest?: {
+    summary?: unknown;
+    place?: unknown;
+    view?: unknown;
+    config_schema?: { properties?: object };
+  };
 };
 
 /** Reads OpenAI's list shape, {"data": [{…}]}, or a bare array, skipping entries without a name. */
@@ -107,11 +117,16 @@ function usable(entry: Entry): boolean {
   return entry.state !== "failed";
 }
 
-function plugin({ name, manifest }: Entry): Plugin {
+function plugin({ name, manifest, exports }: Entry): Plugin {
+  const view = manifest?.view;
   return {
     name: String(name),
     summary: String(manifest?.summary ?? ""),
     fields: Object.keys(manifest?.config_schema?.properties ?? {}),
+    exports: Array.isArray(exports) ? exports.map(String) : [],
+    place: manifest?.place === "last" ? "last" : "first",
+    view: view === "candidates" || view === "logits" ? view : "none",
+    ...(manifest?.config_schema !== undefined && { schema: manifest.config_schema }),
   };
 }
 

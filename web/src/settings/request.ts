@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 import type { Message } from "../chats/message.ts";
 import type { GenerateRequest, RequestMessage } from "../host/protocol.ts";
-import type { Format, Settings } from "./settings.ts";
+import { entryOf, pluginOf } from "./chain.ts";
+import type { Format, PluginChoice, Settings } from "./settings.ts";
 
 /** The request for an answer to messages. Only plugins that the host offers are named. */
 export function request(
@@ -16,13 +17,21 @@ export function request(
   if (settings.model !== undefined) body.model = settings.model;
   if (settings.stop.length > 0) body.stop = settings.stop;
   if (settings.trace) body.trace = true;
-  const plugins = settings.plugins.filter((p) => offered.has(p.name));
-  if (plugins.length > 0) body.plugins = plugins.map((p) => (p.config === undefined ? p.name : p));
+  if (settings.templateArgs !== undefined) body.chat_template_kwargs = settings.templateArgs;
+  const off = new Set(settings.off);
+  const plugins = settings.plugins.filter(({ name }) => offered.has(name) && !off.has(entryOf(name)));
+  if (plugins.length > 0) body.plugins = plugins.map((choice) => (isPlain(choice) ? choice.name : choice));
   if (settings.chain !== undefined) {
-    const used = new Set(plugins.map((p) => `plugin:${p.name}`));
-    body.samplers = settings.chain.filter((stage) => !stage.startsWith("plugin:") || used.has(stage));
+    const used = new Set(plugins.map(({ name }) => entryOf(name)));
+    body.samplers = settings.chain.filter((stage) =>
+      pluginOf(stage) === undefined ? !off.has(stage) : used.has(stage),
+    );
   }
   return { ...body, ...formatFields(settings.format) };
+}
+
+function isPlain(choice: PluginChoice): boolean {
+  return choice.config === undefined && choice.on_error === undefined;
 }
 
 /** The messages as a template takes them: many refuse two questions in a row, so one without an answer is left out. */
@@ -59,8 +68,17 @@ function formatFields(format: Format): Record<string, unknown> {
     case "json":
       return { response_format: { type: "json_object" } };
     case "schema":
-      return { json_schema: JSON.parse(format.text) };
+      return format.text.trim() === "" ? {} : { json_schema: schemaOf(format.text) };
     default:
-      return { [format.kind]: format.text };
+      return format.text.trim() === "" ? {} : { [format.kind]: format.text };
+  }
+}
+
+/** A schema that is no JSON goes as it is, and the host says what is wrong: an answer that is not bound would be worse. */
+function schemaOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
   }
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
+import { parameterNamed, type Value } from "./parameters.ts";
 
 /** A plugin that a chat uses, and its configuration. */
 export interface PluginChoice {
   name: string;
   config?: Record<string, unknown>;
+  on_error?: "skip"; // a fault of it does not end the answer
 }
 
 /** What the answers of a chat are bound to. */
@@ -16,11 +18,13 @@ export type Format =
 export interface Settings {
   model?: string;
   system: string;
-  sampling: Record<string, number | boolean>; // by the host's names: temperature, max_tokens, seed, …
+  sampling: Record<string, Value>; // by the host's names: temperature, max_tokens, seed, … (parameters.ts)
   stop: string[];
   chain?: string[]; // the stages in their order, plugins as "plugin:NAME"
+  off: string[]; // stages and plugins that are switched off but keep their place and configuration
   plugins: PluginChoice[];
   format: Format;
+  templateArgs?: Record<string, unknown>; // what the chat template is told besides
   trace: boolean; // keep how each token was chosen
 }
 
@@ -28,10 +32,14 @@ export const defaults: Settings = {
   system: "",
   sampling: {},
   stop: [],
+  off: [],
   plugins: [],
   format: { kind: "text" },
   trace: false,
 };
+
+/** What the host takes at most. */
+export const most = { stages: 32, plugins: 16, stops: 64 };
 
 /** Takes what is valid of stored or imported settings, which can be of any age and any shape. */
 export function clean(stored: unknown): Settings {
@@ -39,13 +47,15 @@ export function clean(stored: unknown): Settings {
   const settings: Settings = {
     system: typeof raw.system === "string" ? raw.system : "",
     sampling: Object.fromEntries(Object.entries(record(raw.sampling)).filter(isParameter)),
-    stop: texts(raw.stop),
-    plugins: (Array.isArray(raw.plugins) ? raw.plugins : []).map(plugin).filter((p) => p !== undefined),
+    stop: texts(raw.stop).slice(0, most.stops),
+    off: texts(raw.off),
+    plugins: plugins(raw.plugins),
     format: format(raw.format),
     trace: raw.trace === true,
   };
   if (typeof raw.model === "string" && raw.model !== "") settings.model = raw.model;
-  if (Array.isArray(raw.chain)) settings.chain = texts(raw.chain);
+  if (Array.isArray(raw.chain)) settings.chain = texts(raw.chain).slice(0, most.stages);
+  if (Object.keys(record(raw.templateArgs)).length > 0) settings.templateArgs = record(raw.templateArgs);
   return settings;
 }
 
@@ -55,18 +65,40 @@ function record(value: unknown): Record<string, unknown> {
     : {};
 }
 
+/** The different texts of a list, without empty ones. */
 function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((text) => typeof text === "string") : [];
+  const list = Array.isArray(value) ? value : [];
+  return [...new Set(list.filter((text) => typeof text === "string" && text !== ""))];
 }
 
-function isParameter(entry: [string, unknown]): entry is [string, number | boolean] {
-  return typeof entry[1] === "boolean" || Number.isFinite(entry[1]);
+/** Any number passes: what the host takes is the host's to say. */
+function isParameter(entry: [string, unknown]): entry is [string, Value] {
+  const [name, value] = entry;
+  switch (parameterNamed(name)?.kind) {
+    case undefined:
+      return false; // it would be a field of the request that is no setting, such as messages
+    case "switch":
+      return typeof value === "boolean";
+    case "text":
+      return typeof value === "string";
+    case "texts":
+      return Array.isArray(value) && value.every((text) => typeof text === "string");
+    default:
+      return Number.isFinite(value);
+  }
 }
 
-function plugin(value: unknown): PluginChoice | undefined {
-  const { name, config } = record(value);
-  if (typeof name !== "string") return undefined;
-  return config === undefined ? { name } : { name, config: record(config) };
+function plugins(value: unknown): PluginChoice[] {
+  const named = new Map<string, PluginChoice>();
+  for (const entry of Array.isArray(value) ? value : []) {
+    const { name, config, on_error } = record(entry);
+    if (typeof name !== "string" || name === "") continue;
+    const choice: PluginChoice = { name };
+    if (config !== undefined) choice.config = record(config);
+    if (on_error === "skip") choice.on_error = on_error;
+    named.set(name, choice);
+  }
+  return [...named.values()].slice(0, most.plugins);
 }
 
 function format(value: unknown): Format {

@@ -16,6 +16,10 @@ export class StartingSettings {
   }
 
   keep(settings: Settings): void {
-    this.storage.setItem(item, JSON.stringify(settings));
+    try {
+      this.storage.setItem(item, JSON.stringify(settings));
+    } catch {
+      // the browser has no room left: the chat has its settings nevertheless
+    }
   }
 }

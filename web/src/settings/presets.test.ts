@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fits, numberNamed } from "./parameters.ts";
+import { type BuiltIn, builtIn, Presets, presetOf, withBuiltIn } from "./presets.ts";
+import { defaults, type Settings } from "./settings.ts";
+
+function memory(kept?: string) {
+  let text = kept ?? null;
+  return {
+    getItem: () => text,
+    setItem: (_: string, value: string) => {
+      text = value;
+    },
+  };
+}
+
+function named(name: string): BuiltIn {
+  const preset = builtIn.find((preset) => preset.name === name);
+  assert.ok(preset !== undefined);
+  return preset;
+}
+
+const mine: Settings = { ...defaults, system: "Be brief.", stop: ["x"] };
+
+test("builtIn: values that the host takes", () => {
+  for (const { sampling } of builtIn)
+    for (const [name, value] of Object.entries(sampling))
+      assert.ok(fits(numberNamed(name), Number(value)), name);
+});
+
+test("withBuiltIn: decides about the native stages and leaves the rest", () => {
+  const settings: Settings = {
+    ...mine,
+    sampling: { temperature: 5, top_k: 1, max_tokens: 9, seed: 7 },
+    chain: ["top_k"],
+    off: ["top_k", "plugin:a"],
+    plugins: [{ name: "a" }],
+  };
+  const { chain: _, ...rest } = settings;
+  assert.deepEqual(withBuiltIn(settings, named("Precise")), {
+    ...rest,
+    off: ["plugin:a"],
+    sampling: { max_tokens: 9, seed: 7, temperature: 0 },
+  });
+});
+
+test("presetOf: which preset the settings are, in whatever order their values are", () => {
+  assert.equal(presetOf(defaults, []), "Balanced");
+  assert.equal(presetOf(withBuiltIn(mine, named("Creative")), []), "Creative");
+  assert.equal(presetOf({ ...defaults, sampling: { temperature: 0.33 } }, []), undefined);
+  const a = { ...mine, sampling: { temperature: 1, top_k: 2 } };
+  const b = { ...mine, sampling: { top_k: 2, temperature: 1 } };
+  assert.equal(presetOf(a, [{ name: "Mine", settings: b }]), "Mine");
+});
+
+test("Presets: save, overwrite, rename, remove; another tab's are not lost", () => {
+  const storage = memory();
+  const [here, there] = [new Presets(storage), new Presets(storage)];
+  assert.ok(here.save(" Brief ", mine));
+  assert.ok(there.save("Other", defaults));
+  assert.ok(here.save("Brief", { ...mine, stop: [] }));
+  assert.deepEqual(here.list.value, [
+    { name: "Brief", settings: { ...mine, stop: [] } },
+    { name: "Other", settings: defaults },
+  ]);
+  for (const name of ["", " ", "Balanced"]) assert.equal(here.save(name, mine), false, name);
+  assert.equal(here.rename("Brief", "Other"), false);
+  assert.equal(here.rename("Brief", "Precise"), false);
+  assert.ok(here.rename("Brief", "Short"));
+  here.remove("Other");
+  assert.deepEqual(
+    new Presets(storage).list.value.map(({ name }) => name),
+    ["Short"],
+  );
+});
+
+test("Presets: a file goes out and comes in, and one of any shape is cleaned", () => {
+  const from = new Presets(memory());
+  from.save("Brief", mine);
+  const to = new Presets(memory());
+  assert.equal(to.import(from.export()), 1);
+  assert.deepEqual(to.list.value, from.list.value);
+  for (const file of ["", "{", "null", "[]", '{"presets": [1, null, {"name": "Balanced"}, {"name": ""}]}'])
+    assert.throws(() => to.import(file), /no presets/, file);
+  assert.equal(
+    to.import('{"presets": [{"name": "Odd", "settings": {"sampling": {"messages": 1}, "stop": 7}}]}'),
+    1,
+  );
+  assert.deepEqual(to.list.value.find(({ name }) => name === "Odd")?.settings, defaults);
+  assert.deepEqual(new Presets(memory("{")).list.value, []);
+});

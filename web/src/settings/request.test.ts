@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Message } from "../chats/message.ts";
+import { request } from "./request.ts";
+import { clean, defaults, type Settings } from "./settings.ts";
+
+const none = new Set<string>();
+
+function message(role: Message["role"], content: string, more: Partial<Message> = {}): Message {
+  return { id: content, chat: "c", parent: null, role, created: 0, content, ...more };
+}
+
+function body(settings: Partial<Settings>, offered: readonly string[] = []) {
+  return request({ ...defaults, ...settings }, new Set(offered), []);
+}
+
+test("request: the defaults leave every choice to the host", () => {
+  assert.deepEqual(request(defaults, none, []), { messages: [] });
+});
+
+test("request: all choices, zero and false included", () => {
+  const sampling = { temperature: 0, max_tokens: 9, seed: 0, ignore_eos: false, reasoning_effort: "low" };
+  assert.deepEqual(body({ model: "tiny", sampling, stop: ["\n"], templateArgs: { a: 1 }, trace: true }), {
+    messages: [],
+    model: "tiny",
+    ...sampling,
+    stop: ["\n"],
+    chat_template_kwargs: { a: 1 },
+    trace: true,
+  });
+});
+
+test("request: only plugins that the host has and that are switched on", () => {
+  const plugins: Settings["plugins"] = [
+    { name: "a" },
+    { name: "gone", config: {} },
+    { name: "b", config: { x: 1 } },
+    { name: "c", on_error: "skip" },
+    { name: "d" },
+  ];
+  const host = ["a", "b", "c", "d", "other"];
+  assert.deepEqual(body({ plugins, off: ["plugin:d"] }, host), {
+    messages: [],
+    plugins: ["a", { name: "b", config: { x: 1 } }, { name: "c", on_error: "skip" }],
+  });
+  const chain = ["plugin:a", "top_k", "plugin:gone", "plugin:d", "plugin:other", "temperature"];
+  const { samplers } = body({ plugins, chain, off: ["plugin:d", "temperature"] }, host);
+  assert.deepEqual(samplers, ["plugin:a", "top_k"]);
+  assert.deepEqual(body({ chain: ["top_k"], off: ["top_k"] }).samplers, [], "a chain may be empty");
+});
+
+for (const [format, want] of [
+  [{ kind: "text" }, {}],
+  [{ kind: "json" }, { response_format: { type: "json_object" } }],
+  [{ kind: "schema", text: '{"type":"object"}' }, { json_schema: { type: "object" } }],
+  [{ kind: "schema", text: "{ nonsense" }, { json_schema: "{ nonsense" }],
+  [{ kind: "schema", text: " " }, {}],
+  [{ kind: "grammar", text: 'root ::= "a"' }, { grammar: 'root ::= "a"' }],
+  [{ kind: "regex", text: "a+" }, { regex: "a+" }],
+  [{ kind: "regex", text: "" }, {}],
+] as const) {
+  test(`request: the format ${JSON.stringify(format)}`, () =>
+    assert.deepEqual(body({ format }), { messages: [], ...want }));
+}
+
+test("request: imported settings cannot put other fields into it", () => {
+  const sampling = { messages: "x", stream: true, plugins: ["a"], n: 5, temperature: 1 };
+  assert.deepEqual(request(clean({ sampling }), none, []), { messages: [], temperature: 1 });
+});
+
+test("request: messages as templates take them, with the files of a question", () => {
+  const files = [{ name: "a.md", text: "```\nx\n```\n" }];
+  const asked = [
+    message("user", "unanswered"),
+    message("assistant", ""),
+    message("user", "Read this.", { files }),
+    message("assistant", "Yes."),
+    message("user", "And?"),
+  ];
+  assert.deepEqual(request({ ...defaults, system: "Be brief." }, none, asked).messages, [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "a.md:\n````\n```\nx\n```\n````\n\nRead this." },
+    { role: "assistant", content: "Yes." },
+    { role: "user", content: "And?" },
+  ]);
+});

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clean, defaults, type Settings } from "./settings.ts";
+import { StartingSettings } from "./starting.ts";
+
+for (const stored of [
+  null,
+  7,
+  "x",
+  [],
+  {},
+  {
+    model: "",
+    system: 1,
+    sampling: {
+      temperature: "hot",
+      seed: null,
+      messages: [],
+      model: "x",
+      ignore_eos: 1,
+      dry_sequence_breakers: [1],
+    },
+    stop: ["", 1],
+    chain: "kpt",
+    off: {},
+    plugins: [1, null, { name: 1 }, { name: "" }],
+    format: { kind: "schema" },
+    templateArgs: [],
+    trace: 1,
+  },
+]) {
+  test(`clean: ${JSON.stringify(stored)} is the defaults`, () => assert.deepEqual(clean(stored), defaults));
+}
+
+const all: Settings = {
+  model: "tiny",
+  system: "Be brief.",
+  sampling: { temperature: 0, ignore_eos: true, dry_sequence_breakers: ["\n"], reasoning_effort: "low" },
+  stop: ["\n"],
+  chain: ["top_k", "plugin:a"],
+  off: ["top_k"],
+  plugins: [{ name: "a", config: { x: 1 }, on_error: "skip" }, { name: "b" }],
+  format: { kind: "regex", text: "a+" },
+  templateArgs: { enable_thinking: false },
+  trace: true,
+};
+
+test("clean: what is valid stays, and what stands twice or is too much goes", () => {
+  assert.deepEqual(clean(structuredClone(all)), all);
+  const many = (n: number) => Array.from({ length: n }, (_, at) => `n${at}`);
+  const cleaned = clean({
+    stop: ["a", "a"],
+    chain: ["top_k", ...many(40), "top_k"],
+    plugins: [{ name: "a" }, ...many(40).map((name) => ({ name })), { name: "a", config: 7, on_error: "x" }],
+  });
+  assert.deepEqual(cleaned.stop, ["a"]);
+  assert.equal(cleaned.chain?.length, 32);
+  assert.equal(cleaned.plugins.length, 16);
+  assert.deepEqual(cleaned.plugins[0], { name: "a", config: {} });
+});
+
+test("StartingSettings: they come back, and a broken entry or a full storage is no harm", () => {
+  const items = new Map<string, string>();
+  const storage = {
+    getItem: (name: string) => items.get(name) ?? null,
+    setItem: (name: string, value: string) => void items.set(name, value),
+  };
+  const starting = new StartingSettings(storage);
+  assert.deepEqual(starting.get(), defaults);
+  starting.keep(all);
+  assert.deepEqual(starting.get(), all);
+  items.set("penstock.settings", "{");
+  assert.deepEqual(starting.get(), defaults);
+  const full = new StartingSettings({
+    ...storage,
+    setItem: () => {
+      throw new Error("quota exceeded");
+    },
+  });
+  full.keep(all);
+});
