@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
@@ -62,6 +63,36 @@ func TestHost_ApplyTemplate_ByPlugin(t *testing.T) {
 	}
 	if status, body := post(t, h.URL()+"/apply-template", messages+`,"plugins":["nonesuch"]}`); status != 400 || !strings.Contains(body, "nonesuch") {
 		t.Errorf("an unknown plugin: %d %s", status, body)
+	}
+}
+
+// TestHost_ApplyTemplate_Tokens: they are those that an answer to the same body is computed from, with the special ones told apart.
+func TestHost_ApplyTemplate_Tokens(t *testing.T) {
+	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": storyteller()})
+	for _, plugins := range []string{`[]`, `["storyteller"]`} {
+		body := `{"messages":[{"role":"user","content":"Hello"}],"max_tokens":1,"plugins":` + plugins
+		var prompt struct {
+			Tokens []struct {
+				ID      int32
+				Piece   string
+				Special bool
+			}
+		}
+		if status, raw := post(t, h.URL()+"/apply-template", body+`,"return_tokens":true}`); status != 200 || json.Unmarshal([]byte(raw), &prompt) != nil {
+			t.Fatalf("%d %s", status, raw)
+		}
+		_, raw := post(t, h.URL()+"/v1/chat/completions", body+`}`)
+		if want := fmt.Sprintf(`"prompt_tokens":%d,`, len(prompt.Tokens)); !strings.Contains(raw, want) {
+			t.Errorf("%s: %s lacks %s", plugins, raw, want)
+		}
+		for _, token := range prompt.Tokens {
+			if special := h.core.Engine.Shown(token.ID) == ""; special != token.Special || token.Piece != h.core.Engine.Piece(token.ID) {
+				t.Errorf("%s: %+v", plugins, token)
+			}
+		}
+		if plugins == `[]` && !prompt.Tokens[0].Special {
+			t.Errorf("the prompt begins with %+v", prompt.Tokens[0])
+		}
 	}
 }
 
@@ -231,6 +262,36 @@ func TestPlugins_Manage_OverHTTP(t *testing.T) {
 		if status, body := admin(t, h, step.method, step.path, step.wasm); status != step.status || !strings.Contains(body, step.has) {
 			t.Errorf("%s %s: %d %s, want %d with %s", step.method, step.path, status, body, step.status, step.has)
 		}
+	}
+}
+
+// TestPlugins_Faults_AreTold: the list says how often a plugin has faulted, and what happened last and when, until it is reset.
+func TestPlugins_Faults_AreTold(t *testing.T) {
+	wasm := faulty()
+	h := openWithPlugins(t, map[string]any{"server.admin_key": "secret"}, map[string][]byte{"a.wasm": wasm})
+	if fresh := get(t, h.URL()+"/v1/plugins/faulty"); strings.Contains(fresh, "last_fault") || !strings.Contains(fresh, fmt.Sprintf(`"size":%d,`, len(wasm))) {
+		t.Error(fresh)
+	}
+	before := time.Now()
+	for range abi.LimitFaults {
+		if status, message, _ := complete(t, h, `,"plugins":["faulty"]`); status != 422 {
+			t.Fatalf("%d %s", status, message)
+		}
+	}
+	var told struct {
+		State     string
+		Faults    int
+		LastFault string    `json:"last_fault"`
+		FaultedAt time.Time `json:"last_fault_at"`
+	}
+	if err := json.Unmarshal([]byte(get(t, h.URL()+"/v1/plugins/faulty")), &told); err != nil {
+		t.Fatal(err)
+	}
+	if told.State != "quarantined" || told.Faults != abi.LimitFaults || !strings.Contains(told.LastFault, "penstock_accept") || told.FaultedAt.Before(before) || told.FaultedAt.After(time.Now()) {
+		t.Errorf("%+v", told)
+	}
+	if status, body := admin(t, h, "POST", "/v1/plugins/faulty/reset", nil); status != 200 || !strings.Contains(body, `"state":"ready"`) || strings.Contains(body, "last_fault") {
+		t.Errorf("%d %s", status, body)
 	}
 }
 

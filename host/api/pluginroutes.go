@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
@@ -33,9 +34,11 @@ type PluginInfo struct {
 	Exports   []string        `json:"exports,omitempty"`
 	Default   bool            `json:"default"` // every request uses it
 	File      string          `json:"file"`
+	Size      int64           `json:"size"` // of the file, in bytes
 	Error     string          `json:"error,omitempty"`
 	Faults    int             `json:"faults"`
 	LastFault string          `json:"last_fault,omitempty"`
+	FaultedAt *time.Time      `json:"last_fault_at,omitempty"` // nil: never
 }
 
 // uploads bounds how many modules are read at a time: each may take as much memory as a body may have bytes.

@@ -71,6 +71,9 @@ func TestAPI_Tokens(t *testing.T) {
 		{"/detokenize", `{"tokens":[97,98]}`, `{"content":"ab"}`},
 		{"/detokenize", `{}`, `{"content":""}`},
 		{"/apply-template", `{` + hello + `}`, `{"prompt":"user:hi\n"}`},
+		{"/apply-template", `{"messages":[{"role":"user","content":""}],"return_tokens":true}`, `{"prompt":"user:\n","tokens":[` +
+			`{"id":117,"piece":"u","special":false},{"id":115,"piece":"s","special":false},{"id":101,"piece":"e","special":false},` +
+			`{"id":114,"piece":"r","special":false},{"id":58,"piece":":","special":false},{"id":10,"piece":"\n","special":false}]}`},
 	} {
 		if status, _, got := r.call(http.MethodPost, tc.path, tc.body); status != 200 || strings.TrimSpace(got) != tc.want {
 			t.Errorf("%s %s: %d %s", tc.path, tc.body, status, got)

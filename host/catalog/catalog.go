@@ -68,8 +68,11 @@ func (c *Catalog) Reset(name string) (api.PluginInfo, error) {
 
 func (c *Catalog) info(i registry.Info) api.PluginInfo {
 	info := api.PluginInfo{
-		Name: i.Name, SHA256: i.SHA256, State: string(i.State), Exports: i.Exports, File: i.File, Error: i.Error,
+		Name: i.Name, SHA256: i.SHA256, State: string(i.State), Exports: i.Exports, File: i.File, Size: i.Size, Error: i.Error,
 		Faults: i.Faults, LastFault: i.LastFault, Default: slices.Contains(c.defaults, i.Name),
+	}
+	if !i.FaultedAt.IsZero() {
+		info.FaultedAt = &i.FaultedAt
 	}
 	if i.Manifest != nil {
 		info.Manifest, _ = json.Marshal(i.Manifest) // it was read from JSON

@@ -8,7 +8,6 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 )
@@ -26,7 +25,7 @@ func (a API) Routes() []wire.Route {
 		{Method: http.MethodPost, Path: "/completions", Handler: a.completion, Body: completionBody{}},
 		{Method: http.MethodPost, Path: "/tokenize", Handler: a.tokenize, Body: tokenizeBody{}},
 		{Method: http.MethodPost, Path: "/detokenize", Handler: a.detokenize, Body: detokenizeBody{}},
-		{Method: http.MethodPost, Path: "/apply-template", Handler: a.applyTemplate, Body: openai.ChatBody{}},
+		{Method: http.MethodPost, Path: "/apply-template", Handler: a.applyTemplate, Body: applyTemplateBody{}},
 		{Method: http.MethodPost, Path: "/infill", Handler: a.infill, Body: infillBody{}},
 		{Method: http.MethodPost, Path: "/embedding", Handler: a.embedding, Body: embeddingBody{}},
 		{Method: http.MethodPost, Path: "/embeddings", Handler: a.embedding, Body: embeddingBody{}},

@@ -44,15 +44,21 @@ func (a API) tokenize(c echo.Context) error {
 	if !body.WithPieces {
 		return c.JSON(http.StatusOK, map[string]any{"tokens": append([]scheduler.Token{}, tokens...)})
 	}
-	type tokenPiece struct {
-		ID    scheduler.Token `json:"id"`
-		Piece any             `json:"piece"`
-	}
+	return c.JSON(http.StatusOK, map[string]any{"tokens": piecesOf(m, tokens)})
+}
+
+// tokenPiece is a token with its text.
+type tokenPiece struct {
+	ID    scheduler.Token `json:"id"`
+	Piece any             `json:"piece"` // text, or a list of bytes
+}
+
+func piecesOf(m *completion.Model, tokens []scheduler.Token) []tokenPiece {
 	pieces := make([]tokenPiece, len(tokens))
 	for i, t := range tokens {
 		pieces[i] = tokenPiece{ID: t, Piece: pieceOf(m.Engine.Piece(t))}
 	}
-	return c.JSON(http.StatusOK, map[string]any{"tokens": pieces})
+	return pieces
 }
 
 // tokens reads the content: a text, or a list of tokens and texts, of which the first gets the model's special tokens.
@@ -125,18 +131,41 @@ func (a API) detokenize(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"content": text})
 }
 
-// applyTemplate is POST /apply-template: the prompt that the body of a chat completion becomes.
+// applyTemplateBody is POST /apply-template.
+type applyTemplateBody struct {
+	openai.ChatBody
+	ReturnTokens bool `json:"return_tokens"`
+}
+
+// promptToken is a token of a prompt.
+type promptToken struct {
+	tokenPiece
+	Special bool `json:"special"` // a control token: its piece is a name, and no text
+}
+
+// applyTemplate is POST /apply-template: the prompt that the body of a chat completion becomes, and its tokens if asked for.
 func (a API) applyTemplate(c echo.Context) error {
-	body, err := wire.Read(c)
+	raw, err := wire.Read(c)
 	if err != nil {
 		return err
 	}
-	r, _, err := openai.ParseChat(c.Request().Context(), a.Service, wire.CallerOf(c), body)
+	body := applyTemplateBody{ChatBody: openai.ChatBody{Common: openai.Defaults()}}
+	if err := wire.Decode(raw, &body); err != nil {
+		return err
+	}
+	r, err := body.Request(c.Request().Context(), a.Service, wire.CallerOf(c), "messages", len(raw))
 	if err != nil {
 		return err
 	}
 	defer r.Release()
-	return c.JSON(http.StatusOK, map[string]any{"prompt": r.Rendered.Text})
+	if !body.ReturnTokens {
+		return c.JSON(http.StatusOK, map[string]any{"prompt": r.Rendered.Text})
+	}
+	tokens := make([]promptToken, len(r.Rendered.Tokens))
+	for i, p := range piecesOf(r.Model, r.Rendered.Tokens) {
+		tokens[i] = promptToken{p, p.Piece != "" && r.Model.Engine.Shown(p.ID) == ""}
+	}
+	return c.JSON(http.StatusOK, map[string]any{"prompt": r.Rendered.Text, "tokens": tokens})
 }
 
 // list reads a JSON list.

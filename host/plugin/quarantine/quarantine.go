@@ -24,6 +24,7 @@ type Quarantine struct {
 	mu      sync.Mutex
 	total   int
 	last    string
+	lastAt  time.Time
 	records map[sender]*record
 }
 
@@ -56,7 +57,8 @@ const (
 type Health struct {
 	Faults      int
 	LastFault   string
-	Quarantined bool // for a client at least
+	FaultedAt   time.Time // the last one; zero: none
+	Quarantined bool      // for a client at least
 }
 
 // Health tells how the plugin has done.
@@ -67,14 +69,14 @@ func (q *Quarantine) Health() Health {
 	for _, r := range q.records {
 		quarantined = quarantined || r.until.After(now)
 	}
-	return Health{q.total, q.last, quarantined}
+	return Health{q.total, q.last, q.lastAt, quarantined}
 }
 
 // Reset ends all pauses and forgets the faults.
 func (q *Quarantine) Reset() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.total, q.last, q.records = 0, "", nil
+	q.total, q.last, q.lastAt, q.records = 0, "", time.Time{}, nil
 }
 
 // senders are who a fault of a request is laid to: none where the client is not known, or is not to wait.
@@ -121,11 +123,11 @@ func (q *Quarantine) Faulted(f *plugin.Fault, r *plugin.Request) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.total++
-	q.last = f.Error()
+	now := time.Now()
+	q.last, q.lastAt = f.Error(), now
 	if f.Blameless() {
 		return
 	}
-	now := time.Now()
 	for _, s := range senders(r) {
 		record := q.record(s, now)
 		again := record.recent(now)

@@ -4,6 +4,7 @@ package registry
 
 import (
 	"strings"
+	"time"
 
 	"github.com/penstock/penstock/host/plugin/load"
 )
@@ -16,9 +17,11 @@ type Info struct {
 	Manifest  *load.Manifest `json:"manifest,omitempty"`
 	Exports   []string       `json:"exports,omitempty"`
 	File      string         `json:"file"` // base name
+	Size      int64          `json:"size"` // of the file, in bytes
 	Error     string         `json:"error,omitempty"`
 	Faults    int            `json:"faults"`
 	LastFault string         `json:"last_fault,omitempty"`
+	FaultedAt time.Time      `json:"last_fault_at,omitzero"`
 }
 
 // State is whether a plugin can be used.
@@ -32,7 +35,7 @@ const (
 )
 
 func (f *file) info() Info {
-	i := Info{Name: strings.TrimSuffix(f.base, suffix), State: StateFailed, File: f.base}
+	i := Info{Name: strings.TrimSuffix(f.base, suffix), State: StateFailed, File: f.base, Size: f.stamp.size}
 	if f.err != nil {
 		i.Error = f.err.Error()
 	}
@@ -41,7 +44,7 @@ func (f *file) info() Info {
 	}
 	health := f.plugin.Health()
 	i.Name, i.SHA256, i.Manifest, i.Exports = f.plugin.Name, f.plugin.SHA256, &f.plugin.Manifest, f.plugin.Exports
-	i.State, i.Faults, i.LastFault = StateReady, health.Faults, health.LastFault
+	i.State, i.Faults, i.LastFault, i.FaultedAt = StateReady, health.Faults, health.LastFault, health.FaultedAt
 	if health.Quarantined {
 		i.State = StateQuarantined
 	}
