@@ -57,6 +57,14 @@ func (c catalogs) Upload(ctx context.Context, wasm []byte) (api.PluginInfo, bool
 	return api.PluginInfo{}, false, noModel()
 }
 
+// Try implements api.Catalog.
+func (c catalogs) Try(ctx context.Context, wasm []byte) (api.PluginInfo, bool, error) {
+	if one := c.one(); one != nil {
+		return one.Try(ctx, wasm)
+	}
+	return api.PluginInfo{}, false, noModel()
+}
+
 // Remove implements api.Catalog.
 func (c catalogs) Remove(ctx context.Context, name string) error {
 	if one := c.one(); one != nil {

@@ -248,8 +248,13 @@ func TestPlugins_Manage_OverHTTP(t *testing.T) {
 		has          string
 	}{
 		{"GET", "/v1/plugins", nil, 200, `"data":[]`},
+		{"POST", "/v1/plugins?dry_run=true", always("always", 300), 201, `"manifest":{"name":"always"`},
+		{"POST", "/v1/plugins?dry_run=true", []byte("hello"), 400, `"not_wasm"`},
+		{"POST", "/v1/plugins?dry_run=yes", always("always", 300), 400, `"param":"dry_run"`},
+		{"GET", "/v1/plugins", nil, 200, `"data":[]`},
 		{"POST", "/v1/plugins", always("always", 300), 201, `"state":"ready","manifest":{"name":"always"`},
 		{"POST", "/v1/plugins", always("always", 301), 200, `"name":"always"`},
+		{"POST", "/v1/plugins?dry_run=true", always("always", 302), 200, `"name":"always"`},
 		{"GET", "/v1/plugins/always", nil, 200, `"file":"always.wasm"`},
 		{"POST", "/v1/plugins/always/reset", nil, 200, `"faults":0`},
 		{"POST", "/v1/plugins", []byte("hello"), 400, `"not_wasm"`},

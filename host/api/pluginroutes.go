@@ -21,6 +21,7 @@ type Catalog interface {
 	List() []PluginInfo
 	Get(name string) (PluginInfo, error)
 	Upload(ctx context.Context, wasm []byte) (_ PluginInfo, created bool, _ error)
+	Try(ctx context.Context, wasm []byte) (_ PluginInfo, created bool, _ error) // as Upload would answer, changing nothing
 	Remove(ctx context.Context, name string) error
 	Reset(name string) (PluginInfo, error)
 }
@@ -69,7 +70,16 @@ func (s *service) getPlugin(c echo.Context) error {
 	return c.JSON(http.StatusOK, info)
 }
 
+// uploadPlugin is POST /v1/plugins. With dry_run=true it says what the upload would do, and does not do it.
 func (s *service) uploadPlugin(c echo.Context) error {
+	take := s.Catalog.Upload
+	switch c.QueryParam("dry_run") {
+	case "", "false":
+	case "true":
+		take = s.Catalog.Try
+	default:
+		return completion.Invalid("dry_run", "dry_run must be true or false")
+	}
 	kind := c.Request().Header.Get(echo.HeaderContentType)
 	if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/wasm" {
 		return &completion.Error{Status: http.StatusUnsupportedMediaType, Code: "wrong_content_type", Type: completion.TypeInvalid,
@@ -86,7 +96,7 @@ func (s *service) uploadPlugin(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	info, created, err := s.Catalog.Upload(ctx, wasm)
+	info, created, err := take(ctx, wasm)
 	if err != nil {
 		return err
 	}

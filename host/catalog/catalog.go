@@ -51,6 +51,12 @@ func (c *Catalog) Upload(ctx context.Context, wasm []byte) (api.PluginInfo, bool
 	return c.info(i), created, apiError(err, "")
 }
 
+// Try implements api.Catalog.
+func (c *Catalog) Try(ctx context.Context, wasm []byte) (api.PluginInfo, bool, error) {
+	i, created, err := c.registry.Try(ctx, wasm)
+	return c.info(i), created, apiError(err, "")
+}
+
 // Remove implements api.Catalog.
 func (c *Catalog) Remove(ctx context.Context, name string) error {
 	if slices.Contains(c.defaults, name) {

@@ -196,6 +196,27 @@ func TestRegistry_Upload_RefusedLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestRegistry_Try_ChangesNothing: it says what an upload would do.
+func TestRegistry_Try_ChangesNothing(t *testing.T) {
+	dir := t.TempDir()
+	g := openRegistry(t, dir)
+	if info, created, err := g.Try(context.Background(), named("a", "1")); err != nil || !created || info.File != "a.wasm" || info.Manifest.Version != "1" || info.Size == 0 {
+		t.Errorf("%+v, created %v, %v", info, created, err)
+	}
+	expect(t, g, "")
+	if _, _, err := g.Upload(context.Background(), named("a", "1")); err != nil {
+		t.Fatal(err)
+	}
+	if info, created, err := g.Try(context.Background(), named("a", "2")); err != nil || created || info.Manifest.Version != "2" {
+		t.Errorf("%+v, created %v, %v", info, created, err)
+	}
+	if _, _, err := g.Try(context.Background(), []byte("hello")); !errors.Is(err, plugin.ErrNotWasm) {
+		t.Errorf("got %v", err)
+	}
+	scan(t, g)
+	expect(t, g, "a 1 ready")
+}
+
 func TestRegistry_Remove_DeletesTheFile(t *testing.T) {
 	dir := t.TempDir()
 	place(t, dir, "a.wasm", named("a", "1"))

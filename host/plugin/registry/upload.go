@@ -21,6 +21,19 @@ import (
 // It returns in time whatever the module is. Compiling a function and a call of the guest cannot be stopped: they may go on for a
 // second or two after that, and change nothing then.
 func (g *Registry) Upload(ctx context.Context, wasm []byte) (_ Info, created bool, _ error) {
+	return g.receive(ctx, wasm, g.keep)
+}
+
+// Try answers as Upload would, and changes nothing.
+func (g *Registry) Try(ctx context.Context, wasm []byte) (_ Info, created bool, _ error) {
+	return g.receive(ctx, wasm, g.drop)
+}
+
+// finish does with a module that was loaded what it was uploaded for. The caller holds the folder.
+type finish func(p *load.Plugin, wasm []byte) (_ Info, created bool, _ error)
+
+// receive loads a module in the time that an upload has.
+func (g *Registry) receive(ctx context.Context, wasm []byte, then finish) (_ Info, created bool, _ error) {
 	if err := g.loader.Check(wasm); err != nil {
 		return Info{}, false, err // before waiting
 	}
@@ -31,7 +44,7 @@ func (g *Registry) Upload(ctx context.Context, wasm []byte) (_ Info, created boo
 	go func() {
 		defer g.uploads.Done()
 		defer close(u.done)
-		u.info, u.created, u.err = g.install(ctx, wasm, u)
+		u.info, u.created, u.err = g.install(ctx, wasm, u, then)
 	}()
 	select {
 	case <-u.done:
@@ -68,8 +81,8 @@ func (g *Registry) lateError(ctx context.Context, u *upload) error {
 	return fmt.Errorf("%w: loading it takes longer than an upload may, %v; make the module smaller, or put the file into the plugin folder, where there is more time", plugin.ErrLimit, g.loader.Limits().Upload)
 }
 
-// install loads a module and puts it to use, unless nobody waits for it any more by then.
-func (g *Registry) install(ctx context.Context, wasm []byte, u *upload) (_ Info, created bool, _ error) {
+// install loads a module and finishes with it, unless nobody waits for it any more by then.
+func (g *Registry) install(ctx context.Context, wasm []byte, u *upload, then finish) (_ Info, created bool, _ error) {
 	if err := g.lock(ctx); err != nil {
 		return Info{}, false, err
 	}
@@ -83,11 +96,12 @@ func (g *Registry) install(ctx context.Context, wasm []byte, u *upload) (_ Info,
 		p.Release()
 		return Info{}, false, ctx.Err()
 	}
-	base := g.baseOf(p.Name)
-	created = base == ""
-	if created {
-		base = g.newBase(p)
-	}
+	return then(p, wasm)
+}
+
+// keep writes a plugin's file and puts it to use.
+func (g *Registry) keep(p *load.Plugin, wasm []byte) (_ Info, created bool, _ error) {
+	base, created := g.place(p)
 	now, err := g.write(base, wasm)
 	if err != nil {
 		p.Release()
@@ -98,6 +112,22 @@ func (g *Registry) install(ctx context.Context, wasm []byte, u *upload) (_ Info,
 	g.set(base, f)
 	g.log.Info("plugin uploaded", "plugin", p.Name, "version", p.Manifest.Version, "sha256", p.SHA256)
 	return info, created, nil
+}
+
+// drop only describes a plugin.
+func (g *Registry) drop(p *load.Plugin, wasm []byte) (_ Info, created bool, _ error) {
+	defer p.Release()
+	base, created := g.place(p)
+	f := &file{base: base, stamp: stamp{size: int64(len(wasm))}, plugin: p}
+	return f.info(), created, nil
+}
+
+// place is the name of a plugin's file, and whether that is new.
+func (g *Registry) place(p *load.Plugin) (base string, created bool) {
+	if base := g.baseOf(p.Name); base != "" {
+		return base, false
+	}
+	return g.newBase(p), true
 }
 
 // newBase is the name of a new plugin's file: its own, unless another plugin lies in a file of that name.
