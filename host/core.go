@@ -164,7 +164,7 @@ var strategies = map[string]estimator.Strategy{
 
 // served is the model as the API uses it.
 func (c *Core) served() *completion.Model {
-	m := &completion.Model{Info: c.Model, Engine: c.Engine, Scheduler: schedulerAdapter{c.Scheduler}, Policies: c.Policies, Adapters: c.Adapters,
+	m := &completion.Model{Info: c.Model, Engine: c.Engine, Scheduler: schedulerAdapter{c.Scheduler}, Policies: c.Policies, Adapters: c.Adapters, Measures: measures{c},
 		MaxTokens: max(c.config.NPredict, 0), ContextShift: c.config.ContextShift, ShiftKeep: c.config.Keep,
 		Embeddings: c.embeddings.vectors, Scores: c.embeddings.scores}
 	if c.Saved != nil {

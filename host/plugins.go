@@ -24,6 +24,7 @@ import (
 type plugins struct {
 	loader   *load.Loader
 	registry *registry.Registry
+	metrics  *telemetry.PluginMetrics
 	stop     context.CancelFunc
 	stopped  chan struct{} // closed when the folder is not watched any more
 }
@@ -42,7 +43,7 @@ func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, metrics
 		return nil, errors.Join(fmt.Errorf("open the plugins in %s (plugins.dir): %w", c.Plugins.Dir, err), loader.Close(ctx))
 	}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
-	p := &plugins{loader: loader, registry: registry, stop: stop, stopped: make(chan struct{})}
+	p := &plugins{loader: loader, registry: registry, metrics: observer, stop: stop, stopped: make(chan struct{})}
 	go func() {
 		registry.Watch(watching)
 		close(p.stopped)

@@ -42,7 +42,7 @@ func TestScheduler_Ahead_PlacesAreMade(t *testing.T) {
 		streams = append(streams, submit(t, s, request(100, 100+i, 50)))
 	}
 	s.Tick()
-	if waiting := scheduler.SnapshotOf(s).Waiting; waiting != 0 {
+	if waiting := len(scheduler.SnapshotOf(s).Queue); waiting != 0 {
 		t.Errorf("%d wait for a place", waiting)
 	}
 	for _, a := range finish(t, s, streams...) {
@@ -64,7 +64,7 @@ func TestScheduler_Ahead_IsGivenUp(t *testing.T) {
 	}
 	before := b.Now()
 	st := submit(t, s, request(100, 100, 1))
-	for scheduler.SnapshotOf(s).Waiting > 0 {
+	for len(scheduler.SnapshotOf(s).Queue) > 0 {
 		s.Tick()
 	}
 	if took := b.Now().Sub(before); took > time.Second {

@@ -83,7 +83,7 @@ func untilAdmitted(s *scheduler.Scheduler, b *schedulertest.Backend) (ticks int,
 		begin := b.Now()
 		s.Tick()
 		longest = max(longest, b.Now().Sub(begin))
-		waiting = scheduler.SnapshotOf(s).Waiting > 0
+		waiting = len(scheduler.SnapshotOf(s).Queue) > 0
 	}
 	return ticks, longest
 }

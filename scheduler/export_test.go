@@ -16,6 +16,9 @@ func Held(s *Scheduler) int { return s.limits.Cells - s.cache.Free() }
 // SnapshotOf is Inspect for a test that is itself the tick's goroutine.
 func SnapshotOf(s *Scheduler) Snapshot { return s.snapshot(0) }
 
+// SnapshotWithTicks is the same with ticks.
+func SnapshotWithTicks(s *Scheduler, ticks int) Snapshot { return s.snapshot(ticks) }
+
 // Retries is how many control calls wait for a reader.
 func Retries(s *Scheduler) int { return len(s.retries) }
 

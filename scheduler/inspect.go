@@ -35,22 +35,40 @@ type SlotInfo struct {
 	Request   uint64 // counts the requests
 	Limit     int    // most tokens to generate; 0: until the context is full
 	State     string // idle, prefilling, generating, parked: see state
+	Wait      Wait   // why it takes no part in the ticks now; empty: it does
 	Prompt    int    // tokens
 	Cached    int    // of Prompt, found in the cache
 	Computed  int    // tokens in the KV cache
 	Generated int
 	Sequence  int
+	Priority  int
+	Preparers []string      // names of the stages that compute beside the forward pass, as plugins do; not to be changed
+	Age       time.Duration // since the request was submitted
+	Decoding  time.Duration // since its first token; 0: there is none
+}
+
+// QueueInfo is the state of a request that waits for a slot.
+type QueueInfo struct {
+	Stream    string
+	Wait      Wait
+	Prompt    int // tokens
+	Generated int // before it lost its slot
+	Priority  int
 	Age       time.Duration // since the request was submitted
 }
 
 // Snapshot is what a scheduler is doing.
 type Snapshot struct {
-	Slots   []SlotInfo
-	Waiting int
-	Ticks   []TickRecord // the last ones, oldest first, at most 4,096
+	Slots       []SlotInfo
+	Queue       []QueueInfo  // in the order they are served
+	Ticks       []TickRecord // the last ones, oldest first, at most 4,096
+	TickCount   int          // all ticks so far that computed something
+	Cells       int          // KV cells in all
+	CellsUsed   int          // that hold something
+	CellsCached int          // of CellsUsed, held by idle sequences alone: they are evicted when others need them
 }
 
-// Inspect describes the slots and the last ticks as they are between two ticks; ticks bounds how many of those. Errors:
+// Inspect describes the slots, the queue and the last ticks as they are between two ticks; ticks bounds how many of those. Errors:
 // the context's, ErrClosed.
 func (s *Scheduler) Inspect(ctx context.Context, ticks int) (Snapshot, error) {
 	reply := make(chan Snapshot, 1)
@@ -66,17 +84,22 @@ func (s *Scheduler) Inspect(ctx context.Context, ticks int) (Snapshot, error) {
 }
 
 func (s *Scheduler) snapshot(ticks int) Snapshot {
-	snap := Snapshot{Slots: make([]SlotInfo, len(s.slots)), Waiting: len(s.queue.jobs)}
+	snap := Snapshot{Slots: make([]SlotInfo, len(s.slots)), TickCount: s.history.n,
+		Cells: s.limits.Cells, CellsUsed: s.limits.Cells - s.cache.Free(), CellsCached: s.cache.Evictable()}
 	now := s.config.Clock()
 	for i, j := range s.slots {
 		snap.Slots[i] = SlotInfo{Slot: i, State: "idle", Sequence: -1}
 		if j != nil {
-			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, Request: j.arrival, Limit: max(0, j.req.MaxTokens), State: j.state(), Prompt: j.answer.PromptLen(), Cached: j.cached,
-				Computed: j.seq.Len(), Generated: j.counted, Sequence: int(j.seq.ID()), Age: now.Sub(j.times.submitted)}
+			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, Request: j.arrival, Limit: max(0, j.req.MaxTokens), State: j.state(), Wait: s.slotWait(j),
+				Prompt: j.answer.PromptLen(), Cached: j.cached, Computed: j.seq.Len(), Generated: j.counted, Sequence: int(j.seq.ID()),
+				Priority: j.req.Priority, Preparers: j.preparers, Age: now.Sub(j.times.submitted), Decoding: j.times.timing(now).Decode}
 		}
 	}
+	snap.Queue = s.inspectQueue(now)
 	size := len(s.history.records)
-	for i := max(0, s.history.n-min(ticks, size)); i < s.history.n; i++ {
+	first := max(0, s.history.n-min(ticks, size))
+	snap.Ticks = make([]TickRecord, 0, s.history.n-first)
+	for i := first; i < s.history.n; i++ {
 		snap.Ticks = append(snap.Ticks, s.history.records[i%size])
 	}
 	return snap

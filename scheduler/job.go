@@ -24,6 +24,8 @@ type job struct {
 	scope  kvcache.Scope  // of its cells
 	worker *worker.Worker // nil: the tick draws the tokens. While it is busy, chain and answer are its own
 
+	preparers []string // names of the stages that compute beside the forward pass; they stay
+
 	// In the queue.
 	arrival          uint64    // counts requests
 	effectiveArrival time.Time // arrival time, made earlier by its priority

@@ -27,7 +27,7 @@ func TestScheduler_Preempted_WakesWhenItHasRested(t *testing.T) {
 		first := request(10, 2, 50)
 		first.Priority = 1
 		complete(s, submit(t, s, first)) // needs the cells
-		if n := scheduler.SnapshotOf(s).Waiting; n != 1 {
+		if n := len(scheduler.SnapshotOf(s).Queue); n != 1 {
 			t.Fatalf("%d requests wait for a slot, want the one that rests", n)
 		}
 		ctx, stop := context.WithCancel(t.Context())

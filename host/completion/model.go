@@ -22,6 +22,8 @@ type Models interface {
 	Use(ctx context.Context, name string) (m *Model, release func(), err error)
 	// List describes all models that requests may name, the default one first.
 	List() []Listed
+	// Residents are the models in memory, and those that are being loaded. Asking changes nothing: no model is loaded or kept for it.
+	Residents() []Resident
 	// Unload takes a model out of memory that nobody uses. Errors that are a client's to mend are *Error.
 	Unload(name string) error
 }
@@ -49,6 +51,7 @@ type Model struct {
 	ShiftKeep    int  // how many of the first tokens stay then, unless a request says otherwise; -1: those of the prompt
 
 	Conversations Conversations // saves those of slots; nil: nothing does
+	Measures      Measures      // nil: nobody measures
 
 	// What answers requests for embeddings, and for scores of documents; nil: nothing.
 	Embeddings, Scores *embedding.Model

@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -273,6 +274,28 @@ func (s *Set[M]) Loaded(name string) (_ M, ok bool) {
 		return none, false
 	}
 	return m.loaded, true
+}
+
+// Presence is a model that is loaded, or is being loaded.
+type Presence[M any] struct {
+	Name    string
+	State   State
+	Waiting int // requests that wait for it to load
+	Loaded  M   // of a loaded one; it may be unloaded at any time
+}
+
+// Present returns the models that are loaded or are being loaded, by name.
+func (s *Set[M]) Present() []Presence[M] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Presence[M]
+	for _, m := range s.models {
+		if m.state != Unloaded {
+			all = append(all, Presence[M]{m.name, m.state, m.waiters, m.loaded})
+		}
+	}
+	slices.SortFunc(all, func(a, b Presence[M]) int { return strings.Compare(a.Name, b.Name) })
+	return all
 }
 
 // All returns the models that are loaded, the least recently used last. They may be unloaded at any time.

@@ -119,6 +119,34 @@ func expect(t *testing.T, f *fakes, want ...string) {
 	}
 }
 
+// Whoever asks what is present sees models that load, too, and changes nothing.
+func TestSet_Present_LoadedAndLoading(t *testing.T) {
+	with(t, Options[*fake]{Idle: time.Minute}, func(t *testing.T, s *Set[*fake], f *fakes) {
+		use(t, s, "b")()
+		for range 3 {
+			go func() {
+				if _, release, err := s.Use(t.Context(), "a"); err == nil {
+					release()
+				}
+			}()
+		}
+		synctest.Wait()
+		got := s.Present()
+		if len(got) != 2 || got[0].Name != "a" || got[0].State != Loading || got[0].Waiting != 3 || got[0].Loaded != nil ||
+			got[1].Name != "b" || got[1].State != Loaded || got[1].Loaded.name != "b" {
+			t.Errorf("%+v", got)
+		}
+		for range 120 {
+			time.Sleep(time.Second)
+			s.Present()
+		}
+		if got := s.Present(); len(got) != 0 {
+			t.Errorf("kept by being asked for: %+v", got)
+		}
+		expect(t, f, "load b", "load a", "unload b", "unload a")
+	})
+}
+
 func TestSet_Use_ManyAtOnce_LoadsOnce(t *testing.T) {
 	with(t, Options[*fake]{}, func(t *testing.T, s *Set[*fake], f *fakes) {
 		var users sync.WaitGroup

@@ -64,6 +64,9 @@ func (c *Cache) Free() int { return len(c.free) }
 // HasRoom reports whether n cells are free or can be made free by evicting idle sequences.
 func (c *Cache) HasRoom(n int) bool { return len(c.free) >= n || c.available() >= n }
 
+// Evictable is how many cells idle sequences hold alone. A cell that two of them share is not counted.
+func (c *Cache) Evictable() int { return c.available() - len(c.free) }
+
 // available is how many cells are free or held by idle sequences alone. A cell that two idle sequences share is not counted.
 func (c *Cache) available() int {
 	n := len(c.free)

@@ -23,6 +23,7 @@ type clientFrame struct {
 	Tokens   *int            `json:"tokens"`    // rewind
 	Stream   string          `json:"stream"`    // attach
 	After    *int64          `json:"after"`     // attach
+	EveryMS  *int64          `json:"every_ms"`  // watch
 }
 
 type startedFrame struct {

@@ -3,6 +3,7 @@
 package socket
 
 import (
+	"context"
 	"testing"
 
 	"github.com/penstock/penstock/host/api/wire"
@@ -23,6 +24,7 @@ func FuzzFrames(f *testing.F) {
 		`{"type":"generate","id":"a","request":{"prompt":"x"},"detach_ms":5}`, `{"type":"generate","id":"b","request":{"messages":[{"role":"user","content":"x"}]}}`,
 		`{"type":"set","id":"live","sampling":{"temperature":1}}`, `{"type":"inject","id":"live","text":"x"}`,
 		`{"type":"rewind","id":"live","tokens":3}`, `{"type":"attach","id":"c","stream":"s","after":-1}`, `{"type":"cancel","id":"live"}`, `[]`,
+		`{"type":"watch","every_ms":100}`, `{"type":"watch","every_ms":0}`, `{"type":"watch"}`, `{"type":"watch","every_ms":-9223372036854775808}`,
 	} {
 		f.Add([]byte(frame))
 	}
@@ -36,6 +38,10 @@ func FuzzFrames(f *testing.F) {
 			r := &completion.Request{Model: m, Params: sampling.Default()}
 			k.answers["live"] = &answer{connection: k, id: "live", stream: still{}, choice: &completion.Choice{Request: r}}
 			err = k.dispatch(frame)
+			if k.unwatch != nil {
+				k.unwatch()
+				k.watcher.Wait()
+			}
 		}
 		if err == nil {
 			return
@@ -51,4 +57,8 @@ type refusing struct{ completion.Scheduler }
 
 func (refusing) SubmitAll([]scheduler.Request) ([]completion.Stream, error) {
 	return nil, scheduler.ErrQueueFull
+}
+
+func (refusing) Inspect(context.Context, int) (scheduler.Snapshot, error) {
+	return scheduler.Snapshot{}, scheduler.ErrClosed
 }

@@ -34,6 +34,7 @@ type API struct {
 	Identify func(c echo.Context, key string) error
 
 	detachables detachables
+	lookout     lookout
 }
 
 // Routes are the routes of the API.
@@ -59,11 +60,15 @@ type connection struct {
 	caller completion.Caller
 
 	out   chan any
+	live  chan liveFrame  // taken when no other frame is there to be sent
 	ctx   context.Context // done when the connection is
 	close context.CancelFunc
 	wrote atomic.Bool // a frame was sent since the last look
 
 	refused int // frames in a row, for the reader
+
+	unwatch context.CancelFunc // ends the watch, for the reader; nil: there is none
+	watcher sync.WaitGroup     // one at most
 
 	forwarding sync.WaitGroup // of answers
 	mu         sync.Mutex
@@ -83,7 +88,8 @@ func (a *API) open(c echo.Context) error {
 	defer conn.CloseNow() //nolint:errcheck // whatever is left of the connection
 	conn.SetReadLimit(-1) // an oversized frame is refused, the connection lives on
 	ctx, stop := context.WithCancel(c.Request().Context())
-	k := &connection{api: a, conn: conn, caller: wire.CallerOf(c), out: make(chan any), ctx: ctx, close: stop, answers: map[string]*answer{}}
+	k := &connection{api: a, conn: conn, caller: wire.CallerOf(c), out: make(chan any), live: make(chan liveFrame),
+		ctx: ctx, close: stop, answers: map[string]*answer{}}
 	var helpers sync.WaitGroup
 	helpers.Go(k.write)
 	helpers.Go(k.closeOnShutdown)
@@ -93,6 +99,7 @@ func (a *API) open(c echo.Context) error {
 	}
 	stop()
 	k.forwarding.Wait()
+	k.watcher.Wait()
 	helpers.Wait()
 	a.Log.Debug("websocket closed", slog.Any("reason", err))
 	return nil
@@ -164,28 +171,47 @@ func (k *connection) refuse(f clientFrame, err error) {
 func (k *connection) write() {
 	defer k.close()
 	for {
-		select {
-		case f := <-k.out:
-			if last, ok := f.(closeFrame); ok {
-				_ = k.conn.Close(last.status, last.reason) // the client may have gone
-				return
-			}
-			data, err := json.Marshal(f)
-			if err != nil {
-				k.api.Log.Error("a frame cannot be encoded", slog.Any("error", err))
-				return
-			}
-			ctx, done := context.WithTimeout(k.ctx, k.api.writeTimeout())
-			err = k.conn.Write(ctx, websocket.MessageText, data)
-			done()
-			if err != nil {
-				return
-			}
-			k.wrote.Store(true)
-		case <-k.ctx.Done():
+		f, ok := k.next()
+		if !ok || !k.writeFrame(f) {
 			return
 		}
 	}
+}
+
+// next is the frame to send now: a live one only where there is no other. It is false when the connection ends.
+func (k *connection) next() (f any, ok bool) {
+	select {
+	case f = <-k.out:
+		return f, true
+	default:
+	}
+	select {
+	case f = <-k.out:
+	case f = <-k.live:
+	case <-k.ctx.Done():
+		return nil, false
+	}
+	return f, true
+}
+
+// writeFrame sends one frame; false where it was the last.
+func (k *connection) writeFrame(f any) bool {
+	if last, ok := f.(closeFrame); ok {
+		_ = k.conn.Close(last.status, last.reason) // the client may have gone
+		return false
+	}
+	data, err := json.Marshal(f)
+	if err != nil {
+		k.api.Log.Error("a frame cannot be encoded", slog.Any("error", err))
+		return false
+	}
+	ctx, done := context.WithTimeout(k.ctx, k.api.writeTimeout())
+	defer done()
+	if k.conn.Write(ctx, websocket.MessageText, data) != nil {
+		return false
+	}
+	k.wrote.Store(true)
+	return true
 }
 
 func (a *API) writeTimeout() time.Duration {
@@ -224,6 +250,9 @@ func (k *connection) dispatch(f clientFrame) error {
 		k.send(k.ctx, authenticated)
 		return nil
 	}
+	if f.Type == "watch" {
+		return k.watch(f)
+	}
 	if f.ID == "" || len(f.ID) > maxID {
 		return completion.Invalid("id", "id must be a text of 1 to %d bytes", maxID)
 	}
@@ -243,7 +272,7 @@ func (k *connection) dispatch(f clientFrame) error {
 		}
 		return a.steer(f)
 	}
-	return completion.Invalid("type", "type is %q; it must be generate, cancel, pause, resume, set, inject, rewind, fork or attach", excerpt.Of(f.Type, 40))
+	return completion.Invalid("type", "type is %q; it must be generate, cancel, pause, resume, set, inject, rewind, fork, attach or watch", excerpt.Of(f.Type, 40))
 }
 
 func (k *connection) find(id string) *answer {

@@ -32,6 +32,11 @@ func (o OneModel) List() []completion.Listed {
 	return []completion.Listed{{Info: o.Model.Info, Digest: o.Model.Digest(), State: "loaded"}}
 }
 
+// Residents implements completion.Models.
+func (o OneModel) Residents() []completion.Resident {
+	return []completion.Resident{{Name: o.Model.Name, Model: o.Model}}
+}
+
 // Unload implements completion.Models.
 func (o OneModel) Unload(string) error {
 	return &completion.Error{Status: http.StatusConflict, Code: "model_kept", Type: completion.TypeInvalid, Param: "model", Message: "the only model of this server stays loaded"}

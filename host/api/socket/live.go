@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+
+package socket
+
+import (
+	"math"
+	"time"
+
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// liveFrame is what the server is doing. Of the answers of others it has neither texts nor names: a stream's name would let a stranger
+// attach to it.
+type liveFrame struct {
+	Type   string      `json:"type"`
+	TimeMS float64     `json:"time_ms"` // the server's clock, since 1970
+	Models []liveModel `json:"models"`
+}
+
+type liveModel struct {
+	Name           string       `json:"name"`
+	State          string       `json:"state"` // loaded, loading
+	WaitingForLoad int          `json:"waiting_for_load"`
+	Slots          []liveSlot   `json:"slots"`
+	Queue          liveQueue    `json:"queue"`
+	Cells          liveCells    `json:"cells"`
+	Ticks          liveTicks    `json:"ticks"`
+	ITL            liveITL      `json:"itl"`
+	Plugins        []livePlugin `json:"plugins"`
+}
+
+type liveSlot struct {
+	Slot     int     `json:"slot"`
+	State    string  `json:"state"`
+	WaitsFor string  `json:"waits_for,omitempty"`
+	ID       string  `json:"id,omitempty"` // of an answer of this connection
+	Request  uint64  `json:"request,omitempty"`
+	Prompt   int     `json:"prompt_tokens,omitempty"`
+	Done     int     `json:"prompt_done,omitempty"`
+	Cached   int     `json:"cached_tokens,omitempty"`
+	Tokens   int     `json:"generated_tokens,omitempty"`
+	Most     int     `json:"max_tokens,omitempty"`
+	Rate     float64 `json:"tokens_per_second,omitempty"`
+	AgeMS    float64 `json:"age_ms,omitempty"`
+	Priority int     `json:"priority,omitempty"`
+	// Plugins of its chain, in order.
+	Plugins []string `json:"plugins,omitempty"`
+}
+
+type liveQueue struct {
+	Waiting int            `json:"waiting"`
+	For     map[string]int `json:"for"` // how many wait for what
+	Own     []liveQueued   `json:"own"`
+}
+
+// liveQueued is an answer of this connection that has no slot.
+type liveQueued struct {
+	ID       string  `json:"id"`
+	Place    int     `json:"place"` // the first has 1
+	WaitsFor string  `json:"waits_for"`
+	Prompt   int     `json:"prompt_tokens"`
+	Tokens   int     `json:"generated_tokens,omitempty"`
+	AgeMS    float64 `json:"age_ms"`
+	Priority int     `json:"priority,omitempty"`
+}
+
+type liveCells struct {
+	Total  int `json:"total"`
+	Used   int `json:"used"`
+	Cached int `json:"cached"`
+}
+
+// liveTicks are the ticks since the last frame by column, oldest first. Columns are a quarter of the size of rows.
+type liveTicks struct {
+	First   int       `json:"first"` // number of the first one
+	LeftOut int       `json:"left_out"`
+	AtMS    []float64 `json:"at_ms"`
+	Decode  []int     `json:"decode"`
+	Prefill []int     `json:"prefill"`
+	Passes  []int     `json:"passes"`
+	Forward []float64 `json:"forward_ms"`
+	Sample  []float64 `json:"sample_ms"`
+	Plugin  []float64 `json:"plugin_ms"`
+	Total   []float64 `json:"total_ms"`
+}
+
+type liveITL struct {
+	UpTo   []float64 `json:"up_to_ms"`
+	Counts []uint64  `json:"counts"`
+	SumMS  float64   `json:"sum_ms"`
+}
+
+type livePlugin struct {
+	Name   string  `json:"name"`
+	State  string  `json:"state"`
+	Calls  uint64  `json:"calls"`
+	TimeMS float64 `json:"time_ms"`
+	Faults uint64  `json:"faults"`
+}
+
+// liveFrame is what a look has seen, in the eyes of this connection. seen counts the ticks of each model that it was told of.
+func (k *connection) liveFrame(models []modelView, seen map[string]int) liveFrame {
+	f := liveFrame{Type: "live", TimeMS: float64(time.Now().UnixMicro()) / 1000, Models: make([]liveModel, len(models))}
+	own := k.idsByStream()
+	for i, m := range models {
+		f.Models[i] = m.live(own, seen)
+	}
+	return f
+}
+
+// idsByStream are the client's names of this connection's answers, by the names of their streams.
+func (k *connection) idsByStream() map[string]string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	own := make(map[string]string, len(k.answers))
+	for id, a := range k.answers {
+		own[a.stream.ID()] = id
+	}
+	return own
+}
+
+func (m *modelView) live(own map[string]string, seen map[string]int) liveModel {
+	l := liveModel{Name: m.name, State: "loading", WaitingForLoad: m.waiting, Slots: make([]liveSlot, len(m.Slots)), Queue: queueOf(m.Queue, own),
+		Cells: liveCells{m.Cells, m.CellsUsed, m.CellsCached}, ITL: itlOf(m.itl), Plugins: make([]livePlugin, len(m.plugins))}
+	if m.loaded {
+		l.State = "loaded"
+	}
+	for i, s := range m.Slots {
+		l.Slots[i] = slotOf(s, own[s.Stream])
+	}
+	for i, p := range m.plugins {
+		l.Plugins[i] = livePlugin{p.Name, p.State, p.Calls, ms(p.Time), p.Faults}
+	}
+	before, known := seen[m.name]
+	l.Ticks = ticksOf(m.Ticks, m.TickCount, before, known)
+	return l
+}
+
+func slotOf(s scheduler.SlotInfo, id string) liveSlot {
+	l := liveSlot{Slot: s.Slot, State: s.State}
+	if s.Stream == "" {
+		return l
+	}
+	l.WaitsFor, l.ID, l.Request, l.Prompt, l.Done, l.Cached = string(s.Wait), id, s.Request, s.Prompt, min(s.Computed, s.Prompt), s.Cached
+	l.Tokens, l.Most, l.AgeMS, l.Priority = s.Generated, s.Limit, ms(s.Age), s.Priority
+	if s.Decoding > 0 && s.Generated > 1 {
+		l.Rate = math.Round(float64(s.Generated-1)/s.Decoding.Seconds()*100) / 100
+	}
+	for _, stage := range s.Preparers {
+		if name, ok := sampling.PluginNamed(stage); ok {
+			l.Plugins = append(l.Plugins, name)
+		}
+	}
+	return l
+}
+
+func itlOf(h completion.Histogram) liveITL {
+	l := liveITL{UpTo: make([]float64, len(h.Bounds)), Counts: append([]uint64{}, h.Counts...), SumMS: ms(h.Sum)}
+	for i, b := range h.Bounds {
+		l.UpTo[i] = ms(b)
+	}
+	return l
+}
+
+func queueOf(queue []scheduler.QueueInfo, own map[string]string) liveQueue {
+	l := liveQueue{Waiting: len(queue), For: map[string]int{}, Own: []liveQueued{}}
+	for i, q := range queue {
+		l.For[string(q.Wait)]++
+		if id, ok := own[q.Stream]; ok {
+			l.Own = append(l.Own, liveQueued{id, i + 1, string(q.Wait), q.Prompt, q.Generated, ms(q.Age), q.Priority})
+		}
+	}
+	return l
+}
+
+// ticksOf are those of the last ticks that came after the first before ones. A watch that has just begun is not told of any that were left
+// out.
+func ticksOf(ticks []scheduler.TickRecord, count, before int, known bool) liveTicks {
+	if before > count { // the model was loaded anew
+		before, known = 0, false
+	}
+	n := min(count-before, len(ticks))
+	l := liveTicks{First: count - n, AtMS: make([]float64, n), Decode: make([]int, n), Prefill: make([]int, n), Passes: make([]int, n),
+		Forward: make([]float64, n), Sample: make([]float64, n), Plugin: make([]float64, n), Total: make([]float64, n)}
+	if known {
+		l.LeftOut = count - before - n
+	}
+	for i, r := range ticks[len(ticks)-n:] {
+		l.AtMS[i], l.Decode[i], l.Prefill[i], l.Passes[i] = float64(r.Start.UnixMicro())/1000, r.Decode, r.Prefill, r.Passes
+		l.Forward[i], l.Sample[i], l.Plugin[i], l.Total[i] = ms(r.Forward), ms(r.Sample), ms(r.Workers), ms(r.Total)
+	}
+	return l
+}
+
+// ms is a duration in milliseconds, to the microsecond.
+func ms(d time.Duration) float64 {
+	return float64(d.Round(time.Microsecond)) / float64(time.Millisecond)
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"slices"
+	"time"
+
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// Wait is why a request does not go on now.
+type Wait string
+
+// What a request may wait for.
+const (
+	WaitPaused Wait = "paused" // its client to resume it
+	WaitReader Wait = "reader" // its client to read
+	WaitWorker Wait = "worker" // plugins, stop rules, log-probabilities or a trace, which are not ready yet
+	WaitQuota  Wait = "quota"  // its plugins have used up their processor time for now
+	WaitTurn   Wait = "turn"   // the prompts of other slots are computed first
+	WaitCells  Wait = "cells"  // KV cells
+	WaitSlot   Wait = "slot"   // in the queue: a slot
+	WaitPrefix Wait = "prefix" // in the queue: another request computes the beginning of the same prompt
+)
+
+// slotWait is what a job in a slot waited for in the last tick; empty: it took part.
+func (s *Scheduler) slotWait(j *job) Wait {
+	switch {
+	case j.paused:
+		return WaitPaused
+	case j.worker.Busy():
+		return WaitWorker
+	case j.worker.Resting():
+		return WaitQuota
+	case j.stalled:
+		return WaitReader
+	case j.scheduled > 0:
+		return ""
+	case s.awaitsCopy || s.cache.Free() == 0:
+		return WaitCells
+	case !j.generating():
+		return WaitTurn
+	}
+	return "" // it has just come, or come back
+}
+
+// inspectQueue describes the jobs that wait for a slot.
+func (s *Scheduler) inspectQueue(now time.Time) []QueueInfo {
+	if len(s.queue.jobs) == 0 {
+		return nil
+	}
+	noCells := s.lacksCells()
+	list := make([]QueueInfo, len(s.queue.jobs))
+	for i, j := range s.queue.jobs {
+		list[i] = QueueInfo{Stream: j.stream.id, Wait: j.queueWait(noCells), Prompt: j.answer.PromptLen(), Generated: j.counted,
+			Priority: j.req.Priority, Age: now.Sub(j.times.submitted)}
+	}
+	return list
+}
+
+// lacksCells reports whether slots are free that queued jobs cannot have, since the first of them has no cells yet: none overtakes it.
+func (s *Scheduler) lacksCells() bool {
+	first := slices.IndexFunc(s.queue.jobs, func(j *job) bool { return !j.paused && !j.stalled && !j.worker.Busy() })
+	return first >= 0 && slices.Contains(s.slots, nil) && !s.fits(s.queue.jobs[first])
+}
+
+// queueWait is what a queued job waits for.
+func (j *job) queueWait(noCells bool) Wait {
+	switch {
+	case j.paused:
+		return WaitPaused
+	case j.stalled:
+		return WaitReader
+	case j.leader != nil:
+		return WaitPrefix
+	case noCells && j.req.Slot == nil:
+		return WaitCells
+	}
+	return WaitSlot
+}
+
+// preparersOf names the stages that compute beside the forward pass, as plugins do.
+func preparersOf(stages []chain.Stage) (names []string) {
+	for _, s := range stages {
+		if _, ok := s.(chain.Preparer); !ok {
+			continue
+		}
+		if n, ok := s.(chain.Named); ok {
+			names = append(names, n.Name())
+		}
+	}
+	return names
+}
