@@ -156,8 +156,8 @@ $(BENCH_MODEL): | $(LLAMA_STAMP)
 		-vocab "$$(native/llama.cpp/fetch.sh $(LLAMA))/models/ggml-vocab-llama-bpe.gguf"
 
 .PHONY: bench-peer
-bench-peer: build llama-tools $(BENCH_MODEL) ## compare with llama-server and its tools, into docs/performance.md (ARGS="-only mixed")
-	go run ./tools/benchpeer -document docs/performance.md -out build/bench-peer.json $(ARGS)
+bench-peer: build llama-tools $(BENCH_MODEL) ## compare with llama-server and its tools, into docs/performance.md and README (ARGS="-only mixed")
+	go run ./tools/benchpeer -document docs/performance.md -readme README.md -chart docs/images/gaps.svg -out build/bench-peer.json $(ARGS)
 
 .PHONY: bench-plugins
 bench-plugins: build plugins $(BENCH_MODEL) ## what plugins cost eight streams

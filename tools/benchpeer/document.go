@@ -8,7 +8,27 @@ import (
 	"strings"
 )
 
-// The table stands between these two lines of a document.
+// output names the files that a whole run writes besides its figures; an empty name means none.
+type output struct{ document, readme, chart string }
+
+func (o output) write(l *lab) error {
+	if o.document != "" {
+		if err := replaceSection(o.document, l.report.markdown(l.setting())); err != nil {
+			return err
+		}
+	}
+	if o.readme != "" {
+		if err := replaceSection(o.readme, l.report.sentence()); err != nil {
+			return err
+		}
+	}
+	if o.chart != "" {
+		return os.WriteFile(o.chart, []byte(l.report.chart()), 0o644)
+	}
+	return nil
+}
+
+// What a run writes stands between these two lines of a document.
 const (
 	sectionBegin = "<!-- make bench-peer writes what follows -->\n"
 	sectionEnd   = "<!-- make bench-peer wrote what precedes -->\n"

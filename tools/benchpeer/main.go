@@ -4,12 +4,11 @@
 //
 // llama-server, llama-bench and llama-batched-bench are built from the same source with the same flags, and run on the same model with
 // the same threads, slots and context. All take turns in one run. The result is a table of what was measured and what is to be reached,
-// printed and put into docs/performance.md.
+// printed and put into docs/performance.md. A chart of the gaps in streams and a sentence about it are for the README.
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -66,10 +65,20 @@ func run(ctx context.Context) error {
 	flag.IntVar(&l.rounds, "rounds", 3, "how often each takes its turn; at mixed work as often as there is time")
 	flag.DurationVar(&l.window, "window", 12*time.Second, "measured time of a run of mixed work")
 	only := flag.String("only", "", "parts to run, with commas: "+strings.Join(names(), ", ")+"; empty: all but plugins and before")
-	document := flag.String("document", "", "Markdown file whose section between the markers is replaced by the table of a whole run; empty: none")
+	var to output
+	flag.StringVar(&to.document, "document", "", "Markdown file whose section between the markers is replaced by the table of a whole run; empty: none")
+	flag.StringVar(&to.readme, "readme", "", "Markdown file whose section between the markers is replaced by a sentence about the gaps; empty: none")
+	flag.StringVar(&to.chart, "chart", "", "file for a chart of the gaps, as SVG; empty: none")
 	out := flag.String("out", "", "file for all figures as JSON; empty: none")
+	from := flag.String("from", "", "a file that -out wrote: write its figures anew and measure nothing")
 	limit := flag.Duration("limit", 10*time.Minute, "longest time for all")
 	flag.Parse()
+	if *from != "" {
+		if err := l.report.read(*from); err != nil {
+			return err
+		}
+		return to.write(l)
+	}
 	ctx, release := context.WithTimeoutCause(ctx, *limit, fmt.Errorf("not done within %v", *limit))
 	defer release()
 	l.ctx, l.log, l.report.Time = ctx, os.Stderr, time.Now().UTC()
@@ -81,18 +90,14 @@ func run(ctx context.Context) error {
 		return err
 	}
 	if *out != "" {
-		data, err := json.MarshalIndent(l.report, "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(*out, append(data, '\n'), 0o644); err != nil {
+		if err := l.report.save(*out); err != nil {
 			return err
 		}
 	}
-	if *document == "" || *only != "" {
+	if *only != "" {
 		return nil
 	}
-	return replaceSection(*document, l.report.markdown(l.setting()))
+	return to.write(l)
 }
 
 // work runs the parts. If one fails, the figures of those before it are kept.

@@ -17,8 +17,8 @@ var mention = regexp.MustCompile("`([\\w-]+(?:/[\\w.@-]+)+/?)`")
 // mentionOfMethod matches `Type.method` in `file.go`.
 var mentionOfMethod = regexp.MustCompile("`(\\w+)\\.(\\w+)` in `([\\w/.-]+\\.go)`")
 
-// made lists what building makes.
-var made = []string{"bin/", "build/", "web/dist/", "web/node_modules/", "host/api/clients/node_modules/", "native/zz_stamp.go/"}
+// made lists what building makes, and what the README has its reader make.
+var made = []string{"plugins/examples/underdog/", "bin/", "build/", "web/dist/", "web/node_modules/", "host/api/clients/node_modules/", "native/zz_stamp.go/"}
 
 // link matches a Markdown link to a file.
 var link = regexp.MustCompile(`\]\(([\w./-]+)(?:#[\w-]*)?\)`)

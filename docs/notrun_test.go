@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+
+package docs
+
+// elsewhere are documents whose blocks another test runs.
+var elsewhere = map[string]string{
+	"docs/plugins/go.md":   "scripts/tutorial.sh",
+	"docs/plugins/rust.md": "scripts/tutorial.sh",
+	"docs/curl.md":         "TestDocs_Curl in host: it expects some errors",
+}
+
+// notRun says why a block, named by its first line, is not run.
+var notRun = map[string]string{
+	"make run":                "it builds all and does not end; the server of these tests is what it starts",
+	"go test ./scheduler/...": "make test does more of the same",
+	"BACKEND=cuda make run":   "builds llama.cpp anew, each for minutes; make test-long tries the flags",
+	"go run ./plugins/tck/cmd/tck -url http://127.0.0.1:8080 -admin-key KEY": "the tests of host run the kit over HTTP, those of plugins/tck write it",
+	"make bench-peer":                                       "takes ten minutes",
+	"penstock model pull OWNER/NAME":                        "needs a hub; the tests of cmd/penstock pull from one of their own",
+	"penstock serve --rerank-model bge-reranker-v2-m3.gguf": "needs a model that scores documents; the tests of host write one",
+	`OLLAMA_HOST=127.0.0.1:8080 ollama run penstock-tiny "Tell me a story about a frog."`:             "needs Ollama; its JavaScript client is run",
+	"OPENAI_API_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_API_KEY=none open-webui serve":               "needs Open WebUI",
+	"OPENAI_API_BASE=http://127.0.0.1:8080/v1 OPENAI_API_KEY=none aider --model openai/penstock-tiny": "needs Aider",
+	`const socket = new WebSocket("ws://127.0.0.1:8080/v1/ws");`:                                      "is for a browser; web/test/docs.test.ts runs it there",
+	`const ws = new WebSocket("ws://127.0.0.1:8080/v1/ws");`:                                          "is for a browser; web/test/docs.test.ts runs it there",
+	`import { connect } from "./penstock.js";`:                                                        "is for a browser; TestWebSocketDocs in host runs its module",
+}
+
+// notCommands are the languages of blocks that nobody runs.
+var notCommands = map[string]string{
+	"":       "pictures, and other programs' files",
+	"go":     "parts of the plugin interface",
+	"json":   "bodies of requests and answers",
+	"python": "needs packages from PyPI; the clients for JavaScript send the same requests",
+	"text":   "layouts of memory",
+	"wat":    "signatures of the plugin interface",
+	"yaml":   "configuration files",
+}
