@@ -2,6 +2,7 @@
 import { effect, type ReadonlySignal, signal } from "@preact/signals";
 import type { ClientFrame, GenerateRequest, HostError, TokenTrace } from "../host/protocol.ts";
 import { type End, type Listener, type Started, Stream, type Streams, type Token } from "../host/streams.ts";
+import { cleanTrace } from "../trace/clean.ts";
 import type { Answering, Message } from "./message.ts";
 import { alone, type Sharing } from "./tabs.ts";
 
@@ -98,6 +99,7 @@ export class Run implements Listener {
   readonly id: string;
   readonly chat: string;
   watching = false; // another tab follows the answer, and tells of it
+  before = 0; // tokens of the answer before the first of pieces: it went on here
   readonly pieces: Piece[] = []; // grows; the message changes with it
   private stream: Stream | undefined; // none: not asked yet, or the connection is lost
 
@@ -184,7 +186,8 @@ export class Run implements Listener {
   token({ seq, text, trace }: Token): void {
     const { phase, tokens, first, seq: seen } = this.answering;
     if (phase === "stopping" || seq <= seen) return;
-    this.pieces.push(trace === undefined ? { text } : { text, trace });
+    if (this.pieces.length === 0) this.before = tokens;
+    this.pieces.push(piece(text, trace));
     const change: Partial<Answering> = { seq, tokens: tokens + 1, first: first ?? this.now() };
     if (phase !== "paused") change.phase = "streaming";
     this.place.change(
@@ -193,7 +196,8 @@ export class Run implements Listener {
     );
   }
 
-  end({ reason, usage, timings, error: told }: End): void {
+  end({ reason, usage, timings, trace, error: told }: End): void {
+    if (trace !== undefined) this.pieces.push(piece("", trace));
     const error = told?.code === "unknown_stream" || told?.code === "events_gone" ? forgotten : told;
     this.ended(this);
     const { stream: _, ...answering } = this.answering;
@@ -217,6 +221,11 @@ export class Run implements Listener {
     if (this.watching) return; // the other tab notes it
     this.place.change((m) => ({ ...m, answer: { ...this.answering, ...change } }), soon);
   }
+}
+
+function piece(text: string, trace: unknown): Piece {
+  const clean = cleanTrace(trace);
+  return clean === undefined ? { text } : { text, trace: clean };
 }
 
 const unbegun: HostError = {

@@ -76,18 +76,61 @@ export interface TokenFrame {
   trace?: TokenTrace;
 }
 
-/** How a token was chosen: what the model says, and what each stage of the chain left. */
-export interface TokenTrace {
+/** How a token came into an answer: who put it there, what the model says, and what each stage of the chain left. */
+export interface TokenTrace extends TokenName {
+  how: "chosen" | "forced" | "spliced" | "injected";
+  by: string; // a stage such as "dist" or "plugin:NAME", or "client"
+  before: Survey; // n is 0 for a token that took no row
+  prepared?: Prepared[];
+  stages: StageTrace[];
+  accepted?: Timed[];
+  taken_back?: TakenBack[];
+}
+
+export interface TokenName {
   id: number;
   token: string;
-  before: Survey;
-  stages: { name: string; ms: number; after: Survey }[];
+}
+
+export interface Timed {
+  name: string;
+  ms: number;
+}
+
+/** What a plugin asked for before the token was drawn, in tokens. */
+export interface Prepared extends Timed {
+  allowed?: number; // absent: it has no mask
+  banned?: number;
+  biased?: number;
+}
+
+export interface StageTrace extends Timed {
+  after: Survey;
 }
 
 /** What there is to choose from at one point: n candidates, and the most likely of them. */
 export interface Survey {
   n: number;
-  best: { id: number; token: string; logit: number; p: number }[];
+  best: Candidate[];
+  chosen?: Place; // of the token that was chosen in the end; absent: it is no candidate
+}
+
+export interface Candidate extends TokenName {
+  logit: number;
+  p: number;
+}
+
+export interface Place {
+  rank: number; // 1 is the most likely
+  logit: number;
+  p: number;
+}
+
+/** Tokens that were taken back together, just before a token. */
+export interface TakenBack {
+  by: string;
+  text: string;
+  tokens: (TokenName & { trace?: TokenTrace })[];
 }
 
 export interface EndFrame {
@@ -96,6 +139,7 @@ export interface EndFrame {
   reason: EndReason;
   usage?: Usage;
   timings?: Timings;
+  trace?: TokenTrace; // of the token that ended the answer
   error?: HostError;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { useComputed } from "@preact/signals";
+import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
 import type { Message } from "../../chats/message.ts";
 import { remedy } from "../../host/remedy.ts";
@@ -40,7 +41,13 @@ function Answer({ chat, id }: Props) {
   const done = useComputed(() => phase.value === "done");
   return (
     // A screen reader waits for the end instead of reading single tokens.
-    <article class="message answer" aria-label="Answer" data-phase={phase} aria-busy={!done.value}>
+    <article
+      class="message answer"
+      aria-label="Answer"
+      data-message={id}
+      data-phase={phase}
+      aria-busy={!done.value}
+    >
       <Prose text={text} done={done} />
       <Problem message={node.value} />
       <div class="tools">
@@ -53,6 +60,7 @@ function Answer({ chat, id }: Props) {
 }
 
 function AnswerTools({ chat, id }: Props) {
+  const { drawer } = useApp();
   const { content, answer } = chat.tree.node(id).value;
   const failed = answer?.outcome?.reason === "error";
   return (
@@ -64,6 +72,16 @@ function AnswerTools({ chat, id }: Props) {
       )}
       <button type="button" class="link" onClick={() => chat.answerAgain(id)}>
         {failed ? "Try again" : "Regenerate"}
+      </button>
+      <button
+        type="button"
+        class="link"
+        title="How each token was chosen"
+        onClick={() => {
+          drawer.value = { kind: "inspector", message: id, token: 0 };
+        }}
+      >
+        Inspect
       </button>
     </>
   );
