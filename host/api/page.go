@@ -12,7 +12,7 @@ import (
 
 // pagePolicy is the Content Security Policy of the page, the only one. It needs nothing but its own files and its own host; text that a
 // model writes is never a reason to load something from elsewhere.
-const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // page serves the UI's files. Those under assets/ have a hash in their names and may be kept for ever.

@@ -1,66 +1,72 @@
 // SPDX-License-Identifier: MIT
-import MarkdownIt from "markdown-it";
+import MarkdownIt, { type Token } from "markdown-it";
+import { visibleHTML, withoutControls } from "./bidi.ts";
+import { math } from "./math.ts";
+import { tasks } from "./tasks.ts";
 
 /**
- * Markdown to HTML that is safe to insert: with `html` off every tag in the text is escaped, markdown-it
- * refuses javascript:, vbscript:, file: and data: links, and an image becomes a link, so that a text
- * cannot make the browser load anything.
+ * Markdown to HTML that is safe to insert: with `html` off every tag in the text is escaped, only links to the
+ * web and to mail are links, and an image becomes a link, so that a text cannot make the browser load anything.
  */
-const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true });
+export const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true }).use(math).use(tasks);
 
-markdown.renderer.rules.link_open = (tokens, index, options, _env, self) => {
-  tokens[index]?.attrSet("target", "_blank");
-  tokens[index]?.attrSet("rel", "noopener noreferrer nofollow");
-  return self.renderToken(tokens, index, options);
+const { escapeHtml } = markdown.utils;
+const { rules } = markdown.renderer;
+const elsewhere = 'target="_blank" rel="noopener noreferrer nofollow"';
+
+markdown.validateLink = (url) => /^(https?:\/\/|mailto:)/i.test(url.trim());
+
+rules.text = (tokens, index) => visibleHTML(escapeHtml(tokens[index]?.content ?? ""));
+
+rules.code_inline = (tokens, index) =>
+  `<code>${visibleHTML(escapeHtml(tokens[index]?.content ?? ""))}</code>`;
+
+rules.link_open = (tokens, index) => {
+  const link = tokens[index];
+  const title = String(link?.attrGet("title") ?? "");
+  const shown = title === "" ? "" : ` title="${escapeHtml(withoutControls(title))}"`;
+  return `<a href="${escapeHtml(String(link?.attrGet("href") ?? ""))}"${shown} ${elsewhere}>`;
 };
 
-markdown.renderer.rules.image = (tokens, index) => {
+rules.image = (tokens, index) => {
   const image = tokens[index];
-  const quote = markdown.utils.escapeHtml;
-  const source = quote(String(image?.attrGet("src") ?? ""));
-  const label = quote(image?.content || "image");
-  return `<a href="${source}" target="_blank" rel="noopener noreferrer nofollow">${label}</a>`;
+  const label = visibleHTML(escapeHtml(image?.content || "image"));
+  return `<a href="${escapeHtml(String(image?.attrGet("src") ?? ""))}" ${elsewhere}>${label}</a>`;
 };
+
+rules.table_open = () => '<div class="table" role="region" aria-label="Table" tabindex="0"><table>\n';
+rules.table_close = () => "</table></div>\n";
+
+// style attributes in HTML text are against the page's policy
+const cell = (tag: string) => (tokens: Token[], index: number) => {
+  const align = /(left|center|right)/.exec(String(tokens[index]?.attrGet("style") ?? ""))?.[0];
+  return align === undefined ? `<${tag}>` : `<${tag} class="${align}">`;
+};
+rules.th_open = cell("th");
+rules.td_open = cell("td");
+
+rules.fence = (tokens, index) => {
+  const { info = "", content = "" } = tokens[index] ?? {};
+  return codeHTML(languageOf(info), content);
+};
+rules.code_block = (tokens, index) => codeHTML("", tokens[index]?.content ?? "");
+
+/** The language that the first line of a fence names, or "". */
+export function languageOf(info: string): string {
+  const name = markdown.utils.unescapeAll(info).trim().split(/\s/)[0] ?? "";
+  return withoutControls(name).slice(0, 30);
+}
+
+/** A block of code with its head: the language, and a button that copies it. */
+export function codeHTML(language: string, code: string): string {
+  const name = escapeHtml(language);
+  return (
+    `<div class="code" data-language="${name.toLowerCase()}"><div class="head"><span>${name || "text"}</span>` +
+    '<button type="button" class="copy">Copy</button></div>' +
+    `<pre tabindex="0"><code>${visibleHTML(escapeHtml(code))}</code></pre></div>\n`
+  );
+}
 
 export function render(text: string): string {
   return markdown.render(text);
-}
-
-/** What a longer text adds to the page: blocks that will not change any more, and the one that still may. */
-export interface Growth {
-  settled: string; // HTML of the blocks that became final with this text; often empty
-  tail: string; // HTML of what follows them
-}
-
-/**
- * Renders a text that grows at its end. A block of Markdown is final once a complete line of the next one
- * is there, so each step parses only what follows the last final block, not the whole answer again.
- */
-export class GrowingMarkdown {
-  private offset = 0; // where the first block that is not final begins
-
-  /** text is the whole text so far and starts with the one of the call before. */
-  grow(text: string): Growth {
-    const open = text.replaceAll("\r", "").slice(this.offset); // lines then end as lineStart expects
-    const env = {};
-    const tokens = markdown.parse(open, env);
-    const last = tokens.findLastIndex(
-      (token) => token.level === 0 && token.nesting >= 0 && token.map !== null,
-    );
-    const cut = lineStart(open, tokens[last]?.map?.[0] ?? 0);
-    if (last <= 0 || !open.includes("\n", cut)) {
-      return { settled: "", tail: markdown.renderer.render(tokens, markdown.options, env) };
-    }
-    this.offset += cut;
-    return {
-      settled: markdown.renderer.render(tokens.slice(0, last), markdown.options, env),
-      tail: markdown.renderer.render(tokens.slice(last), markdown.options, env),
-    };
-  }
-}
-
-function lineStart(text: string, line: number): number {
-  let at = 0;
-  for (; line > 0; line--) at = text.indexOf("\n", at) + 1;
-  return at;
 }

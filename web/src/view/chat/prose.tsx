@@ -1,84 +1,45 @@
 // SPDX-License-Identifier: MIT
-import type { ReadonlySignal } from "@preact/signals";
-import { effect } from "@preact/signals";
+import { effect, type ReadonlySignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { GrowingMarkdown, render } from "../../text/markdown.ts";
+import { copyText } from "../clipboard.ts";
+import { Drawing } from "./drawing.ts";
+import { paced } from "./pace.ts";
 
 interface Props {
   text: ReadonlySignal<string>;
   done: ReadonlySignal<boolean>; // it grows no more
 }
 
-/** A text in Markdown that grows. It is drawn at most once a frame, however fast the tokens come, and only its end anew. */
+/** A text in Markdown that grows. However fast the tokens come, only its end is drawn anew, at most once a frame. */
 export function Prose({ text, done }: Props) {
   const element = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     if (element.current === null) return;
     const drawing = new Drawing(element.current);
-    const draw = oncePerFrame(() => drawing.draw(text.peek(), done.peek()));
-    drawing.draw(text.peek(), done.peek());
-    return effect(() => {
-      void text.value;
-      void done.value;
-      draw();
+    let shown = true;
+    const draw = paced(() => !shown || drawing.draw(text.peek(), done.peek()));
+    let first = true;
+    const stop = effect(() => {
+      const now = [text.value, done.value] as const;
+      if (!first || !drawing.draw(...now)) draw();
+      first = false;
     });
+    return () => {
+      shown = false;
+      stop();
+    };
   }, [text, done]);
-  return <div class="prose" ref={element} />;
+  // biome-ignore lint/a11y: the buttons within are those of the code; their clicks, of keys too, come up to here
+  return <div class="prose" ref={element} onClick={copyCode} />;
 }
 
-/** What of a text is on the page. */
-class Drawing {
-  private readonly tail = document.createElement("div");
-  private markdown = new GrowingMarkdown();
-  private drawn = "";
-  private settled = false;
-
-  constructor(private readonly element: HTMLElement) {
-    this.tail.className = "tail";
-    element.replaceChildren(this.tail);
-  }
-
-  draw(text: string, done: boolean): void {
-    if (this.settled && text === this.drawn) return;
-    if (this.settled || !text.startsWith(this.drawn)) this.restart();
-    this.drawn = text;
-    const { settled, tail } = this.markdown.grow(text);
-    if (settled !== "") this.tail.before(fragment(settled));
-    this.tail.replaceChildren(fragment(tail));
-    if (done) this.settle(text);
-  }
-
-  /** Draws the whole text again if it looks different as one, as it does with links defined at its end. */
-  private settle(text: string): void {
-    this.settled = true;
-    const wanted = document.createElement("div");
-    wanted.append(fragment(render(text)));
-    this.tail.replaceWith(...this.tail.childNodes);
-    if (wanted.innerHTML !== this.element.innerHTML) this.element.replaceChildren(...wanted.childNodes);
-  }
-
-  private restart(): void {
-    this.settled = false;
-    this.markdown = new GrowingMarkdown();
-    this.element.replaceChildren(this.tail);
-  }
-}
-
-/** Nodes of HTML that is known to be safe. */
-function fragment(html: string): DocumentFragment {
-  const template = document.createElement("template");
-  template.innerHTML = html;
-  return template.content;
-}
-
-function oncePerFrame(work: () => void): () => void {
-  let asked = false;
-  return () => {
-    if (asked) return;
-    asked = true;
-    requestAnimationFrame(() => {
-      asked = false;
-      work();
-    });
-  };
+async function copyCode(event: MouseEvent): Promise<void> {
+  const button = event.target instanceof Element ? event.target.closest("button.copy") : null;
+  const code = button?.closest(".code")?.querySelector("code");
+  if (button == null || code == null) return;
+  await copyText(code.textContent ?? "");
+  button.textContent = "Copied";
+  setTimeout(() => {
+    button.textContent = "Copy";
+  }, 2000);
 }
