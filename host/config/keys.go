@@ -42,7 +42,7 @@ var table = []Key{
 	{Name: "model.alias", Flag: "alias", Aliases: []string{"-a"}, Kind: List, Default: []string{}, check: noBlanks,
 		Allowed: "names without white space", Help: "names of the model in the API, the first its true one; none: the model's own"},
 	{Name: "model.tags", Flag: "tags", Kind: List, Default: []string{}, check: noBlanks,
-		Allowed: "texts without white space", Help: "what the list of models says of it besides; nothing goes by it"},
+		Allowed: "texts without white space", Help: "texts that the list of models shows beside it; they change nothing"},
 	{Name: "model.strict", Flag: "strict-model", Kind: Switch, Default: false,
 		Allowed: "true or false", Help: "refuse requests that name another model; otherwise the one model that is served answers them"},
 	{Name: "model.ctx_size", Flag: "ctx-size", Aliases: []string{"-c"}, Kind: Integer, Default: 0, check: between(0, 1<<30),
@@ -58,7 +58,7 @@ var table = []Key{
 		Allowed: "penstock, amx, ggml or plain", Help: "CPU kernels to prefer: Penstock's, AMX, those in llama.cpp's order, or plain ones; they differ in speed and rounding"},
 
 	{Name: "model.lora", Flag: "lora", Kind: List, Default: []string{},
-		Help: "LoRA adapters, GGUF files, that count with a scale of 1 in requests that name none"},
+		Help: "LoRA adapters, GGUF files, that requests without adapters of their own use with a scale of 1"},
 	{Name: "model.lora_scaled", Flag: "lora-scaled", Kind: List, Default: []string{}, check: areScaled,
 		Allowed: "FILE:SCALE", Help: "LoRA adapters with another scale"},
 	{Name: "model.lora_init_without_apply", Flag: "lora-init-without-apply", Kind: Switch, Default: false,

@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/xml"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -50,7 +51,7 @@ func TestReport_Chart(t *testing.T) {
 		t.Errorf("the chart has changed; look at it, and keep it with -update (-want +got):\n%s", diff)
 	}
 	for decoder := xml.NewDecoder(strings.NewReader(got)); ; {
-		if _, err := decoder.Token(); err == io.EOF {
+		if _, err := decoder.Token(); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			t.Fatal(err)
