@@ -14,6 +14,7 @@ import { Streams } from "./host/streams.ts";
 import { request } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/starting.ts";
+import { openTraces, Traces } from "./trace/traces.ts";
 
 /** What fills the page. */
 export type View = "chat" | "plugins" | "live";
@@ -42,6 +43,7 @@ export class App {
   readonly connection: Connection;
   readonly answers: Answers;
   readonly chats: Chats;
+  readonly traces: Traces;
 
   constructor(
     base: URL,
@@ -67,6 +69,8 @@ export class App {
         ),
     };
     this.chats = new Chats(store, around, starting, tabs);
+    this.traces = new Traces(this.answers.running, openTraces);
+    this.traces.follow(this.chats.list);
   }
 
   /** The model that answers with these settings. A host with several wants its name. */

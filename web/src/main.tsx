@@ -36,6 +36,7 @@ render(
 );
 document.addEventListener("visibilitychange", () => app.chats.flush());
 window.addEventListener("pagehide", () => {
+  app.traces.flush();
   app.answers.leave();
   app.chats.flush();
 });

@@ -3,6 +3,7 @@ import { effect, type ReadonlySignal, signal } from "@preact/signals";
 import type { ClientFrame, GenerateRequest, HostError, TokenTrace } from "../host/protocol.ts";
 import { type End, type Listener, type Started, Stream, type Streams, type Token } from "../host/streams.ts";
 import { cleanTrace } from "../trace/clean.ts";
+import { mostTraced } from "../trace/items.ts";
 import type { Answering, Message } from "./message.ts";
 import { alone, type Sharing } from "./tabs.ts";
 
@@ -187,7 +188,7 @@ export class Run implements Listener {
     const { phase, tokens, first, seq: seen } = this.answering;
     if (phase === "stopping" || seq <= seen) return;
     if (this.pieces.length === 0) this.before = tokens;
-    this.pieces.push(piece(text, trace));
+    this.pieces.push(piece(text, this.before + this.pieces.length < mostTraced ? trace : undefined));
     const change: Partial<Answering> = { seq, tokens: tokens + 1, first: first ?? this.now() };
     if (phase !== "paused") change.phase = "streaming";
     this.place.change(

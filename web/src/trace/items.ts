@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+import type { TokenTrace } from "../host/protocol.ts";
+
+/** One token of an answer, as it came. */
+export interface Piece {
+  text: string;
+  trace?: TokenTrace;
+}
+
+/** Traces are kept for the first tokens of an answer: each takes about 3 KB. */
+export const mostTraced = 5000;
+
+/** What the inspector shows in a row: the tokens of an answer, and before them those that were taken back in their place. */
+export interface Item {
+  text: string; // of the token
+  place: number; // of the token among those of the answer, from 0
+  trace?: TokenTrace;
+  takenBy?: string; // it is not in the answer: who took it back
+}
+
+/** The items of pieces from the given one on. */
+export function itemsOf(pieces: readonly Piece[], from = 0): Item[] {
+  const items: Item[] = [];
+  for (let place = from; place < pieces.length; place++) {
+    const piece = pieces[place];
+    if (piece === undefined) continue;
+    const { text, trace } = piece;
+    for (const back of trace?.taken_back ?? [])
+      for (const { token, trace: own } of back.tokens)
+        items.push({ text: token, place, takenBy: back.by, ...(own && { trace: own }) });
+    items.push({ text: trace?.token ?? text, place, ...(trace && { trace }) });
+  }
+  return items;
+}
+
+/** The next item that somebody changed, in a direction; undefined if there is none. */
+export function nextChange(
+  items: readonly Item[],
+  from: number,
+  step: 1 | -1,
+  changed: (item: Item) => boolean,
+): number | undefined {
+  for (let at = from + step; at >= 0 && at < items.length; at += step) {
+    const item = items[at];
+    if (item !== undefined && changed(item)) return at;
+  }
+  return undefined;
+}

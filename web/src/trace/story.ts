@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+import type { TokenTrace } from "../host/protocol.ts";
+import type { Item } from "./items.ts";
+import { isCut } from "./matrix.ts";
+import { asksForSomething, drawnP, passedOver } from "./reading.ts";
+import { actor, count, ordinal, percent, tokens, visible } from "./words.ts";
+
+/** One thing that happened to a token, in words. */
+export interface Line {
+  text: string;
+  by: string; // whose doing it was: "model", a stage, "client"
+}
+
+/** How a token came about, in sentences, in the order in which it happened. */
+export function storyOf(item: Item): Line[] {
+  const { trace, takenBy } = item;
+  if (trace === undefined) {
+    const why = takenBy === undefined ? "No trace was kept for this token." : "";
+    return [...(why === "" ? [] : [{ text: why, by: "" }]), ...fateOf(item)];
+  }
+  return [
+    ...takenBackLines(trace),
+    ...modelLines(trace),
+    ...preparedLines(trace),
+    ...stageLines(trace),
+    ...endLines(trace),
+    ...fateOf(item),
+  ];
+}
+
+function fateOf({ takenBy, text }: Item): Line[] {
+  if (takenBy === undefined) return [];
+  const seen = takenBy === "client" ? "" : " Nobody saw it.";
+  return [{ text: `${actor(takenBy)} took ${visible(text)} back.${seen}`, by: takenBy }];
+}
+
+function takenBackLines(trace: TokenTrace): Line[] {
+  const lines: (Line & { times: number })[] = [];
+  for (const { by, tokens: taken, text } of trace.taken_back ?? []) {
+    const said = `${actor(by)} took back ${tokens(taken.length)}: ${visible(text)}`;
+    const last = lines.at(-1);
+    if (last?.text === said) last.times++;
+    else lines.push({ text: said, by, times: 1 });
+  }
+  return lines.map(({ text, by, times }) => ({ text: `${text}${times > 1 ? `, ${times} times` : ""}.`, by }));
+}
+
+function modelLines(trace: TokenTrace): Line[] {
+  const { n, chosen } = trace.before;
+  if (n === 0) return [];
+  const first = passedOver(trace);
+  const own = visible(trace.token);
+  if (first === undefined) {
+    return [{ text: `The model’s first choice was ${own} (${percent(chosen?.p ?? 0)}).`, by: "model" }];
+  }
+  const rank = chosen === undefined ? "" : ` ${own} was ${ordinal(chosen.rank)} (${percent(chosen.p)}).`;
+  return [
+    {
+      text: `The model’s first choice was ${visible(first.token)} (${percent(first.p)}).${rank}`,
+      by: "model",
+    },
+  ];
+}
+
+function preparedLines(trace: TokenTrace): Line[] {
+  const gone = prepareCut(trace);
+  return (trace.prepared ?? []).filter(asksForSomething).map((asked) => {
+    const { name, allowed, banned = 0, biased = 0 } = asked;
+    const parts: string[] = [];
+    if (allowed !== undefined) parts.push(`allowed ${tokens(allowed)} of ${count(trace.before.n)}`);
+    if (banned > 0)
+      parts.push(`banned ${gone.length === banned ? gone.map(visible).join(", ") : tokens(banned)}`);
+    if (biased > 0) parts.push(`made ${tokens(biased)} more or less likely`);
+    return { text: `${name} ${parts.join(" and ")}.`, by: name };
+  });
+}
+
+/** The tokens among the model's best that masks and biases have taken away. */
+function prepareCut(trace: TokenTrace): string[] {
+  const [first] = trace.stages;
+  if (first?.name !== "prepare") return [];
+  const gone = trace.before.best.filter(({ id }) => isCut(id, trace.before, first.after));
+  return gone.map(({ token }) => token);
+}
+
+function stageLines(trace: TokenTrace): Line[] {
+  const lines: Line[] = [];
+  trace.stages.slice(0, -1).forEach(({ name, after }, i) => {
+    const found = trace.stages[i - 1]?.after ?? trace.before;
+    if (after === found || name === "prepare") return;
+    const place = rankMoved(found.chosen?.rank, after.chosen?.rank, trace.token);
+    if (after.n < found.n)
+      lines.push({ text: `${name} kept ${count(after.n)} of ${count(found.n)}.${place}`, by: name });
+    else if (found.best[0]?.p !== after.best[0]?.p)
+      lines.push({ text: `${name} changed the probabilities.${place}`, by: name });
+  });
+  return lines;
+}
+
+function rankMoved(from: number | undefined, to: number | undefined, token: string): string {
+  if (from === undefined || to === undefined || from === to) return "";
+  return ` ${visible(token)} rose from ${ordinal(from)} to ${ordinal(to)}.`.replace(
+    "rose",
+    to < from ? "rose" : "fell",
+  );
+}
+
+function endLines(trace: TokenTrace): Line[] {
+  const { how, by } = trace;
+  const own = visible(trace.token);
+  switch (how) {
+    case "forced":
+      return [{ text: `${by} forced ${own}: no stage was asked.`, by }];
+    case "spliced":
+      return [{ text: `${by} put ${own} here itself.`, by }];
+    case "injected":
+      return [{ text: `You put ${own} here.`, by }];
+    default: {
+      const p = drawnP(trace);
+      const chance = p === undefined ? "" : p >= 0.99995 ? ", the only one left" : ` (${percent(p)})`;
+      return [{ text: `${by} chose ${own}${chance}.`, by }];
+    }
+  }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+import { effect, type ReadonlySignal } from "@preact/signals";
+import type { Run } from "../chats/answering.ts";
+import type { Piece } from "./items.ts";
+import type { TraceStore } from "./store.ts";
+
+/** What of a run this page needs. */
+export type Recorded = Pick<Run, "id" | "chat" | "before" | "pieces" | "watching">;
+
+const writeEvery = 2000; // milliseconds
+const mostFinished = 3; // answers that stay in memory after their end
+
+/** The tokens of answers with their traces: of those that run, and of those that are kept. */
+export class Traces {
+  private readonly recordings = new Map<string, Recording>();
+  private readonly finished = new Map<string, Recording>(); // the newest last
+
+  /** Records each run while it runs. open is called when there is something to keep or to look for. */
+  constructor(
+    running: ReadonlySignal<ReadonlyMap<string, Recorded>>,
+    private readonly open: () => Promise<TraceStore>,
+  ) {
+    effect(() => {
+      const runs = running.value;
+      for (const [id, recording] of this.recordings) if (!runs.has(id)) this.end(id, recording);
+      for (const run of runs.values())
+        if (!this.recordings.has(run.id)) this.recordings.set(run.id, new Recording(run, open));
+    });
+  }
+
+  /** The tokens of an answer, so far. What was written before the page was left comes first. */
+  async pieces(message: string): Promise<readonly Piece[]> {
+    const recording = this.recordings.get(message) ?? this.finished.get(message);
+    if (recording !== undefined && !recording.elsewhere) return recording.all();
+    try {
+      return await (await this.open()).read(message);
+    } catch {
+      return []; // this browser keeps nothing
+    }
+  }
+
+  /** Writes what is not written yet: the page is left. */
+  flush(): void {
+    for (const recording of this.recordings.values()) void recording.write();
+  }
+
+  /** Forgets a chat's answers when it goes from the list. */
+  follow(chats: ReadonlySignal<readonly { id: string }[]>): void {
+    let known = new Set<string>();
+    effect(() => {
+      const now = new Set(chats.value.map(({ id }) => id));
+      for (const id of known) if (!now.has(id)) void this.forget(id);
+      known = now;
+    });
+  }
+
+  private async forget(chat: string): Promise<void> {
+    await this.open()
+      .then((store) => store.forget(chat))
+      .catch(() => {});
+  }
+
+  private end(id: string, recording: Recording): void {
+    this.recordings.delete(id);
+    recording.close();
+    this.finished.delete(id);
+    this.finished.set(id, recording);
+    for (const old of [...this.finished.keys()].slice(0, -mostFinished)) this.finished.delete(old);
+  }
+}
+
+let opened: Promise<TraceStore> | undefined;
+
+/** The traces of this browser. */
+export function openTraces(): Promise<TraceStore> {
+  opened ??= import("./store.ts").then(({ TraceStore }) => TraceStore.open());
+  return opened;
+}
+
+/** What is kept of one run. */
+class Recording {
+  private earlier: Promise<Piece[]> | undefined; // of the answer, from before the page was left
+  private written: readonly Piece[] = []; // of the run
+  private timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(
+    private readonly run: Recorded,
+    private readonly open: () => Promise<TraceStore>,
+  ) {
+    this.timer = setInterval(() => void this.write(), writeEvery);
+  }
+
+  /** Another tab follows the answer, and keeps it. */
+  get elsewhere(): boolean {
+    return this.run.watching || (this.run.pieces.length === 0 && this.run.before > 0);
+  }
+
+  async all(): Promise<readonly Piece[]> {
+    const { before, pieces } = this.run;
+    if (before === 0) return pieces;
+    this.earlier ??= this.open()
+      .then((store) => store.read(this.run.id))
+      .catch(() => []);
+    return [...fit(await this.earlier, before), ...pieces];
+  }
+
+  /** Writes what is new or was taken back. An answer without traces is not worth it. */
+  async write(): Promise<void> {
+    const { run, written } = this;
+    if (run.watching || !run.pieces.some(({ trace }) => trace !== undefined)) return;
+    let same = 0;
+    while (same < written.length && written[same] === run.pieces[same]) same++;
+    if (same === written.length && same === run.pieces.length) return;
+    this.written = [...run.pieces];
+    const pieces = await this.all();
+    await this.open()
+      .then((store) => store.write(run.id, run.chat, pieces, run.before + same))
+      .catch(() => {}); // there is no room, or this browser keeps nothing
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+    void this.write();
+  }
+}
+
+/** As many pieces as the answer had: some may have been written after it, or not any more. */
+export function fit(pieces: readonly Piece[], wanted: number): Piece[] {
+  const missing = Math.max(0, wanted - pieces.length);
+  return [...pieces.slice(0, wanted), ...Array.from({ length: missing }, () => ({ text: "" }))];
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
+
+const signs: Record<string, string> = { " ": "␣", "\n": "↵", "\r": "␍", "\t": "⇥", "\u00a0": "⍽" };
+
+/** A token with its invisible characters shown: spaces, line breaks, and what would reorder or hide text. */
+export function visible(token: string): string {
+  if (token === "") return "∅";
+  return token.replace(
+    /[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (sign) => signs[sign] ?? `⟨${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`,
+  );
+}
+
+export function count(n: number): string {
+  return whole.format(n);
+}
+
+export function tokens(n: number): string {
+  return n === 1 ? "1 token" : `${whole.format(n)} tokens`;
+}
+
+/** A probability in percent, as precise as a reader needs it. */
+export function percent(p: number): string {
+  if (p <= 0) return "0 %";
+  if (p < 0.0001) return "< 0.01 %";
+  if (p > 0.9995 && p < 1) return "> 99.9 %";
+  if (p >= 0.0995) return `${whole.format(p * 100)} %`;
+  return `${short.format(p * 100)} %`;
+}
+
+/** A time in milliseconds, in the unit that reads best. */
+export function duration(ms: number): string {
+  if (ms >= 1000) return `${short.format(ms / 1000)} s`;
+  if (ms >= 1) return `${short.format(ms)} ms`;
+  return `${short.format(ms * 1000)} µs`;
+}
+
+export function ordinal(n: number): string {
+  const tens = n % 100;
+  const end = tens > 10 && tens < 14 ? "th" : (["th", "st", "nd", "rd"][n % 10] ?? "th");
+  return `${whole.format(n)}${end}`;
+}
+
+/** Who, in a sentence. */
+export function actor(by: string): string {
+  return by === "client" ? "You" : by;
+}
