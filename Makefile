@@ -167,6 +167,10 @@ bench-plugins: build plugins $(BENCH_MODEL) ## what plugins cost eight streams
 bench-before: build $(BENCH_MODEL) ## compare with an earlier commit's binary in turn (BEFORE=path)
 	go run ./tools/benchpeer -only before -before "$(BEFORE)" $(ARGS)
 
+.PHONY: screenshots
+screenshots: build plugins ## the pictures of the page in docs/images (ARGS="inspector dark" for some)
+	cd web && npm run --silent screenshot -- $(ARGS)
+
 .PHONY: clean
 clean: ## remove all that was built, llama.cpp's source too
 	rm -rf bin build web/node_modules host/api/clients/node_modules native/zz_stamp.go
