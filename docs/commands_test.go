@@ -31,6 +31,7 @@ func TestCommands(t *testing.T) {
 		if elsewhere[doc] != "" {
 			continue
 		}
+		place.putModels(t)
 		for _, b := range blocks(t, doc) {
 			switch {
 			case b.file != "":
@@ -105,10 +106,7 @@ func newPlace(t *testing.T) place {
 	p.write(t, "keys.txt", strings.Repeat("5f2b8c", 10)+" alice\n")
 	p.write(t, "admin.key", adminKey)
 	p.write(t, "plugin.wasm", "\x00asm\x01\x00\x00\x00")
-	model := read(t, "host/model/penstock-tiny.gguf")
-	for _, name := range []string{"model.gguf", "path/to/model.gguf", "DIR/NAME.gguf", "data/penstock/models/NAME.gguf"} {
-		p.write(t, name, model)
-	}
+	p.putModels(t)
 	if wasm, err := os.ReadFile(filepath.Join(root, "build", "plugins", "banned-phrases.wasm")); err != nil {
 		t.Fatalf("%v: run `make plugins` first", err)
 	} else {
@@ -116,6 +114,15 @@ func newPlace(t *testing.T) place {
 	}
 	p.url = p.serve(t, filepath.Join(root, "bin", "penstock"))
 	return p
+}
+
+// putModels puts a model wherever documents suppose one. Some commands remove it.
+func (p place) putModels(t *testing.T) {
+	t.Helper()
+	model := read(t, "host/model/penstock-tiny.gguf")
+	for _, name := range []string{"model.gguf", "path/to/model.gguf", "DIR/NAME.gguf", "data/penstock/models/NAME.gguf"} {
+		p.write(t, name, model)
+	}
 }
 
 // untilReady takes the place of bin/penstock: `serve` ends as soon as the server is ready, on a port that is free.
@@ -167,7 +174,8 @@ func (p place) environment() []string {
 func (p place) serve(t *testing.T, binary string) string {
 	t.Helper()
 	server := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--admin-key", adminKey, "--threads", "1", "--log-level", "error")
-	server.Dir, server.Env, server.Stderr = p.dir, p.environment(), os.Stderr
+	var log bytes.Buffer
+	server.Dir, server.Env, server.Stderr = p.dir, p.environment(), &log
 	out, err := server.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -178,6 +186,9 @@ func (p place) serve(t *testing.T, binary string) string {
 	t.Cleanup(func() {
 		_ = server.Process.Signal(os.Interrupt)
 		_ = server.Wait()
+		if t.Failed() {
+			t.Logf("the server's log:\n%s", log.Bytes())
+		}
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
