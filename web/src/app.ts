@@ -9,6 +9,7 @@ import type { Store } from "./chats/store.ts";
 import type { Tabs } from "./chats/tabs.ts";
 import { Connection } from "./host/connection.ts";
 import type { KeyKeeper } from "./host/key.ts";
+import type { GenerateRequest } from "./host/protocol.ts";
 import { type Plugin, type Props, Rest } from "./host/rest.ts";
 import { Streams } from "./host/streams.ts";
 import { request } from "./settings/request.ts";
@@ -46,7 +47,7 @@ export class App {
   readonly traces: Traces;
 
   constructor(
-    base: URL,
+    readonly base: URL,
     readonly keeper: KeyKeeper,
     readonly starting: StartingSettings,
     readonly store: Store,
@@ -61,12 +62,7 @@ export class App {
     this.answers = new Answers(streams, online, tabs);
     const around = {
       answers: this.answers,
-      request: (settings: Settings, messages: readonly Message[]) =>
-        request(
-          { ...settings, ...this.modelOf(settings) },
-          new Set(this.plugins.peek().map((plugin) => plugin.name)),
-          messages,
-        ),
+      request: (settings: Settings, messages: readonly Message[]) => this.request(settings, messages),
     };
     this.chats = new Chats(store, around, starting, tabs);
     this.traces = new Traces(this.answers.running, openTraces);
@@ -78,6 +74,12 @@ export class App {
     const models = this.models.value;
     if (model !== undefined) return { model };
     return models.length > 1 && models[0] !== undefined ? { model: models[0] } : {};
+  }
+
+  /** What is sent to the host for an answer to messages. */
+  request(settings: Settings, messages: readonly Message[]): GenerateRequest {
+    const offered = new Set(this.plugins.value.map((plugin) => plugin.name));
+    return request({ ...settings, ...this.modelOf(settings) }, offered, messages);
   }
 
   /** Asks the host what it has. */

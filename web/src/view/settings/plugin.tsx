@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+import { useId } from "preact/hooks";
+import { rolesOf } from "../../settings/chain.ts";
+import type { PluginChoice } from "../../settings/settings.ts";
+import { SchemaForm } from "../form/form.tsx";
+import { useEdit, useSetting } from "./edit.ts";
+
+/** What a plugin of a chat is told, and what happens when it fails. */
+export function PluginConfig({ name }: { name: string }) {
+  const edit = useEdit();
+  const id = useId();
+  const plugin = edit.app.plugins.value.find((offered) => offered.name === name);
+  const choice = useSetting(({ plugins }) => plugins.find((chosen) => chosen.name === name)) ?? { name };
+  const change = (next: PluginChoice) =>
+    edit.change((settings) => ({
+      ...settings,
+      plugins: settings.plugins.some((chosen) => chosen.name === name)
+        ? settings.plugins.map((chosen) => (chosen.name === name ? next : chosen))
+        : [...settings.plugins, next],
+    }));
+  if (plugin === undefined) return <p>This server has no such plugin. It is not sent.</p>;
+  const { stage } = rolesOf(plugin);
+  return (
+    <>
+      {plugin.summary !== "" && <p>{sentence(plugin.summary)}</p>}
+      {hasFields(plugin.schema) && (
+        <SchemaForm
+          schema={plugin.schema}
+          value={choice.config ?? {}}
+          onChange={(config) => change({ ...choice, config })}
+        />
+      )}
+      {stage && (
+        <div class="setting">
+          <label for={id}>If it fails</label>
+          <select
+            id={id}
+            value={choice.on_error ?? "fail"}
+            onChange={(event) => {
+              const { on_error: _, ...rest } = choice;
+              change(event.currentTarget.value === "skip" ? { ...rest, on_error: "skip" } : rest);
+            }}
+          >
+            <option value="fail">end the answer</option>
+            <option value="skip">go on without it</option>
+          </select>
+        </div>
+      )}
+    </>
+  );
+}
+
+function hasFields(schema: unknown): boolean {
+  if (typeof schema !== "object" || schema === null) return false;
+  const { properties, additionalProperties } = schema as Record<string, unknown>;
+  return additionalProperties !== false || Object.keys(properties ?? {}).length > 0;
+}
+
+/** A summary as a sentence: manifests begin it as they like. */
+export function sentence(summary: string): string {
+  const text = summary.trim();
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}
