@@ -87,8 +87,8 @@ func (s *Scheduler) checkVocabulary(tokens []Token) error {
 	return nil
 }
 
-// Rewind takes the last n tokens of the answer back; the next one is drawn in their place. Text that was shown stays
-// shown: the reader knows what it asked for. Text that was held back for the tokens that stay comes with the next ones.
+// Rewind takes the last n tokens of the answer back; the next one is drawn in their place. A Rewound event tells which of them, and how
+// much of their text, the reader was sent. Text that was held back for the tokens that stay comes with the next ones.
 func (st *Stream) Rewind(ctx context.Context, n int) error {
 	return st.control(ctx, call{
 		check: func(_ *Scheduler, j *job) error {

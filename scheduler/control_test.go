@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
@@ -56,14 +58,12 @@ func TestStream_Rewind_DrawsAgain(t *testing.T) {
 	if err := control(t, s, func(ctx context.Context) error { return st.Rewind(ctx, 5) }); err != nil {
 		t.Fatal(err)
 	}
-	kept := a.tokens[:7]
-	a.tokens = append([]scheduler.Token(nil), kept...)
 	for s.Tick() {
 		a.read(st)
 	}
 	want := alone(t, request(10, 1, 20))
-	if len(a.tokens) != 20 {
-		t.Fatalf("%d tokens", len(a.tokens))
+	if len(a.tokens) != 20 || a.text != want.text {
+		t.Fatalf("%d tokens, %q, want %q", len(a.tokens), a.text, want.text)
 	}
 	for i := range want.tokens {
 		if a.tokens[i] != want.tokens[i] {
@@ -90,7 +90,6 @@ func TestStream_Rewind_PastTheStartIsRefused(t *testing.T) {
 	if err := control(t, s, func(ctx context.Context) error { return st.Rewind(ctx, 4) }); err != nil {
 		t.Errorf("rewind to the prompt: %v", err)
 	}
-	a.tokens = nil
 	for s.Tick() {
 		a.read(st)
 	}
@@ -209,12 +208,55 @@ func TestStream_Rewind_ShowsWhatKeptTokensHeld(t *testing.T) {
 	for s.Tick() {
 		a.read(st)
 	}
-	tokens := append(a.tokens[:5:5], a.tokens[6:]...) // without the 6 that was taken back
 	want := ""
-	for _, token := range tokens {
+	for _, token := range a.tokens {
 		want += fmt.Sprintf(" %d", token)
 	}
-	if tokens[4] != 5 || a.text != want {
+	if a.tokens[4] != 5 || a.text != want {
 		t.Errorf("shown %q, the answer is %q", a.text, want)
+	}
+}
+
+// What is taken back is an event in its place, so that a reader who comes back learns of it where it happened.
+func TestStream_Rewind_TellsWhatIsTakenBack(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	r := request(10, 1, 20)
+	r.Keep = true
+	r.Stop = []string{" 7 8"}
+	st, a := begin(t, s, r, 4)
+	before := a.text
+	for _, call := range []func(context.Context) error{
+		func(ctx context.Context) error { return st.Inject(ctx, []scheduler.Token{5, 6, 7}) }, // the 7 is held back
+		func(ctx context.Context) error { return st.Rewind(ctx, 2) },
+		st.Pause,
+	} {
+		if err := control(t, s, call); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.read(st)
+	last := a.events[len(a.events)-1]
+	if diff := cmp.Diff(&scheduler.Rewound{Tokens: 2, Text: " 6"}, last.Rewound); last.Kind != scheduler.KindRewound || diff != "" {
+		t.Errorf("%+v (-want +got):\n%s", last, diff)
+	}
+	if a.text != before+" 5" || len(a.tokens) != 5 {
+		t.Errorf("%q of %v, before %q", a.text, a.tokens, before)
+	}
+	if err := st.Attach(-1); err != nil {
+		t.Fatal(err)
+	}
+	again := new(received)
+	if again.read(st); again.text != a.text || len(again.events) != len(a.events) {
+		t.Errorf("a reader who comes back sees %q in %d events, the first saw %q in %d", again.text, len(again.events), a.text, len(a.events))
+	}
+	if err := control(t, s, st.Resume); err != nil {
+		t.Fatal(err)
+	}
+	for again.end == nil {
+		again.read(st)
+		s.Tick()
+	}
+	if len(again.tokens) != again.end.Usage.Generated {
+		t.Errorf("%d tokens are left, the host counts %d", len(again.tokens), again.end.Usage.Generated)
 	}
 }

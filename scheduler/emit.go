@@ -19,6 +19,10 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	}
 	for i := range out.Shown {
 		t := &out.Shown[i]
+		if t.TakenBack > 0 {
+			j.stream.send(Event{Kind: KindRewound, Rewound: &Rewound{Tokens: t.TakenBack, Text: t.Text}})
+			continue
+		}
 		s.recordToken(j, now)
 		j.stream.send(Event{Kind: KindToken, Token: t.Token, Text: t.Text, Logprobs: t.Logprobs, Trace: t.Trace})
 	}

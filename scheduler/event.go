@@ -13,12 +13,13 @@ import (
 type Kind uint8
 
 // The kinds of events, in the order a reader sees them: Started at most once, since a request may end in the queue; Progress, if the
-// request asks for it, and Token any number of times; End once.
+// request asks for it, and Token any number of times, and Rewound each time that tokens are taken back which the reader was sent; End once.
 const (
 	KindStarted Kind = iota + 1
 	KindToken
 	KindEnd
 	KindProgress
+	KindRewound
 )
 
 // Event is one item of a stream.
@@ -31,6 +32,7 @@ type Event struct {
 	Trace    *chain.Trace    // likewise
 	Started  *Started        // with KindStarted
 	End      *End            // with KindEnd
+	Rewound  *Rewound        // with KindRewound
 	Computed int             // with KindProgress: tokens of the prompt that are computed, those found in the KV cache included
 }
 
@@ -39,6 +41,12 @@ type Started struct {
 	Slot         int
 	PromptTokens int
 	CachedTokens int // of the prompt, found in the KV cache
+}
+
+// Rewound reports that the last tokens of the answer are no longer part of it.
+type Rewound struct {
+	Tokens int    // how many: as many Token events count no more
+	Text   string // of the events so far, the end that goes with them. Text of theirs that was held back is not in it
 }
 
 // End reports how an answer ended. A stream has exactly one, its last event.

@@ -88,6 +88,12 @@ func (a *received) take(e scheduler.Event) {
 	switch e.Kind {
 	case scheduler.KindToken:
 		a.tokens = append(a.tokens, e.Token)
+	case scheduler.KindRewound:
+		if !strings.HasSuffix(a.text, e.Rewound.Text) || e.Rewound.Tokens < 1 || e.Rewound.Tokens > len(a.tokens) {
+			panic(fmt.Sprintf("%+v is taken back of %q, %v", *e.Rewound, a.text, a.tokens))
+		}
+		a.text = strings.TrimSuffix(a.text, e.Rewound.Text)
+		a.tokens = a.tokens[:len(a.tokens)-e.Rewound.Tokens]
 	case scheduler.KindEnd:
 		a.end = e.End
 	}

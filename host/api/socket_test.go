@@ -37,6 +37,10 @@ type serverFrame struct {
 	Logprobs                              *wire.TokenProb
 	Trace                                 *wire.TokenTrace
 	Frame                                 string
+	Tokens                                int
+	Removed, Content, Reasoning           string
+	Reset                                 bool
+	Calls                                 []wire.CallDelta
 	Error                                 struct{ Code, Message, Param string }
 }
 

@@ -157,8 +157,11 @@ func TestSocket_Attach_TakesOver(t *testing.T) {
 	old, fresh := r.dial(), r.dial()
 	started := old.hold(r, g, "a", `,"detach_ms":60000`)
 	fresh.send(`{"type":"attach","id":"b","stream":"%s","after":-1}`, started.Stream)
-	if f := fresh.next(); f.Type != "started" || f.ID != "b" {
+	if f := fresh.next(); f.Type != "paused" || f.ID != "b" {
 		t.Errorf("got %+v", f)
+	}
+	if f := fresh.next(); f.Type != "started" || f.ID != "b" || f.Seed != started.Seed {
+		t.Errorf("got %+v, first it was %+v", f, started)
 	}
 	fresh.send(`{"type":"cancel","id":"b"}`)
 	if f := fresh.until("end"); f.Reason != "cancelled" {

@@ -58,6 +58,19 @@ func (p Prompt) NewAnswer() (*Answer, error) {
 	return &Answer{parser: parser}, nil
 }
 
+// Restart begins anew with a parser that has seen nothing, for an answer of which tokens were taken back: text is what is left of it,
+// which the next Take tells of. That is to wait for the same time.
+func (a *Answer) Restart(p Prompt, text string) error {
+	parser, err := p.NewParser()
+	if err != nil {
+		return fmt.Errorf("parser of the answer: %w", err)
+	}
+	err = a.parser.Close()
+	a.parser, a.broken, a.untold, a.told = parser, false, "", false
+	a.held = append(a.held[:0], text...)
+	return err
+}
+
 // Add appends text, which the next Take tells of.
 func (a *Answer) Add(text string) { a.held = append(a.held, text...) }
 

@@ -122,6 +122,8 @@ func (c *Choice) Add(e scheduler.Event) (Delta, error) {
 		c.Start = *e.Started
 	case scheduler.KindToken:
 		c.Tokens = append(c.Tokens, e.Token)
+	case scheduler.KindRewound:
+		c.Tokens = c.Tokens[:max(0, len(c.Tokens)-e.Rewound.Tokens)]
 	case scheduler.KindEnd:
 		c.End = *e.End
 		if err := failure(c.End); err != nil {

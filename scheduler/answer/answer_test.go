@@ -67,10 +67,14 @@ func queued(s Settings, stages ...chain.Stage) *Answer {
 	return New(chain.New(stages, 100, 0), []chain.Token{1, 2}, s)
 }
 
-// shown is the text shown so far.
+// shown is the text shown so far, with ⌫ and the text in brackets where some of it was taken back.
 func shown(a *Answer) (text string) {
 	for _, s := range a.Output().Shown {
-		text += s.Text
+		if s.TakenBack > 0 {
+			text += "⌫[" + s.Text + "]"
+		} else {
+			text += s.Text
+		}
 	}
 	return text
 }
@@ -130,7 +134,7 @@ func TestAnswer_Splice_BeyondTheHoldIsRefused(t *testing.T) {
 	}
 }
 
-// What is shown stays shown; what is held goes with its tokens.
+// What was shown is taken back by name; what is held goes with its tokens.
 func TestAnswer_Rewind_CutsTheCache(t *testing.T) {
 	e := &editor{hold: 1}
 	a := begin(t, Settings{}, e)
@@ -145,8 +149,23 @@ func TestAnswer_Rewind_CutsTheCache(t *testing.T) {
 	}
 	a.Advance(7, Details{})
 	a.Advance(8, Details{})
-	if !slices.Equal(a.Tokens(), []chain.Token{1, 2, 4, 7, 8}) || out.Unchanged != 3 || a.Generated() != 3 || shown(a) != "7 " {
+	if !slices.Equal(a.Tokens(), []chain.Token{1, 2, 4, 7, 8}) || out.Unchanged != 3 || a.Generated() != 3 || shown(a) != "⌫[5 ]7 " {
 		t.Errorf("%v, %d generated, %q, %+v", a.Tokens(), a.Generated(), shown(a), out)
+	}
+}
+
+// A splice that reaches behind what is held, because a rewind has emptied the hold window, takes back what was shown, in its place.
+func TestAnswer_Splice_AfterARewindTakesBackWhatWasShown(t *testing.T) {
+	a := begin(t, Settings{}, &editor{hold: 2})
+	a.Inject([]chain.Token{4, 5, 6, 7})
+	if err := a.Rewind(2); err != nil {
+		t.Fatal(err)
+	}
+	for _, token := range []chain.Token{13, 1, 2} {
+		a.Advance(token, Details{})
+	}
+	if want := "4 5 ⌫[5 ]7 8 "; shown(a) != want || !slices.Equal(a.Tokens(), []chain.Token{1, 2, 4, 7, 8, 1, 2}) {
+		t.Errorf("%q of %v, want %q", shown(a), a.Tokens(), want)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Output is what has become of an answer since its output was last reset.
 type Output struct {
-	Shown []Shown // to be sent
+	Shown []Shown // to be sent, in this order
 	// Unchanged is how many tokens of the context, from the first, were not taken back, replaced or moved: the KV cache may keep their
 	// cells.
 	Unchanged int
@@ -28,11 +28,15 @@ type EndToken struct {
 	Details
 }
 
-// Shown is a token that has left the hold window.
+// Shown is a token that has left the hold window, or what is taken back of those that had.
 type Shown struct {
 	Token chain.Token
 	Text  string // text that may be shown now; empty while it is held back
 	Details
+
+	// TakenBack, if it is not 0, is how many of the last tokens that were shown are taken back, and Text is the end of the text shown that
+	// goes with them. The rest is not set.
+	TakenBack int
 }
 
 // Reason says why an answer ended.

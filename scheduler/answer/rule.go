@@ -13,8 +13,7 @@ type StopRule interface {
 
 // RewindRule is a stop rule that keeps count of the text.
 type RewindRule interface {
-	// Rewind tells that the last n bytes of text that the rule was given are not part of the answer any more, besides text that
-	// was shown.
+	// Rewind tells that the last n bytes of text that the rule was given are not part of the answer any more.
 	Rewind(n int)
 }
 

@@ -76,13 +76,15 @@ func (a *Answer) most() int {
 
 // takeBack removes the last n tokens of the answer, first those in the hold window.
 func (a *Answer) takeBack(n int) {
-	a.tokens = a.tokens[:len(a.tokens)-n]
+	all := a.tokens
+	a.tokens = all[:len(all)-n]
 	a.generated -= n
 	a.cutContext(n)
 	a.output.Unchanged = min(a.output.Unchanged, len(a.Context()))
 	held := min(n, len(a.window))
 	a.window = a.window[:len(a.window)-held]
 	if n > held {
-		a.text.rewind(n-held, a.tokens[a.prompt:], a.settings.Vocabulary)
+		removed := a.text.rewind(n-held, all[a.prompt:len(all)-held], a.settings.Vocabulary)
+		a.output.Shown = append(a.output.Shown, Shown{TakenBack: n - held, Text: removed})
 	}
 }

@@ -18,7 +18,6 @@ type text struct {
 	partial []byte // the beginning of a character, at most 3 bytes
 	held    []byte // whole characters that are not shown yet
 	shown   int    // how much is shown: the position of held[0]
-	starts  []int  // where the text of the last tokens begins, of those that begin after what is shown
 	tail    []byte // after a rewind: the end of the text shown, where a stop string may begin
 }
 
@@ -45,7 +44,6 @@ func (t *text) add(token chain.Token, piece string) (visible, error) {
 		return visible{text: whole}, nil
 	}
 	searched := len(t.held)
-	t.starts = append(t.starts, t.shown+searched)
 	t.held = append(t.held, whole...)
 	total := t.shown + len(t.held)
 
@@ -87,11 +85,6 @@ func (t *text) show(position int) string {
 	s := string(t.held[:n])
 	t.held = t.held[:copy(t.held, t.held[n:])]
 	t.shown += n
-	past := 0
-	for past < len(t.starts) && t.starts[past] <= t.shown {
-		past++
-	}
-	t.starts = t.starts[:copy(t.starts, t.starts[past:])]
 	return s
 }
 

@@ -78,10 +78,14 @@ func (m *textModel) add(piece string, v Verdict) (shown string, end bool, stop s
 	return shown, end, stop
 }
 
-func (m *textModel) rewind(n int) {
+// rewind gives what was shown of the text that is taken back.
+func (m *textModel) rewind(n int) (removed string) {
+	before := m.text()
 	m.pieces = m.pieces[:len(m.pieces)-n]
 	all := len(m.text())
+	removed = before[min(m.shown, all):m.shown]
 	m.shown, m.release = min(m.shown, all), min(m.release, all)
+	return removed
 }
 
 // script drives a text and its model with the same tokens, rewinds and verdicts, as bytes tell, and compares all that is shown.
@@ -124,9 +128,11 @@ func (s *script) run(stops []string) {
 		op := s.next()
 		if op%5 == 4 {
 			n := min(1+int(op/5)%3, len(kept))
-			if kept = kept[:len(kept)-n]; n > 0 {
-				s.text.rewind(n, kept, &s.pieces)
-				s.model.rewind(n)
+			if n > 0 {
+				got, want := s.text.rewind(n, kept, &s.pieces), s.model.rewind(n)
+				if kept = kept[:len(kept)-n]; got != want {
+					s.t.Fatalf("back to %q with stops %q: %q is removed, want %q", s.model.pieces, stops, got, want)
+				}
 			}
 			continue
 		}

@@ -32,10 +32,10 @@ type chatDelta struct {
 }
 
 type chatText struct {
-	Role      string      `json:"role,omitempty"`
-	Content   *string     `json:"content,omitempty"`
-	Reasoning string      `json:"reasoning_content,omitempty"`
-	ToolCalls []callDelta `json:"tool_calls,omitempty"`
+	Role      string           `json:"role,omitempty"`
+	Content   *string          `json:"content,omitempty"`
+	Reasoning string           `json:"reasoning_content,omitempty"`
+	ToolCalls []wire.CallDelta `json:"tool_calls,omitempty"`
 }
 
 type chatAnswer struct {
@@ -70,7 +70,7 @@ func (s chatShape) chunk(d chatDelta) *chatChunk {
 // Part implements wire.Shape.
 func (s chatShape) Part(c *completion.Choice, d completion.Delta) []any {
 	more := wire.DetailsOf(c, d)
-	part := chatDelta{Index: c.Index, Delta: chatText{Reasoning: d.Reasoning, ToolCalls: callDeltas(d.Calls)}, Logprobs: chatProbsOf(more.Probs), Trace: more.Traces}
+	part := chatDelta{Index: c.Index, Delta: chatText{Reasoning: d.Reasoning, ToolCalls: wire.CallDeltas(d.Calls)}, Logprobs: chatProbsOf(more.Probs), Trace: more.Traces}
 	if d.Content != "" || d.Reasoning == "" && len(d.Calls) == 0 {
 		part.Delta.Content = &d.Content
 	}
@@ -123,30 +123,6 @@ func messageOf(w *wire.Whole) chatMessage {
 		m.ToolCalls = append(m.ToolCalls, chat.NewToolCall(call.ID, call.Name, call.Arguments))
 	}
 	return m
-}
-
-// callDelta is the begin of a tool call, with its id and name, or more of its arguments.
-type callDelta struct {
-	Index    int    `json:"index"`
-	ID       string `json:"id,omitempty"`
-	Type     string `json:"type,omitempty"`
-	Function struct {
-		Name      string `json:"name,omitempty"`
-		Arguments string `json:"arguments"`
-	} `json:"function"`
-}
-
-func callDeltas(calls []completion.CallDelta) []callDelta {
-	var out []callDelta
-	for _, call := range calls {
-		d := callDelta{Index: call.Index, ID: call.ID}
-		if call.Name != "" {
-			d.Type = "function"
-		}
-		d.Function.Name, d.Function.Arguments = call.Name, call.Arguments
-		out = append(out, d)
-	}
-	return out
 }
 
 func chatProbsOf(probs []wire.TokenProb) *chatProbs {

@@ -23,6 +23,10 @@ type answer struct {
 	stream     completion.Stream
 	choice     *completion.Choice
 	detachable *detachable // where it may outlive its connection; nil elsewhere
+	seed       uint32      // with which it began
+	after      int64       // the last event that the client has seen; −1: none
+	parts      *parts      // takes it apart; nil: nobody wants that
+	paused     bool        // it was when the client came back
 
 	stop     context.CancelFunc // makes it release the stream
 	released chan struct{}      // closed when it has
@@ -89,18 +93,34 @@ func (k *connection) start(ctx context.Context, id string, f clientFrame, r *com
 			Message: "too many answers outlive their connections; try again later or without detach_ms"}
 	}
 	r.Detachable, r.Overflow = detach > 0, overflow[f.Overflow]
-	streams, err := k.api.Submit(ctx, r)
-	if err != nil {
+	a := &answer{connection: k, id: id, choice: &completion.Choice{Request: r}, seed: r.Params.Seed, after: -1}
+	if err := a.submit(ctx, f.Parts); err != nil {
 		r.Release()
 		return err
 	}
-	a := &answer{connection: k, id: id, stream: streams[0], choice: &completion.Choice{Request: r}}
 	if detach > 0 {
-		a.detachable = k.api.detachables.add(a.stream, r, detach)
+		a.detachable = k.api.detachables.add(a, detach)
 		a.detachable.mu.Lock()
 		defer a.detachable.mu.Unlock()
 	}
 	return k.follow(a)
+}
+
+// submit has the answer computed, and taken apart if that is wanted.
+func (a *answer) submit(ctx context.Context, takeApart bool) (err error) {
+	r := a.choice.Request
+	if takeApart {
+		if a.parts, err = newParts(r, false); err != nil {
+			return err
+		}
+	}
+	streams, err := a.connection.api.Submit(ctx, r)
+	if err == nil {
+		a.stream = streams[0]
+	} else if a.parts != nil {
+		a.parts.close()
+	}
+	return err
 }
 
 // parse reads a generate frame's request: the body of a chat or text completion.
@@ -156,6 +176,9 @@ func (k *connection) follow(a *answer) error {
 // release gives up the stream. A detachable answer goes on without a reader for a while; any other is cancelled, which does nothing if it
 // has ended.
 func (a *answer) release() {
+	if a.parts != nil {
+		a.parts.close()
+	}
 	if a.detachable != nil {
 		a.detachable.detached()
 	} else {
@@ -170,23 +193,66 @@ func (a *answer) release() {
 func (a *answer) forward(ctx context.Context) {
 	defer a.release()
 	defer a.freeID()
+	if a.paused && !a.connection.send(ctx, stateFrame{Type: "paused", ID: a.id}) {
+		return
+	}
+	if a.parts != nil && a.after < 0 {
+		a.parts.start(ctx, a)
+	}
 	for {
 		e, err := a.stream.Next(ctx)
 		if err != nil {
 			return
 		}
-		if e.Kind == scheduler.KindEnd {
-			a.freeID() // before the client learns of the end and uses the id again
-		}
-		for _, f := range a.framesOf(e) {
-			if !a.connection.send(ctx, f) { // another connection need not wait until this one's client has read
+		if a.parts == nil {
+			if !a.sendEvent(ctx, e) {
 				return
 			}
+		} else if !a.sendWithParts(ctx, e) {
+			return
 		}
 		if e.Kind == scheduler.KindEnd {
 			return
 		}
 	}
+}
+
+// sendEvent sends the frames of an event; false where ctx ended first.
+func (a *answer) sendEvent(ctx context.Context, e scheduler.Event) bool {
+	if e.Kind == scheduler.KindEnd {
+		a.freeID() // before the client learns of the end and uses the id again
+	}
+	for _, f := range a.framesOf(e) {
+		if !a.connection.send(ctx, f) { // another connection need not wait until this one's client has read
+			return false
+		}
+	}
+	return true
+}
+
+// sendWithParts is sendEvent for an answer that is taken apart. What a token adds is told after the token, what is taken back before its
+// event, and all of it before the end. Events that the client has seen are read again, for the parser.
+func (a *answer) sendWithParts(ctx context.Context, e scheduler.Event) bool {
+	if e.Kind != scheduler.KindEnd && int64(e.Seq) <= a.after {
+		if a.parts.take(e); int64(e.Seq) == a.after {
+			a.parts.start(ctx, a)
+		}
+		return true
+	}
+	switch e.Kind {
+	case scheduler.KindEnd:
+		a.parts.take(e)
+		_ = a.parts.finish(ctx, a) // the end frame tells
+		return ctx.Err() == nil && a.sendEvent(ctx, e)
+	case scheduler.KindRewound:
+		a.parts.take(e)
+		return a.sendEvent(ctx, e)
+	}
+	if !a.sendEvent(ctx, e) {
+		return false
+	}
+	a.parts.take(e)
+	return true
 }
 
 // freeID lets the client use the id again. Another answer may have it already.

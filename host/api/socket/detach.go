@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/penstock/penstock/host/completion"
@@ -28,6 +29,9 @@ type detachable struct {
 	stream  completion.Stream
 	request *completion.Request
 	detach  time.Duration // how long it goes on without a reader
+	seed    uint32        // with which it began
+	parts   bool          // it is taken apart
+	paused  atomic.Bool
 
 	mu     sync.Mutex  // held while another connection takes it over
 	reader *answer     // who reads it, or was the last to
@@ -48,14 +52,14 @@ func (d *detachables) full() bool {
 	return len(d.byStream) >= maxDetachable
 }
 
-func (d *detachables) add(st completion.Stream, r *completion.Request, detach time.Duration) *detachable {
-	found := &detachable{all: d, stream: st, request: r, detach: detach}
+func (d *detachables) add(a *answer, detach time.Duration) *detachable {
+	found := &detachable{all: d, stream: a.stream, request: a.choice.Request, detach: detach, seed: a.seed, parts: a.parts != nil}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.byStream == nil {
 		d.byStream = map[string]*detachable{}
 	}
-	d.byStream[st.ID()] = found
+	d.byStream[a.stream.ID()] = found
 	return found
 }
 
@@ -106,10 +110,30 @@ func (k *connection) attach(f clientFrame) error {
 		d.detached()
 		return completion.Unsupported("type", "attach is not supported by this server")
 	}
-	if err := st.Attach(*f.After); err != nil {
+	a := &answer{connection: k, id: f.ID, stream: d.stream, choice: &completion.Choice{Request: d.request}, detachable: d,
+		seed: d.seed, after: *f.After, paused: d.paused.Load()}
+	if err := a.seek(st); err != nil {
 		d.detached()
-		return &completion.Error{Status: http.StatusGone, Code: "events_gone", Type: completion.TypeInvalid, Param: "after",
-			Message: fmt.Sprintf("after is %d; the answer has not come so far: %v", *f.After, err)}
+		return err
 	}
-	return k.follow(&answer{connection: k, id: f.ID, stream: d.stream, choice: &completion.Choice{Request: d.request}, detachable: d})
+	return k.follow(a)
+}
+
+// seek finds the event after the last one that the client has seen. An answer that is taken apart is read from its beginning: the parser
+// wants all of it.
+func (a *answer) seek(st Attacher) (err error) {
+	if err := st.Attach(a.after); err != nil {
+		return &completion.Error{Status: http.StatusGone, Code: "events_gone", Type: completion.TypeInvalid, Param: "after",
+			Message: fmt.Sprintf("after is %d; the answer has not come so far: %v", a.after, err)}
+	}
+	if !a.detachable.parts {
+		return nil
+	}
+	if a.parts, err = newParts(a.choice.Request, true); err != nil {
+		return err
+	}
+	if err = st.Attach(-1); err != nil {
+		a.parts.close()
+	}
+	return err
 }

@@ -17,6 +17,7 @@ type clientFrame struct {
 	Request  json.RawMessage `json:"request"`   // generate
 	DetachMS int64           `json:"detach_ms"` // generate, fork
 	Overflow string          `json:"overflow"`  // generate, fork
+	Parts    bool            `json:"parts"`     // generate, fork
 	As       string          `json:"as"`        // fork
 	Sampling json.RawMessage `json:"sampling"`  // set, fork
 	Text     *string         `json:"text"`      // inject
@@ -43,6 +44,31 @@ type tokenFrame struct {
 	Text     string           `json:"text"`
 	Logprobs *wire.TokenProb  `json:"logprobs,omitempty"`
 	Trace    *wire.TokenTrace `json:"trace,omitempty"`
+}
+
+// rewoundFrame tells what is taken back of what was sent.
+type rewoundFrame struct {
+	Type    string `json:"type"`
+	ID      string `json:"id"`
+	Seq     uint64 `json:"seq"`
+	Tokens  int    `json:"tokens"`
+	Removed string `json:"removed"` // the end of the text so far that goes with them
+}
+
+// partsFrame tells what the parser of an answer finds in it.
+type partsFrame struct {
+	Type      string           `json:"type"`
+	ID        string           `json:"id"`
+	Reset     bool             `json:"reset,omitempty"` // what the parts frames before said counts no more
+	Content   string           `json:"content,omitempty"`
+	Reasoning string           `json:"reasoning,omitempty"`
+	Calls     []wire.CallDelta `json:"calls,omitempty"`
+}
+
+// stateFrame says that an answer is held, or goes on.
+type stateFrame struct {
+	Type string `json:"type"` // paused or resumed
+	ID   string `json:"id"`
 }
 
 type endFrame struct {
@@ -76,25 +102,38 @@ func (a *answer) framesOf(e scheduler.Event) []any {
 	switch e.Kind {
 	case scheduler.KindStarted:
 		return []any{startedFrame{Type: "started", ID: a.id, Stream: a.stream.ID(), Model: c.Request.Model.Name,
-			Seed: c.Request.Params.Seed, Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens}}
+			Seed: a.seed, Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens}}
 	case scheduler.KindToken:
 		f := tokenFrame{Type: "token", ID: a.id, Seq: e.Seq, Text: d.Content, Trace: wire.TraceOf(engine, e.Token, e.Trace)}
 		if p, ok := wire.Probability(engine, e); ok {
 			f.Logprobs = &p
 		}
 		return []any{f}
+	case scheduler.KindRewound:
+		return []any{rewoundFrame{Type: "rewound", ID: a.id, Seq: e.Seq, Tokens: e.Rewound.Tokens, Removed: e.Rewound.Text}}
 	}
-	var frames []any
+	return a.endFrames(e, failed)
+}
+
+// endFrames are the frames of an answer's end.
+func (a *answer) endFrames(e scheduler.Event, failed error) (frames []any) {
+	c := a.choice
 	if e.Text != "" {
 		frames = append(frames, tokenFrame{Type: "token", ID: a.id, Seq: e.Seq, Text: e.Text})
 	}
 	end := endFrame{Type: "end", ID: a.id, Reason: e.End.Reason.String(), Timings: wire.TimingsOf(*e.End),
 		Usage: wire.UsageOf([]*completion.Choice{c}, 1)}
 	if t := e.End.EndToken; t != nil {
-		end.Trace = wire.TraceOf(engine, t.Token, t.Trace)
+		end.Trace = wire.TraceOf(c.Request.Model.Engine, t.Token, t.Trace)
 	}
 	if s, ok := a.stream.(interface{ Missed() uint64 }); ok {
 		end.Missed = s.Missed()
+	}
+	if a.parts != nil {
+		end.Reason = a.parts.parser.FinishReason(e.End.Reason)
+		if failed == nil && a.parts.failed != nil {
+			failed, end.Reason = a.parts.failed, "error"
+		}
 	}
 	if failed != nil {
 		body := wire.ErrorOf(completion.AsError(failed, "request"))

@@ -21,7 +21,7 @@ func (still) Cancel() {}
 // A frame is refused as the client's mistake, or acted on.
 func FuzzFrames(f *testing.F) {
 	for _, frame := range []string{
-		`{"type":"generate","id":"a","request":{"prompt":"x"},"detach_ms":5}`, `{"type":"generate","id":"b","request":{"messages":[{"role":"user","content":"x"}]}}`,
+		`{"type":"generate","id":"a","request":{"prompt":"x"},"detach_ms":5}`, `{"type":"generate","id":"a","parts":true,"request":{"prompt":"x"}}`, `{"type":"fork","id":"live","as":"b","parts":true}`, `{"type":"generate","id":"b","request":{"messages":[{"role":"user","content":"x"}]}}`,
 		`{"type":"set","id":"live","sampling":{"temperature":1}}`, `{"type":"inject","id":"live","text":"x"}`,
 		`{"type":"rewind","id":"live","tokens":3}`, `{"type":"attach","id":"c","stream":"s","after":-1}`, `{"type":"cancel","id":"live"}`, `[]`,
 		`{"type":"watch","every_ms":100}`, `{"type":"watch","every_ms":0}`, `{"type":"watch"}`, `{"type":"watch","every_ms":-9223372036854775808}`,

@@ -35,7 +35,24 @@ func (a *answer) steer(f clientFrame) error {
 		a.stream.Cancel()
 		return nil
 	}
-	return steerError(f.Type, a.control(f))
+	if err := a.control(f); err != nil {
+		return steerError(f.Type, err)
+	}
+	switch f.Type {
+	case "pause":
+		a.tellState("paused")
+	case "resume":
+		a.tellState("resumed")
+	}
+	return nil
+}
+
+// tellState tells the client that the answer is paused or resumed, and notes it for a client that comes back.
+func (a *answer) tellState(state string) {
+	if a.detachable != nil {
+		a.detachable.paused.Store(state == "paused")
+	}
+	a.connection.send(a.connection.ctx, stateFrame{Type: state, ID: a.id})
 }
 
 // steerFields are the fields of frames that the scheduler or a sampler may refuse.

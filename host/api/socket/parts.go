@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+
+package socket
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// parts takes an answer apart on a goroutine of its own, which parses while token frames go on, and sends what it finds.
+type parts struct {
+	parser *completion.Parts
+	wake   chan struct{}
+	stop   context.CancelFunc // of the goroutine; nil: it was not started
+	done   chan struct{}      // closed when the goroutine has ended
+	failed error              // what ended it, for readers after done
+
+	mu    sync.Mutex
+	text  []byte // of the answer so far
+	read  int    // how much of it the parser was given
+	reset bool   // the client is to be told all of it anew
+	ended bool   // no text follows
+}
+
+// newParts takes an answer apart. One that the client comes back to begins with all that it has.
+func newParts(r *completion.Request, reset bool) (*parts, error) {
+	parser, err := r.NewParts()
+	if err != nil {
+		return nil, err
+	}
+	return &parts{parser: parser, wake: make(chan struct{}, 1), done: make(chan struct{}), reset: reset}, nil
+}
+
+// close ends the goroutine, if there is one, and frees the parser.
+func (p *parts) close() {
+	if p.stop != nil {
+		p.stop()
+		<-p.done
+	}
+	p.parser.Close()
+}
+
+// start has what there is told from now on.
+func (p *parts) start(ctx context.Context, a *answer) {
+	ctx, p.stop = context.WithCancel(ctx)
+	go func() {
+		defer close(p.done)
+		if p.failed = p.run(ctx, a); p.failed != nil {
+			a.stream.Cancel()
+		}
+	}()
+}
+
+// take takes an event of the answer in.
+func (p *parts) take(e scheduler.Event) {
+	p.mu.Lock()
+	switch {
+	case e.Kind == scheduler.KindRewound:
+		p.text = p.text[:len(strings.TrimSuffix(string(p.text), e.Rewound.Text))]
+		p.reset = true
+	case e.Kind == scheduler.KindEnd:
+		p.ended = true
+		fallthrough
+	default:
+		p.text = append(p.text, e.Text...)
+	}
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// finish waits until all of an answer that has ended was told.
+func (p *parts) finish(ctx context.Context, a *answer) error {
+	if p.stop == nil {
+		p.start(ctx, a)
+	}
+	<-p.done
+	return p.failed
+}
+
+// run tells what the answer gains, until it has ended.
+func (p *parts) run(ctx context.Context, a *answer) error {
+	for p.wait(ctx) {
+		text, reset, ended := p.next()
+		take := p.parser.Take
+		if reset {
+			take = p.parser.Retake
+		}
+		d, err := take(text, ended)
+		if err != nil {
+			return err
+		}
+		stale := p.isStale()
+		if (reset || !d.Empty()) && !stale {
+			f := partsFrame{Type: "parts", ID: a.id, Reset: reset, Content: d.Content, Reasoning: d.Reasoning, Calls: wire.CallDeltas(d.Calls)}
+			if !a.connection.send(ctx, f) {
+				return nil
+			}
+		}
+		if ended && !stale {
+			return nil
+		}
+	}
+	return nil
+}
+
+// isStale reports whether tokens were taken back since next: what was parsed is of no use any more.
+func (p *parts) isStale() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reset
+}
+
+// next is what the parser is to be given: after a reset all text.
+func (p *parts) next() (text string, reset, ended bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reset {
+		p.read = 0
+	}
+	text, reset, ended = string(p.text[p.read:]), p.reset, p.ended
+	p.read, p.reset = len(p.text), false
+	return text, reset, ended
+}
+
+// wait waits until there is something to parse, and it is time; false when ctx is done. The end of the answer does not wait for its time.
+func (p *parts) wait(ctx context.Context) bool {
+	for {
+		p.mu.Lock()
+		due, ended := p.ended || p.reset || len(p.text) > p.read, p.ended
+		p.mu.Unlock()
+		var rested <-chan time.Time
+		if due {
+			rest := p.parser.Rest()
+			if rest == 0 || ended {
+				return ctx.Err() == nil
+			}
+			rested = time.After(rest)
+		}
+		select {
+		case <-p.wake:
+		case <-rested:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
