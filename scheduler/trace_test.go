@@ -241,11 +241,12 @@ func TestTrace_InjectAndRewind_AreTheClients(t *testing.T) {
 		a.read(st)
 	}
 	traces := tracesOf(a)
+	second := a.events[2].Token // the first of those that are taken back
 	injected := traces[3]
 	if injected.How != chain.Injected || injected.By != "" || len(injected.TakenBack) != 1 || injected.Before.Count != 0 {
 		t.Fatalf("got %+v", injected)
 	}
-	if back := injected.TakenBack[0]; back.By != "" || len(back.Tokens) != 2 || back.Tokens[0].Token != a.tokens[1] || back.Tokens[0].Trace != nil {
+	if back := injected.TakenBack[0]; back.By != "" || len(back.Tokens) != 2 || back.Tokens[0].Token != second || back.Tokens[0].Trace != nil {
 		t.Errorf("taken back: %+v", back)
 	}
 	if traces[4].How != chain.Chosen || len(traces[4].TakenBack) != 0 {

@@ -14,6 +14,7 @@ export class PlayedStream {
 
   token(text: string): void {
     this.frame({ type: "token", id: this.id, seq: this.seq++, text });
+    this.frame({ type: "parts", id: this.id, content: text });
   }
 
   end(end: Partial<EndFrame> = {}): void {

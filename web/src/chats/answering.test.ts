@@ -20,6 +20,7 @@ function setUp(message: Partial<Message["answer"]> = {}) {
   const streams = {
     generate: (request: unknown, listener: Listener) => open(request, listener),
     attach: (stream: string, seq: number, listener: Listener) => open([stream, seq], listener),
+    fork: (of: Stream, sampling: unknown, listener: Listener) => open([of.id, sampling], listener),
   };
   const online = signal(true);
   const answers = new Answers(streams, online);
@@ -56,7 +57,9 @@ test("Answers: an answer grows, ends, and is forgotten", () => {
   speaker().started(started);
   assert.equal(state.written, 1, "its name is in the store at once");
   speaker().token({ seq: 1, text: "On" });
+  speaker().parts({ content: "On" });
   speaker().token({ seq: 2, text: "ce" });
+  speaker().parts({ content: "ce" });
   assert.equal(state.message.content, "Once");
   assert.equal(state.message.answer?.phase, "streaming");
   assert.equal(answers.running.value.size, 1);
@@ -80,14 +83,19 @@ test("Answers: after a lost connection an answer goes on where it was, and nothi
   answers.start(place, request);
   speaker().started(started);
   speaker().token({ seq: 1, text: "a" });
+  speaker().parts({ content: "a" });
   online.value = false;
   speaker().lost();
   assert.equal(state.message.answer?.phase, "lost");
   online.value = true;
   assert.deepEqual(asked, [request, ["name", 1]]);
+  assert.equal(state.message.answer?.phase, "streaming");
   speaker().token({ seq: 1, text: "a" });
+  speaker().parts({ reset: true, content: "a" });
   speaker().token({ seq: 2, text: "b" });
+  speaker().parts({ content: "b" });
   assert.equal(state.message.content, "ab");
+  assert.equal(state.message.answer?.tokens, 2);
 });
 
 test("Answers: a request that has not begun is sent again", () => {
@@ -114,9 +122,81 @@ test("Answers: a stopped answer shows nothing more", () => {
   const run = answers.start(place, request);
   speaker().started(started);
   speaker().token({ seq: 1, text: "a" });
+  speaker().parts({ content: "a" });
   run.stop();
   speaker().token({ seq: 2, text: "b" });
+  speaker().parts({ content: "b" });
   speaker().end({ reason: "cancelled" });
   assert.equal(state.message.content, "a");
+  assert.deepEqual(sent, [{ type: "cancel", id: "s" }]);
+});
+
+test("Run: it is paused once the host says so, also when the page comes back", () => {
+  const { answers, online, place, state, sent, started, speaker } = setUp();
+  const run = answers.start(place, request);
+  speaker().started(started);
+  speaker().token({ seq: 1, text: "a" });
+  run.pause();
+  assert.equal(state.message.answer?.phase, "streaming");
+  speaker().paused(true);
+  speaker().token({ seq: 2, text: "b" });
+  assert.equal(state.message.answer?.phase, "paused", "tokens that were on their way change nothing");
+  online.value = false;
+  speaker().lost();
+  online.value = true;
+  speaker().paused(true);
+  assert.equal(state.message.answer?.phase, "paused");
+  run.resume();
+  speaker().paused(false);
+  assert.equal(state.message.answer?.phase, "streaming");
+  assert.deepEqual(
+    sent.map(({ type }) => type),
+    ["pause", "resume"],
+  );
+});
+
+test("Run: tokens that are taken back leave the pieces, and the count", () => {
+  const { answers, place, state, started, speaker } = setUp({ stream: "name", seq: 4, tokens: 4, first: 1 });
+  const run = answers.resume(place);
+  speaker().started(started);
+  for (const [i, text] of ["a", "b", "c"].entries()) speaker().token({ seq: 5 + i, text });
+  assert.deepEqual([run.before, run.pieces.length], [4, 3]);
+  speaker().rewound({ seq: 8, tokens: 2, removed: "bc" });
+  speaker().rewound({ seq: 8, tokens: 2, removed: "bc" });
+  assert.deepEqual(run.pieces, [{ text: "a" }]);
+  assert.deepEqual([run.before, state.message.answer?.tokens, state.message.answer?.seq], [4, 5, 8]);
+  speaker().rewound({ seq: 9, tokens: 3, removed: "a" });
+  speaker().token({ seq: 10, text: "d" });
+  assert.deepEqual([run.before, run.pieces], [2, [{ text: "d" }]]);
+});
+
+test("Run: what is set is known, unless the host refuses it", () => {
+  const { answers, place, state, started, speaker } = setUp();
+  const run = answers.start(place, request);
+  speaker().started(started);
+  run.set({ temperature: 0 });
+  run.set({ top_k: 3 });
+  assert.deepEqual(state.message.answer?.set, { temperature: 0, top_k: 3 });
+  speaker().refused("set");
+  assert.deepEqual(state.message.answer?.set, { temperature: 0 });
+});
+
+test("Answers: a fork is a run of its own, and gone where its source is", () => {
+  const one = setUp();
+  const source = one.answers.start(one.place, request);
+  one.answers.fork(source, setUp().place, { temperature: 0 });
+  assert.deepEqual(one.asked, [request, ["s", { temperature: 0 }]]);
+  const lost = setUp();
+  const away = lost.answers.start(lost.place, request);
+  lost.online.value = false;
+  lost.speaker().lost();
+  const other = setUp();
+  lost.answers.fork(away, other.place, {});
+  assert.equal(other.state.message.answer?.outcome?.error?.type, "answer_gone");
+});
+
+test("Answers: one that was being stopped when the page was left is stopped", () => {
+  const { answers, place, sent } = setUp({ stream: "name", seq: 4, phase: "stopping" });
+  answers.resume(place);
   assert.deepEqual(sent, [{ type: "cancel", id: "s" }]);
 });

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 import { effect, type ReadonlySignal, signal } from "@preact/signals";
-import type { ClientFrame, GenerateRequest, HostError, TokenTrace } from "../host/protocol.ts";
-import { type End, type Listener, type Started, Stream, type Streams, type Token } from "../host/streams.ts";
-import { cleanTrace } from "../trace/clean.ts";
-import { mostTraced } from "../trace/items.ts";
-import type { Answering, Message } from "./message.ts";
+import type { ClientFrame, GenerateRequest, Sampling } from "../host/protocol.ts";
+import type { Streams } from "../host/streams.ts";
+import type { Message } from "./message.ts";
+import { type Begin, Run } from "./run.ts";
 import { alone, type Sharing } from "./tabs.ts";
+
+export type { Piece, Run } from "./run.ts";
 
 /** Where the message of an answer is. */
 export interface Place {
@@ -14,19 +15,13 @@ export interface Place {
   change(change: (message: Message) => Message, soon: boolean): void;
 }
 
-/** One token of an answer. */
-export interface Piece {
-  text: string;
-  trace?: TokenTrace;
-}
-
 /** The answers that run, of all chats. */
 export class Answers {
   private readonly runs = signal<ReadonlyMap<string, Run>>(new Map());
   private readonly claims = new Map<string, () => void>(); // by answer: gives it up to other tabs
 
   constructor(
-    private readonly streams: Pick<Streams, "generate" | "attach">,
+    private readonly streams: Pick<Streams, "generate" | "attach" | "fork">,
     online: ReadonlySignal<boolean>,
     private readonly sharing: Sharing = alone,
   ) {
@@ -43,15 +38,17 @@ export class Answers {
 
   /** Has the host write the message. */
   start(place: Place, request: GenerateRequest): Run {
-    const run = this.add(place, request);
-    this.claim(run, () => {});
-    run.goOn();
-    return run;
+    return this.lead(place, this.asking(request));
+  }
+
+  /** Has the host write the message as another answer goes on from where that is. */
+  fork(of: Run, place: Place, sampling: Sampling): Run {
+    return this.lead(place, (listener) => of.fork(sampling, listener));
   }
 
   /** Goes on with an answer that ran when the page was left, or has another tab do so. request is for one that the host had not begun. */
   resume(place: Place, request?: GenerateRequest): Run {
-    const run = this.add(place, request);
+    const run = this.add(place, request && this.asking(request));
     run.watch((frame) => this.sharing.steer(run.id, frame));
     this.claim(run, () => run.lead());
     return run;
@@ -74,8 +71,19 @@ export class Answers {
     if (run !== undefined && !run.watching) run.obey(frame);
   }
 
-  private add(place: Place, request: GenerateRequest | undefined): Run {
-    const run = new Run(place, this.streams, request, (ended) => this.remove(ended));
+  private asking(request: GenerateRequest): Begin {
+    return (listener) => this.streams.generate(request, listener);
+  }
+
+  private lead(place: Place, begin: Begin): Run {
+    const run = this.add(place, begin);
+    this.claim(run, () => {});
+    run.goOn();
+    return run;
+  }
+
+  private add(place: Place, begin: Begin | undefined): Run {
+    const run = new Run(place, this.streams, begin, (ended) => this.remove(ended));
     this.runs.value = new Map(this.runs.peek()).set(run.id, run);
     return run;
   }
@@ -94,148 +102,3 @@ export class Answers {
     this.runs.value = runs;
   }
 }
-
-/** One answer while it runs. A lost connection is no end: the host goes on, and so does the run once there is a new one. */
-export class Run implements Listener {
-  readonly id: string;
-  readonly chat: string;
-  watching = false; // another tab follows the answer, and tells of it
-  before = 0; // tokens of the answer before the first of pieces: it went on here
-  readonly pieces: Piece[] = []; // grows; the message changes with it
-  private stream: Stream | undefined; // none: not asked yet, or the connection is lost
-
-  /** Without a request it can only go on with what runs on the host. */
-  constructor(
-    private readonly place: Place,
-    private readonly streams: Pick<Streams, "generate" | "attach">,
-    private readonly request: GenerateRequest | undefined,
-    private readonly ended: (run: Run) => void,
-    private readonly now: () => number = Date.now,
-  ) {
-    const { id, chat } = place.get();
-    this.id = id;
-    this.chat = chat;
-  }
-
-  /** Asks the host to go on with what it has of the answer, or for the answer. Does nothing while it does so. */
-  goOn(): void {
-    if (this.stream !== undefined) return;
-    const { stream, seq } = this.answering;
-    if (stream !== undefined) this.stream = this.streams.attach(stream, seq, this);
-    else if (this.request !== undefined) this.stream = this.streams.generate(this.request, this);
-    else this.end({ reason: "error", error: unbegun });
-  }
-
-  /** Leaves the answer to another tab, which gets what is to be done with it. */
-  watch(send: (frame: ClientFrame) => void): void {
-    this.watching = true;
-    this.stream = new Stream(this.id, (frame) => {
-      send(frame);
-      return true;
-    });
-  }
-
-  /** Follows the answer itself: no other tab does any more. */
-  lead(): void {
-    if (!this.watching) return;
-    this.watching = false;
-    this.stream = undefined;
-    if (this.answering.phase === "done") this.ended(this);
-    else this.goOn();
-  }
-
-  leave(): void {
-    if (!this.watching && this.answering.stream === undefined) this.stream?.cancel();
-  }
-
-  /** Does what a frame says that was made for this answer in another tab. */
-  obey(frame: ClientFrame): void {
-    if (frame.type === "cancel") this.stop();
-    else if (frame.type === "pause") this.pause();
-    else if (frame.type === "resume") this.resume();
-    else if (frame.type === "set") this.stream?.set(frame.sampling);
-    else if (frame.type === "inject") this.stream?.inject(frame.text);
-    else if (frame.type === "rewind") this.stream?.rewind(frame.tokens);
-  }
-
-  /** Stops the answer: what is still on its way is not shown. */
-  stop(): void {
-    this.note({ phase: "stopping" });
-    if (this.stream === undefined) this.end({ reason: "cancelled" });
-    else this.stream.cancel();
-  }
-
-  pause(): void {
-    this.stream?.pause();
-    this.note({ phase: "paused" });
-  }
-
-  resume(): void {
-    this.stream?.resume();
-    this.note({ phase: this.answering.tokens > 0 ? "streaming" : "waiting" });
-  }
-
-  started({ stream, model, seed, prompt_tokens, cached_tokens }: Started): void {
-    const seq = Math.max(0, this.answering.seq);
-    const drawn = seed === undefined ? {} : { seed };
-    this.note(
-      { stream, model, ...drawn, promptTokens: prompt_tokens, cachedTokens: cached_tokens, seq },
-      true,
-    );
-  }
-
-  token({ seq, text, trace }: Token): void {
-    const { phase, tokens, first, seq: seen } = this.answering;
-    if (phase === "stopping" || seq <= seen) return;
-    if (this.pieces.length === 0) this.before = tokens;
-    this.pieces.push(piece(text, this.before + this.pieces.length < mostTraced ? trace : undefined));
-    const change: Partial<Answering> = { seq, tokens: tokens + 1, first: first ?? this.now() };
-    if (phase !== "paused") change.phase = "streaming";
-    this.place.change(
-      (m) => ({ ...m, content: m.content + text, answer: { ...this.answering, ...change } }),
-      false,
-    );
-  }
-
-  end({ reason, usage, timings, trace, error: told }: End): void {
-    if (trace !== undefined) this.pieces.push(piece("", trace));
-    const error = told?.code === "unknown_stream" || told?.code === "events_gone" ? forgotten : told;
-    this.ended(this);
-    const { stream: _, ...answering } = this.answering;
-    const outcome = { reason, ...(usage && { usage }), ...(timings && { timings }), ...(error && { error }) };
-    this.place.change((m) => ({ ...m, answer: { ...answering, phase: "done", outcome } }), true);
-  }
-
-  lost(): void {
-    this.stream = undefined;
-    if (this.answering.phase === "stopping") this.end({ reason: "cancelled" });
-    else this.note({ phase: "lost" });
-  }
-
-  private get answering(): Answering {
-    const { answer } = this.place.get();
-    if (answer === undefined) throw new Error(`message ${this.id} is no answer`);
-    return answer;
-  }
-
-  private note(change: Partial<Answering>, soon = false): void {
-    if (this.watching) return; // the other tab notes it
-    this.place.change((m) => ({ ...m, answer: { ...this.answering, ...change } }), soon);
-  }
-}
-
-function piece(text: string, trace: unknown): Piece {
-  const clean = cleanTrace(trace);
-  return clean === undefined ? { text } : { text, trace: clean };
-}
-
-const unbegun: HostError = {
-  type: "answer_gone",
-  message: "This answer had not begun when the connection was lost or the page was left.",
-};
-
-const forgotten: HostError = {
-  type: "answer_gone",
-  message:
-    "The server does not have the rest of this answer any more: it was restarted, or this page was away for too long.",
-};

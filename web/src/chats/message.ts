@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import type { EndReason, HostError, Timings, ToolCall, Usage } from "../host/protocol.ts";
+import type { EndReason, HostError, Sampling, Timings, ToolCall, Usage } from "../host/protocol.ts";
 
 /** A text file that was added to a question. */
 export interface Attachment {
@@ -31,11 +31,13 @@ export interface Answering {
   stream?: string; // the host's name for it, while it can be attached to
   seq: number; // of the last event that is in the message; -1: none
   tokens: number;
-  seed?: number; // of all random draws
+  seed?: number; // that the host began with
+  set?: Sampling; // sampling parameters that were changed in mid-answer
   promptTokens?: number;
   cachedTokens?: number;
   asked: number; // when, in milliseconds as Date.now()
   first?: number; // when the first token came
+  reasonedUntil?: number; // when its reasoning ended, which began with the first token
   outcome?: Outcome; // of phase done
 }
 

@@ -92,6 +92,10 @@ function listening(heard: string[], name: string) {
   return {
     started: () => void heard.push(`${name} started`),
     token: ({ text }: { text: string }) => void heard.push(`${name} ${text}`),
+    parts: ({ content }: { content?: string }) => void heard.push(`${name} says ${content}`),
+    rewound: ({ tokens }: { tokens: number }) => void heard.push(`${name} without ${tokens}`),
+    paused: (paused: boolean) => void heard.push(`${name} ${paused ? "stands" : "goes on"}`),
+    refused: (frame: string) => void heard.push(`${name} may not ${frame}`),
     end: ({ reason }: { reason: string }) => void heard.push(`${name} ended: ${reason}`),
     lost: () => void heard.push(`${name} lost`),
   };
@@ -109,6 +113,10 @@ test("Streams: frames go to the stream they name, up to its end", async (t) => {
   streams.generate({ messages: [] }, listening(heard, "second"));
   socket.say({ type: "token", id: "s2", seq: 1, text: "b" });
   socket.say({ type: "token", id: "s1", seq: 1, text: "a" });
+  socket.say({ type: "parts", id: "s1", content: "A" });
+  socket.say({ type: "rewound", id: "s1", seq: 2, tokens: 1, removed: "a" });
+  socket.say({ type: "paused", id: "s1" });
+  socket.say({ type: "resumed", id: "s1" });
   socket.say({ type: "error", error: { message: "belongs to no stream" } });
   first.rewind(7);
   socket.say({ type: "error", id: "s1", frame: "rewind", error: refused });
@@ -116,12 +124,37 @@ test("Streams: frames go to the stream they name, up to its end", async (t) => {
   socket.say({ type: "end", id: "s1", reason: "cancelled" });
   socket.say({ type: "token", id: "s1", seq: 2, text: "late" });
   socket.say({ type: "error", id: "s2", frame: "generate", error: refused });
-  assert.deepEqual(heard, ["second b", "first a", "first ended: cancelled", "second ended: error"]);
+  assert.deepEqual(heard, [
+    "second b",
+    "first a",
+    "first says A",
+    "first without 1",
+    "first stands",
+    "first goes on",
+    "first may not rewind",
+    "first ended: cancelled",
+    "second ended: error",
+  ]);
   assert.deepEqual(complaints, [refused], "steering that is refused ends nothing");
   assert.deepEqual(socket.sent.slice(2), [
     { type: "rewind", id: "s1", tokens: 7 },
     { type: "cancel", id: "s1" },
   ]);
+});
+
+test("Streams: a fork is a stream of its own, which a refusal ends and not its source", async (t) => {
+  const { connection, online } = setUp(t);
+  const streams = new Streams(connection, () => assert.fail("nothing was refused that goes on"));
+  const socket = await online();
+  const heard: string[] = [];
+  const source = streams.generate({ messages: [] }, listening(heard, "source"));
+  streams.fork(source, { temperature: 0 }, listening(heard, "fork"));
+  const fork = { type: "fork", id: "s1", as: "s2", sampling: { temperature: 0 }, detach_ms: 600_000 };
+  assert.deepEqual(socket.sent[1], { ...fork, parts: true });
+  socket.say({ type: "token", id: "s2", seq: 1, text: "f" });
+  socket.say({ type: "error", id: "s1", as: "s2", frame: "fork", error: refused });
+  socket.say({ type: "token", id: "s1", seq: 1, text: "s" });
+  assert.deepEqual(heard, ["fork f", "fork ended: error", "source s"]);
 });
 
 test("Streams: a lost connection loses every stream, and without one a stream is lost at once", async (t) => {

@@ -5,8 +5,12 @@ import { parseFrame } from "./protocol.ts";
 
 test("parseFrame: each frame of the host", () => {
   for (const frame of [
-    { type: "started", id: "s1", stream: "x", model: "m", prompt_tokens: 3, cached_tokens: 0 },
+    { type: "started", id: "s1", stream: "x", model: "m", prompt_tokens: 3, cached_tokens: 0, seed: 7 },
     { type: "token", id: "s1", seq: 0, text: "Once" },
+    { type: "parts", id: "s1", reset: true, content: "Once" },
+    { type: "rewound", id: "s1", seq: 1, tokens: 1, removed: "Once" },
+    { type: "paused", id: "s1" },
+    { type: "resumed", id: "s1" },
     { type: "end", id: "s1", reason: "stop", usage: { prompt_tokens: 3, completion_tokens: 1 } },
     { type: "error", error: { message: "no" } },
   ]) {

@@ -33,7 +33,7 @@ export type ClientFrame =
   | { type: "set"; id: string; sampling: Sampling }
   | { type: "inject"; id: string; text: string }
   | { type: "rewind"; id: string; tokens: number }
-  | { type: "fork"; id: string; as: string; sampling?: Sampling; detach_ms?: number }
+  | { type: "fork"; id: string; as: string; sampling?: Sampling; detach_ms?: number; parts?: boolean }
   | { type: "watch"; every_ms: number };
 
 export type EndReason = "stop" | "length" | "cancelled" | "error" | "tool_calls";
@@ -74,6 +74,38 @@ export interface TokenFrame {
   seq: number;
   text: string;
   trace?: TokenTrace;
+}
+
+/** What the host's parser finds in an answer: more of its content, of its reasoning, and of its tool calls. */
+export interface PartsFrame {
+  type: "parts";
+  id: string;
+  reset?: boolean; // it has all so far: what the frames before said counts no more
+  content?: string;
+  reasoning?: string;
+  calls?: CallDelta[];
+}
+
+/** The begin of a tool call, with its id and name, or more of its arguments. */
+export interface CallDelta {
+  index: number;
+  id?: string;
+  function: { name?: string; arguments: string };
+}
+
+/** The last tokens are taken back, and removed, the end of the text so far, with them. */
+export interface RewoundFrame {
+  type: "rewound";
+  id: string;
+  seq: number;
+  tokens: number;
+  removed: string;
+}
+
+/** An answer is held, or goes on. */
+export interface StateFrame {
+  type: "paused" | "resumed";
+  id: string;
 }
 
 /** How a token came into an answer: who put it there, what the model says, and what each stage of the chain left. */
@@ -151,9 +183,16 @@ export interface ErrorFrame {
   error: HostError;
 }
 
-export type HostFrame = StartedFrame | TokenFrame | EndFrame | ErrorFrame;
+export type HostFrame =
+  | StartedFrame
+  | TokenFrame
+  | PartsFrame
+  | RewoundFrame
+  | StateFrame
+  | EndFrame
+  | ErrorFrame;
 
-const known = new Set(["started", "token", "end", "error"]);
+const known = new Set(["started", "token", "parts", "rewound", "paused", "resumed", "end", "error"]);
 
 /** Reads one frame of the host; undefined for what this page does not know, which it may ignore. */
 export function parseFrame(data: unknown): HostFrame | undefined {

@@ -8,6 +8,8 @@ import type {
   GenerateRequest,
   HostError,
   HostFrame,
+  PartsFrame,
+  RewoundFrame,
   Sampling,
   StartedFrame,
   TokenFrame,
@@ -15,12 +17,23 @@ import type {
 
 export type Started = Omit<StartedFrame, "type" | "id">;
 export type Token = Omit<TokenFrame, "type" | "id">;
+export type Parts = Omit<PartsFrame, "type" | "id">;
+export type Rewound = Omit<RewoundFrame, "type" | "id">;
 export type End = Omit<EndFrame, "type" | "id">;
 
-/** What a stream tells: at most one start, any number of tokens, then exactly one end, or that its connection is lost. */
+/**
+ * What a stream tells: at most one start, any number of tokens, what they are parts of, and what is taken back,
+ * then exactly one end, or that its connection is lost.
+ */
 export interface Listener {
   started(started: Started): void;
   token(token: Token): void;
+  parts(parts: Parts): void;
+  rewound(rewound: Rewound): void;
+  /** It is held, or goes on. */
+  paused(paused: boolean): void;
+  /** The host would not take a frame of this type: nothing has changed. */
+  refused(frame: ClientFrame["type"]): void;
   end(end: End): void;
   lost(): void;
 }
@@ -82,7 +95,14 @@ export class Streams {
 
   /** Starts an answer that outlives its connection by detachFor. */
   generate(request: GenerateRequest, listener: Listener): Stream {
-    return this.open(listener, (id) => ({ type: "generate", id, request, detach_ms: detachFor }));
+    const options = { detach_ms: detachFor, parts: true };
+    return this.open(listener, (id) => ({ type: "generate", id, request, ...options }));
+  }
+
+  /** Starts an answer that goes on where another is, with a new seed and what sampling changes. */
+  fork(of: Stream, sampling: Sampling, listener: Listener): Stream {
+    const options = { sampling, detach_ms: detachFor, parts: true };
+    return this.open(listener, (as) => ({ type: "fork", id: of.id, as, ...options }));
   }
 
   /** Goes on with an answer by the name that the host gave it, after event number seq; -1: from its beginning. */
@@ -110,6 +130,16 @@ export class Streams {
       case "token":
         listener?.token(frame);
         break;
+      case "parts":
+        listener?.parts(frame);
+        break;
+      case "rewound":
+        listener?.rewound(frame);
+        break;
+      case "paused":
+      case "resumed":
+        listener?.paused(frame.type === "paused");
+        break;
       case "end":
         this.listeners.delete(frame.id); // first: the listener may start the next stream
         listener?.end(frame);
@@ -124,6 +154,7 @@ export class Streams {
   private refuse(frame: ErrorFrame, id: string): void {
     if (frame.frame !== "generate" && frame.frame !== "attach" && frame.frame !== "fork") {
       this.refused(frame.error);
+      if (frame.frame !== undefined) this.listeners.get(id)?.refused(frame.frame);
       return;
     }
     const begun = frame.as ?? id;

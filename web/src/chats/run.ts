@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+import type { ClientFrame, HostError, Sampling, TokenTrace } from "../host/protocol.ts";
+import {
+  type End,
+  type Listener,
+  type Parts,
+  type Rewound,
+  type Started,
+  Stream,
+  type Streams,
+  type Token,
+} from "../host/streams.ts";
+import { cleanTrace } from "../trace/clean.ts";
+import { mostTraced } from "../trace/items.ts";
+import type { Place } from "./answering.ts";
+import type { Answering, Message } from "./message.ts";
+import { withParts } from "./parts.ts";
+
+/** One token of an answer. */
+export interface Piece {
+  text: string;
+  trace?: TokenTrace;
+}
+
+/** Asks the host for an answer; undefined where it cannot be asked any more. */
+export type Begin = (listener: Listener) => Stream | undefined;
+
+/** One answer while it runs. A lost connection is no end: the host goes on, and so does the run once there is a new one. */
+export class Run implements Listener {
+  readonly id: string;
+  readonly chat: string;
+  watching = false; // another tab follows the answer, and tells of it
+  before = 0; // tokens of the answer before the first of pieces: it went on here
+  readonly pieces: Piece[] = []; // changes, and the message with it
+  private stream: Stream | undefined; // none: not asked yet, or the connection is lost
+  private wasSet: Sampling | undefined; // what was set before the last change
+
+  /** Without begin it can only go on with what runs on the host. */
+  constructor(
+    private readonly place: Place,
+    private readonly streams: Pick<Streams, "attach" | "fork">,
+    private readonly begin: Begin | undefined,
+    private readonly ended: (run: Run) => void,
+    private readonly now: () => number = Date.now,
+  ) {
+    const { id, chat } = place.get();
+    this.id = id;
+    this.chat = chat;
+  }
+
+  /** Asks the host to go on with what it has of the answer, or for the answer. Does nothing while it does so. */
+  goOn(): void {
+    if (this.stream !== undefined) return;
+    const { stream, seq, phase } = this.answering;
+    this.stream = stream === undefined ? this.begin?.(this) : this.streams.attach(stream, seq, this);
+    if (this.stream === undefined) this.end({ reason: "error", error: unbegun });
+    else if (phase === "stopping") this.stream.cancel();
+    else this.note({ phase: this.moving }); // where it is paused, the host says so
+  }
+
+  /** Leaves the answer to another tab, which gets what is to be done with it. */
+  watch(send: (frame: ClientFrame) => void): void {
+    this.watching = true;
+    this.stream = new Stream(this.id, (frame) => {
+      send(frame);
+      return true;
+    });
+  }
+
+  /** Follows the answer itself: no other tab does any more. */
+  lead(): void {
+    if (!this.watching) return;
+    this.watching = false;
+    this.stream = undefined;
+    if (this.answering.phase === "done") this.ended(this);
+    else this.goOn();
+  }
+
+  leave(): void {
+    if (!this.watching && this.answering.stream === undefined) this.stream?.cancel();
+  }
+
+  /** Does what a frame says that was made for this answer in another tab. */
+  obey(frame: ClientFrame): void {
+    if (frame.type === "cancel") this.stop();
+    else if (frame.type === "pause") this.pause();
+    else if (frame.type === "resume") this.resume();
+    else if (frame.type === "set") this.set(frame.sampling);
+    else if (frame.type === "inject") this.inject(frame.text);
+    else if (frame.type === "rewind") this.rewind(frame.tokens);
+  }
+
+  /** Stops the answer: what is still on its way is not shown. */
+  stop(): void {
+    this.note({ phase: "stopping" });
+    if (this.stream === undefined) this.end({ reason: "cancelled" });
+    else this.stream.cancel();
+  }
+
+  /** Holds the answer. As with all that follows, the message changes once the host has done it. */
+  pause(): void {
+    this.stream?.pause();
+  }
+
+  resume(): void {
+    this.stream?.resume();
+  }
+
+  /** Takes back the last tokens. */
+  rewind(tokens: number): void {
+    this.stream?.rewind(tokens);
+  }
+
+  /** Puts text into the answer as if the model had written it. */
+  inject(text: string): void {
+    this.stream?.inject(text);
+  }
+
+  /** Changes sampling parameters from the next token on. */
+  set(sampling: Sampling): void {
+    if (this.stream === undefined) return;
+    this.stream.set(sampling);
+    this.wasSet = this.answering.set;
+    this.note({ set: { ...this.wasSet, ...sampling } });
+  }
+
+  /** Asks for another answer that goes on from here. Only who follows this one can. */
+  fork(sampling: Sampling, listener: Listener): Stream | undefined {
+    if (this.stream === undefined || this.watching) return undefined;
+    return this.streams.fork(this.stream, sampling, listener);
+  }
+
+  started({ stream, model, seed, prompt_tokens, cached_tokens }: Started): void {
+    const seq = Math.max(0, this.answering.seq);
+    const drawn = seed === undefined ? {} : { seed };
+    this.note(
+      { stream, model, ...drawn, promptTokens: prompt_tokens, cachedTokens: cached_tokens, seq },
+      true,
+    );
+  }
+
+  token({ seq, text, trace }: Token): void {
+    const { phase, tokens, first, seq: seen } = this.answering;
+    if (phase === "stopping" || seq <= seen) return;
+    if (this.pieces.length === 0) this.before = tokens;
+    this.pieces.push(piece(text, this.before + this.pieces.length < mostTraced ? trace : undefined));
+    const change: Partial<Answering> = { seq, tokens: tokens + 1, first: first ?? this.now() };
+    if (phase !== "paused") change.phase = "streaming";
+    this.note(change);
+  }
+
+  parts(parts: Parts): void {
+    if (this.answering.phase === "stopping") return;
+    this.place.change((m) => withParts(m, parts, this.now()), false);
+  }
+
+  rewound({ seq, tokens: taken }: Rewound): void {
+    const { tokens, seq: seen } = this.answering;
+    if (seq <= seen) return;
+    this.pieces.length = Math.max(0, this.pieces.length - taken);
+    this.note({ seq, tokens: Math.max(0, tokens - taken) }, true);
+  }
+
+  paused(paused: boolean): void {
+    if (this.answering.phase !== "stopping") this.note({ phase: paused ? "paused" : this.moving }, true);
+  }
+
+  refused(frame: ClientFrame["type"]): void {
+    if (frame !== "set") return;
+    const { set: _, ...answering } = this.answering;
+    const before = this.wasSet && { set: this.wasSet };
+    this.place.change((m) => ({ ...m, answer: { ...answering, ...before } }), false);
+  }
+
+  end({ reason, usage, timings, trace, error: told }: End): void {
+    if (trace !== undefined) this.pieces.push(piece("", trace));
+    const error = told?.code === "unknown_stream" || told?.code === "events_gone" ? forgotten : told;
+    this.ended(this);
+    const { stream: _, ...answering } = this.answering;
+    const outcome = { reason, ...(usage && { usage }), ...(timings && { timings }), ...(error && { error }) };
+    this.place.change((m) => ({ ...m, answer: { ...answering, phase: "done", outcome } }), true);
+  }
+
+  lost(): void {
+    this.stream = undefined;
+    if (this.answering.phase === "stopping") this.end({ reason: "cancelled" });
+    else this.note({ phase: "lost" });
+  }
+
+  private get moving(): "streaming" | "waiting" {
+    return this.answering.first === undefined ? "waiting" : "streaming";
+  }
+
+  private get answering(): Answering {
+    return answeringOf(this.place.get());
+  }
+
+  private note(change: Partial<Answering>, soon = false): void {
+    if (this.watching) return; // the other tab notes it
+    this.place.change((m) => ({ ...m, answer: { ...answeringOf(m), ...change } }), soon);
+  }
+}
+
+function answeringOf({ id, answer }: Message): Answering {
+  if (answer === undefined) throw new Error(`message ${id} is no answer`);
+  return answer;
+}
+
+function piece(text: string, trace: unknown): Piece {
+  const clean = cleanTrace(trace);
+  return clean === undefined ? { text } : { text, trace: clean };
+}
+
+const unbegun: HostError = {
+  type: "answer_gone",
+  message: "This answer had not begun when the connection was lost or the page was left.",
+};
+
+const forgotten: HostError = {
+  type: "answer_gone",
+  message:
+    "The server does not have the rest of this answer any more: it was restarted, or this page was away for too long.",
+};
