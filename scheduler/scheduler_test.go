@@ -92,8 +92,7 @@ func (a *received) take(e scheduler.Event) {
 		if !strings.HasSuffix(a.text, e.Rewound.Text) || e.Rewound.Tokens < 1 || e.Rewound.Tokens > len(a.tokens) {
 			panic(fmt.Sprintf("%+v is taken back of %q, %v", *e.Rewound, a.text, a.tokens))
 		}
-		a.text = strings.TrimSuffix(a.text, e.Rewound.Text)
-		a.tokens = a.tokens[:len(a.tokens)-e.Rewound.Tokens]
+		a.text, a.tokens = strings.TrimSuffix(a.text, e.Rewound.Text), a.tokens[:len(a.tokens)-e.Rewound.Tokens]
 	case scheduler.KindEnd:
 		a.end = e.End
 	}
