@@ -14,20 +14,32 @@ export function addressOf(view: View, chat: string | undefined): string {
   return chat === undefined ? "#/" : `#/chat/${chat}`;
 }
 
-/** Keeps the address and what is shown in step, so that the browser's buttons and a reload work. */
-export function followAddress(app: App): void {
-  const go = () => {
-    const { view, chat } = parseAddress(location.hash);
-    app.view.value = view;
-    if (view !== "chat") return;
-    if (chat !== undefined) void app.chats.show(chat);
-    else if (app.chats.current.peek().tree.path.peek().length > 0) app.chats.begin();
-  };
-  go();
-  window.addEventListener("hashchange", go);
+/** Shows what the address names, then keeps the two in step, so that the browser's buttons and a reload work. */
+export async function followAddress(app: App): Promise<void> {
+  await go(app);
+  window.addEventListener("hashchange", () => void go(app));
+  let first = true;
   effect(() => {
     const chat = app.chats.current.value;
-    const address = addressOf(app.view.value, chat.tree.path.value.length > 0 ? chat.id : undefined);
-    if (address !== (location.hash || "#/")) history.pushState(undefined, "", address);
+    const kept = chat.tree.path.value.length > 0;
+    const address = addressOf(app.view.value, kept ? chat.id : undefined);
+    const title = app.view.value === "chat" && kept ? chat.title.value : "";
+    document.title = title === "" ? "Penstock" : `${title} · Penstock`;
+    if (address === (location.hash || "#/")) return;
+    if (first) history.replaceState(undefined, "", address);
+    else history.pushState(undefined, "", address);
   });
+  first = false;
+}
+
+async function go(app: App): Promise<void> {
+  const { view, chat } = parseAddress(location.hash);
+  app.view.value = view;
+  if (view !== "chat") return;
+  if (chat === undefined) {
+    if (app.chats.current.peek().tree.path.peek().length > 0) app.chats.begin();
+  } else if (!(await app.chats.show(chat))) {
+    app.notice.value = "The chat of this address is not in this browser. It may have been deleted.";
+    app.chats.begin();
+  }
 }

@@ -16,6 +16,7 @@ import { request } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/starting.ts";
 import { openTraces, Traces } from "./trace/traces.ts";
+import type { Layout } from "./view/layout.ts";
 
 /** What fills the page. */
 export type View = "chat" | "plugins" | "live";
@@ -50,6 +51,7 @@ export class App {
     readonly base: URL,
     readonly keeper: KeyKeeper,
     readonly starting: StartingSettings,
+    readonly layout: Layout,
     readonly store: Store,
     tabs?: Tabs,
   ) {

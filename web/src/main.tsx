@@ -6,13 +6,18 @@ import { App, AppProvider } from "./app.ts";
 import { openStore } from "./chats/store.ts";
 import { Tabs } from "./chats/tabs.ts";
 import { KeyKeeper } from "./host/key.ts";
+import { Preferences } from "./settings/preferences.ts";
 import { StartingSettings } from "./settings/starting.ts";
 import { CarefulStorage } from "./storage.ts";
+import { Layout } from "./view/layout.ts";
 import { Page } from "./view/page.tsx";
+import { followTheme } from "./view/theme.ts";
 
 const base = new URL(".", location.href);
 const storage = new CarefulStorage(() => localStorage);
 const unkept = signal("");
+const preferences = new Preferences(storage);
+followTheme(preferences.theme);
 const store = await openStore((problem) => {
   unkept.value = problem;
 });
@@ -20,6 +25,7 @@ const app = new App(
   base,
   new KeyKeeper(storage),
   new StartingSettings(storage),
+  new Layout(preferences, matchMedia),
   store,
   store.lasts ? new Tabs() : undefined, // which tell each other of what is in the store
 );
@@ -27,7 +33,7 @@ effect(() => {
   if (unkept.value !== "") app.notice.value = unkept.value;
 });
 await app.chats.load();
-followAddress(app);
+await followAddress(app);
 render(
   <AppProvider value={app}>
     <Page />

@@ -81,6 +81,13 @@ export class Tree {
     this.branches.value = { ...this.branches.peek(), [parent]: id };
   }
 
+  /** Shows the way to this message. */
+  reveal(id: string): void {
+    const branches = { ...this.branches.peek() };
+    for (const message of this.upTo(id)) branches[message.parent ?? ""] = message.id;
+    this.branches.value = branches;
+  }
+
   /** The messages from the first to this one. */
   upTo(id: string | null): Message[] {
     const list: Message[] = [];

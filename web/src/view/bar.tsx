@@ -1,82 +1,100 @@
 // SPDX-License-Identifier: MIT
-import { useSignal, useSignalEffect } from "@preact/signals";
-import { useEffect } from "preact/hooks";
-import { useApp } from "../app.ts";
-import type { Status } from "../host/connection.ts";
+import { useApp, type View } from "../app.ts";
 import { Icon } from "./icon.tsx";
+import { StatusLine } from "./status.tsx";
 
-/** The head of the page: the model, and whether there is a server at the other end. */
+const titles: Record<Exclude<View, "chat">, string> = { plugins: "Plugins", live: "Live" };
+
+/** The head of the page: what is shown, the model, and whether there is a server at the other end. */
 export function Bar() {
-  const { models, drawer } = useApp();
+  const { chats, drawer, layout, view } = useApp();
+  const inChat = view.value === "chat";
+  const title = view.value === "chat" ? chats.current.value.title.value || "New chat" : titles[view.value];
   return (
     <header class="bar">
-      <p class="model" title="The model that answers">
-        {models.value[0]}
-      </p>
+      {!layout.sidebar.value && <SidebarButtons />}
+      <div class="heading">
+        <h1 title={title}>{title}</h1>
+        {inChat && <ModelChoice />}
+      </div>
       <StatusLine />
-      <button
-        type="button"
-        class="quiet"
-        onClick={() => {
-          drawer.value = drawer.peek()?.kind === "settings" ? undefined : { kind: "settings" };
-        }}
-      >
-        <Icon name="settings" />
-        Settings
-      </button>
+      {inChat && (
+        <button
+          type="button"
+          class="quiet"
+          aria-expanded={drawer.value?.kind === "settings"}
+          title="Settings of the chat (S)"
+          onClick={() => {
+            drawer.value = drawer.peek()?.kind === "settings" ? undefined : { kind: "settings" };
+          }}
+        >
+          <Icon name="settings" />
+          <span>Settings</span>
+        </button>
+      )}
     </header>
   );
 }
 
-function StatusLine() {
-  const { connection } = useApp();
-  const status = connection.status.value;
-  const now = useSignal(Date.now());
-  useEffect(() => {
-    const clock = setInterval(() => {
-      now.value = Date.now();
-    }, 1000);
-    const seen = () => {
-      if (document.visibilityState === "visible" && connection.status.peek().kind === "waiting")
-        void connection.connect();
-    };
-    const online = () => void connection.connect();
-    document.addEventListener("visibilitychange", seen);
-    window.addEventListener("online", online);
-    return () => {
-      clearInterval(clock);
-      document.removeEventListener("visibilitychange", seen);
-      window.removeEventListener("online", online);
-    };
-  }, [connection, now]);
-  useSignalEffect(() => {
-    void connection.status.value;
-    now.value = Date.now();
-  });
+/** What the sidebar would offer. */
+function SidebarButtons() {
+  const { chats, layout, view } = useApp();
   return (
-    <p class="status" role="status" id="status" data-kind={status.kind}>
-      <span class="dot" aria-hidden="true" />
-      <span>{words(status, now.value)}</span>
-      {status.kind === "waiting" && (
-        <button type="button" class="link" onClick={() => void connection.connect()}>
-          Try now
-        </button>
-      )}
-    </p>
+    <div class="opens">
+      <button
+        type="button"
+        class="quiet"
+        aria-label="Open the sidebar"
+        title="Open the sidebar (B)"
+        onClick={() => layout.show(true)}
+      >
+        <Icon name={layout.narrow.value ? "menu" : "sidebar"} />
+      </button>
+      <button
+        type="button"
+        class="quiet"
+        aria-label="New chat"
+        title="New chat (N)"
+        onClick={() => {
+          view.value = "chat";
+          chats.begin();
+        }}
+      >
+        <Icon name="compose" />
+      </button>
+    </div>
   );
 }
 
-function words(status: Status, now: number): string {
-  switch (status.kind) {
-    case "connecting":
-      return "Connecting…";
-    case "online":
-      return "Online";
-    case "locked":
-      return "Key needed";
-    case "waiting": {
-      const seconds = Math.ceil((status.retryAt - now) / 1000);
-      return seconds > 1 ? `Reconnecting in ${seconds} s` : "Reconnecting…";
-    }
+/** The model of this chat. Where the host has several, another can be chosen. */
+function ModelChoice() {
+  const app = useApp();
+  const { settings } = app.chats.current.value;
+  const models = app.models.value;
+  const model = app.modelOf(settings.value).model ?? models[0] ?? "";
+  if (models.length < 2 && (models.length === 0 || models.includes(model))) {
+    return (
+      <p class="model" id="model" title="The model that answers">
+        {model}
+      </p>
+    );
   }
+  return (
+    <select
+      class="model"
+      id="model"
+      aria-label="Model"
+      value={model}
+      onChange={(event) => {
+        settings.value = { ...settings.peek(), model: event.currentTarget.value };
+      }}
+    >
+      {!models.includes(model) && <option value={model}>{model} (not served)</option>}
+      {models.map((name) => (
+        <option key={name} value={name}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
 }

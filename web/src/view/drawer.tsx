@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { useApp } from "../app.ts";
 import { Icon } from "./icon.tsx";
 import { Lazy } from "./lazy.tsx";
@@ -6,24 +8,58 @@ import { Lazy } from "./lazy.tsx";
 const settings = () => import("./settings/settings.tsx");
 const inspector = () => import("./inspector/inspector.tsx");
 
-/** What stands beside the chat: its settings, or the inspector. On a narrow screen it covers the chat. */
+/** What stands beside the chat: its settings, or the inspector. On a narrow screen it covers the chat, and keeps the focus. */
 export function DrawerView() {
-  const { drawer } = useApp();
+  const { drawer, layout } = useApp();
   const shown = drawer.value;
   if (shown === undefined) return null;
   const title = shown.kind === "settings" ? "Settings" : "Inspector";
   const close = () => {
     drawer.value = undefined;
   };
+  const Frame = layout.tight.value ? Cover : Beside;
   return (
-    <aside class="drawer" aria-label={title}>
+    <Frame title={title} close={close}>
       <header>
         <h2>{title}</h2>
-        <button type="button" class="quiet" aria-label={`Close ${title}`} title="Close" onClick={close}>
+        <button type="button" class="quiet" aria-label={`Close ${title}`} title="Close (Esc)" onClick={close}>
           <Icon name="close" />
         </button>
       </header>
       <Lazy key={shown.kind} load={shown.kind === "settings" ? settings : inspector} />
+    </Frame>
+  );
+}
+
+interface FrameProps {
+  title: string;
+  close(): void;
+  children: ComponentChildren;
+}
+
+function Beside({ title, close, children }: FrameProps) {
+  const leave = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || event.defaultPrevented) return;
+    event.stopPropagation(); // it stops no answer
+    close();
+  };
+  return (
+    <aside class="drawer" aria-label={title} onKeyDown={leave}>
+      {children}
     </aside>
+  );
+}
+
+function Cover({ title, close, children }: FrameProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    return () => before instanceof HTMLElement && before.focus();
+  }, []);
+  return (
+    <dialog class="drawer" aria-label={title} ref={dialog} onClose={close}>
+      {children}
+    </dialog>
   );
 }

@@ -12,12 +12,23 @@ const paths = {
   chevron: "M7 5l5 5-5 5",
   reset: "M4 10a6 6 0 1 0 2-4.5L4 7.5M4 3.5v4h4",
   dice: "M4 4h12v12H4zM7.5 7.5h.01M12.5 12.5h.01M10 10h.01",
+  sidebar:
+    "M5 3.5h10A1.5 1.5 0 0 1 16.5 5v10a1.5 1.5 0 0 1-1.5 1.5H5A1.5 1.5 0 0 1 3.5 15V5A1.5 1.5 0 0 1 5 3.5zM8 3.5v13",
+  compose:
+    "M9.5 4H5.5A1.5 1.5 0 0 0 4 5.5v9A1.5 1.5 0 0 0 5.5 16h9a1.5 1.5 0 0 0 1.5-1.5v-4M15.5 3.2a1.3 1.3 0 0 1 1.8 1.8L11 11.3l-2.5.7.7-2.5z",
+  search: "M9 3.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11M13 13l4 4",
+  more: "M4.5 10h.01M10 10h.01M15.5 10h.01",
+  sun: "M10 6.5a3.5 3.5 0 1 0 0 7a3.5 3.5 0 1 0 0-7M10 2v1.5M10 16.5V18M2 10h1.5M16.5 10H18M4.3 4.3l1.1 1.1M14.6 14.6l1.1 1.1M4.3 15.7l1.1-1.1M14.6 5.4l1.1-1.1",
+  moon: "M16.5 11.8A6.8 6.8 0 1 1 8.2 3.5a5.4 5.4 0 0 0 8.3 8.3z",
+  screen: "M3 4.5h14v9H3zM7.5 16.5h5M10 13.5v3",
+  plug: "M7 3v4M13 3v4M5 7h10v2.5a5 5 0 0 1-10 0zM10 14.5V17",
+  pulse: "M2.5 10h3.5l2-5.5 3.5 11 2.5-5.5h3.5",
 } as const;
 
 /** A drawing of 20 by 20 that says what a button does. A screen reader needs a label beside it. */
 export function Icon({ name }: { name: keyof typeof paths }) {
   return (
-    <svg viewBox="0 0 20 20" aria-hidden="true">
+    <svg viewBox="0 0 20 20" aria-hidden="true" data-icon={name}>
       <path d={paths[name]} />
     </svg>
   );

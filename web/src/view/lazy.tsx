@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { useEffect } from "preact/hooks";
+import { useCallback, useEffect } from "preact/hooks";
 
 interface Props {
   load(): Promise<{ default: ComponentType }>;
@@ -10,18 +10,37 @@ interface Props {
 /** A part of the page whose code is loaded when it is first shown, so that the first load stays small. */
 export function Lazy({ load }: Props) {
   const part = useSignal<{ view: ComponentType } | undefined>(undefined);
-  const problem = useSignal("");
-  useEffect(() => {
-    load().then(
-      (module) => {
-        part.value = { view: module.default };
-      },
-      () => {
-        problem.value = "This part of the page could not be loaded. Reload the page.";
-      },
-    );
-  }, []);
+  const failed = useSignal(false);
+  const fetchPart = useCallback(async () => {
+    failed.value = false;
+    try {
+      part.value = { view: (await load()).default };
+    } catch {
+      failed.value = true;
+    }
+  }, [load, part, failed]);
+  useEffect(() => void fetchPart(), [fetchPart]);
   const View = part.value?.view;
   if (View !== undefined) return <View />;
-  return <p role={problem.value === "" ? "status" : "alert"}>{problem.value || "Loading…"}</p>;
+  if (!failed.value) {
+    return (
+      <p class="loading" role="status">
+        Loading…
+      </p>
+    );
+  }
+  return (
+    <div class="loading" role="alert">
+      <p>
+        This part of the page could not be loaded. If the server was updated meanwhile, reload the page: your
+        chats are kept.
+      </p>
+      <button type="button" class="link" onClick={() => void fetchPart()}>
+        Try again
+      </button>{" "}
+      <button type="button" class="link" onClick={() => location.reload()}>
+        Reload
+      </button>
+    </div>
+  );
 }

@@ -1,44 +1,117 @@
 // SPDX-License-Identifier: MIT
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { useApp, type View } from "../../app.ts";
 import { Icon } from "../icon.tsx";
+import { Toast } from "../toast.tsx";
+import { AllChats } from "./files.tsx";
+import { ChatList } from "./list.tsx";
+import { SearchResults } from "./results.tsx";
+import { ThemeChoice } from "./theme.tsx";
 
-/** The way to everything: the views and the chats. */
+/** The way to everything. Beside the chat where there is room; else it covers the chat, and keeps the focus, until something is chosen. */
 export function Sidebar() {
-  const { chats } = useApp();
+  const { layout } = useApp();
+  if (!layout.sidebar.value) return null;
+  if (layout.narrow.value) return <Cover />;
   return (
     <nav class="sidebar" aria-label="Chats and views">
-      <h1 class="brand">
-        <img src="favicon.svg" alt="" width="26" height="26" />
-        Penstock
-      </h1>
-      <button type="button" class="quiet" onClick={() => chats.begin()}>
-        <Icon name="plus" />
-        New chat
-      </button>
-      <ul class="chats">
-        {chats.list.value.map((chat) => (
-          <li key={chat.id}>
-            <a
-              href={`#/chat/${chat.id}`}
-              aria-current={chat.id === chats.current.value.id ? "page" : undefined}
-            >
-              {chat.title}
-            </a>
-          </li>
-        ))}
-      </ul>
-      <ul class="views">
-        <ViewLink view="plugins" name="Plugins" />
-        <ViewLink view="live" name="Live" />
-      </ul>
+      <Content />
     </nav>
   );
 }
 
-function ViewLink({ view, name }: { view: View; name: string }) {
+function Cover() {
+  const { layout } = useApp();
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    return () => before instanceof HTMLElement && before.focus();
+  }, []);
+  const close = () => layout.show(false);
+  return (
+    <dialog
+      class="cover"
+      aria-label="Chats and views"
+      ref={dialog}
+      onClose={close}
+      onPointerDown={(event) => event.target === dialog.current && close()} // beside its content is its backdrop
+    >
+      <nav class="sidebar" aria-label="Chats and views">
+        <Content />
+      </nav>
+      <Toast />
+    </dialog>
+  );
+}
+
+function Content() {
+  const { chats, layout, view } = useApp();
+  const query = useSignal("");
+  const begin = () => {
+    view.value = "chat";
+    chats.begin();
+    layout.chosen();
+  };
+  return (
+    <>
+      <header>
+        <p class="brand">
+          <img src="favicon.svg" alt="" width="26" height="26" />
+          Penstock
+        </p>
+        <button
+          type="button"
+          class="quiet"
+          aria-label="Close the sidebar"
+          title="Close the sidebar (B)"
+          onClick={() => layout.show(false)}
+        >
+          <Icon name="sidebar" />
+        </button>
+      </header>
+      <button type="button" class="new" title="New chat (N)" onClick={begin}>
+        <Icon name="compose" />
+        New chat
+      </button>
+      <label class="search">
+        <Icon name="search" />
+        <span class="hidden">Search chats</span>
+        <input
+          id="search"
+          type="search"
+          placeholder="Search chats"
+          autocomplete="off"
+          value={query}
+          onInput={(event) => {
+            query.value = event.currentTarget.value;
+          }}
+        />
+      </label>
+      {query.value.trim() === "" ? <ChatList /> : <SearchResults query={query} />}
+      <ul class="views">
+        <ViewLink view="plugins" name="Plugins" icon="plug" />
+        <ViewLink view="live" name="Live" icon="pulse" />
+      </ul>
+      <footer>
+        <ThemeChoice />
+        <AllChats />
+      </footer>
+    </>
+  );
+}
+
+function ViewLink({ view, name, icon }: { view: View; name: string; icon: "plug" | "pulse" }) {
+  const app = useApp();
   return (
     <li>
-      <a href={`#/${view}`} aria-current={useApp().view.value === view ? "page" : undefined}>
+      <a
+        href={`#/${view}`}
+        aria-current={app.view.value === view ? "page" : undefined}
+        onClick={() => app.layout.chosen()}
+      >
+        <Icon name={icon} />
         {name}
       </a>
     </li>

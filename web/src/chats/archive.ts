@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+import type { WholeChat } from "./chats.ts";
+import { cleanChat, cleanMessage, cleanTree } from "./clean.ts";
+import { type Message, newID } from "./message.ts";
+
+const kind = "chats";
+const version = 1;
+const largest = 500 * 2 ** 20; // bytes; a browser makes no text much longer than that
+
+/** A file that is no archive of chats. The message says what is wrong with it. */
+export class ArchiveError extends Error {}
+
+/** The text of an archive, in parts: one text of it all may be too long. */
+export async function writeArchive(chats: AsyncIterable<WholeChat> | Iterable<WholeChat>): Promise<string[]> {
+  const head = JSON.stringify({ penstock: kind, version, exported: new Date().toISOString() });
+  const parts = [`${head.slice(0, -1)},"chats":[`];
+  for await (const { info, messages } of chats) {
+    parts.push(parts.length > 1 ? ",\n" : "\n", JSON.stringify({ ...info, messages }));
+  }
+  return [...parts, "\n]}\n"];
+}
+
+/** Reads an archive. Throws an ArchiveError that names what is wrong. */
+export async function readArchive(file: Blob): Promise<WholeChat[]> {
+  if (file.size > largest) throw new ArchiveError(`it is larger than ${largest / 2 ** 20} MiB`);
+  const archive = object(parse(await file.text()), "the file");
+  if (archive.penstock !== kind) throw new ArchiveError('it has no "penstock": "chats", as an export has');
+  if (typeof archive.version !== "number") throw new ArchiveError("version is missing");
+  if (archive.version > version)
+    throw new ArchiveError(`a newer Penstock wrote it, in version ${archive.version}`);
+  return array(archive.chats, "chats").map((chat, at) => readChat(chat, `chats[${at}]`));
+}
+
+/** The chat under names of its own: those of its messages, so that none of another chat is overwritten, and its own if there is one. */
+export function renamed({ info, messages }: WholeChat, taken: (id: string) => boolean): WholeChat {
+  const copy = taken(info.id);
+  const id = copy ? newID() : info.id;
+  const ids = new Map(messages.map((message) => [message.id, newID()]));
+  const branches: Record<string, string> = {};
+  for (const [parent, child] of Object.entries(info.branches)) {
+    const [above, below] = [parent === "" ? "" : ids.get(parent), ids.get(child)];
+    if (above !== undefined && below !== undefined) branches[above] = below;
+  }
+  return {
+    info: {
+      ...info,
+      id,
+      title: copy ? `${info.title} (copy)` : info.title,
+      branches,
+    },
+    messages: messages.map((message) => ({
+      ...message,
+      id: ids.get(message.id) ?? newID(),
+      chat: id,
+      parent: message.parent === null ? null : (ids.get(message.parent) ?? null),
+    })),
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ArchiveError(`it is no JSON: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+function readChat(value: unknown, where: string): WholeChat {
+  const raw = object(value, where);
+  const info = cleanChat(raw);
+  if (info === undefined) throw new ArchiveError(`${where}.id is missing, or no name of letters and digits`);
+  const seen = new Set<string>();
+  const messages = array(raw.messages, `${where}.messages`).map((message, at) =>
+    readMessage(message, info.id, seen, `${where}.messages[${at}]`),
+  );
+  if (messages.length === 0) throw new ArchiveError(`${where}.messages is empty`);
+  return { info, messages: cleanTree(messages) };
+}
+
+function readMessage(value: unknown, chat: string, seen: Set<string>, where: string): Message {
+  const raw = object(value, where);
+  if (raw.role !== "user" && raw.role !== "assistant") {
+    throw new ArchiveError(`${where}.role must be "user" or "assistant"`);
+  }
+  if (typeof raw.content !== "string") throw new ArchiveError(`${where}.content must be a text`);
+  const message = cleanMessage({ ...raw, chat });
+  if (message === undefined)
+    throw new ArchiveError(`${where}.id is missing, or no name of letters and digits`);
+  if (seen.has(message.id)) throw new ArchiveError(`${where}.id is that of an earlier message`);
+  seen.add(message.id);
+  return ended(message);
+}
+
+/** An answer that ran when it was exported cannot go on from a file. */
+function ended(message: Message): Message {
+  if (message.answer === undefined || message.answer.phase === "done") return message;
+  const { stream: _, ...answer } = message.answer;
+  return { ...message, answer: { ...answer, phase: "done", outcome: { reason: "cancelled" } } };
+}
+
+function object(value: unknown, where: string): Record<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new ArchiveError(`${where} must be an object`);
+  }
+  return value as Record<string, unknown>;
+}
+
+function array(value: unknown, where: string): unknown[] {
+  if (!Array.isArray(value)) throw new ArchiveError(`${where} must be a list`);
+  return value;
+}
