@@ -7,7 +7,7 @@ export interface Attachment {
   text: string;
 }
 
-/** One message of a chat. A chat is a tree of them: an edited question or a second answer is a sibling of the first. */
+/** One message of a chat; clean.ts knows each field. A chat is a tree of them: an edited question or a second answer is a sibling of the first. */
 export interface Message {
   readonly id: string;
   readonly chat: string;

@@ -13,7 +13,7 @@ interface Props {
 
 /** The message field with its send and stop button. */
 export function Composer({ chat, away, toEnd }: Props) {
-  const { connection, notice } = useApp();
+  const { connection } = useApp();
   const draft = useSignal("");
   const field = useRef<HTMLTextAreaElement>(null);
   const { run } = chat;
@@ -43,9 +43,6 @@ export function Composer({ chat, away, toEnd }: Props) {
           Latest
         </button>
       )}
-      <p class="notice" role="alert" hidden={notice.value === ""}>
-        {notice}
-      </p>
       <form class="composer" onSubmit={submit}>
         <label for="question" class="hidden">
           Your message
