@@ -87,6 +87,7 @@ class Answer {
     let text = "";
     for await (const frame of this) {
       if (frame.error || frame.type === "lost") throw new Error(frame.error?.message ?? "the connection is lost");
+      if (frame.type === "rewound") text = text.slice(0, text.length - frame.removed.length);
       text += frame.text ?? "";
     }
     return text;

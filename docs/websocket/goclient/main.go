@@ -11,14 +11,15 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/coder/websocket"
 )
 
 // frame is any frame of the server; its type decides which fields count. docs/websocket.md explains them.
 type frame struct {
-	Type, ID, Text, Reason string
-	Error                  *struct{ Code, Message string }
+	Type, ID, Text, Removed, Reason string
+	Error                           *struct{ Code, Message string }
 }
 
 func main() {
@@ -63,6 +64,7 @@ func run(ctx context.Context, url, key, question string) error {
 		if err != nil {
 			return err
 		}
+		texts[f.ID] = strings.TrimSuffix(texts[f.ID], f.Removed) // a rewound frame's
 		if texts[f.ID] += f.Text; f.Type == "end" {
 			open--
 		}

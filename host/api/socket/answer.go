@@ -176,13 +176,15 @@ func (k *connection) follow(a *answer) error {
 // release gives up the stream. A detachable answer goes on without a reader for a while; any other is cancelled, which does nothing if it
 // has ended.
 func (a *answer) release() {
+	if a.detachable == nil {
+		a.stream.Cancel() // before a parse that may be going on is waited for
+	}
 	if a.parts != nil {
 		a.parts.close()
 	}
 	if a.detachable != nil {
 		a.detachable.detached()
 	} else {
-		a.stream.Cancel()
 		a.choice.Request.Release()
 	}
 	a.stop()
