@@ -48,6 +48,11 @@ export class Run implements Listener {
     this.chat = chat;
   }
 
+  /** What the answer is called in the frames of this connection; undefined while this tab does not follow it. */
+  get name(): string | undefined {
+    return this.watching ? undefined : this.stream?.id;
+  }
+
   /** Asks the host to go on with what it has of the answer, or for the answer. Does nothing while it does so. */
   goOn(): void {
     if (this.stream !== undefined) return;

@@ -34,9 +34,10 @@ export class Connection {
     return this.state;
   }
 
-  /** Calls listener with each frame of the host from now on. */
-  listen(listener: (frame: HostFrame) => void): void {
+  /** Calls listener with each frame of the host from now on, until the result is called. */
+  listen(listener: (frame: HostFrame) => void): () => void {
     this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
   }
 
   /** Connects now instead of at the end of a wait. Does nothing while online or already trying. */

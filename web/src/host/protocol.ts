@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+import type { LiveFrame } from "../live/frame.ts";
+
 // The frames of the WebSocket /v1/ws, as docs/websocket.md describes them: text frames, one JSON object each.
 
 export interface ToolCall {
@@ -190,9 +192,10 @@ export type HostFrame =
   | RewoundFrame
   | StateFrame
   | EndFrame
-  | ErrorFrame;
+  | ErrorFrame
+  | LiveFrame;
 
-const known = new Set(["started", "token", "parts", "rewound", "paused", "resumed", "end", "error"]);
+const known = new Set(["started", "token", "parts", "rewound", "paused", "resumed", "end", "error", "live"]);
 
 /** Reads one frame of the host; undefined for what this page does not know, which it may ignore. */
 export function parseFrame(data: unknown): HostFrame | undefined {

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+
+/** Durations in milliseconds, counted in buckets: up to the first bound, to the second, …, above the last. */
+export interface Histogram {
+  bounds: readonly number[];
+  counts: readonly number[]; // one more than bounds
+}
+
+export function totalOf(h: Histogram): number {
+  return h.counts.reduce((sum, n) => sum + n, 0);
+}
+
+/**
+ * What a part of all durations stays below, as near as the buckets tell: between the bounds of its bucket it is read off a line, as
+ * Prometheus does. above: it lies beyond the last bound, which is all that is known. Undefined where nothing was counted.
+ */
+export function percentile(h: Histogram, part: number): { ms: number; above: boolean } | undefined {
+  const wanted = part * totalOf(h);
+  if (wanted <= 0) return undefined;
+  let below = 0;
+  for (const [i, bound] of h.bounds.entries()) {
+    const n = h.counts[i] ?? 0;
+    if (n > 0 && below + n >= wanted) {
+      const from = h.bounds[i - 1] ?? 0;
+      return { ms: from + ((bound - from) * (wanted - below)) / n, above: false };
+    }
+    below += n;
+  }
+  return { ms: h.bounds.at(-1) ?? 0, above: true };
+}
+
+/** The percentiles in a sentence; empty where nothing was counted. */
+export function inWords(h: Histogram): string {
+  const [half, most, nearlyAll] = [0.5, 0.95, 0.99].map((part) => {
+    const at = percentile(h, part);
+    return at === undefined ? "" : `${at.above ? "more than " : ""}${duration(at.ms)}`;
+  });
+  if (half === "") return "";
+  return `Half of all tokens came within ${half} of the one before, 95 % within ${most}, 99 % within ${nearlyAll}.`;
+}
+
+/** A duration for people: "0.42 ms", "12 ms", "1.5 s". */
+export function duration(ms: number): string {
+  if (ms >= 60_000) return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  if (ms >= 1000) return `${round(ms / 1000)} s`;
+  return `${round(ms)} ms`;
+}
+
+function round(value: number): string {
+  if (value >= 100) return String(Math.round(value));
+  if (value >= 10) return String(Math.round(value * 10) / 10);
+  return String(Math.round(value * 100) / 100);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+import type { LiveModel } from "../../live/frame.ts";
+import { count } from "../../live/words.ts";
+import { Meter } from "./meter.tsx";
+
+/** How full the KV cache is. */
+export function Cells({ cells }: { cells: LiveModel["cells"] }) {
+  const { total, used, cached } = cells;
+  const running = used - cached;
+  const part = (n: number) => (total > 0 ? n / total : 0);
+  const percent = (n: number) => `${Math.round(100 * part(n))} %`;
+  return (
+    <section class="panel" aria-label="KV cache">
+      <h3>KV cache</h3>
+      <p>
+        {count(used)} of {count(total)} cells hold a token.
+      </p>
+      <Meter
+        label={`KV cache: ${percent(running)} in use, ${percent(cached)} kept from earlier`}
+        parts={[
+          { kind: "running", part: part(running) },
+          { kind: "kept", part: part(cached) },
+        ]}
+      />
+      <ul class="legend">
+        <li>
+          <i data-part="running" />
+          running answers {count(running)} ({percent(running)})
+        </li>
+        <li>
+          <i data-part="kept" />
+          kept from earlier {count(cached)} ({percent(cached)})
+        </li>
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+import { useSignal } from "@preact/signals";
+import { duration } from "../../live/histogram.ts";
+import type { Tick, Ticks } from "../../live/ticks.ts";
+import { Scroll } from "./scroll.tsx";
+
+const most = 12;
+
+/** The last ticks as a table, for those who read numbers better than a picture. It is that of the moment when it was opened. */
+export function LastTicks({ ticks }: { ticks: Ticks }) {
+  const rows = useSignal<readonly Tick[]>([]);
+  const read = () => {
+    rows.value = Array.from({ length: most }, (_, i) => ticks.at(ticks.size - 1 - i)).filter(
+      (t) => t !== undefined,
+    );
+  };
+  return (
+    <details onToggle={(event) => event.currentTarget.open && read()}>
+      <summary>The last ticks as a table</summary>
+      <Scroll label="The last ticks">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Tick</th>
+              <th scope="col">Tokens of answers</th>
+              <th scope="col">Tokens of prompts</th>
+              <th scope="col">Passes</th>
+              <th scope="col">Forward</th>
+              <th scope="col">Sampling</th>
+              <th scope="col">Plugins</th>
+              <th scope="col">In all</th>
+            </tr>
+          </thead>
+          <tbody>{rows.value.map(row)}</tbody>
+        </table>
+      </Scroll>
+      <button type="button" class="link" onClick={read}>
+        Read again
+      </button>
+    </details>
+  );
+}
+
+function row(tick: Tick) {
+  return (
+    <tr key={tick.number}>
+      <th scope="row">{tick.number}</th>
+      <td>{tick.decode}</td>
+      <td>{tick.prefill}</td>
+      <td>{tick.passes}</td>
+      {[tick.forward, tick.sample, tick.plugin, tick.total].map((ms, i) => (
+        <td key={i}>{duration(ms)}</td>
+      ))}
+    </tr>
+  );
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+import type { LivePlugin } from "../../live/frame.ts";
+import { duration } from "../../live/histogram.ts";
+import { count } from "../../live/words.ts";
+import { Scroll } from "./scroll.tsx";
+
+const states: Record<string, string> = {
+  ready: "Ready",
+  quarantined: "In quarantine for a client",
+  failed: "Does not load",
+};
+
+/** What plugins do, since the model was loaded. */
+export function Plugins({ plugins }: { plugins: readonly LivePlugin[] }) {
+  return (
+    <section class="panel wide" aria-label="Plugins">
+      <h3>Plugins</h3>
+      {plugins.length === 0 ? (
+        <p>
+          The server has no plugins. <a href="#/plugins">Add one</a>, and its calls are counted here.
+        </p>
+      ) : (
+        <Scroll label="What plugins do">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">State</th>
+                <th scope="col">Calls</th>
+                <th scope="col">A call takes</th>
+                <th scope="col">In all</th>
+                <th scope="col">Faults</th>
+              </tr>
+            </thead>
+            <tbody>{plugins.map(row)}</tbody>
+          </table>
+        </Scroll>
+      )}
+    </section>
+  );
+}
+
+function row({ name, state, calls, time_ms, faults }: LivePlugin) {
+  return (
+    <tr key={name}>
+      <th scope="row">{name}</th>
+      <td data-state={state}>{states[state] ?? state}</td>
+      <td>{count(calls)}</td>
+      <td>{calls > 0 ? small(time_ms / calls) : "–"}</td>
+      <td>{duration(time_ms)}</td>
+      <td data-faults={faults > 0 ? "some" : "none"}>{count(faults)}</td>
+    </tr>
+  );
+}
+
+/** A short time: most calls take microseconds. */
+function small(ms: number): string {
+  return ms < 1 ? `${Math.round(ms * 10_000) / 10} µs` : duration(ms);
+}
