@@ -8,7 +8,6 @@ const paths = {
   menu: "M3 6h14M3 10h14M3 14h14",
   settings: "M3 6h7M14 6h3M3 14h3M10 14h7M10 6a2 2 0 1 0 4 0a2 2 0 1 0-4 0M6 14a2 2 0 1 0 4 0a2 2 0 1 0-4 0",
   stop: "M6 6h8v8H6z",
-<<<<<<< HEAD
   grip: "M7.5 5h.01M7.5 10h.01M7.5 15h.01M12.5 5h.01M12.5 10h.01M12.5 15h.01",
   chevron: "M7 5l5 5-5 5",
   reset: "M4 10a6 6 0 1 0 2-4.5L4 7.5M4 3.5v4h4",
@@ -24,10 +23,8 @@ const paths = {
   screen: "M3 4.5h14v9H3zM7.5 16.5h5M10 13.5v3",
   plug: "M7 3v4M13 3v4M5 7h10v2.5a5 5 0 0 1-10 0zM10 14.5V17",
   pulse: "M2.5 10h3.5l2-5.5 3.5 11 2.5-5.5h3.5",
-=======
   pause: "M7 5v10M13 5v10",
   play: "M7 5l8 5-8 5z",
->>>>>>> c11ff0c (The live view: slots, the batch of each tick, queue, KV cache, latency and plugins)
 } as const;
 
 /** A drawing of 20 by 20 that says what a button does. A screen reader needs a label beside it. */
