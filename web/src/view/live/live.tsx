@@ -23,7 +23,7 @@ export default function LiveView() {
   return (
     <main id="scroller" class="live">
       <header>
-        <h2>Live</h2>
+        <h2 class={loaded.length > 1 ? "hidden" : ""}>{model?.name ?? "No model"}</h2>
         {loaded.length > 1 && <ModelChoice models={loaded} shown={model?.name ?? ""} choose={chosen} />}
         {model !== undefined && <Throughput model={model} rates={watch.of(model.name).rates} />}
       </header>

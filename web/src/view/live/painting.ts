@@ -34,18 +34,15 @@ export const tokens: Omit<Plot, "top" | "height"> = {
   unit: "",
 };
 
-/** Milliseconds of a tick. */
+/** Milliseconds of a tick, on the same scale: a chunk of a prompt may take a hundred times as long as a token. */
 export const times: Omit<Plot, "top" | "height"> = {
   series: timeSeries,
   value: (tick, series) => {
     if (series === "other") return Math.max(0, tick.total - tick.forward - tick.sample - tick.plugin);
     return tick[series as "forward" | "sample" | "plugin"];
   },
-  scale: (ms) => ms,
-  marks: (max) => {
-    const step = niceCeiling(max / 2.5);
-    return [step, 2 * step, 3 * step].filter((mark) => mark <= max * 1.001);
-  },
+  scale: Math.sqrt,
+  marks: (max) => [0.1, 0.5, 2, 10, 50, 200, 1000, 5000].filter((mark) => mark <= max),
   unit: " ms",
 };
 

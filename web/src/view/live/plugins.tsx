@@ -32,7 +32,7 @@ export function Plugins({ plugins }: { plugins: readonly LivePlugin[] }) {
                 <th scope="col">Faults</th>
               </tr>
             </thead>
-            <tbody>{plugins.map(row)}</tbody>
+            <tbody>{[...plugins].sort((a, b) => b.calls - a.calls).map(row)}</tbody>
           </table>
         </Scroll>
       )}
