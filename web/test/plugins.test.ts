@@ -1,86 +1,346 @@
 // SPDX-License-Identifier: MIT
 
-// The plugin picker with a host that has plugins: the examples, and a file that is none.
+// The plugins view with hosts that have plugins: the examples, modules made here, and files that are none.
 import assert from "node:assert/strict";
-import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import type { Browser } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { ChatPage, launch, patience } from "./browser.ts";
+import { hooks, pluginModule } from "./module.ts";
 import { Server } from "./server.ts";
+import { examplePlugin, examplePlugins } from "./wasm.ts";
 
-const built = fileURLToPath(new URL("../../build/plugins", import.meta.url));
+const adminKey = "secret-of-the-folder";
 
 let browser: Browser;
 let server: Server;
-let folder: string;
+let folder: { folder: string; remove(): void };
 
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "penstock-plugins-"));
-  for (const name of ["multiple-choice.wasm", "banned-phrases.wasm", "llama3.wasm"]) {
-    const file = join(built, name);
-    if (!existsSync(file)) throw new Error(`there is no ${file}: run \`make plugins\` first`);
-    copyFileSync(file, join(folder, name));
-  }
-  writeFileSync(join(folder, "broken.wasm"), "not WebAssembly");
+  folder = examplePlugins("multiple-choice", "banned-phrases", "llama3", "transcript");
+  writeFileSync(join(folder.folder, "broken.wasm"), "not WebAssembly");
+  writeFileSync(
+    join(folder.folder, "faulty.wasm"),
+    pluginModule({ name: "faulty", version: "0.1.0", summary: "traps at the first token" }, hooks.trapping),
+  );
   browser = await launch();
-  server = await Server.start({ flags: ["--plugin-dir", folder] });
+  server = await Server.start({ flags: ["--plugin-dir", folder.folder, "--admin-key", adminKey] });
 });
 
 after(async () => {
   await browser?.close();
   await server?.stop();
-  rmSync(folder, { recursive: true, force: true });
+  folder?.remove();
 });
 
-test("Page: picks among the host's plugins, and they obey their configuration", {
+async function open(url = server.url): Promise<{ chat: ChatPage; page: Page }> {
+  const chat = await ChatPage.open(browser, `${url}/#/plugins`);
+  await chat.online();
+  return { chat, page: chat.page };
+}
+
+async function close(chat: ChatPage): Promise<void> {
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+}
+
+function card(page: Page, name: string): Locator {
+  return page.getByRole("article", { name });
+}
+
+/** Unfolds a plugin's card. */
+async function unfold(page: Page, name: string): Promise<Locator> {
+  const plugin = card(page, name);
+  await plugin.getByRole("button", { name: "Configure and try" }).click();
+  return plugin;
+}
+
+/** Drops files on the page, as from a file manager. */
+async function drop(page: Page, files: { name: string; bytes: Buffer | number }[]): Promise<void> {
+  const data = await page.evaluateHandle(
+    (list) => {
+      const transfer = new DataTransfer();
+      for (const { name, bytes } of list) {
+        const content = typeof bytes === "number" ? new Uint8Array(bytes) : Uint8Array.from(bytes);
+        transfer.items.add(new File([content], name, { type: "application/wasm" }));
+      }
+      return transfer;
+    },
+    files.map(({ name, bytes }) => ({ name, bytes: typeof bytes === "number" ? bytes : [...bytes] })),
+  );
+  const target = page.getByRole("main");
+  await target.dispatchEvent("dragover", { dataTransfer: data });
+  await page.getByText("Drop the .wasm files here").waitFor();
+  await target.dispatchEvent("drop", { dataTransfer: data });
+}
+
+async function giveKey(page: Page, key: string): Promise<void> {
+  const dialog = page.getByRole("dialog", { name: "Admin key" });
+  await dialog.getByRole("textbox", { name: "Admin key" }).fill(key);
+  await dialog.getByRole("button", { name: "Continue" }).click();
+}
+
+test("Plugins: each is listed with what it does, and files that are none with the reason", {
+  timeout: 3 * patience,
+}, async () => {
+  const { chat, page } = await open();
+  const banned = card(page, "banned-phrases");
+  await banned.getByText("Ready").waitFor();
+  const text = await banned.innerText();
+  assert.match(text, /1\.0\.0/);
+  assert.match(text, /Keeps phrases out of the answer/);
+  assert.match(text, /Constraint\s+After each token/);
+  assert.match(text, /may take back 32 tokens.*banned-phrases\.wasm · \d+ kB · sha256 [0-9a-f]{12}/);
+  assert.match(await card(page, "llama3").innerText(), /Template/);
+
+  const broken = page.getByRole("region", { name: "Files that could not be loaded" });
+  assert.match(await broken.innerText(), /broken\.wasm 15 bytes\s+not a WebAssembly module.*\s+Replace it/);
+  assert.equal(
+    await page.getByRole("article").count(),
+    5,
+    "what is no plugin is a card, or a plugin is none",
+  );
+
+  // The host watches its folder, and the page the host.
+  const file = join(folder.folder, "late.wasm");
+  writeFileSync(file, pluginModule({ name: "latecomer", version: "3" }));
+  await card(page, "latecomer").waitFor();
+  rmSync(file);
+  await card(page, "latecomer").waitFor({ state: "detached" });
+  await close(chat);
+});
+
+test("Plugins: a fault puts a plugin into quarantine, which says why and can be ended", {
   timeout: 4 * patience,
 }, async () => {
-  const chat = await ChatPage.open(browser, server.url);
-  await chat.online();
-  const { page } = chat;
-  await page.getByRole("button", { name: "Settings" }).click();
-  const picker = page.getByRole("group", { name: "Plugins" });
-  assert.equal(
-    await picker.getByRole("checkbox").count(),
-    3,
-    "what cannot be loaded is offered, or a plugin is not",
+  const { chat, page } = await open();
+  const faulty = card(page, "faulty");
+  await faulty.waitFor();
+  const request = { messages: [{ role: "user", content: "Hi" }], plugins: ["faulty"], max_tokens: 4 };
+  let faults = true;
+  const faulting = (async () => {
+    // Each pause is twice as long as the one before, so it is soon too long to be missed.
+    while (faults) {
+      const body = JSON.stringify(request);
+      const { status } = await fetch(`${server.url}/v1/chat/completions`, { method: "POST", body });
+      assert.ok(status === 422 || status === 429, `the host answered ${status}`);
+      if (status === 429) await new Promise((again) => setTimeout(again, 100));
+    }
+  })();
+  await faulty.getByText(/^Quarantined$/).waitFor();
+  assert.match(
+    await faulty.innerText(),
+    /It has faulted \d+ times, last at \d\d:\d\d:\d\d:\s+plugin faulty: penstock_accept: trap: unreachable/,
   );
-  assert.match(await picker.innerText(), /multiple-choice\s+\S.*\s/, "it does not say what the plugin does");
+  faults = false;
+  await faulting;
 
-  const config = picker.getByLabel("Configuration of multiple-choice");
-  assert.equal(await config.isVisible(), false);
-  await picker.getByLabel(/^multiple-choice/).check();
-  assert.match((await config.getAttribute("placeholder")) ?? "", /"choices"/);
-  await config.fill("{ nonsense");
-  assert.equal(await config.evaluate((field: HTMLTextAreaElement) => field.validity.valid), false);
-  await config.fill('{"choices": ["teal", "umber"]}');
-  assert.equal(await config.evaluate((field: HTMLTextAreaElement) => field.validity.valid), true);
-  assert.equal(await picker.getByLabel("Configuration of llama3").count(), 0, "it has no configuration");
-  await page.getByRole("button", { name: "Done" }).click();
+  await faulty.getByRole("button", { name: /End the quarantine|Forget the faults/ }).click();
+  await giveKey(page, adminKey);
+  await faulty.getByText("It has faulted").waitFor({ state: "detached" });
+  await faulty.getByText("Ready").waitFor();
+  await close(chat);
+});
 
-  await page.reload(); // what was picked outlives the visit
+test("Plugins: uploaded by a drop with the admin key, replaced after a question, and removed", {
+  timeout: 4 * patience,
+}, async () => {
+  const { chat, page } = await open();
+  const uploads = page.getByRole("list", { name: "Uploads" }).getByRole("listitem");
+  const first = pluginModule({ name: "mine", version: "1.0" }, hooks.ending);
+  await drop(page, [
+    { name: "mine.wasm", bytes: first },
+    { name: "notes.txt", bytes: Buffer.from("hello") },
+  ]);
+  await giveKey(page, "wrong");
+  await page.getByText("The server did not accept that key.").waitFor();
+  await giveKey(page, adminKey);
+  await card(page, "mine").getByText("Ready").waitFor();
+  await uploads.filter({ hasText: "mine 1.0 is there." }).waitFor();
+  await uploads
+    .filter({ hasText: /notes\.txt[\s\S]*Not a WebAssembly module.*docs\/plugins\/go\.md/ })
+    .waitFor();
+
+  // The same again is nothing new; another of the same name is a question. The key is known now.
+  await drop(page, [{ name: "mine.wasm", bytes: first }]);
+  await uploads.filter({ hasText: "mine 1.0 is there already" }).waitFor();
+  const second = pluginModule({ name: "mine", version: "2.0" }, hooks.ending);
+  await drop(page, [{ name: "copy.wasm", bytes: second }]);
+  const question = page.getByRole("group", { name: "Replace mine?" });
+  assert.match(
+    await question.innerText(),
+    /Now\s+mine 1\.0 · \d+ bytes · [0-9a-f]{12}\s+New\s+mine 2\.0 · \d+ bytes · [0-9a-f]{12}/,
+  );
+  assert.match(await card(page, "mine").innerText(), /1\.0/, "it was replaced before the answer");
+  await question.getByRole("button", { name: "Keep the old one" }).click();
+  await uploads.filter({ hasText: "mine stays as it was" }).waitFor();
+  await drop(page, [{ name: "copy.wasm", bytes: second }]);
+  await question.getByRole("button", { name: "Replace" }).click();
+  await card(page, "mine").getByText("2.0").waitFor();
+  await uploads.filter({ hasText: "taken its predecessor's place" }).waitFor();
+
+  await drop(page, [{ name: "huge.wasm", bytes: 17 * 2 ** 20 }]);
+  await uploads
+    .filter({
+      hasText: /huge\.wasm 17\.8 MB[\s\S]*(larger than 16777216 bytes|larger than the server takes)/,
+    })
+    .waitFor();
+
+  await card(page, "mine").getByRole("button", { name: "Remove mine" }).click();
+  const sure = page.getByRole("group", { name: "Remove mine?" });
+  assert.match(await sure.innerText(), /deletes mine\.wasm on the server. It cannot be undone/);
+  await sure.getByRole("button", { name: "Cancel" }).click();
+  await card(page, "mine").getByRole("button", { name: "Remove mine" }).click();
+  await sure.getByRole("button", { name: "Remove" }).click();
+  await card(page, "mine").waitFor({ state: "detached" });
+
+  const stored = await page.evaluate(() => JSON.stringify({ ...localStorage }));
+  assert.doesNotMatch(stored, new RegExp(adminKey), "the key is remembered though nobody asked for that");
+  await close(chat);
+});
+
+test("Plugins: one's own is dropped in, set, switched on, and changes the answer", {
+  timeout: 4 * patience,
+}, async () => {
+  const { chat, page } = await open();
+  const name = "multiple-choice";
+  rmSync(join(folder.folder, `${name}.wasm`));
+  await card(page, name).waitFor({ state: "detached" });
+  await drop(page, [{ name: `${name}.wasm`, bytes: readFileSync(examplePlugin(name)) }]);
+  await giveKey(page, adminKey);
+  await card(page, name).waitFor();
+
+  const plugin = await unfold(page, name);
+  const here = plugin.getByRole("switch", { name: "Use in this chat" });
+  assert.equal(await here.isDisabled(), true, "it can be switched on without what it needs");
+  await plugin.getByText("First complete the configuration. choices: It is needed.").waitFor();
+  for (const choice of ["teal", "umber"]) {
+    await plugin.getByRole("button", { name: "Add to Choices" }).click();
+    await page.keyboard.type(choice); // the new entry has the focus
+  }
+  await here.check();
+  await plugin.getByRole("switch", { name: "Use in new chats" }).check();
+  await page
+    .getByRole("button", { name: "New chat" })
+    .or(page.getByRole("link", { name: "New chat" }))
+    .first()
+    .click();
+  if (!(await chat.question.isVisible())) await page.goto(`${server.url}/#/`);
   await chat.ask("Which colour is it?");
   const answer = await chat.finished();
   assert.match((await answer.locator(".prose").innerText()).trim(), /^(teal|umber)$/);
-  assert.deepEqual(chat.complaints, []);
-  await chat.close();
+
+  // What is changed here changes how the chat uses it.
+  await page.goto(`${server.url}/#/plugins`);
+  await unfold(page, name);
+  await plugin.getByRole("textbox", { name: "Choices 1" }).fill("ochre");
+  await plugin.getByRole("button", { name: "Remove Choices 2" }).click();
+  await page.goto(`${server.url}/#/`);
+  await page.getByRole("link", { name: "Which colour is it?" }).click();
+  await chat.ask("And now?");
+  await page.getByText("And now?").first().waitFor();
+  assert.equal((await (await chat.finished()).locator(".prose").innerText()).trim(), "ochre");
+  await close(chat);
 });
 
-test("Page: what a plugin wants to be told is said where it was not", { timeout: 3 * patience }, async () => {
-  const chat = await ChatPage.open(browser, server.url);
-  await chat.online();
-  const { page } = chat;
-  await page.getByRole("button", { name: "Settings" }).click();
+test("Plugins: a form keeps to the schema, and can be left for JSON", { timeout: 3 * patience }, async () => {
+  const { chat, page } = await open();
+  const plugin = await unfold(page, "banned-phrases");
+  await plugin.getByRole("button", { name: "Add to Phrases" }).click();
+  const entry = plugin.getByRole("textbox", { name: "Phrases 1" });
+  await entry.blur();
+  await plugin.getByText("It must not be empty.", { exact: true }).waitFor();
+  await entry.fill("frog");
+  await plugin.getByRole("button", { name: "Add to Phrases" }).click();
+  await plugin.getByRole("textbox", { name: "Phrases 2" }).fill("toad");
+  await plugin.getByRole("button", { name: "Move Phrases 2 up" }).click();
+  assert.equal(await entry.inputValue(), "toad");
+  await plugin.getByRole("checkbox", { name: "Ignore case" }).uncheck();
+
+  await plugin.getByRole("button", { name: "Edit as JSON" }).click();
+  const json = plugin.getByRole("textbox", { name: "Configuration" });
+  assert.deepEqual(JSON.parse(await json.inputValue()), { phrases: ["toad", "frog"], ignore_case: false });
+  await json.fill('{"phrases": [');
+  await plugin.getByText(/^This is not JSON/).waitFor();
+  await json.fill('{"phrases": ["newt"], "colour": 1}');
+  await plugin.getByText("colour: There is no field of this name.", { exact: true }).waitFor();
+  await json.fill('{"phrases": ["newt"]}');
+  await plugin.getByRole("switch", { name: "Use in this chat" }).check();
+  await plugin.getByRole("button", { name: "Edit as a form" }).click();
+  assert.equal(await entry.inputValue(), "newt");
+  await close(chat);
+});
+
+test("Plugins: a template's prompt is shown beside the model's own, and follows its configuration", {
+  timeout: 3 * patience,
+}, async () => {
+  const { chat, page } = await open();
+  await unfold(page, "transcript");
+  const prompt = page.getByRole("region", { name: "Prompt of transcript" });
+  assert.match(await prompt.innerText(), /^You tell short stories\.\s+User: Tell me about a frog\./);
+  const own = page.getByRole("region", { name: "Prompt of The model’s own template" });
+  assert.match(await own.innerText(), /Tell me about a frog\./);
+  assert.notEqual(await own.locator("mark").count(), 0, "special tokens are not told apart");
+  assert.match(
+    await page.getByRole("region", { name: "Prompt preview" }).innerText(),
+    /transcript \d+ tokens/,
+  );
+  await card(page, "transcript").getByRole("textbox", { name: "User", exact: true }).fill("Guest");
+  await prompt.getByText("Guest: Tell me about a frog.").waitFor();
+
+  // A pattern that could keep the browser busy is the host's to check, and its words are shown.
+  await card(page, "transcript").getByRole("textbox", { name: "User", exact: true }).fill("a: b");
   await page
-    .getByRole("group", { name: "Plugins" })
-    .getByLabel(/^banned-phrases/)
-    .check();
-  await page.getByRole("button", { name: "Done" }).click();
-  await chat.ask("Tell me a story about a frog.");
-  assert.match(await (await chat.finished()).innerText(), /phrases[\s\S]*Change it in Settings/);
-  assert.deepEqual(chat.complaints, []);
-  await chat.close();
+    .getByRole("region", { name: "Prompt preview" })
+    .getByText(/config\.user/)
+    .waitFor();
+
+  // Of a chat it shows what the last answer was written for.
+  await page.goto(`${server.url}/#/`);
+  await chat.ask("What is a newt?");
+  await chat.finished();
+  await page.goto(`${server.url}/#/plugins`);
+  await unfold(page, "transcript");
+  await prompt.getByText("User: What is a newt?").waitFor();
+  await close(chat);
+});
+
+test("Plugins: tried with and without, with the same seed", { timeout: 3 * patience }, async () => {
+  const { chat, page } = await open();
+  const plugin = await unfold(page, "banned-phrases");
+  await plugin.getByRole("button", { name: "Add to Phrases" }).click();
+  await page.keyboard.type("a");
+  await plugin
+    .getByRole("textbox", { name: "A question to try it with" })
+    .fill("Tell me a story about a frog.");
+  await plugin.getByRole("button", { name: "Try", exact: true }).click();
+  await plugin.getByText(/Do you like it/).waitFor();
+  const [without, with_] = await plugin.locator(".tried").allInnerTexts();
+  assert.match(without ?? "", /a/);
+  assert.doesNotMatch(with_ ?? "", /a/i);
+  await close(chat);
+});
+
+test("Plugins: without any, and without an admin key, the page says what to do", {
+  timeout: 3 * patience,
+}, async () => {
+  const empty = mkdtempSync(join(tmpdir(), "penstock-plugins-"));
+  const bare = await Server.start({ flags: ["--plugin-dir", empty] });
+  try {
+    const { chat, page } = await open(bare.url);
+    await page.getByRole("heading", { name: "No plugins yet" }).waitFor();
+    assert.match(
+      await page.getByRole("main").innerText(),
+      /make plugins\s+bin\/penstock serve --plugin-dir build\/plugins/,
+    );
+    await drop(page, [{ name: "mine.wasm", bytes: pluginModule({ name: "mine" }) }]);
+    await page.getByRole("heading", { name: "This server takes no changes over the network" }).waitFor();
+    await page.getByText("penstock serve --admin-key KEY").waitFor();
+    await close(chat);
+  } finally {
+    await bare.stop();
+    rmSync(empty, { recursive: true, force: true });
+  }
 });

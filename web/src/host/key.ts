@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import type { SmallStorage } from "../storage.ts";
 
 const item = "penstock.key";
 
@@ -13,5 +14,29 @@ export class KeyKeeper {
   set key(key: string) {
     if (key === "") this.storage.removeItem(item);
     else this.storage.setItem(item, key);
+  }
+}
+
+const adminItem = "penstock.adminkey";
+
+/** The admin key. It is forgotten with the tab, unless a person wants it remembered. */
+export class AdminKey {
+  constructor(
+    private readonly session: SmallStorage,
+    private readonly local: SmallStorage,
+  ) {}
+
+  get key(): string {
+    return this.session.getItem(adminItem) ?? this.local.getItem(adminItem) ?? "";
+  }
+
+  keep(key: string, remember: boolean): void {
+    this.forget();
+    (remember ? this.local : this.session).setItem(adminItem, key);
+  }
+
+  forget(): void {
+    this.session.removeItem(adminItem);
+    this.local.removeItem(adminItem);
   }
 }

@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: MIT
+import type { HostError } from "./protocol.ts";
 
 /** The host wants an API key, or another one than it got. */
 export class KeyNeeded extends Error {}
+
+/** The host refused a request; the message is in its words. */
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    readonly error: HostError,
+  ) {
+    super(error.message);
+  }
+}
 
 export interface Model {
   name: string;
@@ -65,33 +76,75 @@ export class Rest {
 
   /** Opens /v1/ws; the result is still connecting. */
   socket(): WebSocket {
-    const url = new URL("v1/ws", this.base);
+    const url = this.address("v1/ws");
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     const key = this.key();
     return new WebSocket(url, key === "" ? [] : [subprotocol, keyPrefix + base64url(key)]);
   }
 
-  private async get(path: string): Promise<unknown> {
-    const key = this.key();
-    const response = await fetch(new URL(path, this.base), {
-      headers: key === "" ? {} : { Authorization: `Bearer ${key}` },
-      signal: AbortSignal.timeout(probeTimeout),
-    }).catch(() => {
-      throw new Error("the server does not answer"); // the browser's own words differ and help nobody
+  /**
+   * Sends a request with a body of JSON, if it has one, and returns what the answer holds; undefined if it holds
+   * nothing. Throws KeyNeeded where the page's own key is not enough, Refused, or an Error if nobody answers.
+   */
+  async call(path: string, { method = "GET", body, key, signal }: Call = {}): Promise<unknown> {
+    const response = await fetch(this.address(path), {
+      ...(method !== "GET" && { method }),
+      headers: { ...authorization(key ?? this.key()), ...(body !== undefined && json) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: signal ?? AbortSignal.timeout(probeTimeout),
+    }).catch((error) => {
+      if (signal?.aborted) throw error;
+      throw new Error(silence); // the browser's own words differ and help nobody
     });
-    if (response.status === 401) throw new KeyNeeded();
-    if (!response.ok) throw new Error(await complaint(response));
-    return response.json();
+    if (response.status === 401 && key === undefined) throw new KeyNeeded();
+    const text = await response.text();
+    if (!response.ok) throw refused(response.status, text);
+    return text === "" ? undefined : JSON.parse(text);
+  }
+
+  /** Where a route lies. */
+  address(path: string): URL {
+    return new URL(path, this.base);
+  }
+
+  private get(path: string): Promise<unknown> {
+    return this.call(path);
   }
 }
 
-async function complaint(response: Response): Promise<string> {
-  const body = await response.json().catch(() => undefined);
-  return body?.error?.message ?? `the server answered ${response.status}`;
+export interface Call {
+  method?: "GET" | "POST" | "DELETE";
+  body?: unknown;
+  key?: string; // in place of the page's own
+  signal?: AbortSignal; // in place of ten seconds
+}
+
+const json = { "Content-Type": "application/json" };
+
+/** What is said where nobody answers. */
+export const silence = "the server does not answer";
+
+/** The header that carries a key. */
+export function authorization(key: string): Record<string, string> {
+  return key === "" ? {} : { Authorization: `Bearer ${key}` };
+}
+
+/** What an answer of this status says of why it is none. */
+export function refused(status: number, text: string): Refused {
+  let error: HostError | undefined;
+  try {
+    error = JSON.parse(text)?.error;
+  } catch {
+    // from a proxy
+  }
+  return new Refused(
+    status,
+    typeof error?.message === "string" ? error : { message: `the server answered ${status}` },
+  );
 }
 
 // What the host sends has these fields, or is none of ours: then they are undefined.
-type Entry = {
+export type Entry = {
   id?: unknown;
   name?: unknown;
   state?: unknown;
@@ -106,7 +159,7 @@ type Entry = {
 };
 
 /** Reads OpenAI's list shape, {"data": [{…}]}, or a bare array, skipping entries without a name. */
-function entries(body: unknown, field: "id" | "name"): Entry[] {
+export function entries(body: unknown, field: "id" | "name"): Entry[] {
   const list = Array.isArray(body) ? body : (body as { data?: unknown })?.data;
   if (!Array.isArray(list)) return [];
   return list.filter((entry) => typeof entry?.[field] === "string");
@@ -117,7 +170,7 @@ function usable(entry: Entry): boolean {
   return entry.state !== "failed";
 }
 
-function plugin({ name, manifest, exports }: Entry): Plugin {
+export function plugin({ name, manifest, exports }: Entry): Plugin {
   const view = manifest?.view;
   return {
     name: String(name),

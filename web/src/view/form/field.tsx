@@ -44,11 +44,13 @@ function Simple(props: FieldProps) {
     },
   };
   const field = fieldOf(schema);
+  // What an entry of a list is told is the same for all of them, so the list says it.
+  const help = { id, schema: name === "" ? {} : schema, problem: shown ? problem : undefined };
   if (field.kind === "switch") {
     return (
       <div class="field">
         <SwitchInput {...input} />
-        <Help {...props} id={id} problem={shown ? problem : undefined} />
+        <Help {...help} />
       </div>
     );
   }
@@ -63,7 +65,7 @@ function Simple(props: FieldProps) {
       {field.kind === "choice" && <ChoiceInput {...input} values={field.values} />}
       {field.kind === "number" && <NumberInput {...input} whole={field.whole} />}
       {field.kind === "text" && <TextInput {...input} long={field.long} />}
-      <Help {...props} id={id} problem={shown ? problem : undefined} />
+      <Help {...help} />
     </div>
   );
 }
@@ -75,13 +77,14 @@ export function Needed() {
 interface HelpProps {
   id: string;
   schema: FieldProps["schema"];
+  more?: string; // besides what the schema tells
   problem: string | undefined;
 }
 
 /** What a field is for, its limits, and what is wrong with it. */
-export function Help({ id, schema, problem }: HelpProps) {
+export function Help({ id, schema, more = "", problem }: HelpProps) {
   const about = typeof schema.description === "string" ? schema.description : "";
-  const bounds = limits(schema);
+  const bounds = [limits(schema), more].filter(Boolean).join("; ");
   return (
     <>
       {about + bounds !== "" && (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-import { useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { pathTo } from "../../plugins/check.ts";
-import { fieldOf, number, resolve, startingValue } from "../../plugins/schema.ts";
+import { fieldOf, limits, number, resolve, startingValue } from "../../plugins/schema.ts";
 import { Icon } from "../icon.tsx";
 import { type FieldProps, useForm } from "./context.ts";
 import { Field, Help, Needed } from "./field.tsx";
@@ -13,15 +13,20 @@ export function List(props: FieldProps) {
   const { path, schema, name, label, required, value, change } = props;
   const form = useForm();
   const box = useRef<HTMLFieldSetElement>(null);
+  const focus = useRef<number | undefined>(undefined); // the entry that gets it once it is drawn
+  useLayoutEffect(() => {
+    if (focus.current !== undefined) focusEntry(box.current, focus.current);
+    focus.current = undefined;
+  });
   const field = fieldOf(schema);
   if (field.kind !== "list") return null;
   const part = resolve(field.item, form.root);
   const entries = Array.isArray(value) ? value : [];
   const id = `${form.id}-${path}`;
   const problem = form.problems.find((p) => p.path === path)?.message;
-  const replace = (changed: unknown[], focus?: number) => {
+  const replace = (changed: unknown[], next?: number) => {
+    focus.current = next;
     change(changed.length === 0 && !required ? undefined : changed);
-    if (focus !== undefined) requestAnimationFrame(() => focusEntry(box.current, focus));
   };
   const add = () => replace([...entries, startingValue(part, form.root)], entries.length);
   return (
@@ -30,7 +35,7 @@ export function List(props: FieldProps) {
         {name}
         {required && <Needed />}
       </legend>
-      <Help id={id} schema={schema} problem={undefined} />
+      <Help id={id} schema={schema} more={limits(part)} problem={undefined} />
       <ol class="entries">
         {entries.slice(0, mostShown).map((entry, at) => (
           // Entries have no names of their own, and each draws what it is given.

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+import { type PluginFile, pluginFile } from "../plugins/file.ts";
+import { type Prompt, readPrompt } from "../plugins/prompt.ts";
+import type { GenerateRequest } from "./protocol.ts";
+import { entries, KeyNeeded, type Rest } from "./rest.ts";
+import { upload } from "./upload.ts";
+
+export interface UploadOptions {
+  key: string; // the admin key
+  dryRun: boolean; // only say what the upload would do
+  signal: AbortSignal;
+  sent(share: number): void; // 0 to 1
+}
+
+/** The routes of the host's plugin folder. What changes it needs the admin key. Errors are those of Rest.call. */
+export class PluginRoutes {
+  constructor(private readonly rest: Rest) {}
+
+  /** All files of the folder, also those that could not be loaded. */
+  async list(): Promise<PluginFile[]> {
+    return entries(await this.rest.call("v1/plugins"), "name").map(pluginFile);
+  }
+
+  /** Puts a module into the folder, or says what that would do. created: no plugin had its name. */
+  async upload(
+    file: Blob,
+    { dryRun, ...options }: UploadOptions,
+  ): Promise<{ plugin: PluginFile; created: boolean }> {
+    const url = this.rest.address(dryRun ? "v1/plugins?dry_run=true" : "v1/plugins");
+    const { status, body } = await upload(url, file, options);
+    const [plugin] = entries([body], "name").map(pluginFile);
+    if (plugin === undefined) throw new Error("the server's answer describes no plugin");
+    return { plugin, created: status === 201 };
+  }
+
+  async remove(name: string, key: string): Promise<void> {
+    await this.rest.call(`v1/plugins/${encodeURIComponent(name)}`, { method: "DELETE", key });
+  }
+
+  /** Ends the quarantines of a plugin and forgets its faults. */
+  async reset(name: string, key: string): Promise<void> {
+    await this.rest.call(`v1/plugins/${encodeURIComponent(name)}/reset`, { method: "POST", key });
+  }
+
+  /** The prompt that a request becomes. */
+  async prompt(request: GenerateRequest, signal: AbortSignal): Promise<Prompt> {
+    const body = { ...request, return_tokens: true };
+    try {
+      return readPrompt(await this.rest.call("apply-template", { method: "POST", body, signal }));
+    } catch (error) {
+      if (error instanceof KeyNeeded) throw new Error("the server wants a key; reload the page to enter it");
+      throw error;
+    }
+  }
+}

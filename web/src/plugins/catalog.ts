@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+import { type Signal, signal } from "@preact/signals";
+import type { AdminKey } from "../host/key.ts";
+import type { PluginRoutes } from "../host/pluginroutes.ts";
+import { KeyNeeded, Refused } from "../host/rest.ts";
+import type { PluginFile } from "./file.ts";
+
+/** A file on its way to the host. */
+export interface Upload {
+  readonly id: number;
+  readonly name: string; // of the file
+  readonly size: number; // bytes
+  phase: "waiting" | "sending" | "loading" | "asking" | "done" | "failed";
+  share: number; // of the file that is sent, 0 to 1
+  text: string; // how it ended
+  replaces?: { before: PluginFile | undefined; after: PluginFile }; // of phase asking
+}
+
+/** The dialog that asks for the admin key. */
+export interface KeyQuestion {
+  refused: boolean; // a key was given, and is not the host's
+  answer(key: string | undefined, remember: boolean): void; // undefined: never mind
+}
+
+type Routes = Pick<PluginRoutes, "list" | "upload" | "remove" | "reset">;
+
+const noKey = "Nothing was changed: that needs the admin key.";
+
+/** The host's plugin folder as the page shows it, and what a person can do with it. */
+export class Catalog {
+  readonly files: Signal<readonly PluginFile[] | undefined> = signal(undefined); // undefined: not known yet
+  readonly problem = signal(""); // why the list cannot be had
+  readonly unsupported = signal(false); // the host runs no plugins
+  readonly closed = signal(false); // nobody can change the folder over the network
+  readonly uploads: Signal<readonly Upload[]> = signal([]);
+  readonly keyQuestion: Signal<KeyQuestion | undefined> = signal(undefined);
+  readonly notes: Signal<ReadonlyMap<string, string>> = signal(new Map()); // by plugin: why something did not work
+  private readonly answers = new Map<number, (replace: boolean) => void>(); // by upload
+  private last = Promise.resolve(); // of what waits for its turn
+  private shown = ""; // the list as it was read
+  private count = 0;
+
+  /** offer gets the plugins that a request can use, whenever they change. */
+  constructor(
+    private readonly routes: Routes,
+    private readonly admin: Pick<AdminKey, "key" | "keep" | "forget">,
+    private readonly offer: (plugins: readonly PluginFile[]) => void,
+  ) {}
+
+  /** Looks at the folder. */
+  async refresh(): Promise<void> {
+    try {
+      const files = await this.routes.list();
+      this.problem.value = "";
+      const now = JSON.stringify(files);
+      if (now === this.shown) return;
+      this.shown = now;
+      this.files.value = files;
+      this.offer(files.filter((file) => file.state !== "failed"));
+    } catch (error) {
+      this.unsupported.value = error instanceof Refused && error.status === 404;
+      this.problem.value = wordsOf(error);
+    }
+  }
+
+  /** Uploads files one after the other. */
+  add(files: readonly File[]): void {
+    for (const file of files) {
+      const id = ++this.count;
+      const upload: Upload = { id, name: file.name, size: file.size, phase: "waiting", share: 0, text: "" };
+      this.uploads.value = [...this.uploads.peek(), upload];
+      this.inTurn(() => this.send(id, file));
+    }
+  }
+
+  /** Answers whether an upload may replace a plugin. */
+  decide(id: number, replace: boolean): void {
+    this.answers.get(id)?.(replace);
+    this.answers.delete(id);
+  }
+
+  /** Takes an upload that has ended off the list. */
+  dismiss(id: number): void {
+    this.uploads.value = this.uploads.peek().filter((upload) => upload.id !== id);
+  }
+
+  remove(name: string): void {
+    this.change(name, (key) => this.routes.remove(name, key));
+  }
+
+  /** Ends a plugin's quarantine. */
+  reset(name: string): void {
+    this.change(name, (key) => this.routes.reset(name, key));
+  }
+
+  private change(name: string, act: (key: string) => Promise<void>): void {
+    this.note(name, "");
+    this.inTurn(async () => {
+      try {
+        await this.asAdmin(act);
+      } catch (error) {
+        this.note(name, wordsOf(error));
+      }
+      await this.refresh();
+    });
+  }
+
+  private inTurn(act: () => Promise<void>): void {
+    this.last = this.last.then(act);
+  }
+
+  /** Asks the host what an upload would do, and then a person, before it replaces anything. */
+  private async send(id: number, file: File): Promise<void> {
+    const attempt = (dryRun: boolean) =>
+      this.asAdmin((key) => {
+        this.progress(id, { phase: "sending", share: 0 });
+        const sent = (share: number) =>
+          this.progress(id, { phase: share < 1 ? "sending" : "loading", share });
+        return this.routes.upload(file, { key, dryRun, sent, signal: new AbortController().signal });
+      });
+    try {
+      const { plugin, created } = await attempt(true);
+      const before = this.files.peek()?.find((known) => known.name === plugin.name && known.sha256 !== "");
+      if (before?.sha256 === plugin.sha256 && before.error === "") {
+        this.end(id, "done", `${titleOf(plugin)} is there already: the same file, byte for byte.`);
+        return;
+      }
+      if (!created && !(await this.mayReplace(id, before, plugin))) {
+        this.end(id, "done", `Not uploaded: ${plugin.name} stays as it was.`);
+        return;
+      }
+      const done = await attempt(false);
+      const how = done.created ? "is there" : "has taken its predecessor's place";
+      this.end(id, "done", `${titleOf(done.plugin)} ${how}.`);
+    } catch (error) {
+      this.end(id, "failed", wordsOf(error));
+    }
+    await this.refresh();
+  }
+
+  private mayReplace(id: number, before: PluginFile | undefined, after: PluginFile): Promise<boolean> {
+    this.progress(id, { phase: "asking", replaces: { before, after } });
+    return new Promise((resolve) => this.answers.set(id, resolve));
+  }
+
+  /** Does what needs the admin key, and asks for the key until it is right or a person gives up. */
+  private async asAdmin<T>(act: (key: string) => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await act(this.admin.key);
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        if (error.error.code === "admin_disabled") this.closed.value = true;
+        if (error.status !== 401) throw error;
+        const refused = this.admin.key !== "";
+        this.admin.forget();
+        if (!(await this.askKey(refused))) throw new Error(noKey);
+      }
+    }
+  }
+
+  private askKey(refused: boolean): Promise<boolean> {
+    return new Promise((resolve) => {
+      const answer = (key: string | undefined, remember: boolean) => {
+        this.keyQuestion.value = undefined;
+        if (key !== undefined) this.admin.keep(key, remember);
+        resolve(key !== undefined);
+      };
+      this.keyQuestion.value = { refused, answer };
+    });
+  }
+
+  private progress(id: number, change: Partial<Upload>): void {
+    this.uploads.value = this.uploads
+      .peek()
+      .map((upload) => (upload.id === id ? { ...upload, ...change } : upload));
+  }
+
+  private end(id: number, phase: "done" | "failed", text: string): void {
+    this.progress(id, { phase, text });
+  }
+
+  private note(name: string, text: string): void {
+    const notes = new Map(this.notes.peek());
+    if (text === "") notes.delete(name);
+    else notes.set(name, text);
+    this.notes.value = notes;
+  }
+}
+
+export function titleOf({ name, version }: Pick<PluginFile, "name" | "version">): string {
+  return version === "" ? name : `${name} ${version}`;
+}
+
+/** An error in words: the host's, and what can be done where they do not say it. */
+function wordsOf(error: unknown): string {
+  if (error instanceof KeyNeeded) return "The server wants a key. Reload the page to enter it.";
+  if (!(error instanceof Error)) return String(error);
+  const help = error instanceof Refused ? (remedies[String(error.error.code)] ?? "") : "";
+  return [sentence(error.message), help].filter(Boolean).join(" ");
+}
+
+const smaller = "Build it smaller, for example without debug information.";
+const remedies: Record<string, string> = {
+  not_wasm: "A plugin is a .wasm file; docs/plugins/go.md and docs/plugins/rust.md tell how to build one.",
+  plugin_too_large: smaller,
+  body_too_large: smaller,
+  plugin_in_use: "Its operator can take it out of plugins.default.",
+  busy: "Try again in a moment.",
+};
+
+function sentence(text: string): string {
+  return `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}`;
+}

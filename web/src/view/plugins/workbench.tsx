@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+import { useSignal } from "@preact/signals";
+import { useApp } from "../../app.ts";
+import { problemsOf } from "../../plugins/check.ts";
+import type { PluginFile } from "../../plugins/file.ts";
+import { startingConfig } from "../../plugins/schema.ts";
+import { choiceOf, hasRoom, notUsing, using } from "../../plugins/use.ts";
+import { hostChain, rolesOf } from "../../settings/chain.ts";
+import type { Settings } from "../../settings/settings.ts";
+import { SchemaForm } from "../form/form.tsx";
+import { PromptPreview } from "./preview.tsx";
+import { TryIt } from "./try.tsx";
+
+/** Where a plugin is configured, switched on, and tried. */
+export function Workbench({ plugin }: { plugin: PluginFile }) {
+  const { chats, starting, props, plugins } = useApp();
+  const { name, schema } = plugin;
+  const chat = chats.current.value;
+  const inNew = useSignal(starting.get());
+  const config = useSignal(
+    choiceOf(chat.settings.peek(), name)?.config ??
+      choiceOf(inNew.peek(), name)?.config ??
+      startingConfig(schema),
+  );
+  const problems = useSignal(problemsOf(schema, config.peek()));
+  const host = () => hostChain(props.peek().defaults, plugins.peek());
+  const places: Place[] = [
+    {
+      label: "Use in this chat",
+      help:
+        chat.title.value === "" ? "The chat that is open; it has no messages yet." : `“${chat.title.value}”`,
+      settings: chat.settings.value,
+      keep: (settings) => {
+        chat.settings.value = settings;
+      },
+    },
+    {
+      label: "Use in new chats",
+      help: "Chats that you begin from now on.",
+      settings: inNew.value,
+      keep: (settings) => {
+        starting.keep(settings);
+        inNew.value = settings;
+      },
+    },
+  ];
+  const change = (value: Record<string, unknown>, wrong: string[]) => {
+    config.value = value;
+    problems.value = wrong;
+    if (wrong.length > 0) return;
+    for (const { settings, keep } of places)
+      if (choiceOf(settings, name) !== undefined) keep(using(settings, name, value, host()));
+  };
+  const turn = ({ settings, keep }: Place, on: boolean) =>
+    keep(on ? using(settings, name, config.peek(), host()) : notUsing(settings, name, host()));
+  return (
+    <div class="workbench">
+      <div class="set">
+        {plugin.always ? (
+          <p class="hint">Every request to this server uses it; its operator has set that.</p>
+        ) : (
+          places.map((place) => (
+            <Switch
+              key={place.label}
+              place={place}
+              on={choiceOf(place.settings, name) !== undefined}
+              ready={problems.value.length === 0 && hasRoom(place.settings)}
+              turn={(on) => turn(place, on)}
+            />
+          ))
+        )}
+        {problems.value.length > 0 && <Unready problems={problems.value} />}
+        <h4>Configuration</h4>
+        <SchemaForm schema={schema} value={config.value} onChange={change} />
+      </div>
+      <div class="see">
+        {rolesOf(plugin).template && (
+          <PromptPreview name={name} config={config.value} ready={problems.value.length === 0} />
+        )}
+        <TryIt name={name} config={config.value} ready={problems.value.length === 0} />
+      </div>
+    </div>
+  );
+}
+
+/** Settings that may name the plugin. */
+interface Place {
+  label: string;
+  help: string;
+  settings: Settings;
+  keep(settings: Settings): void;
+}
+
+interface SwitchProps {
+  place: Place;
+  on: boolean;
+  ready: boolean; // the host would take it
+  turn(on: boolean): void;
+}
+
+function Switch({ place, on, ready, turn }: SwitchProps) {
+  return (
+    <label class="switch">
+      <input
+        type="checkbox"
+        role="switch"
+        checked={on}
+        aria-checked={on}
+        disabled={!on && !ready}
+        onChange={(event) => turn(event.currentTarget.checked)}
+      />
+      <span>
+        {place.label}
+        <small>{place.help}</small>
+      </span>
+    </label>
+  );
+}
+
+function Unready({ problems }: { problems: readonly string[] }) {
+  return (
+    <p class="hint" role="status">
+      First complete the configuration. {problems[0]}
+      {problems.length > 1 && ` And ${problems.length - 1} more.`}
+    </p>
+  );
+}
