@@ -4,6 +4,7 @@ import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { Answers } from "./chats/answering.ts";
 import { Chats } from "./chats/chats.ts";
+import type { Drafts } from "./chats/drafts.ts";
 import type { Message } from "./chats/message.ts";
 import type { Store } from "./chats/store.ts";
 import type { Tabs } from "./chats/tabs.ts";
@@ -53,6 +54,7 @@ export class App {
     readonly starting: StartingSettings,
     readonly layout: Layout,
     readonly store: Store,
+    readonly drafts: Drafts,
     tabs?: Tabs,
   ) {
     this.rest = new Rest(base, () => keeper.key);

@@ -3,6 +3,7 @@ import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { followAddress } from "./address.ts";
 import { App, AppProvider } from "./app.ts";
+import { Drafts } from "./chats/drafts.ts";
 import { openStore } from "./chats/store.ts";
 import { Tabs } from "./chats/tabs.ts";
 import { KeyKeeper } from "./host/key.ts";
@@ -27,6 +28,7 @@ const app = new App(
   new StartingSettings(storage),
   new Layout(preferences, matchMedia),
   store,
+  new Drafts(storage),
   store.lasts ? new Tabs() : undefined, // which tell each other of what is in the store
 );
 effect(() => {

@@ -96,9 +96,9 @@ export class ChatPage {
     await this.question.press("Enter");
   }
 
-  /** The last answer, once it has ended. */
+  /** The last answer, once it has ended and is drawn. */
   async finished(): Promise<Locator> {
-    await this.page.locator('.message:last-child[data-phase="done"]').waitFor();
+    await this.page.locator('.message:last-child[data-phase="done"]:not(:has([aria-busy="true"]))').waitFor();
     return this.answers.last();
   }
 

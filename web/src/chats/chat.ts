@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 import { batch, effect, type Signal, signal, untracked } from "@preact/signals";
-import type { GenerateRequest } from "../host/protocol.ts";
+import type { GenerateRequest, RequestMessage } from "../host/protocol.ts";
 import { detachFor } from "../host/streams.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Answers, Place, Run } from "./answering.ts";
-import { type Attachment, type Message, newID } from "./message.ts";
+import { type Answering, type Attachment, type Message, newID, type Outcome } from "./message.ts";
 import type { ChatInfo, Store } from "./store.ts";
 import { Tree } from "./tree.ts";
 
 /** What the chats of the page share. */
 export interface Surroundings {
-  store: Pick<Store, "keepMessage">;
+  store: Pick<Store, "keepMessage" | "removeMessages">;
   answers: Answers;
   keep(chat: Chat): void; // what info tells, which has changed
   request(settings: Settings, messages: readonly Message[]): GenerateRequest;
@@ -85,6 +85,13 @@ export class Chat {
     else if (run === undefined) this.resumeAnswer(message);
   }
 
+  /** Takes over that another tab has removed messages. */
+  takeCut(ids: readonly string[]): void {
+    this.taking = true;
+    for (const id of ids) if (this.tree.has(id)) this.tree.remove(id);
+    this.taking = false;
+  }
+
   /** Stops its answers, and keeps nothing from now on. */
   close(): void {
     this.stopKeeping();
@@ -110,9 +117,51 @@ export class Chat {
   }
 
   /** Asks otherwise than in this question, beside it. */
-  edit(id: string, text: string): Run {
-    const { parent, files } = this.tree.node(id).peek();
-    return this.question(parent, text, files ?? []);
+  edit(id: string, text: string, files: Attachment[] = []): Run {
+    return this.question(this.tree.node(id).peek().parent, text, files);
+  }
+
+  /** Puts an answer in a person's words beside this one. */
+  rewrite(id: string, text: string): void {
+    const { parent, answer } = this.tree.node(id).peek();
+    const message = this.fresh(parent, "assistant", text);
+    const { model = "" } = answer ?? {};
+    const asked = message.created;
+    const outcome: Outcome = { reason: "stop" };
+    this.add({
+      ...message,
+      answer: { phase: "done", model, seq: -1, tokens: 0, asked, edited: true, outcome },
+    });
+  }
+
+  /** Has the host go on with an answer where it ended. */
+  goOn(id: string): Run {
+    const { content, reasoning = "", answer } = this.tree.node(id).peek();
+    const { tokens = 0, model = "", edited } = answer ?? {};
+    const request = continuation(this.requestFor(id), this.tree.node(id).peek());
+    const earlier = { content: content.length, reasoning: reasoning.length, tokens };
+    const again: Answering = { phase: "waiting", model, seq: -1, tokens, asked: Date.now(), earlier };
+    this.tree.change(id, (m) => ({ ...m, answer: edited ? { ...again, edited } : again }));
+    this.save(id);
+    return this.around.answers.start(this.place(id), request);
+  }
+
+  /** Takes out a message with all that follows it. The result puts them back. */
+  remove(id: string): () => void {
+    const { running } = this.around.answers;
+    const gone = this.tree.remove(id);
+    for (const message of gone) {
+      clearTimeout(this.due.get(message.id));
+      this.due.delete(message.id);
+      running.peek().get(message.id)?.stop();
+    }
+    void this.around.store.removeMessages(gone.map((message) => message.id));
+    return () => {
+      for (const message of gone) {
+        this.tree.put(ended(message));
+        this.save(message.id);
+      }
+    };
   }
 
   /** Another answer beside this one, or a first one to a question. */
@@ -146,11 +195,18 @@ export class Chat {
     return this.around.answers.start(this.place(message.id), request);
   }
 
-  private resumeAnswer({ id, parent, answer }: Message): void {
+  private resumeAnswer(message: Message): void {
+    const { id, answer } = message;
     if (answer === undefined || answer.phase === "done") return;
     const recent = Date.now() - answer.asked < detachFor; // else nobody may want it any more
-    const request = recent ? this.around.request(this.settings.peek(), this.tree.upTo(parent)) : undefined;
-    this.around.answers.resume(this.place(id), request);
+    const anew =
+      answer.earlier === undefined ? this.requestFor(id) : continuation(this.requestFor(id), message);
+    this.around.answers.resume(this.place(id), recent ? anew : undefined);
+  }
+
+  /** What an answer to the same question is asked for with. */
+  private requestFor(id: string): GenerateRequest {
+    return this.around.request(this.settings.peek(), this.tree.upTo(this.tree.node(id).peek().parent));
   }
 
   private fresh(parent: string | null, role: Message["role"], content: string): Message {
@@ -163,8 +219,12 @@ export class Chat {
   }
 
   private place(id: string): Place {
+    let last = this.tree.node(id).peek();
     return {
-      get: () => this.tree.node(id).peek(),
+      get: () => {
+        if (this.tree.has(id)) last = this.tree.node(id).peek();
+        return last; // it was deleted
+      },
       change: (change, soon) => {
         this.tree.change(id, change);
         if (soon) this.save(id);
@@ -178,11 +238,27 @@ export class Chat {
   }
 
   private save(id: string): void {
-    if (this.closed) return;
     clearTimeout(this.due.get(id));
     this.due.delete(id);
+    if (this.closed || !this.tree.has(id)) return;
     void this.around.store.keepMessage(this.tree.node(id).peek());
   }
+}
+
+/** The request to go on with a message in the place of its last one. */
+function continuation(request: GenerateRequest, { content, reasoning = "" }: Message): GenerateRequest {
+  const last: RequestMessage = { role: "assistant", content };
+  if (reasoning !== "") last.reasoning_content = reasoning;
+  const what = content === "" ? "reasoning_content" : "content";
+  const fields = { continue_final_message: what, add_generation_prompt: false };
+  return { ...request, messages: [...request.messages, last], ...fields };
+}
+
+/** A message as it is once its answer was stopped. */
+function ended(message: Message): Message {
+  if (message.answer === undefined || message.answer.phase === "done") return message;
+  const { stream: _, ...answer } = message.answer;
+  return { ...message, answer: { ...answer, phase: "done", outcome: { reason: "cancelled" } } };
 }
 
 const longestTitle = 60; // characters

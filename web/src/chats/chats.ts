@@ -161,6 +161,7 @@ export class Chats {
   private async hear(news: News): Promise<void> {
     if (news.kind === "steer") this.around.answers.steer(news.answer, news.frame);
     if (news.kind === "removed") this.forget(news.chat);
+    if (news.kind === "cut") this.open.get(news.chat)?.takeCut(news.messages);
     if (news.kind === "chat") {
       const info = cleanChat(news.chat);
       if (info === undefined) return;
@@ -192,6 +193,10 @@ export class Chats {
       keepMessage: async (message: Message) => {
         await this.store.keepMessage(message);
         this.tabs?.tell({ kind: "message", message });
+      },
+      removeMessages: async (ids: readonly string[]) => {
+        await this.store.removeMessages(ids);
+        this.tabs?.tell({ kind: "cut", chat: info.id, messages: ids });
       },
     };
     return new Chat(info, messages, { ...this.around, store, keep });

@@ -79,10 +79,19 @@ function answering(raw: Raw): Answering {
     asked: time(raw.asked),
   };
   if (typeof raw.stream === "string" && answer.phase !== "done") answer.stream = raw.stream;
-  for (const field of ["seed", "promptTokens", "cachedTokens", "first"] as const) {
+  for (const field of ["seed", "promptTokens", "cachedTokens", "first", "reasonedUntil"] as const) {
     const value = whole(raw[field]);
     if (value !== undefined) answer[field] = value;
   }
+  if (raw.earlier !== undefined) {
+    const { content, reasoning, tokens } = record(raw.earlier);
+    answer.earlier = {
+      content: whole(content) ?? 0,
+      reasoning: whole(reasoning) ?? 0,
+      tokens: whole(tokens) ?? 0,
+    };
+  }
+  if (raw.edited === true) answer.edited = true;
   if (answer.phase === "done") answer.outcome = outcome(record(raw.outcome));
   return answer;
 }

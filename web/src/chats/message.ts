@@ -38,7 +38,16 @@ export interface Answering {
   asked: number; // when, in milliseconds as Date.now()
   first?: number; // when the first token came
   reasonedUntil?: number; // when its reasoning ended, which began with the first token
+  earlier?: Earlier; // it goes on with what the message had
+  edited?: boolean; // a person wrote it, not the model
   outcome?: Outcome; // of phase done
+}
+
+/** What the message of an answer had before it was continued. */
+export interface Earlier {
+  content: number; // characters
+  reasoning: number; // characters
+  tokens: number;
 }
 
 /** How an answer ended. */

@@ -45,3 +45,15 @@ test("withParts: a reset says all anew", () => {
   const again = withParts(before, { reset: true, reasoning: "hm", content: "x" }, 2);
   assert.equal(again.answer?.reasonedUntil, 1, "the page saw it earlier");
 });
+
+test("withParts: a reset leaves what the message had before it was continued", () => {
+  const earlier = { content: 3, reasoning: 1, tokens: 2 };
+  const message: Message = {
+    ...empty,
+    content: "Hello",
+    reasoning: "hm",
+    answer: { phase: "streaming", model: "", seq: 1, tokens: 4, asked: 0, earlier },
+  };
+  const { content, reasoning } = withParts(message, { reset: true, content: "p!" }, 1);
+  assert.deepEqual([content, reasoning], ["Help!", "h"]);
+});

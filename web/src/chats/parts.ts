@@ -6,7 +6,7 @@ import type { Message } from "./message.ts";
 /** An answer with what its host's parser has found, at a time as Date.now(). */
 export function withParts(message: Message, parts: Parts, now: number): Message {
   const { reasoning: reasoned, calls: called, answer, ...rest } = message;
-  const old = parts.reset === true ? { content: "" } : { content: rest.content, reasoned, called };
+  const old = parts.reset === true ? before(message) : { content: rest.content, reasoned, called };
   const content = old.content + (parts.content ?? "");
   const reasoning = (old.reasoned ?? "") + (parts.reasoning ?? "");
   const calls = withCalls(old.called ?? [], parts.calls ?? []);
@@ -19,6 +19,16 @@ export function withParts(message: Message, parts: Parts, now: number): Message 
     found.answer = over ? { ...others, reasonedUntil: reasonedUntil ?? now } : others;
   }
   return found;
+}
+
+/** What a message had before its answer was continued: the host tells only of what it has made since. */
+function before({ content, reasoning = "", answer }: Message): {
+  content: string;
+  reasoned: string;
+  called?: ToolCall[];
+} {
+  const { content: said = 0, reasoning: thought = 0 } = answer?.earlier ?? {};
+  return { content: content.slice(0, said), reasoned: reasoning.slice(0, thought) };
 }
 
 /** Tool calls, and what is added to them. */

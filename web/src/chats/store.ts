@@ -25,6 +25,7 @@ export interface Store {
   running(): Promise<Message[]>;
   keepChat(chat: ChatInfo): Promise<void>;
   keepMessage(message: Message): Promise<void>;
+  removeMessages(ids: readonly string[]): Promise<void>;
   /** Writes a whole chat, or nothing of it. Unlike the others it throws if there is no room. */
   add(chat: ChatInfo, messages: readonly Message[]): Promise<void>;
   /** Deletes a chat with its messages. */
@@ -83,6 +84,12 @@ export class BrowserStore implements Store {
     await this.db.put("messages", message).catch((error) => this.fail(error));
   }
 
+  async removeMessages(ids: readonly string[]): Promise<void> {
+    const change = this.db.transaction("messages", "readwrite");
+    for (const id of ids) void change.store.delete(id);
+    await change.done.catch((error) => this.fail(error));
+  }
+
   async add(chat: ChatInfo, messages: readonly Message[]): Promise<void> {
     const change = this.db.transaction(["chats", "messages"], "readwrite");
     const writes = [change.objectStore("chats").put(chat)];
@@ -132,6 +139,10 @@ export class MemoryStore implements Store {
 
   async keepMessage(message: Message): Promise<void> {
     this.texts.set(message.id, message);
+  }
+
+  async removeMessages(ids: readonly string[]): Promise<void> {
+    for (const id of ids) this.texts.delete(id);
   }
 
   async add(chat: ChatInfo, messages: readonly Message[]): Promise<void> {

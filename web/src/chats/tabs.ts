@@ -8,6 +8,7 @@ export type News =
   | { kind: "chat"; chat: ChatInfo } // was written
   | { kind: "message"; message: Message } // was written
   | { kind: "removed"; chat: string }
+  | { kind: "cut"; chat: string; messages: readonly string[] } // were removed
   | { kind: "steer"; answer: string; frame: ClientFrame }; // for the tab that follows the answer
 
 /** What the answers of a tab need of the others: only one of them may follow an answer, for the host sends it to one reader only. */

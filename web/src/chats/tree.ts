@@ -64,6 +64,27 @@ export class Tree {
     else this.insert(message);
   }
 
+  /** Takes out a message with all that follows it, and returns them. They can be put back one by one. */
+  remove(id: string): Message[] {
+    const gone: Message[] = [];
+    const children = new Map(this.children.peek());
+    const parent = this.nodes.get(id)?.peek().parent ?? "";
+    children.set(
+      parent,
+      (children.get(parent) ?? []).filter((child) => child !== id),
+    );
+    for (const left = [id]; left.length > 0; ) {
+      const at = left.shift() ?? "";
+      const message = this.nodes.get(at)?.peek();
+      if (message !== undefined) gone.push(message);
+      left.push(...(children.get(at) ?? []));
+      children.delete(at);
+      this.nodes.delete(at);
+    }
+    this.children.value = children;
+    return gone;
+  }
+
   /** Changes a message. Its place in the tree stays. */
   change(id: string, change: (message: Message) => Message): void {
     const node = this.nodes.get(id);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import { useSignal } from "@preact/signals";
 import { useApp } from "../../app.ts";
 import { Composer } from "./composer.tsx";
 import { useFollower } from "./follower.ts";
@@ -9,6 +10,7 @@ import { Welcome } from "./welcome.tsx";
 export function ChatView() {
   const chat = useApp().chats.current.value;
   const { scroller, content, away, toEnd } = useFollower(chat);
+  const editing = useSignal<string | undefined>(undefined);
   const path = chat.tree.path.value;
   return (
     <>
@@ -16,11 +18,11 @@ export function ChatView() {
         {path.length === 0 && <Welcome chat={chat} />}
         <div class="transcript" role="log" aria-label="Conversation" ref={content}>
           {path.map((id) => (
-            <MessageView key={id} chat={chat} id={id} />
+            <MessageView key={id} chat={chat} id={id} editing={editing} />
           ))}
         </div>
       </main>
-      <Composer chat={chat} away={away} toEnd={toEnd} />
+      <Composer key={chat.id} chat={chat} away={away} toEnd={toEnd} editing={editing} />
     </>
   );
 }

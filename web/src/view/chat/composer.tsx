@@ -1,25 +1,33 @@
 // SPDX-License-Identifier: MIT
-import { type ReadonlySignal, useSignal } from "@preact/signals";
+import { type ReadonlySignal, type Signal, useComputed } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { Icon } from "../icon.tsx";
+import { useAttaching } from "./attaching.ts";
+import { DropZone } from "./drop.tsx";
+import { Files } from "./files.tsx";
 
 interface Props {
   chat: Chat;
   away: ReadonlySignal<boolean>;
   toEnd(): void;
+  editing: Signal<string | undefined>;
 }
 
-/** The message field with its send and stop button. */
-export function Composer({ chat, away, toEnd }: Props) {
-  const { connection } = useApp();
-  const draft = useSignal("");
+/** The field for the next message, with what belongs to it. */
+export function Composer({ chat, away, toEnd, editing }: Props) {
+  const { connection, drafts } = useApp();
+  const place = useComputed(() => (chat.tree.path.value.length === 0 ? "" : chat.id));
+  const draft = drafts.of(place.value).value;
+  const attaching = useAttaching(place);
   const field = useRef<HTMLTextAreaElement>(null);
   const { run } = chat;
-  const ready = connection.status.value.kind === "online" && draft.value.trim() !== "" && run === undefined;
+  const written = draft.text.trim() !== "" || draft.files.length > 0;
+  const ready = connection.status.value.kind === "online" && written && run === undefined;
 
-  useEffect(() => field.current?.focus(), [chat]);
+  useEffect(() => field.current?.focus(), []);
+  useGrowing(field, draft.text);
   useEffect(() => {
     const stop = (event: KeyboardEvent) => {
       if (event.key === "Escape" && document.querySelector("dialog[open]") === null) chat.run?.stop();
@@ -30,20 +38,40 @@ export function Composer({ chat, away, toEnd }: Props) {
   const submit = (event: Event) => {
     event.preventDefault();
     if (!ready) return;
-    chat.ask(draft.value.trim());
-    draft.value = "";
+    drafts.clear(place.peek());
+    attaching.problems.value = [];
+    chat.ask(draft.text.trim(), [...draft.files]);
     toEnd();
+  };
+  const keys = (event: KeyboardEvent) => {
+    if (event.isComposing) return;
+    if (event.key === "Enter" && !event.shiftKey) submit(event);
+    if (event.key !== "ArrowUp" || written || run !== undefined) return;
+    const last = chat.tree.path.peek().findLast((id) => chat.tree.node(id).peek().role === "user");
+    if (last === undefined) return;
+    event.preventDefault();
+    editing.value = last;
   };
 
   return (
     <footer class="dock">
+      <DropZone onFiles={attaching.add} />
       {away.value && (
         <button type="button" class="latest" onClick={toEnd}>
           <Icon name="down" />
           Latest
         </button>
       )}
+      {attaching.problems.value.length > 0 && (
+        <div class="notice" role="alert">
+          {attaching.problems.value.map((problem) => (
+            <p key={problem}>{problem}</p>
+          ))}
+        </div>
+      )}
       <form class="composer" onSubmit={submit}>
+        <Files files={draft.files} onRemove={attaching.remove} />
+        <AttachButton onFiles={attaching.add} />
         <label for="question" class="hidden">
           Your message
         </label>
@@ -55,27 +83,74 @@ export function Composer({ chat, away, toEnd }: Props) {
           autocomplete="off"
           enterkeyhint="send"
           aria-describedby="keys"
-          value={draft}
-          onInput={(event) => {
-            draft.value = event.currentTarget.value;
-          }}
-          onKeyDown={(event) => {
-            if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
+          value={draft.text}
+          onInput={(event) => drafts.change(place.peek(), { text: event.currentTarget.value })}
+          onKeyDown={keys}
+          onPaste={(event) => {
+            const files = event.clipboardData?.files ?? [];
+            if (files.length === 0) return;
+            event.preventDefault();
+            void attaching.add([...files]);
           }}
         />
-        {run === undefined ? (
-          <button type="submit" class="round" aria-label="Send" title="Send (Enter)" disabled={!ready}>
-            <Icon name="up" />
-          </button>
-        ) : (
-          <button type="button" class="round" aria-label="Stop" title="Stop (Esc)" onClick={() => run.stop()}>
-            <Icon name="stop" />
-          </button>
-        )}
+        <SendButton run={run} ready={ready} />
       </form>
       <p id="keys" class="keys">
-        <kbd>Enter</kbd> sends, <kbd>Shift</kbd>+<kbd>Enter</kbd> breaks the line, <kbd>Esc</kbd> stops
+        <kbd>Enter</kbd> sends, <kbd>Shift</kbd>+<kbd>Enter</kbd> breaks the line, <kbd>Esc</kbd> stops,{" "}
+        <kbd>↑</kbd> edits
       </p>
     </footer>
   );
+}
+
+function SendButton({ run, ready }: { run: Chat["run"]; ready: boolean }) {
+  if (run !== undefined) {
+    return (
+      <button type="button" class="round" aria-label="Stop" title="Stop (Esc)" onClick={() => run.stop()}>
+        <Icon name="stop" />
+      </button>
+    );
+  }
+  return (
+    <button type="submit" class="round" aria-label="Send" title="Send (Enter)" disabled={!ready}>
+      <Icon name="up" />
+    </button>
+  );
+}
+
+function AttachButton({ onFiles }: { onFiles(files: File[]): void }) {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        aria-label="Text files"
+        onChange={({ currentTarget }) => {
+          onFiles([...(currentTarget.files ?? [])]);
+          currentTarget.value = ""; // so that the same file can be picked again
+        }}
+      />
+      <button
+        type="button"
+        class="attach"
+        aria-label="Attach text files"
+        title="Attach text files"
+        onClick={() => input.current?.click()}
+      >
+        <Icon name="clip" />
+      </button>
+    </>
+  );
+}
+
+/** Keeps the field as high as its text, where the style cannot. */
+function useGrowing(field: { readonly current: HTMLTextAreaElement | null }, text: string): void {
+  useEffect(() => {
+    if (field.current === null || CSS.supports("field-sizing", "content")) return;
+    field.current.style.height = "auto";
+    field.current.style.height = `${field.current.scrollHeight}px`;
+  }, [field, text]);
 }

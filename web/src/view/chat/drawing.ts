@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import { GrowingMarkdown, type Growth, type Part } from "../../text/growing.ts";
+import { GrowingMarkdown, type Growth, type Links, type Part } from "../../text/growing.ts";
 import { Code, colourCode } from "./code.ts";
 import { typesetFormulas } from "./formulas.ts";
 import { nodesOf } from "./html.ts";
@@ -12,9 +12,10 @@ export class Drawing {
   private markdown = new GrowingMarkdown();
   private drawn = ""; // what of the text was read
   private ended = false;
+  private again = false; // the text is read a second time, with the links that it defines
   private tail: ChildNode[] = [];
   private code: Code | undefined; // that grows
-  private page: HTMLElement; // where the text is drawn: element, or one that takes its place
+  private page: HTMLElement; // where the text is drawn: element, or one that takes its place once it is whole
 
   constructor(private readonly element: HTMLElement) {
     this.page = element;
@@ -34,9 +35,10 @@ export class Drawing {
       for (const part of growth.settled) this.settle(part);
     }
     if (growth !== undefined) this.drawTail(growth);
-    if (this.ended && growth !== undefined) this.finish();
-    void this.page.offsetHeight; // lays it out now, so that the caller knows what it costs
-    return this.drawn.length === text.length && this.ended === done;
+    const whole = this.drawn.length === text.length && this.ended === done;
+    if (whole) this.show();
+    void this.element.offsetHeight; // lays it out now, so that the caller knows what it costs
+    return whole && !this.readAgain();
   }
 
   private settle(part: Part): void {
@@ -90,26 +92,28 @@ export class Drawing {
     this.tail = [];
   }
 
-  /** Reads the text again if it defines links, as they may stand before their definitions. */
-  private finish(): void {
-    const { links } = this.markdown;
-    if (this.page !== this.element) {
-      this.element.replaceChildren(...this.page.childNodes);
-      this.page = this.element;
-    } else if (Object.keys(links).length > 0 && this.drawn !== "") {
-      this.page = document.createElement("div");
-      this.markdown = new GrowingMarkdown(links);
-      this.drawn = "";
-      this.ended = false;
-    }
+  private show(): void {
+    if (this.page === this.element) return;
+    this.element.replaceChildren(...this.page.childNodes);
+    this.page = this.element;
   }
 
-  private restart(): void {
-    this.page = this.element;
-    this.page.replaceChildren();
-    this.markdown = new GrowingMarkdown();
+  /** Begins to read the text again if it defines links, as they may stand before their definitions. */
+  private readAgain(): boolean {
+    const { links } = this.markdown;
+    if (!this.ended || this.again || Object.keys(links).length === 0) return false;
+    this.restart(links);
+    this.again = true;
+    return true;
+  }
+
+  /** Begins anew. What is on the page stays until that is as long. */
+  private restart(links: Links = {}): void {
+    this.page = document.createElement("div");
+    this.markdown = new GrowingMarkdown(links);
     this.drawn = "";
     this.ended = false;
+    this.again = false;
     this.tail = [];
     this.code = undefined;
   }

@@ -15,14 +15,22 @@ export function Prose({ text, done }: Props) {
   const element = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     if (element.current === null) return;
-    const drawing = new Drawing(element.current);
+    const { current: page } = element;
+    const drawing = new Drawing(page);
     let shown = true;
-    const draw = paced(() => !shown || drawing.draw(text.peek(), done.peek()));
-    let first = true;
+    const work = () => {
+      if (!shown) return true;
+      const whole = drawing.draw(text.peek(), done.peek());
+      page.ariaBusy = String(!whole);
+      return whole;
+    };
+    const draw = paced(work);
+    if (!work()) draw();
     const stop = effect(() => {
-      const now = [text.value, done.value] as const;
-      if (!first || !drawing.draw(...now)) draw();
-      first = false;
+      void text.value;
+      void done.value;
+      page.ariaBusy = "true";
+      draw();
     });
     return () => {
       shown = false;

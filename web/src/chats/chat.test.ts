@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { signal } from "@preact/signals";
+import type { GenerateRequest } from "../host/protocol.ts";
+import { type Listener, Stream } from "../host/streams.ts";
+import { request } from "../settings/request.ts";
+import { defaults } from "../settings/settings.ts";
+import { Answers } from "./answering.ts";
+import { Chat } from "./chat.ts";
+import type { Message } from "./message.ts";
+
+/** A chat with a question and a stopped answer, on a host that the test plays. */
+function setUp() {
+  const asked: GenerateRequest[] = [];
+  const listeners: Listener[] = [];
+  const stopped: string[] = [];
+  const open = (listener: Listener) => {
+    listeners.push(listener);
+    return new Stream(`s${listeners.length}`, (frame) => stopped.push(frame.type) > 0);
+  };
+  const streams = {
+    generate: (body: GenerateRequest, listener: Listener) => {
+      asked.push(body);
+      return open(listener);
+    },
+    attach: (_stream: string, _seq: number, listener: Listener) => open(listener),
+    fork: (_of: Stream, _sampling: unknown, listener: Listener) => open(listener),
+  };
+  const kept = new Map<string, Message>();
+  const store = {
+    keepMessage: async (message: Message) => void kept.set(message.id, message),
+    removeMessages: async (ids: readonly string[]) => ids.forEach((id) => void kept.delete(id)),
+  };
+  const around = {
+    store,
+    answers: new Answers(streams as never, signal(true)),
+    keep() {},
+    request: (settings: typeof defaults, messages: readonly Message[]) =>
+      request(settings, new Set(), messages),
+  };
+  const info = { id: "c", title: "", created: 0, changed: 0, settings: defaults, branches: {} };
+  const messages: Message[] = [
+    { id: "q", chat: "c", parent: null, role: "user", created: 1, content: "Hi?" },
+    {
+      id: "a",
+      chat: "c",
+      parent: "q",
+      role: "assistant",
+      created: 2,
+      content: "Hel",
+      answer: { phase: "done", model: "m", seq: 4, tokens: 2, asked: 2, outcome: { reason: "cancelled" } },
+    },
+  ];
+  const chat = new Chat(info, messages, around);
+  return { chat, asked, kept, stopped, speaker: () => listeners.at(-1) as Listener };
+}
+
+test("Chat.goOn: has the host go on with the text that is there, as the same message", () => {
+  const { chat, asked, kept } = setUp();
+  chat.goOn("a");
+  assert.deepEqual(asked, [
+    {
+      messages: [
+        { role: "user", content: "Hi?" },
+        { role: "assistant", content: "Hel" },
+      ],
+      continue_final_message: "content",
+      add_generation_prompt: false,
+    },
+  ]);
+  const { content, answer } = chat.tree.node("a").peek();
+  assert.equal(content, "Hel");
+  assert.deepEqual(answer?.earlier, { content: 3, reasoning: 0, tokens: 2 });
+  assert.equal(answer?.phase, "waiting");
+  assert.equal(kept.get("a")?.answer?.phase, "waiting", "it can go on after a reload");
+  assert.deepEqual(chat.tree.path.value, ["q", "a"]);
+});
+
+test("Chat.goOn: an answer that only reasoned goes on reasoning", () => {
+  const { chat, asked } = setUp();
+  chat.tree.change("a", (m) => ({ ...m, content: "", reasoning: "Hm" }));
+  chat.goOn("a");
+  assert.equal(asked[0]?.continue_final_message, "reasoning_content");
+  assert.deepEqual(asked[0]?.messages.at(-1), { role: "assistant", content: "", reasoning_content: "Hm" });
+});
+
+test("Chat.edit and Chat.rewrite: a new message stands beside the old one", () => {
+  const { chat, asked, speaker } = setUp();
+  chat.edit("q", "Hello?", [{ name: "f", text: "x" }]);
+  assert.match(String(asked[0]?.messages[0]?.content), /^f:\n[\s\S]*Hello\?$/);
+  assert.equal(chat.tree.siblings("q").length, 2);
+  speaker().end({ reason: "stop" });
+  chat.tree.show("q");
+  chat.rewrite("a", "My words");
+  const path = chat.tree.path.value.map((id) => chat.tree.node(id).peek());
+  assert.deepEqual(
+    path.map(({ content }) => content),
+    ["Hi?", "My words"],
+  );
+  assert.equal(path[1]?.answer?.edited, true);
+});
+
+test("Chat.remove: takes what follows too, stops what runs, and can be undone", () => {
+  const { chat, kept, stopped, speaker } = setUp();
+  chat.ask("And?");
+  speaker().started({ stream: "n", model: "m", prompt_tokens: 1, cached_tokens: 0 });
+  const before = chat.tree.path.value;
+  assert.equal(before.length, 4);
+  const undo = chat.remove("a");
+  assert.deepEqual(chat.tree.path.value, ["q"]);
+  assert.deepEqual(stopped, ["cancel"]);
+  speaker().end({ reason: "cancelled" });
+  assert.deepEqual([...kept.keys()].sort(), [], "the store has what was deleted");
+  undo();
+  assert.deepEqual(chat.tree.path.value, before);
+  const leaf = chat.tree.leaf;
+  assert.deepEqual([leaf?.answer?.phase, leaf?.answer?.outcome?.reason], ["done", "cancelled"]);
+  assert.equal(kept.size, 3);
+});

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+import type { Answering, Outcome } from "./message.ts";
+
+const number = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const rate = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+const long = 500; // milliseconds of waiting for a slot that are worth telling
+
+const endings: Record<Outcome["reason"], string> = {
+  stop: "",
+  length: "cut at the token limit",
+  cancelled: "stopped",
+  error: "",
+  tool_calls: "asks for a tool",
+};
+
+/** One line about an answer: how many tokens, how fast, how long to the first, why it ended early. */
+export function facts(answer: Answering): string {
+  const { outcome, phase, first, asked } = answer;
+  if (phase === "waiting") return "Waiting for a slot…";
+  if (phase === "stopping") return "Stopping…";
+  if (answer.edited && tokensOf(answer) === 0) return "written by you";
+  const parts = [count(tokensOf(answer))];
+  const { predicted_per_second: perSecond = 0, queued_ms: queued = 0 } = outcome?.timings ?? {};
+  if (perSecond > 0) parts.push(`${rate.format(perSecond)} tokens/s`);
+  if (first !== undefined && outcome !== undefined) parts.push(`first after ${duration(first - asked)}`);
+  if (queued >= long) parts.push(`waited ${duration(queued)} for a slot`);
+  if (phase === "paused") parts.push("paused");
+  if (phase === "lost") parts.push("the connection is lost; the host goes on");
+  if (answer.edited) parts.push("begun by you");
+  if (outcome !== undefined) parts.push(endings[outcome.reason] ?? outcome.reason);
+  return parts.filter((part) => part !== "").join(" · ");
+}
+
+/** How many tokens the answer has. */
+function tokensOf({ tokens, earlier, outcome }: Answering): number {
+  const made = outcome?.usage?.completion_tokens;
+  return made === undefined ? tokens : made + (earlier?.tokens ?? 0);
+}
+
+/** How many tokens of the model's context the answer and what came before it fill; undefined if that is not known. */
+export function contextUsed({ promptTokens, tokens, earlier, outcome }: Answering): number | undefined {
+  const { usage } = outcome ?? {};
+  if (usage !== undefined) return usage.prompt_tokens + usage.completion_tokens;
+  return promptTokens === undefined ? undefined : promptTokens + tokens - (earlier?.tokens ?? 0);
+}
+
+export function count(tokens: number): string {
+  return tokens === 1 ? "1 token" : `${number.format(tokens)} tokens`;
+}
+
+export function duration(ms: number): string {
+  if (ms < 1000) return `${number.format(ms)} ms`;
+  return ms < 60_000 ? `${rate.format(ms / 1000)} s` : `${number.format(ms / 60_000)} min`;
+}
+
+/** Whether it makes sense to go on with the answer: it has a text, and did not end by itself. */
+export function canGoOn({ phase, outcome, edited }: Answering, text: string): boolean {
+  return (
+    phase === "done" &&
+    text !== "" &&
+    (edited === true || outcome?.reason !== "stop") &&
+    outcome?.reason !== "tool_calls"
+  );
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+import { useSignal } from "@preact/signals";
+import { copyText } from "../clipboard.ts";
+import { Icon } from "../icon.tsx";
+
+interface Props {
+  icon: Parameters<typeof Icon>[0]["name"];
+  name: string;
+  title?: string;
+  words?: boolean; // the name is shown beside the icon
+  onClick(): void;
+}
+
+/** A button below a message. */
+export function Action({ icon, name, title = name, words = false, onClick }: Props) {
+  return (
+    <button type="button" class="action" title={title} onClick={onClick}>
+      <Icon name={icon} />
+      <span class={words ? "" : "hidden"}>{name}</span>
+    </button>
+  );
+}
+
+/** Copies a text, and says so. */
+export function CopyAction({ text }: { text(): string }) {
+  const copied = useSignal(false);
+  const copy = async () => {
+    await copyText(text());
+    copied.value = true;
+    setTimeout(() => {
+      copied.value = false;
+    }, 2000);
+  };
+  const [icon, name] = copied.value ? (["check", "Copied"] as const) : (["copy", "Copy"] as const);
+  return <Action icon={icon} name={name} onClick={() => void copy()} />;
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+import { useComputed } from "@preact/signals";
+import { useApp } from "../../app.ts";
+import { canGoOn } from "../../chats/facts.ts";
+import type { HostError } from "../../host/protocol.ts";
+import { remedy } from "../../host/remedy.ts";
+import { Action, CopyAction } from "./action.tsx";
+import { Branches, stepOnArrow } from "./branches.tsx";
+import { Calls } from "./calls.tsx";
+import { Editor } from "./editor.tsx";
+import { Facts } from "./facts.tsx";
+import { focusField } from "./focus.ts";
+import type { MessageProps } from "./message.tsx";
+import { Prose } from "./prose.tsx";
+import { Reasoning } from "./reasoning.tsx";
+import { useRemove } from "./remove.ts";
+
+/** What the model answered. It is not drawn anew with each token: what changes then are the signals of its parts. */
+export function Answer(props: MessageProps) {
+  const { chat, id, editing } = props;
+  const node = chat.tree.node(id);
+  const text = useComputed(() => node.value.content);
+  const phase = useComputed(() => node.value.answer?.phase ?? "done");
+  const done = useComputed(() => phase.value === "done");
+  const error = useComputed(() => node.value.answer?.outcome?.error);
+  return (
+    // A screen reader waits for the end instead of reading single tokens.
+    <article
+      class="message answer"
+      aria-label="Answer"
+      data-message={id}
+      data-phase={phase}
+      aria-busy={!done.value}
+      onKeyDown={stepOnArrow(chat, id)}
+    >
+      <Reasoning node={node} done={done} />
+      {editing.value === id ? <AnswerEditor {...props} /> : <Prose text={text} done={done} />}
+      <Calls node={node} done={done} />
+      {error.value !== undefined && <Problem error={error.value} />}
+      <div class="tools">
+        <Facts node={node} />
+        <Branches chat={chat} id={id} />
+        {done.value && editing.value !== id && <AnswerTools {...props} />}
+      </div>
+    </article>
+  );
+}
+
+function AnswerTools({ chat, id, editing }: MessageProps) {
+  const { drawer } = useApp();
+  const { content, reasoning = "", calls = [], answer } = chat.tree.node(id).value;
+  const failed = answer?.outcome?.reason === "error";
+  const remove = useRemove(chat, id);
+  const again = () => {
+    chat.answerAgain(id);
+    focusField();
+  };
+  const goOn = () => {
+    chat.goOn(id);
+    focusField();
+  };
+  const edit = () => {
+    editing.value = id;
+  };
+  const inspect = () => {
+    drawer.value = { kind: "inspector", message: id, token: 0 };
+  };
+  return (
+    <span class="actions">
+      {answer !== undefined && calls.length === 0 && canGoOn(answer, content + reasoning) && (
+        <Action icon="goOn" name="Continue" words onClick={goOn} />
+      )}
+      <Action icon="again" name={failed ? "Try again" : "Regenerate"} words={failed} onClick={again} />
+      {content !== "" && <CopyAction text={() => content} />}
+      <Action icon="edit" name="Edit" onClick={edit} />
+      <Action icon="inspect" name="Inspect" title="How each token was chosen" onClick={inspect} />
+      <Action icon="trash" name="Delete" onClick={remove} />
+    </span>
+  );
+}
+
+function AnswerEditor({ chat, id, editing }: MessageProps) {
+  const close = () => {
+    editing.value = undefined;
+    focusField();
+  };
+  return (
+    <Editor
+      label="Edit the answer"
+      action="Keep"
+      text={chat.tree.node(id).peek().content}
+      files={[]}
+      lines
+      onCancel={close}
+      onDone={(text) => {
+        close();
+        chat.rewrite(id, text);
+      }}
+    />
+  );
+}
+
+function Problem({ error }: { error: HostError }) {
+  return (
+    <div class="problem" role="alert">
+      <strong>{error.message}</strong>
+      <span>{remedy(error)}</span>
+    </div>
+  );
+}
