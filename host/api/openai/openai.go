@@ -72,7 +72,7 @@ func (a API) textCompletion(c echo.Context) error {
 	return a.Answer(c, r, a.described(r, &b.Common, newTextShape(a.newAnswerHeads("cmpl-", r, &b.Common), b)), b.Stream)
 }
 
-// Parse turns a body into a request: a chat if it has messages, else a text completion.
+// Parse turns the body of an answer that is told as it grows into a request: a chat if it has messages, else a text completion.
 func Parse(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.Request, error) {
 	var probe struct {
 		Messages, Prompt any
@@ -84,8 +84,12 @@ func Parse(ctx context.Context, s *completion.Service, from completion.Caller, b
 	case probe.Messages != nil && probe.Prompt != nil:
 		return nil, completion.Invalid("request", "request has both messages and prompt; it must have one")
 	case probe.Messages != nil:
-		r, _, err := ParseChat(ctx, s, from, body)
-		return r, err
+		b := &ChatBody{Common: Defaults()}
+		if err := wire.Decode(body, b); err != nil {
+			return nil, err
+		}
+		b.Stream = true // whatever it says
+		return b.Request(ctx, s, from, "messages", len(body))
 	}
 	r, _, err := ParseText(ctx, s, from, body)
 	return r, err
