@@ -28,13 +28,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
 
   useEffect(() => field.current?.focus(), []);
   useGrowing(field, draft.text);
-  useEffect(() => {
-    const stop = (event: KeyboardEvent) => {
-      if (event.key === "Escape" && document.querySelector("dialog[open]") === null) chat.run?.stop();
-    };
-    document.addEventListener("keydown", stop);
-    return () => document.removeEventListener("keydown", stop);
-  }, [chat]);
+  useStopKey(chat);
   const submit = (event: Event) => {
     event.preventDefault();
     if (!ready) return;
@@ -62,13 +56,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
           Latest
         </button>
       )}
-      {attaching.problems.value.length > 0 && (
-        <div class="notice" role="alert">
-          {attaching.problems.value.map((problem) => (
-            <p key={problem}>{problem}</p>
-          ))}
-        </div>
-      )}
+      <Problems problems={attaching.problems.value} />
       <form class="composer" onSubmit={submit}>
         <Files files={draft.files} onRemove={attaching.remove} />
         <AttachButton onFiles={attaching.add} />
@@ -100,6 +88,18 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
         <kbd>↑</kbd> edits
       </p>
     </footer>
+  );
+}
+
+/** Why files were not added. */
+function Problems({ problems }: { problems: string[] }) {
+  if (problems.length === 0) return null;
+  return (
+    <div class="notice" role="alert">
+      {problems.map((problem) => (
+        <p key={problem}>{problem}</p>
+      ))}
+    </div>
   );
 }
 
@@ -144,6 +144,16 @@ function AttachButton({ onFiles }: { onFiles(files: File[]): void }) {
       </button>
     </>
   );
+}
+
+function useStopKey(chat: Chat): void {
+  useEffect(() => {
+    const stop = (event: KeyboardEvent) => {
+      if (event.key === "Escape" && document.querySelector("dialog[open]") === null) chat.run?.stop();
+    };
+    document.addEventListener("keydown", stop);
+    return () => document.removeEventListener("keydown", stop);
+  }, [chat]);
 }
 
 /** Keeps the field as high as its text, where the style cannot. */
