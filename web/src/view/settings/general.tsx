@@ -31,7 +31,8 @@ export function ModelField() {
         ))}
       </select>
       <small id={`${id}-help`} class={gone ? "wrong" : ""}>
-        {gone && `This server does not have ${model}. Choose another, or start the server with it.`}
+        {gone &&
+          `This server does not have ${model}${models.length > 1 ? ". Choose another." : `; ${usual} answers in its place.`}`}
       </small>
     </div>
   );

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: MIT
+
+// The settings of a chat, as a person changes them, and what the real host makes of them.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { after, before, test } from "node:test";
+import type { Browser, BrowserContextOptions, Locator } from "playwright-core";
+import type { Settings } from "../src/settings/settings.ts";
+import { ChatPage, launch, patience, withSettings } from "./browser.ts";
+import { Server } from "./server.ts";
+import { examplePlugins } from "./wasm.ts";
+
+const timeout = 4 * patience;
+const usual = ["Penalties", "DRY", "Top-nσ", "Top-K", "Typical-P", "Top-P", "Min-P", "XTC", "Temperature"];
+
+let browser: Browser;
+let server: Server;
+let plugins: ReturnType<typeof examplePlugins>;
+
+before(async () => {
+  plugins = examplePlugins("multiple-choice", "banned-phrases", "watermark", "regex-stop", "llama3");
+  browser = await launch();
+  server = await Server.start({ flags: ["--plugin-dir", plugins.folder] });
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+  plugins?.remove();
+});
+
+/** A page with the settings open, and the requests that it sends. */
+async function open(settings: Partial<Settings> = {}, options: BrowserContextOptions = {}) {
+  const requests: Record<string, unknown>[] = [];
+  const chat = await ChatPage.open(browser, server.url, options, async (page) => {
+    if (Object.keys(settings).length > 0) await withSettings(settings)(page);
+    page.on("websocket", (socket) =>
+      socket.on("framesent", ({ payload }) => {
+        const frame = JSON.parse(String(payload));
+        if (frame.type === "generate") requests.push(frame.request);
+      }),
+    );
+  });
+  await chat.online();
+  await show(chat);
+  return { chat, page: chat.page, requests };
+}
+
+async function show({ page }: ChatPage): Promise<void> {
+  await page.getByRole("button", { name: "Settings", exact: true }).click();
+  await page.getByRole("heading", { name: "Sampler chain" }).waitFor();
+}
+
+async function ask(chat: ChatPage, text = "Tell me a story about a frog."): Promise<string> {
+  const before = await chat.answers.count();
+  await chat.ask(text);
+  await chat.answers.nth(before).waitFor();
+  return (await (await chat.finished()).locator(".prose").innerText()).trim();
+}
+
+async function done({ chat }: { chat: ChatPage }): Promise<void> {
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+}
+
+function stages(chat: ChatPage): Promise<string[]> {
+  return chat.page
+    .locator(".stages .stage-name > span")
+    .evaluateAll((names) => names.map((name) => name.firstChild?.textContent ?? ""));
+}
+
+test("Settings: they go into the request, count from the next answer on, and outlive a reload", {
+  timeout,
+}, async () => {
+  const opened = await open();
+  const { chat, page, requests } = opened;
+  await page.getByLabel("System prompt").fill("Be brief.");
+  await page.getByLabel("Temperature", { exact: true }).fill("0,5");
+  await page.getByLabel("Max tokens").fill("24");
+  await page.getByLabel("Seed", { exact: true }).fill("7");
+  await page.getByLabel("Stop strings").fill("\\n\\n");
+  await page.getByLabel("Stop strings").press("Enter");
+  await page.getByLabel("Stop strings").fill("END"); // kept when the field is left
+  await page.getByLabel("Keep how each token was chosen").check();
+  await ask(chat, "Hello!");
+  const want = {
+    messages: [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "Hello!" },
+    ],
+    temperature: 0.5,
+    max_tokens: 24,
+    seed: 7,
+    stop: ["\n\n", "END"],
+    trace: true,
+  };
+  assert.deepEqual(requests, [want]);
+  await page.reload();
+  await chat.online();
+  await show(chat);
+  assert.equal(await page.getByLabel("Temperature", { exact: true }).inputValue(), "0.5");
+  await page.getByRole("button", { name: "Remove END" }).click();
+  await page.getByRole("button", { name: "Reset temperature" }).click();
+  await ask(chat, "Again!");
+  const { temperature: _, ...rest } = want;
+  assert.deepEqual({ ...requests[1], messages: want.messages }, { ...rest, stop: ["\n\n"] });
+  await page.getByRole("button", { name: "Back to defaults" }).click();
+  await page.getByRole("button", { name: "New chat" }).first().click();
+  await ask(chat, "Hello!");
+  assert.deepEqual(requests[2], { messages: [{ role: "user", content: "Hello!" }] });
+  await done(opened);
+});
+
+test("Settings: the host tells its defaults, and a wrong number is marked and not sent", {
+  timeout,
+}, async () => {
+  const opened = await open();
+  const { chat, page, requests } = opened;
+  const temperature = page.getByLabel("Temperature", { exact: true });
+  await page.locator('input[placeholder="0.8"]').waitFor();
+  assert.equal(await temperature.getAttribute("placeholder"), "0.8");
+  assert.equal(await page.getByLabel("Top-K: Keep at most").getAttribute("placeholder"), "40");
+  for (const wrong of ["200", "hot", "-1"]) {
+    await temperature.fill(wrong);
+    await page.getByText("It must be a number from 0 to 100. Until then it is not sent.").waitFor();
+    assert.equal(await temperature.getAttribute("aria-invalid"), "true");
+  }
+  await ask(chat, "Hello!");
+  assert.equal("temperature" in (requests[0] ?? {}), false);
+  await temperature.fill("1");
+  await temperature.press("ArrowDown");
+  assert.equal(await temperature.inputValue(), "0.95");
+  assert.equal(await temperature.getAttribute("aria-invalid"), "false");
+  await ask(chat, "Hello!");
+  assert.equal(requests[1]?.temperature, 0.95);
+  await done(opened);
+});
+
+test("Settings: stages are dragged with the mouse, and put back with Escape", { timeout }, async () => {
+  const opened = await open({ sampling: { max_tokens: 8 } });
+  const { chat, page, requests } = opened;
+  assert.deepEqual(await stages(chat), usual);
+  const grip = (name: string) => page.getByRole("button", { name: `Move ${name}`, exact: true });
+  const drag = async (name: string, to: string) => {
+    await grip("Penalties").scrollIntoViewIfNeeded();
+    await page.getByRole("heading", { name: "Sampler chain" }).scrollIntoViewIfNeeded();
+    const [from, target] = [await middle(grip(name)), await middle(grip(to))];
+    await page.mouse.move(from.x, from.y);
+    await page.mouse.down();
+    await page.mouse.move(target.x, target.y - 5, { steps: 4 });
+    await page.locator('.stages > li[data-dragged="true"]').waitFor();
+  };
+  await drag("Top-K", "Penalties");
+  await page.mouse.up();
+  await page
+    .getByRole("status")
+    .filter({ hasText: "Top-K is now stage 1 of 9" })
+    .waitFor({ state: "attached" });
+  const moved = ["Top-K", ...usual.filter((name) => name !== "Top-K")];
+  assert.deepEqual(await stages(chat), moved);
+  await drag("DRY", "Top-K");
+  await page.keyboard.press("Escape");
+  await page.locator('.stages[data-dragging="false"]').waitFor();
+  await page.mouse.up();
+  assert.deepEqual(await stages(chat), moved);
+  await ask(chat);
+  assert.deepEqual(requests[0]?.samplers, [
+    ...["top_k", "penalties", "dry", "top_n_sigma", "typ_p", "top_p", "min_p", "xtc", "temperature"],
+  ]);
+  await done(opened);
+});
+
+async function middle(locator: Locator): Promise<{ x: number; y: number }> {
+  const box = await locator.boundingBox();
+  assert.ok(box !== null);
+  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+}
+
+test("Settings: stages are moved, switched off, taken out and added with the keyboard", {
+  timeout,
+}, async () => {
+  const opened = await open({ sampling: { max_tokens: 8 } });
+  const { chat, page, requests } = opened;
+  const grip = page.getByRole("button", { name: "Move Temperature" });
+  await grip.focus();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowUp");
+  await page
+    .getByRole("status")
+    .filter({ hasText: "Temperature is now stage 7 of 9" })
+    .waitFor({ state: "attached" });
+  assert.ok(await grip.evaluate((element) => element === document.activeElement), "the focus was lost");
+  await page.getByRole("button", { name: /^Min-P/ }).focus();
+  await page.keyboard.press("Alt+ArrowUp");
+  assert.deepEqual((await stages(chat)).slice(5), ["Top-P", "Min-P", "Temperature", "XTC"]);
+  await page.getByRole("switch", { name: "Use Top-P" }).press("Space");
+  await page.getByRole("button", { name: /^DRY/ }).press("Enter");
+  await page.getByRole("button", { name: "Remove DRY" }).press("Enter");
+  await page.getByRole("button", { name: "Add a stage" }).press("Enter");
+  await page.getByRole("button", { name: "Add Adaptive-P" }).press("Enter");
+  await page.getByLabel("Adaptive-P: Target").fill("0.4");
+  await ask(chat);
+  assert.deepEqual(requests[0], {
+    messages: [{ role: "user", content: "Tell me a story about a frog." }],
+    max_tokens: 8,
+    adaptive_target: 0.4,
+    samplers: ["penalties", "top_n_sigma", "top_k", "typ_p", "min_p", "temperature", "xtc", "adaptive_p"],
+  });
+  await page.reload();
+  await chat.online();
+  await show(chat);
+  await page.locator('.stage[data-off="true"]', { hasText: "Top-P" }).waitFor();
+  await done(opened);
+});
+
+test("Settings: a plugin as a stage decides the answer, and can be switched off", { timeout }, async () => {
+  const opened = await open({ sampling: { max_tokens: 12 } });
+  const { chat, page, requests } = opened;
+  await page.getByRole("button", { name: "Add a stage" }).click();
+  assert.equal(await page.getByRole("button", { name: "Add regex-stop" }).count(), 0, "it is no stage");
+  await page.getByRole("button", { name: "Add multiple-choice" }).click();
+  await page.getByText("needs to be configured").waitFor();
+  await page.getByRole("button", { name: "Edit as JSON" }).click();
+  await page.getByLabel("Configuration").fill('{"choices": ["teal", "umber"]}');
+  await page.getByText("needs to be configured").waitFor({ state: "detached" });
+  await page.getByLabel("If it fails").selectOption("go on without it");
+  assert.match(await ask(chat, "Which colour is it?"), /^(teal|umber)$/);
+  const used = [{ name: "multiple-choice", config: { choices: ["teal", "umber"] }, on_error: "skip" }];
+  assert.deepEqual(requests[0]?.plugins, used);
+  await page.getByRole("button", { name: "Move multiple-choice", exact: true }).press("ArrowDown");
+  await page.getByRole("switch", { name: "Use multiple-choice" }).uncheck();
+  assert.doesNotMatch(await ask(chat, "Which colour is it?"), /^(teal|umber)$/);
+  assert.equal("plugins" in (requests[1] ?? {}), false);
+  await page.getByRole("switch", { name: "Use multiple-choice" }).check();
+  assert.match(await ask(chat, "Which colour is it?"), /^(teal|umber)$/);
+  assert.deepEqual((requests[2]?.samplers as string[] | undefined)?.slice(0, 2), [
+    "penalties",
+    "plugin:multiple-choice",
+  ]);
+  await done(opened);
+});
+
+test("Settings: what a plugin lacks or where it cannot stand is said before the host does", {
+  timeout,
+}, async () => {
+  const opened = await open({
+    chain: ["top_k", "plugin:watermark", "temperature"],
+    plugins: [{ name: "watermark", config: { key: 1 } }, { name: "gone" }, { name: "banned-phrases" }],
+  });
+  const { chat, page, requests } = opened;
+  await page.getByText("so it must stand before Top-K, which drops tokens").waitFor();
+  await page.getByText("This server has no plugin gone, so it is left out.").waitFor();
+  await page.getByText("needs to be configured").waitFor();
+  await chat.ask("Hello!");
+  assert.match(await (await chat.finished()).innerText(), /phrases/);
+  assert.deepEqual(requests[0]?.plugins, [{ name: "watermark", config: { key: 1 } }, "banned-phrases"]);
+  await page.getByRole("button", { name: "Remove gone" }).click();
+  await page.getByText("This server has no plugin gone").waitFor({ state: "detached" });
+  await done(opened);
+});
+
+test("Settings: stop rules and templates are a list apart", { timeout }, async () => {
+  const opened = await open();
+  const { chat, page, requests } = opened;
+  await page.getByRole("heading", { name: "Templates and stop rules" }).click();
+  await page.getByRole("switch", { name: "Use regex-stop" }).check();
+  await page.getByLabel("Pattern").fill("[.!]");
+  assert.doesNotMatch(await ask(chat), /[.!]/);
+  assert.deepEqual(requests[0], {
+    messages: [{ role: "user", content: "Tell me a story about a frog." }],
+    plugins: [{ name: "regex-stop", config: { pattern: "[.!]" } }],
+  });
+  await page.getByRole("switch", { name: "Use llama3" }).waitFor();
+  await done(opened);
+});
+
+test("Settings: presets are set, saved, overwritten, renamed, exported, deleted and imported", {
+  timeout,
+}, async () => {
+  const opened = await open({}, { acceptDownloads: true });
+  const { chat, page, requests } = opened;
+  const pill = (name: string) => page.getByRole("group", { name: "Preset" }).getByRole("button", { name });
+  const pressed = async (name: string) =>
+    assert.equal(await pill(name).getAttribute("aria-pressed"), "true", name);
+  await pressed("Balanced");
+  await page.getByLabel("Max tokens").fill("8");
+  await pressed("Balanced"); // it decides about the chain alone
+  await pill("Precise").click();
+  await pressed("Precise");
+  assert.equal(await ask(chat), await ask(chat));
+  assert.deepEqual([requests[0]?.temperature, requests[0]?.max_tokens], [0, 8]);
+
+  await page.getByLabel("System prompt").fill("Be brief.");
+  await page.getByRole("button", { name: "Save…" }).click();
+  await page.getByLabel("Name of the preset").fill("Precise");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("A built-in preset has this name.").waitFor();
+  await page.getByLabel("Name of the preset").fill("Mine");
+  await page.keyboard.press("Enter");
+  await page.getByText("Saved as “Mine”.").waitFor();
+  await pressed("Mine");
+  await page.getByLabel("Seed", { exact: true }).fill("5");
+  await page.getByRole("button", { name: "Save…" }).click();
+  await page.getByLabel("Name of the preset").fill("Mine");
+  await page.getByRole("button", { name: "Overwrite" }).click();
+  await page.getByRole("button", { name: "Rename…" }).click();
+  await page.getByLabel("Name of the preset").fill("Ours");
+  await page.keyboard.press("Enter");
+  await pressed("Ours");
+
+  const waiting = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Export" }).click();
+  const file = await (await waiting).path();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await pill("Ours").waitFor({ state: "detached" });
+  await pill("Balanced").click();
+  await page.getByLabel("System prompt").fill("");
+  await page.getByLabel("File with presets").setInputFiles({
+    name: "odd.json",
+    mimeType: "application/json",
+    buffer: Buffer.from("{"),
+  });
+  await page.getByText("There are no presets in this file.").waitFor();
+  await page.getByLabel("File with presets").setInputFiles(file);
+  await pill("Ours").click();
+  assert.equal(await page.getByLabel("System prompt").inputValue(), "Be brief.");
+  assert.equal(await page.getByLabel("Seed", { exact: true }).inputValue(), "5");
+  await done(opened);
+});
+
+test("Settings: an answer is bound to a schema or an expression, and a mistake in one is said", {
+  timeout,
+}, async () => {
+  const opened = await open({ sampling: { max_tokens: 60 } });
+  const { chat, page } = opened;
+  await page.getByRole("radio", { name: "JSON schema" }).check();
+  await page.getByRole("button", { name: "A choice" }).click();
+  const { sentiment } = JSON.parse(await ask(chat, "Hello!"));
+  assert.match(sentiment, /^(positive|neutral|negative)$/);
+  const field = page.getByRole("textbox", { name: "JSON schema" });
+  await field.fill("{ nonsense");
+  await page.getByText("This is not JSON yet").waitFor();
+  assert.equal(await field.getAttribute("aria-invalid"), "true");
+  await chat.ask("Hello!");
+  await chat.answers.nth(1).getByText("json_schema cannot become a grammar").waitFor();
+  await page.getByRole("radio", { name: "Regular expression" }).check();
+  await page.getByRole("textbox", { name: "Regular expression" }).fill("owl|frog");
+  assert.match(await ask(chat, "Hello!"), /^(owl|frog)$/);
+  await page.getByRole("radio", { name: "JSON schema" }).check(); // what was written is still there
+  assert.equal(await field.inputValue(), "{ nonsense");
+  await done(opened);
+});
+
+test("Settings: an answer comes again with the seed of the last one", { timeout }, async () => {
+  const opened = await open({ sampling: { max_tokens: 30, temperature: 2 } });
+  const { chat, page, requests } = opened;
+  const first = await ask(chat);
+  await page.getByRole("button", { name: /Keep the seed of the last answer/ }).click();
+  await chat.answers.last().getByRole("button", { name: "Regenerate" }).click();
+  await page.getByText("2 of 2").waitFor();
+  assert.equal((await (await chat.finished()).locator(".prose").innerText()).trim(), first);
+  assert.equal(typeof requests[1]?.seed, "number");
+  await page.getByRole("button", { name: "Draw a seed" }).click();
+  assert.notEqual(await page.getByLabel("Seed", { exact: true }).inputValue(), String(requests[1]?.seed));
+  await done(opened);
+});
+
+test("Settings: the copied curl command sends what the page would", { timeout }, async () => {
+  const settings = { system: 'It\'s "brief".\n$HOME', sampling: { seed: 7, max_tokens: 12 }, stop: ["\n\n"] };
+  const opened = await open(settings, { permissions: ["clipboard-read", "clipboard-write"] });
+  const { chat, page, requests } = opened;
+  const answer = await ask(chat, "Who's there?");
+  await page.getByRole("heading", { name: "As a request" }).click();
+  await page.getByRole("button", { name: "Copy the request" }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  const command = await page.evaluate(() => navigator.clipboard.readText());
+  const stream = execFileSync("sh", ["-c", command], { stdio: ["ignore", "pipe", "ignore"] }).toString();
+  const pieces = stream.match(/^data: \{.*$/gm)?.map((line) => JSON.parse(line.slice(6))) ?? [];
+  const text = pieces.map((piece) => piece.choices[0]?.delta.content ?? "").join("");
+  assert.equal(text.trim(), answer);
+  assert.match(stream, /data: \[DONE\]/);
+  await page.getByRole("button", { name: "WebSocket", exact: true }).click();
+  const { request } = JSON.parse(await page.getByLabel("The request").inputValue());
+  assert.deepEqual(request, requests[0]);
+  await done(opened);
+});
+
+test("Settings: a key is never written into the command", { timeout }, async () => {
+  const chat = await ChatPage.open(browser, server.url, {}, (page) =>
+    page.addInitScript(() => localStorage.setItem("penstock.key", "secret")),
+  );
+  await chat.online();
+  await show(chat);
+  await chat.page.getByRole("heading", { name: "As a request" }).click();
+  const command = await chat.page.getByLabel("The request").inputValue();
+  assert.match(command, /-H "Authorization: Bearer \$PENSTOCK_API_KEY"/);
+  assert.doesNotMatch(command, /secret/);
+  await done({ chat });
+});
+
+test("Settings: a model that is gone stays chosen, and the page says so", { timeout }, async () => {
+  const opened = await open({ model: "old" });
+  const { chat, page, requests } = opened;
+  await page.getByText("This server does not have old; penstock-tiny answers in its place.").waitFor();
+  const field = page.getByLabel("Model", { exact: true });
+  assert.equal(await field.inputValue(), "old");
+  await ask(chat, "Hello!");
+  await field.selectOption("penstock-tiny");
+  await ask(chat, "Hello!");
+  await field.selectOption("The server's own: penstock-tiny");
+  await ask(chat, "Hello!");
+  assert.deepEqual(
+    requests.map((request) => request.model),
+    ["old", "penstock-tiny", undefined],
+  );
+  await done(opened);
+});
+
+test("Settings: they fit a phone", { timeout }, async () => {
+  const opened = await open(
+    { plugins: [{ name: "banned-phrases", config: { phrases: ["frog"] } }], stop: ["x".repeat(80)] },
+    { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true },
+  );
+  const { page } = opened;
+  await page.getByRole("button", { name: /^banned-phrases/ }).tap();
+  await page.getByRole("button", { name: /^DRY/ }).tap();
+  for (const name of ["Format", "Reasoning", "Time and priority", "As a request"])
+    if ((await page.locator("details", { hasText: name }).last().getAttribute("open")) === null)
+      await page.getByRole("heading", { name }).tap();
+  await page.getByRole("radio", { name: "Grammar" }).check();
+  const wide = await page
+    .locator(".drawer")
+    .evaluate((drawer) =>
+      [...drawer.querySelectorAll("*")]
+        .filter(
+          (part) =>
+            part.getBoundingClientRect().right > innerWidth &&
+            part.closest(".hidden, textarea, .pill") === null,
+        )
+        .map((part) => part.outerHTML.slice(0, 80)),
+    );
+  assert.deepEqual(wide, []);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
+  await done(opened);
+});
