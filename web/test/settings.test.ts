@@ -137,13 +137,12 @@ test("Settings: the host tells its defaults, and a wrong number is marked and no
 });
 
 test("Settings: stages are dragged with the mouse, and put back with Escape", { timeout }, async () => {
-  const opened = await open({ sampling: { max_tokens: 8 } });
+  // High enough for the whole chain: near the ends of what is seen, dragging scrolls.
+  const opened = await open({ sampling: { max_tokens: 8 } }, { viewport: { width: 1280, height: 1300 } });
   const { chat, page, requests } = opened;
   assert.deepEqual(await stages(chat), usual);
   const grip = (name: string) => page.getByRole("button", { name: `Move ${name}`, exact: true });
   const drag = async (name: string, to: string) => {
-    await grip("Penalties").scrollIntoViewIfNeeded();
-    await page.getByRole("heading", { name: "Sampler chain" }).scrollIntoViewIfNeeded();
     const [from, target] = [await middle(grip(name)), await middle(grip(to))];
     await page.mouse.move(from.x, from.y);
     await page.mouse.down();
@@ -402,7 +401,7 @@ test("Settings: a model that is gone stays chosen, and the page says so", { time
   const opened = await open({ model: "old" });
   const { chat, page, requests } = opened;
   await page.getByText("This server does not have old; penstock-tiny answers in its place.").waitFor();
-  const field = page.getByLabel("Model", { exact: true });
+  const field = page.locator(".settings").getByLabel("Model", { exact: true });
   assert.equal(await field.inputValue(), "old");
   await ask(chat, "Hello!");
   await field.selectOption("penstock-tiny");
