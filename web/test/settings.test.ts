@@ -4,21 +4,21 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { after, before, test } from "node:test";
-import type { Browser, BrowserContextOptions, Locator } from "playwright-core";
+import type { Browser, BrowserContextOptions } from "playwright-core";
 import type { Settings } from "../src/settings/settings.ts";
-import { ChatPage, launch, patience, withSettings } from "./browser.ts";
+import { ChatPage, launch, patience } from "./browser.ts";
 import { Server } from "./server.ts";
+import { ask, done, openSettings, show } from "./settings.ts";
 import { examplePlugins } from "./wasm.ts";
 
 const timeout = 4 * patience;
-const usual = ["Penalties", "DRY", "Top-nσ", "Top-K", "Typical-P", "Top-P", "Min-P", "XTC", "Temperature"];
 
 let browser: Browser;
 let server: Server;
 let plugins: ReturnType<typeof examplePlugins>;
 
 before(async () => {
-  plugins = examplePlugins("multiple-choice", "banned-phrases", "watermark", "regex-stop", "llama3");
+  plugins = examplePlugins("banned-phrases");
   browser = await launch();
   server = await Server.start({ flags: ["--plugin-dir", plugins.folder] });
 });
@@ -29,44 +29,8 @@ after(async () => {
   plugins?.remove();
 });
 
-/** A page with the settings open, and the requests that it sends. */
-async function open(settings: Partial<Settings> = {}, options: BrowserContextOptions = {}) {
-  const requests: Record<string, unknown>[] = [];
-  const chat = await ChatPage.open(browser, server.url, options, async (page) => {
-    if (Object.keys(settings).length > 0) await withSettings(settings)(page);
-    page.on("websocket", (socket) =>
-      socket.on("framesent", ({ payload }) => {
-        const frame = JSON.parse(String(payload));
-        if (frame.type === "generate") requests.push(frame.request);
-      }),
-    );
-  });
-  await chat.online();
-  await show(chat);
-  return { chat, page: chat.page, requests };
-}
-
-async function show({ page }: ChatPage): Promise<void> {
-  await page.getByRole("button", { name: "Settings", exact: true }).click();
-  await page.getByRole("heading", { name: "Sampler chain" }).waitFor();
-}
-
-async function ask(chat: ChatPage, text = "Tell me a story about a frog."): Promise<string> {
-  const before = await chat.answers.count();
-  await chat.ask(text);
-  await chat.answers.nth(before).waitFor();
-  return (await (await chat.finished()).locator(".prose").innerText()).trim();
-}
-
-async function done({ chat }: { chat: ChatPage }): Promise<void> {
-  assert.deepEqual(chat.complaints, []);
-  await chat.close();
-}
-
-function stages(chat: ChatPage): Promise<string[]> {
-  return chat.page
-    .locator(".stages .stage-name > span")
-    .evaluateAll((names) => names.map((name) => name.firstChild?.textContent ?? ""));
+function open(settings: Partial<Settings> = {}, options: BrowserContextOptions = {}) {
+  return openSettings(browser, server, settings, options);
 }
 
 test("Settings: they go into the request, count from the next answer on, and outlive a reload", {
@@ -133,143 +97,6 @@ test("Settings: the host tells its defaults, and a wrong number is marked and no
   assert.equal(await temperature.getAttribute("aria-invalid"), "false");
   await ask(chat, "Hello!");
   assert.equal(requests[1]?.temperature, 0.95);
-  await done(opened);
-});
-
-test("Settings: stages are dragged with the mouse, and put back with Escape", { timeout }, async () => {
-  // High enough for the whole chain: near the ends of what is seen, dragging scrolls.
-  const opened = await open({ sampling: { max_tokens: 8 } }, { viewport: { width: 1280, height: 1300 } });
-  const { chat, page, requests } = opened;
-  assert.deepEqual(await stages(chat), usual);
-  const grip = (name: string) => page.getByRole("button", { name: `Move ${name}`, exact: true });
-  const drag = async (name: string, to: string) => {
-    const [from, target] = [await middle(grip(name)), await middle(grip(to))];
-    await page.mouse.move(from.x, from.y);
-    await page.mouse.down();
-    await page.mouse.move(target.x, target.y - 5, { steps: 4 });
-    await page.locator('.stages > li[data-dragged="true"]').waitFor();
-  };
-  await drag("Top-K", "Penalties");
-  await page.mouse.up();
-  await page
-    .getByRole("status")
-    .filter({ hasText: "Top-K is now stage 1 of 9" })
-    .waitFor({ state: "attached" });
-  const moved = ["Top-K", ...usual.filter((name) => name !== "Top-K")];
-  assert.deepEqual(await stages(chat), moved);
-  await drag("DRY", "Top-K");
-  await page.keyboard.press("Escape");
-  await page.locator('.stages[data-dragging="false"]').waitFor();
-  await page.mouse.up();
-  assert.deepEqual(await stages(chat), moved);
-  await ask(chat);
-  assert.deepEqual(requests[0]?.samplers, [
-    ...["top_k", "penalties", "dry", "top_n_sigma", "typ_p", "top_p", "min_p", "xtc", "temperature"],
-  ]);
-  await done(opened);
-});
-
-async function middle(locator: Locator): Promise<{ x: number; y: number }> {
-  const box = await locator.boundingBox();
-  assert.ok(box !== null);
-  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
-}
-
-test("Settings: stages are moved, switched off, taken out and added with the keyboard", {
-  timeout,
-}, async () => {
-  const opened = await open({ sampling: { max_tokens: 8 } });
-  const { chat, page, requests } = opened;
-  const grip = page.getByRole("button", { name: "Move Temperature" });
-  await grip.focus();
-  await page.keyboard.press("ArrowUp");
-  await page.keyboard.press("ArrowUp");
-  await page
-    .getByRole("status")
-    .filter({ hasText: "Temperature is now stage 7 of 9" })
-    .waitFor({ state: "attached" });
-  assert.ok(await grip.evaluate((element) => element === document.activeElement), "the focus was lost");
-  await page.getByRole("button", { name: /^Min-P/ }).focus();
-  await page.keyboard.press("Alt+ArrowUp");
-  assert.deepEqual((await stages(chat)).slice(5), ["Top-P", "Min-P", "Temperature", "XTC"]);
-  await page.getByRole("switch", { name: "Use Top-P" }).press("Space");
-  await page.getByRole("button", { name: /^DRY/ }).press("Enter");
-  await page.getByRole("button", { name: "Remove DRY" }).press("Enter");
-  await page.getByRole("button", { name: "Add a stage" }).press("Enter");
-  await page.getByRole("button", { name: "Add Adaptive-P" }).press("Enter");
-  await page.getByLabel("Adaptive-P: Target").fill("0.4");
-  await ask(chat);
-  assert.deepEqual(requests[0], {
-    messages: [{ role: "user", content: "Tell me a story about a frog." }],
-    max_tokens: 8,
-    adaptive_target: 0.4,
-    samplers: ["penalties", "top_n_sigma", "top_k", "typ_p", "min_p", "temperature", "xtc", "adaptive_p"],
-  });
-  await page.reload();
-  await chat.online();
-  await show(chat);
-  await page.locator('.stage[data-off="true"]', { hasText: "Top-P" }).waitFor();
-  await done(opened);
-});
-
-test("Settings: a plugin as a stage decides the answer, and can be switched off", { timeout }, async () => {
-  const opened = await open({ sampling: { max_tokens: 12 } });
-  const { chat, page, requests } = opened;
-  await page.getByRole("button", { name: "Add a stage" }).click();
-  assert.equal(await page.getByRole("button", { name: "Add regex-stop" }).count(), 0, "it is no stage");
-  await page.getByRole("button", { name: "Add multiple-choice" }).click();
-  await page.getByText("needs to be configured").waitFor();
-  await page.getByRole("button", { name: "Edit as JSON" }).click();
-  await page.getByLabel("Configuration").fill('{"choices": ["teal", "umber"]}');
-  await page.getByText("needs to be configured").waitFor({ state: "detached" });
-  await page.getByLabel("If it fails").selectOption("go on without it");
-  assert.match(await ask(chat, "Which colour is it?"), /^(teal|umber)$/);
-  const used = [{ name: "multiple-choice", config: { choices: ["teal", "umber"] }, on_error: "skip" }];
-  assert.deepEqual(requests[0]?.plugins, used);
-  await page.getByRole("button", { name: "Move multiple-choice", exact: true }).press("ArrowDown");
-  await page.getByRole("switch", { name: "Use multiple-choice" }).uncheck();
-  assert.doesNotMatch(await ask(chat, "Which colour is it?"), /^(teal|umber)$/);
-  assert.equal("plugins" in (requests[1] ?? {}), false);
-  await page.getByRole("switch", { name: "Use multiple-choice" }).check();
-  assert.match(await ask(chat, "Which colour is it?"), /^(teal|umber)$/);
-  assert.deepEqual((requests[2]?.samplers as string[] | undefined)?.slice(0, 2), [
-    "penalties",
-    "plugin:multiple-choice",
-  ]);
-  await done(opened);
-});
-
-test("Settings: what a plugin lacks or where it cannot stand is said before the host does", {
-  timeout,
-}, async () => {
-  const opened = await open({
-    chain: ["top_k", "plugin:watermark", "temperature"],
-    plugins: [{ name: "watermark", config: { key: 1 } }, { name: "gone" }, { name: "banned-phrases" }],
-  });
-  const { chat, page, requests } = opened;
-  await page.getByText("so it must stand before Top-K, which drops tokens").waitFor();
-  await page.getByText("This server has no plugin gone, so it is left out.").waitFor();
-  await page.getByText("needs to be configured").waitFor();
-  await chat.ask("Hello!");
-  assert.match(await (await chat.finished()).innerText(), /phrases/);
-  assert.deepEqual(requests[0]?.plugins, [{ name: "watermark", config: { key: 1 } }, "banned-phrases"]);
-  await page.getByRole("button", { name: "Remove gone" }).click();
-  await page.getByText("This server has no plugin gone").waitFor({ state: "detached" });
-  await done(opened);
-});
-
-test("Settings: stop rules and templates are a list apart", { timeout }, async () => {
-  const opened = await open();
-  const { chat, page, requests } = opened;
-  await page.getByRole("heading", { name: "Templates and stop rules" }).click();
-  await page.getByRole("switch", { name: "Use regex-stop" }).check();
-  await page.getByLabel("Pattern").fill("[.!]");
-  assert.doesNotMatch(await ask(chat), /[.!]/);
-  assert.deepEqual(requests[0], {
-    messages: [{ role: "user", content: "Tell me a story about a frog." }],
-    plugins: [{ name: "regex-stop", config: { pattern: "[.!]" } }],
-  });
-  await page.getByRole("switch", { name: "Use llama3" }).waitFor();
   await done(opened);
 });
 

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+
+// What the tests of the settings share.
+import assert from "node:assert/strict";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Settings } from "../src/settings/settings.ts";
+import { ChatPage, withSettings } from "./browser.ts";
+import type { Server } from "./server.ts";
+
+export interface Opened {
+  chat: ChatPage;
+  page: Page;
+  requests: Record<string, unknown>[];
+}
+
+/** A page with the settings open, and the requests that it sends. */
+export async function openSettings(
+  browser: Browser,
+  server: Server,
+  settings: Partial<Settings> = {},
+  options: BrowserContextOptions = {},
+): Promise<Opened> {
+  const requests: Record<string, unknown>[] = [];
+  const chat = await ChatPage.open(browser, server.url, options, async (page) => {
+    if (Object.keys(settings).length > 0) await withSettings(settings)(page);
+    page.on("websocket", (socket) =>
+      socket.on("framesent", ({ payload }) => {
+        const frame = JSON.parse(String(payload));
+        if (frame.type === "generate") requests.push(frame.request);
+      }),
+    );
+  });
+  await chat.online();
+  await show(chat);
+  return { chat, page: chat.page, requests };
+}
+
+export async function show({ page }: ChatPage): Promise<void> {
+  await page.getByRole("button", { name: "Settings", exact: true }).click();
+  await page.getByRole("heading", { name: "Sampler chain" }).waitFor();
+}
+
+export async function ask(chat: ChatPage, text = "Tell me a story about a frog."): Promise<string> {
+  const before = await chat.answers.count();
+  await chat.ask(text);
+  await chat.answers.nth(before).waitFor();
+  return (await (await chat.finished()).locator(".prose").innerText()).trim();
+}
+
+export async function done({ chat }: Pick<Opened, "chat">): Promise<void> {
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+}
