@@ -8,7 +8,7 @@ import type { Browser, BrowserContextOptions } from "playwright-core";
 import type { Settings } from "../src/settings/settings.ts";
 import { ChatPage, launch, patience } from "./browser.ts";
 import { Server } from "./server.ts";
-import { ask, done, openSettings, show } from "./settings.ts";
+import { ask, done, finishedText, openSettings, show } from "./settings.ts";
 import { examplePlugins } from "./wasm.ts";
 
 const timeout = 4 * patience;
@@ -184,7 +184,7 @@ test("Settings: an answer comes again with the seed of the last one", { timeout 
   await page.getByRole("button", { name: /Keep the seed of the last answer/ }).click();
   await chat.answers.last().getByRole("button", { name: "Regenerate" }).click();
   await page.getByText("2 of 2").waitFor();
-  assert.equal((await (await chat.finished()).locator(".prose").innerText()).trim(), first);
+  assert.equal(await finishedText(chat), first);
   assert.equal(typeof requests[1]?.seed, "number");
   await page.getByRole("button", { name: "Draw a seed" }).click();
   assert.notEqual(await page.getByLabel("Seed", { exact: true }).inputValue(), String(requests[1]?.seed));

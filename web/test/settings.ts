@@ -44,7 +44,16 @@ export async function ask(chat: ChatPage, text = "Tell me a story about a frog."
   const before = await chat.answers.count();
   await chat.ask(text);
   await chat.answers.nth(before).waitFor();
-  return (await (await chat.finished()).locator(".prose").innerText()).trim();
+  return finishedText(chat);
+}
+
+/** The text of the last answer, once it is drawn to its end: that takes a frame more. */
+export async function finishedText(chat: ChatPage): Promise<string> {
+  const answer = await chat.finished();
+  await chat.page.evaluate(
+    () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
+  );
+  return (await answer.locator(".prose").innerText()).trim();
 }
 
 export async function done({ chat }: Pick<Opened, "chat">): Promise<void> {
