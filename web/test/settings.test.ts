@@ -40,7 +40,7 @@ test("Settings: they go into the request, count from the next answer on, and out
   const { chat, page, requests } = opened;
   await page.getByLabel("System prompt").fill("Be brief.");
   await page.getByLabel("Temperature", { exact: true }).fill("0,5");
-  await page.getByLabel("Max tokens").fill("24");
+  await page.getByLabel("Max tokens", { exact: true }).fill("24");
   await page.getByLabel("Seed", { exact: true }).fill("7");
   await page.getByLabel("Stop strings").fill("\\n\\n");
   await page.getByLabel("Stop strings").press("Enter");
@@ -68,6 +68,12 @@ test("Settings: they go into the request, count from the next answer on, and out
   await ask(chat, "Again!");
   const { temperature: _, ...rest } = want;
   assert.deepEqual({ ...requests[1], messages: want.messages }, { ...rest, stop: ["\n\n"] });
+  await page.getByLabel("Temperature", { exact: true }).fill("nonsense");
+  await page.getByRole("button", { name: "Back to defaults" }).click();
+  assert.equal(await page.getByLabel("Temperature", { exact: true }).inputValue(), "");
+  assert.equal(await page.getByLabel("Max tokens", { exact: true }).inputValue(), "");
+  await page.getByRole("button", { name: "Undo" }).click();
+  assert.equal(await page.getByLabel("Max tokens", { exact: true }).inputValue(), "24");
   await page.getByRole("button", { name: "Back to defaults" }).click();
   await page.getByRole("button", { name: "New chat" }).first().click();
   await ask(chat, "Hello!");
@@ -109,7 +115,7 @@ test("Settings: presets are set, saved, overwritten, renamed, exported, deleted 
   const pressed = async (name: string) =>
     assert.equal(await pill(name).getAttribute("aria-pressed"), "true", name);
   await pressed("Balanced");
-  await page.getByLabel("Max tokens").fill("8");
+  await page.getByLabel("Max tokens", { exact: true }).fill("8");
   await pressed("Balanced"); // it decides about the chain alone
   await pill("Precise").click();
   await pressed("Precise");
@@ -137,7 +143,7 @@ test("Settings: presets are set, saved, overwritten, renamed, exported, deleted 
   const waiting = page.waitForEvent("download");
   await page.getByRole("button", { name: "Export" }).click();
   const file = await (await waiting).path();
-  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.locator(".settings").getByRole("button", { name: "Delete", exact: true }).click();
   await pill("Ours").waitFor({ state: "detached" });
   await pill("Balanced").click();
   await page.getByLabel("System prompt").fill("");
@@ -169,6 +175,7 @@ test("Settings: an answer is bound to a schema or an expression, and a mistake i
   assert.equal(await field.getAttribute("aria-invalid"), "true");
   await chat.ask("Hello!");
   await chat.answers.nth(1).getByText("json_schema cannot become a grammar").waitFor();
+  await chat.answers.nth(1).getByText("Change it in Settings").waitFor();
   await page.getByRole("radio", { name: "Regular expression" }).check();
   await page.getByRole("textbox", { name: "Regular expression" }).fill("owl|frog");
   assert.match(await ask(chat, "Hello!"), /^(owl|frog)$/);

@@ -153,37 +153,6 @@ test("Page: keys, copying, and messages that build on each other", { timeout: 2 
   await chat.close();
 });
 
-test("Page: settings go into the request and outlive a reload", { timeout: 2 * patience }, async () => {
-  let request: PlayedStream["request"] | undefined;
-  const chat = await open((stream) => {
-    request = stream.request;
-    says("ok")(stream);
-  });
-  await chat.online();
-  const { page } = chat;
-  await page.getByRole("button", { name: "Settings" }).click();
-  await page.getByLabel("System prompt").fill("Be brief.");
-  await page.getByLabel("Temperature").fill("0.5");
-  await page.getByLabel("Max tokens").fill("64");
-  await page.getByLabel("Seed").fill("7");
-  await page.keyboard.press("Escape");
-  await page.reload();
-  await chat.ask("Hello!");
-  await chat.finished();
-  const { model, ...rest } = request ?? {};
-  assert.match(model ?? "", /\S/);
-  assert.deepEqual(rest, {
-    messages: [
-      { role: "system", content: "Be brief." },
-      { role: "user", content: "Hello!" },
-    ],
-    temperature: 0.5,
-    max_tokens: 64,
-    seed: 7,
-  });
-  await chat.close();
-});
-
 test("Page: fits a phone", { timeout: 2 * patience }, async () => {
   const chat = await open(says(`${"word".repeat(60)}\n\n    ${"code ".repeat(60)}`), {
     viewport: { width: 360, height: 640 },

@@ -11,6 +11,12 @@ for (const { error, want } of [
   },
   { error: { code: "queue_full", type: "rate_limit_error" }, want: /Wait a moment/ },
   { error: { code: "invalid_value", type: "invalid_request_error", param: "temperature" }, want: /Settings/ },
+  {
+    error: { code: "invalid_value", type: "invalid_request_error", param: "plugins[0].config" },
+    want: /Settings/,
+  },
+  { error: { code: "invalid_value", type: "invalid_request_error", param: "json_schema" }, want: /Settings/ },
+  { error: { code: "invalid_value", type: "invalid_request_error", param: "messages[0]" }, want: /^$/ },
   { error: { code: "shutting_down", type: "unavailable_error" }, want: /starting or stopping/ },
   { error: { code: "internal_error", type: "server_error", param: null }, want: /^$/ },
   { error: {}, want: /^$/ },

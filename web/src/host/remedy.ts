@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import { parameterNamed } from "../settings/parameters.ts";
 import type { HostError } from "./protocol.ts";
 
 /**
@@ -14,9 +15,17 @@ export function remedy(error: HostError): string {
   if (/context/.test(about)) return "Start a new chat, or ask with fewer words.";
   if (/429|overloaded|queue|rate_limit/.test(about))
     return "Many people are asking. Wait a moment, then try again.";
-  if (/temperature|max_tokens|seed|ignore_eos|plugins/.test(about))
-    return "Change it in Settings, then try again.";
+  if (isSetting(error.param ?? "")) return "Change it in Settings, then try again.";
   if (/unavailable|503|shutting_down|shutdown/.test(about))
     return "The server is starting or stopping. Try again soon.";
   return "";
+}
+
+const others =
+  /^(model|stop|samplers|plugins|json_schema|grammar|regex|response_format|chat_template_kwargs)$/;
+
+/** Whether a field of a request, such as "plugins[0].config", is what the settings decide. */
+function isSetting(field: string): boolean {
+  const [name = ""] = field.split(/[.[]/);
+  return parameterNamed(name) !== undefined || others.test(name);
 }

@@ -49,7 +49,7 @@ for (const [name, typed, want] of [
   ["top_k", "4.5", { problem: "It must be a whole number of at least -1 (tokens)." }],
   ["seed", "4294967294", { value: 4294967294 }],
   ["seed", "4294967295", { problem: "It must be a whole number from 0 to 4294967294." }],
-  ["max_tokens", "0", { problem: "It must be a whole number of at least 1 (tokens)." }],
+  ["max_tokens", "0", { problem: "It must be a whole number of at least 1." }],
 ] as const) {
   test(`parseNumber: ${name} of "${typed}"`, () =>
     assert.deepEqual(parseNumber(numberNamed(name), typed), want));

@@ -273,7 +273,6 @@ export const parameters: readonly Parameter[] = [
     low: 1,
     high: largest,
     step: 64,
-    unit: "tokens",
   }),
   {
     kind: "switch",

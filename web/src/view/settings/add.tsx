@@ -46,8 +46,9 @@ export function AddStage({ added }: { added(name: string): void }) {
         <ul id={id}>
           {choices.value.map(({ name, label, help, plugin }) => (
             <li key={name}>
-              <button type="button" aria-label={`Add ${label}`} onClick={() => add(name)}>
+              <button type="button" onClick={() => add(name)}>
                 <span>
+                  <span class="hidden">Add </span>
                   {label}
                   {plugin && <em>plugin</em>}
                 </span>

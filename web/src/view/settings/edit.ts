@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import { computed, type ReadonlySignal, useComputed } from "@preact/signals";
+import { computed, type ReadonlySignal, signal, useComputed } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { App } from "../../app.ts";
@@ -11,6 +11,7 @@ import type { Settings } from "../../settings/settings.ts";
 /** The settings of a chat while they are shown, and what the host says about them. */
 export class Edit {
   readonly host: ReadonlySignal<HostChain>;
+  readonly replaced = signal(0); // how often all settings were: what is half typed is given up then
 
   constructor(
     readonly app: App,
@@ -37,8 +38,12 @@ export class Edit {
   /** Replaces all settings, and offers the way back. */
   replace(settings: Settings, what: string): void {
     const before = this.chat.settings.peek();
-    this.change(() => settings);
-    this.app.offer.value = { text: what, action: "Undo", run: () => this.change(() => before) };
+    const to = (all: Settings) => {
+      this.change(() => all);
+      this.replaced.value++;
+    };
+    to(settings);
+    this.app.offer.value = { text: what, action: "Undo", run: () => to(before) };
   }
 }
 

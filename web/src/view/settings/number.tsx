@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
-import { useId } from "preact/hooks";
+import { useEffect, useId } from "preact/hooks";
 import {
   allowed,
   fits,
@@ -18,6 +18,13 @@ function useTyped(parameter: NumberParameter, value: number | undefined) {
   const draft = useSignal<string | undefined>(undefined);
   const parsed = draft.value === undefined ? undefined : parseNumber(parameter, draft.value);
   const typing = parsed !== undefined && parsed.value === value; // else it was changed elsewhere meanwhile
+  const replaced = edit.replaced.value;
+  useEffect(() => {
+    if (!typing) draft.value = undefined;
+  }, [typing]);
+  useEffect(() => {
+    draft.value = undefined;
+  }, [replaced]);
   const stored = value === undefined || fits(parameter, value) ? undefined : allowed(parameter);
   return {
     text: typing && draft.value !== undefined ? draft.value : (value?.toString() ?? ""),

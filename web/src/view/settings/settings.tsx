@@ -28,7 +28,7 @@ export default function SettingsView() {
         <ReasoningPart />
         <OtherPart />
         <RequestPart />
-        <footer>
+        <div class="settings-foot">
           <p class="hint">Changes count from the next answer on, and new chats begin with them.</p>
           <button
             type="button"
@@ -37,7 +37,7 @@ export default function SettingsView() {
           >
             Back to defaults
           </button>
-        </footer>
+        </div>
       </div>
     </EditProvider>
   );

@@ -55,7 +55,7 @@ export function Stage({ name, place, open, toggle, grip }: Props) {
         <div class="stage-body" id={id}>
           {native !== undefined && <NativeBody stage={native} />}
           {plugin !== undefined && <PluginConfig name={plugin} />}
-          <footer>
+          <div class="stage-foot">
             <span>{place}</span>
             <button
               type="button"
@@ -64,7 +64,7 @@ export function Stage({ name, place, open, toggle, grip }: Props) {
             >
               Remove {label}
             </button>
-          </footer>
+          </div>
         </div>
       )}
     </div>
