@@ -3,14 +3,14 @@ import type { LiveModel } from "../../live/frame.ts";
 import { duration, type Histogram, inWords, percentile, totalOf } from "../../live/histogram.ts";
 import { count } from "../../live/words.ts";
 
-const [width, height, gap] = [320, 84, 3]; // of the drawing, without its numbers
+const [width, height, gap] = [420, 96, 4]; // of the drawing, without its numbers
 
 /** The time between two tokens of an answer, since the model was loaded. */
 export function Latency({ itl }: { itl: LiveModel["itl"] }) {
   const histogram = { bounds: itl.up_to_ms, counts: itl.counts };
   const total = totalOf(histogram);
   return (
-    <section class="panel" aria-label="Time between tokens">
+    <section class="panel tall" aria-label="Time between tokens">
       <h3>Time between tokens</h3>
       {total === 0 ? (
         <p>No answer has had two tokens yet.</p>

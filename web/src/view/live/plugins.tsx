@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import type { LivePlugin } from "../../live/frame.ts";
 import { duration } from "../../live/histogram.ts";
-import { count } from "../../live/words.ts";
+import { count, list } from "../../live/words.ts";
 import { Scroll } from "./scroll.tsx";
 
 const states: Record<string, string> = {
@@ -12,6 +12,8 @@ const states: Record<string, string> = {
 
 /** What plugins do, since the model was loaded. */
 export function Plugins({ plugins }: { plugins: readonly LivePlugin[] }) {
+  const idle = plugins.filter(({ calls, faults, state }) => calls + faults === 0 && state === "ready");
+  const others = plugins.filter((plugin) => !idle.includes(plugin)).sort((a, b) => b.calls - a.calls);
   return (
     <section class="panel wide" aria-label="Plugins">
       <h3>Plugins</h3>
@@ -20,21 +22,24 @@ export function Plugins({ plugins }: { plugins: readonly LivePlugin[] }) {
           The server has no plugins. <a href="#/plugins">Add one</a>, and its calls are counted here.
         </p>
       ) : (
-        <Scroll label="What plugins do">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">State</th>
-                <th scope="col">Calls</th>
-                <th scope="col">A call takes</th>
-                <th scope="col">In all</th>
-                <th scope="col">Faults</th>
-              </tr>
-            </thead>
-            <tbody>{[...plugins].sort((a, b) => b.calls - a.calls).map(row)}</tbody>
-          </table>
-        </Scroll>
+        <>
+          <Scroll label="What plugins do">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Name</th>
+                  <th scope="col">State</th>
+                  <th scope="col">Calls</th>
+                  <th scope="col">A call takes</th>
+                  <th scope="col">In all</th>
+                  <th scope="col">Faults</th>
+                </tr>
+              </thead>
+              <tbody>{others.map(row)}</tbody>
+            </table>
+          </Scroll>
+          {idle.length > 0 && <p class="note">Not called yet: {list(idle.map(({ name }) => name))}.</p>}
+        </>
       )}
     </section>
   );

@@ -65,7 +65,7 @@ function Slot({ slot, rate }: { slot: LiveSlot; rate: number | undefined }) {
       </p>
       {why !== "" && <p class="why">{why}</p>}
       {((slot.plugins?.length ?? 0) > 0 || (slot.priority ?? 0) !== 0) && (
-        <ul class="chips" aria-label="Plugins">
+        <ul class="using" aria-label="Plugins">
           {slot.plugins?.map((name) => (
             <li key={name}>{name}</li>
           ))}

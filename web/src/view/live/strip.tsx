@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import { type Signal, useSignal } from "@preact/signals";
+import { type Signal, useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Tick, Ticks } from "../../live/ticks.ts";
 import type { Watch } from "../../live/watch.ts";
@@ -15,6 +15,7 @@ interface Props {
 
 /** The batch of each tick, and where its time went. */
 export function Strip({ ticks, watch }: Props) {
+  useSeconds(watch);
   const chosen: Signal<Tick | undefined> = useSignal(undefined);
   const paused = useSignal(false);
   const empty = ticks.size === 0;
@@ -48,12 +49,19 @@ export function Strip({ ticks, watch }: Props) {
   );
 }
 
+/** Has a component read the ticks again once a second: more often nobody can read what it says. */
+function useSeconds(watch: Watch): void {
+  const second = useComputed(() => Math.floor((watch.frame.value?.time_ms ?? 0) / 1000));
+  void second.value;
+}
+
 interface ChartProps extends Props {
   chosen: Signal<Tick | undefined>;
   paused: boolean;
 }
 
 function Chart({ ticks, watch, chosen, paused }: ChartProps) {
+  useSeconds(watch);
   const canvas = useRef<HTMLCanvasElement>(null);
   const legend = useRef<HTMLDivElement>(null);
   const chart = useRef<StripChart | undefined>(undefined);

@@ -16,6 +16,7 @@ const msPerPixel = 10;
 const gutter = 46; // pixels, for the numbers at the left
 const foot = 18; // pixels, for the seconds
 const delay = 450; // milliseconds behind the host: so the ticks of the next frame have come when they are to be drawn
+const shrinking = 600; // milliseconds in which an axis that is too long becomes shorter by two thirds
 const calm = 1000; // milliseconds between two drawings for people who want no motion
 
 interface Source {
@@ -32,6 +33,7 @@ export class StripChart {
   private coloursRead = 0;
   private next = 0; // the animation frame that is asked for
   private drawn = 0; // performance.now() of the last drawing
+  private passed = 0; // milliseconds, between the last two
   private empty = false; // it had no bars
   private held: number | undefined; // the time at the right end while it stands still
   private maxima = [4, 1]; // of the plots, smoothed
@@ -118,7 +120,8 @@ export class StripChart {
   private draw(): void {
     const { context: c, canvas, width } = this;
     if (width <= 0) return;
-    this.drawn = performance.now();
+    this.passed = performance.now() - this.drawn;
+    this.drawn += this.passed;
     this.readColours();
     c.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     c.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
@@ -156,7 +159,8 @@ export class StripChart {
   private axis(plot: Plot, i: number, bars: readonly Bar[]): number {
     const wanted = largest(plot, bars);
     const before = this.maxima[i] ?? wanted;
-    const now = wanted >= before || this.motion.matches ? wanted : Math.max(wanted, before * 0.97);
+    const shrunk = before * Math.exp(-this.passed / shrinking);
+    const now = wanted >= before || this.motion.matches ? wanted : Math.max(wanted, shrunk);
     this.maxima[i] = now;
     return now;
   }
