@@ -5,7 +5,7 @@ import { defaults } from "../settings/settings.ts";
 import { Palette } from "./colour.ts";
 import { parting } from "./compare.ts";
 import { factsOf } from "./facts.ts";
-import { itemsOf, nextChange } from "./items.ts";
+import { GrowingItems, itemAt, itemsOf, nextChange } from "./items.ts";
 import { decider, meddlers, times } from "./reading.ts";
 import { drawnCat, insteadOfFrog, left, stage } from "./sample.ts";
 import { variations } from "./variations.ts";
@@ -48,6 +48,18 @@ test("itemsOf: what was taken back stands before what came instead", () => {
   assert.equal(nextChange(items, 0, 1, changed), 1);
   assert.equal(nextChange(items, 1, 1, changed), undefined);
   assert.equal(nextChange(items, 3, -1, changed), 1);
+});
+
+test("GrowingItems: what stays is the same, what was taken back goes", () => {
+  const growing = new GrowingItems();
+  const first = growing.update([cat]);
+  const more = growing.update([cat, toad]);
+  assert.equal(more[0], first[0]);
+  assert.equal(growing.update([cat, toad]), more);
+  const shorter = growing.update([cat, plain]);
+  assert.deepEqual([shorter.length, shorter[0], shorter[1]?.text], [2, first[0], " x"]);
+  assert.equal(itemAt(more, 1), 2);
+  assert.equal(itemAt(more, 9), -1);
 });
 
 test("Palette: colours by probability, by stage and by plugin, each with its sign", () => {

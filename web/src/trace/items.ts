@@ -33,6 +33,28 @@ export function itemsOf(pieces: readonly Piece[], from = 0): Item[] {
   return items;
 }
 
+/** The items of an answer that grows, or of which tokens are taken back. Those that stay are the same objects. */
+export class GrowingItems {
+  private pieces: readonly Piece[] = [];
+  private items: readonly Item[] = [];
+
+  update(pieces: readonly Piece[]): readonly Item[] {
+    const known = this.pieces;
+    let same = 0;
+    while (same < known.length && known[same] === pieces[same]) same++;
+    if (same === known.length && same === pieces.length) return this.items;
+    const stay = same === known.length ? this.items : this.items.filter(({ place }) => place < same);
+    this.pieces = pieces;
+    this.items = [...stay, ...itemsOf(pieces, same)];
+    return this.items;
+  }
+}
+
+/** Where the token of a place stands among items; -1 if it is not there. */
+export function itemAt(items: readonly Item[], place: number): number {
+  return items.findIndex((item) => item.place === place && item.takenBy === undefined);
+}
+
 /** The next item that somebody changed, in a direction; undefined if there is none. */
 export function nextChange(
   items: readonly Item[],

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { headlineOf } from "./headline.ts";
 import { itemsOf } from "./items.ts";
 import { drawnCat, idOf, insteadOfFrog, left, stage } from "./sample.ts";
 import { storyOf } from "./story.ts";
@@ -59,4 +60,22 @@ test("storyOf: ranks that move, and the same step many times", () => {
     "top_k kept 3 of 1,000. ␣cat fell from 1st to 2nd.",
     "dist chose ␣cat (37 %).",
   ]);
+});
+
+test("headlineOf: what was done to an answer, in a sentence", () => {
+  const toad = { text: " toad", trace: insteadOfFrog() };
+  assert.deepEqual(headlineOf([toad]), ["plugin:banned-phrases took back ␣frog."]);
+  assert.deepEqual(headlineOf([toad, toad]), ["plugin:banned-phrases took back ␣frog twice."]);
+  const back = (text: string) => ({ by: "client", text, tokens: [] });
+  const many = {
+    ...drawnCat(),
+    how: "injected" as const,
+    by: "client",
+    taken_back: ["a", "b", "c", "d", "e"].map(back),
+  };
+  assert.deepEqual(headlineOf([{ text: "", trace: many }]), [
+    "You took back a, b, c and 2 more.",
+    "You put in 1 token.",
+  ]);
+  assert.deepEqual(headlineOf([{ text: " cat", trace: drawnCat() }]), []);
 });

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { duration, ordinal, percent, visible } from "./words.ts";
+import { duration, inText, ordinal, percent, visible } from "./words.ts";
 
 test("visible: what cannot be seen gets a sign", () => {
   assert.equal(visible(" a\n\tb"), "␣a↵⇥b");
   assert.equal(visible(""), "∅");
   assert.equal(visible("\u202e\u0000\u2028"), "⟨202E⟩⟨0000⟩⟨2028⟩");
   assert.equal(visible("é 👍"), "é␣👍");
+});
+
+test("inText: spaces stay, a line break breaks the line, and nothing is too long", () => {
+  assert.equal(inText(" a b"), " a b");
+  assert.equal(inText(" "), "␣");
+  assert.equal(inText(".\n\n"), ".↵\n↵\n");
+  assert.equal(inText("x".repeat(5000)).length, 201);
 });
 
 test("percent: as precise as a reader needs", () => {

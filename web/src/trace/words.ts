@@ -14,6 +14,15 @@ export function visible(token: string): string {
   );
 }
 
+const longest = 200; // characters of a token in the text
+
+/** A token as it stands in the text of an answer: its spaces and line breaks do what they do there. */
+export function inText(token: string): string {
+  const cut = token.length > longest ? `${token.slice(0, longest)}…` : token;
+  if (cut.trim() === "" || cut === "") return visible(cut).replaceAll("↵", "↵\n");
+  return visible(cut).replaceAll("␣", " ").replaceAll("↵", "↵\n");
+}
+
 export function count(n: number): string {
   return whole.format(n);
 }

@@ -1,5 +1,72 @@
 // SPDX-License-Identifier: MIT
+import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import { useApp } from "../../app.ts";
+import type { Chat } from "../../chats/chat.ts";
+import { type Mode, Palette } from "../../trace/colour.ts";
+import { meddlers } from "../../trace/reading.ts";
+import { ComparePanel } from "./compare.tsx";
+import { Detail } from "./detail.tsx";
+import { FactsPanel } from "./facts.tsx";
+import { Headline } from "./headline.tsx";
+import { Legend, Modes } from "./legend.tsx";
+import { useMark } from "./mark.ts";
+import { useReader } from "./reader.ts";
+import { TokenList } from "./tokens.tsx";
+import { Untraced } from "./untraced.tsx";
 
+/** How each token of an answer was chosen. */
 export default function InspectorView() {
-  return <p>The tokens of the answer.</p>;
+  const { drawer, chats } = useApp();
+  const shown = drawer.value;
+  const chat = chats.current.value;
+  if (shown?.kind !== "inspector") return null;
+  if (!chat.tree.has(shown.message))
+    return (
+      <p class="hint">
+        Press <strong>Inspect</strong> below an answer to see how each of its tokens was chosen.
+      </p>
+    );
+  return <Answer key={shown.message} chat={chat} id={shown.message} first={shown.token} />;
+}
+
+interface Props {
+  chat: Chat;
+  id: string;
+  first: number; // the place of the token to begin with
+}
+
+function Answer({ chat, id, first }: Props) {
+  const reader = useReader(id, first);
+  const mode = useSignal<Mode | undefined>(undefined);
+  const other = useSignal<string | undefined>(undefined);
+  const items = reader.items.value;
+  const meddled = useMemo(() => items.some((item) => hasMeddler(item.trace)), [items]);
+  const chosen = mode.value ?? (meddled ? "plugin" : "probability");
+  const palette = useMemo(() => new Palette(chosen), [chosen]);
+  useMark(id, reader);
+  if (reader.state.value === "loading") return <p role="status">Looking for the trace…</p>;
+  if (reader.state.value === "none") return <Untraced chat={chat} id={id} />;
+  const pick = (next: Mode) => {
+    mode.value = next;
+  };
+  return (
+    <div class={other.value === undefined ? "inspector" : "inspector comparing"}>
+      <Headline reader={reader} />
+      <Modes mode={chosen} pick={pick} />
+      {other.value === undefined && (
+        <>
+          <TokenList reader={reader} palette={palette} label="Tokens of the answer" />
+          <Legend palette={palette} items={items} />
+          <Detail reader={reader} />
+          <FactsPanel pieces={reader.pieces.value} />
+        </>
+      )}
+      <ComparePanel chat={chat} id={id} reader={reader} palette={palette} other={other} />
+    </div>
+  );
+}
+
+function hasMeddler(trace: Parameters<typeof meddlers>[0] | undefined): boolean {
+  return trace !== undefined && meddlers(trace).length > 0;
 }

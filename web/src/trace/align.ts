@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+
+const ahead = 40; // characters that one of the texts may have alone, such as the marks of Markdown
+
+/**
+ * Finds a part of a source in the text that was drawn from it, by walking along both: what stands in one of them alone, such as the
+ * asterisks of bold text, is stepped over. undefined if nothing of the part is there.
+ */
+export function aligned(
+  source: string,
+  drawn: string,
+  from: number,
+  to: number,
+): { from: number; to: number } | undefined {
+  let at = 0; // in drawn
+  let first = -1;
+  let last = -1;
+  for (let i = 0; i < to && at < drawn.length; i++) {
+    if (isSpace(source, i)) continue;
+    while (at < drawn.length && isSpace(drawn, at)) at++;
+    const found = source[i] === drawn[at] ? at : nearby(source, i, drawn, at);
+    if (found === -1) continue;
+    at = found;
+    if (i >= from) {
+      if (first === -1) first = at;
+      last = at;
+    }
+    at++;
+  }
+  return first === -1 ? undefined : { from: first, to: last + 1 };
+}
+
+/** Where the source goes on in the drawn text, if it does so soon: a few characters must agree, or a mark would do. */
+function nearby(source: string, i: number, drawn: string, at: number): number {
+  const next = source.slice(i, i + 4);
+  if (next.length < 4) return -1;
+  const found = drawn.slice(at, at + ahead + next.length).indexOf(next);
+  return found === -1 ? -1 : at + found;
+}
+
+function isSpace(text: string, at: number): boolean {
+  return /\s/.test(text[at] ?? "");
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import type { TokenTrace } from "../../host/protocol.ts";
+import { type Cell, type Column, matrixOf, type Row } from "../../trace/matrix.ts";
+import { count, duration, ordinal, percent, visible } from "../../trace/words.ts";
+
+/** The candidates before and after every stage: a row each, a column for each stage that changed something. */
+export function Candidates({ trace }: { trace: TokenTrace }) {
+  const { columns, rows } = useMemo(() => matrixOf(trace), [trace]);
+  const all = useSignal(false);
+  const idle = columns.filter(({ same }) => same);
+  const shown = columns.map((column, i) => ({ column, i })).filter(({ column }) => all.value || !column.same);
+  return (
+    <div class="candidates">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a table that scrolls must be reached with the keyboard */}
+      <section class="scroll" aria-label="Candidates" tabIndex={0}>
+        <table>
+          <caption class="hidden">
+            The candidates that the model and each stage left, with their probabilities
+          </caption>
+          <thead>
+            <tr>
+              <th scope="col">
+                <span class="hidden">Candidate</span>
+              </th>
+              {shown.map(({ column, i }) => (
+                <Head key={i} column={column} />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <CandidateRow key={row.id} row={row} at={shown.map(({ i }) => i)} />
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {idle.length > 0 && (
+        <label class="idle">
+          <input
+            type="checkbox"
+            checked={all.value}
+            onChange={(event) => {
+              all.value = event.currentTarget.checked;
+            }}
+          />
+          Show stages that changed nothing <small>{idle.map(({ name }) => name).join(", ")}</small>
+        </label>
+      )}
+    </div>
+  );
+}
+
+function Head({ column: { name, left, ms, share } }: { column: Column }) {
+  const plugin = name.startsWith("plugin:");
+  return (
+    <th scope="col" class={plugin ? "plugin" : undefined}>
+      <span>{name}</span>
+      <small>{count(left)} left</small>
+      <small>{ms === undefined ? "\u00a0" : `${duration(ms)} · ${percent(share ?? 0)}`}</small>
+    </th>
+  );
+}
+
+function CandidateRow({ row, at }: { row: Row; at: number[] }) {
+  return (
+    <tr class={row.chosen ? "chosen" : undefined}>
+      <th scope="row">
+        <code>{visible(row.token)}</code>
+        {row.chosen && <span class="hidden"> (chosen)</span>}
+      </th>
+      {at.map((i) => (
+        <CandidateCell
+          key={i}
+          cell={row.cells[i]}
+          gone={row.cells[at[at.indexOf(i) - 1] ?? -1]?.state === "cut"}
+        />
+      ))}
+    </tr>
+  );
+}
+
+/** gone: it was cut before. */
+function CandidateCell({ cell, gone }: { cell: Cell | undefined; gone: boolean }) {
+  if (cell === undefined || (cell.state === "cut" && gone)) {
+    return (
+      <td class="gone">
+        <span class="hidden">cut before</span>
+      </td>
+    );
+  }
+  if (cell.state === "cut") {
+    return (
+      <td class="cut">
+        <s>cut</s>
+      </td>
+    );
+  }
+  if (cell.p === undefined || cell.rank === undefined) {
+    return (
+      <td class="gone">
+        <small>further behind</small>
+      </td>
+    );
+  }
+  return (
+    <td>
+      <span class="track" aria-hidden="true">
+        <span style={{ inlineSize: `${Math.max(cell.p * 100, 1)}%` }} />
+      </span>
+      <span class="p">{percent(cell.p)}</span> <Moved cell={cell} />
+    </td>
+  );
+}
+
+function Moved({ cell: { moved = 0, rank = 0 } }: { cell: Cell }) {
+  if (moved === 0) return null;
+  const words = `${moved > 0 ? "up" : "down"} to ${ordinal(rank)}`;
+  return (
+    <small class={moved > 0 ? "up" : "down"} title={words}>
+      <span aria-hidden="true">
+        {moved > 0 ? "▲" : "▼"}
+        {count(Math.abs(moved))}
+      </span>
+      <span class="hidden">{words}</span>
+    </small>
+  );
+}

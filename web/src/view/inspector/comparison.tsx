@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+import { useEffect, useMemo } from "preact/hooks";
+import type { Chat } from "../../chats/chat.ts";
+import type { Message } from "../../chats/message.ts";
+import type { Palette } from "../../trace/colour.ts";
+import { parting } from "../../trace/compare.ts";
+import { factsOf } from "../../trace/facts.ts";
+import type { Piece } from "../../trace/items.ts";
+import { count, visible } from "../../trace/words.ts";
+import { Detail } from "./detail.tsx";
+import { factEntries } from "./facts.tsx";
+import { Legend } from "./legend.tsx";
+import { type Reader, useReader } from "./reader.ts";
+import { TokenList } from "./tokens.tsx";
+
+interface Props {
+  chat: Chat;
+  a: Reader;
+  other: string;
+  palette: Palette;
+}
+
+/** Two answers side by side, in step, from where they part. */
+export function Comparison({ chat, a, other, palette }: Props) {
+  const b = useReader(other);
+  const [mine, its] = [a.pieces.value, b.pieces.value];
+  const parted = useMemo(() => parting(mine, its), [mine, its]);
+  useEffect(() => {
+    if (parted === undefined) return;
+    a.focusPlace(parted);
+    b.focusPlace(parted);
+  }, [a, b, parted]);
+  const siblings = chat.tree.siblings(a.id);
+  const version = (id: string) => `Version ${siblings.indexOf(id) + 1}`;
+  const sides: [string, Reader, Reader][] = [
+    [version(a.id), a, b],
+    [version(other), b, a],
+  ];
+  if (b.state.value === "none")
+    return <p class="hint">That answer has no trace, so there is nothing to compare.</p>;
+  return (
+    <>
+      <p class="verdict" role="status">
+        {verdict(mine, its, parted)}
+      </p>
+      <div class="sides">
+        {sides.map(([name, reader, twin]) => (
+          <div key={name} class="side">
+            <h3>{name}</h3>
+            <TokenList
+              reader={reader}
+              palette={palette}
+              label={`Tokens of ${name.toLowerCase()}`}
+              parted={parted ?? mine.length}
+              moved={() => twin.focusPlace(reader.item.peek()?.place ?? 0)}
+            />
+            <Detail reader={reader} label={`The token in focus of ${name.toLowerCase()}`} />
+          </div>
+        ))}
+      </div>
+      <Legend palette={palette} items={[...a.items.value, ...b.items.value]} />
+      <FactsBeside names={sides.map(([name]) => name)} chat={chat} readers={[a, b]} />
+    </>
+  );
+}
+
+function verdict(a: readonly Piece[], b: readonly Piece[], parted: number | undefined): string {
+  if (parted === undefined) return `All ${count(a.length)} tokens are the same.`;
+  const [one, other] = [a[parted], b[parted]];
+  const name = (piece: Piece | undefined) =>
+    piece === undefined ? "the end" : visible(piece.trace?.token ?? piece.text);
+  return `They part at token ${count(parted + 1)}: ${name(one)} on one side, ${name(other)} on the other.`;
+}
+
+function FactsBeside({ names, chat, readers }: { names: string[]; chat: Chat; readers: Reader[] }) {
+  const columns = readers.map((reader) => [
+    ...speedOf(chat.tree.node(reader.id).value),
+    ...factEntries(factsOf(reader.pieces.value)),
+  ]);
+  return (
+    <table class="beside">
+      <caption>Side by side</caption>
+      <thead>
+        <tr>
+          <td />
+          {names.map((name) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {columns[0]?.map(([name], i) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            {columns.map((column, side) => (
+              <td key={names[side]}>{column[i]?.[1]}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const rate = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+
+function speedOf({ answer }: Message): [name: string, value: string][] {
+  const speed = answer?.outcome?.timings?.predicted_per_second ?? 0;
+  return [
+    ["Speed", speed > 0 ? `${rate.format(speed)} tokens/s` : "unknown"],
+    ["Seed", answer?.seed === undefined ? "unknown" : String(answer.seed)],
+  ];
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+import { useMemo } from "preact/hooks";
+import { headlineOf } from "../../trace/headline.ts";
+import { Icon } from "../icon.tsx";
+import type { Reader } from "./reader.ts";
+
+/** What happened to the answer in a sentence, and the way from one such place to the next. */
+export function Headline({ reader }: { reader: Reader }) {
+  const pieces = reader.pieces.value;
+  const said = useMemo(() => headlineOf(pieces), [pieces]);
+  if (said.length === 0) return null;
+  return (
+    <div class="headline">
+      <p>{said.join(" ")}</p>
+      <ChangeButton reader={reader} step={-1} label="Previous change" />
+      <ChangeButton reader={reader} step={1} label="Next change" />
+    </div>
+  );
+}
+
+function ChangeButton({ reader, step, label }: { reader: Reader; step: 1 | -1; label: string }) {
+  const at = reader.toChange(step);
+  return (
+    <button
+      type="button"
+      class="quiet"
+      aria-label={label}
+      title={label}
+      disabled={at === undefined}
+      onClick={() => at !== undefined && reader.focus(at)}
+    >
+      <Icon name={step === 1 ? "next" : "previous"} />
+    </button>
+  );
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+import type { Mode, Palette } from "../../trace/colour.ts";
+import type { Item } from "../../trace/items.ts";
+import { count } from "../../trace/words.ts";
+
+const modes: Record<Mode, string> = {
+  probability: "Probability",
+  stage: "Stage",
+  plugin: "Plugin",
+};
+
+const meanings: Record<Mode, string> = {
+  probability: "How likely the model found each token.",
+  stage: "The stage that decided against the model’s first choice. Plain tokens are that first choice.",
+  plugin: "Who chose, changed or took back tokens. In plain ones no plugin had a hand.",
+};
+
+/** What colours tell. */
+export function Modes({ mode, pick }: { mode: Mode; pick(mode: Mode): void }) {
+  return (
+    <fieldset class="modes">
+      <legend>Colour by</legend>
+      {(Object.keys(modes) as Mode[]).map((one) => (
+        <label key={one}>
+          <input type="radio" name="token-colour" checked={one === mode} onChange={() => pick(one)} />
+          <span>{modes[one]}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** The colours that occur, with how many tokens have each. */
+export function Legend({ palette, items }: { palette: Palette; items: readonly Item[] }) {
+  for (const item of items) palette.shade(item); // also those that are not drawn yet
+  return (
+    <div class="legend">
+      <p class="hint">{meanings[palette.mode]}</p>
+      {palette.legend.length > 0 && (
+        <ul>
+          {palette.legend.map((shade) => (
+            <li key={shade.label}>
+              <span class={`swatch token ${shade.name}`} aria-hidden="true">
+                {shade.sign || "a"}
+              </span>
+              {shade.label} <small>{count(shade.count)}</small>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { type App, useApp } from "../../app.ts";
+import { GrowingItems, type Item, itemAt, nextChange, type Piece } from "../../trace/items.ts";
+import { meddlers } from "../../trace/reading.ts";
+
+/** The tokens of an answer as the inspector reads them, and the one in focus. */
+export class Reader {
+  readonly pieces: Signal<readonly Piece[]> = signal([]);
+  readonly state: Signal<"loading" | "none" | "ready"> = signal("loading");
+  readonly at: Signal<number> = signal(0); // the item in focus
+  private readonly growing = new GrowingItems();
+  private chosen = false; // somebody has chosen the item in focus
+
+  constructor(readonly id: string) {}
+
+  readonly items: ReadonlySignal<readonly Item[]> = computed(() => this.growing.update(this.pieces.value));
+
+  readonly item: ReadonlySignal<Item | undefined> = computed(() => this.items.value[this.at.value]);
+
+  /** The item is one that a plugin or the reader had a hand in. */
+  readonly changed = (item: Item): boolean =>
+    item.takenBy !== undefined || (item.trace !== undefined && meddlers(item.trace).length > 0);
+
+  /** Takes what is known of the answer by now. */
+  take(pieces: readonly Piece[], running: boolean, first: number): void {
+    this.pieces.value = pieces;
+    const traced = pieces.some(({ trace }) => trace !== undefined);
+    this.state.value = traced ? "ready" : running ? "loading" : "none";
+    if (!this.chosen) this.begin(first);
+  }
+
+  focus(at: number): void {
+    this.chosen = true;
+    this.at.value = Math.max(0, Math.min(at, this.items.peek().length - 1));
+  }
+
+  /** Focuses the token of a place, if the answer goes so far. */
+  focusPlace(place: number): void {
+    const at = itemAt(this.items.peek(), place);
+    if (at >= 0) this.focus(at);
+  }
+
+  toChange(step: 1 | -1): number | undefined {
+    return nextChange(this.items.value, this.at.value, step, this.changed);
+  }
+
+  /** Begins where a reader wants to look: at the first token that somebody changed, or else at the first. */
+  private begin(first: number): void {
+    const items = this.items.peek();
+    const wanted = first > 0 ? itemAt(items, first) : items.findIndex((i) => !i.takenBy && this.changed(i));
+    this.at.value = Math.max(0, wanted);
+  }
+}
+
+/** Reads an answer: what is kept of it, and what comes while it runs, at most once a frame. */
+export function useReader(id: string, first = 0): Reader {
+  const app = useApp();
+  const reader = useMemo(() => new Reader(id), [id]);
+  const running = app.answers.running.value.has(id);
+  useEffect(() => follow(app, reader, running, first), [app, reader, running, first]);
+  return reader;
+}
+
+function follow(app: App, reader: Reader, running: boolean, first: number): () => void {
+  let gone = false;
+  let asked = false;
+  const read = async () => {
+    asked = false;
+    const pieces = await app.traces.pieces(reader.id);
+    if (!gone) reader.take([...pieces], running, first);
+  };
+  void read();
+  if (!running) return () => (gone = true);
+  const stop = effect(() => {
+    void app.chats.current.value.tree.node(reader.id).value;
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => void read());
+  });
+  return () => {
+    gone = true;
+    stop();
+  };
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+import { useApp } from "../../app.ts";
+import type { Chat } from "../../chats/chat.ts";
+import { again } from "../../trace/variations.ts";
+
+/** What the inspector says of an answer without a trace, and the way to one with it. */
+export function Untraced({ chat, id }: { chat: Chat; id: string }) {
+  const { connection, drawer } = useApp();
+  const seed = chat.tree.node(id).value.answer?.seed;
+  const online = connection.status.value.kind === "online";
+  const answerAgain = () => {
+    const settings = chat.settings.peek();
+    chat.settings.value = { ...settings, trace: true };
+    const run = chat.answerAgain(id, again(settings, seed));
+    drawer.value = { kind: "inspector", message: run.id, token: 0 };
+  };
+  return (
+    <div class="untraced">
+      <p>
+        <strong>This answer has no trace.</strong>
+      </p>
+      <p>
+        With a trace the server tells of each token what the model found likely, what every stage and plugin
+        made of it, what was taken back, and how long all that took. It costs a little speed and about 5 KB a
+        token, so it is off until you want it.
+      </p>
+      <button type="button" class="primary" disabled={!online} onClick={answerAgain}>
+        {seed === undefined ? "Answer again with a trace" : "Answer again with a trace, same seed"}
+      </button>
+      <p class="hint">
+        {seed === undefined ? "" : "The same seed and settings give the same answer. "}From then on this chat
+        keeps traces; Settings can switch that off.
+      </p>
+    </div>
+  );
+}
