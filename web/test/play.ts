@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import type { Page, WebSocketRoute } from "playwright-core";
-import type { EndFrame, GenerateRequest, HostFrame } from "../src/host/protocol.ts";
+import type { EndFrame, GenerateRequest, HostFrame, TokenTrace } from "../src/host/protocol.ts";
 
 /** A stream of the page that the test answers instead of the host. */
 export class PlayedStream {
@@ -12,8 +12,8 @@ export class PlayedStream {
     readonly request: GenerateRequest,
   ) {}
 
-  token(text: string): void {
-    this.frame({ type: "token", id: this.id, seq: this.seq++, text });
+  token(text: string, trace?: TokenTrace): void {
+    this.frame({ type: "token", id: this.id, seq: this.seq++, text, ...(trace && { trace }) });
     this.frame({ type: "parts", id: this.id, content: text });
   }
 

@@ -8,16 +8,16 @@ import { actor, count, ordinal, percent, tokens, visible } from "./words.ts";
 /** One thing that happened to a token, in words. */
 export interface Line {
   text: string;
-  by: string; // whose doing it was: "model", a stage, "client"
+  kind: "model" | "stage" | "plugin" | "client" | "choice" | "none"; // whose doing it was, or that it was chosen in the end
 }
 
 /** How a token came about, in sentences, in the order in which it happened. */
 export function storyOf(item: Item): Line[] {
   const { trace, takenBy } = item;
-  if (trace === undefined) {
-    const why = takenBy === undefined ? "No trace was kept for this token." : "";
-    return [...(why === "" ? [] : [{ text: why, by: "" }]), ...fateOf(item)];
-  }
+  if (trace === undefined)
+    return takenBy === undefined
+      ? [{ text: "No trace was kept for this token.", kind: "none" }]
+      : fateOf(item);
   return [
     ...takenBackLines(trace),
     ...modelLines(trace),
@@ -31,7 +31,12 @@ export function storyOf(item: Item): Line[] {
 function fateOf({ takenBy, text }: Item): Line[] {
   if (takenBy === undefined) return [];
   const seen = takenBy === "client" ? "" : " Nobody saw it.";
-  return [{ text: `${actor(takenBy)} took ${visible(text)} back.${seen}`, by: takenBy }];
+  return [{ text: `${actor(takenBy)} took ${visible(text)} back.${seen}`, kind: kindOf(takenBy) }];
+}
+
+function kindOf(by: string): Line["kind"] {
+  if (by === "client") return "client";
+  return by.startsWith("plugin:") ? "plugin" : "stage";
 }
 
 function takenBackLines(trace: TokenTrace): Line[] {
@@ -40,9 +45,12 @@ function takenBackLines(trace: TokenTrace): Line[] {
     const said = `${actor(by)} took back ${tokens(taken.length)}: ${visible(text)}`;
     const last = lines.at(-1);
     if (last?.text === said) last.times++;
-    else lines.push({ text: said, by, times: 1 });
+    else lines.push({ text: said, kind: kindOf(by), times: 1 });
   }
-  return lines.map(({ text, by, times }) => ({ text: `${text}${times > 1 ? `, ${times} times` : ""}.`, by }));
+  return lines.map(({ text, kind, times }) => ({
+    text: `${text}${times > 1 ? `, ${times} times` : ""}.`,
+    kind,
+  }));
 }
 
 function modelLines(trace: TokenTrace): Line[] {
@@ -51,13 +59,13 @@ function modelLines(trace: TokenTrace): Line[] {
   const first = passedOver(trace);
   const own = visible(trace.token);
   if (first === undefined) {
-    return [{ text: `The model’s first choice was ${own} (${percent(chosen?.p ?? 0)}).`, by: "model" }];
+    return [{ text: `The model’s first choice was ${own} (${percent(chosen?.p ?? 0)}).`, kind: "model" }];
   }
   const rank = chosen === undefined ? "" : ` ${own} was ${ordinal(chosen.rank)} (${percent(chosen.p)}).`;
   return [
     {
       text: `The model’s first choice was ${visible(first.token)} (${percent(first.p)}).${rank}`,
-      by: "model",
+      kind: "model",
     },
   ];
 }
@@ -71,7 +79,7 @@ function preparedLines(trace: TokenTrace): Line[] {
     if (banned > 0)
       parts.push(`banned ${gone.length === banned ? gone.map(visible).join(", ") : tokens(banned)}`);
     if (biased > 0) parts.push(`made ${tokens(biased)} more or less likely`);
-    return { text: `${name} ${parts.join(" and ")}.`, by: name };
+    return { text: `${name} ${parts.join(" and ")}.`, kind: kindOf(name) };
   });
 }
 
@@ -90,9 +98,12 @@ function stageLines(trace: TokenTrace): Line[] {
     if (after === found || name === "prepare") return;
     const place = rankMoved(found.chosen?.rank, after.chosen?.rank, trace.token);
     if (after.n < found.n)
-      lines.push({ text: `${name} kept ${count(after.n)} of ${count(found.n)}.${place}`, by: name });
+      lines.push({
+        text: `${name} kept ${count(after.n)} of ${count(found.n)}.${place}`,
+        kind: kindOf(name),
+      });
     else if (found.best[0]?.p !== after.best[0]?.p)
-      lines.push({ text: `${name} changed the probabilities.${place}`, by: name });
+      lines.push({ text: `${name} changed the probabilities.${place}`, kind: kindOf(name) });
   });
   return lines;
 }
@@ -110,15 +121,15 @@ function endLines(trace: TokenTrace): Line[] {
   const own = visible(trace.token);
   switch (how) {
     case "forced":
-      return [{ text: `${by} forced ${own}: no stage was asked.`, by }];
+      return [{ text: `${by} forced ${own}: no stage was asked.`, kind: kindOf(by) }];
     case "spliced":
-      return [{ text: `${by} put ${own} here itself.`, by }];
+      return [{ text: `${by} put ${own} here itself.`, kind: kindOf(by) }];
     case "injected":
-      return [{ text: `You put ${own} here.`, by }];
+      return [{ text: `You put ${own} here.`, kind: kindOf(by) }];
     default: {
       const p = drawnP(trace);
       const chance = p === undefined ? "" : p >= 0.99995 ? ", the only one left" : ` (${percent(p)})`;
-      return [{ text: `${by} chose ${own}${chance}.`, by }];
+      return [{ text: `${by} chose ${own}${chance}.`, kind: kindOf(by) === "stage" ? "choice" : kindOf(by) }];
     }
   }
 }

@@ -9,6 +9,7 @@ import { count, duration, ordinal, percent, visible } from "../../trace/words.ts
 export function Candidates({ trace }: { trace: TokenTrace }) {
   const { columns, rows } = useMemo(() => matrixOf(trace), [trace]);
   const all = useSignal(false);
+  const full = useMemo(() => longest(rows), [rows]);
   const idle = columns.filter(({ same }) => same);
   const shown = columns.map((column, i) => ({ column, i })).filter(({ column }) => all.value || !column.same);
   return (
@@ -31,7 +32,7 @@ export function Candidates({ trace }: { trace: TokenTrace }) {
           </thead>
           <tbody>
             {rows.map((row) => (
-              <CandidateRow key={row.id} row={row} at={shown.map(({ i }) => i)} />
+              <CandidateRow key={row.id} row={row} at={shown.map(({ i }) => i)} full={full} />
             ))}
           </tbody>
         </table>
@@ -63,7 +64,7 @@ function Head({ column: { name, left, ms, share } }: { column: Column }) {
   );
 }
 
-function CandidateRow({ row, at }: { row: Row; at: number[] }) {
+function CandidateRow({ row, at, full }: { row: Row; at: number[]; full: number }) {
   return (
     <tr class={row.chosen ? "chosen" : undefined}>
       <th scope="row">
@@ -75,17 +76,23 @@ function CandidateRow({ row, at }: { row: Row; at: number[] }) {
           key={i}
           cell={row.cells[i]}
           gone={row.cells[at[at.indexOf(i) - 1] ?? -1]?.state === "cut"}
+          full={full}
         />
       ))}
     </tr>
   );
 }
 
-/** gone: it was cut before. */
-function CandidateCell({ cell, gone }: { cell: Cell | undefined; gone: boolean }) {
+interface CellProps {
+  cell: Cell | undefined;
+  gone: boolean; // it was cut before
+  full: number; // the probability of a full bar
+}
+
+function CandidateCell({ cell, gone, full }: CellProps) {
   if (cell === undefined || (cell.state === "cut" && gone)) {
     return (
-      <td class="gone">
+      <td class="behind">
         <span class="hidden">cut before</span>
       </td>
     );
@@ -99,7 +106,7 @@ function CandidateCell({ cell, gone }: { cell: Cell | undefined; gone: boolean }
   }
   if (cell.p === undefined || cell.rank === undefined) {
     return (
-      <td class="gone">
+      <td class="behind">
         <small>further behind</small>
       </td>
     );
@@ -107,11 +114,17 @@ function CandidateCell({ cell, gone }: { cell: Cell | undefined; gone: boolean }
   return (
     <td>
       <span class="track" aria-hidden="true">
-        <span style={{ inlineSize: `${Math.max(cell.p * 100, 1)}%` }} />
+        <span style={{ inlineSize: `${Math.min(100, Math.max((cell.p / full) * 100, 1))}%` }} />
       </span>
       <span class="p">{percent(cell.p)}</span> <Moved cell={cell} />
     </td>
   );
+}
+
+/** The largest probability while there still was a choice: the bar of a token that is left alone says nothing. */
+function longest(rows: readonly Row[]): number {
+  const shared = rows.flatMap(({ cells }) => cells.map(({ p = 0 }) => p)).filter((p) => p < 0.99995);
+  return Math.max(0.01, ...shared);
 }
 
 function Moved({ cell: { moved = 0, rank = 0 } }: { cell: Cell }) {

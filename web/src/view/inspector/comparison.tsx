@@ -9,7 +9,6 @@ import type { Piece } from "../../trace/items.ts";
 import { count, visible } from "../../trace/words.ts";
 import { Detail } from "./detail.tsx";
 import { factEntries } from "./facts.tsx";
-import { Legend } from "./legend.tsx";
 import { type Reader, useReader } from "./reader.ts";
 import { TokenList } from "./tokens.tsx";
 
@@ -58,7 +57,6 @@ export function Comparison({ chat, a, other, palette }: Props) {
           </div>
         ))}
       </div>
-      <Legend palette={palette} items={[...a.items.value, ...b.items.value]} />
       <FactsBeside names={sides.map(([name]) => name)} chat={chat} readers={[a, b]} />
     </>
   );

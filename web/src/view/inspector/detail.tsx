@@ -50,26 +50,27 @@ function StepButton({ reader, step, label }: { reader: Reader; step: 1 | -1; lab
 }
 
 function Story({ item }: { item: Item }) {
-  const lines = useMemo(() => storyOf(item), [item]);
+  const parts = useMemo(() => grouped(storyOf(item)), [item]);
   return (
     <ol class="story">
-      {lines.map((line, i) => (
-        <li key={`${i} ${line.text}`} data-kind={kindOf(line)}>
-          {line.text}
+      {parts.map(({ kind, text }) => (
+        <li key={text} data-kind={kind}>
+          {text}
         </li>
       ))}
     </ol>
   );
 }
 
-function kindOf({ by }: Line): string {
-  return by === "client"
-    ? "client"
-    : by.startsWith("plugin:")
-      ? "plugin"
-      : by === "model"
-        ? "model"
-        : "stage";
+/** The lines, those of the native stages as one: the table has the rest. */
+function grouped(lines: readonly Line[]): { kind: string; text: string }[] {
+  const parts: { kind: string; text: string }[] = [];
+  for (const { kind, text } of lines) {
+    const last = parts.at(-1);
+    if (kind === "stage" && last?.kind === "stage") last.text += ` ${text}`;
+    else parts.push({ kind, text });
+  }
+  return parts;
 }
 
 /** Who took how much of the time of a token. */

@@ -53,11 +53,13 @@ function Answer({ chat, id, first }: Props) {
   return (
     <div class={other.value === undefined ? "inspector" : "inspector comparing"}>
       <Headline reader={reader} />
-      <Modes mode={chosen} pick={pick} />
+      <div class="colours">
+        <Modes mode={chosen} pick={pick} />
+        <Legend palette={palette} items={items} />
+      </div>
       {other.value === undefined && (
         <>
           <TokenList reader={reader} palette={palette} label="Tokens of the answer" />
-          <Legend palette={palette} items={items} />
           <Detail reader={reader} />
           <FactsPanel pieces={reader.pieces.value} />
         </>

@@ -34,20 +34,16 @@ export function Modes({ mode, pick }: { mode: Mode; pick(mode: Mode): void }) {
 export function Legend({ palette, items }: { palette: Palette; items: readonly Item[] }) {
   for (const item of items) palette.shade(item); // also those that are not drawn yet
   return (
-    <div class="legend">
-      <p class="hint">{meanings[palette.mode]}</p>
-      {palette.legend.length > 0 && (
-        <ul>
-          {palette.legend.map((shade) => (
-            <li key={shade.label}>
-              <span class={`swatch token ${shade.name}`} aria-hidden="true">
-                {shade.sign || "a"}
-              </span>
-              {shade.label} <small>{count(shade.count)}</small>
-            </li>
-          ))}
-        </ul>
-      )}
-    </div>
+    <ul class="legend" aria-label="Legend" title={meanings[palette.mode]}>
+      {palette.legend.map((shade) => (
+        <li key={shade.label}>
+          <span class={`swatch token ${shade.name}`} aria-hidden="true">
+            <b>{shade.sign || "a"}</b>
+          </span>
+          {shade.label} <small>{count(shade.count)}</small>
+        </li>
+      ))}
+      <li class="hidden">{meanings[palette.mode]}</li>
+    </ul>
   );
 }

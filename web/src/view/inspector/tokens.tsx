@@ -107,6 +107,8 @@ interface TokenProps {
 
 function Token({ item, at, focused, palette, parted }: TokenProps) {
   const shade = palette.shade(item);
+  const text = inText(item.text);
+  const lead = text.startsWith(" ") ? " " : ""; // outside of the colour: it may end a line
   const classes = ["token", shade.name];
   if (item.takenBy !== undefined) classes.push("taken");
   if (parted !== undefined)
@@ -121,7 +123,8 @@ function Token({ item, at, focused, palette, parted }: TokenProps) {
       data-at={at}
       data-sign={shade.sign || undefined}
     >
-      {inText(item.text)}
+      {lead}
+      <b>{text.slice(lead.length)}</b>
     </span>
   );
 }
