@@ -55,16 +55,7 @@ export function itemAt(items: readonly Item[], place: number): number {
   return items.findIndex((item) => item.place === place && item.takenBy === undefined);
 }
 
-/** The next item that somebody changed, in a direction; undefined if there is none. */
-export function nextChange(
-  items: readonly Item[],
-  from: number,
-  step: 1 | -1,
-  changed: (item: Item) => boolean,
-): number | undefined {
-  for (let at = from + step; at >= 0 && at < items.length; at += step) {
-    const item = items[at];
-    if (item !== undefined && changed(item)) return at;
-  }
-  return undefined;
+/** The next of some places in a direction, which are in order; undefined if there is none. */
+export function nextOf(places: readonly number[], from: number, step: 1 | -1): number | undefined {
+  return step === 1 ? places.find((at) => at > from) : places.findLast((at) => at < from);
 }

@@ -7,7 +7,7 @@ export interface Column {
   left: number;
   ms?: number; // of a stage
   share?: number; // of the time of all stages
-  same: boolean; // it changed nothing
+  same: boolean; // it changed nothing, and did not choose
 }
 
 /** Where one candidate stands at one point. */
@@ -40,7 +40,11 @@ export function matrixOf(trace: TokenTrace): Matrix {
   ];
   const total = trace.stages.reduce((sum, { ms }) => sum + ms, 0);
   const columns = points.map(({ name, ms, survey }, i): Column => {
-    const column: Column = { name, left: survey.n, same: i > 0 && points[i - 1]?.survey === survey };
+    const column: Column = {
+      name,
+      left: survey.n,
+      same: i > 0 && i < points.length - 1 && points[i - 1]?.survey === survey,
+    };
     return ms === undefined ? column : { ...column, ms, share: total > 0 ? ms / total : 0 };
   });
   const rows = candidates(trace).map(({ id, token }): Row => {

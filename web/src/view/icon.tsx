@@ -4,8 +4,6 @@ const paths = {
   up: "M10 16V4M5 9l5-5 5 5",
   down: "M10 4v12M5 11l5 5 5-5",
   plus: "M10 4v12M4 10h12",
-  left: "M12 5l-5 5 5 5",
-  right: "M8 5l5 5-5 5",
   previous: "M14 5l-5 5 5 5M6 5v10",
   next: "M6 5l5 5-5 5M14 5v10",
   close: "M5 5l10 10M15 5L5 15",

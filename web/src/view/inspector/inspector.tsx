@@ -4,7 +4,6 @@ import { useMemo } from "preact/hooks";
 import { useApp } from "../../app.ts";
 import type { Chat } from "../../chats/chat.ts";
 import { type Mode, Palette } from "../../trace/colour.ts";
-import { meddlers } from "../../trace/reading.ts";
 import { ComparePanel } from "./compare.tsx";
 import { Detail } from "./detail.tsx";
 import { FactsPanel } from "./facts.tsx";
@@ -41,8 +40,7 @@ function Answer({ chat, id, first }: Props) {
   const mode = useSignal<Mode | undefined>(undefined);
   const other = useSignal<string | undefined>(undefined);
   const items = reader.items.value;
-  const meddled = useMemo(() => items.some((item) => hasMeddler(item.trace)), [items]);
-  const chosen = mode.value ?? (meddled ? "plugin" : "probability");
+  const chosen = mode.value ?? (reader.changes.value.length > 0 ? "plugin" : "probability");
   const palette = useMemo(() => new Palette(chosen), [chosen]);
   useMark(id, reader);
   if (reader.state.value === "loading") return <p role="status">Looking for the trace…</p>;
@@ -67,8 +65,4 @@ function Answer({ chat, id, first }: Props) {
       <ComparePanel chat={chat} id={id} reader={reader} palette={palette} other={other} />
     </div>
   );
-}
-
-function hasMeddler(trace: Parameters<typeof meddlers>[0] | undefined): boolean {
-  return trace !== undefined && meddlers(trace).length > 0;
 }

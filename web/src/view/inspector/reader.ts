@@ -2,7 +2,7 @@
 import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { type App, useApp } from "../../app.ts";
-import { GrowingItems, type Item, itemAt, nextChange, type Piece } from "../../trace/items.ts";
+import { GrowingItems, type Item, itemAt, nextOf, type Piece } from "../../trace/items.ts";
 import { meddlers } from "../../trace/reading.ts";
 
 /** The tokens of an answer as the inspector reads them, and the one in focus. */
@@ -19,9 +19,10 @@ export class Reader {
 
   readonly item: ReadonlySignal<Item | undefined> = computed(() => this.items.value[this.at.value]);
 
-  /** The item is one that a plugin or the reader had a hand in. */
-  readonly changed = (item: Item): boolean =>
-    item.takenBy !== undefined || (item.trace !== undefined && meddlers(item.trace).length > 0);
+  /** The items that a plugin or the reader had a hand in. */
+  readonly changes: ReadonlySignal<readonly number[]> = computed(() =>
+    this.items.value.flatMap((item, at) => (isChange(item) ? [at] : [])),
+  );
 
   /** Takes what is known of the answer by now. */
   take(pieces: readonly Piece[], running: boolean, first: number): void {
@@ -43,15 +44,21 @@ export class Reader {
   }
 
   toChange(step: 1 | -1): number | undefined {
-    return nextChange(this.items.value, this.at.value, step, this.changed);
+    return nextOf(this.changes.value, this.at.value, step);
   }
 
   /** Begins where a reader wants to look: at the first token that somebody changed, or else at the first. */
   private begin(first: number): void {
     const items = this.items.peek();
-    const wanted = first > 0 ? itemAt(items, first) : items.findIndex((i) => !i.takenBy && this.changed(i));
+    const changes = this.changes.peek();
+    const instead = changes.find((at) => items[at]?.takenBy === undefined);
+    const wanted = first > 0 ? itemAt(items, first) : (instead ?? 0);
     this.at.value = Math.max(0, wanted);
   }
+}
+
+function isChange({ takenBy, trace }: Item): boolean {
+  return takenBy !== undefined || (trace !== undefined && meddlers(trace).length > 0);
 }
 
 /** Reads an answer: what is kept of it, and what comes while it runs, at most once a frame. */
