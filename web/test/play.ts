@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import type { Page, WebSocketRoute } from "playwright-core";
-import type { EndFrame, GenerateRequest, HostFrame, TokenTrace } from "../src/host/protocol.ts";
+import type { EndFrame, GenerateRequest, HostFrame, PartsFrame, TokenTrace } from "../src/host/protocol.ts";
 
 /** A stream of the page that the test answers instead of the host. */
 export class PlayedStream {
@@ -15,6 +15,12 @@ export class PlayedStream {
   token(text: string, trace?: TokenTrace): void {
     this.frame({ type: "token", id: this.id, seq: this.seq++, text, ...(trace && { trace }) });
     this.frame({ type: "parts", id: this.id, content: text });
+  }
+
+  /** What the host's parser finds in tokens, such as reasoning and tool calls. */
+  parts(parts: Omit<PartsFrame, "type" | "id">): void {
+    this.frame({ type: "token", id: this.id, seq: this.seq++, text: "" });
+    this.frame({ type: "parts", id: this.id, ...parts });
   }
 
   end(end: Partial<EndFrame> = {}): void {

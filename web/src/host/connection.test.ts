@@ -117,7 +117,9 @@ test("Streams: frames go to the stream they name, up to its end", async (t) => {
   socket.say({ type: "rewound", id: "s1", seq: 2, tokens: 1, removed: "a" });
   socket.say({ type: "paused", id: "s1" });
   socket.say({ type: "resumed", id: "s1" });
-  socket.say({ type: "error", error: { message: "belongs to no stream" } });
+  const lost = { message: "belongs to no stream" };
+  socket.say({ type: "error", error: lost });
+  socket.say({ type: "error", frame: "watch", error: { message: "belongs to the live view" } });
   first.rewind(7);
   socket.say({ type: "error", id: "s1", frame: "rewind", error: refused });
   first.cancel();
@@ -135,7 +137,7 @@ test("Streams: frames go to the stream they name, up to its end", async (t) => {
     "first ended: cancelled",
     "second ended: error",
   ]);
-  assert.deepEqual(complaints, [refused], "steering that is refused ends nothing");
+  assert.deepEqual(complaints, [lost, refused], "steering that is refused ends nothing");
   assert.deepEqual(socket.sent.slice(2), [
     { type: "rewind", id: "s1", tokens: 7 },
     { type: "cancel", id: "s1" },

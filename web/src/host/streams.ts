@@ -121,7 +121,11 @@ export class Streams {
   }
 
   private receive(frame: HostFrame): void {
-    if (frame.id === undefined) return;
+    if (frame.id === undefined) {
+      // An error of no answer is one of the connection; watch frames have their own listener.
+      if (frame.type === "error" && frame.frame !== "watch") this.refused(frame.error);
+      return;
+    }
     const listener = this.listeners.get(frame.id);
     switch (frame.type) {
       case "started":

@@ -96,6 +96,7 @@ export class Drawing {
     if (this.page === this.element) return;
     this.element.replaceChildren(...this.page.childNodes);
     this.page = this.element;
+    typesetFormulas(this.element); // those that waited for a place on the page
   }
 
   /** Begins to read the text again if it defines links, as they may stand before their definitions. */
