@@ -81,6 +81,26 @@ test("Settings: they go into the request, count from the next answer on, and out
   await done(opened);
 });
 
+test("Settings: each chat has its own, and a new one begins with the last", { timeout }, async () => {
+  const opened = await open({ sampling: { max_tokens: 4 } });
+  const { chat, page, requests } = opened;
+  const limit = page.getByLabel("Max tokens", { exact: true });
+  await ask(chat, "First chat");
+  await page.getByRole("button", { name: "New chat" }).first().click();
+  assert.equal(await limit.inputValue(), "4");
+  await limit.fill("6");
+  await ask(chat, "Second chat");
+  await page.getByRole("link", { name: "First chat" }).click();
+  await chat.answers.getByText("4 tokens").waitFor();
+  assert.equal(await limit.inputValue(), "4");
+  await ask(chat, "Again");
+  assert.deepEqual(
+    requests.map((request) => request.max_tokens),
+    [4, 6, 4],
+  );
+  await done(opened);
+});
+
 test("Settings: the host tells its defaults, and a wrong number is marked and not sent", {
   timeout,
 }, async () => {

@@ -110,6 +110,8 @@ test("addable: what is not there yet, and only plugins that are stages", () => {
     plugins.map(({ name }) => name),
     ["late", "row", "narrow"],
   );
+  const full = having(...Array.from({ length: 16 }, (_, at) => `p${at}`));
+  assert.deepEqual(addable(full, host).plugins, [], "the host takes 16 at most");
 });
 
 for (const [stage, stages, off, want] of [

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import type { Plugin } from "../host/rest.ts";
-import type { Settings } from "./settings.ts";
+import { most, type Settings } from "./settings.ts";
 import { nativeNamed, natives } from "./stages.ts";
 
 const prefix = "plugin:";
@@ -90,9 +90,12 @@ export function switched(settings: Settings, stage: string, on: boolean, host: H
 /** The stages that can still be added. */
 export function addable(settings: Settings, host: HostChain): { natives: string[]; plugins: Plugin[] } {
   const present = new Set(stagesOf(settings, host));
+  const room = settings.plugins.length < most.plugins;
   return {
     natives: natives.map(({ name }) => name).filter((name) => !present.has(name)),
-    plugins: host.plugins.filter((plugin) => rolesOf(plugin).stage && !present.has(entryOf(plugin.name))),
+    plugins: host.plugins.filter(
+      (plugin) => room && rolesOf(plugin).stage && !present.has(entryOf(plugin.name)),
+    ),
   };
 }
 

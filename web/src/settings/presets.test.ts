@@ -75,6 +75,20 @@ test("Presets: save, overwrite, rename, remove; another tab's are not lost", () 
   );
 });
 
+test("Presets: in a browser that keeps nothing they last as long as the page", () => {
+  const full = () => {
+    throw new Error("quota exceeded");
+  };
+  const presets = new Presets({ getItem: () => null, setItem: full });
+  assert.ok(presets.save("A", mine));
+  assert.ok(presets.save("B", mine));
+  assert.deepEqual(
+    presets.list.value.map(({ name }) => name),
+    ["A", "B"],
+  );
+  assert.deepEqual(new Presets({ getItem: full, setItem: full }).list.value, []);
+});
+
 test("Presets: a file goes out and comes in, and one of any shape is cleaned", () => {
   const from = new Presets(memory());
   from.save("Brief", mine);

@@ -81,10 +81,11 @@ const item = "penstock.presets";
 
 /** A person's own presets, kept in the browser. */
 export class Presets {
-  private readonly kept: Signal<readonly Preset[]>;
+  private readonly kept: Signal<readonly Preset[]> = signal([]);
+  private lost = false; // the browser keeps nothing: they are there until the page is left
 
   constructor(private readonly storage: Pick<Storage, "getItem" | "setItem">) {
-    this.kept = signal(this.read());
+    this.kept.value = this.read();
   }
 
   get list(): ReadonlySignal<readonly Preset[]> {
@@ -130,11 +131,20 @@ export class Presets {
   private change(change: (list: readonly Preset[]) => Preset[]): void {
     const list = change(this.read()).sort((a, b) => a.name.localeCompare(b.name));
     this.kept.value = list;
-    this.storage.setItem(item, JSON.stringify({ presets: list }));
+    try {
+      this.storage.setItem(item, JSON.stringify({ presets: list }));
+    } catch {
+      this.lost = true;
+    }
   }
 
-  private read(): Preset[] {
-    return presetsIn(parse(this.storage.getItem(item) ?? "{}"));
+  private read(): readonly Preset[] {
+    if (this.lost) return this.kept.peek();
+    try {
+      return presetsIn(JSON.parse(this.storage.getItem(item) ?? "{}"));
+    } catch {
+      return []; // not written by this page, or the browser keeps nothing
+    }
   }
 }
 
