@@ -222,12 +222,7 @@ test("Plugins: one's own is dropped in, set, switched on, and changes the answer
   }
   await here.check();
   await plugin.getByRole("switch", { name: "Use in new chats" }).check();
-  await page
-    .getByRole("button", { name: "New chat" })
-    .or(page.getByRole("link", { name: "New chat" }))
-    .first()
-    .click();
-  if (!(await chat.question.isVisible())) await page.goto(`${server.url}/#/`);
+  await page.getByRole("navigation").getByRole("button", { name: "New chat" }).click();
   await chat.ask("Which colour is it?");
   const answer = await chat.finished();
   assert.match((await answer.locator(".prose").innerText()).trim(), /^(teal|umber)$/);
@@ -270,6 +265,77 @@ test("Plugins: a form keeps to the schema, and can be left for JSON", { timeout:
   await plugin.getByRole("switch", { name: "Use in this chat" }).check();
   await plugin.getByRole("button", { name: "Edit as a form" }).click();
   assert.equal(await entry.inputValue(), "newt");
+  await close(chat);
+});
+
+/** Every kind of value that a form asks for. */
+const rich = {
+  type: "object",
+  additionalProperties: false,
+  required: ["mode", "rules", "kind", "limits"],
+  properties: {
+    mode: { enum: ["fast", "slow"], description: "how thoroughly it looks" },
+    weight: { type: "number", minimum: 0, maximum: 1, default: 0.5 },
+    count: { type: "integer", minimum: 1 },
+    rules: {
+      type: "array",
+      minItems: 1,
+      items: {
+        type: "object",
+        required: ["word"],
+        properties: { word: { type: "string", minLength: 1 }, strict: { type: "boolean" } },
+      },
+    },
+    limits: { $ref: "#/$defs/limits" },
+    spare: { $ref: "#/$defs/limits", description: "used when the first ones are reached" },
+    when: { anyOf: [{ type: "string" }, { type: "number" }], title: "Begin at" },
+    kind: { const: "v1" },
+  },
+  $defs: { limits: { type: "object", properties: { tokens: { type: "integer", maximum: 100 } } } },
+};
+
+test("Plugins: a form asks for values of every kind, and what it makes the host takes", {
+  timeout: 3 * patience,
+}, async () => {
+  const file = join(folder.folder, "rich.wasm");
+  writeFileSync(file, pluginModule({ name: "rich", config_schema: rich }, hooks.ending));
+  const { chat, page } = await open();
+  const plugin = await unfold(page, "rich");
+  await plugin.getByRole("combobox", { name: "Mode" }).selectOption("slow");
+  const weight = plugin.getByRole("textbox", { name: "Weight" });
+  await weight.fill("1.5");
+  await plugin.getByText("It must be at most 1.").waitFor();
+  await weight.fill("0.50");
+  assert.equal(await weight.inputValue(), "0.50", "what is typed is written anew");
+  const count = plugin.getByRole("textbox", { name: "Count" });
+  await count.fill("two");
+  await plugin.getByText("It must be a whole number.").waitFor();
+  await count.fill("2");
+  await plugin.getByRole("button", { name: "Add to Rules" }).click();
+  await plugin.getByRole("textbox", { name: "Rules 1: Word" }).fill("frog");
+  await plugin.getByRole("checkbox", { name: "Rules 1: Strict" }).check();
+  await plugin.getByRole("textbox", { name: "Limits: Tokens" }).fill("7");
+  await plugin.getByRole("button", { name: "Set Spare" }).click();
+  await plugin.getByRole("textbox", { name: "Spare: Tokens" }).fill("8");
+  await plugin.getByRole("button", { name: "Remove Spare" }).click();
+  await plugin.getByRole("textbox", { name: "Begin at" }).fill("{");
+  await plugin.getByText(/^This is not JSON/).waitFor();
+  assert.equal(await plugin.getByRole("switch", { name: "Use in this chat" }).isDisabled(), true);
+  await plugin.getByRole("textbox", { name: "Begin at" }).fill("3");
+  await plugin.getByRole("switch", { name: "Use in this chat" }).check();
+  await plugin.getByRole("button", { name: "Edit as JSON" }).click();
+  assert.deepEqual(JSON.parse(await plugin.getByRole("textbox", { name: "Configuration" }).inputValue()), {
+    mode: "slow",
+    weight: 0.5,
+    count: 2,
+    rules: [{ word: "frog", strict: true }],
+    limits: { tokens: 7 },
+    when: 3,
+    kind: "v1",
+  });
+  await plugin.getByRole("button", { name: "Try", exact: true }).click();
+  await plugin.getByText(/This chat uses it already|Both are the same/).waitFor(); // the host refused nothing
+  rmSync(file);
   await close(chat);
 });
 

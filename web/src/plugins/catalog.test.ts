@@ -164,6 +164,14 @@ test("Catalog.add: the host's reason, and what to do", async () => {
   assert.match(upload?.text ?? "", /^Not a module\. A plugin is a \.wasm file/);
 });
 
+test("Catalog.add: a folder that was dropped is no plugin", async () => {
+  const { catalog } = open(new Folder(), "right");
+  const unreadable = { arrayBuffer: () => Promise.reject(new DOMException("gone", "NotFoundError")) };
+  catalog.add([Object.assign(file("a 1"), { slice: () => unreadable }) as unknown as File]);
+  const [upload] = await settled(catalog, "failed");
+  assert.match(upload?.text ?? "", /a folder is no plugin/);
+});
+
 test("Catalog.remove: a host without an admin key is told apart", async () => {
   const folder = new Folder();
   folder.closed = true;
@@ -174,6 +182,22 @@ test("Catalog.remove: a host without an admin key is told apart", async () => {
   assert.equal(catalog.closed.value, true);
   assert.equal(catalog.notes.value.get("a"), "The server has none.");
   assert.deepEqual(asked, []);
+});
+
+test("Catalog.refresh: an old list that comes late is not shown", async () => {
+  const folder = new Folder();
+  const { catalog } = open(folder);
+  let answer: (files: PluginFile[]) => void = () => {};
+  folder.list = () =>
+    new Promise((resolve) => {
+      answer = resolve;
+    });
+  const first = catalog.refresh();
+  folder.list = async () => [described("a", "1")];
+  await catalog.refresh();
+  answer([]);
+  await first;
+  assert.equal(catalog.files.value?.length, 1);
 });
 
 test("Catalog.refresh: files that hold no plugin are listed but not offered; a failure is said", async () => {

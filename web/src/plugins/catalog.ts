@@ -38,7 +38,9 @@ export class Catalog {
   private readonly answers = new Map<number, (replace: boolean) => void>(); // by upload
   private last = Promise.resolve(); // of what waits for its turn
   private shown = ""; // the list as it was read
-  private count = 0;
+  private asked = 0; // looks at the folder
+  private known = 0; // the look that the list is from
+  private count = 0; // uploads
 
   /** offer gets the plugins that a request can use, whenever they change. */
   constructor(
@@ -49,8 +51,11 @@ export class Catalog {
 
   /** Looks at the folder. */
   async refresh(): Promise<void> {
+    const turn = ++this.asked;
     try {
       const files = await this.routes.list();
+      if (turn < this.known) return; // a later look was faster
+      this.known = turn;
       this.problem.value = "";
       const now = JSON.stringify(files);
       if (now === this.shown) return;
@@ -119,6 +124,7 @@ export class Catalog {
         return this.routes.upload(file, { key, dryRun, sent, signal: new AbortController().signal });
       });
     try {
+      if (!(await readable(file))) throw new Error("it cannot be read; a folder is no plugin");
       const { plugin, created } = await attempt(true);
       const before = this.files.peek()?.find((known) => known.name === plugin.name && known.sha256 !== "");
       if (before?.sha256 === plugin.sha256 && before.error === "") {
@@ -147,7 +153,9 @@ export class Catalog {
   private async asAdmin<T>(act: (key: string) => Promise<T>): Promise<T> {
     for (;;) {
       try {
-        return await act(this.admin.key);
+        const result = await act(this.admin.key);
+        this.closed.value = false;
+        return result;
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
         if (error.error.code === "admin_disabled") this.closed.value = true;
@@ -186,6 +194,17 @@ export class Catalog {
     else notes.set(name, text);
     this.notes.value = notes;
   }
+}
+
+/** A folder can be dropped like a file, and cannot be read. */
+function readable(file: Blob): Promise<boolean> {
+  return file
+    .slice(0, 1)
+    .arrayBuffer()
+    .then(
+      () => true,
+      () => false,
+    );
 }
 
 export function titleOf({ name, version }: Pick<PluginFile, "name" | "version">): string {

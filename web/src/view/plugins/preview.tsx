@@ -19,6 +19,7 @@ const sample: GenerateRequest["messages"] = [
 
 interface Props {
   name: string;
+  sha256: string; // of the module: another one may write another prompt
   config: Record<string, unknown>;
   ready: boolean;
 }
@@ -26,7 +27,7 @@ interface Props {
 type Answer = { prompt: Prompt } | { problem: string };
 
 /** What a template plugin makes of a conversation, beside what the model's own template makes of it. */
-export function PromptPreview({ name, config, ready }: Props) {
+export function PromptPreview({ name, sha256, config, ready }: Props) {
   const app = useApp();
   const routes = useMemo(() => new PluginRoutes(app.rest), [app]);
   const answers = useSignal<readonly [Answer, Answer] | undefined>(undefined);
@@ -36,7 +37,7 @@ export function PromptPreview({ name, config, ready }: Props) {
   const base = request(settings, new Set(), chat.tree.upTo(path.at(-1) ?? null));
   const own = path.length > 0;
   const body = { ...base, messages: own ? upToQuestion(base.messages) : sample };
-  const asked = JSON.stringify([body, name, config]);
+  const asked = JSON.stringify([body, name, sha256, config]);
   useEffect(() => {
     if (!ready) return;
     const control = new AbortController();

@@ -75,7 +75,12 @@ export function Workbench({ plugin }: { plugin: PluginFile }) {
       </div>
       <div class="see">
         {rolesOf(plugin).template && (
-          <PromptPreview name={name} config={config.value} ready={problems.value.length === 0} />
+          <PromptPreview
+            name={name}
+            sha256={plugin.sha256}
+            config={config.value}
+            ready={problems.value.length === 0}
+          />
         )}
         <TryIt name={name} config={config.value} ready={problems.value.length === 0} />
       </div>
