@@ -37,6 +37,7 @@ export function JsonField(props: FieldProps & { object?: boolean }) {
         aria-describedby={`${id}-help ${id}-problem`}
         rows={object ? 8 : 3}
         spellcheck={false}
+        placeholder="JSON"
         value={typed.value ?? (value === undefined ? "" : JSON.stringify(value, null, 2))}
         onInput={(event) => read(event.currentTarget.value)}
         onBlur={() => {

@@ -5,7 +5,7 @@ import { fileRemedy, type PluginFile, sizeWords } from "../../plugins/file.ts";
 export function BrokenFiles({ files }: { files: readonly PluginFile[] }) {
   return (
     <section class="broken" aria-labelledby="broken-title">
-      <h3 id="broken-title">Files that could not be loaded</h3>
+      <h2 id="broken-title">Files that could not be loaded</h2>
       <ul>
         {files.map(({ file, size, error }) => (
           <li key={file}>

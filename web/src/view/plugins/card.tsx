@@ -18,7 +18,7 @@ export function PluginCard({ plugin }: { plugin: PluginFile }) {
   return (
     <article class="plugin" aria-labelledby={`${id}-name`}>
       <header>
-        <h3 id={`${id}-name`}>{name}</h3>
+        <h2 id={`${id}-name`}>{name}</h2>
         {version !== "" && <span class="version">{version}</span>}
         <StateBadge plugin={plugin} />
       </header>

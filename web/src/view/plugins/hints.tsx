@@ -4,7 +4,7 @@
 export function EmptyFolder() {
   return (
     <section class="plugins-empty" aria-label="No plugins yet">
-      <h3>No plugins yet</h3>
+      <h2>No plugins yet</h2>
       <p>
         A plugin takes over one decision of an answer: how the prompt is written, which token comes next, or
         when the answer ends. It runs in a sandbox with limits of time and memory, and a fault in it ends one
@@ -26,7 +26,7 @@ export function EmptyFolder() {
 export function ClosedFolder() {
   return (
     <section class="plugins-closed" role="alert">
-      <h3>This server takes no changes over the network</h3>
+      <h2>This server takes no changes over the network</h2>
       <p>It was started without an admin key. Whoever runs it can start it with one:</p>
       <pre>
         <code>penstock serve --admin-key KEY</code>
@@ -42,7 +42,7 @@ export function ClosedFolder() {
 export function NoPlugins() {
   return (
     <section class="plugins-empty" aria-label="No plugins here">
-      <h3>This server runs no plugins</h3>
+      <h2>This server runs no plugins</h2>
       <p>It may be an older version, or another server than Penstock behind this page.</p>
     </section>
   );

@@ -56,7 +56,7 @@ function Folder({ catalog }: { catalog: Catalog }) {
     <main
       id="scroller"
       class="plugins"
-      aria-labelledby="plugins-title"
+      aria-label="Plugins"
       data-over={over.value}
       onDragOver={(event) => {
         if (!event.dataTransfer?.types.includes("Files")) return;
@@ -74,11 +74,10 @@ function Folder({ catalog }: { catalog: Catalog }) {
     >
       <div class="plugins-page">
         <header class="plugins-head">
-          <h2 id="plugins-title">Plugins</h2>
-          {!unsupported.value && <UploadButton />}
           <p class="hint">
             Sandboxed WebAssembly modules that write the prompt, choose tokens and end answers.
           </p>
+          {!unsupported.value && <UploadButton />}
         </header>
         {catalog.closed.value && <ClosedFolder />}
         <Uploads />

@@ -58,7 +58,7 @@ export function PromptPreview({ name, sha256, config, ready }: Props) {
   }, [asked, ready]);
   return (
     <section class="preview" aria-label="Prompt preview">
-      <h4>The prompt</h4>
+      <h3>The prompt</h3>
       <p class="hint">
         {own ? "This chat, up to its last question" : "An example conversation"}, as the model would get it.
       </p>

@@ -28,7 +28,8 @@ export function TryIt({ name, config, ready }: Props) {
   ];
   const runs = useRef<Run[]>([]);
   const stop = () => {
-    for (const run of runs.current.splice(0)) run.stop();
+    const running = app.answers.running.peek();
+    for (const run of runs.current.splice(0)) if (running.has(run.id)) run.stop();
   };
   useEffect(() => stop, []);
   const start = () => {
@@ -44,7 +45,7 @@ export function TryIt({ name, config, ready }: Props) {
   const running = a?.answer?.phase !== "done" || b?.answer?.phase !== "done";
   return (
     <section class="try" aria-label={`Try ${name}`}>
-      <h4>Try it</h4>
+      <h3>Try it</h3>
       <form
         onSubmit={(event) => {
           event.preventDefault();

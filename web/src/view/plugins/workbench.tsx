@@ -70,7 +70,7 @@ export function Workbench({ plugin }: { plugin: PluginFile }) {
           ))
         )}
         {problems.value.length > 0 && <Unready problems={problems.value} />}
-        <h4>Configuration</h4>
+        <h3>Configuration</h3>
         <SchemaForm schema={schema} value={config.value} onChange={change} />
       </div>
       <div class="see">
@@ -105,7 +105,7 @@ interface SwitchProps {
 
 function Switch({ place, on, ready, turn }: SwitchProps) {
   return (
-    <label class="switch">
+    <label class="use">
       <input
         type="checkbox"
         role="switch"
