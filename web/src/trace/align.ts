@@ -39,5 +39,6 @@ function nearby(source: string, i: number, drawn: string, at: number): number {
 }
 
 function isSpace(text: string, at: number): boolean {
-  return /\s/.test(text[at] ?? "");
+  const code = text.charCodeAt(at);
+  return code <= 0x20 || code === 0xa0;
 }
