@@ -33,6 +33,9 @@ export class StripChart {
   private coloursRead = 0;
   private next = 0; // the animation frame that is asked for
   private drawn = 0; // performance.now() of the last drawing
+  private width = 0; // pixels, of the plots
+  private height = 0; // of all
+  private readonly bars: Bar[] = [];
   private passed = 0; // milliseconds, between the last two
   private empty = false; // it had no bars
   private held: number | undefined; // the time at the right end while it stands still
@@ -92,10 +95,6 @@ export class StripChart {
     return this.held ?? this.source.hostTime() - delay;
   }
 
-  private get width(): number {
-    return this.canvas.clientWidth - gutter;
-  }
-
   private isEmpty(): boolean {
     const { ticks } = this.source;
     return ticks.from(this.end - this.width * msPerPixel) >= ticks.size;
@@ -111,23 +110,25 @@ export class StripChart {
   }
 
   private fit(): void {
-    const scale = devicePixelRatio;
-    this.canvas.width = Math.round(this.canvas.clientWidth * scale);
-    this.canvas.height = Math.round(this.canvas.clientHeight * scale);
+    const { canvas } = this;
+    this.width = canvas.clientWidth - gutter;
+    this.height = canvas.clientHeight;
+    canvas.width = Math.round(canvas.clientWidth * devicePixelRatio);
+    canvas.height = Math.round(canvas.clientHeight * devicePixelRatio);
     this.draw();
   }
 
   private draw(): void {
-    const { context: c, canvas, width } = this;
+    const { context: c, width } = this;
     if (width <= 0) return;
     this.passed = performance.now() - this.drawn;
     this.drawn += this.passed;
     this.readColours();
     c.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
-    c.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
+    c.clearRect(0, 0, gutter + width, this.height);
     c.font = "11px system-ui, sans-serif";
     const end = Number.isFinite(this.end) ? this.end : 0;
-    const bars = layOut(this.source.ticks, end, width, msPerPixel);
+    const bars = layOut(this.source.ticks, end, width, msPerPixel, this.bars);
     this.empty = bars.length === 0;
     const box = { left: gutter, width };
     c.save();
@@ -147,7 +148,7 @@ export class StripChart {
   }
 
   private plots(): Plot[] {
-    const height = this.canvas.clientHeight - foot - 24;
+    const height = this.height - foot - 24;
     const upper = Math.round(height * 0.55);
     return [
       { ...tokens, top: 8, height: upper },
@@ -166,10 +167,10 @@ export class StripChart {
   }
 
   private drawSeconds(): void {
-    const { context: c, canvas, width } = this;
+    const { context: c, width } = this;
     c.fillStyle = this.colours.muted;
     c.textBaseline = "alphabetic";
-    const y = canvas.clientHeight - 4;
+    const y = this.height - 4;
     c.textAlign = "right";
     c.fillText(this.held === undefined ? "now" : "held", gutter + width, y);
     c.textAlign = "center";
@@ -188,7 +189,7 @@ export class StripChart {
     const width = bars.find((bar) => bar.x === x)?.width ?? 1;
     c.strokeStyle = this.colours.ink;
     c.lineWidth = 1;
-    c.strokeRect(gutter + x - 1.5, 4.5, width + 2, this.canvas.clientHeight - foot - 8);
+    c.strokeRect(gutter + x - 1.5, 4.5, width + 2, this.height - foot - 8);
   }
 
   /** The theme may change at any time, and is looked at once a second. */
