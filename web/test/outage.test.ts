@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-// What a person sees of a host that goes away, comes back, or asks for a key.
+// What a person sees of a host that goes away, comes back, or asks for a key, and of a browser that keeps nothing.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Browser } from "playwright-core";
-import { ChatPage, launch, long, patience } from "./browser.ts";
+import type { Browser, Page } from "playwright-core";
+import { ChatPage, launch, long, patience, withSettings } from "./browser.ts";
 import { Server } from "./server.ts";
 
 let browser: Browser;
@@ -26,24 +26,53 @@ test("Page: survives a restart of the host, and tells of it", { timeout: 4 * pat
   await chat.growing(2);
 
   await first.stop("SIGKILL");
-  const answer = await chat.finished();
-  assert.match(await answer.innerText(), /connection to Penstock was lost[\s\S]*reconnects by itself/);
-  await chat.page.getByRole("alert").filter({ hasText: "Not connected" }).waitFor();
+  const outage = chat.page.getByRole("alert").filter({ hasText: "Not connected" });
+  await outage.waitFor();
+  assert.match(await outage.innerText(), /Your chats are here, and the page reconnects by itself/);
   assert.match(await chat.status.innerText(), /Reconnecting/);
+  await chat.page.locator('.message:last-child[data-phase="lost"]').waitFor(); // the host might still go on
+  const length = (await chat.lengths()).at(-1) ?? 0;
   await chat.question.fill("Are you there?");
-  assert.equal(await chat.send.isDisabled(), true);
 
   const second = await Server.start({ address: first.address });
   t.after(() => second.stop());
   await chat.online();
-  assert.equal(await chat.page.getByRole("alert").filter({ hasText: "Not connected" }).count(), 0);
-  await chat.page.getByRole("button", { name: "New chat" }).click();
-  await chat.page.getByRole("button", { name: "Settings" }).click();
-  await chat.page.getByRole("button", { name: "Back to defaults" }).click();
-  await chat.page.getByRole("button", { name: "Done" }).click();
+  assert.equal(await outage.count(), 0);
+  const answer = await chat.finished();
+  assert.match(await answer.innerText(), /restarted, or this page was away[\s\S]*What had arrived is kept/);
+  const kept = (await answer.locator(".prose").textContent())?.length ?? 0;
+  assert.ok(kept >= length && length > 0, `${kept} characters of ${length} are kept`);
   assert.equal(await chat.question.inputValue(), "Are you there?", "what was typed is lost");
-  await chat.send.click();
+  await answer.getByRole("button", { name: "Try again" }).click();
   assert.match(await (await chat.finished()).innerText(), /\d+ tokens?/);
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: an answer whose time on the host is over says so", { timeout: 3 * patience }, async (t) => {
+  const server = await Server.start({ context: 60_000 });
+  t.after(() => server.stop());
+  let lose = async () => {};
+  // The real host, but the page allows it almost no time without a connection.
+  const impatient = async (page: Page) => {
+    await long(50_000)(page);
+    await page.routeWebSocket(/\/v1\/ws$/, (socket) => {
+      const host = socket.connectToServer();
+      socket.onMessage((frame) => host.send(String(frame).replace(/"detach_ms":\d+/, '"detach_ms":1')));
+      lose = async () => {
+        await host.close();
+        await socket.close();
+      };
+    });
+  };
+  const chat = await ChatPage.open(browser, server.url, {}, impatient);
+  await chat.watchLengths();
+  await chat.ask("Tell me a story.");
+  await chat.growing(2);
+  await lose();
+  const answer = await chat.finished();
+  assert.match(await answer.innerText(), /away for too long[\s\S]*What had arrived is kept[\s\S]*Try again/);
+  assert.ok(((await answer.locator(".prose").textContent())?.length ?? 0) > 0);
   await chat.close();
 });
 
@@ -61,9 +90,91 @@ test("Page: asks for the key that the host wants, and remembers it", { timeout: 
   assert.match(await (await chat.finished()).innerText(), /\d+ tokens?/);
   await chat.page.reload();
   await chat.online();
-  await chat.page.getByRole("button", { name: "Settings" }).click();
-  await chat.page.getByRole("button", { name: "Forget API key" }).click();
+  await chat.page.getByRole("button", { name: "More" }).click();
+  await chat.page.getByRole("menuitem", { name: "Forget the API key" }).click();
   await dialog.waitFor();
   assert.equal(await dialog.getByText("did not accept that key").isVisible(), false);
+  await chat.close();
+});
+
+/** A browser that lets the page keep nothing at all. */
+async function keepingNothing(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const denied = () => {
+      throw new DOMException("Access is denied for this document.", "SecurityError");
+    };
+    Object.defineProperty(window, "localStorage", { get: denied });
+    Object.defineProperty(window, "indexedDB", { value: { open: denied } });
+  });
+}
+
+test("Page: chats in a browser that keeps nothing", { timeout: 3 * patience }, async (t) => {
+  const server = await Server.start();
+  t.after(() => server.stop());
+  const chat = await ChatPage.open(browser, server.url, {}, keepingNothing);
+  await chat.page.getByText("chats are gone when it is closed").waitFor();
+  for (const question of ["Hello!", "Good morning!"]) {
+    await chat.ask(question);
+    assert.match(await (await chat.finished()).innerText(), /\d+ tokens?/);
+    await chat.page.getByRole("button", { name: "New chat" }).click();
+  }
+  await chat.page.getByRole("link", { name: "Hello!" }).click();
+  await chat.finished();
+  await chat.page.getByRole("radio", { name: "Dark" }).check({ force: true });
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: goes on when the browser's room is full", { timeout: 3 * patience }, async (t) => {
+  const server = await Server.start();
+  t.after(() => server.stop());
+  const chat = await ChatPage.open(browser, server.url, {}, withSettings({ sampling: { max_tokens: 20 } }));
+  await chat.ask("Hello!");
+  await chat.finished();
+  const session = await chat.page.context().newCDPSession(chat.page);
+  await session.send("Storage.overrideQuotaForOrigin", { origin: server.url, quotaSize: 1 });
+  await chat.ask(`Is this long? ${"x".repeat(200_000)}`);
+  await chat.page.getByText("The browser has no room left").waitFor();
+  await chat.page.getByRole("button", { name: "Dismiss" }).click();
+  await chat.page.getByRole("button", { name: "New chat" }).click();
+  await chat.ask("Good morning!");
+  assert.match(await (await chat.finished()).innerText(), /\d+ tokens?/);
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: what the browser kept may be of any shape", { timeout: 3 * patience }, async (t) => {
+  const server = await Server.start();
+  t.after(() => server.stop());
+  const chat = await ChatPage.open(browser, server.url);
+  await chat.ask("Hello!");
+  await chat.finished();
+  await chat.page.evaluate(async () => {
+    localStorage.setItem("penstock.settings", '{"sampling":[1],"plugins":7,"stop":{"a":1}}');
+    localStorage.setItem("penstock.page", "[[");
+    const opening = indexedDB.open("penstock");
+    await new Promise((opened) => {
+      opening.onsuccess = opened;
+    });
+    const change = opening.result.transaction(["chats", "messages"], "readwrite");
+    const foreign = { chat: "odd", created: 1, role: "assistant", answer: { phase: "waiting", stream: 5 } };
+    change.objectStore("chats").put({ id: "odd", title: "An odd one", changed: {}, branches: [1] });
+    change.objectStore("chats").put({ id: "../..", title: "Not a chat" });
+    change.objectStore("messages").put({ ...foreign, id: "a", parent: "b" });
+    change.objectStore("messages").put({ ...foreign, id: "b", parent: "a", content: "Still here" });
+    change.objectStore("messages").put({ id: "c", chat: "odd", role: "wizard" });
+    await new Promise((written) => {
+      change.oncomplete = written;
+    });
+  });
+  await chat.page.reload();
+  await chat.page.getByRole("link", { name: "An odd one" }).click();
+  await chat.page.getByText("Still here").waitFor();
+  assert.equal(await chat.page.getByText("Not a chat").count(), 0);
+  await chat.page.getByRole("link", { name: "Hello!" }).click();
+  await chat.finished();
+  await chat.ask("And now?");
+  assert.match(await (await chat.finished()).innerText(), /\d+ tokens?/);
+  assert.deepEqual(chat.complaints, []);
   await chat.close();
 });

@@ -92,6 +92,7 @@ function answering(raw: Raw): Answering {
     };
   }
   if (raw.edited === true) answer.edited = true;
+  if (raw.set !== undefined) answer.set = record(raw.set);
   if (answer.phase === "done") answer.outcome = outcome(record(raw.outcome));
   return answer;
 }

@@ -18,6 +18,7 @@ export function AllChats() {
   const items = [
     { name: "Import chats…", run: () => picker.current?.click() },
     { name: "Export all chats", run: () => void saveArchive(app, all, "chats") },
+    ...(app.keeper.key === "" ? [] : [{ name: "Forget the API key", run: () => forgetKey(app) }]),
     { name: "Keyboard shortcuts", run: () => (helpShown.value = true) },
   ];
   return (
@@ -39,6 +40,12 @@ export function AllChats() {
       </Menu>
     </>
   );
+}
+
+/** The host then asks for one again. */
+function forgetKey(app: App): void {
+  app.keeper.key = "";
+  location.reload();
 }
 
 /** What an element needs so that archives can be dropped on it. */

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ChannelClaims } from "./tabs.ts";
+
+/** Resolves when a claim is granted. */
+function granted(claims: ChannelClaims): { release: () => void; promise: Promise<void> } {
+  let release = () => {};
+  const promise = new Promise<void>((resolve) => {
+    release = claims.claim("answer", resolve);
+  });
+  return { release: () => release(), promise };
+}
+
+test("ChannelClaims: of two tabs that ask at once, one has it, and the other when it is given up", async (t) => {
+  const tabs = [new ChannelClaims("test"), new ChannelClaims("test")];
+  t.after(() => {
+    for (const tab of tabs) tab.close();
+  });
+  const claims = tabs.map(granted);
+  const order: number[] = [];
+  claims.forEach(({ promise }, at) => void promise.then(() => order.push(at)));
+  await Promise.race(claims.map(({ promise }) => promise));
+  const first = order[0] ?? assert.fail();
+  assert.equal(order.length, 1);
+  claims[first]?.release();
+  await claims[1 - first]?.promise;
+  assert.deepEqual(order, [first, 1 - first]);
+});

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+
+// An answer goes on where it was, whatever happens to the connection, the page or the tab: nothing is lost and nothing doubled.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { ChatPage, launch, long, patience, withSettings } from "./browser.ts";
+import { LossyProxy } from "./proxy.ts";
+import { Server } from "./server.ts";
+
+const question = "Tell me a story about a fox.";
+const tokens = 1500;
+const seeded = withSettings({ sampling: { max_tokens: tokens, ignore_eos: true, seed: 11 } });
+const slow = 500; // bytes in each twentieth of a second: the answer would take 15 s or more
+const options = { timeout: 4 * patience };
+
+let browser: Browser;
+let server: Server;
+let proxy: LossyProxy;
+let undisturbed: string; // the answer as it is where nothing happens
+
+before(async () => {
+  browser = await launch();
+  server = await Server.start({ context: 60_000 });
+  proxy = await LossyProxy.start(server.url);
+  const chat = await ChatPage.open(browser, server.url, {}, seeded);
+  await chat.ask(question);
+  undisturbed = await textOf(await done(chat.page));
+  assert.ok(undisturbed.length > tokens, "the answer to compare with is too short");
+  await chat.close();
+});
+
+after(async () => {
+  await browser?.close();
+  await proxy?.stop();
+  await server?.stop();
+});
+
+/** The page, once its last answer has ended. */
+async function done(page: Page): Promise<Page> {
+  await page.bringToFront(); // a page behind another draws nothing
+  await page.locator('.message:last-child[data-phase="done"]').waitFor();
+  return page;
+}
+
+/** What a reader sees of the last answer, once it is drawn. */
+async function textOf(page: Page): Promise<string> {
+  await page.evaluate(
+    () => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
+  );
+  return (await page.locator(".message:last-child .prose").textContent()) ?? "";
+}
+
+async function wholeAnswer(page: Page): Promise<void> {
+  const text = await textOf(await done(page));
+  assert.equal(text.length, undisturbed.length, "text was lost or doubled");
+  assert.ok(text === undisturbed, "the text is another one");
+  assert.equal(await page.getByRole("article", { name: "Answer" }).count(), 1);
+}
+
+/** Opens the page, and asks; resolves in the middle of the answer, which is slow until proxy.pace changes. */
+async function inMidAnswer(settings = seeded): Promise<ChatPage> {
+  proxy.pace = slow;
+  const chat = await ChatPage.open(browser, proxy.url, {}, settings);
+  await chat.watchLengths();
+  await chat.ask(question);
+  await chat.growing(3);
+  return chat;
+}
+
+/** Resolves when the last answer has become longer than it is. */
+async function grows(page: Page): Promise<void> {
+  await page.bringToFront();
+  const seen = (await textOf(page)).length;
+  await page.waitForFunction(
+    (length) => (document.querySelector(".message:last-child .prose")?.textContent?.length ?? 0) > length,
+    seen,
+  );
+}
+
+test("Page: an answer goes on after a reload in its middle", options, async () => {
+  const chat = await inMidAnswer();
+  await chat.page.reload();
+  await grows(chat.page);
+  await chat.page.reload();
+  await grows(chat.page);
+  proxy.pace = Number.POSITIVE_INFINITY;
+  await wholeAnswer(chat.page);
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: an answer goes on after each of several lost connections", options, async () => {
+  const chat = await inMidAnswer();
+  for (const _ of [1, 2, 3]) {
+    const before = proxy.cuts;
+    proxy.cut();
+    assert.ok(proxy.cuts > before, "there was no connection to lose");
+    await chat.page.getByRole("alert").filter({ hasText: "Not connected" }).waitFor();
+    await chat.online();
+    await grows(chat.page);
+  }
+  proxy.pace = Number.POSITIVE_INFINITY;
+  await wholeAnswer(chat.page);
+  const lengths = await chat.lengths();
+  assert.ok(
+    lengths.every((length, at) => at === 0 || length > (lengths[at - 1] ?? 0)),
+    "the answer shrank while it grew",
+  );
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: an answer that ended while the page was away is all there", options, async () => {
+  const chat = await inMidAnswer();
+  const address = chat.page.url();
+  await chat.page.goto(`${proxy.url}/favicon.svg`);
+  await server.runs(0);
+  proxy.pace = Number.POSITIVE_INFINITY;
+  await chat.page.goto(address);
+  await wholeAnswer(chat.page);
+  await chat.page.reload(); // and it is kept now
+  await wholeAnswer(chat.page);
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: an answer goes on in a tab that was frozen", options, async () => {
+  const chat = await inMidAnswer();
+  const browserSide = await chat.page.context().newCDPSession(chat.page);
+  await browserSide.send("Page.setWebLifecycleState", { state: "frozen" });
+  proxy.pace = Number.POSITIVE_INFINITY;
+  await server.runs(0);
+  await browserSide.send("Page.setWebLifecycleState", { state: "active" });
+  await wholeAnswer(chat.page);
+  await chat.close();
+});
+
+test("Page: an answer that waits for a slot at a reload is asked for again, once", options, async () => {
+  const busy = await Server.start({ context: 60_000, flags: ["--parallel", "1"] });
+  try {
+    const first = await ChatPage.open(browser, busy.url, {}, long(50_000));
+    await first.watchLengths();
+    await first.ask("Tell me a story.");
+    await first.growing(2);
+    const second = await ChatPage.open(browser, busy.url, {}, seeded);
+    const waiting = second.page.locator('.message:last-child[data-phase="waiting"]');
+    await second.ask(question);
+    await waiting.waitFor();
+    await second.page.reload();
+    await second.online();
+    await waiting.waitFor();
+    await first.page.bringToFront();
+    await first.stop.click();
+    await wholeAnswer(second.page);
+    await busy.runs(0); // the one that was asked for first is not computed as well
+    for (const chat of [first, second]) await chat.close();
+  } finally {
+    await busy.stop();
+  }
+});
+
+test("Page: two tabs show an answer, one of them follows it, and the other takes over", options, async () => {
+  const chat = await inMidAnswer();
+  const other = await chat.page.context().newPage();
+  const frames: string[] = [];
+  other.on("websocket", (socket) =>
+    socket.on("framesent", ({ payload }) => frames.push(JSON.parse(String(payload)).type)),
+  );
+  await other.goto(chat.page.url());
+  await other.locator('#status[data-kind="online"]').waitFor();
+  await grows(other);
+  await grows(other);
+  assert.deepEqual(frames, [], "both tabs follow the answer");
+  await chat.page.close(); // in the middle of the answer
+  await grows(other);
+  assert.deepEqual(frames, ["attach"]);
+  proxy.pace = Number.POSITIVE_INFINITY;
+  await wholeAnswer(other);
+  await other.context().close();
+});
+
+test("Page: an answer is stopped from another tab", options, async () => {
+  const chat = await inMidAnswer(long(50_000));
+  const other = await chat.page.context().newPage();
+  await other.goto(chat.page.url());
+  await other.getByRole("button", { name: "Stop" }).click();
+  proxy.pace = Number.POSITIVE_INFINITY;
+  const texts: string[] = [];
+  for (const page of [other, chat.page]) {
+    texts.push(await textOf(await done(page)));
+    await page.getByText("stopped").waitFor();
+  }
+  assert.ok(texts[0] === texts[1], "the tabs show different texts");
+  assert.ok((texts[0]?.length ?? 0) > 0, "what was shown is lost");
+  await server.runs(0);
+  await chat.page.context().close();
+});
+
+test("Page: two tabs see what is done in the other", options, async () => {
+  const chat = await ChatPage.open(browser, server.url, {}, withSettings({ sampling: { max_tokens: 5 } }));
+  const other = await chat.page.context().newPage();
+  await other.goto(server.url);
+  await chat.ask("Hello!");
+  await chat.finished();
+  const entry = other.getByRole("link", { name: "Hello!" });
+  await entry.click();
+  await other.bringToFront();
+  await other.getByRole("textbox", { name: "Your message" }).fill("And then?");
+  await other.keyboard.press("Enter");
+  await chat.page.getByText("And then?").waitFor();
+  await done(chat.page);
+  assert.equal(await textOf(chat.page), await textOf(await done(other)));
+
+  await entry.focus();
+  await other.keyboard.press("F2");
+  await other.keyboard.type("Greetings");
+  await other.keyboard.press("Enter");
+  await chat.page.getByRole("heading", { name: "Greetings" }).waitFor();
+  await other.getByRole("link", { name: "Greetings" }).press("Delete");
+  await chat.page.getByRole("heading", { name: "New chat" }).waitFor();
+  await other.getByRole("button", { name: "Undo" }).click();
+  await chat.page.getByRole("link", { name: "Greetings" }).click();
+  await chat.page.getByText("And then?").waitFor();
+  assert.equal(await chat.answers.count(), 2);
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
