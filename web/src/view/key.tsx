@@ -12,6 +12,7 @@ export function KeyDialog() {
     if (connection.status.value.kind === "locked" && dialog.current?.open === false)
       dialog.current.showModal();
   });
+  const refused = connection.status.value.kind === "locked" && keeper.key !== "";
   const connect = () => {
     keeper.key = key.peek().trim();
     key.value = "";
@@ -42,7 +43,7 @@ export function KeyDialog() {
             }}
           />
         </label>
-        {keeper.key !== "" && (
+        {refused && (
           <p class="problem" role="alert">
             The server did not accept that key.
           </p>
