@@ -12,7 +12,7 @@ export function Bar() {
   const title = view.value === "chat" ? chats.current.value.title.value || "New chat" : titles[view.value];
   return (
     <header class="bar">
-      {!layout.sidebar.value && <SidebarButtons />}
+      {(layout.narrow.value || !layout.sidebar.value) && <SidebarButtons />}
       <div class="heading">
         <h1 title={title}>{title}</h1>
         {inChat && <ModelChoice />}

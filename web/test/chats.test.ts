@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+
+// The chats that the browser keeps: their list, search, names, files, and the ways to them by keyboard and on a phone.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { ChatPage, launch, patience, withSettings } from "./browser.ts";
+import { Server } from "./server.ts";
+
+const options = { timeout: 3 * patience };
+const short = withSettings({ sampling: { max_tokens: 12, seed: 3 } });
+
+let browser: Browser;
+let server: Server;
+
+before(async () => {
+  browser = await launch();
+  server = await Server.start({ context: 60_000 });
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+/** A file of n chats as the page exports them, each with an answer of so many characters. */
+function archive(n: number, characters = 200): { name: string; mimeType: string; buffer: Buffer } {
+  const text = "The quick brown fox jumps over the lazy dog. ".repeat(Math.ceil(characters / 45));
+  const day = 86_400_000;
+  const chats = Array.from({ length: n }, (_, at) => ({
+    id: `imported${at}`,
+    title: `Chat number ${at}`,
+    created: Date.now() - at * day,
+    changed: Date.now() - at * day,
+    messages: [
+      { id: "q", parent: null, role: "user", created: 1, content: `Question ${at}` },
+      { id: "a", parent: "q", role: "assistant", created: 2, content: `${text} Naïve needle${at}.` },
+    ],
+  }));
+  const buffer = Buffer.from(JSON.stringify({ penstock: "chats", version: 1, chats }));
+  return { name: "chats.json", mimeType: "application/json", buffer };
+}
+
+async function importFile(page: Page, file: ReturnType<typeof archive>): Promise<void> {
+  await page.getByLabel("Import chats").setInputFiles(file);
+}
+
+async function choose(page: Page, menu: string, item: string): Promise<void> {
+  await page.getByRole("button", { name: menu, exact: true }).click({ force: true });
+  await page.getByRole("menuitem", { name: item, exact: true }).click();
+}
+
+test("Page: chats are kept, renamed, deleted and brought back", options, async () => {
+  const chat = await ChatPage.open(browser, server.url, {}, short);
+  const { page } = chat;
+  for (const question of ["Hello!", "Good morning!"]) {
+    if (question !== "Hello!") await page.getByRole("button", { name: "New chat" }).click();
+    await chat.ask(question);
+    await chat.finished();
+  }
+  const answer = await chat.answers.last().locator(".prose").textContent();
+  await page.reload();
+  await page.getByRole("region", { name: "Today" }).waitFor();
+  await chat.finished();
+  assert.equal(
+    await chat.answers.last().locator(".prose").textContent(),
+    answer,
+    "the chat of the address is shown",
+  );
+
+  await choose(page, "Actions for Hello!", "Rename");
+  await page.getByLabel("Name of the chat").fill("Greetings");
+  await page.keyboard.press("Enter");
+  const link = page.getByRole("link", { name: "Greetings" });
+  await link.waitFor();
+  await page.waitForFunction(() => document.activeElement?.textContent === "Greetings");
+  await page.keyboard.press("F2");
+  await page.getByLabel("Name of the chat").fill("Never mind");
+  await page.keyboard.press("Escape");
+  await link.click();
+  assert.equal(await page.title(), "Greetings · Penstock");
+
+  await choose(page, "Actions for Greetings", "Delete");
+  await page.getByRole("heading", { name: "New chat" }).waitFor();
+  assert.equal(await link.count(), 0);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("heading", { name: "Greetings" }).waitFor();
+  await choose(page, "Actions for Greetings", "Delete");
+  await link.waitFor({ state: "detached" });
+  await page.reload();
+  await page.getByRole("link", { name: "Good morning!" }).waitFor();
+  assert.equal(await link.count(), 0);
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: an answer goes on in a chat that is not shown, and the list says so", options, async () => {
+  const chat = await ChatPage.open(
+    browser,
+    server.url,
+    {},
+    withSettings({ sampling: { max_tokens: 50_000, ignore_eos: true } }),
+  );
+  const { page } = chat;
+  await chat.watchLengths();
+  await chat.ask("Tell me a story.");
+  await chat.growing(2);
+  await page.getByRole("button", { name: "New chat" }).click();
+  const entry = page.getByRole("listitem").filter({ hasText: "Tell me a story." });
+  await entry.getByRole("img", { name: "Answering" }).waitFor();
+  await server.runs(1);
+  await entry.getByRole("link").click();
+  await chat.stop.click();
+  await chat.finished();
+  await entry.getByRole("img", { name: "Answering" }).waitFor({ state: "detached" });
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: hundreds of chats are searched in titles and texts", options, async () => {
+  const chat = await ChatPage.open(browser, server.url);
+  const { page } = chat;
+  await importFile(page, archive(400, 4000));
+  await page.getByText("400 chats are imported.").waitFor();
+  assert.equal(await page.getByRole("region", { name: "Yesterday" }).getByRole("link").count(), 1);
+  const search = page.getByRole("searchbox", { name: "Search chats" });
+  await search.fill("naive NEEDLE399");
+  const hit = page.locator(".result");
+  await hit.waitFor();
+  assert.equal(await hit.count(), 1);
+  assert.match(await hit.innerText(), /Chat number 399[\s\S]*Naïve/);
+  assert.equal(await hit.locator("mark").innerText(), "Naïve");
+  await search.fill("number 39");
+  await page.getByText("14 chats").waitFor();
+  const started = Date.now();
+  await search.pressSequentially("8"); // 398
+  await page.getByText("1 chat", { exact: true }).waitFor();
+  assert.ok(Date.now() - started < 10_000, `a search took ${Date.now() - started} ms`);
+  await search.fill("nothing has this");
+  await page.getByText("No chat has these words.").waitFor();
+  await search.fill("needle7.");
+  await hit.getByRole("link").click();
+  await page.getByText("Question 7", { exact: true }).waitFor();
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: what is exported can be imported, and overwrites nothing", options, async () => {
+  const chat = await ChatPage.open(browser, server.url, {}, short);
+  const { page } = chat;
+  await chat.ask("Hello <b>there</b>!");
+  await chat.finished();
+  const saved = async (menu: string, item: string) => {
+    const [download] = await Promise.all([page.waitForEvent("download"), choose(page, menu, item)]);
+    return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "utf8") };
+  };
+  const all = await saved("More", "Export all chats");
+  assert.equal(all.name, "penstock chats.json");
+  const one = await saved("Actions for Hello <b>there</b>!", "Export as JSON");
+  assert.deepEqual(JSON.parse(one.text).chats, JSON.parse(all.text).chats);
+  assert.equal(JSON.parse(one.text).version, 1);
+  const markdown = await saved("Actions for Hello <b>there</b>!", "Export as Markdown");
+  assert.match(
+    markdown.text,
+    /^# Hello <b>there<\/b>!\n\n## Question\n\nHello <b>there<\/b>!\n\n## Answer of tiny\n\n\S/,
+  );
+
+  const file = { name: "all.json", mimeType: "application/json", buffer: Buffer.from(all.text) };
+  await importFile(page, file);
+  await page.getByRole("link", { name: "Hello <b>there</b>! (copy)" }).click();
+  await chat.finished();
+  await page.getByRole("link", { name: "Hello <b>there</b>!", exact: true }).click();
+  await chat.finished();
+  assert.equal(await chat.answers.count(), 1);
+
+  const elsewhere = await ChatPage.open(browser, server.url);
+  await elsewhere.page.locator(".chats").evaluate((list, text) => {
+    const dropped = new DataTransfer();
+    dropped.items.add(new File([text], "all.json"));
+    list.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }));
+  }, all.text);
+  await elsewhere.page.getByRole("link", { name: "Hello <b>there</b>!" }).click();
+  await elsewhere.finished();
+  assert.deepEqual([...chat.complaints, ...elsewhere.complaints], []);
+  await elsewhere.close();
+  await chat.close();
+});
+
+test("Page: a file that is no export is refused in words", options, async () => {
+  const chat = await ChatPage.open(browser, server.url);
+  const { page } = chat;
+  for (const [text, want] of [
+    ["<html>", /^bad\.json is no export of chats: it is no JSON: /],
+    ['{"conversations":[]}', /: it has no "penstock": "chats"/],
+    ['{"penstock":"chats","version":9,"chats":[]}', /a newer Penstock wrote it/],
+    [
+      '{"penstock":"chats","version":1,"chats":[{"id":"a","messages":[{"id":"b","role":"user","content":5}]}]}',
+      /chats\[0\]\.messages\[0\]\.content must be a text/,
+    ],
+  ] as const) {
+    await importFile(page, { name: "bad.json", mimeType: "application/json", buffer: Buffer.from(text) });
+    await page.locator(".toast").filter({ hasText: want }).waitFor();
+  }
+  assert.equal(await page.locator(".entry").count(), 0);
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: importing 50 MB does not freeze it", options, async () => {
+  const chat = await ChatPage.open(browser, server.url);
+  const { page } = chat;
+  await page.evaluate(() => {
+    const tasks: number[] = [];
+    Object.assign(window, { tasks });
+    new PerformanceObserver((list) => tasks.push(...list.getEntries().map((task) => task.duration))).observe({
+      type: "longtask",
+    });
+  });
+  // In the page, since a file of that size does not go through Playwright.
+  await page.getByLabel("Import chats").evaluate((input: HTMLInputElement) => {
+    const message = { id: "q", parent: null, role: "user", created: 1, content: "0123456789".repeat(25_000) };
+    const chats = Array.from({ length: 210 }, (_, at) => ({
+      id: `big${at}`,
+      title: `Big ${at}`,
+      messages: [message],
+    }));
+    const files = new DataTransfer();
+    files.items.add(new File([JSON.stringify({ penstock: "chats", version: 1, chats })], "big.json"));
+    if ((files.files[0]?.size ?? 0) < 50e6) throw new Error("the file is too small");
+    input.files = files.files;
+    (window as unknown as { tasks: number[] }).tasks.length = 0;
+    setTimeout(() => input.dispatchEvent(new Event("change", { bubbles: true })));
+  });
+  await page.getByText("210 chats are imported.").waitFor();
+  const tasks = await page.evaluate(() => (window as unknown as { tasks: number[] }).tasks.slice(1));
+  assert.ok(Math.max(0, ...tasks) < 1000, `the page stood still for ${Math.max(...tasks)} ms`);
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: keys lead everywhere, and type where something is typed", options, async () => {
+  const chat = await ChatPage.open(browser, server.url, {}, short);
+  const { page } = chat;
+  await importFile(page, archive(3));
+  await page.getByText("3 chats are imported.").waitFor();
+  await chat.question.focus();
+  await page.keyboard.type("bjk?/");
+  assert.equal(await chat.question.inputValue(), "bjk?/", "letters are typed");
+  await page.keyboard.press("Control+/");
+  const help = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+  await help.waitFor();
+  await page.keyboard.press("Escape");
+  await help.waitFor({ state: "detached" });
+  await chat.question.fill("");
+  await page.keyboard.press("Escape"); // out of the field
+  await page.keyboard.press("j");
+  await page.getByRole("heading", { name: "Chat number 0" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("j");
+  await page.getByRole("heading", { name: "Chat number 1" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("k");
+  await page.getByRole("heading", { name: "Chat number 0" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("b");
+  await page.getByRole("navigation").waitFor({ state: "detached" });
+  await page.keyboard.press("/");
+  await page.keyboard.type("number 2");
+  await page.locator(".result").getByRole("link").focus();
+  await page.keyboard.press("m");
+  await page.waitForFunction(() => document.activeElement?.id === "question");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("s");
+  await page.getByRole("complementary", { name: "Settings" }).waitFor();
+  await page.keyboard.press("s");
+  await page.keyboard.press("?");
+  await help.getByLabel("Single keys are shortcuts").uncheck();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("n");
+  assert.equal(
+    await page.getByRole("heading", { name: "Chat number 0" }).count(),
+    1,
+    "letters are switched off",
+  );
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: on a phone the sidebar covers the chat and keeps the focus", options, async () => {
+  const phone = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
+  const chat = await ChatPage.open(browser, server.url, phone, short);
+  const { page } = chat;
+  await chat.ask("Hello!");
+  await chat.finished();
+  const fits = () => page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);
+  assert.ok(await fits(), "the page is wider than the phone");
+  const open = page.getByRole("button", { name: "Open the sidebar" });
+  const sidebar = page.getByRole("dialog", { name: "Chats and views" });
+  await open.click();
+  await sidebar.waitFor();
+  for (let presses = 0; presses < 20; presses++) {
+    await page.keyboard.press("Tab");
+    const inside = await page.evaluate(
+      () => document.activeElement === document.body || document.activeElement?.closest("dialog") !== null,
+    );
+    assert.ok(inside, "the focus left the sidebar");
+  }
+  assert.ok(await fits(), "the page is wider than the phone");
+  await page.keyboard.press("Escape");
+  await sidebar.waitFor({ state: "detached" });
+  assert.ok(await open.evaluate((button) => button === document.activeElement), "the focus is lost");
+  await open.click();
+  await page.mouse.click(350, 400); // beside it
+  await sidebar.waitFor({ state: "detached" });
+  await open.click();
+  await sidebar.getByRole("link", { name: "Hello!" }).click();
+  await sidebar.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Settings" }).click();
+  await page
+    .getByRole("dialog", { name: "Settings" })
+    .getByRole("button", { name: "Close Settings" })
+    .click();
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: a theme is kept, and is there before the page is drawn", options, async () => {
+  const chat = await ChatPage.open(browser, server.url, { colorScheme: "light" });
+  const { page } = chat;
+  const paper = () =>
+    page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--paper"));
+  const light = await paper();
+  await page.emulateMedia({ colorScheme: "dark" });
+  const dark = await paper();
+  assert.notEqual(light, dark);
+  await page.getByRole("radio", { name: "Light" }).check({ force: true });
+  assert.equal(await paper(), light);
+  await page.getByRole("radio", { name: "Dark" }).check({ force: true });
+  await page.emulateMedia({ colorScheme: "light" });
+  const bars = page.locator('meta[name="theme-color"]');
+  assert.deepEqual(await bars.evaluateAll((metas) => metas.map((meta) => meta.getAttribute("content"))), [
+    dark,
+    dark,
+  ]);
+  await page.route(/assets\/index-.*\.js$/, (route) => route.abort()); // nothing is drawn
+  await page.reload();
+  assert.equal(await paper(), dark);
+  await page.unrouteAll();
+  await page.reload();
+  await page.getByRole("radio", { name: "As the system" }).check({ force: true });
+  assert.equal(await paper(), light);
+  await chat.close();
+});

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+// What somebody sees who has just started Penstock: with the built-in model, with a model of their own, with several.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Browser } from "playwright-core";
+import { ChatPage, launch, patience, withSettings } from "./browser.ts";
+import { writeModel } from "./model.ts";
+import { Server } from "./server.ts";
+
+const options = { timeout: 3 * patience };
+const short = withSettings({ sampling: { max_tokens: 8 } });
+let browser: Browser;
+
+before(async () => {
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+});
+
+test(
+  "Page: the built-in model is called a demonstration, and the way to a real one can be copied",
+  options,
+  async (t) => {
+    const server = await Server.start();
+    t.after(() => server.stop());
+    const permissions = ["clipboard-read", "clipboard-write"];
+    const chat = await ChatPage.open(browser, server.url, { permissions }, short);
+    const note = chat.page.getByRole("complementary", { name: "This is the small demonstration model" });
+    await note.waitFor();
+    await note.getByRole("button", { name: "Copy bin/penstock serve path/to/model.gguf" }).click();
+    await note.getByText("Copied").waitFor();
+    assert.equal(
+      await chat.page.evaluate(() => navigator.clipboard.readText()),
+      "bin/penstock serve path/to/model.gguf",
+    );
+    await note.getByRole("button", { name: /^Copy bin\/penstock model pull/ }).waitFor();
+    await chat.page.getByRole("button", { name: "Give me four planets." }).click();
+    await chat.finished();
+    assert.equal(await note.count(), 0);
+    assert.deepEqual(chat.complaints, []);
+    await chat.close();
+  },
+);
+
+test("Page: a model of one's own is no demonstration", options, async (t) => {
+  const server = await Server.start({ context: 1000 });
+  t.after(() => server.stop());
+  const chat = await ChatPage.open(browser, server.url);
+  await chat.online();
+  assert.equal(await chat.page.locator("#model").innerText(), "tiny");
+  assert.equal(await chat.page.getByText("demonstration").count(), 0);
+  await chat.close();
+});
+
+test("Page: with several models a chat has one of them", options, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "penstock-models-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  for (const name of ["apple", "pear"]) writeModel(join(folder, `${name}.gguf`), 1000);
+  const server = await Server.start({ flags: ["--models-dir", folder] });
+  t.after(() => server.stop());
+  const chat = await ChatPage.open(browser, server.url, {}, short);
+  await chat.ask("Hello!"); // without choosing
+  assert.match(await (await chat.finished()).innerText(), /\d+ tokens?/);
+  await chat.page.getByRole("combobox", { name: "Model" }).selectOption("pear");
+  const asked = chat.page.waitForResponse(/v1\/models/);
+  await chat.page.reload();
+  await asked;
+  await chat.online();
+  assert.equal(await chat.page.getByRole("combobox", { name: "Model" }).inputValue(), "pear", "it is kept");
+  await chat.ask("And now?");
+  await chat.finished();
+  const models = await (await fetch(`${server.url}/v1/models`)).json();
+  const states = models.data.map(({ id, status }: { id: string; status: { value: string } }) => [
+    id,
+    status.value,
+  ]);
+  assert.deepEqual(Object.fromEntries(states), { apple: "loaded", pear: "loaded" });
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
