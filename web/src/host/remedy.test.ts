@@ -18,6 +18,15 @@ for (const { error, want } of [
   { error: { code: "invalid_value", type: "invalid_request_error", param: "json_schema" }, want: /Settings/ },
   { error: { code: "invalid_value", type: "invalid_request_error", param: "messages[0]" }, want: /^$/ },
   { error: { code: "shutting_down", type: "unavailable_error" }, want: /starting or stopping/ },
+  {
+    error: { code: "model_not_found", type: "invalid_request_error", param: "model" },
+    want: /another model/,
+  },
+  { error: { code: "plugin_fault", type: "server_error", param: "plugins" }, want: /see Plugins/ },
+  { error: { code: "unsatisfiable", type: "invalid_request_error", param: "grammar" }, want: /Loosen/ },
+  { error: { code: "body_too_large", param: "request" }, want: /smaller files/ },
+  { error: { code: "timeout", type: "server_error" }, want: /took longer/ },
+  { error: { code: "too_many_detachable", param: "detach_ms" }, want: /Wait a moment/ },
   { error: { code: "internal_error", type: "server_error", param: null }, want: /^$/ },
   { error: {}, want: /^$/ },
 ]) {

@@ -95,7 +95,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
 function Problems({ problems }: { problems: string[] }) {
   if (problems.length === 0) return null;
   return (
-    <div class="notice" role="alert">
+    <div class="refused" role="alert">
       {problems.map((problem) => (
         <p key={problem}>{problem}</p>
       ))}
