@@ -50,8 +50,7 @@ export const scenes: Record<string, Scene> = {
       await chat.page.getByRole("button", { name: "Settings" }).click();
       await chat.page
         .getByRole("complementary", { name: "Settings" })
-        .getByText("banned-phrases")
-        .first()
+        .getByRole("list", { name: "Stages" })
         .waitFor();
     },
   },
