@@ -48,10 +48,7 @@ export const scenes: Record<string, Scene> = {
     async play(chat) {
       await ask(chat, story);
       await chat.page.getByRole("button", { name: "Settings" }).click();
-      await chat.page
-        .getByRole("complementary", { name: "Settings" })
-        .getByRole("list", { name: "Stages" })
-        .waitFor();
+      await chat.page.getByRole("list", { name: "Stages" }).waitFor();
     },
   },
   inspector: {
@@ -59,7 +56,7 @@ export const scenes: Record<string, Scene> = {
     async play(chat) {
       await ask(chat, story);
       await chat.answers.last().getByRole("button", { name: "Inspect" }).click();
-      await chat.page.getByRole("complementary", { name: "Inspector" }).waitFor();
+      await chat.page.getByRole("heading", { name: "Inspector" }).waitFor();
     },
   },
   live: {

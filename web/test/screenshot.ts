@@ -30,7 +30,7 @@ async function webp(page: Page, png: Buffer): Promise<Buffer> {
     canvas.width = image.width;
     canvas.height = image.height;
     canvas.getContext("2d")?.drawImage(image, 0, 0);
-    return canvas.toDataURL("image/webp", 0.85);
+    return canvas.toDataURL("image/webp", 0.8);
   }, png.toString("base64"));
   return Buffer.from(url.slice(url.indexOf(",") + 1), "base64");
 }
