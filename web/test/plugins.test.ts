@@ -197,8 +197,7 @@ test("Plugins: one's own is dropped in, set, switched on, and changes the answer
   await unfold(page, name);
   await plugin.getByRole("textbox", { name: "Choices 1" }).fill("ochre");
   await plugin.getByRole("button", { name: "Remove Choices 2" }).click();
-  await page.goto(`${server.url}/#/`);
-  await page.getByRole("link", { name: "Which colour is it?" }).click();
+  await plugin.getByRole("link", { name: "Open the chat" }).click();
   await chat.ask("And now?");
   await page.getByText("And now?").first().waitFor();
   assert.equal((await (await chat.finished()).locator(".prose").innerText()).trim(), "ochre");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
+import { addressOf } from "../../address.ts";
 import { useApp } from "../../app.ts";
 import { problemsOf } from "../../plugins/check.ts";
 import type { PluginFile } from "../../plugins/file.ts";
@@ -68,6 +69,11 @@ export function Workbench({ plugin }: { plugin: PluginFile }) {
               turn={(on) => turn(place, on)}
             />
           ))
+        )}
+        {choiceOf(chat.settings.value, name) !== undefined && (
+          <a class="link" href={addressOf("chat", chat.tree.path.value.length > 0 ? chat.id : undefined)}>
+            Open the chat
+          </a>
         )}
         {problems.value.length > 0 && <Unready problems={problems.value} />}
         <h3>Configuration</h3>
