@@ -151,7 +151,7 @@ test("Inspector: the keyboard steps through, colours change, and the token is ma
   await chat.close();
 });
 
-test("Inspector: a trace is there after a reload, and goes with its chat", {
+test("Inspector: a trace is there after a reload", {
   timeout: 3 * patience,
 }, async () => {
   const chat = await inspected(banning);
