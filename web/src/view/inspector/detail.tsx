@@ -86,7 +86,7 @@ function Times({ trace }: { trace: TokenTrace }) {
       <figcaption>
         Choosing it took <strong>{duration(total)}</strong>, after the model’s pass.
       </figcaption>
-      <div class="strip" aria-hidden="true">
+      <div class="times-strip" aria-hidden="true">
         {rest.map(([name, ms], i) => (
           <span key={name} class={`hue${i}`} style={{ flexGrow: ms / total }} />
         ))}
