@@ -214,7 +214,7 @@ test("Page: two tabs see what is done in the other", options, async () => {
 
   await entry.focus();
   await other.keyboard.press("F2");
-  await other.keyboard.type("Greetings");
+  await other.getByLabel("Name of the chat").fill("Greetings");
   await other.keyboard.press("Enter");
   await chat.page.getByRole("heading", { name: "Greetings" }).waitFor();
   await other.getByRole("link", { name: "Greetings" }).press("Delete");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { useComputed, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { type App, useApp } from "../../app.ts";
 import type { ChatInfo } from "../../chats/store.ts";
 import { Icon } from "../icon.tsx";
@@ -51,7 +51,10 @@ export function ChatEntry({ chat }: { chat: ChatInfo }) {
 function Rename({ chat, done }: { chat: ChatInfo; done(): void }) {
   const { chats } = useApp();
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.select(), []);
+  useLayoutEffect(() => {
+    field.current?.focus();
+    field.current?.select();
+  }, []);
   const finish = (keep: boolean) => {
     const entry = field.current?.closest("li");
     const list = entry?.parentElement;
