@@ -25,7 +25,7 @@ function setUp(message: Partial<Message["answer"]> = {}) {
   const online = signal(true);
   const answers = new Answers(streams, online);
   const state = {
-    message: {
+    node: signal({
       id: "m",
       chat: "c",
       parent: null,
@@ -33,13 +33,16 @@ function setUp(message: Partial<Message["answer"]> = {}) {
       created: 0,
       content: "",
       answer: { phase: "waiting", model: "", seq: -1, tokens: 0, asked: 0, ...message },
-    } as Message,
+    } as Message),
+    get message(): Message {
+      return this.node.peek();
+    },
     written: 0,
   };
   const place: Place = {
-    get: () => state.message,
+    message: state.node,
     change: (change, soon) => {
-      state.message = change(state.message);
+      state.node.value = change(state.message);
       if (soon) state.written++;
     },
   };

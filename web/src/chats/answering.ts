@@ -10,7 +10,7 @@ export type { Piece, Run } from "./run.ts";
 
 /** Where the message of an answer is. */
 export interface Place {
-  get(): Message;
+  readonly message: ReadonlySignal<Message>;
   /** soon: the change should be in the store at once; else it may wait a moment. */
   change(change: (message: Message) => Message, soon: boolean): void;
 }

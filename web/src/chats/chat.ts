@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { batch, effect, type Signal, signal, untracked } from "@preact/signals";
-import type { GenerateRequest, RequestMessage } from "../host/protocol.ts";
+import type { GenerateRequest, RequestMessage, Sampling } from "../host/protocol.ts";
 import { detachFor } from "../host/streams.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Answers, Place, Run } from "./answering.ts";
@@ -170,6 +170,22 @@ export class Chat {
     return this.answer(message.role === "user" ? id : message.parent, settings);
   }
 
+  /** Another answer that goes on from where this one is now, beside it, with other sampling parameters if wanted. Both go on. */
+  fork(id: string, sampling: Sampling = {}): Run | undefined {
+    const { answers } = this.around;
+    const of = answers.running.peek().get(id);
+    const { parent, answer } = this.tree.node(id).peek();
+    if (of === undefined || answer === undefined) return undefined;
+    const message = this.fresh(parent, "assistant", "");
+    const { model, set } = answer;
+    const asked = message.created;
+    this.add({
+      ...message,
+      answer: { phase: "waiting", model, seq: -1, tokens: 0, asked, set: { ...set, ...sampling } },
+    });
+    return answers.fork(of, this.place(message.id), sampling);
+  }
+
   /** The run of the last answer that is shown, while it runs. */
   get run(): Run | undefined {
     const { leaf } = this.tree;
@@ -219,11 +235,12 @@ export class Chat {
   }
 
   private place(id: string): Place {
-    let last = this.tree.node(id).peek();
+    const { tree } = this;
+    let node = tree.node(id);
     return {
-      get: () => {
-        if (this.tree.has(id)) last = this.tree.node(id).peek();
-        return last; // it was deleted
+      get message() {
+        if (tree.has(id)) node = tree.node(id);
+        return node; // of one that was deleted, as it was
       },
       change: (change, soon) => {
         this.tree.change(id, change);

@@ -48,6 +48,11 @@ export class Chats {
     return this.shown;
   }
 
+  /** The chat of an answer that runs, or of any other that is in memory. */
+  of({ chat }: { chat: string }): Chat | undefined {
+    return this.open.get(chat);
+  }
+
   /** Reads the list, and goes on with the answers that ran when the page was left. */
   async load(): Promise<void> {
     const chats = await this.store.chats();

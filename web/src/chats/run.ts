@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import type { ReadonlySignal } from "@preact/signals";
 import type { ClientFrame, HostError, Sampling, TokenTrace } from "../host/protocol.ts";
 import {
   type End,
@@ -43,7 +44,7 @@ export class Run implements Listener {
     private readonly ended: (run: Run) => void,
     private readonly now: () => number = Date.now,
   ) {
-    const { id, chat } = place.get();
+    const { id, chat } = place.message.peek();
     this.id = id;
     this.chat = chat;
   }
@@ -51,6 +52,11 @@ export class Run implements Listener {
   /** What the answer is called in the frames of this connection; undefined while this tab does not follow it. */
   get name(): string | undefined {
     return this.watching ? undefined : this.stream?.id;
+  }
+
+  /** The answer as it is now. */
+  get message(): ReadonlySignal<Message> {
+    return this.place.message;
   }
 
   /** Asks the host to go on with what it has of the answer, or for the answer. Does nothing while it does so. */
@@ -197,7 +203,7 @@ export class Run implements Listener {
   }
 
   private get answering(): Answering {
-    return answeringOf(this.place.get());
+    return answeringOf(this.place.message.peek());
   }
 
   private note(change: Partial<Answering>, soon = false): void {

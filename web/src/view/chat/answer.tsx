@@ -4,6 +4,7 @@ import { useApp } from "../../app.ts";
 import { canGoOn } from "../../chats/facts.ts";
 import type { HostError } from "../../host/protocol.ts";
 import { remedy } from "../../host/remedy.ts";
+import { Steer } from "../steering/steer.tsx";
 import { Action, CopyAction } from "./action.tsx";
 import { Branches, stepOnArrow } from "./branches.tsx";
 import { Calls } from "./calls.tsx";
@@ -42,6 +43,7 @@ export function Answer(props: MessageProps) {
         <Branches chat={chat} id={id} />
         {done.value && editing.value !== id && <AnswerTools {...props} />}
       </div>
+      {!done.value && <Steer id={id} />}
     </article>
   );
 }

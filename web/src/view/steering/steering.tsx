@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+import { type ReadonlySignal, useComputed } from "@preact/signals";
+import { useApp } from "../../app.ts";
+import type { Run } from "../../chats/answering.ts";
+import type { Phase } from "../../chats/message.ts";
+import { Icon } from "../icon.tsx";
+import { Inject } from "./inject.tsx";
+import { Place } from "./place.tsx";
+import { Tuning } from "./tuning.tsx";
+
+/** The controls of an answer that runs, wherever it is shown. */
+export function Steering({ run }: { run: Run }) {
+  const phase = useComputed(() => run.message.value.answer?.phase ?? "done");
+  const connected = useComputed(() => ["waiting", "streaming", "paused"].includes(phase.value));
+  const stay = (event: KeyboardEvent) => {
+    // Else Escape would stop the answer, and the arrows would walk between its versions.
+    if (event.key === "Escape" || event.key.startsWith("Arrow")) event.stopPropagation();
+  };
+  return (
+    <section class="steering" aria-label="Steer this answer" onKeyDown={stay}>
+      <fieldset disabled={!connected.value}>
+        <legend class="hidden">Steer this answer</legend>
+        <div class="steering-bar">
+          <Hold run={run} phase={phase} />
+          <TakeBack run={run} />
+          <Fork run={run} />
+          <button type="button" class="quiet" onClick={() => run.stop()}>
+            <Icon name="stop" />
+            Stop
+          </button>
+        </div>
+        <Standing run={run} phase={phase} />
+        {phase.value === "paused" && <Place run={run} />}
+        <Inject run={run} />
+        <Tuning run={run} />
+      </fieldset>
+    </section>
+  );
+}
+
+interface Props {
+  run: Run;
+  phase: ReadonlySignal<Phase>;
+}
+
+function Hold({ run, phase }: Props) {
+  const paused = phase.value === "paused";
+  return (
+    <button type="button" class="quiet hold" onClick={() => (paused ? run.resume() : run.pause())}>
+      <Icon name={paused ? "play" : "pause"} />
+      {paused ? "Resume" : "Pause"}
+    </button>
+  );
+}
+
+/** Says where the answer stands, and to a screen reader when that changes. */
+function Standing({ run, phase }: Props) {
+  const words = useComputed(() => {
+    if (phase.value === "paused")
+      return `Paused after ${count(run.message.value.answer?.tokens ?? 0)}. Its slot goes to others that wait for one.`;
+    return standing[phase.value];
+  });
+  return (
+    <p class="hint" role="status">
+      {words}
+    </p>
+  );
+}
+
+const standing: Partial<Record<Phase, string>> = {
+  waiting: "It waits for a slot. What is inserted now is there when it begins.",
+  lost: "The connection is lost. The answer can be steered again once it is back.",
+};
+
+function count(tokens: number): string {
+  return tokens === 1 ? "1 token" : `${tokens.toLocaleString("en")} tokens`;
+}
+
+const steps = [1, 5, 20];
+
+function TakeBack({ run }: { run: Run }) {
+  const tokens = useComputed(() => run.message.value.answer?.tokens ?? 0).value;
+  return (
+    <fieldset class="take-back" disabled={tokens === 0}>
+      <legend class="hidden">Take back</legend>
+      <span aria-hidden="true">
+        <Icon name="back" />
+        Take back
+      </span>
+      {steps.map((n) => {
+        const label = `Take back ${count(n)}`;
+        return (
+          <button
+            key={n}
+            type="button"
+            class="quiet"
+            aria-label={label}
+            title={label}
+            onClick={() => run.rewind(Math.min(n, run.message.peek().answer?.tokens ?? 0))}
+          >
+            {n}
+          </button>
+        );
+      })}
+    </fieldset>
+  );
+}
+
+function Fork({ run }: { run: Run }) {
+  const { chats } = useApp();
+  const elsewhere = run.watching;
+  return (
+    <button
+      type="button"
+      class="quiet"
+      disabled={elsewhere}
+      title={
+        elsewhere
+          ? "Another tab follows this answer. Fork it there."
+          : "A second answer goes on from here, beside this one"
+      }
+      onClick={() => chats.of(run)?.fork(run.id)}
+    >
+      <Icon name="fork" />
+      Fork
+    </button>
+  );
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import type { Message } from "../src/chats/message.ts";
+import { ChatPage, launch, patience, withSettings } from "./browser.ts";
+import { Server } from "./server.ts";
+
+const context = 60_000; // tokens: the built-in model writes thousands in a second, and the answer is to last
+
+let server: Server;
+let browser: Browser;
+
+before(async () => {
+  // Two slots: each then has the whole context.
+  [server, browser] = await Promise.all([Server.start({ context, flags: ["--parallel", "2"] }), launch()]);
+});
+after(() => Promise.all([browser?.close(), server?.stop()]));
+
+/** A page with an answer that runs, and its controls. */
+async function steer(): Promise<{ chat: ChatPage; page: Page }> {
+  const lasting = { sampling: { max_tokens: context - 1000, ignore_eos: true, temperature: 1 } };
+  const chat = await ChatPage.open(browser, server.url, {}, withSettings(lasting));
+  await chat.ask("Tell me a story.");
+  await chat.page.getByRole("button", { name: "Steer" }).click();
+  return { chat, page: chat.page };
+}
+
+async function pause(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.locator('[data-phase="paused"]').waitFor();
+}
+
+/** The messages of the browser's store, once one of them is as it should be. */
+async function stored(page: Page, fits: (answer: Message) => boolean): Promise<Message> {
+  for (const end = Date.now() + patience; Date.now() < end; ) {
+    const all = await page.evaluate(
+      () =>
+        new Promise<unknown[]>((resolve, reject) => {
+          const opening = indexedDB.open("penstock");
+          opening.onerror = () => reject(opening.error);
+          opening.onsuccess = () => {
+            const db = opening.result;
+            const reading = db.transaction("messages").objectStore("messages").getAll();
+            reading.onsuccess = () => {
+              db.close();
+              resolve(reading.result);
+            };
+          };
+        }),
+    );
+    const found = (all as Message[]).find((m) => m.answer !== undefined && fits(m));
+    if (found !== undefined) return found;
+  }
+  throw new Error("the store has no such answer");
+}
+
+/** What the host says of an answer from its beginning, to another reader that stops it. */
+async function fromHost(stream: string): Promise<{ content: string; text: string; tokens: number }> {
+  const socket = new WebSocket(`${server.url.replace("http", "ws")}/v1/ws`, "penstock.v1");
+  const told = { content: "", text: "", tokens: 0 };
+  await new Promise<void>((resolve, reject) => {
+    socket.onerror = () => reject(new Error("the host does not take the connection"));
+    socket.onopen = () => {
+      socket.send(JSON.stringify({ type: "attach", id: "a", stream, after: -1 }));
+      socket.send(JSON.stringify({ type: "cancel", id: "a" }));
+    };
+    socket.onmessage = ({ data }) => {
+      const frame = JSON.parse(data);
+      if (frame.type === "token") {
+        told.text += frame.text;
+        told.tokens++;
+      }
+      if (frame.type === "rewound") {
+        assert.ok(told.text.endsWith(frame.removed), "the text ends with what is taken back");
+        told.text = told.text.slice(0, told.text.length - frame.removed.length);
+        told.tokens -= frame.tokens;
+      }
+      if (frame.type === "parts") told.content = (frame.reset ? "" : told.content) + (frame.content ?? "");
+      if (frame.type === "error") reject(new Error(frame.error.message));
+      if (frame.type === "end") resolve();
+    };
+  });
+  socket.close();
+  return told;
+}
+
+test("Steering: a paused answer stands still, gives up its slot, and outlives a reload", async () => {
+  const { chat, page } = await steer();
+  await pause(page);
+  await page.getByText(/Paused after [\d,]+ tokens/).waitFor();
+  const { content, answer } = await stored(page, (m) => m.answer?.phase === "paused");
+  const body = JSON.stringify({ messages: [{ role: "user", content: "Hello" }], max_tokens: 3 });
+  const init = { method: "POST", headers: { "Content-Type": "application/json" }, body };
+  const others = await Promise.all([1, 2].map(() => fetch(`${server.url}/v1/chat/completions`, init)));
+  for (const other of others) assert.equal(other.status, 200);
+  await page.reload();
+  await page.getByRole("button", { name: "Resume" }).waitFor();
+  await page.getByText(`Paused after ${answer?.tokens.toLocaleString("en")} tokens`).waitFor();
+  const again = await stored(page, (m) => m.answer?.phase === "paused");
+  assert.equal(again.content, content, "it stood still");
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.locator('[data-phase="streaming"]').waitFor();
+  await stored(page, (m) => m.content.length > content.length && m.content.startsWith(content));
+  await chat.stop.click();
+  await chat.finished();
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Steering: what is taken back and put in is on the page exactly as on the host", async () => {
+  const { chat, page } = await steer();
+  await pause(page);
+  const before = await stored(page, (m) => m.answer?.phase === "paused");
+  const tokens = before.answer?.tokens ?? 0;
+  await page.getByRole("button", { name: "Take back 5 tokens" }).click();
+  const five = await stored(page, (m) => m.answer?.tokens === tokens - 5);
+  await stored(page, (m) => before.content.startsWith(m.content) && m.content.length < before.content.length);
+  assert.equal(five.answer?.phase, "paused");
+  await page.getByRole("button", { name: "Take back from", exact: false }).last().focus();
+  for (const key of ["ArrowLeft", "ArrowLeft", "Enter"]) await page.keyboard.press(key);
+  await stored(page, (m) => m.answer?.tokens === tokens - 8);
+  await page.getByRole("textbox", { name: "Write into the answer" }).fill(" And then a *zebra* sang.");
+  await page.keyboard.press("Enter");
+  const sung = await stored(page, (m) => m.content.endsWith(" And then a *zebra* sang."));
+  assert.equal(sung.answer?.phase, "paused", "it still stands");
+  await page.locator(".prose em", { hasText: "zebra" }).waitFor();
+  await page.getByRole("slider", { name: "Temperature" }).fill("0");
+  await stored(page, (m) => m.answer?.set?.temperature === 0);
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.locator('[data-phase="streaming"]').waitFor();
+  await pause(page);
+  const { content, answer } = await stored(
+    page,
+    (m) => m.answer?.phase === "paused" && m.answer.tokens > tokens,
+  );
+  assert.ok(content.startsWith(sung.content));
+  await chat.close();
+  const host = await fromHost(answer?.stream ?? "");
+  assert.equal(host.content, content);
+  assert.equal(host.tokens, answer?.tokens);
+  assert.deepEqual(chat.complaints, []);
+});
+
+test("Steering: a fork goes on beside its source", async () => {
+  const { chat, page } = await steer();
+  await pause(page);
+  const source = await stored(page, (m) => m.answer?.phase === "paused");
+  await page.getByRole("button", { name: "Fork" }).click();
+  await page.getByText("2 of 2").waitFor();
+  await page.locator('[data-phase="streaming"]').waitFor();
+  const fork = await stored(page, (m) => m.id !== source.id && m.content.length > source.content.length);
+  assert.ok(fork.content.startsWith(source.content));
+  assert.notEqual(fork.answer?.seed, source.answer?.seed);
+  await page.getByRole("button", { name: "Previous version" }).click();
+  await page.getByRole("button", { name: "Resume" }).click();
+  await server.runs(2);
+  await page.getByRole("region", { name: "Steer this answer" }).getByRole("button", { name: "Stop" }).click();
+  await chat.finished();
+  await page.getByRole("button", { name: "Next version" }).click();
+  await chat.stop.click();
+  await chat.finished();
+  await server.runs(0);
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
