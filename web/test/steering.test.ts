@@ -26,9 +26,21 @@ async function steer(): Promise<{ chat: ChatPage; page: Page }> {
   return { chat, page: chat.page };
 }
 
-async function pause(page: Page): Promise<void> {
+/** Pauses the answer, and returns how many tokens it has once those that were on their way have come. */
+async function pause(page: Page): Promise<number> {
   await page.getByRole("button", { name: "Pause" }).click();
   await page.locator('[data-phase="paused"]').waitFor();
+  await others(); // takes longer than that
+  const words = await page.getByText(/Paused after [\d,]+ token/).textContent();
+  return Number(/[\d,]+/.exec(words ?? "")?.[0].replaceAll(",", ""));
+}
+
+/** As many other answers as there are slots. */
+async function others(): Promise<void> {
+  const body = JSON.stringify({ messages: [{ role: "user", content: "Hello" }], max_tokens: 50 });
+  const init = { method: "POST", headers: { "Content-Type": "application/json" }, body };
+  const answers = await Promise.all([1, 2].map(() => fetch(`${server.url}/v1/chat/completions`, init)));
+  for (const answer of answers) assert.equal(answer.status, 200);
 }
 
 /** The messages of the browser's store, once one of them is as it should be. */
@@ -87,16 +99,11 @@ async function fromHost(stream: string): Promise<{ content: string; text: string
 
 test("Steering: a paused answer stands still, gives up its slot, and outlives a reload", async () => {
   const { chat, page } = await steer();
-  await pause(page);
-  await page.getByText(/Paused after [\d,]+ tokens/).waitFor();
-  const { content, answer } = await stored(page, (m) => m.answer?.phase === "paused");
-  const body = JSON.stringify({ messages: [{ role: "user", content: "Hello" }], max_tokens: 3 });
-  const init = { method: "POST", headers: { "Content-Type": "application/json" }, body };
-  const others = await Promise.all([1, 2].map(() => fetch(`${server.url}/v1/chat/completions`, init)));
-  for (const other of others) assert.equal(other.status, 200);
+  const tokens = await pause(page);
+  const { content } = await stored(page, (m) => m.answer?.tokens === tokens);
   await page.reload();
   await page.getByRole("button", { name: "Resume" }).waitFor();
-  await page.getByText(`Paused after ${answer?.tokens.toLocaleString("en")} tokens`).waitFor();
+  await page.getByText(`Paused after ${tokens.toLocaleString("en")} tokens`).waitFor();
   const again = await stored(page, (m) => m.answer?.phase === "paused");
   assert.equal(again.content, content, "it stood still");
   await page.getByRole("button", { name: "Resume" }).click();
@@ -110,9 +117,8 @@ test("Steering: a paused answer stands still, gives up its slot, and outlives a 
 
 test("Steering: what is taken back and put in is on the page exactly as on the host", async () => {
   const { chat, page } = await steer();
-  await pause(page);
-  const before = await stored(page, (m) => m.answer?.phase === "paused");
-  const tokens = before.answer?.tokens ?? 0;
+  const tokens = await pause(page);
+  const before = await stored(page, (m) => m.answer?.tokens === tokens);
   await page.getByRole("button", { name: "Take back 5 tokens" }).click();
   const five = await stored(page, (m) => m.answer?.tokens === tokens - 5);
   await stored(page, (m) => before.content.startsWith(m.content) && m.content.length < before.content.length);
@@ -129,11 +135,8 @@ test("Steering: what is taken back and put in is on the page exactly as on the h
   await stored(page, (m) => m.answer?.set?.temperature === 0);
   await page.getByRole("button", { name: "Resume" }).click();
   await page.locator('[data-phase="streaming"]').waitFor();
-  await pause(page);
-  const { content, answer } = await stored(
-    page,
-    (m) => m.answer?.phase === "paused" && m.answer.tokens > tokens,
-  );
+  const last = await pause(page);
+  const { content, answer } = await stored(page, (m) => m.answer?.tokens === last);
   assert.ok(content.startsWith(sung.content));
   await chat.close();
   const host = await fromHost(answer?.stream ?? "");
@@ -144,8 +147,8 @@ test("Steering: what is taken back and put in is on the page exactly as on the h
 
 test("Steering: a fork goes on beside its source", async () => {
   const { chat, page } = await steer();
-  await pause(page);
-  const source = await stored(page, (m) => m.answer?.phase === "paused");
+  const tokens = await pause(page);
+  const source = await stored(page, (m) => m.answer?.tokens === tokens);
   await page.getByRole("button", { name: "Fork" }).click();
   await page.getByText("2 of 2").waitFor();
   await page.locator('[data-phase="streaming"]').waitFor();
