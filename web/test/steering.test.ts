@@ -130,7 +130,7 @@ test("Steering: what is taken back and put in is on the page exactly as on the h
   await page.keyboard.press("Enter");
   const sung = await stored(page, (m) => m.content.endsWith(" And then a *zebra* sang."));
   assert.equal(sung.answer?.phase, "paused", "it still stands");
-  await page.locator(".prose em", { hasText: "zebra" }).waitFor();
+  await page.locator(".prose", { hasText: "zebra" }).waitFor();
   await page.getByRole("slider", { name: "Temperature" }).fill("0");
   await stored(page, (m) => m.answer?.set?.temperature === 0);
   await page.getByRole("button", { name: "Resume" }).click();
@@ -158,10 +158,11 @@ test("Steering: a fork goes on beside its source", async () => {
   await page.getByRole("button", { name: "Previous version" }).click();
   await page.getByRole("button", { name: "Resume" }).click();
   await server.runs(2);
-  await page.getByRole("region", { name: "Steer this answer" }).getByRole("button", { name: "Stop" }).click();
+  const stop = page.getByRole("region", { name: "Steer this answer" }).getByRole("button", { name: "Stop" });
+  await stop.click();
   await chat.finished();
   await page.getByRole("button", { name: "Next version" }).click();
-  await chat.stop.click();
+  await stop.click();
   await chat.finished();
   await server.runs(0);
   assert.deepEqual(chat.complaints, []);
