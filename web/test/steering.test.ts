@@ -67,33 +67,40 @@ async function stored(page: Page, fits: (answer: Message) => boolean): Promise<M
   throw new Error("the store has no such answer");
 }
 
-/** What the host says of an answer from its beginning, to another reader that stops it. */
+/** What the host says of an answer from its beginning, to another reader, who stops it. */
 async function fromHost(stream: string): Promise<{ content: string; text: string; tokens: number }> {
-  const socket = new WebSocket(`${server.url.replace("http", "ws")}/v1/ws`, "penstock.v1");
-  const told = { content: "", text: "", tokens: 0 };
-  await new Promise<void>((resolve, reject) => {
-    socket.onerror = () => reject(new Error("the host does not take the connection"));
-    socket.onopen = () => {
-      socket.send(JSON.stringify({ type: "attach", id: "a", stream, after: -1 }));
-      socket.send(JSON.stringify({ type: "cancel", id: "a" }));
-    };
-    socket.onmessage = ({ data }) => {
-      const frame = JSON.parse(data);
-      if (frame.type === "token") {
-        told.text += frame.text;
-        told.tokens++;
-      }
-      if (frame.type === "rewound") {
-        assert.ok(told.text.endsWith(frame.removed), "the text ends with what is taken back");
-        told.text = told.text.slice(0, told.text.length - frame.removed.length);
-        told.tokens -= frame.tokens;
-      }
-      if (frame.type === "parts") told.content = (frame.reset ? "" : told.content) + (frame.content ?? "");
-      if (frame.type === "error") reject(new Error(frame.error.message));
-      if (frame.type === "end") resolve();
-    };
-  });
-  socket.close();
+  const reader = await ChatPage.open(browser, server.url);
+  const told = await reader.page.evaluate(async (name) => {
+    const socket = new WebSocket(`${location.origin.replace("http", "ws")}/v1/ws`, "penstock.v1");
+    const heard = { content: "", text: "", tokens: 0 };
+    await new Promise<void>((resolve, reject) => {
+      socket.onerror = () => reject(new Error("the host does not take the connection"));
+      socket.onopen = () => {
+        socket.send(JSON.stringify({ type: "attach", id: "a", stream: name, after: -1 }));
+        socket.send(JSON.stringify({ type: "cancel", id: "a" }));
+      };
+      socket.onmessage = ({ data }) => {
+        const frame = JSON.parse(data);
+        if (frame.type === "token") {
+          heard.text += frame.text;
+          heard.tokens++;
+        }
+        if (frame.type === "rewound") {
+          if (!heard.text.endsWith(frame.removed))
+            reject(new Error("the text does not end with what is taken back"));
+          heard.text = heard.text.slice(0, heard.text.length - frame.removed.length);
+          heard.tokens -= frame.tokens;
+        }
+        if (frame.type === "parts")
+          heard.content = (frame.reset ? "" : heard.content) + (frame.content ?? "");
+        if (frame.type === "error") reject(new Error(frame.error.message));
+        if (frame.type === "end") resolve();
+      };
+    });
+    socket.close();
+    return heard;
+  }, stream);
+  await reader.close();
   return told;
 }
 
