@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import { type Signal, useSignal } from "@preact/signals";
+import { type Signal, signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { type App, useApp } from "../../app.ts";
 import type { Run } from "../../chats/answering.ts";
@@ -104,13 +104,13 @@ function begin(
     fresh("user", question),
   ]);
   const answering = { phase: "waiting", model: "", seq: -1, tokens: 0, asked: Date.now() } as const;
-  let message: Message = { ...fresh("assistant", ""), answer: answering };
-  into.value = message;
+  const message = signal<Message>({ ...fresh("assistant", ""), answer: answering });
+  into.value = message.peek();
   const place = {
-    get: () => message,
+    message,
     change: (change: (message: Message) => Message) => {
-      message = change(message);
-      into.value = message;
+      message.value = change(message.peek());
+      into.value = message.peek();
     },
   };
   return app.answers.start(place, body);
