@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+
+// axe-core on every view of the page, in both colour schemes, on a desktop and on a phone.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import type { AxeResults } from "axe-core";
+import type { Browser, BrowserContextOptions } from "playwright-core";
+import { ChatPage, launch, patience, withSettings } from "./browser.ts";
+import { Server } from "./server.ts";
+import { examplePlugins } from "./wasm.ts";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let browser: Browser;
+let server: Server;
+let plugins: ReturnType<typeof examplePlugins>;
+
+before(async () => {
+  plugins = examplePlugins("banned-phrases", "multiple-choice", "llama3");
+  browser = await launch();
+  server = await Server.start({ flags: ["--plugin-dir", plugins.folder] });
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+  plugins?.remove();
+});
+
+const phone = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
+const desktop = { viewport: { width: 1280, height: 800 } };
+const looks: Record<string, BrowserContextOptions> = {
+  "light, desktop": { ...desktop, colorScheme: "light" },
+  "dark, desktop": { ...desktop, colorScheme: "dark" },
+  "light, phone": { ...phone, colorScheme: "light" },
+  "dark, phone": { ...phone, colorScheme: "dark" },
+};
+
+/** The way to each view, one after the other in the same chat. */
+const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
+  welcome: (chat) => chat.online(),
+  chat: async (chat) => {
+    await chat.ask("Write a Python function named square.");
+    await chat.finished();
+  },
+  inspector: (chat) => chat.page.getByRole("button", { name: "Inspect" }).last().click(),
+  settings: async (chat) => {
+    await chat.page.getByRole("button", { name: "Close Inspector" }).click();
+    await chat.page.getByRole("button", { name: "Settings", exact: true }).click();
+    await chat.page.getByLabel("System prompt").waitFor();
+  },
+  plugins: async (chat) => {
+    await chat.page.goto(`${server.url}/#/plugins`);
+    await chat.page.getByText("banned-phrases").first().waitFor();
+  },
+  live: async (chat) => {
+    await chat.page.goto(`${server.url}/#/live`);
+    await chat.page.getByText("Slots").first().waitFor();
+  },
+};
+
+for (const [look, options] of Object.entries(looks)) {
+  test(`Page: axe finds nothing serious in any view (${look})`, { timeout: 6 * patience }, async () => {
+    const chat = await ChatPage.open(browser, server.url, options, withSettings({ trace: true }));
+    for (const [name, go] of Object.entries(views)) {
+      await go(chat);
+      assert.deepEqual(await serious(chat), [], `${name}, ${look}`);
+      const width = await chat.page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(
+        width <= (options.viewport?.width ?? 0),
+        `${name}, ${look}: the page is ${width} pixels wide`,
+      );
+    }
+    assert.deepEqual(chat.complaints, []);
+    await chat.close();
+  });
+}
+
+/** What axe calls serious or critical, as lines to read. */
+async function serious(chat: ChatPage): Promise<string[]> {
+  await chat.page.evaluate(axe); // as a text: the page's Content Security Policy allows no script from elsewhere
+  const results = (await chat.page.evaluate("axe.run()")) as AxeResults;
+  return results.violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 150)}`));
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+
+// What the page may cost: bytes of the first load, and work of the browser's main thread while an answer streams.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import type { Browser } from "playwright-core";
+import { ChatPage, launch, patience } from "./browser.ts";
+import { type PlayedStream, play } from "./play.ts";
+import { Server } from "./server.ts";
+
+const firstLoad = 100 * 1024; // bytes, compressed
+const rate = 100; // tokens a second
+const seconds = 4;
+const longTask = 50; // milliseconds of the thread's own time; what other programs take of the machine is not in it
+const mostLongTasks = 1; // the browser may collect garbage
+const share = 0.9; // of one processor, which other programs slow down; a third of one where it is alone
+
+let browser: Browser;
+let server: Server;
+
+before(async () => {
+  browser = await launch();
+  server = await Server.start();
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+test("Page: the first load is small and comes from the host alone", { timeout: 2 * patience }, async () => {
+  const urls: string[] = [];
+  const chat = await ChatPage.open(browser, server.url, {}, async (page) =>
+    page.on("request", (request) => urls.push(request.url())),
+  );
+  await chat.online();
+  await chat.question.waitFor();
+  const strangers = urls.filter((url) => !url.startsWith(`${server.url}/`));
+  assert.deepEqual(strangers, []);
+  let bytes = 0;
+  for (const url of urls.filter((url) => !url.includes("/v1/"))) {
+    const body = Buffer.from(await (await fetch(url)).arrayBuffer());
+    bytes += gzipSync(body).length;
+  }
+  assert.ok(bytes > 10_000, `the first load was not seen: ${urls.join(" ")}`);
+  assert.ok(bytes <= firstLoad, `the first load is ${bytes} bytes, ${firstLoad} are allowed`);
+  await chat.close();
+});
+
+const words = [
+  "A **story** of a frog, who said:\n\n",
+  "1. one `word`\n2. two *words*\n\n",
+  "| a | b |\n|---|---|\n| 1 | 2 |\n\n",
+  "```go\nfunc main() { println(1) }\n```\n\n",
+  "Plain text goes on and on, as it does in stories about frogs and ponds.\n\n",
+];
+
+/** Streams words at the rate, as a model would: a few letters at a time. */
+async function tell(stream: PlayedStream): Promise<void> {
+  const pieces = words.join("").match(/[\s\S]{1,4}/g) ?? [];
+  const begun = Date.now();
+  for (let sent = 0; sent < rate * seconds; ) {
+    const due = Math.min(rate * seconds, Math.floor(((Date.now() - begun) / 1000) * rate));
+    while (sent < due) stream.token(pieces[sent++ % pieces.length] ?? "");
+    await new Promise((next) => setTimeout(next, 5));
+  }
+  stream.end();
+}
+
+test("Page: a streaming answer leaves the browser time", { timeout: 3 * patience }, async () => {
+  const chat = await ChatPage.open(browser, server.url, {}, (page) => play(page, (s) => void tell(s)));
+  await chat.online();
+  await chat.ask("Warm up."); // what is loaded once, such as the colours of code, is no work of streaming
+  await chat.finished();
+  await browser.startTracing(chat.page, {
+    categories: ["disabled-by-default-devtools.timeline", "toplevel"],
+  });
+  await chat.ask("Tell me a story.");
+  await chat.finished();
+  const trace = JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: TraceEvent[] };
+  const tasks = await mainTasks(trace.traceEvents);
+  const busy = tasks.reduce((sum, task) => sum + task, 0) / 1000;
+  const long = tasks.filter((task) => task > longTask).map((task) => `${task.toFixed(0)} ms`);
+  console.log(
+    `${tasks.length} tasks, ${busy.toFixed(2)} s of ${seconds} s; long: ${long.join(", ") || "none"}`,
+  );
+  assert.ok(tasks.length > rate, `the trace has only ${tasks.length} tasks`);
+  assert.ok(long.length <= mostLongTasks, `tasks over ${longTask} ms: ${long.join(", ")}`);
+  assert.ok(busy < share * seconds, `the page was busy for ${busy.toFixed(2)} s of ${seconds} s`);
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+interface TraceEvent {
+  name: string;
+  ph: string;
+  pid: number;
+  tid: number;
+  tdur?: number; // microseconds that the thread ran
+  args: { name?: string };
+}
+
+/** Milliseconds of thread time of each task of the busiest page's main thread. */
+async function mainTasks(events: readonly TraceEvent[]): Promise<number[]> {
+  const main = new Set(
+    events
+      .filter((event) => event.name === "thread_name" && event.args.name === "CrRendererMain")
+      .map((event) => `${event.pid} ${event.tid}`),
+  );
+  const tasks = new Map<string, number[]>();
+  for (const { name, pid, tid, tdur } of events) {
+    const thread = `${pid} ${tid}`;
+    if (!/RunTask$/.test(name) || tdur === undefined || !main.has(thread)) continue;
+    tasks.set(thread, [...(tasks.get(thread) ?? []), tdur / 1000]);
+  }
+  const total = (list: number[]) => list.reduce((sum, task) => sum + task, 0);
+  return [...tasks.values()].sort((a, b) => total(b) - total(a))[0] ?? [];
+}
