@@ -45,7 +45,10 @@ const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
     await chat.ask("Write a Python function named square.");
     await chat.finished();
   },
-  inspector: (chat) => chat.page.getByRole("button", { name: "Inspect" }).last().click(),
+  inspector: async (chat) => {
+    await chat.page.getByRole("button", { name: "Inspect" }).last().click();
+    await chat.page.getByRole("region", { name: "Candidates" }).waitFor();
+  },
   settings: async (chat) => {
     await chat.page.getByRole("button", { name: "Close Inspector" }).click();
     await chat.page.getByRole("button", { name: "Settings", exact: true }).click();
