@@ -5,6 +5,7 @@ package api
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/penstock/penstock/host/chat"
@@ -255,4 +256,75 @@ func TestSocket_Pause_IsAnswered(t *testing.T) {
 	}
 	p.send(`{"type":"cancel","id":"a"}`)
 	p.until("end")
+}
+
+// Text that is held back until the end comes in a token frame before its part. A client that has seen that frame, and not the end, is told
+// of the end alone.
+func TestSocket_End_HeldTextComesOnce(t *testing.T) {
+	for _, options := range []string{"", `,"parts":true`} {
+		g := newGate()
+		r := newRig(t, g.on)
+		p := r.dial()
+		p.send(`{"type":"generate","id":"a","detach_ms":60000%s,"request":{%s,"stop":["5 never"]}}`, options, hello)
+		<-g.held
+		p.send(`{"type":"pause","id":"a"}`)
+		await(t, r.inner.pausing)
+		g.open()
+		started := p.until("started")
+		p.send(`{"type":"inject","id":"a","text":"A"}`)
+		p.send(`{"type":"cancel","id":"a"}`)
+		var text, parts string
+		var last uint64
+		for f := p.next(); f.Type != "end"; f = p.next() {
+			text, parts = text+f.Text, parts+f.Content
+			if f.Type == "token" {
+				last = f.Seq
+			}
+			if !strings.HasPrefix(text, parts) {
+				t.Errorf("%q: the parts have %q already, the tokens %q", options, parts, text)
+			}
+		}
+		if !strings.HasSuffix(text, " 65") || (parts != "" && parts != text) {
+			t.Errorf("%q: the tokens have %q, the parts %q", options, text, parts)
+		}
+		p.send(`{"type":"attach","id":"b","stream":"%s","after":%d}`, started.Stream, last)
+		for f := p.next(); f.Type != "end"; f = p.next() {
+			if f.Type != "parts" || f.Content != text {
+				t.Errorf("%q: after event %d comes %+v", options, last, f)
+			}
+		}
+	}
+}
+
+// listening is a model that notes which conversations it was given.
+type listening struct {
+	toy
+	mu    *sync.Mutex
+	heard *[]chat.Conversation
+}
+
+func (l listening) Render(c chat.Conversation) (chat.Prompt, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	*l.heard = append(*l.heard, c)
+	return l.toy.Render(c)
+}
+
+// An answer that goes on with the last message is told without that message, whatever stream says: its frames grow as a stream does.
+func TestSocket_Generate_StreamChangesNothing(t *testing.T) {
+	var heard []chat.Conversation
+	r := newRig(t, func(s *setup) { s.Engine = listening{mu: new(sync.Mutex), heard: &heard} })
+	p := r.dial()
+	for _, stream := range []string{``, `,"stream":false`, `,"stream":true`} {
+		p.send(`{"type":"generate","id":"a","request":{%s,"max_tokens":1%s}}`, hello, stream)
+		p.until("end")
+	}
+	if len(heard) == 0 {
+		t.Fatal("nothing was rendered")
+	}
+	for i, c := range heard {
+		if c.Echo {
+			t.Errorf("conversation %d of %d is to be told with its last message", i, len(heard))
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/penstock/penstock/host/api/openai"
@@ -28,8 +29,12 @@ type answer struct {
 	parts      *parts      // takes it apart; nil: nobody wants that
 	paused     bool        // it was when the client came back
 
-	stop     context.CancelFunc // makes it release the stream
-	released chan struct{}      // closed when it has
+	telling sync.Mutex // held while the end or the answer's state is told
+	ended   bool       // the client is told of the end, and of nothing after it
+
+	reading  context.Context    // done when it is to release the stream
+	stop     context.CancelFunc // ends that
+	released chan struct{}      // closed when it has released it
 }
 
 // generate starts an answer.
@@ -156,8 +161,7 @@ func (k *connection) checkFree(field, id string) error {
 // follow begins to read the stream. A connection that is closing takes no more answers: it releases the stream, as a lost connection
 // does.
 func (k *connection) follow(a *answer) error {
-	var ctx context.Context
-	ctx, a.stop = context.WithCancel(k.ctx)
+	a.reading, a.stop = context.WithCancel(k.ctx)
 	a.released = make(chan struct{})
 	if a.detachable != nil {
 		a.detachable.reader = a
@@ -169,7 +173,7 @@ func (k *connection) follow(a *answer) error {
 		return completion.AsError(scheduler.ErrClosed, "")
 	}
 	k.answers[a.id] = a
-	k.forwarding.Go(func() { a.forward(ctx) })
+	k.forwarding.Go(func() { a.forward(a.reading) })
 	return nil
 }
 
@@ -206,14 +210,11 @@ func (a *answer) forward(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		if a.parts == nil {
-			if !a.sendEvent(ctx, e) {
-				return
-			}
-		} else if !a.sendWithParts(ctx, e) {
-			return
+		send := a.sendEvent
+		if a.parts != nil {
+			send = a.sendWithParts
 		}
-		if e.Kind == scheduler.KindEnd {
+		if !send(ctx, e) || e.Kind == scheduler.KindEnd {
 			return
 		}
 	}
@@ -222,31 +223,51 @@ func (a *answer) forward(ctx context.Context) {
 // sendEvent sends the frames of an event; false where ctx ended first.
 func (a *answer) sendEvent(ctx context.Context, e scheduler.Event) bool {
 	if e.Kind == scheduler.KindEnd {
-		a.freeID() // before the client learns of the end and uses the id again
+		return a.sendLastText(ctx, e) && a.sendEnd(ctx, e)
 	}
-	for _, f := range a.framesOf(e) {
-		if !a.connection.send(ctx, f) { // another connection need not wait until this one's client has read
-			return false
-		}
+	if a.saw(e) {
+		return true
 	}
-	return true
+	return a.connection.send(ctx, a.frameOf(e)) // another connection need not wait until this one's client has read
+}
+
+// saw reports whether the client has seen an event before.
+func (a *answer) saw(e scheduler.Event) bool { return int64(e.Seq) <= a.after }
+
+// sendLastText sends what was held back until the end.
+func (a *answer) sendLastText(ctx context.Context, e scheduler.Event) bool {
+	return e.Text == "" || a.saw(e) || a.connection.send(ctx, tokenFrame{Type: "token", ID: a.id, Seq: e.Seq, Text: e.Text})
+}
+
+// sendEnd sends the end frame, the last one.
+func (a *answer) sendEnd(ctx context.Context, e scheduler.Event) bool {
+	a.telling.Lock()
+	defer a.telling.Unlock()
+	a.ended = true
+	if a.detachable != nil {
+		a.detachable.paused.Store(false)
+	}
+	a.freeID() // before the client learns of the end and uses the id again
+	return a.connection.send(ctx, a.endFrame(e))
 }
 
 // sendWithParts is sendEvent for an answer that is taken apart. What a token adds is told after the token, what is taken back before its
 // event, and all of it before the end. Events that the client has seen are read again, for the parser.
 func (a *answer) sendWithParts(ctx context.Context, e scheduler.Event) bool {
-	if e.Kind != scheduler.KindEnd && int64(e.Seq) <= a.after {
+	switch {
+	case e.Kind == scheduler.KindEnd:
+		if !a.sendLastText(ctx, e) {
+			return false
+		}
+		a.parts.take(e)
+		a.parts.finish(ctx, a)
+		return ctx.Err() == nil && a.sendEnd(ctx, e)
+	case a.saw(e):
 		if a.parts.take(e); int64(e.Seq) == a.after {
 			a.parts.start(ctx, a)
 		}
 		return true
-	}
-	switch e.Kind {
-	case scheduler.KindEnd:
-		a.parts.take(e)
-		_ = a.parts.finish(ctx, a) // the end frame tells
-		return ctx.Err() == nil && a.sendEvent(ctx, e)
-	case scheduler.KindRewound:
+	case e.Kind == scheduler.KindRewound:
 		a.parts.take(e)
 		return a.sendEvent(ctx, e)
 	}

@@ -119,15 +119,15 @@ func (k *connection) attach(f clientFrame) error {
 	return k.follow(a)
 }
 
-// seek finds the event after the last one that the client has seen. An answer that is taken apart is read from its beginning: the parser
-// wants all of it.
+// seek finds what to read for a client that comes back. The last event that it has seen is read again: if that is the end, it has seen
+// the text of it, and perhaps no end frame. An answer that is taken apart is read from its beginning: the parser wants all of it.
 func (a *answer) seek(st Attacher) (err error) {
 	if err := st.Attach(a.after); err != nil {
 		return &completion.Error{Status: http.StatusGone, Code: "events_gone", Type: completion.TypeInvalid, Param: "after",
 			Message: fmt.Sprintf("after is %d; the answer has not come so far: %v", a.after, err)}
 	}
 	if !a.detachable.parts {
-		return nil
+		return st.Attach(max(a.after-1, -1))
 	}
 	if a.parts, err = newParts(a.choice.Request, true); err != nil {
 		return err

@@ -94,33 +94,29 @@ func refusal(id string, err error) errorFrame {
 	return errorFrame{Type: "error", ID: id, Error: wire.ErrorOf(completion.AsError(err, "request"))}
 }
 
-// framesOf are the frames of one event. Text that was held back to the end comes as a last token frame.
-func (a *answer) framesOf(e scheduler.Event) []any {
+// frameOf is the frame of one event before the end.
+func (a *answer) frameOf(e scheduler.Event) any {
 	c := a.choice
 	engine := c.Request.Model.Engine
-	d, failed := c.Add(e)
+	d, _ := c.Add(e) // an answer fails only at its end
 	switch e.Kind {
 	case scheduler.KindStarted:
-		return []any{startedFrame{Type: "started", ID: a.id, Stream: a.stream.ID(), Model: c.Request.Model.Name,
-			Seed: a.seed, Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens}}
-	case scheduler.KindToken:
-		f := tokenFrame{Type: "token", ID: a.id, Seq: e.Seq, Text: d.Content, Trace: wire.TraceOf(engine, e.Token, e.Trace)}
-		if p, ok := wire.Probability(engine, e); ok {
-			f.Logprobs = &p
-		}
-		return []any{f}
+		return startedFrame{Type: "started", ID: a.id, Stream: a.stream.ID(), Model: c.Request.Model.Name,
+			Seed: a.seed, Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens}
 	case scheduler.KindRewound:
-		return []any{rewoundFrame{Type: "rewound", ID: a.id, Seq: e.Seq, Tokens: e.Rewound.Tokens, Removed: e.Rewound.Text}}
+		return rewoundFrame{Type: "rewound", ID: a.id, Seq: e.Seq, Tokens: e.Rewound.Tokens, Removed: e.Rewound.Text}
 	}
-	return a.endFrames(e, failed)
+	f := tokenFrame{Type: "token", ID: a.id, Seq: e.Seq, Text: d.Content, Trace: wire.TraceOf(engine, e.Token, e.Trace)}
+	if p, ok := wire.Probability(engine, e); ok {
+		f.Logprobs = &p
+	}
+	return f
 }
 
-// endFrames are the frames of an answer's end.
-func (a *answer) endFrames(e scheduler.Event, failed error) (frames []any) {
+// endFrame is the frame of an answer's end, besides that of the text that was held back until then.
+func (a *answer) endFrame(e scheduler.Event) endFrame {
 	c := a.choice
-	if e.Text != "" {
-		frames = append(frames, tokenFrame{Type: "token", ID: a.id, Seq: e.Seq, Text: e.Text})
-	}
+	_, failed := c.Add(e)
 	end := endFrame{Type: "end", ID: a.id, Reason: e.End.Reason.String(), Timings: wire.TimingsOf(*e.End),
 		Usage: wire.UsageOf([]*completion.Choice{c}, 1)}
 	if t := e.End.EndToken; t != nil {
@@ -139,5 +135,5 @@ func (a *answer) endFrames(e scheduler.Event, failed error) (frames []any) {
 		body := wire.ErrorOf(completion.AsError(failed, "request"))
 		end.Error = &body
 	}
-	return append(frames, end)
+	return end
 }

@@ -121,20 +121,20 @@ func (k *connection) idsByStream() map[string]string {
 	return own
 }
 
-func (m *modelView) live(own map[string]string, seen map[string]int) liveModel {
-	l := liveModel{Name: m.name, State: "loading", WaitingForLoad: m.waiting, Slots: make([]liveSlot, len(m.Slots)), Queue: queueOf(m.Queue, own),
-		Cells: liveCells{m.Cells, m.CellsUsed, m.CellsCached}, ITL: itlOf(m.itl), Plugins: make([]livePlugin, len(m.plugins))}
-	if m.loaded {
+func (v *modelView) live(own map[string]string, seen map[string]int) liveModel {
+	l := liveModel{Name: v.name, State: "loading", WaitingForLoad: v.waiting, Slots: make([]liveSlot, len(v.Slots)), Queue: queueOf(v.Queue, own),
+		Cells: liveCells{v.Cells, v.CellsUsed, v.CellsCached}, ITL: itlOf(v.itl), Plugins: make([]livePlugin, len(v.plugins))}
+	if v.loaded {
 		l.State = "loaded"
 	}
-	for i, s := range m.Slots {
+	for i, s := range v.Slots {
 		l.Slots[i] = slotOf(s, own[s.Stream])
 	}
-	for i, p := range m.plugins {
+	for i, p := range v.plugins {
 		l.Plugins[i] = livePlugin{p.Name, p.State, p.Calls, ms(p.Time), p.Faults}
 	}
-	before, known := seen[m.name]
-	l.Ticks = ticksOf(m.Ticks, m.TickCount, before, known)
+	before, known := seen[v.name]
+	l.Ticks = ticksOf(v.Ticks, v.TickCount, before, known)
 	return l
 }
 

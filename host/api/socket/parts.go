@@ -60,11 +60,11 @@ func (p *parts) start(ctx context.Context, a *answer) {
 // take takes an event of the answer in.
 func (p *parts) take(e scheduler.Event) {
 	p.mu.Lock()
-	switch {
-	case e.Kind == scheduler.KindRewound:
+	switch e.Kind {
+	case scheduler.KindRewound:
 		p.text = p.text[:len(strings.TrimSuffix(string(p.text), e.Rewound.Text))]
 		p.reset = true
-	case e.Kind == scheduler.KindEnd:
+	case scheduler.KindEnd:
 		p.ended = true
 		fallthrough
 	default:
@@ -77,13 +77,12 @@ func (p *parts) take(e scheduler.Event) {
 	}
 }
 
-// finish waits until all of an answer that has ended was told.
-func (p *parts) finish(ctx context.Context, a *answer) error {
+// finish waits until all of an answer that has ended was told; failed says whether it was.
+func (p *parts) finish(ctx context.Context, a *answer) {
 	if p.stop == nil {
 		p.start(ctx, a)
 	}
 	<-p.done
-	return p.failed
 }
 
 // run tells what the answer gains, until it has ended.

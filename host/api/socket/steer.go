@@ -47,12 +47,18 @@ func (a *answer) steer(f clientFrame) error {
 	return nil
 }
 
-// tellState tells the client that the answer is paused or resumed, and notes it for a client that comes back.
+// tellState tells the client that the answer is paused or resumed, and notes it for a client that comes back. Of an answer that has ended
+// meanwhile nothing is told: another may have its id.
 func (a *answer) tellState(state string) {
+	a.telling.Lock()
+	defer a.telling.Unlock()
+	if a.ended {
+		return
+	}
 	if a.detachable != nil {
 		a.detachable.paused.Store(state == "paused")
 	}
-	a.connection.send(a.connection.ctx, stateFrame{Type: state, ID: a.id})
+	a.connection.send(a.reading, stateFrame{Type: state, ID: a.id})
 }
 
 // steerFields are the fields of frames that the scheduler or a sampler may refuse.

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+
+package socket
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/completion/completiontest"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// obedient is a stream that does what it is told, whenever that is.
+type obedient struct{ completion.Stream }
+
+func (obedient) Pause(context.Context) error                     { return nil }
+func (obedient) Resume(context.Context) error                    { return nil }
+func (obedient) Inject(context.Context, []scheduler.Token) error { return nil }
+func (obedient) Rewind(context.Context, int) error               { return nil }
+
+// A pause may succeed just before the answer ends. Its id may have begun another answer when the client is told of the end, so nothing
+// is told after that.
+func TestAnswer_Steer_NoStateAfterTheEnd(t *testing.T) {
+	k := &connection{ctx: t.Context(), out: make(chan any, 9), answers: map[string]*answer{}}
+	m := &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}}
+	a := &answer{connection: k, id: "a", reading: t.Context(), stream: obedient{}, choice: &completion.Choice{Request: &completion.Request{Model: m}},
+		detachable: &detachable{}, after: -1}
+	steer := func(verb string) {
+		t.Helper()
+		if err := a.steer(clientFrame{Type: verb}); err != nil {
+			t.Error(err)
+		}
+	}
+	steer("pause")
+	if !a.sendEvent(t.Context(), scheduler.Event{Kind: scheduler.KindEnd, End: &scheduler.End{}}) {
+		t.Error("the end was not sent")
+	}
+	steer("resume")
+	steer("pause")
+	var got []string
+	for len(k.out) > 0 {
+		switch f := (<-k.out).(type) {
+		case stateFrame:
+			got = append(got, f.Type)
+		case endFrame:
+			got = append(got, f.Type)
+		}
+	}
+	if diff := cmp.Diff([]string{"paused", "end"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if a.detachable.paused.Load() {
+		t.Error("a client that comes back is told that the answer, which has ended, is paused")
+	}
+}
