@@ -18,7 +18,16 @@ func (p *peer) hold(r *rig, g *gate, id, extra string) serverFrame {
 	p.send(`{"type":"pause","id":"%s"}`, id)
 	await(p.t, r.inner.pausing)
 	g.open()
-	return p.until("started")
+	var started serverFrame
+	for paused := false; started.Type == "" || !paused; {
+		switch f := p.next(); f.Type {
+		case "started":
+			started = f
+		case "paused":
+			paused = true
+		}
+	}
+	return started
 }
 
 func TestSocket_Controls(t *testing.T) {

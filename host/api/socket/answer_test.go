@@ -27,6 +27,7 @@ func TestAnswer_Steer_NoStateAfterTheEnd(t *testing.T) {
 	m := &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}}
 	a := &answer{connection: k, id: "a", reading: t.Context(), stream: obedient{}, choice: &completion.Choice{Request: &completion.Request{Model: m}},
 		detachable: &detachable{}, after: -1}
+	a.detachable.reader = a
 	steer := func(verb string) {
 		t.Helper()
 		if err := a.steer(clientFrame{Type: verb}); err != nil {
@@ -53,5 +54,20 @@ func TestAnswer_Steer_NoStateAfterTheEnd(t *testing.T) {
 	}
 	if a.detachable.paused.Load() {
 		t.Error("a client that comes back is told that the answer, which has ended, is paused")
+	}
+}
+
+// A pause may succeed just after another connection has taken the answer over: that one is told.
+func TestAnswer_Steer_WhoReadsIsTold(t *testing.T) {
+	old := &connection{ctx: t.Context(), out: make(chan any, 1)}
+	fresh := &connection{ctx: t.Context(), out: make(chan any, 1)}
+	d := &detachable{}
+	a := &answer{connection: old, id: "a", reading: t.Context(), stream: obedient{}, detachable: d}
+	d.reader = &answer{connection: fresh, id: "b", reading: t.Context(), stream: obedient{}, detachable: d}
+	if err := a.steer(clientFrame{Type: "pause"}); err != nil {
+		t.Error(err)
+	}
+	if len(old.out) != 0 || len(fresh.out) != 1 || <-fresh.out != any(stateFrame{Type: "paused", ID: "b"}) || !d.paused.Load() {
+		t.Error("the pause was told to the connection that has lost the answer")
 	}
 }

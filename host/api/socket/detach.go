@@ -83,6 +83,14 @@ func (d *detachable) expire() {
 	d.request.Release()
 }
 
+// note keeps whether the answer is paused, for clients that come back, and returns who reads it.
+func (d *detachable) note(paused bool) (reader *answer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.paused.Store(paused)
+	return d.reader
+}
+
 // attach goes on with a detachable answer. A connection that still reads it, because it has not noticed that it is lost,
 // lets go first.
 func (k *connection) attach(f clientFrame) error {

@@ -47,18 +47,20 @@ func (a *answer) steer(f clientFrame) error {
 	return nil
 }
 
-// tellState tells the client that the answer is paused or resumed, and notes it for a client that comes back. Of an answer that has ended
-// meanwhile nothing is told: another may have its id.
+// tellState tells the client that the answer is paused or resumed, and notes it for a client that comes back. If another connection has
+// taken the answer over meanwhile, that one is told. Of an answer that has ended nothing is told: another may have its id.
 func (a *answer) tellState(state string) {
+	if a.detachable != nil {
+		a = a.detachable.note(state == "paused")
+	}
 	a.telling.Lock()
 	defer a.telling.Unlock()
-	if a.ended {
-		return
+	switch {
+	case !a.ended:
+		a.connection.send(a.reading, stateFrame{Type: state, ID: a.id})
+	case a.detachable != nil:
+		a.detachable.paused.Store(false)
 	}
-	if a.detachable != nil {
-		a.detachable.paused.Store(state == "paused")
-	}
-	a.connection.send(a.reading, stateFrame{Type: state, ID: a.id})
 }
 
 // steerFields are the fields of frames that the scheduler or a sampler may refuse.
