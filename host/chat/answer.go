@@ -46,6 +46,7 @@ type Answer struct {
 	told   bool   // there were deltas
 	closed bool
 	next   time.Time
+	making time.Duration // how long the parser took to make, if it has not rested for that
 }
 
 // NewAnswer begins the answer to a prompt that has a parser.
@@ -61,12 +62,14 @@ func (p Prompt) NewAnswer() (*Answer, error) {
 // Restart begins anew with a parser that has seen nothing, for an answer of which tokens were taken back: text is what is left of it,
 // which the next Take tells of. That is to wait for the same time.
 func (a *Answer) Restart(p Prompt, text string) error {
+	begin := time.Now()
 	parser, err := p.NewParser()
 	if err != nil {
 		return fmt.Errorf("parser of the answer: %w", err)
 	}
 	err = a.parser.Close()
 	a.parser, a.broken, a.untold, a.told = parser, false, "", false
+	a.making += time.Since(begin)
 	a.held = append(a.held[:0], text...)
 	return err
 }
@@ -110,7 +113,9 @@ func (a *Answer) take(complete bool) ([]Delta, error) {
 	begin := time.Now()
 	deltas, err := a.parser.Add(text, complete)
 	end := time.Now()
-	a.next = end.Add(min(longestRest, time.Duration(max(leastRest, restPerAnswer*open.Load()))*end.Sub(begin)))
+	took := end.Sub(begin) + a.making
+	a.making = 0
+	a.next = end.Add(min(longestRest, time.Duration(max(leastRest, restPerAnswer*open.Load()))*took))
 	a.untold += text
 	if silent := err == nil && complete && !a.told && len(deltas) == 0; silent || errors.Is(err, ErrFormat) {
 		return a.giveUp(), nil

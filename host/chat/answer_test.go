@@ -170,3 +170,23 @@ func TestPrompt_NewAnswer_WithoutParser(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A parser that is slow to make rests for that, too, however often tokens are taken back.
+func TestAnswer_Restart_RestsForTheNewParser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := Prompt{NewParser: func() (Parser, error) {
+			time.Sleep(2 * time.Millisecond)
+			return &scripted{takes: time.Millisecond}, nil
+		}}
+		a := answering(t, &scripted{takes: time.Millisecond})
+		if err := a.Restart(slow, "x"); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []time.Duration{45 * time.Millisecond, 15 * time.Millisecond} { // the second time there is nothing to make
+			if _, err := a.Take(); err != nil || a.Rest() != want {
+				t.Errorf("%v; it rests for %v, want %v", err, a.Rest(), want)
+			}
+			a.Add("y")
+		}
+	})
+}

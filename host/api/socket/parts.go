@@ -3,8 +3,8 @@
 package socket
 
 import (
+	"bytes"
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -62,7 +62,7 @@ func (p *parts) take(e scheduler.Event) {
 	p.mu.Lock()
 	switch e.Kind {
 	case scheduler.KindRewound:
-		p.text = p.text[:len(strings.TrimSuffix(string(p.text), e.Rewound.Text))]
+		p.text = bytes.TrimSuffix(p.text, []byte(e.Rewound.Text))
 		p.reset = true
 	case scheduler.KindEnd:
 		p.ended = true
