@@ -169,6 +169,30 @@ func TestAnswer_Splice_AfterARewindTakesBackWhatWasShown(t *testing.T) {
 	}
 }
 
+// So does a stage that goes back time after time, each time no further than its hold.
+func TestAnswer_Splice_AgainAndAgainTakesBackWhatWasShown(t *testing.T) {
+	a := begin(t, Settings{}, shrinking{hold: 2})
+	for _, token := range []chain.Token{4, 5, 6, 13, 13, 13} {
+		a.Advance(token, Details{})
+	}
+	if want := "4 ⌫[4 ]"; shown(a) != want || !slices.Equal(a.Tokens(), []chain.Token{1, 2}) {
+		t.Errorf("%q of %v, want %q", shown(a), a.Tokens(), want)
+	}
+}
+
+// shrinking is a stage that takes token 13 and the one before it back, and puts nothing in their place.
+type shrinking struct{ hold int }
+
+func (shrinking) Native() bool                   { return false }
+func (s shrinking) Hold() int                    { return s.hold }
+func (shrinking) Apply(*chain.View) error        { return nil }
+func (shrinking) Close() error                   { return nil }
+func (shrinking) Reset([]chain.Token, int) error { return nil }
+
+func (shrinking) Accept(t chain.Token) (chain.Effect, error) {
+	return chain.Effect{Splice: t == 13, Backtrack: 2}, nil
+}
+
 // A client may inject and rewind while the request waits for its slot. Stages and rules hear of nothing before Begin, and then of the
 // tokens as of any that a client injects.
 func TestAnswer_Inject_BeforeBegin_WaitsForIt(t *testing.T) {
