@@ -62,6 +62,30 @@ func TestReport_Chart(t *testing.T) {
 	}
 }
 
+// A report that is read again is written with the setting in which it was measured, whatever the flags are now.
+func TestOutput_Write_OfAFileThatWasKept(t *testing.T) {
+	folder := t.TempDir()
+	kept, document := filepath.Join(folder, "kept.json"), filepath.Join(folder, "document.md")
+	r := measuredGaps()
+	r.Setting = "7 threads each."
+	if err := r.save(kept); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(document, []byte(sectionBegin+sectionEnd), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var again report
+	if err := again.read(kept); err != nil {
+		t.Fatal(err)
+	}
+	if err := (output{document: document}).write(again); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(document); err != nil || !strings.Contains(string(text), "Measured on 1970-01-01 00:00 UTC, ") || !strings.Contains(string(text), r.Setting) {
+		t.Errorf("%s %v", text, err)
+	}
+}
+
 // What the README and the chart say was measured in the run whose table is in docs/performance.md.
 func TestDocuments_SayTheSame(t *testing.T) {
 	read := func(name string) string {

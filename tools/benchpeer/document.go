@@ -11,19 +11,19 @@ import (
 // output names the files that a whole run writes besides its figures; an empty name means none.
 type output struct{ document, readme, chart string }
 
-func (o output) write(l *lab) error {
+func (o output) write(r report) error {
 	if o.document != "" {
-		if err := replaceSection(o.document, l.report.markdown(l.setting())); err != nil {
+		if err := replaceSection(o.document, r.markdown()); err != nil {
 			return err
 		}
 	}
 	if o.readme != "" {
-		if err := replaceSection(o.readme, l.report.sentence()); err != nil {
+		if err := replaceSection(o.readme, r.sentence()); err != nil {
 			return err
 		}
 	}
 	if o.chart != "" {
-		return os.WriteFile(o.chart, []byte(l.report.chart()), 0o644)
+		return os.WriteFile(o.chart, []byte(r.chart()), 0o644)
 	}
 	return nil
 }

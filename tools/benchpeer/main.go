@@ -77,7 +77,7 @@ func run(ctx context.Context) error {
 		if err := l.report.read(*from); err != nil {
 			return err
 		}
-		return to.write(l)
+		return to.write(l.report)
 	}
 	ctx, release := context.WithTimeoutCause(ctx, *limit, fmt.Errorf("not done within %v", *limit))
 	defer release()
@@ -85,7 +85,8 @@ func run(ctx context.Context) error {
 	l.report.Machine = bench.ThisMachine()
 	err := l.work(*only)
 	l.stopServers()
-	fmt.Print(l.report.markdown(l.setting()))
+	l.report.Setting = l.setting()
+	fmt.Print(l.report.markdown())
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func run(ctx context.Context) error {
 	if *only != "" {
 		return nil
 	}
-	return to.write(l)
+	return to.write(l.report)
 }
 
 // work runs the parts. If one fails, the figures of those before it are kept.

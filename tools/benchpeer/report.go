@@ -17,6 +17,7 @@ import (
 type report struct {
 	Time    time.Time        `json:"time"`
 	Machine bench.Machine    `json:"machine"`
+	Setting string           `json:"setting"` // of all servers and tools, in words
 	Kernels string           `json:"kernels"` // of Penstock, as it says itself
 	Rows    []row            `json:"rows"`
 	Tools   []toolRun        `json:"tools"`
@@ -98,9 +99,9 @@ func (l *lab) setting() string {
 }
 
 // markdown writes the table with its date and machine, then the single runs.
-func (r report) markdown(setting string) string {
+func (r report) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Measured on %s, %v. %s\n\n", r.Time.Format("2006-01-02 15:04 MST"), r.Machine, setting)
+	fmt.Fprintf(&b, "Measured on %s, %v. %s\n\n", r.Time.Format("2006-01-02 15:04 MST"), r.Machine, r.Setting)
 	b.WriteString("| work | measured | against | ratio | to reach | reached |\n|---|---|---|---|---|---|\n")
 	for _, x := range r.Rows {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", x.Work, x.Measured, x.Against, x.Ratio, x.Required, x.Reached)

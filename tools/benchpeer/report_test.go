@@ -65,13 +65,13 @@ func TestReplaceSection_KeepsTheRest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := report{Time: time.Unix(0, 0).UTC(), Machine: bench.Machine{CPU: "cpu", Cores: 2, OS: "linux"},
+	r := report{Time: time.Unix(0, 0).UTC(), Setting: "Setting.", Machine: bench.Machine{CPU: "cpu", Cores: 2, OS: "linux"},
 		Rows:  []row{{"w", "m", "a", "r", "q", "yes"}},
 		Tools: []toolRun{{"llama-bench", "tg128", 1, 3}},
 		Runs:  []bench.Measured{{Scenario: "s", Target: "t", Round: 1, Result: bench.Result{Classes: []bench.Summary{{Class: "c", Requests: 2}}}}}}
 	write("# Title\n" + sectionBegin + "old\n" + sectionEnd + "the end\n")
 	for range 2 { // a second run changes nothing
-		if err := replaceSection(path, r.markdown("Setting.")); err != nil {
+		if err := replaceSection(path, r.markdown()); err != nil {
 			t.Fatal(err)
 		}
 	}
