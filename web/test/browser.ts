@@ -31,6 +31,9 @@ export async function launch(): Promise<Browser> {
   });
 }
 
+/** Finds the last message, once it has ended and is drawn. */
+export const ended = '.message:last-child[data-phase="done"]:not(:has([aria-busy="true"]))';
+
 /** Lets new chats begin with these settings, as if a person had chosen them. For ChatPage.open's prepare. */
 export function withSettings(settings: Partial<Settings>): (page: Page) => Promise<unknown> {
   return (page) =>
@@ -98,7 +101,7 @@ export class ChatPage {
 
   /** The last answer, once it has ended and is drawn. */
   async finished(): Promise<Locator> {
-    await this.page.locator('.message:last-child[data-phase="done"]:not(:has([aria-busy="true"]))').waitFor();
+    await this.page.locator(ended).waitFor();
     return this.answers.last();
   }
 

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { ChatPage, launch, long, patience, withSettings } from "./browser.ts";
+import { ChatPage, ended, launch, long, patience, withSettings } from "./browser.ts";
 import { LossyProxy } from "./proxy.ts";
 import { Server } from "./server.ts";
 
@@ -36,10 +36,10 @@ after(async () => {
   await server?.stop();
 });
 
-/** The page, once its last answer has ended. */
+/** The page, once its last answer has ended and is drawn. */
 async function done(page: Page): Promise<Page> {
   await page.bringToFront(); // a page behind another draws nothing
-  await page.locator('.message:last-child[data-phase="done"]').waitFor();
+  await page.locator(ended).waitFor();
   return page;
 }
 
