@@ -35,9 +35,9 @@ export function shortcutsOf(app: App): Shortcut[] {
   ];
 }
 
-/** Waits for what the same key may have shown. */
+/** Waits for what the same key may have shown, but for no frame: what is typed next goes there. */
 function focus(id: string): void {
-  requestAnimationFrame(() => document.getElementById(id)?.focus());
+  queueMicrotask(() => document.getElementById(id)?.focus()); // Preact draws in a microtask, too
 }
 
 function search(app: App): void {
