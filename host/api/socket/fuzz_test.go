@@ -24,6 +24,7 @@ func FuzzFrames(f *testing.F) {
 		`{"type":"generate","id":"a","request":{"prompt":"x"},"detach_ms":5}`, `{"type":"generate","id":"a","parts":true,"request":{"prompt":"x"}}`, `{"type":"fork","id":"live","as":"b","parts":true}`, `{"type":"generate","id":"b","request":{"messages":[{"role":"user","content":"x"}]}}`,
 		`{"type":"set","id":"live","sampling":{"temperature":1}}`, `{"type":"inject","id":"live","text":"x"}`,
 		`{"type":"rewind","id":"live","tokens":3}`, `{"type":"attach","id":"c","stream":"s","after":-1}`, `{"type":"cancel","id":"live"}`, `[]`,
+		`{"type":"pause","id":"live"}`, `{"type":"resume","id":"live"}`, `{"type":"authenticate","key":"x"}`,
 		`{"type":"watch","every_ms":100}`, `{"type":"watch","every_ms":0}`, `{"type":"watch"}`, `{"type":"watch","every_ms":-9223372036854775808}`,
 	} {
 		f.Add([]byte(frame))
@@ -34,9 +35,9 @@ func FuzzFrames(f *testing.F) {
 		if err == nil {
 			m := &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}, Scheduler: refusing{}}
 			a := &API{Server: &wire.Server{Service: completion.NewService(completiontest.OneModel{Model: m})}}
-			k := &connection{api: a, ctx: t.Context(), answers: map[string]*answer{}}
+			k := &connection{api: a, ctx: t.Context(), out: make(chan any, 1), answers: map[string]*answer{}}
 			r := &completion.Request{Model: m, Params: sampling.Default()}
-			k.answers["live"] = &answer{connection: k, id: "live", stream: still{}, choice: &completion.Choice{Request: r}}
+			k.answers["live"] = &answer{connection: k, id: "live", reading: t.Context(), stream: obedient{still{}}, choice: &completion.Choice{Request: r}}
 			err = k.dispatch(frame)
 			if k.unwatch != nil {
 				k.unwatch()
