@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+
 import { computed, type Signal, signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
@@ -11,11 +12,13 @@ import type { Tabs } from "./chats/tabs.ts";
 import { Connection } from "./host/connection.ts";
 import type { KeyKeeper } from "./host/key.ts";
 import type { GenerateRequest } from "./host/protocol.ts";
+import { remedy } from "./host/remedy.ts";
 import { type Plugin, type Props, Rest } from "./host/rest.ts";
 import { Streams } from "./host/streams.ts";
 import { request } from "./settings/request.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { StartingSettings } from "./settings/starting.ts";
+import { sentence } from "./text/sentence.ts";
 import { openTraces, Traces } from "./trace/traces.ts";
 import type { Layout } from "./view/layout.ts";
 
@@ -60,7 +63,7 @@ export class App {
     this.rest = new Rest(base, () => keeper.key);
     this.connection = new Connection({ probe: () => this.look(), socket: () => this.rest.socket() });
     const streams = new Streams(this.connection, (error) => {
-      this.notice.value = error.message;
+      this.notice.value = `${sentence(error.message)} ${remedy(error)}`.trim();
     });
     const online = computed(() => this.connection.status.value.kind === "online");
     this.answers = new Answers(streams, online, tabs);

@@ -195,7 +195,7 @@ test("Inspector: an answer without a trace is written again with one, the same",
   const { page } = chat;
   const text = await chat.answers.last().locator(".prose").innerText();
   await page.getByText("This answer has no trace.").waitFor();
-  await page.getByRole("button", { name: "Answer again with a trace, same seed" }).click();
+  await page.getByRole("button", { name: "Answer again with a trace" }).click();
   await optionsOf(page).first().waitFor();
   assert.equal(await (await chat.finished()).locator(".prose").innerText(), text);
   await page.getByText("The answer in numbers").click();

@@ -61,7 +61,7 @@ test("Plugins: each is listed with what it does, and files that are none with th
   assert.match(await card(page, "llama3").innerText(), /Template/);
 
   const broken = page.getByRole("region", { name: "Files that could not be loaded" });
-  assert.match(await broken.innerText(), /broken\.wasm 15 bytes\s+not a WebAssembly module.*\s+Replace it/);
+  assert.match(await broken.innerText(), /broken\.wasm 15 bytes\s+Not a WebAssembly module.*\s+Replace it/);
   assert.equal(
     await page.getByRole("article").count(),
     5,

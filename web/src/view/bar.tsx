@@ -86,7 +86,9 @@ function ModelChoice() {
       aria-label="Model"
       value={model}
       onChange={(event) => {
-        settings.value = { ...settings.peek(), model: event.currentTarget.value };
+        const model = event.currentTarget.value;
+        settings.value = { ...settings.peek(), model };
+        app.starting.keep({ ...app.starting.get(), model }); // new chats begin with the model chosen last
       }}
     >
       {!models.includes(model) && <option value={model}>{model} (not served)</option>}

@@ -4,6 +4,7 @@ import { useApp } from "../../app.ts";
 import { canGoOn } from "../../chats/facts.ts";
 import type { HostError } from "../../host/protocol.ts";
 import { remedy } from "../../host/remedy.ts";
+import { sentence } from "../../text/sentence.ts";
 import { Steer } from "../steering/steer.tsx";
 import { Action, CopyAction } from "./action.tsx";
 import { Branches, stepOnArrow } from "./branches.tsx";
@@ -75,7 +76,7 @@ function AnswerTools({ chat, id, editing }: MessageProps) {
       <Action icon="again" name={failed ? "Try again" : "Regenerate"} words={failed} onClick={again} />
       {content !== "" && <CopyAction text={() => content} />}
       <Action icon="edit" name="Edit" onClick={edit} />
-      <Action icon="inspect" name="Inspect" title="How each token was chosen" onClick={inspect} />
+      <Action icon="inspect" name="Inspect" words title="How each token was chosen" onClick={inspect} />
       <Action icon="trash" name="Delete" onClick={remove} />
     </span>
   );
@@ -105,7 +106,7 @@ function AnswerEditor({ chat, id, editing }: MessageProps) {
 function Problem({ error }: { error: HostError }) {
   return (
     <div class="problem" role="alert">
-      <strong>{error.message}</strong>
+      <strong>{sentence(error.message)}</strong>
       <span>{remedy(error)}</span>
     </div>
   );

@@ -50,7 +50,7 @@ export function Composer({ chat, away, toEnd, editing }: Props) {
   return (
     <footer class="dock">
       <DropZone onFiles={attaching.add} />
-      {away.value && (
+      {away.value && chat.tree.path.value.length > 0 && (
         <button type="button" class="latest" onClick={toEnd}>
           <Icon name="down" />
           Latest

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
 import { fieldOf, limits } from "../../plugins/schema.ts";
+import { sentence } from "../../text/sentence.ts";
 import { type FieldProps, useForm } from "./context.ts";
 import { Group } from "./group.tsx";
 import { ChoiceInput, NumberInput, SwitchInput, TextInput } from "./inputs.tsx";
@@ -101,9 +102,4 @@ export function Help({ id, schema, more = "", problem }: HelpProps) {
       )}
     </>
   );
-}
-
-function sentence(text: string): string {
-  if (text === "") return "";
-  return `${text[0]?.toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}`;
 }

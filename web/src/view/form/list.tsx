@@ -35,7 +35,12 @@ export function List(props: FieldProps) {
         {name}
         {required && <Needed />}
       </legend>
-      <Help id={id} schema={schema} more={limits(part)} problem={undefined} />
+      <Help
+        id={id}
+        schema={schema}
+        more={limits(part) === "" ? "" : `each ${limits(part)}`}
+        problem={undefined}
+      />
       <ol class="entries">
         {entries.slice(0, mostShown).map((entry, at) => (
           // Entries have no names of their own, and each draws what it is given.

@@ -21,7 +21,7 @@ export function ComparePanel({ chat, id, reader, palette, other }: Props) {
   const siblings = chat.tree.siblings(id);
   return (
     <section class="compare" aria-label="Compare">
-      <div class="choices">
+      <div class="comparing">
         <label>
           Compare with
           <select

@@ -25,11 +25,11 @@ export function Untraced({ chat, id }: { chat: Chat; id: string }) {
         token, so it is off until you want it.
       </p>
       <button type="button" class="primary" disabled={!online} onClick={answerAgain}>
-        {seed === undefined ? "Answer again with a trace" : "Answer again with a trace, same seed"}
+        Answer again with a trace
       </button>
       <p class="hint">
-        {seed === undefined ? "" : "The same seed and settings give the same answer. "}From then on this chat
-        keeps traces; Settings can switch that off.
+        {seed === undefined ? "" : "With the same seed the answer stays the same. "}From then on this chat
+        keeps traces; you can switch that off in Settings.
       </p>
     </div>
   );

@@ -26,7 +26,7 @@ export function Latency({ itl }: { itl: LiveModel["itl"] }) {
             ))}
           </dl>
           <p class="hidden">{inWords(histogram)}</p>
-          <p class="note">Of {count(total)} tokens since the model was loaded, as near as the bars tell.</p>
+          <p class="note">Of {count(total)} tokens since the model was loaded, estimated from the bars.</p>
         </>
       )}
     </section>

@@ -4,6 +4,7 @@ import type { LiveModel, LiveSlot } from "../../live/frame.ts";
 import { duration } from "../../live/histogram.ts";
 import type { Rates } from "../../live/rates.ts";
 import { count, reason, standing, state } from "../../live/words.ts";
+import { Steering } from "../steering/steering.tsx";
 import { Meter } from "./meter.tsx";
 import { ChatLink, runNamed } from "./own.tsx";
 
@@ -71,6 +72,12 @@ function Slot({ slot, rate }: { slot: LiveSlot; rate: number | undefined }) {
           ))}
           {(slot.priority ?? 0) !== 0 && <li>priority {slot.priority}</li>}
         </ul>
+      )}
+      {run !== undefined && (
+        <details class="steer">
+          <summary>Steer</summary>
+          <Steering run={run} />
+        </details>
       )}
     </li>
   );

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+
 import { fileRemedy, type PluginFile, sizeWords } from "../../plugins/file.ts";
+import { sentence } from "../../text/sentence.ts";
 
 /** The files of the folder that hold no plugin, each with the reason. */
 export function BrokenFiles({ files }: { files: readonly PluginFile[] }) {
@@ -12,7 +14,7 @@ export function BrokenFiles({ files }: { files: readonly PluginFile[] }) {
             <p class="file-name">
               <code>{file}</code> <span class="hint">{sizeWords(size)}</span>
             </p>
-            <p>{error}</p>
+            <p>{sentence(error)}</p>
             <p class="hint">{fileRemedy(error)}</p>
           </li>
         ))}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+
 import { type Signal, signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { type App, useApp } from "../../app.ts";
@@ -9,6 +10,7 @@ import { choiceOf, notUsing, using } from "../../plugins/use.ts";
 import { hostChain } from "../../settings/chain.ts";
 import { request } from "../../settings/request.ts";
 import type { Settings } from "../../settings/settings.ts";
+import { sentence } from "../../text/sentence.ts";
 
 const length = 120; // tokens of an answer
 
@@ -130,7 +132,7 @@ function Answer({ title, message, other }: { title: string; message: Message; ot
       </p>
       {error !== undefined && (
         <p class="problem" role="alert">
-          {error.message} {remedy(error)}
+          {sentence(error.message)} {remedy(error)}
         </p>
       )}
     </figure>

@@ -4,9 +4,9 @@ import { useId } from "preact/hooks";
 import { addable, entryOf, withStage } from "../../settings/chain.ts";
 import { most } from "../../settings/settings.ts";
 import { nativeNamed } from "../../settings/stages.ts";
+import { sentence } from "../../text/sentence.ts";
 import { Icon } from "../icon.tsx";
 import { useEdit } from "./edit.ts";
-import { sentence } from "./plugin.tsx";
 
 interface Choice {
   name: string;

@@ -2,9 +2,10 @@
 import { useComputed } from "@preact/signals";
 import type { Plugin } from "../../host/rest.ts";
 import { entryOf, rolesOf, stagesOf, switched } from "../../settings/chain.ts";
+import { sentence } from "../../text/sentence.ts";
 import { useEdit } from "./edit.ts";
 import { Part } from "./part.tsx";
-import { PluginConfig, sentence } from "./plugin.tsx";
+import { PluginConfig } from "./plugin.tsx";
 
 /** The plugins that are no stages: chat templates and stop rules. And those that the server no longer has. */
 export function BesidePart() {

@@ -2,6 +2,7 @@
 import { useId } from "preact/hooks";
 import { rolesOf } from "../../settings/chain.ts";
 import type { PluginChoice } from "../../settings/settings.ts";
+import { sentence } from "../../text/sentence.ts";
 import { SchemaForm } from "../form/form.tsx";
 import { useEdit, useSetting } from "./edit.ts";
 
@@ -54,10 +55,4 @@ function hasFields(schema: unknown): boolean {
   if (typeof schema !== "object" || schema === null) return false;
   const { properties, additionalProperties } = schema as Record<string, unknown>;
   return additionalProperties !== false || Object.keys(properties ?? {}).length > 0;
-}
-
-/** A summary as a sentence: manifests begin it as they like. */
-export function sentence(summary: string): string {
-  const text = summary.trim();
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }

@@ -36,7 +36,7 @@ export function Inject({ run }: { run: Run }) {
         </button>
       </div>
       <small id={`${id}-help`}>
-        It is put at the end, letter by letter, as if the model had written it. A new word begins with a
+        It is added at the end exactly as typed, as if the model had written it. Begin a new word with a
         space.
       </small>
     </form>

@@ -22,12 +22,12 @@ export function Steering({ run }: { run: Run }) {
         <legend class="hidden">Steer this answer</legend>
         <div class="steering-bar">
           <Hold run={run} phase={phase} />
-          <TakeBack run={run} />
           <Fork run={run} />
           <button type="button" class="quiet" onClick={() => run.stop()}>
             <Icon name="stop" />
             Stop
           </button>
+          <TakeBack run={run} />
         </div>
         <Standing run={run} phase={phase} />
         {phase.value === "paused" && <Place run={run} />}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sentence } from "./sentence.ts";
+
+test("sentence: begins with a capital and ends with a full stop, but leaves names as they are", () => {
+  for (const [words, wanted] of [
+    ["the prompt is too long", "The prompt is too long."],
+    ["Is it?", "Is it?"],
+    ["max_tokens must be at least 1", "max_tokens must be at least 1."],
+    ["plugins[0].config: too long", "plugins[0].config: too long."],
+    ["grammar: line 2", "Grammar: line 2."],
+    ["  ", ""],
+  ] as const)
+    assert.equal(sentence(words), wanted);
+});
