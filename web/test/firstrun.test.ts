@@ -75,6 +75,9 @@ test("Page: with several models a chat has one of them", options, async (t) => {
   assert.equal(await chat.page.getByRole("combobox", { name: "Model" }).inputValue(), "pear", "it is kept");
   await chat.ask("And now?");
   await chat.finished();
+  await chat.page.getByRole("button", { name: "New chat" }).first().click();
+  await chat.page.getByRole("heading", { name: "What shall we talk about?" }).waitFor();
+  assert.equal(await chat.page.getByRole("combobox", { name: "Model" }).inputValue(), "pear", "chosen last");
   const models = await (await fetch(`${server.url}/v1/models`)).json();
   const states = models.data.map(({ id, status }: { id: string; status: { value: string } }) => [
     id,
