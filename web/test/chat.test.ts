@@ -141,8 +141,10 @@ test("Page: questions and answers have versions to walk between, and can be dele
   answer = await chat.finished();
   await answer.getByRole("button", { name: "Previous version" }).click();
   await page.getByText("1 of 2").waitFor();
+  await page.locator('button[aria-label="Previous version"]:focus').waitFor(); // a frame after it is drawn
   await page.keyboard.press("ArrowRight"); // the focus stays on the buttons of the message
   await page.getByText("2 of 2").waitFor();
+  await page.locator('button[aria-label="Next version"]:focus').waitFor();
   await page.keyboard.press("ArrowLeft");
   await page.getByText("1 of 2").waitFor();
 
@@ -247,10 +249,10 @@ test("Page: what the host refuses is shown with what to do", { timeout: 3 * pati
   const chat = await ChatPage.open(browser, server.url, {}, withSettings({ sampling: { temperature: 1e9 } }));
   await chat.ask("Hello!");
   const answer = await chat.finished();
-  assert.match(await answer.innerText(), /temperature[\s\S]*Change it in Settings[\s\S]*Try again/);
+  assert.match(await answer.innerText(), /Temperature[\s\S]*Change it in Settings[\s\S]*Try again/);
   await answer.getByRole("button", { name: "Try again" }).click();
   await chat.page.getByText("2 of 2").waitFor();
-  assert.match(await (await chat.finished()).innerText(), /temperature/);
+  assert.match(await (await chat.finished()).innerText(), /Temperature/);
   assert.deepEqual(chat.complaints, []);
   await chat.close();
 });

@@ -75,6 +75,8 @@ test("Page: with several models a chat has one of them", options, async (t) => {
   assert.equal(await chat.page.getByRole("combobox", { name: "Model" }).inputValue(), "pear", "it is kept");
   await chat.ask("And now?");
   await chat.finished();
+  for (const name of ["apple", "pear"])
+    await chat.page.getByRole("combobox", { name: "Model" }).selectOption(name);
   await chat.page.getByRole("button", { name: "New chat" }).first().click();
   await chat.page.getByRole("heading", { name: "What shall we talk about?" }).waitFor();
   assert.equal(await chat.page.getByRole("combobox", { name: "Model" }).inputValue(), "pear", "chosen last");

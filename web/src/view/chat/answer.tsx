@@ -76,7 +76,9 @@ function AnswerTools({ chat, id, editing }: MessageProps) {
       <Action icon="again" name={failed ? "Try again" : "Regenerate"} words={failed} onClick={again} />
       {content !== "" && <CopyAction text={() => content} />}
       <Action icon="edit" name="Edit" onClick={edit} />
-      <Action icon="inspect" name="Inspect" words title="How each token was chosen" onClick={inspect} />
+      {content + reasoning !== "" && (
+        <Action icon="inspect" name="Inspect" words title="How each token was chosen" onClick={inspect} />
+      )}
       <Action icon="trash" name="Delete" onClick={remove} />
     </span>
   );
