@@ -267,7 +267,7 @@ test("Page: keys lead everywhere, and type where something is typed", options, a
   await page.getByRole("navigation").waitFor({ state: "detached" });
   await page.keyboard.press("/");
   await page.keyboard.type("number 2");
-  await page.locator(".result").getByRole("link").focus();
+  await page.locator(".result").getByRole("link", { name: "Chat number 2" }).focus();
   await page.keyboard.press("m");
   await page.waitForFunction(() => document.activeElement?.id === "question");
   await page.keyboard.press("Escape");

@@ -6,9 +6,10 @@ import type { ClientFrame } from "../host/protocol.ts";
 import { type Listener, Stream } from "../host/streams.ts";
 import { Answers, type Place } from "./answering.ts";
 import type { Message } from "./message.ts";
+import type { Sharing } from "./tabs.ts";
 
 /** A host that the test plays, and one answer. */
-function setUp(message: Partial<Message["answer"]> = {}) {
+function setUp(message: Partial<Message["answer"]> = {}, sharing?: Sharing) {
   const asked: unknown[] = [];
   const sent: ClientFrame[] = [];
   const listeners: Listener[] = [];
@@ -23,7 +24,7 @@ function setUp(message: Partial<Message["answer"]> = {}) {
     fork: (of: Stream, sampling: unknown, listener: Listener) => open([of.id, sampling], listener),
   };
   const online = signal(true);
-  const answers = new Answers(streams, online);
+  const answers = new Answers(streams, online, sharing);
   const state = {
     node: signal({
       id: "m",
@@ -41,10 +42,11 @@ function setUp(message: Partial<Message["answer"]> = {}) {
   };
   const place: Place = {
     message: state.node,
-    change: (change, soon) => {
+    change: async (change, soon) => {
       state.node.value = change(state.message);
       if (soon) state.written++;
     },
+    read: async () => {},
   };
   const started = { stream: "name", model: "tiny", seed: 7, prompt_tokens: 5, cached_tokens: 2 };
   const speaker = () => listeners.at(-1) as Listener;
@@ -52,6 +54,9 @@ function setUp(message: Partial<Message["answer"]> = {}) {
 }
 
 const request = { messages: [] };
+
+/** What was read from the store is taken over. */
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 test("Answers: an answer grows, ends, and is forgotten", () => {
   const { answers, place, state, started, speaker, asked } = setUp();
@@ -110,12 +115,14 @@ test("Answers: a request that has not begun is sent again", () => {
   assert.deepEqual(asked, [request, request]);
 });
 
-test("Answers: one that ran when the page was left goes on, or says that it is gone", () => {
+test("Answers: one that ran when the page was left goes on, or says that it is gone", async () => {
   const left = setUp({ stream: "name", seq: 4, phase: "streaming" });
   left.answers.resume(left.place);
+  await settled();
   assert.deepEqual(left.asked, [["name", 4]]);
   const gone = setUp();
   gone.answers.resume(gone.place);
+  await settled();
   assert.equal(gone.state.message.answer?.outcome?.error?.type, "answer_gone");
   assert.equal(gone.answers.running.value.size, 0);
 });
@@ -158,9 +165,10 @@ test("Run: it is paused once the host says so, also when the page comes back", (
   );
 });
 
-test("Run: tokens that are taken back leave the pieces, and the count", () => {
+test("Run: tokens that are taken back leave the pieces, and the count", async () => {
   const { answers, place, state, started, speaker } = setUp({ stream: "name", seq: 4, tokens: 4, first: 1 });
   const run = answers.resume(place);
+  await settled();
   speaker().started(started);
   for (const [i, text] of ["a", "b", "c"].entries()) speaker().token({ seq: 5 + i, text });
   assert.deepEqual([run.before, run.pieces.length], [4, 3]);
@@ -198,8 +206,74 @@ test("Answers: a fork is a run of its own, and gone where its source is", () => 
   assert.equal(other.state.message.answer?.outcome?.error?.type, "answer_gone");
 });
 
-test("Answers: one that was being stopped when the page was left is stopped", () => {
+test("Answers: one that was being stopped when the page was left is stopped", async () => {
   const { answers, place, sent } = setUp({ stream: "name", seq: 4, phase: "stopping" });
   answers.resume(place);
+  await settled();
   assert.deepEqual(sent, [{ type: "cancel", id: "s" }]);
+});
+
+test("Answers: another tab takes an answer over as it is in the store, where it may have ended", async () => {
+  const grants: (() => void)[] = [];
+  const sharing: Sharing = {
+    hold: () => () => {},
+    claim(_answer, granted) {
+      grants.push(granted);
+      return () => {};
+    },
+    steer() {},
+  };
+  const { answers, place, state, asked } = setUp({}, sharing);
+  place.read = async () => {
+    state.node.value = {
+      ...state.message,
+      answer: { phase: "done", model: "", seq: -1, tokens: 0, asked: 0, outcome: { reason: "error" } },
+    };
+  };
+  answers.resume(place, request);
+  grants[0]?.();
+  await settled();
+  assert.deepEqual(asked, [], "the host is not asked a second time");
+  assert.equal(answers.running.value.size, 0);
+});
+
+test("Answers: other tabs may have an answer only once its end is in the store", async () => {
+  const order: string[] = [];
+  const sharing: Sharing = {
+    hold: () => () => order.push("given up"),
+    claim: () => () => {},
+    steer() {},
+  };
+  const { answers, place, speaker } = setUp({}, sharing);
+  const { change } = place;
+  place.change = async (how, soon) => {
+    await change(how, soon);
+    await settled();
+    order.push("written");
+  };
+  answers.start(place, request);
+  order.length = 0;
+  speaker().end({ reason: "stop" });
+  await settled();
+  await settled();
+  assert.deepEqual(order.slice(-2), ["written", "given up"]);
+});
+
+test("Run.abandon: nothing that comes later changes the message, nor the answer that goes on in its place", () => {
+  const { answers, place, state, sent, started, speaker } = setUp();
+  const run = answers.start(place, request);
+  const first = speaker();
+  first.started(started);
+  first.parts({ content: "a" });
+  run.abandon();
+  assert.deepEqual(sent, [{ type: "cancel", id: "s" }]);
+  assert.equal(answers.running.value.size, 0);
+  const again = answers.start(place, request);
+  speaker().started(started);
+  first.parts({ content: "b" });
+  first.token({ seq: 1, text: "b" });
+  first.end({ reason: "cancelled" });
+  assert.equal(state.message.content, "a");
+  assert.equal(state.message.answer?.seq, 0);
+  assert.deepEqual([...answers.running.value.values()], [again]);
 });

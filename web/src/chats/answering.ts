@@ -11,14 +11,16 @@ export type { Piece, Run } from "./run.ts";
 /** Where the message of an answer is. */
 export interface Place {
   readonly message: ReadonlySignal<Message>;
-  /** soon: the change should be in the store at once; else it may wait a moment. */
-  change(change: (message: Message) => Message, soon: boolean): void;
+  /** soon: the change should be in the store at once, and the result waits for that; else it may come later. */
+  change(change: (message: Message) => Message, soon: boolean): Promise<void>;
+  /** Takes over what is in the store: another tab may have written it. Never rejects. */
+  read(): Promise<void>;
 }
 
 /** The answers that run, of all chats. */
 export class Answers {
   private readonly runs = signal<ReadonlyMap<string, Run>>(new Map());
-  private readonly claims = new Map<string, () => void>(); // by answer: gives it up to other tabs
+  private readonly claims = new Map<Run, () => void>(); // gives an answer up to other tabs
 
   constructor(
     private readonly streams: Pick<Streams, "generate" | "attach" | "fork">,
@@ -50,7 +52,8 @@ export class Answers {
   resume(place: Place, request?: GenerateRequest): Run {
     const run = this.add(place, request && this.asking(request));
     run.watch((frame) => this.sharing.steer(run.id, frame));
-    this.claim(run, () => run.lead());
+    const giveUp = this.sharing.claim(run.id, () => void place.read().then(() => run.lead()));
+    this.claims.set(run, giveUp);
     return run;
   }
 
@@ -77,26 +80,23 @@ export class Answers {
 
   private lead(place: Place, begin: Begin): Run {
     const run = this.add(place, begin);
-    this.claim(run, () => {});
+    this.claims.set(run, this.sharing.hold(run.id));
     run.goOn();
     return run;
   }
 
   private add(place: Place, begin: Begin | undefined): Run {
-    const run = new Run(place, this.streams, begin, (ended) => this.remove(ended));
+    const run = new Run(place, this.streams, begin, (ended, kept) => this.remove(ended, kept));
     this.runs.value = new Map(this.runs.peek()).set(run.id, run);
     return run;
   }
 
-  private claim(run: Run, granted: () => void): void {
-    const giveUp = this.sharing.claim(run.id, granted);
-    if (this.runs.peek().has(run.id)) this.claims.set(run.id, giveUp);
-    else giveUp(); // it ended at once
-  }
-
-  private remove(run: Run): void {
-    this.claims.get(run.id)?.();
-    this.claims.delete(run.id);
+  /** Forgets a run. Another tab may have it once its end is kept: else that would go on with what has ended. */
+  private remove(run: Run, kept: Promise<void> = Promise.resolve()): void {
+    const giveUp = this.claims.get(run);
+    this.claims.delete(run);
+    if (giveUp !== undefined) void kept.then(giveUp);
+    if (this.runs.peek().get(run.id) !== run) return;
     const runs = new Map(this.runs.peek());
     runs.delete(run.id);
     this.runs.value = runs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import type { WholeChat } from "./chats.ts";
 import { cleanChat, cleanMessage, cleanTree } from "./clean.ts";
-import { type Message, newID } from "./message.ts";
+import { type Message, newID, stopped } from "./message.ts";
 
 const kind = "chats";
 const version = 1;
@@ -88,14 +88,7 @@ function readMessage(value: unknown, chat: string, seen: Set<string>, where: str
     throw new ArchiveError(`${where}.id is missing, or no name of letters and digits`);
   if (seen.has(message.id)) throw new ArchiveError(`${where}.id is that of an earlier message`);
   seen.add(message.id);
-  return ended(message);
-}
-
-/** An answer that ran when it was exported cannot go on from a file. */
-function ended(message: Message): Message {
-  if (message.answer === undefined || message.answer.phase === "done") return message;
-  const { stream: _, ...answer } = message.answer;
-  return { ...message, answer: { ...answer, phase: "done", outcome: { reason: "cancelled" } } };
+  return stopped(message); // an answer that ran when it was exported cannot go on from a file
 }
 
 function object(value: unknown, where: string): Record<string, unknown> {

@@ -29,6 +29,7 @@ function setUp() {
   };
   const kept = new Map<string, Message>();
   const store = {
+    message: async (id: string) => kept.get(id),
     keepMessage: async (message: Message) => void kept.set(message.id, message),
     removeMessages: async (ids: readonly string[]) => ids.forEach((id) => void kept.delete(id)),
   };
@@ -117,4 +118,27 @@ test("Chat.remove: takes what follows too, stops what runs, and can be undone", 
   const leaf = chat.tree.leaf;
   assert.deepEqual([leaf?.answer?.phase, leaf?.answer?.outcome?.reason], ["done", "cancelled"]);
   assert.equal(kept.size, 3);
+});
+
+test("Chat.remove: what the host still says of a deleted answer is not in it when it is put back", () => {
+  const { chat, speaker } = setUp();
+  const { id } = chat.ask("And?");
+  const said = speaker();
+  said.started({ stream: "n", model: "m", prompt_tokens: 1, cached_tokens: 0 });
+  said.parts({ content: "one " });
+  const undo = chat.remove(id);
+  said.parts({ content: "two " });
+  undo();
+  said.parts({ content: "three" });
+  said.token({ seq: 3, text: "three" });
+  assert.equal(chat.tree.node(id).peek().content, "one ");
+  assert.equal(chat.tree.node(id).peek().answer?.phase, "done");
+});
+
+test("Chat.takeCut: an answer whose message another tab deleted is stopped", () => {
+  const { chat, stopped } = setUp();
+  const { id } = chat.ask("And?");
+  chat.takeCut([id]);
+  assert.deepEqual(stopped, ["cancel"]);
+  assert.equal(chat.run, undefined);
 });

@@ -4,13 +4,13 @@ import type { GenerateRequest, RequestMessage, Sampling } from "../host/protocol
 import { detachFor } from "../host/streams.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Answers, Place, Run } from "./answering.ts";
-import { type Answering, type Attachment, type Message, newID, type Outcome } from "./message.ts";
+import { type Answering, type Attachment, type Message, newID, type Outcome, stopped } from "./message.ts";
 import type { ChatInfo, Store } from "./store.ts";
 import { Tree } from "./tree.ts";
 
 /** What the chats of the page share. */
 export interface Surroundings {
-  store: Pick<Store, "keepMessage" | "removeMessages">;
+  store: Pick<Store, "message" | "keepMessage" | "removeMessages">;
   answers: Answers;
   keep(chat: Chat): void; // what info tells, which has changed
   request(settings: Settings, messages: readonly Message[]): GenerateRequest;
@@ -90,19 +90,20 @@ export class Chat {
     this.taking = true;
     for (const id of ids) if (this.tree.has(id)) this.tree.remove(id);
     this.taking = false;
+    for (const id of ids) this.abandon(id);
   }
 
   /** Stops its answers, and keeps nothing from now on. */
   close(): void {
     this.stopKeeping();
-    for (const { id } of this.tree.all()) this.around.answers.running.peek().get(id)?.stop();
     this.closed = true;
+    for (const { id } of this.tree.all()) this.abandon(id);
     for (const timer of this.due.values()) clearTimeout(timer);
   }
 
   /** Writes what is due now. */
   flush(): void {
-    for (const id of [...this.due.keys()]) this.save(id);
+    for (const id of [...this.due.keys()]) void this.save(id);
   }
 
   /** Goes out of memory, where none of its answers runs. */
@@ -142,24 +143,19 @@ export class Chat {
     const earlier = { content: content.length, reasoning: reasoning.length, tokens };
     const again: Answering = { phase: "waiting", model, seq: -1, tokens, asked: Date.now(), earlier };
     this.tree.change(id, (m) => ({ ...m, answer: edited ? { ...again, edited } : again }));
-    this.save(id);
+    void this.save(id);
     return this.around.answers.start(this.place(id), request);
   }
 
   /** Takes out a message with all that follows it. The result puts them back. */
   remove(id: string): () => void {
-    const { running } = this.around.answers;
     const gone = this.tree.remove(id);
-    for (const message of gone) {
-      clearTimeout(this.due.get(message.id));
-      this.due.delete(message.id);
-      running.peek().get(message.id)?.stop();
-    }
     void this.around.store.removeMessages(gone.map((message) => message.id));
+    for (const message of gone) this.abandon(message.id);
     return () => {
       for (const message of gone) {
-        this.tree.put(ended(message));
-        this.save(message.id);
+        this.tree.put(stopped(message));
+        void this.save(message.id);
       }
     };
   }
@@ -229,9 +225,16 @@ export class Chat {
     return { id: newID(), chat: this.id, parent, role, created: Date.now(), content };
   }
 
+  /** Stops the answer of a message that is gone. */
+  private abandon(id: string): void {
+    this.around.answers.running.peek().get(id)?.abandon();
+    clearTimeout(this.due.get(id));
+    this.due.delete(id);
+  }
+
   private add(message: Message): void {
     this.tree.add(message);
-    this.save(message.id);
+    void this.save(message.id);
   }
 
   private place(id: string): Place {
@@ -242,24 +245,23 @@ export class Chat {
         if (tree.has(id)) node = tree.node(id);
         return node; // of one that was deleted, as it was
       },
-      change: (change, soon) => {
+      change: async (change, soon) => {
         this.tree.change(id, change);
-        if (soon) this.save(id);
-        else if (!this.due.has(id))
-          this.due.set(
-            id,
-            setTimeout(() => this.save(id), saveEvery),
-          );
+        if (soon) await this.save(id);
+        else if (!this.due.has(id)) this.due.set(id, setTimeout(this.save, saveEvery, id));
+      },
+      read: async () => {
+        const stored = await this.around.store.message(id).catch(() => undefined); // then it is as it was
+        if (stored !== undefined && this.tree.has(id)) this.tree.put(stored);
       },
     };
   }
 
-  private save(id: string): void {
+  private readonly save = async (id: string): Promise<void> => {
     clearTimeout(this.due.get(id));
     this.due.delete(id);
-    if (this.closed || !this.tree.has(id)) return;
-    void this.around.store.keepMessage(this.tree.node(id).peek());
-  }
+    if (!this.closed && this.tree.has(id)) await this.around.store.keepMessage(this.tree.node(id).peek());
+  };
 }
 
 /** The request to go on with a message in the place of its last one. */
@@ -269,13 +271,6 @@ function continuation(request: GenerateRequest, { content, reasoning = "" }: Mes
   const what = content === "" ? "reasoning_content" : "content";
   const fields = { continue_final_message: what, add_generation_prompt: false };
   return { ...request, messages: [...request.messages, last], ...fields };
-}
-
-/** A message as it is once its answer was stopped. */
-function ended(message: Message): Message {
-  if (message.answer === undefined || message.answer.phase === "done") return message;
-  const { stream: _, ...answer } = message.answer;
-  return { ...message, answer: { ...answer, phase: "done", outcome: { reason: "cancelled" } } };
 }
 
 const longestTitle = 60; // characters

@@ -4,7 +4,7 @@ import type { Settings } from "../settings/settings.ts";
 import type { StartingSettings } from "../settings/starting.ts";
 import { Chat, type Surroundings } from "./chat.ts";
 import { cleanChat, cleanMessage } from "./clean.ts";
-import { type Message, newID } from "./message.ts";
+import { type Message, newID, stopped } from "./message.ts";
 import type { ChatInfo, Store } from "./store.ts";
 import type { News, Tabs } from "./tabs.ts";
 
@@ -91,7 +91,7 @@ export class Chats {
     this.forget(id);
     await this.store.remove(id);
     this.tabs?.tell({ kind: "removed", chat: id });
-    return whole;
+    return whole && { ...whole, messages: whole.messages.map(stopped) };
   }
 
   /** A chat as it is now; undefined if there is none of that name. */
@@ -195,6 +195,7 @@ export class Chats {
       void this.store.keepChat(now).then(() => this.tabs?.tell({ kind: "chat", chat: now }));
     };
     const store = {
+      message: (id: string) => this.store.message(id),
       keepMessage: async (message: Message) => {
         await this.store.keepMessage(message);
         this.tabs?.tell({ kind: "message", message });

@@ -58,6 +58,13 @@ export interface Outcome {
   error?: HostError;
 }
 
+/** A message as it is once its answer was stopped. */
+export function stopped(message: Message): Message {
+  if (message.answer === undefined || message.answer.phase === "done") return message;
+  const { stream: _, ...answer } = message.answer;
+  return { ...message, answer: { ...answer, phase: "done", outcome: { reason: "cancelled" } } };
+}
+
 /** A name for a new thing. crypto.randomUUID exists only on https and localhost. */
 export function newID(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12));

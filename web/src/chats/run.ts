@@ -35,13 +35,14 @@ export class Run implements Listener {
   readonly pieces: Piece[] = []; // changes, and the message with it
   private stream: Stream | undefined; // none: not asked yet, or the connection is lost
   private wasSet: Sampling | undefined; // what was set before the last change
+  private abandoned = false; // what still comes of it counts no more
 
   /** Without begin it can only go on with what runs on the host. */
   constructor(
     private readonly place: Place,
     private readonly streams: Pick<Streams, "attach" | "fork">,
     private readonly begin: Begin | undefined,
-    private readonly ended: (run: Run) => void,
+    private readonly ended: (run: Run, kept?: Promise<void>) => void, // kept: its end is in the store
     private readonly now: () => number = Date.now,
   ) {
     const { id, chat } = place.message.peek();
@@ -80,11 +81,18 @@ export class Run implements Listener {
 
   /** Follows the answer itself: no other tab does any more. */
   lead(): void {
-    if (!this.watching) return;
+    if (!this.watching || this.abandoned) return;
     this.watching = false;
     this.stream = undefined;
     if (this.answering.phase === "done") this.ended(this);
     else this.goOn();
+  }
+
+  /** Stops an answer whose message is gone. It may come back, and even go on, before the host has stopped. */
+  abandon(): void {
+    this.stop();
+    this.abandoned = true;
+    this.ended(this);
   }
 
   leave(): void {
@@ -162,7 +170,7 @@ export class Run implements Listener {
 
   parts(parts: Parts): void {
     if (this.answering.phase === "stopping") return;
-    this.place.change((m) => withParts(m, parts, this.now()), false);
+    void this.change((m) => withParts(m, parts, this.now()), false);
   }
 
   rewound({ seq, tokens: taken }: Rewound): void {
@@ -180,20 +188,22 @@ export class Run implements Listener {
     if (frame !== "set") return;
     const { set: _, ...answering } = this.answering;
     const before = this.wasSet && { set: this.wasSet };
-    this.place.change((m) => ({ ...m, answer: { ...answering, ...before } }), false);
+    void this.change((m) => ({ ...m, answer: { ...answering, ...before } }), false);
   }
 
   end({ reason, usage, timings, trace, error: told }: End): void {
+    if (this.abandoned) return;
     if (trace !== undefined) this.pieces.push(piece("", trace));
     const error = told?.code === "unknown_stream" || told?.code === "events_gone" ? forgotten : told;
-    this.ended(this);
     const { stream: _, ...answering } = this.answering;
     const outcome = { reason, ...(usage && { usage }), ...(timings && { timings }), ...(error && { error }) };
-    this.place.change((m) => ({ ...m, answer: { ...answering, phase: "done", outcome } }), true);
+    const kept = this.change((m) => ({ ...m, answer: { ...answering, phase: "done", outcome } }), true);
+    this.ended(this, kept);
   }
 
   lost(): void {
     this.stream = undefined;
+    if (this.abandoned) return;
     if (this.answering.phase === "stopping") this.end({ reason: "cancelled" });
     else this.note({ phase: "lost" });
   }
@@ -208,7 +218,11 @@ export class Run implements Listener {
 
   private note(change: Partial<Answering>, soon = false): void {
     if (this.watching) return; // the other tab notes it
-    this.place.change((m) => ({ ...m, answer: { ...answeringOf(m), ...change } }), soon);
+    void this.change((m) => ({ ...m, answer: { ...answeringOf(m), ...change } }), soon);
+  }
+
+  private change(change: (message: Message) => Message, soon: boolean): Promise<void> {
+    return this.abandoned ? Promise.resolve() : this.place.change(change, soon);
   }
 }
 

@@ -21,6 +21,7 @@ export interface Store {
   readonly lasts: boolean;
   chats(): Promise<ChatInfo[]>;
   messages(chat: string): Promise<Message[]>;
+  message(id: string): Promise<Message | undefined>;
   /** The answers that ran when they were last written. */
   running(): Promise<Message[]>;
   keepChat(chat: ChatInfo): Promise<void>;
@@ -70,6 +71,10 @@ export class BrowserStore implements Store {
 
   async messages(chat: string): Promise<Message[]> {
     return cleanTree(cleaned(await this.db.getAllFromIndex("messages", "chat", chat)));
+  }
+
+  async message(id: string): Promise<Message | undefined> {
+    return cleanMessage(await this.db.get("messages", id));
   }
 
   async running(): Promise<Message[]> {
@@ -127,6 +132,10 @@ export class MemoryStore implements Store {
 
   async messages(chat: string): Promise<Message[]> {
     return [...this.texts.values()].filter((message) => message.chat === chat);
+  }
+
+  async message(id: string): Promise<Message | undefined> {
+    return this.texts.get(id);
   }
 
   async running(): Promise<Message[]> {

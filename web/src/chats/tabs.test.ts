@@ -12,6 +12,25 @@ function granted(claims: ChannelClaims): { release: () => void; promise: Promise
   return { release: () => release(), promise };
 }
 
+test("ChannelClaims.hold: a new answer is this tab's, and each that asks for it at once is refused", async (t) => {
+  const mine = new ChannelClaims("hold");
+  const others = [1, 2, 3, 4].map(() => new ChannelClaims("hold"));
+  const listener = new BroadcastChannel("hold");
+  t.after(() => {
+    for (const tab of [mine, ...others, listener]) tab.close();
+  });
+  let refusals = 0;
+  const refused = new Promise<void>((resolve) => {
+    listener.addEventListener("message", ({ data }) => {
+      if (data.kind === "held" && ++refusals === others.length) resolve();
+    });
+  });
+  mine.hold("answer");
+  const claims = others.map((tab) => tab.claim("answer", () => assert.fail("two tabs have it")));
+  await refused;
+  for (const giveUp of claims) giveUp();
+});
+
 test("ChannelClaims: of two tabs that ask at once, one has it, and the other when it is given up", async (t) => {
   const tabs = [new ChannelClaims("test"), new ChannelClaims("test")];
   t.after(() => {

@@ -13,6 +13,8 @@ export type News =
 
 /** What the answers of a tab need of the others: only one of them may follow an answer, for the host sends it to one reader only. */
 export interface Sharing {
+  /** Takes an answer that begins here. The result gives it up. */
+  hold(answer: string): () => void;
   /** Calls granted when no other tab follows the answer, at once or much later. The result gives it up. */
   claim(answer: string, granted: () => void): () => void;
   /** Hands a frame to the tab that follows the answer. */
@@ -21,6 +23,7 @@ export interface Sharing {
 
 /** A page without others. */
 export const alone: Sharing = {
+  hold: () => () => {},
   claim(_answer, granted) {
     granted();
     return () => {};
@@ -31,7 +34,7 @@ export const alone: Sharing = {
 /** The other tabs of this browser that show this page. */
 export class Tabs implements Sharing {
   private readonly channel: BroadcastChannel;
-  private readonly claims: Pick<Sharing, "claim">;
+  private readonly claims: Pick<Sharing, "claim" | "hold">;
 
   /** Locks exist only on https and localhost; elsewhere the tabs settle it among themselves. */
   constructor(locks: LockManager | undefined = navigator.locks, name = "penstock") {
@@ -47,6 +50,10 @@ export class Tabs implements Sharing {
     this.channel.addEventListener("message", (event) => listener(event.data));
   }
 
+  hold(answer: string): () => void {
+    return this.claims.hold(answer);
+  }
+
   claim(answer: string, granted: () => void): () => void {
     return this.claims.claim(answer, granted);
   }
@@ -59,6 +66,10 @@ export class Tabs implements Sharing {
 /** Claims by Web Locks. The browser gives a lock to the next tab when the first is closed, or crashes. */
 class LockClaims {
   constructor(private readonly locks: LockManager) {}
+
+  hold(answer: string): () => void {
+    return this.claim(answer, () => {});
+  }
 
   claim(answer: string, granted: () => void): () => void {
     const waiting = new AbortController();
@@ -98,6 +109,11 @@ export class ChannelClaims {
   constructor(name: string) {
     this.channel = new BroadcastChannel(name);
     this.channel.addEventListener("message", ({ data }) => this.hear(data));
+  }
+
+  hold(answer: string): () => void {
+    this.held.add(answer);
+    return () => this.held.delete(answer);
   }
 
   claim(answer: string, granted: () => void): () => void {

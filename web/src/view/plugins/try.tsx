@@ -110,10 +110,11 @@ function begin(
   into.value = message.peek();
   const place = {
     message,
-    change: (change: (message: Message) => Message) => {
+    change: async (change: (message: Message) => Message) => {
       message.value = change(message.peek());
       into.value = message.peek();
     },
+    read: async () => {},
   };
   return app.answers.start(place, body);
 }
