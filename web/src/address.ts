@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import { effect } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { App, View } from "./app.ts";
 
 /** What the part of the address behind # names: "#/chat/ID", "#/plugins", "#/live", or a new chat. */
@@ -16,20 +16,30 @@ export function addressOf(view: View, chat: string | undefined): string {
 
 /** Shows what the address names, then keeps the two in step, so that the browser's buttons and a reload work. */
 export async function followAddress(app: App): Promise<void> {
-  await go(app);
-  window.addEventListener("hashchange", () => void go(app));
-  let first = true;
+  const going = signal(0); // to what the address names: until it is shown, the address stays
+  let led = true; // by the address; else it follows
+  const follow = async () => {
+    going.value++;
+    await go(app);
+    led = true;
+    going.value--;
+    led = false;
+  };
+  await follow();
+  window.addEventListener("hashchange", () => void follow());
+  led = true;
   effect(() => {
+    if (going.value > 0) return;
     const chat = app.chats.current.value;
     const kept = chat.tree.path.value.length > 0;
     const address = addressOf(app.view.value, kept ? chat.id : undefined);
     const title = app.view.value === "chat" && kept ? chat.title.value : "";
     document.title = title === "" ? "Penstock" : `${title} · Penstock`;
     if (address === (location.hash || "#/")) return;
-    if (first) history.replaceState(undefined, "", address);
+    if (led) history.replaceState(undefined, "", address);
     else history.pushState(undefined, "", address);
   });
-  first = false;
+  led = false;
 }
 
 async function go(app: App): Promise<void> {

@@ -287,6 +287,29 @@ test("Page: keys lead everywhere, and type where something is typed", options, a
   await chat.close();
 });
 
+test("Page: Back and Forward lead through chats and views as the reader went", options, async () => {
+  const chat = await ChatPage.open(browser, server.url, {}, short);
+  const { page } = chat;
+  await importFile(page, archive(2));
+  await page.getByText("2 chats are imported.").waitFor();
+  const at = (name: string) => page.getByRole("banner").getByRole("heading", { name }).waitFor();
+  const way = ["Chat number 0", "Plugins", "Chat number 1"];
+  for (const name of way) {
+    await page.getByRole("navigation").getByRole("link", { name }).click();
+    await at(name);
+  }
+  for (const name of way.slice(0, -1).reverse()) {
+    await page.goBack();
+    await at(name);
+  }
+  for (const name of way.slice(1)) {
+    await page.goForward();
+    await at(name);
+  }
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
 test("Page: on a phone the sidebar covers the chat and keeps the focus", options, async () => {
   const phone = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
   const chat = await ChatPage.open(browser, server.url, phone, short);

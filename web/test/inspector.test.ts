@@ -275,6 +275,23 @@ async function seriousIssues(): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
+test("Inspector: an answer is deleted while it is compared, and while it is inspected", {
+  timeout: 3 * patience,
+}, async () => {
+  const chat = await inspected(banning);
+  const { page } = chat;
+  const drawer = drawerOf(page);
+  await drawer.getByRole("button", { name: "Write and compare" }).click();
+  await drawer.getByText(/^They part at token|tokens are the same\.$/).waitFor();
+  await (await chat.finished()).getByRole("button", { name: "Delete" }).click();
+  await drawer.locator(".verdict").waitFor({ state: "detached" });
+  await optionsOf(page).first().waitFor();
+  await chat.answers.last().getByRole("button", { name: "Delete" }).click();
+  await drawer.getByText("below an answer to see how each of its tokens was chosen").waitFor();
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
 test("Inspector: 5,000 tokens, and traces that make no sense, stay quick", {
   timeout: 3 * patience,
 }, async () => {

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { attach } from "./attaching.ts";
 
-const file = (name: string, content: string | Uint8Array) => new File([content as BlobPart], name);
+const file = (name: string, content: string | Uint8Array) =>
+  Object.assign(new Blob([content as BlobPart]), { name });
 
 test("attach: texts of several encodings", async () => {
   const utf16 = new Uint8Array([0xff, 0xfe, 0x68, 0, 0x69, 0]);

@@ -22,6 +22,7 @@ export class Chats {
   private readonly open = new Map<string, Chat>(); // in memory, the one that was shown last at the end
   private readonly opening = new Map<string, Promise<Chat | undefined>>();
   private readonly shown: Signal<Chat>;
+  private wanted = ""; // the chat to be shown, by its id: a later choice may be read sooner
 
   /** Begins with an empty chat. */
   constructor(
@@ -62,9 +63,11 @@ export class Chats {
 
   /** Shows a chat; false if there is none of that name. */
   async show(id: string): Promise<boolean> {
+    this.wanted = id;
     if (this.shown.peek().id === id) return true;
     const chat = await this.loaded(id);
     if (chat === undefined) return false;
+    if (this.wanted !== id) return true;
     this.shown.value = chat;
     this.open.delete(id); // and to the end
     this.open.set(id, chat);
@@ -75,6 +78,7 @@ export class Chats {
   /** Shows an empty chat with these settings. It is kept once it has a message. */
   begin(settings = this.starting.get()): Chat {
     const chat = this.blank(settings);
+    this.wanted = chat.id;
     this.shown.value = chat;
     this.forgetIdle();
     return chat;

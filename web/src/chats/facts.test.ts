@@ -11,6 +11,8 @@ for (const [answer, want] of [
   [{ phase: "waiting" }, "Waiting for a slot…"],
   [{ phase: "streaming", first: 1100 }, "3 tokens"],
   [{ phase: "paused" }, "3 tokens · paused"],
+  [{ phase: "lost", tokens: 0 }, "Waiting for the connection…"],
+  [{ phase: "lost", stream: "name" }, "3 tokens · the connection is lost; the host goes on"],
   [{ phase: "streaming", tokens: 1 }, "1 token"],
   [
     {

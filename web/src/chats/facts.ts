@@ -17,6 +17,7 @@ const endings: Record<Outcome["reason"], string> = {
 export function facts(answer: Answering): string {
   const { outcome, phase, first, asked } = answer;
   if (phase === "waiting") return "Waiting for a slot…";
+  if (phase === "lost" && answer.stream === undefined) return "Waiting for the connection…";
   if (phase === "stopping") return "Stopping…";
   if (answer.edited && tokensOf(answer) === 0) return "written by you";
   const parts = [count(tokensOf(answer))];

@@ -54,3 +54,15 @@ test("Store: chats and messages are kept, and go together", async () => {
   assert.equal((await again.messages("b")).length, 1);
   again.close();
 });
+
+test("Store: what cannot be written is told once, and never thrown", async () => {
+  const problems: string[] = [];
+  const store = await BrowserStore.open((error) => problems.push(String(error)), "closed");
+  await store.keepMessage(message("1", "a"));
+  store.close(); // as a newer page in another tab has it
+  await store.removeMessages(["1"]);
+  await store.remove("a");
+  await store.keepChat(chat("a"));
+  assert.equal(problems.length, 1);
+  assert.ok(!store.lasts);
+});

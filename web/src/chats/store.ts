@@ -82,17 +82,18 @@ export class BrowserStore implements Store {
   }
 
   async keepChat(chat: ChatInfo): Promise<void> {
-    await this.db.put("chats", chat).catch((error) => this.fail(error));
+    await this.careful(() => this.db.put("chats", chat));
   }
 
   async keepMessage(message: Message): Promise<void> {
-    await this.db.put("messages", message).catch((error) => this.fail(error));
+    await this.careful(() => this.db.put("messages", message));
   }
 
   async removeMessages(ids: readonly string[]): Promise<void> {
-    const change = this.db.transaction("messages", "readwrite");
-    for (const id of ids) void change.store.delete(id);
-    await change.done.catch((error) => this.fail(error));
+    await this.careful(() => {
+      const change = this.db.transaction("messages", "readwrite");
+      return Promise.all([...ids.map((id) => change.store.delete(id)), change.done]);
+    });
   }
 
   async add(chat: ChatInfo, messages: readonly Message[]): Promise<void> {
@@ -103,20 +104,27 @@ export class BrowserStore implements Store {
   }
 
   async remove(chat: string): Promise<void> {
-    const change = this.db.transaction(["chats", "messages"], "readwrite");
-    const messages = change.objectStore("messages");
-    for (const key of await messages.index("chat").getAllKeys(chat)) void messages.delete(key);
-    void change.objectStore("chats").delete(chat);
-    await change.done.catch((error) => this.fail(error));
+    await this.careful(async () => {
+      const change = this.db.transaction(["chats", "messages"], "readwrite");
+      const messages = change.objectStore("messages");
+      const keys = await messages.index("chat").getAllKeys(chat);
+      const gone = [...keys.map((key) => messages.delete(key)), change.objectStore("chats").delete(chat)];
+      await Promise.all([...gone, change.done]);
+    });
   }
 
   close(): void {
     this.db.close();
   }
 
-  private fail(error: unknown): void {
-    if (!this.failing) this.problem(error);
-    this.failing = true;
+  /** Writes, or tells what is wrong: a newer page in another tab may have taken the database, too. */
+  private async careful(write: () => Promise<unknown>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      if (!this.failing) this.problem(error);
+      this.failing = true;
+    }
   }
 }
 

@@ -42,3 +42,17 @@ test("Tree: a branch that points to nothing shows the last child", () => {
   tree.branches.value = { "": "gone", a: "gone" };
   assert.deepEqual(tree.path.value, ["a", "b"]);
 });
+
+test("Tree.put: a message that was deleted comes back to its place among its siblings", () => {
+  const tree = new Tree([message("a", null), message("b", "a"), message("c", "a")]);
+  const [gone] = tree.remove("b");
+  tree.put(gone ?? assert.fail());
+  assert.deepEqual(tree.siblings("c"), ["b", "c"]);
+});
+
+test("Tree: a hundred thousand siblings are read at once", () => {
+  const many = Array.from({ length: 100_000 }, (_, at) => message(`m${at}`, null));
+  const begun = performance.now();
+  assert.equal(new Tree(many).path.value[0], "m99999");
+  assert.ok(performance.now() - begun < 5000);
+});

@@ -18,7 +18,9 @@ export class Tree {
     for (const message of [...messages].sort((a, b) => a.created - b.created)) {
       this.nodes.set(message.id, signal(message));
       const parent = message.parent ?? "";
-      children.set(parent, [...(children.get(parent) ?? []), message.id]);
+      const siblings = children.get(parent);
+      if (siblings === undefined) children.set(parent, [message.id]);
+      else siblings.push(message.id);
     }
     this.children.value = children;
   }
@@ -38,6 +40,7 @@ export class Tree {
   }
 
   has(id: string): boolean {
+    void this.children.value; // whoever watches hears of its end
     return this.nodes.has(id);
   }
 
@@ -124,7 +127,11 @@ export class Tree {
     this.nodes.set(message.id, signal(message));
     const parent = message.parent ?? "";
     const children = new Map(this.children.peek());
-    children.set(parent, [...(children.get(parent) ?? []), message.id]);
+    const siblings = [...(children.get(parent) ?? [])];
+    const created = (id: string) => this.nodes.get(id)?.peek().created ?? 0;
+    const before = siblings.findLastIndex((id) => created(id) <= message.created);
+    siblings.splice(before + 1, 0, message.id); // one that was deleted comes back to where it was
+    children.set(parent, siblings);
     this.children.value = children;
   }
 

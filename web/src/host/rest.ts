@@ -99,7 +99,7 @@ export class Rest {
     if (response.status === 401 && key === undefined) throw new KeyNeeded();
     const text = await response.text();
     if (!response.ok) throw refused(response.status, text);
-    return text === "" ? undefined : JSON.parse(text);
+    return text === "" ? undefined : parsed(text);
   }
 
   /** Where a route lies. */
@@ -123,6 +123,15 @@ const json = { "Content-Type": "application/json" };
 
 /** What is said where nobody answers. */
 export const silence = "the server does not answer";
+
+/** The JSON of an answer. Throws an Error in words where it is none, as where something else listens at this address. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error("what answers here is not Penstock: its answer is not JSON");
+  }
+}
 
 /** The header that carries a key. */
 export function authorization(key: string): Record<string, string> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import { authorization, refused } from "./rest.ts";
+import { authorization, parsed, refused } from "./rest.ts";
 
 /** Sends a file as it is and returns what the answer holds, with its status. sent gets the share that is sent, 0 to 1. */
 export function upload(
@@ -17,8 +17,12 @@ export function upload(
     });
     request.addEventListener("load", () => {
       const { status, responseText } = request;
-      if (status >= 200 && status < 300) resolve({ status, body: JSON.parse(responseText) });
-      else reject(refused(status, responseText));
+      if (status < 200 || status >= 300) return reject(refused(status, responseText));
+      try {
+        resolve({ status, body: parsed(responseText) });
+      } catch (error) {
+        reject(error);
+      }
     });
     // A host that takes no file of this size may close the connection while the file is still being sent.
     request.addEventListener("error", () => {

@@ -2,6 +2,7 @@
 
 const longestText = 1000; // characters
 const mostRepeats = 3;
+const mostSteps = 1e7; // that the browser's engine may need: each repeat can try every length, from every place
 
 /**
  * What is wrong with a text that has to match a schema's pattern. A plugin can bring a pattern on which the
@@ -9,7 +10,8 @@ const mostRepeats = 3;
  * take linear time, checks the others.
  */
 export function patternProblem(pattern: unknown, text: string): string | undefined {
-  if (typeof pattern !== "string" || text.length > longestText || !quick(pattern)) return undefined;
+  if (typeof pattern !== "string" || text.length > longestText) return undefined;
+  if (!quick(pattern, text.length)) return undefined;
   try {
     if (new RegExp(pattern, "u").test(text)) return undefined;
   } catch {
@@ -18,9 +20,9 @@ export function patternProblem(pattern: unknown, text: string): string | undefin
   return `It must match ${pattern}`;
 }
 
-/** Whether a pattern repeats few things, and no group: then it takes no long time on a short text. */
-export function quick(pattern: string): boolean {
+/** Whether a pattern repeats few things, and no group, so that it takes no long time on a text of this length. */
+export function quick(pattern: string, length: number): boolean {
   const plain = pattern.replace(/\\./gs, "x").replace(/\[[^\]]*\]/g, "x");
   const repeats = plain.match(/[*+?]|\{\d/g)?.length ?? 0;
-  return repeats <= mostRepeats && !/\)[*+{]/.test(plain);
+  return repeats <= mostRepeats && length ** (repeats + 1) <= mostSteps && !/\)[*+{]/.test(plain);
 }

@@ -66,7 +66,7 @@ function candidates(trace: TokenTrace): { id: number; token: string }[] {
   const found = new Map<number, string>();
   const surveys = [trace.before, ...trace.stages.map(({ after }) => after)];
   for (const { id, token } of trace.before.best) found.set(id, token);
-  for (const { best } of surveys.toReversed()) {
+  for (const { best } of surveys.reverse()) {
     for (const { id, token } of best.slice(0, 3)) found.set(id, token);
   }
   found.delete(trace.id);

@@ -149,7 +149,8 @@ function AttachButton({ onFiles }: { onFiles(files: File[]): void }) {
 function useStopKey(chat: Chat): void {
   useEffect(() => {
     const stop = (event: KeyboardEvent) => {
-      if (event.key === "Escape" && document.querySelector("dialog[open]") === null) chat.run?.stop();
+      if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
+      if (document.querySelector("dialog[open]") === null) chat.run?.stop();
     };
     document.addEventListener("keydown", stop);
     return () => document.removeEventListener("keydown", stop);

@@ -17,8 +17,9 @@ export function DropZone({ onFiles }: { onFiles(files: File[]): void }) {
     };
     const drop = (event: DragEvent) => {
       if (!hasFiles(event)) return;
-      event.preventDefault();
       over.value = false;
+      if (event.defaultPrevented) return; // something else took them, such as the list of chats an export
+      event.preventDefault();
       onFiles([...(event.dataTransfer?.files ?? [])]);
     };
     window.addEventListener("dragover", drag);

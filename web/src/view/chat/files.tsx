@@ -13,10 +13,10 @@ export function Files({ files, onRemove }: Props) {
   if (files.length === 0) return null;
   return (
     <ul class="files" aria-label="Files">
-      {files.map((file) => {
+      {files.map((file, at) => {
         const name = withoutControls(file.name);
         return (
-          <li key={file.name}>
+          <li key={`${at} ${file.name}`}>
             <Icon name="file" />
             <span title={name}>{name}</span>
             <small>{size(file.text.length)}</small>

@@ -13,11 +13,12 @@ interface Props {
   id: string;
   reader: Reader;
   palette: Palette;
-  other: Signal<string | undefined>; // the answer to compare with
+  compared: string | undefined; // the answer to compare with
+  other: Signal<string | undefined>; // chooses it
 }
 
 /** Chooses an answer to compare with, or has one written, and shows both. */
-export function ComparePanel({ chat, id, reader, palette, other }: Props) {
+export function ComparePanel({ chat, id, reader, palette, compared, other }: Props) {
   const siblings = chat.tree.siblings(id);
   return (
     <section class="compare" aria-label="Compare">
@@ -25,7 +26,7 @@ export function ComparePanel({ chat, id, reader, palette, other }: Props) {
         <label>
           Compare with
           <select
-            value={other.value ?? ""}
+            value={compared ?? ""}
             onChange={(event) => {
               other.value = event.currentTarget.value || undefined;
             }}
@@ -43,8 +44,8 @@ export function ComparePanel({ chat, id, reader, palette, other }: Props) {
         </label>
         <Another chat={chat} id={id} other={other} />
       </div>
-      {other.value !== undefined && (
-        <Comparison key={other.value} chat={chat} a={reader} other={other.value} palette={palette} />
+      {compared !== undefined && (
+        <Comparison key={compared} chat={chat} a={reader} other={compared} palette={palette} />
       )}
     </section>
   );

@@ -39,6 +39,7 @@ function Answer({ chat, id, first }: Props) {
   const reader = useReader(id, first);
   const mode = useSignal<Mode | undefined>(undefined);
   const other = useSignal<string | undefined>(undefined);
+  const compared = chat.tree.siblings(id).find((sibling) => sibling === other.value); // one may be deleted
   const items = reader.items.value;
   const chosen = mode.value ?? (reader.changes.value.length > 0 ? "plugin" : "probability");
   const palette = useMemo(() => new Palette(chosen), [chosen]);
@@ -49,20 +50,20 @@ function Answer({ chat, id, first }: Props) {
     mode.value = next;
   };
   return (
-    <div class={other.value === undefined ? "inspector" : "inspector comparing"}>
+    <div class={compared === undefined ? "inspector" : "inspector comparing"}>
       <Headline reader={reader} />
       <div class="colours">
         <Modes mode={chosen} pick={pick} />
         <Legend palette={palette} items={items} />
       </div>
-      {other.value === undefined && (
+      {compared === undefined && (
         <>
           <TokenList reader={reader} palette={palette} label="Tokens of the answer" />
           <Detail reader={reader} />
           <FactsPanel pieces={reader.pieces.value} />
         </>
       )}
-      <ComparePanel chat={chat} id={id} reader={reader} palette={palette} other={other} />
+      <ComparePanel chat={chat} id={id} reader={reader} palette={palette} compared={compared} other={other} />
     </div>
   );
 }

@@ -81,7 +81,8 @@ function follow(app: App, reader: Reader, running: boolean, first: number): () =
   void read();
   if (!running) return () => (gone = true);
   const stop = effect(() => {
-    void app.chats.current.value.tree.node(reader.id).value;
+    const { tree } = app.chats.current.value;
+    if (tree.has(reader.id)) void tree.node(reader.id).value; // else another chat is shown, or it was deleted
     if (asked) return;
     asked = true;
     requestAnimationFrame(() => void read());

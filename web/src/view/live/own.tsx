@@ -12,6 +12,7 @@ export function runNamed(runs: ReadonlyMap<string, Run>, name: string | undefine
 export function ChatLink({ run }: { run: Run | undefined }) {
   const { chats } = useApp();
   if (run === undefined) return <span>Another answer of this page</span>;
+  if (run.chat === "") return <a href="#/plugins">A plugin being tried</a>;
   const title = chats.list.value.find((chat) => chat.id === run.chat)?.title;
   return <a href={`#/chat/${run.chat}`}>{title || "Untitled chat"}</a>;
 }

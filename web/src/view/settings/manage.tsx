@@ -2,10 +2,11 @@
 import { useSignal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";
 import { Presets } from "../../settings/presets.ts";
+import { CarefulStorage } from "../../storage.ts";
 import { useEdit } from "./edit.ts";
 
 /** A person's own presets. */
-export const presets = new Presets(localStorage);
+export const presets = new Presets(new CarefulStorage(() => localStorage));
 
 interface ManageProps {
   now: string | undefined; // one's own preset that the settings are
