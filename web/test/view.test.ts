@@ -332,3 +332,13 @@ test("Page: of a long answer only the end is drawn again", { timeout: 4 * patien
   assert.ok(worst.removed < 20_000, `${worst.removed} of ${text.length} letters were drawn again at once`);
   await chat.close();
 });
+
+test("Page: character references are read by the browser's own table", {
+  timeout: 2 * patience,
+}, async () => {
+  const chat = await open(says("&copy; &notit; &amp;lt; &#x41; &hearts; &nonsense;"));
+  await chat.ask("Hello!");
+  const prose = (await chat.finished()).locator(".prose");
+  assert.equal((await prose.innerText()).trim(), "© &notit; &lt; A ♥ &nonsense;");
+  await chat.close();
+});
