@@ -34,7 +34,9 @@ const app = new App(
 effect(() => {
   if (unkept.value !== "") app.notice.value = unkept.value;
 });
-await app.chats.load();
+await app.chats.load().catch((error) => {
+  app.notice.value = `The chats of this browser cannot be read: ${error}.`; // what is asked now can be answered
+});
 await followAddress(app);
 render(
   <AppProvider value={app}>

@@ -79,7 +79,7 @@ test("Page: chats are kept, renamed, deleted and brought back", options, async (
   await page.getByLabel("Name of the chat").fill("Never mind");
   await page.keyboard.press("Escape");
   await link.click();
-  assert.equal(await page.title(), "Greetings · Penstock");
+  await page.waitForFunction(() => document.title === "Greetings · Penstock");
 
   await choose(page, "Actions for Greetings", "Delete");
   await page.getByRole("heading", { name: "New chat" }).waitFor();
@@ -283,6 +283,22 @@ test("Page: keys lead everywhere, and type where something is typed", options, a
     1,
     "letters are switched off",
   );
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
+test("Page: a chat that is deleted by a key leaves the focus to the next", options, async () => {
+  const chat = await ChatPage.open(browser, server.url, {}, short);
+  const { page } = chat;
+  await importFile(page, archive(2));
+  await page.getByText("2 chats are imported.").waitFor();
+  const link = (name: string) => page.getByRole("navigation").getByRole("link", { name });
+  for (const name of ["Chat number 0", "Chat number 1"]) {
+    await link(name).focus();
+    await page.keyboard.press("Delete");
+    await link(name).waitFor({ state: "detached" });
+    assert.notEqual(await page.evaluate(() => document.activeElement?.tagName), "BODY");
+  }
   assert.deepEqual(chat.complaints, []);
   await chat.close();
 });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
+import { useApp } from "../../app.ts";
 import { copyText } from "../clipboard.ts";
 import { Icon } from "../icon.tsx";
 
@@ -23,9 +24,15 @@ export function Action({ icon, name, title = name, words = false, onClick }: Pro
 
 /** Copies a text, and says so. */
 export function CopyAction({ text }: { text(): string }) {
+  const { notice } = useApp();
   const copied = useSignal(false);
   const copy = async () => {
-    await copyText(text());
+    try {
+      await copyText(text());
+    } catch {
+      notice.value = "The browser does not let this page copy.";
+      return;
+    }
     copied.value = true;
     setTimeout(() => {
       copied.value = false;

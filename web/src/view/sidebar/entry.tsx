@@ -28,7 +28,10 @@ export function ChatEntry({ chat }: { chat: ChatInfo }) {
         aria-current={shown.value ? "page" : undefined}
         onClick={() => app.layout.chosen()}
         onDblClick={rename}
-        onKeyDown={(event) => keys[event.key]?.()}
+        onKeyDown={(event) => {
+          if (event.key === "Delete") focusNext(event.currentTarget);
+          keys[event.key]?.();
+        }}
       >
         {runs.value && <span class="runs" role="img" aria-label="Answering" />}
         <span class="name">{chat.title}</span>
@@ -88,6 +91,13 @@ function Rename({ chat, done }: { chat: ChatInfo; done(): void }) {
       </form>
     </li>
   );
+}
+
+/** Puts the focus on the chat beside one that goes, or in the field for the search. */
+function focusNext(link: HTMLElement): void {
+  const links = [...document.querySelectorAll<HTMLElement>(".entry > a")];
+  const at = links.indexOf(link);
+  (links[at + 1] ?? links[at - 1] ?? document.getElementById("search"))?.focus();
 }
 
 /** Deletes a chat, and offers it back. */
