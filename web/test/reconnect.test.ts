@@ -68,6 +68,25 @@ async function inMidAnswer(settings = seeded): Promise<ChatPage> {
   return chat;
 }
 
+/** Resolves when the browser has written n messages to its disk. */
+async function kept(page: Page, n: number): Promise<void> {
+  await page.waitForFunction(
+    (wanted) =>
+      new Promise<boolean>((resolve) => {
+        const opening = indexedDB.open("penstock");
+        opening.onsuccess = () => {
+          const db = opening.result;
+          const count = db.transaction("messages").objectStore("messages").count();
+          count.onsuccess = () => {
+            db.close();
+            resolve(count.result >= wanted);
+          };
+        };
+      }),
+    n,
+  );
+}
+
 /** Resolves when the last answer has become longer than it is. */
 async function grows(page: Page): Promise<void> {
   await page.bringToFront();
@@ -113,9 +132,9 @@ test("Page: an answer goes on after each of several lost connections", options, 
 
 test("Page: an answer that ended while the page was away is all there", options, async () => {
   const chat = await inMidAnswer();
+  await server.runs(0); // most of it has not come to the page yet: without a reader it would wait for one
   const address = chat.page.url();
   await chat.page.goto(`${proxy.url}/favicon.svg`);
-  await server.runs(0);
   proxy.pace = Number.POSITIVE_INFINITY;
   await chat.page.goto(address);
   await wholeAnswer(chat.page);
@@ -127,10 +146,10 @@ test("Page: an answer that ended while the page was away is all there", options,
 
 test("Page: an answer goes on in a tab that was frozen", options, async () => {
   const chat = await inMidAnswer();
+  await server.runs(0);
   const browserSide = await chat.page.context().newCDPSession(chat.page);
   await browserSide.send("Page.setWebLifecycleState", { state: "frozen" });
   proxy.pace = Number.POSITIVE_INFINITY;
-  await server.runs(0);
   await browserSide.send("Page.setWebLifecycleState", { state: "active" });
   await wholeAnswer(chat.page);
   await chat.close();
@@ -139,22 +158,27 @@ test("Page: an answer goes on in a tab that was frozen", options, async () => {
 test("Page: an answer that waits for a slot at a reload is asked for again, once", options, async () => {
   const busy = await Server.start({ context: 60_000, flags: ["--parallel", "1"] });
   try {
-    const first = await ChatPage.open(browser, busy.url, {}, long(50_000));
-    await first.watchLengths();
-    await first.ask("Tell me a story.");
-    await first.growing(2);
-    const second = await ChatPage.open(browser, busy.url, {}, seeded);
-    const waiting = second.page.locator('.message:last-child[data-phase="waiting"]');
-    await second.ask(question);
+    const holding = new AbortController(); // no page: one that reads slowly would lose the slot
+    const held = fetch(`${busy.url}/v1/completions`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ prompt: "Once", max_tokens: 50_000, ignore_eos: true }),
+      signal: holding.signal,
+    }).catch((error: Error) => error);
+    await busy.runs(1);
+    const chat = await ChatPage.open(browser, busy.url, {}, seeded);
+    const waiting = chat.page.locator('.message:last-child[data-phase="waiting"]');
+    await chat.ask(question);
     await waiting.waitFor();
-    await second.page.reload();
-    await second.online();
+    await kept(chat.page, 2);
+    await chat.page.reload();
+    await chat.online();
     await waiting.waitFor();
-    await first.page.bringToFront();
-    await first.stop.click();
-    await wholeAnswer(second.page);
+    holding.abort();
+    assert.ok((await held) instanceof Error, "the slot was not held for so long");
+    await wholeAnswer(chat.page);
     await busy.runs(0); // the one that was asked for first is not computed as well
-    for (const chat of [first, second]) await chat.close();
+    await chat.close();
   } finally {
     await busy.stop();
   }
