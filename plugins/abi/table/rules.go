@@ -29,7 +29,9 @@ const order = `1. When a request is submitted, its configuration is checked agai
 6. Plugins are asked to ` + "`accept`" + ` in chain order. The first that answers 2 wins, and later ones are not asked. Every other plugin
    is told through ` + "`rewind`" + `. An end token in a splice ends the answer. A request may compute at most 2 × n + 256 tokens before a
    splice, including those taken back. Here n is max_tokens, or the room in the context if that is less or max_tokens is 0.
-7. Tokens that a plugin with ` + "`\"hold\": h`" + ` may still take back have not been shown: the stream runs h tokens behind.
+7. Tokens that a plugin with ` + "`\"hold\": h`" + ` may still take back have not been shown: the stream runs h tokens behind. After a splice that
+   makes the answer shorter, or a user's rewind, it runs fewer behind until as many tokens have come again. A splice may reach tokens that
+   were shown then: over the WebSocket the client is told; in a REST answer their text stays.
 8. A call ends soon after its request is over: when it is cancelled, when ` + "`timeout_ms`" + ` passes or when the client goes away.
    ` + "`penstock_close`" + ` is called nevertheless.
 9. The tick waits for plugin stages at most 1 ms longer than native sampling takes. A slot that is not ready then sits out until
