@@ -55,6 +55,34 @@ test("Store: chats and messages are kept, and go together", async () => {
   again.close();
 });
 
+test("Store: what is written in one turn is kept together", async () => {
+  const store = await BrowserStore.open((error) => assert.fail(String(error)), "turns");
+  let changes = 0;
+  const { transaction } = IDBDatabase.prototype;
+  IDBDatabase.prototype.transaction = function (...args: Parameters<typeof transaction>) {
+    if (args[1] === "readwrite") changes++;
+    return transaction.apply(this, args);
+  };
+  try {
+    const question = store.keepMessage(message("1", "a"));
+    await Promise.all([question, store.keepMessage(message("2", "a")), store.keepChat(chat("a"))]);
+    assert.equal(changes, 1);
+    await Promise.all([store.removeMessages(["1"]), store.keepMessage(message("3", "a"))]);
+    assert.equal(changes, 2);
+    await Promise.all([
+      store.keepMessage(message("4", "a")),
+      store.remove("a"),
+      store.keepMessage(message("5", "b")),
+    ]);
+    assert.equal(changes, 3);
+  } finally {
+    IDBDatabase.prototype.transaction = transaction;
+  }
+  assert.deepEqual(await store.messages("a"), []);
+  assert.equal((await store.messages("b")).length, 1);
+  store.close();
+});
+
 test("Store: what cannot be written is told once, and never thrown", async () => {
   const problems: string[] = [];
   const store = await BrowserStore.open((error) => problems.push(String(error)), "closed");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import { type DBSchema, type IDBPDatabase, openDB } from "idb";
+import { type DBSchema, type IDBPDatabase, type IDBPTransaction, openDB } from "idb";
 import type { Settings } from "../settings/settings.ts";
 import { cleanChat, cleanMessage, cleanTree } from "./clean.ts";
 import type { Message } from "./message.ts";
@@ -38,9 +38,13 @@ interface Schema extends DBSchema {
   messages: { key: string; value: Message; indexes: { chat: string; stream: string } };
 }
 
+/** A step of a change of both stores. */
+type Write = (change: IDBPTransaction<Schema, ("chats" | "messages")[], "readwrite">) => Promise<unknown>;
+
 /** The chats of this browser, in its IndexedDB. */
 export class BrowserStore implements Store {
   private failing = false;
+  private turn: { writes: Write[]; written: Promise<void> } | undefined;
 
   private constructor(
     private readonly db: IDBPDatabase<Schema>,
@@ -81,35 +85,35 @@ export class BrowserStore implements Store {
     return cleaned(await this.db.getAllFromIndex("messages", "stream"));
   }
 
-  async keepChat(chat: ChatInfo): Promise<void> {
-    await this.careful(() => this.db.put("chats", chat));
+  keepChat(chat: ChatInfo): Promise<void> {
+    return this.soon((change) => change.objectStore("chats").put(chat));
   }
 
-  async keepMessage(message: Message): Promise<void> {
-    await this.careful(() => this.db.put("messages", message));
+  keepMessage(message: Message): Promise<void> {
+    return this.soon((change) => change.objectStore("messages").put(message));
   }
 
-  async removeMessages(ids: readonly string[]): Promise<void> {
-    await this.careful(() => {
-      const change = this.db.transaction("messages", "readwrite");
-      return Promise.all([...ids.map((id) => change.store.delete(id)), change.done]);
-    });
+  removeMessages(ids: readonly string[]): Promise<void> {
+    return this.soon((change) => Promise.all(ids.map((id) => change.objectStore("messages").delete(id))));
   }
 
   async add(chat: ChatInfo, messages: readonly Message[]): Promise<void> {
-    const change = this.db.transaction(["chats", "messages"], "readwrite");
-    const writes = [change.objectStore("chats").put(chat)];
-    for (const message of messages) writes.push(change.objectStore("messages").put(message));
-    await Promise.all([...writes, change.done]);
+    await this.write([
+      (change) => change.objectStore("chats").put(chat),
+      ...messages.map(
+        (message): Write =>
+          (change) =>
+            change.objectStore("messages").put(message),
+      ),
+    ]);
   }
 
-  async remove(chat: string): Promise<void> {
-    await this.careful(async () => {
-      const change = this.db.transaction(["chats", "messages"], "readwrite");
+  remove(chat: string): Promise<void> {
+    return this.soon(async (change) => {
       const messages = change.objectStore("messages");
       const keys = await messages.index("chat").getAllKeys(chat);
       const gone = [...keys.map((key) => messages.delete(key)), change.objectStore("chats").delete(chat)];
-      await Promise.all([...gone, change.done]);
+      await Promise.all(gone);
     });
   }
 
@@ -117,14 +121,33 @@ export class BrowserStore implements Store {
     this.db.close();
   }
 
-  /** Writes, or tells what is wrong: a newer page in another tab may have taken the database, too. */
-  private async careful(write: () => Promise<unknown>): Promise<void> {
-    try {
-      await write();
-    } catch (error) {
-      if (!this.failing) this.problem(error);
-      this.failing = true;
+  /**
+   * Writes together with all else that this turn of the page writes, so that a reload finds a question with the place
+   * of its answer, or neither. What goes wrong is told, not thrown: a newer page in another tab may have taken the
+   * database, too.
+   */
+  private soon(write: Write): Promise<void> {
+    if (this.turn === undefined) {
+      const writes: Write[] = [];
+      const flush = async () => {
+        this.turn = undefined;
+        await this.write(writes).catch((error) => this.fail(error));
+      };
+      this.turn = { writes, written: Promise.resolve().then(flush) };
     }
+    this.turn.writes.push(write);
+    return this.turn.written;
+  }
+
+  /** Does all the writes, or none. */
+  private async write(writes: readonly Write[]): Promise<void> {
+    const change = this.db.transaction(["chats", "messages"], "readwrite");
+    await Promise.all([...writes.map((write) => write(change)), change.done]);
+  }
+
+  private fail(error: unknown): void {
+    if (!this.failing) this.problem(error);
+    this.failing = true;
   }
 }
 
