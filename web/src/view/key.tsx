@@ -2,6 +2,7 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { useApp } from "../app.ts";
+import { KeyField } from "./keyfield.tsx";
 
 /** Asks for an API key when the host wants one. */
 export function KeyDialog() {
@@ -29,25 +30,7 @@ export function KeyDialog() {
       <form method="dialog" onSubmit={connect}>
         <h2 id="key-title">This server wants a key</h2>
         <p class="hint">Ask whoever runs it. The key stays in this browser and goes to this server only.</p>
-        <label>
-          API key
-          <input
-            type="password"
-            autocomplete="current-password"
-            required
-            pattern="[!-~]+"
-            title="Letters, digits and signs, without spaces"
-            value={key}
-            onInput={(event) => {
-              key.value = event.currentTarget.value;
-            }}
-          />
-        </label>
-        {refused && (
-          <p class="problem" role="alert">
-            The server did not accept that key.
-          </p>
-        )}
+        <KeyField label="API key" value={key} refused={refused} autocomplete="current-password" />
         <footer>
           <button type="submit" class="primary">
             Connect

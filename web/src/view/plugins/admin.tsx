@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { KeyField } from "../keyfield.tsx";
 import { useCatalog } from "./context.ts";
 
 /** Asks for the admin key when the host wants it for what a person did. */
@@ -39,25 +40,7 @@ export function AdminDialog() {
           To change the plugins of this server takes the key that it was started with (
           <code>--admin-key</code>).
         </p>
-        <label>
-          Admin key
-          <input
-            type="password"
-            autocomplete="off"
-            required
-            pattern="[!-~]+"
-            title="Letters, digits and signs, without spaces"
-            value={key}
-            onInput={(event) => {
-              key.value = event.currentTarget.value;
-            }}
-          />
-        </label>
-        {question?.refused && (
-          <p class="problem" role="alert">
-            The server did not accept that key.
-          </p>
-        )}
+        <KeyField label="Admin key" value={key} refused={question?.refused === true} autocomplete="off" />
         <label class="check">
           <input
             type="checkbox"

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+import type { Signal } from "@preact/signals";
+
+interface Props {
+  label: string;
+  value: Signal<string>;
+  refused: boolean; // the one before
+  autocomplete: "current-password" | "off";
+}
+
+/** Where a key of the server is typed, and that the one before was refused. */
+export function KeyField({ label, value, refused, autocomplete }: Props) {
+  return (
+    <>
+      <label>
+        {label}
+        <input
+          type="password"
+          autocomplete={autocomplete}
+          required
+          pattern="[!-~]+"
+          title="Letters, digits and signs, without spaces"
+          value={value}
+          onInput={(event) => {
+            value.value = event.currentTarget.value;
+          }}
+        />
+      </label>
+      {refused && (
+        <p class="problem" role="alert">
+          The server did not accept that key.
+        </p>
+      )}
+    </>
+  );
+}
