@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-
 import { computed, type Signal, signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";

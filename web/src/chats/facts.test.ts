@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { canGoOn, contextUsed, duration, facts } from "./facts.ts";
+import { canGoOn, contextUsed, facts } from "./facts.ts";
 import type { Answering } from "./message.ts";
 
 const base: Answering = { phase: "done", model: "m", seq: 3, tokens: 3, asked: 1000 };
@@ -52,8 +52,4 @@ test("canGoOn: an answer that was cut, or that a person wrote", () => {
   assert.ok(!canGoOn({ ...base, outcome: { reason: "cancelled" } }, ""));
   assert.ok(!canGoOn({ ...base, outcome: { reason: "stop" } }, "x"));
   assert.ok(!canGoOn({ ...base, phase: "streaming" }, "x"));
-});
-
-test("duration: milliseconds, seconds, minutes", () => {
-  assert.deepEqual([999, 3234, 59_900, 125_000].map(duration), ["999 ms", "3.23 s", "59.9 s", "2 min"]);
 });

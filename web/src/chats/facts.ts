@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
+import { duration, rate, tokens } from "../text/figures.ts";
 import type { Answering, Outcome } from "./message.ts";
 
-const number = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const rate = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 const long = 500; // milliseconds of waiting for a slot that are worth telling
 
 const endings: Record<Outcome["reason"], string> = {
@@ -20,9 +19,9 @@ export function facts(answer: Answering): string {
   if (phase === "lost" && answer.stream === undefined) return "Waiting for the connection…";
   if (phase === "stopping") return "Stopping…";
   if (answer.edited && tokensOf(answer) === 0) return "written by you";
-  const parts = [count(tokensOf(answer))];
+  const parts = [tokens(tokensOf(answer))];
   const { predicted_per_second: perSecond = 0, queued_ms: queued = 0 } = outcome?.timings ?? {};
-  if (perSecond > 0) parts.push(`${rate.format(perSecond)} tokens/s`);
+  if (perSecond > 0) parts.push(`${rate(perSecond)} tokens/s`);
   if (first !== undefined && outcome !== undefined) parts.push(`first after ${duration(first - asked)}`);
   if (queued >= long) parts.push(`waited ${duration(queued)} for a slot`);
   if (phase === "paused") parts.push("paused");
@@ -43,15 +42,6 @@ export function contextUsed({ promptTokens, tokens, earlier, outcome }: Answerin
   const { usage } = outcome ?? {};
   if (usage !== undefined) return usage.prompt_tokens + usage.completion_tokens;
   return promptTokens === undefined ? undefined : promptTokens + tokens - (earlier?.tokens ?? 0);
-}
-
-export function count(tokens: number): string {
-  return tokens === 1 ? "1 token" : `${number.format(tokens)} tokens`;
-}
-
-export function duration(ms: number): string {
-  if (ms < 1000) return `${number.format(ms)} ms`;
-  return ms < 60_000 ? `${rate.format(ms / 1000)} s` : `${number.format(ms / 60_000)} min`;
 }
 
 /** Whether it makes sense to go on with the answer: it has a text, and did not end by itself. */

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-
 import type { LiveFrame } from "../live/frame.ts";
 
 // The frames of the WebSocket /v1/ws, as docs/websocket.md describes them: text frames, one JSON object each.

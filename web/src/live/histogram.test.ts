@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { duration, inWords, percentile, totalOf } from "./histogram.ts";
+import { inWords, percentile, totalOf } from "./histogram.ts";
 
 const bounds = [1, 2, 4, 8];
 
@@ -28,9 +28,4 @@ test("inWords: a sentence, or nothing", () => {
     "Half of all tokens came within 1.56 ms of the one before, 95 % within more than 8 ms, 99 % within more than 8 ms.",
   );
   assert.equal(inWords({ bounds, counts: [] }), "");
-});
-
-test("duration: as people write it", () => {
-  const words = [0, 0.004, 0.456, 12.34, 123.4, 1500, 59_940, 61_000].map(duration);
-  assert.deepEqual(words, ["0 ms", "0 ms", "0.46 ms", "12.3 ms", "123 ms", "1.5 s", "59.9 s", "1 min 1 s"]);
 });

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import { duration } from "../text/figures.ts";
 
 /** Durations in milliseconds, counted in buckets: up to the first bound, to the second, …, above the last. */
 export interface Histogram {
@@ -37,17 +38,4 @@ export function inWords(h: Histogram): string {
   });
   if (half === "") return "";
   return `Half of all tokens came within ${half} of the one before, 95 % within ${most}, 99 % within ${nearlyAll}.`;
-}
-
-/** A duration for people: "0.42 ms", "12 ms", "1.5 s". */
-export function duration(ms: number): string {
-  if (ms >= 60_000) return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
-  if (ms >= 1000) return `${round(ms / 1000)} s`;
-  return `${round(ms)} ms`;
-}
-
-function round(value: number): string {
-  if (value >= 100) return String(Math.round(value));
-  if (value >= 10) return String(Math.round(value * 10) / 10);
-  return String(Math.round(value * 100) / 100);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
+import { count, duration } from "../text/figures.ts";
 import type { LiveQueue, LiveSlot } from "./frame.ts";
-import { duration } from "./histogram.ts";
 import type { Tick, Ticks } from "./ticks.ts";
 
 /** How a slot stands, for its colour. */
@@ -100,11 +100,4 @@ export function summary(ticks: Ticks): string {
 export function list(parts: readonly string[]): string {
   if (parts.length < 2) return parts.join("");
   return `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
-}
-
-/** A number for people: 7, 42, 1,234, 56.7k. */
-export function count(n: number): string {
-  if (n >= 1e6) return `${(n / 1e6).toFixed(1)}M`;
-  if (n >= 1e5) return `${Math.round(n / 1000)}k`;
-  return Math.round(n).toLocaleString("en");
 }

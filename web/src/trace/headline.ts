@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
+import { count, tokens } from "../text/figures.ts";
 import type { Piece } from "./items.ts";
-import { actor, count, tokens, visible } from "./words.ts";
+import { actor, visible } from "./words.ts";
 
 const mostTexts = 3; // that are told by name
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 import type { TokenTrace } from "../host/protocol.ts";
+import { count, tokens } from "../text/figures.ts";
 import type { Item } from "./items.ts";
 import { isCut } from "./matrix.ts";
 import { asksForSomething, drawnP, passedOver } from "./reading.ts";
-import { actor, count, ordinal, percent, tokens, visible } from "./words.ts";
+import { actor, ordinal, percent, visible } from "./words.ts";
 
 /** One thing that happened to a token, in words. */
 export interface Line {

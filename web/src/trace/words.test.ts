@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { duration, inText, ordinal, percent, visible } from "./words.ts";
+import { inText, ordinal, percent, visible } from "./words.ts";
 
 test("visible: what cannot be seen gets a sign", () => {
   assert.equal(visible(" a\n\tb"), "␣a↵⇥b");
@@ -20,10 +20,6 @@ test("inText: spaces stay, a line break breaks the line, and nothing is too long
 test("percent: as precise as a reader needs", () => {
   const said = [1, 0.9999, 0.42, 0.1, 0.052, 0.0031, 0.00001, 0].map(percent);
   assert.deepEqual(said, ["100 %", "> 99.9 %", "42 %", "10 %", "5.2 %", "0.31 %", "< 0.01 %", "0 %"]);
-});
-
-test("duration: in the unit that reads best", () => {
-  assert.deepEqual([0.0521, 1.23, 2500].map(duration), ["52 µs", "1.2 ms", "2.5 s"]);
 });
 
 test("ordinal", () => {

@@ -23,14 +23,6 @@ export function inText(token: string): string {
   return visible(cut).replaceAll("␣", " ").replaceAll("↵", "↵\n");
 }
 
-export function count(n: number): string {
-  return whole.format(n);
-}
-
-export function tokens(n: number): string {
-  return n === 1 ? "1 token" : `${whole.format(n)} tokens`;
-}
-
 /** A probability in percent, as precise as a reader needs it. */
 export function percent(p: number): string {
   if (p <= 0) return "0 %";
@@ -38,13 +30,6 @@ export function percent(p: number): string {
   if (p > 0.9995 && p < 1) return "> 99.9 %";
   if (p >= 0.0995) return `${whole.format(p * 100)} %`;
   return `${short.format(p * 100)} %`;
-}
-
-/** A time in milliseconds, in the unit that reads best. */
-export function duration(ms: number): string {
-  if (ms >= 1000) return `${short.format(ms / 1000)} s`;
-  if (ms >= 1) return `${short.format(ms)} ms`;
-  return `${short.format(ms * 1000)} µs`;
 }
 
 export function ordinal(n: number): string {

@@ -2,8 +2,9 @@
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { TokenTrace } from "../../host/protocol.ts";
+import { count, duration } from "../../text/figures.ts";
 import { type Cell, type Column, matrixOf, type Row } from "../../trace/matrix.ts";
-import { count, duration, ordinal, percent, visible } from "../../trace/words.ts";
+import { ordinal, percent, visible } from "../../trace/words.ts";
 
 /** The candidates before and after every stage: a row each, a column for each stage that changed something. */
 export function Candidates({ trace }: { trace: TokenTrace }) {

@@ -2,11 +2,12 @@
 import { useEffect, useMemo } from "preact/hooks";
 import type { Chat } from "../../chats/chat.ts";
 import type { Message } from "../../chats/message.ts";
+import { count, rate } from "../../text/figures.ts";
 import type { Palette } from "../../trace/colour.ts";
 import { parting } from "../../trace/compare.ts";
 import { factsOf } from "../../trace/facts.ts";
 import type { Piece } from "../../trace/items.ts";
-import { count, visible } from "../../trace/words.ts";
+import { visible } from "../../trace/words.ts";
 import { Detail } from "./detail.tsx";
 import { factEntries } from "./facts.tsx";
 import { type Reader, useReader } from "./reader.ts";
@@ -102,12 +103,10 @@ function FactsBeside({ names, chat, readers }: { names: string[]; chat: Chat; re
   );
 }
 
-const rate = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
-
 function speedOf({ answer }: Message): [name: string, value: string][] {
   const speed = answer?.outcome?.timings?.predicted_per_second ?? 0;
   return [
-    ["Speed", speed > 0 ? `${rate.format(speed)} tokens/s` : "unknown"],
+    ["Speed", speed > 0 ? `${rate(speed)} tokens/s` : "unknown"],
     ["Seed", answer?.seed === undefined ? "unknown" : String(answer.seed)],
   ];
 }

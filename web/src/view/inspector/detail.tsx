@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 import { useMemo } from "preact/hooks";
 import type { TokenTrace } from "../../host/protocol.ts";
+import { count, duration } from "../../text/figures.ts";
 import type { Item } from "../../trace/items.ts";
 import { times } from "../../trace/reading.ts";
 import { type Line, storyOf } from "../../trace/story.ts";
-import { count, duration, percent, visible } from "../../trace/words.ts";
+import { percent, visible } from "../../trace/words.ts";
 import { Icon } from "../icon.tsx";
 import { Candidates } from "./candidates.tsx";
 import type { Reader } from "./reader.ts";

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 import { useMemo } from "preact/hooks";
+import { count, duration } from "../../text/figures.ts";
 import { type Facts, factsOf } from "../../trace/facts.ts";
 import { mostTraced, type Piece } from "../../trace/items.ts";
 import { budget } from "../../trace/store.ts";
-import { count, duration, percent } from "../../trace/words.ts";
+import { percent } from "../../trace/words.ts";
 
 /** The answer in numbers. */
 export function FactsPanel({ pieces }: { pieces: readonly Piece[] }) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
+import { count } from "../../text/figures.ts";
 import type { Mode, Palette } from "../../trace/colour.ts";
 import type { Item } from "../../trace/items.ts";
-import { count } from "../../trace/words.ts";
 
 const modes: Record<Mode, string> = {
   probability: "Probability",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import type { LiveModel } from "../../live/frame.ts";
-import { count } from "../../live/words.ts";
+import { count } from "../../text/figures.ts";
 import { Meter } from "./meter.tsx";
 
 /** How full the KV cache is. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
-import { duration } from "../../live/histogram.ts";
 import type { Tick, Ticks } from "../../live/ticks.ts";
+import { duration } from "../../text/figures.ts";
 import { Scroll } from "./scroll.tsx";
 
 const most = 12;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import type { LiveModel } from "../../live/frame.ts";
-import { duration, type Histogram, inWords, percentile, totalOf } from "../../live/histogram.ts";
-import { count } from "../../live/words.ts";
+import { type Histogram, inWords, percentile, totalOf } from "../../live/histogram.ts";
+import { count, duration } from "../../text/figures.ts";
 
 const [width, height, gap] = [420, 96, 4]; // of the drawing, without its numbers
 

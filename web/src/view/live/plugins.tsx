@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import type { LivePlugin } from "../../live/frame.ts";
-import { duration } from "../../live/histogram.ts";
-import { count, list } from "../../live/words.ts";
+import { list } from "../../live/words.ts";
+import { count, duration } from "../../text/figures.ts";
 import { Scroll } from "./scroll.tsx";
 
 const states: Record<string, string> = {
@@ -51,14 +51,9 @@ function row({ name, state, calls, time_ms, faults }: LivePlugin) {
       <th scope="row">{name}</th>
       <td data-state={state}>{states[state] ?? state}</td>
       <td>{count(calls)}</td>
-      <td>{calls > 0 ? small(time_ms / calls) : "–"}</td>
+      <td>{calls > 0 ? duration(time_ms / calls) : "–"}</td>
       <td>{duration(time_ms)}</td>
       <td data-faults={faults > 0 ? "some" : "none"}>{count(faults)}</td>
     </tr>
   );
-}
-
-/** A short time: most calls take microseconds. */
-function small(ms: number): string {
-  return ms < 1 ? `${Math.round(ms * 10_000) / 10} µs` : duration(ms);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import type { LiveModel } from "../../live/frame.ts";
 import type { Rates } from "../../live/rates.ts";
-import { count } from "../../live/words.ts";
+import { count } from "../../text/figures.ts";
 
 interface Props {
   model: LiveModel;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-
 import { fileRemedy, type PluginFile, sizeWords } from "../../plugins/file.ts";
 import { sentence } from "../../text/sentence.ts";
 

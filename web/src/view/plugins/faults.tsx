@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+
 import type { PluginFile } from "../../plugins/file.ts";
+import { count } from "../../text/figures.ts";
 import { useCatalog } from "./context.ts";
 
 /** How often a plugin has faulted, what happened last, and a way out of quarantine. */
@@ -16,7 +18,7 @@ export function Faults({ plugin }: { plugin: PluginFile }) {
             again; others use it as before.{" "}
           </>
         )}
-        It has faulted {faults === 1 ? "once" : `${faults.toLocaleString("en")} times`}
+        It has faulted {faults === 1 ? "once" : `${count(faults)} times`}
         {Number.isNaN(at.getTime()) ? "" : ", last "}
         {!Number.isNaN(at.getTime()) && <time dateTime={faultedAt}>{timeWords(at)}</time>}
         {lastFault === "" ? "." : ":"}

@@ -6,6 +6,7 @@ import { PluginRoutes } from "../../host/pluginroutes.ts";
 import type { GenerateRequest } from "../../host/protocol.ts";
 import { type Prompt, runsOf } from "../../plugins/prompt.ts";
 import { request } from "../../settings/request.ts";
+import { count, tokens as many } from "../../text/figures.ts";
 
 const pause = 300; // milliseconds without a change before the host is asked
 const mostShown = 4000; // tokens
@@ -95,7 +96,7 @@ function Rendered({ title, answer }: { title: string; answer: Answer }) {
   return (
     <figure>
       <figcaption>
-        {title} <span class="hint">{tokens.length.toLocaleString("en")} tokens</span>
+        {title} <span class="hint">{many(tokens.length)}</span>
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached with the keyboard */}
       <section class="prompt" tabIndex={0} aria-label={`Prompt of ${title}`}>
@@ -111,7 +112,7 @@ function Rendered({ title, answer }: { title: string; answer: Answer }) {
           )}
         </pre>
       </section>
-      {hidden > 0 && <p class="hint">{hidden.toLocaleString("en")} more tokens are not shown.</p>}
+      {hidden > 0 && <p class="hint">{count(hidden)} more tokens are not shown.</p>}
     </figure>
   );
 }

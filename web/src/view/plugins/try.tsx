@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-
 import { type Signal, signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { type App, useApp } from "../../app.ts";

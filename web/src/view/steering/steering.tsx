@@ -3,6 +3,7 @@ import { type ReadonlySignal, useComputed } from "@preact/signals";
 import { useApp } from "../../app.ts";
 import type { Run } from "../../chats/answering.ts";
 import type { Phase } from "../../chats/message.ts";
+import { tokens } from "../../text/figures.ts";
 import { Icon } from "../icon.tsx";
 import { Inject } from "./inject.tsx";
 import { Place } from "./place.tsx";
@@ -57,7 +58,7 @@ function Hold({ run, phase }: Props) {
 function Standing({ run, phase }: Props) {
   const words = useComputed(() => {
     if (phase.value === "paused")
-      return `Paused after ${count(run.message.value.answer?.tokens ?? 0)}. Its slot goes to others that wait for one.`;
+      return `Paused after ${tokens(run.message.value.answer?.tokens ?? 0)}. Its slot goes to others that wait for one.`;
     return standing[phase.value];
   });
   return (
@@ -72,23 +73,19 @@ const standing: Partial<Record<Phase, string>> = {
   lost: "The connection is lost. The answer can be steered again once it is back.",
 };
 
-function count(tokens: number): string {
-  return tokens === 1 ? "1 token" : `${tokens.toLocaleString("en")} tokens`;
-}
-
 const steps = [1, 5, 20];
 
 function TakeBack({ run }: { run: Run }) {
-  const tokens = useComputed(() => run.message.value.answer?.tokens ?? 0).value;
+  const none = useComputed(() => (run.message.value.answer?.tokens ?? 0) === 0).value;
   return (
-    <fieldset class="take-back" disabled={tokens === 0}>
+    <fieldset class="take-back" disabled={none}>
       <legend class="hidden">Take back</legend>
       <span aria-hidden="true">
         <Icon name="back" />
         Take back
       </span>
       {steps.map((n) => {
-        const label = `Take back ${count(n)}`;
+        const label = `Take back ${tokens(n)}`;
         return (
           <button
             key={n}
