@@ -21,16 +21,16 @@ func (st *Stream) Resume(ctx context.Context) error {
 	return st.control(ctx, call{check: func(_ *Scheduler, j *job) error { j.paused = false; return nil }})
 }
 
-// SetChain replaces the sampler chain, from the next token on. The stages belong to the scheduler, whatever it returns.
-// ErrBadRequest if the answer has plugins, or the new chain has.
+// SetChain replaces the sampler chain, from the next token on. The plugins of the answer go on in it: chain.Keep stands for each of them.
+// The stages belong to the scheduler, whatever it returns. ErrBadRequest if a plugin is missing or added.
 func (st *Stream) SetChain(ctx context.Context, stages []chain.Stage) error {
 	if len(stages) == 0 {
 		return fmt.Errorf("%w: the sampler chain is empty", ErrBadRequest)
 	}
 	return st.control(ctx, call{
 		check: func(s *Scheduler, j *job) error {
-			if hasPreparer(stages) || hasPreparer(j.chain.Stages()) {
-				return fmt.Errorf("%w: the sampling of an answer with plugins stays as it began, and none can be added to one without", ErrBadRequest)
+			if err := j.chain.CanReplace(stages); err != nil {
+				return fmt.Errorf("%w: %w", ErrBadRequest, err)
 			}
 			if j.started && j.worker == nil && chain.Guarded(stages) {
 				s.giveWorker(j, true) // a grammar reads the whole answer first
@@ -40,11 +40,6 @@ func (st *Stream) SetChain(ctx context.Context, stages []chain.Stage) error {
 		work: func(a *answer.Answer) error { return a.SetStages(stages) },
 		drop: func() { chain.Close(stages) },
 	})
-}
-
-// hasPreparer reports whether a chain has stages that compute beside the forward pass, as only plugins do.
-func hasPreparer(stages []chain.Stage) bool {
-	return slices.ContainsFunc(stages, func(s chain.Stage) bool { _, ok := s.(chain.Preparer); return ok })
 }
 
 // Inject appends tokens to the answer as if the chain had chosen them. They are shown, count as generated and end the

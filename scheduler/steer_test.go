@@ -205,6 +205,26 @@ func TestStream_SetChain_PluginsStay(t *testing.T) {
 	finish(t, s, running, queued)
 }
 
+// The others of its stages can be exchanged around a plugin, which knows nothing of it.
+func TestStream_SetChain_AroundAPlugin(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
+	begun := 0
+	g := &guest{rewind: func([]scheduler.Token, int) error { begun++; return nil }}
+	fresh := fixed{token: 4, closed: make(chan struct{})}
+	st, a := reach(t, s, guided(12, g), 5)
+	if err := control(t, s, func(ctx context.Context) error { return st.SetChain(ctx, []chain.Stage{chain.Keep("stage"), fresh}) }); err != nil {
+		t.Fatal(err)
+	}
+	for a.end == nil {
+		s.Tick()
+		a.read(st)
+	}
+	<-fresh.closed
+	if begun != 1 || len(a.tokens) != 12 || slices.ContainsFunc(a.tokens[6:], func(token scheduler.Token) bool { return token != 4 }) {
+		t.Errorf("begun %d times; %v", begun, a.tokens)
+	}
+}
+
 // turning is a native stage until it has seen some tokens.
 type turning struct {
 	schedulertest.Greedy

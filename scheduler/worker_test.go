@@ -27,6 +27,7 @@ type guest struct {
 }
 
 func (g *guest) Native() bool { return false }
+func (g *guest) Lasts()       {}
 func (g *guest) Hold() int    { return g.hold }
 
 func (g *guest) Prepares() bool { return true }

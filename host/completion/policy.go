@@ -31,6 +31,8 @@ type Policy struct {
 	Stages    []chain.Stage
 	Rules     []answer.StopRule
 	Preserved []scheduler.Token
+	// Renew builds the stages anew for other parameters of the running answer. Its plugins go on: chain.Keep stands for them. Nil if there are none.
+	Renew func(sampling.Params) ([]chain.Stage, error)
 }
 
 // Close frees a policy that no scheduler has taken.

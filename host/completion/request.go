@@ -10,6 +10,7 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // Request is a checked request for text: one or several answers to one or several prompts.
@@ -39,9 +40,10 @@ type Request struct {
 	Candidates int                      // how many of the most likely tokens are reported that each sampler left; 0: none
 	Rules      func() []answer.StopRule // that may end an answer; nil: none
 
-	mustCall bool              // the answer is to call a tool
-	begun    []scheduler.Token // of a fork: the answer begins with these
-	used     *usedAdapters     // with what the last prompt is computed
+	mustCall bool                                         // the answer is to call a tool
+	begun    []scheduler.Token                            // of a fork: the answer begins with these
+	used     *usedAdapters                                // with what the last prompt is computed
+	renew    func(sampling.Params) ([]chain.Stage, error) // Policy.Renew, once it is submitted
 	release  func()
 }
 

@@ -11,21 +11,25 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// NewChain builds a native sampler chain for a running answer whose parameters are replaced by fields, which were read over now. Who
-// gets it has to close it.
-func (s *Service) NewChain(ctx context.Context, m *Model, fields sampling.Fields, now sampling.Params, size int) (params sampling.Params, _ []chain.Stage, err error) {
+// Renew builds the sampler chain of a submitted request anew, whose parameters are replaced by fields, which were read over them. It changes
+// nothing of the request. Who gets the stages has to close them.
+func (s *Service) Renew(ctx context.Context, r *Request, fields sampling.Fields, size int) (params sampling.Params, _ []chain.Stage, err error) {
 	made, err := inPool(ctx, s.pool, time.Time{}, size, func() (made Policy, err error) {
-		if params, err = fields.Params(now, tokens{m}); err != nil {
+		if params, err = fields.Params(r.Params, tokens{r.Model}); err != nil {
 			return made, err
 		}
-		if !slices.Equal(params.PreservedTokens, now.PreservedTokens) {
+		if !slices.Equal(params.PreservedTokens, r.Params.PreservedTokens) {
 			return made, Unsupported("preserved_tokens", "preserved_tokens stay as they are while an answer is written")
 		}
-		made.Stages, err = m.Engine.NewChain(params)
+		renew := r.renew
+		if renew == nil {
+			renew = r.Model.Engine.NewChain
+		}
+		made.Stages, err = renew(params)
 		return made, chainError(err, params)
 	}, Policy.discard)
 	if err != nil {
-		return now, nil, err // params may still be written to
+		return r.Params, nil, err // params may still be written to
 	}
 	return params, made.Stages, nil
 }

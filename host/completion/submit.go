@@ -73,6 +73,7 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 	if err != nil {
 		return requests, chainError(r.schemaError(err), params)
 	}
+	r.renew = p.Renew // the same for all choices: their plugins are
 	buffer, trace := 0, 0
 	if r.Detachable {
 		buffer = keptBuffer

@@ -3,13 +3,12 @@
 package policy
 
 import (
-	"errors"
-
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // NewPolicy implements completion.Policies.
@@ -19,42 +18,68 @@ func (b *Builder) NewPolicy(params sampling.Params, list []completion.PluginUse,
 	if err != nil {
 		return completion.Policy{}, err
 	}
-	params.Chain = arrange(params.Chain, uses)
-	if err := checkViews(params.Chain, uses); err != nil {
-		return completion.Policy{}, err
-	}
-	var policy completion.Policy
+	policy := completion.Policy{Renew: b.renewal(uses)}
 	index, setup := 0, &plugin.Setup{}
-	links := engine.Links(params)
-	if len(uses) > 0 {
-		budget, err := b.engine.NewBudget(params)
-		if err != nil {
-			return completion.Policy{}, err
-		}
-		if budget != nil {
-			policy.Stages = append(policy.Stages, budget)
-		}
-	}
-	for _, link := range links {
-		if link.Plugin == "" {
-			stage, err := b.engine.NewStage(params, link)
-			if err != nil {
-				return completion.Policy{}, errors.Join(err, policy.Close())
-			}
-			policy.Stages = append(policy.Stages, stage)
-			continue
-		}
-		u := find(uses, link.Plugin)
+	policy.Stages, err = b.stages(params, uses, func(u *use) (chain.Stage, error) {
 		stage, err := stage.New(u.plugin, plugin.Request{Client: u.Client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
 			Setup: setup, MaxTokens: maxTokens, ContextSize: b.engine.Info().Limits.Positions, Skip: u.Skip})
 		if err != nil {
-			return completion.Policy{}, errors.Join(useError(u, err), policy.Close())
+			return nil, useError(u, err)
 		}
 		index++
-		policy.Stages = append(policy.Stages, stage)
 		if rule := stage.Rule(); rule != nil {
 			policy.Rules = append(policy.Rules, rule)
 		}
+		return stage, nil
+	})
+	return policy, err
+}
+
+// renewal builds the stages of a running answer anew, around its plugins. Which versions those are was decided when it began, and so was
+// where they stand if its parameters do not say.
+func (b *Builder) renewal(uses []use) func(sampling.Params) ([]chain.Stage, error) {
+	return func(params sampling.Params) ([]chain.Stage, error) {
+		for _, entry := range params.Chain {
+			if name, ok := sampling.PluginNamed(entry); ok && find(uses, name) == nil {
+				return nil, completion.Invalid("samplers", "samplers has %s; no plugin can be added to an answer that has begun", entry)
+			}
+		}
+		return b.stages(params, uses, func(u *use) (chain.Stage, error) { return chain.Keep(sampling.PluginEntry(u.Name)), nil })
 	}
-	return policy, nil
+}
+
+// stages builds the stages of a chain in their order: native ones, and those of the plugins as newPlugin makes them.
+func (b *Builder) stages(params sampling.Params, uses []use, newPlugin func(*use) (chain.Stage, error)) (stages []chain.Stage, err error) {
+	params.Chain = arrange(params.Chain, uses)
+	if err := checkViews(params.Chain, uses); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			chain.Close(stages)
+			stages = nil
+		}
+	}()
+	if len(uses) > 0 {
+		budget, err := b.engine.NewBudget(params)
+		if err != nil {
+			return stages, err
+		}
+		if budget != nil {
+			stages = append(stages, budget)
+		}
+	}
+	for _, link := range engine.Links(params) {
+		var stage chain.Stage
+		if link.Plugin == "" {
+			stage, err = b.engine.NewStage(params, link)
+		} else {
+			stage, err = newPlugin(find(uses, link.Plugin))
+		}
+		if err != nil {
+			return stages, err
+		}
+		stages = append(stages, stage)
+	}
+	return stages, nil
 }

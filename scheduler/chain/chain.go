@@ -2,7 +2,7 @@
 
 // Package chain turns a row of logits into a token: it runs the stages of a sampler chain and refuses what the request does not allow.
 //
-// stage.go says what a stage is, chain.go begins, resets and closes the stages, draw.go draws a token. A chain knows nothing of slots,
+// stage.go says what a stage is, chain.go begins, resets and closes the stages, replace.go exchanges them, draw.go draws a token. A chain knows nothing of slots,
 // ticks and goroutines. Its caller sees to it that calls do not overlap.
 package chain
 
@@ -96,17 +96,6 @@ func (c *Chain) rewind(stages []Stage, except int, history []Token, prompt int) 
 			return err
 		}
 	}
-	return nil
-}
-
-// Replace goes on with other stages and closes those before. If one of the others fails, it closes them and all stays as it is.
-func (c *Chain) Replace(stages []Stage, history []Token, prompt int) error {
-	if err := c.rewind(stages, -1, history, prompt); err != nil {
-		Close(stages)
-		return err
-	}
-	Close(c.stages)
-	c.stages = stages
 	return nil
 }
 

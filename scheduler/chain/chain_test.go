@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -157,6 +158,55 @@ func TestChain_Replace_ClosesTheStagesThatAreNotUsed(t *testing.T) {
 		}
 		if !errors.Is(err, broken) || c.Stages()[0] != chain.Stage(used) || slices.Contains(used.log, "close") || !slices.Contains(closed.log, "close") {
 			t.Errorf("%s: %v; before %v, after %v", name, err, before.log, after.log)
+		}
+	}
+}
+
+// lasting is a stage that is kept, as a plugin.
+type lasting struct {
+	stage
+	name string
+}
+
+func (l *lasting) Name() string { return l.name }
+func (l *lasting) Lasts()       {}
+
+func TestChain_Replace_KeepsStages(t *testing.T) {
+	for name, broken := range map[string]error{"done": nil, "failed": errors.New("it cannot begin here")} {
+		a, b := &lasting{name: "a"}, &lasting{name: "b"}
+		before, after := &stage{}, &stage{broken: broken}
+		c := chain.New([]chain.Stage{a, before, b}, 4, 0)
+		if err := c.Begin([]chain.Token{1}, 1); err != nil {
+			t.Fatal(err)
+		}
+		err := c.Replace([]chain.Stage{chain.Keep("b"), chain.Keep("a"), after}, []chain.Token{1, 2}, 1)
+		want := []chain.Stage{b, a, after}
+		if broken != nil {
+			want = []chain.Stage{a, before, b}
+		}
+		if !errors.Is(err, broken) || !slices.Equal(c.Stages(), want) {
+			t.Errorf("%s: %v; %v", name, err, c.Stages())
+		}
+		for _, l := range []*lasting{a, b} {
+			if !slices.Equal(l.log, []string{"rewind 1/1"}) {
+				t.Errorf("%s: %s, which goes on, was told %v", name, l.name, l.log)
+			}
+		}
+	}
+}
+
+func TestChain_CanReplace_LastingStagesStay(t *testing.T) {
+	c := chain.New([]chain.Stage{&lasting{name: "a"}, &stage{}}, 4, 0)
+	for says, stages := range map[string][]chain.Stage{
+		"":                {&stage{}, chain.Keep("a"), &stage{}},
+		"a is missing":    {&stage{}},
+		"b is not":        {chain.Keep("a"), chain.Keep("b"), &stage{}},
+		"not so often":    {chain.Keep("a"), chain.Keep("a"), &stage{}},
+		"cannot be added": {chain.Keep("a"), &lasting{name: "c"}, &stage{}},
+	} {
+		err := c.CanReplace(stages)
+		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%d stages: %v, want %q", len(stages), err, says)
 		}
 	}
 }

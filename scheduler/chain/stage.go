@@ -82,6 +82,11 @@ type Interruptible interface {
 	Interrupt()
 }
 
+// Lasting is a stage that stays as long as its answer goes on, as plugins do: it may know more than Reset could tell another in its place.
+type Lasting interface {
+	Lasts()
+}
+
 // Errors of stages and of what they ask for; compare with errors.Is.
 var (
 	ErrNoToken    = errors.New("no token is left to choose from")

@@ -126,7 +126,7 @@ func (a *answer) set(raw json.RawMessage) error {
 	if err := readSampling(raw, &fields); err != nil {
 		return err
 	}
-	params, stages, err := a.connection.api.NewChain(a.connection.ctx, r.Model, fields, r.Params, len(raw))
+	params, stages, err := a.connection.api.Renew(a.connection.ctx, r, fields, len(raw))
 	if err != nil {
 		return err
 	}

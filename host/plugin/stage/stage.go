@@ -45,6 +45,7 @@ var (
 	_ chain.Holder   = (*Stage)(nil)
 
 	_ chain.Interruptible = (*Stage)(nil)
+	_ chain.Lasting       = (*Stage)(nil)
 
 	_ chain.Refusable = (*Stage)(nil)
 	_ chain.Named     = (*Stage)(nil)
@@ -79,6 +80,9 @@ func (s *Stage) Name() string { return "plugin:" + s.plugin.Name }
 
 // Hold implements chain.Holder.
 func (s *Stage) Hold() int { return s.plugin.Manifest.Hold }
+
+// Lasts implements chain.Lasting: the memory of an instance is the plugin's own.
+func (s *Stage) Lasts() {}
 
 // Interrupt implements chain.Interruptible: a running call ends within a moment, and only penstock_close is called after it.
 func (s *Stage) Interrupt() { s.interrupt.Do(func() { close(s.interrupted) }) }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+
+package chain
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Keep stands, in a chain that is to replace another, for the stage of that name in the other: it goes on there with all that it knows.
+func Keep(name string) Stage { return kept(name) }
+
+// kept is such a stand-in. It is never in a chain that is at work.
+type kept string
+
+func (k kept) Native() bool                 { return false }
+func (k kept) Apply(*View) error            { return k.unexpected() }
+func (k kept) Accept(Token) (Effect, error) { return Effect{}, k.unexpected() }
+func (k kept) Reset(_ []Token, _ int) error { return k.unexpected() }
+func (k kept) Close() error                 { return nil }
+func (k kept) unexpected() error {
+	return fmt.Errorf("chain: %s was to be kept, and is not known", string(k))
+}
+
+// CanReplace is nil if Replace can take these stages: each Lasting one of the chain is kept, once, and there is no other.
+func (c *Chain) CanReplace(stages []Stage) error {
+	left := slices.DeleteFunc(slices.Clone(c.stages), func(s Stage) bool { return !lasts(s) })
+	for _, s := range stages {
+		k, keeps := s.(kept)
+		switch at := slices.IndexFunc(left, k.is); {
+		case !keeps && lasts(s):
+			return fmt.Errorf("%s cannot be added to an answer that has begun", nameOf(s))
+		case keeps && at < 0:
+			return fmt.Errorf("%s is not in the sampler chain of the answer, or not so often", string(k))
+		case keeps:
+			left = slices.Delete(left, at, at+1)
+		}
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("%s is missing; it stays as long as the answer goes on", nameOf(left[0]))
+	}
+	return nil
+}
+
+func lasts(s Stage) bool {
+	_, ok := s.(Lasting)
+	return ok
+}
+
+func (k kept) is(s Stage) bool { return nameOf(s) == string(k) }
+
+// Replace goes on with other stages, which CanReplace has approved, and closes those before that are not kept. If one of the others fails,
+// it closes them and all stays as it is.
+func (c *Chain) Replace(stages []Stage, history []Token, prompt int) error {
+	fresh := slices.DeleteFunc(slices.Clone(stages), func(s Stage) bool { _, keeps := s.(kept); return keeps })
+	if err := c.rewind(fresh, -1, history, prompt); err != nil {
+		Close(fresh)
+		return err
+	}
+	gone := slices.Clone(c.stages)
+	stages = slices.Clone(stages)
+	for i, s := range stages {
+		if k, keeps := s.(kept); keeps {
+			at := slices.IndexFunc(gone, k.is)
+			stages[i] = gone[at]
+			gone = slices.Delete(gone, at, at+1)
+		}
+	}
+	Close(gone)
+	c.stages = stages
+	return nil
+}
