@@ -53,6 +53,14 @@ type unsatisfied struct {
 	kind error // chain.ErrNoToken or chain.ErrNotAllowed
 }
 
+// Error tells the reason alone: it is a client's to read, and not about the server.
+func (e unsatisfied) Error() string {
+	if reason := native.Reason(e.error); reason != "" && e.kind != chain.ErrNoToken { //nolint:errorlint // a field, never wrapped
+		return reason
+	}
+	return e.kind.Error()
+}
+
 func (e unsatisfied) Is(target error) bool { return target == e.kind }
 
 func (e unsatisfied) Unwrap() error { return e.error }

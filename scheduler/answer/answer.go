@@ -3,11 +3,13 @@
 // Package answer turns the tokens that are drawn for one request into its answer: which text may be shown, what is taken back, and
 // when it ends.
 //
-// advance.go takes a token into the answer, splice.go replaces tokens, takenback.go has traces tell of it, text.go finds the text that may be shown. An answer knows
-// nothing of streams and the KV cache: what is to be done there is in its Output. Its caller sees to it that calls do not overlap.
+// advance.go takes a token into the answer, splice.go replaces tokens, takenback.go has traces tell of it, text.go finds the text that may
+// be shown. An answer knows nothing of streams and the KV cache: what is to be done there is in its Output. Its caller sees to it that
+// calls do not overlap.
 package answer
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -161,7 +163,10 @@ func (a *Answer) SetStages(stages []chain.Stage) error {
 
 // Fail ends the answer for an error of a stage or rule.
 func (a *Answer) Fail(err error) {
-	a.output.Reason, a.output.Err = ReasonError, fmt.Errorf("sampling failed: %w", err)
+	if !errors.Is(err, chain.ErrNoToken) && !errors.Is(err, chain.ErrNotAllowed) { // those are the request's own doing: nothing failed
+		err = fmt.Errorf("sampling failed: %w", err)
+	}
+	a.output.Reason, a.output.Err = ReasonError, err
 }
 
 // Flush gives the text that is still held back when the answer was ended from outside; an incomplete character is lost.
