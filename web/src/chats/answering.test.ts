@@ -141,6 +141,34 @@ test("Answers: a stopped answer shows nothing more", () => {
   assert.deepEqual(sent, [{ type: "cancel", id: "s" }]);
 });
 
+test("Answers: what is stopped without a connection, the host stops once there is one", () => {
+  for (const first of ["lost", "stop"]) {
+    const { answers, online, place, state, sent, asked, started, speaker } = setUp();
+    const run = answers.start(place, request);
+    speaker().started(started);
+    speaker().token({ seq: 1, text: "a" });
+    online.value = false;
+    if (first === "stop") run.stop();
+    speaker().lost();
+    if (first === "lost") run.stop();
+    assert.equal(state.message.answer?.phase, "stopping");
+    online.value = true;
+    assert.deepEqual(asked.at(-1), ["name", 1]);
+    assert.equal(sent.at(-1)?.type, "cancel");
+    speaker().token({ seq: 2, text: "b" });
+    const gone = { type: "invalid_request_error", code: "unknown_stream", message: "no such stream" };
+    speaker().end(first === "stop" ? { reason: "cancelled" } : { reason: "error", error: gone });
+    assert.deepEqual(state.message.answer?.outcome, { reason: "cancelled" });
+    assert.equal(answers.running.value.size, 0);
+  }
+  const { answers, online, place, state, speaker } = setUp(); // one that the host has not named cannot be found again
+  const run = answers.start(place, request);
+  online.value = false;
+  speaker().lost();
+  run.stop();
+  assert.deepEqual(state.message.answer?.outcome, { reason: "cancelled" });
+});
+
 test("Run: it is paused once the host says so, also when the page comes back", () => {
   const { answers, online, place, state, sent, started, speaker } = setUp();
   const run = answers.start(place, request);

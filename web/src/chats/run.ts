@@ -14,7 +14,7 @@ import {
 import { cleanTrace } from "../trace/clean.ts";
 import { mostTraced } from "../trace/items.ts";
 import type { Place } from "./answering.ts";
-import type { Answering, Message } from "./message.ts";
+import type { Answering, Message, Outcome } from "./message.ts";
 import { withParts } from "./parts.ts";
 
 /** One token of an answer. */
@@ -109,11 +109,11 @@ export class Run implements Listener {
     else if (frame.type === "rewind") this.rewind(frame.tokens);
   }
 
-  /** Stops the answer: what is still on its way is not shown. */
+  /** Stops the answer: what is still on its way is not shown. Without a connection the host is told once there is one. */
   stop(): void {
-    this.note({ phase: "stopping" });
-    if (this.stream === undefined) this.end({ reason: "cancelled" });
-    else this.stream.cancel();
+    this.note({ phase: "stopping" }, true);
+    if (this.stream !== undefined) this.stream.cancel();
+    else if (this.answering.stream === undefined) this.end({ reason: "cancelled" });
   }
 
   /** Holds the answer. As with all that follows, the message changes once the host has done it. */
@@ -194,9 +194,13 @@ export class Run implements Listener {
   end({ reason, usage, timings, trace, error: told }: End): void {
     if (this.abandoned) return;
     if (trace !== undefined) this.pieces.push(piece("", trace));
-    const error = told?.code === "unknown_stream" || told?.code === "events_gone" ? forgotten : told;
     const { stream: _, ...answering } = this.answering;
-    const outcome = { reason, ...(usage && { usage }), ...(timings && { timings }), ...(error && { error }) };
+    const unknown = told?.code === "unknown_stream" || told?.code === "events_gone";
+    const error = unknown ? forgotten : told;
+    const outcome: Outcome =
+      unknown && answering.phase === "stopping" // the host has given it up by itself
+        ? { reason: "cancelled" }
+        : { reason, ...(usage && { usage }), ...(timings && { timings }), ...(error && { error }) };
     const kept = this.change((m) => ({ ...m, answer: { ...answering, phase: "done", outcome } }), true);
     this.ended(this, kept);
   }
@@ -204,8 +208,9 @@ export class Run implements Listener {
   lost(): void {
     this.stream = undefined;
     if (this.abandoned) return;
-    if (this.answering.phase === "stopping") this.end({ reason: "cancelled" });
-    else this.note({ phase: "lost" });
+    const { phase, stream } = this.answering;
+    if (phase !== "stopping") this.note({ phase: "lost" });
+    else if (stream === undefined) this.end({ reason: "cancelled" });
   }
 
   private get moving(): "streaming" | "waiting" {
