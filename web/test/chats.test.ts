@@ -142,6 +142,13 @@ test("Page: hundreds of chats are searched in titles and texts", options, async 
   await search.fill("needle7.");
   await hit.getByRole("link").click();
   await page.getByText("Question 7", { exact: true }).waitFor();
+  await search.fill("question 398"); // above the answer, at whose end a chat is opened
+  await hit.filter({ hasText: "Chat number 398" }).getByRole("link").click();
+  await page.waitForFunction(() => {
+    const asked = [...document.querySelectorAll(".question")].find((q) => q.textContent === "Question 398");
+    const { top = -1, bottom = -1 } = asked?.getBoundingClientRect() ?? {};
+    return top >= 0 && bottom <= innerHeight;
+  });
   assert.deepEqual(chat.complaints, []);
   await chat.close();
 });

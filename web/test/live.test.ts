@@ -94,7 +94,7 @@ test("Live: two pages see the same slots, each its own answer by its chat and no
   await waiting.getByText(/Place 1, for .*All slots are taken\./).waitFor();
   assert.match(await waiting.getByRole("link").innerText(), /the third/);
   await stopOwn(third, waiting.getByRole("link"));
-  await mine.page.getByText("Nobody waits.").waitFor();
+  await mine.page.getByText("The queue is empty.").waitFor();
 
   await stopOwn(mine, own.getByRole("link"));
   assert.match(await mine.page.getByRole("log").innerText(), /Tell me of my frog\./);
@@ -111,7 +111,7 @@ test("Live: says in words what an answer waits for, and who waits in the queue",
 }, async () => {
   const viewer = await ChatPage.open(browser, `${server.url}/#/live`);
   await viewer.page.getByText(/All 2 slots are free\. Ask something in a chat/).waitFor();
-  await viewer.page.getByText("Nobody waits.").waitFor();
+  await viewer.page.getByText("The queue is empty.").waitFor();
   const other = await ChatPage.open(browser, server.url);
   await other.online();
   await other.page.evaluate(() => {

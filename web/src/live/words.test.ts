@@ -29,7 +29,7 @@ test("reason: every one of the host's has words, and a new one is not lost", () 
 });
 
 test("queueWords: who waits, and for what", () => {
-  assert.equal(queueWords({ waiting: 0, for: {} }), "Nobody waits.");
+  assert.equal(queueWords({ waiting: 0, for: {} }), "The queue is empty.");
   assert.equal(queueWords({ waiting: 1, for: { slot: 1 } }), "1 answer waits: 1 for a slot.");
   assert.equal(
     queueWords({ waiting: 4, for: { cells: 1, slot: 2, tea: 1, paused: 0 } }),

@@ -54,7 +54,7 @@ const waits: Record<string, string> = {
 
 /** Who waits in the queue, and for what. */
 export function queueWords(queue: Pick<LiveQueue, "waiting" | "for">): string {
-  if (queue.waiting === 0) return "Nobody waits.";
+  if (queue.waiting === 0) return "The queue is empty.";
   const parts = Object.entries(queue.for)
     .filter(([, n]) => n > 0)
     .sort(([, a], [, b]) => b - a)

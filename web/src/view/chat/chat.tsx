@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { useSignal } from "@preact/signals";
+import { useLayoutEffect } from "preact/hooks";
 import { useApp } from "../../app.ts";
 import { Composer } from "./composer.tsx";
 import { useFollower } from "./follower.ts";
@@ -8,10 +9,17 @@ import { Welcome } from "./welcome.tsx";
 
 /** The messages of the chat that is shown, and the field for the next one. */
 export function ChatView() {
-  const chat = useApp().chats.current.value;
+  const { chats, sought } = useApp();
+  const chat = chats.current.value;
   const { scroller, content, away, toEnd } = useFollower(chat);
   const editing = useSignal<string | undefined>(undefined);
   const path = chat.tree.path.value;
+  const wanted = sought.value;
+  useLayoutEffect(() => {
+    if (wanted === undefined || !path.includes(wanted)) return;
+    content.current?.querySelector(`[data-message="${CSS.escape(wanted)}"]`)?.scrollIntoView();
+    sought.value = undefined;
+  }, [wanted, path, content, sought]);
   return (
     <>
       <main id="scroller" ref={scroller}>

@@ -78,7 +78,7 @@ export function List(props: FieldProps) {
         Add
       </button>
       {problem !== undefined && (value !== undefined || required) && (
-        <p class="problem" id={`${id}-problem`}>
+        <p class={value === undefined ? "hint" : "problem"} id={`${id}-problem`}>
           {value === undefined ? "Add at least one." : problem}
         </p>
       )}

@@ -37,13 +37,15 @@ function words(count: number, done: boolean): string {
 }
 
 function Result({ hit: { chat, message, passage } }: { hit: Hit }) {
-  const { chats, layout, view } = useApp();
+  const { chats, layout, sought, view } = useApp();
   const open = async (event: Event) => {
     event.preventDefault();
     view.value = "chat";
     layout.chosen();
     const shown = await chats.show(chat.id);
-    if (shown && message !== undefined) chats.current.peek().tree.reveal(message);
+    if (!shown || message === undefined) return;
+    chats.current.peek().tree.reveal(message);
+    sought.value = message;
   };
   return (
     <li class="entry result">
