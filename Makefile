@@ -167,6 +167,10 @@ bench-plugins: build plugins $(BENCH_MODEL) ## what plugins cost eight streams
 bench-before: build $(BENCH_MODEL) ## compare with an earlier commit's binary in turn (BEFORE=path)
 	go run ./tools/benchpeer -only before -before "$(BEFORE)" $(ARGS)
 
+.PHONY: bench-page
+bench-page: build ## how smoothly the page draws answers of 10,000 tokens
+	cd web && npm run --silent frames
+
 .PHONY: screenshots
 screenshots: build plugins ## the pictures of the page in docs/images (ARGS="inspector dark" for some)
 	cd web && npm run --silent screenshot -- $(ARGS)

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+
+// Measures how smoothly the page draws: the time between two frames while the last 400 of an answer's 10,000 tokens come, 100 a second,
+// and while a reader scrolls through the answer. An endless list, table or block of code is the worst that a model can write. npm run frames
+import type { Page } from "playwright-core";
+import { ChatPage, launch } from "./browser.ts";
+import { type PlayedStream, play } from "./play.ts";
+import { Server } from "./server.ts";
+
+const tokens = 10_000;
+const streamed = 400; // of them; the others come at once
+const rate = 100; // tokens a second
+const scrolled = 4; // seconds
+
+const prose = "A frog sat by the pond and waited for the rain that the wind had told of. ";
+const texts: Record<string, string> = {
+  mixed: `## A story\n\n${prose}**${prose}**\n\n- one \`word\`\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n\`\`\`go\nfunc main() {}\n\`\`\`\n\n`,
+  paragraphs: `${prose.repeat(4)}\n\n`,
+  "one paragraph": prose,
+  "one list": "- A frog by the pond, with `code` and *more*\n",
+  "one table": "| frog | pond | *rain* | 42 |\n",
+  "one block of code": "func frog(pond int) string { return fmt.Sprint(pond, 42) } // rain\n",
+};
+const openings: Record<string, string> = {
+  "one table": "| a | b | c | d |\n|---|---|---|---|\n",
+  "one block of code": "```go\n",
+};
+
+/** The text of an answer in tokens of four characters. */
+function pieces(kind: string): string[] {
+  const text = texts[kind] ?? "";
+  const whole = (openings[kind] ?? "") + text.repeat(Math.ceil((tokens * 4) / text.length));
+  return whole.match(/[\s\S]{1,4}/g)?.slice(0, tokens) ?? [];
+}
+
+/** Streams pieces at the rate. */
+async function tell(stream: PlayedStream, all: readonly string[]): Promise<void> {
+  const begun = Date.now();
+  for (let sent = 0; sent < all.length; ) {
+    const due = Math.min(all.length, Math.floor(((Date.now() - begun) / 1000) * rate));
+    while (sent < due) stream.token(all[sent++] ?? "");
+    await new Promise((next) => setTimeout(next, 5));
+  }
+}
+
+/** Notes the time of each frame, in the page. */
+const note = `
+  times = [];
+  (function note(times) {
+    requestAnimationFrame((time) => {
+      times.push(time);
+      if (times === globalThis.times) note(times);
+    });
+  })(times);
+`;
+
+const pause = () => new Promise<void>((next) => setTimeout(next, 50));
+
+/** How long the answer's text is once nothing more of it is drawn. */
+async function settled(chat: ChatPage): Promise<number> {
+  for (let before = -1; ; ) {
+    const now = await chat.answers.evaluate((answer) => answer.textContent?.length ?? 0);
+    if (now === before) return now;
+    before = now;
+    await new Promise((next) => setTimeout(next, 2000));
+  }
+}
+
+/** Milliseconds between the frames of some seconds. work is done meanwhile, step by step. */
+async function frames(
+  page: Page,
+  seconds: number,
+  work: (second: number) => Promise<void>,
+): Promise<number[]> {
+  await page.evaluate(note);
+  const begun = Date.now();
+  for (let at = 0; at < seconds; at = (Date.now() - begun) / 1000) await work(at);
+  const times = await page.evaluate<number[]>("times");
+  return times.slice(1).map((time, i) => time - (times[i] ?? time));
+}
+
+function row(kind: string, what: string, list: number[]): string {
+  const sorted = list.toSorted((a, b) => a - b);
+  const at = (part: number) => (sorted[Math.floor(part * (sorted.length - 1))] ?? 0).toFixed(1);
+  const perSecond = (1000 * list.length) / list.reduce((sum, ms) => sum + ms, 0);
+  return `| ${kind} | ${what} | ${perSecond.toFixed(1)} | ${at(0.5)} | ${at(0.95)} | ${at(1)} |`;
+}
+
+const browser = await launch();
+const server = await Server.start();
+try {
+  console.log("| answer | | frames a second | median ms | p95 ms | longest ms |\n|---|---|---|---|---|---|");
+  for (const kind of Object.keys(texts)) {
+    const streams: PlayedStream[] = [];
+    const chat = await ChatPage.open(browser, server.url, {}, (page) => play(page, (s) => streams.push(s)));
+    await chat.ask("Go on.");
+    await chat.answers.waitFor();
+    while (streams.length === 0) await pause();
+    const [stream] = streams as [PlayedStream];
+    const all = pieces(kind);
+    for (const piece of all.slice(0, -streamed)) stream.token(piece);
+    const before = await settled(chat);
+    const telling = tell(stream, all.slice(-streamed));
+    console.log(row(kind, "grows", await frames(chat.page, streamed / rate, pause)));
+    await telling;
+    const grown = (await settled(chat)) - before;
+    if (grown < streamed) throw new Error(`${kind}: the answer grew by ${grown} characters only`);
+    stream.end();
+    await chat.finished();
+    await chat.page.mouse.move(400, 300);
+    const place = () => chat.page.locator("#scroller").evaluate((box) => box.scrollTop);
+    const end = await place();
+    const scroll = () => chat.page.mouse.wheel(0, -120).then(() => pause());
+    console.log(row(kind, "is scrolled", await frames(chat.page, scrolled, scroll)));
+    if (end - (await place()) < 1000) throw new Error(`${kind}: it was not scrolled`);
+    await chat.close();
+  }
+} finally {
+  await browser.close();
+  await server.stop();
+}
