@@ -3,6 +3,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -73,6 +74,8 @@ func TestWebSocketDocs_BrowserClient(t *testing.T) {
 	c := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-port=0",
 		"--user-data-dir="+t.TempDir(), pages.URL+"/test.html?"+query.Encode())
 	c.Env = append(c.Environ(), "HOME="+t.TempDir())
+	var said bytes.Buffer // through a pipe that the browser's other processes hold too: they still write to their folder when the first is gone
+	c.Stdout, c.Stderr, c.WaitDelay = &said, &said, 10*time.Second
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +90,9 @@ func TestWebSocketDocs_BrowserClient(t *testing.T) {
 			t.Errorf("the page shows %q", text)
 		}
 	case <-ctx.Done():
-		t.Error("the page does not come to its end")
+		_ = c.Process.Kill()
+		_ = c.Wait()
+		t.Errorf("the page does not come to its end; the browser says %s", said.String())
 	}
 }
 
