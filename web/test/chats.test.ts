@@ -260,16 +260,20 @@ test("Page: keys lead everywhere, and type where something is typed", options, a
   await page.keyboard.press("Escape");
   await help.waitFor({ state: "detached" });
   await chat.question.fill("");
-  await page.keyboard.press("Escape"); // out of the field
-  await page.keyboard.press("j");
-  await page.getByRole("heading", { name: "Chat number 0" }).waitFor();
-  await page.keyboard.press("Escape");
-  await page.keyboard.press("j");
-  await page.getByRole("heading", { name: "Chat number 1" }).waitFor();
-  await page.keyboard.press("Escape");
-  await page.keyboard.press("k");
-  await page.getByRole("heading", { name: "Chat number 0" }).waitFor();
-  await page.keyboard.press("Escape");
+  const leaveField = async () => {
+    await page.waitForFunction(() => document.activeElement?.id === "question"); // a chat that is shown has the focus there
+    await page.keyboard.press("Escape");
+  };
+  await leaveField();
+  for (const [key, name] of [
+    ["j", "Chat number 0"],
+    ["j", "Chat number 1"],
+    ["k", "Chat number 0"],
+  ] as const) {
+    await page.keyboard.press(key);
+    await page.getByRole("heading", { name }).waitFor();
+    await leaveField();
+  }
   await page.keyboard.press("b");
   await page.getByRole("navigation").waitFor({ state: "detached" });
   await page.keyboard.press("/");
@@ -357,6 +361,7 @@ test("Page: on a phone the sidebar covers the chat and keeps the focus", options
   await sidebar.waitFor({ state: "detached" });
   assert.ok(await open.evaluate((button) => button === document.activeElement), "the focus is lost");
   await open.click();
+  await sidebar.waitFor();
   await page.mouse.click(350, 400); // beside it
   await sidebar.waitFor({ state: "detached" });
   await open.click();
