@@ -149,7 +149,7 @@ test("Live: ticks can be read by pointer and keyboard, as a table, and in colour
   assert.equal(Number(await chart.getAttribute("aria-valuenow")), at + 1);
   assert.match(
     (await chart.getAttribute("aria-valuetext")) ?? "",
-    /^Tick \d+: tokens \d+ decoded; 1 pass; forward [\d.]+ ms, sampling [\d.]+ ms, .*in all [\d.]+ ms\.$/,
+    /^Tick \d+: tokens \d+ decoded; 1 pass; forward [\d.]+ [µm]s, sampling [\d.]+ [µm]s, .*in all [\d.]+ [µm]s\.$/,
   );
   await chat.page.keyboard.press("Escape");
   assert.equal(await chart.getAttribute("aria-valuetext"), "No tick is chosen");
