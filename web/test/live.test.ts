@@ -143,16 +143,21 @@ test("Live: ticks can be read by pointer and keyboard, as a table, and in colour
   assert.equal(await chart.getAttribute("aria-valuetext"), "No tick is chosen");
   await chart.focus();
   await chat.page.keyboard.press("ArrowLeft");
-  await chat.page.keyboard.press("ArrowLeft");
+  await chat.page.locator('[role="slider"][aria-valuetext^="Tick"]').waitFor();
   const at = Number(await chart.getAttribute("aria-valuenow"));
-  await chat.page.keyboard.press("ArrowRight");
-  assert.equal(Number(await chart.getAttribute("aria-valuenow")), at + 1);
+  for (const [key, tick] of [
+    ["ArrowLeft", at - 1],
+    ["ArrowRight", at],
+  ] as const) {
+    await chat.page.keyboard.press(key);
+    await chat.page.locator(`[role="slider"][aria-valuenow="${tick}"]`).waitFor();
+  }
   assert.match(
     (await chart.getAttribute("aria-valuetext")) ?? "",
     /^Tick \d+: tokens \d+ decoded; 1 pass; forward [\d.]+ [µm]s, sampling [\d.]+ [µm]s, .*in all [\d.]+ [µm]s\.$/,
   );
   await chat.page.keyboard.press("Escape");
-  assert.equal(await chart.getAttribute("aria-valuetext"), "No tick is chosen");
+  await chat.page.locator('[role="slider"][aria-valuetext="No tick is chosen"]').waitFor();
   await chart.hover({ position: { x: 300, y: 100 } });
   await chat.page
     .locator(".reading")
