@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
+import { archive, importFile } from "./archive.ts";
 import { ChatPage, launch, patience, withSettings } from "./browser.ts";
 import { Server } from "./server.ts";
 
@@ -23,28 +24,6 @@ after(async () => {
   await browser?.close();
   await server?.stop();
 });
-
-/** A file of n chats as the page exports them, each with an answer of so many characters. */
-function archive(n: number, characters = 200): { name: string; mimeType: string; buffer: Buffer } {
-  const text = "The quick brown fox jumps over the lazy dog. ".repeat(Math.ceil(characters / 45));
-  const day = 86_400_000;
-  const chats = Array.from({ length: n }, (_, at) => ({
-    id: `imported${at}`,
-    title: `Chat number ${at}`,
-    created: Date.now() - at * day,
-    changed: Date.now() - at * day,
-    messages: [
-      { id: "q", parent: null, role: "user", created: 1, content: `Question ${at}` },
-      { id: "a", parent: "q", role: "assistant", created: 2, content: `${text} Naïve needle${at}.` },
-    ],
-  }));
-  const buffer = Buffer.from(JSON.stringify({ penstock: "chats", version: 1, chats }));
-  return { name: "chats.json", mimeType: "application/json", buffer };
-}
-
-async function importFile(page: Page, file: ReturnType<typeof archive>): Promise<void> {
-  await page.getByLabel("Import chats").setInputFiles(file);
-}
 
 async function choose(page: Page, menu: string, item: string): Promise<void> {
   await page.getByRole("button", { name: menu, exact: true }).click({ force: true });
