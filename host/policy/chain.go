@@ -32,7 +32,10 @@ func (b *Builder) NewPolicy(params sampling.Params, list []completion.PluginUse,
 		}
 		return stage, nil
 	})
-	return policy, err
+	if err != nil {
+		return completion.Policy{}, err
+	}
+	return policy, nil
 }
 
 // renewal builds the stages of a running answer anew, around its plugins. Which versions those are was decided when it began, and so was

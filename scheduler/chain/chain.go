@@ -2,8 +2,8 @@
 
 // Package chain turns a row of logits into a token: it runs the stages of a sampler chain and refuses what the request does not allow.
 //
-// stage.go says what a stage is, chain.go begins, resets and closes the stages, replace.go exchanges them, draw.go draws a token. A chain knows nothing of slots,
-// ticks and goroutines. Its caller sees to it that calls do not overlap.
+// stage.go says what a stage is, chain.go begins, resets and closes the stages, replace.go exchanges them, draw.go draws a
+// token. A chain knows nothing of slots, ticks and goroutines. Its caller sees to it that calls do not overlap.
 package chain
 
 import (

@@ -95,7 +95,9 @@ func (w *Worker) Done() <-chan struct{} { return w.done }
 // Collect makes the worker free for another row or task, and charges its quota for this one. It returns the task's error.
 func (w *Worker) Collect() error {
 	w.busy = false
-	w.prepares = w.chain.Prepares() // a task may have replaced stages
+	if w.task != nil {
+		w.task, w.prepares = nil, w.chain.Prepares() // it may have replaced stages
+	}
 	if worked := time.Duration(w.worked.Swap(0)); w.options.Metered {
 		w.RestUntil = w.quota.spend(worked, time.Now())
 	}
