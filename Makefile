@@ -6,6 +6,7 @@ GOVULNCHECK_VERSION := v1.8.0
 # Go, Node.js and the Debian packages: scripts/setup.sh. llama.cpp: native/llama.cpp/llama.lock. npm: package-lock.json in web and host/api/clients.
 
 FUZZTIME ?= 10m
+SOAK ?= 15m
 ARGS ?=
 
 export PATH := $(PATH):/usr/local/go/bin
@@ -23,7 +24,7 @@ CLIENT_MODULES := host/api/clients/node_modules/.package-lock.json
 BINARY := bin/penstock
 
 # A folder's own time changes when a file in it comes or goes, so folders count as sources too.
-GO_SOURCES := $(shell find cmd host native scheduler plugins/abi web/*.go web/unbuilt -not -path '*/testdata*' -not -path 'host/api/clients*' \
+GO_SOURCES := $(shell find cmd host native scheduler plugins/abi plugins/asm plugins/author plugins/sdk plugins/tck web/*.go web/unbuilt -not -path '*/testdata*' -not -path 'host/api/clients*' \
 	\( -type d -o -type f -not -name '*_test.go' \) 2>/dev/null)
 UI_SOURCES := $(shell find web/src web/public web/*.json web/*.ts web/*.html -not -name '*.test.ts' 2>/dev/null)
 
@@ -120,8 +121,9 @@ build/plugins/stdgo/%.wasm: $$(wildcard plugins/examples/%/*.go) $(GO_SDK)
 # The race detector makes all that computes ten times slower, so what has no goroutines (host/plugin/fuel) goes without.
 .PHONY: test
 test: setup-test build plugins-test $(LLAMA_SERVER) $(CLIENT_MODULES) ## all tests that end within minutes: Go, Go with the race detector, UI, UI in a browser, other APIs' clients
-	go test -timeout 15m -skip HoldUpNobody ./...
+	go test -timeout 15m -skip 'HoldUpNobody|FromEmptyFolder' ./...
 	go test -v -run HoldUpNobody ./host # by itself, for what it prints
+	go test -timeout 15m -v -run FromEmptyFolder ./cmd/penstock # likewise
 	go test -timeout 15m -race -skip HoldUpNobody $$(go list ./host/... ./native/... ./scheduler/... | grep -v '/host/plugin/fuel$$')
 	cd web && npm test
 	cd host/api/clients && npm test
@@ -135,6 +137,19 @@ test-long: setup-test build plugins llama-archs $(LLAMA_SERVER) ## full corrupti
 	scripts/variants.sh
 	scripts/vulkan.sh
 	scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: fuzz
+fuzz: fuzz_time = $(if $(filter file,$(origin FUZZTIME)),1m,$(FUZZTIME))
+fuzz: setup-test llama plugins ## each fuzz target for FUZZTIME, here a minute (ARGS="host/config Frames": those whose package or name has one of these)
+	scripts/fuzz.sh $(fuzz_time) $(ARGS)
+
+.PHONY: kill-test
+kill-test: build ## kill a server 200 times at random moments of its work, and look at what it leaves
+	PENSTOCK_TEST_LONG=1 go test -count 1 -v -run 'TestKill$$' ./cmd/penstock
+
+.PHONY: soak
+soak: build plugins ## random load and faults for SOAK (15m), with the figures in docs/reliability.md (ARGS="-seed 2 -clients 96")
+	go run ./tools/soak -for $(SOAK) -document docs/reliability.md $(ARGS)
 
 .PHONY: check
 check: setup-test $(LLAMA_STAMP) $(UI) $(CLIENT_MODULES) ## format, vet, lint, sizes, imports, generated files; in CI a clean tree too
@@ -162,6 +177,10 @@ bench-peer: build llama-tools $(BENCH_MODEL) ## compare with llama-server and it
 .PHONY: bench-plugins
 bench-plugins: build plugins $(BENCH_MODEL) ## what plugins cost eight streams
 	go run ./tools/benchpeer -only plugins $(ARGS)
+
+.PHONY: bench-calls
+bench-calls: build plugins ## what one call of a plugin costs the host
+	go test -run '^$$' -bench 'MinP_Sample|Row' -benchtime 20ms -count 10 ./host/plugin/examples
 
 .PHONY: bench-before
 bench-before: build $(BENCH_MODEL) ## compare with an earlier commit's binary in turn (BEFORE=path)

@@ -79,7 +79,6 @@ var wrongValues = map[string][]string{
 	"priority":                  {`101`, `1`},
 	"timeout_ms":                {`0`, `-1`},
 	"plugins":                   {`"x"`, `[5]`, `["nope"]`, `[{"name":"nope"}]`, `[{"nom":"x"}]`, `["a","a"]`},
-	"record":                    {`true`},
 	"grammar":                   {`"root ::= ("`, `"a ::= \"b\""`, `"root ::= root"`},
 	"top_logprobs":              {`21`, `-1`},
 	"n_probs":                   {`-1`},

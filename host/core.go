@@ -19,6 +19,7 @@ import (
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/policy"
+	"github.com/penstock/penstock/host/recording"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/slotfile"
 	"github.com/penstock/penstock/host/telemetry"
@@ -37,7 +38,8 @@ type Core struct {
 	Adapters  *adapter.Registry
 	Metrics   *telemetry.Metrics
 	Model     completion.Info
-	Saved     *slotfile.Folder // nil: the conversations of slots are not saved
+	Saved     *slotfile.Folder    // nil: the conversations of slots are not saved
+	Recorder  *recording.Recorder // nil: no request is recorded
 
 	file       *model.File
 	plugins    *plugins
@@ -61,6 +63,7 @@ type coreOptions struct {
 	// embeddingTurns are those of all models; nil: its own.
 	embeddingTurns *embedding.Turns
 	broken         []model.BrokenKernel // that other models have come across
+	recordings     *recording.Store     // of all models; nil: no request is recorded
 }
 
 func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOptions) (_ *Core, err error) {
@@ -128,6 +131,9 @@ func (c *Core) equip(ctx context.Context, settings config.Config, log *slog.Logg
 	if c.plugins, err = openPlugins(ctx, settings, c.Engine, c.Metrics, log); err != nil {
 		return err
 	}
+	if o.recordings != nil {
+		c.Recorder = recording.New(o.recordings, c.Model.Name, c.Engine.Vocabulary())
+	}
 	c.Policies = policy.New(c.Engine, c.plugins.registry, settings.Plugins.Default)
 	c.Catalog = catalog.New(c.plugins.registry, settings.Plugins.Default)
 	embeddingTurns := o.embeddingTurns
@@ -169,6 +175,9 @@ func (c *Core) served() *completion.Model {
 		Embeddings: c.embeddings.vectors, Scores: c.embeddings.scores}
 	if c.Saved != nil {
 		m.Conversations = c.Saved
+	}
+	if c.Recorder != nil {
+		m.Recordings = c.Recorder
 	}
 	return m
 }

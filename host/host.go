@@ -124,6 +124,9 @@ func (h *Host) api(o Options) http.Handler {
 		UI: o.UI, Metrics: h.metrics.Handler(h.models.metrics),
 		Ready: h.accepts.Load, Done: h.done,
 	}
+	if h.models.recordings != nil {
+		options.Recordings = h.models.recordings
+	}
 	if h.traces != nil {
 		options.Sinks = append(options.Sinks, h.traces.Ended)
 	}

@@ -16,24 +16,28 @@ import (
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/hub"
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/recording"
 	"github.com/penstock/penstock/host/residency"
 	"github.com/penstock/penstock/host/telemetry"
+	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 )
 
 // models are those that a host serves: the one of the section model, those that the section models names, and if models.dir is set, all
 // of that folder. It is a completion.Models.
 type models struct {
-	config   config.Config
-	log      *slog.Logger
-	library  *library.Library
-	turns    *scheduler.Turns // nil: one model has the machine for itself
-	embed    embedding.Turns  // of the embeddings of all models
-	first    string           // name of the one of the section model; empty: there is none
-	set      *residency.Set[*resident]
-	progress func(done float32) // of the first model's load
+	config     config.Config
+	log        *slog.Logger
+	library    *library.Library
+	turns      *scheduler.Turns // nil: one model has the machine for itself
+	embed      embedding.Turns  // of the embeddings of all models
+	recordings *recording.Store // nil: no request is recorded
+	first      string           // name of the one of the section model; empty: there is none
+	set        *residency.Set[*resident]
+	progress   func(done float32) // of the first model's load
 
 	broken []model.BrokenKernel // that models have come across; used while one is loaded, which is one at a time
 }
@@ -41,12 +45,15 @@ type models struct {
 var _ completion.Models = (*models)(nil)
 
 func newModels(c config.Config, log *slog.Logger, progress func(done float32)) *models {
-	m := &models{config: c, log: log, library: library.Open(c.Models.Dir), progress: progress}
+	m := &models{config: c, log: log, library: library.Open(c.Models.Dir), progress: progress, recordings: openRecordings(c.Recordings, log)}
 	if !m.several() || c.Model.Path != "" || c.Embedding.Model != "" || c.Rerank.Model != "" { // which the first model has beside it
 		m.first = nameOf(c.Model)
 	}
 	if m.several() {
 		m.turns = scheduler.NewTurns()
+	}
+	if err := hub.RemoveLeftovers(m.library.Folder); err != nil {
+		log.Warn("what pulls that were killed left in the model folder stays there", slog.Any("error", err))
 	}
 	budget := uint64(c.Models.Memory)
 	if budget == 0 {
@@ -55,6 +62,7 @@ func newModels(c config.Config, log *slog.Logger, progress func(done float32)) *
 	m.set = residency.New(residency.Options[*resident]{
 		Load: m.load, Need: m.need, Available: model.AvailableMemory, Budget: budget, Most: c.Models.Max, Idle: c.Models.Idle,
 		Keeps: func(name string) bool { return name == m.first }, Queue: c.Scheduler.MaxQueue, Log: log,
+		Rest: native.ReturnMemory,
 	})
 	return m
 }
@@ -252,7 +260,7 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	if embedsOnly {
 		c.Embedding.Enabled = true // it can do nothing else
 	}
-	o := coreOptions{turns: m.turns, embeddingTurns: &m.embed, broken: m.broken, beside: len(m.set.All()) > 0}
+	o := coreOptions{turns: m.turns, embeddingTurns: &m.embed, recordings: m.recordings, broken: m.broken, beside: len(m.set.All()) > 0}
 	if m.several() {
 		o.name = name
 	}

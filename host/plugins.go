@@ -35,10 +35,15 @@ func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, metrics
 	limits.Memory = c.Plugins.Memory
 	observer := metrics.Plugins()
 	loader := load.New(plugin.Options{
-		Limits: limits, Vocabulary: e.Vocabulary(), Grammars: grammars{e}, TopK: highest, Observer: observer, Log: log.With(slog.String("from", "plugin")), CacheDir: codeCache(log),
+		Model: identityOf(e.Info()), Limits: limits, Vocabulary: e.Vocabulary(), Grammars: grammars{e}, TopK: highest, FirstInvalid: native.FirstInvalid,
+		Observer: observer, Log: log.With(slog.String("from", "plugin")), CacheDir: codeCache(log),
 	})
 	metrics.PluginMemory(loader.MemoryUse)
-	registry, err := registry.Open(ctx, loader, c.Plugins.Dir, log)
+	lock, err := plugin.NewLock(c.Plugins.Lock)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("plugins.lock: %w", err), loader.Close(ctx))
+	}
+	registry, err := registry.Open(ctx, loader, c.Plugins.Dir, lock, log)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the plugins in %s (plugins.dir): %w", c.Plugins.Dir, err), loader.Close(ctx))
 	}
@@ -56,6 +61,14 @@ func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, metrics
 		m.Release()
 	}
 	return p, nil
+}
+
+// identityOf is what plugins are told of the model.
+func identityOf(info engine.Info) plugin.Model {
+	return plugin.Model{
+		Name: info.Name, Architecture: info.Architecture, Description: info.ModelInfo.Name, Parameters: info.Parameters, SizeBytes: info.Size,
+		VocabularySize: info.Vocabulary, ContextTrain: info.ContextTrain, EmbeddingSize: info.Embedding, Layers: info.Layers,
+	}
 }
 
 // highest is plugin.TopK in native code: it searches the row with SIMD.

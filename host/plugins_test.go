@@ -3,6 +3,8 @@
 package host
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -93,6 +95,43 @@ func TestHost_ApplyTemplate_Tokens(t *testing.T) {
 		if plugins == `[]` && !prompt.Tokens[0].Special {
 			t.Errorf("the prompt begins with %+v", prompt.Tokens[0])
 		}
+	}
+}
+
+// A request may say which module of a plugin it wants, also of one that the operator prescribes.
+func TestPlugins_Pin(t *testing.T) {
+	wasm := always("always", 300)
+	hash := sha256.Sum256(wasm)
+	sum := hex.EncodeToString(hash[:])
+	for _, prescribed := range [][]string{nil, {"always"}} {
+		h := openWithPlugins(t, map[string]any{"plugins.default": prescribed}, map[string][]byte{"a.wasm": wasm})
+		for value, want := range map[string]struct {
+			status int
+			says   string
+		}{
+			sum:                     {200, ""},
+			strings.Repeat("0", 64): {400, sum},
+			"latest":                {400, "64 hexadecimal digits"},
+		} {
+			status, text, field := complete(t, h, `,"plugins":[{"name":"always","sha256":"`+value+`"}]`)
+			if status != want.status || status != 200 && (!strings.Contains(text, want.says) || !strings.Contains(field, "plugins[0].sha256")) {
+				t.Errorf("%q, prescribed %v: %d %q %s", value, prescribed, status, text, field)
+			}
+		}
+	}
+}
+
+// An upload that the lock does not allow is refused.
+func TestPlugins_Lock_RefusesUploads(t *testing.T) {
+	wasm := always("always", 300)
+	hash := sha256.Sum256(wasm)
+	lock := []string{"always@sha256:" + hex.EncodeToString(hash[:])}
+	h := openWithPlugins(t, map[string]any{"server.admin_key": "secret", "plugins.lock": lock}, nil)
+	if status, body := admin(t, h, http.MethodPost, "/v1/plugins", always("always", 301)); status != 422 || !strings.Contains(body, "plugins.lock") {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, body := admin(t, h, http.MethodPost, "/v1/plugins", wasm); status != 201 {
+		t.Errorf("%d %s", status, body)
 	}
 }
 

@@ -82,6 +82,9 @@ func (h *Host) close() error {
 	<-h.requests.wait()
 	if h.models != nil {
 		err = errors.Join(err, h.models.set.Close())
+		if h.models.recordings != nil {
+			h.models.recordings.Close()
+		}
 	}
 	if h.traces != nil {
 		sending, stop := context.WithTimeout(context.Background(), partingTime)

@@ -5,6 +5,7 @@ package host
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,4 +157,44 @@ func TestHost_Slots_OfAnotherModel(t *testing.T) {
 	if refused := fmt.Sprint(other.act(400, "0", "restore", `{"filename":"tale.bin"}`)); !strings.Contains(refused, "another model") {
 		t.Error(refused)
 	}
+}
+
+// Where keys do not share what is cached, a file is for the key that has saved it. Another key finds out nothing from it, by its name or
+// by its contents, and does not replace it.
+func TestHost_Slots_OfAnotherKey(t *testing.T) {
+	dir := t.TempDir()
+	h := openSlots(t, dir, map[string]any{"server.api_keys": "first,second"})
+	as := func(key string, want int, path, body string) string {
+		t.Helper()
+		status, _, text := send(t, http.DefaultClient, newRequest(t, http.MethodPost, h.URL()+path, []byte(body), "Authorization", "Bearer "+key))
+		if status != want {
+			t.Errorf("%s, %s %s: %d %s", key, path, body, status, text)
+		}
+		return text
+	}
+	complete := fmt.Sprintf(`{"prompt":%q,"n_predict":8,"temperature":0,"id_slot":0}`, tale)
+	const save, restore, file = "/slots/0?action=save", "/slots/0?action=restore", `{"filename":"tale.bin"}`
+	as("first", 200, "/completion", complete)
+	as("first", 200, save, file)
+	before, err := os.Stat(filepath.Join(dir, "tale.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	as("second", 200, "/completion", complete)
+	for _, path := range []string{save, restore} {
+		if refused := as("second", 400, path, file); !strings.Contains(refused, "another API key") || !strings.Contains(refused, `"param":"filename"`) {
+			t.Errorf("%s: %s", path, refused)
+		}
+	}
+	if after, err := os.Stat(filepath.Join(dir, "tale.bin")); err != nil || !os.SameFile(before, after) {
+		t.Errorf("another key has replaced the file: %v", err)
+	}
+	as("second", 200, save, `{"filename":"other.bin"}`)
+	as("second", 200, restore, `{"filename":"other.bin"}`)
+	as("first", 200, restore, file)
+	shared := openSlots(t, dir, nil) // asks for no keys, so that nothing says whose the caller is
+	shared.act(400, "0", "restore", file)
+	shared.complete(tale)
+	shared.act(200, "0", "save", `{"filename":"open.bin"}`)
+	as("second", 200, restore, `{"filename":"open.bin"}`)
 }

@@ -36,6 +36,9 @@ func uploaded(t *testing.T) map[string]func(n int) []byte {
 	}
 }
 
+// tooLong is in the refusal of an upload that takes too long.
+const tooLong = "longer than an upload may"
+
 // Whoever uploads holds up nobody: what three streams notice while one module after the other is loaded. As with hostile
 // guests, the figures are for reading; what is promised is 1.5 times the gap without uploads, or 20 ms.
 func TestHost_Uploads_HoldUpNobody(t *testing.T) {
@@ -43,8 +46,12 @@ func TestHost_Uploads_HoldUpNobody(t *testing.T) {
 	modules := uploaded(t)
 	h := openWithPlugins(t, map[string]any{"server.admin_key": "secret"}, nil)
 	remote := &tck.Remote{URL: h.URL(), AdminKey: "secret"}
-	if err := remote.Upload(t.Context(), example(t, "stdgo/min-p")); err != nil { // into the cache
-		t.Fatal(err)
+	err := remote.Upload(t.Context(), example(t, "stdgo/min-p")) // into the cache
+	for tries := 1; err != nil; tries++ {
+		if tries == 10 || !strings.Contains(err.Error(), tooLong) { // a busy machine may need several
+			t.Fatal(err)
+		}
+		err = remote.Upload(t.Context(), example(t, "stdgo/min-p"))
 	}
 	found, uploads, loaded := map[string][]time.Duration{}, map[string]int{}, map[string]int{}
 	for n := range rounds {
@@ -58,7 +65,7 @@ func TestHost_Uploads_HoldUpNobody(t *testing.T) {
 			for i := 1; time.Now().Before(until); i++ {
 				if err := remote.Upload(t.Context(), next); err == nil {
 					loaded[name]++
-				} else if !strings.Contains(err.Error(), "longer than an upload may") {
+				} else if !strings.Contains(err.Error(), tooLong) {
 					t.Error(err)
 				}
 				uploads[name]++

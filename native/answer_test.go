@@ -170,6 +170,14 @@ func TestAnswer_Add_BrokenFormat(t *testing.T) {
 	if _, err := a.Add("}", true); !errors.Is(err, ErrFailed) {
 		t.Errorf("got %v, want ErrFailed", err)
 	}
+	contradicted := newAnswer(t, formatOf(t, m, "Qwen3-Coder"))
+	defer closing(t, contradicted)
+	if parts, err := contradicted.Add("<function=get_time>\n</function>\n", false); err != nil || len(parts) == 0 || parts[0].Name != "get_time" {
+		t.Errorf("%+v %v", parts, err)
+	}
+	if _, err := contradicted.Add("It is late.", true); !errors.Is(err, ErrFailed) {
+		t.Errorf("got %v, want ErrFailed: the text behind the call is neither content nor part of the call", err)
+	}
 	deep := newAnswer(t, formatOf(t, m, "meta-llama-Llama-3.1-8B-Instruct"))
 	defer closing(t, deep)
 	if _, err := deep.Add(`{"name": "get_weather", "parameters": {"city": `+strings.Repeat("[", 9000), true); err != nil {
@@ -220,7 +228,8 @@ func TestAnswer_Add_LongAnswer(t *testing.T) {
 	}
 }
 
-// FuzzAnswer_Add gives any text to the parsers of all main formats.
+// FuzzAnswer_Add gives any text to the parsers of all main formats: what it comes to does not depend on where it is cut. What was told cannot
+// be taken back, so an answer fails, too, whose end contradicts its beginning.
 func FuzzAnswer_Add(f *testing.F) {
 	m := loadBuiltIn(f, ModelOptions{VocabOnly: true})
 	known := map[string]AnswerFormat{}
@@ -231,18 +240,39 @@ func FuzzAnswer_Add(f *testing.F) {
 		f.Add(byte(i), c.text, uint16(len(c.text)/2))
 	}
 	f.Fuzz(func(t *testing.T, which byte, text string, cut uint16) {
-		a := newAnswer(t, known[formats[int(which)%len(formats)].template])
-		defer closing(t, a)
-		at := int(cut) % (len(text) + 1)
-		var w whole
-		parts, err := a.Add(text[:at], false)
-		w.add(t, parts)
-		if err == nil {
-			parts, err = a.Add(text[at:], true)
-			w.add(t, parts)
+		if !utf8.ValidString(text) {
+			return // an answer shows whole characters
 		}
+		at := int(cut) % (len(text) + 1)
+		for at < len(text) && !utf8.RuneStart(text[at]) {
+			at++
+		}
+		format := known[formats[int(which)%len(formats)].template]
+		whole, failed := takenApart(t, format, text)
+		pieces, failedToo := takenApart(t, format, text[:at], text[at:])
+		if failedToo != nil {
+			return
+		}
+		if diff := cmp.Diff(whole, pieces); failed != nil || diff != "" {
+			t.Errorf("at once: %v (-at once +cut at %d)\n%s", failed, at, diff)
+		}
+	})
+}
+
+// takenApart adds the pieces of an answer, and is what they come to, or a failure.
+func takenApart(t *testing.T, f AnswerFormat, pieces ...string) (w whole, err error) {
+	t.Helper()
+	a := newAnswer(t, f)
+	defer closing(t, a)
+	for i, piece := range pieces {
+		parts, err := a.Add(piece, i == len(pieces)-1)
 		if err != nil && !errors.Is(err, ErrFailed) {
 			t.Error(err)
 		}
-	})
+		if err != nil {
+			return w, err
+		}
+		w.add(t, parts)
+	}
+	return w, nil
 }

@@ -10,8 +10,8 @@ import (
 	"unsafe"
 )
 
-// Candidates are what a chain works on when other stages come before or after it: the whole Row where N is negative, else
-// ID[:N] with Logit[:N]. Chosen is the chosen token, or -1.
+// Candidates are what a chain works on when other stages come before or after it: the whole Row where N is negative, or what TakeRow took
+// of it where Row is nil, too; else ID[:N] with Logit[:N]. Chosen is the chosen token, or -1.
 type Candidates struct {
 	Row    []float32
 	ID     []int32
@@ -48,6 +48,20 @@ func (s *Sampler) Apply(v *Candidates) error {
 		C.ps_sampler_candidates(s.c(), cInts(v.ID), cFloats(v.Logit), C.size_t(n))
 	}
 	return nil
+}
+
+// TakeRow takes what the chain needs of a row for the next Apply, and does not look at it after that. It takes nothing and returns false
+// where the chain has to see the whole row.
+func (s *Sampler) TakeRow(row []float32) (bool, error) {
+	if err := s.enterAlone(); err != nil {
+		return false, err
+	}
+	defer s.leaveAlone()
+	var taken C.bool
+	if code := C.ps_sampler_take(s.c(), cFloats(row), C.size_t(len(row)), &taken, &s.err); code != C.PS_OK {
+		return false, fmt.Errorf("take a row: %w", failure(code, &s.err))
+	}
+	return bool(taken), nil
 }
 
 // useWholeRows makes the chain look at whole rows from now on, as llama.cpp's own chain does, instead of a shortlist of candidates. The

@@ -231,30 +231,3 @@ func BenchmarkGrammar_Mask(b *testing.B) {
 		})
 	}
 }
-
-// FuzzGrammarOfSchema: a schema never takes the process down, and what it becomes is a grammar.
-func FuzzGrammarOfSchema(f *testing.F) {
-	for _, seed := range []string{
-		`{"type":"object","properties":{"a":{"type":"integer","minimum":-3,"maximum":120}},"required":["a"]}`, `{"enum":["a",1,null]}`,
-		`{"allOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/a"},{"const":3}]}}}`, `{"$ref":"#"}`,
-		`{"type":"array","items":{"type":"string","pattern":"^[a-z]{2,5}(x|y)*$"},"minItems":1,"maxItems":9}`, `{"type":["string","null"],"format":"date-time"}`,
-		`{"type":"object","additionalProperties":{"type":"number"},"properties":{"a":{},"b":{},"c":true}}`, `{"oneOf":[]}`, `[{}]`,
-	} {
-		f.Add(seed)
-	}
-	m := loadBuiltIn(f, ModelOptions{VocabOnly: true})
-	f.Fuzz(func(t *testing.T, schema string) {
-		text, err := GrammarOfSchema(schema)
-		if err != nil {
-			return
-		}
-		g, err := NewGrammar(m, text, "")
-		if err != nil {
-			return
-		}
-		defer closing(t, g)
-		if err := g.Mask(make([]uint32, (m.Info().Vocabulary+31)/32)); err != nil && !errors.Is(err, ErrFailed) {
-			t.Error(err)
-		}
-	})
-}

@@ -26,3 +26,8 @@ func Build() (stamp, backend string) { return buildStamp, buildBackend }
 
 // Version is llama.cpp's own version.
 func Version() string { return C.GoString(C.ps_version()) }
+
+// ReturnMemory gives memory that llama.cpp has freed back to the system. glibc keeps it otherwise, for each of its threads' arenas: hundreds
+// of MiB after a busy time. It takes milliseconds in which allocations wait, so it is for times of rest. Other C libraries keep little,
+// and there it does nothing.
+func ReturnMemory() { C.ps_return_memory() }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 var (
@@ -280,6 +282,59 @@ func TestSampler_Apply_TwoLinksEqualOne(t *testing.T) {
 		if v.Chosen != want {
 			t.Errorf("row %d: two links drew %d, one drew %d", seed, v.Chosen, want)
 		}
+	}
+}
+
+// A chain that narrows the row at once need not see it again.
+func TestSampler_TakeRow_EqualsSeeingIt(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
+	for name, kinds := range map[string][]SamplerKind{"top-k": {Penalties, TopK, TopP, Temperature}, "min-p": {MinP, Temperature}} {
+		for _, selects := range []Selector{SelectNone, SelectDist} {
+			o := defaultSamplerOptions()
+			o.Chain, o.Select, o.TopK, o.TopP, o.MinP, o.Seed = kinds, selects, 40, 0.95, 0.05, 11
+			takes, sees := newSampler(t, m, o), newSampler(t, m, o)
+			for seed := range uint64(20) {
+				lent, got, want := row(seed), Candidates{N: -1, Chosen: -1}, Candidates{Row: row(seed), N: -1, Chosen: -1}
+				if taken, err := takes.TakeRow(lent); err != nil || !taken {
+					t.Fatalf("%s: taken: %v, %v", name, taken, err)
+				}
+				clear(lent) // the next pass writes to it
+				if err := errors.Join(takes.Apply(&got), sees.Apply(&want)); err != nil {
+					t.Fatal(err)
+				}
+				want.Row = nil
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Fatalf("%s, row %d: %s", name, seed, diff)
+				}
+			}
+		}
+	}
+}
+
+func TestSampler_TakeRow_NotWhereAllOfItCounts(t *testing.T) {
+	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
+	o := defaultSamplerOptions()
+	o.Chain, o.TopK, o.Temperature = []SamplerKind{Temperature, TopK}, 40, 0.8
+	s := newSampler(t, m, o)
+	if taken, err := s.TakeRow(row(1)); err != nil || taken {
+		t.Errorf("taken: %v, %v", taken, err)
+	}
+	o.Chain = []SamplerKind{TopK}
+	s = newSampler(t, m, o)
+	if taken, err := s.TakeRow(row(1)[:5]); err != nil || taken {
+		t.Errorf("of another vocabulary: taken: %v, %v", taken, err)
+	}
+	if err := s.Apply(&Candidates{N: -1}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("without a row: got %v, want ErrInvalid", err)
+	}
+	if taken, err := s.TakeRow(row(1)); err != nil || !taken {
+		t.Errorf("taken: %v, %v", taken, err)
+	}
+	if _, err := s.Sample(row(2)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Apply(&Candidates{N: -1}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("the row of an earlier token: got %v, want ErrInvalid", err)
 	}
 }
 

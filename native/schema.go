@@ -206,6 +206,9 @@ func (o *conversionCost) object(properties []property, name string, here *place,
 		if !p.additional {
 			there = here.at("properties").at(p.name)
 		}
+		if name == "" && p.name == "" { // llama.cpp would make its rule the root, and any answer would do that fits this property
+			return fmt.Errorf("has at %v a property whose name is empty; give it a name", there)
+		}
 		if err := o.node(p.schema, full, there, depth+1); err != nil {
 			return err
 		}

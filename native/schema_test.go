@@ -112,3 +112,17 @@ func TestTemplate_Render_TooMuch(t *testing.T) {
 		}
 	}
 }
+
+// llama.cpp would take the rule of this property for that of the whole, and 7 for an answer.
+func TestGrammarOfSchema_PropertyWithoutName(t *testing.T) {
+	for schema, where := range map[string]string{
+		`{"type":"object","properties":{"":{"type":"integer"}}}`:                      "#/properties/ ",
+		`{"allOf":[{"properties":{"a":{}}},{"properties":{"":{}}}]}`:                  "#",
+		`{"type":"object","properties":{"a":{"type":"object","properties":{"":{}}}}}`: "",
+	} {
+		_, err := GrammarOfSchema(schema)
+		if where == "" && err != nil || where != "" && (!errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), where) || !strings.Contains(err.Error(), "name is empty")) {
+			t.Errorf("%s: got %v", schema, err)
+		}
+	}
+}

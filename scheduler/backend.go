@@ -47,6 +47,7 @@ type Backend interface {
 
 	answer.Vocabulary
 	kvcache.Memory
+	chain.Masker
 }
 
 // Batch is the input of one forward pass: four columns of equal length, one entry a token.

@@ -23,8 +23,12 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 			j.stream.send(Event{Kind: KindRewound, Rewound: &Rewound{Tokens: t.TakenBack, Text: t.Text}})
 			continue
 		}
+		if t.Output != nil {
+			j.stream.send(Event{Kind: KindOutput, Output: t.Output})
+			continue
+		}
 		s.recordToken(j, now)
-		j.stream.send(Event{Kind: KindToken, Token: t.Token, Text: t.Text, Logprobs: t.Logprobs, Trace: t.Trace})
+		j.stream.send(Event{Kind: KindToken, Token: t.Token, Text: t.Text, Origin: t.Origin, Logprobs: t.Logprobs, Trace: t.Trace})
 	}
 	out.Reset()
 	j.counted = j.answer.Generated()

@@ -13,13 +13,15 @@ import (
 type Kind uint8
 
 // The kinds of events, in the order a reader sees them: Started at most once, since a request may end in the queue; Progress, if the
-// request asks for it, and Token any number of times, and Rewound each time that tokens are taken back which the reader was sent; End once.
+// request asks for it, Token any number of times, Rewound each time that tokens are taken back which the reader was sent, and Output for
+// each value that a stage gives; End once.
 const (
 	KindStarted Kind = iota + 1
 	KindToken
 	KindEnd
 	KindProgress
 	KindRewound
+	KindOutput
 )
 
 // Event is one item of a stream.
@@ -28,11 +30,13 @@ type Event struct {
 	Text     string // text that may be shown now; empty while it is held back. Set for KindToken and KindEnd
 	Token    Token
 	Kind     Kind
+	Origin   chain.Origin    // with KindToken: chosen, spliced or injected; a forced token counts as chosen
 	Logprobs *chain.Logprobs // with KindToken, if the request asked
 	Trace    *chain.Trace    // likewise
 	Started  *Started        // with KindStarted
 	End      *End            // with KindEnd
 	Rewound  *Rewound        // with KindRewound
+	Output   *chain.Output   // with KindOutput
 	Computed int             // with KindProgress: tokens of the prompt that are computed, those found in the KV cache included
 }
 

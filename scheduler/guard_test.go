@@ -119,7 +119,7 @@ func wrongs() map[string]struct {
 		act   chain.Act
 		why   string
 	}{
-		"forces":           {preparing(chain.Prepared{Forced: true, Token: 3}), chain.ActForce, "token 3 does not fit"},
+		"forces":           {preparing(chain.Prepared{Forced: []chain.Token{3}}), chain.ActForce, "token 3 does not fit"},
 		"chooses":          {choose, chain.ActChoose, "token 3 does not fit"},
 		"masks":            {preparing(chain.Prepared{Mask: only(3, 5)}), chain.ActMask, "leave nothing of it"},
 		"masks nothing":    {preparing(chain.Prepared{Mask: only()}), chain.ActMask, "leave no token"},

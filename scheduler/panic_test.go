@@ -208,7 +208,7 @@ func TestPanic_OfTheBackend_EndsTheGuiltyRequestAlone(t *testing.T) {
 			neighbour := submit(t, s, request(10, 2, 30))
 			r := request(200, 1, 20)
 			if name == "piece" {
-				r = guided(20, &guest{prepare: func() (chain.Prepared, error) { return chain.Prepared{Forced: true, Token: 255}, nil }})
+				r = guided(20, &guest{prepare: func() (chain.Prepared, error) { return chain.Prepared{Forced: []chain.Token{255}}, nil }})
 			}
 			survives(t, s, f.Backend, complete(s, submit(t, s, r)), neighbour)
 		})

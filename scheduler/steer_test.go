@@ -166,7 +166,7 @@ func TestStream_Rewind_PreparesAnew(t *testing.T) {
 	length := 0
 	g := &guest{
 		prepare: func() (chain.Prepared, error) {
-			return chain.Prepared{Forced: true, Token: scheduler.Token(length)}, nil
+			return chain.Prepared{Forced: []chain.Token{scheduler.Token(length)}}, nil
 		},
 		accept: func(scheduler.Token) (chain.Effect, error) { length++; return chain.Effect{}, nil },
 		rewind: func(h []scheduler.Token, _ int) error { length = len(h); return nil },
@@ -212,7 +212,9 @@ func TestStream_SetChain_AroundAPlugin(t *testing.T) {
 	g := &guest{rewind: func([]scheduler.Token, int) error { begun++; return nil }}
 	fresh := fixed{token: 4, closed: make(chan struct{})}
 	st, a := reach(t, s, guided(12, g), 5)
-	if err := control(t, s, func(ctx context.Context) error { return st.SetChain(ctx, []chain.Stage{chain.Keep("stage"), fresh}) }); err != nil {
+	if err := control(t, s, func(ctx context.Context) error {
+		return st.SetChain(ctx, []chain.Stage{chain.Keep("stage", nil), fresh})
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for a.end == nil {

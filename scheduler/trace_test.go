@@ -124,7 +124,7 @@ func TestTrace_NotAskedFor_None(t *testing.T) {
 // A forced token was not drawn. Its trace says who forced it, and what the model would have said.
 func TestTrace_ForcedToken_TellsWhoAndInsteadOfWhat(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
-	force := &named{guest: preparing(chain.Prepared{Forced: true, Token: 9}), name: "forcer"}
+	force := &named{guest: preparing(chain.Prepared{Forced: []chain.Token{9}}), name: "forcer"}
 	a := complete(s, submit(t, s, traced(3, force)))
 	for _, tr := range tracesOf(a) {
 		if tr.How != chain.Forced || tr.By != "forcer" || len(tr.Stages) != 0 || len(tr.Prepared) != 1 {

@@ -14,7 +14,7 @@ import (
 // foreign are the tokens that clients and plugins put into answers.
 var foreign = []scheduler.Token{250, 251, 252, 253, 254, 255}
 
-// weaver is a plugin's stage that takes back some of the answer now and then, and puts foreign tokens in its place.
+// weaver is a plugin's stage that forces foreign tokens now and then, or takes back some of the answer and puts them in its place.
 type weaver struct {
 	schedulertest.Greedy
 	rng     *rand.Rand
@@ -23,11 +23,17 @@ type weaver struct {
 	spliced int // tokens of its own splice that it has yet to be told of
 }
 
-func (w *weaver) Native() bool                     { return false }
-func (w *weaver) Hold() int                        { return w.hold }
-func (w *weaver) Prepares() bool                   { return w.hold%2 == 0 }
-func (w *weaver) Prepare() (chain.Prepared, error) { return chain.Prepared{}, nil }
-func (w *weaver) Apply(*chain.View) error          { return nil }
+func (w *weaver) Native() bool            { return false }
+func (w *weaver) Hold() int               { return w.hold }
+func (w *weaver) Prepares() bool          { return w.hold%2 == 0 }
+func (w *weaver) Apply(*chain.View) error { return nil }
+
+func (w *weaver) Prepare() (p chain.Prepared, _ error) {
+	if w.rng.IntN(20) == 0 {
+		p.Forced = foreign[:w.rng.IntN(len(foreign))]
+	}
+	return p, nil
+}
 
 func (w *weaver) Accept(scheduler.Token) (chain.Effect, error) {
 	w.length++

@@ -141,7 +141,7 @@ func TestWorker_Prepare_ForcedTokenSkipsTheChain(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
 	var accepted []scheduler.Token
 	force := &guest{
-		prepare: func() (chain.Prepared, error) { return chain.Prepared{Forced: true, Token: 9}, nil },
+		prepare: func() (chain.Prepared, error) { return chain.Prepared{Forced: []chain.Token{9}}, nil },
 		apply:   func(*chain.View) error { return errors.New("apply was called") },
 		accept: func(token scheduler.Token) (chain.Effect, error) {
 			accepted = append(accepted, token)

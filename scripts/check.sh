@@ -76,15 +76,26 @@ not_asked() {
   unasked+=("$1")
 }
 
-known_holes_go() {
-  local said
-  said=$(go run "golang.org/x/vuln/cmd/govulncheck@${GOVULNCHECK_VERSION:?}" ./... 2>&1) && return 0
-  case $said in
-    *'exit status 3'*) printf '%s\n' "$said" && return 1 ;; # it found some
+known_holes_go() { # in the module of a folder
+  local said status=0
+  GOBIN=$PWD/build/tools go install "golang.org/x/vuln/cmd/govulncheck@${GOVULNCHECK_VERSION:?}" || return 1
+  said=$(build/tools/govulncheck -C "$1" ./... 2>&1) || status=$?
+  case $status:$said in
+    0:*) ;;
+    3:*) printf '%s\n' "$said" && return 1 ;; # it found some
     *'fetching vulnerabilities: '* | *'no such host'* | *'connection refused'* | *'i/o timeout'* | *' Forbidden'*)
-      not_asked "Go's vulnerability database" "$(grep -v '^exit status\|^go: downloading' <<<"$said" | tail -n 1)" ;;
+      not_asked "Go's vulnerability database for the module in $1" "$(tail -n 1 <<<"$said")" ;;
     *) printf '%s\n' "$said" && return 1 ;;
   esac
+}
+
+# There is no audit of crates: no crate comes from a registry, which Cargo.lock would name as its source.
+crates_of_others() {
+  local lock wrong=0
+  while IFS= read -r lock; do
+    ! grep -n '^source = ' "$lock" || { printf '%s names crates of a registry: have check.sh ask about their holes\n' "$lock"; wrong=1; }
+  done < <(git ls-files --cached --others --exclude-standard '*Cargo.lock')
+  return "$wrong"
 }
 
 known_holes_npm() { # in the packages of a folder
@@ -114,9 +125,13 @@ step 'kernels for CPUs with AMX' amx_everywhere
 step 'shellcheck' scripts_linted
 step 'web' npm --prefix web run --silent check
 step 'clients' npm --prefix host/api/clients run --silent check
-step 'known holes in Go modules' known_holes_go
-step 'known holes in npm packages of web' known_holes_npm web
-step 'known holes in npm packages of clients' known_holes_npm host/api/clients
+for module in $(git ls-files '*go.mod'); do
+  step "known holes in Go modules of $module" known_holes_go "$(dirname "$module")"
+done
+step 'crates of others' crates_of_others
+for packages in $(git ls-files '*package-lock.json'); do
+  step "known holes in npm packages of $(dirname "$packages")" known_holes_npm "$(dirname "$packages")"
+done
 [ "${CI:-}" != true ] || step 'clean tree' clean_tree
 
 [ "${#unasked[@]}" -eq 0 ] || printf 'make check: not checked, for it could not be asked: %s\n' "$(IFS=,; echo "${unasked[*]}")" >&2

@@ -61,6 +61,7 @@ find_missing() {
   if [ "$1" = test ]; then
     browser_ok || missing+=(chromium)
     need shellcheck shellcheck
+    [ "$(uname)" != Linux ] || need systemd-analyze systemd
   fi
 }
 

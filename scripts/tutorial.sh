@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Does what a guide tells a newcomer to do, in an empty folder: tutorial.sh docs/plugins/go.md
-# Files and commands are the guide's own, word for word; only the checkout, the server's port and, where TINYGO says so, TinyGo's path
-# are this machine's. The answer of the last command must be one without the letter that the guide's plugin drops.
+# Files and commands are the guide's own, word for word; only the place of the binary and the server's port are this machine's. The answer of the last command must be one without the letter that the guide's plugin drops.
 set -euo pipefail
 
 guide=$(realpath "$1")
-PENSTOCK=$(cd "$(dirname "$0")/.." && pwd)
-export PENSTOCK
+PATH=$(cd "$(dirname "$0")/.." && pwd)/bin:$PATH
 folder=$(mktemp -d)
 trap 'kill "${server:-}" 2>/dev/null || true; rm -rf "$folder"' EXIT
 export CARGO_HOME=$folder/cargo
@@ -27,9 +25,9 @@ cd "$folder/work"
 answer=
 # shellcheck disable=SC1090 # the steps are in the guide
 for step in "$steps"/*; do
-  sed -i "/^export PENSTOCK=/d; s|^[^ ]*/bin/tinygo |${TINYGO:-&} |" "$step"
-  if serve=$(grep '/penstock serve ' "$step"); then
-    sed -i '/\/penstock serve /d' "$step"
+  sed -i '/^export PATH=/d' "$step"
+  if serve=$(grep '^penstock serve ' "$step"); then
+    sed -i '/^penstock serve /d' "$step"
   fi
   if grep -q '^curl ' "$step"; then
     sed -i "s|http://127.0.0.1:8080|$url|" "$step"

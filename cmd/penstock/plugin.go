@@ -18,7 +18,9 @@ import (
 )
 
 func newPlugin() *cobra.Command {
-	return group("plugin", "Plugins: samplers, templates and stop rules in WebAssembly", newPluginInspect(), newPluginCheck(), newPluginList())
+	return group("plugin", "Plugins: samplers, templates and stop rules in WebAssembly", newPluginNew(), newPluginBuild(), newPluginExports(), newPluginTest(),
+		newPluginBench(), newPluginDev(),
+		newPluginCheck(), newPluginInspect(), newPluginList(), newPluginPush(), newPluginPull())
 }
 
 func newPluginInspect() *cobra.Command {
@@ -85,35 +87,38 @@ func viewOf(m load.Manifest) string {
 }
 
 func newPluginList() *cobra.Command {
-	var asJSON bool
+	var asJSON, asLock bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the plugins in the plugin folder",
 		Args:  atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return listPlugins(cmd, asJSON)
+			return listPlugins(cmd, asJSON, asLock)
 		},
 	}
 	addConfigFlags(cmd, "plugins")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&asLock, "lock", false, "print entries for plugins.lock, which allows these modules and no others")
+	cmd.MarkFlagsMutuallyExclusive("json", "lock")
 	return cmd
 }
 
-func listPlugins(cmd *cobra.Command, asJSON bool) (err error) {
+func listPlugins(cmd *cobra.Command, asJSON, asLock bool) (err error) {
 	cfg, err := loadConfig(cmd)
 	if err != nil {
 		return err
 	}
-	loader := load.New(plugin.Options{})
-	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(cmd.Context()))) }()
-	registry, err := registry.Open(cmd.Context(), loader, cfg.Plugins.Dir, nil)
+	loader, plugins, err := openFolder(cmd.Context(), cfg.Plugins)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(registry.Close(), err) }()
-	list := registry.List()
-	if asJSON {
+	defer func() { err = errors.Join(err, plugins.Close(), loader.Close(context.WithoutCancel(cmd.Context()))) }()
+	list := plugins.List()
+	switch {
+	case asJSON:
 		return printJSON(cmd, list)
+	case asLock:
+		return printLock(cmd, list)
 	}
 	if len(list) == 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "there are no plugins in %s\n", cfg.Plugins.Dir)
@@ -128,4 +133,18 @@ func listPlugins(cmd *cobra.Command, asJSON bool) (err error) {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", i.Name, version, i.State, detail)
 	}
 	return table.Flush()
+}
+
+// printLock prints what plugins.lock would allow of a folder. Files that do not load are left out, and named.
+func printLock(cmd *cobra.Command, list []registry.Info) error {
+	for _, i := range list {
+		if i.State == registry.StateFailed {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s is left out: %s\n", i.File, i.Error)
+			continue
+		}
+		if _, err := fmt.Fprintln(cmd.OutOrStdout(), plugin.LockEntry(i.Name, i.SHA256)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

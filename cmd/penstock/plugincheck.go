@@ -27,11 +27,15 @@ func newPluginCheck() *cobra.Command {
 			return checkPlugins(cmd, files, o, asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&config, "plugin-config", "", "the `JSON` that a request gives these plugins")
-	cmd.Flags().IntVar(&o.Conversations, "conversations", 24, "how many conversations to hold")
-	cmd.Flags().IntVar(&o.Tokens, "tokens", 48, "how many tokens each has")
+	addCheckFlags(cmd, &o, &config)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+func addCheckFlags(cmd *cobra.Command, o *check.Options, config *string) {
+	cmd.Flags().StringVar(config, "plugin-config", "", "the `JSON` that a request gives the plugin")
+	cmd.Flags().IntVar(&o.Conversations, "conversations", 24, "how many conversations to hold")
+	cmd.Flags().IntVar(&o.Tokens, "tokens", 48, "how many tokens each has")
 }
 
 // atLeastOne allows one argument or more.

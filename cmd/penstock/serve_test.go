@@ -24,9 +24,9 @@ type server struct {
 	log bytes.Buffer
 }
 
-func startServer(ctx context.Context, t *testing.T) *server {
+func startServer(ctx context.Context, t *testing.T, args ...string) *server {
 	t.Helper()
-	s := &server{cmd: child(ctx, t, "serve", "--listen", "127.0.0.1:0")}
+	s := &server{cmd: child(ctx, t, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)}
 	s.cmd.Stderr = &s.log
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
@@ -72,7 +73,7 @@ func (s *session) answer(o answerOptions) answerer {
 		if err != nil {
 			return "", err
 		}
-		policy, err := s.Policies.NewPolicy(o.params, nil, o.maxTokens)
+		policy, err := s.Policies.NewPolicy(o.params, nil, completion.Ends{MaxTokens: o.maxTokens, Stops: prompt.Stops})
 		if err != nil {
 			return "", err
 		}

@@ -46,8 +46,23 @@ func TestAPI_Page_Headers(t *testing.T) {
 		!strings.HasPrefix(page.Get("Content-Type"), "text/html") {
 		t.Errorf("page %v", page)
 	}
+	if page.Get("Cross-Origin-Opener-Policy") != "same-origin" {
+		t.Errorf("a page that opens this one keeps a hand on it: %v", page)
+	}
 	if !strings.Contains(asset.Get("Cache-Control"), "immutable") || asset.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("asset %v", asset)
+	}
+}
+
+// TestAPI_Headers_OtherOriginsReadNothing: a page of another origin may have any GET sent without an Origin header, as for an image or a
+// script. Whatever is answered, its browser neither shows it to the page nor runs it.
+func TestAPI_Headers_OtherOriginsReadNothing(t *testing.T) {
+	r := newRig(t, func(s *setup) { s.Keys = keys("", nil, "right") })
+	for path, want := range map[string]int{"/": 200, "/assets/a-1.js": 200, "/livez": 200, "/v1/models": 401, "/nothing.js": 404} {
+		status, header, _ := r.call(http.MethodGet, path, "")
+		if status != want || header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Cross-Origin-Resource-Policy") != "same-origin" {
+			t.Errorf("%s: %d %v", path, status, header)
+		}
 	}
 }
 

@@ -48,6 +48,14 @@ func (s *service) authorizeSocket(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// identifySocket is identify, for a key that a WebSocket's first frame had; empty: that of the request.
+func (s *service) identifySocket(c echo.Context, secret string) error {
+	if secret == "" {
+		secret = secretOf(c.Request())
+	}
+	return s.identify(c, secret)
+}
+
 // identify notes whom a key belongs to, unless the server asks for another.
 func (s *service) identify(c echo.Context, secret string) error {
 	keys := s.keys()

@@ -40,6 +40,26 @@ func (g *gate) on(s *setup) {
 	}
 }
 
+// pause has a peer pause its answer, whose first pass waits. Passes then come one by one until it is paused, so that it does not end before.
+func (g *gate) pause(p *peer, r *rig, id string) {
+	p.t.Helper()
+	p.send(`{"type":"pause","id":"%s"}`, id)
+	await(p.t, r.inner.pausing)
+	for range 20 {
+		select {
+		case g.pass <- struct{}{}:
+		case <-time.After(time.Second):
+		}
+		select {
+		case <-r.inner.paused:
+			g.open()
+			return
+		case <-time.After(time.Second):
+		}
+	}
+	p.t.Fatal("the answer was not paused")
+}
+
 func (g *gate) open() { g.leave.Do(func() { close(g.pass) }) }
 
 func (r *rig) request() scheduler.Request {

@@ -20,11 +20,12 @@ import (
 
 // Options is what an API needs. Catalog, UI, Metrics, Ready and Done may be nil.
 type Options struct {
-	Models  completion.Models
-	Catalog Catalog // nil: no plugins
-	Folder  Folder  // nil: nothing is pulled or removed
-	Log     *slog.Logger
-	Version string
+	Models     completion.Models
+	Catalog    Catalog    // nil: no plugins
+	Folder     Folder     // nil: nothing is pulled or removed
+	Recordings Recordings // nil: no request is recorded
+	Log        *slog.Logger
+	Version    string
 
 	Keys         func() access.Keys       // those that are known now; nil: none, and the server is open to everybody
 	Limiter      *access.Limiter          // what each client may use; nil: as much as it likes

@@ -19,6 +19,8 @@ import (
 func (s *service) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r, h := c.Request(), c.Response().Header()
+		h.Set(echo.HeaderXContentTypeOptions, "nosniff")     // what a model or a file says is not to be run as a script
+		h.Set("Cross-Origin-Resource-Policy", "same-origin") // a GET without an Origin, as for an image, is not shown to its page
 		origin := r.Header.Get(echo.HeaderOrigin)
 		if origin == "" || isHost(origin, r.Host) {
 			return next(c)

@@ -26,13 +26,13 @@ func (s *service) page(c echo.Context) error {
 		return absent(c)
 	}
 	h := c.Response().Header()
-	h.Set(echo.HeaderXContentTypeOptions, "nosniff")
 	h.Set(echo.HeaderCacheControl, "no-cache")
 	if strings.HasPrefix(name, "assets/") {
 		h.Set(echo.HeaderCacheControl, "public, max-age=31536000, immutable")
 	}
 	h.Set(echo.HeaderContentSecurityPolicy, pagePolicy)
 	h.Set(echo.HeaderReferrerPolicy, "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	if name == "index.html" {
 		return serveFile(c, s.UI, name)
 	}

@@ -135,9 +135,7 @@ func TestSocket_Rewind_IsTold(t *testing.T) {
 	var a, b reader
 	p.send(`{"type":"generate","id":"a","parts":true,"detach_ms":60000,"request":{%s,"max_tokens":60}}`, hello)
 	<-g.held
-	p.send(`{"type":"pause","id":"a"}`)
-	await(t, r.inner.pausing)
-	g.open()
+	g.pause(p, r, "a")
 	started := p.until("started")
 	p.send(`{"type":"inject","id":"a","text":"ABC"}`)
 	p.send(`{"type":"rewind","id":"a","tokens":2}`)
@@ -182,9 +180,7 @@ func TestSocket_Fork_HasParts(t *testing.T) {
 	p := r.dial()
 	p.send(`{"type":"generate","id":"a","request":{%s}}`, hello)
 	<-g.held
-	p.send(`{"type":"pause","id":"a"}`)
-	await(t, r.inner.pausing)
-	g.open()
+	g.pause(p, r, "a")
 	p.send(`{"type":"inject","id":"a","text":"ABC"}`)
 	p.send(`{"type":"fork","id":"a","as":"b","parts":true}`)
 	var b reader
@@ -267,9 +263,7 @@ func TestSocket_End_HeldTextComesOnce(t *testing.T) {
 		p := r.dial()
 		p.send(`{"type":"generate","id":"a","detach_ms":60000%s,"request":{%s,"stop":["5 never"]}}`, options, hello)
 		<-g.held
-		p.send(`{"type":"pause","id":"a"}`)
-		await(t, r.inner.pausing)
-		g.open()
+		g.pause(p, r, "a")
 		started := p.until("started")
 		p.send(`{"type":"inject","id":"a","text":"A"}`)
 		p.send(`{"type":"cancel","id":"a"}`)

@@ -38,7 +38,7 @@ type toy = completiontest.Toy
 // inner adapts a scheduler, as package host does, and tells the test what the API does with it.
 type inner struct {
 	*scheduler.Scheduler
-	submitted, cancelled, pausing chan string // names of streams
+	submitted, cancelled, pausing, paused chan string // names of streams
 }
 
 func (i inner) SubmitAll(requests []scheduler.Request) ([]completion.Stream, error) {
@@ -64,7 +64,9 @@ func (w watched) Cancel() {
 
 func (w watched) Pause(ctx context.Context) error {
 	w.inner.pausing <- w.ID()
-	return w.Stream.Pause(ctx)
+	err := w.Stream.Pause(ctx)
+	w.inner.paused <- w.ID()
+	return err
 }
 
 // witness collects how requests ended.
@@ -117,7 +119,7 @@ func newRig(t *testing.T, change func(*setup)) *rig {
 	r.stop = stop
 	done := make(chan error, 1)
 	go func() { done <- r.scheduler.Run(ctx) }()
-	r.inner = inner{r.scheduler, make(chan string, 4096), make(chan string, 4096), make(chan string, 4096)}
+	r.inner = inner{r.scheduler, make(chan string, 4096), make(chan string, 4096), make(chan string, 4096), make(chan string, 4096)}
 	s.Models = completiontest.OneModel{Strict: s.strict, Model: &completion.Model{Info: completiontest.Info(), Engine: s.Engine, Scheduler: r.inner, Policies: s.Policies}}
 	r.handler = New(s.Options)
 	server := httptest.NewUnstartedServer(r.handler)

@@ -51,6 +51,9 @@ func New(o Options) http.Handler {
 	e.POST("/v1/plugins", s.uploadPlugin, s.administer, s.withPlugins)
 	e.DELETE("/v1/plugins/:name", s.removePlugin, s.administer, s.withPlugins)
 	e.POST("/v1/plugins/:name/reset", s.resetPlugin, s.administer, s.withPlugins)
+	e.GET("/v1/recordings", s.withRecordings(listRecordings), s.authorizeOrAdmin)
+	e.GET("/v1/recordings/:id", s.withRecordings(getRecording), s.authorizeOrAdmin)
+	e.DELETE("/v1/recordings/:id", s.withRecordings(removeRecording), s.authorizeOrAdmin)
 	s.addAdminRoutes(e)
 	s.addFolderRoutes(e)
 	e.POST("/models/load", s.loadModel, s.administer)
@@ -93,7 +96,7 @@ func (s *service) dialects() []Dialect {
 		{"Anthropic", anthropic.API{Server: server}.Routes(), anthropic.Error},
 		{"Ollama", ollama.API{Server: server}.Routes(), ollama.Error},
 		{"llama-server", llamaserver.API{Server: server, UI: s.UI != nil}.Routes(), llamaserver.Error},
-		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, IdlePing: s.IdlePing, Done: s.Done, Identify: s.identify}).Routes(), wire.OpenAIError},
+		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, IdlePing: s.IdlePing, Done: s.Done, Identify: s.identifySocket}).Routes(), wire.OpenAIError},
 	}
 }
 

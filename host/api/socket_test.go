@@ -26,22 +26,22 @@ type peer struct {
 
 // serverFrame is any frame of the host.
 type serverFrame struct {
-	Type, ID, Stream, Model, Text, Reason string
-	Prompt                                int `json:"prompt_tokens"`
-	Cached                                int `json:"cached_tokens"`
-	Seed                                  uint32
-	Seq                                   uint64
-	Usage                                 wire.Usage
-	Timings                               wire.Timings
-	Missed                                uint64
-	Logprobs                              *wire.TokenProb
-	Trace                                 *wire.TokenTrace
-	Frame                                 string
-	Tokens                                int
-	Removed, Content, Reasoning           string
-	Reset                                 bool
-	Calls                                 []wire.CallDelta
-	Error                                 struct{ Code, Message, Param string }
+	Type, ID, As, Stream, Model, Text, Reason string
+	Prompt                                    int `json:"prompt_tokens"`
+	Cached                                    int `json:"cached_tokens"`
+	Seed                                      uint32
+	Seq                                       uint64
+	Usage                                     wire.Usage
+	Timings                                   wire.Timings
+	Missed                                    uint64
+	Logprobs                                  *wire.TokenProb
+	Trace                                     *wire.TokenTrace
+	Frame                                     string
+	Tokens                                    int
+	Removed, Content, Reasoning               string
+	Reset                                     bool
+	Calls                                     []wire.CallDelta
+	Error                                     struct{ Code, Message, Param string }
 }
 
 func (r *rig) dial(offers ...string) *peer {

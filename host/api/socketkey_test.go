@@ -7,9 +7,11 @@ import (
 	"encoding/base64"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/coder/websocket"
+	"github.com/penstock/penstock/host/access"
 	"github.com/penstock/penstock/host/api/socket"
 )
 
@@ -65,5 +67,45 @@ func TestSocket_Keys_InTheFirstFrame(t *testing.T) {
 	}
 	if _, _, err := silent.conn.Read(t.Context()); err == nil || t.Context().Err() != nil {
 		t.Errorf("a silent connection: %v, want that it ends", err)
+	}
+}
+
+// A key that is withdrawn begins nothing more on a connection that it has opened, however that got it. What goes on goes on.
+func TestSocket_Keys_Withdrawn(t *testing.T) {
+	const withdrawn = "withdrawn"
+	for name, open := range map[string]func(*rig) *peer{
+		"in the request": func(r *rig) *peer {
+			return r.dial(SubprotocolBearer + base64.RawURLEncoding.EncodeToString([]byte(withdrawn)))
+		},
+		"in the first frame": func(r *rig) *peer {
+			p := r.dial()
+			p.send(`{"type":"authenticate","key":"%s"}`, withdrawn)
+			p.until("authenticated")
+			return p
+		},
+	} {
+		var set atomic.Pointer[access.Keys]
+		use := func(clients ...string) { set.Store(new(keys("", nil, clients...)())) }
+		use(withdrawn, "other")
+		gate := newGate()
+		r := newRig(t, func(s *setup) { s.Keys = func() access.Keys { return *set.Load() }; gate.on(s) })
+		defer gate.open()
+		p := open(r)
+		p.send(`{"type":"watch","every_ms":100}`)
+		p.until("live")
+		p.send(`{"type":"generate","id":"a","request":{"prompt":"x","max_tokens":3}}`)
+		<-gate.held
+		use("other")
+		for _, frame := range []string{`{"type":"generate","id":"b","request":{"prompt":"x","max_tokens":3}}`, `{"type":"fork","id":"a","as":"c"}`,
+			`{"type":"attach","id":"d","stream":"x","after":-1}`, `{"type":"watch","every_ms":100}`} {
+			p.send("%s", frame)
+			if f := p.until("error"); f.Error.Code != "invalid_api_key" {
+				t.Errorf("%s, %s: %+v", name, frame, f)
+			}
+		}
+		gate.open()
+		if f := p.until("end"); f.ID != "a" || f.Reason != "length" {
+			t.Errorf("%s: the answer that went on ended with %+v", name, f)
+		}
 	}
 }

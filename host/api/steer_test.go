@@ -15,9 +15,7 @@ func (p *peer) hold(r *rig, g *gate, id, extra string) serverFrame {
 	p.t.Helper()
 	p.send(`{"type":"generate","id":"%s"%s,"request":{"prompt":"x"}}`, id, extra)
 	<-g.held
-	p.send(`{"type":"pause","id":"%s"}`, id)
-	await(p.t, r.inner.pausing)
-	g.open()
+	g.pause(p, r, id)
 	var started serverFrame
 	for paused := false; started.Type == "" || !paused; {
 		switch f := p.next(); f.Type {

@@ -2,12 +2,17 @@
 
 package bench
 
-import "strconv"
+import (
+	"io"
+	"strconv"
+)
 
 // Command is how a server is run.
 type Command struct {
 	Program string
 	Args    []string
+	Env     []string  // nil: that of this process
+	Output  io.Writer // gets all that it prints; nil: only the end is kept
 
 	listen func(port string) []string // what makes it listen on that port of 127.0.0.1
 }
@@ -27,14 +32,15 @@ func Penstock(program, model string, size Size, more ...string) Command {
 	if model != "" {
 		args = append(args, "--model", model)
 	}
-	return Command{program, args, func(port string) []string { return []string{"--listen", "127.0.0.1:" + port} }}
+	return Command{Program: program, Args: args, listen: func(port string) []string { return []string{"--listen", "127.0.0.1:" + port} }}
 }
 
 // LlamaServer serves a model with llama-server, all else as it does by default; it may not fetch anything.
 func LlamaServer(program, model string, size Size, more ...string) Command {
 	args := []string{"--model", model, "--offline", "--no-ui", "--log-verbosity", "1"}
 	args = append(args, size.flags()...)
-	return Command{program, append(args, more...), func(port string) []string { return []string{"--host", "127.0.0.1", "--port", port} }}
+	args = append(args, more...)
+	return Command{Program: program, Args: args, listen: func(port string) []string { return []string{"--host", "127.0.0.1", "--port", port} }}
 }
 
 // flags have the same names for both servers.

@@ -43,7 +43,11 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	}
 	p := &Process{URL: "http://127.0.0.1:" + port, output: excerpt.NewTail(2 << 10), exited: make(chan struct{})}
 	p.command = exec.Command(c.Program, append(slices.Clone(c.Args), c.listen(port)...)...)
-	p.command.Stdout, p.command.Stderr = p.output, p.output
+	p.command.Stdout = p.output
+	if c.Output != nil {
+		p.command.Stdout = io.MultiWriter(p.output, c.Output)
+	}
+	p.command.Stderr, p.command.Env = p.command.Stdout, c.Env
 	if err := p.command.Start(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrStart, err)
 	}
@@ -109,6 +113,15 @@ func (p *Process) healthy(ctx context.Context) bool {
 	_, _ = io.Copy(io.Discard, response.Body) // so that the connection can be used again
 	return response.StatusCode == http.StatusOK
 }
+
+// PID is the number of the server's process.
+func (p *Process) PID() int { return p.command.Process.Pid }
+
+// Ended is closed when the server has ended, by itself or by Stop.
+func (p *Process) Ended() <-chan struct{} { return p.exited }
+
+// ExitCode is that of a server that has ended; -1 if a signal has ended it.
+func (p *Process) ExitCode() int { return p.command.ProcessState.ExitCode() }
 
 // Stop ends the server, by force if it does not heed a request to.
 func (p *Process) Stop() {

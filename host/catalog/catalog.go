@@ -102,8 +102,10 @@ func apiError(err error, param string) error {
 		status, code = http.StatusRequestEntityTooLarge, "plugin_too_large"
 	case errors.Is(err, plugin.ErrNotWasm):
 		status, code = http.StatusBadRequest, "not_wasm"
+	case errors.Is(err, registry.ErrLate):
+		code = "upload_timeout"
 	case errors.As(err, &fault), errors.As(err, &refusal), errors.Is(err, plugin.ErrUnsupported), errors.Is(err, plugin.ErrVersion),
-		errors.Is(err, plugin.ErrImport), errors.Is(err, plugin.ErrExport), errors.Is(err, plugin.ErrManifest), errors.Is(err, plugin.ErrLimit):
+		errors.Is(err, plugin.ErrImport), errors.Is(err, plugin.ErrExport), errors.Is(err, plugin.ErrManifest), errors.Is(err, plugin.ErrLimit), errors.Is(err, plugin.ErrLocked):
 	default:
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // Answer is what a request is answered with: its choices, prompt by prompt.
@@ -23,6 +24,7 @@ type Choice struct {
 	Start   scheduler.Started
 	End     scheduler.End
 	Tokens  []scheduler.Token
+	Outputs []chain.Output // values that plugins gave
 
 	stream Stream
 	parts  *chat.Answer // takes the text apart; nil: it is content as it comes
@@ -117,6 +119,7 @@ func (c *Choice) held(ctx context.Context) (d Delta, err error) {
 
 // Add takes the next event of the choice's stream. The error is that of an answer that failed.
 func (c *Choice) Add(e scheduler.Event) (Delta, error) {
+	c.Request.note(c.Index, e)
 	switch e.Kind {
 	case scheduler.KindStarted:
 		c.Start = *e.Started
@@ -124,6 +127,8 @@ func (c *Choice) Add(e scheduler.Event) (Delta, error) {
 		c.Tokens = append(c.Tokens, e.Token)
 	case scheduler.KindRewound:
 		c.Tokens = c.Tokens[:max(0, len(c.Tokens)-e.Rewound.Tokens)]
+	case scheduler.KindOutput:
+		c.Outputs = append(c.Outputs, *e.Output)
 	case scheduler.KindEnd:
 		c.End = *e.End
 		if err := failure(c.End); err != nil {

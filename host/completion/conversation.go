@@ -79,6 +79,9 @@ func (r *Request) renderByPlugin(ctx context.Context, messages []chat.Message) (
 		ctx, cancel = context.WithDeadlineCause(ctx, r.Deadline, scheduler.ErrDeadline)
 		defer cancel()
 	}
+	if r.recording != nil {
+		ctx = r.recording.Rendering(ctx)
+	}
 	text, err := r.Model.Policies.Render(ctx, r.Params, r.ownUses(nil), messages)
 	if err != nil && ctx.Err() != nil {
 		return nil, causeOf(ctx)

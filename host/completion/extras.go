@@ -20,10 +20,8 @@ type Extras struct {
 	TimeoutMS   *int64          `json:"timeout_ms"`
 	Plugins     json.RawMessage `json:"plugins"`
 	Trace       bool            `json:"trace"`
+	Record      bool            `json:"record"`
 	Lora        json.RawMessage `json:"lora"`
-
-	// Refused while nothing acts on it.
-	Record json.RawMessage `json:"record" api:"refused"`
 }
 
 // The bounds of what one request may ask for.
@@ -39,9 +37,6 @@ func DefaultExtras() Extras {
 
 // check refuses what this server does not do and what is out of range, besides the sampling parameters.
 func (x *Extras) check() error {
-	if IsSet(x.Record) {
-		return Unsupported("record", "record is not supported by this server")
-	}
 	if x.Priority < -maxPriority || x.Priority > maxPriority {
 		return Invalid("priority", "priority is %d; it must be from %d to %d", x.Priority, -maxPriority, maxPriority)
 	}

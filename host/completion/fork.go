@@ -41,6 +41,10 @@ func (s *Service) Fork(ctx context.Context, r *Request, st Stream, change func(*
 		fork.Release()
 		return nil, scheduler.ErrEnded
 	}
+	if fork.recording, fork.release, err = beginRecording(fork.Basics, fork.Model, fork.release); err != nil {
+		fork.Release()
+		return nil, err
+	}
 	fork.Params, err = inPool(ctx, s.pool, time.Time{}, r.Size, func() (sampling.Params, error) {
 		return fields.Params(fork.Params, tokens{fork.Model})
 	}, nil)

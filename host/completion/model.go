@@ -43,6 +43,9 @@ type Model struct {
 	Scheduler Scheduler
 	Policies  Policies // nil: no plugins
 	Adapters  Adapters // nil: no LoRA adapters
+
+	Recordings Recordings // nil: no request is recorded
+
 	// EmbedsOnly says that requests for text are refused, since the model only makes embeddings or scores.
 	EmbedsOnly bool
 

@@ -6,8 +6,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/penstock/penstock/host/excerpt"
 )
 
 // PluginUse is an entry of a request's plugins.
@@ -15,6 +18,7 @@ type PluginUse struct {
 	Name   string
 	Client string          // who asks
 	Config json.RawMessage // nil: none
+	SHA256 string          // of the module that it must be, in hexadecimal digits; "": any
 	Skip   bool            // after a fault the request goes on without it
 	Field  string          // of the request, for errors
 }
@@ -22,14 +26,19 @@ type PluginUse struct {
 // maxPlugins bounds the plugins of a request.
 const maxPlugins = 16
 
-// readUses reads plugins: a list of names, or objects with name, config and on_error.
+// pluginObject are the fields of an entry that is an object.
+const pluginObject = "name, config, sha256 and on_error"
+
+var hexSum = regexp.MustCompile("^[0-9a-f]{64}$")
+
+// readUses reads plugins: a list of names, or of objects.
 func readUses(raw json.RawMessage) ([]PluginUse, error) {
 	if !IsSet(raw) {
 		return nil, nil
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, Invalid("plugins", "plugins must be a list of names, or of objects with name, config and on_error")
+		return nil, Invalid("plugins", "plugins must be a list of names, or of objects with "+pluginObject)
 	}
 	if len(items) > maxPlugins {
 		return nil, Invalid("plugins", "plugins has %d entries; at most %d are allowed", len(items), maxPlugins)
@@ -57,12 +66,13 @@ func readUse(item json.RawMessage, field string) (PluginUse, error) {
 	var object struct {
 		Name    string          `json:"name"`
 		Config  json.RawMessage `json:"config"`
+		SHA256  string          `json:"sha256"`
 		OnError string          `json:"on_error"`
 	}
 	d := json.NewDecoder(bytes.NewReader(item))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&object); err != nil {
-		return use, Invalid(field, "%s must be a name or an object with name, config and on_error, and nothing else%s", field, unknownField(err))
+		return use, Invalid(field, "%s must be a name or an object with %s, and nothing else%s", field, pluginObject, unknownField(err))
 	}
 	switch object.OnError {
 	case "", "fail":
@@ -71,7 +81,10 @@ func readUse(item json.RawMessage, field string) (PluginUse, error) {
 	default:
 		return use, Invalid(field+".on_error", `%s.on_error is %q; it must be "fail" or "skip"`, field, object.OnError)
 	}
-	use.Name = object.Name
+	if object.SHA256 != "" && !hexSum.MatchString(object.SHA256) {
+		return use, Invalid(field+".sha256", "%s.sha256 is %q; it must be 64 hexadecimal digits in small letters, as GET /v1/plugins gives them", field, excerpt.Of(object.SHA256, 80))
+	}
+	use.Name, use.SHA256 = object.Name, object.SHA256
 	if string(bytes.TrimSpace(object.Config)) != "null" {
 		use.Config = object.Config
 	}

@@ -18,12 +18,18 @@ import (
 type Policies interface {
 	// NewPolicy builds the policy of one choice of the samplers and plugins that its parameters and uses name, and of the
 	// operator's. It is how every policy is built if there are plugins.
-	NewPolicy(p sampling.Params, uses []PluginUse, maxTokens int) (Policy, error)
+	NewPolicy(p sampling.Params, uses []PluginUse, ends Ends) (Policy, error)
 	// Render lets the template plugin among the uses, or else the operator's, write a prompt's text for messages. It is nil
 	// if there is none. It ends with the context.
 	Render(ctx context.Context, p sampling.Params, uses []PluginUse, messages []chat.Message) (text *string, err error)
 	// CheckPrompt refuses template plugins: the request has a prompt and no messages.
 	CheckPrompt(uses []PluginUse) error
+}
+
+// Ends is what ends an answer besides its policy. Plugins are told.
+type Ends struct {
+	MaxTokens int // 0: as many as fit
+	Stops     []string
 }
 
 // Policy is what decides one answer: the stages that choose its tokens, the rules that may end it, and the control tokens that it shows.
@@ -53,7 +59,7 @@ func (p Policy) discard() { _ = p.Close() }
 // newPolicy builds the policy of one choice.
 func (r *Request) newPolicy(params sampling.Params) (p Policy, err error) {
 	if r.Model.Policies != nil {
-		p, err = r.Model.Policies.NewPolicy(params, r.ownUses(params.Chain), r.MaxTokens)
+		p, err = r.Model.Policies.NewPolicy(params, r.ownUses(params.Chain), Ends{r.MaxTokens, r.Stops})
 	} else {
 		p.Stages, err = r.Model.Engine.NewChain(params)
 	}
@@ -95,6 +101,14 @@ func refusePlugins(uses []PluginUse, chain []string) error {
 		return Unsupported("samplers", "plugins in samplers are not supported by this server: %q", chain[i])
 	}
 	return nil
+}
+
+// PluginOf is the plugin's name in that of a stage.
+func PluginOf(stage string) string {
+	if name, ok := sampling.PluginNamed(stage); ok {
+		return name
+	}
+	return stage
 }
 
 func namesPlugin(entry string) bool {

@@ -40,11 +40,12 @@ type Request struct {
 	Candidates int                      // how many of the most likely tokens are reported that each sampler left; 0: none
 	Rules      func() []answer.StopRule // that may end an answer; nil: none
 
-	mustCall bool                                         // the answer is to call a tool
-	begun    []scheduler.Token                            // of a fork: the answer begins with these
-	used     *usedAdapters                                // with what the last prompt is computed
-	renew    func(sampling.Params) ([]chain.Stage, error) // Policy.Renew, once it is submitted
-	release  func()
+	mustCall  bool                                         // the answer is to call a tool
+	begun     []scheduler.Token                            // of a fork: the answer begins with these
+	used      *usedAdapters                                // with what the last prompt is computed
+	renew     func(sampling.Params) ([]chain.Stage, error) // Policy.Renew, once it is submitted
+	recording Recording                                    // nil: none
+	release   func()
 }
 
 // Basics are what a dialect says of a request before anything is checked.
@@ -86,9 +87,14 @@ func (s *Service) New(ctx context.Context, b Basics, fill func(*Request) error) 
 		release()
 		return nil, Unsupported("model", "the model %s makes embeddings and generates no text; name another", m.Name)
 	}
+	recording, release, err := beginRecording(b, m, release)
+	if err != nil {
+		release()
+		return nil, err
+	}
 	r, err := inPool(ctx, s.pool, deadline, b.Size, func() (*Request, error) {
 		r := &Request{Basics: b, Model: m, Deadline: deadline, Choices: 1, Logprobs: -1, MaxTokens: m.MaxTokens,
-			Shift: answer.Shift{Keep: m.ShiftKeep}, release: release}
+			Shift: answer.Shift{Keep: m.ShiftKeep}, recording: recording, release: release}
 		if err := r.takeExtras(); err != nil {
 			return nil, err
 		}

@@ -73,6 +73,9 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 	if err != nil {
 		return requests, chainError(r.schemaError(err), params)
 	}
+	if r.recording != nil {
+		p = r.recording.Watch(RecordedChoice{len(requests), params.Seed, len(prompt), len(r.begun)}, p)
+	}
 	r.renew = p.Renew // the same for all choices: their plugins are
 	buffer, trace := 0, 0
 	if r.Detachable {

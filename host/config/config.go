@@ -11,16 +11,17 @@ import (
 
 // Config is a loaded configuration. It is a value: nothing changes it after Load.
 type Config struct {
-	Model     Model     `koanf:"model"`
-	Models    Models    `koanf:"models"`
-	Chat      Chat      `koanf:"chat"`
-	Server    Server    `koanf:"server"`
-	Scheduler Scheduler `koanf:"scheduler"`
-	Embedding Embedding `koanf:"embedding"`
-	Rerank    Rerank    `koanf:"rerank"`
-	Plugins   Plugins   `koanf:"plugins"`
-	Log       Log       `koanf:"log"`
-	Telemetry Telemetry `koanf:"telemetry"`
+	Model      Model      `koanf:"model"`
+	Models     Models     `koanf:"models"`
+	Chat       Chat       `koanf:"chat"`
+	Server     Server     `koanf:"server"`
+	Scheduler  Scheduler  `koanf:"scheduler"`
+	Embedding  Embedding  `koanf:"embedding"`
+	Rerank     Rerank     `koanf:"rerank"`
+	Plugins    Plugins    `koanf:"plugins"`
+	Recordings Recordings `koanf:"recordings"`
+	Log        Log        `koanf:"log"`
+	Telemetry  Telemetry  `koanf:"telemetry"`
 
 	settings []Setting         // one for each key, in the table's order
 	named    map[string]Config // the models that the file's section models names
@@ -140,7 +141,17 @@ type Rerank struct {
 type Plugins struct {
 	Dir     string   `koanf:"dir"`
 	Default []string `koanf:"default"`
+	Lock    []string `koanf:"lock"`   // NAME@sha256:HEX; none: any module
 	Memory  int64    `koanf:"memory"` // bytes of all guests together
+}
+
+// Recordings says what is kept of requests that ask to be recorded.
+type Recordings struct {
+	Enabled bool          `koanf:"enabled"` // requests may ask
+	Dir     string        `koanf:"dir"`     // empty: penstock/recordings in the user's cache folder
+	Size    int64         `koanf:"size"`    // bytes of one in memory
+	Keep    int           `koanf:"keep"`
+	KeepFor time.Duration `koanf:"keep_for"`
 }
 
 // Log says what is logged and how.

@@ -5,15 +5,12 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/knadh/koanf/parsers/yaml"
 	"github.com/knadh/koanf/providers/confmap"
-	"github.com/knadh/koanf/providers/file"
 	"github.com/knadh/koanf/v2"
 )
 
@@ -86,35 +83,6 @@ func (l *loader) set(name string, raw any, origin string) {
 		return
 	}
 	setting.Value, setting.Origin = value, origin
-}
-
-func (l *loader) readFile(path string) {
-	optional := path == ""
-	if optional {
-		path = DefaultFile
-	}
-	k := koanf.New(".")
-	if err := k.Load(file.Provider(path), yaml.Parser()); err != nil {
-		if !optional || !errors.Is(err, fs.ErrNotExist) {
-			l.problems = append(l.problems, fmt.Errorf("configuration file %s: %w", path, err))
-		}
-		return
-	}
-	l.readNamedModels(k.Raw(), "file "+path)
-	values := k.All()
-	for _, name := range k.Keys() {
-		if v := values[name]; v != nil && !isEmptySection(name, v) && !l.isOfNamedModel(name) {
-			l.set(name, v, "file "+path)
-		}
-	}
-}
-
-// isEmptySection tells a section without keys, as a file with everything commented out has it.
-func isEmptySection(name string, v any) bool {
-	m, isMap := v.(map[string]any)
-	return isMap && len(m) == 0 && slices.ContainsFunc(table, func(k Key) bool {
-		return strings.HasPrefix(k.Name, name+".")
-	})
 }
 
 // fitMicroBatch makes the default of ubatch_size follow a smaller batch_size; one that was asked for is checked.

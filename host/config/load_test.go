@@ -118,6 +118,7 @@ func TestLoad_Wrong(t *testing.T) {
 		{name: "certificate without key", flags: map[string]any{"server.ssl_cert_file": "c.pem"}, is: ErrWrongValue, want: []string{"server.ssl_key_file", "with server.ssl_cert_file"}},
 		{name: "key without certificate", flags: map[string]any{"server.ssl_key_file": "k.pem"}, is: ErrWrongValue, want: []string{"server.ssl_cert_file", "with server.ssl_key_file"}},
 		{name: "endpoint", flags: map[string]any{"telemetry.otlp_endpoint": "localhost:4318"}, is: ErrWrongValue, want: []string{"telemetry.otlp_endpoint", "http://127.0.0.1:4318"}},
+		{name: "given twice", file: "server: {listen: a:1}\nserver.listen: b:1\n", is: ErrWrongValue, want: []string{"server.listen", "given once", "file "}},
 		{name: "not YAML", file: "a: [", want: []string{"configuration file"}},
 		{name: "all at once", env: []string{"PENSTOCK_LOG_LEVEL=x", "PENSTOCK_LOG_FORMAT=y"}, want: []string{"log.level", "log.format"}},
 	} {
@@ -139,6 +140,24 @@ func TestLoad_Wrong(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// YAML would make numbers and times of these texts.
+func TestLoad_File_ValuesAreAsWritten(t *testing.T) {
+	c, err := Load(Sources{File: write(t, "server:\n  api_keys: [0123, 1e9, 0x1F, 1_000, 12345678901234567890]\nmodel: {path: 2026-01-02, alias: 1.50}\n"+
+		"scheduler: {slots: 3, prefill_share: 0.5, context_shift: yes}\nmodels: {007: {path: 0.10}}\nplugins: {dir: ~}\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"0123", "1e9", "0x1F", "1_000", "12345678901234567890"}, c.Server.APIKeys); diff != "" {
+		t.Error(diff)
+	}
+	if c.Model.Path != "2026-01-02" || c.Model.Alias[0] != "1.50" || c.ForModel("007").Model.Path != "0.10" {
+		t.Errorf("got %+v, %+v", c.Model, c.ForModel("007").Model)
+	}
+	if c.Scheduler.Slots != 3 || c.Scheduler.PrefillShare != 0.5 || !c.Scheduler.ContextShift || c.Plugins.Dir != "plugins" {
+		t.Errorf("got %+v, %q", c.Scheduler, c.Plugins.Dir)
 	}
 }
 

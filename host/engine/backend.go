@@ -163,6 +163,9 @@ func (b *backend) Row(i int) []float32 {
 	return b.context.Row(b.padder.rows[i])
 }
 
+// MaskRow implements chain.Masker.
+func (b *backend) MaskRow(to, row []float32, allowed []uint32) { native.MaskRow(to, row, allowed) }
+
 // Piece implements answer.Vocabulary.
 func (b *backend) Piece(t scheduler.Token) string { return b.model.Piece(t) }
 

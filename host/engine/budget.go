@@ -40,8 +40,7 @@ func (b *Budget) Prepares() bool { return true }
 
 // Prepare implements chain.Preparer.
 func (b *Budget) Prepare() (chain.Prepared, error) {
-	t := b.thinking.force()
-	return chain.Prepared{Forced: t >= 0, Token: t}, nil
+	return chain.Prepared{Forced: b.thinking.force()}, nil
 }
 
 // Apply implements chain.Stage.

@@ -34,7 +34,11 @@ type Stage struct {
 	biases     []chain.Bias // if it does nothing else; llama.cpp would copy the whole row to change a few logits
 }
 
-var _ chain.Stage = (*Stage)(nil)
+var (
+	_ chain.Stage      = (*Stage)(nil)
+	_ chain.RowTaker   = (*Stage)(nil)
+	_ chain.RowIgnorer = (*Stage)(nil)
+)
 
 // NewChain builds the stages of a chain without plugins: one. sampling.ErrInvalid means that p is at fault; the
 // message names the field.
@@ -204,12 +208,12 @@ func (s *Stage) Name() string { return s.name }
 
 // Apply implements chain.Stage. A whole chain chooses as it does in SampleRows.
 func (s *Stage) Apply(v *chain.View) (err error) {
-	if s.wholeChain && v.N < 0 {
+	if s.wholeChain && v.N < 0 && v.Row != nil {
 		v.Chosen, err = s.sample(v.Row)
 		return err
 	}
-	if t := s.thinking.force(); t >= 0 {
-		v.Chosen = t
+	if forced := s.thinking.force(); len(forced) > 0 {
+		v.Chosen = forced[0]
 		return nil
 	}
 	if len(s.biases) > 0 && v.N < 0 {
@@ -224,6 +228,18 @@ func (s *Stage) Apply(v *chain.View) (err error) {
 	s.view = native.Candidates{}
 	return s.asChainError(err)
 }
+
+// TakeRow implements chain.RowTaker, for samplers that begin by narrowing the row. Under a grammar they may have to look at it again.
+func (s *Stage) TakeRow(row chain.WholeRow) bool {
+	if s.hasGrammar || len(s.biases) > 0 {
+		return false
+	}
+	taken, err := s.sampler.TakeRow(row.Logits())
+	return err == nil && taken // Apply will have the same error
+}
+
+// IgnoresRow implements chain.RowIgnorer. Where a grammar forbids all candidates, it chooses from the row.
+func (s *Stage) IgnoresRow() bool { return !s.hasGrammar }
 
 // Accept implements chain.Stage.
 func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {

@@ -17,8 +17,8 @@ const slowDraw = 2 * time.Millisecond
 
 // sample draws a token from a row, or takes the one that must come next.
 func (s *Stage) sample(row []float32) (scheduler.Token, error) {
-	if t := s.thinking.force(); t >= 0 && len(row) > 0 {
-		return t, nil
+	if forced := s.thinking.force(); len(forced) > 0 && len(row) > 0 {
+		return forced[0], nil
 	}
 	var start time.Time
 	if s.hasGrammar {

@@ -39,13 +39,13 @@ func babble(r *rand.Rand, words int) string {
 // follower is what a stage does at each token of an answer.
 type follower struct {
 	asleep, resting bool
-	force           scheduler.Token
+	force           []scheduler.Token
 	fits            []int // of single tokens
 }
 
 func (s *Stage) state(t *testing.T, probes []scheduler.Token) follower {
 	t.Helper()
-	f := follower{asleep: s.lazy.asleep, resting: s.rests(), force: s.thinking.force()}
+	f := follower{asleep: s.lazy.asleep, resting: s.rests(), force: slices.Clone(s.thinking.force())}
 	for i, probe := range probes {
 		n, err := s.Fits([]scheduler.Token{probe})
 		if err != nil {
@@ -95,7 +95,7 @@ func TestStage_Reset_EqualsAccepting(t *testing.T) {
 			if !want.asleep {
 				woken++
 			}
-			if want.force >= 0 {
+			if len(want.force) > 0 {
 				thought++
 			}
 		}
@@ -197,8 +197,8 @@ func TestStage_Reset_SmallerBudget(t *testing.T) {
 	if err := s.Reset(history, 0); err != nil {
 		t.Fatal(err)
 	}
-	if want := s.thinking.forced[0]; s.thinking.force() != want {
-		t.Errorf("%d is forced, want %d", s.thinking.force(), want)
+	if got, want := s.thinking.force(), s.thinking.forced; !slices.Equal(got, want) {
+		t.Errorf("%v are forced, want %v", got, want)
 	}
 }
 

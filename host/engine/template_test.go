@@ -15,7 +15,7 @@ import (
 )
 
 // withTemplate opens the built-in model with one of llama.cpp's templates, or another.
-func withTemplate(t *testing.T, source string) *Engine {
+func withTemplate(t testing.TB, source string) *Engine {
 	t.Helper()
 	if strings.HasSuffix(source, ".jinja") {
 		found, err := filepath.Glob(filepath.Join("../../build/llama.cpp/source-*/models/templates", source))

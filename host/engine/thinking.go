@@ -72,12 +72,12 @@ func (e *Engine) newThinking(p sampling.Params) (*thinking, error) {
 // active reports whether the answer is thinking.
 func (th *thinking) active() bool { return th != nil && th.phase != speaking }
 
-// force is the token that must come next, or -1.
-func (th *thinking) force() scheduler.Token {
+// force are the tokens that must come next, or none.
+func (th *thinking) force() []scheduler.Token {
 	if th == nil || th.phase != forcing {
-		return -1
+		return nil
 	}
-	return th.forced[th.nforced]
+	return th.forced[th.nforced:]
 }
 
 // reset goes to the beginning of an answer.

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/penstock/penstock/host/atomicfile"
 	"github.com/penstock/penstock/host/library"
 )
 
@@ -60,11 +61,15 @@ const (
 // openPart locks the part of a file in a folder and takes over what an earlier pull brought, if it is of the same contents.
 func openPart(folder string, f File, index int, least int64) (_ *part, err error) {
 	p := &part{File: f, index: index, target: filepath.Join(folder, f.Name), least: least}
-	if p.file, err = lockFile(p.target + library.PartEnding); err != nil {
-		if errors.Is(err, ErrBusy) {
-			return nil, fmt.Errorf("%s is %w; wait until the other process ends", p.target, err)
-		}
+	p.file, err = atomicfile.OpenAlone(p.target+library.PartEnding, 0o644) // a model is no secret
+	if errors.Is(err, atomicfile.ErrInUse) {
+		return nil, fmt.Errorf("%s is %w; wait until the other process ends", p.target, ErrBusy)
+	}
+	if err != nil {
 		return nil, err
+	}
+	if _, err := os.Lstat(p.target); !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(fmt.Errorf("%s was %w, and is there now; pull again to see whether it is the same", p.target, ErrBusy), p.remove())
 	}
 	p.pieces = p.readNote()
 	p.resumed = p.done() > 0
@@ -101,12 +106,15 @@ func covers(pieces []piece, size int64) bool {
 	return next == size
 }
 
-// begin empties the part.
+// begin empties the part. Its note goes first: it would tell of bytes that are not there any more.
 func (p *part) begin() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.resumed = false
 	p.pieces = cut(p.Size, p.least)
+	if err := atomicfile.Remove(p.notePath()); err != nil {
+		return err
+	}
 	if err := p.file.Truncate(0); err != nil {
 		return err
 	}
@@ -179,10 +187,10 @@ func (p *part) save() error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(p.notePath()+".new", data, 0o600); err != nil {
+	if _, err := atomicfile.WriteBytes(p.notePath(), 0o600, data); err != nil {
 		return written(p.target, err)
 	}
-	return os.Rename(p.notePath()+".new", p.notePath())
+	return nil
 }
 
 func (p *part) notePath() string { return p.target + library.PartEnding + library.NoteEnding }
@@ -208,12 +216,12 @@ func (p *part) finish() error {
 	defer p.mu.Unlock()
 	err := p.file.Sync()
 	if err == nil {
-		err = os.Rename(p.file.Name(), p.target)
+		err = atomicfile.Rename(p.file.Name(), p.target)
 	}
 	if err != nil {
 		return written(p.target, err)
 	}
-	err = errors.Join(p.file.Close(), os.Remove(p.notePath()))
+	err = errors.Join(atomicfile.Remove(p.notePath()), p.file.Close())
 	p.file = nil
 	return err
 }
@@ -227,10 +235,7 @@ func (p *part) discard() error {
 
 // remove removes the part. p.mu is held.
 func (p *part) remove() error {
-	err := errors.Join(os.Remove(p.file.Name()), p.file.Close())
-	if noteErr := os.Remove(p.notePath()); !errors.Is(noteErr, fs.ErrNotExist) {
-		err = errors.Join(err, noteErr)
-	}
+	err := errors.Join(atomicfile.Remove(p.notePath()), atomicfile.Remove(p.file.Name()), p.file.Close())
 	p.file = nil
 	return err
 }

@@ -145,7 +145,8 @@ func contentRange(h http.Header) (first, last, total int64, ok bool) {
 	return 0, 0, 0, false
 }
 
-// missing notes which files the folder has not, by their place in the list. A file of such a name with other contents is an error.
+// missing notes which files the folder has not, by their place in the list, and the hashes of the others. A file of such a name with other
+// contents is an error.
 func (o Options) missing(ctx context.Context, files []File) (absent []int, err error) {
 	for i, f := range files {
 		target := filepath.Join(o.Folder, f.Name)
@@ -157,36 +158,40 @@ func (o Options) missing(ctx context.Context, files []File) (absent []int, err e
 		if err != nil {
 			return nil, err
 		}
-		same := info.Mode().IsRegular() && (f.Size < 0 || f.Size == info.Size())
+		f.SHA256 = expected(target, f)
+		same := info.Mode().IsRegular() && (f.Size < 0 || f.Size == info.Size()) && f.SHA256 != ""
 		if same {
-			if same, err = o.sameContents(ctx, target, f); err != nil {
+			sum, err := hashFile(ctx, target)
+			if errors.Is(err, fs.ErrNotExist) { // removed just now
+				absent = append(absent, i)
+				continue
+			}
+			if err != nil {
 				return nil, err
 			}
+			same = sum == f.SHA256
 		}
 		if !same {
 			n, _ := library.SplitName(f.Name)
 			return nil, fmt.Errorf("%w: %s is another file; remove it with penstock model rm %s, or choose another name with --name",
 				ErrTaken, target, n.Model)
 		}
+		files[i] = f
 	}
 	return absent, nil
 }
 
-// sameContents compares a file of the right length: by its hash, or by the note of what was pulled.
-func (o Options) sameContents(ctx context.Context, target string, f File) (bool, error) {
-	if f.SHA256 != "" {
-		sum, err := hashFile(ctx, target)
-		return sum == f.SHA256, err
+// expected is the hash that a file which is there must have: the one that the hub names, or else that of the note of what was pulled. It is
+// empty if neither says one.
+func expected(target string, f File) string {
+	source := library.ReadSource(target)
+	if f.SHA256 != "" || source == nil {
+		return f.SHA256
 	}
-	n, _ := library.SplitName(f.Name)
-	m, err := library.Open(o.Folder).Model(n.Model)
-	if err != nil || m.Source == nil {
-		return false, nil //nolint:nilerr // an unreadable file is another one
-	}
-	for _, s := range m.Source.Files {
+	for _, s := range source.Files {
 		if s.Name == f.Name && s.URL == f.URL && s.ETag == f.ETag && f.ETag != "" {
-			return true, nil
+			return s.SHA256
 		}
 	}
-	return false, nil
+	return ""
 }

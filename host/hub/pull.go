@@ -6,12 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/penstock/penstock/host/atomicfile"
 	"github.com/penstock/penstock/host/library"
 )
 
@@ -40,9 +41,10 @@ func (c Client) Pull(ctx context.Context, r Reference, o Options) (_ Result, err
 	if err != nil {
 		return Result{}, err
 	}
-	if err := os.MkdirAll(o.Folder, 0o700); err != nil {
+	if err := atomicfile.MkdirAll(o.Folder, 0o700); err != nil {
 		return Result{}, err
 	}
+	_ = RemoveLeftovers(o.Folder) // they only take room
 	n, _ := library.SplitName(files[0].Name)
 	result := Result{Name: n.Model, Path: filepath.Join(o.Folder, files[0].Name)}
 	missing, err := o.missing(ctx, files)
@@ -97,13 +99,20 @@ func (c Client) fetchAll(ctx context.Context, r Reference, o Options, files []Fi
 	if err := t.run(ctx); err != nil {
 		return 0, err
 	}
-	for i := len(t.parts) - 1; i >= 0; i-- { // the first part last: it is what makes the model one of the folder's
-		if err := t.parts[i].finish(); err != nil {
+	for _, p := range t.parts {
+		files[p.index] = p.File // with its hash
+	}
+	// The note before the files: a pull that is killed between them knows by it what is there. The first part last: it is what makes the
+	// model one of the folder's.
+	if err := library.WriteSource(filepath.Join(o.Folder, files[0].Name), source(r, files)); err != nil {
+		return 0, err
+	}
+	for _, p := range slices.Backward(t.parts) {
+		if err := p.finish(); err != nil {
 			return 0, err
 		}
-		files[t.parts[i].index] = t.parts[i].File
 	}
-	return t.brought.Load(), library.WriteSource(filepath.Join(o.Folder, files[0].Name), source(r, files))
+	return t.brought.Load(), nil
 }
 
 // source is the note of where files came from.

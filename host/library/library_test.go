@@ -244,3 +244,36 @@ func TestLibrary_Remove_AllFilesOfAModel(t *testing.T) {
 		t.Errorf("a path: %v", err)
 	}
 }
+
+// A removal that is cut leaves no half of a model, and can be done again.
+func TestLibrary_Remove_Cut_LeavesNoModel(t *testing.T) {
+	for _, last := range []string{"a-00002-of-00003.gguf", "a-00003-of-00003.gguf"} {
+		l := folder(t, "a-00001-of-00003.gguf", "a-00002-of-00003.gguf", "a-00003-of-00003.gguf", "a.source.json")
+		files, err := l.Removable("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocked := filepath.Join(l.Folder, last)
+		if err := errors.Join(os.Remove(blocked), os.MkdirAll(filepath.Join(blocked, "inner"), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Remove(files); err == nil {
+			t.Fatal("a folder was removed")
+		}
+		if names := Stems(l.Folder); len(names) > 0 {
+			t.Errorf("cut before %s there is still %v", last, names)
+		}
+		if err := errors.Join(os.RemoveAll(blocked), os.WriteFile(blocked, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if files, err = l.Removable("a"); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Remove(files); err != nil {
+			t.Error(err)
+		}
+		if all, err := os.ReadDir(l.Folder); err != nil || len(all) > 0 {
+			t.Errorf("%v is left, %v", all, err)
+		}
+	}
+}

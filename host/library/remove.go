@@ -3,11 +3,14 @@
 package library
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/penstock/penstock/host/atomicfile"
 )
 
 // Removable returns the files of a model of the folder: all parts, the note of its source and what an unfinished pull left. A path
@@ -39,32 +42,37 @@ const (
 	NoteEnding = ".json"
 )
 
-// unfinished is the path that the first file of a model would have whose pull did not end.
+// rank is 0 for a note and 1 for a file of the model.
+func rank(path string) int {
+	if strings.HasSuffix(path, NoteEnding) {
+		return 0
+	}
+	return 1
+}
+
+// unfinished is the path that the first file of a model would have whose pull or removal did not end.
 func (l *Library) unfinished(name string) string {
 	entries, err := os.ReadDir(l.Folder)
 	if err != nil {
 		return ""
 	}
 	for _, e := range entries {
-		file, isPart := cutPart(e.Name())
-		if n, ok := SplitName(file); isPart && ok && n.Model == name {
+		file := strings.TrimSuffix(e.Name(), PartEnding)
+		if n, ok := SplitName(file); ok && n.Model == name {
 			return filepath.Join(l.Folder, FileName{n.Model, 1, n.Parts}.String())
 		}
 	}
 	return ""
 }
 
-func cutPart(file string) (string, bool) {
-	if n := len(file) - len(PartEnding); n > 0 && file[n:] == PartEnding {
-		return file[:n], true
-	}
-	return "", false
-}
-
-// Remove removes files, the first last: until then the model is known by its name, so that it can be tried again.
+// Remove removes what Removable returned: first the notes, then the first file, without which there is no model, then the others. So the
+// model is whole or none at any time, and what remains of a removal that was cut is Removable.
 func (l *Library) Remove(files []string) error {
-	for i := len(files) - 1; i >= 0; i-- {
-		if err := os.Remove(files[i]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	inOrder := slices.SortedStableFunc(slices.Values(files), func(a, b string) int {
+		return cmp.Compare(rank(a), rank(b))
+	})
+	for _, f := range inOrder {
+		if err := atomicfile.Remove(f); err != nil {
 			return err
 		}
 	}

@@ -4,11 +4,12 @@ package library
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/penstock/penstock/host/atomicfile"
 )
 
 // Source is a note beside a model: where it was pulled from.
@@ -36,34 +37,34 @@ func sourcePath(path string) string {
 	return filepath.Join(filepath.Dir(path), name.Model+".source.json")
 }
 
-// WriteSource writes the note of a model whose first file is at path, at once or not at all.
+// WriteSource writes the note of a model whose first file is, or will be, at path.
 func WriteSource(path string, s Source) error {
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".source-*")
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(append(data, '\n'))
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), sourcePath(path))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	return nil
+	_, err = atomicfile.WriteBytes(sourcePath(path), 0o600, append(data, '\n'))
+	return err
 }
 
-// readSource reads the note; nil if there is none, or it is of other files.
-func readSource(path string) *Source {
+// ReadSource reads the note of a model, one of whose files is at path or will be; nil if there is none. Not all files that it tells of need
+// be there, and they may be others.
+func ReadSource(path string) *Source {
 	data, err := os.ReadFile(sourcePath(path))
 	if err != nil {
 		return nil
 	}
 	var s Source
-	if json.Unmarshal(data, &s) != nil || len(s.Files) != len(parts(path)) {
+	if json.Unmarshal(data, &s) != nil {
+		return nil
+	}
+	return &s
+}
+
+// sourceOf reads the note of a model whose first file is at path; nil if there is none, or it is of other files.
+func sourceOf(path string) *Source {
+	s := ReadSource(path)
+	if s == nil || len(s.Files) != len(parts(path)) {
 		return nil
 	}
 	for i, p := range parts(path) {
@@ -72,5 +73,5 @@ func readSource(path string) *Source {
 			return nil
 		}
 	}
-	return &s
+	return s
 }

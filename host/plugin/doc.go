@@ -13,6 +13,7 @@
 //	plugin/quarantine  which clients wait after repeated faults
 //	plugin/load        compiled code → a plugin with manifest, configuration schema and a warmed image
 //	plugin/stage       a plugin as a stage of a sampler chain, a stop rule or a template
+//	plugin/session     what a plugin was asked and answered, recorded and replayed
 //	plugin/registry    the plugins of a folder; uploads
 //
 // The way of a call:

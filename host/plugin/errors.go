@@ -19,6 +19,7 @@ var (
 	ErrExport      = errors.New("wrong export")
 	ErrManifest    = errors.New("bad manifest")
 	ErrLimit       = errors.New("limit exceeded")
+	ErrLocked      = errors.New("not one of the modules that may be loaded")
 )
 
 // Why a plugin cannot be used.

@@ -24,6 +24,8 @@ type Limits struct {
 	Log       int           // bytes a request
 	Emit      int           // bytes a call
 	Fail      int           // bytes of the text of a refusal
+	Output    int           // bytes of all values for the client
+	Outputs   int           // values for the client
 	Held      int           // bytes of text a stop plugin may hold back
 	Grammars  int           // handles an instance
 	Grammar   int           // bytes of a grammar's text
@@ -49,6 +51,8 @@ func DefaultLimits() Limits {
 		Log:       abi.LimitLogBytes,
 		Emit:      abi.LimitEmitBytes,
 		Fail:      abi.LimitFailBytes,
+		Output:    abi.LimitOutputBytes,
+		Outputs:   abi.LimitOutputs,
 		Held:      abi.LimitHeldBytes,
 		Grammars:  abi.LimitGrammars,
 		Grammar:   abi.LimitGrammarBytes,

@@ -11,12 +11,28 @@ import (
 // can be loaded and inspected.
 type Options struct {
 	Vocabulary Vocabulary
+	Model      Model
 	Grammars   Grammars // nil: grammar_open says that there are none
 	TopK       TopK     // nil: a portable one
-	Observer   Observer // nil: none
-	Log        *slog.Logger
-	CacheDir   string // compiled code is kept there between runs; empty: in memory
-	Limits     Limits // the zero value: DefaultLimits
+	// FirstInvalid is the index of the first logit of a row that is NaN or +Inf, or −1; nil: a portable one.
+	FirstInvalid func(row []float32) int
+	Observer     Observer // nil: none
+	Log          *slog.Logger
+	CacheDir     string // compiled code is kept there between runs; empty: in memory
+	Limits       Limits // the zero value: DefaultLimits
+}
+
+// Model is what plugins are told of the model, under these names. What is not known is zero.
+type Model struct {
+	Name           string `json:"name,omitempty"`         // as the API knows it
+	Architecture   string `json:"architecture,omitempty"` // as its file says
+	Description    string `json:"description,omitempty"`  // as its file says
+	Parameters     uint64 `json:"parameters,omitempty"`   // how many there are
+	SizeBytes      uint64 `json:"size_bytes,omitempty"`   // of the weights
+	VocabularySize int    `json:"vocabulary_size,omitempty"`
+	ContextTrain   int    `json:"context_train,omitempty"` // the longest context it was trained for, in tokens
+	EmbeddingSize  int    `json:"embedding_size,omitempty"`
+	Layers         int    `json:"layers,omitempty"`
 }
 
 // Vocabulary is the model's. It is safe for concurrent use.
@@ -50,8 +66,9 @@ type Grammar interface {
 // are. It leaves out −Inf and NaN. ids and logits have room for k.
 type TopK func(row []float32, k int, ids []int32, logits []float32) int
 
-// Observer learns of every call. It must be quick and safe for concurrent use.
+// Observer learns of every call. It and what it returns must be quick and safe for concurrent use.
 type Observer interface {
-	PluginCall(plugin, export string, took time.Duration)
+	// PluginCalls returns what is told the time of each call of an export. An instance asks once for each export.
+	PluginCalls(plugin, export string) func(took time.Duration)
 	PluginFault(plugin, kind string)
 }

@@ -17,6 +17,9 @@ type Request struct {
 	ContextSize int
 	Skip        bool // after a fault the request goes on without the plugin
 	Setup       *Setup
+	// Sampling gives the request's effective sampling parameters of now, a JSON object; nil: {}. It is called while a plugin asks for
+	// them, at any time and from any goroutine.
+	Sampling func() []byte
 }
 
 // Setup is a common deadline for setting up all guests of a choice. Its time begins with the first of them. The zero value is

@@ -12,17 +12,18 @@ import (
 )
 
 // NewPolicy implements completion.Policies.
-func (b *Builder) NewPolicy(params sampling.Params, list []completion.PluginUse, maxTokens int) (completion.Policy, error) {
+func (b *Builder) NewPolicy(params sampling.Params, list []completion.PluginUse, ends completion.Ends) (completion.Policy, error) {
 	uses, err := b.resolve(list, params.Chain)
 	defer release(uses)
 	if err != nil {
 		return completion.Policy{}, err
 	}
-	policy := completion.Policy{Renew: b.renewal(uses)}
+	inForce := newInForce(params, uses, ends)
+	policy := completion.Policy{Renew: b.renewal(uses, inForce)}
 	index, setup := 0, &plugin.Setup{}
 	policy.Stages, err = b.stages(params, uses, func(u *use) (chain.Stage, error) {
 		stage, err := stage.New(u.plugin, plugin.Request{Client: u.Client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
-			Setup: setup, MaxTokens: maxTokens, ContextSize: b.engine.Info().Limits.Positions, Skip: u.Skip})
+			Setup: setup, MaxTokens: ends.MaxTokens, ContextSize: b.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe})
 		if err != nil {
 			return nil, useError(u, err)
 		}
@@ -40,14 +41,16 @@ func (b *Builder) NewPolicy(params sampling.Params, list []completion.PluginUse,
 
 // renewal builds the stages of a running answer anew, around its plugins. Which versions those are was decided when it began, and so was
 // where they stand if its parameters do not say.
-func (b *Builder) renewal(uses []use) func(sampling.Params) ([]chain.Stage, error) {
+func (b *Builder) renewal(uses []use, inForce *inForce) func(sampling.Params) ([]chain.Stage, error) {
 	return func(params sampling.Params) ([]chain.Stage, error) {
 		for _, entry := range params.Chain {
 			if name, ok := sampling.PluginNamed(entry); ok && find(uses, name) == nil {
 				return nil, completion.Invalid("samplers", "samplers has %s; no plugin can be added to an answer that has begun", entry)
 			}
 		}
-		return b.stages(params, uses, func(u *use) (chain.Stage, error) { return chain.Keep(sampling.PluginEntry(u.Name)), nil })
+		return b.stages(params, uses, func(u *use) (chain.Stage, error) {
+			return chain.Keep(sampling.PluginEntry(u.Name), func() { inForce.set(params) }), nil
+		})
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/stage"
+	"github.com/penstock/penstock/host/recording"
 	"github.com/penstock/penstock/host/sampling"
 )
 
@@ -38,8 +38,8 @@ func (b *Builder) Render(ctx context.Context, params sampling.Params, list []com
 	if err != nil {
 		return nil, err
 	}
-	written, err := stage.Render(ctx, chosen.plugin, data, plugin.Request{Client: chosen.Client, Config: chosen.Config, Seed: uint64(params.Seed),
-		ContextSize: b.engine.Info().Limits.Positions})
+	written, err := recording.Render(ctx, chosen.plugin, data, plugin.Request{Client: chosen.Client, Config: chosen.Config, Seed: uint64(params.Seed),
+		ContextSize: b.engine.Info().Limits.Positions, Sampling: newInForce(params, uses, completion.Ends{}).describe})
 	if err != nil {
 		return nil, useError(chosen, err)
 	}

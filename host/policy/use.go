@@ -32,6 +32,8 @@ func (b *Builder) resolve(list []completion.PluginUse, chain []string) ([]use, e
 			if err := checkDefault(u); err != nil {
 				return nil, err
 			}
+			of := find(uses, u.Name)
+			of.SHA256, of.Field = u.SHA256, u.Field
 			continue
 		}
 		uses = append(uses, use{PluginUse: u})
@@ -47,7 +49,11 @@ func (b *Builder) resolve(list []completion.PluginUse, chain []string) ([]use, e
 		if u.plugin, err = b.registry.Find(u.Name); err != nil {
 			return uses, useError(u, err)
 		}
-		if err := u.plugin.CheckConfig(u.Config); err != nil {
+		if u.SHA256 != "" && u.SHA256 != u.plugin.SHA256 {
+			return uses, completion.Invalid(u.Field+".sha256", "%s.sha256 is %s; plugin %q of this server is %s: leave the field out, or have that version installed",
+				u.Field, u.SHA256, u.Name, u.plugin.SHA256)
+		}
+		if u.Config, err = u.plugin.CheckConfig(u.Config); err != nil {
 			return uses, useError(u, err)
 		}
 	}

@@ -43,6 +43,7 @@ type Options[M io.Closer] struct {
 	Keeps     func(name string) bool // whether a model stays for good; nil: none
 	Wait      time.Duration          // how long a request waits for room; 0: two minutes
 	Queue     int                    // requests that may wait; 0: 256
+	Rest      func()                 // called once nobody has used a model for a second, and after a model was unloaded; nil: nothing is
 	Log       *slog.Logger
 }
 
@@ -76,6 +77,7 @@ type Set[M io.Closer] struct {
 	models  map[string]*model[M]
 	closing closing
 	changed chan struct{} // closed and replaced when room may have come
+	rest    *time.Timer   // see restSoon
 	loads   sync.WaitGroup
 }
 
@@ -182,6 +184,7 @@ func (s *Set[M]) release(m *model[M]) {
 	if s.Idle > 0 && !s.Keeps(m.name) {
 		m.idle = time.AfterFunc(s.Idle, func() { s.unloadIdle(m) })
 	}
+	s.restSoon()
 	s.tell()
 }
 
@@ -243,6 +246,7 @@ func (s *Set[M]) unload(m *model[M], why string) {
 	s.mu.Lock()
 	s.closing.count--
 	s.closing.bytes -= m.need
+	s.restSoon()
 	s.tell()
 }
 
@@ -320,6 +324,9 @@ func (s *Set[M]) All() []M {
 func (s *Set[M]) Stop() {
 	s.mu.Lock()
 	s.closed = true
+	if s.rest != nil {
+		s.rest.Stop()
+	}
 	s.tell()
 	s.mu.Unlock()
 	s.cancel()

@@ -5,13 +5,14 @@ package slotfile
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
 
+	"github.com/penstock/penstock/host/atomicfile"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
@@ -46,6 +47,7 @@ func Open(path string, e Engine, s Scheduler) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
+	_ = atomicfile.RemoveLeftovers(path) // they only take room, and a folder that cannot be written to still restores
 	return &Folder{root: root, engine: e, scheduler: s, turn: make(chan struct{}, 1)}, nil
 }
 
@@ -64,39 +66,34 @@ func (f *Folder) Save(ctx context.Context, slot int, salt, name string) (tokens 
 	}
 	defer func() { err = errors.Join(err, saved.State.Close()) }()
 	contents := saved.State.Contents()
-	o := origin{Bytes: len(contents), From: saved.Scope.From}
+	o := origin{Bytes: len(contents), From: saved.Scope.From, Owner: ownerOf(salt)}
 	if o.Model, err = f.engine.Identity(); err != nil {
 		return 0, 0, err
 	}
 	if o.Adapters, err = f.engine.AdapterFiles(saved.Scope.Adapters); err != nil {
 		return 0, 0, completion.Invalid("id_slot", "the conversation of slot %d cannot be saved: %v", slot, err)
 	}
-	if bytes, err = f.write(name, saved.Tokens, contents, o); err != nil {
+	if bytes, err = f.write(name, saved.Tokens, contents, o); errors.Is(err, errOther) {
+		return 0, 0, completion.Invalid("filename", "unable to save slot %d as %q: %v; choose another name", slot, name, err)
+	} else if err != nil {
 		return 0, 0, fmt.Errorf("unable to save slot %d: %w", slot, withoutPath(err))
 	}
 	return len(saved.Tokens), bytes, nil
 }
 
-// write writes a file beside the one that it then replaces.
+// write writes a file, in the place of the one that has its name.
 func (f *Folder) write(name string, tokens []kvcache.Token, contents []byte, o origin) (int64, error) {
 	if stat, err := f.root.Lstat(name); err == nil && !stat.Mode().IsRegular() {
 		return 0, errors.New("there is something by that name that is no file")
 	}
-	part := ".saving-" + rand.Text()
-	file, err := f.root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
+	if err := f.refuseOther(name, o.Owner); err != nil {
 		return 0, err
 	}
-	n, err := write(file, tokens, contents, o)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = f.root.Rename(part, name)
-	}
-	if err != nil {
-		_ = f.root.Remove(part) // what it could not write is not to stay
-	}
+	var n int64
+	_, err := atomicfile.Write(f.root, name, 0o600, func(w io.Writer) (err error) {
+		n, err = write(w, tokens, contents, o)
+		return err
+	})
 	return n, err
 }
 
@@ -106,7 +103,7 @@ func (f *Folder) Restore(ctx context.Context, slot int, salt, name string) (toke
 		return 0, 0, err
 	}
 	defer f.end()
-	saved, bytes, err := f.read(name)
+	saved, bytes, err := f.read(name, ownerOf(salt))
 	if err != nil {
 		return 0, 0, completion.Invalid("filename", "unable to restore slot %d from %q: %v", slot, name, withoutPath(err))
 	}
@@ -116,8 +113,8 @@ func (f *Folder) Restore(ctx context.Context, slot int, salt, name string) (toke
 	return len(saved.Tokens), bytes, slotError(slot, err)
 }
 
-// read reads a file of this model.
-func (f *Folder) read(name string) (*kvcache.Saved, int64, error) {
+// read reads a file of this model and of its owner, or of nobody.
+func (f *Folder) read(name, owner string) (*kvcache.Saved, int64, error) {
 	if stat, err := f.root.Lstat(name); err != nil {
 		return nil, 0, err
 	} else if !stat.Mode().IsRegular() { // others may block
@@ -135,6 +132,9 @@ func (f *Folder) read(name string) (*kvcache.Saved, int64, error) {
 	r, err := open(file, stat.Size())
 	if err != nil {
 		return nil, 0, err
+	}
+	if !r.origin.isOpenTo(owner) {
+		return nil, 0, errOther
 	}
 	scope, err := f.scope(r.origin)
 	if err != nil {

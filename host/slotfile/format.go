@@ -43,6 +43,7 @@ type origin struct {
 	Bytes    int    `json:"bytes"`              // of the state
 	Adapters string `json:"adapters,omitempty"` // engine.Engine.AdapterFiles
 	From     int    `json:"from,omitempty"`     // kvcache.Scope.From
+	Owner    string `json:"owner,omitempty"`    // ownerOf
 }
 
 // errDamaged is why a file is none that was written here, or not any more.

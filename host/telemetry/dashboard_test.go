@@ -24,7 +24,7 @@ func known(t *testing.T) map[string][]string {
 	m.Tick(scheduler.TickRecord{})
 	m.Embeddings("embedding")
 	p := m.Plugins()
-	p.PluginCall("a", "penstock_sample", time.Second)
+	p.PluginCalls("a", "penstock_sample")(time.Second)
 	p.PluginFault("a", "trap")
 	m.PluginMemory(func() (int64, int64) { return 1, 2 })
 	s := NewServer("1")

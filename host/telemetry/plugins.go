@@ -37,9 +37,10 @@ func (m *Metrics) PluginMemory(used func() (bytes, limit int64)) {
 		func() float64 { bytes, _ := used(); return float64(bytes) }))
 }
 
-// PluginCall notes a call. The hook is the export's name without the prefix that all have.
-func (p *PluginMetrics) PluginCall(plugin, export string, took time.Duration) {
-	p.calls.WithLabelValues(plugin, strings.TrimPrefix(export, "penstock_")).Observe(took.Seconds())
+// PluginCalls returns what notes a call. The hook is the export's name without the prefix that all have.
+func (p *PluginMetrics) PluginCalls(plugin, export string) func(took time.Duration) {
+	calls := p.calls.WithLabelValues(plugin, strings.TrimPrefix(export, "penstock_"))
+	return func(took time.Duration) { calls.Observe(took.Seconds()) }
 }
 
 // PluginFault notes a fault.

@@ -93,12 +93,60 @@ func TestCheckAdapter_WrongFile_IsRefused(t *testing.T) {
 	}
 }
 
+// An adapter that passes is one of the model's, however its file was come by.
 func FuzzCheckAdapter(f *testing.F) {
-	f.Add(adapterBytes(f, synth.Adapter{Invocation: []uint32{1}})[:2000])
+	good := adapterBytes(f, synth.Adapter{Invocation: []uint32{1}})
+	h, err := gguf.Read(bytes.NewReader(good), int64(len(good)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good[:h.DataOffset], int64(len(good)))
+	f.Add(good[:2000], int64(2000))
 	model := header(f, builtInPath)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if a, err := gguf.CheckAdapter(bytes.NewReader(data), int64(len(data)), model); err == nil && a.Rank < 1 {
-			t.Errorf("an adapter of rank %d passes", a.Rank)
+	vocabulary := model.Values["tokenizer.ggml.tokens"].Len()
+	f.Fuzz(func(t *testing.T, data []byte, size int64) {
+		if size < 0 || size > 1<<32 {
+			return
+		}
+		a, err := gguf.CheckAdapter(bytes.NewReader(data), size, model)
+		if err != nil {
+			return
+		}
+		if a.Rank < 1 || a.Bytes > uint64(size) {
+			t.Errorf("an adapter of rank %d with %d bytes passes, of a file of %d", a.Rank, a.Bytes, size)
+		}
+		for _, token := range a.Invocation {
+			if token < 0 || int(token) >= vocabulary {
+				t.Errorf("an adapter that token %d invokes passes", token)
+			}
+		}
+	})
+}
+
+// A control vector that passes has a finite number in each place.
+func FuzzReadControlVector(f *testing.F) {
+	var b bytes.Buffer
+	if err := synth.ControlVector(&b, builtInPath, 1, 0.1); err != nil {
+		f.Fatal(err)
+	}
+	h, err := gguf.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		f.Fatal(err)
+	}
+	width := h.Tensors[0].Dims[0]
+	f.Add(b.Bytes(), uint8(3), uint8(min(width, 255)))
+	f.Fuzz(func(t *testing.T, data []byte, layers, width uint8) {
+		values, err := gguf.ReadControlVector(bytes.NewReader(data), int64(len(data)), int(layers), int(width))
+		if err != nil {
+			return
+		}
+		if len(values) != (int(layers)-1)*int(width) {
+			t.Errorf("%d numbers for %d layers of %d", len(values), layers, width)
+		}
+		for i, v := range values {
+			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+				t.Errorf("number %d is %v", i, v)
+			}
 		}
 	})
 }

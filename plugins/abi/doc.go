@@ -18,4 +18,5 @@ type Signature struct {
 	Params   []Type
 	Results  []Type
 	Optional bool // an export that a plugin may leave out although it has others
+	Added    bool // an import that was not in v1 at first; plugins import it from the module Optional
 }

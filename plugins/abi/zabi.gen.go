@@ -34,6 +34,7 @@ const (
 	ImportHistory       = "history"
 	ImportFeature       = "feature"
 	ImportParam         = "param"
+	ImportRequest       = "request"
 	ImportRandom        = "random"
 	ImportVocabSize     = "vocab_size"
 	ImportPiece         = "piece"
@@ -41,6 +42,7 @@ const (
 	ImportTokenAttr     = "token_attr"
 	ImportSpecial       = "special"
 	ImportTokenize      = "tokenize"
+	ImportOutput        = "output"
 	ImportBind          = "bind"
 	ImportEmit          = "emit"
 	ImportFail          = "fail"
@@ -64,10 +66,10 @@ const (
 const (
 	PrepareMask  = 1 // the mask buffer
 	PrepareBias  = 2 // the bias buffer
-	PrepareForce = 4 // the splice buffer: token[0] with n = 1 and backtrack 0 is the next token; no sample runs, every accept does
+	PrepareForce = 4 // the splice buffer: token[0] with n = 1 and backtrack 0 is the next token; no sample runs, every accept does. With n > 1 (feature prepare_force_many) the n tokens come next, one after the other
 )
 
-// Sample answers: Any answer ≥ 0 is the id of the chosen token.
+// Sample answers: Any answer ≥ 0 is the id of the chosen token. With the feature sample_keep an answer −1 − k, k ≥ 1, keeps the first k candidates of the view as they were shown, and the chain goes on; the view is not read back.
 const (
 	SampleEdited = -1 // the view was edited, or left as it is; the chain goes on
 )
@@ -137,6 +139,19 @@ const (
 	BindRefused = -1 // see bind
 )
 
+// Output answers: Result of output.
+const (
+	OutputOk      = 0  // the client gets the value
+	OutputRefused = -1 // see output
+)
+
+// Features: what a host of v1 may lack; ask with the import feature.
+const (
+	FeatureSampleKeep       = "sample_keep"        // penstock_sample may answer −1 − k: the first k candidates stay
+	FeaturePrepareForceMany = "prepare_force_many" // penstock_prepare may force several tokens with one bit 4: n from 1 to cap, see prepare bits; without it n must be 1
+	FeatureConfigDefaults   = "config_defaults"    // config has the values that the manifest's schema gives a default for, where the request gave none; without it the plugin fills them in. A host looks for defaults in properties, items and prefixItems, and follows $ref and allOf. What is required must still be given. Where a configuration fits the schema only without the defaults, it gets none
+)
+
 // Limits and their defaults; units as in docs/abi/v1.md.
 const (
 	LimitHookFuel          = 20000000   // units
@@ -166,6 +181,8 @@ const (
 	LimitFailBytes         = 4096       // bytes
 	LimitTokenizeBytes     = 65536      // bytes of text
 	LimitFeatureBytes      = 64         // bytes of a feature's name
+	LimitOutputBytes       = 65536      // bytes of all values of a plugin in a choice
+	LimitOutputs           = 64         // values of a plugin in a choice
 	LimitHeldBytes         = 4096       // bytes of text held back by stop plugins
 	LimitTextBytes         = 256        // bytes
 	LimitGrammarBytes      = 262144     // bytes of a grammar
@@ -201,6 +218,7 @@ var Imports = []Signature{
 	{Name: "history", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "feature", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "param", Params: []Type{"i32"}, Results: []Type{"i64"}},
+	{Name: "request", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "random", Results: []Type{"i64"}},
 	{Name: "vocab_size", Results: []Type{"i32"}},
 	{Name: "piece", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}},
@@ -208,6 +226,7 @@ var Imports = []Signature{
 	{Name: "token_attr", Params: []Type{"i32"}, Results: []Type{"i32"}},
 	{Name: "special", Params: []Type{"i32"}, Results: []Type{"i32"}},
 	{Name: "tokenize", Params: []Type{"i32", "i32", "i32", "i32", "i32"}, Results: []Type{"i32"}},
+	{Name: "output", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}, Added: true},
 	{Name: "bind", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "emit", Params: []Type{"i32", "i32"}},
 	{Name: "fail", Params: []Type{"i32", "i32"}},
@@ -215,6 +234,46 @@ var Imports = []Signature{
 	{Name: "grammar_open", Params: []Type{"i32", "i32", "i32"}, Results: []Type{"i32"}},
 	{Name: "grammar_mask", Params: []Type{"i32"}, Results: []Type{"i32"}},
 	{Name: "grammar_accept", Params: []Type{"i32", "i32"}, Results: []Type{"i32"}},
+}
+
+// Features are the names that the import feature knows.
+var Features = []string{
+	"config",
+	"messages",
+	"history",
+	"feature",
+	"param",
+	"request",
+	"random",
+	"vocab_size",
+	"piece",
+	"vocab",
+	"token_attr",
+	"special",
+	"tokenize",
+	"output",
+	"bind",
+	"emit",
+	"fail",
+	"log",
+	"grammar_open",
+	"grammar_mask",
+	"grammar_accept",
+	"penstock_abi_v1",
+	"penstock_describe",
+	"penstock_warm",
+	"penstock_open",
+	"penstock_template",
+	"penstock_close",
+	"_initialize",
+	"penstock_prepare",
+	"penstock_sample",
+	"penstock_accept",
+	"penstock_stop",
+	"penstock_rewind",
+	"sample_keep",
+	"prepare_force_many",
+	"config_defaults",
 }
 
 // Draw is what the import random gives: a function of the seed, the plugin's place in the chain, the position and how many

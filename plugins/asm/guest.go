@@ -82,7 +82,11 @@ func (g *Guest) Bind(kind, ptr, size int) []byte {
 func (g *Guest) Wasm() []byte {
 	m := Module{Funcs: g.Funcs, Memory: append([]byte{0}, unsigned(uint64(g.Pages))...), Globals: g.Globals, Data: g.Data, Omit: g.Omit}
 	for _, s := range g.Imports {
-		if !strings.Contains(s.Name, ".") {
+		switch {
+		case strings.Contains(s.Name, "."):
+		case s.Added:
+			s.Name = abi.Optional + "." + s.Name
+		default:
 			s.Name = abi.Module + "." + s.Name
 		}
 		m.Imports = append(m.Imports, s)

@@ -59,6 +59,9 @@ func sampleAnswers() []Case {
 		rows("row-empty", "a row with nothing above −inf",
 			asm.Each(1, asm.Local(0), asm.I32(atRow), asm.Local(1), asm.I32(4), asm.Multiply, asm.Add, asm.F32(banned), asm.StoreF32)),
 		faulted("a token past the vocabulary", abi.ExportSample, causeAnswer, size.on(abi.ExportSample, size.Call(abi.ImportVocabSize))),
+		rows("row-keep", "keeping the first of a row", asm.I32(-2), asm.Return),
+		edits("keep-more", "keeping more candidates than there are", asm.I32(-2), asm.Local(0), asm.Subtract, asm.Return),
+		edits("keep-most", "keeping 2,147,483,647 candidates", asm.I32(math.MinInt32), asm.Return),
 		faulted("an unknown answer of sample", abi.ExportSample, causeAnswer, newDraft("sample-answer", `"view":"none",`).on(abi.ExportSample, asm.I32(-2))),
 	}
 }
@@ -90,7 +93,6 @@ func prepareAnswers() []Case {
 		fills("bias-many", "more biases than fit", abi.PrepareBias, asm.Poke(atBias, biasCap+1)),
 		fills("bias-most", "4,294,967,295 biases", abi.PrepareBias, asm.Poke(atBias, -1)),
 		fills("force-none", "forcing no token", abi.PrepareForce, splice(0)),
-		fills("force-two", "forcing two tokens", abi.PrepareForce, splice(0, token, token)),
 		fills("force-back", "forcing and taking back", abi.PrepareForce, splice(1, token)),
 		fills("force-no-token", "forcing what is no token", abi.PrepareForce, splice(0, asm.I32(-1))),
 		fills("force-many", "forcing more than fits", abi.PrepareForce, asm.Poke(atSplice+4, -1)),

@@ -93,7 +93,8 @@ func asking() *draft {
 	knows := func(name string, want int) []byte {
 		return d.is("feature "+name, want, d.say(name, abi.ImportFeature))
 	}
-	return d.open(knows(abi.ImportFeature, 1), knows(abi.ImportHistory, 1), knows(abi.ExportRewind, 1), knows("telepathy", 0), knows("", 0))
+	return d.open(knows(abi.ImportFeature, 1), knows(abi.ImportHistory, 1), knows(abi.ExportRewind, 1),
+		knows(abi.FeatureSampleKeep, 1), knows("telepathy", 0), knows("", 0))
 }
 
 // drawing takes a candidate by chance.

@@ -26,6 +26,8 @@ func viewCases() []Case {
 		unchanged("candidates are the best ones, best first, all of them tokens", sortedView()),
 		answered("the candidates that are left are all there is to choose from", keepsLast()),
 		answered("candidates may come back in any order", reorders()),
+		answered("the first candidates may be kept, as they were shown", keepsFirst(), seesOne()),
+		unchanged("keeping all candidates changes nothing", keepsAll()),
 		answered("what a stage left out is gone for the next", narrows(), seesTwo()),
 		answered("a logits view is the whole row, and counts as it was left", rowOfOne()),
 		unchanged("a row that was not edited changes nothing", rowAsItIs()),
@@ -74,6 +76,26 @@ func reorders() *draft {
 	}
 	return d.open(d.bind(abi.BufferCandidates)).on(abi.ExportSample, at(atView), asm.SetGlobal(picked),
 		d.must("two or more candidates", asm.I32(1), asm.Local(0), asm.Less), swap(atView), swap(atLogit), asm.I32(abi.SampleEdited)).insists()
+}
+
+// keepsFirst keeps the best candidate, which it tries to replace by another.
+func keepsFirst() *draft {
+	d := newDraft("keeps-first", "")
+	return d.open(d.bind(abi.BufferCandidates)).on(abi.ExportSample, asm.I32(atView), asm.Load, asm.SetGlobal(picked),
+		d.must("two or more candidates", asm.I32(1), asm.Local(0), asm.Less),
+		asm.I32(atView), asm.I32(atView+4), asm.Load, asm.Store, asm.PokeF(atLogit, banned), asm.I32(-2)).insists()
+}
+
+func seesOne() *draft {
+	d := newDraft("sees-one", "")
+	return d.open(d.bind(abi.BufferCandidates)).on(abi.ExportSample, d.is("one candidate was kept", 1, asm.Local(0)),
+		d.must("its logit is what it was", asm.I32(atLogit), asm.LoadF32, asm.F32(-highest), asm.AtMostF32, asm.EqualZero),
+		asm.I32(atView), asm.Load, asm.SetGlobal(picked), asm.I32(abi.SampleEdited)).insists()
+}
+
+func keepsAll() *draft {
+	d := newDraft("keeps-all", "")
+	return d.open(d.bind(abi.BufferCandidates)).on(abi.ExportSample, asm.I32(-1), asm.Local(0), asm.Subtract)
 }
 
 func narrows() *draft {

@@ -11,6 +11,13 @@ import (
 
 // Advance takes a token that was drawn into the answer, or ends the answer at it.
 func (a *Answer) Advance(t chain.Token, d Details) {
+	a.takeOutputs() // of open, prepare and sample
+	a.changed = false
+	a.advance(t, d)
+	a.takeOutputs()
+}
+
+func (a *Answer) advance(t chain.Token, d Details) {
 	if size := a.settings.VocabularySize; t < 0 || int(t) >= size {
 		a.Fail(fmt.Errorf("a stage chose token %d, which is not in the vocabulary of %d", t, size))
 		return
@@ -20,6 +27,23 @@ func (a *Answer) Advance(t chain.Token, d Details) {
 		return
 	}
 	a.grow(t, d, false)
+}
+
+// Follow takes tokens into the answer that a stage has forced to follow the one that was drawn. What ends the answer ends them, and so does
+// a splice: what follows then is not what they were meant to follow.
+func (a *Answer) Follow(tokens []chain.Token, by int) {
+	if why := a.tooLong(tokens); why != nil {
+		if err := a.chain.Refuse(by, chain.ActForce, why); err != nil {
+			a.Fail(err)
+		}
+		return
+	}
+	for _, t := range tokens {
+		if a.output.ended() || a.changed {
+			return
+		}
+		a.Advance(t, a.origin(chain.Forced, by))
+	}
 }
 
 // endAt ends the answer at a token that is not part of it. A preserved one is shown all the same.

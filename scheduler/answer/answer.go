@@ -35,6 +35,7 @@ type Answer struct {
 	window     []heldToken       // the hold window: the last tokens, which a stage may still take back and which are not shown
 	windowSize int               // at most
 	spliced    []chain.Token     // of the splice that is being done
+	changed    bool              // a splice has answered the last token that Advance took
 	takenBack  []chain.TakenBack // for the trace of the next token; empty if none is wanted
 	text       text
 	output     Output
@@ -71,8 +72,10 @@ type heldToken struct {
 	details Details
 }
 
-// Details are what is reported of a token besides its text, if the request asks for it.
+// Details are what is reported of a token besides its text: its origin as far as the answer knows it, which is not whether it was forced,
+// and the rest if the request asks for it.
 type Details struct {
+	Origin   chain.Origin
 	Logprobs *chain.Logprobs
 	Trace    *chain.Trace
 }
@@ -131,7 +134,8 @@ func (a *Answer) Inject(tokens []chain.Token) {
 		return
 	}
 	for _, t := range tokens {
-		if a.grow(t, Details{Trace: a.chain.Origin(chain.Injected, "")}, false); a.output.ended() {
+		a.grow(t, Details{Origin: chain.Injected, Trace: a.chain.Origin(chain.Injected, "")}, false)
+		if a.takeOutputs(); a.output.ended() {
 			return
 		}
 	}
@@ -146,7 +150,7 @@ func (a *Answer) Rewind(n int) error {
 	a.noteTakenBack("", n)
 	a.takeBack(n)
 	err := a.chain.Reset(a.tokens, a.prompt)
-	if err != nil {
+	if a.takeOutputs(); err != nil {
 		a.Fail(err)
 	}
 	return err
@@ -163,6 +167,7 @@ func (a *Answer) SetStages(stages []chain.Stage) error {
 
 // Fail ends the answer for an error of a stage or rule.
 func (a *Answer) Fail(err error) {
+	a.takeOutputs()                                                                // given before the error
 	if !errors.Is(err, chain.ErrNoToken) && !errors.Is(err, chain.ErrNotAllowed) { // those are the request's own doing: nothing failed
 		err = fmt.Errorf("sampling failed: %w", err)
 	}

@@ -28,7 +28,7 @@ type EndToken struct {
 	Details
 }
 
-// Shown is a token that has left the hold window, or what is taken back of those that had.
+// Shown is a token that has left the hold window, or what is taken back of those that had, or a value of a stage.
 type Shown struct {
 	Token chain.Token
 	Text  string // text that may be shown now; empty while it is held back
@@ -37,6 +37,8 @@ type Shown struct {
 	// TakenBack, if it is not 0, is how many of the last tokens that were shown are taken back, and Text is the end of the text shown that
 	// goes with them. The rest is not set.
 	TakenBack int
+	// Output, if it is not nil, is a value of a stage for the client. The rest is not set.
+	Output *chain.Output
 }
 
 // Reason says why an answer ended.
@@ -75,6 +77,13 @@ func (a *Answer) Output() *Output { return &a.output }
 func (o *Output) Reset() {
 	clear(o.Shown)
 	o.Shown, o.Unchanged = o.Shown[:0], math.MaxInt
+}
+
+// takeOutputs adds what the stages have given for the client.
+func (a *Answer) takeOutputs() {
+	for _, o := range a.chain.Outputs() {
+		a.output.Shown = append(a.output.Shown, Shown{Output: &o})
+	}
 }
 
 func (o *Output) ended() bool { return o.Reason != 0 }

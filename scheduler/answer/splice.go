@@ -27,6 +27,7 @@ func (a *Answer) splice(by int, e chain.Effect, last Details) bool {
 		a.Fail(err)
 		return true
 	}
+	a.changed = true
 	a.spliced = append(a.spliced[:0], e.Tokens...) // the stage's memory is its own again with the next call
 	a.window = append(a.window, heldToken{a.tokens[len(a.tokens)-1], last})
 	a.noteTakenBack(a.chain.StageName(by), e.Backtrack)
@@ -57,12 +58,24 @@ func (a *Answer) whyNotSpliced(by int, e chain.Effect) (why, err error) {
 	if most := a.most(); a.computed > 2*most+spliceAllowance {
 		return fmt.Errorf("%w: %d were computed for an answer of at most %d", ErrSpliceLimit, a.computed, most), nil
 	}
+	if why := a.tooLong(e.Tokens); why != nil {
+		return why, nil
+	}
 	for _, t := range e.Tokens {
 		if size := a.settings.VocabularySize; t < 0 || int(t) >= size {
 			return fmt.Errorf("token %d of the splice is not in the vocabulary of %d", t, size), nil
 		}
 	}
 	return a.chain.SpliceMisfit(by, e, a.tokens, a.prompt)
+}
+
+// tooLong is why a stage may not put so many tokens into the answer at once; nil if it may. An answer that outgrows the context may have
+// no other end, and nothing is sent before all of them are taken in.
+func (a *Answer) tooLong(tokens []chain.Token) error {
+	if n, most := len(tokens), a.settings.Longest; a.settings.Shift != nil && n > most {
+		return fmt.Errorf("%d tokens at once; the context has room for %d", n, most)
+	}
+	return nil
 }
 
 // most is how many tokens the answer can have.

@@ -18,9 +18,9 @@ const mostTakenBack = 256
 // origin are the details of a token that a stage puts into the answer.
 func (a *Answer) origin(how chain.Origin, by int) Details {
 	if !a.chain.Traced() {
-		return Details{}
+		return Details{Origin: how}
 	}
-	return Details{Trace: a.chain.Origin(how, a.chain.StageName(by))}
+	return Details{Origin: how, Trace: a.chain.Origin(how, a.chain.StageName(by))}
 }
 
 // noteTakenBack keeps for the trace of the next token which n tokens are about to be taken back, and by whom. What was taken back before

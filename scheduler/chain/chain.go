@@ -19,6 +19,8 @@ type Chain struct {
 	vocabulary int  // tokens in the vocabulary
 	begun      bool // the stages know the conversation
 
+	outputters []Outputter // of the stages
+
 	view        View
 	restriction restriction
 	tracer      *tracer  // nil: no trace is wanted
@@ -27,7 +29,7 @@ type Chain struct {
 
 // New makes a chain of at least one stage, and with trace above 0 traces of each token: see Survey. The chain closes the stages.
 func New(stages []Stage, vocabulary, trace int) *Chain {
-	return &Chain{stages: stages, vocabulary: vocabulary, tracer: newTracer(trace), restriction: restriction{narrowedBy: -1, forced: -1}}
+	return &Chain{stages: stages, outputters: outputters(stages), vocabulary: vocabulary, tracer: newTracer(trace), restriction: restriction{narrowedBy: -1}}
 }
 
 // Native reports whether the backend can draw from rows for these stages, all of such chains in one call.

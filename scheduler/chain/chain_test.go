@@ -103,7 +103,7 @@ func TestChain_Draw_JoinsWhatStagesPrepare(t *testing.T) {
 		"nothing": {want: 3},
 		"masks":   {first: chain.Prepared{Mask: []uint32{0b0111}}, second: chain.Prepared{Mask: []uint32{0b1011}}, want: 1},
 		"bias":    {first: chain.Prepared{Bias: []chain.Bias{{Token: 1, Value: 1.5}}}, second: chain.Prepared{Bias: []chain.Bias{{Token: 1, Value: 1}}}, want: 1},
-		"forced":  {second: chain.Prepared{Forced: true, Token: 0}, want: 0},
+		"forced":  {second: chain.Prepared{Forced: []chain.Token{0}}, want: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stages := []chain.Stage{&stage{prepared: c.first}, &stage{prepared: c.second}, &stage{greedy: true}}
@@ -179,7 +179,7 @@ func TestChain_Replace_KeepsStages(t *testing.T) {
 		if err := c.Begin([]chain.Token{1}, 1); err != nil {
 			t.Fatal(err)
 		}
-		err := c.Replace([]chain.Stage{chain.Keep("b"), chain.Keep("a"), after}, []chain.Token{1, 2}, 1)
+		err := c.Replace([]chain.Stage{chain.Keep("b", nil), chain.Keep("a", nil), after}, []chain.Token{1, 2}, 1)
 		want := []chain.Stage{b, a, after}
 		if broken != nil {
 			want = []chain.Stage{a, before, b}
@@ -198,11 +198,11 @@ func TestChain_Replace_KeepsStages(t *testing.T) {
 func TestChain_CanReplace_LastingStagesStay(t *testing.T) {
 	c := chain.New([]chain.Stage{&lasting{name: "a"}, &stage{}}, 4, 0)
 	for says, stages := range map[string][]chain.Stage{
-		"":                {&stage{}, chain.Keep("a"), &stage{}},
+		"":                {&stage{}, chain.Keep("a", nil), &stage{}},
 		"a is missing":    {&stage{}},
-		"b is not":        {chain.Keep("a"), chain.Keep("b"), &stage{}},
-		"not so often":    {chain.Keep("a"), chain.Keep("a"), &stage{}},
-		"cannot be added": {chain.Keep("a"), &lasting{name: "c"}, &stage{}},
+		"b is not":        {chain.Keep("a", nil), chain.Keep("b", nil), &stage{}},
+		"not so often":    {chain.Keep("a", nil), chain.Keep("a", nil), &stage{}},
+		"cannot be added": {chain.Keep("a", nil), &lasting{name: "c"}, &stage{}},
 	} {
 		err := c.CanReplace(stages)
 		if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {

@@ -12,7 +12,7 @@ var (
 	errNoRow       = errors.New("the forward pass has no logits for this answer")
 )
 
-// Prepare asks the stages for masks, biases and a forced token. It may run beside the forward pass that computes the row.
+// Prepare asks the stages for masks, biases and forced tokens. It may run beside the forward pass that computes the row.
 func (c *Chain) Prepare() error {
 	c.tracer.clear()
 	r := &c.restriction
@@ -43,8 +43,8 @@ func (c *Chain) Draw(row *Row) (Token, *Trace, error) {
 		return -1, nil, errNoRow
 	}
 	r := &c.restriction
-	if r.forced >= 0 {
-		return r.forced, c.tracer.forced(row, r.forced, c.stages[r.forcedBy]), nil
+	if len(r.forced) > 0 {
+		return r.forced[0], c.tracer.forced(row, r.forced[0], c.stages[r.forcedBy]), nil
 	}
 	for {
 		t, err := c.run(row)
@@ -62,19 +62,27 @@ func (c *Chain) Draw(row *Row) (Token, *Trace, error) {
 	}
 }
 
+// Following are the tokens that are to follow the one that Draw returned, and the stage that forced them all; there may be none. They are
+// valid until the next Prepare.
+func (c *Chain) Following() (tokens []Token, by int) {
+	r := &c.restriction
+	return r.forced[min(1, len(r.forced)):], r.forcedBy
+}
+
 // run runs the stages once, up to the one that chooses a token. What a plugin chooses is tested.
 func (c *Chain) run(row *Row) (Token, error) {
 	v := &c.view
-	v.N, v.Chosen = -1, -1
+	v.Row, v.N, v.Chosen = nil, -1, -1
 	if c.tracer != nil {
 		v.Row = row.Copy()
 		c.tracer.begin(v)
-	}
-	v.Row = row.restricted(&c.restriction)
-	if r := &c.restriction; len(r.bias) > 0 || len(r.mask) > 0 {
-		c.tracer.restrict(v)
+		if r := &c.restriction; !r.none() {
+			v.Row = row.restricted(r)
+			c.tracer.restrict(v)
+		}
 	}
 	for i, stage := range c.stages {
+		c.giveRow(stage, row)
 		c.tracer.enter()
 		if err := stage.Apply(v); err != nil {
 			return -1, err

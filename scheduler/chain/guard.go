@@ -32,18 +32,23 @@ func (c *Chain) guard() (Guard, int) {
 	return nil, -1
 }
 
-// tokenMisfit is why the token that stage by asks for may not come next; nil if it may. A guard answers for its own.
-func (c *Chain) tokenMisfit(by int, t Token) (why, err error) {
+// misfit is why the tokens that stage by asks for may not come next, one after the other; nil if they may. A guard answers for its own.
+func (c *Chain) misfit(by int, tokens []Token) (why, err error) {
 	g, at := c.guard()
 	if g == nil || at == by {
 		return nil, nil
 	}
-	c.single[0] = t
-	n, err := g.Fits(c.single[:])
-	if n < 1 {
-		why = fmt.Errorf("%w: token %d does not fit its grammar here", ErrNotAllowed, t)
+	n, err := g.Fits(tokens)
+	if n < len(tokens) {
+		why = fmt.Errorf("%w: token %d does not fit its grammar %s", ErrNotAllowed, tokens[n], [...]string{"here", "after those before it"}[min(n, 1)])
 	}
 	return why, err
+}
+
+// tokenMisfit is misfit for one token.
+func (c *Chain) tokenMisfit(by int, t Token) (why, err error) {
+	c.single[0] = t
+	return c.misfit(by, c.single[:])
 }
 
 // SpliceMisfit is why the tokens of a splice may not follow what it leaves of the answer; nil if they may. The guard has seen the

@@ -8,10 +8,14 @@ import (
 )
 
 // Keep stands, in a chain that is to replace another, for the stage of that name in the other: it goes on there with all that it knows.
-func Keep(name string) Stage { return kept(name) }
+// Once the chain is replaced, done is called; it may be nil.
+func Keep(name string, done func()) Stage { return kept{name, done} }
 
 // kept is such a stand-in. It is never in a chain that is at work.
-type kept string
+type kept struct {
+	name string
+	done func()
+}
 
 func (k kept) Native() bool                 { return false }
 func (k kept) Apply(*View) error            { return k.unexpected() }
@@ -19,7 +23,7 @@ func (k kept) Accept(Token) (Effect, error) { return Effect{}, k.unexpected() }
 func (k kept) Reset(_ []Token, _ int) error { return k.unexpected() }
 func (k kept) Close() error                 { return nil }
 func (k kept) unexpected() error {
-	return fmt.Errorf("chain: %s was to be kept, and is not known", string(k))
+	return fmt.Errorf("chain: %s was to be kept, and is not known", k.name)
 }
 
 // CanReplace is nil if Replace can take these stages: each Lasting one of the chain is kept, once, and there is no other.
@@ -31,7 +35,7 @@ func (c *Chain) CanReplace(stages []Stage) error {
 		case !keeps && lasts(s):
 			return fmt.Errorf("%s cannot be added to an answer that has begun", nameOf(s))
 		case keeps && at < 0:
-			return fmt.Errorf("%s is not in the sampler chain of the answer, or not so often", string(k))
+			return fmt.Errorf("%s is not in the sampler chain of the answer, or not so often", k.name)
 		case keeps:
 			left = slices.Delete(left, at, at+1)
 		}
@@ -47,7 +51,7 @@ func lasts(s Stage) bool {
 	return ok
 }
 
-func (k kept) is(s Stage) bool { return nameOf(s) == string(k) }
+func (k kept) is(s Stage) bool { return nameOf(s) == k.name }
 
 // Replace goes on with other stages, which CanReplace has approved, and closes those before that are not kept. If one of the others fails,
 // it closes them and all stays as it is.
@@ -58,6 +62,7 @@ func (c *Chain) Replace(stages []Stage, history []Token, prompt int) error {
 		return err
 	}
 	gone := slices.Clone(c.stages)
+	replacing := stages
 	stages = slices.Clone(stages)
 	for i, s := range stages {
 		if k, keeps := s.(kept); keeps {
@@ -67,6 +72,12 @@ func (c *Chain) Replace(stages []Stage, history []Token, prompt int) error {
 		}
 	}
 	Close(gone)
+	for _, s := range replacing {
+		if k, keeps := s.(kept); keeps && k.done != nil {
+			k.done()
+		}
+	}
 	c.stages = stages
+	c.restriction.clear(len(stages)) // those before asked for it
 	return nil
 }

@@ -5,19 +5,10 @@ package chain
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 )
 
 var errEmptyMask = fmt.Errorf("%w: mask or bans leave no token that the other plugins allow", ErrNotAllowed)
-
-// banned is a block of logits of tokens that may not be drawn.
-var banned = func() (b [32]float32) {
-	for i := range b {
-		b[i] = float32(math.Inf(-1))
-	}
-	return b
-}()
 
 // restriction is what the stages ask for before a token is drawn: which tokens are allowed, biased or forced.
 type restriction struct {
@@ -26,10 +17,11 @@ type restriction struct {
 	mask       []uint32 // joined by AND, without the tokens that biases ban; empty: every token is allowed
 	bias       []Bias   // the finite ones of all
 	narrowedBy int      // the last stage that took a token away, or -1
-	forced     Token    // or -1
+	forced     []Token  // of one stage
 	forcedBy   int      // the stage that did
 
-	masked []float32 // the row without the tokens that were taken away
+	changed []float32 // the row with what was asked for
+	masker  Masker    // nil: MaskRow
 }
 
 // clear forgets what was asked for and keeps the memory.
@@ -41,19 +33,18 @@ func (r *restriction) clear(stages int) {
 	for i := range r.asked {
 		r.unset(i)
 	}
-	r.mask, r.bias, r.narrowedBy, r.forced = r.mask[:0], r.bias[:0], -1, -1
+	r.mask, r.bias, r.narrowedBy, r.forced = r.mask[:0], r.bias[:0], -1, nil
 }
 
 func (r *restriction) unset(i int) {
 	a := &r.asked[i]
-	*a = Prepared{Mask: a.Mask[:0], Bias: a.Bias[:0]}
+	*a = Prepared{Mask: a.Mask[:0], Bias: a.Bias[:0], Forced: a.Forced[:0]}
 }
 
 // set copies what a stage asks for: its memory is its own again when it is called next.
 func (r *restriction) set(i int, p Prepared) {
 	a := &r.asked[i]
-	a.Mask, a.Bias = append(a.Mask[:0], p.Mask...), append(a.Bias[:0], p.Bias...)
-	a.Forced, a.Token = p.Forced, p.Token
+	a.Mask, a.Bias, a.Forced = append(a.Mask[:0], p.Mask...), append(a.Bias[:0], p.Bias...), append(a.Forced[:0], p.Forced...)
 }
 
 // join joins what the stages ask for. A stage that leaves no token, or forces one that is not allowed, is refused
@@ -73,12 +64,11 @@ func (r *restriction) join(c *Chain) error {
 
 // combine joins what the stages ask for, up to a stage that is to be refused: it returns that one and why.
 func (r *restriction) combine(c *Chain) (by int, act Act, why, err error) {
-	r.mask, r.bias, r.narrowedBy, r.forced = r.mask[:0], r.bias[:0], -1, -1
+	r.mask, r.bias, r.narrowedBy, r.forced = r.mask[:0], r.bias[:0], -1, nil
 	for i := range r.asked {
-		a := &r.asked[i]
-		if a.Forced {
-			why, err = c.tokenMisfit(i, a.Token)
-			r.forced, r.forcedBy = a.Token, i
+		if forced := r.asked[i].Forced; len(forced) > 0 {
+			why, err = c.misfit(i, forced)
+			r.forced, r.forcedBy = forced, i
 			return i, ActForce, why, err
 		}
 	}
@@ -145,44 +135,33 @@ func AllowsAny(mask []uint32) bool {
 	return false
 }
 
-// apply gives the row with what was asked for. If tokens are taken away, it is another, so that the row itself stays for
-// another try.
+// none reports whether nothing was asked for that changes the row.
+func (r *restriction) none() bool { return len(r.mask) == 0 && len(r.bias) == 0 }
+
+// apply gives the row with what was asked for. It is another, so that the row itself stays for another try.
 func (r *restriction) apply(row []float32) []float32 {
-	if len(r.mask) > 0 {
-		r.masked = slices.Grow(r.masked[:0], len(row))[:len(row)]
-		mask(r.masked, row, r.mask)
-		row = r.masked
-	}
-	for _, b := range r.bias {
-		if b.Token >= 0 && int(b.Token) < len(row) {
-			row[b.Token] += b.Value
-		}
-	}
-	return row
+	r.changed = slices.Grow(r.changed[:0], len(row))[:len(row)]
+	r.write(r.changed, row)
+	return r.changed
 }
 
-// mask writes a row's logits where the mask has a bit, and −Inf elsewhere.
-func mask(to, row []float32, allowed []uint32) {
-	for at := 0; at < len(row); at += 32 {
-		from, block := row[at:min(at+32, len(row))], to[at:min(at+32, len(row))]
-		word := ^uint32(0)
-		if at/32 < len(allowed) {
-			word = allowed[at/32]
-		}
-		if bits.OnesCount32(word) <= 16 {
-			copy(block, banned[:])
-			for ; word != 0; word &= word - 1 {
-				if k := bits.TrailingZeros32(word); k < len(block) {
-					block[k] = from[k]
-				}
-			}
-			continue
-		}
-		copy(block, from)
-		for word = ^word; word != 0; word &= word - 1 {
-			if k := bits.TrailingZeros32(word); k < len(block) {
-				block[k] = banned[0]
-			}
+// write writes the row with what was asked for.
+func (r *restriction) write(to, row []float32) {
+	to = to[:min(len(to), len(row))]
+	switch {
+	case len(r.mask) == 0:
+		copy(to, row)
+	case r.masker == nil:
+		MaskRow(to, row, r.mask)
+	default:
+		r.masker.MaskRow(to, row, r.mask)
+	}
+	if known := 32 * len(r.mask); known > 0 && known < len(to) {
+		copy(to[known:], row[known:])
+	}
+	for _, b := range r.bias {
+		if b.Token >= 0 && int(b.Token) < len(to) {
+			to[b.Token] += b.Value
 		}
 	}
 }

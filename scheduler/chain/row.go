@@ -46,15 +46,22 @@ func (r *Row) end() {
 	r.loans.Done()
 }
 
-// restricted is the row with what the stages asked for. Under a mask it is written elsewhere, straight from the backend's memory: a
-// row is half a megabyte, and those of all slots are read at once.
+// restricted is the row with what the stages asked for, to which stages may write. It is written straight from the backend's memory:
+// a row is half a megabyte, and those of all slots are read at once.
 func (r *Row) restricted(by *restriction) []float32 {
-	if len(by.mask) == 0 {
-		return by.apply(r.Copy())
+	if by.none() {
+		return r.Copy()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return by.apply(r.logits())
+}
+
+// lendTo has a stage take what it needs of the row, wherever that is. It stays there until then.
+func (r *Row) lendTo(t RowTaker, by *restriction) (taken bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return t.TakeRow(WholeRow{r.logits(), by})
 }
 
 // missing reports whether the backend had no such row.

@@ -10,7 +10,8 @@ type Token = int32
 // View is what a chain works on: the logits of one row, and the candidates that earlier stages left.
 //
 // While N is negative no stage has narrowed the row: every token of Row is a candidate. From then on the candidates are
-// ID[:N] with Logit[:N]. Chosen is the token a stage decided on, or -1. No stage keeps a reference to it.
+// ID[:N] with Logit[:N]. Chosen is the token a stage decided on, or -1. No stage keeps a reference to it. Row is nil for a RowTaker
+// that has taken it and for a RowIgnorer.
 type View struct {
 	Row    []float32
 	ID     []Token
@@ -61,8 +62,7 @@ type Preparer interface {
 type Prepared struct {
 	Mask   []uint32 // bit i of word i/32: token i is allowed; nil: all are
 	Bias   []Bias
-	Forced bool  // Token is the next one: no stage is asked
-	Token  Token // with Forced
+	Forced []Token // the next ones: no stage is asked
 }
 
 // Bias is added to the logit of a token; −Inf bans it.

@@ -32,6 +32,7 @@ type Cache struct {
 	candidates []*Sequence
 	running    []RunningSequence
 	idle       []IdleSequence
+	held       []bool // by cell, for Evictable
 }
 
 // Options are the sizes of a cache.
@@ -64,8 +65,26 @@ func (c *Cache) Free() int { return len(c.free) }
 // HasRoom reports whether n cells are free or can be made free by evicting idle sequences.
 func (c *Cache) HasRoom(n int) bool { return len(c.free) >= n || c.available() >= n }
 
-// Evictable is how many cells idle sequences hold alone. A cell that two of them share is not counted.
-func (c *Cache) Evictable() int { return c.available() - len(c.free) }
+// Evictable is how many cells are held by idle sequences alone, be it by one or by several.
+func (c *Cache) Evictable() int {
+	if c.held == nil {
+		c.held = make([]bool, len(c.holders))
+	}
+	clear(c.held)
+	n := len(c.holders) - len(c.free)
+	for _, s := range c.sequences {
+		if !s.running {
+			continue
+		}
+		for _, cell := range s.cells {
+			if !c.held[cell] {
+				c.held[cell] = true
+				n--
+			}
+		}
+	}
+	return n
+}
 
 // available is how many cells are free or held by idle sequences alone. A cell that two idle sequences share is not counted.
 func (c *Cache) available() int {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
 // A pass that failed may have left tokens in the memory. They are removed or, where it cannot be cut there, all of the sequence is.
@@ -59,5 +60,23 @@ func TestCache_Truncate_FreesUnsharedCells(t *testing.T) {
 	w.cache.Release(b)
 	if !w.cache.HasRoom(250) || w.cache.Reserve(251) {
 		t.Error("what two sequences share is room")
+	}
+}
+
+// What several idle sequences share can be evicted too; what one running request holds cannot.
+func TestCache_Evictable_CountsWhatIdleSequencesShare(t *testing.T) {
+	w := newWorld(t, scheduler.Limits{Sequences: 4}, 0)
+	var all []*kvcache.Sequence
+	for i := range 3 {
+		tokens := slices.Concat(prompt(100, 1), prompt(10, 5+i))
+		s, _ := w.acquire(tokens)
+		w.compute(s, tokens)
+		all = append(all, s)
+	}
+	for i, want := range []int{10, 20, 130} { // the last one lets go of the prefix
+		w.cache.Release(all[i])
+		if got := w.cache.Evictable(); got != want {
+			t.Errorf("with %d of 3 idle, %d of %d cells can be evicted, want %d", i+1, got, w.Used(), want)
+		}
 	}
 }

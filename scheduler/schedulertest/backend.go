@@ -162,6 +162,9 @@ func (b *Backend) next(h uint64) scheduler.Token {
 	return scheduler.Token(1 + (h>>17)%uint64(b.limits.Vocabulary-1))
 }
 
+// MaskRow implements chain.Masker.
+func (b *Backend) MaskRow(to, row []float32, allowed []uint32) { chain.MaskRow(to, row, allowed) }
+
 // Row implements scheduler.Backend: the next token has the highest logit.
 func (b *Backend) Row(i int) []float32 {
 	if b.logits[i] == nil {

@@ -18,6 +18,8 @@ import (
 //  4. The log-probabilities are those of the row as it was.
 //  5. The answer takes the token in: it tells all stages, which may stop the answer or replace its last tokens; keeps the token in the
 //     hold window as long as it may be taken back; then joins its bytes to the text and looks for stop strings (answer.Answer.Advance).
+//     Tokens that a plugin has forced to follow it are taken in the same way, at once: they need no row (answer.Answer.Follow). The next
+//     pass computes them together.
 //  6. The tick collects what is shown and sends it (Worker.Collect, answer.Answer.Output).
 
 // prepareStages asks the stages what they want of the next row. An error is that of the row's draw.
@@ -47,4 +49,7 @@ func (w *Worker) drawToken() {
 		details.Logprobs = chain.NewLogprobs(w.raw, token, logprobs)
 	}
 	w.answer.Advance(token, details)
+	if tokens, by := w.chain.Following(); len(tokens) > 0 {
+		w.answer.Follow(tokens, by)
+	}
 }

@@ -19,8 +19,7 @@ var testOnly = map[string]string{
 	"native.WrongResult":          "see InjectFault",
 	"native.LiveObjects":          "the tests of three packages look for leaks in C",
 	"native/gguf.NewUint16":       "the tests of two packages write the headers of split models",
-	"native/gguf/synth.SmallFile": "the tests of three packages write models of other architectures",
-	"native/gguf/synth.WithBytes": "see SmallFile",
+	"native/gguf/synth.WithBytes": "tests write models of other architectures with a vocabulary of bytes",
 	"plugins/asm.Store64":         "an instruction beside those that the conformance kit uses",
 }
 

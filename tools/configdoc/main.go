@@ -29,6 +29,8 @@ environment, and a flag of ` + "`penstock serve`" + `.
     slots: 4
   ` + "```" + `
 
+  It is YAML, of which JSON is a part. Values are taken as they are written: the API key ` + "`0123`" + ` needs no quotation marks.
+
 * **Environment**: ` + "`PENSTOCK_`" + ` and the key in capitals, with ` + "`_`" + ` instead of the dot, such as ` + "`PENSTOCK_SERVER_LISTEN`" + `. Commas separate the items of a list.
 * **Flags**: for a list, separate its items by commas, or repeat the flag. llama-server's spellings are taken too; they stand behind the
   flag. A plain number for ` + "`--cache-ram`" + ` is MiB there, and so it is on this command line.

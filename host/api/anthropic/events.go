@@ -46,6 +46,8 @@ type endEvent struct {
 	Type  string `json:"type"`
 	Delta ending `json:"delta"`
 	Usage usage  `json:"usage"`
+
+	Recording string `json:"recording,omitempty"` // an addition of ours
 }
 
 type ending struct {

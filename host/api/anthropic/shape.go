@@ -23,7 +23,8 @@ type message struct {
 	StopSequence *string        `json:"stop_sequence"`
 	Usage        usage          `json:"usage"`
 
-	Trace []wire.TokenTrace `json:"trace,omitempty"` // an addition of ours
+	Trace     []wire.TokenTrace `json:"trace,omitempty"`     // an addition of ours
+	Recording string            `json:"recording,omitempty"` // an addition of ours
 }
 
 // contentBlock is a part of an answer. Fields that its type does not have are nil.
@@ -92,7 +93,7 @@ func (s *shape) after(events []any) []any {
 // Last implements wire.Shape.
 func (s *shape) Last(c *completion.Choice) []any {
 	s.end(c, s.blocks.calls > 0)
-	end := endEvent{Type: "message_delta", Delta: ending{s.StopReason, s.StopSequence}, Usage: s.Usage}
+	end := endEvent{Type: "message_delta", Delta: ending{s.StopReason, s.StopSequence}, Usage: s.Usage, Recording: s.Recording}
 	return s.after(append(s.blocks.close(), end, plainEvent{"message_stop"}))
 }
 
@@ -132,6 +133,6 @@ func (s *shape) end(c *completion.Choice, called bool) {
 	case called:
 		reason = "tool_use"
 	}
-	s.StopReason = &reason
+	s.StopReason, s.Recording = &reason, c.Request.RecordingID()
 	s.Usage = usageOf(c.End.Usage.Prompt, c.End.Usage.Cached, c.End.Usage.Generated)
 }

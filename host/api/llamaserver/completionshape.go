@@ -26,6 +26,7 @@ func newCompletionShape(r *completion.Request, b *completionBody) *completionSha
 // state is what is noted of one answer.
 type state struct {
 	partial     []byte            // the beginning of a character
+	held        string            // text of tokens whose last character is incomplete
 	newLine     bool              // text that was shown has one
 	tokens      []scheduler.Token // the one that ended the answer included
 	probs       []tokenProb
@@ -84,7 +85,7 @@ func (s *completionShape) progress(c *completion.Choice, st *state, computed int
 		Progress: &progress{Total: c.Start.PromptTokens, Cache: c.Start.CachedTokens, Processed: computed, TimeMS: time.Since(st.begun).Milliseconds()}}}
 }
 
-// token is the frame of a token; none while its character is incomplete.
+// token is the frame of a token; none while its character is incomplete. What text it has then comes with the next frame.
 func (s *completionShape) token(c *completion.Choice, st *state, t scheduler.Token, text string, d answer.Details) []any {
 	st.last = time.Now()
 	if st.first.IsZero() {
@@ -94,9 +95,11 @@ func (s *completionShape) token(c *completion.Choice, st *state, t scheduler.Tok
 	st.partial = append(st.partial, s.request.Model.Engine.Shown(t)...)
 	if n := incomplete(st.partial); n > 0 {
 		st.partial = append(st.partial[:0], st.partial[len(st.partial)-n:]...)
+		st.held += text
 		return nil
 	}
 	st.partial = st.partial[:0]
+	text, st.held = st.held+text, ""
 	st.show(text)
 	p := &partialAnswer{Index: c.Index, Content: text, Tokens: []scheduler.Token{t}, Slot: -1, Predicted: len(st.tokens), Evaluated: c.Start.PromptTokens}
 	if s.body.TimingsPerToken {
@@ -120,6 +123,7 @@ func (s *completionShape) end(c *completion.Choice, st *state, text string) (fra
 	if e := c.End.EndToken; e != nil {
 		frames, text = s.token(c, st, e.Token, text, e.Details), ""
 	}
+	text, st.held = st.held+text, ""
 	st.show(text)
 	final := s.final(c, st)
 	final["content"], final["tokens"] = text, []scheduler.Token{}

@@ -19,13 +19,20 @@ func (s *completionShape) final(c *completion.Choice, st *state) map[string]any 
 	if err != nil {
 		prompt = "" // the tokens were computed, so they have a text
 	}
-	return map[string]any{
+	final := map[string]any{
 		"index": c.Index, "id_slot": c.Start.Slot, "stop": true, "model": s.request.Model.Name,
 		"tokens_predicted": c.End.Usage.Generated, "tokens_evaluated": c.End.Usage.Prompt, "tokens_cached": c.End.Usage.Context,
 		"generation_settings": s.body.settings(s.request, c.Index), "prompt": prompt,
 		"has_new_line": st.newLine, "truncated": c.End.Truncated, "stop_type": stopType(c.End), "stopping_word": c.End.Stop,
 		"timings": wire.TimingsOf(c.End),
 	}
+	if id := c.Request.RecordingID(); id != "" {
+		final["recording"] = id
+	}
+	if outputs := wire.OutputsOf(c); outputs != nil {
+		final["plugin_outputs"] = outputs
+	}
+	return final
 }
 
 // stopType is llama-server's word for how an answer ended.

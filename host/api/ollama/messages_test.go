@@ -5,6 +5,7 @@ package ollama
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,11 +128,29 @@ func TestReadMessages_Refusals(t *testing.T) {
 	}
 }
 
+// What is read is in shape: calls have names, ids and arguments that are JSON, and what it says is the client's mistake names a message.
 func FuzzReadMessages(f *testing.F) {
-	f.Add(`[{"role":"user","content":"hi"},{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]}]`)
+	f.Add(`[{"role":"user","content":"hi"},{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]},{"role":"tool","content":"1","tool_name":"f"}]`)
 	f.Fuzz(func(t *testing.T, messages string) {
-		if json.Unmarshal([]byte(messages), new([]json.RawMessage)) == nil { // else the body's decoder refuses it
-			_, _ = read(t, messages)
+		if json.Unmarshal([]byte(messages), new([]json.RawMessage)) != nil {
+			return // the body's decoder has refused it
+		}
+		got, err := read(t, messages)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "messages") {
+				t.Error(err)
+			}
+			return
+		}
+		for i, m := range got {
+			if !slices.Contains(chat.Roles, m.Role) {
+				t.Errorf("message %d is by %q", i, m.Role)
+			}
+			for _, call := range m.ToolCalls {
+				if call.ID == "" || call.Function.Name == "" || call.Function.Arguments == "" {
+					t.Errorf("message %d calls %+v", i, call)
+				}
+			}
 		}
 	})
 }

@@ -26,7 +26,8 @@ type line struct {
 	*metrics
 	Logprobs []wire.TokenProb `json:"logprobs,omitempty"`
 
-	Trace []wire.TokenTrace `json:"trace,omitempty"` // an addition of ours
+	Trace     []wire.TokenTrace `json:"trace,omitempty"`     // an addition of ours
+	Recording string            `json:"recording,omitempty"` // an addition of ours, in the last line
 }
 
 // said is what the assistant says in a chat.
@@ -131,7 +132,7 @@ func (s *shape) line(content, thinking string) line {
 // end fills in how an answer ended.
 func (s *shape) end(l *line, c *completion.Choice) {
 	e := c.End
-	l.Done, l.DoneReason = true, e.Reason.String()
+	l.Done, l.DoneReason, l.Recording = true, e.Reason.String(), c.Request.RecordingID()
 	l.metrics = &metrics{Total: time.Since(s.begun), Load: s.load, PromptCount: e.Usage.Prompt, PromptDuration: e.Timing.Prefill,
 		Count: e.Usage.Generated, Duration: e.Timing.Decode}
 	if s.context {

@@ -20,6 +20,8 @@ type chatChunk struct {
 	Choices []chatDelta   `json:"choices"`
 	Usage   any           `json:"usage,omitempty"` // see answerHeads.noUsage
 	Timings *wire.Timings `json:"timings,omitempty"`
+
+	Recording string `json:"recording,omitempty"` // an addition of ours, in the last frame of a choice
 }
 
 type chatDelta struct {
@@ -28,7 +30,8 @@ type chatDelta struct {
 	Logprobs     *chatProbs `json:"logprobs"`
 	FinishReason *string    `json:"finish_reason"`
 
-	Trace []wire.TokenTrace `json:"trace,omitempty"`
+	Trace         []wire.TokenTrace   `json:"trace,omitempty"`
+	PluginOutputs []wire.PluginOutput `json:"plugin_outputs,omitempty"` // in the last chunk of a choice
 }
 
 type chatText struct {
@@ -43,6 +46,8 @@ type chatAnswer struct {
 	Choices []chatChoice `json:"choices"`
 	Usage   wire.Usage   `json:"usage"`
 	Timings wire.Timings `json:"timings"`
+
+	Recording string `json:"recording,omitempty"` // an addition of ours
 }
 
 type chatChoice struct {
@@ -51,6 +56,8 @@ type chatChoice struct {
 	Logprobs     *chatProbs        `json:"logprobs"`
 	FinishReason string            `json:"finish_reason"`
 	Trace        []wire.TokenTrace `json:"trace,omitempty"`
+
+	PluginOutputs []wire.PluginOutput `json:"plugin_outputs,omitempty"`
 }
 
 type chatMessage struct {
@@ -90,8 +97,8 @@ func (s chatShape) begin(c *completion.Choice, frame any) []any {
 // Last implements wire.Shape.
 func (s chatShape) Last(c *completion.Choice) []any {
 	reason := c.FinishReason()
-	chunk := s.chunk(chatDelta{Index: c.Index, FinishReason: &reason})
-	chunk.Timings = timingsOf(c.End)
+	chunk := s.chunk(chatDelta{Index: c.Index, FinishReason: &reason, PluginOutputs: wire.OutputsOf(c)})
+	chunk.Timings, chunk.Recording = timingsOf(c.End), c.Request.RecordingID()
 	return s.begin(c, chunk)
 }
 
@@ -105,11 +112,11 @@ func (s chatShape) Closing(choices []*completion.Choice) []any {
 
 // Whole implements wire.Shape.
 func (s chatShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any {
-	a := chatAnswer{head: s.head("chat.completion"), Usage: s.usage(choices), Timings: wire.TimingsOf(choices[0].End)}
+	a := chatAnswer{head: s.head("chat.completion"), Usage: s.usage(choices), Timings: wire.TimingsOf(choices[0].End), Recording: s.request.RecordingID()}
 	for i, c := range choices {
 		w := wholes[i]
 		a.Choices = append(a.Choices, chatChoice{Index: c.Index, Message: messageOf(w),
-			Logprobs: chatProbsOf(w.Probs), FinishReason: c.FinishReason(), Trace: w.Traces})
+			Logprobs: chatProbsOf(w.Probs), FinishReason: c.FinishReason(), Trace: w.Traces, PluginOutputs: wire.OutputsOf(c)})
 	}
 	return &a
 }

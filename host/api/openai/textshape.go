@@ -22,6 +22,8 @@ type textAnswer struct {
 	Choices []textChoice  `json:"choices"`
 	Usage   any           `json:"usage,omitempty"` // see answerHeads.noUsage
 	Timings *wire.Timings `json:"timings,omitempty"`
+
+	Recording string `json:"recording,omitempty"` // an addition of ours, in the last frame of a choice
 }
 
 type textChoice struct {
@@ -30,7 +32,8 @@ type textChoice struct {
 	Logprobs     *textProbs `json:"logprobs"`
 	FinishReason *string    `json:"finish_reason"`
 
-	Trace []wire.TokenTrace `json:"trace,omitempty"`
+	Trace         []wire.TokenTrace   `json:"trace,omitempty"`
+	PluginOutputs []wire.PluginOutput `json:"plugin_outputs,omitempty"` // in the last chunk of a choice
 }
 
 func newTextShape(h answerHeads, b *textBody) textShape { return textShape{h, b, map[int]int{}} }
@@ -69,8 +72,8 @@ func (s textShape) Part(c *completion.Choice, d completion.Delta) []any {
 // Last implements wire.Shape.
 func (s textShape) Last(c *completion.Choice) []any {
 	reason := c.FinishReason()
-	a := s.answer(textChoice{Index: c.Index, FinishReason: &reason})
-	a.Timings = timingsOf(c.End)
+	a := s.answer(textChoice{Index: c.Index, FinishReason: &reason, PluginOutputs: wire.OutputsOf(c)})
+	a.Timings, a.Recording = timingsOf(c.End), c.Request.RecordingID()
 	return []any{a}
 }
 
@@ -93,14 +96,14 @@ func (s textShape) Whole(choices []*completion.Choice, wholes []*wire.Whole) any
 		for _, k := range best(all, shown) {
 			c, w := choices[i+k], all[k]
 			reason := c.FinishReason()
-			choice := textChoice{Index: len(a.Choices), Text: s.echo(c) + w.Content.String(), FinishReason: &reason, Trace: w.Traces}
+			choice := textChoice{Index: len(a.Choices), Text: s.echo(c) + w.Content.String(), FinishReason: &reason, Trace: w.Traces, PluginOutputs: wire.OutputsOf(c)}
 			if s.body.Logprobs != nil {
 				choice.Logprobs = textProbsOf(w.Probs, 0)
 			}
 			a.Choices = append(a.Choices, choice)
 		}
 	}
-	a.Usage, a.Timings = s.usage(choices), timingsOf(choices[0].End)
+	a.Usage, a.Timings, a.Recording = s.usage(choices), timingsOf(choices[0].End), s.request.RecordingID()
 	return a
 }
 

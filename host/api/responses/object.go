@@ -35,6 +35,7 @@ type response struct {
 	Usage             *usage            `json:"usage"`
 	Metadata          any               `json:"metadata"`
 	Timings           *wire.Timings     `json:"timings,omitempty"`
+	Recording         string            `json:"recording,omitempty"` // an addition of ours
 }
 
 type incomplete struct {
@@ -120,7 +121,7 @@ func (s *shape) object(status string) response {
 // finish says how the response ended.
 func (r *response) finish(c *completion.Choice, items []output) {
 	timings := wire.TimingsOf(c.End)
-	r.Status, r.Output, r.Timings = completed, items, &timings
+	r.Status, r.Output, r.Timings, r.Recording = completed, items, &timings, c.Request.RecordingID()
 	if items == nil {
 		r.Output = []output{}
 	}

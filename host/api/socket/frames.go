@@ -55,6 +55,14 @@ type rewoundFrame struct {
 	Removed string `json:"removed"` // the end of the text so far that goes with them
 }
 
+// outputFrame is a value that a plugin gave.
+type outputFrame struct {
+	Type string `json:"type"`
+	ID   string `json:"id"`
+	Seq  uint64 `json:"seq"`
+	wire.PluginOutput
+}
+
 // partsFrame tells what the parser of an answer finds in it.
 type partsFrame struct {
 	Type      string           `json:"type"`
@@ -72,14 +80,15 @@ type stateFrame struct {
 }
 
 type endFrame struct {
-	Type    string            `json:"type"`
-	ID      string            `json:"id"`
-	Reason  string            `json:"reason"`
-	Usage   wire.Usage        `json:"usage"`
-	Timings wire.Timings      `json:"timings"`
-	Missed  uint64            `json:"missed,omitempty"` // events that were dropped
-	Trace   *wire.TokenTrace  `json:"trace,omitempty"`  // of the token that ended the answer
-	Error   *wire.ErrorObject `json:"error,omitempty"`
+	Type      string            `json:"type"`
+	ID        string            `json:"id"`
+	Reason    string            `json:"reason"`
+	Usage     wire.Usage        `json:"usage"`
+	Timings   wire.Timings      `json:"timings"`
+	Missed    uint64            `json:"missed,omitempty"`    // events that were dropped
+	Recording string            `json:"recording,omitempty"` // its id, if the request was recorded
+	Trace     *wire.TokenTrace  `json:"trace,omitempty"`     // of the token that ended the answer
+	Error     *wire.ErrorObject `json:"error,omitempty"`
 }
 
 type errorFrame struct {
@@ -103,6 +112,8 @@ func (a *answer) frameOf(e scheduler.Event) any {
 	case scheduler.KindStarted:
 		return startedFrame{Type: "started", ID: a.id, Stream: a.stream.ID(), Model: c.Request.Model.Name,
 			Seed: a.seed, Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens}
+	case scheduler.KindOutput:
+		return outputFrame{Type: "output", ID: a.id, Seq: e.Seq, PluginOutput: wire.OutputOf(*e.Output)}
 	case scheduler.KindRewound:
 		return rewoundFrame{Type: "rewound", ID: a.id, Seq: e.Seq, Tokens: e.Rewound.Tokens, Removed: e.Rewound.Text}
 	}
@@ -117,7 +128,7 @@ func (a *answer) frameOf(e scheduler.Event) any {
 func (a *answer) endFrame(e scheduler.Event) endFrame {
 	c := a.choice
 	_, failed := c.Add(e)
-	end := endFrame{Type: "end", ID: a.id, Reason: e.End.Reason.String(), Timings: wire.TimingsOf(*e.End),
+	end := endFrame{Type: "end", ID: a.id, Recording: c.Request.RecordingID(), Reason: e.End.Reason.String(), Timings: wire.TimingsOf(*e.End),
 		Usage: wire.UsageOf([]*completion.Choice{c}, 1)}
 	if t := e.End.EndToken; t != nil {
 		end.Trace = wire.TraceOf(c.Request.Model.Engine, t.Token, t.Trace)

@@ -35,7 +35,7 @@ func FuzzFrames(f *testing.F) {
 		if err == nil {
 			m := &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}, Scheduler: refusing{}}
 			a := &API{Server: &wire.Server{Service: completion.NewService(completiontest.OneModel{Model: m})}}
-			k := &connection{api: a, ctx: t.Context(), out: make(chan any, 1), answers: map[string]*answer{}}
+			k := &connection{api: a, allow: anybody, ctx: t.Context(), out: make(chan any, 1), answers: map[string]*answer{}}
 			r := &completion.Request{Model: m, Params: sampling.Default()}
 			k.answers["live"] = &answer{connection: k, id: "live", reading: t.Context(), stream: obedient{still{}}, choice: &completion.Choice{Request: r}}
 			err = k.dispatch(frame)

@@ -59,7 +59,8 @@ func (k *connection) authenticate(c echo.Context) error {
 func (k *connection) checkKey(c echo.Context, kind websocket.MessageType, body []byte) error {
 	var f keyFrame
 	if kind == websocket.MessageText && wire.Decode(body, &f) == nil && f.Type == "authenticate" {
-		return k.api.Identify(c, f.Key)
+		k.allow = func() error { return k.api.Identify(c, f.Key) }
+		return k.allow()
 	}
 	return &completion.Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Type: completion.TypeAuth,
 		Message: `this server needs a key; send it with the request that opens the connection, or in the first frame: {"type":"authenticate","key":"KEY"}`}

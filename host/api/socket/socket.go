@@ -30,7 +30,7 @@ type API struct {
 	IdlePing  time.Duration // after so long without a frame the client is asked whether it is there; 0: 30 s
 	// Done is closed when the host shuts down and every answer has ended: connections close then.
 	Done <-chan struct{}
-	// Identify notes whom a key belongs to, or refuses it.
+	// Identify notes whom a key belongs to, or refuses it. The empty key is the one that the request came with.
 	Identify func(c echo.Context, key string) error
 
 	detachables detachables
@@ -58,6 +58,7 @@ type connection struct {
 	api    *API
 	conn   *websocket.Conn
 	caller completion.Caller
+	allow  func() error // refuses a client whose key the server does not know any more
 
 	out   chan any
 	live  chan liveFrame  // taken when no other frame is there to be sent
@@ -88,8 +89,8 @@ func (a *API) open(c echo.Context) error {
 	defer conn.CloseNow() //nolint:errcheck // whatever is left of the connection
 	conn.SetReadLimit(-1) // an oversized frame is refused, the connection lives on
 	ctx, stop := context.WithCancel(c.Request().Context())
-	k := &connection{api: a, conn: conn, caller: wire.CallerOf(c), out: make(chan any), live: make(chan liveFrame),
-		ctx: ctx, close: stop, answers: map[string]*answer{}}
+	k := &connection{api: a, conn: conn, caller: wire.CallerOf(c), allow: func() error { return a.Identify(c, "") },
+		out: make(chan any), live: make(chan liveFrame), ctx: ctx, close: stop, answers: map[string]*answer{}}
 	var helpers sync.WaitGroup
 	helpers.Go(k.write)
 	helpers.Go(k.closeOnShutdown)
@@ -249,6 +250,11 @@ func (k *connection) dispatch(f clientFrame) error {
 	if f.Type == "authenticate" { // a client need not know that the server asks for no key
 		k.send(k.ctx, authenticated)
 		return nil
+	}
+	if f.Type == "generate" || f.Type == "fork" || f.Type == "attach" || f.Type == "watch" { // what goes on already may go on
+		if err := k.allow(); err != nil {
+			return err
+		}
 	}
 	if f.Type == "watch" {
 		return k.watch(f)

@@ -46,7 +46,7 @@ func (k *connection) sendLive(ctx context.Context, every time.Duration) {
 	seen := map[string]int{} // by model: ticks that a frame has had
 	for {
 		models, err := k.api.lookout.look(ctx, k.api.Models)
-		if err != nil {
+		if err != nil || k.allow() != nil {
 			return
 		}
 		select {

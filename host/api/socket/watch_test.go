@@ -5,6 +5,7 @@ package socket
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -59,7 +60,7 @@ func watchTest(t *testing.T, test func(t *testing.T, w *watched)) {
 }
 
 func (w *watched) connect() *connection {
-	k := &connection{api: w.api, ctx: w.ctx, live: make(chan liveFrame), answers: map[string]*answer{}}
+	k := &connection{api: w.api, allow: anybody, ctx: w.ctx, live: make(chan liveFrame), answers: map[string]*answer{}}
 	w.open = append(w.open, k)
 	return k
 }
@@ -136,7 +137,7 @@ func TestConnection_Watch_ManyShareALook(t *testing.T) {
 }
 
 func TestConnection_Watch_Bad(t *testing.T) {
-	k := &connection{ctx: t.Context()}
+	k := &connection{allow: anybody, ctx: t.Context()}
 	for _, frame := range []string{`{}`, `{"every_ms":99}`, `{"every_ms":-1}`, `{"every_ms":60001}`, `{"every_ms":9223372036854775807}`, `{"every_ms":null}`} {
 		var f clientFrame
 		if err := json.Unmarshal([]byte(frame), &f); err != nil {
@@ -197,3 +198,24 @@ func TestLookout_Look_ModelsThatComeAndGo(t *testing.T) {
 type residentsOnly []completion.Resident
 
 func (r residentsOnly) Residents() []completion.Resident { return r }
+
+// A watch ends with the key of its client.
+func TestConnection_Watch_EndsWithTheKey(t *testing.T) {
+	watchTest(t, func(t *testing.T, w *watched) {
+		k := w.connect()
+		var withdrawn atomic.Bool
+		k.allow = func() error {
+			if withdrawn.Load() {
+				return errors.New("withdrawn")
+			}
+			return nil
+		}
+		watchEvery(t, k, 100)
+		<-k.live
+		withdrawn.Store(true)
+		k.watcher.Wait()
+	})
+}
+
+// anybody may use a connection of these tests.
+func anybody() error { return nil }

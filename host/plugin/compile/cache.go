@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -18,13 +17,17 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/penstock/penstock/host/atomicfile"
 )
 
 // cache keeps compiled code between runs. The code is run without further checks, so nobody else may write to the folder, and
 // files without the right checksum are removed before wazero looks.
 //
-// An entry is a folder, named by the module and by what decides how it is rewritten. It holds what a child made (see fillEntry), or
-// the file that wazero keeps for a module compiled in this process, and beside each file its checksum.
+// An entry is a folder, named by the module and by what decides how it is rewritten. It holds what fillEntry made, and beside each
+// file its checksum.
 type cache struct {
 	dir   string
 	limit int64 // bytes of all entries
@@ -34,12 +37,6 @@ type cache struct {
 
 // cacheBytes bounds the cache: 25 modules of Go's own compiler, or some thousand small ones.
 const cacheBytes = 256 << 20
-
-// newPattern matches the folders that are being filled; see replace. One older than staleAfter was abandoned.
-const (
-	newPattern = "new-*"
-	staleAfter = time.Hour
-)
 
 // sumSuffix is what the files of checksums end with.
 const sumSuffix = ".sum"
@@ -63,21 +60,19 @@ func openCache(dir string, limit int64, log *slog.Logger) (*cache, error) {
 		return nil, fmt.Errorf("failed to close the cache of compiled plugins to others: %w", err)
 	}
 	c := &cache{dir: dir, limit: limit, log: log}
-	c.removeStale()
+	if err := atomicfile.RemoveLeftovers(dir); err != nil {
+		log.Warn("the cache of compiled plugins is not in order", "error", err)
+	}
 	return c, nil
 }
 
-// removeStale removes folders that were being filled when their host was killed.
-func (c *cache) removeStale() {
-	left, err := filepath.Glob(filepath.Join(c.dir, newPattern))
-	for _, dir := range left {
-		if info, e := os.Stat(dir); e == nil && time.Since(info.ModTime()) > staleAfter {
-			err = errors.Join(err, os.RemoveAll(dir))
-		}
-	}
-	if err != nil {
-		c.log.Warn("the cache of compiled plugins is not in order", "error", err)
-	}
+// newFolder makes a folder to be filled, which the caller closes.
+func (c *cache) newFolder() (dir string, done func(), err error) {
+	dir, release, err := atomicfile.MkdirTemp(c.dir)
+	return dir, func() {
+		_ = os.RemoveAll(dir) // by the next start at last
+		release()
+	}, err
 }
 
 // keepsCode reports whether wazero compiles on this machine and keeps the code. If it interprets instead, a child would compile
@@ -94,11 +89,11 @@ func (c *cache) keepsCode(ctx context.Context) bool {
 
 // tryCode has wazero keep the code that it makes from an empty module.
 func (c *cache) tryCode(ctx context.Context) error {
-	dir, err := os.MkdirTemp(c.dir, newPattern)
+	dir, done, err := c.newFolder()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // by removeStale at last
+	defer done()
 	if err := compileTo(ctx, []byte("\x00asm\x01\x00\x00\x00"), dir, 1); err != nil {
 		return err
 	}
@@ -130,20 +125,27 @@ func (c *cache) entry(name string) string {
 	return entry
 }
 
-// replace has a new folder filled and then puts it in place of an entry of no use, by one renaming. An entry that another host has
-// filled in the meantime stays.
+// replace has a new folder filled and then puts it in place of an entry of no use, by one renaming, and makes room for it. An entry
+// that another host has filled in the meantime stays.
 func (c *cache) replace(entry string, fill func(dir string) (bool, error)) error {
-	dir, err := os.MkdirTemp(c.dir, newPattern)
-	if err = errors.Join(err, os.RemoveAll(entry)); err != nil {
+	dir, done, err := c.newFolder()
+	if err != nil {
 		c.log.Warn("compiled code of a plugin is not kept", "error", err)
 		return nil
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // by removeStale at last
+	defer done()
+	if err := os.RemoveAll(entry); err != nil {
+		c.log.Warn("compiled code of a plugin is not kept", "error", err)
+		return nil
+	}
 	if filled, err := fill(dir); err != nil || !filled {
 		return err
 	}
 	if err := os.Rename(dir, entry); err != nil && !errors.Is(err, fs.ErrExist) {
 		c.log.Warn("compiled code of a plugin is not kept", "error", err)
+	}
+	if err := c.evict(filepath.Base(entry)); err != nil {
+		c.log.Warn("the cache of compiled plugins is not in order", "error", err)
 	}
 	return nil
 }
@@ -157,13 +159,13 @@ func (c *cache) removeEmpty(entry string) (removed bool) {
 	return err == nil && len(files) == 0 && os.RemoveAll(entry) == nil // wazero's empty folders may be in it
 }
 
-// markUsed makes an entry the most recently used, and makes room.
+// markUsed makes an entry the most recently used.
 func (c *cache) markUsed(entry string) {
 	if c.removeEmpty(entry) {
 		return
 	}
 	now := time.Now()
-	if err := errors.Join(os.Chtimes(entry, now, now), c.evict(filepath.Base(entry))); err != nil {
+	if err := os.Chtimes(entry, now, now); err != nil {
 		c.log.Warn("the cache of compiled plugins is not in order", "error", err)
 	}
 }
@@ -192,8 +194,8 @@ func (c *cache) evict(inUse string) error {
 	var total int64
 	for _, e := range entries {
 		info, gone := e.Info()
-		if gone != nil {
-			continue // by another host
+		if gone != nil || atomicfile.IsTemp(e.Name()) {
+			continue // by another host, or being filled
 		}
 		i := item{e.Name(), info.ModTime(), 0}
 		files, _ := filesOf(filepath.Join(c.dir, i.name))
@@ -241,13 +243,14 @@ func intact(path string) bool {
 	return err == nil && bytes.Equal(sum, want)
 }
 
+// checksum finds damage, by a disk or by a host that was killed. It is no signature: who can write to the folder can write sums too.
 func checksum(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
-	h := sha256.New()
+	h := xxhash.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return nil, err
 	}

@@ -9,12 +9,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/penstock/penstock/host/atomicfile"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/fuel"
 )
@@ -73,12 +79,33 @@ func compileAsChild(text string) error {
 		return fmt.Errorf("%w was started: it is %s and should be %s", errOtherVersion, version(), order.Version)
 	}
 	time.AfterFunc(order.Time+time.Second, func() { os.Exit(exitFailed) })
+	release, err := atomicfile.Hold(order.Dir) // the parent may be killed, and the next one is not to remove it under our hands
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNotKept, err)
+	}
+	defer release()
 	lowerPriority()
 	wasm, err := io.ReadAll(os.Stdin)
 	if err != nil {
 		return err
 	}
-	return fillEntry(context.Background(), wasm, order.Dir, order.Limits)
+	collectLate()
+	// Of low priority, it may use all processors.
+	return fillEntry(experimental.WithCompilationWorkers(context.Background(), max(2, runtime.GOMAXPROCS(0))), wasm, order.Dir, order.Limits)
+}
+
+// childMemory is how many bytes a child may have before it collects garbage. Most modules need less, and collecting would take a
+// third of the time.
+const childMemory = 128 << 20
+
+// collectLate puts off the first collection until then. From there on the garbage collector works as usual.
+func collectLate() {
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(childMemory)
+	runtime.AddCleanup(new([64]byte), func(int) { // the first collection frees it
+		debug.SetMemoryLimit(math.MaxInt64)
+		debug.SetGCPercent(100)
+	}, 0)
 }
 
 // childError is why a child refused a module, in the words that this process would use.
@@ -91,11 +118,8 @@ func (e *childError) Error() string { return e.text }
 func (e *childError) Unwrap() error { return e.kind }
 
 // compileInChild has a child of low priority fill a folder, so that metering and compiling take no time from the streams. It
-// returns false where this program cannot start a child, and, with a line in the log, where the child failed.
+// returns false, with a line in the log, where the child failed.
 func (c *Compiler) compileInChild(ctx context.Context, wasm []byte, dir string) (bool, error) {
-	if !canStartChild.Load() {
-		return false, nil
-	}
 	order := compileOrder{Dir: dir, Version: version(), Limits: c.limits, Time: time.Minute}
 	if deadline, ok := ctx.Deadline(); ok {
 		order.Time = time.Until(deadline)

@@ -9,11 +9,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tetratelabs/wazero"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/fuel"
@@ -45,10 +48,19 @@ func TestCompileInChild_FillsAFolder(t *testing.T) {
 	if n, made, err := filled(t.Context(), t, undescribed.Wasm()); err != nil || !made || n != files {
 		t.Errorf("without an export: %d files, %v, %v", n, made, err)
 	}
-	canStartChild.Store(false) // as in a program whose main does not begin with Main
+}
+
+// A program whose main does not begin with Main fills the cache itself, and finds there what it left.
+func TestCompiler_WithoutChild_KeepsCode(t *testing.T) {
+	canStartChild.Store(false)
 	defer canStartChild.Store(true)
-	if n, made, err := filled(t.Context(), t, answering().Wasm()); err != nil || made || n != 0 {
-		t.Errorf("without a child: %d files, %v, %v", n, made, err)
+	c, log := newCompiler(t.TempDir())
+	run(t, c, large("guest"))
+	before := cached(t, c.cache.dir)
+	times := configured(t, wazero.NewRuntimeConfig)
+	run(t, c, large("guest"))
+	if after := cached(t, c.cache.dir); len(before) != 3 || !maps.EqualFunc(before, after, bytes.Equal) || *times != 0 || log.Len() > 0 {
+		t.Errorf("%d files, then %d; compiled %d times; %s", len(before), len(after), *times, log)
 	}
 }
 
@@ -102,7 +114,7 @@ func TestCompileInChild_Late_IsKilled(t *testing.T) {
 	if _, made, err := filled(ctx, t, wasm); !errors.Is(err, context.Canceled) || made {
 		t.Errorf("made %v, %v", made, err)
 	}
-	if left, err := filepath.Glob(filepath.Join(c.cache.dir, newPattern)); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(c.cache.dir, ".writing*")); err != nil || len(left) > 0 {
 		t.Errorf("%v is left, %v", left, err)
 	}
 }

@@ -37,7 +37,7 @@ var errNotKept = errors.New("no code was kept")
 // folder's or its disk's fault. Compiling is given up between two functions when ctx is done; that a single function cannot
 // take long is the rewriter's doing.
 func newCode(ctx context.Context, config wazero.RuntimeConfig, wasm []byte, dir string, pages uint32) (_ *Code, err error) {
-	config = config.WithCoreFeatures(api.CoreFeaturesV2).WithMemoryLimitPages(pages).WithDebugInfoEnabled(false)
+	config = config.WithCoreFeatures(api.CoreFeaturesV2).WithMemoryLimitPages(pages)
 	c := &Code{}
 	if dir != "" {
 		if c.cache, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
@@ -54,12 +54,20 @@ func newCode(ctx context.Context, config wazero.RuntimeConfig, wasm []byte, dir 
 		}
 	}()
 	c.Runtime = wazero.NewRuntimeWithConfig(ctx, config)
-	// Only with more than one worker does wazero look at the context.
-	c.Compiled, err = c.Runtime.CompileModule(experimental.WithCompilationWorkers(ctx, max(2, runtime.GOMAXPROCS(0)/2)), wasm)
+	c.Compiled, err = c.Runtime.CompileModule(withWorkers(ctx), wasm)
 	if system := syscall.Errno(0); dir != "" && errors.As(err, &system) { // nothing else of compiling asks the system
 		err = fmt.Errorf("%w: %w", errNotKept, err)
 	}
 	return c, err
+}
+
+// withWorkers has wazero compile on half of the processors, unless the context says otherwise. Only with more than one worker does
+// wazero look at the context.
+func withWorkers(ctx context.Context) context.Context {
+	if experimental.GetCompilationWorkers(ctx) > 1 {
+		return ctx
+	}
+	return experimental.WithCompilationWorkers(ctx, max(2, runtime.GOMAXPROCS(0)/2))
 }
 
 // Close frees the code. No instance may be in use.

@@ -61,52 +61,48 @@ func (c *Compiler) Compile(caller context.Context, wasm []byte, sum [sha256.Size
 // child takes longer.
 const worthAChild = 64 << 10
 
-// obtain opens a module's entry in the cache. If there is nothing in it, a child fills it; another host may have done so in the
-// meantime. Small modules are compiled in this process, and so is every module if there is no cache, no child, or no code that
-// could be kept.
+// obtain opens a module's entry in the cache. If there is nothing in it, it is filled, for a large module by a child; another host
+// may have done so in the meantime. Where there is no cache or no code could be kept, the module is compiled for this once.
 func (c *Compiler) obtain(ctx context.Context, wasm []byte, entry string, child filler) (*Code, error) {
-	pages := c.limits.MemoryPages
-	if entry == "" || len(wasm) < worthAChild || !c.cache.keepsCode(ctx) {
-		return c.compileAndSeal(ctx, wasm, entry)
+	if entry == "" || !c.cache.keepsCode(ctx) {
+		return compileHere(ctx, wasm, c.limits)
 	}
-	if code, err := openEntry(ctx, entry, pages); err == nil {
+	if code, err := openEntry(ctx, entry, c.limits.MemoryPages); err == nil {
 		return code, nil
 	}
-	if err := c.cache.replace(entry, func(dir string) (bool, error) { return child(ctx, wasm, dir) }); err != nil {
+	fill := c.fillHere
+	if len(wasm) >= worthAChild && canStartChild.Load() {
+		fill = child
+	}
+	if err := c.cache.replace(entry, func(dir string) (bool, error) { return fill(ctx, wasm, dir) }); err != nil {
 		return nil, err
 	}
-	if code, err := openEntry(ctx, entry, pages); err == nil {
+	if code, err := openEntry(ctx, entry, c.limits.MemoryPages); err == nil {
 		return code, nil
 	}
-	return c.compileAndSeal(ctx, wasm, entry)
+	return compileHere(ctx, wasm, c.limits)
 }
 
 // filler fills a folder with what comes of a module; false where it could not.
 type filler func(ctx context.Context, wasm []byte, dir string) (bool, error)
 
-// compileAndSeal compiles a module in this process and writes the checksums of the code that wazero kept. An entry that a child
-// filled has its checksums already: other files in it are not this process's, and get none.
-func (c *Compiler) compileAndSeal(ctx context.Context, wasm []byte, entry string) (*Code, error) {
-	code, err := compileHere(ctx, wasm, entry, c.limits)
-	if err == nil && entry != "" {
-		if err := seal(entry); err != nil {
-			c.log.Warn("compiled code of a plugin is not kept", "error", err)
-		}
+// fillHere fills a folder in this process.
+func (c *Compiler) fillHere(ctx context.Context, wasm []byte, dir string) (bool, error) {
+	err := fillEntry(ctx, wasm, dir, c.limits)
+	if errors.Is(err, errNotKept) && ctx.Err() == nil {
+		c.log.Warn("compiled code of a plugin is not kept", "error", err)
+		return false, nil
 	}
-	return code, err
+	return err == nil, err
 }
 
-// compileHere meters and compiles a module in this process. dir is where its code is kept, empty for nowhere; where it cannot be
-// kept the module is compiled all the same.
-func compileHere(ctx context.Context, wasm []byte, dir string, limits fuel.Limits) (*Code, error) {
+// compileHere meters and compiles a module in this process, and keeps nothing of it.
+func compileHere(ctx context.Context, wasm []byte, limits fuel.Limits) (*Code, error) {
 	m, err := fuel.Rewrite(wasm, limits)
 	if err != nil {
 		return nil, rewriteError(err)
 	}
-	code, err := newCode(ctx, newConfig(), m.Wasm, dir, limits.MemoryPages)
-	if err != nil && !errors.Is(err, plugin.ErrUnsupported) && dir != "" && ctx.Err() == nil { // it may be the cache's fault: a full disk, say
-		code, err = newCode(ctx, newConfig(), m.Wasm, "", limits.MemoryPages)
-	}
+	code, err := newCode(ctx, newConfig(), m.Wasm, "", limits.MemoryPages)
 	if err != nil {
 		return nil, compileError(err)
 	}

@@ -17,17 +17,17 @@ import (
 	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
-// What a child leaves in an entry of the code cache, besides checksums. The host shows wazero only the module's skeleton, and
+// What lies in an entry of the code cache, besides checksums. The host shows wazero only the module's skeleton, and
 // wazero finds the whole module's code under it. Given the whole module, wazero would validate each function a second time.
 const (
 	skeletonFile = "skeleton.wasm" // see fuel.Skeleton
 	factsFile    = "module.json"   // facts
-	codeDir      = "code"          // wazero's cache of the skeleton, in which the child puts the whole module's code instead
+	codeDir      = "code"          // wazero's cache of the skeleton, with the whole module's code in its place
 	wholeDir     = "whole"         // wazero's cache of the whole module, while it is compiled
 )
 
 // entryFormat is raised with each change of what lies in an entry.
-const entryFormat = 2
+const entryFormat = 4
 
 // version names the program's way to fill an entry. Where its file was replaced while it runs, the child is another program than
 // the parent, so each tells its version.
@@ -52,7 +52,7 @@ var (
 	errOtherVersion = errors.New("another version of this program")
 )
 
-// fillEntry is the child's work: it meters and compiles a module and leaves in dir what openEntry needs. If the code cannot be
+// fillEntry meters and compiles a module and leaves in dir what openEntry needs. If the code cannot be
 // kept, the error wraps errNotKept, and the module is not compiled again.
 func fillEntry(ctx context.Context, wasm []byte, dir string, limits fuel.Limits) error {
 	m, err := fuel.Rewrite(wasm, limits)
@@ -72,8 +72,11 @@ func fillEntry(ctx context.Context, wasm []byte, dir string, limits fuel.Limits)
 		return errors.Join(errNotKept, err)
 	}
 	text, err := json.Marshal(facts{version(), *m})
-	return errors.Join(err, os.Rename(whole[0], code[0]), os.RemoveAll(filepath.Join(dir, wholeDir)),
-		os.WriteFile(filepath.Join(dir, skeletonFile), skeleton, 0o600), os.WriteFile(filepath.Join(dir, factsFile), text, 0o600), seal(dir))
+	if err := errors.Join(err, os.Rename(whole[0], code[0]), os.RemoveAll(filepath.Join(dir, wholeDir)),
+		os.WriteFile(filepath.Join(dir, skeletonFile), skeleton, 0o600), os.WriteFile(filepath.Join(dir, factsFile), text, 0o600), seal(dir)); err != nil {
+		return fmt.Errorf("%w: %w", errNotKept, err)
+	}
+	return nil
 }
 
 // compileTo compiles a module for what wazero keeps of it in a folder.
@@ -88,7 +91,7 @@ func compileTo(ctx context.Context, wasm []byte, dir string, pages uint32) error
 	return nil
 }
 
-// openEntry loads a module that a child left in an entry whose checksums are right. An entry of no use is removed, here or by
+// openEntry loads a module from an entry whose checksums are right. An entry of no use is removed, here or by
 // replace. The skeleton must never run in place of the code, so wazero may not interpret here. If it did not find the code and
 // compiled the skeleton instead, it has written a file.
 func openEntry(ctx context.Context, entry string, pages uint32) (_ *Code, err error) {

@@ -17,10 +17,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tetratelabs/wazero"
 
+	"github.com/penstock/penstock/host/atomicfile"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/fuel"
 	"github.com/penstock/penstock/plugins/abi"
@@ -166,13 +166,20 @@ func TestCompiler_Obtain_AnotherHostWasQuicker_ItsEntryIsTaken(t *testing.T) {
 	}
 }
 
-// Nothing is left of a module that was refused, nor of a host that was killed long ago.
+// Nothing is left of a module that was refused, nor of a host that was killed. What another one is filling stays.
 func TestCache_LeavesNothing(t *testing.T) {
 	dir := t.TempDir()
-	stale, fresh := filepath.Join(dir, "new-1"), filepath.Join(dir, "new-2")
-	long := time.Now().Add(-2 * staleAfter)
-	if err := errors.Join(os.Mkdir(stale, 0o700), os.Mkdir(fresh, 0o700), os.WriteFile(filepath.Join(stale, skeletonFile), nil, 0o600),
-		os.Chtimes(stale, long, long)); err != nil {
+	killed, release, err := atomicfile.MkdirTemp(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+	fresh, release, err := atomicfile.MkdirTemp(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if err := os.WriteFile(filepath.Join(killed, skeletonFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c, _ := newCompiler(dir)
@@ -208,5 +215,21 @@ func TestFillEntry_CannotBeKept_CompilesOnce(t *testing.T) {
 	err = fillEntry(t.Context(), wasm, full, limits)
 	if !errors.Is(err, errNotKept) || errors.Is(err, plugin.ErrNotWasm) || *times != 1 {
 		t.Errorf("compiled %d times: %v", *times, err)
+	}
+}
+
+// Nor is what lies beside the code: a small module, which this process compiles, loads all the same.
+func TestCompiler_FillHere_CannotBeKept_IsLogged(t *testing.T) {
+	c, log := newCompiler(t.TempDir())
+	for _, file := range []string{skeletonFile, factsFile} {
+		dir := t.TempDir()
+		if err := os.Mkdir(filepath.Join(dir, file), 0o700); err != nil { // no file can be made there
+			t.Fatal(err)
+		}
+		log.Reset()
+		filled, err := c.fillHere(t.Context(), newGuest("guest").Wasm(), dir)
+		if filled || err != nil || !strings.Contains(log.String(), file) {
+			t.Errorf("%s: %v, %v: %s", file, filled, err, log)
+		}
 	}
 }

@@ -86,7 +86,7 @@ func run(t *testing.T, c *Compiler, g *asm.Guest) *running {
 
 // accept calls the guest's accept.
 func (r *running) accept(token int32) (int32, error) {
-	r.meter.Fill(1e6, 1<<16)
+	r.meter.Fill(1e6, 1<<16, time.Now())
 	answer, err := r.guest.ExportedFunction(abi.ExportAccept).Call(r.ctx, uint64(uint32(token)))
 	if err != nil {
 		return 0, err
@@ -97,7 +97,7 @@ func (r *running) accept(token int32) (int32, error) {
 // name is the one in the guest's manifest.
 func (r *running) name(t *testing.T) string {
 	t.Helper()
-	r.meter.Fill(1e6, 1<<16)
+	r.meter.Fill(1e6, 1<<16, time.Now())
 	if _, err := r.guest.ExportedFunction(abi.ExportDescribe).Call(r.ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,13 @@ func BenchmarkJSONSchema_Prepare_EachCharacter(b *testing.B) {
 	}
 }
 
-func BenchmarkMinP_Sample(b *testing.B) { benchmarkSample(b, "min-p-rust", `{"min_p":0.2}`) }
+func BenchmarkMinP_Sample(b *testing.B) {
+	for _, tc := range []struct{ name, plugin, config string }{
+		{"rust", "min-p-rust", `{"min_p":0.2}`}, {"tinygo", "min-p", `{"min_p":0.2}`}, {"draw", "min-p", `{"min_p":0.2,"draw":true}`},
+	} {
+		b.Run(tc.name, func(b *testing.B) { benchmarkSample(b, tc.plugin, tc.config) })
+	}
+}
 
 // benchmarkSample is one call over 256 candidates, the copies included.
 func benchmarkSample(b *testing.B, name, config string) {

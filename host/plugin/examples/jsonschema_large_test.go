@@ -77,17 +77,17 @@ func dense() words {
 }
 
 // The texts of a schema and the tokens of a vocabulary can both be many: a call costs what they have in common.
-func TestJSONSchema_ManyTextsAndTokens_FitTheFuelTwice(t *testing.T) {
+func TestJSONSchema_ManyTextsAndTokens_FitTheFuelWithRoom(t *testing.T) {
 	for name, w := range map[string]words{"many": many(), "dense": dense()} {
 		m := loaded(t, "json-schema", w)
 		for kind, schema := range large(t, w, 5000) {
-			t.Run(name+"/"+kind, func(t *testing.T) { mustTakeHalf(t, m, w, schema) })
+			t.Run(name+"/"+kind, func(t *testing.T) { mustLeaveRoom(t, m, w, schema) })
 		}
 	}
 }
 
-// mustTakeHalf has answers written to a schema, and wants no call to take more than half of its fuel.
-func mustTakeHalf(t *testing.T, m *load.Plugin, w words, schema []byte) {
+// mustLeaveRoom has answers written to a schema, and wants no call to take more than three fifths of its fuel.
+func mustLeaveRoom(t *testing.T, m *load.Plugin, w words, schema []byte) {
 	t.Helper()
 	most, memory := map[string]stage.Usage{}, 0
 	for seed := range uint64(3) {
@@ -114,8 +114,8 @@ func mustTakeHalf(t *testing.T, m *load.Plugin, w words, schema []byte) {
 	t.Logf("%d bytes of schema, %d KiB of memory", len(schema), memory>>10)
 	for call, u := range most {
 		t.Logf("%s: %d of %d fuel", call, u.Fuel, u.Limit)
-		if 2*u.Fuel > u.Limit {
-			t.Errorf("%s took %d of %d fuel; half should do", call, u.Fuel, u.Limit)
+		if 5*u.Fuel > 3*u.Limit {
+			t.Errorf("%s took %d of %d fuel; three fifths should do", call, u.Fuel, u.Limit)
 		}
 	}
 }

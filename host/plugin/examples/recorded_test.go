@@ -3,53 +3,17 @@
 package examples
 
 import (
-	"context"
-	"encoding/gob"
-	"fmt"
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/load"
-	"github.com/penstock/penstock/host/plugin/stage"
-	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/host/plugin/session"
 )
-
-// session is what the Go SDK's package plugintest writes down of a session: a request, and calls with what came of them.
-type session struct {
-	Plugin, Test string
-	Request      struct {
-		Config, Messages       string
-		Pieces                 []string
-		Attributes             map[int32]int32
-		Special                map[int32]int32
-		Prompt                 []int32
-		MaxTokens, ContextSize int
-		Seed                   uint64
-	}
-	Calls []call
-}
-
-// call is one call of a plugin; fields that the export has no use for are zero.
-type call struct {
-	Export     string
-	Token      int32  // of accept and stop; the number of tokens left by rewind
-	Text       string // of stop; the prompt of a template
-	IDs        []int32
-	Logits     []float32
-	Answer     int32 // of prepare: the forced token, or −1
-	LeftIDs    []int32
-	LeftLogits []float32
-	Mask       []uint32
-	Bias       map[int32]float32
-	Backtrack  int
-	Tokens     []int32 // of a splice
-	Refused    bool
-	Refusal    string
-}
 
 // TestGo_Sessions_AreTheSameNativelyAndInTheHost runs the tests of the examples in Go, which try them natively. Then it makes the
 // calls of each of their sessions once more, on the modules that TinyGo and stock Go built, and wants each to come out the same.
@@ -61,92 +25,109 @@ func TestGo_Sessions_AreTheSameNativelyAndInTheHost(t *testing.T) {
 	if out, err := tests.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	files, err := filepath.Glob(filepath.Join(folder, "*.session"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sessions := map[string][]*session{} // by plugin
-	for _, file := range files {
-		s := readSession(t, file)
-		sessions[s.Plugin] = append(sessions[s.Plugin], s)
-	}
-	sessions["stdgo/min-p"] = sessions["min-p"]
 	for _, name := range []string{"answer-length", "banned-phrases", "dynamic-temperature", "min-p", "regex-stop", "repetition-stop", "transcript", "stdgo/min-p"} {
 		t.Run(name, func(t *testing.T) {
-			if len(sessions[name]) == 0 {
-				t.Fatal("its tests open no session")
-			}
-			modules := map[string]*load.Plugin{} // by vocabulary
-			for _, s := range sessions[name] {
-				v := vocabulary{s}
-				if modules[v.key()] == nil {
-					modules[v.key()] = loaded(t, name, v)
-				}
-				if err := repeat(modules[v.key()], s); err != nil {
-					t.Errorf("%s: %v", s.Test, err)
-				}
-			}
+			playAll(t, name, filepath.Join(folder, filepath.Base(name)+".Test*.json"))
 		})
 	}
 }
 
-func readSession(t *testing.T, file string) *session {
+// TestRust_Sessions_AreTheSameNativelyAndInTheHost does the same with the examples in Rust.
+func TestRust_Sessions_AreTheSameNativelyAndInTheHost(t *testing.T) {
+	const cargo = "/usr/bin/cargo"
+	if _, err := os.Stat(cargo); err != nil {
+		t.Skipf("%v: scripts/rust.sh installs it", err)
+	}
+	names := []string{"chatml", "llama3", "min-p-rust", "multiple-choice", "watermark"}
+	tests := exec.Command(cargo, "test", "--quiet", "--locked", "--offline", "--test", "*")
+	for _, name := range names {
+		tests.Args = append(tests.Args, "-p", name)
+	}
+	tests.Dir = filepath.Join("..", "..", "..", "plugins")
+	folder := t.TempDir()
+	tests.Env = append(os.Environ(), "PENSTOCK_RECORD="+folder)
+	if out, err := tests.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) { playAll(t, name, filepath.Join(folder, name+".*.json")) })
+	}
+}
+
+// playAll plays the files of a plugin's sessions.
+func playAll(t *testing.T, name, pattern string) {
 	t.Helper()
-	f, err := os.Open(file)
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("its tests open no session; %v", err)
+	}
+	players := map[[sha256.Size]byte]*session.Player{} // by what loading the module depends on
+	for _, file := range files {
+		f := readSessions(t, file)
+		key := sha256.Sum256(mustJSON(t, f.Vocabulary))
+		if players[key] == nil {
+			players[key] = newPlayer(t, name, f)
+		}
+		play(t, players[key], f)
+	}
+}
+
+func readSessions(t *testing.T, file string) *session.File {
+	t.Helper()
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = f.Close() }() // it was only read
-	s := &session{}
-	if err := gob.NewDecoder(f).Decode(s); err != nil {
+	f, err := session.Read(bytes.NewReader(text))
+	if err != nil {
+		t.Fatalf("%s: %v", filepath.Base(file), err)
+	}
+	return f
+}
+
+func newPlayer(t *testing.T, name string, f *session.File) *session.Player {
+	t.Helper()
+	p, err := session.NewPlayer(t.Context(), read(t, name), f, plugin.Options{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
 }
 
-// vocabulary is a session's.
-type vocabulary struct{ *session }
-
-// key tells vocabularies apart. fmt writes maps in the order of their keys.
-func (v vocabulary) key() string {
-	return fmt.Sprintf("%q %v %v", v.Request.Pieces, v.Request.Attributes, v.Request.Special)
-}
-
-func (v vocabulary) Size() int                 { return len(v.Request.Pieces) }
-func (v vocabulary) Piece(t int32) string      { return v.Request.Pieces[t] }
-func (v vocabulary) Attributes(t int32) uint32 { return uint32(v.Request.Attributes[t]) }
-func (v vocabulary) Special(kind int32) int32 {
-	if t, ok := v.Request.Special[kind]; ok {
-		return t
-	}
-	return -1
-}
-
-// Tokenize is not what these plugins ask for.
-func (v vocabulary) Tokenize(string, bool, bool) ([]int32, error) { return nil, errDiffers }
-
-// request is a session's, as the host puts it.
-func (s *session) request() plugin.Request {
-	q := s.Request
-	return plugin.Request{Config: []byte(q.Config), Seed: q.Seed, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize}
-}
-
-// repeat makes the calls of a session.
-func repeat(m *load.Plugin, s *session) error {
-	if i := slices.IndexFunc(s.Calls, func(c call) bool { return c.Export == abi.ExportTemplate }); i >= 0 {
-		text, err := stage.Render(context.Background(), m, []byte(s.Request.Messages), s.request())
-		return s.Calls[i].outcome(text, err)
-	}
-	stage, err := stage.New(m, s.request())
-	if err != nil {
-		return err
-	}
-	defer func() { _ = stage.Close() }() // tested elsewhere
-	r := repetition{stage: stage, history: slices.Clone(s.Request.Prompt), prompt: len(s.Request.Prompt)}
-	for n, c := range s.Calls {
-		if err := r.call(c); err != nil {
-			return fmt.Errorf("call %d, %s: %w", n+1, c.Export, err)
+// play makes the calls of a file's sessions.
+func play(t *testing.T, p *session.Player, f *session.File) {
+	t.Helper()
+	for i := range f.Sessions {
+		s := &f.Sessions[i]
+		if len(s.Calls) < 2 && s.Calls[0].Call == session.CallOpen && s.Calls[0].Refusal == nil {
+			t.Errorf("%s: the session has no calls to compare", s.Name)
+		}
+		if d, err := p.Play(t.Context(), s); err != nil || d != nil {
+			t.Errorf("%s: %v %v", s.Name, d, err)
 		}
 	}
-	return nil
+}
+
+// TestGo_Sessions_FindAChange plays sessions of one configuration with another.
+func TestGo_Sessions_FindAChange(t *testing.T) {
+	text := `{"penstock_session":1,"vocabulary":{"pieces":["a","b","c"]},"sessions":[{"plugin":{"name":"min-p"},"request":{"config":{"min_p":0.5}},
+		"calls":[{"call":"open"},{"call":"sample","ids":[0,1,2],"logits":[3,2.5,2],"answer":-3}]}]}`
+	f, err := session.Read(bytes.NewReader([]byte(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"min-p", "stdgo/min-p"} {
+		p := newPlayer(t, name, f)
+		for config, differs := range map[string]bool{`{"min_p":0.5}`: false, `{"min_p":0.3}`: true, `{}`: true} {
+			f.Sessions[0].Request.Config = json.RawMessage(config)
+			if d, err := p.Play(t.Context(), &f.Sessions[0]); err != nil || (d != nil) != differs {
+				t.Errorf("%s with %s: %v, %v", name, config, d, err)
+			}
+		}
+	}
 }

@@ -24,9 +24,13 @@ func opened(t testing.TB, m *load.Plugin, config string) *stage.Stage {
 	return begun(t, m, plugin.Request{Config: []byte(config), MaxTokens: 50, ContextSize: 4096})
 }
 
-// begun is opened for any request.
+// begun is opened for any request, with the configuration that the schema's defaults make of its own.
 func begun(t testing.TB, m *load.Plugin, r plugin.Request) *stage.Stage {
 	t.Helper()
+	var err error
+	if r.Config, err = m.CheckConfig(r.Config); err != nil {
+		t.Fatal(err)
+	}
 	s, err := stage.New(m, r)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +111,7 @@ func TestWatermark_Sample_CostsTheSameInALongConversation(t *testing.T) {
 	w := newWords()
 	m := loaded(t, "watermark", w)
 	cost := func(tokens int) int64 {
-		s, err := stage.New(m, plugin.Request{Config: []byte(`{"key":7}`), MaxTokens: 10, ContextSize: 1 << 20})
+		s, err := stage.New(m, plugin.Request{Config: []byte(`{"key":7,"bonus":2,"share":0.5}`), MaxTokens: 10, ContextSize: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -81,6 +81,7 @@ func (f *function) load(b []byte) []byte {
 
 // flush copies the original up to position end.
 func (f *function) flush(end int) {
+	f.noteMove()
 	f.body = append(f.body, f.in.data[f.copied:end]...)
 	f.copied = end
 }

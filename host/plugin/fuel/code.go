@@ -7,6 +7,7 @@ import "fmt"
 // rewriteCode rewrites all function bodies.
 func (m *module) rewriteCode(r *reader) []byte {
 	defined := m.functions[m.imported:]
+	m.codeBase = r.base
 	n := r.count(m.limits.Functions, "function bodies")
 	if r.err == nil && n != len(defined) {
 		r.fail(ErrMalformed, "%d bodies for %d functions", n, len(defined))
@@ -51,6 +52,7 @@ type function struct {
 	in      *reader
 	body    []byte // the rewritten instructions
 	copied  int    // in.data up to here is in body
+	copies  []move // within in.data and body
 	locals  int    // parameters and declared locals
 	frame   int64  // estimate of the frame's bytes
 	calls   bool
@@ -68,7 +70,7 @@ type function struct {
 //	give back the frame, store the counter
 func (f *function) rewrite(out []byte, s signature, in *reader) []byte {
 	f.ledger = ledger{costs: f.costs[:0], places: f.places[:0], frames: f.frames[:0]}
-	f.checked = in.pos
+	f.checked, f.copies = in.pos, f.copies[:0]
 	f.in, f.body, f.calls, f.shape = in, f.body[:0], false, shape{}
 	f.declare(s)
 	f.copied = in.pos
@@ -134,8 +136,10 @@ func (f *function) assemble(out, before, after []byte) []byte {
 	locals = append(locals, f.groups...)
 	locals = append(locals, 1, typeI64, 1, typeI32)
 	out = appendU32(out, uint32(len(locals)+len(before)+len(f.body)+len(after)))
+	start := len(out)
 	out = append(out, locals...)
 	out = append(out, before...)
+	f.noteMoves(start, len(out))
 	out = append(out, f.body...)
 	return append(out, after...)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 )
 
 func TestRewrite_BusyGuest_BehavesTheSame(t *testing.T) {
@@ -52,7 +53,7 @@ func TestRewrite_Stack_IsGivenBack(t *testing.T) {
 
 func TestMeter_Charge(t *testing.T) {
 	l := instantiate(t, newRuntime(t), guest{}.wasm())
-	l.meter.Fill(100, testStack)
+	l.meter.Fill(100, testStack, time.Now())
 	for _, c := range []struct {
 		units uint64
 		ok    bool
@@ -62,7 +63,7 @@ func TestMeter_Charge(t *testing.T) {
 			t.Errorf("Charge(%d) = %v with %d left, want %v with %d", c.units, ok, l.meter.Left(), c.ok, c.left)
 		}
 	}
-	l.meter.Fill(100, testStack)
+	l.meter.Fill(100, testStack, time.Now())
 	if l.meter.Charge(1 << 63) {
 		t.Error("a charge of 2^63 units was paid")
 	}

@@ -74,7 +74,8 @@
 //
 // The start function becomes the export StartExport, so that instantiating
 // runs no guest code. Table and memory maxima are written into the module.
-// Custom sections other than function names are dropped. Mutable numeric
+// Custom sections other than function names are dropped; of debug information
+// the lines stay, for where the code is then (lines.go). Mutable numeric
 // globals are exported, for snapshots of an instance. Imports other than
 // functions are refused.
 //

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
@@ -86,7 +87,7 @@ func (p *pair) call(export string, args ...uint64) int32 {
 		return absent
 	}
 	p.calls++
-	p.meter.Fill(plentyOfFuel, testStack)
+	p.meter.Fill(plentyOfFuel, testStack, time.Now())
 	var answers [2][]uint64
 	for i, m := range []api.Module{p.plain, p.metered} {
 		ctx := WithMeter(context.WithValue(p.Context(), penstockKey{}, p.hosts[i]), p.meter)

@@ -5,6 +5,7 @@ package fuel
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -112,7 +113,7 @@ func instantiate(t testing.TB, r wazero.Runtime, wasm []byte) *live {
 	if err != nil {
 		t.Fatal(err)
 	}
-	meter.Fill(testFuel, testStack)
+	meter.Fill(testFuel, testStack, time.Now())
 	return &live{mod, meter, info}
 }
 
@@ -124,7 +125,7 @@ func (l *live) hungry(slice int64) {
 
 // call runs an export and returns its results, the fuel used and the error.
 func (l *live) call(name string, args ...uint64) ([]uint64, int64, error) {
-	l.meter.Fill(testFuel, testStack)
+	l.meter.Fill(testFuel, testStack, time.Now())
 	res, err := l.ExportedFunction(name).Call(WithMeter(context.Background(), l.meter), args...)
 	if err == nil {
 		err = l.meter.Err()

@@ -85,7 +85,7 @@ func TestHostile_Endless_StopsSoon(t *testing.T) {
 			args := make([]uint64, len(run.Definition().ParamTypes()))
 			best := time.Hour
 			for range 20 {
-				l.meter.Fill(1000, testStack)
+				l.meter.Fill(1000, testStack, time.Now())
 				start := time.Now()
 				if _, err := run.Call(WithMeter(context.Background(), l.meter), args...); err == nil {
 					t.Fatal("no error")

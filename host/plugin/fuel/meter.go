@@ -81,9 +81,10 @@ func Offer(ctx context.Context, r wazero.Runtime) error {
 	return err
 }
 
-// Fill sets what the next call may use: fuel in units, stack in bytes.
-func (m *Meter) Fill(fuel, stack int64) {
-	m.reserve, m.sliceBegan = fuel, time.Now()
+// Fill sets what the call that begins now may use: fuel in units, stack in
+// bytes.
+func (m *Meter) Fill(fuel, stack int64, now time.Time) {
+	m.reserve, m.sliceBegan = fuel, now
 	m.fuel.Set(uint64(m.nextSlice()))
 	m.stack.Set(uint64(stack))
 }

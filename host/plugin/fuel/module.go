@@ -23,6 +23,11 @@ type module struct {
 	mutable   []uint32 // indices of mutable globals of numeric types
 	immovable string   // why instances cannot start from a snapshot; empty = they can
 
+	lined    bool  // it says which lines its code is from
+	codeBase int   // where the code section's content begins
+	moves    moves // of all functions so far, if it is lined
+	bodies   []body
+
 	refillType uint32         // index in the rewritten module
 	extraTypes []signature    // appended types
 	extraIndex map[string]int // their places in extraTypes

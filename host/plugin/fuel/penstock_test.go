@@ -27,8 +27,8 @@ type penstock struct {
 
 // oneConfig has the fields of all examples.
 const oneConfig = `{"schema":{"type":"object","properties":{"name":{"type":"string","maxLength":9},"list":{"type":"array","items":{"type":"number"}}},
-	"required":["name","list"]},"phrases":["abc","b a"],"choices":["abcd","ab e","f"],"pattern":"c a+","tokens":8,"times":3,"key":7,"min_p":0.1,"draw":true,
-	"grammar":"root ::= .*"}`
+	"required":["name","list"]},"phrases":["abc","b a"],"choices":["abcd","ab e","f"],"pattern":"c a+","tokens":8,"times":3,"key":7,"bonus":2,"share":0.5,"min_p":0.1,"draw":true,
+	"grammar":"root ::= .*","strength":10,"ignore_case":true,"min":0.5,"max":1.5,"exponent":1,"user":"User","assistant":"Assistant"}`
 
 const oneConversation = `[{"role":"system","content":"be brief"},{"role":"user","content":"h\u00e9, \"you\""}]`
 
@@ -66,9 +66,21 @@ func text(m api.Memory, at, size uint64) string {
 }
 
 var hostFunctions = map[string]hostFunction{
-	abi.ImportConfig:    func(_ *penstock, m api.Memory, s []uint64) { s[0] = give(m, s[0], s[1], []byte(oneConfig)) },
-	abi.ImportMessages:  func(_ *penstock, m api.Memory, s []uint64) { s[0] = give(m, s[0], s[1], []byte(oneConversation)) },
-	abi.ImportHistory:   func(p *penstock, m api.Memory, s []uint64) { s[0] = giveWords(m, s[0], s[1], p.history) },
+	abi.ImportConfig:   func(_ *penstock, m api.Memory, s []uint64) { s[0] = give(m, s[0], s[1], []byte(oneConfig)) },
+	abi.ImportMessages: func(_ *penstock, m api.Memory, s []uint64) { s[0] = give(m, s[0], s[1], []byte(oneConversation)) },
+	abi.ImportHistory: func(p *penstock, m api.Memory, s []uint64) {
+		from := int(int32(s[0]))
+		if from < 0 {
+			from = max(0, len(p.history)+from)
+		}
+		s[0] = giveWords(m, s[1], s[2], p.history[min(from, len(p.history)):])
+	},
+	abi.ImportFeature: func(_ *penstock, m api.Memory, s []uint64) {
+		known := slices.Contains(abi.Features, text(m, s[0], s[1]))
+		if s[0] = 0; known {
+			s[0] = 1
+		}
+	},
 	abi.ImportParam:     func(_ *penstock, _ api.Memory, s []uint64) { s[0] = []uint64{promptTokens, 200, 4096, 1}[s[0]] },
 	abi.ImportVocabSize: func(_ *penstock, _ api.Memory, s []uint64) { s[0] = uint64(len(pieces)) },
 	abi.ImportPiece: func(_ *penstock, m api.Memory, s []uint64) {

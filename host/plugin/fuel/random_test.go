@@ -4,6 +4,7 @@ package fuel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -89,38 +90,77 @@ func (p *program) target() (label int, ok bool) {
 func TestRewrite_RandomPrograms_PayForWhatRuns(t *testing.T) {
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			p := &program{Rand: rand.New(rand.NewPCG(seed, 1))}
-			g := guest{globals: 1}
-			for p.calls < 4 {
-				code := p.statements(4)
-				g.funcs = append(g.funcs, fn{name: fmt.Sprint("f", p.calls), locals: locals(5, "i32"), code: code})
-				p.calls++
-			}
-			g.funcs = append(g.funcs, fn{name: "count", results: "i", code: seq(opGlobalGet, 0)})
-			r := newRuntime(t)
-			plain, metered := plainInstance(t, r, g.wasm()), instantiate(t, r, g.wasm())
-			ctx := WithMeter(context.Background(), metered.meter)
+			slice := int64(0)
 			if seed%2 == 0 {
-				metered.hungry(int64(1 + seed/2))
+				slice = int64(1 + seed/2)
 			}
-			before := int64(0)
-			for i := range p.calls {
-				name := fmt.Sprint("f", i)
-				_, err := plain.ExportedFunction(name).Call(ctx)
-				_, used, err2 := metered.call(name)
-				if err != nil || err2 != nil {
-					t.Fatalf("%s: %v, %v", name, err, err2)
-				}
-				want := mustCall(t, ctx, plain.ExportedFunction("count"))[0]
-				got := mustCall(t, ctx, metered.ExportedFunction("count"))[0]
-				if want != got {
-					t.Fatalf("%s passed %d marks, the original %d", name, got, want)
-				}
-				if ran := (int64(got) - before) * markCost; used < ran {
-					t.Errorf("%s paid %d units for at least %d instructions", name, used, ran)
-				}
-				before = int64(got)
+			if !mustPayForWhatRuns(t, rand.NewPCG(seed, 1), slice) {
+				t.Error("it takes too long")
 			}
 		})
 	}
+}
+
+// choices are what a program is made of: a byte decides one of them, and when all are used up the program ends soon.
+type choices []byte
+
+// Uint64 implements rand.Source. For a small number rand takes the lowest bits if it is a power of two, and else the upper ones.
+func (c *choices) Uint64() uint64 {
+	choice := byte(0)
+	if len(*c) > 0 {
+		choice, *c = (*c)[0], (*c)[1:]
+	}
+	return uint64(choice)<<56 | 1<<55 | 1<<32 | uint64(choice)
+}
+
+// FuzzRewrite_Programs is the test's comparison over programs that the fuzzer finds.
+func FuzzRewrite_Programs(f *testing.F) {
+	f.Add([]byte("\xff\xc0\xe0\xff\x40\x80\xff\xc0\x10\x90\x70"), uint16(3))
+	f.Fuzz(func(t *testing.T, program []byte, slice uint16) {
+		if len(program) <= 256 { // longer ones only take longer
+			mustPayForWhatRuns(t, (*choices)(&program), int64(slice))
+		}
+	})
+}
+
+// mustPayForWhatRuns compares a random program as it is and metered, in slices of so many units; 0: as usual. It gives up on one that runs
+// out of fuel, and is false then.
+func mustPayForWhatRuns(t *testing.T, source rand.Source, slice int64) (ended bool) {
+	t.Helper()
+	p := &program{Rand: rand.New(source)}
+	g := guest{globals: 1}
+	for p.calls < 4 {
+		code := p.statements(4)
+		g.funcs = append(g.funcs, fn{name: fmt.Sprint("f", p.calls), locals: locals(5, "i32"), code: code})
+		p.calls++
+	}
+	g.funcs = append(g.funcs, fn{name: "count", results: "i", code: seq(opGlobalGet, 0)})
+	r := newRuntime(t)
+	plain, metered := plainInstance(t, r, g.wasm()), instantiate(t, r, g.wasm())
+	ctx := WithMeter(context.Background(), metered.meter)
+	if slice > 0 {
+		metered.hungry(slice)
+	}
+	before := int64(0)
+	for i := range p.calls {
+		name := fmt.Sprint("f", i)
+		_, used, err := metered.call(name)
+		if errors.Is(metered.meter.Err(), ErrFuel) {
+			return false
+		}
+		_, err2 := plain.ExportedFunction(name).Call(ctx)
+		if err != nil || err2 != nil {
+			t.Fatalf("%s: %v, the original: %v", name, err, err2)
+		}
+		want := mustCall(t, ctx, plain.ExportedFunction("count"))[0]
+		got := mustCall(t, ctx, metered.ExportedFunction("count"))[0]
+		if want != got {
+			t.Fatalf("%s passed %d marks, the original %d", name, got, want)
+		}
+		if ran := (int64(got) - before) * markCost; used < ran {
+			t.Errorf("%s paid %d units for at least %d instructions", name, used, ran)
+		}
+		before = int64(got)
+	}
+	return true
 }

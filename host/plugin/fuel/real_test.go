@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -91,7 +92,7 @@ func TestRewrite_RealModules_BehaveTheSame(t *testing.T) {
 		plain, metered := plainInstance(t, r, wasm), instantiate(t, r, wasm)
 		ctx := WithMeter(t.Context(), metered.meter)
 		metered.hungry(1000)
-		metered.meter.Fill(2_000_000_000, testStack)
+		metered.meter.Fill(2_000_000_000, testStack, time.Now())
 		if start := plain.ExportedFunction("_initialize"); start != nil {
 			mustCall(t, ctx, start)
 			mustCall(t, ctx, metered.ExportedFunction("_initialize"))
@@ -102,7 +103,7 @@ func TestRewrite_RealModules_BehaveTheSame(t *testing.T) {
 				continue
 			}
 			a := mustCall(t, ctx, want, c.args...)
-			metered.meter.Fill(2_000_000_000, testStack)
+			metered.meter.Fill(2_000_000_000, testStack, time.Now())
 			b := mustCall(t, ctx, metered.ExportedFunction(c.name), c.args...)
 			if !slices.Equal(a, b) {
 				t.Errorf("%s%v = %v, the original says %v", c.name, c.args, b, a)
@@ -153,7 +154,7 @@ func BenchmarkOverhead(b *testing.B) {
 		metered := instantiate(b, r, wasms[name])
 		ctx := WithMeter(context.Background(), metered.meter)
 		for kind, mod := range map[string]api.Module{"plain": plainInstance(b, r, wasms[name]), "metered": metered} {
-			metered.meter.Fill(1<<62, testStack)
+			metered.meter.Fill(1<<62, testStack, time.Now())
 			if start := mod.ExportedFunction("_initialize"); start != nil {
 				mustCall(b, ctx, start)
 			}

@@ -43,7 +43,7 @@ func Rewrite(wasm []byte, limits Limits) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &module{limits: limits, start: -1, extraIndex: map[string]int{}}
+	m := &module{limits: limits, start: -1, extraIndex: map[string]int{}, lined: l.lines != nil}
 	m.refillType = m.extraType(signature{params: []byte{typeI64}, results: []byte{typeI64}})
 	var out [sections][]byte
 	for _, step := range steps {
@@ -63,7 +63,7 @@ func Rewrite(wasm []byte, limits Limits) (*Module, error) {
 		out[step.id] = body
 	}
 	out[secType] = m.typeSection(l.body[secType])
-	return m.assemble(out, m.functionNames(l.names)), nil
+	return m.assemble(out, m.functionNames(l.names), m.lineSections(l.lines)), nil
 }
 
 // steps read sections in an order in which each finds the counts it needs.
@@ -89,12 +89,12 @@ var steps = []struct {
 }
 
 // assemble writes the module; a start section is left out on purpose.
-func (m *module) assemble(out [sections][]byte, names []byte) *Module {
+func (m *module) assemble(out [sections][]byte, names, lines []byte) *Module {
 	size := 8
 	for _, b := range out {
 		size += len(b) + 8
 	}
-	wasm := append(make([]byte, 0, size+len(names)), "\x00asm\x01\x00\x00\x00"...)
+	wasm := append(make([]byte, 0, size+len(names)+len(lines)+8), "\x00asm\x01\x00\x00\x00"...)
 	for _, id := range order {
 		if id != secStart && len(out[id]) > 0 {
 			wasm = appendSection(wasm, id, out[id])
@@ -103,6 +103,7 @@ func (m *module) assemble(out [sections][]byte, names []byte) *Module {
 	if names != nil {
 		wasm = appendSection(wasm, secCustom, names)
 	}
+	wasm = append(wasm, lines...)
 	result := &Module{Wasm: wasm, Start: m.start >= 0, Immovable: m.immovable}
 	for _, i := range m.mutable {
 		result.Globals = append(result.Globals, globalName(i))

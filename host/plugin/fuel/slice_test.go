@@ -56,7 +56,7 @@ func TestMeter_Slices_AddUp(t *testing.T) {
 	for _, slice := range []int64{1, 7, 100, 5000, testFuel} {
 		l := instantiate(t, newRuntime(t), wasm)
 		ctx := WithMeter(context.Background(), l.meter)
-		l.meter.Fill(testFuel, testStack)
+		l.meter.Fill(testFuel, testStack, time.Now())
 		l.meter.Pause = func() error { l.meter.slice = slice; return nil }
 		l.meter.reserve, l.meter.slice = l.meter.Left(), slice
 		l.meter.fuel.Set(0)
@@ -113,7 +113,7 @@ func TestRewrite_LargeBulk_BehavesTheSame(t *testing.T) {
 			args[1] = min(args[0]+random.Uint64N(64), size-1)
 		}
 		name := []string{"fill", "copy"}[n%2]
-		metered.meter.Fill(testFuel, testStack)
+		metered.meter.Fill(testFuel, testStack, time.Now())
 		_, err := plain.ExportedFunction(name).Call(ctx, args...)
 		_, err2 := metered.ExportedFunction(name).Call(ctx, args...)
 		if (err == nil) != (err2 == nil) {

@@ -14,10 +14,9 @@ import (
 // Here the guest gets its fuel: a number of units for each call. Its own code charges what it does (package fuel), and so do host
 // functions (charge.go).
 func (i *Instance) Call(e Export, a, b int32) (int32, error) {
-	f := i.functions[e]
-	if f == nil {
-		f = i.guest.ExportedFunction(exportNames[e])
-		i.functions[e] = f
+	h := &i.hooks[e]
+	if h.function == nil {
+		*h = hook{i.guest.ExportedFunction(exportNames[e]), i.module.Host.Observer.PluginCalls(i.module.Name, exportNames[e])}
 	}
 	limits := &i.module.Host.Limits
 	units := limits.HookFuel
@@ -29,29 +28,37 @@ func (i *Instance) Call(e Export, a, b int32) (int32, error) {
 		i.end()
 		return 0, i.Fail(e, v)
 	}
-	i.meter.Fill(units, limits.Stack)
+	i.meter.Fill(units, limits.Stack, i.started)
 	i.stack[0], i.stack[1] = uint64(uint32(a)), uint64(uint32(b))
 	i.emitted, i.refusal = i.emitted[:0], i.refusal[:0]
 	i.session.random.moveTo(len(i.session.History))
-	err := f.CallWithStack(&i.caller, i.stack[:])
+	watcher := i.session.Watcher
+	if watcher != nil {
+		watcher.Calling(e, a, b, &i.Buffers)
+	}
+	err := h.function.CallWithStack(&i.caller, i.stack[:])
 	if err == nil {
 		err = i.meter.Err() // its last instructions may have overdrawn it
 	}
 	i.end()
-	i.module.Host.Observer.PluginCall(i.module.Name, exportNames[e], time.Since(i.started))
+	h.took(time.Since(i.started))
 	if err != nil {
 		return 0, i.Fail(e, i.diagnose(err))
 	}
-	if !i.module.answers[e] {
-		return 0, nil
+	answer := int32(0)
+	if i.module.answers[e] {
+		answer = int32(uint32(i.stack[0]))
 	}
-	return int32(uint32(i.stack[0])), nil
+	if watcher != nil {
+		watcher.Answered(e, answer, &i.Buffers)
+	}
+	return answer, nil
 }
 
 // begin starts the clock of a call, and waits for a turn if it is a set-up call.
 func (i *Instance) begin() *Violation {
 	limits := &i.module.Host.Limits
-	i.started, i.waited = time.Now(), 0
+	i.started, i.waited = now(), 0
 	i.yieldedAt = i.started
 	most := limits.HookTime
 	switch {
@@ -70,6 +77,12 @@ func (i *Instance) begin() *Violation {
 	return i.takeTurn()
 }
 
+// epoch is any moment before the first call.
+var epoch = time.Now()
+
+// now is time.Now without a look at the wall clock, which would take as long again.
+func now() time.Time { return epoch.Add(time.Since(epoch)) }
+
 // end gives the call's turn back.
 func (i *Instance) end() {
 	i.giveTurn()
@@ -81,6 +94,9 @@ func (i *Instance) end() {
 func (i *Instance) Fail(e Export, v *Violation) *plugin.Fault {
 	i.unusable = true
 	f := &plugin.Fault{Plugin: i.module.Name, Export: e.String(), Cause: v.cause, Detail: v.detail, Log: i.session.log.last()}
+	if w := i.session.Watcher; w != nil {
+		w.Failed(f)
+	}
 	if !errors.Is(v.cause, plugin.CauseCancelled) {
 		i.module.Host.Observer.PluginFault(f.Plugin, f.Kind())
 		if i.session.request != nil && i.module.Faulted != nil {

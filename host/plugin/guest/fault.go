@@ -43,16 +43,3 @@ func (i *Instance) diagnose(err error) *Violation {
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	return Violationf(plugin.CauseTrap, "%s, %s", strings.TrimPrefix(first, "wasm error: "), innermost(err))
 }
-
-// innermost finds the innermost guest function in wazero's stack trace.
-func innermost(err error) string {
-	_, trace, ok := strings.Cut(err.Error(), "wasm stack trace:\n\t")
-	if !ok {
-		return "at an unknown place"
-	}
-	frame, below, _ := strings.Cut(trace, "\n")
-	if strings.HasPrefix(frame, fuel.ImportModule) { // where a guest comes for fuel
-		frame, _, _ = strings.Cut(strings.TrimSpace(below), "\n")
-	}
-	return "in " + strings.TrimPrefix(frame, ".")
-}

@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"encoding/json"
 	"log/slog"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ type Host struct {
 	budget budget
 	turns  turns
 	vocab  func() []byte // what the host function of this name gives, built when first asked for
+	model  []byte        // what the import request gives as model: JSON
 }
 
 // NewHost fills in the defaults of o.
@@ -36,6 +38,7 @@ func NewHost(o plugin.Options) *Host {
 	}
 	h.budget.limit = h.Limits.Memory
 	h.vocab = sync.OnceValue(h.layVocab)
+	h.model, _ = json.Marshal(h.Model) // texts and numbers always can
 	return h
 }
 
@@ -44,8 +47,8 @@ func (h *Host) MemoryUse() (used, limit int64) { return h.budget.used.Load(), h.
 
 type noObserver struct{}
 
-func (noObserver) PluginCall(string, string, time.Duration) {}
-func (noObserver) PluginFault(string, string)               {}
+func (noObserver) PluginCalls(string, string) func(time.Duration) { return func(time.Duration) {} }
+func (noObserver) PluginFault(string, string)                     {}
 
 // noVocabulary is the vocabulary of a Host without a model.
 type noVocabulary struct{}

@@ -26,6 +26,7 @@ import (
 type hostCalls struct {
 	Request struct {
 		Config, Messages string
+		Model, Sampling  string
 		Pieces           []string
 		Attributes       []uint32
 		Special          map[int32]int32
@@ -157,7 +158,11 @@ func TestHost_Answers_AreTheStandIns(t *testing.T) {
 	}
 	limits := plugin.DefaultLimits()
 	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute, time.Minute // machines under load
-	l := load.New(plugin.Options{Vocabulary: h, Limits: limits})
+	var model plugin.Model
+	if err := json.Unmarshal([]byte(h.Request.Model), &model); err != nil {
+		t.Fatal(err)
+	}
+	l := load.New(plugin.Options{Vocabulary: h, Model: model, Limits: limits})
 	t.Cleanup(func() {
 		if err := l.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -172,6 +177,7 @@ func TestHost_Answers_AreTheStandIns(t *testing.T) {
 		return p
 	}
 	q := plugin.Request{Config: []byte(h.Request.Config), Seed: h.Request.Seed, MaxTokens: h.Request.MaxTokens, ContextSize: h.Request.ContextSize}
+	q.Sampling = func() []byte { return []byte(h.Request.Sampling) }
 	s, err := stage.New(making(abi.ExportOpen, h.Open), q)
 	if err != nil {
 		t.Fatal(err)

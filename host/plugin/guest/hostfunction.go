@@ -5,6 +5,7 @@ package guest
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -25,6 +26,7 @@ var functions = map[string]hostFunction{
 	abi.ImportHistory:       hostHistory,
 	abi.ImportFeature:       hostFeature,
 	abi.ImportParam:         hostParam,
+	abi.ImportRequest:       hostRequest,
 	abi.ImportRandom:        hostRandom,
 	abi.ImportVocabSize:     hostVocabSize,
 	abi.ImportPiece:         hostPiece,
@@ -32,6 +34,7 @@ var functions = map[string]hostFunction{
 	abi.ImportTokenAttr:     hostTokenAttr,
 	abi.ImportSpecial:       hostSpecial,
 	abi.ImportTokenize:      hostTokenize,
+	abi.ImportOutput:        hostOutput,
 	abi.ImportBind:          hostBind,
 	abi.ImportEmit:          hostEmit,
 	abi.ImportFail:          hostFail,
@@ -41,26 +44,44 @@ var functions = map[string]hostFunction{
 	abi.ImportGrammarAccept: hostGrammarAccept,
 }
 
-// offer makes the host functions known to wazero.
+// offer makes the host functions that a module imports known to its runtime; checkImports has looked at their types. wazero writes
+// machine code for each, so the others are left out. Of the optional ones, one that the host does not have ends the call.
 func offer(ctx context.Context, code *compile.Code) error {
 	if err := fuel.Offer(ctx, code.Runtime); err != nil {
 		return fmt.Errorf("failed to offer fuel: %w", err)
 	}
-	host := code.Runtime.NewHostModuleBuilder(abi.Module)
-	for _, s := range abi.Imports {
-		define(host, s.Name, functions[s.Name], valueTypes(s.Params), valueTypes(s.Results))
+	hosts := map[string]wazero.HostModuleBuilder{}
+	type function struct{ module, name string }
+	offered := map[function]bool{}
+	for _, f := range code.Compiled.ImportedFunctions() {
+		module, name, _ := f.Import()
+		if module == fuel.ImportModule || offered[function{module, name}] {
+			continue
+		}
+		offered[function{module, name}] = true
+		if hosts[module] == nil {
+			hosts[module] = code.Runtime.NewHostModuleBuilder(module)
+		}
+		define(hosts[module], name, implementation(module, name), f.ParamTypes(), f.ResultTypes())
 	}
-	if _, err := host.Instantiate(ctx); err != nil {
-		return fmt.Errorf("failed to offer the host functions: %w", err)
+	for module, host := range hosts {
+		if _, err := host.Instantiate(ctx); err != nil {
+			return fmt.Errorf("failed to offer the functions of %s: %w", module, err)
+		}
 	}
-	system := code.Runtime.NewHostModuleBuilder(wasiModule)
-	for _, f := range wasi {
-		define(system, f.name, f.run, wasiTypes(f.params), wasiTypes(f.results))
+	return nil
+}
+
+// implementation is what runs where a module imports a function.
+func implementation(module, name string) hostFunction {
+	run := functions[name]
+	if module == wasiModule {
+		run = wasi[slices.IndexFunc(wasi, func(f wasiFunction) bool { return f.name == name })].run
 	}
-	if _, err := system.Instantiate(ctx); err != nil {
-		return fmt.Errorf("failed to offer WASI: %w", err)
+	if run == nil {
+		run = missing(name)
 	}
-	return offerOptional(ctx, code)
+	return run
 }
 
 // define makes one function known. All of them charge for the call itself.
@@ -71,15 +92,6 @@ func define(to wazero.HostModuleBuilder, name string, f hostFunction, params, re
 		f(i, stack)
 	})
 	to.NewFunctionBuilder().WithGoFunction(run, params, results).Export(name)
-}
-
-// valueTypes turns the ABI's names of types into wazero's.
-func valueTypes(names []abi.Type) []api.ValueType {
-	types := make([]api.ValueType, len(names))
-	for i, name := range names {
-		types[i] = map[abi.Type]api.ValueType{"i32": api.ValueTypeI32, "i64": api.ValueTypeI64}[name]
-	}
-	return types
 }
 
 // i32 is an i32 result.

@@ -40,7 +40,9 @@ func hostGrammarOpen(i *Instance, s []uint64) {
 	case len(text) > limits.Grammar:
 		refuse(fmt.Sprintf("the grammar has %d bytes, at most %d are taken", len(text), limits.Grammar))
 	default:
-		g, err := i.module.Host.Grammars.Open(int32(kind), cleanText(text))
+		clean := cleanText(text)
+		g, err := i.module.Host.Grammars.Open(int32(kind), clean)
+		i.asked(Question{Import: abi.ImportGrammarOpen, Kind: int32(kind), Text: clean, Err: err})
 		if err != nil {
 			refuse(err.Error())
 			return
@@ -59,12 +61,15 @@ func hostGrammarMask(i *Instance, s []uint64) {
 	if !i.meter.Charge(maskFuel * uint64(n)) {
 		panic(Violationf(plugin.CauseFuel, "in grammar_mask"))
 	}
-	g := i.grammar(s[0])
+	handle := s[0]
+	g := i.grammar(handle)
 	if g == nil || !i.Buffers.Bound(abi.BufferMask) {
 		s[0] = i32(-1)
 		return
 	}
-	if err := g.Mask(i.Buffers.Mask(n)); err != nil {
+	err := g.Mask(i.Buffers.Mask(n))
+	i.asked(Question{Import: abi.ImportGrammarMask, Handle: uint32(handle), Mask: i.Buffers.Mask(n), Err: err})
+	if err != nil {
 		i.session.log.add(abi.LogError, []byte("grammar_mask: "+err.Error()))
 		s[0] = i32(-1)
 		return
@@ -77,12 +82,18 @@ func hostGrammarAccept(i *Instance, s []uint64) {
 	if !i.meter.Charge(acceptFuel) {
 		panic(Violationf(plugin.CauseFuel, "in grammar_accept"))
 	}
-	g := i.grammar(s[0])
-	if g == nil || !i.known(s[1]) || !g.Accept(int32(uint32(s[1]))) {
-		s[0] = i32(-1)
+	handle := s[0]
+	g := i.grammar(handle)
+	s[0] = i32(-1)
+	if g == nil || !i.known(s[1]) {
 		return
 	}
-	s[0] = 0
+	token := int32(uint32(s[1]))
+	ok := g.Accept(token)
+	i.asked(Question{Import: abi.ImportGrammarAccept, Handle: uint32(handle), Token: token, OK: ok})
+	if ok {
+		s[0] = 0
+	}
 }
 
 // grammar finds what a handle stands for; nil if there is nothing.

@@ -3,6 +3,7 @@
 package guest
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -31,7 +32,7 @@ func hostFeature(i *Instance, s []uint64) {
 	if len(text) > abi.LimitFeatureBytes {
 		return
 	}
-	if name := string(text); abi.Has(abi.Imports, name) || abi.Has(abi.Exports, name) {
+	if slices.Contains(abi.Features, string(text)) {
 		s[0] = 1
 	}
 }
@@ -43,6 +44,32 @@ func hostParam(i *Instance, s []uint64) {
 		return
 	}
 	s[0] = uint64(i.session.Params[kind])
+}
+
+// requestFuel is what building the description of a request costs.
+const requestFuel = 2000
+
+func hostRequest(i *Instance, s []uint64) {
+	i.charge(requestFuel)
+	sampling := i.session.sampling()
+	i.asked(Question{Import: abi.ImportRequest, Text: string(sampling)})
+	i.write(s, s[0], s[1], 1, describe(i.module.Host.model, sampling))
+}
+
+// What checking a value costs.
+const (
+	outputFuel     = 1000
+	outputByteFuel = 16
+)
+
+func hostOutput(i *Instance, s []uint64) {
+	value := i.bytesAt(uint64(uint32(s[0])), uint64(uint32(s[1])))
+	i.charge(outputFuel + outputByteFuel*uint64(len(value)))
+	s[0] = i32(abi.OutputOk)
+	if err := i.output(value); err != nil {
+		i.session.log.add(abi.LogWarn, []byte(err.Error()))
+		s[0] = i32(abi.OutputRefused)
+	}
 }
 
 func hostRandom(i *Instance, s []uint64) { s[0] = i.session.random.next() }

@@ -53,17 +53,19 @@ const (
 )
 
 func hostTokenize(i *Instance, s []uint64) {
-	const flags = abi.TokenizeAddSpecial | abi.TokenizeParseSpecial
+	const known = abi.TokenizeAddSpecial | abi.TokenizeParseSpecial
 	i.pauseBefore()
 	text := i.bytesAt(uint64(uint32(s[0])), uint64(uint32(s[1])))
 	if !i.meter.Charge(tokenizeFuel + tokenizeByteFuel*uint64(len(text))) {
 		panic(Violationf(plugin.CauseFuel, "in tokenize, of %d bytes", len(text)))
 	}
-	if uint32(s[2])&^uint32(flags) != 0 || len(text) > abi.LimitTokenizeBytes {
+	if uint32(s[2])&^uint32(known) != 0 || len(text) > abi.LimitTokenizeBytes {
 		s[0] = i32(-1)
 		return
 	}
-	tokens, err := i.module.Host.Vocabulary.Tokenize(cleanText(text), s[2]&abi.TokenizeAddSpecial != 0, s[2]&abi.TokenizeParseSpecial != 0)
+	clean, flags := cleanText(text), uint32(s[2])
+	tokens, err := i.module.Host.Vocabulary.Tokenize(clean, flags&abi.TokenizeAddSpecial != 0, flags&abi.TokenizeParseSpecial != 0)
+	i.asked(Question{Import: abi.ImportTokenize, Text: clean, Flags: flags, Tokens: tokens, Err: err})
 	if err != nil {
 		i.session.log.add(abi.LogWarn, []byte("tokenize: "+err.Error()))
 		s[0] = i32(-1)

@@ -27,9 +27,9 @@ type Instance struct {
 	region  *memory.Region
 	meter   *fuel.Meter
 
-	functions [exports]api.Function // resolved at the first call: looking one up is slow
-	stack     [2]uint64             // parameters and result of every call
-	caller    caller
+	hooks  [exports]hook // resolved at the first call: looking one up is slow
+	stack  [2]uint64     // parameters and result of every call
+	caller caller
 
 	running   Export
 	started   time.Time
@@ -43,6 +43,12 @@ type Instance struct {
 	grammars  []plugin.Grammar
 	clock     uint64 // of WASI, in ns
 	unusable  bool
+}
+
+// hook is an export, and what is told the time of each call of it.
+type hook struct {
+	function api.Function
+	took     func(time.Duration)
 }
 
 // caller is the context of all calls: host functions find their instance in it without a search.

@@ -58,13 +58,27 @@ func (l *guestLog) add(level int32, line []byte) {
 	if l.cut {
 		text += " (the rest of this request's log is cut)"
 	}
-	if len(l.lines) == lastLines {
-		l.lines = l.lines[:copy(l.lines, l.lines[1:])]
-	}
-	l.lines = append(l.lines, text)
+	l.keep(text)
 	if l.to != nil {
 		l.to.Log(context.Background(), levels[min(max(level, abi.LogDebug), abi.LogError)], text)
 	}
+}
+
+// keep keeps a line for errors, in place of the oldest if they are many. The first lines of a panic stay: what follows them is a
+// stack trace that goes on to the outermost calls.
+func (l *guestLog) keep(text string) {
+	if len(l.lines) == lastLines {
+		if isPanic(l.lines[0]) {
+			return
+		}
+		l.lines = l.lines[:copy(l.lines, l.lines[1:])]
+	}
+	l.lines = append(l.lines, text)
+}
+
+// isPanic reports whether a line begins what a toolchain writes before it traps.
+func isPanic(line string) bool {
+	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "panicked at ")
 }
 
 // output takes bytes of standard output (1) or error (2), and logs whole lines.

@@ -17,6 +17,7 @@ type Module struct {
 	Name    string   // of the plugin; "unnamed" until its manifest is read
 	Exports []string // those of the ABI that it has
 	Host    *Host
+	Asked   []Question // what it asked when it was warmed for its image, up to 1 MiB
 
 	// Faulted hears of each fault in a request but that of a cancelled call. Nil: nobody does.
 	Faulted func(*plugin.Fault, *plugin.Request)

@@ -58,10 +58,12 @@ type tally struct {
 	faults map[string]int
 }
 
-func (o *tally) PluginCall(plugin, export string, _ time.Duration) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.calls[plugin+"/"+export]++
+func (o *tally) PluginCalls(plugin, export string) func(time.Duration) {
+	return func(time.Duration) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.calls[plugin+"/"+export]++
+	}
 }
 
 func (o *tally) PluginFault(plugin, kind string) {

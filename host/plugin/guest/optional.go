@@ -3,40 +3,13 @@
 package guest
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/tetratelabs/wazero/api"
 
 	"github.com/penstock/penstock/host/plugin"
-	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/plugins/abi"
 )
-
-// offerOptional offers the functions that a module imports as optional. One that the host does not have ends the call.
-func offerOptional(ctx context.Context, code *compile.Code) error {
-	host := code.Runtime.NewHostModuleBuilder(abi.Optional)
-	offered := map[string]bool{}
-	for _, f := range code.Compiled.ImportedFunctions() {
-		module, name, _ := f.Import()
-		if module != abi.Optional || offered[name] {
-			continue
-		}
-		offered[name] = true
-		run := functions[name]
-		if run == nil {
-			run = missing(name)
-		}
-		define(host, name, run, f.ParamTypes(), f.ResultTypes())
-	}
-	if len(offered) == 0 {
-		return nil
-	}
-	if _, err := host.Instantiate(ctx); err != nil {
-		return fmt.Errorf("failed to offer optional functions: %w", err)
-	}
-	return nil
-}
 
 // missing stands for a function that the host does not have: the plugin should have asked with feature first.
 func missing(name string) hostFunction {

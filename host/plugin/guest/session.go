@@ -4,6 +4,7 @@ package guest
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -18,11 +19,13 @@ type Session struct {
 	Messages      []byte          // JSON; only while a template is rendered
 	Done          <-chan struct{} // closed when nobody waits for the guest any more; nil: never
 	SetupDeadline time.Time       // every call must be over by then; zero: each has its own time
+	Watcher       Watcher         // nil: nobody watches
 
 	request *plugin.Request // nil: nobody's, to load the module
 	config  []byte          // JSON
 	random  random
 	log     guestLog
+	outputs
 }
 
 // NewSession begins a session of a request.
@@ -36,6 +39,19 @@ func (m *Module) NewSession(r *plugin.Request) *Session {
 		abi.ParamMaxTokens: int64(r.MaxTokens), abi.ParamContextSize: int64(r.ContextSize), abi.ParamSeed: int64(r.Seed),
 	}
 	return s
+}
+
+// sampling are the request's sampling parameters of now, as JSON.
+func (s *Session) sampling() []byte {
+	if s.request == nil || s.request.Sampling == nil {
+		return []byte("{}")
+	}
+	return s.request.Sampling()
+}
+
+// describe is what the import request gives: the model and the request's sampling parameters.
+func describe(model, sampling []byte) []byte {
+	return slices.Concat([]byte(`{"model":`), model, []byte(`,"sampling":`), sampling, []byte("}"))
 }
 
 // loading is a session of nobody's request: describing and warming have none.

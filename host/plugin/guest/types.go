@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tetratelabs/wazero/api"
 
@@ -42,15 +43,21 @@ func (m *Module) checkExports() error {
 	return nil
 }
 
-// checkImports looks for functions that are unknown or have another type.
-func checkImports(imports []api.FunctionDefinition) error {
-	offered := map[string]map[string]string{abi.Module: {}, wasiModule: {}}
+// offered has the types of all host functions, by module and name.
+var offered = sync.OnceValue(func() map[string]map[string]string {
+	types := map[string]map[string]string{abi.Module: {}, wasiModule: {}}
 	for _, s := range abi.Imports {
-		offered[abi.Module][s.Name] = typeName(s.Params, s.Results)
+		types[abi.Module][s.Name] = typeName(s.Params, s.Results)
 	}
 	for _, f := range wasi {
-		offered[wasiModule][f.name] = typeName(names(wasiTypes(f.params)), names(wasiTypes(f.results)))
+		types[wasiModule][f.name] = typeName(names(wasiTypes(f.params)), names(wasiTypes(f.results)))
 	}
+	return types
+})
+
+// checkImports looks for functions that are unknown or have another type.
+func checkImports(imports []api.FunctionDefinition) error {
+	offered := offered()
 	for _, f := range imports {
 		module, name, _ := f.Import()
 		if module == fuel.ImportModule {

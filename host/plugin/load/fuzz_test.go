@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzParseManifest checks that whatever is accepted is within bounds and can be compiled or refused in order.
+// FuzzParseManifest checks that whatever is accepted is within bounds, stays what it is when it is written and read again, and can be compiled
+// or refused in order.
 func FuzzParseManifest(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"a"}`, `{"name":"a","view":"logits","candidates":4096,"hold":256}`, `{"name":"a","config_schema":{"type":"object","properties":{"x":{"$ref":"#"}}}}`,
@@ -23,13 +24,38 @@ func FuzzParseManifest(f *testing.F) {
 		if !validName(m.Name) || m.Candidates < 1 || m.Candidates > 4096 || m.Hold < 0 || m.Hold > 256 {
 			t.Errorf("accepted %+v", m)
 		}
+		written := mustWrite(t, m)
+		again, err := parseManifest(written, true)
+		if err != nil || string(mustWrite(t, again)) != string(written) {
+			t.Errorf("%s became %s: %v", written, mustWrite(t, again), err)
+		}
 		schema, err := compileSchema(m.ConfigSchema)
 		if err != nil {
 			return
 		}
-		loaded := &Plugin{schema: schema}
-		if err := loaded.CheckConfig(config); err == nil && !json.Valid(config) && len(config) > 0 {
+		defaults, err := checkDefaults(schema)
+		if err != nil {
+			return
+		}
+		loaded := &Plugin{schema: schema, defaults: defaults}
+		filled, err := loaded.CheckConfig(config)
+		if err != nil {
+			return
+		}
+		if !json.Valid(config) && len(config) > 0 {
 			t.Errorf("accepted the configuration %q", config)
 		}
+		if again, err := loaded.CheckConfig(filled); err != nil || string(again) != string(filled) {
+			t.Errorf("%s with its defaults is %s, and that %s: %v", config, filled, again, err)
+		}
 	})
+}
+
+func mustWrite(t *testing.T, m Manifest) []byte {
+	t.Helper()
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

@@ -72,5 +72,8 @@ func (p *Plugin) prepare(ctx context.Context, code *compile.Code) error {
 	if p.schema, err = compileSchema(p.Manifest.ConfigSchema); err != nil {
 		return err
 	}
+	if p.defaults, err = checkDefaults(p.schema); err != nil {
+		return err
+	}
 	return p.Module.Warm(ctx)
 }

@@ -22,6 +22,7 @@ type Plugin struct {
 
 	loader     *Loader
 	schema     *jsonschema.Schema
+	defaults   bool // the schema has some
 	quarantine *quarantine.Quarantine
 	users      atomic.Int64
 }

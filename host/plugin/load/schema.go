@@ -46,29 +46,35 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("a reference to %s: a schema must be complete in itself", url)
 }
 
-// CheckConfig checks the configuration of a request, a JSON object or nothing, against the plugin's schema. The error is
-// a *plugin.ConfigError.
-func (p *Plugin) CheckConfig(config []byte) error {
+// CheckConfig checks the configuration of a request, a JSON object or nothing, against the plugin's schema. It returns it as the plugin
+// sees it: with the schema's defaults. The error is a *plugin.ConfigError.
+func (p *Plugin) CheckConfig(config []byte) ([]byte, error) {
 	if len(config) == 0 {
 		config = []byte("{}")
 	}
 	if checkDepth(config) != nil {
-		return &plugin.ConfigError{Message: "it must be one JSON object that is not deeply nested"}
+		return nil, &plugin.ConfigError{Message: "it must be one JSON object that is not deeply nested"}
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(config))
 	if _, ok := value.(map[string]any); err != nil || !ok {
-		return &plugin.ConfigError{Message: "it must be a JSON object"}
+		return nil, &plugin.ConfigError{Message: "it must be a JSON object"}
 	}
 	if p.schema == nil {
-		return nil
+		return config, nil
 	}
 	var invalid *jsonschema.ValidationError
 	if err := p.schema.Validate(value); errors.As(err, &invalid) {
-		return describeInvalid(invalid)
+		return nil, describeInvalid(invalid)
 	} else if err != nil {
-		return &plugin.ConfigError{Message: err.Error()}
+		return nil, &plugin.ConfigError{Message: err.Error()}
 	}
-	return nil
+	if !p.defaults {
+		return config, nil
+	}
+	if config, err = filled(config, value, p.schema); err != nil {
+		return nil, &plugin.ConfigError{Message: err.Error()}
+	}
+	return config, nil
 }
 
 // describeInvalid describes the first of the innermost causes, since outer ones only say that something within is wrong.

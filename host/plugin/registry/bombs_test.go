@@ -177,7 +177,7 @@ func TestRegistry_Upload_Bombs_AnsweredInTime(t *testing.T) {
 	})
 	for name, c := range bombs() {
 		wasm := c.bomb.wasm()
-		g, err := Open(context.Background(), l, t.TempDir(), nil)
+		g, err := Open(context.Background(), l, t.TempDir(), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

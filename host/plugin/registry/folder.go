@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
 )
 
 // suffix is what files of plugins end with.
@@ -30,10 +31,10 @@ type stamp struct {
 
 // Scan brings the registry up to date with the folder.
 func (g *Registry) Scan(ctx context.Context) error {
-	if err := g.lock(ctx); err != nil {
+	if err := g.acquire(ctx); err != nil {
 		return err
 	}
-	defer g.unlock()
+	defer g.release()
 	entries, err := os.ReadDir(g.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("failed to read the plugin folder: %w", err)
@@ -69,7 +70,7 @@ func (g *Registry) read(ctx context.Context, base string, now stamp) {
 	old := g.file(base)
 	wasm, err := readAtMost(filepath.Join(g.dir, base), g.loader.Limits().Module.ModuleBytes+1)
 	if err == nil {
-		next.plugin, err = g.loader.LoadWithin(ctx, wasm, fileCompileTime)
+		next.plugin, err = g.load(ctx, wasm, fileCompileTime)
 	}
 	if ctx.Err() != nil {
 		if next.plugin != nil {
@@ -94,6 +95,26 @@ func (g *Registry) read(ctx context.Context, base string, now stamp) {
 		g.log.Info("plugin loaded", "plugin", next.plugin.Name, "version", next.plugin.Manifest.Version, "sha256", next.plugin.SHA256)
 	}
 	g.set(base, next)
+}
+
+// load loads a module that the lock allows; in the time that an upload has if within is 0.
+func (g *Registry) load(ctx context.Context, wasm []byte, within time.Duration) (p *load.Plugin, err error) {
+	if err := g.lock.Allows(wasm); err != nil {
+		return nil, err // before anything of it runs
+	}
+	if within > 0 {
+		p, err = g.loader.LoadWithin(ctx, wasm, within)
+	} else {
+		p, err = g.loader.Load(ctx, wasm)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := g.lock.AllowsName(p.Name, p.SHA256); err != nil {
+		p.Release()
+		return nil, err
+	}
+	return p, nil
 }
 
 // readAtMost reads a file, or its first bytes if it has more.

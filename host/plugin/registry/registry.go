@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/penstock/penstock/host/atomicfile"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 )
@@ -19,6 +21,7 @@ import (
 type Registry struct {
 	loader *load.Loader
 	dir    string
+	lock   plugin.Lock
 	log    *slog.Logger
 
 	uploads sync.WaitGroup // uploads being loaded, also those that nobody waits for any more
@@ -39,13 +42,17 @@ type file struct {
 	err    error        // why its content of now was not loaded
 }
 
-// Open loads all plugins of a folder, which need not exist. A file that does not load is listed with its error.
-func Open(ctx context.Context, l *load.Loader, dir string, log *slog.Logger) (*Registry, error) {
+// Open loads all plugins of a folder, which need not exist, but only modules that the lock allows. A file that does not load is listed with
+// its error.
+func Open(ctx context.Context, l *load.Loader, dir string, lock plugin.Lock, log *slog.Logger) (*Registry, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	g := &Registry{
-		loader: l, dir: dir, log: log, change: make(chan struct{}, 1), files: map[string]*file{}, byName: map[string]*load.Plugin{},
+		loader: l, dir: dir, lock: lock, log: log, change: make(chan struct{}, 1), files: map[string]*file{}, byName: map[string]*load.Plugin{},
+	}
+	if err := atomicfile.RemoveLeftovers(dir); err != nil {
+		log.Warn("what unfinished uploads left in the plugin folder stays there", "error", err)
 	}
 	if err := g.Scan(ctx); err != nil {
 		return nil, errors.Join(err, g.Close())
@@ -86,6 +93,9 @@ func (g *Registry) Get(name string) (Info, error) {
 	return Info{}, plugin.Unknown(name)
 }
 
+// Path is the path of the file that Info describes.
+func (g *Registry) Path(i Info) string { return filepath.Join(g.dir, i.File) }
+
 // Reset ends a plugin's quarantine. The error wraps ErrUnknown.
 func (g *Registry) Reset(name string) (Info, error) {
 	g.mu.RLock()
@@ -122,8 +132,8 @@ func (g *Registry) Close() error {
 	return nil
 }
 
-// lock waits until the folder is not being changed or scanned by anybody else.
-func (g *Registry) lock(ctx context.Context) error {
+// acquire waits until the folder is not being changed or scanned by anybody else.
+func (g *Registry) acquire(ctx context.Context) error {
 	select {
 	case g.change <- struct{}{}:
 		return nil
@@ -132,7 +142,7 @@ func (g *Registry) lock(ctx context.Context) error {
 	}
 }
 
-func (g *Registry) unlock() { <-g.change }
+func (g *Registry) release() { <-g.change }
 
 // set replaces what is known of a file, or with nil forgets the file.
 func (g *Registry) set(base string, f *file) {

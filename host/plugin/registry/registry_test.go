@@ -23,7 +23,12 @@ import (
 
 func openRegistry(t *testing.T, dir string) *Registry {
 	t.Helper()
-	g, err := Open(context.Background(), loadtest.New(t), dir, nil)
+	return openLocked(t, dir, nil)
+}
+
+func openLocked(t *testing.T, dir string, lock plugin.Lock) *Registry {
+	t.Helper()
+	g, err := Open(context.Background(), loadtest.New(t), dir, lock, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 
+	"github.com/penstock/penstock/host/atomicfile"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 )
@@ -70,6 +69,9 @@ type upload struct {
 	err     error
 }
 
+// ErrLate marks an upload that was not loaded in its time. In the folder the module may have more.
+var ErrLate = errors.New("takes longer than an upload may")
+
 // lateError is the error of an upload that was not loaded in time, or whose client went away.
 func (g *Registry) lateError(ctx context.Context, u *upload) error {
 	switch {
@@ -78,17 +80,18 @@ func (g *Registry) lateError(ctx context.Context, u *upload) error {
 	case !u.begun.Load():
 		return fmt.Errorf("%w: it is loading others", plugin.ErrBusy)
 	}
-	return fmt.Errorf("%w: loading it takes longer than an upload may, %v; make the module smaller, or put the file into the plugin folder, where there is more time", plugin.ErrLimit, g.loader.Limits().Upload)
+	return fmt.Errorf("%w: loading it %w, %v; make the module smaller, or put the file into the plugin folder, where there is more time",
+		plugin.ErrLimit, ErrLate, g.loader.Limits().Upload)
 }
 
 // install loads a module and finishes with it, unless nobody waits for it any more by then.
 func (g *Registry) install(ctx context.Context, wasm []byte, u *upload, then finish) (_ Info, created bool, _ error) {
-	if err := g.lock(ctx); err != nil {
+	if err := g.acquire(ctx); err != nil {
 		return Info{}, false, err
 	}
-	defer g.unlock()
+	defer g.release()
 	u.begun.Store(true)
-	p, err := g.loader.Load(ctx, wasm)
+	p, err := g.load(ctx, wasm, 0)
 	if err != nil {
 		return Info{}, false, err
 	}
@@ -140,47 +143,29 @@ func (g *Registry) newBase(p *load.Plugin) string {
 }
 
 // write puts a file into the folder, whole or not at all.
-func (g *Registry) write(base string, wasm []byte) (_ stamp, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("failed to write the plugin: %w", err)
-		}
-	}()
-	if err := os.MkdirAll(g.dir, 0o755); err != nil {
-		return stamp{}, err
-	}
-	f, err := os.CreateTemp(g.dir, ".upload-*")
+func (g *Registry) write(base string, wasm []byte) (stamp, error) {
+	err := atomicfile.MkdirAll(g.dir, 0o755)
 	if err != nil {
-		return stamp{}, err
+		return stamp{}, fmt.Errorf("failed to make the plugin folder: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name()) // the first error is the one to tell
-		}
-	}()
-	_, err = f.Write(wasm)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync())
-	if err = errors.Join(err, f.Close()); err != nil {
-		return stamp{}, err
-	}
-	info, err := os.Stat(f.Name())
+	info, err := atomicfile.WriteBytes(filepath.Join(g.dir, base), 0o644, wasm)
 	if err != nil {
-		return stamp{}, err
+		return stamp{}, fmt.Errorf("failed to write the plugin: %w", err)
 	}
-	return stamp{info.Size(), info.ModTime()}, os.Rename(f.Name(), filepath.Join(g.dir, base))
+	return stamp{info.Size(), info.ModTime()}, nil
 }
 
 // Remove deletes a plugin and its file. The error wraps ErrUnknown if there is none.
 func (g *Registry) Remove(ctx context.Context, name string) error {
-	if err := g.lock(ctx); err != nil {
+	if err := g.acquire(ctx); err != nil {
 		return err
 	}
-	defer g.unlock()
+	defer g.release()
 	base := g.baseOf(name)
 	if base == "" {
 		return plugin.Unknown(name)
 	}
-	if err := os.Remove(filepath.Join(g.dir, base)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := atomicfile.Remove(filepath.Join(g.dir, base)); err != nil {
 		return fmt.Errorf("failed to remove plugin %q: %w", name, err)
 	}
 	g.set(base, nil)

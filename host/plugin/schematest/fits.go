@@ -16,6 +16,7 @@ func Fits(schema []byte, text string) error {
 		return fmt.Errorf("the schema is no JSON: %w", err)
 	}
 	c := jsonschema.NewCompiler()
+	c.AssertFormat()
 	if err := c.AddResource("schema.json", doc); err != nil {
 		return err
 	}

@@ -30,9 +30,9 @@ type generator struct {
 }
 
 func (g *generator) schema(depth int) map[string]any {
-	kinds := []func(int) map[string]any{g.text, g.number, g.choice, g.constant, g.types}
+	kinds := []func(int) map[string]any{g.text, g.pattern, g.format, g.number, g.choice, g.constant, g.types}
 	if depth > 0 {
-		kinds = append(kinds, g.object, g.object, g.object, g.array, g.array, g.alternatives, g.reference)
+		kinds = append(kinds, g.object, g.object, g.object, g.array, g.array, g.alternatives, g.reference, g.alike, g.all, g.open, g.tuple)
 	}
 	schema := kinds[g.IntN(len(kinds))](depth - 1)
 	if g.IntN(6) == 0 {
@@ -52,6 +52,30 @@ func (g *generator) text(int) map[string]any {
 		schema["maxLength"] = least + g.IntN(12)
 	}
 	return schema
+}
+
+// pattern is an expression that the other implementation, which is no ECMA-262, reads alike.
+func (g *generator) pattern(int) map[string]any {
+	all := []string{`^[a-z]{2,8}(-[0-9]+)?$`, `^(red|green|"x"|\\\\|é)+$`, `[0-9]$`, `^[^a-y"]*z`, `^.{0,40}$`, `\bx\b`, `^(a|b)*a(a|b){3}$`, `^日?[日-本]{0,3}$`}
+	schema := map[string]any{"type": "string", "pattern": all[g.IntN(len(all))]}
+	switch g.IntN(4) {
+	case 0:
+		schema["minLength"] = 4
+	case 1:
+		schema["maxLength"] = 4 + g.IntN(30)
+	case 2:
+		schema["allOf"] = []any{map[string]any{"pattern": "^.{4,20}$"}}
+	}
+	if schema["pattern"] == all[7] {
+		delete(schema, "minLength")
+		delete(schema, "allOf")
+	}
+	return schema
+}
+
+func (g *generator) format(int) map[string]any {
+	all := []string{"date", "time", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference", "uuid", "json-pointer"}
+	return map[string]any{"type": "string", "format": all[g.IntN(len(all))]}
 }
 
 func (g *generator) number(int) map[string]any {
@@ -128,6 +152,40 @@ func (g *generator) alternatives(depth int) map[string]any {
 func (g *generator) member(depth int) map[string]any {
 	name := fmt.Sprintf("a%d", g.IntN(3))
 	return map[string]any{"type": "object", "properties": map[string]any{name: g.schema(depth)}, "required": []any{name}}
+}
+
+// alike are objects that have their first member in common: only the values tell them apart.
+func (g *generator) alike(depth int) map[string]any {
+	all := []any{}
+	for i := range 2 + g.IntN(3) {
+		all = append(all, map[string]any{"type": "object", "required": []any{"kind"}, "additionalProperties": false, "properties": map[string]any{
+			"kind": map[string]any{"const": fmt.Sprintf("kind %d", i)}, "of": g.schema(depth),
+		}})
+	}
+	return map[string]any{[]string{"anyOf", "oneOf"}[g.IntN(2)]: all}
+}
+
+// all is an object that several schemas describe.
+func (g *generator) all(depth int) map[string]any {
+	bounds := map[string]any{"properties": map[string]any{"size": map[string]any{"maximum": 90 + g.IntN(20)}}}
+	own := map[string]any{"type": "object", "required": []any{"size"}, "properties": map[string]any{
+		"size": map[string]any{"type": []string{"integer", "number"}[g.IntN(2)], "minimum": 5, "multipleOf": []float64{0.25, 3, 7}[g.IntN(3)]}, "to": g.schema(depth),
+	}}
+	return map[string]any{"allOf": []any{own, bounds}}
+}
+
+// open has other members than it names.
+func (g *generator) open(depth int) map[string]any {
+	schema := g.member(depth)
+	schema["additionalProperties"] = []any{true, g.number(0)}[g.IntN(2)]
+	return schema
+}
+
+// tuple has items that are listed.
+func (g *generator) tuple(depth int) map[string]any {
+	schema := map[string]any{"type": "array", "prefixItems": []any{g.schema(depth), g.text(0)}, "maxItems": 4}
+	schema["items"] = []any{true, false, g.number(0)}[g.IntN(3)]
+	return schema
 }
 
 func (g *generator) reference(int) map[string]any {

@@ -23,23 +23,53 @@ func (s *Stage) Apply(v *chain.View) error {
 	case load.ViewLogits:
 		return s.applyLogits(v)
 	}
-	_, err := s.sample(0, v)
+	_, err := s.sample(0, 0, v)
 	return err
 }
 
-// sample calls the plugin. edited tells that the view is to be read back.
-func (s *Stage) sample(n int, v *chain.View) (edited bool, _ error) {
+// TakeRow implements chain.RowTaker. The guest gets its row straight from the forward pass, and candidates are found there.
+func (s *Stage) TakeRow(row chain.WholeRow) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.canCall(guest.Sample) {
+		return true
+	}
+	switch s.plugin.Manifest.View {
+	case load.ViewCandidates:
+		s.takeBest(row.Logits(), s.most())
+	case load.ViewLogits:
+		row.WriteTo(s.row())
+	}
+	return true
+}
+
+// IgnoresRow implements chain.RowIgnorer: it does.
+func (s *Stage) IgnoresRow() bool { return true }
+
+// What becomes of the view after sample; a positive number is that of the first candidates that stay.
+const (
+	asIs   = 0  // a token is chosen, or there was a fault that the request skips
+	edited = -1 // it is to be read back
+)
+
+// sample calls the plugin with n and returns what becomes of the view. The plugin may keep the first of so many ranked candidates.
+func (s *Stage) sample(n, ranked int, v *chain.View) (left int, _ error) {
 	returned, err := s.instance.Call(guest.Sample, int32(n), 0)
 	switch {
 	case err != nil:
-		return false, s.endOnFault(err)
+		return asIs, s.endOnFault(err)
 	case returned == abi.SampleEdited:
-		return true, nil
+		return edited, nil
 	case returned >= 0 && int(returned) < s.vocabulary():
 		v.Chosen = returned
-		return false, nil
+		return asIs, nil
+	case returned >= 0 || ranked == 0:
+		return asIs, s.wrongReturn("%d, it must be −1 or a token below %d", returned, s.vocabulary())
 	}
-	return false, s.wrongReturn("%d, it must be −1 or a token below %d", returned, s.vocabulary())
+	if left = abi.SampleEdited - int(returned); left > ranked {
+		return asIs, s.wrongReturn("%d keeps %d of %d candidates", returned, left, ranked)
+	}
+	return left, nil
 }
 
 func (s *Stage) vocabulary() int { return s.module.Host.Vocabulary.Size() }

@@ -94,6 +94,42 @@ func TestStage_Apply_TakesEdits(t *testing.T) {
 	}
 }
 
+// A plugin that keeps the first k means those it was shown: what it writes into the view does not count.
+func TestStage_Apply_KeepsTheFirst(t *testing.T) {
+	five := func() *chain.View {
+		return &chain.View{ID: []int32{1, 2, 3, 4, 5}, Logit: []float32{3, 1, 5, 2, 4}, N: 5, Chosen: -1}
+	}
+	for name, tc := range map[string]struct {
+		view   *chain.View
+		keep   int
+		ids    []int32
+		logits []float32
+	}{
+		"of the row":         {raw(ramp(98)), 3, []int32{99, 97, 96}, []float32{99, 97, 96}},
+		"of many candidates": {five(), 2, []int32{3, 5}, []float32{5, 4}},
+		"all of them":        {five(), 4, []int32{3, 5, 1, 4}, []float32{5, 4, 3, 2}},
+		"sorted already":     {&chain.View{ID: []int32{7, 6, 5}, Logit: []float32{2, 1, 0}, N: 3, Chosen: -1}, 1, []int32{7}, []float32{2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := use(t, candidates(poke(hosttest.AtBuffer, -1), pokeF(atLogit, nan), pokeF(atLogit+4, banned), i32(-1-tc.keep), ret), 1)
+			if err := s.Apply(tc.view); err != nil {
+				t.Fatal(err)
+			}
+			v := tc.view
+			if v.N != tc.keep || v.Chosen != -1 || !slices.Equal(v.ID, tc.ids) || !slices.Equal(v.Logit, tc.logits) {
+				t.Errorf("%v %v, %d, chosen %d", v.ID, v.Logit, v.N, v.Chosen)
+			}
+		})
+	}
+}
+
+func TestStage_Apply_KeepsOnlyCandidates(t *testing.T) {
+	for view, kind := range map[string]int{"logits": abi.BufferLogits, "none": abi.BufferText} {
+		s := use(t, viewed(`{"name":"guest","view":"`+view+`"}`, kind, 400, i32(-2)), 1)
+		hosttest.MustFault(t, s.Apply(raw(ramp())), abi.ExportSample, plugin.CauseAnswer, "-2, it must be −1 or a token below 100")
+	}
+}
+
 func TestStage_Apply_TakesAChoice(t *testing.T) {
 	g := viewed(`{"name":"guest"}`, abi.BufferCandidates, 32, i32(42))
 	s := use(t, g, 1)
@@ -123,7 +159,8 @@ func TestStage_Apply_Faults(t *testing.T) {
 		"infinite":         {pokeF(atLogit, inf), plugin.CauseAnswer, "+Inf"},
 		"nothing left":     {slices.Concat(pokeF(atLogit, banned), pokeF(atLogit+4, banned), pokeF(atLogit+8, banned), pokeF(atLogit+12, banned)), plugin.CauseAnswer, "no candidate"},
 		"token too large":  {slices.Concat(i32(100), ret), plugin.CauseAnswer, "100, it must be"},
-		"unknown code":     {slices.Concat(i32(-2), ret), plugin.CauseAnswer, "-2, it must be"},
+		"keeps too many":   {slices.Concat(i32(-6), ret), plugin.CauseAnswer, "-6 keeps 5 of 4 candidates"},
+		"least number":     {slices.Concat(i32(math.MinInt32), ret), plugin.CauseAnswer, "keeps 2147483647 of 4 candidates"},
 		"trap":             {unreachable, plugin.CauseTrap, "unreachable"},
 		"endless":          {forever, plugin.CauseFuel, "fuel"},
 		"out of bounds":    {slices.Concat(i32(-4), load32, drop), plugin.CauseTrap, "out of bounds memory access"},

@@ -4,7 +4,6 @@ package stage
 
 import (
 	"context"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -40,35 +39,6 @@ func BenchmarkStage_Candidates(b *testing.B) {
 		if err := s.Apply(v); err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-// BenchmarkStage_Row is the same from the raw row of 128,256 logits.
-func BenchmarkStage_Row(b *testing.B) {
-	row := make([]float32, 128_256)
-	random := rand.New(rand.NewPCG(1, 2))
-	for i := range row {
-		row[i] = float32(random.NormFloat64())
-	}
-	for name, g := range map[string]*asm.Guest{
-		"candidates": viewed(`{"name":"guest"}`, abi.BufferCandidates, 2048, i32(-1)),
-		"logits": func() *asm.Guest {
-			g := viewed(`{"name":"guest","view":"logits"}`, abi.BufferLogits, 4*128_256, i32(-1))
-			g.Pages = 16
-			return g
-		}(),
-	} {
-		b.Run(name, func(b *testing.B) {
-			s := benchStage(b, g)
-			v := &chain.View{}
-			b.ReportAllocs()
-			for b.Loop() {
-				v.Row, v.N, v.Chosen = row, -1, -1
-				if err := s.Apply(v); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }
 

@@ -3,6 +3,7 @@
 package stage
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 
@@ -17,18 +18,41 @@ var banned = float32(math.Inf(-1))
 // applyCandidates shows the plugin the best candidates. Those that it leaves replace all others.
 func (s *Stage) applyCandidates(v *chain.View) error {
 	ids, logits := s.instance.Buffers.Candidates()
-	n := s.writeCandidates(v, min(s.plugin.Manifest.Candidates, len(ids)), ids, logits)
+	shown, shownLogits := s.rank(v, s.most())
+	n := len(shown)
 	if n == 0 {
 		return errNothingLeft
 	}
-	edited, err := s.sample(n, v)
-	if err != nil || !edited {
+	ids, logits = ids[:n], logits[:n]
+	copy(ids, shown)
+	copy(logits, shownLogits)
+	left, err := s.sample(n, n, v)
+	switch left {
+	case asIs:
 		return err
+	case edited:
+		return s.takeEdited(v, shown, ids, logits)
 	}
-	kept, problem, at := s.readCandidates(ids[:n], logits[:n])
+	v.ID, v.Logit, v.N = append(v.ID[:0], shown[:left]...), append(v.Logit[:0], shownLogits[:left]...), left
+	return nil
+}
+
+// takeEdited makes what the guest left in its buffer the view. Most guests leave the ids as they were shown, and those are tokens.
+func (s *Stage) takeEdited(v *chain.View, shown, ids []int32, logits []float32) error {
+	s.makeScratch()
+	problem, at := "", 0
+	if !bytes.Equal(bytesOf(ids), bytesOf(shown)) {
+		problem, at = s.checkIDs(ids)
+	}
+	kept := 0
+	if problem == "" {
+		if kept, at = compact(s.ids, s.logits, ids, logits); at >= 0 {
+			problem = "neither finite nor −inf"
+		}
+	}
 	switch {
 	case problem != "":
-		return s.wrongReturn("candidate %d of %d, token %d with logit %v: %s", at, n, uint32(ids[at]), logits[at], problem)
+		return s.wrongReturn("candidate %d of %d, token %d with logit %v: %s", at, len(ids), uint32(ids[at]), logits[at], problem)
 	case kept == 0:
 		return s.wrongReturn("no candidate is left above −inf")
 	}
@@ -36,70 +60,66 @@ func (s *Stage) applyCandidates(v *chain.View) error {
 	return nil
 }
 
-// writeCandidates writes at most k candidates into the guest's buffer, best first, and returns how many.
-func (s *Stage) writeCandidates(v *chain.View, k int, ids []int32, logits []float32) int {
+// rank returns at most k candidates, best first. The guest may not change them: they are the view's own, or lie in s.
+func (s *Stage) rank(v *chain.View, k int) (ids []int32, logits []float32) {
+	if v.N >= 0 && v.N <= k && sorted(v.Logit[:v.N]) {
+		return v.ID[:v.N], v.Logit[:v.N]
+	}
 	if v.N < 0 {
-		if find := s.module.Host.TopK; find != nil {
-			return find(v.Row, k, ids, logits)
+		if v.Row != nil {
+			s.takeBest(v.Row, k)
 		}
-		return s.selector.topK(v.Row, k, ids, logits)
+		return s.ids[:s.taken], s.logits[:s.taken]
 	}
-	if v.N <= k && sorted(v.Logit[:v.N]) {
-		copy(ids, v.ID[:v.N])
-		copy(logits, v.Logit[:v.N])
-		return v.N
-	}
+	s.makeScratch()
+	ids, logits = s.ids, s.logits
 	s.selector.gather(v.Logit[:v.N], k)
+	n := len(s.selector.keys)
 	for i, key := range s.selector.keys {
 		index := ^uint32(key)
 		ids[i], logits[i] = v.ID[index], v.Logit[index]
 	}
-	return len(s.selector.keys)
+	return ids[:n], logits[:n]
 }
 
-// sorted reports whether logits are in falling order and all above −inf.
+// takeBest finds the k best of a row, and keeps them in s.
+func (s *Stage) takeBest(row []float32, k int) {
+	s.makeScratch()
+	find := s.module.Host.TopK
+	if find == nil {
+		find = s.selector.topK
+	}
+	s.taken = find(row, k, s.ids, s.logits)
+}
+
+// most is how many candidates the guest may be shown.
+func (s *Stage) most() int {
+	ids, _ := s.instance.Buffers.Candidates()
+	return min(s.plugin.Manifest.Candidates, len(ids))
+}
+
+// makeScratch makes what the first call needs.
+func (s *Stage) makeScratch() {
+	if s.seen == nil {
+		s.seen = make([]uint64, s.vocabulary()/64+1)
+		s.ids, s.logits = make([]int32, s.plugin.Manifest.Candidates), make([]float32, s.plugin.Manifest.Candidates)
+	}
+}
+
+// sorted reports whether logits are in falling order and all above −inf. Eight pairs share a branch: this runs for every token.
 func sorted(logits []float32) bool {
-	for i := 1; i < len(logits); i++ {
-		if !(logits[i] <= logits[i-1]) {
+	rest := logits
+	for len(rest) > 8 {
+		l := (*[9]float32)(rest)
+		if !(l[0] >= l[1] && l[1] >= l[2] && l[2] >= l[3] && l[3] >= l[4] && l[4] >= l[5] && l[5] >= l[6] && l[6] >= l[7] && l[7] >= l[8]) {
+			return false
+		}
+		rest = rest[8:]
+	}
+	for i := 1; i < len(rest); i++ {
+		if !(rest[i] <= rest[i-1]) {
 			return false
 		}
 	}
-	return len(logits) > 0 && logits[len(logits)-1] > banned
-}
-
-// readCandidates copies the candidates above −inf to s.ids and s.logits and returns how many there are. If one is invalid, problem
-// says why, and at is its index.
-func (s *Stage) readCandidates(ids []int32, logits []float32) (kept int, problem string, at int) {
-	size := uint32(s.vocabulary())
-	if s.seen == nil {
-		s.seen = make([]uint64, size/64+1)
-		s.ids, s.logits = make([]int32, s.plugin.Manifest.Candidates), make([]float32, s.plugin.Manifest.Candidates)
-	}
-	seen, keptIDs, keptLogits := s.seen, s.ids[:len(ids)], s.logits[:len(ids)]
-	n := 0
-	for ; n < len(ids); n++ {
-		id, x := uint32(ids[n]), logits[n]
-		if id >= size {
-			problem = "not in the vocabulary"
-			break
-		}
-		if !(x <= math.MaxFloat32) {
-			problem = "neither finite nor −inf"
-			break
-		}
-		word, bit := &seen[id/64], uint64(1)<<(id%64)
-		if *word&bit != 0 {
-			problem = "twice"
-			break
-		}
-		*word |= bit
-		keptIDs[kept], keptLogits[kept] = int32(id), x
-		if x > banned {
-			kept++
-		}
-	}
-	for _, id := range ids[:n] { // those whose bit was set
-		seen[uint32(id)/64] = 0
-	}
-	return kept, problem, n
+	return len(rest) > 0 && rest[len(rest)-1] > banned
 }

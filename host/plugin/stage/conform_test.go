@@ -178,7 +178,8 @@ func (b *bench) request(ctx context.Context, r tck.Request, names []string) (sch
 
 // put puts a plugin to work: as a stage, or as a template whose text it returns.
 func put(ctx context.Context, p *load.Plugin, use plugin.Request, chat bool) (*stage.Stage, string, error) {
-	if err := p.CheckConfig(use.Config); err != nil {
+	var err error
+	if use.Config, err = p.CheckConfig(use.Config); err != nil {
 		return nil, "", err
 	}
 	if !p.IsTemplate() {

@@ -63,10 +63,10 @@ func (s *Stage) readPrepared(bits int32) (p chain.Prepared, _ *guest.Violation) 
 		if v != nil {
 			return p, v
 		}
-		if backtrack != 0 || len(tokens) != 1 {
-			return p, guest.Violationf(plugin.CauseAnswer, "a forced token needs backtrack 0 and n 1, not %d and %d", backtrack, len(tokens))
+		if backtrack != 0 || len(tokens) == 0 {
+			return p, guest.Violationf(plugin.CauseAnswer, "forced tokens need backtrack 0 and n 1 or more, not %d and %d", backtrack, len(tokens))
 		}
-		p.Forced, p.Token = true, tokens[0]
+		p.Forced = tokens
 	}
 	return p, nil
 }

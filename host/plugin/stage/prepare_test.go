@@ -45,7 +45,10 @@ func TestStage_Prepare_TakesWhatIsFilled(t *testing.T) {
 			chain.Prepared{Bias: []chain.Bias{{Token: 99, Value: 1.5}, {Token: 3, Value: minus}}}},
 		"a token": {
 			[][]byte{poke(atSplice, 0), poke(atSplice+4, 1), poke(atSplice+8, 42), i32(4)},
-			chain.Prepared{Forced: true, Token: 42}},
+			chain.Prepared{Forced: []chain.Token{42}}},
+		"tokens, as many as fit": {
+			[][]byte{poke(atSplice, 0), poke(atSplice+4, 3), poke(atSplice+8, 42), poke(atSplice+12, 0), poke(atSplice+16, 99), i32(4)},
+			chain.Prepared{Forced: []chain.Token{42, 0, 99}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := use(t, preparing(tc.code...), 1)
@@ -76,7 +79,8 @@ func TestStage_Prepare_Faults(t *testing.T) {
 		"a NaN bias":         {[][]byte{poke(atBias, 1), pokeF(atBias+8, nan), i32(2)}, plugin.CauseAnswer, "NaN"},
 		"an infinite bias":   {[][]byte{poke(atBias, 1), pokeF(atBias+8, inf), i32(2)}, plugin.CauseAnswer, "+Inf"},
 		"no forced token":    {[][]byte{i32(4)}, plugin.CauseAnswer, "not 0 and 0"},
-		"two forced tokens":  {[][]byte{poke(atSplice+4, 2), i32(4)}, plugin.CauseAnswer, "not 0 and 2"},
+		"many forced tokens": {[][]byte{poke(atSplice+4, 4), i32(4)}, plugin.CauseAnswer, "4 tokens in a splice buffer for 3"},
+		"a stranger later":   {[][]byte{poke(atSplice+4, 2), poke(atSplice+12, 100), i32(4)}, plugin.CauseAnswer, "token 100"},
 		"forcing back":       {[][]byte{poke(atSplice, 1), poke(atSplice+4, 1), i32(4)}, plugin.CauseAnswer, "not 1 and 1"},
 		"forcing a stranger": {[][]byte{poke(atSplice+4, 1), poke(atSplice+8, -1), i32(4)}, plugin.CauseAnswer, "token 4294967295"},
 		"a trap":             {[][]byte{unreachable}, plugin.CauseTrap, "unreachable"},

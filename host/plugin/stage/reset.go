@@ -33,6 +33,8 @@ func (s *Stage) Reset(history []scheduler.Token, prompt int) error {
 		if err := s.closeInstance(true); err != nil {
 			return err
 		}
+		s.session.Replaying = true
+		defer func() { s.session.Replaying = false }()
 		return s.endOnFault(s.open(history, time.Now().Add(s.module.Host.Limits.SetupTime)))
 	}
 	s.session.History = append(s.session.History[:0], history...)

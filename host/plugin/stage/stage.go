@@ -32,8 +32,9 @@ type Stage struct {
 
 	selector selector
 	seen     []uint64 // a bit for each token, clear between calls
-	ids      []int32
+	ids      []int32  // with logits: the best candidates of a row, or those that the guest left
 	logits   []float32
+	taken    int // of ids, by the last TakeRow
 	bias     []chain.Bias
 	tokens   []scheduler.Token
 	rule     rule
@@ -47,6 +48,10 @@ var (
 	_ chain.Interruptible = (*Stage)(nil)
 	_ chain.Lasting       = (*Stage)(nil)
 
+	_ chain.RowTaker   = (*Stage)(nil)
+	_ chain.RowIgnorer = (*Stage)(nil)
+
+	_ chain.Outputter = (*Stage)(nil)
 	_ chain.Refusable = (*Stage)(nil)
 	_ chain.Named     = (*Stage)(nil)
 )
@@ -62,6 +67,12 @@ func New(p *load.Plugin, r plugin.Request) (*Stage, error) {
 	s.rule.stage = s
 	return s, nil
 }
+
+// Watch has a watcher learn of the plugin's calls, from the first Reset on.
+func (s *Stage) Watch(w guest.Watcher) { s.session.Watcher = w }
+
+// Plugin is the one at work, and what it knows of the request.
+func (s *Stage) Plugin() (*load.Plugin, plugin.Request) { return s.plugin, s.request }
 
 // Rule returns the plugin as a stop rule, on the same instance, or nil if it is none. The stage must be in the request's chain too,
 // since the chain opens the plugin.
@@ -83,6 +94,16 @@ func (s *Stage) Hold() int { return s.plugin.Manifest.Hold }
 
 // Lasts implements chain.Lasting: the memory of an instance is the plugin's own.
 func (s *Stage) Lasts() {}
+
+// Outputs implements chain.Outputter.
+func (s *Stage) Outputs() (all []chain.Output) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.session.TakeOutputs() {
+		all = append(all, chain.Output{By: s.Name(), Tokens: o.Tokens, Value: o.Value})
+	}
+	return all
+}
 
 // Interrupt implements chain.Interruptible: a running call ends within a moment, and only penstock_close is called after it.
 func (s *Stage) Interrupt() { s.interrupt.Do(func() { close(s.interrupted) }) }

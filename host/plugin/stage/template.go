@@ -14,12 +14,17 @@ import (
 // Render lets a template plugin turn a conversation, a JSON list of messages, into the text of a prompt, in an instance of
 // its own, unless the context ends first. The error is a *plugin.Refusal, a *plugin.Fault, or one of New's.
 func Render(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Request) (string, error) {
+	return RenderWatched(ctx, p, messages, r, nil)
+}
+
+// RenderWatched is Render with a watcher of the calls; nil: nobody watches.
+func RenderWatched(ctx context.Context, p *load.Plugin, messages []byte, r plugin.Request, w guest.Watcher) (string, error) {
 	s, err := p.Begin(&r)
 	if err != nil {
 		return "", err
 	}
 	defer p.End()
-	s.Messages, s.Done = messages, ctx.Done()
+	s.Messages, s.Done, s.Watcher = messages, ctx.Done(), w
 	s.SetupDeadline = r.Setup.Deadline(p.Module.Host.Limits.SetupTime)
 	i, err := p.Module.NewInstance(ctx, s)
 	if err != nil {

@@ -42,6 +42,21 @@ llama_token chain::apply(const float * row, size_t size, const int32_t * ids, co
     return !selector ? -1 : guards() ? select_allowed(row, size) : select();
 }
 
+bool chain::take(const float * row, size_t size) {
+    taken = !guards() && size == n_vocab && few.fill(row, size, candidates);
+    return taken;
+}
+
+llama_token chain::apply_taken() {
+    if (!taken) {
+        throw fault(PS_INVALID, "there is no row");
+    }
+    taken = false;
+    view  = { candidates.data(), candidates.size(), -1, false };
+    run_filters();
+    return !selector ? -1 : select();
+}
+
 bool chain::is_whole_row() const {
     bool in_order = view.size == n_vocab;
     for (size_t i = 0; i < view.size && in_order; i++) {
@@ -62,6 +77,7 @@ void chain::copy_candidates(int32_t * ids, float * logits, size_t n) const {
 
 // A shortlist where that gives the same, else the whole row.
 void chain::load(const float * row, size_t size) {
+    taken = false;
     if (size == n_vocab && few.fill(row, size, candidates)) {
         view = { candidates.data(), candidates.size(), -1, false };
         return;
@@ -98,6 +114,7 @@ void chain::load_row(const float * row, size_t size) {
 }
 
 void chain::load_candidates(const int32_t * ids, const float * logits, size_t n) {
+    taken = false;
     if (n > n_vocab) {
         throw fault(PS_INVALID, std::to_string(n) + " candidates for a vocabulary of " + std::to_string(n_vocab));
     }

@@ -33,6 +33,9 @@ public:
     // Runs the chain on a row, or on n candidates of it. Returns the chosen token, or -1 where the chain has no selector.
     llama_token apply(const float * row, size_t size);
     llama_token apply(const float * row, size_t size, const int32_t * ids, const float * logits, size_t n);
+    // Takes what the filters need of a row, which apply_taken then runs on. Returns false where they have to see the whole row.
+    bool        take(const float * row, size_t size);
+    llama_token apply_taken();
     // What apply left: how many candidates, whether they are the whole row in token order, and the candidates themselves.
     size_t n_candidates() const { return view.size; }
     bool   is_whole_row() const;
@@ -71,6 +74,7 @@ private:
     shortlist                     few;
     std::vector<llama_token_data> candidates;
     llama_token_data_array        view{};        // of candidates
+    bool                          taken = false; // they are those of take
     size_t                        look_back;     // accepted tokens that can matter to a filter
 };
 

@@ -3,15 +3,11 @@
 // reads only the blocks that reach it: about 2% of them for 128,256 logits and k = 40.
 #include "top_logits.h"
 
+#include "clones.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define PS_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define PS_CLONES
-#endif
 
 namespace {
 

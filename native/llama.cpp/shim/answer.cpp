@@ -78,6 +78,9 @@ common_json parse(ps_answer * answer, bool complete) {
     auto message = common_chat_parse(answer->text, !complete, answer->params);
     auto gained  = common_json::array();
     if (message.empty()) {
+        if (complete && !answer->message.empty()) {  // else what is behind a call that was told would be lost
+            throw ps::fault(PS_FAILED, "the end of the answer contradicts its beginning");
+        }
         return gained;
     }
     auto &       calls = message.tool_calls;

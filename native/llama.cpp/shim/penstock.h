@@ -53,6 +53,9 @@ void ps_start(ps_log_fn log) PS_NOEXCEPT;
 void ps_log_level(int32_t lowest) PS_NOEXCEPT; // lower lines are dropped before they reach the callback
 
 const char *ps_version(void) PS_NOEXCEPT;
+
+// Gives memory that was freed back to the system, where the C library (glibc) keeps it for later. Threads that allocate meanwhile wait.
+void ps_return_memory(void) PS_NOEXCEPT;
 int32_t ps_system_info(ps_text *out, ps_error *err) PS_NOEXCEPT;
 
 typedef struct ps_device {
@@ -296,7 +299,10 @@ void ps_sampler_free(ps_sampler *sampler) PS_NOEXCEPT;
 // Chooses a token from a row of logits, which is left as it was.
 int32_t ps_sampler_sample(ps_sampler *sampler, const float *row, size_t size, int32_t *token, ps_error *err) PS_NOEXCEPT;
 
-// Runs the chain on candidates: ids[:n] with logits[:n], or the whole row where n is negative. *chosen is the token or
+// Takes what the chain needs of a row, which is not looked at after that. *taken is false where the chain has to see the whole row.
+int32_t ps_sampler_take(ps_sampler *sampler, const float *row, size_t size, bool *taken, ps_error *err) PS_NOEXCEPT;
+// Runs the chain on candidates: ids[:n] with logits[:n], or the whole row where n is negative; what was taken of it where row is null
+// too. *chosen is the token or
 // -1; *count is how many candidates are left, or -1 where the whole row is left, in order. ps_sampler_candidates copies them.
 int32_t ps_sampler_apply(ps_sampler *sampler, const float *row, size_t size, const int32_t *ids, const float *logits,
                          int64_t n, int64_t *count, int32_t *chosen, ps_error *err) PS_NOEXCEPT;
@@ -321,6 +327,11 @@ int32_t ps_sampler_accept_grammar(ps_sampler *sampler, const int32_t *tokens, si
 // The k highest logits of a row, best first, lower ids first among equals; fewer where fewer are above -infinity.
 // Returns how many.
 int32_t ps_top_k(const float *row, size_t n, int32_t k, int32_t *ids, float *logits) PS_NOEXCEPT;
+
+// Writes a row's n logits where the mask has a bit and -infinity elsewhere. The mask has (n + 31) / 32 words.
+void ps_mask_row(float *to, const float *row, size_t n, const uint32_t *mask) PS_NOEXCEPT;
+// The index of the first logit of a row that is NaN or +infinity; n where there is none.
+size_t ps_first_invalid(const float *row, size_t n) PS_NOEXCEPT;
 
 // ---- grammar ---------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,9 @@
 #include "log.h"
 
 #include <cstdlib>
+#ifdef __GLIBC__
+#    include <malloc.h>
+#endif
 
 namespace ps {
 
@@ -34,6 +37,12 @@ void ps_start(ps_log_fn log) noexcept {
     ps::start_log(log);
     common_log_set_verbosity_thold(-1);  // it can only print; what fails there throws too
     llama_backend_init();
+}
+
+void ps_return_memory() noexcept {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }
 
 const char * ps_version() noexcept { return llama_version(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The C face of sampling.
 #include "sampling/chain.h"
+#include "sampling/row.h"
 
 #include "shim.h"
 
@@ -41,9 +42,15 @@ int32_t ps_sampler_apply(ps_sampler * s, const float * row, size_t size, const i
                          int64_t n, int64_t * count, int32_t * chosen, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         const bool whole = n < 0;
-        *chosen          = whole ? s->chain.apply(row, size) : s->chain.apply(row, size, ids, logits, static_cast<size_t>(n));
+        *chosen          = !whole ? s->chain.apply(row, size, ids, logits, static_cast<size_t>(n)) :
+                           row    ? s->chain.apply(row, size) :
+                                    s->chain.apply_taken();
         *count           = whole && s->chain.is_whole_row() ? -1 : static_cast<int64_t>(s->chain.n_candidates());
     });
+}
+
+int32_t ps_sampler_take(ps_sampler * s, const float * row, size_t size, bool * taken, ps_error * err) noexcept {
+    return ps::guarded(err, [&] { *taken = s->chain.take(row, size); });
 }
 
 void ps_sampler_candidates(const ps_sampler * s, int32_t * ids, float * logits, size_t n) noexcept {
@@ -90,3 +97,7 @@ int32_t ps_top_k(const float * row, size_t n, int32_t k, int32_t * ids, float * 
         return 0;
     }
 }
+
+void ps_mask_row(float * to, const float * row, size_t n, const uint32_t * mask) noexcept { ps::mask_row(to, row, n, mask); }
+
+size_t ps_first_invalid(const float * row, size_t n) noexcept { return ps::first_invalid(row, n); }

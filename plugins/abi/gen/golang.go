@@ -42,6 +42,7 @@ func hostConstants(t table.Table) ([]byte, error) {
 	b.WriteString(")\n\n")
 	signatures(&b, "Exports", "functions a plugin may export", t.Exports)
 	signatures(&b, "Imports", "functions the host offers", t.Imports)
+	goFeatures(&b, t)
 	goDraw(&b)
 	return format.Source(b.Bytes())
 }
@@ -59,6 +60,9 @@ func signatures(b *bytes.Buffer, name, doc string, funcs []table.Func) {
 		if f.Optional {
 			b.WriteString(", Optional: true")
 		}
+		if f.Added {
+			b.WriteString(", Added: true")
+		}
 		b.WriteString("},\n")
 	}
 	b.WriteString("}\n\n")
@@ -72,7 +76,7 @@ func quoted(params []table.Value) string {
 	return strings.Join(types, ", ")
 }
 
-// goConstants renders buffer kinds and groups, alike for host and guest.
+// goConstants renders buffer kinds, groups and features, alike for host and guest.
 func goConstants(b *bytes.Buffer, t table.Table) {
 	b.WriteString("// Kinds of buffers.\nconst (\n")
 	for _, k := range t.Buffers {
@@ -86,6 +90,11 @@ func goConstants(b *bytes.Buffer, t table.Table) {
 		}
 		b.WriteString(")\n\n")
 	}
+	b.WriteString("// Features: what a host of v1 may lack; ask with the import feature.\nconst (\n")
+	for _, f := range t.Features {
+		fmt.Fprintf(b, "%s = %q%s\n", camel("feature_"+f.Name), f.Name, comment(f.Doc))
+	}
+	b.WriteString(")\n\n")
 }
 
 func comment(doc string) string {
@@ -116,7 +125,7 @@ func guestImports(t table.Table) ([]byte, error) {
 	b.WriteString(spdx + "//go:build " + guestTags + "\n\n" + generated + "package abi\n\nimport \"unsafe\"\n\n")
 	for _, f := range t.Imports {
 		fmt.Fprintf(&b, "%s//\n//go:wasmimport %s %s\n//go:noescape\nfunc %s%s\n\n",
-			wrapped(camel(f.Name), f.Doc), table.Module, f.Name, camel(f.Name), goSignature(f))
+			wrapped(camel(f.Name), f.Doc), moduleOf(f), f.Name, camel(f.Name), goSignature(f))
 	}
 	return format.Source(b.Bytes())
 }
@@ -137,15 +146,30 @@ func guestHost(t table.Table) ([]byte, error) {
 		}
 		fmt.Fprintf(&b, "// %s implements Host.\nfunc (Absent) %s%s %s\n\n", camel(f.Name), camel(f.Name), goSignature(f), body)
 	}
-	fmt.Fprintf(&b, "// Features are the names that the import feature knows.\nvar Features = []string{\n%s,\n}\n\n", strings.Join(features(t), ",\n"))
+	goFeatures(&b, t)
 	goDraw(&b)
 	return format.Source(b.Bytes())
 }
 
-// features lists the names of all imports and exports, quoted.
+// moduleOf is the module that a plugin imports f from.
+func moduleOf(f table.Func) string {
+	if f.Added {
+		return table.Optional
+	}
+	return table.Module
+}
+
+func goFeatures(b *bytes.Buffer, t table.Table) {
+	fmt.Fprintf(b, "// Features are the names that the import feature knows.\nvar Features = []string{\n%s,\n}\n\n", strings.Join(features(t), ",\n"))
+}
+
+// features lists the names of all imports, exports and features, quoted.
 func features(t table.Table) []string {
 	var list []string
 	for _, f := range slices.Concat(t.Imports, t.Exports) {
+		list = append(list, strconv.Quote(f.Name))
+	}
+	for _, f := range t.Features {
 		list = append(list, strconv.Quote(f.Name))
 	}
 	return list

@@ -42,6 +42,7 @@ func reference(t table.Table) ([]byte, error) {
 	referenceBuffers(&b, t)
 	referenceImports(&b, t)
 	referenceGroups(&b, t)
+	referenceFeatures(&b, t)
 	referenceLimits(&b, t)
 	for _, s := range t.Rules {
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", s.Title, s.Text)
@@ -79,7 +80,10 @@ func fuelOf(f table.Func) string {
 func referenceImports(b *bytes.Buffer, t table.Table) {
 	fmt.Fprintf(b, "## Imports, module `%s`\n\n", table.Module)
 	for _, f := range t.Imports {
-		fmt.Fprintf(b, "### `%s`\n\n```wat\n(import %q %q (func%s))\n```\n\n%s\n", f.Name, table.Module, f.Name, wat(f), f.Doc)
+		fmt.Fprintf(b, "### `%s`\n\n```wat\n(import %q %q (func%s))\n```\n\n%s\n", f.Name, moduleOf(f), f.Name, wat(f), f.Doc)
+		if f.Added {
+			fmt.Fprintf(b, "\nNot in v1 at first: ask `feature(\"%s\")`, and import it from `%s` so that hosts without it load the plugin; see *growth*.\n", f.Name, table.Optional)
+		}
 		if f.Worked != "" {
 			fmt.Fprintf(b, "\n*Worked:* %s\n", f.Worked)
 		}
@@ -141,6 +145,19 @@ func referenceGroups(b *bytes.Buffer, t table.Table) {
 		}
 		b.WriteString("\n")
 	}
+}
+
+func referenceFeatures(b *bytes.Buffer, t table.Table) {
+	b.WriteString("## Features\n\nWhat came to v1 later. `feature` answers 1 to these names where the host has it.\n\n| feature | meaning |\n|---|---|\n")
+	for _, f := range t.Imports {
+		if f.Added {
+			fmt.Fprintf(b, "| `%s` | the import [`%s`](#%s), from `%s` |\n", f.Name, f.Name, f.Name, table.Optional)
+		}
+	}
+	for _, f := range t.Features {
+		fmt.Fprintf(b, "| `%s` | %s |\n", f.Name, f.Doc)
+	}
+	b.WriteString("\n")
 }
 
 func referenceLimits(b *bytes.Buffer, t table.Table) {

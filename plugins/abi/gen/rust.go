@@ -17,11 +17,16 @@ func rustBindings(t table.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(header + "//! The Rust face of plugin ABI v1: constants and raw imports.\n\n")
 	rustConstants(&b, t)
-	fmt.Fprintf(&b, "#[cfg(%s)]\n#[link(wasm_import_module = %q)]\nextern \"C\" {\n", wasm32, table.Module)
-	for _, f := range t.Imports {
-		fmt.Fprintf(&b, "%s    pub fn %s;\n", indented(f.Doc), rustSignature(f))
+	for _, module := range []string{table.Module, table.Optional} {
+		fmt.Fprintf(&b, "#[cfg(%s)]\n#[link(wasm_import_module = %q)]\nextern \"C\" {\n", wasm32, module)
+		for _, f := range t.Imports {
+			if moduleOf(f) == module {
+				fmt.Fprintf(&b, "%s    pub fn %s;\n", indented(f.Doc), rustSignature(f))
+			}
+		}
+		b.WriteString("}\n\n")
 	}
-	fmt.Fprintf(&b, "}\n\n#[cfg(not(%s))]\nmod native;\n#[cfg(not(%s))]\npub use native::*;\n", wasm32, wasm32)
+	fmt.Fprintf(&b, "#[cfg(not(%s))]\nmod native;\n#[cfg(not(%s))]\npub use native::*;\n", wasm32, wasm32)
 	return b.Bytes(), nil
 }
 
@@ -37,6 +42,10 @@ func rustConstants(b *bytes.Buffer, t table.Table) {
 			}
 			fmt.Fprintf(b, "pub const %s: i32 = %d;\n", strings.ToUpper(g.Prefix+"_"+c.Name), c.Value)
 		}
+	}
+	b.WriteString("\n// Features: what a host of v1 may lack; ask with the import feature.\n")
+	for _, f := range t.Features {
+		fmt.Fprintf(b, "/// %s\npub const FEATURE_%s: &str = %q;\n", f.Doc, strings.ToUpper(f.Name), f.Name)
 	}
 	b.WriteString("\n// Limits that a plugin can plan with.\n")
 	for _, l := range t.Limits {
@@ -61,7 +70,7 @@ func rustNative(t table.Table) ([]byte, error) {
 		}
 		fmt.Fprintf(&b, "    %s: |%s| %s,\n", f.Name, strings.TrimSuffix(strings.Repeat("_, ", len(f.Params)), ", "), body)
 	}
-	b.WriteString("};\n\nstd::thread_local! {\n    static HOST: Cell<Host> = Cell::new(ABSENT);\n}\n\n")
+	b.WriteString("};\n\nstd::thread_local! {\n    static HOST: Cell<Host> = const { Cell::new(ABSENT) };\n}\n\n")
 	b.WriteString("/// Makes `host` answer the imports on this thread and returns what did before.\npub fn install(host: Host) -> Host {\n    HOST.with(|h| h.replace(host))\n}\n")
 	for _, f := range t.Imports {
 		fmt.Fprintf(&b, "\n/// # Safety\n/// Pointers must be valid for what the import reads or writes.\npub unsafe fn %s {\n    (HOST.with(|h| h.get()).%s)(%s)\n}\n",
@@ -106,4 +115,6 @@ func rustType(v table.Value) string {
 	}
 }
 
-func indented(doc string) string { return "    /// " + doc + "\n" }
+func indented(doc string) string {
+	return "    /// " + strings.ReplaceAll(strings.ReplaceAll(doc, "\n\n", "\n"), "\n", "\n    ///\n    /// ") + "\n"
+}

@@ -31,8 +31,8 @@ func buffers() []Buffer {
 		{
 			Name: "splice", Kind: 5, Worked: map[string]int64{"cap": 8, "n_vocab": 128256},
 			Fields: []Field{{"backtrack", "u32", "1"}, {"n", "u32", "1"}, {"token", "u32", "cap"}},
-			Doc: "Read when `penstock_accept` answers 2, and by bit 4 of `penstock_prepare` (then n = 1 and backtrack = 0). " +
-				"cap = (len − 8) / 4; n > cap is a fault.",
+			Doc: "Read when `penstock_accept` answers 2, and by bit 4 of `penstock_prepare` (then backtrack = 0 and n = 1, or more with the feature `prepare_force_many`). " +
+				"cap = (len − 8) / 4; n > cap is a fault. Where an answer goes on when the context is full, so are more tokens at once than the context has.",
 		},
 		{
 			Name: "text", Kind: 6, Worked: map[string]int64{"cap": 4096, "n_vocab": 128256},

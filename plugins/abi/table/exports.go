@@ -62,9 +62,11 @@ func hookExports() []Func {
 			Name: "penstock_sample", Params: []Value{{Name: "n", Type: I32}}, Result: I32, When: "when the logits are there", Fuel: hookFuel,
 			Doc: "`n` is min(manifest's candidates, cap, what is left) for a candidates view, n_vocab for logits and 0 for none. " +
 				"Logits are as the stages before left them; dropped tokens are −inf. Return −1 after editing the view in place, or the id of the token that is to be taken. " +
+				"A plugin that only truncates a candidates view returns −1 − k instead (feature `sample_keep`), which costs less: the first k of the n candidates stay, as they were shown, " +
+				"whatever the plugin wrote into the view. k > n, and such an answer with another view, are faults. " +
 				"A candidates view truncates: what is outside it is gone for later stages. Ids are read back, in any order. " +
 				"An id out of range or twice, NaN or +inf anywhere, and a view with nothing above −inf are faults.",
-			Worked: "`n` = 3 and cap = 256: ids at offsets 0, 4, 8; logits at offsets 1024, 1028, 1032. Storing −inf at 1032 bans the third.",
+			Worked: "`n` = 3 and cap = 256: ids at offsets 0, 4, 8; logits at offsets 1024, 1028, 1032. Storing −inf at 1032 and returning −1 bans the third; so does returning −3, which keeps the first two.",
 		},
 		{
 			Name: "penstock_accept", Params: []Value{{Name: "token", Type: I32}}, Result: I32, When: "after a token was chosen, by whomever", Fuel: hookFuel,

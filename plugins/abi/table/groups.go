@@ -14,11 +14,13 @@ func answerGroups() []Group {
 			Constants: []Constant{
 				{"mask", 1, "the mask buffer"},
 				{"bias", 2, "the bias buffer"},
-				{"force", 4, "the splice buffer: token[0] with n = 1 and backtrack 0 is the next token; no `sample` runs, every `accept` does"},
+				{"force", 4, "the splice buffer: token[0] with n = 1 and backtrack 0 is the next token; no `sample` runs, every `accept` does. With n > 1 (feature `prepare_force_many`) the n tokens come next, one after the other"},
 			},
 		},
 		{
-			Prefix: "sample", Title: "sample answers", Doc: "Any answer ≥ 0 is the id of the chosen token.",
+			Prefix: "sample", Title: "sample answers",
+			Doc: "Any answer ≥ 0 is the id of the chosen token. With the feature `sample_keep` an answer −1 − k, k ≥ 1, keeps the first k candidates " +
+				"of the view as they were shown, and the chain goes on; the view is not read back.",
 			Constants: []Constant{{"edited", -1, "the view was edited, or left as it is; the chain goes on"}},
 		},
 		{
@@ -89,6 +91,10 @@ func argumentGroups() []Group {
 		{
 			Prefix: "bind", Title: "bind answers", Doc: "Result of `bind`.",
 			Constants: []Constant{{"ok", 0, "bound"}, {"refused", -1, "see `bind`"}},
+		},
+		{
+			Prefix: "output", Title: "output answers", Doc: "Result of `output`.",
+			Constants: []Constant{{"ok", 0, "the client gets the value"}, {"refused", -1, "see `output`"}},
 		},
 	}
 }

@@ -25,7 +25,8 @@ func requestImports() []Func {
 	return []Func{
 		{
 			Name: "config", Params: []Value{outPtr, limit}, Result: I32, Fuel: perByte,
-			Doc:    "The request's configuration for this plugin: JSON that fits the manifest's schema, `{}` if the request gave none. Returns its length in bytes.",
+			Doc: "The request's configuration for this plugin: JSON that fits the manifest's schema, `{}` if the request gave none. " +
+				"A property that the request leaves out has the schema's `default`, if there is one (feature `config_defaults`); so have those of objects within that the request or a default gives. Returns its length in bytes.",
 			Worked: "The configuration has 300 bytes. `config(ptr, 256)` returns 300 and writes nothing; `config(ptr, 512)` returns 300 and writes 300 bytes.",
 		},
 		{
@@ -41,13 +42,17 @@ func requestImports() []Func {
 		},
 		{
 			Name: "feature", Params: []Value{inPtr, length}, Result: I32, Fuel: perByte,
-			Doc: "1 where the host knows what the text names, else 0: an import or an export of this document, or what a later one adds. " +
+			Doc: "1 where the host knows what the text names, else 0: an import, an export or a feature of this document, or what a later one adds. " +
 				"A plugin that wants more than v1 had at first asks before it calls; see *growth*.",
-			Worked: "`feature(\"history\")` and `feature(\"penstock_rewind\")` are 1, `feature(\"telepathy\")` is 0.",
+			Worked: "`feature(\"history\")` and `feature(\"penstock_rewind\")` are 1, so is `feature(\"sample_keep\")`; `feature(\"telepathy\")` is 0.",
 		},
 		{
 			Name: "param", Params: []Value{kind}, Result: I64,
 			Doc: "A number of the request, see *param kinds*; −1 for an unknown kind.",
+		},
+		{
+			Name: "request", Added: true, Params: []Value{outPtr, limit}, Result: I32, Fuel: "2,000, and bytes / 16",
+			Doc: requestDoc,
 		},
 		{
 			Name: "random", Result: I64,
@@ -55,6 +60,13 @@ func requestImports() []Func {
 		},
 	}
 }
+
+const requestDoc = "What is asked of which model: a JSON object with the objects `model` and `sampling`. Returns its length in bytes.\n\n" +
+	"`model` has `name` (as the API knows the model), `architecture` and `description` (as the model's file says), `parameters` (their number), `size_bytes` (of the weights), " +
+	"`vocabulary_size`, `context_train` (the longest context it was trained for), `embedding_size` and `layers`. What is not known is left out, and a host without a model has `{}`.\n\n" +
+	"`sampling` has the request's effective sampling parameters under the names of a request's body, with the defaults filled in: `temperature`, `top_k`, `max_tokens`, `stop`, `logit_bias` and so on; " +
+	"`samplers` is the chain in its order, plugins as `plugin:NAME`, and `grammar` tells whether there is one (true or false). " +
+	"A client may change them in the middle of an answer; the next call gives the new values. It is `{}` in `penstock_describe` and `penstock_warm`, where there is no request. A plugin must allow for members that it does not know."
 
 // vocabularyImports tell the plugin about the model's tokens.
 func vocabularyImports() []Func {
@@ -88,6 +100,14 @@ func vocabularyImports() []Func {
 // resultImports carry what the plugin has to say.
 func resultImports() []Func {
 	return []Func{
+		{
+			Name: "output", Added: true, Params: []Value{inPtr, length}, Result: I32, Fuel: "1,000, and 16 × bytes",
+			Doc: "Gives the client a JSON value, in UTF-8 and at most 64 levels deep: it comes with the answer, under the plugin's name and with the number of tokens that the answer had then. " +
+				"0, or −1 where it is refused, with the reason in the log: what is no JSON value, what exceeds `output_bytes` or `outputs`, and a call outside `penstock_open`, " +
+				"`penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop` and `penstock_rewind`. A value stays when tokens are taken back. " +
+				"While a fresh instance is told the answer again (see `penstock_rewind`), values are dropped: the client has them.",
+			Worked: "A plugin \"count\" that gives `{\"seen\":3}` (10 bytes) when it accepts the third token: the client gets `{\"plugin\":\"count\",\"tokens\":3,\"value\":{\"seen\":3}}`.",
+		},
 		{
 			Name: "bind", Params: []Value{kind, inPtr, length}, Result: I32,
 			Doc: "Gives the host a buffer (see *buffers*); `len` in bytes. 0, or −1 where it is refused: outside `penstock_open`, an unknown kind, not 4-byte aligned, out of memory bounds, " +

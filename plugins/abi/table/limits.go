@@ -31,6 +31,8 @@ func limits() []Limit {
 		{"fail_bytes", 4 << 10, "bytes", "the rest is cut"},
 		{"tokenize_bytes", 64 << 10, "bytes of text", "`tokenize` answers −1"},
 		{"feature_bytes", 64, "bytes of a feature's name", "`feature` answers 0"},
+		{"output_bytes", 64 << 10, "bytes of all values of a plugin in a choice", "`output` answers −1"},
+		{"outputs", 64, "values of a plugin in a choice", "`output` answers −1"},
 		{"held_bytes", 4 << 10, "bytes of text held back by stop plugins", "a fault"},
 		{"text_bytes", 256, "bytes", "least size of a text buffer"},
 		{"grammar_bytes", 256 << 10, "bytes of a grammar", "`grammar_open` answers negative"},

@@ -20,10 +20,12 @@ const order = `1. When a request is submitted, its configuration is checked agai
    must be allowed by all masks, biases add up, and −inf bans. If no token is left, or none that the request's own grammar and
    biases allow, this is the fault of the last plugin in the chain that removed a token. With ` + "`on_error: skip`" + ` the mask and biases
    of that plugin are left out, and so on until a token is left. If the chain had begun, it begins again, so ` + "`sample`" + ` may be
-   called twice for one token. The first plugin in the chain that forces a token wins.
+   called twice for one token. The first plugin in the chain that forces wins. Of several forced tokens each is told to
+   every ` + "`accept`" + ` and ` + "`stop`" + ` as any token is, and no ` + "`prepare`" + ` or ` + "`sample`" + ` runs between them. What ends the answer or
+   takes tokens back ends the run: the rest of it does not come.
 5. The chain runs in order. The first stage that returns a token ends it; if none does, the host draws with the request's seed
    (greedy at temperature 0). A plugin with the logits view must stand before any stage that truncates, else the request is a 400.
-   A token that a plugin forces or chooses, and every token of a splice, is tested against the request's grammar before anything
+   A token that a plugin forces or chooses, and every token of a forced run or a splice, is tested against the request's grammar before anything
    is accepted; a violation is that plugin's fault. With ` + "`on_error: skip`" + ` the answer goes on as if the plugin had not asked: the
    next plugin's forced token counts, the chain goes on after it, nothing is taken back.
 6. Plugins are asked to ` + "`accept`" + ` in chain order. The first that answers 2 wins, and later ones are not asked. Every other plugin
@@ -82,7 +84,7 @@ const manifest = "```json\n" + `{"name": "min-p", "version": "1.0.0", "summary":
 | ` + "`candidates`" + ` | 1–4096 | 256 |
 | ` + "`hold`" + ` | 0–256 tokens | 0 |
 | ` + "`place`" + ` | ` + "`first`, `last`" + `: where the plugin stands in chains that do not name it | ` + "`last`" + ` with the candidates view, else ` + "`first`" + ` |
-| ` + "`config_schema`" + ` | a JSON schema that compiles, at most 64 levels deep | any object |
+| ` + "`config_schema`" + ` | a JSON schema that compiles, at most 64 levels deep, whose defaults fit it | any object |
 | ` + "`optional`" + ` | a list of names ` + "`penstock_…`" + `: exports that the plugin has for hosts that know them | none |
 
 Plugins that are placed first stand before the chain's own stages, and those that are placed last after them, both in the request's order. A request's ` + "`samplers`" + `
@@ -97,7 +99,7 @@ things. A host that does not know them treats them as follows, so that one modul
 | a field of the manifest | kept, shown and ignored |
 | an import | a module that imports it from ` + "`penstock`" + ` is refused, naming it. If it is imported from ` + "`penstock-optional`" + ` instead, it is the same function on a host that has it, and calling it is a fault on one that does not |
 | an export ` + "`penstock_…`" + ` | the module is refused, naming the export and the likeliest right spelling, unless the manifest's ` + "`optional`" + ` names it; then it is never called |
-| a buffer or a code | ` + "`bind`" + ` refuses an unknown kind, ` + "`param`" + ` and ` + "`special`" + ` answer −1, an unknown answer of a plugin is a fault |
+| a buffer, a code or another *feature* | ` + "`bind`" + ` refuses an unknown kind, ` + "`param`" + ` and ` + "`special`" + ` answer −1, an unknown answer of a plugin is a fault |
 
 ` + "`feature`" + ` tells whether the host has a function, and exists on every host of v1:
 

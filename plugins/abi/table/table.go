@@ -52,6 +52,7 @@ type Func struct {
 	Params   []Value
 	Result   Type   // empty where the function returns nothing
 	Optional bool   // for exports: a plugin may leave it out although it has others of its kind
+	Added    bool   // for imports: not in v1 at first, so plugins import it from Optional and ask feature
 	When     string // for exports: when the host calls it, in a few words
 	Doc      string // semantics, in Markdown
 	Fuel     string // which fuel limit holds (exports), or what a call costs (imports)
@@ -97,14 +98,21 @@ type Limit struct {
 	Doc   string // what happens beyond it
 }
 
+// Feature is something that a host of v1 may lack although it is neither an import nor an export. The import feature knows it by its name.
+type Feature struct {
+	Name string
+	Doc  string
+}
+
 // Table is the whole ABI.
 type Table struct {
-	Exports []Func
-	Imports []Func
-	Buffers []Buffer
-	Groups  []Group
-	Limits  []Limit
-	Rules   []Section
+	Exports  []Func
+	Imports  []Func
+	Buffers  []Buffer
+	Groups   []Group
+	Limits   []Limit
+	Features []Feature
+	Rules    []Section
 }
 
 // Section is a piece of prose for the reference.
@@ -116,11 +124,12 @@ type Section struct {
 // V1 returns the table of ABI version 1.
 func V1() Table {
 	return Table{
-		Exports: exports(),
-		Imports: imports(),
-		Buffers: buffers(),
-		Groups:  groups(),
-		Limits:  limits(),
-		Rules:   rules(),
+		Exports:  exports(),
+		Imports:  imports(),
+		Buffers:  buffers(),
+		Groups:   groups(),
+		Limits:   limits(),
+		Features: features(),
+		Rules:    rules(),
 	}
 }

@@ -7,29 +7,22 @@ import (
 	"bytes"
 
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
-	"github.com/penstock/penstock/plugins/sdk/go/prepare"
-	"github.com/penstock/penstock/plugins/sdk/go/warm"
 )
 
-func init() {
-	l := &length{}
-	penstock.Register(penstock.Manifest{
-		Name:    "answer-length",
-		Version: "1.0.0",
-		Summary: "steers towards an end of a sentence near a number of tokens",
-		ConfigSchema: `{
-			"type": "object",
-			"additionalProperties": false,
-			"required": ["tokens"],
-			"properties": {
-				"tokens": {"type": "integer", "minimum": 4, "maximum": 100000, "description": "the wanted length"},
-				"strength": {"type": "number", "minimum": 0, "maximum": 100, "default": 10, "description": "how much a logit is changed at most"}
-			}
-		}`,
-	}, l.open)
-	warm.Register(l)
-	prepare.Register(l)
-}
+var _ = penstock.Register[length](penstock.Manifest{
+	Name:    "answer-length",
+	Version: "1.0.0",
+	Summary: "steers towards an end of a sentence near a number of tokens",
+	ConfigSchema: `{
+		"type": "object",
+		"additionalProperties": false,
+		"required": ["tokens"],
+		"properties": {
+			"tokens": {"type": "integer", "minimum": 4, "maximum": 100000, "description": "the wanted length"},
+			"strength": {"type": "number", "minimum": 0, "maximum": 100, "default": 10, "description": "how much a logit is changed at most"}
+		}
+	}`,
+})
 
 func main() {}
 
@@ -43,18 +36,15 @@ type length struct {
 
 	target   int
 	strength float32
-	bias     *penstock.Bias
-	last     []penstock.Token
+	prompt   int // tokens
 	piece    []byte
 }
 
-// Warm implements warm.Warmer.
-func (l *length) Warm() error {
-	l.ends, l.closers = nil, nil
-	words := penstock.ReadVocabulary()
+// Warm implements penstock.Warmer.
+func (l *length) Warm(words *penstock.Vocabulary) error {
 	for t := range penstock.Token(words.Len()) {
 		switch {
-		case penstock.AttributesOf(t)&penstock.End != 0:
+		case penstock.AttributesOf(t)&penstock.AttrEnd != 0:
 			if len(l.ends) < most {
 				l.ends = append(l.ends, t)
 			}
@@ -76,33 +66,28 @@ func closes(piece []byte) bool {
 	return false
 }
 
-func (l *length) open() error {
-	config, err := penstock.Config()
-	if err != nil {
-		return err
-	}
-	l.target = int(config.Get("tokens").Number(100))
-	l.strength = float32(config.Get("strength").Number(10))
-	l.bias, err = penstock.NewBias(len(l.ends) + len(l.closers))
-	return err
+// Open implements penstock.Opener.
+func (l *length) Open(r *penstock.Request) error {
+	l.target = r.Config.Get("tokens").Int()
+	l.strength = float32(r.Config.Get("strength").Float())
+	l.prompt = r.PromptTokens
+	return nil
 }
 
-// Prepare implements prepare.Preparer. Up to three quarters of the length the answer is kept from ending. From the length on
+// Prepare implements penstock.Preparer. Up to three quarters of the length the answer is kept from ending. From the length on
 // first a sentence is to end, and then the answer.
-func (l *length) Prepare() prepare.Filled {
-	pressure := l.pressure(penstock.HistoryLen() - penstock.PromptTokens())
-	l.bias.Reset()
+func (l *length) Prepare(next *penstock.Next) {
+	pressure := l.pressure(penstock.HistoryLen() - l.prompt)
 	if pressure == 0 {
-		return prepare.Nothing
+		return
 	}
 	tokens := l.ends
 	if pressure > 0 && !l.closed() {
 		tokens = l.closers
 	}
 	for _, t := range tokens {
-		l.bias.Add(t, l.strength*pressure)
+		next.Bias(t, l.strength*pressure)
 	}
-	return prepare.Bias
 }
 
 // pressure is −1 far below the wanted length, 0 from three quarters of it, and grows to 1 between it and five quarters.
@@ -119,10 +104,10 @@ func (l *length) pressure(n int) float32 {
 
 // closed reports whether the last token ended a sentence.
 func (l *length) closed() bool {
-	l.last = penstock.HistoryFrom(-1, l.last)
-	if len(l.last) == 0 {
+	last, ok := penstock.LastToken()
+	if !ok {
 		return false
 	}
-	l.piece = penstock.Piece(l.last[0], l.piece)
+	l.piece = penstock.Piece(last, l.piece)
 	return closes(l.piece)
 }

@@ -22,7 +22,7 @@ func request(config string) plugintest.Request {
 	return plugintest.Request{
 		Config:     config,
 		Pieces:     []string{"", " word", ".", "?\n", ".x"},
-		Attributes: map[penstock.Token]penstock.Attributes{end: penstock.Control | penstock.End},
+		Attributes: map[penstock.Token]penstock.Attributes{end: penstock.AttrControl | penstock.AttrEnd},
 		Prompt:     []penstock.Token{dot, dot},
 	}
 }
@@ -42,7 +42,7 @@ func TestLength_Prepare_Bias(t *testing.T) {
 		{40, question, map[penstock.Token]float32{end: 0.8}},
 		{200, dot, map[penstock.Token]float32{end: 8}},
 	} {
-		s := plugintest.Open(t, request(`{"tokens":40,"strength":8}`))
+		s := plugintest.Open[length](t, request(`{"tokens":40,"strength":8}`))
 		for range c.n - 1 {
 			s.Accept(word)
 		}
@@ -56,7 +56,7 @@ func TestLength_Prepare_Bias(t *testing.T) {
 // TestLength_Prepare_EndsNearTarget lets a model that would end soon, and one that would never, generate under the bias.
 func TestLength_Prepare_EndsNearTarget(t *testing.T) {
 	for name, logits := range map[string][]float32{"short": {3, 2.9, 2, 1, 0}, "endless": {0, 5, 1, 0, 0}} {
-		s := plugintest.Open(t, request(`{"tokens":40}`))
+		s := plugintest.Open[length](t, request(`{"tokens":40}`))
 		n := 0
 		for ; n < 100; n++ {
 			bias, best := s.Prepare().Bias, penstock.Token(0)

@@ -4,36 +4,27 @@
 package main
 
 import (
-	"github.com/penstock/penstock/plugins/sdk/go/accept"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
-	"github.com/penstock/penstock/plugins/sdk/go/prepare"
-	"github.com/penstock/penstock/plugins/sdk/go/rewind"
 )
 
 // hold is how many tokens the stream runs behind; so many can be taken back without anyone having seen them.
 const hold = 32
 
-func init() {
-	b := &banned{}
-	penstock.Register(penstock.Manifest{
-		Name:    "banned-phrases",
-		Version: "1.0.0",
-		Summary: "keeps phrases out of the answer by going back to where they began",
-		Hold:    hold,
-		ConfigSchema: `{
-			"type": "object",
-			"additionalProperties": false,
-			"required": ["phrases"],
-			"properties": {
-				"phrases": {"type": "array", "minItems": 1, "maxItems": 1000, "items": {"type": "string", "minLength": 1, "maxLength": 200}},
-				"ignore_case": {"type": "boolean", "default": true}
-			}
-		}`,
-	}, b.open)
-	prepare.Register(b)
-	accept.Register(b)
-	rewind.Register(b)
-}
+var _ = penstock.Register[banned](penstock.Manifest{
+	Name:    "banned-phrases",
+	Version: "1.0.0",
+	Summary: "keeps phrases out of the answer by going back to where they began",
+	Hold:    hold,
+	ConfigSchema: `{
+		"type": "object",
+		"additionalProperties": false,
+		"required": ["phrases"],
+		"properties": {
+			"phrases": {"type": "array", "minItems": 1, "maxItems": 1000, "items": {"type": "string", "minLength": 1, "maxLength": 200}},
+			"ignore_case": {"type": "boolean", "default": true}
+		}
+	}`,
+})
 
 func main() {}
 
@@ -46,8 +37,6 @@ type banned struct {
 
 	prompt  int
 	history []penstock.Token
-	bias    *penstock.Bias
-	splice  *penstock.Splice
 }
 
 // ban is a token that is not allowed at a place, as long as what is before that place stays as it is.
@@ -59,39 +48,29 @@ type ban struct {
 // most is how many tokens are banned at one place before the plugin goes back one more.
 const most = 64
 
-func (b *banned) open() error {
-	config, err := penstock.Config()
-	if err != nil {
-		return err
-	}
-	b.phrases = readPhrases(config)
-	b.answer, b.bans, b.prompt = answer{fold: b.phrases.fold}, b.bans[:0], penstock.PromptTokens()
-	if b.bias, err = penstock.NewBias(most); err != nil {
-		return err
-	}
-	b.splice, err = penstock.NewSplice(1)
-	return err
+// Open implements penstock.Opener.
+func (b *banned) Open(r *penstock.Request) error {
+	b.phrases, b.prompt = readPhrases(r.Config), r.PromptTokens
+	b.answer.fold = b.phrases.fold
+	return nil
 }
 
-// Prepare implements prepare.Preparer.
-func (b *banned) Prepare() prepare.Filled {
-	b.bias.Reset()
-	filled := prepare.Nothing
+// Prepare implements penstock.Preparer.
+func (b *banned) Prepare(next *penstock.Next) {
 	for _, ban := range b.bans {
-		if ban.at == len(b.answer.ends) && b.bias.Add(ban.token, never) {
-			filled = prepare.Bias
+		if ban.at == len(b.answer.ends) {
+			next.Bias(ban.token, never)
 		}
 	}
-	return filled
 }
 
-// Accept implements accept.Accepter.
-func (b *banned) Accept(t penstock.Token) accept.Answer {
+// Accept implements penstock.Accepter.
+func (b *banned) Accept(t penstock.Token) penstock.Accepted {
 	b.history = penstock.HistoryFrom(b.prompt, b.history)
 	b.answer.follow(b.history)
 	from, found := b.phrases.find(&b.answer)
 	if !found {
-		return accept.Continue
+		return penstock.Continue
 	}
 	last := len(b.answer.ends) - 1
 	at := b.answer.tokenAt(from)
@@ -104,24 +83,22 @@ func (b *banned) Accept(t penstock.Token) accept.Answer {
 	b.forget(at)
 	b.bans = append(b.bans, ban{at, b.history[at]})
 	b.answer.cut(at)
-	b.splice.Set(last - at + 1)
-	return accept.Splice
+	return penstock.Splice(last - at + 1)
 }
 
 // giveUp ends the answer before the phrase.
-func (b *banned) giveUp(at int) accept.Answer {
+func (b *banned) giveUp(at int) penstock.Accepted {
 	penstock.Log(penstock.Warn, "no way around a banned phrase was found; the answer ends before it")
-	end := penstock.SpecialToken(penstock.EOS)
-	if end == penstock.NoToken {
-		return accept.Stop
+	end, ok := penstock.SpecialToken(penstock.EOS)
+	if !ok {
+		return penstock.Stop
 	}
 	last := len(b.answer.ends) - 1
 	b.answer.cut(at)
-	b.splice.Set(last-at+1, end)
-	return accept.Splice
+	return penstock.Splice(last-at+1, end)
 }
 
-// Rewind implements rewind.Rewinder.
+// Rewind implements penstock.Rewinder.
 func (b *banned) Rewind(n int) error {
 	at := max(0, n-b.prompt)
 	b.answer.cut(at)

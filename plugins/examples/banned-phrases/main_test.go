@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/plugins/sdk/go/accept"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
@@ -42,13 +41,13 @@ func generate(t *testing.T, s *plugintest.Session, r *rand.Rand, n int) (splices
 			continue
 		}
 		length := len(s.History)
-		switch s.Accept(token) {
-		case accept.Splice:
+		switch a := s.Accept(token); {
+		case a.Splice:
 			if back := length + 1 - len(s.History); back > hold {
 				t.Fatalf("%d tokens were taken back, only %d are held", back, hold)
 			}
 			splices++
-		case accept.Stop:
+		case a.Stop:
 			t.Fatal("gave up")
 		}
 	}
@@ -57,7 +56,7 @@ func generate(t *testing.T, s *plugintest.Session, r *rand.Rand, n int) (splices
 
 func TestBanned_Accept_PhrasesNeverAppear(t *testing.T) {
 	for seed := range uint64(20) {
-		s := plugintest.Open(t, request(`{"phrases":["abc","b é","xxx"]}`))
+		s := plugintest.Open[banned](t, request(`{"phrases":["abc","b é","xxx"]}`))
 		splices := generate(t, s, rand.New(rand.NewPCG(seed, 1)), 500)
 		for _, phrase := range []string{"abc", "b é", "xxx"} {
 			if strings.Contains(strings.ToLower(text(s)), phrase) {
@@ -88,7 +87,7 @@ func TestBanned_Accept_Splices(t *testing.T) {
 		"nothing to be seen": {`{"phrases":["cab"]}`, []penstock.Token{3, 1, 14, 4}, "caxab", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := plugintest.Open(t, request(c.config))
+			s := plugintest.Open[banned](t, request(c.config))
 			for _, token := range c.tokens {
 				s.Accept(token)
 			}
@@ -103,10 +102,10 @@ func TestBanned_Accept_Splices(t *testing.T) {
 // TestBanned_Accept_LongPhrase bans a phrase of more tokens than can be taken back.
 func TestBanned_Accept_LongPhrase(t *testing.T) {
 	phrase := strings.Repeat("ab", 40)
-	s := plugintest.Open(t, request(fmt.Sprintf(`{"phrases":[%q]}`, phrase)))
+	s := plugintest.Open[banned](t, request(fmt.Sprintf(`{"phrases":[%q]}`, phrase)))
 	for i := range 200 {
 		length := len(s.History)
-		if s.Accept(penstock.Token(1+i%2)) == accept.Splice && length+1-len(s.History) > hold {
+		if s.Accept(penstock.Token(1+i%2)).Splice && length+1-len(s.History) > hold {
 			t.Fatalf("%d tokens were taken back", length+1-len(s.History))
 		}
 	}
@@ -117,7 +116,7 @@ func TestBanned_Accept_LongPhrase(t *testing.T) {
 
 // TestBanned_Rewind_GoesOn takes tokens back as a user would, in the middle of a phrase.
 func TestBanned_Rewind_GoesOn(t *testing.T) {
-	s := plugintest.Open(t, request(`{"phrases":["abc"]}`))
+	s := plugintest.Open[banned](t, request(`{"phrases":["abc"]}`))
 	for _, token := range []penstock.Token{14, 1, 2} {
 		s.Accept(token)
 	}

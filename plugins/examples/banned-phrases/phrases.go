@@ -21,10 +21,10 @@ type phrases struct {
 }
 
 func readPhrases(config json.Value) phrases {
-	p := phrases{fold: config.Get("ignore_case").Bool(true)}
+	p := phrases{fold: config.Get("ignore_case").Bool()}
 	list := config.Get("phrases")
 	for i := range list.Len() {
-		phrase := []byte(list.At(i).Text(""))
+		phrase := []byte(list.At(i).Text())
 		if len(phrase) == 0 {
 			continue
 		}

@@ -6,27 +6,22 @@ package main
 import (
 	"github.com/penstock/penstock/plugins/sdk/go/math32"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
-	"github.com/penstock/penstock/plugins/sdk/go/sampler"
 )
 
-func init() {
-	d := &dynamic{}
-	penstock.Register(penstock.Manifest{
-		Name:    "dynamic-temperature",
-		Version: "1.0.0",
-		Summary: "a temperature between min and max that grows with the entropy of the candidates",
-		ConfigSchema: `{
-			"type": "object",
-			"additionalProperties": false,
-			"properties": {
-				"min": {"type": "number", "minimum": 0.01, "maximum": 100, "default": 0.5},
-				"max": {"type": "number", "minimum": 0.01, "maximum": 100, "default": 1.5},
-				"exponent": {"type": "number", "minimum": 0.01, "maximum": 100, "default": 1}
-			}
-		}`,
-	}, d.open)
-	sampler.Register(d)
-}
+var _ = penstock.Register[dynamic](penstock.Manifest{
+	Name:    "dynamic-temperature",
+	Version: "1.0.0",
+	Summary: "a temperature between min and max that grows with the entropy of the candidates",
+	ConfigSchema: `{
+		"type": "object",
+		"additionalProperties": false,
+		"properties": {
+			"min": {"type": "number", "minimum": 0.01, "maximum": 100, "default": 0.5},
+			"max": {"type": "number", "minimum": 0.01, "maximum": 100, "default": 1.5},
+			"exponent": {"type": "number", "minimum": 0.01, "maximum": 100, "default": 1}
+		}
+	}`,
+})
 
 func main() {}
 
@@ -36,30 +31,28 @@ type dynamic struct {
 	weights            []float32
 }
 
-func (d *dynamic) open() error {
-	config, err := penstock.Config()
-	if err != nil {
-		return err
-	}
-	d.min = float32(config.Get("min").Number(0.5))
-	d.max = float32(config.Get("max").Number(1.5))
-	d.exponent = float32(config.Get("exponent").Number(1))
+// Open implements penstock.Opener.
+func (d *dynamic) Open(r *penstock.Request) error {
+	d.min = float32(r.Config.Get("min").Float())
+	d.max = float32(r.Config.Get("max").Float())
+	d.exponent = float32(r.Config.Get("exponent").Float())
 	return nil
 }
 
-// Sample implements sampler.Sampler.
-func (d *dynamic) Sample(v sampler.View) penstock.Token {
-	inverse := 1 / d.temperature(v)
-	for i := range v.Logit {
-		v.Logit[i] *= inverse // −Inf stays what it is
+// Sample implements penstock.Sampler.
+func (d *dynamic) Sample(c *penstock.Candidates) penstock.Choice {
+	inverse := 1 / d.temperature(c)
+	logits := c.Logits()
+	for i := range logits {
+		logits[i] *= inverse // −Inf stays what it is
 	}
-	return sampler.Edited
+	return penstock.Edited
 }
 
 // temperature goes from min, where one candidate has all the probability, to max, where all have the same.
-func (d *dynamic) temperature(v sampler.View) float32 {
+func (d *dynamic) temperature(c *penstock.Candidates) float32 {
 	var sum float32
-	d.weights, sum = v.Softmax(d.weights)
+	d.weights, sum = c.Softmax(d.weights)
 	var entropy float32
 	left := 0
 	for _, w := range d.weights {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
-	"github.com/penstock/penstock/plugins/sdk/go/sampler"
 )
 
 func TestDynamic_Sample_Temperature(t *testing.T) {
@@ -29,9 +28,9 @@ func TestDynamic_Sample_Temperature(t *testing.T) {
 		"defaults":          {`{}`, []float32{1, 1}, 1.5},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := plugintest.Open(t, plugintest.Request{Config: c.config, Pieces: []string{"a", "b", "c", "d"}})
+			s := plugintest.Open[dynamic](t, plugintest.Request{Config: c.config, Pieces: []string{"a", "b", "c", "d"}})
 			ids, got := []penstock.Token{0, 1, 2, 3}[:len(c.logits)], append([]float32(nil), c.logits...)
-			if chosen := s.Sample(ids, got); chosen != sampler.Edited {
+			if chosen := s.Sample(ids, got); chosen != penstock.Edited {
 				t.Errorf("chose %d, want only an edited view", chosen)
 			}
 			for i, x := range c.logits {

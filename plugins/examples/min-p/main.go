@@ -6,26 +6,21 @@ package main
 import (
 	"github.com/penstock/penstock/plugins/sdk/go/math32"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
-	"github.com/penstock/penstock/plugins/sdk/go/sampler"
 )
 
-func init() {
-	p := &minP{}
-	penstock.Register(penstock.Manifest{
-		Name:    "min-p",
-		Version: "1.0.0",
-		Summary: "drops tokens less likely than min_p times the likeliest",
-		ConfigSchema: `{
-			"type": "object",
-			"additionalProperties": false,
-			"properties": {
-				"min_p": {"type": "number", "minimum": 0, "maximum": 1, "default": 0.05},
-				"draw": {"type": "boolean", "default": false, "description": "choose the token too, instead of leaving that to later stages"}
-			}
-		}`,
-	}, p.open)
-	sampler.Register(p)
-}
+var _ = penstock.Register[minP](penstock.Manifest{
+	Name:    "min-p",
+	Version: "1.0.0",
+	Summary: "drops tokens less likely than min_p times the likeliest",
+	ConfigSchema: `{
+		"type": "object",
+		"additionalProperties": false,
+		"properties": {
+			"min_p": {"type": "number", "minimum": 0, "maximum": 1, "default": 0.05},
+			"draw": {"type": "boolean", "default": false, "description": "choose the token too, instead of leaving that to later stages"}
+		}
+	}`,
+})
 
 func main() {}
 
@@ -36,29 +31,26 @@ type minP struct {
 	weights []float32
 }
 
-func (p *minP) open() error {
-	config, err := penstock.Config()
-	if err != nil {
-		return err
-	}
+// Open implements penstock.Opener.
+func (p *minP) Open(r *penstock.Request) error {
 	// A probability is at least min_p times another where its logit is at most log(min_p) lower.
-	p.margin = math32.Log(float32(config.Get("min_p").Number(0.05)))
-	p.draw = config.Get("draw").Bool(false)
+	p.margin = math32.Log(float32(r.Config.Get("min_p").Float()))
+	p.draw = r.Config.Get("draw").Bool()
 	return nil
 }
 
-// Sample implements sampler.Sampler.
-func (p *minP) Sample(v sampler.View) penstock.Token {
-	least := v.Highest() + p.margin
-	for i, x := range v.Logit {
-		if x < least {
-			v.Ban(i)
-		}
+// Sample implements penstock.Sampler. The candidates come best first, so those that are likely enough are the first ones.
+func (p *minP) Sample(c *penstock.Candidates) penstock.Choice {
+	logits := c.Logits()
+	least := logits[0] + p.margin
+	kept := 1
+	for kept < len(logits) && logits[kept] >= least {
+		kept++
 	}
 	if !p.draw {
-		return sampler.Edited
+		return penstock.Keep(kept)
 	}
-	var sum float32
-	p.weights, sum = v.Softmax(p.weights)
-	return v.Draw(p.weights, sum)
+	left, sum := c.First(kept), float32(0)
+	p.weights, sum = left.Softmax(p.weights)
+	return penstock.Take(left.Draw(p.weights, sum))
 }

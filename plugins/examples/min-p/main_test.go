@@ -12,7 +12,6 @@ import (
 
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
-	"github.com/penstock/penstock/plugins/sdk/go/sampler"
 )
 
 // reference is min-p by its definition, over probabilities in float64.
@@ -50,13 +49,13 @@ func compare(a, b float32) int {
 }
 
 func TestMinP_Sample_KeepsWhatTheDefinitionKeeps(t *testing.T) {
-	s := plugintest.Open(t, request(`{"min_p":0.1}`, 0))
+	s := plugintest.Open[minP](t, request(`{"min_p":0.1}`, 0))
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
 		ids, logits := draw(r)
 		before, wantIDs := slices.Clone(logits), slices.Clone(ids)
-		if chosen := s.Sample(ids, logits); chosen != sampler.Edited {
-			t.Fatalf("chose %d, want only an edited view", chosen)
+		if token, ok := s.Sample(ids, logits).Token(); ok {
+			t.Fatalf("took token %d, want some to be kept", token)
 		}
 		if !slices.Equal(ids, wantIDs) {
 			t.Fatal("ids have changed")
@@ -76,7 +75,7 @@ func TestMinP_Sample_KeepsWhatTheDefinitionKeeps(t *testing.T) {
 
 func TestMinP_Sample_Extremes(t *testing.T) {
 	for config, want := range map[string]int{`{"min_p":0}`: 4, `{"min_p":1}`: 2, `{}`: 3} {
-		s := plugintest.Open(t, request(config, 0))
+		s := plugintest.Open[minP](t, request(config, 0))
 		logits := []float32{2, 2, -0.5, -80}
 		s.Sample([]penstock.Token{5, 6, 7, 8}, logits)
 		left := 0
@@ -92,7 +91,7 @@ func TestMinP_Sample_Extremes(t *testing.T) {
 }
 
 func TestMinP_Open_RefusesBrokenConfig(t *testing.T) {
-	_, err := plugintest.TryOpen(t, request("{", 0))
+	_, err := plugintest.TryOpen[minP](t, request("{", 0))
 	if !errors.Is(err, plugintest.ErrRefused) || !strings.Contains(err.Error(), "JSON") {
 		t.Errorf("got %v, want a refusal that says what is wrong", err)
 	}
@@ -103,10 +102,10 @@ func TestMinP_Open_RefusesBrokenConfig(t *testing.T) {
 func TestMinP_Sample_Draws(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for seed := range uint64(8) {
-		s := plugintest.Open(t, request(`{"min_p":0.02,"draw":true}`, seed))
+		s := plugintest.Open[minP](t, request(`{"min_p":0.02,"draw":true}`, seed))
 		chosen := map[penstock.Token]bool{}
 		for range 250 {
-			token := s.Sample(draw(r))
+			token, _ := s.Sample(draw(r)).Token()
 			chosen[token] = true
 			s.Accept(token)
 		}

@@ -7,27 +7,22 @@ import (
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
-	"github.com/penstock/penstock/plugins/sdk/go/stop"
 )
 
-func init() {
-	r := &regexStop{}
-	penstock.Register(penstock.Manifest{
-		Name:    "regex-stop",
-		Version: "1.0.0",
-		Summary: "ends the answer where a regular expression matches",
-		ConfigSchema: `{
-			"type": "object",
-			"additionalProperties": false,
-			"required": ["pattern"],
-			"properties": {
-				"pattern": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "in Go's syntax (RE2)"},
-				"show": {"type": "boolean", "default": false, "description": "show the text that matched too"}
-			}
-		}`,
-	}, r.open)
-	stop.Register(r)
-}
+var _ = penstock.Register[regexStop](penstock.Manifest{
+	Name:    "regex-stop",
+	Version: "1.0.0",
+	Summary: "ends the answer where a regular expression matches",
+	ConfigSchema: `{
+		"type": "object",
+		"additionalProperties": false,
+		"required": ["pattern"],
+		"properties": {
+			"pattern": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "in Go's syntax (RE2)"},
+			"show": {"type": "boolean", "default": false, "description": "show the text that matched too"}
+		}
+	}`,
+})
 
 func main() {}
 
@@ -43,18 +38,15 @@ type regexStop struct {
 	size    int // bytes of the answer
 }
 
-func (r *regexStop) open() error {
-	config, err := penstock.Config()
-	if err != nil {
-		return err
-	}
-	r.show, r.shown, r.size = config.Get("show").Bool(false), 0, 0
-	r.matcher, err = compile(config.Get("pattern").Text(""))
+// Open implements penstock.Opener.
+func (r *regexStop) Open(q *penstock.Request) (err error) {
+	r.show = q.Config.Get("show").Bool()
+	r.matcher, err = compile(q.Config.Get("pattern").Text())
 	return err
 }
 
-// Stop implements stop.Rule. Text is held back as long as it may be the beginning of a match.
-func (r *regexStop) Stop(_ penstock.Token, text []byte) stop.Answer {
+// Stop implements penstock.Stopper. Text is held back as long as it may be the beginning of a match.
+func (r *regexStop) Stop(_ penstock.Token, text []byte) penstock.Verdict {
 	for len(text) > 0 {
 		c, size := utf8.DecodeRune(text)
 		text = text[size:]
@@ -64,13 +56,13 @@ func (r *regexStop) Stop(_ penstock.Token, text []byte) stop.Answer {
 			continue
 		}
 		if r.show {
-			return stop.EndAfter(to - r.shown)
+			return penstock.EndAfter(to - r.shown)
 		}
-		return stop.EndAfter(max(0, from-r.shown))
+		return penstock.EndAfter(max(0, from-r.shown))
 	}
 	if !r.show && r.matcher.pending() && r.size-r.shown < patience {
-		return stop.Hold
+		return penstock.Hold
 	}
 	r.shown = r.size
-	return stop.Show
+	return penstock.Show
 }

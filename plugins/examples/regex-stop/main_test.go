@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
-	"github.com/penstock/penstock/plugins/sdk/go/stop"
 )
 
 // generate gives the plugin the pieces of an answer and returns what a client sees of it and whether the plugin ended it.
@@ -20,11 +20,11 @@ func generate(t *testing.T, s *plugintest.Session, pieces []string) (seen string
 	for _, piece := range pieces {
 		held += piece
 		switch answer := s.Stop(0, piece); {
-		case answer == stop.Show:
+		case answer == penstock.Show:
 			seen, held = seen+held, ""
 		case answer < 0 && int(-answer-1) <= len(held):
 			return seen + held[:-answer-1], true
-		case answer != stop.Hold:
+		case answer != penstock.Hold:
 			t.Fatalf("answered %d with %d bytes held", answer, len(held))
 		}
 	}
@@ -51,7 +51,7 @@ func TestRegexStop_Stop_Text(t *testing.T) {
 		"open end":             {`{"pattern":"<[^>]*>"}`, "x <" + strings.Repeat("long|", 1000), "x <" + strings.Repeat("long", 1000), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := plugintest.Open(t, plugintest.Request{Config: c.config})
+			s := plugintest.Open[regexStop](t, plugintest.Request{Config: c.config})
 			if got, ended := generate(t, s, strings.Split(c.pieces, "|")); got != c.want || ended != c.ended {
 				t.Errorf("got %q, ended %v; want %q, %v", got, ended, c.want, c.ended)
 			}
@@ -61,7 +61,7 @@ func TestRegexStop_Stop_Text(t *testing.T) {
 
 func TestRegexStop_Open_Refusals(t *testing.T) {
 	for pattern, want := range map[string]string{"(": "missing", "a*": "empty", "((a{100}){100}){100}": "", "a{900}b{900}c{900}": "large"} {
-		_, err := plugintest.TryOpen(t, plugintest.Request{Config: `{"pattern":"` + pattern + `"}`})
+		_, err := plugintest.TryOpen[regexStop](t, plugintest.Request{Config: `{"pattern":"` + pattern + `"}`})
 		if !errors.Is(err, plugintest.ErrRefused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want a refusal with %q", pattern, err, want)
 		}

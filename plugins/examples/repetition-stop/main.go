@@ -7,26 +7,21 @@ import (
 	"slices"
 
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
-	"github.com/penstock/penstock/plugins/sdk/go/stop"
 )
 
-func init() {
-	r := &repetition{}
-	penstock.Register(penstock.Manifest{
-		Name:    "repetition-stop",
-		Version: "1.0.0",
-		Summary: "ends an answer in which the same run of tokens comes several times",
-		ConfigSchema: `{
-			"type": "object",
-			"additionalProperties": false,
-			"properties": {
-				"tokens": {"type": "integer", "minimum": 1, "maximum": 256, "default": 12, "description": "length of the run"},
-				"times": {"type": "integer", "minimum": 2, "maximum": 100, "default": 3, "description": "the answer ends when the run comes so often"}
-			}
-		}`,
-	}, r.open)
-	stop.Register(r)
-}
+var _ = penstock.Register[repetition](penstock.Manifest{
+	Name:    "repetition-stop",
+	Version: "1.0.0",
+	Summary: "ends an answer in which the same run of tokens comes several times",
+	ConfigSchema: `{
+		"type": "object",
+		"additionalProperties": false,
+		"properties": {
+			"tokens": {"type": "integer", "minimum": 1, "maximum": 256, "default": 12, "description": "length of the run"},
+			"times": {"type": "integer", "minimum": 2, "maximum": 100, "default": 3, "description": "the answer ends when the run comes so often"}
+		}
+	}`,
+})
 
 func main() {}
 
@@ -38,24 +33,20 @@ type repetition struct {
 	history     []penstock.Token
 }
 
-func (r *repetition) open() error {
-	config, err := penstock.Config()
-	if err != nil {
-		return err
-	}
-	r.size = int(config.Get("tokens").Number(12))
-	r.times = int(config.Get("times").Number(3))
-	r.prompt = penstock.PromptTokens()
+// Open implements penstock.Opener.
+func (r *repetition) Open(q *penstock.Request) error {
+	r.size, r.times = q.Config.Get("tokens").Int(), q.Config.Get("times").Int()
+	r.prompt = q.PromptTokens
 	return nil
 }
 
-// Stop implements stop.Rule.
-func (r *repetition) Stop(penstock.Token, []byte) stop.Answer {
+// Stop implements penstock.Stopper.
+func (r *repetition) Stop(penstock.Token, []byte) penstock.Verdict {
 	r.history = penstock.HistoryFrom(r.prompt, r.history)
 	if count(r.history, r.size) >= r.times {
-		return stop.End
+		return penstock.End
 	}
-	return stop.Show
+	return penstock.Show
 }
 
 // count is how often the last size tokens come in the answer, without overlaps.

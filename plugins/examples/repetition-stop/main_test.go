@@ -7,7 +7,6 @@ import (
 
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
-	"github.com/penstock/penstock/plugins/sdk/go/stop"
 )
 
 func TestRepetition_Stop_EndsAtTheLastTime(t *testing.T) {
@@ -24,14 +23,14 @@ func TestRepetition_Stop_EndsAtTheLastTime(t *testing.T) {
 		"shorter than a run": {`{"tokens":12}`, []penstock.Token{1, 1, 1, 1, 1}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := plugintest.Open(t, plugintest.Request{Config: c.config, Prompt: []penstock.Token{4, 4, 4, 4}})
+			s := plugintest.Open[repetition](t, plugintest.Request{Config: c.config, Prompt: []penstock.Token{4, 4, 4, 4}})
 			got := 0
 			for i, token := range c.answer {
 				s.Accept(token)
-				if answer := s.Stop(token, "x"); answer == stop.End {
+				if answer := s.Stop(token, "x"); answer == penstock.End {
 					got = i + 1
 					break
-				} else if answer != stop.Show {
+				} else if answer != penstock.Show {
 					t.Fatalf("answered %d", answer)
 				}
 			}
@@ -44,14 +43,14 @@ func TestRepetition_Stop_EndsAtTheLastTime(t *testing.T) {
 
 // TestRepetition_Stop_TakenBack tells that tokens which were taken back do not count.
 func TestRepetition_Stop_TakenBack(t *testing.T) {
-	s := plugintest.Open(t, plugintest.Request{Config: `{"tokens":2,"times":2}`})
+	s := plugintest.Open[repetition](t, plugintest.Request{Config: `{"tokens":2,"times":2}`})
 	for _, token := range []penstock.Token{1, 2, 1} {
 		s.Accept(token)
 		s.Stop(token, "x")
 	}
 	s.Rewind(1)
 	s.Accept(2)
-	if answer := s.Stop(2, "x"); answer != stop.Show {
+	if answer := s.Stop(2, "x"); answer != penstock.Show {
 		t.Errorf("answered %d though only one run is left", answer)
 	}
 }

@@ -10,30 +10,22 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
-	"github.com/penstock/penstock/plugins/sdk/go/stop"
-	"github.com/penstock/penstock/plugins/sdk/go/template"
 )
 
-func init() {
-	t := &transcript{}
-	penstock.Register(penstock.Manifest{
-		Name:    "transcript",
-		Version: "1.0.0",
-		Summary: "writes conversations as plain text, for models without a chat template",
-		View:    penstock.None,
-		ConfigSchema: `{
-			"type": "object",
-			"additionalProperties": false,
-			"properties": {
-				"user": {"type": "string", "minLength": 1, "maxLength": 40, "pattern": "^[^\\s:]+( [^\\s:]+)*$", "default": "User"},
-				"assistant": {"type": "string", "minLength": 1, "maxLength": 40, "pattern": "^[^\\s:]+( [^\\s:]+)*$", "default": "Assistant"},
-				"intro": {"type": "string", "maxLength": 4000, "description": "stands first where the conversation has no system message"}
-			}
-		}`,
-	}, t.open)
-	template.Register(t)
-	stop.Register(t)
-}
+var _ = penstock.Register[transcript](penstock.Manifest{
+	Name:    "transcript",
+	Version: "1.0.0",
+	Summary: "writes conversations as plain text, for models without a chat template",
+	ConfigSchema: `{
+		"type": "object",
+		"additionalProperties": false,
+		"properties": {
+			"user": {"type": "string", "minLength": 1, "maxLength": 40, "pattern": "^[^\\s:]+( [^\\s:]+)*$", "default": "User"},
+			"assistant": {"type": "string", "minLength": 1, "maxLength": 40, "pattern": "^[^\\s:]+( [^\\s:]+)*$", "default": "Assistant"},
+			"intro": {"type": "string", "maxLength": 4000, "description": "stands first where the conversation has no system message"}
+		}
+	}`,
+})
 
 func main() {}
 
@@ -49,21 +41,18 @@ type transcript struct {
 
 var errNames = errors.New("config.user and config.assistant are the same; give them two names")
 
-func (t *transcript) open() error {
-	config, err := penstock.Config()
-	if err != nil {
-		return err
-	}
-	t.user, t.assistant = config.Get("user").Text("User")+":", config.Get("assistant").Text("Assistant")+":"
-	t.intro, t.held = config.Get("intro").Text(""), t.held[:0]
+// Open implements penstock.Opener.
+func (t *transcript) Open(r *penstock.Request) error {
+	t.user, t.assistant = r.Config.Get("user").Text()+":", r.Config.Get("assistant").Text()+":"
+	t.intro = r.Config.Get("intro").Text()
 	if t.user == t.assistant {
 		return errNames
 	}
 	return nil
 }
 
-// Render implements template.Template.
-func (t *transcript) Render(conversation []template.Message) (string, error) {
+// Render implements penstock.Renderer.
+func (t *transcript) Render(conversation []penstock.Message) (string, error) {
 	intro, turns := t.intro, ""
 	for i, m := range conversation {
 		text := strings.TrimSpace(m.Content)
@@ -97,8 +86,8 @@ func refuse(message int, what string) error {
 	return errors.New("messages[" + strconv.Itoa(message) + "]." + what)
 }
 
-// Stop implements stop.Rule.
-func (t *transcript) Stop(_ penstock.Token, text []byte) stop.Answer {
+// Stop implements penstock.Stopper.
+func (t *transcript) Stop(_ penstock.Token, text []byte) penstock.Verdict {
 	t.held = append(t.held, text...)
 	held := string(t.held)
 	end := len(held)
@@ -108,13 +97,13 @@ func (t *transcript) Stop(_ penstock.Token, text []byte) stop.Answer {
 		}
 	}
 	if end < len(held) {
-		return stop.EndAfter(end)
+		return penstock.EndAfter(end)
 	}
 	if len(held) < patience && (begins(held, "\n"+t.user) || begins(held, "\n"+t.assistant)) {
-		return stop.Hold
+		return penstock.Hold
 	}
 	t.held = t.held[:0]
-	return stop.Show
+	return penstock.Show
 }
 
 // begins reports whether a text ends with a beginning of a word.

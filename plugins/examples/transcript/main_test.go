@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
-	"github.com/penstock/penstock/plugins/sdk/go/stop"
 )
 
 func TestTranscript_Render(t *testing.T) {
@@ -25,7 +25,7 @@ func TestTranscript_Render(t *testing.T) {
 		"tool":           {`{}`, `[{"role":"tool","content":"b"}]`, `refused: messages[0].role: a transcript has no "tool"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := plugintest.Open(t, plugintest.Request{Config: c.config, Messages: c.messages}).Render()
+			got, err := plugintest.Open[transcript](t, plugintest.Request{Config: c.config, Messages: c.messages}).Render()
 			if errors.Is(err, plugintest.ErrRefused) {
 				got = err.Error()
 			}
@@ -37,7 +37,7 @@ func TestTranscript_Render(t *testing.T) {
 }
 
 func TestTranscript_Open_WantsTwoNames(t *testing.T) {
-	if _, err := plugintest.TryOpen(t, plugintest.Request{Config: `{"user":"Bob","assistant":"Bob"}`}); !errors.Is(err, plugintest.ErrRefused) {
+	if _, err := plugintest.TryOpen[transcript](t, plugintest.Request{Config: `{"user":"Bob","assistant":"Bob"}`}); !errors.Is(err, plugintest.ErrRefused) {
 		t.Errorf("got %v, want a refusal", err)
 	}
 }
@@ -59,16 +59,16 @@ func TestTranscript_Stop_ShowsTheAnswerOnly(t *testing.T) {
 		"long":           {[]string{strings.Repeat("x", 3500) + "\n"}, strings.Repeat("x", 3500) + "\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := plugintest.Open(t, plugintest.Request{})
+			s := plugintest.Open[transcript](t, plugintest.Request{})
 			shown, held, ended := "", "", false
 			for _, part := range c.parts {
 				held += part
 				switch answer := s.Stop(1, part); {
-				case answer == stop.Show:
+				case answer == penstock.Show:
 					shown, held = shown+held, ""
 				case answer < 0:
 					shown, ended = shown+held[:-answer-1], true
-				case answer != stop.Hold:
+				case answer != penstock.Hold:
 					t.Fatalf("answered %d", answer)
 				}
 				if ended {

@@ -40,7 +40,7 @@ func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) 
 		return nil, err
 	}
 	defer p.Release()
-	if err := p.CheckConfig(o.Config); err != nil {
+	if o.Config, err = p.CheckConfig(o.Config); err != nil {
 		return nil, fmt.Errorf("the configuration: %w", err)
 	}
 	r := &Report{Plugin: p.Name, Version: p.Manifest.Version, SHA256: p.SHA256, exports: p.Exports, fuel: map[string]int64{}}

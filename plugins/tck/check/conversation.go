@@ -113,35 +113,48 @@ func (c *conversation) step(place uint64) error {
 		return err
 	}
 	c.report.used(abi.ExportPrepare, c.stage.Usage())
-	record(did, prepared.Mask, prepared.Forced, prepared.Token)
+	record(did, prepared.Mask, prepared.Forced)
 	for _, b := range prepared.Bias {
 		record(did, b.Token, b.Value)
 	}
-	token := prepared.Token
-	if !prepared.Forced {
-		view := in.view(prepared)
-		if err := c.stage.Apply(view); err != nil {
+	if len(prepared.Forced) > 0 {
+		if err := c.follow(did, in, prepared.Forced); err != nil {
 			return err
 		}
-		c.report.used(abi.ExportSample, c.stage.Usage())
-		token = choose(view)
-		record(did, view.ID[:max(0, view.N)], view.Logit[:max(0, view.N)], view.Chosen)
+		c.steps = append(c.steps, did.Sum64())
+		return nil
 	}
-	record(did, token)
-	if err := c.accept(did, token, in.text(token)); err != nil {
+	view := in.view(prepared)
+	if err := c.stage.Apply(view); err != nil {
+		return err
+	}
+	c.report.used(abi.ExportSample, c.stage.Usage())
+	token := choose(view)
+	record(did, view.ID[:max(0, view.N)], view.Logit[:max(0, view.N)], view.Chosen, token)
+	if _, err := c.accept(did, token, in.text(token)); err != nil {
 		return err
 	}
 	c.steps = append(c.steps, did.Sum64())
 	return nil
 }
 
-// accept tells the plugin a token and its text, and does what the plugin answers.
-func (c *conversation) accept(did io.Writer, token scheduler.Token, text string) error {
+// follow accepts forced tokens, up to one that the plugin answers with a splice, or that ends the conversation.
+func (c *conversation) follow(did io.Writer, in *input, tokens []scheduler.Token) error {
+	for _, t := range append([]scheduler.Token(nil), tokens...) {
+		if spliced, err := c.accept(did, t, in.text(t)); err != nil || spliced || c.ended {
+			return err
+		}
+	}
+	return nil
+}
+
+// accept tells the plugin a token and its text, and does what the plugin answers. It reports whether that was a splice.
+func (c *conversation) accept(did io.Writer, token scheduler.Token, text string) (spliced bool, _ error) {
 	c.history = append(c.history, token)
 	c.calls++
 	effect, err := c.stage.Accept(token)
 	if err != nil {
-		return err
+		return false, err
 	}
 	c.report.used(abi.ExportAccept, c.stage.Usage())
 	record(did, effect.Stop, effect.Splice, effect.Backtrack)
@@ -149,23 +162,23 @@ func (c *conversation) accept(did io.Writer, token scheduler.Token, text string)
 	if effect.Splice {
 		c.history = c.history[:len(c.history)-effect.Backtrack]
 		for _, t := range append([]scheduler.Token(nil), effect.Tokens...) {
-			if err := c.accept(did, t, words.Piece(t)); err != nil {
-				return err
+			if _, err := c.accept(did, t, words.Piece(t)); err != nil {
+				return true, err
 			}
 		}
-		return nil
+		return true, nil
 	}
 	if c.rule == nil {
-		return nil
+		return false, nil
 	}
 	verdict, err := c.rule.Check(token, text)
 	if err != nil {
-		return err
+		return false, err
 	}
 	c.report.used(abi.ExportStop, c.stage.Usage())
 	record(did, verdict.Hold, verdict.End, verdict.Show)
 	c.ended = c.ended || verdict.End
-	return nil
+	return false, nil
 }
 
 // record adds values to a hash.

@@ -104,7 +104,7 @@ func narrow(v *chain.View, n int) {
 	}
 }
 
-// text is what a token completed: its piece, or nothing, or more than a buffer has room for.
+// text is what a token completed, in whole characters: its piece, or nothing, or more than a buffer has room for.
 func (in *input) text(t scheduler.Token) string {
 	switch in.IntN(12) {
 	case 0:
@@ -112,5 +112,5 @@ func (in *input) text(t scheduler.Token) string {
 	case 1:
 		return strings.Repeat("naïve ☃ ", 1+in.IntN(80))
 	}
-	return words.Piece(t)
+	return strings.ToValidUTF8(words.Piece(t), "\uFFFD")
 }

@@ -74,8 +74,8 @@ type tally struct {
 	calls map[string]*Export
 }
 
-// PluginCall implements plugin.Observer.
-func (t *tally) PluginCall(_, export string, took time.Duration) {
+// PluginCalls implements plugin.Observer.
+func (t *tally) PluginCalls(_, export string) func(took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.calls[export]
@@ -83,8 +83,12 @@ func (t *tally) PluginCall(_, export string, took time.Duration) {
 		e = &Export{Name: export}
 		t.calls[export] = e
 	}
-	e.Calls++
-	e.times = append(e.times, took)
+	return func(took time.Duration) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		e.Calls++
+		e.times = append(e.times, took)
+	}
 }
 
 // PluginFault implements plugin.Observer: conversations report their faults themselves.

@@ -2,7 +2,7 @@
 
 //! ChatML: `<|im_start|>role`, a line break, the text, `<|im_end|>`, for each message.
 
-use penstock::{json::Value, Manifest, Message, Plugin, Request, Template};
+use penstock::{Manifest, Message, Plugin, Request};
 
 const START: &str = "<|im_start|>";
 const END: &str = "<|im_end|>";
@@ -12,6 +12,7 @@ pub struct ChatMl {
     system: Option<String>,
 }
 
+#[penstock::export]
 impl Plugin for ChatMl {
     const MANIFEST: Manifest = Manifest {
         name: "chatml",
@@ -21,11 +22,9 @@ impl Plugin for ChatMl {
     };
 
     fn open(request: &Request) -> Result<Self, String> {
-        Ok(ChatMl { system: request.config.get("system").and_then(Value::text).map(String::from) })
+        Ok(ChatMl { system: request.config.read("system")? })
     }
-}
 
-impl Template for ChatMl {
     fn render(&mut self, messages: &[Message]) -> Result<String, String> {
         let mut prompt = String::new();
         if let (Some(system), false) = (&self.system, messages.iter().any(|m| m.role == "system")) {
@@ -52,5 +51,3 @@ fn append(prompt: &mut String, role: &str, text: &str) -> Result<(), String> {
     }
     Ok(())
 }
-
-penstock::export!(ChatMl: Template);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 use chatml::ChatMl;
-use penstock::{json, Message, Plugin, Request, Template};
+use penstock::testing::{Request, Session};
 
 fn render(config: &str, messages: &str) -> Result<String, String> {
-    let messages = Message::list(&json::parse(messages).unwrap()).unwrap();
-    ChatMl::open(&Request::with_config(json::parse(config).unwrap())).unwrap().render(&messages)
+    Session::<ChatMl>::open(Request::new().config(config).messages(messages)).render()
 }
 
 #[test]

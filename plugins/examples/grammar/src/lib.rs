@@ -4,11 +4,13 @@
 //! plugin it is for requests that do not ask.
 
 use penstock::grammar::{Grammar, Kind};
-use penstock::{json::Value, Accept, Accepted, Manifest, Next, Plugin, Prepare, Request, Token};
+use penstock::{Accepted, Manifest, Next, Plugin, Request, Token};
 
 /// The plugin: a place in a grammar.
 pub struct Within(Grammar);
 
+// There is no rewind: a grammar goes forward only, so the plugin is begun anew where tokens are taken back.
+#[penstock::export]
 impl Plugin for Within {
     const MANIFEST: Manifest = Manifest {
         name: "grammar",
@@ -19,23 +21,16 @@ impl Plugin for Within {
     };
 
     fn open(request: &Request) -> Result<Self, String> {
-        let text = request.config.get("grammar").and_then(Value::text).unwrap_or_default();
-        Grammar::open(Kind::Gbnf, text).map(Within).map_err(|e| format!("grammar: {}", e))
+        let text: String = request.config.read("grammar")?;
+        Grammar::open(Kind::Gbnf, &text).map(Within).map_err(|e| format!("grammar: {}", e))
     }
-}
 
-impl Prepare for Within {
     fn prepare(&mut self, next: &mut Next) {
         assert!(self.0.fill(next), "the grammar can be read in too many ways here");
     }
-}
 
-// There is no Rewind: a grammar goes forward only, so the plugin is begun anew where tokens are taken back.
-impl Accept for Within {
     fn accept(&mut self, token: Token) -> Accepted {
         self.0.accept(token);
         Accepted::Continue
     }
 }
-
-penstock::export!(Within: Prepare, Accept);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 use grammar::Within;
-use penstock::{abi, json, Accept, Plugin, Request};
+use penstock::{abi, json, Plugin, Request};
 
 fn open(config: &str) -> Result<Within, String> {
-    Within::open(&Request::with_config(json::parse(config).unwrap()))
+    Within::open(&Request { config: json::parse(config).unwrap(), ..Request::default() })
 }
 
 #[test]

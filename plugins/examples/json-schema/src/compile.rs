@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 
-use crate::keywords::{check, count, fits, kind, Kind};
+use crate::holds::{holds_listed, holds_typed};
+use crate::keywords::{count, meant, types, TYPES};
+use crate::parts::{Key, Parts};
 use crate::range::Range;
-use crate::schema::{Id, Member, Node, Object, Schema, Spelled, NEVER};
+use crate::schema::{Array, Id, Node, Schema, Spelled, NEVER};
+use crate::strings::Strings;
 use crate::texts::{Text, Texts};
 use crate::words::Words;
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use penstock::json::{quote, Value};
+use penstock::json::Value;
 
 /// Larger schemas are refused.
 const NODES: usize = 10_000;
@@ -19,14 +22,21 @@ const TEXTS: usize = 512 << 10;
 
 /// Makes the automaton of a schema. An error names the place in the schema, and what to do.
 pub fn compile(schema: &Value, words: &Words) -> Result<Schema, String> {
-    let mut c = Compiler { whole: schema, words, made: Schema::default(), referred: Vec::new(), paths: Vec::new(), texts: 0 };
-    c.referred.push(("#".to_string(), 0));
-    c.node(schema, "#")?;
+    let mut c = Compiler {
+        whole: schema,
+        words,
+        made: Schema::default(),
+        known: BTreeMap::new(),
+        only: Vec::new(),
+        texts: 0,
+        strings: Strings::default(),
+    };
+    let mut parts = Parts::default();
+    parts.add(schema, "#", schema)?;
+    c.node(parts)?;
     c.made.settle(words);
-    for (node, path) in c.made.nodes.iter().zip(&c.paths) {
-        if let Node::Any(ids) = node {
-            apart(&c.made, ids, path)?;
-        }
+    for (ids, path) in &c.only {
+        c.made.apart(ids, path)?;
     }
     if c.made.costs[0] >= NEVER {
         return Err("config.schema: no finite value fits it, or the model has no tokens to write one".to_string());
@@ -34,107 +44,119 @@ pub fn compile(schema: &Value, words: &Words) -> Result<Schema, String> {
     Ok(c.made)
 }
 
-/// Alternatives must differ in their first byte: the automaton never goes back.
-fn apart(schema: &Schema, ids: &[Id], path: &str) -> Result<(), String> {
-    for (i, a) in ids.iter().enumerate() {
-        for b in &ids[i + 1..] {
-            if let Some(byte) = schema.firsts[*a as usize].shared(&schema.firsts[*b as usize]) {
-                let what = "two alternatives can both begin with";
-                return Err(format!("config.schema: {}: {} {:?}; join them or leave one out", path, what, byte as char));
-            }
-        }
-    }
-    Ok(())
-}
-
-struct Compiler<'a> {
-    whole: &'a Value,
-    words: &'a Words,
-    made: Schema,
-    referred: Vec<(String, Id)>,
-    paths: Vec<String>, // of each node, for errors
-    texts: usize,       // bytes of those that were spelled
+pub(crate) struct Compiler<'a> {
+    pub whole: &'a Value,
+    pub words: &'a Words,
+    pub made: Schema,
+    known: BTreeMap<Key, Id>,
+    only: Vec<(Vec<Id>, String)>, // alternatives of which exactly one must fit
+    texts: usize,                 // bytes of those that were spelled
+    pub strings: Strings,
 }
 
 impl<'a> Compiler<'a> {
-    /// Makes the node of a schema. Its place is taken first, so that what is inside can refer to it.
-    fn node(&mut self, schema: &'a Value, path: &str) -> Result<Id, String> {
+    /// The node of a set of schemas. A new one's place is taken first, so that what is inside can refer to it.
+    pub fn node(&mut self, parts: Parts<'a>) -> Result<Id, String> {
+        let key = parts.key();
+        if let Some(id) = self.known.get(&key) {
+            return Ok(*id);
+        }
+        let id = self.push(Node::Any(Vec::new()))?;
+        self.known.insert(key, id);
+        self.made.nodes[id as usize] = self.part(parts)?;
+        Ok(id)
+    }
+
+    pub fn push(&mut self, node: Node) -> Result<Id, String> {
         if self.made.nodes.len() >= NODES {
             return Err(format!("config.schema: it has more than {} parts", NODES));
         }
-        let id = self.made.nodes.len();
-        self.made.nodes.push(Node::Any(Vec::new()));
-        self.paths.push(path.to_string());
-        self.made.nodes[id] = self.part(schema, path)?;
-        Ok(id as Id)
+        self.made.nodes.push(node);
+        Ok(self.made.nodes.len() as Id - 1)
     }
 
-    fn part(&mut self, schema: &'a Value, path: &str) -> Result<Node, String> {
-        let members = schema.members().ok_or_else(|| format!("config.schema: {}: {} is no object; say what fits", path, schema))?;
-        if let Some(to) = schema.get("$ref") {
-            check(members, &[Kind::Reference], path)?;
-            return Ok(Node::Any(alloc::vec![self.refer(to, path)?]));
+    fn part(&mut self, parts: Parts<'a>) -> Result<Node, String> {
+        if parts.never {
+            return Ok(Node::Any(Vec::new()));
         }
-        for name in ["anyOf", "oneOf"] {
-            if let Some(list) = schema.get(name) {
-                check(members, &[Kind::Alternatives], path)?;
-                let list = list.items().filter(|l| !l.is_empty() && (schema.get("anyOf").is_none() || name == "anyOf"));
-                let list = list.ok_or_else(|| format!("config.schema: {}: give one list, anyOf or oneOf, that is not empty", path))?;
-                let ids = list.iter().enumerate().map(|(i, s)| self.node(s, &format!("{}/{}/{}", path, name, i)));
-                return Ok(Node::Any(ids.collect::<Result<_, _>>()?));
-            }
+        if parts.has("enum") || parts.has("const") {
+            return self.enumeration(&parts);
         }
-        let types = types(schema, path)?;
-        if schema.get("enum").is_some() || schema.get("const").is_some() {
-            check(members, &[Kind::Enumeration], path)?;
-            return self.enumeration(schema, &types, path);
+        if let Some((of, name, list)) = parts.open() {
+            return self.alternatives(&parts, of, name, list);
         }
-        let kinds: Vec<Kind> = types.iter().filter_map(|t| kind(t)).collect();
-        check(members, &kinds, path)?;
-        if types.len() == 1 {
-            return self.typed(schema, types[0], path);
+        let types = self.types(&parts)?;
+        if let [one] = types[..] {
+            return self.typed(&parts, one);
         }
         let mut ids = Vec::new();
-        for t in types {
-            let made = self.typed(schema, t, path)?;
-            ids.push(self.made.nodes.len() as Id);
-            self.made.nodes.push(made);
-            self.paths.push(path.to_string());
+        for one in types {
+            let made = self.typed(&parts, one)?;
+            ids.push(self.push(made)?);
         }
         Ok(Node::Any(ids))
     }
 
-    /// A reference inside the schema: #, #/$defs/NAME or any other pointer.
-    fn refer(&mut self, to: &Value, path: &str) -> Result<Id, String> {
-        let to = to.text().unwrap_or_default();
-        if let Some((_, id)) = self.referred.iter().find(|(r, _)| r == to) {
-            return Ok(*id);
+    /// Each alternative, with all that stands beside it.
+    fn alternatives(&mut self, parts: &Parts<'a>, of: usize, name: &str, list: &'a [Value]) -> Result<Node, String> {
+        let mut ids = Vec::new();
+        for (i, alternative) in list.iter().enumerate() {
+            ids.push(self.node(parts.chosen(of, name, i, alternative, self.whole)?)?);
         }
-        let missing = || format!("config.schema: {}: $ref {:?} leads nowhere; only references inside the schema work", path, to);
-        let mut at = self.whole;
-        for step in to.strip_prefix("#/").ok_or_else(missing)?.split('/') {
-            let step = step.replace("~1", "/").replace("~0", "~");
-            let next = at.get(&step).or_else(|| at.items()?.get(step.parse::<usize>().ok()?));
-            at = next.ok_or_else(missing)?;
+        if name == "oneOf" {
+            self.only.push((ids.clone(), format!("{}/{}", parts.list[of].path, name)));
         }
-        self.referred.push((to.to_string(), self.made.nodes.len() as Id));
-        self.node(at, to)
+        Ok(Node::Any(ids))
     }
 
-    fn enumeration(&mut self, schema: &Value, types: &[&str], path: &str) -> Result<Node, String> {
-        let mut values: Vec<&Value> = match (schema.get("const"), schema.get("enum").and_then(Value::items)) {
-            (Some(one), None) => alloc::vec![one],
-            (None, Some(list)) => list.iter().collect(),
-            _ => return Err(format!("config.schema: {}: give either const, or enum with a list", path)),
-        };
-        values.retain(|v| types.is_empty() || types.iter().any(|t| fits(v, t)));
-        if values.is_empty() {
-            return Err(format!("config.schema: {}: enum has no value of its type; add one", path));
+    /// The types that all allow, or that their keywords mean.
+    fn types(&self, parts: &Parts<'a>) -> Result<Vec<&'a str>, String> {
+        let mut found: Option<BTreeSet<&str>> = None;
+        for part in &parts.list {
+            if let Some(named) = types(part.schema, &part.path)? {
+                let mut named: BTreeSet<&str> = named.into_iter().collect();
+                if named.contains("number") {
+                    named.insert("integer");
+                }
+                found = Some(found.map_or_else(|| named.clone(), |found| &found & &named));
+            }
         }
-        self.literals(values.into_iter().map(ToString::to_string).collect(), path)
+        let meant: BTreeSet<&str> = parts.list.iter().flat_map(|p| meant(p.schema)).collect();
+        let mut found = match found {
+            Some(found) => found,
+            None if meant.is_empty() => TYPES.iter().copied().collect(),
+            None => meant,
+        };
+        if found.contains("number") {
+            found.remove("integer");
+        }
+        Ok(found.into_iter().collect())
+    }
+
+    fn enumeration(&mut self, parts: &Parts<'a>) -> Result<Node, String> {
+        let one = parts.all("const").next().map(|(one, _)| core::slice::from_ref(one));
+        let values = one.or_else(|| parts.all("enum").next()?.0.items()).unwrap_or(&[]);
+        let alone = parts.all("const").chain(parts.all("enum")).count() == 1;
+        let mut texts = Vec::new();
+        for value in values {
+            let mut fits = true;
+            for part in &parts.list {
+                fits &= holds_typed(part, value)? && (alone || holds_listed(part, value));
+            }
+            if fits && self.holds_unlisted(parts, value)? {
+                texts.push(value.to_string());
+            }
+        }
+        if texts.is_empty() && parts.list.len() == 1 {
+            return Err(format!("config.schema: {}: enum has no value of its type; add one", parts.path()));
+        }
+        self.literals(texts, parts.path())
     }
 
     fn literals(&mut self, mut texts: Vec<String>, path: &str) -> Result<Node, String> {
+        if texts.is_empty() {
+            return Ok(Node::Any(Vec::new()));
+        }
         texts.sort_unstable();
         texts.dedup();
         let spelled = texts.into_iter().map(|t| self.spell(t, path)).collect::<Result<Vec<Spelled>, _>>()?;
@@ -143,7 +165,7 @@ impl<'a> Compiler<'a> {
         Ok(Node::Literal(made))
     }
 
-    fn spell(&mut self, text: String, path: &str) -> Result<Spelled, String> {
+    pub fn spell(&mut self, text: String, path: &str) -> Result<Spelled, String> {
         self.texts += text.len();
         if self.texts > TEXTS {
             return Err(format!("config.schema: {}: all values and names have more than {} KiB; leave some out", path, TEXTS >> 10));
@@ -151,68 +173,57 @@ impl<'a> Compiler<'a> {
         Ok(self.words.spell(text))
     }
 
-    fn typed(&mut self, schema: &'a Value, name: &str, path: &str) -> Result<Node, String> {
+    fn typed(&mut self, parts: &Parts<'a>, name: &str) -> Result<Node, String> {
         match name {
-            "null" => self.literals(alloc::vec!["null".to_string()], path),
-            "boolean" => self.literals(alloc::vec!["true".to_string(), "false".to_string()], path),
+            "null" => self.literals(alloc::vec!["null".to_string()], parts.path()),
+            "boolean" => self.literals(alloc::vec!["true".to_string(), "false".to_string()], parts.path()),
             "number" | "integer" => {
                 let integer = name == "integer";
-                Ok(Range::new(schema, integer, path)?.map_or(Node::Number { integer }, Node::Range))
+                Ok(Range::new(parts, integer)?.map_or(Node::Number { integer }, Node::Range))
             }
-            "string" => {
-                let (min, max) = bounds(schema, "minLength", "maxLength", path)?;
-                Ok(Node::Text { min, max })
-            }
-            "array" => {
-                let (min, max) = bounds(schema, "minItems", "maxItems", path)?;
-                let item = schema.get("items").ok_or_else(|| format!("config.schema: {}: items is missing; say what fits there", path))?;
-                Ok(Node::Array { item: self.node(item, &format!("{}/items", path))?, min, max })
-            }
-            _ => self.object(schema, path),
+            "string" => self.string(parts),
+            "array" => self.array(parts),
+            _ => self.object(parts),
         }
     }
 
-    fn object(&mut self, schema: &'a Value, path: &str) -> Result<Node, String> {
-        let members = schema.get("properties").and_then(Value::members).unwrap_or(&[]);
-        let required = schema.get("required").and_then(Value::items).unwrap_or(&[]);
-        let required: BTreeSet<&str> = required.iter().filter_map(Value::text).collect();
-        let names: BTreeSet<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
-        if let Some(lacking) = required.difference(&names).next() {
-            return Err(format!("config.schema: {}: required names {:?}, which properties lacks; add it there", path, lacking));
-        }
-        let (mut object, mut before) = (Object::default(), BTreeSet::new());
-        for (name, value) in members {
-            if !before.insert(name) {
-                return Err(format!("config.schema: {}: properties has {:?} twice", path, name));
+    fn array(&mut self, parts: &Parts<'a>) -> Result<Node, String> {
+        let (min, mut max) = bounds(parts, "minItems", "maxItems")?;
+        let listed = |p: &Value| p.get("prefixItems").and_then(Value::items).map_or(0, |l| l.len());
+        let length = parts.list.iter().map(|p| listed(p.schema)).max().unwrap_or(0);
+        let mut ids = Vec::new();
+        for i in 0..length + 1 {
+            let item = self.item(parts, i)?;
+            if item.never {
+                max = max.min(i as u32);
             }
-            let value = self.node(value, &format!("{}/properties/{}", path, name))?;
-            let spelled = self.spell(format!("{}:", quote(name)), path)?;
-            object.members.push(Member { name: spelled, value, required: required.contains(&name.as_str()) });
+            ids.push(self.node(item)?);
         }
-        Ok(Node::Object(object))
+        if min > max {
+            return Ok(Node::Any(Vec::new()));
+        }
+        let item = ids.pop().unwrap_or(0);
+        Ok(Node::Array(Array { listed: ids, item, min, max }))
+    }
+
+    /// What the schemas say of an item.
+    pub fn item(&self, parts: &Parts<'a>, i: usize) -> Result<Parts<'a>, String> {
+        let mut item = Parts::default();
+        for part in &parts.list {
+            match part.schema.get("prefixItems").and_then(|l| l.items()?.get(i)) {
+                Some(inner) => item.add(inner, &format!("{}/prefixItems/{}", part.path, i), self.whole)?,
+                None => part.schema.get("items").map_or(Ok(()), |inner| item.add(inner, &format!("{}/items", part.path), self.whole))?,
+            }
+        }
+        Ok(item)
     }
 }
 
-/// The types that a schema names, or that its keywords mean.
-fn types<'a>(schema: &'a Value, path: &str) -> Result<Vec<&'a str>, String> {
-    let named: Option<Vec<&str>> = match schema.get("type") {
-        None if schema.get("properties").is_some() => Some(alloc::vec!["object"]),
-        None if schema.get("items").is_some() => Some(alloc::vec!["array"]),
-        None if schema.get("enum").is_some() || schema.get("const").is_some() => return Ok(Vec::new()),
-        None => return Err(format!("config.schema: {}: type is missing; say what fits there", path)),
-        Some(Value::String(one)) => Some(alloc::vec![one.as_str()]),
-        Some(Value::Array(list)) if !list.is_empty() => list.iter().map(Value::text).collect(),
-        Some(_) => None,
-    };
-    named
-        .filter(|names| names.iter().all(|n| kind(n).is_some()))
-        .ok_or_else(|| format!("config.schema: {}: type must be string, number, integer, boolean, null, array or object", path))
-}
-
-fn bounds(schema: &Value, least: &str, most: &str, path: &str) -> Result<(u32, u32), String> {
-    let (min, max) = (count(schema, least, 0, path)?, count(schema, most, u32::MAX, path)?);
-    if min > max {
-        return Err(format!("config.schema: {}: {} is {} and {} only {}", path, least, min, most, max));
+pub(crate) fn bounds(parts: &Parts, least: &str, most: &str) -> Result<(u32, u32), String> {
+    let (mut min, mut max) = (0, u32::MAX);
+    for part in &parts.list {
+        min = min.max(count(part.schema, least, 0, &part.path)?);
+        max = max.min(count(part.schema, most, u32::MAX, &part.path)?);
     }
     Ok((min, max))
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 use crate::range::Decimal;
-use crate::schema::{Bytes, Member, Node, Object, Schema, NEVER};
+use crate::schema::{Bytes, Id, Member, Node, Object, Schema, NEVER};
 use crate::texts::{Text, Texts};
 use crate::words::Words;
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 impl Schema {
@@ -36,6 +37,21 @@ impl Schema {
                 }
             }
         }
+        self.choices = (0..self.nodes.len() as Id).map(|id| self.choices_of(id)).collect();
+    }
+
+    /// The nodes that a node may be, through all alternatives.
+    fn choices_of(&self, id: Id) -> Vec<Id> {
+        let (mut open, mut seen, mut found) = (alloc::vec![id], BTreeSet::new(), Vec::new());
+        while let Some(id) = open.pop() {
+            if seen.insert(id) && self.costs[id as usize] < NEVER {
+                match &self.nodes[id as usize] {
+                    Node::Any(ids) => open.extend(ids.iter().rev()),
+                    _ => found.push(id),
+                }
+            }
+        }
+        found
     }
 
     fn cost(&self, node: &Node, words: &Words) -> u32 {
@@ -44,10 +60,8 @@ impl Schema {
             Node::Number { .. } => 1,
             Node::Range(range) => range.needed(Decimal::default()).unwrap_or(NEVER),
             Node::Text { min, .. } => 2 + words.needed(*min),
-            Node::Array { item, min, .. } => {
-                let items = self.costs[*item as usize].saturating_add(1).saturating_mul(*min);
-                items.saturating_add(2).saturating_sub(u32::from(*min > 0))
-            }
+            Node::Pattern(pattern) => pattern.cost(),
+            Node::Array(array) => (array.owed(0, &self.costs) + 2).saturating_sub(u32::from(array.min > 0)),
             Node::Object(object) => {
                 let commas = object.members.iter().any(|m| m.required);
                 self.sums(object)[0].saturating_add(2).saturating_sub(u32::from(commas))
@@ -87,8 +101,8 @@ impl Schema {
             Node::Literal(texts) => bytes = texts.bytes(0),
             Node::Number { .. } => b"-0123456789".iter().for_each(|b| bytes.add(*b)),
             Node::Range(range) => (0..=255).filter(|b| range.take(Decimal::default(), *b).is_some()).for_each(|b| bytes.add(b)),
-            Node::Text { .. } => bytes.add(b'"'),
-            Node::Array { .. } => bytes.add(b'['),
+            Node::Text { .. } | Node::Pattern(_) => bytes.add(b'"'),
+            Node::Array(_) => bytes.add(b'['),
             Node::Object(_) => bytes.add(b'{'),
             Node::Any(ids) => ids.iter().for_each(|id| bytes.join(&self.firsts[*id as usize])),
         }

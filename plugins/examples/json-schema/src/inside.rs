@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+use crate::automaton::ANY;
 use crate::fill::{search, Wanted};
+use crate::pattern::Spot;
 use crate::schema::{Node, NEVER};
 use crate::state::{Frame, Place};
 use crate::string::{Piece, Within};
@@ -36,11 +38,13 @@ struct Text {
 
 impl Text {
     fn of(want: &Wanted) -> Option<Text> {
-        let top = want.state.last()?;
+        let top = want.stack.last()?;
         match (top.place, &want.schema.nodes[top.node as usize]) {
             (Place::Text { characters, within: Within::Content }, Node::Text { min, max }) => {
                 Some(Text { owed: min.saturating_sub(characters), left: max - characters })
             }
+            // Anything fits what is left of it.
+            (Place::Pattern(Spot { state: ANY, within: Within::Content, left, .. }), _) => Some(Text { owed: 0, left }),
             _ => None,
         }
     }
@@ -59,7 +63,7 @@ impl Inside {
             Some(text) => text,
             None => return false,
         };
-        let around = &want.state[..want.state.len() - 1];
+        let around = &want.stack[..want.stack.len() - 1];
         let at = match self.kept.iter().position(|k| k.around == around) {
             Some(at) => at,
             None => {
@@ -94,10 +98,10 @@ impl Inside {
 
 /// The tokens that end a string in its place and leave no more than the budget to be written, with their characters before the
 /// end; and the most that one of them leaves. The mask is void afterwards.
-fn closing(want: &Wanted, budget: u32, around: &[Frame], walk: &mut Walk, mask: &mut Mask) -> (Vec<(Token, u32)>, u32) {
+pub(crate) fn closing(want: &Wanted, budget: u32, around: &[Frame], walk: &mut Walk, mask: &mut Mask) -> (Vec<(Token, u32)>, u32) {
     let words = want.words;
     mask.ban_all();
-    let seen = search(walk, Wanted { state: around, budget, ..*want }, &words.after, mask);
+    let seen = search(walk, Wanted { stack: around, budget, ..*want }, &words.after, mask);
     let closed = if want.schema.rest(around, words) <= budget { &words.close[..] } else { &[] };
     let after = words.after.tokens.iter().filter(|t| mask.allowed(**t));
     let characters = |t: &Token| Piece::new(words.vocabulary.piece(*t)).map_or(0, |p| p.characters);

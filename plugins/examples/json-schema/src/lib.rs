@@ -6,24 +6,38 @@
 //! [`state`] of an automaton, byte by byte, whose table [`compile`] made of the schema ([`schema`] has its parts). A token
 //! is allowed if the automaton takes all its bytes and what is then still to be written ([`rest`]) fits into the tokens
 //! that are left. Where an enum or an object has thousands of [`texts`], these are a trie too, and both are walked together.
-//! Strings, in which most of an answer's tokens fall, have a shorter way: [`inside`].
+//! Strings, in which most of an answer's tokens fall, have a shorter way: [`inside`], and [`matches`] where they have a [`pattern`]:
+//! a [`regex`] becomes a [`program`], and this an [`automaton`] over characters.
 
 extern crate alloc;
 
+pub mod apart;
+pub mod automaton;
+pub mod characters;
 pub mod compile;
 pub mod cost;
+pub mod exact;
 pub mod fill;
+pub mod formats;
+pub mod holds;
 pub mod inside;
 pub mod keywords;
+pub mod matches;
+pub mod object;
+pub mod parts;
+pub mod paths;
+pub mod pattern;
 pub mod plugin;
+pub mod program;
 pub mod range;
+pub mod regex;
 pub mod rest;
 pub mod schema;
 pub mod state;
+pub mod step;
 pub mod string;
+pub mod strings;
 pub mod texts;
 pub mod trie;
 pub mod walk;
 pub mod words;
-
-penstock::export!(plugin::JsonSchema: Warm, Prepare, Accept, Rewind);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 
 use crate::compile::compile;
-use crate::fill::{Filler, Wanted};
+use crate::fill::Filler;
 use crate::schema::Schema;
 use crate::state::State;
 use crate::words::Words;
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
-use penstock::{host, table, Accept, Accepted, Manifest, Next, Plugin, Prepare, Request, Rewind, Token, Vocabulary, Warm};
+use penstock::{host, table, Accepted, Manifest, Next, Plugin, Request, Table, Token, Vocabulary};
 
 /// The plugin: where an answer stands in its schema.
 pub struct JsonSchema {
@@ -16,9 +17,9 @@ pub struct JsonSchema {
     filler: Filler,
     prompt: usize,
     limit: u32, // tokens of the answer
-    lost: bool, // a token came that does not fit: another plugin forced it, or a person
 }
 
+#[penstock::export]
 impl Plugin for JsonSchema {
     const MANIFEST: Manifest = Manifest {
         name: "json-schema",
@@ -38,66 +39,56 @@ impl Plugin for JsonSchema {
             return Err(format!("max_tokens: {} is too little for config.schema; it needs up to {}", limit, needed));
         }
         let state = schema.start();
-        Ok(JsonSchema { schema, state, filler: Filler::default(), prompt: request.prompt_tokens, limit, lost: false })
+        Ok(JsonSchema { schema, state, filler: Filler::default(), prompt: request.prompt_tokens, limit })
     }
-}
 
-impl JsonSchema {
-    /// Takes the bytes of a token.
-    fn take(&mut self, token: Token) {
-        let words: &Words = table();
-        if words.vocabulary.ends(token) {
-            return;
-        }
-        for byte in words.vocabulary.piece(token) {
-            if self.lost || !self.schema.step(&mut self.state, *byte) {
-                self.lost = true;
-                return;
-            }
-        }
+    fn warm(vocabulary: &Vocabulary) -> Result<Table, String> {
+        Ok(Box::new(Words::new(vocabulary.clone())?))
     }
-}
 
-impl Warm for JsonSchema {
-    type Table = Words;
-
-    fn warm(vocabulary: &Vocabulary) -> Result<Words, String> {
-        Words::new(vocabulary.clone())
-    }
-}
-
-impl Prepare for JsonSchema {
     fn prepare(&mut self, next: &mut Next) {
         let words: &Words = table();
         let mut mask = next.mask();
-        if self.lost || self.state.is_empty() {
+        if self.complete() {
             mask.ban_all();
             words.ends.iter().for_each(|t| mask.allow(*t));
             return;
         }
         let written = host::history_len().saturating_sub(self.prompt) as u32;
         let budget = self.limit.saturating_sub(written + 1);
-        self.filler.fill(Wanted { schema: &self.schema, words, state: &self.state, budget }, &mut mask);
+        self.filler.fill(&self.schema, words, &self.state, budget, &mut mask);
     }
-}
 
-impl Accept for JsonSchema {
     fn accept(&mut self, token: Token) -> Accepted {
         self.take(token);
-        if self.state.is_empty() {
+        if !self.state.is_empty() && self.complete() {
             return Accepted::Stop; // nothing but the end could follow
         }
         Accepted::Continue
     }
-}
 
-impl Rewind for JsonSchema {
-    fn rewind(&mut self, _: usize) {
+    fn rewind(&mut self, _: usize) -> Result<(), String> {
         self.state = self.schema.start();
-        self.lost = false;
         for token in host::history_from(self.prompt as i32).iter() {
             self.take(*token);
         }
+        Ok(())
+    }
+}
+
+impl JsonSchema {
+    /// Whether nothing but the end may follow: also after a token that does not fit, which another plugin forced, or a person.
+    fn complete(&self) -> bool {
+        self.state.iter().all(|stack| stack.is_empty())
+    }
+
+    /// Takes the bytes of a token.
+    fn take(&mut self, token: Token) {
+        let words: &Words = table();
+        if words.vocabulary.ends(token) {
+            return;
+        }
+        self.state = self.schema.take(words, &self.state, words.vocabulary.piece(token));
     }
 }
 

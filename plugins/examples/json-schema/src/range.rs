@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: MIT
 
+use crate::exact::Exact;
+use crate::parts::Parts;
+use crate::step::{common, Step};
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use penstock::json::Value;
 
 /// Digits that a number has at most, so that all arithmetic fits into 64 bits; and of these before and after the point.
 const DIGITS: u32 = 18;
 const WHOLE: u32 = 15;
 const FRACTION: u32 = 10;
+
+/// The keywords that bound a number.
+const BOUNDS: [&str; 4] = ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"];
 
 /// The numbers from `least` to `most`, both in units of the last digit after the point.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +23,8 @@ pub struct Range {
     most: i64,
     whole: u32,    // digits before the point at most
     fraction: u32, // and after it; 0 for whole numbers
+    /// What a number is a multiple of that ends so many digits before the last.
+    steps: [i64; FRACTION as usize + 1],
 }
 
 /// A number as far as it is written.
@@ -40,35 +49,66 @@ impl Decimal {
 }
 
 impl Range {
-    /// What a schema says of the size of a number; none: nothing.
-    pub fn new(schema: &Value, integer: bool, path: &str) -> Result<Option<Range>, String> {
-        let names = ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"];
-        let mut bounds = [None; 4];
-        for (bound, name) in bounds.iter_mut().zip(names) {
-            if let Some(value) = schema.get(name) {
-                let wrong =
-                    || format!("config.schema: {}.{}: {} must be a number of up to {} digits, without exponent", path, name, value, WHOLE);
-                *bound = Some(Bound::new(value).ok_or_else(wrong)?);
-            }
-        }
-        if bounds.iter().all(Option::is_none) {
+    /// What schemas say of the size of a number; none: nothing.
+    pub fn new(parts: &Parts, integer: bool) -> Result<Option<Range>, String> {
+        let (bounds, step) = (bounds(parts)?, Step::of(parts)?);
+        if bounds.is_empty() && step.is_none() {
             return Ok(None);
         }
-        let both = (bounds[0].is_some() || bounds[1].is_some()) && (bounds[2].is_some() || bounds[3].is_some());
-        let whole = if both { bounds.iter().flatten().map(|b| b.whole_digits()).max().unwrap_or(WHOLE) } else { WHOLE };
+        let both = bounds.iter().any(|(kind, _)| *kind < 2) && bounds.iter().any(|(kind, _)| *kind > 1);
+        let mut whole = WHOLE;
+        if both {
+            whole = bounds.iter().map(|(_, bound)| bound.whole()).max().unwrap_or(WHOLE).min(WHOLE);
+        } else if let Some(step) = step.filter(|_| !integer) {
+            whole = whole.min(DIGITS - step.places.max(DIGITS - WHOLE));
+        }
         let fraction = if integer { 0 } else { FRACTION.min(DIGITS - whole) };
         let (mut least, mut most) = (1 - power(whole + fraction), power(whole + fraction) - 1);
-        for (i, bound) in bounds.iter().enumerate() {
-            if let Some((floor, exact)) = bound.map(|b| b.scaled(fraction)) {
-                match i {
-                    0 => least = least.max(floor + i64::from(!exact)),
-                    1 => least = least.max(floor + 1),
-                    2 => most = most.min(floor),
-                    _ => most = most.min(floor - i64::from(exact)),
-                }
+        for (kind, bound) in &bounds {
+            let (floor, exact) = bound.scaled(fraction);
+            match kind {
+                0 => least = least.max(floor.saturating_add(i64::from(!exact))),
+                1 => least = least.max(floor.saturating_add(1)),
+                2 => most = most.min(floor),
+                _ => most = most.min(floor.saturating_sub(i64::from(exact))),
             }
         }
-        Ok(Some(Range { least, most, whole, fraction }))
+        let unit = step.map_or(Some(1), |s| s.units(fraction)).unwrap_or(i64::MAX);
+        let mut steps = [unit; FRACTION as usize + 1];
+        for (places, step) in steps.iter_mut().enumerate().take(fraction as usize + 1) {
+            *step = common(power(places as u32), unit).unwrap_or(i64::MAX);
+        }
+        Ok(Some(Range { least, most, whole, fraction, steps }))
+    }
+
+    /// Whether a number, as JSON has it, is what schemas say of its size.
+    pub fn holds(parts: &Parts, text: &str) -> Result<bool, String> {
+        let value = Exact::new(text);
+        let within = bounds(parts)?.iter().all(|(kind, bound)| match kind {
+            0 => value >= *bound,
+            1 => value > *bound,
+            2 => value <= *bound,
+            _ => value < *bound,
+        });
+        let multiple = |step: Step| {
+            let places = value.fraction().max(step.places);
+            let long = value.whole() + places > DIGITS; // no step is that small; none is asked for in practice
+            !long && step.units(places).map_or(false, |unit| value.scaled(places).0 % unit == 0)
+        };
+        Ok(within && Step::of(parts)?.map_or(true, multiple))
+    }
+
+    /// Whether a number, as JSON has it, is between the bounds.
+    pub fn near(&self, text: &str) -> bool {
+        let (floor, exact) = Exact::new(text).scaled(self.fraction);
+        floor <= self.most && floor.saturating_add(i64::from(!exact)) >= self.least
+    }
+
+    /// Whether no number is in both.
+    pub fn misses(&self, other: &Range) -> bool {
+        let places = self.fraction.max(other.fraction);
+        let scaled = |r: &Range, n: i64| i128::from(n) * i128::from(power(places - r.fraction));
+        scaled(self, self.most) < scaled(other, other.least) || scaled(other, other.most) < scaled(self, self.least)
     }
 
     /// The number with one more byte; none: it cannot stand there.
@@ -97,7 +137,7 @@ impl Range {
         }
         let lacking = |from: i64, to: i64, places: u32| {
             let (from, to) = (from.max(least), to.min(most));
-            (0..=places).find(|n| multiple(from, to, power(places - n)))
+            (0..=places).find(|n| multiple(from, to, self.steps[(places - n) as usize]))
         };
         let value = number.value();
         if number.fraction > 0 {
@@ -126,43 +166,26 @@ fn power(n: u32) -> i64 {
 
 /// Whether a multiple of `of` is among the numbers from `from`, which is not negative, to `to`.
 fn multiple(from: i64, to: i64, of: i64) -> bool {
-    from <= to && (from + of - 1) / of * of <= to
+    from <= to && to / of * of >= from
 }
 
-/// A number as a schema has it.
-#[derive(Clone, Copy)]
-struct Bound<'a> {
-    negative: bool,
-    whole: &'a str,
-    fraction: &'a str,
-}
-
-impl<'a> Bound<'a> {
-    fn new(value: &'a Value) -> Option<Bound<'a>> {
-        let text = match value {
-            Value::Number(text) => text.as_str(),
-            _ => return None,
-        };
-        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-        let (negative, whole) = whole.strip_prefix('-').map_or((false, whole), |whole| (true, whole));
-        let digits = whole.bytes().chain(fraction.bytes()).all(|b| b.is_ascii_digit());
-        (digits && whole.len() <= WHOLE as usize).then(|| Bound { negative, whole, fraction })
-    }
-
-    fn whole_digits(&self) -> u32 {
-        self.whole.len() as u32
-    }
-
-    /// The next number below, in units of so many digits after the point, and whether it is that number.
-    fn scaled(&self, places: u32) -> (i64, bool) {
-        let digits = self.whole.bytes().chain(self.fraction.bytes().chain(core::iter::repeat(b'0')).take(places as usize));
-        let size = digits.fold(0i64, |n, b| n * 10 + i64::from(b - b'0'));
-        let exact = self.fraction.bytes().skip(places as usize).all(|b| b == b'0');
-        match self.negative {
-            true => (-size - i64::from(!exact), exact),
-            false => (size, exact),
+/// The bounds that schemas give, with the place of their keyword in the list of them.
+fn bounds(parts: &Parts) -> Result<Vec<(usize, Exact)>, String> {
+    let mut found = Vec::new();
+    for (kind, name) in BOUNDS.iter().enumerate() {
+        for (value, path) in parts.all(name) {
+            let bound = match value {
+                Value::Number(text) => Exact::new(text),
+                _ => return Err(format!("config.schema: {}.{}: {} must be a number", path, name, value)),
+            };
+            let (size, _) = bound.scaled(0);
+            if (kind < 2 && size >= power(WHOLE)) || (kind > 1 && size <= -power(WHOLE)) {
+                return Err(format!("config.schema: {}.{}: {} leaves no number of up to {} digits", path, name, value, WHOLE));
+            }
+            found.push((kind, bound));
         }
     }
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -171,7 +194,14 @@ mod tests {
     use penstock::json::parse;
 
     fn range(schema: &str, integer: bool) -> Range {
-        Range::new(&parse(schema).unwrap(), integer, "#").unwrap().unwrap()
+        made(schema, integer).unwrap().unwrap()
+    }
+
+    fn made(schema: &str, integer: bool) -> Result<Option<Range>, String> {
+        let schema = parse(schema).unwrap();
+        let mut parts = Parts::default();
+        parts.add(&schema, "#", &schema)?;
+        Range::new(&parts, integer)
     }
 
     fn write(range: &Range, text: &str) -> Option<Decimal> {
@@ -181,15 +211,18 @@ mod tests {
     /// Each text may be written if and only if it is the beginning of one that is in the range.
     #[test]
     fn range_takes_all_that_is_in_it_and_nothing_else() {
-        for (schema, least, most) in [
-            (r#"{"minimum":17,"maximum":230}"#, 17, 230),
-            (r#"{"minimum":-42,"maximum":7.5}"#, -42, 7),
-            (r#"{"exclusiveMinimum":-120,"exclusiveMaximum":-9}"#, -119, -10),
-            (r#"{"exclusiveMinimum":0.5,"maximum":3}"#, 1, 3),
-            (r#"{"minimum":5,"maximum":5}"#, 5, 5),
+        for (schema, least, most, step) in [
+            (r#"{"minimum":17,"maximum":230}"#, 17, 230, 1),
+            (r#"{"minimum":-42,"maximum":7.5}"#, -42, 7, 1),
+            (r#"{"exclusiveMinimum":-120,"exclusiveMaximum":-9}"#, -119, -10, 1),
+            (r#"{"exclusiveMinimum":0.5,"maximum":3}"#, 1, 3, 1),
+            (r#"{"minimum":5,"maximum":5}"#, 5, 5, 1),
+            (r#"{"minimum":1e0,"maximum":2.1E+2}"#, 1, 210, 1),
+            (r#"{"multipleOf":7,"minimum":-50,"maximum":300}"#, -50, 300, 7),
+            (r#"{"multipleOf":2.5,"allOf":[{"multipleOf":2}],"minimum":0,"maximum":99}"#, 0, 99, 10),
         ] {
             let range = range(schema, true);
-            let all: std::vec::Vec<String> = (least..=most).map(|n| format!("{}", n)).collect();
+            let all: std::vec::Vec<String> = (least..=most).filter(|n| n % step == 0).map(|n| format!("{}", n)).collect();
             for n in -1000..=1000 {
                 let text = format!("{}", n);
                 let number = write(&range, &text);
@@ -223,6 +256,10 @@ mod tests {
         let narrow = range(r#"{"exclusiveMinimum":2.25,"exclusiveMaximum":2.27}"#, false);
         assert_eq!(narrow.needed(Decimal::default()), Some(4)); // 2.26
         assert!(write(&narrow, "2.25").is_some() && write(&narrow, "2.250000000").is_some() && write(&narrow, "2.27").is_none());
+        let cents = range(r#"{"multipleOf":0.05,"minimum":0}"#, false);
+        for (text, complete) in [("0.05", true), ("3.1", true), ("3.12", false), ("3.150", true), ("7", true)] {
+            assert_eq!(write(&cents, text).map(|n| cents.complete(n)), if text == "3.12" { None } else { Some(complete) }, "{}", text);
+        }
         let above = range(r#"{"minimum":1000}"#, true);
         assert_eq!(above.needed(Decimal::default()), Some(4));
         assert!(write(&above, "-").is_none() && write(&above, "999999999999999").is_some());
@@ -230,8 +267,11 @@ mod tests {
 
     #[test]
     fn range_refuses_what_it_cannot_hold() {
-        for schema in [r#"{"minimum":1e3}"#, r#"{"maximum":1234567890123456}"#, r#"{"minimum":"1"}"#] {
-            assert!(Range::new(&parse(schema).unwrap(), true, "#").unwrap_err().contains("imum"), "{}", schema);
+        for schema in [r#"{"minimum":1e30}"#, r#"{"maximum":-1234567890123456}"#, r#"{"minimum":"1"}"#] {
+            assert!(made(schema, true).unwrap_err().contains("imum"), "{}", schema);
+        }
+        for schema in [r#"{"multipleOf":0}"#, r#"{"multipleOf":"1"}"#, r#"{"multipleOf":1e-20}"#] {
+            assert!(made(schema, true).unwrap_err().contains("multipleOf"), "{}", schema);
         }
         assert!(range(r#"{"minimum":3,"maximum":2}"#, true).needed(Decimal::default()).is_none());
     }

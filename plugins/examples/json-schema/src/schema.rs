@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 
+use crate::pattern::Pattern;
 use crate::range::Range;
 use crate::texts::Texts;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// Tokens that no request has: what cannot be completed at all costs this much.
@@ -18,6 +20,8 @@ pub struct Schema {
     pub costs: Vec<u32>,
     /// Bytes that a value of each node can begin with.
     pub firsts: Vec<Bytes>,
+    /// What each node may be in the end: itself, or the alternatives of its alternatives.
+    pub choices: Vec<Vec<Id>>,
 }
 
 /// One part of a schema.
@@ -35,17 +39,48 @@ pub enum Node {
         min: u32,
         max: u32,
     },
-    Array {
-        item: Id,
-        min: u32,
-        max: u32,
-    },
+    /// Characters that match something.
+    Pattern(Box<Pattern>),
+    Array(Array),
     Object(Object),
-    /// One of these, told apart by their first byte.
+    /// One of these; none: nothing fits.
     Any(Vec<Id>),
 }
 
-/// Members stand in this order; optional ones may be left out.
+/// So many items: the first ones are listed, and all others are alike.
+#[derive(Debug)]
+pub struct Array {
+    pub listed: Vec<Id>,
+    pub item: Id,
+    pub min: u32,
+    pub max: u32,
+}
+
+impl Array {
+    /// The node of the item after so many.
+    pub fn item(&self, count: u32) -> Id {
+        self.listed.get(count as usize).copied().unwrap_or(self.item)
+    }
+
+    /// Up to here items must be counted, since it matters how many there are: whether there is one, at least.
+    pub fn counted(&self) -> u32 {
+        if self.max == u32::MAX {
+            self.min.max(self.listed.len() as u32).max(1)
+        } else {
+            self.max
+        }
+    }
+
+    /// Tokens for all that is required after so many items, each with a comma.
+    pub fn owed(&self, count: u32, costs: &[u32]) -> u32 {
+        let each = |id: &Id| costs[*id as usize] + 1;
+        let listed = self.listed.iter().take(self.min as usize).skip(count as usize).map(each);
+        let others = self.min.saturating_sub(count.max(self.listed.len() as u32));
+        listed.fold(others.saturating_mul(each(&self.item)), u32::saturating_add).min(NEVER)
+    }
+}
+
+/// Members stand in this order; optional ones may be left out. Others come after them.
 #[derive(Debug, Default)]
 pub struct Object {
     pub members: Vec<Member>,
@@ -55,6 +90,19 @@ pub struct Object {
     /// these stand under one root, which `roots` has for each member.
     pub names: Texts,
     pub roots: Vec<u32>,
+    pub others: Option<Others>,
+    /// The schema itself forbids others, not only this automaton.
+    pub closed: bool,
+}
+
+/// Members that are not named.
+#[derive(Debug)]
+pub struct Others {
+    pub value: Id,
+    /// Any string.
+    pub name: Id,
+    /// All names that they must not have, under one root.
+    pub taken: Texts,
 }
 
 #[derive(Debug)]
@@ -69,6 +117,11 @@ impl Object {
     /// Whether the object may end where `next` is the first member that has not been passed.
     pub fn may_end(&self, next: usize) -> bool {
         self.required[next] == 0
+    }
+
+    /// The others, where one of them may come next.
+    pub fn others(&self, next: usize) -> Option<&Others> {
+        self.others.as_ref().filter(|_| self.may_end(next))
     }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
+use crate::pattern::{Move, Pattern, Spot};
 use crate::range::{Decimal, Range};
-use crate::schema::{Bytes, Id, Node, Object, Schema};
+use crate::schema::{Array, Bytes, Id, Node, Object, Schema};
 use crate::string::{Took, Within};
 use crate::texts::Texts;
 use alloc::vec::Vec;
@@ -10,8 +11,14 @@ use alloc::vec::Vec;
 const WHOLE: u8 = 15;
 const FRACTION: u8 = 10;
 
+/// And digits of its exponent, so that a float64 is never too small for it.
+const POWER: u8 = 2;
+
 /// What is being written, outermost first; empty: the value is complete.
-pub type State = Vec<Frame>;
+pub type Stack = Vec<Frame>;
+
+/// All ways to read what has been written; none: it does not fit.
+pub type State = Vec<Stack>;
 
 /// A value on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +30,10 @@ pub struct Frame {
 /// How far a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A space may come, and nothing else of this.
-    Space,
-    /// Not begun.
-    Before,
+    /// Not begun; a space may come before it.
+    Before {
+        space: bool,
+    },
     /// At a node of the texts.
     Literal {
         at: u32,
@@ -41,6 +48,12 @@ pub enum Place {
     Fraction {
         digits: u8,
     },
+    /// After an e, its sign, or so many digits of the exponent.
+    Exponent,
+    Sign,
+    Power {
+        digits: u8,
+    },
     /// Inside a number of a range.
     Decimal(Decimal),
     /// Inside a string, after so many characters.
@@ -48,6 +61,8 @@ pub enum Place {
         characters: u32,
         within: Within,
     },
+    /// Inside a string that must match something.
+    Pattern(Spot),
     /// After [ or an item; so many have begun.
     Items {
         count: u32,
@@ -56,6 +71,7 @@ pub enum Place {
     Opened,
     Comma {
         next: u32,
+        space: bool,
     },
     Between {
         next: u32,
@@ -65,83 +81,56 @@ pub enum Place {
         next: u32,
         at: u32,
     },
+    /// In the name of another member, which began like one of the names up to a node of them.
+    Other {
+        at: u32,
+        within: Within,
+    },
+    /// After the name of another member.
+    Colon,
 }
 
 /// What a byte does to the innermost value.
 pub(crate) enum Step {
     Stay(Place),
+    /// Two ways to read it go on.
+    Either(Place, Place),
     /// The byte ended it.
     Done,
     /// It ended before the byte.
     Over,
-    /// A value of this node begins after the byte (`true`) or with it.
-    Into(Place, Id, bool),
+    /// An inner value goes on after the byte (`true`) or with it.
+    Into(Place, Frame, bool),
     Wrong,
 }
 
 impl Schema {
-    /// The state before the first byte.
-    pub fn start(&self) -> State {
-        alloc::vec![Frame { node: 0, place: Place::Before }]
-    }
-
-    /// Takes a byte; false, and the state is void, where it cannot stand there.
-    pub fn step(&self, state: &mut State, byte: u8) -> bool {
-        while let Some(frame) = state.last_mut() {
-            match self.advance(frame, byte) {
-                Step::Stay(place) => {
-                    frame.place = place;
-                    return true;
-                }
-                Step::Done => {
-                    state.pop();
-                    return true;
-                }
-                Step::Over => {
-                    state.pop();
-                }
-                Step::Into(place, node, after) => {
-                    frame.place = place;
-                    state.push(Frame { node, place: Place::Before });
-                    if after {
-                        state.push(Frame { node, place: Place::Space });
-                        return true;
-                    }
-                }
-                Step::Wrong => return false,
-            }
-        }
-        false
-    }
-
-    /// What a byte does to the innermost value; an alternative is chosen in `frame` itself.
-    pub(crate) fn advance(&self, frame: &mut Frame, byte: u8) -> Step {
-        match frame.place {
-            Place::Space if byte == b' ' => Step::Done,
-            Place::Space => Step::Over,
-            Place::Before => self.begin(frame, byte),
-            place => match &self.nodes[frame.node as usize] {
-                Node::Literal(texts) => literal(texts, place, byte),
-                Node::Number { integer } => number(place, byte, *integer),
-                Node::Range(range) => decimal(range, place, byte),
-                Node::Text { min, max } => text(place, byte, *min, *max),
-                Node::Array { item, min, max } => array(place, byte, *item, *min, *max),
-                Node::Object(object) => member(object, place, byte),
-                Node::Any(_) => Step::Wrong,
-            },
+    /// What a byte does to a value that has begun.
+    pub(crate) fn advance(&self, frame: &Frame, byte: u8) -> Step {
+        let place = frame.place;
+        match &self.nodes[frame.node as usize] {
+            Node::Literal(texts) => literal(texts, place, byte),
+            Node::Number { integer } => number(place, byte, *integer),
+            Node::Range(range) => decimal(range, place, byte),
+            Node::Text { min, max } => text(place, byte, *min, *max),
+            Node::Pattern(pattern) => matching(pattern, place, byte),
+            Node::Array(array) => items(array, place, byte),
+            Node::Object(object) => member(object, place, byte),
+            Node::Any(_) => Step::Wrong,
         }
     }
 
-    /// A short way to `Step::Stay` inside a text, since a walk goes thousands of such steps where there are thousands of texts.
+    /// A short way to `Step::Stay` inside a text, since a walk goes thousands of such steps where there are thousands of texts;
+    /// `child` is as in `Texts::next_from`.
     #[inline]
-    pub(crate) fn inside_text(&self, frame: &Frame, byte: u8) -> Option<Place> {
+    pub(crate) fn inside_text(&self, frame: &Frame, byte: u8, child: &mut u32) -> Option<Place> {
         match (frame.place, &self.nodes[frame.node as usize]) {
             (Place::Literal { at }, Node::Literal(texts)) => {
-                let at = texts.next(at, byte).filter(|at| !texts.is_last(*at))?;
+                let at = texts.next_from(at, byte, child).filter(|at| !texts.is_last(*at))?;
                 Some(Place::Literal { at })
             }
             (Place::Name { next, at }, Node::Object(object)) => {
-                let at = object.names.next(at, byte).filter(|at| !object.names.is_last(*at))?;
+                let at = object.names.next_from(at, byte, child).filter(|at| !object.names.is_last(*at))?;
                 object.names.way(at, next).map(|_| Place::Name { next, at })
             }
             _ => None,
@@ -151,32 +140,37 @@ impl Schema {
     /// Bytes that may come next; others are wrong, so that there is no need to try them.
     pub(crate) fn may_follow(&self, frame: &Frame) -> Bytes {
         match (frame.place, &self.nodes[frame.node as usize]) {
-            (Place::Before, _) => self.firsts[frame.node as usize],
+            (Place::Before { space }, _) => {
+                let mut bytes = self.firsts[frame.node as usize];
+                if space {
+                    bytes.add(b' ');
+                }
+                bytes
+            }
             (Place::Literal { at }, Node::Literal(texts)) if !texts.ends(at) => texts.bytes(at),
             (Place::Name { at, .. }, Node::Object(object)) => object.names.bytes(at),
             _ => Bytes::ALL,
         }
     }
 
-    /// The first byte of a value. Alternatives are told apart here.
-    fn begin(&self, frame: &mut Frame, byte: u8) -> Step {
-        while let Node::Any(ids) = &self.nodes[frame.node as usize] {
-            match ids.iter().find(|id| self.firsts[**id as usize].has(byte)) {
-                Some(id) => frame.node = *id,
-                None => return Step::Wrong,
-            }
-        }
-        match (&self.nodes[frame.node as usize], byte) {
+    /// The first byte of a value that has no alternatives.
+    pub(crate) fn begin(&self, node: Id, byte: u8) -> Step {
+        match (&self.nodes[node as usize], byte) {
             (Node::Literal(texts), _) => literal(texts, Place::Literal { at: 0 }, byte),
             (Node::Number { .. }, b'-') => Step::Stay(Place::Minus),
             (Node::Number { .. }, b'0'..=b'9') => Step::Stay(Place::Whole { digits: 1, zero: byte == b'0' }),
             (Node::Range(range), _) => decimal(range, Place::Decimal(Decimal::default()), byte),
             (Node::Text { .. }, b'"') => Step::Stay(Place::Text { characters: 0, within: Within::Content }),
+            (Node::Pattern(pattern), b'"') => Step::Stay(Place::Pattern(pattern.start())),
             (Node::Array { .. }, b'[') => Step::Stay(Place::Items { count: 0 }),
             (Node::Object(_), b'{') => Step::Stay(Place::Opened),
             _ => Step::Wrong,
         }
     }
+}
+
+fn before(node: Id, space: bool) -> Frame {
+    Frame { node, place: Place::Before { space } }
 }
 
 fn literal(texts: &Texts, place: Place, byte: u8) -> Step {
@@ -200,7 +194,11 @@ fn number(place: Place, byte: u8, integer: bool) -> Step {
         Place::Whole { .. } if byte == b'.' && !integer => Step::Stay(Place::Point),
         Place::Point if digit => Step::Stay(Place::Fraction { digits: 1 }),
         Place::Fraction { digits } if digit && digits < FRACTION => Step::Stay(Place::Fraction { digits: digits + 1 }),
-        Place::Whole { .. } | Place::Fraction { .. } => Step::Over,
+        Place::Whole { .. } | Place::Fraction { .. } if matches!(byte, b'e' | b'E') && !integer => Step::Stay(Place::Exponent),
+        Place::Exponent if matches!(byte, b'+' | b'-') => Step::Stay(Place::Sign),
+        Place::Exponent | Place::Sign if digit => Step::Stay(Place::Power { digits: 1 }),
+        Place::Power { digits } if digit && digits < POWER => Step::Stay(Place::Power { digits: digits + 1 }),
+        Place::Whole { .. } | Place::Fraction { .. } | Place::Power { .. } => Step::Over,
         _ => Step::Wrong,
     }
 }
@@ -231,19 +229,28 @@ fn text(place: Place, byte: u8, min: u32, max: u32) -> Step {
     }
 }
 
-fn array(place: Place, byte: u8, item: Id, min: u32, max: u32) -> Step {
+fn matching(pattern: &Pattern, place: Place, byte: u8) -> Step {
+    match place {
+        Place::Pattern(spot) => match pattern.take(spot, byte) {
+            Move::To(spot) => Step::Stay(Place::Pattern(spot)),
+            Move::End => Step::Done,
+            Move::Wrong => Step::Wrong,
+        },
+        _ => Step::Wrong,
+    }
+}
+
+fn items(array: &Array, place: Place, byte: u8) -> Step {
     let count = match place {
         Place::Items { count } => count,
         _ => return Step::Wrong,
     };
+    // Counted no further than it matters, so that masks which were kept fit the next item too.
+    let next = Place::Items { count: (count + 1).min(array.counted()) };
     match byte {
-        b']' if count >= min => Step::Done,
-        // Counted no further than it matters, so that masks which were kept fit the next item too.
-        b',' if count > 0 && count < max => {
-            let count = if max == u32::MAX && count >= min { count } else { count + 1 };
-            Step::Into(Place::Items { count }, item, true)
-        }
-        _ if count == 0 && max > 0 => Step::Into(Place::Items { count: 1 }, item, false),
+        b']' if count >= array.min => Step::Done,
+        b',' if count > 0 && count < array.max => Step::Into(next, before(array.item(count), true), true),
+        _ if count == 0 && array.max > 0 => Step::Into(next, before(array.item(0), false), false),
         _ => Step::Wrong,
     }
 }
@@ -251,14 +258,54 @@ fn array(place: Place, byte: u8, item: Id, min: u32, max: u32) -> Step {
 fn member(object: &Object, place: Place, byte: u8) -> Step {
     match (place, byte) {
         (Place::Opened, b'}') if object.may_end(0) => Step::Done,
-        (Place::Opened, _) if object.members.is_empty() => Step::Wrong,
-        (Place::Opened, _) => name(object, 0, object.roots[0], byte),
-        (Place::Comma { next }, b' ') => Step::Stay(Place::Name { next, at: object.roots[next as usize] }),
-        (Place::Comma { next }, _) => name(object, next, object.roots[next as usize], byte),
+        (Place::Opened, _) => opening(object, 0, byte),
+        (Place::Comma { next, space: true }, b' ') => Step::Stay(Place::Comma { next, space: false }),
+        (Place::Comma { next, .. }, _) => opening(object, next, byte),
         (Place::Between { next }, b'}') if object.may_end(next as usize) => Step::Done,
-        (Place::Between { next }, b',') if (next as usize) < object.members.len() => Step::Stay(Place::Comma { next }),
+        (Place::Between { next }, b',') if (next as usize) < object.members.len() || object.others.is_some() => {
+            Step::Stay(Place::Comma { next, space: true })
+        }
         (Place::Name { next, at }, _) => name(object, next, at, byte),
+        (Place::Other { at, within }, _) => other(object, at, within, byte),
+        (Place::Colon, b':') => match &object.others {
+            Some(others) => Step::Into(Place::Between { next: object.members.len() as u32 }, before(others.value, true), true),
+            None => Step::Wrong,
+        },
         _ => Step::Wrong,
+    }
+}
+
+/// The quote before a name.
+fn opening(object: &Object, next: u32, byte: u8) -> Step {
+    let named = object.roots.get(next as usize).map_or(Step::Wrong, |root| name(object, next, *root, byte));
+    let others = object.others(next as usize).filter(|_| byte == b'"');
+    match (named, others.map(|others| others.taken.next(0, byte))) {
+        (named, None) => named,
+        (Step::Stay(named), Some(Some(at))) => Step::Either(named, Place::Other { at, within: Within::Content }),
+        (_, Some(Some(at))) => Step::Stay(Place::Other { at, within: Within::Content }),
+        (_, Some(None)) => others.map_or(Step::Wrong, |o| Step::Into(Place::Colon, before(o.name, false), false)),
+    }
+}
+
+/// A name that must not be one of those that are taken. What differs from them may be any string.
+fn other(object: &Object, at: u32, within: Within, byte: u8) -> Step {
+    let others = match &object.others {
+        Some(others) => others,
+        None => return Step::Wrong,
+    };
+    let took = match (within.take(byte), others.taken.next(at, byte)) {
+        // An escape might spell what is taken, and the end would be it.
+        (Took::Nothing, _) | (Took::Part(Within::Escape), _) | (Took::End, Some(_)) => return Step::Wrong,
+        (Took::End, None) => return Step::Stay(Place::Colon),
+        (Took::Part(within), _) => within,
+        (Took::Character, _) => Within::Content,
+    };
+    match others.taken.next(at, byte) {
+        Some(at) => Step::Stay(Place::Other { at, within: took }),
+        None => {
+            let characters = u32::from(took == Within::Content);
+            Step::Into(Place::Colon, Frame { node: others.name, place: Place::Text { characters, within: took } }, true)
+        }
     }
 }
 
@@ -267,7 +314,7 @@ fn name(object: &Object, next: u32, at: u32, byte: u8) -> Step {
     match names.next(at, byte).map(|at| (at, names.way(at, next))) {
         Some((at, Some(way))) if names.is_last(at) => {
             let value = object.members[way.number as usize].value;
-            Step::Into(Place::Between { next: way.number + 1 }, value, true)
+            Step::Into(Place::Between { next: way.number + 1 }, before(value, true), true)
         }
         Some((at, Some(_))) => Step::Stay(Place::Name { next, at }),
         _ => Step::Wrong, // no name, or only those of members that have been passed

@@ -93,16 +93,38 @@ impl Texts {
 
     /// The node after a byte.
     pub fn next(&self, node: u32, byte: u8) -> Option<u32> {
-        let end = self.nodes[node as usize].skip;
-        let mut child = node + 1;
-        while child < end {
-            let found = &self.nodes[child as usize];
-            if found.byte == byte {
-                return Some(child);
+        self.next_from(node, byte, &mut 0)
+    }
+
+    /// The same for one byte after another, each greater than the one before: `child`, 0 at first, is where the search goes on.
+    pub fn next_from(&self, node: u32, byte: u8, child: &mut u32) -> Option<u32> {
+        let end = self.nodes.get(node as usize)?.skip;
+        *child = (*child).max(node + 1);
+        while *child < end {
+            let found = &self.nodes[*child as usize];
+            if found.byte >= byte {
+                return (found.byte == byte).then(|| *child);
             }
-            child = found.skip;
+            *child = found.skip;
         }
         None
+    }
+
+    /// All texts under the first root.
+    pub fn all(&self) -> Vec<Vec<u8>> {
+        let (mut found, mut path) = (Vec::new(), Vec::<(u32, u8)>::new());
+        let end = self.nodes.first().map_or(0, |root| root.skip);
+        for at in 1..end {
+            while path.last().map_or(false, |(skip, _)| *skip <= at) {
+                path.pop();
+            }
+            let node = &self.nodes[at as usize];
+            path.push((node.skip, node.byte));
+            if node.ends {
+                found.push(path.iter().map(|(_, byte)| *byte).collect());
+            }
+        }
+        found
     }
 
     /// Whether a text ends at a node, though others may go on.

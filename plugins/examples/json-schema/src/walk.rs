@@ -1,44 +1,60 @@
 // SPDX-License-Identifier: MIT
 
+use crate::paths::{thin, Path, Paths};
 use crate::schema::{Bytes, Schema, NEVER};
-use crate::state::{Frame, State, Step};
+use crate::state::Frame;
 use crate::trie::{Node, Trie, LONGEST};
 use crate::words::Words;
 use alloc::vec::Vec;
 
-/// States along a path of the trie, one for each depth.
-///
-/// Most bytes change the innermost value only. So a depth keeps that, and shares what is around it with the depth where
-/// it last changed: nothing is copied, and little is added up.
+/// The ways to read what has been written, along a path of the trie: some for each depth.
 #[derive(Default)]
 pub struct Walk {
-    states: Vec<State>, // by depth, valid where a point has its own
-    points: Vec<Point>,
+    around: Paths,
+    paths: Vec<Path>, // those of a depth stand after those of the depth before
+    levels: Vec<Level>,
     next: Vec<Bytes>, // by depth: what may follow
 }
 
-#[derive(Clone, Copy)]
-struct Point {
-    own: usize,         // depth of the state that is around
-    top: Option<Frame>, // the innermost value; none: the value is complete
-    below: u32,         // rest of all around
+/// The paths of one depth.
+#[derive(Clone, Copy, Default)]
+struct Level {
+    from: usize,
+    to: usize,
+    links: usize, // that these and the depths before have made
+    child: u32,   // how far the texts are looked through, where a path is in one; see `Texts::next_from`
 }
 
 impl Walk {
-    /// Starts from a state.
-    pub fn begin(&mut self, schema: &Schema, words: &Words, state: &[Frame]) {
-        self.states.resize(LONGEST + 1, State::new());
-        self.points.resize(LONGEST + 1, Point { own: 0, top: None, below: 0 });
+    /// Starts from a stack.
+    pub fn begin(&mut self, schema: &Schema, words: &Words, stack: &[Frame]) {
+        self.levels.resize(LONGEST + 1, Level::default());
         self.next.resize(LONGEST + 1, Bytes::default());
-        self.states[0].clear();
-        self.states[0].extend_from_slice(state);
-        self.settle(0, schema, words);
+        self.around.clear();
+        self.paths.clear();
+        self.paths.push(self.around.load(schema, words, stack));
+        self.levels[0] = Level { from: 0, to: 1, links: self.around.len(), child: 0 };
         self.look(schema, 0);
     }
 
     /// Notes what may follow the byte of this depth.
     pub fn look(&mut self, schema: &Schema, depth: u8) {
-        self.next[depth as usize] = self.points[depth as usize].top.map_or(Bytes::default(), |f| schema.may_follow(&f));
+        let Level { from, to, .. } = self.levels[depth as usize];
+        let next = &mut self.next[depth as usize];
+        if to == from + 1 {
+            *next = self.paths[from].top.as_ref().map_or(Bytes::default(), |top| schema.may_follow(top));
+            return; // nearly always
+        }
+        *next = Bytes::default();
+        for top in self.paths[from..to].iter().filter_map(|path| path.top.as_ref()) {
+            next.join(&schema.may_follow(top));
+        }
+    }
+
+    /// The paths of a depth.
+    pub fn at(&self, depth: u8) -> &[Path] {
+        let level = &self.levels[depth as usize];
+        &self.paths[level.from..level.to]
     }
 
     /// The first node from `i` on that may follow its parent, which was looked at. This is quicker than steps that fail, and of
@@ -57,57 +73,39 @@ impl Walk {
         }
     }
 
-    /// Notes what is innermost and around in the state of a depth.
-    fn settle(&mut self, depth: usize, schema: &Schema, words: &Words) {
-        let (top, around) = match self.states[depth].split_last() {
-            Some((top, around)) => (Some(*top), around),
-            None => (None, &[][..]),
-        };
-        self.points[depth] = Point { own: depth, top, below: schema.rest(around, words) };
-    }
-
     /// Takes the byte of a node, whose parent was taken before; false where it cannot stand there.
     pub fn step(&mut self, schema: &Schema, words: &Words, node: &Node) -> bool {
-        let depth = node.depth as usize;
-        let before = &self.points[depth - 1];
-        let top = match &before.top {
-            Some(top) => top,
-            None => return false,
-        };
-        if let Some(place) = schema.inside_text(top, node.byte) {
-            self.points[depth] = Point { top: Some(Frame { place, node: top.node }), own: before.own, below: before.below };
-            return true;
-        }
-        let (before, mut top) = (*before, *top);
-        match schema.advance(&mut top, node.byte) {
-            Step::Stay(place) => {
-                self.points[depth] = Point { top: Some(Frame { place, ..top }), ..before };
+        let before = &mut self.levels[node.depth as usize - 1];
+        self.paths.truncate(before.to);
+        if before.to == before.from + 1 {
+            let (path, to) = (&self.paths[before.from], before.to);
+            if let Some(place) = path.top.as_ref().and_then(|top| schema.inside_text(top, node.byte, &mut before.child)) {
+                let (path, links) = (path.at(place), before.links);
+                self.paths.push(path);
+                self.levels[node.depth as usize] = Level { from: to, to: to + 1, links, child: 0 };
                 return true;
             }
-            Step::Wrong => return false,
-            _ => {}
         }
-        let (shallow, deep) = self.states.split_at_mut(depth);
-        let state = &mut deep[0];
-        state.clone_from(&shallow[before.own]);
-        state.pop();
-        state.extend(before.top);
-        if !schema.step(state, node.byte) {
-            return false;
+        let before = *before;
+        self.around.truncate(before.links);
+        for i in before.from..before.to {
+            let path = self.paths[i];
+            self.around.step(schema, words, path, node.byte, &mut self.paths);
         }
-        self.settle(depth, schema, words);
-        true
+        if self.paths.len() > before.to + 1 {
+            thin(schema, words, &mut self.paths, before.to);
+        }
+        self.levels[node.depth as usize] = Level { from: before.to, to: self.paths.len(), links: self.around.len(), child: 0 };
+        self.paths.len() > before.to
     }
 
-    /// The innermost value at a node.
-    pub fn top(&self, node: &Node) -> Option<&Frame> {
-        self.points[node.depth as usize].top.as_ref()
-    }
-
-    /// Tokens that complete the state of a node at most.
+    /// Tokens that complete what is written at a node at most.
     pub fn rest(&self, schema: &Schema, words: &Words, node: &Node) -> u32 {
-        let point = &self.points[node.depth as usize];
-        let top = point.top.as_ref().map_or(0, |f| schema.rest_of(f, words));
-        (point.below + top).min(NEVER)
+        let level = &self.levels[node.depth as usize];
+        let mut least = NEVER;
+        for path in &self.paths[level.from..level.to] {
+            least = least.min(path.rest(schema, words));
+        }
+        least
     }
 }

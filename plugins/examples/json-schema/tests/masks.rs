@@ -2,8 +2,8 @@
 
 //! Masks against the automaton itself, which is asked about each token alone.
 
-use json_schema::{compile::compile, fill::Filler, fill::Wanted, schema::Schema, state::State, words::Words};
-use penstock::{json, testing::Host, Mask, Token, Vocabulary};
+use json_schema::{compile::compile, fill::Filler, schema::Schema, state::State, words::Words};
+use penstock::{json, testing::Request, Mask, Token, Vocabulary};
 
 /// Split at the line breaks.
 const WORDS: &str = r#"ab
@@ -37,27 +37,25 @@ a line of more than sixteen letters
 a line of more than sixteen letters""#;
 
 fn words() -> Words {
-    let mut host = Host::default();
-    host.vocabulary = (0..=255).map(|b| (vec![b], 0)).collect();
-    host.vocabulary.extend([&b"\xe6\x97"[..], b"ab\xe6", b"\x97\"", b"\"\xff"].iter().map(|b| (b.to_vec(), 0)));
-    host.with_words(&WORDS.lines().collect::<Vec<_>>()).with_end().install();
-    Words::new(Vocabulary::read()).unwrap()
+    let bytes: Vec<[u8; 1]> = (0..=255).map(|b| [b]).collect();
+    let request = Request::new().pieces(&bytes).pieces(&[&b"\xe6\x97"[..], b"ab\xe6", b"\x97\"", b"\"\xff"]);
+    let request = request.pieces(&WORDS.lines().collect::<Vec<_>>()).end();
+    Words::new(request.within(Vocabulary::read)).unwrap()
 }
 
-fn take(schema: &Schema, state: &State, bytes: &[u8]) -> Option<State> {
-    let mut state = state.clone();
-    bytes.iter().all(|b| schema.step(&mut state, *b)).then(|| state)
+fn take(schema: &Schema, words: &Words, state: &State, bytes: &[u8]) -> Option<State> {
+    Some(schema.take(words, state, bytes)).filter(|state| !state.is_empty())
 }
 
 /// Tokens that the mask of a state has, and those that the automaton takes.
 fn both(filler: &mut Filler, schema: &Schema, words: &Words, state: &State, budget: u32) -> (Vec<Token>, Vec<Token>) {
     let mut bits = vec![!0u32; (words.vocabulary.len() + 31) / 32];
     let mut mask = Mask::new(&mut bits);
-    filler.fill(Wanted { schema, words, state, budget }, &mut mask);
+    filler.fill(schema, words, state, budget, &mut mask);
     let all = 0..words.vocabulary.len() as Token;
-    let taken = |t: &Token| match take(schema, state, words.vocabulary.piece(*t)) {
-        Some(_) if words.vocabulary.ends(*t) => schema.complete(state),
-        Some(after) => schema.rest(&after, words) <= budget,
+    let taken = |t: &Token| match take(schema, words, state, words.vocabulary.piece(*t)) {
+        _ if words.vocabulary.ends(*t) => state.iter().any(|stack| schema.complete(stack)),
+        Some(after) => schema.least(&after, words) <= budget,
         None => false,
     };
     (all.clone().filter(|t| mask.allowed(*t)).collect(), all.filter(taken).collect())
@@ -83,7 +81,7 @@ fn masks_in_strings_are_what_the_automaton_takes() {
             let (mut filler, mut tight) = (Filler::default(), Filler::default());
             for said in 0..62 {
                 let text = format!("{}{}", begin, "é".repeat(said));
-                let state = match take(&schema, &schema.start(), text.as_bytes()) {
+                let state = match take(&schema, &words, &schema.start(), text.as_bytes()) {
                     Some(state) => state,
                     None => break, // longer than maxLength
                 };
@@ -108,6 +106,50 @@ fn masks_in_strings_are_what_the_automaton_takes() {
     assert!(compared > 300, "only {} states were compared", compared);
 }
 
+const PATTERNS: &[(&str, &str)] = &[
+    (r#"{"pattern":"^[a-c]{2,30}(é|日)?$"}"#, "abcabcabcabcabcabcabcabcabé"),
+    (r#"{"pattern":"^[a-z ]*$","maxLength":20}"#, "ab the abc ab the ab"),
+    (r#"{"pattern":"^\\S+ \\S+$","minLength":6}"#, "aé日 abc"),
+    (r#"{"pattern":"(a|\"|\n)b"}"#, "xx abab"),
+    (r#"{"pattern":"^[^b]*$","allOf":[{"pattern":"^.{3,}$"}]}"#, "a the "),
+    (r#"{"format":"date"}"#, "2024-12-12"),
+    (r#"{"format":"email"}"#, "ab@c.de"),
+];
+
+#[test]
+fn masks_of_patterns_are_what_the_automaton_takes() {
+    let (words, mut compared) = (words(), 0);
+    for (string, text) in PATTERNS {
+        for (schema, begin) in [
+            (string.to_string(), "\""),
+            (format!(r#"{{"type":"array","items":{}}}"#, string), "[\""),
+            (format!(r#"{{"properties":{{"a":{},"b":{}}},"required":["a"]}}"#, string, string), "{\"a\":\""),
+        ] {
+            let schema = compile(&json::parse(&schema).unwrap(), &words).unwrap();
+            let mut filler = Filler::default();
+            for (at, _) in text.char_indices() {
+                let text = format!("{}{}", begin, &text[..at]);
+                let state = take(&schema, &words, &schema.start(), text.as_bytes()).unwrap();
+                for budget in [1000, 0, 2, 5, 9, 14, 40] {
+                    let (got, want) = both(&mut filler, &schema, &words, &state, budget);
+                    assert!(budget < 1000 || !want.is_empty(), "a dead end in {} after {}", string, text);
+                    assert!(
+                        want.is_empty() || got == want,
+                        "{} after {} with {} tokens left: {:?}, not {:?}",
+                        string,
+                        text,
+                        budget,
+                        got,
+                        want
+                    );
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 1000, "only {} masks were compared", compared);
+}
+
 #[test]
 fn masks_of_the_next_item_are_what_the_automaton_takes() {
     let words = words();
@@ -117,8 +159,8 @@ fn masks_of_the_next_item_are_what_the_automaton_takes() {
     let mut text = "[".to_string();
     for item in ["\"a\",", "12,", " \"", "ab\"", ",", "1", ",\"", "é\",", "3", "]"] {
         text.push_str(item);
-        let state = take(&schema, &schema.start(), text.as_bytes()).unwrap();
-        if !state.is_empty() {
+        let state = take(&schema, &words, &schema.start(), text.as_bytes()).unwrap();
+        if schema.least(&state, &words) > 0 {
             let (got, want) = both(&mut filler, &schema, &words, &state, 1000);
             assert_eq!(got, want, "after {}", text);
         }
@@ -138,10 +180,10 @@ fn masks_of_texts_are_what_the_automaton_takes() {
         let schema = format!(r#"{{{},"required":{}}}"#, names, required);
         let schema = compile(&json::parse(&schema).unwrap(), &words).unwrap();
         for at in 0..text.len() {
-            let state = take(&schema, &schema.start(), text[..at].as_bytes()).unwrap();
+            let state = take(&schema, &words, &schema.start(), text[..at].as_bytes()).unwrap();
             for budget in [1000, 0, 2, 5, 9, 14] {
                 let (got, want) = both(&mut Filler::default(), &schema, &words, &state, budget);
-                assert!(budget == 1000 || !want.is_empty() || schema.rest(&state, &words) > budget, "a dead end after {}", &text[..at]);
+                assert!(budget == 1000 || !want.is_empty() || schema.least(&state, &words) > budget, "a dead end after {}", &text[..at]);
                 assert!(want.is_empty() || got == want, "after {} with {} left: {:?}, not {:?}", &text[..at], budget, got, want);
             }
         }

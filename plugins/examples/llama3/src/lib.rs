@@ -2,7 +2,7 @@
 
 //! The template of Llama 3: each message is a header with the role, an empty line, the trimmed text and `<|eot_id|>`.
 
-use penstock::{Manifest, Message, Plugin, Request, Template};
+use penstock::{Manifest, Message, Plugin, Request};
 
 const BEGIN: &str = "<|begin_of_text|>";
 const HEADER: &str = "<|start_header_id|>";
@@ -12,6 +12,7 @@ const END: &str = "<|eot_id|>";
 /// The template; it has no settings.
 pub struct Llama3;
 
+#[penstock::export]
 impl Plugin for Llama3 {
     const MANIFEST: Manifest = Manifest {
         name: "llama3",
@@ -23,9 +24,7 @@ impl Plugin for Llama3 {
     fn open(_: &Request) -> Result<Self, String> {
         Ok(Llama3)
     }
-}
 
-impl Template for Llama3 {
     fn render(&mut self, messages: &[Message]) -> Result<String, String> {
         let mut prompt = String::from(BEGIN);
         for message in messages {
@@ -45,5 +44,3 @@ impl Template for Llama3 {
         Ok(prompt)
     }
 }
-
-penstock::export!(Llama3: Template);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 use llama3::Llama3;
-use penstock::{json, Message, Plugin, Request, Template};
+use penstock::testing::{Request, Session};
 
 fn render(messages: &str) -> Result<String, String> {
-    let messages = Message::list(&json::parse(messages).unwrap()).unwrap();
-    Llama3::open(&Request::with_config(json::parse("{}").unwrap())).unwrap().render(&messages)
+    Session::<Llama3>::open(Request::new().messages(messages)).render()
 }
 
 #[test]

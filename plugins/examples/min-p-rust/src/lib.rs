@@ -2,13 +2,14 @@
 
 //! Min-p sampling: a token stays if it is at least `p` times as likely as the likeliest.
 
-use penstock::{json::Value, math, Candidates, Choice, Manifest, Plugin, Request, Sampler};
+use penstock::{math, Candidates, Choice, Manifest, Plugin, Request};
 
 /// The plugin: the one number it needs.
 pub struct MinP {
     margin: f32, // ln p: a token whose logit is further below the best than this is out
 }
 
+#[penstock::export]
 impl Plugin for MinP {
     const MANIFEST: Manifest = Manifest {
         name: "min-p-rust",
@@ -19,21 +20,13 @@ impl Plugin for MinP {
     };
 
     fn open(request: &Request) -> Result<Self, String> {
-        let p = request.config.get("min_p").and_then(Value::number).unwrap_or(0.05);
-        Ok(MinP { margin: math::log(p as f32) })
+        Ok(MinP { margin: math::log(request.config.read("min_p")?) })
     }
-}
 
-impl Sampler for MinP {
     fn sample(&mut self, candidates: &mut Candidates) -> Choice {
-        let least = candidates.highest() + self.margin;
-        for logit in candidates.logits_mut() {
-            if *logit < least {
-                *logit = f32::NEG_INFINITY;
-            }
-        }
-        Choice::Edited
+        // The candidates come best first, so those that are likely enough are the first ones.
+        let logits = candidates.logits();
+        let least = logits[0] + self.margin;
+        Choice::Keep(logits.partition_point(|logit| *logit >= least))
     }
 }
-
-penstock::export!(MinP: Sampler);

@@ -2,7 +2,7 @@
 
 //! The answer is one of the texts given, and then ends.
 
-use penstock::{host, json::Value, table, Accept, Accepted, Manifest, Next, Plugin, Prepare, Request, Rewind, Token, Vocabulary, Warm};
+use penstock::{host, table, Accepted, Manifest, Next, Plugin, Request, Table, Token, Vocabulary};
 
 /// Where the answer stands.
 pub struct MultipleChoice {
@@ -11,6 +11,7 @@ pub struct MultipleChoice {
     prompt: usize,
 }
 
+#[penstock::export]
 impl Plugin for MultipleChoice {
     const MANIFEST: Manifest = Manifest {
         name: "multiple-choice",
@@ -21,13 +22,55 @@ impl Plugin for MultipleChoice {
     };
 
     fn open(request: &Request) -> Result<Self, String> {
-        let list = request.config.get("choices").and_then(Value::items).unwrap_or(&[]);
         let words: &Words = table();
-        let choices: Vec<Text> = list.iter().filter_map(Value::text).map(|t| words.spell(t.as_bytes())).collect();
+        let list: Vec<String> = request.config.read("choices")?;
+        let choices: Vec<Text> = list.iter().map(|t| words.spell(t.as_bytes())).collect();
         if let Some(index) = choices.iter().position(|c| !c.ends[0]) {
             return Err(format!("config.choices[{}]: the model has no tokens that spell it", index));
         }
         Ok(MultipleChoice { choices, written: Vec::new(), prompt: request.prompt_tokens })
+    }
+
+    fn warm(vocabulary: &Vocabulary) -> Result<Table, String> {
+        let all = 0..vocabulary.len() as Token;
+        let mut sorted: Vec<Token> = all.clone().filter(|t| vocabulary.is_text(*t)).collect();
+        sorted.sort_by(|a, b| vocabulary.piece(*a).cmp(vocabulary.piece(*b)));
+        let ends = all.filter(|t| vocabulary.ends(*t)).collect();
+        Ok(Box::new(Words { vocabulary: vocabulary.clone(), sorted, ends }))
+    }
+
+    fn prepare(&mut self, next: &mut Next) {
+        let words: &Words = table();
+        let mut mask = next.mask();
+        mask.ban_all();
+        let at = self.written.len();
+        for choice in self.left() {
+            words.prefixes(&choice.bytes[at..], |token, n| {
+                if choice.ends[at + n] {
+                    mask.allow(token);
+                }
+            });
+        }
+        // The end, where a choice is complete; and where a person put in what is none.
+        if self.complete() || self.left().any(|c| c.bytes.len() == at) {
+            words.ends.iter().for_each(|t| mask.allow(*t));
+        }
+    }
+
+    fn accept(&mut self, token: Token) -> Accepted {
+        self.take(token);
+        if self.complete() {
+            return Accepted::Stop;
+        }
+        Accepted::Continue
+    }
+
+    fn rewind(&mut self, _: usize) -> Result<(), String> {
+        self.written.clear();
+        for token in host::history_from(self.prompt as i32) {
+            self.take(token);
+        }
+        Ok(())
     }
 }
 
@@ -82,56 +125,3 @@ struct Text {
     bytes: Vec<u8>,
     ends: Vec<bool>, // whether tokens can write bytes[i..]
 }
-
-impl Warm for MultipleChoice {
-    type Table = Words;
-
-    fn warm(vocabulary: &Vocabulary) -> Result<Words, String> {
-        let all = 0..vocabulary.len() as Token;
-        let mut sorted: Vec<Token> = all.clone().filter(|t| vocabulary.is_text(*t)).collect();
-        sorted.sort_by(|a, b| vocabulary.piece(*a).cmp(vocabulary.piece(*b)));
-        let ends = all.filter(|t| vocabulary.ends(*t)).collect();
-        Ok(Words { vocabulary: vocabulary.clone(), sorted, ends })
-    }
-}
-
-impl Prepare for MultipleChoice {
-    fn prepare(&mut self, next: &mut Next) {
-        let words: &Words = table();
-        let mut mask = next.mask();
-        mask.ban_all();
-        let at = self.written.len();
-        for choice in self.left() {
-            words.prefixes(&choice.bytes[at..], |token, n| {
-                if choice.ends[at + n] {
-                    mask.allow(token);
-                }
-            });
-        }
-        // The end, where a choice is complete; and where a person put in what is none.
-        if self.complete() || self.left().any(|c| c.bytes.len() == at) {
-            words.ends.iter().for_each(|t| mask.allow(*t));
-        }
-    }
-}
-
-impl Accept for MultipleChoice {
-    fn accept(&mut self, token: Token) -> Accepted {
-        self.take(token);
-        if self.complete() {
-            return Accepted::Stop;
-        }
-        Accepted::Continue
-    }
-}
-
-impl Rewind for MultipleChoice {
-    fn rewind(&mut self, _: usize) {
-        self.written.clear();
-        for token in host::history_from(self.prompt as i32) {
-            self.take(token);
-        }
-    }
-}
-
-penstock::export!(MultipleChoice: Warm, Prepare, Accept, Rewind);

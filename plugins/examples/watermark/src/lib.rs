@@ -3,7 +3,7 @@
 //! A watermark: after each token, a part of the vocabulary that its id and a key decide is "green" and gets a bonus. Who
 //! knows the key counts green tokens in a text, and finds more than chance would leave.
 
-use penstock::{host, json::Value, Choice, Manifest, Plugin, Request, RowSampler, Token};
+use penstock::{host, Choice, Manifest, Plugin, Request, Row, Token};
 
 /// The watermark's key and strength.
 pub struct Watermark {
@@ -12,6 +12,7 @@ pub struct Watermark {
     threshold: u32, // a token whose hash is below it is green
 }
 
+#[penstock::export]
 impl Plugin for Watermark {
     const MANIFEST: Manifest = Manifest {
         name: "watermark",
@@ -24,10 +25,19 @@ impl Plugin for Watermark {
     };
 
     fn open(request: &Request) -> Result<Self, String> {
-        let number = |name, otherwise| request.config.get(name).and_then(Value::number).unwrap_or(otherwise);
-        let key = request.config.get("key").and_then(Value::integer).ok_or("config.key must be a whole number")?;
-        let threshold = (number("share", 0.5) * 4294967296.0) as u32;
-        Ok(Watermark { key: key as u64, bonus: number("bonus", 2.0) as f32, threshold })
+        let config = &request.config;
+        let threshold = (config.read::<f64>("share")? * 4294967296.0) as u32;
+        Ok(Watermark { key: config.read("key")?, bonus: config.read("bonus")?, threshold })
+    }
+
+    fn sample_row(&mut self, row: &mut Row) -> Choice {
+        let salt = self.salt(host::last_token().unwrap_or(0));
+        for (token, logit) in row.logits_mut().iter_mut().enumerate() {
+            // Without a branch, so that the compiler can use SIMD.
+            let green = hash(salt, token as Token) < self.threshold;
+            *logit += if green { self.bonus } else { 0.0 };
+        }
+        Choice::Edited
     }
 }
 
@@ -51,17 +61,3 @@ fn hash(salt: u32, token: Token) -> u32 {
     let x = (token ^ salt).wrapping_mul(0x9e37_79b1);
     (x ^ x >> 15).wrapping_mul(0x85eb_ca77)
 }
-
-impl RowSampler for Watermark {
-    fn sample(&mut self, logits: &mut [f32]) -> Choice {
-        let salt = self.salt(host::last_token().unwrap_or(0));
-        for (token, logit) in logits.iter_mut().enumerate() {
-            // Without a branch, so that the compiler can use SIMD.
-            let green = hash(salt, token as Token) < self.threshold;
-            *logit += if green { self.bonus } else { 0.0 };
-        }
-        Choice::Edited
-    }
-}
-
-penstock::export!(Watermark: RowSampler);

@@ -26,8 +26,8 @@ type Grammar struct{ handle int32 }
 var (
 	// ErrGrammar means that the host could not compile a grammar; the operator's log has the reason.
 	ErrGrammar = errors.New("the grammar is not valid, or the request has four already")
-	// ErrMask means that there is no mask to fill.
-	ErrMask = errors.New("the mask cannot be filled: make it with penstock.NewMask when the request is opened")
+	// ErrMask means that the mask could not be filled.
+	ErrMask = errors.New("the mask cannot be filled: the grammar was not opened for this request, or has become too ambiguous")
 )
 
 // Open compiles a grammar, at most four for a request.
@@ -39,7 +39,7 @@ func Open(k Kind, text string) (Grammar, error) {
 	return Grammar{handle}, nil
 }
 
-// Fill fills the request's mask with the tokens that the grammar allows next. It may be called in Prepare only.
+// Fill fills the mask of what comes next with the tokens that the grammar allows, and no others. It may be called in Prepare only.
 func (g Grammar) Fill(*penstock.Mask) error {
 	if abi.GrammarMask(g.handle) != 0 {
 		return ErrMask
@@ -48,4 +48,4 @@ func (g Grammar) Fill(*penstock.Mask) error {
 }
 
 // Accept moves on by a token. It returns false, and stays where it is, if the grammar does not allow the token.
-func (g Grammar) Accept(t penstock.Token) bool { return abi.GrammarAccept(g.handle, t) == 0 }
+func (g Grammar) Accept(t penstock.Token) bool { return abi.GrammarAccept(g.handle, int32(t)) == 0 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	stdjson "encoding/json"
 	"errors"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -15,11 +16,11 @@ import (
 func plain(v Value) any {
 	switch v.Kind() {
 	case Bool:
-		return v.Bool(false)
+		return v.Bool()
 	case Number:
-		return v.Number(0)
+		return v.Float()
 	case Text:
-		return v.Text("")
+		return v.Text()
 	case List:
 		list := []any{}
 		for i := range v.Len() {
@@ -76,16 +77,53 @@ func TestParse_Depth(t *testing.T) {
 	}
 }
 
-func TestValue_Fallbacks(t *testing.T) {
-	v, err := Parse([]byte(`{"n":2,"s":"x","b":true,"l":[1]}`))
+func mustParse(t *testing.T, text string) Value {
+	t.Helper()
+	v, err := Parse([]byte(text))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v", text, err)
 	}
-	if v.Get("n").Text("f") != "f" || v.Get("s").Number(7) != 7 || !v.Get("n").Bool(true) || v.Get("n").Len() != 0 || v.Get("no").Kind() != Null {
-		t.Error("a value of another kind must give the fallback")
+	return v
+}
+
+func TestValue_Kinds(t *testing.T) {
+	v := mustParse(t, `{"n":2.9,"s":"x","b":true,"l":[1],"large":1e300,"small":-1e300}`)
+	if v.Get("n").Text() != "" || v.Get("s").Float() != 0 || v.Get("b").Int() != 0 || v.Get("n").Bool() || v.Get("n").Len() != 0 || v.Get("no").Kind() != Null {
+		t.Error("a value of another kind must give nothing")
 	}
-	if v.Get("n").Number(0) != 2 || v.Get("s").Text("") != "x" || !v.Get("b").Bool(false) || v.Get("l").At(0).Number(0) != 1 {
+	if v.Get("n").Float() != 2.9 || v.Get("n").Int() != 2 || v.Get("s").Text() != "x" || !v.Get("b").Bool() || v.Get("l").At(0).Int() != 1 {
 		t.Error("a value of the right kind must give itself")
+	}
+	if v.Get("large").Int() != math.MaxInt || v.Get("small").Int() != math.MinInt {
+		t.Errorf("got %d and %d", v.Get("large").Int(), v.Get("small").Int())
+	}
+}
+
+func TestAppend_ReadBack(t *testing.T) {
+	value := mustParse(t, `{"b":[1.5,null,true,{"c":"é\n"}],"a":-1e-300}`)
+	for _, v := range []any{
+		nil, true, "a\"b", 7, uint32(8), uint64(1) << 63, float32(0.1), -1e300, value, []any{1, "x", nil}, []string{"a"}, []uint32{1, 2}, []uint32(nil),
+		[]float32{0.5}, []Value{value, value}, map[string]any{"z": 1, "a": map[string]any{}},
+	} {
+		got, err := Append([]byte(" "), v)
+		want := v
+		if of, ok := v.(Value); ok {
+			want = plain(of)
+		} else if list, ok := v.([]Value); ok {
+			want = []any{plain(list[0]), plain(list[1])}
+		} else if list, ok := v.([]uint32); ok && list == nil {
+			want = []any{}
+		}
+		text, _ := stdjson.Marshal(want)
+		var a, b any
+		if err != nil || stdjson.Unmarshal(got, &a) != nil || stdjson.Unmarshal(text, &b) != nil || !reflect.DeepEqual(a, b) {
+			t.Errorf("%#v: got %s and %v, encoding/json writes %s", v, got, err, text)
+		}
+	}
+	for v, want := range map[any]error{math.NaN(): ErrFinite, float32(math.Inf(1)): ErrFinite, int8(1): ErrType, struct{}{}: ErrType} {
+		if _, err := Append(nil, []any{map[string]any{"a": v}}); !errors.Is(err, want) {
+			t.Errorf("%v: got %v, want %v", v, err, want)
+		}
 	}
 }
 

@@ -3,7 +3,6 @@
 package json
 
 import (
-	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -97,24 +96,4 @@ func (p *parser) hex() (rune, bool) {
 		r = r<<4 | rune(c)
 	}
 	return r, true
-}
-
-// AppendText appends a text as a JSON string.
-func AppendText(b []byte, text string) []byte {
-	b = append(b, '"')
-	for _, r := range text {
-		switch {
-		case r == '"' || r == '\\':
-			b = append(b, '\\', byte(r))
-		case r < ' ':
-			b = append(b, "\\u00"...)
-			if r < 16 {
-				b = append(b, '0')
-			}
-			b = strconv.AppendInt(b, int64(r), 16)
-		default:
-			b = utf8.AppendRune(b, r)
-		}
-	}
-	return append(b, '"')
 }

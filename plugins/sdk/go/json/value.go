@@ -4,6 +4,8 @@
 // be most of a plugin's size; this package is small, and agrees with it on what is valid and what it means.
 package json
 
+import "math"
+
 // Kind is what a value is.
 type Kind uint8
 
@@ -17,7 +19,7 @@ const (
 	Object
 )
 
-// Value is a JSON value. Its methods give a fallback if it is of another kind, so optional fields need no checks.
+// Value is a JSON value. Its methods give a zero value if it is of another kind, so optional fields need no checks.
 type Value struct {
 	kind   Kind
 	text   string  // of a Text
@@ -29,29 +31,31 @@ type Value struct {
 // Kind is what the value is.
 func (v Value) Kind() Kind { return v.kind }
 
-// Text is a text, or the fallback.
-func (v Value) Text(fallback string) string {
-	if v.kind != Text {
-		return fallback
-	}
-	return v.text
-}
+// Text is a text; "" for all else.
+func (v Value) Text() string { return v.text }
 
-// Number is a number, or the fallback.
-func (v Value) Number(fallback float64) float64 {
+// Float is a number; 0 for all else.
+func (v Value) Float() float64 {
 	if v.kind != Number {
-		return fallback
+		return 0
 	}
 	return v.number
 }
 
-// Bool is true or false, or the fallback.
-func (v Value) Bool(fallback bool) bool {
-	if v.kind != Bool {
-		return fallback
+// Int is a number without its fraction, or the nearest number that an int can hold; 0 for all else.
+func (v Value) Int() int {
+	switch x := v.Float(); {
+	case x >= math.MaxInt:
+		return math.MaxInt
+	case x <= math.MinInt:
+		return math.MinInt
+	default:
+		return int(x)
 	}
-	return v.number != 0
 }
+
+// Bool is true or false; false for all else.
+func (v Value) Bool() bool { return v.kind == Bool && v.number != 0 }
 
 // Len is the number of values in a list; 0 for all else.
 func (v Value) Len() int {

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: MIT
 
-// Package penstock is what every plugin needs: it registers the manifest, and gives the request's configuration, history,
-// vocabulary and random numbers.
+// Package penstock is what every plugin needs: its registration, the types that its methods get and give, and what it may ask the
+// host for.
 //
-// Each extension point has a package of its own: sampler, stop and template, and beside them prepare, accept,
-// rewind and warm. Importing one exports its function to the host, which then calls it for every token, so import only what
-// the plugin implements: what it does not export costs nothing.
+// A plugin is one type with the methods that it needs, registered once:
 //
-// A plugin is a program whose main does nothing and whose init registers:
-//
-//	func init() {
-//		p := &coin{}
-//		penstock.Register(penstock.Manifest{Name: "coin"}, p.open)
-//		sampler.Register(p)
-//	}
+//	var _ = penstock.Register[coin](penstock.Manifest{Name: "coin"})
 //
 //	func main() {}
 //
-// One instance of the program serves one request, so p may keep what it likes. Calls never overlap.
+//	// coin takes one of the two best candidates.
+//	type coin struct{}
+//
+//	func (*coin) Sample(c *penstock.Candidates) penstock.Choice {
+//		if c.Len() > 1 && penstock.Uniform() < 0.5 {
+//			return penstock.Take(c.IDs()[1])
+//		}
+//		return penstock.Keep(1)
+//	}
+//
+// Which methods there are say the interfaces of this package: Opener, Warmer, Renderer, Preparer, Sampler or RowSampler, Accepter,
+// Stopper, Rewinder and Closer. The file penstock_exports.go, which penstock plugin build and penstock plugin exports write, exports
+// what the type has to the host. What it does not have is never called and costs nothing.
+//
+// Each request gets a fresh value of the type, so its fields belong to that request alone. Calls never overlap.
 package penstock

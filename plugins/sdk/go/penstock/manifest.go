@@ -2,22 +2,13 @@
 
 package penstock
 
-import (
-	"strconv"
+import "github.com/penstock/penstock/plugins/sdk/go/json"
 
-	"github.com/penstock/penstock/plugins/sdk/go/json"
-)
-
-// View is what a sampler gets to see.
+// View is what a sampler gets to see. It follows from the plugin's method: Sample sees candidates, SampleRow the whole row.
 type View string
 
-// The views. Candidates, the default for a plugin that imports package sampler, are the best tokens, best first; Logits is
-// the whole row, which costs a copy and a pass over the vocabulary; with None the sampler sees only the history.
-const (
-	Candidates View = "candidates"
-	Logits     View = "logits"
-	None       View = "none"
-)
+// None shows the sampler nothing: it looks at the history only, and takes a token or leaves it.
+const None View = "none"
 
 // Place is where a plugin stands in a chain that does not name it.
 type Place string
@@ -33,34 +24,59 @@ type Manifest struct {
 	Name         string // [a-z0-9][a-z0-9._-]{0,63}
 	Version      string
 	Summary      string // one line for people
-	View         View
-	Candidates   int    // how many candidates the sampler sees at most, 1 to 4,096; 0 means 256
+	View         View   // None, or empty: what the method says
+	Candidates   int    // how many candidates Sample sees at most, 1 to 4,096; 0 means 256
 	Hold         int    // how many tokens the plugin may take back, 0 to 256; the stream runs that far behind
 	Place        Place  // where it stands in chains that do not name it
 	ConfigSchema string // a JSON schema that the host checks a request's config against; empty allows any object
+
+	Biases int // how many biases Prepare sets at most; 0 means 256
+	Splice int // how many tokens a Force or a Splice has at most; 0 means 256
 }
 
 // json writes what penstock_describe hands over. Fields with their zero value are left to the host.
-func (m *Manifest) json() []byte {
-	b := append([]byte(nil), `{"name":`...)
-	b = json.AppendText(b, m.Name)
-	for _, f := range [...]struct{ name, text string }{{"version", m.Version}, {"summary", m.Summary}, {"view", string(m.View)}, {"place", string(m.Place)}} {
-		if f.text != "" {
-			b = append(append(append(b, ',', '"'), f.name...), '"', ':')
-			b = json.AppendText(b, f.text)
-		}
+func (m *Manifest) json(rows bool) []byte {
+	view := m.View
+	if rows && view == "" {
+		view = "logits"
 	}
-	for _, f := range [...]struct {
-		name   string
-		number int
-	}{{"candidates", m.Candidates}, {"hold", m.Hold}} {
-		if f.number != 0 {
-			b = append(append(append(b, ',', '"'), f.name...), '"', ':')
-			b = strconv.AppendInt(b, int64(f.number), 10)
-		}
-	}
+	b := json.AppendText([]byte(`{"name":`), m.Name)
+	b = appendText(b, `,"version":`, m.Version)
+	b = appendText(b, `,"summary":`, m.Summary)
+	b = appendText(b, `,"view":`, string(view))
+	b = appendText(b, `,"place":`, string(m.Place))
+	b = appendNumber(b, `,"candidates":`, m.Candidates)
+	b = appendNumber(b, `,"hold":`, m.Hold)
 	if m.ConfigSchema != "" {
 		b = append(append(b, `,"config_schema":`...), m.ConfigSchema...)
 	}
 	return append(b, '}')
+}
+
+//go:noinline
+func appendText(b []byte, field, text string) []byte {
+	if text == "" {
+		return b
+	}
+	return json.AppendText(append(b, field...), text)
+}
+
+// appendNumber does without strconv.AppendInt, which is larger than the rest of this file.
+//
+//go:noinline
+func appendNumber(b []byte, field string, n int) []byte {
+	if n == 0 {
+		return b
+	}
+	b = append(b, field...)
+	if n < 0 { // the host refuses it, in its own words
+		b, n = append(b, '-'), -n
+	}
+	var digits [20]byte
+	at := len(digits)
+	for ; n > 0; n /= 10 {
+		at--
+		digits[at] = '0' + byte(n%10)
+	}
+	return append(b, digits[at:]...)
 }

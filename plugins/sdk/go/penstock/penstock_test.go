@@ -10,38 +10,55 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
 )
 
-// open registers a plugin that does f when a request is opened, and opens one.
-func open(t *testing.T, r plugintest.Request, f func() error) *plugintest.Session {
+// probe is a plugin that does f when a request is opened.
+type probe struct{}
+
+var f func(*penstock.Request) error
+
+func (probe) Open(r *penstock.Request) error               { return f(r) }
+func (probe) Stop(penstock.Token, []byte) penstock.Verdict { return penstock.Show }
+func (probe) Close()                                       { _ = penstock.Output("closed") }
+
+const probes = guest.HasStop | guest.HasClose
+
+// open opens a request in which a plugin does something.
+func open(t *testing.T, r plugintest.Request, do func(*penstock.Request) error) *plugintest.Session {
 	t.Helper()
-	penstock.Register(penstock.Manifest{Name: "test"}, f)
-	return plugintest.Open(t, r)
+	penstock.Register[probe](penstock.Manifest{Name: "test", ConfigSchema: `{"properties":{"text":{"default":"short"}}}`})
+	guest.Exported, f = probes, do
+	return plugintest.Open[probe](t, r)
 }
 
+func nothing(*penstock.Request) error { return nil }
+
 func TestManifest_JSON(t *testing.T) {
-	penstock.Register(penstock.Manifest{
-		Name: "a", Version: "1", Summary: "quotes \" and \\ and\nlines", View: penstock.Logits, Candidates: 3, Hold: 4, ConfigSchema: `{"type":"object"}`,
-	}, nil)
-	s := plugintest.Open(t, plugintest.Request{})
+	guest.Exported, f = probes, nothing
+	penstock.Register[probe](penstock.Manifest{
+		Name: "a", Version: "1", Summary: "quotes \" and \\ and\nlines", View: penstock.None, Place: penstock.First, Candidates: 4096, Hold: -10, ConfigSchema: `{"type":"object"}`,
+	})
+	s := plugintest.Open[probe](t, plugintest.Request{})
 	var got map[string]any
 	if err := json.Unmarshal([]byte(s.Manifest()), &got); err != nil {
 		t.Fatalf("%s: %v", s.Manifest(), err)
 	}
-	if got["summary"] != "quotes \" and \\ and\nlines" || got["view"] != "logits" || got["candidates"] != 3.0 || got["hold"] != 4.0 || got["config_schema"] == nil {
+	if got["summary"] != "quotes \" and \\ and\nlines" || got["view"] != "none" || got["place"] != "first" || got["candidates"] != 4096.0 || got["hold"] != -10.0 || got["config_schema"] == nil {
 		t.Errorf("got %v", got)
 	}
-	s = open(t, plugintest.Request{}, nil)
-	if s.Manifest() != `{"name":"test"}` {
+	penstock.Register[probe](penstock.Manifest{Name: "test"})
+	if s = plugintest.Open[probe](t, plugintest.Request{}); s.Manifest() != `{"name":"test"}` {
 		t.Errorf("what is not set must be left out: %s", s.Manifest())
 	}
 }
 
 func TestRegister_Open_Refusal(t *testing.T) {
-	penstock.Register(penstock.Manifest{Name: "test"}, func() error { return errors.New("not today") })
-	if _, err := plugintest.TryOpen(t, plugintest.Request{}); !errors.Is(err, plugintest.ErrRefused) || !strings.Contains(err.Error(), "not today") {
+	open(t, plugintest.Request{}, nothing)
+	f = func(*penstock.Request) error { return errors.New("not today") }
+	if _, err := plugintest.TryOpen[probe](t, plugintest.Request{}); !errors.Is(err, plugintest.ErrRefused) || !strings.Contains(err.Error(), "not today") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -53,9 +70,9 @@ func TestRequest_LargerThanFirstBuffer(t *testing.T) {
 	history[4999] = 7
 	open(t, plugintest.Request{
 		Config: `{"text":"` + long + `"}`, Pieces: []string{"a", long}, Prompt: history, MaxTokens: 3, ContextSize: 4, Seed: 1 << 60,
-	}, func() error {
-		config, err := penstock.Config()
-		if config.Get("text").Text("") != long {
+		Model: `{"name":"` + long + `"}`, Sampling: `{"top_k":40}`,
+	}, func(r *penstock.Request) error {
+		if r.Config.Get("text").Text() != long {
 			t.Error("the configuration is not what it was")
 		}
 		if got := penstock.History(nil); !slices.Equal(got, history) {
@@ -64,21 +81,34 @@ func TestRequest_LargerThanFirstBuffer(t *testing.T) {
 		if got := penstock.Piece(1, nil); string(got) != long {
 			t.Error("the piece is not what it was")
 		}
-		if len(penstock.Piece(2, nil)) != 0 || len(penstock.Piece(-1, nil)) != 0 {
+		if len(penstock.Piece(2, nil)) != 0 || len(penstock.Piece(math.MaxUint32, nil)) != 0 {
 			t.Error("a token that does not exist has a piece")
 		}
-		if penstock.PromptTokens() != 5000 || penstock.MaxTokens() != 3 || penstock.ContextSize() != 4 || penstock.Seed() != 1<<60 {
-			t.Error("the numbers of the request are not what they were")
+		if r.PromptTokens != 5000 || r.MaxTokens != 3 || r.ContextSize != 4 || r.Seed != 1<<60 {
+			t.Errorf("the numbers of the request are not what they were: %+v", r)
 		}
-		return err
+		if r.Model().Get("name").Text() != long || r.Sampling().Get("top_k").Int() != 40 {
+			t.Error("model or sampling parameters are not what they were")
+		}
+		return nil
+	})
+}
+
+func TestRequest_Config_HasDefaults(t *testing.T) {
+	open(t, plugintest.Request{}, func(r *penstock.Request) error {
+		if got := r.Config.Get("text").Text(); got != "short" {
+			t.Errorf("got %q, want the schema's default", got)
+		}
+		return nil
 	})
 }
 
 func TestVocabulary_Read(t *testing.T) {
 	pieces := []string{"a", "", "é", "\xff", "longer"}
 	open(t, plugintest.Request{
-		Pieces: pieces, Attributes: map[penstock.Token]penstock.Attributes{1: penstock.Control | penstock.End}, Special: map[penstock.Special]penstock.Token{penstock.EOS: 1},
-	}, func() error {
+		Pieces: pieces, Attributes: map[penstock.Token]penstock.Attributes{1: penstock.AttrControl | penstock.AttrEnd},
+		Special: map[penstock.Special]penstock.Token{penstock.EOS: 1},
+	}, func(*penstock.Request) error {
 		v := penstock.ReadVocabulary()
 		for i, want := range pieces {
 			if got := string(v.Piece(penstock.Token(i))); got != want {
@@ -88,11 +118,14 @@ func TestVocabulary_Read(t *testing.T) {
 		if v.Len() != len(pieces) || penstock.VocabSize() != len(pieces) {
 			t.Errorf("%d tokens, want %d", v.Len(), len(pieces))
 		}
-		if penstock.AttributesOf(1) != penstock.Control|penstock.End || penstock.AttributesOf(99) != 0 {
+		if penstock.AttributesOf(1) != penstock.AttrControl|penstock.AttrEnd || penstock.AttributesOf(99) != 0 {
 			t.Error("wrong attributes")
 		}
-		if penstock.SpecialToken(penstock.EOS) != 1 || penstock.SpecialToken(penstock.BOS) != penstock.NoToken {
-			t.Error("wrong special tokens")
+		if end, ok := penstock.SpecialToken(penstock.EOS); end != 1 || !ok {
+			t.Errorf("the end token is %d, %v", end, ok)
+		}
+		if begin, ok := penstock.SpecialToken(penstock.BOS); ok {
+			t.Errorf("there is a token %d that begins", begin)
 		}
 		if got := penstock.Tokenize("longeraé", 0); !slices.Equal(got, []penstock.Token{4, 0, 2}) {
 			t.Errorf("tokenized to %v", got)
@@ -101,45 +134,8 @@ func TestVocabulary_Read(t *testing.T) {
 	})
 }
 
-func TestBuffers(t *testing.T) {
-	open(t, plugintest.Request{Pieces: make([]string, 70)}, func() error {
-		mask, err := penstock.NewMask()
-		if err != nil {
-			return err
-		}
-		mask.AllowAll()
-		mask.Ban(69)
-		if mask.Allowed(69) || !mask.Allowed(68) {
-			t.Error("a token could not be banned")
-		}
-		mask.BanAll()
-		mask.Allow(33)
-		if !mask.Allowed(33) || mask.Allowed(32) {
-			t.Error("a token could not be allowed")
-		}
-		if _, err := penstock.NewMask(); !errors.Is(err, penstock.ErrBind) {
-			t.Errorf("a second mask: %v", err)
-		}
-		bias, err := penstock.NewBias(1)
-		if err != nil {
-			return err
-		}
-		if !bias.Add(1, float32(math.Inf(-1))) || bias.Add(2, 1) {
-			t.Error("a bias with room for one entry takes one")
-		}
-		splice, err := penstock.NewSplice(1)
-		if err != nil {
-			return err
-		}
-		if !splice.Set(3, 1) || splice.Set(3, 1, 2) {
-			t.Error("a splice with room for one token takes one")
-		}
-		return nil
-	})
-}
-
 func TestUniform_Range(t *testing.T) {
-	open(t, plugintest.Request{Seed: 5}, func() error {
+	open(t, plugintest.Request{Seed: 5}, func(*penstock.Request) error {
 		sum := 0.0
 		for range 10000 {
 			x := penstock.Uniform()
@@ -156,7 +152,7 @@ func TestUniform_Range(t *testing.T) {
 }
 
 func TestHistoryFrom_CountsFromEitherEnd(t *testing.T) {
-	open(t, plugintest.Request{Prompt: []penstock.Token{4, 5, 6, 7}}, func() error {
+	open(t, plugintest.Request{Prompt: []penstock.Token{4, 5, 6, 7}}, func(*penstock.Request) error {
 		for from, want := range map[int][]penstock.Token{0: {4, 5, 6, 7}, 3: {7}, 4: {}, 9: {}, -1: {7}, -3: {5, 6, 7}, -9: {4, 5, 6, 7}} {
 			if got := penstock.HistoryFrom(from, nil); !slices.Equal(got, want) {
 				t.Errorf("from %d: got %v, want %v", from, got, want)
@@ -165,15 +161,39 @@ func TestHistoryFrom_CountsFromEitherEnd(t *testing.T) {
 		if n := penstock.HistoryLen(); n != 4 {
 			t.Errorf("%d tokens, want 4", n)
 		}
+		if last, ok := penstock.LastToken(); last != 7 || !ok {
+			t.Errorf("the last token is %d, %v", last, ok)
+		}
+		return nil
+	})
+	open(t, plugintest.Request{}, func(*penstock.Request) error {
+		if last, ok := penstock.LastToken(); ok {
+			t.Errorf("the last of no tokens is %d", last)
+		}
 		return nil
 	})
 }
 
 func TestFeature_KnowsImports(t *testing.T) {
-	open(t, plugintest.Request{}, func() error {
-		if !penstock.Feature("history") || !penstock.Feature("token_attr") || penstock.Feature("telepathy") {
+	open(t, plugintest.Request{}, func(*penstock.Request) error {
+		if !penstock.Feature("history") || !penstock.Feature("sample_keep") || penstock.Feature("telepathy") {
 			t.Error("the features are not the imports")
 		}
 		return nil
 	})
+}
+
+func TestOutput_GivesJSON(t *testing.T) {
+	var s *plugintest.Session
+	t.Run("answer", func(t *testing.T) {
+		s = open(t, plugintest.Request{}, func(*penstock.Request) error {
+			if err := penstock.Output(struct{}{}); err == nil {
+				t.Error("what JSON cannot be written of was taken")
+			}
+			return penstock.Output(map[string]any{"tokens": 3, "why": []string{"é"}})
+		})
+	})
+	if want := []string{`{"tokens":3,"why":["é"]}`, `"closed"`}; !slices.Equal(s.Outputs, want) {
+		t.Errorf("got %q, want %q", s.Outputs, want)
+	}
 }

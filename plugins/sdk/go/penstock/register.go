@@ -9,34 +9,74 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 )
 
-// Register names the plugin. open, which may be nil, begins a request: it reads Config, makes buffers such as a Mask, and
-// sets the plugin's fields. An error refuses the request, and the client reads its text.
+// Registration is what Register gives, so that it can stand at package level.
+type Registration struct{}
+
+// Register makes T the plugin: a type with some of the methods that this package has interfaces for, at least one of them beside
+// Open, Warm, Rewind and Close. Call it once, at package level or in init:
 //
-// Under go test one process opens many requests one after another, so open must set every field that a request changes.
-func Register(m Manifest, open func() error) {
+//	var _ = penstock.Register[T](penstock.Manifest{Name: "…"})
+func Register[T any](m Manifest) Registration {
+	p := &guest.Plugin{Name: m.Name, New: func() any { return new(T) }}
+	p.Manifest = func() ([]byte, string) { return describe(&m, new(T)) }
+	p.Begin = func() { begin(&m, new(T)) }
+	guest.Registered, p.Before = p, guest.Registered
+	p.Begin()
+	return Registration{}
+}
+
+var (
+	manifest *Manifest
+	opener   Opener // nil where the type has no such method; so are the others
+)
+
+// begin makes a value the plugin at work.
+func begin(m *Manifest, value any) {
 	manifest = m
-	guest.Describe = func() { emit(m.json()) }
-	guest.Open = func() int32 {
-		for _, bind := range guest.Bind {
-			if err := bind(); err != nil {
-				return Refuse(err)
-			}
-		}
-		if open == nil {
-			return 0
-		}
-		return Refuse(open())
+	opener, _ = value.(Opener)
+	guest.Open = open
+	beginLife(value)
+	beginNext(value)
+	beginAccept(value)
+	beginStop(value)
+	beginSample(value)
+}
+
+func beginLife(value any) {
+	guest.Warm, guest.Close, guest.Rewind, guest.Render = nil, nil, nil, nil
+	if w, ok := value.(Warmer); ok {
+		guest.Warm = func() int32 { return refuse(w.Warm(ReadVocabulary())) }
+	}
+	if c, ok := value.(Closer); ok {
+		guest.Close = c.Close
+	}
+	if r, ok := value.(Rewinder); ok {
+		guest.Rewind = func(size int32) int32 { return refuse(r.Rewind(int(size))) }
+	}
+	if r, ok := value.(Renderer); ok {
+		guest.Render = func() int32 { return render(r) }
 	}
 }
 
-var manifest Manifest
+// open begins a request: it makes the buffers that the plugin's methods need, and hands over the request.
+func open() int32 {
+	for _, bind := range [...]func() bool{bindNext, bindSplice, bindText, bindView} {
+		if !bind() {
+			return refuse(errBind)
+		}
+	}
+	if opener == nil {
+		return 0
+	}
+	r, err := readRequest()
+	if err != nil {
+		return refuse(err)
+	}
+	return refuse(opener.Open(r))
+}
 
-// Registered is the manifest that was registered.
-func Registered() Manifest { return manifest }
-
-// Refuse tells the host the text of an error and returns the answer that means it; 0 without an error. The packages of the
-// extension points need it, a plugin returns errors instead.
-func Refuse(err error) int32 {
+// refuse tells the host the text of an error and returns the answer that means it; 0 without an error.
+func refuse(err error) int32 {
 	if err == nil {
 		return 0
 	}
@@ -48,10 +88,7 @@ func Refuse(err error) int32 {
 func emit(text []byte) { abi.Emit(unsafe.Pointer(unsafe.SliceData(text)), int32(len(text))) }
 
 //go:wasmexport penstock_abi_v1
-func version() {}
-
-//go:wasmexport penstock_describe
-func describe() { guest.Describe() }
+func exportVersion() {}
 
 //go:wasmexport penstock_open
-func open() int32 { return guest.Open() }
+func exportOpen() int32 { return guest.Open() }

@@ -3,27 +3,68 @@
 package penstock
 
 import (
+	"errors"
 	"unsafe"
 
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 	"github.com/penstock/penstock/plugins/sdk/go/json"
 )
 
-// Token is the id of a token.
-type Token = int32
-
-// NoToken stands where there is no token.
-const NoToken Token = -1
-
-// Config is the request's configuration for this plugin. The host has checked it against the manifest's schema; it is an
-// empty object if the request gave none.
-func Config() (json.Value, error) {
-	return json.Parse(read(func(p unsafe.Pointer, limit int32) int32 { return abi.Config(p, limit) }))
+// Request is what is asked of the plugin.
+type Request struct {
+	// Config is the request's configuration for this plugin. The host has checked it against the manifest's schema, and what
+	// the request left out has the schema's default. It is an object.
+	Config       json.Value
+	PromptTokens int    // tokens of the prompt
+	MaxTokens    int    // tokens to generate at most
+	ContextSize  int    // tokens, prompt included, that the model can take
+	Seed         uint64 // of the choice that this plugin serves
 }
 
-// Messages is the conversation, a JSON list; package template reads it for a template plugin. Elsewhere it is empty.
-func Messages() []byte {
-	return read(func(p unsafe.Pointer, limit int32) int32 { return abi.Messages(p, limit) })
+// Sampling is the request's sampling parameters, an object with the names of a request's body, such as temperature and top_k. A
+// client may change them while it reads the answer; each call gives those of the moment. It is Null on a host that does not tell.
+func (r *Request) Sampling() json.Value { return asked("sampling") }
+
+// Model tells about the model: an object with name, architecture, description, parameters, size_bytes, vocabulary_size,
+// context_train, embedding_size and layers, of which those that are not known are missing. It is Null on a host that does not tell.
+func (r *Request) Model() json.Value { return asked("model") }
+
+func asked(what string) json.Value {
+	if !Feature("request") {
+		return json.Value{}
+	}
+	v, _ := json.Parse(read(func(p unsafe.Pointer, limit int32) int32 { return abi.Request(p, limit) })) // the host writes JSON
+	return v.Get(what)
+}
+
+var errDefaults = errors.New("this host does not fill in a configuration's defaults, which the plugin relies on: it needs a newer one")
+
+func readRequest() (*Request, error) {
+	config, err := json.Parse(read(func(p unsafe.Pointer, limit int32) int32 { return abi.Config(p, limit) }))
+	if err != nil {
+		return nil, err
+	}
+	if hasDefault(manifest.ConfigSchema) && !Feature("config_defaults") {
+		return nil, errDefaults
+	}
+	return &Request{
+		Config:       config,
+		PromptTokens: int(abi.Param(abi.ParamPromptTokens)),
+		MaxTokens:    int(abi.Param(abi.ParamMaxTokens)),
+		ContextSize:  int(abi.Param(abi.ParamContextSize)),
+		Seed:         uint64(abi.Param(abi.ParamSeed)),
+	}, nil
+}
+
+// hasDefault is strings.Contains(schema, `"default"`), which is larger.
+func hasDefault(schema string) bool {
+	const word = `"default"`
+	for i := 0; i+len(word) <= len(schema); i++ {
+		if schema[i:i+len(word)] == word {
+			return true
+		}
+	}
+	return false
 }
 
 // read asks with a small buffer first and again with the right one. TinyGo cannot pass an import itself as a function.
@@ -38,46 +79,8 @@ func read(from func(unsafe.Pointer, int32) int32) []byte {
 	}
 }
 
-// History appends to buffer[:0] all tokens so far, prompt first. In Prepare and Sample these are the tokens accepted
-// before, in Accept and Stop the token in question is the last. Pass the last result to reuse its memory.
-func History(buffer []Token) []Token { return HistoryFrom(0, buffer) }
-
-// HistoryFrom is History from a token on, 0 being the prompt's first; a negative number counts back from the end, so that
-// HistoryFrom(-1, buffer) is the last token. It costs what it copies and not the whole history.
-func HistoryFrom(from int, buffer []Token) []Token {
-	if cap(buffer) == 0 {
-		buffer = make([]Token, 0, 256)
-	}
-	for {
-		buffer = buffer[:cap(buffer)]
-		n := int(abi.History(int32(from), unsafe.Pointer(&buffer[0]), int32(len(buffer))))
-		if n <= len(buffer) {
-			return buffer[:n]
-		}
-		buffer = make([]Token, n+n/2)
-	}
-}
-
-// HistoryLen is how many tokens there are so far. It copies nothing.
-func HistoryLen() int {
-	var none Token
-	return int(abi.History(0, unsafe.Pointer(&none), 0))
-}
-
-// Feature reports whether the host knows an import or export of the ABI by its name. Ask before calling what the host may be
-// too old for; such an import is declared under "//go:wasmimport penstock-optional NAME".
+// Feature reports whether the host knows an import, an export or a feature of the ABI by its name. What this package has works
+// everywhere; ask before calling an import of your own, and declare that under "//go:wasmimport penstock-optional NAME".
 func Feature(name string) bool {
 	return abi.Feature(unsafe.Pointer(unsafe.StringData(name)), int32(len(name))) == 1
 }
-
-// PromptTokens is how many tokens the prompt has.
-func PromptTokens() int { return int(abi.Param(abi.ParamPromptTokens)) }
-
-// MaxTokens is how many tokens may be generated at most.
-func MaxTokens() int { return int(abi.Param(abi.ParamMaxTokens)) }
-
-// ContextSize is how many tokens, prompt included, the model can take.
-func ContextSize() int { return int(abi.Param(abi.ParamContextSize)) }
-
-// Seed is the seed of the choice that this instance serves.
-func Seed() uint64 { return uint64(abi.Param(abi.ParamSeed)) }

@@ -19,7 +19,7 @@ func Piece(t Token, buffer []byte) []byte {
 	}
 	for {
 		buffer = buffer[:cap(buffer)]
-		n := int(abi.Piece(t, unsafe.Pointer(&buffer[0]), int32(len(buffer))))
+		n := int(abi.Piece(int32(t), unsafe.Pointer(&buffer[0]), int32(len(buffer))))
 		if n <= len(buffer) {
 			return buffer[:max(n, 0)]
 		}
@@ -28,44 +28,44 @@ func Piece(t Token, buffer []byte) []byte {
 }
 
 // Vocabulary is the bytes of all tokens. Reading it takes memory and time in proportion to the vocabulary, so it is meant
-// for package warm, which does it once for all requests.
+// for Warm, which gets it, once for all requests.
 type Vocabulary struct {
 	offsets []uint32 // one more than there are tokens
 	bytes   []byte
 }
 
 // ReadVocabulary reads all tokens.
-func ReadVocabulary() Vocabulary {
+func ReadVocabulary() *Vocabulary {
 	size := abi.Vocab(nil, 0)
 	words := make([]uint32, (size+3)/4)
 	if size == 0 {
-		return Vocabulary{}
+		return &Vocabulary{}
 	}
 	abi.Vocab(unsafe.Pointer(&words[0]), size)
 	n := VocabSize()
 	text := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), size)
-	return Vocabulary{words[:n+1], text[4*(n+1):]}
+	return &Vocabulary{words[:n+1], text[4*(n+1):]}
 }
 
 // Len is the number of tokens.
-func (v Vocabulary) Len() int { return max(len(v.offsets)-1, 0) }
+func (v *Vocabulary) Len() int { return max(len(v.offsets)-1, 0) }
 
 // Piece is the bytes of a token, as the function Piece gives them. They must not be changed.
-func (v Vocabulary) Piece(t Token) []byte { return v.bytes[v.offsets[t]:v.offsets[t+1]] }
+func (v *Vocabulary) Piece(t Token) []byte { return v.bytes[v.offsets[t]:v.offsets[t+1]] }
 
 // Attributes are bits that tell what kind of token it is.
 type Attributes int32
 
 // The attributes.
 const (
-	Control Attributes = abi.AttrControl // a control token
-	End     Attributes = abi.AttrEnd     // ends generation
-	Byte    Attributes = abi.AttrByte    // a single byte
-	Unused  Attributes = abi.AttrUnused  // never trained
+	AttrControl Attributes = abi.AttrControl // a control token
+	AttrEnd     Attributes = abi.AttrEnd     // ends generation
+	AttrByte    Attributes = abi.AttrByte    // a single byte
+	AttrUnused  Attributes = abi.AttrUnused  // never trained
 )
 
 // AttributesOf gives the attributes of a token, none if it does not exist.
-func AttributesOf(t Token) Attributes { return Attributes(max(abi.TokenAttr(t), 0)) }
+func AttributesOf(t Token) Attributes { return Attributes(max(abi.TokenAttr(int32(t)), 0)) }
 
 // Special names a token with a role.
 type Special int32
@@ -78,8 +78,11 @@ const (
 	Newline Special = abi.SpecialNewline // a line break
 )
 
-// SpecialToken is the token with a role, or NoToken if the model has none.
-func SpecialToken(s Special) Token { return abi.Special(int32(s)) }
+// SpecialToken is the token with a role, if the model has one.
+func SpecialToken(s Special) (Token, bool) {
+	t := abi.Special(int32(s))
+	return Token(t), t >= 0
+}
 
 // Tokenizing says how to read a text; bits may be joined.
 type Tokenizing int32

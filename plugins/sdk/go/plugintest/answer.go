@@ -5,62 +5,72 @@ package plugintest
 import (
 	"slices"
 
-	"github.com/penstock/penstock/plugins/sdk/go/accept"
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
-	"github.com/penstock/penstock/plugins/sdk/go/stop"
 )
 
-// Accept appends a token to the history and tells the plugin, if it accepts. If the answer is accept.Splice, it takes back
-// and inserts what the plugin asks for; the inserted tokens are accepted as well. History is what came of it.
-func (s *Session) Accept(t penstock.Token) accept.Answer {
-	s.t.Helper()
-	done := call{Export: "penstock_accept", Token: t}
-	answer := s.accept(t)
-	if answer == accept.Splice {
-		done.Backtrack, done.Tokens = s.splice()
-		s.History = s.History[:len(s.History)-done.Backtrack]
-		for _, t := range done.Tokens {
-			if s.accept(t) == accept.Splice {
-				s.t.Fatal("a splice in answer to a token that was spliced itself")
-			}
-		}
-	}
-	done.Answer = int32(answer)
-	s.note(done)
-	return answer
+// Accepted is what the plugin wants after a token.
+type Accepted struct {
+	Stop      bool             // the answer ends after this token
+	Splice    bool             // tokens are taken back, or others put in their place:
+	Backtrack int              // how many, this token included
+	Tokens    []penstock.Token // what comes instead
 }
 
-func (s *Session) accept(t penstock.Token) accept.Answer {
+// Accept appends a token to the history and tells the plugin, if it accepts. A splice that the plugin asks for is made; the inserted
+// tokens are accepted as well. History is what came of it.
+func (s *Session) Accept(t penstock.Token) Accepted {
+	s.t.Helper()
+	a := s.accept(t, true)
+	for _, t := range a.Tokens {
+		a.Stop = s.accept(t, true).Stop || a.Stop
+	}
+	return a
+}
+
+// accept is Accept of one token. Told again, after the plugin was begun anew, a token is not written down.
+func (s *Session) accept(t penstock.Token, first bool) (a Accepted) {
 	s.t.Helper()
 	s.History = append(s.History, t)
-	if guest.Accept == nil {
-		return accept.Continue
+	done := call{Call: "accept", Token: &t}
+	if guest.Accept != nil {
+		answer := s.call(with(guest.Accept, int32(t)))
+		done.Answer = &answer
+		switch answer {
+		case abi.AcceptContinue:
+		case abi.AcceptStop:
+			a.Stop = true
+		case abi.AcceptSplice:
+			if a.Splice = first; first {
+				a.Backtrack, a.Tokens = s.splice()
+				done.Splice = &splice{a.Backtrack, a.Tokens}
+				s.History = s.History[:len(s.History)-a.Backtrack]
+			}
+		default:
+			s.t.Fatalf("accept answered %d", answer)
+		}
 	}
-	answer := accept.Answer(s.call(with(guest.Accept, t)))
-	if answer < accept.Continue || answer > accept.Splice {
-		s.t.Fatalf("accept answered %d", answer)
+	if first {
+		s.note(done)
 	}
-	return answer
+	return a
 }
 
 // splice reads what the plugin wants taken back and inserted.
 func (s *Session) splice() (backtrack int, tokens []penstock.Token) {
 	s.t.Helper()
 	w := numbers[uint32](s.bound(abi.BufferSplice))
-	generated, hold := len(s.History)-len(s.Prompt), penstock.Registered().Hold
+	generated, hold := len(s.History)-len(s.Prompt), s.manifest.Hold
 	if int(w[1]) > len(w)-2 || int(w[0]) > min(generated, hold) {
-		s.t.Fatalf("a splice of %d tokens that takes %d back: it has room for %d, hold is %d and %d were generated", w[1], w[0], len(w)-2, hold, generated)
+		s.t.Fatalf("a splice of %d tokens that takes %d back: there is room for %d (the manifest's Splice), %d may be taken back (its Hold) and %d were generated",
+			w[1], w[0], len(w)-2, hold, generated)
 	}
-	for _, t := range w[2 : 2+w[1]] {
-		tokens = append(tokens, penstock.Token(t))
-	}
-	return int(w[0]), tokens
+	return int(w[0]), slices.Clone(w[2 : 2+w[1]])
 }
 
 // Rewind takes tokens back, as another plugin or a user would: n are left, prompt included. A plugin that accepts but does not
-// rewind is opened anew, and told all tokens again.
+// rewind is begun anew, and told all tokens again.
 func (s *Session) Rewind(n int) {
 	s.t.Helper()
 	s.History = s.History[:n]
@@ -72,28 +82,28 @@ func (s *Session) Rewind(n int) {
 	case guest.Accept != nil:
 		generated := slices.Clone(s.History[len(s.Prompt):])
 		s.History = s.History[:len(s.Prompt)]
-		if err := s.open(); err != nil {
+		if err := s.begin(); err != nil {
 			s.t.Fatal(err)
 		}
 		for _, t := range generated {
-			s.accept(t)
+			s.accept(t, false)
 		}
 	}
-	s.note(call{Export: "penstock_rewind", Token: int32(n)})
+	s.note(call{Call: "rewind", Keep: &n})
 }
 
 // Stop shows the plugin new text.
-func (s *Session) Stop(t penstock.Token, text string) stop.Answer {
+func (s *Session) Stop(t penstock.Token, text string) penstock.Verdict {
 	s.t.Helper()
 	buffer := s.bound(abi.BufferText)
 	if len(text) > len(buffer) {
 		s.t.Fatalf("%d bytes of text for a buffer of %d", len(text), len(buffer))
 	}
 	copy(buffer, text)
-	answer := s.call(func() int32 { return guest.Stop(t, int32(len(text))) })
+	answer := s.call(func() int32 { return guest.Stop(int32(t), int32(len(text))) })
 	if answer > abi.StopHold {
 		s.t.Fatalf("stop answered %d", answer)
 	}
-	s.note(call{Export: "penstock_stop", Token: t, Text: text, Answer: answer})
-	return stop.Answer(answer)
+	s.note(call{Call: "stop", Token: &t, Text: newText(text), Answer: &answer})
+	return penstock.Verdict(answer)
 }

@@ -10,104 +10,159 @@ import (
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
 	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
-	"github.com/penstock/penstock/plugins/sdk/go/prepare"
-	"github.com/penstock/penstock/plugins/sdk/go/sampler"
 )
 
 // numbers reads bytes of a buffer, aligned to 4.
-func numbers[T int32 | uint32 | float32](b []byte) []T {
+func numbers[T uint32 | float32](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
 }
 
-// Sample shows the plugin candidates, best first, or the whole row where ids is nil. It returns the token the plugin chose, or
-// sampler.Edited, and writes back what became of ids and logits. Candidates with a logit of −Inf come last, and are not shown.
-func (s *Session) Sample(ids []penstock.Token, logits []float32) penstock.Token {
+// Sample shows the plugin candidates, best first, or none where its view is None. It returns what the plugin chose, and writes back
+// what became of ids and logits: of candidates that the plugin did not keep the logit is −Inf. Those with a logit of −Inf come last,
+// and are not shown.
+func (s *Session) Sample(ids []penstock.Token, logits []float32) penstock.Choice {
 	s.t.Helper()
 	n := len(logits)
-	toIDs, toLogits := []penstock.Token(nil), numbers[float32](s.buffers[abi.BufferLogits])
-	if ids != nil {
-		for n > 0 && math.IsInf(float64(logits[n-1]), -1) {
-			n--
-		}
-		view := s.buffers[abi.BufferCandidates]
-		half := len(view) / 8 * 4
-		toIDs, toLogits = numbers[penstock.Token](view[:half]), numbers[float32](view[half:2*half])
+	for n > 0 && math.IsInf(float64(logits[n-1]), -1) {
+		n--
+	}
+	view := s.buffers[abi.BufferCandidates]
+	half := len(view) / 8 * 4
+	toIDs, toLogits := numbers[penstock.Token](view[:half]), numbers[float32](view[half:2*half])
+	if n > len(toLogits) || len(ids) != len(logits) {
+		s.t.Fatalf("%d tokens with %d logits for a view of %d candidates", len(ids), n, len(toLogits))
+	}
+	if n > 0 {
 		s.check("shown", ids[:n], logits[:n])
 	}
-	if n > len(toLogits) {
-		s.t.Fatalf("%d candidates for a view of %d", n, len(toLogits))
-	}
-	before := call{Export: "penstock_sample", IDs: slices.Clone(ids), Logits: slices.Clone(logits)}
-	copy(toIDs, ids[:min(n, len(ids))])
+	done := call{Call: "sample", IDs: slices.Clone(ids[:n]), Logits: slices.Clone(logits[:n])}
+	copy(toIDs, ids[:n])
 	copy(toLogits, logits[:n])
-	chosen := s.call(with(guest.Sample, int32(n)))
-	copy(ids, toIDs[:min(n, len(ids))])
-	copy(logits, toLogits[:n])
-	if chosen != sampler.Edited && !(host{s}).known(chosen) {
-		s.t.Fatalf("sample answered %d; there are %d tokens", chosen, len(s.Pieces))
-	}
-	if ids != nil {
+	choice := s.chosen(n)
+	switch kept := int(-1 - choice); {
+	case kept > n:
+		s.t.Fatalf("sample keeps %d candidates of %d", kept, n)
+	case kept > 0:
+		for i := kept; i < n; i++ {
+			logits[i] = float32(math.Inf(-1))
+		}
+	case n > 0:
+		copy(ids, toIDs[:n])
+		copy(logits, toLogits[:n])
 		s.check("left", ids[:n], logits[:n])
 	}
-	before.Answer, before.LeftIDs, before.LeftLogits = chosen, slices.Clone(ids), slices.Clone(logits)
-	s.note(before)
-	return chosen
+	if done.Answer = (*int32)(&choice); choice == penstock.Edited && n > 0 {
+		done.Left = &left{slices.Clone(ids[:n]), slices.Clone(logits[:n])}
+	}
+	s.note(done)
+	return choice
+}
+
+// SampleRow shows the plugin a whole row. It returns what the plugin chose, and writes back what became of the logits.
+func (s *Session) SampleRow(row []float32) penstock.Choice {
+	s.t.Helper()
+	view := numbers[float32](s.buffers[abi.BufferLogits])
+	if len(view) != len(row) {
+		s.t.Fatalf("%d logits for a view of %d", len(row), len(view))
+	}
+	done := call{Call: "sample", Logits: slices.Clone(row)}
+	copy(view, row)
+	choice := s.chosen(len(row))
+	copy(row, view)
+	if choice < penstock.Edited {
+		s.t.Fatal("sample keeps candidates of a row, which has none")
+	}
+	s.finite("left", row)
+	if done.Answer = (*int32)(&choice); choice == penstock.Edited {
+		done.Left = &left{Logits: slices.Clone(row)}
+	}
+	s.note(done)
+	return choice
+}
+
+func (s *Session) chosen(n int) penstock.Choice {
+	s.t.Helper()
+	choice := penstock.Choice(s.call(with(guest.Sample, int32(n))))
+	if t, ok := choice.Token(); ok && !(host{s}).known(int32(t)) {
+		s.t.Fatalf("sample takes token %d; there are %d tokens", t, len(s.Pieces))
+	}
+	return choice
 }
 
 // check ends the test where candidates are not what the host would show or take.
 func (s *Session) check(what string, ids []penstock.Token, logits []float32) {
 	s.t.Helper()
 	seen := make(map[penstock.Token]bool, len(ids))
-	left := false
 	for i, t := range ids {
-		if !(host{s}).known(t) || seen[t] {
+		if !(host{s}).known(int32(t)) || seen[t] {
 			s.t.Fatalf("candidate %d that is %s is token %d: twice, or not one of %d", i, what, t, len(s.Pieces))
 		}
 		seen[t] = true
-		if x := logits[i]; !(x <= math.MaxFloat32) {
+	}
+	s.finite(what, logits)
+}
+
+func (s *Session) finite(what string, logits []float32) {
+	s.t.Helper()
+	some := false
+	for i, x := range logits {
+		if !(x <= math.MaxFloat32) {
 			s.t.Fatalf("candidate %d that is %s has the logit %v", i, what, x)
 		}
-		left = left || logits[i] >= -math.MaxFloat32
+		some = some || x >= -math.MaxFloat32
 	}
-	if !left {
+	if !some {
 		s.t.Fatalf("no candidate that is %s is above −Inf", what)
 	}
 }
 
-// Prepared is what the plugin filled for the next token.
+// Prepared is what the plugin wants of the next token.
 type Prepared struct {
-	Filled prepare.Filled
-	Mask   []uint32 // nil: none
+	Mask   []uint32 // a bit for each token that may come; nil: any may
 	Bias   map[penstock.Token]float32
-	Forced penstock.Token
+	Forced []penstock.Token // what comes next, whatever the logits
 }
 
 // Prepare lets the plugin look ahead.
-func (s *Session) Prepare() Prepared {
+func (s *Session) Prepare() (p Prepared) {
 	s.t.Helper()
-	p := Prepared{Filled: prepare.Filled(s.call(guest.Prepare)), Forced: penstock.NoToken}
-	if p.Filled&^(prepare.Mask|prepare.Bias|prepare.Force) != 0 {
-		s.t.Fatalf("prepare answered %#x, which has bits that mean nothing", int32(p.Filled))
+	filled := s.call(guest.Prepare)
+	if filled&^(abi.PrepareMask|abi.PrepareBias|abi.PrepareForce) != 0 {
+		s.t.Fatalf("prepare answered %#x, which has bits that mean nothing", filled)
 	}
-	if p.Filled&prepare.Mask != 0 {
-		p.Mask = numbers[uint32](s.bound(abi.BufferMask))
+	done := call{Call: "prepare", Answer: &filled}
+	if filled&abi.PrepareMask != 0 {
+		p.Mask = slices.Clone(numbers[uint32](s.bound(abi.BufferMask)))
+		done.Mask = newMask(p.Mask, len(s.Pieces))
 	}
-	if p.Filled&prepare.Bias != 0 {
+	if filled&abi.PrepareBias != 0 {
 		p.Bias = map[penstock.Token]float32{}
 		ids, amounts := numbers[uint32](s.bound(abi.BufferBias)), numbers[float32](s.bound(abi.BufferBias))
 		for i := range int(ids[0]) {
-			p.Bias[penstock.Token(ids[1+2*i])] += amounts[2+2*i]
+			p.Bias[ids[1+2*i]] += amounts[2+2*i]
+			done.Bias = append(done.Bias, bias{ids[1+2*i], amounts[2+2*i]})
 		}
 	}
-	if p.Filled&prepare.Force != 0 {
-		w := numbers[uint32](s.bound(abi.BufferSplice))
-		if w[0] != 0 || w[1] != 1 {
-			s.t.Fatalf("a forced token with backtrack %d and n %d, want 0 and 1", w[0], w[1])
-		}
-		p.Forced = penstock.Token(w[2])
+	if filled&abi.PrepareForce != 0 {
+		p.Forced = s.forced()
+		done.Force = p.Forced
 	}
-	s.note(call{Export: "penstock_prepare", Mask: slices.Clone(p.Mask), Bias: p.Bias, Answer: p.Forced})
+	s.note(done)
 	return p
+}
+
+func (s *Session) forced() []penstock.Token {
+	s.t.Helper()
+	w := numbers[uint32](s.bound(abi.BufferSplice))
+	if w[0] != 0 || w[1] == 0 || int(w[1]) > len(w)-2 {
+		s.t.Fatalf("%d tokens are forced with backtrack %d; there is room for %d, see the manifest's Splice", w[1], w[0], len(w)-2)
+	}
+	for _, t := range w[2 : 2+w[1]] {
+		if !(host{s}).known(int32(t)) {
+			s.t.Fatalf("token %d is forced; there are %d tokens", t, len(s.Pieces))
+		}
+	}
+	return slices.Clone(w[2 : 2+w[1]])
 }
 
 // bound is a buffer that the plugin says it filled.

@@ -3,12 +3,14 @@
 package plugintest
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 	"strings"
 	"unsafe"
 
 	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
+	"github.com/penstock/penstock/plugins/sdk/go/json"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
 )
 
@@ -39,13 +41,10 @@ func take(from unsafe.Pointer, size int32) string {
 
 // Config implements abi.Host.
 func (h host) Config(p unsafe.Pointer, limit int32) int32 {
-	switch {
-	case !h.s.begun:
+	if !h.s.begun {
 		return give("", p, limit)
-	case h.s.Config == "":
-		return give("{}", p, limit)
 	}
-	return give(h.s.Config, p, limit)
+	return give(withDefaults(cmp.Or(h.s.Config, "{}"), string(h.s.manifest.Schema)), p, limit)
 }
 
 // Messages implements abi.Host.
@@ -88,6 +87,22 @@ func (h host) Param(kind int32) int64 {
 	return -1
 }
 
+// Request implements abi.Host.
+func (h host) Request(p unsafe.Pointer, limit int32) int32 {
+	model, sampling := cmp.Or(h.s.Model, "{}"), cmp.Or(h.s.Sampling, "{}")
+	return give(`{"model":`+model+`,"sampling":`+sampling+`}`, p, limit)
+}
+
+// Output implements abi.Host. It does not count values.
+func (h host) Output(p unsafe.Pointer, size int32) int32 {
+	value := take(p, size)
+	if _, err := json.Parse([]byte(value)); err != nil || !h.s.begun || h.s.rendering {
+		return abi.OutputRefused
+	}
+	h.s.Outputs = append(h.s.Outputs, value)
+	return abi.OutputOk
+}
+
 // Random implements abi.Host: as for the first plugin of a chain.
 func (h host) Random() int64 {
 	x := abi.Draw(h.s.Seed, 0, uint64(h.s.position), h.s.draws)
@@ -98,7 +113,7 @@ func (h host) Random() int64 {
 // VocabSize implements abi.Host.
 func (h host) VocabSize() int32 { return int32(len(h.s.Pieces)) }
 
-func (h host) known(t penstock.Token) bool { return t >= 0 && int(t) < len(h.s.Pieces) }
+func (h host) known(t int32) bool { return t >= 0 && int(t) < len(h.s.Pieces) }
 
 // Piece implements abi.Host.
 func (h host) Piece(t int32, p unsafe.Pointer, limit int32) int32 {
@@ -124,15 +139,15 @@ func (h host) TokenAttr(t int32) int32 {
 	if !h.known(t) {
 		return -1
 	}
-	return int32(h.s.Attributes[t])
+	return int32(h.s.Attributes[penstock.Token(t)])
 }
 
 // Special implements abi.Host.
 func (h host) Special(kind int32) int32 {
 	if t, ok := h.s.Special[penstock.Special(kind)]; ok {
-		return t
+		return int32(t)
 	}
-	return penstock.NoToken
+	return -1
 }
 
 // Tokenize implements abi.Host. In place of a model's tokenizer it takes the longest piece that fits, again and again.
@@ -142,16 +157,16 @@ func (h host) Tokenize(text unsafe.Pointer, size, flags int32, p unsafe.Pointer,
 	}
 	var tokens []penstock.Token
 	for rest := take(text, size); rest != ""; {
-		best, length := penstock.NoToken, 0
+		best, length := -1, 0
 		for t, piece := range h.s.Pieces {
 			if len(piece) > length && strings.HasPrefix(rest, piece) {
-				best, length = penstock.Token(t), len(piece)
+				best, length = t, len(piece)
 			}
 		}
-		if best == penstock.NoToken {
+		if best < 0 {
 			return -1
 		}
-		tokens, rest = append(tokens, best), rest[length:]
+		tokens, rest = append(tokens, penstock.Token(best)), rest[length:]
 	}
 	return giveTokens(tokens, p, limit)
 }
@@ -176,7 +191,10 @@ func (h host) Fail(p unsafe.Pointer, size int32) { h.s.refusal = take(p, size) }
 func (h host) Log(_ int32, p unsafe.Pointer, size int32) { h.s.Logs = append(h.s.Logs, take(p, size)) }
 
 // GrammarOpen implements abi.Host: as a host without a grammar engine.
-func (h host) GrammarOpen(int32, unsafe.Pointer, int32) int32 { return -1 }
+func (h host) GrammarOpen(kind int32, p unsafe.Pointer, size int32) int32 {
+	h.s.asked = append(h.s.asked, asked{"grammar_open", kind, text(take(p, size)), "there is no grammar engine"})
+	return -1
+}
 
 // GrammarMask implements abi.Host.
 func (h host) GrammarMask(int32) int32 { return -1 }

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
 	"github.com/penstock/penstock/plugins/sdk/go/penstock"
-	"github.com/penstock/penstock/plugins/sdk/go/template"
 )
 
 // hostCall is a call of plugins/abi/testdata/hostcalls.json, which says what the fields mean.
@@ -81,6 +81,7 @@ func TestHost_Answers_AreTheHosts(t *testing.T) {
 	var script struct {
 		Request struct {
 			Config, Messages string
+			Model, Sampling  string
 			Pieces           []string
 			Attributes       []penstock.Attributes
 			Special          map[penstock.Special]penstock.Token
@@ -109,18 +110,26 @@ func TestHost_Answers_AreTheHosts(t *testing.T) {
 			}
 		}
 	}
-	penstock.Register(penstock.Manifest{Name: "test"}, func() error { all(script.Open); return nil })
-	template.Register(rendering(func() { all(script.Template) }))
-	s := Open(t, Request{q.Config, q.Messages, q.Pieces, attributes, q.Special, q.Prompt, q.MaxTokens, q.ContextSize, q.Seed})
-	if len(s.Logs) != 1 || s.Logs[0] != "a line" || s.refusal != "no reason" {
-		t.Errorf("logged %q, failed with %q", s.Logs, s.refusal)
+	asks = asking{func() { all(script.Open) }, func() { all(script.Template) }}
+	s := Open[asking](t, Request{q.Config, q.Messages, q.Pieces, attributes, q.Special, q.Prompt, q.MaxTokens, q.ContextSize, q.Seed, q.Model, q.Sampling})
+	if len(s.Logs) != 1 || s.Logs[0] != "a line" || s.refusal != "no reason" || len(s.Outputs) != 1 || s.Outputs[0] != `{"a": 1}` {
+		t.Errorf("logged %q, failed with %q, gave %q", s.Logs, s.refusal, s.Outputs)
 	}
 	if got, err := s.Render(); err != nil || got != "a prompt" {
 		t.Errorf("%q, %v", got, err)
 	}
 }
 
-// rendering is a template whose prompt is emitted by the function.
-type rendering func()
+// asking is a plugin that asks the host; asks is what.
+type asking struct{ open, render func() }
 
-func (r rendering) Render([]template.Message) (string, error) { r(); return "", nil }
+var (
+	asks asking
+	_    = penstock.Register[asking](penstock.Manifest{Name: "test"})
+)
+
+func init() { guest.Exported = guest.HasRender }
+
+func (*asking) Open(*penstock.Request) error { asks.open(); return nil }
+
+func (*asking) Render([]penstock.Message) (string, error) { asks.render(); return "", nil }

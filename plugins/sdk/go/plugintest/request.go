@@ -4,17 +4,17 @@
 // call.
 //
 // It gives the answers that the host gives, and ends the test where the host would end the request. Fuel, memory limits and the
-// build for WebAssembly are the host's alone: penstock plugin check tries a built plugin.
+// build for WebAssembly are the host's alone: penstock plugin test tries a built plugin.
 //
-// With PENSTOCK_RECORD=FOLDER in the environment each session is written to a file in that folder, so that its calls can be
-// repeated under the host. The example plugins are tested so.
+// With PENSTOCK_RECORD=FOLDER in the environment each session is written to a session file in that folder, whose calls
+// penstock plugin test makes once more under the host: in the folder cases of a plugin they are its golden cases.
 package plugintest
 
 import "github.com/penstock/penstock/plugins/sdk/go/penstock"
 
 // Request is what the plugin is told. The zero value is an empty request without a vocabulary.
 type Request struct {
-	Config      string // JSON; empty: {}
+	Config      string // JSON; empty: {}. What it leaves out has the default of the manifest's schema
 	Messages    string // JSON
 	Pieces      []string
 	Attributes  map[penstock.Token]penstock.Attributes
@@ -23,4 +23,6 @@ type Request struct {
 	MaxTokens   int
 	ContextSize int
 	Seed        uint64
+	Model       string // JSON, what Request.Model gives; empty: {}
+	Sampling    string // JSON, what Request.Sampling gives; empty: {}
 }

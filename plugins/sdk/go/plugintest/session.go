@@ -3,6 +3,7 @@
 package plugintest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -14,13 +15,16 @@ import (
 
 // Session is a plugin at work in one request. Its methods end the test where the plugin breaks the ABI.
 //
-// Natively there is one instance of the plugin, which each session opens anew: once a session is open, the one before is over.
+// Natively one plugin is at work at a time: once a session is open, the one before is over.
 type Session struct {
 	Request
 	History []penstock.Token // prompt first; Accept and Rewind change it
 	Logs    []string         // what the plugin logged
+	Outputs []string         // JSON, what the plugin gave the client
 
 	t         testing.TB
+	plugin    *guest.Plugin
+	manifest  manifest
 	begun     bool // the request is known: it is not while warm runs
 	opening   bool // buffers may be bound
 	rendering bool // messages are there
@@ -32,45 +36,73 @@ type Session struct {
 	recording
 }
 
+// manifest is what a session wants to know of the plugin's.
+type manifest struct {
+	Name   string          `json:"name"`
+	Hold   int             `json:"hold"`
+	Schema json.RawMessage `json:"config_schema"`
+}
+
 // ErrRefused wraps the reason why a plugin refused something.
 var ErrRefused = errors.New("refused")
 
-// current is the session whose plugin the one native instance is.
+// current is the session whose plugin is at work.
 var current *Session
 
-// Open begins a request and fails the test if the plugin refuses it.
-func Open(t testing.TB, r Request) *Session {
+// Open begins a request with a fresh T, which must be registered, and fails the test if the plugin refuses it.
+func Open[T any](t testing.TB, r Request) *Session {
 	t.Helper()
-	s, err := TryOpen(t, r)
+	s, err := TryOpen[T](t, r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// TryOpen begins a request; the error wraps ErrRefused where the plugin refuses it.
-func TryOpen(t testing.TB, r Request) (*Session, error) {
+// TryOpen is Open, with an error that wraps ErrRefused where the plugin refuses the request.
+func TryOpen[T any](t testing.TB, r Request) (*Session, error) {
 	t.Helper()
-	s := &Session{Request: Request{Pieces: r.Pieces, Attributes: r.Attributes, Special: r.Special}, t: t}
-	current = s
-	s.record(t, r)
-	if guest.Warm != nil && s.call(guest.Warm) != 0 {
-		return nil, s.refused()
+	for p := guest.Registered; p != nil; p = p.Before {
+		if _, ok := p.New().(*T); ok {
+			return open(t, p, r)
+		}
 	}
-	s.Request, s.begun, s.position = r, true, -1
+	t.Fatalf("%T is not registered: write `var _ = penstock.Register[…](…)` in the plugin", *new(T))
+	return nil, nil
+}
+
+func open(t testing.TB, p *guest.Plugin, r Request) (*Session, error) {
+	t.Helper()
+	s := &Session{t: t, plugin: p}
+	text, wrong := p.Manifest()
+	if wrong != "" {
+		t.Fatal(wrong)
+	}
+	if err := json.Unmarshal(text, &s.manifest); err != nil {
+		t.Fatalf("the manifest is no JSON: %v: %s", err, text)
+	}
+	s.Request, s.position = r, -1
 	s.History = append(s.History, r.Prompt...)
-	err := s.open()
-	s.note(call{Export: "penstock_open", Refusal: s.refusal, Refused: err != nil})
+	s.record(t, s.manifest.Name, r)
+	err := s.begin()
+	s.note(call{Call: "open", Refusal: reason(err, s.refusal)})
 	if err != nil {
 		return nil, err
 	}
+	t.Cleanup(s.close)
 	return s, nil
 }
 
-func (s *Session) open() error {
+// begin puts a fresh plugin to work.
+func (s *Session) begin() error {
 	s.t.Helper()
+	current, s.begun = s, false
+	s.plugin.Begin()
 	s.buffers = [abi.BufferText + 1][]byte{}
-	s.opening = true
+	if guest.Warm != nil && s.call(guest.Warm) != 0 {
+		return s.refused()
+	}
+	s.begun, s.opening = true, true
 	defer func() { s.opening = false }()
 	if s.call(guest.Open) != 0 {
 		return s.refused()
@@ -78,7 +110,22 @@ func (s *Session) open() error {
 	return nil
 }
 
+// close tells the plugin that its request is over, unless another is open already.
+func (s *Session) close() {
+	if current == s && guest.Close != nil {
+		s.call(func() int32 { guest.Close(); return 0 })
+	}
+}
+
 func (s *Session) refused() error { return fmt.Errorf("%w: %s", ErrRefused, s.refusal) }
+
+// reason is that of an error; nil without one.
+func reason(err error, refusal string) *string {
+	if err == nil {
+		return nil
+	}
+	return &refusal
+}
 
 // call runs one of the plugin's functions, as the host does at this place in the conversation.
 func (s *Session) call(f func() int32) int32 {
@@ -87,7 +134,7 @@ func (s *Session) call(f func() int32) int32 {
 	case current != s:
 		s.t.Fatal("another session was opened since; natively there is one at a time")
 	case f == nil:
-		s.t.Fatal("the plugin registered nothing that this calls")
+		s.t.Fatal("the plugin's type has no method that this calls")
 	}
 	if len(s.History) != s.position {
 		s.position, s.draws = len(s.History), 0
@@ -107,20 +154,20 @@ func with(f func(int32) int32, argument int32) func() int32 {
 
 // Manifest is the JSON that the plugin describes itself with.
 func (s *Session) Manifest() string {
-	s.t.Helper()
-	s.call(func() int32 { guest.Describe(); return 0 })
-	return s.emitted
+	text, _ := s.plugin.Manifest()
+	return string(text)
 }
 
 // Render gives the prompt's text.
 func (s *Session) Render() (string, error) {
 	s.t.Helper()
 	s.rendering = true
-	answer := s.call(guest.Template)
+	answer := s.call(guest.Render)
 	s.rendering = false
-	s.note(call{Export: "penstock_template", Text: s.emitted, Refusal: s.refusal, Refused: answer != 0})
 	if answer != 0 {
+		s.rendered(call{Call: "render", Refusal: &s.refusal})
 		return "", s.refused()
 	}
+	s.rendered(call{Call: "render", Prompt: newText(s.emitted)})
 	return s.emitted, nil
 }

@@ -16,10 +16,10 @@ pub const BUFFER_TEXT: i32 = 6;
 pub const PREPARE_MASK: i32 = 1;
 /// the bias buffer
 pub const PREPARE_BIAS: i32 = 2;
-/// the splice buffer: token[0] with n = 1 and backtrack 0 is the next token; no `sample` runs, every `accept` does
+/// the splice buffer: token[0] with n = 1 and backtrack 0 is the next token; no `sample` runs, every `accept` does. With n > 1 (feature `prepare_force_many`) the n tokens come next, one after the other
 pub const PREPARE_FORCE: i32 = 4;
 
-// sample answers: Any answer ≥ 0 is the id of the chosen token.
+// sample answers: Any answer ≥ 0 is the id of the chosen token. With the feature sample_keep an answer −1 − k, k ≥ 1, keeps the first k candidates of the view as they were shown, and the chain goes on; the view is not read back.
 /// the view was edited, or left as it is; the chain goes on
 pub const SAMPLE_EDITED: i32 = -1;
 
@@ -95,6 +95,20 @@ pub const BIND_OK: i32 = 0;
 /// see `bind`
 pub const BIND_REFUSED: i32 = -1;
 
+// output answers: Result of output.
+/// the client gets the value
+pub const OUTPUT_OK: i32 = 0;
+/// see `output`
+pub const OUTPUT_REFUSED: i32 = -1;
+
+// Features: what a host of v1 may lack; ask with the import feature.
+/// `penstock_sample` may answer −1 − k: the first k candidates stay
+pub const FEATURE_SAMPLE_KEEP: &str = "sample_keep";
+/// `penstock_prepare` may force several tokens with one bit 4: n from 1 to cap, see *prepare bits*; without it n must be 1
+pub const FEATURE_PREPARE_FORCE_MANY: &str = "prepare_force_many";
+/// `config` has the values that the manifest's schema gives a `default` for, where the request gave none; without it the plugin fills them in. A host looks for defaults in `properties`, `items` and `prefixItems`, and follows `$ref` and `allOf`. What is required must still be given. Where a configuration fits the schema only without the defaults, it gets none
+pub const FEATURE_CONFIG_DEFAULTS: &str = "config_defaults";
+
 // Limits that a plugin can plan with.
 /// units
 pub const LIMIT_HOOK_FUEL: i64 = 20000000;
@@ -150,6 +164,10 @@ pub const LIMIT_FAIL_BYTES: i64 = 4096;
 pub const LIMIT_TOKENIZE_BYTES: i64 = 65536;
 /// bytes of a feature's name
 pub const LIMIT_FEATURE_BYTES: i64 = 64;
+/// bytes of all values of a plugin in a choice
+pub const LIMIT_OUTPUT_BYTES: i64 = 65536;
+/// values of a plugin in a choice
+pub const LIMIT_OUTPUTS: i64 = 64;
 /// bytes of text held back by stop plugins
 pub const LIMIT_HELD_BYTES: i64 = 4096;
 /// bytes
@@ -174,13 +192,13 @@ pub const LIMIT_NAME_BYTES: i64 = 64;
 #[cfg(target_arch = "wasm32")]
 #[link(wasm_import_module = "penstock")]
 extern "C" {
-    /// The request's configuration for this plugin: JSON that fits the manifest's schema, `{}` if the request gave none. Returns its length in bytes.
+    /// The request's configuration for this plugin: JSON that fits the manifest's schema, `{}` if the request gave none. A property that the request leaves out has the schema's `default`, if there is one (feature `config_defaults`); so have those of objects within that the request or a default gives. Returns its length in bytes.
     pub fn config(ptr: *mut u8, limit: i32) -> i32;
     /// The conversation as JSON, for `penstock_template`; empty elsewhere. Returns its length in bytes.
     pub fn messages(ptr: *mut u8, limit: i32) -> i32;
     /// Token ids so far, prompt first, as `u32`, from index `from` on; a negative `from` counts back from the end. `limit` and the result count tokens, not bytes. In `prepare` and `sample` the history holds all tokens accepted so far; in `accept` and `stop` it includes the token.
     pub fn history(from: i32, ptr: *mut u8, limit: i32) -> i32;
-    /// 1 where the host knows what the text names, else 0: an import or an export of this document, or what a later one adds. A plugin that wants more than v1 had at first asks before it calls; see *growth*.
+    /// 1 where the host knows what the text names, else 0: an import, an export or a feature of this document, or what a later one adds. A plugin that wants more than v1 had at first asks before it calls; see *growth*.
     pub fn feature(ptr: *const u8, len: i32) -> i32;
     /// A number of the request, see *param kinds*; −1 for an unknown kind.
     pub fn param(kind: i32) -> i64;
@@ -212,6 +230,19 @@ extern "C" {
     pub fn grammar_mask(handle: i32) -> i32;
     /// Moves the grammar on by a token. 0, or −1 for a refused token or an unknown handle, and nothing changes. It does not go back: where tokens may be taken back, leave out `penstock_rewind`, and a fresh instance is told all tokens again.
     pub fn grammar_accept(handle: i32, token: i32) -> i32;
+}
+
+#[cfg(target_arch = "wasm32")]
+#[link(wasm_import_module = "penstock-optional")]
+extern "C" {
+    /// What is asked of which model: a JSON object with the objects `model` and `sampling`. Returns its length in bytes.
+    ///
+    /// `model` has `name` (as the API knows the model), `architecture` and `description` (as the model's file says), `parameters` (their number), `size_bytes` (of the weights), `vocabulary_size`, `context_train` (the longest context it was trained for), `embedding_size` and `layers`. What is not known is left out, and a host without a model has `{}`.
+    ///
+    /// `sampling` has the request's effective sampling parameters under the names of a request's body, with the defaults filled in: `temperature`, `top_k`, `max_tokens`, `stop`, `logit_bias` and so on; `samplers` is the chain in its order, plugins as `plugin:NAME`, and `grammar` tells whether there is one (true or false). A client may change them in the middle of an answer; the next call gives the new values. It is `{}` in `penstock_describe` and `penstock_warm`, where there is no request. A plugin must allow for members that it does not know.
+    pub fn request(ptr: *mut u8, limit: i32) -> i32;
+    /// Gives the client a JSON value, in UTF-8 and at most 64 levels deep: it comes with the answer, under the plugin's name and with the number of tokens that the answer had then. 0, or −1 where it is refused, with the reason in the log: what is no JSON value, what exceeds `output_bytes` or `outputs`, and a call outside `penstock_open`, `penstock_prepare`, `penstock_sample`, `penstock_accept`, `penstock_stop` and `penstock_rewind`. A value stays when tokens are taken back. While a fresh instance is told the answer again (see `penstock_rewind`), values are dropped: the client has them.
+    pub fn output(ptr: *const u8, len: i32) -> i32;
 }
 
 #[cfg(not(target_arch = "wasm32"))]

@@ -8,6 +8,9 @@ use alloc::vec::Vec;
 pub enum Choice {
     /// The view was edited, or left as it is; the chain goes on.
     Edited,
+    /// The first so many candidates stay, as they were shown; what was edited does not count. Cheaper than editing, since nothing is
+    /// read back. One stays at least. It is an answer about candidates: [`crate::Plugin::sample_row`] edits.
+    Keep(usize),
     /// This token is taken, and the chain ends.
     Take(Token),
 }
@@ -19,10 +22,10 @@ pub enum Accepted {
     Continue,
     /// End the answer after this token.
     Stop,
-    /// Take tokens back and put others in their place. Needs a manifest with `hold`, and [`crate::Accept::SPLICE`].
+    /// Take tokens back and put others in their place. Needs a manifest with `hold`.
     Splice {
         /// How many to take back, counted from and including the token just accepted: 0 appends, 1 replaces it.
-        backtrack: u32,
+        backtrack: usize,
         /// What comes instead.
         tokens: Vec<Token>,
     },
@@ -41,15 +44,6 @@ pub enum Verdict {
     Hide,
     /// End the answer and show this many bytes since the last `Show`.
     EndAfter(usize),
-}
-
-impl Choice {
-    pub(crate) fn code(self) -> i32 {
-        match self {
-            Choice::Edited => abi::SAMPLE_EDITED,
-            Choice::Take(token) => token as i32,
-        }
-    }
 }
 
 impl Verdict {

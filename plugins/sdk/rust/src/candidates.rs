@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-use crate::Token;
+use crate::{draw, Token};
+use alloc::vec::Vec;
 
 /// The best tokens of a row with their logits, best first as the host hands them over. It is the host's own buffer: what
 /// is written here is what the next stage sees.
@@ -31,6 +32,11 @@ impl<'a> Candidates<'a> {
         self.ids
     }
 
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn ids_mut(&mut self) -> &mut [Token] {
+        self.ids
+    }
+
     /// The logits; −∞ for a candidate that is out.
     pub fn logits(&self) -> &[f32] {
         self.logits
@@ -41,13 +47,24 @@ impl<'a> Candidates<'a> {
         self.logits
     }
 
-    /// Bans candidate `index`.
+    /// Bans the candidate at an index.
     pub fn ban(&mut self, index: usize) {
         self.logits[index] = f32::NEG_INFINITY;
     }
 
     /// The highest logit; −∞ where there is none.
     pub fn highest(&self) -> f32 {
-        self.logits.iter().copied().fold(f32::NEG_INFINITY, f32::max)
+        draw::highest(self.logits)
+    }
+
+    /// A weight for each candidate, exp(logit − highest), and their sum; a probability is weight / sum. The weights lie in `buffer`;
+    /// keep it in the plugin, and its memory is reused.
+    pub fn softmax<'b>(&self, buffer: &'b mut Vec<f32>) -> (&'b mut [f32], f32) {
+        draw::softmax(self.logits, buffer)
+    }
+
+    /// Draws a token with the probabilities that weights stand for, as [`Candidates::softmax`] gives them, with the request's seed.
+    pub fn draw(&self, weights: &[f32], sum: f32) -> Token {
+        self.ids[draw::draw(weights, sum)]
     }
 }

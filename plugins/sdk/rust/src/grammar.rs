@@ -14,7 +14,7 @@ pub enum Kind {
     JsonSchema,
 }
 
-/// A compiled grammar with its place in it. A plugin with one should not implement [`crate::Rewind`]: without, it is begun
+/// A compiled grammar with its place in it. A plugin with one should not have a method `rewind`: without, it is begun
 /// anew and told all tokens again, and the grammar with it.
 #[derive(Debug)]
 pub struct Grammar {
@@ -60,7 +60,7 @@ mod tests {
     use std::vec::Vec;
 
     std::thread_local! {
-        static ASKED: RefCell<Vec<(i32, i32)>> = RefCell::new(Vec::new());
+        static ASKED: RefCell<Vec<(i32, i32)>> = const { RefCell::new(Vec::new()) };
     }
 
     /// A host with one grammar, which takes token 5 only.

@@ -2,9 +2,11 @@
 
 //! What a plugin can ask the host.
 
+use crate::json::{self, Value};
 use crate::{abi, Token};
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::fmt::Display;
 
 /// Calls `fill(ptr, limit)` with room for its result, as often as the result grows.
 fn filled<T: Clone + Default>(guess: usize, mut fill: impl FnMut(*mut u8, i32) -> i32) -> Vec<T> {
@@ -32,8 +34,9 @@ pub fn messages() -> String {
     text(filled(1024, |p, n| unsafe { abi::messages(p, n) }))
 }
 
+/// What the host writes as text is UTF-8.
 fn text(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// All tokens so far, prompt first.
@@ -74,6 +77,37 @@ pub fn param(kind: i32) -> i64 {
     unsafe { abi::param(kind) }
 }
 
+/// The request's sampling parameters under the names of a request's body: an object with `temperature`, `top_k`, `samplers` and so on.
+/// A client may change them in the middle of an answer. It is null on a host that does not tell, and empty where there is no request.
+pub fn sampling() -> Value {
+    described("sampling")
+}
+
+/// What the host says about the model: an object with `name`, `architecture`, `vocabulary_size` and so on, as far as that is
+/// known; null on a host that does not tell.
+pub fn model() -> Value {
+    described("model")
+}
+
+fn described(part: &str) -> Value {
+    let known = feature("request").then(|| text(filled(1024, |p, n| unsafe { abi::request(p, n) })));
+    let value = known.and_then(|text| json::parse(&text).ok());
+    value.and_then(|value| value.get(part).cloned()).unwrap_or_default()
+}
+
+/// Gives the client a JSON value: it comes with the answer, under the plugin's name. An error tells that the host has no such function
+/// or refuses the value, as one that is no JSON or too much; the log then has the reason.
+pub fn output(value: impl Display) -> Result<(), &'static str> {
+    if !feature("output") {
+        return Err("the host is too old to give the client a plugin's output");
+    }
+    let text = value.to_string();
+    match unsafe { abi::output(text.as_ptr(), text.len() as i32) } {
+        abi::OUTPUT_OK => Ok(()),
+        _ => Err("the host refuses the output; its log says why"),
+    }
+}
+
 /// 64 random bits, the same again whenever this position of this request is computed again.
 pub fn random() -> u64 {
     unsafe { abi::random() as u64 }
@@ -103,9 +137,22 @@ pub fn attributes(token: Token) -> i32 {
     unsafe { abi::token_attr(token as i32) }.max(0)
 }
 
-/// A special token, by the ABI's special kinds.
-pub fn special(kind: i32) -> Option<Token> {
-    let token = unsafe { abi::special(kind) };
+/// A kind of special token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Special {
+    /// The beginning of a sequence.
+    Bos = abi::SPECIAL_BOS as isize,
+    /// The end of a sequence.
+    Eos = abi::SPECIAL_EOS as isize,
+    /// The end of a turn.
+    Eot = abi::SPECIAL_EOT as isize,
+    /// A line break.
+    Newline = abi::SPECIAL_NEWLINE as isize,
+}
+
+/// A special token, if the model has it.
+pub fn special(kind: Special) -> Option<Token> {
+    let token = unsafe { abi::special(kind as i32) };
     if token < 0 {
         None
     } else {
@@ -119,9 +166,23 @@ pub fn tokenize(text: &str, flags: i32) -> Vec<Token> {
     filled(text.len() + 2, |p, n| unsafe { abi::tokenize(text.as_ptr(), len, flags, p, n) })
 }
 
-/// Writes a line to the operator's log, by the ABI's log levels.
-pub fn log(level: i32, text: &str) {
-    unsafe { abi::log(level, text.as_ptr(), text.len() as i32) }
+/// How much a line of the log matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// For the author.
+    Debug = abi::LOG_DEBUG as isize,
+    /// For who wonders what happens.
+    Info = abi::LOG_INFO as isize,
+    /// Something may be wrong.
+    Warn = abi::LOG_WARN as isize,
+    /// Something is wrong.
+    Error = abi::LOG_ERROR as isize,
+}
+
+/// Writes a line to the operator's log. The last lines are attached to the error if the plugin fails. [`crate::log!`] formats a line
+/// and says where it comes from.
+pub fn log(level: Level, text: &str) {
+    unsafe { abi::log(level as i32, text.as_ptr(), text.len() as i32) }
 }
 
 /// Sets the text of the error that a refusal means.
@@ -138,5 +199,5 @@ pub(crate) fn emit(text: &str) {
 pub fn panicked(info: &dyn core::fmt::Display) {
     let text = alloc::format!("{}", info);
     fail(&text);
-    log(abi::LOG_ERROR, &text);
+    log(Level::Error, &text);
 }

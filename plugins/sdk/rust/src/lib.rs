@@ -2,15 +2,30 @@
 
 //! Plugins for Penstock in Rust: samplers, masks, stop rules and templates that run inside the host as WebAssembly.
 //!
-//! A plugin is a type that implements [`Plugin`] and one trait for each extension point it has ([`Sampler`],
-//! [`RowSampler`], [`Prepare`], [`Accept`], [`Rewind`], [`Stop`], [`Template`], [`Warm`]), and one line that exports it:
+//! A plugin is a type with the methods of the trait [`Plugin`] that it needs. The attribute [`export`] writes the exports, and
+//! what has no method is not exported and costs nothing:
 //!
-//! ```ignore
-//! penstock::export!(MinP: Sampler);
+//! ```
+//! use penstock::{Candidates, Choice, Manifest, Plugin, Request};
+//!
+//! struct Greedy;
+//!
+//! #[penstock::export]
+//! impl Plugin for Greedy {
+//!     const MANIFEST: Manifest = Manifest { name: "greedy", summary: "takes the likeliest token", ..Manifest::DEFAULT };
+//!
+//!     fn open(_: &Request) -> Result<Self, String> {
+//!         Ok(Greedy)
+//!     }
+//!
+//!     fn sample(&mut self, candidates: &mut Candidates) -> Choice {
+//!         Choice::Take(candidates.ids()[0])
+//!     }
+//! }
 //! ```
 //!
-//! What is not named there is not exported, and costs nothing. The crate needs `alloc` and nothing else; a plugin may use
-//! `std`, or do without (see [`export!`]). Natively, where `cargo test` runs, [`testing::Host`] stands in for the host.
+//! The crate needs `alloc` and nothing else; a plugin may use `std`, or do without (see [`export`]). Natively, where `cargo test`
+//! runs, [`testing::Session`] takes the host's place.
 
 #![no_std]
 #![warn(missing_docs)]
@@ -22,9 +37,11 @@ extern crate std;
 #[allow(missing_docs)]
 pub mod abi;
 mod answer;
+mod buffers;
 mod candidates;
-mod cell;
-mod export;
+mod defaults;
+mod draw;
+mod forced;
 #[doc(hidden)]
 pub mod glue;
 pub mod grammar;
@@ -37,20 +54,33 @@ mod message;
 mod next;
 mod plugin;
 mod request;
+mod row;
+mod table;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
 mod vocabulary;
 
 pub use answer::{Accepted, Choice, Verdict};
 pub use candidates::Candidates;
-pub use cell::table;
-pub use manifest::Manifest;
+pub use manifest::{Manifest, Place, View};
 pub use mask::Mask;
 pub use message::Message;
 pub use next::Next;
-pub use plugin::{Accept, Plugin, Prepare, Rewind, RowSampler, Sampler, Stop, Template, Warm};
+pub use penstock_export::export;
+pub use plugin::Plugin;
 pub use request::Request;
+pub use row::Row;
+pub use table::{table, Table};
 pub use vocabulary::Vocabulary;
 
 /// A token's id.
 pub type Token = u32;
+
+/// Writes a line to the host's log, with the place in the source that it comes from: `penstock::log!("{} left", n)`. It is the
+/// `println!` of plugins, whose own goes nowhere in WebAssembly.
+#[macro_export]
+macro_rules! log {
+    ($($format:tt)+) => {
+        $crate::host::log($crate::host::Level::Info, &$crate::glue::line(file!(), line!(), format_args!($($format)+)))
+    };
+}

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 
+use crate::glue::Methods;
 use crate::json::quote;
 use alloc::string::String;
 
-/// What a plugin says about itself. The view is not part of it: it follows from the traits that are exported.
+/// What a plugin says about itself.
 ///
 /// ```
 /// use penstock::Manifest;
@@ -17,30 +18,68 @@ pub struct Manifest {
     pub version: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// How many candidates a [`crate::Sampler`] sees at most, 1–4096.
+    /// What a sampler sees.
+    pub view: View,
+    /// How many candidates [`crate::Plugin::sample`] sees at most, 1–4096.
     pub candidates: u32,
     /// How many tokens the plugin may take back, 0–256; the stream runs that far behind.
     pub hold: u32,
-    /// Where the plugin stands in chains that do not name it, `first` or `last`; empty: last where it sees candidates.
-    pub place: &'static str,
-    /// A JSON schema that requests' `config` must fit.
+    /// Where the plugin stands in chains that do not name it.
+    pub place: Place,
+    /// How many entries [`crate::Next::bias`] has room for.
+    pub biases: u32,
+    /// How many tokens [`crate::Next::force`] and [`crate::Accepted::Splice`] have room for.
+    pub splice: u32,
+    /// A JSON schema that requests' `config` must fit. Its defaults are filled in before the plugin sees the config.
     pub config_schema: &'static str,
 }
 
+/// What a sampler sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// Candidates in [`crate::Plugin::sample`], the whole row in [`crate::Plugin::sample_row`].
+    ByMethod,
+    /// Nothing: for a sampler that looks at the history only. Its `sample` gets no candidates.
+    None,
+}
+
+/// Where a plugin stands in a chain that does not name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Last where it sees candidates, else first.
+    ByView,
+    /// Before the chain's own stages.
+    First,
+    /// After them.
+    Last,
+}
+
 impl Manifest {
-    /// 256 candidates, nothing held, any object as config.
+    /// 256 candidates, biases and spliced tokens, nothing held, any object as config.
     pub const DEFAULT: Manifest = Manifest {
         name: "",
         version: "1.0.0",
         summary: "",
+        view: View::ByMethod,
         candidates: crate::abi::LIMIT_DEFAULT_CANDIDATES as u32,
         hold: 0,
-        place: "",
+        place: Place::ByView,
+        biases: 256,
+        splice: 256,
         config_schema: r#"{"type":"object"}"#,
     };
 
-    pub(crate) fn json(&self, view: &str) -> String {
-        let place = if self.place.is_empty() { String::new() } else { alloc::format!(r#""place":{},"#, quote(self.place)) };
+    pub(crate) fn json(&self, methods: &Methods) -> String {
+        let place = match self.place {
+            Place::ByView => "",
+            Place::First => r#""place":"first","#,
+            Place::Last => r#""place":"last","#,
+        };
+        let view = match (self.view, methods.sample, methods.sample_row) {
+            (View::ByMethod, true, _) => "candidates",
+            (View::ByMethod, _, true) => "logits",
+            _ => "none",
+        };
         alloc::format!(
             r#"{{"name":{},"version":{},"summary":{},"view":"{}",{}"candidates":{},"hold":{},"config_schema":{}}}"#,
             quote(self.name),
@@ -63,14 +102,28 @@ mod tests {
     #[test]
     fn manifest_json_is_what_the_host_reads() {
         let manifest = Manifest { name: "a", summary: "say \"hi\"", hold: 3, ..Manifest::DEFAULT };
-        let value = json::parse(&manifest.json("none")).unwrap();
+        let value = json::parse(&manifest.json(&Methods::NONE)).unwrap();
         assert_eq!(value.get("name").and_then(json::Value::text), Some("a"));
         assert_eq!(value.get("summary").and_then(json::Value::text), Some("say \"hi\""));
-        assert_eq!(value.get("view").and_then(json::Value::text), Some("none"));
         assert_eq!(value.get("hold").and_then(json::Value::integer), Some(3));
         assert_eq!(value.get("place"), None);
-        let placed = json::parse(&Manifest { place: "first", ..manifest }.json("none")).unwrap();
+        let placed = json::parse(&Manifest { place: Place::First, ..manifest }.json(&Methods::NONE)).unwrap();
         assert_eq!(placed.get("place").and_then(json::Value::text), Some("first"));
         assert!(value.get("config_schema").unwrap().get("type").is_some());
+    }
+
+    #[test]
+    fn manifest_view_follows_from_the_methods() {
+        let sample = Methods { sample: true, ..Methods::NONE };
+        let sample_row = Methods { sample_row: true, ..Methods::NONE };
+        for (view, methods, want) in [
+            (View::ByMethod, sample, "candidates"),
+            (View::ByMethod, sample_row, "logits"),
+            (View::ByMethod, Methods::NONE, "none"),
+            (View::None, sample, "none"),
+        ] {
+            let manifest = json::parse(&Manifest { view, ..Manifest::DEFAULT }.json(&methods)).unwrap();
+            assert_eq!(manifest.get("view").and_then(json::Value::text), Some(want));
+        }
     }
 }

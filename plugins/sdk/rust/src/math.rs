@@ -5,8 +5,8 @@
 //! Both compute in float64, with the operations in the order written here and none of them fused, and round to float32 once
 //! at the end. The Go SDK's math32 takes the same steps, and the tests of both pin the same sum over a million results.
 
-const LOG2_E: f64 = 1.442_695_040_888_963_4;
-const LN_2: f64 = 0.693_147_180_559_945_3;
+use core::f64::consts::{LN_2, LOG2_E};
+
 const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1; // the first 33 bits, so that k · LN_2_HIGH is exact
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-use crate::{abi, Mask, Token};
+use crate::{abi, buffers::Buffers, Mask, Token};
 
 /// What is to hold for the next token; what is not touched does not apply.
 pub struct Next<'a> {
@@ -18,26 +18,29 @@ impl<'a> Next<'a> {
         Mask::new(self.mask)
     }
 
-    /// Adds to the logit of a token; −∞ bans it. False where there is no room for more ([`crate::Prepare::BIASES`]).
-    pub fn bias(&mut self, token: Token, bias: f32) -> bool {
-        if self.filled & abi::PREPARE_BIAS == 0 && !self.bias.is_empty() {
+    /// Adds an amount to the logit of a token; −∞ bans it. False where there is no room for more: the manifest's `biases` makes it.
+    pub fn bias(&mut self, token: Token, amount: f32) -> bool {
+        if self.filled & abi::PREPARE_BIAS == 0 {
             self.bias[0] = 0;
         }
-        let at = self.bias.first().map_or(usize::MAX, |n| 1 + 2 * *n as usize);
+        let at = 1 + 2 * self.bias[0] as usize;
         if at >= self.bias.len() {
             return false;
         }
         self.filled |= abi::PREPARE_BIAS;
         self.bias[at] = token;
-        self.bias[at + 1] = bias.to_bits();
+        self.bias[at + 1] = amount.to_bits();
         self.bias[0] += 1;
         true
     }
 
-    /// This token comes next, whatever the logits are. Panics unless [`crate::Prepare::FORCE`] is set.
-    pub fn force(&mut self, token: Token) {
-        self.filled |= abi::PREPARE_FORCE;
-        self.splice[..3].copy_from_slice(&[0, 1, token]);
+    /// These tokens come next, one after another, whatever the logits are; [`crate::Plugin::prepare`] is not called between them.
+    /// Panics where there is no room for so many: the manifest's `splice` makes it.
+    pub fn force(&mut self, tokens: &[Token]) {
+        if !tokens.is_empty() {
+            self.filled |= abi::PREPARE_FORCE;
+            Buffers::set_splice(self.splice, 0, tokens);
+        }
     }
 }
 
@@ -47,16 +50,16 @@ mod tests {
 
     #[test]
     fn next_fills_what_is_used() {
-        let (mut mask, mut bias, mut splice) = ([0; 2], [9; 5], [9; 3]);
+        let (mut mask, mut bias, mut splice) = ([0; 2], [9; 5], [9; 4]);
         let mut next = Next { mask: &mut mask, bias: &mut bias, splice: &mut splice, filled: 0 };
         next.mask().allow(33);
         assert!(next.bias(7, 1.5) && next.bias(8, f32::NEG_INFINITY));
         assert!(!next.bias(9, 1.0), "there is room for two");
         assert_eq!(next.filled, abi::PREPARE_MASK | abi::PREPARE_BIAS);
-        next.force(5);
+        next.force(&[5, 6]);
         assert_eq!(next.filled & abi::PREPARE_FORCE, abi::PREPARE_FORCE);
         assert_eq!(mask, [0, 2]);
         assert_eq!(bias, [2, 7, 1.5f32.to_bits(), 8, f32::NEG_INFINITY.to_bits()]);
-        assert_eq!(splice, [0, 1, 5]);
+        assert_eq!(splice, [0, 2, 5, 6]);
     }
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-use crate::{abi, host, json::Value};
+use crate::{abi, host, json, json::Value};
+use alloc::string::String;
 
 /// What a plugin learns of the request that it is to serve.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The config: it fits the manifest's schema already, and is `{}` where the request gave none.
+    /// The config. It fits the manifest's schema already, whose defaults are in it.
     pub config: Value,
     /// Tokens to generate at most.
     pub max_tokens: usize,
@@ -18,14 +19,18 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request with this config, and with 0 for everything else. For tests.
-    pub fn with_config(config: Value) -> Request {
-        Request { config, max_tokens: 0, prompt_tokens: 0, context_size: 0, seed: 0 }
+    /// The request's sampling parameters, see [`host::sampling`].
+    pub fn sampling(&self) -> Value {
+        host::sampling()
     }
 
-    pub(crate) fn read() -> Result<Request, alloc::string::String> {
-        let text = host::config();
-        let config = crate::json::parse(&text).map_err(|e| alloc::format!("config: {}", e))?;
+    /// What the host says about the model, see [`host::model`].
+    pub fn model(&self) -> Value {
+        host::model()
+    }
+
+    pub(crate) fn read() -> Result<Request, String> {
+        let config = json::parse(&host::config()).map_err(|e| alloc::format!("config: {}", e))?;
         let param = |kind| host::param(kind).max(0) as usize;
         Ok(Request {
             config,

@@ -3,7 +3,7 @@
 use crate::{abi, host, Token};
 use alloc::vec::Vec;
 
-/// All tokens with their bytes and attributes. Reading it takes as long as copying it; do it in [`crate::Warm`].
+/// All tokens with their bytes and attributes. Reading it takes as long as copying it; do it in [`crate::Plugin::warm`].
 #[derive(Clone, Debug, Default)]
 pub struct Vocabulary {
     bytes: Vec<u8>, // u32 offset[n + 1], then the pieces

@@ -3,8 +3,10 @@
 //! Makes the calls of plugins/abi/testdata/hostcalls.json, which the real host answers the same way.
 
 use penstock::abi;
+use penstock::host::Special;
 use penstock::json::{self, Value};
-use penstock::testing::Host;
+use penstock::testing::{Request, Session};
+use penstock::{Manifest, Message, Plugin};
 
 /// An argument that is a text is a buffer of this size, which begins with it.
 const BUFFER: usize = 256;
@@ -45,6 +47,8 @@ unsafe fn make(name: &str, a: &mut Args) -> i64 {
         "history" => abi::history(a.number(0), a.buffer(1), a.number(2)),
         "feature" => abi::feature(a.buffer(0), a.number(1)),
         "param" => return abi::param(a.number(0)),
+        "request" => abi::request(a.buffer(0), a.number(1)),
+        "output" => abi::output(a.buffer(0), a.number(1)),
         "random" => return abi::random(),
         "vocab_size" => abi::vocab_size(),
         "piece" => abi::piece(a.number(0), a.buffer(1), a.number(2)),
@@ -80,36 +84,50 @@ fn check(call: &Value) {
     assert_eq!((got, last), (answer, want), "{:?}", call);
 }
 
+fn script() -> Value {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../abi/testdata/hostcalls.json");
+    json::parse(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn check_all(calls: &str) {
+    script().get(calls).and_then(Value::items).unwrap().iter().for_each(check);
+}
+
+/// A plugin that makes the script's calls.
+struct Caller;
+
+#[penstock::export]
+impl Plugin for Caller {
+    const MANIFEST: Manifest = Manifest { name: "caller", ..Manifest::DEFAULT };
+
+    fn open(_: &penstock::Request) -> Result<Self, String> {
+        check_all("open");
+        Ok(Caller)
+    }
+
+    fn render(&mut self, _: &[Message]) -> Result<String, String> {
+        check_all("template");
+        Ok(String::new())
+    }
+}
+
 #[test]
 fn host_gives_the_answers_of_the_real_one() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../abi/testdata/hostcalls.json");
-    let script = json::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let request = script.get("request").unwrap();
-    let text = |name| request.get(name).and_then(Value::text).unwrap().to_string();
-    let number = |name| request.get(name).and_then(Value::integer).unwrap() as usize;
-    let numbers = |name| request.get(name).and_then(Value::items).unwrap().iter().map(|n| n.integer().unwrap() as i32);
-    let pieces = request.get("pieces").and_then(Value::items).unwrap().iter().map(|p| p.text().unwrap().as_bytes().to_vec());
-    let special = request.get("special").and_then(Value::members).unwrap().iter();
-    let history: Vec<u32> = numbers("prompt").map(|t| t as u32).collect();
-    Host {
-        config: text("config"),
-        prompt_tokens: history.len(),
-        history,
-        vocabulary: pieces.zip(numbers("attributes")).collect(),
-        special: special.map(|(kind, token)| (kind.parse().unwrap(), token.integer().unwrap() as u32)).collect(),
-        max_tokens: number("max_tokens"),
-        context_size: number("context_size"),
-        seed: number("seed") as u64,
-        ..Host::default()
+    let script = script();
+    let told = script.get("request").unwrap();
+    let text = |name| told.read::<String>(name).unwrap();
+    let mut request = Request::new().config(&text("config")).messages(&text("messages")).model(&text("model")).sampling(&text("sampling"));
+    let pieces = told.read::<Vec<String>>("pieces").unwrap();
+    for (piece, attributes) in pieces.iter().zip(told.read::<Vec<i32>>("attributes").unwrap()) {
+        request = request.token(piece.as_bytes(), attributes);
     }
-    .install();
-    for call in script.get("open").and_then(Value::items).unwrap() {
-        check(call);
+    for (kind, token) in told.get("special").and_then(Value::members).unwrap() {
+        let kinds = [Special::Bos, Special::Eos, Special::Eot, Special::Newline];
+        request = request.special(kinds[kind.parse::<usize>().unwrap()], token.integer().unwrap() as u32);
     }
-    Host::change(|h| h.messages = text("messages"));
-    for call in script.get("template").and_then(Value::items).unwrap() {
-        check(call);
-    }
-    let told = Host::current();
-    assert_eq!((&told.logged[..], &told.failed[..], &told.emitted[..]), (&["a line".to_string()][..], "no reason", &b"a prompt"[..]));
+    request = request.prompt(&told.read::<Vec<u32>>("prompt").unwrap()).max_tokens(told.read("max_tokens").unwrap());
+    request = request.context_size(told.read("context_size").unwrap()).seed(told.read("seed").unwrap());
+    let mut session = Session::<Caller>::open(request);
+    assert_eq!((session.logs(), session.outputs()), (&["a line".to_string()][..], &["{\"a\": 1}".to_string()][..]));
+    assert_eq!(session.render().as_deref(), Ok("a prompt"));
 }

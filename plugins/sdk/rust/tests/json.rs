@@ -73,6 +73,20 @@ fn values_are_read_as_what_they_are() {
     assert!(v.get("none").is_none() && v.items().is_none() && v.get("s").unwrap().get("x").is_none());
 }
 
+#[test]
+fn members_are_read_as_the_type_that_is_wanted() {
+    let v = parse(r#"{"p":0.5,"n":3,"list":["a","b"],"off":false,"nothing":null}"#).unwrap();
+    assert_eq!((v.read("p"), v.read("n"), v.read("off")), (Ok(0.5f32), Ok(3usize), Ok(false)));
+    assert_eq!(v.read::<Vec<String>>("list").unwrap(), ["a", "b"]);
+    assert_eq!(
+        (v.read::<Option<u32>>("n"), v.read::<Option<u32>>("nothing"), v.read::<Option<u32>>("x")),
+        (Ok(Some(3)), Ok(None), Ok(None))
+    );
+    assert_eq!(v.read::<f32>("x").unwrap_err(), "x is missing");
+    assert_eq!(v.read::<i64>("p").unwrap_err(), "p must be a whole number");
+    assert_eq!(v.read::<Vec<u32>>("list").unwrap_err(), "list must be a list");
+}
+
 /// A generator of its own, so that a failure is found again.
 struct Random(u64);
 

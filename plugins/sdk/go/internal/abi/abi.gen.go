@@ -19,10 +19,10 @@ const (
 const (
 	PrepareMask  = 1 // the mask buffer
 	PrepareBias  = 2 // the bias buffer
-	PrepareForce = 4 // the splice buffer: token[0] with n = 1 and backtrack 0 is the next token; no sample runs, every accept does
+	PrepareForce = 4 // the splice buffer: token[0] with n = 1 and backtrack 0 is the next token; no sample runs, every accept does. With n > 1 (feature prepare_force_many) the n tokens come next, one after the other
 )
 
-// Sample answers: Any answer ≥ 0 is the id of the chosen token.
+// Sample answers: Any answer ≥ 0 is the id of the chosen token. With the feature sample_keep an answer −1 − k, k ≥ 1, keeps the first k candidates of the view as they were shown, and the chain goes on; the view is not read back.
 const (
 	SampleEdited = -1 // the view was edited, or left as it is; the chain goes on
 )
@@ -92,6 +92,19 @@ const (
 	BindRefused = -1 // see bind
 )
 
+// Output answers: Result of output.
+const (
+	OutputOk      = 0  // the client gets the value
+	OutputRefused = -1 // see output
+)
+
+// Features: what a host of v1 may lack; ask with the import feature.
+const (
+	FeatureSampleKeep       = "sample_keep"        // penstock_sample may answer −1 − k: the first k candidates stay
+	FeaturePrepareForceMany = "prepare_force_many" // penstock_prepare may force several tokens with one bit 4: n from 1 to cap, see prepare bits; without it n must be 1
+	FeatureConfigDefaults   = "config_defaults"    // config has the values that the manifest's schema gives a default for, where the request gave none; without it the plugin fills them in. A host looks for defaults in properties, items and prefixItems, and follows $ref and allOf. What is required must still be given. Where a configuration fits the schema only without the defaults, it gets none
+)
+
 // Limits that a plugin can plan with.
 const (
 	LimitHookFuel          = 20000000   // units
@@ -121,6 +134,8 @@ const (
 	LimitFailBytes         = 4096       // bytes
 	LimitTokenizeBytes     = 65536      // bytes of text
 	LimitFeatureBytes      = 64         // bytes of a feature's name
+	LimitOutputBytes       = 65536      // bytes of all values of a plugin in a choice
+	LimitOutputs           = 64         // values of a plugin in a choice
 	LimitHeldBytes         = 4096       // bytes of text held back by stop plugins
 	LimitTextBytes         = 256        // bytes
 	LimitGrammarBytes      = 262144     // bytes of a grammar

@@ -15,6 +15,7 @@ type Host interface {
 	History(from int32, ptr unsafe.Pointer, limit int32) int32
 	Feature(ptr unsafe.Pointer, len int32) int32
 	Param(kind int32) int64
+	Request(ptr unsafe.Pointer, limit int32) int32
 	Random() int64
 	VocabSize() int32
 	Piece(token int32, ptr unsafe.Pointer, limit int32) int32
@@ -22,6 +23,7 @@ type Host interface {
 	TokenAttr(token int32) int32
 	Special(kind int32) int32
 	Tokenize(text unsafe.Pointer, len int32, flags int32, ptr unsafe.Pointer, limit int32) int32
+	Output(ptr unsafe.Pointer, len int32) int32
 	Bind(kind int32, ptr unsafe.Pointer, len int32) int32
 	Emit(ptr unsafe.Pointer, len int32)
 	Fail(ptr unsafe.Pointer, len int32)
@@ -49,6 +51,9 @@ func (Absent) Feature(ptr unsafe.Pointer, len int32) int32 { return 0 }
 // Param implements Host.
 func (Absent) Param(kind int32) int64 { return 0 }
 
+// Request implements Host.
+func (Absent) Request(ptr unsafe.Pointer, limit int32) int32 { return 0 }
+
 // Random implements Host.
 func (Absent) Random() int64 { return 0 }
 
@@ -71,6 +76,9 @@ func (Absent) Special(kind int32) int32 { return 0 }
 func (Absent) Tokenize(text unsafe.Pointer, len int32, flags int32, ptr unsafe.Pointer, limit int32) int32 {
 	return 0
 }
+
+// Output implements Host.
+func (Absent) Output(ptr unsafe.Pointer, len int32) int32 { return 0 }
 
 // Bind implements Host.
 func (Absent) Bind(kind int32, ptr unsafe.Pointer, len int32) int32 { return 0 }
@@ -100,6 +108,7 @@ var Features = []string{
 	"history",
 	"feature",
 	"param",
+	"request",
 	"random",
 	"vocab_size",
 	"piece",
@@ -107,6 +116,7 @@ var Features = []string{
 	"token_attr",
 	"special",
 	"tokenize",
+	"output",
 	"bind",
 	"emit",
 	"fail",
@@ -126,6 +136,9 @@ var Features = []string{
 	"penstock_accept",
 	"penstock_stop",
 	"penstock_rewind",
+	"sample_keep",
+	"prepare_force_many",
+	"config_defaults",
 }
 
 // Draw is what the import random gives: a function of the seed, the plugin's place in the chain, the position and how many

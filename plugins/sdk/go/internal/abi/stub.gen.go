@@ -18,7 +18,9 @@ func Use(h Host) (before Host) {
 }
 
 // Config: The request's configuration for this plugin: JSON that fits the manifest's schema, {} if
-// the request gave none. Returns its length in bytes.
+// the request gave none. A property that the request leaves out has the schema's default, if there
+// is one (feature config_defaults); so have those of objects within that the request or a default
+// gives. Returns its length in bytes.
 func Config(ptr unsafe.Pointer, limit int32) int32 { return host.Config(ptr, limit) }
 
 // Messages: The conversation as JSON, for penstock_template; empty elsewhere. Returns its length in
@@ -32,13 +34,26 @@ func History(from int32, ptr unsafe.Pointer, limit int32) int32 {
 	return host.History(from, ptr, limit)
 }
 
-// Feature: 1 where the host knows what the text names, else 0: an import or an export of this
-// document, or what a later one adds. A plugin that wants more than v1 had at first asks before it
-// calls; see growth.
+// Feature: 1 where the host knows what the text names, else 0: an import, an export or a feature of
+// this document, or what a later one adds. A plugin that wants more than v1 had at first asks
+// before it calls; see growth.
 func Feature(ptr unsafe.Pointer, len int32) int32 { return host.Feature(ptr, len) }
 
 // Param: A number of the request, see param kinds; −1 for an unknown kind.
 func Param(kind int32) int64 { return host.Param(kind) }
+
+// Request: What is asked of which model: a JSON object with the objects model and sampling. Returns
+// its length in bytes. model has name (as the API knows the model), architecture and description
+// (as the model's file says), parameters (their number), size_bytes (of the weights),
+// vocabulary_size, context_train (the longest context it was trained for), embedding_size and
+// layers. What is not known is left out, and a host without a model has {}. sampling has the
+// request's effective sampling parameters under the names of a request's body, with the defaults
+// filled in: temperature, top_k, max_tokens, stop, logit_bias and so on; samplers is the chain in
+// its order, plugins as plugin:NAME, and grammar tells whether there is one (true or false). A
+// client may change them in the middle of an answer; the next call gives the new values. It is {}
+// in penstock_describe and penstock_warm, where there is no request. A plugin must allow for
+// members that it does not know.
+func Request(ptr unsafe.Pointer, limit int32) int32 { return host.Request(ptr, limit) }
 
 // Random: 64 random bits: a counter-based function of the seed, the plugin's place in the chain,
 // the position and the number of the call at that position. A replay draws the same.
@@ -67,6 +82,15 @@ func Special(kind int32) int32 { return host.Special(kind) }
 func Tokenize(text unsafe.Pointer, len int32, flags int32, ptr unsafe.Pointer, limit int32) int32 {
 	return host.Tokenize(text, len, flags, ptr, limit)
 }
+
+// Output: Gives the client a JSON value, in UTF-8 and at most 64 levels deep: it comes with the
+// answer, under the plugin's name and with the number of tokens that the answer had then. 0, or
+// −1 where it is refused, with the reason in the log: what is no JSON value, what exceeds
+// output_bytes or outputs, and a call outside penstock_open, penstock_prepare, penstock_sample,
+// penstock_accept, penstock_stop and penstock_rewind. A value stays when tokens are taken back.
+// While a fresh instance is told the answer again (see penstock_rewind), values are dropped: the
+// client has them.
+func Output(ptr unsafe.Pointer, len int32) int32 { return host.Output(ptr, len) }
 
 // Bind: Gives the host a buffer (see buffers); len in bytes. 0, or −1 where it is refused:
 // outside penstock_open, an unknown kind, not 4-byte aligned, out of memory bounds, too small,

@@ -1,21 +1,53 @@
 // SPDX-License-Identifier: MIT
 
-// Package guest keeps what the plugin registered, one function for each export. The packages of the extension points fill
-// it in and export it to WebAssembly; package plugintest calls it if there is no WebAssembly.
+// Package guest stands between the exports of a plugin and its type. Package penstock fills it in when the plugin registers and when
+// a request is opened; the packages below export make WebAssembly exports of it; package plugintest calls it where there is no
+// WebAssembly.
 package guest
 
-// What the exports call; nil where the plugin has no such extension point.
-var (
-	Describe func()
-	Open     func() int32
-	Warm     func() int32
-	Template func() int32
-	Prepare  func() int32
-	Sample   func(n int32) int32
-	Accept   func(token int32) int32
-	Stop     func(token, size int32) int32
-	Rewind   func(size int32) int32
+// Plugin is a registered plugin.
+type Plugin struct {
+	Name string
+	New  func() any // a fresh value of its type
+
+	// Begin makes a fresh value the plugin at work: the functions below are those of its methods then, nil where it has none.
+	Begin func()
+
+	Before *Plugin // that was registered before this one
+	// Manifest is what the plugin says of itself, or what is wrong with its methods and exports.
+	Manifest func() (text []byte, wrong string)
+}
+
+// Registered is the plugin that was registered last: the only one in a module, perhaps one of several in a test program.
+var Registered *Plugin
+
+// Points are extension points of a plugin, a bit each.
+type Points uint8
+
+// The extension points that a plugin may leave out.
+const (
+	HasWarm Points = 1 << iota
+	HasRender
+	HasPrepare
+	HasSample
+	HasAccept
+	HasStop
+	HasRewind
+	HasClose
 )
 
-// Bind is what an extension point does at the start of open: it makes its buffers and hands them to the host.
-var Bind []func() error
+// Exported are the extension points that the module exports.
+var Exported Points
+
+// What the exports call.
+var (
+	Open    func() int32
+	Warm    func() int32
+	Render  func() int32
+	Prepare func() int32
+	Sample  func(n int32) int32
+	Accept  func(token int32) int32
+	Stop    func(token, size int32) int32
+	Rewind  func(size int32) int32
+	Close   func()
+)

@@ -15,6 +15,7 @@ pub struct Host {
     pub history: unsafe fn(i32, *mut u8, i32) -> i32,
     pub feature: unsafe fn(*const u8, i32) -> i32,
     pub param: unsafe fn(i32) -> i64,
+    pub request: unsafe fn(*mut u8, i32) -> i32,
     pub random: unsafe fn() -> i64,
     pub vocab_size: unsafe fn() -> i32,
     pub piece: unsafe fn(i32, *mut u8, i32) -> i32,
@@ -22,6 +23,7 @@ pub struct Host {
     pub token_attr: unsafe fn(i32) -> i32,
     pub special: unsafe fn(i32) -> i32,
     pub tokenize: unsafe fn(*const u8, i32, i32, *mut u8, i32) -> i32,
+    pub output: unsafe fn(*const u8, i32) -> i32,
     pub bind: unsafe fn(i32, *const u8, i32) -> i32,
     pub emit: unsafe fn(*const u8, i32),
     pub fail: unsafe fn(*const u8, i32),
@@ -38,6 +40,7 @@ pub const ABSENT: Host = Host {
     history: |_, _, _| 0,
     feature: |_, _| 0,
     param: |_| 0,
+    request: |_, _| 0,
     random: || 0,
     vocab_size: || 0,
     piece: |_, _, _| 0,
@@ -45,6 +48,7 @@ pub const ABSENT: Host = Host {
     token_attr: |_| 0,
     special: |_| 0,
     tokenize: |_, _, _, _, _| 0,
+    output: |_, _| 0,
     bind: |_, _, _| 0,
     emit: |_, _| {},
     fail: |_, _| {},
@@ -55,7 +59,7 @@ pub const ABSENT: Host = Host {
 };
 
 std::thread_local! {
-    static HOST: Cell<Host> = Cell::new(ABSENT);
+    static HOST: Cell<Host> = const { Cell::new(ABSENT) };
 }
 
 /// Makes `host` answer the imports on this thread and returns what did before.
@@ -91,6 +95,12 @@ pub unsafe fn feature(ptr: *const u8, len: i32) -> i32 {
 /// Pointers must be valid for what the import reads or writes.
 pub unsafe fn param(kind: i32) -> i64 {
     (HOST.with(|h| h.get()).param)(kind)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn request(ptr: *mut u8, limit: i32) -> i32 {
+    (HOST.with(|h| h.get()).request)(ptr, limit)
 }
 
 /// # Safety
@@ -133,6 +143,12 @@ pub unsafe fn special(kind: i32) -> i32 {
 /// Pointers must be valid for what the import reads or writes.
 pub unsafe fn tokenize(text: *const u8, len: i32, flags: i32, ptr: *mut u8, limit: i32) -> i32 {
     (HOST.with(|h| h.get()).tokenize)(text, len, flags, ptr, limit)
+}
+
+/// # Safety
+/// Pointers must be valid for what the import reads or writes.
+pub unsafe fn output(ptr: *const u8, len: i32) -> i32 {
+    (HOST.with(|h| h.get()).output)(ptr, len)
 }
 
 /// # Safety
@@ -184,6 +200,7 @@ pub const FEATURES: &[&str] = &[
     "history",
     "feature",
     "param",
+    "request",
     "random",
     "vocab_size",
     "piece",
@@ -191,6 +208,7 @@ pub const FEATURES: &[&str] = &[
     "token_attr",
     "special",
     "tokenize",
+    "output",
     "bind",
     "emit",
     "fail",
@@ -210,6 +228,9 @@ pub const FEATURES: &[&str] = &[
     "penstock_accept",
     "penstock_stop",
     "penstock_rewind",
+    "sample_keep",
+    "prepare_force_many",
+    "config_defaults",
 ];
 
 /// What the import random gives: a function of the seed, the plugin's place in the chain, the position and how many draws

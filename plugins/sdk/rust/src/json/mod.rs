@@ -4,10 +4,12 @@
 
 mod number;
 mod parse;
+mod read;
 mod value;
 mod write;
 
 pub use number::is_number;
 pub use parse::{parse, Error};
+pub use read::Read;
 pub use value::Value;
 pub use write::quote;

@@ -4,9 +4,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A JSON value. An object keeps the order of its members; a number keeps its text.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
     /// null
+    #[default]
     Null,
     /// true or false
     Bool(bool),
@@ -75,7 +76,7 @@ impl Value {
         text.parse().ok().or_else(|| {
             let x: f64 = text.parse().ok()?;
             let n = x as i64;
-            (n as f64 == x && n.unsigned_abs() < 1 << 53).then(|| n)
+            (n as f64 == x && n.unsigned_abs() < 1 << 53).then_some(n)
         })
     }
 }

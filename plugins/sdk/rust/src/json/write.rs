@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
 use super::Value;
-use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
@@ -16,7 +15,10 @@ pub fn quote(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if (c as u32) < 0x20 => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c if (c as u32) < 0x20 => {
+                out.push_str("\\u00");
+                out.extend([c as u32 / 16, c as u32 % 16].iter().filter_map(|digit| char::from_digit(*digit, 16)));
+            }
             c => out.push(c),
         }
     }

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/plugins/author/dev"
+)
+
+// authorHome is where compilers keep what they have compiled; TestMain changes HOME.
+var authorHome = os.Getenv("HOME")
+
+// authored is what a new plugin of a kind does, and how to tell whether an answer obeys it.
+type authored struct {
+	kind, before, after string // what is edited, and what it becomes
+	obeys               func(t *testing.T, s *server, a *dev.Answer) (before, after bool)
+}
+
+var allAuthored = []authored{
+	{"sampler", `"default": "e"`, `"default": "o"`, func(_ *testing.T, _ *server, a *dev.Answer) (before, after bool) {
+		return a.Text != "" && !strings.Contains(a.Text, "e"), a.Text != "" && !strings.Contains(a.Text, "o")
+	}},
+	{"stop", `"default": 1}`, `"default": 2}`, func(_ *testing.T, _ *server, a *dev.Answer) (before, after bool) {
+		n := strings.Count(a.Text, ".")
+		ends := a.Reason == "stop" && strings.HasSuffix(a.Text, ".")
+		return ends && n == 1, ends && n == 2
+	}},
+	{"template", `"default": "Once upon a time"`, `"default": "In a garden"`, func(t *testing.T, s *server, a *dev.Answer) (before, after bool) {
+		return a.Text == goesOn(t, s, "Once upon a time"), a.Text == goesOn(t, s, "In a garden")
+	}},
+}
+
+// goesOn is how the model goes on from an opening of its answer.
+func goesOn(t *testing.T, s *server, opening string) string {
+	t.Helper()
+	prompt, err := json.Marshal("<|im_start|>user\n" + story + "<|im_end|>\n<|im_start|>assistant\n" + opening)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.Post(s.url+"/v1/completions", "application/json", strings.NewReader(fmt.Sprintf(`{"prompt":%s,"max_tokens":60,"temperature":0}`, prompt)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var answer struct{ Choices []struct{ Text string } }
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || len(answer.Choices) != 1 {
+		t.Fatal(err)
+	}
+	return answer.Choices[0].Text
+}
+
+// From an empty folder to a plugin that a live answer obeys, and from an edit to its effect: for each language and kind, offline, with a real
+// server. The time of each step is reported and proves nothing: other tests may run beside it.
+func TestPluginAuthor_FromEmptyFolderToObeyedPlugin(t *testing.T) {
+	offline(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 14*time.Minute)
+	defer cancel()
+	const key = "the-admin-key-of-the-test"
+	folder := t.TempDir()
+	s := startServer(ctx, t, "--admin-key", key, "--plugin-dir", folder, "--log-level", "error")
+	asked := []string{"--server", s.url, "--admin-key", key, "--plugin-dir", folder, "--prompt", story, "--temperature", "0"}
+	t.Cleanup(func() {
+		_ = s.cmd.Process.Signal(syscall.SIGTERM)
+		_ = s.cmd.Wait()
+	})
+	for _, language := range []string{"tinygo", "rust", "go"} {
+		for _, a := range allAuthored {
+			t.Run(language+" "+a.kind, func(t *testing.T) { a.try(ctx, t, s, asked, language) })
+		}
+	}
+}
+
+// offline takes the network from the compilers, and gives them what they have kept.
+func offline(t *testing.T) {
+	t.Helper()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tinygo := filepath.Join(root, "build", "tools", "tinygo", "bin", "tinygo")
+	switch given := os.Getenv("TINYGO"); {
+	case given == "":
+		if _, err := os.Stat(tinygo); err != nil {
+			t.Fatalf("%v: run `make plugins-go` first, or name TinyGo's command in TINYGO", err)
+		}
+		t.Setenv("TINYGO", tinygo)
+	case !filepath.IsAbs(given) && filepath.Base(given) != given: // of make, which runs in the root
+		t.Setenv("TINYGO", filepath.Join(root, given))
+	}
+	goCache := exec.Command("go", "env", "GOCACHE")
+	goCache.Env = append(os.Environ(), "HOME="+authorHome, "XDG_CACHE_HOME=")
+	kept, err := goCache.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"GOCACHE": strings.TrimSpace(string(kept)), "GOPROXY": "off", "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local", "CARGO_NET_OFFLINE": "true",
+		"RUSTUP_HOME": filepath.Join(authorHome, ".rustup"), "HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1",
+	} {
+		t.Setenv(name, value)
+	}
+}
+
+// step runs a part of the work and reports how long it took.
+func step(t *testing.T, what string, work func()) {
+	t.Helper()
+	begin := time.Now()
+	work()
+	t.Logf("%-28s %6.2f s", what, time.Since(begin).Seconds())
+}
+
+func (a authored) try(ctx context.Context, t *testing.T, s *server, asked []string, language string) {
+	name := a.kind + "-in-" + language
+	dir := filepath.Join(t.TempDir(), name)
+	must := func(args ...string) string {
+		got := penstock(t, "", append([]string{"plugin"}, args...)...)
+		if got.code != exitDone {
+			t.Fatalf("penstock plugin %q: exit %d\n%s%s", args, got.code, got.out, got.err)
+		}
+		return got.out
+	}
+	begin := time.Now()
+	step(t, "new", func() { must("new", dir, "--lang", language, "--kind", a.kind) })
+	step(t, "build", func() { must("build", dir) })
+	step(t, "build, test, golden cases", func() {
+		if out := must("test", dir); !strings.Contains(out, "nothing wrong was found") || !strings.Contains(out, "session 2") {
+			t.Errorf("%s", out)
+		}
+	})
+	step(t, "its own native test", func() { testNatively(t, dir, language) })
+	var rounds *bufio.Scanner
+	var end func()
+	var first dev.Round
+	step(t, "dev: build, upload, answer", func() {
+		rounds, end = startDev(ctx, t, append([]string{dir, "--json"}, asked...))
+		first = round(t, rounds)
+	})
+	defer end()
+	t.Logf("%-28s %6.2f s", "in all, until it is obeyed", time.Since(begin).Seconds())
+	if before, after := a.obeys(t, s, first.After); !before || after || first.Difference == nil || first.Plugin != name {
+		t.Errorf("the plugin is not obeyed: %+v", first.After)
+	}
+	var second dev.Round
+	step(t, "from an edit to its effect", func() {
+		edit(t, dir, language, a.before, a.after)
+		second = round(t, rounds)
+	})
+	if before, after := a.obeys(t, s, second.After); before || !after || second.Difference == nil {
+		t.Errorf("the edit has no effect: %+v", second.After)
+	}
+	a.breaks(t, s, rounds, dir, language)
+}
+
+// breaks sees that the last build stays while the project does not compile.
+func (a authored) breaks(t *testing.T, s *server, rounds *bufio.Scanner, dir, language string) {
+	t.Helper()
+	field := map[string]string{"go": "ConfigSchema", "tinygo": "ConfigSchema", "rust": "config_schema"}[language]
+	edit(t, dir, language, field, "x"+field)
+	if broken := round(t, rounds); broken.Error == "" || broken.After != nil {
+		t.Errorf("what does not compile is loaded: %+v", broken)
+	}
+	edit(t, dir, language, "x"+field, field)
+	mended := round(t, rounds)
+	if _, after := a.obeys(t, s, mended.After); !after || mended.Difference != nil {
+		t.Errorf("after an error that was mended: %+v", mended)
+	}
+}
+
+// testNatively runs the project's native tests.
+func testNatively(t *testing.T, dir, language string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "test", "./...")
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	if language == "rust" {
+		cmd = exec.CommandContext(t.Context(), "/usr/bin/cargo", "test", "--quiet")
+		cmd.Env = append(os.Environ(), "RUSTC=/usr/bin/rustc")
+	}
+	cmd.Dir = dir
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, said)
+	}
+}
+
+// startDev runs `penstock plugin dev` as a process of its own. end interrupts it, as Ctrl-C does.
+func startDev(ctx context.Context, t *testing.T, args []string) (rounds *bufio.Scanner, end func()) {
+	t.Helper()
+	cmd := child(ctx, t, append([]string{"plugin", "dev"}, args...)...)
+	var log strings.Builder
+	cmd.Stderr = &log
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	rounds = bufio.NewScanner(out)
+	rounds.Buffer(nil, 1<<26)
+	return rounds, func() {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+		_, _ = io.Copy(io.Discard, out)
+		if err := cmd.Wait(); err != nil || t.Failed() {
+			t.Errorf("dev ended with %v\n%s", err, &log)
+		}
+	}
+}
+
+func round(t *testing.T, rounds *bufio.Scanner) dev.Round {
+	t.Helper()
+	if !rounds.Scan() {
+		t.Fatalf("dev has ended: %v", rounds.Err())
+	}
+	var r dev.Round
+	if err := json.Unmarshal(rounds.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Error == "" && r.After == nil {
+		t.Fatalf("%s", rounds.Bytes())
+	}
+	return r
+}
+
+// edit changes a plugin's source.
+func edit(t *testing.T, dir, language, from, to string) {
+	t.Helper()
+	path := filepath.Join(dir, "main.go")
+	if language == "rust" {
+		path = filepath.Join(dir, "src", "lib.rs")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || strings.Count(string(text), from) != 1 {
+		t.Fatalf("%s has not one %s: %v", path, from, err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), from, to, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/penstock/penstock/host"
+	"github.com/penstock/penstock/plugins/author/dev"
+	"github.com/penstock/penstock/web"
+	"github.com/spf13/cobra"
+)
+
+// ownHost starts a host for one author: on a free port of this machine, with an empty plugin folder of its own. end stops it.
+func ownHost(ctx context.Context, cmd *cobra.Command) (_ *dev.Host, end func() error, _ error) {
+	cfg, err := loadConfig(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	folder, err := os.MkdirTemp("", "penstock-plugins-")
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &cfg.Server
+	s.Listen, s.Host, s.Port, s.AdminKey = "127.0.0.1:0", "", -1, rand.Text()
+	s.APIKeys, s.APIKeyFile, s.SSLCertFile, s.SSLKeyFile = nil, "", "", ""
+	s.RateLimitRequests, s.RateLimitTokens = 0, 0
+	cfg.Plugins.Dir, cfg.Plugins.Default, cfg.Plugins.Lock = folder, nil, nil
+	log := cmd.ErrOrStderr()
+	h, err := host.Open(ctx, host.Options{
+		Config: cfg, UI: web.FS(), Version: version, Log: slog.New(guestLog{to: log}), Progress: newProgress(log, modelName(cfg)).show,
+	})
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(folder))
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	stopped := make(chan error, 1)
+	go func() { stopped <- h.Run(running) }()
+	end = func() error {
+		stop()
+		return errors.Join(<-stopped, os.RemoveAll(folder))
+	}
+	return &dev.Host{URL: h.URL(), AdminKey: s.AdminKey, Folder: folder}, end, nil
+}
+
+// guestLog is a log for the author of a plugin: it prints what plugins write, and warnings of the host.
+type guestLog struct {
+	to     io.Writer
+	plugin string // whose log it is; empty: the host's
+}
+
+// Enabled implements slog.Handler.
+func (l guestLog) Enabled(_ context.Context, level slog.Level) bool {
+	return l.plugin != "" || level >= slog.LevelWarn
+}
+
+// Handle implements slog.Handler.
+func (l guestLog) Handle(_ context.Context, r slog.Record) error {
+	who := l.plugin
+	if who == "" {
+		who = "host"
+	}
+	line := fmt.Sprintf("%s: %s: %s", who, r.Level, r.Message)
+	r.Attrs(func(a slog.Attr) bool {
+		line += " " + a.String()
+		return true
+	})
+	_, err := fmt.Fprintln(l.to, line)
+	return err
+}
+
+// WithAttrs implements slog.Handler.
+func (l guestLog) WithAttrs(attributes []slog.Attr) slog.Handler {
+	for _, a := range attributes {
+		if a.Key == "plugin" {
+			l.plugin = a.Value.String()
+		}
+	}
+	return l
+}
+
+// WithGroup implements slog.Handler.
+func (l guestLog) WithGroup(string) slog.Handler { return l }

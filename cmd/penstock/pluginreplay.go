@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/penstock/penstock/host/plugin"
+	recorded "github.com/penstock/penstock/host/plugin/session"
+)
+
+var errDiffers = errors.New("the plugin does not do what was recorded")
+
+// replayReport is the result of `plugin test --replay`.
+type replayReport struct {
+	Module   string         `json:"module"` // the file
+	Replay   string         `json:"replay"` // the session file
+	Same     bool           `json:"same"`   // no session differs
+	Sessions []replayedPart `json:"sessions"`
+}
+
+// replayedPart is one session of a file, as it came out.
+type replayedPart struct {
+	Session    int                  `json:"session"` // its place in the file, from 1
+	Name       string               `json:"name,omitempty"`
+	Calls      int                  `json:"calls"`
+	SameModule bool                 `json:"same_module"` // the module is the one that was recorded
+	Difference *recorded.Difference `json:"difference,omitempty"`
+}
+
+// replayPlugin plays the sessions of a file on a module.
+func replayPlugin(ctx context.Context, cmd *cobra.Command, module, path string, asJSON bool) error {
+	report, err := replay(ctx, module, path)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = printJSON(cmd, report)
+	} else {
+		printReplay(cmd, report)
+	}
+	if err == nil && !report.Same {
+		err = fmt.Errorf("%s: %w", module, errDiffers)
+	}
+	return err
+}
+
+func replay(ctx context.Context, module, path string) (_ *replayReport, err error) {
+	wasm, err := os.ReadFile(module)
+	if err != nil {
+		return nil, err
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := recorded.Read(from)
+	_ = from.Close() // it was only read
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	player, err := recorded.NewPlayer(ctx, wasm, file, plugin.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", module, err)
+	}
+	defer func() { err = errors.Join(err, player.Close()) }()
+	report := &replayReport{Module: module, Replay: path, Same: true}
+	var others []string
+	for i := range file.Sessions {
+		s := &file.Sessions[i]
+		if s.Plugin.Name != player.Plugin().Name {
+			others = append(others, s.Plugin.Name)
+			continue
+		}
+		d, err := player.Play(ctx, s)
+		if err != nil {
+			return nil, fmt.Errorf("%s: sessions[%d]: %w", path, i, err)
+		}
+		report.Same = report.Same && d == nil
+		report.Sessions = append(report.Sessions, replayedPart{i + 1, s.Name, len(s.Calls), s.Plugin.SHA256 == player.Plugin().SHA256, d})
+	}
+	if len(file.Sessions) == 0 {
+		return nil, fmt.Errorf("%s has no sessions; that of a request without plugins has none", path)
+	}
+	if len(report.Sessions) == 0 {
+		return nil, fmt.Errorf("%s: there is no session of plugin %s in it; its sessions are of: %s", path, player.Plugin().Name, strings.Join(others, ", "))
+	}
+	return report, nil
+}
+
+func printReplay(cmd *cobra.Command, r *replayReport) {
+	for _, s := range r.Sessions {
+		name := fmt.Sprintf("session %d", s.Session)
+		if s.Name != "" {
+			name += " (" + s.Name + ")"
+		}
+		if s.Difference != nil {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s differs: %s\n", name, s.Difference)
+		} else {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: all %d calls came out as recorded\n", name, s.Calls)
+		}
+	}
+}

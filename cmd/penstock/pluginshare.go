@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/artifact"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/registry"
+	"github.com/spf13/cobra"
+)
+
+const referenceHelp = `REFERENCE is REGISTRY/REPOSITORY, and then :TAG or @sha256:DIGEST. The registry's user and password are those of docker login.`
+
+// shared is the result of a push or a pull.
+type shared struct {
+	Name      string `json:"name"`
+	Reference string `json:"reference"` // with the digest
+	SHA256    string `json:"sha256"`    // of the module
+	Lock      string `json:"lock"`      // an entry of plugins.lock
+	Path      string `json:"path,omitempty"`
+}
+
+func newPluginPush() *cobra.Command {
+	var client artifact.Client
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "push FILE REFERENCE",
+		Short: "Put a plugin into an OCI registry",
+		Long:  "Put a plugin into an OCI registry, and print where it is with its digest.\n\n" + referenceHelp,
+		Args:  exactly(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return pushPlugin(cmd, client, args[0], args[1], asJSON)
+		},
+	}
+	addShareFlags(cmd, &client, &asJSON)
+	return cmd
+}
+
+func newPluginPull() *cobra.Command {
+	var client artifact.Client
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "pull REFERENCE",
+		Short: "Get a plugin from an OCI registry into the plugin folder",
+		Long: "Get a plugin from an OCI registry into the plugin folder, in the place of the one that has its name. A running server finds it there.\n" +
+			"With plugins.lock nothing else than what it has is pulled.\n\n" + referenceHelp,
+		Args: exactly(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return pullPlugin(cmd, client, args[0], asJSON)
+		},
+	}
+	addConfigFlags(cmd, "plugins")
+	addShareFlags(cmd, &client, &asJSON)
+	return cmd
+}
+
+func addShareFlags(cmd *cobra.Command, c *artifact.Client, asJSON *bool) {
+	c.UserAgent = "penstock/" + version
+	c.MaxBytes = int64(plugin.DefaultLimits().Module.ModuleBytes)
+	cmd.Flags().BoolVar(&c.PlainHTTP, "plain-http", false, "talk to the registry without encryption")
+	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON")
+}
+
+func pushPlugin(cmd *cobra.Command, c artifact.Client, file, to string, asJSON bool) (err error) {
+	r, err := artifact.ParseReference(to)
+	if err != nil {
+		return usageError{err}
+	}
+	wasm, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	ctx, stop := untilSignal(cmd.Context())
+	defer stop()
+	loader := load.New(plugin.Options{})
+	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
+	p, err := loader.Load(ctx, wasm) // what does not load would be refused where it is pulled
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	defer p.Release()
+	digest, err := c.Push(ctx, r, wasm, artifact.Description{Name: p.Name, Version: p.Manifest.Version, Summary: p.Manifest.Summary})
+	if errors.Is(err, artifact.ErrReference) {
+		return usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	return printShared(cmd, shared{Name: p.Name, Reference: r.At(digest), SHA256: p.SHA256, Lock: plugin.LockEntry(p.Name, p.SHA256)}, asJSON)
+}
+
+func pullPlugin(cmd *cobra.Command, c artifact.Client, from string, asJSON bool) (err error) {
+	r, err := artifact.ParseReference(from)
+	if err != nil {
+		return usageError{err}
+	}
+	cfg, err := loadConfig(cmd)
+	if err != nil {
+		return err
+	}
+	ctx, stop := untilSignal(cmd.Context())
+	defer stop()
+	loader, plugins, err := openFolder(ctx, cfg.Plugins)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, plugins.Close(), loader.Close(context.WithoutCancel(ctx))) }()
+	wasm, digest, err := c.Pull(ctx, r)
+	if err != nil {
+		return err
+	}
+	info, _, err := plugins.Upload(ctx, wasm)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r, err)
+	}
+	path := plugins.Path(info)
+	return printShared(cmd, shared{info.Name, r.At(digest), info.SHA256, plugin.LockEntry(info.Name, info.SHA256), path}, asJSON)
+}
+
+// openFolder loads the plugins of the configured folder.
+func openFolder(ctx context.Context, c config.Plugins) (*load.Loader, *registry.Registry, error) {
+	lock, err := plugin.NewLock(c.Lock)
+	if err != nil {
+		return nil, nil, usageError{fmt.Errorf("plugins.lock: %w", err)}
+	}
+	loader := load.New(plugin.Options{})
+	plugins, err := registry.Open(ctx, loader, c.Dir, lock, nil)
+	if err != nil {
+		return nil, nil, errors.Join(err, loader.Close(context.WithoutCancel(ctx)))
+	}
+	return loader, plugins, nil
+}
+
+func printShared(cmd *cobra.Command, s shared, asJSON bool) error {
+	if asJSON {
+		return printJSON(cmd, s)
+	}
+	what := s.Reference
+	if s.Path != "" {
+		what = s.Path
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s from %s\n", s.Name, s.Reference)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "its entry in plugins.lock: %s\n", s.Lock)
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), what)
+	return err
+}

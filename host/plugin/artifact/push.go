@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+
+package artifact
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/opencontainers/image-spec/specs-go"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2"
+	"oras.land/oras-go/v2/content/memory"
+)
+
+// The media types of the layout.
+const (
+	configType = "application/vnd.wasm.config.v0+json"
+	layerType  = "application/wasm"
+)
+
+// created stands where a registry wants a time: the digest is to be the same whenever a module is pushed.
+const created = "1970-01-01T00:00:00Z"
+
+// Description is what people see of an artifact in a registry.
+type Description struct {
+	Name    string // of the plugin
+	Version string // may be empty
+	Summary string // may be empty
+}
+
+// Push puts a module into a registry, under the reference's tag, and gives the digest of the artifact. A reference with a digest is refused:
+// the digest follows from the module.
+func (c *Client) Push(ctx context.Context, r Reference, wasm []byte, d Description) (digest string, err error) {
+	if r.ValidateReferenceAsTag() != nil {
+		return "", fmt.Errorf("%w: %s has a digest; push it under a tag, and the digest is told", ErrReference, r)
+	}
+	repository, err := c.repository(r)
+	if err != nil {
+		return "", explained(r, err)
+	}
+	packed := memory.New()
+	artifact, err := pack(ctx, packed, wasm, d)
+	if err != nil {
+		return "", err
+	}
+	if err := packed.Tag(ctx, artifact, r.Reference.Reference); err != nil {
+		return "", err
+	}
+	_, err = oras.Copy(ctx, packed, r.Reference.Reference, repository, r.Reference.Reference, oras.DefaultCopyOptions)
+	return artifact.Digest.String(), explained(r, err)
+}
+
+// pack lays a module out as an artifact.
+func pack(ctx context.Context, to *memory.Store, wasm []byte, d Description) (ocispec.Descriptor, error) {
+	layer, err := oras.PushBytes(ctx, to, layerType, wasm)
+	if err != nil {
+		return layer, err
+	}
+	layer.Annotations = map[string]string{ocispec.AnnotationTitle: d.Name + ".wasm"}
+	about, err := json.Marshal(map[string]any{"architecture": "wasm", "os": "wasip1", "created": created, "layerDigests": []string{layer.Digest.String()}})
+	if err != nil {
+		return layer, err
+	}
+	config, err := oras.PushBytes(ctx, to, configType, about)
+	if err != nil {
+		return config, err
+	}
+	annotations := map[string]string{ocispec.AnnotationCreated: created, ocispec.AnnotationTitle: d.Name}
+	if d.Version != "" {
+		annotations[ocispec.AnnotationVersion] = d.Version
+	}
+	if d.Summary != "" {
+		annotations[ocispec.AnnotationDescription] = d.Summary
+	}
+	manifest, err := json.Marshal(ocispec.Manifest{
+		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest,
+		Config: config, Layers: []ocispec.Descriptor{layer}, Annotations: annotations,
+	})
+	if err != nil {
+		return config, err
+	}
+	return oras.PushBytes(ctx, to, ocispec.MediaTypeImageManifest, manifest)
+}

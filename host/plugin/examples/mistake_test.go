@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+
+package examples
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/plugins/author/exports"
+)
+
+// builder builds plugins of one file with Go's own compiler.
+type builder struct{ dir string }
+
+func newBuilder(t *testing.T) builder {
+	t.Helper()
+	sdk, err := filepath.Abs(filepath.Join("..", "..", "..", "plugins", "sdk", "go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := builder{t.TempDir()}
+	b.write(t, "go.mod", fmt.Sprintf("module coin\n\ngo 1.24\n\nrequire %s v0.0.0\n\nreplace %[1]s => %s\n", exports.SDK, sdk))
+	return b
+}
+
+func (b builder) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// plugin writes a plugin with these methods.
+func (b builder) plugin(t *testing.T, methods string) {
+	t.Helper()
+	b.write(t, "main.go", "package main\n\nimport \""+exports.SDK+"/penstock\"\n\ntype coin struct{}\n\n"+
+		"var _ = penstock.Register[coin](penstock.Manifest{Name: \"coin\"})\n\nfunc main() {}\n\n"+methods)
+}
+
+// build is its module, or what the compiler says.
+func (b builder) build(t *testing.T) (wasm []byte, said string) {
+	t.Helper()
+	build := exec.Command("go", "build", "-buildmode=c-shared", "-o", "coin.wasm", ".")
+	build.Dir, build.Env = b.dir, append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, string(out)
+	}
+	wasm, err := os.ReadFile(filepath.Join(b.dir, "coin.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wasm, ""
+}
+
+const (
+	stops = "func (coin) Stop(penstock.Token, []byte) penstock.Verdict { return penstock.End }\n"
+	takes = "func (coin) Sample(c *penstock.Candidates) penstock.Choice { return penstock.Take(c.IDs()[0]) }\n"
+	opens = "func (coin) Open(*penstock.Request) error { return nil }\n"
+)
+
+// TestGo_Load_Mistakes wants to hear of exports that do not fit the methods when the module is loaded, before any request.
+func TestGo_Load_Mistakes(t *testing.T) {
+	b := newBuilder(t)
+	limits := plugin.DefaultLimits()
+	limits.Compile, limits.LoadTime = time.Minute, time.Minute
+	loader := load.New(plugin.Options{Vocabulary: newWords(), Limits: limits})
+	for _, c := range []struct{ exported, methods, want string }{
+		{"", takes, "the plugin's type has the method Sample or SampleRow, but the module does not export penstock_sample. Run `penstock plugin exports`"},
+		{stops, stops + takes, "has the method Sample or SampleRow, but"},
+		{stops + takes, stops + takes, ""},
+		{"", opens, "has none of the methods Render, Prepare, Sample"},
+	} {
+		_ = os.Remove(filepath.Join(b.dir, exports.File))
+		if c.exported != "" {
+			b.plugin(t, c.exported)
+			if _, err := exports.Write(b.dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.plugin(t, c.methods)
+		wasm, said := b.build(t)
+		if said != "" {
+			t.Fatal(said)
+		}
+		p, err := loader.Load(t.Context(), wasm)
+		if err == nil {
+			p.Release()
+		}
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
+	}
+	if err := loader.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGo_Build_WrongSignature wants the compiler to refuse a method that the SDK would not call.
+func TestGo_Build_WrongSignature(t *testing.T) {
+	b := newBuilder(t)
+	wrong := strings.Replace(takes, "c *penstock.Candidates", "c penstock.Candidates", 1)
+	b.plugin(t, wrong)
+	if _, err := exports.Write(b.dir); err != nil {
+		t.Fatal(err)
+	}
+	_, said := b.build(t)
+	for _, part := range []string{exports.File + ":", "(wrong type for method Sample)", "have Sample(penstock.Candidates)", "want Sample(*penstock.Candidates)"} {
+		if !strings.Contains(said, part) {
+			t.Errorf("the compiler says %q, want %q", said, part)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+
+package session
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// check looks for what no session can have, and names the field.
+func (f *File) check() error {
+	if err := f.Vocabulary.check(); err != nil {
+		return err
+	}
+	for i := range f.Sessions {
+		if err := f.Sessions[i].check(len(f.Vocabulary.Pieces)); err != nil {
+			return fmt.Errorf("sessions[%d].%w", i, err)
+		}
+	}
+	return nil
+}
+
+func (s *Session) check(n int) error {
+	if s.Plugin.Name == "" {
+		return errors.New("plugin.name: it is missing")
+	}
+	if err := checkTokens("request.prompt", s.Request.Prompt, n); err != nil {
+		return err
+	}
+	for i := range s.Warm {
+		if err := s.Warm[i].check(n); err != nil {
+			return fmt.Errorf("warm[%d].%w", i, err)
+		}
+	}
+	length := len(s.Request.Prompt)
+	for i := range s.Calls {
+		c := &s.Calls[i]
+		err := c.check(n)
+		if i > 0 && s.Calls[i-1].over() {
+			err = fmt.Errorf("call: %q; nothing follows a fault or a refusal", c.Call)
+		}
+		if err == nil {
+			err = c.checkOrder(i, i > 0 && s.Calls[0].Call == CallRender, &length, len(s.Request.Prompt))
+		}
+		if err != nil {
+			return fmt.Errorf("calls[%d].%w", i, err)
+		}
+	}
+	return nil
+}
+
+// checkOrder checks that a call may stand where it stands. length is that of the conversation, and follows it.
+func (c *Call) checkOrder(at int, afterRender bool, length *int, prompt int) error {
+	first := at == 0
+	switch {
+	case (c.Call == CallOpen || c.Call == CallRender) != first:
+		return fmt.Errorf("call: %q; open or render is the first call of a session, and no other", c.Call)
+	case afterRender:
+		return fmt.Errorf("call: %q; a session of a template has one call, render", c.Call)
+	case c.Call == CallRewind && (*c.Keep < prompt || *c.Keep > *length):
+		return fmt.Errorf("keep: %d; the prompt has %d tokens, the conversation %d", *c.Keep, prompt, *length)
+	case c.Splice != nil && c.Fault == nil && (c.Splice.Backtrack < 0 || c.Splice.Backtrack > *length+1-prompt):
+		return fmt.Errorf("splice.backtrack: %d; the answer has %d tokens", c.Splice.Backtrack, *length+1-prompt)
+	}
+	switch c.Call {
+	case CallAccept:
+		*length++
+		if c.Splice != nil {
+			*length -= c.Splice.Backtrack
+		}
+	case CallRewind:
+		*length = *c.Keep + len(c.Tokens)
+	case CallOpen:
+		*length += len(c.Tokens)
+	}
+	return nil
+}
+
+// check checks a call by itself.
+func (c *Call) check(n int) error {
+	if err := c.checkInput(n); err != nil {
+		return err
+	}
+	if err := c.checkOutcome(); err != nil {
+		return err
+	}
+	for i := range c.Asked {
+		if err := c.Asked[i].check(n); err != nil {
+			return fmt.Errorf("asked[%d].%w", i, err)
+		}
+	}
+	return c.Mask.check(n)
+}
+
+// checkInput checks that what a call needs is there.
+func (c *Call) checkInput(n int) error {
+	switch c.Call {
+	case CallOpen, CallPrepare, CallRender, CallRefuse:
+	case CallStopRewind:
+		if c.Bytes < 0 {
+			return fmt.Errorf("bytes: %d; it is how many bytes are taken back", c.Bytes)
+		}
+	case CallAccept, CallStop:
+		if c.Token == nil {
+			return errors.New("token: it is missing")
+		}
+		if err := checkToken("token", *c.Token, n); err != nil {
+			return err
+		}
+		if c.Call == CallStop && c.Text == nil {
+			return errors.New("text: it is missing")
+		}
+	case CallRewind:
+		if c.Keep == nil {
+			return errors.New("keep: it is missing; it is how many tokens stay, prompt included")
+		}
+	case CallSample:
+		return c.checkView(n)
+	default:
+		return fmt.Errorf("call: there is no %q; the package documentation of host/plugin/session lists the calls", c.Call)
+	}
+	return checkTokens("tokens", c.Tokens, n)
+}
+
+func (c *Call) checkView(n int) error {
+	switch {
+	case c.IDs != nil && len(c.IDs) != len(c.Logits):
+		return fmt.Errorf("logits: %d for %d ids", len(c.Logits), len(c.IDs))
+	case c.IDs == nil && c.Logits != nil && len(c.Logits) != n:
+		return fmt.Errorf("logits: %d without ids; a row has one for each of the %d tokens", len(c.Logits), n)
+	case c.Left != nil && (c.Left.SHA256 != "" || c.Left.IDs != nil) && len(c.Left.IDs) != len(c.Left.Logits):
+		return fmt.Errorf("left.logits: %d for %d ids", len(c.Left.Logits), len(c.Left.IDs))
+	}
+	seen := map[Token]bool{}
+	for i, t := range c.IDs {
+		if err := checkToken(fmt.Sprintf("ids[%d]", i), t, n); err != nil {
+			return err
+		}
+		if seen[t] {
+			return fmt.Errorf("ids[%d]: token %d is there twice", i, t)
+		}
+		seen[t] = true
+	}
+	return nil
+}
+
+// checkOutcome refuses an outcome that another call has.
+func (c *Call) checkOutcome() error {
+	for _, o := range []struct {
+		there bool
+		field string
+		calls []string
+	}{
+		{c.Mask != nil, "mask", []string{CallPrepare}}, {c.Bias != nil, "bias", []string{CallPrepare}}, {c.Force != nil, "force", []string{CallPrepare}},
+		{c.Left != nil, "left", []string{CallSample}}, {c.Splice != nil, "splice", []string{CallAccept}}, {c.Prompt != nil, "prompt", []string{CallRender}},
+		{c.Refusal != nil, "refusal", []string{CallOpen, CallRender, CallRewind}},
+		{c.Answer != nil, "answer", []string{CallPrepare, CallSample, CallAccept, CallStop}},
+	} {
+		if !o.there {
+			continue
+		}
+		found := false
+		for _, name := range o.calls {
+			found = found || c.Call == name
+		}
+		if !found {
+			return fmt.Errorf("%s: it belongs to %v, not to %s", o.field, o.calls, c.Call)
+		}
+	}
+	return nil
+}
+
+func (a *Asked) check(n int) error {
+	switch a.Import {
+	case abi.ImportTokenize, abi.ImportGrammarOpen:
+		if a.Text == nil {
+			return errors.New("text: it is missing")
+		}
+		return checkTokens("tokens", a.Tokens, n)
+	case abi.ImportGrammarMask:
+		if a.Mask == nil && a.Error == "" {
+			return errors.New("mask: it is missing")
+		}
+		return a.Mask.check(n)
+	case abi.ImportGrammarAccept:
+		return nil
+	case abi.ImportRequest:
+		if a.Sampling == nil {
+			return errors.New("sampling: it is missing")
+		}
+		return nil
+	}
+	return fmt.Errorf("import: %q is not asked for; there are tokenize, grammar_open, grammar_mask, grammar_accept and request", a.Import)
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+// Package session writes down what a plugin was asked and what it answered, and makes the same calls once more without a model.
+//
+// A session is what one plugin was asked in one request, and what it answered. Sessions come from requests with "record": true, from the
+// native drivers of the SDKs (package plugintest in Go, penstock::testing in Rust), and from people who write them by hand. Whatever wrote it, the
+// player makes the same calls once more under the real runtime and finds the first that comes out differently.
+//
+// # The format
+//
+// A file is one JSON object, or gzip of it. What follows is all of it; a field that is not listed is an error. Tokens are numbers. A text
+// or a piece is a string, or {"base64": "…"} where it is no UTF-8. A logit is a number or "-inf" ("inf" and "nan" are read too, for answers that
+// are faults); a list of logits is an array, or a string: base64 of little-endian 32-bit floats. Fields that are empty may be left out.
+//
+//	{
+//	  "penstock_session": 1,                     the version of the format
+//	  "note": "…",                               anything
+//	  "vocabulary": {
+//	    "pieces": ["<s>", "a", {"base64":"/w=="}],        of tokens 0, 1, …: the bytes that each shows
+//	    "attributes": {"control": [0], "end": [0]},       tokens by attribute: control, end, byte, unused
+//	    "special": {"bos": 0, "eos": 0},                  bos, eos, eot, newline; those that there are
+//	    "longest_piece": true                             how tokenize answers where a session does not say: the longest piece
+//	  },                                                  that fits, again and again; without it such a question is a difference
+//	  "model": {"name": "tiny", …},              what the import request tells of the model
+//	  "sessions": [{
+//	    "name": "TestMinP",                      of the test or case
+//	    "choice": 0,                             of a recording: which answer the plugin was at work in
+//	    "plugin": {"name": "min-p", "sha256": "…"},       sha256 of the module; may be left out
+//	    "request": {
+//	      "config": {}, "messages": [],          JSON as the plugin gets it; messages for templates only
+//	      "prompt": [0, 1],                      tokens
+//	      "max_tokens": 16, "context_size": 4096, "seed": 7,
+//	      "place": 0,                            of the plugin among those of the request; random numbers depend on it
+//	      "sampling": {}                         what the import request tells of the sampling parameters, when the answer begins
+//	    },
+//	    "warm": [],                              what the plugin asked when it was loaded, as in "asked" below
+//	    "calls": [],                             in their order; see below
+//	    "cut": "…"                               why the calls end before the answer did
+//	  }],
+//	  "recording": {                             the request whose sessions these are, if it was a host's with "record": true
+//	    "id": "rec_…", "created": 1790000000, "model": "tiny",
+//	    "choices": [{"seed": 7, "text": "…", "finish_reason": "stop", "error": "…",
+//	                 "tokens": [{"token": 5, "text": "a", "by": "plugin:min-p", "how": "chosen"}]}]
+//	  }                                          by: samplers, client, or a plugin; how: chosen, forced, spliced, injected, forked
+//	}
+//
+// # Calls
+//
+// A call has the name of what happened in "call", what went in, and what came out. Nothing follows a fault or a refusal. Of what came out, only what is there is compared:
+// a person may write down the token that counts and nothing else. "answer" is always the number that the export returned.
+//
+//	open         in: tokens (of the answer so far, where it is not empty); out: refusal
+//	prepare      out: answer; with its bits mask, bias, force
+//	sample       in: ids and logits of the candidates, best first; logits alone: the whole row; neither: a plugin that sees none
+//	             out: answer; if it is −1, left: what the view holds then
+//	accept       in: token; out: answer; if it is 2, splice
+//	stop         in: token, text; out: answer
+//	rewind       in: keep, how many tokens of the conversation stay, prompt included; tokens that follow them, if any
+//	stop_rewind  in: bytes of the text shown to stop that were taken back. Only the host's books need it; drivers leave it out
+//	render       out: prompt, or refusal. A session of a template has this one call, and no open
+//	refuse       out: fault. The request did not allow what the plugin asked for; nothing follows
+//
+//	"mask"     {"allow": [tokens]}, {"ban": [tokens]}, or {"bits": base64 of the ABI's little-endian words}; {} allows all
+//	"bias"     [[token, amount], …] as the plugin wrote them
+//	"force"    [tokens] that come next
+//	"left"     {"ids": […], "logits": […]} as the plugin left them, all of them, in its order; of a row {"logits": […]}, or
+//	           {"sha256": "…", "ids": […], "logits": […]}: the digest of its little-endian floats, and its best entries for the reader
+//	"splice"   {"backtrack": 1, "tokens": […]}
+//	"outputs"  JSON values that the call handed to output
+//	"refusal"  the reason
+//	"fault"    {"export": "penstock_sample", "kind": "trap", "detail": "…"}; kinds as in metrics. Nothing follows it
+//	"asked"    what the call asked of the host that a player cannot compute, in order:
+//	           {"import": "tokenize", "text": …, "flags": 0, "tokens": […]}
+//	           {"import": "grammar_open", "kind": 0, "text": …}
+//	           {"import": "grammar_mask", "handle": 0, "mask": {…}}
+//	           {"import": "grammar_accept", "handle": 0, "token": 5, "ok": true}
+//	           {"import": "request", "sampling": {}}, where they are no more what they were when the answer began
+//	           each with "error" instead of its answer where the host could not
+//
+// # What a driver must keep to
+//
+// Every token that joins the conversation is an accept, also for a plugin that has no penstock_accept: then without an answer. A splice
+// takes its tokens back at once; those that it inserts follow as accepts of their own. A rewind is written for every plugin, also one without
+// penstock_rewind; what happens inside it (a fresh instance is told all tokens again) is not. The text of stop fits the plugin's buffer.
+package session

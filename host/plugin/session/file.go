@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+
+package session
+
+import (
+	"encoding/json"
+
+	"github.com/penstock/penstock/host/plugin"
+)
+
+// Version is that of the format which this package reads and writes.
+const Version = 1
+
+// Token is an index into the vocabulary.
+type Token = int32
+
+// File is what a session file has. The package's documentation describes every field.
+type File struct {
+	Version    int          `json:"penstock_session"`
+	Note       string       `json:"note,omitempty"`
+	Model      plugin.Model `json:"model,omitzero"`
+	Vocabulary Vocabulary   `json:"vocabulary"`
+	Sessions   []Session    `json:"sessions"`
+	Recording  *Recording   `json:"recording,omitempty"` // nil: the sessions come from elsewhere
+}
+
+// Session is what one plugin was asked in one request, and what it answered.
+type Session struct {
+	Name    string  `json:"name,omitempty"`
+	Choice  int     `json:"choice,omitempty"` // of the recording, from 0
+	Plugin  Plugin  `json:"plugin"`
+	Request Request `json:"request"`
+	Warm    []Asked `json:"warm,omitempty"`
+	Calls   []Call  `json:"calls"`
+	Cut     string  `json:"cut,omitempty"` // why the calls end before the answer did
+}
+
+// Plugin is which module answered.
+type Plugin struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// Request is what the plugin can learn of the request.
+type Request struct {
+	Config      json.RawMessage `json:"config,omitempty"`
+	Messages    json.RawMessage `json:"messages,omitempty"`
+	Prompt      []Token         `json:"prompt,omitempty"`
+	MaxTokens   int             `json:"max_tokens,omitempty"`
+	ContextSize int             `json:"context_size,omitempty"`
+	Seed        uint64          `json:"seed,omitempty"`
+	Place       int             `json:"place,omitempty"`
+	Sampling    json.RawMessage `json:"sampling,omitempty"`
+}
+
+// The names of calls.
+const (
+	CallOpen       = "open"
+	CallPrepare    = "prepare"
+	CallSample     = "sample"
+	CallAccept     = "accept"
+	CallStop       = "stop"
+	CallRewind     = "rewind"
+	CallStopRewind = "stop_rewind"
+	CallRender     = "render"
+	CallRefuse     = "refuse"
+)
+
+// Call is one call of a plugin. Which fields it has depends on its name.
+type Call struct {
+	Call string `json:"call"`
+
+	Token  *Token  `json:"token,omitempty"`
+	Text   *Text   `json:"text,omitempty"`
+	IDs    []Token `json:"ids,omitempty"`
+	Logits Logits  `json:"logits,omitempty"`
+	Keep   *int    `json:"keep,omitempty"`
+	Tokens []Token `json:"tokens,omitempty"`
+	Bytes  int     `json:"bytes,omitempty"`
+
+	Answer  *int32            `json:"answer,omitempty"`
+	Mask    *Mask             `json:"mask,omitempty"`
+	Bias    []Bias            `json:"bias,omitempty"`
+	Force   []Token           `json:"force,omitempty"`
+	Left    *Left             `json:"left,omitempty"`
+	Splice  *Splice           `json:"splice,omitempty"`
+	Prompt  *Text             `json:"prompt,omitempty"`
+	Outputs []json.RawMessage `json:"outputs,omitempty"`
+	Refusal *string           `json:"refusal,omitempty"`
+	Fault   *Fault            `json:"fault,omitempty"`
+	Asked   []Asked           `json:"asked,omitempty"`
+}
+
+// Left is what a plugin left of its view: candidates, a whole row, or the digest of a row and its best entries.
+type Left struct {
+	IDs    []Token `json:"ids,omitempty"`
+	Logits Logits  `json:"logits,omitempty"`
+	SHA256 string  `json:"sha256,omitempty"`
+}
+
+// Splice is how many tokens are taken back, and which follow.
+type Splice struct {
+	Backtrack int     `json:"backtrack"`
+	Tokens    []Token `json:"tokens,omitempty"`
+}
+
+// Fault is what a plugin did wrong.
+type Fault struct {
+	Export string `json:"export"`
+	Kind   string `json:"kind"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Asked is a question to the host, with the host's answer.
+type Asked struct {
+	Import string  `json:"import"`
+	Text   *Text   `json:"text,omitempty"`
+	Flags  uint32  `json:"flags,omitempty"`
+	Kind   int32   `json:"kind,omitempty"`
+	Handle int     `json:"handle,omitempty"`
+	Token  Token   `json:"token,omitempty"`
+	Tokens []Token `json:"tokens,omitempty"`
+	Mask   *Mask   `json:"mask,omitempty"`
+	OK     bool    `json:"ok,omitempty"`
+	Error  string  `json:"error,omitempty"`
+
+	Sampling json.RawMessage `json:"sampling,omitempty"`
+}
+
+// over reports whether the session ends with the call.
+func (c *Call) over() bool { return c.Fault != nil || c.Refusal != nil }
+
+// Size is about how many bytes a call has in memory.
+func (c *Call) Size() int {
+	size := 256 + 4*(len(c.IDs)+len(c.Logits)+len(c.Tokens)+len(c.Force)) + 8*len(c.Bias) + c.Mask.size()
+	for _, t := range []*Text{c.Text, c.Prompt} {
+		if t != nil {
+			size += len(*t)
+		}
+	}
+	if c.Left != nil {
+		size += 4 * (len(c.Left.IDs) + len(c.Left.Logits))
+	}
+	for _, o := range c.Outputs {
+		size += len(o)
+	}
+	for i := range c.Asked {
+		size += c.Asked[i].size()
+	}
+	return size
+}
+
+func (a *Asked) size() int {
+	size := 256 + 4*len(a.Tokens) + len(a.Sampling) + a.Mask.size()
+	if a.Text != nil {
+		size += len(*a.Text)
+	}
+	return size
+}
+
+// Size is about how many bytes a session has in memory without its calls.
+func (s *Session) Size() int {
+	size := 512 + len(s.Request.Config) + len(s.Request.Messages) + 4*len(s.Request.Prompt) + len(s.Request.Sampling)
+	for i := range s.Warm {
+		size += s.Warm[i].size()
+	}
+	return size
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+
+package session
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/compile"
+)
+
+func TestMain(m *testing.M) {
+	compile.Main()
+	goleak.VerifyTestMain(m)
+}
+
+// file is a session file of one session of the plugin "guest", over 40 tokens.
+func file(t testing.TB, session string) *File {
+	t.Helper()
+	f, err := Read(strings.NewReader(`{"penstock_session":1,"vocabulary":{"pieces":["<s>` + strings.Repeat(`","x`, 39) + `"],"attributes":{"end":[0]},"special":{"eos":0}},
+		"sessions":[{"plugin":{"name":"guest"},` + session + `}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// play plays the first session of a file on a module.
+func play(t testing.TB, f *File, wasm []byte) *Difference {
+	t.Helper()
+	p, err := NewPlayer(context.Background(), wasm, f, plugin.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	d, err := p.Play(context.Background(), &f.Sessions[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}

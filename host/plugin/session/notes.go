@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+
+package session
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/guest"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/plugins/abi"
+)
+
+// notes follow a guest's calls and write them down. It is a guest.Watcher.
+type notes struct {
+	view       load.View
+	vocabulary int    // tokens
+	sampling   string // the parameters when the answer began, as JSON
+	take       func(Call) bool
+
+	call *Call // what is going on; nil: nothing that is written down
+	made bool  // the guest was called
+	over bool  // nothing is written down any more
+}
+
+// begin begins a call.
+func (n *notes) begin(c Call) {
+	n.call, n.made = &c, false
+}
+
+// end writes the call down. A call that was not made is written down with always only.
+func (n *notes) end(always bool) {
+	c := n.call
+	n.call = nil
+	if c == nil || n.over || !n.made && !always && c.Fault == nil {
+		return
+	}
+	if !n.take(*c) || c.over() {
+		n.over = true
+	}
+}
+
+// Calling implements guest.Watcher.
+func (n *notes) Calling(e guest.Export, a, b int32, buffers *guest.Buffers) {
+	c := n.call
+	if c == nil {
+		return
+	}
+	switch {
+	case e == guest.Sample && n.view == load.ViewCandidates:
+		ids, logits := buffers.Candidates()
+		c.IDs, c.Logits = slices.Clone(ids[:a]), slices.Clone(logits[:a])
+	case e == guest.Sample && n.view == load.ViewLogits:
+		c.Logits = slices.Clone(buffers.Logits()[:n.vocabulary])
+	case e == guest.Stop:
+		if n.made { // text that is longer than the guest's buffer comes in several calls
+			n.end(true)
+			n.begin(Call{Call: CallStop})
+			c = n.call
+		}
+		text := Text(buffers.Text()[:b])
+		c.Token, c.Text = &a, &text
+	}
+	n.made = true
+}
+
+// Answered implements guest.Watcher.
+func (n *notes) Answered(e guest.Export, answer int32, buffers *guest.Buffers) {
+	c := n.call
+	if c == nil || exportOf[c.Call] != e {
+		return
+	}
+	c.Answer = &answer
+	switch {
+	case e == guest.Prepare:
+		n.prepared(c, answer, buffers)
+	case e == guest.Accept && answer == abi.AcceptSplice && buffers.Bound(abi.BufferSplice):
+		c.Splice = spliceOf(buffers)
+	case e == guest.Sample && answer == abi.SampleEdited && n.view == load.ViewCandidates:
+		ids, logits := buffers.Candidates()
+		c.Left = &Left{IDs: slices.Clone(ids[:len(c.IDs)]), Logits: slices.Clone(logits[:len(c.IDs)])}
+	case e == guest.Sample && answer == abi.SampleEdited && n.view == load.ViewLogits:
+		c.Left = leftRow(buffers.Logits()[:n.vocabulary])
+	}
+}
+
+// exportOf are the calls with an answer that is written down.
+var exportOf = map[string]guest.Export{
+	CallPrepare: guest.Prepare, CallSample: guest.Sample, CallAccept: guest.Accept, CallStop: guest.Stop,
+}
+
+// prepared writes down what prepare says it filled.
+func (n *notes) prepared(c *Call, bits int32, b *guest.Buffers) {
+	if bits&abi.PrepareMask != 0 && b.Bound(abi.BufferMask) {
+		words := slices.Clone(b.Mask(n.vocabulary))
+		if rest := n.vocabulary % 32; rest != 0 {
+			words[len(words)-1] &= 1<<rest - 1
+		}
+		c.Mask = NewMask(words, n.vocabulary)
+	}
+	if bits&abi.PrepareBias != 0 && b.Bound(abi.BufferBias) {
+		c.Bias = biasesOf(b.Bias())
+	}
+	if bits&abi.PrepareForce != 0 && b.Bound(abi.BufferSplice) {
+		c.Force = spliceOf(b).Tokens
+	}
+}
+
+// biasesOf reads a bias buffer, as much as it has.
+func biasesOf(b []byte) []Bias {
+	count := min(int64(binary.LittleEndian.Uint32(b)), int64(len(b)-4)/8)
+	list := make([]Bias, count)
+	for i := range list {
+		entry := b[4+8*i:]
+		list[i] = Bias{int32(binary.LittleEndian.Uint32(entry)), math.Float32frombits(binary.LittleEndian.Uint32(entry[4:]))}
+	}
+	return list
+}
+
+// spliceOf reads a splice buffer, as much as it has.
+func spliceOf(b *guest.Buffers) *Splice {
+	w := b.Splice()
+	s := &Splice{Backtrack: int(w[0])}
+	for _, t := range w[2 : 2+min(int(w[1]), len(w)-2)] {
+		s.Tokens = append(s.Tokens, int32(t))
+	}
+	return s
+}
+
+// shownBest is how many of the best entries of a row are written down beside its digest.
+const shownBest = 16
+
+// leftRow is what is written down of a row: all of it if a person could read it, else its digest.
+func leftRow(row Logits) *Left {
+	if len(row) <= readable {
+		return &Left{Logits: slices.Clone(row)}
+	}
+	l := &Left{SHA256: row.digest()}
+	for range shownBest {
+		best, highest := int32(0), float32(math.Inf(-1))
+		for i, x := range row {
+			if x > highest && !slices.Contains(l.IDs, int32(i)) {
+				best, highest = int32(i), x
+			}
+		}
+		l.IDs, l.Logits = append(l.IDs, best), append(l.Logits, highest)
+	}
+	return l
+}
+
+// Asked implements guest.Watcher.
+func (n *notes) Asked(q guest.Question) {
+	switch {
+	case n.call == nil:
+	case q.Import == abi.ImportOutput:
+		n.call.Outputs = append(n.call.Outputs, json.RawMessage(q.Text))
+	case q.Import != abi.ImportRequest:
+		n.call.Asked = append(n.call.Asked, askedOf(q, n.vocabulary))
+	case q.Text != n.sampling:
+		n.call.Asked = append(n.call.Asked, Asked{Import: q.Import, Sampling: json.RawMessage(q.Text)})
+	}
+}
+
+func askedOf(q guest.Question, vocabulary int) Asked {
+	a := Asked{Import: q.Import, Flags: q.Flags, Kind: q.Kind, Handle: int(q.Handle), Token: q.Token, Tokens: slices.Clone(q.Tokens), OK: q.OK}
+	if q.Import == abi.ImportTokenize || q.Import == abi.ImportGrammarOpen {
+		text := Text(q.Text)
+		a.Text = &text
+	}
+	switch {
+	case q.Err != nil:
+		a.Error = q.Err.Error()
+	case q.Mask != nil:
+		a.Mask = NewMask(q.Mask, vocabulary)
+	}
+	return a
+}
+
+// Failed implements guest.Watcher.
+func (n *notes) Failed(f *plugin.Fault) {
+	switch {
+	case n.call == nil:
+	case errors.Is(f, plugin.CauseCancelled): // the request ended in the middle of it
+		n.call, n.over = nil, true
+	default:
+		n.call.Fault = &Fault{Export: f.Export, Kind: f.Kind(), Detail: f.Detail}
+	}
+}

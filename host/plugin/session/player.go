@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/stage"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// Player makes the calls of sessions once more, on a module under the real runtime, without a model. It is not for concurrent use.
+type Player struct {
+	file    *File
+	answers *answers
+	loader  *load.Loader
+	plugin  *load.Plugin
+}
+
+// forever is what a call may take: how fast a machine is makes no difference to a session. Fuel does, and is the same everywhere.
+const forever = time.Hour
+
+// NewPlayer loads a module for the sessions of a file, until Close. Of the options, vocabulary, model and grammars are the file's, and
+// limits of time do not count. The error is one of load.Loader.Load.
+func NewPlayer(ctx context.Context, wasm []byte, f *File, o plugin.Options) (*Player, error) {
+	p := &Player{file: f, answers: newAnswers(f)}
+	for i := range f.Sessions { // a module that asks about grammars when it is loaded gets the same answers for all
+		if warm := f.Sessions[i].Warm; len(warm) > 0 {
+			p.answers.expect(warm)
+			break
+		}
+	}
+	o.Vocabulary, o.Grammars, o.Model = p.answers, p.answers, f.Model
+	if o.Limits == (plugin.Limits{}) {
+		o.Limits = plugin.DefaultLimits()
+	}
+	l := &o.Limits
+	l.HookTime, l.SetupTime, l.LoadTime, l.Compile, l.Faults = forever, forever, forever, max(l.Compile, time.Minute), math.MaxInt
+	p.loader = load.New(o)
+	var err error
+	if p.plugin, err = p.loader.Load(ctx, wasm); err != nil {
+		if p.answers.problem != "" {
+			err = fmt.Errorf("%w; %s", err, p.answers.problem)
+		}
+		return nil, errors.Join(err, p.loader.Close(ctx))
+	}
+	return p, nil
+}
+
+// Plugin is the one that is played.
+func (p *Player) Plugin() *load.Plugin { return p.plugin }
+
+// Close frees the module.
+func (p *Player) Close() error {
+	p.plugin.Release()
+	return p.loader.Close(context.Background())
+}
+
+// Play makes the calls of a session of the file, up to the first that comes out differently, which it returns; nil: none does. The error
+// says why the session cannot be played: its configuration does not fit the plugin, or the context ended.
+func (p *Player) Play(ctx context.Context, s *Session) (*Difference, error) {
+	var first *Difference
+	err := p.play(ctx, s, func(_ int, d *Difference, _ *Call) bool {
+		first = d
+		return d == nil
+	})
+	return first, err
+}
+
+// play makes the calls of a session, as long as each goes on. It is told how a call came out, and the difference to what was recorded.
+func (p *Player) play(ctx context.Context, s *Session, each func(i int, d *Difference, got *Call) (goOn bool)) error {
+	config, err := p.plugin.CheckConfig(s.Request.Config)
+	if err != nil {
+		return fmt.Errorf("request.config does not fit the plugin: %w", err)
+	}
+	p.answers.open, p.answers.sampling = 0, []byte("{}")
+	if s.Request.Sampling != nil {
+		p.answers.sampling = s.Request.Sampling
+	}
+	r := &run{player: p, session: s, config: config, prompt: len(s.Request.Prompt)}
+	r.history = append(r.history, s.Request.Prompt...)
+	defer r.close()
+	for i := range s.Calls {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		want := &s.Calls[i]
+		if want.Call == CallRefuse || want.Fault != nil && machines[want.Fault.Kind] {
+			return nil // what the request or the machine did
+		}
+		p.answers.expect(want.Asked)
+		got, err := r.make(ctx, want)
+		if err != nil {
+			return fmt.Errorf("call %d, %s: %w", i+1, want.Call, err)
+		}
+		d := p.compare(want, got)
+		if d != nil {
+			d.Call, d.Name, d.Position, d.Answered = i+1, want.Call, len(r.history), len(r.history)-r.prompt
+		}
+		if !each(i, d, got) || got != nil && got.over() {
+			return nil
+		}
+		r.follow(want)
+	}
+	return nil
+}
+
+// machines are the kinds of faults that say something of the machine, not of the plugin.
+var machines = map[string]bool{"time": true, "busy": true, "budget": true, "cancelled": true}
+
+// request is a session's, as the host puts it.
+func (r *run) request() plugin.Request {
+	q := r.session.Request
+	return plugin.Request{Config: r.config, Seed: q.Seed, Index: q.Place, MaxTokens: q.MaxTokens, ContextSize: q.ContextSize,
+		Sampling: func() []byte { return r.player.answers.sampling }}
+}
+
+// run is a session that is played.
+type run struct {
+	player  *Player
+	session *Session
+	config  []byte // with the defaults of the plugin's schema
+	stage   *Recorder
+	rule    answer.StopRule
+	history []Token
+	prompt  int
+	made    *Call // the last call, as it came out
+}
+
+func (r *run) close() {
+	if r.stage != nil {
+		_ = r.stage.Close() // a fault of close concerns nobody
+	}
+}
+
+// make makes a call. It returns how it came out; nil: the plugin has no such export.
+func (r *run) make(ctx context.Context, c *Call) (*Call, error) {
+	r.made = nil
+	var err error
+	switch c.Call {
+	case CallRender:
+		_, r.made, err = Render(ctx, r.player.plugin, r.session.Request.Messages, r.request())
+	case CallOpen:
+		err = r.open(c)
+	case CallPrepare:
+		_, err = r.stage.Prepare()
+	case CallSample:
+		err = r.stage.Apply(c.view())
+	case CallAccept:
+		_, err = r.stage.Accept(*c.Token)
+	case CallRewind:
+		if *c.Keep > len(r.history) {
+			return nil, fmt.Errorf("keep is %d; what the plugin took back leaves %d tokens, so it can be no more", *c.Keep, len(r.history))
+		}
+		err = r.stage.Reset(append(r.history[:*c.Keep:*c.Keep], c.Tokens...), r.prompt)
+	case CallStop:
+		if r.rule != nil {
+			_, err = r.rule.Check(*c.Token, string(*c.Text))
+		}
+	case CallStopRewind:
+		if r.rule != nil {
+			r.rule.(answer.RewindRule).Rewind(c.Bytes)
+		}
+	}
+	var fault *plugin.Fault
+	var refusal *plugin.Refusal
+	if errors.As(err, &fault) || errors.As(err, &refusal) {
+		err = nil // it is written down
+	}
+	return r.made, err
+}
+
+func (r *run) open(c *Call) error {
+	s, err := stage.New(r.player.plugin, r.request())
+	if err != nil {
+		return err
+	}
+	r.stage = Record(s, func([]Token) {}, func(c Call) bool { r.made = &c; return true })
+	r.rule = r.stage.Rule()
+	r.history = append(r.history, c.Tokens...)
+	return r.stage.Reset(r.history, r.prompt)
+}
+
+// view is what the call is shown.
+func (c *Call) view() *chain.View {
+	v := &chain.View{Chosen: -1}
+	switch {
+	case c.IDs != nil:
+		v.ID, v.Logit, v.N = append(v.ID, c.IDs...), append(v.Logit, c.Logits...), len(c.IDs)
+	case c.Logits != nil:
+		v.Row, v.N = append(v.Row, c.Logits...), -1
+	}
+	return v
+}
+
+// follow brings the history to where a call left it.
+func (r *run) follow(c *Call) {
+	switch c.Call {
+	case CallAccept:
+		r.history = append(r.history, *c.Token)
+		if r.made != nil && r.made.Splice != nil {
+			r.history = r.history[:len(r.history)-r.made.Splice.Backtrack]
+		}
+	case CallRewind:
+		r.history = append(r.history[:*c.Keep], c.Tokens...)
+	}
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+
+package session
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestRead_Refuses(t *testing.T) {
+	const head = `{"penstock_session":1,"vocabulary":{"pieces":["a","b"]},"sessions":[{"plugin":{"name":"p"},"request":{"prompt":[0]},"calls":[`
+	for text, want := range map[string]string{
+		"":                                       "unexpected end",
+		"hello":                                  "line 1: invalid character",
+		"{}":                                     "penstock_session is missing",
+		`{"penstock_session":2}`:                 "penstock_session is 2; this version of Penstock reads 1",
+		`{"penstock_session":1}`:                 "vocabulary.pieces: there are none",
+		head + `{"call":"open"}]}],"more":1}`:    `unknown field "more"`,
+		head + `{"call":"open","tokn":1}]}]}`:    `sessions[0]: calls[0]: json: unknown field "tokn"`,
+		head + `{"call":"jump"}]}]}`:             `sessions[0].calls[0].call: there is no "jump"`,
+		head + `{"call":"accept","token":1}]}]}`: `calls[0].call: "accept"; open or render is the first`,
+		head + `{"call":"open"},{"call":"accept"}]}]}`:                                                         "calls[1].token: it is missing",
+		head + `{"call":"open"},{"call":"accept","token":2}]}]}`:                                               "calls[1].token: there is no token 2; the vocabulary has 2",
+		head + `{"call":"open"},{"call":"stop","token":1}]}]}`:                                                 "calls[1].text: it is missing",
+		head + `{"call":"open"},{"call":"rewind"}]}]}`:                                                         "calls[1].keep: it is missing",
+		head + `{"call":"open"},{"call":"rewind","keep":2}]}]}`:                                                "calls[1].keep: 2; the prompt has 1 tokens, the conversation 1",
+		head + `{"call":"open"},{"call":"sample","ids":[0,1],"logits":[1]}]}]}`:                                "calls[1].logits: 1 for 2 ids",
+		head + `{"call":"open"},{"call":"sample","ids":[1,1],"logits":[1,1]}]}]}`:                              "calls[1].ids[1]: token 1 is there twice",
+		head + `{"call":"open"},{"call":"sample","logits":[1]}]}]}`:                                            "calls[1].logits: 1 without ids",
+		head + `{"call":"open"},{"call":"sample","ids":[0],"logits":["low"]}]}]}`:                              `calls[1]: [0]: "low" is no logit`,
+		head + `{"call":"open"},{"call":"sample","ids":[0],"logits":[1e99]}]}]}`:                               `[0]: 1e99 is no logit`,
+		head + `{"call":"open"},{"call":"accept","token":1,"prompt":"x"}]}]}`:                                  "calls[1].prompt: it belongs to [render], not to accept",
+		head + `{"call":"open"},{"call":"prepare","mask":{"allow":[5]}}]}]}`:                                   "calls[1].mask.allow[0]: there is no token 5",
+		head + `{"call":"open"},{"call":"prepare","mask":{"allow":[1],"ban":[0]}}]}]}`:                         "calls[1].mask: it has two of allow, ban and bits",
+		head + `{"call":"open"},{"call":"prepare","mask":{"bits":"AA=="}}]}]}`:                                 "calls[1].mask.bits: 1 bytes",
+		head + `{"call":"open"},{"call":"accept","token":1,"splice":{"backtrack":3}}]}]}`:                      "calls[1].splice.backtrack: 3; the answer has 1 tokens",
+		head + `{"call":"open","asked":[{"import":"history"}]}]}]}`:                                            `calls[0].asked[0].import: "history" is not asked for`,
+		head + `{"call":"render"},{"call":"prepare"}]}]}`:                                                      "calls[1].call: \"prepare\"; a session of a template has one call",
+		head + `{"call":"open"},{"call":"sample","ids":[1],"logits":[1],"left":{"sha256":"00","ids":[1]}}]}]}`: "calls[1].left.logits: 0 for 1 ids",
+		head + `{"call":"open"},{"call":"stop_rewind","bytes":-1}]}]}`:                                         "calls[1].bytes: -1",
+		head + `{"call":"open","refusal":"no"},{"call":"prepare"}]}]}`:                                         "calls[1].call: \"prepare\"; nothing follows a fault or a refusal",
+		head + `]}]} {}`: "after top-level value",
+		`{"penstock_session":1,"vocabulary":{"pieces":["a"],"attributes":{"big":[0]}}}`: "vocabulary.attributes.big: there are control",
+		`{"penstock_session":1,"vocabulary":{"pieces":["a"],"special":{"eos":1}}}`:      "vocabulary.special.eos: there is no token 1",
+		`{"penstock_session":1,"vocabulary":{"pieces":[7]}}`:                            "7 is no text",
+		"\x1f\x8b not gzip": "gzip",
+	} {
+		_, err := Read(strings.NewReader(text))
+		if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\ngot %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestFile_Stream_ReadsBack has what is hard to write: bytes that are no UTF-8, infinities, long rows, all forms of masks.
+func TestFile_Stream_ReadsBack(t *testing.T) {
+	token, answer, keep, text := Token(1), int32(-1), 1, Text("\xff")
+	row := make(Logits, readable+1)
+	row[3], row[4] = float32(math.Inf(-1)), -0.1
+	pieces := make([]Text, readable+1)
+	pieces[0], pieces[1] = "\xe6\x97", "é"
+	f := &File{Version: Version, Note: "n", Vocabulary: Vocabulary{Pieces: pieces, Attributes: map[string][]Token{"byte": {0}}}, Sessions: []Session{{
+		Plugin: Plugin{Name: "p", SHA256: "00"}, Request: Request{Config: []byte(`{"a":1}`), Prompt: []Token{1}, Seed: math.MaxUint64, Place: 1},
+		Calls: []Call{
+			{Call: CallOpen},
+			{Call: CallSample, IDs: []Token{1, 0}, Logits: Logits{1.1, -3e-39}, Answer: &answer, Left: &Left{IDs: []Token{1, 0}, Logits: Logits{float32(math.NaN()), float32(math.Inf(-1))}}},
+			{Call: CallSample, Logits: row, Answer: &answer, Left: leftRow(row)},
+			{Call: CallPrepare, Mask: NewMask([]uint32{5}, 32), Bias: []Bias{{1, 0.5}, {0, float32(math.Inf(-1))}}},
+			{Call: CallStop, Token: &token, Text: &text},
+			{Call: CallRewind, Keep: &keep, Tokens: []Token{1}},
+		},
+	}, {Plugin: Plugin{Name: "q"}, Calls: []Call{}}}, Recording: &Recording{ID: "rec_1", Choices: []Choice{{Text: "x", Tokens: []Chosen{{Token: 1, By: "samplers"}}}}}}
+	var b bytes.Buffer
+	packed := gzip.NewWriter(&b)
+	if err := errors.Join(f.Stream(packed), packed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(f, got, cmpopts.EquateNaNs()); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestMask_Words_AreThoseItWasMadeOf(t *testing.T) {
+	for _, n := range []int{1, 31, 32, 33, 2000} {
+		for _, step := range []int{1, 2, 3, 1000} {
+			words := make([]uint32, (n+31)/32)
+			others := make([]uint32, len(words))
+			for token := range n {
+				to := words
+				if token%step != 0 {
+					to = others
+				}
+				to[token/32] |= 1 << (token % 32)
+			}
+			for _, w := range [][]uint32{words, others} {
+				m := NewMask(w, n)
+				if d := cmp.Diff(w, m.Words(n)); d != "" {
+					t.Errorf("%d tokens, step %d, %+v: %s", n, step, m, d)
+				}
+				if err := m.check(n); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}
+
+// TestFile_Write_LaysOutForPeople has brackets, commas and quotes in texts, empty lists and lists in lists.
+func TestFile_Write_LaysOutForPeople(t *testing.T) {
+	const want = `{
+  "penstock_session": 1,
+  "note": "a \"quoted\", {bracketed} <text>\\",
+  "vocabulary": {"pieces": ["[", "\"", ",:"]},
+  "sessions": [
+    {
+      "plugin": {"name": "p"},
+      "request": {"config": {"a": [{"b": 1}, {}]}},
+      "calls": [
+        {"call": "open"},
+        {"call": "prepare", "answer": 2, "bias": [[1, -0.5], [2, 3]]}
+      ]
+    },
+    {
+      "plugin": {"name": "p"},
+      "request": {},
+      "calls": []
+    }
+  ]
+}
+`
+	f, err := Read(strings.NewReader(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := f.Write(&got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRead_Damaged(t *testing.T) {
+	var b bytes.Buffer
+	packed := gzip.NewWriter(&b)
+	if err := errors.Join((&File{Vocabulary: Vocabulary{Pieces: []Text{"a"}}}).Stream(packed), packed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	whole := b.Bytes()
+	for at := 10; at < len(whole); at++ { // behind the header
+		changed := bytes.Clone(whole)
+		changed[at] ^= 0xff
+		for _, text := range [][]byte{changed, whole[:at]} {
+			if _, err := Read(bytes.NewReader(text)); !errors.Is(err, ErrFormat) {
+				t.Errorf("byte %d: got %v", at, err)
+			}
+		}
+	}
+}

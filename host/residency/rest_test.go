@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+
+package residency
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A rest comes once after the last request and after an unloading, not between requests, and not for a closed set.
+func TestSet_Rest(t *testing.T) {
+	rests := 0
+	o := Options[*fake]{Rest: func() { rests++ }}
+	with(t, o, func(t *testing.T, s *Set[*fake], _ *fakes) {
+		after := func(pause time.Duration, want int) {
+			t.Helper()
+			time.Sleep(pause)
+			synctest.Wait()
+			if rests != want {
+				t.Errorf("%d rests, want %d", rests, want)
+			}
+		}
+		release := use(t, s, "a")
+		after(time.Hour, 0)
+		release()
+		after(restAfter/2, 0)
+		release = use(t, s, "a")
+		after(time.Hour, 0)
+		release()
+		after(time.Hour, 1)
+		if err := s.Unload("a"); err != nil {
+			t.Fatal(err)
+		}
+		after(time.Hour, 2)
+		use(t, s, "b")()
+		s.Stop()
+		after(time.Hour, 2)
+	})
+}

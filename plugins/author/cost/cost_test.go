@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+
+package cost
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+)
+
+// sampler leaves its candidates as they are, and grows its memory by a page for each token.
+func sampler() []byte {
+	g := asm.New(`{"name":"guest"}`)
+	g.On(abi.ExportOpen, g.Bind(abi.BufferCandidates, 8192, 2048), asm.I32(0))
+	g.On(abi.ExportSample, asm.I32(-1))
+	return g.On(abi.ExportAccept, asm.I32(1), asm.GrowMemory, asm.Drop, asm.I32(0)).Wasm()
+}
+
+func TestModule_MeasuresAllHooks(t *testing.T) {
+	r, err := Module(t.Context(), sampler(), Options{Vocabulary: 1000, Tokens: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range append(r.Hooks, r.BuiltIn[:2]...) {
+		got = append(got, f.Name+" "+f.Input)
+		if f.Median <= 0 || f.P99 < f.Median {
+			t.Errorf("%+v", f)
+		}
+	}
+	want := "penstock_sample whole row,penstock_accept ,penstock_sample best 256,min_p 0.05 whole row,min_p 0.05 best 256"
+	if strings.Join(got, ",") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if r.Hooks[0].Fuel <= 0 || r.Hooks[0].Fuel > r.Hooks[0].Limit || len(r.BuiltIn) != 2*len(builtIn) {
+		t.Errorf("%+v", r)
+	}
+	if grown := r.Memory.End - r.Memory.Opened; grown != 10<<16 {
+		t.Errorf("memory grew by %d bytes", grown)
+	}
+	var out bytes.Buffer
+	if err := r.Print(&out); err != nil || !strings.Contains(out.String(), "min_p 0.05") || !strings.Contains(out.String(), "640 KiB more") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+}
+
+func TestModule_Templates(t *testing.T) {
+	g := asm.New(`{"name":"guest","view":"none"}`)
+	g.On(abi.ExportTemplate, asm.I32(8), asm.I32(4), g.Call(abi.ImportEmit), asm.I32(0))
+	r, err := Module(t.Context(), g.Wasm(), Options{Vocabulary: 300, Tokens: 3})
+	if err != nil || len(r.Hooks) != 1 || r.Hooks[0].Median <= 0 || len(r.BuiltIn) != 0 {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+func TestModule_Errors(t *testing.T) {
+	for want, wasm := range map[string][]byte{
+		"token 1: plugin guest: penstock_sample: trap": asm.New(`{"name":"guest","view":"none"}`).On(abi.ExportSample, asm.Unreachable).Wasm(),
+		"missing property 'x'":                         asm.New(`{"name":"guest","config_schema":{"required":["x"]}}`).Wasm(),
+	} {
+		if _, err := Module(t.Context(), wasm, Options{Vocabulary: 300, Tokens: 3}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

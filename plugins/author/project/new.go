@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+
+package project
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/penstock/penstock/plugins/sdk"
+	gosdk "github.com/penstock/penstock/plugins/sdk/go"
+)
+
+// Options say what to make.
+type Options struct {
+	Name     string
+	Language Language
+	Kind     Kind
+}
+
+// ErrOption marks options that cannot be used. The message names the option and what it may be.
+var ErrOption = errors.New("cannot be used")
+
+// names are those that Go, Cargo and the host all take.
+var names = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+
+// maxName is the host's limit of a plugin's name.
+const maxName = 64
+
+// reserved are names that a Rust package must not have: keywords and the packages that come with the language and the SDK.
+var reserved = strings.Fields(`abstract alloc as async await become box break const continue core crate do dyn else enum export extern false final fn
+	for if impl in let loop macro match mod move mut override penstock priv proc-macro pub ref return self static std struct super test trait
+	true try type typeof unsafe unsized use virtual where while yield`)
+
+func (o Options) check() error {
+	switch {
+	case !names.MatchString(o.Name) || len(o.Name) > maxName:
+		return fmt.Errorf("the name %q %w: a name is made of lower-case letters and digits, with single hyphens between them, begins with a letter and has at most %d characters",
+			o.Name, ErrOption, maxName)
+	case slices.Contains(reserved, o.Name):
+		return fmt.Errorf("the name %q %w: it means something else to a compiler; choose another one", o.Name, ErrOption)
+	case !slices.Contains(Languages, o.Language):
+		return fmt.Errorf("--lang %q %w: it is %s", o.Language, ErrOption, list(Languages))
+	case !slices.Contains(Kinds, o.Kind):
+		return fmt.Errorf("--kind %q %w: it is %s", o.Kind, ErrOption, list(Kinds))
+	}
+	return nil
+}
+
+// list writes what an option may be.
+func list[T ~string](all []T) string {
+	var texts []string
+	for _, each := range all {
+		texts = append(texts, string(each))
+	}
+	return strings.Join(texts[:len(texts)-1], ", ") + " or " + texts[len(texts)-1]
+}
+
+// Create makes a project in dir, which must be empty or not be there yet. Errors that wrap ErrOption are the caller's to mend.
+func Create(dir string, o Options) (Project, error) {
+	if err := o.check(); err != nil {
+		return Project{}, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Project{}, fmt.Errorf("%s %w as the project's folder: %w", dir, ErrOption, err)
+	}
+	if len(entries) > 0 {
+		return Project{}, fmt.Errorf("the folder %s %w: it has files, such as %s; choose another name or folder, or empty it", dir, ErrOption, entries[0].Name())
+	}
+	all, err := files(o)
+	if err != nil {
+		return Project{}, err
+	}
+	for name, text := range all {
+		if err := write(filepath.Join(dir, filepath.FromSlash(name)), text); err != nil {
+			return Project{}, err
+		}
+	}
+	return Project{Dir: dir, Name: o.Name, Language: o.Language}, nil
+}
+
+func write(file string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o644)
+}
+
+// templates are the files of new projects: for each source language what is the same for all kinds, then what a kind has, and the golden
+// cases of each kind. Every name ends in .tmpl, so that no compiler takes a file for its own.
+//
+//go:embed all:template
+var templates embed.FS
+
+// files are those of a new project, by their paths in it.
+func files(o Options) (map[string][]byte, error) {
+	source := "go"
+	if o.Language == Rust {
+		source = "rust"
+	}
+	all := map[string][]byte{}
+	for _, folder := range []string{source + "/common", source + "/" + string(o.Kind), "cases/" + string(o.Kind)} {
+		below, err := fs.Sub(templates, "template/"+folder)
+		if err != nil {
+			return nil, err
+		}
+		if err := collect(below, func(name string, text []byte) (err error) {
+			name = strings.TrimSuffix(name, ".tmpl")
+			all[name], err = fill(name, text, o)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return all, addSDK(all, o.Language)
+}
+
+// addSDK adds the SDK, in its folder sdk. Only TinyGo needs the files that tell it for which machine it compiles.
+func addSDK(all map[string][]byte, l Language) error {
+	if l == Rust {
+		return collect(sdk.Rust(), func(name string, text []byte) error {
+			all["sdk/"+name] = text
+			return nil
+		})
+	}
+	for name, text := range gosdk.Files() {
+		if l == TinyGo || !strings.HasPrefix(name, "target") {
+			all["sdk/"+name] = text
+		}
+	}
+	return nil
+}
+
+// collect calls add with each file.
+func collect(from fs.FS, add func(name string, text []byte) error) error {
+	return fs.WalkDir(from, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(from, name)
+		if err != nil {
+			return err
+		}
+		return add(name, text)
+	})
+}
+
+// fill puts the options into a template.
+func fill(name string, text []byte, o Options) ([]byte, error) {
+	t, err := template.New(name).Delims("<<", ">>").Funcs(template.FuncMap{"snake": snake}).Parse(string(text))
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = t.Execute(&out, o)
+	return out.Bytes(), err
+}
+
+// snake is a package's name in Rust's code.
+func snake(name string) string { return strings.ReplaceAll(name, "-", "_") }

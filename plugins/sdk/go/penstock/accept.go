@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+
+package penstock
+
+import (
+	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
+	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
+)
+
+// Accepted says how to go on after a token; Continue, Stop, or what Splice gives.
+type Accepted int32
+
+// How to go on.
+const (
+	Continue Accepted = abi.AcceptContinue
+	Stop     Accepted = abi.AcceptStop // end the answer after this token
+)
+
+// Splice takes tokens back and puts others in their place. backtrack counts from the token just accepted and includes it: 0 appends
+// after it, 1 replaces it. The manifest's Hold says how many may be taken back, its Splice how many may be put in; more end the
+// request. Return what Splice gives from Accept, at once.
+func Splice(backtrack int, tokens ...Token) Accepted {
+	setSplice(backtrack, tokens)
+	return abi.AcceptSplice
+}
+
+// splice is the buffer: how many tokens are taken back, how many come instead, and these.
+var splice []uint32
+
+// setSplice fills the buffer. More tokens than there is room for are a fault, which the host finds by their number.
+func setSplice(backtrack int, tokens []Token) {
+	splice[0], splice[1] = uint32(backtrack), uint32(len(tokens))
+	if copy(splice[2:], tokens) < len(tokens) {
+		Log(Error, "there are more tokens to force or put in than the manifest's Splice says")
+	}
+}
+
+func beginAccept(value any) {
+	guest.Accept = nil
+	if a, ok := value.(Accepter); ok {
+		guest.Accept = func(token int32) int32 { return int32(a.Accept(Token(token))) }
+	}
+}
+
+func bindSplice() bool {
+	if guest.Accept == nil && guest.Prepare == nil {
+		return true
+	}
+	room := manifest.Splice
+	if room == 0 {
+		room = defaultRoom
+	}
+	splice = words(abi.BufferSplice, 2+room)
+	return splice != nil
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+
+package penstock
+
+import (
+	"errors"
+	"unsafe"
+
+	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
+	"github.com/penstock/penstock/plugins/sdk/go/json"
+)
+
+// Message is one message of a conversation.
+type Message struct {
+	Role    string     // system, developer, user, assistant or tool
+	Content string     // its text; the parts of a message that has several, joined
+	Value   json.Value // the whole message, for what else it has
+}
+
+var errList = errors.New("messages must be a list of objects with role and content")
+
+func render(r Renderer) int32 {
+	conversation, err := parse(read(func(p unsafe.Pointer, limit int32) int32 { return abi.Messages(p, limit) }))
+	if err != nil {
+		return refuse(err)
+	}
+	text, err := r.Render(conversation)
+	if err != nil {
+		return refuse(err)
+	}
+	abi.Emit(unsafe.Pointer(unsafe.StringData(text)), int32(len(text)))
+	return 0
+}
+
+// parse reads the messages; content may be a text or a list of parts, of which those with a text count.
+func parse(text []byte) ([]Message, error) {
+	list, err := json.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if list.Kind() != json.List {
+		return nil, errList
+	}
+	conversation := make([]Message, 0, list.Len())
+	for i := range list.Len() {
+		m := list.At(i)
+		role, content := m.Get("role"), m.Get("content")
+		if role.Kind() != json.Text {
+			return nil, errList
+		}
+		said := content.Text()
+		for j := range content.Len() {
+			said += content.At(j).Get("text").Text()
+		}
+		conversation = append(conversation, Message{role.Text(), said, m})
+	}
+	return conversation, nil
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+
+package penstock_test
+
+import (
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/plugins/sdk/go/internal/abi"
+	"github.com/penstock/penstock/plugins/sdk/go/internal/guest"
+	"github.com/penstock/penstock/plugins/sdk/go/penstock"
+	"github.com/penstock/penstock/plugins/sdk/go/plugintest"
+)
+
+var words = []string{"a", "b", "c", "d", "e"}
+
+// all is a plugin with nearly every method; what they do is in its fields, which the test sets before a session.
+type all struct {
+	count   int // of accepted tokens
+	indexed int // by Warm
+}
+
+var does struct {
+	prepare func(*penstock.Next)
+	sample  func(*penstock.Candidates) penstock.Choice
+	accept  func(penstock.Token) penstock.Accepted
+}
+
+func (a *all) Warm(v *penstock.Vocabulary) error { a.indexed = v.Len(); return nil }
+func (a *all) Open(*penstock.Request) error {
+	if a.indexed != len(words) || a.count != 0 {
+		return errors.New("this is not a fresh plugin that was warmed")
+	}
+	return nil
+}
+func (a *all) Prepare(n *penstock.Next)                            { does.prepare(n) }
+func (a *all) Sample(c *penstock.Candidates) penstock.Choice       { return does.sample(c) }
+func (a *all) Accept(t penstock.Token) penstock.Accepted           { a.count++; return does.accept(t) }
+func (a *all) Stop(_ penstock.Token, text []byte) penstock.Verdict { return penstock.EndAfter(a.count) }
+
+// openAll opens a session of the plugin that has all methods.
+func openAll(t *testing.T, m penstock.Manifest) *plugintest.Session {
+	t.Helper()
+	m.Name = "all"
+	penstock.Register[all](m)
+	guest.Exported = guest.HasWarm | guest.HasPrepare | guest.HasSample | guest.HasAccept | guest.HasStop
+	does.accept = func(penstock.Token) penstock.Accepted { return penstock.Continue }
+	return plugintest.Open[all](t, plugintest.Request{Pieces: words, Prompt: []penstock.Token{0}, Seed: 3})
+}
+
+func TestRegister_FreshForEachRequest(t *testing.T) {
+	for range 2 {
+		s := openAll(t, penstock.Manifest{})
+		s.Accept(1)
+		if got := s.Stop(1, "b"); got != penstock.EndAfter(1) {
+			t.Errorf("got %d, want to end after the 1 token of this request", got)
+		}
+	}
+	s := openAll(t, penstock.Manifest{})
+	for range 3 {
+		s.Accept(1)
+	}
+	s.Rewind(2) // without the method Rewind a fresh plugin is told the token that is left
+	if got := s.Stop(1, "b"); got != penstock.EndAfter(1) {
+		t.Errorf("got %d, want to end after the 1 token that is left", got)
+	}
+}
+
+func TestSampler_Choices(t *testing.T) {
+	inf := float32(math.Inf(-1))
+	for name, c := range map[string]struct {
+		sample func(*penstock.Candidates) penstock.Choice
+		choice penstock.Choice
+		left   []float32
+	}{
+		"edited": {func(c *penstock.Candidates) penstock.Choice { c.Ban(1); c.Logits()[2] = 7; return penstock.Edited }, penstock.Edited, []float32{3, inf, 7}},
+		"keep":   {func(c *penstock.Candidates) penstock.Choice { return penstock.Keep(2) }, penstock.Keep(2), []float32{3, 2, inf}},
+		"keep 0": {func(c *penstock.Candidates) penstock.Choice { return penstock.Keep(0) }, penstock.Keep(1), []float32{3, inf, inf}},
+		"first": {func(c *penstock.Candidates) penstock.Choice {
+			left := c.First(2)
+			left.Ban(1)
+			return penstock.Take(left.IDs()[left.Len()-1])
+		}, penstock.Take(2), []float32{3, inf, 1}},
+		"take":    {func(c *penstock.Candidates) penstock.Choice { return penstock.Take(c.IDs()[2]) }, penstock.Take(4), []float32{3, 2, 1}},
+		"highest": {func(c *penstock.Candidates) penstock.Choice { c.Logits()[0] = c.Highest() + 1; return penstock.Edited }, penstock.Edited, []float32{4, 2, 1}},
+	} {
+		s := openAll(t, penstock.Manifest{})
+		does.sample = c.sample
+		logits := []float32{3, 2, 1}
+		if got := s.Sample([]penstock.Token{0, 2, 4}, logits); got != c.choice || !slices.Equal(logits, c.left) {
+			t.Errorf("%s: chose %d and left %v, want %d and %v", name, got, logits, c.choice, c.left)
+		}
+	}
+	if token, ok := penstock.Take(4).Token(); token != 4 || !ok {
+		t.Errorf("the token is %d, %v", token, ok)
+	}
+	for _, choice := range []penstock.Choice{penstock.Edited, penstock.Keep(3)} {
+		if token, ok := choice.Token(); ok {
+			t.Errorf("%d takes token %d", choice, token)
+		}
+	}
+}
+
+// TestSampler_Draw_Distribution draws often, and wants each candidate as often as its weight says.
+func TestSampler_Draw_Distribution(t *testing.T) {
+	s := openAll(t, penstock.Manifest{})
+	var weights []float32
+	does.sample = func(c *penstock.Candidates) penstock.Choice {
+		var sum float32
+		weights, sum = c.Softmax(weights)
+		return penstock.Take(c.Draw(weights, sum))
+	}
+	drawn := map[penstock.Token]int{}
+	for range 4000 {
+		token, _ := s.Sample([]penstock.Token{3, 1, 0}, []float32{float32(math.Log(2)), float32(math.Log(1)), float32(math.Log(1))}).Token()
+		drawn[token]++
+	}
+	for token, want := range map[penstock.Token]int{3: 2000, 1: 1000, 0: 1000} {
+		if math.Abs(float64(drawn[token]-want)) > 150 {
+			t.Errorf("token %d was drawn %d times, want about %d", token, drawn[token], want)
+		}
+	}
+}
+
+// TestSampler_OlderHost has a host that does not know what came later.
+func TestSampler_OlderHost(t *testing.T) {
+	later := abi.Features
+	abi.Features = slices.DeleteFunc(slices.Clone(later), func(name string) bool {
+		return slices.Contains([]string{"sample_keep", "prepare_force_many", "config_defaults", "request", "output"}, name)
+	})
+	defer func() { abi.Features = later }()
+	s := openAll(t, penstock.Manifest{})
+	does.sample = func(*penstock.Candidates) penstock.Choice { return penstock.Keep(1) }
+	logits := []float32{2, 1, 0}
+	if got := s.Sample([]penstock.Token{0, 1, 2}, logits); got != penstock.Edited || !slices.Equal(logits, []float32{2, float32(math.Inf(-1)), float32(math.Inf(-1))}) {
+		t.Errorf("chose %d and left %v, want the others banned", got, logits)
+	}
+	asked := 0
+	does.prepare = func(n *penstock.Next) {
+		if asked++; asked == 1 {
+			n.Force(1, 2, 3)
+		}
+	}
+	for i, want := range [][]penstock.Token{{1}, {2}, {3}, nil} {
+		got := s.Prepare().Forced
+		if !slices.Equal(got, want) {
+			t.Fatalf("token %d: forced %v, want %v", i, got, want)
+		}
+		s.Accept(penstock.Token(i + 1))
+	}
+	asked = 0
+	if got := s.Prepare().Forced; !slices.Equal(got, []penstock.Token{1}) {
+		t.Fatalf("forced %v", got)
+	}
+	s.Rewind(2) // the others are due no more
+	if got := s.Prepare().Forced; got != nil || asked != 2 {
+		t.Errorf("after a rewind %v is forced", got)
+	}
+	penstock.Register[probe](penstock.Manifest{Name: "test", ConfigSchema: `{"properties":{"a":{"default":1}}}`})
+	guest.Exported, f = probes, func(r *penstock.Request) error {
+		if r.Model().Get("name").Text() != "" || r.Sampling().Len() != 0 || !errors.Is(penstock.Output(1), penstock.ErrNoOutput) {
+			t.Error("the host tells what it does not know")
+		}
+		return nil
+	}
+	if _, err := plugintest.TryOpen[probe](t, plugintest.Request{}); err == nil || !strings.Contains(err.Error(), "newer") {
+		t.Errorf("got %v, want a refusal for the defaults that are not filled in", err)
+	}
+	penstock.Register[probe](penstock.Manifest{Name: "test"})
+	plugintest.Open[probe](t, plugintest.Request{})
+}
+
+func TestPreparer_Next(t *testing.T) {
+	s := openAll(t, penstock.Manifest{Biases: 1, Splice: 2})
+	does.prepare = func(n *penstock.Next) {
+		m := n.Mask()
+		m.AllowAll()
+		m.Ban(2)
+		m.Ban(1000) // there is none
+		if m.Allowed(2) || !m.Allowed(1) || m.Allowed(1000) || len(m.Words()) != 1 {
+			t.Error("a token could not be banned")
+		}
+		m.BanAll()
+		m.Allow(3)
+		m.Allow(1000)
+		if !n.Bias(1, 2.5) || n.Bias(2, 1) {
+			t.Error("a bias with room for one entry takes one")
+		}
+		n.Force(4, 0)
+	}
+	got := s.Prepare()
+	if !slices.Equal(got.Mask, []uint32{8}) || !maps.Equal(got.Bias, map[penstock.Token]float32{1: 2.5}) || !slices.Equal(got.Forced, []penstock.Token{4, 0}) {
+		t.Errorf("got %+v", got)
+	}
+	does.prepare = func(n *penstock.Next) { n.Force() }
+	if got := s.Prepare(); got.Mask != nil || got.Bias != nil || got.Forced != nil {
+		t.Errorf("got %+v, want nothing", got)
+	}
+}
+
+func TestAccepter_Splice(t *testing.T) {
+	s := openAll(t, penstock.Manifest{Hold: 2})
+	does.accept = func(t penstock.Token) penstock.Accepted {
+		switch t {
+		case 1:
+			return penstock.Stop
+		case 2:
+			return penstock.Splice(2, 3, 4)
+		}
+		return penstock.Continue
+	}
+	if a := s.Accept(1); !a.Stop || a.Splice {
+		t.Errorf("got %+v, want to stop", a)
+	}
+	if a := s.Accept(2); a.Stop || !a.Splice || a.Backtrack != 2 || !slices.Equal(a.Tokens, []penstock.Token{3, 4}) || !slices.Equal(s.History, []penstock.Token{0, 3, 4}) {
+		t.Errorf("got %+v and the history %v", a, s.History)
+	}
+}
+
+// row is a plugin that sees whole rows.
+type row struct{ weights []float32 }
+
+func (r *row) SampleRow(v *penstock.Row) penstock.Choice {
+	v.Ban(1)
+	if v.Highest() > 5 {
+		var sum float32
+		r.weights, sum = v.Softmax(r.weights)
+		return penstock.Take(v.Draw(r.weights, sum))
+	}
+	v.Logits()[0] = float32(v.Len())
+	return penstock.Edited
+}
+
+func TestRowSampler_Choices(t *testing.T) {
+	penstock.Register[row](penstock.Manifest{Name: "row"})
+	guest.Exported = guest.HasSample
+	s := plugintest.Open[row](t, plugintest.Request{Pieces: words})
+	if !strings.Contains(s.Manifest(), `"view":"logits"`) {
+		t.Errorf("the manifest asks for another view: %s", s.Manifest())
+	}
+	logits := []float32{1, 2, 3, 4, 5}
+	if got := s.SampleRow(logits); got != penstock.Edited || !slices.Equal(logits, []float32{5, float32(math.Inf(-1)), 3, 4, 5}) {
+		t.Errorf("chose %d and left %v", got, logits)
+	}
+	if got := s.SampleRow([]float32{0, 99, 0, 99, 0}); got != penstock.Take(3) {
+		t.Errorf("chose %d, want token 3", got)
+	}
+}
+
+// none looks at the history only.
+type none struct{}
+
+func (none) Sample(c *penstock.Candidates) penstock.Choice {
+	if last, ok := penstock.LastToken(); ok && c.Len() == 0 {
+		return penstock.Take(last)
+	}
+	return penstock.Edited
+}
+
+func TestSampler_NoView(t *testing.T) {
+	penstock.Register[none](penstock.Manifest{Name: "none", View: penstock.None})
+	guest.Exported = guest.HasSample
+	s := plugintest.Open[none](t, plugintest.Request{Pieces: words, Prompt: []penstock.Token{2}})
+	if got := s.Sample(nil, nil); got != penstock.Take(2) {
+		t.Errorf("chose %d, want the last token", got)
+	}
+}
+
+type (
+	both    struct{ none }
+	useless struct{}
+)
+
+func (both) SampleRow(*penstock.Row) penstock.Choice { return penstock.Edited }
+func (useless) Open(*penstock.Request) error         { return nil }
+
+// TestRegister_Manifest_Mistakes wants the host to be told of what would not work, instead of a manifest.
+func TestRegister_Manifest_Mistakes(t *testing.T) {
+	for name, c := range map[string]struct {
+		register func(penstock.Manifest) penstock.Registration
+		exported guest.Points
+		want     string
+	}{
+		"no export":   {penstock.Register[none], 0, "has the method Sample or SampleRow, but the module does not export penstock_sample. Run `penstock plugin exports`"},
+		"one missing": {penstock.Register[probe], guest.HasStop, "has the method Close, but the module does not export penstock_close"},
+		"one more":    {penstock.Register[none], guest.HasSample | guest.HasRewind, "exports penstock_rewind, but the plugin's type has no method Rewind"},
+		"both views":  {penstock.Register[both], guest.HasSample, "has both Sample and SampleRow"},
+		"nothing":     {penstock.Register[useless], 0, "has none of the methods"},
+		"fine":        {penstock.Register[none], guest.HasSample, ""},
+	} {
+		c.register(penstock.Manifest{Name: "mistake"})
+		guest.Exported = c.exported
+		text, wrong := guest.Registered.Manifest()
+		if !strings.Contains(wrong, c.want) || (wrong == "") != (c.want == "") || (wrong == "") != (string(text) == `{"name":"mistake"}`) {
+			t.Errorf("%s: got %q and %s, want %q", name, wrong, text, c.want)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+
+//! Answers what the plugin of a session asks. `plugins/abi/testdata/hostcalls.json` has calls that the real host must answer in the
+//! same way.
+
+use super::Request;
+use crate::{abi, json, table, Token};
+use core::any::Any;
+use core::cell::RefCell;
+use std::string::String;
+use std::vec::Vec;
+
+/// A request as the host knows it.
+#[derive(Default)]
+pub(super) struct State {
+    pub request: Request,
+    pub config: String,
+    pub begun: bool,     // the request is known: it is not while warm runs
+    pub opening: bool,   // buffers may be bound
+    pub rendering: bool, // messages are there
+    pub replaying: bool, // a fresh instance is told the answer again
+    pub history: Vec<Token>,
+    pub bound: Vec<i32>, // kinds of buffers
+    pub emitted: Vec<u8>,
+    pub failed: String,
+    pub logs: Vec<String>,
+    pub outputs: Vec<String>,
+    pub asked: Vec<String>, // of the host's grammar engine, as a session's file has it
+    draws: (usize, u64),    // the position of the last draw, and how many there were
+    table: Option<&'static dyn Any>,
+}
+
+std::thread_local! {
+    /// The state of the session whose plugin runs on this thread.
+    static STATE: RefCell<State> = RefCell::new(State::default());
+}
+
+fn ask<R>(f: impl FnOnce(&mut State) -> R) -> R {
+    STATE.with(|s| f(&mut s.borrow_mut()))
+}
+
+/// A state whose turn it is to answer, and what answered before, which comes back also where the plugin panics.
+struct Turn<'a> {
+    state: &'a mut State,
+    host: abi::Host,
+    table: Option<&'static dyn Any>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        abi::install(self.host);
+        ask(|s| core::mem::swap(s, self.state));
+        self.state.table = table::kept();
+        table::keep(self.table);
+    }
+}
+
+impl State {
+    /// A request that is not known yet: only its vocabulary is.
+    pub fn new(request: Request) -> State {
+        State { request, draws: (usize::MAX, 0), ..State::default() }
+    }
+
+    /// Makes the request known.
+    pub fn begin(&mut self, config: &str) {
+        self.begun = true;
+        self.config = String::from(config);
+        self.history = self.request.prompt.clone();
+    }
+
+    /// Runs `f` while this answers the imports on this thread.
+    pub fn enter<R>(&mut self, f: impl FnOnce() -> R) -> R {
+        self.emitted.clear();
+        self.failed.clear();
+        let turn = Turn { host: abi::install(TABLE), table: table::kept(), state: self };
+        table::keep(turn.state.table);
+        ask(|s| core::mem::swap(s, turn.state));
+        f()
+    }
+
+    fn param(&self, kind: i32) -> i64 {
+        match kind {
+            abi::PARAM_PROMPT_TOKENS => self.request.prompt.len() as i64,
+            abi::PARAM_MAX_TOKENS => self.request.max_tokens as i64,
+            abi::PARAM_CONTEXT_SIZE => self.request.context_size as i64,
+            abi::PARAM_SEED => self.request.seed as i64,
+            _ => -1,
+        }
+    }
+
+    /// What `request` gives.
+    fn described(&self) -> String {
+        let object = |known: bool, text: &str| String::from(if known && !text.is_empty() { text } else { "{}" });
+        let (model, sampling) = (object(true, &self.request.model), object(self.begun, &self.request.sampling));
+        std::format!(r#"{{"model":{},"sampling":{}}}"#, model, sampling)
+    }
+
+    /// It does not count values.
+    fn output(&mut self, value: String) -> i32 {
+        if json::parse(&value).is_err() || !self.begun || self.rendering {
+            return abi::OUTPUT_REFUSED;
+        }
+        if !self.replaying {
+            self.outputs.push(value);
+        }
+        abi::OUTPUT_OK
+    }
+
+    /// As for the first plugin of a chain.
+    fn random(&mut self) -> i64 {
+        let position = self.history.len();
+        let before = if self.draws.0 == position { self.draws.1 } else { 0 };
+        self.draws = (position, before + 1);
+        abi::draw(self.request.seed, 0, position as u64, before) as i64
+    }
+
+    fn token(&self, token: i32) -> Option<&(Vec<u8>, i32)> {
+        self.request.vocabulary.get(token as usize)
+    }
+
+    pub fn has(&self, feature: &str) -> bool {
+        abi::FEATURES.contains(&feature) && !self.request.lacking.iter().any(|f| f == feature)
+    }
+
+    pub fn vocab_size(&self) -> usize {
+        self.request.vocabulary.len()
+    }
+
+    pub fn prompt_len(&self) -> usize {
+        self.request.prompt.len()
+    }
+
+    /// Ends the test where `what` names a token that is none.
+    #[track_caller]
+    pub fn must_know(&self, what: &str, tokens: &[Token]) {
+        let n = self.vocab_size();
+        for token in tokens {
+            assert!((*token as usize) < n, "{} names token {}; the vocabulary has {}", what, token, n);
+        }
+    }
+
+    /// What `vocab` gives: offsets, then the bytes of all pieces.
+    fn pieces(&self) -> Vec<u8> {
+        let mut all = std::vec![0; 4];
+        let mut bytes = Vec::new();
+        for (piece, _) in &self.request.vocabulary {
+            bytes.extend_from_slice(piece);
+            all.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        }
+        all.append(&mut bytes);
+        all
+    }
+
+    /// In place of a model's tokenizer: the longest piece that fits, again and again. None where none does.
+    fn tokenize(&self, mut text: &[u8]) -> Option<Vec<Token>> {
+        let mut tokens = Vec::new();
+        while !text.is_empty() {
+            let pieces = self.request.vocabulary.iter().enumerate().map(|(t, (piece, _))| (t, piece));
+            let fits = pieces.filter(|(_, piece)| !piece.is_empty() && text.starts_with(piece));
+            let (token, piece) = fits.reduce(|best, t| if t.1.len() > best.1.len() { t } else { best })?;
+            tokens.push(token as Token);
+            text = &text[piece.len()..];
+        }
+        Some(tokens)
+    }
+
+    /// As a host without a grammar engine.
+    fn grammar_open(&mut self, kind: i32, text: &str) -> i32 {
+        let error = "there is no grammar engine";
+        let text = json::quote(text);
+        self.asked.push(std::format!(r#"{{"import":"grammar_open","kind":{},"text":{},"error":"{}"}}"#, kind, text, error));
+        -1
+    }
+
+    /// It does not look at sizes: the SDK makes the buffers.
+    fn bind(&mut self, kind: i32, at: usize) -> i32 {
+        let known = (abi::BUFFER_CANDIDATES..=abi::BUFFER_TEXT).contains(&kind);
+        if !self.opening || !known || at % 4 != 0 || self.bound.contains(&kind) {
+            return abi::BIND_REFUSED;
+        }
+        self.bound.push(kind);
+        abi::BIND_OK
+    }
+}
+
+unsafe fn give<T: Copy>(items: &[T], ptr: *mut u8, limit: i32) -> i32 {
+    if items.len() <= limit as usize {
+        core::ptr::copy_nonoverlapping(items.as_ptr() as *const u8, ptr, core::mem::size_of_val(items));
+    }
+    items.len() as i32
+}
+
+/// Where `history` begins: an index, or a number counted back from the end.
+fn beginning(from: i32, len: usize) -> usize {
+    if from < 0 {
+        len.saturating_sub(from.unsigned_abs() as usize)
+    } else {
+        len.min(from as usize)
+    }
+}
+
+unsafe fn taken(ptr: *const u8, len: i32) -> Vec<u8> {
+    core::slice::from_raw_parts(ptr, len as usize).to_vec()
+}
+
+unsafe fn text(ptr: *const u8, len: i32) -> String {
+    String::from_utf8_lossy(&taken(ptr, len)).into_owned()
+}
+
+fn when(known: bool, text: &str) -> &[u8] {
+    if known {
+        text.as_bytes()
+    } else {
+        b""
+    }
+}
+
+const FLAGS: i32 = abi::TOKENIZE_ADD_SPECIAL | abi::TOKENIZE_PARSE_SPECIAL;
+
+/// Safety: callers of the imports hand over what they may.
+const TABLE: abi::Host = abi::Host {
+    config: |p, n| ask(|s| unsafe { give(when(s.begun, &s.config), p, n) }),
+    messages: |p, n| ask(|s| unsafe { give(when(s.rendering, &s.request.messages), p, n) }),
+    history: |from, p, n| ask(|s| unsafe { give(&s.history[beginning(from, s.history.len())..], p, n) }),
+    feature: |p, n| ask(|s| s.has(&unsafe { text(p, n) }) as i32),
+    param: |kind| ask(|s| s.param(kind)),
+    request: |p, n| ask(|s| unsafe { give(s.described().as_bytes(), p, n) }),
+    random: || ask(State::random),
+    vocab_size: || ask(|s| s.request.vocabulary.len() as i32),
+    piece: |t, p, n| ask(|s| s.token(t).map_or(-1, |(b, _)| unsafe { give(b, p, n) })),
+    vocab: |p, n| ask(|s| unsafe { give(&s.pieces(), p, n) }),
+    token_attr: |t| ask(|s| s.token(t).map_or(-1, |(_, a)| *a)),
+    special: |kind| ask(|s| s.request.special.iter().find(|(k, _)| *k == kind).map_or(-1, |(_, t)| *t as i32)),
+    tokenize: |from, len, flags, p, n| {
+        if flags & !FLAGS != 0 || i64::from(len) > abi::LIMIT_TOKENIZE_BYTES {
+            return -1;
+        }
+        ask(|s| s.tokenize(&unsafe { taken(from, len) }).map_or(-1, |tokens| unsafe { give(&tokens, p, n) }))
+    },
+    output: |p, n| ask(|s| s.output(unsafe { text(p, n) })),
+    bind: |kind, p, _| ask(|s| s.bind(kind, p as usize)),
+    emit: |p, n| ask(|s| s.emitted.extend(unsafe { taken(p, n) })),
+    fail: |p, n| ask(|s| s.failed = unsafe { text(p, n) }),
+    log: |_, p, n| ask(|s| s.logs.push(unsafe { text(p, n) })),
+    grammar_open: |kind, p, n| ask(|s| s.grammar_open(kind, &unsafe { text(p, n) })),
+    grammar_mask: |_| -1,
+    grammar_accept: |_, _| -1,
+};

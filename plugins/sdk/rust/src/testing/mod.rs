@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+
+//! Takes the host's place in native tests: a [`Session`] runs a plugin in one request, call by call.
+//!
+//! It gives the answers that the host gives, and ends the test where the host would end the request. A panic of the plugin is the
+//! test's own, with its file and line. Fuel, memory limits and the build for WebAssembly are the host's alone: `penstock plugin
+//! check` tries a built plugin. With `PENSTOCK_RECORD=FOLDER` in the environment each session is written to a file in that folder, and
+//! `penstock plugin test --replay FILE` makes its calls under the host.
+//!
+//! ```
+//! # use penstock::{Candidates, Choice, Manifest, Plugin};
+//! use penstock::testing::{Request, Session};
+//! # struct Greedy;
+//! # #[penstock::export]
+//! # impl Plugin for Greedy {
+//! #     const MANIFEST: Manifest = Manifest { name: "greedy", ..Manifest::DEFAULT };
+//! #     fn open(_: &penstock::Request) -> Result<Self, String> {
+//! #         Ok(Greedy)
+//! #     }
+//! #     fn sample(&mut self, candidates: &mut Candidates) -> Choice {
+//! #         Choice::Take(candidates.ids()[0])
+//! #     }
+//! # }
+//!
+//! let mut session = Session::<Greedy>::open(Request::new().pieces(&["the", "a", "tree"]));
+//! let (mut ids, mut logits) = ([1, 2, 0], [3.0, 1.0, 0.5]);
+//! assert_eq!(session.sample(&mut ids, &mut logits), Choice::Take(1));
+//! ```
+
+mod accept;
+mod host;
+mod record;
+mod request;
+mod sample;
+mod session;
+
+pub use accept::Prepared;
+pub use request::Request;
+pub use session::Session;

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+
+use super::record::{logits as json_of, Call};
+use super::Session;
+use crate::glue::Exported;
+use crate::{abi, Choice, Token};
+use std::format;
+
+impl<P: Exported> Session<P> {
+    /// Shows the plugin candidates, best first, and returns what it decided. `ids` and `logits` are then as it left them; what it did
+    /// not keep has the logit −∞. Candidates with that logit come last, and are not shown.
+    #[track_caller]
+    pub fn sample(&mut self, ids: &mut [Token], logits: &mut [f32]) -> Choice {
+        assert!(P::METHODS.sample, "the plugin has no method sample");
+        assert_eq!(ids.len(), logits.len(), "there must be as many logits as ids");
+        let n = logits.iter().position(|x| *x == f32::NEG_INFINITY).unwrap_or(logits.len());
+        assert!(logits[n..].iter().all(|x| *x == f32::NEG_INFINITY), "candidates with the logit −∞ come last");
+        assert!(logits.windows(2).all(|w| w[0] >= w[1]), "candidates come best first: {:?}", logits);
+        self.check("shown", &ids[..n], &logits[..n]);
+        let seen = n.min(self.instance.buffers.candidates.len() / 2);
+        if seen > 0 {
+            let mut view = self.instance.buffers.candidates(seen);
+            view.ids_mut().copy_from_slice(&ids[..seen]);
+            view.logits_mut().copy_from_slice(&logits[..seen]);
+        }
+        let mut call = Call::new("sample");
+        if seen > 0 {
+            call = call.with("ids", format!("{:?}", &ids[..seen])).with("logits", json_of(&logits[..seen]));
+        }
+        let answer = self.call(|i| i.sample(seen as i32));
+        let choice = self.choice(answer);
+        logits[seen..].fill(f32::NEG_INFINITY); // a view of candidates truncates
+        match choice {
+            Choice::Keep(k) => {
+                assert!(k <= seen, "Keep({}) of {} candidates", k, seen);
+                logits[k..].fill(f32::NEG_INFINITY);
+            }
+            _ if seen > 0 => {
+                let view = self.instance.buffers.candidates(seen);
+                ids[..seen].copy_from_slice(view.ids());
+                logits[..seen].copy_from_slice(view.logits());
+            }
+            _ => {}
+        }
+        call = call.with("answer", answer);
+        if choice == Choice::Edited && seen > 0 {
+            self.check("left", &ids[..seen], &logits[..seen]);
+            call = call.with("left", format!("{{\"ids\":{:?},\"logits\":{}}}", &ids[..seen], json_of(&logits[..seen])));
+        }
+        self.note(call);
+        choice
+    }
+
+    /// Shows the plugin a whole row, and returns what it decided. `logits` are then as it left them.
+    #[track_caller]
+    pub fn sample_row(&mut self, logits: &mut [f32]) -> Choice {
+        assert!(P::METHODS.sample_row, "the plugin has no method sample_row");
+        let n = self.instance.buffers.logits.len();
+        assert_eq!(logits.len(), n, "a row has a logit for each token of the vocabulary");
+        self.instance.buffers.row(n).logits_mut().copy_from_slice(logits);
+        let mut call = Call::new("sample").with("logits", json_of(logits));
+        let answer = self.call(|i| i.sample_row(n as i32));
+        let choice = self.choice(answer);
+        logits.copy_from_slice(self.instance.buffers.row(n).logits());
+        check_logits("left", logits);
+        call = call.with("answer", answer);
+        if choice == Choice::Edited {
+            call = call.with("left", format!("{{\"logits\":{}}}", json_of(logits)));
+        }
+        self.note(call);
+        choice
+    }
+
+    #[track_caller]
+    fn choice(&self, answer: i32) -> Choice {
+        match answer {
+            abi::SAMPLE_EDITED => Choice::Edited,
+            kept if kept < abi::SAMPLE_EDITED => Choice::Keep((abi::SAMPLE_EDITED - kept) as usize),
+            token => {
+                self.state.must_know("sample", &[token as Token]);
+                Choice::Take(token as Token)
+            }
+        }
+    }
+
+    /// Ends the test where candidates are not what the host would show or take.
+    #[track_caller]
+    fn check(&self, what: &str, ids: &[Token], logits: &[f32]) {
+        self.state.must_know("the view", ids);
+        for (i, id) in ids.iter().enumerate() {
+            assert!(!ids[..i].contains(id), "candidate {} that is {} is token {}, which another is too", i, what, id);
+        }
+        if !ids.is_empty() {
+            check_logits(what, logits);
+        }
+    }
+}
+
+#[track_caller]
+fn check_logits(what: &str, logits: &[f32]) {
+    for (i, x) in logits.iter().enumerate() {
+        assert!(*x <= f32::MAX, "logit {} that is {} is {}", i, what, x);
+    }
+    assert!(logits.iter().any(|x| *x >= f32::MIN), "no logit that is {} is above −∞", what);
+}

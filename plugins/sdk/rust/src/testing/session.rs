@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+
+use super::host::State;
+use super::record::{Call, Record};
+use super::Request;
+use crate::glue::{Exported, Instance};
+use crate::{abi, defaults, json, Token};
+use std::string::{String, ToString};
+
+/// A plugin at work in one request. Its methods end the test where the plugin breaks the ABI.
+pub struct Session<P: Exported> {
+    pub(super) state: State,
+    pub(super) instance: Instance<P>,
+    record: Record,
+}
+
+impl<P: Exported> Session<P> {
+    /// Begins a request. Panics if the plugin refuses it.
+    #[track_caller]
+    pub fn open(request: Request) -> Session<P> {
+        match Session::try_open(request) {
+            Ok(session) => session,
+            Err(reason) => panic!("the plugin refuses the request: {}", reason),
+        }
+    }
+
+    /// Begins a request. The error is the reason that the plugin refuses it with.
+    #[track_caller]
+    pub fn try_open(request: Request) -> Result<Session<P>, String> {
+        let mut session = Session { state: State::new(request), instance: Instance::new(), record: Record::default() };
+        let config = session.configured();
+        if P::METHODS.warm && session.call(Instance::warm) != 0 {
+            return Err(session.state.failed.clone());
+        }
+        session.state.begin(&config);
+        let begun = session.begin();
+        let call = Call::new("open");
+        session.note(match &begun {
+            Ok(()) => call,
+            Err(reason) => call.with("refusal", json::quote(reason)),
+        });
+        begun.map(|_| session)
+    }
+
+    /// The config that the host hands over.
+    #[track_caller]
+    fn configured(&self) -> String {
+        let given = &self.state.request.config;
+        let read = json::parse(if given.is_empty() { "{}" } else { given });
+        let mut config = read.unwrap_or_else(|e| panic!("the config is no JSON: {}", e));
+        if self.state.has(abi::FEATURE_CONFIG_DEFAULTS) {
+            if let Err(reason) = defaults::fill(P::MANIFEST.config_schema, &mut config) {
+                panic!("the manifest's {}", reason);
+            }
+        }
+        config.to_string()
+    }
+
+    /// Opens an instance in this request.
+    pub(super) fn begin(&mut self) -> Result<(), String> {
+        self.instance = Instance::new();
+        self.state.bound.clear();
+        self.state.opening = true;
+        let answer = self.call(Instance::open);
+        self.state.opening = false;
+        if answer == 0 {
+            return Ok(());
+        }
+        Err(self.state.failed.clone())
+    }
+
+    /// Writes down a call.
+    pub(super) fn note(&mut self, call: Call) {
+        self.record.note(&mut self.state, call);
+    }
+
+    /// Calls the plugin as the host does at this place.
+    pub(super) fn call<R>(&mut self, f: impl FnOnce(&mut Instance<P>) -> R) -> R {
+        let instance = &mut self.instance;
+        self.state.enter(|| f(instance))
+    }
+
+    /// The plugin's manifest, JSON.
+    pub fn manifest(&mut self) -> String {
+        self.call(Instance::describe);
+        self.emitted()
+    }
+
+    /// The prompt's text, or the reason why there is none.
+    #[track_caller]
+    pub fn render(&mut self) -> Result<String, String> {
+        assert!(P::METHODS.render, "the plugin has no method render");
+        self.state.rendering = true;
+        let answer = self.call(Instance::render);
+        self.state.rendering = false;
+        let (call, failed) = (Call::new("render"), self.state.failed.clone());
+        if answer == 0 {
+            let prompt = self.emitted();
+            self.record.rendered(call.with("prompt", json::quote(&prompt)));
+            return Ok(prompt);
+        }
+        self.record.rendered(call.with("refusal", json::quote(&failed)));
+        Err(failed)
+    }
+
+    fn emitted(&self) -> String {
+        String::from_utf8(self.state.emitted.clone()).expect("what is emitted must be UTF-8")
+    }
+
+    /// The plugin itself.
+    pub fn plugin(&self) -> &P {
+        self.instance.plugin.as_ref().expect("the request is open")
+    }
+
+    /// All tokens so far, prompt first; `accept` and `rewind` change it.
+    pub fn history(&self) -> &[Token] {
+        &self.state.history
+    }
+
+    /// What the plugin gave the client, JSON.
+    pub fn outputs(&self) -> &[String] {
+        &self.state.outputs
+    }
+
+    /// What the plugin logged.
+    pub fn logs(&self) -> &[String] {
+        &self.state.logs
+    }
+}
+
+impl<P: Exported> Drop for Session<P> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        if P::METHODS.close && self.instance.plugin.is_some() {
+            self.call(Instance::close);
+        }
+        self.record.write(P::MANIFEST.name, &self.state);
+    }
+}

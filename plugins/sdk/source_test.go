@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+
+package sdk_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/hosttest"
+	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/plugin/stage"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/sdk"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+const manifest = `[package]
+name = "guest"
+version = "1.0.0"
+edition = "2021"
+
+[lib]
+crate-type = ["cdylib"]
+
+[dependencies]
+penstock = { path = "sdk" }
+
+[profile.release]
+panic = "abort"
+opt-level = 1
+
+[workspace]
+`
+
+// frogs panics in its 21st line.
+const frogs = `use penstock::{Candidates, Choice, Manifest, Plugin, Request};
+
+pub struct Frogs {
+    fatal: bool,
+}
+
+#[penstock::export]
+impl Plugin for Frogs {
+    const MANIFEST: Manifest = Manifest {
+        name: "guest",
+        config_schema: r#"{"type":"object","properties":{"fatal":{"type":"boolean"}}}"#,
+        ..Manifest::DEFAULT
+    };
+
+    fn open(request: &Request) -> Result<Self, String> {
+        Ok(Frogs { fatal: request.config.read("fatal").map_err(|e| format!("config.{}", e))? })
+    }
+
+    fn sample(&mut self, candidates: &mut Candidates) -> Choice {
+        if self.fatal {
+            panic!("{} frogs are too many", candidates.len());
+        }
+        Choice::Keep(3)
+    }
+}
+`
+
+// TestRust_Plugin_WithoutTheCheckout builds a plugin in an empty folder, with the embedded SDK and Debian's cargo, and runs it: the host's
+// fault has the panic's text and its place.
+func TestRust_Plugin_WithoutTheCheckout(t *testing.T) {
+	l := load.New(hosttest.Options())
+	m, err := l.Load(t.Context(), built(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		m.Release()
+		if err := l.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := opened(t, m, `{}`); err == nil || !strings.Contains(err.Error(), "config.fatal is missing") {
+		t.Errorf("without its config it is opened with %v", err)
+	}
+	for _, fatal := range []bool{false, true} {
+		s, err := opened(t, m, fmt.Sprintf(`{"fatal":%v}`, fatal))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := chain.View{Row: make([]float32, hosttest.Words{}.Size()), N: -1, Chosen: -1}
+		if err := s.Apply(&v); fatal {
+			hosttest.MustFault(t, err, abi.ExportSample, plugin.CauseTrap, "panicked at '100 frogs are too many', src/lib.rs:21:13")
+		} else if err != nil || v.N != 3 {
+			t.Errorf("%d candidates are left: %v", v.N, err)
+		}
+	}
+}
+
+// opened is a stage that is closed with the test.
+func opened(t *testing.T, m *load.Plugin, config string) (*stage.Stage, error) {
+	t.Helper()
+	s, err := stage.New(m, plugin.Request{Config: []byte(config)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, s.Reset([]int32{1}, 1)
+}
+
+// built is the plugin's module.
+func built(t *testing.T) []byte {
+	t.Helper()
+	const cargo = "/usr/bin/cargo"
+	if _, err := os.Stat(cargo); err != nil {
+		t.Skipf("%v: scripts/rust.sh installs it", err)
+	}
+	folder := t.TempDir()
+	if err := os.CopyFS(filepath.Join(folder, "sdk"), sdk.Rust()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(folder, "src"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"Cargo.toml": manifest, "src/lib.rs": frogs} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build := exec.Command(cargo, "build", "--offline", "--quiet", "--release", "--target", "wasm32-unknown-unknown")
+	build.Dir = folder
+	build.Env = append(os.Environ(), "RUSTC=/usr/bin/rustc", "CARGO_HOME="+t.TempDir(), "CARGO_TARGET_DIR="+filepath.Join(folder, "target"))
+	if out, err := build.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	wasm, err := os.ReadFile(filepath.Join(folder, "target", "wasm32-unknown-unknown", "release", "guest.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wasm
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+
+package tck
+
+import (
+	"slices"
+
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+)
+
+// additionCases are about what v1 did not have at first. Their guests ask for it with feature; a host without it passes.
+func additionCases() []Case {
+	return []Case{
+		unchanged("request describes the model and the request", describedRequest()),
+		unchanged("config has the schema's defaults, also those of objects that are there", defaulted()).in(Request{Config: `{"there":{}}`}),
+		refused("a default that does not fit its schema", newDraft("default-misfit", `"config_schema":{"properties":{"p":{"type":"number","default":"x"}}},`), "/properties/p"),
+		answered("forced tokens come one after the other: no prepare and no sample runs between them, every accept does", forcesRun("force-run").checksRun()),
+		stopped("what ends the answer ends the tokens that are forced", 2, Any, forcesRunAndStops()),
+		answered("what takes tokens back ends them too", forcesRunAndSplices()),
+		unchanged("output takes JSON, and nothing else, up to a limit and where an answer goes on", outputs()),
+	}
+}
+
+// whereKnown is code that runs where the host has a feature.
+func (d *draft) whereKnown(feature string, code ...[]byte) []byte {
+	return slices.Concat(d.say(feature, abi.ImportFeature), asm.When(code...))
+}
+
+func describedRequest() *draft {
+	d := newDraft("request", `"view":"none",`)
+	size := d.call(abi.ImportRequest, 0, 0)
+	reads := d.whereKnown(abi.ImportRequest,
+		d.must("it is an object", asm.I32(2), size, asm.Less),
+		d.equal("what does not fit is not written", size, d.call(abi.ImportRequest, atHistory, 1)),
+		d.is("so memory is as it was", 0, asm.I32(atHistory), asm.LoadByte),
+		d.equal("what fits has the same length", size, d.call(abi.ImportRequest, atHistory, 65536)),
+		d.is("it begins as an object", '{', asm.I32(atHistory), asm.LoadByte),
+		d.is("and ends as one", '}', asm.I32(atHistory-1), size, asm.Add, asm.LoadByte),
+		asm.I32(atHistory), asm.I32(0), asm.I32(65536), asm.Fill)
+	return d.open(reads).on(abi.ExportAccept, reads, asm.I32(0))
+}
+
+// outputs gives as much as it may in open. The answer's requests do not look at the values.
+func outputs() *draft {
+	d := newDraft("client-output", `"view":"none",`)
+	gives := func(what, value string, want int) []byte {
+		return d.is(what, want, d.say(value, abi.ImportOutput))
+	}
+	one := d.say("1", abi.ImportOutput)
+	return d.on(abi.ExportWarm, d.whereKnown(abi.ImportOutput, gives("no output in warm", "1", abi.OutputRefused)), asm.I32(0)).
+		open(d.whereKnown(abi.ImportOutput,
+			gives("an object", `{"a": [1, "ü", null]}`, abi.OutputOk),
+			gives("half of one", `{"a":`, abi.OutputRefused),
+			gives("nothing", "", abi.OutputRefused),
+			gives("two values", "1 2", abi.OutputRefused),
+			gives("no UTF-8", "\"\xff\"", abi.OutputRefused),
+			d.is("more bytes than the limit", abi.OutputRefused, asm.I32(atHistory), asm.I32('1'), asm.I32(abi.LimitOutputBytes+1), asm.Fill,
+				d.call(abi.ImportOutput, atHistory, abi.LimitOutputBytes+1)),
+			asm.Each(1, asm.I32(abi.LimitOutputs-1), d.must("as many values as the limit", one, asm.EqualZero)))).
+		on(abi.ExportAccept, d.whereKnown(abi.ImportOutput, d.is("more values than the limit", abi.OutputRefused, one)), asm.I32(0))
+}
+
+// defaulted has two defaults, 6 and 7, one of them in an object that the request gives, and a third, 8, in one that it does not.
+func defaulted() *draft {
+	d := newDraft("config-defaults", `"config_schema":{"properties":{"p":{"default":6},"there":{"properties":{"q":{"default":7}}},`+
+		`"not_there":{"properties":{"r":{"default":8}}}}},`)
+	has := func(digit int) []byte { // leaves how many bytes of the configuration are this digit
+		return slices.Concat(asm.I32(0), asm.SetGlobal(1), asm.Each(1, d.call(abi.ImportConfig, atHistory, 4096),
+			asm.I32(atHistory), asm.Local(1), asm.Add, asm.LoadByte, asm.I32(digit), asm.Equal, asm.When(count(1))), asm.Global(1))
+	}
+	return d.open(d.whereKnown("config_defaults",
+		d.is("the default of a property", 1, has('6')), d.is("that of an object within", 1, has('7')), d.is("not that of an object that is not there", 0, has('8'))))
+}
+
+// The global in which forcesRun keeps how many tokens it forces at once: three, or one where the host can no more.
+const forced = 2
+
+// forcesRun forces the same three different tokens again and again.
+func forcesRun(name string) *draft {
+	d := newDraft(name, `"view":"none","hold":2,`)
+	code := [][]byte{d.bind(abi.BufferSplice), asm.I32(1), asm.SetGlobal(forced), d.whereKnown("prepare_force_many", asm.I32(3), asm.SetGlobal(forced))}
+	for i := range 3 {
+		code = append(code, d.pick(), asm.I32(atRun+4*i), asm.Global(picked), asm.Store)
+	}
+	d.open(code...)
+	d.on(abi.ExportSample, d.must("no sample where a token is forced", asm.I32(0)), asm.I32(0))
+	return d
+}
+
+// atRun is where forcesRun keeps its tokens.
+const atRun = atScratch + 64
+
+// forcesFrom is code that fills the splice buffer with the tokens that come after so many, by code, and leaves bit 4.
+func (d *draft) forcesFrom(tokens []byte) []byte {
+	var code [][]byte
+	for i := range 3 {
+		at := slices.Concat(tokens, asm.I32(i), asm.Add, asm.I32(3), asm.Remainder, asm.I32(4), asm.Multiply, asm.I32(atRun), asm.Add, asm.Load)
+		code = append(code, asm.I32(atSplice+8+4*i), at, asm.Store)
+	}
+	return slices.Concat(slices.Concat(code...), asm.Poke(atSplice, 0), asm.I32(atSplice+4), asm.Global(forced), asm.Store, asm.I32(abi.PrepareForce))
+}
+
+// checksRun adds checks that runs come whole and in order.
+func (d *draft) checksRun() *draft {
+	d.on(abi.ExportPrepare, d.is("prepare runs before a run only", 0, d.generated(), asm.Global(forced), asm.Remainder), d.forcesFrom(d.generated()))
+	at := slices.Concat(d.generated(), asm.I32(2), asm.Add, asm.I32(3), asm.Remainder, asm.I32(4), asm.Multiply, asm.I32(atRun), asm.Add, asm.Load)
+	return d.on(abi.ExportAccept, d.equal("the forced tokens in their order", asm.Local(0), at), asm.I32(0))
+}
+
+func forcesRunAndStops() *draft {
+	d := forcesRun("force-run-stop")
+	d.on(abi.ExportPrepare, d.forcesFrom(d.generated()))
+	return d.on(abi.ExportAccept, d.must("nothing comes after the end", d.generated(), asm.I32(3), asm.Less), d.generated(), asm.I32(2), asm.Equal)
+}
+
+// forcesRunAndSplices replaces the second token, once. Global 1 counts accepts, global 3 is set from the splice to the next prepare.
+func forcesRunAndSplices() *draft {
+	const spliced = 3
+	d := forcesRun("force-run-splice")
+	d.on(abi.ExportPrepare, asm.Global(spliced), asm.When(d.is("the rest of the run did not come", 2, d.generated()), asm.I32(0), asm.SetGlobal(spliced)),
+		d.forcesFrom(d.generated()))
+	third := slices.Concat(asm.I32(atRun+8), asm.Load)
+	return d.on(abi.ExportAccept, count(1), asm.Global(1), asm.I32(2), asm.Equal,
+		asm.When(asm.I32(1), asm.SetGlobal(spliced), splice(1, third), asm.I32(abi.AcceptSplice), asm.Return), asm.I32(0))
+}

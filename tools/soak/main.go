@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+
+// Command soak puts a random mix of what clients and operators do on a Penstock server, and checks every answer.
+//
+// It also compares what the server uses before and after. It starts the real binary as a child process, so a crash is seen as what it is. All that its clients do follows from a seed: the same
+// seed makes the same choices. The first wrong answer ends the run, with the request, the answer and what was expected.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Exit codes, as those of penstock.
+const (
+	exitDone = iota
+	exitFailed
+	exitWrongUse
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// options are what the flags say.
+type options struct {
+	penstock, plugins, model string // paths
+	document                 string // gets the report; empty: none does
+	lasting, warmup          time.Duration
+	clients                  int
+	seed                     uint64
+	only                     string // actors whose names begin so
+}
+
+func run(ctx context.Context, args []string, out, problems io.Writer) int {
+	o, err := parse(args, problems)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitDone
+	}
+	if err != nil {
+		fmt.Fprintln(problems, "soak:", err)
+		return exitWrongUse
+	}
+	if err := soakFor(ctx, o, out); err != nil {
+		fmt.Fprintln(problems, "soak:", err)
+		return exitFailed
+	}
+	return exitDone
+}
+
+func parse(args []string, problems io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
+	flags.SetOutput(problems)
+	flags.StringVar(&o.penstock, "penstock", "bin/penstock", "the penstock binary")
+	flags.StringVar(&o.plugins, "plugins", "build/plugins", "folder of the example plugins")
+	flags.StringVar(&o.model, "model", "host/model/penstock-tiny.gguf", "the model that is served")
+	flags.StringVar(&o.document, "document", "", "document whose table of figures is written anew")
+	flags.DurationVar(&o.lasting, "for", 15*time.Minute, "how long the load lasts")
+	flags.IntVar(&o.clients, "clients", 48, "clients at a time")
+	flags.Uint64Var(&o.seed, "seed", 1, "what all choices follow from")
+	flags.StringVar(&o.only, "only", "", "only the actors whose names begin so")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("unexpected arguments: %s", strings.Join(flags.Args(), " "))
+	case o.lasting <= 0:
+		return o, fmt.Errorf("-for is %v; it must be above 0", o.lasting)
+	case o.clients < 1:
+		return o, fmt.Errorf("-clients is %d; there must be one at least", o.clients)
+	case len(chosen(o.only)) == 0:
+		return o, fmt.Errorf("-only is %q; the actors are %s", o.only, strings.Join(actorNames(), ", "))
+	}
+	// What is made once is there after this time, and a longer run fills more of it.
+	o.warmup = min(max(o.lasting/5, 8*time.Second), time.Minute)
+	return o, nil
+}
+
+// soakFor runs everything, from the server's start to its end.
+func soakFor(ctx context.Context, o options, out io.Writer) (err error) {
+	dir, err := os.MkdirTemp("", "penstock-soak-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	p, err := prepare(ctx, o, dir)
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	s := newSoak(o, p, out)
+	defer s.close()
+	r, err := s.whole(ctx)
+	if err != nil && ctx.Err() == nil {
+		err = errors.Join(err, p.crashed())
+	}
+	if err != nil {
+		return err
+	}
+	if err := p.end(); err != nil {
+		return err
+	}
+	fmt.Fprint(out, r.text())
+	if o.document != "" {
+		if err := r.write(filepath.Clean(o.document)); err != nil {
+			return err
+		}
+	}
+	return r.verdict()
+}
