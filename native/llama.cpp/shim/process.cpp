@@ -33,7 +33,17 @@ void ps_text_free(ps_text * text) noexcept {
     text->size = 0;
 }
 
+// glibc raises both limits, up to 32 and 64 MiB, as large blocks are freed. Each thread's arena then keeps that much free memory at its end,
+// from where malloc_trim takes nothing.
+static void limit_kept_memory() {
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 4 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 20);
+#endif
+}
+
 void ps_start(ps_log_fn log) noexcept {
+    limit_kept_memory();
     ps::start_log(log);
     common_log_set_verbosity_thold(-1);  // it can only print; what fails there throws too
     llama_backend_init();
