@@ -158,6 +158,7 @@ func (a authored) try(ctx context.Context, t *testing.T, s *server, asked []stri
 		edit(t, dir, language, a.before, a.after)
 		second = round(t, rounds)
 	})
+	t.Logf("%-28s %6.2f s, %.2f s, %.2f s", "  its build, load, answer", second.BuildMS/1000, second.LoadMS/1000, second.AnswerMS/1000)
 	if before, after := a.obeys(t, s, second.After); before || !after || second.Difference == nil {
 		t.Errorf("the edit has no effect: %+v", second.After)
 	}

@@ -16,7 +16,10 @@ import (
 const minGo = "1.24"
 
 // golang is Go's own compiler.
-type golang struct{ program string }
+type golang struct {
+	program string
+	environ []string // of builds
+}
 
 var goVersion = regexp.MustCompile(`go version go(\d+\.\d+(?:\.\d+)?)`)
 
@@ -25,7 +28,8 @@ func findGo(ctx context.Context) (compiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return golang{program}, nil
+	environ, err := alone(ctx, program)
+	return golang{program, append(environ, "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")}, err
 }
 
 // goProgram finds a go of a sufficient version.
@@ -56,9 +60,5 @@ func (g golang) compile(ctx context.Context, p project.Project, file string, o O
 	if !o.Debug {
 		args = append(args, "-ldflags=-s -w")
 	}
-	environ, err := alone(ctx, g.program)
-	if err != nil {
-		return err
-	}
-	return run(ctx, p, o, append(environ, "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0"), g.program, append(args, ".")...)
+	return run(ctx, p, o, g.environ, g.program, append(args, ".")...)
 }

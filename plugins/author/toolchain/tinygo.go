@@ -3,8 +3,10 @@
 package toolchain
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,8 +23,9 @@ const minTinyGo = "0.36"
 
 // tinyGo is TinyGo, and the Go that it needs.
 type tinyGo struct {
-	program, goProgram string
-	hasLibraries       bool // the C libraries that the SDK's targets name are files of it
+	program      string
+	environ      []string // of builds
+	hasLibraries bool     // the C libraries that the SDK's targets name are files of it
 }
 
 var tinyGoVersion = regexp.MustCompile(`tinygo version (\d+\.\d+(?:\.\d+)?)`)
@@ -46,8 +49,13 @@ func findTinyGo(ctx context.Context) (compiler, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s env TINYGOROOT: %w", program, err)
 		}
+		environ, err := alone(ctx, goProgram)
+		if err != nil {
+			return nil, err
+		}
+		environ = append(environ, "PATH="+filepath.Dir(goProgram)+string(os.PathListSeparator)+os.Getenv("PATH"))
 		_, err = os.Stat(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm32", "libc.a"))
-		return tinyGo{program, goProgram, err == nil}, nil
+		return tinyGo{program, environ, err == nil}, nil
 	}
 	return nil, missing("TinyGo "+minTinyGo+" or newer", reasons, installTinyGo())
 }
@@ -58,19 +66,31 @@ func (t tinyGo) compile(ctx context.Context, p project.Project, file string, o O
 		return err
 	}
 	defer remove()
-	args := []string{"build", "-target=" + target, "-opt=2", "-o", absolute(file)}
+	build := func(o Options, more ...string) error {
+		args := append([]string{"build", "-target=" + target, "-opt=2", "-o", absolute(file)}, more...)
+		return run(ctx, p, o, t.environ, t.program, append(args, ".")...)
+	}
 	if o.Debug {
-		args = append(args, "-panic=print")
-	} else {
-		args = append(args, "-panic=trap", "-no-debug")
+		return build(o, "-panic=print")
 	}
-	environ, err := alone(ctx, t.goProgram)
-	if err != nil {
-		return err
+	release := []string{"-panic=trap", "-no-debug"}
+	var said bytes.Buffer
+	err = build(Options{Output: &said}, append(release, withoutDWARF)...)
+	if errors.Is(err, ErrFailed) && !place.Match(said.Bytes()) {
+		return build(o, release...)
 	}
-	path := "PATH=" + filepath.Dir(t.goProgram) + string(os.PathListSeparator) + os.Getenv("PATH")
-	return run(ctx, p, o, append(environ, path), t.program, append(args, ".")...)
+	if _, failed := o.Output.Write(said.Bytes()); failed != nil {
+		return failed
+	}
+	return err
 }
+
+// withoutDWARF has TinyGo make no debug information. -no-debug alone has it make that, optimize with it, which takes a third of the build, and
+// drop it at the end; the code is the same. TinyGo calls the flag internal, and may lose it.
+const withoutDWARF = "-internal-nodwarf"
+
+// place is a line of the sources in an error. The steps that come after type checking know it from debug information only.
+var place = regexp.MustCompile(`\.go:\d+`)
 
 // target is a target of the project as this TinyGo takes it. Penstock's own TinyGo has two C libraries as files, which the target names;
 // others compile these from sources of their own.

@@ -95,11 +95,46 @@ func TestCompile_LeavesWhatLiesAround(t *testing.T) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\nif [ $1 = env ]; then echo -mod=mod; else echo \"$GOWORK $GOFLAGS\"; exit 1; fi\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []compiler{golang{program}, tinyGo{program, program, true}} {
+	environ, err := alone(t.Context(), program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []compiler{golang{program, environ}, tinyGo{program, environ, true}} {
 		var said strings.Builder
 		err := c.compile(t.Context(), project.Project{Dir: dir, Name: "x"}, "", Options{Output: &said})
 		if !errors.Is(err, ErrFailed) || said.String() != "off -mod=mod -buildvcs=false\n" {
 			t.Errorf("%T: %v %q", c, err, said.String())
+		}
+	}
+}
+
+// A build without debug information is tried first. What it cannot place, and a TinyGo that does not know the flag, need one with it.
+func TestTinyGo_Compile_WithoutDebugInformation(t *testing.T) {
+	const with, without = "build -target=/target.json -opt=2 -o /x.wasm -panic=trap -no-debug", " -internal-nodwarf"
+	for name, tc := range map[string]struct {
+		script string // what it does before it writes down how it was called
+		fails  bool
+		said   string
+		calls  string
+	}{
+		"works":            {"echo a warning", false, "a warning\n", with + without + " .\n"},
+		"says where":       {"echo main.go:3:1: wrong; failed=1", true, "main.go:3:1: wrong\n", with + without + " .\n"},
+		"cannot say where": {"case $* in *nodwarf*) echo wrong ;; *) echo main.go:3:1: wrong ;; esac; failed=1", true, "main.go:3:1: wrong\n", with + without + " .\n" + with + " .\n"},
+		"an unknown flag":  {"case $* in *nodwarf*) echo no such flag; failed=1 ;; esac", false, "", with + without + " .\n" + with + " .\n"},
+	} {
+		dir := t.TempDir()
+		program, calls := filepath.Join(dir, "tinygo"), filepath.Join(dir, "calls")
+		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+tc.script+"\necho \"$*\" >>"+calls+"\nexit $failed\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		err := tinyGo{program: program, hasLibraries: true}.compile(t.Context(), project.Project{Dir: dir, Name: "x"}, "/x.wasm", Options{Output: &said})
+		if errors.Is(err, ErrFailed) != tc.fails || err != nil && !tc.fails || said.String() != tc.said {
+			t.Errorf("%s: %v %q", name, err, said.String())
+		}
+		called, err := os.ReadFile(calls)
+		if got := strings.ReplaceAll(string(called), filepath.Join(dir, "sdk"), ""); err != nil || got != tc.calls {
+			t.Errorf("%s: %v, it is called with\n%s", name, err, got)
 		}
 	}
 }
