@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -14,10 +15,20 @@ func newRoot() *cobra.Command {
 		newServe(), newRun(), newEmbed(), newModel(), newPlugin(), newBench(), newConfig(), newDoctor(), newVersion())
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
-	})
+	root.SetFlagErrorFunc(wrongFlags)
+	// Cobra returns what is wrong with flags together, such as two that exclude each other, as any failure of the command. So it is looked for first.
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
+			return wrongFlags(cmd, err)
+		}
+		return nil
+	}
 	return root
+}
+
+// wrongFlags says where the flags of a command are explained.
+func wrongFlags(cmd *cobra.Command, err error) error {
+	return usageError{fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
 }
 
 // group is a command that only holds others. Alone it prints its help; with anything else it is wrong use.

@@ -3,10 +3,13 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 func TestExecute_WrongUse(t *testing.T) {
@@ -31,6 +34,7 @@ func TestExecute_WrongUse(t *testing.T) {
 		"wrong address":      {[]string{"serve", "--listen", "here"}, "server.listen"},
 		"absent file":        {[]string{"serve", "--config", "absent.yaml"}, "absent.yaml"},
 		"unknown key":        {[]string{"config", "check", "--config", broken}, "server.lisen"},
+		"two that exclude":   {[]string{"plugin", "list", "--json", "--lock"}, "[json lock] were all set; see 'penstock plugin list --help'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := penstock(t, "", tc.args...)
@@ -38,6 +42,36 @@ func TestExecute_WrongUse(t *testing.T) {
 				t.Errorf("penstock %v = %d, error %q, output %q; want %d and %q", tc.args, got.code, got.err, got.out, exitWrongUse, tc.want)
 			}
 		})
+	}
+}
+
+// What is wrong with flags together is wrong use in every command, whichever way its flags are bound to each other.
+func TestExecute_FlagsThatDoNotFit(t *testing.T) {
+	for name, tc := range map[string]struct {
+		bind func(*cobra.Command)
+		args []string
+		want string
+	}{
+		"exclude each other": {func(c *cobra.Command) { c.MarkFlagsMutuallyExclusive("a", "b") }, []string{"--a", "--b"}, "[a b] were all set"},
+		"belong together":    {func(c *cobra.Command) { c.MarkFlagsRequiredTogether("a", "b") }, []string{"--a"}, "missing [b]"},
+		"one of them":        {func(c *cobra.Command) { c.MarkFlagsOneRequired("a", "b") }, nil, "at least one"},
+		"required": {func(c *cobra.Command) {
+			if err := c.MarkFlagRequired("a"); err != nil {
+				t.Fatal(err)
+			}
+		}, nil, `"a" not set`},
+	} {
+		root := newRoot()
+		try := &cobra.Command{Use: "try", RunE: func(*cobra.Command, []string) error { t.Errorf("%s: it runs", name); return nil }}
+		try.Flags().Bool("a", false, "")
+		try.Flags().Bool("b", false, "")
+		tc.bind(try)
+		root.AddCommand(group("deep", "", try))
+		root.SetArgs(append([]string{"deep", "try"}, tc.args...))
+		err := root.ExecuteContext(t.Context())
+		if !errors.Is(err, errUsage) || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "see 'penstock deep try --help'") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
