@@ -52,6 +52,12 @@ impl<'a> Candidates<'a> {
         self.logits[index] = f32::NEG_INFINITY;
     }
 
+    /// The first `k` of them, in the same memory: for a sampler that drops the others, to draw from those that stay. The host learns of it
+    /// by [`Choice::Keep`](crate::Choice::Keep), or by the token that is taken.
+    pub fn first(&mut self, k: usize) -> Candidates<'_> {
+        Candidates { ids: &mut self.ids[..k], logits: &mut self.logits[..k] }
+    }
+
     /// The highest logit; −∞ where there is none.
     pub fn highest(&self) -> f32 {
         draw::highest(self.logits)

@@ -118,3 +118,17 @@ fn draws_are_those_of_the_go_sdk() {
         std::fs::write(path, format!("{{\n\t\"about\": {},\n\t\"cases\": [\n{}\n\t]\n}}\n", about, lines.join(",\n"))).unwrap();
     }
 }
+
+#[test]
+fn the_first_candidates_are_in_the_same_memory() {
+    let (mut ids, mut logits) = ([7, 8, 9], [2.0, 1.0, 1.0]);
+    let mut all = Candidates::new(&mut ids, &mut logits);
+    let mut weights = Vec::new();
+    let mut first = all.first(2);
+    assert_eq!((first.len(), first.ids()), (2, &[7, 8][..]));
+    let (weights, sum) = first.softmax(&mut weights);
+    assert_eq!((weights.len(), sum), (2, weights[0] + weights[1]));
+    first.ban(1);
+    assert_eq!(all.first(0).len(), 0);
+    assert_eq!((all.len(), all.logits()), (3, &[2.0, f32::NEG_INFINITY, 1.0][..]));
+}
