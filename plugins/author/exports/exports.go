@@ -45,7 +45,7 @@ func Write(folder string) (changed bool, err error) {
 
 // Generate is the text that the file of the plugin in a folder must have.
 func Generate(folder string) ([]byte, error) {
-	p, err := parse(folder)
+	p, err := open(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,10 @@ func Generate(folder string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	methods := p.methods(r.name)
+	methods, err := p.methods(r.declared)
+	if err != nil {
+		return nil, err
+	}
 	if err := p.check(r, methods); err != nil {
 		return nil, err
 	}

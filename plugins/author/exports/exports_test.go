@@ -128,6 +128,73 @@ func TestGenerate_Errors(t *testing.T) {
 	}
 }
 
+// module is a plugin of a module with a package of its own, and with one of another module.
+func module(t *testing.T, main string) string {
+	t.Helper()
+	dir := folder(t, main)
+	for name, text := range map[string]string{
+		"go.mod": "module plug\n\ngo 1.24\n\nrequire example.com/far/rules.v3 v1.0.0\n\nreplace example.com/far/rules.v3 => ./far\n",
+		"own/own.go": "package own\nimport \"example.com/far/rules.v3\"\ntype Base struct{ rules.Deep }\nfunc (*Base) Stop() {}\nfunc (*Base) Smaple() {}\n" +
+			"type Gen[T any] struct{ Base }\ntype Face interface{ rules.Face }\n",
+		"own/own_test.go": "package own\nfunc (*Base) Prepare() {}\n",
+		"far/go.mod":      "module example.com/far/rules.v3\n\ngo 1.24\n",
+		"far/far.go":      "package rules\ntype Deep struct{}\nfunc (Deep) Rewind() {}\ntype Face interface { Stop(); Rewind() }\n",
+		"far/native.go":   "//go:build amd64\n\npackage rules\nfunc (Deep) Accept() {}\n",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestGenerate_EmbeddedOfOtherPackages has methods of types that other packages declare, which an export was once missing for.
+func TestGenerate_EmbeddedOfOtherPackages(t *testing.T) {
+	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOPROXY", "off")
+	for name, text := range map[string]string{
+		"a struct":        "import \"plug/own\"\ntype coin struct{ own.Base }\n",
+		"a pointer":       "import \"plug/own\"\ntype coin struct{ *own.Base }\n",
+		"with a name":     "import other \"plug/own\"\ntype coin struct{ other.Base }\n",
+		"a dot":           "import . \"plug/own\"\ntype coin struct{ *Base }\n",
+		"generic":         "import \"plug/own\"\ntype coin struct{ own.Gen[int] }\n",
+		"an interface":    "import \"plug/own\"\ntype coin struct{ own.Face }\n",
+		"a type's fields": "import \"plug/own\"\ntype coin own.Gen[int]\n",
+		"another name":    "import \"plug/own\"\ntype coin struct { named }\ntype named = own.Base\n",
+		"an alias":        "import \"plug/own\"\ntype coin = own.Base\n",
+		"that of far":     "import (\n\"time\"\n\"example.com/far/rules.v3\"\n)\ntype coin struct{ rules.Deep; time.Timer }\nfunc (coin) Stop() {}\n",
+	} {
+		imports, rest, _ := strings.Cut(text, "\ntype")
+		got, err := Generate(module(t, strings.Replace(head, "\nvar", imports+"\n\nvar", 1)+"type"+rest))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if strings.Count(string(got), "/export/") != 2 || !strings.Contains(string(got), "/export/stop\"") || !strings.Contains(string(got), "/export/rewind\"") {
+			t.Errorf("%s: got\n%s", name, got)
+		}
+	}
+	for name, tc := range map[string]struct{ text, want string }{
+		"not there":    {"import \"example.com/none\"\ntype coin struct{ none.Base }\n", "main.go:8: the package example.com/none, whose methods this type may have, is not there; get it with `go get example.com/none`"},
+		"Go's own":     {"import \"time\"\ntype coin struct{ *time.Timer }\n", "coin has none of the methods"},
+		"does nothing": {"import \"example.com/far/rules.v3\"\ntype coin struct{ rules.Deep }\n", "coin has none of the methods"},
+	} {
+		imports, rest, _ := strings.Cut(tc.text, "\ntype")
+		got, err := Generate(module(t, strings.Replace(head, "\nvar", imports+"\n\nvar", 1)+"type"+rest))
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: got %v, want %q\n%s", name, err, tc.want, got)
+		}
+	}
+	t.Setenv("PATH", "")
+	if _, err := Generate(module(t, strings.Replace(head, "\nvar", "import \"plug/own\"\n\nvar", 1)+"type coin struct{ own.Base }\n")); err == nil || !strings.Contains(err.Error(), "Go cannot say where the package plug/own is") {
+		t.Errorf("without Go: %v", err)
+	}
+}
+
 // TestGenerate_NamesOfTheirOwn are methods that only look like those of the SDK.
 func TestGenerate_NamesOfTheirOwn(t *testing.T) {
 	text := head + "type coin struct{}\nfunc (coin) Stop() {}\n"

@@ -14,11 +14,13 @@ import (
 	"strings"
 )
 
-// plugin is the source of a plugin.
+// plugin is the source of a plugin, or of another package that its type has methods from.
 type plugin struct {
-	folder string
+	root   string // the folder of the plugin
+	folder string // of this package
 	files  *token.FileSet
 	syntax []*ast.File
+	others map[string]*plugin // by their import paths; nil: one of Go's own
 }
 
 // toolchains are what builds plugins: TinyGo, which for its compiler runs on another machine, and Go itself.
@@ -27,36 +29,46 @@ var toolchains = []build.Context{
 	{GOOS: "wasip1", GOARCH: "wasm", Compiler: "gc", ReleaseTags: build.Default.ReleaseTags},
 }
 
-// parse reads the files of a folder that a build for WebAssembly would take.
-func parse(folder string) (*plugin, error) {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
+// open reads the plugin in a folder.
+func open(folder string) (*plugin, error) {
+	p := &plugin{root: folder, folder: folder, files: token.NewFileSet(), others: map[string]*plugin{}}
+	if err := p.parse(); err != nil {
 		return nil, err
 	}
-	p := &plugin{folder: folder, files: token.NewFileSet()}
-	for _, entry := range entries {
-		name := entry.Name()
-		if entry.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || name == File {
-			continue
-		}
-		if taken, err := built(folder, name); err != nil {
-			return nil, err
-		} else if !taken {
-			continue
-		}
-		file, err := parser.ParseFile(p.files, filepath.Join(folder, name), nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
-		}
+	for _, file := range p.syntax {
 		if file.Name.Name != "main" {
 			return nil, p.finding(file.Name.Pos(), "the package is %s; a plugin is a package main", file.Name.Name)
 		}
-		p.syntax = append(p.syntax, file)
 	}
 	if len(p.syntax) == 0 {
 		return nil, fmt.Errorf("%s has no Go files: name the folder of a plugin", folder)
 	}
 	return p, nil
+}
+
+// parse reads the files of the folder that a build for WebAssembly would take.
+func (p *plugin) parse() error {
+	entries, err := os.ReadDir(p.folder)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if entry.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || name == File {
+			continue
+		}
+		if taken, err := built(p.folder, name); err != nil {
+			return err
+		} else if !taken {
+			continue
+		}
+		file, err := parser.ParseFile(p.files, filepath.Join(p.folder, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		p.syntax = append(p.syntax, file)
+	}
+	return nil
 }
 
 func built(folder, name string) (bool, error) {
@@ -72,6 +84,7 @@ func built(folder, name string) (bool, error) {
 type registration struct {
 	at       token.Pos
 	name     string // of the type
+	declared *declared
 	typeText string // the type with its arguments, if it is generic
 	license  string // the first line of the file, where it says what licence the file has
 }

@@ -52,6 +52,16 @@ func (p *plugin) check(r registration, methods map[string]*ast.Ident) error {
 	return errors.Join(findings...)
 }
 
+// isPoint reports whether the SDK calls methods of a name.
+func isPoint(name string) bool {
+	for _, point := range points {
+		if point.method == name {
+			return true
+		}
+	}
+	return false
+}
+
 func working() (names []string) {
 	for _, point := range points {
 		if point.works {
@@ -64,10 +74,8 @@ func working() (names []string) {
 // misspelt is the method that a name is likely meant to be, where the type has no such method; empty where there is none. Of
 // names in small letters only the method's own counts: others are the plugin's business.
 func misspelt(name string, methods map[string]*ast.Ident) string {
-	for _, point := range points {
-		if name == point.method {
-			return ""
-		}
+	if isPoint(name) {
+		return ""
 	}
 	for _, point := range points {
 		if methods[point.method] == nil && (strings.EqualFold(name, point.method) || ast.IsExported(name) && near(name, point.method)) {
