@@ -29,6 +29,7 @@ var errTooMany = errors.New("the schema's defaults, within each other, are too m
 type filler struct {
 	left int // steps
 	err  error
+	work budget
 }
 
 // step counts work, and reports whether it may be done.
@@ -132,8 +133,10 @@ func filled(config []byte, value any, schema *jsonschema.Schema) ([]byte, error)
 	if f.fill(value, schema); f.err != nil {
 		return nil, f.err
 	}
-	if !fits(value, schema) {
+	if err := (&budget{mostWork}).check(schema, value); isMisfit(err) {
 		return config, nil
+	} else if err != nil {
+		return nil, err
 	}
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
@@ -147,13 +150,13 @@ func filled(config []byte, value any, schema *jsonschema.Schema) ([]byte, error)
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
 }
 
-// checkDefaults refuses a schema with a default that could be filled in and does not fit. It reports whether there is any. Of the steps
-// there are as many for all of them as for one configuration: a module with many large ones would hold up the loading of others.
+// checkDefaults refuses a schema with a default that could be filled in and does not fit. It reports whether there is any. Steps
+// and work are as many for all of them as for one configuration: a module with many large ones would hold up the loading of others.
 func checkDefaults(schema *jsonschema.Schema) (has bool, err error) {
 	if schema == nil {
 		return false, nil
 	}
-	f, seen := filler{left: mostSteps}, map[*jsonschema.Schema]bool{}
+	f, seen := filler{left: mostSteps, work: budget{mostWork}}, map[*jsonschema.Schema]bool{}
 	for todo := []*jsonschema.Schema{schema}; len(todo) > 0; {
 		s := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
@@ -175,7 +178,7 @@ func checkDefaults(schema *jsonschema.Schema) (has bool, err error) {
 		return false, nil
 	}
 	if err := checkTogether(schema); err != nil {
-		return has, fmt.Errorf("%w: config_schema: with its defaults {} does not fit any more: %w", plugin.ErrManifest, err)
+		return has, fmt.Errorf("%w: config_schema: %w", plugin.ErrManifest, err)
 	}
 	return has, nil
 }
@@ -198,23 +201,32 @@ func within(s *jsonschema.Schema) []*jsonschema.Schema {
 	return list
 }
 
-func fits(value any, schema *jsonschema.Schema) bool { return schema.Validate(value) == nil }
+// isMisfit reports whether err says that a value does not fit its schema.
+func isMisfit(err error) bool {
+	var invalid *jsonschema.ValidationError
+	return errors.As(err, &invalid)
+}
 
 // checkTogether checks that a request may leave out the configuration, if it may without the defaults.
 func checkTogether(schema *jsonschema.Schema) error {
-	f, value := filler{left: mostSteps}, map[string]any{}
-	if !fits(value, schema) {
+	f, value := filler{left: mostSteps, work: budget{mostWork}}, map[string]any{}
+	if err := f.work.check(schema, value); isMisfit(err) {
 		return nil
+	} else if err != nil {
+		return err
 	}
 	if f.fill(value, schema); f.err != nil {
 		return f.err
 	}
-	return validate(schema, value)
+	if err := f.validate(schema, value); err != nil {
+		return fmt.Errorf("with its defaults {} does not fit any more: %w", err)
+	}
+	return nil
 }
 
-// validate is schema.Validate, with an error that names the first thing that is wrong.
-func validate(schema *jsonschema.Schema, value any) error {
-	err := schema.Validate(value)
+// validate checks a value, with an error that names the first thing that is wrong.
+func (f *filler) validate(schema *jsonschema.Schema, value any) error {
+	err := f.work.check(schema, value)
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return err
@@ -226,11 +238,11 @@ func validate(schema *jsonschema.Schema, value any) error {
 // checkDefault fills a schema's own default as a request's would be, and checks both.
 func (f *filler) checkDefault(s *jsonschema.Schema) error {
 	value := f.clone(*s.Default)
-	if err := validate(s, value); err != nil {
+	if err := f.validate(s, value); err != nil {
 		return err
 	}
 	if f.fill(value, s); f.err != nil {
 		return f.err
 	}
-	return validate(s, value)
+	return f.validate(s, value)
 }

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/penstock/penstock/host/excerpt"
@@ -149,6 +151,7 @@ func checkDepth(text []byte) error {
 	}
 	const deepest = abi.LimitSchemaDepth + 1 // the manifest itself is a level
 	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
 	depth, values := 0, 0
 	for {
 		t, err := d.Token()
@@ -156,6 +159,9 @@ func checkDepth(text []byte) error {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("%w: it must be one JSON object: %w", plugin.ErrManifest, err)
+		}
+		if n, ok := t.(json.Number); ok && !isDouble(string(n)) {
+			return fmt.Errorf("%w: the number %s is too large or too close to 0", plugin.ErrManifest, excerpt.Of(string(n), 80))
 		}
 		switch t {
 		case json.Delim('{'), json.Delim('['):
@@ -170,4 +176,12 @@ func checkDepth(text []byte) error {
 			values++
 		}
 	}
+}
+
+// isDouble reports whether a double can hold a number, rounded. Others would become texts of a million digits when a schema's bounds are
+// compared with them.
+func isDouble(text string) bool {
+	n, err := strconv.ParseFloat(text, 64)
+	digits, _, _ := strings.Cut(strings.ToLower(text), "e")
+	return err == nil && (n != 0 || !strings.ContainsAny(digits, "123456789"))
 }

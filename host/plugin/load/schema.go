@@ -63,7 +63,7 @@ func (p *Plugin) CheckConfig(config []byte) ([]byte, error) {
 		return config, nil
 	}
 	var invalid *jsonschema.ValidationError
-	if err := p.schema.Validate(value); errors.As(err, &invalid) {
+	if err := (&budget{mostWork}).check(p.schema, value); errors.As(err, &invalid) {
 		return nil, describeInvalid(invalid)
 	} else if err != nil {
 		return nil, &plugin.ConfigError{Message: err.Error()}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+
+package load
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// mostWork bounds, in steps, what checking against one schema may take: of all its defaults when its module is loaded, and of one
+// configuration.
+const mostWork = 2_000_000
+
+var (
+	errTooMuch = errors.New("checking against the schema would take too long: its parts refer to each other too often, or there is too much to check")
+	errDynamic = errors.New("the schema uses $dynamicRef or $recursiveRef; use $ref")
+	errEndless = errors.New("the schema refers to itself without end")
+)
+
+// budget counts the work of checking values against schemas before it is done. jsonschema applies a schema as often as others refer to it,
+// and nothing can interrupt it: a chain of 30 schemas that each refer twice to the next would hold a processor for hours. So the number of
+// times is counted first, which takes each schema once for each part of the value.
+type budget struct{ left int }
+
+// check checks a value against a schema, if the budget is enough.
+func (b *budget) check(schema *jsonschema.Schema, value any) error {
+	if err := b.charge(value, visits{schema: 1}); err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
+// visits are schemas, each with how often it is applied to a value, at the most.
+type visits map[*jsonschema.Schema]int
+
+func (v visits) add(s *jsonschema.Schema, times int) {
+	if s != nil {
+		v[s] += times
+	}
+}
+
+func (b *budget) spend(times, steps int) error {
+	if steps > b.left/times {
+		b.left = 0
+		return errTooMuch
+	}
+	b.left -= times * steps
+	return nil
+}
+
+// charge spends what it takes to apply the schemas to the value, and all that they lead to. No count is larger than the budget: each
+// visit costs a step at least.
+func (b *budget) charge(value any, v visits) error {
+	order, err := b.order(v)
+	if err != nil {
+		return err
+	}
+	parts, depth := partsOf(value), visits{}
+	for _, s := range order {
+		times := v[s]
+		same := sameValue(s)
+		if err := b.spend(times, 1+depth[s]+len(same)+len(parts)+costOf(s, value)); err != nil {
+			return err
+		}
+		for _, other := range same {
+			v.add(other, times)
+			depth[other] = max(depth[other], depth[s]+1) // jsonschema looks through all that led to it
+		}
+		for i := range parts {
+			parts[i].visit(s, times)
+		}
+	}
+	for _, p := range parts {
+		if err := b.charge(p.value, p.visits); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// order lists the schemas of v and those that they apply to the same value, each before those that it applies.
+func (b *budget) order(v visits) ([]*jsonschema.Schema, error) {
+	const begun, done = 1, 2
+	state := map[*jsonschema.Schema]int{}
+	var order []*jsonschema.Schema
+	var visit func(s *jsonschema.Schema) error
+	visit = func(s *jsonschema.Schema) error {
+		switch {
+		case s == nil || state[s] == done:
+			return nil
+		case state[s] == begun:
+			return errEndless
+		case s.DynamicRef != nil || s.RecursiveRef != nil:
+			return errDynamic
+		}
+		if err := b.spend(1, 1); err != nil {
+			return err
+		}
+		state[s] = begun
+		for _, other := range sameValue(s) {
+			if err := visit(other); err != nil {
+				return err
+			}
+		}
+		state[s] = done
+		order = append(order, s)
+		return nil
+	}
+	for s := range v {
+		if err := visit(s); err != nil {
+			return nil, err
+		}
+	}
+	slices.Reverse(order)
+	return order, nil
+}
+
+// sameValue lists the schemas that s applies to the value that it is applied to; some may be nil.
+func sameValue(s *jsonschema.Schema) []*jsonschema.Schema {
+	list := slices.Concat([]*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf)
+	for _, other := range s.DependentSchemas {
+		list = append(list, other)
+	}
+	for _, other := range s.Dependencies {
+		if other, ok := other.(*jsonschema.Schema); ok {
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// part is a value within another, and the schemas that are applied to it. index is its place in an array, name its name in an object;
+// the name itself is a part, too.
+type part struct {
+	value  any
+	index  int
+	name   string
+	isName bool
+	visits visits
+}
+
+func partsOf(value any) []part {
+	var parts []part
+	switch value := value.(type) {
+	case map[string]any:
+		for name, v := range value {
+			parts = append(parts, part{value: v, index: -1, name: name, visits: visits{}}, part{value: name, index: -1, isName: true, visits: visits{}})
+		}
+	case []any:
+		for i, v := range value {
+			parts = append(parts, part{value: v, index: i, visits: visits{}})
+		}
+	}
+	return parts
+}
+
+// visit adds the schemas that s applies to the part.
+func (p *part) visit(s *jsonschema.Schema, times int) {
+	switch {
+	case p.isName:
+		p.visits.add(s.PropertyNames, times)
+	case p.index >= 0:
+		p.visits.add(itemSchema(s, p.index), times)
+		p.visits.add(s.Contains, times)
+		p.visits.add(s.UnevaluatedItems, times)
+	default:
+		p.visits.add(s.Properties[p.name], times)
+		for pattern, other := range s.PatternProperties {
+			if pattern.MatchString(p.name) {
+				p.visits.add(other, times)
+			}
+		}
+		if rest, ok := s.AdditionalProperties.(*jsonschema.Schema); ok {
+			p.visits.add(rest, times)
+		}
+		p.visits.add(s.UnevaluatedProperties, times)
+	}
+}
+
+// bytesOfAMatch is how many bytes of a text, times those of a pattern, are a step.
+const bytesOfAMatch = 8
+
+// costOf is what one visit costs beyond its visits to others, in steps.
+func costOf(s *jsonschema.Schema, value any) int {
+	cost := len(s.Required) + len(s.DependentRequired)
+	if s.Const != nil {
+		cost += sizeOf(value)
+	}
+	if s.Enum != nil {
+		cost += len(s.Enum.Values) * sizeOf(value)
+	}
+	if s.UniqueItems {
+		cost += 10 * sizeOf(value) // each of up to 20 items is compared with those before it
+	}
+	switch value := value.(type) {
+	case string:
+		cost += len(value) / bytesOfAStep
+		if s.Pattern != nil {
+			cost += len(value) * len(s.Pattern.String()) / bytesOfAMatch
+		}
+	case json.Number:
+		cost += len(value) / bytesOfAStep
+	case map[string]any:
+		for pattern := range s.PatternProperties {
+			for name := range value {
+				cost += 1 + len(name)*len(pattern.String())/bytesOfAMatch
+			}
+		}
+	}
+	return cost
+}
+
+// sizeOf counts a value and the values within it, long texts as several.
+func sizeOf(value any) int {
+	size := 1
+	switch value := value.(type) {
+	case map[string]any:
+		for name, v := range value {
+			size += len(name)/bytesOfAStep + sizeOf(v)
+		}
+	case []any:
+		for _, v := range value {
+			size += sizeOf(v)
+		}
+	case string:
+		size += len(value) / bytesOfAStep
+	}
+	return size
+}
