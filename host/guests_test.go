@@ -49,7 +49,7 @@ func TestHost_PluginMemory_IsBounded(t *testing.T) {
 	if status, text, _ := complete(t, h, `,"plugins":["large"]`); status != http.StatusOK {
 		t.Fatalf("%d %s", status, text)
 	}
-	status, text := post(t, h.URL()+"/v1/completions", `{"prompt":"Hello","max_tokens":5,"n":2,"plugins":["large"]}`)
+	status, text := post(t, h.URL()+"/v1/completions", `{"prompt":"Hello","max_tokens":50,"ignore_eos":true,"n":2,"plugins":["large"]}`)
 	if status != http.StatusServiceUnavailable || !strings.Contains(text, "plugins.memory") {
 		t.Errorf("%d %s", status, text)
 	}

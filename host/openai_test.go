@@ -62,7 +62,7 @@ func TestHost_OpenAIClient(t *testing.T) {
 	}
 
 	text, err := client.Completions.New(ctx, openai.CompletionNewParams{
-		Model: openai.CompletionNewParamsModel(models.Data[0].ID), MaxTokens: openai.Int(10),
+		Model: openai.CompletionNewParamsModel(models.Data[0].ID), MaxTokens: openai.Int(10), Temperature: openai.Float(0),
 		Prompt: openai.CompletionNewParamsPromptUnion{OfString: openai.String("Once upon a time")},
 	})
 	if err != nil || text.Choices[0].Text == "" {

@@ -166,9 +166,9 @@ func TestHost_OpenAPI_AnswersAreAsDescribed(t *testing.T) {
 		d.call(c.want, newRequest(t, c.method, h.URL()+c.path, []byte(c.body), "Content-Type", "application/json", "Authorization", "Bearer secret"))
 	}
 	for schema, request := range map[string][2]string{
-		"chatChunk":        {"/v1/chat/completions", shortAsk + `,"stream":true,"stream_options":{"include_usage":true},"logprobs":true}`},
-		"textAnswer":       {"/v1/completions", `{"prompt":"Once","max_tokens":5,"stream":true,"stream_options":{"include_usage":true},"logprobs":1}`},
-		"completionAnswer": {"/completion", `{"prompt":"Once","n_predict":5,"stream":true,"n_probs":1}`},
+		"chatChunk":        {"/v1/chat/completions", shortAsk + `,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true},"logprobs":true}`},
+		"textAnswer":       {"/v1/completions", `{"prompt":"Once","max_tokens":5,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true},"logprobs":1}`},
+		"completionAnswer": {"/completion", `{"prompt":"Once","n_predict":5,"ignore_eos":true,"stream":true,"n_probs":1}`},
 	} {
 		d.frames(schema, d.call(200, newRequest(t, http.MethodPost, h.URL()+request[0], []byte(request[1]), "Content-Type", "application/json")))
 	}

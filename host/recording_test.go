@@ -344,7 +344,7 @@ func TestRecording_Forbidden(t *testing.T) {
 // TestRecording_Faults are recorded with what led to them, and come again.
 func TestRecording_Faults(t *testing.T) {
 	h := openWithPlugins(t, nil, map[string][]byte{"a.wasm": faulty()})
-	status, text := post(t, h.URL()+"/v1/completions", `{"prompt":"Hello","max_tokens":5,"record":true,"plugins":[{"name":"faulty","on_error":"skip"}]}`)
+	status, text := post(t, h.URL()+"/v1/completions", `{"prompt":"Hello","max_tokens":5,"ignore_eos":true,"record":true,"plugins":[{"name":"faulty","on_error":"skip"}]}`)
 	_, after, _ := bytes.Cut([]byte(text), []byte(`"recording":"`))
 	if status != http.StatusOK || len(after) == 0 {
 		t.Fatalf("%d %s", status, text)

@@ -154,7 +154,7 @@ func TestTrace_Socket_InTokenFrames(t *testing.T) {
 	}
 	defer conn.CloseNow() //nolint:errcheck // the test is over
 	conn.SetReadLimit(1 << 20)
-	if err := conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"generate","id":"a","request":{`+frog+`,"max_tokens":5,"trace":true}}`)); err != nil {
+	if err := conn.Write(t.Context(), websocket.MessageText, []byte(`{"type":"generate","id":"a","request":{`+frog+`,"max_tokens":5,"ignore_eos":true,"trace":true}}`)); err != nil {
 		t.Fatal(err)
 	}
 	tokens := 0
