@@ -2,12 +2,14 @@
 
 // axe-core on every view of the page, in both colour schemes, on a desktop and on a phone.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { AxeResults } from "axe-core";
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { ChatPage, launch, patience, withSettings } from "./browser.ts";
+import { hooks, pluginModule, told } from "./module.ts";
 import { Server } from "./server.ts";
 import { examplePlugins } from "./wasm.ts";
 
@@ -19,6 +21,7 @@ let plugins: ReturnType<typeof examplePlugins>;
 
 before(async () => {
   plugins = examplePlugins("banned-phrases", "multiple-choice", "llama3");
+  writeFileSync(join(plugins.folder, "teller.wasm"), pluginModule({ name: "teller" }, hooks.telling));
   browser = await launch();
   server = await Server.start({ flags: ["--plugin-dir", plugins.folder] });
 });
@@ -45,6 +48,13 @@ const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
     await chat.ask("Write a Python function named square.");
     await chat.finished();
   },
+  "values of a plugin": async (chat) => {
+    const answer = await chat.finished();
+    assert.equal(await answer.getByText(told).isVisible(), false, "they are not folded away");
+    await answer.getByText(/^\d+ values of teller$/).click();
+    const first = `teller, token 1: ${told}`;
+    assert.ok((await answer.locator("pre", { hasText: told }).innerText()).startsWith(first));
+  },
   inspector: async (chat) => {
     await chat.page.getByRole("button", { name: "Inspect" }).last().click();
     await chat.page.getByRole("region", { name: "Candidates" }).waitFor();
@@ -66,7 +76,12 @@ const views: Record<string, (chat: ChatPage) => Promise<unknown>> = {
 
 for (const [look, options] of Object.entries(looks)) {
   test(`Page: axe finds nothing serious in any view (${look})`, { timeout: 6 * patience }, async () => {
-    const chat = await ChatPage.open(browser, server.url, options, withSettings({ trace: true }));
+    const chat = await ChatPage.open(
+      browser,
+      server.url,
+      options,
+      withSettings({ trace: true, plugins: [{ name: "teller" }] }),
+    );
     for (const [name, go] of Object.entries(views)) {
       await go(chat);
       assert.deepEqual(await serious(chat), [], `${name}, ${look}`);

@@ -4,7 +4,12 @@
 
 const i32 = 0x7f;
 const end = 0x0b;
-const manifestAt = 16; // in the module's memory
+// In the module's memory.
+const valueAt = 16;
+const manifestAt = 64;
+
+/** What the plugin that tells something tells. */
+export const told = '{"seen":["a token"]}';
 
 /** A function of a module: its type and its code, without the closing end. */
 interface Export {
@@ -17,6 +22,13 @@ interface Export {
 export const hooks = {
   /** Traps as soon as a token was chosen. */
   trapping: { name: "penstock_accept", params: [i32], results: [i32], code: [0x00] }, // unreachable
+  /** Tells the client a value with each token. */
+  telling: {
+    name: "penstock_accept",
+    params: [i32],
+    results: [i32],
+    code: [0x41, valueAt, 0x41, told.length, 0x10, 1, 0x1a, 0x41, 0], // output(valueAt, length); i32.const 0
+  },
   /** Ends the answer after the first token. */
   ending: { name: "penstock_accept", params: [i32], results: [i32], code: [0x41, 1] }, // i32.const 1
 } as const;
@@ -41,20 +53,33 @@ export function pluginModule(
   const functions = named.map(([, it]) => it);
   const types = [
     [0x60, 2, i32, i32, 0],
+    [0x60, 2, i32, i32, 1, i32],
     ...functions.map((it) => [0x60, ...list(it.params), ...list(it.results)]),
   ];
   return Buffer.from([
     ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
     ...section(1, vector(types)),
-    ...section(2, vector([[...name("penstock"), ...name("emit"), 0x00, 0]])),
-    ...section(3, vector(functions.map((_, at) => [at + 1]))),
+    ...section(
+      2,
+      vector([
+        [...name("penstock"), ...name("emit"), 0x00, 0],
+        [...name("penstock-optional"), ...name("output"), 0x00, 1],
+      ]),
+    ),
+    ...section(3, vector(functions.map((_, at) => [at + 2]))),
     ...section(5, vector([[0x00, 1]])), // a page of memory
     ...section(
       7,
-      vector([[...name("memory"), 0x02, 0], ...named.map(([n], at) => [...name(n), 0x00, at + 1])]),
+      vector([[...name("memory"), 0x02, 0], ...named.map(([n], at) => [...name(n), 0x00, at + 2])]),
     ),
     ...section(10, vector(functions.map((it) => list([0, ...it.code, end])))),
-    ...section(11, vector([[0x00, 0x41, ...signed(manifestAt), end, ...list([...text])]])),
+    ...section(
+      11,
+      vector([
+        [0x00, 0x41, ...signed(manifestAt), end, ...list([...text])],
+        [0x00, 0x41, ...signed(valueAt), end, ...list([...new TextEncoder().encode(told)])],
+      ]),
+    ),
   ]);
 }
 

@@ -193,6 +193,19 @@ test("Run: it is paused once the host says so, also when the page comes back", (
   );
 });
 
+test("Run: what plugins tell is kept, once", () => {
+  const { answers, place, state, started, speaker } = setUp();
+  answers.start(place, request);
+  const told = { plugin: "count", tokens: 0, value: { seen: [1] } };
+  speaker().started(started);
+  speaker().output({ seq: 1, ...told });
+  speaker().token({ seq: 2, text: "a" });
+  speaker().output({ seq: 3, plugin: "count", tokens: 1, value: null });
+  speaker().output({ seq: 1, ...told }); // a connection that was lost tells it again
+  assert.deepEqual(state.message.outputs, [told, { plugin: "count", tokens: 1, value: null }]);
+  assert.equal(state.message.answer?.seq, 3);
+});
+
 test("Run: tokens that are taken back leave the pieces, and the count", async () => {
   const { answers, place, state, started, speaker } = setUp({ stream: "name", seq: 4, tokens: 4, first: 1 });
   const run = answers.resume(place);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import type { HostError, Timings, ToolCall, Usage } from "../host/protocol.ts";
+import type { HostError, PluginOutput, Timings, ToolCall, Usage } from "../host/protocol.ts";
 import { clean as cleanSettings } from "../settings/settings.ts";
 import type { Answering, Attachment, Message, Outcome } from "./message.ts";
 import type { ChatInfo } from "./store.ts";
@@ -40,6 +40,8 @@ export function cleanMessage(stored: unknown): Message | undefined {
   const calls = list(raw.calls, toolCall);
   if (files.length > 0) message.files = files;
   if (calls.length > 0) message.calls = calls;
+  const outputs = list(raw.outputs, pluginOutput);
+  if (outputs.length > 0) message.outputs = outputs;
   if (typeof raw.reasoning === "string") message.reasoning = raw.reasoning;
   if (raw.role === "assistant") message.answer = answering(record(raw.answer));
   return message;
@@ -140,6 +142,12 @@ function toolCall(value: unknown): ToolCall | undefined {
   const { name, arguments: given } = record(called);
   if (typeof id !== "string" || typeof name !== "string") return undefined;
   return { id, type: "function", function: { name, arguments: text(given) } };
+}
+
+function pluginOutput(stored: unknown): PluginOutput | undefined {
+  const { plugin, tokens, value } = record(stored);
+  if (typeof plugin !== "string" || value === undefined) return undefined;
+  return { plugin, tokens: whole(tokens) ?? 0, value };
 }
 
 function list<T>(value: unknown, each: (value: unknown) => T | undefined): T[] {

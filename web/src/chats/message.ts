@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: MIT
-import type { EndReason, HostError, Sampling, Timings, ToolCall, Usage } from "../host/protocol.ts";
+import type {
+  EndReason,
+  HostError,
+  PluginOutput,
+  Sampling,
+  Timings,
+  ToolCall,
+  Usage,
+} from "../host/protocol.ts";
 
 /** A text file that was added to a question. */
 export interface Attachment {
@@ -18,6 +26,7 @@ export interface Message {
   files?: Attachment[]; // of a question
   reasoning?: string;
   calls?: ToolCall[];
+  outputs?: PluginOutput[]; // what plugins told of an answer
   answer?: Answering; // of an answer
 }
 

@@ -4,6 +4,7 @@ import type { ClientFrame, HostError, Sampling, TokenTrace } from "../host/proto
 import {
   type End,
   type Listener,
+  type Output,
   type Parts,
   type Rewound,
   type Started,
@@ -178,6 +179,13 @@ export class Run implements Listener {
     if (seq <= seen) return;
     this.pieces.length = Math.max(0, this.pieces.length - taken);
     this.note({ seq, tokens: Math.max(0, tokens - taken) }, true);
+  }
+
+  output({ seq, ...output }: Output): void {
+    if (this.answering.phase === "stopping" || seq <= this.answering.seq) return;
+    if (this.watching) return; // the other tab notes it
+    const outputs = [...(this.place.message.peek().outputs ?? []), output];
+    void this.change((m) => ({ ...m, outputs, answer: { ...answeringOf(m), seq } }), false);
   }
 
   paused(paused: boolean): void {

@@ -103,6 +103,19 @@ export interface RewoundFrame {
   removed: string;
 }
 
+/** A value that a plugin tells the client, and after how many tokens of the answer. */
+export interface PluginOutput {
+  plugin: string;
+  tokens: number;
+  value: unknown; // any JSON
+}
+
+export interface OutputFrame extends PluginOutput {
+  type: "output";
+  id: string;
+  seq: number;
+}
+
 /** An answer is held, or goes on. */
 export interface StateFrame {
   type: "paused" | "resumed";
@@ -189,12 +202,24 @@ export type HostFrame =
   | TokenFrame
   | PartsFrame
   | RewoundFrame
+  | OutputFrame
   | StateFrame
   | EndFrame
   | ErrorFrame
   | LiveFrame;
 
-const known = new Set(["started", "token", "parts", "rewound", "paused", "resumed", "end", "error", "live"]);
+const known = new Set([
+  "started",
+  "token",
+  "parts",
+  "rewound",
+  "output",
+  "paused",
+  "resumed",
+  "end",
+  "error",
+  "live",
+]);
 
 /** Reads one frame of the host; undefined for what this page does not know, which it may ignore. */
 export function parseFrame(data: unknown): HostFrame | undefined {

@@ -8,6 +8,7 @@ import type {
   GenerateRequest,
   HostError,
   HostFrame,
+  OutputFrame,
   PartsFrame,
   RewoundFrame,
   Sampling,
@@ -19,6 +20,7 @@ export type Started = Omit<StartedFrame, "type" | "id">;
 export type Token = Omit<TokenFrame, "type" | "id">;
 export type Parts = Omit<PartsFrame, "type" | "id">;
 export type Rewound = Omit<RewoundFrame, "type" | "id">;
+export type Output = Omit<OutputFrame, "type" | "id">;
 export type End = Omit<EndFrame, "type" | "id">;
 
 /**
@@ -30,6 +32,8 @@ export interface Listener {
   token(token: Token): void;
   parts(parts: Parts): void;
   rewound(rewound: Rewound): void;
+  /** A plugin tells something. */
+  output(output: Output): void;
   /** It is held, or goes on. */
   paused(paused: boolean): void;
   /** The host would not take a frame of this type: nothing has changed. */
@@ -139,6 +143,9 @@ export class Streams {
         break;
       case "rewound":
         listener?.rewound(frame);
+        break;
+      case "output":
+        listener?.output(frame);
         break;
       case "paused":
       case "resumed":

@@ -13,6 +13,7 @@ import { Editor } from "./editor.tsx";
 import { Facts } from "./facts.tsx";
 import { focusField } from "./focus.ts";
 import type { MessageProps } from "./message.tsx";
+import { Outputs } from "./outputs.tsx";
 import { Prose } from "./prose.tsx";
 import { Reasoning } from "./reasoning.tsx";
 import { useRemove } from "./remove.ts";
@@ -38,6 +39,7 @@ export function Answer(props: MessageProps) {
       <Reasoning node={node} done={done} />
       {editing.value === id ? <AnswerEditor {...props} /> : <Prose text={text} done={done} />}
       <Calls node={node} done={done} />
+      <Outputs node={node} />
       {error.value !== undefined && <Problem error={error.value} />}
       <div class="tools">
         <Facts node={node} />
