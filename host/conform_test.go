@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/tck"
 )
 
@@ -30,10 +31,22 @@ func among(t *testing.T, h *Host) (undisturbed func()) {
 // loop-open. What others notice of them is in TestHost_HostileGuests_HoldUpNobody.
 var burns = []string{"loop-start-function", "loop-describe", "loop-initialize", "loop-warm", "loop-template"}
 
+// outputCounter counts the values that come with answers.
+type outputCounter struct {
+	tck.Remote
+	outputs int
+}
+
+func (c *outputCounter) Complete(ctx context.Context, q tck.Request, plugins []string) (tck.Answer, error) {
+	a, err := c.Remote.Complete(ctx, q, plugins)
+	c.outputs += strings.Count(a.Outputs, "\n")
+	return a, err
+}
+
 // The whole conformance kit over HTTP, hostile guests and all, while seven neighbours stream.
 func TestHost_Conforms_BesideNeighbours(t *testing.T) {
 	h := openWithPlugins(t, map[string]any{"server.admin_key": "secret"}, nil)
-	remote := &tck.Remote{URL: h.URL(), AdminKey: "secret"}
+	remote := &outputCounter{Remote: tck.Remote{URL: h.URL(), AdminKey: "secret"}}
 	undisturbed := among(t, h)
 	for _, c := range tck.Cases() {
 		costly := slices.Contains(burns, c.Name) || strings.HasPrefix(c.Name, "endless-") || strings.HasPrefix(c.Name, "stride-")
@@ -43,6 +56,9 @@ func TestHost_Conforms_BesideNeighbours(t *testing.T) {
 		if err := tck.Run(context.Background(), remote, c); err != nil {
 			t.Errorf("%s: %s: %v", c.Name, c.Rule, err)
 		}
+	}
+	if want := 2 * abi.LimitOutputs; remote.outputs != want { // a kit that sees none would take the host for an older one
+		t.Errorf("%d values of plugins came with the answers, want %d", remote.outputs, want)
 	}
 	undisturbed()
 	if err := remote.Clean(context.Background()); err != nil {

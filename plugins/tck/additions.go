@@ -18,7 +18,7 @@ func additionCases() []Case {
 		answered("forced tokens come one after the other: no prepare and no sample runs between them, every accept does", forcesRun("force-run").checksRun()),
 		stopped("what ends the answer ends the tokens that are forced", 2, Any, forcesRunAndStops()),
 		answered("what takes tokens back ends them too", forcesRunAndSplices()),
-		unchanged("output takes JSON, and nothing else, up to a limit and where an answer goes on", outputs()),
+		givenOutputs(),
 	}
 }
 
@@ -41,7 +41,15 @@ func describedRequest() *draft {
 	return d.open(reads).on(abi.ExportAccept, reads, asm.I32(0))
 }
 
-// outputs gives as much as it may in open. The answer's requests do not look at the values.
+// givenOutputs wants the values of outputs.
+func givenOutputs() Case {
+	c := unchanged("output takes JSON, and nothing else, up to a limit and where an answer goes on", outputs())
+	name := c.Modules[0].Name
+	c.Want.Outputs = append([]string{name + ` 0 {"a":[1,"ü",null]}` + "\n"}, slices.Repeat([]string{name + " 0 1\n"}, abi.LimitOutputs-1)...)
+	return c
+}
+
+// outputs gives as much as it may in open.
 func outputs() *draft {
 	d := newDraft("client-output", `"view":"none",`)
 	gives := func(what, value string, want int) []byte {

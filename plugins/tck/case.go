@@ -50,6 +50,8 @@ type Want struct {
 	Tokens  int      `json:"tokens,omitempty"` // of an answer
 	Reason  string   `json:"reason,omitempty"` // stop or length
 	Text    Text     `json:"text,omitempty"`
+	// Outputs are the values that plugins give, a line each as in Answer. A host that does not know output has none.
+	Outputs []string `json:"outputs,omitempty"`
 }
 
 // Text relates an answer's text to that of the same request without plugins.

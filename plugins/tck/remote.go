@@ -91,6 +91,11 @@ func (r *Remote) answer(ctx context.Context, path string, body []byte) (Answer, 
 			Text    string
 			Message struct{ Content string }
 			Reason  string `json:"finish_reason"`
+			Outputs []struct {
+				Plugin string
+				Tokens int
+				Value  json.RawMessage
+			} `json:"plugin_outputs"`
 		}
 		Usage struct {
 			Tokens int `json:"completion_tokens"`
@@ -103,7 +108,13 @@ func (r *Remote) answer(ctx context.Context, path string, body []byte) (Answer, 
 		return Answer{}, fmt.Errorf("%d choices from %s", len(a.Choices), path)
 	}
 	c := a.Choices[0]
-	return Answer{Text: c.Text + c.Message.Content, Tokens: a.Usage.Tokens, Reason: c.Reason}, nil
+	got := Answer{Text: c.Text + c.Message.Content, Tokens: a.Usage.Tokens, Reason: c.Reason}
+	for _, o := range c.Outputs {
+		if err := got.Describe(o.Plugin, o.Tokens, o.Value); err != nil {
+			return Answer{}, err
+		}
+	}
+	return got, nil
 }
 
 // ask makes a call; an answer of 400 or more is a *Failure with the server's words.

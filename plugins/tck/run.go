@@ -3,7 +3,9 @@
 package tck
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,6 +26,18 @@ type Answer struct {
 	Text   string
 	Tokens int
 	Reason string
+	// Outputs are the values that plugins gave, a line each: the plugin, the tokens that the answer had then, and the value as compact JSON.
+	Outputs string
+}
+
+// Describe adds a value that a plugin gave.
+func (a *Answer) Describe(plugin string, tokens int, value []byte) error {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, value); err != nil {
+		return fmt.Errorf("a value of %s is no JSON: %w", plugin, err)
+	}
+	a.Outputs += fmt.Sprintf("%s %d %s\n", plugin, tokens, compact.String())
+	return nil
 }
 
 // Failure is how a request failed.
@@ -115,6 +129,9 @@ func (w *Want) words(text string) error {
 func (w *Want) answer(got Answer) error {
 	if got.Tokens != w.Tokens || got.Reason != w.Reason {
 		return fmt.Errorf("%w: %d tokens, then %s; it must be %d and %s", ErrBroken, got.Tokens, got.Reason, w.Tokens, w.Reason)
+	}
+	if got.Outputs != "" && got.Outputs != strings.Join(w.Outputs, "") {
+		return fmt.Errorf("%w: the plugins' values are\n%s, not\n%s", ErrBroken, got.Outputs, strings.Join(w.Outputs, ""))
 	}
 	return nil
 }

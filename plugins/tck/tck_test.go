@@ -69,8 +69,10 @@ func (f *fake) Complete(context.Context, Request, []string) (Answer, error) {
 }
 
 func TestRun_Finds_WhatIsBroken(t *testing.T) {
-	full := Answer{"abc", MaxTokens, "length"}
+	full := Answer{"abc", MaxTokens, "length", ""}
 	same := Want{Outcome: Answered, Tokens: MaxTokens, Reason: "length", Text: Same}
+	valued, told := same, full
+	valued.Outputs, told.Outputs = []string{"p 0 1\n"}, "p 0 1\n"
 	prefix := Want{Outcome: Answered, Tokens: 3, Reason: "stop", Text: Prefix}
 	fault := Want{Outcome: Faulted, Error: []string{"plugin x", "trap"}}
 	refusal := Want{Outcome: Refused, Error: []string{"limit"}}
@@ -80,14 +82,18 @@ func TestRun_Finds_WhatIsBroken(t *testing.T) {
 		broken bool
 	}{
 		"the same":         {same, fake{list: []Answer{full, full, full}}, false},
-		"another text":     {same, fake{list: []Answer{full, full, {"abd", MaxTokens, "length"}}}, true},
-		"not the same":     {same, fake{list: []Answer{full, {"abd", MaxTokens, "length"}, full}}, true},
-		"fewer tokens":     {same, fake{list: []Answer{{"ab", 2, "length"}}}, true},
-		"another reason":   {same, fake{list: []Answer{{"abc", MaxTokens, "stop"}}}, true},
+		"another text":     {same, fake{list: []Answer{full, full, {"abd", MaxTokens, "length", ""}}}, true},
+		"the values":       {valued, fake{list: []Answer{told, told, full}}, false},
+		"no output":        {valued, fake{list: []Answer{full, full, full}}, false},
+		"another value":    {valued, fake{list: []Answer{{"abc", MaxTokens, "length", "p 0 2\n"}}}, true},
+		"a value too much": {same, fake{list: []Answer{told}}, true},
+		"not the same":     {same, fake{list: []Answer{full, {"abd", MaxTokens, "length", ""}, full}}, true},
+		"fewer tokens":     {same, fake{list: []Answer{{"ab", 2, "length", ""}}}, true},
+		"another reason":   {same, fake{list: []Answer{{"abc", MaxTokens, "stop", ""}}}, true},
 		"a failure":        {same, fake{err: &Failure{Faulted, "x"}}, true},
 		"not loaded":       {same, fake{upload: errors.New("no")}, true},
-		"a beginning":      {prefix, fake{list: []Answer{{"ab", 3, "stop"}, {"ab", 3, "stop"}, full}}, false},
-		"no beginning":     {prefix, fake{list: []Answer{{"bc", 3, "stop"}, {"bc", 3, "stop"}, full}}, true},
+		"a beginning":      {prefix, fake{list: []Answer{{"ab", 3, "stop", ""}, {"ab", 3, "stop", ""}, full}}, false},
+		"no beginning":     {prefix, fake{list: []Answer{{"bc", 3, "stop", ""}, {"bc", 3, "stop", ""}, full}}, true},
 		"a fault":          {fault, fake{err: &Failure{Faulted, "plugin x: y: trap"}}, false},
 		"another cause":    {fault, fake{err: &Failure{Faulted, "plugin x: y: fuel"}}, true},
 		"the client's":     {fault, fake{err: &Failure{Declined, "plugin x: y: trap"}}, true},

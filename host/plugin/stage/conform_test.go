@@ -201,13 +201,19 @@ func (b *bench) answer(ctx context.Context, request scheduler.Request) (a tck.An
 	var text strings.Builder
 	for e := range schedulertest.Events(ctx, stream) {
 		text.WriteString(e.Text)
+		if e.Kind == scheduler.KindOutput {
+			if err := a.Describe(strings.TrimPrefix(e.Output.By, "plugin:"), e.Output.Tokens, e.Output.Value); err != nil {
+				return a, err
+			}
+		}
 		if e.Kind != scheduler.KindEnd {
 			continue
 		}
 		if e.End.Err != nil {
 			return a, failure(e.End.Err)
 		}
-		return tck.Answer{Text: text.String(), Tokens: e.End.Usage.Generated, Reason: e.End.Reason.String()}, nil
+		a.Text, a.Tokens, a.Reason = text.String(), e.End.Usage.Generated, e.End.Reason.String()
+		return a, nil
 	}
 	return a, ctx.Err()
 }
