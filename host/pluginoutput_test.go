@@ -38,6 +38,7 @@ type mirrored struct {
 	Value  struct {
 		Model struct {
 			Name, Architecture, Description string
+			Digest                          string
 			Parameters                      uint64
 			SizeBytes                       uint64 `json:"size_bytes"`
 			VocabularySize                  int    `json:"vocabulary_size"`
@@ -69,7 +70,7 @@ func checkMirrored(t *testing.T, h *Host, values []mirrored) {
 		if v.Plugin != "mirror" || v.Tokens != i {
 			t.Errorf("value %d: %s after %d tokens", i, v.Plugin, v.Tokens)
 		}
-		if m.Name == "" || !strings.Contains(get(t, h.URL()+"/v1/models"), m.Name) || m.Architecture == "" || m.Parameters == 0 || m.SizeBytes == 0 ||
+		if m.Name == "" || !strings.Contains(get(t, h.URL()+"/v1/models"), m.Name) || m.Architecture == "" || len(m.Digest) != 64 || m.Parameters == 0 || m.SizeBytes == 0 ||
 			m.VocabularySize == 0 || m.ContextTrain == 0 || m.Layers == 0 {
 			t.Errorf("model: %+v", m)
 		}

@@ -34,8 +34,12 @@ func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, metrics
 	limits := plugin.DefaultLimits()
 	limits.Memory = c.Plugins.Memory
 	observer := metrics.Plugins()
+	model, err := identityOf(e)
+	if err != nil {
+		return nil, err
+	}
 	loader := load.New(plugin.Options{
-		Model: identityOf(e.Info()), Limits: limits, Vocabulary: e.Vocabulary(), Grammars: grammars{e}, TopK: highest, FirstInvalid: native.FirstInvalid,
+		Model: model, Limits: limits, Vocabulary: e.Vocabulary(), Grammars: grammars{e}, TopK: highest, FirstInvalid: native.FirstInvalid,
 		Observer: observer, Log: log.With(slog.String("from", "plugin")), CacheDir: codeCache(log),
 	})
 	metrics.PluginMemory(loader.MemoryUse)
@@ -64,11 +68,16 @@ func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, metrics
 }
 
 // identityOf is what plugins are told of the model.
-func identityOf(info engine.Info) plugin.Model {
-	return plugin.Model{
-		Name: info.Name, Architecture: info.Architecture, Description: info.ModelInfo.Name, Parameters: info.Parameters, SizeBytes: info.Size,
-		VocabularySize: info.Vocabulary, ContextTrain: info.ContextTrain, EmbeddingSize: info.Embedding, Layers: info.Layers,
+func identityOf(e *engine.Engine) (plugin.Model, error) {
+	digest, err := e.Identity()
+	if err != nil {
+		return plugin.Model{}, fmt.Errorf("the model cannot be told from others: %w", err)
 	}
+	info := e.Info()
+	return plugin.Model{
+		Name: info.Name, Architecture: info.Architecture, Description: info.ModelInfo.Name, Digest: digest, Parameters: info.Parameters, SizeBytes: info.Size,
+		VocabularySize: info.Vocabulary, ContextTrain: info.ContextTrain, EmbeddingSize: info.Embedding, Layers: info.Layers,
+	}, nil
 }
 
 // highest is plugin.TopK in native code: it searches the row with SIMD.

@@ -27,6 +27,7 @@ type Model struct {
 	Name           string `json:"name,omitempty"`         // as the API knows it
 	Architecture   string `json:"architecture,omitempty"` // as its file says
 	Description    string `json:"description,omitempty"`  // as its file says
+	Digest         string `json:"digest,omitempty"`       // of its file and its control vectors, as the engine tells models apart
 	Parameters     uint64 `json:"parameters,omitempty"`   // how many there are
 	SizeBytes      uint64 `json:"size_bytes,omitempty"`   // of the weights
 	VocabularySize int    `json:"vocabulary_size,omitempty"`

@@ -25,8 +25,8 @@ type Request struct {
 // client may change them while it reads the answer; each call gives those of the moment. It is Null on a host that does not tell.
 func (r *Request) Sampling() json.Value { return asked("sampling") }
 
-// Model tells about the model: an object with name, architecture, description, parameters, size_bytes, vocabulary_size,
-// context_train, embedding_size and layers, of which those that are not known are missing. It is Null on a host that does not tell.
+// Model tells about the model: an object with name, architecture, description, digest, parameters, size_bytes,
+// vocabulary_size, context_train, embedding_size and layers, of which those that are not known are missing. It is Null on a host that does not tell.
 func (r *Request) Model() json.Value { return asked("model") }
 
 func asked(what string) json.Value {

@@ -48,15 +48,16 @@ func Param(kind int32) int64
 
 // Request: What is asked of which model: a JSON object with the objects model and sampling. Returns
 // its length in bytes. model has name (as the API knows the model), architecture and description
-// (as the model's file says), parameters (their number), size_bytes (of the weights),
-// vocabulary_size, context_train (the longest context it was trained for), embedding_size and
-// layers. What is not known is left out, and a host without a model has {}. sampling has the
-// request's effective sampling parameters under the names of a request's body, with the defaults
-// filled in: temperature, top_k, max_tokens, stop, logit_bias and so on; samplers is the chain in
-// its order, plugins as plugin:NAME, and grammar tells whether there is one (true or false). A
-// client may change them in the middle of an answer; the next call gives the new values. It is {}
-// in penstock_describe and penstock_warm, where there is no request. A plugin must allow for
-// members that it does not know.
+// (as the model's file says), digest (differs between models, and is the same for the same files in
+// another process), parameters (their number), size_bytes (of the weights), vocabulary_size,
+// context_train (the longest context it was trained for), embedding_size and layers. What is not
+// known is left out, and a host without a model has {}. sampling has the request's effective
+// sampling parameters under the names of a request's body, with the defaults filled in:
+// temperature, top_k, max_tokens, stop, logit_bias and so on; samplers is the chain in its order,
+// plugins as plugin:NAME, and grammar tells whether there is one (true or false). A client may
+// change them in the middle of an answer; the next call gives the new values. It is {} in
+// penstock_describe and penstock_warm, where there is no request. A plugin must allow for members
+// that it does not know.
 //
 //go:wasmimport penstock-optional request
 //go:noescape
