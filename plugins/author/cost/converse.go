@@ -95,7 +95,7 @@ func (c *conversation) token(n int, input string) (over bool, _ error) {
 		if err := c.time(abi.ExportSample, input, func() error { return c.stage.Apply(v) }); err != nil {
 			return false, err
 		}
-		tokens = []chain.Token{choose(v)}
+		tokens = []chain.Token{v.Likeliest()}
 	}
 	for _, t := range tokens {
 		if over, err := c.accept(t); over || err != nil {

@@ -55,28 +55,6 @@ func (r *rows) view(n int, input string, p chain.Prepared) *chain.View {
 	return v
 }
 
-// choose takes the likeliest token of what is left.
-func choose(v *chain.View) chain.Token {
-	if v.Chosen >= 0 {
-		return v.Chosen
-	}
-	best, at := float32(math.Inf(-1)), chain.Token(0)
-	if v.N >= 0 {
-		for i, l := range v.Logit[:v.N] {
-			if l > best {
-				best, at = l, v.ID[i]
-			}
-		}
-		return at
-	}
-	for t, l := range v.Row {
-		if l > best {
-			best, at = l, chain.Token(t)
-		}
-	}
-	return at
-}
-
 // words is a made-up vocabulary: an end token, the single bytes, then words of 2 to 12 letters, most of them with a space before.
 type words []string
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"math"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
@@ -14,7 +13,6 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
-	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // detour is how many tokens a detour has.
@@ -129,7 +127,7 @@ func (c *conversation) step(place uint64) error {
 		return err
 	}
 	c.report.used(abi.ExportSample, c.stage.Usage())
-	token := choose(view)
+	token := view.Likeliest()
 	record(did, view.ID[:max(0, view.N)], view.Logit[:max(0, view.N)], view.Chosen, token)
 	if _, err := c.accept(did, token, in.text(token)); err != nil {
 		return err
@@ -183,25 +181,3 @@ func (c *conversation) accept(did io.Writer, token scheduler.Token, text string)
 
 // record adds values to a hash.
 func record(to io.Writer, values ...any) { fmt.Fprintln(to, values...) } // hashes do not fail
-
-// choose takes the likeliest token of what is left.
-func choose(v *chain.View) scheduler.Token {
-	if v.Chosen >= 0 {
-		return v.Chosen
-	}
-	best, at := float32(math.Inf(-1)), scheduler.Token(0)
-	if v.N >= 0 {
-		for i, l := range v.Logit[:v.N] {
-			if l > best {
-				best, at = l, v.ID[i]
-			}
-		}
-		return at
-	}
-	for i, l := range v.Row {
-		if l > best {
-			best, at = l, scheduler.Token(i)
-		}
-	}
-	return at
-}
