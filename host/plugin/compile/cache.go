@@ -3,13 +3,10 @@
 package compile
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -18,16 +15,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cespare/xxhash/v2"
-
 	"github.com/penstock/penstock/host/atomicfile"
 )
 
-// cache keeps compiled code between runs. The code is run without further checks, so nobody else may write to the folder, and
-// files without the right checksum are removed before wazero looks.
+// cache keeps compiled code between runs. The code is run without further checks, so nobody else may write to the folder. Checksums
+// find what is damaged.
 //
-// An entry is a folder, named by the module and by what decides how it is rewritten. It holds what fillEntry made, and beside each
-// file its checksum.
+// An entry is a folder, named by the module and by what decides how it is rewritten. It holds the file that fillEntry made.
 type cache struct {
 	dir   string
 	limit int64 // bytes of all entries
@@ -37,9 +31,6 @@ type cache struct {
 
 // cacheBytes bounds the cache: 25 modules of Go's own compiler, or some thousand small ones.
 const cacheBytes = 256 << 20
-
-// sumSuffix is what the files of checksums end with.
-const sumSuffix = ".sum"
 
 // openCache makes the folder if need be and checks that it is the user's alone.
 func openCache(dir string, limit int64, log *slog.Logger) (*cache, error) {
@@ -87,42 +78,25 @@ func (c *cache) keepsCode(ctx context.Context) bool {
 	return c.keeps
 }
 
-// tryCode has wazero keep the code that it makes from an empty module.
+// tryCode has wazero store the code that it makes from an empty module.
 func (c *cache) tryCode(ctx context.Context) error {
-	dir, done, err := c.newFolder()
+	var made collector
+	code, err := newCode(ctx, newConfig(), []byte("\x00asm\x01\x00\x00\x00"), &made, 1)
 	if err != nil {
 		return err
 	}
-	defer done()
-	if err := compileTo(ctx, []byte("\x00asm\x01\x00\x00\x00"), dir, 1); err != nil {
-		return err
-	}
-	if files, err := filesOf(dir); err != nil || len(files) == 0 {
+	if err := code.Close(); err != nil || made.code == nil {
 		return errors.Join(errNotKept, err)
 	}
 	return nil
 }
 
-// entry returns the path of an entry, and makes its folder. If one of its files was damaged, the folder is empty. The path is ""
-// where no folder can be made.
+// entry returns the path of an entry, which need not exist. It is "" where there is no cache.
 func (c *cache) entry(name string) string {
 	if c == nil {
 		return ""
 	}
-	entry := filepath.Join(c.dir, name)
-	files, err := filesOf(entry)
-	for _, path := range files {
-		if !strings.HasSuffix(path, sumSuffix) && !intact(path) {
-			c.log.Warn("compiled code of a plugin is damaged or was not finished; it is compiled anew", "file", path)
-			err = errors.Join(err, os.RemoveAll(entry))
-			break
-		}
-	}
-	if err = errors.Join(err, os.MkdirAll(entry, 0o700)); err != nil {
-		c.log.Warn("compiled code of a plugin is not kept", "error", err)
-		return ""
-	}
-	return entry
+	return filepath.Join(c.dir, name)
 }
 
 // replace has a new folder filled and then puts it in place of an entry of no use, by one renaming, and makes room for it. An entry
@@ -150,36 +124,15 @@ func (c *cache) replace(entry string, fill func(dir string) (bool, error)) error
 	return nil
 }
 
-// removeEmpty removes an entry in which there is no file.
-func (c *cache) removeEmpty(entry string) (removed bool) {
-	if entry == "" {
-		return true
-	}
-	files, err := filesOf(entry)
-	return err == nil && len(files) == 0 && os.RemoveAll(entry) == nil // wazero's empty folders may be in it
-}
-
-// markUsed makes an entry the most recently used.
+// markUsed makes an entry, if there is one, the most recently used.
 func (c *cache) markUsed(entry string) {
-	if c.removeEmpty(entry) {
+	if c == nil {
 		return
 	}
 	now := time.Now()
-	if err := os.Chtimes(entry, now, now); err != nil {
+	if err := os.Chtimes(entry, now, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.log.Warn("the cache of compiled plugins is not in order", "error", err)
 	}
-}
-
-// seal writes the checksums of what is new in an entry.
-func seal(entry string) error {
-	files, err := filesOf(entry)
-	for _, path := range files {
-		if !strings.HasSuffix(path, sumSuffix) && !slices.Contains(files, path+sumSuffix) {
-			sum, e := checksum(path)
-			err = errors.Join(err, e, os.WriteFile(path+sumSuffix, sum, 0o600))
-		}
-	}
-	return err
 }
 
 // evict removes the least recently used entries until the rest is within the limit. The one in use stays.
@@ -231,28 +184,4 @@ func filesOf(dir string) (files []string, err error) {
 		return err
 	})
 	return files, err
-}
-
-// intact reports whether a file has the checksum that lies beside it.
-func intact(path string) bool {
-	want, err := os.ReadFile(path + sumSuffix)
-	if err != nil {
-		return false
-	}
-	sum, err := checksum(path)
-	return err == nil && bytes.Equal(sum, want)
-}
-
-// checksum finds damage, by a disk or by a host that was killed. It is no signature: who can write to the folder can write sums too.
-func checksum(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	h := xxhash.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return nil, err
-	}
-	return hex.AppendEncode(nil, h.Sum(nil)), nil
 }

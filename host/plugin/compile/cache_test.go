@@ -4,6 +4,7 @@ package compile
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -25,9 +26,6 @@ func cached(t *testing.T, dir string) map[string][]byte {
 	}
 	found := map[string][]byte{}
 	for _, path := range files {
-		if strings.HasSuffix(path, sumSuffix) {
-			continue
-		}
 		if found[path], err = os.ReadFile(path); err != nil {
 			t.Fatal(err)
 		}
@@ -53,76 +51,56 @@ func runIn(t *testing.T, dir string, g *asm.Guest) string {
 	return log.String()
 }
 
-// What is damaged is compiled anew and never run: the first bytes, the offsets of functions, the code, the end.
+// What is damaged is compiled anew and never run: the head, the skeleton, the offsets of functions, the code, the end. An entry that is
+// missing is made anew too.
 func TestCache_Damage_IsCompiledAnew(t *testing.T) {
-	dir := t.TempDir()
-	if log := runIn(t, dir, answering()); log != "" {
-		t.Errorf("at first: %s", log)
-	}
-	whole := cached(t, dir)
-	if len(whole) != 3 {
-		t.Fatalf("%d files are cached", len(whole))
-	}
-	if log := runIn(t, dir, answering()); log != "" {
-		t.Errorf("from the cache: %s", log)
-	}
-	for path, good := range whole {
-		damaged := map[string][]byte{"empty": nil, "half": good[:len(good)/2], "longer": append(bytes.Clone(good), 0)}
-		for at := 0; at < len(good); at += max(1, len(good)/40) {
-			bad := bytes.Clone(good)
-			bad[at] ^= 0x40
-			damaged[fmt.Sprintf("byte %d", at)] = bad
-		}
-		for what, bad := range damaged {
-			if err := os.WriteFile(path, bad, 0o600); err != nil {
-				t.Fatal(err)
+	for name, guest := range map[string]func() *asm.Guest{"here": answering, "in a child": func() *asm.Guest {
+		return answering().Function(abi.Signature{}, 0, bytes.Repeat([]byte{0x01}, worthAChild))
+	}} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if log := runIn(t, dir, guest()); log != "" {
+				t.Errorf("at first: %s", log)
 			}
-			if log := runIn(t, dir, answering()); !strings.Contains(log, "compiled anew") {
-				t.Errorf("%s: nothing was said: %s", what, log)
+			if log := runIn(t, dir, guest()); log != "" {
+				t.Errorf("from the cache: %s", log)
 			}
-			if !bytes.Equal(cached(t, dir)[path], good) {
-				t.Errorf("%s: the entry was not mended", what)
+			whole := cached(t, dir)
+			if len(whole) != 1 {
+				t.Fatalf("%d files are cached", len(whole))
 			}
-		}
+			for path, good := range whole {
+				for what, bad := range damaged(good) {
+					if err := os.WriteFile(path, bad, 0o600); err != nil {
+						t.Fatal(err)
+					}
+					if log := runIn(t, dir, guest()); !strings.Contains(log, "compiled anew") {
+						t.Errorf("%s: nothing was said: %s", what, log)
+					}
+					if !bytes.Equal(cached(t, dir)[path], good) {
+						t.Errorf("%s: the entry was not mended", what)
+					}
+				}
+				if err := os.Remove(path); err != nil {
+					t.Fatal(err)
+				}
+				if log := runIn(t, dir, guest()); log != "" || !bytes.Equal(cached(t, dir)[path], good) {
+					t.Errorf("missing: the entry was not mended, or something was said: %s", log)
+				}
+			}
+		})
 	}
 }
 
-// The same of each file that a child leaves: the skeleton, the facts, the code. A file that is missing is made anew too.
-func TestCache_Damage_OfAChilds_IsMadeAnew(t *testing.T) {
-	dir := t.TempDir()
-	guest := func() *asm.Guest {
-		return answering().Function(abi.Signature{}, 0, bytes.Repeat([]byte{0x01}, worthAChild))
-	}
-	runIn(t, dir, guest())
-	whole := cached(t, dir)
-	if len(whole) != 3 {
-		t.Fatalf("%d files are cached", len(whole))
-	}
-	if log := runIn(t, dir, guest()); log != "" {
-		t.Errorf("from the cache: %s", log)
-	}
-	for path, good := range whole {
+// damaged are contents of a file that was damaged in many ways.
+func damaged(good []byte) map[string][]byte {
+	all := map[string][]byte{"empty": nil, "half": good[:len(good)/2], "longer": append(bytes.Clone(good), 0)}
+	for at := 0; at < len(good); at += max(1, len(good)/40) {
 		bad := bytes.Clone(good)
-		bad[len(bad)/2] ^= 0x40
-		for what, damage := range map[string]func() error{
-			"empty":          func() error { return os.WriteFile(path, nil, 0o600) },
-			"half":           func() error { return os.WriteFile(path, good[:len(good)/2], 0o600) },
-			"bit":            func() error { return os.WriteFile(path, bad, 0o600) },
-			"no checksum":    func() error { return os.Remove(path + sumSuffix) },
-			"other checksum": func() error { return os.WriteFile(path+sumSuffix, []byte("0"), 0o600) },
-			"missing":        func() error { return os.Remove(path) },
-		} {
-			if err := damage(); err != nil {
-				t.Fatal(err)
-			}
-			if log := runIn(t, dir, guest()); what != "missing" && !strings.Contains(log, "compiled anew") {
-				t.Errorf("%s, %s: nothing was said: %s", filepath.Base(path), what, log)
-			}
-			if found := cached(t, dir); len(found) != 3 || !bytes.Equal(found[path], good) {
-				t.Errorf("%s, %s: the entry was not mended", filepath.Base(path), what)
-			}
-		}
+		bad[at] ^= 0x40
+		all[fmt.Sprintf("byte %d", at)] = bad
 	}
+	return all
 }
 
 func TestCache_Size_IsBounded(t *testing.T) {
@@ -133,10 +111,7 @@ func TestCache_Size_IsBounded(t *testing.T) {
 	}
 	fill := func(module string, size int) {
 		entry := c.entry(module)
-		if err := os.WriteFile(filepath.Join(entry, "code"), make([]byte, size), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := seal(entry); err != nil {
+		if err := errors.Join(os.Mkdir(entry, 0o700), os.WriteFile(filepath.Join(entry, codeFile), make([]byte, size), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		c.markUsed(entry)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"syscall"
 
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/fuel"
@@ -33,15 +32,14 @@ var newConfig = wazero.NewRuntimeConfig
 // errNotKept is the error of code that wazero could not keep.
 var errNotKept = errors.New("no code was kept")
 
-// newCode compiles a metered module. dir is where its code is kept, empty for nowhere; the error wraps errNotKept if it is that
-// folder's or its disk's fault. Compiling is given up between two functions when ctx is done; that a single function cannot
-// take long is the rewriter's doing.
-func newCode(ctx context.Context, config wazero.RuntimeConfig, wasm []byte, dir string, pages uint32) (_ *Code, err error) {
+// newCode compiles a metered module, unless there is a store that has its code; nil is none. Compiling is given up between two
+// functions when ctx is done; that a single function cannot take long is the rewriter's doing.
+func newCode(ctx context.Context, config wazero.RuntimeConfig, wasm []byte, s store, pages uint32) (_ *Code, err error) {
 	config = config.WithCoreFeatures(api.CoreFeaturesV2).WithMemoryLimitPages(pages)
 	c := &Code{}
-	if dir != "" {
-		if c.cache, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
-			return nil, fmt.Errorf("%w: failed to open the cache of compiled plugins: %w", errNotKept, err)
+	if s != nil {
+		if c.cache, err = withStore(s); err != nil {
+			return nil, err
 		}
 		config = config.WithCompilationCache(c.cache)
 	}
@@ -55,9 +53,6 @@ func newCode(ctx context.Context, config wazero.RuntimeConfig, wasm []byte, dir 
 	}()
 	c.Runtime = wazero.NewRuntimeWithConfig(ctx, config)
 	c.Compiled, err = c.Runtime.CompileModule(withWorkers(ctx), wasm)
-	if system := syscall.Errno(0); dir != "" && errors.As(err, &system) { // nothing else of compiling asks the system
-		err = fmt.Errorf("%w: %w", errNotKept, err)
-	}
 	return c, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"github.com/penstock/penstock/host/plugin"
@@ -43,9 +44,6 @@ func (c *Compiler) Compile(caller context.Context, wasm []byte, sum [sha256.Size
 	defer cancel()
 	entry := c.cache.entry(entryName(sum, version(), c.limits))
 	code, err := c.obtain(ctx, wasm, entry, c.compileInChild)
-	if err != nil {
-		c.cache.removeEmpty(entry)
-	}
 	switch {
 	case err == nil:
 		c.cache.markUsed(entry)
@@ -67,8 +65,12 @@ func (c *Compiler) obtain(ctx context.Context, wasm []byte, entry string, child 
 	if entry == "" || !c.cache.keepsCode(ctx) {
 		return compileHere(ctx, wasm, c.limits)
 	}
-	if code, err := openEntry(ctx, entry, c.limits.MemoryPages); err == nil {
+	code, err := openEntry(ctx, entry, c.limits.MemoryPages)
+	if err == nil {
 		return code, nil
+	}
+	if errors.Is(err, errDamaged) {
+		c.log.Warn("compiled code of a plugin is damaged or was not finished; it is compiled anew", "file", filepath.Join(entry, codeFile))
 	}
 	fill := c.fillHere
 	if len(wasm) >= worthAChild && canStartChild.Load() {
@@ -102,7 +104,7 @@ func compileHere(ctx context.Context, wasm []byte, limits fuel.Limits) (*Code, e
 	if err != nil {
 		return nil, rewriteError(err)
 	}
-	code, err := newCode(ctx, newConfig(), m.Wasm, "", limits.MemoryPages)
+	code, err := newCode(ctx, newConfig(), m.Wasm, nil, limits.MemoryPages)
 	if err != nil {
 		return nil, compileError(err)
 	}

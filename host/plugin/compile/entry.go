@@ -5,38 +5,47 @@ package compile
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/tetratelabs/wazero"
 
 	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
-// What lies in an entry of the code cache, besides checksums. The host shows wazero only the module's skeleton, and
-// wazero finds the whole module's code under it. Given the whole module, wazero would validate each function a second time.
-const (
-	skeletonFile = "skeleton.wasm" // see fuel.Skeleton
-	factsFile    = "module.json"   // facts
-	codeDir      = "code"          // wazero's cache of the skeleton, with the whole module's code in its place
-	wholeDir     = "whole"         // wazero's cache of the whole module, while it is compiled
-)
+// codeFile is the file in an entry of the code cache:
+//
+//	the length of the head in bytes and its xxHash, as two numbers of 64 bits, little-endian
+//	the head, in JSON
+//	the module's skeleton (see fuel.Skeleton)
+//	the whole module's code, as wazero stores it
+//
+// The host shows wazero only the skeleton and supplies the whole module's code for it. Given the whole module, wazero would validate
+// each function a second time.
+const codeFile = "code"
 
 // entryFormat is raised with each change of what lies in an entry.
-const entryFormat = 4
+const entryFormat = 5
 
 // version names the program's way to fill an entry. Where its file was replaced while it runs, the child is another program than
 // the parent, so each tells its version.
 func version() string { return fmt.Sprintf("%d %s", entryFormat, fuel.Version()) }
 
-// facts are what the host must know of a module in an entry.
-type facts struct {
-	Version string      `json:"version"`
-	Module  fuel.Module `json:"module"`
+// head is what the host must know of a module in an entry.
+type head struct {
+	Version  string      `json:"version"`
+	Key      storeKey    `json:"key"` // of the skeleton's code
+	Module   fuel.Module `json:"module"`
+	Skeleton int         `json:"skeleton"` // bytes
+	Code     int         `json:"code"`     // bytes
+	Sums     []uint64    `json:"sums"`     // of the pieces of both
 }
 
 // entryName is the name of an entry: another version or other limits may turn the same module into other code.
@@ -59,89 +68,111 @@ func fillEntry(ctx context.Context, wasm []byte, dir string, limits fuel.Limits)
 	if err != nil {
 		return rewriteError(err)
 	}
-	if err := compileTo(ctx, m.Wasm, filepath.Join(dir, wholeDir), limits.MemoryPages); err != nil {
+	var made collector
+	code, err := newCode(ctx, newConfig(), m.Wasm, &made, limits.MemoryPages)
+	if err != nil {
 		return compileError(err)
 	}
-	skeleton := fuel.Skeleton(m.Wasm)
-	if err := compileTo(ctx, skeleton, filepath.Join(dir, codeDir), limits.MemoryPages); err != nil {
-		return err
-	}
-	whole, err := filesOf(filepath.Join(dir, wholeDir))
-	code, err2 := filesOf(filepath.Join(dir, codeDir))
-	if err := errors.Join(err, err2); err != nil || len(whole) != 1 || len(code) != 1 {
+	if err := code.Close(); err != nil || made.code == nil {
 		return errors.Join(errNotKept, err)
 	}
-	text, err := json.Marshal(facts{version(), *m})
-	if err := errors.Join(err, os.Rename(whole[0], code[0]), os.RemoveAll(filepath.Join(dir, wholeDir)),
-		os.WriteFile(filepath.Join(dir, skeletonFile), skeleton, 0o600), os.WriteFile(filepath.Join(dir, factsFile), text, 0o600), seal(dir)); err != nil {
+	skeleton := fuel.Skeleton(m.Wasm)
+	var asked asker
+	if code, err := newCode(ctx, newConfig(), skeleton, &asked, limits.MemoryPages); !errors.Is(err, errNoCode) {
+		if err == nil {
+			err = code.Close()
+		}
+		return fmt.Errorf("%w: wazero does not ask for code: %w", errNotKept, err)
+	}
+	text, err := json.Marshal(head{version(), asked.key, *m, len(skeleton), len(made.code), sumPieces(skeleton, made.code)})
+	if err := errors.Join(err, writeParts(filepath.Join(dir, codeFile), prefixOf(text), text, skeleton, made.code)); err != nil {
 		return fmt.Errorf("%w: %w", errNotKept, err)
 	}
 	return nil
 }
 
-// compileTo compiles a module for what wazero keeps of it in a folder.
-func compileTo(ctx context.Context, wasm []byte, dir string, pages uint32) error {
-	code, err := newCode(ctx, newConfig(), wasm, dir, pages)
+// prefixOf is what stands before the head.
+func prefixOf(head []byte) []byte {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(len(head)))
+	return binary.LittleEndian.AppendUint64(b, xxhash.Sum64(head))
+}
+
+// writeParts writes a new file.
+func writeParts(path string, parts ...[]byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	if err := code.Close(); err != nil {
-		return fmt.Errorf("%w: %w", errNotKept, err)
+	for _, part := range parts {
+		if _, err = f.Write(part); err != nil {
+			break
+		}
 	}
-	return nil
+	return errors.Join(err, f.Close())
 }
 
-// openEntry loads a module from an entry whose checksums are right. An entry of no use is removed, here or by
-// replace. The skeleton must never run in place of the code, so wazero may not interpret here. If it did not find the code and
-// compiled the skeleton instead, it has written a file.
+// openEntry loads a module from an entry. One of no use is removed, here or by replace; the error wraps errDamaged if its checksums are
+// wrong. The skeleton must never run in place of the code, so wazero may not interpret here, and must have taken the code.
 func openEntry(ctx context.Context, entry string, pages uint32) (_ *Code, err error) {
-	text, err := os.ReadFile(filepath.Join(entry, factsFile))
+	f, err := os.Open(filepath.Join(entry, codeFile))
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
+		_ = f.Close() // it was only read
 		if err != nil {
 			err = errors.Join(err, os.RemoveAll(entry))
 		}
 	}()
-	var found facts
-	if err := json.Unmarshal(text, &found); err != nil {
-		return nil, err
-	}
-	if found.Version != version() {
-		return nil, errOtherVersion
-	}
-	skeleton, err := os.ReadFile(filepath.Join(entry, skeletonFile))
+	h, err := readHead(f)
 	if err != nil {
 		return nil, err
 	}
-	before, err := stateOf(filepath.Join(entry, codeDir))
-	if err != nil {
+	content := &pieces{from: f, left: int64(h.Skeleton + h.Code), sums: h.Sums}
+	skeleton := make([]byte, h.Skeleton)
+	if _, err := io.ReadFull(content, skeleton); err != nil {
 		return nil, err
 	}
-	if before == "" { // without its code, as another host may have left it just now
-		return nil, errNoCode
-	}
-	code, err := newCode(ctx, wazero.NewRuntimeConfigCompiler(), skeleton, filepath.Join(entry, codeDir), pages)
+	from := &supplier{key: h.Key, code: content}
+	code, err := newCode(ctx, wazero.NewRuntimeConfigCompiler(), skeleton, from, pages)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, content.err)
 	}
-	if after, err := stateOf(filepath.Join(entry, codeDir)); err != nil || after != before { // it compiled the skeleton
-		return nil, errors.Join(errNoCode, err, code.Close())
+	if !from.supplied {
+		return nil, errors.Join(errNoCode, code.Close())
 	}
-	code.Metered = &found.Module
+	code.Metered = &h.Module
 	return code, nil
 }
 
-// stateOf describes the files of a folder: the text differs after one was written.
-func stateOf(dir string) (state string, err error) {
-	files, err := filesOf(dir)
-	for _, path := range files {
-		info, e := os.Stat(path)
-		if e != nil {
-			return "", e
-		}
-		state += fmt.Sprintln(path, info.Size(), info.ModTime())
+// readHead reads an entry's file up to the skeleton.
+func readHead(f *os.File) (*head, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
 	}
-	return state, err
+	var prefix [16]byte
+	if _, err := io.ReadFull(f, prefix[:]); err != nil {
+		return nil, errors.Join(errDamaged, err)
+	}
+	left := info.Size() - int64(len(prefix))
+	size := binary.LittleEndian.Uint64(prefix[:])
+	if size > uint64(left) {
+		return nil, errDamaged
+	}
+	text := make([]byte, size)
+	if _, err := io.ReadFull(f, text); err != nil || xxhash.Sum64(text) != binary.LittleEndian.Uint64(prefix[8:]) {
+		return nil, errors.Join(errDamaged, err)
+	}
+	h := &head{}
+	if err := json.Unmarshal(text, h); err != nil {
+		return nil, err
+	}
+	if h.Version != version() {
+		return nil, errOtherVersion
+	}
+	if left -= int64(size); left != int64(h.Skeleton)+int64(h.Code) {
+		return nil, errDamaged
+	}
+	return h, nil
 }
