@@ -41,7 +41,7 @@ func answering() *asm.Guest {
 // runIn compiles answering, or a guest like it, with its code in a folder, runs it, and returns what was logged.
 func runIn(t *testing.T, dir string, g *asm.Guest) string {
 	t.Helper()
-	c, log := newCompiler(dir)
+	c, log := newCompiler(t, dir)
 	r := run(t, c, g)
 	for token, want := range []int32{1, 0} {
 		if answer, err := r.accept(int32(token)); err != nil || answer != want {
@@ -54,10 +54,13 @@ func runIn(t *testing.T, dir string, g *asm.Guest) string {
 // What is damaged is compiled anew and never run: the head, the skeleton, the offsets of functions, the code, the end. An entry that is
 // missing is made anew too.
 func TestCache_Damage_IsCompiledAnew(t *testing.T) {
-	for name, guest := range map[string]func() *asm.Guest{"here": answering, "in a child": func() *asm.Guest {
-		return answering().Function(abi.Signature{}, 0, bytes.Repeat([]byte{0x01}, worthAChild))
-	}} {
+	inChild := func() *asm.Guest { return answering().Function(abi.Signature{}, 0, bytes.Repeat([]byte{0x01}, worthAChild)) }
+	for name, tc := range map[string]struct {
+		guest func() *asm.Guest
+		bytes int // that are damaged, one at a time
+	}{"here": {answering, 40}, "in a child": {inChild, 5}} {
 		t.Run(name, func(t *testing.T) {
+			guest := tc.guest
 			dir := t.TempDir()
 			if log := runIn(t, dir, guest()); log != "" {
 				t.Errorf("at first: %s", log)
@@ -70,7 +73,7 @@ func TestCache_Damage_IsCompiledAnew(t *testing.T) {
 				t.Fatalf("%d files are cached", len(whole))
 			}
 			for path, good := range whole {
-				for what, bad := range damaged(good) {
+				for what, bad := range damaged(good, tc.bytes) {
 					if err := os.WriteFile(path, bad, 0o600); err != nil {
 						t.Fatal(err)
 					}
@@ -92,10 +95,10 @@ func TestCache_Damage_IsCompiledAnew(t *testing.T) {
 	}
 }
 
-// damaged are contents of a file that was damaged in many ways.
-func damaged(good []byte) map[string][]byte {
+// damaged are contents of a file that was damaged in several ways, and in n of its bytes.
+func damaged(good []byte, n int) map[string][]byte {
 	all := map[string][]byte{"empty": nil, "half": good[:len(good)/2], "longer": append(bytes.Clone(good), 0)}
-	for at := 0; at < len(good); at += max(1, len(good)/40) {
+	for at := 0; at < len(good); at += max(1, len(good)/n) {
 		bad := bytes.Clone(good)
 		bad[at] ^= 0x40
 		all[fmt.Sprintf("byte %d", at)] = bad
@@ -173,7 +176,7 @@ func TestOpenCache_RefusesTheFolderOfAnotherUser(t *testing.T) {
 // A disk that is full, or a folder that went away, costs time and nothing else.
 func TestCache_CannotBeWritten_CompilesAllTheSame(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "code")
-	c, _ := newCompiler(dir)
+	c, _ := newCompiler(t, dir)
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@
 package compile
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,10 +11,8 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -25,10 +23,11 @@ import (
 	"github.com/penstock/penstock/host/plugin/fuel"
 )
 
-// compileEnv makes this program a child that meters and compiles a module: see Main. Its value is a compileOrder.
+// compileEnv makes this program a child that meters and compiles a module: see Main. Any value does. A compileOrder, as a line of
+// JSON, and then the module come on the child's standard input. If that ends before, the child is not needed any more.
 const compileEnv = "PENSTOCK_COMPILE"
 
-// compileOrder tells the child what to do with the module on its standard input.
+// compileOrder tells the child what to do with the module.
 type compileOrder struct {
 	Dir     string        `json:"dir"`     // for fillEntry
 	Version string        `json:"version"` // the parent's: see version
@@ -51,12 +50,11 @@ var canStartChild atomic.Bool
 // Main does not return in a process that was started as a child to compile a module. A program whose plugins are to be compiled
 // in a child calls it first in main, and its tests in TestMain. Without that, plugins are compiled in the process itself.
 func Main() {
-	text, ok := os.LookupEnv(compileEnv)
-	if !ok {
+	if _, ok := os.LookupEnv(compileEnv); !ok {
 		canStartChild.Store(true)
 		return
 	}
-	err := compileAsChild(text)
+	err := compileAsChild(bufio.NewReader(os.Stdin))
 	if err == nil {
 		os.Exit(exitCompiled)
 	}
@@ -70,10 +68,16 @@ func Main() {
 	os.Exit(exitFailed)
 }
 
-func compileAsChild(text string) error {
+// compileAsChild waits for an order and carries it out. Of low priority, it may use all processors.
+func compileAsChild(in *bufio.Reader) error {
+	lowerPriority()
+	line, err := in.ReadBytes('\n')
+	if errors.Is(err, io.EOF) && len(line) == 0 {
+		return nil
+	}
 	var order compileOrder
-	if err := json.Unmarshal([]byte(text), &order); err != nil {
-		return fmt.Errorf("%s is %q: %w", compileEnv, text, err)
+	if err := errors.Join(err, json.Unmarshal(line, &order)); err != nil {
+		return fmt.Errorf("the order is %.200q: %w", line, err)
 	}
 	if order.Version != version() {
 		return fmt.Errorf("%w was started: it is %s and should be %s", errOtherVersion, version(), order.Version)
@@ -84,13 +88,11 @@ func compileAsChild(text string) error {
 		return fmt.Errorf("%w: %w", errNotKept, err)
 	}
 	defer release()
-	lowerPriority()
-	wasm, err := io.ReadAll(os.Stdin)
+	wasm, err := io.ReadAll(in)
 	if err != nil {
 		return err
 	}
 	collectLate()
-	// Of low priority, it may use all processors.
 	return fillEntry(experimental.WithCompilationWorkers(context.Background(), max(2, runtime.GOMAXPROCS(0))), wasm, order.Dir, order.Limits)
 }
 
@@ -106,59 +108,4 @@ func collectLate() {
 		debug.SetMemoryLimit(math.MaxInt64)
 		debug.SetGCPercent(100)
 	}, 0)
-}
-
-// childError is why a child refused a module, in the words that this process would use.
-type childError struct {
-	kind error
-	text string
-}
-
-func (e *childError) Error() string { return e.text }
-func (e *childError) Unwrap() error { return e.kind }
-
-// compileInChild has a child of low priority fill a folder, so that metering and compiling take no time from the streams. It
-// returns false, with a line in the log, where the child failed.
-func (c *Compiler) compileInChild(ctx context.Context, wasm []byte, dir string) (bool, error) {
-	order := compileOrder{Dir: dir, Version: version(), Limits: c.limits, Time: time.Minute}
-	if deadline, ok := ctx.Deadline(); ok {
-		order.Time = time.Until(deadline)
-	}
-	end := runChild(ctx, wasm, order)
-	var exit *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
-		return false, ctx.Err()
-	case exitRefused[end.code] != nil:
-		return false, &childError{exitRefused[end.code], end.stdout}
-	case errors.As(end.err, &exit) && (end.code == -1 || end.code == 2): // it crashed, and would take us with it
-		return false, fmt.Errorf("%w: the compiler gave up: %w: %s", plugin.ErrUnsupported, exit, end.stderr)
-	case end.err != nil:
-		c.log.Warn("a plugin is compiled in the server itself, since a child could not", "code", end.code, "error", end.err, "said", end.stderr)
-	}
-	return end.err == nil, nil
-}
-
-// childEnd is how a child ended.
-type childEnd struct {
-	code   int // -1 also if it was not started
-	err    error
-	stdout string // why it refused the module
-	stderr string // the beginning
-}
-
-// runChild starts this program as a child and waits for its end.
-func runChild(ctx context.Context, wasm []byte, order compileOrder) childEnd {
-	program, err := os.Executable()
-	text, err2 := json.Marshal(order)
-	if err := errors.Join(err, err2); err != nil {
-		return childEnd{code: -1, err: err}
-	}
-	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, program) // killed when ctx is done
-	cmd.Env = append(os.Environ(), compileEnv+"="+string(text), "GOTRACEBACK=none")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(wasm), &stdout, &stderr
-	ownGroup(cmd)
-	err = cmd.Run()
-	return childEnd{cmd.ProcessState.ExitCode(), err, stdout.String(), fmt.Sprintf("%.200s", strings.TrimSpace(stderr.String()))}
 }

@@ -33,7 +33,7 @@ func large(name string) *asm.Guest {
 func filled(ctx context.Context, t *testing.T, wasm []byte) (files int, made bool, err error) {
 	t.Helper()
 	dir := t.TempDir()
-	c, _ := newCompiler("")
+	c, _ := newCompiler(t, "")
 	made, err = c.compileInChild(ctx, wasm, dir)
 	return len(cached(t, dir)), made, err
 }
@@ -54,7 +54,7 @@ func TestCompileInChild_FillsAFolder(t *testing.T) {
 func TestCompiler_WithoutChild_KeepsCode(t *testing.T) {
 	canStartChild.Store(false)
 	defer canStartChild.Store(true)
-	c, log := newCompiler(t.TempDir())
+	c, log := newCompiler(t, t.TempDir())
 	run(t, c, large("guest"))
 	before := cached(t, c.cache.dir)
 	times := configured(t, wazero.NewRuntimeConfig)
@@ -79,8 +79,8 @@ func TestCompileInChild_Refuses_AsTheProcess(t *testing.T) {
 		"memory": {func() []byte { g := large("guest"); g.Pages = 2000; return g.Wasm() }(), plugin.ErrLimit},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inProcess, _ := newCompiler("")
-			inChild, _ := newCompiler(t.TempDir())
+			inProcess, _ := newCompiler(t, "")
+			inChild, _ := newCompiler(t, t.TempDir())
 			_, here := compile(t.Context(), inProcess, c.wasm)
 			_, child := compile(t.Context(), inChild, c.wasm)
 			if !errors.Is(here, c.want) || !errors.Is(child, c.want) || here.Error() != child.Error() {
@@ -104,7 +104,7 @@ func slow() []byte {
 
 // A child that takes too long is killed, and its work is not done again here.
 func TestCompileInChild_Late_IsKilled(t *testing.T) {
-	c, _ := newCompiler(t.TempDir())
+	c, _ := newCompiler(t, t.TempDir())
 	wasm := slow()
 	if _, err := c.Compile(t.Context(), wasm, sha256.Sum256(wasm), 300*time.Millisecond); !errors.Is(err, plugin.ErrLimit) {
 		t.Errorf("got %v", err)
@@ -125,7 +125,7 @@ func TestCompiler_Cached_NothingIsMadeAgain(t *testing.T) {
 	entryOf := func(name, version string) string {
 		return filepath.Join(dir, entryName(sha256.Sum256(large(name).Wasm()), version, fuel.DefaultLimits()))
 	}
-	first, _ := newCompiler(dir)
+	first, _ := newCompiler(t, dir)
 	run(t, first, large("b"))
 	b := entryOf("b", version())
 	for _, tc := range []struct {
@@ -139,7 +139,7 @@ func TestCompiler_Cached_NothingIsMadeAgain(t *testing.T) {
 		if err := os.CopyFS(tc.entry, os.DirFS(b)); err != nil {
 			t.Fatal(err)
 		}
-		c, _ := newCompiler(dir, tc.change)
+		c, _ := newCompiler(t, dir, tc.change)
 		if name := run(t, c, large("a")).name(t); name != tc.want {
 			t.Errorf("%s: running is %q, want %q", tc.entry, name, tc.want)
 		}
@@ -153,7 +153,7 @@ func TestCompiler_Cached_NothingIsMadeAgain(t *testing.T) {
 func TestCompiler_Cached_CodeOfAnother_IsMadeAnew(t *testing.T) {
 	dir := t.TempDir()
 	for range 3 {
-		c, _ := newCompiler(dir)
+		c, _ := newCompiler(t, dir)
 		if answer, err := run(t, c, large("guest").On(abi.ExportAccept, asm.I32(1))).accept(2); err != nil || answer != 1 {
 			t.Errorf("%d, %v", answer, err)
 		}
@@ -166,7 +166,9 @@ func TestCompiler_Cached_CodeOfAnother_IsMadeAnew(t *testing.T) {
 func TestRunChild_OfAnotherProgram_DoesNothing(t *testing.T) {
 	dir := t.TempDir()
 	order := compileOrder{Dir: dir, Version: "1 another", Limits: fuel.DefaultLimits(), Time: time.Minute}
-	end := runChild(t.Context(), large("guest").Wasm(), order)
+	var s spare
+	defer s.close()
+	end := s.run(t.Context(), large("guest").Wasm(), order)
 	if end.code != exitFailed || !strings.Contains(end.stderr, "1 another") || len(cached(t, dir)) != 0 {
 		t.Errorf("%+v, %d files", end, len(cached(t, dir)))
 	}
@@ -178,7 +180,7 @@ func TestCompileInChild_Fails_IsLogged(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, log := newCompiler("")
+	c, log := newCompiler(t, "")
 	if made, err := c.compileInChild(t.Context(), large("guest").Wasm(), filepath.Join(file, strings.Repeat("x", 200))); made || err != nil {
 		t.Errorf("made %v, %v", made, err)
 	}

@@ -21,6 +21,7 @@ type Compiler struct {
 	cache  *cache // nil: none
 	limits fuel.Limits
 	log    *slog.Logger
+	spare  spare
 }
 
 // New makes a compiler that keeps code in a folder between runs, or nowhere where dir is empty. It logs why it does not use a
@@ -36,6 +37,9 @@ func New(dir string, limits fuel.Limits, log *slog.Logger) *Compiler {
 	}
 	return c
 }
+
+// Close ends the process that waits for the next module. What is compiled afterwards leaves none behind. It may be called again.
+func (c *Compiler) Close() { c.spare.close() }
 
 // Compile meters and compiles a module within a time, or takes from the cache what came of that before. sum is the module's
 // SHA-256. The error wraps plugin.ErrNotWasm, ErrUnsupported or ErrLimit, or is the context's.

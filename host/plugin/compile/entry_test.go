@@ -46,7 +46,7 @@ func entryIn(dir string, g *asm.Guest) string {
 func TestCompiler_Interpreted_RunsNoSkeleton(t *testing.T) {
 	load := func(dir string) *bytes.Buffer {
 		t.Helper()
-		c, log := newCompiler(dir)
+		c, log := newCompiler(t, dir)
 		if answer, err := run(t, c, large("guest").On(abi.ExportAccept, asm.I32(1))).accept(2); err != nil || answer != 1 {
 			t.Errorf("%d, %v", answer, err)
 		}
@@ -71,7 +71,7 @@ func TestCompiler_Interpreted_RunsNoSkeleton(t *testing.T) {
 func TestCompiler_Cached_OfAnotherVersion_IsMadeAnew(t *testing.T) {
 	dir := t.TempDir()
 	load := func(g *asm.Guest) string {
-		c, _ := newCompiler(dir)
+		c, _ := newCompiler(t, dir)
 		return run(t, c, g).name(t)
 	}
 	load(large("b"))
@@ -107,7 +107,7 @@ func rewriteHead(t *testing.T, from, to string, change func(*head)) {
 func TestCompiler_KeepsNoBytes(t *testing.T) {
 	for _, dir := range []string{"", t.TempDir()} {
 		for _, g := range []*asm.Guest{answering(), large("guest")} {
-			c, _ := newCompiler(dir)
+			c, _ := newCompiler(t, dir)
 			if r := run(t, c, g); r.Metered.Wasm != nil {
 				t.Errorf("in %q: %d bytes", dir, len(r.Metered.Wasm))
 			}
@@ -152,7 +152,7 @@ func TestCompiler_Obtain_AnotherHostWasQuicker_ItsEntryIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, done := range []bool{true, false} {
-		c, log := newCompiler(t.TempDir())
+		c, log := newCompiler(t, t.TempDir())
 		entry := c.cache.entry("module")
 		code, err := c.obtain(t.Context(), wasm, entry, func(context.Context, []byte, string) (bool, error) {
 			return done, os.CopyFS(entry, os.DirFS(other))
@@ -185,7 +185,7 @@ func TestCache_LeavesNothing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(killed, codeFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, _ := newCompiler(dir)
+	c, _ := newCompiler(t, dir)
 	for _, g := range []*asm.Guest{newGuest("guest"), large("guest")} {
 		for _, code := range [][]byte{{0x7c}, {0xfe, 0}} { // an operand is missing; no such instruction
 			if _, err := compile(t.Context(), c, g.On(abi.ExportOpen, code).Wasm()); err == nil {
@@ -215,7 +215,7 @@ func TestFillEntry_CannotBeKept_CompilesOnce(t *testing.T) {
 
 // A small module, which this process compiles, loads all the same.
 func TestCompiler_FillHere_CannotBeKept_IsLogged(t *testing.T) {
-	c, log := newCompiler(t.TempDir())
+	c, log := newCompiler(t, t.TempDir())
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, codeFile), 0o700); err != nil { // no file can be made there
 		t.Fatal(err)

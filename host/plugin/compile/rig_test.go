@@ -29,12 +29,15 @@ func TestMain(m *testing.M) {
 func newGuest(name string) *asm.Guest { return asm.New(`{"name":"` + name + `"}`) }
 
 // newCompiler keeps code in a folder, and has time for machines under load. What it logs is in the buffer.
-func newCompiler(dir string, change ...func(*fuel.Limits)) (*Compiler, *bytes.Buffer) {
+func newCompiler(t *testing.T, dir string, change ...func(*fuel.Limits)) (*Compiler, *bytes.Buffer) {
+	t.Helper()
 	log, limits := &bytes.Buffer{}, fuel.DefaultLimits()
 	for _, c := range change {
 		c(&limits)
 	}
-	return New(dir, limits, slog.New(slog.NewTextHandler(log, nil))), log
+	compiler := New(dir, limits, slog.New(slog.NewTextHandler(log, nil)))
+	t.Cleanup(compiler.Close)
+	return compiler, log
 }
 
 func compile(ctx context.Context, c *Compiler, wasm []byte) (*Code, error) {

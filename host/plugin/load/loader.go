@@ -65,6 +65,7 @@ func (l *Loader) Close(ctx context.Context) error {
 	}
 	l.closed = true
 	l.mu.Unlock()
+	l.compiler.Close()
 	if users > 0 {
 		select {
 		case <-l.unused:
