@@ -54,7 +54,9 @@ func runIn(t *testing.T, dir string, g *asm.Guest) string {
 // What is damaged is compiled anew and never run: the head, the skeleton, the offsets of functions, the code, the end. An entry that is
 // missing is made anew too.
 func TestCache_Damage_IsCompiledAnew(t *testing.T) {
-	inChild := func() *asm.Guest { return answering().Function(abi.Signature{}, 0, bytes.Repeat([]byte{0x01}, worthAChild)) }
+	inChild := func() *asm.Guest {
+		return answering().Function(abi.Signature{}, 0, bytes.Repeat([]byte{0x01}, worthAChild))
+	}
 	for name, tc := range map[string]struct {
 		guest func() *asm.Guest
 		bytes int // that are damaged, one at a time

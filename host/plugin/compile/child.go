@@ -70,7 +70,7 @@ func Main() {
 
 // compileAsChild waits for an order and carries it out. Of low priority, it may use all processors.
 func compileAsChild(in *bufio.Reader) error {
-	lowerPriority()
+	lowerPriority(0)
 	line, err := in.ReadBytes('\n')
 	if errors.Is(err, io.EOF) && len(line) == 0 {
 		return nil

@@ -9,4 +9,4 @@ import "os/exec"
 // ownGroup and lowerPriority do nothing where priorities are set in other ways.
 func ownGroup(*exec.Cmd) {}
 
-func lowerPriority() {}
+func lowerPriority(int) {}

@@ -63,6 +63,7 @@ func (s *spare) prepare() {
 	if err != nil {
 		return // whoever needs one tries again, and tells
 	}
+	lowerPriority(k.cmd.Process.Pid) // nobody waits for it, so it gives way to the streams from the start
 	s.waiting = k
 	s.end = time.AfterFunc(spareTime, func() { s.dismiss(k) })
 }
