@@ -171,7 +171,8 @@ func readHead(f *os.File) (*head, error) {
 	if h.Version != version() {
 		return nil, errOtherVersion
 	}
-	if left -= int64(size); left != int64(h.Skeleton)+int64(h.Code) {
+	left -= int64(size)
+	if h.Skeleton < 0 || h.Code < 0 || int64(h.Skeleton) > left || int64(h.Code) != left-int64(h.Skeleton) {
 		return nil, errDamaged
 	}
 	return h, nil
