@@ -70,7 +70,7 @@ func words(ctx context.Context, s *soak, rng *rand.Rand) error {
 
 // wrongBodies are the beginnings of bodies, each with a mistake; the routes' own fields follow.
 var wrongBodies = []string{`{"temperature":"hot",`, `{"model":7,`, `{"plugins":["nonesuch"],`, `{"samplers":["plugin:nonesuch"],`,
-	`{"grammar":"root ::= (",`, `{"json_schema":{"type":"nonsense"},`, `{"lora":[{"id":99,"scale":1}],`, `{"logit_bias":"x",`, `{"seed":1,"seed":2,`, `{"temperature":,`, `{"prompt":"\ud800",`}
+	`{"grammar":"root ::= (",`, `{"json_schema":{"type":"nonsense"},`, `{"lora":[{"id":1000000,"scale":1}],`, `{"logit_bias":"x",`, `{"seed":1,"seed":2,`, `{"temperature":,`, `{"prompt":"\ud800",`}
 
 // wrongBody sends what must be refused.
 func wrongBody(ctx context.Context, s *soak, rng *rand.Rand) error {
