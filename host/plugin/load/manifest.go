@@ -161,7 +161,7 @@ func checkDepth(text []byte) error {
 			return fmt.Errorf("%w: it must be one JSON object: %w", plugin.ErrManifest, err)
 		}
 		if n, ok := t.(json.Number); ok && !isDouble(string(n)) {
-			return fmt.Errorf("%w: the number %s is too large or too close to 0", plugin.ErrManifest, excerpt.Of(string(n), 80))
+			return fmt.Errorf("%w: the number %s is too large, too close to 0 or longer than %d bytes", plugin.ErrManifest, excerpt.Of(string(n), 80), longestNumber)
 		}
 		switch t {
 		case json.Delim('{'), json.Delim('['):
@@ -178,9 +178,15 @@ func checkDepth(text []byte) error {
 	}
 }
 
+// longestNumber is how long a number may be, in bytes: every double can be written in fewer.
+const longestNumber = 400
+
 // isDouble reports whether a double can hold a number, rounded. Others would become texts of a million digits when a schema's bounds are
-// compared with them.
+// compared with them. Neither may the text have so many digits: reading them takes time in proportion to their square.
 func isDouble(text string) bool {
+	if len(text) > longestNumber {
+		return false
+	}
 	n, err := strconv.ParseFloat(text, 64)
 	digits, _, _ := strings.Cut(strings.ToLower(text), "e")
 	return err == nil && (n != 0 || !strings.ContainsAny(digits, "123456789"))

@@ -16,6 +16,9 @@ import (
 	"golang.org/x/text/message"
 )
 
+// mostValues bounds a schema. Compiling takes time in proportion to the square of its subschemas: a second for so many.
+const mostValues = 10_000
+
 // compileSchema compiles a manifest's schema; none is nil.
 func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 	if len(raw) == 0 || string(raw) == "null" {
@@ -25,8 +28,14 @@ func compileSchema(raw json.RawMessage) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: config_schema: %w", plugin.ErrManifest, err)
 	}
+	if size := sizeOf(document); size > mostValues {
+		return nil, fmt.Errorf("%w: config_schema: it has %d values, where %d bytes of a text count as one; it may have %d", plugin.ErrManifest, size, bytesOfAStep, mostValues)
+	}
 	const name = "penstock:///config_schema"
 	c := jsonschema.NewCompiler()
+	x := expressions{left: mostInstructions, made: map[string]*expression{}}
+	defer x.close()
+	c.UseRegexpEngine(x.compile)
 	c.UseLoader(noLoader{})
 	c.DefaultDraft(jsonschema.Draft2020)
 	if err := c.AddResource(name, document); err != nil {

@@ -180,8 +180,10 @@ func (p *part) visit(s *jsonschema.Schema, times int) {
 	}
 }
 
-// bytesOfAMatch is how many bytes of a text, times those of a pattern, are a step.
-const bytesOfAMatch = 8
+const (
+	bytesOfAMatch = 8 // bytes of a text, times the instructions of a pattern, are a step
+	stepsOfAByte  = 4 // of a text with a format: some are parsed
+)
 
 // costOf is what one visit costs beyond its visits to others, in steps.
 func costOf(s *jsonschema.Schema, value any) int {
@@ -198,15 +200,18 @@ func costOf(s *jsonschema.Schema, value any) int {
 	switch value := value.(type) {
 	case string:
 		cost += len(value) / bytesOfAStep
+		if s.Format != nil {
+			cost += len(value) * stepsOfAByte
+		}
 		if s.Pattern != nil {
-			cost += len(value) * len(s.Pattern.String()) / bytesOfAMatch
+			cost += len(value) * instructionsOf(s.Pattern) / bytesOfAMatch
 		}
 	case json.Number:
 		cost += len(value) / bytesOfAStep
 	case map[string]any:
 		for pattern := range s.PatternProperties {
 			for name := range value {
-				cost += 1 + len(name)*len(pattern.String())/bytesOfAMatch
+				cost += 1 + len(name)*instructionsOf(pattern)/bytesOfAMatch
 			}
 		}
 	}
@@ -226,6 +231,8 @@ func sizeOf(value any) int {
 			size += sizeOf(v)
 		}
 	case string:
+		size += len(value) / bytesOfAStep
+	case json.Number:
 		size += len(value) / bytesOfAStep
 	}
 	return size

@@ -84,7 +84,7 @@ const manifest = "```json\n" + `{"name": "min-p", "version": "1.0.0", "summary":
 | ` + "`candidates`" + ` | 1–4096 | 256 |
 | ` + "`hold`" + ` | 0–256 tokens | 0 |
 | ` + "`place`" + ` | ` + "`first`, `last`" + `: where the plugin stands in chains that do not name it | ` + "`last`" + ` with the candidates view, else ` + "`first`" + ` |
-| ` + "`config_schema`" + ` | a JSON schema that compiles, at most 64 levels deep, whose defaults fit it, and against which a value is checked in bounded time | any object |
+| ` + "`config_schema`" + ` | a JSON schema that compiles, at most 64 levels deep, with at most 10,000 values and regular expressions of at most 100,000 instructions together, whose defaults fit it, and against which a value is checked in bounded time | any object |
 | ` + "`optional`" + ` | a list of names ` + "`penstock_…`" + `: exports that the plugin has for hosts that know them | none |
 
 Plugins that are placed first stand before the chain's own stages, and those that are placed last after them, both in the request's order. A request's ` + "`samplers`" + `
