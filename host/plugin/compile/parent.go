@@ -55,6 +55,10 @@ type child struct {
 	stdout, stderr bytes.Buffer
 }
 
+// inherited are the environment variables of this process that a child has too: what Go and the loader of shared libraries read. Keys and
+// tokens are not among them.
+var inherited = []string{"GODEBUG", "GOMAXPROCS", "GOCOVERDIR", "GORACE", "PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"}
+
 // startChild starts this program. Without an order it waits for one, and ends when this process does.
 func startChild() (*child, error) {
 	program, err := os.Executable()
@@ -62,7 +66,12 @@ func startChild() (*child, error) {
 		return nil, err
 	}
 	k := &child{cmd: exec.Command(program)}
-	k.cmd.Env = append(os.Environ(), compileEnv+"=1", "GOTRACEBACK=none")
+	k.cmd.Env = []string{compileEnv + "=1", "GOTRACEBACK=none"}
+	for _, name := range inherited {
+		if value, ok := os.LookupEnv(name); ok {
+			k.cmd.Env = append(k.cmd.Env, name+"="+value)
+		}
+	}
 	k.cmd.Stdout, k.cmd.Stderr = &k.stdout, &k.stderr
 	ownGroup(k.cmd)
 	if k.in, err = k.cmd.StdinPipe(); err != nil {

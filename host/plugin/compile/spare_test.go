@@ -5,6 +5,9 @@
 package compile
 
 import (
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +53,20 @@ func TestSpare_Run_TheChildWasKilled_AnotherIsStarted(t *testing.T) {
 	}
 	if end := orderIn(t, &s, "a"); end.err != nil {
 		t.Errorf("%+v", end)
+	}
+}
+
+// A child that waits has none of the server's keys: it compiles what others wrote.
+func TestSpare_Prepare_TheChildHasNoSecrets(t *testing.T) {
+	t.Setenv("PENSTOCK_SERVER_ADMIN_KEY", "secret")
+	t.Setenv("HF_TOKEN", "secret")
+	t.Setenv("LD_LIBRARY_PATH", "/needed")
+	var s spare
+	defer s.close()
+	s.prepare()
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.waiting.cmd.Process.Pid))
+	if err != nil || strings.Contains(string(env), "secret") || !strings.Contains(string(env), "LD_LIBRARY_PATH=/needed\x00") {
+		t.Errorf("%q, %v", env, err)
 	}
 }
 
