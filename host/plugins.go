@@ -34,12 +34,8 @@ func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, metrics
 	limits := plugin.DefaultLimits()
 	limits.Memory = c.Plugins.Memory
 	observer := metrics.Plugins()
-	model, err := identityOf(e)
-	if err != nil {
-		return nil, err
-	}
 	loader := load.New(plugin.Options{
-		Model: model, Limits: limits, Vocabulary: e.Vocabulary(), Grammars: grammars{e}, TopK: highest, FirstInvalid: native.FirstInvalid,
+		Model: identityOf(e, log), Limits: limits, Vocabulary: e.Vocabulary(), Grammars: grammars{e}, TopK: highest, FirstInvalid: native.FirstInvalid,
 		Observer: observer, Log: log.With(slog.String("from", "plugin")), CacheDir: codeCache(log),
 	})
 	metrics.PluginMemory(loader.MemoryUse)
@@ -67,17 +63,17 @@ func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, metrics
 	return p, nil
 }
 
-// identityOf is what plugins are told of the model.
-func identityOf(e *engine.Engine) (plugin.Model, error) {
+// identityOf is what plugins are told of the model. A file that was moved away after it was loaded has no digest.
+func identityOf(e *engine.Engine, log *slog.Logger) plugin.Model {
 	digest, err := e.Identity()
 	if err != nil {
-		return plugin.Model{}, fmt.Errorf("the model cannot be told from others: %w", err)
+		log.Warn("plugins are told no digest of the model", "error", err)
 	}
 	info := e.Info()
 	return plugin.Model{
 		Name: info.Name, Architecture: info.Architecture, Description: info.ModelInfo.Name, Digest: digest, Parameters: info.Parameters, SizeBytes: info.Size,
 		VocabularySize: info.Vocabulary, ContextTrain: info.ContextTrain, EmbeddingSize: info.Embedding, Layers: info.Layers,
-	}, nil
+	}
 }
 
 // highest is plugin.TopK in native code: it searches the row with SIMD.
