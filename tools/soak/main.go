@@ -85,8 +85,8 @@ func parse(args []string, problems io.Writer) (options, error) {
 	case len(chosen(o.only)) == 0:
 		return o, fmt.Errorf("-only is %q; the actors are %s", o.only, strings.Join(actorNames(), ", "))
 	}
-	// What is made once is there after this time, and a longer run fills more of it.
-	o.warmup = min(max(o.lasting/5, 8*time.Second), time.Minute)
+	// What is made once is there after this time, and a longer run fills more of it. The archive of conversations is full after two minutes.
+	o.warmup = min(max(o.lasting/5, 8*time.Second), 3*time.Minute)
 	return o, nil
 }
 
