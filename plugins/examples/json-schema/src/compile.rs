@@ -5,6 +5,7 @@ use crate::keywords::{count, meant, types, TYPES};
 use crate::parts::{Key, Parts};
 use crate::range::Range;
 use crate::schema::{Array, Id, Node, Schema, Spelled, NEVER};
+use crate::spellings::spell;
 use crate::strings::Strings;
 use crate::texts::{Text, Texts};
 use crate::words::Words;
@@ -41,6 +42,7 @@ pub fn compile(schema: &Value, words: &Words) -> Result<Schema, String> {
     if c.made.costs[0] >= NEVER {
         return Err("config.schema: no finite value fits it, or the model has no tokens to write one".to_string());
     }
+    spell(&mut c.made.nodes, words);
     Ok(c.made)
 }
 

@@ -56,6 +56,7 @@ impl Filler {
         let least = schema.least(state, words);
         let fits = |stack: &&Stack| schema.rest(stack, words) <= least.max(budget.saturating_add(1));
         let mut filled: Option<Vec<u32>> = None;
+        self.matches.begin();
         for stack in state.iter().filter(fits) {
             self.one(Wanted { schema, words, stack, budget }, mask);
             match &mut filled {

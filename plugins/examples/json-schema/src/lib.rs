@@ -7,13 +7,15 @@
 //! is allowed if the automaton takes all its bytes and what is then still to be written ([`rest`]) fits into the tokens
 //! that are left. Where an enum or an object has thousands of [`texts`], these are a trie too, and both are walked together.
 //! Strings, in which most of an answer's tokens fall, have a shorter way: [`inside`], and [`matches`] where they have a [`pattern`]:
-//! a [`regex`] becomes a [`program`], and this an [`automaton`] over characters.
+//! a [`regex`] becomes a [`program`], this an [`automaton`] over characters, and the vocabulary a trie of [`spellings`] in the
+//! [`classes`] of characters that it tells apart.
 
 extern crate alloc;
 
 pub mod apart;
 pub mod automaton;
 pub mod characters;
+pub mod classes;
 pub mod compile;
 pub mod cost;
 pub mod exact;
@@ -33,6 +35,7 @@ pub mod range;
 pub mod regex;
 pub mod rest;
 pub mod schema;
+pub mod spellings;
 pub mod state;
 pub mod step;
 pub mod string;

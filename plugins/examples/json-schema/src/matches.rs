@@ -2,40 +2,40 @@
 
 use crate::fill::Wanted;
 use crate::inside::closing;
-use crate::pattern::{Move, Pattern, Spot};
+use crate::pattern::{Pattern, Spot};
 use crate::schema::{Id, Node, NEVER};
+use crate::spellings::What;
 use crate::state::{Frame, Place};
 use crate::string::Within;
-use crate::trie::LONGEST;
 use crate::walk::Walk;
-use crate::words::SHORT;
 use alloc::vec::Vec;
-use penstock::{Mask, Token};
+use penstock::Mask;
 
 /// Masks that are kept, and places of strings.
 const KEPT: usize = 32;
 const PLACES: usize = 8;
 
-/// Parts of the vocabulary that a walk looks at, within its fuel; after them, only single bytes are.
-const VISITED: usize = 25_000;
+/// Nodes that the walks for one mask look at, within its fuel; after them, only single characters are.
+const VISITED: u32 = 30_000;
 
-/// Masks inside strings that must match something. The vocabulary is walked with the automaton of the pattern alone, since the
-/// tokens that end the string are found once for each place in which it stands. States that do the same with short pieces share a
-/// mask, so that one that counts its characters is not walked again after each.
+/// Masks inside strings that must match something. What tokens write in such a string is walked with the automaton of the pattern
+/// alone, since the tokens that end the string are found once for each place in which it stands.
 #[derive(Default)]
 pub struct Matches {
     kept: Vec<Kept>,
     next: usize,
     closers: Vec<Closers>,
     next_place: usize,
-    spots: Vec<Spot>, // by depth
+    open: Vec<Open>,
+    visited: u32,
 }
 
 struct Kept {
     node: Id,
-    alike: u16,
+    state: u16,
     around: Vec<Frame>,
     words: Vec<u32>,
+    found: Found,
 }
 
 /// The tokens that may end a string in its place, and what they leave at most.
@@ -46,15 +46,39 @@ struct Closers {
 }
 
 /// A walk through one pattern.
-#[derive(Clone, Copy)]
 struct Match<'a> {
-    want: Wanted<'a>,
     pattern: &'a Pattern,
+    spot: Spot,
+    closers: &'a [u32],
     below: u32, // tokens that complete what is around the string
+    budget: u32,
+}
+
+/// A node whose children are to be walked.
+struct Open {
+    node: u32,
+    state: u16,
+    characters: u32, // up to the node
+}
+
+/// What a walk came across.
+#[derive(Default)]
+struct Found {
+    any: bool,
+    short: bool, // something was not allowed because of the budget, or of the characters that are left
+    // The mask holds where so much is left.
+    rest: u32,
+    characters: u32,
 }
 
 impl Matches {
-    /// Fills the mask and tells whether it did: between the characters of such a string, where something fits the budget.
+    /// Before the walks for one mask.
+    pub fn begin(&mut self) {
+        self.visited = 0;
+    }
+
+    /// Fills the mask and tells whether it did: between the characters of such a string. Where the budget admits nothing any more,
+    /// it is not looked at.
     pub fn fill(&mut self, want: &Wanted, walk: &mut Walk, mask: &mut Mask) -> bool {
         let (top, around) = match want.stack.split_last() {
             Some((top, around)) => (top, around),
@@ -64,32 +88,29 @@ impl Matches {
             (Place::Pattern(spot), Node::Pattern(pattern)) if spot.within == Within::Content => (spot, pattern),
             _ => return false,
         };
-        let of = Match { want: *want, pattern, below: want.schema.rest(around, want.words) };
+        let fits = |k: &&Kept| k.found.rest <= want.budget && k.found.characters <= spot.left;
+        let mut known = self.kept.iter().filter(|k| k.node == top.node && k.state == spot.state && k.around == around);
+        if let Some(kept) = known.find(fits) {
+            mask.words().copy_from_slice(&kept.words);
+            return true;
+        }
+        let below = want.schema.rest(around, want.words);
         let place = self.place(want, around, walk, mask);
-        let ample = of.below.max(self.closers[place].most) + pattern.most() <= want.budget;
-        if !ample || !pattern.has_room(spot) {
-            let closers = Closers::new(want, want.budget, around, walk, mask);
-            mask.ban_all();
-            return self.walk(of, spot, &closers.tokens, LONGEST, mask);
+        let most = self.closers[place].most.max(below);
+        let strict = match most <= want.budget {
+            true => None,
+            false => Some(Closers::new(want, want.budget, around, walk, mask)),
+        };
+        let closers = &strict.as_ref().unwrap_or(&self.closers[place]).tokens;
+        mask.ban_all();
+        let found = Match { pattern, spot, closers, below, budget: want.budget }.walk(&mut self.open, &mut self.visited, mask);
+        if !found.any && want.budget < NEVER - 1 {
+            return self.fill(&Wanted { budget: NEVER - 1, ..*want }, walk, mask);
         }
-        let known = |k: &Kept| k.node == top.node && k.alike == pattern.alike(spot) && k.around == around;
-        match self.kept.iter().find(|k| known(k)) {
-            Some(kept) => mask.words().copy_from_slice(&kept.words),
-            None => {
-                mask.ban_all();
-                let closers = core::mem::take(&mut self.closers[place].tokens);
-                self.walk(of, Spot { left: u32::MAX, ..spot }, &closers, SHORT, mask);
-                self.closers[place].tokens = closers;
-                let kept = Kept { node: top.node, alike: pattern.alike(spot), around: around.to_vec(), words: mask.words().to_vec() };
-                keep(&mut self.kept, &mut self.next, KEPT, kept);
-            }
-        }
-        let closers = &self.closers[place].tokens;
-        for token in &want.words.long {
-            match of.follows(spot, *token, closers) {
-                true => mask.allow(*token),
-                false => mask.ban(*token),
-            }
+        if !found.short && strict.is_none() {
+            let found = Found { rest: found.rest.max(most), ..found };
+            let kept = Kept { node: top.node, state: spot.state, around: around.to_vec(), words: mask.words().to_vec(), found };
+            keep(&mut self.kept, &mut self.next, KEPT, kept);
         }
         true
     }
@@ -101,60 +122,62 @@ impl Matches {
             None => keep(&mut self.closers, &mut self.next_place, PLACES, Closers::new(want, NEVER - 1, around, walk, mask)),
         }
     }
-
-    /// Allows what fits, of pieces up to so long, and tells whether that is anything.
-    fn walk(&mut self, of: Match, spot: Spot, closers: &[u32], longest: usize, mask: &mut Mask) -> bool {
-        let (trie, words) = (&of.want.words.all, of.want.words);
-        self.spots.resize(LONGEST + 1, spot);
-        self.spots[0] = spot;
-        let (mut i, mut found, mut visited) = (0, false, 0);
-        while let Some(node) = trie.nodes.get(i) {
-            let (depth, at) = (usize::from(node.depth), i);
-            i = node.skip as usize;
-            visited += 1;
-            if depth > longest || (visited > VISITED && depth > 1) {
-                continue;
-            }
-            match of.pattern.take(self.spots[depth - 1], node.byte) {
-                Move::To(after) => {
-                    if longest == SHORT && after.within == Within::Content && node.below & !of.pattern.stays(after) == 0 {
-                        trie.beginning(node).iter().for_each(|t| mask.allow(*t));
-                        found = true;
-                        continue;
-                    }
-                    self.spots[depth] = after;
-                    if node.ends > 0 && of.below + of.pattern.rest(after, words) <= of.want.budget {
-                        trie.ending(node).iter().for_each(|t| mask.allow(*t));
-                        found = true;
-                    }
-                    i = at + 1;
-                }
-                Move::End => {
-                    for token in trie.beginning(node).iter().filter(|t| has(closers, **t)) {
-                        if longest == LONGEST || words.vocabulary.piece(*token).len() <= longest {
-                            mask.allow(*token);
-                            found = true;
-                        }
-                    }
-                }
-                Move::Wrong => {}
-            }
-        }
-        found
-    }
 }
 
 impl Match<'_> {
-    /// Whether a token may follow where there is room for it.
-    fn follows(&self, mut spot: Spot, token: Token, closers: &[u32]) -> bool {
-        for byte in self.want.words.vocabulary.piece(token) {
-            match self.pattern.take(spot, *byte) {
-                Move::To(after) => spot = after,
-                Move::End => return has(closers, token),
-                Move::Wrong => return false,
+    /// Allows what fits.
+    fn walk(&self, open: &mut Vec<Open>, visited: &mut u32, mask: &mut Mask) -> Found {
+        let (spellings, words) = (&self.pattern.spellings, mask.words());
+        let mut found = Found::default();
+        open.clear();
+        open.push(Open { node: 0, state: self.spot.state, characters: 0 });
+        while let Some(Open { node, state, characters }) = open.pop() {
+            if node != 0 && *visited > VISITED {
+                break;
+            }
+            let mut next = spellings.child(node);
+            while next != 0 {
+                let (node, (what, sibling)) = (next, spellings.node(next));
+                next = sibling;
+                *visited += 1;
+                let (end, characters) = match what {
+                    What::Class(class) => match self.pattern.step(state, class) {
+                        Some(state) => {
+                            let end = self.pattern.end(state);
+                            if characters + 1 + end.characters <= self.spot.left && spellings.child(node) != 0 {
+                                open.push(Open { node, state, characters: characters + 1 });
+                            }
+                            (end, characters + 1)
+                        }
+                        None => continue,
+                    },
+                    What::Part(within, begun) => match self.pattern.ahead(Spot { state, begun, within, left: u32::MAX }) {
+                        Some(end) => (end, characters),
+                        None => continue,
+                    },
+                    What::End => {
+                        for mark in spellings.marks(node).iter().filter(|_| self.pattern.may_end(state)) {
+                            let bits = mark.bits & self.closers[mark.word as usize];
+                            words[mark.word as usize] |= bits;
+                            found.any |= bits != 0;
+                        }
+                        continue;
+                    }
+                };
+                let (rest, characters) = (self.below + end.tokens + 1, characters + end.characters);
+                if rest > self.budget || characters > self.spot.left {
+                    found.short |= rest < NEVER;
+                    continue;
+                }
+                found.rest = found.rest.max(rest);
+                found.characters = found.characters.max(characters);
+                for mark in spellings.marks(node) {
+                    words[mark.word as usize] |= mark.bits;
+                    found.any = true;
+                }
             }
         }
-        self.below + self.pattern.rest(spot, self.want.words) <= self.want.budget
+        found
     }
 }
 
@@ -165,10 +188,6 @@ impl Closers {
         found.iter().for_each(|(token, _)| mask.allow(*token));
         Closers { around: around.to_vec(), tokens: mask.words().to_vec(), most: seen }
     }
-}
-
-fn has(mask: &[u32], token: Token) -> bool {
-    mask[token as usize / 32] >> (token % 32) & 1 == 1
 }
 
 /// Keeps something in a list of so many, in place of the oldest where it is full, and returns where.

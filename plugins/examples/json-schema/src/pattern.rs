@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 use crate::automaton::{Automaton, Effort, NONE};
+use crate::classes::Classes;
 use crate::schema::NEVER;
+use crate::spellings::Spellings;
 use crate::string::{Took, Within};
-use crate::trie::{category, OTHER};
-use crate::words::{Words, SHORT};
-use alloc::collections::BTreeMap;
+use crate::words::Words;
+use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -17,13 +18,15 @@ pub struct Pattern {
     /// By state and ASCII character that may stand in a string as it is: the next state.
     ascii: Vec<u16>,
     ends: Vec<End>,
-    alike: Vec<u16>,
-    stays: Vec<u16>,
+    /// What its automaton tells apart.
+    pub classes: Classes,
+    /// What the vocabulary's tokens write, in these classes or finer ones.
+    pub spellings: Rc<Spellings>,
+    kinds: Vec<u32>, // of the automaton, by class of the spellings
     /// Characters at most.
     pub max: u32,
     /// The strings are just those that the schema means: no format is among what they must fit, of which some are left out.
     pub exact: bool,
-    most: End,
 }
 
 /// What the shortest text needs that goes on from a state.
@@ -66,13 +69,14 @@ impl Pattern {
             ascii.extend((0..ASCII as u8).map(|b| if plain(b) { automaton.after(state, automaton.kind(u32::from(b))) } else { NONE }));
         }
         let ends = ends(&automaton, words);
-        let most = ends
-            .iter()
-            .filter(|e| **e < FAR)
-            .fold(End::default(), |most, end| End { characters: most.characters.max(end.characters), tokens: most.tokens.max(end.tokens) });
-        let alike = alike(&automaton, effort)?;
-        let stays = stays(&ascii, &alike);
-        Ok(Pattern { automaton, ascii, ends, alike, stays, max, exact, most })
+        let classes = Classes::new(&automaton, effort)?;
+        Ok(Pattern { automaton, ascii, ends, classes, kinds: Vec::new(), spellings: Rc::default(), max, exact })
+    }
+
+    /// Says what the vocabulary's tokens write, in classes that tell apart what the pattern does.
+    pub fn spell(&mut self, classes: &Classes, spellings: Rc<Spellings>) {
+        self.kinds = classes.members.iter().map(|c| self.automaton.kind(*c) as u32).collect();
+        self.spellings = spellings;
     }
 
     /// Before the first character.
@@ -117,11 +121,11 @@ impl Pattern {
 
     fn take_part(&self, spot: Spot, byte: u8) -> Move {
         match spot.within.take(byte) {
-            Took::End if self.automaton.ends[usize::from(spot.state)] => Move::End,
+            Took::End if self.may_end(spot.state) => Move::End,
             Took::End | Took::Nothing => Move::Wrong,
-            Took::Character => self.character(spot, number(spot, byte)),
+            Took::Character => self.character(spot, number(spot.within, spot.begun, byte)),
             Took::Part(within) => {
-                let after = Spot { begun: number(spot, byte) as u16, within, ..spot };
+                let after = Spot { begun: number(spot.within, spot.begun, byte) as u16, within, ..spot };
                 match self.ahead(after) {
                     Some(_) => Move::To(after),
                     None => Move::Wrong,
@@ -161,7 +165,7 @@ impl Pattern {
     }
 
     /// What completes the character that has been begun, and the string after it.
-    fn ahead(&self, spot: Spot) -> Option<End> {
+    pub fn ahead(&self, spot: Spot) -> Option<End> {
         let begun = u32::from(spot.begun);
         let (from, to) = match spot.within {
             Within::Content => return Some(self.ends[usize::from(spot.state)]),
@@ -189,33 +193,30 @@ impl Pattern {
         Some(End { characters: least.characters + 1, tokens: least.tokens + tokens })
     }
 
-    /// States from which the same short pieces may be written have the same number.
-    pub fn alike(&self, spot: Spot) -> u16 {
-        self.alike[usize::from(spot.state)]
-    }
-
-    /// The categories of bytes after which nothing changes for short pieces.
+    /// The state after a character of a class, if any text goes on from there.
     #[inline]
-    pub fn stays(&self, spot: Spot) -> u16 {
-        self.stays[usize::from(spot.state)]
+    pub fn step(&self, state: u16, class: u32) -> Option<u16> {
+        Some(self.automaton.after(state, self.kinds[class as usize] as usize)).filter(|state| *state != NONE)
     }
 
-    /// Whether no short piece can make the string too long.
-    pub fn has_room(&self, spot: Spot) -> bool {
-        spot.left >= SHORT as u32 + self.most.characters
+    /// Whether the string may end.
+    pub fn may_end(&self, state: u16) -> bool {
+        self.automaton.ends[usize::from(state)]
     }
 
-    /// Tokens that complete the string at most, wherever it is.
-    pub fn most(&self) -> u32 {
-        self.most.tokens + SHORT as u32 + 1
+    /// What the string needs from a state on.
+    #[inline]
+    pub fn end(&self, state: u16) -> End {
+        self.ends[usize::from(state)]
     }
 }
 
 /// The number of the character that a byte belongs to, as far as it is known with it.
-fn number(spot: Spot, byte: u8) -> u32 {
-    let begun = u32::from(spot.begun);
-    match spot.within {
-        Within::Content if byte < 0x80 => 0,
+pub fn number(within: Within, begun: u16, byte: u8) -> u32 {
+    let begun = u32::from(begun);
+    match within {
+        Within::Content if byte == b'\\' => 0,
+        Within::Content if byte < 0x80 => u32::from(byte),
         Within::Content if byte < 0xe0 => u32::from(byte & 0x1f),
         Within::Content if byte < 0xf0 => u32::from(byte & 0x0f),
         Within::Content => u32::from(byte & 0x07),
@@ -266,35 +267,4 @@ fn cost(from: u32, to: u32, words: &Words) -> u32 {
         _ if words.bytes && words.all.has_single(0xf0 + (from >> 18) as u8) => 4,
         _ => NEVER,
     }
-}
-
-/// Numbers states: from two with the same number, texts of up to SHORT characters do the same.
-fn alike(automaton: &Automaton, effort: &mut Effort) -> Result<Vec<u16>, String> {
-    let mut numbers: Vec<u16> = automaton.ends.iter().map(|ends| u16::from(*ends)).collect();
-    for _ in 0..SHORT {
-        effort.spend(automaton.next.len())?;
-        let mut known: BTreeMap<(u16, Vec<u16>), u16> = BTreeMap::new();
-        let mut finer = Vec::with_capacity(numbers.len());
-        for state in 0..automaton.states() as u16 {
-            let row = automaton.row(state).iter().map(|to| if *to == NONE { NONE } else { numbers[usize::from(*to)] });
-            let count = known.len() as u16;
-            finer.push(*known.entry((numbers[usize::from(state)], row.collect())).or_insert(count));
-        }
-        let same = known.len() == 1 + usize::from(numbers.iter().copied().max().unwrap_or(0));
-        numbers = finer;
-        if same {
-            break;
-        }
-    }
-    Ok(numbers)
-}
-
-/// By state, the categories of which each byte leads to a state that does the same with short pieces.
-fn stays(ascii: &[u16], alike: &[u16]) -> Vec<u16> {
-    let same = |state: usize, byte: usize| {
-        let to = ascii[state * ASCII + byte];
-        to != NONE && alike[usize::from(to)] == alike[state]
-    };
-    let changes = |state| (0..ASCII).filter(move |byte| !same(state, *byte)).fold(1 << OTHER, |set, byte| set | 1 << category(byte as u8));
-    (0..alike.len()).map(|state| !changes(state)).collect()
 }

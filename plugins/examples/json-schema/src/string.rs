@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// Where inside a string the automaton is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Within {
     /// Between characters.
     Content,

@@ -21,8 +21,6 @@ pub struct Node {
     pub depth: u8,
     /// How many tokens end here: tokens[first..first + ends].
     pub ends: u16,
-    /// The categories of all bytes that come after it.
-    pub below: u16,
     pub first: u32,
     /// The next node that does not begin with this one.
     pub skip: u32,
@@ -47,20 +45,13 @@ impl Trie {
             }
             for (depth, byte) in bytes.iter().enumerate().skip(shared) {
                 path.push(nodes.len());
-                nodes.push(Node { byte: *byte, depth: depth as u8 + 1, ends: 0, below: 0, first: i as u32, skip: 0 });
+                nodes.push(Node { byte: *byte, depth: depth as u8 + 1, ends: 0, first: i as u32, skip: 0 });
             }
             nodes[path[path.len() - 1]].ends += 1;
             before = bytes;
         }
         for closed in path {
             nodes[closed].skip = nodes.len() as u32;
-        }
-        for at in (0..nodes.len()).rev() {
-            let mut child = at + 1;
-            while child < nodes[at].skip as usize {
-                nodes[at].below |= 1 << category(nodes[child].byte) | nodes[child].below;
-                child = nodes[child].skip as usize;
-            }
         }
         // What is shorter comes first, so the first token that ends at a node is the one that made it.
         Trie { nodes, tokens, ..Trie::default() }
@@ -127,26 +118,6 @@ impl Trie {
         &self.tokens[node.first as usize..][..node.ends as usize]
     }
 }
-
-/// The category of a byte: all of one are alike to most patterns. OTHER: it is no character by itself, or not one that may stand in
-/// a string.
-pub fn category(byte: u8) -> u8 {
-    match byte {
-        b'a'..=b'f' => 0,
-        b'g'..=b'z' => 1,
-        b'A'..=b'F' => 2,
-        b'G'..=b'Z' => 3,
-        b'0'..=b'9' => 4,
-        b' ' => 5,
-        b'-' => 6,
-        b'_' => 7,
-        b'.' => 8,
-        b'"' | b'\\' | 0..=0x1f | 0x7f..=0xff => OTHER,
-        _ => 9,
-    }
-}
-
-pub const OTHER: u8 = 15;
 
 fn pair(a: u8, b: u8) -> usize {
     usize::from(a) << 8 | usize::from(b)

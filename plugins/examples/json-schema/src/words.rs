@@ -30,8 +30,6 @@ pub struct Words {
     pub bytes: bool,
     /// Tokens that end generation.
     pub ends: Vec<Token>,
-    /// Tokens of more than SHORT bytes that may stand in a string, or end it.
-    pub long: Vec<Token>,
 }
 
 /// A token that leaves a string open and is not plain.
@@ -46,9 +44,6 @@ pub struct Loose {
 
 /// Plain tokens have so many characters at most.
 pub const PLAIN: usize = 16;
-
-/// Shorter tokens have so many bytes at most.
-pub const SHORT: usize = 16;
 
 /// What the automaton counts on being able to write as one token each.
 const NEEDED: &[u8] = b"{}[],:\"\\-.0123456789abcdefntru";
@@ -79,13 +74,8 @@ impl Words {
             return Err(alloc::format!("the model's vocabulary has no token for the character {:?}", *lacking as char));
         }
         let bytes = (0x80..=0xbf).all(single);
-        let long = all.tokens.iter().copied().filter(|t| {
-            let piece = vocabulary.piece(*t);
-            piece.len() > SHORT && Piece::new(piece).is_some()
-        });
-        let long = long.collect();
         let (open, loose, close) = (plain.clone(), Vec::new(), Vec::new());
-        let mut words = Words { vocabulary, all, plain, run, bytes, ends, long, open, loose, pending: 0, close, after: Trie::default() };
+        let mut words = Words { vocabulary, all, plain, run, bytes, ends, open, loose, pending: 0, close, after: Trie::default() };
         words.sort(rare);
         Ok(words)
     }
