@@ -163,15 +163,24 @@ generate: $(LLAMA_STAMP) $(UI) ## write anew what is generated from tables
 bench: build ## the scheduler's own cost a tick, and the binding's a token
 	go test -run '^$$' -bench . -benchmem ./scheduler/... ./native/...
 
-# Random weights in the shape of a 135M model: what is measured is time, and this needs no download.
-BENCH_MODEL := build/models/135m-q4_0.gguf
-$(BENCH_MODEL): | $(LLAMA_STAMP)
-	mkdir -p $(@D)
-	go run ./tools/synthgguf -shape 135m -quant Q4_0 -o $@ \
-		-vocab "$$(native/llama.cpp/fetch.sh $(LLAMA))/models/ggml-vocab-llama-bpe.gguf"
+# Random weights in the shapes of known models: what is measured is time, and this needs no download. llama-quantize makes the other
+# types of them, with its own choice of what stays more precise.
+MODELS := build/models
+BENCH_MODEL := $(MODELS)/135m-q4_0.gguf
+PEER_MODELS := $(BENCH_MODEL) $(MODELS)/moe-mxfp4_moe.gguf $(foreach shape,135m 1b,$(foreach type,q4_k_m q5_k_m q6_k iq4_xs,$(MODELS)/$(shape)-$(type).gguf))
+SYNTH = mkdir -p $(@D) && go run ./tools/synthgguf -o $@ -vocab "$$(native/llama.cpp/fetch.sh $(LLAMA))/models/ggml-vocab-llama-bpe.gguf"
+
+$(MODELS)/%-q4_0.gguf: | $(LLAMA_STAMP)
+	$(SYNTH) -shape $* -quant Q4_0
+
+$(MODELS)/%-q8_0.gguf: | $(LLAMA_STAMP)
+	$(SYNTH) -shape $* -quant Q8_0
+
+$(filter-out $(BENCH_MODEL),$(PEER_MODELS)): $(MODELS)/%.gguf: $$(MODELS)/$$(firstword $$(subst -, ,$$*))-q8_0.gguf | llama-tools
+	$(LLAMA)/tools/llama-quantize --allow-requantize $< $@ "$$(tr a-z A-Z <<<'$*' | cut -d- -f2-)"
 
 .PHONY: bench-peer
-bench-peer: build llama-tools $(BENCH_MODEL) ## compare with llama-server and its tools, into docs/performance.md and README (ARGS="-only mixed")
+bench-peer: build llama-tools $(PEER_MODELS) ## compare with llama-server and its tools, into docs/performance.md and README (ARGS="-only mixed")
 	go run ./tools/benchpeer -document docs/performance.md -readme README.md -chart docs/images/gaps.svg -out build/bench-peer.json $(ARGS)
 
 .PHONY: bench-plugins

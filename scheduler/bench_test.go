@@ -12,9 +12,9 @@ import (
 
 // BenchmarkTick is the scheduler's own cost of a tick in which every slot generates: the backend costs next to nothing.
 func BenchmarkTick(b *testing.B) {
-	for _, slots := range []int{1, 8, 64} {
+	for _, slots := range []int{1, 8, 64, 256} {
 		b.Run(fmt.Sprintf("slots=%d", slots), func(b *testing.B) {
-			backend := schedulertest.New(scheduler.Limits{Cells: 1 << 20, Context: 1 << 20, Sequences: 128, Rows: 128})
+			backend := schedulertest.New(scheduler.Limits{Cells: 1 << 22, Context: 1 << 20, Sequences: 256, Rows: 256})
 			s, err := scheduler.New(backend, scheduler.Config{Slots: slots})
 			if err != nil {
 				b.Fatal(err)

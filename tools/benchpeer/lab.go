@@ -26,6 +26,7 @@ type lab struct {
 	penstock, tools string // a binary, and a folder
 	before          string // a binary of an earlier commit; may be empty
 	model           string
+	models          string // folder of the models of the part quants
 	pluginDir       string
 	threads, rounds int
 	window          time.Duration
@@ -66,7 +67,7 @@ func (l *lab) targets(size bench.Size, names ...string) ([]bench.Target, error) 
 	var kept []*server
 	var targets []bench.Target
 	for _, name := range names {
-		key := fmt.Sprint(name, size)
+		key := fmt.Sprint(name, size, l.model)
 		s := l.running(key)
 		if s == nil {
 			s = &server{name: name, key: key}

@@ -29,6 +29,7 @@ var works = []struct {
 }{
 	{"single", (*lab).single},
 	{"burst", (*lab).burst},
+	{"quants", (*lab).quants},
 	{"late", (*lab).late},
 	{"prefix", (*lab).prefix},
 	{"tick", (*lab).tick},
@@ -60,6 +61,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&l.before, "before", "", "a penstock binary of an earlier commit, for -only before")
 	flag.StringVar(&l.tools, "tools", "build/llama.cpp/tools", "folder of llama.cpp's tools")
 	flag.StringVar(&l.model, "model", "build/models/135m-q4_0.gguf", "GGUF file")
+	flag.StringVar(&l.models, "models", "build/models", "folder of the models that quants measures")
 	flag.StringVar(&l.pluginDir, "plugin-dir", "build/plugins", "folder of the example plugins")
 	flag.IntVar(&l.threads, "threads", runtime.NumCPU(), "threads of every server and tool")
 	flag.IntVar(&l.rounds, "rounds", 3, "how often each takes its turn; at mixed work as often as there is time")
@@ -71,7 +73,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&to.chart, "chart", "", "file for a chart of the gaps, as SVG; empty: none")
 	out := flag.String("out", "", "file for all figures as JSON; empty: none")
 	from := flag.String("from", "", "a file that -out wrote: write its figures anew and measure nothing")
-	limit := flag.Duration("limit", 10*time.Minute, "longest time for all")
+	limit := flag.Duration("limit", 15*time.Minute, "longest time for all")
 	flag.Parse()
 	if *from != "" {
 		if err := l.report.read(*from); err != nil {

@@ -111,15 +111,16 @@ func parseBatches(out []byte) (map[int]float64, error) {
 	return speeds, nil
 }
 
-// parseTick reads what `go test -bench Tick -benchmem` prints for 64 slots. Of several results it takes the fastest,
+// parseTick reads what `go test -bench Tick -benchmem` prints for a number of slots. Of several results it takes the fastest,
 // since other work on the machine can only add time.
-func parseTick(out []byte) (microseconds, allocations float64, err error) {
+func parseTick(out []byte, slots int) (microseconds, allocations float64, err error) {
+	benchmark := fmt.Sprintf("BenchmarkTick/slots=%d", slots)
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		var name string
 		var n int
 		var ns, size, allocs float64
 		_, err := fmt.Sscanf(lines.Text(), "%s %d %f ns/op %f B/op %f allocs/op", &name, &n, &ns, &size, &allocs)
-		if err != nil || !strings.HasPrefix(name, "BenchmarkTick/slots=64") {
+		if err != nil || name != benchmark && !strings.HasPrefix(name, benchmark+"-") {
 			continue
 		}
 		if microseconds == 0 || ns/1000 < microseconds {
@@ -128,7 +129,7 @@ func parseTick(out []byte) (microseconds, allocations float64, err error) {
 		allocations = max(allocations, allocs)
 	}
 	if microseconds == 0 {
-		return 0, 0, fmt.Errorf("no result of BenchmarkTick/slots=64 in %q", out)
+		return 0, 0, fmt.Errorf("no result of %s in %q", benchmark, out)
 	}
 	return microseconds, allocations, nil
 }

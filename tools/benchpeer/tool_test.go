@@ -33,12 +33,13 @@ func TestParseBatches(t *testing.T) {
 func TestParseTick(t *testing.T) {
 	us, allocations, err := parseTick([]byte("goos: linux\nBenchmarkTick/slots=64-2 \t   61234\t     18512 ns/op\t      12 B/op\t       0 allocs/op\n" +
 		"BenchmarkTick/slots=8-2 \t   61234\t     999 ns/op\t      12 B/op\t       7 allocs/op\n" +
-		"BenchmarkTick/slots=64-2 \t   61234\t     29000 ns/op\t      12 B/op\t       0 allocs/op\nPASS\n"))
+		"BenchmarkTick/slots=64-2 \t   61234\t     29000 ns/op\t      12 B/op\t       0 allocs/op\n" +
+		"BenchmarkTick/slots=640-2 \t   61234\t     10 ns/op\t      12 B/op\t       9 allocs/op\nPASS\n"), 64)
 	if us != 18.512 || allocations != 0 || err != nil {
 		t.Errorf("%v µs, %v allocations, %v", us, allocations, err)
 	}
 	for _, bad := range []string{"", "PASS", "BenchmarkTick/slots=8-2 1 1 ns/op 1 B/op 1 allocs/op", "BenchmarkTick/slots=64-2 1 x ns/op 1 B/op 1 allocs/op"} {
-		if _, _, err := parseTick([]byte(bad)); err == nil {
+		if _, _, err := parseTick([]byte(bad), 64); err == nil {
 			t.Errorf("%q is taken for a result", bad)
 		}
 	}

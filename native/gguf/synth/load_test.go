@@ -13,14 +13,19 @@ import (
 )
 
 func TestWrite_LoadsAndDecodesAToken(t *testing.T) {
-	shape := synth.Shape{Name: "small", Dim: 64, Layers: 2, Heads: 4, KVHeads: 2, FFN: 128, Context: 256}
-	for _, quant := range []synth.Quant{synth.Q40, synth.Q80} {
+	dense := synth.Shape{Name: "small", Dim: 64, Layers: 2, Heads: 4, KVHeads: 2, FFN: 128, Context: 256}
+	experts := dense
+	experts.Experts, experts.Active = 8, 2
+	for _, c := range []struct {
+		shape synth.Shape
+		quant synth.Quant
+	}{{dense, synth.Q40}, {dense, synth.Q80}, {experts, synth.Q80}} {
 		path := filepath.Join(t.TempDir(), "m.gguf")
 		file, err := os.Create(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := synth.Write(file, shape, "../../../host/model/penstock-tiny.gguf", quant, 1); err != nil {
+		if err := synth.Write(file, c.shape, "../../../host/model/penstock-tiny.gguf", c.quant, 1); err != nil {
 			t.Fatal(err)
 		}
 		if err := file.Close(); err != nil {

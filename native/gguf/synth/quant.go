@@ -54,9 +54,14 @@ const blockLen = 32
 // encode appends weights, a multiple of blockLen, in the given type.
 func encode(dst []byte, kind gguf.TensorType, weights []float32) []byte {
 	for len(weights) > 0 {
-		if kind == gguf.Q4_0 {
+		switch kind {
+		case gguf.Q4_0:
 			dst = encodeQ40(dst, weights[:blockLen])
-		} else {
+		case gguf.F32:
+			for _, x := range weights[:blockLen] {
+				dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(x))
+			}
+		default:
 			dst = encodeQ80(dst, weights[:blockLen])
 		}
 		weights = weights[blockLen:]

@@ -22,7 +22,7 @@ const (
 // chunks of a matrix are made in parallel, each from its own seed, and written in order.
 func writeTensor(w io.Writer, t gguf.Tensor, align, seed, index uint64) error {
 	padding := make([]byte, -t.Size()&(align-1))
-	if t.Type == gguf.F32 {
+	if len(t.Dims) == 1 { // a norm
 		_, err := w.Write(append(ones(t.Elements()), padding...))
 		return err
 	}

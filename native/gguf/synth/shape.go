@@ -17,14 +17,16 @@ type Shape struct {
 	Name                             string
 	Dim, Layers, Heads, KVHeads, FFN uint32 // widths in numbers a token
 	Context                          uint32 // tokens
+	Experts, Active                  uint32 // in each layer, and for each token; 0: dense
 }
 
 // Shapes are those of well-known models of that many parameters: SmolLM 135M, Qwen 2.5 0.5B, Llama 3.2 1B. A larger
-// vocabulary than theirs adds to the count.
+// vocabulary than theirs adds to the count. The mixture of experts is no well-known one: it is small enough to measure.
 var Shapes = []Shape{
-	{"135m", 576, 30, 9, 3, 1536, 8192},
-	{"0.5b", 896, 24, 14, 2, 4864, 32768},
-	{"1b", 2048, 16, 32, 8, 8192, 131072},
+	{Name: "135m", Dim: 576, Layers: 30, Heads: 9, KVHeads: 3, FFN: 1536, Context: 8192},
+	{Name: "0.5b", Dim: 896, Layers: 24, Heads: 14, KVHeads: 2, FFN: 4864, Context: 32768},
+	{Name: "1b", Dim: 2048, Layers: 16, Heads: 32, KVHeads: 8, FFN: 8192, Context: 131072},
+	{Name: "moe", Dim: 768, Layers: 12, Heads: 12, KVHeads: 4, FFN: 512, Context: 8192, Experts: 32, Active: 4},
 }
 
 // ShapeNamed finds one of Shapes.
@@ -52,6 +54,9 @@ func (s Shape) validate() error {
 	}
 	if s.Dim%blockLen != 0 || s.FFN%blockLen != 0 {
 		return fmt.Errorf("%w: dim %d and ffn %d must be multiples of %d", ErrShape, s.Dim, s.FFN, blockLen)
+	}
+	if (s.Experts == 0) != (s.Active == 0) || s.Active > s.Experts {
+		return fmt.Errorf("%w: %d of %d experts are active", ErrShape, s.Active, s.Experts)
 	}
 	if s.Dim%s.Heads != 0 || s.headDim()%2 != 0 || s.Heads%s.KVHeads != 0 {
 		return fmt.Errorf("%w: %d heads (%d for keys) do not divide a width of %d evenly", ErrShape, s.Heads, s.KVHeads, s.Dim)

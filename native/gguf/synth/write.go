@@ -52,6 +52,10 @@ func describe(h *gguf.Header, s Shape, q Quant) {
 	} {
 		h.Set("llama."+p.key, gguf.NewUint32(p.value))
 	}
+	if s.Experts > 0 {
+		h.Set("llama.expert_count", gguf.NewUint32(s.Experts))
+		h.Set("llama.expert_used_count", gguf.NewUint32(s.Active))
+	}
 	h.Set("llama.attention.layer_norm_rms_epsilon", gguf.NewFloat32(1e-5))
 	h.Set("llama.rope.freq_base", gguf.NewFloat32(10000))
 }
@@ -83,23 +87,41 @@ func copyVocabulary(h *gguf.Header, path string) (int, error) {
 	return n, nil
 }
 
+// tensor is a tensor of a layer, without the layer's number.
+type tensor struct {
+	name string
+	kind gguf.TensorType
+	dims []uint64
+}
+
 // addTensors lists the tensors in the order llama.cpp's own files have. Norms are F32.
 func addTensors(h *gguf.Header, s Shape, q Quant, tokens uint64) {
-	dim, ffn, kv := uint64(s.Dim), uint64(s.FFN), uint64(s.KVHeads*s.headDim())
-	kind := q.layerType()
+	dim := uint64(s.Dim)
 	h.Append("token_embd.weight", gguf.Q8_0, dim, tokens)
 	h.Append("output_norm.weight", gguf.F32, dim)
 	for i := range s.Layers {
-		for _, t := range []struct {
-			name string
-			kind gguf.TensorType
-			dims []uint64
-		}{
-			{"attn_norm", gguf.F32, []uint64{dim}}, {"attn_q", kind, []uint64{dim, dim}}, {"attn_k", kind, []uint64{dim, kv}},
-			{"attn_v", kind, []uint64{dim, kv}}, {"attn_output", kind, []uint64{dim, dim}}, {"ffn_norm", gguf.F32, []uint64{dim}},
-			{"ffn_gate", kind, []uint64{dim, ffn}}, {"ffn_up", kind, []uint64{dim, ffn}}, {"ffn_down", kind, []uint64{ffn, dim}},
-		} {
+		for _, t := range append(s.attention(q), s.feedForward(q)...) {
 			h.Append(fmt.Sprintf("blk.%d.%s.weight", i, t.name), t.kind, t.dims...)
 		}
+	}
+}
+
+func (s Shape) attention(q Quant) []tensor {
+	dim, kv, kind := uint64(s.Dim), uint64(s.KVHeads*s.headDim()), q.layerType()
+	return []tensor{
+		{"attn_norm", gguf.F32, []uint64{dim}}, {"attn_q", kind, []uint64{dim, dim}}, {"attn_k", kind, []uint64{dim, kv}},
+		{"attn_v", kind, []uint64{dim, kv}}, {"attn_output", kind, []uint64{dim, dim}}, {"ffn_norm", gguf.F32, []uint64{dim}},
+	}
+}
+
+// feedForward lists the matrices of one layer; those of all experts are one tensor. What chooses the experts is F32.
+func (s Shape) feedForward(q Quant) []tensor {
+	dim, ffn, experts, kind := uint64(s.Dim), uint64(s.FFN), uint64(s.Experts), q.layerType()
+	if experts == 0 {
+		return []tensor{{"ffn_gate", kind, []uint64{dim, ffn}}, {"ffn_up", kind, []uint64{dim, ffn}}, {"ffn_down", kind, []uint64{ffn, dim}}}
+	}
+	return []tensor{
+		{"ffn_gate_inp", gguf.F32, []uint64{dim, experts}}, {"ffn_gate_exps", kind, []uint64{dim, ffn, experts}},
+		{"ffn_up_exps", kind, []uint64{dim, ffn, experts}}, {"ffn_down_exps", kind, []uint64{ffn, dim, experts}},
 	}
 }

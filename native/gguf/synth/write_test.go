@@ -60,6 +60,11 @@ func TestWrite_BadArguments_AreNamed(t *testing.T) {
 	if err := Write(&bytes.Buffer{}, wide, builtIn, Q40, 1); !errors.Is(err, ErrShape) {
 		t.Errorf("width 65: %v", err)
 	}
+	undecided := small
+	undecided.Experts = 4
+	if err := Write(&bytes.Buffer{}, undecided, builtIn, Q40, 1); !errors.Is(err, ErrShape) {
+		t.Errorf("4 experts, none active: %v", err)
+	}
 	if err := Write(&bytes.Buffer{}, small, filepath.Join(t.TempDir(), "absent"), Q40, 1); err == nil {
 		t.Error("an absent vocabulary was accepted")
 	}
