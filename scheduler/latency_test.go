@@ -24,6 +24,9 @@ type mixed struct {
 	last    []time.Time
 	tokens  int
 	serial  int
+
+	begin  int // tokens in the prompt of a stream
+	length int // of the shortest of the other prompts; they vary by two thirds of that
 }
 
 func newMixed(t *testing.T, streams, clients int, c scheduler.Config) *mixed {
@@ -33,23 +36,33 @@ func newMixed(t *testing.T, streams, clients int, c scheduler.Config) *mixed {
 func newMixedOn(t *testing.T, streams, clients int, c scheduler.Config, cost func(tokens, cells int) time.Duration, separate bool) *mixed {
 	b := schedulertest.New(scheduler.Limits{Cells: 1 << 16, Context: 1 << 15, Batch: 2048, Sequences: 32, SeparatePasses: separate})
 	b.Cost = cost
+	m := &mixed{b: b, begin: 20, length: 1500}
+	m.start(t, streams, clients, c)
+	return m
+}
+
+// start brings the streams to where they generate, and then begins the other prompts.
+func (m *mixed) start(t *testing.T, streams, clients int, c scheduler.Config) {
 	c.Slots = streams + clients + 2
-	m := &mixed{b: b, s: newScheduler(t, b, c), rng: rand.New(rand.NewPCG(uint64(streams), uint64(clients)))}
+	m.s, m.rng = newScheduler(t, m.b, c), rand.New(rand.NewPCG(uint64(streams), uint64(clients)))
 	m.last = make([]time.Time, streams)
 	for range streams {
-		m.streams = append(m.streams, submit(t, m.s, m.request(20, 0)))
+		m.streams = append(m.streams, submit(t, m.s, m.request(m.begin, 0)))
 	}
 	for m.tokens < 40*streams {
 		m.step()
 	}
 	m.addClients(t, clients)
-	return m
 }
 
 func (m *mixed) addClients(t *testing.T, n int) {
 	for range n {
-		m.prompts = append(m.prompts, submit(t, m.s, m.request(1500+m.rng.IntN(1000), 1)))
+		m.prompts = append(m.prompts, submit(t, m.s, m.long()))
 	}
+}
+
+func (m *mixed) long() scheduler.Request {
+	return m.request(m.length+m.rng.IntN(m.length*2/3), 1)
 }
 
 func (m *mixed) request(n, most int) scheduler.Request {
@@ -77,7 +90,7 @@ func (m *mixed) step() {
 	for i, st := range m.prompts {
 		for e, ok := st.TryNext(); ok; e, ok = st.TryNext() {
 			if e.Kind == scheduler.KindEnd {
-				m.prompts[i], _ = m.s.Submit(m.request(1500+m.rng.IntN(1000), 1))
+				m.prompts[i], _ = m.s.Submit(m.long())
 			}
 		}
 	}

@@ -14,11 +14,15 @@ const (
 	firstChunk        = 64   // while nothing is known
 	leastAmongStreams = 8    // smallest chunk worth a tick beside decode tokens
 	leastAlone        = 32   // and without: below it the weights are read for too few tokens
-	mostAlone         = 512  // largest chunk while no slot generates: it bounds how long a new request waits
+	mostAlone         = 512  // largest chunk while no slot generates that takes longer than longestAlone
 	shortWeight       = 7    // of a short prompt against a generating slot
 	shortShare        = 0.92 // most of the tick's time that short prompts get by their number
 	exploreEvery      = 16   // choices, after which the sizes next to the best one had a turn each
 )
+
+// longestAlone is how long a tick with more than mostAlone prompt tokens may take while no slot generates, since a new request may come
+// and wait. A GPU computes some thousands in that time; few of them at once would leave it half used.
+const longestAlone = 100 * time.Millisecond
 
 // Demand is what a tick may compute: the decode tokens, which it computes in any case, and the prompts, of which a chunk is to be chosen.
 type Demand struct {
@@ -122,7 +126,7 @@ func (d *Demand) Best(within time.Duration) int {
 	share, least, most := shareAmongStreams, leastAmongStreams, d.Largest(within)
 	switch {
 	case d.Decode.Tokens == 0:
-		share, least, most = shareAlone, leastAlone, min(most, mostAlone)
+		share, least, most = shareAlone, leastAlone, min(most, max(d.Largest(longestAlone), mostAlone))
 	case !d.Estimator.separate:
 		share = shareInOnePass
 	}

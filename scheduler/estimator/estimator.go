@@ -15,8 +15,8 @@
 // no slot generates, e is 1. Whatever the target, prompts get a least share of the tick's time: Demand.MinShare, and more where many
 // short prompts wait.
 //
-// While no slot generates there is no target, and the strategy is not asked: s is 0.95, of chunks of at most 512 tokens. If slots of
-// another model on the same machine generate, the target holds for these chunks, too.
+// While no slot generates there is no target, and the strategy is not asked: s is 0.95, of chunks that have at most 512 tokens or
+// take at most 100 ms. If slots of another model on the same machine generate, the target holds for these chunks, too.
 //
 // The estimate comes from the passes so far. So that it is right for sizes that are not in use, a size that was never measured is
 // tried once, and now and then a tick takes the size next to the best one.

@@ -23,6 +23,8 @@ type Backend struct {
 
 	// Cost is how long a pass takes on the virtual clock, by its tokens and the cells they attend to; nil: no time.
 	Cost func(tokens, cells int) time.Duration
+	// Device, if set, says it in place of Cost.
+	Device *Device
 	// CopyCost is how long it takes to copy a cell.
 	CopyCost time.Duration
 	// Fail, if set, is asked before each pass; an error fails it with part of the batch in the cache, as llama.cpp may.
@@ -86,7 +88,9 @@ func (b *Backend) Wait() error {
 	b.Passes++
 	b.Tokens += n
 	b.Largest = max(b.Largest, n)
-	if b.Cost != nil {
+	if b.Device != nil {
+		b.Advance(b.Device.Cost(b.batch))
+	} else if b.Cost != nil {
 		cells := 0
 		for _, at := range b.batch.Positions {
 			cells += int(at)
