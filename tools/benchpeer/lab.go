@@ -26,7 +26,8 @@ type lab struct {
 	penstock, tools string // a binary, and a folder
 	before          string // a binary of an earlier commit; may be empty
 	model           string
-	models          string // folder of the models of the part quants
+	models          string   // folder of the models of the part quants
+	chosen          []string // of these; empty: all
 	pluginDir       string
 	threads, rounds int
 	window          time.Duration

@@ -66,6 +66,10 @@ func run(ctx context.Context) error {
 	flag.IntVar(&l.threads, "threads", runtime.NumCPU(), "threads of every server and tool")
 	flag.IntVar(&l.rounds, "rounds", 3, "how often each takes its turn; at mixed work as often as there is time")
 	flag.DurationVar(&l.window, "window", 12*time.Second, "measured time of a run of mixed work")
+	flag.Func("quants", "models of the part quants, with commas, such as 1b-q4_k_m; empty: all", func(list string) error {
+		l.chosen = strings.Split(list, ",")
+		return nil
+	})
 	only := flag.String("only", "", "parts to run, with commas: "+strings.Join(names(), ", ")+"; empty: all but plugins and before")
 	var to output
 	flag.StringVar(&to.document, "document", "", "Markdown file whose section between the markers is replaced by the table of a whole run; empty: none")

@@ -5,16 +5,19 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/penstock/penstock/host/bench"
 )
 
-// quantised are models as llama-quantize writes them, with the answers' length that makes a run last some seconds.
-var quantised = []struct {
+type quantisedModel struct {
 	name   string
-	tokens int
-}{
+	tokens int // of an answer
+}
+
+// quantised are models as llama-quantize writes them, with the answers' length that makes a run last some seconds.
+var quantised = []quantisedModel{
 	{"135m-q4_k_m", 64}, {"135m-q5_k_m", 64}, {"135m-q6_k", 64}, {"135m-iq4_xs", 64}, {"moe-mxfp4_moe", 64},
 	{"1b-q4_k_m", 16}, {"1b-q5_k_m", 16}, {"1b-q6_k", 16}, {"1b-iq4_xs", 16},
 }
@@ -26,7 +29,15 @@ const quantTime = 45 * time.Second
 func (l *lab) quants() error {
 	whole := l.model
 	defer func() { l.model = whole }()
+	for _, name := range l.chosen {
+		if !slices.ContainsFunc(quantised, func(q quantisedModel) bool { return q.name == name }) {
+			return fmt.Errorf("-quants: %q is not known", name)
+		}
+	}
 	for _, q := range quantised {
+		if len(l.chosen) > 0 && !slices.Contains(l.chosen, q.name) {
+			continue
+		}
 		l.model = filepath.Join(l.models, q.name+".gguf")
 		if err := l.quant(q.name, q.tokens); err != nil {
 			return fmt.Errorf("%s: %w", q.name, err)
