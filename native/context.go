@@ -6,26 +6,9 @@ package native
 import "C"
 
 import (
-	"cmp"
 	"fmt"
-	"strings"
 	"unsafe"
 )
-
-// ContextOptions size a context. Zero values take the defaults named.
-type ContextOptions struct {
-	Cells          int    // KV cells in all, shared where Unified; 0: as many as the model was trained for
-	Batch          int    // tokens a forward pass may carry; 0: 2048
-	UBatch         int    // tokens computed at once; 0: 512
-	Sequences      int    // 1 to 256; 0: 1
-	Rows           int    // output rows a forward pass may have; 0: one for each sequence
-	Threads        int    // 0: physical cores
-	Poll           int    // 0..100: how long idle workers spin before they sleep
-	FlashAttention string // auto, on, off; "" is auto
-	KVType         string // f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0, q5_1; "" is f16, which the host has; tests compare with f32
-	Unified        bool   // all sequences share one buffer of cells; else each has its own
-	Output         Output // what a pass gives; where it is not Logits, Rows is of no account
-}
 
 // Output is what the passes of a context give.
 type Output int32
@@ -59,43 +42,6 @@ type Context struct {
 	rows     int
 	err      C.ps_error
 	adapters *keptAdapters
-}
-
-var kvTypes = map[string]C.int32_t{
-	"": 1, "f32": 0, "f16": 1, "bf16": 30, "q4_0": 2, "q4_1": 3, "q5_0": 6, "q5_1": 7, "q8_0": 8, "iq4_nl": 20,
-}
-
-var flashAttention = map[string]C.int32_t{"": -1, "auto": -1, "off": 0, "on": 1}
-
-func (o ContextOptions) params() (C.ps_context_params, error) {
-	kv, ok := kvTypes[strings.ToLower(o.KVType)]
-	if !ok {
-		return C.ps_context_params{}, fmt.Errorf("%w: KV type %q; use f32, f16, bf16, q8_0, q4_0, q4_1, iq4_nl, q5_0 or q5_1", ErrInvalid, o.KVType)
-	}
-	flash, ok := flashAttention[strings.ToLower(o.FlashAttention)]
-	if !ok {
-		return C.ps_context_params{}, fmt.Errorf("%w: flash attention %q; use auto, on or off", ErrInvalid, o.FlashAttention)
-	}
-	for name, v := range map[string]int{"cells": o.Cells, "batch": o.Batch, "ubatch": o.UBatch, "sequences": o.Sequences,
-		"rows": o.Rows, "threads": o.Threads, "poll": o.Poll} {
-		if v < 0 || v > 1<<28 {
-			return C.ps_context_params{}, fmt.Errorf("%w: %s is %d; it must not be negative or over %d", ErrInvalid, name, v, 1<<28)
-		}
-	}
-	return C.ps_context_params{
-		output:          C.int32_t(o.Output),
-		cells:           C.uint32_t(o.Cells),
-		batch:           C.uint32_t(cmp.Or(o.Batch, 2048)),
-		ubatch:          C.uint32_t(cmp.Or(o.UBatch, 512)),
-		sequences:       C.uint32_t(cmp.Or(o.Sequences, 1)),
-		rows:            C.uint32_t(o.Rows),
-		threads:         C.int32_t(cmp.Or(o.Threads, PhysicalCores())),
-		poll:            C.uint32_t(o.Poll),
-		flash_attention: flash,
-		type_k:          kv,
-		type_v:          kv,
-		unified:         C._Bool(o.Unified),
-	}, nil
 }
 
 // NewContext makes a context on m, which may be closed before it.

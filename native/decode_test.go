@@ -237,10 +237,10 @@ func TestNewContext_BadOptions(t *testing.T) {
 		"negative batch":         {Batch: -1},
 		"absurd batch":           {Batch: 1 << 27},
 		"too many threads":       {Threads: 100000},
-		"unknown KV type":        {KVType: "q3_k"},
+		"unknown KV type":        {TypeK: "q3_k"},
 		"unknown flash":          {FlashAttention: "maybe"},
-		"quantised V, flash off": {KVType: "q8_0", FlashAttention: "off"},
-		"KV beyond memory":       {Cells: 1 << 28, KVType: "f32"},
+		"quantised V, flash off": {TypeV: "q8_0", FlashAttention: "off"},
+		"KV beyond memory":       {Cells: 1 << 28, TypeK: "f32", TypeV: "f32"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := NewContext(m, o)

@@ -10,6 +10,7 @@ type Device struct {
 	Name        string
 	Description string
 	Backend     string
+	Buffer      string // the type of its buffers, as TensorOverride names it; "": it has none
 	Kind        string // cpu, gpu, igpu, accelerator, meta
 	Free, Total uint64 // bytes of memory; 0 where unknown
 }
@@ -30,7 +31,7 @@ func Devices() ([]Device, error) {
 			kind = deviceKinds[d.kind]
 		}
 		out = append(out, Device{
-			Name: C.GoString(&d.name[0]), Description: C.GoString(&d.description[0]), Backend: C.GoString(&d.backend[0]),
+			Name: C.GoString(&d.name[0]), Description: C.GoString(&d.description[0]), Backend: C.GoString(&d.backend[0]), Buffer: C.GoString(&d.buffer[0]),
 			Kind: kind, Free: uint64(d.free), Total: uint64(d.total),
 		})
 	}

@@ -103,7 +103,7 @@ func TestContext_Decode_BuiltInModelGreedy(t *testing.T) {
 		"Ivy and Kim went home, glad and tired."
 	m := loadBuiltIn(t, ModelOptions{})
 	for name, o := range map[string]ContextOptions{
-		"default": {Threads: 1}, "plain attention in 32 bits": {Threads: 1, FlashAttention: "off", KVType: "f32"},
+		"default": {Threads: 1}, "plain attention in 32 bits": {Threads: 1, FlashAttention: "off", TypeK: "f32", TypeV: "f32"},
 	} {
 		if diff := cmp.Diff(want, greedyText(t, m, o, greedyPrompt, 100)); diff != "" {
 			t.Errorf("%s: (-want +got):\n%s", name, diff)

@@ -91,7 +91,7 @@ func TestOwnKernels_AsExactAsGGML(t *testing.T) {
 	} {
 		for name, weights := range map[string]synth.Quant{"Q8_0": synth.Q80, "Q4_0": synth.Q40} {
 			m := synthetic(t, shape, weights)
-			o := ContextOptions{Cells: 1536, Batch: 512, Sequences: 3, Rows: 512, KVType: "f32", FlashAttention: "off"}
+			o := ContextOptions{Cells: 1536, Batch: 512, Sequences: 3, Rows: 512, TypeK: "f32", TypeV: "f32", FlashAttention: "off"}
 			exact := logitsOf(t, m, o, false)
 			for _, kv := range []string{"f16", "f32", "q8_0"} {
 				if kv == "q8_0" && shape.Dim/shape.Heads%32 != 0 {
@@ -99,7 +99,7 @@ func TestOwnKernels_AsExactAsGGML(t *testing.T) {
 				}
 				for threads, unified := range map[int]bool{1: false, 3: true} {
 					t.Run(fmt.Sprintf("%s/%s/%s/unified=%t", shape.Name, name, kv, unified), func(t *testing.T) {
-						o.KVType, o.FlashAttention, o.Threads, o.Unified = kv, "on", threads, unified
+						o.TypeK, o.TypeV, o.FlashAttention, o.Threads, o.Unified = kv, kv, "on", threads, unified
 						ggml, got := logitsOf(t, m, o, false), logitsOf(t, m, o, true)
 						if slices.Equal(got, ggml) {
 							t.Fatal("every bit is the same: the kernels were not used")

@@ -12,21 +12,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/cgo"
 	"unsafe"
 )
 
-// ModelOptions say how a model is loaded. The zero value maps all of the file into main memory.
-type ModelOptions struct {
-	GPULayers    int  // layers to put on GPUs; negative: all; 0: none, and no GPU is asked for anything
-	VocabOnly    bool // no weights: for tokenising and templates only
-	CheckTensors bool // look for values that are not numbers
-	// Progress is called on the loading goroutine with 0..1; nil is fine.
-	Progress func(done float32)
-}
-
 // LoadModel loads a GGUF file. It stops soon after ctx is done. If the file is at fault the error is ErrNotFound,
-// ErrNotGGUF, ErrUnsupported, ErrTooLarge or ErrBadModel and carries the reason.
+// ErrNotGGUF, ErrUnsupported, ErrTooLarge or ErrBadModel and carries the reason; if the options are, ErrInvalid.
 //
 // llama.cpp aborts the process on some damaged files: check an unknown file first, as package host/model does.
 func LoadModel(ctx context.Context, path string, o ModelOptions) (*Model, error) {
@@ -96,15 +88,16 @@ func loadModel(ctx context.Context, path string, o ModelOptions) (*C.ps_model, e
 	user := cgo.NewHandle(progress{ctx: ctx, report: o.Progress})
 	defer user.Delete()
 
-	params := C.ps_model_params{
-		gpu_layers:    C.int32_t(o.GPULayers),
-		vocab_only:    C._Bool(o.VocabOnly),
-		check_tensors: C._Bool(o.CheckTensors),
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	params, err := o.params(&pin)
+	if err != nil {
+		return nil, err
 	}
 	var e C.ps_error
 	var out *C.ps_model
 	code := C.ps_model_load(cpath, &params, C.ps_progress_fn(C.penstockProgress), C.uintptr_t(user), &out, &e)
-	err := failure(code, &e)
+	err = failure(code, &e)
 	switch {
 	case errors.Is(err, ErrCancelled):
 		return nil, fmt.Errorf("%w: %w", err, context.Cause(ctx))

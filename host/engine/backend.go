@@ -19,11 +19,13 @@ const poll = 0
 
 // onGPU reports whether a GPU computes.
 func (o Options) onGPU() bool {
-	if o.GPULayers == 0 {
+	if o.GPULayers == 0 && len(o.Model.Devices) == 0 {
 		return false
 	}
 	devices, err := native.Devices()
-	return err == nil && slices.ContainsFunc(devices, func(d native.Device) bool { return d.Kind == "gpu" || d.Kind == "igpu" })
+	return err == nil && slices.ContainsFunc(devices, func(d native.Device) bool {
+		return (d.Kind == "gpu" || d.Kind == "igpu") && (len(o.Model.Devices) == 0 || slices.Contains(o.Model.Devices, d.Name))
+	})
 }
 
 // backend is scheduler.Backend over a native context. The forward pass runs on a goroutine of its own, so that the

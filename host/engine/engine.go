@@ -30,12 +30,12 @@ type Options struct {
 	Lacks          Lacks  // what is not to be asked of the model
 	Template       TemplateOptions
 	ControlVectors ControlVectors
+	// Model and Context are llama.cpp's further options. What Options says itself, and what Open decides, is not looked at in them: of
+	// sizes only Context.Rows is, where it is more than a row for each slot.
+	Model   native.ModelOptions
+	Context native.ContextOptions
 	// Progress is called with 0..1 while the weights load; nil is fine.
 	Progress func(done float32)
-
-	// flashAttention is auto, on or off; "" is auto. Only tests set it: off, the cache holds its values the other way round, as with
-	// models that cannot have flash attention.
-	flashAttention string
 }
 
 // Info describes the loaded model.
@@ -81,7 +81,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := native.LoadModel(ctx, o.Path, native.ModelOptions{GPULayers: o.GPULayers, Progress: o.Progress})
+	model, err := native.LoadModel(ctx, o.Path, o.modelOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +106,12 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
+func (o Options) modelOptions() native.ModelOptions {
+	m := o.Model
+	m.GPULayers, m.Progress = o.GPULayers, o.Progress
+	return m
+}
+
 func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
 	cells := o.ContextSize
 	if cells == 0 {
@@ -119,10 +125,10 @@ func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
 	if o.shared(info) {
 		sequences += o.CacheSequences
 	}
-	return native.ContextOptions{
-		Cells: cells, Batch: o.Batch, UBatch: o.UBatch, Sequences: sequences, Rows: o.Slots,
-		Threads: threads, Poll: poll, FlashAttention: o.flashAttention, Unified: o.shared(info),
-	}
+	c := o.Context
+	c.Cells, c.Batch, c.UBatch, c.Sequences, c.Rows = cells, o.Batch, o.UBatch, sequences, max(o.Slots, c.Rows)
+	c.Threads, c.Poll, c.Unified, c.Output = threads, poll, o.shared(info), native.Logits
+	return c
 }
 
 // DefaultCells is how many KV cells a model gets that was trained for so many tokens: for each slot as many, up to 32,768 in all.

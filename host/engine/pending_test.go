@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
@@ -65,7 +66,7 @@ func TestBackend_Share_IsOfThatMoment(t *testing.T) {
 			t.Run(name+"/"+layout, func(t *testing.T) {
 				kind, turned, _ := strings.Cut(layout, ", ")
 				flash := map[string]string{"": "on"}[turned]
-				b := opened(t, Options{Slots: 4, KVLayout: kind, ContextSize: 2048, flashAttention: cmp.Or(flash, "off")}).Backend()
+				b := opened(t, Options{Slots: 4, KVLayout: kind, ContextSize: 2048, Context: native.ContextOptions{FlashAttention: cmp.Or(flash, "off")}}).Backend()
 				feed(t, b, 0, 0, story(50, 1)...)
 				feed(t, b, 0, 50, story(30, 5)...)
 				b.Truncate(0, 50)
@@ -120,7 +121,7 @@ func TestBackend_Restore_Part(t *testing.T) {
 	for _, layout := range []string{"split", "shared"} {
 		for _, flash := range []string{"on", "off"} { // off: values lie the other way round
 			t.Run(layout+" "+flash, func(t *testing.T) {
-				b := opened(t, Options{Slots: 4, KVLayout: layout, ContextSize: 2048, flashAttention: flash}).Backend()
+				b := opened(t, Options{Slots: 4, KVLayout: layout, ContextSize: 2048, Context: native.ContextOptions{FlashAttention: flash}}).Backend()
 				for i := range int32(6) { // cells of two sequences in turn, where they share them
 					feed(t, b, 0, int(i)*16, story(96, 1)[i*16:(i+1)*16]...)
 					feed(t, b, 1, int(i)*16, story(96, 2)[i*16:(i+1)*16]...)

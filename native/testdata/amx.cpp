@@ -89,7 +89,14 @@ void run(const char * path, const uint64_t (&operations)[PS_KERNELS_CHOICES]) {
     size_t     n;
     check(ps_model_weights(model, weights, 4, &n, &err), err);
     ps_context *      c;
-    ps_context_params p{ PS_LOGITS, 64, 8, 8, 1, 2, 2, 0, -1, 1, 1, false };
+    ps_context_params p{};
+    p.cells = 64;
+    p.batch = p.ubatch = 8;
+    p.sequences = 1;
+    p.rows = p.threads = p.threads_batch = 2;
+    p.rope_scaling = p.flash_attention = -1;
+    p.yarn_ext_factor = p.yarn_attn_factor = p.yarn_beta_fast = p.yarn_beta_slow = -1;
+    p.type_k = p.type_v = 1;
     check(ps_context_new(model, &p, &c, &err), err);
     const int32_t tokens[] = { 20, 30 }, positions[] = { 0, 1 }, sequences[] = { 0, 0 };
     const bool    outputs[] = { false, true };

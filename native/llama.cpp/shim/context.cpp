@@ -14,8 +14,10 @@
 ps_context::~ps_context() {
     copy.stop_thread();  // it reads what is freed now
     llama_free(context);
-    if (pool) {
-        ggml_threadpool_free(pool);
+    for (auto * p : { pool, batch_pool }) {
+        if (p) {
+            ggml_threadpool_free(p);
+        }
     }
 }
 
@@ -50,9 +52,11 @@ void check(const ps_context_params & p) {
         throw ps::fault(PS_INVALID, "a batch of " + std::to_string(p.batch) + " tokens with " + std::to_string(p.cells) +
                                         " cells is out of range");
     }
-    if (p.threads < 1 || p.threads > GGML_MAX_N_THREADS) {
-        throw ps::fault(PS_INVALID, "threads must be 1 to " + std::to_string(GGML_MAX_N_THREADS) + ", not " +
-                                        std::to_string(p.threads));
+    for (const int32_t threads : { p.threads, p.threads_batch }) {
+        if (threads < 1 || threads > GGML_MAX_N_THREADS) {
+            throw ps::fault(PS_INVALID, "threads must be 1 to " + std::to_string(GGML_MAX_N_THREADS) + ", not " +
+                                            std::to_string(threads));
+        }
     }
     for (const int32_t type : { p.type_k, p.type_v }) {
         switch (type) {
@@ -108,13 +112,24 @@ llama_context_params params_of(const ps_context_params & p, ps_context * self) {
     out.n_ubatch            = p.ubatch == 0 ? p.batch : std::min(p.ubatch, p.batch);
     out.n_seq_max           = p.sequences;
     out.n_outputs_max       = std::max(p.rows, p.sequences);  // llama.cpp always reserves a row a sequence
+    out.n_rs_seq            = p.snapshots;
     out.n_threads           = p.threads;
-    out.n_threads_batch     = p.threads;
+    out.n_threads_batch     = p.threads_batch;
+    out.rope_scaling_type   = static_cast<llama_rope_scaling_type>(p.rope_scaling);
+    out.rope_freq_base      = p.rope_freq_base;
+    out.rope_freq_scale     = p.rope_freq_scale;
+    out.yarn_ext_factor     = p.yarn_ext_factor;
+    out.yarn_attn_factor    = p.yarn_attn_factor;
+    out.yarn_beta_fast      = p.yarn_beta_fast;
+    out.yarn_beta_slow      = p.yarn_beta_slow;
+    out.yarn_orig_ctx       = p.yarn_orig_ctx;
     out.flash_attn_type     = static_cast<llama_flash_attn_type>(std::clamp(p.flash_attention, -1, 1));
     out.type_k              = static_cast<ggml_type>(p.type_k);
     out.type_v              = static_cast<ggml_type>(p.type_v);
     out.kv_unified          = p.unified;
-    out.swa_full            = false;  // keep a sliding window, not every position
+    out.swa_full            = p.swa_full;  // else a sliding window is kept, not every position
+    out.offload_kqv         = !p.no_kv_offload;
+    out.op_offload          = !p.no_op_offload;
     out.no_perf             = true;
     out.abort_callback      = should_abort;
     out.abort_callback_data = self;
@@ -141,14 +156,22 @@ bool is_non_causal(const ps_model * m, const llama_context * context) {
 // Whether its embeddings come from an encoder of its own, beside a decoder or not.
 bool encodes(const ps_context * c) { return c->output != PS_LOGITS && llama_model_has_encoder(c->model->model); }
 
-void attach_pool(ps_context * self, const ps_context_params & p) {
-    auto params = ggml_threadpool_params_default(p.threads);
-    params.poll = std::min(p.poll, 100u);
-    self->pool  = ggml_threadpool_new(&params);
-    if (!self->pool) {
-        throw ps::fault(PS_NO_MEMORY, "no pool of " + std::to_string(p.threads) + " threads could be started");
+ggml_threadpool_t new_pool(int32_t threads, uint32_t poll) {
+    auto params = ggml_threadpool_params_default(threads);
+    params.poll = std::min(poll, 100u);
+    auto * pool = ggml_threadpool_new(&params);
+    if (!pool) {
+        throw ps::fault(PS_NO_MEMORY, "no pool of " + std::to_string(threads) + " threads could be started");
     }
-    llama_attach_threadpool(self->context, self->pool, self->pool);
+    return pool;
+}
+
+void attach_pools(ps_context * self, const ps_context_params & p) {
+    self->pool = new_pool(p.threads, p.poll);
+    if (p.threads_batch != p.threads) {
+        self->batch_pool = new_pool(p.threads_batch, p.poll);
+    }
+    llama_attach_threadpool(self->context, self->pool, self->batch_pool);
 }
 
 }  // namespace
@@ -177,7 +200,7 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
             const bool memory = reason.find("allocate") != std::string::npos;
             throw ps::fault(memory ? PS_NO_MEMORY : PS_FAILED, reason);
         }
-        attach_pool(self.get(), *p);
+        attach_pools(self.get(), *p);
 
         auto & l    = self->limits;
         l.cells     = static_cast<int32_t>(llama_n_ctx(self->context));

@@ -15,6 +15,7 @@ struct ps_context {
     ps_model *        model   = nullptr;
     llama_context *   context = nullptr;
     ggml_threadpool_t pool    = nullptr;
+    ggml_threadpool_t batch_pool = nullptr;  // of passes with more than one token; null: the same
     ps_context_limits limits{};
     bool              unified = true;
     int32_t           output  = PS_LOGITS;

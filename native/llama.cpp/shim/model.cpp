@@ -3,6 +3,7 @@
 #include "shim.h"
 
 #include "kernel_choice.h"
+#include "model_params.h"
 
 #include "llama-model.h"
 
@@ -39,21 +40,6 @@ int32_t code_of(const std::string & reason) {
     return PS_FAILED;
 }
 
-// Even with no layer on a GPU, llama.cpp has it compute large passes and hold buffers; so it is told of no device then.
-ggml_backend_dev_t no_devices[] = { nullptr };
-
-llama_model_params params_of(const ps_model_params & p, progress * state) {
-    auto out                        = llama_model_default_params();
-    out.n_gpu_layers                = p.gpu_layers;
-    out.devices                     = p.gpu_layers == 0 ? no_devices : nullptr;
-    out.vocab_only                  = p.vocab_only;
-    out.check_tensors               = p.check_tensors;
-    out.load_mode                   = LLAMA_LOAD_MODE_MMAP;
-    out.progress_callback           = on_progress;
-    out.progress_callback_user_data = state;
-    return out;
-}
-
 }  // namespace
 
 int32_t ps_model_load(const char * path, const ps_model_params * params, ps_progress_fn call, uintptr_t user,
@@ -64,7 +50,12 @@ int32_t ps_model_load(const char * path, const ps_model_params * params, ps_prog
 
         const auto kernels = ps::lock_kernel_choice(); // it decides how weights are laid out
         auto       model   = std::make_unique<ps_model>();
-        model->model = llama_model_load_from_file(path, params_of(*params, &state));
+        const auto with    = std::make_shared<ps::model_params>(*params);
+        model->loaded_with = with;
+
+        with->params.progress_callback           = on_progress;
+        with->params.progress_callback_user_data = &state;
+        model->model = llama_model_load_from_file(path, with->params);
         if (!model->model) {
             if (state.stopped) {
                 throw ps::fault(PS_CANCELLED, "the load was cancelled");

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "params.h"
+
 #ifdef __cplusplus
 #define PS_NOEXCEPT noexcept
 extern "C" {
@@ -60,6 +62,7 @@ int32_t ps_system_info(ps_text *out, ps_error *err) PS_NOEXCEPT;
 
 typedef struct ps_device {
     char name[64], description[192], backend[64];
+    char buffer[64]; // the type of its buffers, as overrides of tensors name it; empty: it has none
     int32_t kind; // ggml_backend_dev_type: 0 CPU, 1 GPU, 2 integrated GPU, 3 accelerator, 4 meta
     size_t free, total; // bytes of memory; 0 where unknown
 } ps_device;
@@ -113,12 +116,6 @@ typedef struct ps_model ps_model;
 // Called with 0..1 on the loading thread; false stops the load.
 typedef bool (*ps_progress_fn)(float progress, uintptr_t user);
 
-typedef struct ps_model_params {
-    int32_t gpu_layers; // negative: all; 0: no GPU is asked for anything
-    bool vocab_only;
-    bool check_tensors;
-} ps_model_params;
-
 int32_t ps_model_load(const char *path, const ps_model_params *params, ps_progress_fn progress, uintptr_t user,
                       ps_model **out, ps_error *err) PS_NOEXCEPT;
 void ps_model_free(ps_model *model) PS_NOEXCEPT;
@@ -171,21 +168,6 @@ int32_t ps_detokenize(ps_model *model, const int32_t *tokens, size_t n, bool unp
 // ---- context ---------------------------------------------------------------------------------------------------
 
 typedef struct ps_context ps_context;
-
-// What a pass gives: logits of the tokens that are to have any, an embedding of each token, or scores of each sequence by the
-// model's classifier.
-enum { PS_LOGITS, PS_EMBEDDINGS, PS_SCORES };
-
-typedef struct ps_context_params {
-    int32_t output;
-    uint32_t cells; // KV cells in all; 0: as many as the model was trained for
-    uint32_t batch, ubatch, sequences, rows;
-    int32_t threads;
-    uint32_t poll;            // 0..100: how long idle workers spin before they sleep
-    int32_t flash_attention;  // -1 auto, 0 off, 1 on
-    int32_t type_k, type_v;   // ggml_type
-    bool unified; // all sequences share one buffer of cells
-} ps_context_params;
 
 typedef struct ps_context_limits {
     int32_t cells, positions, batch, ubatch, sequences, rows;

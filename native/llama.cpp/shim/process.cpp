@@ -78,6 +78,9 @@ int32_t ps_device_at(int32_t index, ps_device * out, ps_error * err) noexcept {
         std::strncpy(out->name, props.name, sizeof(out->name) - 1);
         std::strncpy(out->description, props.description, sizeof(out->description) - 1);
         std::strncpy(out->backend, ggml_backend_reg_name(ggml_backend_dev_backend_reg(device)), sizeof(out->backend) - 1);
+        if (auto * buffer = ggml_backend_dev_buffer_type(device)) {
+            std::strncpy(out->buffer, ggml_backend_buft_name(buffer), sizeof(out->buffer) - 1);
+        }
         out->kind  = static_cast<int32_t>(props.type);
         out->free  = props.memory_free;
         out->total = props.memory_total;

@@ -41,6 +41,8 @@ struct ps_model {
     int32_t             n_vocab = 0;
     ps::counted         count{ ps::live_models };
 
+    std::shared_ptr<const void> loaded_with;  // parameters that llama.cpp keeps pointers into
+
     std::shared_mutex adapters;  // guards llama.cpp's list of the model's adapters: who plans a pass reads it
 
     const ps::sorted_vocabulary & sorted();  // for grammars; made when first asked for
