@@ -67,6 +67,14 @@ type coreOptions struct {
 }
 
 func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOptions) (_ *Core, err error) {
+	loading, err := modelOptions(c.Model)
+	if err != nil {
+		return nil, err
+	}
+	computing := contextOptions(c.Model)
+	if err := native.UseNUMA(c.Model.NUMA); err != nil {
+		return nil, err
+	}
 	core := &Core{}
 	defer func() {
 		if err != nil {
@@ -75,6 +83,7 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 	}()
 	core.file, err = model.Open(ctx, c.Model.Path, model.Options{
 		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers, Broken: o.broken, Beside: o.beside,
+		Loading: loading, Computing: computing,
 		Template: c.Chat.Template, TemplateFile: c.Chat.TemplateFile,
 		Trying: func() { log.Info("trying the model in a child process, as with every new file") },
 	})
@@ -82,13 +91,14 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 		return nil, err
 	}
 	if core.file.NoGPU != nil {
-		c.Model.GPULayers = 0
+		c.Model.GPULayers, loading = 0, withoutGPU(loading)
 	}
 	slots, name := c.Scheduler.Slots, cmp.Or(o.name, nameOf(c.Model))
 	core.Engine, err = engine.Open(ctx, engine.Options{
 		Path: core.file.Path, Name: name, Slots: slots, CacheSequences: min(slots, engine.MaxSequences-slots),
 		ContextSize: c.Model.CtxSize, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
 		Threads: c.Model.Threads, GPULayers: c.Model.GPULayers, KVLayout: c.Model.KVLayout, Progress: o.progress,
+		Model: loading, Context: computing,
 		Lacks: lacksOf(core.file, log), ControlVectors: controlVectors(c.Model), Template: templateOptions(c.Chat, core.file.Template),
 	})
 	if errors.Is(err, engine.ErrNotGenerating) {
@@ -111,6 +121,9 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 		core.Model.Aliases = c.Model.Alias
 	}
 	core.config = c.Scheduler
+	if core.Model.Options = c.Changed(); len(core.Model.Options) > 0 {
+		log.Info("llama.cpp's options that differ from the defaults", slog.Any("options", core.Model.Options))
+	}
 	logKernels(log, core.Model.Kernels)
 	core.Metrics = telemetry.NewMetrics(name)
 	if err := core.equip(ctx, c, log, o); err != nil {

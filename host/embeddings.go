@@ -109,9 +109,18 @@ func (o embeddingOpener) own(ctx context.Context, e *embeddings, kind, arg strin
 	if left > 0 && o.chat != nil { // the weights of the model that chats can be read again, but not all the time
 		left = max(left-min(left, o.chat.Info().Size), 1)
 	}
+	of := c.Model
+	if arg != of.Path {
+		of = c.ForModel(arg).Model // without what is said of the model that chats alone
+	}
+	loading, err := modelOptions(of)
+	if err != nil {
+		return nil, err
+	}
 	file, err := model.Open(ctx, arg, model.Options{
 		Folder:  c.Models.Dir,
 		Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers, Memory: left, Broken: e.broken, Beside: o.beside,
+		Loading: loading, Computing: contextOptions(of),
 		Trying: func() {
 			o.log.Info("trying the model in a child process, as with every new file", slog.String("model", arg))
 		},
@@ -124,9 +133,10 @@ func (o embeddingOpener) own(ctx context.Context, e *embeddings, kind, arg strin
 		return nil, fmt.Errorf("the model for %s: %w", kind, err)
 	}
 	options = o.sized(options)
-	options.Path, options.Name, options.Progress = file.Path, file.Name, o.progress
+	options.Path, options.Name, options.Progress, options.Model = file.Path, file.Name, o.progress, loading
+	options.Context = contextOptions(of)
 	if file.NoGPU != nil {
-		options.GPULayers = 0
+		options.GPULayers, options.Model = 0, withoutGPU(loading)
 	}
 	embedder, err := engine.OpenEmbedder(ctx, options)
 	if err != nil {

@@ -38,6 +38,18 @@ func Devices() ([]Device, error) {
 	return out, nil
 }
 
+var numaModes = map[string]C.int32_t{"none": 0, "distribute": 1, "isolate": 2, "numactl": 3}
+
+// UseNUMA binds the threads of passes to the memory of a machine with several nodes: distribute spreads them over all, isolate keeps them on
+// the node that this thread runs on, numactl takes the CPUs that numactl left. The first that is not none counts for the whole process.
+func UseNUMA(mode string) error {
+	strategy, err := choose("NUMA mode", mode, "none", numaModes)
+	if err == nil && strategy != 0 {
+		C.ps_numa(strategy)
+	}
+	return err
+}
+
 // SystemInfo is llama.cpp's line about the CPU features that it was built to use.
 func SystemInfo() (string, error) {
 	var e C.ps_error

@@ -97,12 +97,21 @@ func examine(cmd *cobra.Command, r *report) {
 
 func examineConfigured(ctx context.Context, cfg config.Config, r *report) {
 	r.add(processorFinding(cfg.Model.Threads))
+	r.add(optionsFinding(cfg))
 	r.add(deviceFindings(model.Survey(ctx))...)
 	r.add(folderFindings(library.Open(cfg.Models.Dir))...)
 	r.add(listenFinding(ctx, cfg.Server))
 	r.add(accessFindings(cfg)...)
 	r.add(toolFinding())
 	r.add(modelFindings(ctx, cfg)...)
+}
+
+// optionsFinding says which of llama.cpp's options differ from the defaults.
+func optionsFinding(cfg config.Config) finding {
+	if changed := cfg.Changed(); len(changed) > 0 {
+		return finding{stateOK, "options", "llama.cpp's that differ from the defaults: " + strings.Join(changed, ", "), ""}
+	}
+	return finding{stateOK, "options", "llama.cpp's are all as by default", ""}
 }
 
 func configFindings(err error) []finding {

@@ -35,6 +35,10 @@ func main() {
 func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	root := newRoot()
 	if len(args) > 0 && args[0] == "serve" {
+		if err := config.CheckAbsent(args); err != nil {
+			fmt.Fprintf(errOut, "penstock: %v\n", err)
+			return exitWrongUse
+		}
 		args = config.Respell(args)
 	}
 	root.SetArgs(args)

@@ -21,20 +21,24 @@ func TestExecute_WrongUse(t *testing.T) {
 		args []string
 		want string // in the message
 	}{
-		"unknown command":    {[]string{"rnu"}, "did you mean 'penstock run'?"},
-		"unknown subcommand": {[]string{"config", "x"}, "see 'penstock config --help'"},
-		"unknown flag":       {[]string{"run", "--bogus"}, "--bogus"},
-		"flag without value": {[]string{"serve", "--listen"}, "--listen"},
-		"not a number":       {[]string{"run", "--max-tokens", "many", "x"}, "--max-tokens"},
-		"negative":           {[]string{"run", "--max-tokens", "-1", "x"}, "--max-tokens is -1; it must be 0 or more"},
-		"out of range":       {[]string{"run", "--temperature", "NaN", "x"}, "temperature"},
-		"too many arguments": {[]string{"version", "x"}, `unexpected argument "x"`},
-		"no prompt":          {[]string{"run"}, "there is no prompt"},
-		"wrong value":        {[]string{"serve", "--parallel", "0"}, "scheduler.slots"},
-		"wrong address":      {[]string{"serve", "--listen", "here"}, "server.listen"},
-		"absent file":        {[]string{"serve", "--config", "absent.yaml"}, "absent.yaml"},
-		"unknown key":        {[]string{"config", "check", "--config", broken}, "server.lisen"},
-		"two that exclude":   {[]string{"plugin", "list", "--json", "--lock"}, "[json lock] were all set; see 'penstock plugin list --help'"},
+		"unknown command":     {[]string{"rnu"}, "did you mean 'penstock run'?"},
+		"unknown subcommand":  {[]string{"config", "x"}, "see 'penstock config --help'"},
+		"unknown flag":        {[]string{"run", "--bogus"}, "--bogus"},
+		"flag without value":  {[]string{"serve", "--listen"}, "--listen"},
+		"not a number":        {[]string{"run", "--max-tokens", "many", "x"}, "--max-tokens"},
+		"negative":            {[]string{"run", "--max-tokens", "-1", "x"}, "--max-tokens is -1; it must be 0 or more"},
+		"out of range":        {[]string{"run", "--temperature", "NaN", "x"}, "temperature"},
+		"too many arguments":  {[]string{"version", "x"}, `unexpected argument "x"`},
+		"no prompt":           {[]string{"run"}, "there is no prompt"},
+		"wrong value":         {[]string{"serve", "--parallel", "0"}, "scheduler.slots"},
+		"llama-server's flag": {[]string{"serve", "--temp", "0.7"}, "--temp is a flag of llama-server that is absent here: requests say"},
+		"quantised V":         {[]string{"serve", "-ctv", "q8_0", "-fa", "off"}, "model.cache_type_v = \"q8_0\" (flag --cache-type-v): must be f32"},
+		"no type of metadata": {[]string{"serve", "--override-kv", "a.b=i32:1"}, "KEY=TYPE:VALUE"},
+		"two scales":          {[]string{"serve", "--rope-scale", "2", "--rope-freq-scale", "0.5"}, "without model.rope_freq_scale"},
+		"wrong address":       {[]string{"serve", "--listen", "here"}, "server.listen"},
+		"absent file":         {[]string{"serve", "--config", "absent.yaml"}, "absent.yaml"},
+		"unknown key":         {[]string{"config", "check", "--config", broken}, "server.lisen"},
+		"two that exclude":    {[]string{"plugin", "list", "--json", "--lock"}, "[json lock] were all set; see 'penstock plugin list --help'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := penstock(t, "", tc.args...)

@@ -79,6 +79,7 @@ type Info struct {
 	Thinking   *sampling.Thinking // of requests that say nothing of it; nil: without a limit
 	BOS, EOS   string
 	Kernels    Kernels
+	Options    []string // llama.cpp's options that differ from the defaults, as KEY=VALUE
 
 	Aliases      []string        // other names that it answers to
 	Tags         []string        // what its operator says of it besides

@@ -39,6 +39,8 @@ type Model struct {
 	KVLayout  string   `koanf:"kv_layout"`  // auto, shared, split
 	Kernels   string   `koanf:"kernels"`    // penstock, amx, ggml, plain
 
+	Compute `koanf:",squash"`
+
 	Lora                    []string `koanf:"lora"`                       // files
 	LoraScaled              []string `koanf:"lora_scaled"`                // for ParseScaled
 	LoraInitWithoutApply    bool     `koanf:"lora_init_without_apply"`    // they count only in requests that name them

@@ -44,6 +44,9 @@ func FlagValues(fs *pflag.FlagSet) map[string]any {
 			continue
 		}
 		text := f.Value.String()
+		if word, ok := k.Words[text]; ok {
+			text = word
+		}
 		if _, err := strconv.ParseUint(text, 10, 64); err == nil {
 			text += k.Unit
 		}

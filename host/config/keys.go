@@ -2,7 +2,10 @@
 
 package config
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Kind is the type of a key's value.
 type Kind string
@@ -23,12 +26,15 @@ type Key struct {
 	Name    string   // section.key
 	Flag    string   // of penstock serve, without dashes; empty: none
 	Aliases []string // llama-server's other spellings of the flag, with dashes
-	Unit    string   // of a plain number that the flag is given, as with llama-server's; empty: the kind's own
-	Kind    Kind
-	Default any
-	Allowed string // what a value must be, as an error says it
-	Help    string // one line
-	Secret  bool   // never printed
+	Off     []string // its spellings besides --no-FLAG that switch it off
+	// Spelt are flags of llama-server that stand for a value, with dashes; Words are values that it spells otherwise.
+	Spelt, Words map[string]string
+	Unit         string // of a plain number that the flag is given, as with llama-server's; empty: the kind's own
+	Kind         Kind
+	Default      any
+	Allowed      string // what a value must be, as an error says it
+	Help         string // one line
+	Secret       bool   // never printed
 
 	check func(v any) bool // v has the kind's Go type; nil: everything is allowed
 }
@@ -36,7 +42,7 @@ type Key struct {
 // Keys returns the table of all keys.
 func Keys() []Key { return append([]Key(nil), table...) }
 
-var table = []Key{
+var table = slices.Concat([]Key{
 	{Name: "model.path", Flag: "model", Aliases: []string{"-m"}, Kind: Text, Default: "",
 		Help: "GGUF file or name in the model folder; empty: the built-in model"},
 	{Name: "model.alias", Flag: "alias", Aliases: []string{"-a"}, Kind: List, Default: []string{}, check: noBlanks,
@@ -49,14 +55,14 @@ var table = []Key{
 		Allowed: "0 or more tokens", Help: "tokens of context for all slots together; 0: from model and slots"},
 	{Name: "model.threads", Flag: "threads", Aliases: []string{"-t"}, Kind: Integer, Default: 0, check: between(0, 1024),
 		Allowed: "0 to 1024", Help: "threads that compute a forward pass; 0: by the physical cores and the size of the model"},
-	{Name: "model.gpu_layers", Flag: "gpu-layers", Aliases: []string{"-ngl", "--n-gpu-layers"}, Kind: Integer, Default: -1, check: between(-1, 1<<20),
+	{Name: "model.gpu_layers", Flag: "gpu-layers", Aliases: []string{"-ngl", "--n-gpu-layers"}, Words: map[string]string{"all": "-1", "auto": "-1"}, Kind: Integer, Default: -1, check: between(-1, 1<<20),
 		Allowed: "-1 or more", Help: "layers that the GPU computes; 0: none; -1: all that fit"},
 
 	{Name: "model.kv_layout", Flag: "kv-layout", Kind: Text, Default: "auto", check: oneOf("auto", "shared", "split"),
 		Allowed: "auto, shared or split", Help: "KV cells: shared by all slots, or split so that each has its own; auto: split on a CPU, shared on a GPU"},
 	{Name: "model.kernels", Flag: "kernels", Kind: Text, Default: "penstock", check: oneOf("penstock", "amx", "ggml", "plain"),
 		Allowed: "penstock, amx, ggml or plain", Help: "CPU kernels to prefer: Penstock's, AMX, those in llama.cpp's order, or plain ones; they differ in speed and rounding"},
-
+}, computeKeys, []Key{
 	{Name: "model.lora", Flag: "lora", Kind: List, Default: []string{},
 		Help: "LoRA adapters, GGUF files, that requests without adapters of their own use with a scale of 1"},
 	{Name: "model.lora_scaled", Flag: "lora-scaled", Kind: List, Default: []string{}, check: areScaled,
@@ -214,4 +220,4 @@ var table = []Key{
 
 	{Name: "telemetry.otlp_endpoint", Flag: "otlp-endpoint", Kind: Text, Default: "", check: isEndpoint,
 		Allowed: "an address such as http://127.0.0.1:4318", Help: "OpenTelemetry collector that gets traces over HTTP; empty: as OTEL_EXPORTER_OTLP_ENDPOINT says, or none"},
-}
+})

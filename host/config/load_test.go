@@ -201,8 +201,10 @@ func TestKeys_EveryKeyHasAField(t *testing.T) {
 		if !section.IsExported() {
 			continue
 		}
-		for field := range section.Type.Fields() {
-			fields[section.Tag.Get("koanf")+"."+field.Tag.Get("koanf")] = field.Type
+		for _, field := range reflect.VisibleFields(section.Type) {
+			if !field.Anonymous {
+				fields[section.Tag.Get("koanf")+"."+field.Tag.Get("koanf")] = field.Type
+			}
 		}
 	}
 	for _, k := range Keys() {

@@ -28,7 +28,13 @@ const modelsSection = "models"
 
 // inherited are the keys of the section model that count for every model, unless it has its own. The others say what one model is, and so
 // do templates and the models for embeddings and scores beside it.
-var inherited = []string{"model.ctx_size", "model.threads", "model.gpu_layers", "model.kv_layout", "model.kernels", "model.strict"}
+var inherited = []string{"model.ctx_size", "model.threads", "model.gpu_layers", "model.kv_layout", "model.kernels", "model.strict",
+	"model.device", "model.split_mode", "model.tensor_split", "model.main_gpu", "model.cpu_moe", "model.kv_offload", "model.op_offload", "model.repack", "model.no_host",
+	"model.load_mode", "model.lazy_mode", "model.check_tensors", "model.threads_batch", "model.numa",
+	"model.cache_type_k", "model.cache_type_v", "model.flash_attn", "model.swa_full"}
+
+// ofAllModels are keys of the section model that no model has a value of its own for.
+var ofAllModels = map[string]bool{"kernels": true, "numa": true}
 
 var ofOneModel = []string{"chat.template", "chat.template_file", "embedding.model", "rerank.model"}
 
@@ -91,14 +97,14 @@ func (l *loader) only(name string) {
 // setOf sets a key of a model's own section.
 func (l *loader) setOf(m namedModel, key string) {
 	for _, section := range []string{"model.", "scheduler.", "chat."} {
-		if key != "kernels" && l.find(section+key) != nil {
+		if !ofAllModels[key] && l.find(section+key) != nil {
 			l.set(section+key, m.values[key], m.origin+", "+modelsSection+"."+m.name)
 			return
 		}
 	}
 	want := "keys of the sections model, scheduler and chat, such as path, ctx_size and slots"
-	if key == "kernels" {
-		want = "the kernels of the CPU are the same for all models: model.kernels"
+	if ofAllModels[key] {
+		want = "it is the same for all models: model." + key
 	}
 	l.problems = append(l.problems, &Problem{Key: modelsSection + "." + m.name + "." + key, Value: show(m.values[key]), Origin: m.origin, Want: want, kind: ErrUnknownKey})
 }

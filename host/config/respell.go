@@ -8,8 +8,8 @@ import (
 )
 
 // always are flags of llama-server that ask for what this program does in any case.
-var always = []string{"--metrics", "--slots", "--jinja", "-cb", "--cont-batching", "--cache-prompt", "--repack", "--perf", "--warmup", "--offline",
-	"--op-offload", "-kvo", "--kv-offload"}
+var always = []string{"--metrics", "--slots", "--jinja", "-cb", "--cont-batching", "--cache-prompt", "--perf", "--warmup", "--offline", "--models-autoload",
+	"--no-mmproj", "--no-mmproj-auto"}
 
 // layerRange is followed by two values in llama-server's command line.
 const layerRange = "--control-vector-layer-range"
@@ -31,10 +31,10 @@ func Respell(args []string) []string {
 		if slices.Contains(always, arg) {
 			continue
 		}
-		if flag, negated := flagSpelt(name); flag != "" {
+		if flag, stands := flagSpelt(name); flag != "" {
 			name = "--" + flag
-			if negated && !hasValue {
-				value, hasValue = "false", true
+			if stands != "" && !hasValue {
+				value, hasValue = stands, true
 			}
 		}
 		if i+2 < len(args) && arg == layerRange && areLayers(args[i+1]+","+args[i+2]) {
@@ -50,16 +50,20 @@ func Respell(args []string) []string {
 	return out
 }
 
-// flagSpelt finds the flag that has another spelling; negated, if it is that of a switch which is to be off.
-func flagSpelt(name string) (flag string, negated bool) {
+// flagSpelt finds the flag that has another spelling, and the value that the spelling stands for, if any: that of a switch which is to be
+// off, for example.
+func flagSpelt(name string) (flag, value string) {
 	on, negated := strings.CutPrefix(name, "--no-")
 	for _, k := range table {
+		spelt, stands := k.Spelt[name]
 		switch {
 		case slices.Contains(k.Aliases, name):
-			return k.Flag, false
-		case negated && k.Kind == Switch && (on == k.Flag || slices.Contains(k.Aliases, "--"+on)):
-			return k.Flag, true
+			return k.Flag, ""
+		case stands:
+			return k.Flag, spelt
+		case slices.Contains(k.Off, name), negated && k.Kind == Switch && (on == k.Flag || slices.Contains(k.Aliases, "--"+on)):
+			return k.Flag, "false"
 		}
 	}
-	return "", false
+	return "", ""
 }

@@ -45,6 +45,30 @@ func TestFlagValues_LlamaServers(t *testing.T) {
 				return c.Scheduler.ContextShift && c.Scheduler.Keep == -1 && c.Scheduler.NPredict == 5
 			}},
 		{[]string{"--no-ui"}, func(c Config) bool { return !c.Server.UI }},
+		{[]string{"-sm", "row", "-ts", "3,1", "-mg", "1", "-dev", "CUDA0,CUDA1", "-ngl", "all"}, func(c Config) bool {
+			return c.Model.SplitMode == "row" && c.Model.TensorSplit == "3,1" && c.Model.MainGPU == 1 && len(c.Model.Device) == 2 && c.Model.GPULayers == -1
+		}},
+		{[]string{"-ot", `blk\.[0-9]+\.ffn=CPU,output=CPU`, "-cmoe", "-ncmoe", "4", "-ncffn", "2"}, func(c Config) bool {
+			return len(c.Model.OverrideTensor) == 2 && c.Model.CPUMoE && c.Model.NCPUMoE == 4 && c.Model.NCPUFFN == 2
+		}},
+		{[]string{"-nkvo", "--no-op-offload", "-nr", "--no-host", "--swa-full", "--check-tensors"}, func(c Config) bool {
+			return !c.Model.KVOffload && !c.Model.OpOffload && !c.Model.Repack && c.Model.NoHost && c.Model.SWAFull && c.Model.CheckTensors
+		}},
+		{[]string{"-kvo", "--repack"}, func(c Config) bool { return c.Model.KVOffload && c.Model.Repack && len(c.Changed()) == 0 }},
+		{[]string{"--mlock"}, func(c Config) bool { return c.Model.LoadMode == "mmap+mlock" }},
+		{[]string{"--no-mmap"}, func(c Config) bool { return c.Model.LoadMode == "none" }},
+		{[]string{"-lm", "dio", "-lzm", "off", "--numa", "isolate"}, func(c Config) bool {
+			return c.Model.LoadMode == "dio" && c.Model.LazyMode == "off" && c.Model.NUMA == "isolate"
+		}},
+		{[]string{"-fa", "1", "-ctk", "q8_0", "-ctv", "q5_1", "-tb", "-1"}, func(c Config) bool {
+			return c.Model.FlashAttn == "on" && c.Model.CacheTypeK == "q8_0" && c.Model.CacheTypeV == "q5_1" && c.Model.ThreadsBatch == 0 &&
+				cmp.Equal(c.Changed(), []string{"cache_type_k=q8_0", "cache_type_v=q5_1", "flash_attn=on"})
+		}},
+		{[]string{"--rope-scaling", "yarn", "--rope-scale", "4", "--yarn-orig-ctx", "4096", "--yarn-ext-factor", "0", "--yarn-attn-factor", "1", "--yarn-beta-slow", "1", "--yarn-beta-fast", "32"},
+			func(c Config) bool {
+				return c.Model.RopeScaling == "yarn" && c.Model.RopeScale == 4 && c.Model.YarnOrigCtx == 4096 && c.Model.YarnExtFactor == 0 && c.Model.YarnBetaFast == 32
+			}},
+		{[]string{"--override-kv", "a=int:1,b=str:x"}, func(c Config) bool { return len(c.Model.OverrideKV) == 2 }},
 		{nil, func(c Config) bool { return c.Server.UI && !c.Scheduler.ContextShift && c.Scheduler.NPredict == -1 }},
 	} {
 		fs := pflag.NewFlagSet("", pflag.ContinueOnError)

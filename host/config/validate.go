@@ -23,6 +23,8 @@ func (c Config) Validate() error {
 // relations are false for a key whose value does not fit another's.
 var relations = map[string]func(Config) bool{
 	"chat.template_file":    func(c Config) bool { return c.Chat.TemplateFile == "" || c.Chat.Template == "" },
+	"model.cache_type_v":    func(c Config) bool { return c.Model.FlashAttn != "off" || !c.Model.hasQuantisedV() },
+	"model.rope_scale":      func(c Config) bool { return c.Model.RopeScale == 0 || c.Model.RopeFreqScale == 0 },
 	"scheduler.ubatch_size": func(c Config) bool { return c.Scheduler.UBatchSize <= c.Scheduler.BatchSize },
 	"server.priority_keys":  func(c Config) bool { return c.Server.knowsPriorityKeys() },
 	"server.ssl_cert_file":  func(c Config) bool { return c.Server.SSLCertFile != "" || c.Server.SSLKeyFile == "" },

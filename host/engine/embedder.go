@@ -23,6 +23,9 @@ type EmbedderOptions struct {
 	Batch, UBatch int // most tokens of one input, where it may be cut and where not; 0: 2048, 512
 	Threads       int // 0: physical cores, fewer for a small model
 	GPULayers     int // negative: all; 0: no GPU computes anything
+	// Model and Context are llama.cpp's further options, as in Options; where an Engine shares its model, they are the engine's.
+	Model   native.ModelOptions
+	Context native.ContextOptions
 	// Progress is called with 0..1 while the weights load; nil is fine.
 	Progress func(done float32)
 }
@@ -52,7 +55,7 @@ var _ embedding.Backend = (*Embedder)(nil)
 // OpenEmbedder loads a model for embeddings or scores. Its errors are those of native.LoadModel and native.NewContext.
 func OpenEmbedder(ctx context.Context, o EmbedderOptions) (*Embedder, error) {
 	o.Name = cmp.Or(o.Name, strings.TrimSuffix(filepath.Base(o.Path), ".gguf"))
-	model, err := native.LoadModel(ctx, o.Path, native.ModelOptions{GPULayers: o.GPULayers, Progress: o.Progress})
+	model, err := native.LoadModel(ctx, o.Path, Options{Model: o.Model, GPULayers: o.GPULayers, Progress: o.Progress}.modelOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +69,7 @@ func OpenEmbedder(ctx context.Context, o EmbedderOptions) (*Embedder, error) {
 
 // Embedder makes a context for embeddings or scores that shares the engine's weights. It must be closed before the engine.
 func (e *Engine) Embedder(o EmbedderOptions) (*Embedder, error) {
-	o.Name = e.info.Name
+	o.Name, o.Model, o.Context = e.info.Name, e.identity.options.Model, e.identity.options.Context
 	return newEmbedder(e.model, o)
 }
 
@@ -86,8 +89,8 @@ func newEmbedder(model *native.Model, o EmbedderOptions) (*Embedder, error) {
 		e.limits.Width = len(info.Classes)
 	}
 	e.limits.Input = min(e.limits.Tokens, c.Limits().Positions)
-	if info.ContextTrain > 0 {
-		e.limits.Input = min(e.limits.Input, info.ContextTrain)
+	if trained := c.Limits().Trained; trained > 0 {
+		e.limits.Input = min(e.limits.Input, trained)
 	}
 	if err := e.Compute([][]int32{{0}}, func(int, []float32) {}); err != nil { // so the weights are in memory before the first request
 		return nil, errors.Join(fmt.Errorf("model %s: the first pass: %w", o.Name, err), c.Close())
@@ -110,7 +113,7 @@ func (o EmbedderOptions) contextOptions(info native.ModelInfo) native.ContextOpt
 	whole, piece := cmp.Or(o.UBatch, 512), cmp.Or(o.UBatch, 512)
 	if o.cuts(info) {
 		whole = cmp.Or(o.Batch, 2048)
-		if !(Options{GPULayers: o.GPULayers}).onGPU() {
+		if !(Options{Model: o.Model, GPULayers: o.GPULayers}).onGPU() {
 			piece = min(piece, chunk)
 		}
 	}
@@ -129,9 +132,10 @@ func (o EmbedderOptions) contextOptions(info native.ModelInfo) native.ContextOpt
 	if threads == 0 {
 		threads = native.Threads(info.Size)
 	}
-	return native.ContextOptions{
-		Cells: whole, Batch: piece, UBatch: piece, Sequences: inputs, Threads: threads, Poll: poll, Unified: true, Output: output,
-	}
+	c := o.Context
+	c.Cells, c.Batch, c.UBatch, c.Sequences, c.Rows = whole, piece, piece, inputs, 0
+	c.Threads, c.Poll, c.Unified, c.Output = threads, poll, true, output
+	return c
 }
 
 // Tokenize turns a text into tokens, as Engine.Tokenize does.

@@ -169,7 +169,7 @@ func open(model *native.Model, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	if info.ContextTrain > 0 { // beyond it the model writes nonsense, whatever room the slots share
+	if info.ContextTrain = limits.Trained; info.ContextTrain > 0 { // beyond it the model writes nonsense, whatever room the slots share
 		limits.Positions = min(limits.Positions, info.ContextTrain)
 	}
 	if err := o.ControlVectors.use(c, info); err != nil {

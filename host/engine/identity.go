@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/penstock/penstock/native"
 )
 
 // identity tells what computes the cells of this engine, across processes.
@@ -44,7 +46,28 @@ func (i *identity) model() (string, error) {
 		fmt.Fprintf(sum, "%s:%x ", digest, f.Scale)
 	}
 	fmt.Fprintf(sum, "%d-%d", v.First, v.Last)
+	if with := i.options.computedWith(); with != "" {
+		fmt.Fprint(sum, with)
+	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// computedWith names the options that change what cells hold; empty: none does.
+func (o Options) computedWith() string {
+	var list []string
+	for _, override := range o.Model.KVOverrides {
+		list = append(list, fmt.Sprintf("%s=%s:%s", override.Key, override.Type, override.Value))
+	}
+	if r := o.Context.Rope; r != (native.Rope{}) {
+		list = append(list, fmt.Sprint("rope ", r.Scaling, r.FreqBase, r.FreqScale))
+		if r.YaRN != nil {
+			list = append(list, fmt.Sprint("YaRN ", *r.YaRN))
+		}
+	}
+	if k, v := cmp.Or(o.Context.TypeK, "f16"), cmp.Or(o.Context.TypeV, "f16"); k != "f16" || v != "f16" {
+		list = append(list, k+" "+v)
+	}
+	return strings.Join(list, ";")
 }
 
 // digestOf tells files of weights apart by their size, beginning and end. To read all of one would take long.

@@ -30,7 +30,7 @@ func CheckAdapter(ctx context.Context, model, path string, o Options) (gguf.Adap
 		return adapter, err
 	}
 	o.Timeout = in.timeout(o)
-	note := noteFor(o.CacheDir, in, adapterTask)
+	note := noteFor(o.CacheDir, in, adapterTask, o.onCPU().key())
 	if _, passed := note.read(); passed {
 		return adapter, nil
 	}
@@ -41,7 +41,7 @@ func CheckAdapter(ctx context.Context, model, path string, o Options) (gguf.Adap
 	if err != nil {
 		return adapter, err
 	}
-	_, err = p.ask(ctx, request{Task: adapterTask, Path: model, Adapter: path, Timeout: o.Timeout})
+	_, err = p.ask(ctx, request{Task: adapterTask, Path: model, Adapter: path, Timeout: o.Timeout, options: o.onCPU()})
 	if err = errors.Join(err, p.close()); err != nil {
 		return adapter, fmt.Errorf("%s: %w", path, err)
 	}
@@ -68,8 +68,8 @@ func (in *inspection) readAdapter(path string) (adapter gguf.Adapter, err error)
 }
 
 // tryAdapter computes with a model and an adapter what serving will: a prompt and a token, with several sequences in a pass.
-func tryAdapter(model, path string) (err error) {
-	m, err := native.LoadModel(context.Background(), model, native.ModelOptions{})
+func tryAdapter(model, path string, o options) (err error) {
+	m, err := native.LoadModel(context.Background(), model, o.Loading)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func tryAdapter(model, path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	c, err := native.NewContext(m, native.ContextOptions{Cells: 64, Batch: 32, Sequences: 2, Unified: true, Threads: native.Threads(m.Info().Size)})
+	c, err := native.NewContext(m, o.context(native.ContextOptions{Cells: 64, Batch: 32, Sequences: 2, Unified: true, Threads: native.Threads(m.Info().Size)}))
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,9 @@ type Options struct {
 	Broken []BrokenKernel
 	// GPULayers are those that serving will put on GPUs; negative: all. They are tried there too, by Open.
 	GPULayers int
+	// Loading and Computing are the other options of serving, which the trials have too, but for sizes.
+	Loading   native.ModelOptions
+	Computing native.ContextOptions
 	// Template replaces the model's chat template: Jinja, a file of it, or a name of llama.cpp's. TemplateFile is a file of it in any case.
 	// Without either it is NAME.jinja beside NAME.gguf if that is there.
 	Template, TemplateFile string
@@ -80,7 +83,7 @@ func Check(ctx context.Context, path string, o Options) (Lacks, error) {
 		return nil, fmt.Errorf("%w: the weights of %s take %s, available are %s; use a smaller or more strongly quantised model",
 			ErrTooLarge, path, size(file.weights), size(o.Memory))
 	}
-	note := noteFor(o.CacheDir, file, template.Source)
+	note := noteFor(o.CacheDir, file, template.Source, o.onCPU().key())
 	if lacks, passed := note.read(); passed {
 		return lacks, nil
 	}
@@ -130,7 +133,7 @@ func tryInChild(ctx context.Context, path string, lacks Lacks, template Template
 	if o.Beside {
 		lowerPriority(p.cmd)
 	}
-	lacks, err = p.tryModel(ctx, request{Path: path, Lacks: lacks, Template: template, Timeout: o.Timeout})
+	lacks, err = p.tryModel(ctx, request{Path: path, Lacks: lacks, Template: template, Timeout: o.Timeout, options: o.onCPU()})
 	return lacks, p.stage, err
 }
 

@@ -32,13 +32,13 @@ const (
 
 // request asks the child to try a file, or for what touches a GPU.
 type request struct {
-	Task      string        `json:"task,omitempty"` // one of the tasks below; empty: try the file on the CPU
-	Path      string        `json:"path,omitempty"`
-	Lacks     Lacks         `json:"lacks,omitempty"`      // what is known and not tried again
-	Adapter   string        `json:"adapter,omitempty"`    // for adapterTask
-	Template  Template      `json:"template,omitzero"`    // to try instead of the file's own
-	GPULayers int           `json:"gpu_layers,omitempty"` // for gpuTask
-	Timeout   time.Duration `json:"timeout"`              // after which the child ends itself, in case the parent cannot
+	Task     string        `json:"task,omitempty"` // one of the tasks below; empty: try the file on the CPU
+	Path     string        `json:"path,omitempty"`
+	Lacks    Lacks         `json:"lacks,omitempty"`   // what is known and not tried again
+	Adapter  string        `json:"adapter,omitempty"` // for adapterTask
+	Template Template      `json:"template,omitzero"` // to try instead of the file's own
+	options                // of what is tried
+	Timeout  time.Duration `json:"timeout"` // after which the child ends itself, in case the parent cannot
 }
 
 const (
@@ -59,6 +59,7 @@ const (
 	kindArchitecture = "architecture" // llama.cpp does not know it
 	kindMemory       = "memory"       // there was not enough
 	kindTemplate     = "template"     // the chat template's fault
+	kindOptions      = "options"      // the options' fault
 )
 
 // child is a process that tries one file after the other until one makes it end.
@@ -161,6 +162,8 @@ func (a answer) err() error {
 		return fmt.Errorf("%w: %s", ErrTooLarge, a.Error)
 	case a.Kind == kindTemplate:
 		return badTemplate(a.Error)
+	case a.Kind == kindOptions:
+		return fmt.Errorf("%w: %s", errOptions, strings.TrimPrefix(a.Error, errOptions.Error()+": "))
 	default:
 		return fmt.Errorf("%w: %s", ErrRefused, a.Error)
 	}

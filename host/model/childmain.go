@@ -82,11 +82,11 @@ func answerRequest(r request) answer {
 	case surveyTask:
 		a.Machine, err = survey()
 	case gpuTask:
-		err = computeOnGPU(r.Path, r.GPULayers)
+		err = computeOnGPU(r.Path, r.options)
 	case adapterTask:
-		err = tryAdapter(r.Path, r.Adapter)
+		err = tryAdapter(r.Path, r.Adapter, r.options)
 	default:
-		a.Lacks, err = runModelTrial(r.Path, r.Lacks, r.Template, limit)
+		a.Lacks, err = runModelTrial(r, limit)
 	}
 	if err == nil {
 		return a
@@ -98,6 +98,8 @@ func answerRequest(r request) answer {
 		a.Kind = kindArchitecture
 	case errors.Is(err, errTemplate):
 		a.Kind = kindTemplate
+	case errors.Is(err, errOptions):
+		a.Kind = kindOptions
 	case errors.Is(err, native.ErrNoMemory), errors.Is(err, native.ErrTooLarge):
 		a.Kind = kindMemory
 	}
@@ -109,14 +111,16 @@ const longestReason = 600
 
 // runModelTrial loads a model, does with it what serving will do and tries the chat template. It ends the process if llama.cpp does,
 // or the template takes longer than templates may. What it returns are lacks and those it found.
-func runModelTrial(path string, lacks Lacks, template Template, limits templateLimits) (_ Lacks, err error) {
-	m, err := native.LoadModel(context.Background(), path, native.ModelOptions{CheckTensors: true})
+func runModelTrial(r request, limits templateLimits) (lacks Lacks, err error) {
+	r.Loading.CheckTensors = true
+	m, err := native.LoadModel(context.Background(), r.Path, r.Loading)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
+	lacks = r.Lacks
 	if m.Info().Generates() {
-		if lacks, err = runExercises(m, lacks, announce); err != nil {
+		if lacks, err = runExercises(m, r.options, r.Lacks, announce); err != nil {
 			return nil, err
 		}
 	}
@@ -124,7 +128,7 @@ func runModelTrial(path string, lacks Lacks, template Template, limits templateL
 		return nil, err
 	}
 	announce(templateStage)
-	return lacks, tryTemplate(m, template, limits)
+	return lacks, tryTemplate(m, r.Template, limits)
 }
 
 // announce tells the parent what comes next.

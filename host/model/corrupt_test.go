@@ -99,7 +99,7 @@ func (c *corrupter) one(seed uint64) {
 	case err != nil:
 		c.t.Errorf("seed %d (%.200s): %v", seed, did, err)
 	default:
-		if _, err := runModelTrial(c.path, nil, Template{}, defaultTemplateLimits); err != nil {
+		if _, err := runModelTrial(request{Path: c.path}, defaultTemplateLimits); err != nil {
 			c.t.Errorf("seed %d (%.200s): passed the trial, but then: %v", seed, did, err)
 		}
 		c.total.add(&c.total.works)

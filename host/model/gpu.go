@@ -5,6 +5,7 @@ package model
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -26,12 +27,15 @@ func surveyGPUs(ctx context.Context) (Machine, error) {
 // file, program and GPU, and for what the environment tells the GPU's backend. The note is removed until GPUComputed writes it again:
 // a driver that fails now and then may end this process, and then the next start tries it in a child.
 func (f *File) tryGPU(ctx context.Context, in *inspection, gpus []string, o Options) error {
-	if len(gpus) == 0 || o.GPULayers == 0 {
+	if len(gpus) == 0 || !o.usesGPU() {
 		return nil
 	}
-	note := noteFor(o.CacheDir, in, o.GPULayers, gpus, backendSettings())
+	note := noteFor(o.CacheDir, in, o.onGPU().key(), gpus, backendSettings())
 	if _, passed := note.read(); !passed {
-		f.NoGPU = tryGPUInChild(ctx, f.Path, in.timeout(o), o.GPULayers)
+		f.NoGPU = tryGPUInChild(ctx, f.Path, in.timeout(o), o.onGPU())
+	}
+	if errors.Is(f.NoGPU, errOptions) {
+		return f.NoGPU
 	}
 	if f.NoGPU == nil {
 		note.remove()
@@ -43,8 +47,8 @@ func (f *File) tryGPU(ctx context.Context, in *inspection, gpus []string, o Opti
 // GPUComputed notes that the GPU, if one is used, has computed a pass in this process: the next start need not try it in a child.
 func (f *File) GPUComputed() { f.gpuNote.write(f.Path, nil) }
 
-func tryGPUInChild(ctx context.Context, path string, timeout time.Duration, layers int) error {
-	_, err := askOnce(ctx, request{Task: gpuTask, Path: path, Timeout: timeout, GPULayers: layers})
+func tryGPUInChild(ctx context.Context, path string, timeout time.Duration, with options) error {
+	_, err := askOnce(ctx, request{Task: gpuTask, Path: path, Timeout: timeout, options: with})
 	return err
 }
 
@@ -61,8 +65,11 @@ func backendSettings() []string {
 var gpuPasses = []int{1, 5, 24, 150, 1}
 
 // computeOnGPU computes with layers on a GPU: what serving does first, which is one token, then prompts.
-func computeOnGPU(path string, layers int) (err error) {
-	m, err := native.LoadModel(context.Background(), path, native.ModelOptions{GPULayers: layers})
+func computeOnGPU(path string, o options) (err error) {
+	m, err := native.LoadModel(context.Background(), path, o.Loading)
+	if errors.Is(err, native.ErrInvalid) {
+		return fmt.Errorf("%w: %w", errOptions, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -70,9 +77,9 @@ func computeOnGPU(path string, layers int) (err error) {
 	if !m.Info().Generates() {
 		return nil
 	}
-	c, err := native.NewContext(m, native.ContextOptions{
+	c, err := native.NewContext(m, o.context(native.ContextOptions{
 		Cells: 1024, Batch: 512, Sequences: 2, Unified: true, Threads: native.Threads(m.Info().Size),
-	})
+	}))
 	if err != nil {
 		return err
 	}

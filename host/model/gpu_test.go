@@ -74,7 +74,7 @@ func TestTryGPUInChild_KernelFaults_IsErrGPU(t *testing.T) {
 		t.Skip("SKIPPED: this build has no kernel that can be broken (PENSTOCK_KERNELS=OFF)")
 	}
 	kerneltest.Break(t, native.InjectedFault{Kernel: attention, Kind: native.Crash})
-	if err := tryGPUInChild(t.Context(), file.Path, time.Minute, 0); !errors.Is(err, ErrGPU) {
+	if err := tryGPUInChild(t.Context(), file.Path, time.Minute, options{}); !errors.Is(err, ErrGPU) {
 		t.Errorf("got %v, want ErrGPU", err)
 	}
 }

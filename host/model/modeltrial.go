@@ -15,6 +15,7 @@ import (
 // modelTrial does with a model what serving will do. In llama.cpp not every architecture can do all of it, and some abort.
 type modelTrial struct {
 	model   *native.Model
+	options options
 	lacks   Lacks
 	unified bool // the layout of cells that is tried
 	context *native.Context
@@ -53,8 +54,8 @@ func isExercise(stage string) bool {
 
 // runExercises tries a model in each layout of cells that serving may choose. It announces each exercise, so that the parent knows
 // where a crash came from, and returns what the model cannot do, with what is known of that.
-func runExercises(m *native.Model, known Lacks, announce func(stage string)) (Lacks, error) {
-	t := &modelTrial{model: m, lacks: known}
+func runExercises(m *native.Model, o options, known Lacks, announce func(stage string)) (Lacks, error) {
+	t := &modelTrial{model: m, options: o, lacks: known}
 	for _, t.unified = range []bool{false, true} {
 		if !t.unified && !m.Info().OwnCells() {
 			continue
@@ -87,9 +88,9 @@ func runExercises(m *native.Model, known Lacks, announce func(stage string)) (La
 
 // run runs an exercise on a context of its own. That it failed says something of the model; that there was no context does not.
 func (t *modelTrial) run(exercise func(*modelTrial) error) (failed, err error) {
-	t.context, err = native.NewContext(t.model, native.ContextOptions{
+	t.context, err = native.NewContext(t.model, t.options.context(native.ContextOptions{
 		Cells: 64 * sequences, Batch: 32, UBatch: 6, Sequences: sequences, Unified: t.unified, Threads: native.Threads(t.model.Info().Size),
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 
 func TestRunExercises_BuiltIn_LacksNothing(t *testing.T) {
 	var stages []string
-	lacks, err := runExercises(loaded(t), nil, func(stage string) { stages = append(stages, stage) })
+	lacks, err := runExercises(loaded(t), options{}, nil, func(stage string) { stages = append(stages, stage) })
 	if err != nil || len(lacks) > 0 {
 		t.Errorf("%v, %v", lacks, err)
 	}
@@ -31,7 +31,7 @@ func TestRunExercises_BuiltIn_LacksNothing(t *testing.T) {
 
 func TestRunExercises_KnownLack_IsNotTriedAgain(t *testing.T) {
 	known := Lacks{{Together, "it crashed"}, {Selecting, "it gave others"}}
-	lacks, err := runExercises(loaded(t), known, func(stage string) {
+	lacks, err := runExercises(loaded(t), options{}, known, func(stage string) {
 		if known.Has(stage) {
 			t.Errorf("%s was tried", stage)
 		}

@@ -34,7 +34,7 @@ func TestCheck_HostileTemplates_AreNamed(t *testing.T) {
 }
 
 func TestRunModelTrial_TemplateOverItsCost(t *testing.T) {
-	_, err := runModelTrial(withTemplate(t, "{{ messages }}"), nil, Template{}, templateLimits{total: time.Hour})
+	_, err := runModelTrial(request{Path: withTemplate(t, "{{ messages }}")}, templateLimits{total: time.Hour})
 	if !errors.Is(err, errTemplate) || !strings.Contains(err.Error(), "for one line") {
 		t.Errorf("got %v", err)
 	}

@@ -35,6 +35,7 @@ func (a API) props(c echo.Context) error {
 		"build_info":                  "penstock " + a.Version,
 		"is_sleeping":                 false,
 		"kernels":                     m.Kernels,
+		"options":                     append([]string{}, m.Options...),
 	}
 	if m.ToolTemplate != "" {
 		props["chat_template_tool_use"] = m.ToolTemplate

@@ -153,6 +153,17 @@ bool is_non_causal(const ps_model * m, const llama_context * context) {
     return !llama_get_memory(context) || llama_model_is_diffusion(m->model) || std::strcmp(causal, "false") == 0;
 }
 
+// llama.cpp itself raises the length it was trained for where YaRN extends it, and not where positions are interpolated.
+int32_t trained(const ps_model * m, const ps_context_params & p) {
+    const int32_t length  = llama_model_n_ctx_train(m->model);
+    const auto &  h       = m->model->hparams;
+    const auto    scaling = p.rope_scaling < 0 ? h.rope_scaling_type_train : static_cast<llama_rope_scaling_type>(p.rope_scaling);
+    if (scaling != LLAMA_ROPE_SCALING_TYPE_LINEAR || p.rope_freq_scale <= 0 || p.rope_freq_scale >= h.rope_freq_scale_train) {
+        return length;
+    }
+    return static_cast<int32_t>(std::min(double(length) * h.rope_freq_scale_train / p.rope_freq_scale, double(1 << 30)));
+}
+
 // Whether its embeddings come from an encoder of its own, beside a decoder or not.
 bool encodes(const ps_context * c) { return c->output != PS_LOGITS && llama_model_has_encoder(c->model->model); }
 
@@ -207,6 +218,7 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
         l.positions = static_cast<int32_t>(llama_n_ctx_seq(self->context));
         l.batch     = static_cast<int32_t>(llama_n_batch(self->context));
         l.ubatch    = static_cast<int32_t>(llama_n_ubatch(self->context));
+        l.trained   = trained(model, *p);
         l.memory    = llama_get_memory(self->context) != nullptr;
         if (is_non_causal(model, self->context)) {
             l.batch = std::min(l.batch, l.ubatch);

@@ -68,6 +68,8 @@ typedef struct ps_device {
 } ps_device;
 
 int32_t ps_device_count(void) PS_NOEXCEPT;
+// Binds threads to the memory of a machine with several nodes, for the rest of the process: a ggml_numa_strategy. Only the first counts.
+void ps_numa(int32_t strategy) PS_NOEXCEPT;
 int32_t ps_device_at(int32_t index, ps_device *out, ps_error *err) PS_NOEXCEPT;
 
 // How many objects of each kind exist; tests look for leaks with it.
@@ -171,6 +173,7 @@ typedef struct ps_context ps_context;
 
 typedef struct ps_context_limits {
     int32_t cells, positions, batch, ubatch, sequences, rows;
+    int32_t trained; // positions the model was trained for, or that rope scaling extends that to; 0: unknown
     bool memory; // false: the model keeps nothing between passes, so it cannot continue a text
 } ps_context_limits;
 

@@ -6,6 +6,7 @@
 #include "log.h"
 
 #include <cstdlib>
+#include <mutex>
 #ifdef __GLIBC__
 #    include <malloc.h>
 #endif
@@ -65,6 +66,11 @@ int32_t ps_system_info(ps_text * out, ps_error * err) noexcept {
 }
 
 int32_t ps_device_count() noexcept { return static_cast<int32_t>(ggml_backend_dev_count()); }
+
+void ps_numa(int32_t strategy) noexcept {
+    static std::once_flag once;
+    std::call_once(once, [&] { llama_numa_init(static_cast<ggml_numa_strategy>(strategy)); });
+}
 
 int32_t ps_device_at(int32_t index, ps_device * out, ps_error * err) noexcept {
     return ps::guarded(err, [&] {

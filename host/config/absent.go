@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// absent are flags of llama-server that there is none of here, with the reason or what to do instead. docs/llama-server.md shows them.
+var absent = []struct {
+	flags   []string // with dashes, all spellings; a * stands for any letters
+	because string
+}{
+	{[]string{"--temp*", "--top-*", "--min-p", "-s", "--seed", "--samplers", "--sampler-seq", "--sampling-seq", "--ignore-eos", "--xtc-*", "--typical*", "--repeat-*",
+		"--presence-penalty", "--frequency-penalty", "--dry-*", "--adaptive-*", "--dynatemp-*", "--mirostat*", "-l", "--logit-bias", "--grammar*", "-j", "--json-schema*",
+		"-jf", "-bs", "--backend-sampling"},
+		"requests say them; the defaults are llama.cpp's"},
+	{[]string{"-C", "--cpu-*", "-Cr", "-Cb", "-Crb", "--prio*", "--poll*"}, "which CPUs and priority threads have is the operating system's: use taskset and nice; between two passes threads sleep"},
+	{[]string{"-fit", "--fit*", "-fitt", "-fitc"}, "--ctx-size, --gpu-layers and --parallel say what to load; too much is refused before it is loaded"},
+	{[]string{"--spec-*", "-md", "--model-draft", "-hfd", "-hfrd", "--hf-repo-draft", "-td", "-tbd", "--threads-draft", "--threads-batch-draft", "-Cd", "-Crd", "-Cbd", "-otd",
+		"--override-tensor-draft", "-cmoed", "-ncmoed", "--n-cpu-moe-draft", "--draft*", "-devd", "--device-draft", "-ngld", "--gpu-layers-draft", "--n-gpu-layers-draft",
+		"-ctkd", "-ctvd", "--cache-type-*-draft", "-lcs", "-lcd", "--lookup-*", "--no-spec-*", "--mtp", "--dflash", "--eagle3"}, "there is no speculative decoding"},
+	{[]string{"-mm", "--mmproj*", "-mmu", "-mmdev", "--no-mmproj-*", "--image*", "--audio", "--video*", "--mtmd-*", "--media-path"}, "models read text only"},
+	{[]string{"-mu", "--model-url", "-hf", "-hfr", "--hf-repo", "-hff", "--hf-file", "-hft", "--hf-token", "-dr", "--docker-repo", "-cl", "--cache-list", "--models-preset",
+		"--no-models-autoload", "--*-default", "--fim-*"}, "penstock model pull fetches models, penstock model list shows them"},
+	{[]string{"-kvu", "--kv-unified*", "-no-kvu", "--no-kv-unified", "-sps", "--slot-prompt-similarity", "--cache-reuse", "-ctxcp", "--ctx-checkpoints", "--swa-checkpoints", "-cms",
+		"--checkpoint-min-step", "--cache-idle-slots", "--no-cache-idle-slots", "-dt", "--defrag-thold"}, "--kv-layout says how slots share the cells; prefixes are shared among all slots"},
+	{[]string{"--props", "--no-slots", "--no-jinja", "-nocb", "--no-cont-batching", "--no-cache-prompt", "--no-perf", "--no-warmup", "--skip-chat-parsing", "--no-skip-chat-parsing"},
+		"it is always done, or never; cache_prompt in a request"},
+	{[]string{"-to", "--timeout", "--threads-http", "--sse-ping-interval", "--reuse-port", "--api-prefix", "--path", "--cors-methods", "--cors-headers", "--cors-credentials", "--no-cors-credentials"},
+		"timeouts are keys of the section server; a proxy may add a prefix"},
+	{[]string{"--log-*", "--no-log-*", "-v", "--verbose", "-lv", "--verbosity"}, "use --log-level and --log-format"},
+	{[]string{"--tools*", "-ag", "--agent", "-no-ag", "--no-agent", "--mcp-*", "--ui-*", "--webui-*", "--no-ui-*", "--no-webui-*"}, "the server runs no tools"},
+	{[]string{"-r", "--reverse-prompt", "-sp", "--special", "-e", "--escape", "--no-escape", "--spm-infill"}, "requests say stop texts, and have their escapes from JSON"},
+	{[]string{"--sleep-idle-seconds"}, "use --model-idle"},
+	{[]string{"--list-devices", "--completion-bash", "--version", "--usage"}, "use penstock doctor, penstock completion, penstock version and --help"},
+	{[]string{"--rpc"}, "there is no RPC backend"},
+}
+
+// CheckAbsent is why a command line cannot be taken: the first flag of llama-server's that is absent here, and what to do instead.
+func CheckAbsent(args []string) error {
+	for i, arg := range args {
+		if arg == "--" {
+			return nil
+		}
+		name, _, _ := strings.Cut(arg, "=")
+		if !strings.HasPrefix(name, "-") || i > 0 && takesValue(args[i-1]) {
+			continue
+		}
+		if _, because := FindFlag(name); because != "" {
+			return fmt.Errorf("%s is a flag of llama-server that is absent here: %s; docs/llama-server.md lists all", name, because)
+		}
+	}
+	return nil
+}
+
+// takesValue reports whether the argument after arg is its value.
+func takesValue(arg string) bool {
+	for _, k := range table {
+		if k.Flag != "" && k.Kind != Switch && (arg == "--"+k.Flag || slices.Contains(k.Aliases, arg)) {
+			return true
+		}
+	}
+	return false
+}
+
+// FindFlag says of a flag, spelt as llama-server does, whether it is understood, or why it is absent. Of flags that nobody knows it says
+// neither.
+func FindFlag(name string) (known bool, because string) {
+	flag, _ := flagSpelt(name)
+	if flag != "" || slices.Contains(always, name) || slices.ContainsFunc(table, func(k Key) bool { return k.Flag != "" && name == "--"+k.Flag }) {
+		return true, ""
+	}
+	for _, group := range absent {
+		if slices.ContainsFunc(group.flags, func(pattern string) bool { return fits(name, pattern) }) {
+			return false, group.because
+		}
+	}
+	return false, ""
+}
+
+// fits reports whether a name is what a pattern says, in which one * may stand for letters.
+func fits(name, pattern string) bool {
+	before, after, open := strings.Cut(pattern, "*")
+	if !open {
+		return name == pattern
+	}
+	return len(name) >= len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after)
+}

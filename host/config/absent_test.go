@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+
+package config
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestCheckAbsent(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		says string // empty: nothing
+	}{
+		{[]string{"serve", "--temp", "0.7"}, "requests say them"},
+		{[]string{"serve", "-m", "x", "--spec-draft-n-max=4"}, "speculative"},
+		{[]string{"serve", "--alias", "-md"}, ""},
+		{[]string{"serve", "--", "--temp"}, ""},
+		{[]string{"serve", "--temperatur"}, "requests say them"},
+		{[]string{"serve", "--unknown", "-zz"}, ""},
+		{[]string{"serve", "--log-level", "warn", "-c", "4096", "--no-ui", "--metrics"}, ""},
+		{[]string{"serve", "--log-file", "x"}, "--log-level"},
+	} {
+		err := CheckAbsent(tc.args)
+		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%v: %v, want %q", tc.args, err, tc.says)
+		}
+	}
+}
+
+// docs/llama-server.md shows the table of flags that are absent.
+func TestAbsent_Documented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/llama-server.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range absent {
+		row := "| `" + strings.Join(group.flags, "`, `") + "` | " + group.because + " |\n"
+		if !strings.Contains(string(page), row) {
+			t.Errorf("docs/llama-server.md lacks the row\n%s", row)
+		}
+	}
+}

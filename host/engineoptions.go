@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/native"
+)
+
+// Names of the weights that llama-server's --n-cpu-moe and --n-cpu-ffn mean, as regular expressions.
+const (
+	experts = `\.ffn_(up|down|gate|gate_up)_(ch|)exps`
+	denseFF = `\.ffn_(up|down|gate)\.`
+)
+
+// modelOptions says how llama.cpp is to load a model. What cannot be read was refused when the configuration was loaded.
+func modelOptions(c config.Model) (native.ModelOptions, error) {
+	o := native.ModelOptions{
+		Devices: c.Device, SplitMode: c.SplitMode, MainGPU: c.MainGPU, LoadMode: c.LoadMode, LazyMode: c.LazyMode,
+		GPULayers: c.GPULayers, CheckTensors: c.CheckTensors, NoRepack: !c.Repack, NoHost: c.NoHost,
+	}
+	var err error
+	if o.TensorSplit, err = config.ParseShares(c.TensorSplit); err != nil {
+		return o, fmt.Errorf("model.tensor_split: %w", err)
+	}
+	for _, text := range c.OverrideTensor {
+		pattern, buffer, badOne := config.ParseTensorOverride(text)
+		o.TensorOverrides = append(o.TensorOverrides, native.TensorOverride{Pattern: pattern, Buffer: buffer})
+		err = errors.Join(err, badOne)
+	}
+	for _, text := range c.OverrideKV {
+		key, kind, value, badOne := config.ParseMetadataOverride(text)
+		o.KVOverrides = append(o.KVOverrides, native.MetadataOverride{Key: key, Type: kind, Value: value})
+		err = errors.Join(err, badOne)
+	}
+	onCPU := func(pattern string) {
+		o.TensorOverrides = append(o.TensorOverrides, native.TensorOverride{Pattern: pattern, Buffer: "CPU"})
+	}
+	if c.CPUMoE {
+		onCPU(experts)
+	}
+	for layer := range c.NCPUMoE {
+		onCPU(fmt.Sprintf(`blk\.%d%s`, layer, experts))
+	}
+	for layer := range c.NCPUFFN {
+		onCPU(fmt.Sprintf(`blk\.%d%s`, layer, denseFF))
+	}
+	return o, err
+}
+
+// withoutGPU has the CPU alone load what a GPU cannot compute with.
+func withoutGPU(o native.ModelOptions) native.ModelOptions {
+	o.GPULayers, o.Devices, o.SplitMode, o.TensorSplit = 0, []string{"none"}, "", nil
+	return o
+}
+
+// contextOptions says how llama.cpp is to compute.
+func contextOptions(c config.Model) native.ContextOptions {
+	rope := native.Rope{FreqBase: float32(c.RopeFreqBase), FreqScale: float32(c.RopeFreqScale)}
+	if c.RopeScale > 0 {
+		rope.FreqScale = 1 / float32(c.RopeScale)
+	}
+	if c.RopeScaling != "model" {
+		rope.Scaling = c.RopeScaling
+	}
+	yarn := native.YaRN{
+		OrigCtx: c.YarnOrigCtx, ExtFactor: float32(c.YarnExtFactor), AttnFactor: float32(c.YarnAttnFactor),
+		BetaSlow: float32(c.YarnBetaSlow), BetaFast: float32(c.YarnBetaFast),
+	}
+	if yarn != (native.YaRN{OrigCtx: 0, ExtFactor: -1, AttnFactor: -1, BetaSlow: -1, BetaFast: -1}) {
+		rope.YaRN = &yarn
+	}
+	return native.ContextOptions{
+		ThreadsBatch: c.ThreadsBatch, Rope: rope, FlashAttention: c.FlashAttn, TypeK: c.CacheTypeK, TypeV: c.CacheTypeV,
+		NoKVOffload: !c.KVOffload, NoOpOffload: !c.OpOffload, FullWindowCache: c.SWAFull,
+	}
+}

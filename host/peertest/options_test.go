@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+
+package peertest
+
+import (
+	"encoding/json"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/config"
+	"github.com/spf13/pflag"
+)
+
+// Options of how llama.cpp loads and computes do the same here as in llama-server's command line.
+func TestOptions_TextAsLlamaServer(t *testing.T) {
+	for _, c := range []struct {
+		name, flags string
+		changes     bool // what the model writes without the options
+	}{
+		{"rope base", "--rope-freq-base 500 --rope-freq-scale 0.5", true},
+		{"YaRN", "--rope-scaling yarn --rope-scale 4 --yarn-orig-ctx 512 --yarn-ext-factor 0.5 --yarn-attn-factor 1.2 --yarn-beta-fast 16 --yarn-beta-slow 2", true},
+		{"quantised cache", "-ctk q8_0 -ctv q4_0 -fa on", true},
+		{"quantised K alone, plain attention", "-ctk q4_0 -fa off", true},
+		{"wide cache", "-ctk f32 -ctv f32", false},
+		{"metadata", "--override-kv llama.attention.layer_norm_rms_epsilon=float:0.5,tokenizer.ggml.add_bos_token=bool:false", true},
+		{"loading", "--load-mode none --no-repack --no-host --check-tensors -ot ffn_up=CPU --n-cpu-ffn 1 --swa-full", false},
+		{"threads", "-tb 2 --no-kv-offload --no-op-offload", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			flags := strings.Fields(c.flags)
+			peer, ours := LlamaServer(t, BuiltIn, flags...), Penstock(t, BuiltIn, keysOf(t, flags))
+			want, got := greedyText(t, peer), greedyText(t, ours)
+			if got != want {
+				t.Errorf("llama-server writes %q, Penstock %q", want, got)
+			}
+			if plain := greedyText(t, Penstock(t, BuiltIn, nil)); (got != plain) != c.changes {
+				t.Errorf("without the options it is %q, with them %q", plain, got)
+			}
+		})
+	}
+}
+
+// greedyText is what a server writes, greedily.
+func greedyText(t *testing.T, s Server) string {
+	t.Helper()
+	a := s.Call(t, http.MethodPost, "/completion", `{"prompt":"Once upon a time there was a little frog who lived in a pond and","n_predict":64,"temperature":0,"ignore_eos":true}`)
+	var answer struct{ Content string }
+	if err := json.Unmarshal([]byte(a.Body), &answer); err != nil || a.Status != http.StatusOK || answer.Content == "" {
+		t.Fatalf("%d %s: %v", a.Status, a.Body, err)
+	}
+	return answer.Content
+}
+
+// keysOf are the keys of the configuration that a command line of llama-server's sets.
+func keysOf(t *testing.T, flags []string) map[string]any {
+	t.Helper()
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	config.AddFlags(fs)
+	if err := fs.Parse(config.Respell(flags)); err != nil {
+		t.Fatal(err)
+	}
+	return config.FlagValues(fs)
+}
+
+// flagInHelp is a flag at the beginning of a line of llama-server's help, with a comma if another follows.
+var flagInHelp = regexp.MustCompile(`^(--?[a-zA-Z][a-zA-Z0-9.-]*)(,\s*)?`)
+
+// Every flag of llama-server is understood, or there is a reason why not.
+func TestFlags_AllOfLlamaServers(t *testing.T) {
+	help, err := exec.CommandContext(t.Context(), inRepository(t, "build/llama.cpp/tools/llama-server"), "--help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(help)) {
+		if !strings.HasPrefix(line, "-") || strings.HasPrefix(line, "-----") {
+			continue
+		}
+		for more := true; more; {
+			m := flagInHelp.FindStringSubmatch(line)
+			if m == nil {
+				t.Fatalf("no flag at the beginning of %q", line)
+			}
+			flag := m[1]
+			n++
+			if known, because := config.FindFlag(flag); !known && because == "" && flag != "-h" && flag != "--help" {
+				t.Errorf("%s is neither understood nor absent for a reason", flag)
+			}
+			line, more = line[len(m[0]):], m[2] != ""
+		}
+	}
+	if n < 300 {
+		t.Errorf("llama-server's help has %d spellings of flags; is it read as it is written?", n)
+	}
+}
