@@ -23,6 +23,7 @@ func (s *Scheduler) compute() {
 		s.forward(rest[:n])
 		rest, decoding = rest[n:], decoding-n
 	}
+	s.takeCheckpoints()
 }
 
 // forward computes the scheduled tokens of some jobs in one pass, then samples and sends. Those that have lost their slot to a
