@@ -101,7 +101,7 @@ func (c *Cache) restore(r Request, best *Sequence, found int) bool {
 	if !c.archive.cuttable(e, n) { // all of it comes back, and the sequence is cut at a checkpoint
 		n = len(e.tokens)
 	}
-	if s == nil || c.available() < n || 2*common < n {
+	if s == nil || c.available() < n {
 		return false
 	}
 	c.archive.touch(e) // saving what is evicted may drop others
@@ -118,7 +118,7 @@ func (c *Cache) restore(r Request, best *Sequence, found int) bool {
 	}
 	c.Append(s, e.tokens[:n])
 	c.checkpoints.hold(&s.conversation, e.checkpoints, n)
-	s.scope, s.prefill = r.Scope, 0
+	s.scope, s.prefill = e.scope, 0
 	s.prompt, s.continued = min(e.prompt, n), e.continued
 	c.touch(s)
 	c.copy = copyInProgress{kind: restoring, sequence: s}

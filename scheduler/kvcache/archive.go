@@ -157,10 +157,13 @@ func (a *archive) cuttable(e *entry, n int) bool {
 	return k == nil || n == len(e.tokens) || k.StateCuttable(e.state, n)
 }
 
-// reach is how many of the first n tokens of an entry can come back, alone or with others that are cut off again.
+// reach is how many of the first n tokens of an entry can come back: alone, or with no more others, which are cut off again.
 func (a *archive) reach(e *entry, n int) int {
 	if n == 0 || a.cuttable(e, n) {
 		return n
 	}
-	return e.lastPosition(n)
+	if n = e.lastPosition(n); 2*n < len(e.tokens) {
+		return 0
+	}
+	return n
 }

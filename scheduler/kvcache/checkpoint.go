@@ -200,16 +200,6 @@ func (c *Cache) Checkpoint(s *Sequence, longest time.Duration) time.Duration {
 	return c.takeCheckpoint(s, longest)
 }
 
-// Secure makes sure that Truncate can bring a sequence back to its present end once it has up to k tokens more, and reports whether.
-func (c *Cache) Secure(s *Sequence, k int) bool {
-	m := c.checkpoints.memory
-	if n := len(s.tokens); m != nil && !m.Cuttable(s.id, n-min(k, n)) && s.lastPosition(n) != n {
-		c.takeCheckpoint(s, math.MaxInt64)
-		return s.lastPosition(n) == n
-	}
-	return true
-}
-
 // due reports whether a checkpoint of a sequence is to be taken now, and forgets what was wanted up to here.
 func (c *Cache) due(s *Sequence) bool {
 	n := len(s.tokens)
