@@ -26,6 +26,7 @@ import (
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/estimator"
+	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
 // Core is a loaded model with the scheduler that shares it: a host without a network. Commands that answer in the
@@ -159,7 +160,8 @@ func (c *Core) equip(ctx context.Context, settings config.Config, log *slog.Logg
 		return err
 	}
 	c.Scheduler, err = scheduler.New(c.Engine.Backend(), scheduler.Config{
-		Slots: settings.Scheduler.Slots, QueueLimit: settings.Scheduler.MaxQueue, ITLTarget: settings.Scheduler.ITLTarget, ArchiveBytes: settings.Scheduler.CacheRAM,
+		Checkpoints: kvcache.CheckpointOptions{Most: settings.Scheduler.CtxCheckpoints, MinStep: settings.Scheduler.CheckpointMinStep, Bytes: settings.Scheduler.CacheRAM},
+		Slots:       settings.Scheduler.Slots, QueueLimit: settings.Scheduler.MaxQueue, ITLTarget: settings.Scheduler.ITLTarget, ArchiveBytes: settings.Scheduler.CacheRAM,
 		PrefillShare: settings.Scheduler.PrefillShare, Strategy: strategies[settings.Scheduler.Strategy], Observer: c.Metrics,
 		Log: log, Others: embeddingTurns, Turns: o.turns,
 	})

@@ -43,12 +43,14 @@ func (j *job) chooseAdapters() {
 	}
 }
 
-// computable is how many of the pending tokens one pass can compute: some adapters begin to count within the prompt.
+// computable is how many of the pending tokens one pass can compute: some adapters begin to count within the prompt, and a checkpoint may
+// be wanted there.
 func (j *job) computable() int {
+	most := min(j.pending(), j.seq.Uninterrupted())
 	if n := j.beforeAdapters(); n > 0 {
-		return min(n, j.pending())
+		return min(n, most)
 	}
-	return j.pending()
+	return most
 }
 
 // withKey names what computes the next tokens of the job.

@@ -30,3 +30,22 @@ func (s *Scheduler) copyTime(lastPasses time.Duration) kvcache.CopyTime {
 	}
 	return t
 }
+
+const (
+	checkpointShare   = 8                     // taking checkpoints takes at most one of so many parts of the time,
+	longestCheckpoint = 10 * time.Millisecond // and at once at most so long,
+	checkpointPasses  = 4                     // or, if that is more, one of so many parts of a tick's passes
+)
+
+// takeCheckpoints takes those checkpoints that are due, as far as there is time.
+func (s *Scheduler) takeCheckpoints() {
+	if !s.cache.TakesCheckpoints() {
+		return
+	}
+	s.checkpointing = min(s.checkpointing+s.record.Forward/checkpointShare, max(longestCheckpoint, s.record.Forward/checkpointPasses))
+	s.each(s.order, func(_ int, j *job) {
+		if j.seq != nil { // else it has left its slot
+			s.checkpointing -= s.cache.Checkpoint(j.seq, s.checkpointing)
+		}
+	})
+}

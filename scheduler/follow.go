@@ -35,6 +35,7 @@ func (s *Scheduler) follows(j *job) bool {
 		near := common > found && r.seq.Len() >= found // r already has all that was found and gains more with each chunk
 		if common >= kvcache.MinShared && (near || common-found >= kvcache.MinShared) && r.leads(common) {
 			j.leader, j.sharedLen = r, common
+			s.cache.Want(r.seq, common)
 			return true
 		}
 	}

@@ -23,6 +23,7 @@ func (s *Scheduler) compute() {
 		s.forward(rest[:n])
 		rest, decoding = rest[n:], decoding-n
 	}
+	s.takeCheckpoints()
 }
 
 // forward computes the scheduled tokens of some jobs in one pass, then samples and sends. Those that have lost their slot to a
@@ -97,13 +98,23 @@ func (s *Scheduler) recoverPass(jobs []*job, err error) {
 	noCells := errors.Is(err, ErrNoCells)
 	switch {
 	case noCells && (s.cache.EvictIdle() || s.preempt(s.victim(slices.MinFunc(jobs, compareJobs)))):
-		s.forward(jobs)
+		s.forwardAlike(jobs)
 	case len(jobs) > 1:
 		half := len(jobs) / 2
-		s.forward(jobs[:half])
-		s.forward(jobs[half:])
+		s.forwardAlike(jobs[:half])
+		s.forwardAlike(jobs[half:])
 	default:
 		s.end(jobs[0], End{Reason: answer.ReasonError, Err: fmt.Errorf("%w: %w", ErrPass, err)})
+	}
+}
+
+// forwardAlike is forward for jobs of a pass that failed. One that lost more of its sequence than the pass may now be where its adapters do
+// not count yet.
+func (s *Scheduler) forwardAlike(jobs []*job) {
+	for len(jobs) > 0 {
+		n := sameAdapters(jobs)
+		s.forward(jobs[:n:n])
+		jobs = jobs[n:]
 	}
 }
 
@@ -114,6 +125,7 @@ func (s *Scheduler) repair(jobs []*job) {
 			continue // preempted
 		}
 		s.cache.Repair(j.seq)
-		j.scheduled = min(j.scheduled, j.pending())
+		j.chooseAdapters()
+		j.scheduled = min(j.scheduled, j.computable())
 	}
 }

@@ -29,16 +29,17 @@ import (
 
 // Config sets a scheduler up. The zero value of a field means its default.
 type Config struct {
-	Slots        int                // requests computed at once; default 8
-	QueueLimit   int                // requests that may wait; default 256
-	ITLTarget    time.Duration      // aim for the time between two tokens of a generating slot while others prefill
-	PrefillShare float64            // least part of a tick's time that waiting prompts get, up to 0.95
-	ArchiveBytes int64              // RAM for conversations whose cells others needed; default none
-	Strategy     estimator.Strategy // default DecodeMaximal
-	Turns        *Turns             // shared with other schedulers of this machine; default none
-	Observer     Observer           // default none
-	Others       Others             // what else computes on the same processors; default nothing
-	Log          *slog.Logger       // for panics; default slog.Default
+	Slots        int                       // requests computed at once; default 8
+	QueueLimit   int                       // requests that may wait; default 256
+	ITLTarget    time.Duration             // aim for the time between two tokens of a generating slot while others prefill
+	PrefillShare float64                   // least part of a tick's time that waiting prompts get, up to 0.95
+	ArchiveBytes int64                     // RAM for conversations whose cells others needed; default none
+	Checkpoints  kvcache.CheckpointOptions // of models that cannot take back single tokens; default none
+	Strategy     estimator.Strategy        // default DecodeMaximal
+	Turns        *Turns                    // shared with other schedulers of this machine; default none
+	Observer     Observer                  // default none
+	Others       Others                    // what else computes on the same processors; default nothing
+	Log          *slog.Logger              // for panics; default slog.Default
 	Clock        func() time.Time
 }
 
@@ -87,6 +88,7 @@ type Scheduler struct {
 	actionsDue    bool               // a slot was left since the last tick tried them, or one found a copy unfinished
 	conversations []uint64           // by slot: the name of what its last answer left in the cache; 0: nothing
 	awaited       []*job             // their workers are collected by a later tick
+	checkpointing time.Duration      // that taking checkpoints may take
 	awaitsCopy    bool               // as of the last plan: a running job waits for cells whose sequence is being saved
 	record        TickRecord
 	history       history
@@ -139,7 +141,7 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		slots:         make([]*job, c.Slots),
 		conversations: make([]uint64, c.Slots),
 		cache: kvcache.New(b, kvcache.Options{Cells: limits.Cells, Sequences: limits.Sequences, ArchiveBytes: c.ArchiveBytes,
-			Clock: c.Clock}),
+			Checkpoints: c.Checkpoints, Clock: c.Clock}),
 		estimator: estimator.New(limits.SeparatePasses),
 		share:     share{turns: c.Turns},
 		sampling:  sampling{alarm: time.NewTimer(time.Hour)},

@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/estimator"
+	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -70,6 +71,13 @@ func newWorld(t *testing.T, seed uint64) *world {
 	b.Cost = schedulertest.Measured.Cost
 	b.CopyCost = time.Duration(rng.IntN(3)) * 20 * time.Microsecond
 	b.NoSharing, b.NoCutting = rng.IntN(4) == 0, rng.IntN(8) == 0
+	var checkpoints kvcache.CheckpointOptions
+	if kind := rng.IntN(6); kind < 2 {
+		b.NoCutting, b.Recurrent = false, kind == 0
+		b.Window, b.Slack = kind*16, rng.IntN(32)
+		b.CheckpointCost = time.Duration(rng.IntN(3)) * time.Millisecond
+		checkpoints = kvcache.CheckpointOptions{Most: rng.IntN(8), MinStep: 16 << rng.IntN(4), Bytes: 64 << rng.IntN(6)}
+	}
 	if rng.IntN(3) == 0 {
 		b.End = cells / 3
 	}
@@ -78,7 +86,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		b.Fail = w.fail
 	}
 	strategies := []estimator.Strategy{estimator.DecodeMaximal{}, estimator.Balanced{}, estimator.PrefillPriority{}}
-	w.s = newScheduler(t, placed, scheduler.Config{Slots: w.slots, QueueLimit: 32, ArchiveBytes: int64(rng.IntN(3)) << 13, Strategy: strategies[rng.IntN(3)], Observer: &w.counts})
+	w.s = newScheduler(t, placed, scheduler.Config{Slots: w.slots, QueueLimit: 32, ArchiveBytes: int64(rng.IntN(3)) << 13, Checkpoints: checkpoints, Strategy: strategies[rng.IntN(3)], Observer: &w.counts})
 	return w
 }
 
@@ -245,4 +253,12 @@ func (w *world) fail(*scheduler.Batch) error {
 		return scheduler.ErrNoCells
 	}
 	return nil
+}
+
+// complaints is where a scheduler logs that should not: panics.
+type complaints struct{ t testing.TB }
+
+func (c complaints) Write(line []byte) (int, error) {
+	c.t.Errorf("%s", line)
+	return len(line), nil
 }

@@ -111,18 +111,20 @@ func (s Server) Network() string {
 
 // Scheduler is how requests share the model.
 type Scheduler struct {
-	Slots        int           `koanf:"slots"`
-	BatchSize    int           `koanf:"batch_size"`
-	UBatchSize   int           `koanf:"ubatch_size"`
-	MaxQueue     int           `koanf:"max_queue"`
-	CacheRAM     int64         `koanf:"cache_ram"`     // bytes for conversations that left the KV cache
-	NPredict     int           `koanf:"n_predict"`     // tokens of an answer without a limit of its own; -1: until the context is full
-	ContextShift bool          `koanf:"context_shift"` // an answer goes on when the context is full
-	Keep         int           `koanf:"keep"`          // tokens that a shift keeps; -1: the prompt
-	ITLTarget    time.Duration `koanf:"itl_target"`    // 0: the scheduler's default
-	PrefillShare float64       `koanf:"prefill_share"` // of a tick's time; 0: the scheduler's default
-	Strategy     string        `koanf:"strategy"`
-	SlotSavePath string        `koanf:"slot_save_path"` // folder for the conversations of slots; empty: they are not saved
+	Slots             int           `koanf:"slots"`
+	BatchSize         int           `koanf:"batch_size"`
+	UBatchSize        int           `koanf:"ubatch_size"`
+	MaxQueue          int           `koanf:"max_queue"`
+	CacheRAM          int64         `koanf:"cache_ram"`           // bytes for conversations that left the KV cache
+	CtxCheckpoints    int           `koanf:"ctx_checkpoints"`     // of a conversation
+	CheckpointMinStep int           `koanf:"checkpoint_min_step"` // tokens of a prompt
+	NPredict          int           `koanf:"n_predict"`           // tokens of an answer without a limit of its own; -1: until the context is full
+	ContextShift      bool          `koanf:"context_shift"`       // an answer goes on when the context is full
+	Keep              int           `koanf:"keep"`                // tokens that a shift keeps; -1: the prompt
+	ITLTarget         time.Duration `koanf:"itl_target"`          // 0: the scheduler's default
+	PrefillShare      float64       `koanf:"prefill_share"`       // of a tick's time; 0: the scheduler's default
+	Strategy          string        `koanf:"strategy"`
+	SlotSavePath      string        `koanf:"slot_save_path"` // folder for the conversations of slots; empty: they are not saved
 }
 
 // Embedding says what gives embeddings.

@@ -44,7 +44,7 @@ func TestLoad_LaterSourcesWin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Scheduler{Slots: 6, BatchSize: 2048, UBatchSize: 512, MaxQueue: 5, ITLTarget: 80 * time.Millisecond, CacheRAM: 512 << 20, NPredict: -1, Strategy: "decode-maximal"}
+	want := Scheduler{Slots: 6, BatchSize: 2048, UBatchSize: 512, MaxQueue: 5, ITLTarget: 80 * time.Millisecond, CacheRAM: 512 << 20, CtxCheckpoints: 32, CheckpointMinStep: 8192, NPredict: -1, Strategy: "decode-maximal"}
 	if diff := cmp.Diff(want, c.Scheduler); diff != "" {
 		t.Error(diff)
 	}

@@ -38,6 +38,8 @@ func TestFlagValues_LlamaServers(t *testing.T) {
 		{[]string{"--host", "/run/p.sock"}, func(c Config) bool { return c.Server.Listen == "/run/p.sock" }},
 		{[]string{"--listen", ":7000", "--port", "7001"}, func(c Config) bool { return c.Server.Listen == ":7001" }},
 		{[]string{"--cache-ram", "256"}, func(c Config) bool { return c.Scheduler.CacheRAM == 256<<20 }},
+		{[]string{"-ctxcp", "4", "-cms", "100"}, func(c Config) bool { return c.Scheduler.CtxCheckpoints == 4 && c.Scheduler.CheckpointMinStep == 100 }},
+		{[]string{"--swa-checkpoints", "0"}, func(c Config) bool { return c.Scheduler.CtxCheckpoints == 0 }},
 		{[]string{"--cache-ram=1GiB"}, func(c Config) bool { return c.Scheduler.CacheRAM == 1<<30 }},
 		{[]string{"-a", "a,b", "--tags", "x,y"}, func(c Config) bool { return len(c.Model.Alias) == 2 && len(c.Model.Tags) == 2 }},
 		{[]string{"--context-shift", "--keep", "-1", "-n", "5"},

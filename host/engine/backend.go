@@ -31,13 +31,14 @@ func (o Options) onGPU() bool {
 // backend is scheduler.Backend over a native context. The forward pass runs on a goroutine of its own, so that the
 // tick can do other work between Start and Wait.
 type backend struct {
-	context *native.Context
-	model   *native.Model
-	limits  scheduler.Limits
-	window  int
-	unified bool    // all sequences share the cells
-	cuts    bool    // the memory can drop a part of a sequence
-	ends    []int32 // end-of-generation tokens
+	context     *native.Context
+	model       *native.Model
+	limits      scheduler.Limits
+	window      int
+	unified     bool    // all sequences share the cells
+	cuts        bool    // the memory can drop a part of a sequence
+	checkpoints bool    // the part that it cannot drop can be copied
+	ends        []int32 // end-of-generation tokens
 
 	batches chan *scheduler.Batch
 	results chan error    // holds one, so that a pass nobody waits for can end
@@ -75,6 +76,7 @@ func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unifi
 			b.ends = append(b.ends, t)
 		}
 	}
+	b.checkpoints = b.takesCheckpoints(info)
 	go b.run()
 	return b
 }

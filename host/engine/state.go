@@ -37,7 +37,7 @@ func (b *backend) RestoreState(seq int32, saved kvcache.State, n int) error {
 	if b.window > 0 && whole == b.window { // others may have written to its first cell while it was copied
 		return fmt.Errorf("%w: a state as long as the window", native.ErrInvalid)
 	}
-	if n < 1 || n > whole || n < whole && (!b.cuts || b.window > 0 && whole > b.window) { // a window has moved on
+	if n < 1 || !b.stateCuttable(whole, n) {
 		return fmt.Errorf("%w: %d of the state's %d positions", native.ErrInvalid, n, whole)
 	}
 	return b.context.RestoreState(seq, s.State, n)

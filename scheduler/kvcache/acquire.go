@@ -19,6 +19,7 @@ type Request struct {
 // It returns nil while a copy is in progress that the request has to wait for; the next tick may ask again.
 func (c *Cache) Acquire(r Request) *Sequence {
 	for c.copy.kind == savingAhead || c.continueCopy() {
+		parts := c.parting(r) // before what it shares is cut
 		s := c.tryAcquire(r)
 		if s == nil {
 			continue
@@ -26,6 +27,7 @@ func (c *Cache) Acquire(r Request) *Sequence {
 		if s.prompt = r.PromptLen; r.Resumed {
 			s.continued = r.Continued
 		}
+		c.wantCheckpoints(s, r, parts)
 		return s
 	}
 	return nil
@@ -95,27 +97,32 @@ func (c *Cache) restore(r Request, best *Sequence, found int) bool {
 		return false
 	}
 	s := c.choose(0, except(best))
-	if s == nil || c.available() < common {
+	n := common
+	if !c.archive.cuttable(e, n) { // all of it comes back, and the sequence is cut at a checkpoint
+		n = len(e.tokens)
+	}
+	if s == nil || c.available() < n {
 		return false
 	}
 	c.archive.touch(e) // saving what is evicted may drop others
 	if !c.evict(s) {
 		return true
 	}
-	if !c.Reserve(common) {
+	if !c.Reserve(n) {
 		return c.Copying() && c.copy.kind != savingAhead
 	}
 	c.cancelSaveAhead()
-	if err := c.archive.states.RestoreState(s.id, e.state, common); err != nil {
+	if err := c.archive.states.RestoreState(s.id, e.state, n); err != nil {
 		c.Repair(s)
 		return false
 	}
-	c.Append(s, e.tokens[:common])
-	s.scope, s.prefill = r.Scope, 0
-	s.prompt, s.continued = min(e.prompt, common), e.continued
+	c.Append(s, e.tokens[:n])
+	c.checkpoints.hold(&s.conversation, e.checkpoints, n)
+	s.scope, s.prefill = e.scope, 0
+	s.prompt, s.continued = min(e.prompt, n), e.continued
 	c.touch(s)
 	c.copy = copyInProgress{kind: restoring, sequence: s}
-	if s.name = 0; common == len(e.tokens) {
+	if s.name = 0; n == len(e.tokens) {
 		s.name = e.name
 	}
 	if 2*common >= len(e.tokens) {

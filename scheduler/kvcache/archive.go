@@ -10,10 +10,11 @@ import "slices"
 // It is a segmented LRU: what was never continued is dropped first, then the least recently used. So prompts that are sent once push
 // out each other, however many they are, and no conversation.
 type archive struct {
-	states  StateMemory // nil: there is no archive
-	budget  int64       // bytes
-	bytes   int64       // that entries take, and the one that is being saved
-	entries []*entry    // least recently used first
+	states      StateMemory // nil: there is no archive
+	checkpoints *checkpoints
+	budget      int64    // bytes
+	bytes       int64    // that entries take, and the one that is being saved
+	entries     []*entry // least recently used first
 }
 
 // entry is one conversation in the archive.
@@ -35,17 +36,18 @@ func (a *archive) save(s *Sequence, ahead bool) *entry {
 		return nil // it will be computed again
 	}
 	e := &entry{conversation: s.conversation, state: state}
-	e.tokens = slices.Clone(s.tokens)
+	e.tokens, e.checkpoints = slices.Clone(s.tokens), nil
+	a.checkpoints.hold(&e.conversation, s.checkpoints, len(e.tokens))
 	e.bytes = int64(state.Bytes()) + int64(4*cap(e.tokens))
 	if e.bytes > a.budget/2 { // one conversation does not push out all others
-		e.close()
+		a.free(e)
 		return nil
 	}
 	a.dropPrefixes(e)
 	for a.bytes+e.bytes > a.budget || len(a.entries) >= maxEntries {
 		victim := a.victim()
 		if ahead && (victim.sequence != nil || a.cachedBytes()+e.bytes > a.budget/4) {
-			e.close()
+			a.free(e)
 			return nil
 		}
 		a.drop(victim)
@@ -63,7 +65,7 @@ func (a *archive) add(e *entry) {
 // discard takes back what save began.
 func (a *archive) discard(e *entry) {
 	a.bytes -= e.bytes
-	e.close()
+	a.free(e)
 }
 
 // cachedBytes is what those entries take that are still in the cache, too.
@@ -109,11 +111,11 @@ func (a *archive) dropPrefixes(longer *entry) {
 	}
 }
 
-// longestPrefix finds the entry with the longest prefix of a request.
+// longestPrefix finds the entry of which a request can use most.
 func (a *archive) longestPrefix(tokens []Token, scope Scope) (best *entry, common int) {
 	tokens = reusable(tokens)
 	for _, e := range a.entries {
-		if n := e.common(tokens, scope); n > common {
+		if n := a.reach(e, e.common(tokens, scope)); n > common {
 			best, common = e, n
 		}
 	}
@@ -133,7 +135,7 @@ func (a *archive) drop(e *entry) {
 	if e.sequence != nil {
 		e.sequence.unlink()
 	}
-	e.close()
+	a.free(e)
 }
 
 // clear drops everything.
@@ -143,5 +145,25 @@ func (a *archive) clear() {
 	}
 }
 
-// close frees the state. Its error is dropped: the state is gone.
-func (e *entry) close() { _ = e.state.Close() }
+// free frees what an entry holds. The state's error is dropped: it is gone.
+func (a *archive) free(e *entry) {
+	a.checkpoints.drop(&e.conversation, 0, nil)
+	_ = e.state.Close()
+}
+
+// cuttable reports whether the first n tokens of an entry can come back alone.
+func (a *archive) cuttable(e *entry, n int) bool {
+	k := a.checkpoints.memory
+	return k == nil || n == len(e.tokens) || k.StateCuttable(e.state, n)
+}
+
+// reach is how many of the first n tokens of an entry can come back: alone, or with no more others, which are cut off again.
+func (a *archive) reach(e *entry, n int) int {
+	if n == 0 || a.cuttable(e, n) {
+		return n
+	}
+	if n = e.lastPosition(n); 2*n < len(e.tokens) {
+		return 0
+	}
+	return n
+}

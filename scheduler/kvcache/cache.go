@@ -15,6 +15,7 @@ type Cache struct {
 	memory      Memory
 	placer      Placer      // the memory; nil: it does not matter which sequences run together
 	states      StateMemory // the memory; nil: it cannot copy what it holds
+	checkpoints checkpoints
 	archive     archive
 	sequences   []*Sequence
 	holders     []int32 // by cell: how many sequences hold it
@@ -37,8 +38,9 @@ type Cache struct {
 
 // Options are the sizes of a cache.
 type Options struct {
-	Cells, Sequences int              // of the memory
-	ArchiveBytes     int64            // RAM for the archive; 0: there is none
+	Cells, Sequences int   // of the memory
+	ArchiveBytes     int64 // RAM for the archive; 0: there is none
+	Checkpoints      CheckpointOptions
 	Clock            func() time.Time // tells how long copies take
 }
 
@@ -47,6 +49,11 @@ func New(m Memory, o Options) *Cache {
 	c := &Cache{memory: m, now: o.Clock, holders: make([]int32, o.Cells), free: make([]int32, 0, o.Cells)}
 	c.placer, _ = m.(Placer)
 	c.states, _ = m.(StateMemory)
+	c.checkpoints.CheckpointOptions = o.Checkpoints
+	if k, ok := m.(Checkpointer); ok && k.NeedsCheckpoints() {
+		c.checkpoints.memory = k
+	}
+	c.archive.checkpoints = &c.checkpoints
 	if c.archive.budget = o.ArchiveBytes; o.ArchiveBytes > 0 {
 		c.archive.states = c.states
 	}
@@ -107,8 +114,11 @@ func (c *Cache) unshared(s *Sequence) (n int) {
 	return n
 }
 
-// Close finishes the copy in progress, or ends it if no request waits for it, and frees the archive.
+// Close finishes the copy in progress, or ends it if no request waits for it, and frees archive and checkpoints.
 func (c *Cache) Close() {
 	c.finishCopy()
 	c.archive.clear()
+	for _, s := range c.sequences {
+		c.checkpoints.drop(&s.conversation, 0, nil)
+	}
 }

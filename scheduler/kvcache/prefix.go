@@ -6,7 +6,7 @@ package kvcache
 // beginning of every prompt is not worth that.
 const MinShared = 32
 
-// LongestPrefix is how many tokens of a request are in a sequence or in the archive, its last one not counted.
+// LongestPrefix is how many tokens of a request it could use of a sequence or of the archive, its last one not counted.
 func (c *Cache) LongestPrefix(tokens []Token, scope Scope) int {
 	_, cached := c.longestPrefix(tokens, scope)
 	_, archived := c.archive.longestPrefix(tokens, scope)
@@ -25,12 +25,12 @@ func (c *Cache) SharedPrefix(tokens []Token, scope Scope) int {
 // Shares reports whether the memory can share prefixes, as far as is known.
 func (c *Cache) Shares() bool { return !c.shareFailed }
 
-// longestPrefix finds the sequence with the longest prefix of a request; among equals an idle one, which can be taken over, and of
+// longestPrefix finds the sequence of which a request can use most; among equals an idle one, which can be taken over, and of
 // those the one that loses least.
 func (c *Cache) longestPrefix(tokens []Token, scope Scope) (best *Sequence, common int) {
 	tokens = reusable(tokens)
 	for _, s := range c.sequences {
-		n := s.common(tokens, scope)
+		n := c.reach(s, s.common(tokens, scope))
 		if n > common || n == common && n > 0 && !s.running && (best.running || len(s.tokens) < len(best.tokens)) {
 			best, common = s, n
 		}
@@ -55,13 +55,14 @@ func CommonPrefix(a, b []Token) int {
 // share makes dst, which is empty, begin with the first n positions of src. It reports whether the memory can.
 func (c *Cache) share(src, dst *Sequence, n int) bool {
 	c.cancelSaveAhead()
-	n = c.memory.Share(src.id, dst.id, n)
+	n = c.shareMemory(src, dst, n)
 	if c.shareFailed = n == 0; c.shareFailed {
 		return false
 	}
 	dst.name = 0
 	dst.tokens = append(dst.tokens, src.tokens[:n]...)
 	dst.cells = append(dst.cells, src.cells[:n]...)
+	c.checkpoints.hold(&dst.conversation, src.checkpoints, n)
 	for _, cell := range dst.cells {
 		c.holders[cell]++
 	}
@@ -69,4 +70,16 @@ func (c *Cache) share(src, dst *Sequence, n int) bool {
 	c.touch(dst)
 	c.copy = copyInProgress{kind: sharing, sequence: dst}
 	return true
+}
+
+// shareMemory is share for the memory alone, at a checkpoint if that cannot be cut there. It returns n, or 0 if it cannot.
+func (c *Cache) shareMemory(src, dst *Sequence, n int) int {
+	k := c.checkpoints.memory
+	if k == nil || n == len(src.tokens) || k.Cuttable(src.id, n) {
+		return c.memory.Share(src.id, dst.id, n)
+	}
+	if p := src.last(n); p == nil || p.n != n || k.RestoreCheckpoint(src.id, dst.id, p.state, n) != nil {
+		return 0
+	}
+	return n
 }

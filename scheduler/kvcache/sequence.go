@@ -11,15 +11,17 @@ type Sequence struct {
 	prefill  int     // RunningSequence.Prefill
 	lastUse  uint64  // Cache.uses at that time
 	archived *entry  // a copy of it in the archive; nil: there is none
+	wanted   []int   // where its request wants checkpoints, ascending
 }
 
 // conversation is what a sequence and an entry of the archive hold alike.
 type conversation struct {
-	name      uint64 // by Cache.uses when its last request ended; 0: while a request has it
-	scope     Scope  // of the request that computed it
-	tokens    []Token
-	prompt    int  // how many of tokens were the last request's prompt
-	continued bool // that request had all of the prompt before it; the archive keeps such a conversation longer
+	name        uint64 // by Cache.uses when its last request ended; 0: while a request has it
+	scope       Scope  // of the request that computed it
+	tokens      []Token
+	prompt      int           // how many of tokens were the last request's prompt
+	checkpoints []*checkpoint // ascending
+	continued   bool          // that request had all of the prompt before it; the archive keeps such a conversation longer
 }
 
 // common is how many of a request's tokens the conversation begins with, as far as they are computed alike.
@@ -61,22 +63,24 @@ func (c *Cache) Append(s *Sequence, tokens []Token) {
 	}
 }
 
-// Truncate keeps the first n tokens of a sequence, or none if the memory cannot be cut there.
-func (c *Cache) Truncate(s *Sequence, n int) {
+// Truncate keeps the first n tokens of a sequence, or those up to its last checkpoint before if the memory cannot be cut there. It returns
+// how many it kept.
+func (c *Cache) Truncate(s *Sequence, n int) (kept int) {
 	if n >= len(s.tokens) {
-		return
+		return len(s.tokens)
 	}
-	n = c.memory.Truncate(s.id, n)
+	n = c.cut(s, n)
 	c.drop(s, n)
 	if n == 0 {
 		s.prompt, s.continued = 0, false
 	}
+	return n
 }
 
 // Repair makes memory and books agree again after a failed pass: the memory forgets what is not in the books, and the books what the
 // memory has lost.
 func (c *Cache) Repair(s *Sequence) {
-	c.drop(s, c.memory.Truncate(s.id, len(s.tokens)))
+	c.drop(s, c.cut(s, len(s.tokens)))
 }
 
 // drop removes the positions from n on from the books.
@@ -87,6 +91,7 @@ func (c *Cache) drop(s *Sequence, n int) {
 		}
 	}
 	s.tokens, s.cells = s.tokens[:n], s.cells[:n]
+	c.checkpoints.drop(&s.conversation, n, nil)
 	s.unlink()
 }
 

@@ -31,6 +31,12 @@ type Backend struct {
 	Fail func(b *scheduler.Batch) error
 	// Sharing and Cutting switch off what some caches cannot do.
 	NoSharing, NoCutting bool
+	// Recurrent has it keep one state for all that a sequence has read. Window is how far back a token looks, if not to the beginning; a
+	// sequence holds Slack positions more of it.
+	Recurrent     bool
+	Window, Slack int
+	// CheckpointCost is how long it takes to take a checkpoint.
+	CheckpointCost time.Duration
 	// FailRestore makes it fail to put a state back.
 	FailRestore bool
 	// End makes Next answer with an end-of-generation token after so many tokens of a sequence; 0: never.
@@ -43,6 +49,8 @@ type Backend struct {
 	Passes  int // forward passes so far
 	Tokens  int // tokens computed so far
 	Largest int // most tokens in one pass
+
+	Checkpoints int // taken so far
 }
 
 // EndToken is the vocabulary's only end-of-generation token.

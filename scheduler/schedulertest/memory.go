@@ -19,6 +19,7 @@ type memory struct {
 	data [][]uint64 // by position, the hash of the tokens up to there; what was cut off is still there
 	refs []int32    // by cell id: how many sequences hold it
 	free []int32    // cell ids that no sequence holds
+	held []int      // first position of which the window of a sequence still holds something
 	copy copyInProgress
 
 	Restored   int // states put back
@@ -45,31 +46,40 @@ func newMemory(l scheduler.Limits) memory {
 	for i := range l.Cells {
 		m.free = append(m.free, int32(i))
 	}
+	m.held = make([]int, l.Sequences)
 	return m
 }
 
 // Truncate implements kvcache.Memory.
 func (b *Backend) Truncate(seq int32, n int) int {
-	if b.NoCutting && n < len(b.seqs[seq]) {
+	if !b.Cuttable(seq, n) {
 		n = 0
 	}
 	if (seq == b.copy.source || seq == b.copy.target) && n < len(b.copy.to) {
 		b.force()
 	}
+	b.drop(seq, n)
+	return n
+}
+
+// drop removes the positions of a sequence from n on.
+func (b *Backend) drop(seq int32, n int) {
 	for _, id := range b.seqs[seq][n:] {
 		if b.refs[id]--; b.refs[id] == 0 {
 			b.free = append(b.free, id)
 		}
 	}
-	b.seqs[seq] = b.seqs[seq][:n]
-	return n
+	if b.seqs[seq] = b.seqs[seq][:n]; n == 0 {
+		b.held[seq] = 0
+	}
 }
 
 // Share implements kvcache.Memory.
 func (b *Backend) Share(src, dst int32, n int) int {
-	if b.NoSharing || b.NoCutting && n < len(b.seqs[src]) {
+	if b.NoSharing || !b.Cuttable(src, n) {
 		return 0
 	}
+	b.held[dst] = b.held[src]
 	for _, id := range b.seqs[src][:n] {
 		b.refs[id]++
 		b.seqs[dst] = append(b.seqs[dst], id)
@@ -111,6 +121,8 @@ func (b *Backend) force() {
 type state struct {
 	b      *Backend
 	hashes []uint64
+	held   int // memory.held of the sequence
+	at     int // positions of a checkpoint
 	kept   int // how often besides
 	closed bool
 }
@@ -153,7 +165,7 @@ func (s *state) Close() error {
 // SaveState implements kvcache.StateMemory.
 func (b *Backend) SaveState(seq int32) (kvcache.State, error) {
 	n := len(b.seqs[seq])
-	s := &state{b: b, hashes: make([]uint64, n)}
+	s := &state{b: b, hashes: make([]uint64, n), held: max(b.held[seq], b.lookedAt(n))}
 	b.States++
 	b.StateBytes += s.Bytes()
 	b.begin(copyInProgress{from: b.data[seq][:n], to: s.hashes, source: seq, target: -1})
@@ -168,13 +180,14 @@ func (b *Backend) RestoreState(seq int32, kept kvcache.State, n int) error {
 		return errors.New("the state is closed")
 	case len(b.seqs[seq]) != 0 || n > len(b.free) || n > len(s.hashes):
 		return fmt.Errorf("sequence %d has %d cells, %d are free, %d of a state of %d", seq, len(b.seqs[seq]), len(b.free), n, len(s.hashes))
-	case n < len(s.hashes) && b.NoCutting:
+	case n < len(s.hashes) && !b.StateCuttable(s, n):
 		return errors.New("the state cannot be cut")
 	case b.FailRestore:
 		return errors.New("the state cannot be restored")
 	}
 	b.Restored++
 	b.force()
+	b.held[seq] = s.held
 	for range n {
 		b.hold(seq, 0)
 	}
@@ -189,4 +202,7 @@ func (b *Backend) hold(seq int32, hash uint64) {
 	b.refs[id] = 1
 	b.data[seq][len(b.seqs[seq])] = hash
 	b.seqs[seq] = append(b.seqs[seq], id)
+	if b.Window > 0 {
+		b.held[seq] = max(b.held[seq], len(b.seqs[seq])-b.Window-b.Slack)
+	}
 }

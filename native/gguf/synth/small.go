@@ -102,6 +102,21 @@ var architectures = map[string]architecture{
 			{"ssm_d", one, []uint64{smallInner}}, {"ssm_out.weight", nil, []uint64{smallInner, smallDim}},
 		},
 	},
+	"falcon-h1": { // smallRank is how many heads the recurrent part has
+		numbers: map[string]uint32{"attention.head_count": 4, "attention.head_count_kv": 2, "feed_forward_length": smallFFN, "ssm.conv_kernel": 4,
+			"ssm.inner_size": smallInner, "ssm.state_size": smallState, "ssm.time_step_rank": smallRank, "ssm.group_count": 1},
+		floats: map[string]float32{"attention.layer_norm_rms_epsilon": 1e-5, "rope.freq_base": 10000},
+		layer: []smallTensor{
+			{"attn_norm.weight", one, []uint64{smallDim}}, {"attn_q.weight", nil, []uint64{smallDim, smallDim}},
+			{"attn_k.weight", nil, []uint64{smallDim, smallDim / 2}}, {"attn_v.weight", nil, []uint64{smallDim, smallDim / 2}},
+			{"attn_output.weight", nil, []uint64{smallDim, smallDim}}, {"ssm_in.weight", nil, []uint64{smallDim, 2*smallInner + 2*smallState + smallRank}},
+			{"ssm_conv1d.weight", nil, []uint64{4, smallInner + 2*smallState}}, {"ssm_conv1d.bias", nil, []uint64{smallInner + 2*smallState}},
+			{"ssm_dt.bias", nil, []uint64{smallRank}}, {"ssm_a", decaying, []uint64{1, smallRank}}, {"ssm_d", one, []uint64{1, smallRank}},
+			{"ssm_out.weight", nil, []uint64{smallInner, smallDim}}, {"ffn_norm", one, []uint64{smallDim}},
+			{"ffn_gate.weight", nil, []uint64{smallDim, smallFFN}}, {"ffn_up.weight", nil, []uint64{smallDim, smallFFN}},
+			{"ffn_down.weight", nil, []uint64{smallFFN, smallDim}},
+		},
+	},
 	"cohere2": {
 		numbers: map[string]uint32{"attention.head_count": 4, "attention.head_count_kv": 2, "attention.sliding_window": smallWindow, "feed_forward_length": smallFFN},
 		floats:  map[string]float32{"attention.layer_norm_epsilon": 1e-5, "logit_scale": 1, "rope.freq_base": 10000},
@@ -132,7 +147,7 @@ var architectures = map[string]architecture{
 }
 
 // SmallFile writes a file with a model of some hundred kilobytes of an architecture other than Llama, with random weights and a byte-level
-// vocabulary: "mamba" has a state in place of a cache, "cohere2" attends to a sliding window, "bert" is an encoder for embeddings and
+// vocabulary: "mamba" has a state in place of a cache, "falcon-h1" both, "cohere2" attends to a sliding window, "bert" is an encoder for embeddings and
 // "embedder" a decoder for them, "reranker" scores a document for a query. The same arguments give the same bytes.
 func SmallFile(path, kind string, seed uint64) error {
 	file, err := os.Create(path)

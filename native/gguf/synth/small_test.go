@@ -17,10 +17,11 @@ var keepsNoState = map[string]bool{"bert": true, "embedder": true, "reranker": t
 
 func TestSmall_IsWhatItIsSaidToBe(t *testing.T) {
 	for name, is := range map[string]func(native.ModelInfo) bool{
-		"mamba":    func(i native.ModelInfo) bool { return i.Recurrent && i.Window == 0 && i.Generates() },
-		"cohere2":  func(i native.ModelInfo) bool { return !i.Recurrent && i.Window == smallWindow && i.Generates() },
-		"bert":     func(i native.ModelInfo) bool { return !i.Causal && !i.Generates() && i.Pooling == native.PoolingMean },
-		"embedder": func(i native.ModelInfo) bool { return i.Generates() && i.Pooling == native.PoolingLast },
+		"mamba":     func(i native.ModelInfo) bool { return i.Recurrent && i.Window == 0 && i.Generates() },
+		"falcon-h1": func(i native.ModelInfo) bool { return i.Hybrid && i.Window == 0 && i.Generates() },
+		"cohere2":   func(i native.ModelInfo) bool { return !i.Recurrent && i.Window == smallWindow && i.Generates() },
+		"bert":      func(i native.ModelInfo) bool { return !i.Causal && !i.Generates() && i.Pooling == native.PoolingMean },
+		"embedder":  func(i native.ModelInfo) bool { return i.Generates() && i.Pooling == native.PoolingLast },
 		"reranker": func(i native.ModelInfo) bool {
 			return !i.Causal && len(i.Classes) == 1 && i.Pooling == native.PoolingRank
 		},

@@ -225,6 +225,12 @@ typedef struct ps_state ps_state;
 int32_t ps_state_save(ps_context *context, int32_t seq, ps_state **out, size_t *bytes, ps_error *err) PS_NOEXCEPT;
 // Replaces seq by the first n positions of a state that was saved from a context with the same parameters.
 int32_t ps_state_restore(ps_context *context, int32_t seq, const ps_state *state, int32_t n, ps_error *err) PS_NOEXCEPT;
+// A checkpoint: the part of a sequence that cannot be cut, as it is now, which are the states of recurrent layers and the cells of sliding
+// windows. It is copied at once, into the memory of a spent one if that is given and fits; that is not freed. PS_UNSUPPORTED where the
+// memory has no such part.
+int32_t ps_checkpoint_save(ps_context *context, int32_t seq, ps_state *spent, ps_state **out, size_t *bytes, ps_error *err) PS_NOEXCEPT;
+// Cuts seq, which has n positions or more, to the n that it had when the checkpoint was taken. After an error seq is empty.
+int32_t ps_checkpoint_restore(ps_context *context, int32_t seq, const ps_state *checkpoint, int32_t n, ps_error *err) PS_NOEXCEPT;
 // A state without contents, for what was saved to a file; ps_state_restore refuses it unless they are those of a state.
 int32_t ps_state_new(size_t size, int32_t n_positions, ps_state **out, size_t *bytes, ps_error *err) PS_NOEXCEPT;
 // The contents of a state, which live as long as it. They are complete once nothing is left to copy.

@@ -25,7 +25,7 @@ class state_layout : public llama_io_write_i {
     std::vector<state_part> parts;
     std::vector<uint8_t>    header;
 
-    state_layout(llama_memory_t memory, int32_t seq) { memory->state_write(*this, seq); }
+    state_layout(llama_memory_t memory, int32_t seq, llama_state_seq_flags flags = 0) { memory->state_write(*this, seq, flags); }
 
     void   write(const void * src, size_t size) override;
     void   write_tensor(ggml_tensor * tensor, size_t offset, size_t size) override;

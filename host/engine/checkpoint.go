@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"fmt"
+
+	"github.com/penstock/penstock/native"
+	"github.com/penstock/penstock/scheduler/kvcache"
+)
+
+// takesCheckpoints tries whether the part of a sequence that cannot be cut can be copied: llama.cpp knows it of most memories.
+func (b *backend) takesCheckpoints(info native.ModelInfo) bool {
+	if !info.Recurrent && !info.Hybrid && info.Window == 0 || b.lacks.Saving {
+		return false
+	}
+	s, err := b.context.SaveCheckpoint(0, nil)
+	return err == nil && s.Close() == nil
+}
+
+// NeedsCheckpoints implements kvcache.Checkpointer.
+func (b *backend) NeedsCheckpoints() bool { return b.checkpoints }
+
+// Cuttable implements kvcache.Checkpointer.
+func (b *backend) Cuttable(seq int32, n int) bool { return b.cuttable(seq, n) }
+
+// StateCuttable implements kvcache.Checkpointer.
+func (b *backend) StateCuttable(s kvcache.State, n int) bool {
+	own, ok := s.(state)
+	return ok && b.stateCuttable(own.Positions(), n)
+}
+
+// stateCuttable reports whether the first n positions of a state can be put back alone.
+func (b *backend) stateCuttable(whole, n int) bool {
+	return n == whole || n < whole && b.cuts && (b.window == 0 || whole < b.window) // a longer one has only the window at its end
+}
+
+// SaveCheckpoint implements kvcache.Checkpointer.
+func (b *backend) SaveCheckpoint(seq int32, spent kvcache.State) (kvcache.State, error) {
+	old, _ := spent.(state) // of no state if there is none
+	s, err := b.context.SaveCheckpoint(seq, old.State)
+	if err != nil {
+		return nil, err
+	}
+	return state{s}, nil
+}
+
+// RestoreCheckpoint implements kvcache.Checkpointer.
+func (b *backend) RestoreCheckpoint(src, dst int32, checkpoint kvcache.State, n int) error {
+	s, ok := checkpoint.(state)
+	if !ok || s.Positions() != n {
+		return fmt.Errorf("%w: no checkpoint at %d", native.ErrInvalid, n)
+	}
+	if src != dst {
+		if b.lacks.Sharing {
+			return fmt.Errorf("%w: sequences cannot share", native.ErrUnsupported)
+		}
+		if err := b.context.Share(src, dst, n); err != nil {
+			_ = b.context.Remove(dst, -1, -1)
+			return err
+		}
+	}
+	return b.context.RestoreCheckpoint(dst, s.State)
+}

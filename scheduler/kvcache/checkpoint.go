@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+
+package kvcache
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Checkpointer is implemented by a Memory that may not be cut everywhere: recurrent layers have one state for all that they have read,
+// and a sliding window has moved on. A checkpoint is a copy of that part of a sequence, to which it can be cut back.
+type Checkpointer interface {
+	// NeedsCheckpoints reports whether there is anything that cannot be cut.
+	NeedsCheckpoints() bool
+	// Cuttable reports whether Truncate would keep the first n positions of seq.
+	Cuttable(seq int32, n int) bool
+	// StateCuttable reports whether RestoreState can put back the first n positions of a state alone.
+	StateCuttable(s State, n int) bool
+	// SaveCheckpoint copies the part of seq that cannot be cut, as it is now. It closes a spent checkpoint whose memory it may take; nil:
+	// there is none.
+	SaveCheckpoint(seq int32, spent State) (State, error)
+	// RestoreCheckpoint makes dst the first n positions of src, which had so many when the checkpoint was taken and has them still. dst is
+	// src itself or empty. After an error dst is empty.
+	RestoreCheckpoint(src, dst int32, checkpoint State, n int) error
+}
+
+// CheckpointOptions bound the checkpoints. With nothing in Most or in Bytes there are none.
+type CheckpointOptions struct {
+	Most    int   // of a sequence
+	MinStep int   // tokens of a prompt between two, besides those at places where requests are likely to part
+	Bytes   int64 // of all
+}
+
+const (
+	// beforeEnd is how many tokens before the end of a prompt a checkpoint is taken. The next turn often parts there: chat templates end
+	// a prompt with the beginning of the answer, and write the answer down differently once it is over.
+	beforeEnd = 4
+	// answerStep is how many tokens of an answer there are between two checkpoints.
+	answerStep = 32
+)
+
+// checkpoint is what is kept of a sequence of n tokens to cut it back there. Sequences and entries of the archive that begin with the
+// same tokens hold it in common.
+type checkpoint struct {
+	n       int
+	answer  bool // n lies within an answer: others are near
+	state   State
+	bytes   int64
+	holders int
+}
+
+// checkpoints are those of all sequences and of the archive.
+type checkpoints struct {
+	CheckpointOptions
+	memory Checkpointer // nil: it can be cut everywhere, as far as is known
+	bytes  int64
+	size   int64         // bytes of the last one that was taken
+	took   time.Duration // to take the last one, or less since others were left out
+}
+
+// spent is a checkpoint's memory on its way to the next one.
+type spent struct{ state State }
+
+// take gives the memory away.
+func (m *spent) take() (s State) {
+	s, m.state = m.state, nil
+	return s
+}
+
+// release lets go of a checkpoint. The memory of one that nobody else holds is kept in m if that is not nil, else it is freed.
+func (k *checkpoints) release(p *checkpoint, m *spent) {
+	if p.holders--; p.holders > 0 {
+		return
+	}
+	k.bytes -= p.bytes
+	if m != nil && m.state == nil {
+		m.state = p.state
+		return
+	}
+	_ = p.state.Close() // it is gone
+}
+
+// hold gives a conversation the checkpoints of another up to n, in place of its own.
+func (k *checkpoints) hold(to *conversation, all []*checkpoint, n int) {
+	var held []*checkpoint
+	for _, p := range all {
+		if p.n <= n {
+			p.holders++
+			held = append(held, p)
+		}
+	}
+	k.drop(to, 0, nil)
+	to.checkpoints = held
+}
+
+// drop lets a conversation go of its checkpoints after n.
+func (k *checkpoints) drop(c *conversation, n int, m *spent) {
+	c.checkpoints = slices.DeleteFunc(c.checkpoints, func(p *checkpoint) bool {
+		if p.n > n {
+			k.release(p, m)
+		}
+		return p.n > n
+	})
+}
+
+// last is the last checkpoint up to n; nil: there is none.
+func (c *conversation) last(n int) (found *checkpoint) {
+	for _, p := range c.checkpoints {
+		if p.n <= n {
+			found = p
+		}
+	}
+	return found
+}
+
+// lastPosition is where the last checkpoint up to n is; 0: there is none.
+func (c *conversation) lastPosition(n int) int {
+	if p := c.last(n); p != nil {
+		return p.n
+	}
+	return 0
+}
+
+// reach is how many of the first n tokens of a sequence it can be cut to, or shared.
+func (c *Cache) reach(s *Sequence, n int) int {
+	if c.checkpoints.memory == nil || n == 0 || n == len(s.tokens) || c.checkpoints.memory.Cuttable(s.id, n) {
+		return n
+	}
+	return s.lastPosition(n)
+}
+
+// cut keeps the first n positions of a sequence in the memory, or those up to the last checkpoint before, and returns how many.
+func (c *Cache) cut(s *Sequence, n int) int {
+	if k := &c.checkpoints; k.memory != nil && n > 0 && !k.memory.Cuttable(s.id, n) {
+		if p := s.last(n); p != nil && k.memory.RestoreCheckpoint(s.id, s.id, p.state, p.n) == nil {
+			return p.n
+		}
+	}
+	return c.memory.Truncate(s.id, n)
+}
+
+// TakesCheckpoints reports whether there are any.
+func (c *Cache) TakesCheckpoints() bool {
+	return c.checkpoints.memory != nil && c.checkpoints.Most > 0 && c.checkpoints.Bytes > 0
+}
+
+// Want asks for a checkpoint when the sequence of a request has n tokens, because another request shares those, or is likely to.
+func (c *Cache) Want(s *Sequence, n int) {
+	if !c.TakesCheckpoints() || n <= len(s.tokens) {
+		return
+	}
+	if i, found := slices.BinarySearch(s.wanted, n); !found {
+		s.wanted = slices.Insert(s.wanted, i, n)
+	}
+}
+
+// Uninterrupted is how many tokens can be computed at once until a checkpoint is wanted.
+func (s *Sequence) Uninterrupted() int {
+	if len(s.wanted) == 0 {
+		return math.MaxInt
+	}
+	return s.wanted[0] - len(s.tokens)
+}
+
+// wantCheckpoints notes where a request wants checkpoints: where it parts from others, as a third one may part there, too, and near the end
+// of its prompt.
+func (c *Cache) wantCheckpoints(s *Sequence, r Request, parts int) {
+	s.wanted = s.wanted[:0]
+	found := len(s.tokens)
+	if parts >= found+answerStep {
+		c.Want(s, parts)
+	}
+	if end := r.PromptLen - beforeEnd; end >= found+answerStep {
+		c.Want(s, end)
+	}
+}
+
+// parting is how many tokens a request has in common with the sequence, or entry of the archive, that has most of them.
+func (c *Cache) parting(r Request) (common int) {
+	if !r.Reuse || c.checkpoints.memory == nil {
+		return 0
+	}
+	tokens := reusable(r.Tokens)
+	for _, s := range c.sequences {
+		common = max(common, s.common(tokens, r.Scope))
+	}
+	for _, e := range c.archive.entries {
+		common = max(common, e.common(tokens, r.Scope))
+	}
+	return common
+}
+
+// Checkpoint takes a checkpoint of a request's sequence if one is due and can be expected to take no longer than given. It returns how
+// long it took.
+func (c *Cache) Checkpoint(s *Sequence, longest time.Duration) time.Duration {
+	if !c.TakesCheckpoints() || !c.due(s) {
+		return 0
+	}
+	return c.takeCheckpoint(s, longest)
+}
+
+// due reports whether a checkpoint of a sequence is to be taken now, and forgets what was wanted up to here.
+func (c *Cache) due(s *Sequence) bool {
+	n := len(s.tokens)
+	last := s.lastPosition(n)
+	wanted := false
+	for len(s.wanted) > 0 && s.wanted[0] <= n {
+		wanted = wanted || s.wanted[0] == n
+		s.wanted = s.wanted[1:]
+	}
+	switch {
+	case n == 0 || n == last:
+		return false
+	case wanted:
+		return true
+	case n > s.prompt:
+		return n-max(last, s.prompt-beforeEnd) >= answerStep && !c.checkpoints.memory.Cuttable(s.id, n-answerStep)
+	}
+	return n-last > c.checkpoints.MinStep
+}
+
+// takeCheckpoint takes a checkpoint of a sequence unless that would exceed a bound, and makes room for it.
+func (c *Cache) takeCheckpoint(s *Sequence, longest time.Duration) time.Duration {
+	k := &c.checkpoints
+	if !c.TakesCheckpoints() || k.took > longest || k.size > k.Bytes/4 {
+		k.took -= k.took / 8 // it may have been a bad moment
+		return 0
+	}
+	var m spent
+	k.thin(s, &m)
+	for k.bytes+k.size > k.Bytes && c.dropCheckpoint(&m) {
+	}
+	begin := c.now()
+	state, err := k.memory.SaveCheckpoint(s.id, m.take())
+	k.took = c.now().Sub(begin)
+	if err != nil {
+		return k.took // it will be computed again
+	}
+	p := &checkpoint{n: len(s.tokens), answer: len(s.tokens) > s.prompt, state: state, bytes: int64(state.Bytes()), holders: 1}
+	k.size = p.bytes
+	if p.bytes > k.Bytes/4 {
+		_ = state.Close()
+		return k.took
+	}
+	k.bytes += p.bytes
+	s.checkpoints = append(s.checkpoints, p)
+	return k.took
+}
+
+// thin makes room among a sequence's checkpoints for another at its end. Of those within an answer it drops each without which a cut
+// would still go back no more than twice as far as asked; so the fewer are left, the further they are from the end. If there are too many
+// even so, the one goes that is missed least.
+func (k *checkpoints) thin(s *Sequence, m *spent) {
+	end, all := len(s.tokens), s.checkpoints
+	for i := len(all) - 1; i > 0; i-- {
+		right := end
+		if i+1 < len(all) {
+			right = all[i+1].n
+		}
+		if all[i].answer && right < end && right-all[i-1].n <= end-right {
+			k.release(all[i], m)
+			all = slices.Delete(all, i, i+1)
+		}
+	}
+	for len(all) > 0 && len(all) >= k.Most {
+		i := leastMissed(all, end)
+		k.release(all[i], m)
+		all = slices.Delete(all, i, i+1)
+	}
+	s.checkpoints = all
+}
+
+// leastMissed is the checkpoint without which the gap would be smallest, in proportion to how far it is from the end. The newest is only
+// chosen if it is the only one.
+func leastMissed(all []*checkpoint, end int) (least int) {
+	smallest, left := math.Inf(1), 0
+	for i, p := range all[:len(all)-1] {
+		if gap := float64(all[i+1].n-left) / float64(end-p.n); gap < smallest {
+			least, smallest = i, gap
+		}
+		left = p.n
+	}
+	return least
+}
+
+// dropCheckpoint drops the oldest checkpoint of what was used least recently: first in the archive, then in the cache. It reports whether
+// there was one.
+func (c *Cache) dropCheckpoint(m *spent) bool {
+	var least *conversation
+	for _, e := range c.archive.entries {
+		if least == nil && len(e.checkpoints) > 0 {
+			least = &e.conversation
+		}
+	}
+	if least == nil {
+		var oldest *Sequence
+		for _, s := range c.sequences {
+			if len(s.checkpoints) > 0 && (oldest == nil || !s.running && oldest.running || s.running == oldest.running && s.lastUse < oldest.lastUse) {
+				oldest = s
+			}
+		}
+		if oldest == nil {
+			return false
+		}
+		least = &oldest.conversation
+	}
+	c.checkpoints.release(least.checkpoints[0], m)
+	least.checkpoints = slices.Delete(least.checkpoints, 0, 1)
+	return true
+}

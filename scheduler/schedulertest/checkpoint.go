@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+
+package schedulertest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/penstock/penstock/scheduler/kvcache"
+)
+
+// NeedsCheckpoints implements kvcache.Checkpointer.
+func (b *Backend) NeedsCheckpoints() bool { return b.Recurrent || b.Window > 0 }
+
+// Cuttable implements kvcache.Checkpointer: a recurrent state is that at the end of its sequence, and a window must still hold all that
+// the next token looks at.
+func (b *Backend) Cuttable(seq int32, n int) bool {
+	have := len(b.seqs[seq])
+	return n == have || n < have && !b.Recurrent && !b.NoCutting && b.held[seq] <= b.lookedAt(n)
+}
+
+// lookedAt is the first position that the token at position n looks at.
+func (b *Backend) lookedAt(n int) int {
+	if b.Window == 0 {
+		return 0
+	}
+	return max(0, n-b.Window)
+}
+
+// StateCuttable implements kvcache.Checkpointer.
+func (b *Backend) StateCuttable(s kvcache.State, n int) bool {
+	return !b.Recurrent && !b.NoCutting && s.(*state).held <= b.lookedAt(n)
+}
+
+// SaveCheckpoint implements kvcache.Checkpointer: the hash of all that was read.
+func (b *Backend) SaveCheckpoint(seq int32, spent kvcache.State) (kvcache.State, error) {
+	if spent != nil {
+		if err := spent.Close(); err != nil {
+			return nil, err
+		}
+	}
+	if seq == b.copy.target {
+		b.force()
+	}
+	b.Advance(b.CheckpointCost)
+	n := len(b.seqs[seq])
+	s := &state{b: b, hashes: []uint64{b.data[seq][n-1]}, at: n, held: max(b.held[seq], b.lookedAt(n))}
+	b.States++
+	b.StateBytes += s.Bytes()
+	b.Checkpoints++
+	return s, nil
+}
+
+// RestoreCheckpoint implements kvcache.Checkpointer. What follows is computed from the checkpoint, whatever the sequence had there.
+func (b *Backend) RestoreCheckpoint(src, dst int32, kept kvcache.State, n int) error {
+	s := kept.(*state)
+	switch {
+	case s.closed:
+		return errors.New("the checkpoint is closed")
+	case s.at != n || n > len(b.seqs[src]):
+		return fmt.Errorf("a checkpoint at %d for %d positions of %d", s.at, n, len(b.seqs[src]))
+	case src != dst && len(b.seqs[dst]) != 0:
+		return fmt.Errorf("sequence %d is not empty", dst)
+	}
+	b.force()
+	if src == dst {
+		b.drop(src, n)
+	} else {
+		for _, id := range b.seqs[src][:n] {
+			b.refs[id]++
+			b.seqs[dst] = append(b.seqs[dst], id)
+		}
+		copy(b.data[dst], b.data[src][:n])
+	}
+	b.data[dst][n-1], b.held[dst] = s.hashes[0], s.held
+	return nil
+}
