@@ -29,8 +29,8 @@ penstock_family penstock_kernels_of(const ggml_tensor * weights);
 // Who computed attention since the last penstock_kernels_allow, as bits: Penstock's kernel (1), ggml's (2).
 int penstock_attention_computed_by();
 
-// The layout in memory that a family wants for weights of a type; null where it takes them as they are.
-ggml_backend_buffer_type * penstock_kernels_layout(penstock_family family, int type);
+// The layout in memory that a family wants for weights; null where it takes them as they are.
+ggml_backend_buffer_type * penstock_kernels_layout(penstock_family family);
 
 // For tests: has a family's kernel for an operation crash, or change one number of each result.
 enum penstock_fault { PENSTOCK_NO_FAULT, PENSTOCK_CRASH, PENSTOCK_WRONG_RESULT };

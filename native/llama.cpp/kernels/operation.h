@@ -13,12 +13,17 @@ namespace penstock {
 // The kernel for an operation; null where ggml's own is to do it.
 #ifndef PENSTOCK_NO_KERNELS
 ggml::cpu::tensor_traits * attention_for(const ggml_tensor * op);
-ggml::cpu::tensor_traits * q4_0_for(const ggml_tensor * op);
-ggml::cpu::tensor_traits * q8_0_for(const ggml_tensor * op);
+ggml::cpu::tensor_traits * product_for(const ggml_tensor * op);
+
+bool         has_product(const ggml_tensor * weights); // whether there is a product for weights of this type and shape
+uint64_t     product_types();                          // those for which there is one, as bits
+const char * product_instructions();                   // what products are computed with: "AVX2"
 #else // built with PENSTOCK_KERNELS=OFF
 inline ggml::cpu::tensor_traits * attention_for(const ggml_tensor *) { return nullptr; }
-inline ggml::cpu::tensor_traits * q4_0_for(const ggml_tensor *) { return nullptr; }
-inline ggml::cpu::tensor_traits * q8_0_for(const ggml_tensor *) { return nullptr; }
+inline ggml::cpu::tensor_traits * product_for(const ggml_tensor *) { return nullptr; }
+inline bool         has_product(const ggml_tensor *) { return false; }
+inline uint64_t     product_types() { return 0; }
+inline const char * product_instructions() { return ""; }
 #endif
 
 // Calls work with each of the numbers [0, units). The threads of a pass take them one by one, so that one whose core is busy with

@@ -1,35 +1,156 @@
 // SPDX-License-Identifier: MIT
-// Products of quantised weights and several rows of inputs, on CPUs with VNNI: 64 products of bytes an instruction. ggml's kernels widen
-// bytes to 16 bits first and take two to four times as long; even for one row, which memory should bound, they take a sixth longer. And
-// a row's result is the same to the bit however many other rows there are.
+// Products of quantised weights and rows of inputs. Rows of weights are taken as they lie in the file, as many side by side as a register
+// has lanes: a word of each, then the next word. Inputs are quantised to blocks of 32 bytes with a scale, finer than ggml's for most types.
+// A row's result is the same to the bit however many other rows there are.
 //
-// Eight rows of weights are multiplied side by side, in blocks of 32 values: every 64 bits of a register are eight values of one row. A
-// format says how its weights become such blocks; the rest, in this file, is the same for all formats.
+// A format says how its weights become blocks of 32 bytes; a CPU how registers of them are multiplied (lanes.h). The rest is here.
 #ifndef PENSTOCK_PRODUCT_H
 #define PENSTOCK_PRODUCT_H
 
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__) && defined(__AVX512VNNI__)
-#define PENSTOCK_VNNI
+#include "lanes.h"
+
+#ifdef PENSTOCK_PRODUCTS
 
 #include "operation.h"
 
-#define GGML_COMMON_DECL_CPP
-#include "ggml-common.h"
 #include "ggml-cpu.h"
-#include "simd-mappings.h"
 
 #include <algorithm>
-#include <immintrin.h>
-#include <utility>
 
 namespace penstock {
 
-constexpr int64_t rows_at_once = 8;  // rows of inputs that a weight is multiplied with while it is in a register
-constexpr int64_t unit_results = 64; // rows of weights in a unit of work: they stay in the core's own cache for all inputs
-constexpr int64_t block_values = 32; // of ggml's block formats
-static_assert(QK8_0 == block_values && sizeof(block_q8_0::qs) == block_values, "inputs are quantised to the same blocks");
+constexpr int64_t block_values = 32;
+constexpr int64_t group_rows   = 64; // rows of inputs that weights are multiplied with each time they are unpacked
+constexpr int64_t unit_results = 64; // rows of weights in a unit of work: they stay in the core's own cache for all groups of inputs
 
-// One operation. Shapes (innermost first): weights [width, results], inputs [width, rows], out [results, rows].
+// A block of a row of inputs: values times scale.
+struct input_block {
+    int8_t  values[block_values];
+    float   scale;
+    float   sum;      // of all of them, scaled
+    int32_t start[2]; // where sums of products start: minus the weights' offset times the values, of each half if it has a scale of its own
+
+    template <typename Format> void quantise(const float * from) {
+        constexpr int parts = block_values / lanes;
+        floats x[parts];
+        memcpy(x, from, sizeof(x));
+        ints largest{}; // the bits of magnitudes are in the order of the magnitudes, and those of NaN are the largest
+        for (const floats & part : x) {
+            const ints bits = reinterpret_cast<ints>(part) & 0x7fffffff;
+            largest = bits > largest ? bits : largest;
+        }
+        int32_t bits = 0;
+        for (int i = 0; i < lanes; i++) {
+            bits = std::max<int32_t>(bits, largest[i]);
+        }
+        float magnitude;
+        memcpy(&magnitude, &bits, sizeof(magnitude));
+        const floats inverse = splat(magnitude > 1e-30f ? 127 / magnitude : 0.0f);
+        const floats magic   = splat(1.5f * (1 << 23)); // floats of this size have no fraction: their lowest bits are a whole number
+        for (int i = 0; i < parts; i++) {
+            const bytes whole = __builtin_convertvector(reinterpret_cast<ints>(fma(x[i], inverse, magic)), bytes);
+            memcpy(values + i * lanes, &whole, sizeof(whole));
+        }
+        const words   one = words{} + 0x01010101, ones[4] = { one, one, one, one };
+        const int32_t sums[2] = { dot<1, 4>(ints{}, ones, values)[0], dot<1, 4>(ints{}, ones, values + 16)[0] };
+        scale    = magnitude / 127;
+        sum      = scale * static_cast<float>(sums[0] + sums[1]);
+        start[0] = -Format::offset * (Format::scales == 2 ? sums[0] : sums[0] + sums[1]);
+        start[1] = -Format::offset * sums[1];
+    }
+};
+
+// A block of as many rows of weights as there are lanes: values without the offset, times the scale, plus the minimum.
+struct weight_block {
+    words  values[8];
+    floats scale[2]; // of each half, or of all
+    floats minimum;
+
+    template <typename Format> floats times(const input_block & x, floats sum) const {
+        constexpr int halves = Format::scales;
+        const auto part = [&](int i) { // of the sum
+            const ints start = Format::offset ? splat(x.start[i]) : ints{};
+            return to_floats(dot<Format::largest, 8 / halves>(start, values + 4 * i, x.values + 16 * i));
+        };
+        floats product = part(0) * scale[0];
+        if (halves == 2) {
+            product = fma(part(1), scale[1], product);
+        }
+        sum = fma(product, splat(x.scale), sum);
+        return Format::has_minimum ? fma(minimum, splat(x.sum), sum) : sum;
+    }
+};
+
+// Rows of weights, as many as there are lanes, stride bytes apart.
+struct weight_rows {
+    const char * fours[lanes / 4]; // the first of each four
+    int64_t      stride;
+
+    weight_rows(const char * first, int64_t s) : stride(s) {
+        for (int i = 0; i < lanes / 4; i++) {
+            fours[i] = first + 4 * i * stride;
+        }
+    }
+
+    // 16 bytes of each row, `at` bytes from its beginning.
+    void columns(int64_t at, words * to) const { penstock::columns(fours, stride, at, to); }
+};
+
+// A format is a type with
+//   size, blocks               of a block in the file: its bytes, and how often 32 values it has
+//   largest, offset            of its weights, see dot: the largest, and what was added to them
+//   scales                     1: a block has one, 2: each half has one
+//   has_minimum
+//   unpack(rows, at, take)     calls take(block, i) for each block i of rows that lies in the file's block at byte `at` of each, in any order
+
+// Fetches a block of each of the next rows to the core's own cache, in the order of memory, so that the core sees one stream and not as many
+// as there are rows. The fastest cache cannot wait for enough lines at once.
+template <typename Format> void prefetch(const weight_rows & weights, int64_t i) {
+    const int64_t bytes = lanes * Format::size;
+    const char *  next  = weights.fours[0] + lanes * weights.stride + i * bytes;
+    for (int64_t line = 0; line < bytes; line += 64) {
+        __builtin_prefetch(next + line, 0, 2);
+    }
+}
+
+// Adds to sums the products of weights with n rows of inputs, whose blocks are interleaved: the first of each row, then the second of each.
+// Where N is not 0, it is n: then sums stay in registers.
+template <typename Format, int N> __attribute__((noinline)) void multiply(const weight_rows & weights, int64_t width, const input_block * x, int64_t n, floats * sums) {
+    constexpr int64_t values = Format::blocks * block_values;
+    for (int64_t i = 0; i < width / values; i++, x += Format::blocks * (N ? N : n)) {
+        prefetch<Format>(weights, i);
+        Format::unpack(weights, i * Format::size, [&](const weight_block & w, int64_t block) __attribute__((always_inline)) {
+            for (int64_t r = 0; r < (N ? N : n); r++) {
+                sums[r] = w.template times<Format>(x[block * (N ? N : n) + r], sums[r]);
+            }
+        });
+    }
+}
+
+// The results [first, last) of a matrix of weights with n rows of inputs, at most group_rows; those of row r go to to[r]. The matrix has
+// `results` rows, of which a register takes as many as it has lanes: the last of them may have been computed before.
+template <typename Format>
+void multiply(const char * matrix, int64_t stride, int64_t width, int64_t results, int64_t first, int64_t last, const input_block * x, int64_t n, float * const * to) {
+    for (int64_t m = first; m < last; m += lanes) {
+        const int64_t begin = std::min(m, results - lanes), skip = m - begin, count = std::min<int64_t>(lanes - skip, last - m);
+        const weight_rows weights(matrix + begin * stride, stride);
+        floats sums[group_rows];
+        if (n == 1) {
+            floats sum[1] = {};
+            multiply<Format, 1>(weights, width, x, 1, sum);
+            sums[0] = sum[0];
+        } else {
+            std::fill_n(sums, n, floats{});
+            multiply<Format, 0>(weights, width, x, n, sums);
+        }
+        for (int64_t r = 0; r < n; r++) {
+            memcpy(to[r] + m, reinterpret_cast<const char *>(sums + r) + skip * sizeof(float), static_cast<size_t>(count) * sizeof(float));
+        }
+    }
+}
+
+// One matrix by one matrix, as in the layers of a dense model. Shapes (innermost first): weights [width, results], inputs [width, rows],
+// out [results, rows].
 struct product {
     const ggml_tensor *weights, *inputs;
     ggml_tensor *      out;
@@ -39,131 +160,43 @@ struct product {
         : weights(op->src[0]), inputs(op->src[1]), out(const_cast<ggml_tensor *>(op)), width(weights->ne[0]),
           results(weights->ne[1]), rows(inputs->ne[1]) {}
 
-    // Whether it is one matrix by one matrix, as in the layers of a dense model.
-    bool is_matrix_product() const {
+    bool has_kernel() const {
         auto flat = [](const ggml_tensor * t) { return t->ne[2] == 1 && t->ne[3] == 1; };
         return flat(weights) && flat(inputs) && inputs->type == GGML_TYPE_F32 && inputs->nb[0] == sizeof(float) &&
-               out->type == GGML_TYPE_F32 && out->nb[0] == sizeof(float);
+               out->type == GGML_TYPE_F32 && out->nb[0] == sizeof(float) && !weights->extra && results >= lanes;
     }
+
+    int64_t blocks() const { return width / block_values; } // in a row
+
+    const float * input(int64_t row) const { return reinterpret_cast<const float *>(static_cast<const char *>(inputs->data) + row * inputs->nb[1]); }
+
+    float * result(int64_t row) const { return reinterpret_cast<float *>(static_cast<char *>(out->data) + row * out->nb[1]); }
 };
 
-// The instruction multiplies unsigned by signed bytes. So an offset is added to weights, which makes them unsigned, and each sum starts at
-// minus the offset times the inputs: the result is exactly that of signed bytes.
-
-// A block of one row of inputs.
-struct input_block {
-    int64_t values[4]; // eight each
-    int64_t start;     // minus the offset times all of them, in the lower 32 bits; a sum has two parts
-    float   scale;
-
-    input_block(const block_q8_0 & block, int offset) : scale(GGML_CPU_FP16_TO_FP32(block.d)) {
-        int32_t sum = 0;
-        for (int i = 0; i < QK8_0; i++) {
-            sum += block.qs[i];
-        }
-        memcpy(values, block.qs, sizeof(values));
-        start = static_cast<uint32_t>(-offset * sum);
-    }
-};
-
-// A block of eight rows of weights.
-struct weight_block {
-    __m512i values[4];
-    __m512  scale; // of each row, twice
-
-    static __m512 duplicate(__m256 scales) {
-        const __m512i order = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
-        return _mm512_permutexvar_ps(order, _mm512_castps256_ps512(scales));
-    }
-
-    __m512 times(const input_block & x, __m512 sums) const {
-        __m512i sum = _mm512_set1_epi64(x.start);
-        for (int i = 0; i < 4; i++) {
-            sum = _mm512_dpbusd_epi32(sum, values[i], _mm512_set1_epi64(x.values[i]));
-        }
-        return _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_mul_ps(scale, _mm512_set1_ps(x.scale)), sums);
-    }
-};
-
-// Writes the first n of eight results. The two parts of a row's sum are added up.
-inline void store(__m512 sums, float * to, int64_t n) {
-    const __m512 both = _mm512_add_ps(sums, _mm512_permute_ps(sums, 0xb1)); // in both places
-    _mm256_mask_storeu_ps(to, static_cast<__mmask8>((1 << std::min<int64_t>(n, 8)) - 1), _mm512_castps512_ps256(_mm512_maskz_compress_ps(0x5555, both)));
-}
-
-// Format has
-//   offset                     what is added to its weights
-//   rows(first, stride, n)     eight rows of weights from first on, stride bytes apart; only n of them need to exist
-//   rows::block(i)             their blocks number i, as a weight_block
 template <typename Format> struct product_kernel : ggml::cpu::tensor_traits {
-    static int64_t blocks_per_row(const product & a) { return a.width / block_values; }
-
-    // The work memory: the inputs of all rows, then a quantised row for each thread.
-    static size_t inputs_size(const product & a) { return GGML_PAD(a.rows * blocks_per_row(a) * sizeof(input_block), 64); }
-    static size_t row_size(const product & a) { return GGML_PAD(a.width / QK8_0 * sizeof(block_q8_0), 64); }
-
-    bool work_size(int threads, const ggml_tensor * op, size_t & size) override {
+    bool work_size(int, const ggml_tensor * op, size_t & size) override {
         const product a(op);
-        size = inputs_size(a) + threads * row_size(a) + 64;
+        size = static_cast<size_t>(a.rows * a.blocks()) * sizeof(input_block) + 64;
         return true;
     }
 
-    // Rows that are multiplied at once form a group, with their blocks interleaved: the first block of each row, then the second of each.
-    static int64_t group_size(const product & a, int64_t row) { return std::min(rows_at_once, a.rows - row / rows_at_once * rows_at_once); }
-
-    static void quantise(const product & a, int64_t row, block_q8_0 * blocks, input_block * inputs) {
-        input_block *      to   = inputs + row / rows_at_once * rows_at_once * blocks_per_row(a) + row % rows_at_once;
-        const char * from = static_cast<const char *>(a.inputs->data) + row * a.inputs->nb[1];
-        ggml_get_type_traits_cpu(GGML_TYPE_Q8_0)->from_float(reinterpret_cast<const float *>(from), blocks, a.width);
-        for (int64_t i = 0; i < blocks_per_row(a); i++) {
-            to[i * group_size(a, row)] = input_block(blocks[i], Format::offset);
+    // A thread's share of the inputs.
+    static void quantise(const product & a, int64_t thread, int64_t threads, input_block * to) {
+        const int64_t all = a.rows * a.blocks();
+        for (int64_t i = all * thread / threads; i < all * (thread + 1) / threads; i++) {
+            const int64_t row = i / a.blocks(), block = i % a.blocks(), group = row - row % group_rows;
+            to[group * a.blocks() + block * std::min(group_rows, a.rows - group) + row - group].quantise<Format>(a.input(row) + block * block_values);
         }
-    }
-
-    // n rows of weights, of which it takes up to 16, by N rows of inputs. Results of row r of the inputs go to to[r*step], to[r*step+1], ...
-    // Each input is read once for two blocks of weights.
-    template <int N>
-    static void multiply(const char * weights, int64_t stride, int64_t n, const input_block * inputs, int64_t blocks, float * to, int64_t step) {
-        const typename Format::rows a(weights, stride, n), b(n > 8 ? weights + 8 * stride : weights, stride, n > 8 ? n - 8 : n);
-        __m512 sums[2][N];
-        std::fill_n(&sums[0][0], 2 * N, _mm512_setzero_ps());
-        const int64_t bytes = 16 * stride / blocks;
-        const char *  next  = weights + 16 * stride;
-        for (int64_t i = 0; i < blocks; i++, inputs += N, next += bytes) {
-            for (int64_t line = 0; line < bytes; line += 64) { // the next weights: the core itself prefetches fewer streams than 16
-                _mm_prefetch(next + line, _MM_HINT_T0);
-            }
-            const weight_block first = a.block(i), second = b.block(i);
-#pragma GCC unroll 8
-            for (int r = 0; r < N; r++) {
-                sums[0][r] = first.times(inputs[r], sums[0][r]);
-                sums[1][r] = second.times(inputs[r], sums[1][r]);
-            }
-        }
-        for (int r = 0; r < N; r++) {
-            store(sums[0][r], to + r * step, n);
-            if (n > 8) {
-                store(sums[1][r], to + r * step + 8, n - 8);
-            }
-        }
-    }
-
-    using multiplier = void (*)(const char *, int64_t, int64_t, const input_block *, int64_t, float *, int64_t);
-
-    template <int... N> static multiplier multiplier_for(int64_t n, std::integer_sequence<int, N...>) {
-        static constexpr multiplier all[] = { multiply<N + 1>... };
-        return all[n - 1];
     }
 
     static void compute(const product & a, int64_t first, int64_t last, const input_block * inputs) {
-        const auto step   = static_cast<int64_t>(a.out->nb[1] / sizeof(float));
-        const auto stride = static_cast<int64_t>(a.weights->nb[1]);
-        for (int64_t r = 0; r < a.rows; r += rows_at_once) {
-            const auto run = multiplier_for(group_size(a, r), std::make_integer_sequence<int, rows_at_once>{});
-            float *    to  = static_cast<float *>(a.out->data) + r * step;
-            for (int64_t m = first; m < last; m += 16) {
-                run(static_cast<const char *>(a.weights->data) + m * stride, stride, last - m, inputs + r * blocks_per_row(a), blocks_per_row(a), to + m, step);
+        for (int64_t r = 0; r < a.rows; r += group_rows) {
+            const int64_t n = std::min(group_rows, a.rows - r);
+            float * to[group_rows];
+            for (int64_t i = 0; i < n; i++) {
+                to[i] = a.result(r + i);
             }
+            multiply<Format>(static_cast<const char *>(a.weights->data), static_cast<int64_t>(a.weights->nb[1]), a.width, a.results, first, last, inputs + r * a.blocks(), n, to);
         }
     }
 
@@ -172,12 +205,8 @@ template <typename Format> struct product_kernel : ggml::cpu::tensor_traits {
             return false; // ggml's kernel is the reference; it fits in the memory above
         }
         const product a(op);
-        char * const  start  = aligned_memory(params);
-        auto * const  inputs = reinterpret_cast<input_block *>(start);
-        auto * const  blocks = reinterpret_cast<block_q8_0 *>(start + inputs_size(a) + params->ith * row_size(a));
-        for (int64_t r = params->ith; r < a.rows; r += params->nth) {
-            quantise(a, r, blocks, inputs);
-        }
+        auto * const  inputs = reinterpret_cast<input_block *>(aligned_memory(params));
+        quantise(a, params->ith, params->nth, inputs);
         share_work(params, (a.results + unit_results - 1) / unit_results, [&](int64_t unit) {
             compute(a, unit * unit_results, std::min((unit + 1) * unit_results, a.results), inputs);
         });

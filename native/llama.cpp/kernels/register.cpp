@@ -5,18 +5,14 @@
 #include "kernels.h"
 
 #include "operation.h"
-#include "product.h"
 
 #include "ggml-backend-impl.h"
 #include "ggml-cpu.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
-
-#ifdef PENSTOCK_NO_KERNELS
-#undef PENSTOCK_VNNI
-#endif
 
 namespace {
 
@@ -59,7 +55,7 @@ struct provider : ggml::cpu::extra_buffer_type {
             ggml_barrier(params->threadpool);
             if (done && params->ith == 0) {
                 float & last = static_cast<float *>(op->data)[ggml_nelements(op) - 1];
-                last         = 2 * last + 1;
+                last         = 3 * std::fabs(last) + 1; // no number is near what becomes of it
             }
             return done;
         }
@@ -75,7 +71,7 @@ struct own_provider : provider {
     ggml::cpu::tensor_traits * kernel(const ggml_tensor * op) override {
         switch (op->op) {
             case GGML_OP_FLASH_ATTN_EXT: return attention(op);
-            case GGML_OP_MUL_MAT:        return may(PENSTOCK_OWN, op->src[0]->type) ? product(op) : nullptr;
+            case GGML_OP_MUL_MAT:        return product(op);
             default:                     return nullptr;
         }
     }
@@ -90,11 +86,7 @@ struct own_provider : provider {
     }
 
     static ggml::cpu::tensor_traits * product(const ggml_tensor * op) {
-        switch (op->src[0]->type) {
-            case GGML_TYPE_Q4_0: return penstock::q4_0_for(op);
-            case GGML_TYPE_Q8_0: return penstock::q8_0_for(op);
-            default:             return nullptr;
-        }
+        return may(PENSTOCK_OWN, op->src[0]->type) ? penstock::product_for(op) : nullptr;
     }
 };
 
@@ -107,12 +99,7 @@ struct ggml_provider : provider {
     bool supports_op(ggml_backend_dev_t device, const ggml_tensor * op) override {
         const ggml_tensor * weights = op->src[0];
         const bool          loading = weights && !weights->data;
-        return wrapped->supports_op(device, op) && (!loading || may(family, weights->type) || is_layout_for_own(op));
-    }
-
-    // Penstock's kernel for Q4_0 works on ggml's repacked layout.
-    bool is_layout_for_own(const ggml_tensor * op) const {
-        return family == PENSTOCK_REPACK && op->op == GGML_OP_MUL_MAT && may(PENSTOCK_OWN, op->src[0]->type) && own_provider::product(op);
+        return wrapped->supports_op(device, op) && (!loading || (may(family, weights->type) && !own_provider::product(op)));
     }
 
     ggml::cpu::tensor_traits * kernel(const ggml_tensor * op) override { return wrapped->get_tensor_traits(op); }
@@ -184,9 +171,7 @@ uint64_t penstock_kernels_known(penstock_family family) {
 #ifndef PENSTOCK_NO_KERNELS
         all |= uint64_t(1) << penstock_attention;
 #endif
-#ifdef PENSTOCK_VNNI
-        all |= uint64_t(1) << GGML_TYPE_Q8_0 | uint64_t(types[PENSTOCK_REPACK] != nullptr) << GGML_TYPE_Q4_0;
-#endif
+        all |= penstock::product_types();
     } else if (family != PENSTOCK_PLAIN && types[family]) {
         for (int type = 0; type < GGML_TYPE_COUNT; type++) {
             all |= uint64_t(has_kernel(static_cast<ggml_provider *>(provider_of(family)), types[family], static_cast<ggml_type>(type))) << type;
@@ -208,23 +193,14 @@ penstock_family penstock_kernels_of(const ggml_tensor * weights) {
     if (layout == PENSTOCK_PLAIN && weights->buffer && !ggml_backend_buffer_is_host(weights->buffer)) {
         return PENSTOCK_PLAIN; // on a device, whose kernels are none of these
     }
-    bool own = false;
-#ifdef PENSTOCK_VNNI
-    own = may(PENSTOCK_OWN, weights->type) && ((weights->type == GGML_TYPE_Q4_0 && layout == PENSTOCK_REPACK && weights->ne[1] % 8 == 0) ||
-                                               (weights->type == GGML_TYPE_Q8_0 && layout == PENSTOCK_PLAIN)) &&
-          weights->ne[2] == 1;
-#endif
-    return own ? PENSTOCK_OWN : layout;
+    return may(PENSTOCK_OWN, weights->type) && layout == PENSTOCK_PLAIN && penstock::has_product(weights) ? PENSTOCK_OWN : layout;
 }
 
 int penstock_attention_computed_by() { return attention_by; }
 
-ggml_backend_buffer_type * penstock_kernels_layout(penstock_family family, int type) {
+ggml_backend_buffer_type * penstock_kernels_layout(penstock_family family) {
     register_providers();
-    if (family == PENSTOCK_OWN) {
-        return type == GGML_TYPE_Q4_0 ? types[PENSTOCK_REPACK] : nullptr;
-    }
-    return family == PENSTOCK_PLAIN ? nullptr : types[family];
+    return family == PENSTOCK_OWN || family == PENSTOCK_PLAIN ? nullptr : types[family];
 }
 
 void penstock_kernel_inject_fault(penstock_family family, int operation, penstock_fault kind) {

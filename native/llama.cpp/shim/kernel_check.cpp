@@ -106,7 +106,7 @@ void check_product(penstock_family family, ggml_type type) {
     const matrix m(type);
     const auto   holder  = new_context();
     auto * const weights = ggml_new_tensor_2d(holder.get(), type, matrix::width, matrix::results);
-    auto * const layout  = penstock_kernels_layout(family, type);
+    auto * const layout  = penstock_kernels_layout(family);
     const auto   memory  = allocate(holder.get(), layout ? layout : ggml_backend_cpu_buffer_type());
     ggml_backend_tensor_set(weights, m.bytes.data(), 0, m.bytes.size());
     if (penstock_kernels_of(weights) != family) {
