@@ -22,6 +22,8 @@ type Limits struct {
 
 	// SeparatePasses says that a tick computes decode tokens and prompt tokens in two passes, since that is faster than one.
 	SeparatePasses bool
+	// Drafts says that a pass can have rows of several tokens of a sequence, and that Truncate keeps the first part of what it computed.
+	Drafts bool
 }
 
 // longest is how many tokens a conversation may have.

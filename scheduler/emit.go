@@ -14,6 +14,7 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 		return
 	}
 	out, tokens := j.answer.Output(), len(j.answer.Context())
+	s.settleDraft(j)
 	if j.seq != nil && out.Unchanged < j.seq.Len() { // at least one token must be pending, or there is no row to draw from
 		s.cache.Truncate(j.seq, max(0, min(out.Unchanged, tokens-1)))
 	}

@@ -15,8 +15,9 @@ func (s *Scheduler) end(j *job, e End) {
 		j.counted = j.answer.Generated()
 		e.Truncated = j.answer.Truncated()
 	}
-	e.Usage = Usage{Prompt: j.answer.PromptLen(), Cached: j.cached, Generated: j.counted}
+	e.Usage = Usage{Prompt: j.answer.PromptLen(), Cached: j.cached, Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted}
 	if j.seq != nil {
+		s.dropDraft(j)
 		e.Usage.Context = j.seq.Len()
 	}
 	e.Timing = j.times.timing(now)

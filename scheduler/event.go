@@ -72,6 +72,8 @@ type Usage struct {
 	Cached    int // of Prompt, not computed because the KV cache had them
 	Generated int
 	Context   int // tokens of prompt and answer that the KV cache had at the end
+	Drafted   int // tokens that were computed because a drafter guessed them
+	Accepted  int // of Drafted, tokens that became part of the answer
 }
 
 // Timing is where a request's time went.

@@ -40,6 +40,8 @@ type SlotInfo struct {
 	Cached    int    // of Prompt, found in the cache
 	Computed  int    // tokens in the KV cache
 	Generated int
+	Drafted   int // tokens that were guessed of it and computed
+	Accepted  int // of Drafted, those that are part of the answer
 	Sequence  int
 	Priority  int
 	Preparers []string      // names of the stages that compute beside the forward pass, as plugins do; not to be changed
@@ -91,7 +93,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 		snap.Slots[i] = SlotInfo{Slot: i, State: "idle", Sequence: -1}
 		if j != nil {
 			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, Request: j.arrival, Limit: max(0, j.req.MaxTokens), State: j.state(), Wait: s.slotWait(j),
-				Prompt: j.answer.PromptLen(), Cached: j.cached, Computed: j.seq.Len(), Generated: j.counted, Sequence: int(j.seq.ID()),
+				Prompt: j.answer.PromptLen(), Cached: j.cached, Computed: j.seq.Len(), Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted, Sequence: int(j.seq.ID()),
 				Priority: j.req.Priority, Preparers: j.preparers, Age: now.Sub(j.times.submitted), Decoding: j.times.timing(now).Decode}
 		}
 	}

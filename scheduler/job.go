@@ -38,6 +38,7 @@ type job struct {
 	scheduled int               // tokens in this tick's batch
 	outputRow int               // output row of this tick's pass, -1 for none
 	with      Adapters          // that compute what is scheduled
+	guess     guess
 
 	prefilledAtEntry int // Scheduler.prefilled when it got the slot
 	lastChunkTick    int // Scheduler.ticks when it last got a part of a chunk, or else the slot
@@ -50,6 +51,8 @@ type job struct {
 	cached    int  // prompt tokens found in the cache at the start
 	continued bool // it went on with a conversation
 	counted   int  // tokens generated, as of the last event
+	drafted   int  // tokens computed because they were guessed
+	accepted  int  // of them, those that became part of the answer
 	times     times
 	calls     calls
 }

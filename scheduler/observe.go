@@ -25,6 +25,8 @@ type TickRecord struct {
 	Total     time.Duration // all of the tick
 	Passes    int           // forward passes: one, or two with Limits.SeparatePasses; more for several sets of adapters, or after a failure
 	Decode    int           // tokens of generating slots
+	Drafted   int           // tokens that were guessed for them
+	Accepted  int           // of Drafted, those that became part of answers; of a worker that was late, in the tick that collects it
 	Prefill   int           // tokens of prompts
 	Preempted int           // jobs that lost their slot
 	Running   int

@@ -18,7 +18,7 @@ func (s *Scheduler) compute() {
 	for rest, decoding := s.passing, s.decoding; len(rest) > 0; {
 		n := sameAdapters(rest)
 		if s.limits.SeparatePasses && decoding > 0 {
-			n = min(n, decoding)
+			n = sameDrafting(rest[:min(n, decoding)])
 		}
 		s.forward(rest[:n])
 		rest, decoding = rest[n:], decoding-n
@@ -44,14 +44,18 @@ func (s *Scheduler) forward(jobs []*job) {
 		s.recoverPass(slices.Clone(jobs), err)
 		return
 	}
-	if jobs[len(jobs)-1].generating() { // those that generate come first
-		s.estimator.ObserveDecode(passOf(jobs), took)
-	} else {
-		s.estimator.ObservePrefill(passOf(jobs), took)
+	switch p := passOf(jobs); {
+	case slices.ContainsFunc(jobs, (*job).drafting):
+		s.estimator.ObserveVerify(p, took)
+	case jobs[len(jobs)-1].generating(): // those that generate come first
+		s.estimator.ObserveDecode(p, took)
+	default:
+		s.estimator.ObservePrefill(p, took)
 	}
 	for _, j := range jobs {
 		at := j.seq.Len()
 		s.cache.Append(j.seq, j.answer.Context()[at:at+j.scheduled])
+		s.cache.Append(j.seq, j.guess.draft)
 		if j.req.Progress && j.answer.Generated() == 0 {
 			j.stream.send(Event{Kind: KindProgress, Computed: j.seq.Len()})
 		}
@@ -65,7 +69,7 @@ func (s *Scheduler) forward(jobs []*job) {
 	})
 }
 
-// fill puts the scheduled tokens of some jobs into the batch.
+// fill puts the scheduled tokens of some jobs into the batch, and what was guessed to follow them.
 func (s *Scheduler) fill(jobs []*job) {
 	s.batch.Reset()
 	s.batch.Adapters = jobs[0].with
@@ -75,6 +79,9 @@ func (s *Scheduler) fill(jobs []*job) {
 		last := len(tokens) - 1
 		for i := at; i < at+j.scheduled; i++ {
 			j.outputRow = s.batch.Add(tokens[i], int32(i), j.seq.ID(), i == last)
+		}
+		for i, t := range j.guess.draft {
+			s.batch.Add(t, int32(last+1+i), j.seq.ID(), true)
 		}
 	}
 }
@@ -127,5 +134,6 @@ func (s *Scheduler) repair(jobs []*job) {
 		s.cache.Repair(j.seq)
 		j.chooseAdapters()
 		j.scheduled = min(j.scheduled, j.computable())
+		j.guess.draft = nil // one that the pass has not computed
 	}
 }

@@ -38,6 +38,7 @@ func (s *Scheduler) plan() {
 	s.share.note(s.decoding > 0)
 	s.prefill()
 	s.joinByAdapters()
+	s.speculate()
 	s.record.Decode = s.decoding
 }
 
@@ -122,8 +123,9 @@ func (s *Scheduler) chunkSize() int {
 func passOf(jobs []*job) estimator.Pass {
 	var p estimator.Pass
 	for _, j := range jobs {
-		p.Tokens += j.scheduled
-		p.Cells += j.scheduled * (j.seq.Len() + j.scheduled/2)
+		n := j.scheduled + len(j.guess.draft)
+		p.Tokens += n
+		p.Cells += n * (j.seq.Len() + n/2)
 	}
 	return p
 }

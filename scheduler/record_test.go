@@ -16,7 +16,7 @@ import (
 type tokenCounter struct{ tokens, preempted int }
 
 func (c *tokenCounter) Tick(r scheduler.TickRecord) {
-	c.tokens += r.Prefill + r.Decode
+	c.tokens += r.Prefill + r.Decode + r.Drafted
 	c.preempted += r.Preempted
 }
 

@@ -57,6 +57,9 @@ type Request struct {
 	// Progress asks for an event after each part of the prompt.
 	Progress bool
 
+	// MostDrafted is how many tokens may be drafted of the answer at once; 0: as many as the scheduler does; negative: none.
+	MostDrafted int
+
 	Priority    int       // higher goes first: each step counts as arriving 10 s earlier; equal ones in order of arrival
 	Deadline    time.Time // the answer ends as an error then; zero: never
 	CachePrompt bool      // begin from cached cells with the same prefix

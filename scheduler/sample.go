@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -22,7 +23,7 @@ const (
 // sampling is what choosing the tokens of one pass needs; its memory is used again in the next.
 type sampling struct {
 	draws   []Draw         // for native chains
-	native  []*job         // whose draws those are
+	native  []*job         // whose tokens the backend draws
 	drawing []*job         // whose workers draw
 	loans   sync.WaitGroup // rows lent to workers
 	alarm   *time.Timer    // ends the wait for workers
@@ -37,12 +38,12 @@ func (s *Scheduler) prepareWorkers(jobs []*job) {
 	}
 }
 
-// sample draws the next token of every job whose last pending token was computed, and takes it into the answer. Tokens of native
-// stages are drawn in one call; workers draw the others meanwhile.
+// sample draws the next token of every job whose last pending token was computed, and takes it into the answer; where that is what was
+// guessed, then the one after it. Tokens of native stages are drawn in one call, one of each job; workers draw the others meanwhile.
 func (s *Scheduler) sample(jobs []*job) {
 	start := s.config.Clock()
 	sampling := &s.sampling
-	sampling.draws, sampling.native, sampling.drawing = sampling.draws[:0], sampling.native[:0], sampling.drawing[:0]
+	sampling.native, sampling.drawing = sampling.native[:0], sampling.drawing[:0]
 	for _, j := range jobs {
 		if j.outputRow >= 0 && j.worker == nil && !chain.Native(j.chain.Stages()) {
 			s.giveWorker(j, true) // its stage has turned out to be slow, or is another now
@@ -50,37 +51,40 @@ func (s *Scheduler) sample(jobs []*job) {
 		switch {
 		case j.outputRow < 0:
 		case j.worker != nil:
-			j.worker.Draw(s.backend.Row(j.outputRow))
+			j.worker.Draw(s.rows(j))
 			sampling.drawing = append(sampling.drawing, j)
 		default:
-			sampling.draws = append(sampling.draws, Draw{Row: j.outputRow, Stage: j.chain.Stages()[0]})
 			sampling.native = append(sampling.native, j)
 		}
 	}
-	s.drawNative()
-	s.each(sampling.native, func(i int, j *job) {
-		if d := &sampling.draws[i]; d.Err != nil {
-			j.answer.Fail(d.Err)
-		} else {
-			j.answer.Advance(d.Token, answer.Details{})
-		}
-	})
+	for going := sampling.native; len(going) > 0; going = slices.DeleteFunc(going, (*job).leavesDraft) {
+		s.drawNative(going)
+	}
 	s.record.Sample += s.config.Clock().Sub(start)
 	if len(sampling.drawing) > 0 {
 		s.awaitWorkers()
 	}
 }
 
-// drawNative has the backend sample the rows of native chains.
-func (s *Scheduler) drawNative() {
-	if len(s.sampling.draws) == 0 {
-		return
+// drawNative has the backend draw a token for each of some jobs with native chains, and takes it into the answer.
+func (s *Scheduler) drawNative(jobs []*job) {
+	draws := s.sampling.draws[:0]
+	for _, j := range jobs {
+		draws = append(draws, Draw{Row: j.outputRow + j.guess.row, Stage: j.chain.Stages()[0]})
 	}
-	if err := panics.Try(func() error { s.backend.SampleRows(s.sampling.draws); return nil }); err != nil {
-		for i := range s.sampling.draws {
-			s.sampling.draws[i].Err = err
+	s.sampling.draws = draws
+	if err := panics.Try(func() error { s.backend.SampleRows(draws); return nil }); err != nil {
+		for i := range draws {
+			draws[i].Err = err
 		}
 	}
+	s.each(jobs, func(i int, j *job) {
+		if d := &draws[i]; d.Err != nil {
+			j.answer.Fail(d.Err)
+		} else {
+			j.answer.Advance(d.Token, answer.Details{})
+		}
+	})
 }
 
 // awaitWorkers waits for the workers that draw, but not long. Those that are late copy their rows, which the next pass overwrites.
@@ -101,7 +105,7 @@ func (s *Scheduler) awaitWorkers() {
 	s.sampling.alarm.Stop()
 	for _, j := range s.sampling.drawing {
 		if j.worker.Busy() {
-			j.worker.CopyRow()
+			j.worker.RecallRows()
 			s.awaited = append(s.awaited, j) // it sits out until its worker is done, which wakes the tick
 		}
 	}

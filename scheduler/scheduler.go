@@ -6,7 +6,8 @@
 // tick (decode). Both are the same thing here: a job has tokens, of which the KV cache holds the first part; what is
 // missing is pending. A tick computes pending tokens of slots that are ready: not parked, their worker neither busy nor resting.
 // Every one that generates computes its token; of the prompts the first ones compute a chunk. A slot with none left pending
-// samples its next token. Resuming a preempted job, injected text and a rewind need no code of their own.
+// samples its next token. Where tokens are guessed (speculate.go), a slot computes some after its own, and samples from their rows too as
+// long as the guess was right. Resuming a preempted job, injected text and a rewind need no code of their own.
 //
 // One goroutine owns all of it (Run); all others talk to it through commands (inbox.go) and streams (stream.go).
 //
@@ -23,6 +24,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/scheduler/estimator"
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
@@ -38,6 +40,8 @@ type Config struct {
 	Strategy     estimator.Strategy        // default DecodeMaximal
 	Turns        *Turns                    // shared with other schedulers of this machine; default none
 	Observer     Observer                  // default none
+	Drafter      draft.Drafter             // guesses tokens of answers, where the backend can make use of that; default none
+	MostDrafted  int                       // tokens it guesses of an answer at once; default DefaultMostDrafted
 	Others       Others                    // what else computes on the same processors; default nothing
 	Log          *slog.Logger              // for panics; default slog.Default
 	Clock        func() time.Time
@@ -58,6 +62,7 @@ const (
 	DefaultITLTarget    = 80 * time.Millisecond
 	DefaultPrefillShare = 0.1
 	DefaultBuffer       = 256 // events a stream holds
+	DefaultMostDrafted  = 32
 )
 
 // Scheduler runs requests on one backend. Create it with New, start it with Run.
@@ -104,6 +109,8 @@ type Scheduler struct {
 	passing    []*job // planned as it was before the passes
 	batch      Batch
 	sampling   sampling
+
+	speculation speculation
 }
 
 // New checks the configuration against the backend. It fails if they cannot work together.
@@ -113,6 +120,7 @@ func New(b Backend, c Config) (*Scheduler, error) {
 	setDefault(&c.QueueLimit, DefaultQueueLimit)
 	setDefault(&c.ITLTarget, DefaultITLTarget)
 	setDefault(&c.PrefillShare, DefaultPrefillShare)
+	setDefault(&c.MostDrafted, DefaultMostDrafted)
 	if c.Strategy == nil {
 		c.Strategy = estimator.DecodeMaximal{}
 	}
@@ -133,7 +141,7 @@ func New(b Backend, c Config) (*Scheduler, error) {
 	case c.PrefillShare < 0 || c.PrefillShare > 0.95:
 		return nil, fmt.Errorf("%w: prefill share %v is not between 0 and 0.95", ErrBadRequest, c.PrefillShare)
 	}
-	return &Scheduler{
+	s := &Scheduler{
 		config:        c,
 		backend:       b,
 		limits:        limits,
@@ -145,7 +153,11 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		estimator: estimator.New(limits.SeparatePasses),
 		share:     share{turns: c.Turns},
 		sampling:  sampling{alarm: time.NewTimer(time.Hour)},
-	}, nil
+	}
+	if limits.Drafts {
+		s.speculation.drafter = c.Drafter
+	}
+	return s, nil
 }
 
 func setDefault[T int | float64 | time.Duration](v *T, d T) {

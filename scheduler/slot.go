@@ -8,6 +8,7 @@ import (
 
 // leave takes a job out of its slot; its cells stay as prefix cache.
 func (s *Scheduler) leave(j *job) {
+	s.dropDraft(j)
 	s.cache.Release(j.seq)
 	s.slots[j.slot], s.conversations[j.slot] = nil, j.seq.Conversation()
 	s.actionsDue = true

@@ -69,6 +69,9 @@ func newWorld(t *testing.T, seed uint64) *world {
 		placed = schedulertest.Nearest{Backend: b}
 	}
 	b.Cost = schedulertest.Measured.Cost
+	if rng.IntN(2) == 0 {
+		b.Cost = flat // drafts pay there
+	}
 	b.CopyCost = time.Duration(rng.IntN(3)) * 20 * time.Microsecond
 	b.NoSharing, b.NoCutting = rng.IntN(4) == 0, rng.IntN(8) == 0
 	var checkpoints kvcache.CheckpointOptions
@@ -86,7 +89,8 @@ func newWorld(t *testing.T, seed uint64) *world {
 		b.Fail = w.fail
 	}
 	strategies := []estimator.Strategy{estimator.DecodeMaximal{}, estimator.Balanced{}, estimator.PrefillPriority{}}
-	w.s = newScheduler(t, placed, scheduler.Config{Slots: w.slots, QueueLimit: 32, ArchiveBytes: int64(rng.IntN(3)) << 13, Checkpoints: checkpoints, Strategy: strategies[rng.IntN(3)], Observer: &w.counts})
+	drafter := anyDrafter(b, rng)
+	w.s = newScheduler(t, placed, scheduler.Config{Drafter: drafter, Log: logOf(drafter), Slots: w.slots, QueueLimit: 32, ArchiveBytes: int64(rng.IntN(3)) << 13, Checkpoints: checkpoints, Strategy: strategies[rng.IntN(3)], Observer: &w.counts})
 	return w
 }
 

@@ -59,6 +59,7 @@ func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unifi
 		limits: scheduler.Limits{
 			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: l.Positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
 			SeparatePasses: !gpu && !unified,
+			Drafts:         !lacks.Truncating && !lacks.Together && !lacks.Selecting && !info.Recurrent && !info.Hybrid,
 		},
 		unified: unified,
 		window:  info.Window,

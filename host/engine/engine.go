@@ -24,6 +24,7 @@ type Options struct {
 	CacheSequences int    // sequences kept beside them for prefixes of ended answers
 	ContextSize    int    // KV cells in all; 0: what the model was trained for, for each slot, up to 32768
 	Batch, UBatch  int    // 0: 2048, 512
+	DraftRows      int    // drafted tokens that a pass can carry beside a token of each slot
 	Threads        int    // 0: physical cores, fewer for a small model
 	GPULayers      int    // negative: all; 0: no GPU computes anything
 	KVLayout       string // shared: all sequences use the same cells; split: each has its own; auto or "": split on a CPU, shared on a GPU
@@ -126,7 +127,7 @@ func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
 		sequences += o.CacheSequences
 	}
 	c := o.Context
-	c.Cells, c.Batch, c.UBatch, c.Sequences, c.Rows = cells, o.Batch, o.UBatch, sequences, max(o.Slots, c.Rows)
+	c.Cells, c.Batch, c.UBatch, c.Sequences, c.Rows = cells, o.Batch, o.UBatch, sequences, max(o.Slots+o.DraftRows, c.Rows)
 	c.Threads, c.Poll, c.Unified, c.Output = threads, poll, o.shared(info), native.Logits
 	return c
 }

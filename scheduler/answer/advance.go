@@ -46,6 +46,17 @@ func (a *Answer) Follow(tokens []chain.Token, by int) {
 	}
 }
 
+// Along is how many tokens the context has after its first n, if those are the same ones as before and all the others are, in order, those
+// of a draft; 0 if the answer has gone another way or has ended.
+func (a *Answer) Along(n int, draft []chain.Token) int {
+	context := a.Context()
+	grown := len(context) - n
+	if a.output.ended() || a.output.Unchanged < n || grown < 1 || grown > len(draft) || !slices.Equal(context[n:], draft[:grown]) {
+		return 0
+	}
+	return grown
+}
+
 // endAt ends the answer at a token that is not part of it. A preserved one is shown all the same.
 func (a *Answer) endAt(t chain.Token, d Details) {
 	a.generated++

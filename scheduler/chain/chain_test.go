@@ -85,7 +85,7 @@ func draw(t *testing.T, c *chain.Chain) chain.Token {
 	}
 	var row chain.Row
 	var loans sync.WaitGroup
-	row.Lend([]float32{0, 1, 2, 3}, &loans)
+	row.Lend([][]float32{{0, 1, 2, 3}}, &loans)
 	defer loans.Wait()
 	defer row.Return()
 	token, _, err := c.Draw(&row)
@@ -217,7 +217,7 @@ func TestChain_Draw_Traces(t *testing.T) {
 		t.Fatal(err)
 	}
 	var row chain.Row
-	row.Lend([]float32{0, 1, 2, 3}, new(sync.WaitGroup))
+	row.Lend([][]float32{{0, 1, 2, 3}}, new(sync.WaitGroup))
 	_, trace, err := c.Draw(&row)
 	if err != nil || trace == nil || trace.Before.Count != 4 || len(trace.Stages) != 3 || trace.Stages[0].After.Count != 3 || trace.Stages[2].After.Best[0].Token != 2 {
 		t.Errorf("%+v, %v", trace, err)

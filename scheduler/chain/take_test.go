@@ -83,7 +83,7 @@ func drawFrom(t *testing.T, trace int, stages ...Stage) *Row {
 	}
 	var row Row
 	var loans sync.WaitGroup
-	row.Lend([]float32{0, 1, 2, 3}, &loans)
+	row.Lend([][]float32{{0, 1, 2, 3}}, &loans)
 	if token, _, err := c.Draw(&row); err != nil || token != 2 {
 		t.Fatalf("token %d, %v", token, err)
 	}
@@ -166,7 +166,7 @@ func TestRow_LendTo_WhileItIsCopied(t *testing.T) {
 	var r Row
 	for range 200 {
 		logits := []float32{0, 1, 2, 3}
-		r.Lend(logits, &loans)
+		r.Lend([][]float32{logits}, &loans)
 		s := &taker{}
 		var both sync.WaitGroup
 		both.Go(func() { r.lendTo(s, &restriction{}) })

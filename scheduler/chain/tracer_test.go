@@ -36,7 +36,7 @@ func TestTracer_UnchangedView_IsSurveyedOnce(t *testing.T) {
 		row[i] = float32(i)
 	}
 	row[3], row[4] = float32(math.NaN()), float32(math.Inf(-1))
-	token, trace, err := c.Draw(&Row{copied: row})
+	token, trace, err := c.Draw(&Row{copied: row, isCopy: true})
 	if err != nil || token != 99 || trace.By != "stage" {
 		t.Fatalf("token %d, %v, trace %+v", token, err, trace)
 	}
@@ -56,7 +56,7 @@ func TestTracer_UnchangedView_IsSurveyedOnce(t *testing.T) {
 // An answer without a trace pays nothing for those that have one.
 func TestTracer_NoTrace_AllocatesNothing(t *testing.T) {
 	c := New([]Stage{narrowing{4}, narrowing{1}}, 100, 0)
-	row := &Row{copied: make([]float32, 100)}
+	row := &Row{copied: make([]float32, 100), isCopy: true}
 	draw := func() {
 		if err := c.Prepare(); err != nil {
 			t.Fatal(err)

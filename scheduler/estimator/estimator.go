@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-// Package estimator predicts how long a forward pass takes, and chooses from that how many prompt tokens a tick computes.
+// Package estimator predicts how long a forward pass takes, and chooses from that how many prompt tokens and drafted tokens a tick computes.
+//
+// A tick without prompts may compute drafted tokens: drafts.go chooses how many. This is how the others choose:
 //
 // The prompt tokens that a tick computes are its chunk, whether they are of one prompt or of several. A larger chunk computes
 // prompts faster, and the slots that generate wait longer for their next token. The default rule, DecodeMaximal, is this: of the
@@ -26,12 +28,14 @@ import "time"
 
 // Estimator learns from the passes of one backend. It is used from one goroutine.
 //
-// It has one model for passes that only decode and one for all others. Each decode token has its row of logits, which in a small model
+// It has one model for passes that only decode, one for those that also verify drafts, and one for all others. Each decode token has its row of logits, which in a small model
 // with a large vocabulary is half of what it costs; in a chunk of a prompt only the last token has one.
 type Estimator struct {
 	decode, prefill model
-	separate        bool // decode tokens and prompt tokens are computed in two passes
-	choices         int  // chunks chosen so far
+	verify          model // passes with drafted tokens
+	separate        bool  // decode tokens and prompt tokens are computed in two passes
+	choices         int   // chunks chosen so far
+	drafts          int   // lengths of drafts chosen so far
 }
 
 // New makes an estimator that has seen no pass yet. separate tells that a tick computes decode tokens and prompt tokens in two passes.

@@ -70,7 +70,11 @@ func New(l scheduler.Limits) *Backend {
 }
 
 // Limits implements scheduler.Backend.
-func (b *Backend) Limits() scheduler.Limits { return b.limits }
+func (b *Backend) Limits() scheduler.Limits {
+	l := b.limits
+	l.Drafts = !b.NoCutting && !b.Recurrent
+	return l
+}
 
 // Now is the virtual time; only passes and Advance move it.
 func (b *Backend) Now() time.Time { return b.now }

@@ -48,7 +48,7 @@ func (w *Worker) carryOut(o order) {
 	case orderPrepare:
 		w.prepareStages()
 	case orderDraw:
-		w.drawToken()
+		w.drawTokens()
 		w.row.Return()
 	case orderTask:
 		if w.taskErr = w.beginErr; w.taskErr == nil { // stages that have not begun know nothing of the answer

@@ -20,12 +20,26 @@ import (
 //     hold window as long as it may be taken back; then joins its bytes to the text and looks for stop strings (answer.Answer.Advance).
 //     Tokens that a plugin has forced to follow it are taken in the same way, at once: they need no row (answer.Answer.Follow). The next
 //     pass computes them together.
+//     If the token is the drafted one, the answer goes on with the row after it: prepareStages, then from step 3.
 //  6. The tick collects what is shown and sends it (Worker.Collect, answer.Answer.Output).
 
 // prepareStages asks the stages what they want of the next row. An error is that of the row's draw.
 func (w *Worker) prepareStages() {
 	if w.beginErr == nil {
 		w.prepareErr = w.chain.Prepare()
+	}
+}
+
+// drawTokens draws a token from the first row, and further ones from those after it as long as the answer is what was drafted.
+func (w *Worker) drawTokens() {
+	for w.drawToken(); ; w.drawToken() {
+		n := w.answer.Along(w.rows.Context, w.rows.Draft)
+		if n <= w.drawn || !w.row.Skip(n-w.drawn) {
+			return
+		}
+		if w.drawn = n; w.prepares {
+			w.prepareStages()
+		}
 	}
 }
 

@@ -31,6 +31,8 @@ type Worker struct {
 	orders chan order
 	done   chan struct{} // one message for each row or task
 	row    chain.Row
+	rows   Rows
+	drawn  int          // the one of rows that was drawn from last
 	worked atomic.Int64 // processor time since the last Collect, in ns; stages may be at work then, too
 
 	// The tick's.
@@ -72,10 +74,19 @@ func (w *Worker) Prepare() {
 	}
 }
 
-// Draw lends the worker a row of logits, from which it draws the next token. It is busy until Collect.
-func (w *Worker) Draw(logits []float32) {
+// Rows are rows of logits of one pass. Draft are the tokens that the pass has computed after the context, whose length they were not part
+// of: each has a row after the first one. A row counts while the answer is what was drafted.
+type Rows struct {
+	Logits  [][]float32
+	Context int
+	Draft   []chain.Token
+}
+
+// Draw lends the worker rows of logits, from which it draws the next tokens. It is busy until Collect.
+func (w *Worker) Draw(r Rows) {
 	w.busy, w.prepared = true, false
-	w.row.Lend(logits, w.options.Loans)
+	w.rows, w.drawn = r, 0
+	w.row.Lend(r.Logits, w.options.Loans)
 	w.orders <- orderDraw
 }
 
@@ -104,8 +115,11 @@ func (w *Worker) Collect() error {
 	return w.taskErr
 }
 
-// CopyRow copies the row that the worker still needs: the next pass overwrites it.
-func (w *Worker) CopyRow() { w.row.Copy() }
+// Row is which of the rows was drawn from last, from 0.
+func (w *Worker) Row() int { return w.drawn }
+
+// RecallRows copies the row that the worker still needs, and takes those after it back: the next pass overwrites them.
+func (w *Worker) RecallRows() { w.row.Recall() }
 
 // Resting reports whether its quota of processor time is used up for now.
 func (w *Worker) Resting() bool { return w != nil && time.Now().Before(w.RestUntil) }

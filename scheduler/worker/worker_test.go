@@ -62,6 +62,9 @@ func (numbers) Piece(t chain.Token) string       { return strconv.Itoa(int(t)) }
 func (numbers) ControlText(t chain.Token) string { return strconv.Itoa(int(t)) }
 func (numbers) EndOfGeneration(chain.Token) bool { return false }
 
+// one is a single row.
+func one(row []float32) worker.Rows { return worker.Rows{Logits: [][]float32{row}} }
+
 // run starts the worker of an answer with one plugin. It ends with the test.
 func run(t *testing.T, p *plugin) (*worker.Worker, *answer.Answer, *sync.WaitGroup) {
 	c := chain.New([]chain.Stage{p}, 4, 0)
@@ -82,7 +85,7 @@ func TestWorker_Draw_FromRowToText(t *testing.T) {
 	w, a, loans := run(t, new(plugin))
 	row := []float32{9, 1, 3, 2}
 	w.Prepare()
-	w.Draw(row)
+	w.Draw(one(row))
 	if !w.Busy() {
 		t.Error("it is not busy")
 	}
@@ -98,12 +101,12 @@ func TestWorker_Draw_FromRowToText(t *testing.T) {
 }
 
 // The tick goes on without a late worker: the row may be overwritten when it is kept.
-func TestWorker_CopyRow_LetsTheNextPassOverwriteIt(t *testing.T) {
+func TestWorker_RecallRows_LetsTheNextPassOverwriteIt(t *testing.T) {
 	p := &plugin{gate: make(chan struct{})}
 	w, a, loans := run(t, p)
 	row := []float32{9, 1, 3, 2}
-	w.Draw(row)
-	w.CopyRow()
+	w.Draw(one(row))
+	w.RecallRows()
 	loans.Wait()
 	for i := range row {
 		row[i] = float32(math.NaN())
@@ -134,7 +137,7 @@ func TestWorker_Do_ReturnsTheTasksError(t *testing.T) {
 func TestWorker_Draw_APanicEndsTheAnswerAndReturnsTheRow(t *testing.T) {
 	w, a, loans := run(t, &plugin{panics: true})
 	w.Prepare()
-	w.Draw([]float32{9, 1, 3, 2})
+	w.Draw(one([]float32{9, 1, 3, 2}))
 	loans.Wait()
 	<-w.Done()
 	_ = w.Collect()

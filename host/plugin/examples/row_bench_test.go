@@ -95,7 +95,7 @@ func benchmarkRow(b *testing.B, useNative bool, g *asm.Guest, logits []float32) 
 	var loans sync.WaitGroup
 	b.ReportAllocs()
 	for b.Loop() {
-		row.Lend(logits, &loans)
+		row.Lend([][]float32{logits}, &loans)
 		if _, _, err := c.Draw(&row); err != nil {
 			b.Fatal(err)
 		}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+
+// Package draft guesses how answers go on, so that one forward pass can compute several tokens of an answer.
+//
+// drafter.go says what a drafter is, lookup.go is one that finds drafts in the text itself, and chance.go learns how often drafts are
+// right. A draft decides nothing: the answer takes each token from the row that the model computes there, and what it does not take is
+// dropped. So a drafter may be wrong, but it should be quick.
+package draft
+
+// Token is an index into the model's vocabulary.
+type Token = int32
+
+// Drafter guesses for many answers in one call. It is called from one goroutine.
+type Drafter interface {
+	// Draft sets Draft and Grade of each ask. Without a guess the draft is empty.
+	Draft(asks []*Ask)
+}
+
+// Ask is a question for the next tokens of one answer. Its asker uses the same one again for the next question, with the memory of Draft.
+type Ask struct {
+	Slot    int     // no two asks of a call have the same
+	Request uint64  // whose answer it is: another request's context has little to do with the one before it in the slot
+	Context []Token // what the model sees of prompt and answer so far; not to be changed, nor kept after the call
+	Most    int     // tokens wanted, at least 1
+
+	Draft []Token // the guess: at most Most tokens
+	Grade int     // how sure it is, below Grades: drafts of one grade are right about as often
+}
+
+// Grades is how many grades of drafts there are, the least sure first.
+const Grades = 4

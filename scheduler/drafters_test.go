@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler_test
+
+import (
+	"io"
+	"log/slog"
+	"math/rand/v2"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/draft"
+	"github.com/penstock/penstock/scheduler/schedulertest"
+)
+
+// seer is a drafter that knows what the model says, and errs now and then.
+type seer struct {
+	backend *schedulertest.Backend
+	rng     *rand.Rand
+	errs    float64 // the part of its tokens that are wrong
+	asked   int
+}
+
+func (d *seer) Draft(asks []*draft.Ask) {
+	for _, a := range asks {
+		d.asked++
+		context := append([]scheduler.Token(nil), a.Context...)
+		for range a.Most {
+			next := d.backend.After(append(context, 0), len(context), scheduler.Request{})[0]
+			if d.rng.Float64() < d.errs {
+				next = scheduler.Token(1 + d.rng.IntN(200))
+			}
+			context = append(context, next)
+		}
+		a.Draft = append(a.Draft, context[len(a.Context):]...)
+		a.Grade = d.rng.IntN(draft.Grades)
+	}
+}
+
+// fool is a drafter that guesses anything, also what no model can say, and more than it was asked for.
+type fool struct {
+	rng    *rand.Rand
+	panics int // after so many calls; 0: never
+	calls  int
+}
+
+func (d *fool) Draft(asks []*draft.Ask) {
+	d.calls++
+	for _, a := range asks {
+		for range d.rng.IntN(2 * a.Most) {
+			a.Draft = append(a.Draft, scheduler.Token(d.rng.IntN(300)-20))
+		}
+		a.Grade = d.rng.IntN(9) - 3
+		if d.calls == d.panics {
+			panic("a drafter that cannot go on")
+		}
+	}
+}
+
+// logOf is where a scheduler with a drafter logs; nil: nothing is to be logged.
+func logOf(d draft.Drafter) *slog.Logger {
+	if f, ok := d.(*fool); ok && f.panics > 0 {
+		return slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	return nil
+}
+
+// anyDrafter is one of any kind.
+func anyDrafter(b *schedulertest.Backend, rng *rand.Rand) draft.Drafter {
+	own := rand.New(rand.NewPCG(rng.Uint64(), 2))
+	switch rng.IntN(6) {
+	case 0:
+		return &seer{backend: b, rng: own}
+	case 1:
+		return &seer{backend: b, rng: own, errs: 0.3}
+	case 2:
+		return &fool{rng: own}
+	case 3:
+		return &fool{rng: own, panics: 1 + own.IntN(50)}
+	case 4:
+		return draft.NewLookup(1 + own.IntN(4))
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+
+package estimator
+
+import "time"
+
+// Drafts is what a tick without prompts may compute besides its decode tokens: drafted tokens of some slots, each of which is an answer's
+// next one with some chance.
+type Drafts struct {
+	Decode Pass    // the decode tokens, one for each generating slot
+	Offers []Offer // the most likely first
+	Room   int     // drafted tokens that the pass can carry
+	Most   int     // of one slot
+
+	Target    time.Duration // the tick is not to take longer because of drafts
+	Estimator *Estimator
+}
+
+// Offer is the draft of one slot.
+type Offer struct {
+	Chance float64 // that a drafted token is right if those before it are
+	Tokens int
+	Depth  int // KV cells that the first of them attends to
+}
+
+const (
+	leastGain    = 1.03 // what drafts must promise of the rate without them
+	leastChance  = 0.02 // that a drafted token counts, for it to be worth a thought
+	optimism     = 0.5  // the part of a token's cost that counts in passes larger than any so far
+	exploreDraft = 16   // choices, after which lengths next to the best one had a turn each
+)
+
+// Choose gives how many of the offers are taken, the first ones, and how many tokens of each at most: those with which the most tokens
+// are to be expected in the time of the tick. Offers have one length, since passes with as many rows of each slot are computed best.
+func (d *Drafts) Choose() (offers, length int) {
+	e := d.Estimator
+	alone := e.decode.predict(d.Decode)
+	if alone == 0 {
+		return 0, 0
+	}
+	longest := max(d.Target, alone)
+	slots := float64(d.Decode.Tokens)
+	best := leastGain * slots / alone.Seconds()
+	for m := 1; m <= len(d.Offers) && m <= d.Room; m++ {
+		for k := 1; k <= min(d.Most, d.Room/m); k++ {
+			gain, more := 0.0, false
+			for _, o := range d.Offers[:m] {
+				gain, more = gain+o.expected(k), more || o.likely(k)
+			}
+			if !more {
+				break
+			}
+			if t := d.duration(m, k); t <= longest && (slots+gain)/t.Seconds() > best {
+				best, offers, length = (slots+gain)/t.Seconds(), m, k
+			}
+		}
+	}
+	if length > 0 {
+		length = d.explore(offers, length, longest)
+	}
+	return offers, length
+}
+
+// expected is how many of the first k tokens of a draft will be right.
+func (o *Offer) expected(k int) (sum float64) {
+	for i, p := 0, o.Chance; i < min(k, o.Tokens); i++ {
+		sum, p = sum+p, p*o.Chance
+	}
+	return sum
+}
+
+// likely reports whether the k-th token of a draft may be of use.
+func (o *Offer) likely(k int) bool {
+	p := 1.0
+	for range k {
+		p *= o.Chance
+	}
+	return k <= o.Tokens && p >= leastChance
+}
+
+// explore now and then gives a length next to the best one: what that costs may have changed, or its first pass may have been disturbed.
+func (d *Drafts) explore(offers, length int, within time.Duration) int {
+	d.Estimator.drafts++
+	near := length
+	switch d.Estimator.drafts % exploreDraft {
+	case 0:
+		near += (length + 1) / 2
+	case exploreDraft / 2:
+		near -= (length + 1) / 2
+	}
+	if near < 1 || near > min(d.Most, d.Room/offers) || d.duration(offers, near) > within {
+		return length
+	}
+	return near
+}
+
+// duration estimates the passes with k drafted tokens of each of the first m offers. Where passes are separate, slots without a draft have
+// one of their own.
+func (d *Drafts) duration(m, k int) time.Duration {
+	e, drafted := d.Estimator, Pass{}
+	for _, o := range d.Offers[:m] {
+		n := min(k, o.Tokens)
+		drafted.Tokens += n
+		drafted.Cells += n * (o.Depth + n/2)
+	}
+	if rest := d.Decode.Tokens - m; e.separate && rest > 0 {
+		without := Pass{rest, d.Decode.Cells * rest / d.Decode.Tokens}
+		return e.decode.predict(without) + e.Verify(Pass{drafted.Tokens + m, drafted.Cells + d.Decode.Cells - without.Cells})
+	}
+	return e.Verify(Pass{d.Decode.Tokens + drafted.Tokens, d.Decode.Cells + drafted.Cells})
+}
+
+// Verify estimates a pass in which slots have several rows. What was not measured is taken from passes with a row for each slot, and for a
+// size between two from both of them. Beyond the largest so far a token is taken to cost half of what it costs there, so that larger passes
+// are tried, each twice as large at most.
+func (e *Estimator) Verify(p Pass) time.Duration {
+	if e.verify.measured(p.Tokens) {
+		return e.verify.predict(p)
+	}
+	below, above := e.around(p.Tokens)
+	at := func(i int) float64 { return e.at(i).predict(Pass{sizes[i], p.Cells * sizes[i] / p.Tokens}).Seconds() }
+	seconds := 0.0
+	switch n := float64(p.Tokens); {
+	case below < 0 && above < 0:
+	case below < 0:
+		seconds = at(above) * n / float64(sizes[above])
+	case above < 0 && p.Tokens > 2*sizes[below]: // not at once
+		seconds = at(below) * n / float64(sizes[below])
+	case above < 0:
+		slope := at(below) / float64(sizes[below]) / 2
+		if smaller, _ := e.around(sizes[below] - 1); smaller >= 0 {
+			slope = (at(below) - at(smaller)) / float64(sizes[below]-sizes[smaller])
+		}
+		seconds = at(below) + optimism*slope*(n-float64(sizes[below]))
+	case below == above:
+		seconds = at(below)
+	default:
+		part := (n - float64(sizes[below])) / float64(sizes[above]-sizes[below])
+		seconds = at(below) + part*(at(above)-at(below))
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// around gives the nearest measured knots with sizes up to n and from n on; -1: there is none.
+func (e *Estimator) around(n int) (below, above int) {
+	below, above = -1, -1
+	for i, size := range sizes {
+		if e.at(i) == nil {
+			continue
+		}
+		if size <= n {
+			below = i
+		}
+		if size >= n {
+			return below, i
+		}
+	}
+	return below, above
+}
+
+// at is the model that has measured passes of a knot's size; nil if none has. Of two it is the one that knows drafts.
+func (e *Estimator) at(knot int) *model {
+	switch {
+	case e.verify.knots[knot].measured:
+		return &e.verify
+	case e.decode.knots[knot].measured:
+		return &e.decode
+	}
+	return nil
+}
+
+// ObserveVerify learns from a pass in which slots had several rows.
+func (e *Estimator) ObserveVerify(p Pass, took time.Duration) { e.verify.observe(p, took) }

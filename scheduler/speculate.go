@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/draft"
+	"github.com/penstock/penstock/scheduler/estimator"
+	"github.com/penstock/penstock/scheduler/kvcache"
+	"github.com/penstock/penstock/scheduler/panics"
+	"github.com/penstock/penstock/scheduler/worker"
+)
+
+// This file computes several tokens of an answer in one pass. The drafter guesses some, and the pass computes them after the answer's own,
+// each with a row. The answer draws its tokens as ever: from the first row, then from the second if the first token is the one that was
+// guessed, and so on. What it does not take leaves the KV cache. So the text is what it would be without a drafter, token by token.
+
+// speculation is what the ticks need for that; its memory is used again.
+type speculation struct {
+	drafter draft.Drafter // nil: none, or it has panicked
+	chances draft.Chances // of the drafts of all answers
+	asks    []*draft.Ask
+	asked   []*job
+	offers  estimator.Drafts
+}
+
+// guess is what a job has to do with the drafter.
+type guess struct {
+	ask     draft.Ask
+	chances draft.Chances
+	draft   []Token     // the part of ask.Draft that is computed; empty: none
+	at      int         // tokens of the context before it
+	row     int         // the row that was drawn from last, counted from the job's first
+	logits  [][]float32 // for a worker
+}
+
+// drafting reports whether the job computes guessed tokens in this tick.
+func (j *job) drafting() bool { return len(j.guess.draft) > 0 }
+
+// sameDrafting is how many of the first jobs are alike in that.
+func sameDrafting(jobs []*job) int {
+	if n := slices.IndexFunc(jobs, func(j *job) bool { return j.drafting() != jobs[0].drafting() }); n >= 0 {
+		return n
+	}
+	return len(jobs)
+}
+
+// speculate adds guessed tokens to the plan, as many as promise the most tokens a second. It adds none while prompts wait, whose time that
+// would be, nor where sets of adapters have passes of their own.
+func (s *Scheduler) speculate() {
+	p := &s.speculation
+	if p.drafter == nil || s.decoding == 0 || len(s.prefilling) > 0 || sameAdapters(s.planned) < len(s.planned) {
+		return
+	}
+	if s.ask(); len(p.asked) == 0 {
+		return
+	}
+	p.offers = estimator.Drafts{Decode: passOf(s.planned), Offers: p.offers.Offers[:0], Room: min(s.limits.Rows, s.limits.Batch) - s.decoding,
+		Most: s.config.MostDrafted, Target: s.config.ITLTarget, Estimator: s.estimator}
+	for _, j := range p.asked {
+		p.offers.Offers = append(p.offers.Offers, estimator.Offer{Chance: s.chance(j), Tokens: len(j.guess.ask.Draft), Depth: j.seq.Len() + 1})
+	}
+	n, length := p.offers.Choose()
+	for i, j := range p.asked {
+		if i < n || j.guess.chances.Due() {
+			s.draft(j, max(length, 1))
+		}
+	}
+	if s.limits.SeparatePasses { // those with drafts have one, as many rows each
+		drafts := func(j *job) int { return min(len(j.guess.draft), 1) }
+		slices.SortStableFunc(s.planned, func(a, b *job) int { return cmp.Compare(drafts(a), drafts(b)) })
+	}
+}
+
+// ask has the drafter guess for the planned jobs. Those that get a draft are asked, the most promising first.
+func (s *Scheduler) ask() {
+	p := &s.speculation
+	p.asks, p.asked = p.asks[:0], p.asked[:0]
+	for _, j := range s.planned {
+		if most := s.mostDrafted(j); most > 0 {
+			a := &j.guess.ask
+			a.Slot, a.Request, a.Context, a.Most, a.Draft = j.slot, j.arrival, j.answer.Context(), most, a.Draft[:0]
+			p.asks, p.asked = append(p.asks, a), append(p.asked, j)
+		}
+	}
+	if len(p.asks) == 0 {
+		return
+	}
+	if err := panics.Try(func() error { p.drafter.Draft(p.asks); return nil }); err != nil {
+		s.logPanic(err)
+		p.drafter, p.asked = nil, nil
+		return
+	}
+	p.asked = slices.DeleteFunc(p.asked, func(j *job) bool {
+		a := &j.guess.ask
+		a.Context, a.Grade = nil, min(max(a.Grade, 0), draft.Grades-1)
+		a.Draft = a.Draft[:min(len(a.Draft), a.Most)]
+		if i := slices.IndexFunc(a.Draft, func(t Token) bool { return t < 0 || int(t) >= s.limits.Vocabulary }); i >= 0 {
+			a.Draft = a.Draft[:i]
+		}
+		return len(a.Draft) == 0
+	})
+	slices.SortStableFunc(p.asked, func(a, b *job) int { return cmp.Compare(s.chance(b), s.chance(a)) })
+}
+
+// chance is that of a drafted token of a job.
+func (s *Scheduler) chance(j *job) float64 {
+	return j.guess.chances.Of(j.guess.ask.Grade, &s.speculation.chances)
+}
+
+// mostDrafted is how many tokens may be guessed of a job's answer now: none beyond its end.
+func (s *Scheduler) mostDrafted(j *job) int {
+	most := s.config.MostDrafted
+	if j.req.MostDrafted != 0 {
+		most = min(most, j.req.MostDrafted)
+	}
+	most = min(most, s.limits.longest()-len(j.answer.Context())-1)
+	if j.req.MaxTokens > 0 {
+		most = min(most, j.req.MaxTokens-j.answer.Generated()-1)
+	}
+	return most
+}
+
+// draft plans up to n guessed tokens of a job, as far as there are free cells and rows.
+func (s *Scheduler) draft(j *job, n int) {
+	room := &s.speculation.offers.Room
+	n = min(n, len(j.guess.ask.Draft), s.cache.Free()-s.reserved, *room)
+	if n < 1 {
+		return
+	}
+	g := &j.guess
+	g.draft, g.at, g.row = g.ask.Draft[:n], len(j.answer.Context()), 0
+	*room -= n
+	s.reserved += n
+	s.record.Drafted += n
+}
+
+// rows are those that the pass has for a worker's job.
+func (s *Scheduler) rows(j *job) worker.Rows {
+	g := &j.guess
+	g.logits = g.logits[:0]
+	for i := range 1 + len(g.draft) {
+		g.logits = append(g.logits, s.backend.Row(j.outputRow+i))
+	}
+	return worker.Rows{Logits: g.logits, Context: g.at, Draft: g.draft}
+}
+
+// leavesDraft reports whether the token that a native chain has drawn is the job's last of this tick; else the next row is to be drawn from.
+func (j *job) leavesDraft() bool {
+	g := &j.guess
+	if j.done || !j.drafting() || !chain.Native(j.chain.Stages()) {
+		return true
+	}
+	n := j.answer.Along(g.at, g.draft)
+	if n <= g.row {
+		return true
+	}
+	g.row = n
+	return false
+}
+
+// settleDraft notes how much of its draft a job has taken, and takes the rest out of the KV cache.
+func (s *Scheduler) settleDraft(j *job) {
+	if !j.drafting() {
+		return
+	}
+	g, out, context, right := &j.guess, j.answer.Output(), j.answer.Context(), 0
+	if out.Unchanged >= g.at && len(context) >= g.at {
+		right = kvcache.CommonPrefix(context[g.at:], g.draft)
+	}
+	j.drafted, j.accepted = j.drafted+len(g.draft), j.accepted+right
+	s.record.Accepted += right
+	if out.Reason == 0 { // else nobody knows what else was right
+		g.chances.Learn(g.ask.Grade, len(g.draft), right, &s.speculation.chances)
+	}
+	if j.worker != nil {
+		g.row = j.worker.Row()
+	}
+	s.dropDraft(j)
+}
+
+// dropDraft takes the guessed tokens out of the KV cache but for those before the row that was drawn from last.
+func (s *Scheduler) dropDraft(j *job) {
+	if j.drafting() && j.seq != nil {
+		s.cache.Truncate(j.seq, j.guess.at+j.guess.row)
+	}
+	j.guess.draft, j.guess.row = nil, 0
+}

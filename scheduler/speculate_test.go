@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/draft"
+	"github.com/penstock/penstock/scheduler/schedulertest"
+)
+
+// flat is a machine on which further rows of a pass cost little.
+func flat(n, _ int) time.Duration { return 5*time.Millisecond + time.Duration(n)*200*time.Microsecond }
+
+// embellished are requests with all that may end or change an answer in the middle of a draft.
+func embellished(seed uint64) (requests []scheduler.Request) {
+	for i := range 8 {
+		rng := rand.New(rand.NewPCG(seed, uint64(i)))
+		r := request(5+rng.IntN(100), i, 1+rng.IntN(120))
+		switch i {
+		case 0:
+			r.Stop = []string{"1 1", " 9"}
+		case 1, 2:
+			r.Chain = []chain.Stage{&weaver{rng: rng, hold: (i - 1) * (1 + rng.IntN(30))}, schedulertest.Sampled{}}
+		case 3:
+			r.Logprobs = 2
+		case 4:
+			r.Rules = []answer.StopRule{&withholder{rng: rng}}
+		case 5:
+			r.MaxTokens = 0 // the context ends it
+		case 6:
+			r.MaxTokens, r.Shift = 400, &answer.Shift{Keep: 5}
+		case 7:
+			r.Trace = 3
+		}
+		requests = append(requests, r)
+	}
+	return requests
+}
+
+// shown is what a client sees of an answer, without times.
+func shown(a received) (events []string) {
+	for _, e := range a.events {
+		switch e.Kind {
+		case scheduler.KindToken:
+			line := fmt.Sprintf("%d %q %v %+v", e.Token, e.Text, e.Origin, e.Logprobs)
+			if e.Trace != nil {
+				line += fmt.Sprint(len(e.Trace.Stages))
+			}
+			events = append(events, line)
+		case scheduler.KindRewound:
+			events = append(events, fmt.Sprintf("back %+v", *e.Rewound))
+		case scheduler.KindEnd:
+			u, last := e.End.Usage, scheduler.Token(-1)
+			if e.End.EndToken != nil {
+				last = e.End.EndToken.Token
+			}
+			events = append(events, fmt.Sprintf("%v %q %q %d %d %v %v", e.End.Reason, e.Text, e.End.Stop, u.Generated, u.Context, last, e.End.Err))
+		}
+	}
+	return events
+}
+
+// TestSpeculate_AnyDrafter_SameEvents: whatever a drafter guesses, each answer shows the same as without it, event by event.
+func TestSpeculate_AnyDrafter_SameEvents(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		limits := scheduler.Limits{Context: 256, SeparatePasses: seed%2 == 0}
+		slots := 1 + rng.IntN(8)
+		texts := func(d func(*schedulertest.Backend) draft.Drafter) (all [][]string, drafted, accepted int) {
+			b := schedulertest.New(limits)
+			b.Cost, b.End = flat, 300*int(seed%3)/2
+			drafter := d(b)
+			s := newScheduler(t, b, scheduler.Config{Slots: slots, Drafter: drafter, Log: logOf(drafter)})
+			var streams []*scheduler.Stream
+			for _, r := range embellished(seed) {
+				streams = append(streams, submit(t, s, r))
+			}
+			for _, a := range finish(t, s, streams...) {
+				all = append(all, shown(a))
+				drafted, accepted = drafted+a.end.Usage.Drafted, accepted+a.end.Usage.Accepted
+			}
+			if got, want := scheduler.Held(s), b.Used(); got != want {
+				t.Errorf("seed %d: the books have %d cells in use, the cache %d", seed, got, want)
+			}
+			return all, drafted, accepted
+		}
+		want, _, _ := texts(func(*schedulertest.Backend) draft.Drafter { return nil })
+		got, drafted, accepted := texts(func(b *schedulertest.Backend) draft.Drafter { return anyDrafter(b, rng) })
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("seed %d, %d of %d guessed tokens accepted: -without +with\n%s", seed, accepted, drafted, diff)
+		}
+	}
+}
+
+// A drafter that is right makes an answer of few passes; one that is never right costs next to nothing.
+func TestSpeculate_Passes(t *testing.T) {
+	const most = 400
+	took := func(d func(*schedulertest.Backend) draft.Drafter) (time.Duration, scheduler.Usage) {
+		b := schedulertest.New(scheduler.Limits{})
+		b.Cost = flat
+		s := newScheduler(t, b, scheduler.Config{Drafter: d(b)})
+		a := finish(t, s, submit(t, s, request(20, 1, most)))[0]
+		return b.Now().Sub(time.Unix(0, 0)), a.end.Usage
+	}
+	without, usage := took(func(*schedulertest.Backend) draft.Drafter { return nil })
+	if usage.Drafted != 0 {
+		t.Errorf("without a drafter %d tokens are drafted", usage.Drafted)
+	}
+	right, usage := took(func(b *schedulertest.Backend) draft.Drafter {
+		return &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1))}
+	})
+	if right > without/8 || usage.Accepted < most*8/10 {
+		t.Errorf("with a seer %v instead of %v, %d of %d accepted", right, without, usage.Accepted, usage.Drafted)
+	}
+	wrong, usage := took(func(b *schedulertest.Backend) draft.Drafter {
+		return &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1)), errs: 1}
+	})
+	if wrong > without*100/98 || usage.Drafted == 0 {
+		t.Errorf("with a drafter that is wrong %v instead of %v, %d drafted", wrong, without, usage.Drafted)
+	}
+}
+
+// On a machine where each row costs as much as a pass, nothing is to be gained, also from a drafter that is right.
+func TestSpeculate_RowsCostAsMuchAsPasses_NotSlower(t *testing.T) {
+	took := func(d bool) time.Duration {
+		b := schedulertest.New(scheduler.Limits{})
+		b.Cost = func(n, _ int) time.Duration { return time.Duration(n) * 5 * time.Millisecond }
+		c := scheduler.Config{}
+		if d {
+			c.Drafter = &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1)), errs: 0.5}
+		}
+		s := newScheduler(t, b, c)
+		finish(t, s, submit(t, s, request(20, 1, 400)))
+		return b.Now().Sub(time.Unix(0, 0))
+	}
+	if with, without := took(true), took(false); with > without*100/98 {
+		t.Errorf("%v instead of %v", with, without)
+	}
+}
+
+// No tick takes longer than the target because of drafts.
+func TestSpeculate_ITLTarget_IsKept(t *testing.T) {
+	for _, target := range []time.Duration{6 * time.Millisecond, 8 * time.Millisecond} {
+		b, ticks := schedulertest.New(scheduler.Limits{}), &longestTick{}
+		b.Cost = flat
+		s := newScheduler(t, b, scheduler.Config{ITLTarget: target, Observer: ticks, Drafter: &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1))}})
+		a := finish(t, s, submit(t, s, request(20, 1, 300)))[0]
+		if ticks.drafting > target+time.Millisecond || a.end.Usage.Accepted == 0 {
+			t.Errorf("target %v: a pass with drafts took %v, %d tokens were accepted", target, ticks.drafting, a.end.Usage.Accepted)
+		}
+	}
+}
+
+// longestTick is an observer.
+type longestTick struct {
+	tokenCounter
+	drafting time.Duration // the longest pass with drafts
+	beside   int           // drafted tokens in ticks with prompts
+}
+
+func (l *longestTick) Tick(r scheduler.TickRecord) {
+	if r.Drafted > 0 {
+		l.drafting = max(l.drafting, r.Forward)
+		l.beside += r.Prefill * r.Drafted
+	}
+}
+
+// While prompts wait, ticks are theirs.
+func TestSpeculate_PromptsWait_NoDrafts(t *testing.T) {
+	ticks := &longestTick{}
+	b := schedulertest.New(scheduler.Limits{Cells: 1 << 14})
+	b.Cost = flat
+	s := newScheduler(t, b, scheduler.Config{Observer: ticks, Drafter: &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1))}})
+	first := submit(t, s, request(20, 1, 1000))
+	for range 10 {
+		s.Tick()
+	}
+	finish(t, s, first, submit(t, s, request(4000, 2, 3)))
+	if ticks.drafting == 0 || ticks.beside != 0 {
+		t.Errorf("the longest pass with drafts took %v; prompt tokens times drafted ones: %d", ticks.drafting, ticks.beside)
+	}
+}
+
+// A request may have its tokens guessed in smaller steps, or not at all; and a backend that cannot drop tokens is not asked to.
+func TestSpeculate_Limits(t *testing.T) {
+	for name, c := range map[string]struct {
+		most, drafted int // of the request; as many as there may be
+		cannot        bool
+	}{"the scheduler's": {0, 300, false}, "none": {-1, 0, false}, "the backend cannot": {0, 0, true}} {
+		b := schedulertest.New(scheduler.Limits{})
+		b.Cost, b.NoCutting = flat, c.cannot
+		d := &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1))}
+		s := newScheduler(t, b, scheduler.Config{Drafter: d})
+		r := request(20, 1, 100)
+		r.MostDrafted = c.most
+		u := finish(t, s, submit(t, s, r))[0].end.Usage
+		if u.Drafted > c.drafted || (u.Drafted > 0) != (c.drafted > 0) || u.Generated != 100 {
+			t.Errorf("%s: %+v", name, u)
+		}
+	}
+	b := schedulertest.New(scheduler.Limits{})
+	b.Cost = flat
+	s := newScheduler(t, b, scheduler.Config{Drafter: &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1))}})
+	r := request(20, 1, 100)
+	r.MostDrafted = 2
+	finish(t, s, submit(t, s, r))
+	if b.Largest > 20 || b.Passes < 100/3 {
+		t.Errorf("%d passes, the largest of %d tokens", b.Passes, b.Largest)
+	}
+}
