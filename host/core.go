@@ -100,7 +100,7 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 		ContextSize: c.Model.CtxSize, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
 		Threads: c.Model.Threads, GPULayers: c.Model.GPULayers, KVLayout: c.Model.KVLayout, Progress: o.progress,
 		Model: loading, Context: computing,
-		Lacks: lacksOf(core.file, log), ControlVectors: controlVectors(c.Model), Template: templateOptions(c.Chat, core.file.Template),
+		DraftRows: draftRows(c.Speculation), Lacks: lacksOf(core.file, log), ControlVectors: controlVectors(c.Model), Template: templateOptions(c.Chat, core.file.Template),
 	})
 	if errors.Is(err, engine.ErrNotGenerating) {
 		if other, ok := besideBuiltIn(c); ok {
@@ -163,7 +163,7 @@ func (c *Core) equip(ctx context.Context, settings config.Config, log *slog.Logg
 		Checkpoints: kvcache.CheckpointOptions{Most: settings.Scheduler.CtxCheckpoints, MinStep: settings.Scheduler.CheckpointMinStep, Bytes: settings.Scheduler.CacheRAM},
 		Slots:       settings.Scheduler.Slots, QueueLimit: settings.Scheduler.MaxQueue, ITLTarget: settings.Scheduler.ITLTarget, ArchiveBytes: settings.Scheduler.CacheRAM,
 		PrefillShare: settings.Scheduler.PrefillShare, Strategy: strategies[settings.Scheduler.Strategy], Observer: c.Metrics,
-		Log: log, Others: embeddingTurns, Turns: o.turns,
+		Log: log, Others: embeddingTurns, Turns: o.turns, Drafter: drafter(settings.Speculation, c.Engine, log), MostDrafted: settings.Speculation.DraftNMax,
 	})
 	if err != nil {
 		return fmt.Errorf("set up the scheduler: %w", err)

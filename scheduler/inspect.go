@@ -67,6 +67,7 @@ type Snapshot struct {
 	TickCount   int          // all ticks so far that computed something
 	Cells       int          // KV cells in all
 	CellsUsed   int          // that hold something
+	Speculates  bool         // tokens of answers are guessed
 	CellsCached int          // of CellsUsed, held by idle sequences alone: they are evicted when others need them
 }
 
@@ -86,7 +87,7 @@ func (s *Scheduler) Inspect(ctx context.Context, ticks int) (Snapshot, error) {
 }
 
 func (s *Scheduler) snapshot(ticks int) Snapshot {
-	snap := Snapshot{Slots: make([]SlotInfo, len(s.slots)), TickCount: s.history.n,
+	snap := Snapshot{Slots: make([]SlotInfo, len(s.slots)), TickCount: s.history.n, Speculates: s.speculation.drafter != nil,
 		Cells: s.limits.Cells, CellsUsed: s.limits.Cells - s.cache.Free(), CellsCached: s.cache.Evictable()}
 	now := s.config.Clock()
 	for i, j := range s.slots {

@@ -26,6 +26,7 @@ type TickRecord struct {
 	Passes    int           // forward passes: one, or two with Limits.SeparatePasses; more for several sets of adapters, or after a failure
 	Decode    int           // tokens of generating slots
 	Drafted   int           // tokens that were guessed for them
+	Drafts    int           // slots that had some
 	Accepted  int           // of Drafted, those that became part of answers; of a worker that was late, in the tick that collects it
 	Prefill   int           // tokens of prompts
 	Preempted int           // jobs that lost their slot

@@ -136,6 +136,7 @@ func (s *Scheduler) draft(j *job, n int) {
 	*room -= n
 	s.reserved += n
 	s.record.Drafted += n
+	s.record.Drafts++
 }
 
 // rows are those that the pass has for a worker's job.

@@ -100,6 +100,7 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 		Priority:     r.Extras.Priority,
 		Deadline:     r.Deadline,
 		CachePrompt:  r.Extras.CachePrompt,
+		MostDrafted:  r.Extras.mostDrafted(),
 		CacheSalt:    r.Caller.CacheSalt,
 		Adapters:     adapters.set,
 		AdaptersFrom: adapters.from,

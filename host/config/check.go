@@ -34,6 +34,13 @@ func oneOf(names ...string) func(any) bool {
 	return func(v any) bool { return slices.Contains(names, v.(string)) }
 }
 
+// areDrafters knows llama-server's types of speculative decoding that need no second model.
+func areDrafters(v any) bool {
+	return !slices.ContainsFunc(v.([]string), func(s string) bool {
+		return !slices.Contains([]string{"none", "ngram-simple", "ngram-map-k", "ngram-map-k4v", "ngram-mod", "ngram-cache"}, s)
+	})
+}
+
 func isAddress(v any) bool {
 	if strings.HasSuffix(v.(string), ".sock") {
 		return true

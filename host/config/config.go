@@ -5,23 +5,25 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
 
 // Config is a loaded configuration. It is a value: nothing changes it after Load.
 type Config struct {
-	Model      Model      `koanf:"model"`
-	Models     Models     `koanf:"models"`
-	Chat       Chat       `koanf:"chat"`
-	Server     Server     `koanf:"server"`
-	Scheduler  Scheduler  `koanf:"scheduler"`
-	Embedding  Embedding  `koanf:"embedding"`
-	Rerank     Rerank     `koanf:"rerank"`
-	Plugins    Plugins    `koanf:"plugins"`
-	Recordings Recordings `koanf:"recordings"`
-	Log        Log        `koanf:"log"`
-	Telemetry  Telemetry  `koanf:"telemetry"`
+	Model       Model       `koanf:"model"`
+	Models      Models      `koanf:"models"`
+	Chat        Chat        `koanf:"chat"`
+	Server      Server      `koanf:"server"`
+	Scheduler   Scheduler   `koanf:"scheduler"`
+	Speculation Speculation `koanf:"speculation"`
+	Embedding   Embedding   `koanf:"embedding"`
+	Rerank      Rerank      `koanf:"rerank"`
+	Plugins     Plugins     `koanf:"plugins"`
+	Recordings  Recordings  `koanf:"recordings"`
+	Log         Log         `koanf:"log"`
+	Telemetry   Telemetry   `koanf:"telemetry"`
 
 	settings []Setting         // one for each key, in the table's order
 	named    map[string]Config // the models that the file's section models names
@@ -125,6 +127,18 @@ type Scheduler struct {
 	PrefillShare      float64       `koanf:"prefill_share"`       // of a tick's time; 0: the scheduler's default
 	Strategy          string        `koanf:"strategy"`
 	SlotSavePath      string        `koanf:"slot_save_path"` // folder for the conversations of slots; empty: they are not saved
+}
+
+// Speculation says what guesses tokens of answers.
+type Speculation struct {
+	Type      []string `koanf:"type"`         // by llama-server's names
+	DraftNMax int      `koanf:"draft_n_max"`  // tokens
+	NgramSize int      `koanf:"ngram_size_n"` // tokens that must be the same
+}
+
+// Drafts reports whether anything guesses tokens.
+func (s Speculation) Drafts() bool {
+	return slices.ContainsFunc(s.Type, func(name string) bool { return name != "none" })
 }
 
 // Embedding says what gives embeddings.

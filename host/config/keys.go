@@ -184,6 +184,15 @@ var table = slices.Concat([]Key{
 		check:   oneOf("decode-maximal", "prefill-priority", "balanced"),
 		Allowed: "decode-maximal, prefill-priority or balanced", Help: "what goes first in a tick"},
 
+	{Name: "speculation.type", Flag: "spec-type", Kind: List, Default: []string{"ngram-simple"}, check: areDrafters,
+		Allowed: "none or ngram-simple; llama-server's other ngram types mean the same here",
+		Help:    "what guesses the next tokens of answers, so that one pass computes several: ngram-simple looks for the last tokens in the text before them; the text stays the same"},
+	{Name: "speculation.draft_n_max", Flag: "spec-draft-n-max", Aliases: []string{"--draft", "--draft-n", "--draft-max", "--spec-ngram-simple-size-m",
+		"--spec-ngram-mod-n-max"}, Kind: Integer, Default: 32, check: between(1, 256),
+		Allowed: "1 to 256 tokens", Help: "most tokens guessed at once; how many there are depends on what is accepted and on the load"},
+	{Name: "speculation.ngram_size_n", Flag: "spec-ngram-simple-size-n", Aliases: []string{"--spec-ngram-mod-n-match"}, Kind: Integer, Default: 3,
+		check: between(1, 1024), Allowed: "1 to 1024 tokens", Help: "last tokens that must have occurred before, at least, for what followed them to be guessed"},
+
 	{Name: "embedding.enabled", Flag: "embeddings", Aliases: []string{"--embedding"}, Kind: Switch, Default: false,
 		Allowed: "true or false", Help: "make embeddings ready at the start, not with the first request; MODEL may then be one that only embeds, beside the built-in model"},
 	{Name: "embedding.model", Flag: "embedding-model", Kind: Text, Default: "",

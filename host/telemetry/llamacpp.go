@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// llamaMetrics are llama-server's own metrics, under its names, so that dashboards made for it work. Those of speculative decoding are
-// not among them.
+// llamaMetrics are llama-server's own metrics, under its names, so that dashboards made for it work. Of those of speculative decoding,
+// there are none by position.
 type llamaMetrics struct {
 	stats func() scheduler.Stats
 
@@ -20,6 +20,8 @@ type llamaMetrics struct {
 	prompt, predict, cache float64 // tokens
 	promptTime             time.Duration
 	predictTime            time.Duration
+	drafted, accepted      float64
+	drafts                 float64
 	passes, busy           int // busy counts the slots in use in each pass
 	longest                int // tokens of prompt and answer
 	window                 window
@@ -53,6 +55,12 @@ var llamaTable = []llamaMetric{
 		func(m *llamaMetrics, _ window, _ scheduler.Stats) float64 { return float64(m.passes) }},
 	{"n_tokens_max", "Tokens of the longest prompt with its answer.", prometheus.CounterValue,
 		func(m *llamaMetrics, _ window, _ scheduler.Stats) float64 { return float64(m.longest) }},
+	{"spec_decode_num_draft_tokens_total", "Tokens that were guessed and computed.", prometheus.CounterValue,
+		func(m *llamaMetrics, _ window, _ scheduler.Stats) float64 { return m.drafted }},
+	{"spec_decode_num_accepted_tokens_total", "Guessed tokens that became part of answers.", prometheus.CounterValue,
+		func(m *llamaMetrics, _ window, _ scheduler.Stats) float64 { return m.accepted }},
+	{"spec_decode_num_drafts_total", "Guesses of one or more tokens.", prometheus.CounterValue,
+		func(m *llamaMetrics, _ window, _ scheduler.Stats) float64 { return m.drafts }},
 	{"prompt_tokens_seconds", "Prompt tokens a second, of requests that ended since this was last asked for.", prometheus.GaugeValue,
 		func(_ *llamaMetrics, w window, _ scheduler.Stats) float64 { return perSecond(w.prompt, w.promptTime) }},
 	{"predicted_tokens_seconds", "Generated tokens a second, likewise.", prometheus.GaugeValue,
@@ -95,6 +103,9 @@ func (m *llamaMetrics) Collect(out chan<- prometheus.Metric) {
 func (m *llamaMetrics) tick(r scheduler.TickRecord) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.drafted += float64(r.Drafted)
+	m.accepted += float64(r.Accepted)
+	m.drafts += float64(r.Drafts)
 	m.passes += r.Passes
 	m.busy += r.Passes * r.Running
 }

@@ -55,7 +55,7 @@ func (a API) slots(c echo.Context) error {
 	}
 	list := make([]slot, len(snap.Slots))
 	for i, info := range snap.Slots {
-		list[i] = slot{ID: info.Slot, Context: m.Context, Processing: info.Stream != "", State: info.State, task: taskOf(info)}
+		list[i] = slot{ID: info.Slot, Context: m.Context, Speculative: snap.Speculates, Processing: info.Stream != "", State: info.State, task: taskOf(info)}
 	}
 	return c.JSON(http.StatusOK, list)
 }

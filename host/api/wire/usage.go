@@ -45,6 +45,8 @@ type Timings struct {
 	PredictedMS        float64 `json:"predicted_ms"`
 	PredictedPerToken  float64 `json:"predicted_per_token_ms"`
 	PredictedPerSecond float64 `json:"predicted_per_second"`
+	DraftN             int     `json:"draft_n,omitempty"` // tokens that were guessed
+	DraftNAccepted     *int    `json:"draft_n_accepted,omitempty"`
 }
 
 // TimingsOf describes how long an answer took.
@@ -56,6 +58,9 @@ func TimingsOf(e scheduler.End) Timings {
 		PromptMS:    milliseconds(e.Timing.Prefill),
 		PredictedN:  e.Usage.Generated,
 		PredictedMS: milliseconds(e.Timing.Decode),
+	}
+	if t.DraftN = e.Usage.Drafted; t.DraftN > 0 {
+		t.DraftNAccepted = &e.Usage.Accepted
 	}
 	t.PromptPerTokenMS, t.PromptPerSecond = rates(t.PromptN, t.PromptMS)
 	t.PredictedPerToken, t.PredictedPerSecond = rates(t.PredictedN, t.PredictedMS)
