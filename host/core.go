@@ -46,6 +46,7 @@ type Core struct {
 	plugins    *plugins
 	config     config.Scheduler
 	embeddings *embeddings
+	guesses    *guesses
 }
 
 // OpenCore finds, checks and loads the configured model. progress is called with 0 to 1 while the weights load; nil is
@@ -159,11 +160,15 @@ func (c *Core) equip(ctx context.Context, settings config.Config, log *slog.Logg
 	if c.embeddings, err = opener.open(ctx); err != nil {
 		return err
 	}
+	if c.guesses, err = openGuesses(ctx, settings, c.Engine, log); err != nil {
+		return err
+	}
+	c.Model.Drafter = c.guesses.name
 	c.Scheduler, err = scheduler.New(c.Engine.Backend(), scheduler.Config{
 		Checkpoints: kvcache.CheckpointOptions{Most: settings.Scheduler.CtxCheckpoints, MinStep: settings.Scheduler.CheckpointMinStep, Bytes: settings.Scheduler.CacheRAM},
 		Slots:       settings.Scheduler.Slots, QueueLimit: settings.Scheduler.MaxQueue, ITLTarget: settings.Scheduler.ITLTarget, ArchiveBytes: settings.Scheduler.CacheRAM,
 		PrefillShare: settings.Scheduler.PrefillShare, Strategy: strategies[settings.Scheduler.Strategy], Observer: c.Metrics,
-		Log: log, Others: embeddingTurns, Turns: o.turns, Drafter: drafter(settings.Speculation, c.Engine, log), MostDrafted: settings.Speculation.DraftNMax,
+		Log: log, Others: embeddingTurns, Turns: o.turns, Drafter: c.guesses.drafter, MostDrafted: settings.Speculation.DraftNMax,
 	})
 	if err != nil {
 		return fmt.Errorf("set up the scheduler: %w", err)
@@ -212,6 +217,7 @@ func (c *Core) Close() error {
 	if c.Adapters != nil {
 		errs = append(errs, c.Adapters.Close())
 	}
+	errs = append(errs, c.guesses.Close())
 	if c.Engine != nil {
 		errs = append(errs, c.Engine.Close())
 	}

@@ -5,6 +5,7 @@ package scheduler
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/draft"
@@ -25,6 +26,7 @@ type speculation struct {
 	asks    []*draft.Ask
 	asked   []*job
 	offers  estimator.Drafts
+	costs   time.Duration // of a token in a call of the drafter
 }
 
 // guess is what a job has to do with the drafter.
@@ -34,6 +36,7 @@ type guess struct {
 	draft   []Token     // the part of ask.Draft that is computed; empty: none
 	at      int         // tokens of the context before it
 	row     int         // the row that was drawn from last, counted from the job's first
+	trial   bool        // it was asked for although it does not seem to pay
 	logits  [][]float32 // for a worker
 }
 
@@ -55,17 +58,13 @@ func (s *Scheduler) speculate() {
 	if p.drafter == nil || s.decoding == 0 || len(s.prefilling) > 0 || sameAdapters(s.planned) < len(s.planned) {
 		return
 	}
-	if s.ask(); len(p.asked) == 0 {
-		return
-	}
-	p.offers = estimator.Drafts{Decode: passOf(s.planned), Offers: p.offers.Offers[:0], Room: min(s.limits.Rows, s.limits.Batch) - s.decoding,
-		Most: s.config.MostDrafted, Target: s.config.ITLTarget, Estimator: s.estimator}
-	for _, j := range p.asked {
-		p.offers.Offers = append(p.offers.Offers, estimator.Offer{Chance: s.chance(j), Tokens: len(j.guess.ask.Draft), Depth: j.seq.Len() + 1})
-	}
-	n, length := p.offers.Choose()
+	p.offers = estimator.Drafts{Decode: passOf(s.planned), Room: min(s.limits.Rows, s.limits.Batch) - s.decoding,
+		Most: s.config.MostDrafted, Target: s.config.ITLTarget, Estimator: s.estimator, Offers: p.offers.Offers}
+	s.chooseAsked()
+	s.ask()
+	n, length := s.choose(0, func(a *draft.Ask) int { return len(a.Draft) })
 	for i, j := range p.asked {
-		if i < n || j.guess.chances.Due() {
+		if i < n || j.guess.trial || !s.costly() && j.guess.chances.Due() {
 			s.draft(j, max(length, 1))
 		}
 	}
@@ -75,24 +74,70 @@ func (s *Scheduler) speculate() {
 	}
 }
 
-// ask has the drafter guess for the planned jobs. Those that get a draft are asked, the most promising first.
+// choose orders the asked jobs, the most promising first, and gives how many of them are to have drafts of which length. tokens is how long
+// that of each can be; costs what the drafter needs for a token.
+func (s *Scheduler) choose(costs time.Duration, tokens func(*draft.Ask) int) (n, length int) {
+	p := &s.speculation
+	slices.SortStableFunc(p.asked, func(a, b *job) int { return cmp.Compare(s.chance(b), s.chance(a)) })
+	p.offers.Offers, p.offers.Costs = p.offers.Offers[:0], costs
+	for _, j := range p.asked {
+		p.offers.Offers = append(p.offers.Offers, estimator.Offer{Chance: s.chance(j), Tokens: tokens(&j.guess.ask), Depth: j.seq.Len() + 1})
+	}
+	return p.offers.Choose()
+}
+
+// costly reports whether the drafter takes so long that it is asked only for what is likely to pay.
+func (s *Scheduler) costly() bool {
+	return s.speculation.costs > s.estimator.Decode(s.speculation.offers.Decode)/50
+}
+
+// chooseAsked chooses for which of the planned jobs the drafter is asked, and for how many tokens.
+func (s *Scheduler) chooseAsked() {
+	p := &s.speculation
+	p.asked = p.asked[:0]
+	for _, j := range s.planned {
+		j.guess.ask.Most, j.guess.trial = s.mostDrafted(j), false
+		if j.guess.ask.Most > 0 {
+			p.asked = append(p.asked, j)
+		}
+	}
+	if !s.costly() {
+		return
+	}
+	n, length := s.choose(p.costs, func(a *draft.Ask) int { return a.Most })
+	asked := p.asked[:0]
+	for i, j := range p.asked {
+		if j.guess.trial = i >= n && j.guess.chances.Due(); i < n || j.guess.trial {
+			j.guess.ask.Most = min(j.guess.ask.Most, max(length, 1))
+			asked = append(asked, j)
+		}
+	}
+	p.asked = asked
+}
+
+// ask has the drafter guess for the asked jobs. Those stay that get a draft.
 func (s *Scheduler) ask() {
 	p := &s.speculation
-	p.asks, p.asked = p.asks[:0], p.asked[:0]
-	for _, j := range s.planned {
-		if most := s.mostDrafted(j); most > 0 {
-			a := &j.guess.ask
-			a.Slot, a.Request, a.Context, a.Most, a.Draft = j.slot, j.arrival, j.answer.Context(), most, a.Draft[:0]
-			p.asks, p.asked = append(p.asks, a), append(p.asked, j)
-		}
+	p.asks = p.asks[:0]
+	longest := 1
+	for _, j := range p.asked {
+		a := &j.guess.ask
+		a.Slot, a.Request, a.Context, a.Draft = j.slot, j.arrival, j.answer.Context(), a.Draft[:0]
+		p.asks, longest = append(p.asks, a), max(longest, a.Most)
 	}
 	if len(p.asks) == 0 {
 		return
 	}
+	start := s.config.Clock()
 	if err := panics.Try(func() error { p.drafter.Draft(p.asks); return nil }); err != nil {
 		s.logPanic(err)
 		p.drafter, p.asked = nil, nil
 		return
+	}
+	if costs := s.config.Clock().Sub(start) / time.Duration(longest); costs < p.costs {
+		p.costs += (costs - p.costs) / 2
+	} else {
+		p.costs += (costs - p.costs) / 8 // it may have been disturbed
 	}
 	p.asked = slices.DeleteFunc(p.asked, func(j *job) bool {
 		a := &j.guess.ask
@@ -103,7 +148,6 @@ func (s *Scheduler) ask() {
 		}
 		return len(a.Draft) == 0
 	})
-	slices.SortStableFunc(p.asked, func(a, b *job) int { return cmp.Compare(s.chance(b), s.chance(a)) })
 }
 
 // chance is that of a drafted token of a job.

@@ -92,6 +92,7 @@ type Info struct {
 	AddBOS       bool            // a prompt begins with the token BOSToken
 	BOSToken     int32           // -1: none
 	FIM          FIM
+	Drafter      string // what guesses tokens of its answers, by llama-server's name of the type; empty: nothing
 }
 
 // Engine is a model as far as text is concerned.

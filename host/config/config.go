@@ -131,10 +131,15 @@ type Scheduler struct {
 
 // Speculation says what guesses tokens of answers.
 type Speculation struct {
-	Type      []string `koanf:"type"`         // by llama-server's names
-	DraftNMax int      `koanf:"draft_n_max"`  // tokens
-	NgramSize int      `koanf:"ngram_size_n"` // tokens that must be the same
+	Type           []string `koanf:"type"`        // by llama-server's names
+	DraftModel     string   `koanf:"draft_model"` // as Model.Path; empty: none
+	DraftGPULayers int      `koanf:"draft_gpu_layers"`
+	DraftNMax      int      `koanf:"draft_n_max"`  // tokens
+	NgramSize      int      `koanf:"ngram_size_n"` // tokens that must be the same
 }
+
+// ByModel reports whether a second model guesses them.
+func (s Speculation) ByModel() bool { return s.Drafts() && s.DraftModel != "" }
 
 // Drafts reports whether anything guesses tokens.
 func (s Speculation) Drafts() bool {

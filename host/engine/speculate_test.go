@@ -73,12 +73,24 @@ func smallModel(t *testing.T, kind string) string {
 	return path
 }
 
+// paced is a backend with a clock of its own, by which all passes take as long, so that drafts pay.
+type paced struct {
+	scheduler.Backend
+	now atomic.Int64
+}
+
+func (p *paced) clock() time.Time { return time.UnixMilli(p.now.Load()) }
+
+func (p *paced) Wait() error {
+	p.now.Add(1)
+	return p.Backend.Wait()
+}
+
 // answersOf has a scheduler answer some prompts, as many at once as it has slots.
 func answersOf(t *testing.T, e *Engine, d draft.Drafter, slots int, prompts [][]int32, p sampling.Params, most int) (said [][]int32, drafted, accepted int) {
 	t.Helper()
-	var now atomic.Int64
-	s, err := scheduler.New(e.Backend(), scheduler.Config{Slots: slots, Drafter: d, QueueLimit: len(prompts),
-		Clock: func() time.Time { return time.UnixMilli(now.Add(1)) }}) // all passes take as long, so that drafts pay
+	b := &paced{Backend: e.Backend()}
+	s, err := scheduler.New(b, scheduler.Config{Slots: slots, Drafter: d, QueueLimit: len(prompts), Clock: b.clock})
 	if err != nil {
 		t.Fatal(err)
 	}

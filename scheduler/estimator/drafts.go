@@ -12,6 +12,7 @@ type Drafts struct {
 	Room   int     // drafted tokens that the pass can carry
 	Most   int     // of one slot
 
+	Costs     time.Duration // of a token, for the drafter to guess it of all slots
 	Target    time.Duration // the tick is not to take longer because of drafts
 	Estimator *Estimator
 }
@@ -50,7 +51,7 @@ func (d *Drafts) Choose() (offers, length int) {
 			if !more {
 				break
 			}
-			if t := d.duration(m, k); t <= longest && (slots+gain)/t.Seconds() > best {
+			if t := d.duration(m, k) + time.Duration(k)*d.Costs; t <= longest && (slots+gain)/t.Seconds() > best {
 				best, offers, length = (slots+gain)/t.Seconds(), m, k
 			}
 		}

@@ -16,7 +16,7 @@ func (a API) props(c echo.Context) error {
 	}
 	defer release()
 	props := map[string]any{
-		"default_generation_settings": map[string]any{"n_ctx": m.Context, "params": defaultSettings()},
+		"default_generation_settings": map[string]any{"n_ctx": m.Context, "params": defaultSettings(m)},
 		"total_slots":                 m.Slots,
 		"model_alias":                 m.Name,
 		"model_path":                  m.Path,

@@ -3,6 +3,7 @@
 package llamaserver
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -30,17 +31,22 @@ func samplingSettings(p sampling.Params) settings {
 		"mirostat": p.Mirostat, "mirostat_tau": p.MirostatTau, "mirostat_eta": p.MirostatEta,
 		"adaptive_target": p.AdaptiveTarget, "adaptive_decay": p.AdaptiveDecay, "min_keep": p.MinKeep, "ignore_eos": p.IgnoreEOS, "samplers": p.Chain,
 		"max_tokens": -1, "n_predict": -1, "n_keep": 0, "n_discard": 0, "n_probs": 0, "stream": false,
-		"timings_per_token": false, "post_sampling_probs": false, "backend_sampling": false, "lora": []any{}, "speculative.types": "none",
+		"timings_per_token": false, "post_sampling_probs": false, "backend_sampling": false, "lora": []any{},
 		"chat_format": "Content-only", "reasoning_format": "none", "reasoning_in_content": false, "generation_prompt": "",
 	}
 }
 
 // defaultSettings are those of a request that says nothing.
-func defaultSettings() settings {
+func defaultSettings(m *completion.Model) settings {
 	p := sampling.Default()
 	p.Seed = randomSeed
-	return samplingSettings(p)
+	s := samplingSettings(p)
+	s["speculative.types"] = drafters(m)
+	return s
 }
+
+// drafters are what guesses tokens of a model's answers.
+func drafters(m *completion.Model) string { return cmp.Or(m.Drafter, "none") }
 
 // settings are those of a choice of a request with this body.
 func (b *completionBody) settings(r *completion.Request, choice int) settings {
@@ -52,7 +58,7 @@ func (b *completionBody) settings(r *completion.Request, choice int) settings {
 	maps.Copy(s, formatSettings(r.Model.Engine, p))
 	maps.Copy(s, settings{
 		"dry_sequence_breakers": p.DrySequenceBreakers, "stop": append([]string{}, r.Stops...), "logit_bias": biases(r),
-		"lora":       adapters(r.AdapterScales),
+		"lora": adapters(r.AdapterScales), "speculative.types": drafters(r.Model),
 		"max_tokens": b.limit(), "n_predict": b.limit(), "n_keep": r.Shift.Keep, "n_discard": b.NDiscard, "n_probs": first(0, b.NProbs, b.Logprobs), "stream": b.Stream,
 		"timings_per_token": b.TimingsPerToken, "post_sampling_probs": b.PostSamplingProbs, "backend_sampling": b.BackendSampling,
 		"reasoning_format": b.ReasoningFormat, "reasoning_in_content": b.Stream && b.ReasoningFormat == legacyReasoning,
