@@ -63,8 +63,11 @@ func (s *Scheduler) speculate() {
 	s.chooseAsked()
 	s.ask()
 	n, length := s.choose(0, func(a *draft.Ask) int { return len(a.Draft) })
+	if !s.costly() { // else it was asked for trials only
+		s.chooseTrials(n)
+	}
 	for i, j := range p.asked {
-		if i < n || j.guess.trial || !s.costly() && j.guess.chances.Due() {
+		if i < n || j.guess.trial {
 			s.draft(j, max(length, 1))
 		}
 	}
@@ -105,14 +108,31 @@ func (s *Scheduler) chooseAsked() {
 		return
 	}
 	n, length := s.choose(p.costs, func(a *draft.Ask) int { return a.Most })
+	s.chooseTrials(n)
 	asked := p.asked[:0]
 	for i, j := range p.asked {
-		if j.guess.trial = i >= n && j.guess.chances.Due(); i < n || j.guess.trial {
+		if i < n || j.guess.trial {
 			j.guess.ask.Most = min(j.guess.ask.Most, max(length, 1))
 			asked = append(asked, j)
 		}
 	}
 	p.asked = asked
+}
+
+// chooseTrials chooses which of the asked jobs, but for the first n, are to have a draft although it does not seem to pay. Where trials would
+// need a pass that there is not otherwise, all of them have it together.
+func (s *Scheduler) chooseTrials(n int) {
+	p := &s.speculation
+	if n == 0 && s.limits.SeparatePasses && s.decoding > 1 {
+		due := len(p.asked) > 0 && p.chances.Due()
+		for _, j := range p.asked {
+			j.guess.trial = due
+		}
+		return
+	}
+	for _, j := range p.asked[n:] {
+		j.guess.trial = j.guess.chances.Due()
+	}
 }
 
 // ask has the drafter guess for the asked jobs. Those stay that get a draft.

@@ -147,6 +147,33 @@ func TestSpeculate_RowsCostAsMuchAsPasses_NotSlower(t *testing.T) {
 	}
 }
 
+// Many streams with a drafter that is wrong, or sometimes right, are hardly slower than without it, also where slots with drafts have passes of
+// their own.
+func TestSpeculate_ManyStreams_NotSlower(t *testing.T) {
+	for _, separate := range []bool{false, true} {
+		for _, errs := range []float64{1, 0.8, 0.5} {
+			took := func(d bool) time.Duration {
+				b := schedulertest.New(scheduler.Limits{SeparatePasses: separate})
+				b.Cost = func(n, _ int) time.Duration { return 5*time.Millisecond + time.Duration(n)*2*time.Millisecond }
+				c := scheduler.Config{}
+				if d {
+					c.Drafter = &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1)), errs: errs}
+				}
+				s := newScheduler(t, b, c)
+				var streams []*scheduler.Stream
+				for i := range 8 {
+					streams = append(streams, submit(t, s, request(20, i, 400)))
+				}
+				finish(t, s, streams...)
+				return b.Now().Sub(time.Unix(0, 0))
+			}
+			if with, without := took(true), took(false); with > without*100/98 {
+				t.Errorf("separate passes %v, %v of the tokens wrong: %v instead of %v", separate, errs, with, without)
+			}
+		}
+	}
+}
+
 // No tick takes longer than the target because of drafts.
 func TestSpeculate_ITLTarget_IsKept(t *testing.T) {
 	for _, target := range []time.Duration{6 * time.Millisecond, 8 * time.Millisecond} {

@@ -44,6 +44,7 @@ func (c *Chances) Learn(grade, drafted, right int, all *Chances) {
 	a.right, a.tried = a.right*forgetAll+float64(right), a.tried*forgetAll+tried
 	if right > 1 {
 		c.wait, c.backoff = firstWait, firstWait
+		all.wait, all.backoff = firstWait, firstWait
 	}
 }
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/native/gguf/synth"
+)
+
+const tinyModel = "model/penstock-tiny.gguf"
+
+// drafted asks for an answer and tells its text and how many tokens of it were drafted.
+func (h slotHost) drafted(body string) (text string, drafted float64, told bool) {
+	h.t.Helper()
+	var a struct {
+		Content string
+		Timings map[string]float64
+	}
+	status, answer := post(h.t, h.URL()+"/completion", body)
+	if err := json.Unmarshal([]byte(answer), &a); status != http.StatusOK || err != nil {
+		h.t.Fatalf("%d %v %s", status, err, answer)
+	}
+	_, told = a.Timings["draft_n_accepted"]
+	return a.Content, a.Timings["draft_n"], told
+}
+
+// A host with a draft model says what it has drafted, and the text is the same as without; a request may do without.
+func TestHost_DraftModel_SameTextAndTimings(t *testing.T) {
+	h := slotHost{open(t, map[string]any{"speculation.draft_model": tinyModel, "scheduler.slots": 2}), t}
+	run(t, h.Host)
+	const body = `{"prompt":"Once upon a time","n_predict":80,"temperature":0,"ignore_eos":true`
+	with, drafted, told := h.drafted(body + "}")
+	if drafted == 0 || !told {
+		t.Errorf("%v tokens are drafted, told how many were accepted: %v", drafted, told)
+	}
+	without, drafted, told := h.drafted(body + `,"speculative.n_max":0}`)
+	if drafted != 0 || told || with != without {
+		t.Errorf("%v tokens are drafted; without %q, with %q", drafted, without, with)
+	}
+	if status, answer := post(t, h.URL()+"/completion", body+`,"speculative.n_max":-1}`); status != http.StatusBadRequest || !strings.Contains(answer, "speculative.n_max is -1") {
+		t.Errorf("%d %s", status, answer)
+	}
+	for path, want := range map[string]string{"/props": `"speculative.types":"draft-simple"`, "/slots": `"speculative":true`,
+		"/metrics": "llamacpp:spec_decode_num_draft_tokens_total"} {
+		if got := get(t, h.URL()+path); !strings.Contains(got, want) {
+			t.Errorf("%s has no %s: %s", path, want, got)
+		}
+	}
+}
+
+// What cannot draft is refused with the reason, and a model that cannot be drafted for is served without.
+func TestHost_Speculation_Unfit(t *testing.T) {
+	small := filepath.Join(t.TempDir(), "mamba.gguf")
+	if err := synth.SmallFile(small, "mamba", 1); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]map[string]any{
+		"its vocabulary has 256 tokens": {"speculation.draft_model": small},
+		"speculation.draft_model":       {"speculation.draft_model": "no-such-model.gguf"},
+		"names no model":                {"speculation.type": "draft-simple"},
+	} {
+		h, err := Open(context.Background(), Options{Config: settings(t, change), Log: slog.New(slog.DiscardHandler), Version: "test"})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", change, err)
+		}
+		if h != nil {
+			_ = h.Close() // the test has failed already
+		}
+	}
+	h := open(t, map[string]any{"model.path": small})
+	run(t, h)
+	if got := get(t, h.URL()+"/props"); !strings.Contains(got, `"speculative.types":"none"`) {
+		t.Errorf("%s", got)
+	}
+}
