@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "attention_case.h"
+
+#include <cmath>
+
+using namespace ps::trial;
+
+namespace {
+
+// Random numbers for vectors of n, one for each pair of an outer and an inner number of the named kind.
+std::vector<float> vectors(uint32_t kind, int64_t outer, int64_t inner, int64_t n, const std::function<uint64_t(int64_t)> & name) {
+    std::vector<float> all;
+    all.reserve(static_cast<size_t>(outer * inner * n));
+    for (int64_t o = 0; o < outer; o++) {
+        for (int64_t i = 0; i < inner; i++) {
+            random_numbers random{ static_cast<uint32_t>((name(i) * 64 + static_cast<uint64_t>(o)) * 2654435761U + kind) };
+            random();
+            const auto one = random.many(n);
+            all.insert(all.end(), one.begin(), one.end());
+        }
+    }
+    return all;
+}
+
+// Writes numbers as a tensor's type, and reads them back as that type keeps them.
+void put(ggml_tensor * t, std::vector<float> & numbers) {
+    const auto           n = static_cast<int64_t>(numbers.size());
+    std::vector<uint8_t> bytes(ggml_nbytes(t));
+    if (t->type == GGML_TYPE_F32) {
+        memcpy(bytes.data(), numbers.data(), bytes.size());
+    } else {
+        ggml_quantize_chunk(t->type, numbers.data(), bytes.data(), 0, n / t->ne[0], t->ne[0], nullptr);
+        ggml_get_type_traits(t->type)->to_float(bytes.data(), numbers.data(), n);
+    }
+    ggml_backend_tensor_set(t, bytes.data(), 0, bytes.size());
+}
+
+}  // namespace
+
+ps_attention::ps_attention(const ps_attention_case & of)
+    : c(of), context(new_context()), buffer(nullptr, ggml_backend_buffer_free), backend(ggml_backend_cpu_init(), ggml_backend_free) {
+    if (c.sequences < 1 || c.kv_heads < 1 || c.threads < 1 || c.rows % c.sequences != 0 || c.cells % c.sequences != 0 || c.heads % c.kv_heads != 0 ||
+        c.rows > c.cells || c.rows < 1) {
+        throw ps::fault(PS_INVALID, "rows and cells have to be multiples of the sequences, heads of the KV heads");
+    }
+    auto *     ctx = context.get();
+    const auto k_type = static_cast<ggml_type>(c.k_type), v_type = static_cast<ggml_type>(c.v_type);
+    auto * const qs = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, c.head_dim_k, c.rows, c.heads);
+    auto * const ks = ggml_new_tensor_3d(ctx, k_type, c.head_dim_k, c.cells, c.kv_heads);
+    auto * const vs = ggml_new_tensor_3d(ctx, v_type, c.head_dim_v, c.cells, c.kv_heads);
+    auto * const ms = ggml_new_tensor_2d(ctx, GGML_TYPE_F16, c.cells, c.rows);
+    auto * const ss = c.sinks ? ggml_new_tensor_1d(ctx, GGML_TYPE_F32, c.heads) : nullptr;
+    out = ggml_flash_attn_ext(ctx, qs, ks, vs, ms, 1 / std::sqrt(static_cast<float>(c.head_dim_k)), c.max_bias, c.soft_cap);
+    ggml_flash_attn_ext_add_sinks(out, ss);
+    buffer = allocate(ctx, ggml_backend_cpu_buffer_type());
+    graph  = ggml_new_graph(ctx);
+    ggml_build_forward_expand(graph, out);
+
+    q = vectors(1, c.heads, c.rows, c.head_dim_k, [&](int64_t row) { return sequence_of(row) * 1000003 + position_of(row); });
+    const auto name = [&](int64_t cell) { return cell % c.sequences * 1000003 + cell / c.sequences; };
+    k = vectors(2, c.kv_heads, c.cells, c.head_dim_k, name);
+    v = vectors(3, c.kv_heads, c.cells, c.head_dim_v, name);
+    for (auto & x : q) {
+        x *= 4; // so that some cells count much more than others
+    }
+    put(qs, q);
+    put(ks, k);
+    put(vs, v);
+    std::vector<float> mask;
+    for (int64_t i = 0; i < int64_t(c.rows) * c.cells; i++) {
+        mask.push_back(mask_of(i / c.cells, i % c.cells));
+    }
+    put(ms, mask);
+    if (ss) {
+        sinks = random_numbers{ 4 }.many(c.heads);
+        for (auto & x : sinks) {
+            x *= 6;
+        }
+        put(ss, sinks);
+    }
+    auto params = ggml_threadpool_params_default(c.threads);
+    pool        = ggml_threadpool_new(&params);
+    ggml_backend_cpu_set_n_threads(backend.get(), c.threads);
+    ggml_backend_cpu_set_threadpool(backend.get(), pool);
+}
+
+ps_attention::~ps_attention() {
+    backend.reset();
+    ggml_threadpool_free(pool);
+}
+
+std::vector<float> ps_attention::computed() {
+    if (ggml_backend_graph_compute(backend.get(), graph) != GGML_STATUS_SUCCESS) {
+        throw ps::fault(PS_FAILED, "ggml could not compute it");
+    }
+    std::vector<float> result(static_cast<size_t>(ggml_nelements(out)));
+    ggml_backend_tensor_get(out, result.data(), 0, ggml_nbytes(out));
+    return result;
+}
+
+bool ps_attention::sees(int64_t row, int64_t cell) const {
+    const int64_t position = cell / c.sequences, distance = position_of(row) - position;
+    return cell % c.sequences == sequence_of(row) && distance >= 0 && (c.window == 0 || distance < c.window) && (position % 7 != 3 || distance == 0);
+}
+
+float ps_attention::mask_of(int64_t row, int64_t cell) const {
+    if (!sees(row, cell)) {
+        return -INFINITY;
+    }
+    return c.max_bias > 0 ? static_cast<float>(cell / c.sequences - position_of(row)) : 0.0f;
+}
+
+double ps_attention::score_of(int64_t row, int64_t head, int64_t cell) const {
+    const int64_t kv_head = head / (c.heads / c.kv_heads);
+    double        score   = 0;
+    for (int64_t d = 0; d < c.head_dim_k; d++) {
+        score += double(q[(head * c.rows + row) * c.head_dim_k + d]) * k[(kv_head * c.cells + cell) * c.head_dim_k + d];
+    }
+    score /= std::sqrt(double(c.head_dim_k));
+    if (c.soft_cap != 0) {
+        score = c.soft_cap * std::tanh(score / c.soft_cap);
+    }
+    if (c.max_bias > 0) {
+        int64_t regular = 1; // the largest power of two among the heads
+        while (2 * regular <= c.heads) {
+            regular *= 2;
+        }
+        const double slope = head < regular ? std::pow(2, -double(c.max_bias) * double(head + 1) / double(regular)) :
+                                              std::pow(2, -double(c.max_bias) / 2 * double(2 * (head - regular) + 1) / double(regular));
+        score += slope * double(ggml_fp16_to_fp32(ggml_fp32_to_fp16(mask_of(row, cell))));
+    }
+    return score;
+}
+
+std::vector<float> ps_attention::computed_plainly() const {
+    std::vector<float> all;
+    for (int64_t i = 0; i < int64_t(c.heads) * c.rows; i++) {
+        const int64_t       head = i % c.heads, row = i / c.heads, kv_head = head / (c.heads / c.kv_heads);
+        double              total = c.sinks ? std::exp(double(sinks[head])) : 0;
+        std::vector<double> sum(c.head_dim_v);
+        for (int64_t cell = 0; cell < c.cells; cell++) {
+            if (!sees(row, cell)) {
+                continue;
+            }
+            const double weight = std::exp(score_of(row, head, cell));
+            total += weight;
+            for (int64_t d = 0; d < c.head_dim_v; d++) {
+                sum[d] += weight * v[(kv_head * c.cells + cell) * c.head_dim_v + d];
+            }
+        }
+        for (const double s : sum) {
+            all.push_back(static_cast<float>(s / total));
+        }
+    }
+    return all;
+}
+
+int32_t ps_attention_new(const ps_attention_case * of, ps_attention ** to, ps_error * err) noexcept {
+    return ps::guarded(err, [&] { *to = new ps_attention(*of); });
+}
+
+void ps_attention_free(ps_attention * a) noexcept { delete a; }
+
+int32_t ps_attention_compute(ps_attention * a, int32_t plainly, float * out, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        const auto all = plainly ? a->computed_plainly() : a->computed();
+        std::copy(all.begin(), all.end(), out);
+    });
+}

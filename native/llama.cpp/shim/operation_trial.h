@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// What trials of single operations have in common: memory, numbers, and computing one on the CPU.
+#ifndef PENSTOCK_OPERATION_TRIAL_H
+#define PENSTOCK_OPERATION_TRIAL_H
+
+#include "shim.h"
+
+#include "ggml-alloc.h"
+#include "ggml-backend.h"
+#include "ggml-cpu.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace ps::trial {
+
+using context_ptr = std::unique_ptr<ggml_context, decltype(&ggml_free)>;
+using buffer_ptr  = std::unique_ptr<ggml_backend_buffer, decltype(&ggml_backend_buffer_free)>;
+using backend_ptr = std::unique_ptr<ggml_backend, decltype(&ggml_backend_free)>;
+
+inline context_ptr new_context() { return context_ptr(ggml_init({ 16 * ggml_tensor_overhead() + ggml_graph_overhead(), nullptr, true }), ggml_free); }
+
+inline buffer_ptr allocate(ggml_context * context, ggml_backend_buffer_type_t type) {
+    buffer_ptr buffer(ggml_backend_alloc_ctx_tensors_from_buft(context, type), ggml_backend_buffer_free);
+    if (!buffer) {
+        throw std::bad_alloc();
+    }
+    return buffer;
+}
+
+// Random numbers between -1 and 1, the same each time.
+struct random_numbers {
+    uint32_t state = 1;
+
+    float operator()() {
+        state = state * 1664525 + 1013904223;
+        return static_cast<float>(state >> 8) / (1 << 23) - 1;
+    }
+
+    std::vector<float> many(int64_t n) {
+        std::vector<float> all(static_cast<size_t>(n));
+        std::generate(all.begin(), all.end(), std::ref(*this));
+        return all;
+    }
+};
+
+inline std::vector<float> compute(ggml_context * context, ggml_tensor * out, int threads = 2) {
+    auto * graph = ggml_new_graph(context);
+    ggml_build_forward_expand(graph, out);
+    const backend_ptr backend(ggml_backend_cpu_init(), ggml_backend_free);
+    ggml_backend_cpu_set_n_threads(backend.get(), threads);
+    if (ggml_backend_graph_compute(backend.get(), graph) != GGML_STATUS_SUCCESS) {
+        throw ps::fault(PS_FAILED, "ggml could not compute it");
+    }
+    std::vector<float> result(static_cast<size_t>(ggml_nelements(out)));
+    ggml_backend_tensor_get(out, result.data(), 0, ggml_nbytes(out));
+    return result;
+}
+
+} // namespace ps::trial
+
+#endif
