@@ -7,13 +7,13 @@ using namespace ps::trial;
 
 namespace {
 
-// Random numbers for vectors of n, one for each pair of an outer and an inner number of the named kind.
-std::vector<float> vectors(uint32_t kind, int64_t outer, int64_t inner, int64_t n, const std::function<uint64_t(int64_t)> & name) {
+// Random vectors of n numbers, by place and then by head.
+std::vector<float> vectors(uint32_t kind, int64_t places, int64_t heads, int64_t n, const std::function<uint64_t(int64_t)> & name) {
     std::vector<float> all;
-    all.reserve(static_cast<size_t>(outer * inner * n));
-    for (int64_t o = 0; o < outer; o++) {
-        for (int64_t i = 0; i < inner; i++) {
-            random_numbers random{ static_cast<uint32_t>((name(i) * 64 + static_cast<uint64_t>(o)) * 2654435761U + kind) };
+    all.reserve(static_cast<size_t>(places * heads * n));
+    for (int64_t i = 0; i < places; i++) {
+        for (int64_t h = 0; h < heads; h++) {
+            random_numbers random{ static_cast<uint32_t>((name(i) * 64 + static_cast<uint64_t>(h)) * 2654435761U + kind) };
             random();
             const auto one = random.many(n);
             all.insert(all.end(), one.begin(), one.end());
@@ -45,21 +45,23 @@ ps_attention::ps_attention(const ps_attention_case & of)
     }
     auto *     ctx = context.get();
     const auto k_type = static_cast<ggml_type>(c.k_type), v_type = static_cast<ggml_type>(c.v_type);
-    auto * const qs = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, c.head_dim_k, c.rows, c.heads);
-    auto * const ks = ggml_new_tensor_3d(ctx, k_type, c.head_dim_k, c.cells, c.kv_heads);
-    auto * const vs = ggml_new_tensor_3d(ctx, v_type, c.head_dim_v, c.cells, c.kv_heads);
+    // As in llama.cpp, all heads of a token or cell side by side.
+    auto * const qs = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, c.head_dim_k, c.heads, c.rows);
+    auto * const ks = ggml_new_tensor_3d(ctx, k_type, c.head_dim_k, c.kv_heads, c.cells);
+    auto * const vs = ggml_new_tensor_3d(ctx, v_type, c.head_dim_v, c.kv_heads, c.cells);
+    const auto by_head = [ctx](ggml_tensor * t) { return ggml_permute(ctx, t, 0, 2, 1, 3); };
     auto * const ms = ggml_new_tensor_2d(ctx, GGML_TYPE_F16, c.cells, c.rows);
     auto * const ss = c.sinks ? ggml_new_tensor_1d(ctx, GGML_TYPE_F32, c.heads) : nullptr;
-    out = ggml_flash_attn_ext(ctx, qs, ks, vs, ms, 1 / std::sqrt(static_cast<float>(c.head_dim_k)), c.max_bias, c.soft_cap);
+    out = ggml_flash_attn_ext(ctx, by_head(qs), by_head(ks), by_head(vs), ms, 1 / std::sqrt(static_cast<float>(c.head_dim_k)), c.max_bias, c.soft_cap);
     ggml_flash_attn_ext_add_sinks(out, ss);
     buffer = allocate(ctx, ggml_backend_cpu_buffer_type());
     graph  = ggml_new_graph(ctx);
     ggml_build_forward_expand(graph, out);
 
-    q = vectors(1, c.heads, c.rows, c.head_dim_k, [&](int64_t row) { return sequence_of(row) * 1000003 + position_of(row); });
+    q = vectors(1, c.rows, c.heads, c.head_dim_k, [&](int64_t row) { return sequence_of(row) * 1000003 + position_of(row); });
     const auto name = [&](int64_t cell) { return cell % c.sequences * 1000003 + cell / c.sequences; };
-    k = vectors(2, c.kv_heads, c.cells, c.head_dim_k, name);
-    v = vectors(3, c.kv_heads, c.cells, c.head_dim_v, name);
+    k = vectors(2, c.cells, c.kv_heads, c.head_dim_k, name);
+    v = vectors(3, c.cells, c.kv_heads, c.head_dim_v, name);
     for (auto & x : q) {
         x *= 4; // so that some cells count much more than others
     }
@@ -114,7 +116,7 @@ double ps_attention::score_of(int64_t row, int64_t head, int64_t cell) const {
     const int64_t kv_head = head / (c.heads / c.kv_heads);
     double        score   = 0;
     for (int64_t d = 0; d < c.head_dim_k; d++) {
-        score += double(q[(head * c.rows + row) * c.head_dim_k + d]) * k[(kv_head * c.cells + cell) * c.head_dim_k + d];
+        score += double(q[(row * c.heads + head) * c.head_dim_k + d]) * k[(cell * c.kv_heads + kv_head) * c.head_dim_k + d];
     }
     score /= std::sqrt(double(c.head_dim_k));
     if (c.soft_cap != 0) {
@@ -145,7 +147,7 @@ std::vector<float> ps_attention::computed_plainly() const {
             const double weight = std::exp(score_of(row, head, cell));
             total += weight;
             for (int64_t d = 0; d < c.head_dim_v; d++) {
-                sum[d] += weight * v[(kv_head * c.cells + cell) * c.head_dim_v + d];
+                sum[d] += weight * v[(cell * c.kv_heads + kv_head) * c.head_dim_v + d];
             }
         }
         for (const double s : sum) {
