@@ -22,23 +22,10 @@ std::vector<float> vectors(uint32_t kind, int64_t places, int64_t heads, int64_t
     return all;
 }
 
-// Writes numbers as a tensor's type, and reads them back as that type keeps them.
-void put(ggml_tensor * t, std::vector<float> & numbers) {
-    const auto           n = static_cast<int64_t>(numbers.size());
-    std::vector<uint8_t> bytes(ggml_nbytes(t));
-    if (t->type == GGML_TYPE_F32) {
-        memcpy(bytes.data(), numbers.data(), bytes.size());
-    } else {
-        ggml_quantize_chunk(t->type, numbers.data(), bytes.data(), 0, n / t->ne[0], t->ne[0], nullptr);
-        ggml_get_type_traits(t->type)->to_float(bytes.data(), numbers.data(), n);
-    }
-    ggml_backend_tensor_set(t, bytes.data(), 0, bytes.size());
-}
-
 }  // namespace
 
 ps_attention::ps_attention(const ps_attention_case & of)
-    : c(of), context(new_context()), buffer(nullptr, ggml_backend_buffer_free), backend(ggml_backend_cpu_init(), ggml_backend_free) {
+    : c(of), context(new_context()), buffer(nullptr, ggml_backend_buffer_free), computer(c.threads) {
     if (c.sequences < 1 || c.kv_heads < 1 || c.threads < 1 || c.rows % c.sequences != 0 || c.cells % c.sequences != 0 || c.heads % c.kv_heads != 0 ||
         c.rows > c.cells || c.rows < 1) {
         throw ps::fault(PS_INVALID, "rows and cells have to be multiples of the sequences, heads of the KV heads");
@@ -80,25 +67,9 @@ ps_attention::ps_attention(const ps_attention_case & of)
         }
         put(ss, sinks);
     }
-    auto params = ggml_threadpool_params_default(c.threads);
-    pool        = ggml_threadpool_new(&params);
-    ggml_backend_cpu_set_n_threads(backend.get(), c.threads);
-    ggml_backend_cpu_set_threadpool(backend.get(), pool);
 }
 
-ps_attention::~ps_attention() {
-    backend.reset();
-    ggml_threadpool_free(pool);
-}
-
-std::vector<float> ps_attention::computed() {
-    if (ggml_backend_graph_compute(backend.get(), graph) != GGML_STATUS_SUCCESS) {
-        throw ps::fault(PS_FAILED, "ggml could not compute it");
-    }
-    std::vector<float> result(static_cast<size_t>(ggml_nelements(out)));
-    ggml_backend_tensor_get(out, result.data(), 0, ggml_nbytes(out));
-    return result;
-}
+std::vector<float> ps_attention::computed() { return computer.compute(graph, out); }
 
 bool ps_attention::sees(int64_t row, int64_t cell) const {
     const int64_t position = cell / c.sequences, distance = position_of(row) - position;

@@ -25,16 +25,10 @@ struct ps_attention {
 
     ps::trial::context_ptr context;
     ps::trial::buffer_ptr  buffer;
-    ps::trial::backend_ptr backend;
-    ggml_threadpool *      pool = nullptr;
+    ps::trial::computer    computer;
     ggml_cgraph *          graph;
     ggml_tensor *          out;
     std::vector<float>     q, k, v, sinks; // as they are computed with
-
-  public:
-    ps_attention(const ps_attention &) = delete;
-    ps_attention & operator=(const ps_attention &) = delete;
-    ~ps_attention();
 };
 
 #endif

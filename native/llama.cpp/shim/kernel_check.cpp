@@ -3,7 +3,7 @@
 // file is compiled for any CPU, so that it cannot share a fault with what it checks.
 #include "attention_case.h"
 #include "kernels/kernels.h"
-#include "operation_trial.h"
+#include "product_case.h"
 #include "shim.h"
 
 #include <algorithm>
@@ -12,8 +12,6 @@
 namespace {
 
 using namespace ps::trial;
-
-void fill(ggml_tensor * t, const std::vector<float> & from) { ggml_backend_tensor_set(t, from.data(), 0, from.size() * sizeof(float)); }
 
 // No number may be off by more than the tolerance, as a share of the root mean square of all.
 void compare(const std::vector<float> & got, const std::vector<float> & want, float tolerance, int64_t rows) {
@@ -35,54 +33,29 @@ void compare(const std::vector<float> & got, const std::vector<float> & want, fl
 
 constexpr int64_t row_counts[] = { 1, 4, 16, 64 };
 
-// A matrix of random weights, quantised as in a model's file, and as the numbers it stands for.
-struct matrix {
-    static constexpr int64_t width = 512, results = 160;
-
-    std::vector<uint8_t> bytes;
-    std::vector<float>   values;
-
-    explicit matrix(ggml_type type) : bytes(results * ggml_row_size(type, width)), values(results * width) {
-        const auto random = random_numbers().many(results * width);
-        const std::vector<float> importance(width, 1.0f);
-        ggml_quantize_chunk(type, random.data(), bytes.data(), 0, results, width, importance.data());
-        if (type == GGML_TYPE_F32) {
-            values = random;
-        } else {
-            ggml_get_type_traits(type)->to_float(bytes.data(), values.data(), results * width);
-        }
-    }
-};
-
+// A matrix's product, and that of a mixture of experts where the family has it: of few experts, so that each has several rows.
 void check_product(penstock_family family, ggml_type type) {
-    if (type != GGML_TYPE_F32 && !ggml_get_type_traits(type)->to_float) {
-        throw ps::fault(PS_INVALID, "no weights have this type");
-    }
-    const matrix m(type);
-    const auto   holder  = new_context();
-    auto * const weights = ggml_new_tensor_2d(holder.get(), type, matrix::width, matrix::results);
-    auto * const layout  = penstock_kernels_layout(family);
-    const auto   memory  = allocate(holder.get(), layout ? layout : ggml_backend_cpu_buffer_type());
-    ggml_backend_tensor_set(weights, m.bytes.data(), 0, m.bytes.size());
-    if (penstock_kernels_of(weights) != family) {
-        throw ps::fault(PS_INVALID, "these kernels do not compute it");
-    }
-    for (const int64_t rows : row_counts) {
-        const auto   context = new_context();
-        auto * const inputs  = ggml_new_tensor_2d(context.get(), GGML_TYPE_F32, matrix::width, rows);
-        auto * const out     = ggml_mul_mat(context.get(), weights, inputs);
-        const auto   buffer  = allocate(context.get(), ggml_backend_cpu_buffer_type());
-        const auto   x       = random_numbers{ 7 }.many(matrix::width * rows);
-        fill(inputs, x);
-        const auto got = compute(context.get(), out);
-        std::vector<float> want(static_cast<size_t>(rows * matrix::results));
-        for (int64_t i = 0; i < rows * matrix::results; i++) {
-            const float *a = &m.values[i % matrix::results * matrix::width], *b = &x[i / matrix::results * matrix::width];
-            for (int64_t k = 0; k < matrix::width; k++) {
-                want[i] += a[k] * b[k];
+    for (const bool mixed : { false, true }) {
+        for (const int64_t rows : row_counts) {
+            ps_product_case c{};
+            c.family  = family;
+            c.type    = type;
+            c.width   = 512;
+            c.results = 160;
+            c.rows    = static_cast<int32_t>(rows);
+            c.experts = mixed ? 5 : 0;
+            c.used    = mixed ? 2 : 0;
+            c.threads = 2;
+            ps_product p(c);
+            const bool has_kernel = penstock_kernels_of(p.weights) == family && p.is_supported();
+            if (!has_kernel && !mixed) {
+                throw ps::fault(PS_INVALID, "these kernels do not compute it");
             }
+            if (!has_kernel) {
+                continue;
+            }
+            compare(p.computed(), p.computed_plainly(), 0.05f, rows); // inputs have eight bits, or a few more
         }
-        compare(got, want, 0.05f, rows); // inputs have eight bits, or a few more
     }
 }
 

@@ -10,6 +10,7 @@
 #include "ggml-cpu.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <new>
@@ -47,18 +48,49 @@ struct random_numbers {
     }
 };
 
-inline std::vector<float> compute(ggml_context * context, ggml_tensor * out, int threads = 2) {
-    auto * graph = ggml_new_graph(context);
-    ggml_build_forward_expand(graph, out);
-    const backend_ptr backend(ggml_backend_cpu_init(), ggml_backend_free);
-    ggml_backend_cpu_set_n_threads(backend.get(), threads);
-    if (ggml_backend_graph_compute(backend.get(), graph) != GGML_STATUS_SUCCESS) {
-        throw ps::fault(PS_FAILED, "ggml could not compute it");
+// Writes numbers as a tensor's type, and reads them back as that type keeps them.
+inline void put(ggml_tensor * t, std::vector<float> & numbers) {
+    const auto           n = static_cast<int64_t>(numbers.size());
+    std::vector<uint8_t> bytes(n / t->ne[0] * ggml_row_size(t->type, t->ne[0]));
+    if (t->type == GGML_TYPE_F32) {
+        memcpy(bytes.data(), numbers.data(), bytes.size());
+    } else {
+        const std::vector<float> importance(t->ne[0], 1.0f);
+        ggml_quantize_chunk(t->type, numbers.data(), bytes.data(), 0, n / t->ne[0], t->ne[0], importance.data());
+        ggml_get_type_traits(t->type)->to_float(bytes.data(), numbers.data(), n);
     }
-    std::vector<float> result(static_cast<size_t>(ggml_nelements(out)));
-    ggml_backend_tensor_get(out, result.data(), 0, ggml_nbytes(out));
-    return result;
+    ggml_backend_tensor_set(t, bytes.data(), 0, bytes.size());
 }
+
+// The CPU, with threads of its own.
+struct computer {
+    backend_ptr       backend{ ggml_backend_cpu_init(), ggml_backend_free };
+    ggml_threadpool * pool;
+
+    explicit computer(int threads) {
+        auto params = ggml_threadpool_params_default(std::max(1, threads));
+        pool        = ggml_threadpool_new(&params);
+        ggml_backend_cpu_set_n_threads(backend.get(), threads);
+        ggml_backend_cpu_set_threadpool(backend.get(), pool);
+    }
+
+    computer(const computer &) = delete;
+    computer & operator=(const computer &) = delete;
+
+    ~computer() {
+        backend.reset();
+        ggml_threadpool_free(pool);
+    }
+
+    std::vector<float> compute(ggml_cgraph * graph, ggml_tensor * out) const {
+        if (ggml_backend_graph_compute(backend.get(), graph) != GGML_STATUS_SUCCESS) {
+            throw ps::fault(PS_FAILED, "ggml could not compute it");
+        }
+        std::vector<float> result(static_cast<size_t>(ggml_nelements(out)));
+        ggml_backend_tensor_get(out, result.data(), 0, ggml_nbytes(out));
+        return result;
+    }
+};
 
 } // namespace ps::trial
 

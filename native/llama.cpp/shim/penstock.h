@@ -124,6 +124,23 @@ void    ps_attention_free(ps_attention *a) PS_NOEXCEPT;
 // Writes [rows][heads][head_dim_v] results, computed by the kernels that are allowed, or plainly in 64 bits.
 int32_t ps_attention_compute(ps_attention *a, int32_t plainly, float *out, ps_error *err) PS_NOEXCEPT;
 
+// A product of weights, laid out as a family wants them, and random rows; or of a mixture of experts, where each row has some of several
+// matrices, and one input for all of them or one for each.
+typedef struct {
+    int32_t family, type, width, results, rows;
+    int32_t experts, used; // 0: one matrix
+    int32_t shared_input;  // whether a row's experts have the same input
+    int32_t threads;
+} ps_product_case;
+
+typedef struct ps_product ps_product;
+
+int32_t ps_product_new(const ps_product_case *of, ps_product **to, ps_error *err) PS_NOEXCEPT;
+void    ps_product_free(ps_product *p) PS_NOEXCEPT;
+
+// Writes [rows][experts used][results] results, computed by the kernels that are allowed, or plainly in 64 bits.
+int32_t ps_product_compute(ps_product *p, int32_t plainly, float *out, ps_error *err) PS_NOEXCEPT;
+
 // For tests: has a family's kernel for an operation crash (1), compute one number wrongly (2), or work again (0).
 void ps_kernel_inject_fault(int32_t family, int32_t operation, int32_t kind) PS_NOEXCEPT;
 
