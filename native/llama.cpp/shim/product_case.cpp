@@ -4,7 +4,7 @@
 using namespace ps::trial;
 
 ps_product::ps_product(const ps_product_case & of)
-    : c(of), holder(new_context()), context(new_context()), weight_memory(nullptr, ggml_backend_buffer_free), buffer(nullptr, ggml_backend_buffer_free),
+    : c(of), holder(new_context()), context(nullptr, ggml_free), weight_memory(nullptr, ggml_backend_buffer_free), buffer(nullptr, ggml_backend_buffer_free),
       computer(c.threads) {
     const auto type = static_cast<ggml_type>(c.type);
     if (c.rows < 1 || c.results < 1 || c.experts < 0 || c.used > c.experts || c.width % ggml_blck_size(type) != 0 ||
@@ -13,11 +13,16 @@ ps_product::ps_product(const ps_product_case & of)
     }
     const int64_t matrices = std::max(1, c.experts);
     weights = ggml_new_tensor_3d(holder.get(), type, c.width, c.results, matrices);
-    auto * const layout = penstock_kernels_layout(static_cast<penstock_family>(c.family), type);
+    auto * const layout = penstock_kernels_layout(static_cast<penstock_family>(c.family));
     weight_memory = allocate(holder.get(), layout ? layout : ggml_backend_cpu_buffer_type());
     w = random_numbers().many(c.width * c.results * matrices);
     put(weights, w);
+    set_rows(c.rows);
+}
 
+void ps_product::set_rows(int64_t rows) {
+    c.rows  = static_cast<int32_t>(rows);
+    context = new_context();
     auto * const inputs = ggml_new_tensor_3d(context.get(), GGML_TYPE_F32, c.width, mixed() ? inputs_per_row() : c.rows, mixed() ? c.rows : 1);
     auto * const ids = mixed() ? ggml_new_tensor_2d(context.get(), GGML_TYPE_I32, c.used, c.rows) : nullptr;
     out    = mixed() ? ggml_mul_mat_id(context.get(), weights, inputs, ids) : ggml_mul_mat(context.get(), weights, inputs);

@@ -8,9 +8,11 @@
 
 // Row r of the inputs, and the weights, are the same in every case with the same type, width, results and experts.
 struct ps_product {
-    const ps_product_case c;
+    ps_product_case c;
 
     explicit ps_product(const ps_product_case & of);
+
+    void set_rows(int64_t rows);
 
     bool is_supported() const; // whether the family that laid out the weights knows the operation
 
@@ -25,7 +27,7 @@ struct ps_product {
     int64_t inputs_per_row() const { return mixed() && !c.shared_input ? c.used : 1; }
     int64_t expert_of(int64_t row, int64_t i) const { return (row * 7 + i * i * 3 + i) % c.experts; }
 
-    ps::trial::context_ptr holder, context;
+    ps::trial::context_ptr holder, context; // of the weights, and of the rest
     ps::trial::buffer_ptr  weight_memory, buffer;
     ps::trial::computer    computer;
     ggml_cgraph *          graph;
