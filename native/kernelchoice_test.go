@@ -9,7 +9,7 @@ import (
 )
 
 // operation finds an operation by its name.
-func operation(t *testing.T, name string) Operation {
+func operation(t testing.TB, name string) Operation {
 	t.Helper()
 	for o := range Attention + 1 {
 		if strings.EqualFold(o.String(), name) {

@@ -13,14 +13,22 @@ import (
 
 // testOnly lists the exported names that may be there for tests only, each with the reason.
 var testOnly = map[string]string{
-	"native.InjectFault":          "the tests of three packages break kernels, which are in C",
-	"native.Crash":                "see InjectFault",
-	"native.NoFault":              "see InjectFault",
-	"native.WrongResult":          "see InjectFault",
-	"native.LiveObjects":          "the tests of three packages look for leaks in C",
-	"native/gguf.NewUint16":       "the tests of two packages write the headers of split models",
-	"native/gguf/synth.WithBytes": "tests write models of other architectures with a vocabulary of bytes",
-	"plugins/asm.Store64":         "an instruction beside those that the conformance kit uses",
+	"native.InjectFault":                   "the tests of three packages break kernels, which are in C",
+	"native.NewAttentionTrial":             "tests and benchmarks of kernels, which are in C++",
+	"native.AttentionTrial.Close":          "see NewAttentionTrial",
+	"native.AttentionTrial.Compute":        "see NewAttentionTrial",
+	"native.AttentionTrial.ComputePlainly": "see NewAttentionTrial",
+	"native.NewProductTrial":               "see NewAttentionTrial",
+	"native.ProductTrial.Close":            "see NewAttentionTrial",
+	"native.ProductTrial.Compute":          "see NewAttentionTrial",
+	"native.ProductTrial.ComputePlainly":   "see NewAttentionTrial",
+	"native.Crash":                         "see InjectFault",
+	"native.NoFault":                       "see InjectFault",
+	"native.WrongResult":                   "see InjectFault",
+	"native.LiveObjects":                   "the tests of three packages look for leaks in C",
+	"native/gguf.NewUint16":                "the tests of two packages write the headers of split models",
+	"native/gguf/synth.WithBytes":          "tests write models of other architectures with a vocabulary of bytes",
+	"plugins/asm.Store64":                  "an instruction beside those that the conformance kit uses",
 }
 
 // checkExports finds exported functions, types, methods, constants and variables that nothing but tests uses. Packages whose name ends in

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an attention operation is, which cells its tokens may see, and how it is divided into units of work.
+// What an attention operation is, and which cells its tokens may see.
 #ifndef PENSTOCK_ATTENTION_H
 #define PENSTOCK_ATTENTION_H
 
@@ -7,33 +7,47 @@
 #include "vector.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace penstock {
 
 constexpr int64_t tile_cells = 64; // KV cells that are computed with at a time, and bits of a word
 constexpr int64_t most_rows  = 96; // query rows of a unit of work, so that their sums stay in the core's own cache
-constexpr int64_t few_rows   = 8;  // below this, converting keys costs more than computing with them: units are not divided further
+constexpr float   log2_e     = 1.44269504f;
 
 // One operation. Shapes (innermost first): q [head_dim_k, tokens, n_heads, streams], k [head_dim_k, cells, n_kv_heads, streams],
-// v [head_dim_v, cells, n_kv_heads, streams], mask [cells, tokens, 1, streams], out [head_dim_v, n_heads, tokens, streams].
+// v [head_dim_v, cells, n_kv_heads, streams], mask [cells, tokens, 1, streams], sinks [n_heads], out [head_dim_v, n_heads, tokens, streams].
 struct attention {
-    const ggml_tensor *q, *k, *v, *mask;
+    const ggml_tensor *q, *k, *v, *mask, *sinks;
     ggml_tensor *      out;
     int64_t            head_dim_k, head_dim_v, n_heads, n_kv_heads, tokens, cells, streams;
     int64_t            heads_per_kv; // query heads that share a KV head
     int64_t            words;        // of 64 bits, one bit for each cell
     int64_t            v_panels;     // that hold the values of a cell
-    float              scale;
+    float              scale, max_bias, soft_cap;
 
     explicit attention(const ggml_tensor * op)
-        : q(op->src[0]), k(op->src[1]), v(op->src[2]), mask(op->src[3]), out(const_cast<ggml_tensor *>(op)),
+        : q(op->src[0]), k(op->src[1]), v(op->src[2]), mask(op->src[3]), sinks(op->src[4]), out(const_cast<ggml_tensor *>(op)),
           head_dim_k(k->ne[0]), head_dim_v(v->ne[0]), n_heads(q->ne[2]), n_kv_heads(k->ne[2]), tokens(q->ne[1]), cells(k->ne[1]),
           streams(q->ne[3]), heads_per_kv(n_heads / n_kv_heads), words((cells + tile_cells - 1) / tile_cells),
-          v_panels((head_dim_v + panel_width - 1) / panel_width), scale(ggml_get_op_params_f32(op, 0)) {}
+          v_panels((head_dim_v + panel_width - 1) / panel_width), scale(ggml_get_op_params_f32(op, 0)),
+          max_bias(ggml_get_op_params_f32(op, 1)), soft_cap(ggml_get_op_params_f32(op, 2)) {}
 
     int64_t all_tokens() const { return tokens * streams; } // token t of stream s has the number s*tokens + t
     int64_t most_tokens() const { return std::min(tokens, std::max<int64_t>(1, most_rows / heads_per_kv)); } // of a unit of work
+    int64_t v_width() const { return v_panels * panel_width; }
+
+    // What a head's mask is multiplied with (ALiBi): powers of one number for as many heads as the largest power of two among them, and of
+    // its root, those that lie between, for the rest.
+    float slope(int64_t head) const {
+        const auto regular = static_cast<int64_t>(1) << static_cast<int>(std::log2(static_cast<double>(n_heads)));
+        if (max_bias <= 0) {
+            return 1;
+        }
+        return head < regular ? std::exp2(-max_bias / static_cast<float>(regular) * static_cast<float>(head + 1)) :
+                                std::exp2(-max_bias / 2 / static_cast<float>(regular) * static_cast<float>(2 * (head - regular) + 1));
+    }
 };
 
 inline const char * at(const ggml_tensor * t, int64_t i1, int64_t i2, int64_t i3) {
@@ -44,7 +58,7 @@ inline const char * at(const ggml_tensor * t, int64_t i1, int64_t i2, int64_t i3
 struct visibility {
     const attention & a;
     uint64_t *        bits;  // a.words for each token
-    uint64_t *        other; // for each thread: not 0 where it found mask values other than 0 and -Inf, which bits cannot express
+    uint64_t *        other; // for each thread: not 0 where it found mask values other than 0 and -Inf
 
     static size_t size(const attention & a, int threads) { return GGML_PAD((a.all_tokens() * a.words + threads) * sizeof(uint64_t), 64); }
 
@@ -57,7 +71,7 @@ struct visibility {
     void fill(int i, int threads) const {
         other[i] = 0;
         for (int64_t t = i; t < a.all_tokens(); t += threads) {
-            const auto * mask = a.mask ? reinterpret_cast<const uint16_t *>(at(a.mask, t % a.tokens, 0, t / a.tokens % a.mask->ne[3])) : nullptr;
+            const uint16_t * mask = a.mask ? mask_of(t) : nullptr;
             for (int64_t w = 0; w < a.words; w++) {
                 const int64_t n = std::min(tile_cells, a.cells - w * tile_cells);
                 bits[t * a.words + w] = mask ? visible(mask + w * tile_cells, n, other[i]) : ~uint64_t(0) >> (tile_cells - n);
@@ -65,8 +79,21 @@ struct visibility {
         }
     }
 
-    bool is_exact(int threads) const {
-        return std::all_of(other, other + threads, [](uint64_t o) { return o == 0; });
+    // Whether the mask adds something to scores.
+    bool adds(int threads) const {
+        return std::any_of(other, other + threads, [](uint64_t o) { return o != 0; });
+    }
+
+    const uint16_t * mask_of(int64_t t) const {
+        return reinterpret_cast<const uint16_t *>(at(a.mask, t % a.tokens, 0, t / a.tokens % a.mask->ne[3]));
+    }
+
+    uint64_t of_any(int64_t t, int64_t n, int64_t word) const { // cells that one of n tokens from t on sees
+        uint64_t all = 0;
+        for (int64_t i = 0; i < n; i++) {
+            all |= of(t + i)[word];
+        }
+        return all;
     }
 
     int count_only(int64_t t, int64_t u) const { // cells that token t sees and token u does not
@@ -99,42 +126,6 @@ struct visibility {
             }
         }
         return true;
-    }
-};
-
-// The units of work: tokens [first[i], first[i+1]) of one sequence, for each KV head. Each thread computes the same plan for itself.
-struct work_plan {
-    int32_t * first;
-    int64_t   units = 0;
-
-    static int64_t size(const attention & a) { return GGML_PAD((a.all_tokens() + 1) * sizeof(int32_t), 64); }
-
-    work_plan(const attention & a, const visibility & visible, int threads, char * memory) : first(reinterpret_cast<int32_t *>(memory)) {
-        int64_t longest = 0, in_runs = 0; // tokens of the longest run of one sequence, and of all runs of more than one
-        for (int64_t t = 0, run = 0; t < a.all_tokens(); t++) {
-            first[t] = visible.continues(t); // for now: whether it does
-            run      = first[t] ? run + 1 : 1;
-            in_runs += run == 2 ? 2 : run > 2 ? 1 : 0;
-            longest = std::max(longest, run);
-        }
-        const int64_t per_unit = tokens_per_unit(a, longest, in_runs, threads);
-        for (int64_t t = 0, begun = 0; t < a.all_tokens(); t++) {
-            if (!first[t] || t - begun == per_unit) {
-                begun          = t;
-                first[units++] = static_cast<int32_t>(t);
-            }
-        }
-        first[units] = static_cast<int32_t>(a.all_tokens());
-    }
-
-    // As many as the cache holds, fewer where the threads would have unequal work.
-    static int64_t tokens_per_unit(const attention & a, int64_t longest, int64_t in_runs, int threads) {
-        int64_t n     = std::min(longest, a.most_tokens());
-        auto    units = [&] { return a.n_kv_heads * ((in_runs + n - 1) / n); };
-        while (units() % threads != 0 && units() < 4 * threads && n > 1 && n * a.heads_per_kv > few_rows) {
-            n = (n + 1) / 2;
-        }
-        return n;
     }
 };
 

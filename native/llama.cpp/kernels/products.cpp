@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which types of weights Penstock computes products with.
+#include "experts.h"
 #include "operation.h"
 #include "superblocks.h"
 
@@ -29,17 +30,19 @@ template <typename F> bool with_format(ggml_type type, F use) {
 
 ggml::cpu::tensor_traits * penstock::product_for(const ggml_tensor * op) {
     ggml::cpu::tensor_traits * found = nullptr;
-    if (op->op == GGML_OP_MUL_MAT && product(op).has_kernel()) {
+    const bool experts = op->op == GGML_OP_MUL_MAT_ID;
+    if (experts ? experts_product(op).has_kernel() : op->op == GGML_OP_MUL_MAT && product(op).has_kernel()) {
         with_format(op->src[0]->type, [&](auto format) {
-            static product_kernel<decltype(format)> kernel;
-            found = &kernel;
+            static product_kernel<decltype(format)> of_matrix;
+            static experts_kernel<decltype(format)> of_experts;
+            found = experts ? static_cast<ggml::cpu::tensor_traits *>(&of_experts) : &of_matrix;
         });
     }
     return found;
 }
 
 bool penstock::has_product(const ggml_tensor * weights) {
-    return weights->ne[1] >= lanes && weights->ne[2] == 1 && with_format(weights->type, [](auto) {});
+    return weights->ne[1] >= lanes && with_format(weights->type, [](auto) {});
 }
 
 uint64_t penstock::product_types() {

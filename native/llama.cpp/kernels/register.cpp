@@ -71,7 +71,8 @@ struct own_provider : provider {
     ggml::cpu::tensor_traits * kernel(const ggml_tensor * op) override {
         switch (op->op) {
             case GGML_OP_FLASH_ATTN_EXT: return attention(op);
-            case GGML_OP_MUL_MAT:        return product(op);
+            case GGML_OP_MUL_MAT:
+            case GGML_OP_MUL_MAT_ID:     return product(op);
             default:                     return nullptr;
         }
     }

@@ -7,9 +7,12 @@
 #include <cmath>
 #include <cstdint>
 #include <utility>
-#ifdef __AVX512F__
+#ifdef __AVX__
 #include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
+#include "ggml.h"
 
 namespace penstock {
 
@@ -28,6 +31,42 @@ constexpr int panel_width   = panel_vectors * lanes;
 typedef float   floats __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
 typedef int32_t ints __attribute__((vector_size(4 * lanes), aligned(4), may_alias));
 
+// Elements of a row as floats. Of 16 bits only where the CPU converts them; elsewhere a row is converted before.
+#if defined(__F16C__) || defined(__aarch64__)
+constexpr bool loads_f16 = true;
+#else
+constexpr bool loads_f16 = false;
+#endif
+
+inline floats load(const float * from) { return *reinterpret_cast<const floats *>(from); }
+
+inline floats load(const ggml_fp16_t * from) {
+#if defined(__AVX512F__)
+    return (floats)_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(from)));
+#elif defined(__AVX__) && defined(__F16C__)
+    return (floats)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(from)));
+#elif defined(__aarch64__)
+    return (floats)vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(from)));
+#else
+    return floats{} + *from; // is not called
+#endif
+}
+
+typedef uint16_t shorts __attribute__((vector_size(2 * lanes), aligned(2), may_alias));
+
+inline floats load(const ggml_bf16_t * from) {
+    return (floats)(__builtin_convertvector(*reinterpret_cast<const shorts *>(from), ints) << 16);
+}
+
+// Calls f with rows as what they are. Their type is F32, F16 or BF16.
+template <typename F> void with_type(ggml_type type, const char * const * rows, F f) {
+    switch (type) {
+        case GGML_TYPE_F16:  return f(reinterpret_cast<const ggml_fp16_t * const *>(rows));
+        case GGML_TYPE_BF16: return f(reinterpret_cast<const ggml_bf16_t * const *>(rows));
+        default:             return f(reinterpret_cast<const float * const *>(rows));
+    }
+}
+
 // Elements of a followed by b, picked by their indices. GCC 11 has only the first of these, clang only the second.
 template <int... I> floats pick(floats a, floats b) {
 #ifdef __clang__
@@ -45,15 +84,15 @@ template <int... I> floats second_half(floats a, floats b, std::integer_sequence
     return pick<(lanes / 2 + I / 2 + I % 2 * lanes)...>(a, b);
 }
 
-// Transposes a matrix into panels, for the right side of multiply. It goes by squares of vectors: a square is transposed by interleaving
-// the rows of its upper half with those of its lower half, log2(lanes) times.
-inline void transpose_to_panels(const float * from, float * panels, int64_t rows, int64_t width) {
+// Transposes n rows into panels, for the right side of multiply, and as many more as fill the last vector; these have to exist too. It goes
+// by squares of vectors: a square is transposed by interleaving the rows of its upper half with those of its lower half, log2(lanes) times.
+template <typename T> void transpose_to_panels(const T * const * from, float * panels, int64_t n, int64_t width) {
     constexpr auto order = std::make_integer_sequence<int, lanes>{};
-    for (int64_t r = 0; r < rows; r += lanes) {
+    for (int64_t r = 0; r < n; r += lanes) {
         for (int64_t d = 0; d < width; d += lanes) {
             floats square[lanes], next[lanes];
             for (int i = 0; i < lanes; i++) {
-                square[i] = *reinterpret_cast<const floats *>(from + (r + i) * width + d);
+                square[i] = load(from[r + i] + d);
             }
             for (int stage = 1; stage < lanes; stage *= 2) {
                 for (int i = 0; i < lanes / 2; i++) {
@@ -113,6 +152,12 @@ inline floats power_of_two(floats x, float base) {
     return p * (floats)((__builtin_convertvector(exponent, ints) + 127) << 23);
 }
 
+// Scores that a soft cap limits, times log2(e): of x, which is twice the score by the cap, times log2(e).
+inline floats capped(floats x, float cap) {
+    const floats tanh = 1 - 2 / (power_of_two(x, 0) + 1);
+    return cap * 1.44269504f * tanh;
+}
+
 // Whether any lane of a comparison holds.
 inline bool any(ints x) {
 #ifdef __AVX512F__
@@ -126,21 +171,39 @@ inline bool any(ints x) {
 #endif
 }
 
-// out = left * right, or added to out, for R rows and one panel. Rows of left and out are left_width and out_width apart; of a row of left
-// `depth` elements are used, and as many rows of the panel.
-template <bool add, int R>
-void multiply(const float * left, int64_t left_width, int64_t depth, const float * right, float * out, int64_t out_width) {
-    floats sums[R][panel_vectors] = {};
+// Rows of the right side of a product: of a panel, or each by itself, of any type.
+struct panel_rows {
+    const float * panel;
+    int64_t       width; // of a row of the panel
+
+    floats operator()(int64_t k, int i) const { return load(panel + k * width + i * lanes); }
+};
+
+template <typename T> struct single_rows {
+    const T * const * rows;
+    int64_t           first; // element of each
+
+    floats operator()(int64_t k, int i) const { return load(rows[k] + first + i * lanes); }
+};
+
+// out = left * right, or added to out, for R rows and V vectors. Rows of left and out are left_width and out_width apart; of a row of left
+// `depth` elements are used, and as many rows of right.
+template <bool add, int R, int V, typename Rows>
+void multiply(const float * left, int64_t left_width, int64_t depth, const Rows & right, float * out, int64_t out_width) {
+    floats sums[R][V] = {};
     for (int64_t k = 0; k < depth; k++) {
-        const auto * row = reinterpret_cast<const floats *>(right) + k * panel_vectors;
+        floats row[V];
+        for (int i = 0; i < V; i++) {
+            row[i] = right(k, i);
+        }
         for (int r = 0; r < R; r++) {
-            for (int i = 0; i < panel_vectors; i++) {
+            for (int i = 0; i < V; i++) {
                 sums[r][i] += left[r * left_width + k] * row[i];
             }
         }
     }
     for (int r = 0; r < R; r++) {
-        for (int i = 0; i < panel_vectors; i++) {
+        for (int i = 0; i < V; i++) {
             floats & to = reinterpret_cast<floats *>(out + r * out_width)[i];
             to = add ? to + sums[r][i] : sums[r][i];
         }
@@ -148,19 +211,19 @@ void multiply(const float * left, int64_t left_width, int64_t depth, const float
 }
 
 // The same for any number of rows.
-template <bool add>
-void multiply(const float * left, int64_t left_width, int64_t rows, int64_t depth, const float * right, float * out, int64_t out_width) {
+template <bool add, int V, typename Rows>
+void multiply(const float * left, int64_t left_width, int64_t rows, int64_t depth, const Rows & right, float * out, int64_t out_width) {
     for (; rows >= most_rows_at_once; rows -= most_rows_at_once) {
-        multiply<add, most_rows_at_once>(left, left_width, depth, right, out, out_width);
+        multiply<add, most_rows_at_once, V>(left, left_width, depth, right, out, out_width);
         left += most_rows_at_once * left_width;
         out += most_rows_at_once * out_width;
     }
     switch (rows) {
-        case 5: return multiply<add, 5>(left, left_width, depth, right, out, out_width);
-        case 4: return multiply<add, 4>(left, left_width, depth, right, out, out_width);
-        case 3: return multiply<add, 3>(left, left_width, depth, right, out, out_width);
-        case 2: return multiply<add, 2>(left, left_width, depth, right, out, out_width);
-        case 1: return multiply<add, 1>(left, left_width, depth, right, out, out_width);
+        case 5: return multiply<add, 5, V>(left, left_width, depth, right, out, out_width);
+        case 4: return multiply<add, 4, V>(left, left_width, depth, right, out, out_width);
+        case 3: return multiply<add, 3, V>(left, left_width, depth, right, out, out_width);
+        case 2: return multiply<add, 2, V>(left, left_width, depth, right, out, out_width);
+        case 1: return multiply<add, 1, V>(left, left_width, depth, right, out, out_width);
     }
 }
 

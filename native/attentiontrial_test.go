@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+)
+
+// attentionOf computes a case by the kernels in use, and plainly if wanted.
+func attentionOf(t testing.TB, a AttentionCase, plainly bool) (got, want []float32) {
+	t.Helper()
+	trial, err := NewAttentionTrial(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trial.Close()
+	if got, err = trial.Compute(); err == nil && plainly {
+		want, err = trial.ComputePlainly()
+	}
+	if err != nil {
+		t.Fatalf("%+v: %v", a, err)
+	}
+	return got, want
+}
+
+// attentionCases are cases of each thing that models ask of attention, and of some together: of up to 200 cells, and of several chunks.
+func attentionCases(t testing.TB) map[string]AttentionCase {
+	f16, bf16, f32, q8 := operation(t, "f16"), operation(t, "bf16"), operation(t, "f32"), operation(t, "q8_0")
+	plain := AttentionCase{HeadDimK: 64, HeadDimV: 64, Heads: 6, KVHeads: 2, Cells: 1200, KType: f16, VType: f16, Threads: 2}
+	with := func(change func(a *AttentionCase)) AttentionCase {
+		a := plain
+		change(&a)
+		return a
+	}
+	return map[string]AttentionCase{
+		"plain":                       plain,
+		"few cells":                   with(func(a *AttentionCase) { a.Cells = 192 }),
+		"soft cap":                    with(func(a *AttentionCase) { a.SoftCap = 2 }),
+		"sinks":                       with(func(a *AttentionCase) { a.Sinks = true }),
+		"ALiBi":                       with(func(a *AttentionCase) { a.MaxBias = 8 }),
+		"ALiBi, 12 heads":             with(func(a *AttentionCase) { a.MaxBias, a.Heads = 8, 12 }),
+		"window":                      with(func(a *AttentionCase) { a.Window = 100 }),
+		"sinks, window":               with(func(a *AttentionCase) { a.Window, a.Sinks = 100, true }),
+		"all":                         with(func(a *AttentionCase) { a.Window, a.Sinks, a.SoftCap, a.MaxBias = 300, true, 2, 4 }),
+		"BF16":                        with(func(a *AttentionCase) { a.KType, a.VType = bf16, bf16 }),
+		"F32":                         with(func(a *AttentionCase) { a.KType, a.VType = f32, f32 }),
+		"Q8_0 keys":                   with(func(a *AttentionCase) { a.KType = q8 }),
+		"one head a key, 80":          with(func(a *AttentionCase) { a.HeadDimK, a.HeadDimV, a.KVHeads = 80, 80, 6 }),
+		"256":                         with(func(a *AttentionCase) { a.HeadDimK, a.HeadDimV, a.Heads = 256, 256, 4 }),
+		"latent (MLA)":                with(func(a *AttentionCase) { a.HeadDimK, a.HeadDimV, a.KVHeads, a.Heads = 192, 128, 1, 16 }),
+		"latent (MLA), as in a model": with(func(a *AttentionCase) { a.HeadDimK, a.HeadDimV, a.KVHeads, a.Heads, a.Cells = 576, 512, 1, 20, 128 }),
+	}
+}
+
+func TestAttention_AsPlainSums(t *testing.T) {
+	needKernels(t)
+	for name, a := range attentionCases(t) {
+		for _, rows := range []int{1, 4, 16, 64} {
+			t.Run(fmt.Sprintf("%s/%d", name, rows), func(t *testing.T) {
+				a.Rows, a.Sequences = rows, map[int]int{1: 1, 4: 4, 16: 1, 64: 2}[rows]
+				got, want := attentionOf(t, a, true)
+				if AttentionKernels() != "penstock" {
+					t.Fatalf("computed by %s", AttentionKernels())
+				}
+				if off := relative(got, want); !(off < 2e-5) {
+					t.Errorf("off by %.2g of the length", off)
+				}
+			})
+		}
+	}
+}
+
+// The last row of a sequence has the same bits whatever else is computed, in whatever cells, by however many threads.
+func TestAttention_SameBits(t *testing.T) {
+	needKernels(t)
+	for name, a := range attentionCases(t) {
+		if a.Window > 0 {
+			continue // rows lose their oldest cells, so that others begin a chunk
+		}
+		t.Run(name, func(t *testing.T) {
+			var want []float32
+			for _, threads := range []int{1, 2, 3, 8} {
+				for _, shape := range [][2]int{{1, 1}, {16, 1}, {2, 2}, {24, 3}, {64, 1}} {
+					b := a
+					b.Rows, b.Sequences, b.Threads = shape[0], shape[1], threads
+					b.Cells = a.Cells * b.Sequences
+					got, _ := attentionOf(t, b, false)
+					row := a.Heads * a.HeadDimV
+					last := b.Rows/b.Sequences - 1 // of sequence 0
+					got = got[last*row : (last+1)*row]
+					if want == nil {
+						want = got
+					} else if !slices.Equal(got, want) {
+						t.Fatalf("%d threads, %d rows of %d sequences: other bits than alone", threads, b.Rows, b.Sequences)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Scores far apart, which no sum of weights may overflow or lose.
+func TestAttention_NoNaN(t *testing.T) {
+	needKernels(t)
+	a := attentionCases(t)["sinks"]
+	a.Rows, a.Sequences, a.SoftCap = 4, 1, 1e6
+	got, want := attentionOf(t, a, true)
+	for _, x := range got {
+		if math.IsNaN(float64(x)) {
+			t.Fatal("NaN")
+		}
+	}
+	if off := relative(got, want); off > 0.1 { // a cap that large leaves few digits
+		t.Errorf("off by %.2g of the length", off)
+	}
+}
+
+// Attention alone: rows of as many sequences or of one, heads of a 135M, a 1B and an 8B shape, ours against ggml's.
+// PENSTOCK_BENCH_THREADS is the number of threads.
+func BenchmarkAttention(b *testing.B) {
+	f16 := operation(b, "f16")
+	for _, heads := range [][3]int{{9, 3, 64}, {32, 8, 64}, {32, 8, 128}, {8, 8, 128}} {
+		for _, cells := range []int{512, 4096, 16384} {
+			for _, shape := range [][2]int{{1, 1}, {16, 1}, {16, 16}, {64, 1}} { // rows, sequences
+				if shape[1] > 1 && cells > 4096 {
+					continue
+				}
+				for _, own := range []bool{false, true} {
+					name := fmt.Sprintf("heads=%dx%d/dim=%d/cells=%d/rows=%d/sequences=%d/%s", heads[0], heads[1], heads[2], cells, shape[0], shape[1],
+						map[bool]string{false: "ggml", true: "own"}[own])
+					b.Run(name, func(b *testing.B) {
+						useOwnKernels(own)
+						defer useOwnKernels(true)
+						trial, err := NewAttentionTrial(AttentionCase{
+							HeadDimK: heads[2], HeadDimV: heads[2], Heads: heads[0], KVHeads: heads[1], Rows: shape[0], Sequences: shape[1],
+							Cells: cells * shape[1], KType: f16, VType: f16, Threads: max(1, benchNumber("THREADS")),
+						})
+						if err != nil {
+							b.Fatal(err)
+						}
+						defer trial.Close()
+						best := time.Hour // on a machine with other work too, this says more than the mean
+						for b.Loop() {
+							start := time.Now()
+							if _, err := trial.Compute(); err != nil {
+								b.Fatal(err)
+							}
+							best = min(best, time.Since(start))
+						}
+						b.ReportMetric(float64(best.Nanoseconds())/1000, "best-µs")
+					})
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+// A unit of work of attention, and how it is computed: cells are gathered into tiles, scores of a tile become weights, and these are
+// multiplied with the tile's values.
+#ifndef PENSTOCK_ATTENTION_UNIT_H
+#define PENSTOCK_ATTENTION_UNIT_H
+
+#include "attention_plan.h"
+
+#include "ggml-cpu.h"
+#include "simd-mappings.h"
+#include "vec.h"
+
+#include <cstring>
+
+namespace penstock {
+
+inline void to_floats(ggml_type type, const char * from, float * to, int64_t n) {
+    switch (type) {
+        case GGML_TYPE_F32: memcpy(to, from, n * sizeof(float)); break;
+        case GGML_TYPE_F16: ggml_cpu_fp16_to_fp32(reinterpret_cast<const ggml_fp16_t *>(from), to, n); break;
+        default:            ggml_get_type_traits(type)->to_float(from, to, n);
+    }
+}
+
+// Whether rows of a type are converted before they are computed with.
+inline bool is_staged(ggml_type type) { return type != GGML_TYPE_F32 && type != GGML_TYPE_BF16 && !(type == GGML_TYPE_F16 && loads_f16); }
+
+// One thread's memory for a unit of up to `tokens` tokens. A query row is a token for one query head.
+struct scratch {
+    float *      query;              // [query row][head_dim_k], scaled
+    float *      slope;              // [query row]: of its head
+    float *      score;              // [query row][tile_cells]: scores, then weights
+    float *      key_panels;         // of a tile, transposed for multiply
+    float *      values;             // of a tile, by panels
+    float *      staged_k, *staged_v; // of a tile, row by row
+    float *      bias;               // [token][tile_cells]: the mask, times log2(e)
+    ints *       allowed;            // [token][tile_cells]: -1 where the token sees the cell
+    char *       sums[2];            // row_sums: of all chunks so far, and of another
+    const char **k_row, **v_row;     // of a tile
+
+    scratch(char * memory, const attention & a, int64_t tokens) {
+        const int64_t rows = tokens * a.heads_per_kv;
+        auto       next = reinterpret_cast<uintptr_t>(memory);
+        auto take = [&](auto *& to, int64_t n) {
+            to = reinterpret_cast<std::decay_t<decltype(to)>>(next);
+            next += GGML_PAD(n * sizeof(*to), 64);
+        };
+        take(sums[0], row_sums::size(rows, a.v_width()));
+        take(sums[1], row_sums::size(rows, a.v_width()));
+        take(values, tile_cells * a.v_width());
+        take(query, rows * a.head_dim_k);
+        take(slope, rows);
+        take(score, rows * tile_cells);
+        take(key_panels, tile_cells * a.head_dim_k);
+        take(staged_k, is_staged(a.k->type) ? tile_cells * a.head_dim_k : 0);
+        take(staged_v, is_staged(a.v->type) ? tile_cells * a.head_dim_v : 0);
+        take(bias, tokens * tile_cells);
+        take(allowed, tokens * tile_cells / lanes);
+        take(k_row, tile_cells);
+        take(v_row, tile_cells);
+        size = next - reinterpret_cast<uintptr_t>(memory);
+    }
+
+    size_t size;
+};
+
+// A unit of work: tokens [first, first+tokens), for the query heads that share one KV head. Query row r is token first + r%tokens for
+// head r/tokens of those.
+struct unit {
+    const attention &  a;
+    const visibility & visible;
+    bool               biased; // the mask adds something to scores
+    scratch            s;
+    int64_t            first, tokens, kv_head;
+    row_sums           sums;
+
+    int64_t  word = -1;        // that cells are gathered from
+    uint64_t left = 0;         // of its cells those that are not gathered yet
+    int64_t  cell[tile_cells]; // of the tile
+    int64_t  n = 0;            // cells in the tile
+    uint64_t bits[most_rows];  // which of them a token sees
+
+    unit(const attention & op, const visibility & v, bool mask_adds, const scratch & memory, int64_t first_token, int64_t token_count, int64_t head)
+        : a(op), visible(v), biased(mask_adds), s(memory), first(first_token), tokens(token_count), kv_head(head),
+          sums(memory.sums[0], rows(), a.v_width()) {
+        // Scaled so that weights are powers of two, or for capped().
+        const float scale = a.soft_cap == 0 ? a.scale * log2_e : a.scale / a.soft_cap * 2 * log2_e;
+        for (int64_t r = 0; r < rows(); r++) {
+            const char * from = at(a.q, first % a.tokens + r % tokens, head_of(r), stream());
+            ggml_vec_cpy_f32(a.head_dim_k, s.query + r * a.head_dim_k, reinterpret_cast<const float *>(from));
+            ggml_vec_scale_f32(a.head_dim_k, s.query + r * a.head_dim_k, scale);
+            s.slope[r] = r % tokens == 0 ? a.slope(head_of(r)) : s.slope[r - 1];
+        }
+    }
+
+    int64_t rows() const { return tokens * a.heads_per_kv; }
+    int64_t stream() const { return first / a.tokens; }
+    int64_t head_of(int64_t r) const { return kv_head * a.heads_per_kv + r / tokens; }
+
+    // Goes on to the next word that has cells which are not gathered yet.
+    bool find_cells() {
+        while (!left && word + 1 < a.words) {
+            left = visible.of_any(first, tokens, ++word);
+        }
+        return left != 0;
+    }
+
+    void skip(int64_t cells) {
+        while (cells > 0 && find_cells()) {
+            const int64_t here = __builtin_popcountll(left);
+            if (here <= cells) {
+                left = 0;
+            } else {
+                for (int64_t i = 0; i < cells; i++) {
+                    left &= left - 1;
+                }
+            }
+            cells -= here;
+        }
+    }
+
+    // Sums the next chunk of the cells that any of the tokens sees: gathers them into tiles, and computes each tile.
+    void sum_chunk(const row_sums & to) {
+        sums = to;
+        sums.clear(rows(), a.v_width());
+        std::fill_n(bits, tokens, 0);
+        for (int64_t tiles = 0; tiles < chunk_cells / tile_cells && find_cells();) {
+            const int64_t before = n;
+            uint64_t      taken  = 0;
+            for (; left && n < tile_cells; left &= left - 1) {
+                taken |= left & -left;
+                cell[n++] = word * tile_cells + __builtin_ctzll(left);
+            }
+            for (int64_t t = 0; t < tokens; t++) {
+                bits[t] |= extract_bits(visible.of(first + t)[word], taken) << before;
+            }
+            if (n == tile_cells) {
+                compute_tile();
+                tiles++;
+            }
+        }
+        if (n > 0) {
+            compute_tile();
+        }
+    }
+
+    // Sums all chunks.
+    void sum_all() {
+        row_sums all(s.sums[0], rows(), a.v_width()), other(s.sums[1], rows(), a.v_width());
+        for (sum_chunk(all); find_cells();) {
+            sum_chunk(other);
+            all.add(other, rows(), a.v_width());
+        }
+        sums = all;
+    }
+
+    // The bits of a word that are in the mask, moved together (pext).
+    static uint64_t extract_bits(uint64_t word, uint64_t mask) {
+#ifdef __BMI2__
+        return __builtin_ia32_pext_di(word, mask);
+#else
+        uint64_t all = 0;
+        for (int to = 0; mask; mask &= mask - 1, to++) {
+            all |= static_cast<uint64_t>((word & mask & -mask) != 0) << to;
+        }
+        return all;
+#endif
+    }
+
+    static ggml_type loaded_type(const ggml_tensor * t) { return is_staged(t->type) ? GGML_TYPE_F32 : t->type; }
+
+    // Finds the tile's rows, and fills what the last vector lacks with the last row.
+    void find_rows(const ggml_tensor * t, const char ** row, float * staged) const {
+        for (int64_t c = 0; c < n; c++) {
+            row[c] = at(t, cell[c], kv_head, stream());
+            if (is_staged(t->type)) {
+                to_floats(t->type, row[c], staged + c * t->ne[0], t->ne[0]);
+                row[c] = reinterpret_cast<const char *>(staged + c * t->ne[0]);
+            }
+        }
+        for (int64_t c = n; c % lanes != 0; c++) {
+            row[c] = row[n - 1];
+        }
+    }
+
+    void load_tile() {
+        find_rows(a.k, s.k_row, s.staged_k);
+        find_rows(a.v, s.v_row, s.staged_v);
+        with_type(loaded_type(a.k), s.k_row, [&](auto from) { transpose_to_panels(from, s.key_panels, n, a.head_dim_k); });
+        for (int64_t t = 0; t < tokens; t++) {
+            auto * to = reinterpret_cast<int32_t *>(s.allowed) + t * tile_cells;
+            for (int64_t i = 0; i < tile_cells; i++) {
+                to[i] = -static_cast<int32_t>(bits[t] >> i & 1);
+            }
+            for (int64_t i = 0; biased && i < n; i++) {
+                s.bias[t * tile_cells + i] = GGML_CPU_FP16_TO_FP32(visible.mask_of(first + t)[cell[i]]) * log2_e;
+            }
+        }
+    }
+
+    // What the model does to scores before they become weights.
+    void adjust(int64_t r) {
+        auto * score = reinterpret_cast<floats *>(s.score + r * tile_cells);
+        for (int64_t i = 0; a.soft_cap != 0 && i < tile_cells / lanes; i++) {
+            score[i] = capped(score[i], a.soft_cap);
+        }
+        for (int64_t i = 0; biased && i < tile_cells / lanes; i++) {
+            score[i] += s.slope[r] * load(s.bias + r % tokens * tile_cells + i * lanes);
+        }
+    }
+
+    // Turns scores into weights 2^(score - base). The base is about the row's highest score so far; it changes only when a score is far
+    // above it, and then what was summed with the lower base is scaled down.
+    void scores_to_weights(int64_t r) {
+        constexpr float far     = 32;
+        auto *          score   = reinterpret_cast<floats *>(s.score + r * tile_cells);
+        const ints *    allowed = s.allowed + r % tokens * (tile_cells / lanes);
+        const float     limit   = sums.base[r] + far;
+        ints            above   = {};
+        for (int64_t i = 0; i < tile_cells / lanes; i++) {
+            above |= allowed[i] & (score[i] > limit);
+        }
+        if (any(above)) {
+            rebase(r, score, allowed);
+        }
+        floats total = {};
+        for (int64_t i = 0; i < tile_cells / lanes; i++) {
+            score[i] = (floats)((ints)power_of_two(score[i], sums.base[r]) & allowed[i]);
+            total += score[i];
+        }
+        sums.total[r] += total;
+    }
+
+    void rebase(int64_t r, const floats * score, const ints * allowed) {
+        float highest = sums.base[r];
+        for (int64_t c = 0; c < tile_cells; c++) {
+            if (allowed[c / lanes][c % lanes] && score[c / lanes][c % lanes] > highest) {
+                highest = std::nearbyint(score[c / lanes][c % lanes]);
+            }
+        }
+        sums.scale(r, a.v_width(), highest);
+    }
+
+    // Adds the gathered tile to the sums, and begins the next.
+    void compute_tile() {
+        load_tile();
+        for (int64_t i = 0; i < n; i += panel_width) {
+            multiply<false, panel_vectors>(s.query, a.head_dim_k, rows(), a.head_dim_k, panel_rows{ s.key_panels + i * a.head_dim_k, panel_width },
+                                           s.score + i, tile_cells);
+        }
+        for (int64_t r = 0; r < rows(); r++) {
+            if (bits[r % tokens]) {
+                adjust(r);
+                scores_to_weights(r);
+            } else {
+                std::fill_n(s.score + r * tile_cells, n, 0.0f);
+            }
+        }
+        with_type(loaded_type(a.v), s.v_row, [&](auto from) { add_values(from); });
+        n = 0;
+        std::fill_n(bits, tokens, 0);
+    }
+
+    // Values are converted when they are read; where there are many rows, once for all.
+    template <typename T> void add_values(const T * const * from) {
+        const bool many = rows() > 2 * most_rows_at_once;
+        int64_t    d    = 0;
+        for (; d + panel_width <= a.head_dim_v; d += panel_width) {
+            const single_rows<T> values{ from, d };
+            if (!many) {
+                multiply<true, panel_vectors>(s.score, tile_cells, rows(), n, values, sums.sum + d, a.v_width());
+                continue;
+            }
+            for (int64_t c = 0; c < n; c++) {
+                for (int i = 0; i < panel_vectors; i++) {
+                    reinterpret_cast<floats *>(s.values)[c * panel_vectors + i] = values(c, i);
+                }
+            }
+            multiply<true, panel_vectors>(s.score, tile_cells, rows(), n, panel_rows{ s.values, panel_width }, sums.sum + d, a.v_width());
+        }
+        for (; d < a.head_dim_v; d += lanes) {
+            multiply<true, 1>(s.score, tile_cells, rows(), n, single_rows<T>{ from, d }, sums.sum + d, a.v_width());
+        }
+    }
+
+    void end() {
+        for (int64_t r = 0; r < rows(); r++) {
+            const int64_t token = first + r % tokens;
+            auto * to = reinterpret_cast<float *>(static_cast<char *>(a.out->data) + (token * a.n_heads + head_of(r)) * a.out->nb[1]);
+            float total = 0;
+            for (int i = 0; i < lanes; i++) {
+                total += sums.total[r][i];
+            }
+            if (a.sinks && total != 0) {
+                total += std::exp2(static_cast<const float *>(a.sinks->data)[head_of(r)] * log2_e - sums.base[r]);
+            }
+            for (int64_t d = 0; d < a.head_dim_v; d++) {
+                to[d] = total == 0 ? 0 : sums.sum[r * a.v_width() + d] / total;
+            }
+        }
+    }
+};
+
+} // namespace penstock
+
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "product_case.h"
+
+using namespace ps::trial;
+
+ps_product::ps_product(const ps_product_case & of)
+    : c(of), holder(new_context()), context(nullptr, ggml_free), weight_memory(nullptr, ggml_backend_buffer_free), buffer(nullptr, ggml_backend_buffer_free),
+      computer(c.threads) {
+    const auto type = static_cast<ggml_type>(c.type);
+    if (c.rows < 1 || c.results < 1 || c.experts < 0 || c.used > c.experts || c.width % ggml_blck_size(type) != 0 ||
+        (type != GGML_TYPE_F32 && !ggml_get_type_traits(type)->to_float)) {
+        throw ps::fault(PS_INVALID, "no weights have this type and shape");
+    }
+    const int64_t matrices = std::max(1, c.experts);
+    weights = ggml_new_tensor_3d(holder.get(), type, c.width, c.results, matrices);
+    auto * const layout = penstock_kernels_layout(static_cast<penstock_family>(c.family));
+    weight_memory = allocate(holder.get(), layout ? layout : ggml_backend_cpu_buffer_type());
+    w = random_numbers().many(c.width * c.results * matrices);
+    put(weights, w);
+    set_rows(c.rows);
+}
+
+void ps_product::set_rows(int64_t rows) {
+    c.rows  = static_cast<int32_t>(rows);
+    context = new_context();
+    auto * const inputs = ggml_new_tensor_3d(context.get(), GGML_TYPE_F32, c.width, mixed() ? inputs_per_row() : c.rows, mixed() ? c.rows : 1);
+    auto * const ids = mixed() ? ggml_new_tensor_2d(context.get(), GGML_TYPE_I32, c.used, c.rows) : nullptr;
+    out    = mixed() ? ggml_mul_mat_id(context.get(), weights, inputs, ids) : ggml_mul_mat(context.get(), weights, inputs);
+    buffer = allocate(context.get(), ggml_backend_cpu_buffer_type());
+    graph  = ggml_new_graph(context.get());
+    ggml_build_forward_expand(graph, out);
+    x = random_numbers{ 7 }.many(c.width * c.rows * inputs_per_row());
+    put(inputs, x);
+    if (mixed()) {
+        std::vector<int32_t> experts;
+        for (int64_t i = 0; i < int64_t(c.rows) * c.used; i++) {
+            experts.push_back(static_cast<int32_t>(expert_of(i / c.used, i % c.used)));
+        }
+        ggml_backend_tensor_set(ids, experts.data(), 0, ggml_nbytes(ids));
+    }
+}
+
+bool ps_product::is_supported() const { return ggml_backend_supports_op(computer.backend.get(), out); }
+
+std::vector<float> ps_product::computed() { return computer.compute(graph, out); }
+
+std::vector<float> ps_product::computed_plainly() const {
+    std::vector<float> all;
+    for (int64_t i = 0; i < int64_t(c.rows) * used() * c.results; i++) {
+        const int64_t result = i % c.results, slot = i / c.results % used(), row = i / c.results / used();
+        const int64_t matrix = mixed() ? expert_of(row, slot) : 0;
+        const float * a = &w[(matrix * c.results + result) * c.width];
+        const float * b = &x[(row * inputs_per_row() + slot % inputs_per_row()) * c.width];
+        double        sum = 0;
+        for (int64_t k = 0; k < c.width; k++) {
+            sum += double(a[k]) * b[k];
+        }
+        all.push_back(static_cast<float>(sum));
+    }
+    return all;
+}
+
+int32_t ps_product_new(const ps_product_case * of, ps_product ** to, ps_error * err) noexcept {
+    return ps::guarded(err, [&] { *to = new ps_product(*of); });
+}
+
+void ps_product_free(ps_product * p) noexcept { delete p; }
+
+int32_t ps_product_compute(ps_product * p, int32_t plainly, float * out, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        const auto all = plainly ? p->computed_plainly() : p->computed();
+        std::copy(all.begin(), all.end(), out);
+    });
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// One product on random numbers, of one matrix or of a mixture of experts, computed by a kernel and in plain steps.
+#ifndef PENSTOCK_PRODUCT_CASE_H
+#define PENSTOCK_PRODUCT_CASE_H
+
+#include "kernels/kernels.h"
+#include "operation_trial.h"
+
+// Row r of the inputs, and the weights, are the same in every case with the same type, width, results and experts.
+struct ps_product {
+    ps_product_case c;
+
+    explicit ps_product(const ps_product_case & of);
+
+    void set_rows(int64_t rows);
+
+    bool is_supported() const; // whether the family that laid out the weights knows the operation
+
+    std::vector<float> computed(); // [row][expert used][result]
+    std::vector<float> computed_plainly() const; // in 64 bits
+
+    ggml_tensor * weights;
+
+  private:
+    bool    mixed() const { return c.experts > 0; }
+    int64_t used() const { return mixed() ? c.used : 1; }
+    int64_t inputs_per_row() const { return mixed() && !c.shared_input ? c.used : 1; }
+    int64_t expert_of(int64_t row, int64_t i) const { return (row * 7 + i * i * 3 + i) % c.experts; }
+
+    ps::trial::context_ptr holder, context; // of the weights, and of the rest
+    ps::trial::buffer_ptr  weight_memory, buffer;
+    ps::trial::computer    computer;
+    ggml_cgraph *          graph;
+    ggml_tensor *          out;
+    std::vector<float>     w, x; // as they are computed with
+};
+
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+// #include "penstock.h"
+import "C"
+
+// ProductCase is a product of weights and rows of random numbers, for tests and benchmarks of kernels. A row is the same in every case
+// with weights of the same type and shape.
+type ProductCase struct {
+	Kernel
+	Width, Results, Rows int
+	Experts, Used        int  // a mixture's, and how many of them compute a row; 0: one matrix
+	SharedInput          bool // the experts of a row have the same input
+	Threads              int
+}
+
+// ProductTrial is a case that can be computed.
+type ProductTrial struct {
+	handle  *C.ps_product
+	results int
+}
+
+// NewProductTrial fills a case with numbers. The caller closes it.
+func NewProductTrial(p ProductCase) (*ProductTrial, error) {
+	of := C.ps_product_case{
+		family: C.int32_t(p.Family), _type: C.int32_t(p.Operation), width: C.int32_t(p.Width), results: C.int32_t(p.Results),
+		rows: C.int32_t(p.Rows), experts: C.int32_t(p.Experts), used: C.int32_t(p.Used), threads: C.int32_t(p.Threads),
+	}
+	if p.SharedInput {
+		of.shared_input = 1
+	}
+	t := &ProductTrial{results: p.Rows * max(1, p.Used) * p.Results}
+	var e C.ps_error
+	if err := failure(C.ps_product_new(&of, &t.handle, &e), &e); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Close frees the case's memory.
+func (t *ProductTrial) Close() { C.ps_product_free(t.handle) }
+
+// Compute is the results by row, expert used and result, by the kernels in use.
+func (t *ProductTrial) Compute() ([]float32, error) { return t.compute(0) }
+
+// ComputePlainly is the same in plain steps of 64 bits.
+func (t *ProductTrial) ComputePlainly() ([]float32, error) { return t.compute(1) }
+
+func (t *ProductTrial) compute(plainly int) ([]float32, error) {
+	out := make([]float32, t.results)
+	var e C.ps_error
+	err := failure(C.ps_product_compute(t.handle, C.int32_t(plainly), (*C.float)(&out[0]), &e), &e)
+	return out, err
+}
