@@ -22,8 +22,8 @@ const likeliest = 3
 
 // nearTie is how far apart two tokens' log-probabilities may be for other sums to decide otherwise between them, and by how much a
 // log-probability may move. Shared cells are summed in the order in which they lie, and a matrix of other rows is multiplied in other
-// steps; ggml's attention sums values with 11 bits.
-const nearTie = 0.03
+// steps. Where Penstock has no attention kernel for a model, ggml's sums values with 11 bits.
+const nearTie = 0.05
 
 // tally counts answers that were compared.
 type tally struct {

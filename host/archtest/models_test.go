@@ -49,13 +49,23 @@ func writeModels(t *testing.T, pattern string) (paths, unwritten []string) {
 // alike are architectures of which llama.cpp's program writes none, and those whose models have the same tensors.
 var alike = map[string]string{"llama-embed": "llama", "gemma-embedding": "gemma3"}
 
-// withAlike adds models that are like others to those that were written, and takes their names from the unwritten ones.
-func withAlike(t *testing.T, paths, unwritten []string) ([]string, []string) {
+// withOurs adds models that llama.cpp's program does not write to those that it wrote, and takes their names from the unwritten ones.
+func withOurs(t *testing.T, paths, unwritten []string) ([]string, []string) {
 	t.Helper()
-	for _, arch := range slices.Sorted(maps.Keys(alike)) {
-		dir := filepath.Dir(paths[0])
-		paths = append(paths, renamed(t, filepath.Join(dir, alike[arch]+"-dense.gguf"), arch))
+	dir := filepath.Dir(paths[0])
+	add := func(arch, path string) {
+		paths = append(paths, path)
 		unwritten = slices.DeleteFunc(unwritten, func(u string) bool { return u == arch })
+	}
+	for _, arch := range slices.Sorted(maps.Keys(alike)) {
+		add(arch, renamed(t, filepath.Join(dir, alike[arch]+"-dense.gguf"), arch))
+	}
+	for _, arch := range []string{"bert", "t5"} {
+		path := filepath.Join(dir, arch+"-dense.gguf")
+		if err := synth.SmallFile(path, arch, 1); err != nil {
+			t.Fatal(err)
+		}
+		add(arch, path)
 	}
 	return paths, unwritten
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/scheduler"
 )
 
 // situations are the ways in which an answer comes about, each with the answers to compare.
@@ -26,18 +27,18 @@ type pair struct{ got, want answer }
 // alone answers a prompt while nothing else is computed, and from its first token on.
 func (s *server) alone(prompt []int32) answer {
 	s.Helper()
-	return s.ask(prompt, request{fresh: true}).whole()
+	return s.ask(prompt, manner{fresh: true}).whole()
 }
 
 // busy has prompts of all lengths twice in the queue, so that some are computed while others decode.
 func busy(s *server) (pairs []pair) {
-	var streams []*stream
+	var requests []scheduler.Request
 	for _, mute := range []bool{false, true} {
 		for _, p := range prompts() {
-			streams = append(streams, s.ask(p, request{mute: mute}))
+			requests = append(requests, s.request(p, manner{mute: mute}))
 		}
 	}
-	for i, st := range streams {
+	for i, st := range s.askAll(requests...) {
 		pairs = append(pairs, pair{st.whole(), s.reference[i%len(s.reference)]})
 	}
 	return pairs
@@ -46,7 +47,7 @@ func busy(s *server) (pairs []pair) {
 // rewound takes tokens back: the last few, then many, some of which were wrong.
 func rewound(s *server) (pairs []pair) {
 	for i, p := range prompts()[1:3] {
-		st := s.ask(p, request{held: true})
+		st := s.ask(p, manner{held: true})
 		st.read(20)
 		st.rewindTo(17)
 		st.read(30)
@@ -101,47 +102,47 @@ func (st *stream) do(err error) {
 // preempted pauses an answer, so that another takes its slot and its cells, and lets it go on.
 func preempted(s *server) (pairs []pair) {
 	const paused = 1
-	before := s.preemptions()
-	st := s.ask(prompts()[paused], request{held: true})
+	preemptions, _ := s.done()
+	st := s.ask(prompts()[paused], manner{held: true})
 	st.read(20)
 	st.pause()
-	var others []*stream
+	var others []scheduler.Request
 	for i := range slots {
-		others = append(others, s.ask(words(200+i, 70), request{mute: true, short: true}))
+		others = append(others, s.request(words(200+i, 130), manner{mute: true}))
 	}
-	for _, o := range others {
+	for _, o := range s.askAll(others...) {
 		o.whole()
 	}
+	meanwhile, before := s.done()
 	st.resume()
 	pairs = append(pairs, pair{st.whole(), s.reference[paused]})
-	if s.preemptions() == before {
-		s.Error("nothing was preempted")
+	if _, after := s.done(); meanwhile == preemptions || after-before < len(prompts()[paused]) {
+		s.Errorf("%d preemptions, then %d tokens computed again", meanwhile-preemptions, after-before)
 	}
 	return pairs
 }
 
-// preemptions counts those so far.
-func (s *server) preemptions() int {
+// done counts the preemptions and the tokens of prompts that were computed so far.
+func (s *server) done() (preemptions, prefilled int) {
 	s.Helper()
 	snap, err := s.Scheduler.Inspect(s.Context(), 4096)
 	if err != nil {
 		s.Fatal(err)
 	}
-	n := 0
 	for _, tick := range snap.Ticks {
-		n += tick.Preempted
+		preemptions, prefilled = preemptions+tick.Preempted, prefilled+tick.Prefill
 	}
-	return n
+	return preemptions, prefilled
 }
 
 // archived goes on with a conversation whose cells others have taken since.
 func archived(s *server) []pair {
 	const talk = 2
-	conversation := slices.Concat(prompts()[talk], s.ask(prompts()[talk], request{}).whole().tokens(), words(300, 5))
+	conversation := slices.Concat(prompts()[talk], s.ask(prompts()[talk], manner{}).whole().tokens(), words(300, 5))
 	for i := range 2 * slots {
-		s.ask(words(400+i, 150), request{mute: true, short: true}).whole()
+		s.ask(words(400+i, 150), manner{mute: true, short: true}).whole()
 	}
-	st := s.ask(conversation, request{})
+	st := s.ask(conversation, manner{})
 	got := st.whole()
 	if want := len(prompts()[talk]); st.cached < want && !s.lacks.Has(model.Saving) {
 		s.Errorf("%d tokens of the conversation were found, want at least %d", st.cached, want)
@@ -153,9 +154,9 @@ func archived(s *server) []pair {
 func shared(s *server) []pair {
 	prefix := words(500, 100)
 	first, second := slices.Concat(prefix, words(501, 20)), slices.Concat(prefix, words(502, 30))
-	a := s.ask(first, request{held: true})
+	a := s.ask(first, manner{held: true})
 	a.read(10)
-	b := s.ask(second, request{})
+	b := s.ask(second, manner{})
 	pairs := []pair{{a.whole(), nil}, {b.whole(), nil}}
 	if b.cached < len(prefix) && s.Engine.Info().OwnCells() {
 		s.Errorf("%d tokens of a prefix of %d were shared", b.cached, len(prefix))
