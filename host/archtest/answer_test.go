@@ -5,6 +5,7 @@ package archtest
 import (
 	"fmt"
 	"math"
+	"testing"
 )
 
 // answer is a greedy answer, token by token.
@@ -20,10 +21,16 @@ type step struct {
 // be drawn.
 const likeliest = 3
 
-// nearTie is how far apart two tokens' log-probabilities may be for other sums to decide otherwise between them, and by how much a
-// log-probability may move. Shared cells are summed in the order in which they lie, and a matrix of other rows is multiplied in other
-// steps. Where Penstock has no attention kernel for a model, ggml's sums values with 11 bits.
-const nearTie = 0.05
+// A near tie are two tokens whose log-probabilities are so near that other sums may decide otherwise between them. No log-probability may
+// move by more. Shared cells are summed in the order in which they lie, and a matrix of other rows is multiplied in other steps.
+const (
+	ownTie   = 0.002 // between answers of Penstock
+	peerTie  = 0.02  // between Penstock and llama-server, which rounds what it multiplies with keys and values to 11 bits
+	roughTie = 0.05  // where ggml's flash attention computes in Penstock, which sums values with 11 bits
+)
+
+// rough are the architectures with sinks or ALiBi, for which Penstock has no attention kernel, and some that amplify what is rounded.
+var rough = map[string]bool{"bloom": true, "jais": true, "mpt": true, "refact": true, "gpt-oss": true, "mimo2": true, "granite_swa": true, "hy_v4": true, "deepseek4": true, "hrm_text": true}
 
 // tally counts answers that were compared.
 type tally struct {
@@ -50,8 +57,7 @@ func (c *tally) compare(got, want answer) error {
 	at, moved := difference(got, want)
 	switch {
 	case moved > c.tolerance:
-		return fmt.Errorf("log-probabilities differ by %.2g up to token %d of %d, which may be %.2g: %v, want %v", moved, at, len(want), c.tolerance,
-			got[min(at, len(got)-1)], want[min(at, len(want)-1)])
+		return fmt.Errorf("log-probabilities differ by %.2g up to token %d of %d, which may be %.2g", moved, at, len(want), c.tolerance)
 	case at == len(got) && at == len(want):
 		c.same++
 	case at < min(len(got), len(want)):
@@ -89,4 +95,35 @@ func (s step) gap(other step) float64 {
 		return math.Inf(1)
 	}
 	return math.Abs(s.top[s.token] - liked)
+}
+
+// What is compared must be able to fail.
+func TestTally_Compare(t *testing.T) {
+	one := step{1, map[int32]float64{1: -1, 2: -1.001, 3: -2}}
+	two := step{2, map[int32]float64{1: -1.001, 2: -1, 3: -2}}
+	three := step{3, map[int32]float64{1: -2, 2: -2.5, 3: -1}}
+	moved := step{1, map[int32]float64{1: -1.1, 2: -1.101, 3: -2}}
+	for name, tc := range map[string]struct {
+		got, want  answer
+		same, ties int
+	}{
+		"the same":              {got: answer{one, two}, want: answer{one, two}, same: 1},
+		"without probabilities": {got: answer{{token: 1}, {token: 2}}, want: answer{one, two}, same: 1},
+		"a near tie":            {got: answer{two, three}, want: answer{one, two}, ties: 1},
+		"a near tie, mute":      {got: answer{{token: 2}}, want: answer{one}, ties: 1},
+		"another token":         {got: answer{three, two}, want: answer{one, two}},
+		"another token, mute":   {got: answer{{token: 3}}, want: answer{one}},
+		"an unlikely token":     {got: answer{{token: 4}}, want: answer{one}},
+		"nothing is known":      {got: answer{{token: 1}}, want: answer{{token: 2}}},
+		"too short":             {got: answer{one}, want: answer{one, two}},
+		"too long":              {got: answer{one, two}, want: answer{one}},
+		"empty":                 {got: nil, want: answer{one}},
+		"moved":                 {got: answer{moved}, want: answer{one}},
+	} {
+		c := tally{tolerance: 0.01}
+		err := c.compare(tc.got, tc.want)
+		if c.same != tc.same || c.ties != tc.ties || (err == nil) != (tc.same+tc.ties == 1) {
+			t.Errorf("%s: %v, %v", name, c, err)
+		}
+	}
 }

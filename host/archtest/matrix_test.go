@@ -117,7 +117,11 @@ func (r *row) try(s *server, theirs []answer) {
 	for _, p := range prompts() {
 		s.reference = append(s.reference, s.alone(p))
 	}
-	r.peer.tolerance, r.own.tolerance = nearTie, s.tolerance()
+	r.peer.tolerance, r.own.tolerance = peerTie, ownTie
+	if rough[r.name] {
+		r.peer.tolerance, r.own.tolerance = roughTie, roughTie
+	}
+	r.own.tolerance = min(r.own.tolerance, s.heard()/3)
 	for i, want := range theirs {
 		s.note(fmt.Sprintf("alone, answer %d", i), &r.peer, s.reference[i], want)
 	}
@@ -129,15 +133,15 @@ func (r *row) try(s *server, theirs []answer) {
 	s.Logf("%s cells: moved by %.1e and %.1e of %.1e", s.layout, r.peer.moved, r.own.moved, r.own.tolerance)
 }
 
-// tolerance is how far log-probabilities may move: a third of what other words at the beginning of a prompt do to them. So a text whose
-// cells are another's shows, also with a model that hardly looks back.
-func (s *server) tolerance() float64 {
+// heard is what other words at the beginning of a prompt do to log-probabilities. A third of it is the most by which others may move, so
+// that a text whose cells are another's shows, also with a model that hardly looks back.
+func (s *server) heard() float64 {
 	s.Helper()
 	const prompt = 1
 	changed := slices.Clone(prompts()[prompt])
 	copy(changed, words(600, len(changed)/3))
 	_, moved := difference(s.alone(changed), s.reference[prompt])
-	return min(nearTie, moved/3)
+	return moved
 }
 
 // note compares an answer.

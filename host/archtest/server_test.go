@@ -124,6 +124,7 @@ type stream struct {
 	*scheduler.Stream
 	*server
 	answer answer
+	slot   int
 	cached int // tokens of the prompt that were found
 	ended  bool
 }
@@ -144,7 +145,7 @@ func (st *stream) take(e scheduler.Event) {
 	st.Helper()
 	switch e.Kind {
 	case scheduler.KindStarted:
-		st.cached = e.Started.CachedTokens
+		st.slot, st.cached = e.Started.Slot, e.Started.CachedTokens
 	case scheduler.KindToken:
 		s := step{token: e.Token}
 		if e.Logprobs != nil {

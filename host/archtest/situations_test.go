@@ -99,49 +99,51 @@ func (st *stream) do(err error) {
 	}
 }
 
-// preempted pauses an answer, so that another takes its slot and its cells, and lets it go on.
-func preempted(s *server) (pairs []pair) {
+// preempted pauses an answer, so that another takes its slot and others its cells, and lets it go on.
+func preempted(s *server) []pair {
 	const paused = 1
-	preemptions, _ := s.done()
 	st := s.ask(prompts()[paused], manner{held: true})
 	st.read(20)
 	st.pause()
-	var others []scheduler.Request
-	for i := range slots {
-		others = append(others, s.request(words(200+i, 130), manner{mute: true}))
-	}
-	for _, o := range s.askAll(others...) {
-		o.whole()
-	}
-	meanwhile, before := s.done()
+	other := s.request(words(200, 50), manner{mute: true, short: true})
+	other.Slot = &st.slot
+	s.askAll(other)[0].whole()
+	s.crowd(210)
+	waits, before := s.waits(st)
 	st.resume()
-	pairs = append(pairs, pair{st.whole(), s.reference[paused]})
-	if _, after := s.done(); meanwhile == preemptions || after-before < len(prompts()[paused]) {
-		s.Errorf("%d preemptions, then %d tokens computed again", meanwhile-preemptions, after-before)
+	got := st.whole()
+	if _, after := s.waits(st); !waits || after-before < len(prompts()[paused]) {
+		s.Errorf("preempted: %v; then %d tokens were computed again", waits, after-before)
 	}
-	return pairs
+	return []pair{{got, s.reference[paused]}}
 }
 
-// done counts the preemptions and the tokens of prompts that were computed so far.
-func (s *server) done() (preemptions, prefilled int) {
+// crowd fills all cells with others' prompts.
+func (s *server) crowd(seed int) {
+	s.Helper()
+	for i := range 2 * slots {
+		s.ask(words(seed+i, 150), manner{mute: true, short: true}).whole()
+	}
+}
+
+// waits reports whether an answer has no slot, and counts the tokens of prompts that were computed so far.
+func (s *server) waits(st *stream) (waits bool, prefilled int) {
 	s.Helper()
 	snap, err := s.Scheduler.Inspect(s.Context(), 4096)
 	if err != nil {
 		s.Fatal(err)
 	}
 	for _, tick := range snap.Ticks {
-		preemptions, prefilled = preemptions+tick.Preempted, prefilled+tick.Prefill
+		prefilled += tick.Prefill
 	}
-	return preemptions, prefilled
+	return slices.ContainsFunc(snap.Queue, func(q scheduler.QueueInfo) bool { return q.Stream == st.ID() }), prefilled
 }
 
 // archived goes on with a conversation whose cells others have taken since.
 func archived(s *server) []pair {
 	const talk = 2
 	conversation := slices.Concat(prompts()[talk], s.ask(prompts()[talk], manner{}).whole().tokens(), words(300, 5))
-	for i := range 2 * slots {
-		s.ask(words(400+i, 150), manner{mute: true, short: true}).whole()
-	}
+	s.crowd(400)
 	st := s.ask(conversation, manner{})
 	got := st.whole()
 	if want := len(prompts()[talk]); st.cached < want && !s.lacks.Has(model.Saving) {

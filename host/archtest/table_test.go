@@ -96,6 +96,14 @@ func table(rows []row, unwritten []string) string {
 		own.add(r.own)
 	}
 	fmt.Fprintf(&text, "| **%d models** | | %d served, %d refused | %s | %s |\n", len(rows), served, len(rows)-served, peer, own)
+	text.WriteString("\nWhat llama.cpp says of what it cannot do, other than truncating a state:\n\n")
+	for _, r := range rows {
+		for _, l := range r.lacks {
+			if l.What != model.Truncating {
+				fmt.Fprintf(&text, "* %s, %s: `%s`\n", r.name, l.What, l.Why)
+			}
+		}
+	}
 	fmt.Fprintf(&text, "\nOf these llama.cpp's program writes no model, so they are not compared: %s.\n", strings.Join(unwritten, ", "))
 	return text.String()
 }
