@@ -58,9 +58,17 @@ $(LLAMA_SERVER): $(LLAMA_STAMP)
 .PHONY: llama-server
 llama-server: $(LLAMA_SERVER) # the one of these that `make test` needs
 
-.PHONY: llama-archs
-llama-archs: $(LLAMA_STAMP) # llama.cpp's program that writes a random model of each architecture, for test-long
+# So it is with llama.cpp's program that writes a random model of each architecture.
+LLAMA_ARCHS := $(LLAMA)/tools/test-llama-archs
+$(LLAMA_ARCHS): $(LLAMA_STAMP)
 	native/llama.cpp/build.sh $(LLAMA) archs
+
+.PHONY: llama-archs
+llama-archs: $(LLAMA_ARCHS)
+
+.PHONY: archs
+archs: llama-archs llama-server ## compare a model of each architecture with llama-server, and write the table in docs/models.md
+	PENSTOCK_TEST_LONG=1 go test -timeout 2h -count 1 -v -run Architectures_All ./host/archtest -document ../../docs/models.md
 
 .PHONY: ui
 ui: $(UI) ## the browser UI
@@ -118,20 +126,21 @@ build/plugins/stdgo/%.wasm: $$(wildcard plugins/examples/%/*.go) $(GO_SDK)
 	@mkdir -p $(@D)
 	cd plugins/examples/$* && GOOS=wasip1 GOARCH=wasm go build -trimpath -buildmode=c-shared -ldflags='-s -w' -o $(abspath $@) .
 
-# The race detector makes all that computes ten times slower, so what has no goroutines (host/plugin/fuel) goes without.
+# The race detector makes all that computes ten times slower, so what has no goroutines (host/plugin/fuel) goes without,
+# and host/archtest, which computes for a minute what other packages compute with the same goroutines.
 .PHONY: test
-test: setup-test build plugins-test $(LLAMA_SERVER) $(CLIENT_MODULES) ## all tests that end within minutes: Go, Go with the race detector, UI, UI in a browser, other APIs' clients
+test: setup-test build plugins-test $(LLAMA_SERVER) $(LLAMA_ARCHS) $(CLIENT_MODULES) ## all tests that end within minutes: Go, Go with the race detector, UI, UI in a browser, other APIs' clients
 	go test -timeout 15m -skip 'HoldUpNobody|FromEmptyFolder' ./...
 	go test -v -run HoldUpNobody ./host # by itself, for what it prints
 	go test -timeout 15m -v -run FromEmptyFolder ./cmd/penstock # likewise
-	go test -timeout 15m -race -skip HoldUpNobody $$(go list ./host/... ./native/... ./scheduler/... | grep -v '/host/plugin/fuel$$')
+	go test -timeout 15m -race -skip HoldUpNobody $$(go list ./host/... ./native/... ./scheduler/... | grep -v '/host/plugin/fuel$$\|/host/archtest$$')
 	cd web && npm test
 	cd host/api/clients && npm test
 	TINYGO=$(abspath $(TINYGO)) scripts/tutorial.sh docs/plugins/go.md
 	scripts/tutorial.sh docs/plugins/rust.md
 
 .PHONY: test-long
-test-long: setup-test build plugins llama-archs $(LLAMA_SERVER) ## full corruption and property runs, sanitizers, other builds, Vulkan, each fuzz target for FUZZTIME
+test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) ## full corruption and property runs, sanitizers, other builds, Vulkan, each fuzz target for FUZZTIME
 	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
 	scripts/sanitize.sh
 	scripts/variants.sh

@@ -41,8 +41,15 @@ type ModelInfo struct {
 	Special      SpecialTokens
 }
 
-// Generates reports whether the model writes text token by token. Others look ahead, fill in masks, or answer an encoder.
-func (i ModelInfo) Generates() bool { return i.Decoder && !i.Encoder && !i.Diffusion && i.Causal }
+// Generates reports whether the model writes text token by token. Others look ahead, fill in masks, answer an encoder, speak, or serve
+// another model.
+func (i ModelInfo) Generates() bool {
+	return i.Decoder && !i.Encoder && !i.Diffusion && i.Causal && !textless[i.Architecture]
+}
+
+// textless are architectures that look to llama.cpp like those that write text. The tokens of some are sounds, embedders forget what
+// they have read, and drafters need the model for which they draft.
+var textless = map[string]bool{"qwen3tts": true, "pockettts": true, "wavtokenizer-dec": true, "llama-embed": true, "gemma-embedding": true, "gemma4-assistant": true}
 
 // OwnCells reports whether each sequence can have KV cells of its own. A pass over such cells needs padding tokens, which are removed after
 // it; a recurrent state or a sliding window that has moved on does not allow that.

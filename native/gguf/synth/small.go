@@ -37,9 +37,9 @@ type architecture struct {
 	numbers map[string]uint32
 	floats  map[string]float32
 	outer   []smallTensor // besides the embedding; nil: a norm at the end
-	layer   []smallTensor
-	encoder bool     // each token sees all
-	adds    []string // tokens that are put around a text: bos, eos, sep
+	layer   []smallTensor // each layer's, without "blk.N."
+	encoder bool          // each token sees all
+	adds    []string      // tokens that are put around a text: bos, eos, sep
 }
 
 const smallContext = 512
@@ -81,6 +81,32 @@ func bert(pooling uint32, head ...smallTensor) architecture {
 			biased("attn_output", nil, smallDim, smallDim), biased("attn_output_norm", one, smallDim), biased("ffn_up", nil, smallDim, smallFFN),
 			biased("ffn_down", nil, smallFFN, smallDim), biased("layer_output_norm", one, smallDim)),
 		encoder: true,
+	}
+}
+
+// encoderDecoder is T5, whose layers have other names.
+func encoderDecoder() architecture {
+	outer := []smallTensor{{"enc.output_norm.weight", one, []uint64{smallDim}}, {"dec.output_norm.weight", one, []uint64{smallDim}}}
+	for i := range smallLayers {
+		for _, half := range []struct {
+			name       string
+			attentions []string
+		}{{"enc", []string{"attn"}}, {"dec", []string{"attn", "cross_attn"}}} {
+			layer := fmt.Sprintf("%s.blk.%d.", half.name, i)
+			for _, a := range half.attentions {
+				outer = append(outer, smallTensor{layer + a + "_norm.weight", one, []uint64{smallDim}})
+				for _, m := range []string{"_q", "_k", "_v", "_o"} {
+					outer = append(outer, smallTensor{layer + a + m + ".weight", nil, []uint64{smallDim, smallDim}})
+				}
+			}
+			outer = append(outer, smallTensor{layer + "attn_rel_b.weight", nil, []uint64{4, 8}}, smallTensor{layer + "ffn_norm.weight", one, []uint64{smallDim}},
+				smallTensor{layer + "ffn_up.weight", nil, []uint64{smallDim, smallFFN}}, smallTensor{layer + "ffn_down.weight", nil, []uint64{smallFFN, smallDim}})
+		}
+	}
+	return architecture{
+		numbers: map[string]uint32{"attention.head_count": 4, "feed_forward_length": smallFFN, "attention.relative_buckets_count": 8},
+		floats:  map[string]float32{"attention.layer_norm_rms_epsilon": 1e-5},
+		outer:   outer,
 	}
 }
 
@@ -127,6 +153,7 @@ var architectures = map[string]architecture{
 			{"ffn_up.weight", nil, []uint64{smallDim, smallFFN}}, {"ffn_down.weight", nil, []uint64{smallFFN, smallDim}},
 		},
 	},
+	"t5":       encoderDecoder(),
 	"bert":     bert(poolMean),
 	"reranker": bert(poolRank, append(biased("cls", nil, smallDim, smallDim), biased("cls.output", nil, smallDim, 1)...)...).adding("bos", "eos", "sep"),
 	"embedder": {
@@ -147,8 +174,9 @@ var architectures = map[string]architecture{
 }
 
 // SmallFile writes a file with a model of some hundred kilobytes of an architecture other than Llama, with random weights and a byte-level
-// vocabulary: "mamba" has a state in place of a cache, "falcon-h1" both, "cohere2" attends to a sliding window, "bert" is an encoder for embeddings and
-// "embedder" a decoder for them, "reranker" scores a document for a query. The same arguments give the same bytes.
+// vocabulary: "mamba" has a state in place of a cache, "falcon-h1" both, "cohere2" attends to a sliding window, "bert" is an encoder for
+// embeddings and "embedder" a decoder for them, "reranker" scores a document for a query, and "t5" decodes what its encoder gives. The
+// same arguments give the same bytes.
 func SmallFile(path, kind string, seed uint64) error {
 	file, err := os.Create(path)
 	if err != nil {

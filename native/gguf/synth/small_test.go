@@ -13,13 +13,14 @@ import (
 )
 
 // keepsNoState are the kinds without a recurrent state and a sliding window.
-var keepsNoState = map[string]bool{"bert": true, "embedder": true, "reranker": true}
+var keepsNoState = map[string]bool{"t5": true, "bert": true, "embedder": true, "reranker": true}
 
 func TestSmall_IsWhatItIsSaidToBe(t *testing.T) {
 	for name, is := range map[string]func(native.ModelInfo) bool{
 		"mamba":     func(i native.ModelInfo) bool { return i.Recurrent && i.Window == 0 && i.Generates() },
 		"falcon-h1": func(i native.ModelInfo) bool { return i.Hybrid && i.Window == 0 && i.Generates() },
 		"cohere2":   func(i native.ModelInfo) bool { return !i.Recurrent && i.Window == smallWindow && i.Generates() },
+		"t5":        func(i native.ModelInfo) bool { return i.Encoder && i.Decoder && !i.Generates() },
 		"bert":      func(i native.ModelInfo) bool { return !i.Causal && !i.Generates() && i.Pooling == native.PoolingMean },
 		"embedder":  func(i native.ModelInfo) bool { return i.Generates() && i.Pooling == native.PoolingLast },
 		"reranker": func(i native.ModelInfo) bool {
