@@ -147,7 +147,7 @@ func (a *archive) clear() {
 
 // free frees what an entry holds. The state's error is dropped: it is gone.
 func (a *archive) free(e *entry) {
-	a.checkpoints.drop(&e.conversation, 0, nil)
+	a.checkpoints.drop(&e.conversation, 0)
 	_ = e.state.Close()
 }
 

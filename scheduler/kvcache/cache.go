@@ -119,6 +119,9 @@ func (c *Cache) Close() {
 	c.finishCopy()
 	c.archive.clear()
 	for _, s := range c.sequences {
-		c.checkpoints.drop(&s.conversation, 0, nil)
+		c.checkpoints.drop(&s.conversation, 0)
+	}
+	for len(c.checkpoints.spare) > 0 {
+		c.checkpoints.freeSpare()
 	}
 }

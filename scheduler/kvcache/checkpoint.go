@@ -53,32 +53,43 @@ type checkpoint struct {
 // checkpoints are those of all sequences and of the archive.
 type checkpoints struct {
 	CheckpointOptions
-	memory Checkpointer // nil: it can be cut everywhere, as far as is known
-	bytes  int64
+	memory Checkpointer  // nil: it can be cut everywhere, as far as is known
+	bytes  int64         // that they take
+	spare  []*checkpoint // that nobody holds, the newest last
 	size   int64         // bytes of the last one that was taken
 	took   time.Duration // to take the last one, or less since others were left out
 }
 
-// spent is a checkpoint's memory on its way to the next one.
-type spent struct{ state State }
+// maxSpare is how many checkpoints that nobody holds are kept, for their memory: new pages take the system many times longer than a copy.
+const maxSpare = 2
 
-// take gives the memory away.
-func (m *spent) take() (s State) {
-	s, m.state = m.state, nil
-	return s
-}
-
-// release lets go of a checkpoint. The memory of one that nobody else holds is kept in m if that is not nil, else it is freed.
-func (k *checkpoints) release(p *checkpoint, m *spent) {
+// release lets go of a checkpoint.
+func (k *checkpoints) release(p *checkpoint) {
 	if p.holders--; p.holders > 0 {
 		return
 	}
-	k.bytes -= p.bytes
-	if m != nil && m.state == nil {
-		m.state = p.state
-		return
+	if k.spare = append(k.spare, p); len(k.spare) > maxSpare {
+		k.freeSpare()
 	}
+}
+
+// freeSpare frees the oldest spare checkpoint.
+func (k *checkpoints) freeSpare() {
+	p := k.spare[0]
+	k.spare = k.spare[1:]
+	k.bytes -= p.bytes
 	_ = p.state.Close() // it is gone
+}
+
+// takeSpare is the newest spare checkpoint's state, for its memory; nil: there is none.
+func (k *checkpoints) takeSpare() State {
+	if len(k.spare) == 0 {
+		return nil
+	}
+	p := k.spare[len(k.spare)-1]
+	k.spare = k.spare[:len(k.spare)-1]
+	k.bytes -= p.bytes
+	return p.state
 }
 
 // hold gives a conversation the checkpoints of another up to n, in place of its own.
@@ -90,15 +101,15 @@ func (k *checkpoints) hold(to *conversation, all []*checkpoint, n int) {
 			held = append(held, p)
 		}
 	}
-	k.drop(to, 0, nil)
+	k.drop(to, 0)
 	to.checkpoints = held
 }
 
 // drop lets a conversation go of its checkpoints after n.
-func (k *checkpoints) drop(c *conversation, n int, m *spent) {
+func (k *checkpoints) drop(c *conversation, n int) {
 	c.checkpoints = slices.DeleteFunc(c.checkpoints, func(p *checkpoint) bool {
 		if p.n > n {
-			k.release(p, m)
+			k.release(p)
 		}
 		return p.n > n
 	})
@@ -227,12 +238,11 @@ func (c *Cache) takeCheckpoint(s *Sequence, longest time.Duration) time.Duration
 		k.took -= k.took / 8 // it may have been a bad moment
 		return 0
 	}
-	var m spent
-	k.thin(s, &m)
-	for k.bytes+k.size > k.Bytes && c.dropCheckpoint(&m) {
+	k.thin(s)
+	for len(k.spare) == 0 && k.bytes+k.size > k.Bytes && c.dropCheckpoint() {
 	}
 	begin := c.now()
-	state, err := k.memory.SaveCheckpoint(s.id, m.take())
+	state, err := k.memory.SaveCheckpoint(s.id, k.takeSpare())
 	k.took = c.now().Sub(begin)
 	if err != nil {
 		return k.took // it will be computed again
@@ -245,13 +255,18 @@ func (c *Cache) takeCheckpoint(s *Sequence, longest time.Duration) time.Duration
 	}
 	k.bytes += p.bytes
 	s.checkpoints = append(s.checkpoints, p)
+	for k.bytes > k.Bytes && (len(k.spare) > 0 || c.dropCheckpoint()) { // it is larger than the last one
+		if len(k.spare) > 0 { // else others hold what was dropped
+			k.freeSpare()
+		}
+	}
 	return k.took
 }
 
 // thin makes room among a sequence's checkpoints for another at its end. Of those within an answer it drops each without which a cut
 // would still go back no more than twice as far as asked; so the fewer are left, the further they are from the end. If there are too many
 // even so, the one goes that is missed least.
-func (k *checkpoints) thin(s *Sequence, m *spent) {
+func (k *checkpoints) thin(s *Sequence) {
 	end, all := len(s.tokens), s.checkpoints
 	for i := len(all) - 1; i > 0; i-- {
 		right := end
@@ -259,13 +274,13 @@ func (k *checkpoints) thin(s *Sequence, m *spent) {
 			right = all[i+1].n
 		}
 		if all[i].answer && right < end && right-all[i-1].n <= end-right {
-			k.release(all[i], m)
+			k.release(all[i])
 			all = slices.Delete(all, i, i+1)
 		}
 	}
 	for len(all) > 0 && len(all) >= k.Most {
 		i := leastMissed(all, end)
-		k.release(all[i], m)
+		k.release(all[i])
 		all = slices.Delete(all, i, i+1)
 	}
 	s.checkpoints = all
@@ -286,7 +301,7 @@ func leastMissed(all []*checkpoint, end int) (least int) {
 
 // dropCheckpoint drops the oldest checkpoint of what was used least recently: first in the archive, then in the cache. It reports whether
 // there was one.
-func (c *Cache) dropCheckpoint(m *spent) bool {
+func (c *Cache) dropCheckpoint() bool {
 	var least *conversation
 	for _, e := range c.archive.entries {
 		if least == nil && len(e.checkpoints) > 0 {
@@ -305,7 +320,7 @@ func (c *Cache) dropCheckpoint(m *spent) bool {
 		}
 		least = &oldest.conversation
 	}
-	c.checkpoints.release(least.checkpoints[0], m)
+	c.checkpoints.release(least.checkpoints[0])
 	least.checkpoints = slices.Delete(least.checkpoints, 0, 1)
 	return true
 }

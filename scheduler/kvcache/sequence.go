@@ -91,7 +91,7 @@ func (c *Cache) drop(s *Sequence, n int) {
 		}
 	}
 	s.tokens, s.cells = s.tokens[:n], s.cells[:n]
-	c.checkpoints.drop(&s.conversation, n, nil)
+	c.checkpoints.drop(&s.conversation, n)
 	s.unlink()
 }
 

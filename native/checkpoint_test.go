@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+
+package native
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/penstock/penstock/native/gguf/synth"
+)
+
+// readBy is a context of a small model whose sequence 0 has n tokens.
+func readBy(t testing.TB, kind string, n int) *Context {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), kind+".gguf")
+	if err := synth.SmallFile(path, kind, 7); err != nil {
+		t.Fatal(err)
+	}
+	m, err := LoadModel(t.Context(), path, ModelOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := NewContext(m, ContextOptions{Cells: 512, UBatch: 32, Sequences: 2, Threads: 1, Unified: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(c.Close(), m.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	read(t, c, 0, n)
+	return c
+}
+
+// read computes the tokens of sequence 0 from one position to another and returns the logits after the last.
+func read(t testing.TB, c *Context, from, to int) []float32 {
+	t.Helper()
+	var b Batch
+	for i := from; i < to; i++ {
+		b.Add(int32(20+i*7%200), int32(i), 0, i == to-1)
+	}
+	if err := c.Decode(&b); err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(c.Row(0))
+}
+
+// A sequence that is cut to a checkpoint goes on to the same bits, however often, and whatever became of the memory of others.
+func TestContext_RestoreCheckpoint(t *testing.T) {
+	for _, kind := range []string{"mamba", "falcon-h1", "cohere2"} {
+		t.Run(kind, func(t *testing.T) {
+			const at, end = 60, 400 // the window of 256 cells moves on
+			c := readBy(t, kind, at)
+			checkpoint, err := c.SaveCheckpoint(0, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closing(t, checkpoint)
+			want := read(t, c, at, at+1)
+			read(t, c, at+1, end)
+			later, err := c.SaveCheckpoint(0, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			latest, err := c.SaveCheckpoint(0, later) // takes its memory
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closing(t, latest)
+			for range 2 {
+				if err := c.RestoreCheckpoint(0, checkpoint); err != nil {
+					t.Fatal(err)
+				}
+				if _, last, err := c.Range(0); err != nil || last != at-1 {
+					t.Fatalf("it ends at %d, %v", last, err)
+				}
+				if got := read(t, c, at, at+1); !slices.Equal(got, want) {
+					t.Error("it goes on differently")
+				}
+			}
+		})
+	}
+}
+
+// An ordinary memory is cut without one.
+func TestContext_SaveCheckpoint_OfOrdinaryCells(t *testing.T) {
+	c := prefilled(t, 10)
+	if s, err := c.SaveCheckpoint(0, nil); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// BenchmarkContext_SaveCheckpoint measures what a checkpoint costs: into new memory, and into that of a spent one.
+func BenchmarkContext_SaveCheckpoint(b *testing.B) {
+	for _, kind := range []string{"mamba", "falcon-h1", "cohere2"} {
+		for _, reuse := range []bool{false, true} {
+			name := kind + "/new"
+			if reuse {
+				name = kind + "/spent"
+			}
+			b.Run(name, func(b *testing.B) {
+				c := readBy(b, kind, 300)
+				var s *State
+				for b.Loop() {
+					last := s
+					if !reuse && last != nil {
+						_, last = last.Close(), nil
+					}
+					var err error
+					if s, err = c.SaveCheckpoint(0, last); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.SetBytes(int64(s.Bytes()))
+				_ = s.Close()
+			})
+		}
+	}
+}
