@@ -33,6 +33,7 @@ type world struct {
 	backend *schedulertest.Backend
 	s       *scheduler.Scheduler
 	slots   int
+	bytes   int64 // that archive and checkpoints may take
 
 	adapters int // sets of them that requests choose from
 
@@ -89,8 +90,10 @@ func newWorld(t *testing.T, seed uint64) *world {
 		b.Fail = w.fail
 	}
 	strategies := []estimator.Strategy{estimator.DecodeMaximal{}, estimator.Balanced{}, estimator.PrefillPriority{}}
+	archive := int64(rng.IntN(3)) << 13
+	w.bytes = archive + checkpoints.Bytes
 	drafter := anyDrafter(b, rng)
-	w.s = newScheduler(t, placed, scheduler.Config{Drafter: drafter, Log: logOf(drafter), Slots: w.slots, QueueLimit: 32, ArchiveBytes: int64(rng.IntN(3)) << 13, Checkpoints: checkpoints, Strategy: strategies[rng.IntN(3)], Observer: &w.counts})
+	w.s = newScheduler(t, placed, scheduler.Config{Drafter: drafter, Log: logOf(drafter), Slots: w.slots, QueueLimit: 32, ArchiveBytes: archive, Checkpoints: checkpoints, Strategy: strategies[rng.IntN(3)], Observer: &w.counts})
 	return w
 }
 
@@ -157,6 +160,9 @@ func (w *world) tick() bool {
 	}
 	if got, want := scheduler.Held(w.s), w.backend.Used(); got != want {
 		w.t.Fatalf("tick %d: the books have %d cells in use, the cache %d", w.ticks, got, want)
+	}
+	if got := int64(w.backend.StateBytes); got > w.bytes {
+		w.t.Fatalf("tick %d: archive and checkpoints take %d bytes of %d", w.ticks, got, w.bytes)
 	}
 	if got, want := w.counts.tokens, w.backend.Tokens; !w.failing && got != want {
 		w.t.Fatalf("tick %d: the records of all ticks have %d tokens, the passes had %d", w.ticks, got, want)

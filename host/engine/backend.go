@@ -77,7 +77,6 @@ func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unifi
 			b.ends = append(b.ends, t)
 		}
 	}
-	b.checkpoints = b.takesCheckpoints(info)
 	go b.run()
 	return b
 }

@@ -9,9 +9,11 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// takesCheckpoints tries whether the part of a sequence that cannot be cut can be copied: llama.cpp knows it of most memories.
-func (b *backend) takesCheckpoints(info native.ModelInfo) bool {
-	if !info.Recurrent && !info.Hybrid && info.Window == 0 || b.lacks.Saving {
+// takesCheckpoints reports whether there is a part of a sequence that cannot be cut and can be copied, which llama.cpp knows of most
+// memories. fullWindow: sliding windows keep every position.
+func (b *backend) takesCheckpoints(info native.ModelInfo, fullWindow bool) bool {
+	windows := info.Window > 0 && !fullWindow
+	if !info.Recurrent && !info.Hybrid && !windows || b.lacks.Saving {
 		return false
 	}
 	s, err := b.context.SaveCheckpoint(0, nil)

@@ -181,6 +181,7 @@ func open(model *native.Model, o Options) (*Engine, error) {
 		return nil, errors.Join(err, c.Close(), template.Close())
 	}
 	e := &Engine{model: model, context: c, identity: newIdentity(o), template: template, templateOptions: o.Template.withDefaults(), backend: newBackend(c, info, limits, o.shared(info), o.onGPU(), o.Lacks)}
+	e.backend.checkpoints = e.backend.takesCheckpoints(info, o.Context.FullWindowCache)
 	t := template.Info()
 	e.info = Info{
 		Name: o.Name, ModelInfo: info, Template: t.Source, ToolTemplate: t.ToolSource, TemplateCaps: t.Caps, Thinks: t.Thinks,
