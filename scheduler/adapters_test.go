@@ -3,6 +3,7 @@
 package scheduler_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -150,5 +151,30 @@ func TestScheduler_Adapters_PromptsTakeTurnsBesideStreams(t *testing.T) {
 		if longest > 2*target {
 			t.Errorf("separate %v: a tick took %v, the target is %v", separate, longest, target)
 		}
+	}
+}
+
+// A pass that fails may cost a job all of its sequence. It is then computed again as at first: up to where its adapters begin, without them.
+func TestScheduler_Adapters_AfterAFailedPass(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{})
+	b.NoCutting = true
+	failed := false
+	b.Fail = func(batch *scheduler.Batch) error {
+		if failed || batch.Len() != 2 || batch.Rows() != 2 {
+			return nil
+		}
+		failed = true
+		return errors.New("once")
+	}
+	s := newScheduler(t, b, scheduler.Config{Slots: 2})
+	requests := []scheduler.Request{adapted("a", 30, 70, 1, 20), adapted("a", 30, 70, 2, 20)}
+	answers := finish(t, s, submit(t, s, requests[0]), submit(t, s, requests[1]))
+	for i, r := range requests {
+		if want := alone(t, r); answers[i].text != want.text {
+			t.Errorf("answer %d: %q, alone %q", i, answers[i].text, want.text)
+		}
+	}
+	if !failed {
+		t.Error("no pass has failed")
 	}
 }
