@@ -168,10 +168,12 @@ func (c *Cache) Want(s *Sequence, n int) {
 
 // Uninterrupted is how many tokens can be computed at once until a checkpoint is wanted.
 func (s *Sequence) Uninterrupted() int {
-	if len(s.wanted) == 0 {
-		return math.MaxInt
+	for _, n := range s.wanted {
+		if n > len(s.tokens) { // else the tick that was to take it was cut short
+			return n - len(s.tokens)
+		}
 	}
-	return s.wanted[0] - len(s.tokens)
+	return math.MaxInt
 }
 
 // wantCheckpoints notes where a request wants checkpoints: where it parts from others, as a third one may part there, too, and near the end
