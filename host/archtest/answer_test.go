@@ -26,7 +26,7 @@ const likeliest = 3
 const (
 	ownTie   = 0.002 // between answers of Penstock
 	peerTie  = 0.02  // between Penstock and llama-server, which rounds what it multiplies with keys and values to 11 bits
-	roughTie = 0.05  // where ggml's flash attention computes in Penstock, which sums values with 11 bits
+	roughTie = 0.1   // where ggml's flash attention computes in Penstock, which sums values with 11 bits
 )
 
 // rough are the architectures with sinks or ALiBi, for which Penstock has no attention kernel, and some that amplify what is rounded.
