@@ -19,6 +19,9 @@ constexpr int penstock_attention = 63;
 // The operations that a family has kernels for on this CPU, as bits.
 uint64_t penstock_kernels_known(penstock_family family);
 
+// What Penstock's products are computed with on this CPU, such as "AVX2"; "" where there are none.
+const char * penstock_product_instructions();
+
 // Lets each family compute the operations whose bits are set, and no others. The layout of weights is decided when their model is loaded,
 // the rest when a pass is planned and again when it is computed, so nothing may be loading or computing meanwhile.
 void penstock_kernels_allow(const uint64_t (&operations)[penstock_choices]);

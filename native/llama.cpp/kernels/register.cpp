@@ -181,6 +181,8 @@ uint64_t penstock_kernels_known(penstock_family family) {
     return all;
 }
 
+const char * penstock_product_instructions() { return penstock::product_instructions(); }
+
 void penstock_kernels_allow(const uint64_t (&operations)[penstock_choices]) {
     register_providers();
     for (int family = 0; family < penstock_choices; family++) {

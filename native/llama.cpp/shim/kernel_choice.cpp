@@ -41,7 +41,7 @@ ps_weights describe(const ggml_tensor * t) {
 }
 
 // Whether weights are laid out as in the file, as those that are looked up always are.
-bool is_unpacked(const ps_weights & w) { return w.family == PS_KERNELS_PLAIN || (w.family == PS_KERNELS_OWN && w.type == GGML_TYPE_Q8_0); }
+bool is_unpacked(const ps_weights & w) { return w.family == PS_KERNELS_PLAIN || w.family == PS_KERNELS_OWN; }
 
 std::vector<ps_weights> weights_of(const ps_model * m) {
     const auto & tensors = llama_internal_get_tensor_map(m->model);
@@ -70,6 +70,8 @@ std::vector<ps_weights> weights_of(const ps_model * m) {
 std::shared_lock<std::shared_mutex> ps::lock_kernel_choice() { return std::shared_lock(choice_mutex); }
 
 uint64_t ps_kernels_known(int32_t family) noexcept { return penstock_kernels_known(static_cast<penstock_family>(family)); }
+
+const char * ps_product_instructions() noexcept { return penstock_product_instructions(); }
 
 const char * ps_operation_name(int32_t operation) noexcept {
     if (operation == PS_ATTENTION) {
