@@ -89,7 +89,7 @@ var table = slices.Concat([]Key{
 	{Name: "models.max", Flag: "models-max", Kind: Integer, Default: 4, check: between(0, 1<<16),
 		Allowed: "0 or more", Help: "models that are loaded at the same time; 0: any number"},
 	{Name: "models.memory", Flag: "models-memory", Kind: Bytes, Default: int64(0), check: sized(0, 1<<50),
-		Allowed: "0 to 1PiB", Help: "most memory for all models together, by estimate; 0: nine tenths of what is available at the start"},
+		Allowed: "0 to 1PiB", Help: "most main memory for all models together; 0: nine tenths of what is available at the start"},
 	{Name: "models.idle", Flag: "model-idle", Kind: Duration, Default: 10 * time.Minute, check: lasting(0, 1000*time.Hour),
 		Allowed: "0 to 1000h", Help: "after so long without a request a model is unloaded, if it is not the one that --model names; 0: never"},
 
