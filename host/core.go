@@ -84,8 +84,11 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 			err = errors.Join(err, core.Close())
 		}
 	}()
+	if options.GPULayers, err = fittedLayers(ctx, c, options, cmp.Or(o.memory, model.AvailableMemory()), log); err != nil {
+		return nil, err
+	}
 	core.file, err = model.Open(ctx, c.Model.Path, model.Options{
-		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers, Broken: o.broken, Beside: o.beside,
+		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: options.GPULayers, Broken: o.broken, Beside: o.beside,
 		Loading: options.Model, Computing: options.Context,
 		Template: c.Chat.Template, TemplateFile: c.Chat.TemplateFile,
 		Trying: func() { log.Info("trying the model in a child process, as with every new file") },

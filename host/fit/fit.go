@@ -5,6 +5,7 @@
 package fit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -50,10 +51,7 @@ const (
 // Choose finds out whether a model fits as it is wished. If it does not, what may be chosen becomes less: first the context, down to the
 // least for each conversation, then the slots, by halves. What does not fit at all is a model.ErrTooLarge, beside the plan as it is wished.
 func Choose(ctx context.Context, m Model, w Wish, r Room) (Plan, error) {
-	if w.LeastContext == 0 {
-		w.LeastContext = leastContext
-	}
-	s := search{ctx: ctx, model: m, wish: w, room: r}
+	s := newSearch(ctx, m, w, r)
 	wished, err := s.plan(w.Options)
 	if err != nil {
 		return Plan{}, err
@@ -80,6 +78,11 @@ type search struct {
 	model Model
 	wish  Wish
 	room  Room
+}
+
+func newSearch(ctx context.Context, m Model, w Wish, r Room) *search {
+	w.LeastContext = cmp.Or(w.LeastContext, leastContext)
+	return &search{ctx, m, w, r}
 }
 
 // plan is that of given options, whether it fits or not.

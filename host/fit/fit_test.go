@@ -134,3 +134,49 @@ func TestChoose_Refusal_NamesNumbersAndRemedy(t *testing.T) {
 		t.Errorf("a model that says nothing: %v", err)
 	}
 }
+
+// layered is a model of which each layer takes as much, on the GPU or in main memory.
+type layered struct {
+	linear
+	gpuLayers int
+}
+
+func (l *layered) Need(_ context.Context, o native.ContextOptions) (model.Need, error) {
+	total := uint64(l.info.Layers + 1)
+	n := uint64(l.gpuLayers)
+	if l.gpuLayers < 0 {
+		n = total
+	}
+	cells := uint64(o.Cells) * l.cell
+	return model.Need{
+		{Name: "CPU", Kind: "cpu", Plain: l.weights * (total - n) / total, Cells: cells * (total - n) / total},
+		{Name: "GPU0", Kind: "gpu", Weights: l.weights * n / total, Cells: cells * n / total, Free: l.gpu, Total: l.gpu},
+	}, nil
+}
+
+func TestLayers_AsManyAsFit(t *testing.T) {
+	w := Wish{Options: engine.Options{Slots: 4, GPULayers: -1}, AnyContext: true, AnySlots: true}
+	for _, c := range []struct {
+		gpu, main uint64 // MiB
+		want      int
+		says      string
+	}{
+		{100_000, 0, -1, ""},
+		{16_000, 0, -1, ""}, // with fewer slots
+		{8_000, 0, 25, "all layers do not fit on the GPU, where they would take 0.0 MiB (weights 0.0 MiB, KV cache 0.0 MiB, computing 0.0 MiB) and 11.8 GiB on GPU0"},
+		{900, 0, 0, "; 0 of 40 layers are there"},
+		{900, 5_000, -1, ""}, // nothing fits anywhere
+	} {
+		asked := 0
+		of := func(_ context.Context, n int) (Model, error) {
+			asked++
+			l := &layered{*ofTraining(1 << 17), n}
+			l.info.Layers, l.weights, l.gpu = 39, 10_000*mib, c.gpu*mib
+			return l, nil
+		}
+		layers, text, err := Layers(t.Context(), of, w, Room{Main: c.main * mib})
+		if nothing := c.main > 0; err != nil && !(nothing && errors.Is(err, model.ErrTooLarge)) || layers != c.want || !strings.Contains(text, c.says) || asked > 10 {
+			t.Errorf("%d MiB: %d layers after %d questions: %q (%v)", c.gpu, layers, asked, text, err)
+		}
+	}
+}

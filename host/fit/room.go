@@ -25,7 +25,7 @@ func (r Room) leaves(need model.Need, main, gpu uint64) bool {
 		return false
 	}
 	for _, d := range need.GPUs() {
-		if !r.AnyGPU && d.Total > 0 && d.Used()+gpu > d.Free {
+		if !r.AnyGPU && d.Total > 0 && d.Used() > 0 && d.Used()+gpu > d.Free {
 			return false
 		}
 	}
