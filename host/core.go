@@ -62,6 +62,7 @@ type coreOptions struct {
 	progress func(done float32)
 	turns    *scheduler.Turns // with other models; nil: it is alone
 	beside   bool             // others answer requests meanwhile
+	memory   uint64           // bytes of main memory that the model may take; 0: what is available
 	// embeddingTurns are those of all models; nil: its own.
 	embeddingTurns *embedding.Turns
 	broken         []model.BrokenKernel // that other models have come across
@@ -69,11 +70,11 @@ type coreOptions struct {
 }
 
 func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOptions) (_ *Core, err error) {
-	loading, err := modelOptions(c.Model)
+	name := cmp.Or(o.name, nameOf(c.Model))
+	options, err := engineOptions(c)
 	if err != nil {
 		return nil, err
 	}
-	computing := contextOptions(c.Model)
 	if err := native.UseNUMA(c.Model.NUMA); err != nil {
 		return nil, err
 	}
@@ -83,9 +84,12 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 			err = errors.Join(err, core.Close())
 		}
 	}()
+	if options.GPULayers, err = fittedLayers(ctx, c, options, cmp.Or(o.memory, model.AvailableMemory()), log); err != nil {
+		return nil, err
+	}
 	core.file, err = model.Open(ctx, c.Model.Path, model.Options{
-		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers, Broken: o.broken, Beside: o.beside,
-		Loading: loading, Computing: computing,
+		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: options.GPULayers, Broken: o.broken, Beside: o.beside,
+		Loading: options.Model, Computing: options.Context,
 		Template: c.Chat.Template, TemplateFile: c.Chat.TemplateFile,
 		Trying: func() { log.Info("trying the model in a child process, as with every new file") },
 	})
@@ -93,16 +97,16 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 		return nil, err
 	}
 	if core.file.NoGPU != nil {
-		c.Model.GPULayers, loading = 0, withoutGPU(loading)
+		c.Model.GPULayers, options.GPULayers, options.Model = 0, 0, withoutGPU(options.Model)
 	}
-	slots, name := c.Scheduler.Slots, cmp.Or(o.name, nameOf(c.Model))
-	core.Engine, err = engine.Open(ctx, engine.Options{
-		Path: core.file.Path, Name: name, Slots: slots, CacheSequences: min(slots, engine.MaxSequences-slots),
-		ContextSize: c.Model.CtxSize, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
-		Threads: c.Model.Threads, GPULayers: c.Model.GPULayers, KVLayout: c.Model.KVLayout, Progress: o.progress,
-		Model: loading, Context: computing,
-		DraftRows: draftRows(c.Speculation), Lacks: lacksOf(core.file, log), ControlVectors: controlVectors(c.Model), Template: templateOptions(c.Chat, core.file.Template),
-	})
+	options.Path = core.file.Path
+	if options, err = fitted(ctx, c, options, cmp.Or(o.memory, model.AvailableMemory()), log); err != nil {
+		return nil, err
+	}
+	c.Scheduler.Slots = options.Slots
+	options.Name, options.Progress, options.Lacks, options.ControlVectors = name, o.progress, lacksOf(core.file, log), controlVectors(c.Model)
+	options.Template = templateOptions(c.Chat, core.file.Template)
+	core.Engine, err = engine.Open(ctx, options)
 	if errors.Is(err, engine.ErrNotGenerating) {
 		if other, ok := besideBuiltIn(c); ok {
 			log.Info("this model does not generate text: the built-in model chats beside it", slog.String("model", name))
@@ -118,7 +122,7 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 	core.file.GPUComputed() // the engine's first pass
 	core.Model = describe(core.Engine, core.file)
 	core.Model.Thinking = &sampling.Thinking{Budget: c.Chat.ReasoningBudget, Message: c.Chat.ReasoningMessage}
-	core.Model.Slots, core.Model.Batch, core.Model.Tags = slots, c.Scheduler.BatchSize, c.Model.Tags
+	core.Model.Slots, core.Model.Batch, core.Model.Tags = c.Scheduler.Slots, c.Scheduler.BatchSize, c.Model.Tags
 	if len(c.Model.Alias) > 0 {
 		core.Model.Aliases = c.Model.Alias
 	}
@@ -155,7 +159,7 @@ func (c *Core) equip(ctx context.Context, settings config.Config, log *slog.Logg
 	if embeddingTurns == nil {
 		embeddingTurns = &embedding.Turns{}
 	}
-	opener := embeddingOpener{config: settings, chat: c.Engine, lacks: c.file.Lacks, broken: c.file.Broken, beside: o.beside,
+	opener := embeddingOpener{config: settings, chat: c.Engine, path: c.file.Path, lacks: c.file.Lacks, broken: c.file.Broken, beside: o.beside,
 		metrics: c.Metrics, turns: embeddingTurns, log: log}
 	if c.embeddings, err = opener.open(ctx); err != nil {
 		return err

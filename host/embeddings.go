@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/fit"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
@@ -42,6 +43,7 @@ func (e *embeddings) Close() error {
 type embeddingOpener struct {
 	config   config.Config
 	chat     *engine.Engine       // the model that chats; nil: there is none
+	path     string               // of its file
 	lacks    model.Lacks          // what that cannot do
 	broken   []model.BrokenKernel // that other models have come across
 	beside   bool                 // others answer requests meanwhile
@@ -138,6 +140,13 @@ func (o embeddingOpener) own(ctx context.Context, e *embeddings, kind, arg strin
 	if file.NoGPU != nil {
 		options.GPULayers, options.Model = 0, withoutGPU(loading)
 	}
+	need, err := embedderNeed(ctx, file.Path, options)
+	if err == nil {
+		err = fit.Check(need, fit.Room{Main: left})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the model for %s: %w", kind, err)
+	}
 	embedder, err := engine.OpenEmbedder(ctx, options)
 	if err != nil {
 		return nil, fmt.Errorf("the model for %s: %w", kind, err)
@@ -161,8 +170,12 @@ func (o embeddingOpener) shared(kind string, now bool, options engine.EmbedderOp
 	options = o.sized(options)
 	info := o.chat.Info()
 	m := o.model(kind, info.Name, info.ModelInfo, o.chat, func() (embedding.Backend, error) {
-		if need, left := options.Memory(info.ModelInfo), model.AvailableMemory(); left > 0 && need > left {
-			return nil, fmt.Errorf("%w: it takes about %d MiB, available are %d", model.ErrTooLarge, need>>20, left>>20)
+		need, err := embedderNeed(context.Background(), o.path, o.chat.EmbedderOptions(options))
+		if err == nil {
+			err = fit.Check(need.BesideWeights(), fit.Room{Main: model.AvailableMemory()})
+		}
+		if err != nil {
+			return nil, err
 		}
 		return o.chat.Embedder(options)
 	})
@@ -190,9 +203,9 @@ func refuse(lacks model.Lacks, options engine.EmbedderOptions) error {
 }
 
 func (o embeddingOpener) sized(e engine.EmbedderOptions) engine.EmbedderOptions {
-	c := o.config
-	e.Batch, e.UBatch, e.Threads, e.GPULayers = c.Scheduler.BatchSize, c.Scheduler.UBatchSize, c.Model.Threads, c.Model.GPULayers
-	return e
+	sized := embedderOptions(o.config)
+	sized.Scores = e.Scores
+	return sized
 }
 
 // poolings are the kinds of pooling by what model files say.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/native"
 )
 
@@ -15,6 +16,17 @@ const (
 	experts = `\.ffn_(up|down|gate|gate_up)_(ch|)exps`
 	denseFF = `\.ffn_(up|down|gate)\.`
 )
+
+// engineOptions are what a configuration says of how large a model is served and where it is computed.
+func engineOptions(c config.Config) (engine.Options, error) {
+	loading, err := modelOptions(c.Model)
+	slots := c.Scheduler.Slots
+	return engine.Options{
+		Slots: slots, CacheSequences: min(slots, engine.MaxSequences-slots), ContextSize: c.Model.CtxSize, Batch: c.Scheduler.BatchSize,
+		UBatch: c.Scheduler.UBatchSize, Threads: c.Model.Threads, GPULayers: c.Model.GPULayers, KVLayout: c.Model.KVLayout,
+		Model: loading, Context: contextOptions(c.Model), DraftRows: draftRows(c.Speculation),
+	}, err
+}
 
 // modelOptions says how llama.cpp is to load a model. What cannot be read was refused when the configuration was loaded.
 func modelOptions(c config.Model) (native.ModelOptions, error) {

@@ -15,7 +15,6 @@ import (
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/embedding"
-	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/hub"
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/model"
@@ -274,24 +273,24 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	}
 	m.broken = core.embeddings.broken // the chat model's, too
 	m.log.Info("model loaded", slog.String("model", name), slog.Uint64("parameters", core.Model.Parameters), slog.Int("context", core.Model.Context),
-		slog.Int("slots", c.Scheduler.Slots), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
+		slog.Int("slots", core.Model.Slots), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
 	r := start(core)
 	r.model.EmbedsOnly = embedsOnly
 	return r, nil
 }
 
-// need estimates the memory of a model. What cannot be read needs none: loading it will say what is wrong.
-func (m *models) need(name string) uint64 {
+// need tells how much main memory a model will take. What cannot be read needs none: loading it will say what is wrong.
+func (m *models) need(ctx context.Context, name string) uint64 {
 	c := m.settings(name)
 	about, err := m.library.Model(c.Model.Path)
 	if err != nil {
 		return 0
 	}
-	cells := c.Model.CtxSize
-	if cells == 0 {
-		cells = engine.DefaultCells(about.Context, c.Scheduler.Slots)
+	p, err := Plan(ctx, c, about.Files[0], m.set.Budget)
+	if err != nil {
+		return 0
 	}
-	return about.Memory(library.Use{Cells: cells, Slots: c.Scheduler.Slots, UBatch: c.Scheduler.UBatchSize}).Total()
+	return p.Need.Main().Used()
 }
 
 // metrics are those of the models that are loaded.

@@ -45,7 +45,8 @@ type Context struct {
 	adapters *keptAdapters
 }
 
-// NewContext makes a context on m, which may be closed before it.
+// NewContext makes a context on m, which may be closed before it. The system promises more memory than there is, and kills the process
+// that uses it: ask DryRun.Need first.
 func NewContext(m *Model, o ContextOptions) (*Context, error) {
 	params, err := o.params()
 	if err != nil {

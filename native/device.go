@@ -17,6 +17,13 @@ type Device struct {
 
 var deviceKinds = [...]string{"cpu", "gpu", "igpu", "accelerator", "meta"}
 
+func kindOf(kind C.int32_t) string {
+	if kind >= 0 && int(kind) < len(deviceKinds) {
+		return deviceKinds[kind]
+	}
+	return "unknown"
+}
+
 // Devices lists what llama.cpp can compute on.
 func Devices() ([]Device, error) {
 	var out []Device
@@ -26,13 +33,9 @@ func Devices() ([]Device, error) {
 		if err := failure(C.ps_device_at(C.int32_t(i), &d, &e), &e); err != nil {
 			return nil, err
 		}
-		kind := "unknown"
-		if d.kind >= 0 && int(d.kind) < len(deviceKinds) {
-			kind = deviceKinds[d.kind]
-		}
 		out = append(out, Device{
 			Name: C.GoString(&d.name[0]), Description: C.GoString(&d.description[0]), Backend: C.GoString(&d.backend[0]), Buffer: C.GoString(&d.buffer[0]),
-			Kind: kind, Free: uint64(d.free), Total: uint64(d.total),
+			Kind: kindOf(d.kind), Free: uint64(d.free), Total: uint64(d.total),
 		})
 	}
 	return out, nil

@@ -22,19 +22,23 @@ import (
 //
 // llama.cpp aborts the process on some damaged files: check an unknown file first, as package host/model does.
 func LoadModel(ctx context.Context, path string, o ModelOptions) (*Model, error) {
+	return openModel(ctx, path, o, false)
+}
+
+func openModel(ctx context.Context, path string, o ModelOptions, dry bool) (*Model, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("load %s: %w: %w", path, ErrCancelled, context.Cause(ctx))
 	}
 	if err := checkFile(path); err != nil {
 		return nil, err
 	}
-	c, err := loadModel(ctx, path, o)
+	c, err := loadModel(ctx, path, o, dry)
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", path, err)
 	}
 	m := &Model{}
 	m.own(unsafe.Pointer(c), nil, func() { C.ps_model_free(c) })
-	if err := m.describe(); err != nil {
+	if err := m.describe(!dry); err != nil {
 		_ = m.Close()
 		return nil, fmt.Errorf("load %s: %w", path, err)
 	}
@@ -82,7 +86,7 @@ func penstockProgress(done C.float, user C.uintptr_t) C._Bool {
 	return p.ctx.Err() == nil
 }
 
-func loadModel(ctx context.Context, path string, o ModelOptions) (*C.ps_model, error) {
+func loadModel(ctx context.Context, path string, o ModelOptions, dry bool) (*C.ps_model, error) {
 	cpath := C.CString(path)
 	defer freeString(cpath)
 	user := cgo.NewHandle(progress{ctx: ctx, report: o.Progress})
@@ -94,6 +98,7 @@ func loadModel(ctx context.Context, path string, o ModelOptions) (*C.ps_model, e
 	if err != nil {
 		return nil, err
 	}
+	params.no_alloc = C._Bool(dry)
 	var e C.ps_error
 	var out *C.ps_model
 	code := C.ps_model_load(cpath, &params, C.ps_progress_fn(C.penstockProgress), C.uintptr_t(user), &out, &e)

@@ -94,8 +94,8 @@ func (m *Model) ChatTemplate(name string) (string, error) {
 	return takeText(&text), nil
 }
 
-// describe reads everything about the model that never changes.
-func (m *Model) describe() error {
+// describe reads everything about the model that never changes, and its vocabulary if it has one.
+func (m *Model) describe(vocabulary bool) error {
 	var e C.ps_error
 	var c C.ps_model_info
 	if err := failure(C.ps_model_describe(m.c(), &c, &e), &e); err != nil {
@@ -141,6 +141,9 @@ func (m *Model) describe() error {
 			return err
 		}
 		m.info.Classes[i] = takeText(&label)
+	}
+	if !vocabulary {
+		return nil
 	}
 	return m.vocab.load(m.c(), m.info.Vocabulary)
 }

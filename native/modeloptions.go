@@ -33,7 +33,6 @@ type ModelOptions struct {
 	CheckTensors    bool // look for values that are not numbers
 	NoRepack        bool // leave weights in the file's layout, which fewer kernels compute with
 	NoHost          bool // keep weights of the CPU in its own memory, not in a GPU's host buffers
-	NoAlloc         bool // read the metadata only, and plan memory without allocating it
 	LoadMTP         bool // load the layers that predict several tokens
 	// Progress is called on the loading goroutine with 0..1; nil is fine.
 	Progress func(done float32) `json:"-"`
@@ -83,7 +82,7 @@ func (o ModelOptions) params(pin *runtime.Pinner) (p C.ps_model_params, err erro
 	}
 	p.gpu_layers, p.main_gpu = C.int32_t(max(o.GPULayers, -2)), C.int32_t(o.MainGPU)
 	p.vocab_only, p.check_tensors, p.no_repack = C._Bool(o.VocabOnly), C._Bool(o.CheckTensors), C._Bool(o.NoRepack)
-	p.no_host, p.no_alloc, p.load_mtp = C._Bool(o.NoHost), C._Bool(o.NoAlloc), C._Bool(o.LoadMTP)
+	p.no_host, p.load_mtp = C._Bool(o.NoHost), C._Bool(o.LoadMTP)
 	if n := len(o.TensorSplit); n > 0 {
 		pin.Pin(&o.TensorSplit[0])
 		p.tensor_split, p.n_tensor_split = (*C.float)(unsafe.Pointer(&o.TensorSplit[0])), C.size_t(n)

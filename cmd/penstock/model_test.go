@@ -98,8 +98,11 @@ func TestModelShow_BuiltIn(t *testing.T) {
 	var shown shownModel
 	got = penstock(t, "", "model", "show", "penstock-tiny", "--json", "--ctx-size", "2000")
 	if err := json.Unmarshal([]byte(got.out), &shown); err != nil || shown.Name != "penstock-tiny" || !shown.Template || shown.Use.Context != 2000 ||
-		shown.Total != shown.Memory.Total() || shown.Memory.KVCache == 0 || len(shown.Metadata) == 0 {
+		shown.Total != shown.Memory.Weights+shown.Memory.KVCache+shown.Memory.Compute || shown.Memory.Weights < shown.Memory.Mapped || shown.Memory.KVCache == 0 || len(shown.Metadata) == 0 {
 		t.Errorf("show --json: %v, %+v", err, shown)
+	}
+	if got := penstock(t, "", "model", "show", "--ctx-size", "1000000000"); got.code != exitDone || !strings.Contains(got.out, "too large for this machine: ") {
+		t.Errorf("show of what does not fit: %+v", got)
 	}
 	if got := penstock(t, "", "model", "show", "absent"); got.code != exitFailed || !strings.Contains(got.err, "absent") {
 		t.Errorf("show of nothing: %+v", got)

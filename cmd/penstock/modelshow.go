@@ -4,14 +4,16 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
 	"time"
 
-	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/fit"
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/native/gguf"
@@ -25,8 +27,8 @@ func newModelShow() *cobra.Command {
 		Short: "Show what a model's files say of it, and the memory it takes",
 		Long: `Show what a model's files say of it, and the memory it takes.
 
-MODEL is a name in the model folder or a GGUF file; without it the built-in model is shown. The memory is an estimate for the
-slots and the context that serve would use: see --parallel, --ctx-size and --ubatch-size.`,
+MODEL is a name in the model folder or a GGUF file; without it the built-in model is shown. The memory is what llama.cpp says of the
+slots and the context that serve would use now: see --parallel, --ctx-size, --ubatch-size and --fit.`,
 		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return showModel(cmd, append(args, "")[0], asJSON)
@@ -49,12 +51,23 @@ type shownModel struct {
 	Licence    string               `json:"license,omitempty"`
 	Weights    []library.WeightType `json:"weights"`
 	Use        shownUse             `json:"use"`
-	Memory     library.Memory       `json:"memory"`
+	Memory     shownMemory          `json:"memory"` // main memory
 	Total      uint64               `json:"memory_total"`
+	GPUs       model.Need           `json:"gpus,omitempty"`
+	Available  uint64               `json:"memory_available,omitempty"` // of main memory
+	Fit        string               `json:"fit,omitempty"`              // what serve would say of it
 	Metadata   []shownValue         `json:"metadata"`
 }
 
-// shownUse is what the memory is estimated for.
+// shownMemory is what is taken of main memory, in bytes.
+type shownMemory struct {
+	Weights uint64 `json:"weights"`
+	Mapped  uint64 `json:"mapped_weights"` // of these, pages of the file
+	KVCache uint64 `json:"kv_cache"`       // and recurrent states
+	Compute uint64 `json:"compute"`        // buffers of a forward pass
+}
+
+// shownUse is what the memory is for.
 type shownUse struct {
 	Slots   int `json:"slots"`
 	Context int `json:"context"` // tokens of all slots together
@@ -86,19 +99,28 @@ func showModel(cmd *cobra.Command, arg string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	shown := describeModel(m, h, cfg)
+	available := model.AvailableMemory()
+	plan, err := host.Plan(cmd.Context(), cfg, file.Path, available)
+	if errors.Is(err, model.ErrTooLarge) {
+		plan.Text, err = err.Error(), nil
+	}
+	if err != nil {
+		return err
+	}
+	shown := describeModel(m, h, plan)
+	shown.Available = available
 	if asJSON {
 		return printJSON(cmd, shown)
 	}
 	return shown.print(cmd.OutOrStdout())
 }
 
-func describeModel(m library.Model, h *gguf.Header, cfg config.Config) shownModel {
-	use := library.Use{Slots: cfg.Scheduler.Slots, UBatch: cfg.Scheduler.UBatchSize,
-		Cells: cmp.Or(cfg.Model.CtxSize, engine.DefaultCells(m.Context, cfg.Scheduler.Slots))}
-	memory := m.Memory(use)
+func describeModel(m library.Model, h *gguf.Header, p fit.Plan) shownModel {
+	main := p.Need.Main()
 	s := shownModel{listed: listedOf(m), Title: m.Title, Files: m.Files, Layers: m.Layers, Embedding: m.Embedding, Vocabulary: m.Vocabulary,
-		Template: m.Template, Licence: m.Licence, Weights: library.WeightTypes(h), Use: shownUse{use.Slots, use.Cells}, Memory: memory, Total: memory.Total()}
+		Template: m.Template, Licence: m.Licence, Weights: library.WeightTypes(h), Total: main.Used(), GPUs: p.Need.GPUs(),
+		Use: shownUse{p.Slots, cmp.Or(p.ContextSize, engine.DefaultCells(m.Context, p.Slots))},
+		Fit: p.Text, Memory: shownMemory{main.Plain + main.Weights, main.Plain, main.Cells, main.Compute}}
 	for _, key := range h.Keys {
 		v := h.Values[key]
 		s.Metadata = append(s.Metadata, shownValue{key, v.Type.String(), shortValue(v)})
@@ -148,13 +170,17 @@ func (s shownModel) print(out io.Writer) error {
 		row("file", f)
 	}
 	fmt.Fprintf(table, "\nmemory for %d slots and %d tokens\n", s.Use.Slots, s.Use.Context)
-	row("  weights", bytesText(s.Memory.Weights))
+	row("  weights", fmt.Sprintf("%s, of these %s pages of the file", bytesText(s.Memory.Weights), bytesText(s.Memory.Mapped)))
 	row("  KV cache", bytesText(s.Memory.KVCache))
-	if s.Memory.State > 0 {
-		row("  states", bytesText(s.Memory.State))
+	row("  computing", bytesText(s.Memory.Compute))
+	row("  together", bytesText(s.Total))
+	if s.Available > 0 {
+		row("  available", bytesText(s.Available))
 	}
-	row("  computing", "about "+bytesText(s.Memory.Compute))
-	row("  together", "about "+bytesText(s.Total))
+	row("  fit", s.Fit)
+	for _, d := range s.GPUs {
+		row("  on "+d.Name, fmt.Sprintf("%s of %s", bytesText(d.Used()), bytesText(d.Free)))
+	}
 	fmt.Fprintln(table, "\nweights by type")
 	for _, w := range s.Weights {
 		row("  "+w.Type, fmt.Sprintf("%s in %d tensors", bytesText(w.Bytes), w.Tensors))

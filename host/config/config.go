@@ -38,6 +38,9 @@ type Model struct {
 	CtxSize   int      `koanf:"ctx_size"`   // KV cells in all; 0: from model and slots
 	Threads   int      `koanf:"threads"`    // 0: one for each physical core
 	GPULayers int      `koanf:"gpu_layers"` // -1: all that fit
+	Fit       string   `koanf:"fit"`        // on, off
+	FitTarget int64    `koanf:"fit_target"` // bytes to leave free on each device; 0: the usual
+	FitCtx    int      `koanf:"fit_ctx"`    // tokens that a conversation has at least
 	KVLayout  string   `koanf:"kv_layout"`  // auto, shared, split
 	Kernels   string   `koanf:"kernels"`    // penstock, amx, ggml, plain
 
@@ -186,6 +189,11 @@ type Log struct {
 // Telemetry says where traces go.
 type Telemetry struct {
 	OTLPEndpoint string `koanf:"otlp_endpoint"` // of a collector; empty: what the OTEL_ environment says
+}
+
+// Given reports whether a key was set, be it to its default.
+func (c Config) Given(name string) bool {
+	return slices.ContainsFunc(c.settings, func(s Setting) bool { return s.Key.Name == name && s.Origin != "default" })
 }
 
 // Settings returns every key with its value and where that came from, in the table's order.

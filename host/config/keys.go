@@ -57,6 +57,12 @@ var table = slices.Concat([]Key{
 		Allowed: "0 to 1024", Help: "threads that compute a forward pass; 0: by the physical cores and the size of the model"},
 	{Name: "model.gpu_layers", Flag: "gpu-layers", Aliases: []string{"-ngl", "--n-gpu-layers"}, Words: map[string]string{"all": "-1", "auto": "-1"}, Kind: Integer, Default: -1, check: between(-1, 1<<20),
 		Allowed: "-1 or more", Help: "layers that the GPU computes; 0: none; -1: all that fit"},
+	{Name: "model.fit", Flag: "fit", Aliases: []string{"-fit"}, Kind: Text, Default: "on", check: oneOf("on", "off"),
+		Allowed: "on or off", Help: "on: context, slots and GPU layers that are not set become fewer if the model does not fit into memory, and what cannot fit is refused; off: it is tried as it is"},
+	{Name: "model.fit_target", Flag: "fit-target", Aliases: []string{"-fitt"}, Unit: "MiB", Kind: Bytes, Default: int64(0), check: sized(0, 1<<50),
+		Allowed: "0 to 1PiB", Help: "memory to leave free on each device; 0: 1GiB on a GPU, a tenth of what is available in main memory"},
+	{Name: "model.fit_ctx", Flag: "fit-ctx", Aliases: []string{"-fitc"}, Kind: Integer, Default: 4096, check: between(1, 1<<30),
+		Allowed: "1 or more tokens", Help: "least context of a conversation that model.fit may choose"},
 
 	{Name: "model.kv_layout", Flag: "kv-layout", Kind: Text, Default: "auto", check: oneOf("auto", "shared", "split"),
 		Allowed: "auto, shared or split", Help: "KV cells: shared by all slots, or split so that each has its own; auto: split on a CPU, shared on a GPU"},
@@ -83,7 +89,7 @@ var table = slices.Concat([]Key{
 	{Name: "models.max", Flag: "models-max", Kind: Integer, Default: 4, check: between(0, 1<<16),
 		Allowed: "0 or more", Help: "models that are loaded at the same time; 0: any number"},
 	{Name: "models.memory", Flag: "models-memory", Kind: Bytes, Default: int64(0), check: sized(0, 1<<50),
-		Allowed: "0 to 1PiB", Help: "most memory for all models together, by estimate; 0: nine tenths of what is available at the start"},
+		Allowed: "0 to 1PiB", Help: "most main memory for all models together; 0: nine tenths of what is available at the start"},
 	{Name: "models.idle", Flag: "model-idle", Kind: Duration, Default: 10 * time.Minute, check: lasting(0, 1000*time.Hour),
 		Allowed: "0 to 1000h", Help: "after so long without a request a model is unloaded, if it is not the one that --model names; 0: never"},
 

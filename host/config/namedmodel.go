@@ -28,7 +28,7 @@ const modelsSection = "models"
 
 // inherited are the keys of the section model that count for every model, unless it has its own. The others say what one model is, and so
 // do templates and the models for embeddings and scores beside it.
-var inherited = []string{"model.ctx_size", "model.threads", "model.gpu_layers", "model.kv_layout", "model.kernels", "model.strict",
+var inherited = []string{"model.ctx_size", "model.threads", "model.gpu_layers", "model.fit", "model.fit_target", "model.fit_ctx", "model.kv_layout", "model.kernels", "model.strict",
 	"model.device", "model.split_mode", "model.tensor_split", "model.main_gpu", "model.cpu_moe", "model.kv_offload", "model.op_offload", "model.repack", "model.no_host",
 	"model.load_mode", "model.lazy_mode", "model.check_tensors", "model.threads_batch", "model.numa",
 	"model.cache_type_k", "model.cache_type_v", "model.flash_attn", "model.swa_full"}

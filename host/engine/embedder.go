@@ -55,7 +55,7 @@ var _ embedding.Backend = (*Embedder)(nil)
 // OpenEmbedder loads a model for embeddings or scores. Its errors are those of native.LoadModel and native.NewContext.
 func OpenEmbedder(ctx context.Context, o EmbedderOptions) (*Embedder, error) {
 	o.Name = cmp.Or(o.Name, strings.TrimSuffix(filepath.Base(o.Path), ".gguf"))
-	model, err := native.LoadModel(ctx, o.Path, Options{Model: o.Model, GPULayers: o.GPULayers, Progress: o.Progress}.modelOptions())
+	model, err := native.LoadModel(ctx, o.Path, Options{Model: o.Model, GPULayers: o.GPULayers, Progress: o.Progress}.ModelOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -69,13 +69,18 @@ func OpenEmbedder(ctx context.Context, o EmbedderOptions) (*Embedder, error) {
 
 // Embedder makes a context for embeddings or scores that shares the engine's weights. It must be closed before the engine.
 func (e *Engine) Embedder(o EmbedderOptions) (*Embedder, error) {
+	return newEmbedder(e.model, e.EmbedderOptions(o))
+}
+
+// EmbedderOptions are those with which Embedder makes its context.
+func (e *Engine) EmbedderOptions(o EmbedderOptions) EmbedderOptions {
 	o.Name, o.Model, o.Context = e.info.Name, e.identity.options.Model, e.identity.options.Context
-	return newEmbedder(e.model, o)
+	return o
 }
 
 func newEmbedder(model *native.Model, o EmbedderOptions) (*Embedder, error) {
 	info := model.Info()
-	options := o.contextOptions(info)
+	options := o.ContextOptions(info)
 	c, err := native.NewContext(model, options)
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", o.Name, err)
@@ -98,18 +103,11 @@ func newEmbedder(model *native.Model, o EmbedderOptions) (*Embedder, error) {
 	return e, nil
 }
 
-// Memory is about how many bytes a context takes beside the weights: the cache, and a row of logits for each token of a pass, twice.
-func (o EmbedderOptions) Memory(info native.ModelInfo) uint64 {
-	c := o.contextOptions(info)
-	logits := 2 * 4 * c.Batch * info.Vocabulary
-	cache := 2 * 2 * c.Cells * info.Layers * info.Embedding
-	return uint64(logits + cache)
-}
-
 // cuts reports whether an input may be computed in several passes: a token sees none after it, and the cache has those before.
 func (o EmbedderOptions) cuts(info native.ModelInfo) bool { return info.Generates() && !o.Scores }
 
-func (o EmbedderOptions) contextOptions(info native.ModelInfo) native.ContextOptions {
+// ContextOptions are those of the context that computes.
+func (o EmbedderOptions) ContextOptions(info native.ModelInfo) native.ContextOptions {
 	whole, piece := cmp.Or(o.UBatch, 512), cmp.Or(o.UBatch, 512)
 	if o.cuts(info) {
 		whole = cmp.Or(o.Batch, 2048)

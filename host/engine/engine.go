@@ -82,7 +82,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := native.LoadModel(ctx, o.Path, o.modelOptions())
+	model, err := native.LoadModel(ctx, o.Path, o.ModelOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -107,13 +107,15 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-func (o Options) modelOptions() native.ModelOptions {
+// ModelOptions are those with which Open loads the model.
+func (o Options) ModelOptions() native.ModelOptions {
 	m := o.Model
 	m.GPULayers, m.Progress = o.GPULayers, o.Progress
 	return m
 }
 
-func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
+// ContextOptions are those of the context that Open makes on the model.
+func (o Options) ContextOptions(info native.ModelInfo) native.ContextOptions {
 	cells := o.ContextSize
 	if cells == 0 {
 		cells = DefaultCells(info.ContextTrain, o.Slots)
@@ -123,21 +125,21 @@ func (o Options) contextOptions(info native.ModelInfo) native.ContextOptions {
 		threads = native.Threads(info.Size)
 	}
 	sequences := o.Slots
-	if o.shared(info) {
+	if o.Shared(info) {
 		sequences += o.CacheSequences
 	}
 	c := o.Context
 	c.Cells, c.Batch, c.UBatch, c.Sequences, c.Rows = cells, o.Batch, o.UBatch, sequences, max(o.Slots+o.DraftRows, c.Rows)
-	c.Threads, c.Poll, c.Unified, c.Output = threads, poll, o.shared(info), native.Logits
+	c.Threads, c.Poll, c.Unified, c.Output = threads, poll, o.Shared(info), native.Logits
 	return c
 }
 
 // DefaultCells is how many KV cells a model gets that was trained for so many tokens: for each slot as many, up to 32,768 in all.
 func DefaultCells(contextTrain, slots int) int { return min(contextTrain*max(slots, 1), maxCells) }
 
-// shared reports whether all sequences use the same cells. On the CPU they do not: in cells of its own, a sequence is computed to the
+// Shared reports whether all sequences use the same cells. On the CPU they do not: in cells of its own, a sequence is computed to the
 // same bits whatever is computed beside it (see docs/rationale.md).
-func (o Options) shared(info native.ModelInfo) bool {
+func (o Options) Shared(info native.ModelInfo) bool {
 	switch {
 	case o.KVLayout == "shared":
 		return true
@@ -158,7 +160,7 @@ func open(model *native.Model, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := native.NewContext(model, o.contextOptions(info))
+	c, err := native.NewContext(model, o.ContextOptions(info))
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +182,7 @@ func open(model *native.Model, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close(), template.Close())
 	}
-	e := &Engine{model: model, context: c, identity: newIdentity(o), template: template, templateOptions: o.Template.withDefaults(), backend: newBackend(c, info, limits, o.shared(info), o.onGPU(), o.Lacks)}
+	e := &Engine{model: model, context: c, identity: newIdentity(o), template: template, templateOptions: o.Template.withDefaults(), backend: newBackend(c, info, limits, o.Shared(info), o.onGPU(), o.Lacks)}
 	e.backend.checkpoints = e.backend.takesCheckpoints(info, o.Context.FullWindowCache)
 	t := template.Info()
 	e.info = Info{

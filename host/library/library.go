@@ -50,12 +50,7 @@ type Model struct {
 	Digest   string    // identifies the contents: the SHA-256 of a file that was pulled, else of its header and length
 	Source   *Source   // where it was pulled from; nil if no note says so
 	Details
-
-	cost cost
 }
-
-// Memory estimates what serving the model takes.
-func (m Model) Memory(u Use) Memory { return m.cost.memory(u) }
 
 // Header reads the header anew: the metadata of the first file and the tensors of all. It is large, so nobody keeps it.
 func (m Model) Header() (*gguf.Header, error) {
@@ -164,7 +159,7 @@ func read(path string) (Model, error) {
 	if err != nil {
 		return Model{}, err
 	}
-	m := Model{Files: paths, Digest: digest, Details: detailsOf(h), cost: costOf(h)}
+	m := Model{Files: paths, Digest: digest, Details: detailsOf(h)}
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/native"
 )
 
 // modelChildEnv makes this program a child that tries models: see ChildMain. Its value is the bytes the child may allocate, 0
@@ -32,27 +33,32 @@ const (
 
 // request asks the child to try a file, or for what touches a GPU.
 type request struct {
-	Task     string        `json:"task,omitempty"` // one of the tasks below; empty: try the file on the CPU
-	Path     string        `json:"path,omitempty"`
-	Lacks    Lacks         `json:"lacks,omitempty"`   // what is known and not tried again
-	Adapter  string        `json:"adapter,omitempty"` // for adapterTask
-	Template Template      `json:"template,omitzero"` // to try instead of the file's own
-	options                // of what is tried
-	Timeout  time.Duration `json:"timeout"` // after which the child ends itself, in case the parent cannot
+	Task     string                 `json:"task,omitempty"` // one of the tasks below; empty: try the file on the CPU
+	Path     string                 `json:"path,omitempty"`
+	Lacks    Lacks                  `json:"lacks,omitempty"`   // what is known and not tried again
+	Adapter  string                 `json:"adapter,omitempty"` // for adapterTask
+	Template Template               `json:"template,omitzero"` // to try instead of the file's own
+	options                         // of what is tried
+	Model    *native.ModelOptions   `json:"model,omitempty"`   // for dryRunTask
+	Context  *native.ContextOptions `json:"context,omitempty"` // likewise; nil: only what the model is
+	Timeout  time.Duration          `json:"timeout"`           // after which the child ends itself, in case the parent cannot
 }
 
 const (
 	surveyTask  = "survey"  // of what llama.cpp finds to compute on
 	gpuTask     = "gpu"     // compute with layers of the file there
 	adapterTask = "adapter" // compute with the file and an adapter on the CPU
+	dryRunTask  = "dry run" // what llama.cpp says using the model takes
 )
 
 // answer is what the child found; where the error is empty, nothing was wrong.
 type answer struct {
-	Lacks   Lacks   `json:"lacks,omitempty"`
-	Machine Machine `json:"machine,omitzero"`
-	Error   string  `json:"error,omitempty"`
-	Kind    string  `json:"kind,omitempty"` // of error: one of the kinds below, or empty for any other
+	Lacks   Lacks            `json:"lacks,omitempty"`
+	Machine Machine          `json:"machine,omitzero"`
+	Info    native.ModelInfo `json:"info,omitzero"`
+	Need    Need             `json:"need,omitempty"`
+	Error   string           `json:"error,omitempty"`
+	Kind    string           `json:"kind,omitempty"` // of error: one of the kinds below, or empty for any other
 }
 
 const (

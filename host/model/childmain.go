@@ -50,6 +50,7 @@ func serveParent(limit string) error {
 	native.SetLogger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	fmt.Println(hello)
 	in := bufio.NewReader(os.Stdin)
+	dry := &dryRuns{}
 	for {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
@@ -64,7 +65,7 @@ func serveParent(limit string) error {
 		}
 		// A parent that was killed cannot end a child that hangs.
 		watchdog := time.AfterFunc(r.Timeout+10*time.Second, func() { os.Exit(1) })
-		reply, err := json.Marshal(answerRequest(r))
+		reply, err := json.Marshal(answerRequest(r, dry))
 		watchdog.Stop()
 		if err != nil {
 			return err
@@ -73,7 +74,7 @@ func serveParent(limit string) error {
 	}
 }
 
-func answerRequest(r request) answer {
+func answerRequest(r request, dry *dryRuns) answer {
 	limit := defaultTemplateLimits
 	limit.total = min(limit.total, r.Timeout/2)
 	var a answer
@@ -85,6 +86,8 @@ func answerRequest(r request) answer {
 		err = computeOnGPU(r.Path, r.options)
 	case adapterTask:
 		err = tryAdapter(r.Path, r.Adapter, r.options)
+	case dryRunTask:
+		a, err = dry.answer(r)
 	default:
 		a.Lacks, err = runModelTrial(r, limit)
 	}

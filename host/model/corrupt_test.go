@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/native/gguf"
 )
 
@@ -90,6 +91,7 @@ func (c *corrupter) one(seed uint64) {
 		c.t.Error(err)
 		return
 	}
+	c.dryRun(seed, did)
 	switch err := c.try(); {
 	case errors.Is(err, ErrCrashed):
 		c.t.Logf("seed %d (%.200s): %v", seed, did, err)
@@ -116,18 +118,41 @@ func isTyped(err error) bool {
 }
 
 func (c *corrupter) try() error {
-	if c.child == nil {
-		p, err := startChild(c.t.Context(), 0)
-		if err != nil {
-			return err
-		}
-		c.child = p
+	if err := c.start(); err != nil {
+		return err
 	}
 	_, err := c.child.tryModel(c.t.Context(), request{Path: c.path, Timeout: time.Minute})
+	c.bury()
+	return err
+}
+
+// start makes sure that there is a child.
+func (c *corrupter) start() (err error) {
+	if c.child == nil {
+		c.child, err = startChild(c.t.Context(), 0)
+	}
+	return err
+}
+
+// bury removes a child that has died.
+func (c *corrupter) bury() {
 	if !c.child.alive() {
 		c.close()
 	}
-	return err
+}
+
+// dryRun has llama.cpp say what the file takes: it does, or there is an error with a type.
+func (c *corrupter) dryRun(seed uint64, did string) {
+	if err := c.start(); err != nil {
+		c.t.Error(err)
+		return
+	}
+	d := &DryRun{child: c.child, request: request{Task: dryRunTask, Path: c.path, Model: &native.ModelOptions{}, Timeout: time.Minute}}
+	_, err := d.Need(c.t.Context(), native.ContextOptions{Cells: 1024, Sequences: 4, Unified: true})
+	c.bury()
+	if err != nil && !errors.Is(err, ErrCrashed) && !errors.Is(err, ErrRefused) && !errors.Is(err, ErrUnknownArchitecture) {
+		c.t.Errorf("seed %d (%.200s): dry run: %v", seed, did, err)
+	}
 }
 
 func (c *corrupter) close() {

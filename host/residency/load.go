@@ -20,7 +20,7 @@ func (s *Set[M]) begin(name string) *model[M] {
 
 // load loads a model when it is its turn and there is room. What was taken out of memory for it is not put back if it fails.
 func (s *Set[M]) load(m *model[M]) {
-	need := s.Need(m.name)
+	need := s.Need(s.ctx, m.name)
 	loaded, err := s.loadInTurn(m, need)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *Set[M]) makeRoom(need uint64) error {
 			continue
 		}
 		if s.closing.count == 0 && !s.anyInUse() {
-			return fmt.Errorf("%w: it takes about %d MiB; raise models.max and models.memory, or keep fewer models", ErrNoRoom, need>>20)
+			return fmt.Errorf("%w: it takes %d MiB; raise models.max and models.memory, or keep fewer models", ErrNoRoom, need>>20)
 		}
 		changed := s.changed
 		s.mu.Unlock()

@@ -33,8 +33,8 @@ var (
 // Options are how models are loaded and how many stay.
 type Options[M io.Closer] struct {
 	Load func(ctx context.Context, name string) (M, error)
-	// Need is how many bytes a model will take, 0 if unknown. It may read files.
-	Need func(name string) uint64
+	// Need is how many bytes a model will take, 0 if unknown. It may read files, and start a process that does.
+	Need func(ctx context.Context, name string) uint64
 	// Available is how many bytes the system has left, 0 if unknown.
 	Available func() uint64
 	Budget    uint64                 // bytes that all models may take together; 0: any number

@@ -82,7 +82,7 @@ func with(t *testing.T, o Options[*fake], test func(t *testing.T, s *Set[*fake],
 		f := &fakes{}
 		o.Load, o.Log = f.load, slog.New(slog.DiscardHandler)
 		if o.Need == nil {
-			o.Need = func(string) uint64 { return 10 }
+			o.Need = func(context.Context, string) uint64 { return 10 }
 		}
 		if o.Available == nil {
 			o.Available = func() uint64 { return 0 }
@@ -208,7 +208,7 @@ func TestSet_InUse_IsNeverUnloaded(t *testing.T) {
 func TestSet_Memory_MakesRoom(t *testing.T) {
 	available := uint64(1000)
 	need := map[string]uint64{"a": 30, "b": 30, "c": 50, "huge": 500}
-	with(t, Options[*fake]{Budget: 100, Need: func(n string) uint64 { return need[n] }, Available: func() uint64 { return available }},
+	with(t, Options[*fake]{Budget: 100, Need: func(_ context.Context, n string) uint64 { return need[n] }, Available: func() uint64 { return available }},
 		func(t *testing.T, s *Set[*fake], f *fakes) {
 			use(t, s, "a")()
 			time.Sleep(time.Second)

@@ -32,10 +32,25 @@ func main() {
 	case *vector != "":
 		write = func(w io.Writer) error { return synth.ControlVector(w, *vector, *seed, *deviation) }
 	}
-	if err := store(*out, write); err != nil {
+	err := error(nil)
+	if *shape == "gemma3-12b" {
+		err = sparse(*out, *vocab)
+	} else {
+		err = store(*out, write)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "synthgguf:", err)
 		os.Exit(1)
 	}
+}
+
+// sparse writes a model without weights.
+func sparse(out, vocab string) error {
+	h, err := synth.Gemma12B(vocab)
+	if err != nil {
+		return err
+	}
+	return synth.SparseFile(out, h)
 }
 
 // model writes a model.

@@ -69,31 +69,6 @@ void check(const ps_context_params & p) {
     }
 }
 
-// The system promises a cache larger than all memory, and kills the process when it is cleared.
-void check_memory(const ps_model * m, const ps_context_params & p) {
-    if (llama_model_is_recurrent(m->model) || llama_model_is_hybrid(m->model)) {
-        return;
-    }
-    const double cells  = p.cells ? p.cells : llama_model_n_ctx_train(m->model);
-    const double values = double(llama_model_n_embd(m->model)) / std::max(1, llama_model_n_head(m->model)) *
-                          llama_model_n_head_kv(m->model) * llama_model_n_layer(m->model);
-    const auto   bytes  = [](int32_t type) {
-        return double(ggml_type_size(static_cast<ggml_type>(type))) / double(ggml_blck_size(static_cast<ggml_type>(type)));
-    };
-    const double need = cells * values * (bytes(p.type_k) + bytes(p.type_v));
-    double       have = 0;
-    for (size_t i = 0; i < ggml_backend_dev_count(); i++) {
-        size_t free = 0, total = 0;
-        ggml_backend_dev_memory(ggml_backend_dev_get(i), &free, &total);
-        have += double(total);
-    }
-    if (have > 0 && need > have) {
-        throw ps::fault(PS_NO_MEMORY, "a KV cache of " + std::to_string(p.cells) + " cells takes about " +
-                                          std::to_string(int64_t(need / (1 << 30))) + " GiB; this machine has " +
-                                          std::to_string(int64_t(have / (1 << 30))));
-    }
-}
-
 // Layers behind the pooling, as sentence transformers have them.
 bool has_dense_layers(const ps_model * m) {
     return m->model->dense_2_out_layers || m->model->dense_2_out_layers_b || m->model->dense_3_out_layers;
@@ -190,7 +165,6 @@ void attach_pools(ps_context * self, const ps_context_params & p) {
 int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context ** out, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         check(*p);
-        check_memory(model, *p);
         if (p->output == PS_SCORES && !model->model->cls && !model->model->cls_out) {
             throw ps::fault(PS_UNSUPPORTED, "the model has no classifier, so it gives no scores");
         }

@@ -55,6 +55,9 @@ int32_t ps_model_load(const char * path, const ps_model_params * params, ps_prog
 
         with->params.progress_callback           = on_progress;
         with->params.progress_callback_user_data = &state;
+        if (params->no_alloc) {
+            with->leave_out_vocabulary(path);
+        }
         model->model = llama_model_load_from_file(path, with->params);
         if (!model->model) {
             if (state.stopped) {
@@ -66,7 +69,7 @@ int32_t ps_model_load(const char * path, const ps_model_params * params, ps_prog
         model->vocab   = llama_model_get_vocab(model->model);
         model->n_vocab = llama_vocab_n_tokens(model->vocab);
         // Most of llama.cpp's functions for vocabularies assert that there is one.
-        if (llama_vocab_type(model->vocab) == LLAMA_VOCAB_TYPE_NONE || model->n_vocab <= 0) {
+        if ((llama_vocab_type(model->vocab) == LLAMA_VOCAB_TYPE_NONE && !params->no_alloc) || model->n_vocab <= 0) {
             throw ps::fault(PS_UNSUPPORTED, "the model has no vocabulary");
         }
         *out = model.release();

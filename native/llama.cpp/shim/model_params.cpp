@@ -2,6 +2,7 @@
 #include "model_params.h"
 
 #include "ggml-backend.h"
+#include "gguf.h"
 
 #include <algorithm>
 #include <cmath>
@@ -74,7 +75,7 @@ model_params::model_params(const ps_model_params & p) : params(llama_model_defau
     check_range("the lazy mode", p.lazy_mode, LLAMA_LAZY_MODE_OFF, LLAMA_LAZY_MODE_ON);
     params.n_gpu_layers    = p.gpu_layers;
     params.split_mode      = static_cast<llama_split_mode>(p.split_mode);
-    params.load_mode       = static_cast<llama_load_mode>(p.load_mode);
+    params.load_mode       = p.no_alloc ? LLAMA_LOAD_MODE_NONE : static_cast<llama_load_mode>(p.load_mode);  // llama.cpp asserts it
     params.lazy_mode       = static_cast<llama_lazy_mode>(p.lazy_mode);
     params.main_gpu        = p.main_gpu;
     params.vocab_only      = p.vocab_only;
@@ -181,6 +182,33 @@ void model_params::override_metadata(const ps_model_params & p) {
         metadata.push_back({});
         params.kv_overrides = metadata.data();
     }
+}
+
+void model_params::leave_out_vocabulary(const char * path) {
+    const std::unique_ptr<gguf_context, void (*)(gguf_context *)> file(gguf_init_from_file(path, { /*no_alloc=*/true, nullptr }), gguf_free);
+    if (!file) {
+        return;
+    }
+    const auto find = [&](const char * key, gguf_type type) {
+        const int64_t at = gguf_find_key(file.get(), key);
+        return at >= 0 && gguf_get_kv_type(file.get(), at) == type ? at : -1;
+    };
+    const int64_t architecture = find("general.architecture", GGUF_TYPE_STRING), tokens = find("tokenizer.ggml.tokens", GGUF_TYPE_ARRAY);
+    if (architecture < 0 || tokens < 0) {
+        return;
+    }
+    llama_model_kv_override kind{}, count{};
+    kind.tag = LLAMA_KV_OVERRIDE_TYPE_STR;
+    std::strcpy(kind.key, "tokenizer.ggml.model");
+    std::strcpy(kind.val_str, "no_vocab");
+    count.tag     = LLAMA_KV_OVERRIDE_TYPE_INT;
+    count.val_i64 = static_cast<int64_t>(gguf_get_arr_n(file.get(), tokens));
+    std::snprintf(count.key, sizeof(count.key), "%s.vocab_size", gguf_get_val_str(file.get(), architecture));
+    if (metadata.empty()) {
+        metadata.push_back({});
+    }
+    metadata.insert(metadata.begin(), { kind, count });  // the first of a key counts
+    params.kv_overrides = metadata.data();
 }
 
 // llama.cpp reads as many shares as there may be devices.

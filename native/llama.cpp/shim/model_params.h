@@ -17,6 +17,10 @@ struct model_params {
     explicit model_params(const ps_model_params & p);
     model_params(const model_params &) = delete;
 
+    // For a dry run, most of whose time a vocabulary would take: of a large one, seconds. What llama.cpp is told instead is the number of
+    // tokens, for the sizes of tensors. A file that does not say it is left as it is.
+    void leave_out_vocabulary(const char * path);
+
   private:
     std::vector<ggml_backend_dev_t>               devices;
     std::vector<llama_model_tensor_buft_override> tensors;

@@ -32,7 +32,9 @@ typedef struct ps_model_params {
     size_t n_tensor_split;
     const ps_metadata_override *metadata_overrides;
     size_t n_metadata_overrides;
-    bool vocab_only, check_tensors, no_repack, no_host, no_alloc, load_mtp;
+    bool vocab_only, check_tensors, no_repack, no_host;
+    bool no_alloc; // neither weights nor vocabulary are read: contexts of such a model are for ps_context_memory alone
+    bool load_mtp;
 } ps_model_params;
 
 // What a pass gives: logits of the tokens that are to have any, an embedding of each token, or scores of each sequence by the

@@ -240,6 +240,18 @@ void ps_context_pause(ps_context *context, bool pause) PS_NOEXCEPT;
 // Makes a running decode stop between two graph nodes (CPU only). From any thread.
 void ps_context_abort(ps_context *context) PS_NOEXCEPT;
 
+// What a context and its model take of one device's memory, in bytes.
+typedef struct ps_device_memory {
+    char name[64];
+    int32_t kind; // as in ps_device; the CPU's is main memory
+    size_t plain_weights; // in main memory as the file has them, so that they may be its pages
+    size_t weights, cells, compute; // other weights, KV cache and recurrent states, buffers of a pass
+    size_t free, total; // of the device; 0 where unknown
+} ps_device_memory;
+
+// Writes at most capacity of them, main memory first, and sets *count to how many there are.
+int32_t ps_context_memory(const ps_context *context, ps_device_memory *out, size_t capacity, size_t *count, ps_error *err) PS_NOEXCEPT;
+
 // ---- adapters --------------------------------------------------------------------------------------------------
 
 typedef struct ps_adapter ps_adapter; // a LoRA adapter of one model

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+
+// Package fit chooses with how large a context and how many slots a model is served, so that it fits into memory. What that takes is not
+// estimated: llama.cpp tells it (model.DryRun).
+package fit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/native"
+)
+
+// Model tells what contexts of a model take: a model.DryRun.
+type Model interface {
+	Info() native.ModelInfo
+	Need(ctx context.Context, o native.ContextOptions) (model.Need, error)
+}
+
+// Wish is how a model is to be served, and what of that may be chosen anew.
+type Wish struct {
+	engine.Options
+	AnyContext, AnySlots bool
+	LeastContext         int // tokens that a conversation is to have at least; 0: 4096
+}
+
+// Room is the memory that a model may take.
+type Room struct {
+	Main   uint64 // available bytes of main memory; 0: unknown, so that any model fits
+	AnyGPU bool   // GPUs have room for any model
+	Margin uint64 // bytes to leave free on each device; 0: a gibibyte on a GPU, a tenth of what is available in main memory
+}
+
+// Plan is how a model is served.
+type Plan struct {
+	engine.Options // with the slots, and with the context where it is not what is usual for them
+	Need           model.Need
+	Text           string // a line for people
+}
+
+const (
+	gpuMargin    = 1 << 30
+	leastContext = 4096
+	// cellUnit is what the cells of a sequence are a multiple of in llama.cpp.
+	cellUnit = 256
+)
+
+// Choose finds out whether a model fits as it is wished. If it does not, what may be chosen becomes less: first the context, down to the
+// least for each conversation, then the slots, by halves. What does not fit at all is a model.ErrTooLarge, beside the plan as it is wished.
+func Choose(ctx context.Context, m Model, w Wish, r Room) (Plan, error) {
+	s := newSearch(ctx, m, w, r)
+	wished, err := s.plan(w.Options)
+	if err != nil {
+		return Plan{}, err
+	}
+	if r.fits(wished.Need) {
+		wished.Text = fmt.Sprintf("%s for %d slots take %s", s.cells(wished), wished.Slots, wished.account(r))
+		return wished, nil
+	}
+	if found, ok, err := s.less(); ok || err != nil {
+		found.Text = fmt.Sprintf("%s for %d slots do not fit beside %s of weights in %s; %s, %d slots: %s", s.cells(wished), wished.Slots,
+			Size(weights(wished.Need)), r.text(wished.Need), s.cells(found), found.Slots, found.account(r))
+		return found, err
+	}
+	if r.holds(wished.Need) { // what was asked for leaves little free, but it was asked for
+		wished.Text = fmt.Sprintf("%s for %d slots take %s, which leaves less free than model.fit_target", s.cells(wished), wished.Slots, wished.account(r))
+		return wished, nil
+	}
+	return wished, s.refuse(wished)
+}
+
+// search looks for a plan that fits.
+type search struct {
+	ctx   context.Context
+	model Model
+	wish  Wish
+	room  Room
+}
+
+func newSearch(ctx context.Context, m Model, w Wish, r Room) *search {
+	w.LeastContext = cmp.Or(w.LeastContext, leastContext)
+	return &search{ctx, m, w, r}
+}
+
+// plan is that of given options, whether it fits or not.
+func (s *search) plan(o engine.Options) (Plan, error) {
+	need, err := s.model.Need(s.ctx, o.ContextOptions(s.model.Info()))
+	return Plan{Options: o, Need: need}, err
+}
+
+// less finds the largest plan that fits, with fewer cells, and if that is not enough fewer slots.
+func (s *search) less() (p Plan, ok bool, err error) {
+	for o := s.wish.Options; o.Slots > 0; o.Slots /= 2 {
+		o.CacheSequences = min(o.CacheSequences, o.Slots)
+		if p, ok, err = s.mostCells(o); ok || err != nil || !s.wish.AnySlots {
+			return p, ok, err
+		}
+	}
+	return p, false, nil
+}
+
+// mostCells finds the plan with the most cells that fits, of those for some slots.
+func (s *search) mostCells(o engine.Options) (best Plan, ok bool, err error) {
+	wished, err := s.plan(o)
+	if err != nil || s.room.fits(wished.Need) {
+		return wished, err == nil, err
+	}
+	if !s.wish.AnyContext {
+		return wished, false, nil
+	}
+	info := s.model.Info()
+	unit := cellUnit
+	least := s.wish.LeastContext
+	if info.ContextTrain > 0 {
+		least = min(least, info.ContextTrain)
+	}
+	if !o.Shared(info) {
+		unit *= o.Slots
+		least *= o.Slots
+	}
+	// In units: the least are tried first, then the middle of what fits and what does not.
+	fitting, over := 0, (o.ContextOptions(info).Cells+unit-1)/unit
+	for units := (least + unit - 1) / unit; fitting < units && units < over; units = (fitting + over) / 2 {
+		o.ContextSize = units * unit
+		p, err := s.plan(o)
+		switch {
+		case err != nil:
+			return p, false, err
+		case s.room.fits(p.Need):
+			best, fitting = p, units
+		case fitting == 0:
+			return best, false, nil
+		default:
+			over = units
+		}
+	}
+	return best, fitting > 0, nil
+}
+
+// cells tells how many KV cells a plan has.
+func (s *search) cells(p Plan) string {
+	return fmt.Sprintf("%d cells", p.ContextOptions(s.model.Info()).Cells)
+}
+
+// refuse says what the wished plan lacks, and what can be done.
+func (s *search) refuse(wished Plan) error {
+	remedy := "use a smaller or more strongly quantised model"
+	if !s.wish.AnyContext || !s.wish.AnySlots {
+		s.wish.AnyContext, s.wish.AnySlots, s.room.Margin = true, true, 1 // as much as there is
+		if p, ok, err := s.less(); err != nil {
+			return err
+		} else if ok {
+			remedy = fmt.Sprintf("use --ctx-size %d or less", p.ContextSize)
+			if p.Slots < wished.Slots {
+				remedy += fmt.Sprintf(" with --parallel %d or less", p.Slots)
+			}
+		}
+	}
+	return fmt.Errorf("%w: %s for %d slots take %s; %s, or have it tried all the same with --fit off", model.ErrTooLarge, s.cells(wished),
+		wished.Slots, wished.account(s.room), remedy)
+}
+
+// Check tells whether a model as it is can be held by the memory there is; if it cannot, the error is a model.ErrTooLarge.
+func Check(need model.Need, r Room) error {
+	if r.holds(need) {
+		return nil
+	}
+	return fmt.Errorf("%w: it takes %s", model.ErrTooLarge, Plan{Need: need}.account(r))
+}
