@@ -23,15 +23,17 @@ type seer struct {
 func (d *seer) Draft(asks []*draft.Ask) {
 	for _, a := range asks {
 		d.asked++
-		context := append([]scheduler.Token(nil), a.Context...)
-		for range a.Most {
-			next := d.backend.After(append(context, 0), len(context), scheduler.Request{})[0]
+		right := a.Most
+		for i := range a.Most { // what follows an error is a guess after that
 			if d.rng.Float64() < d.errs {
-				next = scheduler.Token(1 + d.rng.IntN(200))
+				right = i
+				break
 			}
-			context = append(context, next)
 		}
-		a.Draft = append(a.Draft, context[len(a.Context):]...)
+		a.Draft = append(a.Draft, d.backend.GoesOn(a.Context, right)...)
+		for len(a.Draft) < a.Most {
+			a.Draft = append(a.Draft, scheduler.Token(1+d.rng.IntN(200)))
+		}
 		a.Grade = d.rng.IntN(draft.Grades)
 	}
 }

@@ -21,3 +21,19 @@ func (b *Backend) After(history []scheduler.Token, from int, r scheduler.Request
 	}
 	return said
 }
+
+// GoesOn tells what the model says after a history, n tokens, without adapters.
+func (b *Backend) GoesOn(history []scheduler.Token, n int) []scheduler.Token {
+	h := beginning
+	for _, t := range history {
+		h = extend(h, t, nil)
+	}
+	said := make([]scheduler.Token, n)
+	for i := range said {
+		if said[i] = EndToken; b.End == 0 || len(history)+i < b.End {
+			said[i] = b.next(h | 1<<63)
+		}
+		h = extend(h, said[i], nil)
+	}
+	return said
+}
