@@ -42,8 +42,11 @@ func (d *Drafts) Choose() (offers, length int) {
 	longest := max(d.Target, alone)
 	slots := float64(d.Decode.Tokens)
 	best := leastGain * slots / alone.Seconds()
-	for m := 1; m <= len(d.Offers) && m <= d.Room; m++ {
-		for k := 1; k <= min(d.Most, d.Room/m); k++ {
+	for m := min(len(d.Offers), d.Room); m > 0; m /= 2 { // all, or the better half of those
+		for _, k := range sizes[1:] { // the first two knots are 1
+			if k > min(d.Most, d.Room/m) {
+				break
+			}
 			gain, more := 0.0, false
 			for _, o := range d.Offers[:m] {
 				gain, more = gain+o.expected(k), more || o.likely(k)
