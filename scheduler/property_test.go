@@ -111,7 +111,7 @@ func (w *world) inOrder() {
 // TestScheduler_RandomWork_KeepsItsPromises: every request ends exactly once with the right answer, no cell leaks, no slot starves,
 // the order within a priority holds; the backend itself refuses a pass over its limits or a position out of order.
 func TestScheduler_RandomWork_KeepsItsPromises(t *testing.T) {
-	worlds, ticks := 400, 400
+	worlds, ticks := 20, 150
 	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
 		worlds, ticks = 1000, 3000
 	}
