@@ -91,6 +91,16 @@ VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unkno
 $(BINARY): go.mod go.sum $(GO_SOURCES) $(LLAMA_STAMP) $(UI)
 	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o $@ ./cmd/penstock && touch $@
 
+# One program for all x86-64 Linux systems. It has a build of its own: what `make build` has made stays as it is.
+.PHONY: dist
+dist: $(UI) | setup ## build/dist/penstock-VERSION-linux-x86_64.tar.gz, which runs on any x86-64 Linux, with the best kernels for its CPU
+	@scripts/dist.sh $(VERSION)
+
+.PHONY: dist-test
+dist-test: setup-test plugins dist ## try that archive: in an empty root, as a container, at each level of the CPU, on emulated older CPUs
+	@scripts/setup.sh dist
+	PENSTOCK_TEST_DIST=$(abspath build/dist/penstock-$(VERSION)-linux-x86_64.tar.gz) go test -count 1 -v -run Dist ./docs ./deploy
+
 # The examples in Go are the folders with a main.go. TINYGO may be the path of one that is installed already; min-p is built by Go
 # itself too, for the test that both compute the same.
 TINYGO ?= build/tools/tinygo/bin/tinygo
@@ -140,11 +150,12 @@ test: setup-test build plugins-test $(LLAMA_SERVER) $(LLAMA_ARCHS) $(CLIENT_MODU
 	scripts/tutorial.sh docs/plugins/rust.md
 
 .PHONY: test-long
-test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) ## full corruption and property runs, sanitizers, other builds, Vulkan, each fuzz target for FUZZTIME
+test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) ## full corruption and property runs, sanitizers, other builds, Vulkan, the archive of make dist, each fuzz target for FUZZTIME
 	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
 	scripts/sanitize.sh
 	scripts/variants.sh
 	scripts/vulkan.sh
+	$(MAKE) dist-test
 	scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: fuzz

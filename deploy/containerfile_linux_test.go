@@ -15,9 +15,9 @@ import (
 // instruction is one of a container file: "RUN" and its text, for example. Lines that end in a backslash are joined.
 type instruction struct{ word, text string }
 
-func instructions(t *testing.T) (all []instruction) {
+func instructions(t *testing.T, file string) (all []instruction) {
 	t.Helper()
-	text, err := os.ReadFile("Containerfile")
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,6 +28,17 @@ func instructions(t *testing.T) (all []instruction) {
 		}
 	}
 	return all
+}
+
+// lastStage are the instructions from the last FROM on.
+func lastStage(all []instruction) []instruction {
+	var last int
+	for i := range all {
+		if all[i].word == "FROM" {
+			last = i
+		}
+	}
+	return all[last:]
 }
 
 func textsOf(all []instruction, word string) (texts []string) {
@@ -41,33 +52,32 @@ func textsOf(all []instruction, word string) (texts []string) {
 
 // The last stage runs as a user that is not root, by number, so that a cluster can check it, and has no compiler and no source.
 func TestContainerfile_LastStage(t *testing.T) {
-	all := instructions(t)
-	var last int
-	for i := range all {
-		if all[i].word == "FROM" {
-			last = i
-		}
+	for _, file := range []string{"Containerfile", "dist/Containerfile"} {
+		checkLastStage(t, lastStage(instructions(t, file)), file)
 	}
-	stage := all[last:]
+}
+
+func checkLastStage(t *testing.T, stage []instruction, file string) {
+	t.Helper()
 	if user := textsOf(stage, "USER"); len(user) != 1 || !regexp.MustCompile(`^[1-9]\d*:[1-9]\d*$`).MatchString(user[0]) {
-		t.Errorf("USER is %q", user)
+		t.Errorf("%s: USER is %q", file, user)
 	}
 	for _, run := range textsOf(stage, "RUN") {
 		if !strings.Contains(run, "--no-install-recommends") || strings.Contains(run, "build-essential") {
-			t.Errorf("the last stage has RUN %s", run)
+			t.Errorf("%s: the last stage has RUN %s", file, run)
 		}
 	}
 	for _, copied := range textsOf(stage, "COPY") {
-		if !strings.HasPrefix(copied, "--from=build ") {
-			t.Errorf("the last stage has COPY %s", copied)
+		if strings.HasPrefix(copied, ". ") {
+			t.Errorf("%s: the last stage has COPY %s", file, copied)
 		}
 	}
 }
 
 // Each word is an instruction, each command is one that shellcheck takes, and what is named of the repository is there.
 func TestContainerfile_Commands(t *testing.T) {
-	all := instructions(t)
-	known := []string{"FROM", "RUN", "WORKDIR", "COPY", "ARG", "ENV", "VOLUME", "USER", "EXPOSE", "STOPSIGNAL", "ENTRYPOINT", "CMD"}
+	all := append(instructions(t, "Containerfile"), instructions(t, "dist/Containerfile")...)
+	known := []string{"FROM", "RUN", "WORKDIR", "COPY", "ARG", "ENV", "VOLUME", "USER", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD"}
 	for _, i := range all {
 		if !slices.Contains(known, i.word) {
 			t.Errorf("%s is no instruction of this file", i.word)
@@ -94,7 +104,7 @@ func TestContainerfile_Libraries(t *testing.T) {
 		t.Fatalf("%v: %s", err, said)
 	}
 	packages := map[string]string{"libstdc++": "libstdc++6", "libgcc_s": "libstdc++6", "libc": "", "libm": "", "linux-vdso": ""}
-	runs := textsOf(instructions(t), "RUN")
+	runs := textsOf(instructions(t, "Containerfile"), "RUN")
 	for line := range strings.Lines(string(said)) {
 		library, _, _ := strings.Cut(filepath.Base(strings.Fields(line)[0]), ".")
 		if strings.HasPrefix(library, "ld-linux") {

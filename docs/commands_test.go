@@ -53,8 +53,11 @@ func TestCommands(t *testing.T) {
 }
 
 // The README's plugin has the effect that the README shows.
-func TestCommands_ReadmePlugin(t *testing.T) {
-	place := newPlace(t)
+func TestCommands_ReadmePlugin(t *testing.T) { readmePlugin(t, newPlace(t)) }
+
+// readmePlugin runs what the README has its reader run, and compares the plugin's effect.
+func readmePlugin(t *testing.T, place place) {
+	t.Helper()
 	said := map[string]string{} // by the first line of a block
 	for _, b := range blocks(t, "README.md") {
 		if b.file != "" {
@@ -82,27 +85,40 @@ const (
 	plain = ask + `"messages": [{"role": "user", "content": "Tell me a story about a frog."}], "temperature": 0}'`
 )
 
-// place is a folder that looks like a checkout, and a server that a newcomer has started there.
-type place struct{ dir, url string }
+// place is a folder that looks like a checkout, and a server that a newcomer has started there. Extra is more of the environment.
+type place struct {
+	dir, url string
+	extra    []string
+}
 
 // adminKey is that of the place's server.
 const adminKey = "the-admin-key-of-the-tests"
 
 func newPlace(t *testing.T) place {
 	t.Helper()
+	return newPlaceWith(t, filepath.Join("..", "bin", "penstock"), nil, func(*testing.T, place, *exec.Cmd) {})
+}
+
+// newPlaceWith makes a place with any program and more of the environment. Its server is prepared before it starts.
+func newPlaceWith(t *testing.T, program string, extra []string, prepare func(*testing.T, place, *exec.Cmd)) place {
+	t.Helper()
+	program, err := filepath.Abs(program)
+	if err != nil {
+		t.Fatal(err)
+	}
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := place{dir: t.TempDir()}
-	if _, err := os.Stat(filepath.Join(root, "bin", "penstock")); err != nil {
+	p := place{dir: t.TempDir(), extra: extra}
+	if _, err := os.Stat(program); err != nil {
 		t.Fatalf("%v: run `make build` first", err)
 	}
 	p.link(t, filepath.Join(root, "plugins", "sdk"), "plugins/sdk")
 	p.link(t, filepath.Join(root, "host", "api", "clients", "node_modules"), "node_modules")
 	p.link(t, filepath.Join(root, "build", "plugins"), "build/plugins")
 	p.write(t, "plugins/examples/go.mod", read(t, "plugins/examples/go.mod"))
-	p.write(t, "bin/penstock", strings.ReplaceAll(untilReady, "PENSTOCK", filepath.Join(root, "bin", "penstock")))
+	p.write(t, "bin/penstock", strings.ReplaceAll(untilReady, "PENSTOCK", program))
 	p.write(t, "keys.txt", strings.Repeat("5f2b8c", 10)+" alice\n")
 	p.write(t, "admin.key", adminKey)
 	p.write(t, "plugin.wasm", "\x00asm\x01\x00\x00\x00")
@@ -112,7 +128,7 @@ func newPlace(t *testing.T) place {
 	} else {
 		p.write(t, "plugins/banned-phrases.wasm", string(wasm))
 	}
-	p.url = p.serve(t, filepath.Join(root, "bin", "penstock"))
+	p.url = p.serve(t, program, prepare)
 	return p
 }
 
@@ -166,16 +182,18 @@ func (p place) environment() []string {
 			all = append(all, each)
 		}
 	}
+	all = append(all, p.extra...)
 	return append(all, "XDG_DATA_HOME="+filepath.Join(p.dir, "data"), "ADMIN_KEY="+adminKey, "HF_ENDPOINT=http://127.0.0.1:9",
 		"PATH="+filepath.Join(p.dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
 // serve starts the server of which the documents say that it is there, and returns its address.
-func (p place) serve(t *testing.T, binary string) string {
+func (p place) serve(t *testing.T, binary string, prepare func(*testing.T, place, *exec.Cmd)) string {
 	t.Helper()
 	server := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--admin-key", adminKey, "--threads", "1", "--log-level", "error")
 	var log bytes.Buffer
 	server.Dir, server.Env, server.Stderr = p.dir, p.environment(), &log
+	prepare(t, p, server)
 	out, err := server.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -37,5 +37,18 @@ func logKernels(log *slog.Logger, k completion.Kernels) {
 	if k.NoGPU != "" {
 		log.Warn("the GPU is not used, the CPU computes everything: mend its driver, or try fewer --gpu-layers", slog.String("reason", k.NoGPU))
 	}
+	logLevel(log)
 	log.Info("kernels of the CPU: " + k.String())
+}
+
+// logLevel logs for which level of CPUs the kernels are, where this build has several.
+func logLevel(log *slog.Logger) {
+	level, _ := native.Level() // an error has ended the program before
+	if len(level.Failed) > 0 {
+		log.Warn("this CPU says that it has more than works; kernels for a lower level compute instead, more slowly",
+			slog.Any("failed", level.Failed), slog.String("used", level.Used))
+	}
+	if level.Used != "" {
+		log.Info("level of the CPU: "+level.Used, slog.Any("offered", level.Offered), slog.Bool("forced", level.Forced))
+	}
 }

@@ -30,6 +30,7 @@ type earlyLine struct {
 }
 
 func init() {
+	useLevel()
 	C.ps_start(C.ps_log_fn(C.penstockLog))
 	UseKernels(ChoosePenstock.Without())
 }

@@ -21,8 +21,14 @@ import "C"
 // Set by zz_stamp.go, which the build of the library writes, with the flags that its backend is linked with.
 var buildStamp, buildBackend string
 
-// Build names the library that is linked: the stamp over its source and flags, and its backend (cpu, cuda, ...).
-func Build() (stamp, backend string) { return buildStamp, buildBackend }
+// Build names the library that is linked: the stamp over its source and flags, with the level of the CPU where it has several, and its
+// backend (cpu, cuda, ...).
+func Build() (stamp, backend string) {
+	if level := chosenLevel.Used; level != "" {
+		return buildStamp + "-" + level, buildBackend
+	}
+	return buildStamp, buildBackend
+}
 
 // Version is llama.cpp's own version.
 func Version() string { return C.GoString(C.ps_version()) }

@@ -4,6 +4,7 @@
 #
 #   setup.sh          what `make build` and `make run` need
 #   setup.sh test     that and what `make test` and `make check` need
+#   setup.sh dist     what `make build` and `make dist-test` need
 #   setup.sh vulkan   what `make build` needs, and for BACKEND=vulkan, with a device in software where there is no driver
 #
 # Debian and Ubuntu: with apt, as root or through sudo. Elsewhere it lists what to install and stops. It is instant, and
@@ -58,6 +59,7 @@ find_missing() {
     [ -n "${VULKAN_SDK:-}" ] || there /usr/share/cmake/SPIRV-Headers || missing+=(spirv-headers)
     there /usr/share/vulkan/icd.d/*.json /etc/vulkan/icd.d/*.json || missing+=(mesa-vulkan-drivers)
   fi
+  [ "$1" != dist ] || need qemu-x86_64 qemu-user
   if [ "$1" = test ]; then
     browser_ok || missing+=(chromium)
     need shellcheck shellcheck

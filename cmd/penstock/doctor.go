@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/native"
 	"github.com/spf13/cobra"
 )
 
@@ -98,6 +99,8 @@ func examine(cmd *cobra.Command, r *report) {
 func examineConfigured(ctx context.Context, cfg config.Config, r *report) {
 	r.add(processorFinding(cfg.Model.Threads))
 	r.add(optionsFinding(cfg))
+	level, _ := native.Level()
+	r.add(levelFindings(level)...)
 	r.add(deviceFindings(model.Survey(ctx))...)
 	r.add(folderFindings(library.Open(cfg.Models.Dir))...)
 	r.add(listenFinding(ctx, cfg.Server))

@@ -34,6 +34,23 @@ func processorFinding(threads int) finding {
 	return finding{stateOK, "cpu", detail, ""}
 }
 
+// levelFindings says for which level of CPUs the kernels are, where this build has several.
+func levelFindings(level native.LevelChoice) []finding {
+	if level.Used == "" {
+		return nil
+	}
+	best := level.Offered[len(level.Offered)-1]
+	detail := fmt.Sprintf("%s; this CPU has %s", level.Used, strings.Join(level.Offered, ", "))
+	switch {
+	case len(level.Failed) > 0:
+		return []finding{{stateWarn, "level", detail + ", but " + strings.Join(level.Failed, ", ") + " failed a trial",
+			"see which features the hypervisor or emulator of this machine offers without having them"}}
+	case level.Used != best:
+		return []finding{{stateWarn, "level", detail, "unset " + native.LevelVariable + ", which forces a lower one than the best"}}
+	}
+	return []finding{{stateOK, "level", detail, ""}}
+}
+
 // deviceFindings lists the devices on which llama.cpp can compute, with their memory.
 func deviceFindings(m model.Machine, err error) []finding {
 	_, backend := native.Build()

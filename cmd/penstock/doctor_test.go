@@ -20,6 +20,7 @@ import (
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/native"
 )
 
 func TestDoctor_SoundSetUp(t *testing.T) {
@@ -78,6 +79,26 @@ func TestDeviceFindings_DriverFaults(t *testing.T) {
 	got := deviceFindings(model.Machine{}, fmt.Errorf("%w: SIGSEGV", model.ErrGPU))
 	if len(got) != 2 || got[0].Topic != "backend" || got[1].State != stateFail || !strings.Contains(got[1].Detail, "SIGSEGV") {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func TestLevelFindings(t *testing.T) {
+	if got := levelFindings(native.LevelChoice{}); len(got) != 0 {
+		t.Errorf("in a build for one CPU: %+v", got)
+	}
+	all := []string{"x86-64", "avx2", "amx"}
+	for name, c := range map[string]struct {
+		level        native.LevelChoice
+		state, wants string
+	}{
+		"the best":  {native.LevelChoice{Used: "amx", Offered: all}, stateOK, "amx; this CPU has x86-64, avx2, amx"},
+		"forced":    {native.LevelChoice{Used: "avx2", Offered: all, Forced: true}, stateWarn, "PENSTOCK_CPU_LEVEL"},
+		"a failure": {native.LevelChoice{Used: "avx2", Offered: all, Failed: []string{"amx"}}, stateWarn, "amx failed a trial"},
+	} {
+		got := levelFindings(c.level)
+		if len(got) != 1 || got[0].State != c.state || !strings.Contains(got[0].Detail+got[0].Remedy, c.wants) {
+			t.Errorf("%s: got %+v, want %s with %q", name, got, c.state, c.wants)
+		}
 	}
 }
 

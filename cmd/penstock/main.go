@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/plugin/compile"
+	"github.com/penstock/penstock/native"
 )
 
 // version is set by the linker.
@@ -33,6 +34,10 @@ func main() {
 
 // execute runs one command and returns its exit code. Results go to out; progress, logs and errors to errOut.
 func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	if _, err := native.Level(); err != nil {
+		fmt.Fprintf(errOut, "penstock: %v\n", err)
+		return exitWrongUse
+	}
 	root := newRoot()
 	if len(args) > 0 && args[0] == "serve" {
 		if err := config.CheckAbsent(args); err != nil {

@@ -15,9 +15,10 @@ import (
 type build struct {
 	Penstock   string `json:"penstock"`
 	LlamaCPP   string `json:"llama_cpp"`
-	Backend    string `json:"backend"`     // of llama.cpp: cpu, cuda, ...
-	OwnKernels bool   `json:"own_kernels"` // whether it contains Penstock's CPU kernels
-	BuildStamp string `json:"build_stamp"` // a hash of llama.cpp's source, our shim, flags and compiler
+	Backend    string `json:"backend"`             // of llama.cpp: cpu, cuda, ...
+	OwnKernels bool   `json:"own_kernels"`         // whether it contains Penstock's CPU kernels
+	CPULevel   string `json:"cpu_level,omitempty"` // that the kernels in use are for; empty: the build is for one CPU
+	BuildStamp string `json:"build_stamp"`         // a hash of llama.cpp's source, our shim, flags and compiler
 	Go         string `json:"go"`
 	Wazero     string `json:"wazero,omitempty"` // empty: plugins are not built in
 	Platform   string `json:"platform"`
@@ -25,8 +26,9 @@ type build struct {
 
 func thisBuild() build {
 	stamp, backend := native.Build()
+	level, _ := native.Level()
 	return build{
-		Penstock: version, LlamaCPP: native.Version(), Backend: backend, OwnKernels: native.HasOwnKernels(), BuildStamp: stamp,
+		Penstock: version, LlamaCPP: native.Version(), Backend: backend, OwnKernels: native.HasOwnKernels(), CPULevel: level.Used, BuildStamp: stamp,
 		Go: runtime.Version(), Wazero: moduleVersion("github.com/tetratelabs/wazero"),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}

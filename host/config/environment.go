@@ -31,7 +31,7 @@ func (l *loader) readEnvironment(environ []string) {
 	}
 }
 
-// ignored tells which variables are for tests, or for the child process that tries models, and not for the configuration.
+// ignored tells which variables are for tests, for the child process that tries models or for package native, and not for the configuration.
 func ignored(name string) bool {
-	return strings.HasPrefix(name, prefix+"TEST_") || name == prefix+"PROBE"
+	return strings.HasPrefix(name, prefix+"TEST_") || name == prefix+"PROBE" || name == prefix+"CPU_LEVEL"
 }

@@ -38,7 +38,7 @@ func TestLoad_LaterSourcesWin(t *testing.T) {
 	path := write(t, "server:\n  listen: 127.0.0.1:1\n  api_keys: [a, b]\nscheduler:\n  slots: 2\n  max_queue: 3\n  itl_target: 80\nplugins:\n")
 	c, err := Load(Sources{
 		File:    path,
-		Environ: []string{"PENSTOCK_SCHEDULER_SLOTS=4", "PENSTOCK_SCHEDULER_MAX_QUEUE=5", "PENSTOCK_SERVER_BODY_LIMIT=2MiB", "HOME=/", "PENSTOCK_TEST_MODELS=x", "PENSTOCK_PROBE=1", "PENSTOCK_LOG_LEVEL="},
+		Environ: []string{"PENSTOCK_SCHEDULER_SLOTS=4", "PENSTOCK_SCHEDULER_MAX_QUEUE=5", "PENSTOCK_SERVER_BODY_LIMIT=2MiB", "HOME=/", "PENSTOCK_TEST_MODELS=x", "PENSTOCK_PROBE=1", "PENSTOCK_CPU_LEVEL=avx2", "PENSTOCK_LOG_LEVEL="},
 		Flags:   map[string]any{"scheduler.slots": "6", "plugins.default": []string{"x"}},
 	})
 	if err != nil {

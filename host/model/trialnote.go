@@ -19,7 +19,7 @@ import (
 type trialNote string
 
 // noteFor names a note after everything the trial depends on: sizes and times of the model's files, their headers, this program, the
-// kernels it uses, and more for a trial on a GPU.
+// kernels it uses and the level of the CPU that they are for, and more for a trial on a GPU.
 func noteFor(cacheDir string, in *inspection, more ...any) trialNote {
 	program, err := os.Executable()
 	if err != nil || cacheDir == "" {
@@ -34,7 +34,8 @@ func noteFor(cacheDir string, in *inspection, more ...any) trialNote {
 		fmt.Fprintf(hash, "%d %d\n", info.Size(), info.ModTime().UnixNano())
 	}
 	hash.Write(in.headers)
-	fmt.Fprintln(hash, native.KernelsInUse())
+	stamp, _ := native.Build()
+	fmt.Fprintln(hash, native.KernelsInUse(), stamp)
 	if len(more) > 0 {
 		fmt.Fprintf(hash, "%q\n", more)
 	}

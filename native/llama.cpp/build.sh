@@ -3,6 +3,7 @@
 # Builds llama.cpp and what Penstock adds to it. A stamp makes a second run instant.
 #
 #   build.sh DEST              the library Go links, in DEST/out: headers, one static library, what Go must know of it
+#   build.sh DEST levels       the same in DEST/levels, with the CPU's kernels for each level of levels.txt, one of which is chosen at start
 #   build.sh DEST tools        llama-bench, llama-batched-bench, llama-quantize, llama-server of the same configuration
 #   build.sh DEST server       of these llama-server alone, with which tests compare answers
 #   build.sh DEST archs        llama.cpp's test-llama-archs, which writes a random model of each architecture
@@ -17,7 +18,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "${1:?usage: build.sh DEST [tools|server|archs]}"
+mkdir -p "${1:?usage: build.sh DEST [levels|tools|server|archs]}"
 dest=$(cd "$1" && pwd)
 goal=${2:-library}
 export CC=${CC:-cc} CXX=${CXX:-c++}
@@ -53,6 +54,12 @@ case "$backend" in
   *) fail "BACKEND=$backend is not known; use cpu, cuda, vulkan, metal or auto" ;;
 esac
 
+if [ "$goal" = levels ]; then
+  [ "$(uname -s -m) $backend" = "Linux x86_64 cpu" ] || fail "levels are for x86-64 Linux and BACKEND=cpu; this is $(uname -s -m) and BACKEND=$backend"
+  NATIVE=OFF
+  flags="$flags -DPENSTOCK_LEVELS=ON"
+  for feature in SSE42 AVX AVX2 BMI2 FMA F16C; do flags="$flags -DGGML_$feature=OFF"; done
+fi
 [ "${PENSTOCK_SANITIZED:-OFF}" = OFF ] || flags="$flags -DPENSTOCK_SANITIZED=ON"
 
 for tool in cmake ninja "${CXX%% *}" ar; do
@@ -98,8 +105,13 @@ stamp=$({
 
 if [ -n "${PENSTOCK_AUTO:-}" ] && [ "$(cat "$work.failed" 2>/dev/null)" = "$stamp" ]; then exit 1; fi
 
-# Points DEST/out to this configuration. Go does not notice changed archives: a changed file of package native makes it link and test again.
+# Points DEST/out to this configuration; DEST/levels is a link of its own, so that `make dist` leaves alone what `make build` has built.
+# Go does not notice changed archives: a changed file of package native makes it link and test again.
 choose() {
+  if [ "$goal" = levels ]; then
+    ln -sfn "$name/out" "$dest/levels"
+    return
+  fi
   if [ "$(readlink "$dest/out")" != "$name/out" ]; then
     rm -rf "$dest/out"
     ln -s "$name/out" "$dest/out"
@@ -110,7 +122,7 @@ choose() {
   fi
 }
 
-if [ "$goal" = library ] && [ "$(cat "$out/stamp" 2>/dev/null)" = "$stamp" ]; then choose; exit 0; fi
+if [[ $goal =~ ^(library|levels)$ ]] && [ "$(cat "$out/stamp" 2>/dev/null)" = "$stamp" ]; then choose; exit 0; fi
 
 say "building for $backend (a first build takes some minutes; it goes on where it stopped)"
 # shellcheck disable=SC2086  # the flags are words
@@ -136,6 +148,7 @@ case "$goal" in
 esac
 
 build penstock_shim penstock_probe
+[ "$goal" != levels ] || build penstock_levels
 if [ -n "${PENSTOCK_AUTO:-}" ]; then
   "$work/penstock_probe" >>"$work.log" 2>&1 || fail "what was built for $backend does not start (log: $work.log); a driver may be missing"
 fi
@@ -167,7 +180,17 @@ if [ "$(uname -s)" = Darwin ]; then
   # shellcheck disable=SC2046
   libtool -static -o "$scratch/lib/libpenstock_llama.a" $(archives) 2>/dev/null
 else
-  { echo "create $scratch/lib/libpenstock_llama.a"; archives | sed 's/^/addlib /'; echo save; echo end; } | ar -M
+  mapfile -t merged < <(archives)
+  if [ "$goal" = levels ]; then # which have ggml-cpu several times
+    "$here/levels.sh" "$work" "${merged[@]}"
+    mapfile -t merged < <(printf '%s\n' "${merged[@]}" | grep -v '/libggml-cpu\.a$'; ls "$work"/levels/*.o)
+  fi
+  {
+    echo "create $scratch/lib/libpenstock_llama.a"
+    for part in "${merged[@]}"; do case "$part" in *.a) echo "addlib $part" ;; *) echo "addmod $part" ;; esac done
+    echo save
+    echo end
+  } | ar -M
 fi
 cp -r "$source_dir/include" "$scratch/include"
 cp "$source_dir"/ggml/include/*.h "$scratch/include/"

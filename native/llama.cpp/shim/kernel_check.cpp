@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Checks kernels before they are used: each computes a small operation, and the result is compared with the same in plain steps. This
 // file is compiled for any CPU, so that it cannot share a fault with what it checks.
+#include "kernel_check.h"
+
 #include "attention_case.h"
 #include "kernels/kernels.h"
 #include "product_case.h"
@@ -12,6 +14,8 @@
 namespace {
 
 using namespace ps::trial;
+
+int32_t check_threads = 2;
 
 // No number may be off by more than the tolerance, as a share of the root mean square of all.
 void compare(const std::vector<float> & got, const std::vector<float> & want, float tolerance, int64_t rows) {
@@ -48,7 +52,7 @@ void check_product(penstock_family family, ggml_type type) {
     c.width   = 512;
     c.results = 160;
     c.rows    = 1;
-    c.threads = 2;
+    c.threads = check_threads;
     ps_product one(c);
     if (penstock_kernels_of(one.weights) != family) {
         throw ps::fault(PS_INVALID, "these kernels do not compute it");
@@ -70,7 +74,8 @@ void check_attention(penstock_family family) {
     plain.heads      = 6;
     plain.kv_heads   = 2;
     plain.cells      = 192;
-    plain.sequences = plain.threads = 2;
+    plain.sequences = 2;
+    plain.threads   = check_threads;
     plain.k_type = plain.v_type = GGML_TYPE_F16;
     auto capped = plain, biased = plain, sunk = plain;
     capped.soft_cap = 2;
@@ -89,6 +94,11 @@ void check_attention(penstock_family family) {
 }
 
 }  // namespace
+
+int32_t ps::check_kernel_alone(int32_t family, int32_t operation, ps_error * err) {
+    check_threads = 1;
+    return ps_kernel_check(family, operation, err);
+}
 
 int32_t ps_kernel_check(int32_t family, int32_t operation, ps_error * err) noexcept {
     return ps::guarded(err, [&] {

@@ -87,6 +87,17 @@ typedef struct ps_named_number {
 // Struct sizes, field offsets and enum values of llama.h that the shim relies on, as it was compiled with them.
 const ps_named_number *ps_llama_layout(size_t *count) PS_NOEXCEPT;
 
+// ---- levels of the CPU -----------------------------------------------------------------------------------------
+
+// A build with levels (`build.sh DEST levels`) has the kernels several times, each for CPUs of one level; any other build has none of these levels. They are
+// numbered from the lowest, which is in use at first. One is chosen before anything else is called.
+int32_t ps_level_count(void) PS_NOEXCEPT;
+const char *ps_level_name(int32_t level) PS_NOEXCEPT;
+bool ps_level_offered(int32_t level) PS_NOEXCEPT; // whether the CPU says that it has what the level needs
+void ps_level_use(int32_t level) PS_NOEXCEPT;
+// Computes in a forked child with a level (-1: with what is in use), and reports whether that works. For tests crash ends the child.
+bool ps_level_try(int32_t level, bool crash) PS_NOEXCEPT;
+
 // ---- kernels of the CPU ----------------------------------------------------------------------------------------
 
 #include "kernel_api.h"

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+
+package docs
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The program that `make dist` packs serves in a root folder with nothing else in it, and the README's commands do there what the README
+// says, at each level that this CPU has.
+func TestDist_Readme_EmptyRoot(t *testing.T) {
+	archive := os.Getenv("PENSTOCK_TEST_DIST")
+	if archive == "" {
+		t.Skip("`make dist-test` runs this")
+	}
+	unpacked := t.TempDir()
+	if said, err := exec.CommandContext(t.Context(), "tar", "-xzf", archive, "-C", unpacked, "--strip-components=1").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	program := filepath.Join(unpacked, "bin", "penstock")
+	for _, level := range levels(t, program) {
+		t.Run(level, func(t *testing.T) {
+			readmePlugin(t, newPlaceWith(t, program, []string{"PENSTOCK_CPU_LEVEL=" + level}, inEmptyRoot))
+		})
+	}
+}
+
+// levels are those that the CPU has, by what the program says where it is forced to one that nobody has.
+func levels(t *testing.T, program string) []string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, "version")
+	cmd.Env = append(os.Environ(), "PENSTOCK_CPU_LEVEL=amx9")
+	said, err := cmd.CombinedOutput()
+	_, list, ok := strings.Cut(string(said), "has only ")
+	list, _, _ = strings.Cut(list, ":")
+	if err == nil || !ok {
+		t.Fatalf("forced to a level that there is not, the program says %s (%v)", said, err)
+	}
+	var all []string
+	for _, level := range strings.Split(list, ", ") {
+		cmd := exec.CommandContext(t.Context(), program, "version")
+		cmd.Env = append(os.Environ(), "PENSTOCK_CPU_LEVEL="+level)
+		if said, err := cmd.CombinedOutput(); err == nil {
+			all = append(all, level)
+		} else if !strings.Contains(string(said), "this CPU has only") {
+			t.Errorf("forced to %s it says %s", level, said)
+		}
+	}
+	return all
+}
+
+// inEmptyRoot has a server see nothing but the place, the program as /penstock, and what the kernel offers.
+func inEmptyRoot(t *testing.T, p place, server *exec.Cmd) {
+	t.Helper()
+	program, err := os.ReadFile(server.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write(t, "penstock", string(program))
+	for _, folder := range []string{"proc", "dev", "tmp"} {
+		if err := os.Mkdir(filepath.Join(p.dir, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// In name spaces of its own, so that the mounts end with the server and no root is needed.
+	script := `mount --rbind /proc proc; mount --rbind /dev dev; exec chroot . /penstock "$@"`
+	unshare, err := exec.LookPath("unshare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Path = unshare
+	server.Args = append([]string{unshare, "--user", "--map-root-user", "--mount", "sh", "-ec", script, "sh"}, server.Args[1:]...)
+	server.Env = append(server.Env, "HOME=/", "XDG_DATA_HOME=/data", "XDG_CACHE_HOME=/cache", "TMPDIR=/tmp")
+}
