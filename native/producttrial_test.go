@@ -90,7 +90,7 @@ func TestProducts_AsPlainSums(t *testing.T) {
 func BenchmarkProduct(b *testing.B) {
 	defer useOwnKernels(true)
 	for _, o := range ownProducts(b) {
-		for _, experts := range []int{0, 32} {
+		for _, experts := range []int{0, 8} {
 			for _, rows := range []int{1, 4, 8, 16, 64} {
 				for _, own := range []bool{false, true} {
 					useOwnKernels(own)
@@ -99,7 +99,7 @@ func BenchmarkProduct(b *testing.B) {
 					b.Run(name, func(b *testing.B) {
 						p := ProductCase{Kernel: choice.Order(o)[0], Width: 2048, Results: 2048, Rows: rows, Threads: max(1, benchNumber("THREADS"))}
 						if experts > 0 {
-							p.Results, p.Experts, p.Used, p.SharedInput = 768, experts, 4, true
+							p.Width, p.Results, p.Experts, p.Used, p.SharedInput = 1024, 512, experts, 2, true
 						}
 						trial, err := NewProductTrial(p)
 						if err != nil {
