@@ -110,7 +110,7 @@ func (s *server) request(prompt []int32, m manner) scheduler.Request {
 		logprobs = -1
 	}
 	if m.held {
-		buffer = 2
+		buffer, most = 2, answerLen+32 // a tick may add many drafted tokens: it must not end before it is steered
 	}
 	if m.short {
 		most = 4
@@ -169,7 +169,7 @@ func (st *stream) take(e scheduler.Event) {
 func (st *stream) whole() answer {
 	st.Helper()
 	st.read(1 << 20)
-	return st.answer
+	return st.answer[:min(len(st.answer), answerLen)]
 }
 
 // tokens are those of an answer.
