@@ -199,6 +199,10 @@ $(MODELS)/%-q8_0.gguf: | $(LLAMA_STAMP)
 $(filter-out $(BENCH_MODEL),$(PEER_MODELS)): $(MODELS)/%.gguf: $$(MODELS)/$$(firstword $$(subst -, ,$$*))-q8_0.gguf | llama-tools
 	$(LLAMA)/tools/llama-quantize --allow-requantize $< $@ "$$(tr a-z A-Z <<<'$*' | cut -d- -f2-)"
 
+.PHONY: bench-kernels
+bench-kernels: llama ## products with weights of each type, Penstock's kernels and ggml's in turn, into docs/performance.md (ARGS="-threads 1")
+	go run ./tools/benchkernels -document docs/performance.md $(ARGS)
+
 .PHONY: bench-peer
 bench-peer: build llama-tools $(PEER_MODELS) ## compare with llama-server and its tools, into docs/performance.md and README (ARGS="-only mixed")
 	go run ./tools/benchpeer -document docs/performance.md -readme README.md -chart docs/images/gaps.svg -out build/bench-peer.json $(ARGS)

@@ -23,7 +23,7 @@ func operation(t testing.TB, name string) Operation {
 // Who would compute what on an imaginary CPU with AMX.
 func TestKernelChoice_OrderWithAMX(t *testing.T) {
 	has := map[Family][]string{
-		PenstockKernels: {"q4_0", "q8_0", "attention"},
+		PenstockKernels: {"q4_0", "q8_0", "q4_K", "q5_0", "attention"},
 		AMXKernels:      {"q4_0", "q4_1", "q8_0", "q4_K", "q5_K", "q6_K", "iq4_xs"},
 		RepackKernels:   {"q4_0", "q4_K"},
 	}
@@ -40,12 +40,13 @@ func TestKernelChoice_OrderWithAMX(t *testing.T) {
 		{ChoosePenstock, "q8_0", nil, []Family{PenstockKernels}},
 		{ChoosePenstock, "q4_K", nil, []Family{AMXKernels, RepackKernels}},
 		{ChoosePenstock, "q6_K", nil, []Family{AMXKernels}},
-		{ChoosePenstock, "q5_0", nil, nil},
+		{ChoosePenstock, "q4_K", []Family{AMXKernels}, []Family{PenstockKernels, RepackKernels}},
+		{ChoosePenstock, "q5_0", nil, []Family{PenstockKernels}},
+		{ChoosePenstock, "q5_1", nil, nil},
 		{ChoosePenstock, "attention", nil, []Family{PenstockKernels}},
 		{ChoosePenstock, "q8_0", []Family{PenstockKernels}, []Family{AMXKernels}},
 		{ChoosePenstock, "q8_0", []Family{PenstockKernels, AMXKernels}, nil},
 		{ChoosePenstock, "q4_0", []Family{RepackKernels}, []Family{PenstockKernels}},
-		{ChoosePenstock, "q4_K", []Family{AMXKernels}, []Family{RepackKernels}},
 		{ChooseAMX, "q8_0", nil, []Family{AMXKernels}},
 		{ChooseAMX, "attention", nil, []Family{PenstockKernels}},
 		{ChooseGGML, "q4_0", nil, []Family{AMXKernels, RepackKernels}},
@@ -57,7 +58,7 @@ func TestKernelChoice_OrderWithAMX(t *testing.T) {
 		for _, f := range c.broken {
 			broken = append(broken, Kernel{f, o})
 		}
-		set := allowed(orders[c.choice], known, broken)
+		set := allowed(c.choice, "AVX-512 VNNI", known, broken)
 		var got []Family
 		for f := range Family(choices) {
 			if set.Allows(Kernel{f, o}) {
@@ -66,6 +67,20 @@ func TestKernelChoice_OrderWithAMX(t *testing.T) {
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s, %s, broken %v: allowed are %v, want %v", c.choice, c.operation, c.broken, got, c.want)
+		}
+	}
+}
+
+// With instructions that Penstock's products were not measured with, ggml's compute them.
+func TestKernelChoice_NotMeasured(t *testing.T) {
+	all := func(k Kernel) bool { return k.Family == PenstockKernels || k.Operation != Attention }
+	for _, choice := range []KernelChoice{ChoosePenstock, ChooseAMX} {
+		set := allowed(choice, "NEON", all, nil)
+		if q := operation(t, "q4_K"); set.Allows(Kernel{PenstockKernels, q}) || !set.Allows(Kernel{AMXKernels, q}) {
+			t.Errorf("%s: allowed for q4_K are %v", choice, set)
+		}
+		if !set.Allows(Kernel{PenstockKernels, Attention}) {
+			t.Errorf("%s: attention is not Penstock's", choice)
 		}
 	}
 }

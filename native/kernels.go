@@ -64,7 +64,7 @@ type KernelChoice string
 
 // The choices. If a family has no kernel for an operation, the next one computes it.
 const (
-	ChoosePenstock KernelChoice = "penstock" // Penstock's, AMX, repack, plain
+	ChoosePenstock KernelChoice = "penstock" // Penstock's where they were measured to be faster, AMX, repack, plain
 	ChooseAMX      KernelChoice = "amx"      // AMX, Penstock's, repack, plain
 	ChooseGGML     KernelChoice = "ggml"     // as llama.cpp itself: AMX, repack, plain
 	ChoosePlain    KernelChoice = "plain"
@@ -79,7 +79,30 @@ var orders = map[KernelChoice][]Family{
 
 // Order is the kernels for an operation that this build has on this CPU, by preference; the plain one is always the last. The number of
 // tokens in a pass plays no part: the weights of a tensor have one layout for all passes.
-func (c KernelChoice) Order(o Operation) []Kernel { return orderOf(orders[c], o, Kernel.Known) }
+func (c KernelChoice) Order(o Operation) []Kernel {
+	return orderOf(c.families(o, ProductInstructions()), o, Kernel.Known)
+}
+
+// measured are the instructions with which Penstock's products were measured to be faster than ggml's (docs/performance.md).
+var measured = []string{"AVX-512 VNNI"}
+
+// beforeAMX are the types of weights that Penstock's products precede AMX for.
+var beforeAMX = []string{"q4_0", "q8_0"}
+
+// families is the order for an operation, where products are computed with some instructions.
+func (c KernelChoice) families(o Operation, instructions string) []Family {
+	all := orders[c]
+	if o == Attention {
+		return all
+	}
+	if !slices.Contains(measured, instructions) {
+		return slices.DeleteFunc(slices.Clone(all), func(f Family) bool { return f == PenstockKernels })
+	}
+	if c == ChoosePenstock && !slices.Contains(beforeAMX, o.String()) {
+		return orders[ChooseAMX]
+	}
+	return all
+}
 
 func orderOf(families []Family, o Operation, known func(Kernel) bool) []Kernel {
 	var out []Kernel
@@ -93,11 +116,11 @@ func orderOf(families []Family, o Operation, known func(Kernel) bool) []Kernel {
 
 // allowed is the set of kernels that may compute. Of Penstock's kernels and AMX it has only the one that comes first: they want weights in
 // different layouts, and ggml would always take its own. The repack kernels stay, for shapes that neither knows.
-func allowed(families []Family, known func(Kernel) bool, broken []Kernel) KernelSet {
+func allowed(c KernelChoice, instructions string, known func(Kernel) bool, broken []Kernel) KernelSet {
 	var out KernelSet
 	for o := range Attention + 1 {
 		taken := false
-		for _, k := range orderOf(families, o, known) {
+		for _, k := range orderOf(c.families(o, instructions), o, known) {
 			if k.Family == PlainKernels || slices.Contains(broken, k) || taken && k.Family != RepackKernels {
 				continue
 			}
@@ -110,7 +133,7 @@ func allowed(families []Family, known func(Kernel) bool, broken []Kernel) Kernel
 
 // Without is the set of kernels that a choice makes of those that this build has on this CPU, without the broken ones.
 func (c KernelChoice) Without(broken ...Kernel) KernelSet {
-	return allowed(orders[c], Kernel.Known, broken)
+	return allowed(c, ProductInstructions(), Kernel.Known, broken)
 }
 
 // KernelSet is the operations that each family may compute, a bit for each.

@@ -2,7 +2,7 @@
 
 package native
 
-// #include "penstock.h"
+// #include "productbench.h"
 import "C"
 
 import (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Benchkernels measures products with weights of each type, by Penstock's kernels and by ggml's, and prints a table of ratios.
+// Command benchkernels compares products by Penstock's kernels with ggml's, for each type of weights.
 package main
 
 import (

@@ -155,12 +155,14 @@ template <int largest, int n> ints dot(ints sum, const words * w, const int8_t *
         return reinterpret_cast<ints>(s);
     }
     constexpr int fit = largest > 0 ? 32767 / (2 * 127 * largest) : 1; // sums of two products that add up to no more than 16 bits
-    static_assert(fit > 0, "the products of two bytes fit in 16 bits");
-    for (int i = 0; i < n;) {
+    constexpr int step = fit >= n ? n : fit >= 4 ? 4 : fit >= 2 ? 2 : 1;
+    static_assert(fit > 0 && n % step == 0, "the products of two bytes fit in 16 bits");
+#pragma GCC unroll 8
+    for (int i = 0; i < n; i += step) {
         __m256i two = _mm256_maddubs_epi16(weights(i), inputs(i));
-        const int end = i + fit < n ? i + fit : n;
-        while (++i < end) {
-            two = _mm256_add_epi16(two, _mm256_maddubs_epi16(weights(i), inputs(i)));
+#pragma GCC unroll 8
+        for (int k = 1; k < step; k++) {
+            two = _mm256_add_epi16(two, _mm256_maddubs_epi16(weights(i + k), inputs(i + k)));
         }
         s = _mm256_add_epi32(s, _mm256_madd_epi16(two, ones));
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Measures how long products take, by whose kernels.
+#include "productbench.h"
+
 #include "kernels/kernels.h"
 #include "shim.h"
 

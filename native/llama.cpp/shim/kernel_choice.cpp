@@ -4,6 +4,7 @@
 
 #include "kernels/kernels.h"
 #include "llama-model.h"
+#include "productbench.h"
 #include "shim.h"
 
 #include <algorithm>
