@@ -101,7 +101,7 @@ func (st *stream) do(err error) {
 
 // preempted pauses an answer, so that another takes its slot and others its cells, and lets it go on.
 func preempted(s *server) []pair {
-	const paused = 1
+	const paused = 0 // so short that it is not put into the archive
 	st := s.ask(prompts()[paused], manner{held: true})
 	st.read(20)
 	st.pause()
@@ -112,7 +112,7 @@ func preempted(s *server) []pair {
 	waits, before := s.waits(st)
 	st.resume()
 	got := st.whole()
-	if _, after := s.waits(st); !waits || after-before < len(prompts()[paused]) {
+	if _, after := s.waits(st); !waits || after-before < 20 {
 		s.Errorf("preempted: %v; then %d tokens were computed again", waits, after-before)
 	}
 	return []pair{{got, s.reference[paused]}}
