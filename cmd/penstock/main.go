@@ -34,7 +34,7 @@ func main() {
 // execute runs one command and returns its exit code. Results go to out; progress, logs and errors to errOut.
 func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	root := newRoot()
-	if len(args) > 0 && args[0] == "serve" {
+	if len(args) > 0 && (args[0] == "serve" || args[0] == "doctor") {
 		if err := config.CheckAbsent(args); err != nil {
 			fmt.Fprintf(errOut, "penstock: %v\n", err)
 			return exitWrongUse
