@@ -14,7 +14,7 @@ func TestCheckAbsent(t *testing.T) {
 		says string // empty: nothing
 	}{
 		{[]string{"serve", "--temp", "0.7"}, "requests say them"},
-		{[]string{"serve", "-m", "x", "--spec-draft-n-max=4"}, "speculative"},
+		{[]string{"serve", "-m", "x", "--lookup-cache-static=x"}, "speculate"},
 		{[]string{"serve", "--alias", "-md"}, ""},
 		{[]string{"serve", "--", "--temp"}, ""},
 		{[]string{"serve", "--temperatur"}, "requests say them"},
