@@ -107,6 +107,9 @@ func (r Rope) put(p *C.ps_context_params) error {
 			return fmt.Errorf("%w: %s is %g; it must be 0 or more", ErrInvalid, name, v)
 		}
 	}
+	if r.FreqScale > 0 && r.FreqScale < 1e-6 {
+		return fmt.Errorf("%w: rope freq scale is %g; it must be 0 or at least 1e-6", ErrInvalid, r.FreqScale)
+	}
 	for name, v := range map[string]float32{"ext factor": yarn.ExtFactor, "attn factor": yarn.AttnFactor, "beta fast": yarn.BetaFast, "beta slow": yarn.BetaSlow} {
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
 			return fmt.Errorf("%w: YaRN's %s is %g; it must be a number", ErrInvalid, name, v)

@@ -39,7 +39,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 		return exitWrongUse
 	}
 	root := newRoot()
-	if len(args) > 0 && args[0] == "serve" {
+	if len(args) > 0 && (args[0] == "serve" || args[0] == "doctor") {
 		if err := config.CheckAbsent(args); err != nil {
 			fmt.Fprintf(errOut, "penstock: %v\n", err)
 			return exitWrongUse

@@ -18,7 +18,6 @@ var absent = []struct {
 		"-jf", "-bs", "--backend-sampling"},
 		"requests say them; the defaults are llama.cpp's"},
 	{[]string{"-C", "--cpu-*", "-Cr", "-Cb", "-Crb", "--prio*", "--poll*"}, "which CPUs and priority threads have is the operating system's: use taskset and nice; between two passes threads sleep"},
-	{[]string{"-fit", "--fit*", "-fitt", "-fitc"}, "--ctx-size, --gpu-layers and --parallel say what to load; too much is refused before it is loaded"},
 	{[]string{"--spec-*", "-hfd", "-hfrd", "--hf-repo-draft", "-td", "-tbd", "--threads-draft", "--threads-batch-draft", "-Cd", "-Crd", "-Cbd", "-otd",
 		"--override-tensor-draft", "-cmoed", "-ncmoed", "--n-cpu-moe-draft", "--draft*", "-devd", "--device-draft",
 		"-ctkd", "-ctvd", "--cache-type-*-draft", "-lcs", "-lcd", "--lookup-*", "--no-spec-*", "--mtp", "--dflash", "--eagle3"}, "--spec-type, -md and --spec-draft-n-max say what guesses tokens; the rest the scheduler decides, or it is as with the model itself"},

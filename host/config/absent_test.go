@@ -36,6 +36,11 @@ func TestAbsent_Documented(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, group := range absent {
+		for _, flag := range group.flags {
+			if known, _ := FindFlag(flag); known {
+				t.Errorf("%s is understood, so it is not absent", flag)
+			}
+		}
 		row := "| `" + strings.Join(group.flags, "`, `") + "` | " + group.because + " |\n"
 		if !strings.Contains(string(page), row) {
 			t.Errorf("docs/llama-server.md lacks the row\n%s", row)

@@ -96,3 +96,24 @@ func TestFlags_AllOfLlamaServers(t *testing.T) {
 		t.Errorf("llama-server's help has %d spellings of flags; is it read as it is written?", n)
 	}
 }
+
+// What does not fit the machine or the model is refused at the start, with what there is instead.
+func TestOptions_Refused(t *testing.T) {
+	for flags, says := range map[string]string{
+		"-dev CUDA9":                             "besides the CPU there are",
+		"-sm tensor -dev none":                   "needs a GPU",
+		"-ot ffn_up=CUDA9":                       "there are: CPU",
+		"-ot blk.(=CPU":                          "no regular expression",
+		"--override-kv llama.block_count=int:99": "blk.5.attn_norm.weight",
+		"-ctv q8_0 -fa off":                      "quantised types need flash attention",
+		"-ts 0,0":                                "not all 0",
+		"--numa everywhere":                      "distribute",
+	} {
+		t.Run(flags, func(t *testing.T) {
+			err := PenstockFails(t, BuiltIn, keysOf(t, strings.Fields(flags)))
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%v, want an error that says %q", err, says)
+			}
+		})
+	}
+}

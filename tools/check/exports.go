@@ -26,7 +26,7 @@ var testOnly = map[string]string{
 	"native.NoFault":                       "see InjectFault",
 	"native.WrongResult":                   "see InjectFault",
 	"native.LiveObjects":                   "the tests of three packages look for leaks in C",
-	"native/gguf.NewUint16":                "the tests of two packages write the headers of split models",
+	"native/gguf/synth.Split":              "the tests of two packages divide models into several files",
 	"native/gguf/synth.WithBytes":          "tests write models of other architectures with a vocabulary of bytes",
 	"plugins/asm.Store64":                  "an instruction beside those that the conformance kit uses",
 }

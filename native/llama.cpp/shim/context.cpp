@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <memory>
 #include <thread>
+#include <tuple>
 
 ps_context::~ps_context() {
     copy.stop_thread();  // it reads what is freed now
@@ -65,6 +66,20 @@ void check(const ps_context_params & p) {
                 break;
             default:
                 throw ps::fault(PS_INVALID, "the KV cache cannot hold values of type " + std::to_string(type));
+        }
+    }
+}
+
+// A head's keys and values begin with a block of a quantised type; llama.cpp asserts that for some models, and for K without flash attention.
+void check_blocks(const ps_model * m, const ps_context_params & p) {
+    const auto & h = m->model->hparams;
+    for (uint32_t layer = 0; layer < h.n_layer(); layer++) {
+        for (const auto & [name, type, width] : { std::tuple{ "keys", p.type_k, h.n_embd_head_k(layer) }, std::tuple{ "values", p.type_v, h.n_embd_head_v(layer) } }) {
+            const auto block = static_cast<uint32_t>(ggml_blck_size(static_cast<ggml_type>(type)));
+            if (width % block != 0) {
+                throw ps::fault(PS_INVALID, std::string("the KV cache cannot hold ") + name + " of this model as " + ggml_type_name(static_cast<ggml_type>(type)) + ": a head has " +
+                                                std::to_string(width) + ", and the type has blocks of " + std::to_string(block) + "; use f16");
+            }
         }
     }
 }
@@ -165,6 +180,7 @@ void attach_pools(ps_context * self, const ps_context_params & p) {
 int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context ** out, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         check(*p);
+        check_blocks(model, *p);
         if (p->output == PS_SCORES && !model->model->cls && !model->model->cls_out) {
             throw ps::fault(PS_UNSUPPORTED, "the model has no classifier, so it gives no scores");
         }

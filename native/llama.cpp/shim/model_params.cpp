@@ -52,12 +52,12 @@ constexpr size_t max_pattern = 1024;
 
 void check_pattern(const char * pattern) {
     if (!*pattern || std::strlen(pattern) > max_pattern) {
-        refuse("a pattern for tensors has " + std::to_string(std::strlen(pattern)) + " bytes; it must have 1 to " + std::to_string(max_pattern));
+        refuse("the pattern of a tensor override has " + std::to_string(std::strlen(pattern)) + " bytes; it must have 1 to " + std::to_string(max_pattern));
     }
     try {
         const std::regex compiled(pattern);
     } catch (const std::regex_error & e) {
-        refuse("\"" + std::string(pattern) + "\" is no regular expression for names of tensors: " + e.what());
+        refuse("the pattern \"" + std::string(pattern) + "\" of a tensor override is no regular expression: " + e.what());
     }
 }
 
@@ -102,7 +102,7 @@ void model_params::choose_devices(const ps_model_params & p) {
     for (size_t i = 0; i < p.n_devices; i++) {
         auto * device = ggml_backend_dev_by_name(p.devices[i]);
         if (!device || ggml_backend_dev_type(device) == GGML_BACKEND_DEVICE_TYPE_CPU) {
-            refuse("there is no device \"" + std::string(p.devices[i]) + "\"; there are: " + list(all_devices(true), ggml_backend_dev_name));
+            refuse("device \"" + std::string(p.devices[i]) + "\" does not exist; besides the CPU there are: " + list(all_devices(true), ggml_backend_dev_name));
         }
         if (computes(device)) {
             refuse("device \"" + std::string(p.devices[i]) + "\" is named twice");
@@ -147,7 +147,7 @@ void model_params::override_tensors(const ps_model_params & p) {
         if (!buffer) {
             auto usable = all_devices(false);
             usable.erase(std::remove_if(usable.begin(), usable.end(), [&](auto * d) { return is_gpu(d) && !computes(d); }), usable.end());
-            refuse("tensors \"" + std::string(o.pattern) + "\" cannot be in \"" + o.buffer + "\"; there are: " + list(usable, buffer_name));
+            refuse("the tensor override \"" + std::string(o.pattern) + "\" names the buffers \"" + o.buffer + "\"; there are: " + list(usable, buffer_name));
         }
         tensors.push_back({ o.pattern, buffer });
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a model is loaded and how a context computes: what penstock.h hands on to llama.cpp. Package native knows the defaults.
+// How a model is loaded and how a context computes: what penstock.h hands on to llama.cpp, and what came of it. Package native knows the defaults.
 #ifndef PENSTOCK_PARAMS_H
 #define PENSTOCK_PARAMS_H
 
@@ -57,5 +57,22 @@ typedef struct ps_context_params {
     bool no_kv_offload, no_op_offload, swa_full;
     bool unified; // all sequences share one buffer of cells
 } ps_context_params;
+
+typedef struct ps_context_limits {
+    int32_t cells, positions, batch, ubatch, sequences, rows;
+    int32_t trained; // positions the model was trained for, or that rope scaling extends that to; 0: unknown
+    bool memory; // false: the model keeps nothing between passes, so it cannot continue a text
+} ps_context_limits;
+
+typedef struct ps_model_info {
+    uint64_t parameters, size; // count, bytes
+    int32_t vocabulary, vocabulary_type;
+    int32_t context_train, layers, embedding, window, metadata;
+    int32_t embedding_out, classes; // widths of what a model gives instead of logits: of an embedding, and of the scores of a classifier (0: there is none)
+    bool encoder, decoder, recurrent, hybrid, diffusion, add_bos, add_eos, add_sep;
+    int32_t bos, eos, eot, sep, newline; // tokens; -1 where the vocabulary has none
+    int32_t fim_prefix, fim_suffix, fim_middle, fim_repository, fim_separator;
+    char file_type[64]; // of most weights, by llama.cpp's name
+} ps_model_info;
 
 #endif

@@ -113,17 +113,6 @@ int32_t ps_model_load(const char *path, const ps_model_params *params, ps_progre
                       ps_model **out, ps_error *err) PS_NOEXCEPT;
 void ps_model_free(ps_model *model) PS_NOEXCEPT;
 
-typedef struct ps_model_info {
-    uint64_t parameters, size; // count, bytes
-    int32_t vocabulary, vocabulary_type;
-    int32_t context_train, layers, embedding, window, metadata;
-    int32_t embedding_out, classes; // widths of what a model gives instead of logits: of an embedding, and of the scores of a classifier (0: there is none)
-    bool encoder, decoder, recurrent, hybrid, diffusion, add_bos, add_eos, add_sep;
-    int32_t bos, eos, eot, sep, newline; // tokens; -1 where the vocabulary has none
-    int32_t fim_prefix, fim_suffix, fim_middle, fim_repository, fim_separator;
-    char file_type[64]; // of most weights, by llama.cpp's name
-} ps_model_info;
-
 // The weights of products that have one ggml_type and are computed by one family of kernels.
 typedef struct ps_weights {
     int32_t type, family;
@@ -161,12 +150,6 @@ int32_t ps_detokenize(ps_model *model, const int32_t *tokens, size_t n, bool unp
 // ---- context ---------------------------------------------------------------------------------------------------
 
 typedef struct ps_context ps_context;
-
-typedef struct ps_context_limits {
-    int32_t cells, positions, batch, ubatch, sequences, rows;
-    int32_t trained; // positions the model was trained for, or that rope scaling extends that to; 0: unknown
-    bool memory; // false: the model keeps nothing between passes, so it cannot continue a text
-} ps_context_limits;
 
 int32_t ps_context_new(ps_model *model, const ps_context_params *params, ps_context **out, ps_error *err) PS_NOEXCEPT;
 void ps_context_free(ps_context *context) PS_NOEXCEPT;
