@@ -100,7 +100,7 @@ func (c Comparison) near(path string, a, b float64) bool {
 // within reports whether path is that of the pattern or of something in it.
 func within(path, pattern string) bool {
 	if name, ok := strings.CutPrefix(pattern, "**."); ok {
-		return slices.Contains(strings.Split(strings.ReplaceAll(path, "[]", ""), "."), name)
+		return strings.Contains("."+strings.ReplaceAll(path, "[]", "")+".", "."+name+".") // a name may have a dot in it
 	}
 	rest, ok := strings.CutPrefix(path, pattern)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')

@@ -14,6 +14,7 @@ import (
 var nativeExcept = Comparison{
 	Except: []string{
 		"**.timings",            // times
+		"**.speculative.types",  // llama-server's default is none
 		"id_slot", "[].id_slot", // which slot is free depends on what each server has cached
 		"prompt_progress.cache", "prompt_progress.processed", // likewise
 		"data[].created",                // the time of the question there, the file's here
