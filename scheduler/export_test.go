@@ -53,3 +53,6 @@ func Conversation(st *Stream) (tokens []Token, prompt int) {
 
 // WaitingActions is how many actions on slots wait.
 func WaitingActions(s *Scheduler) int { return len(s.slotActions) }
+
+// SetGatherFor changes how long a first request waits for others.
+func SetGatherFor(s *Scheduler, d time.Duration) { s.gatherFor = d }

@@ -15,6 +15,7 @@ type inbox struct {
 	mu       sync.Mutex
 	commands []func(*Scheduler)
 	requests int // submitted and not ended
+	expected int // on their way to be submitted
 	limit    int
 	draining bool
 	closed   bool
@@ -40,6 +41,21 @@ func (in *inbox) submit(n int, command func(*Scheduler)) error {
 	in.commands = append(in.commands, command)
 	in.signal()
 	return nil
+}
+
+// expect counts requests that are on their way. The tick may wait for the last of them.
+func (in *inbox) expect(n int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.expected += n; in.expected == 0 {
+		in.signal()
+	}
+}
+
+func (in *inbox) expects() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.expected > 0
 }
 
 // post hands a command to the tick; false: there will be no tick any more.

@@ -15,6 +15,7 @@ func (s *Scheduler) Tick() (busy bool) {
 	s.record = TickRecord{Start: now}
 	s.collectAwaited()
 	s.takeCommands()
+	s.gather()
 	s.expire(now)
 	s.cache.BeginTick(s.copyTime(lastPasses))
 	s.actOnSlots()

@@ -123,6 +123,20 @@ type Scheduler interface {
 	Inspect(ctx context.Context, ticks int) (scheduler.Snapshot, error)
 }
 
+// Expecter is implemented by a Scheduler that wants to know of requests whose prompts are still being made.
+type Expecter interface {
+	// Expect tells of one; arrived is called when it was submitted, or will not be, and perhaps again.
+	Expect() (arrived func())
+}
+
+// expect tells the scheduler of a request.
+func (m *Model) expect() (arrived func()) {
+	if e, ok := m.Scheduler.(Expecter); ok {
+		return e.Expect()
+	}
+	return func() {}
+}
+
 // Conversations are those that the last answers of slots have left in the KV cache. A call waits until its slot is idle. It finds a
 // conversation, and leaves it, with a cache salt. Errors that are a client's to mend are *Error.
 type Conversations interface {

@@ -45,6 +45,7 @@ type Request struct {
 	used      *usedAdapters                                // with what the last prompt is computed
 	renew     func(sampling.Params) ([]chain.Stage, error) // Policy.Renew, once it is submitted
 	recording Recording                                    // nil: none
+	arrived   func()                                       // tells the scheduler to wait for it no longer
 	release   func()
 }
 
@@ -58,7 +59,10 @@ type Basics struct {
 }
 
 // Release lets go of the request's model. It is called once, when the answers have ended or nobody waits for them.
-func (r *Request) Release() { r.release() }
+func (r *Request) Release() {
+	r.arrived()
+	r.release()
+}
 
 // Service carries out requests.
 type Service struct {
@@ -92,15 +96,17 @@ func (s *Service) New(ctx context.Context, b Basics, fill func(*Request) error) 
 		release()
 		return nil, err
 	}
+	arrived := m.expect()
 	r, err := inPool(ctx, s.pool, deadline, b.Size, func() (*Request, error) {
 		r := &Request{Basics: b, Model: m, Deadline: deadline, Choices: 1, Logprobs: -1, MaxTokens: m.MaxTokens,
-			Shift: answer.Shift{Keep: m.ShiftKeep}, recording: recording, release: release}
+			Shift: answer.Shift{Keep: m.ShiftKeep}, recording: recording, arrived: arrived, release: release}
 		if err := r.takeExtras(); err != nil {
 			return nil, err
 		}
 		return r, fill(r)
 	}, nil)
 	if err != nil {
+		arrived()
 		release() // the work may go on for a moment: a model can be closed under it
 		return nil, err
 	}

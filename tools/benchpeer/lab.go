@@ -18,6 +18,8 @@ const (
 	earlier  = "penstock before"
 	llama    = "llama-server"
 	llama128 = "llama-server -b 128 -ub 128"
+
+	unguessed = "penstock --spec-type none"
 )
 
 // lab holds what all parts of a run share.
@@ -55,6 +57,8 @@ func (l *lab) command(name string, size bench.Size, flags ...string) bench.Comma
 		return bench.Penstock(l.penstock, l.model, size, flags...)
 	case earlier:
 		return bench.Penstock(l.before, l.model, size, flags...)
+	case unguessed:
+		return bench.Penstock(l.penstock, l.model, size, append(flags, "--spec-type", "none")...)
 	case llama128:
 		flags = append(flags, "-b", "128", "-ub", "128")
 	}

@@ -30,6 +30,8 @@ var works = []struct {
 	{"single", (*lab).single},
 	{"burst", (*lab).burst},
 	{"quants", (*lab).quants},
+	{"deep", (*lab).deep},
+	{"speculation", (*lab).guesses},
 	{"late", (*lab).late},
 	{"prefix", (*lab).prefix},
 	{"tick", (*lab).tick},

@@ -21,6 +21,7 @@ const (
 	seedPlugins
 	seedQuants
 	seedDeep
+	seedGuesses
 )
 
 // single measures one stream alone.

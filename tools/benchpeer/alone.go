@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/penstock/penstock/host/bench"
+)
+
+// deepWords is about how many tokens of context one stream has in the part deep.
+const deepWords = 16_000
+
+// deep measures one stream after a long prompt, where reading the KV cache takes longer than reading the weights. The model is told that
+// it was trained for that.
+func (l *lab) deep() error {
+	size := bench.Size{Slots: 1, Context: 20 << 10, Threads: l.threads}
+	l.stopServers()
+	var targets []bench.Target
+	for _, name := range []string{penstock, llama} {
+		s := &server{name: name, key: "deep " + name}
+		if err := l.start(s, l.command(name, size, "--override-kv", "llama.context_length=int:32768")); err != nil {
+			return err
+		}
+		targets = append(targets, bench.Target{Name: name, Streamer: s.client})
+	}
+	load := bench.Scenario{Name: "deep", Load: bench.Load{Seed: seedDeep, Temperature: bench.Temperature, Classes: []bench.Class{
+		{Name: "stream", Clients: 1, Requests: 3, PromptWords: deepWords + 8, SharedWords: deepWords, MaxTokens: 48}}}}
+	if err := l.round(targets, load, 0); err != nil {
+		return err
+	}
+	perSecond := func(r bench.Result) float64 { return ratio(1000, r.Class("stream").ITL.P50) }
+	l.faster(fmt.Sprintf("1 stream after %d words, tokens/s by the median ITL", deepWords), "deep", perSecond, 1.2)
+	return nil
+}
+
+// guesses measures one stream with and without speculation, on text that repeats itself and on text that does not. A model of random
+// weights does the one without chance, and the other with.
+func (l *lab) guesses() error {
+	targets, err := l.targets(l.many(), penstock, unguessed)
+	if err != nil {
+		return err
+	}
+	texts := []struct {
+		name        string
+		temperature float64
+		least       float64
+	}{{"text that repeats itself", 0, 2}, {"text that does not", bench.Temperature, 0.98}}
+	err = l.repeat(40*time.Second, func(round int) error {
+		for _, text := range texts {
+			s := bench.Single(seedGuesses, 2)
+			s.Name, s.Load.Temperature = text.name, text.temperature
+			if err := l.round(targets, s, round); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, text := range texts {
+		ours, theirs := l.median(text.name, penstock, tokensPerSecond), l.median(text.name, unguessed, tokensPerSecond)
+		l.atLeast("1 stream, "+text.name+", tokens/s", unguessed, ours, theirs, text.least)
+		l.report.Rows[len(l.report.Rows)-1].Ratio = between(ratio(ours, theirs), l.pairs(text.name, penstock, unguessed, tokensPerSecond))
+	}
+	return nil
+}
