@@ -45,7 +45,7 @@ type Request struct {
 	used      *usedAdapters                                // with what the last prompt is computed
 	renew     func(sampling.Params) ([]chain.Stage, error) // Policy.Renew, once it is submitted
 	recording Recording                                    // nil: none
-	arrived   func()                                       // tells the scheduler to wait for it no longer
+	arrived   func()                                       // see Model.expect; nil: nobody waits
 	release   func()
 }
 
@@ -60,8 +60,15 @@ type Basics struct {
 
 // Release lets go of the request's model. It is called once, when the answers have ended or nobody waits for them.
 func (r *Request) Release() {
-	r.arrived()
+	r.hasArrived()
 	r.release()
+}
+
+// hasArrived has the scheduler wait for the request no longer.
+func (r *Request) hasArrived() {
+	if r.arrived != nil {
+		r.arrived()
+	}
 }
 
 // Service carries out requests.

@@ -17,7 +17,7 @@ import (
 
 // Submit turns every choice of a request into a scheduler.Request, prompt by prompt, and submits all of them or none.
 func (s *Service) Submit(ctx context.Context, r *Request) (_ []Stream, err error) {
-	defer r.arrived()
+	defer r.hasArrived()
 	if err := r.checkCall(); err != nil {
 		return nil, err
 	}
