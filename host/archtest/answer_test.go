@@ -26,11 +26,11 @@ const likeliest = 3
 const (
 	ownTie   = 0.002 // between answers of Penstock
 	peerTie  = 0.02  // between Penstock and llama-server, which rounds what it multiplies with keys and values to 11 bits
-	roughTie = 0.1   // where ggml's flash attention computes in Penstock, which sums values with 11 bits
+	roughTie = 0.1   // of architectures that amplify what is rounded
 )
 
-// rough are the architectures with sinks or ALiBi, for which Penstock has no attention kernel, and some that amplify what is rounded.
-var rough = map[string]bool{"bloom": true, "jais": true, "mpt": true, "refact": true, "gpt-oss": true, "mimo2": true, "granite_swa": true, "hy_v4": true, "deepseek4": true, "hrm_text": true}
+// rough are the architectures that amplify what is rounded: deepseek4 chooses blocks of cells, hrm_text computes its layers over and over.
+var rough = map[string]bool{"deepseek4": true, "hrm_text": true}
 
 // tally counts answers that were compared.
 type tally struct {

@@ -20,8 +20,8 @@ func (b *backend) takesCheckpoints(info native.ModelInfo, fullWindow bool) bool 
 	return err == nil && s.Close() == nil
 }
 
-// NeedsCheckpoints implements kvcache.Checkpointer.
-func (b *backend) NeedsCheckpoints() bool { return b.checkpoints }
+// TakesCheckpoints implements kvcache.Checkpointer.
+func (b *backend) TakesCheckpoints() bool { return b.checkpoints }
 
 // Cuttable implements kvcache.Checkpointer.
 func (b *backend) Cuttable(seq int32, n int) bool { return b.cuttable(seq, n) }

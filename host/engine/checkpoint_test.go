@@ -179,7 +179,7 @@ func TestCheckpoint_ComputesLittleAgain(t *testing.T) {
 }
 
 // Only memories that cannot be cut have checkpoints.
-func TestBackend_NeedsCheckpoints(t *testing.T) {
+func TestBackend_TakesCheckpoints(t *testing.T) {
 	full := Options{Slots: 2, Context: native.ContextOptions{FullWindowCache: true}}
 	for _, c := range []struct {
 		kind string
@@ -187,7 +187,7 @@ func TestBackend_NeedsCheckpoints(t *testing.T) {
 		want bool
 	}{{"mamba", Options{Slots: 2}, true}, {"falcon-h1", full, true}, {"cohere2", Options{Slots: 2}, true}, {"cohere2", full, false}, {"embedder", Options{Slots: 2}, false},
 		{"mamba", Options{Slots: 2, Lacks: Lacks{Saving: true}}, false}} {
-		if got := openedSmall(t, c.kind, c.o).backend.NeedsCheckpoints(); got != c.want {
+		if got := openedSmall(t, c.kind, c.o).backend.TakesCheckpoints(); got != c.want {
 			t.Errorf("%s, %+v: %v", c.kind, c.o, got)
 		}
 	}

@@ -72,6 +72,23 @@ func TestCache_Archive_GivesWhatIsWanted(t *testing.T) {
 	}
 }
 
+// Where a memory cannot be cut, an entry comes back as a whole or not at all. One that goes on differently is of no use, and does not
+// stand before one that is.
+func TestCache_Archive_MemoryThatCannotBeCut(t *testing.T) {
+	w := newWorld(t, scheduler.Limits{Cells: 600, Context: 600, Sequences: 1}, 1<<20)
+	w.NoCutting = true
+	whole := prompt(200, 1)
+	for i, c := range []struct {
+		tokens []kvcache.Token
+		want   int
+	}{{slices.Concat(whole, prompt(30, 2)), 0}, {whole, 0}, {slices.Concat(whole, prompt(30, 3)), len(whole)}} {
+		if _, found := w.answer(c.tokens, 1); found != c.want {
+			t.Errorf("request %d: %d tokens found, want %d", i, found, c.want)
+		}
+		w.answer(prompt(230, 4), 1) // and it is archived
+	}
+}
+
 // Each entry has a mapping of its own, so there is a bound on their number too.
 func TestCache_Archive_BoundsItsEntries(t *testing.T) {
 	w := newWorld(t, scheduler.Limits{Cells: 80, Context: 80, Sequences: 1, Vocabulary: 1 << 16}, 1<<30)

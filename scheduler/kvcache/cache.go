@@ -50,8 +50,8 @@ func New(m Memory, o Options) *Cache {
 	c.placer, _ = m.(Placer)
 	c.states, _ = m.(StateMemory)
 	c.checkpoints.CheckpointOptions = o.Checkpoints
-	if k, ok := m.(Checkpointer); ok && k.NeedsCheckpoints() {
-		c.checkpoints.memory = k
+	if k, ok := m.(Checkpointer); ok {
+		c.checkpoints.memory, c.checkpoints.takes = k, k.TakesCheckpoints()
 	}
 	c.archive.checkpoints = &c.checkpoints
 	if c.archive.budget = o.ArchiveBytes; o.ArchiveBytes > 0 {

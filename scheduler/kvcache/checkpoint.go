@@ -11,8 +11,9 @@ import (
 // Checkpointer is implemented by a Memory that may not be cut everywhere: recurrent layers have one state for all that they have read,
 // and a sliding window has moved on. A checkpoint is a copy of that part of a sequence, to which it can be cut back.
 type Checkpointer interface {
-	// NeedsCheckpoints reports whether there is anything that cannot be cut.
-	NeedsCheckpoints() bool
+	// TakesCheckpoints reports whether there is a part that cannot be cut and can be copied. Without, a sequence can only be cut as
+	// Cuttable says.
+	TakesCheckpoints() bool
 	// Cuttable reports whether Truncate would keep the first n positions of seq.
 	Cuttable(seq int32, n int) bool
 	// StateCuttable reports whether RestoreState can put back the first n positions of a state alone.
@@ -54,6 +55,7 @@ type checkpoint struct {
 type checkpoints struct {
 	CheckpointOptions
 	memory Checkpointer  // nil: it can be cut everywhere, as far as is known
+	takes  bool          // there are any
 	bytes  int64         // that they take
 	spare  []*checkpoint // that nobody holds, the newest last
 	size   int64         // bytes of the last one that was taken
@@ -153,7 +155,7 @@ func (c *Cache) cut(s *Sequence, n int) int {
 
 // TakesCheckpoints reports whether there are any.
 func (c *Cache) TakesCheckpoints() bool {
-	return c.checkpoints.memory != nil && c.checkpoints.Most > 0 && c.checkpoints.Bytes > 0
+	return c.checkpoints.takes && c.checkpoints.Most > 0 && c.checkpoints.Bytes > 0
 }
 
 // Want asks for a checkpoint when the sequence of a request has n tokens, because another request shares those, or is likely to.
@@ -191,7 +193,7 @@ func (c *Cache) wantCheckpoints(s *Sequence, r Request, parts int) {
 
 // parting is how many tokens a request has in common with the sequence, or entry of the archive, that has most of them.
 func (c *Cache) parting(r Request) (common int) {
-	if !r.Reuse || c.checkpoints.memory == nil {
+	if !r.Reuse || !c.checkpoints.takes {
 		return 0
 	}
 	tokens := reusable(r.Tokens)

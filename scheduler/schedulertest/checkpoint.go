@@ -9,8 +9,8 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// NeedsCheckpoints implements kvcache.Checkpointer.
-func (b *Backend) NeedsCheckpoints() bool { return b.Recurrent || b.Window > 0 }
+// TakesCheckpoints implements kvcache.Checkpointer.
+func (b *Backend) TakesCheckpoints() bool { return b.Recurrent || b.Window > 0 }
 
 // Cuttable implements kvcache.Checkpointer: a recurrent state is that at the end of its sequence, and a window must still hold all that
 // the next token looks at.
