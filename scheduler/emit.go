@@ -61,13 +61,16 @@ func (s *Scheduler) collect(j *job) {
 
 // collectAwaited collects from the workers that an earlier tick has left at work and that are done now.
 func (s *Scheduler) collectAwaited() {
-	s.awaited = slices.DeleteFunc(s.awaited, func(j *job) bool {
-		select {
-		case <-j.worker.Done():
-			s.collect(j)
-			return true
-		default:
-			return false
-		}
-	})
+	s.awaited = slices.DeleteFunc(s.awaited, s.collectIfDone)
+}
+
+// collectIfDone collects from a job's worker if that is done now.
+func (s *Scheduler) collectIfDone(j *job) (done bool) {
+	select {
+	case <-j.worker.Done():
+		s.collect(j)
+		return true
+	default:
+		return false
+	}
 }

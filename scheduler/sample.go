@@ -87,13 +87,14 @@ func (s *Scheduler) drawNative(jobs []*job) {
 	})
 }
 
-// awaitWorkers waits for the workers that draw, but not long. Those that are late copy their rows, which the next pass overwrites.
+// awaitWorkers waits for the workers that draw, but not long, and mostly not for those that are late again and again. Those that are late
+// copy their rows, which the next pass overwrites.
 func (s *Scheduler) awaitWorkers() {
 	start := s.config.Clock()
 	s.sampling.alarm.Reset(max(minWait, s.record.Forward/waitPart))
 	rang := false
 	for _, j := range s.sampling.drawing {
-		for !rang && j.worker.Busy() {
+		for !rang && j.worker.Busy() && j.worker.Awaited() {
 			select {
 			case <-j.worker.Done():
 				s.collect(j)
@@ -103,12 +104,16 @@ func (s *Scheduler) awaitWorkers() {
 		}
 	}
 	s.sampling.alarm.Stop()
+	var copies sync.WaitGroup // beside each other: each may be of half a megabyte
 	for _, j := range s.sampling.drawing {
+		s.collectIfDone(j)
+		j.worker.Settle()
 		if j.worker.Busy() {
-			j.worker.RecallRows()
+			copies.Go(j.worker.RecallRows)
 			s.awaited = append(s.awaited, j) // it sits out until its worker is done, which wakes the tick
 		}
 	}
+	copies.Wait()
 	s.sampling.loans.Wait()
 	s.record.Workers += s.config.Clock().Sub(start)
 }

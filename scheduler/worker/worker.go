@@ -41,6 +41,7 @@ type Worker struct {
 	busy          bool
 	interruptible []chain.Interruptible
 	quota         quota
+	patience      patience
 
 	// The goroutine's, and the tick's while the worker is not busy.
 	task       func() error // of a control call
@@ -114,6 +115,12 @@ func (w *Worker) Collect() error {
 	}
 	return w.taskErr
 }
+
+// Awaited reports whether the tick waits for the worker's draw. If that is often late, it mostly does not.
+func (w *Worker) Awaited() bool { return w.patience.none == 0 }
+
+// Settle notes, once for each draw, whether it was done before the tick went on.
+func (w *Worker) Settle() { w.patience.after(!w.busy) }
 
 // Row is which of the rows was drawn from last, from 0.
 func (w *Worker) Row() int { return w.drawn }

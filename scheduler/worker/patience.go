@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+
+package worker
+
+// patience is whether the tick waits for a worker that draws. Each wait in vain makes it give up for more of the next draws: 1, 3, 7, and so on.
+// A draw that is done in time, waited for or not, ends that.
+type patience struct {
+	vain int // waits in vain, one after another
+	none int // draws for which it does not wait now
+}
+
+// mostVain bounds the draws without a wait: after the last of 63, a plugin that has become fast is found out.
+const mostVain = 6
+
+// after notes whether a draw was done in time.
+func (p *patience) after(inTime bool) {
+	switch {
+	case inTime:
+		*p = patience{}
+	case p.none > 0:
+		p.none--
+	default:
+		p.vain = min(p.vain+1, mostVain)
+		p.none = 1<<p.vain - 1
+	}
+}
