@@ -29,3 +29,6 @@ type Ask struct {
 
 // Grades is how many grades of drafts there are, the least sure first.
 const Grades = 4
+
+// Likely is the first of the grades whose drafts are usually right.
+const Likely = 2
