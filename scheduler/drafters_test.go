@@ -43,6 +43,19 @@ func (d *seer) Draft(asks []*draft.Ask) {
 	}
 }
 
+// terse is a seer that guesses few tokens.
+type terse struct {
+	seer
+	most int
+}
+
+func (d *terse) Draft(asks []*draft.Ask) {
+	d.seer.Draft(asks)
+	for _, a := range asks {
+		a.Draft = a.Draft[:min(len(a.Draft), d.most)]
+	}
+}
+
 // fool is a drafter that guesses anything, also what no model can say, and more than it was asked for.
 type fool struct {
 	rng    *rand.Rand

@@ -59,7 +59,7 @@ type Request struct {
 
 	// MostDrafted is how many tokens may be drafted of the answer at once; 0: as many as the scheduler does; negative: none.
 	MostDrafted int
-	// LeastDrafted is how many must be guessed for them to be computed, LeastChance how likely each must be to be right.
+	// LeastDrafted is how many must be guessed for any of them to be computed, LeastChance how likely each must be to be right.
 	LeastDrafted int
 	LeastChance  float64
 

@@ -45,7 +45,8 @@ type guess struct {
 	row     int           // the row that was drawn from last, counted from the job's first
 	rows    int           // of guessed tokens in this tick
 	worth   time.Duration // what one that is right saves
-	chosen  bool          // a draft promises something
+	allowed bool          // the request does not refuse the draft
+	chosen  bool          // it promises something
 	trial   bool          // it was asked for although it does not seem to pay
 	logits  [][]float32   // for a worker
 }
@@ -100,7 +101,9 @@ func (s *Scheduler) choose(costs time.Duration, tokens func(*draft.Ask) int) (le
 	slices.SortStableFunc(p.asked, func(a, b *job) int { return cmp.Compare(s.chance(b), s.chance(a)) })
 	p.offers.Offers, p.offers.Costs = p.offers.Offers[:0], costs
 	for _, j := range p.asked {
-		p.offers.Offers = append(p.offers.Offers, s.offer(j, tokens(&j.guess.ask)))
+		offer := s.offer(j, tokens(&j.guess.ask))
+		j.guess.allowed = offer.Tokens > 0
+		p.offers.Offers = append(p.offers.Offers, offer)
 	}
 	n, length := p.offers.Choose()
 	for i, j := range p.asked {
@@ -154,7 +157,7 @@ func (s *Scheduler) chooseTrials() {
 	p := &s.speculation
 	others, none := p.trials[:0], true
 	for _, j := range p.asked {
-		if !j.guess.chosen && j.req.LeastDrafted <= 1 && s.chance(j) >= j.req.LeastChance {
+		if !j.guess.chosen && j.guess.allowed {
 			others = append(others, j)
 		}
 		none = none && !j.guess.chosen
@@ -245,7 +248,7 @@ func (s *Scheduler) mostDrafted(j *job) int {
 func (s *Scheduler) draft(j *job, n int) {
 	room := &s.speculation.offers.Room
 	n = min(n, len(j.guess.ask.Draft), s.cache.Free()-s.reserved, *room)
-	if n < max(1, j.req.LeastDrafted) {
+	if n < 1 {
 		return
 	}
 	g := &j.guess

@@ -244,3 +244,31 @@ func TestSpeculate_Limits(t *testing.T) {
 		t.Errorf("%d passes, the largest of %d tokens", b.Passes, b.Largest)
 	}
 }
+
+// A request may refuse guesses that are too few or too unlikely.
+func TestSpeculate_LeastDraftedAndChance(t *testing.T) {
+	drafted := func(most, least int, chance float64) int {
+		b := schedulertest.New(scheduler.Limits{})
+		b.Cost = flat
+		d := &terse{seer{backend: b, rng: rand.New(rand.NewPCG(1, 1)), sure: true}, most}
+		r := request(20, 1, 200)
+		r.LeastDrafted, r.LeastChance = least, chance
+		s := newScheduler(t, b, scheduler.Config{Drafter: d})
+		return finish(t, s, submit(t, s, r))[0].end.Usage.Drafted
+	}
+	for name, c := range map[string]struct {
+		most, least int
+		chance      float64
+		drafts      bool
+	}{
+		"any":           {4, 0, 0, true},
+		"as many":       {4, 4, 0, true},
+		"too few":       {4, 5, 0, false},
+		"likely enough": {4, 0, 0.7, true}, // of this grade three of four are taken to be right before any was computed
+		"too unlikely":  {4, 0, 0.8, false},
+	} {
+		if n := drafted(c.most, c.least, c.chance); n > 0 != c.drafts {
+			t.Errorf("%s: %d tokens are drafted", name, n)
+		}
+	}
+}

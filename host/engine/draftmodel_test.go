@@ -42,7 +42,7 @@ func TestDraftModel_Draft_SameGreedyText(t *testing.T) {
 			e := openedFile(t, Options{Path: c.target, Slots: 4, DraftRows: 16, ContextSize: 4 * 256, KVLayout: "split"})
 			prompts := randomPrompts(12, e.Info().Vocabulary)
 			want, _, _ := answersOf(t, e, nil, 4, prompts, greedy, 40)
-			got, drafted, accepted := answersOf(t, e, drafting(t, e, c.draft, 4), 4, prompts, greedy, 40)
+			got, drafted, accepted := answersOf(t, e, confident{drafting(t, e, c.draft, 4)}, 4, prompts, greedy, 40)
 			if drafted == 0 || float64(accepted) < c.right*float64(drafted) {
 				t.Errorf("%d of %d drafted tokens are accepted", accepted, drafted)
 			}

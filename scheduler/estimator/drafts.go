@@ -44,6 +44,9 @@ func (d *Drafts) Choose() (offers, length int) {
 		return 0, 0
 	}
 	one, _ := d.Trial(1, alone)
+	if together, _ := d.Trial(min(len(d.Offers), d.Decode.Tokens), alone); together < one { // they may share a pass of their own
+		one = together
+	}
 	for i := range d.Offers {
 		if o := &d.Offers[i]; !o.bears(one) {
 			o.Tokens = 0
