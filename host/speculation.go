@@ -28,6 +28,17 @@ func draftRows(c config.Speculation) int {
 	return max(mostDraftRows, c.DraftNMax)
 }
 
+// mostSnapshots bounds the drafts of recurrent models: each token takes the memory of one more state of each sequence.
+const mostSnapshots = 8
+
+// snapshots is how many states of a recurrent model drafts can go back to.
+func snapshots(c config.Speculation) int {
+	if !c.Drafts() {
+		return 0
+	}
+	return min(mostSnapshots, c.DraftNMax)
+}
+
 // guesses is what guesses tokens of a model's answers.
 type guesses struct {
 	drafter draft.Drafter // nil: nothing does
@@ -45,7 +56,7 @@ func openGuesses(ctx context.Context, c config.Config, e *engine.Engine, log *sl
 	case !s.Drafts():
 		return &guesses{}, nil
 	case !e.Backend().Limits().Drafts:
-		log.Info("no tokens are guessed (speculative decoding): the model's memory cannot drop those that turn out wrong")
+		log.Info("no tokens are guessed (speculative decoding): the model's memory cannot drop those that turn out wrong, and llama.cpp keeps no earlier states of this architecture")
 		return &guesses{}, nil
 	case s.ByModel():
 		return openDraftModel(ctx, c, e, log)

@@ -71,7 +71,7 @@ func (s *Scheduler) speculate() {
 		return
 	}
 	p.offers = estimator.Drafts{Decode: passOf(s.planned), Room: min(s.limits.Rows, s.limits.Batch) - s.decoding,
-		Most: s.config.MostDrafted, Target: s.config.ITLTarget, Estimator: s.estimator, Offers: p.offers.Offers}
+		Most: s.config.MostDrafted, Target: s.config.ITLTarget, Estimator: s.estimator, Offers: p.offers.Offers, Apart: s.draftsApart()}
 	s.earn()
 	s.chooseAsked()
 	s.ask()
@@ -79,19 +79,47 @@ func (s *Scheduler) speculate() {
 	if !s.costly() { // else it was asked for trials only
 		s.chooseTrials()
 	}
+	trial := 1
+	if s.limits.AlikeDrafts {
+		length = s.alike(length)
+		trial = min(length, 1)
+	}
 	for _, j := range p.asked {
 		switch {
 		case j.guess.trial:
-			s.draft(j, 1)
+			s.draft(j, trial)
 		case j.guess.chosen:
 			s.draft(j, length)
 		}
 	}
 	p.with = s.estimator.Verify(passOf(s.planned))
-	if s.limits.SeparatePasses { // those with drafts have one, as many rows each
+	if s.draftsApart() { // those with drafts have one, as many rows each
 		drafts := func(j *job) int { return min(len(j.guess.draft), 1) }
 		slices.SortStableFunc(s.planned, func(a, b *job) int { return cmp.Compare(drafts(a), drafts(b)) })
 	}
+}
+
+// draftsApart reports whether slots with drafts have a pass of their own.
+func (s *Scheduler) draftsApart() bool { return s.limits.SeparatePasses || s.limits.AlikeDrafts }
+
+// alike is the length that all drafts of the tick can have; 0: none.
+func (s *Scheduler) alike(length int) int {
+	drafts := 0
+	for _, j := range s.speculation.asked {
+		switch {
+		case j.guess.trial:
+			length = 1
+		case j.guess.chosen:
+			length = min(length, len(j.guess.ask.Draft))
+		default:
+			continue
+		}
+		drafts++
+	}
+	if drafts == 0 {
+		return 0
+	}
+	return min(length, (s.cache.Free()-s.reserved)/drafts, s.speculation.offers.Room/drafts)
 }
 
 // choose chooses which of the asked jobs are to have drafts of which length. tokens is how long that of each can be; costs what the drafter
@@ -164,7 +192,7 @@ func (s *Scheduler) chooseTrials() {
 	}
 	p.trials = others
 	together := 1
-	if none && s.limits.SeparatePasses && s.decoding > 1 {
+	if none && s.draftsApart() && s.decoding > 1 {
 		together = len(others)
 	}
 	if len(others) == 0 {

@@ -78,6 +78,9 @@ func TestSpeculate_AnyDrafter_SameEvents(t *testing.T) {
 		texts := func(d func(*schedulertest.Backend) draft.Drafter) (all [][]string, drafted, accepted int) {
 			b := schedulertest.New(limits)
 			b.Cost, b.End = flat, 300*int(seed%3)/2
+			if seed%3 == 1 {
+				b.Recurrent, b.Snapshots = true, 1+int(seed)%9
+			}
 			drafter := d(b)
 			s := newScheduler(t, b, scheduler.Config{Slots: slots, Drafter: drafter, Log: logOf(drafter)})
 			var streams []*scheduler.Stream

@@ -14,6 +14,7 @@ type Drafts struct {
 	Offers []Offer // the most likely first
 	Room   int     // drafted tokens that the pass can carry
 	Most   int     // of one slot
+	Apart  bool    // slots with drafts have a pass of their own
 
 	Costs     time.Duration // of a token, for the drafter to guess it of all slots
 	Target    time.Duration // the tick is not to take longer because of drafts
@@ -93,7 +94,7 @@ func (d *Drafts) Trial(m int, without time.Duration) (price time.Duration, sensi
 		sensible = float64(slots+m*k)*alone.Seconds() > leastGain*float64(slots)*took(k).Seconds()
 	}
 	extra := took(1) - alone
-	first := without == alone && !(d.Estimator.separate && m < slots) && !d.Estimator.verify.measured(slots+m)
+	first := without == alone && !(d.Apart && m < slots) && !d.Estimator.verify.measured(slots+m)
 	return extra / time.Duration(m), sensible && (first || without+extra <= max(d.Target, alone))
 }
 
@@ -156,10 +157,10 @@ func (d *Drafts) Duration(m, k int) time.Duration {
 	return d.passes(m, drafted) + time.Duration(k)*d.Costs
 }
 
-// passes estimates those with the drafted tokens of m slots. Where passes are separate, slots without a draft have one of their own.
+// passes estimates those with the drafted tokens of m slots, and of the other slots.
 func (d *Drafts) passes(m int, drafted Pass) time.Duration {
 	e := d.Estimator
-	if rest := d.Decode.Tokens - m; e.separate && rest > 0 {
+	if rest := d.Decode.Tokens - m; d.Apart && rest > 0 {
 		without := Pass{rest, d.Decode.Cells * rest / d.Decode.Tokens}
 		return e.decode.predict(without) + e.Verify(Pass{drafted.Tokens + m, drafted.Cells + d.Decode.Cells - without.Cells})
 	}

@@ -51,7 +51,7 @@ func TestDrafts_Choose(t *testing.T) {
 		"all of eight, in separate passes": {8, []Offer{sure, sure, sure, sure, sure, sure, sure, sure}, ms(20, 0.5), true, time.Second,
 			8, 3, 4}, // there is room for four of each
 	} {
-		d := Drafts{Decode: Pass{Tokens: c.slots}, Offers: c.offers, Room: 32, Most: 32, Target: c.target, Estimator: knowing(c.separate, c.cost)}
+		d := Drafts{Decode: Pass{Tokens: c.slots}, Offers: c.offers, Room: 32, Most: 32, Apart: c.separate, Target: c.target, Estimator: knowing(c.separate, c.cost)}
 		if n, length := d.Choose(); n != c.n || length < c.from || length > c.to {
 			t.Errorf("%s: %d of %d offers with %d tokens, want %d with %d to %d", name, n, len(c.offers), length, c.n, c.from, c.to)
 		}
