@@ -74,9 +74,9 @@ func openDraftModel(ctx context.Context, c config.Config, target *engine.Engine,
 	if err != nil {
 		return nil, fmt.Errorf("speculation.draft_model: %w", err)
 	}
-	small, err := engine.Open(ctx, engine.Options{Path: file.Path, Slots: c.Scheduler.Slots, ContextSize: target.Info().Limits.Cells,
-		Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize, Threads: c.Model.Threads, GPULayers: c.Speculation.DraftGPULayers,
-		KVLayout: c.Model.KVLayout, Lacks: lacksOf(file, log)})
+	options := draftOptions(c, file.Path, target.Info().Limits.Cells)
+	options.Lacks = lacksOf(file, log)
+	small, err := engine.Open(ctx, options)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("speculation.draft_model: %w", err), file.Close())
 	}
@@ -85,6 +85,12 @@ func openDraftModel(ctx context.Context, c config.Config, target *engine.Engine,
 		return nil, errors.Join(fmt.Errorf("speculation.draft_model: %w", err), small.Close(), file.Close())
 	}
 	return &guesses{drafter: d, name: "draft-simple", model: d, file: file}, nil
+}
+
+// draftOptions are those of a draft model beside a model with so many cells.
+func draftOptions(c config.Config, path string, cells int) engine.Options {
+	return engine.Options{Path: path, Slots: c.Scheduler.Slots, ContextSize: cells, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
+		Threads: c.Model.Threads, GPULayers: c.Speculation.DraftGPULayers, KVLayout: c.Model.KVLayout}
 }
 
 // Close frees the draft model. The scheduler's Run must have returned.

@@ -223,6 +223,7 @@ func (s *Scheduler) ask() {
 	for _, j := range p.asked {
 		a := &j.guess.ask
 		a.Slot, a.Request, a.Context, a.Draft = j.slot, j.arrival, j.answer.Context(), a.Draft[:0]
+		a.Within = s.config.ITLTarget - p.alone
 		p.asks, longest = append(p.asks, a), max(longest, a.Most)
 	}
 	if len(p.asks) == 0 {
