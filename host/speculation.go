@@ -56,7 +56,7 @@ func openGuesses(ctx context.Context, c config.Config, e *engine.Engine, log *sl
 	case !s.Drafts():
 		return &guesses{}, nil
 	case !e.Backend().Limits().Drafts:
-		log.Info("no tokens are guessed (speculative decoding): the model's memory cannot drop those that turn out wrong, and llama.cpp keeps no earlier states of this architecture")
+		log.Info("no tokens are guessed (speculative decoding): the model's memory cannot drop those that turn out wrong, and no earlier states of it are kept: llama.cpp cannot for this architecture, or the memory is too small")
 		return &guesses{}, nil
 	case s.ByModel():
 		return openDraftModel(ctx, c, e, log)

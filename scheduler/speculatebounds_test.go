@@ -14,7 +14,8 @@ import (
 
 // rowCosts are what a pass costs by its rows, on machines that differ in what further rows cost.
 var rowCosts = map[string]schedulertest.Curve{
-	"two cores":           {{1, 9}, {2, 12}, {4, 22}, {8, 42}, {16, 60}, {32, 100}, {64, 190}}, // as measured, a 135M model
+	"two cores":           {{1, 9.9}, {2, 10.5}, {4, 13.6}, {8, 16.8}, {16, 25}, {32, 48.8}, {64, 100}}, // as measured, a 135M model in Q4_K_M
+	"two busy cores":      {{1, 9}, {2, 12}, {4, 22}, {8, 42}, {16, 60}, {32, 100}, {64, 190}},
 	"many cores":          {{1, 20}, {8, 26}, {16, 36}, {32, 60}, {64, 110}},
 	"a GPU":               {{1, 12}, {32, 12.5}, {64, 13}},
 	"tiles of eight rows": {{1, 10}, {2, 19}, {8, 20}, {9, 29}, {16, 30}, {32, 45}, {64, 80}},
