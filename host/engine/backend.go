@@ -62,7 +62,7 @@ func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unifi
 		limits: scheduler.Limits{
 			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: l.Positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
 			SeparatePasses: !gpu && !unified,
-			Drafts:         !lacks.Truncating && !lacks.Together && !lacks.Selecting && (!recurrent || l.Snapshots > 0),
+			Drafts:         (recurrent && l.Snapshots > 0 || !recurrent && !lacks.Truncating) && !lacks.Together && !lacks.Selecting,
 			AlikeDrafts:    recurrent, MostDrafted: l.Snapshots,
 		},
 		unified: unified,

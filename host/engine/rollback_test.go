@@ -13,6 +13,7 @@ import (
 
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
@@ -48,12 +49,17 @@ func TestScheduler_Speculate_HybridSameGreedyText(t *testing.T) {
 	const most = 60
 	greedy := sampling.Default()
 	greedy.Temperature = 0
-	for _, architecture := range []string{"lfm2", "qwen35"} {
+	architectures := []string{"lfm2", "qwen35"}
+	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
+		architectures = append(architectures, "lfm2moe", "qwen35moe", "qwen4exp", "nemotron_h", "nemotron_h_moe", "kimi-k3", "bailingmoe3", "deepseek4")
+	}
+	for _, architecture := range architectures {
 		t.Run(architecture, func(t *testing.T) {
 			e := openedFile(t, Options{Path: smallOf(t, architecture), Slots: 4, CacheSequences: 4, DraftRows: 16, Snapshots: 4, ContextSize: 8 * 256})
 			if l := e.Backend().Limits(); !l.Drafts || l.MostDrafted != 4 || !l.AlikeDrafts {
 				t.Fatalf("%+v", l)
 			}
+			checkGoesBack(t, e.Backend())
 			prompts := randomPrompts(16, e.Info().Vocabulary)
 			want, _, _ := answersOf(t, e, nil, 4, prompts, greedy, most)
 			known := &prophet{answers: map[string][]int32{}, prompts: prompts}
@@ -80,7 +86,6 @@ func TestScheduler_Speculate_HybridSameGreedyText(t *testing.T) {
 func TestBackend_Truncate_RecurrentGoesBackOnce(t *testing.T) {
 	e := openedFile(t, Options{Path: smallOf(t, "lfm2"), Slots: 2, CacheSequences: 2, DraftRows: 8, Snapshots: 3, ContextSize: 512})
 	b := e.Backend()
-	want := slices.Clone(feed(t, b, 0, 0, 10, 11, 12, 13))
 	for name, c := range map[string]struct {
 		keep, kept int
 		between    func()
@@ -107,15 +112,24 @@ func TestBackend_Truncate_RecurrentGoesBackOnce(t *testing.T) {
 	if b.Truncate(0, 4); b.Share(0, 1, 4) != 0 {
 		t.Error("a sequence that has gone back is shared")
 	}
+}
+
+// checkGoesBack compares the logits after wrong tokens that were dropped with those where there were none.
+func checkGoesBack(t *testing.T, b scheduler.Backend) {
+	t.Helper()
+	want := feed(t, b, 0, 0, 10, 11, 12, 13)
 	b.Truncate(0, 0)
 	feed(t, b, 0, 0, 10, 11)
 	feed(t, b, 0, 2, 12, 20, 21)
-	b.Truncate(0, 3)
-	if got := feed(t, b, 0, 3, 13); !slices.Equal(got, want) {
+	if kept := b.Truncate(0, 3); kept != 3 {
+		t.Errorf("%d tokens are kept, want 3", kept)
+	} else {
+		got := feed(t, b, 0, 3, 13)
 		for i := range got {
-			if d := got[i] - want[i]; d > 1e-3 || d < -1e-3 {
+			if d := got[i] - want[i]; d > 5e-3 || d < -5e-3 {
 				t.Fatalf("after going back the logit of token %d is %v, want %v", i, got[i], want[i])
 			}
 		}
 	}
+	b.Truncate(0, 0)
 }
