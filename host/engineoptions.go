@@ -24,7 +24,7 @@ func engineOptions(c config.Config) (engine.Options, error) {
 	return engine.Options{
 		Slots: slots, CacheSequences: min(slots, engine.MaxSequences-slots), ContextSize: c.Model.CtxSize, Batch: c.Scheduler.BatchSize,
 		UBatch: c.Scheduler.UBatchSize, Threads: c.Model.Threads, GPULayers: c.Model.GPULayers, KVLayout: c.Model.KVLayout,
-		Model: loading, Context: contextOptions(c.Model), DraftRows: draftRows(c.Speculation),
+		Model: loading, Context: contextOptions(c.Model), DraftRows: draftRows(c.Speculation), Snapshots: snapshots(c.Speculation),
 	}, err
 }
 

@@ -27,7 +27,7 @@ func Plan(ctx context.Context, c config.Config, path string, memory uint64) (fit
 }
 
 func planned(ctx context.Context, c config.Config, o engine.Options, memory uint64) (p fit.Plan, err error) {
-	dry, err := model.OpenDryRun(ctx, o.Path, model.Options{}, o.ModelOptions())
+	dry, err := openDryRun(ctx, c, o.Path, o)
 	if err != nil {
 		return p, err
 	}
@@ -36,7 +36,7 @@ func planned(ctx context.Context, c config.Config, o engine.Options, memory uint
 		embedder := embedderOptions(c)
 		embedder.Model, embedder.Context = o.Model, o.Context
 		p.Options = o
-		p.Need, err = dry.Need(ctx, embedder.ContextOptions(info))
+		p.Need, err = dry.DryRun.Need(ctx, embedder.ContextOptions(info))
 		return p, err
 	}
 	w := wish(c, o)
@@ -62,7 +62,7 @@ func fittedLayers(ctx context.Context, c config.Config, o engine.Options, memory
 	of := func(ctx context.Context, layers int) (fit.Model, error) {
 		_ = closing() // a driver takes memory for each process
 		o.GPULayers = layers
-		dry, err := model.OpenDryRun(ctx, file.Path, model.Options{}, o.ModelOptions())
+		dry, err := openDryRun(ctx, c, file.Path, o)
 		if err == nil {
 			closing = dry.Close
 		}

@@ -28,6 +28,17 @@ func draftRows(c config.Speculation) int {
 	return max(mostDraftRows, c.DraftNMax)
 }
 
+// mostSnapshots bounds the drafts of recurrent models: each token takes the memory of one more state of each sequence.
+const mostSnapshots = 8
+
+// snapshots is how many states of a recurrent model drafts can go back to.
+func snapshots(c config.Speculation) int {
+	if !c.Drafts() {
+		return 0
+	}
+	return min(mostSnapshots, c.DraftNMax)
+}
+
 // guesses is what guesses tokens of a model's answers.
 type guesses struct {
 	drafter draft.Drafter // nil: nothing does
@@ -45,7 +56,7 @@ func openGuesses(ctx context.Context, c config.Config, e *engine.Engine, log *sl
 	case !s.Drafts():
 		return &guesses{}, nil
 	case !e.Backend().Limits().Drafts:
-		log.Info("no tokens are guessed (speculative decoding): the model's memory cannot drop those that turn out wrong")
+		log.Info("no tokens are guessed (speculative decoding): the model's memory cannot drop those that turn out wrong, and no earlier states of it are kept: llama.cpp cannot for this architecture, or the memory is too small")
 		return &guesses{}, nil
 	case s.ByModel():
 		return openDraftModel(ctx, c, e, log)
@@ -63,9 +74,9 @@ func openDraftModel(ctx context.Context, c config.Config, target *engine.Engine,
 	if err != nil {
 		return nil, fmt.Errorf("speculation.draft_model: %w", err)
 	}
-	small, err := engine.Open(ctx, engine.Options{Path: file.Path, Slots: c.Scheduler.Slots, ContextSize: target.Info().Limits.Cells,
-		Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize, Threads: c.Model.Threads, GPULayers: c.Speculation.DraftGPULayers,
-		KVLayout: c.Model.KVLayout, Lacks: lacksOf(file, log)})
+	options := draftOptions(c, file.Path, target.Info().Limits.Cells)
+	options.Lacks = lacksOf(file, log)
+	small, err := engine.Open(ctx, options)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("speculation.draft_model: %w", err), file.Close())
 	}
@@ -74,6 +85,12 @@ func openDraftModel(ctx context.Context, c config.Config, target *engine.Engine,
 		return nil, errors.Join(fmt.Errorf("speculation.draft_model: %w", err), small.Close(), file.Close())
 	}
 	return &guesses{drafter: d, name: "draft-simple", model: d, file: file}, nil
+}
+
+// draftOptions are those of a draft model beside a model with so many cells.
+func draftOptions(c config.Config, path string, cells int) engine.Options {
+	return engine.Options{Path: path, Slots: c.Scheduler.Slots, ContextSize: cells, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
+		Threads: c.Model.Threads, GPULayers: c.Speculation.DraftGPULayers, KVLayout: c.Model.KVLayout}
 }
 
 // Close frees the draft model. The scheduler's Run must have returned.

@@ -5,8 +5,10 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,11 +33,21 @@ func (h slotHost) drafted(body string) (text string, drafted float64, told bool)
 	return a.Content, a.Timings["draft_n"], told
 }
 
-// A host with a draft model says what it has drafted, and the text is the same as without; a request may do without.
+// A host with a draft model says what it has drafted, and the text is the same as without; a request may do without. The model itself is
+// several times slower, or drafts would not pay.
 func TestHost_DraftModel_SameTextAndTimings(t *testing.T) {
-	h := slotHost{open(t, map[string]any{"speculation.draft_model": tinyModel, "scheduler.slots": 2}), t}
+	slow := filepath.Join(t.TempDir(), "slow.gguf")
+	file, err := os.Create(slow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shape := synth.Shape{Name: "slow", Dim: 512, Layers: 10, Heads: 8, KVHeads: 4, FFN: 1536, Context: 1024}
+	if err := errors.Join(synth.Write(file, shape, tinyModel, synth.Q80, 1), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	h := slotHost{open(t, map[string]any{"model.path": slow, "speculation.draft_model": tinyModel, "scheduler.slots": 2}), t}
 	run(t, h.Host)
-	const body = `{"prompt":"Once upon a time","n_predict":80,"temperature":0,"ignore_eos":true`
+	const body = `{"prompt":"Once upon a time","n_predict":400,"temperature":0,"ignore_eos":true`
 	with, drafted, told := h.drafted(body + "}")
 	if drafted == 0 || !told {
 		t.Errorf("%v tokens are drafted, told how many were accepted: %v", drafted, told)
@@ -44,8 +56,15 @@ func TestHost_DraftModel_SameTextAndTimings(t *testing.T) {
 	if drafted != 0 || told || with != without {
 		t.Errorf("%v tokens are drafted; without %q, with %q", drafted, without, with)
 	}
-	if status, answer := post(t, h.URL()+"/completion", body+`,"speculative.n_max":-1}`); status != http.StatusBadRequest || !strings.Contains(answer, "speculative.n_max is -1") {
-		t.Errorf("%d %s", status, answer)
+	none, drafted, _ := h.drafted(body + `,"speculative.p_min":1}`)
+	if drafted != 0 || none != with {
+		t.Errorf("%v tokens are drafted that must be sure; with any %q, with those %q", drafted, with, none)
+	}
+	for field, want := range map[string]string{`"speculative.n_max":-1`: "speculative.n_max is -1", `"speculative.n_min":-2`: "speculative.n_min is -2",
+		`"speculative.n_max":3,"speculative.n_min":4`: "must not be more than speculative.n_max, which is 3", `"speculative.p_min":1.5`: "speculative.p_min is 1.5"} {
+		if status, answer := post(t, h.URL()+"/completion", body+","+field+"}"); status != http.StatusBadRequest || !strings.Contains(answer, want) {
+			t.Errorf("%s: %d %s", field, status, answer)
+		}
 	}
 	for path, want := range map[string]string{"/props": `"speculative.types":"draft-simple"`, "/slots": `"speculative":true`,
 		"/metrics": "llamacpp:spec_decode_num_draft_tokens_total"} {

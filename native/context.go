@@ -28,6 +28,7 @@ type Limits struct {
 	UBatch    int
 	Sequences int
 	Rows      int  // output rows a forward pass may have
+	Snapshots int  // states of each recurrent sequence that Remove can go back to; 0: none
 	Trained   int  // positions the model was trained for, or that ContextOptions.Rope extends that to; 0: unknown
 	Memory    bool // false: the model keeps nothing between passes, so it cannot continue a text
 }
@@ -69,7 +70,7 @@ func NewContext(m *Model, o ContextOptions) (*Context, error) {
 		model: m, output: o.Output, adapters: adapters,
 		limits: Limits{
 			Cells: int(l.cells), Positions: int(l.positions), Batch: int(l.batch), UBatch: int(l.ubatch),
-			Sequences: int(l.sequences), Rows: int(l.rows), Trained: int(l.trained), Memory: bool(l.memory),
+			Sequences: int(l.sequences), Rows: int(l.rows), Snapshots: int(l.snapshots), Trained: int(l.trained), Memory: bool(l.memory),
 		},
 	}
 	ctx.own(unsafe.Pointer(c), m, func() { C.ps_context_free(c); adapters.drop() })

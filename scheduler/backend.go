@@ -24,6 +24,10 @@ type Limits struct {
 	SeparatePasses bool
 	// Drafts says that a pass can have rows of several tokens of a sequence, and that Truncate keeps the first part of what it computed.
 	Drafts bool
+	// AlikeDrafts says that all tokens of a pass with drafts must be of sequences that have as many each.
+	AlikeDrafts bool
+	// MostDrafted is how many tokens of a sequence Truncate drops of the last pass; 0: any number.
+	MostDrafted int
 }
 
 // longest is how many tokens a conversation may have.

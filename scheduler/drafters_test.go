@@ -17,7 +17,10 @@ type seer struct {
 	backend *schedulertest.Backend
 	rng     *rand.Rand
 	errs    float64 // the part of its tokens that are wrong
+	sure    bool    // says that each draft is of the highest grade
 	asked   int
+
+	wrongUpTo int // tokens of a context up to which errs counts; 0: any number
 }
 
 func (d *seer) Draft(asks []*draft.Ask) {
@@ -25,7 +28,7 @@ func (d *seer) Draft(asks []*draft.Ask) {
 		d.asked++
 		right := a.Most
 		for i := range a.Most { // what follows an error is a guess after that
-			if d.rng.Float64() < d.errs {
+			if (d.wrongUpTo == 0 || len(a.Context) < d.wrongUpTo) && d.rng.Float64() < d.errs {
 				right = i
 				break
 			}
@@ -34,7 +37,22 @@ func (d *seer) Draft(asks []*draft.Ask) {
 		for len(a.Draft) < a.Most {
 			a.Draft = append(a.Draft, scheduler.Token(1+d.rng.IntN(200)))
 		}
-		a.Grade = d.rng.IntN(draft.Grades)
+		if a.Grade = d.rng.IntN(draft.Grades); d.sure {
+			a.Grade = draft.Grades - 1
+		}
+	}
+}
+
+// terse is a seer that guesses few tokens.
+type terse struct {
+	seer
+	most int
+}
+
+func (d *terse) Draft(asks []*draft.Ask) {
+	d.seer.Draft(asks)
+	for _, a := range asks {
+		a.Draft = a.Draft[:min(len(a.Draft), d.most)]
 	}
 }
 

@@ -17,7 +17,7 @@ func (s *Scheduler) compute() {
 	s.passing = append(s.passing[:0], s.planned...) // preempting changes s.planned
 	for rest, decoding := s.passing, s.decoding; len(rest) > 0; {
 		n := sameAdapters(rest)
-		if s.limits.SeparatePasses && decoding > 0 {
+		if decoding > 0 && (s.limits.SeparatePasses || s.limits.AlikeDrafts && s.record.Drafted > 0) {
 			n = sameDrafting(rest[:min(n, decoding)])
 		}
 		s.forward(rest[:n])

@@ -59,6 +59,9 @@ type Request struct {
 
 	// MostDrafted is how many tokens may be drafted of the answer at once; 0: as many as the scheduler does; negative: none.
 	MostDrafted int
+	// LeastDrafted is how many must be guessed for any of them to be computed, LeastChance how likely each must be to be right.
+	LeastDrafted int
+	LeastChance  float64
 
 	Priority    int       // higher goes first: each step counts as arriving 10 s earlier; equal ones in order of arrival
 	Deadline    time.Time // the answer ends as an error then; zero: never

@@ -159,6 +159,9 @@ func New(b Backend, c Config) (*Scheduler, error) {
 	if limits.Drafts {
 		s.speculation.drafter = c.Drafter
 	}
+	if limits.MostDrafted > 0 {
+		s.config.MostDrafted = min(c.MostDrafted, limits.MostDrafted)
+	}
 	return s, nil
 }
 

@@ -25,19 +25,30 @@ type speculation struct {
 	chances draft.Chances // of the drafts of all answers
 	asks    []*draft.Ask
 	asked   []*job
+	trials  []*job
 	offers  estimator.Drafts
 	costs   time.Duration // of a token in a call of the drafter
+	budget  draft.Budget  // of all answers
+	spent   time.Duration // by the drafter in this tick
+	alone   time.Duration // what the tick would take without drafts
+	chosen  time.Duration // and with those that promise something
+	with    time.Duration // the longest pass with drafts that is believed
 }
 
 // guess is what a job has to do with the drafter.
 type guess struct {
 	ask     draft.Ask
 	chances draft.Chances
-	draft   []Token     // the part of ask.Draft that is computed; empty: none
-	at      int         // tokens of the context before it
-	row     int         // the row that was drawn from last, counted from the job's first
-	trial   bool        // it was asked for although it does not seem to pay
-	logits  [][]float32 // for a worker
+	budget  draft.Budget
+	draft   []Token       // the part of ask.Draft that is computed; empty: none
+	at      int           // tokens of the context before it
+	row     int           // the row that was drawn from last, counted from the job's first
+	rows    int           // of guessed tokens in this tick
+	worth   time.Duration // what one that is right saves
+	allowed bool          // the request does not refuse the draft
+	chosen  bool          // it promises something
+	trial   bool          // it was asked for although it does not seem to pay
+	logits  [][]float32   // for a worker
 }
 
 // drafting reports whether the job computes guessed tokens in this tick.
@@ -55,51 +66,102 @@ func sameDrafting(jobs []*job) int {
 // would be, nor where sets of adapters have passes of their own.
 func (s *Scheduler) speculate() {
 	p := &s.speculation
+	p.asked, p.spent = p.asked[:0], 0
 	if p.drafter == nil || s.decoding == 0 || len(s.prefilling) > 0 || sameAdapters(s.planned) < len(s.planned) {
 		return
 	}
 	p.offers = estimator.Drafts{Decode: passOf(s.planned), Room: min(s.limits.Rows, s.limits.Batch) - s.decoding,
-		Most: s.config.MostDrafted, Target: s.config.ITLTarget, Estimator: s.estimator, Offers: p.offers.Offers}
+		Most: s.config.MostDrafted, Target: s.config.ITLTarget, Estimator: s.estimator, Offers: p.offers.Offers, Apart: s.draftsApart()}
+	s.earn()
 	s.chooseAsked()
 	s.ask()
-	n, length := s.choose(0, func(a *draft.Ask) int { return len(a.Draft) })
+	length := s.choose(0, func(a *draft.Ask) int { return len(a.Draft) })
 	if !s.costly() { // else it was asked for trials only
-		s.chooseTrials(n)
+		s.chooseTrials()
 	}
-	for i, j := range p.asked {
-		if i < n || j.guess.trial {
-			s.draft(j, max(length, 1))
+	trial := 1
+	if s.limits.AlikeDrafts {
+		length = s.alike(length)
+		trial = min(length, 1)
+	}
+	for _, j := range p.asked {
+		switch {
+		case j.guess.trial:
+			s.draft(j, trial)
+		case j.guess.chosen:
+			s.draft(j, length)
 		}
 	}
-	if s.limits.SeparatePasses { // those with drafts have one, as many rows each
+	p.with = s.estimator.Verify(passOf(s.planned))
+	if s.draftsApart() { // those with drafts have one, as many rows each
 		drafts := func(j *job) int { return min(len(j.guess.draft), 1) }
 		slices.SortStableFunc(s.planned, func(a, b *job) int { return cmp.Compare(drafts(a), drafts(b)) })
 	}
 }
 
-// choose orders the asked jobs, the most promising first, and gives how many of them are to have drafts of which length. tokens is how long
-// that of each can be; costs what the drafter needs for a token.
-func (s *Scheduler) choose(costs time.Duration, tokens func(*draft.Ask) int) (n, length int) {
+// draftsApart reports whether slots with drafts have a pass of their own.
+func (s *Scheduler) draftsApart() bool { return s.limits.SeparatePasses || s.limits.AlikeDrafts }
+
+// alike is the length that all drafts of the tick can have; 0: none.
+func (s *Scheduler) alike(length int) int {
+	drafts := 0
+	for _, j := range s.speculation.asked {
+		switch {
+		case j.guess.trial:
+			length = 1
+		case j.guess.chosen:
+			length = min(length, len(j.guess.ask.Draft))
+		default:
+			continue
+		}
+		drafts++
+	}
+	if drafts == 0 {
+		return 0
+	}
+	return min(length, (s.cache.Free()-s.reserved)/drafts, s.speculation.offers.Room/drafts)
+}
+
+// choose chooses which of the asked jobs are to have drafts of which length. tokens is how long that of each can be; costs what the drafter
+// needs for a token.
+func (s *Scheduler) choose(costs time.Duration, tokens func(*draft.Ask) int) (length int) {
 	p := &s.speculation
 	slices.SortStableFunc(p.asked, func(a, b *job) int { return cmp.Compare(s.chance(b), s.chance(a)) })
 	p.offers.Offers, p.offers.Costs = p.offers.Offers[:0], costs
 	for _, j := range p.asked {
-		p.offers.Offers = append(p.offers.Offers, estimator.Offer{Chance: s.chance(j), Tokens: tokens(&j.guess.ask), Depth: j.seq.Len() + 1})
+		offer := s.offer(j, tokens(&j.guess.ask))
+		j.guess.allowed = offer.Tokens > 0
+		p.offers.Offers = append(p.offers.Offers, offer)
 	}
-	return p.offers.Choose()
+	n, length := p.offers.Choose()
+	for i, j := range p.asked {
+		j.guess.chosen = i < n && p.offers.Offers[i].Tokens > 0
+	}
+	p.chosen = p.offers.Duration(n, length)
+	return length
+}
+
+// offer is the draft that a job could have. The first one of an answer may be at the expense of all, if it is likely.
+func (s *Scheduler) offer(j *job, tokens int) estimator.Offer {
+	g, budget := &j.guess, j.guess.budget.Left()
+	if j.drafted == 0 && g.ask.Grade >= draft.Likely {
+		budget = max(budget, s.speculation.budget.Left())
+	}
+	chance := s.chance(j)
+	if tokens < j.req.LeastDrafted || chance < j.req.LeastChance {
+		tokens = 0
+	}
+	return estimator.Offer{Chance: chance, Tokens: tokens, Depth: j.seq.Len() + 1, Budget: budget}
 }
 
 // costly reports whether the drafter takes so long that it is asked only for what is likely to pay.
-func (s *Scheduler) costly() bool {
-	return s.speculation.costs > s.estimator.Decode(s.speculation.offers.Decode)/50
-}
+func (s *Scheduler) costly() bool { return s.speculation.costs > s.speculation.alone/50 }
 
 // chooseAsked chooses for which of the planned jobs the drafter is asked, and for how many tokens.
 func (s *Scheduler) chooseAsked() {
 	p := &s.speculation
-	p.asked = p.asked[:0]
 	for _, j := range s.planned {
-		j.guess.ask.Most, j.guess.trial = s.mostDrafted(j), false
+		j.guess.ask.Most, j.guess.trial, j.guess.rows = s.mostDrafted(j), false, 0
 		if j.guess.ask.Most > 0 {
 			p.asked = append(p.asked, j)
 		}
@@ -107,31 +169,49 @@ func (s *Scheduler) chooseAsked() {
 	if !s.costly() {
 		return
 	}
-	n, length := s.choose(p.costs, func(a *draft.Ask) int { return a.Most })
-	s.chooseTrials(n)
-	asked := p.asked[:0]
-	for i, j := range p.asked {
-		if i < n || j.guess.trial {
-			j.guess.ask.Most = min(j.guess.ask.Most, max(length, 1))
-			asked = append(asked, j)
+	length := s.choose(p.costs, func(a *draft.Ask) int { return a.Most })
+	s.chooseTrials()
+	p.asked = slices.DeleteFunc(p.asked, func(j *job) bool {
+		if j.guess.ask.Most = min(j.guess.ask.Most, length); j.guess.trial {
+			j.guess.ask.Most = 1
 		}
-	}
-	p.asked = asked
+		return !j.guess.chosen && !j.guess.trial
+	})
 }
 
-// chooseTrials chooses which of the asked jobs, but for the first n, are to have a draft although it does not seem to pay. Where trials would
-// need a pass that there is not otherwise, all of them have it together.
-func (s *Scheduler) chooseTrials(n int) {
+// chooseTrials chooses which of the asked jobs are to have a draft although it does not seem to pay: those that it is time for, and that can
+// bear that it is wrong. Where trials would need a pass that there is not otherwise, all jobs have it together.
+func (s *Scheduler) chooseTrials() {
 	p := &s.speculation
-	if n == 0 && s.limits.SeparatePasses && s.decoding > 1 {
-		due := len(p.asked) > 0 && p.chances.Due()
-		for _, j := range p.asked {
+	others, none := p.trials[:0], true
+	for _, j := range p.asked {
+		if !j.guess.chosen && j.guess.allowed {
+			others = append(others, j)
+		}
+		none = none && !j.guess.chosen
+	}
+	p.trials = others
+	together := 1
+	if none && s.draftsApart() && s.decoding > 1 {
+		together = len(others)
+	}
+	if len(others) == 0 {
+		return
+	}
+	price, sensible := p.offers.Trial(together, p.chosen)
+	able := func(j *job) bool { return sensible && j.guess.budget.Left() >= price }
+	if together > 1 {
+		due := !slices.ContainsFunc(others, func(j *job) bool { return !able(j) }) && p.chances.Due(&p.chances)
+		for _, j := range others {
 			j.guess.trial = due
 		}
 		return
 	}
-	for _, j := range p.asked[n:] {
-		j.guess.trial = j.guess.chances.Due()
+	for _, j := range others {
+		if able(j) && j.guess.chances.Due(&p.chances) {
+			j.guess.trial = true
+			return // one in a tick
+		}
 	}
 }
 
@@ -143,6 +223,7 @@ func (s *Scheduler) ask() {
 	for _, j := range p.asked {
 		a := &j.guess.ask
 		a.Slot, a.Request, a.Context, a.Draft = j.slot, j.arrival, j.answer.Context(), a.Draft[:0]
+		a.Within = s.config.ITLTarget - p.alone
 		p.asks, longest = append(p.asks, a), max(longest, a.Most)
 	}
 	if len(p.asks) == 0 {
@@ -154,7 +235,8 @@ func (s *Scheduler) ask() {
 		p.drafter, p.asked = nil, nil
 		return
 	}
-	if costs := s.config.Clock().Sub(start) / time.Duration(longest); costs < p.costs {
+	p.spent = s.config.Clock().Sub(start)
+	if costs := p.spent / time.Duration(longest); costs < p.costs {
 		p.costs += (costs - p.costs) / 2
 	} else {
 		p.costs += (costs - p.costs) / 8 // it may have been disturbed
@@ -175,9 +257,12 @@ func (s *Scheduler) chance(j *job) float64 {
 	return j.guess.chances.Of(j.guess.ask.Grade, &s.speculation.chances)
 }
 
-// mostDrafted is how many tokens may be guessed of a job's answer now: none beyond its end.
+// firstDrafts is how many tokens drafts of an answer have at most before any was right. After that they have up to twice as many as were.
+const firstDrafts = 2
+
+// mostDrafted is how many tokens may be guessed of a job's answer now: none beyond its end, and at first few.
 func (s *Scheduler) mostDrafted(j *job) int {
-	most := s.config.MostDrafted
+	most := min(s.config.MostDrafted, max(firstDrafts, 2*j.accepted, j.req.LeastDrafted))
 	if j.req.MostDrafted != 0 {
 		most = min(most, j.req.MostDrafted)
 	}
@@ -197,6 +282,7 @@ func (s *Scheduler) draft(j *job, n int) {
 	}
 	g := &j.guess
 	g.draft, g.at, g.row = g.ask.Draft[:n], len(j.answer.Context()), 0
+	g.rows, g.worth = n, s.speculation.alone/time.Duration(s.decoding)
 	*room -= n
 	s.reserved += n
 	s.record.Drafted += n
@@ -238,6 +324,9 @@ func (s *Scheduler) settleDraft(j *job) {
 	}
 	j.drafted, j.accepted = j.drafted+len(g.draft), j.accepted+right
 	s.record.Accepted += right
+	saved := time.Duration(right) * g.worth
+	g.budget.Settle(saved)
+	s.speculation.budget.Settle(saved)
 	if out.Reason == 0 { // else nobody knows what else was right
 		g.chances.Learn(g.ask.Grade, len(g.draft), right, &s.speculation.chances)
 	}
@@ -253,4 +342,35 @@ func (s *Scheduler) dropDraft(j *job) {
 		s.cache.Truncate(j.seq, j.guess.at+j.guess.row)
 	}
 	j.guess.draft, j.guess.row = nil, 0
+}
+
+// earn lets the budgets grow by what the tick takes without drafts.
+func (s *Scheduler) earn() {
+	p := &s.speculation
+	p.alone = s.estimator.Decode(p.offers.Decode)
+	p.budget.Earn(p.alone)
+	for _, j := range s.planned {
+		j.guess.budget.Earn(p.alone / time.Duration(s.decoding))
+	}
+}
+
+// chargeDrafts takes from the budgets what drafts have cost in this tick, whether or not they were right. A tick that was disturbed does not
+// count as longer than its pass with drafts was expected to take.
+func (s *Scheduler) chargeDrafts() {
+	p := &s.speculation
+	if p.spent == 0 && s.record.Drafted == 0 {
+		return
+	}
+	extra, spent := time.Duration(0), p.spent/time.Duration(s.decoding)
+	if s.record.Drafted > 0 {
+		extra = min(max(s.record.Forward-p.alone, 0), p.with) / time.Duration(s.record.Drafted)
+	}
+	for _, j := range s.planned {
+		costs := spent + extra*time.Duration(j.guess.rows)
+		j.guess.budget.Settle(-costs)
+		p.budget.Settle(-costs)
+	}
+	if s.record.Drafted > 0 && s.record.Forward < p.alone { // without drafts it would not have taken longer
+		s.estimator.ObserveDecode(p.offers.Decode, s.record.Forward)
+	}
 }

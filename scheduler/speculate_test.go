@@ -78,6 +78,9 @@ func TestSpeculate_AnyDrafter_SameEvents(t *testing.T) {
 		texts := func(d func(*schedulertest.Backend) draft.Drafter) (all [][]string, drafted, accepted int) {
 			b := schedulertest.New(limits)
 			b.Cost, b.End = flat, 300*int(seed%3)/2
+			if seed%3 == 1 {
+				b.Recurrent, b.Snapshots = true, 1+int(seed)%9
+			}
 			drafter := d(b)
 			s := newScheduler(t, b, scheduler.Config{Slots: slots, Drafter: drafter, Log: logOf(drafter)})
 			var streams []*scheduler.Stream
@@ -242,5 +245,33 @@ func TestSpeculate_Limits(t *testing.T) {
 	finish(t, s, submit(t, s, r))
 	if b.Largest > 20 || b.Passes < 100/3 {
 		t.Errorf("%d passes, the largest of %d tokens", b.Passes, b.Largest)
+	}
+}
+
+// A request may refuse guesses that are too few or too unlikely.
+func TestSpeculate_LeastDraftedAndChance(t *testing.T) {
+	drafted := func(most, least int, chance float64) int {
+		b := schedulertest.New(scheduler.Limits{})
+		b.Cost = flat
+		d := &terse{seer{backend: b, rng: rand.New(rand.NewPCG(1, 1)), sure: true}, most}
+		r := request(20, 1, 200)
+		r.LeastDrafted, r.LeastChance = least, chance
+		s := newScheduler(t, b, scheduler.Config{Drafter: d})
+		return finish(t, s, submit(t, s, r))[0].end.Usage.Drafted
+	}
+	for name, c := range map[string]struct {
+		most, least int
+		chance      float64
+		drafts      bool
+	}{
+		"any":           {4, 0, 0, true},
+		"as many":       {4, 4, 0, true},
+		"too few":       {4, 5, 0, false},
+		"likely enough": {4, 0, 0.7, true}, // of this grade three of four are taken to be right before any was computed
+		"too unlikely":  {4, 0, 0.8, false},
+	} {
+		if n := drafted(c.most, c.least, c.chance); n > 0 != c.drafts {
+			t.Errorf("%s: %d tokens are drafted", name, n)
+		}
 	}
 }

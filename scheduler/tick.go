@@ -30,6 +30,7 @@ func (s *Scheduler) Tick() (busy bool) {
 		return awaitedCopy || !s.cache.Settled() || s.actionsDue && len(s.slotActions) > 0
 	}
 	s.computeAlone()
+	s.chargeDrafts()
 	s.observe()
 	s.publish()
 	return true

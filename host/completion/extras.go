@@ -14,6 +14,7 @@ import (
 // Extras are the fields that a body of any dialect may have beside the dialect's own.
 type Extras struct {
 	sampling.Fields
+	Guessing
 
 	CachePrompt bool            `json:"cache_prompt"`
 	Priority    int             `json:"priority"`
@@ -22,15 +23,12 @@ type Extras struct {
 	Trace       bool            `json:"trace"`
 	Record      bool            `json:"record"`
 	Lora        json.RawMessage `json:"lora"`
-	// MostDrafted is how many tokens may be guessed at once, as llama-server calls it; 0: none; nil: as many as the server does.
-	MostDrafted *int `json:"speculative.n_max"`
 }
 
 // The bounds of what one request may ask for.
 const (
 	maxPriority = 100
 	maxTimeout  = 24 * time.Hour
-	maxDrafted  = 1 << 20
 )
 
 // DefaultExtras are what a body begins with.
@@ -43,24 +41,13 @@ func (x *Extras) check() error {
 	if x.Priority < -maxPriority || x.Priority > maxPriority {
 		return Invalid("priority", "priority is %d; it must be from %d to %d", x.Priority, -maxPriority, maxPriority)
 	}
-	if n := x.MostDrafted; n != nil && (*n < 0 || *n > maxDrafted) {
-		return Invalid("speculative.n_max", "speculative.n_max is %d; it must be from 0 (no tokens are guessed) to %d", *n, maxDrafted)
+	if err := x.Guessing.check(); err != nil {
+		return err
 	}
 	if t := x.TimeoutMS; t != nil && (*t < 1 || *t > maxTimeout.Milliseconds()) {
 		return Invalid("timeout_ms", "timeout_ms is %d; it must be from 1 to %d", *t, maxTimeout.Milliseconds())
 	}
 	return nil
-}
-
-// mostDrafted is the scheduler's number for it.
-func (x *Extras) mostDrafted() int {
-	switch {
-	case x.MostDrafted == nil:
-		return 0
-	case *x.MostDrafted == 0:
-		return -1
-	}
-	return *x.MostDrafted
 }
 
 func (x *Extras) deadline(now time.Time) time.Time {

@@ -101,7 +101,6 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 		Priority:     r.Extras.Priority,
 		Deadline:     r.Deadline,
 		CachePrompt:  r.Extras.CachePrompt,
-		MostDrafted:  r.Extras.mostDrafted(),
 		CacheSalt:    r.Caller.CacheSalt,
 		Adapters:     adapters.set,
 		AdaptersFrom: adapters.from,
@@ -112,6 +111,7 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 		Slot:         r.Slot,
 		Progress:     r.Progress,
 	}
+	r.Extras.Guessing.tell(&request)
 	if r.Model.ContextShift {
 		shift := r.Shift
 		if r.Model.AddBOS && shift.Keep >= 0 {

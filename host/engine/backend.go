@@ -50,20 +50,24 @@ type backend struct {
 	lacks   Lacks
 
 	adapters string // key of those that the context computes with
+
+	recurrent rollback
 }
 
 func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unified, gpu bool, lacks Lacks) *backend {
+	recurrent := info.Recurrent || info.Hybrid
 	b := &backend{
 		context: c,
 		model:   c.Model(),
 		limits: scheduler.Limits{
 			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: l.Positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
 			SeparatePasses: !gpu && !unified,
-			Drafts:         !lacks.Truncating && !lacks.Together && !lacks.Selecting && !info.Recurrent && !info.Hybrid,
+			Drafts:         (recurrent && l.Snapshots > 0 || !recurrent && !lacks.Truncating) && !lacks.Together && !lacks.Selecting,
+			AlikeDrafts:    recurrent, MostDrafted: l.Snapshots,
 		},
 		unified: unified,
 		window:  info.Window,
-		cuts:    !lacks.Truncating && !info.Recurrent && !info.Hybrid,
+		cuts:    !lacks.Truncating && !recurrent,
 		batches: make(chan *scheduler.Batch),
 		results: make(chan error, 1),
 		closing: make(chan struct{}),
@@ -71,6 +75,8 @@ func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unifi
 		passes:  piecewise{bySequence: lacks.Together, byOutput: lacks.Selecting, n: info.Vocabulary},
 		lacks:   lacks,
 		ended:   make(chan struct{}),
+
+		recurrent: newRollback(l.Sequences, l.Snapshots),
 	}
 	for t := range int32(info.Vocabulary) {
 		if b.model.EndOfGeneration(t) {
@@ -111,6 +117,7 @@ func (b *backend) decode(batch *scheduler.Batch) (err error) {
 	}
 	b.padder.batch.DuringCopy = !slices.Contains(batch.Sequences, b.context.CopyTarget()) // padding there does no harm: it is removed
 	err = b.context.Decode(b.padder.batch)
+	b.recurrent.note(b.padder.batch.Sequences, err)
 	for _, p := range b.padder.added {
 		err = errors.Join(err, b.context.Remove(p.sequence, p.position, -1))
 	}

@@ -53,6 +53,7 @@ func (b *backend) RestoreCheckpoint(src, dst int32, checkpoint kvcache.State, n 
 	if !ok || s.Positions() != n {
 		return fmt.Errorf("%w: no checkpoint at %d", native.ErrInvalid, n)
 	}
+	b.recurrent.forgot(dst)
 	if src != dst {
 		if b.lacks.Sharing {
 			return fmt.Errorf("%w: sequences cannot share", native.ErrUnsupported)

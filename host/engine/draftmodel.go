@@ -5,6 +5,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/draft"
@@ -18,11 +19,15 @@ type DraftModel struct {
 	backend scheduler.Backend
 	held    [][]int32 // by slot: the tokens in the cache
 	batch   scheduler.Batch
-	asks    []*draft.Ask // those that go on, in the order of the rows
+	asks    []*draft.Ask  // those that go on, in the order of the rows
+	token   time.Duration // that one of many tokens of a context takes; 0: that is not known
+	began   time.Time
+	within  time.Duration // since then
 }
 
 const (
-	mostCaughtUp = 256 // tokens of contexts that one call computes: slots that generate wait for it
+	mostCaughtUp = 256 // tokens of contexts that one call computes, if there is time for them
+	firstCatchUp = 16  // the same while it is not known how long they take
 	leastGap     = 0.5 // between the logits of a token and of the next best, for a draft to go on with it
 )
 
@@ -55,21 +60,39 @@ func (d *DraftModel) Close() error { return d.engine.Close() }
 
 // Draft implements draft.Drafter. A slot whose context is not computed yet gets a part of it, and no draft.
 func (d *DraftModel) Draft(asks []*draft.Ask) {
+	if len(asks) == 0 {
+		return
+	}
+	d.began, d.within = time.Now(), asks[0].Within
 	d.catchUp(asks)
-	for d.batch.Len() > 0 {
+	for first := true; d.batch.Len() > 0; first = false {
+		start := time.Now()
 		if err := d.pass(); err != nil {
 			d.forget()
 			return
 		}
-		d.goOn()
+		took := time.Since(start)
+		if n := d.batch.Len(); first && n >= firstCatchUp { // smaller passes say nothing of large ones
+			d.token = max(took/time.Duration(n), 1)
+		}
+		d.goOn(time.Since(d.began)+took < d.within)
 	}
+}
+
+// affordable is how many tokens of contexts there is time for.
+func (d *DraftModel) affordable() int {
+	most := firstCatchUp
+	if d.token > 0 {
+		most = int(d.within / d.token)
+	}
+	return min(max(most, 1), mostCaughtUp, d.backend.Limits().Batch)
 }
 
 // catchUp prepares a pass over what is new of the contexts, the shortest first in line by the order of the asks.
 func (d *DraftModel) catchUp(asks []*draft.Ask) {
 	d.batch.Reset()
 	d.asks = d.asks[:0]
-	left := min(mostCaughtUp, d.backend.Limits().Batch)
+	left := d.affordable()
 	for _, a := range asks {
 		a.Draft, a.Grade = a.Draft[:0], draft.Grades-1
 		if a.Slot >= len(d.held) || len(a.Context)+a.Most > d.backend.Limits().Context {
@@ -105,8 +128,8 @@ func (d *DraftModel) pass() error {
 	return d.backend.Wait()
 }
 
-// goOn takes the best token of each row, and prepares the pass that computes those.
-func (d *DraftModel) goOn() {
+// goOn takes the best token of each row, and prepares the pass that computes those if there is time for another.
+func (d *DraftModel) goOn(another bool) {
 	asks := d.asks
 	d.batch.Reset()
 	d.asks = d.asks[:0]
@@ -118,7 +141,7 @@ func (d *DraftModel) goOn() {
 		for a.Grade > 0 && gap < gradeGap[a.Grade] {
 			a.Grade--
 		}
-		if a.Draft = append(a.Draft, token); len(a.Draft) < a.Most {
+		if a.Draft = append(a.Draft, token); len(a.Draft) < a.Most && another {
 			d.add(a, token, true)
 			d.asks = append(d.asks, a)
 		}

@@ -25,6 +25,7 @@ type Options struct {
 	ContextSize    int    // KV cells in all; 0: what the model was trained for, for each slot, up to 32768
 	Batch, UBatch  int    // 0: 2048, 512
 	DraftRows      int    // drafted tokens that a pass can carry beside a token of each slot
+	Snapshots      int    // drafted tokens of a slot that a recurrent model can drop, where llama.cpp knows how
 	Threads        int    // 0: physical cores, fewer for a small model
 	GPULayers      int    // negative: all; 0: no GPU computes anything
 	KVLayout       string // shared: all sequences use the same cells; split: each has its own; auto or "": split on a CPU, shared on a GPU
@@ -130,6 +131,9 @@ func (o Options) ContextOptions(info native.ModelInfo) native.ContextOptions {
 	}
 	c := o.Context
 	c.Cells, c.Batch, c.UBatch, c.Sequences, c.Rows = cells, o.Batch, o.UBatch, sequences, max(o.Slots+o.DraftRows, c.Rows)
+	if info.Recurrent || info.Hybrid {
+		c.Snapshots = o.Snapshots
+	}
 	c.Threads, c.Poll, c.Unified, c.Output = threads, poll, o.Shared(info), native.Logits
 	return c
 }

@@ -14,29 +14,38 @@ func (b *backend) held(seq int32) (first, n int) {
 }
 
 // cuttable reports whether seq can be continued at position n as if nothing after it had been: a recurrent state is only
-// right at its end, and a sliding window must still hold all that position n looks back at.
+// right at its end and at snapshots, and a sliding window must still hold all that position n looks back at.
 func (b *backend) cuttable(seq int32, n int) bool {
 	first, have := b.held(seq)
-	if n > have || (n < have && !b.cuts) {
+	switch {
+	case n > have:
 		return false
+	case n < have && !b.cuts: // the window still holds what the tokens before the pass look at
+		return b.recurrent.reaches(seq, have-n)
 	}
 	return first <= max(0, n-b.window)
 }
 
 // Truncate implements kvcache.Memory.
 func (b *backend) Truncate(seq int32, n int) int {
+	_, have := b.held(seq)
 	if n > 0 && b.cuttable(seq, n) && b.context.Remove(seq, n, -1) == nil {
+		if n < have && !b.cuts {
+			b.recurrent.took(seq)
+		}
 		return n
 	}
 	_ = b.context.Remove(seq, -1, -1) // never fails for a sequence within the limits
+	b.recurrent.forgot(seq)
 	return 0
 }
 
 // Share implements kvcache.Memory.
 func (b *backend) Share(src, dst int32, n int) int {
-	if n <= 0 || src == dst || b.lacks.Sharing || !b.cuttable(src, n) {
+	if _, have := b.held(src); n <= 0 || src == dst || b.lacks.Sharing || !b.cuttable(src, n) || !b.cuts && n < have || b.recurrent.back[src] {
 		return 0
 	}
+	b.recurrent.forgot(dst)
 	if err := b.context.Share(src, dst, n); err != nil {
 		_ = b.context.Remove(dst, -1, -1)
 		return 0

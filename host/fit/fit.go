@@ -48,8 +48,8 @@ const (
 	cellUnit = 256
 )
 
-// Choose finds out whether a model fits as it is wished. If it does not, what may be chosen becomes less: first the context, down to the
-// least for each conversation, then the slots, by halves. What does not fit at all is a model.ErrTooLarge, beside the plan as it is wished.
+// Choose finds out whether a model fits as it is wished. If it does not, what may be chosen becomes less: first the earlier states of a
+// recurrent model, without which no tokens are guessed, then the context, down to the least for each conversation, then the slots, by halves. What does not fit at all is a model.ErrTooLarge, beside the plan as it is wished.
 func Choose(ctx context.Context, m Model, w Wish, r Room) (Plan, error) {
 	s := newSearch(ctx, m, w, r)
 	wished, err := s.plan(w.Options)
@@ -59,6 +59,14 @@ func Choose(ctx context.Context, m Model, w Wish, r Room) (Plan, error) {
 	if r.fits(wished.Need) {
 		wished.Text = fmt.Sprintf("%s for %d slots take %s", s.cells(wished), wished.Slots, wished.account(r))
 		return wished, nil
+	}
+	if wished.ContextOptions(m.Info()).Snapshots > 0 {
+		s.wish.Snapshots = 0
+		if wished, err = s.plan(s.wish.Options); err != nil || r.fits(wished.Need) {
+			wished.Text = fmt.Sprintf("%s for %d slots do not fit with the earlier states that drafts need; without drafts they take %s",
+				s.cells(wished), wished.Slots, wished.account(r))
+			return wished, err
+		}
 	}
 	if found, ok, err := s.less(); ok || err != nil {
 		found.Text = fmt.Sprintf("%s for %d slots do not fit beside %s of weights in %s; %s, %d slots: %s", s.cells(wished), wished.Slots,

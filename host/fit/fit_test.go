@@ -31,7 +31,7 @@ func (l *linear) Need(_ context.Context, o native.ContextOptions) (model.Need, e
 	if o.Cells > 1<<28 {
 		return nil, errors.New("too many cells")
 	}
-	d := native.DeviceMemory{Name: "CPU", Kind: "cpu", Plain: l.weights, Cells: uint64(o.Cells)*l.cell + uint64(o.Sequences)*l.state}
+	d := native.DeviceMemory{Name: "CPU", Kind: "cpu", Plain: l.weights, Cells: uint64(o.Cells)*l.cell + uint64(o.Sequences)*uint64(1+o.Snapshots)*l.state}
 	if l.gpu == 0 {
 		d.Compute = 10 * mib
 		return model.Need{d}, nil
@@ -51,7 +51,8 @@ func TestChoose_WhatFits(t *testing.T) {
 	onGPU := ofTraining(1 << 17)
 	onGPU.gpu = 4000 * mib
 	open := Wish{Options: engine.Options{Slots: 8, CacheSequences: 8}, AnyContext: true, AnySlots: true}
-	fixedSlots, fixedContext, shared, short := open, open, open, open
+	fixedSlots, fixedContext, shared, short, drafts := open, open, open, open, open
+	drafts.Snapshots = 8
 	fixedSlots.AnySlots = false
 	fixedContext.ContextSize, fixedContext.AnyContext = 16384, false
 	shared.KVLayout = "shared"
@@ -75,6 +76,9 @@ func TestChoose_WhatFits(t *testing.T) {
 		{"more free", ofTraining(1 << 17), shared, Room{Main: 3200 * mib, Margin: 1000 * mib}, 8, 18944, ""},
 		{"a short training", ofTraining(512), short, Room{Main: 1300 * mib}, 4, 0, "4096 cells for 8 slots do not fit"},
 		{"a state a slot", recurrent, open, Room{Main: 4000 * mib}, 2, 0, "2 slots"},
+		{"states for drafts", recurrent, drafts, Room{Main: 100000 * mib}, 8, 0, "32768 cells for 8 slots take 71.3 GiB"},
+		{"no states for drafts", recurrent, drafts, Room{Main: 20000 * mib}, 8, 0, "without drafts they take 8.8 GiB"},
+		{"fewer slots and no drafts", recurrent, drafts, Room{Main: 4000 * mib}, 2, 0, "2 slots"},
 		{"what was asked for", ofTraining(1 << 17), fixedContext, Room{Main: 2100 * mib}, 8, 16384, "leaves less free than model.fit_target"},
 		{"slots that were asked for", ofTraining(1 << 17), fixedSlots, Room{Main: 3200 * mib}, 8, 0, "leaves less free"},
 		{"a GPU", onGPU, open, Room{Main: 4000 * mib}, 4, 30720, "beside 1000.0 MiB of weights in 3.9 GiB on GPU0 and 3.9 GiB; 30720 cells, 4 slots: 10.0 MiB ("},

@@ -32,6 +32,21 @@ func (n Need) Main() (sum native.DeviceMemory) {
 	return sum
 }
 
+// Plus is what two models take together.
+func (n Need) Plus(other Need) Need {
+	sum := slices.Clone(n)
+	for _, d := range other {
+		i := slices.IndexFunc(sum, func(s native.DeviceMemory) bool { return s.Name == d.Name && s.Kind == d.Kind })
+		if i < 0 {
+			sum = append(sum, d)
+			continue
+		}
+		s := &sum[i]
+		s.Plain, s.Weights, s.Cells, s.Compute = s.Plain+d.Plain, s.Weights+d.Weights, s.Cells+d.Cells, s.Compute+d.Compute
+	}
+	return sum
+}
+
 // BesideWeights is what a context takes of a model that is loaded already.
 func (n Need) BesideWeights() Need {
 	beside := slices.Clone(n)

@@ -5,12 +5,12 @@ package draft
 // Chances learn how likely a drafted token is to be right if those before it were, for each grade of drafts. What one answer has seen counts
 // more than what all have.
 //
-// Where drafts do not pay, a short one is tried now and then: the text may have come to a part that repeats. Each trial doubles the wait for
-// the next one, until drafts pay again.
+// Where drafts do not seem to pay, one token is tried now and then: the text may have come to a part that repeats. Each trial that fails
+// doubles the wait for the next one, of this answer and of those that begin later. After one that was right the next draft is tried at once.
 type Chances struct {
 	grades  [Grades]record
 	wait    int // drafts that are not tried before the next one that is
-	backoff int // the wait after that
+	backoff int // the wait after that, if it fails; 0: nothing was tried yet
 }
 
 // record is what became of the drafts of one grade, the latest counting most.
@@ -42,21 +42,21 @@ func (c *Chances) Learn(grade, drafted, right int, all *Chances) {
 	r, a := &c.grades[grade], &all.grades[grade]
 	r.right, r.tried = r.right*forget+float64(right), r.tried*forget+tried
 	a.right, a.tried = a.right*forgetAll+float64(right), a.tried*forgetAll+tried
-	if right > 1 {
-		c.wait, c.backoff = firstWait, firstWait
-		all.wait, all.backoff = firstWait, firstWait
+	if right == drafted {
+		c.wait, c.backoff, all.backoff = 0, firstWait, firstWait
 	}
 }
 
 // Due reports whether a draft that does not seem to pay is to be tried all the same. It is asked for each such draft.
-func (c *Chances) Due() bool {
+func (c *Chances) Due(all *Chances) bool {
 	if c.backoff == 0 {
-		c.wait, c.backoff = firstWait, firstWait
+		c.backoff = max(firstWait, all.backoff)
+		c.wait = c.backoff
 	}
 	if c.wait--; c.wait > 0 {
 		return false
 	}
 	c.backoff = min(2*c.backoff, longestOff)
-	c.wait = c.backoff
+	c.wait, all.backoff = c.backoff, max(all.backoff, c.backoff/2)
 	return true
 }

@@ -7,6 +7,8 @@
 // dropped. So a drafter may be wrong, but it should be quick.
 package draft
 
+import "time"
+
 // Token is an index into the model's vocabulary.
 type Token = int32
 
@@ -18,10 +20,11 @@ type Drafter interface {
 
 // Ask is a question for the next tokens of one answer. Its asker uses the same one again for the next question, with the memory of Draft.
 type Ask struct {
-	Slot    int     // no two asks of a call have the same
-	Request uint64  // whose answer it is: another request's context has little to do with the one before it in the slot
-	Context []Token // what the model sees of prompt and answer so far; not to be changed, nor kept after the call
-	Most    int     // tokens wanted, at least 1
+	Slot    int           // no two asks of a call have the same
+	Request uint64        // whose answer it is: another request's context has little to do with the one before it in the slot
+	Context []Token       // what the model sees of prompt and answer so far; not to be changed, nor kept after the call
+	Most    int           // tokens wanted, at least 1
+	Within  time.Duration // the call should take no longer: slots that generate wait for it
 
 	Draft []Token // the guess: at most Most tokens
 	Grade int     // how sure it is, below Grades: drafts of one grade are right about as often
@@ -29,3 +32,6 @@ type Ask struct {
 
 // Grades is how many grades of drafts there are, the least sure first.
 const Grades = 4
+
+// Likely is the first of the grades whose drafts are usually right.
+const Likely = 2

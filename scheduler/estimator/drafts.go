@@ -2,7 +2,10 @@
 
 package estimator
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Drafts is what a tick without prompts may compute besides its decode tokens: drafted tokens of some slots, each of which is an answer's
 // next one with some chance.
@@ -11,6 +14,7 @@ type Drafts struct {
 	Offers []Offer // the most likely first
 	Room   int     // drafted tokens that the pass can carry
 	Most   int     // of one slot
+	Apart  bool    // slots with drafts have a pass of their own
 
 	Costs     time.Duration // of a token, for the drafter to guess it of all slots
 	Target    time.Duration // the tick is not to take longer because of drafts
@@ -21,7 +25,8 @@ type Drafts struct {
 type Offer struct {
 	Chance float64 // that a drafted token is right if those before it are
 	Tokens int
-	Depth  int // KV cells that the first of them attends to
+	Depth  int           // KV cells that the first of them attends to
+	Budget time.Duration // that may be lost with it
 }
 
 const (
@@ -32,14 +37,22 @@ const (
 )
 
 // Choose gives how many of the offers are taken, the first ones, and how many tokens of each at most: those with which the most tokens
-// are to be expected in the time of the tick. Offers have one length, since passes with as many rows of each slot are computed best.
+// are to be expected in the time of the tick, and whose budgets bear what is likely to be lost. An offer that cannot bear one token has none
+// after that. Offers have one length, since passes with as many rows of each slot are computed best.
 func (d *Drafts) Choose() (offers, length int) {
-	e := d.Estimator
-	alone := e.decode.predict(d.Decode)
-	if alone == 0 {
+	alone := d.Estimator.decode.predict(d.Decode)
+	if alone == 0 || len(d.Offers) == 0 {
 		return 0, 0
 	}
-	longest := max(d.Target, alone)
+	one, _ := d.Trial(1, alone)
+	if together, _ := d.Trial(min(len(d.Offers), d.Decode.Tokens), alone); together < one { // they may share a pass of their own
+		one = together
+	}
+	for i := range d.Offers {
+		if o := &d.Offers[i]; !o.bears(one) {
+			o.Tokens = 0
+		}
+	}
 	slots := float64(d.Decode.Tokens)
 	best := leastGain * slots / alone.Seconds()
 	for m := min(len(d.Offers), d.Room); m > 0; m /= 2 { // all, or the better half of those
@@ -54,15 +67,47 @@ func (d *Drafts) Choose() (offers, length int) {
 			if !more {
 				break
 			}
-			if t := d.duration(m, k) + time.Duration(k)*d.Costs; t <= longest && (slots+gain)/t.Seconds() > best {
+			if t := d.Duration(m, k); (slots+gain)/t.Seconds() > best && d.allowed(m, k, t) {
 				best, offers, length = (slots+gain)/t.Seconds(), m, k
 			}
 		}
 	}
 	if length > 0 {
-		length = d.explore(offers, length, longest)
+		length = d.explore(offers, length)
 	}
 	return offers, length
+}
+
+// Trial is what a drafted token of each of m slots costs one of them, and whether it makes sense to try: if drafts were always right they
+// would pay, and the tick, which takes so long without them, keeps the target. What a pass with a few rows more takes is not known before the
+// first one: it is tried.
+func (d *Drafts) Trial(m int, without time.Duration) (price time.Duration, sensible bool) {
+	alone := d.Estimator.decode.predict(d.Decode)
+	slots, depth := d.Decode.Tokens, d.Decode.Cells/d.Decode.Tokens
+	took := func(k int) time.Duration {
+		return d.passes(m, Pass{m * k, m * k * (depth + k/2)}) + time.Duration(k)*d.Costs
+	}
+	for _, k := range sizes[1:] {
+		if k > min(d.Most, d.Room/m) || sensible {
+			break
+		}
+		sensible = float64(slots+m*k)*alone.Seconds() > leastGain*float64(slots)*took(k).Seconds()
+	}
+	extra := took(1) - alone
+	first := without == alone && !(d.Apart && m < slots) && !d.Estimator.verify.measured(slots+m)
+	return extra / time.Duration(m), sensible && (first || without+extra <= max(d.Target, alone))
+}
+
+// allowed reports whether k tokens of each of the first m offers, with which the tick takes t, keep the target and the budgets.
+func (d *Drafts) allowed(m, k int, t time.Duration) bool {
+	alone := d.Estimator.decode.predict(d.Decode)
+	price := (t - alone) / time.Duration(m)
+	return t <= max(d.Target, alone) && !slices.ContainsFunc(d.Offers[:m], func(o Offer) bool { return o.Tokens > 0 && !o.bears(price) })
+}
+
+// bears reports whether the budget covers the part of a price that is likely to be lost.
+func (o *Offer) bears(price time.Duration) bool {
+	return time.Duration((1-o.Chance)*float64(price)) <= o.Budget
 }
 
 // expected is how many of the first k tokens of a draft will be right.
@@ -83,7 +128,7 @@ func (o *Offer) likely(k int) bool {
 }
 
 // explore now and then gives a length next to the best one: what that costs may have changed, or its first pass may have been disturbed.
-func (d *Drafts) explore(offers, length int, within time.Duration) int {
+func (d *Drafts) explore(offers, length int) int {
 	d.Estimator.drafts++
 	near := length
 	switch d.Estimator.drafts % exploreDraft {
@@ -92,22 +137,30 @@ func (d *Drafts) explore(offers, length int, within time.Duration) int {
 	case exploreDraft / 2:
 		near -= (length + 1) / 2
 	}
-	if near < 1 || near > min(d.Most, d.Room/offers) || d.duration(offers, near) > within {
+	if near < 1 || near > min(d.Most, d.Room/offers) || !d.allowed(offers, near, d.Duration(offers, near)) {
 		return length
 	}
 	return near
 }
 
-// duration estimates the passes with k drafted tokens of each of the first m offers. Where passes are separate, slots without a draft have
-// one of their own.
-func (d *Drafts) duration(m, k int) time.Duration {
-	e, drafted := d.Estimator, Pass{}
+// Duration estimates a tick with k drafted tokens of each of the first m offers.
+func (d *Drafts) Duration(m, k int) time.Duration {
+	if m*k == 0 {
+		return d.Estimator.decode.predict(d.Decode)
+	}
+	drafted := Pass{}
 	for _, o := range d.Offers[:m] {
 		n := min(k, o.Tokens)
 		drafted.Tokens += n
 		drafted.Cells += n * (o.Depth + n/2)
 	}
-	if rest := d.Decode.Tokens - m; e.separate && rest > 0 {
+	return d.passes(m, drafted) + time.Duration(k)*d.Costs
+}
+
+// passes estimates those with the drafted tokens of m slots, and of the other slots.
+func (d *Drafts) passes(m int, drafted Pass) time.Duration {
+	e := d.Estimator
+	if rest := d.Decode.Tokens - m; d.Apart && rest > 0 {
 		without := Pass{rest, d.Decode.Cells * rest / d.Decode.Tokens}
 		return e.decode.predict(without) + e.Verify(Pass{drafted.Tokens + m, drafted.Cells + d.Decode.Cells - without.Cells})
 	}

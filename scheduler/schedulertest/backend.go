@@ -33,7 +33,9 @@ type Backend struct {
 	NoSharing, NoCutting bool
 	// Recurrent has it keep one state for all that a sequence has read. Window is how far back a token looks, if not to the beginning; a
 	// sequence holds Slack positions more of it.
-	Recurrent     bool
+	Recurrent bool
+	// Snapshots has a recurrent one keep the states before as many tokens of the last pass; drafts must then be of one length.
+	Snapshots     int
 	Window, Slack int
 	// CheckpointCost is how long it takes to take a checkpoint.
 	CheckpointCost time.Duration
@@ -72,7 +74,10 @@ func New(l scheduler.Limits) *Backend {
 // Limits implements scheduler.Backend.
 func (b *Backend) Limits() scheduler.Limits {
 	l := b.limits
-	l.Drafts = !b.NoCutting && !b.Recurrent
+	l.Drafts = !b.NoCutting && (!b.Recurrent || b.Snapshots > 0)
+	if b.Recurrent {
+		l.AlikeDrafts, l.MostDrafted = true, b.Snapshots
+	}
 	return l
 }
 
@@ -96,6 +101,9 @@ func (b *Backend) Wait() error {
 	n := b.batch.Len()
 	if n == 0 || n > b.limits.Batch || b.batch.Rows() > b.limits.Rows {
 		return fmt.Errorf("a pass of %d tokens and %d rows, the limits are %d and %d", n, b.batch.Rows(), b.limits.Batch, b.limits.Rows)
+	}
+	if err := b.noteRows(); err != nil {
+		return err
 	}
 	b.Passes++
 	b.Tokens += n

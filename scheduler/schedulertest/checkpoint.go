@@ -16,7 +16,30 @@ func (b *Backend) TakesCheckpoints() bool { return b.Recurrent || b.Window > 0 }
 // the next token looks at.
 func (b *Backend) Cuttable(seq int32, n int) bool {
 	have := len(b.seqs[seq])
-	return n == have || n < have && !b.Recurrent && !b.NoCutting && b.held[seq] <= b.lookedAt(n)
+	if b.Recurrent && n < have {
+		return have-n <= min(b.Snapshots, b.last[seq]-1)
+	}
+	return n == have || n < have && !b.NoCutting && b.held[seq] <= b.lookedAt(n)
+}
+
+// noteRows notes how many tokens each sequence has in a pass. A pass with drafts of different lengths would be computed in parts, of which
+// a later one may spoil the snapshots of an earlier one.
+func (b *Backend) noteRows() error {
+	clear(b.last)
+	rows, most := map[int32]int{}, 0
+	for i, seq := range b.batch.Sequences {
+		b.last[seq]++
+		if b.batch.Outputs[i] {
+			rows[seq]++
+			most = max(most, rows[seq])
+		}
+	}
+	for _, n := range rows {
+		if b.Recurrent && most > 1 && n != most {
+			return fmt.Errorf("a pass with drafts in which one sequence has %d rows and another %d", n, most)
+		}
+	}
+	return nil
 }
 
 // lookedAt is the first position that the token at position n looks at.

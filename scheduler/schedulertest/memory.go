@@ -19,6 +19,7 @@ type memory struct {
 	data [][]uint64 // by position, the hash of the tokens up to there; what was cut off is still there
 	refs []int32    // by cell id: how many sequences hold it
 	free []int32    // cell ids that no sequence holds
+	last []int      // tokens in the last pass
 	held []int      // first position of which the window of a sequence still holds something
 	copy copyInProgress
 
@@ -46,7 +47,7 @@ func newMemory(l scheduler.Limits) memory {
 	for i := range l.Cells {
 		m.free = append(m.free, int32(i))
 	}
-	m.held = make([]int, l.Sequences)
+	m.held, m.last = make([]int, l.Sequences), make([]int, l.Sequences)
 	return m
 }
 
@@ -57,6 +58,9 @@ func (b *Backend) Truncate(seq int32, n int) int {
 	}
 	if (seq == b.copy.source || seq == b.copy.target) && n < len(b.copy.to) {
 		b.force()
+	}
+	if n < len(b.seqs[seq]) {
+		b.last[seq] = 0 // it can be gone back once
 	}
 	b.drop(seq, n)
 	return n
@@ -76,7 +80,7 @@ func (b *Backend) drop(seq int32, n int) {
 
 // Share implements kvcache.Memory.
 func (b *Backend) Share(src, dst int32, n int) int {
-	if b.NoSharing || !b.Cuttable(src, n) {
+	if b.NoSharing || !b.Cuttable(src, n) || b.Recurrent && n < len(b.seqs[src]) {
 		return 0
 	}
 	b.held[dst] = b.held[src]

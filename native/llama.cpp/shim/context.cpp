@@ -208,6 +208,7 @@ int32_t ps_context_new(ps_model * model, const ps_context_params * p, ps_context
         l.positions = static_cast<int32_t>(llama_n_ctx_seq(self->context));
         l.batch     = static_cast<int32_t>(llama_n_batch(self->context));
         l.ubatch    = static_cast<int32_t>(llama_n_ubatch(self->context));
+        l.snapshots = static_cast<int32_t>(llama_n_rs_seq(self->context));
         l.trained   = trained(model, *p);
         l.memory    = llama_get_memory(self->context) != nullptr;
         if (is_non_causal(model, self->context)) {

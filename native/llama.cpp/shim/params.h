@@ -60,6 +60,7 @@ typedef struct ps_context_params {
 
 typedef struct ps_context_limits {
     int32_t cells, positions, batch, ubatch, sequences, rows;
+    int32_t snapshots; // states of a recurrent sequence that can be gone back to
     int32_t trained; // positions the model was trained for, or that rope scaling extends that to; 0: unknown
     bool memory; // false: the model keeps nothing between passes, so it cannot continue a text
 } ps_context_limits;

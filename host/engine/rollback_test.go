@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/draft"
+	"github.com/penstock/penstock/scheduler/kvcache"
+)
+
+// smallOf writes a small model of an architecture with random weights, as llama.cpp's own tests do.
+func smallOf(t *testing.T, architecture string) string {
+	t.Helper()
+	const writer = "../../build/llama.cpp/tools/test-llama-archs"
+	if _, err := os.Stat(writer); err != nil {
+		t.Fatalf("test-llama-archs is not built; `make llama-archs` does that: %v", err)
+	}
+	dir := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), writer, "-s", "1", "-d", "0.3", "-a", "^"+architecture+"$", "-o", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%.2000s", err, out)
+	}
+	written, err := filepath.Glob(filepath.Join(dir, "*.gguf"))
+	if err != nil || len(written) == 0 {
+		t.Fatalf("no model of %s: %v", architecture, err)
+	}
+	path := filepath.Join(t.TempDir(), architecture+".gguf")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(synth.WithBytes(file, written[0]), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Hybrid models drop wrong guesses by going back to an earlier state: their text is the same with any drafter as without.
+func TestScheduler_Speculate_HybridSameGreedyText(t *testing.T) {
+	const most = 60
+	greedy := sampling.Default()
+	greedy.Temperature = 0
+	architectures := []string{"lfm2", "qwen35"}
+	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
+		architectures = append(architectures, "lfm2moe", "qwen35moe", "qwen4exp", "nemotron_h", "nemotron_h_moe", "kimi-k3", "bailingmoe3", "deepseek4")
+	}
+	for _, architecture := range architectures {
+		t.Run(architecture, func(t *testing.T) {
+			e := openedFile(t, Options{Path: smallOf(t, architecture), Slots: 4, CacheSequences: 4, DraftRows: 16, Snapshots: 4, ContextSize: 8 * 256})
+			if l := e.Backend().Limits(); !l.Drafts || l.MostDrafted != 4 || !l.AlikeDrafts {
+				t.Fatalf("%+v", l)
+			}
+			checkGoesBack(t, e.Backend())
+			prompts := randomPrompts(16, e.Info().Vocabulary)
+			want, _, _ := answersOf(t, e, nil, 4, prompts, greedy, most)
+			known := &prophet{answers: map[string][]int32{}, prompts: prompts}
+			for i, p := range prompts {
+				known.answers[fmt.Sprint(p)] = want[i]
+			}
+			for slots, d := range map[int]draft.Drafter{1: known, 4: known, 3: confident{draft.NewLookup(1)}} {
+				got, drafted, accepted := answersOf(t, e, d, slots, prompts, greedy, most)
+				if drafted == 0 || d == known && (accepted == 0 || accepted == drafted) {
+					t.Errorf("%d slots, %T: %d of %d drafted tokens are accepted", slots, d, accepted, drafted)
+				}
+				for i := range prompts {
+					same := kvcache.CommonPrefix(got[i], want[i])
+					if same < most && gapAfter(t, e, slices.Concat(prompts[i], want[i][:same])) >= near["shared"] {
+						t.Errorf("%d slots, %T, prompt %d: %v, without %v", slots, d, i, got[i], want[i])
+					}
+				}
+			}
+		})
+	}
+}
+
+// A sequence of a recurrent model goes back once, only as far as its last pass, and not after another pass.
+func TestBackend_Truncate_RecurrentGoesBackOnce(t *testing.T) {
+	e := openedFile(t, Options{Path: smallOf(t, "lfm2"), Slots: 2, CacheSequences: 2, DraftRows: 8, Snapshots: 3, ContextSize: 512})
+	b := e.Backend()
+	for name, c := range map[string]struct {
+		keep, kept int
+		between    func()
+	}{
+		"two tokens":             {5, 5, func() {}},
+		"as many as are kept":    {4, 4, func() {}},
+		"more than are kept":     {2, 0, func() {}},
+		"after another's pass":   {5, 0, func() { feed(t, b, 1, 0, 9) }},
+		"after it has gone back": {4, 0, func() { b.Truncate(0, 5) }},
+	} {
+		b.Truncate(0, 0)
+		b.Truncate(1, 0)
+		feed(t, b, 0, 0, 10, 11, 12)
+		feed(t, b, 0, 3, 13, 20, 21, 22)
+		c.between()
+		if kept := b.Truncate(0, c.keep); kept != c.kept {
+			t.Errorf("%s: %d tokens are kept, want %d", name, kept, c.kept)
+		}
+	}
+	b.Truncate(0, 0)
+	b.Truncate(1, 0)
+	feed(t, b, 0, 0, 10, 11, 12)
+	feed(t, b, 0, 3, 20, 21, 22)
+	if b.Truncate(0, 4); b.Share(0, 1, 4) != 0 {
+		t.Error("a sequence that has gone back is shared")
+	}
+}
+
+// checkGoesBack compares the logits after wrong tokens that were dropped with those where there were none.
+func checkGoesBack(t *testing.T, b scheduler.Backend) {
+	t.Helper()
+	want := feed(t, b, 0, 0, 10, 11, 12, 13)
+	b.Truncate(0, 0)
+	feed(t, b, 0, 0, 10, 11)
+	feed(t, b, 0, 2, 12, 20, 21)
+	if kept := b.Truncate(0, 3); kept != 3 {
+		t.Errorf("%d tokens are kept, want 3", kept)
+	} else {
+		got := feed(t, b, 0, 3, 13)
+		for i := range got {
+			if d := got[i] - want[i]; d > 5e-3 || d < -5e-3 {
+				t.Fatalf("after going back the logit of token %d is %v, want %v", i, got[i], want[i])
+			}
+		}
+	}
+	b.Truncate(0, 0)
+}
