@@ -143,7 +143,7 @@ test: setup-test build plugins-test $(LLAMA_SERVER) $(LLAMA_ARCHS) $(CLIENT_MODU
 	go test -timeout 15m -skip 'HoldUpNobody|FromEmptyFolder' ./...
 	go test -v -run HoldUpNobody ./host # by itself, for what it prints
 	go test -timeout 15m -v -run FromEmptyFolder ./cmd/penstock # likewise
-	go test -timeout 15m -race -skip HoldUpNobody $$(go list ./host/... ./native/... ./scheduler/... | grep -v '/host/plugin/fuel$$\|/host/archtest$$')
+	go test -timeout 30m -race -skip HoldUpNobody $$(go list ./host/... ./native/... ./scheduler/... | grep -v '/host/plugin/fuel$$\|/host/archtest$$')
 	cd web && npm test
 	cd host/api/clients && npm test
 	TINYGO=$(abspath $(TINYGO)) scripts/tutorial.sh docs/plugins/go.md
