@@ -18,10 +18,18 @@ func (s *Set[M]) begin(name string) *model[M] {
 	return m
 }
 
-// load loads a model when it is its turn and there is room. What was taken out of memory for it is not put back if it fails.
+// load loads a model when it is its turn and there is room. What was taken out of memory for it is not put back if it fails. Its turn ends
+// when the model is among those that take room, since the next one counts them.
 func (s *Set[M]) load(m *model[M]) {
 	need := s.Need(s.ctx, m.name)
-	loaded, err := s.loadInTurn(m, need)
+	var loaded M
+	err := ErrClosed
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+		loaded, err = s.loadNow(m, need)
+	case <-s.ctx.Done():
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m.err = err; err != nil {
@@ -42,13 +50,8 @@ func (s *Set[M]) load(m *model[M]) {
 	s.tell()
 }
 
-func (s *Set[M]) loadInTurn(m *model[M], need uint64) (loaded M, err error) {
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-s.ctx.Done():
-		return loaded, ErrClosed
-	}
+// loadNow loads a model whose turn it is.
+func (s *Set[M]) loadNow(m *model[M], need uint64) (loaded M, err error) {
 	if err := s.makeRoom(need); err != nil {
 		return loaded, err
 	}
