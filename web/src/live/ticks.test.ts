@@ -54,6 +54,16 @@ test("Ticks: a model that was loaded anew begins anew", () => {
   assert.equal(ticks.size, 8);
 });
 
+test("Ticks: finds a tick by its number, also where it begins before the one before it ends", () => {
+  const ticks = new Ticks(20);
+  ticks.add({ ...columns(3, 4), total_ms: [10.001, 10.001, 10.001, 10.001] });
+  ticks.add(columns(9, 2));
+  for (const at of [0, 1, 2, 3, 4, 5]) assert.equal(ticks.place(ticks.at(at)?.number ?? 0), at);
+  assert.equal(ticks.place(8), 4);
+  assert.equal(ticks.place(0), 0);
+  assert.equal(ticks.place(11), 6);
+});
+
 test("Ticks: finds the tick at a time", () => {
   const ticks = new Ticks(4);
   assert.equal(ticks.nearest(5), -1);

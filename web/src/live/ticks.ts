@@ -51,14 +51,12 @@ export class Ticks {
 
   /** The place of the first tick that ends at this time or later; size where there is none. */
   from(time: number): number {
-    let low = 0;
-    for (let high = this.size; low < high; ) {
-      const middle = (low + high) >> 1;
-      const tick = this.at(middle);
-      if (tick !== undefined && tick.at + tick.total < time) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return this.first((tick) => tick.at + tick.total >= time);
+  }
+
+  /** The place of the tick of this number, or of the next one where it is not known; size where there is none. Times do not tell it: by their rounding a tick may end after the next one's begin. */
+  place(number: number): number {
+    return this.first((tick) => tick.number >= number);
   }
 
   /** The place of the tick that runs at this time, or else of the nearest one; -1: there are none. */
@@ -68,6 +66,18 @@ export class Ticks {
     if (next === undefined) return after - 1;
     if (before === undefined || next.at <= time) return after;
     return time - (before.at + before.total) < next.at - time ? after - 1 : after;
+  }
+
+  /** The place of the first tick that is so; those after it must be so too. */
+  private first(so: (tick: Tick) => boolean): number {
+    let low = 0;
+    for (let high = this.size; low < high; ) {
+      const middle = (low + high) >> 1;
+      const tick = this.at(middle);
+      if (tick === undefined || so(tick)) high = middle;
+      else low = middle + 1;
+    }
+    return low;
   }
 }
 

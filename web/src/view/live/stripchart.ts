@@ -86,7 +86,7 @@ export class StripChart {
   step(from: Tick | undefined, by: number): Tick | undefined {
     const { ticks } = this.source;
     const [first, last] = [ticks.from(this.end - this.width * msPerPixel), ticks.nearest(this.end)];
-    const at = from === undefined ? last : ticks.nearest(from.at) + by;
+    const at = from === undefined ? last : ticks.place(from.number) + by;
     return ticks.at(Math.min(Math.max(at, first), last));
   }
 
