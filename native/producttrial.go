@@ -12,6 +12,7 @@ type ProductCase struct {
 	Width, Results, Rows int
 	Experts, Used        int  // a mixture's, and how many of them compute a row; 0: one matrix
 	SharedInput          bool // the experts of a row have the same input
+	AsInFile             bool // the weights stay as in the file, though the family would lay them out
 	Threads              int
 }
 
@@ -29,6 +30,9 @@ func NewProductTrial(p ProductCase) (*ProductTrial, error) {
 	}
 	if p.SharedInput {
 		of.shared_input = 1
+	}
+	if p.AsInFile {
+		of.as_in_file = 1
 	}
 	t := &ProductTrial{results: p.Rows * max(1, p.Used) * p.Results}
 	var e C.ps_error
@@ -52,4 +56,10 @@ func (t *ProductTrial) compute(plainly int) ([]float32, error) {
 	var e C.ps_error
 	err := failure(C.ps_product_compute(t.handle, C.int32_t(plainly), (*C.float)(&out[0]), &e), &e)
 	return out, err
+}
+
+// copyWeights copies a part of the bytes of weights, in the order of the file, to a case with weights of the same type and shape.
+func (t *ProductTrial) copyWeights(to *ProductTrial, offset, size int) error {
+	var e C.ps_error
+	return failure(C.ps_product_copy_weights(t.handle, to.handle, C.size_t(offset), C.size_t(size), &e), &e)
 }

@@ -69,6 +69,61 @@ func TestProducts_SameBits(t *testing.T) {
 	}
 }
 
+// Weights that stay as in the file give the same bits, whatever the results are a multiple of.
+func TestProducts_AsInFile_SameBits(t *testing.T) {
+	needKernels(t)
+	useOwnKernels(true)
+	for _, o := range ownProducts(t) {
+		for _, results := range []int{1, 15, 16, 41} {
+			for _, rows := range []int{1, 3} {
+				p := ProductCase{Kernel: Kernel{PenstockKernels, o}, Width: 256, Results: results, Rows: rows, Experts: 3, Used: 2, Threads: 2}
+				want, _ := productOf(t, p, false)
+				p.AsInFile = true
+				if got, _ := productOf(t, p, false); !slices.Equal(got, want) {
+					t.Errorf("%v, %d results, %d rows: other bits than with weights laid out", o, results, rows)
+				}
+			}
+		}
+	}
+}
+
+// Parts of weights that are laid out are read and written as if they lay as in the file.
+func TestProducts_CopyWeights_Parts(t *testing.T) {
+	needKernels(t)
+	useOwnKernels(true)
+	for _, o := range ownProducts(t) {
+		p := ProductCase{Kernel: Kernel{PenstockKernels, o}, Width: 512, Results: 41, Rows: 1, Experts: 2, Used: 2, Threads: 1}
+		var trials [2]*ProductTrial
+		for i := range trials {
+			p.AsInFile = i == 1
+			trial, err := NewProductTrial(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer trial.Close()
+			trials[i] = trial
+		}
+		want, err := trials[0].Compute()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, from := range trials {
+			to := trials[1-i]
+			for _, part := range [][2]int{{0, 1}, {1, 777}, {4242, 3333}} {
+				if err := from.copyWeights(to, part[0], part[1]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got, err := to.Compute(); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%v, to weights as in the file %t: other results than before (%v)", o, i == 0, err)
+			}
+		}
+		if err := trials[0].copyWeights(trials[1], 1<<20, 1); err == nil {
+			t.Error("bytes were copied that are not there")
+		}
+	}
+}
+
 // Against sums in 64 bits.
 func TestProducts_AsPlainSums(t *testing.T) {
 	needKernels(t)

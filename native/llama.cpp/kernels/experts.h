@@ -23,7 +23,7 @@ struct experts_product {
 
     bool has_kernel() const {
         return inputs->type == GGML_TYPE_F32 && inputs->nb[0] == sizeof(float) && out->type == GGML_TYPE_F32 && out->nb[0] == sizeof(float) &&
-               !weights->extra && results >= lanes;
+               !weights->extra;
     }
 
     int64_t blocks() const { return width / block_values; } // in a row
@@ -106,14 +106,13 @@ template <typename Format> struct experts_kernel : ggml::cpu::tensor_traits {
 
     static void compute(const expert_order & order, int64_t e, int64_t begin, int64_t end, const input_block * inputs) {
         const experts_product & a = order.a;
-        const char * matrix = static_cast<const char *>(a.weights->data) + e * a.weights->nb[2];
         for (int64_t p = order.first[e]; p < order.first[e + 1]; p += group_rows) {
             const int64_t n = std::min<int64_t>(group_rows, order.first[e + 1] - p);
             float * to[group_rows];
             for (int64_t i = 0; i < n; i++) {
                 to[i] = a.result(order.pair[p + i]);
             }
-            multiply<Format>(matrix, static_cast<int64_t>(a.weights->nb[1]), a.width, a.results, begin, end, inputs + p * a.blocks(), n, to);
+            multiply<Format>(weight_matrix(a.weights, e), a.width, begin, end, inputs + p * a.blocks(), n, to);
         }
     }
 

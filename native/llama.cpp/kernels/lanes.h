@@ -42,9 +42,17 @@ constexpr int lanes = PENSTOCK_LANES;
 typedef float    floats __attribute__((vector_size(4 * lanes), may_alias));
 typedef int32_t  ints __attribute__((vector_size(4 * lanes), may_alias));
 typedef uint32_t words __attribute__((vector_size(4 * lanes), may_alias));
+typedef uint16_t shorts __attribute__((vector_size(2 * lanes), may_alias));
 typedef int8_t   bytes __attribute__((vector_size(lanes), may_alias));
+typedef uint8_t  octets __attribute__((vector_size(lanes), may_alias));
 
 inline floats to_floats(ints x) { return __builtin_convertvector(x, floats); }
+
+template <typename T> T load(const char * from) {
+    T x;
+    memcpy(&x, from, sizeof(x));
+    return x;
+}
 
 inline int32_t word_at(const int8_t * from) {
     int32_t word;
@@ -55,9 +63,8 @@ inline int32_t word_at(const int8_t * from) {
 // Below, for each kind of CPU:
 //   splat(x)                    x in all lanes
 //   fma(a, b, c)                a*b + c, rounded once, so that all compilers make the same of it
-//   halves(x)                   the floats of 16 bits in the lower halves of words
-//   columns(fours, stride, at, to)  16 bytes of each row, `at` bytes from its beginning, as four words. Rows are stride bytes apart; where
-//                               every fourth begins is given, since compilers make bad code of many multiples of a stride
+//   halves(from)                floats of 16 bits in memory
+//   columns(rows, at, to)       16 bytes of each row, `at` bytes from its beginning, as four words
 //   lookup(table, indices)      table[i] for each byte i < 16
 //   dot<largest, n>(sum, w, x)  sum + the products of n words of each row with those of x, byte by byte. Weights are unsigned and at most
 //                               `largest`; or, if that is signed_bytes, signed. Those of x are signed, and not -128.
@@ -71,10 +78,10 @@ constexpr int full_bytes = 255;
 inline ints   splat(int32_t x) { return reinterpret_cast<ints>(_mm512_set1_epi32(x)); }
 inline floats splat(float x) { return _mm512_set1_ps(x); }
 inline floats fma(floats a, floats b, floats c) { return _mm512_fmadd_ps(a, b, c); }
-inline floats halves(words x) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(reinterpret_cast<__m512i>(x))); }
+inline floats halves(const char * from) { return _mm512_cvtph_ps(load<__m256i>(from)); }
 
-inline void columns(const char * const * fours, int64_t stride, int64_t at, words * to) {
-    const auto row = [=](int r) { return _mm_loadu_si128(reinterpret_cast<const __m128i *>(fours[r / 4] + (at + r % 4 * stride))); };
+inline void columns(const char * const * rows, int64_t at, words * to) {
+    const auto row = [=](int r) { return load<__m128i>(rows[r] + at); };
     __m512i four[4];
     for (int r = 0; r < 4; r++) {
         const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(row(r)), row(r + 4), 1);
@@ -112,14 +119,10 @@ constexpr int full_bytes = signed_bytes;
 inline ints   splat(int32_t x) { return reinterpret_cast<ints>(_mm256_set1_epi32(x)); }
 inline floats splat(float x) { return _mm256_set1_ps(x); }
 inline floats fma(floats a, floats b, floats c) { return _mm256_fmadd_ps(a, b, c); }
+inline floats halves(const char * from) { return _mm256_cvtph_ps(load<__m128i>(from)); }
 
-inline floats halves(words x) {
-    const __m256i packed = _mm256_packus_epi32(reinterpret_cast<__m256i>(x & 0xffff), _mm256_setzero_si256());
-    return _mm256_cvtph_ps(_mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08)));
-}
-
-inline void columns(const char * const * fours, int64_t stride, int64_t at, words * to) {
-    const auto row = [=](int r) { return _mm_loadu_si128(reinterpret_cast<const __m128i *>(fours[r / 4] + (at + r % 4 * stride))); };
+inline void columns(const char * const * rows, int64_t at, words * to) {
+    const auto row = [=](int r) { return load<__m128i>(rows[r] + at); };
     __m256i two[4];
     for (int r = 0; r < 4; r++) {
         two[r] = _mm256_inserti128_si256(_mm256_castsi128_si256(row(r)), row(r + 4), 1);
@@ -177,10 +180,10 @@ constexpr int full_bytes = signed_bytes;
 inline ints   splat(int32_t x) { return vdupq_n_s32(x); }
 inline floats splat(float x) { return vdupq_n_f32(x); }
 inline floats fma(floats a, floats b, floats c) { return vfmaq_f32(c, a, b); }
-inline floats halves(words x) { return vcvt_f32_f16(vreinterpret_f16_u16(vmovn_u32(x))); }
+inline floats halves(const char * from) { return vcvt_f32_f16(vreinterpret_f16_u16(load<uint16x4_t>(from))); }
 
-inline void columns(const char * const * fours, int64_t stride, int64_t at, words * to) {
-    const auto row = [=](int r) { return vreinterpretq_u32_u8(vld1q_u8(reinterpret_cast<const uint8_t *>(fours[0] + (at + r * stride)))); };
+inline void columns(const char * const * rows, int64_t at, words * to) {
+    const auto row = [=](int r) { return load<uint32x4_t>(rows[r] + at); };
     const uint32x4_t a = vzip1q_u32(row(0), row(2)), b = vzip1q_u32(row(1), row(3));
     const uint32x4_t c = vzip2q_u32(row(0), row(2)), d = vzip2q_u32(row(1), row(3));
     to[0] = vzip1q_u32(a, b);

@@ -15,16 +15,24 @@ namespace penstock {
 ggml::cpu::tensor_traits * attention_for(const ggml_tensor * op);
 ggml::cpu::tensor_traits * product_for(const ggml_tensor * op);
 
-bool         has_product(const ggml_tensor * weights); // whether there is a product for weights of this type and shape
-uint64_t     product_types();                          // those for which there is one, as bits
-const char * product_instructions();                   // what products are computed with: "AVX2"
+uint64_t     product_types();        // of weights for which there is a product, as bits
+const char * product_instructions(); // what products are computed with: "AVX2"
+
+ggml_backend_buffer_type * layout(); // the memory of weights that are laid out for products
 #else // built with PENSTOCK_KERNELS=OFF
 inline ggml::cpu::tensor_traits * attention_for(const ggml_tensor *) { return nullptr; }
 inline ggml::cpu::tensor_traits * product_for(const ggml_tensor *) { return nullptr; }
-inline bool         has_product(const ggml_tensor *) { return false; }
 inline uint64_t     product_types() { return 0; }
 inline const char * product_instructions() { return ""; }
+inline ggml_backend_buffer_type * layout() { return nullptr; }
 #endif
+
+inline bool is_laid_out(const ggml_tensor * weights) { return weights->buffer && weights->buffer->buft == layout(); }
+
+// Laying out goes by groups of rows; place is where a byte of the file's tensor stands then. A type without products stays as it is.
+int64_t groups(const ggml_tensor * weights);
+void    lay_out_group(const ggml_tensor * weights, const char * from, int64_t group);
+size_t  place(const ggml_tensor * weights, size_t byte);
 
 // Calls work with each of the numbers [0, units). The threads of a pass take them one by one, so that one whose core is busy with
 // something else takes fewer. All threads of the pass call it; none begins before all have reached it.

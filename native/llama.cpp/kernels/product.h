@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Products of quantised weights and rows of inputs. Rows of weights are taken as they lie in the file, as many side by side as a register
-// has lanes: a word of each, then the next word. Inputs are quantised to blocks of 32 bytes with a scale, finer than ggml's for most types.
-// A row's result is the same to the bit however many other rows there are.
+// Products of quantised weights and rows of inputs. As many rows of weights are computed side by side as a register has lanes. Inputs are
+// quantised to blocks of 32 bytes with a scale, finer than ggml's for most types. A row's result is the same to the bit however many other
+// rows there are.
 //
 // A format says how its weights become blocks of 32 bytes; a CPU how registers of them are multiplied (lanes.h). The rest is here.
 #ifndef PENSTOCK_PRODUCT_H
 #define PENSTOCK_PRODUCT_H
 
-#include "lanes.h"
+#include "layout.h"
 
 #ifdef PENSTOCK_PRODUCTS
-
-#include "operation.h"
 
 #include "ggml-cpu.h"
 
@@ -81,60 +79,21 @@ struct weight_block {
     }
 };
 
-// Rows of weights, as many as there are lanes, stride bytes apart.
-struct weight_rows {
-    const char * fours[lanes / 4]; // the first of each four
-    int64_t      stride;
-
-    weight_rows(const char * first, int64_t s) : stride(s) {
-        for (int i = 0; i < lanes / 4; i++) {
-            fours[i] = first + 4 * i * stride;
-        }
-    }
-
-    // 16 bytes of each row, `at` bytes from its beginning.
-    void columns(int64_t at, words * to) const { penstock::columns(fours, stride, at, to); }
-};
-
 // A format is a type with
 //   size, blocks               of a block in the file: its bytes, and how often 32 values it has
+//   pieces                     of that block, see layout.h
 //   largest, offset            of its weights, see dot: the largest, and what was added to them
 //   scales                     1: a block has one, 2: each half has one
 //   has_minimum
-//   unpack(rows, at, take)     calls take(block, i) for each block i of rows that lies in the file's block at byte `at` of each, in any order
+//   unpack(in, take)           calls take(block, i) for each block i of the file's blocks `in`, in any order
 
-// Rows are read as many streams, which the core does not follow by itself. Both fetches are inlined, or GCC takes them for calls without effect.
-
-// Fetches what lies two lines ahead in each row to the fastest cache.
-template <typename Format> PENSTOCK_INLINE void prefetch_near(const weight_rows & weights, int64_t at) {
-    if (Format::size < 64 && at / 64 == (at - Format::size) / 64) {
-        return; // still the same lines
-    }
-    for (int r = 0; r < lanes; r++) {
-        for (int64_t line = 0; line < Format::size; line += 64) {
-            __builtin_prefetch(weights.fours[r / 4] + (r % 4 * weights.stride + at + 128 + line));
-        }
-    }
-}
-
-// Fetches the part of the next rows' bytes that corresponds to block number i from memory, to the core's own cache: in the order of memory,
-// which is one stream, and a few lines at a time, since the fastest cache cannot wait for many.
-template <typename Format> PENSTOCK_INLINE void prefetch_next(const weight_rows & weights, int64_t i) {
-    constexpr int64_t bytes = lanes * Format::size / Format::blocks;
-    const char * next = weights.fours[0] + lanes * weights.stride + i * bytes;
-    for (int64_t line = 0; line < bytes; line += 64) {
-        __builtin_prefetch(next + line, 0, 2);
-    }
-}
-
-// Adds to sums the products of weights with n rows of inputs, whose blocks are interleaved: the first of each row, then the second of each.
-// Where N is not 0, it is n: then sums stay in registers.
+// Adds to sums the products of rows of weights with n rows of inputs, whose blocks are interleaved: the first of each row, then the second of
+// each. Where N is not 0, it is n: then sums stay in registers.
 template <typename Format, int N> __attribute__((noinline)) void multiply(const weight_rows & weights, int64_t width, const input_block * x, int64_t n, floats * sums) {
     constexpr int64_t values = Format::blocks * block_values;
+    alignas(64) char  memory[lanes * Format::size];
     for (int64_t i = 0; i < width / values; i++, x += Format::blocks * (N ? N : n)) {
-        prefetch_near<Format>(weights, i * Format::size);
-        Format::unpack(weights, i * Format::size, [&](const weight_block & w, int64_t block) __attribute__((always_inline)) {
-            prefetch_next<Format>(weights, i * Format::blocks + block);
+        Format::unpack(weights.blocks<Format>(i, memory), [&](const weight_block & w, int64_t block) __attribute__((always_inline)) {
             for (int64_t r = 0; r < (N ? N : n); r++) {
                 sums[r] = w.template times<Format>(x[block * (N ? N : n) + r], sums[r]);
             }
@@ -142,13 +101,12 @@ template <typename Format, int N> __attribute__((noinline)) void multiply(const 
     }
 }
 
-// The results [first, last) of a matrix of weights with n rows of inputs, at most group_rows; those of row r go to to[r]. The matrix has
-// `results` rows, of which a register takes as many as it has lanes: the last of them may have been computed before.
+// The results [first, last) of a matrix of weights with n rows of inputs, at most group_rows; those of row r go to to[r]. The first is a
+// multiple of the lanes.
 template <typename Format>
-void multiply(const char * matrix, int64_t stride, int64_t width, int64_t results, int64_t first, int64_t last, const input_block * x, int64_t n, float * const * to) {
+void multiply(const weight_matrix & matrix, int64_t width, int64_t first, int64_t last, const input_block * x, int64_t n, float * const * to) {
     for (int64_t m = first; m < last; m += lanes) {
-        const int64_t begin = std::min(m, results - lanes), skip = m - begin, count = std::min<int64_t>(lanes - skip, last - m);
-        const weight_rows weights(matrix + begin * stride, stride);
+        const weight_rows weights(matrix, m);
         floats sums[group_rows];
         if (n == 1) {
             floats sum[1] = {};
@@ -159,13 +117,13 @@ void multiply(const char * matrix, int64_t stride, int64_t width, int64_t result
             multiply<Format, 0>(weights, width, x, n, sums);
         }
         for (int64_t r = 0; r < n; r++) {
-            memcpy(to[r] + m, reinterpret_cast<const char *>(sums + r) + skip * sizeof(float), static_cast<size_t>(count) * sizeof(float));
+            memcpy(to[r] + m, sums + r, static_cast<size_t>(std::min<int64_t>(lanes, last - m)) * sizeof(float));
         }
     }
 }
 
 // One matrix by one matrix, as in the layers of a dense model. Shapes (innermost first): weights [width, results], inputs [width, rows],
-// out [results, rows].
+// out [results, rows]; rows may be those of several matrices.
 struct product {
     const ggml_tensor *weights, *inputs;
     ggml_tensor *      out;
@@ -173,19 +131,24 @@ struct product {
 
     explicit product(const ggml_tensor * op)
         : weights(op->src[0]), inputs(op->src[1]), out(const_cast<ggml_tensor *>(op)), width(weights->ne[0]),
-          results(weights->ne[1]), rows(inputs->ne[1]) {}
+          results(weights->ne[1]), rows(ggml_nrows(inputs)) {}
 
     bool has_kernel() const {
-        auto flat = [](const ggml_tensor * t) { return t->ne[2] == 1 && t->ne[3] == 1; };
-        return flat(weights) && flat(inputs) && inputs->type == GGML_TYPE_F32 && inputs->nb[0] == sizeof(float) &&
-               out->type == GGML_TYPE_F32 && out->nb[0] == sizeof(float) && !weights->extra && results >= lanes;
+        return weights->ne[2] == 1 && weights->ne[3] == 1 && inputs->type == GGML_TYPE_F32 && inputs->nb[0] == sizeof(float) &&
+               out->type == GGML_TYPE_F32 && out->nb[0] == sizeof(float) && !weights->extra;
     }
 
     int64_t blocks() const { return width / block_values; } // in a row
 
-    const float * input(int64_t row) const { return reinterpret_cast<const float *>(static_cast<const char *>(inputs->data) + row * inputs->nb[1]); }
+    const float * input(int64_t row) const { return reinterpret_cast<const float *>(address(inputs, row)); }
 
-    float * result(int64_t row) const { return reinterpret_cast<float *>(static_cast<char *>(out->data) + row * out->nb[1]); }
+    float * result(int64_t row) const { return reinterpret_cast<float *>(address(out, row)); }
+
+  private:
+    static char * address(const ggml_tensor * t, int64_t row) {
+        const int64_t matrix = row / t->ne[1];
+        return static_cast<char *>(t->data) + row % t->ne[1] * t->nb[1] + matrix % t->ne[2] * t->nb[2] + matrix / t->ne[2] * t->nb[3];
+    }
 };
 
 template <typename Format> struct product_kernel : ggml::cpu::tensor_traits {
@@ -211,7 +174,7 @@ template <typename Format> struct product_kernel : ggml::cpu::tensor_traits {
             for (int64_t i = 0; i < n; i++) {
                 to[i] = a.result(r + i);
             }
-            multiply<Format>(static_cast<const char *>(a.weights->data), static_cast<int64_t>(a.weights->nb[1]), a.width, a.results, first, last, inputs + r * a.blocks(), n, to);
+            multiply<Format>(weight_matrix(a.weights, 0), a.width, first, last, inputs + r * a.blocks(), n, to);
         }
     }
 

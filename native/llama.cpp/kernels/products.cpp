@@ -31,6 +31,9 @@ template <typename F> bool with_format(ggml_type type, F use) {
 ggml::cpu::tensor_traits * penstock::product_for(const ggml_tensor * op) {
     ggml::cpu::tensor_traits * found = nullptr;
     const bool experts = op->op == GGML_OP_MUL_MAT_ID;
+    if (is_laid_out(op->src[0]) && op->src[0]->view_src) {
+        return nullptr; // the rows of a view may begin in the middle of a group
+    }
     if (experts ? experts_product(op).has_kernel() : op->op == GGML_OP_MUL_MAT && product(op).has_kernel()) {
         with_format(op->src[0]->type, [&](auto format) {
             static product_kernel<decltype(format)> of_matrix;
@@ -39,10 +42,6 @@ ggml::cpu::tensor_traits * penstock::product_for(const ggml_tensor * op) {
         });
     }
     return found;
-}
-
-bool penstock::has_product(const ggml_tensor * weights) {
-    return weights->ne[1] >= lanes && with_format(weights->type, [](auto) {});
 }
 
 uint64_t penstock::product_types() {
@@ -55,11 +54,62 @@ uint64_t penstock::product_types() {
 
 const char * penstock::product_instructions() { return PENSTOCK_PRODUCTS; }
 
+namespace {
+
+// The groups of one matrix; the last may be of fewer rows.
+int64_t groups_each(const ggml_tensor * weights) { return (weights->ne[1] + penstock::lanes - 1) / penstock::lanes; }
+
+} // namespace
+
+int64_t penstock::groups(const ggml_tensor * weights) { return groups_each(weights) * weights->ne[2] * weights->ne[3]; }
+
+void penstock::lay_out_group(const ggml_tensor * weights, const char * from, int64_t group) {
+    const int64_t first = group % groups_each(weights) * lanes, rows = std::min<int64_t>(lanes, weights->ne[1] - first);
+    const int64_t stride = static_cast<int64_t>(weights->nb[1]), at = (group / groups_each(weights) * weights->ne[1] + first) * stride;
+    char * const to = static_cast<char *>(weights->data) + at;
+    const bool known = rows == lanes && with_format(weights->type, [&](auto format) {
+        using Format = decltype(format);
+        const char * in[lanes];
+        for (int r = 0; r < lanes; r++) {
+            in[r] = from + at + r * stride;
+        }
+        for (int64_t i = 0; i < stride; i += Format::size) {
+            lay_out<Format>(in, i, to + i * lanes);
+        }
+    });
+    if (!known) {
+        memcpy(to, from + at, static_cast<size_t>(rows * stride));
+    }
+}
+
+size_t penstock::place(const ggml_tensor * weights, size_t byte) {
+    const size_t stride = weights->nb[1], row = byte / stride % weights->ne[1], lane = row % lanes;
+    size_t found = byte;
+    if (row - lane + lanes <= static_cast<size_t>(weights->ne[1])) {
+        with_format(weights->type, [&](auto format) {
+            using Format = decltype(format);
+            const size_t in_block = byte % stride % Format::size, block = byte % stride - in_block;
+            size_t begin = 0;
+            for (const piece & p : Format::pieces) {
+                const size_t in_element = (in_block - begin) % p.element;
+                if (in_block < static_cast<size_t>(p.end)) {
+                    found = byte / stride * stride - lane * stride + (block + in_block - in_element) * lanes + lane * p.element + in_element;
+                    break;
+                }
+                begin = p.end;
+            }
+        });
+    }
+    return found;
+}
+
 #else
 
 ggml::cpu::tensor_traits * penstock::product_for(const ggml_tensor *) { return nullptr; }
-bool penstock::has_product(const ggml_tensor *) { return false; }
 uint64_t penstock::product_types() { return 0; }
 const char * penstock::product_instructions() { return ""; }
+int64_t penstock::groups(const ggml_tensor *) { return 0; } // no weights are laid out
+void penstock::lay_out_group(const ggml_tensor *, const char *, int64_t) {}
+size_t penstock::place(const ggml_tensor *, size_t byte) { return byte; }
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How kernels enter ggml. ggml-cpu asks its extra buffer types for each operation before it takes its own kernel, and asks them which
-// weights they want to lay out. Penstock's kernels are one more such type, which holds no memory; ggml's own types are wrapped, so
-// that they are offered only what they are allowed. llama.cpp's source stays as it is.
+// weights they want to lay out. Penstock's kernels are one more such type; ggml's own types are wrapped, so that they are offered only
+// what they are allowed. llama.cpp's source stays as it is.
 #include "kernels.h"
 
 #include "operation.h"
@@ -66,13 +66,14 @@ struct provider : ggml::cpu::extra_buffer_type {
 struct own_provider : provider {
     own_provider() : provider(PENSTOCK_OWN) {}
 
-    bool supports_op(ggml_backend_dev_t, const ggml_tensor *) override { return false; } // no tensor may live in it
+    // Asked of weights in its layout, or that may be laid out so.
+    bool supports_op(ggml_backend_dev_t, const ggml_tensor * op) override { return op->src[0] && penstock::is_laid_out(op->src[0]) && product(op); }
 
     ggml::cpu::tensor_traits * kernel(const ggml_tensor * op) override {
         switch (op->op) {
             case GGML_OP_FLASH_ATTN_EXT: return attention(op);
             case GGML_OP_MUL_MAT:
-            case GGML_OP_MUL_MAT_ID:     return product(op);
+            case GGML_OP_MUL_MAT_ID:     return product_or_abort(op);
             default:                     return nullptr;
         }
     }
@@ -86,8 +87,19 @@ struct own_provider : provider {
         return found;
     }
 
+    // Weights that are laid out already can be computed by nothing else.
+    static bool is_fixed(const ggml_tensor * weights) { return weights->data && penstock::is_laid_out(weights); }
+
     static ggml::cpu::tensor_traits * product(const ggml_tensor * op) {
-        return may(PENSTOCK_OWN, op->src[0]->type) ? penstock::product_for(op) : nullptr;
+        return may(PENSTOCK_OWN, op->src[0]->type) || is_fixed(op->src[0]) ? penstock::product_for(op) : nullptr;
+    }
+
+    static ggml::cpu::tensor_traits * product_or_abort(const ggml_tensor * op) {
+        auto * found = product(op);
+        if (!found && is_fixed(op->src[0])) {
+            GGML_ABORT("no kernel computes %s with the weights %s in Penstock's layout: --no-repack leaves them as they are", op->name, op->src[0]->name);
+        }
+        return found;
     }
 };
 
@@ -111,17 +123,10 @@ own_provider & own() {
     return it;
 }
 
-ggml_backend_buffer_type own_type = {
-    { [](ggml_backend_buffer_type_t) { return "penstock"; },
-      [](ggml_backend_buffer_type_t, size_t) -> ggml_backend_buffer_t { return nullptr; },
-      [](ggml_backend_buffer_type_t) -> size_t { return 64; }, nullptr, nullptr, nullptr },
-    nullptr, nullptr
-};
-
 // The families behind ggml's buffer types, by the names of those.
 penstock_family family_of(ggml_backend_buffer_type_t type) {
     const char * name = type->iface.get_name(type);
-    return strcmp(name, "AMX") == 0 ? PENSTOCK_AMX : strcmp(name, "CPU_REPACK") == 0 ? PENSTOCK_REPACK : PENSTOCK_PLAIN;
+    return type == penstock::layout() ? PENSTOCK_OWN : strcmp(name, "AMX") == 0 ? PENSTOCK_AMX : strcmp(name, "CPU_REPACK") == 0 ? PENSTOCK_REPACK : PENSTOCK_PLAIN;
 }
 
 ggml_backend_buffer_type_t types[penstock_choices]; // null: not in this build, or not on this CPU
@@ -136,9 +141,10 @@ void register_providers() {
                 types[family] = type;
             }
         }
-        own_type.context = &own();
-        extra.insert(extra.begin(), &own_type); // before those with kernels for the same weights
-        types[PENSTOCK_OWN] = &own_type;
+        if (auto * layout = types[PENSTOCK_OWN] = penstock::layout()) {
+            layout->context = &own();
+            extra.insert(extra.begin(), layout); // before those with kernels for the same weights
+        }
         return true;
     }();
     (void) once;
@@ -196,14 +202,18 @@ penstock_family penstock_kernels_of(const ggml_tensor * weights) {
     if (layout == PENSTOCK_PLAIN && weights->buffer && !ggml_backend_buffer_is_host(weights->buffer)) {
         return PENSTOCK_PLAIN; // on a device, whose kernels are none of these
     }
-    return may(PENSTOCK_OWN, weights->type) && layout == PENSTOCK_PLAIN && penstock::has_product(weights) ? PENSTOCK_OWN : layout;
+    if (layout != PENSTOCK_PLAIN && layout != PENSTOCK_OWN) {
+        return layout;
+    }
+    const bool known = penstock::product_types() >> weights->type & 1;
+    return known && (layout == PENSTOCK_OWN || may(PENSTOCK_OWN, weights->type)) ? PENSTOCK_OWN : PENSTOCK_PLAIN;
 }
 
 int penstock_attention_computed_by() { return attention_by; }
 
 ggml_backend_buffer_type * penstock_kernels_layout(penstock_family family) {
     register_providers();
-    return family == PENSTOCK_OWN || family == PENSTOCK_PLAIN ? nullptr : types[family];
+    return family == PENSTOCK_PLAIN ? nullptr : types[family];
 }
 
 void penstock_kernel_inject_fault(penstock_family family, int operation, penstock_fault kind) {

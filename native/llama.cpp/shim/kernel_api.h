@@ -44,6 +44,7 @@ typedef struct {
     int32_t family, type, width, results, rows;
     int32_t experts, used; // 0: one matrix
     int32_t shared_input;  // whether a row's experts have the same input
+    int32_t as_in_file;    // whether the weights stay as in the file, though the family would lay them out
     int32_t threads;
 } ps_product_case;
 
@@ -54,6 +55,9 @@ void    ps_product_free(ps_product *p) PS_NOEXCEPT;
 
 // Writes [rows][experts used][results] results, computed by the kernels that are allowed, or plainly in 64 bits.
 int32_t ps_product_compute(ps_product *p, int32_t plainly, float *out, ps_error *err) PS_NOEXCEPT;
+
+// Copies a part of the bytes of weights, in the order of the file, to another product with weights of the same type and shape.
+int32_t ps_product_copy_weights(const ps_product *from, ps_product *to, size_t offset, size_t size, ps_error *err) PS_NOEXCEPT;
 
 // What Penstock's products are computed with on this CPU, such as "AVX2"; "" where there are none.
 const char *ps_product_instructions(void) PS_NOEXCEPT;

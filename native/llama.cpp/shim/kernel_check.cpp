@@ -45,14 +45,15 @@ void check_rows(ps_product & p) {
 }
 
 // A matrix's product, and that of a mixture of experts where the family has it: of few experts, so that each has several rows.
-void check_product(penstock_family family, ggml_type type) {
+void check_product(penstock_family family, ggml_type type, bool as_in_file) {
     ps_product_case c{};
-    c.family  = family;
-    c.type    = type;
-    c.width   = 512;
-    c.results = 160;
-    c.rows    = 1;
-    c.threads = check_threads;
+    c.family     = family;
+    c.type       = type;
+    c.as_in_file = as_in_file;
+    c.width      = 512;
+    c.results    = 160;
+    c.rows       = 1;
+    c.threads    = check_threads;
     ps_product one(c);
     if (penstock_kernels_of(one.weights) != family) {
         throw ps::fault(PS_INVALID, "these kernels do not compute it");
@@ -113,7 +114,10 @@ int32_t ps_kernel_check(int32_t family, int32_t operation, ps_error * err) noexc
         if (operation == PS_ATTENTION) {
             check_attention(static_cast<penstock_family>(family));
         } else {
-            check_product(static_cast<penstock_family>(family), static_cast<ggml_type>(operation));
+            check_product(static_cast<penstock_family>(family), static_cast<ggml_type>(operation), false);
+            if (family == PENSTOCK_OWN) { // which takes both
+                check_product(PENSTOCK_OWN, static_cast<ggml_type>(operation), true);
+            }
         }
     });
 }

@@ -42,7 +42,7 @@ ps_weights describe(const ggml_tensor * t) {
 }
 
 // Whether weights are laid out as in the file, as those that are looked up always are.
-bool is_unpacked(const ps_weights & w) { return w.family == PS_KERNELS_PLAIN || w.family == PS_KERNELS_OWN; }
+bool is_plain(const ggml_tensor * t) { return t->buffer && ggml_backend_buffer_is_host(t->buffer); }
 
 std::vector<ps_weights> weights_of(const ps_model * m) {
     const auto & tensors = llama_internal_get_tensor_map(m->model);
@@ -50,7 +50,7 @@ std::vector<ps_weights> weights_of(const ps_model * m) {
     std::vector<ps_weights> all;
     for (const auto & [name, tensor] : tensors) {
         const auto w = describe(tensor);
-        if (ggml_n_dims(tensor) < 2 || (output_apart && name == "token_embd.weight" && is_unpacked(w))) {
+        if (ggml_n_dims(tensor) < 2 || (output_apart && name == "token_embd.weight" && is_plain(tensor))) {
             continue;
         }
         const auto same = std::find_if(all.begin(), all.end(), [&](const ps_weights & o) {

@@ -13,7 +13,7 @@ ps_product::ps_product(const ps_product_case & of)
     }
     const int64_t matrices = std::max(1, c.experts);
     weights = ggml_new_tensor_3d(holder.get(), type, c.width, c.results, matrices);
-    auto * const layout = penstock_kernels_layout(static_cast<penstock_family>(c.family));
+    auto * const layout = c.as_in_file ? nullptr : penstock_kernels_layout(static_cast<penstock_family>(c.family));
     weight_memory = allocate(holder.get(), layout ? layout : ggml_backend_cpu_buffer_type());
     w = random_numbers().many(c.width * c.results * matrices);
     put(weights, w);
@@ -70,5 +70,17 @@ int32_t ps_product_compute(ps_product * p, int32_t plainly, float * out, ps_erro
     return ps::guarded(err, [&] {
         const auto all = plainly ? p->computed_plainly() : p->computed();
         std::copy(all.begin(), all.end(), out);
+    });
+}
+
+int32_t ps_product_copy_weights(const ps_product * from, ps_product * to, size_t offset, size_t size, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        const size_t all = ggml_nbytes(from->weights);
+        if (all != ggml_nbytes(to->weights) || offset > all || size > all - offset) {
+            throw ps::fault(PS_INVALID, "the weights do not have these bytes");
+        }
+        std::vector<uint8_t> bytes(size);
+        ggml_backend_tensor_get(from->weights, bytes.data(), offset, size);
+        ggml_backend_tensor_set(to->weights, bytes.data(), offset, size);
     });
 }
