@@ -16,6 +16,8 @@ type AttentionCase struct {
 	SoftCap                            float32 // of scores; 0: none
 	Sinks                              bool
 	Threads                            int
+	Guard                              Guard
+	Spoiled                            bool // NaN lies between the rows of numbers, and in cells that no row sees
 }
 
 // AttentionTrial is a case that can be computed.
@@ -31,6 +33,10 @@ func NewAttentionTrial(a AttentionCase) (*AttentionTrial, error) {
 		rows: C.int32_t(a.Rows), cells: C.int32_t(a.Cells), sequences: C.int32_t(a.Sequences),
 		k_type: C.int32_t(a.KType), v_type: C.int32_t(a.VType), window: C.int32_t(a.Window),
 		max_bias: C.float(a.MaxBias), soft_cap: C.float(a.SoftCap), threads: C.int32_t(a.Threads),
+		guard: C.int32_t(a.Guard),
+	}
+	if a.Spoiled {
+		of.spoiled = 1
 	}
 	if a.Sinks {
 		of.sinks = 1
@@ -45,6 +51,19 @@ func NewAttentionTrial(a AttentionCase) (*AttentionTrial, error) {
 
 // Close frees the case's memory.
 func (t *AttentionTrial) Close() { C.ps_attention_free(t.handle) }
+
+// PutQueries replaces the queries, by row, head and number.
+func (t *AttentionTrial) PutQueries(numbers []float32) error { return t.put(&numbers[0], nil, nil) }
+
+// PutCells replaces keys and values, by cell, KV head and number.
+func (t *AttentionTrial) PutCells(keys, values []float32) error {
+	return t.put(nil, &keys[0], &values[0])
+}
+
+func (t *AttentionTrial) put(queries, keys, values *float32) error {
+	var e C.ps_error
+	return failure(C.ps_attention_put(t.handle, (*C.float)(queries), (*C.float)(keys), (*C.float)(values), &e), &e)
+}
 
 // Compute is the results by row, head and number of the values, by the kernels in use.
 func (t *AttentionTrial) Compute() ([]float32, error) { return t.compute(0) }

@@ -33,9 +33,10 @@ ps_attention::ps_attention(const ps_attention_case & of)
     auto *     ctx = context.get();
     const auto k_type = static_cast<ggml_type>(c.k_type), v_type = static_cast<ggml_type>(c.v_type);
     // As in llama.cpp, all heads of a token or cell side by side.
-    auto * const qs = ggml_new_tensor_3d(ctx, GGML_TYPE_F32, c.head_dim_k, c.heads, c.rows);
-    auto * const ks = ggml_new_tensor_3d(ctx, k_type, c.head_dim_k, c.kv_heads, c.cells);
-    auto * const vs = ggml_new_tensor_3d(ctx, v_type, c.head_dim_v, c.kv_heads, c.cells);
+    const int64_t apart = c.spoiled ? 32 : 0;
+    qs = new_rows(ctx, GGML_TYPE_F32, c.head_dim_k, c.heads, c.rows, apart);
+    ks = new_rows(ctx, k_type, c.head_dim_k, c.kv_heads, c.cells, apart);
+    vs = new_rows(ctx, v_type, c.head_dim_v, c.kv_heads, c.cells, apart);
     const auto by_head = [ctx](ggml_tensor * t) { return ggml_permute(ctx, t, 0, 2, 1, 3); };
     auto * const ms = ggml_new_tensor_2d(ctx, GGML_TYPE_F16, c.cells, c.rows);
     auto * const ss = c.sinks ? ggml_new_tensor_1d(ctx, GGML_TYPE_F32, c.heads) : nullptr;
@@ -51,6 +52,9 @@ ps_attention::ps_attention(const ps_attention_case & of)
     v = vectors(3, c.cells, c.kv_heads, c.head_dim_v, name);
     for (auto & x : q) {
         x *= 4; // so that some cells count much more than others
+    }
+    if (c.spoiled) {
+        spoil_unseen();
     }
     put(qs, q);
     put(ks, k);
@@ -69,7 +73,32 @@ ps_attention::ps_attention(const ps_attention_case & of)
     }
 }
 
-std::vector<float> ps_attention::computed() { return computer.compute(graph, out); }
+std::vector<float> ps_attention::computed() { return computer.compute(graph, out, c.guard); }
+
+void ps_attention::put_numbers(const float * queries, const float * keys, const float * values) {
+    const auto replace = [](ggml_tensor * t, std::vector<float> & numbers, const float * by) {
+        if (by) {
+            std::copy_n(by, numbers.size(), numbers.begin());
+            put(t, numbers);
+        }
+    };
+    replace(qs, q, queries);
+    replace(ks, k, keys);
+    replace(vs, v, values);
+}
+
+void ps_attention::spoil_unseen() {
+    for (int64_t cell = 0; cell < c.cells; cell++) {
+        bool seen = false;
+        for (int64_t row = 0; row < c.rows; row++) {
+            seen = seen || sees(row, cell);
+        }
+        if (!seen) {
+            std::fill_n(&k[cell * c.kv_heads * c.head_dim_k], c.kv_heads * c.head_dim_k, NAN);
+            std::fill_n(&v[cell * c.kv_heads * c.head_dim_v], c.kv_heads * c.head_dim_v, NAN);
+        }
+    }
+}
 
 bool ps_attention::sees(int64_t row, int64_t cell) const {
     const int64_t position = cell / c.sequences, distance = position_of(row) - position;
@@ -133,6 +162,10 @@ int32_t ps_attention_new(const ps_attention_case * of, ps_attention ** to, ps_er
 }
 
 void ps_attention_free(ps_attention * a) noexcept { delete a; }
+
+int32_t ps_attention_put(ps_attention * a, const float * queries, const float * keys, const float * values, ps_error * err) noexcept {
+    return ps::guarded(err, [&] { a->put_numbers(queries, keys, values); });
+}
 
 int32_t ps_attention_compute(ps_attention * a, int32_t plainly, float * out, ps_error * err) noexcept {
     return ps::guarded(err, [&] {

@@ -15,11 +15,14 @@ struct ps_attention {
     std::vector<float> computed(); // [row][head][head_dim_v]
     std::vector<float> computed_plainly() const; // in 64 bits
 
+    void put_numbers(const float * queries, const float * keys, const float * values);
+
   private:
     int64_t per_sequence() const { return c.rows / c.sequences; }
     int64_t sequence_of(int64_t row) const { return row / per_sequence(); }
     int64_t position_of(int64_t row) const { return c.cells / c.sequences - per_sequence() + row % per_sequence(); }
     bool    sees(int64_t row, int64_t cell) const;
+    void    spoil_unseen();
     float   mask_of(int64_t row, int64_t cell) const;
     double  score_of(int64_t row, int64_t head, int64_t cell) const;
 
@@ -27,7 +30,7 @@ struct ps_attention {
     ps::trial::buffer_ptr  buffer;
     ps::trial::computer    computer;
     ggml_cgraph *          graph;
-    ggml_tensor *          out;
+    ggml_tensor *          qs, *ks, *vs, *out;
     std::vector<float>     q, k, v, sinks; // as they are computed with
 };
 

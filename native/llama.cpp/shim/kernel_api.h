@@ -19,6 +19,10 @@ void ps_kernels_allow(const uint64_t operations[PS_KERNELS_CHOICES]) PS_NOEXCEPT
 // a kernel that crashes ends the process. Nothing else may be computing.
 int32_t ps_kernel_check(int32_t family, int32_t operation, ps_error *err) PS_NOEXCEPT;
 
+// Where an operation's numbers and results lie: anywhere, or before or behind a page that nothing may touch, so that a kernel crashes that
+// reads or writes beyond them.
+enum { PS_GUARD_NONE, PS_GUARD_BEHIND, PS_GUARD_BEFORE };
+
 // An attention operation on random numbers, for trials, tests and benchmarks. The cells of the sequences alternate, and each has the same
 // number of rows, which are its last. Types are ggml's.
 typedef struct {
@@ -28,12 +32,17 @@ typedef struct {
     float   soft_cap; // of scores; 0: none
     int32_t sinks;    // whether each head has one
     int32_t threads;
+    int32_t guard;    // PS_GUARD_*
+    int32_t spoiled;  // whether NaN lies between the rows of numbers, and in cells that no row sees
 } ps_attention_case;
 
 typedef struct ps_attention ps_attention;
 
 int32_t ps_attention_new(const ps_attention_case *of, ps_attention **to, ps_error *err) PS_NOEXCEPT;
 void    ps_attention_free(ps_attention *a) PS_NOEXCEPT;
+
+// Replaces the queries [rows][heads][head_dim_k], keys [cells][kv_heads][head_dim_k] and values [cells][kv_heads][head_dim_v] that are not null.
+int32_t ps_attention_put(ps_attention *a, const float *queries, const float *keys, const float *values, ps_error *err) PS_NOEXCEPT;
 
 // Writes [rows][heads][head_dim_v] results, computed by the kernels that are allowed, or plainly in 64 bits.
 int32_t ps_attention_compute(ps_attention *a, int32_t plainly, float *out, ps_error *err) PS_NOEXCEPT;
@@ -46,12 +55,17 @@ typedef struct {
     int32_t shared_input;  // whether a row's experts have the same input
     int32_t as_in_file;    // whether the weights stay as in the file, though the family would lay them out
     int32_t threads;
+    int32_t guard;         // PS_GUARD_*
+    int32_t spoiled;       // whether NaN lies between the rows of inputs, and no expert's number between those of a row
 } ps_product_case;
 
 typedef struct ps_product ps_product;
 
 int32_t ps_product_new(const ps_product_case *of, ps_product **to, ps_error *err) PS_NOEXCEPT;
 void    ps_product_free(ps_product *p) PS_NOEXCEPT;
+
+// Replaces what is not null: the weights, as they lie in a file, inputs [rows][1 or experts used][width] and experts [rows][experts used].
+int32_t ps_product_put(ps_product *p, const void *weights, const float *inputs, const int32_t *experts, ps_error *err) PS_NOEXCEPT;
 
 // Writes [rows][experts used][results] results, computed by the kernels that are allowed, or plainly in 64 bits.
 int32_t ps_product_compute(ps_product *p, int32_t plainly, float *out, ps_error *err) PS_NOEXCEPT;

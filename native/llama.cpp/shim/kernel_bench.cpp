@@ -90,7 +90,7 @@ struct ps_product_bench {
 
     void allow() const {
         uint64_t only[PS_KERNELS_CHOICES] = {};
-        if (family < PS_KERNELS_CHOICES) {
+        if (family < penstock_choices) {
             only[family] = ~uint64_t(0);
         }
         ps_kernels_allow(only);

@@ -3,6 +3,7 @@
 #ifndef PENSTOCK_OPERATION_TRIAL_H
 #define PENSTOCK_OPERATION_TRIAL_H
 
+#include "guarded_copies.h"
 #include "shim.h"
 
 #include "ggml-alloc.h"
@@ -48,6 +49,21 @@ struct random_numbers {
     }
 };
 
+// Writes rows of bytes, which may lie apart in a tensor of up to three dimensions. Between them come bytes that are NaN as numbers of any
+// type, and -1 as whole ones.
+inline void put_rows(ggml_tensor * t, const void * rows) {
+    const size_t row = ggml_row_size(t->type, t->ne[0]);
+    if (ggml_is_contiguous(t)) {
+        ggml_backend_tensor_set(t, rows, 0, static_cast<size_t>(ggml_nrows(t)) * row); // the layout of weights is their buffer's matter
+        return;
+    }
+    std::vector<uint8_t> spread(ggml_nbytes(t), 0xff);
+    for (int64_t i = 0; i < ggml_nrows(t); i++) {
+        memcpy(&spread[i % t->ne[1] * t->nb[1] + i / t->ne[1] * t->nb[2]], static_cast<const uint8_t *>(rows) + i * row, row);
+    }
+    ggml_backend_tensor_set(t, spread.data(), 0, spread.size());
+}
+
 // Writes numbers as a tensor's type, and reads them back as that type keeps them.
 inline void put(ggml_tensor * t, std::vector<float> & numbers) {
     const auto           n = static_cast<int64_t>(numbers.size());
@@ -59,7 +75,13 @@ inline void put(ggml_tensor * t, std::vector<float> & numbers) {
         ggml_quantize_chunk(t->type, numbers.data(), bytes.data(), 0, n / t->ne[0], t->ne[0], importance.data());
         ggml_get_type_traits(t->type)->to_float(bytes.data(), numbers.data(), n);
     }
-    ggml_backend_tensor_set(t, bytes.data(), 0, bytes.size());
+    put_rows(t, bytes.data());
+}
+
+// Room for rows of numbers; for such that lie apart the beginnings of longer ones.
+inline ggml_tensor * new_rows(ggml_context * context, ggml_type type, int64_t width, int64_t rows, int64_t more, int64_t apart) {
+    ggml_tensor * all = ggml_new_tensor_3d(context, type, width + apart, rows, more);
+    return apart ? ggml_view_3d(context, all, width, rows, more, all->nb[1], all->nb[2], 0) : all;
 }
 
 // The CPU, with threads of its own.
@@ -82,7 +104,8 @@ struct computer {
         ggml_threadpool_free(pool);
     }
 
-    std::vector<float> compute(ggml_cgraph * graph, ggml_tensor * out) const {
+    std::vector<float> compute(ggml_cgraph * graph, ggml_tensor * out, int32_t guard) const {
+        const guarded_copies copies(out, guard);
         if (ggml_backend_graph_compute(backend.get(), graph) != GGML_STATUS_SUCCESS) {
             throw ps::fault(PS_FAILED, "ggml could not compute it");
         }

@@ -23,32 +23,54 @@ ps_product::ps_product(const ps_product_case & of)
 void ps_product::set_rows(int64_t rows) {
     c.rows  = static_cast<int32_t>(rows);
     context = new_context();
-    auto * const inputs = ggml_new_tensor_3d(context.get(), GGML_TYPE_F32, c.width, mixed() ? inputs_per_row() : c.rows, mixed() ? c.rows : 1);
-    auto * const ids = mixed() ? ggml_new_tensor_2d(context.get(), GGML_TYPE_I32, c.used, c.rows) : nullptr;
-    out    = mixed() ? ggml_mul_mat_id(context.get(), weights, inputs, ids) : ggml_mul_mat(context.get(), weights, inputs);
-    buffer = allocate(context.get(), ggml_backend_cpu_buffer_type());
-    graph  = ggml_new_graph(context.get());
+    const int64_t apart = c.spoiled ? 3 : 0;
+    ggml_context * const ctx = context.get();
+    inputs = new_rows(ctx, GGML_TYPE_F32, c.width, mixed() ? inputs_per_row() : c.rows, mixed() ? c.rows : 1, apart);
+    ids    = mixed() ? new_rows(ctx, GGML_TYPE_I32, c.used, c.rows, 1, apart) : nullptr;
+    out    = mixed() ? ggml_mul_mat_id(ctx, weights, inputs, ids) : ggml_mul_mat(ctx, weights, inputs);
+    buffer = allocate(ctx, ggml_backend_cpu_buffer_type());
+    graph  = ggml_new_graph(ctx);
     ggml_build_forward_expand(graph, out);
-    x = random_numbers{ 7 }.many(c.width * c.rows * inputs_per_row());
-    put(inputs, x);
+    put_inputs(random_numbers{ 7 }.many(c.width * c.rows * inputs_per_row()).data());
     if (mixed()) {
-        std::vector<int32_t> experts;
-        for (int64_t i = 0; i < int64_t(c.rows) * c.used; i++) {
-            experts.push_back(static_cast<int32_t>(expert_of(i / c.used, i % c.used)));
+        std::vector<int32_t> some;
+        for (int32_t i = 0; i < c.rows * c.used; i++) {
+            const int32_t row = i / c.used, n = i % c.used;
+            some.push_back((row * 7 + n * n * 3 + n) % c.experts);
         }
-        ggml_backend_tensor_set(ids, experts.data(), 0, ggml_nbytes(ids));
+        put_experts(some.data());
     }
+}
+
+void ps_product::put_weights(const void * as_in_file) {
+    ggml_get_type_traits(weights->type)->to_float(as_in_file, w.data(), static_cast<int64_t>(w.size()));
+    put_rows(weights, as_in_file);
+}
+
+void ps_product::put_inputs(const float * numbers) {
+    x.assign(numbers, numbers + c.width * c.rows * inputs_per_row());
+    put(inputs, x);
+}
+
+void ps_product::put_experts(const int32_t * numbers) {
+    experts.assign(numbers, numbers + static_cast<ptrdiff_t>(c.rows) * used());
+    for (const int32_t e : experts) {
+        if (e < 0 || e >= c.experts) {
+            throw ps::fault(PS_INVALID, "there is no such expert");
+        }
+    }
+    put_rows(ids, experts.data());
 }
 
 bool ps_product::is_supported() const { return ggml_backend_supports_op(computer.backend.get(), out); }
 
-std::vector<float> ps_product::computed() { return computer.compute(graph, out); }
+std::vector<float> ps_product::computed() { return computer.compute(graph, out, c.guard); }
 
 std::vector<float> ps_product::computed_plainly() const {
     std::vector<float> all;
     for (int64_t i = 0; i < int64_t(c.rows) * used() * c.results; i++) {
         const int64_t result = i % c.results, slot = i / c.results % used(), row = i / c.results / used();
-        const int64_t matrix = mixed() ? expert_of(row, slot) : 0;
+        const int64_t matrix = mixed() ? experts[row * c.used + slot] : 0;
         const float * a = &w[(matrix * c.results + result) * c.width];
         const float * b = &x[(row * inputs_per_row() + slot % inputs_per_row()) * c.width];
         double        sum = 0;
@@ -65,6 +87,20 @@ int32_t ps_product_new(const ps_product_case * of, ps_product ** to, ps_error * 
 }
 
 void ps_product_free(ps_product * p) noexcept { delete p; }
+
+int32_t ps_product_put(ps_product * p, const void * weights, const float * inputs, const int32_t * experts, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        if (weights) {
+            p->put_weights(weights);
+        }
+        if (inputs) {
+            p->put_inputs(inputs);
+        }
+        if (experts) {
+            p->put_experts(experts);
+        }
+    });
+}
 
 int32_t ps_product_compute(ps_product * p, int32_t plainly, float * out, ps_error * err) noexcept {
     return ps::guarded(err, [&] {

@@ -19,20 +19,24 @@ struct ps_product {
     std::vector<float> computed(); // [row][expert used][result]
     std::vector<float> computed_plainly() const; // in 64 bits
 
+    void put_weights(const void * as_in_file);
+    void put_inputs(const float * numbers);
+    void put_experts(const int32_t * numbers);
+
     ggml_tensor * weights;
 
   private:
     bool    mixed() const { return c.experts > 0; }
     int64_t used() const { return mixed() ? c.used : 1; }
     int64_t inputs_per_row() const { return mixed() && !c.shared_input ? c.used : 1; }
-    int64_t expert_of(int64_t row, int64_t i) const { return (row * 7 + i * i * 3 + i) % c.experts; }
 
     ps::trial::context_ptr holder, context; // of the weights, and of the rest
     ps::trial::buffer_ptr  weight_memory, buffer;
     ps::trial::computer    computer;
     ggml_cgraph *          graph;
-    ggml_tensor *          out;
-    std::vector<float>     w, x; // as they are computed with
+    ggml_tensor *          inputs, *ids, *out;
+    std::vector<float>     w, x;    // as they are computed with
+    std::vector<int32_t>   experts; // [row][expert used]
 };
 
 #endif
