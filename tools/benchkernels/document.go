@@ -15,10 +15,10 @@ func (b bench) markdown(instructions string, all []result) string {
 	fmt.Fprintf(&t, "%s, %s: matrices of %d × %d, %d thread(s), %d rounds, load %s when the run ended.\n\n", instructions,
 		time.Now().UTC().Format("2006-01-02"), b.width, b.results, b.threads, b.rounds, load())
 	t.WriteString("| weights | rows |")
-	for _, rows := range rowCounts {
+	for _, rows := range b.rows {
 		fmt.Fprintf(&t, " %d |", rows)
 	}
-	t.WriteString("\n|---|---|" + strings.Repeat("---|", len(rowCounts)) + "\n")
+	t.WriteString("\n|---|---|" + strings.Repeat("---|", len(b.rows)) + "\n")
 	for _, r := range all {
 		for f, family := range r.families {
 			if f == 0 {
@@ -26,7 +26,7 @@ func (b bench) markdown(instructions string, all []result) string {
 			} else {
 				fmt.Fprintf(&t, "| | × %s |", family)
 			}
-			for i := range rowCounts {
+			for i := range b.rows {
 				if f == 0 {
 					fmt.Fprintf(&t, " %.0f |", r.micros(i))
 				} else {

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -21,8 +22,13 @@ func main() {
 	flag.IntVar(&b.rounds, "rounds", 9, "rounds in which the kernels take turns")
 	flag.IntVar(&b.width, "width", 2048, "columns of a matrix of weights; a multiple of 256")
 	flag.IntVar(&b.results, "results", 2048, "rows of a matrix of weights")
+	rows := flag.String("rows", "1,2,4,8,16,32,64", "rows of inputs to measure with")
 	flag.Parse()
-	if err := run(b, *types, *document); err != nil {
+	err := json.Unmarshal([]byte("["+*rows+"]"), &b.rows)
+	if err == nil {
+		err = run(b, *types, *document)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "benchkernels:", err)
 		os.Exit(1)
 	}

@@ -12,25 +12,26 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// rowCounts are the numbers of rows of inputs: of tokens in a pass.
-var rowCounts = []int{1, 2, 4, 8, 16, 32, 64}
-
 // matrices is how many matrices of weights take turns for one row, so that no cache holds them: as in a model, they come from memory.
 const matrices = 24
 
 // bench is what is measured.
-type bench struct{ threads, rounds, width, results int }
+type bench struct {
+	threads, rounds, width, results int
+	rows                            []int // of inputs, that is of tokens in a pass
+}
 
 // result is the times of one type of weights.
 type result struct {
 	operation native.Operation
+	rows      []int
 	families  []native.Family     // Penstock's first
 	times     [][][]time.Duration // of each family, for each number of rows, in each round
 }
 
 // measure lets all families that have a kernel for products with these weights take turns.
 func (b bench) measure(o native.Operation) (_ result, err error) {
-	r := result{operation: o}
+	r := result{operation: o, rows: b.rows}
 	var all []*native.ProductBench
 	defer func() {
 		for _, p := range all {
@@ -48,9 +49,9 @@ func (b bench) measure(o native.Operation) (_ result, err error) {
 		}
 		all = append(all, p)
 		r.families = append(r.families, f)
-		r.times = append(r.times, make([][]time.Duration, len(rowCounts)))
+		r.times = append(r.times, make([][]time.Duration, len(b.rows)))
 	}
-	for i, rows := range rowCounts {
+	for i, rows := range b.rows {
 		for round := range b.rounds + 1 {
 			for f, p := range all {
 				took, err := p.Run(rows, max(2, matrices/rows))
@@ -94,7 +95,7 @@ func (r result) micros(rows int) float64 {
 func (r result) String() string {
 	var b strings.Builder
 	for f, family := range r.families {
-		for i, rows := range rowCounts {
+		for i, rows := range r.rows {
 			if f == 0 {
 				fmt.Fprintf(&b, "%s %d rows: %.0f µs\n", r.operation, rows, r.micros(i))
 			} else {

@@ -2,8 +2,8 @@
 // How weights lie in memory while they are multiplied: rows side by side, as many as a register has lanes, element by element. So the
 // kernels read memory from its beginning to its end, and each load is a whole register with one element of each row.
 //
-// A format lists the pieces of the file's block and the size of their elements. The element at byte `at` of row r of a group stands at byte
-// at * lanes + r * size of the group's block, so a layout takes as much memory as the file. Rows that fill no group stay as in the file.
+// A format lists the pieces of the file's block, in the order in which its unpacker reads them, and the size of their elements. A layout takes
+// as much memory as the file. Rows that fill no group stay as in the file.
 #ifndef PENSTOCK_LAYOUT_H
 #define PENSTOCK_LAYOUT_H
 
@@ -17,47 +17,51 @@
 
 namespace penstock {
 
-// A part of a block in the file, after the one before it.
+// A part of a block in the file, in bytes.
 struct piece {
-    int64_t end;     // where the next one begins
-    int     element; // bytes of an element: 1, 2 or 4
+    int64_t begin, size;
+    int     element; // 1, 2 or 4 bytes
 };
 
-// Lays out a block of as many rows as there are lanes. A piece of words is not shorter than 16 bytes.
+// Lays out a block of as many rows as there are lanes. A piece of words is of 16 bytes or more.
 template <typename Format> void lay_out(const char * const * rows, int64_t at, char * to) {
-    int64_t begin = 0;
     for (const piece & p : Format::pieces) {
-        for (int64_t i = begin; i < p.end; i += p.element == 4 ? 16 : p.element) {
+        for (int64_t i = 0; i < p.size; i += p.element == 4 ? 16 : p.element) {
             if (p.element == 4) {
-                i = std::min(i, p.end - 16);
+                i = std::min(i, p.size - 16);
                 words four[4];
-                columns(rows, at + i, four);
+                columns(rows, at + p.begin + i, four);
                 memcpy(to + i * lanes, four, sizeof(four));
             } else {
                 for (int r = 0; r < lanes; r++) {
-                    memcpy(to + i * lanes + r * p.element, rows[r] + at + i, p.element == 2 ? 2 : 1);
+                    memcpy(to + i * lanes + r * p.element, rows[r] + at + p.begin + i, p.element == 2 ? 2 : 1);
                 }
             }
         }
-        begin = p.end;
+        to += p.size * lanes;
     }
 }
 
-// The file's blocks of a group of rows, laid out.
-struct file_blocks {
-    const char * data;
+// A block of each row of a group, laid out, which is read from its beginning to its end: an element of each row, then the next.
+struct group_block {
+    const char * next;
 
-    words  word(int64_t at) const { return load<words>(data + at * lanes); }
-    floats halves(int64_t at) const { return penstock::halves(data + at * lanes); }
-    words  shorts(int64_t at) const { return __builtin_convertvector(load<penstock::shorts>(data + at * lanes), words); }
-    words  bytes(int64_t at) const { return __builtin_convertvector(load<octets>(data + at * lanes), words); }
-    floats signed_bytes(int64_t at) const { return to_floats(__builtin_convertvector(load<penstock::bytes>(data + at * lanes), ints)); }
+    words  word() { return load<words>(step(4)); }
+    floats halves() { return penstock::halves(step(2)); }
+    words  shorts() { return __builtin_convertvector(load<penstock::shorts>(step(2)), words); }
+    words  bytes() { return __builtin_convertvector(load<octets>(step(1)), words); }
+    floats signed_bytes() { return to_floats(__builtin_convertvector(load<penstock::bytes>(step(1)), ints)); }
 
-    // n words of each row.
-    void get(int64_t at, int n, words * to) const {
-        for (int i = 0; i < n; i++) {
-            to[i] = word(at + 4 * i);
+    template <int n> void get(words (&to)[n]) {
+        for (words & w : to) {
+            w = word();
         }
+    }
+
+  private:
+    const char * step(int element) {
+        next += lanes * element;
+        return next - lanes * element;
     }
 };
 
@@ -85,7 +89,7 @@ struct weight_rows {
     }
 
     // Number i of the file's blocks, in memory if it is to be laid out.
-    template <typename Format> PENSTOCK_INLINE file_blocks blocks(int64_t i, char * memory) const {
+    template <typename Format> PENSTOCK_INLINE group_block block(int64_t i, char * memory) const {
         if (laid_out) {
             return { data + i * lanes * Format::size };
         }

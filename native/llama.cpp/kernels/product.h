@@ -81,11 +81,21 @@ struct weight_block {
 
 // A format is a type with
 //   size, blocks               of a block in the file: its bytes, and how often 32 values it has
-//   pieces                     of that block, see layout.h
+//   pieces                     of that block, in the order in which they are read (layout.h)
 //   largest, offset            of its weights, see dot: the largest, and what was added to them
 //   scales                     1: a block has one, 2: each half has one
 //   has_minimum
-//   unpack(in, take)           calls take(block, i) for each block i of the file's blocks `in`, in any order
+//   unpack(in, take)           calls take(block, i) for each block i of a group_block, in any order
+
+// Fetches what will be read some blocks later, which the core does not do by itself while it computes many rows with each block. It is inlined,
+// or GCC takes it for a call without effect.
+template <typename Format> PENSTOCK_INLINE void prefetch(const char * weights, int64_t block) {
+    constexpr int64_t bytes = lanes * Format::size / Format::blocks;
+    const char * next = weights + block * bytes + 2048;
+    for (int64_t line = 0; line < bytes; line += 64) {
+        __builtin_prefetch(next + line);
+    }
+}
 
 // Adds to sums the products of rows of weights with n rows of inputs, whose blocks are interleaved: the first of each row, then the second of
 // each. Where N is not 0, it is n: then sums stay in registers.
@@ -93,7 +103,10 @@ template <typename Format, int N> __attribute__((noinline)) void multiply(const 
     constexpr int64_t values = Format::blocks * block_values;
     alignas(64) char  memory[lanes * Format::size];
     for (int64_t i = 0; i < width / values; i++, x += Format::blocks * (N ? N : n)) {
-        Format::unpack(weights.blocks<Format>(i, memory), [&](const weight_block & w, int64_t block) __attribute__((always_inline)) {
+        Format::unpack(weights.block<Format>(i, memory), [&](const weight_block & w, int64_t block) __attribute__((always_inline)) {
+            if (N != 1) {
+                prefetch<Format>(weights.data, i * Format::blocks + block);
+            }
             for (int64_t r = 0; r < (N ? N : n); r++) {
                 sums[r] = w.template times<Format>(x[block * (N ? N : n) + r], sums[r]);
             }

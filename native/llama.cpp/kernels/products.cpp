@@ -88,15 +88,14 @@ size_t penstock::place(const ggml_tensor * weights, size_t byte) {
     if (row - lane + lanes <= static_cast<size_t>(weights->ne[1])) {
         with_format(weights->type, [&](auto format) {
             using Format = decltype(format);
-            const size_t in_block = byte % stride % Format::size, block = byte % stride - in_block;
-            size_t begin = 0;
+            const size_t in_block = byte % stride % Format::size;
+            size_t begin = byte / stride * stride - lane * stride + (byte % stride - in_block) * lanes; // of the piece, laid out
             for (const piece & p : Format::pieces) {
-                const size_t in_element = (in_block - begin) % p.element;
-                if (in_block < static_cast<size_t>(p.end)) {
-                    found = byte / stride * stride - lane * stride + (block + in_block - in_element) * lanes + lane * p.element + in_element;
-                    break;
+                const size_t in_piece = in_block - p.begin, in_element = in_piece % p.element; // both are too large if it is another's
+                if (in_piece < static_cast<size_t>(p.size)) {
+                    found = begin + (in_piece - in_element) * lanes + lane * p.element + in_element;
                 }
-                begin = p.end;
+                begin += p.size * lanes;
             }
         });
     }

@@ -18,11 +18,9 @@ struct k_scales {
     floats d, dmin;
     words  scales[2], minimums[2]; // four each
 
-    explicit k_scales(const file_blocks & in) {
+    explicit k_scales(group_block & in) : d(in.halves()), dmin(-in.halves()) {
         words h[3];
-        in.get(4, 3, h);
-        d           = in.halves(0);
-        dmin        = -in.halves(2);
+        in.get(h);
         scales[0]   = h[0] & 0x3f3f3f3f;
         minimums[0] = h[1] & 0x3f3f3f3f;
         scales[1]   = (h[2] & low_halves) | (h[0] >> 2 & 0x30303030);
@@ -37,14 +35,14 @@ struct q4_k {
     static constexpr int64_t size = sizeof(block_q4_K), blocks = 8;
     static constexpr int     largest = 15, offset = 0, scales = 1;
     static constexpr bool    has_minimum = true;
-    static constexpr piece   pieces[] = { { 4, 2 }, { size, 4 } };
+    static constexpr piece   pieces[] = { { 0, 4, 2 }, { 4, size - 4, 4 } };
     static_assert(offsetof(block_q4_K, qs) == 16);
 
-    template <typename F> PENSTOCK_INLINE static void unpack(const file_blocks & in, F && take) {
+    template <typename F> PENSTOCK_INLINE static void unpack(group_block in, F && take) {
         const k_scales s(in);
         for (int i = 0; i < 8; i += 2) {
             weight_block a{ {}, { s.scale(i) }, s.minimum(i) }, b{ {}, { s.scale(i + 1) }, s.minimum(i + 1) };
-            in.get(16 + 16 * i, 8, a.values);
+            in.get(a.values);
             for (int j = 0; j < 8; j++) {
                 b.values[j] = a.values[j] >> 4 & low_halves;
                 a.values[j] &= low_halves;
@@ -59,16 +57,16 @@ struct q5_k {
     static constexpr int64_t size = sizeof(block_q5_K), blocks = 8;
     static constexpr int     largest = 31, offset = 0, scales = 1;
     static constexpr bool    has_minimum = true;
-    static constexpr piece   pieces[] = { { 4, 2 }, { size, 4 } };
+    static constexpr piece   pieces[] = { { 0, 4, 2 }, { 4, size - 4, 4 } };
     static_assert(offsetof(block_q5_K, qh) == 16 && offsetof(block_q5_K, qs) == 48);
 
-    template <typename F> PENSTOCK_INLINE static void unpack(const file_blocks & in, F && take) {
+    template <typename F> PENSTOCK_INLINE static void unpack(group_block in, F && take) {
         const k_scales s(in);
         words high[8]; // bit i of a byte is the highest of a value in block i
-        in.get(16, 8, high);
+        in.get(high);
         for (int i = 0; i < 8; i += 2) {
             weight_block a{ {}, { s.scale(i) }, s.minimum(i) }, b{ {}, { s.scale(i + 1) }, s.minimum(i + 1) };
-            in.get(48 + 16 * i, 8, a.values);
+            in.get(a.values);
             for (int j = 0; j < 8; j++) {
                 b.values[j] = (a.values[j] >> 4 & low_halves) | (high[j] >> (i + 1) & 0x01010101) << 4;
                 a.values[j] = (a.values[j] & low_halves) | (high[j] >> i & 0x01010101) << 4;
@@ -83,24 +81,27 @@ struct q6_k {
     static constexpr int64_t size = sizeof(block_q6_K), blocks = 8;
     static constexpr int     largest = 63, offset = 32, scales = 2;
     static constexpr bool    has_minimum = false;
-    static constexpr piece   pieces[] = { { 192, 4 }, { 208, 1 }, { 210, 2 } };
+    static constexpr piece   pieces[] = { { 208, 2, 2 }, { 192, 8, 1 }, { 128, 32, 4 }, { 0, 64, 4 }, { 200, 8, 1 }, { 160, 32, 4 }, { 64, 64, 4 } };
     static_assert(offsetof(block_q6_K, qh) == 128 && offsetof(block_q6_K, scales) == 192 && offsetof(block_q6_K, d) == 208 && size == 210);
 
-    template <typename F> PENSTOCK_INLINE static void unpack(const file_blocks & in, F && take) {
-        const floats d = in.halves(208);
+    template <typename F> PENSTOCK_INLINE static void unpack(group_block in, F && take) {
+        const floats d = in.halves();
         for (int i = 0; i < 8; i += 4) {
+            floats scale[8];
+            for (floats & s : scale) {
+                s = d * in.signed_bytes();
+            }
             words high[8];
-            in.get(128 + 8 * i, 8, high);
-            pair<0>(in, i, high, d, take);
-            pair<1>(in, i, high, d, take);
+            in.get(high);
+            pair<0>(in, i, high, scale, take);
+            pair<1>(in, i, high, scale, take);
         }
     }
 
     // Blocks i+k and i+k+2, whose lower four bits share bytes. Of bytes of `high` each block has two bits.
-    template <int k, typename F> PENSTOCK_INLINE static void pair(const file_blocks & in, int i, const words * high, floats d, F && take) {
-        const auto   scale = [&](int half) { return d * in.signed_bytes(192 + 2 * (i + k) + half); };
-        weight_block a{ {}, { scale(0), scale(1) }, {} }, b{ {}, { scale(4), scale(5) }, {} };
-        in.get(16 * i + 32 * k, 8, a.values);
+    template <int k, typename F> PENSTOCK_INLINE static void pair(group_block & in, int i, const words * high, const floats * scale, F && take) {
+        weight_block a{ {}, { scale[2 * k], scale[2 * k + 1] }, {} }, b{ {}, { scale[2 * k + 4], scale[2 * k + 5] }, {} };
+        in.get(a.values);
         for (int j = 0; j < 8; j++) {
             b.values[j] = (a.values[j] >> 4 & low_halves) | (high[j] >> 2 * k & 0x30303030);
             a.values[j] = (a.values[j] & low_halves) | ((k ? high[j] << 2 : high[j] << 4) & 0x30303030);
@@ -114,16 +115,16 @@ struct iq4_xs {
     static constexpr int64_t size = sizeof(block_iq4_xs), blocks = 8;
     static constexpr int     largest = full_bytes, offset = full_offset, scales = 1;
     static constexpr bool    has_minimum = false;
-    static constexpr piece   pieces[] = { { 4, 2 }, { size, 4 } };
+    static constexpr piece   pieces[] = { { 0, 4, 2 }, { 4, size - 4, 4 } };
     static_assert(offsetof(block_iq4_xs, qs) == 8);
 
-    template <typename F> PENSTOCK_INLINE static void unpack(const file_blocks & in, F && take) {
-        const floats d     = in.halves(0);
-        const words  upper = in.shorts(2), lower = in.word(4); // two bits of each of eight scales, and four
+    template <typename F> PENSTOCK_INLINE static void unpack(group_block in, F && take) {
+        const floats d     = in.halves();
+        const words  upper = in.shorts(), lower = in.word(); // two bits of each of eight scales, and four
         for (int i = 0; i < 8; i++) {
             const words s = (lower >> 4 * i & 15) | (upper >> 2 * i & 3) << 4;
             weight_block w{ {}, { d * to_floats(reinterpret_cast<ints>(s) - 32) }, {} };
-            four_bits(in, 8 + 16 * i, w.values);
+            four_bits(in, w.values);
             look_up(iq4_table, w.values);
             take(w, i);
         }
