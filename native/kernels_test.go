@@ -38,7 +38,8 @@ func needKernels(t *testing.T) {
 	}
 }
 
-// logitsOf decodes a random schedule, the same for the same seed: every pass some sequences get from one to 80 tokens.
+// logitsOf decodes a random schedule, the same for the same seed: every pass some sequences get from one to 80 tokens. The model was loaded
+// with the same kernels.
 func logitsOf(t *testing.T, m *Model, o ContextOptions, own bool) []float32 {
 	t.Helper()
 	useOwnKernels(own)
@@ -90,9 +91,11 @@ func TestOwnKernels_AsExactAsGGML(t *testing.T) {
 		{Name: "odd widths", Dim: 288, Layers: 2, Heads: 6, KVHeads: 2, FFN: 416, Context: 2048},
 	} {
 		for name, weights := range map[string]synth.Quant{"Q8_0": synth.Q80, "Q4_0": synth.Q40} {
-			m := synthetic(t, shape, weights)
+			models := map[bool]*Model{true: synthetic(t, shape, weights)}
+			useOwnKernels(false)
+			models[false] = synthetic(t, shape, weights)
 			o := ContextOptions{Cells: 1536, Batch: 512, Sequences: 3, Rows: 512, TypeK: "f32", TypeV: "f32", FlashAttention: "off"}
-			exact := logitsOf(t, m, o, false)
+			exact := logitsOf(t, models[false], o, false)
 			for _, kv := range []string{"f16", "f32", "q8_0"} {
 				if kv == "q8_0" && shape.Dim/shape.Heads%32 != 0 {
 					continue // llama.cpp has no such cache
@@ -100,7 +103,7 @@ func TestOwnKernels_AsExactAsGGML(t *testing.T) {
 				for threads, unified := range map[int]bool{1: false, 3: true} {
 					t.Run(fmt.Sprintf("%s/%s/%s/unified=%t", shape.Name, name, kv, unified), func(t *testing.T) {
 						o.TypeK, o.TypeV, o.FlashAttention, o.Threads, o.Unified = kv, kv, "on", threads, unified
-						ggml, got := logitsOf(t, m, o, false), logitsOf(t, m, o, true)
+						ggml, got := logitsOf(t, models[false], o, false), logitsOf(t, models[true], o, true)
 						if slices.Equal(got, ggml) {
 							t.Fatal("every bit is the same: the kernels were not used")
 						}
@@ -134,7 +137,7 @@ func TestModel_TokensAtOnce(t *testing.T) {
 	}
 	useOwnKernels(false)
 	defer useOwnKernels(true)
-	if n := m.TokensAtOnce(); n != 4 {
+	if n := load(t, builtIn, ModelOptions{}).TokensAtOnce(); n != 4 {
 		t.Errorf("%d with ggml's kernels", n)
 	}
 }
@@ -187,8 +190,9 @@ func TestOwnKernels_CommonBeginning_SameBits(t *testing.T) {
 
 // A chunk of a prompt after a number of cells, as the scheduler computes prompts together with other streams.
 func BenchmarkContext_Chunk(b *testing.B) {
-	m := benchModel(b)
 	for _, own := range []bool{false, true} {
+		useOwnKernels(own)
+		m := benchModel(b)
 		for _, depth := range []int{0, 768, 1536} {
 			for _, n := range []int{4, 8, 16, 32, 64, 128, 512} {
 				b.Run(map[bool]string{false: "ggml", true: "own"}[own]+"/"+strconv.Itoa(depth)+"/"+strconv.Itoa(n), func(b *testing.B) {

@@ -118,6 +118,7 @@ func TestProducts_Guarded(t *testing.T) {
 				}
 				for j, rows := range oddRows {
 					p.Rows, p.Threads, p.Guard, p.Spoiled = rows, 1+j%3, []Guard{GuardBehind, GuardBefore}[(i+j)%2], j%2 == 0
+					p.AsInFile = j%4 >= 2
 					if got := computed(t, edgeTrial(t, p)); !equalBits(got, want[:len(got)]) {
 						t.Fatalf("%+v: other bits than with %d rows", p, slices.Max(oddRows))
 					}
@@ -145,6 +146,7 @@ func TestProducts_Experts_Guarded(t *testing.T) {
 						var want []float32
 						for j, rows := range []int{130, 1, 2, 3, 17, 63, 65} { // the first says what the others are to be
 							p.Rows, p.Threads, p.Guard, p.Spoiled = rows, 1+j%3, Guard(j%3), j%2 == 1
+							p.AsInFile = j%4 >= 2
 							trial := edgeTrial(t, p)
 							var experts []int32
 							for i := range rows * used {

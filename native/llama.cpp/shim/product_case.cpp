@@ -25,7 +25,8 @@ void ps_product::set_rows(int64_t rows) {
     context = new_context();
     const int64_t apart = c.spoiled ? 3 : 0;
     ggml_context * const ctx = context.get();
-    inputs = new_rows(ctx, GGML_TYPE_F32, c.width, mixed() ? inputs_per_row() : c.rows, mixed() ? c.rows : 1, apart);
+    const int64_t matrices = mixed() ? c.rows : c.family == PENSTOCK_OWN && c.rows % 2 == 0 ? 2 : 1; // of inputs
+    inputs = new_rows(ctx, GGML_TYPE_F32, c.width, mixed() ? inputs_per_row() : c.rows / matrices, matrices, apart);
     ids    = mixed() ? new_rows(ctx, GGML_TYPE_I32, c.used, c.rows, 1, apart) : nullptr;
     out    = mixed() ? ggml_mul_mat_id(ctx, weights, inputs, ids) : ggml_mul_mat(ctx, weights, inputs);
     buffer = allocate(ctx, ggml_backend_cpu_buffer_type());
