@@ -18,7 +18,7 @@ namespace {
 using context_ptr = std::unique_ptr<ggml_context, decltype(&ggml_free)>;
 using buffer_ptr  = std::unique_ptr<ggml_backend_buffer, decltype(&ggml_backend_buffer_free)>;
 using backend_ptr = std::unique_ptr<ggml_backend, decltype(&ggml_backend_free)>;
-using threads_ptr = std::unique_ptr<ggml_threadpool, decltype(&ggml_threadpool_free)>;
+using threads_ptr = std::shared_ptr<ggml_threadpool>;
 
 context_ptr new_context(int32_t tensors) {
     return context_ptr(ggml_init({ static_cast<size_t>(tensors) * ggml_tensor_overhead() + ggml_graph_overhead(), nullptr, true }), ggml_free);
@@ -56,6 +56,21 @@ std::vector<uint8_t> random_weights(ggml_type type, int64_t width, int64_t resul
     return bytes;
 }
 
+// The threads of all that take turns. Each with its own would wait for work on the cores that the next one computes with: ggml's threads
+// spin for a tenth of a second, and those that sleep wake up where others run.
+threads_ptr threads_of(int32_t n) {
+    static std::weak_ptr<ggml_threadpool> last;
+    static int32_t last_n;
+    auto threads = last.lock();
+    if (!threads || last_n != n) {
+        auto parameters = ggml_threadpool_params_default(n);
+        threads.reset(ggml_threadpool_new(&parameters), ggml_threadpool_free);
+        last   = threads;
+        last_n = n;
+    }
+    return threads;
+}
+
 }  // namespace
 
 struct ps_product_bench {
@@ -68,7 +83,7 @@ struct ps_product_bench {
 
     ps_product_bench(penstock_family f, ggml_type type, int64_t width, int64_t results, int32_t copies, int32_t n_threads)
         : family(f), holder(new_context(copies)), weights(static_cast<size_t>(copies)), memory(nullptr, ggml_backend_buffer_free),
-          threads(nullptr, ggml_threadpool_free), backend(ggml_backend_cpu_init(), ggml_backend_free) {
+          threads(threads_of(n_threads)), backend(ggml_backend_cpu_init(), ggml_backend_free) {
         allow();
         for (auto & w : weights) {
             w = ggml_new_tensor_2d(holder.get(), type, width, results);
@@ -82,8 +97,6 @@ struct ps_product_bench {
         if (penstock_kernels_of(weights[0]) != family) {
             throw ps::fault(PS_INVALID, "these kernels do not compute it");
         }
-        auto parameters = ggml_threadpool_params_default(n_threads);
-        threads.reset(ggml_threadpool_new(&parameters));
         ggml_backend_cpu_set_n_threads(backend.get(), n_threads);
         ggml_backend_cpu_set_threadpool(backend.get(), threads.get());
     }
