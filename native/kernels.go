@@ -84,7 +84,7 @@ func (c KernelChoice) Order(o Operation) []Kernel {
 }
 
 // measured are the instructions with which Penstock's products were measured to be faster than ggml's (docs/performance.md).
-var measured = []string{"AVX-512 VNNI"}
+var measured = []string{"AVX-512 VNNI", "AVX2"}
 
 // beforeAMX are the types of weights that Penstock's products precede AMX for.
 var beforeAMX = []string{"q4_0", "q8_0"}
