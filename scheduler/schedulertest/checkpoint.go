@@ -22,9 +22,12 @@ func (b *Backend) Cuttable(seq int32, n int) bool {
 	return n == have || n < have && !b.NoCutting && b.held[seq] <= b.lookedAt(n)
 }
 
-// noteRows notes how many tokens each sequence has in a pass. A pass with drafts of different lengths would be computed in parts, of which
-// a later one may spoil the snapshots of an earlier one.
+// noteRows notes how many tokens each sequence has in a pass, for its snapshots. A pass with drafts of different lengths would be computed in
+// parts, of which a later one may spoil the snapshots of an earlier one.
 func (b *Backend) noteRows() error {
+	if !b.Recurrent {
+		return nil
+	}
 	clear(b.last)
 	rows, most := map[int32]int{}, 0
 	for i, seq := range b.batch.Sequences {
@@ -35,7 +38,7 @@ func (b *Backend) noteRows() error {
 		}
 	}
 	for _, n := range rows {
-		if b.Recurrent && most > 1 && n != most {
+		if most > 1 && n != most {
 			return fmt.Errorf("a pass with drafts in which one sequence has %d rows and another %d", n, most)
 		}
 	}

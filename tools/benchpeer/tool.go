@@ -6,8 +6,10 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -115,13 +117,12 @@ func parseBatches(out []byte) (map[int]float64, error) {
 // since other work on the machine can only add time.
 func parseTick(out []byte, slots int) (microseconds, allocations float64, err error) {
 	benchmark := fmt.Sprintf("BenchmarkTick/slots=%d", slots)
-	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
-		var name string
-		var n int
-		var ns, size, allocs float64
-		_, err := fmt.Sscanf(lines.Text(), "%s %d %f ns/op %f B/op %f allocs/op", &name, &n, &ns, &size, &allocs)
-		if err != nil || name != benchmark && !strings.HasPrefix(name, benchmark+"-") {
-			continue
+	result := regexp.MustCompile(`(?m)^` + benchmark + `(?:-\d+)?\s+\d+\s+([\d.]+) ns/op.*\s(\d+) allocs/op`)
+	for _, m := range result.FindAllSubmatch(out, -1) {
+		ns, wrong := strconv.ParseFloat(string(m[1]), 64)
+		allocs, alsoWrong := strconv.ParseFloat(string(m[2]), 64)
+		if err := errors.Join(wrong, alsoWrong); err != nil {
+			return 0, 0, fmt.Errorf("a result of %s: %w", benchmark, err)
 		}
 		if microseconds == 0 || ns/1000 < microseconds {
 			microseconds = ns / 1000

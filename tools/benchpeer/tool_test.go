@@ -31,7 +31,7 @@ func TestParseBatches(t *testing.T) {
 }
 
 func TestParseTick(t *testing.T) {
-	us, allocations, err := parseTick([]byte("goos: linux\nBenchmarkTick/slots=64-2 \t   61234\t     18512 ns/op\t      12 B/op\t       0 allocs/op\n"+
+	us, allocations, err := parseTick([]byte("goos: linux\nBenchmarkTick/slots=64-2 \t   61234\t     18512 ns/op\t      1650 backend-ns/op\t      12 B/op\t       0 allocs/op\n"+
 		"BenchmarkTick/slots=8-2 \t   61234\t     999 ns/op\t      12 B/op\t       7 allocs/op\n"+
 		"BenchmarkTick/slots=64-2 \t   61234\t     29000 ns/op\t      12 B/op\t       0 allocs/op\n"+
 		"BenchmarkTick/slots=640-2 \t   61234\t     10 ns/op\t      12 B/op\t       9 allocs/op\nPASS\n"), 64)
