@@ -117,26 +117,25 @@ func (r *Ring[T]) signal() {
 	}
 }
 
-// TryNext takes the next item if there is one.
-func (r *Ring[T]) TryNext() (T, bool) {
-	item, ok, room := r.take(false)
+// TryNext takes the next item, with its index, if there is one.
+func (r *Ring[T]) TryNext() (item T, index uint64, ok bool) {
+	item, index, ok, room := r.take(false)
 	r.made(room)
-	return item, ok
+	return item, index, ok
 }
 
-// Next takes the next item and waits for it if need be. The only error is the context's.
-func (r *Ring[T]) Next(ctx context.Context) (T, error) {
+// Next takes the next item, with its index, and waits for it if need be. The only error is the context's.
+func (r *Ring[T]) Next(ctx context.Context) (item T, index uint64, err error) {
 	for {
-		item, ok, room := r.take(true)
+		item, index, ok, room := r.take(true)
 		if ok {
 			r.made(room)
-			return item, nil
+			return item, index, nil
 		}
 		select {
 		case <-r.wake:
 		case <-ctx.Done():
-			var none T
-			return none, ctx.Err()
+			return item, 0, ctx.Err()
 		}
 	}
 }
@@ -174,16 +173,17 @@ func (r *Ring[T]) Len() int {
 	return int(r.write - r.read)
 }
 
-func (r *Ring[T]) take(sleep bool) (item T, ok, room bool) {
+func (r *Ring[T]) take(sleep bool) (item T, index uint64, ok, room bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.read == r.write {
 		r.sleeping = sleep
-		return item, false, false
+		return item, 0, false, false
 	}
-	item = r.items[r.read%uint64(len(r.items))]
+	index = r.read
+	item = r.items[index%uint64(len(r.items))]
 	r.read++
-	return item, true, r.roomMade()
+	return item, index, true, r.roomMade()
 }
 
 // roomMade tells, once, that the writer's wish for room is fulfilled.

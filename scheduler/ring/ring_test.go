@@ -21,7 +21,7 @@ func TestRing_Next_WaitsForAnItem(t *testing.T) {
 		r := ring.New[int](4, nil)
 		got := make(chan int)
 		go func() {
-			v, err := r.Next(t.Context())
+			v, _, err := r.Next(t.Context())
 			if err != nil {
 				t.Error(err)
 			}
@@ -39,7 +39,7 @@ func TestRing_Next_EndsWithTheContext(t *testing.T) {
 	r := ring.New[int](4, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.Next(ctx); !errors.Is(err, context.Canceled) {
+	if _, _, err := r.Next(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -117,8 +117,8 @@ func TestRing_Keep_SeeksToTheFirst(t *testing.T) {
 		t.Error("50 unread items leave room for one more of 4")
 	}
 	for i := range 50 {
-		if got, ok := r.TryNext(); !ok || got != i {
-			t.Fatalf("item %d is %d", i, got)
+		if got, index, ok := r.TryNext(); !ok || got != i || index != uint64(i) {
+			t.Fatalf("item %d is %d with index %d", i, got, index)
 		}
 	}
 	if !r.Reserve(4) {
@@ -160,7 +160,7 @@ func TestRing_Hammer_LosesNothing(t *testing.T) {
 	next := 0
 	var buffer []int
 	for next < n {
-		v, err := r.Next(t.Context())
+		v, _, err := r.Next(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func BenchmarkRing(b *testing.B) {
 // drain appends all items that are there to dst.
 func drain(r *ring.Ring[int], dst []int) []int {
 	for {
-		item, ok := r.TryNext()
+		item, _, ok := r.TryNext()
 		if !ok {
 			return dst
 		}
