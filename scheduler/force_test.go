@@ -39,7 +39,7 @@ func (r *run) Accept(t scheduler.Token) (chain.Effect, error) {
 	n := len(r.accepted)
 	e := r.effects[n]
 	delete(r.effects, n)
-	r.accepted = r.accepted[:n-e.Backtrack]
+	r.accepted = r.accepted[:n-int(e.Backtrack)]
 	return e, nil
 }
 

@@ -92,7 +92,7 @@ func preparing(p chain.Prepared) guest {
 }
 
 // accepting answers the nth accepted token with a splice, and those after it where always is set.
-func accepting(nth int, always bool, backtrack int, tokens ...scheduler.Token) guest {
+func accepting(nth int, always bool, backtrack int32, tokens ...scheduler.Token) guest {
 	n := 0
 	return guest{hold: 4, accept: func(scheduler.Token) (chain.Effect, error) {
 		if n++; n == nth || always && n > nth {

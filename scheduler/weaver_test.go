@@ -44,8 +44,8 @@ func (w *weaver) Accept(scheduler.Token) (chain.Effect, error) {
 	if w.hold == 0 || w.rng.IntN(25) > 0 {
 		return chain.Effect{}, nil
 	}
-	e := chain.Effect{Splice: true, Backtrack: w.rng.IntN(min(w.hold, w.length) + 1), Tokens: foreign[:w.rng.IntN(len(foreign))]}
-	w.length -= e.Backtrack
+	e := chain.Effect{Splice: true, Backtrack: int32(w.rng.IntN(min(w.hold, w.length) + 1)), Tokens: foreign[:w.rng.IntN(len(foreign))]}
+	w.length -= int(e.Backtrack)
 	w.spliced = len(e.Tokens)
 	return e, nil
 }

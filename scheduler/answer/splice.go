@@ -30,8 +30,8 @@ func (a *Answer) splice(by int, e chain.Effect, last Details) bool {
 	a.changed = true
 	a.spliced = append(a.spliced[:0], e.Tokens...) // the stage's memory is its own again with the next call
 	a.window = append(a.window, heldToken{a.tokens[len(a.tokens)-1], last})
-	a.noteTakenBack(a.chain.StageName(by), e.Backtrack)
-	a.takeBack(e.Backtrack)
+	a.noteTakenBack(a.chain.StageName(by), int(e.Backtrack))
+	a.takeBack(int(e.Backtrack))
 	if err := a.chain.ResetOthers(by, a.tokens, a.prompt); err != nil { // those after it were not told of the last token either
 		a.Fail(err)
 		return true
@@ -52,7 +52,7 @@ func (a *Answer) splice(by int, e chain.Effect, last Details) bool {
 
 // whyNotSpliced is why a splice is not done; nil if it is.
 func (a *Answer) whyNotSpliced(by int, e chain.Effect) (why, err error) {
-	if limit := min(a.windowSize, a.generated); e.Backtrack < 0 || e.Backtrack > limit {
+	if limit := min(a.windowSize, a.generated); e.Backtrack < 0 || int(e.Backtrack) > limit {
 		return fmt.Errorf("%d tokens are taken back; %d may be", e.Backtrack, limit), nil
 	}
 	if most := a.most(); a.computed > 2*most+spliceAllowance {

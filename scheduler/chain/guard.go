@@ -58,7 +58,7 @@ func (c *Chain) SpliceMisfit(by int, e Effect, history []Token, prompt int) (why
 	if g == nil || len(e.Tokens) == 0 {
 		return nil, nil
 	}
-	seen, want := len(history), len(history)-e.Backtrack
+	seen, want := len(history), len(history)-int(e.Backtrack)
 	if at > by {
 		seen--
 	}

@@ -40,12 +40,12 @@ type Stage interface {
 	Close() error
 }
 
-// Effect is what a stage wants after a token was accepted. The zero value lets the answer go on.
+// Effect is what a stage wants after a token was accepted. The zero value lets the answer go on. It is small enough to stay in registers:
+// every token has one of each stage.
 type Effect struct {
-	Stop   bool
-	Splice bool // take Backtrack tokens back, the one just accepted included, and put Tokens in their place
-
-	Backtrack int
+	Stop      bool
+	Splice    bool // take Backtrack tokens back, the one just accepted included, and put Tokens in their place
+	Backtrack int32
 	Tokens    []Token // valid until the next call of the stage
 }
 

@@ -90,7 +90,7 @@ func TestGoBannedPhrases_NeverAppear(t *testing.T) {
 			}
 			if e.Splice {
 				splices++
-				history = history[:len(history)-e.Backtrack]
+				history = history[:len(history)-int(e.Backtrack)]
 			}
 		}
 		var text strings.Builder

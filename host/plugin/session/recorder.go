@@ -100,7 +100,7 @@ func (r *Recorder) Accept(t chain.Token) (chain.Effect, error) {
 	effect, err := r.Stage.Accept(t)
 	if !r.notes.over {
 		r.history = append(r.history, t)
-		r.history = r.history[:len(r.history)-effect.Backtrack]
+		r.history = r.history[:len(r.history)-int(effect.Backtrack)]
 	}
 	r.end(true)
 	return effect, err

@@ -59,7 +59,7 @@ func (s *Stage) readEdit() (chain.Effect, error) {
 	}
 	s.session.History = s.session.History[:len(s.session.History)-int(backtrack)]
 	s.spliced = len(tokens)
-	return chain.Effect{Splice: true, Backtrack: int(backtrack), Tokens: tokens}, nil
+	return chain.Effect{Splice: true, Backtrack: int32(backtrack), Tokens: tokens}, nil
 }
 
 // readSplice reads the bound splice buffer.

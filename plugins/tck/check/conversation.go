@@ -158,7 +158,7 @@ func (c *conversation) accept(did io.Writer, token scheduler.Token, text string)
 	record(did, effect.Stop, effect.Splice, effect.Backtrack)
 	c.ended = c.ended || effect.Stop
 	if effect.Splice {
-		c.history = c.history[:len(c.history)-effect.Backtrack]
+		c.history = c.history[:len(c.history)-int(effect.Backtrack)]
 		for _, t := range append([]scheduler.Token(nil), effect.Tokens...) {
 			if _, err := c.accept(did, t, words.Piece(t)); err != nil {
 				return true, err
