@@ -68,9 +68,9 @@ func (s *Scheduler) sample(jobs []*job) {
 
 // drawNative has the backend draw a token for each of some jobs with native chains, and takes it into the answer.
 func (s *Scheduler) drawNative(jobs []*job) {
-	draws := s.sampling.draws[:0]
-	for _, j := range jobs {
-		draws = append(draws, Draw{Row: j.outputRow + j.guess.row, Stage: j.chain.Stages()[0]})
+	draws := append(s.sampling.draws[:0], make([]Draw, len(jobs))...)
+	for i, j := range jobs {
+		draws[i].Row, draws[i].Stage = j.outputRow+j.guess.row, j.chain.Stages()[0]
 	}
 	s.sampling.draws = draws
 	if err := panics.Try(func() error { s.backend.SampleRows(draws); return nil }); err != nil {

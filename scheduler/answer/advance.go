@@ -88,11 +88,14 @@ func (a *Answer) grow(t chain.Token, d Details, spliced bool) {
 	if done {
 		return
 	}
-	a.window = append(a.window, heldToken{t, d})
-	if a.showSettled(); a.output.ended() {
-		return
+	if a.windowSize == 0 {
+		a.show(t, d)
+	} else {
+		a.window = append(a.window, heldToken{t, d})
+		a.showSettled()
 	}
 	switch {
+	case a.output.ended():
 	case stop:
 		a.finish(ReasonStop)
 	case a.full():
@@ -135,12 +138,19 @@ func (a *Answer) showSettled() {
 func (a *Answer) showOldest() {
 	oldest := a.window[0]
 	a.window = a.window[:copy(a.window, a.window[1:])]
-	seen, err := a.text.add(oldest.token, a.settings.Vocabulary.Piece(oldest.token))
+	a.show(oldest.token, oldest.details)
+}
+
+// show shows a token that no stage can take back any more.
+func (a *Answer) show(t chain.Token, d Details) {
+	seen, err := a.text.add(t, a.settings.Vocabulary.Piece(t))
 	if err != nil {
 		a.Fail(fmt.Errorf("a stop rule: %w", err))
 		return
 	}
-	a.output.Shown = append(a.output.Shown, Shown{Token: oldest.token, Text: seen.text, Details: oldest.details})
+	a.output.Shown = append(a.output.Shown, Shown{})
+	s := &a.output.Shown[len(a.output.Shown)-1] // written where it lies: it is large, and every token has one
+	s.Token, s.Text, s.Details = t, seen.text, d
 	if seen.ends != 0 {
 		a.text.discard()
 		a.window = a.window[:0]

@@ -73,9 +73,8 @@ var ErrSpliceLimit = errors.New("tokens were taken back too often")
 // Output is what has become of the answer. It changes with the next call.
 func (a *Answer) Output() *Output { return &a.output }
 
-// Reset forgets what was sent and cut; an end stays.
+// Reset forgets what was sent and cut; an end stays. What was sent lies there until it is overwritten.
 func (o *Output) Reset() {
-	clear(o.Shown)
 	o.Shown, o.Unchanged = o.Shown[:0], math.MaxInt
 }
 
