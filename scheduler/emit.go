@@ -29,7 +29,7 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 			continue
 		}
 		s.recordToken(j, now)
-		j.stream.send(Event{Kind: KindToken, Token: t.Token, Text: t.Text, Origin: t.Origin, Logprobs: t.Logprobs, Trace: t.Trace})
+		j.stream.sendToken(t)
 	}
 	out.Reset()
 	j.counted = j.answer.Generated()

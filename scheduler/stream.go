@@ -92,13 +92,19 @@ func (st *Stream) took(p place, seq uint64) Event {
 	return e
 }
 
-// send is the tick's side: it pushes the event, which gets the next number.
-func (st *Stream) send(e Event) {
-	p := place{text: e.Text, token: e.Token, origin: e.Origin}
-	if e.Kind != KindToken || e.Logprobs != nil || e.Trace != nil {
-		other := e
-		p = place{other: &other}
+// sendToken is the tick's side, for a token that is shown.
+func (st *Stream) sendToken(t *answer.Shown) {
+	if t.Logprobs == nil && t.Trace == nil {
+		st.push(place{text: t.Text, token: t.Token, origin: t.Origin})
+		return
 	}
+	st.send(Event{Kind: KindToken, Token: t.Token, Text: t.Text, Origin: t.Origin, Logprobs: t.Logprobs, Trace: t.Trace})
+}
+
+// send is the tick's side, for any event. It gets the next number.
+func (st *Stream) send(e Event) { st.push(place{other: &e}) }
+
+func (st *Stream) push(p place) {
 	if st.job.req.Overflow == DropOldest {
 		st.ring.Overwrite(p)
 	} else {
