@@ -36,8 +36,18 @@ qemu-aarch64 build/arm64/kernelcheck
 tests='Products_|Attention_(Guarded|Any|Odd)|CheckKernel|BuiltInModelGreedy|OwnKernels_Layout'
 go test "${overlay[@]}" -exec qemu-aarch64 -count 1 -timeout 30m -v -run "$tests" ./native | grep --line-buffered -E '^(--- |ok|FAIL|panic)|SKIPPED|_test.go'
 
-go build "${overlay[@]}" -trimpath -o build/arm64/penstock ./cmd/penstock
-qemu-aarch64 build/arm64/penstock version
-answer=$(qemu-aarch64 build/arm64/penstock run --temperature 0 --max-tokens 48 "Tell me a story about a frog.")
+go build "${overlay[@]}" -trimpath -o build/arm64/penstock.elf ./cmd/penstock
+qemu-aarch64 build/arm64/penstock.elf version
+
+# The program starts itself to try a model, and the kernel cannot start what is for ARM. So the children's name has to be that of a script that
+# has QEMU run them. The parent takes its own name from QEMU, which follows the open file to where the script lies now, in this name space.
+program=$root/build/arm64/penstock
+rm -f "$program"
+ln "$program.elf" "$program"
+printf '#!/bin/sh\nexec qemu-aarch64 "%s.elf" "$@"\n' "$program" >"$program.sh"
+chmod +x "$program.sh"
+# shellcheck disable=SC2016  # the inner shell's
+answer=$(unshare --user --map-root-user --mount bash -ec 'exec 200<"$1"; mount --bind "$1.sh" "$1"; shift; exec qemu-aarch64 /proc/self/fd/200 "$@"' \
+  bash "$program" run --temperature 0 --max-tokens 48 "Tell me a story about a frog.")
 printf '%s\n' "$answer"
 case "$answer" in "Once upon a time there was a frog named Ivy."*) ;; *) fail "that is not what the built-in model says elsewhere" ;; esac
