@@ -101,6 +101,14 @@ dist-test: setup-test plugins dist ## try that archive: in an empty root, as a c
 	@scripts/setup.sh dist
 	PENSTOCK_TEST_DIST=$(abspath build/dist/penstock-$(VERSION)-linux-x86_64.tar.gz) go test -count 1 -v -run Dist ./docs ./deploy
 
+.PHONY: arm64-test
+arm64-test: ## build for 64-bit ARM with a cross compiler, and have QEMU run kernels' tests, golden answers and the program
+	scripts/arm64.sh
+
+.PHONY: compilers
+compilers: | setup ## compile our C++ with all compilers that are installed, and check each one's kernels (ARGS="g++-11 clang++-14" for some)
+	scripts/compilers.sh $(ARGS)
+
 # The examples in Go are the folders with a main.go. TINYGO may be the path of one that is installed already; min-p is built by Go
 # itself too, for the test that both compute the same.
 TINYGO ?= build/tools/tinygo/bin/tinygo
@@ -150,10 +158,12 @@ test: setup-test build plugins-test $(LLAMA_SERVER) $(LLAMA_ARCHS) $(CLIENT_MODU
 	scripts/tutorial.sh docs/plugins/rust.md
 
 .PHONY: test-long
-test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) ## full corruption and property runs, sanitizers, other builds, Vulkan, the archive of make dist, each fuzz target for FUZZTIME
+test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) ## full corruption and property runs, sanitizers, other builds, compilers and CPUs, Vulkan, the archive of make dist, each fuzz target for FUZZTIME
 	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
 	scripts/sanitize.sh
 	scripts/variants.sh
+	scripts/compilers.sh
+	scripts/arm64.sh
 	scripts/vulkan.sh
 	$(MAKE) dist-test
 	scripts/fuzz.sh $(FUZZTIME)

@@ -20,7 +20,10 @@ func unpack(t *testing.T) string {
 	if archive == "" {
 		t.Skip("`make dist-test` runs this")
 	}
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "any folder")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	run(t, exec.CommandContext(t.Context(), "tar", "-xzf", archive, "-C", dir, "--strip-components=1"))
 	return dir
 }
@@ -61,9 +64,11 @@ func TestDist_OlderCPUs(t *testing.T) {
 	program := filepath.Join(unpack(t), "bin", "penstock")
 	for cpu, level := range map[string]string{"core2duo": "x86-64", "Nehalem": "sse42", "SandyBridge": "sse42", "Haswell": "avx2"} {
 		t.Run(cpu, func(t *testing.T) {
+			home := t.TempDir()
 			emulated := func(args ...string) string {
 				cmd := exec.CommandContext(t.Context(), "qemu-x86_64", append([]string{"-cpu", cpu, program}, args...)...)
-				cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=/usr/bin:/bin"}
+				cmd.Dir = "/"
+				cmd.Env = []string{"HOME=" + home, "PATH=/usr/bin:/bin"}
 				var errOut strings.Builder
 				cmd.Stderr = &errOut
 				out, err := cmd.Output()
@@ -80,6 +85,9 @@ func TestDist_OlderCPUs(t *testing.T) {
 			}
 			if said := emulated("run", "--temperature", "0", "--max-tokens", "12", "Tell me a story about a frog."); !strings.HasPrefix(said, "Once upon a time there was a frog") {
 				t.Errorf("it says %q", said)
+			}
+			if said := emulated("doctor", "--listen", "127.0.0.1:0"); !strings.Contains(said, "attention: penstock") || strings.Contains(said, "is broken") {
+				t.Errorf("doctor says %s", said)
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // The program that `make dist` packs serves in a root folder with nothing else in it, and the README's commands do there what the README
-// says, at each level that this CPU has.
+// says, at each level that this CPU has. None of a level's kernels is found broken.
 func TestDist_Readme_EmptyRoot(t *testing.T) {
 	archive := os.Getenv("PENSTOCK_TEST_DIST")
 	if archive == "" {
@@ -24,8 +24,21 @@ func TestDist_Readme_EmptyRoot(t *testing.T) {
 	program := filepath.Join(unpacked, "bin", "penstock")
 	for _, level := range levels(t, program) {
 		t.Run(level, func(t *testing.T) {
+			doctor(t, program, level)
 			readmePlugin(t, newPlaceWith(t, program, []string{"PENSTOCK_CPU_LEVEL=" + level}, inEmptyRoot))
 		})
+	}
+}
+
+// doctor has the program try its kernels at a level.
+func doctor(t *testing.T, program, level string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, "doctor", "--listen", "127.0.0.1:0")
+	cmd.Dir = t.TempDir()
+	cmd.Env = []string{"HOME=" + cmd.Dir, "PENSTOCK_CPU_LEVEL=" + level}
+	said, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(said), "attention: penstock") || strings.Contains(string(said), "is broken") {
+		t.Errorf("%v: doctor says %s", err, said)
 	}
 }
 

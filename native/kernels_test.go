@@ -38,12 +38,9 @@ func needKernels(t *testing.T) {
 	}
 }
 
-// logitsOf decodes a random schedule, the same for the same seed: every pass some sequences get from one to 80 tokens. The model was loaded
-// with the same kernels.
-func logitsOf(t *testing.T, m *Model, o ContextOptions, own bool) []float32 {
+// logitsOf decodes a random schedule, the same for the same seed: every pass some sequences get from one to 80 tokens.
+func logitsOf(t *testing.T, m *Model, o ContextOptions) []float32 {
 	t.Helper()
-	useOwnKernels(own)
-	defer useOwnKernels(true)
 	c := newContext(t, m, o)
 	random := rand.New(rand.NewPCG(7, 7))
 	next := make([]int32, o.Sequences)
@@ -68,6 +65,14 @@ func logitsOf(t *testing.T, m *Model, o ContextOptions, own bool) []float32 {
 		}
 	}
 	return all
+}
+
+// chosenLogitsOf does so with the kernels of Penstock's order, or of ggml's; the model was loaded with the same.
+func chosenLogitsOf(t *testing.T, m *Model, o ContextOptions, own bool) []float32 {
+	t.Helper()
+	useOwnKernels(own)
+	defer useOwnKernels(true)
+	return logitsOf(t, m, o)
 }
 
 // relative is the length of a-b by the length of b.
@@ -95,7 +100,7 @@ func TestOwnKernels_AsExactAsGGML(t *testing.T) {
 			useOwnKernels(false)
 			models[false] = synthetic(t, shape, weights)
 			o := ContextOptions{Cells: 1536, Batch: 512, Sequences: 3, Rows: 512, TypeK: "f32", TypeV: "f32", FlashAttention: "off"}
-			exact := logitsOf(t, models[false], o, false)
+			exact := chosenLogitsOf(t, models[false], o, false)
 			for _, kv := range []string{"f16", "f32", "q8_0"} {
 				if kv == "q8_0" && shape.Dim/shape.Heads%32 != 0 {
 					continue // llama.cpp has no such cache
@@ -103,7 +108,7 @@ func TestOwnKernels_AsExactAsGGML(t *testing.T) {
 				for threads, unified := range map[int]bool{1: false, 3: true} {
 					t.Run(fmt.Sprintf("%s/%s/%s/unified=%t", shape.Name, name, kv, unified), func(t *testing.T) {
 						o.TypeK, o.TypeV, o.FlashAttention, o.Threads, o.Unified = kv, kv, "on", threads, unified
-						ggml, got := logitsOf(t, models[false], o, false), logitsOf(t, models[true], o, true)
+						ggml, got := chosenLogitsOf(t, models[false], o, false), chosenLogitsOf(t, models[true], o, true)
 						if slices.Equal(got, ggml) {
 							t.Fatal("every bit is the same: the kernels were not used")
 						}
@@ -118,14 +123,15 @@ func TestOwnKernels_AsExactAsGGML(t *testing.T) {
 }
 
 // Whether each sequence has cells of its own, or shares a buffer with others between its cells: a token's sums have the same order, and
-// cells that it does not see are not read.
+// cells that it does not see are not read. Products have to be ours, too: others depend on how many rows a pass has.
 func TestOwnKernels_Layout_SameBits(t *testing.T) {
-	needKernels(t)
+	ownProducts(t)
+	useOnly(t, PenstockKernels)
 	m := synthetic(t, synth.Shape{Name: "two heads a key", Dim: 256, Layers: 2, Heads: 4, KVHeads: 2, FFN: 256, Context: 2048}, synth.Q40)
 	o := ContextOptions{Cells: 1536, Batch: 512, Sequences: 4, Rows: 512, FlashAttention: "on", Threads: 2}
-	split := logitsOf(t, m, o, true)
+	split := logitsOf(t, m, o)
 	o.Unified = true
-	if !slices.Equal(split, logitsOf(t, m, o, true)) {
+	if !slices.Equal(split, logitsOf(t, m, o)) {
 		t.Error("shared cells give other logits")
 	}
 }
@@ -145,7 +151,8 @@ func TestModel_TokensAtOnce(t *testing.T) {
 // Sequences with a common prefix differ by one cell in their first pass, and none may be computed as if it were the next token of another.
 // A different rounding seldom shows after inputs of 8 bits, so there are many rounds.
 func TestOwnKernels_CommonBeginning_SameBits(t *testing.T) {
-	needKernels(t)
+	ownProducts(t)
+	useOnly(t, PenstockKernels)
 	const sequences, begin = 3, 63
 	m := synthetic(t, synth.Shape{Name: "two heads a key", Dim: 256, Layers: 2, Heads: 4, KVHeads: 2, FFN: 256, Context: 2048}, synth.Q80)
 	var want [][]float32

@@ -42,8 +42,7 @@ func ownProducts(t testing.TB) []Operation {
 
 // A row's product has the same bits whatever other rows there are, for one matrix, and for a mixture of experts whoever has its experts too.
 func TestProducts_SameBits(t *testing.T) {
-	needKernels(t)
-	useOwnKernels(true)
+	useOnly(t, PenstockKernels)
 	for _, o := range ownProducts(t) {
 		for _, experts := range []int{0, 7} {
 			t.Run(fmt.Sprintf("%v/%d", o, experts), func(t *testing.T) {
@@ -71,8 +70,7 @@ func TestProducts_SameBits(t *testing.T) {
 
 // Weights that stay as in the file give the same bits, whatever the results are a multiple of.
 func TestProducts_AsInFile_SameBits(t *testing.T) {
-	needKernels(t)
-	useOwnKernels(true)
+	useOnly(t, PenstockKernels)
 	for _, o := range ownProducts(t) {
 		for _, results := range []int{1, 15, 16, 41} {
 			for _, rows := range []int{1, 3} {
@@ -89,8 +87,7 @@ func TestProducts_AsInFile_SameBits(t *testing.T) {
 
 // Parts of weights that are laid out are read and written as if they lay as in the file.
 func TestProducts_CopyWeights_Parts(t *testing.T) {
-	needKernels(t)
-	useOwnKernels(true)
+	useOnly(t, PenstockKernels)
 	for _, o := range ownProducts(t) {
 		p := ProductCase{Kernel: Kernel{PenstockKernels, o}, Width: 512, Results: 41, Rows: 1, Experts: 2, Used: 2, Threads: 1}
 		var trials [2]*ProductTrial
@@ -126,8 +123,7 @@ func TestProducts_CopyWeights_Parts(t *testing.T) {
 
 // Against sums in 64 bits.
 func TestProducts_AsPlainSums(t *testing.T) {
-	needKernels(t)
-	useOwnKernels(true)
+	useOnly(t, PenstockKernels)
 	for _, o := range ownProducts(t) {
 		for _, experts := range []int{0, 7} {
 			for _, rows := range []int{1, 4, 16, 64} {

@@ -5,6 +5,8 @@
 #   setup.sh          what `make build` and `make run` need
 #   setup.sh test     that and what `make test` and `make check` need
 #   setup.sh dist     what `make build` and `make dist-test` need
+#   setup.sh arm64    what `make build` and `make arm64-test` need
+#   setup.sh compilers   what `make build` needs, and for `make compilers` those of GCC 11 to 14 and clang 14 to 19 that apt offers
 #   setup.sh vulkan   what `make build` needs, and for BACKEND=vulkan, with a device in software where there is no driver
 #
 # Debian and Ubuntu: with apt, as root or through sudo. Elsewhere it lists what to install and stops. It is instant, and
@@ -40,6 +42,18 @@ there() { # whether any of them is
 missing=()
 need() { has "$1" || missing+=("$2"); }
 
+# By the whole name, since apt takes one that it does not know for a pattern.
+offered() { apt-cache policy "$1" 2>/dev/null | grep -A 2 -Fx "$1:" | grep -q 'Candidate: [0-9]'; }
+
+# Versions of a compiler, as far as apt offers them.
+need_versions() { # COMMAND PACKAGE VERSION...
+  local command=$1 package=$2 version
+  shift 2
+  for version in "$@"; do
+    has "$command-$version" || ! offered "$package-$version" || missing+=("$package-$version")
+  done
+}
+
 find_missing() {
   missing=()
   need make make
@@ -60,6 +74,15 @@ find_missing() {
     there /usr/share/vulkan/icd.d/*.json /etc/vulkan/icd.d/*.json || missing+=(mesa-vulkan-drivers)
   fi
   [ "$1" != dist ] || need qemu-x86_64 qemu-user
+  if [ "$1" = arm64 ]; then
+    need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+    need aarch64-linux-gnu-g++ g++-aarch64-linux-gnu
+    need qemu-aarch64 qemu-user
+  fi
+  if [ "$1" = compilers ]; then
+    need_versions g++ g++ 11 12 13 14
+    need_versions clang++ clang 14 15 16 17 18 19
+  fi
   if [ "$1" = test ]; then
     browser_ok || missing+=(chromium)
     need shellcheck shellcheck

@@ -14,14 +14,14 @@
 # Environment: BACKEND=cpu|cuda|vulkan|metal|auto (auto), NATIVE=ON|OFF (ON: use all this CPU offers), OPENMP=ON|OFF
 # (OFF: see docs/rationale.md), PENSTOCK_KERNELS=ON|OFF (ON: our kernels for the CPU), CMAKE_ARGS (more, passed on),
 # PENSTOCK_SANITIZED=ON|OFF (OFF: our part with the sanitizers, for `go test -asan`), LLAMA_CPP_DIR (a source tree of
-# your own), CC, CXX, JOBS. PENSTOCK_AUTO is set by this script for itself.
+# your own), CC, CXX, AR, JOBS. PENSTOCK_AUTO is set by this script for itself.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "${1:?usage: build.sh DEST [levels|tools|server|archs]}"
 dest=$(cd "$1" && pwd)
 goal=${2:-library}
-export CC=${CC:-cc} CXX=${CXX:-c++}
+export CC=${CC:-cc} CXX=${CXX:-c++} AR=${AR:-ar}
 
 has() { command -v "$1" >/dev/null; }
 say() { printf 'llama.cpp: %s\n' "$*" >&2; }
@@ -62,7 +62,7 @@ if [ "$goal" = levels ]; then
 fi
 [ "${PENSTOCK_SANITIZED:-OFF}" = OFF ] || flags="$flags -DPENSTOCK_SANITIZED=ON"
 
-for tool in cmake ninja "${CXX%% *}" ar; do
+for tool in cmake ninja "${CXX%% *}" "$AR"; do
   has "$tool" || fail "$tool is not installed; run 'make setup'"
 done
 
@@ -190,7 +190,7 @@ else
     for part in "${merged[@]}"; do case "$part" in *.a) echo "addlib $part" ;; *) echo "addmod $part" ;; esac done
     echo save
     echo end
-  } | ar -M
+  } | "$AR" -M
 fi
 cp -r "$source_dir/include" "$scratch/include"
 cp "$source_dir"/ggml/include/*.h "$scratch/include/"

@@ -213,7 +213,8 @@ int penstock_attention_computed_by() { return attention_by; }
 
 ggml_backend_buffer_type * penstock_kernels_layout(penstock_family family) {
     register_providers();
-    return family == PENSTOCK_PLAIN ? nullptr : types[family];
+    const bool attention_only = family == PENSTOCK_OWN && penstock::product_types() == 0; // whose buffer type holds nothing
+    return family == PENSTOCK_PLAIN || attention_only ? nullptr : types[family];
 }
 
 void penstock_kernel_inject_fault(penstock_family family, int operation, penstock_fault kind) {

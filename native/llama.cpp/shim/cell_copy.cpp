@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <system_error>
 
 #ifdef _WIN32
 #    include <malloc.h>
