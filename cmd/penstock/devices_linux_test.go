@@ -163,6 +163,9 @@ func (c onDevices) answer(t *testing.T, model string) (a deviceAnswer) {
 	if !regexp.MustCompile(c.says).Match(s.log.Bytes()) {
 		t.Errorf("the log does not say %q:\n%s", c.says, &s.log)
 	}
+	if strings.Contains(s.log.String(), "the GPU is not used") {
+		t.Errorf("the device failed in its trial, and the CPU computed:\n%s", &s.log)
+	}
 	if a.Timings.Prompt < 32 {
 		t.Errorf("the prompt has %d tokens: too few for a device", a.Timings.Prompt)
 	}
