@@ -84,7 +84,7 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 			err = errors.Join(err, core.Close())
 		}
 	}()
-	if options.GPULayers, err = fittedLayers(ctx, c, options, cmp.Or(o.memory, model.AvailableMemory()), log); err != nil {
+	if options.GPULayers, err = layersToLoad(ctx, c, options, cmp.Or(o.memory, model.AvailableMemory()), log); err != nil {
 		return nil, err
 	}
 	core.file, err = model.Open(ctx, c.Model.Path, model.Options{

@@ -17,13 +17,20 @@ import (
 
 // Plan finds out how a model would be served by a configuration with so much main memory (0: any amount), and what that takes. With
 // model.fit off it is as configured.
-func Plan(ctx context.Context, c config.Config, path string, memory uint64) (fit.Plan, error) {
+func Plan(ctx context.Context, c config.Config, path string, memory uint64) (p fit.Plan, err error) {
 	o, err := engineOptions(c)
 	if err != nil {
-		return fit.Plan{}, err
+		return p, err
 	}
 	o.Path = path
-	return planned(ctx, c, o, memory)
+	layers, text, err := fittedLayers(ctx, c, o, memory)
+	if err == nil { // else the plan has the same fault
+		o.GPULayers = layers
+	}
+	if p, err = planned(ctx, c, o, memory); text != "" {
+		p.Text = text + "; " + p.Text
+	}
+	return p, err
 }
 
 func planned(ctx context.Context, c config.Config, o engine.Options, memory uint64) (p fit.Plan, err error) {
@@ -47,9 +54,29 @@ func planned(ctx context.Context, c config.Config, o engine.Options, memory uint
 	return fit.Choose(ctx, dry, w, r)
 }
 
-// fittedLayers are the layers that a model which is loaded now has on GPUs: all that fit, unless the configuration says how many.
-func fittedLayers(ctx context.Context, c config.Config, o engine.Options, memory uint64, log *slog.Logger) (int, error) {
-	if _, backend := native.Build(); backend == "cpu" || c.Model.Fit == "off" || !anyLayers(o) {
+// fittedLayers are the layers that a model which is loaded now has on GPUs: all that fit, unless the configuration says how many. Where
+// they are not all, a line says so.
+func fittedLayers(ctx context.Context, c config.Config, o engine.Options, memory uint64) (layers int, text string, err error) {
+	if !choosesLayers(c, o) {
+		return o.GPULayers, "", nil
+	}
+	closing := func() error { return nil }
+	defer func() { _ = closing() }() // what it told is told
+	of := func(ctx context.Context, layers int) (fit.Model, error) {
+		_ = closing() // a driver takes memory for each process
+		o.GPULayers = layers
+		dry, err := openDryRun(ctx, c, o.Path, o)
+		if err == nil {
+			closing = dry.Close
+		}
+		return dry, err
+	}
+	return fit.Layers(ctx, of, wish(c, o), fit.Room{Main: memory, Margin: uint64(c.Model.FitTarget)})
+}
+
+// layersToLoad are the same of the configured model. What is wrong with it is said by what loads it.
+func layersToLoad(ctx context.Context, c config.Config, o engine.Options, memory uint64, log *slog.Logger) (int, error) {
+	if !choosesLayers(c, o) {
 		return o.GPULayers, nil
 	}
 	file, err := model.Resolve(c.Model.Path, model.Options{Folder: c.Models.Dir})
@@ -57,34 +84,26 @@ func fittedLayers(ctx context.Context, c config.Config, o engine.Options, memory
 		return o.GPULayers, err
 	}
 	defer file.Close() //nolint:errcheck // a temporary copy of the built-in model
-	closing := func() error { return nil }
-	defer func() { _ = closing() }() // what it told is told
-	of := func(ctx context.Context, layers int) (fit.Model, error) {
-		_ = closing() // a driver takes memory for each process
-		o.GPULayers = layers
-		dry, err := openDryRun(ctx, c, file.Path, o)
-		if err == nil {
-			closing = dry.Close
-		}
-		return dry, err
-	}
-	layers, text, err := fit.Layers(ctx, of, wish(c, o), fit.Room{Main: memory, Margin: uint64(c.Model.FitTarget)})
+	o.Path = file.Path
+	layers, text, err := fittedLayers(ctx, c, o, memory)
 	switch {
 	case context.Cause(ctx) != nil:
 		return layers, err
-	case err != nil: // what loads the model says what is wrong
+	case err != nil:
 		log.Warn("how many layers fit on the GPU is not known", slog.Any("error", err))
-		return -1, nil
+		return o.GPULayers, nil
 	case text != "":
 		log.Info("fit: " + text)
 	}
 	return layers, nil
 }
 
-// anyLayers reports whether nothing says what of a model is on which device.
-func anyLayers(o engine.Options) bool {
+// choosesLayers reports whether there may be a GPU and nothing says what of a model is on which device.
+func choosesLayers(c config.Config, o engine.Options) bool {
+	_, backend := native.Build()
 	m := o.Model
-	return o.GPULayers < 0 && !slices.Equal(m.Devices, []string{"none"}) && len(m.TensorOverrides) == 0 && len(m.TensorSplit) == 0 && m.SplitMode != "tensor"
+	return backend != "cpu" && c.Model.Fit != "off" && o.GPULayers < 0 && !slices.Equal(m.Devices, []string{"none"}) &&
+		len(m.TensorOverrides) == 0 && len(m.TensorSplit) == 0 && m.SplitMode != "tensor"
 }
 
 // wish is what a configuration asks for, and what it leaves open.

@@ -14,11 +14,12 @@ import (
 	"github.com/penstock/penstock/host/model"
 )
 
-// fitting are the settings of the built-in model with the context and the slots that are usual, but for what is given.
+// fitting are the settings of the built-in model with the context and the slots that are usual, but for what is given. Its weights lie as in
+// the file: laid out, they take as much more as this CPU's kernels have it.
 func fitting(t *testing.T, flags map[string]any) config.Config {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	flags["model.threads"] = "1"
+	flags["model.threads"], flags["model.repack"] = "1", "false"
 	c, err := config.Load(config.Sources{Flags: flags})
 	if err != nil {
 		t.Fatal(err)

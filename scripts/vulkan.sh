@@ -40,3 +40,6 @@ printf '%s\n' "$props" | grep -o '"kernels":"Vulkan0"' || fail "/props does not 
 answer=$(curl -sf "http://$address/v1/chat/completions" -H 'Content-Type: application/json' \
   -d '{"messages":[{"role":"user","content":"Tell me a story about a frog."}],"temperature":0,"max_tokens":48}') || fail "no answer"
 printf '%s\n' "$answer" | grep -o '"content":"[^"]*frog[^"]*"' || fail "the answer is $answer"
+
+# Each option that says what computes where, on this device, on two of it, and where it has less memory than the model takes.
+PENSTOCK_TEST_DEVICES=1 go test -count 1 -timeout 30m -run '^TestDevices' ./cmd/penstock

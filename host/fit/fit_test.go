@@ -151,7 +151,7 @@ func (l *layered) Need(_ context.Context, o native.ContextOptions) (model.Need, 
 	if l.gpuLayers < 0 {
 		n = total
 	}
-	cells := uint64(o.Cells) * l.cell
+	cells := uint64(o.Cells)*l.cell + uint64(o.Sequences)*uint64(1+o.Snapshots)*l.state
 	return model.Need{
 		{Name: "CPU", Kind: "cpu", Plain: l.weights * (total - n) / total, Cells: cells * (total - n) / total},
 		{Name: "GPU0", Kind: "gpu", Weights: l.weights * n / total, Cells: cells * n / total, Free: l.gpu, Total: l.gpu},
@@ -161,25 +161,31 @@ func (l *layered) Need(_ context.Context, o native.ContextOptions) (model.Need, 
 func TestLayers_AsManyAsFit(t *testing.T) {
 	w := Wish{Options: engine.Options{Slots: 4, GPULayers: -1}, AnyContext: true, AnySlots: true}
 	for _, c := range []struct {
-		gpu, main uint64 // MiB
-		want      int
-		says      string
+		gpu, main, state uint64 // MiB
+		want             int
+		says             string
 	}{
-		{100_000, 0, -1, ""},
-		{16_000, 0, -1, ""}, // with fewer slots
-		{8_000, 0, 25, "all layers do not fit on the GPU, where they would take 0.0 MiB (weights 0.0 MiB, KV cache 0.0 MiB, computing 0.0 MiB) and 11.8 GiB on GPU0"},
-		{900, 0, 0, "; 0 of 40 layers are there"},
-		{900, 5_000, -1, ""}, // nothing fits anywhere
+		{100_000, 0, 0, -1, ""},
+		{16_000, 0, 0, -1, ""}, // with fewer slots
+		{8_000, 0, 0, 25, "all layers do not fit on the GPU, where they would take 0.0 MiB (weights 0.0 MiB, KV cache 0.0 MiB, computing 0.0 MiB) and 11.8 GiB on GPU0"},
+		{900, 0, 0, 0, "; 0 of 40 layers are there"},
+		{900, 5_000, 0, -1, ""},                                // nothing fits anywhere
+		{8_000, 5_000, 0, 25, "; 25 of 40 layers are there"},   // neither holds all of it alone
+		{8_000, 4_500, 0, -1, ""},                              // but for a tenth of main memory
+		{8_000, 0, 100, 26, "; 26 of 40 layers are there"},     // a state a slot, and none for drafts
+		{8_000, 100_000, 0, 25, "; 25 of 40 layers are there"}, // what stays with the CPU could be more
 	} {
-		asked := 0
+		asked, drafts := 0, w
+		drafts.Snapshots = 8
 		of := func(_ context.Context, n int) (Model, error) {
 			asked++
 			l := &layered{*ofTraining(1 << 17), n}
 			l.info.Layers, l.weights, l.gpu = 39, 10_000*mib, c.gpu*mib
+			l.info.Recurrent, l.state = c.state > 0, c.state*mib
 			return l, nil
 		}
-		layers, text, err := Layers(t.Context(), of, w, Room{Main: c.main * mib})
-		if nothing := c.main > 0; err != nil && !(nothing && errors.Is(err, model.ErrTooLarge)) || layers != c.want || !strings.Contains(text, c.says) || asked > 10 {
+		layers, text, err := Layers(t.Context(), of, drafts, Room{Main: c.main * mib})
+		if err != nil || layers != c.want || !strings.Contains(text, c.says) || asked > 10 {
 			t.Errorf("%d MiB: %d layers after %d questions: %q (%v)", c.gpu, layers, asked, text, err)
 		}
 	}

@@ -22,7 +22,7 @@ import (
 type Options struct {
 	Folder   string // of models; empty: library.DefaultFolder
 	CacheDir string // empty: DefaultCache; what is written there is the user's alone
-	// Memory is how many bytes the weights may take, on GPUs too; 0: what the system has available.
+	// Memory is how many bytes the weights may take where no GPU holds some of them; 0: what the system has available.
 	Memory uint64
 	// Kernels of the CPU that go first; empty: Penstock's.
 	Kernels native.KernelChoice
@@ -38,6 +38,7 @@ type Options struct {
 	Template, TemplateFile string
 
 	found *Template // by those two; nil: not yet
+	gpus  []string  // that serving puts layers on
 	// Beside says that other models answer requests meanwhile: the trial has a low priority then, and five times as long.
 	Beside bool
 	// Timeout of the trial; 0: a minute, and a second for each 20 MB.
@@ -79,11 +80,15 @@ func Check(ctx context.Context, path string, o Options) (Lacks, error) {
 	if err != nil {
 		return nil, err
 	}
+	with := o.onCPU()
 	if o.Memory > 0 && file.weights > o.Memory {
-		return nil, fmt.Errorf("%w: the weights of %s take %s, available are %s; use a smaller or more strongly quantised model",
-			ErrTooLarge, path, size(file.weights), size(o.Memory))
+		if len(o.gpus) == 0 {
+			return nil, fmt.Errorf("%w: the weights of %s take %s, available are %s; use a smaller or more strongly quantised model",
+				ErrTooLarge, path, size(file.weights), size(o.Memory))
+		}
+		with, o.Memory = o.onGPU(), 0 // as it will be served, for the CPU alone cannot; whether that fits is found out before it is loaded
 	}
-	note := noteFor(o.CacheDir, file, template.Source, o.onCPU().key())
+	note := noteFor(o.CacheDir, file, template.Source, with.key())
 	if lacks, passed := note.read(); passed {
 		return lacks, nil
 	}
@@ -91,7 +96,7 @@ func Check(ctx context.Context, path string, o Options) (Lacks, error) {
 	if o.Trying != nil {
 		o.Trying()
 	}
-	lacks, err := tryInChildren(ctx, path, template, o)
+	lacks, err := tryInChildren(ctx, path, template, with, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -112,10 +117,10 @@ func (in *inspection) timeout(o Options) time.Duration {
 }
 
 // tryInChildren tries a file in one child after the other. If an exercise crashes a child, the next one leaves it out.
-func tryInChildren(ctx context.Context, path string, template Template, o Options) (Lacks, error) {
+func tryInChildren(ctx context.Context, path string, template Template, with options, o Options) (Lacks, error) {
 	var lacks Lacks
 	for {
-		found, stage, err := tryInChild(ctx, path, lacks, template, o)
+		found, stage, err := tryInChild(ctx, path, lacks, template, with, o)
 		if !errors.Is(err, ErrCrashed) || !isExercise(stage) || lacks.Has(stage) {
 			return found, err
 		}
@@ -124,7 +129,7 @@ func tryInChildren(ctx context.Context, path string, template Template, o Option
 }
 
 // tryInChild starts a child for one trial and tells what it did last.
-func tryInChild(ctx context.Context, path string, lacks Lacks, template Template, o Options) (_ Lacks, stage string, err error) {
+func tryInChild(ctx context.Context, path string, lacks Lacks, template Template, with options, o Options) (_ Lacks, stage string, err error) {
 	p, err := startChild(ctx, o.Memory)
 	if err != nil {
 		return nil, "", err
@@ -133,7 +138,7 @@ func tryInChild(ctx context.Context, path string, lacks Lacks, template Template
 	if o.Beside {
 		lowerPriority(p.cmd)
 	}
-	lacks, err = p.tryModel(ctx, request{Path: path, Lacks: lacks, Template: template, Timeout: o.Timeout, options: o.onCPU()})
+	lacks, err = p.tryModel(ctx, request{Path: path, Lacks: lacks, Template: template, Timeout: o.Timeout, options: with})
 	return lacks, p.stage, err
 }
 

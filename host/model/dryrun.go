@@ -21,7 +21,7 @@ type Need []native.DeviceMemory
 // Main is what it takes of main memory. GPUs without memory of their own share that.
 func (n Need) Main() (sum native.DeviceMemory) {
 	for _, d := range n {
-		if d.Kind != "gpu" {
+		if !ownMemory(d) {
 			sum.Name, sum.Kind = cmp.Or(sum.Name, d.Name), cmp.Or(sum.Kind, d.Kind)
 			sum.Plain += d.Plain
 			sum.Weights += d.Weights
@@ -59,12 +59,15 @@ func (n Need) BesideWeights() Need {
 // GPUs are the devices with memory of their own.
 func (n Need) GPUs() (list []native.DeviceMemory) {
 	for _, d := range n {
-		if d.Kind == "gpu" {
+		if ownMemory(d) {
 			list = append(list, d)
 		}
 	}
 	return list
 }
+
+// ownMemory reports whether a device is a GPU that shares no memory with the CPU, or several that llama.cpp makes one of to split tensors.
+func ownMemory(d native.DeviceMemory) bool { return d.Kind == "gpu" || d.Kind == "meta" }
 
 // DryRun is a model of which llama.cpp tells what using it takes, before it is loaded. It does so in a child process, as it may end that on a
 // damaged file or a GPU's broken driver. What main memory alone has to do with is remembered in the cache folder until the file or this program

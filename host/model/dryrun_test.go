@@ -79,11 +79,12 @@ func TestDryRun_AsksOnce(t *testing.T) {
 }
 
 func TestNeed_Main_HasWhatSharesIt(t *testing.T) {
-	n := Need{{Name: "CPU", Kind: "cpu", Plain: 1, Compute: 2}, {Name: "GPU0", Kind: "gpu", Weights: 8}, {Name: "GPU1", Kind: "igpu", Weights: 16, Cells: 32}}
+	n := Need{{Name: "CPU", Kind: "cpu", Plain: 1, Compute: 2}, {Name: "GPU0", Kind: "gpu", Weights: 8}, {Name: "GPU1", Kind: "igpu", Weights: 16, Cells: 32},
+		{Name: "Meta(GPU0,GPU2)", Kind: "meta", Weights: 64}} // of split mode tensor
 	if got := n.Main(); got.Used() != 51 || got.Name != "CPU" {
 		t.Errorf("%+v", got)
 	}
-	if got := n.GPUs(); len(got) != 1 || got[0].Name != "GPU0" {
+	if got := n.GPUs(); len(got) != 2 || got[0].Name != "GPU0" || got[1].Kind != "meta" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -4,6 +4,7 @@ package model
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,6 +62,26 @@ func TestTryGPU_Fault_IsNotedAndTriedAgain(t *testing.T) {
 	o.GPULayers = 0
 	if err := try(); err != nil {
 		t.Errorf("with no layers there: %v", err)
+	}
+}
+
+// Weights that main memory cannot hold are tried where they will be: there is no GPU here, so the error of the last is of what a GPU is told.
+func TestCheck_WeightsBeyondMainMemory_NeedAGPU(t *testing.T) {
+	path := store(t, "large.gguf", builtIn)
+	check := func(gpus []string, devices ...string) error {
+		_, err := Check(t.Context(), path, Options{CacheDir: t.TempDir(), Memory: 1 << 20, GPULayers: -1, gpus: gpus,
+			Loading: native.ModelOptions{Devices: devices}})
+		return err
+	}
+	gpus := []string{"GPU0 of a test"}
+	if err := check(nil); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("without a GPU: got %v, want ErrTooLarge", err)
+	}
+	if err := check(gpus); err != nil {
+		t.Errorf("with one: %v", err)
+	}
+	if err := check(gpus, "GPU7"); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), `device "GPU7" does not exist`) {
+		t.Errorf("with one that is not there: %v", err)
 	}
 }
 

@@ -67,6 +67,9 @@ func (f *File) check(ctx context.Context, o Options) error {
 		return err
 	}
 	o.found = &f.Template // what is tried is what is used, though the file may change
+	if o.usesGPU() {
+		o.gpus = machine.gpus()
+	}
 	if f.Lacks, err = Check(ctx, f.Path, o); err != nil {
 		return err
 	}

@@ -116,6 +116,12 @@ void model_params::choose_devices(const ps_model_params & p) {
     if (p.split_mode == LLAMA_SPLIT_MODE_TENSOR && devices.empty()) {
         refuse("split mode tensor needs a GPU; there are: " + list(all_devices(true), ggml_backend_dev_name));
     }
+    for (auto * device : p.split_mode == LLAMA_SPLIT_MODE_ROW ? devices : std::vector<ggml_backend_dev_t>{}) {
+        if (!ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(device), "ggml_backend_split_buffer_type")) {
+            refuse("split mode row needs GPUs that can split weights by rows, which " + std::string(ggml_backend_dev_name(device)) +
+                   " cannot; use split mode layer or tensor");
+        }
+    }
     if (p.devices || p.gpu_layers == 0) {
         devices.push_back(nullptr);
         params.devices = devices.data();
