@@ -19,6 +19,12 @@ import (
 // synthetic loads a random model of a shape, with the built-in model's vocabulary.
 func synthetic(t testing.TB, s synth.Shape, weights synth.Quant) *Model {
 	t.Helper()
+	return load(t, syntheticFile(t, s, weights), ModelOptions{})
+}
+
+// syntheticFile writes such a model.
+func syntheticFile(t testing.TB, s synth.Shape, weights synth.Quant) string {
+	t.Helper()
 	var file bytes.Buffer
 	if err := synth.Write(&file, s, builtIn, weights, 1); err != nil {
 		t.Fatal(err)
@@ -27,7 +33,7 @@ func synthetic(t testing.TB, s synth.Shape, weights synth.Quant) *Model {
 	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return load(t, path, ModelOptions{})
+	return path
 }
 
 // needKernels skips a test of Penstock's kernels in a build without them.

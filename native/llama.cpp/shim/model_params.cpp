@@ -76,6 +76,9 @@ model_params::model_params(const ps_model_params & p) : params(llama_model_defau
     params.n_gpu_layers    = p.gpu_layers;
     params.split_mode      = static_cast<llama_split_mode>(p.split_mode);
     params.load_mode       = p.no_alloc ? LLAMA_LOAD_MODE_NONE : static_cast<llama_load_mode>(p.load_mode);  // llama.cpp asserts it
+    if (params.load_mode == LLAMA_LOAD_MODE_MMAP_MLOCK && !p.no_repack) {
+        params.load_mode = LLAMA_LOAD_MODE_MLOCK;  // weights that are laid out anew would be locked twice: there, and in the file that is mapped
+    }
     params.lazy_mode       = static_cast<llama_lazy_mode>(p.lazy_mode);
     params.main_gpu        = p.main_gpu;
     params.vocab_only      = p.vocab_only;

@@ -46,7 +46,12 @@ struct ps_model {
     std::shared_mutex adapters;  // guards llama.cpp's list of the model's adapters: who plans a pass reads it
 
     const ps::sorted_vocabulary & sorted();  // for grammars; made when first asked for
-    ~ps_model() { llama_model_free(model); }
+    std::vector<std::shared_ptr<const void>> locks;  // of memory that is to stay in RAM and that llama.cpp does not lock
+
+    ~ps_model() {
+        locks.clear();  // while the memory is there
+        llama_model_free(model);
+    }
 
   private:
     std::once_flag                               once;
