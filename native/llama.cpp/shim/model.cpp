@@ -5,7 +5,6 @@
 #include "kernel_choice.h"
 #include "model_params.h"
 
-#include "llama-mmap.h"
 #include "llama-model.h"
 
 #include <cstdio>
@@ -43,20 +42,20 @@ int32_t code_of(const std::string & reason) {
 }
 
 bool in_main_memory(ggml_backend_buffer_t buffer) {
+    if (ggml_backend_buffer_is_host(buffer)) {
+        return true;  // not all of these types name a device
+    }
     auto * const device = ggml_backend_buft_get_device(ggml_backend_buffer_get_type(buffer));
     return device && ggml_backend_dev_type(device) == GGML_BACKEND_DEVICE_TYPE_CPU;
 }
 
-// Keeps weights in RAM that kernels of the CPU laid out anew: llama.cpp locks only those that lie as in the file.
-void lock_laid_out(ps_model & m) {
+// Keeps weights in RAM, as they lie in the file or as kernels of the CPU laid them out.
+void lock_weights(ps_model & m) {
     std::set<ggml_backend_buffer_t> seen;
     for (const auto & [name, tensor] : llama_internal_get_tensor_map(m.model)) {
         auto * const buffer = tensor->buffer;
-        if (buffer && seen.insert(buffer).second && !ggml_backend_buffer_is_host(buffer) && in_main_memory(buffer)) {
-            const auto lock = std::make_shared<llama_mlock>();  // which warns where the system does not let it
-            lock->init(ggml_backend_buffer_get_base(buffer));
-            lock->grow_to(ggml_backend_buffer_get_size(buffer));
-            m.locks.push_back(lock);
+        if (buffer && seen.insert(buffer).second && in_main_memory(buffer)) {
+            m.locks.emplace_back(ggml_backend_buffer_get_base(buffer), ggml_backend_buffer_get_size(buffer));
         }
     }
 }
@@ -87,8 +86,8 @@ int32_t ps_model_load(const char * path, const ps_model_params * params, ps_prog
             const auto reason = capture.reason("llama.cpp gave no reason");
             throw ps::fault(code_of(reason), reason);
         }
-        if (with->params.load_mode == LLAMA_LOAD_MODE_MLOCK) {
-            lock_laid_out(*model);
+        if (with->lock) {
+            lock_weights(*model);
         }
         model->vocab   = llama_model_get_vocab(model->model);
         model->n_vocab = llama_vocab_n_tokens(model->vocab);

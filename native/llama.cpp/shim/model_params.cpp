@@ -75,10 +75,7 @@ model_params::model_params(const ps_model_params & p) : params(llama_model_defau
     check_range("the lazy mode", p.lazy_mode, LLAMA_LAZY_MODE_OFF, LLAMA_LAZY_MODE_ON);
     params.n_gpu_layers    = p.gpu_layers;
     params.split_mode      = static_cast<llama_split_mode>(p.split_mode);
-    params.load_mode       = p.no_alloc ? LLAMA_LOAD_MODE_NONE : static_cast<llama_load_mode>(p.load_mode);  // llama.cpp asserts it
-    if (params.load_mode == LLAMA_LOAD_MODE_MMAP_MLOCK && !p.no_repack) {
-        params.load_mode = LLAMA_LOAD_MODE_MLOCK;  // weights that are laid out anew would be locked twice: there, and in the file that is mapped
-    }
+    choose_load_mode(p);
     params.lazy_mode       = static_cast<llama_lazy_mode>(p.lazy_mode);
     params.main_gpu        = p.main_gpu;
     params.vocab_only      = p.vocab_only;
@@ -91,6 +88,22 @@ model_params::model_params(const ps_model_params & p) : params(llama_model_defau
     override_tensors(p);
     override_metadata(p);
     split_tensors(p);
+}
+
+// llama.cpp never unlocks what it locked, and memory that goes back to the heap stays locked then. So memory is locked by who loads the
+// model, and here only chosen.
+void model_params::choose_load_mode(const ps_model_params & p) {
+    params.load_mode = static_cast<llama_load_mode>(p.load_mode);
+    lock             = params.load_mode == LLAMA_LOAD_MODE_MLOCK || params.load_mode == LLAMA_LOAD_MODE_MMAP_MLOCK;
+    if (lock) {
+        // The file is only mapped where all weights stay as they are in it: those that are laid out anew would be in RAM twice.
+        const bool map   = params.load_mode == LLAMA_LOAD_MODE_MMAP_MLOCK && p.no_repack;
+        params.load_mode = map ? LLAMA_LOAD_MODE_MMAP : LLAMA_LOAD_MODE_NONE;
+    }
+    if (p.no_alloc) {
+        params.load_mode = LLAMA_LOAD_MODE_NONE;  // llama.cpp asserts it
+        lock             = false;
+    }
 }
 
 // Even with no layer on a GPU, llama.cpp has it compute large passes and hold buffers; so it is told of no device then.

@@ -13,6 +13,7 @@ namespace ps {
 // crash on later, and throws a fault that lists what there is instead.
 struct model_params {
     llama_model_params params;
+    bool               lock = false;  // weights in main memory are to stay there
 
     explicit model_params(const ps_model_params & p);
     model_params(const model_params &) = delete;
@@ -27,6 +28,7 @@ struct model_params {
     std::vector<llama_model_kv_override>          metadata;
     std::vector<float>                            split;
 
+    void choose_load_mode(const ps_model_params & p);
     void choose_devices(const ps_model_params & p);
     void override_tensors(const ps_model_params & p);
     void override_metadata(const ps_model_params & p);

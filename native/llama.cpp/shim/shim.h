@@ -5,6 +5,7 @@
 
 #include "fault.h"
 #include "llama_log.h"
+#include "locked_memory.h"
 #include "stack.h"
 
 #include "grammar/sorted_vocabulary.h"
@@ -16,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <vector>
 
 namespace ps {
 
@@ -46,7 +48,7 @@ struct ps_model {
     std::shared_mutex adapters;  // guards llama.cpp's list of the model's adapters: who plans a pass reads it
 
     const ps::sorted_vocabulary & sorted();  // for grammars; made when first asked for
-    std::vector<std::shared_ptr<const void>> locks;  // of memory that is to stay in RAM and that llama.cpp does not lock
+    std::vector<ps::locked_memory> locks;  // of the weights, if they are to stay in RAM
 
     ~ps_model() {
         locks.clear();  // while the memory is there
