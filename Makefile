@@ -197,7 +197,7 @@ bench: build ## the scheduler's own cost a tick, and the binding's a token
 # types of them, with its own choice of what stays more precise.
 MODELS := build/models
 BENCH_MODEL := $(MODELS)/135m-q4_0.gguf
-PEER_MODELS := $(BENCH_MODEL) $(MODELS)/moe-mxfp4_moe.gguf $(foreach shape,135m 1b,$(foreach type,q4_k_m q5_k_m q6_k iq4_xs,$(MODELS)/$(shape)-$(type).gguf))
+PEER_MODELS := $(BENCH_MODEL) $(MODELS)/loop-q4_0.gguf $(MODELS)/moe-mxfp4_moe.gguf $(foreach shape,135m 1b,$(foreach type,q4_k_m q5_k_m q6_k iq4_xs,$(MODELS)/$(shape)-$(type).gguf))
 SYNTH = mkdir -p $(@D) && go run ./tools/synthgguf -o $@ -vocab "$$(native/llama.cpp/fetch.sh $(LLAMA))/models/ggml-vocab-llama-bpe.gguf"
 
 $(MODELS)/%-q4_0.gguf: | $(LLAMA_STAMP)
@@ -206,7 +206,7 @@ $(MODELS)/%-q4_0.gguf: | $(LLAMA_STAMP)
 $(MODELS)/%-q8_0.gguf: | $(LLAMA_STAMP)
 	$(SYNTH) -shape $* -quant Q8_0
 
-$(filter-out $(BENCH_MODEL),$(PEER_MODELS)): $(MODELS)/%.gguf: $$(MODELS)/$$(firstword $$(subst -, ,$$*))-q8_0.gguf | llama-tools
+$(filter-out %-q4_0.gguf,$(PEER_MODELS)): $(MODELS)/%.gguf: $$(MODELS)/$$(firstword $$(subst -, ,$$*))-q8_0.gguf | llama-tools
 	$(LLAMA)/tools/llama-quantize --allow-requantize $< $@ "$$(tr a-z A-Z <<<'$*' | cut -d- -f2-)"
 
 .PHONY: bench-kernels

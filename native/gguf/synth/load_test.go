@@ -3,9 +3,11 @@
 package synth_test
 
 import (
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/penstock/penstock/native"
@@ -32,6 +34,46 @@ func TestWrite_LoadsAndDecodesAToken(t *testing.T) {
 			t.Fatal(err)
 		}
 		decode(t, path, 1536)
+	}
+}
+
+// Drafts of a looping model's text are right, whatever a kernel rounds: it goes round in its group of tokens.
+func TestWrite_Loop_GreedyTextRepeatsItself(t *testing.T) {
+	const length = 8
+	shape := synth.Shape{Name: "loop", Dim: 64, Layers: 2, Heads: 4, KVHeads: 2, FFN: 128, Context: 256, Loop: length}
+	for _, quant := range []synth.Quant{synth.Q40, synth.Q80} {
+		path := filepath.Join(t.TempDir(), "m.gguf")
+		file, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(synth.Write(file, shape, "../../../host/model/penstock-tiny.gguf", quant, 1), file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		m, err := native.LoadModel(t.Context(), path, native.ModelOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		c, err := native.NewContext(m, native.ContextOptions{Cells: 64, Batch: 8, UBatch: 8, Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		token := int32(805)
+		for pos := range int32(3 * length) {
+			var b native.Batch
+			b.Add(token, pos, 0, true)
+			if err := c.Decode(&b); err != nil {
+				t.Fatal(err)
+			}
+			row := c.Row(0)
+			best := int32(slices.Index(row, slices.Max(row)))
+			if want := token/length*length + (token+1)%length; best != want {
+				t.Fatalf("%v, position %d: token %d follows %d, want %d", quant, pos, best, token, want)
+			}
+			token = best
+		}
 	}
 }
 

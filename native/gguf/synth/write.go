@@ -31,8 +31,14 @@ func Write(w io.Writer, shape Shape, vocabPath string, quant Quant, seed uint64)
 	if err := h.Write(w); err != nil {
 		return fmt.Errorf("writing the model's header: %w", err)
 	}
+	write := func(w io.Writer, t gguf.Tensor, index int) error {
+		return writeTensor(w, t, h.Alignment, seed, uint64(index))
+	}
+	if shape.Loop > 0 {
+		write = (&loop{length: uint64(shape.Loop), write: write}).tensor
+	}
 	for i, t := range h.Tensors {
-		if err := writeTensor(w, t, h.Alignment, seed, uint64(i)); err != nil {
+		if err := write(w, t, i); err != nil {
 			return fmt.Errorf("writing tensor %s: %w", t.Name, err)
 		}
 	}
@@ -97,8 +103,11 @@ type tensor struct {
 // addTensors lists the tensors in the order llama.cpp's own files have. Norms are F32.
 func addTensors(h *gguf.Header, s Shape, q Quant, tokens uint64) {
 	dim := uint64(s.Dim)
-	h.Append("token_embd.weight", gguf.Q8_0, dim, tokens)
+	h.Append(embeddingName, gguf.Q8_0, dim, tokens)
 	h.Append("output_norm.weight", gguf.F32, dim)
+	if s.Loop > 0 {
+		h.Append(outputName, gguf.Q8_0, dim, tokens)
+	}
 	for i := range s.Layers {
 		for _, t := range append(s.attention(q), s.feedForward(q)...) {
 			h.Append(fmt.Sprintf("blk.%d.%s.weight", i, t.name), t.kind, t.dims...)
