@@ -16,7 +16,7 @@ type Measured struct {
 	Result
 }
 
-// Alternate runs the scenario on each target in turn, and that rounds times: A B A B. done, if not nil, is told of each
+// Alternate runs the scenario on each target in turn, and that rounds times: A B B A. done, if not nil, is told of each
 // run.
 func Alternate(ctx context.Context, targets []Target, scenario Scenario, rounds int, done func(Measured)) ([]Measured, error) {
 	var all []Measured
@@ -30,11 +30,15 @@ func Alternate(ctx context.Context, targets []Target, scenario Scenario, rounds 
 	return all, nil
 }
 
-// Round runs the scenario once on each target. The prompts of a round are the same for all targets and differ between
-// rounds, so that no prefix cache helps one round after the other.
+// Round runs the scenario once on each target; in every second round the last one goes first, so that no target always does. The prompts of
+// a round are the same for all targets and differ between rounds, so that no prefix cache helps one round after the other.
 func Round(ctx context.Context, targets []Target, scenario Scenario, round int, done func(Measured)) ([]Measured, error) {
 	load := scenario.Load
 	load.Seed += uint64(round) << 32
+	if round%2 == 0 {
+		targets = slices.Clone(targets)
+		slices.Reverse(targets)
+	}
 	var runs []Measured
 	for _, t := range targets {
 		result, err := Run(ctx, t, load)

@@ -23,7 +23,7 @@ func TestAlternate_TakesTurnsWithTheSamePrompts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(order, " "); got != "quick slow quick slow quick slow" {
+		if got := strings.Join(order, " "); got != "quick slow slow quick quick slow" {
 			t.Errorf("order %s", got)
 		}
 		if diff := cmp.Diff(quick.requests, slow.requests); diff != "" {
