@@ -86,7 +86,7 @@ template <typename Format> struct experts_kernel : ggml::cpu::tensor_traits {
 
     bool work_size(int threads, const ggml_tensor * op, size_t & size) override {
         const experts_product a(op);
-        size = inputs_size(a) + threads * expert_order::size(a) + 64;
+        size = inputs_size(a) + threads * (sizeof(work_range) + expert_order::size(a)) + 64;
         return true;
     }
 
@@ -119,12 +119,13 @@ template <typename Format> struct experts_kernel : ggml::cpu::tensor_traits {
     // Also where ggml's kernel is to be the reference (use_ref): it would need more memory, which only ggml knows the size of.
     bool compute_forward(ggml_compute_params * params, ggml_tensor * op) override {
         const experts_product a(op);
-        char * const start  = aligned_memory(params);
+        auto * const ranges = reinterpret_cast<work_range *>(aligned_memory(params));
+        char * const start  = reinterpret_cast<char *>(ranges + params->nth);
         auto * const inputs = reinterpret_cast<input_block *>(start);
         const expert_order order(a, start + inputs_size(a) + params->ith * expert_order::size(a));
         quantise(order, params->ith, params->nth, inputs);
         const int64_t units = (a.results + unit_results - 1) / unit_results; // of an expert
-        share_work(params, order.active_count * units, [&](int64_t u) {
+        share_ranges(params, ranges, order.active_count * units, [&](int64_t u) {
             const int64_t begin = u % units * unit_results;
             compute(order, order.active[u / units], begin, std::min(begin + unit_results, a.results), inputs);
         });

@@ -6,6 +6,7 @@
 #include "ggml-cpu-impl.h"
 #include "traits.h"
 
+#include <atomic>
 #include <cstdint>
 
 namespace penstock {
@@ -49,6 +50,28 @@ template <typename F> void share_work(const ggml_compute_params * params, int64_
 // The work memory of a pass, from its first whole cache line on. Kernels ask for 64 bytes more than they need.
 inline char * aligned_memory(const ggml_compute_params * params) {
     return reinterpret_cast<char *>(GGML_PAD(reinterpret_cast<uintptr_t>(params->wdata), 64));
+}
+
+// The part of [0, units) that one thread begins with, in a cache line of its own.
+struct alignas(64) work_range {
+    std::atomic<int64_t> next;
+    int64_t              end;
+};
+
+// The same for work whose neighbours read neighbouring memory: a thread takes a range of its own in order, then what the others have left of
+// theirs. A core fetches ahead what is read in order; with every other unit taken by another core it fetched in vain, and two cores read
+// weights hardly faster than one. ranges has one for each thread, and an operation shares work once.
+template <typename F> void share_ranges(const ggml_compute_params * params, work_range * ranges, int64_t units, F work) {
+    const int64_t n = params->nth, i = params->ith;
+    ranges[i].next = units * i / n;
+    ranges[i].end  = units * (i + 1) / n;
+    ggml_barrier(params->threadpool);
+    for (int64_t r = 0; r < n; r++) {
+        work_range & range = ranges[(i + r) % n];
+        for (int64_t u = range.next++; u < range.end; u = range.next++) {
+            work(u);
+        }
+    }
 }
 
 } // namespace penstock

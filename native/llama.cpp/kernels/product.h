@@ -19,7 +19,7 @@ namespace penstock {
 
 constexpr int64_t block_values = 32;
 constexpr int64_t group_rows   = 64; // rows of inputs that weights are multiplied with each time they are unpacked
-constexpr int64_t unit_results = 64; // rows of weights in a unit of work: they stay in the core's own cache for all groups of inputs
+constexpr int64_t unit_results = 16; // rows of weights in a unit of work: they stay in the core's own cache for all groups of inputs
 
 // A block of a row of inputs: values times scale.
 struct input_block {
@@ -165,9 +165,9 @@ struct product {
 };
 
 template <typename Format> struct product_kernel : ggml::cpu::tensor_traits {
-    bool work_size(int, const ggml_tensor * op, size_t & size) override {
+    bool work_size(int threads, const ggml_tensor * op, size_t & size) override {
         const product a(op);
-        size = static_cast<size_t>(a.rows * a.blocks()) * sizeof(input_block) + 64;
+        size = threads * sizeof(work_range) + static_cast<size_t>(a.rows * a.blocks()) * sizeof(input_block) + 64;
         return true;
     }
 
@@ -196,9 +196,10 @@ template <typename Format> struct product_kernel : ggml::cpu::tensor_traits {
             return false; // ggml's kernel is the reference; it fits in the memory above
         }
         const product a(op);
-        auto * const  inputs = reinterpret_cast<input_block *>(aligned_memory(params));
+        auto * const  ranges = reinterpret_cast<work_range *>(aligned_memory(params));
+        auto * const  inputs = reinterpret_cast<input_block *>(ranges + params->nth);
         quantise(a, params->ith, params->nth, inputs);
-        share_work(params, (a.results + unit_results - 1) / unit_results, [&](int64_t unit) {
+        share_ranges(params, ranges, (a.results + unit_results - 1) / unit_results, [&](int64_t unit) {
             compute(a, unit * unit_results, std::min((unit + 1) * unit_results, a.results), inputs);
         });
         return true;
