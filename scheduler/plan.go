@@ -46,6 +46,9 @@ const (
 	shortPrompt      = 64 // most tokens that are left of a short prompt
 	longestWaitEvery = 8  // of so many ticks, one goes first to the prompt that has waited longest for a chunk
 	overtaking       = 8  // a prompt can be overtaken by so many times its own tokens
+
+	mostTogether    = 1024 // tokens of short prompts that end in one pass
+	longestTogether = 8    // ticks for which the first of them waits for the others
 )
 
 func (j *job) short() bool { return j.pending() <= shortPrompt }
@@ -74,14 +77,18 @@ func (s *Scheduler) prefill() {
 	slices.SortStableFunc(s.prefilling, order)
 	s.keepFirstAdapters()
 	left := s.chunkSize()
+	kept := s.keptForLast(left)
 	for _, j := range s.prefilling {
 		if j.seq == nil { // preempted for one before it
 			continue
 		}
-		if j.scheduled = s.secure(j, min(j.computable(), left)); j.scheduled == 0 {
+		if j.scheduled = s.secure(j, min(j.computable(), j.pending()-kept, left)); j.scheduled == 0 {
 			continue
 		}
 		j.lastChunkTick = s.ticks
+		if j.firstChunkTick == 0 {
+			j.firstChunkTick = s.ticks
+		}
 		left -= j.scheduled
 		s.planned = append(s.planned, j)
 	}
@@ -89,6 +96,22 @@ func (s *Scheduler) prefill() {
 		s.record.Prefill += j.scheduled
 	}
 	s.prefilled += s.record.Prefill
+}
+
+// keptForLast is how many tokens of each prompt this tick leaves to a later one, with a chunk of that many: 1 where short prompts that need
+// several passes are to end in the same one. An answer that began before would wait for each of the others.
+func (s *Scheduler) keptForLast(chunk int) int {
+	waiting := 0
+	for _, j := range s.prefilling {
+		waiting += j.pending()
+		if !j.short() || s.ticks-j.firstChunkTick > longestTogether && j.firstChunkTick > 0 {
+			return 0
+		}
+	}
+	if s.decoding > 0 || s.shortTick || waiting <= chunk || waiting > mostTogether {
+		return 0
+	}
+	return 1
 }
 
 // countShort is how many of some jobs have a short prompt.
