@@ -216,7 +216,7 @@ func TestContext_Memory_SeparateStreams(t *testing.T) {
 		t.Errorf("sequence %d is being filled, want 1 (%v)", c.CopyTarget(), err)
 	}
 	for range 1000 { // each copies 64 KiB
-		if c.ContinueCopy(0) {
+		if c.ContinueCopy(0, false) {
 			break
 		}
 	}

@@ -104,16 +104,16 @@ func (c *Context) RestoreState(seq int32, s *State, n int) error {
 }
 
 // ContinueCopy goes on with the copy that Share, SaveState or RestoreState began, for about so long, and reports whether nothing is left
-// to copy. There is one copy at a time: what begins another, or changes what it reads or writes, finishes it first, and so does a pass
+// to copy. A copy out of main memory has a thread of its own, and is only looked at unless here is set or limit is negative. There is one copy at a time: what begins another, or changes what it reads or writes, finishes it first, and so does a pass
 // over the sequence that it fills.
-func (c *Context) ContinueCopy(limit time.Duration) (done bool) {
+func (c *Context) ContinueCopy(limit time.Duration, here bool) (done bool) {
 	var d C.bool
-	err := c.onMemory("copy", func(e *C.ps_error) C.int32_t { return C.ps_copy_continue(c.c(), C.int64_t(limit), &d, e) })
+	err := c.onMemory("copy", func(e *C.ps_error) C.int32_t { return C.ps_copy_continue(c.c(), C.int64_t(limit), C.bool(here), &d, e) })
 	return err != nil || bool(d) // a closed context has nothing to copy
 }
 
 // FinishCopy finishes the copy that runs, if any.
-func (c *Context) FinishCopy() { c.ContinueCopy(-1) }
+func (c *Context) FinishCopy() { c.ContinueCopy(-1, true) }
 
 // CopyTarget is the sequence that the running copy fills, or -1.
 func (c *Context) CopyTarget() int32 {
@@ -131,7 +131,7 @@ func (c *Context) finishCopyFor(b *Batch) error {
 		return nil
 	}
 	var done C.bool
-	return failure(C.ps_copy_continue(c.c(), -1, &done, &c.err), &c.err)
+	return failure(C.ps_copy_continue(c.c(), -1, true, &done, &c.err), &c.err)
 }
 
 // Bytes is how much memory the state takes.

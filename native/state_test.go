@@ -48,11 +48,11 @@ func TestContext_SaveState_BesidePasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b Batch
-	for i := int32(0); !c.ContinueCopy(0) && i < 1000; i++ {
+	for i := int32(0); !c.ContinueCopy(0, false) && i < 1000; i++ {
 		b.Add(200+i%50, i, 1, true)
 		decode(t, c, &b)
 	}
-	if !c.ContinueCopy(0) {
+	if !c.ContinueCopy(0, false) {
 		t.Error("a thousand passes later it is not saved")
 	}
 	if err := c.RestoreState(2, state, n); err != nil {
@@ -74,7 +74,7 @@ func TestContext_SaveState_IsCutShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	closing(t, gone)
-	if !c.ContinueCopy(0) {
+	if !c.ContinueCopy(0, false) {
 		t.Error("a closed state is still copied")
 	}
 	state, err := c.SaveState(0)

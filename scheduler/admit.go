@@ -10,13 +10,13 @@ import (
 )
 
 // admit moves queued jobs into free slots while the KV cache has room for their prompts. A parked job is preempted for
-// them. If admitting takes long, the rest wait for the next tick.
+// them. If admitting takes long while others generate, the rest wait for the next tick.
 func (s *Scheduler) admit(now time.Time) {
 	if s.awaitsCopy {
 		return // the cells that become free are for running jobs; the next tick admits
 	}
 	for j := s.next(); j != nil; j = s.next() {
-		if len(s.running) > 0 && s.config.Clock().Sub(now) > longestAdmission {
+		if s.config.Clock().Sub(now) > longestAdmission && s.generates() {
 			return
 		}
 		slot := s.freeSlot(j)
@@ -30,7 +30,7 @@ func (s *Scheduler) admit(now time.Time) {
 	}
 }
 
-// longestAdmission is after how long a tick stops admitting: all generating slots wait for it.
+// longestAdmission is after how long a tick stops admitting if slots generate: they all wait for it.
 const longestAdmission = 10 * time.Millisecond
 
 // freeSlot is the slot for a queued job; -1 if there is none.

@@ -9,10 +9,12 @@ import (
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// How long a tick copies at most: to or from the archive while answers are generated, and anything while none is.
+// How long a tick copies at most: to or from the archive while answers are generated, what requests wait for while none is, and what none
+// waits for.
 const (
 	longestCopy     = time.Millisecond
-	longestIdleCopy = 10 * time.Millisecond
+	longestIdleCopy = 30 * time.Millisecond
+	longestAhead    = 10 * time.Millisecond
 )
 
 // copyCheck is how long a scheduler with nothing else to do waits before it looks at a copy again.
@@ -21,14 +23,19 @@ const copyCheck = time.Millisecond
 // copyTime is how long this tick may copy. lastPasses is how long those of the last tick took. Copying a prefix saves computing it, so it
 // may take as long as a pass: for a tick or two each token takes twice as long.
 func (s *Scheduler) copyTime(lastPasses time.Duration) kvcache.CopyTime {
-	t := kvcache.CopyTime{Archive: longestIdleCopy, Prefix: longestIdleCopy, Ahead: longestIdleCopy}
+	t := kvcache.CopyTime{Archive: longestIdleCopy, Prefix: longestIdleCopy, Ahead: longestAhead, Here: true}
 	if len(s.running) > 0 {
 		t.Ahead = longestCopy
 	}
-	if slices.ContainsFunc(s.running, func(j *job) bool { return j.worker.Busy() || j.generating() }) { // a busy one's state is its own
-		t.Archive, t.Prefix = longestCopy, max(longestCopy, lastPasses)
+	if s.generates() {
+		t.Archive, t.Prefix, t.Here = longestCopy, max(longestCopy, lastPasses), false
 	}
 	return t
+}
+
+// generates reports whether any slot generates. What a busy worker has is its own, and it is generating.
+func (s *Scheduler) generates() bool {
+	return slices.ContainsFunc(s.running, func(j *job) bool { return j.worker.Busy() || j.generating() })
 }
 
 const (

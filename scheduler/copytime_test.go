@@ -53,6 +53,35 @@ func TestScheduler_Copies_AMillisecondATick(t *testing.T) {
 	}
 }
 
+// besidePasses is a memory that copies on a thread of its own, which is slow.
+type besidePasses struct{ *schedulertest.Backend }
+
+func (m besidePasses) ContinueCopy(limit time.Duration, here bool) (done bool) {
+	return (here || limit <= 0) && m.Backend.ContinueCopy(limit, here)
+}
+
+// A burst that finds old conversations in all places is admitted at once where nobody generates: a thread that copies beside passes would
+// have one more request ready in each tick, and each tick would compute one prompt.
+func TestScheduler_Copies_HereWhileNobodyGenerates(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Cells: 4096, Sequences: 8})
+	b.CopyCost = 20 * time.Microsecond
+	s := newScheduler(t, besidePasses{b}, scheduler.Config{Slots: 8, ArchiveBytes: 1 << 20})
+	for _, salt := range []int{0, 30} {
+		var all []*scheduler.Stream
+		for i := range 8 {
+			all = append(all, submit(t, s, request(100, salt+i, 5)))
+		}
+		s.Tick()
+		if n := len(scheduler.SnapshotOf(s).Queue); n != 0 {
+			t.Fatalf("%d requests wait for a copy after the first tick", n)
+		}
+		finish(t, s, all...)
+	}
+	if b.Copied < 8*100 {
+		t.Errorf("%d tokens were copied: the old conversations are not saved", b.Copied)
+	}
+}
+
 // A prefix that another conversation has is copied for as long as a pass takes: who generates waits twice as long for a token, and
 // whoever has come for some tokens, not for one tick a millisecond.
 func TestScheduler_Copies_APrefixAsLongAsAPass(t *testing.T) {

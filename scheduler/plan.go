@@ -47,8 +47,9 @@ const (
 	longestWaitEvery = 8  // of so many ticks, one goes first to the prompt that has waited longest for a chunk
 	overtaking       = 8  // a prompt can be overtaken by so many times its own tokens
 
-	mostTogether    = 1024 // tokens of short prompts that end in one pass
-	longestTogether = 8    // ticks for which the first of them waits for the others
+	mostTogether    = 1536 // tokens of prompts that end in one pass,
+	eachTogether    = 128  // of which each has at most so many,
+	longestTogether = 8    // and for which the first waits at most so many ticks
 )
 
 func (j *job) short() bool { return j.pending() <= shortPrompt }
@@ -98,13 +99,13 @@ func (s *Scheduler) prefill() {
 	s.prefilled += s.record.Prefill
 }
 
-// keptForLast is how many tokens of each prompt this tick leaves to a later one, with a chunk of that many: 1 where short prompts that need
-// several passes are to end in the same one. An answer that began before would wait for each of the others.
+// keptForLast is how many tokens of each prompt this tick leaves to a later one, with a chunk of that many: 1 where the prompts of a burst need
+// several passes and are to end in the same one. An answer that began before would wait for each of the others.
 func (s *Scheduler) keptForLast(chunk int) int {
 	waiting := 0
 	for _, j := range s.prefilling {
 		waiting += j.pending()
-		if !j.short() || s.ticks-j.firstChunkTick > longestTogether && j.firstChunkTick > 0 {
+		if j.pending() > eachTogether || s.ticks-j.firstChunkTick > longestTogether && j.firstChunkTick > 0 {
 			return 0
 		}
 	}

@@ -176,14 +176,14 @@ type thirdLook struct {
 	looks int
 }
 
-func (m *thirdLook) ContinueCopy(limit time.Duration) (done bool) {
+func (m *thirdLook) ContinueCopy(limit time.Duration, here bool) (done bool) {
 	if limit > 0 {
 		if m.looks++; m.looks%3 != 0 {
 			return false
 		}
 		limit = -1
 	}
-	return m.Backend.ContinueCopy(limit)
+	return m.Backend.ContinueCopy(limit, here)
 }
 
 // An action that finds a copy unfinished is tried again, also if that copy ends later in the same tick.

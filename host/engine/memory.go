@@ -58,4 +58,6 @@ func (b *backend) Share(src, dst int32, n int) int {
 }
 
 // ContinueCopy implements kvcache.Memory.
-func (b *backend) ContinueCopy(limit time.Duration) bool { return b.context.ContinueCopy(limit) }
+func (b *backend) ContinueCopy(limit time.Duration, here bool) bool {
+	return b.context.ContinueCopy(limit, here)
+}

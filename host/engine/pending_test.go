@@ -144,7 +144,7 @@ func TestBackend_Restore_Part(t *testing.T) {
 				if err := states.RestoreState(3, state, n); err != nil {
 					t.Fatal(err)
 				}
-				for !b.ContinueCopy(0) {
+				for !b.ContinueCopy(0, false) {
 					feed(t, b, 1, 96, 7) // beside it
 					b.Truncate(1, 96)
 				}

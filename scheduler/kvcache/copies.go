@@ -29,6 +29,7 @@ type CopyTime struct {
 	Archive time.Duration // to and from the archive
 	Prefix  time.Duration // from one sequence to another
 	Ahead   time.Duration // to the archive, when no request waits for it
+	Here    bool          // not beside passes, unless no request waits: there is none that would be held up
 }
 
 // BeginTick sets how long this tick may copy, from now on, and goes on with the copy in progress.
@@ -46,7 +47,7 @@ func (c *Cache) continueCopy() bool {
 		return true
 	}
 	left := c.timeLeft(c.copy.kind)
-	if left <= 0 || !c.memory.ContinueCopy(left) {
+	if left <= 0 || !c.memory.ContinueCopy(left, c.copyTime.Here && c.copy.kind != savingAhead) {
 		return false
 	}
 	c.copyDone()
@@ -69,7 +70,7 @@ func (c *Cache) timeLeft(kind copyKind) time.Duration {
 func (c *Cache) finishCopy() {
 	c.cancelSaveAhead()
 	if c.Copying() {
-		c.memory.ContinueCopy(-1)
+		c.memory.ContinueCopy(-1, true)
 		c.copyDone()
 	}
 }
@@ -108,4 +109,4 @@ func (c *Cache) cancelSaveAhead() {
 }
 
 // abortCopy ends a copy into a state that was closed.
-func (c *Cache) abortCopy() { c.memory.ContinueCopy(0) }
+func (c *Cache) abortCopy() { c.memory.ContinueCopy(0, false) }

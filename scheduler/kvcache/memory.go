@@ -16,10 +16,10 @@ type Memory interface {
 	// the memory cannot share. If that takes a copy, ContinueCopy makes it.
 	Share(src, dst int32, n int) int
 	// ContinueCopy goes on with the copy that Share, SaveState or RestoreState began, for about as long as limit or, if that is
-	// negative, to its end. It reports whether the copy is done. A copy on a thread of its own it only looks at. There is one copy
-	// at a time: what needs its result, or would change what it still has to read, finishes it first, and everybody waits.
-	// A copy into a state that was closed ends with the next call.
-	ContinueCopy(limit time.Duration) (done bool)
+	// negative, to its end. It reports whether the copy is done. A copy on a thread of its own it only looks at, unless it is to be
+	// made here. There is one copy at a time: what needs its result, or would change what it still has to read, finishes it first,
+	// and everybody waits. A copy into a state that was closed ends with the next call.
+	ContinueCopy(limit time.Duration, here bool) (done bool)
 }
 
 // StateMemory is implemented by a Memory that can copy what a sequence holds out of the cache and back.

@@ -64,11 +64,11 @@ type threaded struct {
 	unfinished bool
 }
 
-func (m *threaded) ContinueCopy(limit time.Duration) (done bool) {
-	if limit > 0 && m.unfinished {
+func (m *threaded) ContinueCopy(limit time.Duration, here bool) (done bool) {
+	if limit > 0 && !here && m.unfinished {
 		return false
 	}
-	return m.Backend.ContinueCopy(limit)
+	return m.Backend.ContinueCopy(limit, here)
 }
 
 // A conversation that comes into the archive in the moment in which it is erased does not stay there.

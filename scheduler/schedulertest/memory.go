@@ -93,7 +93,7 @@ func (b *Backend) Share(src, dst int32, n int) int {
 }
 
 // ContinueCopy implements kvcache.Memory.
-func (b *Backend) ContinueCopy(limit time.Duration) (done bool) {
+func (b *Backend) ContinueCopy(limit time.Duration, _ bool) (done bool) {
 	m := &b.copy
 	for begin := b.now; m.done < len(m.to) && (limit < 0 || m.done == 0 || b.now.Sub(begin) < limit); m.done++ {
 		m.to[m.done] = m.from[m.done]
@@ -117,7 +117,7 @@ func (b *Backend) begin(m copyInProgress) {
 func (b *Backend) force() {
 	if b.copy.source >= 0 || b.copy.target >= 0 {
 		b.Forced++
-		b.ContinueCopy(-1)
+		b.ContinueCopy(-1, true)
 	}
 }
 

@@ -92,9 +92,9 @@ void cell_copy::stop_thread() {
     }
 }
 
-bool cell_copy::advance(std::chrono::steady_clock::time_point until) {
+bool cell_copy::advance(std::chrono::steady_clock::time_point until, bool here) {
     const bool wanted = is_wanted();
-    if (thread.joinable() && wanted && !done && until != until.max()) {
+    if (thread.joinable() && wanted && !done && !here) {
         return false;
     }
     stop_thread();

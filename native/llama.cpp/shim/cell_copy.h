@@ -48,8 +48,9 @@ class cell_copy {
     ~cell_copy() { stop_thread(); }
     // With a thread, copying goes on while passes run.
     void begin(int32_t from, int32_t to, int32_t n, std::shared_ptr<pages> memory, std::vector<extent> what, bool on_thread = false);
-    bool advance(std::chrono::steady_clock::time_point until);  // true: nothing is left to copy
-    void finish() { advance(std::chrono::steady_clock::time_point::max()); }
+    // Reports whether nothing is left to copy. At a copy that has a thread it only looks, unless it is to copy here instead.
+    bool advance(std::chrono::steady_clock::time_point until, bool here);
+    void finish() { advance(std::chrono::steady_clock::time_point::max(), true); }
     // Finishes if positions of a sequence from p0 on are part of the copy.
     void finish_before_change(int32_t seq, int32_t p0);
     // Leaves the rest uncopied until the next advance.

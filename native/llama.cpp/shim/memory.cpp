@@ -21,10 +21,10 @@ int32_t ps_memory_range(ps_context * c, int32_t seq, int32_t * first, int32_t * 
     });
 }
 
-int32_t ps_copy_continue(ps_context * c, int64_t nanoseconds, bool * done, ps_error * err) noexcept {
+int32_t ps_copy_continue(ps_context * c, int64_t nanoseconds, bool here, bool * done, ps_error * err) noexcept {
     return ps::guarded(err, [&] {
         const auto now = std::chrono::steady_clock::now();
-        *done          = c->copy.advance(nanoseconds < 0 ? now.max() : now + std::chrono::nanoseconds(nanoseconds));
+        *done          = c->copy.advance(nanoseconds < 0 ? now.max() : now + std::chrono::nanoseconds(nanoseconds), here || nanoseconds < 0);
     });
 }
 

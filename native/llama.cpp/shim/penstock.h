@@ -223,8 +223,9 @@ int32_t ps_state_new(size_t size, int32_t n_positions, ps_state **out, size_t *b
 uint8_t *ps_state_data(const ps_state *state, size_t *size) PS_NOEXCEPT;
 // A state may be freed while it is copied.
 void ps_state_free(ps_state *state) PS_NOEXCEPT;
-// Goes on with the copy for about so long, to its end where that is negative; *done tells whether nothing is left to copy.
-int32_t ps_copy_continue(ps_context *context, int64_t nanoseconds, bool *done, ps_error *err) PS_NOEXCEPT;
+// Goes on with the copy for about so long, to its end where that is negative; *done tells whether nothing is left to copy. A copy that a
+// thread makes beside passes is only looked at, unless it is to be made here.
+int32_t ps_copy_continue(ps_context *context, int64_t nanoseconds, bool here, bool *done, ps_error *err) PS_NOEXCEPT;
 // The sequence that is being filled by the copy, or -1. A pass over it computes from what is there so far.
 int32_t ps_copy_target(const ps_context *context) PS_NOEXCEPT;
 
