@@ -23,7 +23,7 @@ var quantised = []quantisedModel{
 }
 
 // quantTime is about how long one of them is measured; each has one round at least.
-const quantTime = 28 * time.Second
+const quantTime = 20 * time.Second
 
 // quants measures one stream, and bursts of 8 and 16, on the types of weights that people download.
 func (l *lab) quants() error {
