@@ -3,6 +3,7 @@
 package scheduler_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -49,39 +50,50 @@ func TestScheduler_Expected_MayNotCome(t *testing.T) {
 	}
 }
 
-// Short prompts that take two passes end in the same one: an answer that began with the first would wait for the second at once.
-func TestScheduler_BurstOfTwoPasses_HoldsNobodyUp(t *testing.T) {
-	for _, m := range machines[:2] {
-		b := schedulertest.New(scheduler.Limits{Cells: 1 << 14, Batch: 2048, Sequences: 16, SeparatePasses: m.separate})
-		b.Cost = m.curve.Cost
-		s := newScheduler(t, b, scheduler.Config{Slots: 16})
-		for range 3 { // the costs are learned in the first burst
-			var streams []*scheduler.Stream
-			for i := range 16 {
-				r := request(55, i, 20)
+// However small the best chunk is, the last tokens of a burst's prompts are computed: here there are twice as many.
+func TestScheduler_Burst_OfMorePromptsThanAChunk(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Cells: 1 << 14, Batch: 512, Sequences: 64})
+	b.Cost = func(tokens, _ int) time.Duration {
+		if tokens <= 40 {
+			return 10 * time.Millisecond
+		}
+		return time.Duration(tokens) * 10 * time.Millisecond
+	}
+	s := newScheduler(t, b, scheduler.Config{Slots: 64})
+	for burst := range 4 { // the costs are learned in the first ones
+		var all []*scheduler.Stream
+		for i := range 64 {
+			all = append(all, submit(t, s, request(20, 1000*burst+i, 2)))
+		}
+		for i, a := range finish(t, s, all...) {
+			if a.end.Err != nil {
+				t.Errorf("request %d of burst %d ended with %+v", i, burst, a.end)
+			}
+		}
+	}
+}
+
+// Prompts of a burst that take several passes end in the same one: an answer that began with the first would wait for the others at once.
+func TestScheduler_BurstOfSeveralPasses_HoldsNobodyUp(t *testing.T) {
+	const streams, answer = 16, 20
+	for _, machine := range machines[:2] {
+		b := schedulertest.New(scheduler.Limits{Cells: 1 << 14, Batch: 2048, Sequences: streams, SeparatePasses: machine.separate})
+		b.Cost = machine.curve.Cost
+		s := newScheduler(t, b, scheduler.Config{Slots: streams})
+		most := 2 * machine.curve.Cost(streams, 0)
+		for _, longer := range []int{0, 0, 0, 5, 5} { // the costs are learned in the first burst; of the last ones not all prompts are short
+			m := &mixed{b: b, s: s, last: make([]time.Time, streams)}
+			for i := range streams {
+				r := request(55+longer*(i%4), i, answer)
 				r.CachePrompt = false
-				streams = append(streams, submit(t, s, r))
+				m.streams = append(m.streams, submit(t, s, r))
 			}
-			last, longest, passes := make([]time.Time, 16), time.Duration(0), b.Passes
-			first := 0
-			for s.Tick() {
-				for i, st := range streams {
-					for e, ok := st.TryNext(); ok; e, ok = st.TryNext() {
-						if e.Kind != scheduler.KindToken {
-							continue
-						}
-						if last[i].IsZero() {
-							first = b.Passes - passes
-						} else {
-							longest = max(longest, b.Now().Sub(last[i]))
-						}
-						last[i] = b.Now()
-					}
-				}
+			for m.tokens < streams*answer {
+				m.step()
 			}
-			t.Logf("%s: the last first token came in pass %d; longest gap %v", m.name, first, longest)
-			if most := 2 * m.curve.Cost(16, 0); longest > most {
-				t.Errorf("%s: a stream waited %v for its next token; a pass with 16 tokens takes %v", m.name, longest, most/2)
+			if longest := slices.Max(m.gaps); longest > most {
+				t.Errorf("%s, prompts of 55 to %d tokens: a stream waited %v for its next token; a pass with 16 tokens takes %v",
+					machine.name, 55+3*longer, longest, most/2)
 			}
 		}
 	}

@@ -41,8 +41,8 @@ type job struct {
 	guess     guess
 
 	prefilledAtEntry int // Scheduler.prefilled when it got the slot
-	firstChunkTick   int // Scheduler.ticks when it first got a part of a chunk; 0 before
-	lastChunkTick    int // the same of the last one; before it, when it got the slot
+	entryTick        int // Scheduler.ticks then
+	lastChunkTick    int // the same when it last got a part of a chunk, or else the slot
 
 	started bool // the Started event was sent
 	paused  bool

@@ -67,8 +67,8 @@ func (j *job) finishKey() float64 {
 func (s *Scheduler) prefill() {
 	short := countShort(s.prefilling)
 	s.ticks++
-	longestWait := s.ticks%longestWaitEvery == 0
-	if s.shortTick = !longestWait && !s.shortTick && short > 0 && short < len(s.prefilling); s.shortTick {
+	longestWait, together := s.ticks%longestWaitEvery == 0, s.endTogether()
+	if s.shortTick = !together && !longestWait && !s.shortTick && short > 0 && short < len(s.prefilling); s.shortTick {
 		s.prefilling = slices.DeleteFunc(s.prefilling, func(j *job) bool { return !j.short() })
 	}
 	order := func(a, b *job) int { return cmp.Compare(a.finishKey(), b.finishKey()) }
@@ -77,8 +77,22 @@ func (s *Scheduler) prefill() {
 	}
 	slices.SortStableFunc(s.prefilling, order)
 	s.keepFirstAdapters()
-	left := s.chunkSize()
-	kept := s.keptForLast(left)
+	chunk := s.chunkSize()
+	if together && pendingOf(s.prefilling) > chunk {
+		s.take(chunk, 1)
+	}
+	if len(s.planned) == s.decoding {
+		s.take(chunk, 0)
+	}
+	for _, j := range s.planned[s.decoding:] { // not those that were preempted after they were planned
+		s.record.Prefill += j.scheduled
+	}
+	s.prefilled += s.record.Prefill
+}
+
+// take plans the next tokens of the prefilling jobs, in their order, so many in all. Of each prompt it leaves so many as are kept for a later
+// tick.
+func (s *Scheduler) take(left, kept int) {
 	for _, j := range s.prefilling {
 		if j.seq == nil { // preempted for one before it
 			continue
@@ -87,32 +101,24 @@ func (s *Scheduler) prefill() {
 			continue
 		}
 		j.lastChunkTick = s.ticks
-		if j.firstChunkTick == 0 {
-			j.firstChunkTick = s.ticks
-		}
 		left -= j.scheduled
 		s.planned = append(s.planned, j)
 	}
-	for _, j := range s.planned[s.decoding:] { // not those that were preempted after they were planned
-		s.record.Prefill += j.scheduled
-	}
-	s.prefilled += s.record.Prefill
 }
 
-// keptForLast is how many tokens of each prompt this tick leaves to a later one, with a chunk of that many: 1 where the prompts of a burst need
-// several passes and are to end in the same one. An answer that began before would wait for each of the others.
-func (s *Scheduler) keptForLast(chunk int) int {
-	waiting := 0
-	for _, j := range s.prefilling {
-		waiting += j.pending()
-		if j.pending() > eachTogether || s.ticks-j.firstChunkTick > longestTogether && j.firstChunkTick > 0 {
-			return 0
-		}
+// endTogether reports whether the prompts are those of a burst, which end in the same pass where they need several. An answer that began
+// before would wait for each of the others.
+func (s *Scheduler) endTogether() bool {
+	apart := func(j *job) bool { return j.pending() > eachTogether || s.ticks-j.entryTick > longestTogether }
+	return s.decoding == 0 && pendingOf(s.prefilling) <= mostTogether && !slices.ContainsFunc(s.prefilling, apart)
+}
+
+// pendingOf is how many tokens the KV cache still lacks of some jobs.
+func pendingOf(jobs []*job) (n int) {
+	for _, j := range jobs {
+		n += j.pending()
 	}
-	if s.decoding > 0 || s.shortTick || waiting <= chunk || waiting > mostTogether {
-		return 0
-	}
-	return 1
+	return n
 }
 
 // countShort is how many of some jobs have a short prompt.
