@@ -29,7 +29,7 @@ type CopyTime struct {
 	Archive time.Duration // to and from the archive
 	Prefix  time.Duration // from one sequence to another
 	Ahead   time.Duration // to the archive, when no request waits for it
-	Here    bool          // not beside passes, unless no request waits: there is none that would be held up
+	Here    bool          // what requests wait for is copied by the tick itself, not by a thread beside passes
 }
 
 // BeginTick sets how long this tick may copy, from now on, and goes on with the copy in progress.

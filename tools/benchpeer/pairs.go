@@ -57,9 +57,14 @@ func between(times float64, ratios []float64) string {
 
 // faster adds a row for a rate of Penstock's that must be at least so many times llama-server's.
 func (l *lab) faster(work, scenario string, figure func(bench.Result) float64, least float64) {
-	ours, theirs := l.median(scenario, penstock, figure), l.median(scenario, llama, figure)
-	l.atLeast(work, llama, ours, theirs, least)
-	l.report.Rows[len(l.report.Rows)-1].Ratio = between(ratio(ours, theirs), l.pairs(scenario, penstock, llama, figure))
+	l.fasterThan(llama, work, scenario, figure, least)
+}
+
+// fasterThan is faster for another server in llama-server's place.
+func (l *lab) fasterThan(other, work, scenario string, figure func(bench.Result) float64, least float64) {
+	ours, theirs := l.median(scenario, penstock, figure), l.median(scenario, other, figure)
+	l.atLeast(work, other, ours, theirs, least)
+	l.report.Rows[len(l.report.Rows)-1].Ratio = between(ratio(ours, theirs), l.pairs(scenario, penstock, other, figure))
 }
 
 // notHigher adds a row for the longest gaps of Penstock's streams, which must not be longer than llama-server's.

@@ -22,18 +22,18 @@ func TestWrite_LoadsAndDecodesAToken(t *testing.T) {
 		shape synth.Shape
 		quant synth.Quant
 	}{{dense, synth.Q40}, {dense, synth.Q80}, {experts, synth.Q80}} {
-		path := filepath.Join(t.TempDir(), "m.gguf")
-		file, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
+		row := decode(t, written(t, c.shape, c.quant), 1, 0)
+		if len(row) != 1536 {
+			t.Fatalf("%d logits", len(row))
 		}
-		if err := synth.Write(file, c.shape, "../../../host/model/penstock-tiny.gguf", c.quant, 1); err != nil {
-			t.Fatal(err)
+		for _, x := range row {
+			if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
+				t.Fatal("a logit is not a number")
+			}
 		}
-		if err := file.Close(); err != nil {
-			t.Fatal(err)
+		if slices.Min(row) == slices.Max(row) {
+			t.Error("all logits are equal: the weights did not arrive")
 		}
-		decode(t, path, 1536)
 	}
 }
 
@@ -42,32 +42,10 @@ func TestWrite_Loop_GreedyTextRepeatsItself(t *testing.T) {
 	const length = 8
 	shape := synth.Shape{Name: "loop", Dim: 64, Layers: 2, Heads: 4, KVHeads: 2, FFN: 128, Context: 256, Loop: length}
 	for _, quant := range []synth.Quant{synth.Q40, synth.Q80} {
-		path := filepath.Join(t.TempDir(), "m.gguf")
-		file, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(synth.Write(file, shape, "../../../host/model/penstock-tiny.gguf", quant, 1), file.Close()); err != nil {
-			t.Fatal(err)
-		}
-		m, err := native.LoadModel(t.Context(), path, native.ModelOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer m.Close()
-		c, err := native.NewContext(m, native.ContextOptions{Cells: 64, Batch: 8, UBatch: 8, Threads: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		c := written(t, shape, quant)
 		token := int32(805)
 		for pos := range int32(3 * length) {
-			var b native.Batch
-			b.Add(token, pos, 0, true)
-			if err := c.Decode(&b); err != nil {
-				t.Fatal(err)
-			}
-			row := c.Row(0)
+			row := decode(t, c, token, pos)
 			best := int32(slices.Index(row, slices.Max(row)))
 			if want := token/length*length + (token+1)%length; best != want {
 				t.Fatalf("%v, position %d: token %d follows %d, want %d", quant, pos, best, token, want)
@@ -77,36 +55,37 @@ func TestWrite_Loop_GreedyTextRepeatsItself(t *testing.T) {
 	}
 }
 
-// decode decodes one token and looks at the logits.
-func decode(t *testing.T, path string, vocabulary int) {
+// written is a context of a model that was written to a file and loaded from it.
+func written(t *testing.T, shape synth.Shape, quant synth.Quant) *native.Context {
 	t.Helper()
+	path := filepath.Join(t.TempDir(), "m.gguf")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(synth.Write(file, shape, "../../../host/model/penstock-tiny.gguf", quant, 1), file.Close()); err != nil {
+		t.Fatal(err)
+	}
 	m, err := native.LoadModel(t.Context(), path, native.ModelOptions{CheckTensors: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.Close()
+	t.Cleanup(func() { m.Close() })
 	c, err := native.NewContext(m, native.ContextOptions{Cells: 64, Batch: 8, UBatch: 8, Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// decode decodes one token and returns its logits.
+func decode(t *testing.T, c *native.Context, token, pos int32) []float32 {
+	t.Helper()
 	var b native.Batch
-	b.Add(1, 0, 0, true)
+	b.Add(token, pos, 0, true)
 	if err := c.Decode(&b); err != nil {
 		t.Fatal(err)
 	}
-	row := c.Row(0)
-	if len(row) != vocabulary {
-		t.Fatalf("%d logits", len(row))
-	}
-	least, most := row[0], row[0]
-	for _, x := range row {
-		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
-			t.Fatal("a logit is not a number")
-		}
-		least, most = min(least, x), max(most, x)
-	}
-	if least == most {
-		t.Error("all logits are equal: the weights did not arrive")
-	}
+	return c.Row(0)
 }

@@ -56,7 +56,7 @@ void get_tensor(ggml_backend_buffer_t, const ggml_tensor * weights, void * to, s
     }
 }
 
-// In large pages if the system has them: with small ones a core waits for the places of pages while it reads weights, up to a third of the time.
+// In large pages if the system has them: with small ones a core waits for the places of pages, a tenth of the time that it reads weights.
 void * allocate_pages(size_t size) {
     constexpr size_t large = 2 << 20;
     const size_t     page  = size >= large ? large : 64;
