@@ -102,7 +102,7 @@ func (s *Scheduler) enter(j *job, slot int, seq *kvcache.Sequence, now time.Time
 	s.slots[slot] = j
 	i, _ := slices.BinarySearchFunc(s.running, j, compareJobs)
 	s.running = slices.Insert(s.running, i, j)
-	j.prefilledAtEntry, j.entryTick, j.lastChunkTick, j.leader = s.prefilled, s.ticks, s.ticks, nil
+	j.prefilledAtEntry, j.lastChunkTick, j.leader = s.prefilled, s.ticks, nil
 	if j.started {
 		return
 	}

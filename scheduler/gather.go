@@ -5,10 +5,20 @@ package scheduler
 import (
 	"sync"
 	"time"
+
+	"github.com/penstock/penstock/scheduler/estimator"
 )
 
-// defaultGatherFor is how long the first request after a rest waits for others that are on their way.
-const defaultGatherFor = 4 * time.Millisecond
+// The first request after a rest waits for others that are on their way: for a part of what its prompt takes, within bounds.
+const (
+	defaultGatherFor = 4 * time.Millisecond // always, if it has to
+	longestGather    = 50 * time.Millisecond
+	gatherPart       = 4
+
+	// When none is known to be on its way, it waits a moment for those of a burst that have not reached the host.
+	defaultSettleFor = time.Millisecond // at most
+	settlePart       = 50
+)
 
 // Expect tells that a request is on its way: it will be submitted, or not, before arrived is called. Requests that come at once then share
 // their first pass. arrived may be called more than once.
@@ -20,18 +30,37 @@ func (s *Scheduler) Expect() (arrived func()) {
 // gather waits a moment for requests on their way if no other has a slot yet. Without it the prompt of the first would be computed alone,
 // and its answer would then wait at every tick in which one of the others' is.
 func (s *Scheduler) gather() {
-	if len(s.running) > 0 || len(s.queue.jobs) == 0 || !s.inbox.expects() {
+	if len(s.running) > 0 || len(s.queue.jobs) == 0 || !s.inbox.told() {
 		return
 	}
-	timer := time.NewTimer(s.gatherFor)
+	most, settle := s.gatherTimes()
+	timer := time.NewTimer(most)
 	defer timer.Stop()
-	for s.inbox.expects() {
+	for {
+		var settled <-chan time.Time
+		if !s.inbox.expects() {
+			settled = time.After(settle)
+		}
 		select {
 		case <-s.inbox.wake:
-			s.takeCommands()
+		case <-settled:
+			if !s.inbox.expects() {
+				return
+			}
 		case <-timer.C:
 			return
 		}
+		s.takeCommands()
 	}
-	s.takeCommands()
+}
+
+// gatherTimes is how long the first request waits for others at most, and when none is known to come. Making the others' prompts may take as
+// many milliseconds as there are of them; where a pass takes hundreds, that is nothing beside the pass that it saves.
+func (s *Scheduler) gatherTimes() (most, settle time.Duration) {
+	waiting := 0
+	for _, j := range s.queue.jobs {
+		waiting += len(j.answer.Expected())
+	}
+	pass := s.estimator.Prefill(estimator.Pass{Tokens: min(waiting, s.limits.Batch)})
+	return max(s.gatherFor, min(pass/gatherPart, longestGather)), min(pass/settlePart, s.settleFor)
 }

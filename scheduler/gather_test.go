@@ -50,6 +50,44 @@ func TestScheduler_Expected_MayNotCome(t *testing.T) {
 	}
 }
 
+// A request of the burst that has not reached the host yet shares the first pass, too.
+func TestScheduler_Burst_SettlesBeforeTheFirstPass(t *testing.T) {
+	b := schedulertest.New(scheduler.Limits{Cells: 4096, Batch: 512})
+	b.Cost = func(int, int) time.Duration { return time.Hour }
+	s := newScheduler(t, b, scheduler.Config{Slots: 8})
+	finish(t, s, submit(t, s, request(20, 3, 1))) // its cost is learned
+	scheduler.SetGatherFor(s, time.Minute)
+	scheduler.SetSettleFor(s, time.Second)
+	s.Expect()()
+	submit(t, s, request(20, 1, 4))
+	go func() {
+		time.Sleep(5 * time.Millisecond) // the tick waits by then
+		defer s.Expect()()
+		if _, err := s.Submit(request(20, 2, 4)); err != nil {
+			t.Error(err)
+		}
+	}()
+	if s.Tick(); b.Largest <= 20 {
+		t.Errorf("the first pass has %d tokens: those of one prompt", b.Largest)
+	}
+}
+
+// Where a pass takes long, more time for others to come costs little.
+func TestScheduler_Gathers_LongerForLongerPasses(t *testing.T) {
+	for _, test := range []struct{ pass, want time.Duration }{
+		{2 * time.Millisecond, 4 * time.Millisecond}, {100 * time.Millisecond, 25 * time.Millisecond}, {time.Minute, 50 * time.Millisecond},
+	} {
+		b := schedulertest.New(scheduler.Limits{Cells: 4096, Batch: 512})
+		b.Cost = func(int, int) time.Duration { return test.pass }
+		s := newScheduler(t, b, scheduler.Config{Slots: 8})
+		finish(t, s, submit(t, s, request(20, 1, 4)))
+		submit(t, s, request(20, 2, 4))
+		if got := scheduler.GatherTime(s).Round(time.Millisecond); got != test.want {
+			t.Errorf("with passes of %v: %v, not %v", test.pass, got, test.want)
+		}
+	}
+}
+
 // However small the best chunk is, the last tokens of a burst's prompts are computed: here there are twice as many.
 func TestScheduler_Burst_OfMorePromptsThanAChunk(t *testing.T) {
 	b := schedulertest.New(scheduler.Limits{Cells: 1 << 14, Batch: 512, Sequences: 64})
@@ -76,7 +114,8 @@ func TestScheduler_Burst_OfMorePromptsThanAChunk(t *testing.T) {
 // Prompts of a burst that take several passes end in the same one: an answer that began with the first would wait for the others at once.
 func TestScheduler_BurstOfSeveralPasses_HoldsNobodyUp(t *testing.T) {
 	const streams, answer = 16, 20
-	for _, machine := range machines[:2] {
+	billion := machine{name: "a model of 1B on two cores", separate: true, curve: schedulertest.Curve{{1, 35}, {8, 60}, {64, 480}, {2048, 15000}}}
+	for _, machine := range []machine{machines[0], machines[1], billion} { // on the last one a chunk has few tokens
 		b := schedulertest.New(scheduler.Limits{Cells: 1 << 14, Batch: 2048, Sequences: streams, SeparatePasses: machine.separate})
 		b.Cost = machine.curve.Cost
 		s := newScheduler(t, b, scheduler.Config{Slots: streams})

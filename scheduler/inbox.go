@@ -14,8 +14,9 @@ type inbox struct {
 
 	mu       sync.Mutex
 	commands []func(*Scheduler)
-	requests int // submitted and not ended
-	expected int // on their way to be submitted
+	requests int  // submitted and not ended
+	expected int  // on their way to be submitted
+	tells    bool // whether expect was ever called
 	limit    int
 	draining bool
 	closed   bool
@@ -47,9 +48,17 @@ func (in *inbox) submit(n int, command func(*Scheduler)) error {
 func (in *inbox) expect(n int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.tells = true
 	if in.expected += n; in.expected == 0 {
 		in.signal()
 	}
+}
+
+// told reports whether requests are announced at all before they are submitted.
+func (in *inbox) told() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.tells
 }
 
 func (in *inbox) expects() bool {

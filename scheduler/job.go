@@ -41,8 +41,7 @@ type job struct {
 	guess     guess
 
 	prefilledAtEntry int // Scheduler.prefilled when it got the slot
-	entryTick        int // Scheduler.ticks then
-	lastChunkTick    int // the same when it last got a part of a chunk, or else the slot
+	lastChunkTick    int // Scheduler.ticks when it last got a part of a chunk, or else the slot
 
 	started bool // the Started event was sent
 	paused  bool

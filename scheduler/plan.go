@@ -47,9 +47,8 @@ const (
 	longestWaitEvery = 8  // of so many ticks, one goes first to the prompt that has waited longest for a chunk
 	overtaking       = 8  // a prompt can be overtaken by so many times its own tokens
 
-	mostTogether    = 1536 // tokens of prompts that end in one pass,
-	eachTogether    = 128  // of which each has at most so many,
-	longestTogether = 8    // and for which the first waits at most so many ticks
+	mostTogether = 1536 // tokens of prompts that end in one pass; for it none waits longer than so many take
+	eachTogether = 128  // most tokens of each of them
 )
 
 func (j *job) short() bool { return j.pending() <= shortPrompt }
@@ -109,7 +108,7 @@ func (s *Scheduler) take(left, kept int) {
 // endTogether reports whether the prompts are those of a burst, which end in the same pass where they need several. An answer that began
 // before would wait for each of the others.
 func (s *Scheduler) endTogether() bool {
-	apart := func(j *job) bool { return j.pending() > eachTogether || s.ticks-j.entryTick > longestTogether }
+	apart := func(j *job) bool { return j.pending() > eachTogether || s.prefilled-j.prefilledAtEntry > mostTogether }
 	return s.decoding == 0 && pendingOf(s.prefilling) <= mostTogether && !slices.ContainsFunc(s.prefilling, apart)
 }
 

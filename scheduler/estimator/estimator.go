@@ -50,6 +50,9 @@ type Pass struct {
 // Decode estimates a pass without prompt tokens.
 func (e *Estimator) Decode(p Pass) time.Duration { return e.decode.predict(p) }
 
+// Prefill estimates a pass with prompt tokens.
+func (e *Estimator) Prefill(p Pass) time.Duration { return e.prefill.predict(p) }
+
 // ObserveDecode learns from a pass without prompt tokens.
 func (e *Estimator) ObserveDecode(p Pass, took time.Duration) { e.decode.observe(p, took) }
 
