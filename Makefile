@@ -197,7 +197,7 @@ bench: build ## the scheduler's own cost a tick, and the binding's a token
 # types of them, with its own choice of what stays more precise.
 MODELS := build/models
 BENCH_MODEL := $(MODELS)/135m-q4_0.gguf
-PEER_MODELS := $(BENCH_MODEL) $(MODELS)/loop-q4_0.gguf $(MODELS)/moe-mxfp4_moe.gguf $(foreach shape,135m 1b,$(foreach type,q4_k_m q5_k_m q6_k iq4_xs,$(MODELS)/$(shape)-$(type).gguf))
+PEER_MODELS := $(BENCH_MODEL) $(MODELS)/loop-q4_0.gguf $(MODELS)/shallow-q4_0.gguf $(MODELS)/moe-mxfp4_moe.gguf $(foreach shape,135m 1b,$(foreach type,q4_k_m q5_k_m q6_k iq4_xs,$(MODELS)/$(shape)-$(type).gguf))
 SYNTH = mkdir -p $(@D) && go run ./tools/synthgguf -o $@ -vocab "$$(native/llama.cpp/fetch.sh $(LLAMA))/models/ggml-vocab-llama-bpe.gguf"
 
 $(MODELS)/%-q4_0.gguf: | $(LLAMA_STAMP)

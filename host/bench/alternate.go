@@ -31,10 +31,13 @@ func Alternate(ctx context.Context, targets []Target, scenario Scenario, rounds 
 }
 
 // Round runs the scenario once on each target; in every second round the last one goes first, so that no target always does. The prompts of
-// a round are the same for all targets and differ between rounds, so that no prefix cache helps one round after the other.
+// a round are the same for all targets. They differ between rounds, unless the scenario has the same in all, so that no prefix cache helps one
+// round after the other.
 func Round(ctx context.Context, targets []Target, scenario Scenario, round int, done func(Measured)) ([]Measured, error) {
 	load := scenario.Load
-	load.Seed += uint64(round) << 32
+	if !scenario.Same {
+		load.Seed += uint64(round) << 32
+	}
 	if round%2 == 0 {
 		targets = slices.Clone(targets)
 		slices.Reverse(targets)

@@ -17,7 +17,7 @@ func TestAlternate_TakesTurnsWithTheSamePrompts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quick := &fake{answer: func(Request) script { return even(10*ms, 3, 10*ms, Usage{Prompt: 4, Generated: 3}) }}
 		slow := &fake{answer: func(Request) script { return even(20*ms, 3, 40*ms, Usage{Prompt: 4, Generated: 3}) }}
-		scenario := Scenario{"s", Load{Classes: []Class{{Name: "c", Clients: 1, Requests: 1, PromptWords: 8, MaxTokens: 3}}}}
+		scenario := Scenario{Name: "s", Load: Load{Classes: []Class{{Name: "c", Clients: 1, Requests: 1, PromptWords: 8, MaxTokens: 3}}}}
 		var order []string
 		runs, err := Alternate(t.Context(), []Target{{"quick", quick}, {"slow", slow}}, scenario, 3, func(m Measured) { order = append(order, m.Target) })
 		if err != nil {
@@ -32,6 +32,15 @@ func TestAlternate_TakesTurnsWithTheSamePrompts(t *testing.T) {
 		if quick.requests[0].Prompt == quick.requests[1].Prompt {
 			t.Error("two rounds had the same prompt")
 		}
+		again := &fake{answer: quick.answer}
+		scenario.Same = true
+		if _, err := Alternate(t.Context(), []Target{{"again", again}}, scenario, 2, nil); err != nil {
+			t.Fatal(err)
+		}
+		if again.requests[0].Prompt != again.requests[1].Prompt {
+			t.Error("two rounds with the same prompts had others")
+		}
+		scenario.Same = false
 		report := NewReport(Machine{"cpu", 2, "linux"}, []Scenario{scenario}, runs)
 		ratios := map[string]float64{}
 		for _, r := range report.Ratios {
@@ -63,7 +72,7 @@ func exampleReport() Report {
 	run := func(target string) Measured {
 		return Measured{"mixed", target, 1, Result{Seconds: 2, Classes: classes, Total: classes[0]}}
 	}
-	r := NewReport(Machine{"cpu", 2, "linux"}, []Scenario{{"mixed", Load{Classes: []Class{{Name: "short", Clients: 1}}}}}, []Measured{run("a"), run("b")})
+	r := NewReport(Machine{"cpu", 2, "linux"}, []Scenario{{Name: "mixed", Load: Load{Classes: []Class{{Name: "short", Clients: 1}}}}}, []Measured{run("a"), run("b")})
 	r.Time = time.Unix(0, 0).UTC()
 	return r
 }

@@ -8,6 +8,7 @@ import "time"
 type Scenario struct {
 	Name string
 	Load Load
+	Same bool // each round has the prompts of the first, so that a server may have them in its cache
 }
 
 // How many words the prompts of the scenarios have.
@@ -21,20 +22,20 @@ const Temperature = 0.8
 
 // Single is one stream alone, n times.
 func Single(seed uint64, n int) Scenario {
-	return Scenario{"single", Load{Seed: seed, Temperature: Temperature, Classes: []Class{
+	return Scenario{Name: "single", Load: Load{Seed: seed, Temperature: Temperature, Classes: []Class{
 		{Name: "stream", Clients: 1, Requests: n, PromptWords: 8, MaxTokens: 128}}}}
 }
 
 // Batch is a burst of requests, all at once.
 func Batch(seed uint64, name string, streams int) Scenario {
-	return Scenario{name, Load{Seed: seed, Temperature: Temperature, Classes: []Class{
+	return Scenario{Name: name, Load: Load{Seed: seed, Temperature: Temperature, Classes: []Class{
 		{Name: "stream", Clients: streams, Requests: streams, PromptWords: ShortWords, MaxTokens: 64}}}}
 }
 
 // Mixed is streams while other clients send prompts of so many words, which stalls a server that does not plan for it. Either number
 // may be 0.
 func Mixed(seed uint64, name string, streams, long, longWords int, duration time.Duration) Scenario {
-	s := Scenario{name, Load{Seed: seed, Temperature: Temperature, Warmup: 3 * time.Second, Duration: duration}}
+	s := Scenario{Name: name, Load: Load{Seed: seed, Temperature: Temperature, Warmup: 3 * time.Second, Duration: duration}}
 	if streams > 0 {
 		s.Load.Classes = append(s.Load.Classes, Class{Name: "stream", Clients: streams, PromptWords: ShortWords, MaxTokens: 256})
 	}

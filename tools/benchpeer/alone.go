@@ -13,22 +13,31 @@ import (
 // deepWords is about how many tokens of context one stream has in the part deep.
 const deepWords = 16_000
 
-// deep measures one stream after a long prompt, where reading the KV cache takes longer than reading the weights. The model is told that
-// it was trained for that.
+// shallow is a model of a third of the layers, so that the prompt of the part deep takes a third of the time.
+const shallow = "shallow-q4_0"
+
+// deep measures one stream after a long prompt, where reading the KV cache takes longer than reading the weights. The prompt is computed
+// once; then the servers take turns with short answers to it.
 func (l *lab) deep() error {
+	whole := l.model
+	defer func() { l.model = whole }()
+	l.model = filepath.Join(l.models, shallow+".gguf")
 	size := bench.Size{Slots: 1, Context: 20 << 10, Threads: l.threads}
-	l.stopServers()
-	var targets []bench.Target
-	for _, name := range []string{penstock, llama} {
-		s := &server{name: name, key: "deep " + name}
-		if err := l.start(s, l.command(name, size, "--override-kv", "llama.context_length=int:32768")); err != nil {
+	targets, err := l.targets(size, penstock, llama)
+	if err != nil {
+		return err
+	}
+	load := func(answer int) bench.Load {
+		return bench.Load{Seed: seedDeep, Temperature: bench.Temperature, Classes: []bench.Class{
+			{Name: "stream", Clients: 1, Requests: 1, PromptWords: deepWords + 8, SharedWords: deepWords, MaxTokens: answer}}}
+	}
+	for _, t := range targets {
+		if _, err := bench.Run(l.ctx, t, load(1)); err != nil {
 			return err
 		}
-		targets = append(targets, bench.Target{Name: name, Streamer: s.client})
 	}
-	load := bench.Scenario{Name: "deep", Load: bench.Load{Seed: seedDeep, Temperature: bench.Temperature, Classes: []bench.Class{
-		{Name: "stream", Clients: 1, Requests: 3, PromptWords: deepWords + 8, SharedWords: deepWords, MaxTokens: 48}}}}
-	if err := l.round(targets, load, 0); err != nil {
+	s := bench.Scenario{Name: "deep", Load: load(128), Same: true}
+	if err := l.repeat(30*time.Second, func(round int) error { return l.round(targets, s, round) }); err != nil {
 		return err
 	}
 	perSecond := func(r bench.Result) float64 { return ratio(1000, r.Class("stream").ITL.P50) }

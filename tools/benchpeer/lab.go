@@ -113,7 +113,7 @@ func (l *lab) start(s *server, c bench.Command) error {
 		}
 	}
 	// What is allocated or learned on first use must not be measured.
-	_, err = bench.Run(l.ctx, s.client, bench.Load{Classes: []bench.Class{{Name: "first", Clients: 2, Requests: 2, PromptWords: 200, MaxTokens: 16}}})
+	_, err = bench.Run(l.ctx, s.client, bench.Load{Classes: []bench.Class{{Name: "first", Clients: 2, Requests: 2, PromptWords: 100, MaxTokens: 16}}})
 	return err
 }
 
