@@ -53,16 +53,3 @@ func Conversation(st *Stream) (tokens []Token, prompt int) {
 
 // WaitingActions is how many actions on slots wait.
 func WaitingActions(s *Scheduler) int { return len(s.slotActions) }
-
-// SetGatherFor changes how long a first request waits for others at least.
-func SetGatherFor(s *Scheduler, d time.Duration) { s.gatherFor = d }
-
-// SetSettleFor changes how long it waits at most if none is known to come.
-func SetSettleFor(s *Scheduler, d time.Duration) { s.settleFor = d }
-
-// GatherTime is how long it would wait now.
-func GatherTime(s *Scheduler) time.Duration {
-	s.takeCommands()
-	most, _ := s.gatherTimes()
-	return most
-}

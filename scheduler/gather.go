@@ -9,15 +9,15 @@ import (
 	"github.com/penstock/penstock/scheduler/estimator"
 )
 
-// The first request after a rest waits for others that are on their way: for a part of what its prompt takes, within bounds.
 const (
-	defaultGatherFor = 4 * time.Millisecond // always, if it has to
-	longestGather    = 50 * time.Millisecond
-	gatherPart       = 4
+	// The first request after a rest waits for others that are on their way, at most for a part of what its prompt takes, within bounds.
+	gatherPart     = 4
+	shortestGather = 4 * time.Millisecond
+	longestGather  = 50 * time.Millisecond
 
 	// When none is known to be on its way, it waits a moment for those of a burst that have not reached the host.
-	defaultSettleFor = time.Millisecond // at most
-	settlePart       = 50
+	settlePart    = 50
+	longestSettle = time.Millisecond
 )
 
 // Expect tells that a request is on its way: it will be submitted, or not, before arrived is called. Requests that come at once then share
@@ -28,14 +28,15 @@ func (s *Scheduler) Expect() (arrived func()) {
 }
 
 // gather waits a moment for requests on their way if no other has a slot yet. Without it the prompt of the first would be computed alone,
-// and its answer would then wait at every tick in which one of the others' is.
-func (s *Scheduler) gather() {
+// and its answer would then wait at every tick in which one of the others' is. It reports whether time has passed.
+func (s *Scheduler) gather() (waited bool) {
 	if len(s.running) > 0 || len(s.queue.jobs) == 0 || !s.inbox.told() {
-		return
+		return false
 	}
 	most, settle := s.gatherTimes()
 	timer := time.NewTimer(most)
 	defer timer.Stop()
+	defer s.takeCommands()
 	for {
 		var settled <-chan time.Time
 		if !s.inbox.expects() {
@@ -45,10 +46,10 @@ func (s *Scheduler) gather() {
 		case <-s.inbox.wake:
 		case <-settled:
 			if !s.inbox.expects() {
-				return
+				return true
 			}
 		case <-timer.C:
-			return
+			return true
 		}
 		s.takeCommands()
 	}
@@ -62,5 +63,5 @@ func (s *Scheduler) gatherTimes() (most, settle time.Duration) {
 		waiting += len(j.answer.Expected())
 	}
 	pass := s.estimator.Prefill(estimator.Pass{Tokens: min(waiting, s.limits.Batch)})
-	return max(s.gatherFor, min(pass/gatherPart, longestGather)), min(pass/settlePart, s.settleFor)
+	return min(max(pass/gatherPart, shortestGather), longestGather), min(pass/settlePart, longestSettle)
 }

@@ -5,6 +5,7 @@ package scheduler_test
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
@@ -13,78 +14,75 @@ import (
 
 // Requests of a burst share the first pass, though the first one is there before the other.
 func TestScheduler_Burst_SharesTheFirstPass(t *testing.T) {
-	b := schedulertest.New(scheduler.Limits{Cells: 4096, Batch: 512})
-	s := newScheduler(t, b, scheduler.Config{Slots: 8})
-	scheduler.SetGatherFor(s, time.Minute)
-	first, second, given := s.Expect(), s.Expect(), s.Expect()
-	submit(t, s, request(20, 1, 4))
-	first()
-	first() // twice is once
-	go func() {
-		time.Sleep(5 * time.Millisecond) // the tick waits by then
-		_, err := s.Submit(request(20, 2, 4))
-		second()
-		given() // up
+	synctest.Test(t, func(t *testing.T) {
+		b := schedulertest.New(scheduler.Limits{Cells: 4096, Batch: 512})
+		s, err := scheduler.New(b, scheduler.Config{Slots: 8, Clock: time.Now})
 		if err != nil {
-			t.Error(err)
+			t.Fatal(err)
 		}
-	}()
-	if s.Tick(); b.Largest != 40 {
-		t.Errorf("the first pass has %d tokens", b.Largest)
-	}
-	third := s.Expect()
-	defer third()
-	if s.Tick(); b.Passes != 2 { // or it would wait for a minute
-		t.Errorf("%d passes", b.Passes)
-	}
-}
-
-// One that never comes holds nobody up for long.
-func TestScheduler_Expected_MayNotCome(t *testing.T) {
-	b := schedulertest.New(scheduler.Limits{Cells: 4096, Batch: 512})
-	s := newScheduler(t, b, scheduler.Config{Slots: 8})
-	defer s.Expect()()
-	submit(t, s, request(20, 1, 4))
-	if s.Tick(); b.Passes != 1 {
-		t.Errorf("%d passes", b.Passes)
-	}
+		first, second, given := s.Expect(), s.Expect(), s.Expect()
+		submit(t, s, request(20, 1, 4))
+		first()
+		first() // twice is once
+		var late *scheduler.Stream
+		go func() {
+			time.Sleep(2 * time.Millisecond) // the tick waits by then
+			late = submit(t, s, request(20, 2, 4))
+			second()
+			given() // up
+		}()
+		if s.Tick(); b.Largest != 40 {
+			t.Errorf("the first pass has %d tokens", b.Largest)
+		}
+		defer s.Expect()()
+		begin := time.Now()
+		if s.Tick(); b.Passes != 2 || time.Since(begin) != 0 {
+			t.Errorf("%d passes; the second waited %v for a request that does not come", b.Passes, time.Since(begin))
+		}
+		if a := finish(t, s, late)[0]; a.end.Timing.Queued < 0 {
+			t.Errorf("a request that came while the tick waited was in the queue for %v", a.end.Timing.Queued)
+		}
+	})
 }
 
 // A request of the burst that has not reached the host yet shares the first pass, too.
 func TestScheduler_Burst_SettlesBeforeTheFirstPass(t *testing.T) {
-	b := schedulertest.New(scheduler.Limits{Cells: 4096, Batch: 512})
-	b.Cost = func(int, int) time.Duration { return time.Hour }
-	s := newScheduler(t, b, scheduler.Config{Slots: 8})
-	finish(t, s, submit(t, s, request(20, 3, 1))) // its cost is learned
-	scheduler.SetGatherFor(s, time.Minute)
-	scheduler.SetSettleFor(s, time.Second)
-	s.Expect()()
-	submit(t, s, request(20, 1, 4))
-	go func() {
-		time.Sleep(5 * time.Millisecond) // the tick waits by then
-		defer s.Expect()()
-		if _, err := s.Submit(request(20, 2, 4)); err != nil {
-			t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		b := schedulertest.New(scheduler.Limits{Cells: 4096, Batch: 512})
+		b.Cost = func(int, int) time.Duration { return time.Hour }
+		s := newScheduler(t, b, scheduler.Config{Slots: 8})
+		finish(t, s, submit(t, s, request(20, 3, 1))) // its cost is learned
+		s.Expect()()
+		submit(t, s, request(20, 1, 4))
+		go func() {
+			time.Sleep(time.Millisecond / 2) // the tick waits by then
+			defer s.Expect()()
+			submit(t, s, request(20, 2, 4))
+		}()
+		if s.Tick(); b.Largest <= 20 {
+			t.Errorf("the first pass has %d tokens: those of one prompt", b.Largest)
 		}
-	}()
-	if s.Tick(); b.Largest <= 20 {
-		t.Errorf("the first pass has %d tokens: those of one prompt", b.Largest)
-	}
+	})
 }
 
-// Where a pass takes long, more time for others to come costs little.
-func TestScheduler_Gathers_LongerForLongerPasses(t *testing.T) {
+// One that never comes holds nobody up for long. Where a pass takes long, more time for it to come costs little.
+func TestScheduler_Expected_MayNotCome(t *testing.T) {
 	for _, test := range []struct{ pass, want time.Duration }{
 		{2 * time.Millisecond, 4 * time.Millisecond}, {100 * time.Millisecond, 25 * time.Millisecond}, {time.Minute, 50 * time.Millisecond},
 	} {
-		b := schedulertest.New(scheduler.Limits{Cells: 4096, Batch: 512})
-		b.Cost = func(int, int) time.Duration { return test.pass }
-		s := newScheduler(t, b, scheduler.Config{Slots: 8})
-		finish(t, s, submit(t, s, request(20, 1, 4)))
-		submit(t, s, request(20, 2, 4))
-		if got := scheduler.GatherTime(s).Round(time.Millisecond); got != test.want {
-			t.Errorf("with passes of %v: %v, not %v", test.pass, got, test.want)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			b := schedulertest.New(scheduler.Limits{Cells: 4096, Batch: 512})
+			b.Cost = func(int, int) time.Duration { return test.pass }
+			s := newScheduler(t, b, scheduler.Config{Slots: 8})
+			finish(t, s, submit(t, s, request(20, 1, 4)))
+			defer s.Expect()()
+			submit(t, s, request(20, 2, 4))
+			begin, passes := time.Now(), b.Passes
+			s.Tick()
+			if waited := time.Since(begin).Round(time.Millisecond); waited != test.want || b.Passes != passes+1 {
+				t.Errorf("with passes of %v, %d passes after %v, not one after %v", test.pass, b.Passes-passes, waited, test.want)
+			}
+		})
 	}
 }
 

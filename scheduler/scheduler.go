@@ -97,8 +97,6 @@ type Scheduler struct {
 	awaitsCopy    bool               // as of the last plan: a running job waits for cells whose sequence is being saved
 	record        TickRecord
 	history       history
-	gatherFor     time.Duration // see gather.go; tests change both
-	settleFor     time.Duration
 
 	// Set anew by each tick, in memory that is reused.
 	commands   []func(*Scheduler)
@@ -155,7 +153,6 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		estimator: estimator.New(limits.SeparatePasses),
 		share:     share{turns: c.Turns},
 		sampling:  sampling{alarm: time.NewTimer(time.Hour)},
-		gatherFor: defaultGatherFor, settleFor: defaultSettleFor,
 	}
 	if limits.Drafts {
 		s.speculation.drafter = c.Drafter

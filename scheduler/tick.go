@@ -15,7 +15,10 @@ func (s *Scheduler) Tick() (busy bool) {
 	s.record = TickRecord{Start: now}
 	s.collectAwaited()
 	s.takeCommands()
-	s.gather()
+	if s.gather() {
+		now = s.config.Clock() // what came meanwhile was submitted before it
+		s.record.Start = now
+	}
 	s.expire(now)
 	s.cache.BeginTick(s.copyTime(lastPasses))
 	s.actOnSlots()

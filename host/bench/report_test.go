@@ -32,15 +32,14 @@ func TestAlternate_TakesTurnsWithTheSamePrompts(t *testing.T) {
 		if quick.requests[0].Prompt == quick.requests[1].Prompt {
 			t.Error("two rounds had the same prompt")
 		}
-		again := &fake{answer: quick.answer}
-		scenario.Same = true
-		if _, err := Alternate(t.Context(), []Target{{"again", again}}, scenario, 2, nil); err != nil {
+		again, same := &fake{answer: quick.answer}, scenario
+		same.Same = true
+		if _, err := Alternate(t.Context(), []Target{{"again", again}}, same, 2, nil); err != nil {
 			t.Fatal(err)
 		}
 		if again.requests[0].Prompt != again.requests[1].Prompt {
 			t.Error("two rounds with the same prompts had others")
 		}
-		scenario.Same = false
 		report := NewReport(Machine{"cpu", 2, "linux"}, []Scenario{scenario}, runs)
 		ratios := map[string]float64{}
 		for _, r := range report.Ratios {
