@@ -183,7 +183,17 @@ func (c *Core) equip(ctx context.Context, settings config.Config, log *slog.Logg
 		}
 	}
 	c.Metrics.Watch(c.Scheduler.Stats)
+	c.Metrics.Picker(telemetry.Picked{Load: c.Scheduler.Load, Adapters: func() int { return len(c.Adapters.List()) }, Names: c.adapterNames})
 	return nil
+}
+
+// adapterNames are those of a set of LoRA adapters by its key.
+func (c *Core) adapterNames(key string) (names []string) {
+	set, _ := c.Adapters.Named(key)
+	for _, s := range set {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 var strategies = map[string]estimator.Strategy{

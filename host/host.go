@@ -116,7 +116,7 @@ func (h *Host) api(o Options) http.Handler {
 	}
 	options := api.Options{
 		Models: h.models, Catalog: catalogs{h.models}, Folder: folder{h.models},
-		Log: h.log, LogLevel: h.level, Version: o.Version,
+		Log: h.log, LogLevel: h.level, Version: o.Version, Replica: replicaName(s),
 		Keys: h.keys, Limiter: access.NewLimiter(access.Limits{Requests: s.RateLimitRequests, Tokens: s.RateLimitTokens}),
 		ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins,
 		BodyLimit: s.BodyLimit, BodyMemory: s.BodyMemory, WriteTimeout: s.WriteTimeout,
@@ -131,6 +131,15 @@ func (h *Host) api(o Options) http.Handler {
 		options.Sinks = append(options.Sinks, h.traces.Ended)
 	}
 	return api.New(options)
+}
+
+// replicaName names this server among others that serve the same. In a pod of Kubernetes the machine's name is the pod's.
+func replicaName(s config.Server) string {
+	if s.ReplicaName != "" {
+		return s.ReplicaName
+	}
+	name, _ := os.Hostname() // without one it is the empty text
+	return name
 }
 
 // warn logs what is unsafe.

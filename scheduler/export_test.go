@@ -53,3 +53,6 @@ func Conversation(st *Stream) (tokens []Token, prompt int) {
 
 // WaitingActions is how many actions on slots wait.
 func WaitingActions(s *Scheduler) int { return len(s.slotActions) }
+
+// LookAtLoad has a test that is itself the tick's goroutine look at the load.
+func LookAtLoad(s *Scheduler) { s.lookAtLoad() }

@@ -96,6 +96,13 @@ func (in *inbox) swap(spare []func(*Scheduler)) []func(*Scheduler) {
 	return taken
 }
 
+// count is how many requests are submitted and not ended.
+func (in *inbox) count() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.requests
+}
+
 // ended counts a request out.
 func (in *inbox) ended() {
 	in.mu.Lock()

@@ -80,5 +80,6 @@ func (s *Scheduler) observe() {
 	r.CellsUsed, r.Cells = s.limits.Cells-s.cache.Free(), s.limits.Cells
 	s.history.records[s.history.n%len(s.history.records)] = *r
 	s.history.n++
+	s.rates.count(r.Start.Add(r.Total), r.Prefill)
 	s.config.Observer.Tick(*r)
 }

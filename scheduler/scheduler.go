@@ -76,6 +76,8 @@ type Scheduler struct {
 	statsMu sync.Mutex
 	stats   Stats
 
+	look loadLook
+
 	// Everything below belongs to the tick.
 	queue         queue
 	slots         []*job // nil: free
@@ -97,6 +99,7 @@ type Scheduler struct {
 	awaitsCopy    bool               // as of the last plan: a running job waits for cells whose sequence is being saved
 	record        TickRecord
 	history       history
+	rates         rates
 
 	// Set anew by each tick, in memory that is reused.
 	commands   []func(*Scheduler)

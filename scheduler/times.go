@@ -32,4 +32,5 @@ func (s *Scheduler) recordToken(j *job, now time.Time) {
 		s.config.Observer.Token(now.Sub(t.last))
 	}
 	t.last = now
+	s.rates.shown++
 }

@@ -81,6 +81,22 @@ func (r *Registry) Choose(scales []completion.AdapterScale, prompt []scheduler.T
 	return engine.Adapters(chosen), max(at-1, 0), nil // llama-server has it count from the token before on
 }
 
+// Named implements completion.Adapters.
+func (r *Registry) Named(key string) (scales []completion.AdapterScale, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	loaded := make([]*engine.Adapter, len(r.loaded))
+	for i, e := range r.loaded {
+		loaded[i] = e.adapter
+	}
+	set, ok := engine.OfKey(key, loaded)
+	for _, s := range set {
+		info := r.loaded[slices.Index(loaded, s.Adapter)].AdapterInfo
+		scales = append(scales, completion.AdapterScale{ID: info.ID, Name: info.Name, Scale: s.Scale})
+	}
+	return scales, ok
+}
+
 // last is where tokens stand in a prompt for the last time; -1: nowhere.
 func last(prompt, tokens []int32) int {
 	for at := len(prompt) - len(tokens); at >= 0; at-- {

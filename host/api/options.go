@@ -26,6 +26,7 @@ type Options struct {
 	Recordings Recordings // nil: no request is recorded
 	Log        *slog.Logger
 	Version    string
+	Replica    string // names this server among others that serve the same
 
 	Keys         func() access.Keys       // those that are known now; nil: none, and the server is open to everybody
 	Limiter      *access.Limiter          // what each client may use; nil: as much as it likes
@@ -56,4 +57,5 @@ type service struct {
 	Options
 	sinks  []func(operation.Record) // Sinks and the log
 	memory *wire.Memory
+	loads  *loads
 }

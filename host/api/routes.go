@@ -22,7 +22,7 @@ import (
 
 // New builds the handler of all routes.
 func New(o Options) http.Handler {
-	s := &service{Options: o, memory: wire.NewMemory(o.BodyMemory)}
+	s := &service{Options: o, memory: wire.NewMemory(o.BodyMemory), loads: newLoads(o)}
 	s.sinks = append([]func(operation.Record){s.logOperation}, o.Sinks...)
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
@@ -46,6 +46,7 @@ func New(o Options) http.Handler {
 			e.Add(r.Method, r.Path, r.Handler, wire.Errors(d.errors), authorize)
 		}
 	}
+	e.GET("/v1/load", s.load, s.authorize)
 	e.GET("/v1/plugins", s.listPlugins, s.authorize, s.withPlugins)
 	e.GET("/v1/plugins/:name", s.getPlugin, s.authorize, s.withPlugins)
 	e.POST("/v1/plugins", s.uploadPlugin, s.administer, s.withPlugins)

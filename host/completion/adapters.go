@@ -20,6 +20,8 @@ type Adapters interface {
 	Choose(scales []AdapterScale, prompt []scheduler.Token) (_ scheduler.Adapters, from int, _ error)
 	// List describes what is loaded, by number.
 	List() []AdapterInfo
+	// Named are the adapters of a set by its key. It fails if one of them is no longer loaded.
+	Named(key string) (_ []AdapterScale, ok bool)
 	// SetScales sets how strongly the adapters count for requests that name none; those that it leaves out do not count any more.
 	SetScales(scales []AdapterScale) error
 	// Load loads the adapter of that name in the model folder; it counts for all with a scale, 0 for requests that name it only.

@@ -7,7 +7,7 @@ import "time"
 // Resident is a model in memory, or on its way there.
 type Resident struct {
 	Name    string
-	Model   *Model // nil: it is being loaded. It may be unloaded at any time: only Info, Scheduler.Inspect and Measures may be used
+	Model   *Model // nil: it is being loaded. It may be unloaded at any time: only Info, Scheduler.Inspect and Load, Adapters.List and Named, and Measures may be used
 	Waiting int    // requests that wait until it is loaded
 }
 

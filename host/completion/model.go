@@ -121,6 +121,8 @@ type Scheduler interface {
 	SubmitAll(requests []scheduler.Request) ([]Stream, error)
 	// Inspect describes the slots and the last ticks.
 	Inspect(ctx context.Context, ticks int) (scheduler.Snapshot, error)
+	// Load tells how busy it is and what it has cached. It may be asked often.
+	Load(ctx context.Context) (scheduler.Load, error)
 }
 
 // Expecter is implemented by a Scheduler that wants to know of requests whose prompts are still being made.

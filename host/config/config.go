@@ -101,6 +101,7 @@ type Server struct {
 	BodyMemory        int64         `koanf:"body_memory"` // bytes of all bodies together
 	WriteTimeout      time.Duration `koanf:"write_timeout"`
 	ShutdownTimeout   time.Duration `koanf:"shutdown_timeout"`
+	ReplicaName       string        `koanf:"replica_name"` // empty: the machine's name
 }
 
 // NeedsKey reports whether clients must send a key.

@@ -158,6 +158,8 @@ var table = slices.Concat([]Key{
 		Allowed: "1s to 24h", Help: "how long a client may accept no data before its connection is closed"},
 	{Name: "server.shutdown_timeout", Flag: "shutdown-timeout", Kind: Duration, Default: 30 * time.Second,
 		check: lasting(0, time.Hour), Allowed: "0s to 1h", Help: "how long running answers may go on at shutdown"},
+	{Name: "server.replica_name", Flag: "replica-name", Kind: Text, Default: "",
+		Help: "name of this server in GET /v1/load, where several serve the same; empty: the machine's"},
 
 	{Name: "scheduler.slots", Flag: "parallel", Aliases: []string{"-np"}, Kind: Integer, Default: 8, check: between(1, 256),
 		Allowed: "1 to 256", Help: "answers computed at the same time"},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -72,6 +73,20 @@ func Adapters(scaled []Scaled) scheduler.Adapters {
 	}
 	out.key = key.String()
 	return out
+}
+
+// OfKey finds the adapters of a set by its key, among some. It fails if one of them is not there.
+func OfKey(key string, among []*Adapter) (set []Scaled, ok bool) {
+	for field := range strings.FieldsSeq(key) {
+		number, scale, _ := strings.Cut(field, ":")
+		i := slices.IndexFunc(among, func(a *Adapter) bool { return strconv.FormatUint(a.number, 10) == number })
+		parsed, err := strconv.ParseFloat(scale, 32)
+		if i < 0 || err != nil {
+			return nil, false
+		}
+		set = append(set, Scaled{among[i], float32(parsed)})
+	}
+	return set, true
 }
 
 // useAdapters has the context compute with a batch's adapters, if it does not already.

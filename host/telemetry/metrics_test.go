@@ -3,12 +3,17 @@
 package telemetry
 
 import (
+	"context"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/scheduler"
@@ -27,12 +32,19 @@ func TestMetrics_Names(t *testing.T) {
 	m.Token(30 * time.Millisecond)
 	m.Ended(scheduler.RequestRecord{Reason: answer.ReasonLength, Usage: scheduler.Usage{Prompt: 10, Cached: 4, Generated: 5},
 		Timing: scheduler.Timing{Queued: time.Second, Prefill: 2 * time.Second, Decode: 10 * time.Second}, Total: 2 * time.Second})
+	m.Picker(Picked{
+		Load: func(context.Context) (scheduler.Load, error) {
+			return scheduler.Load{Running: 2, Waiting: 3, Cells: 6400, CellsUsed: 3200, CellsCached: 1600}, nil
+		},
+		Adapters: func() int { return 0 },
+	})
 	server := NewServer("1.2")
 	server.Ended(operation.Record{Route: "/v1/completions", Status: 200, Key: "alice", Model: "tiny", End: time.Time{}.Add(2 * time.Second),
 		Answers: []operation.Answer{{RequestRecord: scheduler.RequestRecord{Usage: scheduler.Usage{Prompt: 10, Generated: 5}}}}})
 	server.Ended(operation.Record{Path: "/made/up", Status: 404})
 	other := NewMetrics("other")
 	w := httptest.NewRecorder()
+	other.Picker(Picked{Load: func(context.Context) (scheduler.Load, error) { return scheduler.Load{}, scheduler.ErrClosed }})
 	server.Handler(func() []*Metrics { return []*Metrics{m, other} }).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	if start, err := strconv.ParseInt(w.Header().Get("Process-Start-Time-Unix"), 10, 64); err != nil || time.Since(time.Unix(start, 0)) > time.Minute {
 		t.Errorf("start %v %v", start, err)
@@ -72,10 +84,51 @@ func TestMetrics_Names(t *testing.T) {
 		`llamacpp:requests_processing{model_name="tiny"} 2`,
 		`llamacpp:requests_deferred{model_name="tiny"} 3`,
 		`llamacpp:n_busy_slots_per_decode{model_name="tiny"} 3`,
+		`vllm:num_requests_running{model_name="tiny"} 2`,
+		`vllm:num_requests_waiting{model_name="tiny"} 3`,
+		`vllm:kv_cache_usage_perc{model_name="tiny"} 0.25`,
+		`vllm:cache_config_info{block_size="64",model_name="tiny",num_gpu_blocks="100"} 1`,
 	} {
 		if !strings.Contains(w.Body.String(), line+"\n") {
 			t.Errorf("no line %s", line)
 		}
+	}
+}
+
+// The endpoint picker reads the adapters from labels, and takes the series with the latest time.
+func TestMetrics_Picker_Adapters(t *testing.T) {
+	m := NewMetrics("tiny")
+	m.Picker(Picked{
+		Load: func(context.Context) (scheduler.Load, error) {
+			return scheduler.Load{Adapters: []scheduler.AdapterLoad{{Key: "b", Running: 1}, {Key: "a,b", Running: 1, Waiting: 1}, {Key: "gone", Waiting: 1}}}, nil
+		},
+		Adapters: func() int { return 4 },
+		Names: func(key string) []string {
+			if key == "gone" {
+				return nil
+			}
+			return strings.Split(key, ",")
+		},
+	})
+	before := time.Now().Unix()
+	families, err := m.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(families, func(f *dto.MetricFamily) bool { return f.GetName() == "vllm:lora_requests_info" })
+	if i < 0 || len(families[i].GetMetric()) != 1 {
+		t.Fatal("there is not one series")
+	}
+	labels := map[string]string{}
+	for _, l := range families[i].GetMetric()[0].GetLabel() {
+		labels[l.GetName()] = l.GetValue()
+	}
+	want := map[string]string{"model_name": "tiny", "max_lora": "4", "running_lora_adapters": "a,b", "waiting_lora_adapters": "a,b"}
+	if diff := cmp.Diff(want, labels); diff != "" {
+		t.Error(diff)
+	}
+	if at := families[i].GetMetric()[0].GetGauge().GetValue(); at < float64(before) || at > float64(time.Now().Unix()) {
+		t.Errorf("the value is %v, no present time", at)
 	}
 }
 

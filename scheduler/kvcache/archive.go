@@ -36,7 +36,7 @@ func (a *archive) save(s *Sequence, ahead bool) *entry {
 		return nil // it will be computed again
 	}
 	e := &entry{conversation: s.conversation, state: state}
-	e.tokens, e.checkpoints = slices.Clone(s.tokens), nil
+	e.tokens, e.digests, e.checkpoints = slices.Clone(s.tokens), slices.Clone(s.digests), nil
 	a.checkpoints.hold(&e.conversation, s.checkpoints, len(e.tokens))
 	e.bytes = int64(state.Bytes()) + int64(4*cap(e.tokens))
 	if e.bytes > a.budget/2 { // one conversation does not push out all others

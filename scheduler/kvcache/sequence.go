@@ -22,6 +22,7 @@ type conversation struct {
 	prompt      int           // how many of tokens were the last request's prompt
 	checkpoints []*checkpoint // ascending
 	continued   bool          // that request had all of the prompt before it; the archive keeps such a conversation longer
+	digests     []Digest      // of the first blocks of tokens, as far as Prefixes has come
 }
 
 // common is how many of a request's tokens the conversation begins with, as far as they are computed alike.
@@ -91,6 +92,7 @@ func (c *Cache) drop(s *Sequence, n int) {
 		}
 	}
 	s.tokens, s.cells = s.tokens[:n], s.cells[:n]
+	s.digests = s.digests[:min(len(s.digests), n/BlockTokens)]
 	c.checkpoints.drop(&s.conversation, n)
 	s.unlink()
 }

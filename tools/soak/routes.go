@@ -14,26 +14,26 @@ import (
 
 // gets are the routes that are only looked at.
 var gets = []string{"/", "/health", "/livez", "/readyz", "/props", "/slots", "/lora-adapters", "/metrics", "/v1/models", "/v1/models/" + tiny, "/v1/plugins",
-	"/v1/plugins/min-p", "/v1/adapters", "/api/tags", "/api/ps", "/api/version"}
+	"/v1/plugins/min-p", "/v1/adapters", "/api/tags", "/api/ps", "/api/version", "/v1/load"}
 
 // smallRoute looks at something, or counts or shows what a prompt is.
 func smallRoute(ctx context.Context, s *soak, rng *rand.Rand) error {
 	key := pick(rng, goodKeys)
-	switch n := rng.IntN(24); {
-	case n < 16:
+	switch n := rng.IntN(25); {
+	case n < 17:
 		_, _, err := s.expect(ctx, "GET "+gets[n], get(gets[n], key), http.StatusOK)
 		return err
-	case n < 18:
+	case n < 19:
 		a, ok, err := s.expect(ctx, "GET without a key", get(pick(rng, []string{"/v1/models", "/slots", "/metrics"}), "nobody-0123456789"), http.StatusUnauthorized)
 		if ok && !strings.Contains(string(a.body), "key") {
 			return &wrong{"GET without a key", a.String(), "an error that names the key"}
 		}
 		return err
-	case n < 20:
+	case n < 21:
 		path := pick(rng, []string{"/v1/chat/completions/input_tokens", "/v1/messages/count_tokens"})
 		_, _, err := s.expect(ctx, "POST "+path, post(path, key, map[string]any{"model": tiny, "max_tokens": 1, "messages": question{text: "Hi"}.messages()}), http.StatusOK)
 		return err
-	case n < 22:
+	case n < 23:
 		c := post("/apply-template", key, map[string]any{"model": tiny, "messages": question{text: "a pond"}.messages()})
 		a, ok, err := s.expect(ctx, "POST /apply-template", c, http.StatusOK)
 		if ok && !strings.Contains(string(a.body), "a pond") {

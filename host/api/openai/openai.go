@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
 // API answers OpenAI's routes.
@@ -46,8 +47,13 @@ func (a API) chatCompletion(c echo.Context) error {
 	return a.Answer(c, r, a.described(r, &b.Common, newChatShape(a.newAnswerHeads("chatcmpl-", r, &b.Common))), b.Stream)
 }
 
-// countTokens tells, as llama-server does, how many tokens the prompt of a chat would have.
+// countTokens tells, as llama-server does, how many tokens the prompt of a chat would have. With digests=true in the query it tells a
+// router the digests of their blocks besides, which are those of GET /v1/load.
 func (a API) countTokens(c echo.Context) error {
+	wanted := c.QueryParam("digests")
+	if wanted != "" && wanted != "true" && wanted != "false" {
+		return completion.Invalid("digests", "digests is %.40q; it must be true or false", wanted)
+	}
 	body, err := wire.Read(c)
 	if err != nil {
 		return err
@@ -57,7 +63,15 @@ func (a API) countTokens(c echo.Context) error {
 		return err
 	}
 	defer r.Release()
-	return c.JSON(http.StatusOK, map[string]any{"object": "response.input_tokens", "input_tokens": len(r.Prompts[0])})
+	answer := map[string]any{"object": "response.input_tokens", "input_tokens": len(r.Prompts[0])}
+	if wanted == "true" {
+		digests := []string{}
+		for _, d := range kvcache.Digests(r.Prompts[0]) {
+			digests = append(digests, d.String())
+		}
+		answer["block_tokens"], answer["digests"] = kvcache.BlockTokens, digests
+	}
+	return c.JSON(http.StatusOK, answer)
 }
 
 func (a API) textCompletion(c echo.Context) error {

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// load is GET /v1/load: what a router needs to choose among replicas.
+type load struct {
+	Object  string       `json:"object"`
+	Replica replica      `json:"replica"`
+	State   string       `json:"state"` // ready, draining
+	Models  []modelLoad  `json:"models"`
+	Plugins []pluginLoad `json:"plugins"`
+}
+
+// replica says which server answers. ID and Started are others after a restart, when nothing is cached any more.
+type replica struct {
+	Name    string `json:"name"`
+	ID      string `json:"id"`
+	Version string `json:"version"`
+	Started int64  `json:"started"` // seconds since 1970
+}
+
+// modelLoad is a model. All after Failed is there once it is loaded and makes text.
+type modelLoad struct {
+	Name           string   `json:"name"`
+	Aliases        []string `json:"aliases"`
+	Digest         string   `json:"digest"`
+	Default        bool     `json:"default"`
+	State          string   `json:"state"` // unloaded, loading, loaded
+	WaitingForLoad int      `json:"waiting_for_load"`
+	Failed         bool     `json:"failed,omitempty"` // it did not load the last time
+
+	*work
+}
+
+// work is what a model is doing.
+type work struct {
+	AgeMS    float64       `json:"age_ms"` // how old all of it is but the length of the queue
+	Slots    slotLoad      `json:"slots"`
+	Queue    queueLoad     `json:"queue"`
+	Tokens   tokenLoad     `json:"tokens"`
+	Rates    rateLoad      `json:"tokens_per_second"`
+	KVCache  cacheLoad     `json:"kv_cache"`
+	Adapters []adapterLoad `json:"adapters"`
+	Prefixes prefixLoad    `json:"prefixes"`
+}
+
+type slotLoad struct {
+	All  int `json:"all"`
+	Busy int `json:"busy"`
+}
+
+type queueLoad struct {
+	Length   int     `json:"length"`
+	OldestMS float64 `json:"oldest_ms"` // 0: none waits for its first slot
+}
+
+type tokenLoad struct {
+	Prompt    uint64 `json:"prompt"`
+	Generated uint64 `json:"generated"`
+}
+
+type rateLoad struct {
+	Prompt    float64 `json:"prompt"`
+	Generated float64 `json:"generated"`
+}
+
+type cacheLoad struct {
+	Cells  int `json:"cells"`
+	Used   int `json:"used"`
+	Cached int `json:"cached"` // of Used, no request's
+}
+
+type adapterLoad struct {
+	Name    string  `json:"name"`
+	Scale   float32 `json:"scale"` // for requests that name none
+	Running int     `json:"running"`
+	Waiting int     `json:"waiting"`
+}
+
+type pluginLoad struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+	State  string `json:"state"`
+}
+
+// The bounds of the query's digests.
+const (
+	usualDigests = 1024
+	mostDigests  = 8192
+)
+
+// loads answers GET /v1/load. What changes seldom it looks up once in inventoryAge, since it may be asked many times a second.
+type loads struct {
+	replica replica
+
+	mu      sync.Mutex
+	at      time.Time // of what follows
+	models  []completion.Listed
+	plugins []pluginLoad
+}
+
+const inventoryAge = time.Second
+
+func newLoads(o Options) *loads {
+	return &loads{replica: replica{Name: o.Replica, ID: rand.Text(), Version: o.Version, Started: time.Now().Unix()}}
+}
+
+// load is GET /v1/load.
+func (s *service) load(c echo.Context) error {
+	most := usualDigests
+	if text := c.QueryParam("digests"); text != "" {
+		var err error
+		if most, err = strconv.Atoi(text); err != nil || most < 0 || most > mostDigests {
+			return completion.Invalid("digests", "digests is %.40q; it must be a number from 0 to %d", text, mostDigests)
+		}
+	}
+	answer := load{Object: "load", Replica: s.loads.replica, State: "ready"}
+	if s.Ready != nil && !s.Ready() {
+		answer.State = "draining"
+	}
+	models, plugins := s.inventory()
+	answer.Plugins = plugins
+	residents := s.Models.Residents()
+	for i, listed := range models {
+		m := modelLoad{Name: listed.Name, Aliases: append([]string{}, listed.Aliases...), Digest: listed.Digest, Default: i == 0, State: "unloaded", Failed: listed.Failed != nil}
+		for _, r := range residents {
+			if r.Name != listed.Name {
+				continue
+			}
+			m.State, m.WaitingForLoad = "loading", r.Waiting
+			if r.Model != nil {
+				m.State, m.work = "loaded", workOf(c.Request().Context(), r.Model, wire.CallerOf(c).CacheSalt, most)
+			}
+		}
+		answer.Models = append(answer.Models, m)
+	}
+	return c.JSON(http.StatusOK, answer)
+}
+
+// inventory is what changes seldom.
+func (s *service) inventory() ([]completion.Listed, []pluginLoad) {
+	l := s.loads
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.at) < inventoryAge {
+		return l.models, l.plugins
+	}
+	l.models, l.plugins = s.Models.List(), []pluginLoad{}
+	if s.Catalog != nil {
+		for _, p := range s.Catalog.List() {
+			l.plugins = append(l.plugins, pluginLoad{p.Name, p.SHA256, p.State})
+		}
+	}
+	l.at = time.Now()
+	return l.models, l.plugins
+}
+
+// workOf describes a loaded model to a caller with a cache salt; nil where it makes no text, or is being unloaded.
+func workOf(ctx context.Context, m *completion.Model, salt string, digests int) *work {
+	if m.EmbedsOnly {
+		return nil
+	}
+	l, err := m.Scheduler.Load(ctx)
+	if err != nil {
+		return nil
+	}
+	w := &work{AgeMS: milliseconds(l.At), Slots: slotLoad{l.Slots, l.Running}, Queue: queueLoad{Length: l.Waiting}, Tokens: tokenLoad(l.Tokens),
+		Rates: rateLoad(l.Rates), KVCache: cacheLoad{l.Cells, l.CellsUsed, l.CellsCached}, Adapters: adaptersOf(m.Adapters, l.Adapters)}
+	if !l.Oldest.IsZero() {
+		w.Queue.OldestMS = milliseconds(l.Oldest)
+	}
+	w.Prefixes = prefixesOf(l.Prefixes, salt, m.Adapters, digests)
+	return w
+}
+
+func milliseconds(since time.Time) float64 { return float64(time.Since(since).Microseconds()) / 1000 }
+
+// adaptersOf are the loaded adapters with the requests that have them.
+func adaptersOf(a completion.Adapters, used []scheduler.AdapterLoad) []adapterLoad {
+	list := []adapterLoad{}
+	if a == nil {
+		return list
+	}
+	at := map[int]int{} // by ID
+	for i, info := range a.List() {
+		at[info.ID] = i
+		list = append(list, adapterLoad{Name: info.Name, Scale: info.Scale})
+	}
+	for _, u := range used {
+		set, ok := a.Named(u.Key)
+		if !ok {
+			continue
+		}
+		for _, s := range set {
+			if i, loaded := at[s.ID]; loaded {
+				list[i].Running += u.Running
+				list[i].Waiting += u.Waiting
+			}
+		}
+	}
+	return list
+}
