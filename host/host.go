@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -15,7 +14,6 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/penstock/penstock/host/access"
 	"github.com/penstock/penstock/host/api"
@@ -54,7 +52,9 @@ type Host struct {
 	handler  atomic.Pointer[http.Handler]
 	accepts  atomic.Bool   // new requests are taken
 	requests inFlight      // those being answered, WebSockets too
-	done     chan struct{} // closed when every answer has ended
+	held     inFlight      // what is to reach its client before the host ends
+	draining chan struct{} // closed when no new answers are taken any more
+	done     chan struct{} // closed when every answer has ended and is sent, or time is up
 	abort    context.CancelFunc
 	served   chan error
 	finish   func() error // what Close does, once
@@ -63,7 +63,7 @@ type Host struct {
 // Open listens, loads the model and sets everything up. From the start /livez says 200 and everything else 503, until
 // Run takes requests. It stops soon after ctx is done.
 func Open(ctx context.Context, o Options) (*Host, error) {
-	h := &Host{config: o.Config, log: o.Log, ready: o.Ready, done: make(chan struct{}), served: make(chan error, 1)}
+	h := &Host{config: o.Config, log: o.Log, ready: o.Ready, draining: make(chan struct{}), done: make(chan struct{}), served: make(chan error, 1)}
 	if h.log == nil {
 		h.level = telemetry.Level(o.Config.Log.Level)
 		h.log = telemetry.NewLogger(os.Stderr, h.level, o.Config.Log.Format)
@@ -122,7 +122,7 @@ func (h *Host) api(o Options) http.Handler {
 		BodyLimit: s.BodyLimit, BodyMemory: s.BodyMemory, WriteTimeout: s.WriteTimeout,
 		ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes), Sinks: []func(operation.Record){h.metrics.Ended},
 		UI: o.UI, Metrics: h.metrics.Handler(h.models.metrics),
-		Ready: h.accepts.Load, Done: h.done,
+		Ready: h.accepts.Load, Draining: h.draining, Done: h.done, Hold: h.hold,
 	}
 	if h.models.recordings != nil {
 		options.Recordings = h.models.recordings
@@ -151,36 +151,6 @@ func (h *Host) warn() {
 
 // Handler answers requests as they are answered on the listener.
 func (h *Host) Handler() http.Handler { return http.HandlerFunc(h.answer) }
-
-// Run takes requests until ctx is done, then shuts down: new requests are refused, running ones go on for up to
-// server.shutdown_timeout, what is left then ends as cancelled. The error is nil after an orderly end.
-func (h *Host) Run(ctx context.Context) error {
-	h.accepts.Store(true)
-	h.log.Info("ready", slog.String("url", h.URL()))
-	if h.ready != nil {
-		h.ready(h.URL())
-	}
-	var failed error
-	select {
-	case <-ctx.Done():
-	case failed = <-h.served:
-		failed = fmt.Errorf("serve HTTP: %w", failed)
-	}
-	return errors.Join(failed, h.drain(), h.Close())
-}
-
-// drain refuses new requests and waits for running ones, at most for server.shutdown_timeout.
-func (h *Host) drain() error {
-	h.accepts.Store(false)
-	h.log.Info("shutting down", slog.Duration("at_most", h.config.Server.ShutdownTimeout))
-	deadline := time.NewTimer(h.config.Server.ShutdownTimeout)
-	defer deadline.Stop()
-	left, err := h.models.drain(deadline.C)
-	if left > 0 {
-		h.log.Warn("some answers were cut off", slog.Int("running", left))
-	}
-	return err
-}
 
 // Close ends the host, whatever it does. It may be called again.
 func (h *Host) Close() error { return h.finish() }

@@ -303,7 +303,7 @@ func (m *models) metrics() (list []*telemetry.Metrics) {
 
 // drain has the schedulers take no more requests, waits until their answers have ended or time is up, and ends what is left, which it
 // counts.
-func (m *models) drain(timeUp <-chan time.Time) (left int, _ error) {
+func (m *models) drain(timeUp <-chan struct{}) (left int, _ error) {
 	m.set.Stop()
 	running := m.set.All()
 	for _, r := range running {

@@ -43,6 +43,9 @@ func (h *Host) handle(handler http.Handler) { h.handler.Store(&handler) }
 func (h *Host) answer(w http.ResponseWriter, r *http.Request) {
 	h.requests.add()
 	defer h.requests.done()
+	if !h.accepts.Load() { // the next request of a proxy is to find a server that takes it, on a connection that stays
+		w.Header().Set("Connection", "close")
+	}
 	if r.ContentLength != 0 { // else a client may take as long as it likes; a handler that has read the body lifts it
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(h.config.Server.BodyTimeout)) // test recorders have none
 	}

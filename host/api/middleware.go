@@ -46,6 +46,21 @@ func (s *service) follow(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// finish has the host go on until a request is answered, and refuses one that comes when no new answers are taken.
+func (s *service) finish(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		defer s.Hold()()
+		select {
+		case <-s.Draining:
+			if c.Request().Method == http.MethodPost {
+				return completion.ShuttingDown()
+			}
+		default:
+		}
+		return next(c)
+	}
+}
+
 // rescue turns a panic of a handler, which is a fault of ours, into a 500 and a logged stack.
 func (s *service) rescue(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/penstock/penstock/host/operation"
 )
 
-// Options is what an API needs. Catalog, UI, Metrics, Ready and Done may be nil.
+// Options is what an API needs. Catalog, UI, Metrics, Ready and Hold may be nil.
 type Options struct {
 	Models     completion.Models
 	Catalog    Catalog    // nil: no plugins
@@ -26,7 +26,7 @@ type Options struct {
 	Recordings Recordings // nil: no request is recorded
 	Log        *slog.Logger
 	Version    string
-	Replica    string // names this server among others that serve the same
+	Replica    string // names this server among others that serve the same; empty: it is the only one
 
 	Keys         func() access.Keys       // those that are known now; nil: none, and the server is open to everybody
 	Limiter      *access.Limiter          // what each client may use; nil: as much as it likes
@@ -48,8 +48,10 @@ type Options struct {
 	Metrics http.Handler // GET /metrics
 	Ready   func() bool  // whether new requests are taken
 
-	// Done is closed when the host shuts down and every answer has ended: connections close then.
-	Done <-chan struct{}
+	// Draining is closed when no new answers are taken any more: a WebSocket closes then as soon as all of its answers are sent. Done is
+	// closed when every answer has ended and is sent, or time is up: connections close then. Either may be nil.
+	Draining, Done <-chan struct{}
+	Hold           func() (release func()) // has the host go on until release is called, or its time is up
 }
 
 // service answers requests. Its methods are the handlers.

@@ -22,6 +22,9 @@ import (
 
 // New builds the handler of all routes.
 func New(o Options) http.Handler {
+	if o.Hold == nil {
+		o.Hold = func() func() { return func() {} }
+	}
 	s := &service{Options: o, memory: wire.NewMemory(o.BodyMemory), loads: newLoads(o)}
 	s.sinks = append([]func(operation.Record){s.logOperation}, o.Sinks...)
 	e := echo.New()
@@ -39,11 +42,11 @@ func New(o Options) http.Handler {
 	// Not an echo.Group: one with middleware takes over what no route of it matches.
 	for _, d := range s.dialects() {
 		for _, r := range d.Routes {
-			authorize := s.authorize
+			around := []echo.MiddlewareFunc{wire.Errors(d.errors), s.finish, s.authorize}
 			if r.OwnKey {
-				authorize = s.authorizeSocket
+				around = []echo.MiddlewareFunc{wire.Errors(d.errors), s.authorizeSocket} // the WebSocket sees to its own end
 			}
-			e.Add(r.Method, r.Path, r.Handler, wire.Errors(d.errors), authorize)
+			e.Add(r.Method, r.Path, r.Handler, around...)
 		}
 	}
 	e.GET("/v1/load", s.load, s.authorize)
@@ -97,7 +100,8 @@ func (s *service) dialects() []Dialect {
 		{"Anthropic", anthropic.API{Server: server}.Routes(), anthropic.Error},
 		{"Ollama", ollama.API{Server: server}.Routes(), ollama.Error},
 		{"llama-server", llamaserver.API{Server: server, UI: s.UI != nil}.Routes(), llamaserver.Error},
-		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, IdlePing: s.IdlePing, Done: s.Done, Identify: s.identifySocket}).Routes(), wire.OpenAIError},
+		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, IdlePing: s.IdlePing, Replica: s.Replica,
+			Draining: s.Draining, Done: s.Done, Hold: s.Hold, Identify: s.identifySocket}).Routes(), wire.OpenAIError},
 	}
 }
 

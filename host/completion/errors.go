@@ -55,6 +55,11 @@ func Unsupported(param, format string, args ...any) *Error {
 // ErrGone ends a request whose client has left: nobody reads an answer.
 var ErrGone = errors.New("the client has gone")
 
+// ShuttingDown refuses a request because the server is about to end.
+func ShuttingDown() *Error {
+	return &Error{Status: http.StatusServiceUnavailable, Code: "shutting_down", Type: TypeUnavailable, Retry: 5, Message: "the server is shutting down"}
+}
+
 // timedOut ends a request that did not come to its end within its timeout_ms. The status is one that clients do not answer by
 // trying again, as OpenAI's do with 408, 409, 429 and all from 500 on: the same request would take as long again.
 func timedOut(message string) *Error {
@@ -118,8 +123,7 @@ func schedulerError(err error, prompt string) *Error {
 	case errors.Is(err, scheduler.ErrEmptyPrompt), errors.Is(err, scheduler.ErrBadRequest):
 		return Invalid(prompt, "%v", err)
 	case errors.Is(err, scheduler.ErrClosed):
-		return &Error{Status: http.StatusServiceUnavailable, Code: "shutting_down", Type: TypeUnavailable, Retry: 5,
-			Message: "the server is shutting down"}
+		return ShuttingDown()
 	case errors.Is(err, scheduler.ErrDeadline):
 		return timedOut(err.Error())
 	case errors.Is(err, chain.ErrNoToken), errors.Is(err, chain.ErrNotAllowed):

@@ -100,6 +100,7 @@ type Server struct {
 	BodyLimit         int64         `koanf:"body_limit"`  // bytes
 	BodyMemory        int64         `koanf:"body_memory"` // bytes of all bodies together
 	WriteTimeout      time.Duration `koanf:"write_timeout"`
+	ShutdownDelay     time.Duration `koanf:"shutdown_delay"` // for proxies to notice
 	ShutdownTimeout   time.Duration `koanf:"shutdown_timeout"`
 	ReplicaName       string        `koanf:"replica_name"` // empty: the machine's name
 }

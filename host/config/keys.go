@@ -156,10 +156,12 @@ var table = slices.Concat([]Key{
 		Allowed: "1MiB to 1TiB", Help: "most memory for all request bodies together; small ones do not count"},
 	{Name: "server.write_timeout", Kind: Duration, Default: 5 * time.Minute, check: lasting(time.Second, 24*time.Hour),
 		Allowed: "1s to 24h", Help: "how long a client may accept no data before its connection is closed"},
+	{Name: "server.shutdown_delay", Flag: "shutdown-delay", Kind: Duration, Default: time.Duration(0),
+		check: lasting(0, time.Hour), Allowed: "0s to 1h", Help: "how long new requests are still taken at shutdown, while /readyz says 503 already, so that proxies notice"},
 	{Name: "server.shutdown_timeout", Flag: "shutdown-timeout", Kind: Duration, Default: 30 * time.Second,
 		check: lasting(0, time.Hour), Allowed: "0s to 1h", Help: "how long running answers may go on at shutdown"},
 	{Name: "server.replica_name", Flag: "replica-name", Kind: Text, Default: "",
-		Help: "name of this server in GET /v1/load, where several serve the same; empty: the machine's"},
+		Help: "name of this server where several serve the same, in GET /v1/load and the streams of the WebSocket; empty: the machine's"},
 
 	{Name: "scheduler.slots", Flag: "parallel", Aliases: []string{"-np"}, Kind: Integer, Default: 8, check: between(1, 256),
 		Allowed: "1 to 256", Help: "answers computed at the same time"},

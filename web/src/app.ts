@@ -61,7 +61,10 @@ export class App {
     tabs?: Tabs,
   ) {
     this.rest = new Rest(base, () => keeper.key);
-    this.connection = new Connection({ probe: () => this.look(), socket: () => this.rest.socket() });
+    this.connection = new Connection({
+      probe: () => this.look(),
+      socket: () => this.rest.socket(this.answers.home),
+    });
     const streams = new Streams(this.connection, (error) => {
       this.notice.value = `${sentence(error.message)} ${remedy(error)}`.trim();
     });

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/penstock/penstock/host/api/openai"
@@ -31,6 +32,8 @@ type answer struct {
 
 	telling sync.Mutex // held while the end or the answer's state is told
 	ended   bool       // the client is told of the end, and of nothing after it
+
+	told atomic.Bool // the writer has taken the end
 
 	reading  context.Context    // done when it is to release the stream
 	stop     context.CancelFunc // ends that
@@ -173,8 +176,23 @@ func (k *connection) follow(a *answer) error {
 		return completion.AsError(scheduler.ErrClosed, "")
 	}
 	k.answers[a.id] = a
-	k.forwarding.Go(func() { a.forward(a.reading) })
+	k.going++
+	k.forwarding.Go(func() {
+		a.forward(a.reading)
+		k.free()
+	})
 	return nil
+}
+
+// free notes that an answer is forwarded no more.
+func (k *connection) free() {
+	k.mu.Lock()
+	k.going--
+	k.mu.Unlock()
+	select {
+	case k.freed <- struct{}{}:
+	default:
+	}
 }
 
 // release gives up the stream. A detachable answer goes on without a reader for a while; any other is cancelled, which does nothing if it
@@ -228,6 +246,9 @@ func (a *answer) sendEvent(ctx context.Context, e scheduler.Event) bool {
 	if a.saw(e) {
 		return true
 	}
+	if e.Kind == scheduler.KindStarted && a.detachable != nil {
+		a.detachable.named()
+	}
 	return a.connection.send(ctx, a.frameOf(e)) // another connection need not wait until this one's client has read
 }
 
@@ -248,7 +269,13 @@ func (a *answer) sendEnd(ctx context.Context, e scheduler.Event) bool {
 		a.detachable.paused.Store(false)
 	}
 	a.freeID() // before the client learns of the end and uses the id again
-	return a.connection.send(ctx, a.endFrame(e))
+	if !a.connection.send(ctx, a.endFrame(e)) {
+		return false
+	}
+	if a.told.Store(true); a.detachable != nil {
+		a.connection.toConfirm()
+	}
+	return true
 }
 
 // sendWithParts is sendEvent for an answer that is taken apart. What a token adds is told after the token, what is taken back before its

@@ -4,7 +4,9 @@ package socket
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +28,7 @@ type Attacher interface {
 // detachable is an answer that outlives its connection for a while, so that the client can come back to it.
 type detachable struct {
 	all     *detachables
+	hold    func() (release func()) // has the host go on until release is called
 	stream  completion.Stream
 	request *completion.Request
 	detach  time.Duration // how long it goes on without a reader
@@ -38,6 +41,9 @@ type detachable struct {
 	expiry *time.Timer // runs while nobody reads it
 
 	steering sync.Mutex // held while the request is read or changed
+
+	holding sync.Mutex
+	release func() // lets the host end; nil: it need not wait for the answer's client
 }
 
 // detachables are the detachable answers by the unguessable names of their streams.
@@ -53,7 +59,7 @@ func (d *detachables) full() bool {
 }
 
 func (d *detachables) add(a *answer, detach time.Duration) *detachable {
-	found := &detachable{all: d, stream: a.stream, request: a.choice.Request, detach: detach, seed: a.seed, parts: a.parts != nil}
+	found := &detachable{all: d, hold: a.connection.api.Hold, stream: a.stream, request: a.choice.Request, detach: detach, seed: a.seed, parts: a.parts != nil}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.byStream == nil {
@@ -81,6 +87,41 @@ func (d *detachable) expire() {
 	d.all.mu.Unlock()
 	d.stream.Cancel()
 	d.request.Release()
+	d.settled()
+}
+
+// named has the host's end wait for the client, who knows the stream's name from now on and may come back by it.
+func (d *detachable) named() {
+	d.holding.Lock()
+	defer d.holding.Unlock()
+	if d.release == nil {
+		d.release = d.hold()
+	}
+}
+
+// settled lets the host end: the client has all of the answer, or its time is up.
+func (d *detachable) settled() {
+	d.holding.Lock()
+	defer d.holding.Unlock()
+	if d.release != nil {
+		d.release()
+		d.release = nil
+	}
+}
+
+// toldOver are those whose end was sent over a connection.
+func (d *detachables) toldOver(k *connection) (told []*detachable) {
+	d.mu.Lock()
+	all := slices.Collect(maps.Values(d.byStream))
+	d.mu.Unlock()
+	for _, each := range all {
+		each.mu.Lock()
+		if r := each.reader; r != nil && r.connection == k && r.told.Load() {
+			told = append(told, each)
+		}
+		each.mu.Unlock()
+	}
+	return told
 }
 
 // note keeps whether the answer is paused, for clients that come back, and returns who reads it.
@@ -100,18 +141,16 @@ func (k *connection) attach(f clientFrame) error {
 	if err := k.checkFree("id", f.ID); err != nil {
 		return err
 	}
-	unknown := &completion.Error{Status: http.StatusNotFound, Code: "unknown_stream", Type: completion.TypeInvalid, Param: "stream",
-		Message: "no such stream: it was not started with detach_ms, or its time is up"}
-	d := k.api.detachables.find(f.Stream)
-	if d == nil {
-		return unknown
+	d, err := k.api.find(f.Stream)
+	if err != nil {
+		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.reader.stop()
 	<-d.reader.released
 	if !d.expiry.Stop() {
-		return unknown // its time was up just now
+		return unknownStream(absentStream) // its time was up just now
 	}
 	st, ok := d.stream.(Attacher)
 	if !ok {
@@ -124,6 +163,7 @@ func (k *connection) attach(f clientFrame) error {
 		d.detached()
 		return err
 	}
+	d.named()
 	return k.follow(a)
 }
 

@@ -110,7 +110,7 @@ func (a *answer) frameOf(e scheduler.Event) any {
 	d, _ := c.Add(e) // an answer fails only at its end
 	switch e.Kind {
 	case scheduler.KindStarted:
-		return startedFrame{Type: "started", ID: a.id, Stream: a.stream.ID(), Model: c.Request.Model.Name,
+		return startedFrame{Type: "started", ID: a.id, Stream: a.connection.api.nameOf(a.stream), Model: c.Request.Model.Name,
 			Seed: a.seed, Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens}
 	case scheduler.KindOutput:
 		return outputFrame{Type: "output", ID: a.id, Seq: e.Seq, PluginOutput: wire.OutputOf(*e.Output)}

@@ -28,8 +28,11 @@ type API struct {
 	Log       *slog.Logger
 	BodyLimit int64         // bytes of a frame
 	IdlePing  time.Duration // after so long without a frame the client is asked whether it is there; 0: 30 s
-	// Done is closed when the host shuts down and every answer has ended: connections close then.
-	Done <-chan struct{}
+	Replica   string        // names this server among others that serve the same; empty: it is the only one
+	// Draining is closed when no new answers are taken any more: a connection closes then as soon as all of its answers are sent. Done is
+	// closed when every answer has ended and is sent, or time is up: connections close then. Either may be nil.
+	Draining, Done <-chan struct{}
+	Hold           func() (release func()) // has the host go on until release is called, or its time is up
 	// Identify notes whom a key belongs to, or refuses it. The empty key is the one that the request came with.
 	Identify func(c echo.Context, key string) error
 
@@ -65,8 +68,11 @@ type connection struct {
 	ctx   context.Context // done when the connection is
 	close context.CancelFunc
 	wrote atomic.Bool // a frame was sent since the last look
+	late  bool        // it was opened when the server was draining
 
 	refused int // frames in a row, for the reader
+
+	unconfirmed chan struct{} // has room for one: the client is to be asked whether it has its answers
 
 	unwatch context.CancelFunc // ends the watch, for the reader; nil: there is none
 	watcher sync.WaitGroup     // one at most
@@ -74,6 +80,8 @@ type connection struct {
 	forwarding sync.WaitGroup // of answers
 	mu         sync.Mutex
 	answers    map[string]*answer // those that have not ended, by the client's id
+	going      int                // answers that are being forwarded
+	freed      chan struct{}      // has room for one: an answer is forwarded no more
 	closing    bool               // no answer is begun any more
 }
 
@@ -89,12 +97,16 @@ func (a *API) open(c echo.Context) error {
 	defer conn.CloseNow() //nolint:errcheck // whatever is left of the connection
 	conn.SetReadLimit(-1) // an oversized frame is refused, the connection lives on
 	ctx, stop := context.WithCancel(c.Request().Context())
-	k := &connection{api: a, conn: conn, caller: wire.CallerOf(c), allow: func() error { return a.Identify(c, "") },
-		out: make(chan any), live: make(chan liveFrame), ctx: ctx, close: stop, answers: map[string]*answer{}}
+	k := &connection{api: a, conn: conn, caller: wire.CallerOf(c), allow: func() error { return a.Identify(c, "") }, late: a.isDraining(),
+		out: make(chan any), live: make(chan liveFrame), freed: make(chan struct{}, 1), unconfirmed: make(chan struct{}, 1), ctx: ctx, close: stop, answers: map[string]*answer{}}
+	if !k.late { // else what it attaches to holds the host
+		defer a.Hold()()
+	}
 	var helpers sync.WaitGroup
 	helpers.Go(k.write)
 	helpers.Go(k.closeOnShutdown)
 	helpers.Go(k.ping)
+	helpers.Go(k.confirmEnds)
 	if err = k.authenticate(c); err == nil {
 		err = k.read()
 	}
@@ -102,6 +114,9 @@ func (a *API) open(c echo.Context) error {
 	k.forwarding.Wait()
 	k.watcher.Wait()
 	helpers.Wait()
+	if isDeliberate(err) {
+		settle(a.detachables.toldOver(k))
+	}
 	a.Log.Debug("websocket closed", slog.Any("reason", err))
 	return nil
 }
@@ -201,6 +216,9 @@ func (k *connection) writeFrame(f any) bool {
 		_ = k.conn.Close(last.status, last.reason) // the client may have gone
 		return false
 	}
+	if _, ok := f.(flushFrame); ok {
+		return true
+	}
 	data, err := json.Marshal(f)
 	if err != nil {
 		k.api.Log.Error("a frame cannot be encoded", slog.Any("error", err))
@@ -285,40 +303,4 @@ func (k *connection) find(id string) *answer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.answers[id]
-}
-
-// closeFrame is the last thing the writer is handed: it closes the connection after all frames.
-type closeFrame struct {
-	status websocket.StatusCode
-	reason string
-}
-
-// closeOnShutdown ends the connection in order when the host shuts down: its answers' last frames first, then the closing
-// handshake. A client that does not take them in time is cut off.
-func (k *connection) closeOnShutdown() {
-	select {
-	case <-k.ctx.Done():
-		return
-	case <-k.api.Done:
-	}
-	k.mu.Lock()
-	k.closing = true
-	k.mu.Unlock()
-	rest := make(chan struct{})
-	go func() { k.forwarding.Wait(); close(rest) }()
-	late := time.NewTimer(time.Second)
-	defer late.Stop()
-	select {
-	case <-rest:
-	case <-late.C:
-		k.close()
-	case <-k.ctx.Done():
-	}
-	<-rest
-	select {
-	case k.out <- closeFrame{websocket.StatusGoingAway, "the server is shutting down"}:
-	case <-late.C:
-		k.close()
-	case <-k.ctx.Done():
-	}
 }

@@ -115,6 +115,32 @@ test("Answers: a request that has not begun is sent again", () => {
   assert.deepEqual(asked, [request, request]);
 });
 
+test("Answers: a request that a server refuses because it ends is sent again over the next connection", () => {
+  const { answers, online, place, state, asked, speaker } = setUp();
+  answers.start(place, request);
+  speaker().end({
+    reason: "error",
+    error: { code: "shutting_down", message: "the server is shutting down" },
+  });
+  assert.equal(state.message.answer?.phase, "lost");
+  assert.deepEqual(asked, [request]);
+  online.value = false;
+  online.value = true;
+  assert.deepEqual(asked, [request, request]);
+});
+
+test("Answers: what runs says which server has it", () => {
+  const { answers, place, started, speaker } = setUp();
+  answers.start(place, request);
+  assert.equal(answers.home, "");
+  speaker().started(started);
+  assert.equal(answers.home, "", "a server that is the only one");
+  speaker().started({ ...started, stream: "host.example.org.Q4" });
+  assert.equal(answers.home, "host.example.org");
+  speaker().end({ reason: "stop" });
+  assert.equal(answers.home, "");
+});
+
 test("Answers: one that ran when the page was left goes on, or says that it is gone", async () => {
   const left = setUp({ stream: "name", seq: 4, phase: "streaming" });
   left.answers.resume(left.place);

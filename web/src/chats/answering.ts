@@ -38,6 +38,12 @@ export class Answers {
     return this.runs;
   }
 
+  /** The server that has what runs, of several behind a proxy: a connection to go on has to lead there. "": any. */
+  get home(): string {
+    for (const run of this.runs.peek().values()) if (run.home !== "") return run.home;
+    return "";
+  }
+
   /** Has the host write the message. */
   start(place: Place, request: GenerateRequest): Run {
     return this.lead(place, this.asking(request));

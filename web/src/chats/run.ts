@@ -56,6 +56,12 @@ export class Run implements Listener {
     return this.watching ? undefined : this.stream?.id;
   }
 
+  /** The server that has the answer, of several behind a proxy; "" where that is not known, or another tab follows the answer. */
+  get home(): string {
+    const stream = this.watching ? "" : (this.answering.stream ?? "");
+    return stream.slice(0, Math.max(stream.lastIndexOf("."), 0));
+  }
+
   /** The answer as it is now. */
   get message(): ReadonlySignal<Message> {
     return this.place.message;
@@ -201,6 +207,10 @@ export class Run implements Listener {
 
   end({ reason, usage, timings, trace, error: told }: End): void {
     if (this.abandoned) return;
+    if (told?.code === "shutting_down" && this.answering.stream === undefined) {
+      this.lost(); // the host ends the connection when its other answers are sent; the next host is asked again
+      return;
+    }
     if (trace !== undefined) this.pieces.push(piece("", trace));
     const { stream: _, ...answering } = this.answering;
     const unknown = told?.code === "unknown_stream" || told?.code === "events_gone";

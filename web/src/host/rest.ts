@@ -74,9 +74,10 @@ export class Rest {
     return props(await this.get(`props${query}`));
   }
 
-  /** Opens /v1/ws; the result is still connecting. */
-  socket(): WebSocket {
+  /** Opens /v1/ws, where a proxy leads to several servers to the replica, unless that is ""; the result is still connecting. */
+  socket(replica = ""): WebSocket {
     const url = this.address("v1/ws");
+    if (replica !== "") url.searchParams.set("replica", replica);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     const key = this.key();
     return new WebSocket(url, key === "" ? [] : [subprotocol, keyPrefix + base64url(key)]);
