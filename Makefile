@@ -177,6 +177,10 @@ fuzz: setup-test llama plugins ## each fuzz target for FUZZTIME, here a minute (
 kill-test: build ## kill a server 200 times at random moments of its work, and look at what it leaves
 	PENSTOCK_TEST_LONG=1 go test -count 1 -v -run 'TestKill$$' ./cmd/penstock
 
+.PHONY: rolling-test
+rolling-test: setup-test build ## 50 clients over HTTP and 20 over the WebSocket through HAProxy, while each of three replicas is restarted twice
+	PENSTOCK_TEST_LONG=1 go test -timeout 30m -count 1 -v -run 'TestProxy_RollingRestart$$' ./deploy
+
 .PHONY: soak
 soak: build plugins ## random load and faults for SOAK (15m), with the figures in docs/reliability.md (ARGS="-seed 2 -clients 96")
 	go run ./tools/soak -for $(SOAK) -document docs/reliability.md $(ARGS)

@@ -17,6 +17,8 @@ var notRun = map[string]string{
 	"go run ./plugins/tck/cmd/tck -url http://127.0.0.1:8080 -admin-key KEY": "the tests of host run the kit over HTTP, those of plugins/tck write it",
 	"sudo install -m 755 bin/penstock /usr/bin/penstock":                     "changes the machine and needs systemd as its first process; the tests in deploy check the service",
 	"podman build -f deploy/Containerfile -t penstock .":                     "needs a registry of containers; the tests in deploy check the file and the binary",
+	"sudo apt-get install haproxy":                                           "changes the machine; the tests in deploy start HAProxy with that file",
+	"for replica in r1 r2 r3; do":                                            "restarts three machines; TestProxy_RollingRestart in deploy restarts three processes",
 	"podman build -t penstock .":                                             "likewise; make dist-test follows the file by hand",
 	"make dist":                                                              "compiles for minutes; make dist-test runs it, and the README's commands with what it makes",
 	"make bench-peer":                                                        "takes ten minutes",

@@ -42,6 +42,9 @@ there() { # whether any of them is
 missing=()
 need() { has "$1" || missing+=("$2"); }
 
+# Debian's lies where only root's PATH looks.
+need_haproxy() { has haproxy || [ -x /usr/sbin/haproxy ] || missing+=(haproxy); }
+
 # By the whole name, since apt takes one that it does not know for a pattern.
 offered() { apt-cache policy "$1" 2>/dev/null | grep -A 2 -Fx "$1:" | grep -q 'Candidate: [0-9]'; }
 
@@ -86,7 +89,7 @@ find_missing() {
   if [ "$1" = test ]; then
     browser_ok || missing+=(chromium)
     need shellcheck shellcheck
-    [ "$(uname)" != Linux ] || need systemd-analyze systemd
+    [ "$(uname)" != Linux ] || { need systemd-analyze systemd; need_haproxy; }
   fi
 }
 

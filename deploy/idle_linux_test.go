@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+
+package deploy
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// endless is a number of tokens that no answer reaches.
+const endless = 1_000_000_000
+
+// A proxy that cuts idle connections cuts the WebSocket of an answer that is paused. Its client comes back, and nothing is lost or doubled.
+// The answer has no end, so that it cannot be over before it is paused.
+func TestProxy_CutsIdleSocket(t *testing.T) {
+	f := newFleet(t, map[string]string{"timeout tunnel 90s": "1s"}, "--context-shift")
+	begins := f.know(t, question{prompt: "Tell me a story about a frog.", tokens: 500})
+	c, s := &caller{url: f.url}, &said{seq: -1}
+	hear := func(until func() bool) error {
+		for !until() {
+			got, err := c.read(t.Context())
+			if err == nil {
+				err = s.take(got)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := c.begin(t.Context(), "", question{prompt: begins.prompt, tokens: endless}.generate()); err != nil {
+		t.Fatal(err)
+	}
+	if err := hear(func() bool { return s.stream != "" }); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.send(t.Context(), object{"type": "pause", "id": "a"}); err != nil {
+		t.Fatal(err)
+	}
+	err := hear(func() bool { return false })
+	if c.conn != nil || c.moved > 0 {
+		t.Fatalf("%v; want the proxy to cut the connection", err)
+	}
+	if err := c.begin(t.Context(), s.home(), s.attach(), object{"type": "resume", "id": "a"}); err != nil {
+		t.Fatal(err)
+	}
+	defer c.leave()
+	seen := s.seq
+	if err := hear(func() bool { return s.seq > seen && len(s.text) >= len(begins.answer) }); err != nil {
+		t.Errorf("after event %d of %d: %v", s.seq, seen, err)
+	}
+	if !strings.HasPrefix(s.text, begins.answer) {
+		t.Errorf("got %q, want %q at the beginning", s.text, begins.answer)
+	}
+}
+
+// A stream that waits for its first token is not idle: comments keep it. A request without a stream is cut, and told why.
+func TestProxy_CutsIdleRequest(t *testing.T) {
+	f := newFleet(t, map[string]string{"timeout server 1h": "14s"}, "--parallel", "1", "--context-shift")
+	q := f.know(t, question{prompt: "Tell me a story about a frog.", tokens: 20})
+	home, err := ask(t.Context(), f.url, q, "a", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := f.occupy(t, home)
+	stream, err := q.post(t.Context(), f.url, true, "a", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := q.post(t.Context(), f.url, false, "a", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer whole.Body.Close() //nolint:errcheck // it was read
+	text, err := io.ReadAll(whole.Body)
+	var told struct {
+		Error struct{ Code, Message string }
+	}
+	if err != nil || json.Unmarshal(text, &told) != nil || whole.StatusCode != http.StatusGatewayTimeout || told.Error.Code != "gateway_timeout" || told.Error.Message == "" {
+		t.Errorf("the request without a stream: %s %s, %v; want 504 and a sentence", whole.Status, text, err)
+	}
+	free() // only now, so the stream has waited for longer than the proxy lets a silent one
+	if replica, err := q.check(stream); err != nil || replica != home {
+		t.Errorf("the stream, of %s: %v; want an answer of %s", replica, err, home)
+	}
+}
+
+// occupy has a replica with one slot write an answer without end, until free is called. It never waits for its reader.
+func (f *fleet) occupy(t *testing.T, name string) (free func()) {
+	t.Helper()
+	c := &caller{url: "http://" + f.address[name]}
+	q := question{prompt: "Tell me a story about a dog.", tokens: endless}
+	if err := c.begin(t.Context(), "", object{"type": "generate", "id": "a", "request": q.body(), "overflow": "drop"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.read(t.Context()); err != nil || got.Type != "started" {
+		t.Fatalf("no answer begins: %+v, %v", got, err)
+	}
+	return c.hang
+}
