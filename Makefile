@@ -144,10 +144,19 @@ build/plugins/stdgo/%.wasm: $$(wildcard plugins/examples/%/*.go) $(GO_SDK)
 	@mkdir -p $(@D)
 	cd plugins/examples/$* && GOOS=wasip1 GOARCH=wasm go build -trimpath -buildmode=c-shared -ldflags='-s -w' -o $(abspath $@) .
 
+# The chart's tests are a module of their own: Helm and Kubernetes are far larger than Penstock. go's test cache does not see the chart.
+.PHONY: chart-test
+chart-test: build plugins ## the Helm chart: rendered, decoded, validated, and agreeing with the program
+	cd deploy/helm && go test -count=1 -vet=all .
+
+.PHONY: chart-apply
+chart-apply: ## the same, and applied to a real API server, which takes minutes to compile
+	cd deploy/helm && go test -count=1 -tags apiserver -run APIServer .
+
 # The race detector makes all that computes ten times slower, so what has no goroutines (host/plugin/fuel) goes without,
 # and host/archtest, which computes for a minute what other packages compute with the same goroutines.
 .PHONY: test
-test: setup-test build plugins-test $(LLAMA_SERVER) $(LLAMA_ARCHS) $(CLIENT_MODULES) ## all tests that end within minutes: Go, Go with the race detector, UI, UI in a browser, other APIs' clients
+test: setup-test build plugins-test chart-test $(LLAMA_SERVER) $(LLAMA_ARCHS) $(CLIENT_MODULES) ## all tests that end within minutes: Go, Go with the race detector, the Helm chart, UI, UI in a browser, other APIs' clients
 	go test -timeout 15m -skip 'HoldUpNobody|FromEmptyFolder' ./...
 	go test -v -run HoldUpNobody ./host # by itself, for what it prints
 	go test -timeout 15m -v -run FromEmptyFolder ./cmd/penstock # likewise
@@ -165,6 +174,7 @@ test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) ## full corru
 	scripts/compilers.sh
 	scripts/arm64.sh
 	scripts/vulkan.sh
+	$(MAKE) chart-apply
 	$(MAKE) dist-test
 	scripts/fuzz.sh $(FUZZTIME)
 
