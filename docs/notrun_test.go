@@ -26,6 +26,8 @@ var notRun = map[string]string{
 	"bin/penstock model pull OWNER/NAME:Q4_K_M":                              "needs a hub",
 	"BACKEND=vulkan make run":                                                "builds llama.cpp anew; make test-long tries Vulkan",
 	`penstock plugin dev no-e --prompt "Tell me a story about a frog."`:      "does not end; a test of cmd/penstock runs it for each language and kind",
+	"helm install chat deploy/helm/penstock --set image.repository=registry.example.com/penstock --set image.tag=1.0": "needs a cluster; make chart-test does what can be done without one",
+	"kubectl create secret generic penstock-keys --from-file=keys.txt":                                                 "likewise",
 	"make soak": "takes 15 minutes; the tests of tools/soak run it for 20 seconds",
 	"bin/penstock plugin push plugins/banned-phrases.wasm registry.example.com/team/banned-phrases:1.0": "needs a registry; the tests of cmd/penstock push to one of their own",
 	"penstock model pull OWNER/NAME":                                                                  "needs a hub; the tests of cmd/penstock pull from one of their own",
