@@ -231,6 +231,10 @@ bench-kernels: llama ## products with weights of each type, Penstock's kernels a
 bench-peer: build llama-tools $(PEER_MODELS) ## compare with llama-server and its tools, into docs/performance.md and README (ARGS="-only mixed")
 	go run ./tools/benchpeer -document docs/performance.md -readme README.md -chart docs/images/gaps.svg -out build/bench-peer.json $(ARGS)
 
+.PHONY: simulate
+simulate: ## what fleets of 1 to 1,000 replicas do, on virtual time, into docs/scale.md (ARGS="-only fleets" for one table)
+	go run ./tools/simulate -document docs/scale.md $(ARGS)
+
 .PHONY: bench-plugins
 bench-plugins: build plugins $(BENCH_MODEL) ## what plugins cost eight streams
 	go run ./tools/benchpeer -only plugins $(ARGS)
