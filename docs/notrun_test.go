@@ -29,6 +29,8 @@ var notRun = map[string]string{
 	"helm install chat deploy/helm/penstock --set image.repository=registry.example.com/penstock --set image.tag=1.0": "needs a cluster; make chart-test does what can be done without one",
 	"kubectl create secret generic penstock-keys --from-file=keys.txt":                                                 "likewise",
 	"make soak": "takes 15 minutes; the tests of tools/soak run it for 20 seconds",
+	"make simulate":                                                          "takes minutes; the tests of tools/simulate run small fleets",
+	"make soak":                                                              "takes 15 minutes; the tests of tools/soak run it for 20 seconds",
 	"bin/penstock plugin push plugins/banned-phrases.wasm registry.example.com/team/banned-phrases:1.0": "needs a registry; the tests of cmd/penstock push to one of their own",
 	"penstock model pull OWNER/NAME":                                                                  "needs a hub; the tests of cmd/penstock pull from one of their own",
 	"penstock serve --rerank-model bge-reranker-v2-m3.gguf":                                           "needs a model that scores documents; the tests of host write one",
