@@ -30,6 +30,8 @@ type Options struct {
 	Broken []BrokenKernel
 	// GPULayers are those that serving will put on GPUs; negative: all. They are tried there too, by Open.
 	GPULayers int
+	// Workers says that devices of other machines will hold weights. The trial goes without.
+	Workers bool
 	// Loading and Computing are the other options of serving, which the trials have too, but for sizes.
 	Loading   native.ModelOptions
 	Computing native.ContextOptions
@@ -82,11 +84,15 @@ func Check(ctx context.Context, path string, o Options) (Lacks, error) {
 	}
 	with := o.onCPU()
 	if o.Memory > 0 && file.weights > o.Memory {
-		if len(o.gpus) == 0 {
+		switch {
+		case o.Workers: // the pages of the file come and go, which takes as long as reading it some times
+			with.Loading.LoadMode, with.Loading.NoRepack, o.Memory = "mmap", true, 0
+		case len(o.gpus) == 0:
 			return nil, fmt.Errorf("%w: the weights of %s take %s, available are %s; use a smaller or more strongly quantised model",
 				ErrTooLarge, path, size(file.weights), size(o.Memory))
+		default:
+			with, o.Memory = o.onGPU(), 0 // as it will be served, for the CPU alone cannot; whether that fits is found out before it is loaded
 		}
-		with, o.Memory = o.onGPU(), 0 // as it will be served, for the CPU alone cannot; whether that fits is found out before it is loaded
 	}
 	note := noteFor(o.CacheDir, file, template.Source, with.key())
 	if lacks, passed := note.read(); passed {

@@ -68,6 +68,9 @@ const (
 	kindOptions      = "options"      // the options' fault
 )
 
+// newStderr keeps the end of what a child prints to its standard error.
+func newStderr() *excerpt.Tail { return excerpt.NewTail(64 << 10) }
+
 // child is a process that tries one file after the other until one makes it end.
 type child struct {
 	cmd    *exec.Cmd
@@ -105,7 +108,7 @@ func startChild(ctx context.Context, memory uint64) (*child, error) {
 	if err == nil && line == hello {
 		return p, nil
 	}
-	err = errors.Join(fmt.Errorf("%w: %s", ErrNoChild, lastWords(p.stderr)), context.Cause(ctx))
+	err = errors.Join(fmt.Errorf("%w: %s", ErrNoChild, p.stderr.LastWords()), context.Cause(ctx))
 	return nil, errors.Join(err, p.close())
 }
 
@@ -203,7 +206,7 @@ func (p *child) read(ctx context.Context, timeout time.Duration) (string, error)
 // lastWords waits for the end of a child that crashed and returns the last it said, or how it ended.
 func (p *child) lastWords() string {
 	p.wait()
-	if words := lastWords(p.stderr); words != "" {
+	if words := p.stderr.LastWords(); words != "" {
 		return words
 	}
 	return p.cmd.ProcessState.String()

@@ -76,9 +76,9 @@ func startKernelChild(ctx context.Context, list string) (lines []string, words s
 		}
 	}
 	if len(lines) == 0 {
-		return nil, "", errors.Join(fmt.Errorf("%w: %s", ErrNoChild, lastWords(stderr)), failed)
+		return nil, "", errors.Join(fmt.Errorf("%w: %s", ErrNoChild, stderr.LastWords()), failed)
 	}
-	if words = lastWords(stderr); words == "" && failed != nil {
+	if words = stderr.LastWords(); words == "" && failed != nil {
 		words = failed.Error()
 	}
 	if limited.Err() != nil {

@@ -39,6 +39,13 @@ func useSoundKernels(ctx context.Context, in *inspection, o Options) ([]BrokenKe
 	return t.broken, nil
 }
 
+// SoundKernels are those of a choice that compute right on this CPU for what other processes send: of products the plain ones, which need no
+// other layout of weights, and any for attention.
+func SoundKernels(ctx context.Context, choice native.KernelChoice) (native.KernelSet, []BrokenKernel, error) {
+	broken, err := useSoundKernels(ctx, &inspection{}, Options{Kernels: choice}.withDefaults())
+	return native.KernelsInUse(), broken, err
+}
+
 func (t *kernelTrial) brokenKernels() (broken []native.Kernel) {
 	for _, b := range t.broken {
 		broken = append(broken, b.Kernel)

@@ -14,3 +14,22 @@ func limitProcess(bytes uint64) {
 		_ = syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: bytes, Max: bytes})
 	}
 }
+
+// processLimits are how many bytes this process may still allocate by its own limits (ulimit -d and -v), where it has any. Processes that it
+// starts have the same limits, each for itself.
+func processLimits() (left []uint64) {
+	for _, l := range []struct {
+		resource int
+		used     string
+	}{{syscall.RLIMIT_DATA, "VmData:"}, {syscall.RLIMIT_AS, "VmSize:"}} {
+		var limit syscall.Rlimit
+		if err := syscall.Getrlimit(l.resource, &limit); err != nil || limit.Cur >= unlimited {
+			continue
+		}
+		left = append(left, limit.Cur-min(limit.Cur, meminfo("/proc/self/status", l.used)))
+	}
+	return left
+}
+
+// unlimited is less than what systems call infinite, and more than any machine has.
+const unlimited = 1 << 62

@@ -22,6 +22,11 @@ func AvailableMemory() uint64 {
 			available = max(left, 1) // 0 would mean that nothing is known
 		}
 	}
+	for _, left := range processLimits() {
+		if available == 0 || left < available {
+			available = max(left, 1)
+		}
+	}
 	return available
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "model_params.h"
 
+#include "remote.h"
+
 #include "ggml-backend.h"
 #include "gguf.h"
 
@@ -116,7 +118,7 @@ void model_params::choose_devices(const ps_model_params & p) {
         }
     }
     for (size_t i = 0; i < p.n_devices; i++) {
-        auto * device = ggml_backend_dev_by_name(p.devices[i]);
+        auto * device = find_device(p.devices[i]);
         if (!device || ggml_backend_dev_type(device) == GGML_BACKEND_DEVICE_TYPE_CPU) {
             refuse("device \"" + std::string(p.devices[i]) + "\" does not exist; besides the CPU there are: " + list(all_devices(true), ggml_backend_dev_name));
         }

@@ -72,6 +72,14 @@ int32_t ps_device_count(void) PS_NOEXCEPT;
 void ps_numa(int32_t strategy) PS_NOEXCEPT;
 int32_t ps_device_at(int32_t index, ps_device *out, ps_error *err) PS_NOEXCEPT;
 
+// Makes the n devices at the other end of a socket known by these names, until ps_remote_close. What answers there must do so to the end:
+// ggml ends the process when it does not. Nothing may use the devices any more when they are closed; the socket stays the caller's.
+int32_t ps_remote_open(int32_t socket, const char *const *names, size_t n, int32_t *endpoint, ps_error *err) PS_NOEXCEPT;
+void ps_remote_close(int32_t endpoint) PS_NOEXCEPT;
+// Computes with devices of this machine what comes over a socket, until its other end is closed. Weights that were sent once are kept in
+// the folder cache, unless that is empty. ggml ends the process on a request that it does not understand.
+int32_t ps_serve_devices(int32_t socket, const char *const *names, size_t n, size_t threads, const char *cache, ps_error *err) PS_NOEXCEPT;
+
 // How many objects of each kind exist; tests look for leaks with it.
 typedef struct ps_live {
     int64_t models, contexts, samplers, templates, answers, grammars, states, adapters;

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-package model
+package excerpt
 
 import (
 	"regexp"
 	"strings"
-
-	"github.com/penstock/penstock/host/excerpt"
 )
-
-// newStderr keeps the end of what a child prints to its standard error.
-func newStderr() *excerpt.Tail { return excerpt.NewTail(64 << 10) }
 
 // crash is where the Go runtime begins to report the end of the process; what is of interest stands before it.
 var crash = regexp.MustCompile(`(?m)^(SIG[A-Z]+: |fatal error: |panic: |unexpected fault|goroutine \d+ |\[signal )`)
@@ -18,9 +13,10 @@ var crash = regexp.MustCompile(`(?m)^(SIG[A-Z]+: |fatal error: |panic: |unexpect
 // sourceFile is a path to llama.cpp's source, which says where it was built.
 var sourceFile = regexp.MustCompile(`^\S*/([^/\s]+:\d+: )`)
 
-// lastWords finds what a child said last: the last line before a crash, or, if there is none, the crash's own first line.
-func lastWords(stderr *excerpt.Tail) string {
-	text := stderr.String()
+// LastWords finds what a child process with this standard error said last: the last line before a crash, or, if there is none, the crash's
+// own first line.
+func (t *Tail) LastWords() string {
+	text := t.String()
 	report := ""
 	if at := crash.FindStringIndex(text); at != nil {
 		report, _, _ = strings.Cut(text[at[0]:], "\n")
