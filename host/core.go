@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/penstock/penstock/host/adapter"
@@ -47,6 +48,13 @@ type Core struct {
 	config     config.Scheduler
 	embeddings *embeddings
 	guesses    *guesses
+
+	// Of a model that workers compute; see revive.go.
+	workers  *workers // nil: there are none
+	settings config.Config
+	options  engine.Options // before it was decided what workers compute
+	down     atomic.Bool    // a worker is lost
+	log      *slog.Logger
 }
 
 // OpenCore finds, checks and loads the configured model. progress is called with 0 to 1 while the weights load; nil is
@@ -84,12 +92,20 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 			err = errors.Join(err, core.Close())
 		}
 	}()
-	if options.GPULayers, err = layersToLoad(ctx, c, options, cmp.Or(o.memory, model.AvailableMemory()), log); err != nil {
+	trial := options // in a child, which has no sessions with workers
+	if len(c.Workers.RPC) > 0 {
+		trial.Model, trial.GPULayers = withoutGPU(options.Model), 0
+		core.workers, err = openAll(ctx, c.Workers)
+	} else {
+		trial.GPULayers, err = layersToLoad(ctx, c, options, cmp.Or(o.memory, model.AvailableMemory()), log)
+		options.GPULayers = trial.GPULayers
+	}
+	if err != nil {
 		return nil, err
 	}
 	core.file, err = model.Open(ctx, c.Model.Path, model.Options{
-		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: options.GPULayers, Broken: o.broken, Beside: o.beside,
-		Loading: options.Model, Computing: options.Context,
+		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: trial.GPULayers, Workers: core.workers != nil, Broken: o.broken, Beside: o.beside,
+		Loading: trial.Model, Computing: options.Context,
 		Template: c.Chat.Template, TemplateFile: c.Chat.TemplateFile,
 		Trying: func() { log.Info("trying the model in a child process, as with every new file") },
 	})
@@ -100,13 +116,16 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 		c.Model.GPULayers, options.GPULayers, options.Model = 0, 0, withoutGPU(options.Model)
 	}
 	options.Path = core.file.Path
-	if options, err = fitted(ctx, c, options, cmp.Or(o.memory, model.AvailableMemory()), log); err != nil {
+	if options, err = core.placed(ctx, c, options, cmp.Or(o.memory, model.AvailableMemory()), log); err != nil {
 		return nil, err
 	}
 	c.Scheduler.Slots = options.Slots
 	options.Name, options.Progress, options.Lacks, options.ControlVectors = name, o.progress, lacksOf(core.file, log), controlVectors(c.Model)
 	options.Template = templateOptions(c.Chat, core.file.Template)
 	core.Engine, err = engine.Open(ctx, options)
+	if err != nil && core.workers != nil {
+		err = cmp.Or(core.workers.lost(), err) // which then is why
+	}
 	if errors.Is(err, engine.ErrNotGenerating) {
 		if other, ok := besideBuiltIn(c); ok {
 			log.Info("this model does not generate text: the built-in model chats beside it", slog.String("model", name))
@@ -121,6 +140,7 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 	}
 	core.file.GPUComputed() // the engine's first pass
 	core.Model = describe(core.Engine, core.file)
+	core.Model.Workers = core.workers.describe()
 	core.Model.Thinking = &sampling.Thinking{Budget: c.Chat.ReasoningBudget, Message: c.Chat.ReasoningMessage}
 	core.Model.Slots, core.Model.Batch, core.Model.Tags = c.Scheduler.Slots, c.Scheduler.BatchSize, c.Model.Tags
 	if len(c.Model.Alias) > 0 {
@@ -136,6 +156,16 @@ func openCore(ctx context.Context, c config.Config, log *slog.Logger, o coreOpti
 		return nil, err
 	}
 	return core, nil
+}
+
+// placed are the options of a model that is loaded now, such that it fits into the memory of this machine, or of the workers.
+func (c *Core) placed(ctx context.Context, settings config.Config, o engine.Options, memory uint64, log *slog.Logger) (engine.Options, error) {
+	if c.workers == nil {
+		return fitted(ctx, settings, o, memory, log)
+	}
+	c.settings, c.options, c.log = settings, o, log
+	c.workers.log(log)
+	return c.workers.place(ctx, settings, o, memory)
 }
 
 // equip opens what works with the engine: adapters, plugins, embeddings and the scheduler.
@@ -234,6 +264,9 @@ func (c *Core) Close() error {
 	errs = append(errs, c.guesses.Close())
 	if c.Engine != nil {
 		errs = append(errs, c.Engine.Close())
+	}
+	if c.workers != nil {
+		c.workers.Close()
 	}
 	if c.file != nil {
 		errs = append(errs, c.file.Close())

@@ -89,7 +89,7 @@ func (o embeddingOpener) open(ctx context.Context) (_ *embeddings, err error) {
 	switch {
 	case c.Embedding.Model != "":
 		e.vectors, err = o.own(ctx, e, "embedding", c.Embedding.Model, engine.EmbedderOptions{})
-	case len(info.Classes) == 0 && (c.Embedding.Enabled || !o.lacks.Has(model.Embedding)):
+	case len(info.Classes) == 0 && (c.Embedding.Enabled || !o.lacks.Has(model.Embedding) && len(c.Workers.RPC) == 0):
 		e.vectors, err = o.shared("embedding", c.Embedding.Enabled, engine.EmbedderOptions{})
 	}
 	if err != nil {
@@ -98,7 +98,7 @@ func (o embeddingOpener) open(ctx context.Context) (_ *embeddings, err error) {
 	switch {
 	case c.Rerank.Model != "":
 		e.scores, err = o.own(ctx, e, "rerank", c.Rerank.Model, engine.EmbedderOptions{Scores: true})
-	case scoring(c) || len(info.Classes) > 0 && !o.lacks.Has(model.Scoring):
+	case scoring(c) || len(info.Classes) > 0 && !o.lacks.Has(model.Scoring) && len(c.Workers.RPC) == 0:
 		e.scores, err = o.shared("rerank", scoring(c), engine.EmbedderOptions{Scores: true})
 	}
 	return e, err
@@ -166,6 +166,9 @@ func (o embeddingOpener) own(ctx context.Context, e *embeddings, kind, arg strin
 func (o embeddingOpener) shared(kind string, now bool, options engine.EmbedderOptions) (*embedding.Model, error) {
 	if err := refuse(o.lacks, options); err != nil {
 		return nil, fmt.Errorf("%w; choose another model with --%s-model", err, kind)
+	}
+	if len(o.config.Workers.RPC) > 0 {
+		return nil, fmt.Errorf("%w; choose another model with --%s-model", engine.ErrRemote, kind)
 	}
 	options = o.sized(options)
 	info := o.chat.Info()

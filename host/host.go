@@ -122,7 +122,7 @@ func (h *Host) api(o Options) http.Handler {
 		BodyLimit: s.BodyLimit, BodyMemory: s.BodyMemory, WriteTimeout: s.WriteTimeout,
 		ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes), Sinks: []func(operation.Record){h.metrics.Ended},
 		UI: o.UI, Metrics: h.metrics.Handler(h.models.metrics),
-		Ready: h.accepts.Load, Draining: h.draining, Done: h.done, Hold: h.hold,
+		Ready: h.isReady, Draining: h.draining, Done: h.done, Hold: h.hold,
 	}
 	if h.models.recordings != nil {
 		options.Recordings = h.models.recordings
@@ -141,6 +141,9 @@ func replicaName(s config.Server) string {
 	name, _ := os.Hostname() // without one it is the empty text
 	return name
 }
+
+// isReady reports whether new requests are taken and the first model can compute them.
+func (h *Host) isReady() bool { return h.accepts.Load() && (h.core == nil || !h.core.down.Load()) }
 
 // warn logs what is unsafe.
 func (h *Host) warn() {

@@ -19,12 +19,14 @@ import (
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/model/kerneltest"
 	"github.com/penstock/penstock/host/plugin/compile"
+	"github.com/penstock/penstock/host/remote/compute"
 )
 
 func TestMain(m *testing.M) {
 	kerneltest.Main()
 	model.ChildMain()
 	compile.Main()
+	compute.Main()
 	goleak.VerifyTestMain(m)
 }
 

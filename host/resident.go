@@ -22,7 +22,15 @@ func start(core *Core) *resident {
 	running, stop := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() { stopped <- core.Scheduler.Run(running) }()
-	return &resident{Core: core, model: core.served(), halt: sync.OnceValue(func() error { stop(); return <-stopped })}
+	var keeper sync.WaitGroup
+	if core.workers != nil {
+		keeper.Go(func() { core.keepComputing(running) })
+	}
+	return &resident{Core: core, model: core.served(), halt: sync.OnceValue(func() error {
+		stop()
+		defer keeper.Wait()
+		return <-stopped
+	})}
 }
 
 // Close ends what runs and frees the model.

@@ -17,4 +17,5 @@ var (
 	ErrSlowReader    = errors.New("the reader did not keep up")
 	ErrNoCells       = errors.New("no KV cells left")
 	ErrPass          = errors.New("the forward pass failed")
+	ErrLost          = errors.New("what computes the answers was lost")
 )

@@ -98,9 +98,13 @@ func (s *Scheduler) pass(jobs []*job) error {
 }
 
 // recoverPass handles a failed pass. If cells ran out although the books had some, all idle sequences are evicted; if there
-// is none, a job is preempted (victim), and its cells go with the next failure's EvictIdle. After any other failure the jobs
-// are run in halves, and the one that fails alone ends.
+// is none, a job is preempted (victim), and its cells go with the next failure's EvictIdle. If the backend was lost, all that run end. After any
+// other failure the jobs are run in halves, and the one that fails alone ends.
 func (s *Scheduler) recoverPass(jobs []*job, err error) {
+	if errors.Is(err, ErrLost) {
+		s.lose(err)
+		return
+	}
 	s.repair(jobs) // first: one that is preempted takes what the pass left with it
 	noCells := errors.Is(err, ErrNoCells)
 	switch {

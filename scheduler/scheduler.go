@@ -96,6 +96,7 @@ type Scheduler struct {
 	conversations []uint64           // by slot: the name of what its last answer left in the cache; 0: nothing
 	awaited       []*job             // their workers are collected by a later tick
 	checkpointing time.Duration      // that taking checkpoints may take
+	lost          bool               // see lose.go
 	awaitsCopy    bool               // as of the last plan: a running job waits for cells whose sequence is being saved
 	record        TickRecord
 	history       history
@@ -151,12 +152,11 @@ func New(b Backend, c Config) (*Scheduler, error) {
 		inbox:         newInbox(c.Slots + c.QueueLimit),
 		slots:         make([]*job, c.Slots),
 		conversations: make([]uint64, c.Slots),
-		cache: kvcache.New(b, kvcache.Options{Cells: limits.Cells, Sequences: limits.Sequences, ArchiveBytes: c.ArchiveBytes,
-			Checkpoints: c.Checkpoints, Clock: c.Clock}),
-		estimator: estimator.New(limits.SeparatePasses),
-		share:     share{turns: c.Turns},
-		sampling:  sampling{alarm: time.NewTimer(time.Hour)},
+		estimator:     estimator.New(limits.SeparatePasses),
+		share:         share{turns: c.Turns},
+		sampling:      sampling{alarm: time.NewTimer(time.Hour)},
 	}
+	s.cache = s.newCache()
 	if limits.Drafts {
 		s.speculation.drafter = c.Drafter
 	}

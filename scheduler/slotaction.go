@@ -27,7 +27,13 @@ func (s *Scheduler) SaveSlot(ctx context.Context, slot int, salt string) (*kvcac
 		err   error
 	}
 	results := make(chan result, 1)
-	reply := func(saved *kvcache.Saved, err error) { answerOnce(results, result{saved, err}) }
+	reply := func(saved *kvcache.Saved, err error) {
+		if lost := s.backendLost(); lost != nil && saved != nil {
+			_ = saved.State.Close() // it holds nothing
+			saved, err = nil, lost
+		}
+		answerOnce(results, result{saved, err})
+	}
 	s.postSlotAction(&slotAction{ctx: ctx, slot: slot,
 		try:    func(s *Scheduler) bool { return s.cache.Export(s.conversations[slot], salt, reply) },
 		refuse: func(err error) { reply(nil, err) },
@@ -109,6 +115,17 @@ func (s *Scheduler) postSlotAction(a *slotAction) {
 func (s *Scheduler) actOnSlots() {
 	s.actionsDue = false
 	s.slotActions = slices.DeleteFunc(s.slotActions, s.actOnSlot)
+}
+
+// dropSlotActions refuses those that nobody waits for any more.
+func (s *Scheduler) dropSlotActions() {
+	s.slotActions = slices.DeleteFunc(s.slotActions, func(a *slotAction) bool {
+		err := a.ctx.Err()
+		if err != nil {
+			a.refuse(err)
+		}
+		return err != nil
+	})
 }
 
 func (s *Scheduler) actOnSlot(a *slotAction) (over bool) {

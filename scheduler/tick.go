@@ -15,6 +15,12 @@ func (s *Scheduler) Tick() (busy bool) {
 	s.record = TickRecord{Start: now}
 	s.collectAwaited()
 	s.takeCommands()
+	if s.lost {
+		s.expire(now)
+		s.dropSlotActions()
+		s.publish()
+		return false
+	}
 	if s.gather() {
 		now = s.config.Clock() // what came meanwhile was submitted before it
 		s.record.Start = now

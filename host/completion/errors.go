@@ -124,6 +124,8 @@ func schedulerError(err error, prompt string) *Error {
 		return Invalid(prompt, "%v", err)
 	case errors.Is(err, scheduler.ErrClosed):
 		return ShuttingDown()
+	case errors.Is(err, scheduler.ErrLost):
+		return &Error{Status: http.StatusServiceUnavailable, Code: "worker_lost", Type: TypeUnavailable, Retry: 5, Message: err.Error()}
 	case errors.Is(err, scheduler.ErrDeadline):
 		return timedOut(err.Error())
 	case errors.Is(err, chain.ErrNoToken), errors.Is(err, chain.ErrNotAllowed):

@@ -80,6 +80,7 @@ type Info struct {
 	BOS, EOS   string
 	Kernels    Kernels
 	Options    []string // llama.cpp's options that differ from the defaults, as KEY=VALUE
+	Workers    []string // devices of other machines that compute when it was loaded, a line each
 
 	Aliases      []string        // other names that it answers to
 	Tags         []string        // what its operator says of it besides

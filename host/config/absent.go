@@ -34,7 +34,6 @@ var absent = []struct {
 	{[]string{"-r", "--reverse-prompt", "-sp", "--special", "-e", "--escape", "--no-escape", "--spm-infill"}, "requests say stop texts, and have their escapes from JSON"},
 	{[]string{"--sleep-idle-seconds"}, "use --model-idle"},
 	{[]string{"--list-devices", "--completion-bash", "--version", "--usage"}, "use penstock doctor, penstock completion, penstock version and --help"},
-	{[]string{"--rpc"}, "there is no RPC backend"},
 }
 
 // CheckAbsent is why a command line cannot be taken: the first flag of llama-server's that is absent here, and what to do instead.

@@ -14,6 +14,7 @@ import (
 type Config struct {
 	Model       Model       `koanf:"model"`
 	Models      Models      `koanf:"models"`
+	Workers     Workers     `koanf:"workers"`
 	Chat        Chat        `koanf:"chat"`
 	Server      Server      `koanf:"server"`
 	Scheduler   Scheduler   `koanf:"scheduler"`

@@ -247,4 +247,4 @@ var table = slices.Concat([]Key{
 
 	{Name: "telemetry.otlp_endpoint", Flag: "otlp-endpoint", Kind: Text, Default: "", check: isEndpoint,
 		Allowed: "an address such as http://127.0.0.1:4318", Help: "OpenTelemetry collector that gets traces over HTTP; empty: as OTEL_EXPORTER_OTLP_ENDPOINT says, or none"},
-})
+}, workerKeys)

@@ -29,6 +29,9 @@ var relations = map[string]func(Config) bool{
 	"server.priority_keys":  func(c Config) bool { return c.Server.knowsPriorityKeys() },
 	"server.ssl_cert_file":  func(c Config) bool { return c.Server.SSLCertFile != "" || c.Server.SSLKeyFile == "" },
 	"server.ssl_key_file":   func(c Config) bool { return c.Server.SSLKeyFile != "" || c.Server.SSLCertFile == "" },
+	"workers.tls_ca":        func(c Config) bool { return c.Workers.tlsWhole() },
+	"workers.tls_cert":      func(c Config) bool { return c.Workers.tlsWhole() },
+	"workers.tls_key":       func(c Config) bool { return c.Workers.tlsWhole() },
 }
 
 // knowsPriorityKeys is false where a key may raise priorities that would not be let in. The keys of a file are not known here.

@@ -26,7 +26,10 @@ var adapters atomic.Uint64 // loaded so far
 
 // LoadAdapter loads a LoRA adapter from a file that package model has checked. Running passes go on meanwhile.
 func (e *Engine) LoadAdapter(path string) (*Adapter, error) {
-	a, err := native.LoadAdapter(e.model, path)
+	if e.backend.lost != nil {
+		return nil, fmt.Errorf("LoRA adapters: %w", ErrRemote)
+	}
+	a, err := native.LoadAdapter(e.weights, path)
 	if err != nil {
 		return nil, err
 	}

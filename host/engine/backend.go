@@ -17,8 +17,11 @@ import (
 // milliseconds: between two passes that core is for sampling and plugins, so they sleep at once.
 const poll = 0
 
-// onGPU reports whether a GPU computes.
+// onGPU reports whether a GPU computes, or devices of other machines, which are as far away.
 func (o Options) onGPU() bool {
+	if o.Lost != nil {
+		return true
+	}
 	if o.GPULayers == 0 && len(o.Model.Devices) == 0 {
 		return false
 	}
@@ -52,13 +55,16 @@ type backend struct {
 	adapters string // key of those that the context computes with
 
 	recurrent rollback
+
+	lost func() error // see Options
 }
 
-func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unified, gpu bool, lacks Lacks) *backend {
-	recurrent := info.Recurrent || info.Hybrid
+// newBackend makes a backend of a context, whose tokens are the text's.
+func newBackend(text *native.Model, c *native.Context, info native.ModelInfo, l native.Limits, o Options) *backend {
+	recurrent, unified, gpu, lacks := info.Recurrent || info.Hybrid, o.Shared(info), o.onGPU(), o.Lacks
 	b := &backend{
 		context: c,
-		model:   c.Model(),
+		model:   text,
 		limits: scheduler.Limits{
 			Vocabulary: info.Vocabulary, Cells: l.Cells, Context: l.Positions, Batch: l.Batch, Sequences: l.Sequences, Rows: l.Rows,
 			SeparatePasses: !gpu && !unified,
@@ -77,6 +83,7 @@ func newBackend(c *native.Context, info native.ModelInfo, l native.Limits, unifi
 		ended:   make(chan struct{}),
 
 		recurrent: newRollback(l.Sequences, l.Snapshots),
+		lost:      o.Lost,
 	}
 	for t := range int32(info.Vocabulary) {
 		if b.model.EndOfGeneration(t) {
@@ -121,7 +128,21 @@ func (b *backend) decode(batch *scheduler.Batch) (err error) {
 	for _, p := range b.padder.added {
 		err = errors.Join(err, b.context.Remove(p.sequence, p.position, -1))
 	}
+	if lost := b.Lost(); lost != nil { // what was computed is nothing
+		return lost
+	}
 	return err
+}
+
+// Lost implements scheduler.Losable.
+func (b *backend) Lost() error {
+	if b.lost == nil {
+		return nil
+	}
+	if err := b.lost(); err != nil {
+		return asLost{err}
+	}
+	return nil
 }
 
 // length is how many positions a sequence has.

@@ -69,7 +69,10 @@ func OpenEmbedder(ctx context.Context, o EmbedderOptions) (*Embedder, error) {
 
 // Embedder makes a context for embeddings or scores that shares the engine's weights. It must be closed before the engine.
 func (e *Engine) Embedder(o EmbedderOptions) (*Embedder, error) {
-	return newEmbedder(e.model, e.EmbedderOptions(o))
+	if e.backend.lost != nil {
+		return nil, fmt.Errorf("embeddings of the chat model: %w", ErrRemote)
+	}
+	return newEmbedder(e.weights, e.EmbedderOptions(o))
 }
 
 // EmbedderOptions are those with which Embedder makes its context.

@@ -38,6 +38,9 @@ type Options struct {
 	Context native.ContextOptions
 	// Progress is called with 0..1 while the weights load; nil is fine.
 	Progress func(done float32)
+	// Lost tells why devices of other machines that compute are gone; nil while they are there. What computes can be replaced then: see
+	// Release. Nil: only this machine's devices compute.
+	Lost func() error `json:"-"`
 }
 
 // Info describes the loaded model.
@@ -57,7 +60,8 @@ type Info struct {
 
 // Engine is a loaded model with its context. It is safe for concurrent use, its backend as the scheduler documents.
 type Engine struct {
-	model    *native.Model
+	model    *native.Model // what texts are made with
+	weights  *native.Model // what computes: the same, unless it can be replaced
 	context  *native.Context
 	template *native.Template
 	backend  *backend
@@ -83,13 +87,17 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := native.LoadModel(ctx, o.Path, o.ModelOptions())
+	weights, err := native.LoadModel(ctx, o.Path, o.ModelOptions())
 	if err != nil {
 		return nil, err
 	}
-	e, err := open(model, o)
+	text, err := o.textModel(ctx, weights)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("model %s: %w", o.Name, err), model.Close())
+		return nil, errors.Join(err, weights.Close())
+	}
+	e, err := open(text, weights, o)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("model %s: %w", o.Name, err), text.Close(), weights.Close())
 	}
 	return e, nil
 }
@@ -155,45 +163,59 @@ func (o Options) Shared(info native.ModelInfo) bool {
 	return o.Slots == 1 || o.onGPU()
 }
 
-func open(model *native.Model, o Options) (*Engine, error) {
-	info := model.Info()
+func open(text, weights *native.Model, o Options) (*Engine, error) {
+	info := weights.Info()
 	if !info.Generates() {
 		return nil, ErrNotGenerating
 	}
-	own, err := model.ChatTemplate("")
+	own, err := text.ChatTemplate("")
 	if err != nil {
 		return nil, err
 	}
-	c, err := native.NewContext(model, o.ContextOptions(info))
+	c, kernels, err := o.newContext(weights)
 	if err != nil {
 		return nil, err
 	}
 	limits := c.Limits()
-	if !limits.Memory {
-		return nil, errors.Join(ErrNotGenerating, c.Close())
-	}
-	template, err := native.NewTemplate(model, o.Template.Source)
+	template, err := native.NewTemplate(text, o.Template.Source)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	if info.ContextTrain = limits.Trained; info.ContextTrain > 0 { // beyond it the model writes nonsense, whatever room the slots share
 		limits.Positions = min(limits.Positions, info.ContextTrain)
 	}
-	if err := o.ControlVectors.use(c, info); err != nil {
-		return nil, errors.Join(err, c.Close(), template.Close())
-	}
-	weights, err := warm(model, c)
-	if err != nil {
-		return nil, errors.Join(err, c.Close(), template.Close())
-	}
-	e := &Engine{model: model, context: c, identity: newIdentity(o), template: template, templateOptions: o.Template.withDefaults(), backend: newBackend(c, info, limits, o.Shared(info), o.onGPU(), o.Lacks)}
+	e := &Engine{model: text, weights: weights, context: c, identity: newIdentity(o), template: template, templateOptions: o.Template.withDefaults(),
+		backend: newBackend(text, c, info, limits, o)}
 	e.backend.checkpoints = e.backend.takesCheckpoints(info, o.Context.FullWindowCache)
 	t := template.Info()
 	e.info = Info{
 		Name: o.Name, ModelInfo: info, Template: t.Source, ToolTemplate: t.ToolSource, TemplateCaps: t.Caps, Thinks: t.Thinks,
-		HasTemplate: own != "", Limits: limits, Weights: weights,
+		HasTemplate: own != "", Limits: limits, Weights: kernels,
 	}
 	return e, nil
+}
+
+// newContext makes the context of a model and computes a first pass. It returns whose kernels compute.
+func (o Options) newContext(weights *native.Model) (*native.Context, []native.Weights, error) {
+	info := weights.Info()
+	c, err := native.NewContext(weights, o.ContextOptions(info))
+	if err != nil {
+		return nil, nil, err
+	}
+	if !c.Limits().Memory {
+		return nil, nil, errors.Join(ErrNotGenerating, c.Close())
+	}
+	if err := o.ControlVectors.use(c, info); err != nil {
+		return nil, nil, errors.Join(err, c.Close())
+	}
+	kernels, err := warm(weights, c)
+	if err == nil && o.Lost != nil {
+		err = o.Lost() // what was loaded and computed is nothing then
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, c.Close())
+	}
+	return c, kernels, nil
 }
 
 // Info describes the loaded model.
@@ -210,5 +232,5 @@ func (e *Engine) Backend() scheduler.Backend {
 // Close aborts a running forward pass and frees everything. Chains made by the engine may be closed later.
 func (e *Engine) Close() error {
 	e.backend.close()
-	return errors.Join(e.context.Close(), e.template.Close(), e.model.Close())
+	return errors.Join(e.Release(), e.template.Close(), e.model.Close())
 }

@@ -36,6 +36,7 @@ func (a API) props(c echo.Context) error {
 		"is_sleeping":                 false,
 		"kernels":                     m.Kernels,
 		"options":                     append([]string{}, m.Options...),
+		"workers":                     append([]string{}, m.Workers...),
 	}
 	if m.ToolTemplate != "" {
 		props["chat_template_tool_use"] = m.ToolTemplate
