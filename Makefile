@@ -191,6 +191,11 @@ kill-test: build ## kill a server 200 times at random moments of its work, and l
 rolling-test: setup-test build ## 50 clients over HTTP and 20 over the WebSocket through HAProxy, while each of three replicas is restarted twice
 	PENSTOCK_TEST_LONG=1 go test -timeout 30m -count 1 -v -run 'TestProxy_RollingRestart$$' ./deploy
 
+.PHONY: workers-test
+workers-test: build ## kill a worker of a model that lies on two 20 times, and stop one; then measure what a token costs there
+	PENSTOCK_TEST_LONG=1 go test -count 1 -v -run 'TestWorkers_' ./cmd/penstock
+	go test -run '^$$' -bench Workers -benchtime 5x ./cmd/penstock
+
 .PHONY: soak
 soak: build plugins ## random load and faults for SOAK (15m), with the figures in docs/reliability.md (ARGS="-seed 2 -clients 96")
 	go run ./tools/soak -for $(SOAK) -document docs/reliability.md $(ARGS)

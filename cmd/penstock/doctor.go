@@ -102,6 +102,7 @@ func examineConfigured(ctx context.Context, cfg config.Config, r *report) {
 	level, _ := native.Level()
 	r.add(levelFindings(level)...)
 	r.add(deviceFindings(model.Survey(ctx))...)
+	r.add(workerFindings(ctx, cfg.Workers)...)
 	r.add(folderFindings(library.Open(cfg.Models.Dir))...)
 	r.add(listenFinding(ctx, cfg.Server))
 	r.add(accessFindings(cfg)...)

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/model"
@@ -70,6 +71,21 @@ func deviceFindings(m model.Machine, err error) []finding {
 	if backend != "cpu" && gpus == 0 {
 		findings = append(findings, finding{stateWarn, "device", "built for " + backend + ", but no GPU was found",
 			"check the driver and that this user may open the device"})
+	}
+	return findings
+}
+
+// workerFindings lists the devices of the workers that would compute.
+func workerFindings(ctx context.Context, c config.Workers) (findings []finding) {
+	for _, address := range c.RPC {
+		devices, err := host.WorkerDevices(ctx, c, address)
+		if err != nil {
+			findings = append(findings, finding{stateFail, "worker", err.Error(), "start penstock worker there, with the same release and certificates of the same authority"})
+		}
+		for _, d := range devices {
+			findings = append(findings, finding{stateOK, "worker",
+				fmt.Sprintf("%s of %s (%s), %s free of %s", d.Name, address, d.Description, gibibytes(d.Free), gibibytes(d.Total)), ""})
+		}
 	}
 	return findings
 }

@@ -82,7 +82,7 @@ func (s *server) kill(t *testing.T) {
 	_ = s.cmd.Wait() // it was killed
 }
 
-func (s *server) stop(t *testing.T) {
+func (s *server) stop(t testing.TB) {
 	t.Helper()
 	if err := errors.Join(s.cmd.Process.Signal(syscall.SIGTERM), s.cmd.Wait()); err != nil {
 		t.Errorf("exit after SIGTERM: %v\n%s", err, &s.log)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/plugin/compile"
+	"github.com/penstock/penstock/host/remote/compute"
 )
 
 // asMain makes the test binary behave as penstock, for tests that need a process.
@@ -20,6 +21,7 @@ const asMain = "PENSTOCK_TEST_AS_MAIN"
 func TestMain(m *testing.M) {
 	model.ChildMain()
 	compile.Main()
+	compute.Main()
 	if os.Getenv(asMain) != "" {
 		main()
 	}
@@ -61,7 +63,7 @@ func penstock(t *testing.T, in string, args ...string) result {
 }
 
 // child prepares a command as a process of its own.
-func child(ctx context.Context, t *testing.T, args ...string) *exec.Cmd {
+func child(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 func newRoot() *cobra.Command {
 	root := group("penstock", "A programmable host for language models",
-		newServe(), newRun(), newEmbed(), newModel(), newPlugin(), newBench(), newConfig(), newDoctor(), newHealth(), newVersion())
+		newServe(), newWorker(), newRun(), newEmbed(), newModel(), newPlugin(), newBench(), newConfig(), newDoctor(), newHealth(), newVersion())
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(wrongFlags)

@@ -24,7 +24,7 @@ type server struct {
 	log bytes.Buffer
 }
 
-func startServer(ctx context.Context, t *testing.T, args ...string) *server {
+func startServer(ctx context.Context, t testing.TB, args ...string) *server {
 	t.Helper()
 	s := &server{cmd: child(ctx, t, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)}
 	s.cmd.Stderr = &s.log

@@ -15,7 +15,7 @@ func (s *service) livez(c echo.Context) error { return c.String(http.StatusOK, "
 func (s *service) health(c echo.Context) error {
 	if s.Ready != nil && !s.Ready() {
 		return &completion.Error{Status: http.StatusServiceUnavailable, Code: "not_ready", Type: completion.TypeUnavailable, Retry: 5,
-			Message: "the server takes no new requests: it is starting or shutting down"}
+			Message: "the server takes no new requests: it is starting or shutting down, or has lost a worker of its model"}
 	}
 	return c.JSON(http.StatusOK, map[string]string{"status": "ok"})
 }

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/remote"
+	"github.com/penstock/penstock/host/remote/compute"
+	"github.com/penstock/penstock/host/telemetry"
+	"github.com/penstock/penstock/native"
+	"github.com/spf13/cobra"
+)
+
+// workerFlags are those of penstock worker.
+type workerFlags struct {
+	listen   string
+	devices  []string
+	threads  int
+	noCache  bool
+	kernels  string
+	security config.Workers
+}
+
+func newWorker() *cobra.Command {
+	var f workerFlags
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Let a host on another machine compute with this machine's devices",
+		Long: `Let a host on another machine compute with this machine's devices.
+
+There, penstock serve --rpc HOST:PORT puts layers of its model on them. Both must be the same release of Penstock.
+A worker serves one host at a time. Weights that were sent once are kept in the cache folder.`,
+		Args: atMost(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return work(cmd, f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:50052", "HOST:PORT to serve on; port 0 takes a free one")
+	flags.StringSliceVar(&f.devices, "device", nil, "devices that compute, as penstock doctor names them (default: all GPUs, or the CPU where there is none)")
+	flags.IntVar(&f.threads, "threads", 0, "threads of the CPU; 0: one for each physical core")
+	flags.StringVar(&f.kernels, "kernels", string(native.ChoosePenstock), "kernels of the CPU to prefer: penstock, amx, ggml or plain; they differ in speed and rounding")
+	flags.BoolVar(&f.noCache, "no-cache", false, "have weights sent with each load")
+	flags.StringVar(&f.security.TLSCert, "tls-cert", "", "PEM file with the certificate that this worker shows to hosts")
+	flags.StringVar(&f.security.TLSKey, "tls-key", "", "PEM file with the private key of the certificate")
+	flags.StringVar(&f.security.TLSCA, "tls-ca", "", "PEM file with the certificates of the authority that has signed those of hosts")
+	flags.BoolVar(&f.security.Insecure, "insecure", false, "serve other machines without TLS: whoever reaches this address can run code here")
+	cmd.MarkFlagsRequiredTogether("tls-cert", "tls-key", "tls-ca")
+	return cmd
+}
+
+// work serves hosts until a signal ends it.
+func work(cmd *cobra.Command, f workerFlags) error {
+	if err := f.security.Check(f.listen); err != nil {
+		return usageError{err}
+	}
+	if !slices.Contains([]native.KernelChoice{native.ChoosePenstock, native.ChooseAMX, native.ChooseGGML, native.ChoosePlain}, native.KernelChoice(f.kernels)) {
+		return usageError{fmt.Errorf("--kernels is %q; it can be penstock, amx, ggml or plain", f.kernels)}
+	}
+	log := telemetry.NewLogger(cmd.ErrOrStderr(), telemetry.Level("info"), "text")
+	cache := &compute.Cache{}
+	if folder := model.DefaultCache(); folder != "" && !f.noCache {
+		cache.Folder = filepath.Join(folder, "tensors")
+	}
+	kernels, broken, err := model.SoundKernels(cmd.Context(), native.KernelChoice(f.kernels))
+	if err != nil {
+		return err
+	}
+	for _, b := range broken {
+		log.Warn("a kernel of the CPU is broken and not used", slog.Any("kernel", b.Kernel), slog.String("because", b.Reason))
+	}
+	options := compute.Options{Devices: f.devices, Threads: f.threads, Cache: cache.Folder, Kernels: kernels}
+	devices, err := compute.Probe(options, log) // which this process does not: drivers take memory for each that does
+	if err != nil {
+		return err
+	}
+	for _, d := range devices {
+		log.Info("device", slog.String("name", d.Name), slog.String("description", d.Description))
+	}
+	server := &remote.Server{Llama: native.Version(), Log: log, Start: func() (remote.Child, error) {
+		removed, err := cache.CheckNew()
+		if removed > 0 {
+			log.Warn("weights that were cut short are sent again", slog.Int("files", removed))
+		}
+		if err != nil {
+			return nil, err
+		}
+		limited := options
+		limited.Memory = model.AvailableMemory()
+		return compute.Start(limited, log)
+	}}
+	if f.security.Encrypted() {
+		if server.TLS, err = remote.MutualTLS(f.security.TLSCert, f.security.TLSKey, f.security.TLSCA); err != nil {
+			return err
+		}
+	}
+	ctx, stop := untilSignal(cmd.Context())
+	defer stop()
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w; end what uses it, or choose another address with --listen", err)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), listener.Addr())
+	return server.Serve(ctx, listener)
+}

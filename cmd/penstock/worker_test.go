@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"bufio"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A worker tells its address, doctor finds its devices, and a signal ends it.
+func TestWorker(t *testing.T) {
+	cmd := child(t.Context(), t, "worker", "--listen", "127.0.0.1:0")
+	var log strings.Builder
+	cmd.Stderr = &log
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	address, err := lines.ReadString('\n')
+	if err != nil {
+		_ = cmd.Wait()
+		t.Fatalf("%v: %s", err, log.String())
+	}
+	address = strings.TrimSpace(address)
+	if got := penstock(t, "", "doctor", "--rpc", address); !strings.Contains(got.out, "CPU of "+address) {
+		t.Errorf("doctor does not list the worker: %s%s", got.out, got.err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v: %s", err, log.String())
+	}
+	if got := penstock(t, "", "doctor", "--rpc", address); got.code != exitFailed || !strings.Contains(got.out, "the worker "+address+" cannot be reached") {
+		t.Errorf("doctor without the worker: %s%s", got.out, got.err)
+	}
+}
+
+func TestWorker_WrongUse(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"worker", "--listen", "0.0.0.0:0"}, exitWrongUse, "0.0.0.0:0 is not on the loopback interface, and RPC has neither keys nor encryption"},
+		{[]string{"worker", "--tls-cert", "a.pem"}, exitWrongUse, "tls-ca"},
+		{[]string{"worker", "--tls-cert", "a.pem", "--tls-key", "a.pem", "--tls-ca", "a.pem"}, exitFailed, "a.pem"},
+		{[]string{"worker", "--device", "GPU77"}, exitFailed, `--device names "GPU77", which is no device of this machine`},
+		{[]string{"worker", "--kernels", "popcorn"}, exitWrongUse, `--kernels is "popcorn"; it can be penstock, amx, ggml or plain`},
+		{[]string{"serve", "--rpc", "10.0.0.1"}, exitWrongUse, "workers.rpc"},
+		{[]string{"serve", "--tls-cert", "a.pem"}, exitWrongUse, "workers.tls_ca"},
+	} {
+		if got := penstock(t, "", c.args...); got.code != c.code || !strings.Contains(got.err, c.want) {
+			t.Errorf("penstock %v = %d, %q; want %d and %q", c.args, got.code, got.err, c.code, c.want)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/penstock/penstock/native/gguf/synth"
+)
+
+// workerRoom is how much more memory a worker may allocate than it needs without a model. The model's weights are 206 MB.
+const workerRoom = 160 << 20
+
+// TestWorkers_ModelNoneHoldsAlone serves a model from two workers, over mutual TLS, of which each is allowed less memory than it takes. Its
+// answers are those of the model on one machine. Then a worker is killed in the middle of an answer, started again, and so on: 20 times with
+// PENSTOCK_TEST_LONG=1 (make workers-test), twice without.
+func TestWorkers_ModelNoneHoldsAlone(t *testing.T) {
+	losses := 2
+	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
+		losses = 20
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	path := writeWide(t)
+	// As workers compute: with ggml's kernels, on weights as they are in the file.
+	model := []string{"--model", path, "--ctx-size", "1024", "--parallel", "2", "--kernels", "ggml", "--no-repack"}
+	whole := startServer(ctx, t, model...)
+	want := greedyText(ctx, t, whole.url)
+	whole.stop(t)
+
+	ca := newAuthority(t)
+	asWorker := ca.flags(t, "worker")
+	unlimited := startWorker(t, 0, "--listen", "127.0.0.1:0")
+	workerLimit := dataOf(t, unlimited.cmd.Process.Pid) + workerRoom
+	unlimited.kill()
+	workers := make([]*workerProcess, 2)
+	for i := range workers {
+		workers[i] = startWorker(t, workerLimit, append(asWorker, "--listen", "127.0.0.1:0")...)
+	}
+	one := append(ca.flags(t, "host"), append(model, "--rpc", workers[0].address)...)
+	both := append(ca.flags(t, "host"), append(model, "--rpc", workers[0].address+","+workers[1].address)...)
+
+	if text := refusal(ctx, t, append(one, "--gpu-layers", "99")...); !strings.Contains(text, "unable to allocate") {
+		t.Errorf("one worker alone: %s", text)
+	}
+
+	s := startServer(ctx, t, both...)
+	if got := greedyText(ctx, t, s.url); got != want {
+		t.Errorf("with workers the answer is %q, without %q", got, want)
+	}
+	var worst time.Duration
+	for n := range losses {
+		lost := workers[n%2]
+		text := interrupted(ctx, t, s.url, lost.kill)
+		if !strings.Contains(text, "the worker "+lost.address+" was lost") {
+			t.Errorf("loss %d: the answer does not say why it ended: %s", n+1, text[max(0, len(text)-400):])
+		}
+		workers[n%2] = startWorker(t, workerLimit, append(asWorker, "--listen", lost.address)...)
+		back := time.Now()
+		if got := greedyText(ctx, t, s.url); got != want {
+			t.Errorf("loss %d: the answer is %q, without workers %q", n+1, got, want)
+		}
+		worst = max(worst, time.Since(back))
+		if t.Failed() {
+			t.Fatalf("%s", &s.log)
+		}
+	}
+	s.stop(t)
+	t.Logf("%d answers ended with an error that names the worker; the next was there at most %v after the worker was back", losses, worst.Round(time.Millisecond))
+}
+
+// writeWide writes a model with random weights of 200 MB.
+func writeWide(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "wide.gguf")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shape := synth.Shape{Name: "wide", Dim: 1024, Layers: 16, Heads: 16, KVHeads: 4, FFN: 3072, Context: 2048}
+	buffered := bufio.NewWriterSize(file, 1<<20)
+	if err := errors.Join(synth.Write(buffered, shape, "../../host/model/penstock-tiny.gguf", synth.Q80, 1), buffered.Flush(), file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// dataOf is how much memory a process has allocated, as the limit of limitData counts it.
+func dataOf(t testing.TB, pid int) uint64 {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := strings.Cut(string(status), "VmData:")
+	kib, err := strconv.ParseUint(strings.Fields(line)[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
+}
+
+// refusal is why a server does not start.
+func refusal(ctx context.Context, t testing.TB, args ...string) string {
+	t.Helper()
+	cmd := child(ctx, t, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != exitFailed {
+		t.Errorf("%v ended with %v, want exit %d", args, err, exitFailed)
+	}
+	return string(out)
+}
+
+// greedyText is an answer that is the same each time.
+func greedyText(ctx context.Context, t testing.TB, url string) string {
+	t.Helper()
+	var answer struct{ Content string }
+	response := postCompletion(ctx, t, url, `{"prompt":"`+story+`","temperature":0,"n_predict":20,"ignore_eos":true}`)
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err == nil {
+		err = json.Unmarshal(text, &answer)
+	}
+	if err != nil || answer.Content == "" {
+		t.Fatalf("%d, %v: %s", response.StatusCode, err, text)
+	}
+	return answer.Content
+}
+
+func postCompletion(ctx context.Context, t testing.TB, url, body string) *http.Response {
+	t.Helper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/completion", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response
+}
+
+// interrupted is what is left of an answer in whose middle something happens.
+func interrupted(ctx context.Context, t *testing.T, url string, happen func()) string {
+	t.Helper()
+	response := postCompletion(ctx, t, url, `{"prompt":"`+story+`","n_predict":900,"ignore_eos":true,"stream":true}`)
+	defer func() { _ = response.Body.Close() }()
+	lines := bufio.NewReader(response.Body)
+	for range 6 { // three tokens
+		if line, err := lines.ReadString('\n'); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+	}
+	happen()
+	rest, err := io.ReadAll(lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(rest)
+}
