@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package deploy tests what this folder has for those who run Penstock: the service of systemd, the container files, the configuration of HAProxy and the archive of make dist.
+// Package deploy tests what this folder has for those who run Penstock: systemd's service, container files, HAProxy's configuration and the archive of make dist.
 package deploy
 
 import (
