@@ -4,6 +4,8 @@ package main
 
 import (
 	"bufio"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,6 +41,25 @@ func TestWorker(t *testing.T) {
 	}
 	if got := penstock(t, "", "doctor", "--rpc", address); got.code != exitFailed || !strings.Contains(got.out, "the worker "+address+" cannot be reached") {
 		t.Errorf("doctor without the worker: %s%s", got.out, got.err)
+	}
+}
+
+// A cache folder that cannot be used costs time, and not the worker.
+func TestWorker_CacheUnusable(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", home)
+	if err := os.MkdirAll(filepath.Join(home, "penstock"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "penstock", "tensors"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := startWorker(t, 0, "--listen", "127.0.0.1:0")
+	if got := penstock(t, "", "doctor", "--rpc", w.address); !strings.Contains(got.out, "CPU of "+w.address) {
+		t.Errorf("the worker serves nobody: %s%s", got.out, got.err)
+	}
+	if !strings.Contains(w.log.String(), "the cache folder cannot be used") {
+		t.Errorf("the log does not say so: %s", &w.log)
 	}
 }
 

@@ -36,7 +36,9 @@ func (a API) props(c echo.Context) error {
 		"is_sleeping":                 false,
 		"kernels":                     m.Kernels,
 		"options":                     append([]string{}, m.Options...),
-		"workers":                     append([]string{}, m.Workers...),
+	}
+	if len(m.Workers) > 0 {
+		props["workers"] = m.Workers
 	}
 	if m.ToolTemplate != "" {
 		props["chat_template_tool_use"] = m.ToolTemplate
