@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,33 +12,17 @@ import (
 
 // A worker tells its address, doctor finds its devices, and a signal ends it.
 func TestWorker(t *testing.T) {
-	cmd := child(t.Context(), t, "worker", "--listen", "127.0.0.1:0")
-	var log strings.Builder
-	cmd.Stderr = &log
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewReader(out)
-	address, err := lines.ReadString('\n')
-	if err != nil {
-		_ = cmd.Wait()
-		t.Fatalf("%v: %s", err, log.String())
-	}
-	address = strings.TrimSpace(address)
-	if got := penstock(t, "", "doctor", "--rpc", address); !strings.Contains(got.out, "CPU of "+address) {
+	w := startWorker(t, 0, "--listen", "127.0.0.1:0", "--kernels", "penstock", "--threads", "0") // as if neither were given
+	if got := penstock(t, "", "doctor", "--rpc", w.address); !strings.Contains(got.out, "CPU of "+w.address) {
 		t.Errorf("doctor does not list the worker: %s%s", got.out, got.err)
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("%v: %s", err, log.String())
+	if err := w.cmd.Wait(); err != nil {
+		t.Errorf("%v: %s", err, &w.log)
 	}
-	if got := penstock(t, "", "doctor", "--rpc", address); got.code != exitFailed || !strings.Contains(got.out, "the worker "+address+" cannot be reached") {
+	if got := penstock(t, "", "doctor", "--rpc", w.address); got.code != exitFailed || !strings.Contains(got.out, "the worker "+w.address+" cannot be reached") {
 		t.Errorf("doctor without the worker: %s%s", got.out, got.err)
 	}
 }

@@ -32,6 +32,7 @@ type told struct {
 		Name     string
 		Default  bool
 		State    string
+		AgeMS    float64 `json:"age_ms"`
 		Slots    slotLoad
 		Queue    queueLoad
 		KVCache  cacheLoad `json:"kv_cache"`
@@ -48,11 +49,16 @@ func (r *rig) load(query string, headers ...string) (l told) {
 	return l
 }
 
-// digests are those of all sets, once a look has come after what was asked before.
+// digests are those of all sets, by a look that came after what was asked before.
 func (r *rig) digests(headers ...string) (all []string) {
 	r.t.Helper()
-	time.Sleep(60 * time.Millisecond) // a look is told for 50 ms
-	for _, set := range r.load("", headers...).Models[0].Prefixes.Sets {
+	l, begin := told{}, time.Now()
+	for fresh := false; !fresh; {
+		passed := time.Since(begin)
+		l = r.load("", headers...)
+		fresh = l.Models[0].AgeMS <= float64(passed)/float64(time.Millisecond)
+	}
+	for _, set := range l.Models[0].Prefixes.Sets {
 		all = append(all, set.Digests...)
 	}
 	return all
