@@ -13,7 +13,12 @@ import (
 // them. If admitting takes long while others generate, the rest wait for the next tick.
 func (s *Scheduler) admit(now time.Time) {
 	if s.awaitsCopy {
+		s.goOn(0)
 		return // the cells that become free are for running jobs; the next tick admits
+	}
+	if until := s.heldBack(now); !until.IsZero() {
+		s.lookAt(until)
+		return
 	}
 	for j := s.next(); j != nil; j = s.next() {
 		if s.config.Clock().Sub(now) > longestAdmission && s.generates() {
@@ -22,6 +27,7 @@ func (s *Scheduler) admit(now time.Time) {
 		slot := s.freeSlot(j)
 		if slot >= 0 && s.fits(j) {
 			if !s.start(j, slot, now) {
+				s.goOn(copyCheck)
 				return // its sequence waits for a copy
 			}
 		} else if !s.preempt(s.preemptibleFor(j)) {

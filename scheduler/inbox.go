@@ -3,8 +3,11 @@
 package scheduler
 
 import (
+	"context"
 	"fmt"
 	"sync"
+
+	"github.com/penstock/penstock/scheduler/panics"
 )
 
 // inbox carries commands from any goroutine to the tick, and counts the requests in the system.
@@ -77,6 +80,25 @@ func (in *inbox) post(command func(*Scheduler)) bool {
 	in.commands = append(in.commands, command)
 	in.signal()
 	return true
+}
+
+// ask has the tick run a command and waits until it has. Errors: ErrClosed, the context's, and the command's panic.
+func (s *Scheduler) ask(ctx context.Context, command func(*Scheduler)) error {
+	done := make(chan error, 1)
+	ran := func(s *Scheduler) {
+		err := panics.Try(func() error { command(s); return nil })
+		s.logPanic(err)
+		done <- err
+	}
+	if !s.inbox.post(ran) {
+		return ErrClosed
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // signal wakes the tick if it sleeps, or else lets it look once more before it does.

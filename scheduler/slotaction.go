@@ -113,7 +113,6 @@ func (s *Scheduler) postSlotAction(a *slotAction) {
 
 // actOnSlots begins the actions whose slots are idle, and refuses those that nobody waits for any more.
 func (s *Scheduler) actOnSlots() {
-	s.actionsDue = false
 	s.slotActions = slices.DeleteFunc(s.slotActions, s.actOnSlot)
 }
 
@@ -146,7 +145,7 @@ func (s *Scheduler) actOnSlot(a *slotAction) (over bool) {
 	}
 	over = a.try(s)
 	if !over && s.cache.Copying() {
-		s.actionsDue = true // the copy may end later in this tick, and nothing would wake the next one
+		s.goOn(copyCheck) // the copy may end later in this tick, and nothing else would wake the next one
 	}
 	return over
 }

@@ -74,7 +74,7 @@ func (s *Scheduler) speculate() {
 		Most: s.config.MostDrafted, Target: s.config.ITLTarget, Estimator: s.estimator, Offers: p.offers.Offers, Apart: s.draftsApart()}
 	s.earn()
 	s.chooseAsked()
-	s.ask()
+	s.askDrafter()
 	length := s.choose(0, func(a *draft.Ask) int { return len(a.Draft) })
 	if !s.costly() { // else it was asked for trials only
 		s.chooseTrials()
@@ -215,8 +215,8 @@ func (s *Scheduler) chooseTrials() {
 	}
 }
 
-// ask has the drafter guess for the asked jobs. Those stay that get a draft.
-func (s *Scheduler) ask() {
+// askDrafter has the drafter guess for the asked jobs. Those stay that get a draft.
+func (s *Scheduler) askDrafter() {
 	p := &s.speculation
 	p.asks = p.asks[:0]
 	longest := 1
@@ -267,6 +267,9 @@ func (s *Scheduler) mostDrafted(j *job) int {
 		most = min(most, j.req.MostDrafted)
 	}
 	most = min(most, s.limits.longest()-len(j.answer.Context())-1)
+	if n := j.beforeAdapters(); n > 0 {
+		most = min(most, n-1) // the pass computes all of them with the model alone
+	}
 	if j.req.MaxTokens > 0 {
 		most = min(most, j.req.MaxTokens-j.answer.Generated()-1)
 	}

@@ -41,9 +41,11 @@ func (s *Scheduler) SubmitAll(requests []Request) (_ []*Stream, err error) {
 		streams[i] = jobs[i].stream
 	}
 	err = s.inbox.submit(len(jobs), func(s *Scheduler) {
+		now := s.config.Clock()
+		s.gather(now)
 		for _, j := range jobs {
 			s.arrivals++
-			j.arrive(s.arrivals, s.config.Clock())
+			j.arrive(s.arrivals, now)
 			s.queue.push(j)
 		}
 	})

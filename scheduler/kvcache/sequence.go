@@ -78,6 +78,12 @@ func (c *Cache) Truncate(s *Sequence, n int) (kept int) {
 	return n
 }
 
+// Rescope has what the sequence holds from now on be in another scope. What it holds stays as far as that is the same in both.
+func (c *Cache) Rescope(s *Sequence, scope Scope) {
+	c.Truncate(s, s.scope.Common(scope, len(s.tokens)))
+	s.scope = scope
+}
+
 // Repair makes memory and books agree again after a failed pass: the memory forgets what is not in the books, and the books what the
 // memory has lost.
 func (c *Cache) Repair(s *Sequence) {
