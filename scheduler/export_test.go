@@ -61,3 +61,8 @@ func LookAtLoad(s *Scheduler) { s.lookAtLoad() }
 
 // Sleep waits for what Run waits for between ticks.
 func Sleep(ctx context.Context, s *Scheduler) { s.sleep(ctx) }
+
+// Do has the tick do something.
+func Do(ctx context.Context, s *Scheduler, f func()) error {
+	return s.ask(ctx, func(*Scheduler) { f() })
+}

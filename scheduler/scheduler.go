@@ -85,20 +85,20 @@ type Scheduler struct {
 	cache         *kvcache.Cache
 	estimator     *estimator.Estimator
 	share         share
-	workers       sync.WaitGroup     // goroutines
-	arrivals      uint64             // requests so far
-	shortTick     bool               // the last tick had short prompts only, though longer ones waited
-	prefilled     int                // prompt tokens that were planned so far
-	ticks         int                // ticks that were planned so far
-	calling       []*job             // control calls of theirs wait
-	slotActions   []*slotAction      // not begun yet, in the order they came
-	conversations []uint64           // by slot: the name of what its last answer left in the cache; 0: nothing
-	awaited       []*job             // their workers are collected by a later tick
-	checkpointing time.Duration      // that taking checkpoints may take
-	lost          bool               // see lose.go
+	workers       sync.WaitGroup // goroutines
+	arrivals      uint64         // requests so far
+	shortTick     bool           // the last tick had short prompts only, though longer ones waited
+	prefilled     int            // prompt tokens that were planned so far
+	ticks         int            // ticks that were planned so far
+	calling       []*job         // control calls of theirs wait
+	slotActions   []*slotAction  // not begun yet, in the order they came
+	conversations []uint64       // by slot: the name of what its last answer left in the cache; 0: nothing
+	awaited       []*job         // their workers are collected by a later tick
+	checkpointing time.Duration  // that taking checkpoints may take
+	lost          bool           // see lose.go
 	gathering     gathering
 	again         again // as of this tick
-	awaitsCopy    bool               // as of the last plan: a running job waits for cells whose sequence is being saved
+	awaitsCopy    bool  // as of the last plan: a running job waits for cells whose sequence is being saved
 	record        TickRecord
 	history       history
 	rates         rates

@@ -11,7 +11,8 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// slotAction is what a client asks of the conversation of a slot, which waits until the slot is idle.
+// slotAction is what a client asks of the conversation of a slot, which waits until the slot is idle. As for a queued job, one who is parked
+// is preempted: nobody waits for as long as a client pauses.
 type slotAction struct {
 	ctx    context.Context
 	slot   int
@@ -140,10 +141,12 @@ func (s *Scheduler) actOnSlot(a *slotAction) (over bool) {
 		a.refuse(err)
 		return true
 	}
-	if s.slots[a.slot] != nil {
+	if in := s.slots[a.slot]; in != nil && !(in.parked() && s.preempt(in)) {
 		return false
 	}
-	over = a.try(s)
+	for over = a.try(s); !over && !s.cache.Copying() && s.preempt(s.preemptible()); { // it may lack the cells of a parked job
+		over = a.try(s)
+	}
 	if !over && s.cache.Copying() {
 		s.goOn(copyCheck) // the copy may end later in this tick, and nothing else would wake the next one
 	}
