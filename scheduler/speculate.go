@@ -179,8 +179,8 @@ func (s *Scheduler) chooseAsked() {
 	})
 }
 
-// chooseTrials chooses which of the asked jobs are to have a draft although it does not seem to pay: those that it is time for, and that can
-// bear that it is wrong. Where trials would need a pass that there is not otherwise, all jobs have it together.
+// chooseTrials chooses which of the asked jobs are to have a draft although it does not seem to pay, since the text may have come to a part
+// that repeats: those that can bear that it is wrong. Where trials would need a pass that there is not otherwise, all jobs have it together.
 func (s *Scheduler) chooseTrials() {
 	p := &s.speculation
 	others, none := p.trials[:0], true
@@ -201,17 +201,14 @@ func (s *Scheduler) chooseTrials() {
 	price, sensible := p.offers.Trial(together, p.chosen)
 	able := func(j *job) bool { return sensible && j.guess.budget.Left() >= price }
 	if together > 1 {
-		due := !slices.ContainsFunc(others, func(j *job) bool { return !able(j) }) && p.chances.Due(&p.chances)
+		due := !slices.ContainsFunc(others, func(j *job) bool { return !able(j) })
 		for _, j := range others {
 			j.guess.trial = due
 		}
 		return
 	}
-	for _, j := range others {
-		if able(j) && j.guess.chances.Due(&p.chances) {
-			j.guess.trial = true
-			return // one in a tick
-		}
+	if i := slices.IndexFunc(others, able); i >= 0 {
+		others[i].guess.trial = true // one in a tick
 	}
 }
 
