@@ -44,6 +44,7 @@ func (c *Cache) Release(s *Sequence) {
 func (c *Cache) tryAcquire(r Request) *Sequence {
 	var best *Sequence
 	common := 0
+	c.archive.wanted = nil
 	if r.Reuse {
 		best, common = c.longestPrefix(r.Tokens, r.Scope)
 		if c.restore(r, best, common) {
@@ -104,7 +105,8 @@ func (c *Cache) restore(r Request, best *Sequence, found int) bool {
 	if s == nil || c.available() < n {
 		return false
 	}
-	c.archive.touch(e) // saving what is evicted may drop others
+	c.archive.wanted = e
+	c.archive.touch(e)
 	if !c.evict(s) {
 		return true
 	}
