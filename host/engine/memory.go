@@ -40,9 +40,18 @@ func (b *backend) Truncate(seq int32, n int) int {
 	return 0
 }
 
+// Shares implements kvcache.Memory.
+func (b *backend) Shares() bool { return !b.lacks.Sharing }
+
+// Shareable implements kvcache.Checkpointer. A recurrent state is shared as it is: as a whole, and not while it is to go back.
+func (b *backend) Shareable(seq int32, n int) bool {
+	_, have := b.held(seq)
+	return n > 0 && b.Shares() && b.cuttable(seq, n) && (b.cuts || n == have && !b.recurrent.back[seq])
+}
+
 // Share implements kvcache.Memory.
 func (b *backend) Share(src, dst int32, n int) int {
-	if _, have := b.held(src); n <= 0 || src == dst || b.lacks.Sharing || !b.cuttable(src, n) || !b.cuts && n < have || b.recurrent.back[src] {
+	if src == dst || !b.Shareable(src, n) {
 		return 0
 	}
 	b.recurrent.forgot(dst)

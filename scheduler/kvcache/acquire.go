@@ -66,6 +66,7 @@ func (c *Cache) tryAcquire(r Request) *Sequence {
 	if common >= MinShared && c.share(best, s, common) {
 		return nil // it is taken over when that is done
 	}
+	s.prefill = len(r.Tokens)
 	c.claim(s)
 	return s
 }

@@ -21,7 +21,6 @@ type Cache struct {
 	holders     []int32 // by cell: how many sequences hold it
 	free        []int32 // the cells that no sequence holds
 	uses        uint64  // counts uses of sequences
-	shareFailed bool    // the memory could not share a prefix the last time
 
 	copy         copyInProgress
 	copyTime     CopyTime

@@ -16,6 +16,8 @@ type Checkpointer interface {
 	TakesCheckpoints() bool
 	// Cuttable reports whether Truncate would keep the first n positions of seq.
 	Cuttable(seq int32, n int) bool
+	// Shareable reports whether Share would give another sequence the first n positions of seq.
+	Shareable(seq int32, n int) bool
 	// StateCuttable reports whether RestoreState can put back the first n positions of a state alone.
 	StateCuttable(s State, n int) bool
 	// SaveCheckpoint copies the part of seq that cannot be cut, as it is now. It closes a spent checkpoint whose memory it may take; nil:
@@ -135,9 +137,13 @@ func (c *conversation) lastPosition(n int) int {
 	return 0
 }
 
-// reach is how many of the first n tokens of a sequence it can be cut to, or shared.
+// reach is how many of the first n tokens of a sequence another request can use: it can be cut to them or, while a request has it, shared.
 func (c *Cache) reach(s *Sequence, n int) int {
-	if c.checkpoints.memory == nil || n == 0 || n == len(s.tokens) || c.checkpoints.memory.Cuttable(s.id, n) {
+	k := c.checkpoints.memory
+	switch {
+	case n == 0 || s.running && !c.memory.Shares():
+		return 0
+	case k == nil, s.running && k.Shareable(s.id, n), !s.running && (n == len(s.tokens) || k.Cuttable(s.id, n)):
 		return n
 	}
 	return s.lastPosition(n)

@@ -86,6 +86,23 @@ func (w world) compute(s *kvcache.Sequence, tokens []kvcache.Token) (next kvcach
 	return next
 }
 
+// computeRows puts tokens into a sequence in one pass with a row for each, as guesses are computed.
+func (w world) computeRows(s *kvcache.Sequence, tokens []kvcache.Token) {
+	w.Helper()
+	if !w.cache.Reserve(len(tokens)) {
+		w.Fatalf("no room for %d tokens", len(tokens))
+	}
+	var batch scheduler.Batch
+	for i, t := range tokens {
+		batch.Add(t, int32(s.Len()+i), s.ID(), true)
+	}
+	_ = w.Start(&batch)
+	if err := w.Wait(); err != nil {
+		w.Fatal(err)
+	}
+	w.cache.Append(s, tokens)
+}
+
 // answer generates so many tokens after a prompt and returns the whole, and how much of the prompt was found. The last token is not
 // computed.
 func (w world) answer(tokens []kvcache.Token, most int) (all []kvcache.Token, found int) {

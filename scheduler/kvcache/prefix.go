@@ -22,8 +22,8 @@ func (c *Cache) SharedPrefix(tokens []Token, scope Scope) int {
 	return 0
 }
 
-// Shares reports whether the memory can share prefixes, as far as is known.
-func (c *Cache) Shares() bool { return !c.shareFailed }
+// Shares reports whether the memory can share prefixes. Of one sequence or another it may not be able to at a time.
+func (c *Cache) Shares() bool { return c.memory.Shares() }
 
 // longestPrefix finds the sequence of which a request can use most; among equals an idle one, which can be taken over, and of
 // those the one that loses least.
@@ -52,11 +52,10 @@ func CommonPrefix(a, b []Token) int {
 	return n
 }
 
-// share makes dst, which is empty, begin with the first n positions of src. It reports whether the memory can.
+// share makes dst, which is empty, begin with the first n positions of src. It reports whether it does.
 func (c *Cache) share(src, dst *Sequence, n int) bool {
 	c.cancelSaveAhead()
-	n = c.shareMemory(src, dst, n)
-	if c.shareFailed = n == 0; c.shareFailed {
+	if !c.shareMemory(src, dst, n) {
 		return false
 	}
 	dst.name = 0
@@ -72,14 +71,12 @@ func (c *Cache) share(src, dst *Sequence, n int) bool {
 	return true
 }
 
-// shareMemory is share for the memory alone, at a checkpoint if that cannot be cut there. It returns n, or 0 if it cannot.
-func (c *Cache) shareMemory(src, dst *Sequence, n int) int {
+// shareMemory is share for the memory alone, at a checkpoint if it cannot share src there as it is.
+func (c *Cache) shareMemory(src, dst *Sequence, n int) bool {
 	k := c.checkpoints.memory
-	if k == nil || n == len(src.tokens) || k.Cuttable(src.id, n) {
-		return c.memory.Share(src.id, dst.id, n)
+	if k == nil || k.Shareable(src.id, n) {
+		return c.memory.Share(src.id, dst.id, n) == n
 	}
-	if p := src.last(n); p == nil || p.n != n || k.RestoreCheckpoint(src.id, dst.id, p.state, n) != nil {
-		return 0
-	}
-	return n
+	p := src.last(n)
+	return c.memory.Shares() && p != nil && p.n == n && k.RestoreCheckpoint(src.id, dst.id, p.state, n) == nil
 }
