@@ -36,5 +36,5 @@ func (c *Cache) nextToSave() *Sequence {
 	if empty >= len(c.sequences)/2 {
 		return nil
 	}
-	return c.choose(0, c.worthSaving)
+	return c.choose(0, func(s *Sequence) bool { return c.worthSaving(s) && !c.archive.has(&s.conversation) })
 }

@@ -117,6 +117,13 @@ func (a *archive) dropPrefixes(longer *entry) {
 	}
 }
 
+// has reports whether an entry is the same as a conversation, which another sequence may hold, too.
+func (a *archive) has(c *conversation) bool {
+	return slices.ContainsFunc(a.entries, func(e *entry) bool {
+		return len(e.tokens) == len(c.tokens) && e.common(c.tokens, c.scope) == len(c.tokens)
+	})
+}
+
 // longestPrefix finds the entry of which a request can use most.
 func (a *archive) longestPrefix(tokens []Token, scope Scope) (best *entry, common int) {
 	tokens = reusable(tokens)

@@ -79,3 +79,28 @@ func TestCache_SaveAhead_MakesPlaces(t *testing.T) {
 		t.Error("what was evicted is not in the archive")
 	}
 }
+
+// Two sequences with the same tokens are saved once: else each would take the place of the other, for ever.
+func TestCache_SaveAhead_SavesEqualConversationsOnce(t *testing.T) {
+	w := newWorld(t, scheduler.Limits{Sequences: 2}, 1<<20)
+	w.NoSharing, w.CopyCost = true, 10*time.Microsecond
+	tokens := prompt(300, 1)
+	var both [2]*kvcache.Sequence
+	for i := range both {
+		both[i], _ = w.acquire(tokens)
+	}
+	for _, s := range both {
+		w.compute(s, tokens)
+		w.cache.Release(s)
+	}
+	for ticks := 0; ticks == 0 || !w.cache.Settled(); ticks++ {
+		if w.cache.BeginTick(patient); ticks > 20 || w.Copied > 600 {
+			t.Fatalf("%d cells are copied of 300", w.Copied)
+		}
+		w.cache.BeginTick(kvcache.CopyTime{Ahead: time.Millisecond})
+		w.cache.SaveAhead()
+	}
+	if w.Copied != 300 {
+		t.Errorf("%d cells are copied of 300", w.Copied)
+	}
+}
