@@ -76,14 +76,14 @@ func (c *Cache) takeOver(s *Sequence, common int, scope Scope) *Sequence {
 	if s == c.copy.sequence {
 		c.cancelSaveAhead()
 	}
-	c.claim(s)
 	s.continued = s.prompt > 0 && common >= s.prompt
 	c.Truncate(s, common)
 	s.scope = scope
+	c.claim(s)
 	return s
 }
 
-// claim marks a sequence as a request's own.
+// claim marks a sequence as a request's own. Nothing that may panic comes after it: nobody would release the sequence.
 func (c *Cache) claim(s *Sequence) {
 	s.running, s.name, c.saveAheadDue = true, 0, true
 	s.unlink()
@@ -115,7 +115,7 @@ func (c *Cache) restore(r Request, best *Sequence, found int) bool {
 		return c.Copying() && c.copy.kind != savingAhead
 	}
 	c.cancelSaveAhead()
-	if err := c.archive.states.RestoreState(s.id, e.state, n); err != nil {
+	if err := c.change(s, func() error { return c.archive.states.RestoreState(s.id, e.state, n) }); err != nil {
 		c.Repair(s)
 		return false
 	}

@@ -115,7 +115,11 @@ func (c *Cache) unshared(s *Sequence) (n int) {
 
 // Close finishes the copy in progress, or ends it if no request waits for it, and frees archive and checkpoints.
 func (c *Cache) Close() {
+	defer c.freeStates() // even if the memory panics
 	c.finishCopy()
+}
+
+func (c *Cache) freeStates() {
 	c.archive.clear()
 	for _, s := range c.sequences {
 		c.checkpoints.drop(&s.conversation, 0)

@@ -141,7 +141,7 @@ func (c *conversation) lastPosition(n int) int {
 func (c *Cache) reach(s *Sequence, n int) int {
 	k := c.checkpoints.memory
 	switch {
-	case n == 0 || s.running && !c.memory.Shares():
+	case n == 0 || s.unsure || s.running && !c.memory.Shares():
 		return 0
 	case k == nil, s.running && k.Shareable(s.id, n), !s.running && (n == len(s.tokens) || k.Cuttable(s.id, n)):
 		return n
@@ -150,13 +150,17 @@ func (c *Cache) reach(s *Sequence, n int) int {
 }
 
 // cut keeps the first n positions of a sequence in the memory, or those up to the last checkpoint before, and returns how many.
-func (c *Cache) cut(s *Sequence, n int) int {
+func (c *Cache) cut(s *Sequence, n int) (kept int) {
+	if s.unsure {
+		n = 0
+	}
 	if k := &c.checkpoints; k.memory != nil && n > 0 && !k.memory.Cuttable(s.id, n) {
-		if p := s.last(n); p != nil && k.memory.RestoreCheckpoint(s.id, s.id, p.state, p.n) == nil {
+		if p := s.last(n); p != nil && c.change(s, func() error { return k.memory.RestoreCheckpoint(s.id, s.id, p.state, p.n) }) == nil {
 			return p.n
 		}
 	}
-	return c.memory.Truncate(s.id, n)
+	_ = c.change(s, func() error { kept = c.memory.Truncate(s.id, n); return nil })
+	return kept
 }
 
 // TakesCheckpoints reports whether there are any.

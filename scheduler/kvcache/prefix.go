@@ -75,8 +75,11 @@ func (c *Cache) share(src, dst *Sequence, n int) bool {
 func (c *Cache) shareMemory(src, dst *Sequence, n int) bool {
 	k := c.checkpoints.memory
 	if k == nil || k.Shareable(src.id, n) {
-		return c.memory.Share(src.id, dst.id, n) == n
+		got := 0
+		_ = c.change(dst, func() error { got = c.memory.Share(src.id, dst.id, n); return nil })
+		return got == n
 	}
 	p := src.last(n)
-	return c.memory.Shares() && p != nil && p.n == n && k.RestoreCheckpoint(src.id, dst.id, p.state, n) == nil
+	return c.memory.Shares() && p != nil && p.n == n &&
+		c.change(dst, func() error { return k.RestoreCheckpoint(src.id, dst.id, p.state, n) }) == nil
 }

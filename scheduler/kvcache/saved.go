@@ -12,6 +12,7 @@ var (
 	ErrNothingCached = errors.New("nothing of the conversation is cached any more")
 	ErrNoStates      = errors.New("this model's conversations cannot be saved")
 	ErrState         = errors.New("the state is none of this KV cache")
+	errCopy          = errors.New("the copy of the conversation failed")
 )
 
 // Saved is a conversation outside the cache and its archive. Who has it closes its State.
@@ -33,7 +34,7 @@ func (c *Cache) Export(name uint64, salt string, done func(*Saved, error)) (begu
 		done(nil, ErrNoStates)
 	case e != nil:
 		done(&Saved{Tokens: e.tokens, Scope: e.scope, State: e.state.Keep()}, nil)
-	case s == nil:
+	case s == nil || s.unsure:
 		done(nil, ErrNothingCached)
 	case c.copy.kind != savingAhead && !c.continueCopy():
 		return false
@@ -51,7 +52,14 @@ func (c *Cache) export(s *Sequence, done func(*Saved, error)) {
 		return
 	}
 	saved := &Saved{Tokens: append([]Token(nil), s.tokens...), Scope: s.scope, State: state}
-	c.copy = copyInProgress{kind: exporting, sequence: s, exported: func() { done(saved, nil) }}
+	c.copy = copyInProgress{kind: exporting, sequence: s, exported: func(err error) {
+		if err != nil {
+			_ = state.Close()
+			done(nil, err)
+			return
+		}
+		done(saved, nil)
+	}}
 	c.continueCopy()
 }
 
@@ -72,7 +80,7 @@ func (c *Cache) Import(saved *Saved) (name uint64, begun bool, err error) {
 		return 0, false, nil
 	}
 	c.cancelSaveAhead()
-	if err := c.states.RestoreState(s.id, saved.State, n); err != nil {
+	if err := c.change(s, func() error { return c.states.RestoreState(s.id, saved.State, n) }); err != nil {
 		c.Repair(s)
 		return 0, true, fmt.Errorf("%w: %w", ErrState, err)
 	}

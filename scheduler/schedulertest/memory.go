@@ -126,6 +126,18 @@ func (b *Backend) force() {
 	}
 }
 
+// Spoil has nobody find in a sequence what was in it, as after a panic. If it is negative, that is what the copy in progress fills, which ends.
+func (b *Backend) Spoil(seq int32) {
+	if seq < 0 {
+		seq, b.copy = b.copy.target, none
+	}
+	if seq >= 0 {
+		for i := range b.data[seq] {
+			b.data[seq][i] ^= 1 << 40
+		}
+	}
+}
+
 // state is a sequence outside the cache.
 type state struct {
 	b      *Backend
