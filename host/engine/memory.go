@@ -18,9 +18,9 @@ func (b *backend) held(seq int32) (first, n int) {
 func (b *backend) cuttable(seq int32, n int) bool {
 	first, have := b.held(seq)
 	switch {
-	case n > have:
-		return false
-	case n < have && !b.cuts: // the window still holds what the tokens before the pass look at
+	case n >= have: // where a model has recurrent layers too, first is that of their state, which is the last
+		return n == have
+	case !b.cuts: // the window still holds what the tokens before the pass look at
 		return b.recurrent.reaches(seq, have-n)
 	}
 	return first <= max(0, n-b.window)
@@ -63,6 +63,7 @@ func (b *backend) Share(src, dst int32, n int) int {
 		_ = b.context.Remove(dst, -1, -1)
 		return 0
 	}
+	b.recurrent.shared(src)
 	return n
 }
 

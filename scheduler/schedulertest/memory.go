@@ -89,6 +89,7 @@ func (b *Backend) Share(src, dst int32, n int) int {
 		return 0
 	}
 	b.held[dst], b.back[dst] = b.held[src], false
+	b.last[src], b.last[dst] = 0, 0 // both would go back
 	for _, id := range b.seqs[src][:n] {
 		b.refs[id]++
 		b.seqs[dst] = append(b.seqs[dst], id)
