@@ -4,11 +4,14 @@ package engine
 
 import "time"
 
-// held returns the first position of seq that is in memory and how many positions it has.
+// held returns the first position of seq that is in memory, and is what it should be, and how many positions it has.
 func (b *backend) held(seq int32) (first, n int) {
 	first, last, err := b.context.Range(seq)
 	if err != nil || last < 0 {
 		return 0, 0
+	}
+	if b.stale[seq] {
+		first = max(first, 1)
 	}
 	return first, last + 1
 }
@@ -37,6 +40,7 @@ func (b *backend) Truncate(seq int32, n int) int {
 	}
 	_ = b.context.Remove(seq, -1, -1) // never fails for a sequence within the limits
 	b.recurrent.forgot(seq)
+	b.stale[seq] = false
 	return 0
 }
 
@@ -64,6 +68,7 @@ func (b *backend) Share(src, dst int32, n int) int {
 		return 0
 	}
 	b.recurrent.shared(src)
+	b.stale[dst] = b.stale[src]
 	return n
 }
 
