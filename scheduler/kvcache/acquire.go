@@ -103,7 +103,7 @@ func (c *Cache) restore(r Request, best *Sequence, found int) bool {
 	if !c.archive.cuttable(e, n) { // all of it comes back, and the sequence is cut at a checkpoint
 		n = len(e.tokens)
 	}
-	if s == nil || c.available() < n {
+	if s == nil || !c.HasRoom(n) {
 		return false
 	}
 	c.archive.wanted = e

@@ -69,7 +69,7 @@ func New(m Memory, o Options) *Cache {
 func (c *Cache) Free() int { return len(c.free) }
 
 // HasRoom reports whether n cells are free or can be made free by evicting idle sequences.
-func (c *Cache) HasRoom(n int) bool { return len(c.free) >= n || c.available() >= n }
+func (c *Cache) HasRoom(n int) bool { return len(c.free) >= n || len(c.free)+c.Evictable() >= n }
 
 // Evictable is how many cells are held by idle sequences alone, be it by one or by several.
 func (c *Cache) Evictable() int {
@@ -87,17 +87,6 @@ func (c *Cache) Evictable() int {
 				c.held[cell] = true
 				n--
 			}
-		}
-	}
-	return n
-}
-
-// available is how many cells are free or held by idle sequences alone. A cell that two idle sequences share is not counted.
-func (c *Cache) available() int {
-	n := len(c.free)
-	for _, s := range c.sequences {
-		if !s.running {
-			n += c.unshared(s)
 		}
 	}
 	return n

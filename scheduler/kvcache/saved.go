@@ -75,8 +75,7 @@ func (c *Cache) Import(saved *Saved) (name uint64, begun bool, err error) {
 		return 0, false, nil
 	}
 	s := c.choose(0, func(*Sequence) bool { return true })
-	// Nothing is evicted in vain while something runs. Else all cells can be freed, also those that idle sequences share.
-	if s == nil || len(c.running) > 0 && c.available() < n || !c.evict(s) || !c.Reserve(n) {
+	if s == nil || !c.HasRoom(n) || !c.evict(s) || !c.Reserve(n) { // nothing is evicted in vain
 		return 0, false, nil
 	}
 	c.cancelSaveAhead()

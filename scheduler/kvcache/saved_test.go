@@ -21,10 +21,14 @@ func (w world) leave(tokens []kvcache.Token) (name uint64) {
 	return s.Conversation()
 }
 
-// A conversation that needs the cells that two idle sequences share is restored: nothing runs that would need those.
+// A conversation that needs the cells that two idle sequences share is restored, also beside a request that runs, or is paused.
 func TestCache_Import_EvictsWhatIdleSequencesShare(t *testing.T) {
-	for name, archive := range map[string]int64{"no archive": 0, "archive": 1 << 20} {
+	for name, c := range map[string]struct {
+		archive int64
+		runs    int // tokens of a request
+	}{"no archive": {0, 0}, "archive": {1 << 20, 0}, "beside a request": {0, 80}, "archive, beside a request": {1 << 20, 80}} {
 		t.Run(name, func(t *testing.T) {
+			archive := c.archive
 			w := newWorld(t, scheduler.Limits{Cells: 1000, Context: 1000, Sequences: 4}, archive)
 			long := prompt(900, 1)
 			left := w.leave(long)
@@ -39,6 +43,13 @@ func TestCache_Import_EvictsWhatIdleSequencesShare(t *testing.T) {
 			w.leave(slices.Concat(prompt(200, 2), prompt(50, 4)))
 			if w.cache.Free() != 500 {
 				t.Fatalf("%d cells are free, so they share nothing", w.cache.Free())
+			}
+			if c.runs > 0 {
+				s, _ := w.acquire(prompt(c.runs, 9))
+				w.compute(s, prompt(c.runs, 9))
+				if !w.cache.HasRoom(920) || w.cache.HasRoom(921) {
+					t.Error("there is room for 920 tokens, and not for more")
+				}
 			}
 			begun, err := false, error(nil)
 			for range 10 {
