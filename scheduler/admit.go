@@ -86,7 +86,7 @@ const headroom = 16
 // start gives a queued job a slot and a sequence. It reports false while the sequence waits for a copy.
 func (s *Scheduler) start(j *job, slot int, now time.Time) bool {
 	defer s.blame(j)
-	seq := s.cache.Acquire(kvcache.Request{Tokens: j.answer.Expected(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reuses(),
+	seq, _ := s.cache.Acquire(kvcache.Request{Tokens: j.answer.Expected(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reuses(),
 		Resumed: j.started, Continued: j.continued})
 	if seq == nil {
 		return false

@@ -28,7 +28,7 @@ func (s *Scheduler) sleep(ctx context.Context) {
 // look at a copy.
 func (s *Scheduler) nextAlarm() (at time.Time, ok bool) {
 	at, ok = s.nextDeadline()
-	if look := s.config.Clock().Add(copyCheck); s.cache.Copying() && (!ok || look.Before(at)) {
+	if look, due := s.cache.Next(); due && (!ok || look.Before(at)) {
 		at, ok = look, true
 	}
 	for _, jobs := range [2][]*job{s.running, s.queue.jobs} { // one that rests may have been preempted

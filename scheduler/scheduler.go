@@ -178,7 +178,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		busy := s.Tick()
 		onlyCopying := len(s.planned) == 0 && s.cache.Copying()
-		if !busy || onlyCopying { // a copy is looked at again after copyCheck
+		if !busy || onlyCopying { // the cache says when to look at a copy again
 			s.sleep(ctx)
 		}
 	}

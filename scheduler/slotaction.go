@@ -35,7 +35,7 @@ func (s *Scheduler) SaveSlot(ctx context.Context, slot int, salt string) (*kvcac
 		answerOnce(results, result{saved, err})
 	}
 	s.postSlotAction(&slotAction{ctx: ctx, slot: slot,
-		try:    func(s *Scheduler) bool { return s.cache.Export(s.conversations[slot], salt, reply) },
+		try:    func(s *Scheduler) bool { return s.cache.Export(s.conversations[slot], salt, reply) == kvcache.WaitNone },
 		refuse: func(err error) { reply(nil, err) },
 	})
 	select {
@@ -61,12 +61,12 @@ func (s *Scheduler) RestoreSlot(ctx context.Context, slot int, saved *kvcache.Sa
 	results := make(chan error, 1)
 	s.postSlotAction(&slotAction{ctx: ctx, slot: slot,
 		try: func(s *Scheduler) bool {
-			name, begun, err := s.cache.Import(saved)
-			if begun {
+			name, wait, err := s.cache.Import(saved)
+			if wait == kvcache.WaitNone {
 				s.conversations[slot] = name
 				answerOnce(results, err)
 			}
-			return begun
+			return wait == kvcache.WaitNone
 		},
 		refuse: func(err error) { answerOnce(results, err) },
 	})
@@ -87,10 +87,12 @@ func (s *Scheduler) EraseSlot(ctx context.Context, slot int, salt string) (n int
 	results := make(chan error, 1)
 	s.postSlotAction(&slotAction{ctx: ctx, slot: slot,
 		try: func(s *Scheduler) (done bool) {
-			if n, done = s.cache.Erase(s.conversations[slot], salt); done {
+			erased, wait := s.cache.Erase(s.conversations[slot], salt)
+			if wait == kvcache.WaitNone {
+				n = erased
 				answerOnce(results, nil)
 			}
-			return done
+			return wait == kvcache.WaitNone
 		},
 		refuse: func(err error) { answerOnce(results, err) },
 	})

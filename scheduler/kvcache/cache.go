@@ -28,6 +28,9 @@ type Cache struct {
 	now          func() time.Time
 	saveAheadDue bool // sequences were acquired or released since SaveAhead found nothing more to save
 
+	copyAwaited, roomAwaited bool // somebody was told to wait for it
+	askAgain                 bool // and it came in this tick, or after the last one
+
 	// Used again by each choice of a sequence.
 	candidates []*Sequence
 	running    []RunningSequence

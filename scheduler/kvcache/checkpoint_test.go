@@ -115,8 +115,8 @@ func TestCache_Window_BeforeAndBeyondItsEnd(t *testing.T) {
 						var saved *kvcache.Saved
 						w.cache.Export(s.Conversation(), "", func(all *kvcache.Saved, _ error) { saved = all })
 						w.cache.Erase(s.Conversation(), "")
-						if _, begun, err := w.cache.Import(saved); !begun || err != nil {
-							t.Fatalf("begun: %v, %v", begun, err)
+						if _, wait, err := w.cache.Import(saved); wait != kvcache.WaitNone || err != nil {
+							t.Fatalf("it waits for %v, %v", wait, err)
 						}
 						_ = saved.State.Close()
 					}

@@ -34,7 +34,7 @@ type CopyTime struct {
 
 // BeginTick sets how long this tick may copy, from now on, and goes on with the copy in progress.
 func (c *Cache) BeginTick(t CopyTime) {
-	c.copyTime, c.tickBegan = t, c.now()
+	c.copyTime, c.tickBegan, c.askAgain = t, c.now(), false
 	c.continueCopy()
 }
 
@@ -89,6 +89,7 @@ func (c *Cache) finishCopy() {
 func (c *Cache) copyDone() {
 	done := c.copy
 	c.copy = copyInProgress{}
+	c.came(&c.copyAwaited)
 	if done.exported != nil {
 		done.exported(nil)
 	}
@@ -102,6 +103,7 @@ func (c *Cache) copyDone() {
 func (c *Cache) copyFailed() {
 	failed := c.copy
 	c.copy = copyInProgress{}
+	c.came(&c.copyAwaited)
 	switch {
 	case failed.kind == noCopy:
 	case failed.exported != nil:

@@ -22,7 +22,7 @@ func TestCache_BeginTick_LimitsCopies(t *testing.T) {
 	for ; ; ticks++ {
 		begin := w.Now()
 		w.cache.BeginTick(kvcache.CopyTime{Archive: time.Millisecond, Prefix: 2 * time.Millisecond})
-		s := w.cache.Acquire(r)
+		s, wait := w.cache.Acquire(r)
 		if took := w.Now().Sub(begin); took > 2*time.Millisecond {
 			t.Errorf("tick %d copied for %v", ticks, took)
 		}
@@ -30,8 +30,8 @@ func TestCache_BeginTick_LimitsCopies(t *testing.T) {
 			w.compute(s, r.Tokens)
 			break
 		}
-		if !w.cache.Copying() {
-			t.Fatal("no sequence, and no copy")
+		if wait != kvcache.WaitCopy || !w.cache.Copying() {
+			t.Fatalf("no sequence, it waits for %v", wait)
 		}
 	}
 	if ticks != 5 { // 20 cells each
@@ -72,7 +72,7 @@ func TestCache_SaveAhead_MakesPlaces(t *testing.T) {
 		t.Error("it is not saved, or has left the cache")
 	}
 	w.cache.BeginTick(kvcache.CopyTime{})
-	if s := w.cache.Acquire(kvcache.Request{Tokens: prompt(100, 3), Reuse: true}); s == nil {
+	if s, _ := w.cache.Acquire(kvcache.Request{Tokens: prompt(100, 3), Reuse: true}); s == nil {
 		t.Error("a request waits for a place")
 	}
 	if w.cache.LongestPrefix(prompt(300, 1), kvcache.Scope{}) != 299 {

@@ -15,6 +15,7 @@ const minSaved = 64
 func (c *Cache) Reserve(n int) bool {
 	for len(c.free) < n {
 		if c.copy.kind != savingAhead && !c.continueCopy() {
+			c.waits(WaitCopy)
 			return false
 		}
 		victim := c.leastRecent()

@@ -16,53 +16,6 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// randomWorld does to a cache at random what a scheduler does, and checks after each step what must always hold.
-type randomWorld struct {
-	*testing.T
-	rng      *rand.Rand
-	memory   *fragile
-	cache    *kvcache.Cache
-	bytes    int64 // that archive and checkpoints may take
-	waiting  *randomRequest
-	running  []*randomRequest
-	left     []*randomRequest // have ended, with what they left
-	saved    []*kvcache.Saved
-	exported int64 // bytes that these may take
-	step     string
-}
-
-// randomRequest is one that waits, runs or has ended.
-type randomRequest struct {
-	tokens  []kvcache.Token // its prompt and answer; the last one is never computed
-	prompt  int
-	scope   kvcache.Scope
-	started bool
-	seq     *kvcache.Sequence
-	held    int // of seq, as far as it is known
-	name    uint64
-}
-
-func newRandomWorld(t *testing.T, seed uint64, odds int) *randomWorld {
-	rng := rand.New(rand.NewPCG(seed, 11))
-	cells := 300 << rng.IntN(3)
-	b := schedulertest.New(scheduler.Limits{Cells: cells, Context: cells, Batch: 128, Sequences: 1 + rng.IntN(6)})
-	b.CopyCost = time.Duration(rng.IntN(3)) * 50 * time.Microsecond
-	b.NoSharing, b.NoCutting = rng.IntN(5) == 0, rng.IntN(6) == 0
-	o := kvcache.Options{Cells: cells, Sequences: b.Limits().Sequences, ArchiveBytes: []int64{0, 3000, 12000, 1 << 20}[rng.IntN(4)], Clock: b.Now}
-	if kind := rng.IntN(4); kind < 2 {
-		b.NoCutting, b.Recurrent = false, kind == 0
-		b.Window, b.Slack, b.Snapshots = kind*32, rng.IntN(40), rng.IntN(2)*6
-		b.CheckpointCost = time.Duration(rng.IntN(2)) * time.Millisecond
-		o.Checkpoints = kvcache.CheckpointOptions{Most: rng.IntN(8), MinStep: 16 << rng.IntN(4), Bytes: 64 << rng.IntN(6)}
-	}
-	f := &fragile{Backend: b, rng: rng, odds: odds, threaded: rng.IntN(2) == 0}
-	w := &randomWorld{T: t, rng: rng, memory: f, bytes: o.ArchiveBytes + o.Checkpoints.Bytes}
-	if w.cache = kvcache.New(f, o); rng.IntN(2) == 0 {
-		w.cache = kvcache.New(fragilePlacer{f}, o)
-	}
-	return w
-}
-
 // one is a random element; nil where there is none.
 func one[T any](rng *rand.Rand, all []*T) *T {
 	if len(all) == 0 {
@@ -102,23 +55,22 @@ func (w *randomWorld) acquire() {
 	if w.waiting == nil {
 		w.waiting = w.random()
 	}
-	if r := w.waiting; len(w.running) < w.memory.Limits().Sequences {
-		s := w.cache.Acquire(kvcache.Request{Tokens: r.tokens, PromptLen: r.prompt, Scope: r.scope, Reuse: r.started || w.rng.IntN(8) > 0, Resumed: r.started})
-		if s == nil {
-			if !w.cache.Copying() {
-				w.Fatal("no sequence, and no copy that it waits for")
-			}
-			return
+	r, full := w.waiting, len(w.running) == w.memory.Limits().Sequences
+	s, wait := w.cache.Acquire(kvcache.Request{Tokens: r.tokens, PromptLen: r.prompt, Scope: r.scope, Reuse: r.started || w.rng.IntN(8) > 0, Resumed: r.started})
+	if w.note(wait); s == nil {
+		if wait == kvcache.WaitNone || wait == kvcache.WaitRoom && !full || wait == kvcache.WaitCopy && !w.cache.Copying() {
+			w.Fatalf("no sequence, and it waits for %v", wait)
 		}
-		r.seq, r.held, r.started = s, s.Len(), true
-		w.running, w.waiting = append(w.running, r), nil
-		if r.held >= len(r.tokens) {
-			w.Fatalf("%d tokens found of %d", r.held, len(r.tokens))
-		}
-		for _, other := range w.running[:len(w.running)-1] {
-			if other.seq == s {
-				w.Fatalf("sequence %d has two requests", s.ID())
-			}
+		return
+	}
+	r.seq, r.held, r.started = s, s.Len(), true
+	w.running, w.waiting = append(w.running, r), nil
+	if r.held >= len(r.tokens) || full {
+		w.Fatalf("%d tokens found of %d, all sequences have requests: %v", r.held, len(r.tokens), full)
+	}
+	for _, other := range w.running[:len(w.running)-1] {
+		if other.seq == s {
+			w.Fatalf("sequence %d has two requests", s.ID())
 		}
 	}
 }
@@ -196,6 +148,7 @@ func (w *randomWorld) rewind(r *randomRequest) {
 func (w *randomWorld) release(r *randomRequest) {
 	w.forget(r)
 	w.cache.Release(r.seq)
+	w.released = w.released || w.wanting
 	r.name, r.seq = r.seq.Conversation(), nil
 	if w.left = append(w.left, r); len(w.left) > 12 {
 		w.left = w.left[1:]
@@ -214,7 +167,7 @@ func (w *randomWorld) forget(r *randomRequest) {
 // export saves what a request has left.
 func (w *randomWorld) export(r *randomRequest) {
 	w.exported += int64(8 * len(r.tokens))
-	w.cache.Export(r.name, r.scope.Salt, func(saved *kvcache.Saved, err error) {
+	w.note(w.cache.Export(r.name, r.scope.Salt, func(saved *kvcache.Saved, err error) {
 		switch {
 		case err != nil && (saved != nil || !errors.Is(err, kvcache.ErrNothingCached) && w.memory.panicked == 0):
 			w.Errorf("exporting: %v", err)
@@ -223,17 +176,17 @@ func (w *randomWorld) export(r *randomRequest) {
 		case err == nil:
 			w.saved = append(w.saved, saved)
 		}
-	})
+	}))
 }
 
 func (w *randomWorld) restore() {
-	if len(w.saved) == 0 || len(w.running) == w.memory.Limits().Sequences {
+	if len(w.saved) == 0 {
 		return
 	}
 	saved := w.saved[w.rng.IntN(len(w.saved))]
-	if _, begun, err := w.cache.Import(saved); err != nil {
+	if _, wait, err := w.cache.Import(saved); err != nil {
 		w.Fatalf("importing: %v", err)
-	} else if begun {
+	} else if w.note(wait); wait == kvcache.WaitNone {
 		if n := w.cache.LongestPrefix(append(slices.Clone(saved.Tokens), 1), saved.Scope); n != len(saved.Tokens) {
 			w.Fatalf("%d tokens found of %d that were restored", n, len(saved.Tokens))
 		}
@@ -241,7 +194,8 @@ func (w *randomWorld) restore() {
 }
 
 func (w *randomWorld) erase(r *randomRequest) {
-	if _, done := w.cache.Erase(r.name, r.scope.Salt); done {
+	_, wait := w.cache.Erase(r.name, r.scope.Salt)
+	if w.note(wait); wait == kvcache.WaitNone {
 		w.cache.Export(r.name, r.scope.Salt, func(_ *kvcache.Saved, err error) {
 			if !errors.Is(err, kvcache.ErrNothingCached) {
 				w.Errorf("exporting what was erased: %v", err)
@@ -278,87 +232,6 @@ func (w *randomWorld) act() (step string, of *randomRequest, do func()) {
 		return "checkpoint", r, func() { w.cache.Checkpoint(r.seq, time.Hour) }
 	}
 	return "compute", r, func() { w.compute(r) }
-}
-
-// tick does a few things within one tick. What panics ends its request, as in the scheduler.
-func (w *randomWorld) tick() {
-	limit := time.Duration(w.rng.IntN(4)) * time.Millisecond
-	if w.rng.IntN(4) == 0 {
-		limit = time.Hour
-	}
-	w.do("begin", nil, func() {
-		w.cache.BeginTick(kvcache.CopyTime{Archive: limit, Prefix: limit, Ahead: limit, Here: w.rng.IntN(2) == 0})
-	})
-	for range 1 + w.rng.IntN(6) {
-		w.do(w.act())
-	}
-}
-
-func (w *randomWorld) do(step string, r *randomRequest, f func()) {
-	w.step = step
-	if w.survives(f) {
-		if r == nil && step == "acquire" {
-			w.waiting = nil
-		}
-		if r != nil && r.seq != nil {
-			w.survives(func() { w.cache.Repair(r.seq) })
-			w.forget(r)
-			w.cache.Release(r.seq)
-			r.seq = nil
-		}
-	}
-	w.check()
-}
-
-// survives does something that may panic, and reports whether it has.
-func (w *randomWorld) survives(f func()) (panicked bool) {
-	defer func() {
-		switch v := recover().(type) {
-		case nil:
-		case broken:
-			panicked = true
-		default:
-			panic(v)
-		}
-	}()
-	f()
-	return false
-}
-
-func (w *randomWorld) check() {
-	if got, want := w.memory.Limits().Cells-w.cache.Free(), w.memory.Used(); got != want && !kvcache.Unsure(w.cache) {
-		w.Fatalf("%s: the books have %d cells in use, the memory %d", w.step, got, want)
-	}
-	if got, most := int64(w.memory.StateBytes), w.bytes+w.exported; got > most {
-		w.Fatalf("%s: states have %d bytes of %d", w.step, got, most)
-	}
-	for _, r := range w.running {
-		if r.seq.Len() != r.held {
-			w.Fatalf("%s: a request in sequence %d has %d tokens, and had %d", w.step, r.seq.ID(), r.seq.Len(), r.held)
-		}
-	}
-}
-
-// end ends everything: nothing may be left.
-func (w *randomWorld) end() {
-	w.memory.odds = 0
-	for len(w.running) > 0 {
-		w.release(w.running[0])
-	}
-	w.cache.EvictIdle()
-	if w.check(); w.cache.Free() != w.memory.Limits().Cells || kvcache.Unsure(w.cache) {
-		w.Errorf("%d cells are free in the end", w.cache.Free())
-	}
-	w.cache.BeginTick(patient)
-	for range w.memory.Limits().Sequences { // none of them is lost
-		w.cache.Acquire(kvcache.Request{Tokens: []kvcache.Token{1}})
-	}
-	for _, s := range w.saved {
-		_ = s.State.Close()
-	}
-	if w.cache.Close(); w.memory.States != 0 || w.memory.StateBytes != 0 {
-		w.Errorf("%d states with %d bytes are left", w.memory.States, w.memory.StateBytes)
-	}
 }
 
 func runRandomWorlds(t *testing.T, odds int) {

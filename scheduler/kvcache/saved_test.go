@@ -33,11 +33,11 @@ func TestCache_Import_EvictsWhatIdleSequencesShare(t *testing.T) {
 			long := prompt(900, 1)
 			left := w.leave(long)
 			var saved *kvcache.Saved
-			if !w.cache.Export(left, "", func(s *kvcache.Saved, err error) { saved = s }) || saved == nil {
+			if w.cache.Export(left, "", func(s *kvcache.Saved, err error) { saved = s }); saved == nil {
 				t.Fatal("it was not saved")
 			}
-			if n, done := w.cache.Erase(left, ""); n != 900 || !done {
-				t.Fatalf("%d tokens erased, done: %v", n, done)
+			if n, wait := w.cache.Erase(left, ""); n != 900 || wait != kvcache.WaitNone {
+				t.Fatalf("%d tokens erased, it waits for %v", n, wait)
 			}
 			w.leave(slices.Concat(prompt(200, 2), prompt(250, 3)))
 			w.leave(slices.Concat(prompt(200, 2), prompt(50, 4)))
@@ -51,15 +51,15 @@ func TestCache_Import_EvictsWhatIdleSequencesShare(t *testing.T) {
 					t.Error("there is room for 920 tokens, and not for more")
 				}
 			}
-			begun, err := false, error(nil)
+			wait, err := kvcache.WaitCopy, error(nil)
 			for range 10 {
 				w.cache.BeginTick(patient)
-				if _, begun, err = w.cache.Import(saved); begun {
+				if _, wait, err = w.cache.Import(saved); wait != kvcache.WaitCopy {
 					break
 				}
 			}
-			if !begun || err != nil {
-				t.Fatalf("restored: %v, %v", begun, err)
+			if wait != kvcache.WaitNone || err != nil {
+				t.Fatalf("it waits for %v, %v", wait, err)
 			}
 			w.agree()
 			if _, found := w.answer(slices.Concat(long, prompt(10, 5)), 2); found != 900 {
@@ -94,8 +94,8 @@ func TestCache_Erase_FindsWhatWasJustArchived(t *testing.T) {
 		t.Fatal("it is not being saved")
 	}
 	m.unfinished = false
-	if n, done := w.cache.Erase(name, ""); n != 300 || !done {
-		t.Errorf("%d tokens erased, done: %v", n, done)
+	if n, wait := w.cache.Erase(name, ""); n != 300 || wait != kvcache.WaitNone {
+		t.Errorf("%d tokens erased, it waits for %v", n, wait)
 	}
 	if n := w.cache.LongestPrefix(tokens, kvcache.Scope{}); n != 0 || w.States != 0 {
 		t.Errorf("%d tokens are left, in %d states", n, w.States)
