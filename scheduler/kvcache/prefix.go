@@ -2,6 +2,8 @@
 
 package kvcache
 
+import "slices"
+
 // MinShared is the shortest prefix that is shared: a memory whose sequences have cells of their own copies it, and a token at the
 // beginning of every prompt is not worth that.
 const MinShared = 32
@@ -22,8 +24,17 @@ func (c *Cache) SharedPrefix(tokens []Token, scope Scope) int {
 	return 0
 }
 
-// Shares reports whether the memory can share prefixes. Of one sequence or another it may not be able to at a time.
-func (c *Cache) Shares() bool { return c.memory.Shares() }
+// Shares reports whether a request gains anything by waiting for a prefix that another one computes. A memory that cannot share a part of what
+// requests have, as with one state for all of it, does so only at checkpoints.
+func (c *Cache) Shares() bool {
+	k := &c.checkpoints
+	if !k.takes || c.TakesCheckpoints() || !c.memory.Shares() {
+		return c.memory.Shares()
+	}
+	return !slices.ContainsFunc(c.sequences, func(s *Sequence) bool {
+		return s.running && len(s.tokens) > 1 && !k.memory.Shareable(s.id, len(s.tokens)-1)
+	})
+}
 
 // longestPrefix finds the sequence of which a request can use most; among equals an idle one, which can be taken over, and of
 // those the one that loses least.
