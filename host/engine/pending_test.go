@@ -75,7 +75,8 @@ func TestBackend_Share_IsOfThatMoment(t *testing.T) {
 				feed(t, b, 0, 50, story(n+30, 1)[50:]...)
 				feed(t, b, 2, 0, story(n+60, 2)...)
 				other := keepState(t, b, 2)
-				want := feed(t, b, 3, 0, append(story(n, 1), 7)...)
+				feed(t, b, 3, 0, story(n, 1)...)
+				want := feed(t, b, 3, n, 7) // in a pass of its own, as below: others round differently
 				b.Truncate(3, 0)
 				if got := b.Share(0, 1, n); got != n {
 					t.Fatalf("shared %d of %d", got, n)
@@ -128,7 +129,8 @@ func TestBackend_Restore_Part(t *testing.T) {
 					feed(t, b, 0, int(i)*16, story(96, 1)[i*16:(i+1)*16]...)
 					feed(t, b, 1, int(i)*16, story(96, 2)[i*16:(i+1)*16]...)
 				}
-				want := feed(t, b, 2, 0, append(story(n, 1), 7)...)
+				feed(t, b, 2, 0, story(n, 1)...)
+				want := feed(t, b, 2, n, 7) // in a pass of its own, as below: others round differently
 				b.Truncate(2, 0)
 				states := b.(kvcache.StateMemory)
 				state, err := states.SaveState(0)
