@@ -22,14 +22,11 @@ func (s *Scheduler) lookAt(at time.Time) {
 	}
 }
 
-// goOn asks for another tick after a while, for something that goes on from tick to tick.
-func (s *Scheduler) goOn(after time.Duration) {
+// goOn asks for another tick at a time for something that goes on from tick to tick, whoever calls meanwhile.
+func (s *Scheduler) goOn(at time.Time) {
 	s.again.busy = true
-	s.lookAt(s.config.Clock().Add(after))
+	s.lookAt(at)
 }
-
-// copyCheck is how long a scheduler with nothing else to do waits before it looks at a copy again.
-const copyCheck = time.Millisecond
 
 // sleep waits for a command, for the time at which the last tick asked for another, or for the end.
 func (s *Scheduler) sleep(ctx context.Context) {

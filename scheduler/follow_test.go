@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -136,4 +137,24 @@ func running(s *scheduler.Scheduler) (n int) {
 		}
 	}
 	return n
+}
+
+// Nobody waits for a prefix that cannot be shared, as of a recurrent model without checkpoints: the prompts are computed beside each other.
+func TestScheduler_EqualPrompts_NobodyWaitsInVain(t *testing.T) {
+	for name, most := range map[string]int{"no checkpoints": 0, "checkpoints": 8} {
+		t.Run(name, func(t *testing.T) {
+			b := schedulertest.New(scheduler.Limits{Cells: 16384, Context: 2048, Batch: 64})
+			b.Recurrent = true
+			s := newScheduler(t, b, scheduler.Config{Slots: 8, Checkpoints: kvcache.CheckpointOptions{Most: most, Bytes: 1 << 20}})
+			for range 8 {
+				submit(t, s, request(1000, 1, 10))
+			}
+			for range 3 { // the first tick computes too little to tell
+				s.Tick()
+			}
+			if waiting := len(scheduler.SnapshotOf(s).Queue); (waiting == 0) != (most == 0) {
+				t.Errorf("%d requests wait for others", waiting)
+			}
+		})
+	}
 }

@@ -67,7 +67,7 @@ func (s *Scheduler) survive(busy *bool) {
 		s.abandon(j, &panics.Error{Value: v})
 	}
 	if *busy = len(jobs) > 0; *busy {
-		s.goOn(0)
+		s.goOn(s.record.Start)
 	}
 }
 

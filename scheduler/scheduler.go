@@ -187,7 +187,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		s.end(j, End{Reason: answer.ReasonCancelled, Err: ErrClosed})
 	}
 	s.refuseSlotActions()
-	s.cache.Close()
+	s.attempt(s.cache.Close)
 	s.workers.Wait() // their stages are the backend's and the plugins', which may be closed after this
 	return nil
 }

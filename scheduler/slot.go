@@ -12,7 +12,7 @@ func (s *Scheduler) leave(j *job) {
 	s.cache.Release(j.seq)
 	s.slots[j.slot], s.conversations[j.slot] = nil, j.seq.Conversation()
 	if len(s.slotActions) > 0 {
-		s.goOn(0) // one may wait for this slot
+		s.goOn(s.record.Start) // at once: one may wait for this slot
 	}
 	s.running = slices.DeleteFunc(s.running, func(r *job) bool { return r == j })
 	j.seq, j.slot, j.outputRow, j.scheduled = nil, -1, -1, 0

@@ -16,7 +16,7 @@ import (
 type slotAction struct {
 	ctx    context.Context
 	slot   int
-	try    func(*Scheduler) (begun bool)
+	try    func(*Scheduler) kvcache.Wait
 	refuse func(error)
 }
 
@@ -36,7 +36,7 @@ func (s *Scheduler) SaveSlot(ctx context.Context, slot int, salt string) (*kvcac
 		answerOnce(results, result{saved, err})
 	}
 	s.postSlotAction(&slotAction{ctx: ctx, slot: slot,
-		try:    func(s *Scheduler) bool { return s.cache.Export(s.conversations[slot], salt, reply) },
+		try:    func(s *Scheduler) kvcache.Wait { return s.cache.Export(s.conversations[slot], salt, reply) },
 		refuse: func(err error) { reply(nil, err) },
 	})
 	select {
@@ -61,13 +61,13 @@ func (s *Scheduler) RestoreSlot(ctx context.Context, slot int, saved *kvcache.Sa
 	}
 	results := make(chan error, 1)
 	s.postSlotAction(&slotAction{ctx: ctx, slot: slot,
-		try: func(s *Scheduler) bool {
-			name, begun, err := s.cache.Import(saved)
-			if begun {
+		try: func(s *Scheduler) kvcache.Wait {
+			name, wait, err := s.cache.Import(saved)
+			if wait == kvcache.WaitNone {
 				s.conversations[slot] = name
 				answerOnce(results, err)
 			}
-			return begun
+			return wait
 		},
 		refuse: func(err error) { answerOnce(results, err) },
 	})
@@ -87,11 +87,13 @@ func (s *Scheduler) checkSaved(saved *kvcache.Saved) error {
 func (s *Scheduler) EraseSlot(ctx context.Context, slot int, salt string) (n int, err error) {
 	results := make(chan error, 1)
 	s.postSlotAction(&slotAction{ctx: ctx, slot: slot,
-		try: func(s *Scheduler) (done bool) {
-			if n, done = s.cache.Erase(s.conversations[slot], salt); done {
+		try: func(s *Scheduler) kvcache.Wait {
+			erased, wait := s.cache.Erase(s.conversations[slot], salt)
+			if wait == kvcache.WaitNone {
+				n = erased
 				answerOnce(results, nil)
 			}
-			return done
+			return wait
 		},
 		refuse: func(err error) { answerOnce(results, err) },
 	})
@@ -144,13 +146,11 @@ func (s *Scheduler) actOnSlot(a *slotAction) (over bool) {
 	if in := s.slots[a.slot]; in != nil && !(in.parked() && s.preempt(in)) {
 		return false
 	}
-	for over = a.try(s); !over && !s.cache.Copying() && s.preempt(s.preemptible()); { // it may lack the cells of a parked job
-		over = a.try(s)
+	wait := a.try(s)
+	for wait == kvcache.WaitRoom && s.preempt(s.preemptible()) {
+		wait = a.try(s)
 	}
-	if !over && s.cache.Copying() {
-		s.goOn(copyCheck) // the copy may end later in this tick, and nothing else would wake the next one
-	}
-	return over
+	return wait == kvcache.WaitNone
 }
 
 // answerOnce answers an action unless it was answered before it panicked.

@@ -29,15 +29,12 @@ func (s *Scheduler) Tick() (busy bool) {
 		s.cache.SaveAhead()
 	}
 	s.plan()
-	switch {
-	case len(s.planned) > 0:
-		s.goOn(0)
+	if len(s.planned) > 0 {
+		s.goOn(now)
 		s.computeAlone()
 		s.observe()
-	case s.cache.Copying():
-		s.goOn(copyCheck)
-	case !s.cache.Settled():
-		s.goOn(0)
+	} else if at, due := s.cache.Next(); due {
+		s.goOn(at)
 	}
 	s.publish()
 	return s.again.busy
