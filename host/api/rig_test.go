@@ -92,6 +92,9 @@ type setup struct {
 	Options
 	Engine            completion.Engine
 	Policies          completion.Policies
+	adapters          completion.Adapters
+	conversations     completion.Conversations
+	unload            func() // is told of each model that is to be unloaded; nil: nobody is
 	strict            bool
 	slots, queue, end int
 	fail              func(*scheduler.Batch) error
@@ -120,7 +123,12 @@ func newRig(t *testing.T, change func(*setup)) *rig {
 	done := make(chan error, 1)
 	go func() { done <- r.scheduler.Run(ctx) }()
 	r.inner = inner{r.scheduler, make(chan string, 4096), make(chan string, 4096), make(chan string, 4096), make(chan string, 4096)}
-	s.Models = completiontest.OneModel{Strict: s.strict, Model: &completion.Model{Info: completiontest.Info(), Engine: s.Engine, Scheduler: r.inner, Policies: s.Policies}}
+	one := completiontest.OneModel{Strict: s.strict, Model: &completion.Model{Info: completiontest.Info(), Engine: s.Engine, Scheduler: r.inner, Policies: s.Policies,
+		Adapters: s.adapters, Conversations: s.conversations}}
+	s.Models = one
+	if s.unload != nil {
+		s.Models = unloading{one, s.unload}
+	}
 	r.handler = New(s.Options)
 	server := httptest.NewUnstartedServer(r.handler)
 	server.Listener = tight{server.Listener}
@@ -134,6 +142,17 @@ func newRig(t *testing.T, change func(*setup)) *rig {
 		http.DefaultClient.CloseIdleConnections()
 	})
 	return r
+}
+
+// unloading are models that tell of one that is to be unloaded.
+type unloading struct {
+	completiontest.OneModel
+	unload func()
+}
+
+func (u unloading) Unload(string) error {
+	u.unload()
+	return nil
 }
 
 // tight gives connections small buffers, so that a client that does not read is felt soon.

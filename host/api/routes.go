@@ -42,11 +42,14 @@ func New(o Options) http.Handler {
 	// Not an echo.Group: one with middleware takes over what no route of it matches.
 	for _, d := range s.dialects() {
 		for _, r := range d.Routes {
-			around := []echo.MiddlewareFunc{wire.Errors(d.errors), s.finish, s.authorize}
-			if r.OwnKey {
-				around = []echo.MiddlewareFunc{wire.Errors(d.errors), s.authorizeSocket} // the WebSocket sees to its own end
+			switch around := wire.Errors(d.errors); {
+			case r.OwnKey: // the WebSocket sees to its own end
+				e.Add(r.Method, r.Path, r.Handler, around, s.authorizeSocket)
+			case r.Admin:
+				e.Add(r.Method, r.Path, r.Handler, around, s.finish, s.administerShared)
+			default:
+				e.Add(r.Method, r.Path, r.Handler, around, s.finish, s.authorize)
 			}
-			e.Add(r.Method, r.Path, r.Handler, around...)
 		}
 	}
 	e.GET("/v1/load", s.load, s.authorize)
@@ -68,10 +71,10 @@ func New(o Options) http.Handler {
 	if o.Metrics != nil {
 		e.GET("/metrics", echo.WrapHandler(o.Metrics), s.authorize)
 	}
-	e.RouteNotFound("/*", absent)
+	e.RouteNotFound(pageRoute, absent)
 	if o.UI != nil {
-		e.GET("/*", s.page)
-		e.HEAD("/*", s.page) // Ollama's command line asks for / before anything else
+		e.GET(pageRoute, s.page)
+		e.HEAD(pageRoute, s.page) // Ollama's command line asks for / before anything else
 	}
 	return e
 }

@@ -4,6 +4,7 @@ package api
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -53,6 +54,12 @@ func (r *rig) dial(offers ...string) *peer {
 	conn.SetReadLimit(1 << 20)
 	r.t.Cleanup(func() { conn.CloseNow() }) //nolint:errcheck // most are closed by then
 	return &peer{r.t, conn}
+}
+
+// dialAs opens a connection with a key.
+func (r *rig) dialAs(key string) *peer {
+	r.t.Helper()
+	return r.dial(SubprotocolBearer + base64.RawURLEncoding.EncodeToString([]byte(key)))
 }
 
 func (p *peer) send(format string, args ...any) {

@@ -38,7 +38,7 @@ func (a API) Routes() []wire.Route {
 		{Method: http.MethodGet, Path: "/slots", Handler: a.slots},
 		{Method: http.MethodPost, Path: "/slots/:id", Handler: a.actOnSlot, Body: slotBody{}},
 		{Method: http.MethodGet, Path: "/lora-adapters", Handler: a.loraAdapters},
-		{Method: http.MethodPost, Path: "/lora-adapters", Handler: a.setLoraAdapters},
+		{Method: http.MethodPost, Path: "/lora-adapters", Handler: a.setLoraAdapters, Admin: true},
 	}
 }
 

@@ -145,6 +145,9 @@ func (k *connection) attach(f clientFrame) error {
 	if err != nil {
 		return err
 	}
+	if !k.caller.Owns(d.request.Caller) { // who has learnt the name from elsewhere is told what a stranger is
+		return unknownStream(absentStream)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.reader.stop()

@@ -16,7 +16,8 @@ import (
 // still is a stream without events.
 type still struct{ completion.Stream }
 
-func (still) Cancel() {}
+func (still) ID() string { return "still" }
+func (still) Cancel()    {}
 
 // A frame is refused as the client's mistake, or acted on.
 func FuzzFrames(f *testing.F) {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/operation"
 )
 
 // API answers the WebSocket's route.
@@ -264,6 +266,10 @@ func (k *connection) handle(body []byte) {
 	k.refused = 0
 }
 
+// counted are the frames that have something computed for an answer that goes on. They count less than a request does; what holds an answer
+// or ends it counts nothing.
+var counted = []string{"set", "inject", "rewind", "attach"}
+
 func (k *connection) dispatch(f clientFrame) error {
 	if f.Type == "authenticate" { // a client need not know that the server asks for no key
 		k.send(k.ctx, authenticated)
@@ -271,6 +277,11 @@ func (k *connection) dispatch(f clientFrame) error {
 	}
 	if f.Type == "generate" || f.Type == "fork" || f.Type == "attach" || f.Type == "watch" { // what goes on already may go on
 		if err := k.allow(); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(counted, f.Type) {
+		if err := operation.From(k.ctx).Steer(); err != nil {
 			return err
 		}
 	}
