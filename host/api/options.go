@@ -38,7 +38,7 @@ type Options struct {
 	BodyLimit    int64                    // bytes
 	BodyMemory   int64                    // bytes of all bodies and frames together; 0: any number
 	ModuleLimit  int64                    // bytes of a plugin's module that Catalog takes
-	WriteTimeout time.Duration
+	WriteTimeout time.Duration            // how long a client may take nothing of its answer; 0: for ever
 	// A stream's headers go out after StreamGrace even if it has no event yet, and a comment when it had none for StreamComment;
 	// 0: 1 s and 10 s.
 	StreamGrace, StreamComment time.Duration

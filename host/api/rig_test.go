@@ -41,8 +41,8 @@ type inner struct {
 	submitted, cancelled, pausing, paused chan string // names of streams
 }
 
-func (i inner) SubmitAll(requests []scheduler.Request) ([]completion.Stream, error) {
-	all, err := i.Scheduler.SubmitAll(requests)
+func (i inner) SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]completion.Stream, error) {
+	all, err := i.Scheduler.SubmitBuilt(n, build)
 	out := make([]completion.Stream, len(all))
 	for k, st := range all {
 		i.submitted <- st.ID()

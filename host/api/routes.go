@@ -32,7 +32,7 @@ func New(o Options) http.Handler {
 	e.Logger.SetOutput(io.Discard) // what matters goes to slog
 	e.HTTPErrorHandler = s.fail
 	e.IPExtractor = clientOf(o.Proxies)
-	e.Use(s.follow, s.rescue, s.limitBody, s.sameOrigin)
+	e.Use(s.pace, s.follow, s.rescue, s.limitBody, s.sameOrigin)
 
 	e.GET("/health", s.health)
 	e.GET("/v1/health", s.health)
@@ -96,14 +96,14 @@ type Dialect struct {
 func Dialects() []Dialect { return (&service{}).dialects() }
 
 func (s *service) dialects() []Dialect {
-	server := &wire.Server{Service: completion.NewService(s.Models), Version: s.Version, Memory: s.memory, WriteTimeout: s.WriteTimeout, Grace: s.StreamGrace, Comment: s.StreamComment}
+	server := &wire.Server{Service: completion.NewService(s.Models), Version: s.Version, Memory: s.memory, Grace: s.StreamGrace, Comment: s.StreamComment}
 	return []Dialect{
 		{"OpenAI", openai.API{Server: server, Verbose: llamaserver.Verbose}.Routes(), wire.OpenAIError},
 		{"OpenAI's Responses", responses.API{Server: server}.Routes(), wire.OpenAIError},
 		{"Anthropic", anthropic.API{Server: server}.Routes(), anthropic.Error},
 		{"Ollama", ollama.API{Server: server}.Routes(), ollama.Error},
 		{"llama-server", llamaserver.API{Server: server, UI: s.UI != nil}.Routes(), llamaserver.Error},
-		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, IdlePing: s.IdlePing, Replica: s.Replica,
+		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, WriteTimeout: s.WriteTimeout, IdlePing: s.IdlePing, Replica: s.Replica,
 			Draining: s.Draining, Done: s.Done, Hold: s.Hold, Identify: s.identifySocket}).Routes(), wire.OpenAIError},
 	}
 }

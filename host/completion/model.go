@@ -121,8 +121,9 @@ type Engine interface {
 
 // Scheduler computes answers.
 type Scheduler interface {
-	// SubmitAll queues all requests or none. It owns their stages from then on, whatever it returns.
-	SubmitAll(requests []scheduler.Request) ([]Stream, error)
+	// SubmitBuilt has n requests built once there is room for all, and queues all or none. It owns the stages of what was built,
+	// whatever it returns. An error of build is returned as it is.
+	SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]Stream, error)
 	// Inspect describes the slots and the last ticks.
 	Inspect(ctx context.Context, ticks int) (scheduler.Snapshot, error)
 	// Load tells how busy it is and what it has cached. It may be asked often.

@@ -57,7 +57,7 @@ func FuzzFrames(f *testing.F) {
 // refusing is a scheduler that takes nothing.
 type refusing struct{ completion.Scheduler }
 
-func (refusing) SubmitAll([]scheduler.Request) ([]completion.Stream, error) {
+func (refusing) SubmitBuilt(int, func() ([]scheduler.Request, error)) ([]completion.Stream, error) {
 	return nil, scheduler.ErrQueueFull
 }
 

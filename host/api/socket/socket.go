@@ -27,10 +27,11 @@ import (
 // API answers the WebSocket's route.
 type API struct {
 	*wire.Server
-	Log       *slog.Logger
-	BodyLimit int64         // bytes of a frame
-	IdlePing  time.Duration // after so long without a frame the client is asked whether it is there; 0: 30 s
-	Replica   string        // names this server among others that serve the same; empty: it is the only one
+	Log          *slog.Logger
+	BodyLimit    int64         // bytes of a frame
+	WriteTimeout time.Duration // how long the client may take no frame; 0: for ever
+	IdlePing     time.Duration // after so long without a frame the client is asked whether it is there; 0: 30 s
+	Replica      string        // names this server among others that serve the same; empty: it is the only one
 	// Draining is closed when no new answers are taken any more: a connection closes then as soon as all of its answers are sent. Done is
 	// closed when every answer has ended and is sent, or time is up: connections close then. Either may be nil.
 	Draining, Done <-chan struct{}
