@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/completion/completiontest"
 )
 
 func TestAPI_Ollama_Answers(t *testing.T) {
@@ -160,6 +162,17 @@ func TestAPI_Ollama_Models(t *testing.T) {
 	}
 }
 
+// unloading are models that count how often one is to be unloaded.
+type unloading struct {
+	completiontest.OneModel
+	unloaded *atomic.Int32
+}
+
+func (u unloading) Unload(string) error {
+	u.unloaded.Add(1)
+	return nil
+}
+
 // TestAPI_Ollama_KeepAlive_UnloadsForTheAdmin: a model serves all clients, so where keys tell the admin from others only that one unloads it.
 func TestAPI_Ollama_KeepAlive_UnloadsForTheAdmin(t *testing.T) {
 	for _, tc := range []struct {
@@ -171,7 +184,10 @@ func TestAPI_Ollama_KeepAlive_UnloadsForTheAdmin(t *testing.T) {
 		{"a client", "root", "one", []string{"one"}, false}, {"a client without an admin", "", "one", []string{"one"}, false}, {"the admin", "root", "root", []string{"one"}, true},
 	} {
 		var unloaded atomic.Int32
-		r := newRig(t, func(s *setup) { s.Keys, s.unload = keys(tc.admin, nil, tc.clients...), func() { unloaded.Add(1) } })
+		r := newRig(t, func(s *setup) {
+			s.Keys = keys(tc.admin, nil, tc.clients...)
+			s.wrap = func(one completiontest.OneModel) completion.Models { return unloading{one, &unloaded} }
+		})
 		for _, ask := range []struct {
 			path, body string
 			only       bool // unloading is all that is asked for

@@ -94,7 +94,7 @@ type setup struct {
 	Policies          completion.Policies
 	adapters          completion.Adapters
 	conversations     completion.Conversations
-	unload            func() // is told of each model that is to be unloaded; nil: nobody is
+	wrap              func(completiontest.OneModel) completion.Models // nil: the model as it is
 	strict            bool
 	slots, queue, end int
 	fail              func(*scheduler.Batch) error
@@ -126,8 +126,8 @@ func newRig(t *testing.T, change func(*setup)) *rig {
 	one := completiontest.OneModel{Strict: s.strict, Model: &completion.Model{Info: completiontest.Info(), Engine: s.Engine, Scheduler: r.inner, Policies: s.Policies,
 		Adapters: s.adapters, Conversations: s.conversations}}
 	s.Models = one
-	if s.unload != nil {
-		s.Models = unloading{one, s.unload}
+	if s.wrap != nil {
+		s.Models = s.wrap(one)
 	}
 	r.handler = New(s.Options)
 	server := httptest.NewUnstartedServer(r.handler)
@@ -142,17 +142,6 @@ func newRig(t *testing.T, change func(*setup)) *rig {
 		http.DefaultClient.CloseIdleConnections()
 	})
 	return r
-}
-
-// unloading are models that tell of one that is to be unloaded.
-type unloading struct {
-	completiontest.OneModel
-	unload func()
-}
-
-func (u unloading) Unload(string) error {
-	u.unload()
-	return nil
 }
 
 // tight gives connections small buffers, so that a client that does not read is felt soon.

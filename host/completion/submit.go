@@ -70,13 +70,24 @@ func (s *Service) build(ctx context.Context, r *Request) (requests []scheduler.R
 				return requests, err
 			}
 			request.Adapters, request.AdaptersFrom, request.Preserved = adapters.set, adapters.from, preserved
-			if op != nil {
-				request.Ended = op.Ended
-			}
+			request.Ended = r.ended(op)
 			requests = append(requests, request)
 		}
 	}
 	return requests, nil
+}
+
+// ended is what the scheduler tells of the end of each answer.
+func (r *Request) ended(op *operation.Operation) func(scheduler.RequestRecord) {
+	if r.Ended == nil && op == nil {
+		return nil
+	}
+	return func(record scheduler.RequestRecord) {
+		op.Ended(record)
+		if r.Ended != nil {
+			r.Ended()
+		}
+	}
 }
 
 // preserved are the control tokens that each answer shows.

@@ -25,6 +25,7 @@ type answer struct {
 	stream     completion.Stream
 	choice     *completion.Choice
 	detachable *detachable // where it may outlive its connection; nil elsewhere
+	kept       *kept       // an answer that had ended when its client came back, in the place of stream and choice; nil elsewhere
 	seed       uint32      // with which it began
 	after      int64       // the last event that the client has seen; −1: none
 	parts      *parts      // takes it apart; nil: nobody wants that
@@ -95,21 +96,27 @@ func (k *connection) checkNew(field, id string, f clientFrame) error {
 // start submits a request and begins to read its answer.
 func (k *connection) start(ctx context.Context, id string, f clientFrame, r *completion.Request) error {
 	detach := time.Duration(f.DetachMS) * time.Millisecond
-	if detach > 0 && k.api.detachables.full() {
-		r.Release()
-		return &completion.Error{Status: http.StatusTooManyRequests, Code: "too_many_detachable", Type: completion.TypeBusy, Param: "detach_ms",
-			Message: "too many answers outlive their connections; try again later or without detach_ms"}
-	}
-	r.Detachable, r.Overflow = detach > 0, overflow[f.Overflow]
 	a := &answer{connection: k, id: id, choice: &completion.Choice{Request: r}, seed: r.Params.Seed, after: -1}
+	r.Detachable, r.Overflow, r.Ended = detach > 0, overflow[f.Overflow], nil
+	if detach > 0 {
+		d, err := k.api.detachables.begin(k.api, k.caller, detach)
+		if err != nil {
+			r.Release()
+			return err
+		}
+		d.mu.Lock() // so that an end that comes at once waits for its reader
+		defer d.mu.Unlock()
+		a.detachable, r.Ended = d, d.ended
+	}
 	if err := a.submit(ctx, f.Parts); err != nil {
+		if a.detachable != nil {
+			a.detachable.all.remove(a.detachable)
+		}
 		r.Release()
 		return err
 	}
-	if detach > 0 {
-		a.detachable = k.api.detachables.add(a, detach)
-		a.detachable.mu.Lock()
-		defer a.detachable.mu.Unlock()
+	if a.detachable != nil {
+		a.detachable.begun(a)
 	}
 	return k.follow(a)
 }
@@ -198,25 +205,37 @@ func (k *connection) free() {
 // release gives up the stream. A detachable answer goes on without a reader for a while; any other is cancelled, which does nothing if it
 // has ended.
 func (a *answer) release() {
-	if a.detachable == nil {
+	d := a.detachable
+	stays := d != nil && !d.forgot.Load()
+	if !stays {
 		a.stream.Cancel() // before a parse that may be going on is waited for
 	}
 	if a.parts != nil {
 		a.parts.close()
 	}
-	if a.detachable != nil {
-		a.detachable.detached()
-	} else {
+	switch {
+	case stays:
+		d.detached()
+	case d != nil:
+		d.free()
+	default:
 		a.choice.Request.Release()
 	}
 	a.stop()
 	close(a.released)
+	if stays && d.over.Load() {
+		go d.keep()
+	}
 }
 
 // forward sends the stream's events until it ends, the connection ends, or another connection takes the stream over.
 func (a *answer) forward(ctx context.Context) {
 	defer a.release()
 	defer a.freeID()
+	if a.kept != nil {
+		a.replay(ctx)
+		return
+	}
 	if a.paused && !a.connection.send(ctx, stateFrame{Type: "paused", ID: a.id}) {
 		return
 	}
@@ -227,6 +246,9 @@ func (a *answer) forward(ctx context.Context) {
 		e, err := a.stream.Next(ctx)
 		if err != nil {
 			return
+		}
+		if a.detachable != nil {
+			a.detachable.noted(e)
 		}
 		send := a.sendEvent
 		if a.parts != nil {
@@ -241,7 +263,7 @@ func (a *answer) forward(ctx context.Context) {
 // sendEvent sends the frames of an event; false where ctx ended first.
 func (a *answer) sendEvent(ctx context.Context, e scheduler.Event) bool {
 	if e.Kind == scheduler.KindEnd {
-		return a.sendLastText(ctx, e) && a.sendEnd(ctx, e)
+		return a.sendLastText(ctx, e) && a.sendEnd(ctx, a.endFrame(e))
 	}
 	if a.saw(e) {
 		return true
@@ -261,7 +283,7 @@ func (a *answer) sendLastText(ctx context.Context, e scheduler.Event) bool {
 }
 
 // sendEnd sends the end frame, the last one.
-func (a *answer) sendEnd(ctx context.Context, e scheduler.Event) bool {
+func (a *answer) sendEnd(ctx context.Context, end any) bool {
 	a.telling.Lock()
 	defer a.telling.Unlock()
 	a.ended = true
@@ -269,7 +291,7 @@ func (a *answer) sendEnd(ctx context.Context, e scheduler.Event) bool {
 		a.detachable.paused.Store(false)
 	}
 	a.freeID() // before the client learns of the end and uses the id again
-	if !a.connection.send(ctx, a.endFrame(e)) {
+	if !a.connection.send(ctx, end) {
 		return false
 	}
 	if a.told.Store(true); a.detachable != nil {
@@ -288,7 +310,7 @@ func (a *answer) sendWithParts(ctx context.Context, e scheduler.Event) bool {
 		}
 		a.parts.take(e)
 		a.parts.finish(ctx, a)
-		return ctx.Err() == nil && a.sendEnd(ctx, e)
+		return ctx.Err() == nil && a.sendEnd(ctx, a.endFrame(e))
 	case a.saw(e):
 		if a.parts.take(e); int64(e.Seq) == a.after {
 			a.parts.start(ctx, a)

@@ -35,6 +35,9 @@ func (a *answer) steer(f clientFrame) error {
 		a.stream.Cancel()
 		return nil
 	}
+	if a.kept != nil {
+		return steerError(f.Type, scheduler.ErrEnded)
+	}
 	if err := a.control(f); err != nil {
 		return steerError(f.Type, err)
 	}
@@ -163,6 +166,9 @@ func readSampling(raw json.RawMessage, fields *sampling.Fields) error {
 
 // fork starts an answer that goes on where a running one is.
 func (k *connection) fork(a *answer, f clientFrame) error {
+	if a.kept != nil {
+		return steerError(f.Type, scheduler.ErrEnded)
+	}
 	if f.As == "" || len(f.As) > maxID {
 		return completion.Invalid("as", "as must be a text of 1 to %d bytes: the id of the new answer", maxID)
 	}
