@@ -4,6 +4,7 @@ package socket
 
 import (
 	"container/list"
+	"context"
 	"fmt"
 	"net/http"
 	"sync"
@@ -122,9 +123,14 @@ func (k *connection) attach(f clientFrame) error {
 	if f.After == nil || *f.After < -1 {
 		return completion.Invalid("after", "after must be the last seq that was seen, or -1 to begin at the first")
 	}
-	if err := k.checkFree("id", f.ID); err != nil {
-		return err
-	}
+	return k.begin(f, "id", f.ID, func(_ context.Context, a *answer) error {
+		return k.rescue(func() error { return a.takeOver(f) })
+	})
+}
+
+// takeOver makes an answer of the stream that a frame names.
+func (a *answer) takeOver(f clientFrame) error {
+	k := a.connection
 	d, err := k.api.find(f.Stream)
 	if err != nil {
 		return err
@@ -139,7 +145,7 @@ func (k *connection) attach(f clientFrame) error {
 	if !d.all.take(d) {
 		return unknownStream(absentStream) // its time was up just now
 	}
-	a := &answer{connection: k, id: f.ID, detachable: d, seed: d.seed, after: *f.After, paused: d.paused.Load()}
+	a.detachable, a.seed, a.after, a.paused = d, d.seed, *f.After, d.paused.Load()
 	if err := a.resume(); err != nil {
 		d.detached()
 		return err
