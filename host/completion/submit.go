@@ -113,7 +113,7 @@ func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt
 	r.renew = p.Renew // the same for all choices: their plugins are
 	buffer, trace := 0, 0
 	if r.Detachable {
-		buffer = keptBuffer
+		buffer = KeptBuffer
 	}
 	if params.Trace {
 		trace = max(MaxTraced, r.Candidates)
@@ -155,8 +155,8 @@ func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt
 // MaxTraced is how many candidates a trace shows at each point.
 const MaxTraced = 10
 
-// keptBuffer is how many events a stream that keeps what was read may be ahead of its reader.
-const keptBuffer = 1024
+// KeptBuffer is how many events a stream that keeps what was read may be ahead of its reader.
+const KeptBuffer = 1024
 
 // discard closes the policies of requests that are not submitted.
 func discard(requests []scheduler.Request) {

@@ -80,7 +80,7 @@ func (a *answer) start(ctx context.Context, f clientFrame, r *completion.Request
 	a.choice, a.seed, a.after = &completion.Choice{Request: r}, r.Params.Seed, -1
 	r.Detachable, r.Overflow, r.Ended = detach > 0, overflow[f.Overflow], nil
 	if detach > 0 {
-		d, err := k.api.detachables.begin(k.api, k.caller, detach)
+		d, err := k.api.detachables.begin(k.api, r, detach)
 		if err != nil {
 			r.Release()
 			return err

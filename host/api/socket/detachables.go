@@ -19,9 +19,18 @@ import (
 const (
 	mostOfCaller = 64 << 20 // bytes
 	mostOfAll    = 512 << 20
-	runningBytes = 128 << 10 // while it is computed: its ring, and events that nobody has read
+	runningBytes = 128 << 10 // while it is computed: its ring, see unreadBytes
 	keptBytes    = 4 << 10   // once it has ended
 )
+
+// unreadBytes is what the events of an answer may take that nobody has read, about: those that are read are counted as they are.
+func unreadBytes(r *completion.Request) int64 {
+	each := 8 * max(0, r.Logprobs)
+	if r.Params.Trace {
+		each += 1024 + 384*len(r.Params.Chain) // a survey after each stage
+	}
+	return int64(completion.KeptBuffer * each)
+}
 
 // detachables are the detachable answers by the unguessable names of their streams, and what they take.
 type detachables struct {
@@ -39,10 +48,10 @@ type account struct {
 	kept  list.List // of those that have ended and that nobody reads: who was left first is in front
 }
 
-// begin makes room for an answer of a caller.
-func (d *detachables) begin(a *API, caller completion.Caller, detach time.Duration) (*detachable, error) {
-	begun := &detachable{all: d, api: a, caller: caller, detach: detach}
-	if !d.grow(begun, runningBytes) {
+// begin makes room for the answer to a request.
+func (d *detachables) begin(a *API, r *completion.Request, detach time.Duration) (*detachable, error) {
+	begun := &detachable{all: d, api: a, caller: r.Caller, detach: detach}
+	if !d.grow(begun, runningBytes+unreadBytes(r)) {
 		return nil, &completion.Error{Status: http.StatusTooManyRequests, Code: "too_many_detachable", Type: completion.TypeBusy, Param: "detach_ms",
 			Message: fmt.Sprintf("detach_ms is %d; your answers that may outlive their connections, or those of all clients, take too much memory: "+
 				"try again when some have ended, or without detach_ms", detach.Milliseconds())}

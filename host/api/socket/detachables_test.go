@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // beginNamed has a caller begin an answer, which is found by its name.
 func (d *detachables) beginNamed(t *testing.T, caller, name string) *detachable {
 	t.Helper()
-	begun, err := d.begin(&API{}, completion.Caller{ID: caller}, time.Hour)
+	begun, err := d.begin(&API{}, &completion.Request{Basics: completion.Basics{Caller: completion.Caller{ID: caller}}}, time.Hour)
 	if err != nil {
 		return nil
 	}
@@ -132,6 +134,33 @@ func TestDetachable_Noted_IsBounded(t *testing.T) {
 	}
 	if !a.forgot.Load() || d.find("a") != nil || d.total != 0 {
 		t.Errorf("forgot %v, found %v, %d bytes", a.forgot.Load(), d.find("a"), d.total)
+	}
+}
+
+// What nobody has read of an answer counts, too, as much as it may be.
+func TestUnreadBytes_CoverEvents(t *testing.T) {
+	plain := sampling.Default()
+	traced := plain
+	traced.Trace = true
+	best := chain.Survey{Best: make([]chain.Score, completion.MaxTraced)}
+	stages := len(plain.Chain) + 1 // and what draws
+	trace := &chain.Trace{Before: best, Prepared: make([]chain.PreparedTrace, stages), Accepted: make([]chain.Timed, stages)}
+	for range stages {
+		trace.Stages = append(trace.Stages, chain.StageTrace{After: best})
+	}
+	for name, tc := range map[string]struct {
+		request completion.Request
+		event   scheduler.Event
+	}{
+		"plain":             {completion.Request{Params: plain, Logprobs: -1}, scheduler.Event{Text: " word"}},
+		"log-probabilities": {completion.Request{Params: plain, Logprobs: 20}, scheduler.Event{Text: " word", Logprobs: &chain.Logprobs{Top: make([]chain.Candidate, 20)}}},
+		"traced":            {completion.Request{Params: traced, Logprobs: -1}, scheduler.Event{Text: " word", Trace: trace}},
+	} {
+		took := completion.KeptBuffer * bytesOf(tc.event)
+		counts := runningBytes + unreadBytes(&tc.request)
+		if took > counts || 4*took < counts {
+			t.Errorf("%s: %d bytes are counted, %d may be taken", name, counts, took)
+		}
 	}
 }
 
