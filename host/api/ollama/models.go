@@ -140,20 +140,20 @@ func (a API) show(c echo.Context) error {
 		b.Model = b.Name
 	}
 	name := modelName(b.Model)
+	m, release, err := a.Models.Loaded(name)
+	if err == nil {
+		defer release()
+		return c.JSON(http.StatusOK, describe(m.Info, capabilitiesOf(m)))
+	}
 	for _, m := range a.Models.List() {
 		switch named := m.Name == name || slices.Contains(m.Aliases, name); {
 		case named && unreadable(m):
 			return completion.NotLoadable(m.Name, m.Failed)
-		case named && m.State != "loaded": // it is not loaded only to be shown, so less is known
+		case named: // it is not loaded only to be shown, so less is known
 			return c.JSON(http.StatusOK, describe(m.Info, []string{"completion"}))
 		}
 	}
-	m, release, err := a.Models.Loaded(name)
-	if err != nil {
-		return err
-	}
-	defer release()
-	return c.JSON(http.StatusOK, describe(m.Info, capabilitiesOf(m)))
+	return err
 }
 
 func describe(m completion.Info, capabilities []string) description {
