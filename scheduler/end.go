@@ -8,7 +8,7 @@ func (s *Scheduler) end(j *job, e End) {
 		return
 	}
 	j.done = true
-	defer s.inbox.ended()
+	defer s.inbox.ended(1)
 	now := s.config.Clock()
 	busy := j.worker.Busy()
 	if !busy {

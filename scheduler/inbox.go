@@ -17,7 +17,7 @@ type inbox struct {
 
 	mu       sync.Mutex
 	commands []func(*Scheduler)
-	requests int  // submitted and not ended
+	requests int  // submitted and not ended, those included that room is reserved for
 	expected int  // on their way to be submitted
 	tells    bool // whether expect was ever called
 	limit    int
@@ -29,8 +29,8 @@ func newInbox(limit int) *inbox {
 	return &inbox{wake: make(chan struct{}, 1), drained: make(chan struct{}), limit: limit}
 }
 
-// submit posts the command that queues n requests, if there is room for all.
-func (in *inbox) submit(n int, command func(*Scheduler)) error {
+// reserve takes room for n requests, if there is room for all. They count as submitted from then on.
+func (in *inbox) reserve(n int) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	switch {
@@ -42,8 +42,6 @@ func (in *inbox) submit(n int, command func(*Scheduler)) error {
 		return ErrQueueFull
 	}
 	in.requests += n
-	in.commands = append(in.commands, command)
-	in.signal()
 	return nil
 }
 
@@ -125,11 +123,11 @@ func (in *inbox) count() int {
 	return in.requests
 }
 
-// ended counts a request out.
-func (in *inbox) ended() {
+// ended counts requests out.
+func (in *inbox) ended(n int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.requests--
+	in.requests -= n
 	in.checkDrained()
 }
 

@@ -79,11 +79,11 @@ func (s *service) rescue(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// limitBody makes reading more than BodyLimit bytes fail, and reading when all bodies together have too many.
+// limitBody makes reading more than BodyLimit bytes fail, and reading when all bodies together, or those of the caller, have too many.
 func (s *service) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		body, release := s.memory.Reader(http.MaxBytesReader(c.Response(), r.Body, s.BodyLimit))
+		body, release := s.memory.Claim(func() string { return callerID(c) }).Reader(http.MaxBytesReader(c.Response(), r.Body, s.BodyLimit))
 		defer release()
 		r.Body = struct {
 			io.Reader

@@ -44,6 +44,7 @@ var actors = []actor{
 	{"adapters", 5, adapters},
 	{"model", 2, reloadModel},
 	{"slot file", 6, slotFile},
+	{"for others", 6, forOthers},
 }
 
 // chosen are the actors whose names begin so.
