@@ -137,8 +137,8 @@ func (k *connection) read() error {
 
 // readFrame reads one frame and acts on it. Its error is that of the connection; one that is too large is read to its end and refused.
 func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
-	counted, release := k.api.Memory.Reader(r)
-	defer release()
+	counted := k.api.Memory.Body(r)
+	defer counted.Release()
 	body, err := io.ReadAll(io.LimitReader(counted, k.api.BodyLimit+1))
 	var refused *completion.Error
 	switch {
@@ -151,8 +151,10 @@ func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
 	case kind != websocket.MessageText:
 		err = wire.Malformed("frames must be text, with one JSON object each")
 	default:
-		k.handle(body)
-		return nil
+		if err = counted.Decode(body); err == nil {
+			k.handle(body)
+			return nil
+		}
 	}
 	if _, err := io.Copy(io.Discard, r); err != nil {
 		return err
