@@ -44,6 +44,8 @@ var actors = []actor{
 	{"adapters", 5, adapters},
 	{"model", 2, reloadModel},
 	{"slot file", 6, slotFile},
+	{"attack", 6, attacking},
+	{"attack unread", 2, notReading},
 }
 
 // chosen are the actors whose names begin so.
