@@ -64,7 +64,7 @@ func (s *service) identify(c echo.Context, secret string) error {
 		return &completion.Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Type: completion.TypeAuth,
 			Message: "this server needs a key; send it as Authorization: Bearer KEY or as X-Api-Key: KEY"}
 	}
-	caller := completion.Caller{ID: "address " + access.Address(c.RealIP()), MayRaisePriority: key.Priority}
+	caller := completion.Caller{ID: addressOf(c), MayRaisePriority: key.Priority}
 	if keys.Closed() {
 		caller.ID = "key " + key.Digest
 		if !s.ShareCache { // how many tokens were cached, and how soon the first one comes, then tell nobody what others have sent
@@ -75,6 +75,16 @@ func (s *service) identify(c echo.Context, secret string) error {
 	operation.From(c.Request().Context()).SetClient(s.client(c, key, caller.ID))
 	return nil
 }
+
+// callerID tells callers apart, also those of routes that ask for no key of a client.
+func callerID(c echo.Context) string {
+	if wire.HasCaller(c) {
+		return wire.CallerOf(c).ID
+	}
+	return addressOf(c)
+}
+
+func addressOf(c echo.Context) string { return "address " + access.Address(c.RealIP()) }
 
 // administer lets requests pass that have the admin key. If none is configured, none pass.
 func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {

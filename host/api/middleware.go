@@ -79,11 +79,12 @@ func (s *service) rescue(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// limitBody makes reading more than BodyLimit bytes fail, and reading when all bodies together take too much.
+// limitBody makes reading more than BodyLimit bytes fail, and reading when all bodies together, or those of the caller, take too much.
 func (s *service) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		body := s.memory.Body(http.MaxBytesReader(c.Response(), r.Body, s.BodyLimit))
+		claim := s.memory.Claim(func() string { return callerID(c) })
+		body := claim.Body(http.MaxBytesReader(c.Response(), r.Body, s.BodyLimit))
 		defer body.Release()
 		wire.SetBody(c, body)
 		r.Body = struct {

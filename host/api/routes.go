@@ -25,7 +25,7 @@ func New(o Options) http.Handler {
 	if o.Hold == nil {
 		o.Hold = func() func() { return func() {} }
 	}
-	s := &service{Options: o, memory: wire.NewMemory(o.BodyMemory), loads: newLoads(o)}
+	s := &service{Options: o, memory: wire.NewMemory(o.BodyMemory, o.BodyLimit), loads: newLoads(o)}
 	s.sinks = append([]func(operation.Record){s.logOperation}, o.Sinks...)
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
@@ -100,7 +100,7 @@ func (s *service) dialects() []Dialect {
 		{"Anthropic", anthropic.API{Server: server}.Routes(), anthropic.Error},
 		{"Ollama", ollama.API{Server: server}.Routes(), ollama.Error},
 		{"llama-server", llamaserver.API{Server: server, UI: s.UI != nil}.Routes(), llamaserver.Error},
-		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, WriteTimeout: s.WriteTimeout, IdlePing: s.IdlePing, Replica: s.Replica,
+		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, BodyTimeout: s.BodyTimeout, WriteTimeout: s.WriteTimeout, IdlePing: s.IdlePing, Replica: s.Replica,
 			Draining: s.Draining, Done: s.Done, Hold: s.Hold, Identify: s.identifySocket}).Routes(), wire.OpenAIError},
 	}
 }

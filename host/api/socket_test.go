@@ -245,7 +245,9 @@ func TestSocket_QueueFull(t *testing.T) {
 	p := r.dial()
 	p.send(`{"type":"generate","id":"a","request":{"prompt":"x","max_tokens":1}}`)
 	<-g.held
+	await(t, r.inner.submitted)
 	p.send(`{"type":"generate","id":"b","request":{"prompt":"x"}}`)
+	await(t, r.inner.submitted)
 	p.send(`{"type":"generate","id":"c","request":{"prompt":"x"}}`)
 	if f := p.until("error"); f.ID != "c" || f.Error.Code != "queue_full" {
 		t.Errorf("got %+v", f)

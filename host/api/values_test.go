@@ -81,7 +81,7 @@ func TestAPI_BodyMemory_ValuesOfOthers(t *testing.T) {
 	g := newGate()
 	r := newRig(t, func(s *setup) {
 		g.on(s)
-		s.Engine, s.BodyMemory, s.StreamGrace = engine, 300<<10, time.Nanosecond
+		s.Engine, s.BodyMemory, s.StreamGrace = engine, 500<<10, time.Nanosecond
 	})
 	defer engine.letGo()
 	defer g.open()

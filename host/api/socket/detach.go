@@ -3,6 +3,7 @@
 package socket
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -138,9 +139,14 @@ func (k *connection) attach(f clientFrame) error {
 	if f.After == nil || *f.After < -1 {
 		return completion.Invalid("after", "after must be the last seq that was seen, or -1 to begin at the first")
 	}
-	if err := k.checkFree("id", f.ID); err != nil {
-		return err
-	}
+	return k.begin(f, "id", f.ID, func(_ context.Context, a *answer) error {
+		return k.rescue(func() error { return a.takeOver(f) })
+	})
+}
+
+// takeOver makes an answer of the stream that a frame names.
+func (a *answer) takeOver(f clientFrame) error {
+	k := a.connection
 	d, err := k.api.find(f.Stream)
 	if err != nil {
 		return err
@@ -157,8 +163,8 @@ func (k *connection) attach(f clientFrame) error {
 		d.detached()
 		return completion.Unsupported("type", "attach is not supported by this server")
 	}
-	a := &answer{connection: k, id: f.ID, stream: d.stream, choice: &completion.Choice{Request: d.request}, detachable: d,
-		seed: d.seed, after: *f.After, paused: d.paused.Load()}
+	a.stream, a.choice, a.detachable, a.seed = d.stream, &completion.Choice{Request: d.request}, d, d.seed
+	a.after, a.paused = *f.After, d.paused.Load()
 	if err := a.seek(st); err != nil {
 		d.detached()
 		return err
