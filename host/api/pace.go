@@ -37,6 +37,12 @@ type pacedWriter struct {
 	timeout time.Duration
 }
 
+// What http.ResponseController looks for.
+var _ interface {
+	Unwrap() http.ResponseWriter
+	FlushError() error
+} = (*pacedWriter)(nil)
+
 // Unwrap gives package http the other methods of the writer.
 func (p *pacedWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 

@@ -40,7 +40,7 @@ func (r *rig) ask(path, body string) net.Conn {
 func TestAPI_WriteTimeout_NobodyReads(t *testing.T) {
 	ended := make(chan operation.Record, 64)
 	r := newRig(t, func(s *setup) {
-		s.WriteTimeout = 10*time.Millisecond
+		s.WriteTimeout = 10 * time.Millisecond
 		s.Sinks = []func(operation.Record){func(o operation.Record) { ended <- o }}
 	})
 	text := strings.Repeat("a", 50<<10) // 1 MB of tokens, more than both sockets hold

@@ -154,7 +154,7 @@ var table = slices.Concat([]Key{
 	{Name: "server.body_limit", Kind: Bytes, Default: int64(16 << 20), check: sized(1<<10, 1<<30),
 		Allowed: "1KiB to 1GiB", Help: "largest request body, and largest frame of a WebSocket"},
 	{Name: "server.body_memory", Kind: Bytes, Default: int64(256 << 20), check: sized(1<<20, 1<<40),
-		Allowed: "1MiB to 1TiB", Help: "most memory for all request bodies together; small ones do not count, and one client cannot take all of it"},
+		Allowed: "1MiB to 1TiB", Help: "most memory for all request bodies together: their bytes, and 128 more for each JSON value and key until the request is read; small ones do not count, and one client cannot take all of it"},
 	{Name: "server.write_timeout", Kind: Duration, Default: 5 * time.Minute, check: lasting(time.Second, 24*time.Hour),
 		Allowed: "1s to 24h", Help: "how long a client may accept no data before its connection is closed"},
 	{Name: "server.shutdown_delay", Flag: "shutdown-delay", Kind: Duration, Default: time.Duration(0),

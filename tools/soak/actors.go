@@ -45,6 +45,8 @@ var actors = []actor{
 	{"model", 2, reloadModel},
 	{"slot file", 6, slotFile},
 	{"for others", 6, forOthers},
+	{"attack", 6, attacking},
+	{"attack unread", 2, notReading},
 }
 
 // chosen are the actors whose names begin so.

@@ -35,25 +35,27 @@ func (k *connection) read() error {
 func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
 	r, arrived := k.hurried(r)
 	defer arrived()
-	counted, release := k.claim.Reader(r)
+	counted := k.claim.Body(r)
 	body, err := io.ReadAll(io.LimitReader(counted, k.api.BodyLimit+1))
 	var refused *completion.Error
 	switch {
 	case errors.As(err, &refused):
 		err = refused
 	case err != nil:
-		release()
+		counted.Release()
 		return err
 	case int64(len(body)) > k.api.BodyLimit:
 		err = &http.MaxBytesError{Limit: k.api.BodyLimit}
 	case kind != websocket.MessageText:
 		err = wire.Malformed("frames must be text, with one JSON object each")
 	default:
-		arrived()
-		k.handle(body, release)
-		return nil
+		if err = counted.Decode(body); err == nil {
+			arrived()
+			k.handle(body, counted.Release)
+			return nil
+		}
 	}
-	release()
+	counted.Release()
 	if _, err := io.Copy(io.Discard, r); err != nil {
 		return err
 	}

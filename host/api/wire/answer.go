@@ -32,6 +32,7 @@ func (s *Server) Answer(c echo.Context, r *completion.Request, sh Shape, stream 
 		return err
 	}
 	defer answer.Cancel()
+	bodyOf(c).Decoded()
 	if stream {
 		err = s.stream(ctx, c, answer, r, sh)
 	} else {

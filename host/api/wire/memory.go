@@ -3,16 +3,19 @@
 package wire
 
 import (
+	"fmt"
 	"io"
 	"math"
 	"net/http"
 	"sync"
 
+	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/completion"
 )
 
-// Memory bounds how many bytes all bodies and frames have together: each may be large, but there may be many. A caller may have half of
-// what the others leave it, so that no caller can take all of it, and at least as much as one body may have.
+// Memory bounds what all bodies and frames take together: each may be large, but there may be many. A body takes its bytes and, while a
+// request is made of it, what its JSON values become. A caller may have half of what the others leave it, so that no caller can take all
+// of it, and at least as many bytes as one body may have.
 type Memory struct {
 	limit, largest int64 // bytes: of all, of a body
 
@@ -45,12 +48,6 @@ type Claim struct {
 // Claim begins with nothing. caller, who sends what is read, is asked when the first bytes count: before that it may not be known.
 func (m *Memory) Claim(caller func() string) *Claim { return &Claim{memory: m, caller: caller} }
 
-// Reader counts what is read from r, until release is called. When there is no room, reading fails with a *completion.Error.
-func (c *Claim) Reader(r io.Reader) (_ io.Reader, release func()) {
-	counted := &countedReader{r: r, claim: c}
-	return counted, func() { c.give(counted.held) }
-}
-
 // take claims n more bytes, or refuses them.
 func (c *Claim) take(n int64) error {
 	m := c.memory
@@ -64,7 +61,7 @@ func (c *Claim) take(n int64) error {
 		own := m.by[c.by] + more
 		if m.used+more > m.limit || own > max(m.largest, (m.limit-(m.used+more-own))/2) {
 			return &completion.Error{Status: http.StatusServiceUnavailable, Code: "bodies_too_large", Type: completion.TypeUnavailable, Retry: 1,
-				Message: "the requests that are being read have too many bytes together, all of them or those of your key or address; try again in a moment"}
+				Message: "the requests that are being read have too many bytes and values together, all of them or those of your key or address; try again in a moment"}
 		}
 		m.count(c, more)
 	}
@@ -92,18 +89,63 @@ func (m *Memory) count(c *Claim, n int64) {
 	}
 }
 
-type countedReader struct {
-	r     io.Reader
-	claim *Claim
-	held  int64 // bytes
+// Body is a body, or a frame, while it counts.
+type Body struct {
+	io.Reader
+	claim         *Claim
+	bytes, values int64 // what was read, and the bytes that its values take besides
 }
 
+// Body counts what is read from r, until the body is released. When there is no room, reading fails with a *completion.Error.
+func (c *Claim) Body(r io.Reader) *Body { return &Body{Reader: r, claim: c} }
+
 // Read implements io.Reader.
-func (c *countedReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	if refused := c.claim.take(int64(n)); refused != nil {
+func (b *Body) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if refused := b.claim.take(int64(n)); refused != nil {
 		return n, refused
 	}
-	c.held += int64(n)
+	b.bytes += int64(n)
 	return n, err
+}
+
+// Decode counts what the values of text, which is the body, take until a request is made of them, or refuses them with a
+// *completion.Error. It comes before anything else is done with the text.
+func (b *Body) Decode(text []byte) error {
+	n, m := countValues(text), b.claim.memory
+	if b.bytes+n*valueBytes-uncounted > min(m.limit, max(m.largest, m.limit/2)) { // whatever the others leave
+		return &completion.Error{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Type: completion.TypeInvalid,
+			Message: fmt.Sprintf("the request body has %d JSON values, which with %d bytes each take more than a client may have of "+
+				"server.body_memory; send fewer in a request, such as a text instead of its tokens", n, valueBytes)}
+	}
+	if err := b.claim.take(n * valueBytes); err != nil {
+		return err
+	}
+	b.values += n * valueBytes
+	return nil
+}
+
+// Decoded lets go of what the values have taken: what is needed of them is a request by now, and the rest is garbage.
+func (b *Body) Decoded() {
+	b.claim.give(b.values)
+	b.values = 0
+}
+
+// Release lets go of the body. It may be called more than once.
+func (b *Body) Release() {
+	b.claim.give(b.bytes + b.values)
+	b.bytes, b.values = 0, 0
+}
+
+const bodyKey = "body"
+
+// SetBody notes what a request's body counts in.
+func SetBody(c echo.Context, b *Body) { c.Set(bodyKey, b) }
+
+// bodyOf is what a request's body counts in. Where nothing bounds it, it counts in a memory of its own.
+func bodyOf(c echo.Context) *Body {
+	if b, ok := c.Get(bodyKey).(*Body); ok {
+		return b
+	}
+	return NewMemory(0, 0).Claim(func() string { return "" }).Body(nil)
 }

@@ -15,16 +15,16 @@ import (
 // have reads n bytes that count, for a caller. release is nil where they were refused, and then nothing is left of them.
 func have(t *testing.T, m *Memory, caller string, n int) (release func()) {
 	t.Helper()
-	r, release := m.Claim(func() string { return caller }).Reader(strings.NewReader(strings.Repeat("x", uncounted+n)))
-	_, err := io.Copy(io.Discard, r)
+	b := m.Claim(func() string { return caller }).Body(strings.NewReader(strings.Repeat("x", uncounted+n)))
+	_, err := io.Copy(io.Discard, b)
 	if err == nil {
-		return release
+		return b.Release
 	}
 	var refused *completion.Error
 	if !errors.As(err, &refused) || refused.Status != http.StatusServiceUnavailable || refused.Code != "bodies_too_large" {
 		t.Errorf("refused with %v", err)
 	}
-	release()
+	b.Release()
 	return nil
 }
 
@@ -63,16 +63,16 @@ func TestMemory_Shares(t *testing.T) {
 }
 
 // All frames of a connection have the free bytes together.
-func TestClaim_Reader_CountsTogether(t *testing.T) {
+func TestClaim_Body_CountsTogether(t *testing.T) {
 	m := NewMemory(1<<20, 1<<20)
 	c := m.Claim(func() string { return "a" })
 	var releases []func()
 	for range 3 {
-		r, release := c.Reader(strings.NewReader(strings.Repeat("x", uncounted)))
-		if _, err := io.Copy(io.Discard, r); err != nil {
+		b := c.Body(strings.NewReader(strings.Repeat("x", uncounted)))
+		if _, err := io.Copy(io.Discard, b); err != nil {
 			t.Fatal(err)
 		}
-		releases = append(releases, release)
+		releases = append(releases, b.Release)
 	}
 	for i, want := range []int64{2 * uncounted, uncounted, 0} {
 		if m.used != want {
