@@ -47,7 +47,7 @@ func TestSocket_Priority_RefusedBeforeAFullServer(t *testing.T) {
 	p := r.dial()
 	const maxDetachable = 1024 // as package socket has it
 	for i := range maxDetachable {
-		p.send(`{"type":"generate","id":"%d","detach_ms":60000,"request":{"prompt":"x","max_tokens":1}}`, i)
+		p.send(`{"type":"generate","id":"%d","detach_ms":600000,"request":{"prompt":"x","max_tokens":1}}`, i)
 		p.until("end")
 	}
 	for priority, want := range map[int]string{3: "priority_not_allowed", 0: "too_many_detachable"} {
