@@ -3,6 +3,7 @@
 package native
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"runtime"
@@ -61,7 +62,7 @@ func use(t testing.TB, all map[string]interface{ Close() error }) {
 	s, tmpl := all["sampler"].(*Sampler), all["template"].(*Template)
 	var b Batch
 	b.Add(5, 0, 0, true)
-	_, tokenizeErr := m.Tokenize("text", TokenizeOptions{})
+	_, tokenizeErr := m.Tokenize(t.Context(), "text", TokenizeOptions{})
 	_, detokenizeErr := m.Detokenize([]int32{5}, DetokenizeOptions{})
 	decodeErr := c.Decode(&b)
 	if decodeErr == nil {
@@ -98,7 +99,7 @@ func TestClose_UseAfterIsAnError(t *testing.T) {
 	s, tmpl := all["sampler"].(*Sampler), all["template"].(*Template)
 	var b Batch
 	b.Add(5, 0, 0, true)
-	_, tokenize := m.Tokenize("x", TokenizeOptions{})
+	_, tokenize := m.Tokenize(t.Context(), "x", TokenizeOptions{})
 	_, detokenize := m.Detokenize([]int32{1}, DetokenizeOptions{})
 	_, source := m.ChatTemplate("")
 	_, context := NewContext(m, ContextOptions{})
@@ -161,7 +162,7 @@ func hammer(all map[string]interface{ Close() error }) {
 	_ = c.Decode(&b)
 	_ = c.Remove(0, -1, -1)
 	c.Abort()
-	_, _ = m.Tokenize("Once upon a time", TokenizeOptions{AddSpecial: true})
+	_, _ = m.Tokenize(context.Background(), "Once upon a time", TokenizeOptions{AddSpecial: true})
 	_, _ = s.Sample(make([]float32, 1536))
 	_ = s.Accept(5)
 	_ = s.Rewind([]int32{1, 2, 3}, 3)

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -16,7 +17,7 @@ func (e *Engine) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, 
 }
 
 func tokenize(m *native.Model, text string, addSpecial, parseSpecial bool) ([]int32, error) {
-	tokens, err := m.Tokenize(text, native.TokenizeOptions{AddSpecial: addSpecial, ParseSpecial: parseSpecial})
+	tokens, err := m.Tokenize(context.Background(), text, native.TokenizeOptions{AddSpecial: addSpecial, ParseSpecial: parseSpecial})
 	if errors.Is(err, native.ErrInvalid) {
 		err = invalidText{err}
 	}

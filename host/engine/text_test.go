@@ -34,7 +34,7 @@ func TestTokenize_Refused_SaysWhatTheModelSays(t *testing.T) {
 	e := &Engine{model: m}
 	defer func() { _ = m.Close() }() // tested elsewhere
 	frogs := strings.Repeat("🐸", 1<<18)
-	_, want := m.Tokenize(frogs, native.TokenizeOptions{})
+	_, want := m.Tokenize(t.Context(), frogs, native.TokenizeOptions{})
 	if !errors.Is(want, native.ErrInvalid) {
 		t.Fatalf("the model takes the text: %v", want)
 	}

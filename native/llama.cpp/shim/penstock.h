@@ -148,6 +148,9 @@ enum { PS_END_OF_GENERATION = 1 << 30 }; // in addition to the bits of llama_tok
 // special, control tokens have their text, else they are empty.
 int32_t ps_vocabulary_pieces(ps_model *model, bool special, ps_text *text, uint32_t *offsets, ps_error *err) PS_NOEXCEPT;
 int32_t ps_vocabulary_attributes(ps_model *model, int32_t *attributes, ps_error *err) PS_NOEXCEPT;
+// The special tokens, which are found in a text before all others, in the order in which llama.cpp looks for them: the first of two
+// that overlap in a text wins. tokens and offsets have vocabulary+1 entries; the text of tokens[i] is text[offsets[i]:offsets[i+1]].
+int32_t ps_vocabulary_specials(ps_model *model, int32_t *tokens, size_t *count, ps_text *text, uint32_t *offsets, ps_error *err) PS_NOEXCEPT;
 
 // Both write at most capacity and set *count to what there is, so a second call with room enough completes a first.
 int32_t ps_tokenize(ps_model *model, const char *text, size_t size, bool add_special, bool parse_special,
