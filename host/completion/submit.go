@@ -70,7 +70,7 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 	}
 	params := r.Params.ForChoice(uint32(len(requests) % r.Choices)) // the choices of one prompt differ
 	params.Trace = params.Trace || r.Candidates > 0
-	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func() (Policy, error) { return r.newPolicy(params) }, Policy.discard)
+	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func(context.Context) (Policy, error) { return r.newPolicy(params) }, Policy.discard)
 	if err != nil {
 		return requests, chainError(r.schemaError(err), params)
 	}

@@ -38,8 +38,9 @@ func TestTokenize_Refused_SaysWhatTheModelSays(t *testing.T) {
 	if !errors.Is(want, native.ErrInvalid) {
 		t.Fatalf("the model takes the text: %v", want)
 	}
-	for name, tokenizer := range map[string]chat.Tokenizer{"engine": e, "vocabulary": e.Vocabulary()} {
-		_, err := tokenizer.Tokenize(frogs, false, false)
+	_, byEngine := e.Tokenize(t.Context(), frogs, false, false)
+	_, byVocabulary := e.Vocabulary().Tokenize(frogs, false, false)
+	for name, err := range map[string]error{"engine": byEngine, "vocabulary": byVocabulary} {
 		if err == nil || err.Error() != want.Error() || !errors.Is(err, native.ErrInvalid) {
 			t.Errorf("%s: got %q, want %q", name, err, want)
 		}
