@@ -5,6 +5,7 @@ package native
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -95,4 +96,31 @@ func TestTemplate_Render_ExcessiveAnswerOfTool(t *testing.T) {
 			t.Errorf("%s: %.200v", name, err)
 		}
 	}
+}
+
+// TestNewAnswer_ManyTools: the parser of answers that llama.cpp writes for many tools is longer than what a client may send.
+func TestNewAnswer_ManyTools(t *testing.T) {
+	var list []string
+	for i := range 100 {
+		var names []string
+		for k := range 30 {
+			names = append(names, fmt.Sprintf("a%db%d", i, k)) // so that no rule is called like that of another tool
+		}
+		parameters := `{"type":"object","properties":{"` + strings.Join(names, `":{"type":"string"},"`) + `":{"type":"string"}},"required":["` + strings.Join(names, `","`) + `"]}`
+		list = append(list, fmt.Sprintf(`{"type":"function","function":{"name":"tool_%d","parameters":%s}}`, i, parameters))
+	}
+	c := calling(t, "{}", "rain")
+	c.Tools = json.RawMessage("[" + strings.Join(list, ",") + "]")
+	p, err := templateFile(t, "tencent-Hy3.jinja").Render(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if checkJSON("it", p.Parser) == nil {
+		t.Errorf("a parser of %d bytes is within the bounds of what clients send, so it shows nothing", len(p.Parser))
+	}
+	a, err := NewAnswer(AnswerFormat{Format: p.Format, Parser: p.Parser})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closing(t, a)
 }
