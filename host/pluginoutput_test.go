@@ -169,7 +169,7 @@ func injectable(t *testing.T) (token int32, text string) {
 	h := open(t, nil)
 	for token = 300; ; token++ {
 		text = h.core.Engine.Piece(token)
-		if tokens, err := h.core.Engine.Tokenize(text, false, false); err != nil || slices.Equal(tokens, []int32{token}) {
+		if tokens, err := h.core.Engine.Tokenize(t.Context(), text, false, false); err != nil || slices.Equal(tokens, []int32{token}) {
 			return token, text
 		}
 	}

@@ -96,7 +96,7 @@ func formatOf(t testing.TB, m *Model, template string) AnswerFormat {
 		t.Fatal(err)
 	}
 	defer closing(t, tmpl)
-	p, err := tmpl.Render(Conversation{Messages: json.RawMessage(`[{"role":"user","content":"Hi"}]`), Tools: json.RawMessage(twoTools), ParallelToolCalls: true,
+	p, err := tmpl.Render(t.Context(), Conversation{Messages: json.RawMessage(`[{"role":"user","content":"Hi"}]`), Tools: json.RawMessage(twoTools), ParallelToolCalls: true,
 		AddGenerationPrompt: true, EnableThinking: true, ReasoningFormat: "auto"})
 	if err != nil {
 		t.Fatal(err)

@@ -100,7 +100,7 @@ func BenchmarkTemplate_Render(b *testing.B) {
 	}
 	defer closing(b, tmpl)
 	for b.Loop() {
-		if _, err := tmpl.Render(conversations["system"]); err != nil {
+		if _, err := tmpl.Render(b.Context(), conversations["system"]); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -109,7 +109,7 @@ func BenchmarkTemplate_Render(b *testing.B) {
 func BenchmarkModel_Tokenize(b *testing.B) {
 	m := load(b, builtIn, ModelOptions{VocabOnly: true})
 	for b.Loop() {
-		if _, err := m.Tokenize(greedyPrompt, TokenizeOptions{ParseSpecial: true}); err != nil {
+		if _, err := m.Tokenize(b.Context(), greedyPrompt, TokenizeOptions{ParseSpecial: true}); err != nil {
 			b.Fatal(err)
 		}
 	}

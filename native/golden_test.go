@@ -35,7 +35,7 @@ func TestModel_Tokenize_LlamaVocabularies(t *testing.T) {
 				t.Fatalf("%d texts with %d expected results", len(texts), len(want))
 			}
 			for i, text := range texts {
-				tokens, err := m.Tokenize(text, TokenizeOptions{})
+				tokens, err := m.Tokenize(t.Context(), text, TokenizeOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -60,7 +60,7 @@ func readFile(t *testing.T, path string) string {
 func TestModel_Detokenize_InvertsTokenize(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	for _, text := range []string{"", " ", "Once upon a time", "a\nb\t c", "Grüße, 世界! 🐸", "<|im_start|>user\nhi<|im_end|>", "\x00\x01\xff\xfe"} {
-		tokens, err := m.Tokenize(text, TokenizeOptions{ParseSpecial: true})
+		tokens, err := m.Tokenize(t.Context(), text, TokenizeOptions{ParseSpecial: true})
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
@@ -85,7 +85,7 @@ const greedyPrompt = "<|im_start|>user\nTell me a story about a frog.<|im_end|>\
 
 func greedyText(t *testing.T, m *Model, o ContextOptions, prompt string, n int) string {
 	t.Helper()
-	tokens, err := m.Tokenize(prompt, TokenizeOptions{AddSpecial: true, ParseSpecial: true})
+	tokens, err := m.Tokenize(t.Context(), prompt, TokenizeOptions{AddSpecial: true, ParseSpecial: true})
 	if err != nil {
 		t.Fatal(err)
 	}

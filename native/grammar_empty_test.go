@@ -17,7 +17,7 @@ func TestGrammar_Mask_RepetitionOfWhatMayBeEmpty(t *testing.T) {
 		"root ::= x \"b\"\nx ::= e y | \"a\"\ny ::= e x | e\ne ::= \" \"?": `root ::= (" "* "a"? ) "b"`,
 	} {
 		for _, text := range []string{"b", "a a  ab", "   b", " aaaa b", "ab"} {
-			tokens, err := m.Tokenize(text, TokenizeOptions{})
+			tokens, err := m.Tokenize(t.Context(), text, TokenizeOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

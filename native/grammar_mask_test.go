@@ -102,7 +102,7 @@ func TestGrammar_Mask_ManyReadingsOfOneToken(t *testing.T) {
 	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("took %v", took)
 	}
-	spaces, err := m.Tokenize(strings.Repeat(" ", 64)+"x", TokenizeOptions{})
+	spaces, err := m.Tokenize(t.Context(), strings.Repeat(" ", 64)+"x", TokenizeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestGrammar_Accept_RefusesAndStays(t *testing.T) {
 func TestGrammar_Accept_LongTexts(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	g := newGrammar(t, m, `root ::= "[" root "]"? | "[]"`)
-	open, err := m.Tokenize("[", TokenizeOptions{})
+	open, err := m.Tokenize(t.Context(), "[", TokenizeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestGrammarOfSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tokens, err := m.Tokenize(`{"a": 12}`, TokenizeOptions{})
+	tokens, err := m.Tokenize(t.Context(), `{"a": 12}`, TokenizeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestGrammarOfSchema(t *testing.T) {
 
 func TestSampler_Fits(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
-	tokens, err := m.Tokenize("abab", TokenizeOptions{})
+	tokens, err := m.Tokenize(t.Context(), "abab", TokenizeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestSampler_Fits(t *testing.T) {
 // BenchmarkGrammar_Mask is one mask over the 128,256 tokens of Llama 3: in a new state, and in a known one.
 func BenchmarkGrammar_Mask(b *testing.B) {
 	m := load(b, filepath.Join(llamaSource(b), "models", "ggml-vocab-llama-bpe.gguf"), ModelOptions{VocabOnly: true})
-	quote, err := m.Tokenize(`"`, TokenizeOptions{})
+	quote, err := m.Tokenize(b.Context(), `"`, TokenizeOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

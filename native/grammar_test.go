@@ -131,7 +131,7 @@ func TestNewSampler_BadGrammar_WholeCharacters(t *testing.T) {
 
 func TestSampler_Sample_FollowsGrammar(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{})
-	prompt, err := m.Tokenize(greedyPrompt, TokenizeOptions{ParseSpecial: true})
+	prompt, err := m.Tokenize(t.Context(), greedyPrompt, TokenizeOptions{ParseSpecial: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestSampler_Accept_AgainstTheGrammar(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	tokens := func(text string) []int32 {
 		t.Helper()
-		out, err := m.Tokenize(text, TokenizeOptions{})
+		out, err := m.Tokenize(t.Context(), text, TokenizeOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func TestSampler_Accept_AgainstTheGrammar(t *testing.T) {
 func TestSampler_Accept_AmbiguousGrammar(t *testing.T) {
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	s := newSampler(t, m, grammarOf(`root ::= "a" root | "a" root "b" | "a" root "c" | "a"`, ""))
-	a, err := m.Tokenize("a", TokenizeOptions{})
+	a, err := m.Tokenize(t.Context(), "a", TokenizeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

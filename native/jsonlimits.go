@@ -2,17 +2,16 @@
 
 package native
 
+// #include "penstock.h"
+import "C"
+
 import (
 	"encoding/json"
 	"fmt"
 )
 
-// The bounds of JSON that llama.cpp reads: it walks values recursively, and compares each key of an object with all before it.
-const (
-	maxNesting = 100
-	maxKeys    = 2000
-	maxArgs    = 256 << 10 // bytes of what a request gives to the template besides messages
-)
+// maxArgs is how many bytes a request may give to the template besides messages.
+const maxArgs = 256 << 10
 
 // BadField is an ErrInvalid in a field of a Conversation.
 type BadField struct {
@@ -69,29 +68,33 @@ func checkTools(tools json.RawMessage) error {
 	return nil
 }
 
-// checkJSON bounds how deep a text nests and how many keys its objects have. llama.cpp itself refuses what is not JSON.
+// checkJSON refuses a text that has more than llama.cpp is given to parse: what nests deep, has many keys, or many values. llama.cpp
+// itself refuses what is not JSON. All that it parses passes this check, also what stands as JSON within a text of the JSON that it is given.
 func checkJSON(what, text string) error {
-	var keys []int // of each enclosing object; a list counts as an object without keys
-	quoted := false
-	for i := 0; i < len(text); i++ {
-		switch ch := text[i]; {
-		case quoted && ch == '\\':
-			i++
-		case ch == '"':
-			quoted = !quoted
-		case quoted:
-		case ch == '[' || ch == '{':
-			keys = append(keys, 0)
-		case (ch == ']' || ch == '}') && len(keys) > 0:
-			keys = keys[:len(keys)-1]
-		case ch == ':' && len(keys) > 0:
-			keys[len(keys)-1]++
-		}
-		if len(keys) > maxNesting {
-			return fmt.Errorf("%w: %s nests more than %d deep", ErrInvalid, what, maxNesting)
-		}
-		if len(keys) > 0 && keys[len(keys)-1] > maxKeys {
-			return fmt.Errorf("%w: %s has an object of more than %d keys", ErrInvalid, what, maxKeys)
+	var e C.ps_error
+	if code := C.ps_json_check(textPointer(text), C.size_t(len(text)), &e); code != C.PS_OK {
+		return fmt.Errorf("%w: %s %s", ErrInvalid, what, C.GoString(&e.text[0]))
+	}
+	return nil
+}
+
+// checkArguments says which arguments of a call llama.cpp was not given to parse. Only some templates have it parse them, so this asks
+// after a template has failed.
+func checkArguments(messages json.RawMessage) error {
+	var list []struct {
+		Calls []struct {
+			Function struct{ Arguments any }
+		} `json:"tool_calls"`
+	}
+	if json.Unmarshal(messages, &list) != nil {
+		return nil //nolint:nilerr // the template's own complaint is the better one
+	}
+	for i, message := range list {
+		for k, call := range message.Calls {
+			arguments, _ := call.Function.Arguments.(string)
+			if err := checkJSON("it", arguments); err != nil {
+				return &BadField{fmt.Sprintf("messages[%d].tool_calls[%d].function.arguments", i, k), err}
+			}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@
 package native
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"runtime"
@@ -61,14 +62,14 @@ func use(t testing.TB, all map[string]interface{ Close() error }) {
 	s, tmpl := all["sampler"].(*Sampler), all["template"].(*Template)
 	var b Batch
 	b.Add(5, 0, 0, true)
-	_, tokenizeErr := m.Tokenize("text", TokenizeOptions{})
+	_, tokenizeErr := m.Tokenize(t.Context(), "text", TokenizeOptions{})
 	_, detokenizeErr := m.Detokenize([]int32{5}, DetokenizeOptions{})
 	decodeErr := c.Decode(&b)
 	if decodeErr == nil {
 		decodeErr = c.Remove(0, -1, -1)
 	}
 	_, sampleErr := s.Sample(make([]float32, 1536))
-	_, renderErr := tmpl.Render(conversations["one"])
+	_, renderErr := tmpl.Render(t.Context(), conversations["one"])
 	_ = m.Piece(5) + m.SpecialPiece(5)
 	_, _ = m.EndOfGeneration(5), m.Info()
 	for name, err := range map[string]error{
@@ -98,7 +99,7 @@ func TestClose_UseAfterIsAnError(t *testing.T) {
 	s, tmpl := all["sampler"].(*Sampler), all["template"].(*Template)
 	var b Batch
 	b.Add(5, 0, 0, true)
-	_, tokenize := m.Tokenize("x", TokenizeOptions{})
+	_, tokenize := m.Tokenize(t.Context(), "x", TokenizeOptions{})
 	_, detokenize := m.Detokenize([]int32{1}, DetokenizeOptions{})
 	_, source := m.ChatTemplate("")
 	_, context := NewContext(m, ContextOptions{})
@@ -107,7 +108,7 @@ func TestClose_UseAfterIsAnError(t *testing.T) {
 	_, _, positions := c.Range(0)
 	_, save := c.SaveState(0)
 	_, sample := s.Sample(make([]float32, 1536))
-	_, render := tmpl.Render(conversations["one"])
+	_, render := tmpl.Render(t.Context(), conversations["one"])
 	for name, err := range map[string]error{
 		"tokenize": tokenize, "detokenize": detokenize, "chat template": source, "context": context, "sampler": sampler,
 		"template": template, "decode": c.Decode(&b), "range": positions, "save": save, "remove": c.Remove(0, 0, 1),
@@ -161,11 +162,11 @@ func hammer(all map[string]interface{ Close() error }) {
 	_ = c.Decode(&b)
 	_ = c.Remove(0, -1, -1)
 	c.Abort()
-	_, _ = m.Tokenize("Once upon a time", TokenizeOptions{AddSpecial: true})
+	_, _ = m.Tokenize(context.Background(), "Once upon a time", TokenizeOptions{AddSpecial: true})
 	_, _ = s.Sample(make([]float32, 1536))
 	_ = s.Accept(5)
 	_ = s.Rewind([]int32{1, 2, 3}, 3)
-	_, _ = tmpl.Render(conversations["one"])
+	_, _ = tmpl.Render(context.Background(), conversations["one"])
 	if other, err := NewSampler(m, defaultSamplerOptions()); err == nil {
 		_ = other.Close()
 	}

@@ -156,7 +156,7 @@ func TestModel_Tokenize_LongRuns(t *testing.T) {
 				if name == "bert-bge" {
 					text = strings.Repeat(unit, 3000) // the search for the longest match is quadratic in a word
 				}
-				if _, err := m.Tokenize(text, TokenizeOptions{AddSpecial: true, ParseSpecial: true}); err != nil {
+				if _, err := m.Tokenize(t.Context(), text, TokenizeOptions{AddSpecial: true, ParseSpecial: true}); err != nil {
 					t.Errorf("%q: %v", unit, err)
 				}
 			}

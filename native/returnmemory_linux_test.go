@@ -18,7 +18,7 @@ func TestReturnMemory(t *testing.T) {
 
 func testReturnMemory(t *testing.T, inUse int) {
 	m := loadBuiltIn(t, ModelOptions{})
-	if _, err := m.Tokenize(strings.Repeat("Once upon a time. ", 1<<18), TokenizeOptions{}); err != nil { // frees blocks as large as any
+	if _, err := m.Tokenize(t.Context(), strings.Repeat("Once upon a time. ", 1<<18), TokenizeOptions{}); err != nil { // frees blocks as large as any
 		t.Fatal(err)
 	}
 	before := residentBytes(t)

@@ -107,7 +107,7 @@ func TestTemplate_Render_TooMuch(t *testing.T) {
 		"schema": {Messages: hello, JSONSchema: doubled(30)},
 		"tools":  {Messages: hello, Tools: json.RawMessage(`[{"type":"function","function":{"name":"f","parameters":` + doubled(30) + `}}]`)},
 	} {
-		if _, err := template.Render(c); !errors.Is(err, ErrInvalid) {
+		if _, err := template.Render(t.Context(), c); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: got %v, want ErrInvalid", name, err)
 		}
 	}

@@ -69,7 +69,7 @@ func checkType(t *testing.T, m *Model, schema, grammar string) {
 		if begins[kind] == begin {
 			continue
 		}
-		tokens, err := m.Tokenize(begin, TokenizeOptions{})
+		tokens, err := m.Tokenize(t.Context(), begin, TokenizeOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,10 +6,13 @@ package native
 import "C"
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -136,8 +139,11 @@ func (t *Template) describe() (info TemplateInfo, err error) {
 func (t *Template) Info() TemplateInfo { return t.info }
 
 // Render turns a conversation into a prompt. ErrFailed carries the template's own complaint about the conversation, with its place. What
-// cannot be given to a template is a *BadField.
-func (t *Template) Render(c Conversation) (Prompt, error) {
+// cannot be given to a template is a *BadField. When ctx is done it ends soon, with its cause.
+func (t *Template) Render(ctx context.Context, c Conversation) (Prompt, error) {
+	if ctx.Err() != nil {
+		return Prompt{}, fmt.Errorf("render: %w", context.Cause(ctx))
+	}
 	if err := checkConversation(c); err != nil {
 		return Prompt{}, fmt.Errorf("render: %w", err)
 	}
@@ -145,21 +151,40 @@ func (t *Template) Render(c Conversation) (Prompt, error) {
 	if err != nil {
 		return Prompt{}, fmt.Errorf("render: %w: %w", ErrInvalid, err)
 	}
-	if err := t.enter(); err != nil {
-		return Prompt{}, err
-	}
-	defer t.leave()
-	var e C.ps_error
-	var text C.ps_text
-	code := C.ps_template_render(t.c(), textPointer(string(request)), C.size_t(len(request)), &text, &e)
-	if err := failure(code, &e); err != nil {
+	text, err := t.render(ctx, request)
+	switch {
+	case errors.Is(err, ErrCancelled):
+		return Prompt{}, fmt.Errorf("render: %w", context.Cause(ctx))
+	case errors.Is(err, ErrFailed):
+		if bad := checkArguments(c.Messages); bad != nil {
+			err = bad
+		}
+		fallthrough
+	case err != nil:
 		return Prompt{}, fmt.Errorf("render: %w", atLine(err))
 	}
 	var p Prompt
-	if err := json.Unmarshal([]byte(takeText(&text)), &p); err != nil {
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		return Prompt{}, fmt.Errorf("render: %w: %w", ErrFailed, err)
 	}
 	return p, nil
+}
+
+func (t *Template) render(ctx context.Context, request []byte) (string, error) {
+	if err := t.enter(); err != nil {
+		return "", err
+	}
+	defer t.leave()
+	givenUp := new(atomic.Int32)
+	stop := context.AfterFunc(ctx, func() { givenUp.Store(1) })
+	defer stop()
+	var e C.ps_error
+	var text C.ps_text
+	code := C.ps_template_render(t.c(), textPointer(string(request)), C.size_t(len(request)), (*C.int32_t)(unsafe.Pointer(givenUp)), &text, &e)
+	if err := failure(code, &e); err != nil {
+		return "", err
+	}
+	return takeText(&text), nil
 }
 
 // complaint is how llama.cpp tells where in a template an error comes from; it goes on with what stands there.

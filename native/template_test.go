@@ -3,11 +3,13 @@
 package native
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -52,7 +54,7 @@ func TestTemplate_Render_LlamaTemplates(t *testing.T) {
 			}
 			defer closing(t, tmpl)
 			for name, c := range conversations {
-				p, err := tmpl.Render(c)
+				p, err := tmpl.Render(t.Context(), c)
 				if err == nil && name == "system" && !strings.Contains(p.Text, "Grüße 🐸") {
 					t.Errorf("%s: the prompt lacks the user's text: %q", name, p.Text)
 				}
@@ -80,14 +82,14 @@ func TestTemplate_Render_BuiltInModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closing(t, tmpl)
-	p, err := tmpl.Render(conversations["one"])
+	p, err := tmpl.Render(t.Context(), conversations["one"])
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"; p.Text != want {
 		t.Errorf("got %q, want %q", p.Text, want)
 	}
-	p, err = tmpl.Render(conversations["schema"])
+	p, err = tmpl.Render(t.Context(), conversations["schema"])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +121,7 @@ func TestNewTemplate_BadSource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tmpl, err := NewTemplate(m, source)
 			if err == nil {
-				_, err = tmpl.Render(conversations["one"])
+				_, err = tmpl.Render(t.Context(), conversations["one"])
 				closing(t, tmpl)
 			}
 			if err != nil && !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrFailed) && !errors.Is(err, ErrNoMemory) {
@@ -152,9 +154,46 @@ func TestTemplate_Render_BadConversation(t *testing.T) {
 		"deep tools":     {Messages: json.RawMessage(`[{"role":"user","content":"x"}]`), Tools: json.RawMessage("[" + deep + "]")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := tmpl.Render(c); !errors.Is(err, ErrFailed) && !errors.Is(err, ErrInvalid) {
+			if _, err := tmpl.Render(t.Context(), c); !errors.Is(err, ErrFailed) && !errors.Is(err, ErrInvalid) {
 				t.Errorf("got %v, want an error", err)
 			}
 		})
+	}
+}
+
+// leaving is a context that is done as soon as it was asked, and was not when it was asked.
+type leaving struct {
+	context.Context
+	leave func()
+	left  atomic.Bool
+}
+
+func (c *leaving) Err() error {
+	if c.left.Swap(true) {
+		return c.Context.Err()
+	}
+	c.leave()
+	return nil
+}
+
+// TestTemplate_Render_GivenUp: a template that takes for ever ends when nobody waits for its prompt, and not with the template's complaint.
+func TestTemplate_Render_GivenUp(t *testing.T) {
+	const endless = `{% if messages %}{% for a in range(100000) %}{% for b in range(100000) %}{% for c in range(100000) %}{{ a }}{% endfor %}{% endfor %}{% endfor %}{% endif %}`
+	tmpl, err := NewTemplate(loadBuiltIn(t, ModelOptions{VocabOnly: true}), `{% set long = messages[0].content == "long" %}{% if long %}`+endless+`{% endif %}{{ messages[0].content }}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing(t, tmpl)
+	long := Conversation{Messages: json.RawMessage(`[{"role":"user","content":"long"}]`)}
+	ctx, leave := context.WithCancelCause(t.Context())
+	gone := errors.New("the client has gone")
+	if _, err := tmpl.Render(&leaving{Context: ctx, leave: func() { leave(gone) }}, long); !errors.Is(err, gone) {
+		t.Errorf("got %v, want its cause", err)
+	}
+	if _, err := tmpl.Render(ctx, conversations["one"]); !errors.Is(err, gone) {
+		t.Errorf("before it begins: got %v, want its cause", err)
+	}
+	if p, err := tmpl.Render(t.Context(), conversations["one"]); err != nil || p.Text != "Hi" {
+		t.Errorf("after it: %q, %v", p.Text, err)
 	}
 }

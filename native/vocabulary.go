@@ -6,7 +6,9 @@ package native
 import "C"
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"unsafe"
 )
 
@@ -30,6 +32,7 @@ type vocabulary struct {
 	attributes     []Attribute
 	kind           int // llama_vocab_type
 	alphabet       alphabet
+	specials       specials
 }
 
 // table holds the bytes of all tokens end to end.
@@ -66,7 +69,10 @@ func (v *vocabulary) load(c *C.ps_model, n int) error {
 	}
 	v.attributes = make([]Attribute, n)
 	var e C.ps_error
-	return failure(C.ps_vocabulary_attributes(c, (*C.int32_t)(unsafe.Pointer(&v.attributes[0])), &e), &e)
+	if err := failure(C.ps_vocabulary_attributes(c, (*C.int32_t)(unsafe.Pointer(&v.attributes[0])), &e), &e); err != nil {
+		return err
+	}
+	return v.specials.load(c, v.attributes)
 }
 
 // Piece returns the bytes of a token; control tokens, and tokens outside the vocabulary, have none. It does not
@@ -95,28 +101,65 @@ type TokenizeOptions struct {
 	ParseSpecial bool // the text of control tokens becomes those tokens
 }
 
-// Tokenize turns text into tokens. A text that llama.cpp would take too long for is an ErrInvalid.
-func (m *Model) Tokenize(text string, o TokenizeOptions) ([]int32, error) {
+// Tokenize turns text into tokens, as llama.cpp does. A text that llama.cpp would take too long for is an ErrInvalid. When ctx is done it
+// ends with its cause: at once where special tokens part the text, else after the piece that llama.cpp works on.
+func (m *Model) Tokenize(ctx context.Context, text string, o TokenizeOptions) ([]int32, error) {
 	if err := m.enter(); err != nil {
 		return nil, err
 	}
 	defer m.leave()
-	if err := m.checkUnknownCharacters(text); err != nil {
+	if err := m.checkWork(text); err != nil {
 		return nil, fmt.Errorf("tokenize: %w", err)
 	}
-	tokens := make([]int32, len(text)+8) // most often enough: a token is a byte or more, plus those added
+	pieces := m.vocab.specials.split(text, o.ParseSpecial)
+	plain := TokenizeOptions{AddSpecial: o.AddSpecial} // what is left has no special tokens
+	if len(pieces) == 0 {
+		tokens, err := m.appendTokens(ctx, nil, text, plain)
+		return append([]int32(nil), tokens...), err // without the room that was left
+	}
+	around, err := m.appendTokens(ctx, nil, "", plain)
+	if err != nil {
+		return nil, err
+	}
+	begins := len(around) // of those, the ones that stand before the text
+	if begins > 1 || begins == 1 && !m.info.AddBOS {
+		begins--
+	}
+	tokens, at := append([]int32(nil), around[:begins]...), 0
+	for _, f := range append(pieces, found{noSpecial, len(text), len(text)}) {
+		if at < f.begin { // llama.cpp puts a space before each such piece, where it puts one before a text
+			if tokens, err = m.appendTokens(ctx, tokens, text[at:f.begin], TokenizeOptions{}); err != nil {
+				return nil, err
+			}
+		}
+		if f.special != noSpecial {
+			tokens = append(tokens, m.vocab.specials.tokens[f.special].token)
+		}
+		at = f.end
+	}
+	return append(tokens, around[begins:]...), nil
+}
+
+// appendTokens has llama.cpp turn a text into tokens.
+func (m *Model) appendTokens(ctx context.Context, tokens []int32, text string, o TokenizeOptions) ([]int32, error) {
+	room := len(text) + 8 // most often enough: a token is a byte or more, plus those added
 	for {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("tokenize: %w", context.Cause(ctx))
+		}
+		tokens = slices.Grow(tokens, room)
+		free := tokens[len(tokens):cap(tokens)]
 		var e C.ps_error
 		var n C.size_t
-		code := C.ps_tokenize(m.c(), textPointer(text), C.size_t(len(text)), C._Bool(o.AddSpecial),
-			C._Bool(o.ParseSpecial), (*C.int32_t)(unsafe.Pointer(&tokens[0])), C.size_t(len(tokens)), &n, &e)
+		code := C.ps_tokenize(m.c(), textPointer(text), C.size_t(len(text)), C._Bool(o.AddSpecial), C._Bool(o.ParseSpecial),
+			(*C.int32_t)(unsafe.Pointer(&free[0])), C.size_t(len(free)), &n, &e)
 		if err := failure(code, &e); err != nil {
 			return nil, fmt.Errorf("tokenize: %w", err)
 		}
-		if int(n) <= len(tokens) {
-			return append([]int32(nil), tokens[:n]...), nil
+		if int(n) <= len(free) {
+			return tokens[:len(tokens)+int(n)], nil
 		}
-		tokens = make([]int32, n)
+		room = int(n)
 	}
 }
 

@@ -114,7 +114,7 @@ func embedded(ctx context.Context, m *embedding.Model, texts []string) (embedded
 	r := embedding.Request{Pooling: m.OneVector, Normalize: m.Normalize, Inputs: make([][]int32, len(texts))}
 	for i, text := range texts {
 		var err error
-		if r.Inputs[i], err = m.Tokenize(text, true, true); err != nil {
+		if r.Inputs[i], err = m.Tokenize(ctx, text, true, true); err != nil {
 			return embeddedTexts{}, fmt.Errorf("text %d: %w", i+1, err)
 		}
 	}

@@ -56,14 +56,14 @@ type answerOptions struct {
 func (s *session) prompt(ctx context.Context, messages []chat.Message, o answerOptions) (chat.Prompt, error) {
 	encoder := chat.Encoder{Model: s.Engine, Context: s.Model.Context}
 	if o.raw {
-		tokens, err := encoder.Text(messages[len(messages)-1].Content)
+		tokens, err := encoder.Text(ctx, messages[len(messages)-1].Content)
 		return chat.Prompt{Tokens: tokens}, err
 	}
 	written, err := s.Policies.Render(ctx, o.params, nil, messages)
 	if err != nil {
 		return chat.Prompt{}, err
 	}
-	return encoder.Conversation(chat.Conversation{Messages: messages, Written: written})
+	return encoder.Conversation(ctx, chat.Conversation{Messages: messages, Written: written})
 }
 
 // answer is an answerer with the given options.

@@ -3,6 +3,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -18,8 +19,8 @@ type parity struct {
 	fail bool
 }
 
-func (p parity) Render(c chat.Conversation) (chat.Prompt, error) {
-	prompt, err := p.toy.Render(c)
+func (p parity) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, error) {
+	prompt, err := p.toy.Render(ctx, c)
 	prompt.NewParser = func() (chat.Parser, error) { return p, nil }
 	return prompt, err
 }
@@ -297,11 +298,11 @@ type listening struct {
 	heard *[]chat.Conversation
 }
 
-func (l listening) Render(c chat.Conversation) (chat.Prompt, error) {
+func (l listening) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	*l.heard = append(*l.heard, c)
-	return l.toy.Render(c)
+	return l.toy.Render(ctx, c)
 }
 
 // An answer that goes on with the last message is told without that message, whatever stream says: its frames grow as a stream does.

@@ -39,12 +39,12 @@ func (s scribe) wait(text string) {
 	}
 }
 
-func (s scribe) Tokenize(text string, special, parse bool) ([]int32, error) {
+func (s scribe) Tokenize(ctx context.Context, text string, special, parse bool) ([]int32, error) {
 	s.wait(text)
 	if strings.Contains(text, "panic") {
 		panic("a fault of the tokeniser")
 	}
-	return s.Toy.Tokenize(text, special, parse)
+	return s.Toy.Tokenize(ctx, text, special, parse)
 }
 
 // closing is a stage that tells when it is closed.

@@ -3,6 +3,7 @@
 package chat
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,16 +14,16 @@ import (
 )
 
 // Renderer turns a conversation into a prompt's text with the model's chat template. What is wrong with a field
-// of the conversation is an *Invalid.
+// of the conversation is an *Invalid. When ctx is done it ends soon, with its cause.
 type Renderer interface {
-	Render(c Conversation) (Prompt, error)
+	Render(ctx context.Context, c Conversation) (Prompt, error)
 }
 
 // Tokenizer splits text into tokens. With addSpecial it adds those that the model wants around a prompt, such as the one that
 // begins a sequence. With parseSpecial the text of a control token becomes that token; otherwise it stays text. A text that the
-// model refuses is an ErrInvalidText.
+// model refuses is an ErrInvalidText. When ctx is done it ends soon, with its cause.
 type Tokenizer interface {
-	Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error)
+	Tokenize(ctx context.Context, text string, addSpecial, parseSpecial bool) ([]int32, error)
 }
 
 // ErrInvalidText is the kind of errors that are the fault of a text.
@@ -41,7 +42,7 @@ type Encoder struct {
 // Conversation turns a conversation into a prompt: its text is what a template plugin has written, or else what the model's own
 // template turns the messages into. A template of either kind writes control tokens as text, and leaves the beginning of the
 // sequence to the tokeniser.
-func (e Encoder) Conversation(c Conversation) (p Prompt, err error) {
+func (e Encoder) Conversation(ctx context.Context, c Conversation) (p Prompt, err error) {
 	if f := c.ReasoningFormat; f != "" && !slices.Contains(reasoningFormats, f) {
 		return p, &Invalid{"reasoning_format", fmt.Sprintf("is %q; it must be one of %s", excerpt.Of(f, 40), strings.Join(reasoningFormats, ", "))}
 	}
@@ -53,10 +54,13 @@ func (e Encoder) Conversation(c Conversation) (p Prompt, err error) {
 	}
 	if c.Written != nil {
 		p.Text = *c.Written
-	} else if p, err = e.Model.Render(c); err != nil {
+	} else if p, err = e.Model.Render(ctx, c); err != nil {
+		if ctx.Err() != nil {
+			return Prompt{}, err
+		}
 		return Prompt{}, asInvalid(err, c.Messages)
 	}
-	if p.Tokens, err = e.Text(p.Text); err != nil {
+	if p.Tokens, err = e.Text(ctx, p.Text); err != nil {
 		return Prompt{}, fmt.Errorf("tokenise the prompt: %w", err)
 	}
 	return p, nil
@@ -84,13 +88,19 @@ func asInvalid(err error, messages []Message) error {
 }
 
 // Text tokenises the text of a whole prompt, or its beginning.
-func (e Encoder) Text(text string) ([]int32, error) { return e.Tokenize(text, true, true) }
+func (e Encoder) Text(ctx context.Context, text string) ([]int32, error) {
+	return e.Tokenize(ctx, text, true, true)
+}
 
 // Continuation tokenises a text that follows other tokens of a prompt.
-func (e Encoder) Continuation(text string) ([]int32, error) { return e.Tokenize(text, false, true) }
+func (e Encoder) Continuation(ctx context.Context, text string) ([]int32, error) {
+	return e.Tokenize(ctx, text, false, true)
+}
 
 // Plain tokenises a text that is no prompt, such as what is put into an answer: control tokens in it stay text.
-func (e Encoder) Plain(text string) ([]int32, error) { return e.Tokenize(text, false, false) }
+func (e Encoder) Plain(ctx context.Context, text string) ([]int32, error) {
+	return e.Tokenize(ctx, text, false, false)
+}
 
 // The bounds of a text: so many bytes for each token of the context, which is four times the usual, and at least so many.
 const (
@@ -100,11 +110,11 @@ const (
 
 // Tokenize tokenises a text with or without special tokens, see Tokenizer. A text that has more bytes than the context could hold
 // in the longest of tokens is refused with a *TooLong before it takes any time.
-func (e Encoder) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error) {
+func (e Encoder) Tokenize(ctx context.Context, text string, addSpecial, parseSpecial bool) ([]int32, error) {
 	if err := CheckLength(text, e.Context); err != nil {
 		return nil, err
 	}
-	return e.Model.Tokenize(text, addSpecial, parseSpecial)
+	return e.Model.Tokenize(ctx, text, addSpecial, parseSpecial)
 }
 
 // CheckLength refuses a text that is longer than a context of so many tokens could hold, with a *TooLong.

@@ -3,6 +3,7 @@
 package chat
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -18,11 +19,11 @@ const (
 	parsed = -2 // the last token where special tokens in the text are parsed
 )
 
-func (e echo) Render(c Conversation) (Prompt, error) {
+func (e echo) Render(_ context.Context, c Conversation) (Prompt, error) {
 	return Prompt{Text: c.Messages[0].Content, Stops: []string{"END"}}, e.fail
 }
 
-func (echo) Tokenize(text string, addSpecial, parseSpecial bool) (tokens []int32, _ error) {
+func (echo) Tokenize(_ context.Context, text string, addSpecial, parseSpecial bool) (tokens []int32, _ error) {
 	if addSpecial {
 		tokens = append(tokens, added)
 	}
@@ -37,14 +38,14 @@ func (echo) Tokenize(text string, addSpecial, parseSpecial bool) (tokens []int32
 func TestEncoder_SpecialTokens(t *testing.T) {
 	e := Encoder{Model: echo{}, Context: 100}
 	written := "by a plugin"
-	conversation := func(written *string) func(string) ([]int32, error) {
-		return func(text string) ([]int32, error) {
-			p, err := e.Conversation(Conversation{Messages: []Message{{Role: "user", Content: text}}, Written: written})
+	conversation := func(written *string) func(context.Context, string) ([]int32, error) {
+		return func(_ context.Context, text string) ([]int32, error) {
+			p, err := e.Conversation(t.Context(), Conversation{Messages: []Message{{Role: "user", Content: text}}, Written: written})
 			return p.Tokens, err
 		}
 	}
 	for name, c := range map[string]struct {
-		encode func(text string) ([]int32, error)
+		encode func(context.Context, string) ([]int32, error)
 		want   []int32
 	}{
 		"a conversation by the model's template": {conversation(nil), []int32{added, 4, parsed}},
@@ -53,7 +54,7 @@ func TestEncoder_SpecialTokens(t *testing.T) {
 		"a text behind tokens of a prompt":       {e.Continuation, []int32{4, parsed}},
 		"a text that is no prompt":               {e.Plain, []int32{4}},
 	} {
-		got, err := c.encode("four")
+		got, err := c.encode(t.Context(), "four")
 		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
@@ -63,24 +64,24 @@ func TestEncoder_SpecialTokens(t *testing.T) {
 func TestEncoder_TextsTheContextCannotHold_AreRefused(t *testing.T) {
 	e := Encoder{Model: echo{}, Context: 100_000}
 	most := 16 * e.Context
-	conversation := func(written *string) func(string) ([]int32, error) {
-		return func(text string) ([]int32, error) {
+	conversation := func(written *string) func(context.Context, string) ([]int32, error) {
+		return func(_ context.Context, text string) ([]int32, error) {
 			c := Conversation{Messages: []Message{{Role: "user", Content: text}}}
 			if written != nil {
 				c.Written = &text
 			}
-			p, err := e.Conversation(c)
+			p, err := e.Conversation(t.Context(), c)
 			return p.Tokens, err
 		}
 	}
-	for name, encode := range map[string]func(text string) ([]int32, error){
+	for name, encode := range map[string]func(context.Context, string) ([]int32, error){
 		"template": conversation(nil), "plugin": conversation(new(string)), "text": e.Text, "continuation": e.Continuation, "plain": e.Plain,
 	} {
-		if _, err := encode(strings.Repeat("x", most)); err != nil {
+		if _, err := encode(t.Context(), strings.Repeat("x", most)); err != nil {
 			t.Errorf("%s of %d bytes: %v", name, most, err)
 		}
 		var tooLong *TooLong
-		if _, err := encode(strings.Repeat("x", most+1)); !errors.As(err, &tooLong) || tooLong.Most != most {
+		if _, err := encode(t.Context(), strings.Repeat("x", most+1)); !errors.As(err, &tooLong) || tooLong.Most != most {
 			t.Errorf("%s of %d bytes: got %v, want a *TooLong", name, most+1, err)
 		}
 	}
@@ -88,12 +89,12 @@ func TestEncoder_TextsTheContextCannotHold_AreRefused(t *testing.T) {
 
 func TestEncoder_Conversation_TemplateFaultIsTheClients(t *testing.T) {
 	c := Conversation{Messages: []Message{{Role: "user", Content: "four"}}}
-	p, err := Encoder{Model: echo{}, Context: 100}.Conversation(c)
+	p, err := Encoder{Model: echo{}, Context: 100}.Conversation(t.Context(), c)
 	if err != nil || p.Stops[0] != "END" || p.Tokens[1] != 4 || p.Text != "four" {
 		t.Errorf("got %v %v", p, err)
 	}
 	var invalid *Invalid
-	if _, err := (Encoder{Model: echo{fail: errors.New("roles must alternate")}, Context: 100}).Conversation(c); !errors.As(err, &invalid) || invalid.Field != "messages" {
+	if _, err := (Encoder{Model: echo{fail: errors.New("roles must alternate")}, Context: 100}).Conversation(t.Context(), c); !errors.As(err, &invalid) || invalid.Field != "messages" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -106,7 +107,7 @@ func TestEncoder_Conversation_Refuses(t *testing.T) {
 		"messages":         {Messages: append(make([]Message, 100), one...)},
 	} {
 		var invalid *Invalid
-		if _, err := (Encoder{Model: echo{}, Context: 100}).Conversation(c); !errors.As(err, &invalid) || invalid.Field != field {
+		if _, err := (Encoder{Model: echo{}, Context: 100}).Conversation(t.Context(), c); !errors.As(err, &invalid) || invalid.Field != field {
 			t.Errorf("got %v, want field %s", err, field)
 		}
 	}
@@ -119,7 +120,7 @@ func TestEncoder_ArgumentsThatAreNoJSON_AreNamed(t *testing.T) {
 		return Message{Role: "assistant", ToolCalls: []ToolCall{NewToolCall("1", "f", "{}"), NewToolCall("2", "f", arguments)}}
 	}
 	for arguments, field := range map[string]string{`{"a":`: "messages[1].tool_calls[1].function.arguments", `{"a":1}`: "messages"} {
-		_, err := e.Conversation(Conversation{Messages: []Message{{Role: "user"}, call(arguments)}})
+		_, err := e.Conversation(t.Context(), Conversation{Messages: []Message{{Role: "user"}, call(arguments)}})
 		var invalid *Invalid
 		if !errors.As(err, &invalid) || invalid.Field != field {
 			t.Errorf("%s: got %v, want %s", arguments, err, field)

@@ -25,8 +25,8 @@ func (s *Service) Converse(ctx context.Context, r *Request, c chat.Conversation)
 		return Invalid("regex", "regex cannot be used together with tools, whose calls have a grammar of their own")
 	}
 	c.JSONSchema, c.Grammar = string(r.Params.JSONSchema), r.Params.Grammar
-	r.Rendered, err = inPool(ctx, s.pool, r.Deadline, size, func() (chat.Prompt, error) {
-		p, err := r.Model.Encoder().Conversation(c)
+	r.Rendered, err = inPool(ctx, s.pool, r.Deadline, size, func(ctx context.Context) (chat.Prompt, error) {
+		p, err := r.Model.Encoder().Conversation(ctx, c)
 		return p, TextError(err, r.PromptField)
 	}, nil)
 	if err != nil {

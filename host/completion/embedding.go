@@ -70,7 +70,7 @@ func (s *Service) Embed(ctx context.Context, r EmbeddingRequest) (*Embeddings, e
 	if err != nil {
 		return nil, AsError(err, r.Field)
 	}
-	e.Inputs, err = Work(ctx, s, len(r.Input), func() ([][]int32, error) { return readInputs(m, limits, r) })
+	e.Inputs, err = Work(ctx, s, len(r.Input), func(ctx context.Context) ([][]int32, error) { return readInputs(ctx, m, limits, r) })
 	if err != nil {
 		return nil, err
 	}
@@ -82,9 +82,9 @@ func (s *Service) Embed(ctx context.Context, r EmbeddingRequest) (*Embeddings, e
 }
 
 // readInputs turns the texts of a request into tokens.
-func readInputs(m *embedding.Model, l embedding.Limits, r EmbeddingRequest) ([][]int32, error) {
+func readInputs(ctx context.Context, m *embedding.Model, l embedding.Limits, r EmbeddingRequest) ([][]int32, error) {
 	reader := promptReader{chat.Encoder{Model: untemplated{m.Text}, Context: l.Input}, m.Vocabulary}
-	inputs, err := reader.prompts(r.Input, r.Field, maxInputs)
+	inputs, err := reader.prompts(ctx, r.Input, r.Field, maxInputs)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func readInputs(m *embedding.Model, l embedding.Limits, r EmbeddingRequest) ([][
 // untemplated is a model that is given texts only.
 type untemplated struct{ embedding.Text }
 
-func (untemplated) Render(chat.Conversation) (chat.Prompt, error) {
+func (untemplated) Render(context.Context, chat.Conversation) (chat.Prompt, error) {
 	return chat.Prompt{}, errors.New("it takes no conversations")
 }
 
@@ -164,7 +164,7 @@ func (s *Service) Rank(ctx context.Context, r RankRequest) (*Ranks, error) {
 	for _, d := range r.Documents {
 		size += len(d)
 	}
-	inputs, err := Work(ctx, s, size, func() ([][]int32, error) { return pairs(ctx, m, limits, r) })
+	inputs, err := Work(ctx, s, size, func(ctx context.Context) ([][]int32, error) { return pairs(ctx, m, limits, r) })
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func pairs(ctx context.Context, m *embedding.Model, l embedding.Limits, r RankRe
 		if err := chat.CheckLength(r.Query+document, l.Input); err != nil {
 			return nil, TextError(err, field)
 		}
-		tokens, err := m.Pair(r.Query, document)
+		tokens, err := m.Pair(ctx, r.Query, document)
 		switch {
 		case err != nil:
 			return nil, TextError(err, field)

@@ -3,6 +3,7 @@
 package completion
 
 import (
+	"context"
 	"strings"
 
 	"github.com/penstock/penstock/scheduler"
@@ -27,11 +28,11 @@ func (f FIM) Missing() (names []string) {
 
 // FillIn makes a prompt before a gap, with the model's first token if it wants one, and the text after it, which came in a field, one
 // prompt whose answer fills the gap.
-func (m *Model) FillIn(before []scheduler.Token, after, field string) ([]scheduler.Token, error) {
+func (m *Model) FillIn(ctx context.Context, before []scheduler.Token, after, field string) ([]scheduler.Token, error) {
 	if missing := m.FIM.Missing(); len(missing) > 0 {
 		return nil, Unsupported(field, "%s is set, but this model cannot fill in the middle: its vocabulary has no %s token", field, strings.Join(missing, " token and no "))
 	}
-	suffix, err := m.Encoder().Tokenize(after, false, false)
+	suffix, err := m.Encoder().Tokenize(ctx, after, false, false)
 	if err != nil {
 		return nil, TextError(err, field)
 	}

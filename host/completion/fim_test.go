@@ -21,17 +21,17 @@ func TestModel_FillIn(t *testing.T) {
 		"without":              {[]int32{'a'}, []int32{2, 'a', 3, 'b', 'c', 4}},
 		"nothing before":       {nil, []int32{2, 3, 'b', 'c', 4}},
 	} {
-		got, err := m.FillIn(tc.before, "bc", "suffix")
+		got, err := m.FillIn(t.Context(), tc.before, "bc", "suffix")
 		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v %s", name, err, diff)
 		}
 	}
 	var refused *completion.Error
-	if _, err := m.FillIn(nil, "untokenizable", "suffix"); !errors.As(err, &refused) || refused.Param != "suffix" {
+	if _, err := m.FillIn(t.Context(), nil, "untokenizable", "suffix"); !errors.As(err, &refused) || refused.Param != "suffix" {
 		t.Errorf("got %v", err)
 	}
 	m.FIM.Middle = -1
-	if _, err := m.FillIn(nil, "b", "suffix"); !errors.As(err, &refused) || refused.Param != "suffix" || refused.Status != 400 {
+	if _, err := m.FillIn(t.Context(), nil, "b", "suffix"); !errors.As(err, &refused) || refused.Param != "suffix" || refused.Status != 400 {
 		t.Errorf("got %v", err)
 	}
 }

@@ -45,8 +45,8 @@ func (s *Service) Fork(ctx context.Context, r *Request, st Stream, change func(*
 		fork.Release()
 		return nil, err
 	}
-	fork.Params, err = inPool(ctx, s.pool, time.Time{}, r.Size, func() (sampling.Params, error) {
-		return fields.Params(fork.Params, tokens{fork.Model})
+	fork.Params, err = inPool(ctx, s.pool, time.Time{}, r.Size, func(ctx context.Context) (sampling.Params, error) {
+		return fields.Params(fork.Params, tokens{ctx, fork.Model})
 	}, nil)
 	if err != nil {
 		fork.Release()

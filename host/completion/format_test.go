@@ -56,7 +56,7 @@ func TestConverse_AllTemplates_HaveChains(t *testing.T) {
 			} {
 				extras := DefaultExtras()
 				c.Messages = hello
-				r, err := s.New(t.Context(), Basics{Extras: &extras, PromptField: "messages"}, func(r *Request) error {
+				r, err := s.New(t.Context(), Basics{Extras: &extras, PromptField: "messages"}, func(_ context.Context, r *Request) error {
 					if name == "a schema" {
 						r.Params.JSONSchema = json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)
 					}

@@ -167,10 +167,13 @@ type Stream interface {
 func (m *Model) Encoder() chat.Encoder { return chat.Encoder{Model: m.Engine, Context: m.Context} }
 
 // tokens shows a model's tokens to package sampling.
-type tokens struct{ *Model }
+type tokens struct {
+	ctx context.Context
+	*Model
+}
 
 func (t tokens) Size() int { return t.Vocabulary }
 func (t tokens) Tokenize(text string) ([]int32, error) {
-	tokens, err := t.Encoder().Plain(text)
+	tokens, err := t.Encoder().Plain(t.ctx, text)
 	return tokens, TextError(err, "logit_bias")
 }

@@ -4,6 +4,7 @@ package completion
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,18 +28,18 @@ func (m *Model) reader() promptReader { return promptReader{m.Encoder(), m.Vocab
 
 // Prompts reads a prompt: a text, a list of tokens and texts that make one prompt, an object with either as its prompt_string, or a list
 // of prompts. A list of texts alone is a list of prompts, as with OpenAI.
-func (m *Model) Prompts(raw json.RawMessage) ([][]scheduler.Token, error) {
-	return m.reader().prompts(raw, "prompt", maxPrompts)
+func (m *Model) Prompts(ctx context.Context, raw json.RawMessage) ([][]scheduler.Token, error) {
+	return m.reader().prompts(ctx, raw, "prompt", maxPrompts)
 }
 
 // prompts reads what a field holds, at most so many prompts.
-func (r promptReader) prompts(raw json.RawMessage, field string, most int) ([][]scheduler.Token, error) {
+func (r promptReader) prompts(ctx context.Context, raw json.RawMessage, field string, most int) ([][]scheduler.Token, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, Invalid(field, "%s is missing", field)
 	}
 	if raw[0] != '[' {
-		p, err := r.onePrompt(raw, field)
+		p, err := r.onePrompt(ctx, raw, field)
 		return [][]scheduler.Token{p}, err
 	}
 	var items []json.RawMessage
@@ -46,7 +47,7 @@ func (r promptReader) prompts(raw json.RawMessage, field string, most int) ([][]
 		return nil, Invalid(field, "%s is not a list", field)
 	}
 	if slices.IndexFunc(items, IsNumber) >= 0 {
-		p, err := r.mixedPrompt(items, field)
+		p, err := r.mixedPrompt(ctx, items, field)
 		return [][]scheduler.Token{p}, err
 	}
 	if len(items) == 0 || len(items) > most {
@@ -54,7 +55,7 @@ func (r promptReader) prompts(raw json.RawMessage, field string, most int) ([][]
 	}
 	prompts := make([][]scheduler.Token, len(items))
 	for i, item := range items {
-		p, err := r.onePrompt(bytes.TrimSpace(item), fmt.Sprintf("%s[%d]", field, i))
+		p, err := r.onePrompt(ctx, bytes.TrimSpace(item), fmt.Sprintf("%s[%d]", field, i))
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +77,7 @@ func TextError(err error, field string) error {
 }
 
 // onePrompt reads a text, a list of tokens and texts, or, as llama-server does, an object with either as its prompt_string.
-func (r promptReader) onePrompt(raw json.RawMessage, field string) ([]scheduler.Token, error) {
+func (r promptReader) onePrompt(ctx context.Context, raw json.RawMessage, field string) ([]scheduler.Token, error) {
 	var object struct {
 		Prompt json.RawMessage `json:"prompt_string"`
 		Media  json.RawMessage `json:"multimodal_data"`
@@ -90,22 +91,22 @@ func (r promptReader) onePrompt(raw json.RawMessage, field string) ([]scheduler.
 	}
 	var text string
 	if raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
-		tokens, err := r.Text(text)
+		tokens, err := r.Text(ctx, text)
 		return tokens, TextError(err, field)
 	}
 	var items []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &items) != nil {
 		return nil, Invalid(field, "%s must be a text or a list of tokens", field)
 	}
-	return r.mixedPrompt(items, field)
+	return r.mixedPrompt(ctx, items, field)
 }
 
 // MixedPrompt joins tokens and texts; only a text at the beginning gets the model's special tokens.
-func (m *Model) MixedPrompt(items []json.RawMessage, field string) ([]scheduler.Token, error) {
-	return m.reader().mixedPrompt(items, field)
+func (m *Model) MixedPrompt(ctx context.Context, items []json.RawMessage, field string) ([]scheduler.Token, error) {
+	return m.reader().mixedPrompt(ctx, items, field)
 }
 
-func (r promptReader) mixedPrompt(items []json.RawMessage, field string) ([]scheduler.Token, error) {
+func (r promptReader) mixedPrompt(ctx context.Context, items []json.RawMessage, field string) ([]scheduler.Token, error) {
 	var prompt []scheduler.Token
 	for i, item := range items {
 		var text string
@@ -114,7 +115,7 @@ func (r promptReader) mixedPrompt(items []json.RawMessage, field string) ([]sche
 			if i == 0 {
 				encode = r.Text
 			}
-			tokens, err := encode(text)
+			tokens, err := encode(ctx, text)
 			if err != nil {
 				return nil, TextError(err, field)
 			}

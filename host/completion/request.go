@@ -83,7 +83,7 @@ func NewService(m Models) *Service { return &Service{Models: m, pool: newTextPoo
 
 // New begins a request: it checks what all dialects share, finds the model, and has fill complete the request, with one choice and
 // without log-probabilities unless that says otherwise. fill runs in the text pool, so it may tokenise. The caller releases the request.
-func (s *Service) New(ctx context.Context, b Basics, fill func(*Request) error) (_ *Request, err error) {
+func (s *Service) New(ctx context.Context, b Basics, fill func(context.Context, *Request) error) (_ *Request, err error) {
 	if err := b.Extras.check(); err != nil {
 		return nil, err
 	}
@@ -105,13 +105,13 @@ func (s *Service) New(ctx context.Context, b Basics, fill func(*Request) error) 
 		return nil, err
 	}
 	arrived := m.expect()
-	r, err := inPool(ctx, s.pool, deadline, b.Size, func() (*Request, error) {
+	r, err := inPool(ctx, s.pool, deadline, b.Size, func(ctx context.Context) (*Request, error) {
 		r := &Request{Basics: b, Model: m, Deadline: deadline, Choices: 1, Logprobs: -1, MaxTokens: m.MaxTokens,
 			Shift: answer.Shift{Keep: m.ShiftKeep}, recording: recording, arrived: arrived, release: release}
-		if err := r.takeExtras(); err != nil {
+		if err := r.takeExtras(ctx); err != nil {
 			return nil, err
 		}
-		return r, fill(r)
+		return r, fill(ctx, r)
 	}, nil)
 	if err != nil {
 		arrived()
@@ -132,13 +132,13 @@ func (s *Service) use(ctx context.Context, name string, deadline time.Time) (*Mo
 }
 
 // takeExtras reads the sampling parameters and the plugins.
-func (r *Request) takeExtras() (err error) {
+func (r *Request) takeExtras(ctx context.Context) (err error) {
 	base := sampling.Default()
 	base.Seed, base.Trace = sampling.RandomSeed(), r.Extras.Trace
 	if t := r.Model.Thinking; t != nil {
 		base.Thinking = *t
 	}
-	if r.Params, err = r.Extras.Params(base, tokens{r.Model}); err != nil {
+	if r.Params, err = r.Extras.Params(base, tokens{ctx, r.Model}); err != nil {
 		return err
 	}
 	if r.Plugins, err = readUses(r.Extras.Plugins); err != nil {
@@ -153,8 +153,8 @@ func (r *Request) takeExtras() (err error) {
 	return nil
 }
 
-// Work does work on a text of size bytes in the text pool, for requests that are not for an answer. It ends with ctx; work that has
-// begun then still goes on to its end.
-func Work[T any](ctx context.Context, s *Service, size int, work func() (T, error)) (T, error) {
+// Work does work on a text of size bytes in the text pool, for requests that are not for an answer. It ends with ctx, of
+// which the work is told.
+func Work[T any](ctx context.Context, s *Service, size int, work func(context.Context) (T, error)) (T, error) {
 	return inPool(ctx, s.pool, time.Time{}, size, work, nil)
 }

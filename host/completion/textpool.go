@@ -14,7 +14,7 @@ import (
 )
 
 // textPool bounds how much work on the text of requests goes on at a time: on templates, tokens and grammars. Such work runs in C or in
-// a guest, where it cannot be interrupted. Long texts have workers of their own, so that short ones do not wait behind them.
+// a guest, where it cannot always be interrupted. Long texts have workers of their own, so that short ones do not wait behind them.
 type textPool struct{ short, long chan struct{} } // one element for each busy worker
 
 // shortText is up to how many bytes a text keeps nobody waiting for more than some milliseconds.
@@ -34,12 +34,15 @@ type result[T any] struct {
 }
 
 // inPool does work on a text of size bytes. When ctx is done or the deadline has passed (zero: none), it returns at once. Work that
-// has begun then still goes on to its end, and drop, which may be nil, is given its value.
-func inPool[T any](ctx context.Context, p *textPool, deadline time.Time, size int, work func() (T, error), drop func(T)) (T, error) {
+// has begun is told by its context, and drop, which may be nil, is given its value if it still comes to one.
+func inPool[T any](ctx context.Context, p *textPool, deadline time.Time, size int, work func(context.Context) (T, error), drop func(T)) (T, error) {
 	if !deadline.IsZero() {
 		var stop context.CancelFunc
 		ctx, stop = context.WithDeadlineCause(ctx, deadline, scheduler.ErrDeadline)
 		defer stop()
+	}
+	if ctx.Err() != nil {
+		return *new(T), causeOf(ctx) // before it takes a worker that is free
 	}
 	workers := p.short
 	if size > shortText {
@@ -52,7 +55,7 @@ func inPool[T any](ctx context.Context, p *textPool, deadline time.Time, size in
 	}
 	done := make(chan result[T])
 	go func() {
-		r := recovered(work)
+		r := recovered(ctx, work)
 		<-workers
 		select {
 		case done <- r:
@@ -81,12 +84,12 @@ func causeOf(ctx context.Context) error {
 	return ErrGone
 }
 
-func recovered[T any](work func() (T, error)) (r result[T]) {
+func recovered[T any](ctx context.Context, work func(context.Context) (T, error)) (r result[T]) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.panic = fmt.Sprintf("%v, in the text pool:\n%s", p, debug.Stack())
 		}
 	}()
-	r.value, r.err = work()
+	r.value, r.err = work(ctx)
 	return r
 }

@@ -2,6 +2,8 @@
 
 package embedding
 
+import "context"
+
 // Model is a model that gives embeddings, or one that scores documents, as requests use it.
 type Model struct {
 	*Service
@@ -16,9 +18,9 @@ type Model struct {
 	Normalize int // for requests that do not say how
 }
 
-// Text turns what requests hold into tokens.
+// Text turns what requests hold into tokens. When ctx is done it ends soon, with its cause.
 type Text interface {
-	Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error)
+	Tokenize(ctx context.Context, text string, addSpecial, parseSpecial bool) ([]int32, error)
 	// Pair is the input by which a model scores a document for a query.
-	Pair(query, document string) ([]int32, error)
+	Pair(ctx context.Context, query, document string) ([]int32, error)
 }

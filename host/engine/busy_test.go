@@ -24,7 +24,7 @@ var near = map[string]float32{"split": 0, "shared": 0.02}
 
 func submit(t *testing.T, e *Engine, s *scheduler.Scheduler, text string, most int) *scheduler.Stream {
 	t.Helper()
-	tokens, err := e.Tokenize(text, true, true)
+	tokens, err := e.Tokenize(t.Context(), text, true, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func (e *Engine) generationPrompt(text string) ([]scheduler.Token, error) {
 	if text == "" {
 		return nil, nil
 	}
-	tokens, err := e.Tokenize(text, false, true)
+	tokens, err := e.Tokenize(context.Background(), text, false, true)
 	if err != nil {
 		return nil, sampling.Refused("generation_prompt", "generation_prompt: %v", err)
 	}
@@ -71,7 +72,7 @@ func (e *Engine) generationPrompt(text string) ([]scheduler.Token, error) {
 func (e *Engine) PreservedTokens(p sampling.Params) ([]scheduler.Token, error) {
 	var tokens []scheduler.Token
 	for i, text := range p.PreservedTokens {
-		all, err := e.Tokenize(text, false, true)
+		all, err := e.Tokenize(context.Background(), text, false, true)
 		if err != nil {
 			field := fmt.Sprintf("preserved_tokens[%d]", i)
 			return nil, sampling.Refused(field, "%s: %v", field, err)

@@ -40,7 +40,7 @@ func greedily() sampling.Params {
 // another, speak goes on with that. It returns what the answer is after at most most tokens.
 func speak(t testing.TB, e *Engine, s *Stage, text string, most int) string {
 	t.Helper()
-	wanted, err := e.Tokenize(text, false, true)
+	wanted, err := e.Tokenize(t.Context(), text, false, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -140,8 +140,8 @@ func (o EmbedderOptions) ContextOptions(info native.ModelInfo) native.ContextOpt
 }
 
 // Tokenize turns a text into tokens, as Engine.Tokenize does.
-func (e *Embedder) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error) {
-	return tokenize(e.model, text, addSpecial, parseSpecial)
+func (e *Embedder) Tokenize(ctx context.Context, text string, addSpecial, parseSpecial bool) ([]int32, error) {
+	return tokenize(ctx, e.model, text, addSpecial, parseSpecial)
 }
 
 // Name is what clients call the model.

@@ -19,7 +19,7 @@ import (
 
 func TestEngine_Answer_BuiltInModel(t *testing.T) {
 	e := opened(t, Options{})
-	prompt, err := e.Render(chat.Conversation{
+	prompt, err := e.Render(t.Context(), chat.Conversation{
 		Messages: []chat.Message{{Role: "user", Content: "Tell me a story about a frog."}},
 	})
 	if err != nil {
@@ -147,7 +147,7 @@ func TestEngine_Close_WhileAPassRuns(t *testing.T) {
 		if err := e.Backend().Start(&batch); !errors.Is(err, native.ErrClosed) {
 			t.Errorf("a pass after Close: got %v, want ErrClosed", err)
 		}
-		if _, err := e.Tokenize("x", true, true); !errors.Is(err, native.ErrClosed) {
+		if _, err := e.Tokenize(t.Context(), "x", true, true); !errors.Is(err, native.ErrClosed) {
 			t.Errorf("tokenising after Close: got %v, want ErrClosed", err)
 		}
 		if _, err := e.NewChain(sampling.Default()); !errors.Is(err, native.ErrClosed) {
@@ -158,7 +158,7 @@ func TestEngine_Close_WhileAPassRuns(t *testing.T) {
 
 func TestEngine_Render_TokensReadAsTheText(t *testing.T) {
 	e := opened(t, Options{})
-	p, err := e.Render(chat.Conversation{
+	p, err := e.Render(t.Context(), chat.Conversation{
 		Messages: []chat.Message{{Role: "user", Content: "Weather?"}},
 	})
 	if err != nil {

@@ -53,7 +53,7 @@ func scheduled(t testing.TB, e *Engine, slots int) (_ *scheduler.Scheduler, stop
 
 func tokens(t testing.TB, e *Engine, text string) []int32 {
 	t.Helper()
-	out, err := e.Tokenize(text, true, true)
+	out, err := e.Tokenize(t.Context(), text, true, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func TestStage_Reset_EqualsAccepting(t *testing.T) {
 	woken, thought := 0, 0
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		answer, err := e.Tokenize(babble(r, 12), false, true)
+		answer, err := e.Tokenize(t.Context(), babble(r, 12), false, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestStage_Fits_IsWhatAcceptTakes(t *testing.T) {
 	for seed := range uint64(80) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		s := wholeChain(t, e, lazyAndThinking())
-		said, err := e.Tokenize(babble(r, 14), false, true)
+		said, err := e.Tokenize(t.Context(), babble(r, 14), false, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestStage_Thinking_BudgetOfTokens(t *testing.T) {
 // A budget that a client makes smaller than what was thought ends the thinking at once.
 func TestStage_Reset_SmallerBudget(t *testing.T) {
 	e := opened(t, Options{})
-	history, err := e.Tokenize("<think>a b c d e f", false, true)
+	history, err := e.Tokenize(t.Context(), "<think>a b c d e f", false, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,12 +37,12 @@ func FuzzEngine_Render(f *testing.F) {
 			return
 		}
 		encoder := chat.Encoder{Model: e, Context: 512}
-		p, err := encoder.Conversation(c)
+		p, err := encoder.Conversation(t.Context(), c)
 		if err != nil {
 			mustBeTheClients(t, err)
 			return
 		}
-		again, err := encoder.Conversation(c)
+		again, err := encoder.Conversation(t.Context(), c)
 		if diff := cmp.Diff(p, again, cmpopts.IgnoreFields(chat.Prompt{}, "NewParser")); err != nil || diff != "" {
 			t.Errorf("the second time: %v\n%s", err, diff)
 		}
@@ -142,7 +142,7 @@ func (e *Engine) follows(t *testing.T, grammar, text string) (takes, ok bool) {
 		return false, false
 	}
 	defer g.Close() //nolint:errcheck // of no interest here
-	tokens, err := e.Tokenize(text, false, false)
+	tokens, err := e.Tokenize(t.Context(), text, false, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func (e *Engine) Triggers(p sampling.Params) ([]sampling.Trigger, error) {
 			continue
 		}
 		field := valueField(i)
-		tokens, err := e.Tokenize(t.Value, false, true)
+		tokens, err := e.Tokenize(context.Background(), t.Value, false, true)
 		switch {
 		case err != nil:
 			return nil, sampling.Refused(field, "%s: %v", field, err)

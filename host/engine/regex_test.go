@@ -58,7 +58,7 @@ func (e *Engine) takes(t *testing.T, grammar, text string) bool {
 			t.Error(err)
 		}
 	}()
-	tokens, err := e.Tokenize(text, false, false)
+	tokens, err := e.Tokenize(t.Context(), text, false, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"strings"
 
 	"github.com/penstock/penstock/native"
@@ -10,27 +11,29 @@ import (
 
 // Pair is the prompt by which a classifier scores a document for a query: the model's own template for that, or both texts with the
 // tokens around them that the vocabulary asks for.
-func (e *Embedder) Pair(query, document string) ([]int32, error) {
-	return pair(e.model, query, document)
+func (e *Embedder) Pair(ctx context.Context, query, document string) ([]int32, error) {
+	return pair(ctx, e.model, query, document)
 }
 
 // Pair does what Embedder.Pair does.
-func (e *Engine) Pair(query, document string) ([]int32, error) { return pair(e.model, query, document) }
+func (e *Engine) Pair(ctx context.Context, query, document string) ([]int32, error) {
+	return pair(ctx, e.model, query, document)
+}
 
-func pair(m *native.Model, query, document string) ([]int32, error) {
+func pair(ctx context.Context, m *native.Model, query, document string) ([]int32, error) {
 	template, err := m.ChatTemplate("rerank")
 	if err != nil {
 		return nil, err
 	}
 	if template != "" {
 		text := strings.NewReplacer("{query}", query, "{document}", document).Replace(template)
-		return tokenize(m, text, false, true)
+		return tokenize(ctx, m, text, false, true)
 	}
-	asked, err := tokenize(m, query, false, false)
+	asked, err := tokenize(ctx, m, query, false, false)
 	if err != nil {
 		return nil, err
 	}
-	given, err := tokenize(m, document, false, false)
+	given, err := tokenize(ctx, m, document, false, false)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func TestEngine_LazyGrammar_FollowsASteeredAnswer(t *testing.T) {
 	defer stop()
 	encode := func(text string) []scheduler.Token {
 		t.Helper()
-		out, err := e.Tokenize(text, false, true)
+		out, err := e.Tokenize(t.Context(), text, false, true)
 		if err != nil {
 			t.Fatal(err)
 		}

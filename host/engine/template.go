@@ -4,6 +4,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,14 +38,17 @@ func (o TemplateOptions) withDefaults() TemplateOptions {
 }
 
 // Render implements chat.Renderer.
-func (e *Engine) Render(c chat.Conversation) (chat.Prompt, error) {
+func (e *Engine) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, error) {
 	n, err := e.conversation(&c)
 	if err != nil {
 		return chat.Prompt{}, err
 	}
-	p, err := e.template.Render(n)
+	p, err := e.template.Render(ctx, n)
+	if err != nil && ctx.Err() == nil {
+		err = e.asField(err, &c)
+	}
 	if err != nil {
-		return chat.Prompt{}, e.asField(err, &c)
+		return chat.Prompt{}, err
 	}
 	prompt := chat.Prompt{
 		Text: p.Text, Stops: p.Stops, Preserved: p.PreservedTokens, Grammar: p.Grammar, Lazy: p.GrammarLazy,

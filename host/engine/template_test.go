@@ -56,7 +56,7 @@ func TestEngine_Render_Refusals(t *testing.T) {
 		{"a grammar beside tools", qwen, chat.Conversation{Messages: hello, Tools: []chat.Tool{tool(`{}`)}, Grammar: "root ::= [a]"}, "grammar", "tools"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := chat.Encoder{Model: c.e, Context: 512}.Conversation(c.in)
+			_, err := chat.Encoder{Model: c.e, Context: 512}.Conversation(t.Context(), c.in)
 			var invalid *chat.Invalid
 			if !errors.As(err, &invalid) || invalid.Field != c.field || !strings.Contains(invalid.Reason, c.says) {
 				t.Errorf("got %v, want %s with %q", err, c.field, c.says)
@@ -81,7 +81,7 @@ func TestEngine_Render_Parser(t *testing.T) {
 		"reasoning in the content": {"Qwen-Qwen3-0.6B.jinja", chat.Conversation{Messages: hello, ReasoningFormat: "none"}, "<think>Hm.</think>Hi.", []chat.Delta{{Content: "<think>Hm.</think>Hi."}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := withTemplate(t, c.template).Render(c.in)
+			p, err := withTemplate(t, c.template).Render(t.Context(), c.in)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -11,12 +12,12 @@ import (
 
 // Tokenize turns text into tokens. addSpecial adds the begin and end tokens the model wants, parseSpecial makes the text of
 // control tokens those tokens. A text that the model refuses is a chat.ErrInvalidText.
-func (e *Engine) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error) {
-	return tokenize(e.model, text, addSpecial, parseSpecial)
+func (e *Engine) Tokenize(ctx context.Context, text string, addSpecial, parseSpecial bool) ([]int32, error) {
+	return tokenize(ctx, e.model, text, addSpecial, parseSpecial)
 }
 
-func tokenize(m *native.Model, text string, addSpecial, parseSpecial bool) ([]int32, error) {
-	tokens, err := m.Tokenize(text, native.TokenizeOptions{AddSpecial: addSpecial, ParseSpecial: parseSpecial})
+func tokenize(ctx context.Context, m *native.Model, text string, addSpecial, parseSpecial bool) ([]int32, error) {
+	tokens, err := m.Tokenize(ctx, text, native.TokenizeOptions{AddSpecial: addSpecial, ParseSpecial: parseSpecial})
 	if errors.Is(err, native.ErrInvalid) {
 		err = invalidText{err}
 	}

@@ -34,12 +34,13 @@ func TestTokenize_Refused_SaysWhatTheModelSays(t *testing.T) {
 	e := &Engine{model: m}
 	defer func() { _ = m.Close() }() // tested elsewhere
 	frogs := strings.Repeat("🐸", 1<<18)
-	_, want := m.Tokenize(frogs, native.TokenizeOptions{})
+	_, want := m.Tokenize(t.Context(), frogs, native.TokenizeOptions{})
 	if !errors.Is(want, native.ErrInvalid) {
 		t.Fatalf("the model takes the text: %v", want)
 	}
-	for name, tokenizer := range map[string]chat.Tokenizer{"engine": e, "vocabulary": e.Vocabulary()} {
-		_, err := tokenizer.Tokenize(frogs, false, false)
+	_, byEngine := e.Tokenize(t.Context(), frogs, false, false)
+	_, byVocabulary := e.Vocabulary().Tokenize(frogs, false, false)
+	for name, err := range map[string]error{"engine": byEngine, "vocabulary": byVocabulary} {
 		if err == nil || err.Error() != want.Error() || !errors.Is(err, native.ErrInvalid) {
 			t.Errorf("%s: got %q, want %q", name, err, want)
 		}

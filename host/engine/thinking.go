@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"slices"
 	"unicode/utf8"
 
@@ -47,7 +48,7 @@ func (e *Engine) newThinking(p sampling.Params) (*thinking, error) {
 	var err error
 	tokenize := func(field, text string) (tokens []scheduler.Token) {
 		if err == nil && text != "" {
-			if tokens, err = e.Tokenize(text, false, true); err != nil {
+			if tokens, err = e.Tokenize(context.Background(), text, false, true); err != nil {
 				err = sampling.Refused(field, "%s: %v", field, err)
 			}
 		}

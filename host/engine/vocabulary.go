@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/plugins/abi"
 )
@@ -57,5 +58,5 @@ func (v Vocabulary) Special(kind int32) int32 {
 
 // Tokenize turns text into tokens.
 func (v Vocabulary) Tokenize(text string, addSpecial, parseSpecial bool) ([]int32, error) {
-	return v.engine.Tokenize(text, addSpecial, parseSpecial)
+	return v.engine.Tokenize(context.Background(), text, addSpecial, parseSpecial)
 }

@@ -3,6 +3,7 @@
 package model
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,7 +63,7 @@ func tryTemplate(m *native.Model, template Template, limit templateLimits) (err 
 	var took time.Duration
 	for range 2 {
 		begin := time.Now()
-		if _, err := t.Render(hello); errors.Is(err, native.ErrNoMemory) {
+		if _, err := t.Render(context.Background(), hello); errors.Is(err, native.ErrNoMemory) {
 			return err
 		}
 		took = time.Since(begin)

@@ -3,6 +3,7 @@
 package llamaserver
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"time"
@@ -64,21 +65,23 @@ func (a API) completion(c echo.Context) error {
 	if err := wire.Decode(body, &b); err != nil {
 		return err
 	}
-	return a.complete(c, &b, len(body), func(m *completion.Model) ([][]scheduler.Token, error) { return m.Prompts(b.Prompt) })
+	return a.complete(c, &b, len(body), func(ctx context.Context, m *completion.Model) ([][]scheduler.Token, error) {
+		return m.Prompts(ctx, b.Prompt)
+	})
 }
 
 // complete answers a completion whose prompts a function reads.
-func (a API) complete(c echo.Context, b *completionBody, size int, prompts func(*completion.Model) ([][]scheduler.Token, error)) error {
+func (a API) complete(c echo.Context, b *completionBody, size int, prompts func(context.Context, *completion.Model) ([][]scheduler.Token, error)) error {
 	if err := b.check(); err != nil {
 		return err
 	}
 	b.fit()
 	basics := completion.Basics{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "prompt", Extras: &b.Extras, Size: size}
-	r, err := a.New(c.Request().Context(), basics, func(r *completion.Request) (err error) {
+	r, err := a.New(c.Request().Context(), basics, func(ctx context.Context, r *completion.Request) (err error) {
 		if err = b.fill(r); err != nil {
 			return err
 		}
-		r.Prompts, err = prompts(r.Model)
+		r.Prompts, err = prompts(ctx, r.Model)
 		return err
 	})
 	if err != nil {

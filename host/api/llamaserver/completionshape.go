@@ -3,6 +3,7 @@
 package llamaserver
 
 import (
+	"context"
 	"time"
 
 	"github.com/penstock/penstock/host/api/wire"
@@ -159,7 +160,7 @@ func (s *completionShape) wholeProbs(c *completion.Choice, st *state) []tokenPro
 	if c.End.Stop == "" {
 		return st.probs
 	}
-	word, err := s.request.Model.Encoder().Plain(c.End.Stop)
+	word, err := s.request.Model.Encoder().Plain(context.Background(), c.End.Stop)
 	if err != nil {
 		return st.probs
 	}

@@ -3,6 +3,7 @@
 package llamaserver
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -37,14 +38,14 @@ func (a API) infill(c echo.Context) error {
 	if err := wire.Decode(body, &b); err != nil {
 		return err
 	}
-	return a.complete(c, &b.completionBody, len(body), func(m *completion.Model) ([][]scheduler.Token, error) {
+	return a.complete(c, &b.completionBody, len(body), func(ctx context.Context, m *completion.Model) ([][]scheduler.Token, error) {
 		if err := checkFIM(m.FIM); err != nil {
 			return nil, err
 		}
 		if err := b.checkFields(); err != nil {
 			return nil, err
 		}
-		p, err := b.tokens(m, m.Batch)
+		p, err := b.tokens(ctx, m, m.Batch)
 		return [][]scheduler.Token{p}, err
 	})
 }
@@ -79,8 +80,8 @@ const snippet = "\n\n--- snippet ---\n\n"
 // tokens is the prompt, in the order that models are trained with: the other files, the text before the gap with the beginning of what
 // fills it, and the text after it. As in llama-server, text before and after the gap shares a batch, 3 to 1, and of the files the end is
 // taken for which the context has room.
-func (b *infillBody) tokens(m *completion.Model, batch int) ([]scheduler.Token, error) {
-	e := encoder{model: m}
+func (b *infillBody) tokens(ctx context.Context, m *completion.Model, batch int) ([]scheduler.Token, error) {
+	e := encoder{ctx: ctx, model: m}
 	prompt := e.text("prompt", textOf(b.Prompt), true)
 	extra := b.files(m, &e)
 	prefix, suffix := e.text("input_prefix", *b.Prefix, false), e.text("input_suffix", *b.Suffix, false)
@@ -123,6 +124,7 @@ func (b *infillBody) files(m *completion.Model, e *encoder) (tokens []scheduler.
 
 // encoder tokenises texts up to the first error.
 type encoder struct {
+	ctx   context.Context
 	model *completion.Model
 	err   error
 }
@@ -131,7 +133,7 @@ func (e *encoder) text(field, text string, parseSpecial bool) []scheduler.Token 
 	if e.err != nil {
 		return nil
 	}
-	tokens, err := e.model.Encoder().Tokenize(text, false, parseSpecial)
+	tokens, err := e.model.Encoder().Tokenize(e.ctx, text, false, parseSpecial)
 	e.err = completion.TextError(err, field)
 	return tokens
 }

@@ -4,6 +4,7 @@ package llamaserver
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -37,7 +38,9 @@ func (a API) tokenize(c echo.Context) error {
 		return err
 	}
 	defer release()
-	tokens, err := completion.Work(c.Request().Context(), a.Service, len(body.Content), func() ([]scheduler.Token, error) { return body.tokens(m) })
+	tokens, err := completion.Work(c.Request().Context(), a.Service, len(body.Content), func(ctx context.Context) ([]scheduler.Token, error) {
+		return body.tokens(ctx, m)
+	})
 	if err != nil {
 		return err
 	}
@@ -62,7 +65,7 @@ func piecesOf(m *completion.Model, tokens []scheduler.Token) []tokenPiece {
 }
 
 // tokens reads the content: a text, or a list of tokens and texts, of which the first gets the model's special tokens.
-func (b *tokenizeBody) tokens(m *completion.Model) (tokens []scheduler.Token, err error) {
+func (b *tokenizeBody) tokens(ctx context.Context, m *completion.Model) (tokens []scheduler.Token, err error) {
 	items, isList := list(b.Content)
 	if !isList && len(b.Content) > 0 {
 		items = []json.RawMessage{b.Content}
@@ -74,7 +77,7 @@ func (b *tokenizeBody) tokens(m *completion.Model) (tokens []scheduler.Token, er
 		}
 		var text string
 		if json.Unmarshal(item, &text) == nil && item[0] == '"' {
-			more, err := m.Encoder().Tokenize(text, b.AddSpecial && i == 0, b.ParseSpecial)
+			more, err := m.Encoder().Tokenize(ctx, text, b.AddSpecial && i == 0, b.ParseSpecial)
 			if err != nil {
 				return nil, completion.TextError(err, field)
 			}
@@ -121,8 +124,8 @@ func (a API) detokenize(c echo.Context) error {
 		return err
 	}
 	defer release()
-	text, err := completion.Work(c.Request().Context(), a.Service, 4*len(body.Tokens), func() (string, error) {
-		tokens, err := m.MixedPrompt(body.Tokens, "tokens")
+	text, err := completion.Work(c.Request().Context(), a.Service, 4*len(body.Tokens), func(ctx context.Context) (string, error) {
+		tokens, err := m.MixedPrompt(ctx, body.Tokens, "tokens")
 		return pieces(m, tokens), err
 	})
 	if err != nil {

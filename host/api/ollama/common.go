@@ -3,6 +3,7 @@
 package ollama
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -165,7 +166,7 @@ func modelName(name string) string { return strings.TrimSuffix(name, defaultTag)
 const defaultTag = ":latest"
 
 // fill completes a request but for its prompt.
-func (b *Common) fill(r *completion.Request) (err error) {
+func (b *Common) fill(_ context.Context, r *completion.Request) (err error) {
 	r.MaxTokens = max(0, b.options.NumPredict) // below 1: as many as fit, as with Ollama
 	if b.Logprobs {
 		r.Logprobs = b.TopLogprobs

@@ -64,8 +64,8 @@ func (b *generateBody) check() error {
 }
 
 // fill completes a request, with its prompt if no template makes that.
-func (b *generateBody) fill(r *completion.Request) error {
-	if err := b.Common.fill(r); err != nil {
+func (b *generateBody) fill(ctx context.Context, r *completion.Request) error {
+	if err := b.Common.fill(ctx, r); err != nil {
 		return err
 	}
 	for i, t := range b.Context {
@@ -80,12 +80,12 @@ func (b *generateBody) fill(r *completion.Request) error {
 	if err := r.RefuseTemplates(); err != nil {
 		return err
 	}
-	tokens, err := r.Model.Encoder().Text(b.Prompt)
+	tokens, err := r.Model.Encoder().Text(ctx, b.Prompt)
 	if err != nil {
 		return completion.TextError(err, "prompt")
 	}
 	if b.Suffix != "" {
-		tokens, err = r.Model.FillIn(tokens, b.Suffix, "suffix")
+		tokens, err = r.Model.FillIn(ctx, tokens, b.Suffix, "suffix")
 	}
 	r.Prompts = [][]scheduler.Token{tokens}
 	return err
@@ -112,7 +112,9 @@ func (a API) prompt(ctx context.Context, r *completion.Request, b *generateBody)
 		return err
 	}
 	text := r.Rendered.Text
-	tokens, err := completion.Work(ctx, a.Service, len(text), func() ([]scheduler.Token, error) { return r.Model.Encoder().Continuation(text) })
+	tokens, err := completion.Work(ctx, a.Service, len(text), func(ctx context.Context) ([]scheduler.Token, error) {
+		return r.Model.Encoder().Continuation(ctx, text)
+	})
 	r.Prompts[0] = append(b.Context, tokens...)
 	return completion.TextError(err, "prompt")
 }

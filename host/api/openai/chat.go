@@ -77,7 +77,7 @@ func (b *ChatBody) Request(ctx context.Context, s *completion.Service, from comp
 }
 
 // fill completes a request but for its prompt.
-func (b *ChatBody) fill(r *completion.Request) error {
+func (b *ChatBody) fill(_ context.Context, r *completion.Request) error {
 	if err := b.Fill(r); err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func ParseText(ctx context.Context, s *completion.Service, from completion.Calle
 	return r, b, err
 }
 
-func (b *textBody) fill(r *completion.Request) (err error) {
+func (b *textBody) fill(ctx context.Context, r *completion.Request) (err error) {
 	if err := b.Fill(r); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (b *textBody) fill(r *completion.Request) (err error) {
 	if err := b.fillBest(r); err != nil {
 		return err
 	}
-	if r.Prompts, err = r.Model.Prompts(b.Prompt); err != nil {
+	if r.Prompts, err = r.Model.Prompts(ctx, b.Prompt); err != nil {
 		return err
 	}
 	if b.Echo {
@@ -64,7 +64,7 @@ func (b *textBody) fill(r *completion.Request) (err error) {
 	}
 	for i := range r.Prompts {
 		if b.Suffix != "" && err == nil {
-			r.Prompts[i], err = r.Model.FillIn(r.Prompts[i], b.Suffix, "suffix")
+			r.Prompts[i], err = r.Model.FillIn(ctx, r.Prompts[i], b.Suffix, "suffix")
 		}
 	}
 	return err

@@ -117,7 +117,9 @@ func (a *answer) control(f clientFrame) error {
 		return completion.Invalid("text", "text is missing: what to inject")
 	}
 	m := a.choice.Request.Model
-	tokens, err := completion.Work(ctx, a.connection.api.Service, len(*f.Text), func() ([]int32, error) { return m.Encoder().Plain(*f.Text) })
+	tokens, err := completion.Work(ctx, a.connection.api.Service, len(*f.Text), func(ctx context.Context) ([]int32, error) {
+		return m.Encoder().Plain(ctx, *f.Text)
+	})
 	if err != nil {
 		return completion.TextError(err, "text")
 	}

@@ -4,6 +4,7 @@
 package completiontest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -35,7 +36,7 @@ type Toy struct {
 }
 
 // Render writes a line for each message.
-func (Toy) Render(c chat.Conversation) (chat.Prompt, error) {
+func (Toy) Render(_ context.Context, c chat.Conversation) (chat.Prompt, error) {
 	var b strings.Builder
 	for _, m := range c.Messages {
 		if m.Content == "unrenderable" {
@@ -47,7 +48,7 @@ func (Toy) Render(c chat.Conversation) (chat.Prompt, error) {
 }
 
 // Tokenize makes each byte a token.
-func (Toy) Tokenize(text string, _, _ bool) ([]int32, error) {
+func (Toy) Tokenize(_ context.Context, text string, _, _ bool) ([]int32, error) {
 	if strings.Contains(text, "untokenizable") {
 		return nil, fmt.Errorf("%w: it takes too long", chat.ErrInvalidText)
 	}

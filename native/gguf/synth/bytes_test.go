@@ -46,7 +46,7 @@ func TestWithBytes_AnyTextIsItsBytes(t *testing.T) {
 		}
 	}()
 	const text = "Hello, \u00e9\n\t\u20ac \U0001F438!"
-	tokens, err := m.Tokenize(text, native.TokenizeOptions{AddSpecial: true, ParseSpecial: true})
+	tokens, err := m.Tokenize(t.Context(), text, native.TokenizeOptions{AddSpecial: true, ParseSpecial: true})
 	if err != nil {
 		t.Fatal(err)
 	}

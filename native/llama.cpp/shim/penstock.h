@@ -27,7 +27,7 @@ enum ps_code {
     PS_NO_MEMORY = 3,   // memory could not be had
     PS_NO_CELLS = 4,    // the KV cache has no room; nothing was computed
     PS_ABORTED = 5,     // stopped by ps_context_abort
-    PS_CANCELLED = 6,   // stopped by the progress callback
+    PS_CANCELLED = 6,   // stopped by the progress callback, or nobody waits for it
     PS_UNSUPPORTED = 7, // llama.cpp does not know this kind of model
     PS_NO_TOKEN = 8,    // no token is left to choose from
     PS_BAD_GRAMMAR = 9,  // the grammar of a sampler is wrong; nothing was done
@@ -148,6 +148,9 @@ enum { PS_END_OF_GENERATION = 1 << 30 }; // in addition to the bits of llama_tok
 // special, control tokens have their text, else they are empty.
 int32_t ps_vocabulary_pieces(ps_model *model, bool special, ps_text *text, uint32_t *offsets, ps_error *err) PS_NOEXCEPT;
 int32_t ps_vocabulary_attributes(ps_model *model, int32_t *attributes, ps_error *err) PS_NOEXCEPT;
+// The special tokens, which are found in a text before all others, in the order in which llama.cpp looks for them: the first of two
+// that overlap in a text wins. tokens and offsets have vocabulary+1 entries; the text of tokens[i] is text[offsets[i]:offsets[i+1]].
+int32_t ps_vocabulary_specials(ps_model *model, int32_t *tokens, size_t *count, ps_text *text, uint32_t *offsets, ps_error *err) PS_NOEXCEPT;
 
 // Both write at most capacity and set *count to what there is, so a second call with room enough completes a first.
 int32_t ps_tokenize(ps_model *model, const char *text, size_t size, bool add_special, bool parse_special,
@@ -348,7 +351,13 @@ int32_t ps_template_names(ps_text *out, ps_error *err) PS_NOEXCEPT;
 void ps_template_free(ps_template *tmpl) PS_NOEXCEPT;
 // What these take and give is JSON; native/template.go has the shapes.
 int32_t ps_template_describe(const ps_template *tmpl, ps_text *out, ps_error *err) PS_NOEXCEPT;
-int32_t ps_template_render(const ps_template *tmpl, const char *request, size_t size, ps_text *out, ps_error *err) PS_NOEXCEPT;
+// *given_up may become 1 meanwhile: then rendering ends soon, with PS_CANCELLED.
+int32_t ps_template_render(const ps_template *tmpl, const char *request, size_t size, const int32_t *given_up, ps_text *out,
+                           ps_error *err) PS_NOEXCEPT;
+
+enum { PS_JSON_NESTING = 100 };
+// PS_INVALID says what of a text of JSON, which is to become part of what these take, exceeds the bounds of all JSON that is parsed here.
+int32_t ps_json_check(const char *text, size_t size, ps_error *err) PS_NOEXCEPT;
 
 // ---- answers ---------------------------------------------------------------------------------------------------
 

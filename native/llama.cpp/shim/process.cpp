@@ -2,6 +2,8 @@
 // What belongs to the whole process: its start, its devices, its count of objects, and memory handed to C.
 #include "shim.h"
 
+#include "json_limits.h"
+
 #include "ggml-backend.h"
 #include "log.h"
 
@@ -46,6 +48,7 @@ static void limit_kept_memory() {
 void ps_start(ps_log_fn log) noexcept {
     limit_kept_memory();
     ps::start_log(log);
+    ps::limit_json();
     common_log_set_verbosity_thold(-1);  // it can only print; what fails there throws too
     llama_backend_init();
 }

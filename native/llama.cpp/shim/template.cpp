@@ -6,6 +6,7 @@
 #include "analysis.h"
 #include "chat.h"
 #include "json.h"
+#include "waiting.h"
 
 #include <algorithm>
 #include <memory>
@@ -175,11 +176,18 @@ int32_t ps_template_describe(const ps_template * tmpl, ps_text * out, ps_error *
     });
 }
 
-int32_t ps_template_render(const ps_template * tmpl, const char * request, size_t size, ps_text * out, ps_error * err) noexcept {
+int32_t ps_template_render(const ps_template * tmpl, const char * request, size_t size, const int32_t * given_up, ps_text * out,
+                           ps_error * err) noexcept {
+    static_assert(sizeof(std::atomic<int32_t>) == sizeof(int32_t), "Go writes it as a number");
     return ps::guarded(err, [&] {
-        ps::with_stack(stack, [&] {
-            const auto result = render(tmpl, common_json::parse(std::string(request, size))).dump_safe();
-            ps::return_text(out, result.data(), result.size());
-        });
+        try {
+            ps::with_stack(stack, [&] {
+                penstock::given_up = reinterpret_cast<const std::atomic<int32_t> *>(given_up);  // for this thread, which ends with the call
+                const auto result  = render(tmpl, common_json::parse(std::string(request, size))).dump_safe();
+                ps::return_text(out, result.data(), result.size());
+            });
+        } catch (const penstock::nobody_waits &) {
+            throw ps::fault(PS_CANCELLED, "nobody waits for the prompt");
+        }
     });
 }

@@ -3,6 +3,7 @@
 #include "shim.h"
 
 #include "common.h"
+#include "llama-vocab.h"
 
 #include <algorithm>
 #include <limits>
@@ -50,6 +51,29 @@ int32_t ps_vocabulary_attributes(ps_model * m, int32_t * attributes, ps_error * 
                 attributes[t] |= PS_END_OF_GENERATION;
             }
         }
+    });
+}
+
+int32_t ps_vocabulary_specials(ps_model * m, int32_t * tokens, size_t * count, ps_text * text, uint32_t * offsets, ps_error * err) noexcept {
+    return ps::guarded(err, [&] {
+        constexpr int32_t special = LLAMA_TOKEN_ATTR_CONTROL | LLAMA_TOKEN_ATTR_USER_DEFINED | LLAMA_TOKEN_ATTR_UNKNOWN;
+        int32_t *         end     = tokens;
+        for (int32_t t = 0; t < m->n_vocab; t++) {
+            if (llama_vocab_get_attr(m->vocab, t) & special) {
+                *end++ = t;
+            }
+        }
+        const auto text_of = [&](int32_t t) -> const std::string & { return m->vocab->get_token_data(t).text; };
+        // As llama.cpp sorts them: that of two of one length, which comes first is up to std::sort.
+        std::sort(tokens, end, [&](int32_t a, int32_t b) { return text_of(a).size() > text_of(b).size(); });
+        std::string all;
+        for (const int32_t * t = tokens; t != end; t++) {
+            offsets[t - tokens] = static_cast<uint32_t>(all.size());
+            all += text_of(*t);
+        }
+        *count          = static_cast<size_t>(end - tokens);
+        offsets[*count] = static_cast<uint32_t>(all.size());
+        ps::return_text(text, all.data(), all.size());
     });
 }
 
