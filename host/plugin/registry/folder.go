@@ -90,7 +90,7 @@ func (g *Registry) read(ctx context.Context, base string, now stamp) {
 		if old != nil {
 			next.plugin = old.plugin
 		}
-		g.log.Warn("a plugin was not loaded", "file", base, "error", err)
+		g.log.Warn("a plugin was not loaded", "file", base, "error", plugin.Told(err))
 	} else {
 		g.log.Info("plugin loaded", "plugin", next.plugin.Name, "version", next.plugin.Manifest.Version, "sha256", next.plugin.SHA256)
 	}

@@ -222,7 +222,7 @@ extern "C" {
     pub fn emit(ptr: *const u8, len: i32);
     /// Sets the text of the error that a following non-zero answer means; the client sees it. The last call counts; at most 4 KiB are kept.
     pub fn fail(ptr: *const u8, len: i32);
-    /// A line for the operator's log, see *log levels*. The last lines are attached to a fault. What exceeds the request's log limit is cut.
+    /// A line for whoever sends the request, see *log levels*: the last ones are attached to a fault. The operator's log has it where the operator wants that. What exceeds the request's log limit is cut.
     pub fn log(level: i32, ptr: *const u8, len: i32);
     /// Compiles a grammar of at most 256 KiB, see *grammar kinds*. A handle ≥ 0, at most four an instance, or negative with the reason in the log. A grammar goes with its instance.
     pub fn grammar_open(kind: i32, ptr: *const u8, len: i32) -> i32;
