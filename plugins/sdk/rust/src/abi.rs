@@ -119,7 +119,7 @@ pub const LIMIT_HOOK_MS: i64 = 1000;
 /// ms
 pub const LIMIT_SETUP_MS: i64 = 2500;
 /// ms
-pub const LIMIT_LOAD_MS: i64 = 20000;
+pub const LIMIT_LOAD_MS: i64 = 60000;
 /// pages of 64 KiB
 pub const LIMIT_MEMORY_PAGES: i64 = 1024;
 /// elements, all tables together
@@ -151,9 +151,9 @@ pub const LIMIT_LOCALS: i64 = 10000;
 /// locals of all functions
 pub const LIMIT_ALL_LOCALS: i64 = 4000000;
 /// ms from an upload to its answer
-pub const LIMIT_UPLOAD_MS: i64 = 2500;
-/// ms
-pub const LIMIT_COMPILE_MS: i64 = 10000;
+pub const LIMIT_UPLOAD_MS: i64 = 120000;
+/// ms of all processors together
+pub const LIMIT_COMPILE_MS: i64 = 30000;
 /// bytes a request
 pub const LIMIT_LOG_BYTES: i64 = 65536;
 /// bytes a call of an export
