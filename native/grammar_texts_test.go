@@ -19,7 +19,7 @@ func TestGrammar_SameText_IsShared(t *testing.T) {
 			t.Errorf("%d texts, want %d", n, want)
 		}
 	}
-	tokens, err := m.Tokenize("ab", TokenizeOptions{})
+	tokens, err := m.Tokenize(t.Context(), "ab", TokenizeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func (s *Service) preserved(ctx context.Context, r *Request) ([]scheduler.Token,
 	if len(r.Params.PreservedTokens) == 0 {
 		return nil, nil
 	}
-	tokens, err := inPool(ctx, s.pool, r.Deadline, r.Size, func() ([]scheduler.Token, error) { return r.Model.Engine.PreservedTokens(r.Params) }, nil)
+	tokens, err := inPool(ctx, s.pool, r.Deadline, r.Size, func(context.Context) ([]scheduler.Token, error) { return r.Model.Engine.PreservedTokens(r.Params) }, nil)
 	return tokens, chainError(err, r.Params)
 }
 
