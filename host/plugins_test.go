@@ -341,7 +341,11 @@ func TestPlugins_Faults_AreTold(t *testing.T) {
 
 func TestPlugins_Manage_NeedsTheAdminKey(t *testing.T) {
 	for key, want := range map[string]int{"": 403, "other": 401} {
-		h := openWithPlugins(t, map[string]any{"server.admin_key": key}, nil)
+		flags := map[string]any{}
+		if key != "" {
+			flags["server.admin_key"] = key
+		}
+		h := openWithPlugins(t, flags, nil)
 		for _, r := range [][2]string{{"POST", "/v1/plugins"}, {"DELETE", "/v1/plugins/a"}, {"POST", "/v1/plugins/a/reset"}} {
 			if status, body := admin(t, h, r[0], r[1], always("a", 1)); status != want {
 				t.Errorf("%v with key %q: %d %s", r, key, status, body)
