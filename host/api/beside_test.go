@@ -23,13 +23,13 @@ func newSlowTemplate() slowTemplate {
 	return slowTemplate{begun: make(chan struct{}, 9), goOn: make(chan struct{})}
 }
 
-func (s slowTemplate) Render(c chat.Conversation) (chat.Prompt, error) {
+func (s slowTemplate) Render(ctx context.Context, c chat.Conversation) (chat.Prompt, error) {
 	if c.Messages[0].Content == "panic" {
 		panic("the template is broken")
 	}
 	s.begun <- struct{}{}
 	<-s.goOn
-	return s.toy.Render(c)
+	return s.toy.Render(ctx, c)
 }
 
 const slowly = `"request":{"messages":[{"role":"user","content":"x"}],"max_tokens":900}`
