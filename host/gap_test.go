@@ -18,21 +18,34 @@ import (
 
 // gaps lets three streams run until stop is called, which returns the longest time that one of them waited for its next token.
 func gaps(t *testing.T, h *Host) (stop func() time.Duration) {
-	var group sync.WaitGroup
+	return gapsOf(t, h, func(n int) string {
+		return fmt.Sprintf(`{"prompt":%q,"max_tokens":300,"seed":%d,"ignore_eos":true,"stream":true}`, questions[n], n)
+	})
+}
+
+// gapsOf is gaps for requests of the test's. It returns when each of the streams has come so far that it waits for its next token.
+func gapsOf(t *testing.T, h *Host, body func(n int) string) (stop func() time.Duration) {
+	var group, started sync.WaitGroup
 	var longest [3]time.Duration
 	ctx, cancel := context.WithCancel(t.Context())
 	for n := range longest {
+		started.Add(1)
+		start := sync.OnceFunc(started.Done)
 		group.Go(func() {
+			defer start()
+			var last time.Time // until the first token of all there is nothing to wait for
 			for ctx.Err() == nil {
-				gap, err := longestGap(ctx, h, n)
+				gap, err := longestGap(ctx, h, body(n), last, start)
 				if err != nil && ctx.Err() == nil {
 					t.Error(err)
 					return
 				}
 				longest[n] = max(longest[n], gap)
+				last = time.Now()
 			}
 		})
 	}
+	started.Wait()
 	return func() time.Duration {
 		cancel()
 		group.Wait()
@@ -40,14 +53,20 @@ func gaps(t *testing.T, h *Host) (stop func() time.Duration) {
 	}
 }
 
-// longestGap reads one answer, to its end or ctx's, and returns the longest time for which no token came after the first.
-func longestGap(ctx context.Context, h *Host, n int) (longest time.Duration, _ error) {
-	body := fmt.Sprintf(`{"prompt":%q,"max_tokens":300,"seed":%d,"ignore_eos":true,"stream":true}`, questions[n], n)
+// longestGap reads one answer, to its end or ctx's, and returns the longest time for which no token came. last is when the token before the
+// first one came; zero: there was none. It calls start at the first token.
+func longestGap(ctx context.Context, h *Host, body string, last time.Time, start func()) (longest time.Duration, _ error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.URL()+"/v1/completions", strings.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
 	request.Header.Set("Content-Type", "application/json")
+	note := func() {
+		if now := time.Now(); !last.IsZero() {
+			longest = max(longest, now.Sub(last))
+		}
+	}
+	defer note() // the next token has not come
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return 0, err
@@ -56,19 +75,12 @@ func longestGap(ctx context.Context, h *Host, n int) (longest time.Duration, _ e
 	if answer.StatusCode != http.StatusOK {
 		return 0, fmt.Errorf("status %d", answer.StatusCode)
 	}
-	var last time.Time
 	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
-		if !strings.HasPrefix(lines.Text(), "data: {") {
-			continue
+		if strings.HasPrefix(lines.Text(), "data: {") {
+			note()
+			last = time.Now()
+			start()
 		}
-		now := time.Now()
-		if !last.IsZero() {
-			longest = max(longest, now.Sub(last))
-		}
-		last = now
-	}
-	if !last.IsZero() {
-		longest = max(longest, time.Since(last)) // the next token has not come
 	}
 	return longest, nil
 }

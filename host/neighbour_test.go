@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,54 +41,11 @@ func twoModels(t *testing.T) string {
 	return dir
 }
 
-// tokenTimes reads an answer, to its end or ctx's, and returns when its tokens came, and when it was over.
-func tokenTimes(ctx context.Context, h *Host, model string, seed int) (times []time.Time, _ error) {
-	body := fmt.Sprintf(`{"model":%q,"prompt":"Once upon a time","max_tokens":400,"seed":%d,"ignore_eos":true,"stream":true}`, model, seed)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.URL()+"/v1/completions", strings.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
-	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), "data: {") {
-			times = append(times, time.Now())
-		}
-	}
-	if len(times) > 0 {
-		times = append(times, time.Now()) // the next token has not come
-	}
-	return times, nil
-}
-
 // stream lets three answers of a model run until stop is called, which returns the longest of the times between tokens.
 func stream(t *testing.T, h *Host, model string) (stop func() time.Duration) {
-	var group sync.WaitGroup
-	var longest [3]time.Duration
-	ctx, cancel := context.WithCancel(t.Context())
-	for n := range longest {
-		group.Go(func() {
-			for ctx.Err() == nil {
-				times, err := tokenTimes(ctx, h, model, n)
-				if err != nil && ctx.Err() == nil {
-					t.Error(err)
-					return
-				}
-				for i := 1; i < len(times); i++ {
-					longest[n] = max(longest[n], times[i].Sub(times[i-1]))
-				}
-			}
-		})
-	}
-	return func() time.Duration {
-		cancel()
-		group.Wait()
-		return slices.Max(longest[:])
-	}
+	return gapsOf(t, h, func(n int) string {
+		return fmt.Sprintf(`{"model":%q,"prompt":"Once upon a time","max_tokens":400,"seed":%d,"ignore_eos":true,"stream":true}`, model, n)
+	})
 }
 
 // longPrompts sends prompts of 2,000 tokens to a model until stop is called.
