@@ -102,7 +102,7 @@ func TestShape_Work_BoundsMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, _ := reshaped(t, f)
-		bound := uint64(8<<20 + perByte*len(code)) + uint64(perUnit*s.work(1_002))
+		bound := uint64(8<<20+perByte*len(code)) + uint64(perUnit*s.work(1_002))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		compiled, err := newRuntime(t).CompileModule(context.Background(), m.Wasm)
