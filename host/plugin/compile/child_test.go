@@ -213,14 +213,22 @@ func TestCompileInChild_Bounds_RefuseTheModule(t *testing.T) {
 // A module of any size is compiled in a child if its functions may take long.
 func TestCompiler_Compile_HeavyModulesInAChild(t *testing.T) {
 	branches := bytes.Repeat([]byte{0x41, 0, 0x04, 0x40, 0x0b}, 1500) // if without a body
+	many := newGuest("guest")
+	for many.Globals = 1000; len(many.Funcs) < 7000; {
+		many.Function(abi.Signature{}, 0)
+	}
 	for name, c := range map[string]struct {
 		guest *asm.Guest
 		here  bool
 	}{
-		"light": {newGuest("guest"), true},
-		"heavy": {newGuest("guest").Function(abi.Signature{}, 0, branches), false},
-		"large": {large("guest"), false},
+		"many functions, with globals": {many, false},
+		"light":                        {newGuest("guest"), true},
+		"heavy":                        {newGuest("guest").Function(abi.Signature{}, 0, branches), false},
+		"large":                        {large("guest"), false},
 	} {
+		if n := len(c.guest.Wasm()); n >= worthAChild != (name == "large") {
+			t.Errorf("%s: it has %d bytes", name, n)
+		}
 		compiler, _ := newCompiler(t, t.TempDir())
 		times := configured(t, wazero.NewRuntimeConfig)
 		code, err := compile(t.Context(), compiler, c.guest.Wasm())

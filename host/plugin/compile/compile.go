@@ -25,7 +25,7 @@ type Compiler struct {
 	spare  spare
 }
 
-// mostMemory is how many bytes a child may have. Stock Go takes a fifth of it.
+// mostMemory is how many bytes a child may have. Stock Go needs an eighth of it.
 const mostMemory = 1 << 30
 
 // New makes a compiler that keeps code in a folder between runs, or nowhere where dir is empty. It logs why it does not use a

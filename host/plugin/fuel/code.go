@@ -29,8 +29,8 @@ func (m *module) rewriteCode(r *reader) []byte {
 		if locals += f.locals; locals > m.limits.AllLocals {
 			body.fail(ErrLimit, "more than %d locals in all functions", m.limits.AllLocals)
 		}
-		w := f.shape.work(f.locals)
-		if work += w; f.shape.alone(f.locals) > m.limits.FunctionWork || work > m.limits.Work {
+		work += f.shape.work(f.locals) + functionWork + int64(m.globals)
+		if f.shape.alone(f.locals) > m.limits.FunctionWork || work > m.limits.Work {
 			body.fail(ErrLimit, tooMuchWork)
 		}
 		if body.err != nil {

@@ -37,6 +37,9 @@ func (s *shape) work(locals int) int64 {
 	return blocks*blocks + joined*joined/256 + 4*s.stacked + 12*s.spans + s.looped/4
 }
 
+// functionWork is what the smallest function takes, besides a unit for each global of the module.
+const functionWork = 150
+
 // alone is what of a function cannot be interrupted: work, and what only grows in proportion to the code.
 func (s *shape) alone(locals int) int64 { return s.work(locals) + 150*int64(s.traps) }
 

@@ -63,6 +63,24 @@ func (q clients) want(client, config string, want time.Duration) {
 	}
 }
 
+// A client that is refused is told of its own last fault, and nobody of what a guest has logged.
+func TestQuarantine_Check_TellsTheSendersOwnFault(t *testing.T) {
+	inQuarantine(t, func(q clients) {
+		for range abi.LimitFaults {
+			q.fault("alice", "")
+		}
+		mallory, alice := sent("mallory", ""), sent("alice", "")
+		q.Faulted(&plugin.Fault{Plugin: "guest", Export: abi.ExportAccept, Cause: plugin.CauseExit, Log: []string{"a secret"}}, &mallory)
+		err := q.Check(&alice)
+		if err == nil || !strings.HasSuffix(err.Error(), "the last fault: plugin guest: penstock_prepare: trap") {
+			t.Errorf("alice reads %v", err)
+		}
+		if last := q.Health().LastFault; last != "plugin guest: penstock_accept: exit" {
+			t.Errorf("everybody reads %q", last)
+		}
+	})
+}
+
 // What one client sends is nobody else's to pay for, however much of it there is.
 func TestQuarantine_Faults_OfOneClient_AreItsOwn(t *testing.T) {
 	inQuarantine(t, func(q clients) {

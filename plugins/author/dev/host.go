@@ -67,7 +67,7 @@ const lateUpload = "upload_timeout"
 
 const (
 	// patience is how long a host may take to find what was put into its folder. It looks every second, and compiles.
-	patience = 30 * time.Second
+	patience = 2 * time.Minute
 	// again is how often it is asked.
 	again = 50 * time.Millisecond
 )
