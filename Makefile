@@ -7,6 +7,7 @@ GOVULNCHECK_VERSION := v1.8.0
 
 FUZZTIME ?= 10m
 SOAK ?= 15m
+TEST_TIMEOUT ?= 30m
 ARGS ?=
 
 export PATH := $(PATH):/usr/local/go/bin
@@ -157,14 +158,23 @@ chart-apply: ## the same, and applied to a real API server, which takes minutes 
 # and host/archtest, which computes for a minute what other packages compute with the same goroutines.
 .PHONY: test
 test: setup-test build plugins-test chart-test $(LLAMA_SERVER) $(LLAMA_ARCHS) $(CLIENT_MODULES) ## all tests that end within minutes: Go, Go with the race detector, the Helm chart, UI, UI in a browser, other APIs' clients
-	go test -timeout 15m -skip 'HoldUpNobody|FromEmptyFolder' ./...
-	go test -v -run HoldUpNobody ./host # by itself, for what it prints
-	go test -timeout 15m -v -run FromEmptyFolder ./cmd/penstock # likewise
-	go test -timeout 30m -race -skip HoldUpNobody $$(go list ./host/... ./native/... ./scheduler/... | grep -v '/host/plugin/fuel$$\|/host/archtest$$')
+	go test -timeout $(TEST_TIMEOUT) -skip 'HoldUpNobody|FromEmptyFolder' ./...
+	go test -timeout $(TEST_TIMEOUT) -v -run HoldUpNobody ./host # by itself, for what it prints
+	go test -timeout $(TEST_TIMEOUT) -v -run FromEmptyFolder ./cmd/penstock # likewise
+	go test -timeout $(TEST_TIMEOUT) -race -skip HoldUpNobody $$(go list ./host/... ./native/... ./scheduler/... | grep -v '/host/plugin/fuel$$\|/host/archtest$$')
 	cd web && npm test
 	cd host/api/clients && npm test
 	TINYGO=$(abspath $(TINYGO)) scripts/tutorial.sh docs/plugins/go.md
 	scripts/tutorial.sh docs/plugins/rust.md
+
+# The tests that see the machine most: they start processes, count memory or compare costs.
+BUSY_PACKAGES := ./native ./host ./host/plugin/fuel ./host/plugin/registry ./cmd/penstock ./deploy
+
+.PHONY: test-busy
+test-busy: setup-test build plugins $(LLAMA_SERVER) ## such tests five times on one processor beside 4 busy processes, then all of `make test` beside 2
+	GOMAXPROCS=1 scripts/busy.sh 4 go test -timeout 8h -count 5 $(BUSY_PACKAGES)
+	cd web && for run in 1 2 3 4 5; do ../scripts/busy.sh 4 node --import tsx --test test/budget.test.ts; done
+	GOFLAGS=-count=1 scripts/busy.sh 2 $(MAKE) test TEST_TIMEOUT=2h # nothing from the cache
 
 .PHONY: test-long
 test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) ## full corruption and property runs, sanitizers, other builds, compilers and CPUs, Vulkan, the archive of make dist, each fuzz target for FUZZTIME

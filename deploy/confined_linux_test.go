@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long a server may take to be ready, or to end, on a machine that is busy with other tests.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // nobody is a user that has no files.
 const nobody = 65534

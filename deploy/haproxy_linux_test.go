@@ -131,7 +131,7 @@ func freeAddress(t *testing.T, n int) string {
 func (f *fleet) start(t *testing.T, name string) {
 	t.Helper()
 	cmd := exec.Command("../bin/penstock", append([]string{"serve", "--listen", f.address[name], "--replica-name", name, "--threads", "1", "--ctx-size", "8192",
-		"--shutdown-delay", "5s", "--shutdown-timeout", "2m"}, f.flags...)...)
+		"--shutdown-delay", "5s", "--shutdown-timeout", "10m"}, f.flags...)...)
 	cmd.Dir = "."
 	cmd.Env = append(os.Environ(), "HOME="+f.home, "XDG_CACHE_HOME="+f.home)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

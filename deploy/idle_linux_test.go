@@ -16,7 +16,7 @@ const endless = 1_000_000_000
 // A proxy that cuts idle connections cuts the WebSocket of an answer that is paused. Its client comes back, and nothing is lost or doubled.
 // The answer has no end, so that it cannot be over before it is paused.
 func TestProxy_CutsIdleSocket(t *testing.T) {
-	f := newFleet(t, map[string]string{"timeout tunnel 90s": "1s"}, "--context-shift")
+	f := newFleet(t, map[string]string{"timeout tunnel 90s": "5s"}, "--context-shift")
 	begins := f.know(t, question{prompt: "Tell me a story about a frog.", tokens: 500})
 	c, s := &caller{url: f.url}, &said{seq: -1}
 	hear := func(until func() bool) error {
@@ -57,9 +57,9 @@ func TestProxy_CutsIdleSocket(t *testing.T) {
 	}
 }
 
-// A stream that waits for its first token is not idle: comments keep it. A request without a stream is cut, and told why.
+// A stream that waits for its first token is not idle: a comment every 10 s keeps it. A request without a stream is cut, and told why.
 func TestProxy_CutsIdleRequest(t *testing.T) {
-	f := newFleet(t, map[string]string{"timeout server 1h": "14s"}, "--parallel", "1", "--context-shift")
+	f := newFleet(t, map[string]string{"timeout server 1h": "25s"}, "--parallel", "1", "--context-shift")
 	q := f.know(t, question{prompt: "Tell me a story about a frog.", tokens: 20})
 	home, err := ask(t.Context(), f.url, q, "a", 0)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -240,12 +239,10 @@ func TestHost_SeveralModels_FirstOneStays(t *testing.T) {
 			t.Errorf("%s: %d by %q: %s", name, status, by, text)
 		}
 	}
-	deadline := time.Now().Add(10 * time.Second)
-	for got := states(t, h); got["state"] != "unloaded" || got["window"] != "unloaded"; got = states(t, h) {
-		if time.Now().After(deadline) {
-			t.Fatalf("idle models stay: %v", got)
-		}
-	}
+	await(t, func() bool { // idle models go
+		got := states(t, h)
+		return got["state"] == "unloaded" && got["window"] == "unloaded"
+	})
 	if got := states(t, h); got["tale"] != "loaded" {
 		t.Errorf("got %v", got)
 	}

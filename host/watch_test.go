@@ -38,12 +38,11 @@ func TestModels_Residents_MeasuresAreTheMetrics(t *testing.T) {
 	if len(itl.Counts) != len(itl.Bounds)+1 || itl.Bounds[0] != time.Millisecond || itl.Bounds[1] != 2*time.Millisecond || itl.Sum <= 0 {
 		t.Errorf("%+v", itl)
 	}
-	plugins := m.Plugins()
-	for deadline := time.Now().Add(30 * time.Second); !slices.ContainsFunc(plugins, func(p completion.PluginMeasures) bool { return p.Name == "busy" && p.Calls >= 22 }); plugins = m.Plugins() {
-		if time.Now().After(deadline) { // its close comes after the end of its answer
-			t.Fatalf("%+v", plugins)
-		}
-	}
+	var plugins []completion.PluginMeasures
+	await(t, func() bool { // its close comes after the end of its answer
+		plugins = m.Plugins()
+		return slices.ContainsFunc(plugins, func(p completion.PluginMeasures) bool { return p.Name == "busy" && p.Calls >= 22 })
+	})
 	names := []string{"answer", "busy", "fuel", "trap"}
 	if len(plugins) != len(names) {
 		t.Fatalf("%+v", plugins)

@@ -69,7 +69,7 @@ func TestWebSocketDocs_BrowserClient(t *testing.T) {
 	h := open(t, map[string]any{"server.api_keys": []string{"sécret"}, "server.cors_origins": []string{pages.URL}})
 	run(t, h)
 	query := url.Values{"url": {"ws" + strings.TrimPrefix(h.URL(), "http") + "/v1/ws"}, "key": {"sécret"}, "ask": {""}}
-	ctx, stop := context.WithTimeout(t.Context(), 100*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	c := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-port=0",
 		"--user-data-dir="+t.TempDir(), pages.URL+"/test.html?"+query.Encode())

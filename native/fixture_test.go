@@ -7,11 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/penstock/penstock/native/gguf/synth"
 )
 
 const builtIn = "../host/model/penstock-tiny.gguf"
+
+// patience is how long something may take that comes of itself, on a machine that is busy with other tests.
+const patience = 2 * time.Minute
 
 // loadBuiltIn loads the model every test can rely on.
 func loadBuiltIn(t testing.TB, o ModelOptions) *Model {

@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 func newGrammar(t testing.TB, m *Model, text string) *Grammar {
@@ -92,15 +93,23 @@ func TestGrammar_Mask_IsWhatAcceptTakes(t *testing.T) {
 // TestGrammar_Mask_ManyReadingsOfOneToken: a text that can be read in exponentially many ways must not be followed path by path.
 func TestGrammar_Mask_ManyReadingsOfOneToken(t *testing.T) {
 	m := load(t, filepath.Join(llamaSource(t), "models", "ggml-vocab-llama-bpe.gguf"), ModelOptions{VocabOnly: true})
-	g := newGrammar(t, m, `root ::= " " root | " " root "b" | " " root "c" | "a"`)
+	var g *Grammar
 	mask := make([]uint32, (m.Info().Vocabulary+31)/32)
-	start := time.Now()
-	err := g.Mask(mask)
-	if !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), "too ambiguous") {
-		t.Errorf("got %v, want ErrFailed: too ambiguous", err)
-	}
-	if took := time.Since(start); took > 20*time.Second {
-		t.Errorf("took %v", took)
+	took := steadytest.Cost(t, func() {
+		g = newGrammar(t, m, `root ::= " " root | " " root "b" | " " root "c" | "a"`)
+		if err := g.Mask(mask); !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), "too ambiguous") {
+			t.Errorf("got %v, want ErrFailed: too ambiguous", err)
+		}
+	})
+	plain := steadytest.Cost(t, func() { // which follows each token in one way
+		for range 10 {
+			if err := newGrammar(t, m, `root ::= [^a]*`).Mask(mask); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if took > plain {
+		t.Errorf("it takes %v, ten masks of a plain grammar %v", took, plain)
 	}
 	spaces, err := m.Tokenize(t.Context(), strings.Repeat(" ", 64)+"x", TokenizeOptions{})
 	if err != nil {
@@ -164,6 +173,7 @@ func TestGrammarOfSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	replayed(t, m, text, append(tokens, m.Info().Special.EOS))
+	plain := largeSchemaCost(t)
 	for name, schema := range map[string]string{
 		"no JSON": "{", "no schema": "7", "unknown type": `{"type": "frog"}`, "elsewhere": `{"$ref": "https://example.com/schema.json"}`,
 		"nowhere": `{"$ref": "#/definitions/a"}`, "not UTF-8": "\"\xff\"", "empty": "", "all of itself": `{"allOf": [{"$ref": "#"}]}`,
@@ -172,16 +182,17 @@ func TestGrammarOfSchema(t *testing.T) {
 		"deep":       strings.Repeat(`{"items":`, 200) + "{}" + strings.Repeat("}", 200),
 		"long":       `{"description": "` + strings.Repeat("a", 300<<10) + `"}`,
 	} {
-		start := time.Now()
-		text, err := GrammarOfSchema(schema)
-		if err == nil {
-			_, err = NewGrammar(m, text, "")
-		}
-		if !errors.Is(err, ErrInvalid) {
-			t.Errorf("%s: got %v, want ErrInvalid", name, err)
-		}
-		if took := time.Since(start); took > 10*time.Second {
-			t.Errorf("%s: took %v", name, took)
+		took := steadytest.Cost(t, func() {
+			text, err := GrammarOfSchema(schema)
+			if err == nil {
+				_, err = NewGrammar(m, text, "")
+			}
+			if !errors.Is(err, ErrInvalid) {
+				t.Errorf("%s: got %v, want ErrInvalid", name, err)
+			}
+		})
+		if took > plain {
+			t.Errorf("%s: takes %v, a large schema %v", name, took, plain)
 		}
 	}
 }

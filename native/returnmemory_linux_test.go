@@ -21,7 +21,8 @@ func testReturnMemory(t *testing.T, inUse int) {
 	if _, err := m.Tokenize(t.Context(), strings.Repeat("Once upon a time. ", 1<<18), TokenizeOptions{}); err != nil { // frees blocks as large as any
 		t.Fatal(err)
 	}
-	before := residentBytes(t)
+	ReturnMemory()
+	before := ownBytes(t)
 	grammar, err := GrammarOfSchema(largeSchema())
 	if err != nil {
 		t.Fatal(err)
@@ -52,12 +53,12 @@ func testReturnMemory(t *testing.T, inUse int) {
 		})
 	}
 	ready.Wait()
-	held := residentBytes(t)
+	held := ownBytes(t)
 	begin.Done()
 	end.Wait()
-	kept := residentBytes(t)
+	kept := ownBytes(t)
 	ReturnMemory()
-	left := residentBytes(t)
+	left := ownBytes(t)
 	t.Logf("%d MiB before, %d with all samplers, %d without them, %d after ReturnMemory", before>>20, held>>20, kept>>20, left>>20)
 	if left-before > 16<<20 {
 		t.Errorf("%d bytes before, %d with all samplers, %d without them, %d after ReturnMemory: it leaves too much", before, held, kept, left)

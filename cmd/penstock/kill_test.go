@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // TestKill kills a server again and again, at random moments of its start and of its work, and starts it anew on the same folders. What it
@@ -25,11 +26,12 @@ func TestKill(t *testing.T) {
 	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
 		kills = 200
 	}
+	random := steadytest.Rand(t)
 	d := newDisk(t)
 	s := d.start(t)
 	d.begin(t, s)
 	for n := range kills {
-		after := time.Duration(rand.Int64N(int64(400 * time.Millisecond)))
+		after := time.Duration(random.Int64N(int64(400 * time.Millisecond)))
 		if n%4 == 3 { // in its start
 			s.stop(t)
 			s = &server{cmd: d.command(t)}
@@ -101,14 +103,14 @@ func (d *disk) finish(t *testing.T, s *server) {
 	c.ask(t, http.MethodPost, "/completion", `{"model":"tale","prompt":"Once","n_predict":4}`, nil)
 	s.stop(t)
 	// A child that compiles a plugin may outlive its server for a moment, and what it was writing goes with the start after that.
-	var left []string
-	for range 20 {
-		if left = d.leftovers(t); len(left) == 0 {
-			return
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for left := d.leftovers(t); len(left) > 0; left = d.leftovers(t) {
+		if ctx.Err() != nil {
+			t.Fatalf("this is left: %v", left)
 		}
 		d.start(t).stop(t)
 	}
-	t.Errorf("this is left: %v", left)
 }
 
 // leftovers are the paths of what is no whole thing of the disk.
@@ -162,7 +164,7 @@ func TestServe_TwoOnTheSameFolders(t *testing.T) {
 	}
 	d.model.next = d.want
 	d.saved.next = fmt.Sprint(d.tokens[0])
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for _, s := range servers { // each comes to see what is there
 		c := &client{url: s.url}

@@ -9,11 +9,15 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/remote/compute"
 )
+
+// patience is how long a process may take for what it does at once, on a machine that is busy with other tests.
+const patience = 5 * time.Minute
 
 // asMain makes the test binary behave as penstock, for tests that need a process.
 const asMain = "PENSTOCK_TEST_AS_MAIN"

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/penstock/penstock/host/config"
 )
@@ -44,7 +43,7 @@ func startServer(ctx context.Context, t testing.TB, args ...string) *server {
 }
 
 func TestServe_FinishesAnswersOnSIGTERM(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	s := startServer(ctx, t)
 	body := `{"messages":[{"role":"user","content":"` + story + `"}],"stream":true,"temperature":0}`
@@ -75,7 +74,7 @@ func TestServe_FinishesAnswersOnSIGTERM(t *testing.T) {
 }
 
 func TestServe_AddressInUse(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	s := startServer(ctx, t)
 	address := strings.TrimPrefix(s.url, "http://")

@@ -47,11 +47,12 @@ func (l *lockedText) String() string {
 	return l.text.String()
 }
 
-// startWorker starts a worker that allocates no more than limit bytes, if that is not 0.
+// startWorker starts a worker that allocates no more than limit bytes, if that is not 0. Its threads have small stacks: the limit counts
+// their whole size, 8 MiB each otherwise, and how many threads there are depends on what else the machine does.
 func startWorker(t testing.TB, limit uint64, args ...string) *workerProcess {
 	t.Helper()
 	w := &workerProcess{cmd: child(t.Context(), t, append([]string{"worker", "--threads", "1", "--kernels", "ggml"}, args...)...)}
-	limitData(w.cmd, limit)
+	limitMemory(w.cmd, limit)
 	w.cmd.Stderr = &w.log
 	out, err := w.cmd.StdoutPipe()
 	if err != nil {
@@ -69,11 +70,13 @@ func startWorker(t testing.TB, limit uint64, args ...string) *workerProcess {
 	return w
 }
 
-// limitData has a process that is not started yet allocate no more than so many bytes; 0: no limit.
-func limitData(cmd *exec.Cmd, bytes uint64) {
+// limitMemory has a process that is not started yet give its threads stacks of 1 MiB and allocate no more than so many bytes; 0: no limit.
+func limitMemory(cmd *exec.Cmd, bytes uint64) {
+	limits := "ulimit -s 1024"
 	if bytes > 0 {
-		cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", fmt.Sprintf(`ulimit -d %d && exec "$0" "$@"`, bytes>>10)}, cmd.Args...)
+		limits += fmt.Sprint(" && ulimit -d ", bytes>>10)
 	}
+	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", limits + ` && exec "$0" "$@"`}, cmd.Args...)
 }
 
 // kill ends the worker as the kernel would, without a word to anybody.

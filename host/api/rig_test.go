@@ -26,7 +26,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds how long a test waits for what must come.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 const (
 	vocabularySize = completiontest.Vocabulary

@@ -6,28 +6,36 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 )
 
-// resident is how much memory the process has, in bytes.
+// resident is how much memory the process has written to and not freed, in bytes, be it in RAM or swapped out.
 func resident(t *testing.T) int64 {
 	t.Helper()
-	raw, err := os.ReadFile("/proc/self/statm")
+	debug.FreeOSMemory()
+	native.ReturnMemory()
+	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := strconv.ParseInt(strings.Fields(string(raw))[1], 10, 64)
-	if err != nil {
-		t.Fatal(err)
+	var sum int64
+	for _, name := range []string{"RssAnon", "VmSwap"} {
+		_, line, _ := strings.Cut(string(status), name+":")
+		var kib int64
+		if _, err := fmt.Sscanf(line, "%d kB", &kib); err != nil {
+			t.Fatalf("%s: %v in %s", name, err, status)
+		}
+		sum += kib << 10
 	}
-	return n * int64(os.Getpagesize())
+	return sum
 }
 
 // TestScheduler_Archive_TakesWhatItMay: many short requests pass through a full archive, and the process has not grown by more than
@@ -44,7 +52,6 @@ func TestScheduler_Archive_TakesWhatItMay(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); _ = s.Run(ctx) }()
-		debug.FreeOSMemory()
 		before := resident(t)
 		for i := range 160 {
 			collect(t, submitTokens(t, e, s, story(300, int32(i)), 1))

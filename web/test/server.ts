@@ -12,7 +12,7 @@ const built = fileURLToPath(new URL("../../bin/penstock", import.meta.url));
 const binary = resolve(process.env.PENSTOCK_BIN ?? built);
 // Its configuration comes from the flags alone.
 const environment = Object.entries(process.env).filter(([name]) => !name.startsWith("PENSTOCK_"));
-const patience = 60_000; // milliseconds; the machine may be busy
+const patience = 120_000; // milliseconds; the machine may be busy
 
 // One thread: several would wait for each other on a machine that is busy with other tests.
 const always = ["--log-level", "error", "--threads", "1"];

@@ -7,7 +7,7 @@ import { Server } from "../../../web/test/server.ts";
 export const key = "client-key";
 export const model = "tiny";
 const context = 8192; // tokens: an answer that ignores its end takes about a second
-const patience = 30_000; // milliseconds
+const patience = 120_000; // milliseconds
 
 /** The real host with the built-in model under the name of model, and with key as the only API key. */
 export class Host {

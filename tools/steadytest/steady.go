@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+
+// Package steadytest keeps chance out of tests: it draws random numbers that can be drawn again, and measures work by what other programs do not change.
+package steadytest
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// seedEnv has a test draw once more what it drew when it failed.
+const seedEnv = "PENSTOCK_TEST_SEED"
+
+// Rand draws other numbers in each run. A test that fails says how to draw the same ones again.
+func Rand(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv(seedEnv); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("%s is %q; it has to be a number that a test has said: %v", seedEnv, text, err)
+		}
+	}
+	t.Logf("%s=%d draws the same again", seedEnv, seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// Cost is the processor time that f takes of all cores, the least of three runs. Compare it with what work of the same kind costs: a slower
+// machine, a sanitizer and the race detector change both alike, and other programs hardly change either.
+func Cost(t testing.TB, f func()) time.Duration {
+	t.Helper()
+	least := time.Duration(1<<63 - 1)
+	for range 3 {
+		before := used(t)
+		f()
+		least = min(least, used(t)-before)
+	}
+	return least
+}
+
+// used is the processor time that this process has taken.
+func used(t testing.TB) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

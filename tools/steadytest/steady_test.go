@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+
+package steadytest
+
+import (
+	"testing"
+	"time"
+)
+
+func TestRand_DrawsAgain(t *testing.T) {
+	t.Setenv(seedEnv, "7")
+	a, b := Rand(t), Rand(t)
+	for range 10 {
+		if x, y := a.Uint64(), b.Uint64(); x != y {
+			t.Fatalf("drew %d and %d from one seed", x, y)
+		}
+	}
+	t.Setenv(seedEnv, "")
+	if Rand(t).Uint64() == Rand(t).Uint64() {
+		t.Error("two runs draw the same number")
+	}
+}
+
+// What waits costs nothing, what works does.
+func TestCost_IsWork(t *testing.T) {
+	waits := Cost(t, func() { time.Sleep(50 * time.Millisecond) })
+	sum := 0
+	works := Cost(t, func() {
+		for i := range 50_000_000 {
+			sum += i & sum
+		}
+	})
+	if waits >= works {
+		t.Errorf("a sleep costs %v, %d steps cost %v", waits, sum, works)
+	}
+}
