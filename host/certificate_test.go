@@ -141,7 +141,7 @@ func TestHost_TLS_ReloadsItsCertificate(t *testing.T) {
 // await looks again and again until something is so.
 func await(t *testing.T, holds func() bool) {
 	t.Helper()
-	for until := time.Now().Add(20 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("it did not happen")
 		}

@@ -40,7 +40,7 @@ func gaps(t *testing.T, h *Host) (stop func() time.Duration) {
 	}
 }
 
-// longestGap reads one answer and returns the longest time between two of its tokens.
+// longestGap reads one answer, to its end or ctx's, and returns the longest time for which no token came after the first.
 func longestGap(ctx context.Context, h *Host, n int) (longest time.Duration, _ error) {
 	body := fmt.Sprintf(`{"prompt":%q,"max_tokens":300,"seed":%d,"ignore_eos":true,"stream":true}`, questions[n], n)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.URL()+"/v1/completions", strings.NewReader(body))
@@ -67,6 +67,9 @@ func longestGap(ctx context.Context, h *Host, n int) (longest time.Duration, _ e
 		}
 		last = now
 	}
+	if !last.IsZero() {
+		longest = max(longest, time.Since(last)) // the next token has not come
+	}
 	return longest, nil
 }
 
@@ -86,16 +89,11 @@ func burdens(t *testing.T) (cases []tck.Case) {
 	return cases
 }
 
-// Guests never hold up others: what three streams notice of two clients of each hostile guest, and how long those wait. The
-// figures are for reading, since they are the machine's too; what fails is far from what is promised (1.5 times the gap without
-// guests or 20 ms, and 3 s).
+// Guests never hold up others: what three streams notice of two clients of each hostile guest, whose requests all end. What is promised is
+// 1.5 times the gap without guests or 20 ms.
 func TestHost_HostileGuests_HoldUpNobody(t *testing.T) {
 	h := openWithPlugins(t, map[string]any{"server.admin_key": "secret"}, nil)
 	remote := &tck.Remote{URL: h.URL(), AdminKey: "secret"}
-	stop := gaps(t, h)
-	time.Sleep(2 * time.Second) // a measurement, not a wait for a state
-	t.Logf("%-24s %9s %9s", "guest", "gap", "request")
-	t.Logf("%-24s %9v", "none", stop().Round(time.Millisecond))
 	for _, c := range burdens(t) {
 		var names []string
 		for _, m := range c.Modules {
@@ -104,41 +102,33 @@ func TestHost_HostileGuests_HoldUpNobody(t *testing.T) {
 			}
 			names = append(names, m.Name)
 		}
-		stop := gaps(t, h)
-		slowest := ask(t, h, c, names)
-		gap := stop()
-		t.Logf("%-24s %9v %9v", c.Name, gap.Round(time.Millisecond), slowest.Round(time.Millisecond))
-		if gap > 2*time.Second || slowest > 15*time.Second {
-			t.Errorf("%s holds up others: a gap of %v, an answer after %v", c.Name, gap, slowest)
-		}
+		holdsUpNobody(t, c.Name, func() func() time.Duration { return gaps(t, h) }, func() { ask(t, h, c, names) })
 		if err := remote.Clean(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// ask has two clients ask for a case, for a second at least, and returns the longest time to an answer.
-func ask(t *testing.T, h *Host, c tck.Case, names []string) time.Duration {
+// ask has two clients ask for a case, again and again for half a second.
+func ask(t *testing.T, h *Host, c tck.Case, names []string) {
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute) // the guests' work is bounded, and so is how long it takes
+	defer stop()
 	var group sync.WaitGroup
-	var longest [2]time.Duration
-	until := time.Now().Add(time.Second)
-	for n := range longest {
+	until := time.Now().Add(time.Second / 2)
+	for range 2 {
 		group.Go(func() {
 			client := &tck.Remote{URL: h.URL()}
-			for time.Now().Before(until) {
+			for going := true; going; going = time.Now().Before(until) {
 				for _, name := range names { // out of quarantine
 					if _, err := h.core.Catalog.Reset(name); err != nil {
 						t.Error(err)
 					}
 				}
-				began := time.Now()
-				if _, err := client.Complete(t.Context(), c.Request, names); err == nil {
-					t.Errorf("%s was answered", c.Name)
+				if _, err := client.Complete(ctx, c.Request, names); err == nil || ctx.Err() != nil {
+					t.Errorf("%s was answered, or never was: %v", c.Name, err)
 				}
-				longest[n] = max(longest[n], time.Since(began))
 			}
 		})
 	}
 	group.Wait()
-	return slices.Max(longest[:])
 }

@@ -119,7 +119,7 @@ func (h *Host) api(o Options) http.Handler {
 		Log: h.log, LogLevel: h.level, Version: o.Version, Replica: replicaName(s),
 		Keys: h.keys, Limiter: access.NewLimiter(access.Limits{Requests: s.RateLimitRequests, Tokens: s.RateLimitTokens}),
 		ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins,
-		BodyLimit: s.BodyLimit, BodyMemory: s.BodyMemory, WriteTimeout: s.WriteTimeout,
+		BodyLimit: s.BodyLimit, BodyMemory: s.BodyMemory, BodyTimeout: s.BodyTimeout, WriteTimeout: s.WriteTimeout,
 		ModuleLimit: int64(plugin.DefaultLimits().Module.ModuleBytes), Sinks: []func(operation.Record){h.metrics.Ended},
 		UI: o.UI, Metrics: h.metrics.Handler(h.models.metrics),
 		Ready: h.isReady, Draining: h.draining, Done: h.done, Hold: h.hold,

@@ -14,6 +14,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,35 +26,38 @@ import (
 const loadClients = 200
 
 // A load of 200 clients that mix all routes, stream, leave in the middle and send wrong requests: no error but the 429s of a full queue,
-// and in the end no goroutine and no memory of it is left. 5 minutes with PENSTOCK_TEST_LONG=1, some seconds without.
+// and in the end no goroutine and no memory of it is left. PENSTOCK_TEST_SEED repeats a load.
 func TestHost_Load_AllRoutes(t *testing.T) {
-	duration := 5 * time.Second
-	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
-		duration = 5 * time.Minute
+	requests := inLongTest(1000, 15) // of each client
+	seed := rand.Uint64()
+	if text := os.Getenv("PENSTOCK_TEST_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
 	}
+	t.Logf("PENSTOCK_TEST_SEED=%d", seed)
 	h := open(t, map[string]any{"scheduler.cache_ram": "32MiB", "scheduler.max_queue": 64, "rerank.model": smallModel(t, "reranker")})
 	run(t, h)
 	l := newTraffic(h)
-	l.run(t, time.Second) // what is made once is there from now on
+	l.run(t, 3, seed) // what is made once is there from now on
 	heap, goroutines := footprint(l)
 	await(t, func() bool { // connections close on the other side too
 		before := goroutines
 		heap, goroutines = footprint(l)
 		return goroutines == before
 	})
-	l.run(t, duration)
-	var heapAfter uint64
-	await(t, func() bool {
-		var left int
+	l.run(t, requests, seed+1)
+	heapAfter, left := footprint(l)
+	for until := time.Now().Add(time.Minute); (left > goroutines || heapAfter > heap+16<<20) && time.Now().Before(until); {
 		heapAfter, left = footprint(l)
-		return left <= goroutines
-	})
-	t.Logf("%d requests: %v; heap %d -> %d KiB", l.sum(), l.counts, heap>>10, heapAfter>>10)
-	if heapAfter > heap+16<<20 {
-		t.Errorf("the heap had %d KiB before the load and has %d after", heap>>10, heapAfter>>10)
 	}
-	if l.counts["200"] < loadClients {
-		t.Errorf("only %d answers", l.counts["200"])
+	t.Logf("%d requests: %v; heap %d -> %d KiB", l.sum(), l.counts, heap>>10, heapAfter>>10)
+	if heapAfter > heap+16<<20 || left > goroutines {
+		t.Errorf("the heap had %d KiB before the load and has %d after; %d goroutines, and %d after", heap>>10, heapAfter>>10, goroutines, left)
+	}
+	if n := l.sum(); n != loadClients*(3+requests) || l.counts["200"] < n/10 { // what a full queue refuses is a part of the rest
+		t.Errorf("%d requests, %d answers", n, l.counts["200"])
 	}
 }
 
@@ -99,15 +103,18 @@ func (l *traffic) sum() (n int) {
 	return n
 }
 
-// run has all clients send requests for a while.
-func (l *traffic) run(t *testing.T, d time.Duration) {
-	ctx, stop := context.WithTimeout(t.Context(), d)
+// run has each client send n requests, unless one ends as it should not.
+func (l *traffic) run(t *testing.T, n int, seed uint64) {
+	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var clients sync.WaitGroup
 	for i := range loadClients {
 		clients.Go(func() {
-			rng := rand.New(rand.NewPCG(uint64(i), 12))
-			for ctx.Err() == nil {
+			rng := rand.New(rand.NewPCG(uint64(i), seed))
+			for range n {
+				if ctx.Err() != nil {
+					return
+				}
 				what, err := l.one(ctx, rng)
 				if err != nil && ctx.Err() == nil {
 					t.Error(err)

@@ -182,11 +182,23 @@ func (m *models) Use(ctx context.Context, name string) (*completion.Model, func(
 	return r.model, release, nil
 }
 
+// Loaded implements completion.Models.
+func (m *models) Loaded(name string) (*completion.Model, func(), error) {
+	known, err := m.find(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, release, ok := m.set.Hold(known)
+	if !ok {
+		return nil, nil, completion.NotLoaded(known)
+	}
+	return r.model, release, nil
+}
+
 // loadError tells what it means for a client that a model is not loaded. A request that cannot succeed has a status that clients do not
 // answer by trying again.
 func loadError(ctx context.Context, name string, err error) error {
-	refusal := &completion.Error{Status: http.StatusUnprocessableEntity, Code: "model_not_loadable", Type: completion.TypeInvalid, Param: "model",
-		Message: "the model " + name + " cannot be loaded: " + err.Error()}
+	refusal := completion.NotLoadable(name, err)
 	switch {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return completion.ErrGone

@@ -36,7 +36,7 @@ func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, metrics
 	observer := metrics.Plugins()
 	loader := load.New(plugin.Options{
 		Model: identityOf(e, log), Limits: limits, Vocabulary: e.Vocabulary(), Grammars: grammars{e}, TopK: highest, FirstInvalid: native.FirstInvalid,
-		Observer: observer, Log: log.With(slog.String("from", "plugin")), CacheDir: codeCache(log),
+		Observer: observer, Log: log.With(slog.String("from", "plugin")), LogLines: c.Plugins.Log, CacheDir: codeCache(log),
 	})
 	metrics.PluginMemory(loader.MemoryUse)
 	lock, err := plugin.NewLock(c.Plugins.Lock)

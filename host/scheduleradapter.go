@@ -18,9 +18,9 @@ var _ interface {
 	socket.Attacher
 } = (*scheduler.Stream)(nil)
 
-// SubmitAll implements api.Scheduler.
-func (s schedulerAdapter) SubmitAll(requests []scheduler.Request) ([]completion.Stream, error) {
-	all, err := s.Scheduler.SubmitAll(requests)
+// SubmitBuilt implements completion.Scheduler.
+func (s schedulerAdapter) SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]completion.Stream, error) {
+	all, err := s.Scheduler.SubmitBuilt(n, build)
 	out := make([]completion.Stream, len(all))
 	for i, st := range all {
 		out[i] = st

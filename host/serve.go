@@ -26,6 +26,8 @@ func (h *Host) serve() {
 		Handler:           h.Handler(),
 		ReadHeaderTimeout: h.config.Server.HeaderTimeout,
 		IdleTimeout:       h.config.Server.IdleTimeout,
+		WriteTimeout:      h.config.Server.WriteTimeout,                                      // until the API takes over, which gives each part of an answer as long
+		HTTP2:             &http.HTTP2Config{WriteByteTimeout: h.config.Server.WriteTimeout}, // for its connections, which many streams share
 		MaxHeaderBytes:    headerLimit,
 		ErrorLog:          slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return base },

@@ -77,12 +77,15 @@ func TestHost_Uploads_HoldUpNobody(t *testing.T) {
 		}
 	}
 	t.Logf("%-25s %8s %8s %10s %8s", "upload", "uploads", "loaded", "median gap", "longest")
-	for name, all := range found {
+	for _, all := range found {
 		slices.Sort(all)
+	}
+	alone := found["none"][rounds/2]
+	for name, all := range found {
 		median, longest := all[len(all)/2], all[len(all)-1]
 		t.Logf("%-25s %8d %8d %10v %8v", name, uploads[name], loaded[name], median.Round(time.Millisecond), longest.Round(time.Millisecond))
-		if median > 2*time.Second {
-			t.Errorf("%s holds up others: a gap of %v", name, median)
+		if all[0] > allowed(alone) {
+			t.Errorf("%s holds up others: a gap of %v at least, and of %v without it", name, all[0], alone)
 		}
 	}
 	if err := remote.Clean(t.Context()); err != nil {

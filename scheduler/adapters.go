@@ -27,6 +27,20 @@ func scopeOf(r *Request) kvcache.Scope {
 	return scope
 }
 
+// placeAdapters has the adapters begin at the same token as ever after the context was shifted.
+func (s *Scheduler) placeAdapters(j *job) {
+	if j.req.Shift == nil || j.req.Adapters == nil {
+		return
+	}
+	from := j.answer.Place(j.req.AdaptersFrom)
+	if from == j.scope.From {
+		return
+	}
+	if j.scope.From = from; j.seq != nil {
+		s.cache.Rescope(j.seq, j.scope)
+	}
+}
+
 // beforeAdapters is how many tokens the job still computes with the model alone.
 func (j *job) beforeAdapters() int {
 	if j.req.Adapters == nil || j.seq == nil {

@@ -5,6 +5,7 @@ package scheduler_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -176,5 +178,22 @@ func TestScheduler_Adapters_AfterAFailedPass(t *testing.T) {
 	}
 	if !failed {
 		t.Error("no pass has failed")
+	}
+}
+
+// Where the adapters begin to count within the answer, what is guessed of it ends before them: one pass computes with the model alone.
+func TestScheduler_Adapters_DraftsEndBeforeThem(t *testing.T) {
+	run := func(d func(*schedulertest.Backend) draft.Drafter) received {
+		b := schedulertest.New(scheduler.Limits{})
+		b.Cost = flat
+		s := newScheduler(t, b, scheduler.Config{Drafter: d(b)})
+		return finish(t, s, submit(t, s, adapted("a", 130, 90, 1, 80)))[0]
+	}
+	want := run(func(*schedulertest.Backend) draft.Drafter { return nil })
+	got := run(func(b *schedulertest.Backend) draft.Drafter {
+		return &seer{backend: b, rng: rand.New(rand.NewPCG(1, 1)), sure: true}
+	})
+	if !slices.Equal(got.tokens, want.tokens) || got.end.Usage.Accepted == 0 {
+		t.Errorf("with drafts, %d of them accepted, the answer is %v, without %v", got.end.Usage.Accepted, got.tokens, want.tokens)
 	}
 }

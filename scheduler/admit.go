@@ -13,7 +13,12 @@ import (
 // them. If admitting takes long while others generate, the rest wait for the next tick.
 func (s *Scheduler) admit(now time.Time) {
 	if s.awaitsCopy {
+		s.goOn(now)
 		return // the cells that become free are for running jobs; the next tick admits
+	}
+	if until := s.heldBack(now); !until.IsZero() {
+		s.lookAt(until)
+		return
 	}
 	for j := s.next(); j != nil; j = s.next() {
 		if s.config.Clock().Sub(now) > longestAdmission && s.generates() {
@@ -22,7 +27,7 @@ func (s *Scheduler) admit(now time.Time) {
 		slot := s.freeSlot(j)
 		if slot >= 0 && s.fits(j) {
 			if !s.start(j, slot, now) {
-				return // its sequence waits for a copy
+				return // its sequence waits for a copy, which asks for a tick itself
 			}
 		} else if !s.preempt(s.preemptibleFor(j)) {
 			return // none overtakes: the cells the first one waits for would never come
@@ -86,7 +91,7 @@ const headroom = 16
 // start gives a queued job a slot and a sequence. It reports false while the sequence waits for a copy.
 func (s *Scheduler) start(j *job, slot int, now time.Time) bool {
 	defer s.blame(j)
-	seq := s.cache.Acquire(kvcache.Request{Tokens: j.answer.Expected(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reuses(),
+	seq, _ := s.cache.Acquire(kvcache.Request{Tokens: j.answer.Expected(), PromptLen: j.answer.PromptLen(), Scope: j.scope, Reuse: j.reuses(),
 		Resumed: j.started, Continued: j.continued})
 	if seq == nil {
 		return false

@@ -134,7 +134,7 @@ func TestScheduler_Ahead_GoesOnBesideOthers(t *testing.T) {
 	s, b := crowded(t, n, 100*time.Microsecond) // 200 ms each
 	rest(s)
 	copied := b.Copied
-	finish(t, s, submit(t, s, request(n, 200, 5))) // in a place that was made
+	finish(t, s, submit(t, s, request(n, 150, 5))) // in a place that was made
 	for range 300 {
 		finish(t, s, submit(t, s, request(10, 300, 3))) // not worth saving; goes on where the last one was
 	}

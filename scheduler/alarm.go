@@ -9,11 +9,34 @@ import (
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
-// sleep waits for a command, the next alarm, or the end.
+// again is when the next tick is due though no command comes. Whatever waits for time, or goes on from tick to tick, says so in each tick.
+type again struct {
+	at   time.Time // zero: a command wakes the tick
+	busy bool      // for what goes on from tick to tick
+}
+
+// lookAt asks for a tick at a time: that alone will change something.
+func (s *Scheduler) lookAt(at time.Time) {
+	if s.again.at.IsZero() || at.Before(s.again.at) {
+		s.again.at = at
+	}
+}
+
+// goOn asks for another tick at a time for something that goes on from tick to tick, whoever calls meanwhile.
+func (s *Scheduler) goOn(at time.Time) {
+	s.again.busy = true
+	s.lookAt(at)
+}
+
+// sleep waits for a command, for the time at which the last tick asked for another, or for the end.
 func (s *Scheduler) sleep(ctx context.Context) {
 	var alarm <-chan time.Time
-	if at, ok := s.nextAlarm(); ok {
-		timer := time.NewTimer(at.Sub(s.config.Clock()))
+	if at := s.again.at; !at.IsZero() {
+		wait := at.Sub(s.config.Clock())
+		if wait <= 0 {
+			return
+		}
+		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		alarm = timer.C
 	}
@@ -24,42 +47,22 @@ func (s *Scheduler) sleep(ctx context.Context) {
 	}
 }
 
-// nextAlarm is the next moment at which time alone changes something: a deadline, the end of a worker's rest, or the next
-// look at a copy.
-func (s *Scheduler) nextAlarm() (at time.Time, ok bool) {
-	at, ok = s.nextDeadline()
-	if look := s.config.Clock().Add(copyCheck); s.cache.Copying() && (!ok || look.Before(at)) {
-		at, ok = look, true
-	}
-	for _, jobs := range [2][]*job{s.running, s.queue.jobs} { // one that rests may have been preempted
-		for _, j := range jobs {
-			if !j.worker.Resting() {
-				continue
-			}
-			if rested := s.config.Clock().Add(time.Until(j.worker.RestUntil)); !ok || rested.Before(at) {
-				at, ok = rested, true
-			}
-		}
-	}
-	return at, ok
-}
-
-// nextDeadline is the earliest deadline of all jobs.
-func (s *Scheduler) nextDeadline() (at time.Time, ok bool) {
+// expire ends the jobs whose deadline has passed, and asks for a tick at the next one, and when a worker has rested. Those of the queue
+// count, too: one that rests may have been preempted.
+func (s *Scheduler) expire(now time.Time) {
+	late := false
 	for _, jobs := range [2][]*job{s.running, s.queue.jobs} {
 		for _, j := range jobs {
-			if d := j.req.Deadline; !d.IsZero() && (!ok || d.Before(at)) {
-				at, ok = d, true
+			if d := j.req.Deadline; !d.IsZero() {
+				late = late || !now.Before(d)
+				s.lookAt(d)
+			}
+			if rest := j.worker.Rest(); rest > 0 {
+				s.lookAt(now.Add(rest))
 			}
 		}
 	}
-	return at, ok
-}
-
-// expire ends the jobs whose deadline has passed.
-func (s *Scheduler) expire(now time.Time) {
-	at, ok := s.nextDeadline()
-	if !ok || now.Before(at) {
+	if !late {
 		return
 	}
 	for _, j := range s.jobs() {

@@ -127,7 +127,7 @@ func TestStream_Inject_WaitsForTheReader(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() { done <- st.Inject(t.Context(), []scheduler.Token{5, 6, 7, 8}) }()
-	for scheduler.Retries(s) == 0 { // it waits
+	for scheduler.Calling(s) == 0 { // it waits
 		scheduler.TakeCommands(s)
 	}
 	a := new(received)

@@ -5,6 +5,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -21,18 +22,25 @@ type call struct {
 // errNotYet is a check's way to be tried again in the next tick.
 var errNotYet = errors.New("not yet")
 
+// pendingCall is a control call whose caller waits. It is in the list of its job until it is done or refused, which whoever takes it out
+// of the list tells the caller.
+type pendingCall struct {
+	call
+	ctx    context.Context
+	result chan error // takes one
+}
+
 // calls are the control calls of one answer that are not done yet.
 type calls struct {
-	awaitReader int                // how many will be tried again when the reader has made room
-	awaitWorker []func(*Scheduler) // will be tried when the worker is free
-	reply       func(error)        // tells a caller that the worker has done its work; nil: it does none
+	waiting []*pendingCall // for the worker or the reader, in the order they came
+	atWork  *pendingCall   // whose work the worker does; nil: none
 }
 
 // control has a call done and returns its error, ErrEnded for an ended stream, or the context's. While the worker is busy
 // it waits for that.
 func (st *Stream) control(ctx context.Context, c call) error {
-	p := &pendingCall{call: c, job: st.job, result: make(chan error, 1)}
-	if !st.scheduler.inbox.post(p.try) {
+	p := &pendingCall{call: c, ctx: ctx, result: make(chan error, 1)}
+	if !st.scheduler.inbox.post(func(s *Scheduler) { s.enlist(st.job, p) }) {
 		p.refuse(ErrEnded)
 	}
 	select {
@@ -43,28 +51,45 @@ func (st *Stream) control(ctx context.Context, c call) error {
 	}
 }
 
-// pendingCall is a control call whose caller waits.
-type pendingCall struct {
-	call
-	job         *job
-	result      chan error
-	awaitReader bool
-}
-
-// try does the call, or leaves it where it will be tried again.
-func (p *pendingCall) try(s *Scheduler) {
-	j := p.job
-	if p.awaitReader {
-		p.awaitReader = false
-		j.calls.awaitReader--
-	}
+// enlist puts a call behind those of its job that wait, for the tick to try.
+func (s *Scheduler) enlist(j *job, p *pendingCall) {
 	if j.done {
 		p.refuse(ErrEnded)
 		return
 	}
-	if j.worker.Busy() {
-		j.calls.awaitWorker = append(j.calls.awaitWorker, p.try)
-		return
+	if len(j.calls.waiting) == 0 {
+		s.calling = append(s.calling, j)
+	}
+	j.calls.waiting = append(j.calls.waiting, p)
+}
+
+// tryCalls tries the control calls that wait.
+func (s *Scheduler) tryCalls() {
+	s.calling = slices.DeleteFunc(s.calling, func(j *job) bool {
+		s.tryCallsOf(j)
+		return len(j.calls.waiting) == 0
+	})
+}
+
+// tryCallsOf tries those of one job: each that can be done now is, until one gives the worker something to do.
+func (s *Scheduler) tryCallsOf(j *job) {
+	waiting := j.calls.waiting
+	j.calls.waiting = waiting[:0]
+	for _, p := range waiting {
+		switch {
+		case j.done:
+			p.refuse(ErrEnded) // one before it has ended the answer
+		case j.worker.Busy() || s.try(j, p):
+			j.calls.waiting = append(j.calls.waiting, p)
+		}
+	}
+}
+
+// try does a call, refuses it, or tells that it has to wait.
+func (s *Scheduler) try(j *job, p *pendingCall) (waits bool) {
+	if err := p.ctx.Err(); err != nil {
+		p.refuse(err) // its caller has gone
+		return false
 	}
 	defer func() {
 		if v := recover(); v != nil {
@@ -73,47 +98,64 @@ func (p *pendingCall) try(s *Scheduler) {
 			s.abandon(j, err)
 		}
 	}()
-	switch err := p.check(s, j); {
+	err := p.check(s, j)
+	switch {
 	case errors.Is(err, errNotYet):
-		p.awaitReader = true
-		j.calls.awaitReader++
-		s.retries = append(s.retries, p.try)
+		return true
 	case err != nil:
 		p.refuse(err)
 	default:
-		s.perform(j, p.work, func(err error) { p.result <- err })
+		s.perform(j, p)
+	}
+	return false
+}
+
+// tell answers the caller unless it was answered before something panicked.
+func (p *pendingCall) tell(err error) {
+	if p.result != nil {
+		answerOnce(p.result, err)
 	}
 }
 
+// refuse tells the caller why the call will not be done.
 func (p *pendingCall) refuse(err error) {
 	if p.drop != nil {
 		p.drop()
 	}
-	select {
-	case p.result <- err:
-	default: // a result was sent before the panic
-	}
+	p.tell(err)
 }
 
 // perform has the work of a control call done: at once if that is quick, else by the worker, which an answer with a grammar gets now if
 // it has none: a grammar may take long for many tokens. The job then sits out meanwhile, like one whose token is late.
-func (s *Scheduler) perform(j *job, work func(*answer.Answer) error, reply func(error)) {
-	if work != nil && j.started && j.worker == nil && chain.Guarded(j.chain.Stages()) {
+func (s *Scheduler) perform(j *job, p *pendingCall) {
+	if p.work != nil && j.started && j.worker == nil && chain.Guarded(j.chain.Stages()) {
 		s.giveWorker(j, true)
 	}
 	switch {
-	case work == nil:
-		reply(nil)
+	case p.work == nil:
+		p.tell(nil)
 	case j.worker == nil:
-		err := panics.Try(func() error { return work(j.answer) })
+		err := panics.Try(func() error { return p.work(j.answer) })
 		if p := (*panics.Error)(nil); errors.As(err, &p) {
 			j.answer.Fail(err)
 		}
 		s.emitAlone(j)
-		reply(err)
+		p.tell(err)
 	default:
-		j.calls.reply = reply
+		j.calls.atWork = p
 		s.awaited = append(s.awaited, j)
-		j.worker.Do(func() error { return work(j.answer) })
+		j.worker.Do(func() error { return p.work(j.answer) }, p.drop)
+	}
+}
+
+// refuseCalls tells the callers of all calls of a job that has ended. What the worker is at comes too late; it ends or drops it.
+func (j *job) refuseCalls() {
+	waiting, atWork := j.calls.waiting, j.calls.atWork
+	j.calls = calls{}
+	for _, p := range waiting {
+		p.refuse(ErrEnded)
+	}
+	if atWork != nil {
+		atWork.tell(ErrEnded)
 	}
 }

@@ -17,9 +17,6 @@ const (
 	longestAhead    = 10 * time.Millisecond
 )
 
-// copyCheck is how long a scheduler with nothing else to do waits before it looks at a copy again.
-const copyCheck = time.Millisecond
-
 // copyTime is how long this tick may copy. lastPasses is how long those of the last tick took. Copying a prefix saves computing it, so it
 // may take as long as a pass: for a tick or two each token takes twice as long.
 func (s *Scheduler) copyTime(lastPasses time.Duration) kvcache.CopyTime {

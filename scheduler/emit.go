@@ -18,6 +18,7 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	if j.seq != nil && out.Unchanged < j.seq.Len() { // at least one token must be pending, or there is no row to draw from
 		s.cache.Truncate(j.seq, max(0, min(out.Unchanged, tokens-1)))
 	}
+	s.placeAdapters(j)
 	for i := range out.Shown {
 		t := &out.Shown[i]
 		if t.TakenBack > 0 {
@@ -32,7 +33,7 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 		j.stream.sendToken(t)
 	}
 	out.Reset()
-	j.counted = j.answer.Generated()
+	j.counted = j.answer.Released()
 	if out.Reason != 0 {
 		s.end(j, End{Reason: out.Reason, Stop: out.Stop, EndToken: out.EndToken, Err: out.Err})
 	} else if j.seq != nil && j.pending() == 0 { // a splice took back just the token that was not computed
@@ -46,17 +47,15 @@ func (s *Scheduler) emitAlone(j *job) {
 	s.emit(j, s.config.Clock())
 }
 
-// collect takes over what a job's worker has done. Control calls that waited for it are retried with the next commands.
+// collect takes over what a job's worker has done. Control calls that waited for it are tried with the next commands.
 func (s *Scheduler) collect(j *job) {
 	err := j.worker.Collect()
-	reply := j.calls.reply
-	j.calls.reply = nil
+	p := j.calls.atWork
+	j.calls.atWork = nil
 	s.emitAlone(j)
-	if reply != nil {
-		reply(err)
+	if p != nil {
+		p.tell(err)
 	}
-	s.retries = append(s.retries, j.calls.awaitWorker...)
-	j.calls.awaitWorker = nil
 }
 
 // collectAwaited collects from the workers that an earlier tick has left at work and that are done now.

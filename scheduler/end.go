@@ -8,11 +8,11 @@ func (s *Scheduler) end(j *job, e End) {
 		return
 	}
 	j.done = true
-	defer s.inbox.ended()
+	defer s.inbox.ended(1)
 	now := s.config.Clock()
 	busy := j.worker.Busy()
 	if !busy {
-		j.counted = j.answer.Generated()
+		j.counted = j.answer.Released()
 		e.Truncated = j.answer.Truncated()
 	}
 	e.Usage = Usage{Prompt: j.answer.PromptLen(), Cached: j.cached, Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted}
@@ -37,13 +37,6 @@ func (s *Scheduler) end(j *job, e End) {
 	}
 	j.worker.Interrupt()
 	j.close()
-	if j.calls.reply != nil { // a control call is at work; it comes too late
-		j.calls.reply(ErrEnded)
-		j.calls.reply = nil
-	}
-	for _, try := range j.calls.awaitWorker {
-		s.attempt(func() { try(s) }) // and these are told so
-	}
-	j.calls.awaitWorker = nil
+	s.attempt(j.refuseCalls)
 	s.attempt(func() { s.config.Observer.Ended(e.requestRecord()) })
 }

@@ -70,7 +70,7 @@ type End struct {
 type Usage struct {
 	Prompt    int
 	Cached    int // of Prompt, not computed because the KV cache had them
-	Generated int
+	Generated int // that the reader was shown, or that ended the answer: what stages could still have taken back when it was ended is not in it
 	Context   int // tokens of prompt and answer that the KV cache had at the end
 	Drafted   int // tokens that were computed because a drafter guessed them
 	Accepted  int // of Drafted, tokens that became part of the answer

@@ -2,7 +2,10 @@
 
 package scheduler
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // TakeCommands runs what is in the inbox without a tick, for tests of calls that wait for an answer.
 func TakeCommands(s *Scheduler) {
@@ -19,17 +22,16 @@ func SnapshotOf(s *Scheduler) Snapshot { return s.snapshot(0) }
 // SnapshotWithTicks is the same with ticks.
 func SnapshotWithTicks(s *Scheduler, ticks int) Snapshot { return s.snapshot(ticks) }
 
-// Retries is how many control calls wait for a reader.
-func Retries(s *Scheduler) int { return len(s.retries) }
-
-// Deferred is how many control calls wait for a worker.
-func Deferred(s *Scheduler) int {
-	n := 0
-	for _, j := range s.running {
-		n += len(j.calls.awaitWorker)
+// Calling is how many control calls wait for a reader or a worker.
+func Calling(s *Scheduler) (n int) {
+	for _, j := range s.calling {
+		n += len(j.calls.waiting)
 	}
 	return n
 }
+
+// AtWork reports whether the worker of a request is at the work of a control call.
+func AtWork(st *Stream) bool { return st.job.calls.atWork != nil }
 
 // Awaited is how many workers a later tick collects.
 func Awaited(s *Scheduler) int { return len(s.awaited) }
@@ -56,3 +58,11 @@ func WaitingActions(s *Scheduler) int { return len(s.slotActions) }
 
 // LookAtLoad has a test that is itself the tick's goroutine look at the load.
 func LookAtLoad(s *Scheduler) { s.lookAtLoad() }
+
+// Sleep waits for what Run waits for between ticks.
+func Sleep(ctx context.Context, s *Scheduler) { s.sleep(ctx) }
+
+// Do has the tick do something.
+func Do(ctx context.Context, s *Scheduler, f func()) error {
+	return s.ask(ctx, func(*Scheduler) { f() })
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -129,6 +130,67 @@ func TestScheduler_SubmitAll_AllOrNone(t *testing.T) {
 	finish(t, s, streams...)
 }
 
+// Requests are built only where there is room for them, and their room is theirs while they are built.
+func TestScheduler_SubmitBuilt_RoomFirst(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{Slots: 1, QueueLimit: 2})
+	never := func() ([]scheduler.Request, error) { t.Error("built without room"); return nil, nil }
+	if _, err := s.SubmitBuilt(4, never); !errors.Is(err, scheduler.ErrTooMany) {
+		t.Errorf("four, where there is room for three: %v", err)
+	}
+	streams, err := s.SubmitBuilt(2, func() ([]scheduler.Request, error) {
+		if _, err := s.SubmitBuilt(2, never); !errors.Is(err, scheduler.ErrQueueFull) {
+			t.Errorf("two beside two that are built: %v", err)
+		}
+		return slices.Repeat([]scheduler.Request{request(10, 1, 2)}, 2), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	finish(t, s, streams...)
+	broken := errors.New("broken")
+	for range 2 { // the room is free again, whatever became of it
+		if _, err := s.SubmitBuilt(3, func() ([]scheduler.Request, error) { return nil, broken }); !errors.Is(err, broken) {
+			t.Errorf("a failure to build: %v", err)
+		}
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = s.SubmitBuilt(3, func() ([]scheduler.Request, error) { panic(broken) })
+		}()
+		bad := slices.Repeat([]scheduler.Request{request(10, 1, 2)}, 3)
+		bad[2].Prompt = nil
+		if _, err := s.SubmitBuilt(3, func() ([]scheduler.Request, error) { return bad, nil }); !errors.Is(err, scheduler.ErrEmptyPrompt) {
+			t.Errorf("without a prompt: %v", err)
+		}
+	}
+}
+
+// A scheduler that is to end waits for requests that are being built.
+func TestScheduler_Drain_WhileBuilding(t *testing.T) {
+	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{Slots: 1})
+	isDrained := func() bool {
+		select {
+		case <-s.Drained():
+			return true
+		default:
+			return false
+		}
+	}
+	streams, err := s.SubmitBuilt(1, func() ([]scheduler.Request, error) {
+		s.Drain()
+		if isDrained() {
+			t.Error("drained before the request was submitted")
+		}
+		return []scheduler.Request{request(10, 1, 2)}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	finish(t, s, streams...)
+	if !isDrained() {
+		t.Error("not drained after its end")
+	}
+}
+
 func running(s *scheduler.Scheduler) (n int) {
 	for _, slot := range scheduler.SnapshotOf(s).Slots {
 		if slot.State != "idle" {
@@ -136,4 +198,24 @@ func running(s *scheduler.Scheduler) (n int) {
 		}
 	}
 	return n
+}
+
+// Nobody waits for a prefix that cannot be shared, as of a recurrent model without checkpoints: the prompts are computed beside each other.
+func TestScheduler_EqualPrompts_NobodyWaitsInVain(t *testing.T) {
+	for name, most := range map[string]int{"no checkpoints": 0, "checkpoints": 8} {
+		t.Run(name, func(t *testing.T) {
+			b := schedulertest.New(scheduler.Limits{Cells: 16384, Context: 2048, Batch: 64})
+			b.Recurrent = true
+			s := newScheduler(t, b, scheduler.Config{Slots: 8, Checkpoints: kvcache.CheckpointOptions{Most: most, Bytes: 1 << 20}})
+			for range 8 {
+				submit(t, s, request(1000, 1, 10))
+			}
+			for range 3 { // the first tick computes too little to tell
+				s.Tick()
+			}
+			if waiting := len(scheduler.SnapshotOf(s).Queue); (waiting == 0) != (most == 0) {
+				t.Errorf("%d requests wait for others", waiting)
+			}
+		})
+	}
 }

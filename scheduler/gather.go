@@ -27,32 +27,45 @@ func (s *Scheduler) Expect() (arrived func()) {
 	return sync.OnceFunc(func() { s.inbox.expect(-1) })
 }
 
-// gather waits a moment for requests on their way if no other has a slot yet. Without it the prompt of the first would be computed alone,
-// and its answer would then wait at every tick in which one of the others' is. It reports whether time has passed.
-func (s *Scheduler) gather() (waited bool) {
-	if len(s.running) > 0 || len(s.queue.jobs) == 0 || !s.inbox.told() {
-		return false
+// gathering is how long the first request after a rest is held back for others on their way. Without it the prompt of the first would be
+// computed alone, and its answer would then wait at every tick in which one of the others' is.
+type gathering struct {
+	began time.Time // when the first one came; zero: nobody is held back
+	quiet time.Time // since when no other came, and none is expected; zero: one is
+}
+
+// gather begins to hold requests back with one that finds nothing to compute, and whoever comes makes the rest wait a moment more.
+func (s *Scheduler) gather(now time.Time) {
+	if s.gathering.began.IsZero() && len(s.running) == 0 && s.next() == nil && s.inbox.told() {
+		s.gathering.began = now
+	}
+	s.gathering.quiet = time.Time{}
+}
+
+// heldBack tells until when no request is admitted; zero: now they are.
+func (s *Scheduler) heldBack(now time.Time) (until time.Time) {
+	g := &s.gathering
+	if g.began.IsZero() || len(s.queue.jobs) == 0 {
+		*g = gathering{}
+		return time.Time{}
 	}
 	most, settle := s.gatherTimes()
-	timer := time.NewTimer(most)
-	defer timer.Stop()
-	defer s.takeCommands()
-	for {
-		var settled <-chan time.Time
-		if !s.inbox.expects() {
-			settled = time.After(settle)
+	until = g.began.Add(most)
+	if s.inbox.expects() {
+		g.quiet = time.Time{}
+	} else {
+		if g.quiet.IsZero() {
+			g.quiet = now
 		}
-		select {
-		case <-s.inbox.wake:
-		case <-settled:
-			if !s.inbox.expects() {
-				return true
-			}
-		case <-timer.C:
-			return true
+		if settled := g.quiet.Add(settle); settled.Before(until) {
+			until = settled
 		}
-		s.takeCommands()
 	}
+	if now.Before(until) {
+		return until
+	}
+	*g = gathering{}
+	return time.Time{}
 }
 
 // gatherTimes is how long the first request waits for others at most, and when none is known to come. Making the others' prompts may take as
@@ -60,7 +73,9 @@ func (s *Scheduler) gather() (waited bool) {
 func (s *Scheduler) gatherTimes() (most, settle time.Duration) {
 	waiting := 0
 	for _, j := range s.queue.jobs {
-		waiting += len(j.answer.Expected())
+		if !j.started { // else it was not held back, and its worker may be writing its tokens
+			waiting += len(j.answer.Expected())
+		}
 	}
 	pass := s.estimator.Prefill(estimator.Pass{Tokens: min(waiting, s.limits.Batch)})
 	return min(max(pass/gatherPart, shortestGather), longestGather), min(pass/settlePart, longestSettle)

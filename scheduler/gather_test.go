@@ -3,6 +3,7 @@
 package scheduler_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -12,14 +13,30 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
+// newTimed makes a scheduler on the clock of a synctest bubble, whose passes take so long.
+func newTimed(t *testing.T, took time.Duration, c scheduler.Config) (*scheduler.Scheduler, *schedulertest.Host) {
+	b := schedulertest.NewHost(schedulertest.New(scheduler.Limits{Cells: 4096, Batch: 512}), 2)
+	b.Cost = func(int, int) time.Duration { return took }
+	s, err := scheduler.New(b, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, b
+}
+
+// untilPass is Run up to the next pass.
+func untilPass(t *testing.T, s *scheduler.Scheduler, b *schedulertest.Host) {
+	for passes := b.Passes; b.Passes == passes; {
+		if s.Tick(); b.Passes == passes {
+			scheduler.Sleep(t.Context(), s)
+		}
+	}
+}
+
 // Requests of a burst share the first pass, though the first one is there before the other.
 func TestScheduler_Burst_SharesTheFirstPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := schedulertest.New(scheduler.Limits{Cells: 4096, Batch: 512})
-		s, err := scheduler.New(b, scheduler.Config{Slots: 8, Clock: time.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s, b := newTimed(t, 0, scheduler.Config{Slots: 8})
 		first, second, given := s.Expect(), s.Expect(), s.Expect()
 		submit(t, s, request(20, 1, 4))
 		first()
@@ -31,7 +48,7 @@ func TestScheduler_Burst_SharesTheFirstPass(t *testing.T) {
 			second()
 			given() // up
 		}()
-		if s.Tick(); b.Largest != 40 {
+		if untilPass(t, s, b); b.Largest != 40 {
 			t.Errorf("the first pass has %d tokens", b.Largest)
 		}
 		defer s.Expect()()
@@ -48,9 +65,7 @@ func TestScheduler_Burst_SharesTheFirstPass(t *testing.T) {
 // A request of the burst that has not reached the host yet shares the first pass, too.
 func TestScheduler_Burst_SettlesBeforeTheFirstPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := schedulertest.New(scheduler.Limits{Cells: 4096, Batch: 512})
-		b.Cost = func(int, int) time.Duration { return time.Hour }
-		s := newScheduler(t, b, scheduler.Config{Slots: 8})
+		s, b := newTimed(t, time.Hour, scheduler.Config{Slots: 8})
 		finish(t, s, submit(t, s, request(20, 3, 1))) // its cost is learned
 		s.Expect()()
 		submit(t, s, request(20, 1, 4))
@@ -59,7 +74,7 @@ func TestScheduler_Burst_SettlesBeforeTheFirstPass(t *testing.T) {
 			defer s.Expect()()
 			submit(t, s, request(20, 2, 4))
 		}()
-		if s.Tick(); b.Largest <= 20 {
+		if untilPass(t, s, b); b.Largest <= 20 {
 			t.Errorf("the first pass has %d tokens: those of one prompt", b.Largest)
 		}
 	})
@@ -71,19 +86,77 @@ func TestScheduler_Expected_MayNotCome(t *testing.T) {
 		{2 * time.Millisecond, 4 * time.Millisecond}, {100 * time.Millisecond, 25 * time.Millisecond}, {time.Minute, 50 * time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			b := schedulertest.New(scheduler.Limits{Cells: 4096, Batch: 512})
-			b.Cost = func(int, int) time.Duration { return test.pass }
-			s := newScheduler(t, b, scheduler.Config{Slots: 8})
+			s, b := newTimed(t, test.pass, scheduler.Config{Slots: 8})
 			finish(t, s, submit(t, s, request(20, 1, 4)))
 			defer s.Expect()()
 			submit(t, s, request(20, 2, 4))
-			begin, passes := time.Now(), b.Passes
-			s.Tick()
-			if waited := time.Since(begin).Round(time.Millisecond); waited != test.want || b.Passes != passes+1 {
-				t.Errorf("with passes of %v, %d passes after %v, not one after %v", test.pass, b.Passes-passes, waited, test.want)
+			begin := time.Now()
+			untilPass(t, s, b)
+			if waited := (time.Since(begin) - test.pass).Round(time.Millisecond); waited != test.want {
+				t.Errorf("with passes of %v, the next one came after %v, not %v", test.pass, waited, test.want)
 			}
 		})
 	}
+}
+
+// One that has come back to the queue holds nobody up, nor does it wait itself: it has had its turn to share a pass.
+func TestScheduler_Gather_OnlyTheFirstAfterARest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, b := newTimed(t, time.Second, scheduler.Config{Slots: 1})
+		s.Expect()()
+		paused := submit(t, s, request(100, 1, 100))
+		untilPass(t, s, b)
+		_ = control(t, s, paused.Pause)
+		finish(t, s, submit(t, s, request(50, 2, 2))) // it takes the slot
+		defer s.Expect()()                            // somebody is on the way
+		_ = control(t, s, paused.Resume)
+		begin := time.Now()
+		if untilPass(t, s, b); time.Since(begin) != time.Second {
+			t.Errorf("the answer went on after %v", time.Since(begin)-time.Second)
+		}
+	})
+}
+
+// What wakes the tick is never lost while requests are held back, nor does anything but the tick look at answers then: one that has lost its
+// slot is injected into while its worker is at work.
+func TestScheduler_Gather_LosesNoWakeUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newTimed(t, time.Second, scheduler.Config{Slots: 1})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		s.Expect()()
+		r := request(100, 1, 3000)
+		r.Logprobs, r.Buffer = 1, 5000 // so that it has a worker
+		paused, err := s.Submit(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			if _, err := paused.Next(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := paused.Pause(ctx); err != nil {
+			t.Fatal(err)
+		}
+		other, err := s.Submit(request(50, 2, 2)) // it takes the slot
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e := (scheduler.Event{}); e.Kind != scheduler.KindEnd; {
+			if e, err = other.Next(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait() // the scheduler is at rest
+		begin := time.Now()
+		if err := paused.Inject(ctx, make([]scheduler.Token, 1500)); err != nil || time.Since(begin) != 0 {
+			t.Errorf("Inject has returned %v after %v", err, time.Since(begin))
+		}
+		stop()
+		<-done
+	})
 }
 
 // However small the best chunk is, the last tokens of a burst's prompts are computed: here there are twice as many.

@@ -3,8 +3,11 @@
 package scheduler
 
 import (
+	"context"
 	"fmt"
 	"sync"
+
+	"github.com/penstock/penstock/scheduler/panics"
 )
 
 // inbox carries commands from any goroutine to the tick, and counts the requests in the system.
@@ -14,7 +17,7 @@ type inbox struct {
 
 	mu       sync.Mutex
 	commands []func(*Scheduler)
-	requests int  // submitted and not ended
+	requests int  // submitted and not ended, those included that room is reserved for
 	expected int  // on their way to be submitted
 	tells    bool // whether expect was ever called
 	limit    int
@@ -26,8 +29,8 @@ func newInbox(limit int) *inbox {
 	return &inbox{wake: make(chan struct{}, 1), drained: make(chan struct{}), limit: limit}
 }
 
-// submit posts the command that queues n requests, if there is room for all.
-func (in *inbox) submit(n int, command func(*Scheduler)) error {
+// reserve takes room for n requests, if there is room for all. They count as submitted from then on.
+func (in *inbox) reserve(n int) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	switch {
@@ -39,8 +42,6 @@ func (in *inbox) submit(n int, command func(*Scheduler)) error {
 		return ErrQueueFull
 	}
 	in.requests += n
-	in.commands = append(in.commands, command)
-	in.signal()
 	return nil
 }
 
@@ -79,6 +80,25 @@ func (in *inbox) post(command func(*Scheduler)) bool {
 	return true
 }
 
+// ask has the tick run a command and waits until it has. Errors: ErrClosed, the context's, and the command's panic.
+func (s *Scheduler) ask(ctx context.Context, command func(*Scheduler)) error {
+	done := make(chan error, 1)
+	ran := func(s *Scheduler) {
+		err := panics.Try(func() error { command(s); return nil })
+		s.logPanic(err)
+		done <- err
+	}
+	if !s.inbox.post(ran) {
+		return ErrClosed
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // signal wakes the tick if it sleeps, or else lets it look once more before it does.
 func (in *inbox) signal() {
 	select {
@@ -103,11 +123,11 @@ func (in *inbox) count() int {
 	return in.requests
 }
 
-// ended counts a request out.
-func (in *inbox) ended() {
+// ended counts requests out.
+func (in *inbox) ended(n int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.requests--
+	in.requests -= n
 	in.checkDrained()
 }
 

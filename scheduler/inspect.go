@@ -75,15 +75,10 @@ type Snapshot struct {
 // the context's, ErrClosed.
 func (s *Scheduler) Inspect(ctx context.Context, ticks int) (Snapshot, error) {
 	reply := make(chan Snapshot, 1)
-	if !s.inbox.post(func(s *Scheduler) { reply <- s.snapshot(ticks) }) {
-		return Snapshot{}, ErrClosed
+	if err := s.ask(ctx, func(s *Scheduler) { reply <- s.snapshot(ticks) }); err != nil {
+		return Snapshot{}, err
 	}
-	select {
-	case snap := <-reply:
-		return snap, nil
-	case <-ctx.Done():
-		return Snapshot{}, ctx.Err()
-	}
+	return <-reply, nil
 }
 
 func (s *Scheduler) snapshot(ticks int) Snapshot {

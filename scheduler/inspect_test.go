@@ -3,7 +3,10 @@
 package scheduler_test
 
 import (
+	"context"
+	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -180,5 +183,35 @@ func BenchmarkScheduler_Inspect(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		scheduler.SnapshotWithTicks(s, 500)
+	}
+}
+
+// Whoever asks the tick for something is answered, also where that panics, and the next one who asks gets what he asks for.
+func TestScheduler_Asked_AnswersAfterAPanic(t *testing.T) {
+	b, broken := schedulertest.New(scheduler.Limits{}), new(atomic.Bool)
+	s, err := scheduler.New(b, scheduler.Config{Log: slog.New(slog.DiscardHandler), Clock: func() time.Time {
+		if broken.Load() {
+			panic("a broken clock")
+		}
+		return b.Now()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	submit(t, s, request(20, 1, 20))
+	s.Tick()
+	for name, ask := range map[string]func(context.Context) error{
+		"Inspect": func(ctx context.Context) error { _, err := s.Inspect(ctx, 1); return err },
+		"Load":    func(ctx context.Context) error { _, err := s.Load(ctx); return err },
+		"Lose":    func(context.Context) error { s.Lose(scheduler.ErrLost); return nil },
+	} {
+		broken.Store(true)
+		if err := control(t, s, ask); err == nil && name != "Lose" {
+			t.Errorf("%s: no error", name)
+		}
+		broken.Store(false)
+		if err := control(t, s, ask); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -50,7 +50,7 @@ type job struct {
 
 	cached    int  // prompt tokens found in the cache at the start
 	continued bool // it went on with a conversation
-	counted   int  // tokens generated, as of the last event
+	counted   int  // tokens generated and released, as of the last event
 	drafted   int  // tokens computed because they were guessed
 	accepted  int  // of them, those that became part of the answer
 	times     times
@@ -73,14 +73,14 @@ func (j *job) keepsUp() bool {
 }
 
 // ready reports whether the job may take part in this tick: not paused, worker neither busy nor resting, reader keeping up, no
-// control call waiting for the reader. If the reader does not keep up, the ring wakes the tick once it does (Stream.nudge). While
+// control call waiting for the reader (those that wait for the worker were tried before it is asked). If the reader does not keep up, the ring wakes the tick once it does (Stream.nudge). While
 // the job is paused or its worker is at work, the reader is not looked at: stalled is as it was before.
 func (j *job) ready() bool {
 	if j.paused || j.worker.Busy() || j.worker.Resting() {
 		return false
 	}
 	j.stalled = !j.keepsUp()
-	return !j.stalled && j.calls.awaitReader == 0
+	return !j.stalled && len(j.calls.waiting) == 0
 }
 
 // parked reports whether the job cannot go on for as long as its client wants: it is paused, or its reader does not keep up.
@@ -108,15 +108,23 @@ func (s *Scheduler) open(j *job) {
 		return
 	}
 	if early {
-		s.perform(j, func(a *answer.Answer) error { a.InjectEarly(); return nil }, func(error) {})
+		s.perform(j, &pendingCall{call: call{work: func(a *answer.Answer) error { a.InjectEarly(); return nil }}}) // nobody waits for it
 	}
 }
 
 // giveWorker has a worker draw the job's tokens from now on.
 func (s *Scheduler) giveWorker(j *job, metered bool) {
 	j.worker = worker.New(j.chain, j.answer, worker.Options{Logprobs: j.req.Logprobs, Metered: metered,
-		Wake: s.inbox.signal, Loans: &s.sampling.loans})
+		Wake: s.inbox.signal, Failed: func(err error) { s.inbox.post(func(s *Scheduler) { s.fail(j, err) }) }, Loans: &s.sampling.loans})
 	s.workers.Go(j.worker.Run)
+}
+
+// fail ends a job whose stages could not begin, at once and not after its prompt was computed. A busy worker does it itself.
+func (s *Scheduler) fail(j *job, err error) {
+	if !j.done && !j.worker.Busy() {
+		j.answer.Fail(err)
+		s.emitAlone(j)
+	}
 }
 
 // close frees stages and rules. If there is a worker, it does that itself: they may be at work.

@@ -4,6 +4,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -50,7 +51,7 @@ type loadLook struct {
 }
 
 // Load tells how busy the scheduler is. A tick looks, between passes; while a long one computes, the look before it is told. Errors: the
-// context's, ErrClosed.
+// context's, ErrClosed, and one if the tick could not look.
 func (s *Scheduler) Load(ctx context.Context) (Load, error) {
 	last, next, err := s.askForLoad()
 	if err != nil {
@@ -68,6 +69,9 @@ func (s *Scheduler) Load(ctx context.Context) (Load, error) {
 			s.look.mu.Lock()
 			last = s.look.last
 			s.look.mu.Unlock()
+			if last == nil {
+				return Load{}, errNoLook
+			}
 		case <-patience:
 		case <-ctx.Done():
 			return Load{}, ctx.Err()
@@ -88,7 +92,11 @@ func (s *Scheduler) askForLoad() (last *Load, next <-chan struct{}, err error) {
 	}
 	if l.next == nil {
 		next := make(chan struct{})
-		if !s.inbox.post(func(s *Scheduler) { s.lookAtLoad(); close(next) }) {
+		look := func(s *Scheduler) {
+			defer close(next) // it may panic
+			s.lookAtLoad()
+		}
+		if !s.inbox.post(look) {
 			return nil, nil, ErrClosed
 		}
 		l.next = next
@@ -96,13 +104,23 @@ func (s *Scheduler) askForLoad() (last *Load, next <-chan struct{}, err error) {
 	return l.last, l.next, nil
 }
 
-// lookAtLoad makes the next look. The tick calls it.
+// lookAtLoad makes the next look. The tick calls it. If it panics, the look before it is the last one, and the next who asks has the tick try
+// again.
 func (s *Scheduler) lookAtLoad() {
-	load := s.load()
-	s.look.mu.Lock()
-	defer s.look.mu.Unlock()
-	s.look.last, s.look.next = load, nil
+	var load *Load
+	defer func() {
+		s.look.mu.Lock()
+		defer s.look.mu.Unlock()
+		s.look.next = nil
+		if load != nil {
+			s.look.last = load
+		}
+	}()
+	load = s.load()
 }
+
+// errNoLook is told where the first look has panicked, which the log tells of.
+var errNoLook = errors.New("the scheduler could not look at its load")
 
 func (s *Scheduler) load() *Load {
 	now := s.config.Clock()

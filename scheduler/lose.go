@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"context"
 	"slices"
 
 	"github.com/penstock/penstock/scheduler/answer"
@@ -30,10 +31,7 @@ func (s *Scheduler) backendLost() error {
 // Lose has the scheduler do without its backend, for a reason that those who run are told. When it returns, the backend is not used any
 // more but for its vocabulary. Doing it twice does nothing.
 func (s *Scheduler) Lose(reason error) {
-	done := make(chan struct{})
-	if s.inbox.post(func(s *Scheduler) { s.lose(reason); close(done) }) {
-		<-done
-	}
+	_ = s.ask(context.Background(), func(s *Scheduler) { s.lose(reason) }) // a scheduler that has ended does not use it either
 }
 
 // Revive says that the backend is as it was, with an empty memory.
@@ -45,9 +43,7 @@ func (s *Scheduler) lose(reason error) {
 		return
 	}
 	s.lost = true
-	for _, j := range slices.Clone(s.running) {
-		s.end(j, End{Reason: answer.ReasonError, Err: reason})
-	}
+	s.each(slices.Clone(s.running), func(_ int, j *job) { s.end(j, End{Reason: answer.ReasonError, Err: reason}) })
 	s.attempt(s.cache.Close)
 	s.cache = s.newCache()
 	clear(s.conversations)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
@@ -130,4 +132,48 @@ func tickUntil(s *scheduler.Scheduler, done <-chan struct{}) {
 			s.Tick()
 		}
 	}
+}
+
+// released is a backend that counts the passes after its owner has let it go.
+type released struct {
+	*schedulertest.Host
+	gone  bool
+	after int
+}
+
+func (b *released) Start(batch *scheduler.Batch) error {
+	if b.gone {
+		b.after++
+	}
+	return b.Host.Start(batch)
+}
+
+// When Lose has returned the backend is not used any more, also where a request is held back for others just then. It stays in the queue.
+func TestScheduler_Lose_WhileARequestIsHeldBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &released{Host: schedulertest.NewHost(schedulertest.New(scheduler.Limits{}), 2)}
+		s, err := scheduler.New(b, scheduler.Config{Slots: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		arrived := s.Expect() // another is on its way
+		st := submit(t, s, request(50, 1, 3))
+		time.Sleep(time.Millisecond)
+		s.Lose(fmt.Errorf("%w: the worker is gone", scheduler.ErrLost))
+		b.gone = true
+		time.Sleep(time.Second)
+		arrived()
+		synctest.Wait()
+		if _, told := st.TryNext(); b.after > 0 || told {
+			t.Errorf("%d passes after Lose had returned; the request that waits was told something: %v", b.after, told)
+		}
+		if snap, err := s.Inspect(ctx, 0); err != nil || len(snap.Queue) != 1 {
+			t.Errorf("%d wait in the queue (%v)", len(snap.Queue), err)
+		}
+		stop()
+		<-done
+	})
 }

@@ -66,7 +66,9 @@ func (s *Scheduler) survive(busy *bool) {
 	for _, j := range jobs {
 		s.abandon(j, &panics.Error{Value: v})
 	}
-	*busy = len(jobs) > 0
+	if *busy = len(jobs) > 0; *busy {
+		s.goOn(s.record.Start)
+	}
 }
 
 // abandon ends a job after a panic, whatever state that has left it in.

@@ -73,7 +73,7 @@ func TestStream_Inject_DoesNotStarve(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() { done <- st.Inject(t.Context(), []scheduler.Token{5, 6, 7, 8, 9, 10, 11, 12}) }()
-	for scheduler.Retries(s) == 0 { // it waits
+	for scheduler.Calling(s) == 0 { // it waits
 		scheduler.TakeCommands(s)
 	}
 	a := sip(t, s, st)

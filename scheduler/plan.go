@@ -38,7 +38,6 @@ func (s *Scheduler) plan() {
 	s.share.note(s.decoding > 0)
 	s.prefill()
 	s.joinByAdapters()
-	s.speculate()
 	s.record.Decode = s.decoding
 }
 

@@ -85,19 +85,20 @@ type Scheduler struct {
 	cache         *kvcache.Cache
 	estimator     *estimator.Estimator
 	share         share
-	workers       sync.WaitGroup     // goroutines
-	arrivals      uint64             // requests so far
-	shortTick     bool               // the last tick had short prompts only, though longer ones waited
-	prefilled     int                // prompt tokens that were planned so far
-	ticks         int                // ticks that were planned so far
-	retries       []func(*Scheduler) // control calls that wait for a reader, or have waited for a worker
-	slotActions   []*slotAction      // not begun yet, in the order they came
-	actionsDue    bool               // a slot was left since the last tick tried them, or one found a copy unfinished
-	conversations []uint64           // by slot: the name of what its last answer left in the cache; 0: nothing
-	awaited       []*job             // their workers are collected by a later tick
-	checkpointing time.Duration      // that taking checkpoints may take
-	lost          bool               // see lose.go
-	awaitsCopy    bool               // as of the last plan: a running job waits for cells whose sequence is being saved
+	workers       sync.WaitGroup // goroutines
+	arrivals      uint64         // requests so far
+	shortTick     bool           // the last tick had short prompts only, though longer ones waited
+	prefilled     int            // prompt tokens that were planned so far
+	ticks         int            // ticks that were planned so far
+	calling       []*job         // control calls of theirs wait
+	slotActions   []*slotAction  // not begun yet, in the order they came
+	conversations []uint64       // by slot: the name of what its last answer left in the cache; 0: nothing
+	awaited       []*job         // their workers are collected by a later tick
+	checkpointing time.Duration  // that taking checkpoints may take
+	lost          bool           // see lose.go
+	gathering     gathering
+	again         again // as of this tick
+	awaitsCopy    bool  // as of the last plan: a running job waits for cells whose sequence is being saved
 	record        TickRecord
 	history       history
 	rates         rates
@@ -176,11 +177,8 @@ func setDefault[T int | float64 | time.Duration](v *T, d T) {
 // It is called once.
 func (s *Scheduler) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		busy := s.Tick()
-		onlyCopying := len(s.planned) == 0 && s.cache.Copying()
-		if !busy || onlyCopying { // a copy is looked at again after copyCheck
-			s.sleep(ctx)
-		}
+		s.Tick()
+		s.sleep(ctx)
 	}
 	s.share.note(false)
 	s.inbox.close()
@@ -188,11 +186,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	for _, j := range s.jobs() {
 		s.end(j, End{Reason: answer.ReasonCancelled, Err: ErrClosed})
 	}
-	for _, retry := range s.retries {
-		retry(s) // to be told that the answer has ended
-	}
 	s.refuseSlotActions()
-	s.cache.Close()
+	s.attempt(s.cache.Close)
 	s.workers.Wait() // their stages are the backend's and the plugins', which may be closed after this
 	return nil
 }

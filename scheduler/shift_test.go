@@ -4,6 +4,8 @@ package scheduler_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,18 +15,30 @@ import (
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
-// shifted is what a model with 32 positions says after a prompt if the context is shifted: computed without a scheduler.
-func shifted(b *schedulertest.Backend, prompt []scheduler.Token, s answer.Shift, n int) (said []scheduler.Token) {
-	context := append([]scheduler.Token{}, prompt...)
+// shifted is what a model with so many positions says in answer to a request if the context is shifted, n tokens: computed without a
+// scheduler.
+func shifted(b *schedulertest.Backend, r scheduler.Request, longest, n int) (said []scheduler.Token) {
+	context := slices.Clone(r.Prompt[0].Tokens)
+	keep := r.Shift.Keep
+	if keep < 0 {
+		keep = len(context)
+	}
+	keep = min(keep, longest-4)
 	for range n {
-		t := b.After(append(context, 0), len(context), scheduler.Request{})[0]
+		t := b.After(append(context, 0), len(context), r)[0]
 		said, context = append(said, t), append(context, t)
-		if len(context) == 32 {
-			discard := s.Discard
-			if discard == 0 {
-				discard = (31 - s.Keep) / 2
-			}
-			context = append(context[:s.Keep:s.Keep], context[s.Keep+discard:]...)
+		if len(context) < longest {
+			continue
+		}
+		most := len(context) - keep - 1
+		discard := r.Shift.Discard
+		if discard == 0 {
+			discard = most / 2
+		}
+		discard = max(1, min(discard, most-1))
+		context = append(context[:keep:keep], context[keep+discard:]...)
+		if r.AdaptersFrom > keep { // they begin at the same token as before, or at the first one that is left after it
+			r.AdaptersFrom = max(keep, r.AdaptersFrom-discard)
 		}
 	}
 	return said
@@ -37,13 +51,14 @@ func TestScheduler_Shift_GoesOn(t *testing.T) {
 			b := schedulertest.New(scheduler.Limits{Cells: 80, Context: 32, Batch: 16})
 			s := newScheduler(t, b, scheduler.Config{Slots: 3})
 			var streams []*scheduler.Stream
+			var requests []scheduler.Request
 			for i := range 3 {
 				r := request(10, i/2, 150)
 				r.Shift, r.Buffer = &shift, 200
-				streams = append(streams, submit(t, s, r))
+				requests, streams = append(requests, r), append(streams, submit(t, s, r))
 			}
 			for i, a := range finish(t, s, streams...) {
-				if diff := cmp.Diff(shifted(b, prompt(10, i/2)[0].Tokens, shift, 150), a.tokens); diff != "" {
+				if diff := cmp.Diff(shifted(b, requests[i], 32, 150), a.tokens); diff != "" {
 					t.Errorf("answer %d: %s", i, diff)
 				}
 				if a.end.Reason != answer.ReasonLength || !a.end.Truncated || a.end.Usage.Generated != 150 || a.end.Usage.Context >= 32 {
@@ -51,6 +66,32 @@ func TestScheduler_Shift_GoesOn(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Adapters that count from a token of the prompt on still do so when that has moved, or has left the context. Nothing that they computed is
+// taken for the model's own afterwards.
+func TestScheduler_Shift_KeepsTheAdapters(t *testing.T) {
+	for _, from := range []int{0, 20, 88} {
+		for name, shift := range map[string]answer.Shift{"half": {}, "keeps the beginning": {Keep: 30}, "keeps the prompt": {Keep: -1}} {
+			t.Run(fmt.Sprint(name, " ", from), func(t *testing.T) {
+				b := schedulertest.New(scheduler.Limits{Cells: 400, Context: 100})
+				s := newScheduler(t, b, scheduler.Config{Slots: 1})
+				r := adapted("a", from, 90, 1, 150)
+				r.Shift, r.Buffer = &shift, 200
+				st := submit(t, s, r)
+				a := finish(t, s, st)[0]
+				if diff := cmp.Diff(shifted(b, r, 100, 150), a.tokens); diff != "" {
+					t.Error(diff)
+				}
+				for _, other := range []string{"", "a"} { // what it has left in the cache
+					r := adapted(other, from, 90, 1, 9)
+					if a, want := finish(t, s, submit(t, s, r))[0], alone(t, r); !slices.Equal(a.tokens, want.tokens) {
+						t.Errorf("with %q the next answer is %v, alone %v", other, a.tokens, want.tokens)
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -11,7 +11,9 @@ func (s *Scheduler) leave(j *job) {
 	s.dropDraft(j)
 	s.cache.Release(j.seq)
 	s.slots[j.slot], s.conversations[j.slot] = nil, j.seq.Conversation()
-	s.actionsDue = true
+	if len(s.slotActions) > 0 {
+		s.goOn(s.record.Start) // at once: one may wait for this slot
+	}
 	s.running = slices.DeleteFunc(s.running, func(r *job) bool { return r == j })
 	j.seq, j.slot, j.outputRow, j.scheduled = nil, -1, -1, 0
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/penstock/penstock/scheduler/panics"
 )
 
-// slotAction is what a client asks of the conversation of a slot, which waits until the slot is idle.
+// slotAction is what a client asks of the conversation of a slot, which waits until the slot is idle. As for a queued job, one who is parked
+// is preempted: nobody waits for as long as a client pauses.
 type slotAction struct {
 	ctx    context.Context
 	slot   int
-	try    func(*Scheduler) (begun bool)
+	try    func(*Scheduler) kvcache.Wait
 	refuse func(error)
 }
 
@@ -35,7 +36,7 @@ func (s *Scheduler) SaveSlot(ctx context.Context, slot int, salt string) (*kvcac
 		answerOnce(results, result{saved, err})
 	}
 	s.postSlotAction(&slotAction{ctx: ctx, slot: slot,
-		try:    func(s *Scheduler) bool { return s.cache.Export(s.conversations[slot], salt, reply) },
+		try:    func(s *Scheduler) kvcache.Wait { return s.cache.Export(s.conversations[slot], salt, reply) },
 		refuse: func(err error) { reply(nil, err) },
 	})
 	select {
@@ -60,13 +61,13 @@ func (s *Scheduler) RestoreSlot(ctx context.Context, slot int, saved *kvcache.Sa
 	}
 	results := make(chan error, 1)
 	s.postSlotAction(&slotAction{ctx: ctx, slot: slot,
-		try: func(s *Scheduler) bool {
-			name, begun, err := s.cache.Import(saved)
-			if begun {
+		try: func(s *Scheduler) kvcache.Wait {
+			name, wait, err := s.cache.Import(saved)
+			if wait == kvcache.WaitNone {
 				s.conversations[slot] = name
 				answerOnce(results, err)
 			}
-			return begun
+			return wait
 		},
 		refuse: func(err error) { answerOnce(results, err) },
 	})
@@ -86,11 +87,13 @@ func (s *Scheduler) checkSaved(saved *kvcache.Saved) error {
 func (s *Scheduler) EraseSlot(ctx context.Context, slot int, salt string) (n int, err error) {
 	results := make(chan error, 1)
 	s.postSlotAction(&slotAction{ctx: ctx, slot: slot,
-		try: func(s *Scheduler) (done bool) {
-			if n, done = s.cache.Erase(s.conversations[slot], salt); done {
+		try: func(s *Scheduler) kvcache.Wait {
+			erased, wait := s.cache.Erase(s.conversations[slot], salt)
+			if wait == kvcache.WaitNone {
+				n = erased
 				answerOnce(results, nil)
 			}
-			return done
+			return wait
 		},
 		refuse: func(err error) { answerOnce(results, err) },
 	})
@@ -113,7 +116,6 @@ func (s *Scheduler) postSlotAction(a *slotAction) {
 
 // actOnSlots begins the actions whose slots are idle, and refuses those that nobody waits for any more.
 func (s *Scheduler) actOnSlots() {
-	s.actionsDue = false
 	s.slotActions = slices.DeleteFunc(s.slotActions, s.actOnSlot)
 }
 
@@ -141,14 +143,14 @@ func (s *Scheduler) actOnSlot(a *slotAction) (over bool) {
 		a.refuse(err)
 		return true
 	}
-	if s.slots[a.slot] != nil {
+	if in := s.slots[a.slot]; in != nil && !(in.parked() && s.preempt(in)) {
 		return false
 	}
-	over = a.try(s)
-	if !over && s.cache.Copying() {
-		s.actionsDue = true // the copy may end later in this tick, and nothing would wake the next one
+	wait := a.try(s)
+	for wait == kvcache.WaitRoom && s.preempt(s.preemptible()) {
+		wait = a.try(s)
 	}
-	return over
+	return wait == kvcache.WaitNone
 }
 
 // answerOnce answers an action unless it was answered before it panicked.

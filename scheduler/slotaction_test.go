@@ -307,11 +307,9 @@ func TestScheduler_RestoreSlot_WhatIsNoneOfItsIsRefused(t *testing.T) {
 // Whoever waits when the scheduler ends is told.
 func TestScheduler_SlotActions_EndWithIt(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
-	r := request(100, 1, 50)
-	r.Buffer = 8 // it parks
-	submit(t, s, r)
-	for s.Tick() {
-	}
+	var slow slowness // in the slot
+	st, _ := reach(t, s, guided(20, slow.guest()), 5)
+	slow.ask(t, s, func(ctx context.Context) error { return st.Rewind(ctx, 1) })
 	ctx, cancel := context.WithCancel(t.Context())
 	results := make(chan error, 1)
 	go func() { _, err := s.SaveSlot(t.Context(), 0, ""); results <- err }()
@@ -322,6 +320,7 @@ func TestScheduler_SlotActions_EndWithIt(t *testing.T) {
 		t.Error("the tick spins for an action that cannot begin")
 	}
 	cancel()
+	close(slow.gate)
 	if err := s.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -330,5 +329,37 @@ func TestScheduler_SlotActions_EndWithIt(t *testing.T) {
 	}
 	if _, err := s.EraseSlot(t.Context(), 0, ""); !errors.Is(err, scheduler.ErrClosed) {
 		t.Errorf("erasing after the end: %v", err)
+	}
+}
+
+// An answer that is paused keeps nobody from its slot, nor from the cells that it holds, for as long as it is paused. It goes on as if nothing
+// had been.
+func TestScheduler_SlotActions_DoNotWaitForThePaused(t *testing.T) {
+	for _, slots := range []int{1, 2} { // the conversation is restored in its slot, and in the other one, for lack of cells
+		s := newScheduler(t, schedulertest.New(scheduler.Limits{Cells: 600}), scheduler.Config{Slots: slots})
+		finish(t, s, submit(t, s, request(300, 1, 10)))
+		saved := saveSlot(t, s, 0, "")
+		r := request(400, 2, 60)
+		r.Slot = new(int)
+		st, a := begin(t, s, r, 20)
+		if err := control(t, s, st.Pause); err != nil {
+			t.Fatal(err)
+		}
+		if err := restore(s, slots-1, saved); err != nil {
+			t.Fatal(err)
+		}
+		_ = saved.State.Close()
+		if next := finish(t, s, submit(t, s, request(300, 1, 10)))[0]; next.end.Usage.Cached == 0 {
+			t.Errorf("%d slots: nothing of the conversation is there", slots)
+		}
+		if err := control(t, s, st.Resume); err != nil {
+			t.Fatal(err)
+		}
+		for s.Tick() {
+			a.read(st)
+		}
+		if want := alone(t, request(400, 2, 60)); a.text != want.text {
+			t.Errorf("%d slots: the paused answer is %q, alone %q", slots, a.text, want.text)
+		}
 	}
 }

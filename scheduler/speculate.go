@@ -74,7 +74,7 @@ func (s *Scheduler) speculate() {
 		Most: s.config.MostDrafted, Target: s.config.ITLTarget, Estimator: s.estimator, Offers: p.offers.Offers, Apart: s.draftsApart()}
 	s.earn()
 	s.chooseAsked()
-	s.ask()
+	s.askDrafter()
 	length := s.choose(0, func(a *draft.Ask) int { return len(a.Draft) })
 	if !s.costly() { // else it was asked for trials only
 		s.chooseTrials()
@@ -179,8 +179,8 @@ func (s *Scheduler) chooseAsked() {
 	})
 }
 
-// chooseTrials chooses which of the asked jobs are to have a draft although it does not seem to pay: those that it is time for, and that can
-// bear that it is wrong. Where trials would need a pass that there is not otherwise, all jobs have it together.
+// chooseTrials chooses which of the asked jobs are to have a draft although it does not seem to pay, since the text may have come to a part
+// that repeats: those that can bear that it is wrong. Where trials would need a pass that there is not otherwise, all jobs have it together.
 func (s *Scheduler) chooseTrials() {
 	p := &s.speculation
 	others, none := p.trials[:0], true
@@ -201,22 +201,19 @@ func (s *Scheduler) chooseTrials() {
 	price, sensible := p.offers.Trial(together, p.chosen)
 	able := func(j *job) bool { return sensible && j.guess.budget.Left() >= price }
 	if together > 1 {
-		due := !slices.ContainsFunc(others, func(j *job) bool { return !able(j) }) && p.chances.Due(&p.chances)
+		due := !slices.ContainsFunc(others, func(j *job) bool { return !able(j) })
 		for _, j := range others {
 			j.guess.trial = due
 		}
 		return
 	}
-	for _, j := range others {
-		if able(j) && j.guess.chances.Due(&p.chances) {
-			j.guess.trial = true
-			return // one in a tick
-		}
+	if i := slices.IndexFunc(others, able); i >= 0 {
+		others[i].guess.trial = true // one in a tick
 	}
 }
 
-// ask has the drafter guess for the asked jobs. Those stay that get a draft.
-func (s *Scheduler) ask() {
+// askDrafter has the drafter guess for the asked jobs. Those stay that get a draft.
+func (s *Scheduler) askDrafter() {
 	p := &s.speculation
 	p.asks = p.asks[:0]
 	longest := 1
@@ -267,6 +264,9 @@ func (s *Scheduler) mostDrafted(j *job) int {
 		most = min(most, j.req.MostDrafted)
 	}
 	most = min(most, s.limits.longest()-len(j.answer.Context())-1)
+	if n := j.beforeAdapters(); n > 0 {
+		most = min(most, n-1) // the pass computes all of them with the model alone
+	}
 	if j.req.MaxTokens > 0 {
 		most = min(most, j.req.MaxTokens-j.answer.Generated()-1)
 	}

@@ -105,7 +105,7 @@ func TestStream_Control_OneAtATime(t *testing.T) {
 	first := slow.ask(t, s, func(ctx context.Context) error { return st.Inject(ctx, []scheduler.Token{5}) })
 	second := make(chan error, 1)
 	go func() { second <- st.Inject(t.Context(), []scheduler.Token{6}) }()
-	for scheduler.Deferred(s) == 0 {
+	for scheduler.Calling(s) == 0 {
 		scheduler.TakeCommands(s)
 	}
 	close(slow.gate)

@@ -71,6 +71,10 @@ func (st *Stream) Attach(seq int64) error {
 	return nil
 }
 
+// Forget has a stream of Request.Keep keep nothing more than it must: Attach reaches what is not read, and little before. The reader calls
+// it.
+func (st *Stream) Forget() { st.ring.Forget() }
+
 // Missed counts the events that a slow reader lost under DropOldest.
 func (st *Stream) Missed() uint64 { return st.ring.Missed() }
 

@@ -23,15 +23,47 @@ func (s *Scheduler) Submit(r Request) (*Stream, error) {
 
 // SubmitAll queues all of some requests or none. Besides Submit's errors there is ErrTooMany: there will never be room for
 // so many.
-func (s *Scheduler) SubmitAll(requests []Request) (_ []*Stream, err error) {
+func (s *Scheduler) SubmitAll(requests []Request) ([]*Stream, error) {
+	if err := s.inbox.reserve(len(requests)); err != nil {
+		closeAll(requests)
+		return nil, err
+	}
+	return s.submit(requests, len(requests))
+}
+
+// SubmitBuilt is SubmitAll for n requests that take memory or time to build: it has them built only once there is room for
+// all, which no other request can take meanwhile. An error of build is returned as it is; what build has made until then is
+// its own to close.
+func (s *Scheduler) SubmitBuilt(n int, build func() ([]Request, error)) ([]*Stream, error) {
+	if err := s.inbox.reserve(n); err != nil {
+		return nil, err
+	}
+	built := false
 	defer func() {
-		if err == nil {
-			return
-		}
-		for _, r := range requests {
-			answer.Close(r.Chain, r.Rules)
+		if !built { // or it panicked
+			s.inbox.ended(n)
 		}
 	}()
+	requests, err := build()
+	if err != nil {
+		return nil, err
+	}
+	built = true
+	return s.submit(requests, n)
+}
+
+// submit queues requests that room is reserved for.
+func (s *Scheduler) submit(requests []Request, reserved int) (_ []*Stream, err error) {
+	queued := false
+	defer func() {
+		if !queued {
+			closeAll(requests)
+			s.inbox.ended(reserved)
+		}
+	}()
+	if len(requests) != reserved {
+		return nil, fmt.Errorf("%w: %d requests, room was asked for %d", ErrBadRequest, len(requests), reserved)
+	}
 	jobs := make([]*job, len(requests))
 	streams := make([]*Stream, len(requests))
 	for i, r := range requests {
@@ -40,17 +72,25 @@ func (s *Scheduler) SubmitAll(requests []Request) (_ []*Stream, err error) {
 		}
 		streams[i] = jobs[i].stream
 	}
-	err = s.inbox.submit(len(jobs), func(s *Scheduler) {
+	queued = s.inbox.post(func(s *Scheduler) {
+		now := s.config.Clock()
+		s.gather(now)
 		for _, j := range jobs {
 			s.arrivals++
-			j.arrive(s.arrivals, s.config.Clock())
+			j.arrive(s.arrivals, now)
 			s.queue.push(j)
 		}
 	})
-	if err != nil {
-		return nil, err
+	if !queued {
+		return nil, ErrClosed
 	}
 	return streams, nil
+}
+
+func closeAll(requests []Request) {
+	for _, r := range requests {
+		answer.Close(r.Chain, r.Rules)
+	}
 }
 
 // newJob checks a request and makes its job and stream.

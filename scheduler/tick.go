@@ -3,49 +3,44 @@
 package scheduler
 
 // Tick does one round: it takes commands, fills free slots (admit.go), plans (plan.go) and computes the plan (pass.go), which ends with
-// sampling (sample.go) and sending (emit.go). busy asks for the next tick at once: a pass ran, a copy or saving ahead goes on, an action
-// waits whose slot was left or that found a copy unfinished, or this tick admitted nobody because a running job waited for a copy.
+// sampling (sample.go) and sending (emit.go). busy says that there is more to do in the next one, whether or not somebody calls: a pass ran,
+// or something goes on from tick to tick (alarm.go).
 //
 // Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() (busy bool) {
-	s.planned, s.prefilling = s.planned[:0], s.prefilling[:0]
+	s.planned, s.prefilling, s.again = s.planned[:0], s.prefilling[:0], again{}
 	defer s.survive(&busy)
-	now := s.config.Clock()
 	lastPasses := s.record.Forward
-	s.record = TickRecord{Start: now}
+	s.record = TickRecord{}
 	s.collectAwaited()
 	s.takeCommands()
+	now := s.config.Clock() // nobody was submitted after it who is known
+	s.record.Start = now
+	s.expire(now)
 	if s.lost {
-		s.expire(now)
 		s.dropSlotActions()
 		s.publish()
 		return false
 	}
-	if s.gather() {
-		now = s.config.Clock() // what came meanwhile was submitted before it
-		s.record.Start = now
-	}
-	s.expire(now)
 	s.cache.BeginTick(s.copyTime(lastPasses))
 	s.actOnSlots()
-	awaitedCopy := s.awaitsCopy
 	s.admit(now)
 	if !s.awaitsCopy {
 		s.cache.SaveAhead()
 	}
 	s.plan()
-	if len(s.planned) == 0 {
-		s.publish()
-		return awaitedCopy || !s.cache.Settled() || s.actionsDue && len(s.slotActions) > 0
+	if len(s.planned) > 0 {
+		s.goOn(now)
+		s.computeAlone()
+		s.observe()
+	} else if at, due := s.cache.Next(); due {
+		s.goOn(at)
 	}
-	s.computeAlone()
-	s.chargeDrafts()
-	s.observe()
 	s.publish()
-	return true
+	return s.again.busy
 }
 
-// computeAlone computes when it is this scheduler's turn, while others on the same processors pause.
+// computeAlone computes when it is this scheduler's turn, while others on the same processors pause. A drafter may be a model, too.
 func (s *Scheduler) computeAlone() {
 	s.share.take()
 	defer s.share.give()
@@ -53,7 +48,9 @@ func (s *Scheduler) computeAlone() {
 		s.config.Others.Pause()
 		defer s.config.Others.Resume()
 	}
+	s.speculate()
 	s.compute()
+	s.chargeDrafts()
 }
 
 // takeCommands runs what other goroutines posted: submissions, cancellations, control calls.
@@ -64,9 +61,5 @@ func (s *Scheduler) takeCommands() {
 		commands[i] = nil
 	}
 	s.commands = commands
-	retries := s.retries
-	s.retries = nil
-	for _, retry := range retries {
-		s.attempt(func() { retry(s) })
-	}
+	s.tryCalls()
 }

@@ -4,12 +4,14 @@ package scheduler_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/draft"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -106,4 +108,54 @@ func TestTurns_TwoModels_ComputeInTurns(t *testing.T) {
 	if _, together := gap(false); together == 0 {
 		t.Error("without turns no passes ran at once: the test proves nothing")
 	}
+}
+
+// gated is a backend whose next pass takes until it is let go.
+type gated struct {
+	*schedulertest.Backend
+	gate chan struct{} // nil: it takes no time
+}
+
+func (b *gated) Wait() error {
+	if b.gate != nil {
+		<-b.gate
+		b.gate = nil
+	}
+	return b.Backend.Wait()
+}
+
+// counting is a drafter that counts how often it is asked.
+type counting struct{ times atomic.Int32 }
+
+func (d *counting) Draft([]*draft.Ask) { d.times.Add(1) }
+
+// A drafter may be a model. It computes in the turn of its scheduler only.
+func TestTurns_DraftsHaveTheirTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := scheduler.NewTurns()
+		other := &gated{Backend: schedulertest.New(scheduler.Limits{})}
+		first := newScheduler(t, other, scheduler.Config{Turns: turns})
+		b, drafter := schedulertest.New(scheduler.Limits{}), new(counting)
+		b.Cost = flat
+		second := newScheduler(t, b, scheduler.Config{Turns: turns, Drafter: drafter})
+		submit(t, second, request(20, 1, 200))
+		for range 5 {
+			second.Tick()
+		}
+		submit(t, first, request(20, 1, 20))
+		gate := make(chan struct{})
+		other.gate = gate
+		var both sync.WaitGroup
+		both.Go(func() { first.Tick() })
+		synctest.Wait() // it is the first one's turn now
+		before := drafter.times.Load()
+		both.Go(func() { second.Tick() })
+		if synctest.Wait(); drafter.times.Load() > before {
+			t.Error("the drafter computes in the turn of the other scheduler")
+		}
+		close(gate)
+		if both.Wait(); drafter.times.Load() == before {
+			t.Error("it has not computed in its own turn")
+		}
+	})
 }

@@ -293,3 +293,33 @@ func TestWorker_Apply_NaNDoesNotReachTheReader(t *testing.T) {
 		t.Errorf("ended as %v", a.end.Reason)
 	}
 }
+
+// What a plugin could still have taken back when the answer is ended from outside, or fails, is neither shown nor counted.
+func TestWorker_HoldWindow_IsNotCountedWhereItIsNotShown(t *testing.T) {
+	for _, how := range []string{"deadline", "cancelled", "fault"} {
+		b := schedulertest.New(scheduler.Limits{})
+		b.Cost = flat
+		s := newScheduler(t, b, scheduler.Config{})
+		accepted := 0
+		r := guided(100, &guest{hold: 30, accept: func(scheduler.Token) (chain.Effect, error) {
+			if accepted++; accepted == 50 && how == "fault" {
+				return chain.Effect{}, errors.New("a trap")
+			}
+			return chain.Effect{}, nil
+		}})
+		if how == "deadline" {
+			r.Deadline = b.Now().Add(50 * flat(1, 0))
+		}
+		st := submit(t, s, r)
+		if how == "cancelled" {
+			for range 50 {
+				s.Tick()
+			}
+			st.Cancel()
+		}
+		a := complete(s, st)
+		if a.end.Reason == answer.ReasonLength || a.end.Usage.Generated != len(a.tokens) {
+			t.Errorf("%s: %v (%v), %d tokens shown, usage %+v", how, a.end.Reason, a.end.Err, len(a.tokens), a.end.Usage)
+		}
+	}
+}

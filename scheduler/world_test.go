@@ -3,17 +3,13 @@
 package scheduler_test
 
 import (
-	"context"
-	"errors"
 	"math/rand/v2"
-	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
-	"github.com/penstock/penstock/scheduler/answer"
-	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/estimator"
 	"github.com/penstock/penstock/scheduler/kvcache"
 	"github.com/penstock/penstock/scheduler/schedulertest"
@@ -38,7 +34,9 @@ type world struct {
 	adapters int // sets of them that requests choose from
 
 	calls   sync.WaitGroup // control calls that wait for their answer
+	saving  atomic.Int32   // conversations that are, or are to be, outside the cache
 	failing bool           // passes fail now and then
+	lost    bool           // the backend was lost once
 	counts  tokenCounter
 
 	open    []*client
@@ -56,6 +54,8 @@ type client struct {
 	paused, slow bool
 	begun        bool // its first event was seen
 	rewound      bool // it was asked to take tokens back
+	steered      bool // that, or to take some in
+	unable       bool // its plugin cannot begin
 	hurt         bool // cancelled, paused, slow, or it waited for an equal prompt: order and latency are its own doing
 	computed     int
 	hungry       int // ticks in which it prefilled nothing while others computed
@@ -97,61 +97,6 @@ func newWorld(t *testing.T, seed uint64) *world {
 	return w
 }
 
-func (w *world) arrive() {
-	longest := w.backend.Limits().Context
-	r := request(1+w.rng.IntN(longest/2), w.rng.IntN(4), w.rng.IntN(longest/4))
-	r.Priority = w.rng.IntN(3) - 1
-	r.Buffer = 8
-	r.Keep = w.rng.IntN(4) == 0
-	if n := w.rng.IntN(w.adapters + 1); n > 0 {
-		r.Adapters = schedulertest.Adapters(strconv.Itoa(n))
-		r.AdaptersFrom = w.rng.IntN(2) * w.rng.IntN(len(r.Prompt[0].Tokens)+1)
-	}
-	w.embellish(&r)
-	if w.rng.IntN(10) == 0 {
-		r.Overflow = scheduler.OverflowPolicy(w.rng.IntN(3))
-	}
-	st, err := w.s.Submit(r)
-	if err != nil {
-		return // the queue is full
-	}
-	c := &client{id: w.ended + len(w.open), priority: r.Priority, st: st, request: r}
-	c.slow = w.rng.IntN(6) == 0
-	c.hurt = c.slow || r.Overflow != scheduler.Park
-	w.open = append(w.open, c)
-}
-
-// disturb does something a client may do at any time.
-func (w *world) disturb() {
-	if len(w.open) == 0 {
-		return
-	}
-	c := w.open[w.rng.IntN(len(w.open))]
-	switch w.rng.IntN(7) {
-	case 0:
-		c.st.Cancel()
-		c.hurt = true
-	case 1:
-		c.hurt, c.paused = true, true
-		_ = control(w.t, w.s, c.st.Pause)
-	case 2:
-		c.paused = false
-		_ = control(w.t, w.s, c.st.Resume)
-	case 3:
-		c.slow = !c.slow
-		c.hurt = true
-	case 4:
-		tokens := foreign[:1+w.rng.IntN(len(foreign))]
-		w.call(func(ctx context.Context) error { return c.st.Inject(ctx, tokens) })
-	case 5:
-		c.rewound = true
-		n := 1 + w.rng.IntN(4)
-		w.call(func(ctx context.Context) error { return c.st.Rewind(ctx, n) })
-	case 6:
-		w.lose(c)
-	}
-}
-
 func (w *world) tick() bool {
 	w.ticks++
 	busy := w.s.Tick()
@@ -161,7 +106,7 @@ func (w *world) tick() bool {
 	if got, want := scheduler.Held(w.s), w.backend.Used(); got != want {
 		w.t.Fatalf("tick %d: the books have %d cells in use, the cache %d", w.ticks, got, want)
 	}
-	if got := int64(w.backend.StateBytes); got > w.bytes {
+	if got := int64(w.backend.StateBytes); w.saving.Load() == 0 && got > w.bytes {
 		w.t.Fatalf("tick %d: archive and checkpoints take %d bytes of %d", w.ticks, got, w.bytes)
 	}
 	if got, want := w.counts.tokens, w.backend.Tokens; !w.failing && got != want {
@@ -208,61 +153,6 @@ func (w *world) starvation() {
 			c.computed = slot.Computed
 		}
 	}
-}
-
-// embellish gives some requests more than a native chain.
-func (w *world) embellish(r *scheduler.Request) {
-	rng := rand.New(rand.NewPCG(w.rng.Uint64(), 1)) // stages have their own: they run beside the tick
-	switch w.rng.IntN(4) {
-	case 0:
-		r.Chain = []chain.Stage{&weaver{rng: rng, hold: w.rng.IntN(3) * w.rng.IntN(30)}, schedulertest.Sampled{}}
-	case 1:
-		r.Rules = []answer.StopRule{&withholder{rng: rng}}
-	case 2:
-		r.Stop = []string{"1 1"} // the beginning of it is common
-	}
-}
-
-// call makes a control call that may have to wait for a reader or for stages.
-func (w *world) call(f func(context.Context) error) {
-	w.calls.Go(func() {
-		err := f(w.t.Context())
-		for _, expected := range []error{nil, scheduler.ErrEnded, scheduler.ErrBadRequest, context.Canceled} {
-			if errors.Is(err, expected) {
-				return
-			}
-		}
-		w.t.Error(err)
-	})
-}
-
-// lose makes a client lose some of what it has read, and come back for it.
-func (w *world) lose(c *client) {
-	n := len(c.answer.events)
-	if !c.request.Keep || c.request.Overflow == scheduler.DropOldest || n == 0 {
-		return
-	}
-	seen := c.answer.events[:w.rng.IntN(n)]
-	if err := c.st.Attach(int64(len(seen)) - 1); err != nil {
-		w.t.Fatalf("request %d after event %d of %d: %v", c.id, len(seen)-1, n, err)
-	}
-	c.answer = received{}
-	for _, e := range seen {
-		c.answer.take(e)
-	}
-}
-
-// errFlaky fails a pass.
-var errFlaky = errors.New("flaky")
-
-func (w *world) fail(*scheduler.Batch) error {
-	switch w.rng.IntN(60) {
-	case 0:
-		return errFlaky
-	case 1:
-		return scheduler.ErrNoCells
-	}
-	return nil
 }
 
 // complaints is where a scheduler logs that should not: panics.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/remote/compute"
 	"github.com/penstock/penstock/native"
@@ -59,7 +60,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	if errors.Is(err, errReported) {
 		return exitFailed
 	}
-	fmt.Fprintf(errOut, "penstock: %v\n", err)
+	fmt.Fprintf(errOut, "penstock: %s\n", plugin.Told(err))
 	if errors.Is(err, errUsage) {
 		return exitWrongUse
 	}

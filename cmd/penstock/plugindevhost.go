@@ -32,6 +32,7 @@ func ownHost(ctx context.Context, cmd *cobra.Command) (_ *dev.Host, end func() e
 	s.APIKeys, s.APIKeyFile, s.SSLCertFile, s.SSLKeyFile = nil, "", "", ""
 	s.RateLimitRequests, s.RateLimitTokens = 0, 0
 	cfg.Plugins.Dir, cfg.Plugins.Default, cfg.Plugins.Lock = folder, nil, nil
+	cfg.Plugins.Log = true
 	log := cmd.ErrOrStderr()
 	h, err := host.Open(ctx, host.Options{
 		Config: cfg, UI: web.FS(), Version: version, Log: slog.New(guestLog{to: log}), Progress: newProgress(log, modelName(cfg)).show,

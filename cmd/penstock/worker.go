@@ -72,6 +72,11 @@ func startSession(o compute.Options, cache *compute.Cache, log *slog.Logger) (re
 
 // work serves hosts until a signal ends it.
 func work(cmd *cobra.Command, f workerFlags) error {
+	for _, name := range []string{"tls-cert", "tls-key", "tls-ca"} {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
+			return usageError{fmt.Errorf("--%s is empty, and this worker would do without TLS; name a PEM file, or leave out --tls-cert, --tls-key and --tls-ca", name)}
+		}
+	}
 	if err := f.security.Check(f.listen); err != nil {
 		return usageError{err}
 	}

@@ -55,6 +55,8 @@ func TestWorker_WrongUse(t *testing.T) {
 		{[]string{"worker", "--listen", "0.0.0.0:0"}, exitWrongUse, "0.0.0.0:0 is not on the loopback interface, and RPC has neither keys nor encryption"},
 		{[]string{"worker", "--tls-cert", "a.pem"}, exitWrongUse, "tls-ca"},
 		{[]string{"worker", "--tls-cert", "a.pem", "--tls-key", "a.pem", "--tls-ca", "a.pem"}, exitFailed, "a.pem"},
+		{[]string{"worker", "--tls-cert", "", "--tls-key", "", "--tls-ca", ""}, exitWrongUse, "--tls-cert is empty"},
+		{[]string{"serve", "--api-key", ""}, exitWrongUse, "server.api_keys (flag --api-key): is empty"},
 		{[]string{"worker", "--device", "GPU77"}, exitFailed, `--device names "GPU77", which is no device of this machine`},
 		{[]string{"worker", "--kernels", "popcorn"}, exitWrongUse, `--kernels is "popcorn"; it can be penstock, amx, ggml or plain`},
 		{[]string{"serve", "--rpc", "10.0.0.1"}, exitWrongUse, "workers.rpc"},

@@ -26,7 +26,16 @@ type Limiter struct {
 	clients map[string]*buckets
 }
 
-type buckets struct{ requests, tokens *rate.Limiter } // nil: any number
+type buckets struct{ requests, tokens bucket }
+
+// bucket holds units of which each has so many shares.
+type bucket struct {
+	rate   *rate.Limiter // of shares; nil: any number
+	shares int
+}
+
+// Shares is how many shares a request has, of which what costs little counts one.
+const Shares = 16
 
 // maxClients bounds the clients whose use is known. Of more, some are forgotten, full ones first.
 const maxClients = 1 << 16
@@ -60,13 +69,27 @@ func (l *Limiter) Take(client string) (_ Standing, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.of(client, now)
-	s := Standing{quota(b.requests, now), quota(b.tokens, now)}
+	return b.take(Shares, Standing{b.requests.quota(Shares, now), b.tokens.quota(1, now)}, now)
+}
+
+// TakeShare counts one of the Shares of a request, for what is done to an answer that goes on. It waits for no tokens: those of the answer
+// count at its end.
+func (l *Limiter) TakeShare(client string) (_ Standing, ok bool) {
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.of(client, now)
+	return b.take(1, Standing{Requests: b.requests.quota(1, now)}, now)
+}
+
+// take counts shares of a request, where the standing lets it.
+func (b *buckets) take(shares int, s Standing, now time.Time) (_ Standing, ok bool) {
 	if s.Wait() > 0 {
 		return s, false
 	}
-	if b.requests != nil {
-		b.requests.AllowN(now, 1)
-		s.Requests = quota(b.requests, now)
+	if b.requests.rate != nil {
+		b.requests.rate.AllowN(now, shares)
+		s.Requests = b.requests.quota(shares, now)
 		s.Requests.Wait = 0
 	}
 	return s, true
@@ -83,7 +106,7 @@ func (l *Limiter) Charge(client string, tokens int) {
 	b := l.of(client, now)
 	for tokens > 0 { // a reservation may not be larger than the bucket, but the bucket may owe more
 		n := min(tokens, l.limits.Tokens)
-		b.tokens.ReserveN(now, n)
+		b.tokens.rate.ReserveN(now, n)
 		tokens -= n
 	}
 }
@@ -94,7 +117,7 @@ func (l *Limiter) of(client string, now time.Time) *buckets {
 		if len(l.clients) >= maxClients {
 			l.forget(now)
 		}
-		b = &buckets{bucket(l.limits.Requests), bucket(l.limits.Tokens)}
+		b = &buckets{newBucket(l.limits.Requests, Shares), newBucket(l.limits.Tokens, 1)}
 		l.clients[client] = b
 	}
 	return b
@@ -104,7 +127,7 @@ func (l *Limiter) of(client string, now time.Time) *buckets {
 // minute anew.
 func (l *Limiter) forget(now time.Time) {
 	for client, b := range l.clients {
-		if isFull(b.requests, now) && isFull(b.tokens, now) {
+		if b.requests.isFull(now) && b.tokens.isFull(now) {
 			delete(l.clients, client)
 		}
 	}
@@ -116,26 +139,27 @@ func (l *Limiter) forget(now time.Time) {
 	}
 }
 
-func bucket(perMinute int) *rate.Limiter {
+func newBucket(perMinute, shares int) bucket {
 	if perMinute == 0 {
-		return nil
+		return bucket{}
 	}
-	return rate.NewLimiter(rate.Limit(perMinute)/60, perMinute)
+	return bucket{rate.NewLimiter(rate.Limit(perMinute*shares)/60, perMinute*shares), shares}
 }
 
-func isFull(b *rate.Limiter, now time.Time) bool {
-	return b == nil || b.TokensAt(now) >= float64(b.Burst())
+func (b bucket) isFull(now time.Time) bool {
+	return b.rate == nil || b.rate.TokensAt(now) >= float64(b.rate.Burst())
 }
 
-func quota(b *rate.Limiter, now time.Time) Quota {
-	if b == nil {
+// quota is what is left of the bucket, for a client that wants so many shares.
+func (b bucket) quota(wanted int, now time.Time) Quota {
+	if b.rate == nil {
 		return Quota{}
 	}
-	left := b.TokensAt(now)
-	until := func(level float64) time.Duration {
-		return time.Duration(max(0, level-left) / float64(b.Limit()) * float64(time.Second))
+	left := b.rate.TokensAt(now)
+	until := func(level int) time.Duration {
+		return time.Duration(max(0, float64(level)-left) / float64(b.rate.Limit()) * float64(time.Second))
 	}
-	return Quota{Limit: b.Burst(), Remaining: int(math.Max(0, math.Floor(left))), Reset: until(float64(b.Burst())), Wait: until(1)}
+	return Quota{Limit: b.rate.Burst() / b.shares, Remaining: int(math.Max(0, math.Floor(left/float64(b.shares)))), Reset: until(b.rate.Burst()), Wait: until(wanted)}
 }
 
 // Address names a client without a key by its address. In IPv6 that is the network of 64 bits that one customer has, since within

@@ -38,6 +38,37 @@ func TestLimiter_Take_Requests(t *testing.T) {
 	})
 }
 
+// What costs little counts a share of a request, and waits for no tokens.
+func TestLimiter_TakeShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter(Limits{Requests: 2, Tokens: 10})
+		l.Take("a")
+		l.Charge("a", 1000)
+		for i := range Shares {
+			if s, ok := l.TakeShare("a"); !ok || s.Wait() != 0 || s.Requests.Limit != 2 || s.Requests.Remaining != 0 {
+				t.Fatalf("share %d: %v %+v", i, ok, s)
+			}
+		}
+		s, ok := l.TakeShare("a")
+		if ok || s.Wait() != 30*time.Second/Shares {
+			t.Errorf("beyond both requests: %v, wait %v", ok, s.Wait())
+		}
+		if _, ok := l.TakeShare("b"); !ok {
+			t.Error("one client's shares count for another")
+		}
+		time.Sleep(s.Wait())
+		if _, ok := l.TakeShare("a"); !ok {
+			t.Error("the wait was too short")
+		}
+		none := NewLimiter(Limits{Tokens: 1})
+		for range 1000 {
+			if _, ok := none.TakeShare("a"); !ok {
+				t.Fatal("there is no limit of requests")
+			}
+		}
+	})
+}
+
 // Tokens are known late: a client may owe some, and waits until it does not.
 func TestLimiter_Charge_TokensThatAreOwed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

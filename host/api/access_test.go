@@ -207,6 +207,42 @@ func TestAPI_Origins(t *testing.T) {
 	}
 }
 
+// TestAPI_CrossSite_Refused: what a page of another site has its browser fetch without an Origin, as for an image, is refused whatever the
+// route, so that no page has a server work. A link to the page of the server may be followed.
+func TestAPI_CrossSite_Refused(t *testing.T) {
+	r := newRig(t, func(s *setup) {
+		s.Origins, s.Metrics = []string{"https://friend.example"}, http.NotFoundHandler()
+	})
+	all := newRig(t, func(s *setup) { s.Origins = []string{"*"} })
+	for _, route := range r.handler.(*echo.Echo).Routes() {
+		path := strings.NewReplacer(":name", "a", ":id", "0", "*", "a.svg").Replace(route.Path)
+		if route.Method == echo.RouteNotFound {
+			route.Method = http.MethodGet
+		}
+		for _, site := range []string{"cross-site", "same-site"} {
+			for _, mode := range []string{"no-cors", "navigate"} {
+				status, _, body := r.call(route.Method, path, "", "Sec-Fetch-Site", site, "Sec-Fetch-Mode", mode)
+				refused := status == http.StatusForbidden && (route.Method == http.MethodHead || strings.Contains(body, "cross_site_not_allowed"))
+				if isPage := route.Path == "/*" && mode == "navigate"; refused == isPage {
+					t.Errorf("%s %s, %s, %s: %d %s", route.Method, path, site, mode, status, body)
+				}
+			}
+		}
+	}
+	for _, tc := range []struct {
+		rig          *rig
+		site, origin string
+		want         int
+	}{
+		{r, "same-origin", "", 200}, {r, "none", "", 200}, {r, "", "", 200}, {r, "cross-site", "", 403}, {r, "cross-site", "https://friend.example", 200},
+		{r, "same-site", "https://foe.example", 403}, {all, "cross-site", "", 200},
+	} {
+		if status, _, _ := tc.rig.call(http.MethodGet, "/slots", "", "Sec-Fetch-Site", tc.site, "Origin", tc.origin); status != tc.want {
+			t.Errorf("%q from %q: %d, want %d", tc.site, tc.origin, status, tc.want)
+		}
+	}
+}
+
 // TestAPI_Client_IsBelievedOfTrustedProxies: the log names who has connected, and another only where a trusted proxy says so.
 func TestAPI_Client_IsBelievedOfTrustedProxies(t *testing.T) {
 	network := func(s string) *net.IPNet {

@@ -27,10 +27,16 @@ func showAdapter(i completion.AdapterInfo) adapterInfo {
 		PromptPrefix: i.PromptPrefix, Invocation: i.InvocationTokens}
 }
 
-// withAdapters hands the adapters of the model that the query names, or of the default one, to a handler.
+// withAdapters hands the adapters of the model that the query names, or of the default one, to a handler. A GET tells of a model that is
+// loaded, and loads none.
 func (s *service) withAdapters(handle func(echo.Context, completion.Adapters) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		m, release, err := s.Models.Use(c.Request().Context(), c.QueryParam("model"))
+		name := c.QueryParam("model")
+		find := func() (*completion.Model, func(), error) { return s.Models.Use(c.Request().Context(), name) }
+		if c.Request().Method == http.MethodGet {
+			find = func() (*completion.Model, func(), error) { return s.Models.Loaded(name) }
+		}
+		m, release, err := find()
 		if err != nil {
 			return err
 		}

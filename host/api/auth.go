@@ -64,9 +64,9 @@ func (s *service) identify(c echo.Context, secret string) error {
 		return &completion.Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Type: completion.TypeAuth,
 			Message: "this server needs a key; send it as Authorization: Bearer KEY or as X-Api-Key: KEY"}
 	}
-	caller := completion.Caller{ID: "address " + access.Address(c.RealIP()), MayRaisePriority: key.Priority}
+	caller := completion.Caller{ID: addressOf(c), MayRaisePriority: key.Priority, Administers: key.Admin || !guarded(keys)}
 	if keys.Closed() {
-		caller.ID = "key " + key.Digest
+		caller.ID, caller.Keyed = "key "+key.Digest, true
 		if !s.ShareCache { // how many tokens were cached, and how soon the first one comes, then tell nobody what others have sent
 			caller.CacheSalt = key.Digest
 		}
@@ -75,6 +75,16 @@ func (s *service) identify(c echo.Context, secret string) error {
 	operation.From(c.Request().Context()).SetClient(s.client(c, key, caller.ID))
 	return nil
 }
+
+// callerID tells callers apart, also those of routes that ask for no key of a client.
+func callerID(c echo.Context) string {
+	if wire.HasCaller(c) {
+		return wire.CallerOf(c).ID
+	}
+	return addressOf(c)
+}
+
+func addressOf(c echo.Context) string { return "address " + access.Address(c.RealIP()) }
 
 // administer lets requests pass that have the admin key. If none is configured, none pass.
 func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
@@ -95,6 +105,20 @@ func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// administerShared is administer for what llama-server's and Ollama's clients expect to be allowed: it is for all where nobody has a key.
+func (s *service) administerShared(next echo.HandlerFunc) echo.HandlerFunc {
+	open, administered := s.authorize(next), s.administer(next)
+	return func(c echo.Context) error {
+		if guarded(s.keys()) {
+			return administered(c)
+		}
+		return open(c)
+	}
+}
+
+// guarded reports whether any key tells the admin from others.
+func guarded(keys access.Keys) bool { return keys.Closed() || keys.HasAdmin() }
+
 func (s *service) keys() access.Keys {
 	if s.Keys == nil {
 		return access.Keys{}
@@ -106,15 +130,16 @@ func (s *service) keys() access.Keys {
 func (s *service) client(c echo.Context, key access.Key, id string) operation.Client {
 	client := operation.Client{Key: key.Name}
 	if s.Limiter != nil && !key.Admin {
-		client.Admit = func() error { return s.admit(id, c.Response().Header()) }
+		client.Admit = func() error { return admit(s.Limiter.Take, id, c.Response().Header()) }
+		client.Steer = func() error { return admit(s.Limiter.TakeShare, id, http.Header{}) }
 		client.Charge = func(tokens int) { s.Limiter.Charge(id, tokens) }
 	}
 	return client
 }
 
-// admit counts a request and tells the client, in OpenAI's headers, what it has left.
-func (s *service) admit(id string, h http.Header) error {
-	standing, ok := s.Limiter.Take(id)
+// admit counts a request, or a share of one, and tells the client, in OpenAI's headers, what it has left.
+func admit(take func(client string) (access.Standing, bool), id string, h http.Header) error {
+	standing, ok := take(id)
 	setQuota(h, "requests", standing.Requests)
 	setQuota(h, "tokens", standing.Tokens)
 	if ok {

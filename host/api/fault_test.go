@@ -40,10 +40,16 @@ func (g *gate) on(s *setup) {
 	}
 }
 
-// pause has a peer pause its answer, whose first pass waits. Passes then come one by one until it is paused, so that it does not end before.
+// pause has a peer pause its answer, whose first pass waits.
 func (g *gate) pause(p *peer, r *rig, id string) {
 	p.t.Helper()
 	p.send(`{"type":"pause","id":"%s"}`, id)
+	g.untilPaused(p, r)
+}
+
+// untilPaused has passes come one by one until an answer is paused, so that it does not end before.
+func (g *gate) untilPaused(p *peer, r *rig) {
+	p.t.Helper()
 	await(p.t, r.inner.pausing)
 	for range 20 {
 		select {

@@ -72,7 +72,14 @@ type checking struct {
 	t *testing.T
 }
 
-func (c *checking) SubmitAll(requests []scheduler.Request) ([]completion.Stream, error) {
+func (c *checking) SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]completion.Stream, error) {
+	requests, err := build()
+	if err != nil {
+		return nil, err
+	}
+	if len(requests) != n {
+		c.t.Errorf("%d requests, room was asked for %d", len(requests), n)
+	}
 	for _, r := range requests {
 		if r.MaxTokens < 0 || r.Logprobs < -1 || r.Logprobs > 20 || len(r.Prompt) != 1 {
 			c.t.Errorf("out of range: %+v", r)

@@ -119,6 +119,45 @@ func TestSocket_RateLimit(t *testing.T) {
 	}
 }
 
+// What has something computed for an answer that goes on counts a sixteenth of a request, and is refused beyond that. What holds an answer
+// or ends it, and what others do, is not.
+func TestSocket_RateLimit_Steering(t *testing.T) {
+	for frame, limited := range map[string]bool{
+		`{"type":"set","id":"a","sampling":{"temperature":0.1}}`: true, `{"type":"inject","id":"a","text":"A"}`: true, `{"type":"rewind","id":"a","tokens":0}`: true,
+		`{"type":"attach","id":"b","stream":"guess","after":-1}`: true, `{"type":"resume","id":"none"}`: false, `{"type":"cancel","id":"none"}`: false,
+		`{"type":"watch","every_ms":0}`: false,
+	} {
+		g := newGate()
+		r := newRig(t, func(s *setup) {
+			g.on(s)
+			s.Keys, s.Limiter = keys("admin", nil, "one", "two"), access.NewLimiter(access.Limits{Requests: 2})
+		})
+		p, other := r.dialAs("one"), r.dialAs("two")
+		p.hold(r, g, "a", "")
+		refused := 0
+		const frames = 8 * access.Shares // the answer was one request, which leaves one; the others fill up in three minutes and a half
+		for range frames {
+			p.send("%s", frame)
+		}
+		p.send(`{"type":"cancel","id":"sent all"}`)
+		for f := p.next(); f.ID != "sent all"; f = p.next() {
+			if f.Type == "error" && f.Error.Code == "rate_limit_exceeded" {
+				refused++
+			}
+		}
+		if most := frames - access.Shares; limited != (refused > 0) || refused > most {
+			t.Errorf("%s: %d of %d were refused; limited %v, at most %d", frame, refused, frames, limited, most)
+		}
+		other.send("%s", frame)
+		other.send(`{"type":"cancel","id":"sent all"}`)
+		for f := other.next(); f.ID != "sent all"; f = other.next() {
+			if f.Error.Code == "rate_limit_exceeded" {
+				t.Errorf("%s: another client pays for it", frame)
+			}
+		}
+	}
+}
+
 // What is logged of a request: who, what and how much, and no text.
 func TestAPI_Log_Line(t *testing.T) {
 	lines := make(chan string, 16)

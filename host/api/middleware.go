@@ -79,12 +79,14 @@ func (s *service) rescue(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// limitBody makes reading more than BodyLimit bytes fail, and reading when all bodies together have too many.
+// limitBody makes reading more than BodyLimit bytes fail, and reading when all bodies together, or those of the caller, take too much.
 func (s *service) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		body, release := s.memory.Reader(http.MaxBytesReader(c.Response(), r.Body, s.BodyLimit))
-		defer release()
+		claim := s.memory.Claim(func() string { return callerID(c) })
+		body := claim.Body(http.MaxBytesReader(c.Response(), r.Body, s.BodyLimit))
+		defer body.Release()
+		wire.SetBody(c, body)
 		r.Body = struct {
 			io.Reader
 			io.Closer

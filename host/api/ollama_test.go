@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/completion/completiontest"
 )
 
 func TestAPI_Ollama_Answers(t *testing.T) {
@@ -156,5 +159,54 @@ func TestAPI_Ollama_Models(t *testing.T) {
 	var shown struct{ Capabilities []string }
 	if r.post("/api/show", `{"name":"toy:latest"}`, &shown); len(shown.Capabilities) == 0 {
 		t.Errorf("got %+v", shown)
+	}
+}
+
+// unloading are models that count how often one is to be unloaded.
+type unloading struct {
+	completiontest.OneModel
+	unloaded *atomic.Int32
+}
+
+func (u unloading) Unload(string) error {
+	u.unloaded.Add(1)
+	return nil
+}
+
+// TestAPI_Ollama_KeepAlive_UnloadsForTheAdmin: a model serves all clients, so where keys tell the admin from others only that one unloads it.
+func TestAPI_Ollama_KeepAlive_UnloadsForTheAdmin(t *testing.T) {
+	for _, tc := range []struct {
+		name, admin, key string
+		clients          []string
+		may              bool
+	}{
+		{"no keys", "", "", nil, true}, {"an admin key alone", "root", "", nil, false}, {"the admin of an open server", "root", "root", nil, true},
+		{"a client", "root", "one", []string{"one"}, false}, {"a client without an admin", "", "one", []string{"one"}, false}, {"the admin", "root", "root", []string{"one"}, true},
+	} {
+		var unloaded atomic.Int32
+		r := newRig(t, func(s *setup) {
+			s.Keys = keys(tc.admin, nil, tc.clients...)
+			s.wrap = func(one completiontest.OneModel) completion.Models { return unloading{one, &unloaded} }
+		})
+		for _, ask := range []struct {
+			path, body string
+			only       bool // unloading is all that is asked for
+		}{
+			{"/api/generate", `{"model":"toy","keep_alive":0}`, true}, {"/api/chat", `{"model":"toy","keep_alive":"0s"}`, true},
+			{"/api/generate", `{"model":"toy","prompt":"a","raw":true,"stream":false,"options":{"num_predict":1},"keep_alive":0}`, false},
+		} {
+			before := unloaded.Load()
+			status, _, body := r.call(http.MethodPost, ask.path, ask.body, "Authorization", "Bearer "+tc.key)
+			want := http.StatusOK
+			if ask.only && !tc.may {
+				want = http.StatusForbidden
+			}
+			if status != want || strings.Contains(body, "only the admin's does that") != (want == http.StatusForbidden) {
+				t.Errorf("%s: %s: %d %s", tc.name, ask.body, status, body)
+			}
+			if n := unloaded.Load() - before; (n > 0) != tc.may {
+				t.Errorf("%s: %s: unloaded %d times", tc.name, ask.body, n)
+			}
+		}
 	}
 }

@@ -37,8 +37,9 @@ type Options struct {
 	Origins      []string                 // other web origins whose pages may call; "*": any, "localhost": this machine's
 	BodyLimit    int64                    // bytes
 	BodyMemory   int64                    // bytes of all bodies and frames together; 0: any number
+	BodyTimeout  time.Duration            // how long a frame of a WebSocket may take, as the server lets a body; 0: any time
 	ModuleLimit  int64                    // bytes of a plugin's module that Catalog takes
-	WriteTimeout time.Duration
+	WriteTimeout time.Duration            // how long a client may take nothing of its answer; 0: for ever
 	// A stream's headers go out after StreamGrace even if it has no event yet, and a comment when it had none for StreamComment;
 	// 0: 1 s and 10 s.
 	StreamGrace, StreamComment time.Duration

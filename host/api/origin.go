@@ -22,6 +22,10 @@ func (s *service) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 		h.Set(echo.HeaderXContentTypeOptions, "nosniff")     // what a model or a file says is not to be run as a script
 		h.Set("Cross-Origin-Resource-Policy", "same-origin") // a GET without an Origin, as for an image, is not shown to its page
 		origin := r.Header.Get(echo.HeaderOrigin)
+		if origin == "" && s.isFromElsewhere(c) {
+			return &completion.Error{Status: http.StatusForbidden, Code: "cross_site_not_allowed", Type: completion.TypeForbid,
+				Message: "a page of another site had its browser ask for this; open the address itself, or have the page's script ask from an origin that --cors-origins names"}
+		}
 		if origin == "" || isHost(origin, r.Host) {
 			return next(c)
 		}
@@ -43,6 +47,18 @@ func (s *service) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 		h.Set(echo.HeaderAccessControlMaxAge, "600")
 		return c.NoContent(http.StatusNoContent)
 	}
+}
+
+// isFromElsewhere reports whether a page of another origin has its browser send a request without an Origin, as for an image, a script or a
+// form that gets. It cannot read the answer, but work would be done for it. A link that leads to the page of this server is followed.
+func (s *service) isFromElsewhere(c echo.Context) bool {
+	r := c.Request()
+	site := r.Header.Get("Sec-Fetch-Site")
+	if site != "cross-site" && site != "same-site" || slices.Contains(s.Origins, "*") {
+		return false
+	}
+	opensPage := c.Path() == pageRoute && (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("Sec-Fetch-Mode") == "navigate"
+	return !opensPage
 }
 
 func isHost(origin, host string) bool {

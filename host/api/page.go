@@ -15,6 +15,9 @@ import (
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+// pageRoute takes what no other route does.
+const pageRoute = "/*"
+
 // page serves the UI's files. Those under assets/ have a hash in their names and may be kept for ever.
 func (s *service) page(c echo.Context) error {
 	name := strings.TrimPrefix(c.Request().URL.Path, "/")

@@ -43,13 +43,11 @@ func TestSocket_Priority_OnlyListedKeysRaiseIt(t *testing.T) {
 
 // A frame with two faults gets the error that no waiting mends, and one with a forbidden priority learns nothing of how busy the server is.
 func TestSocket_Priority_RefusedBeforeAFullServer(t *testing.T) {
-	r := newRig(t, nil)
+	g := newGate()
+	r := newRig(t, func(s *setup) { g.on(s); s.queue = 2048 })
+	defer g.open()
 	p := r.dial()
-	const maxDetachable = 1024 // as package socket has it
-	for i := range maxDetachable {
-		p.send(`{"type":"generate","id":"%d","detach_ms":60000,"request":{"prompt":"x","max_tokens":1}}`, i)
-		p.until("end")
-	}
+	fillDetachable(r, "")
 	for priority, want := range map[int]string{3: "priority_not_allowed", 0: "too_many_detachable"} {
 		p.send(`{"type":"generate","id":"a","detach_ms":60000,"request":{"prompt":"x","max_tokens":1,"priority":%d}}`, priority)
 		if f := p.until("error"); f.Error.Code != want {

@@ -64,7 +64,7 @@ func (s *service) pull(c echo.Context) error {
 	if body.Model == "" {
 		return completion.Invalid("model", "model is missing: OWNER/NAME or OWNER/NAME:QUANTISATION")
 	}
-	lines := &pullLines{response: c.Response(), timeout: s.WriteTimeout, whole: body.Stream != nil && !*body.Stream}
+	lines := &pullLines{response: c.Response(), whole: body.Stream != nil && !*body.Stream}
 	err := s.Folder.Pull(c.Request().Context(), body.Model, lines.send)
 	switch {
 	case err == nil && lines.whole:
@@ -82,8 +82,7 @@ func (s *service) pull(c echo.Context) error {
 // pullLines writes a pull's progress as lines of JSON, not more than some a second.
 type pullLines struct {
 	response *echo.Response
-	timeout  time.Duration // to write a line; 0: for ever
-	whole    bool          // nothing before the end
+	whole    bool // nothing before the end
 	last     PullProgress
 	at       time.Time
 }
@@ -103,12 +102,8 @@ func (l *pullLines) write(p PullProgress) {
 		l.response.Header().Set(echo.HeaderContentType, "application/x-ndjson")
 		l.response.WriteHeader(http.StatusOK)
 	}
-	control := http.NewResponseController(l.response.Writer)
-	if l.timeout > 0 {
-		_ = control.SetWriteDeadline(time.Now().Add(l.timeout))
-	}
 	_ = json.NewEncoder(l.response).Encode(p)
-	_ = control.Flush()
+	_ = http.NewResponseController(l.response.Writer).Flush()
 }
 
 func (s *service) remove(c echo.Context) error {

@@ -41,8 +41,8 @@ type inner struct {
 	submitted, cancelled, pausing, paused chan string // names of streams
 }
 
-func (i inner) SubmitAll(requests []scheduler.Request) ([]completion.Stream, error) {
-	all, err := i.Scheduler.SubmitAll(requests)
+func (i inner) SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]completion.Stream, error) {
+	all, err := i.Scheduler.SubmitBuilt(n, build)
 	out := make([]completion.Stream, len(all))
 	for k, st := range all {
 		i.submitted <- st.ID()
@@ -92,6 +92,9 @@ type setup struct {
 	Options
 	Engine            completion.Engine
 	Policies          completion.Policies
+	adapters          completion.Adapters
+	conversations     completion.Conversations
+	wrap              func(completiontest.OneModel) completion.Models // nil: the model as it is
 	strict            bool
 	slots, queue, end int
 	fail              func(*scheduler.Batch) error
@@ -120,7 +123,12 @@ func newRig(t *testing.T, change func(*setup)) *rig {
 	done := make(chan error, 1)
 	go func() { done <- r.scheduler.Run(ctx) }()
 	r.inner = inner{r.scheduler, make(chan string, 4096), make(chan string, 4096), make(chan string, 4096), make(chan string, 4096)}
-	s.Models = completiontest.OneModel{Strict: s.strict, Model: &completion.Model{Info: completiontest.Info(), Engine: s.Engine, Scheduler: r.inner, Policies: s.Policies}}
+	one := completiontest.OneModel{Strict: s.strict, Model: &completion.Model{Info: completiontest.Info(), Engine: s.Engine, Scheduler: r.inner, Policies: s.Policies,
+		Adapters: s.adapters, Conversations: s.conversations}}
+	s.Models = one
+	if s.wrap != nil {
+		s.Models = s.wrap(one)
+	}
 	r.handler = New(s.Options)
 	server := httptest.NewUnstartedServer(r.handler)
 	server.Listener = tight{server.Listener}

@@ -25,14 +25,14 @@ func New(o Options) http.Handler {
 	if o.Hold == nil {
 		o.Hold = func() func() { return func() {} }
 	}
-	s := &service{Options: o, memory: wire.NewMemory(o.BodyMemory), loads: newLoads(o)}
+	s := &service{Options: o, memory: wire.NewMemory(o.BodyMemory, o.BodyLimit), loads: newLoads(o)}
 	s.sinks = append([]func(operation.Record){s.logOperation}, o.Sinks...)
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(io.Discard) // what matters goes to slog
 	e.HTTPErrorHandler = s.fail
 	e.IPExtractor = clientOf(o.Proxies)
-	e.Use(s.follow, s.rescue, s.limitBody, s.sameOrigin)
+	e.Use(s.pace, s.follow, s.rescue, s.limitBody, s.sameOrigin)
 
 	e.GET("/health", s.health)
 	e.GET("/v1/health", s.health)
@@ -42,11 +42,14 @@ func New(o Options) http.Handler {
 	// Not an echo.Group: one with middleware takes over what no route of it matches.
 	for _, d := range s.dialects() {
 		for _, r := range d.Routes {
-			around := []echo.MiddlewareFunc{wire.Errors(d.errors), s.finish, s.authorize}
-			if r.OwnKey {
-				around = []echo.MiddlewareFunc{wire.Errors(d.errors), s.authorizeSocket} // the WebSocket sees to its own end
+			switch around := wire.Errors(d.errors); {
+			case r.OwnKey: // the WebSocket sees to its own end
+				e.Add(r.Method, r.Path, r.Handler, around, s.authorizeSocket)
+			case r.Admin:
+				e.Add(r.Method, r.Path, r.Handler, around, s.finish, s.administerShared)
+			default:
+				e.Add(r.Method, r.Path, r.Handler, around, s.finish, s.authorize)
 			}
-			e.Add(r.Method, r.Path, r.Handler, around...)
 		}
 	}
 	e.GET("/v1/load", s.load, s.authorize)
@@ -68,10 +71,10 @@ func New(o Options) http.Handler {
 	if o.Metrics != nil {
 		e.GET("/metrics", echo.WrapHandler(o.Metrics), s.authorize)
 	}
-	e.RouteNotFound("/*", absent)
+	e.RouteNotFound(pageRoute, absent)
 	if o.UI != nil {
-		e.GET("/*", s.page)
-		e.HEAD("/*", s.page) // Ollama's command line asks for / before anything else
+		e.GET(pageRoute, s.page)
+		e.HEAD(pageRoute, s.page) // Ollama's command line asks for / before anything else
 	}
 	return e
 }
@@ -93,14 +96,14 @@ type Dialect struct {
 func Dialects() []Dialect { return (&service{}).dialects() }
 
 func (s *service) dialects() []Dialect {
-	server := &wire.Server{Service: completion.NewService(s.Models), Version: s.Version, Memory: s.memory, WriteTimeout: s.WriteTimeout, Grace: s.StreamGrace, Comment: s.StreamComment}
+	server := &wire.Server{Service: completion.NewService(s.Models), Version: s.Version, Memory: s.memory, Grace: s.StreamGrace, Comment: s.StreamComment}
 	return []Dialect{
 		{"OpenAI", openai.API{Server: server, Verbose: llamaserver.Verbose}.Routes(), wire.OpenAIError},
 		{"OpenAI's Responses", responses.API{Server: server}.Routes(), wire.OpenAIError},
 		{"Anthropic", anthropic.API{Server: server}.Routes(), anthropic.Error},
 		{"Ollama", ollama.API{Server: server}.Routes(), ollama.Error},
 		{"llama-server", llamaserver.API{Server: server, UI: s.UI != nil}.Routes(), llamaserver.Error},
-		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, IdlePing: s.IdlePing, Replica: s.Replica,
+		{"WebSocket", (&socket.API{Server: server, Log: s.Log, BodyLimit: s.BodyLimit, BodyTimeout: s.BodyTimeout, WriteTimeout: s.WriteTimeout, IdlePing: s.IdlePing, Replica: s.Replica,
 			Draining: s.Draining, Done: s.Done, Hold: s.Hold, Identify: s.identifySocket}).Routes(), wire.OpenAIError},
 	}
 }

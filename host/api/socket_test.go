@@ -4,6 +4,7 @@ package api
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -53,6 +54,12 @@ func (r *rig) dial(offers ...string) *peer {
 	conn.SetReadLimit(1 << 20)
 	r.t.Cleanup(func() { conn.CloseNow() }) //nolint:errcheck // most are closed by then
 	return &peer{r.t, conn}
+}
+
+// dialAs opens a connection with a key.
+func (r *rig) dialAs(key string) *peer {
+	r.t.Helper()
+	return r.dial(SubprotocolBearer + base64.RawURLEncoding.EncodeToString([]byte(key)))
 }
 
 func (p *peer) send(format string, args ...any) {
@@ -245,7 +252,9 @@ func TestSocket_QueueFull(t *testing.T) {
 	p := r.dial()
 	p.send(`{"type":"generate","id":"a","request":{"prompt":"x","max_tokens":1}}`)
 	<-g.held
+	await(t, r.inner.submitted)
 	p.send(`{"type":"generate","id":"b","request":{"prompt":"x"}}`)
+	await(t, r.inner.submitted)
 	p.send(`{"type":"generate","id":"c","request":{"prompt":"x"}}`)
 	if f := p.until("error"); f.ID != "c" || f.Error.Code != "queue_full" {
 		t.Errorf("got %+v", f)

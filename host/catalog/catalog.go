@@ -109,5 +109,5 @@ func apiError(err error, param string) error {
 	default:
 		return err
 	}
-	return &completion.Error{Status: status, Code: code, Type: completion.TypeInvalid, Param: param, Message: err.Error()}
+	return &completion.Error{Status: status, Code: code, Type: completion.TypeInvalid, Param: param, Message: plugin.Told(err)}
 }

@@ -3,6 +3,7 @@
 package completion
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,17 +17,18 @@ import (
 
 // Error is a refusal. Each dialect writes it in its own shape.
 type Error struct {
-	Status  int    // of HTTP
-	Code    string // what is wrong, in a word
-	Message string
+	Status  int            // of HTTP
+	Code    string         // what is wrong, in a word
+	Message string         // for the client
+	Public  string         // what anybody may read of it, in the log too; "": the message
 	Type    string         // the kind of refusal
 	Param   string         // the field at fault; "": none
 	Retry   int            // seconds after which to try again; 0: not said
 	Numbers map[string]int // what else a client may want to know, by name
 }
 
-// Error is the message.
-func (e *Error) Error() string { return e.Message }
+// Error is what anybody may read: the message, unless that is for the client alone.
+func (e *Error) Error() string { return cmp.Or(e.Public, e.Message) }
 
 // The types of an Error, which are OpenAI's.
 const (
@@ -96,19 +98,22 @@ func AsError(err error, prompt string) *Error {
 func pluginError(err error) *Error {
 	var refusal interface {
 		error
+		Told() string
 		Param() string
 	}
 	var fault interface {
 		error
+		Told() string
 		Kind() string
 	}
 	switch {
 	case errors.As(err, &refusal):
-		return &Error{Status: http.StatusBadRequest, Code: "plugin_refused", Type: TypeInvalid, Param: refusal.Param(), Message: refusal.Error()}
+		return &Error{Status: http.StatusBadRequest, Code: "plugin_refused", Type: TypeInvalid, Param: refusal.Param(), Message: refusal.Told(),
+			Public: refusal.Error()}
 	case errors.As(err, &fault) && slices.Contains([]string{"busy", "budget"}, fault.Kind()):
-		return &Error{Status: http.StatusServiceUnavailable, Code: "plugins_busy", Type: TypeBusy, Retry: 1, Message: fault.Error()}
+		return &Error{Status: http.StatusServiceUnavailable, Code: "plugins_busy", Type: TypeBusy, Retry: 1, Message: fault.Told(), Public: fault.Error()}
 	case errors.As(err, &fault):
-		return &Error{Status: http.StatusUnprocessableEntity, Code: "plugin_fault", Type: TypeServer, Param: "plugins", Message: fault.Error()}
+		return &Error{Status: http.StatusUnprocessableEntity, Code: "plugin_fault", Type: TypeServer, Param: "plugins", Message: fault.Told(), Public: fault.Error()}
 	}
 	return nil
 }

@@ -19,9 +19,10 @@ type oneModel struct{ *Model }
 func (o oneModel) Use(context.Context, string) (*Model, func(), error) {
 	return o.Model, func() {}, nil
 }
-func (oneModel) List() []Listed        { return nil }
-func (oneModel) Residents() []Resident { return nil }
-func (oneModel) Unload(string) error   { return nil }
+func (o oneModel) Loaded(string) (*Model, func(), error) { return o.Model, func() {}, nil }
+func (oneModel) List() []Listed                          { return nil }
+func (oneModel) Residents() []Resident                   { return nil }
+func (oneModel) Unload(string) error                     { return nil }
 
 // Whatever llama.cpp's templates make of tools and schemas, a sampler chain follows it.
 func TestConverse_AllTemplates_HaveChains(t *testing.T) {

@@ -20,6 +20,9 @@ type Models interface {
 	// Use finds a model by the name that a client gave; "" is the default one. It may have to be loaded first, which ends with ctx.
 	// The model stays loaded until release is called, once. Errors that are a client's to mend are *Error.
 	Use(ctx context.Context, name string) (m *Model, release func(), err error)
+	// Loaded finds a model as Use does, if it is in memory; otherwise its error is that of NotLoaded. It loads none, and is no use: the
+	// model is unloaded when it would have been without it, but not before release is called.
+	Loaded(name string) (m *Model, release func(), err error)
 	// List describes all models that requests may name, the default one first.
 	List() []Listed
 	// Residents are the models in memory, and those that are being loaded. Asking changes nothing: no model is loaded or kept for it.
@@ -118,8 +121,9 @@ type Engine interface {
 
 // Scheduler computes answers.
 type Scheduler interface {
-	// SubmitAll queues all requests or none. It owns their stages from then on, whatever it returns.
-	SubmitAll(requests []scheduler.Request) ([]Stream, error)
+	// SubmitBuilt has n requests built once there is room for all, and queues all or none. It owns the stages of what was built,
+	// whatever it returns. An error of build is returned as it is.
+	SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]Stream, error)
 	// Inspect describes the slots and the last ticks.
 	Inspect(ctx context.Context, ticks int) (scheduler.Snapshot, error)
 	// Load tells how busy it is and what it has cached. It may be asked often.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/sampling"
-	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -32,11 +31,10 @@ type Ends struct {
 	Stops     []string
 }
 
-// Policy is what decides one answer: the stages that choose its tokens, the rules that may end it, and the control tokens that it shows.
+// Policy is what decides one answer: the stages that choose its tokens, and the rules that may end it.
 type Policy struct {
-	Stages    []chain.Stage
-	Rules     []answer.StopRule
-	Preserved []scheduler.Token
+	Stages []chain.Stage
+	Rules  []answer.StopRule
 	// Renew builds the stages anew for other parameters of the running answer. Its plugins go on: chain.Keep stands for them. Nil if there are none.
 	Renew func(sampling.Params) ([]chain.Stage, error)
 }
@@ -62,9 +60,6 @@ func (r *Request) newPolicy(params sampling.Params) (p Policy, err error) {
 		p, err = r.Model.Policies.NewPolicy(params, r.ownUses(params.Chain), Ends{r.MaxTokens, r.Stops})
 	} else {
 		p.Stages, err = r.Model.Engine.NewChain(params)
-	}
-	if err == nil {
-		p.Preserved, err = r.Model.Engine.PreservedTokens(params)
 	}
 	return p, err
 }

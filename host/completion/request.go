@@ -32,7 +32,8 @@ type Request struct {
 	// SchemaField is the field of the body that Params.JSONSchema came from, for errors; "" is json_schema.
 	SchemaField string
 	Overflow    scheduler.OverflowPolicy
-	Detachable  bool // the answers may outlive their connection: their streams keep what was read
+	Detachable  bool   // the answers may outlive their connection: their streams keep what was read
+	Ended       func() // is called when each answer has ended, by the scheduler: it must be quick; nil: nobody is told
 
 	Shift      answer.Shift             // what leaves the context when it is full, if the model is served so that answers go on then
 	Slot       *int                     // that computes the answers; nil: any

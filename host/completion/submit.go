@@ -15,72 +15,105 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Submit turns every choice of a request into a scheduler.Request, prompt by prompt, and submits all of them or none.
-func (s *Service) Submit(ctx context.Context, r *Request) (_ []Stream, err error) {
+// Submit turns every choice of a request into a scheduler.Request, prompt by prompt, and submits all of them or none. There must be room
+// for all before any is built: each has a sampler chain, with a grammar perhaps.
+func (s *Service) Submit(ctx context.Context, r *Request) ([]Stream, error) {
 	defer r.hasArrived()
 	if err := r.checkCall(); err != nil {
 		return nil, err
 	}
-	requests := make([]scheduler.Request, 0, len(r.Prompts)*r.Choices)
 	for _, prompt := range r.Prompts {
 		if len(prompt) >= r.Model.Context {
-			err = &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeInvalid, Param: r.PromptField,
+			return nil, &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeInvalid, Param: r.PromptField,
 				Message: fmt.Sprintf("the prompt has %d tokens; the context holds %d, the answer included", len(prompt), r.Model.Context),
 				Numbers: map[string]int{"n_prompt_tokens": len(prompt), "n_ctx": r.Model.Context}}
 		}
-		for range r.Choices {
-			if err == nil {
-				requests, err = s.addChoice(ctx, requests, r, prompt)
-			}
-		}
 	}
-	if err != nil {
-		discard(requests)
-		if errors.Is(err, ErrGone) {
-			return nil, err
-		}
-		return nil, AsError(err, r.PromptField)
-	}
-	op := operation.From(ctx)
-	if op != nil {
-		for i := range requests {
-			requests[i].Ended = op.Ended
-		}
-	}
-	streams, err := r.Model.Scheduler.SubmitAll(requests)
-	if errors.Is(err, scheduler.ErrTooMany) {
+	streams, err := r.Model.Scheduler.SubmitBuilt(len(r.Prompts)*r.Choices, func() ([]scheduler.Request, error) { return s.build(ctx, r) })
+	switch {
+	case errors.Is(err, scheduler.ErrTooMany):
 		field := r.PromptField
 		if r.Choices > 1 {
 			field = "n"
 		}
 		return nil, Invalid(field, "%v; ask for fewer, or in several requests", err)
-	}
-	if err != nil {
+	case errors.Is(err, ErrGone):
+		return nil, err
+	case err != nil:
 		return nil, AsError(err, r.PromptField)
 	}
-	op.Submitted(r.Model.Name, len(streams))
+	operation.From(ctx).Submitted(r.Model.Name, len(streams))
 	return streams, nil
 }
 
-// addChoice appends the request for one choice.
-func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r *Request, prompt []scheduler.Token) ([]scheduler.Request, error) {
-	adapters, err := r.adapters(prompt)
+// build makes the requests of all choices.
+func (s *Service) build(ctx context.Context, r *Request) (requests []scheduler.Request, err error) {
+	requests = make([]scheduler.Request, 0, len(r.Prompts)*r.Choices)
+	defer func() {
+		if err != nil {
+			discard(requests)
+		}
+	}()
+	preserved, err := s.preserved(ctx, r)
 	if err != nil {
-		return requests, err
+		return nil, err
 	}
-	params := r.Params.ForChoice(uint32(len(requests) % r.Choices)) // the choices of one prompt differ
+	op := operation.From(ctx)
+	for _, prompt := range r.Prompts {
+		adapters, err := r.adapters(prompt)
+		if err != nil {
+			return requests, err
+		}
+		for range r.Choices {
+			request, err := s.buildChoice(ctx, r, len(requests), prompt)
+			if err != nil {
+				return requests, err
+			}
+			request.Adapters, request.AdaptersFrom, request.Preserved = adapters.set, adapters.from, preserved
+			request.Ended = r.ended(op)
+			requests = append(requests, request)
+		}
+	}
+	return requests, nil
+}
+
+// ended is what the scheduler tells of the end of each answer.
+func (r *Request) ended(op *operation.Operation) func(scheduler.RequestRecord) {
+	if r.Ended == nil && op == nil {
+		return nil
+	}
+	return func(record scheduler.RequestRecord) {
+		op.Ended(record)
+		if r.Ended != nil {
+			r.Ended()
+		}
+	}
+}
+
+// preserved are the control tokens that each answer shows.
+func (s *Service) preserved(ctx context.Context, r *Request) ([]scheduler.Token, error) {
+	if len(r.Params.PreservedTokens) == 0 {
+		return nil, nil
+	}
+	tokens, err := inPool(ctx, s.pool, r.Deadline, r.Size, func(context.Context) ([]scheduler.Token, error) { return r.Model.Engine.PreservedTokens(r.Params) }, nil)
+	return tokens, chainError(err, r.Params)
+}
+
+// buildChoice makes the request of one choice. index counts the choices of all prompts.
+func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt []scheduler.Token) (scheduler.Request, error) {
+	params := r.Params.ForChoice(uint32(index % r.Choices)) // the choices of one prompt differ
 	params.Trace = params.Trace || r.Candidates > 0
 	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func(context.Context) (Policy, error) { return r.newPolicy(params) }, Policy.discard)
 	if err != nil {
-		return requests, chainError(r.schemaError(err), params)
+		return scheduler.Request{}, chainError(r.schemaError(err), params)
 	}
 	if r.recording != nil {
-		p = r.recording.Watch(RecordedChoice{len(requests), params.Seed, len(prompt), len(r.begun)}, p)
+		p = r.recording.Watch(RecordedChoice{index, params.Seed, len(prompt), len(r.begun)}, p)
 	}
 	r.renew = p.Renew // the same for all choices: their plugins are
 	buffer, trace := 0, 0
 	if r.Detachable {
-		buffer = keptBuffer
+		buffer = KeptBuffer
 	}
 	if params.Trace {
 		trace = max(MaxTraced, r.Candidates)
@@ -89,27 +122,24 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 		p.Rules = append(p.Rules, r.Rules()...)
 	}
 	request := scheduler.Request{
-		Prompt:       []scheduler.Segment{{Tokens: prompt}},
-		MaxTokens:    r.MaxTokens,
-		Stop:         r.Stops,
-		IgnoreEOG:    params.IgnoreEOS,
-		Preserved:    p.Preserved,
-		Chain:        p.Stages,
-		Rules:        p.Rules,
-		Logprobs:     r.Logprobs,
-		Trace:        trace,
-		Priority:     r.Extras.Priority,
-		Deadline:     r.Deadline,
-		CachePrompt:  r.Extras.CachePrompt,
-		CacheSalt:    r.Caller.CacheSalt,
-		Adapters:     adapters.set,
-		AdaptersFrom: adapters.from,
-		Begun:        r.begun,
-		Overflow:     r.Overflow,
-		Buffer:       buffer,
-		Keep:         r.Detachable,
-		Slot:         r.Slot,
-		Progress:     r.Progress,
+		Prompt:      []scheduler.Segment{{Tokens: prompt}},
+		MaxTokens:   r.MaxTokens,
+		Stop:        r.Stops,
+		IgnoreEOG:   params.IgnoreEOS,
+		Chain:       p.Stages,
+		Rules:       p.Rules,
+		Logprobs:    r.Logprobs,
+		Trace:       trace,
+		Priority:    r.Extras.Priority,
+		Deadline:    r.Deadline,
+		CachePrompt: r.Extras.CachePrompt,
+		CacheSalt:   r.Caller.CacheSalt,
+		Begun:       r.begun,
+		Overflow:    r.Overflow,
+		Buffer:      buffer,
+		Keep:        r.Detachable,
+		Slot:        r.Slot,
+		Progress:    r.Progress,
 	}
 	r.Extras.Guessing.tell(&request)
 	if r.Model.ContextShift {
@@ -119,14 +149,14 @@ func (s *Service) addChoice(ctx context.Context, requests []scheduler.Request, r
 		}
 		request.Shift = &shift
 	}
-	return append(requests, request), nil
+	return request, nil
 }
 
 // MaxTraced is how many candidates a trace shows at each point.
 const MaxTraced = 10
 
-// keptBuffer is how many events a stream that keeps what was read may be ahead of its reader.
-const keptBuffer = 1024
+// KeptBuffer is how many events a stream that keeps what was read may be ahead of its reader.
+const KeptBuffer = 1024
 
 // discard closes the policies of requests that are not submitted.
 func discard(requests []scheduler.Request) {

@@ -172,6 +172,7 @@ type Plugins struct {
 	Default []string `koanf:"default"`
 	Lock    []string `koanf:"lock"`   // NAME@sha256:HEX; none: any module
 	Memory  int64    `koanf:"memory"` // bytes of all guests together
+	Log     bool     `koanf:"log"`    // what guests log in requests is logged; it may quote them
 }
 
 // Recordings says what is kept of requests that ask to be recorded.

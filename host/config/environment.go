@@ -15,19 +15,21 @@ func (k Key) Variable() string {
 }
 
 // readEnvironment matches variables against the table, because "_" may stand for a dot or for itself. An empty
-// variable counts as absent, since many tools cannot unset one.
+// variable counts as absent, since many tools cannot unset one, but for a key that protects the server.
 func (l *loader) readEnvironment(environ []string) {
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
-		if value == "" || !strings.HasPrefix(name, prefix) || ignored(name) {
+		if !strings.HasPrefix(name, prefix) || ignored(name) {
 			continue
 		}
 		i := slices.IndexFunc(table, func(k Key) bool { return k.Variable() == name })
-		if i < 0 {
+		switch {
+		case value == "" && (i < 0 || !table[i].Protects):
+		case i < 0:
 			l.problems = append(l.problems, unknown(name, value, "environment"))
-			continue
+		default:
+			l.set(table[i].Name, value, "environment "+name)
 		}
-		l.set(table[i].Name, value, "environment "+name)
 	}
 }
 

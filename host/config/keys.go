@@ -35,6 +35,7 @@ type Key struct {
 	Allowed      string // what a value must be, as an error says it
 	Help         string // one line
 	Secret       bool   // never printed
+	Protects     bool   // without it the server is open to more, so an empty text is a mistake
 
 	check func(v any) bool // v has the kind's Go type; nil: everything is allowed
 }
@@ -122,17 +123,17 @@ var table = slices.Concat([]Key{
 		Allowed: "-1 to 65535", Help: "replaces the port of server.listen; -1: does not"},
 	{Name: "server.ui", Flag: "ui", Aliases: []string{"--webui"}, Kind: Switch, Default: true,
 		Allowed: "true or false", Help: "serve the browser UI"},
-	{Name: "server.ssl_cert_file", Flag: "ssl-cert-file", Kind: Text, Default: "",
+	{Name: "server.ssl_cert_file", Flag: "ssl-cert-file", Kind: Text, Default: "", Protects: true,
 		Allowed: "a PEM file, with server.ssl_key_file", Help: "certificate, with which the server speaks HTTPS; it is read again when it changes; empty: HTTP"},
-	{Name: "server.ssl_key_file", Flag: "ssl-key-file", Kind: Text, Default: "",
+	{Name: "server.ssl_key_file", Flag: "ssl-key-file", Kind: Text, Default: "", Protects: true,
 		Allowed: "a PEM file, with server.ssl_cert_file", Help: "private key of the certificate"},
-	{Name: "server.api_keys", Flag: "api-key", Kind: List, Default: []string{}, check: noBlanks, Secret: true,
+	{Name: "server.api_keys", Flag: "api-key", Kind: List, Default: []string{}, Protects: true, check: noBlanks, Secret: true,
 		Allowed: "keys without white space", Help: "keys of which a client must send one as a bearer token; none: open to all"},
-	{Name: "server.api_key_file", Flag: "api-key-file", Kind: Text, Default: "",
+	{Name: "server.api_key_file", Flag: "api-key-file", Kind: Text, Default: "", Protects: true,
 		Help: "file with more such keys, one a line, with a name after it if it is to have one; it is read again when it changes"},
-	{Name: "server.admin_key", Flag: "admin-key", Kind: Text, Default: "", check: noBlanks, Secret: true,
+	{Name: "server.admin_key", Flag: "admin-key", Kind: Text, Default: "", Protects: true, check: noBlanks, Secret: true,
 		Allowed: "a key without white space", Help: "key of the admin routes; empty: they are off"},
-	{Name: "server.priority_keys", Flag: "priority-key", Kind: List, Default: []string{}, check: noBlanks, Secret: true,
+	{Name: "server.priority_keys", Flag: "priority-key", Kind: List, Default: []string{}, Protects: true, check: noBlanks, Secret: true,
 		Allowed: "keys of server.api_keys or server.api_key_file, where there are any", Help: "keys whose requests may ask for a priority above 0; none: no request may"},
 	{Name: "server.cache_scope", Flag: "cache-scope", Kind: Text, Default: "key", check: oneOf("key", "all"),
 		Allowed: "key or all", Help: "whose cached prompts a request may reuse: those of the same API key, or all"},
@@ -147,13 +148,13 @@ var table = slices.Concat([]Key{
 	{Name: "server.header_timeout", Kind: Duration, Default: 10 * time.Second, check: lasting(10*time.Millisecond, time.Hour),
 		Allowed: "10ms to 1h", Help: "how long a client may take to send the headers of a request"},
 	{Name: "server.body_timeout", Kind: Duration, Default: time.Minute, check: lasting(10*time.Millisecond, time.Hour),
-		Allowed: "10ms to 1h", Help: "how long it may take to send the body"},
+		Allowed: "10ms to 1h", Help: "how long it may take to send the body, or a frame of a WebSocket; a large frame may take longer"},
 	{Name: "server.idle_timeout", Kind: Duration, Default: 2 * time.Minute, check: lasting(10*time.Millisecond, 24*time.Hour),
 		Allowed: "10ms to 24h", Help: "how long a connection may wait for its next request"},
 	{Name: "server.body_limit", Kind: Bytes, Default: int64(16 << 20), check: sized(1<<10, 1<<30),
 		Allowed: "1KiB to 1GiB", Help: "largest request body, and largest frame of a WebSocket"},
 	{Name: "server.body_memory", Kind: Bytes, Default: int64(256 << 20), check: sized(1<<20, 1<<40),
-		Allowed: "1MiB to 1TiB", Help: "most memory for all request bodies together; small ones do not count"},
+		Allowed: "1MiB to 1TiB", Help: "most memory for all request bodies together: their bytes, and 128 more for each JSON value and key until the request is read; small ones do not count, and one client cannot take all of it"},
 	{Name: "server.write_timeout", Kind: Duration, Default: 5 * time.Minute, check: lasting(time.Second, 24*time.Hour),
 		Allowed: "1s to 24h", Help: "how long a client may accept no data before its connection is closed"},
 	{Name: "server.shutdown_delay", Flag: "shutdown-delay", Kind: Duration, Default: time.Duration(0),
@@ -224,10 +225,12 @@ var table = slices.Concat([]Key{
 		Help: "folder of the plugins"},
 	{Name: "plugins.default", Flag: "plugin", Kind: List, Default: []string{}, check: noBlanks,
 		Allowed: "plugin names", Help: "plugins that every request uses"},
-	{Name: "plugins.lock", Flag: "plugin-lock", Kind: List, Default: []string{}, check: noBlanks,
+	{Name: "plugins.lock", Flag: "plugin-lock", Kind: List, Default: []string{}, Protects: true, check: noBlanks,
 		Allowed: "entries like NAME@sha256:HEX, as penstock plugin list --lock prints them", Help: "the only plugin modules that are loaded; empty: any"},
 	{Name: "plugins.memory", Flag: "plugin-memory", Kind: Bytes, Default: int64(2 << 30), check: sized(1<<20, 1<<40),
 		Allowed: "1MiB to 1TiB", Help: "most memory for all running plugins together; a request that needs more gets an error"},
+	{Name: "plugins.log", Flag: "plugin-log", Kind: Switch, Default: false,
+		Allowed: "true or false", Help: "log what plugins print and log in requests; the log may then have texts of prompts and answers"},
 
 	{Name: "recordings.enabled", Kind: Switch, Default: true,
 		Allowed: "true or false", Help: "let requests ask for a recording with \"record\": true"},

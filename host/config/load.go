@@ -70,7 +70,8 @@ type loader struct {
 	models   []namedModel
 }
 
-// set takes a value from a source; a wrong one is noted and leaves the key as it was.
+// set takes a value from a source; a wrong one is noted and leaves the key as it was. An empty text may stand for an unset variable of a
+// script, and the server must not be open for that; an empty list in the file says that there is none.
 func (l *loader) set(name string, raw any, origin string) {
 	setting := l.find(name)
 	if setting == nil {
@@ -80,6 +81,11 @@ func (l *loader) set(name string, raw any, origin string) {
 	value, err := setting.Key.Kind.parse(raw)
 	if err != nil {
 		l.problems = append(l.problems, wrong(Setting{Key: setting.Key, Value: raw, Origin: origin}))
+		return
+	}
+	if _, isText := raw.(string); isText && setting.Key.Protects && show(value) == "" {
+		l.problems = append(l.problems, &Problem{Key: name, Origin: origin, kind: ErrWrongValue,
+			Want: "is empty, and the server would do without what it protects; give it a value, or leave it out"})
 		return
 	}
 	setting.Value, setting.Origin = value, origin

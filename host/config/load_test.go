@@ -92,6 +92,39 @@ func TestLoad_Switch(t *testing.T) {
 	}
 }
 
+// TestLoad_EmptyProtection: an empty flag or variable, as a script has it whose own variable is unset, does not open the server. What says
+// in so many words that there are no keys is taken.
+func TestLoad_EmptyProtection(t *testing.T) {
+	protecting := []string{"server.ssl_cert_file", "server.ssl_key_file", "server.api_keys", "server.api_key_file", "server.admin_key",
+		"server.priority_keys", "workers.tls_cert", "workers.tls_key", "workers.tls_ca", "plugins.lock"}
+	for _, key := range table {
+		if key.Secret && !slices.Contains(protecting, key.Name) {
+			t.Errorf("%s is secret, and may be given empty", key.Name)
+		}
+	}
+	for _, name := range protecting {
+		key := table[slices.IndexFunc(table, func(k Key) bool { return k.Name == name })]
+		section, rest, _ := strings.Cut(name, ".")
+		for source, s := range map[string]Sources{
+			"flag":            {Flags: parsed([]string{"--" + key.Flag + "="})},
+			"flag of a blank": {Flags: parsed([]string{"--" + key.Flag, " "})},
+			"variable":        {Environ: []string{key.Variable() + "="}},
+			"over the file":   {File: write(t, "server:\n  api_keys: [a]\n"), Flags: parsed([]string{"--" + key.Flag, ""})},
+			"text in a file":  {File: write(t, section+":\n  "+rest+": \"\"\n")},
+		} {
+			_, err := Load(s)
+			var problem *Problem
+			if !errors.As(err, &problem) || problem.Key != name || !strings.Contains(err.Error(), "is empty") || !strings.Contains(err.Error(), "leave it out") {
+				t.Errorf("%s, %s: %v", name, source, err)
+			}
+		}
+	}
+	c, err := Load(Sources{File: write(t, "server:\n  api_keys: []\n  admin_key:\n"), Environ: []string{"PENSTOCK_LOG_LEVEL="}})
+	if err != nil || len(c.Server.APIKeys) > 0 || c.Server.AdminKey != "" {
+		t.Errorf("no keys in so many words: %v", err)
+	}
+}
+
 func TestLoad_Wrong(t *testing.T) {
 	for _, tc := range []struct {
 		name, file string

@@ -56,6 +56,9 @@ type backend struct {
 
 	recurrent rollback
 
+	// By sequence: it was restored from a state that just fills the window, whose first cell was free for others while it was copied.
+	stale []bool
+
 	lost func() error // see Options
 }
 
@@ -83,6 +86,7 @@ func newBackend(text *native.Model, c *native.Context, info native.ModelInfo, l 
 		ended:   make(chan struct{}),
 
 		recurrent: newRollback(l.Sequences, l.Snapshots),
+		stale:     make([]bool, l.Sequences),
 		lost:      o.Lost,
 	}
 	for t := range int32(info.Vocabulary) {

@@ -54,6 +54,7 @@ func (b *backend) RestoreCheckpoint(src, dst int32, checkpoint kvcache.State, n 
 		return fmt.Errorf("%w: no checkpoint at %d", native.ErrInvalid, n)
 	}
 	b.recurrent.forgot(dst)
+	b.stale[dst] = false // the checkpoint has all of its window
 	if src != dst {
 		if b.lacks.Sharing {
 			return fmt.Errorf("%w: sequences cannot share", native.ErrUnsupported)

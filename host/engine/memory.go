@@ -4,11 +4,14 @@ package engine
 
 import "time"
 
-// held returns the first position of seq that is in memory and how many positions it has.
+// held returns the first position of seq that is in memory, and is what it should be, and how many positions it has.
 func (b *backend) held(seq int32) (first, n int) {
 	first, last, err := b.context.Range(seq)
 	if err != nil || last < 0 {
 		return 0, 0
+	}
+	if b.stale[seq] {
+		first = max(first, 1)
 	}
 	return first, last + 1
 }
@@ -18,9 +21,9 @@ func (b *backend) held(seq int32) (first, n int) {
 func (b *backend) cuttable(seq int32, n int) bool {
 	first, have := b.held(seq)
 	switch {
-	case n > have:
-		return false
-	case n < have && !b.cuts: // the window still holds what the tokens before the pass look at
+	case n >= have: // where a model has recurrent layers too, first is that of their state, which is the last
+		return n == have
+	case !b.cuts: // the window still holds what the tokens before the pass look at
 		return b.recurrent.reaches(seq, have-n)
 	}
 	return first <= max(0, n-b.window)
@@ -37,12 +40,22 @@ func (b *backend) Truncate(seq int32, n int) int {
 	}
 	_ = b.context.Remove(seq, -1, -1) // never fails for a sequence within the limits
 	b.recurrent.forgot(seq)
+	b.stale[seq] = false
 	return 0
+}
+
+// Shares implements kvcache.Memory.
+func (b *backend) Shares() bool { return !b.lacks.Sharing }
+
+// Shareable implements kvcache.Checkpointer. A recurrent state is shared as it is: as a whole, and not while it is to go back.
+func (b *backend) Shareable(seq int32, n int) bool {
+	_, have := b.held(seq)
+	return n > 0 && b.Shares() && b.cuttable(seq, n) && (b.cuts || n == have && !b.recurrent.back[seq])
 }
 
 // Share implements kvcache.Memory.
 func (b *backend) Share(src, dst int32, n int) int {
-	if _, have := b.held(src); n <= 0 || src == dst || b.lacks.Sharing || !b.cuttable(src, n) || !b.cuts && n < have || b.recurrent.back[src] {
+	if src == dst || !b.Shareable(src, n) {
 		return 0
 	}
 	b.recurrent.forgot(dst)
@@ -54,6 +67,8 @@ func (b *backend) Share(src, dst int32, n int) int {
 		_ = b.context.Remove(dst, -1, -1)
 		return 0
 	}
+	b.recurrent.shared(src)
+	b.stale[dst] = b.stale[src]
 	return n
 }
 

@@ -72,4 +72,5 @@ func (e *Engine) Restore(ctx context.Context, m native.ModelOptions, lost func()
 func (b *backend) replace(c *native.Context, lost func() error) {
 	b.context, b.lost, b.adapters = c, lost, ""
 	b.recurrent = newRollback(b.limits.Sequences, b.recurrent.snapshots)
+	clear(b.stale)
 }

@@ -33,5 +33,8 @@ func (r *rollback) reaches(seq int32, n int) bool { return n <= min(r.snapshots,
 // took notes that they were.
 func (r *rollback) took(seq int32) { r.last[seq], r.back[seq] = 0, true }
 
+// shared notes that another sequence has the same state: if one went back, the other would, too.
+func (r *rollback) shared(seq int32) { r.last[seq] = 0 }
+
 // forgot notes that a sequence is empty, or has another state.
 func (r *rollback) forgot(seq int32) { r.last[seq], r.back[seq] = 0, false }

@@ -85,11 +85,12 @@ func TestScheduler_Speculate_HybridSameGreedyText(t *testing.T) {
 // A sequence of a recurrent model goes back once, only as far as its last pass, and not after another pass.
 func TestBackend_Truncate_RecurrentGoesBackOnce(t *testing.T) {
 	e := openedFile(t, Options{Path: smallOf(t, "lfm2"), Slots: 2, CacheSequences: 2, DraftRows: 8, Snapshots: 3, ContextSize: 512})
-	b := e.Backend()
+	b := e.backend
 	for name, c := range map[string]struct {
 		keep, kept int
 		between    func()
 	}{
+		"none":                   {7, 7, func() {}}, // the model has a window, too, and llama.cpp tells the last position as the first
 		"two tokens":             {5, 5, func() {}},
 		"as many as are kept":    {4, 4, func() {}},
 		"more than are kept":     {2, 0, func() {}},
@@ -109,8 +110,58 @@ func TestBackend_Truncate_RecurrentGoesBackOnce(t *testing.T) {
 	b.Truncate(1, 0)
 	feed(t, b, 0, 0, 10, 11, 12)
 	feed(t, b, 0, 3, 20, 21, 22)
+	if b.Share(0, 1, 6) != 6 {
+		t.Error("a sequence is not shared as a whole")
+	}
+	if kept := b.Truncate(0, 5); kept != 0 || b.length(1) != 6 {
+		t.Errorf("%d tokens are kept after they were shared, and the other sequence has %d", kept, b.length(1))
+	}
+	b.Truncate(1, 0)
+	feed(t, b, 0, 0, 10, 11, 12)
+	feed(t, b, 0, 3, 20, 21, 22)
 	if b.Truncate(0, 4); b.Share(0, 1, 4) != 0 {
 		t.Error("a sequence that has gone back is shared")
+	}
+}
+
+// A sequence that has gone back, or still may, is shared at a checkpoint before: both go on as if nothing had been.
+func TestBackend_RestoreCheckpoint_SharesWhatGoesBack(t *testing.T) {
+	e := openedFile(t, Options{Path: smallOf(t, "lfm2"), Slots: 2, CacheSequences: 2, DraftRows: 8, Snapshots: 3, ContextSize: 512})
+	b := e.backend
+	wantShared := feed(t, b, 0, 0, 10, 11, 12, 13)
+	b.Truncate(0, 0)
+	wantOwn := feed(t, b, 0, 0, 10, 11, 12, 20, 13)
+	for name, back := range map[string]bool{"gone back": true, "may go back": false} {
+		b.Truncate(0, 0)
+		b.Truncate(1, 0)
+		feed(t, b, 0, 0, 10, 11, 12)
+		checkpoint, err := b.SaveCheckpoint(0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		feed(t, b, 0, 3, 20, 21, 22)
+		if back {
+			b.Truncate(0, 4)
+		}
+		if !b.Cuttable(0, 4) || b.Shareable(0, 4) || b.Share(0, 1, 4) != 0 {
+			t.Errorf("%s: cuttable: %v, shareable: %v", name, b.Cuttable(0, 4), b.Shareable(0, 4))
+		}
+		if err := b.RestoreCheckpoint(0, 1, checkpoint, 3); err != nil {
+			t.Fatal(err)
+		}
+		if got := feed(t, b, 1, 3, 13); distance(got, wantShared) > 5e-3 {
+			t.Errorf("%s: the sequence that shares goes on %v from what it should", name, distance(got, wantShared))
+		}
+		if b.Truncate(0, 4) == 4 {
+			if got := feed(t, b, 0, 4, 13); distance(got, wantOwn) > 5e-3 {
+				t.Errorf("%s: the sequence goes on %v from what it should", name, distance(got, wantOwn))
+			}
+		} else if back {
+			t.Errorf("%s: it has lost what it went back to", name)
+		}
+		if err := checkpoint.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

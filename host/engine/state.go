@@ -34,13 +34,14 @@ func (b *backend) RestoreState(seq int32, saved kvcache.State, n int) error {
 		return fmt.Errorf("%w: %w", native.ErrUnsupported, kvcache.ErrNoStates)
 	}
 	whole := s.Positions()
-	if b.window > 0 && whole == b.window { // others may have written to its first cell while it was copied
-		return fmt.Errorf("%w: a state as long as the window", native.ErrInvalid)
-	}
 	if n < 1 || !b.stateCuttable(whole, n) {
 		return fmt.Errorf("%w: %d of the state's %d positions", native.ErrInvalid, n, whole)
 	}
-	return b.context.RestoreState(seq, s.State, n)
+	if err := b.context.RestoreState(seq, s.State, n); err != nil {
+		return err
+	}
+	b.stale[seq] = whole == b.window
+	return nil
 }
 
 // state is a native state as a kvcache.State.

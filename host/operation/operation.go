@@ -67,6 +67,7 @@ func (r *Record) Last() time.Time {
 type Client struct {
 	Key    string       // the name of its key
 	Admit  func() error // counts one more request of the client, or refuses it; may be nil
+	Steer  func() error // does the same for what it does to an answer that goes on, which counts less; may be nil
 	Charge func(n int)  // counts tokens that it has used; may be nil
 }
 
@@ -122,6 +123,20 @@ func (o *Operation) Admit() error {
 		return nil
 	}
 	return admit()
+}
+
+// Steer counts what the client does to an answer that goes on, or returns an error that refuses it.
+func (o *Operation) Steer() error {
+	if o == nil {
+		return nil
+	}
+	o.mu.Lock()
+	steer := o.client.Steer
+	o.mu.Unlock()
+	if steer == nil {
+		return nil
+	}
+	return steer()
 }
 
 // Part begins an operation of the same client, which is one frame of its WebSocket. The context that it returns has it.

@@ -82,10 +82,10 @@ func (e *ConfigError) Unwrap() error { return ErrConfig }
 type QuarantineError struct {
 	Plugin string
 	Wait   time.Duration
-	Last   string // the last fault
+	Last   string // the sender's last fault
 }
 
-// Error names the plugin, the time to wait, and the last fault.
+// Error names the plugin, the time to wait, and the sender's last fault.
 func (e *QuarantineError) Error() string {
 	return fmt.Sprintf("%v: %q faulted repeatedly for what you send it; change the request or try again in %d s; the last fault: %s", ErrQuarantined, e.Plugin, e.Seconds(), e.Last)
 }

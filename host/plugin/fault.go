@@ -18,15 +18,28 @@ type Fault struct {
 	Log    []string // the guest's last log lines
 }
 
-// Error names plugin, export, cause, detail and the last lines of the guest's log.
+// Error names plugin, export, cause and detail, in the host's words alone: anybody may read them, in the log too. See Told.
 func (f *Fault) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "plugin %s: %s: %v", f.Plugin, f.Export, f.Cause)
-	if f.Detail != "" {
-		b.WriteString(": " + f.Detail)
+	if f.Detail == "" {
+		return fmt.Sprintf("plugin %s: %s: %v", f.Plugin, f.Export, f.Cause)
 	}
-	b.WriteString(logEnds(f.Log))
-	return b.String()
+	return fmt.Sprintf("plugin %s: %s: %v: %s", f.Plugin, f.Export, f.Cause, f.Detail)
+}
+
+// Told is the error with the last lines of the guest's log. These may quote the request, so they are for its own client.
+func (f *Fault) Told() string { return f.Error() + logEnds(f.Log) }
+
+// Told is an error's text with what a guest has said besides, if it is or wraps a Fault or a Refusal. See Fault.Told.
+func Told(err error) string {
+	var fault *Fault
+	var refusal *Refusal
+	switch {
+	case errors.As(err, &fault):
+		return err.Error() + logEnds(fault.Log)
+	case errors.As(err, &refusal):
+		return err.Error() + refusal.words()
+	}
+	return err.Error()
 }
 
 func logEnds(log []string) string {
@@ -55,12 +68,20 @@ type Refusal struct {
 	Log     []string // the guest's last log lines
 }
 
-// Error gives the plugin's own words and the last lines of its log, where the host says what it did not accept.
+// Error says that the plugin refuses, in the host's words alone: anybody may read them, in the log too. See Told.
 func (r *Refusal) Error() string {
+	return fmt.Sprintf("plugin %s refuses the request (%s)", r.Plugin, r.Export)
+}
+
+// Told is the error with the plugin's own words and the last lines of its log, where the host says what it did not accept. They may quote
+// the request, so they are for its own client.
+func (r *Refusal) Told() string { return r.Error() + r.words() }
+
+func (r *Refusal) words() string {
 	if r.Message == "" {
-		return fmt.Sprintf("plugin %s refuses the request (%s) and gives no reason%s", r.Plugin, r.Export, logEnds(r.Log))
+		return " and gives no reason" + logEnds(r.Log)
 	}
-	return fmt.Sprintf("plugin %s refuses the request: %s%s", r.Plugin, r.Message, logEnds(r.Log))
+	return ": " + r.Message + logEnds(r.Log)
 }
 
 // Param names the field of a request that a refusal is about.

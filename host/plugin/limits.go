@@ -12,8 +12,8 @@ import (
 // Limits bound what a plugin may use. DefaultLimits are those of ABI v1.
 type Limits struct {
 	Module    fuel.Limits   // what a module may consist of
-	Compile   time.Duration // of compiling a module
-	Upload    time.Duration // of an upload, until it is answered
+	Compile   time.Duration // of all processors, for compiling a module
+	Upload    time.Duration // of an upload, until it is answered, by the clock
 	HookFuel  int64         // units for each call of prepare, sample, accept, stop, rewind, close
 	HookTime  time.Duration // of each such call
 	SetupFuel int64         // units for each call of describe, warm, open, template, _initialize

@@ -18,6 +18,7 @@ type Options struct {
 	FirstInvalid func(row []float32) int
 	Observer     Observer // nil: none
 	Log          *slog.Logger
+	LogLines     bool   // Log has the lines that guests log in requests too; they may quote the request
 	CacheDir     string // compiled code is kept there between runs; empty: in memory
 	Limits       Limits // the zero value: DefaultLimits
 }

@@ -42,7 +42,8 @@ type choice struct {
 	completion.RecordedChoice
 	session.Choice
 	text strings.Builder
-	seen int // tokens, those that were taken back included
+	seen int    // tokens, those that were taken back included
+	next uint64 // the event that is to be told next
 }
 
 // ID implements completion.Recording.
@@ -165,6 +166,10 @@ func (r *request) Event(n int, e scheduler.Event) {
 		return
 	}
 	c := r.choices[n]
+	if e.Seq < c.next { // it was told before: a client that comes back is told again
+		return
+	}
+	c.next = e.Seq + 1
 	const entry = 64 // of a token, about
 	switch e.Kind {
 	case scheduler.KindToken:

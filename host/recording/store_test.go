@@ -37,15 +37,20 @@ func open(t *testing.T, path string, limits Limits) *Store {
 
 var wide = Limits{Size: 1 << 20, Keep: 10, KeepFor: time.Hour}
 
-// record records an answer of one token for a caller.
+// record records an answer of one token for a caller, who comes back to a part of it and is told that again.
 func record(t *testing.T, s *Store, caller string) string {
 	t.Helper()
 	r := New(s, "words", hosttest.Words{}).Begin(caller)
 	r.Watch(completion.RecordedChoice{Seed: 7, Prompt: 1}, completion.Policy{})
-	r.Event(0, scheduler.Event{Kind: scheduler.KindToken, Token: 5, Text: "5 "})
-	r.Event(0, scheduler.Event{Kind: scheduler.KindToken, Token: 6, Text: "6 "})
-	r.Event(0, scheduler.Event{Kind: scheduler.KindRewound, Rewound: &scheduler.Rewound{Tokens: 1, Text: "6 "}})
-	r.Event(0, scheduler.Event{Kind: scheduler.KindEnd, End: &scheduler.End{Reason: answer.ReasonLength}})
+	events := []scheduler.Event{
+		{Seq: 1, Kind: scheduler.KindToken, Token: 5, Text: "5 "},
+		{Seq: 2, Kind: scheduler.KindToken, Token: 6, Text: "6 "},
+		{Seq: 3, Kind: scheduler.KindRewound, Rewound: &scheduler.Rewound{Tokens: 1, Text: "6 "}},
+		{Seq: 4, Kind: scheduler.KindEnd, End: &scheduler.End{Reason: answer.ReasonLength}},
+	}
+	for _, e := range append(events[:3:3], events...) {
+		r.Event(0, e)
+	}
 	r.Release()
 	return r.ID()
 }
@@ -188,8 +193,8 @@ func TestStore_Memory_IsBounded(t *testing.T) {
 	for range 8 {
 		r := New(s, "words", hosttest.Words{}).Begin("a").(*request)
 		r.Watch(completion.RecordedChoice{}, completion.Policy{})
-		for range 20 {
-			r.Event(0, scheduler.Event{Kind: scheduler.KindToken, Token: 5, Text: "5 "})
+		for seq := range uint64(20) {
+			r.Event(0, scheduler.Event{Seq: seq, Kind: scheduler.KindToken, Token: 5, Text: "5 "})
 		}
 		all = append(all, r)
 	}

@@ -25,9 +25,10 @@ type Server struct {
 	Start func() (Child, error)
 	Log   *slog.Logger
 
-	mu   sync.Mutex
-	host tenant
-	work sync.WaitGroup
+	mu      sync.Mutex
+	host    tenant
+	pending pending
+	work    sync.WaitGroup
 }
 
 // Child is a process with ggml's server. What it first writes to its connection are its devices, as a line of JSON.
@@ -45,7 +46,7 @@ type tenant struct {
 	left     chan struct{} // closed once there are none
 }
 
-// Serve accepts sessions until ctx is done or the listener fails.
+// Serve accepts sessions until ctx is done or the listener fails for good.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer s.work.Wait()
@@ -53,19 +54,22 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
 	defer stop()
 	for {
-		conn, err := listener.Accept()
+		conn, err := accept(ctx, listener, s.Log)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
 			return fmt.Errorf("accept a host: %w", err)
 		}
+		s.pending.add(conn)
 		s.work.Go(func() { s.session(ctx, conn) })
 	}
 }
 
 // session serves one connection to its end.
 func (s *Server) session(ctx context.Context, conn net.Conn) {
+	accepted := conn
+	defer s.pending.remove(accepted)
 	log := s.Log.With(slog.String("host", conn.RemoteAddr().String()))
 	if s.TLS != nil {
 		secured := tls.Server(conn, s.TLS)
@@ -92,6 +96,7 @@ func (s *Server) session(ctx context.Context, conn net.Conn) {
 		return
 	}
 	defer release()
+	s.pending.remove(accepted)
 	log.Info("a host's session begins")
 	if err = s.compute(l); ctx.Err() != nil {
 		err = errShuttingDown

@@ -42,9 +42,7 @@ func (s *Set[M]) load(m *model[M]) {
 		}
 	} else {
 		m.state, m.loaded, m.used, m.need = Loaded, loaded, time.Now(), need
-		if s.Idle > 0 && !s.Keeps(m.name) {
-			m.idle = time.AfterFunc(s.Idle, func() { s.unloadIdle(m) })
-		}
+		s.awaitIdle(m)
 	}
 	close(m.done)
 	s.tell()

@@ -176,16 +176,27 @@ func (s *Set[M]) await(ctx context.Context, m *model[M]) error {
 func (s *Set[M]) release(m *model[M]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m.users--
 	m.used = time.Now()
-	if m.users > 0 {
+	s.letGo(m)
+	if m.users == 0 {
+		s.restSoon()
+	}
+}
+
+// letGo counts one user less. s.mu is held.
+func (s *Set[M]) letGo(m *model[M]) {
+	if m.users--; m.users > 0 {
 		return
 	}
-	if s.Idle > 0 && !s.Keeps(m.name) {
-		m.idle = time.AfterFunc(s.Idle, func() { s.unloadIdle(m) })
-	}
-	s.restSoon()
+	s.awaitIdle(m)
 	s.tell()
+}
+
+// awaitIdle has a model that nobody uses unloaded when it was idle for long. s.mu is held.
+func (s *Set[M]) awaitIdle(m *model[M]) {
+	if s.Idle > 0 && !s.Keeps(m.name) {
+		m.idle = time.AfterFunc(s.Idle-time.Since(m.used), func() { s.unloadIdle(m) })
+	}
 }
 
 // stopIdle ends the wait for idleness. s.mu is held.

@@ -158,7 +158,7 @@ const (
 	LimitSetupFuel         = 2000000000 // units
 	LimitHookMS            = 1000       // ms
 	LimitSetupMS           = 2500       // ms
-	LimitLoadMS            = 20000      // ms
+	LimitLoadMS            = 60000      // ms
 	LimitMemoryPages       = 1024       // pages of 64 KiB
 	LimitTableElements     = 65536      // elements, all tables together
 	LimitStackBytes        = 8388608    // bytes
@@ -174,8 +174,8 @@ const (
 	LimitSegments          = 100000     // data segments, and as many element segments
 	LimitLocals            = 10000      // locals of a function, parameters included
 	LimitAllLocals         = 4000000    // locals of all functions
-	LimitUploadMS          = 2500       // ms from an upload to its answer
-	LimitCompileMS         = 10000      // ms
+	LimitUploadMS          = 120000     // ms from an upload to its answer
+	LimitCompileMS         = 30000      // ms of all processors together
 	LimitLogBytes          = 65536      // bytes a request
 	LimitEmitBytes         = 8388608    // bytes a call of an export
 	LimitFailBytes         = 4096       // bytes

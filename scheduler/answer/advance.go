@@ -111,6 +111,7 @@ func (a *Answer) accept(t chain.Token, d Details, spliced bool) (stop, done bool
 			err = a.chain.Refuse(i, chain.ActSplice, errAnswerSplice)
 		}
 		if err != nil {
+			a.generated-- // nobody is shown it
 			a.Fail(err)
 			return false, true
 		}

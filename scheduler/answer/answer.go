@@ -98,6 +98,10 @@ func (a *Answer) PromptLen() int { return a.prompt }
 // Generated is how many tokens were drawn, injected ones included and taken-back ones not.
 func (a *Answer) Generated() int { return a.generated }
 
+// Released is how many of those tokens no stage can take back any more: those that its reader is shown. Where an answer is ended from
+// outside, or fails, the others are none of it.
+func (a *Answer) Released() int { return a.generated - len(a.window) }
+
 // Begin tells the stages what the prompt is, before anything else.
 func (a *Answer) Begin() error { return a.chain.Begin(a.tokens, a.prompt) }
 

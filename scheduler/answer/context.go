@@ -22,6 +22,14 @@ func (a *Answer) Context() []chain.Token {
 	return a.context
 }
 
+// Place is where in the context a token of the prompt and the answer is, counted from 0, or would be if it had not left.
+func (a *Answer) Place(i int) int {
+	if a.left == 0 || i <= a.keep() {
+		return i
+	}
+	return max(a.keep(), i-a.left)
+}
+
 // Truncated reports whether the context was too short for the answer.
 func (a *Answer) Truncated() bool { return a.left > 0 || a.contextFull() }
 

@@ -16,21 +16,24 @@ type Request struct {
 // Acquire gives a request a sequence with the longest prefix of its tokens that is found: an idle sequence is taken over if that
 // loses little, else the prefix is shared into another. The archive is looked at, too.
 //
-// It returns nil while a copy is in progress that the request has to wait for; the next tick may ask again.
-func (c *Cache) Acquire(r Request) *Sequence {
+// There is no sequence while the request has to wait: for a copy, or because every sequence has a request.
+func (c *Cache) Acquire(r Request) (*Sequence, Wait) {
 	for c.copy.kind == savingAhead || c.continueCopy() {
 		parts := c.parting(r) // before what it shares is cut
-		s := c.tryAcquire(r)
-		if s == nil {
-			continue
+		s, w := c.tryAcquire(r)
+		switch w {
+		case WaitCopy:
+			continue // it may be done at once
+		case WaitRoom:
+			return nil, c.waits(w)
 		}
 		if s.prompt = r.PromptLen; r.Resumed {
 			s.continued = r.Continued
 		}
 		c.wantCheckpoints(s, r, parts)
-		return s
+		return s, WaitNone
 	}
-	return nil
+	return nil, c.waits(WaitCopy)
 }
 
 // Release makes the sequence of a request that has ended or was preempted idle. Its cells stay as prefix cache.
@@ -38,35 +41,40 @@ func (c *Cache) Release(s *Sequence) {
 	s.running, s.prefill, c.saveAheadDue = false, 0, true
 	c.touch(s)
 	s.name = c.uses
+	c.came(&c.roomAwaited)
 }
 
 // tryAcquire either gives the request its sequence or begins the next copy that leads there.
-func (c *Cache) tryAcquire(r Request) *Sequence {
+func (c *Cache) tryAcquire(r Request) (*Sequence, Wait) {
 	var best *Sequence
 	common := 0
+	c.archive.wanted = nil
 	if r.Reuse {
 		best, common = c.longestPrefix(r.Tokens, r.Scope)
 		if c.restore(r, best, common) {
-			return nil
+			return nil, WaitCopy
 		}
 	}
 	if best != nil && !best.running && 2*common >= len(best.tokens) {
-		return c.takeOver(best, common, r.Scope)
+		return c.takeOver(best, common, r.Scope), WaitNone
 	}
 	prefill := len(r.Tokens) - common
 	s := c.choose(prefill, except(best))
-	if s == nil { // every sequence but the best has a request
-		return c.takeOver(best, common, r.Scope)
-	}
-	if !c.evict(s) {
-		return nil
+	switch {
+	case s == nil && (best == nil || best.running):
+		return nil, WaitRoom
+	case s == nil: // every sequence but the best has a request
+		return c.takeOver(best, common, r.Scope), WaitNone
+	case !c.evict(s):
+		return nil, WaitCopy
 	}
 	s.scope, s.prompt, s.continued, s.prefill = r.Scope, 0, false, prefill
 	if common >= MinShared && c.share(best, s, common) {
-		return nil // it is taken over when that is done
+		return nil, WaitCopy // it is taken over when that is done
 	}
+	s.prefill = len(r.Tokens)
 	c.claim(s)
-	return s
+	return s, WaitNone
 }
 
 // takeOver gives a request an idle sequence of which it keeps the beginning.
@@ -74,14 +82,14 @@ func (c *Cache) takeOver(s *Sequence, common int, scope Scope) *Sequence {
 	if s == c.copy.sequence {
 		c.cancelSaveAhead()
 	}
-	c.claim(s)
 	s.continued = s.prompt > 0 && common >= s.prompt
 	c.Truncate(s, common)
 	s.scope = scope
+	c.claim(s)
 	return s
 }
 
-// claim marks a sequence as a request's own.
+// claim marks a sequence as a request's own. Nothing that may panic comes after it: nobody would release the sequence.
 func (c *Cache) claim(s *Sequence) {
 	s.running, s.name, c.saveAheadDue = true, 0, true
 	s.unlink()
@@ -101,10 +109,11 @@ func (c *Cache) restore(r Request, best *Sequence, found int) bool {
 	if !c.archive.cuttable(e, n) { // all of it comes back, and the sequence is cut at a checkpoint
 		n = len(e.tokens)
 	}
-	if s == nil || c.available() < n {
+	if s == nil || !c.HasRoom(n) {
 		return false
 	}
-	c.archive.touch(e) // saving what is evicted may drop others
+	c.archive.wanted = e
+	c.archive.touch(e)
 	if !c.evict(s) {
 		return true
 	}
@@ -112,7 +121,7 @@ func (c *Cache) restore(r Request, best *Sequence, found int) bool {
 		return c.Copying() && c.copy.kind != savingAhead
 	}
 	c.cancelSaveAhead()
-	if err := c.archive.states.RestoreState(s.id, e.state, n); err != nil {
+	if err := c.change(s, func() error { return c.archive.states.RestoreState(s.id, e.state, n) }); err != nil {
 		c.Repair(s)
 		return false
 	}

@@ -90,6 +90,46 @@ func TestCache_Acquire_CannotShare(t *testing.T) {
 	}
 }
 
+// A sequence of a recurrent memory that has gone back over wrong guesses, or still may, cannot be shared there. Then it is shared at a
+// checkpoint, or another one is; and requests still wait for prefixes that others compute if there will be checkpoints of those.
+func TestCache_Acquire_SharesBesideASequenceThatGoesBack(t *testing.T) {
+	checkpoints := kvcache.CheckpointOptions{Most: 32, MinStep: 8192, Bytes: 1 << 20}
+	for name, c := range map[string]struct {
+		goesBack bool
+		o        kvcache.CheckpointOptions
+		other    int // tokens of another sequence with the same beginning
+		want     int
+	}{
+		"gone back, with a checkpoint":   {true, checkpoints, 0, 96},
+		"gone back, none":                {true, kvcache.CheckpointOptions{}, 0, 0},
+		"gone back, another":             {true, kvcache.CheckpointOptions{}, 70, 70},
+		"may go back, with a checkpoint": {false, checkpoints, 0, 96},
+		"may go back, none":              {false, kvcache.CheckpointOptions{}, 0, 0},
+		"may go back, another":           {false, kvcache.CheckpointOptions{}, 70, 70},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newRecurrentWorld(t, c.o)
+			w.Snapshots = 4
+			tokens := prompt(104, 1)
+			if c.other > 0 {
+				other, _ := w.acquire(tokens[:c.other])
+				w.compute(other, tokens[:c.other])
+			}
+			s, _ := w.write(100, 1, 0)
+			w.computeRows(s, tokens[100:])
+			if c.goesBack && w.cache.Truncate(s, 102) != 102 {
+				t.Fatal("it cannot go back")
+			}
+			if _, found := w.acquire(slices.Concat(tokens[:102], prompt(20, 9))); found != c.want {
+				t.Errorf("%d tokens found, want %d", found, c.want)
+			}
+			if w.agree(); w.cache.Shares() != (c.o.Most > 0) {
+				t.Errorf("requests wait for prefixes: %v", w.cache.Shares())
+			}
+		})
+	}
+}
+
 // placer notes what it is asked and takes the least recently used sequence.
 type placer struct {
 	world

@@ -22,9 +22,6 @@ func (c *Cache) SaveAhead() {
 	}
 }
 
-// Settled reports whether no copy is in progress and SaveAhead has nothing to look for.
-func (c *Cache) Settled() bool { return !c.Copying() && !c.saveAheadDue }
-
 // nextToSave is the sequence to save next; nil if there is none, or if enough sequences are empty.
 func (c *Cache) nextToSave() *Sequence {
 	empty := 0
@@ -36,5 +33,5 @@ func (c *Cache) nextToSave() *Sequence {
 	if empty >= len(c.sequences)/2 {
 		return nil
 	}
-	return c.choose(0, c.worthSaving)
+	return c.choose(0, func(s *Sequence) bool { return c.worthSaving(s) && !c.archive.has(&s.conversation) })
 }

@@ -15,6 +15,7 @@ type archive struct {
 	budget      int64    // bytes
 	bytes       int64    // that entries take, and the one that is being saved
 	entries     []*entry // least recently used first
+	wanted      *entry   // that a request comes back for: what makes room for it must not push it out; nil: there is none
 }
 
 // entry is one conversation in the archive.
@@ -46,7 +47,7 @@ func (a *archive) save(s *Sequence, ahead bool) *entry {
 	a.dropPrefixes(e)
 	for a.bytes+e.bytes > a.budget || len(a.entries) >= maxEntries {
 		victim := a.victim()
-		if ahead && (victim.sequence != nil || a.cachedBytes()+e.bytes > a.budget/4) {
+		if victim == nil || ahead && (victim.sequence != nil || a.cachedBytes()+e.bytes > a.budget/4) {
 			a.free(e)
 			return nil
 		}
@@ -78,14 +79,18 @@ func (a *archive) cachedBytes() (bytes int64) {
 	return bytes
 }
 
-// victim is the entry to drop first.
-func (a *archive) victim() *entry {
+// victim is the entry to drop first; nil: there is none.
+func (a *archive) victim() (first *entry) {
 	for _, e := range a.entries {
-		if !e.continued {
+		switch {
+		case e == a.wanted:
+		case !e.continued:
 			return e
+		case first == nil:
+			first = e
 		}
 	}
-	return a.entries[0]
+	return first
 }
 
 // demote lets the least recently used of the continued conversations compete with the rest when those take more than three quarters
@@ -102,13 +107,21 @@ func (a *archive) demote() {
 	}
 }
 
-// dropPrefixes drops the entries that a longer conversation begins with: that holds all of them.
+// dropPrefixes drops the entries that a longer conversation begins with, since that holds all of them, but not the one that is wanted: that
+// may be because the longer one cannot be cut there.
 func (a *archive) dropPrefixes(longer *entry) {
 	for _, e := range slices.Backward(a.entries) {
-		if e.common(longer.tokens, longer.scope) == len(e.tokens) {
+		if e != a.wanted && e.common(longer.tokens, longer.scope) == len(e.tokens) {
 			a.drop(e)
 		}
 	}
+}
+
+// has reports whether an entry is the same as a conversation, which another sequence may hold, too.
+func (a *archive) has(c *conversation) bool {
+	return slices.ContainsFunc(a.entries, func(e *entry) bool {
+		return len(e.tokens) == len(c.tokens) && e.common(c.tokens, c.scope) == len(c.tokens)
+	})
 }
 
 // longestPrefix finds the entry of which a request can use most.
@@ -132,6 +145,9 @@ func (a *archive) drop(e *entry) {
 	i := slices.Index(a.entries, e)
 	a.entries = slices.Delete(a.entries, i, i+1)
 	a.bytes -= e.bytes
+	if a.wanted == e {
+		a.wanted = nil
+	}
 	if e.sequence != nil {
 		e.sequence.unlink()
 	}

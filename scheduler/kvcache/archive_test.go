@@ -116,3 +116,42 @@ func TestCache_Archive_NothingComputedIsNotContinued(t *testing.T) {
 		t.Error("it continues a conversation")
 	}
 }
+
+// What a request comes back for is not pushed out by the conversation that makes room for it.
+func TestCache_Archive_RestoringKeepsWhatItRestores(t *testing.T) {
+	w := newWorld(t, scheduler.Limits{Cells: 600, Context: 600, Sequences: 1}, 6000) // two of 12 bytes a token
+	first, _ := w.talk(nil, prompt(200, 1))
+	w.talk(nil, prompt(230, 9))
+	w.talk(first, prompt(20, 2)) // continued, so others go before it
+	talks := [2][]kvcache.Token{}
+	for i := range talks {
+		talks[i], _ = w.talk(nil, prompt(220, 3+i))
+	}
+	for turn := range 4 { // one is in the cache, and the archive has the other
+		before := talks[turn%2]
+		all, found := w.talk(before, prompt(4, 5))
+		if found == 0 {
+			t.Errorf("turn %d: nothing of the conversation's %d tokens is found", turn, len(before))
+		}
+		talks[turn%2] = all
+	}
+}
+
+// That holds while it waits for the copies that make room, too, and for a shorter conversation that the longer one begins with, which
+// cannot be cut there.
+func TestCache_Archive_RestoringKeepsAPrefixOfWhatLeaves(t *testing.T) {
+	w := newWorld(t, scheduler.Limits{Cells: 600, Context: 600, Sequences: 1}, 1<<20)
+	w.NoCutting = true
+	short, _ := w.talk(nil, prompt(200, 1))
+	w.talk(nil, prompt(230, 9)) // the short one is archived
+	w.NoCutting = false
+	w.FailRestore = true
+	long, _ := w.talk(short, prompt(100, 2)) // computed again
+	w.FailRestore, w.NoCutting = false, true
+	if len(long) <= len(short) {
+		t.Fatal("it is not longer")
+	}
+	if _, found := w.talk(short, prompt(30, 3)); found < len(short)-1 {
+		t.Errorf("%d tokens found of %d", found, len(short))
+	}
+}

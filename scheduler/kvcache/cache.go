@@ -21,13 +21,15 @@ type Cache struct {
 	holders     []int32 // by cell: how many sequences hold it
 	free        []int32 // the cells that no sequence holds
 	uses        uint64  // counts uses of sequences
-	shareFailed bool    // the memory could not share a prefix the last time
 
 	copy         copyInProgress
 	copyTime     CopyTime
 	tickBegan    time.Time
 	now          func() time.Time
 	saveAheadDue bool // sequences were acquired or released since SaveAhead found nothing more to save
+
+	copyAwaited, roomAwaited bool // somebody was told to wait for it
+	askAgain                 bool // and it came in this tick, or after the last one
 
 	// Used again by each choice of a sequence.
 	candidates []*Sequence
@@ -70,7 +72,7 @@ func New(m Memory, o Options) *Cache {
 func (c *Cache) Free() int { return len(c.free) }
 
 // HasRoom reports whether n cells are free or can be made free by evicting idle sequences.
-func (c *Cache) HasRoom(n int) bool { return len(c.free) >= n || c.available() >= n }
+func (c *Cache) HasRoom(n int) bool { return len(c.free) >= n || len(c.free)+c.Evictable() >= n }
 
 // Evictable is how many cells are held by idle sequences alone, be it by one or by several.
 func (c *Cache) Evictable() int {
@@ -93,17 +95,6 @@ func (c *Cache) Evictable() int {
 	return n
 }
 
-// available is how many cells are free or held by idle sequences alone. A cell that two idle sequences share is not counted.
-func (c *Cache) available() int {
-	n := len(c.free)
-	for _, s := range c.sequences {
-		if !s.running {
-			n += c.unshared(s)
-		}
-	}
-	return n
-}
-
 // unshared is how many of a sequence's cells no other sequence holds.
 func (c *Cache) unshared(s *Sequence) (n int) {
 	for _, cell := range s.cells {
@@ -116,7 +107,11 @@ func (c *Cache) unshared(s *Sequence) (n int) {
 
 // Close finishes the copy in progress, or ends it if no request waits for it, and frees archive and checkpoints.
 func (c *Cache) Close() {
+	defer c.freeStates() // even if the memory panics
 	c.finishCopy()
+}
+
+func (c *Cache) freeStates() {
 	c.archive.clear()
 	for _, s := range c.sequences {
 		c.checkpoints.drop(&s.conversation, 0)

@@ -16,6 +16,8 @@ type Checkpointer interface {
 	TakesCheckpoints() bool
 	// Cuttable reports whether Truncate would keep the first n positions of seq.
 	Cuttable(seq int32, n int) bool
+	// Shareable reports whether Share would give another sequence the first n positions of seq.
+	Shareable(seq int32, n int) bool
 	// StateCuttable reports whether RestoreState can put back the first n positions of a state alone.
 	StateCuttable(s State, n int) bool
 	// SaveCheckpoint copies the part of seq that cannot be cut, as it is now. It closes a spent checkpoint whose memory it may take; nil:
@@ -135,22 +137,30 @@ func (c *conversation) lastPosition(n int) int {
 	return 0
 }
 
-// reach is how many of the first n tokens of a sequence it can be cut to, or shared.
+// reach is how many of the first n tokens of a sequence another request can use: it can be cut to them or, while a request has it, shared.
 func (c *Cache) reach(s *Sequence, n int) int {
-	if c.checkpoints.memory == nil || n == 0 || n == len(s.tokens) || c.checkpoints.memory.Cuttable(s.id, n) {
+	k := c.checkpoints.memory
+	switch {
+	case n == 0 || s.unsure || s.running && !c.memory.Shares():
+		return 0
+	case k == nil, s.running && k.Shareable(s.id, n), !s.running && (n == len(s.tokens) || k.Cuttable(s.id, n)):
 		return n
 	}
 	return s.lastPosition(n)
 }
 
 // cut keeps the first n positions of a sequence in the memory, or those up to the last checkpoint before, and returns how many.
-func (c *Cache) cut(s *Sequence, n int) int {
+func (c *Cache) cut(s *Sequence, n int) (kept int) {
+	if s.unsure {
+		n = 0
+	}
 	if k := &c.checkpoints; k.memory != nil && n > 0 && !k.memory.Cuttable(s.id, n) {
-		if p := s.last(n); p != nil && k.memory.RestoreCheckpoint(s.id, s.id, p.state, p.n) == nil {
+		if p := s.last(n); p != nil && c.change(s, func() error { return k.memory.RestoreCheckpoint(s.id, s.id, p.state, p.n) }) == nil {
 			return p.n
 		}
 	}
-	return c.memory.Truncate(s.id, n)
+	_ = c.change(s, func() error { kept = c.memory.Truncate(s.id, n); return nil })
+	return kept
 }
 
 // TakesCheckpoints reports whether there are any.

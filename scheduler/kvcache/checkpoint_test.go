@@ -3,6 +3,7 @@
 package kvcache_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -87,5 +88,49 @@ func TestCache_Archive_KeepsCheckpoints(t *testing.T) {
 	w.cache.Release(s)
 	if w.cache.Close(); w.States != 0 {
 		t.Errorf("%d states are left", w.States)
+	}
+}
+
+// Around the length of a sliding window, what is cut, shared, archived or exported goes on as the model says; only what a window has lost is
+// computed again.
+func TestCache_Window_BeforeAndBeyondItsEnd(t *testing.T) {
+	const window = 64
+	for n := window - 2; n <= window+2; n++ {
+		for _, back := range []int{0, 1, 2, n / 3} {
+			for _, way := range []string{"cut", "shared", "archived", "imported"} {
+				t.Run(fmt.Sprintf("%s %d of %d", way, n-back, n), func(t *testing.T) {
+					b := schedulertest.New(scheduler.Limits{Cells: 1000, Sequences: 3})
+					b.Window = window
+					w := world{t, b, newCache(b, b, 1<<20)}
+					tokens := prompt(n, 1)
+					s, _ := w.acquire(tokens)
+					w.compute(s, tokens)
+					if way != "shared" {
+						w.cache.Release(s)
+					}
+					switch way {
+					case "archived":
+						w.cache.EvictIdle()
+					case "imported":
+						var saved *kvcache.Saved
+						w.cache.Export(s.Conversation(), "", func(all *kvcache.Saved, _ error) { saved = all })
+						w.cache.Erase(s.Conversation(), "")
+						if _, wait, err := w.cache.Import(saved); wait != kvcache.WaitNone || err != nil {
+							t.Fatalf("it waits for %v, %v", wait, err)
+						}
+						_ = saved.State.Close()
+					}
+					r := slices.Concat(tokens[:n-back], prompt(5, 9))
+					s, found := w.acquire(r)
+					if want := n - back; n <= window && (way != "archived" || want >= window) && found != want {
+						t.Errorf("%d tokens found, want %d", found, want)
+					} else if back == 0 && found != n && (way != "archived" || n >= window) {
+						t.Errorf("%d tokens found of all %d", found, n)
+					}
+					w.compute(s, r)
+					w.agree()
+				})
+			}
+		}
 	}
 }

@@ -8,9 +8,9 @@ import "time"
 // done: one that waits for it stays in the queue.
 type copyInProgress struct {
 	kind     copyKind
-	sequence *Sequence // copied into or, when it is saved, out of
-	entry    *entry    // of the archive, when it is saved
-	exported func()    // is told that an export is complete
+	sequence *Sequence   // copied into or, when it is saved, out of
+	entry    *entry      // of the archive, when it is saved
+	exported func(error) // is told that an export is complete, or has failed
 }
 
 type copyKind int
@@ -34,7 +34,7 @@ type CopyTime struct {
 
 // BeginTick sets how long this tick may copy, from now on, and goes on with the copy in progress.
 func (c *Cache) BeginTick(t CopyTime) {
-	c.copyTime, c.tickBegan = t, c.now()
+	c.copyTime, c.tickBegan, c.askAgain = t, c.now(), false
 	c.continueCopy()
 }
 
@@ -47,11 +47,22 @@ func (c *Cache) continueCopy() bool {
 		return true
 	}
 	left := c.timeLeft(c.copy.kind)
-	if left <= 0 || !c.memory.ContinueCopy(left, c.copyTime.Here && c.copy.kind != savingAhead) {
-		return false
+	return left > 0 && c.advanceCopy(left, c.copyTime.Here && c.copy.kind != savingAhead)
+}
+
+// advanceCopy has the memory go on with the copy in progress and reports whether it is done. If that panics, the copy has failed.
+func (c *Cache) advanceCopy(limit time.Duration, here bool) (done bool) {
+	returned := false
+	defer func() {
+		if !returned {
+			c.copyFailed()
+		}
+	}()
+	done = c.memory.ContinueCopy(limit, here)
+	if returned = true; done {
+		c.copyDone()
 	}
-	c.copyDone()
-	return true
+	return done
 }
 
 // timeLeft is how long this tick may still copy.
@@ -70,8 +81,7 @@ func (c *Cache) timeLeft(kind copyKind) time.Duration {
 func (c *Cache) finishCopy() {
 	c.cancelSaveAhead()
 	if c.Copying() {
-		c.memory.ContinueCopy(-1, true)
-		c.copyDone()
+		c.advanceCopy(-1, true)
 	}
 }
 
@@ -79,12 +89,29 @@ func (c *Cache) finishCopy() {
 func (c *Cache) copyDone() {
 	done := c.copy
 	c.copy = copyInProgress{}
+	c.came(&c.copyAwaited)
 	if done.exported != nil {
-		done.exported()
+		done.exported(nil)
 	}
 	if done.entry != nil {
 		c.archive.add(done.entry)
 		done.entry.sequence, done.sequence.archived = done.sequence, done.entry
+	}
+}
+
+// copyFailed forgets the copy in progress, if any, of which nobody knows what became.
+func (c *Cache) copyFailed() {
+	failed := c.copy
+	c.copy = copyInProgress{}
+	c.came(&c.copyAwaited)
+	switch {
+	case failed.kind == noCopy:
+	case failed.exported != nil:
+		failed.exported(errCopy)
+	case failed.entry != nil:
+		c.archive.discard(failed.entry)
+	default:
+		failed.sequence.unsure = true
 	}
 }
 
@@ -102,9 +129,10 @@ func (c *Cache) save(s *Sequence, kind copyKind) bool {
 // cancelSaveAhead ends a copy that no request waits for.
 func (c *Cache) cancelSaveAhead() {
 	if c.copy.kind == savingAhead {
-		c.archive.discard(c.copy.entry)
-		c.abortCopy()
+		e := c.copy.entry
 		c.copy, c.saveAheadDue = copyInProgress{}, true
+		c.archive.discard(e)
+		c.abortCopy()
 	}
 }
 

@@ -55,7 +55,9 @@ const mostHashed = 128
 func (c *Cache) Prefixes(most int) []Prefix {
 	all := make([]*conversation, 0, len(c.sequences)+len(c.archive.entries))
 	for _, s := range c.byUse() {
-		all = append(all, &s.conversation)
+		if !s.unsure {
+			all = append(all, &s.conversation)
+		}
 	}
 	for _, e := range slices.Backward(c.archive.entries) {
 		if e.sequence == nil { // else it is in the cache, too

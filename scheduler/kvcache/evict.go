@@ -15,6 +15,7 @@ const minSaved = 64
 func (c *Cache) Reserve(n int) bool {
 	for len(c.free) < n {
 		if c.copy.kind != savingAhead && !c.continueCopy() {
+			c.waits(WaitCopy)
 			return false
 		}
 		victim := c.leastRecent()
@@ -42,10 +43,11 @@ func (c *Cache) EvictIdle() bool {
 	return found
 }
 
-// leastRecent is the idle sequence that was used least recently of those that hold something and are not being copied; nil: there is none.
+// leastRecent is the idle sequence that was used least recently of those that hold something, or may, and are not being copied; nil: there is
+// none.
 func (c *Cache) leastRecent() (oldest *Sequence) {
 	for _, s := range c.sequences {
-		if !s.running && s != c.copy.sequence && len(s.tokens) > 0 && (oldest == nil || s.lastUse < oldest.lastUse) {
+		if !s.running && s != c.copy.sequence && (len(s.tokens) > 0 || s.unsure) && (oldest == nil || s.recency() < oldest.recency()) {
 			oldest = s
 		}
 	}
@@ -108,9 +110,9 @@ func (c *Cache) choose(prefill int, may func(*Sequence) bool) *Sequence {
 	return c.sequences[c.placer.Place(prefill, c.running, c.idle)]
 }
 
-// recency orders sequences by their last use; empty ones come first.
+// recency orders sequences by their last use; those that are of no use come first.
 func (s *Sequence) recency() uint64 {
-	if len(s.tokens) == 0 {
+	if s.useless() {
 		return 0
 	}
 	return s.lastUse

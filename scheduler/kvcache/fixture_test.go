@@ -48,7 +48,7 @@ func (w world) acquire(tokens []kvcache.Token) (s *kvcache.Sequence, found int) 
 	w.Helper()
 	for range 1000 {
 		w.cache.BeginTick(patient)
-		s := w.cache.Acquire(kvcache.Request{Tokens: tokens, PromptLen: len(tokens), Reuse: true})
+		s, _ := w.cache.Acquire(kvcache.Request{Tokens: tokens, PromptLen: len(tokens), Reuse: true})
 		w.cache.SaveAhead()
 		if s != nil {
 			return s, s.Len()
@@ -84,6 +84,23 @@ func (w world) compute(s *kvcache.Sequence, tokens []kvcache.Token) (next kvcach
 		w.Errorf("the model says %d, without a cache %d", next, want)
 	}
 	return next
+}
+
+// computeRows puts tokens into a sequence in one pass with a row for each, as guesses are computed.
+func (w world) computeRows(s *kvcache.Sequence, tokens []kvcache.Token) {
+	w.Helper()
+	if !w.cache.Reserve(len(tokens)) {
+		w.Fatalf("no room for %d tokens", len(tokens))
+	}
+	var batch scheduler.Batch
+	for i, t := range tokens {
+		batch.Add(t, int32(s.Len()+i), s.ID(), true)
+	}
+	_ = w.Start(&batch)
+	if err := w.Wait(); err != nil {
+		w.Fatal(err)
+	}
+	w.cache.Append(s, tokens)
 }
 
 // answer generates so many tokens after a prompt and returns the whole, and how much of the prompt was found. The last token is not

@@ -12,8 +12,10 @@ type Memory interface {
 	// Truncate keeps the first n positions of seq and returns how many it kept: n, or 0 if the memory cannot be
 	// cut there (recurrent state, a sliding window that has moved on) and was cleared instead.
 	Truncate(seq int32, n int) int
+	// Shares reports whether Share can share anything.
+	Shares() bool
 	// Share makes dst, which must be empty, begin with the first n positions of src, as they are now. It returns n, or 0 if
-	// the memory cannot share. If that takes a copy, ContinueCopy makes it.
+	// the memory cannot share those. If that takes a copy, ContinueCopy makes it.
 	Share(src, dst int32, n int) int
 	// ContinueCopy goes on with the copy that Share, SaveState or RestoreState began, for about as long as limit or, if that is
 	// negative, to its end. It reports whether the copy is done. A copy on a thread of its own it only looks at, unless it is to be

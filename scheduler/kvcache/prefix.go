@@ -2,6 +2,8 @@
 
 package kvcache
 
+import "slices"
+
 // MinShared is the shortest prefix that is shared: a memory whose sequences have cells of their own copies it, and a token at the
 // beginning of every prompt is not worth that.
 const MinShared = 32
@@ -22,8 +24,17 @@ func (c *Cache) SharedPrefix(tokens []Token, scope Scope) int {
 	return 0
 }
 
-// Shares reports whether the memory can share prefixes, as far as is known.
-func (c *Cache) Shares() bool { return !c.shareFailed }
+// Shares reports whether a request gains anything by waiting for a prefix that another one computes. A memory that cannot share a part of what
+// requests have, as with one state for all of it, does so only at checkpoints.
+func (c *Cache) Shares() bool {
+	k := &c.checkpoints
+	if !k.takes || c.TakesCheckpoints() || !c.memory.Shares() {
+		return c.memory.Shares()
+	}
+	return !slices.ContainsFunc(c.sequences, func(s *Sequence) bool {
+		return s.running && len(s.tokens) > 1 && !k.memory.Shareable(s.id, len(s.tokens)-1)
+	})
+}
 
 // longestPrefix finds the sequence of which a request can use most; among equals an idle one, which can be taken over, and of
 // those the one that loses least.
@@ -52,11 +63,10 @@ func CommonPrefix(a, b []Token) int {
 	return n
 }
 
-// share makes dst, which is empty, begin with the first n positions of src. It reports whether the memory can.
+// share makes dst, which is empty, begin with the first n positions of src. It reports whether it does.
 func (c *Cache) share(src, dst *Sequence, n int) bool {
 	c.cancelSaveAhead()
-	n = c.shareMemory(src, dst, n)
-	if c.shareFailed = n == 0; c.shareFailed {
+	if !c.shareMemory(src, dst, n) {
 		return false
 	}
 	dst.name = 0
@@ -72,14 +82,15 @@ func (c *Cache) share(src, dst *Sequence, n int) bool {
 	return true
 }
 
-// shareMemory is share for the memory alone, at a checkpoint if that cannot be cut there. It returns n, or 0 if it cannot.
-func (c *Cache) shareMemory(src, dst *Sequence, n int) int {
+// shareMemory is share for the memory alone, at a checkpoint if it cannot share src there as it is.
+func (c *Cache) shareMemory(src, dst *Sequence, n int) bool {
 	k := c.checkpoints.memory
-	if k == nil || n == len(src.tokens) || k.Cuttable(src.id, n) {
-		return c.memory.Share(src.id, dst.id, n)
+	if k == nil || k.Shareable(src.id, n) {
+		got := 0
+		_ = c.change(dst, func() error { got = c.memory.Share(src.id, dst.id, n); return nil })
+		return got == n
 	}
-	if p := src.last(n); p == nil || p.n != n || k.RestoreCheckpoint(src.id, dst.id, p.state, n) != nil {
-		return 0
-	}
-	return n
+	p := src.last(n)
+	return c.memory.Shares() && p != nil && p.n == n &&
+		c.change(dst, func() error { return k.RestoreCheckpoint(src.id, dst.id, p.state, n) }) == nil
 }

@@ -12,6 +12,7 @@ var (
 	ErrNothingCached = errors.New("nothing of the conversation is cached any more")
 	ErrNoStates      = errors.New("this model's conversations cannot be saved")
 	ErrState         = errors.New("the state is none of this KV cache")
+	errCopy          = errors.New("the copy of the conversation failed")
 )
 
 // Saved is a conversation outside the cache and its archive. Who has it closes its State.
@@ -24,23 +25,23 @@ type Saved struct {
 // Conversation names what the sequence of a request that has ended holds, until another request has the sequence.
 func (s *Sequence) Conversation() uint64 { return s.name }
 
-// Export begins to copy a conversation and reports whether it has: not while another copy is in progress.
-// done is told the result when the copy is complete, at once if the archive has one.
-func (c *Cache) Export(name uint64, salt string, done func(*Saved, error)) (begun bool) {
+// Export begins to copy a conversation, unless it has to wait for another copy. done is told the result when the copy is complete, at once if
+// the archive has one.
+func (c *Cache) Export(name uint64, salt string, done func(*Saved, error)) Wait {
 	s, e := c.find(name, salt)
 	switch {
 	case c.states == nil:
 		done(nil, ErrNoStates)
 	case e != nil:
 		done(&Saved{Tokens: e.tokens, Scope: e.scope, State: e.state.Keep()}, nil)
-	case s == nil:
+	case s == nil || s.unsure:
 		done(nil, ErrNothingCached)
 	case c.copy.kind != savingAhead && !c.continueCopy():
-		return false
+		return c.waits(WaitCopy)
 	default:
 		c.export(s, done)
 	}
-	return true
+	return WaitNone
 }
 
 func (c *Cache) export(s *Sequence, done func(*Saved, error)) {
@@ -51,30 +52,38 @@ func (c *Cache) export(s *Sequence, done func(*Saved, error)) {
 		return
 	}
 	saved := &Saved{Tokens: append([]Token(nil), s.tokens...), Scope: s.scope, State: state}
-	c.copy = copyInProgress{kind: exporting, sequence: s, exported: func() { done(saved, nil) }}
+	c.copy = copyInProgress{kind: exporting, sequence: s, exported: func(err error) {
+		if err != nil {
+			_ = state.Close()
+			done(nil, err)
+			return
+		}
+		done(saved, nil)
+	}}
 	c.continueCopy()
 }
 
-// Import begins to restore a conversation into an idle sequence, and reports whether it has, or never can: not while it has to wait for a
-// sequence, for cells or for a copy. The name is that of the conversation; an error says that its state is none of this memory's. The
-// state may be closed then.
-func (c *Cache) Import(saved *Saved) (name uint64, begun bool, err error) {
+// Import begins to restore a conversation into an idle sequence, unless it has to wait. The name is that of the conversation; an error says
+// that its state is none of this memory's. The state may be closed then.
+func (c *Cache) Import(saved *Saved) (name uint64, w Wait, err error) {
 	n := len(saved.Tokens)
 	switch {
 	case c.states == nil:
-		return 0, true, ErrNoStates
+		return 0, WaitNone, ErrNoStates
 	case c.copy.kind != savingAhead && !c.continueCopy():
-		return 0, false, nil
+		return 0, c.waits(WaitCopy), nil
 	}
 	s := c.choose(0, func(*Sequence) bool { return true })
-	// Nothing is evicted in vain while something runs. Else all cells can be freed, also those that idle sequences share.
-	if s == nil || len(c.running) > 0 && c.available() < n || !c.evict(s) || !c.Reserve(n) {
-		return 0, false, nil
+	switch {
+	case s == nil || !c.HasRoom(n): // nothing is evicted in vain
+		return 0, c.waits(WaitRoom), nil
+	case !c.evict(s) || !c.Reserve(n):
+		return 0, c.waits(WaitCopy), nil
 	}
 	c.cancelSaveAhead()
-	if err := c.states.RestoreState(s.id, saved.State, n); err != nil {
+	if err := c.change(s, func() error { return c.states.RestoreState(s.id, saved.State, n) }); err != nil {
 		c.Repair(s)
-		return 0, true, fmt.Errorf("%w: %w", ErrState, err)
+		return 0, WaitNone, fmt.Errorf("%w: %w", ErrState, err)
 	}
 	c.Append(s, saved.Tokens)
 	s.scope, s.prefill, s.prompt, s.continued = saved.Scope, 0, n, true // somebody wants to go on with it
@@ -82,13 +91,13 @@ func (c *Cache) Import(saved *Saved) (name uint64, begun bool, err error) {
 	s.name = c.uses
 	c.copy = copyInProgress{kind: restoring, sequence: s}
 	c.saveAheadDue = true
-	return s.name, true, nil
+	return s.name, WaitNone, nil
 }
 
-// Erase drops a conversation from cache and archive and returns how many tokens it had. done is false while it is being copied.
-func (c *Cache) Erase(name uint64, salt string) (n int, done bool) {
+// Erase drops a conversation from cache and archive and returns how many tokens it had, unless it has to wait for a copy, which may be of it.
+func (c *Cache) Erase(name uint64, salt string) (n int, w Wait) {
 	if c.copy.kind != savingAhead && !c.continueCopy() {
-		return 0, false
+		return 0, c.waits(WaitCopy)
 	}
 	s, e := c.find(name, salt) // now, since the copy may have brought it into the archive
 	if s != nil && s == c.copy.sequence {
@@ -102,7 +111,7 @@ func (c *Cache) Erase(name uint64, salt string) (n int, done bool) {
 		n = len(s.tokens)
 		c.Truncate(s, 0)
 	}
-	return n, true
+	return n, WaitNone
 }
 
 // find finds a conversation that has this salt in an idle sequence and in the archive.

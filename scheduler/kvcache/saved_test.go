@@ -21,34 +21,45 @@ func (w world) leave(tokens []kvcache.Token) (name uint64) {
 	return s.Conversation()
 }
 
-// A conversation that needs the cells that two idle sequences share is restored: nothing runs that would need those.
+// A conversation that needs the cells that two idle sequences share is restored, also beside a request that runs, or is paused.
 func TestCache_Import_EvictsWhatIdleSequencesShare(t *testing.T) {
-	for name, archive := range map[string]int64{"no archive": 0, "archive": 1 << 20} {
+	for name, c := range map[string]struct {
+		archive int64
+		runs    int // tokens of a request
+	}{"no archive": {0, 0}, "archive": {1 << 20, 0}, "beside a request": {0, 80}, "archive, beside a request": {1 << 20, 80}} {
 		t.Run(name, func(t *testing.T) {
+			archive := c.archive
 			w := newWorld(t, scheduler.Limits{Cells: 1000, Context: 1000, Sequences: 4}, archive)
 			long := prompt(900, 1)
 			left := w.leave(long)
 			var saved *kvcache.Saved
-			if !w.cache.Export(left, "", func(s *kvcache.Saved, err error) { saved = s }) || saved == nil {
+			if w.cache.Export(left, "", func(s *kvcache.Saved, err error) { saved = s }); saved == nil {
 				t.Fatal("it was not saved")
 			}
-			if n, done := w.cache.Erase(left, ""); n != 900 || !done {
-				t.Fatalf("%d tokens erased, done: %v", n, done)
+			if n, wait := w.cache.Erase(left, ""); n != 900 || wait != kvcache.WaitNone {
+				t.Fatalf("%d tokens erased, it waits for %v", n, wait)
 			}
 			w.leave(slices.Concat(prompt(200, 2), prompt(250, 3)))
 			w.leave(slices.Concat(prompt(200, 2), prompt(50, 4)))
 			if w.cache.Free() != 500 {
 				t.Fatalf("%d cells are free, so they share nothing", w.cache.Free())
 			}
-			begun, err := false, error(nil)
+			if c.runs > 0 {
+				s, _ := w.acquire(prompt(c.runs, 9))
+				w.compute(s, prompt(c.runs, 9))
+				if !w.cache.HasRoom(920) || w.cache.HasRoom(921) {
+					t.Error("there is room for 920 tokens, and not for more")
+				}
+			}
+			wait, err := kvcache.WaitCopy, error(nil)
 			for range 10 {
 				w.cache.BeginTick(patient)
-				if _, begun, err = w.cache.Import(saved); begun {
+				if _, wait, err = w.cache.Import(saved); wait != kvcache.WaitCopy {
 					break
 				}
 			}
-			if !begun || err != nil {
-				t.Fatalf("restored: %v, %v", begun, err)
+			if wait != kvcache.WaitNone || err != nil {
+				t.Fatalf("it waits for %v, %v", wait, err)
 			}
 			w.agree()
 			if _, found := w.answer(slices.Concat(long, prompt(10, 5)), 2); found != 900 {
@@ -83,8 +94,8 @@ func TestCache_Erase_FindsWhatWasJustArchived(t *testing.T) {
 		t.Fatal("it is not being saved")
 	}
 	m.unfinished = false
-	if n, done := w.cache.Erase(name, ""); n != 300 || !done {
-		t.Errorf("%d tokens erased, done: %v", n, done)
+	if n, wait := w.cache.Erase(name, ""); n != 300 || wait != kvcache.WaitNone {
+		t.Errorf("%d tokens erased, it waits for %v", n, wait)
 	}
 	if n := w.cache.LongestPrefix(tokens, kvcache.Scope{}); n != 0 || w.States != 0 {
 		t.Errorf("%d tokens are left, in %d states", n, w.States)

@@ -8,6 +8,7 @@ type Sequence struct {
 	conversation
 	cells    []int32 // by position
 	running  bool    // a request has it; else it is idle
+	unsure   bool    // the memory panicked while it changed the sequence: nobody knows what it holds until it was emptied
 	prefill  int     // RunningSequence.Prefill
 	lastUse  uint64  // Cache.uses at that time
 	archived *entry  // a copy of it in the archive; nil: there is none
@@ -43,8 +44,11 @@ func (s *Sequence) Len() int { return len(s.tokens) }
 // request before it.
 func (s *Sequence) Continued() bool { return s.continued }
 
-// saved reports whether nothing is lost when the sequence is evicted: it is empty, or the archive has a copy.
-func (s *Sequence) saved() bool { return len(s.tokens) == 0 || s.archived != nil }
+// saved reports whether nothing is lost when the sequence is evicted: it is of no use, or the archive has a copy.
+func (s *Sequence) saved() bool { return s.useless() || s.archived != nil }
+
+// useless reports whether no request can use anything of the sequence.
+func (s *Sequence) useless() bool { return len(s.tokens) == 0 || s.unsure }
 
 // unlink notes that sequence and archive no longer hold the same.
 func (s *Sequence) unlink() {
@@ -67,7 +71,7 @@ func (c *Cache) Append(s *Sequence, tokens []Token) {
 // Truncate keeps the first n tokens of a sequence, or those up to its last checkpoint before if the memory cannot be cut there. It returns
 // how many it kept.
 func (c *Cache) Truncate(s *Sequence, n int) (kept int) {
-	if n >= len(s.tokens) {
+	if n >= len(s.tokens) && !s.unsure {
 		return len(s.tokens)
 	}
 	n = c.cut(s, n)
@@ -76,6 +80,26 @@ func (c *Cache) Truncate(s *Sequence, n int) (kept int) {
 		s.prompt, s.continued = 0, false
 	}
 	return n
+}
+
+// Rescope has what the sequence holds from now on be in another scope. What it holds stays as far as that is the same in both.
+func (c *Cache) Rescope(s *Sequence, scope Scope) {
+	c.Truncate(s, s.scope.Common(scope, len(s.tokens)))
+	s.scope = scope
+}
+
+// change has the memory change what it holds of a sequence. If that panics, the sequence is of no use until it was emptied, and a copy in
+// progress, which may read it, has failed.
+func (c *Cache) change(s *Sequence, f func() error) error {
+	s.unsure = true
+	defer func() {
+		if s.unsure {
+			c.copyFailed()
+		}
+	}()
+	err := f()
+	s.unsure = false
+	return err
 }
 
 // Repair makes memory and books agree again after a failed pass: the memory forgets what is not in the books, and the books what the

@@ -47,6 +47,15 @@ func New[T any](capacity int, onRoom func()) *Ring[T] {
 // Keep makes the ring keep every item, read or not: Seek reaches them all. It is called before the first Push.
 func (r *Ring[T]) Keep() { r.keep = true }
 
+// Forget undoes Keep, and gives back the memory of items that were read.
+func (r *Ring[T]) Forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keep = false
+	r.oldest = r.read
+	r.move(max(r.capacity, int(r.write-r.read)))
+}
+
 // Reserve reports whether n more items fit. If they do not, onRoom is called once the reader has made the room.
 func (r *Ring[T]) Reserve(n int) bool {
 	r.mu.Lock()
@@ -100,8 +109,11 @@ func (r *Ring[T]) put(item T) uint64 {
 }
 
 // grow doubles the places.
-func (r *Ring[T]) grow() {
-	items := make([]T, 2*len(r.items))
+func (r *Ring[T]) grow() { r.move(2 * len(r.items)) }
+
+// move gives the items that are not overwritten so many places.
+func (r *Ring[T]) move(places int) {
+	items := make([]T, places)
 	for i := r.oldest; i < r.write; i++ {
 		items[i%uint64(len(items))] = r.items[i%uint64(len(r.items))]
 	}

@@ -22,6 +22,14 @@ func (b *Backend) Cuttable(seq int32, n int) bool {
 	return n == have || n < have && !b.NoCutting && b.held[seq] <= b.lookedAt(n)
 }
 
+// Shareable implements kvcache.Checkpointer: a recurrent sequence can be shared as a whole, and not while it has gone back.
+func (b *Backend) Shareable(seq int32, n int) bool {
+	if b.NoSharing || b.back[seq] || b.Recurrent && n < len(b.seqs[seq]) {
+		return false
+	}
+	return b.Cuttable(seq, n)
+}
+
 // noteRows notes how many tokens each sequence has in a pass, for its snapshots. A pass with drafts of different lengths would be computed in
 // parts, of which a later one may spoil the snapshots of an earlier one.
 func (b *Backend) noteRows() error {
@@ -32,6 +40,7 @@ func (b *Backend) noteRows() error {
 	rows, most := map[int32]int{}, 0
 	for i, seq := range b.batch.Sequences {
 		b.last[seq]++
+		b.back[seq] = false
 		if b.batch.Outputs[i] {
 			rows[seq]++
 			most = max(most, rows[seq])
@@ -99,5 +108,6 @@ func (b *Backend) RestoreCheckpoint(src, dst int32, kept kvcache.State, n int) e
 		copy(b.data[dst], b.data[src][:n])
 	}
 	b.data[dst][n-1], b.held[dst] = s.hashes[0], s.held
+	b.last[dst], b.back[dst] = 0, false
 	return nil
 }

@@ -21,6 +21,7 @@ type memory struct {
 	free []int32    // cell ids that no sequence holds
 	last []int      // tokens in the last pass
 	held []int      // first position of which the window of a sequence still holds something
+	back []bool     // a sequence has gone back to a snapshot, and no pass has loaded that yet
 	copy copyInProgress
 
 	Restored   int // states put back
@@ -47,7 +48,7 @@ func newMemory(l scheduler.Limits) memory {
 	for i := range l.Cells {
 		m.free = append(m.free, int32(i))
 	}
-	m.held, m.last = make([]int, l.Sequences), make([]int, l.Sequences)
+	m.held, m.last, m.back = make([]int, l.Sequences), make([]int, l.Sequences), make([]bool, l.Sequences)
 	return m
 }
 
@@ -61,6 +62,7 @@ func (b *Backend) Truncate(seq int32, n int) int {
 	}
 	if n < len(b.seqs[seq]) {
 		b.last[seq] = 0 // it can be gone back once
+		b.back[seq] = b.Recurrent && n > 0
 	}
 	b.drop(seq, n)
 	return n
@@ -78,12 +80,16 @@ func (b *Backend) drop(seq int32, n int) {
 	}
 }
 
+// Shares implements kvcache.Memory.
+func (b *Backend) Shares() bool { return !b.NoSharing }
+
 // Share implements kvcache.Memory.
 func (b *Backend) Share(src, dst int32, n int) int {
-	if b.NoSharing || !b.Cuttable(src, n) || b.Recurrent && n < len(b.seqs[src]) {
+	if !b.Shareable(src, n) {
 		return 0
 	}
-	b.held[dst] = b.held[src]
+	b.held[dst], b.back[dst] = b.held[src], false
+	b.last[src], b.last[dst] = 0, 0 // both would go back
 	for _, id := range b.seqs[src][:n] {
 		b.refs[id]++
 		b.seqs[dst] = append(b.seqs[dst], id)
@@ -118,6 +124,18 @@ func (b *Backend) force() {
 	if b.copy.source >= 0 || b.copy.target >= 0 {
 		b.Forced++
 		b.ContinueCopy(-1, true)
+	}
+}
+
+// Spoil has nobody find in a sequence what was in it, as after a panic. If it is negative, that is what the copy in progress fills, which ends.
+func (b *Backend) Spoil(seq int32) {
+	if seq < 0 {
+		seq, b.copy = b.copy.target, none
+	}
+	if seq >= 0 {
+		for i := range b.data[seq] {
+			b.data[seq][i] ^= 1 << 40
+		}
 	}
 }
 

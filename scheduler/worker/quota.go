@@ -19,13 +19,13 @@ const (
 
 func newQuota(now time.Time) quota { return quota{quotaMost, now} }
 
-// spend takes used processor time from the quota and returns until when the stages must rest, which may be over already.
+// spend takes used processor time from the quota and returns until when the stages must rest; zero: they need not.
 func (q *quota) spend(used time.Duration, now time.Time) time.Time {
 	earned := func(d time.Duration) time.Duration { return time.Duration(quotaPart * float64(d)) }
 	q.left = min(q.left+earned(max(now.Sub(q.at)-used, 0)), quotaMost) + earned(used) - used // idle first, then at work
 	q.at = now
 	if q.left >= 0 {
-		return now
+		return time.Time{}
 	}
 	return now.Add(time.Duration(float64(-q.left) / quotaPart))
 }

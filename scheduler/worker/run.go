@@ -33,6 +33,10 @@ func (w *Worker) Run() {
 		case orderDraw, orderTask:
 			w.done <- struct{}{}
 			w.options.Wake()
+		case orderBegin:
+			if w.beginErr != nil {
+				w.options.Failed(w.beginErr)
+			}
 		case orderClose:
 			return
 		}
@@ -51,11 +55,20 @@ func (w *Worker) carryOut(o order) {
 		w.drawTokens()
 		w.row.Return()
 	case orderTask:
-		if w.taskErr = w.beginErr; w.taskErr == nil { // stages that have not begun know nothing of the answer
-			w.taskErr = w.task()
-		}
+		w.doTask()
 	case orderClose:
 		w.answer.Close()
+	}
+}
+
+func (w *Worker) doTask() {
+	if w.taskErr = w.beginErr; w.taskErr == nil {
+		w.taskErr = w.task()
+		return
+	}
+	w.answer.Fail(w.beginErr)
+	if w.instead != nil {
+		w.instead()
 	}
 }
 

@@ -45,6 +45,7 @@ type Worker struct {
 
 	// The goroutine's, and the tick's while the worker is not busy.
 	task       func() error // of a control call
+	instead    func()       // of the task, if that cannot be done; may be nil
 	taskErr    error
 	beginErr   error
 	prepareErr error
@@ -56,6 +57,7 @@ type Options struct {
 	Logprobs int             // how many of the most likely tokens to report with each token; -1: no log-probabilities
 	Metered  bool            // its processor time has a quota
 	Wake     func()          // wakes the tick, which may have stopped waiting
+	Failed   func(error)     // tells the tick that the stages could not begin: no token will come
 	Loans    *sync.WaitGroup // counts the rows that are lent
 }
 
@@ -91,10 +93,11 @@ func (w *Worker) Draw(r Rows) {
 	w.orders <- orderDraw
 }
 
-// Do has the worker do something with the answer. It is busy until Collect.
-func (w *Worker) Do(task func() error) {
+// Do has the worker do something with the answer. It is busy until Collect. If the stages could not begin, the answer fails, and the worker
+// does what is to be done instead, which may be nil: stages that have not begun know nothing of the answer.
+func (w *Worker) Do(task func() error, instead func()) {
 	w.busy, w.prepared = true, false // what was prepared is of the answer as it was
-	w.task = task
+	w.task, w.instead = task, instead
 	w.orders <- orderTask
 }
 
@@ -108,7 +111,7 @@ func (w *Worker) Done() <-chan struct{} { return w.done }
 func (w *Worker) Collect() error {
 	w.busy = false
 	if w.task != nil {
-		w.task, w.prepares = nil, w.chain.Prepares() // it may have replaced stages
+		w.task, w.instead, w.prepares = nil, nil, w.chain.Prepares() // it may have replaced stages
 	}
 	if worked := time.Duration(w.worked.Swap(0)); w.options.Metered {
 		w.RestUntil = w.quota.spend(worked, time.Now())
@@ -128,8 +131,16 @@ func (w *Worker) Row() int { return w.drawn }
 // RecallRows copies the row that the worker still needs, and takes those after it back: the next pass overwrites them.
 func (w *Worker) RecallRows() { w.row.Recall() }
 
-// Resting reports whether its quota of processor time is used up for now.
-func (w *Worker) Resting() bool { return w != nil && time.Now().Before(w.RestUntil) }
+// Rest is how long its quota of processor time is used up from now on; 0 or less: it is not.
+func (w *Worker) Rest() time.Duration {
+	if w == nil || w.RestUntil.IsZero() {
+		return 0
+	}
+	return time.Until(w.RestUntil)
+}
+
+// Resting reports whether its quota is used up for now.
+func (w *Worker) Resting() bool { return w.Rest() > 0 }
 
 // Interrupt makes the stages return soon, whatever they are doing: the answer has ended.
 func (w *Worker) Interrupt() {

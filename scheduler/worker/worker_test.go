@@ -125,7 +125,7 @@ func TestWorker_Do_ReturnsTheTasksError(t *testing.T) {
 		task  func() error
 		fails bool
 	}{{func() error { a.Inject([]chain.Token{3}); return nil }, false}, {func() error { panic("boom") }, true}} {
-		w.Do(c.task)
+		w.Do(c.task, nil)
 		<-w.Done()
 		var p *panics.Error
 		if err := w.Collect(); errors.As(err, &p) != c.fails || (a.Output().Reason == answer.ReasonError) != c.fails {

@@ -35,6 +35,10 @@ environment, and a flag of ` + "`penstock serve`" + `.
 * **Flags**: for a list, separate its items by commas, or repeat the flag. llama-server's spellings are taken too; they stand behind the
   flag. A plain number for ` + "`--cache-ram`" + ` is MiB there, and so it is on this command line.
 
+An empty variable counts as one that is not there. For keys, certificates and ` + "`plugins.lock`" + ` an empty text is refused wherever it
+stands: it may come from a variable that a script has not set, and would leave the server open. An empty list in the file says that there
+are none.
+
 A size is a number of bytes or a text such as ` + "`16MiB`" + `; a duration is a number of milliseconds or a text such as ` + "`30s`" + `. ` + "`penstock config print`" + `
 shows every value and where it came from, and ` + "`penstock config check`" + ` says what is wrong. An unknown key is an error.
 

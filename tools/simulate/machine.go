@@ -87,6 +87,9 @@ func (m *machine) Truncate(seq int32, n int) int {
 	return n
 }
 
+// Shares implements kvcache.Memory.
+func (m *machine) Shares() bool { return true }
+
 // Share implements kvcache.Memory: as with one cache for all sequences, nothing is copied.
 func (m *machine) Share(src, dst int32, n int) int {
 	from, to := &m.sequences[src], &m.sequences[dst]

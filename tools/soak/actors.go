@@ -44,6 +44,9 @@ var actors = []actor{
 	{"adapters", 5, adapters},
 	{"model", 2, reloadModel},
 	{"slot file", 6, slotFile},
+	{"for others", 6, forOthers},
+	{"attack", 6, attacking},
+	{"attack unread", 2, notReading},
 }
 
 // chosen are the actors whose names begin so.

@@ -133,6 +133,8 @@ func (a answer) busy() (end string, ok bool) {
 		return "429 queue full", true
 	case a.status == http.StatusServiceUnavailable && (strings.Contains(text, "plugins_busy") || strings.Contains(text, "plugins.memory")):
 		return "503 plugins busy", true
+	case a.status == http.StatusServiceUnavailable && strings.Contains(text, "bodies_too_large"):
+		return "503 bodies too large", true
 	case a.status == http.StatusServiceUnavailable && strings.Contains(text, `"busy"`):
 		return "503 compiling others", true
 	case a.status == http.StatusUnprocessableEntity && strings.Contains(text, "longer than an upload may"):

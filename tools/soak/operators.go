@@ -44,7 +44,7 @@ func adapters(ctx context.Context, s *soak, rng *rand.Rand) error {
 		_, _, err := s.expect(ctx, "DELETE /v1/adapters/NAME", call{method: http.MethodDelete, path: "/v1/adapters/" + passing, key: adminKey}, http.StatusNoContent, http.StatusNotFound)
 		return err
 	case 2:
-		_, _, err := s.expect(ctx, "POST /lora-adapters", post("/lora-adapters", pick(rng, goodKeys), lora(float64(rng.IntN(2)))), http.StatusOK)
+		_, _, err := s.expect(ctx, "POST /lora-adapters", post("/lora-adapters", adminKey, lora(float64(rng.IntN(2)))), http.StatusOK)
 		return err
 	}
 	b := drawnBody(rng, 30)

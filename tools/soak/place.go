@@ -76,10 +76,13 @@ func prepare(ctx context.Context, o options, dir string) (*place, error) {
 	return p, nil
 }
 
+// writeTimeout is how long a client of the server may read nothing.
+const writeTimeout = 10 * time.Second
+
 // environment has nothing of this machine's own configuration.
 func environment(dir string) []string {
 	own := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PENSTOCK_") })
-	return append(own, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "XDG_DATA_HOME="+filepath.Join(dir, "data"))
+	return append(own, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "XDG_DATA_HOME="+filepath.Join(dir, "data"), "PENSTOCK_SERVER_WRITE_TIMEOUT="+writeTimeout.String())
 }
 
 // writeKeys writes the file of API keys, with one more that changes.

@@ -209,7 +209,7 @@ func (s *soak) rest(ctx context.Context) error {
 	for _, c := range []call{
 		post("/models/unload", adminKey, map[string]any{"model": small}),
 		{method: http.MethodDelete, path: "/v1/adapters/" + passing, key: adminKey},
-		post("/lora-adapters", goodKeys[0], lora(0)),
+		post("/lora-adapters", adminKey, lora(0)),
 		get("/debug/pprof/heap?gc=1", adminKey), get("/debug/pprof/heap?gc=1", adminKey),
 	} {
 		if _, err := s.send(ctx, c); err != nil {

@@ -16,6 +16,7 @@ import (
 type socket struct {
 	*soak
 	conn  *websocket.Conn
+	key   string   // that opened it
 	sent  []string // frames
 	heard map[string]*heard
 	live  int // live frames
@@ -49,7 +50,7 @@ func (s *soak) dial(ctx context.Context, client *http.Client, key string) (*sock
 		return nil, fmt.Errorf("a WebSocket: %w", err)
 	}
 	conn.SetReadLimit(maxFrame)
-	return &socket{soak: s, conn: conn, heard: map[string]*heard{}}, nil
+	return &socket{soak: s, conn: conn, key: key, heard: map[string]*heard{}}, nil
 }
 
 // hang closes the connection, whatever is going on.

@@ -138,7 +138,7 @@ func socketAttached(ctx context.Context, s *soak, rng *rand.Rand) error {
 		return k.judge("a", q)
 	}
 	left := time.Now()
-	next, err := s.dial(ctx, s.http, pick(rng, goodKeys))
+	next, err := s.dial(ctx, s.http, k.key) // to another key there is no such stream
 	if err != nil {
 		return err
 	}

@@ -38,8 +38,14 @@ func (a API) Routes() []wire.Route {
 		{Method: http.MethodGet, Path: "/slots", Handler: a.slots},
 		{Method: http.MethodPost, Path: "/slots/:id", Handler: a.actOnSlot, Body: slotBody{}},
 		{Method: http.MethodGet, Path: "/lora-adapters", Handler: a.loraAdapters},
-		{Method: http.MethodPost, Path: "/lora-adapters", Handler: a.setLoraAdapters},
+		{Method: http.MethodPost, Path: "/lora-adapters", Handler: a.setLoraAdapters, Admin: true},
 	}
+}
+
+// loaded finds the model of a route that only tells of it: the one that the query names, or else the default. None is loaded for it: such
+// a route has no rate limit, and a page may have it called for an image.
+func (a API) loaded(c echo.Context) (*completion.Model, func(), error) {
+	return a.Models.Loaded(c.QueryParam("model"))
 }
 
 // use finds the model of a route that is not for an answer: the one that the body names, the one that the query names, or else the

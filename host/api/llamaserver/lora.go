@@ -24,7 +24,7 @@ type loraAdapter struct {
 
 // loraAdapters is GET /lora-adapters.
 func (a API) loraAdapters(c echo.Context) error {
-	m, release, err := a.use(c, "")
+	m, release, err := a.loaded(c)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 // props is GET /props.
 func (a API) props(c echo.Context) error {
-	m, release, err := a.use(c, "")
+	m, release, err := a.loaded(c)
 	if err != nil {
 		return err
 	}

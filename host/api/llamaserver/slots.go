@@ -40,7 +40,7 @@ type nextToken struct {
 
 // slots is GET /slots. With fail_on_no_slot in the query it is refused while no slot is free.
 func (a API) slots(c echo.Context) error {
-	m, release, err := a.use(c, "")
+	m, release, err := a.loaded(c)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 )
@@ -50,10 +51,10 @@ func (a API) chat(c echo.Context) error {
 	return a.answer(c, r, sh, &b.Common)
 }
 
-// answer sends an answer, and unloads the model if the client has asked for that and nobody else uses it.
+// answer sends an answer, and unloads the model if the client has asked for that and may, and nobody else uses it.
 func (a API) answer(c echo.Context, r *completion.Request, sh *shape, b *Common) error {
 	err := a.Answer(c, r, sh, b.streams())
-	if b.unload {
+	if b.unload && r.Caller.Administers {
 		_ = a.Models.Unload(r.Model.Name) // it is in use, or stays loaded
 	}
 	return err
@@ -94,6 +95,10 @@ func (a API) prepare(c echo.Context, b *Common, answer line) error {
 			answer.Model = model
 			return answer
 		})
+	}
+	if !wire.CallerOf(c).Administers {
+		return &completion.Error{Status: http.StatusForbidden, Code: "admin_only", Type: completion.TypeForbid, Param: "keep_alive",
+			Message: "keep_alive is 0, which unloads a model that all clients share: on a server with keys only the admin's does that; leave keep_alive out"}
 	}
 	answer.Model, answer.DoneReason = modelName(b.Model), "unload"
 	if err := a.Models.Unload(answer.Model); err != nil {

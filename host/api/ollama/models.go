@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,17 +140,20 @@ func (a API) show(c echo.Context) error {
 		b.Model = b.Name
 	}
 	name := modelName(b.Model)
+	m, release, err := a.Models.Loaded(name)
+	if err == nil {
+		defer release()
+		return c.JSON(http.StatusOK, describe(m.Info, capabilitiesOf(m)))
+	}
 	for _, m := range a.Models.List() {
-		if m.Name == name && m.State != "loaded" && !unreadable(m) { // it is not loaded only to be shown, so less is known
+		switch named := m.Name == name || slices.Contains(m.Aliases, name); {
+		case named && unreadable(m):
+			return completion.NotLoadable(m.Name, m.Failed)
+		case named: // it is not loaded only to be shown, so less is known
 			return c.JSON(http.StatusOK, describe(m.Info, []string{"completion"}))
 		}
 	}
-	m, release, err := a.Models.Use(c.Request().Context(), name)
-	if err != nil {
-		return err
-	}
-	defer release()
-	return c.JSON(http.StatusOK, describe(m.Info, capabilitiesOf(m)))
+	return err
 }
 
 func describe(m completion.Info, capabilities []string) description {

@@ -5,6 +5,7 @@ package openai
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -89,15 +90,15 @@ func (a API) textCompletion(c echo.Context) error {
 // Parse turns the body of an answer that is told as it grows into a request: a chat if it has messages, else a text completion.
 func Parse(ctx context.Context, s *completion.Service, from completion.Caller, body []byte) (*completion.Request, error) {
 	var probe struct {
-		Messages, Prompt any
+		Messages, Prompt json.RawMessage
 	}
 	if err := wire.Decode(body, &probe); err != nil {
 		return nil, err
 	}
 	switch {
-	case probe.Messages != nil && probe.Prompt != nil:
+	case isGiven(probe.Messages) && isGiven(probe.Prompt):
 		return nil, completion.Invalid("request", "request has both messages and prompt; it must have one")
-	case probe.Messages != nil:
+	case isGiven(probe.Messages):
 		b := &ChatBody{Common: Defaults()}
 		if err := wire.Decode(body, b); err != nil {
 			return nil, err
@@ -108,3 +109,5 @@ func Parse(ctx context.Context, s *completion.Service, from completion.Caller, b
 	r, _, err := ParseText(ctx, s, from, body)
 	return r, err
 }
+
+func isGiven(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }

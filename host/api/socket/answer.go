@@ -5,8 +5,6 @@ package socket
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,17 +12,23 @@ import (
 	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
-	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/scheduler"
 )
 
-// answer is one that goes over a WebSocket connection.
+// answer is one that goes over a WebSocket connection. What it is made of is there once it is ready and begun.
 type answer struct {
 	connection *connection
 	id         string
+	lane       lane               // of the frames for it
+	ready      chan struct{}      // closed when its preparation has ended
+	begun      bool               // it was prepared; otherwise it is over
+	abandon    context.CancelFunc // ends the preparation
+	cancelled  bool               // by its client; under the connection's lock
+
 	stream     completion.Stream
 	choice     *completion.Choice
 	detachable *detachable // where it may outlive its connection; nil elsewhere
+	kept       *kept       // an answer that had ended when its client came back, in the place of stream and choice; nil elsewhere
 	seed       uint32      // with which it began
 	after      int64       // the last event that the client has seen; −1: none
 	parts      *parts      // takes it apart; nil: nobody wants that
@@ -42,43 +46,20 @@ type answer struct {
 
 // generate starts an answer.
 func (k *connection) generate(f clientFrame) error {
-	return k.operate("generate", func(ctx context.Context) error { return k.begin(ctx, f) })
-}
-
-// operate begins an answer, which is an operation of its own.
-func (k *connection) operate(name string, begin func(context.Context) error) error {
-	ctx, op := operation.From(k.ctx).Part(k.ctx, name)
-	err := op.Admit()
-	if err == nil {
-		err = begin(ctx)
-	}
-	status := http.StatusOK
-	if err != nil {
-		status = completion.AsError(err, "request").Status
-	}
-	op.Done(status, 0, err)
-	return err
-}
-
-func (k *connection) begin(ctx context.Context, f clientFrame) error {
-	if err := k.checkNew("id", f.ID, f); err != nil {
-		return err
-	}
-	r, err := k.parse(ctx, f.Request)
-	if err != nil {
-		return err
-	}
-	return k.start(ctx, f.ID, f, r)
+	return k.operate(f, "id", f.ID, func(ctx context.Context, a *answer) error {
+		r, err := k.parse(ctx, f.Request)
+		if err != nil {
+			return err
+		}
+		return a.start(ctx, f, r)
+	})
 }
 
 // overflow says what becomes of an answer whose client reads too slowly.
 var overflow = map[string]scheduler.OverflowPolicy{"": scheduler.Park, "park": scheduler.Park, "drop": scheduler.DropOldest, "cancel": scheduler.CancelSlow}
 
-// checkNew refuses an answer that cannot be begun on this connection.
-func (k *connection) checkNew(field, id string, f clientFrame) error {
-	if err := k.checkFree(field, id); err != nil {
-		return err
-	}
+// checkNew refuses an answer that cannot be begun so.
+func checkNew(f clientFrame) error {
 	if f.DetachMS < 0 || f.DetachMS > maxDetach.Milliseconds() {
 		return completion.Invalid("detach_ms", "detach_ms is %d; it must be from 0 to %d", f.DetachMS, maxDetach.Milliseconds())
 	}
@@ -92,24 +73,31 @@ func (k *connection) checkNew(field, id string, f clientFrame) error {
 	return nil
 }
 
-// start submits a request and begins to read its answer.
-func (k *connection) start(ctx context.Context, id string, f clientFrame, r *completion.Request) error {
+// start submits the request of an answer.
+func (a *answer) start(ctx context.Context, f clientFrame, r *completion.Request) error {
+	k := a.connection
 	detach := time.Duration(f.DetachMS) * time.Millisecond
-	if detach > 0 && k.api.detachables.full() {
-		r.Release()
-		return &completion.Error{Status: http.StatusTooManyRequests, Code: "too_many_detachable", Type: completion.TypeBusy, Param: "detach_ms",
-			Message: "too many answers outlive their connections; try again later or without detach_ms"}
+	a.choice, a.seed, a.after = &completion.Choice{Request: r}, r.Params.Seed, -1
+	r.Detachable, r.Overflow, r.Ended = detach > 0, overflow[f.Overflow], nil
+	if detach > 0 {
+		d, err := k.api.detachables.begin(k.api, r, detach)
+		if err != nil {
+			r.Release()
+			return err
+		}
+		d.mu.Lock() // so that an end that comes at once waits for its reader
+		defer d.mu.Unlock()
+		a.detachable, r.Ended = d, d.ended
 	}
-	r.Detachable, r.Overflow = detach > 0, overflow[f.Overflow]
-	a := &answer{connection: k, id: id, choice: &completion.Choice{Request: r}, seed: r.Params.Seed, after: -1}
 	if err := a.submit(ctx, f.Parts); err != nil {
+		if a.detachable != nil {
+			a.detachable.all.remove(a.detachable)
+		}
 		r.Release()
 		return err
 	}
-	if detach > 0 {
-		a.detachable = k.api.detachables.add(a, detach)
-		a.detachable.mu.Lock()
-		defer a.detachable.mu.Unlock()
+	if a.detachable != nil {
+		a.detachable.begun(a)
 	}
 	return k.follow(a)
 }
@@ -147,25 +135,8 @@ func (k *connection) parse(ctx context.Context, request json.RawMessage) (*compl
 	return r, nil
 }
 
-// checkFree refuses an id that is in use, and too many answers at once.
-func (k *connection) checkFree(field, id string) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.answers[id] != nil {
-		return completion.Invalid(field, "%s %q is in use", field, id)
-	}
-	if len(k.answers) >= maxAnswers {
-		return &completion.Error{Status: http.StatusTooManyRequests, Code: "too_many_streams", Type: completion.TypeBusy,
-			Message: fmt.Sprintf("%d answers are going on in this connection; wait for one to end", maxAnswers)}
-	}
-	return nil
-}
-
-// follow begins to read the stream. A connection that is closing takes no more answers: it releases the stream, as a lost connection
-// does.
+// follow has the stream read. A connection that is closing takes no more answers: it releases the stream, as a lost connection does.
 func (k *connection) follow(a *answer) error {
-	a.reading, a.stop = context.WithCancel(k.ctx)
-	a.released = make(chan struct{})
 	if a.detachable != nil {
 		a.detachable.reader = a
 	}
@@ -175,48 +146,43 @@ func (k *connection) follow(a *answer) error {
 		a.release()
 		return completion.AsError(scheduler.ErrClosed, "")
 	}
-	k.answers[a.id] = a
-	k.going++
-	k.forwarding.Go(func() {
-		a.forward(a.reading)
-		k.free()
-	})
 	return nil
-}
-
-// free notes that an answer is forwarded no more.
-func (k *connection) free() {
-	k.mu.Lock()
-	k.going--
-	k.mu.Unlock()
-	select {
-	case k.freed <- struct{}{}:
-	default:
-	}
 }
 
 // release gives up the stream. A detachable answer goes on without a reader for a while; any other is cancelled, which does nothing if it
 // has ended.
 func (a *answer) release() {
-	if a.detachable == nil {
+	d := a.detachable
+	stays := d != nil && !d.forgot.Load()
+	if !stays {
 		a.stream.Cancel() // before a parse that may be going on is waited for
 	}
 	if a.parts != nil {
 		a.parts.close()
 	}
-	if a.detachable != nil {
-		a.detachable.detached()
-	} else {
+	switch {
+	case stays:
+		d.detached()
+	case d != nil:
+		d.free()
+	default:
 		a.choice.Request.Release()
 	}
 	a.stop()
 	close(a.released)
+	if stays && d.over.Load() {
+		go d.keep()
+	}
 }
 
 // forward sends the stream's events until it ends, the connection ends, or another connection takes the stream over.
 func (a *answer) forward(ctx context.Context) {
 	defer a.release()
 	defer a.freeID()
+	if a.kept != nil {
+		a.replay(ctx)
+		return
+	}
 	if a.paused && !a.connection.send(ctx, stateFrame{Type: "paused", ID: a.id}) {
 		return
 	}
@@ -227,6 +193,9 @@ func (a *answer) forward(ctx context.Context) {
 		e, err := a.stream.Next(ctx)
 		if err != nil {
 			return
+		}
+		if a.detachable != nil {
+			a.detachable.noted(e)
 		}
 		send := a.sendEvent
 		if a.parts != nil {
@@ -241,7 +210,7 @@ func (a *answer) forward(ctx context.Context) {
 // sendEvent sends the frames of an event; false where ctx ended first.
 func (a *answer) sendEvent(ctx context.Context, e scheduler.Event) bool {
 	if e.Kind == scheduler.KindEnd {
-		return a.sendLastText(ctx, e) && a.sendEnd(ctx, e)
+		return a.sendLastText(ctx, e) && a.sendEnd(ctx, a.endFrame(e))
 	}
 	if a.saw(e) {
 		return true
@@ -261,7 +230,7 @@ func (a *answer) sendLastText(ctx context.Context, e scheduler.Event) bool {
 }
 
 // sendEnd sends the end frame, the last one.
-func (a *answer) sendEnd(ctx context.Context, e scheduler.Event) bool {
+func (a *answer) sendEnd(ctx context.Context, end any) bool {
 	a.telling.Lock()
 	defer a.telling.Unlock()
 	a.ended = true
@@ -269,7 +238,7 @@ func (a *answer) sendEnd(ctx context.Context, e scheduler.Event) bool {
 		a.detachable.paused.Store(false)
 	}
 	a.freeID() // before the client learns of the end and uses the id again
-	if !a.connection.send(ctx, a.endFrame(e)) {
+	if !a.connection.send(ctx, end) {
 		return false
 	}
 	if a.told.Store(true); a.detachable != nil {
@@ -288,7 +257,7 @@ func (a *answer) sendWithParts(ctx context.Context, e scheduler.Event) bool {
 		}
 		a.parts.take(e)
 		a.parts.finish(ctx, a)
-		return ctx.Err() == nil && a.sendEnd(ctx, e)
+		return ctx.Err() == nil && a.sendEnd(ctx, a.endFrame(e))
 	case a.saw(e):
 		if a.parts.take(e); int64(e.Seq) == a.after {
 			a.parts.start(ctx, a)

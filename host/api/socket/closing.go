@@ -87,7 +87,9 @@ func (k *connection) rest() bool {
 		}
 		select {
 		case <-k.freed:
-			coming = nil
+			if k.served.Load() {
+				coming = nil
+			}
 		case <-coming:
 			coming = nil
 		case <-k.api.Done:

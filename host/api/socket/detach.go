@@ -3,91 +3,91 @@
 package socket
 
 import (
+	"container/list"
+	"context"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/scheduler/ring"
 )
 
-// The bounds of answers that may outlive their connections.
-const (
-	maxDetach     = 10 * time.Minute
-	maxDetachable = 1024
-)
+// maxDetach is the longest time that an answer may outlive its connection.
+const maxDetach = 10 * time.Minute
 
 // Attacher lets another reader go on with a stream after event seq; −1 begins at the first. A Stream may be one.
 type Attacher interface {
 	Attach(seq int64) error
 }
 
-// detachable is an answer that outlives its connection for a while, so that the client can come back to it.
-type detachable struct {
-	all     *detachables
-	hold    func() (release func()) // has the host go on until release is called
-	stream  completion.Stream
-	request *completion.Request
-	detach  time.Duration // how long it goes on without a reader
-	seed    uint32        // with which it began
-	parts   bool          // it is taken apart
-	paused  atomic.Bool
+// Forgetter has a stream keep nothing more for other readers. A Stream may be one.
+type Forgetter interface{ Forget() }
 
-	mu     sync.Mutex  // held while another connection takes it over
-	reader *answer     // who reads it, or was the last to
-	expiry *time.Timer // runs while nobody reads it
+// detachable is an answer that outlives its connection for a while, so that the client can come back to it. Once it has ended and nobody
+// reads it, only its frames are kept: its model may be unloaded.
+type detachable struct {
+	all    *detachables
+	api    *API
+	caller completion.Caller
+	detach time.Duration // how long it goes on without a reader
+	over   atomic.Bool   // it has ended
+	forgot atomic.Bool   // it is none any more: its events took too much
+	paused atomic.Bool
+
+	mu      sync.Mutex // held while another connection takes it over, or it is kept
+	name    string     // of its stream, without the server's
+	stream  completion.Stream
+	request *completion.Request // nil once it is kept
+	seed    uint32              // with which it began
+	parts   bool                // it is taken apart
+	reader  *answer             // who reads it, or was the last to
+	free    func()              // cancels what still runs and releases the request, once
 
 	steering sync.Mutex // held while the request is read or changed
 
 	holding sync.Mutex
 	release func() // lets the host end; nil: it need not wait for the answer's client
+
+	// For detachables, under its lock.
+	bytes   int64
+	kept    *kept         // nil: it is read from its stream
+	oldest  *list.Element // of those that may be forgotten; nil: it may not
+	removed bool
+	expiry  *time.Timer // runs while nobody reads it
+
+	counted uint64 // events whose bytes count, for the reader
+	pending int64  // bytes of them that do not yet
 }
 
-// detachables are the detachable answers by the unguessable names of their streams.
-type detachables struct {
-	mu       sync.Mutex
-	byStream map[string]*detachable
+// begun notes what is computed.
+func (d *detachable) begun(a *answer) {
+	r := a.choice.Request
+	d.name, d.stream, d.request, d.seed, d.parts = a.stream.ID(), a.stream, r, a.seed, a.parts != nil
+	d.free = sync.OnceFunc(func() {
+		a.stream.Cancel()
+		r.Release()
+	})
+	d.all.add(d)
 }
 
-func (d *detachables) full() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return len(d.byStream) >= maxDetachable
-}
-
-func (d *detachables) add(a *answer, detach time.Duration) *detachable {
-	found := &detachable{all: d, hold: a.connection.api.Hold, stream: a.stream, request: a.choice.Request, detach: detach, seed: a.seed, parts: a.parts != nil}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.byStream == nil {
-		d.byStream = map[string]*detachable{}
-	}
-	d.byStream[a.stream.ID()] = found
-	return found
-}
-
-func (d *detachables) find(stream string) *detachable {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.byStream[stream]
+// ended notes that the answer has ended. The scheduler calls it.
+func (d *detachable) ended() {
+	d.over.Store(true)
+	go d.keep()
 }
 
 // detached starts the time that the answer may go on without a reader. It does so after the end, too: the end may have been lost on
 // the way to the client.
-func (d *detachable) detached() {
-	d.expiry = time.AfterFunc(d.detach, d.expire)
-}
+func (d *detachable) detached() { d.all.left(d) }
 
 func (d *detachable) expire() {
-	d.all.mu.Lock()
-	delete(d.all.byStream, d.stream.ID())
-	d.all.mu.Unlock()
-	d.stream.Cancel()
-	d.request.Release()
-	d.settled()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all.remove(d)
+	d.free()
 }
 
 // named has the host's end wait for the client, who knows the stream's name from now on and may come back by it.
@@ -95,7 +95,7 @@ func (d *detachable) named() {
 	d.holding.Lock()
 	defer d.holding.Unlock()
 	if d.release == nil {
-		d.release = d.hold()
+		d.release = d.api.Hold()
 	}
 }
 
@@ -107,21 +107,6 @@ func (d *detachable) settled() {
 		d.release()
 		d.release = nil
 	}
-}
-
-// toldOver are those whose end was sent over a connection.
-func (d *detachables) toldOver(k *connection) (told []*detachable) {
-	d.mu.Lock()
-	all := slices.Collect(maps.Values(d.byStream))
-	d.mu.Unlock()
-	for _, each := range all {
-		each.mu.Lock()
-		if r := each.reader; r != nil && r.connection == k && r.told.Load() {
-			told = append(told, each)
-		}
-		each.mu.Unlock()
-	}
-	return told
 }
 
 // note keeps whether the answer is paused, for clients that come back, and returns who reads it.
@@ -138,28 +123,30 @@ func (k *connection) attach(f clientFrame) error {
 	if f.After == nil || *f.After < -1 {
 		return completion.Invalid("after", "after must be the last seq that was seen, or -1 to begin at the first")
 	}
-	if err := k.checkFree("id", f.ID); err != nil {
-		return err
-	}
+	return k.begin(f, "id", f.ID, func(_ context.Context, a *answer) error {
+		return k.rescue(func() error { return a.takeOver(f) })
+	})
+}
+
+// takeOver makes an answer of the stream that a frame names.
+func (a *answer) takeOver(f clientFrame) error {
+	k := a.connection
 	d, err := k.api.find(f.Stream)
 	if err != nil {
 		return err
+	}
+	if !k.caller.Owns(d.caller) { // who has learnt the name from elsewhere is told what a stranger is
+		return unknownStream(absentStream)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.reader.stop()
 	<-d.reader.released
-	if !d.expiry.Stop() {
+	if !d.all.take(d) {
 		return unknownStream(absentStream) // its time was up just now
 	}
-	st, ok := d.stream.(Attacher)
-	if !ok {
-		d.detached()
-		return completion.Unsupported("type", "attach is not supported by this server")
-	}
-	a := &answer{connection: k, id: f.ID, stream: d.stream, choice: &completion.Choice{Request: d.request}, detachable: d,
-		seed: d.seed, after: *f.After, paused: d.paused.Load()}
-	if err := a.seek(st); err != nil {
+	a.detachable, a.seed, a.after, a.paused = d, d.seed, *f.After, d.paused.Load()
+	if err := a.resume(); err != nil {
 		d.detached()
 		return err
 	}
@@ -167,12 +154,34 @@ func (k *connection) attach(f clientFrame) error {
 	return k.follow(a)
 }
 
+// resume finds what to read of an answer that its client comes back to.
+func (a *answer) resume() error {
+	d := a.detachable
+	if d.kept != nil {
+		a.kept, a.stream = d.kept, keptStream{name: d.name}
+		if a.after >= d.kept.events {
+			return a.eventsGone(ring.ErrGone)
+		}
+		return nil
+	}
+	a.stream, a.choice = d.stream, &completion.Choice{Request: d.request}
+	st, ok := d.stream.(Attacher)
+	if !ok {
+		return completion.Unsupported("type", "attach is not supported by this server")
+	}
+	return a.seek(st)
+}
+
+func (a *answer) eventsGone(err error) error {
+	return &completion.Error{Status: http.StatusGone, Code: "events_gone", Type: completion.TypeInvalid, Param: "after",
+		Message: fmt.Sprintf("after is %d; the answer has not come so far: %v", a.after, err)}
+}
+
 // seek finds what to read for a client that comes back. The last event that it has seen is read again: if that is the end, it has seen
 // the text of it, and perhaps no end frame. An answer that is taken apart is read from its beginning: the parser wants all of it.
 func (a *answer) seek(st Attacher) (err error) {
 	if err := st.Attach(a.after); err != nil {
-		return &completion.Error{Status: http.StatusGone, Code: "events_gone", Type: completion.TypeInvalid, Param: "after",
-			Message: fmt.Sprintf("after is %d; the answer has not come so far: %v", a.after, err)}
+		return a.eventsGone(err)
 	}
 	if !a.detachable.parts {
 		return st.Attach(max(a.after-1, -1))

@@ -25,6 +25,8 @@ type clientFrame struct {
 	Stream   string          `json:"stream"`    // attach
 	After    *int64          `json:"after"`     // attach
 	EveryMS  *int64          `json:"every_ms"`  // watch
+
+	release func() // lets go of the frame's memory
 }
 
 type startedFrame struct {

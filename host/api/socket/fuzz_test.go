@@ -16,7 +16,8 @@ import (
 // still is a stream without events.
 type still struct{ completion.Stream }
 
-func (still) Cancel() {}
+func (still) ID() string { return "still" }
+func (still) Cancel()    {}
 
 // A frame is refused as the client's mistake, or acted on.
 func FuzzFrames(f *testing.F) {
@@ -30,25 +31,28 @@ func FuzzFrames(f *testing.F) {
 		f.Add([]byte(frame))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var frame clientFrame
-		err := wire.Decode(data, &frame)
-		if err == nil {
-			m := &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}, Scheduler: refusing{}}
-			a := &API{Server: &wire.Server{Service: completion.NewService(completiontest.OneModel{Model: m})}}
-			k := &connection{api: a, allow: anybody, ctx: t.Context(), out: make(chan any, 1), answers: map[string]*answer{}}
-			r := &completion.Request{Model: m, Params: sampling.Default()}
-			k.answers["live"] = &answer{connection: k, id: "live", reading: t.Context(), stream: obedient{still{}}, choice: &completion.Choice{Request: r}}
-			err = k.dispatch(frame)
-			if k.unwatch != nil {
-				k.unwatch()
-				k.watcher.Wait()
+		m := &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}, Scheduler: refusing{}}
+		k := newConnection(t.Context(), &API{Server: &wire.Server{Service: completion.NewService(completiontest.OneModel{Model: m})}})
+		k.allow, k.out = anybody, make(chan any, 2) // what the frame does, and why it is refused
+		a := &answer{connection: k, id: "live", lane: lane{room: make(chan struct{}, 1)}, ready: make(chan struct{}), begun: true, reading: t.Context(),
+			stream: obedient{still{}}, choice: &completion.Choice{Request: &completion.Request{Model: m, Params: sampling.Default()}}}
+		close(a.ready)
+		k.answers["live"] = a
+		released := 0
+		k.handle(data, func() { released++ })
+		k.forwarding.Wait()
+		k.lanes.Wait()
+		if k.unwatch != nil {
+			k.unwatch()
+			k.watcher.Wait()
+		}
+		if released != 1 {
+			t.Errorf("the frame's memory was given back %d times", released)
+		}
+		for len(k.out) > 0 {
+			if f, ok := (<-k.out).(errorFrame); ok && (f.Error.Type == completion.TypeServer || f.Error.Type == completion.TypeUnavailable) {
+				t.Errorf("%+v", f)
 			}
-		}
-		if err == nil {
-			return
-		}
-		if e := completion.AsError(err, "prompt"); e.Status < 400 || e.Status > 499 {
-			t.Errorf("status %d: %v", e.Status, err)
 		}
 	})
 }
@@ -56,7 +60,7 @@ func FuzzFrames(f *testing.F) {
 // refusing is a scheduler that takes nothing.
 type refusing struct{ completion.Scheduler }
 
-func (refusing) SubmitAll([]scheduler.Request) ([]completion.Stream, error) {
+func (refusing) SubmitBuilt(int, func() ([]scheduler.Request, error)) ([]completion.Stream, error) {
 	return nil, scheduler.ErrQueueFull
 }
 

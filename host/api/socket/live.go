@@ -116,7 +116,9 @@ func (k *connection) idsByStream() map[string]string {
 	defer k.mu.Unlock()
 	own := make(map[string]string, len(k.answers))
 	for id, a := range k.answers {
-		own[a.stream.ID()] = id
+		if a.isReady() {
+			own[a.stream.ID()] = id
+		}
 	}
 	return own
 }

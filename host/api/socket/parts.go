@@ -99,8 +99,7 @@ func (p *parts) run(ctx context.Context, a *answer) error {
 		}
 		stale := p.isStale()
 		if (reset || !d.Empty()) && !stale {
-			f := partsFrame{Type: "parts", ID: a.id, Reset: reset, Content: d.Content, Reasoning: d.Reasoning, Calls: wire.CallDeltas(d.Calls)}
-			if !a.connection.send(ctx, f) {
+			if !a.connection.send(ctx, partsOf(d, a.id, reset)) {
 				return nil
 			}
 		}
@@ -109,6 +108,10 @@ func (p *parts) run(ctx context.Context, a *answer) error {
 		}
 	}
 	return nil
+}
+
+func partsOf(d completion.Delta, id string, reset bool) partsFrame {
+	return partsFrame{Type: "parts", ID: id, Reset: reset, Content: d.Content, Reasoning: d.Reasoning, Calls: wire.CallDeltas(d.Calls)}
 }
 
 // isStale reports whether tokens were taken back since next: what was parsed is of no use any more.

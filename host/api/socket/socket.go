@@ -6,9 +6,6 @@ package socket
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -19,16 +16,17 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/excerpt"
 )
 
 // API answers the WebSocket's route.
 type API struct {
 	*wire.Server
-	Log       *slog.Logger
-	BodyLimit int64         // bytes of a frame
-	IdlePing  time.Duration // after so long without a frame the client is asked whether it is there; 0: 30 s
-	Replica   string        // names this server among others that serve the same; empty: it is the only one
+	Log          *slog.Logger
+	BodyLimit    int64         // bytes of a frame
+	BodyTimeout  time.Duration // how long the client may take for a small frame; 0: any time
+	WriteTimeout time.Duration // how long the client may take no frame; 0: for ever
+	IdlePing     time.Duration // after so long without a frame the client is asked whether it is there; 0: 30 s
+	Replica      string        // names this server among others that serve the same; empty: it is the only one
 	// Draining is closed when no new answers are taken any more: a connection closes then as soon as all of its answers are sent. Done is
 	// closed when every answer has ended and is sent, or time is up: connections close then. Either may be nil.
 	Draining, Done <-chan struct{}
@@ -51,12 +49,16 @@ const Subprotocol = "penstock.v1"
 // maxID is the most bytes of a client's name for an answer.
 const maxID = 128
 
-// maxAnswers bounds the answers of one connection that have not ended.
-const maxAnswers = 256
+// The bounds of one connection.
+const (
+	maxAnswers = 256            // that have not ended
+	maxBeside  = 4 * maxAnswers // goroutines beside the reader: each answer has one, and one more while frames for it wait
+)
 
-// connection is one WebSocket connection. One goroutine reads frames, one writes them, and each answer has one that reads its stream and
-// hands frames to the writer without a buffer. So a stream is read only as fast as the client reads: if the client is slow, the ring
-// fills, the scheduler parks the slot, and memory stays bounded.
+// connection is one WebSocket connection. One goroutine reads frames, one writes them, and each answer has one that prepares it, reads its
+// stream and hands frames to the writer without a buffer. So a stream is read only as fast as the client reads: if the client is slow, the
+// ring fills, the scheduler parks the slot, and memory stays bounded. The reader waits for nothing that takes long: frames for an answer
+// are acted on in its lane.
 type connection struct {
 	api    *API
 	conn   *websocket.Conn
@@ -70,17 +72,21 @@ type connection struct {
 	wrote atomic.Bool // a frame was sent since the last look
 	late  bool        // it was opened when the server was draining
 
-	refused int // frames in a row, for the reader
+	claim   *wire.Claim   // what the frames that are read, or not yet acted on, have of the memory
+	refused atomic.Int32  // frames in a row
+	room    chan struct{} // has an element for each goroutine beside the reader
 
 	unconfirmed chan struct{} // has room for one: the client is to be asked whether it has its answers
 
 	unwatch context.CancelFunc // ends the watch, for the reader; nil: there is none
 	watcher sync.WaitGroup     // one at most
 
-	forwarding sync.WaitGroup // of answers
+	lanes      sync.WaitGroup // that frames wait in
+	forwarding sync.WaitGroup // of answers, from the moment that they are asked for
+	served     atomic.Bool    // an answer was forwarded
 	mu         sync.Mutex
 	answers    map[string]*answer // those that have not ended, by the client's id
-	going      int                // answers that are being forwarded
+	going      int                // answers that are being prepared or forwarded
 	freed      chan struct{}      // has room for one: an answer is forwarded no more
 	closing    bool               // no answer is begun any more
 }
@@ -97,8 +103,9 @@ func (a *API) open(c echo.Context) error {
 	defer conn.CloseNow() //nolint:errcheck // whatever is left of the connection
 	conn.SetReadLimit(-1) // an oversized frame is refused, the connection lives on
 	ctx, stop := context.WithCancel(c.Request().Context())
-	k := &connection{api: a, conn: conn, caller: wire.CallerOf(c), allow: func() error { return a.Identify(c, "") }, late: a.isDraining(),
-		out: make(chan any), live: make(chan liveFrame), freed: make(chan struct{}, 1), unconfirmed: make(chan struct{}, 1), ctx: ctx, close: stop, answers: map[string]*answer{}}
+	k := newConnection(ctx, a)
+	k.conn, k.caller, k.allow, k.late, k.close = conn, wire.CallerOf(c), func() error { return a.Identify(c, "") }, a.isDraining(), stop
+	k.claim = a.Memory.Claim(func() string { return k.caller.ID })
 	if !k.late { // else what it attaches to holds the host
 		defer a.Hold()()
 	}
@@ -112,6 +119,7 @@ func (a *API) open(c echo.Context) error {
 	}
 	stop()
 	k.forwarding.Wait()
+	k.lanes.Wait()
 	k.watcher.Wait()
 	helpers.Wait()
 	if isDeliberate(err) {
@@ -121,66 +129,9 @@ func (a *API) open(c echo.Context) error {
 	return nil
 }
 
-// read handles frames until the connection ends.
-func (k *connection) read() error {
-	for {
-		kind, r, err := k.conn.Reader(k.ctx)
-		if err != nil {
-			return err
-		}
-		if err := k.readFrame(kind, r); err != nil {
-			return err
-		}
-	}
-}
-
-// readFrame reads one frame and acts on it. Its error is that of the connection; one that is too large is read to its end and refused.
-func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
-	counted, release := k.api.Memory.Reader(r)
-	defer release()
-	body, err := io.ReadAll(io.LimitReader(counted, k.api.BodyLimit+1))
-	var refused *completion.Error
-	switch {
-	case errors.As(err, &refused):
-		err = refused
-	case err != nil:
-		return err
-	case int64(len(body)) > k.api.BodyLimit:
-		err = &http.MaxBytesError{Limit: k.api.BodyLimit}
-	case kind != websocket.MessageText:
-		err = wire.Malformed("frames must be text, with one JSON object each")
-	default:
-		k.handle(body)
-		return nil
-	}
-	if _, err := io.Copy(io.Discard, r); err != nil {
-		return err
-	}
-	k.refuse(clientFrame{}, err)
-	return nil
-}
-
-// A client may have so many frames refused in a row without a delay; then each is answered late, so that one that sends nothing but
-// such frames takes no processor time from others.
-const (
-	freeRefusals = 64
-	refusalDelay = 5 * time.Millisecond
-)
-
-// refuse tells the client what is wrong with a frame.
-func (k *connection) refuse(f clientFrame, err error) {
-	if k.refused++; k.refused > freeRefusals {
-		select {
-		case <-time.After(refusalDelay):
-		case <-k.ctx.Done():
-		}
-	}
-	refused := refusal(f.ID, err)
-	refused.Frame = excerpt.Of(f.Type, 40)
-	if f.Type == "fork" {
-		refused.As = f.As
-	}
-	k.send(k.ctx, refused)
+func newConnection(ctx context.Context, a *API) *connection {
+	return &connection{api: a, ctx: ctx, out: make(chan any), live: make(chan liveFrame), unconfirmed: make(chan struct{}, 1),
+		room: make(chan struct{}, maxBeside), answers: map[string]*answer{}, freed: make(chan struct{}, 1)}
 }
 
 // write sends frames until the connection ends, or the client takes none for too long.
@@ -248,59 +199,4 @@ func (k *connection) send(ctx context.Context, f any) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// handle acts on one frame. Whatever is wrong with it is told to the client, and ends nothing.
-func (k *connection) handle(body []byte) {
-	var f clientFrame
-	err := wire.Decode(body, &f)
-	if err == nil {
-		err = k.dispatch(f)
-	}
-	if err != nil {
-		k.refuse(f, err)
-		return
-	}
-	k.refused = 0
-}
-
-func (k *connection) dispatch(f clientFrame) error {
-	if f.Type == "authenticate" { // a client need not know that the server asks for no key
-		k.send(k.ctx, authenticated)
-		return nil
-	}
-	if f.Type == "generate" || f.Type == "fork" || f.Type == "attach" || f.Type == "watch" { // what goes on already may go on
-		if err := k.allow(); err != nil {
-			return err
-		}
-	}
-	if f.Type == "watch" {
-		return k.watch(f)
-	}
-	if f.ID == "" || len(f.ID) > maxID {
-		return completion.Invalid("id", "id must be a text of 1 to %d bytes", maxID)
-	}
-	switch f.Type {
-	case "generate":
-		return k.generate(f)
-	case "attach":
-		return k.attach(f)
-	case "cancel", "pause", "resume", "set", "inject", "rewind", "fork":
-		a := k.find(f.ID)
-		if a == nil {
-			return &completion.Error{Status: http.StatusNotFound, Code: "unknown_id", Type: completion.TypeInvalid, Param: "id",
-				Message: fmt.Sprintf("no answer with id %q is going on", f.ID)}
-		}
-		if f.Type == "fork" {
-			return k.fork(a, f)
-		}
-		return a.steer(f)
-	}
-	return completion.Invalid("type", "type is %q; it must be generate, cancel, pause, resume, set, inject, rewind, fork, attach or watch", excerpt.Of(f.Type, 40))
-}
-
-func (k *connection) find(id string) *answer {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.answers[id]
 }

@@ -29,11 +29,24 @@ type ChainSetter interface {
 	SetChain(ctx context.Context, chain []chain.Stage) error
 }
 
+// actOn acts on a frame whose turn it is.
+func (a *answer) actOn(f clientFrame) {
+	k := a.connection
+	err := a.goesOn()
+	if err == nil {
+		err = k.rescue(func() error { return a.steer(f) })
+	}
+	k.conclude(f, err)
+}
+
 // steer acts on a frame for a running answer.
 func (a *answer) steer(f clientFrame) error {
 	if f.Type == "cancel" {
 		a.stream.Cancel()
 		return nil
+	}
+	if a.kept != nil {
+		return steerError(f.Type, scheduler.ErrEnded)
 	}
 	if err := a.control(f); err != nil {
 		return steerError(f.Type, err)
@@ -163,21 +176,38 @@ func readSampling(raw json.RawMessage, fields *sampling.Fields) error {
 	return nil
 }
 
-// fork starts an answer that goes on where a running one is.
+// fork starts an answer that goes on where a running one is, when the frames for that one before were acted on.
 func (k *connection) fork(a *answer, f clientFrame) error {
 	if f.As == "" || len(f.As) > maxID {
 		return completion.Invalid("as", "as must be a text of 1 to %d bytes: the id of the new answer", maxID)
 	}
-	if err := k.checkNew("as", f.As, f); err != nil {
+	turn, done := make(chan struct{}), make(chan struct{})
+	if err := a.inTurn(func() { close(turn); <-done }); err != nil {
 		return err
 	}
-	return k.operate("fork", func(ctx context.Context) error {
+	err := k.operate(f, "as", f.As, func(ctx context.Context, fork *answer) error {
+		defer close(done)
+		select {
+		case <-turn:
+		case <-ctx.Done():
+			return completion.ErrGone
+		}
+		if err := a.goesOn(); err != nil {
+			return err
+		}
+		if a.kept != nil {
+			return steerError(f.Type, scheduler.ErrEnded)
+		}
 		r, err := k.forked(ctx, a, f.Sampling)
 		if err != nil {
 			return steerError(f.Type, err)
 		}
-		return k.start(ctx, f.As, f, r)
+		return fork.start(ctx, f, r)
 	})
+	if err != nil {
+		close(done)
+	}
+	return err
 }
 
 // forked is the request for an answer that goes on where another is, with its sampling parameters, of which some may be changed.

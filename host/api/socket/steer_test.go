@@ -39,8 +39,8 @@ func TestAnswer_Steer_FromTwoConnections(t *testing.T) {
 				if err := a.steer(clientFrame{Type: "set", Sampling: json.RawMessage(`{"logit_bias":{"3":1},"temperature":0.5}`)}); err != nil {
 					t.Error(err)
 				}
-				if err := k.fork(a, clientFrame{Type: "fork", As: "b"}); err == nil {
-					t.Error("the fork was submitted")
+				if _, err := k.forked(t.Context(), a, nil); err != nil {
+					t.Error(err)
 				}
 			}
 		})

@@ -67,7 +67,7 @@ func (w *watched) connect() *connection {
 
 func watchEvery(t *testing.T, k *connection, ms int64) {
 	t.Helper()
-	if err := k.dispatch(clientFrame{Type: "watch", EveryMS: &ms}); err != nil {
+	if _, err := k.dispatch(clientFrame{Type: "watch", EveryMS: &ms}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -97,6 +97,7 @@ func TestConnection_Watch_FramesUntilItEnds(t *testing.T) {
 		<-k.live
 		looks := w.looks.Load()
 		time.Sleep(10 * time.Second) // the client does not read
+		synctest.Wait()              // the look of this moment is made
 		if n := w.looks.Load() - looks; n < 9 || n > 10 {
 			t.Errorf("%d looks in 10 s, one a second were asked for", n)
 		}
@@ -144,7 +145,8 @@ func TestConnection_Watch_Bad(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.Type = "watch"
-		if e := completion.AsError(k.dispatch(f), ""); e.Param != "every_ms" || e.Code != "invalid_value" || e.Status != 400 || !strings.HasPrefix(e.Message, "every_ms is ") {
+		_, err := k.dispatch(f)
+		if e := completion.AsError(err, ""); e.Param != "every_ms" || e.Code != "invalid_value" || e.Status != 400 || !strings.HasPrefix(e.Message, "every_ms is ") {
 			t.Errorf("%s: %+v", frame, e)
 		}
 	}

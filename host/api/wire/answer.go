@@ -16,9 +16,8 @@ import (
 // Server answers requests over HTTP.
 type Server struct {
 	*completion.Service
-	Version      string        // of this program
-	Memory       *Memory       // what bodies and frames have
-	WriteTimeout time.Duration // how long a write may wait for the client; 0: for ever
+	Version string  // of this program
+	Memory  *Memory // what bodies and frames have
 	// A stream's headers go out after Grace even if it has no event yet, and a comment when it had none for Comment; 0: 1 s and 10 s.
 	Grace, Comment time.Duration
 }
@@ -33,6 +32,7 @@ func (s *Server) Answer(c echo.Context, r *completion.Request, sh Shape, stream 
 		return err
 	}
 	defer answer.Cancel()
+	bodyOf(c).Decoded()
 	if stream {
 		err = s.stream(ctx, c, answer, r, sh)
 	} else {

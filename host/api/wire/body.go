@@ -14,8 +14,14 @@ import (
 	"github.com/penstock/penstock/host/completion"
 )
 
-// Read reads the whole body.
-func Read(c echo.Context) ([]byte, error) { return Receive(c, io.ReadAll) }
+// Read reads the whole body, which is JSON that is about to be decoded.
+func Read(c echo.Context) ([]byte, error) {
+	body, err := Receive(c, io.ReadAll)
+	if err != nil {
+		return nil, err
+	}
+	return body, bodyOf(c).Decode(body)
+}
 
 // Receive reads the whole body with take. The server has set a deadline for that, which is lifted when it is there: net/http would
 // otherwise take its passing, while the answer is streamed, for a lost connection.

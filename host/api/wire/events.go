@@ -26,7 +26,6 @@ type events struct {
 	w       http.ResponseWriter
 	framing Framing
 	control *http.ResponseController
-	timeout time.Duration // how long a write may wait for the client; 0: for ever
 	every   time.Duration // between comments
 	cancel  func()        // called when a comment cannot be written
 	buffer  bytes.Buffer
@@ -41,7 +40,7 @@ type events struct {
 // newEvents makes the events of an answer. ctx is done when the client has gone.
 func (s *Server) newEvents(ctx context.Context, w http.ResponseWriter, framing Framing) (*events, context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
-	e := &events{w: w, framing: framing, control: http.NewResponseController(w), timeout: s.WriteTimeout, every: orDefault(s.Comment, defaultKeepAlive), cancel: cancel}
+	e := &events{w: w, framing: framing, control: http.NewResponseController(w), every: orDefault(s.Comment, defaultKeepAlive), cancel: cancel}
 	e.encoder = json.NewEncoder(&e.buffer)
 	e.encoder.SetEscapeHTML(false)
 	e.mu.Lock() // the timer may fire before it is stored
@@ -129,9 +128,6 @@ func (e *events) write(text []byte) error {
 		h.Set("X-Accel-Buffering", "no") // nginx would hold events back
 		e.w.WriteHeader(http.StatusOK)
 	}
-	if e.timeout > 0 {
-		_ = e.control.SetWriteDeadline(time.Now().Add(e.timeout)) // test recorders have none
-	}
 	e.timer.Reset(e.every)
 	if _, err := e.w.Write(text); err != nil {
 		return fmt.Errorf("write events: %w", err)
@@ -148,13 +144,10 @@ func (e *events) end() (begun bool) {
 	return e.begun
 }
 
-// release stops the comments and lifts the write deadline, which would otherwise hold for the connection's next request.
+// release stops the comments, however the answer ends.
 func (e *events) release() {
 	e.end()
 	e.cancel()
-	if e.timeout > 0 {
-		_ = e.control.SetWriteDeadline(time.Time{}) // fails only where setting it failed
-	}
 }
 
 func (f Framing) contentType() string {

@@ -3,54 +3,149 @@
 package wire
 
 import (
+	"fmt"
 	"io"
 	"math"
 	"net/http"
-	"sync/atomic"
+	"sync"
 
+	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/completion"
 )
 
-// Memory bounds how many bytes all bodies and frames have together: each may be large, but there may be many. The first of each do not
-// count, so that small ones are always read.
+// Memory bounds what all bodies and frames take together: each may be large, but there may be many. A body takes its bytes and, while a
+// request is made of it, what its JSON values become. A caller may have half of what the others leave it, so that no caller can take all
+// of it, and at least as many bytes as one body may have.
 type Memory struct {
-	limit int64
-	used  atomic.Int64
+	limit, largest int64 // bytes: of all, of a body
+
+	mu   sync.Mutex
+	used int64            // bytes that count
+	by   map[string]int64 // of them by caller
 }
 
-// uncounted is how many bytes of each body are free.
+// uncounted is how many bytes of each claim are free.
 const uncounted = 64 << 10
 
-// NewMemory makes a memory of limit bytes; 0: any number.
-func NewMemory(limit int64) *Memory {
+// NewMemory makes a memory of limit bytes, 0: any number, for bodies of at most largest bytes.
+func NewMemory(limit, largest int64) *Memory {
 	if limit == 0 {
 		limit = math.MaxInt64
 	}
-	return &Memory{limit: limit}
+	return &Memory{limit: limit, largest: largest, by: map[string]int64{}}
 }
 
-// Reader counts what is read from r, until release is called. When there is no room, reading fails with a *completion.Error.
-func (m *Memory) Reader(r io.Reader) (_ io.Reader, release func()) {
-	counted := &countedReader{r: r, memory: m}
-	return counted, func() { m.used.Add(-counted.used) }
+// Claim is what one request, or all frames of one connection, have of a memory. The first bytes do not count, so that small bodies are
+// always read.
+type Claim struct {
+	memory *Memory
+	caller func() string
+
+	held, used int64 // bytes; used are those that count
+	by         string
 }
 
-type countedReader struct {
-	r          io.Reader
-	memory     *Memory
-	read, used int64 // bytes; used are those that count
+// Claim begins with nothing. caller, who sends what is read, is asked when the first bytes count: before that it may not be known.
+func (m *Memory) Claim(caller func() string) *Claim { return &Claim{memory: m, caller: caller} }
+
+// take claims n more bytes, or refuses them.
+func (c *Claim) take(n int64) error {
+	m := c.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	more := max(0, c.held+n-uncounted) - c.used
+	if more > 0 {
+		if c.by == "" {
+			c.by = c.caller()
+		}
+		own := m.by[c.by] + more
+		if m.used+more > m.limit || own > max(m.largest, (m.limit-(m.used+more-own))/2) {
+			return &completion.Error{Status: http.StatusServiceUnavailable, Code: "bodies_too_large", Type: completion.TypeUnavailable, Retry: 1,
+				Message: "the requests that are being read have too many bytes and values together, all of them or those of your key or address; try again in a moment"}
+		}
+		m.count(c, more)
+	}
+	c.held += n
+	return nil
 }
+
+// give lets go of n bytes.
+func (c *Claim) give(n int64) {
+	m := c.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c.held -= n
+	if less := c.used - max(0, c.held-uncounted); less > 0 {
+		m.count(c, -less)
+	}
+}
+
+// count counts n more bytes of a claim. The caller holds the lock.
+func (m *Memory) count(c *Claim, n int64) {
+	c.used += n
+	m.used += n
+	if m.by[c.by] += n; m.by[c.by] == 0 {
+		delete(m.by, c.by)
+	}
+}
+
+// Body is a body, or a frame, while it counts.
+type Body struct {
+	io.Reader
+	claim         *Claim
+	bytes, values int64 // what was read, and the bytes that its values take besides
+}
+
+// Body counts what is read from r, until the body is released. When there is no room, reading fails with a *completion.Error.
+func (c *Claim) Body(r io.Reader) *Body { return &Body{Reader: r, claim: c} }
 
 // Read implements io.Reader.
-func (c *countedReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.read += int64(n)
-	if more := c.read - uncounted - c.used; more > 0 {
-		c.used += more
-		if c.memory.used.Add(more) > c.memory.limit {
-			return n, &completion.Error{Status: http.StatusServiceUnavailable, Code: "bodies_too_large", Type: completion.TypeUnavailable, Retry: 1,
-				Message: "the requests that are being read have too many bytes together; try again in a moment"}
-		}
+func (b *Body) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if refused := b.claim.take(int64(n)); refused != nil {
+		return n, refused
 	}
+	b.bytes += int64(n)
 	return n, err
+}
+
+// Decode counts what the values of text, which is the body, take until a request is made of them, or refuses them with a
+// *completion.Error. It comes before anything else is done with the text.
+func (b *Body) Decode(text []byte) error {
+	n, m := countValues(text), b.claim.memory
+	if b.bytes+n*valueBytes-uncounted > min(m.limit, max(m.largest, m.limit/2)) { // whatever the others leave
+		return &completion.Error{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Type: completion.TypeInvalid,
+			Message: fmt.Sprintf("the request body has %d JSON values, which with %d bytes each take more than a client may have of "+
+				"server.body_memory; send fewer in a request, such as a text instead of its tokens", n, valueBytes)}
+	}
+	if err := b.claim.take(n * valueBytes); err != nil {
+		return err
+	}
+	b.values += n * valueBytes
+	return nil
+}
+
+// Decoded lets go of what the values have taken: what is needed of them is a request by now, and the rest is garbage.
+func (b *Body) Decoded() {
+	b.claim.give(b.values)
+	b.values = 0
+}
+
+// Release lets go of the body. It may be called more than once.
+func (b *Body) Release() {
+	b.claim.give(b.bytes + b.values)
+	b.bytes, b.values = 0, 0
+}
+
+const bodyKey = "body"
+
+// SetBody notes what a request's body counts in.
+func SetBody(c echo.Context, b *Body) { c.Set(bodyKey, b) }
+
+// bodyOf is what a request's body counts in. Where nothing bounds it, it counts in a memory of its own.
+func bodyOf(c echo.Context) *Body {
+	if b, ok := c.Get(bodyKey).(*Body); ok {
+		return b
+	}
+	return NewMemory(0, 0).Claim(func() string { return "" }).Body(nil)
 }

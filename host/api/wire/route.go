@@ -12,6 +12,7 @@ type Route struct {
 	Method, Path string
 	Handler      echo.HandlerFunc
 	Body         any  // the zero value of what a JSON body is decoded into; nil: the route takes none
+	Admin        bool // it changes what all clients share: where there are keys, it is for the admin's
 	OwnKey       bool // the handler asks for a key itself where a WebSocket comes without one, which then has no caller
 }
 

@@ -27,6 +27,11 @@ func (o OneModel) Use(_ context.Context, name string) (*completion.Model, func()
 
 func isBeside(m *embedding.Model, name string) bool { return m != nil && m.Name == name }
 
+// Loaded implements completion.Models.
+func (o OneModel) Loaded(name string) (*completion.Model, func(), error) {
+	return o.Use(context.Background(), name)
+}
+
 // List implements completion.Models.
 func (o OneModel) List() []completion.Listed {
 	return []completion.Listed{{Info: o.Model.Info, Digest: o.Model.Digest(), State: "loaded"}}

@@ -9,12 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
-	"time"
 
 	"github.com/tetratelabs/wazero/experimental"
 
@@ -29,10 +27,10 @@ const compileEnv = "PENSTOCK_COMPILE"
 
 // compileOrder tells the child what to do with the module.
 type compileOrder struct {
-	Dir     string        `json:"dir"`     // for fillEntry
-	Version string        `json:"version"` // the parent's: see version
-	Limits  fuel.Limits   `json:"limits"`
-	Time    time.Duration `json:"time"` // after which the child ends itself, in case the parent cannot
+	Dir     string      `json:"dir"`     // for fillEntry
+	Version string      `json:"version"` // the parent's: see version
+	Limits  fuel.Limits `json:"limits"`
+	Bounds  bounds      `json:"bounds"`
 }
 
 // Exit codes of the child. A panic's is 2.
@@ -54,7 +52,11 @@ func Main() {
 		canStartChild.Store(true)
 		return
 	}
-	err := compileAsChild(bufio.NewReader(os.Stdin))
+	endChild(compileAsChild(bufio.NewReader(os.Stdin)))
+}
+
+// endChild ends this process, and tells the parent why.
+func endChild(err error) {
 	if err == nil {
 		os.Exit(exitCompiled)
 	}
@@ -82,7 +84,8 @@ func compileAsChild(in *bufio.Reader) error {
 	if order.Version != version() {
 		return fmt.Errorf("%w was started: it is %s and should be %s", errOtherVersion, version(), order.Version)
 	}
-	time.AfterFunc(order.Time+time.Second, func() { os.Exit(exitFailed) })
+	order.Bounds.keep(endChild)
+	limitData(2 * order.Bounds.Memory)
 	release, err := atomicfile.Hold(order.Dir) // the parent may be killed, and the next one is not to remove it under our hands
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotKept, err)
@@ -92,20 +95,23 @@ func compileAsChild(in *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
-	collectLate()
-	return fillEntry(experimental.WithCompilationWorkers(context.Background(), max(2, runtime.GOMAXPROCS(0))), wasm, order.Dir, order.Limits)
+	collectLate(order.Bounds.Memory)
+	return fillEntry(experimental.WithCompilationWorkers(context.Background(), min(max(2, runtime.GOMAXPROCS(0)), mostWorkers)), wasm, order.Dir, order.Limits)
 }
 
 // childMemory is how many bytes a child may have before it collects garbage. Most modules need less, and collecting would take a
 // third of the time.
 const childMemory = 128 << 20
 
-// collectLate puts off the first collection until then. From there on the garbage collector works as usual.
-func collectLate() {
+// mostWorkers is how many functions a child compiles at a time. Each takes memory of the child's limit.
+const mostWorkers = 8
+
+// collectLate puts off the first collection until then. From there on the garbage collector works as usual, and harder near the limit.
+func collectLate(limit uint64) {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(childMemory)
 	runtime.AddCleanup(new([64]byte), func(int) { // the first collection frees it
-		debug.SetMemoryLimit(math.MaxInt64)
+		debug.SetMemoryLimit(int64(limit / 4 * 3))
 		debug.SetGCPercent(100)
 	}, 0)
 }

@@ -105,8 +105,9 @@ func slow() []byte {
 // A child that takes too long is killed, and its work is not done again here.
 func TestCompileInChild_Late_IsKilled(t *testing.T) {
 	c, _ := newCompiler(t, t.TempDir())
+	c.bounds.Time = 300 * time.Millisecond
 	wasm := slow()
-	if _, err := c.Compile(t.Context(), wasm, sha256.Sum256(wasm), 300*time.Millisecond); !errors.Is(err, plugin.ErrLimit) {
+	if _, err := compile(t.Context(), c, wasm); !errors.Is(err, plugin.ErrLimit) {
 		t.Errorf("got %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -165,7 +166,7 @@ func TestCompiler_Cached_CodeOfAnother_IsMadeAnew(t *testing.T) {
 // A server whose program was replaced while it runs starts the new one, which may rewrite otherwise: that does nothing.
 func TestRunChild_OfAnotherProgram_DoesNothing(t *testing.T) {
 	dir := t.TempDir()
-	order := compileOrder{Dir: dir, Version: "1 another", Limits: fuel.DefaultLimits(), Time: time.Minute}
+	order := compileOrder{Dir: dir, Version: "1 another", Limits: fuel.DefaultLimits(), Bounds: bounds{time.Minute, mostMemory}}
 	var s spare
 	defer s.close()
 	end := s.run(t.Context(), large("guest").Wasm(), order)
@@ -187,5 +188,51 @@ func TestCompileInChild_Fails_IsLogged(t *testing.T) {
 	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "code=3") ||
 		!strings.Contains(text, errNotKept.Error()) || len(text) > 500 {
 		t.Error(text)
+	}
+}
+
+// A child that takes too much memory or processor time says so itself, and only the module is refused.
+func TestCompileInChild_Bounds_RefuseTheModule(t *testing.T) {
+	wasm := slow()
+	for name, c := range map[string]struct {
+		bounds bounds
+		want   string
+	}{
+		"memory":         {bounds{time.Hour, 64 << 20}, "compiling takes more than 64 MiB of memory; make the module smaller"},
+		"processor time": {bounds{50 * time.Millisecond, 1 << 40}, "compiling takes more than 50ms of processor time; make the module smaller"},
+	} {
+		compiler, log := newCompiler(t, t.TempDir())
+		compiler.bounds = c.bounds
+		_, err := compile(t.Context(), compiler, wasm)
+		if !errors.Is(err, plugin.ErrLimit) || !strings.Contains(err.Error(), c.want) || log.Len() > 0 {
+			t.Errorf("%s: %v, want %q; the log: %s", name, err, c.want, log)
+		}
+	}
+}
+
+// A module of any size is compiled in a child if its functions may take long.
+func TestCompiler_Compile_HeavyModulesInAChild(t *testing.T) {
+	branches := bytes.Repeat([]byte{0x41, 0, 0x04, 0x40, 0x0b}, 1500) // if without a body
+	for name, c := range map[string]struct {
+		guest *asm.Guest
+		here  bool
+	}{
+		"light": {newGuest("guest"), true},
+		"heavy": {newGuest("guest").Function(abi.Signature{}, 0, branches), false},
+		"large": {large("guest"), false},
+	} {
+		compiler, _ := newCompiler(t, t.TempDir())
+		times := configured(t, wazero.NewRuntimeConfig)
+		code, err := compile(t.Context(), compiler, c.guest.Wasm())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := code.Close(); err != nil {
+			t.Error(err)
+		}
+		probes := 1 // whether wazero keeps code
+		if here := *times > probes; here != c.here {
+			t.Errorf("%s: compiled here %v, want %v", name, here, c.here)
+		}
 	}
 }

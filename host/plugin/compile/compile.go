@@ -20,14 +20,18 @@ import (
 type Compiler struct {
 	cache  *cache // nil: none
 	limits fuel.Limits
+	bounds bounds // of a child
 	log    *slog.Logger
 	spare  spare
 }
 
+// mostMemory is how many bytes a child may have. Stock Go takes a fifth of it.
+const mostMemory = 1 << 30
+
 // New makes a compiler that keeps code in a folder between runs, or nowhere where dir is empty. It logs why it does not use a
-// folder that it cannot trust.
-func New(dir string, limits fuel.Limits, log *slog.Logger) *Compiler {
-	c := &Compiler{limits: limits, log: log}
+// folder that it cannot trust. limit is the processor time that compiling a module may take.
+func New(dir string, limits fuel.Limits, limit time.Duration, log *slog.Logger) *Compiler {
+	c := &Compiler{limits: limits, bounds: bounds{limit, mostMemory}, log: log}
 	if dir == "" {
 		return c
 	}
@@ -41,10 +45,14 @@ func New(dir string, limits fuel.Limits, log *slog.Logger) *Compiler {
 // Close ends the process that waits for the next module. What is compiled afterwards leaves none behind. It may be called again.
 func (c *Compiler) Close() { c.spare.close() }
 
-// Compile meters and compiles a module within a time, or takes from the cache what came of that before. sum is the module's
-// SHA-256. The error wraps plugin.ErrNotWasm, ErrUnsupported or ErrLimit, or is the context's.
-func (c *Compiler) Compile(caller context.Context, wasm []byte, sum [sha256.Size]byte, limit time.Duration) (*Code, error) {
-	ctx, cancel := context.WithTimeout(caller, limit)
+// patience is how many times the processor time that compiling may take it may last. It is the last resort on a machine that does
+// something else.
+const patience = 20
+
+// Compile meters and compiles a module, or takes from the cache what came of that before. sum is the module's SHA-256. The error wraps
+// plugin.ErrNotWasm, ErrUnsupported or ErrLimit, or is the context's.
+func (c *Compiler) Compile(caller context.Context, wasm []byte, sum [sha256.Size]byte) (*Code, error) {
+	ctx, cancel := context.WithTimeout(caller, patience*c.bounds.Time)
 	defer cancel()
 	entry := c.cache.entry(entryName(sum, version(), c.limits))
 	code, err := c.obtain(ctx, wasm, entry, c.compileInChild)
@@ -54,16 +62,31 @@ func (c *Compiler) Compile(caller context.Context, wasm []byte, sum [sha256.Size
 	case caller.Err() != nil:
 		err = caller.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("%w: compiling takes longer than %v; make the module smaller", plugin.ErrLimit, limit)
+		err = fmt.Errorf("%w: compiling takes longer than %v; make the module smaller, or try again when the machine has less to do",
+			plugin.ErrLimit, patience*c.bounds.Time)
 	}
 	return code, err
 }
 
-// worthAChild is the size in bytes from which on a child compiles a module. Smaller ones compile in milliseconds, and starting a
-// child takes longer.
-const worthAChild = 64 << 10
+// A child compiles a module of that many bytes, or of that much estimated work for all of its functions (see fuel.Limits). Others take
+// 100 ms at most, and starting a child takes as long.
+const (
+	worthAChild = 64 << 10
+	lightWork   = 1 << 20
+)
 
-// obtain opens a module's entry in the cache. If there is nothing in it, it is filled, for a large module by a child; another host
+// isLight reports whether a module is compiled in no time. Whatever else is wrong with it, compiling finds.
+func (c *Compiler) isLight(wasm []byte) bool {
+	if len(wasm) >= worthAChild {
+		return false
+	}
+	l := c.limits
+	l.FunctionWork, l.Work = lightWork, lightWork
+	_, err := fuel.Rewrite(wasm, l)
+	return !errors.Is(err, fuel.ErrLimit)
+}
+
+// obtain opens a module's entry in the cache. If there is nothing in it, it is filled, by a child unless the module is light; another host
 // may have done so in the meantime. Where there is no cache or no code could be kept, the module is compiled for this once.
 func (c *Compiler) obtain(ctx context.Context, wasm []byte, entry string, child filler) (*Code, error) {
 	if entry == "" || !c.cache.keepsCode(ctx) {
@@ -77,7 +100,7 @@ func (c *Compiler) obtain(ctx context.Context, wasm []byte, entry string, child 
 		c.log.Warn("compiled code of a plugin is damaged or was not finished; it is compiled anew", "file", filepath.Join(entry, codeFile))
 	}
 	fill := c.fillHere
-	if len(wasm) >= worthAChild && canStartChild.Load() {
+	if canStartChild.Load() && !c.isLight(wasm) {
 		fill = child
 	}
 	if err := c.cache.replace(entry, func(dir string) (bool, error) { return fill(ctx, wasm, dir) }); err != nil {

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"time"
 
 	"github.com/penstock/penstock/host/plugin"
 )
@@ -29,17 +28,15 @@ func (e *childError) Unwrap() error { return e.kind }
 // compileInChild has a child of low priority fill a folder, so that metering and compiling take no time from the streams. It
 // returns false, with a line in the log, where the child failed.
 func (c *Compiler) compileInChild(ctx context.Context, wasm []byte, dir string) (bool, error) {
-	order := compileOrder{Dir: dir, Version: version(), Limits: c.limits, Time: time.Minute}
-	if deadline, ok := ctx.Deadline(); ok {
-		order.Time = time.Until(deadline)
-	}
-	end := c.spare.run(ctx, wasm, order)
+	end := c.spare.run(ctx, wasm, compileOrder{Dir: dir, Version: version(), Limits: c.limits, Bounds: c.bounds})
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case exitRefused[end.code] != nil:
 		return false, &childError{exitRefused[end.code], end.stdout}
+	case end.code == 2 && strings.Contains(end.stderr, "out of memory"): // limitData's doing
+		return false, fmt.Errorf("%w: compiling takes too much memory; make the module smaller, or its largest functions", plugin.ErrLimit)
 	case errors.As(end.err, &exit) && (end.code == -1 || end.code == 2): // it crashed, and would take us with it
 		return false, fmt.Errorf("%w: the compiler gave up: %w: %s", plugin.ErrUnsupported, exit, end.stderr)
 	case end.err != nil:

@@ -35,13 +35,13 @@ func newCompiler(t *testing.T, dir string, change ...func(*fuel.Limits)) (*Compi
 	for _, c := range change {
 		c(&limits)
 	}
-	compiler := New(dir, limits, slog.New(slog.NewTextHandler(log, nil)))
+	compiler := New(dir, limits, time.Minute, slog.New(slog.NewTextHandler(log, nil)))
 	t.Cleanup(compiler.Close)
 	return compiler, log
 }
 
 func compile(ctx context.Context, c *Compiler, wasm []byte) (*Code, error) {
-	return c.Compile(ctx, wasm, sha256.Sum256(wasm), time.Minute)
+	return c.Compile(ctx, wasm, sha256.Sum256(wasm))
 }
 
 // running is a compiled guest that runs, with no host functions but emit.

@@ -19,7 +19,7 @@ import (
 // orderIn has a spare's child compile a module into a folder.
 func orderIn(t *testing.T, s *spare, name string) childEnd {
 	t.Helper()
-	return s.run(t.Context(), large(name).Wasm(), compileOrder{t.TempDir(), version(), fuel.DefaultLimits(), time.Minute})
+	return s.run(t.Context(), large(name).Wasm(), compileOrder{t.TempDir(), version(), fuel.DefaultLimits(), bounds{time.Minute, mostMemory}})
 }
 
 // After the first module a child waits for the next one, and compiles it.

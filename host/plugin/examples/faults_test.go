@@ -63,8 +63,8 @@ func TestFault_DebugBuild_NamesTheLine(t *testing.T) {
 				for seed := 1; seed <= 4; seed++ {
 					fault := failing(t, p, uint64(seed))
 					want := fmt.Sprintf("%s:%d", build.source, lineOf(t, string(text), seed))
-					if !strings.Contains(fault.Error(), want) {
-						t.Errorf("%d: %v\nwant %s", seed, fault, want)
+					if !strings.Contains(fault.Told(), want) {
+						t.Errorf("%d: %s\nwant %s", seed, fault.Told(), want)
 					}
 					if build.prints && !strings.Contains(log.String(), fmt.Sprintf("seed is %d", seed)) {
 						t.Errorf("%d: what it printed is not in the log:\n%s", seed, log)
@@ -121,7 +121,7 @@ func loadLogged(t *testing.T, wasm []byte, cache string) (*load.Plugin, *bytes.B
 	t.Helper()
 	log, limits := &bytes.Buffer{}, plugin.DefaultLimits()
 	limits.Compile, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute // machines under load
-	l := load.New(plugin.Options{Vocabulary: newWords(), CacheDir: cache, Limits: limits, Log: slog.New(slog.NewTextHandler(log, nil))})
+	l := load.New(plugin.Options{Vocabulary: newWords(), CacheDir: cache, Limits: limits, Log: slog.New(slog.NewTextHandler(log, nil)), LogLines: true})
 	p, err := l.Load(context.Background(), wasm)
 	if err != nil {
 		t.Fatal(err)

@@ -93,7 +93,7 @@ func TestGo_Load_Mistakes(t *testing.T) {
 		if err == nil {
 			p.Release()
 		}
-		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(plugin.Told(err), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}
 	}

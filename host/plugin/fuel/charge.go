@@ -55,7 +55,7 @@ func (f *function) stack(b []byte, opcode byte) []byte {
 // block that was opened before that number. The way on comes first: wazero
 // gives it the registers.
 func (f *function) unless(b []byte) []byte {
-	f.shape.blocks++
+	f.startBlock()
 	b = append(b, opI64Const, 0, opI64GeS, opBrIf, 0)
 	b = op(b, opLocalGet, f.fuelLocal())
 	b = op(b, opCall, f.refill())
@@ -165,7 +165,7 @@ func (f *function) loop(at int) {
 	f.body = append(f.body, header...)
 	take()
 	f.body = append(op(f.body, opLocalTee, f.fuelLocal()), opI64Const, 0, opI64LtS, opBrIf, 1)
-	f.shape.blocks++
+	f.startBlock()
 	f.checked = f.in.pos
 }
 

@@ -31,7 +31,7 @@ func (m *module) rewriteCode(r *reader) []byte {
 		}
 		w := f.shape.work(f.locals)
 		if work += w; f.shape.alone(f.locals) > m.limits.FunctionWork || work > m.limits.Work {
-			body.fail(ErrLimit, "so many branches, locals changed in loops, wide calls or memory accesses, that compiling would take too long")
+			body.fail(ErrLimit, tooMuchWork)
 		}
 		if body.err != nil {
 			r.err = fmt.Errorf("function %d: %w", m.imported+i, body.err)
@@ -57,6 +57,11 @@ type function struct {
 	frame   int64  // estimate of the frame's bytes
 	calls   bool
 	shape   shape
+	height  int   // values on the operand stack
+	numbers int   // frames so far
+	uses    []use // of each local
+	order   int   // uses of locals so far
+	loops   []loopUse
 	groups  []byte // declared locals
 	nGroups int
 }
@@ -72,7 +77,9 @@ func (f *function) rewrite(out []byte, s signature, in *reader) []byte {
 	f.ledger = ledger{costs: f.costs[:0], places: f.places[:0], frames: f.frames[:0]}
 	f.checked, f.copies = in.pos, f.copies[:0]
 	f.in, f.body, f.calls, f.shape = in, f.body[:0], false, shape{}
+	f.height, f.numbers, f.order, f.loops = 0, 0, 0, f.loops[:0]
 	f.declare(s)
+	f.uses = append(f.uses[:0], make([]use, f.locals)...)
 	f.copied = in.pos
 	f.begin()
 	f.pay(1) // the call itself

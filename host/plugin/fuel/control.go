@@ -31,6 +31,8 @@ type frame struct {
 	join    int  // what the edges to the frame's end have in common
 	params  int
 	results int
+	base    int // height of the operand stack below its parameters
+	number  int // of the frame in its function
 }
 
 // ledger keeps track of segments through structured control flow.

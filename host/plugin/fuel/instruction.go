@@ -6,17 +6,22 @@ package fuel
 // frames, so nesting costs no host stack.
 func (f *function) instructions() {
 	for len(f.frames) > 0 && f.in.err == nil {
+		if f.shape.alone(f.locals) > f.limits.FunctionWork { // looked at often, so that reading it takes no longer either
+			f.in.fail(ErrLimit, tooMuchWork)
+			return
+		}
 		at := f.in.pos
 		opcode := f.in.byte()
-		kind := core[opcode]
+		kind, rise := core[opcode], coreRise[opcode]
 		switch kind {
 		case prefixMisc:
-			kind = f.prefixed(&misc)
+			kind, rise = f.prefixed(&misc, &miscRise)
 		case prefixVector:
-			kind = f.prefixed(&vector)
+			kind, rise = f.prefixed(&vector, &vectorRise)
 		}
 		f.meter(kind, opcode, at)
 		f.instruction(kind, opcode, at)
+		f.height += int(rise)
 	}
 	if f.in.err == nil {
 		f.flush(f.in.pos)
@@ -27,7 +32,7 @@ func (f *function) instructions() {
 // prefixed reads the rest of a two-part opcode. wazero reads one byte for a
 // vector opcode and takes the second byte of 0x80–0xff, which is 1, for a nop;
 // only the shortest form means the same to both.
-func (f *function) prefixed(table *[256]immediate) immediate {
+func (f *function) prefixed(table *[256]immediate, rises *[256]int8) (immediate, int8) {
 	from := f.in.pos
 	sub := f.in.u32()
 	length := 1
@@ -36,9 +41,9 @@ func (f *function) prefixed(table *[256]immediate) immediate {
 	}
 	if sub > 0xff || f.in.pos-from != length {
 		f.in.fail(ErrUnsupported, "opcode %#x", sub)
-		return plain
+		return plain, 0
 	}
-	return table[sub]
+	return table[sub], rises[sub]
 }
 
 // meter pays for the instruction that begins at at, with a new charge before
@@ -71,6 +76,8 @@ func (f *function) instruction(kind immediate, opcode byte, at int) {
 		if !f.turn() {
 			f.in.fail(ErrMalformed, "else without if")
 		}
+		top := f.frames[len(f.frames)-1]
+		f.height = top.base + top.params
 	case endMark:
 		f.end()
 	case label, labels, leave:
@@ -78,7 +85,10 @@ func (f *function) instruction(kind immediate, opcode byte, at int) {
 	case call, callIndirect:
 		f.call(kind, at)
 	case localIndex:
-		f.in.index(f.locals, "local")
+		i := f.in.index(f.locals, "local")
+		if f.in.err == nil && f.now != dead {
+			f.local(i, opcode != opLocalGet)
+		}
 		if opcode != opLocalGet {
 			f.shape.sets++
 			f.shape.depths += len(f.frames)
@@ -100,23 +110,36 @@ func (f *function) instruction(kind immediate, opcode byte, at int) {
 
 // end closes a frame, and the loop around a loop.
 func (f *function) end() {
-	before := f.refills()
+	before, top := f.refills(), f.frames[len(f.frames)-1]
 	if f.close(); f.refills() < before {
 		f.flush(f.in.pos)
 		f.body = append(f.body, opEnd)
 	}
+	f.height = top.base + top.results
+	if top.opcode == opLoop {
+		f.leaveLoop()
+	}
+	f.branch(1)
 }
 
 // block opens a frame; a loop charges at its header.
 func (f *function) block(opcode byte, at int) {
 	params, results := f.blockType()
 	f.shape.arity += params + results
-	f.shape.blocks++
+	if opcode == opIf {
+		f.height--
+	}
+	f.startBlock()
 	refills := f.refills()
 	if opcode == opLoop && f.now != dead {
 		refills++
 	}
-	f.open(frame{opcode: opcode, entry: f.now, join: nowhere, checked: f.checked, refills: refills, params: params, results: results})
+	f.open(frame{opcode: opcode, entry: f.now, join: nowhere, checked: f.checked, refills: refills, params: params, results: results,
+		base: f.height - params, number: f.numbers})
+	f.numbers++
+	if opcode == opLoop {
+		f.loops = append(f.loops, loopUse{order: f.order})
+	}
 	if len(f.frames) > f.limits.Nesting {
 		f.in.fail(ErrLimit, "blocks more than %d deep", f.limits.Nesting)
 	}
@@ -156,13 +179,18 @@ func (f *function) jump(kind immediate, opcode byte, at int) {
 		f.body = op(f.body, opBr, uint32(len(f.frames)-1+f.refills()))
 		f.shape.arity += f.frames[0].results
 	case label:
-		f.shape.blocks++
+		if opcode == opBrIf {
+			f.height--
+		}
+		f.startBlock()
 		f.body = append(f.body, opcode)
 		f.target()
 	case labels:
 		n := f.in.count(f.limits.BodyBytes, "labels")
 		f.body = op(f.body, opcode, uint32(n))
 		f.shape.targets += n
+		f.height--
+		f.branch(n + 1)
 		for range n {
 			if f.target(); f.in.err != nil {
 				return
@@ -211,6 +239,10 @@ func (f *function) call(kind immediate, at int) {
 	if n := len(callee.params) + len(callee.results); n > wideCall {
 		f.shape.arity += n
 	}
+	if kind == callIndirect {
+		f.height--
+	}
+	f.height += len(callee.results) - len(callee.params)
 	f.calls = true
 	f.flush(at)
 	if f.now != dead {

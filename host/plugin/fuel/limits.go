@@ -48,6 +48,6 @@ func DefaultLimits() Limits {
 		TableElements: abi.LimitTableElements,
 		MemoryPages:   abi.LimitMemoryPages,
 		FunctionWork:  1 << 24,
-		Work:          1 << 26,
+		Work:          3 << 25,
 	}
 }

@@ -9,9 +9,7 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -134,44 +132,6 @@ func TestRewrite_Lines_ChangeNothing(t *testing.T) {
 		} else if !bytes.HasPrefix(m.Wasm, plain.Wasm) {
 			t.Errorf("%s: the module differs", name)
 		}
-	}
-}
-
-// Sections that were made to cost much cost little: half a second on a slow machine.
-func TestRewrite_Lines_HostileAreCheap(t *testing.T) {
-	long := strings.Repeat("x", 1<<20)
-	many := make([]string, 1<<18)
-	for i := range many {
-		many[i] = "f"
-	}
-	var use [][]byte
-	for i := range 1 << 16 {
-		use = append(use, line(0, i, 0))
-	}
-	for name, section := range map[string][]byte{
-		"rows":         linesOf([]string{"a"}, bytes.Repeat([]byte{lineCopy}, 4<<20), endOfLines),
-		"files":        linesOf(many, append(use, endOfLines)...),
-		"long names":   linesOf([]string{long, long, long}, line(0, 0, 1), line(0, 1, 1), endOfLines),
-		"units":        bytes.Repeat(linesOf([]string{"a"}, line(0, 0, 1), endOfLines), 1<<16),
-		"empty units":  make([]byte, 4<<20),
-		"sequences":    linesOf([]string{"a"}, bytes.Repeat(slices.Concat(at(3), line(0, 0, 1), endOfLines), 1<<17)),
-		"too large":    make([]byte, mostLineBytes+1),
-		"wide special": linesOf([]string{"a"}, bytes.Repeat([]byte{255}, 4<<20)),
-	} {
-		t.Run(name, func(t *testing.T) {
-			wasm := lined(section)
-			began := time.Now()
-			m, err := Rewrite(wasm, DefaultLimits())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if took := time.Since(began); took > 3*time.Second {
-				t.Errorf("%v", took)
-			}
-			if len(m.Wasm) > 40<<20 {
-				t.Errorf("%d bytes", len(m.Wasm))
-			}
-		})
 	}
 }
 

@@ -15,11 +15,11 @@ import (
 // lastLines is how many lines of a guest's log are attached to an error.
 const lastLines = 10
 
-// guestLog takes the log of one request's guest: up to a limit in bytes it goes to the operator's log, and the last lines
-// are kept for errors.
+// guestLog takes the log of one request's guest: up to a limit in bytes it goes to the operator's log, if the operator wants that, and the
+// last lines are kept for errors.
 type guestLog struct {
-	to    *slog.Logger
-	left  int // bytes
+	to    *slog.Logger // nil: nobody's
+	left  int          // bytes
 	cut   bool
 	lines []string
 	open  [3][]byte // unfinished lines of standard output and error, by file descriptor

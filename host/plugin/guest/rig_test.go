@@ -47,7 +47,7 @@ func newTestHost(_ testing.TB, change ...func(*plugin.Options)) *Host {
 func mustLoad(t testing.TB, h *Host, g *asm.Guest) *Module {
 	t.Helper()
 	wasm := g.Wasm()
-	code, err := compile.New("", h.Limits.Module, slog.New(slog.DiscardHandler)).Compile(t.Context(), wasm, sha256.Sum256(wasm), time.Minute)
+	code, err := compile.New("", h.Limits.Module, time.Minute, slog.New(slog.DiscardHandler)).Compile(t.Context(), wasm, sha256.Sum256(wasm))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,10 @@ type Session struct {
 
 // NewSession begins a session of a request.
 func (m *Module) NewSession(r *plugin.Request) *Session {
-	s := &Session{request: r, config: r.Config, log: guestLog{to: m.Host.Log.With("plugin", m.Name), left: m.Host.Limits.Log}}
+	s := &Session{request: r, config: r.Config, log: guestLog{left: m.Host.Limits.Log}}
+	if m.Host.LogLines {
+		s.log.to = m.Host.Log.With("plugin", m.Name)
+	}
 	if len(s.config) == 0 {
 		s.config = []byte("{}")
 	}

@@ -81,7 +81,7 @@ func MustFault(t *testing.T, err error, export string, cause error, detail strin
 	if f.Export != export || !errors.Is(err, cause) || f.Plugin != "guest" || f.Kind() == "" {
 		t.Errorf("got %q in %q (%q, kind %q), want %q in %q", f.Cause, f.Export, f.Plugin, f.Kind(), cause, export)
 	}
-	if !strings.Contains(err.Error(), detail) {
-		t.Errorf("got %q, want it to have %q", err, detail)
+	if !strings.Contains(plugin.Told(err), detail) {
+		t.Errorf("got %q, want it to have %q", plugin.Told(err), detail)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/penstock/penstock/host/plugin/compile"
 	"github.com/penstock/penstock/host/plugin/guest"
@@ -22,11 +21,6 @@ func (l *Loader) Check(wasm []byte) error { return compile.Check(wasm, l.host.Li
 // wraps one of package plugin's errors, or is a *plugin.Fault or *plugin.Refusal of describe, warm or the module's initialisation.
 // The plugin is the caller's to Release.
 func (l *Loader) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
-	return l.LoadWithin(ctx, wasm, l.host.Limits.Compile)
-}
-
-// LoadWithin is Load with another limit of the time for compiling.
-func (l *Loader) LoadWithin(ctx context.Context, wasm []byte, limit time.Duration) (*Plugin, error) {
 	if err := l.Check(wasm); err != nil {
 		return nil, err
 	}
@@ -36,7 +30,7 @@ func (l *Loader) LoadWithin(ctx context.Context, wasm []byte, limit time.Duratio
 		return nil, err
 	}
 	sum := sha256.Sum256(wasm)
-	code, err := l.compiler.Compile(ctx, wasm, sum, limit)
+	code, err := l.compiler.Compile(ctx, wasm, sum)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ type Loader struct {
 // New makes a loader for plugins that are offered o.
 func New(o plugin.Options) *Loader {
 	h := guest.NewHost(o)
-	return &Loader{host: h, compiler: compile.New(h.CacheDir, h.Limits.Module, h.Log), unused: make(chan struct{})}
+	return &Loader{host: h, compiler: compile.New(h.CacheDir, h.Limits.Module, h.Limits.Compile, h.Log), unused: make(chan struct{})}
 }
 
 // Limits are what its plugins may use.

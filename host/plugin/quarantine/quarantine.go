@@ -41,6 +41,7 @@ type sender struct {
 
 // record is what a sender did since the plugin last served it well.
 type record struct {
+	last   string        // fault
 	faults []time.Time   // of the last minute, at most as many as lead to a pause
 	until  time.Time     // it waits; zero: it never had to
 	pause  time.Duration // the last one
@@ -94,14 +95,14 @@ func (q *Quarantine) Check(r *plugin.Request) error {
 	if len(q.records) == 0 {
 		return nil
 	}
-	wait := time.Duration(0)
+	wait, last := time.Duration(0), ""
 	for _, s := range senders(r) {
-		if record := q.records[s]; record != nil {
-			wait = max(wait, time.Until(record.until))
+		if record := q.records[s]; record != nil && time.Until(record.until) > wait {
+			wait, last = time.Until(record.until), record.last
 		}
 	}
 	if wait > 0 {
-		return &plugin.QuarantineError{Plugin: q.plugin, Wait: wait, Last: q.last}
+		return &plugin.QuarantineError{Plugin: q.plugin, Wait: wait, Last: last}
 	}
 	return nil
 }
@@ -130,6 +131,7 @@ func (q *Quarantine) Faulted(f *plugin.Fault, r *plugin.Request) {
 	}
 	for _, s := range senders(r) {
 		record := q.record(s, now)
+		record.last = q.last
 		again := record.recent(now)
 		if record.add(now, q.limit) {
 			q.log.Warn("a plugin is in quarantine for a client after repeated faults; it ends by itself, or with a reset",

@@ -123,6 +123,17 @@ func bombs() map[string]struct {
 	wide := straight(1, 5_000, 0x10, 2, 0x10, 3).body(0)
 	numbers := vec(1000, func(int) []byte { return []byte{0x7e, 1, 0x42, 0, 0x0b} })
 	deep := slices.Concat([]byte{0}, repeated(19_000, 0x02, 0x40), repeated(19_000, 0x0b), []byte{0x0b})
+	branches := repeated(3_000, 0x41, 1, 0x04, 0x40, 0x0b)
+	keeping := func(values int) []byte { // sizes of the memory, added and stored after the branches
+		return slices.Concat([]byte{0, 0x41, 0}, repeated(values, 0x3f, 0), branches, repeated(values-1, 0x6a), []byte{0x36, 2, 0, 0x0b})
+	}
+	reading := []byte{}
+	for i := range 9_000 {
+		reading = append(append(append(reading, 0x20), leb(i)...), 0x1a)
+	}
+	declared := slices.Concat([]byte{1}, leb(9_000), []byte{0x7e})
+	readLate := slices.Concat(declared, branches, reading, []byte{0x0b})
+	readInLoops := slices.Concat(declared, bytes.Repeat(slices.Concat([]byte{0x03, 0x40}, reading, []byte{0x0b}), 25), []byte{0x0b})
 	looped := slices.Concat([]byte{0}, repeated(500, 0x03, 0x40), repeated(500, 0x0b), []byte{0x0b})
 	same := func(code []byte) func(int) []byte { return func(int) []byte { return code } }
 	return map[string]struct {
@@ -152,28 +163,34 @@ func bombs() map[string]struct {
 		"calls of 128 values": {bomb{others: 3, more: [][]byte{signature(0, 128), signature(128, 0)}, functions: []byte{5, 0, 0, 1, 2, 0}, body: func(i int) []byte {
 			return [][]byte{{0, 0x00, 0x0b}, {0, 0x0b}, wide}[i]
 		}}, "compiling"},
-		"200,000 memory accesses": {straight(1, 150_000, 0x41, 0, 0x28, 2, 0, 0x1a), "compiling"},
-		"80,000 at a time":        {straight(16, 80_000, 0x41, 0, 0x28, 2, 0, 0x1a), ""},
-		"truncations":             {straight(16, 80_000, 0x43, 0, 0, 0, 0, 0xa8, 0x1a), ""},
-		"divisions":               {straight(16, 80_000, 0x42, 1, 0x42, 2, 0x7f, 0x1a), ""},
-		"16 MB of additions":      {straight(16, 170_000, 0x42, 1, 0x42, 2, 0x7c, 0x1a), ""},
-		"a deep stack":            {bomb{others: 1, body: same(slices.Concat([]byte{0}, repeated(240_000, 0x41, 1), repeated(240_000, 0x1a), []byte{0x0b}))}, ""},
-		"locals that change":      {bomb{others: 1, body: same(changing)}, ""},
+		"200,000 memory accesses":      {straight(1, 150_000, 0x41, 0, 0x28, 2, 0, 0x1a), "compiling"},
+		"80,000 at a time":             {straight(16, 80_000, 0x41, 0, 0x28, 2, 0, 0x1a), ""},
+		"truncations":                  {straight(16, 80_000, 0x43, 0, 0, 0, 0, 0xa8, 0x1a), ""},
+		"divisions":                    {straight(16, 80_000, 0x42, 1, 0x42, 2, 0x7f, 0x1a), ""},
+		"16 MB of additions":           {straight(16, 170_000, 0x42, 1, 0x42, 2, 0x7c, 0x1a), ""},
+		"a deep stack":                 {bomb{others: 1, body: same(slices.Concat([]byte{0}, repeated(240_000, 0x41, 1), repeated(240_000, 0x1a), []byte{0x0b}))}, ""},
+		"values that outlive branches": {bomb{others: 1, body: same(keeping(45_000))}, "compiling"},
+		"fewer, in less than 64 KiB":   {bomb{others: 1, body: same(keeping(14_000))}, "compiling"},
+		"locals read after branches":   {bomb{others: 1, body: same(readLate)}, "compiling"},
+		"locals read in loops":         {bomb{others: 1, body: same(readInLoops)}, "compiling"},
+		"locals that change":           {bomb{others: 1, body: same(changing)}, ""},
 	}
 }
 
-// processorTime is what this process has used of all cores.
-func processorTime() time.Duration {
+// processorTime is what this process (syscall.RUSAGE_SELF) or the children that it has waited for have used of all cores.
+func processorTime(who int) time.Duration {
 	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it fails for a wrong pointer only
+	_ = syscall.Getrusage(who, &u) // it fails for a wrong pointer only
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// Whatever is uploaded is answered within 3 s, with nothing left behind.
-func TestRegistry_Upload_Bombs_AnsweredInTime(t *testing.T) {
-	const bound = 3 * time.Second
+// Whatever is uploaded costs a bounded amount of work, nearly none of it in the server itself, and leaves nothing behind. What the clock
+// says to it depends on the machine.
+func TestRegistry_Upload_Bombs_CostLittle(t *testing.T) {
+	const ownBound = 3 * time.Second // ten times what the worst takes, with the race detector too
+	bound := plugin.DefaultLimits().Compile + time.Second
 	l := loadtest.New(t, func(o *plugin.Options) {
-		o.Limits.Compile, o.Limits.Upload = plugin.DefaultLimits().Compile, plugin.DefaultLimits().Upload
+		o.Limits.Compile, o.CacheDir = plugin.DefaultLimits().Compile, t.TempDir()
 	})
 	for name, c := range bombs() {
 		wasm := c.bomb.wasm()
@@ -181,12 +198,8 @@ func TestRegistry_Upload_Bombs_AnsweredInTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		began, used := time.Now(), processorTime()
+		own, children := processorTime(syscall.RUSAGE_SELF), processorTime(syscall.RUSAGE_CHILDREN)
 		_, _, err = g.Upload(context.Background(), wasm)
-		took := time.Since(began)
-		if took > bound {
-			t.Errorf("%s: answered after %v", name, took)
-		}
 		g.uploads.Wait() // for what goes on with nobody waiting
 		if err == nil || len(g.List()) > 0 {
 			t.Errorf("%s: it is a plugin now", name)
@@ -197,7 +210,10 @@ func TestRegistry_Upload_Bombs_AnsweredInTime(t *testing.T) {
 		if err := g.Close(); err != nil {
 			t.Error(err)
 		}
-		t.Logf("%-36s %8d bytes, answered after %4d ms, over after %5d ms and %5d ms of processor time: %.90v",
-			name, len(wasm), took.Milliseconds(), time.Since(began).Milliseconds(), (processorTime() - used).Milliseconds(), err)
+		own, children = processorTime(syscall.RUSAGE_SELF)-own, processorTime(syscall.RUSAGE_CHILDREN)-children
+		if own > ownBound || children > bound {
+			t.Errorf("%s: the server has computed for %v and its child for %v", name, own, children)
+		}
+		t.Logf("%-36s %8d bytes, %5d ms of processor time and %5d ms of a child's: %.90v", name, len(wasm), own.Milliseconds(), children.Milliseconds(), err)
 	}
 }

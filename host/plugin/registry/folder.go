@@ -19,10 +19,6 @@ import (
 // suffix is what files of plugins end with.
 const suffix = ".wasm"
 
-// fileCompileTime is how long compiling a file of the folder may take. The operator put it there, and the machine may be busy when
-// the server starts; the rewriter bounds the work in any case.
-const fileCompileTime = time.Minute
-
 // stamp reports whether a file has changed.
 type stamp struct {
 	size     int64
@@ -70,7 +66,7 @@ func (g *Registry) read(ctx context.Context, base string, now stamp) {
 	old := g.file(base)
 	wasm, err := readAtMost(filepath.Join(g.dir, base), g.loader.Limits().Module.ModuleBytes+1)
 	if err == nil {
-		next.plugin, err = g.load(ctx, wasm, fileCompileTime)
+		next.plugin, err = g.load(ctx, wasm)
 	}
 	if ctx.Err() != nil {
 		if next.plugin != nil {
@@ -90,23 +86,19 @@ func (g *Registry) read(ctx context.Context, base string, now stamp) {
 		if old != nil {
 			next.plugin = old.plugin
 		}
-		g.log.Warn("a plugin was not loaded", "file", base, "error", err)
+		g.log.Warn("a plugin was not loaded", "file", base, "error", plugin.Told(err))
 	} else {
 		g.log.Info("plugin loaded", "plugin", next.plugin.Name, "version", next.plugin.Manifest.Version, "sha256", next.plugin.SHA256)
 	}
 	g.set(base, next)
 }
 
-// load loads a module that the lock allows; in the time that an upload has if within is 0.
-func (g *Registry) load(ctx context.Context, wasm []byte, within time.Duration) (p *load.Plugin, err error) {
+// load loads a module that the lock allows.
+func (g *Registry) load(ctx context.Context, wasm []byte) (*load.Plugin, error) {
 	if err := g.lock.Allows(wasm); err != nil {
 		return nil, err // before anything of it runs
 	}
-	if within > 0 {
-		p, err = g.loader.LoadWithin(ctx, wasm, within)
-	} else {
-		p, err = g.loader.Load(ctx, wasm)
-	}
+	p, err := g.loader.Load(ctx, wasm)
 	if err != nil {
 		return nil, err
 	}

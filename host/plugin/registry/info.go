@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 )
 
@@ -37,7 +38,7 @@ const (
 func (f *file) info() Info {
 	i := Info{Name: strings.TrimSuffix(f.base, suffix), State: StateFailed, File: f.base, Size: f.stamp.size}
 	if f.err != nil {
-		i.Error = f.err.Error()
+		i.Error = plugin.Told(f.err) // of loading, when there is no request that could be quoted
 	}
 	if f.plugin == nil {
 		return i

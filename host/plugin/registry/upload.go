@@ -17,8 +17,9 @@ import (
 // Upload checks a module, writes it into the folder and puts it to use under the name in its manifest, in place of the
 // one that had it. created tells that the name is new. Errors are those of load.Loader.Load, or of writing.
 //
-// It returns in time whatever the module is. Compiling a function and a call of the guest cannot be stopped: they may go on for a
-// second or two after that, and change nothing then.
+// What a module may cost is limited as work: of compiling, as the rewriter estimates it and in processor time, and of its calls, in fuel. The
+// limit by the clock is for a machine that is too busy. Compiling a function in this process and a call of the guest cannot be stopped:
+// they may go on for a second or two after that, and change nothing then.
 func (g *Registry) Upload(ctx context.Context, wasm []byte) (_ Info, created bool, _ error) {
 	return g.receive(ctx, wasm, g.keep)
 }
@@ -80,7 +81,7 @@ func (g *Registry) lateError(ctx context.Context, u *upload) error {
 	case !u.begun.Load():
 		return fmt.Errorf("%w: it is loading others", plugin.ErrBusy)
 	}
-	return fmt.Errorf("%w: loading it %w, %v; make the module smaller, or put the file into the plugin folder, where there is more time",
+	return fmt.Errorf("%w: loading it %w, %v; try again when the machine has less to do, or put the file into the plugin folder",
 		plugin.ErrLimit, ErrLate, g.loader.Limits().Upload)
 }
 
@@ -91,7 +92,7 @@ func (g *Registry) install(ctx context.Context, wasm []byte, u *upload, then fin
 	}
 	defer g.release()
 	u.begun.Store(true)
-	p, err := g.load(ctx, wasm, 0)
+	p, err := g.load(ctx, wasm)
 	if err != nil {
 		return Info{}, false, err
 	}

@@ -193,7 +193,7 @@ func TestStage_Close_TellsOnceAndReleases(t *testing.T) {
 	g.Put(hosttest.AtScratch, "bye")
 	g.On(abi.ExportClose, i32(1), i32(hosttest.AtScratch), i32(3), g.Call("log"))
 	var log bytes.Buffer
-	p, err := loadtest.New(t, func(o *plugin.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) }).Load(t.Context(), g.Wasm())
+	p, err := loadtest.New(t, func(o *plugin.Options) { o.Log, o.LogLines = slog.New(slog.NewTextHandler(&log, nil)), true }).Load(t.Context(), g.Wasm())
 	if err != nil {
 		t.Fatal(err)
 	}

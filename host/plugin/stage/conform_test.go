@@ -226,9 +226,9 @@ func failure(err error) error {
 	case errors.As(err, &f):
 		return f
 	case errors.As(err, &fault):
-		return &tck.Failure{Outcome: tck.Faulted, Message: err.Error()}
+		return &tck.Failure{Outcome: tck.Faulted, Message: plugin.Told(err)}
 	}
-	return &tck.Failure{Outcome: tck.Declined, Message: err.Error()}
+	return &tck.Failure{Outcome: tck.Declined, Message: plugin.Told(err)}
 }
 
 // draw ends a chain: greedy, from what the plugins left.

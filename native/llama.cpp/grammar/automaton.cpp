@@ -18,7 +18,9 @@ static bool is_range_end(const llama_grammar_element & e) { return e.type == LLA
 // Whether an element continues the character class before it.
 static bool continues_class(const llama_grammar_element & e) { return is_range_end(e) || e.type == LLAMA_GRETYPE_CHAR_ALT; }
 
-grammar_automaton::grammar_automaton(const llama_grammar_rules & all, uint32_t root) : root(root) {
+std::atomic<int64_t> grammar_rules::living{ 0 };
+
+grammar_rules::grammar_rules(const llama_grammar_rules & all, uint32_t root, std::string key) : root(root), key(std::move(key)) {
     for (const auto & rule : all) {
         rules.push_back({ static_cast<uint32_t>(elements.size()) });
         for (const auto & e : rule) {
@@ -40,8 +42,10 @@ grammar_automaton::grammar_automaton(const llama_grammar_rules & all, uint32_t r
     for (uint32_t c = 0; c < 128; c++) {
         ascii[c] = static_cast<uint32_t>(std::upper_bound(bounds.begin(), bounds.end(), c) - bounds.begin());
     }
-    forget();
+    living++;
 }
+
+grammar_automaton::grammar_automaton(std::shared_ptr<const grammar_rules> text) : text(std::move(text)) { forget(); }
 
 void grammar_automaton::forget() {
     nodes    = { { 0, 0 } };
@@ -76,19 +80,19 @@ bool grammar_automaton::begin_operation(state & current) {
     return true;
 }
 
-bool grammar_automaton::ends_rule(uint32_t at) const {
+bool grammar_rules::ends_rule(uint32_t at) const {
     return elements[at].type == LLAMA_GRETYPE_END || elements[at].type == LLAMA_GRETYPE_ALT;
 }
 
 // The element behind this one. A character class is several entries.
-uint32_t grammar_automaton::next_element(uint32_t at) const {
+uint32_t grammar_rules::next_element(uint32_t at) const {
     for (at++; continues_class(elements[at]); at++) {
     }
     return at;
 }
 
 // Whether an element takes some code point of a range.
-bool grammar_automaton::matches(uint32_t at, uint32_t first, uint32_t last) const {
+bool grammar_rules::matches(uint32_t at, uint32_t first, uint32_t last) const {
     const auto type = elements[at].type;
     if (type == LLAMA_GRETYPE_CHAR_ANY) {
         return true;
@@ -105,7 +109,7 @@ bool grammar_automaton::matches(uint32_t at, uint32_t first, uint32_t last) cons
     return type == LLAMA_GRETYPE_CHAR_NOT;
 }
 
-uint32_t grammar_automaton::class_of(uint32_t code_point) const {
+uint32_t grammar_rules::class_of(uint32_t code_point) const {
     if (code_point < 128) {
         return ascii[code_point];
     }
@@ -114,7 +118,7 @@ uint32_t grammar_automaton::class_of(uint32_t code_point) const {
 
 // Puts an element on a stack, unless it is the end of its rule.
 grammar_automaton::stack grammar_automaton::push(stack below, uint32_t at) {
-    if (ends_rule(at)) {
+    if (text->ends_rule(at)) {
         return below;
     }
     const auto [found, made] = node_ids.try_emplace(uint64_t(below) << 32 | at, static_cast<stack>(nodes.size()));
@@ -128,7 +132,7 @@ grammar_automaton::stack grammar_automaton::push(stack below, uint32_t at) {
 // The stack after its top element was read.
 grammar_automaton::stack grammar_automaton::pop(stack s) {
     const node top = nodes[s];
-    return push(top.below, next_element(top.element));
+    return push(top.below, text->next_element(top.element));
 }
 
 void grammar_automaton::spend(size_t n) {
@@ -148,11 +152,11 @@ void grammar_automaton::expand(stack s, std::vector<stack> & out) {
             continue;
         }
         spend(1);
-        if (s == 0 || elements[nodes[s].element].type != LLAMA_GRETYPE_RULE_REF) {
+        if (s == 0 || text->elements[nodes[s].element].type != LLAMA_GRETYPE_RULE_REF) {
             out.push_back(s);
             continue;
         }
-        const auto & rule = rules[elements[nodes[s].element].value];
+        const auto & rule = text->rules[text->elements[nodes[s].element].value];
         const stack  rest = pop(s);
         for (const uint32_t at : rule) {
             open.push_back(push(rest, at));
@@ -178,14 +182,14 @@ grammar_automaton::state grammar_automaton::state_of(std::vector<stack> & set) {
 grammar_automaton::state grammar_automaton::start() {
     std::vector<stack> set;
     expanded.clear();
-    for (const uint32_t at : rules[root]) {
+    for (const uint32_t at : text->rules[text->root]) {
         expand(push(0, at), set);
     }
     return state_of(set);
 }
 
 grammar_automaton::state grammar_automaton::step(state from, uint32_t code_point) {
-    const uint32_t c = class_of(code_point);
+    const uint32_t c = text->class_of(code_point);
     if (!steps[from].empty() && steps[from][c] != unknown) {
         return steps[from][c];
     }
@@ -196,16 +200,16 @@ grammar_automaton::state grammar_automaton::step(state from, uint32_t code_point
             continue;
         }
         const uint32_t at = nodes[s].element;
-        spend(next_element(at) - at);
-        if (matches(at, code_point, code_point)) {
+        spend(text->next_element(at) - at);
+        if (text->matches(at, code_point, code_point)) {
             expand(pop(s), set);
         }
     }
     const state to = state_of(set);
     if (steps[from].empty()) {
-        spend(bounds.size() / 16);
-        n_kept += bounds.size() + 1;
-        steps[from].resize(bounds.size() + 1, unknown);
+        spend(text->bounds.size() / 16);
+        n_kept += text->bounds.size() + 1;
+        steps[from].resize(text->bounds.size() + 1, unknown);
     }
     return steps[from][c] = to;
 }
@@ -219,7 +223,7 @@ grammar_automaton::state grammar_automaton::step_token(state from, llama_token t
     std::vector<stack> set;
     expanded.clear();
     for (const stack s : std::vector<stack>(sets[from])) {
-        if (s != 0 && names(elements[nodes[s].element], token)) {
+        if (s != 0 && names(text->elements[nodes[s].element], token)) {
             expand(pop(s), set);
         }
     }
@@ -234,14 +238,14 @@ grammar_automaton::state grammar_automaton::join(state a, state b) {
 
 bool grammar_automaton::takes_token(state s, llama_token token) const {
     return std::any_of(sets[s].begin(), sets[s].end(),
-                       [&](stack t) { return t != 0 && names(elements[nodes[t].element], token); });
+                       [&](stack t) { return t != 0 && names(text->elements[nodes[t].element], token); });
 }
 
 std::vector<uint32_t> grammar_automaton::named_tokens(state s, size_t n) const {
     std::vector<uint32_t> mask;
-    int64_t               except = -1;  // the one token that the elements seen so far exclude
+    int64_t               except = -1;  // the one token that the text->elements seen so far exclude
     for (const stack t : sets[s]) {
-        const auto & e = elements[nodes[t].element];
+        const auto & e = text->elements[nodes[t].element];
         if (t == 0 || (e.type != LLAMA_GRETYPE_TOKEN && e.type != LLAMA_GRETYPE_TOKEN_NOT)) {
             continue;
         }
@@ -271,8 +275,8 @@ bool grammar_automaton::takes_one_of(state s, uint32_t first, uint32_t last) {
             return false;
         }
         const uint32_t at = nodes[t].element;
-        spend(next_element(at) - at);
-        return matches(at, first, last);
+        spend(text->next_element(at) - at);
+        return text->matches(at, first, last);
     });
 }
 

@@ -13,7 +13,7 @@ namespace ps {
 static constexpr size_t max_masks = 32;       // kept, for states that come again, such as the inside of a string
 static constexpr size_t few_candidates = 128;  // up to so many are tried one by one, instead of by a mask
 
-static llama_grammar_rules parse(const llama_vocab * vocab, const std::string & text, const std::string & root, uint32_t & start) {
+static std::shared_ptr<const grammar_rules> parse(const llama_vocab * vocab, const std::string & text, const std::string & root, std::string key) {
     check_grammar_text(text);
     llama_grammar_parser parser(vocab);
     try {
@@ -34,16 +34,40 @@ static llama_grammar_rules parse(const llama_vocab * vocab, const std::string & 
     if (found == parser.symbol_ids.end()) {
         throw fault(PS_INVALID, "the grammar has no rule \"" + root + "\"");
     }
-    start = found->second;
     check_grammar_rules(parser.rules);
-    return std::move(parser.rules);
+    return std::make_shared<const grammar_rules>(parser.rules, found->second, std::move(key));
 }
 
-grammar::grammar(const llama_vocab * vocab, const sorted_vocabulary & tokens, const std::string & text, const std::string & root) :
-    vocabulary(tokens) {
-    uint32_t   start  = 0;
-    const auto parsed = parse(vocab, text, root.empty() ? "root" : root, start);
-    automaton.emplace(parsed, start);
+std::shared_ptr<const grammar_rules> grammar_texts::parsed(const llama_vocab * vocab, const std::string & text, const std::string & root) {
+    const std::string name = root.empty() ? "root" : root;
+    const std::string key  = std::to_string(name.size()) + ":" + name + text;
+    const size_t      hash = std::hash<std::string>()(key);
+    const auto        find = [&]() -> std::shared_ptr<const grammar_rules> {
+        const auto found  = known.find(hash);
+        auto       shared = found != known.end() ? found->second.lock() : nullptr;
+        return shared && shared->key == key ? shared : nullptr;
+    };
+    {
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (auto shared = find()) {
+            return shared;
+        }
+    }
+    auto made = parse(vocab, text, name, key);  // others need not wait for that
+
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (auto shared = find()) {  // which another has parsed meanwhile
+        return shared;
+    }
+    for (auto at = known.begin(); at != known.end();) {
+        at = at->second.expired() ? known.erase(at) : std::next(at);
+    }
+    known[hash] = made;
+    return made;
+}
+
+grammar::grammar(const sorted_vocabulary & tokens, std::shared_ptr<const grammar_rules> text) : vocabulary(tokens) {
+    automaton.emplace(std::move(text));
     reset();
 }
 

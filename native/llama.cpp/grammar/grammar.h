@@ -6,6 +6,7 @@
 #include "automaton.h"
 #include "sorted_vocabulary.h"
 
+#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -13,12 +14,23 @@
 
 namespace ps {
 
+// The texts that answers follow now, parsed: many answers follow the same.
+class grammar_texts {
+  public:
+    // text is GBNF, root the name of its first rule, "" is "root". Throws where the text is no grammar, or one whose expansion would not
+    // end.
+    std::shared_ptr<const grammar_rules> parsed(const llama_vocab * vocab, const std::string & text, const std::string & root);
+
+  private:
+    std::mutex                                                     mutex;
+    std::unordered_map<size_t, std::weak_ptr<const grammar_rules>> known;  // by the hash of their keys
+};
+
 // A grammar and how far the text of an answer has come in it. Functions throw a fault where a grammar turns out too ambiguous to follow.
 class grammar {
   public:
-    // text is GBNF, root the name of its first rule, "" is "root". Throws where the text is no grammar, or one whose expansion would not
-    // end. The vocabulary is kept as a reference.
-    grammar(const llama_vocab * vocab, const sorted_vocabulary & tokens, const std::string & text, const std::string & root);
+    // The vocabulary is kept as a reference.
+    grammar(const sorted_vocabulary & tokens, std::shared_ptr<const grammar_rules> text);
 
     // Sets the logits of the candidates that may not come next to -inf.
     void apply(llama_token_data_array * candidates);

@@ -20,8 +20,8 @@ static constexpr size_t schema_stack = size_t(256) << 20, max_schema = size_t(25
 int32_t ps_grammar_new(ps_model * model, const char * text, size_t size, const char * root, size_t root_size, ps_grammar ** out,
                        ps_error * err) noexcept {
     return ps::guarded(err, [&] {
-        ps::grammar parsed(model->vocab, model->sorted(), std::string(text, size), std::string(root, root_size));
-        *out = new ps_grammar{ std::move(parsed), model->n_vocab };
+        auto parsed = model->grammars.parsed(model->vocab, std::string(text, size), std::string(root, root_size));
+        *out        = new ps_grammar{ ps::grammar(model->sorted(), std::move(parsed)), model->n_vocab };
     });
 }
 

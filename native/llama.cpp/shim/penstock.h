@@ -82,7 +82,7 @@ int32_t ps_serve_devices(int32_t socket, const char *const *names, size_t n, siz
 
 // How many objects of each kind exist; tests look for leaks with it.
 typedef struct ps_live {
-    int64_t models, contexts, samplers, templates, answers, grammars, states, adapters;
+    int64_t models, contexts, samplers, templates, answers, grammars, grammar_texts, states, adapters;
 } ps_live;
 
 void ps_live_objects(ps_live *out) PS_NOEXCEPT;

@@ -97,12 +97,13 @@ int32_t ps_device_at(int32_t index, ps_device * out, ps_error * err) noexcept {
 }
 
 void ps_live_objects(ps_live * out) noexcept {
-    out->models    = ps::live_models;
-    out->contexts  = ps::live_contexts;
-    out->samplers  = ps::live_samplers;
-    out->templates = ps::live_templates;
-    out->answers   = ps::live_answers;
-    out->grammars  = ps::live_grammars;
-    out->states    = ps::live_states;
-    out->adapters  = ps::live_adapters;
+    out->models        = ps::live_models;
+    out->contexts      = ps::live_contexts;
+    out->samplers      = ps::live_samplers;
+    out->templates     = ps::live_templates;
+    out->answers       = ps::live_answers;
+    out->grammars      = ps::live_grammars;
+    out->grammar_texts = ps::grammar_rules::living;
+    out->states        = ps::live_states;
+    out->adapters      = ps::live_adapters;
 }

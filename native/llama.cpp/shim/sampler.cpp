@@ -15,7 +15,8 @@ struct ps_sampler {
 static void set_grammar(ps_sampler & s, ps_model * model, const ps_sampler_lists & l) {
     try {
         const std::string text(l.grammar, l.grammar_size), root(l.root, l.root_size);
-        s.chain.set_grammar(std::make_unique<ps::grammar>(model->vocab, model->sorted(), text, root), l.prefix, l.n_prefix);
+        auto              parsed = model->grammars.parsed(model->vocab, text, root);
+        s.chain.set_grammar(std::make_unique<ps::grammar>(model->sorted(), std::move(parsed)), l.prefix, l.n_prefix);
     } catch (const ps::fault & f) {
         throw ps::fault(f.code == PS_INVALID ? PS_BAD_GRAMMAR : f.code, f.what());
     }

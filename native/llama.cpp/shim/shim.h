@@ -8,7 +8,7 @@
 #include "locked_memory.h"
 #include "stack.h"
 
-#include "grammar/sorted_vocabulary.h"
+#include "grammar/grammar.h"
 
 #include "llama.h"
 
@@ -48,6 +48,7 @@ struct ps_model {
     std::shared_mutex adapters;  // guards llama.cpp's list of the model's adapters: who plans a pass reads it
 
     const ps::sorted_vocabulary & sorted();  // for grammars; made when first asked for
+    ps::grammar_texts grammars;
     std::vector<ps::locked_memory> locks;  // of the weights, if they are to stay in RAM
 
     ~ps_model() {

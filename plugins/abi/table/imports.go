@@ -123,7 +123,7 @@ func resultImports() []Func {
 		},
 		{
 			Name: "log", Params: []Value{{Name: "level", Type: I32}, inPtr, length}, Fuel: perByte,
-			Doc: "A line for the operator's log, see *log levels*. The last lines are attached to a fault. What exceeds the request's log limit is cut.",
+			Doc: "A line for whoever sends the request, see *log levels*: the last ones are attached to a fault. The operator's log has it where the operator wants that. What exceeds the request's log limit is cut.",
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/stage"
 )
 
@@ -43,6 +44,11 @@ type Export struct {
 }
 
 func (r *Report) find(format string, args ...any) {
+	for i, arg := range args {
+		if err, ok := arg.(error); ok {
+			args[i] = plugin.Told(err)
+		}
+	}
 	r.Findings = append(r.Findings, fmt.Sprintf(format, args...))
 }
 

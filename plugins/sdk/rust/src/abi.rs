@@ -119,7 +119,7 @@ pub const LIMIT_HOOK_MS: i64 = 1000;
 /// ms
 pub const LIMIT_SETUP_MS: i64 = 2500;
 /// ms
-pub const LIMIT_LOAD_MS: i64 = 20000;
+pub const LIMIT_LOAD_MS: i64 = 60000;
 /// pages of 64 KiB
 pub const LIMIT_MEMORY_PAGES: i64 = 1024;
 /// elements, all tables together
@@ -151,9 +151,9 @@ pub const LIMIT_LOCALS: i64 = 10000;
 /// locals of all functions
 pub const LIMIT_ALL_LOCALS: i64 = 4000000;
 /// ms from an upload to its answer
-pub const LIMIT_UPLOAD_MS: i64 = 2500;
-/// ms
-pub const LIMIT_COMPILE_MS: i64 = 10000;
+pub const LIMIT_UPLOAD_MS: i64 = 120000;
+/// ms of all processors together
+pub const LIMIT_COMPILE_MS: i64 = 30000;
 /// bytes a request
 pub const LIMIT_LOG_BYTES: i64 = 65536;
 /// bytes a call of an export
@@ -222,7 +222,7 @@ extern "C" {
     pub fn emit(ptr: *const u8, len: i32);
     /// Sets the text of the error that a following non-zero answer means; the client sees it. The last call counts; at most 4 KiB are kept.
     pub fn fail(ptr: *const u8, len: i32);
-    /// A line for the operator's log, see *log levels*. The last lines are attached to a fault. What exceeds the request's log limit is cut.
+    /// A line for whoever sends the request, see *log levels*: the last ones are attached to a fault. The operator's log has it where the operator wants that. What exceeds the request's log limit is cut.
     pub fn log(level: i32, ptr: *const u8, len: i32);
     /// Compiles a grammar of at most 256 KiB, see *grammar kinds*. A handle ≥ 0, at most four an instance, or negative with the reason in the log. A grammar goes with its instance.
     pub fn grammar_open(kind: i32, ptr: *const u8, len: i32) -> i32;

@@ -144,8 +144,9 @@ func Emit(ptr unsafe.Pointer, len int32)
 //go:noescape
 func Fail(ptr unsafe.Pointer, len int32)
 
-// Log: A line for the operator's log, see log levels. The last lines are attached to a fault. What
-// exceeds the request's log limit is cut.
+// Log: A line for whoever sends the request, see log levels: the last ones are attached to a fault.
+// The operator's log has it where the operator wants that. What exceeds the request's log limit is
+// cut.
 //
 //go:wasmimport penstock log
 //go:noescape

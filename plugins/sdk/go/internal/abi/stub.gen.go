@@ -106,8 +106,9 @@ func Emit(ptr unsafe.Pointer, len int32) { host.Emit(ptr, len) }
 // last call counts; at most 4 KiB are kept.
 func Fail(ptr unsafe.Pointer, len int32) { host.Fail(ptr, len) }
 
-// Log: A line for the operator's log, see log levels. The last lines are attached to a fault. What
-// exceeds the request's log limit is cut.
+// Log: A line for whoever sends the request, see log levels: the last ones are attached to a fault.
+// The operator's log has it where the operator wants that. What exceeds the request's log limit is
+// cut.
 func Log(level int32, ptr unsafe.Pointer, len int32) { host.Log(level, ptr, len) }
 
 // GrammarOpen: Compiles a grammar of at most 256 KiB, see grammar kinds. A handle ≥ 0, at most

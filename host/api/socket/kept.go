@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+
+package socket
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// kept is what stays of an answer that has ended: its frames. They need neither its model nor its stream.
+type kept struct {
+	frames []keptFrame
+	events int64
+	bytes  int64
+}
+
+// keptFrame is a frame that waits for its client.
+type keptFrame struct {
+	seq  int64  // of its event; −1: it is sent whatever the client has seen
+	data []byte // without the client's name of the answer
+}
+
+// keptStream stands for the stream of an answer that is kept.
+type keptStream struct {
+	completion.Stream
+	name string
+}
+
+// ID implements completion.Stream.
+func (s keptStream) ID() string { return s.name }
+
+// Cancel implements completion.Stream.
+func (keptStream) Cancel() {}
+
+// keep has only the frames stay of an answer that has ended, and lets go of its model. Who still reads it has that done at its end.
+func (d *detachable) keep() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	select {
+	case <-d.reader.released:
+	default:
+		return
+	}
+	st, ok := d.stream.(Attacher)
+	if !ok || d.request == nil || d.forgot.Load() || st.Attach(-1) != nil {
+		return
+	}
+	frames, err := d.frames()
+	if err != nil {
+		return // it stays until its time is up
+	}
+	free := d.free
+	last := &answer{connection: d.reader.connection, stop: d.reader.stop, released: d.reader.released, ended: true}
+	last.told.Store(d.reader.told.Load())
+	d.reader, d.stream, d.request, d.free = last, nil, nil, func() {}
+	d.paused.Store(false)
+	d.all.keep(d, frames)
+	free()
+}
+
+// frames makes all frames of an answer, which has ended.
+func (d *detachable) frames() (*kept, error) {
+	a := &answer{connection: &connection{api: d.api}, stream: d.stream, choice: &completion.Choice{Request: d.request}, seed: d.seed}
+	if d.parts {
+		var err error
+		if a.parts, err = newParts(d.request, true); err != nil {
+			return nil, err
+		}
+		defer a.parts.close()
+	}
+	k := &kept{}
+	for {
+		e, err := d.stream.Next(context.Background()) // the end is there, or comes just now
+		if err != nil {
+			return nil, err
+		}
+		k.events = int64(e.Seq) + 1
+		if a.parts != nil {
+			a.parts.take(e)
+		}
+		if e.Kind != scheduler.KindEnd {
+			err = k.add(int64(e.Seq), a.frameOf(e))
+		} else {
+			err = k.addEnd(a, e)
+		}
+		if err != nil || e.Kind == scheduler.KindEnd {
+			return k, err
+		}
+	}
+}
+
+// addEnd adds what the end of an answer is told by. All of its parts come before that, since a client that comes back is told all.
+func (k *kept) addEnd(a *answer, e scheduler.Event) error {
+	if e.Text != "" {
+		if err := k.add(int64(e.Seq), tokenFrame{Type: "token", Seq: e.Seq, Text: e.Text}); err != nil {
+			return err
+		}
+	}
+	if a.parts != nil {
+		text, _, _ := a.parts.next()
+		var d completion.Delta
+		if d, a.parts.failed = a.parts.parser.Retake(text, true); a.parts.failed == nil {
+			if err := k.add(-1, partsOf(d, "", true)); err != nil {
+				return err
+			}
+		}
+	}
+	return k.add(-1, a.endFrame(e))
+}
+
+func (k *kept) add(seq int64, frame any) error {
+	data, err := json.Marshal(frame)
+	k.frames = append(k.frames, keptFrame{seq, data})
+	k.bytes += int64(len(data)) + 40 // the entry
+	return err
+}
+
+// named is the frame for a client that calls the answer id. The name is the second field of each frame.
+func (f keptFrame) named(id string) json.RawMessage {
+	name, _ := json.Marshal(id) // a text
+	return bytes.Replace(f.data, []byte(`"id":""`), append([]byte(`"id":`), name...), 1)
+}
+
+// replay sends the frames of an answer that is kept.
+func (a *answer) replay(ctx context.Context) {
+	for i, f := range a.kept.frames {
+		frame := f.named(a.id)
+		switch {
+		case f.seq >= 0 && f.seq <= a.after:
+		case i == len(a.kept.frames)-1:
+			a.sendEnd(ctx, frame)
+		case !a.connection.send(ctx, frame):
+			return
+		}
+	}
+}
+
+// noted counts what an event takes that is kept for other readers. An answer that takes too much goes on, but is not kept.
+func (d *detachable) noted(e scheduler.Event) {
+	if d.forgot.Load() || e.Seq < d.counted {
+		return
+	}
+	const step = 4 << 10
+	d.counted = e.Seq + 1
+	if d.pending += bytesOf(e); d.pending < step {
+		return
+	}
+	if d.all.grow(d, d.pending) {
+		d.pending = 0
+		return
+	}
+	d.forgot.Store(true)
+	d.all.remove(d)
+	if st, ok := d.stream.(Forgetter); ok {
+		st.Forget()
+	}
+}
+
+// bytesOf is what an event takes in a stream, about.
+func bytesOf(e scheduler.Event) int64 {
+	n := 40 + len(e.Text)
+	if e.Logprobs != nil {
+		n += 64 + 8*len(e.Logprobs.Top)
+	}
+	if e.Output != nil {
+		n += 64 + len(e.Output.Value)
+	}
+	if e.Rewound != nil {
+		n += 64 + len(e.Rewound.Text)
+	}
+	return int64(n) + bytesOfTrace(e.Trace)
+}
+
+func bytesOfTrace(t *chain.Trace) int64 {
+	if t == nil {
+		return 0
+	}
+	const candidate = 16
+	n := int64(256 + candidate*len(t.Before.Best) + 64*len(t.Prepared) + 32*len(t.Accepted))
+	for _, s := range t.Stages {
+		n += int64(96 + candidate*len(s.After.Best))
+	}
+	for _, back := range t.TakenBack {
+		for _, token := range back.Tokens {
+			n += 32 + bytesOfTrace(token.Trace)
+		}
+	}
+	return n
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+
+package socket
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/completion/completiontest"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
+)
+
+// noting is a stream that notes what it is told, each time after the last is let go on.
+type noting struct {
+	still
+	told *[]string
+	goOn chan struct{}
+}
+
+func (n noting) note(what string) error {
+	*n.told = append(*n.told, what)
+	<-n.goOn
+	return nil
+}
+
+func (n noting) Cancel()                                         { _ = n.note("cancel") }
+func (n noting) Pause(context.Context) error                     { return n.note("pause") }
+func (n noting) Resume(context.Context) error                    { return n.note("resume") }
+func (n noting) Inject(context.Context, []scheduler.Token) error { return n.note("inject") }
+func (n noting) Rewind(context.Context, int) error               { return n.note("rewind") }
+
+func (n noting) Conversation(context.Context) (prompt, answered []scheduler.Token, err error) {
+	return []scheduler.Token{1}, nil, n.note("fork")
+}
+
+// laneTest has a connection with an answer "a" that is being prepared. The test makes it ready.
+func laneTest(t *testing.T, test func(k *connection, a *answer, stream noting)) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}, Scheduler: refusing{}}
+		k := newConnection(t.Context(), &API{Server: &wire.Server{Service: completion.NewService(completiontest.OneModel{Model: m})}})
+		k.allow, k.out = anybody, make(chan any, 1000)
+		stream := noting{told: &[]string{}, goOn: make(chan struct{})}
+		a := &answer{connection: k, id: "a", lane: lane{room: make(chan struct{}, maxWaiting)}, ready: make(chan struct{}), abandon: func() {}, reading: t.Context(),
+			stream: stream, choice: &completion.Choice{Request: &completion.Request{Model: m, Params: sampling.Default()}}}
+		k.answers["a"] = a
+		test(k, a, stream)
+		k.forwarding.Wait()
+		k.lanes.Wait()
+		if len(k.room) != 0 || len(a.lane.room) != 0 {
+			t.Errorf("%d goroutines and %d frames still have room", len(k.room), len(a.lane.room))
+		}
+	})
+}
+
+func (k *connection) handleAll(frames ...string) {
+	for _, f := range frames {
+		k.handle([]byte(f), func() {})
+	}
+}
+
+// Frames for an answer are acted on in their order, the fork of it too, and the reader waits for none of them.
+func TestAnswer_InTurn_InOrder(t *testing.T) {
+	laneTest(t, func(k *connection, a *answer, stream noting) {
+		k.handleAll(`{"type":"inject","id":"a","text":"x"}`, `{"type":"fork","id":"a","as":"b"}`, `{"type":"rewind","id":"a","tokens":1}`)
+		synctest.Wait()
+		if len(*stream.told) != 0 {
+			t.Errorf("acted on before it was ready: %v", *stream.told)
+		}
+		a.prepared(true)
+		k.handleAll(`{"type":"pause","id":"a"}`, `{"type":"cancel","id":"a"}`)
+		want := []string{"inject", "fork", "rewind", "pause", "cancel"}
+		for i := range want {
+			synctest.Wait()
+			if diff := cmp.Diff(want[:i+1], *stream.told); diff != "" {
+				t.Errorf("after %d: %s", i, diff)
+			}
+			stream.goOn <- struct{}{}
+		}
+	})
+}
+
+// A fork that is cancelled while it waits for its turn is told so at once, and holds up nothing.
+func TestConnection_Fork_CancelledBeforeItsTurn(t *testing.T) {
+	laneTest(t, func(k *connection, a *answer, stream noting) {
+		k.handleAll(`{"type":"fork","id":"a","as":"b"}`, `{"type":"pause","id":"a"}`, `{"type":"cancel","id":"b"}`)
+		synctest.Wait()
+		if len(k.out) != 1 {
+			t.Fatalf("%d frames", len(k.out))
+		}
+		if f, ok := (<-k.out).(endFrame); !ok || f.ID != "b" || f.Reason != "cancelled" {
+			t.Errorf("got %+v", f)
+		}
+		a.prepared(true)
+		stream.goOn <- struct{}{}
+		if diff := cmp.Diff([]string{"pause"}, *stream.told); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// What waits for an answer that is not begun is refused, and so is a fork of it.
+func TestAnswer_InTurn_OfAnAnswerThatIsNotBegun(t *testing.T) {
+	laneTest(t, func(k *connection, a *answer, stream noting) {
+		k.handleAll(`{"type":"inject","id":"a","text":"x"}`, `{"type":"fork","id":"a","as":"b"}`)
+		a.prepared(false)
+		synctest.Wait()
+		if len(*stream.told) != 0 || len(k.out) != 2 {
+			t.Fatalf("told %v, and %d frames", *stream.told, len(k.out))
+		}
+		for range 2 {
+			if f, ok := (<-k.out).(errorFrame); !ok || f.Error.Code != "unknown_id" {
+				t.Errorf("got %+v", f)
+			}
+		}
+	})
+}
+
+// The reader waits where a client sends frames for a running answer faster than they can be acted on.
+func TestAnswer_InTurn_IsBounded(t *testing.T) {
+	laneTest(t, func(k *connection, a *answer, stream noting) {
+		a.prepared(true)
+		read := 0
+		go func() {
+			for range 3 * maxWaiting {
+				k.handleAll(`{"type":"pause","id":"a"}`)
+				read++
+			}
+		}()
+		for acted := range 3 * maxWaiting {
+			synctest.Wait()
+			if want := min(acted+maxWaiting, 3*maxWaiting); read != want {
+				t.Errorf("%d frames are read, and %d acted on", read, acted)
+			}
+			stream.goOn <- struct{}{}
+		}
+	})
+}

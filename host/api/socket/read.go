@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+
+package socket
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/operation"
+)
+
+// read handles frames until the connection ends.
+func (k *connection) read() error {
+	for {
+		k.slowDown()
+		kind, r, err := k.conn.Reader(k.ctx)
+		if err != nil {
+			return err
+		}
+		if err := k.readFrame(kind, r); err != nil {
+			return err
+		}
+	}
+}
+
+// readFrame reads one frame and acts on it. Its error is that of the connection; one that is too large is read to its end and refused.
+func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
+	r, arrived := k.hurried(r)
+	defer arrived()
+	counted := k.claim.Body(r)
+	body, err := io.ReadAll(io.LimitReader(counted, k.api.BodyLimit+1))
+	var refused *completion.Error
+	switch {
+	case errors.As(err, &refused):
+		err = refused
+	case err != nil:
+		counted.Release()
+		return err
+	case int64(len(body)) > k.api.BodyLimit:
+		err = &http.MaxBytesError{Limit: k.api.BodyLimit}
+	case kind != websocket.MessageText:
+		err = wire.Malformed("frames must be text, with one JSON object each")
+	default:
+		if err = counted.Decode(body); err == nil {
+			arrived()
+			k.handle(body, counted.Release)
+			return nil
+		}
+	}
+	counted.Release()
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return err
+	}
+	k.refuse(clientFrame{}, err)
+	return nil
+}
+
+// frameRate is how many bytes of a frame give its client a second more for it.
+const frameRate = 128 << 10
+
+// hurried ends the connection if a frame that has begun does not arrive in time: a frame that never ends would keep its memory for ever. A
+// large one has more time than a small one. What is beyond the largest has no time of its own. arrived may be called more than once.
+func (k *connection) hurried(r io.Reader) (_ io.Reader, arrived func()) {
+	if k.api.BodyTimeout <= 0 {
+		return r, func() {}
+	}
+	until := time.Now().Add(k.api.BodyTimeout)
+	late := time.AfterFunc(k.api.BodyTimeout, k.endLate)
+	return &hurriedReader{r: r, most: k.api.BodyLimit, read: func(n int64) {
+		late.Reset(time.Until(until.Add(time.Duration(n) * time.Second / frameRate)))
+	}}, func() { late.Stop() }
+}
+
+type hurriedReader struct {
+	r       io.Reader
+	n, most int64 // bytes
+	read    func(n int64)
+}
+
+// Read implements io.Reader.
+func (h *hurriedReader) Read(p []byte) (int, error) {
+	n, err := h.r.Read(p)
+	if h.n += int64(n); h.n <= h.most {
+		h.read(h.n)
+	}
+	return n, err
+}
+
+// endLate ends the connection because of a frame that takes too long.
+func (k *connection) endLate() {
+	ctx, done := context.WithTimeout(k.ctx, lastTime)
+	defer done()
+	late := &completion.Error{Status: http.StatusRequestTimeout, Code: "incomplete_frame", Type: completion.TypeInvalid,
+		Message: "a frame did not arrive in time: server.body_timeout, and a second more for each 128 KiB of it"}
+	if !k.send(ctx, refusal("", late)) || !k.send(ctx, closeFrame{websocket.StatusPolicyViolation, "a frame did not arrive in time"}) {
+		k.close()
+	}
+}
+
+// A client may have so many frames refused in a row without a delay; then each further frame is read late, so that one that sends nothing
+// but frames that are refused takes no processor time from others.
+const (
+	freeRefusals = 64
+	refusalDelay = 5 * time.Millisecond
+)
+
+// slowDown waits before the next frame of a client whose frames are refused.
+func (k *connection) slowDown() {
+	if k.refused.Load() <= freeRefusals {
+		return
+	}
+	select {
+	case <-time.After(refusalDelay):
+	case <-k.ctx.Done():
+	}
+}
+
+// refuse tells the client what is wrong with a frame.
+func (k *connection) refuse(f clientFrame, err error) {
+	k.refused.Add(1)
+	refused := refusal(f.ID, err)
+	refused.Frame = excerpt.Of(f.Type, 40)
+	if f.Type == "fork" {
+		refused.As = f.As
+	}
+	k.send(k.ctx, refused)
+}
+
+// handle acts on one frame, or has it acted on beside the reader. Whatever is wrong with it is told to the client, and ends nothing.
+// release lets go of its memory.
+func (k *connection) handle(body []byte, release func()) {
+	var f clientFrame
+	err := wire.Decode(body, &f)
+	f.release = release
+	beside := false
+	if err == nil {
+		beside, err = k.dispatch(f)
+	}
+	if !beside {
+		k.conclude(f, err)
+	}
+}
+
+// conclude lets go of a frame that was acted on, or refused with err.
+func (k *connection) conclude(f clientFrame, err error) {
+	f.release()
+	if err != nil {
+		k.refuse(f, err)
+		return
+	}
+	k.refused.Store(0)
+}
+
+// counted are the frames that have something computed for an answer that goes on. They count less than a request does; what holds an answer
+// or ends it counts nothing.
+var counted = []string{"set", "inject", "rewind", "attach"}
+
+// dispatch acts on a frame, which is concluded afterwards by the caller, or beside the reader.
+func (k *connection) dispatch(f clientFrame) (beside bool, err error) {
+	if f.Type == "authenticate" { // a client need not know that the server asks for no key
+		k.send(k.ctx, authenticated)
+		return false, nil
+	}
+	if f.Type == "generate" || f.Type == "fork" || f.Type == "attach" || f.Type == "watch" { // what goes on already may go on
+		if err := k.allow(); err != nil {
+			return false, err
+		}
+	}
+	if slices.Contains(counted, f.Type) {
+		if err := operation.From(k.ctx).Steer(); err != nil {
+			return false, err
+		}
+	}
+	if f.Type == "watch" {
+		return false, k.watch(f)
+	}
+	if f.ID == "" || len(f.ID) > maxID {
+		return false, completion.Invalid("id", "id must be a text of 1 to %d bytes", maxID)
+	}
+	switch f.Type {
+	case "generate":
+		err = k.generate(f)
+	case "attach":
+		err = k.attach(f)
+	case "cancel", "pause", "resume", "set", "inject", "rewind", "fork":
+		a := k.find(f.ID)
+		switch {
+		case a == nil:
+			err = unknownID(f.ID)
+		case f.Type == "cancel" && a.abandoned():
+			return false, nil
+		case f.Type == "fork":
+			err = k.fork(a, f)
+		default:
+			err = a.inTurn(func() { a.actOn(f) })
+		}
+	default:
+		err = completion.Invalid("type", "type is %q; it must be generate, cancel, pause, resume, set, inject, rewind, fork, attach or watch", excerpt.Of(f.Type, 40))
+	}
+	return err == nil, err
+}
+
+func (k *connection) find(id string) *answer {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.answers[id]
+}
