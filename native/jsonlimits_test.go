@@ -13,14 +13,14 @@ import (
 	"testing"
 )
 
-// templateFile is one of the templates in llama.cpp's tree.
-func templateFile(t testing.TB, name string) *Template {
+// templateFile is the source of one of the templates in llama.cpp's tree.
+func templateFile(t testing.TB, name string) string {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join(llamaSource(t), "models", "templates", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newTemplate(t, string(source))
+	return string(source)
 }
 
 func newTemplate(t testing.TB, source string) *Template {
@@ -58,8 +58,8 @@ func manyKeys(n int) string {
 // excessive are texts of JSON that llama.cpp overflowed the stack with, or took the square of.
 func excessive() map[string]string {
 	return map[string]string{
-		"deep lists":   strings.Repeat("[", 4_500_000),
-		"deep objects": strings.Repeat(`{"a":`, 500_000),
+		"deep lists":   strings.Repeat("[", 4_500_000) + strings.Repeat("]", 4_500_000),
+		"deep objects": strings.Repeat(`{"a":`, 500_000) + "0" + strings.Repeat("}", 500_000),
 		"keys":         manyKeys(100_000),
 		"values":       "[" + strings.Repeat("0,", 1_000_000) + "0]",
 		"many objects": "[" + strings.Repeat(manyKeys(2000)+",", 100) + "0]",
@@ -69,7 +69,7 @@ func excessive() map[string]string {
 // TestTemplate_Render_ExcessiveArguments: a template that wants the arguments of calls as objects has llama.cpp parse them, so they have
 // the bounds of all JSON. One that takes them as text still gets them, whatever they are.
 func TestTemplate_Render_ExcessiveArguments(t *testing.T) {
-	object := templateFile(t, "Qwen-Qwen2.5-7B-Instruct.jinja")
+	object := newTemplate(t, templateFile(t, "Qwen-Qwen2.5-7B-Instruct.jinja"))
 	text := newTemplate(t, `{% for m in messages %}{% for c in m.tool_calls or [] %}{{ 'call: ' + c.function.arguments }}{% endfor %}{{ m.content }}{% endfor %}`)
 	for name, arguments := range excessive() {
 		var bad *BadField
@@ -88,9 +88,13 @@ func TestTemplate_Render_ExcessiveArguments(t *testing.T) {
 	}
 }
 
-// TestTemplate_Render_ExcessiveAnswerOfTool: Gemma's format has what tools answer parsed too, if it is JSON; else it is text.
+// TestTemplate_Render_ExcessiveAnswerOfTool: for the first templates of Gemma 4 llama.cpp parses also what tools answer. If that is no
+// JSON it is text, and so is what exceeds the bounds.
 func TestTemplate_Render_ExcessiveAnswerOfTool(t *testing.T) {
-	gemma := templateFile(t, "google-gemma-4-31B-it.jinja")
+	gemma := newTemplate(t, strings.ReplaceAll(templateFile(t, "google-gemma-4-31B-it.jinja"), "{#- OpenAI Chat Completions:", "{#-"))
+	if p, err := gemma.Render(t.Context(), calling(t, "{}", `{"sky": "grey"}`)); err != nil || !strings.Contains(p.Text, "{sky:") {
+		t.Errorf("an answer in JSON: %q, %v; want an object", p.Text, err)
+	}
 	for name, answer := range excessive() {
 		if p, err := gemma.Render(t.Context(), calling(t, "{}", answer)); err != nil || !strings.Contains(p.Text, answer[:1000]) {
 			t.Errorf("%s: %.200v", name, err)
@@ -111,7 +115,7 @@ func TestNewAnswer_ManyTools(t *testing.T) {
 	}
 	c := calling(t, "{}", "rain")
 	c.Tools = json.RawMessage("[" + strings.Join(list, ",") + "]")
-	p, err := templateFile(t, "tencent-Hy3.jinja").Render(t.Context(), c)
+	p, err := newTemplate(t, templateFile(t, "tencent-Hy3.jinja")).Render(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
