@@ -286,10 +286,11 @@ func (o ownedRecordings) mayRead(r completion.RecordingReader) error {
 }
 
 func (o ownedRecordings) List(_ context.Context, r completion.RecordingReader) ([]completion.RecordingInfo, error) {
-	if o.mayRead(r) != nil {
-		return []completion.RecordingInfo{}, nil
+	list := []completion.RecordingInfo{}
+	if o.mayRead(r) == nil {
+		list = append(list, completion.RecordingInfo{ID: "recording-of-one"})
 	}
-	return []completion.RecordingInfo{{ID: "recording-of-one"}}, nil
+	return list, nil
 }
 
 func (o ownedRecordings) Get(_ context.Context, r completion.RecordingReader, _ string) (*os.File, error) {
