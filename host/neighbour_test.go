@@ -83,7 +83,7 @@ func longPrompts(t *testing.T, h *Host, model string) (stop func()) {
 // TestTurns_TwoModels_ComputeInTurns has the same on virtual time.
 func TestHost_TwoModels_HoldUpNobody(t *testing.T) {
 	const lasting = 3 * time.Second // a measurement, not a wait for a state
-	h := open(t, map[string]any{"models.dir": twoModels(t), "model.threads": "0", "model.ctx_size": "16384", "scheduler.slots": "4"})
+	h := open(t, map[string]any{"models.dir": twoModels(t), "model.ctx_size": "16384", "scheduler.slots": "4"})
 	run(t, h)
 	for _, name := range []string{"one", "two"} {
 		if status, _, text := sayOf(t, h, name); status != http.StatusOK {
