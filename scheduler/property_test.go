@@ -151,7 +151,7 @@ func (w *world) inOrder() {
 func TestScheduler_RandomWork_KeepsItsPromises(t *testing.T) {
 	from, worlds, ticks := 0, 20, 150
 	if os.Getenv("PENSTOCK_TEST_LONG") != "" {
-		worlds, ticks = 1000, 3000
+		worlds, ticks = 1000, 1000
 	}
 	if seed, err := strconv.Atoi(os.Getenv("PENSTOCK_TEST_SEED")); err == nil {
 		from, worlds = seed, 1
