@@ -41,7 +41,7 @@ type Options struct {
 
 	found *Template // by those two; nil: not yet
 	gpus  []string  // that serving puts layers on
-	// Beside says that other models answer requests meanwhile: the trial has a low priority then, and five times as long.
+	// Beside says that other models answer requests meanwhile: the trial has a low priority then.
 	Beside bool
 	// Timeout of the trial; 0: a minute, and a second for each 20 MB.
 	Timeout time.Duration
@@ -110,16 +110,12 @@ func Check(ctx context.Context, path string, o Options) (Lacks, error) {
 	return lacks, nil
 }
 
-// timeout of a trial of the file.
+// timeout of a trial of the file: several times what it takes on a slow machine, since other programs may have the processors.
 func (in *inspection) timeout(o Options) time.Duration {
 	if o.Timeout > 0 {
 		return o.Timeout
 	}
-	usual := time.Minute + time.Duration(in.weights/20e6)*time.Second
-	if o.Beside {
-		return 5 * usual
-	}
-	return usual
+	return 5 * (time.Minute + time.Duration(in.weights/20e6)*time.Second)
 }
 
 // tryInChildren tries a file in one child after the other. If an exercise crashes a child, the next one leaves it out.
