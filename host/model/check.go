@@ -43,7 +43,7 @@ type Options struct {
 	gpus  []string  // that serving puts layers on
 	// Beside says that other models answer requests meanwhile: the trial has a low priority then.
 	Beside bool
-	// Timeout of the trial; 0: a minute, and a second for each 20 MB.
+	// Timeout of the trial; 0: five minutes, and five seconds for each 20 MB.
 	Timeout time.Duration
 	// Trying is called when a trial begins, which takes some passes over the weights; nil is fine.
 	Trying func()
