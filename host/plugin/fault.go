@@ -70,7 +70,7 @@ type Refusal struct {
 
 // Error says that the plugin refuses, in the host's words alone: anybody may read them, in the log too. See Told.
 func (r *Refusal) Error() string {
-	return fmt.Sprintf("plugin %s refuses the request (%s)", r.Plugin, r.Export)
+	return fmt.Sprintf("plugin %s refuses the request", r.Plugin)
 }
 
 // Told is the error with the plugin's own words and the last lines of its log, where the host says what it did not accept. They may quote
@@ -79,7 +79,7 @@ func (r *Refusal) Told() string { return r.Error() + r.words() }
 
 func (r *Refusal) words() string {
 	if r.Message == "" {
-		return " and gives no reason" + logEnds(r.Log)
+		return fmt.Sprintf(" (%s) and gives no reason", r.Export) + logEnds(r.Log)
 	}
 	return ": " + r.Message + logEnds(r.Log)
 }
