@@ -147,7 +147,7 @@ func TestModel_TokensAtOnce(t *testing.T) {
 	if n := m.TokensAtOnce(); n != 1 && n != 4 {
 		t.Errorf("%d with our kernels", n)
 	}
-	useOwnKernels(false)
+	UseKernels(KernelSet{}) // without AMX, too
 	defer useOwnKernels(true)
 	if n := load(t, builtIn, ModelOptions{}).TokensAtOnce(); n != 4 {
 		t.Errorf("%d with ggml's kernels", n)

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 namespace {
@@ -114,6 +115,9 @@ void run(const char * path, const uint64_t (&operations)[PS_KERNELS_CHOICES]) {
 
 int main(int, char ** arguments) {
     auto & types = ggml_backend_cpu_get_extra_buffer_types();
+    types.erase(std::remove_if(types.begin(), types.end(), // where the CPU has AMX
+                               [](ggml_backend_buffer_type_t t) { return t && !std::strcmp(ggml_backend_buft_name(t), "AMX"); }),
+                types.end());
     types.insert(types.begin(), &type);
     ps_start([](int32_t, char *, size_t) {});
     const uint64_t q8 = uint64_t(1) << GGML_TYPE_Q8_0, own = ps_kernels_known(PS_KERNELS_OWN) & q8;

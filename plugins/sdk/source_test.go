@@ -80,7 +80,7 @@ func TestRust_Plugin_WithoutTheCheckout(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if _, err := opened(t, m, `{}`); err == nil || !strings.Contains(err.Error(), "config.fatal is missing") {
+	if _, err := opened(t, m, `{}`); err == nil || !strings.Contains(plugin.Told(err), "config.fatal is missing") {
 		t.Errorf("without its config it is opened with %v", err)
 	}
 	for _, fatal := range []bool{false, true} {
