@@ -28,6 +28,7 @@ func (s *Scheduler) end(j *job, e End) {
 	}
 	if j.req.Ended != nil {
 		s.attempt(func() { j.req.Ended(e.requestRecord()) })
+		j.req.Ended = nil // a tick without work leaves the job where the last one had it, with all that this refers to
 	}
 	j.stream.send(last)
 	if j.seq != nil {

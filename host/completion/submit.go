@@ -79,13 +79,14 @@ func (s *Service) build(ctx context.Context, r *Request) (requests []scheduler.R
 
 // ended is what the scheduler tells of the end of each answer.
 func (r *Request) ended(op *operation.Operation) func(scheduler.RequestRecord) {
-	if r.Ended == nil && op == nil {
+	ended := r.Ended // alone: the scheduler may keep this longer than anybody needs the request
+	if ended == nil && op == nil {
 		return nil
 	}
 	return func(record scheduler.RequestRecord) {
 		op.Ended(record)
-		if r.Ended != nil {
-			r.Ended()
+		if ended != nil {
+			ended()
 		}
 	}
 }
