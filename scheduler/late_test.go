@@ -25,7 +25,7 @@ func TestWorker_LateStage_HammerIsNeverForgotten(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
-	patient, giveUp := context.WithTimeout(ctx, time.Minute)
+	patient, giveUp := context.WithTimeout(ctx, 5*time.Minute)
 	defer giveUp()
 	everything := slices.Repeat([]uint32{^uint32(0)}, 256/32)
 	want := alone(t, request(10, 1, 100)).text
