@@ -8,33 +8,21 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
-// processorTime is what this process has used of all processors.
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it fails for a wrong pointer only
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// cost is the least processor time of three times that a module with a section is rewritten.
+// cost is the processor time that rewriting a module with a section takes.
 func cost(t *testing.T, section []byte) time.Duration {
 	t.Helper()
-	wasm, least := lined(section), time.Hour
-	for range 3 {
-		begin := processorTime()
-		m, err := Rewrite(wasm, DefaultLimits())
-		if err != nil {
-			t.Fatal(err)
+	wasm := lined(section)
+	return steadytest.Cost(t, func() {
+		if m, err := Rewrite(wasm, DefaultLimits()); err != nil || len(m.Wasm) > 40<<20 {
+			t.Fatal(err, len(m.Wasm))
 		}
-		if least = min(least, processorTime()-begin); len(m.Wasm) > 40<<20 {
-			t.Errorf("%d bytes", len(m.Wasm))
-		}
-	}
-	return least
+	})
 }
 
 // Sections that were made to cost much cost no more than some times what the honest one of 1.4 MB does on this machine.
