@@ -137,7 +137,7 @@ func TestSocket_Detached_EndedHoldsNoModel(t *testing.T) {
 				for _, after := range []int{-1, 10, 50} {
 					back := r.dial()
 					back.send(`{"type":"attach","id":"b \"%d\"","stream":"%s","after":%d}`, after, started.Stream, after)
-					var got strings.Builder
+					var got, content strings.Builder
 					want := uint64(after + 1)
 					parts := 0
 					for f := back.next(); ; f = back.next() {
@@ -148,10 +148,10 @@ func TestSocket_Detached_EndedHoldsNoModel(t *testing.T) {
 							t.Errorf("after %d: %+v, want %+v", after, f, started)
 						}
 						if f.Type == "parts" {
-							parts++
-							if !f.Reset {
-								t.Errorf("after %d: parts without reset", after)
+							if parts++; f.Reset != (parts == 1) {
+								t.Errorf("after %d: parts %d have reset %v", after, parts, f.Reset)
 							}
+							content.WriteString(f.Content)
 							continue
 						}
 						if f.Type == "end" {
@@ -166,8 +166,14 @@ func TestSocket_Detached_EndedHoldsNoModel(t *testing.T) {
 						got.WriteString(f.Text)
 						want++
 					}
-					if reads && after == -1 && got.String() != whole.String() || (parts == 1) != (options != "") {
-						t.Errorf("after %d: %q, want %q, %d parts", after, got.String(), whole.String(), parts)
+					if after == -1 && !reads {
+						whole.WriteString(got.String())
+					}
+					if after == -1 && got.String() != whole.String() || options != "" && content.String() != whole.String() || (parts > 0) != (options != "") {
+						t.Errorf("after %d: %q, %d parts %q, want %q", after, got.String(), parts, content.String(), whole.String())
+					}
+					if most := 4 - after/16; parts > most { // the first have what the client has seen, and a little more
+						t.Errorf("after %d: %d parts", after, parts)
 					}
 					back.send(`{"type":"attach","id":"c","stream":"%s","after":52}`, started.Stream)
 					if f := back.next(); f.Error.Code != "events_gone" {

@@ -154,7 +154,7 @@ test("Live: ticks can be read by pointer and keyboard, as a table, and in colour
   }
   assert.match(
     (await chart.getAttribute("aria-valuetext")) ?? "",
-    /^Tick \d+: tokens \d+ decoded; 1 pass; forward [\d.]+ [µm]s, sampling [\d.]+ [µm]s, .*in all [\d.]+ [µm]s\.$/,
+    /^Tick \d+: tokens \d+ (decoded|of prompts)( and \d+ of prompts)?; \d+ pass(es)?; forward [\d.]+ [µm]s, sampling [\d.]+ [µm]s, .*in all [\d.]+ [µm]s\.$/,
   );
   await chat.page.keyboard.press("Escape");
   await chat.page.locator('[role="slider"][aria-valuetext="No tick is chosen"]').waitFor();

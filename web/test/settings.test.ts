@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { after, before, test } from "node:test";
-import type { Browser, BrowserContextOptions } from "playwright-core";
+import type { Browser, BrowserContextOptions, Locator } from "playwright-core";
 import type { Settings } from "../src/settings/settings.ts";
 import { ChatPage, launch, patience } from "./browser.ts";
 import { Server } from "./server.ts";
@@ -28,6 +28,14 @@ after(async () => {
   await server?.stop();
   plugins?.remove();
 });
+
+/** Waits until a field holds a value: the page draws what a click does a little later. */
+async function holds(field: Locator, value: string): Promise<void> {
+  for (const until = Date.now() + patience; (await field.inputValue()) !== value; ) {
+    assert.ok(Date.now() < until, `the field holds "${await field.inputValue()}", not "${value}"`);
+    await field.page().waitForTimeout(20);
+  }
+}
 
 function open(settings: Partial<Settings> = {}, options: BrowserContextOptions = {}) {
   return openSettings(browser, server, settings, options);
@@ -70,10 +78,10 @@ test("Settings: they go into the request, count from the next answer on, and out
   assert.deepEqual({ ...requests[1], messages: want.messages }, { ...rest, stop: ["\n\n"] });
   await page.getByLabel("Temperature", { exact: true }).fill("nonsense");
   await page.getByRole("button", { name: "Back to defaults" }).click();
-  assert.equal(await page.getByLabel("Temperature", { exact: true }).inputValue(), "");
-  assert.equal(await page.getByLabel("Max tokens", { exact: true }).inputValue(), "");
+  await holds(page.getByLabel("Temperature", { exact: true }), "");
+  await holds(page.getByLabel("Max tokens", { exact: true }), "");
   await page.getByRole("button", { name: "Undo" }).click();
-  assert.equal(await page.getByLabel("Max tokens", { exact: true }).inputValue(), "24");
+  await holds(page.getByLabel("Max tokens", { exact: true }), "24");
   await page.getByRole("button", { name: "Back to defaults" }).click();
   await page.getByRole("button", { name: "New chat" }).first().click();
   await ask(chat, "Hello!");

@@ -21,8 +21,15 @@ type kept struct {
 
 // keptFrame is a frame that waits for its client.
 type keptFrame struct {
-	seq  int64  // of its event; −1: it is sent whatever the client has seen
-	data []byte // without the client's name of the answer
+	seq   int64      // of its event; −1: it is sent whatever the client has seen
+	data  []byte     // without the client's name of the answer
+	parts *keptParts // in the place of data: what the answer gained up to its event, taken apart; nil elsewhere
+}
+
+// keptParts is what a parts frame tells.
+type keptParts struct {
+	delta completion.Delta
+	reset bool // it has all that came before, too
 }
 
 // keptStream stands for the stream of an answer that is kept.
@@ -73,7 +80,7 @@ func (d *detachable) frames() (*kept, error) {
 		}
 		defer a.parts.close()
 	}
-	k := &kept{}
+	k, taken := &kept{}, int64(0)
 	for {
 		e, err := d.stream.Next(context.Background()) // the end is there, or comes just now
 		if err != nil {
@@ -85,6 +92,9 @@ func (d *detachable) frames() (*kept, error) {
 		}
 		if e.Kind != scheduler.KindEnd {
 			err = k.add(int64(e.Seq), a.frameOf(e))
+			if err == nil && a.parts != nil && k.events-taken >= max(16, k.events/16) { // each time all of it is parsed
+				taken, err = k.events, k.addParts(a, int64(e.Seq))
+			}
 		} else {
 			err = k.addEnd(a, e)
 		}
@@ -102,20 +112,52 @@ func (k *kept) addEnd(a *answer, e scheduler.Event) error {
 		}
 	}
 	if a.parts != nil {
-		text, _, _ := a.parts.next()
-		var d completion.Delta
-		if d, a.parts.failed = a.parts.parser.Retake(text, true); a.parts.failed == nil {
-			if err := k.add(-1, partsOf(d, "", true)); err != nil {
-				return err
-			}
-		}
+		a.parts.failed = k.addParts(a, -1) // which the end frame tells
 	}
 	return k.add(-1, a.endFrame(e))
 }
 
+// addParts adds what the parts of an answer have gained up to an event.
+func (k *kept) addParts(a *answer, seq int64) error {
+	text, reset, ended := a.parts.next()
+	take := a.parts.parser.Take
+	if reset {
+		take = a.parts.parser.Retake
+	}
+	d, err := take(text, ended)
+	if err != nil {
+		return err
+	}
+	if reset || !d.Empty() {
+		k.frames = append(k.frames, keptFrame{seq: seq, parts: &keptParts{d, reset}})
+		k.bytes += int64(2*len(text)) + 128
+	}
+	return nil
+}
+
+// partsUpTo are the parts for a client that has seen the events up to one: a frame with all up to the first parts after that event, so that
+// the client's text never becomes shorter, and how many of the frames that is.
+func (k *kept) partsUpTo(seen int64) (all completion.Delta, frames int) {
+	for i, f := range k.frames {
+		if f.parts == nil {
+			continue
+		}
+		if f.parts.reset {
+			all = completion.Delta{}
+		}
+		all.Content += f.parts.delta.Content
+		all.Reasoning += f.parts.delta.Reasoning
+		all.Calls = append(all.Calls, f.parts.delta.Calls...)
+		if frames = i + 1; f.seq < 0 || f.seq > seen {
+			break
+		}
+	}
+	return all, frames
+}
+
 func (k *kept) add(seq int64, frame any) error {
 	data, err := json.Marshal(frame)
-	k.frames = append(k.frames, keptFrame{seq, data})
+	k.frames = append(k.frames, keptFrame{seq: seq, data: data})
 	k.bytes += int64(len(data)) + 40 // the entry
 	return err
 }
@@ -128,13 +170,24 @@ func (f keptFrame) named(id string) json.RawMessage {
 
 // replay sends the frames of an answer that is kept.
 func (a *answer) replay(ctx context.Context) {
+	all, told := a.kept.partsUpTo(a.after)
+	if told > 0 && !a.connection.send(ctx, partsOf(all, a.id, true)) {
+		return
+	}
 	for i, f := range a.kept.frames {
-		frame := f.named(a.id)
+		sent := true
 		switch {
+		case f.parts != nil:
+			if i >= told {
+				sent = a.connection.send(ctx, partsOf(f.parts.delta, a.id, f.parts.reset))
+			}
 		case f.seq >= 0 && f.seq <= a.after:
 		case i == len(a.kept.frames)-1:
-			a.sendEnd(ctx, frame)
-		case !a.connection.send(ctx, frame):
+			sent = a.sendEnd(ctx, f.named(a.id))
+		default:
+			sent = a.connection.send(ctx, f.named(a.id))
+		}
+		if !sent {
 			return
 		}
 	}
