@@ -78,7 +78,7 @@ x ::= "b"`,
 					t.Errorf("got %v, want ErrInvalid", err)
 				}
 			})
-			if took > 20*plain {
+			if took > mostCost*plain {
 				t.Errorf("it takes %v, a large grammar %v", took, plain)
 			}
 		})

@@ -73,7 +73,7 @@ func TestGrammarOfSchema_TooMuch(t *testing.T) {
 				t.Errorf("%s: got %v, want ErrInvalid", name, err)
 			}
 		})
-		if took > 20*plain {
+		if took > mostCost*plain {
 			t.Errorf("%s: takes %v, a large schema %v", name, took, plain)
 		}
 	}

@@ -37,7 +37,7 @@ func (c *Compiler) compileInChild(ctx context.Context, wasm []byte, dir string) 
 		return false, &childError{exitRefused[end.code], end.stdout}
 	case end.code == 2 && strings.Contains(end.stderr, "out of memory"): // limitData's doing
 		return false, fmt.Errorf("%w: compiling takes too much memory; make the module smaller, or its largest functions", plugin.ErrLimit)
-	case errors.As(end.err, &exit) && (end.code == -1 || end.code == 2): // it crashed, and would take us with it
+	case errors.As(end.err, &exit) && end.code != exitFailed: // it crashed, and would take us with it
 		return false, fmt.Errorf("%w: the compiler gave up: %w: %s", plugin.ErrUnsupported, exit, end.stderr)
 	case end.err != nil:
 		c.log.Warn("a plugin is compiled in the server itself, since a child could not", "code", end.code, "error", end.err, "said", end.stderr)
