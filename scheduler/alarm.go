@@ -11,14 +11,15 @@ import (
 
 // again is when the next tick is due though no command comes. Whatever waits for time, or goes on from tick to tick, says so in each tick.
 type again struct {
-	at   time.Time // zero: a command wakes the tick
+	due  bool      // else a command wakes the tick
+	at   time.Time // if it is due
 	busy bool      // for what goes on from tick to tick
 }
 
 // lookAt asks for a tick at a time: that alone will change something.
 func (s *Scheduler) lookAt(at time.Time) {
-	if s.again.at.IsZero() || at.Before(s.again.at) {
-		s.again.at = at
+	if !s.again.due || at.Before(s.again.at) {
+		s.again.due, s.again.at = true, at
 	}
 }
 
@@ -31,8 +32,8 @@ func (s *Scheduler) goOn(at time.Time) {
 // sleep waits for a command, for the time at which the last tick asked for another, or for the end.
 func (s *Scheduler) sleep(ctx context.Context) {
 	var alarm <-chan time.Time
-	if at := s.again.at; !at.IsZero() {
-		wait := at.Sub(s.config.Clock())
+	if s.again.due {
+		wait := s.again.at.Sub(s.config.Clock())
 		if wait <= 0 {
 			return
 		}

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/penstock/penstock/scheduler"
@@ -282,4 +284,59 @@ func TestPanic_OfTheObserver_EndsNothing(t *testing.T) {
 			t.Errorf("ended as %v: %v", a.end.Reason, a.end.Err)
 		}
 	}
+}
+
+// unprepared is a guest that panics when it is asked whether it prepares, once it was told to.
+type unprepared struct {
+	guest
+	broken atomic.Bool
+}
+
+func (u *unprepared) Prepares() bool {
+	if u.broken.Load() {
+		panic("boom")
+	}
+	return true
+}
+
+// After a panic before the plan, what waits in the queue is looked at at once, and not when the next command comes.
+func TestScheduler_Panic_BeforeThePlan_TheQueueGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := schedulertest.NewHost(schedulertest.New(scheduler.Limits{}), 2)
+		b.Cost = func(int, int) time.Duration { return time.Second }
+		s, err := scheduler.New(b, scheduler.Config{Slots: 1, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+		defer stop()
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		stage := new(unprepared)
+		stage.accept = func(token scheduler.Token) (chain.Effect, error) {
+			if token == foreign[0] {
+				time.Sleep(time.Minute) // so that the tick sleeps meanwhile, and has used up all that woke it
+				stage.broken.Store(true)
+			}
+			return chain.Effect{}, nil
+		}
+		st, waiting := submit(t, s, guided(50, stage)), submit(t, s, request(20, 2, 5))
+		for range 3 {
+			if _, err := st.Next(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = st.Inject(ctx, foreign[:1]) // its answer ends with the panic
+		tokens := 0
+		for e := range schedulertest.Events(ctx, waiting) {
+			if e.Kind == scheduler.KindToken {
+				tokens++
+			}
+		}
+		if tokens != 5 {
+			t.Errorf("the answer that waited has %d tokens", tokens)
+		}
+		stop()
+		<-done
+	})
 }
