@@ -12,6 +12,7 @@ import { StartingSettings } from "./settings/starting.ts";
 import { CarefulStorage } from "./storage.ts";
 import { Layout } from "./view/layout.ts";
 import { Page } from "./view/page.tsx";
+import { keepPresses } from "./view/presses.ts";
 import { followTheme } from "./view/theme.ts";
 
 const base = new URL(".", location.href);
@@ -19,6 +20,7 @@ const storage = new CarefulStorage(() => localStorage);
 const unkept = signal("");
 const preferences = new Preferences(storage);
 followTheme(preferences.theme);
+keepPresses(document);
 const store = await openStore((problem) => {
   unkept.value = problem;
 });

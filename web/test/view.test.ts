@@ -107,6 +107,43 @@ test("Page: goes along with the answer only for a reader at its end", { timeout:
   await chat.close();
 });
 
+test("Page: a press counts for its button, though that moves away under the pointer", {
+  timeout: 2 * patience,
+}, async () => {
+  const streams: PlayedStream[] = [];
+  const chat = await open((stream) => {
+    streams.push(stream);
+    stream.token("One line.");
+    if (streams.length === 1) stream.end();
+  });
+  const { page } = chat;
+  await chat.ask("Go on.");
+  await (await chat.finished()).getByRole("button", { name: "Regenerate" }).click();
+  await page.getByText("2 of 2").waitFor();
+  await page.getByText("One line.").waitFor();
+  const previous = page.getByRole("button", { name: "Previous version" });
+  const press = async (meanwhile: () => Promise<unknown>) => {
+    await previous.hover(); // waits until it stands still
+    await page.mouse.down();
+    await meanwhile();
+    await page.mouse.up();
+  };
+
+  const { x = 0, y = 0 } = (await previous.boundingBox()) ?? {};
+  await press(() => page.mouse.move(x, y - 200));
+  await page.getByText("2 of 2").waitFor(); // it was taken back
+
+  await press(async () => {
+    streams[1]?.token("\n\nA line more.");
+    await page.getByText("A line more.").waitFor();
+    assert.ok(((await previous.boundingBox())?.y ?? 0) > y + 8, "it has moved");
+  });
+  await page.getByText("1 of 2").waitFor();
+  streams[1]?.end();
+  assert.deepEqual(chat.complaints, []);
+  await chat.close();
+});
+
 test("Page: errors of a stream, of the connection, and frames nobody knows", {
   timeout: 2 * patience,
 }, async () => {
