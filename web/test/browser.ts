@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from "playwright-core";
+import type { Message } from "../src/chats/message.ts";
 import type { Settings } from "../src/settings/settings.ts";
 
 const candidates = [
@@ -43,6 +44,30 @@ export function withSettings(settings: Partial<Settings>): (page: Page) => Promi
 /** Settings for answers as long as maxTokens, whatever the model thinks. */
 export function long(maxTokens: number): (page: Page) => Promise<unknown> {
   return withSettings({ sampling: { max_tokens: maxTokens, ignore_eos: true } });
+}
+
+/** The messages of the browser's store, once one of them is as it should be. */
+export async function stored(page: Page, fits: (answer: Message) => boolean): Promise<Message> {
+  for (const end = Date.now() + patience; Date.now() < end; ) {
+    const all = await page.evaluate(
+      () =>
+        new Promise<unknown[]>((resolve, reject) => {
+          const opening = indexedDB.open("penstock");
+          opening.onerror = () => reject(opening.error);
+          opening.onsuccess = () => {
+            const db = opening.result;
+            const reading = db.transaction("messages").objectStore("messages").getAll();
+            reading.onsuccess = () => {
+              db.close();
+              resolve(reading.result);
+            };
+          };
+        }),
+    );
+    const found = (all as Message[]).find((m) => m.answer !== undefined && fits(m));
+    if (found !== undefined) return found;
+  }
+  throw new Error("the store has no such answer");
 }
 
 /** A page of the UI as a person sees it. What the browser complains about is collected. */

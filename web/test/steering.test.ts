@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import type { Message } from "../src/chats/message.ts";
-import { ChatPage, launch, patience, withSettings } from "./browser.ts";
+import { ChatPage, launch, stored, withSettings } from "./browser.ts";
 import { Server } from "./server.ts";
 
 const context = 60_000; // tokens: the built-in model writes thousands in a second, and the answer is to last
@@ -49,30 +48,6 @@ async function others(): Promise<void> {
   const init = { method: "POST", headers: { "Content-Type": "application/json" }, body };
   const answers = await Promise.all([1, 2].map(() => fetch(`${server.url}/v1/chat/completions`, init)));
   for (const answer of answers) assert.equal(answer.status, 200);
-}
-
-/** The messages of the browser's store, once one of them is as it should be. */
-async function stored(page: Page, fits: (answer: Message) => boolean): Promise<Message> {
-  for (const end = Date.now() + patience; Date.now() < end; ) {
-    const all = await page.evaluate(
-      () =>
-        new Promise<unknown[]>((resolve, reject) => {
-          const opening = indexedDB.open("penstock");
-          opening.onerror = () => reject(opening.error);
-          opening.onsuccess = () => {
-            const db = opening.result;
-            const reading = db.transaction("messages").objectStore("messages").getAll();
-            reading.onsuccess = () => {
-              db.close();
-              resolve(reading.result);
-            };
-          };
-        }),
-    );
-    const found = (all as Message[]).find((m) => m.answer !== undefined && fits(m));
-    if (found !== undefined) return found;
-  }
-  throw new Error("the store has no such answer");
 }
 
 /** What the host says of an answer from its beginning, to another reader, who stops it. */
