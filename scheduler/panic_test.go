@@ -327,16 +327,12 @@ func TestScheduler_Panic_BeforeThePlan_TheQueueGoesOn(t *testing.T) {
 			}
 		}
 		_ = st.Inject(ctx, foreign[:1]) // its answer ends with the panic
-		tokens := 0
-		for e := range schedulertest.Events(ctx, waiting) {
-			if e.Kind == scheduler.KindToken {
-				tokens++
-			}
-		}
-		if tokens != 5 {
+		if tokens := tokensOf(ctx, waiting); tokens != 5 {
 			t.Errorf("the answer that waited has %d tokens", tokens)
 		}
 		stop()
-		<-done
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
 	})
 }

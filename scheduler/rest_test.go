@@ -35,13 +35,7 @@ func TestScheduler_Preempted_WakesWhenItHasRested(t *testing.T) {
 		go func() { done <- s.Run(ctx) }()
 		patient, giveUp := context.WithTimeout(t.Context(), 2*time.Hour)
 		defer giveUp()
-		n := 0
-		for e := range schedulertest.Events(patient, tired) {
-			if e.Kind == scheduler.KindToken {
-				n++
-			}
-		}
-		if n != 20 {
+		if n := tokensOf(patient, tired); n != 20 {
 			t.Errorf("%d tokens of 20", n)
 		}
 		stop()
@@ -49,4 +43,14 @@ func TestScheduler_Preempted_WakesWhenItHasRested(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// tokensOf reads a stream to its end, or until ctx is done, beside a running scheduler, and counts its tokens.
+func tokensOf(ctx context.Context, st *scheduler.Stream) (n int) {
+	for e := range schedulertest.Events(ctx, st) {
+		if e.Kind == scheduler.KindToken {
+			n++
+		}
+	}
+	return n
 }
