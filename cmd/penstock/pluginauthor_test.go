@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/penstock/penstock/plugins/author/dev"
+	"github.com/penstock/penstock/host/author/dev"
 )
 
 // authorHome is where compilers keep what they have compiled; TestMain changes HOME.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/penstock/penstock/plugins/author/cost"
+	"github.com/penstock/penstock/host/author/cost"
 )
 
 func newPluginBench() *cobra.Command {

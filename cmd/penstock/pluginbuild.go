@@ -9,8 +9,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/penstock/penstock/plugins/author/project"
-	"github.com/penstock/penstock/plugins/author/toolchain"
+	"github.com/penstock/penstock/host/author/project"
+	"github.com/penstock/penstock/host/author/toolchain"
 	"github.com/spf13/cobra"
 )
 

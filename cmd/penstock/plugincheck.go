@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/penstock/penstock/plugins/tck/check"
+	"github.com/penstock/penstock/host/author/check"
 )
 
 var errFindings = errors.New("something is wrong with a plugin")

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/host/author/check"
 	"github.com/penstock/penstock/plugins/asm"
-	"github.com/penstock/penstock/plugins/tck/check"
 )
 
 func TestPluginCheck_FindsWhatIsWrong(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/penstock/penstock/plugins/author/dev"
-	"github.com/penstock/penstock/plugins/author/project"
+	"github.com/penstock/penstock/host/author/dev"
+	"github.com/penstock/penstock/host/author/project"
 	"github.com/spf13/cobra"
 )
 

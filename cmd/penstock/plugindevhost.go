@@ -12,7 +12,7 @@ import (
 	"os"
 
 	"github.com/penstock/penstock/host"
-	"github.com/penstock/penstock/plugins/author/dev"
+	"github.com/penstock/penstock/host/author/dev"
 	"github.com/penstock/penstock/web"
 	"github.com/spf13/cobra"
 )

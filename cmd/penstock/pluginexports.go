@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/penstock/penstock/plugins/author/exports"
+	"github.com/penstock/penstock/host/author/exports"
 	"github.com/spf13/cobra"
 )
 

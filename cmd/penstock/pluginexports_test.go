@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/plugins/author/exports"
+	"github.com/penstock/penstock/host/author/exports"
 )
 
 func TestPluginExports(t *testing.T) {

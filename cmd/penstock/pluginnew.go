@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/penstock/penstock/plugins/author/project"
+	"github.com/penstock/penstock/host/author/project"
 	"github.com/spf13/cobra"
 )
 

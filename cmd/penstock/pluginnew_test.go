@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/plugins/author/cost"
+	"github.com/penstock/penstock/host/author/cost"
 )
 
 func TestPlugin_AuthorsWrongUse(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/penstock/penstock/plugins/author/golden"
-	"github.com/penstock/penstock/plugins/tck/check"
+	"github.com/penstock/penstock/host/author/check"
+	"github.com/penstock/penstock/host/author/golden"
 )
 
 // testFlags are the flags of `plugin test`.

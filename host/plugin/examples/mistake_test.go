@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/penstock/penstock/host/author/exports"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
-	"github.com/penstock/penstock/plugins/author/exports"
 )
 
 // builder builds plugins of one file with Go's own compiler.

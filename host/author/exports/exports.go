@@ -18,7 +18,7 @@ import (
 	"path/filepath"
 )
 
-//go:generate go run ./gen ../../examples
+//go:generate go run ./gen ../../../plugins/examples
 
 // File is the name of the file that is written.
 const File = "penstock_exports.go"

@@ -18,7 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/penstock/penstock/plugins/author/project"
+	"github.com/penstock/penstock/host/author/project"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

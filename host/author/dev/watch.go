@@ -15,7 +15,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/penstock/penstock/plugins/author/project"
+	"github.com/penstock/penstock/host/author/project"
 )
 
 const (

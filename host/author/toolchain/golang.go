@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/penstock/penstock/plugins/author/project"
+	"github.com/penstock/penstock/host/author/project"
 )
 
 // minGo is the Go that the SDK needs.

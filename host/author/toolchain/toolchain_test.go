@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/plugins/author/project"
+	"github.com/penstock/penstock/host/author/project"
 )
 
 // tools makes a folder with programs that say a text each, and has it be all of PATH.
@@ -151,7 +151,7 @@ func TestAtLeast(t *testing.T) {
 }
 
 func TestTinyGo_Target_HasOwnLibraries(t *testing.T) {
-	given := filepath.Join("..", "..", "sdk", "go", "target.json")
+	given := filepath.Join("..", "..", "..", "plugins", "sdk", "go", "target.json")
 	file, remove, err := tinyGo{}.target(given)
 	if err != nil {
 		t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/penstock/penstock/plugins/author/project"
-	"github.com/penstock/penstock/plugins/author/toolchain"
+	"github.com/penstock/penstock/host/author/project"
+	"github.com/penstock/penstock/host/author/toolchain"
 )
 
 // Options say what to watch, where to try it, and with which question.

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/penstock/penstock/plugins/author/project"
+	"github.com/penstock/penstock/host/author/project"
 )
 
 // minTinyGo is the first version with go:wasmexport for modules without WASI, which the SDK needs.

@@ -15,7 +15,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/penstock/penstock/plugins/author/exports"
+	"github.com/penstock/penstock/host/author/exports"
 )
 
 // Language is what a plugin is written in and which compiler makes the module.

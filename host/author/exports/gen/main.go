@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Command gen writes penstock_exports.go of each Go plugin in the folders given. Run it through go generate ./plugins/author/exports.
+// Command gen writes penstock_exports.go of each Go plugin in the folders given. Run it through go generate ./host/author/exports.
 package main
 
 import (
@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/penstock/penstock/plugins/author/exports"
+	"github.com/penstock/penstock/host/author/exports"
 )
 
 func main() {

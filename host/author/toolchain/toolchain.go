@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/penstock/penstock/plugins/author/exports"
-	"github.com/penstock/penstock/plugins/author/project"
+	"github.com/penstock/penstock/host/author/exports"
+	"github.com/penstock/penstock/host/author/project"
 )
 
 // Options say how to build.

@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/penstock/penstock/plugins/author/project"
+	"github.com/penstock/penstock/host/author/project"
 )
 
 // minRust is the Rust that the SDK needs: Debian 12 has it.
