@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/penstock/penstock/host/author/check"
-	"github.com/penstock/penstock/host/author/golden"
 )
 
 // testFlags are the flags of `plugin test`.
@@ -29,9 +28,9 @@ type testFlags struct {
 
 // testReport is the result of `plugin test`.
 type testReport struct {
-	Module string          `json:"module"` // the file
-	Checks []*check.Report `json:"checks"` // one for each configuration of the cases
-	Cases  []golden.Result `json:"cases"`
+	Module string             `json:"module"` // the file
+	Checks []*check.Report    `json:"checks"` // one for each configuration of the cases
+	Cases  []check.CaseResult `json:"cases"`
 
 	configs []json.RawMessage // of the checks; empty: none
 }
@@ -81,7 +80,7 @@ func testPlugin(ctx context.Context, cmd *cobra.Command, args []string, flags te
 	if err != nil {
 		return err
 	}
-	cases, err := golden.Read(cmp.Or(flags.cases, folder))
+	cases, err := check.ReadCases(cmp.Or(flags.cases, folder))
 	if err != nil {
 		return err
 	}
@@ -105,8 +104,8 @@ func testPlugin(ctx context.Context, cmd *cobra.Command, args []string, flags te
 }
 
 // check tries the module with each configuration of its cases, or with the one that was given.
-func (r *testReport) check(ctx context.Context, wasm []byte, flags testFlags, cases []golden.Case) error {
-	configs := golden.Configs(cases)
+func (r *testReport) check(ctx context.Context, wasm []byte, flags testFlags, cases []check.Case) error {
+	configs := check.Configs(cases)
 	if flags.config != "" || len(configs) == 0 {
 		configs = []json.RawMessage{[]byte(flags.config)}
 	}

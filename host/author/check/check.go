@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-// Package check tries any plugin under the real runtime, with a made-up model and conversations of many kinds.
+// Package check tries any plugin under the real runtime: with a made-up model and conversations of many kinds, and with its golden cases.
 //
 // Each conversation runs twice, and once more after a detour that is taken back. It is a finding when the plugin traps, answers what it
-// may not, or answers differently the second time.
+// may not, or answers differently the second time. A golden case is a file of calls with what is to come of each.
 package check
 
 import (

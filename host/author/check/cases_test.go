@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package golden
+package check
 
 import (
 	"bytes"
@@ -33,9 +33,9 @@ func folder(t *testing.T, text string) string {
 }
 
 // run plays the one case of a folder.
-func run(t *testing.T, dir string, wasm []byte, update bool) []Result {
+func run(t *testing.T, dir string, wasm []byte, update bool) []CaseResult {
 	t.Helper()
-	cases, err := Read(dir)
+	cases, err := ReadCases(dir)
 	if err != nil || len(cases) != 1 {
 		t.Fatalf("%d cases, %v", len(cases), err)
 	}
@@ -119,14 +119,14 @@ func TestCase_Run_RecordedRequest(t *testing.T) {
 	}
 }
 
-func TestRead_Errors(t *testing.T) {
-	if cases, err := Read(filepath.Join(t.TempDir(), "absent")); err != nil || len(cases) != 0 {
+func TestReadCases_Errors(t *testing.T) {
+	if cases, err := ReadCases(filepath.Join(t.TempDir(), "absent")); err != nil || len(cases) != 0 {
 		t.Errorf("%v %v", cases, err)
 	}
-	if _, err := Read(folder(t, `{"penstock_session":1,"sesions":[]}`)); err == nil || !strings.Contains(err.Error(), "a.json") || !strings.Contains(err.Error(), "sesions") {
+	if _, err := ReadCases(folder(t, `{"penstock_session":1,"sesions":[]}`)); err == nil || !strings.Contains(err.Error(), "a.json") || !strings.Contains(err.Error(), "sesions") {
 		t.Errorf("%v", err)
 	}
-	cases, err := Read(folder(t, strings.ReplaceAll(text, `"guest"`, `"other"`)))
+	cases, err := ReadCases(folder(t, strings.ReplaceAll(text, `"guest"`, `"other"`)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestRead_Errors(t *testing.T) {
 }
 
 func TestConfigs_EachOnce(t *testing.T) {
-	cases, err := Read(folder(t, text))
+	cases, err := ReadCases(folder(t, text))
 	if err != nil {
 		t.Fatal(err)
 	}

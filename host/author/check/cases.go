@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package golden compares a plugin with its golden cases: session files that its author has written, or had written.
-package golden
+package check
 
 import (
 	"bytes"
@@ -21,14 +20,14 @@ import (
 	"github.com/penstock/penstock/host/plugin/session"
 )
 
-// Case is one file of cases.
+// Case is a golden case: a session file that the author of a plugin has written, or had written.
 type Case struct {
 	Path string
 	file *session.File
 }
 
-// Result is what came of one session of a case.
-type Result struct {
+// CaseResult is what came of one session of a case.
+type CaseResult struct {
 	File       string              `json:"file"`
 	Session    int                 `json:"session"` // its place in the file, from 1
 	Name       string              `json:"name,omitempty"`
@@ -40,8 +39,8 @@ type Result struct {
 // packed is how the names of cases end that are gzip.
 const packed = ".json.gz"
 
-// Read reads the cases of a folder, its files *.json and *.json.gz by name. Of a folder that is not there, there are none.
-func Read(folder string) ([]Case, error) {
+// ReadCases reads the golden cases of a folder, its files *.json and *.json.gz by name. Of a folder that is not there, there are none.
+func ReadCases(folder string) ([]Case, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -91,20 +90,20 @@ func Configs(cases []Case) []json.RawMessage {
 
 // Run plays the sessions of a case; those of other plugins, which a recorded request may have, are left out. With update it writes into
 // the file what the plugin does now, where that is something else. The error says why the case cannot be played.
-func (c Case) Run(ctx context.Context, wasm []byte, update bool) (_ []Result, err error) {
+func (c Case) Run(ctx context.Context, wasm []byte, update bool) (_ []CaseResult, err error) {
 	player, err := session.NewPlayer(ctx, wasm, c.file, plugin.Options{})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, player.Close()) }()
-	var all []Result
+	var all []CaseResult
 	written := 0
 	for i := range c.file.Sessions {
 		s := &c.file.Sessions[i]
 		if s.Plugin.Name != player.Plugin().Name {
 			continue
 		}
-		r := Result{File: filepath.Base(c.Path), Session: i + 1, Name: s.Name, Calls: len(s.Calls)}
+		r := CaseResult{File: filepath.Base(c.Path), Session: i + 1, Name: s.Name, Calls: len(s.Calls)}
 		if update {
 			r.Updated, err = player.Update(ctx, s)
 		} else {
@@ -142,7 +141,7 @@ func (c Case) write() error {
 }
 
 // String tells what came of a session, in a line.
-func (r Result) String() string {
+func (r CaseResult) String() string {
 	name := fmt.Sprintf("%s, session %d", r.File, r.Session)
 	if r.Name != "" {
 		name += " (" + r.Name + ")"
