@@ -22,6 +22,7 @@ type report struct {
 	Rows    []row            `json:"rows"`
 	Tools   []toolRun        `json:"tools"`
 	Runs    []bench.Measured `json:"runs"`
+	Turns   []turn           `json:"turns,omitempty"` // of comparisons with an earlier commit, and of plugins
 }
 
 func (r *report) read(path string) error {

@@ -22,6 +22,7 @@ const (
 	seedQuants
 	seedDeep
 	seedGuesses
+	seedBefore
 )
 
 // single measures one stream alone.
