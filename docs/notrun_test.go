@@ -22,6 +22,7 @@ var notRun = map[string]string{
 	"podman build -t penstock .":                                             "likewise; make dist-test follows the file by hand",
 	"make dist":                                                              "compiles for minutes; make dist-test runs it, and the README's commands with what it makes",
 	"make bench-peer":                                                        "takes ten minutes",
+	"git worktree add ../old COMMIT && make -C ../old build":                 "builds all once more and takes minutes; tests of tools/benchpeer check what it makes of figures",
 	`make fuzz FUZZTIME=10m ARGS="host/config Socket"`:                       "takes half an hour; make test runs what fuzzing has found",
 	"bin/penstock model pull OWNER/NAME:Q4_K_M":                              "needs a hub",
 	"BACKEND=vulkan make run":                                                "builds llama.cpp anew; make test-long tries Vulkan",

@@ -11,8 +11,8 @@ import (
 	"github.com/penstock/penstock/host/bench"
 )
 
-// one is the size of servers for all work of a comparison with an earlier commit: 2,048 tokens for
-// each of 16 slots.
+// one is the size of servers that Penstock is compared with itself on: 2,048 tokens for each of 16
+// slots.
 func (l *lab) one() bench.Size { return bench.Size{Slots: 16, Context: 32 << 10, Threads: l.threads} }
 
 // Words of the long prompts of a comparison: fewer than in a whole run, so that turns are short.
@@ -42,7 +42,7 @@ func contests(prefill time.Duration) []contest {
 		{"1 stream", bench.Single(seedBefore, 1).Load, 6, []figure{rate, gap}},
 		{"8 streams", bursts(8, 48), 6, []figure{rate, gap}},
 		{"16 streams", bursts(16, 32), 4, []figure{rate, gap}},
-		{fmt.Sprintf("%d short prompts during a long prefill", arrivals), lateContest(prefill), 6,
+		{fmt.Sprintf("%d short prompts during a long prefill", arrivals), lateContest(prefill), 4,
 			[]figure{{"mean TTFT, ms", shortTTFTs, true}}},
 		{"requests with the same prefix", prefixContest(), 4, []figure{ttft("median TTFT, ms", "second")}},
 		{fmt.Sprintf("%d streams + %d clients with %d-word prompts", streams, long, mixedWords), mixedContest(), 4, []figure{

@@ -36,6 +36,7 @@ type lab struct {
 	log             io.Writer
 
 	servers []*server
+	waited  time.Duration // for other programs to be quiet
 	report  report
 }
 

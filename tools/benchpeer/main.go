@@ -2,9 +2,13 @@
 
 // Command benchpeer compares Penstock's speed with that of llama.cpp's own server and benchmarks.
 //
-// llama-server, llama-bench and llama-batched-bench are built from the same source with the same flags, and run on the same model with
-// the same threads, slots and context. All take turns in one run. The result is a table of what was measured and what is to be reached,
-// printed and put into docs/performance.md. A chart of the gaps in streams and a sentence about it are for the README.
+// llama-server, llama-bench and llama-batched-bench are built from the same source with the same
+// flags, and run on the same model with the same threads, slots and context. All take turns in one
+// run. The result is a table of what was measured and what is to be reached, printed and put into
+// docs/performance.md. A chart of the gaps in streams and a sentence about it are for the README.
+//
+// Penstock is compared with itself, too, in shorter turns: with the binary of an earlier commit, and
+// with and without a plugin.
 package main
 
 import (
@@ -66,7 +70,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&l.models, "models", "build/models", "folder of the models that quants measures")
 	flag.StringVar(&l.pluginDir, "plugin-dir", "build/plugins", "folder of the example plugins")
 	flag.IntVar(&l.threads, "threads", runtime.NumCPU(), "threads of every server and tool")
-	flag.IntVar(&l.rounds, "rounds", 3, "how often each takes its turn; at mixed work as often as there is time")
+	flag.IntVar(&l.rounds, "rounds", 3, "how often each takes its turn; at mixed work as often as there is time; with -only before, how often both servers start anew")
 	flag.DurationVar(&l.window, "window", 12*time.Second, "measured time of a run of mixed work")
 	flag.Func("quants", "models of the part quants, with commas, such as 1b-q4_k_m; empty: all", func(list string) error {
 		l.chosen = strings.Split(list, ",")

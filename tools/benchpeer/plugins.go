@@ -33,7 +33,7 @@ func (l *lab) plugins() error {
 	fmt.Fprintln(l.log, countersSay())
 	l.stopServers()
 	s := &server{name: penstock, key: "plugins"}
-	if err := l.start(s, l.command(penstock, l.many(), "--plugin-dir", l.pluginDir)); err != nil {
+	if err := l.start(s, l.command(penstock, l.one(), "--plugin-dir", l.pluginDir)); err != nil {
 		return err
 	}
 	plain := side{bench.Target{Name: "without", Streamer: s.client}, s.process.PID()}

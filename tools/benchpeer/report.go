@@ -95,8 +95,12 @@ func (l *lab) setting() string {
 	if l.report.Kernels != "" {
 		kernels = " Penstock's kernels: " + l.report.Kernels + "."
 	}
-	return fmt.Sprintf("Model %s; %d threads each; %d slots and %d tokens of context for short requests, %d and %d for the others.",
-		strings.TrimSuffix(filepath.Base(l.model), ".gguf"), l.threads, l.many().Slots, l.many().Context, l.few().Slots, l.few().Context) + kernels
+	sizes := fmt.Sprintf("%d slots and %d tokens of context for short requests, %d and %d for the others.",
+		l.many().Slots, l.many().Context, l.few().Slots, l.few().Context)
+	if len(l.report.Turns) > 0 {
+		sizes = fmt.Sprintf("%d slots and %d tokens of context.", l.one().Slots, l.one().Context)
+	}
+	return fmt.Sprintf("Model %s; %d threads each; %s", strings.TrimSuffix(filepath.Base(l.model), ".gguf"), l.threads, sizes) + kernels
 }
 
 // markdown writes the table with its date and machine, then the single runs.

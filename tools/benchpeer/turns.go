@@ -64,8 +64,8 @@ const (
 	disturbing = 0.10
 	// attempts is how many pairs there are at most for each that is wanted.
 	attempts = 2
-	// quietWithin is how long a pair waits for other programs to be quiet.
-	quietWithin = 3 * time.Second
+	// patience is how long a run waits for other programs to be quiet, all pairs together.
+	patience = time.Minute
 	// lookFor is how long it looks at what they do.
 	lookFor = 200 * time.Millisecond
 )
@@ -97,15 +97,16 @@ func (l *lab) duel(a, b side, c contest, round int) error {
 // quiet reports whether other programs left the machine to this turn.
 func (t turn) quiet() bool { return t.Took.Others <= disturbing }
 
-// awaitQuiet waits until other programs leave the machine alone, but not for long.
+// awaitQuiet waits until other programs leave the machine alone, as long as there is patience left.
 func (l *lab) awaitQuiet() {
-	for begin := time.Now(); time.Since(begin) < quietWithin && l.ctx.Err() == nil; {
+	for l.waited < patience && l.ctx.Err() == nil {
 		before, from := machineTime()
 		time.Sleep(lookFor)
 		after, to := machineTime()
 		if to <= from || (after-before)/(to-from) <= disturbing {
 			return
 		}
+		l.waited += lookFor
 	}
 }
 
