@@ -147,7 +147,7 @@ func (l *lab) sides(round int) (now, then side, err error) {
 	of := func(name string) side {
 		for i, s := range l.servers {
 			if s.name == name {
-				return side{targets[i], s.process.PID()}
+				return side{Target: targets[i], pid: s.process.PID()}
 			}
 		}
 		return side{}

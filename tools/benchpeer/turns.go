@@ -29,14 +29,15 @@ type figure struct {
 // side is one of two servers, or a way to ask the same one.
 type side struct {
 	bench.Target
-	pid int
+	pid  int
+	seed uint64 // added to the load's
 }
 
 // turn is what a contest took one side.
 type turn struct {
 	Contest string  `json:"contest"`
 	Side    string  `json:"side"`
-	Pair    int     `json:"pair"` // the turns of a pair followed one another and had the same prompts
+	Pair    int     `json:"pair"` // the turns of a pair followed one another and had the same load
 	Took    counted `json:"took"`
 	bench.Result
 }
@@ -44,7 +45,7 @@ type turn struct {
 // take has a side do the contest once.
 func (l *lab) take(s side, c contest, pair int) error {
 	load := c.load
-	load.Seed += uint64(pair) << 32
+	load.Seed += uint64(pair)<<32 + s.seed
 	counters := countersOf(s.pid)
 	result, err := bench.Run(l.ctx, s, load)
 	took := counters.stop()
