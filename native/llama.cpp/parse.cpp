@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Part of llama-common, see parse.h.
+// Part of penstock_common, see parse.h.
 #include "parse.h"
 
 // Declares llama.cpp's own functions besides, by the names that they are built with.

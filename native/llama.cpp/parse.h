@@ -11,7 +11,7 @@
 
 namespace penstock {
 
-// Throws where a text exceeds the bounds. Null until the shim sets it: llama.cpp's tools contain this too, and parse as ever.
+// Throws where a text exceeds the bounds. Null until the shim sets it.
 using json_check = void (*)(const std::string & text);
 
 inline std::atomic<json_check> check_json{ nullptr };
