@@ -20,6 +20,7 @@ SHELL := bash
 LLAMA := build/llama.cpp
 LLAMA_STAMP := $(LLAMA)/out/stamp
 UI := web/dist/index.html
+GO_MODULES := build/go-modules
 UI_MODULES := web/node_modules/.package-lock.json
 CLIENT_MODULES := host/api/clients/node_modules/.package-lock.json
 BINARY := bin/penstock
@@ -29,12 +30,16 @@ GO_SOURCES := $(shell find cmd host native scheduler plugins/abi plugins/asm plu
 	\( -type d -o -type f -not -name '*_test.go' \) 2>/dev/null)
 UI_SOURCES := $(shell find web/src web/public web/*.json web/*.ts web/*.html -not -name '*.test.ts' 2>/dev/null)
 
+# llama.cpp, the UI and the modules of others are built at the same time, unless whoever calls make has said how much is.
+BESIDE = $(if $(filter -j%,$(MAKEFLAGS)),,-j3)
+
 .PHONY: run
 run: build ## set up what is missing, build all, serve the built-in model at http://127.0.0.1:8080 (ARGS="--listen :9000")
 	@$(BINARY) serve $(ARGS)
 
 .PHONY: build
-build: $(BINARY) ## bin/penstock, with llama.cpp and the UI inside
+build: ## bin/penstock, with llama.cpp and the UI inside
+	@+$(MAKE) --no-print-directory $(BESIDE) $(BINARY)
 
 .PHONY: setup
 setup: ## install what building needs and this machine lacks (Debian/Ubuntu; elsewhere: list it)
@@ -88,8 +93,14 @@ $(LLAMA_STAMP): FORCE | setup
 $(UI): $(UI_SOURCES) $(UI_MODULES)
 	cd web && npm run --silent build && touch dist/index.html
 
+# Go's cache has them then, when there is a llama.cpp to link with. Without: they are built with the program.
+$(GO_MODULES): go.mod go.sum | setup
+	@mkdir -p $(@D)
+	@go list -e -deps -f '{{with .Module}}{{if not .Main}}{{$$.ImportPath}}{{end}}{{end}}' ./cmd/penstock | nice xargs go build -trimpath || true
+	@touch $@
+
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-$(BINARY): go.mod go.sum $(GO_SOURCES) $(LLAMA_STAMP) $(UI)
+$(BINARY): go.mod go.sum $(GO_SOURCES) $(LLAMA_STAMP) $(UI) | $(GO_MODULES)
 	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o $@ ./cmd/penstock && touch $@
 
 # One program for all x86-64 Linux systems. It has a build of its own: what `make build` has made stays as it is.
