@@ -21,7 +21,11 @@ type alternating struct {
 	n int // accepted
 }
 
-func (a *alternating) Guards() bool { return true }
+func (a *alternating) Traits() chain.Traits {
+	t := a.guest.Traits()
+	t.Guards = true
+	return t
+}
 
 func (a *alternating) Fits(tokens []scheduler.Token) (int, error) {
 	for i, t := range tokens {
@@ -70,7 +74,13 @@ type answerable struct {
 
 var errRefused = errors.New("the fault of the answerable stage")
 
-func (a *answerable) Refuse(act chain.Act, why error) error {
+func (a *answerable) Traits() chain.Traits {
+	t := a.guest.Traits()
+	t.Refuse = a.refuse
+	return t
+}
+
+func (a *answerable) refuse(act chain.Act, why error) error {
 	a.acts, a.why = append(a.acts, act), why
 	if !a.skip {
 		return errRefused

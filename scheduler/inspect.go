@@ -44,7 +44,7 @@ type SlotInfo struct {
 	Accepted  int // of Drafted, those that are part of the answer
 	Sequence  int
 	Priority  int
-	Preparers []string      // names of the stages that compute beside the forward pass, as plugins do; not to be changed
+	Lasting   []string      // names of the stages that stay as long as the answer goes on, as plugins do; not to be changed
 	Age       time.Duration // since the request was submitted
 	Decoding  time.Duration // since its first token; 0: there is none
 }
@@ -90,7 +90,7 @@ func (s *Scheduler) snapshot(ticks int) Snapshot {
 		if j != nil {
 			snap.Slots[i] = SlotInfo{Slot: i, Stream: j.stream.id, Request: j.arrival, Limit: max(0, j.req.MaxTokens), State: j.state(), Wait: s.slotWait(j),
 				Prompt: j.answer.PromptLen(), Cached: j.cached, Computed: j.seq.Len(), Generated: j.counted, Drafted: j.drafted, Accepted: j.accepted, Sequence: int(j.seq.ID()),
-				Priority: j.req.Priority, Preparers: j.preparers, Age: now.Sub(j.times.submitted), Decoding: j.times.timing(now).Decode}
+				Priority: j.req.Priority, Lasting: j.lasting, Age: now.Sub(j.times.submitted), Decoding: j.times.timing(now).Decode}
 		}
 	}
 	snap.Queue = s.inspectQueue(now)

@@ -72,23 +72,15 @@ func TestScheduler_Inspect_WhatSlotsWaitFor(t *testing.T) {
 	s.Tick()
 }
 
-// namedGuest is a guest that a trace can name.
-type namedGuest struct {
-	guest
-	name string
-}
-
-func (n *namedGuest) Name() string { return n.name }
-
-func TestScheduler_Inspect_NamesWhatComputesBesideThePass(t *testing.T) {
+func TestScheduler_Inspect_NamesTheStagesThatStay(t *testing.T) {
 	s := newScheduler(t, schedulertest.New(scheduler.Limits{}), scheduler.Config{})
-	st := submit(t, s, guided(8, &namedGuest{name: "plugin:a"}, &namedGuest{name: "plugin:b"}))
+	st := submit(t, s, guided(8, &named{name: "plugin:a"}, &named{name: "plugin:b"}))
 	plain := submit(t, s, request(10, 1, 8))
 	s.Tick()
-	if diff := cmp.Diff([]string{"plugin:a", "plugin:b"}, inspectedSlot(t, s, st).Preparers); diff != "" {
+	if diff := cmp.Diff([]string{"plugin:a", "plugin:b"}, inspectedSlot(t, s, st).Lasting); diff != "" {
 		t.Error(diff)
 	}
-	if got := inspectedSlot(t, s, plain).Preparers; got != nil {
+	if got := inspectedSlot(t, s, plain).Lasting; got != nil {
 		t.Errorf("%v", got)
 	}
 	finish(t, s, st, plain)

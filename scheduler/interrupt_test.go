@@ -9,6 +9,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -27,7 +28,11 @@ func newStubborn() *stubborn {
 	return s
 }
 
-func (s *stubborn) Interrupt() { close(s.interrupted) }
+func (s *stubborn) Traits() chain.Traits {
+	t := s.guest.Traits()
+	t.Interrupt = func() { close(s.interrupted) }
+	return t
+}
 
 func (s *stubborn) Close() error {
 	close(s.closed)

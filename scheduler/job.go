@@ -24,7 +24,7 @@ type job struct {
 	scope  kvcache.Scope  // of its cells
 	worker *worker.Worker // nil: the tick draws the tokens. While it is busy, chain and answer are its own
 
-	preparers []string // names of the stages that compute beside the forward pass; they stay
+	lasting []string // names of the stages that stay, as plugins do
 
 	// In the queue.
 	arrival          uint64    // counts requests

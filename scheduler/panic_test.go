@@ -286,17 +286,14 @@ func TestPanic_OfTheObserver_EndsNothing(t *testing.T) {
 	}
 }
 
-// unprepared is a guest that panics when it is asked whether it prepares, once it was told to.
-type unprepared struct {
-	guest
-	broken atomic.Bool
-}
+// fragileClock panics once, at the reading that left counts down to. At 0 it is as good as any.
+type fragileClock struct{ left atomic.Int32 }
 
-func (u *unprepared) Prepares() bool {
-	if u.broken.Load() {
-		panic("boom")
+func (c *fragileClock) now() time.Time {
+	if c.left.Load() > 0 && c.left.Add(-1) == 0 {
+		panic("a broken clock")
 	}
-	return true
+	return time.Now()
 }
 
 // After a panic before the plan, what waits in the queue is looked at at once, and not when the next command comes.
@@ -304,7 +301,8 @@ func TestScheduler_Panic_BeforeThePlan_TheQueueGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := schedulertest.NewHost(schedulertest.New(scheduler.Limits{}), 2)
 		b.Cost = func(int, int) time.Duration { return time.Second }
-		s, err := scheduler.New(b, scheduler.Config{Slots: 1, Log: slog.New(slog.DiscardHandler)})
+		clock := new(fragileClock)
+		s, err := scheduler.New(b, scheduler.Config{Slots: 1, Log: slog.New(slog.DiscardHandler), Clock: clock.now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -312,14 +310,13 @@ func TestScheduler_Panic_BeforeThePlan_TheQueueGoesOn(t *testing.T) {
 		defer stop()
 		done := make(chan error, 1)
 		go func() { done <- s.Run(ctx) }()
-		stage := new(unprepared)
-		stage.accept = func(token scheduler.Token) (chain.Effect, error) {
+		stage := &guest{accept: func(token scheduler.Token) (chain.Effect, error) {
 			if token == foreign[0] {
 				time.Sleep(time.Minute) // so that the tick sleeps meanwhile, and has used up all that woke it
-				stage.broken.Store(true)
+				clock.left.Store(2)     // that tick reads it first for the token, and then for itself
 			}
 			return chain.Effect{}, nil
-		}
+		}}
 		st, waiting := submit(t, s, guided(50, stage)), submit(t, s, request(20, 2, 5))
 		for range 3 {
 			if _, err := st.Next(ctx); err != nil {

@@ -272,7 +272,7 @@ func TestScheduler_Sample_StageTurnsSlow(t *testing.T) {
 // guarding is a stage with a grammar.
 type guarding struct{ *turning }
 
-func (guarding) Guards() bool                               { return true }
+func (guarding) Traits() chain.Traits                       { return chain.Traits{Guards: true} }
 func (guarding) Fits(tokens []scheduler.Token) (int, error) { return len(tokens), nil }
 
 // A grammar that a client sets for a running answer reads all of it, so a worker does that; another chain may follow.

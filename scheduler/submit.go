@@ -111,8 +111,9 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 		}
 	}
 	j := &job{req: r, slot: -1, outputRow: -1, times: times{submitted: s.config.Clock()}}
-	j.scope, j.preparers = scopeOf(&r), preparersOf(r.Chain)
+	j.scope = scopeOf(&r)
 	j.chain = chain.New(r.Chain, s.limits.Vocabulary, r.Trace)
+	j.lasting = j.chain.Lasting()
 	j.chain.MaskBy(s.backend)
 	j.answer = answer.New(j.chain, prompt, answer.Settings{MaxTokens: r.MaxTokens, Stop: r.Stop, StopTokens: r.StopTokens,
 		IgnoreEOG: r.IgnoreEOG, Preserved: r.Preserved, Rules: r.Rules, Longest: s.limits.longest(), Shift: r.Shift, VocabularySize: s.limits.Vocabulary, Vocabulary: s.backend})

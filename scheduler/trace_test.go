@@ -19,7 +19,11 @@ type named struct {
 	name string
 }
 
-func (n *named) Name() string { return n.name }
+func (n *named) Traits() chain.Traits {
+	t := n.guest.Traits()
+	t.Name = n.name
+	return t
+}
 
 // halving leaves the better half of what it finds, in the row or among candidates.
 func halving(name string) *named {

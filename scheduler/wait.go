@@ -5,8 +5,6 @@ package scheduler
 import (
 	"slices"
 	"time"
-
-	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // Wait is why a request does not go on now.
@@ -78,17 +76,4 @@ func (j *job) queueWait(noCells bool) Wait {
 		return WaitCells
 	}
 	return WaitSlot
-}
-
-// preparersOf names the stages that compute beside the forward pass, as plugins do.
-func preparersOf(stages []chain.Stage) (names []string) {
-	for _, s := range stages {
-		if _, ok := s.(chain.Preparer); !ok {
-			continue
-		}
-		if n, ok := s.(chain.Named); ok {
-			names = append(names, n.Name())
-		}
-	}
-	return names
 }

@@ -23,9 +23,11 @@ type weaver struct {
 	spliced int // tokens of its own splice that it has yet to be told of
 }
 
+func (w *weaver) Traits() chain.Traits {
+	return chain.Traits{Prepares: w.hold%2 == 0, Hold: w.hold}
+}
+
 func (w *weaver) Native() bool            { return false }
-func (w *weaver) Hold() int               { return w.hold }
-func (w *weaver) Prepares() bool          { return w.hold%2 == 0 }
 func (w *weaver) Apply(*chain.View) error { return nil }
 
 func (w *weaver) Prepare() (p chain.Prepared, _ error) {

@@ -26,11 +26,11 @@ type guest struct {
 	hold    int
 }
 
-func (g *guest) Native() bool { return false }
-func (g *guest) Lasts()       {}
-func (g *guest) Hold() int    { return g.hold }
+func (g *guest) Traits() chain.Traits {
+	return chain.Traits{Prepares: true, Lasts: true, Hold: g.hold}
+}
 
-func (g *guest) Prepares() bool { return true }
+func (g *guest) Native() bool { return false }
 
 func (g *guest) Prepare() (chain.Prepared, error) {
 	if g.prepare == nil {

@@ -29,14 +29,11 @@ func (e *Engine) NewBudget(p sampling.Params) (*Budget, error) {
 	return &Budget{th}, nil
 }
 
+// Traits implements chain.Stage.
+func (b *Budget) Traits() chain.Traits { return chain.Traits{Name: "reasoning-budget", Prepares: true} }
+
 // Native implements chain.Stage.
 func (b *Budget) Native() bool { return false }
-
-// Name implements chain.Named.
-func (b *Budget) Name() string { return "reasoning-budget" }
-
-// Prepares implements chain.Preparer.
-func (b *Budget) Prepares() bool { return true }
 
 // Prepare implements chain.Preparer.
 func (b *Budget) Prepare() (chain.Prepared, error) {

@@ -35,9 +35,9 @@ type Stage struct {
 }
 
 var (
-	_ chain.Stage      = (*Stage)(nil)
-	_ chain.RowTaker   = (*Stage)(nil)
-	_ chain.RowIgnorer = (*Stage)(nil)
+	_ chain.Stage    = (*Stage)(nil)
+	_ chain.RowTaker = (*Stage)(nil)
+	_ chain.Guard    = (*Stage)(nil)
 )
 
 // NewChain builds the stages of a chain without plugins: one. sampling.ErrInvalid means that p is at fault; the
@@ -200,11 +200,14 @@ func (e *Engine) addBias(o *native.SamplerOptions, p sampling.Params) {
 	}
 }
 
+// Traits implements chain.Stage. Only samplers that begin by narrowing the row take it. Under a grammar they may have to look at all of it:
+// where the grammar forbids all candidates, they choose from the row.
+func (s *Stage) Traits() chain.Traits {
+	return chain.Traits{Name: s.name, Guards: s.hasGrammar, TakesRow: !s.hasGrammar && len(s.biases) == 0, IgnoresRow: !s.hasGrammar}
+}
+
 // Native implements chain.Stage.
 func (s *Stage) Native() bool { return s.wholeChain && !s.slow }
-
-// Name implements chain.Named.
-func (s *Stage) Name() string { return s.name }
 
 // Apply implements chain.Stage. A whole chain chooses as it does in SampleRows.
 func (s *Stage) Apply(v *chain.View) (err error) {
@@ -229,17 +232,11 @@ func (s *Stage) Apply(v *chain.View) (err error) {
 	return s.asChainError(err)
 }
 
-// TakeRow implements chain.RowTaker, for samplers that begin by narrowing the row. Under a grammar they may have to look at it again.
+// TakeRow implements chain.RowTaker.
 func (s *Stage) TakeRow(row chain.WholeRow) bool {
-	if s.hasGrammar || len(s.biases) > 0 {
-		return false
-	}
 	taken, err := s.sampler.TakeRow(row.Logits())
 	return err == nil && taken // Apply will have the same error
 }
-
-// IgnoresRow implements chain.RowIgnorer. Where a grammar forbids all candidates, it chooses from the row.
-func (s *Stage) IgnoresRow() bool { return !s.hasGrammar }
 
 // Accept implements chain.Stage.
 func (s *Stage) Accept(t scheduler.Token) (chain.Effect, error) {

@@ -10,11 +10,6 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-var _ chain.Guard = (*Stage)(nil)
-
-// Guards implements chain.Guard.
-func (s *Stage) Guards() bool { return s.hasGrammar }
-
 // Fits implements chain.Guard.
 func (s *Stage) Fits(tokens []scheduler.Token) (int, error) {
 	if s.lazy == nil {

@@ -20,6 +20,7 @@ import (
 // script is a stage that chooses the tokens of a text, whatever the model says: a model with random weights writes as a good one would.
 type script struct{ tokens, rest []int32 }
 
+func (s *script) Traits() chain.Traits        { return chain.Traits{TakesRow: true} }
 func (s *script) Native() bool                { return false }
 func (s *script) TakeRow(chain.WholeRow) bool { return true }
 func (s *script) Close() error                { return nil }

@@ -26,8 +26,8 @@ type editor struct {
 	refused error
 }
 
+func (e *editor) Traits() chain.Traits    { return chain.Traits{Hold: e.hold, Refuse: e.refuse} }
 func (e *editor) Native() bool            { return false }
-func (e *editor) Hold() int               { return e.hold }
 func (e *editor) Apply(*chain.View) error { return nil }
 func (e *editor) Close() error            { return nil }
 
@@ -44,7 +44,7 @@ func (e *editor) Reset(history []chain.Token, prompt int) error {
 	return nil
 }
 
-func (e *editor) Refuse(_ chain.Act, why error) error {
+func (e *editor) refuse(_ chain.Act, why error) error {
 	e.refused = why
 	return nil
 }
@@ -184,7 +184,7 @@ func TestAnswer_Splice_AgainAndAgainTakesBackWhatWasShown(t *testing.T) {
 type shrinking struct{ hold int }
 
 func (shrinking) Native() bool                   { return false }
-func (s shrinking) Hold() int                    { return s.hold }
+func (s shrinking) Traits() chain.Traits         { return chain.Traits{Hold: s.hold} }
 func (shrinking) Apply(*chain.View) error        { return nil }
 func (shrinking) Close() error                   { return nil }
 func (shrinking) Reset([]chain.Token, int) error { return nil }

@@ -2,12 +2,11 @@
 
 // Package chain turns a row of logits into a token: it runs the stages of a sampler chain and refuses what the request does not allow.
 //
-// stage.go says what a stage is, chain.go begins, resets and closes the stages, replace.go exchanges them, draw.go draws a
-// token. A chain knows nothing of slots, ticks and goroutines. Its caller sees to it that calls do not overlap.
+// stage.go says what a stage is, link.go how a chain keeps it, chain.go begins, resets and closes the stages, replace.go exchanges them,
+// draw.go draws a token. A chain knows nothing of slots, ticks and goroutines. Its caller sees to it that calls do not overlap.
 package chain
 
 import (
-	"slices"
 	"time"
 
 	"github.com/penstock/penstock/scheduler/panics"
@@ -15,11 +14,15 @@ import (
 
 // Chain is the sampler chain of one answer.
 type Chain struct {
-	stages     []Stage
-	vocabulary int  // tokens in the vocabulary
-	begun      bool // the stages know the conversation
+	links      []link
+	stages     []Stage // of the links
+	guard      Guard   // the first stage that is one; nil if none is
+	guardAt    int     // its place, or -1
+	vocabulary int     // tokens in the vocabulary
+	begun      bool    // the stages know the conversation
 
-	outputters []Outputter // of the stages
+	outputs    []func() []Output // of the stages that have them
+	interrupts []func()
 
 	view        View
 	restriction restriction
@@ -29,7 +32,18 @@ type Chain struct {
 
 // New makes a chain of at least one stage, and with trace above 0 traces of each token: see Survey. The chain closes the stages.
 func New(stages []Stage, vocabulary, trace int) *Chain {
-	return &Chain{stages: stages, outputters: outputters(stages), vocabulary: vocabulary, tracer: newTracer(trace), restriction: restriction{narrowedBy: -1}}
+	c := &Chain{vocabulary: vocabulary, tracer: newTracer(trace), restriction: restriction{narrowedBy: -1}}
+	c.set(linksOf(stages))
+	for i := range c.links {
+		traits := &c.links[i].traits
+		if traits.Outputs != nil {
+			c.outputs = append(c.outputs, traits.Outputs)
+		}
+		if traits.Interrupt != nil {
+			c.interrupts = append(c.interrupts, traits.Interrupt)
+		}
+	}
+	return c
 }
 
 // Native reports whether the backend can draw from rows for these stages, all of such chains in one call.
@@ -40,31 +54,46 @@ func (c *Chain) Stages() []Stage { return c.stages }
 
 // Prepares reports whether a stage has something to prepare.
 func (c *Chain) Prepares() bool {
-	return slices.ContainsFunc(c.stages, func(s Stage) bool {
-		p, ok := s.(Preparer)
-		return ok && p.Prepares()
-	})
-}
-
-// Interruptible are the stages whose calls can take long.
-func (c *Chain) Interruptible() (stages []Interruptible) {
-	for _, s := range c.stages {
-		if i, ok := s.(Interruptible); ok {
-			stages = append(stages, i)
+	for i := range c.links {
+		if c.links[i].preparer != nil {
+			return true
 		}
 	}
-	return stages
+	return false
 }
 
 // Hold is how many tokens the stages may take back.
-func (c *Chain) Hold() int {
-	hold := 0
-	for _, s := range c.stages {
-		if h, ok := s.(Holder); ok {
-			hold = max(hold, h.Hold())
-		}
+func (c *Chain) Hold() (hold int) {
+	for i := range c.links {
+		hold = max(hold, c.links[i].traits.Hold)
 	}
 	return hold
+}
+
+// Lasting names the stages that stay as long as the answer goes on.
+func (c *Chain) Lasting() (names []string) {
+	for i := range c.links {
+		if traits := &c.links[i].traits; traits.Lasts && traits.Name != "" {
+			names = append(names, traits.Name)
+		}
+	}
+	return names
+}
+
+// Outputs are what the stages have given since the last call, in the order of the chain.
+func (c *Chain) Outputs() (all []Output) {
+	for _, outputs := range c.outputs {
+		all = append(all, outputs()...)
+	}
+	return all
+}
+
+// Interrupt makes the stages return soon, whatever they are doing: the answer has ended. It may be called beside any other call of the
+// chain.
+func (c *Chain) Interrupt() {
+	for _, interrupt := range c.interrupts {
+		interrupt()
+	}
 }
 
 // Begin tells the stages what the conversation is, before anything else.
@@ -109,8 +138,8 @@ func (c *Chain) Accept(i int, t Token, trace *Trace) (Effect, error) {
 	}
 	start := time.Now()
 	effect, err := stage.Accept(t)
-	if _, long := stage.(Interruptible); long {
-		trace.Accepted = append(trace.Accepted, Timed{nameOf(stage), time.Since(start)})
+	if l := &c.links[i]; l.traits.TakesLong {
+		trace.Accepted = append(trace.Accepted, Timed{l.name, time.Since(start)})
 	}
 	return effect, err
 }

@@ -24,10 +24,12 @@ type stage struct {
 	broken   error // of Reset
 }
 
+func (s *stage) Traits() chain.Traits {
+	return chain.Traits{Prepares: true, Guards: s.allowed != nil, Refuse: s.refuse}
+}
+
 func (s *stage) Native() bool                     { return false }
-func (s *stage) Prepares() bool                   { return true }
 func (s *stage) Prepare() (chain.Prepared, error) { return s.prepared, nil }
-func (s *stage) Guards() bool                     { return s.allowed != nil }
 
 func (s *stage) Fits(tokens []chain.Token) (n int, err error) {
 	for n < len(tokens) && slices.Contains(s.allowed, tokens[n]) {
@@ -36,7 +38,7 @@ func (s *stage) Fits(tokens []chain.Token) (n int, err error) {
 	return n, nil
 }
 
-func (s *stage) Refuse(_ chain.Act, why error) error {
+func (s *stage) refuse(_ chain.Act, why error) error {
 	s.refused = why
 	return nil
 }
@@ -168,8 +170,11 @@ type lasting struct {
 	name string
 }
 
-func (l *lasting) Name() string { return l.name }
-func (l *lasting) Lasts()       {}
+func (l *lasting) Traits() chain.Traits {
+	t := l.stage.Traits()
+	t.Name, t.Lasts = l.name, true
+	return t
+}
 
 func TestChain_Replace_KeepsStages(t *testing.T) {
 	for name, broken := range map[string]error{"done": nil, "failed": errors.New("it cannot begin here")} {

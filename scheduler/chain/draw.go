@@ -17,19 +17,17 @@ func (c *Chain) Prepare() error {
 	c.tracer.clear()
 	r := &c.restriction
 	r.clear(len(c.stages))
-	for i, stage := range c.stages {
-		p, ok := stage.(Preparer)
-		if !ok {
+	for i := range c.links {
+		l := &c.links[i]
+		if l.preparer == nil {
 			continue
 		}
 		c.tracer.enter()
-		prepared, err := p.Prepare()
+		prepared, err := l.preparer.Prepare()
 		if err != nil {
 			return err
 		}
-		if p.Prepares() {
-			c.tracer.prepares(stage, prepared)
-		}
+		c.tracer.prepares(l.name, prepared)
 		r.set(i, prepared)
 	}
 	return r.join(c)
@@ -44,7 +42,7 @@ func (c *Chain) Draw(row *Row) (Token, *Trace, error) {
 	}
 	r := &c.restriction
 	if len(r.forced) > 0 {
-		return r.forced[0], c.tracer.forced(row, r.forced[0], c.stages[r.forcedBy]), nil
+		return r.forced[0], c.tracer.forced(row, r.forced[0], c.links[r.forcedBy].name), nil
 	}
 	for {
 		t, err := c.run(row)
@@ -82,7 +80,7 @@ func (c *Chain) run(row *Row) (Token, error) {
 		}
 	}
 	for i, stage := range c.stages {
-		c.giveRow(stage, row)
+		c.giveRow(i, row)
 		c.tracer.enter()
 		if err := stage.Apply(v); err != nil {
 			return -1, err
@@ -97,7 +95,7 @@ func (c *Chain) run(row *Row) (Token, error) {
 				return -1, err
 			}
 		}
-		c.tracer.leave(stage, v)
+		c.tracer.leave(c.links[i].name, v)
 		if v.Chosen >= 0 {
 			return v.Chosen, nil
 		}

@@ -7,38 +7,17 @@ import (
 	"slices"
 )
 
-// Guard is a stage that knows which tokens the request allows: it has a grammar. What other stages choose, force or splice
-// is tested against it.
-type Guard interface {
-	// Guards reports whether there is anything to test.
-	Guards() bool
-	// Fits tells how many of the tokens may come next, one after the other. It changes nothing.
-	Fits(tokens []Token) (int, error)
-}
-
 // Guarded reports whether there is a stage that knows which tokens the request allows.
-func Guarded(stages []Stage) bool { return guardOf(stages) >= 0 }
-
-// guardOf is the place of that stage, or -1.
-func guardOf(stages []Stage) int {
-	return slices.IndexFunc(stages, func(s Stage) bool { g, ok := s.(Guard); return ok && g.Guards() })
-}
-
-// guard is the stage that knows which tokens the request allows, and its place; nil if there is none.
-func (c *Chain) guard() (Guard, int) {
-	if at := guardOf(c.stages); at >= 0 {
-		return c.stages[at].(Guard), at
-	}
-	return nil, -1
+func Guarded(stages []Stage) bool {
+	return slices.ContainsFunc(stages, func(s Stage) bool { return s.Traits().Guards })
 }
 
 // misfit is why the tokens that stage by asks for may not come next, one after the other; nil if they may. A guard answers for its own.
 func (c *Chain) misfit(by int, tokens []Token) (why, err error) {
-	g, at := c.guard()
-	if g == nil || at == by {
+	if c.guard == nil || c.guardAt == by {
 		return nil, nil
 	}
-	n, err := g.Fits(tokens)
+	n, err := c.guard.Fits(tokens)
 	if n < len(tokens) {
 		why = fmt.Errorf("%w: token %d does not fit its grammar %s", ErrNotAllowed, tokens[n], [...]string{"here", "after those before it"}[min(n, 1)])
 	}
@@ -54,22 +33,21 @@ func (c *Chain) tokenMisfit(by int, t Token) (why, err error) {
 // SpliceMisfit is why the tokens of a splice may not follow what it leaves of the answer; nil if they may. The guard has seen the
 // last token of the answer only if it stands before the stage that splices.
 func (c *Chain) SpliceMisfit(by int, e Effect, history []Token, prompt int) (why, err error) {
-	g, at := c.guard()
-	if g == nil || len(e.Tokens) == 0 {
+	if c.guard == nil || len(e.Tokens) == 0 {
 		return nil, nil
 	}
 	seen, want := len(history), len(history)-int(e.Backtrack)
-	if at > by {
+	if c.guardAt > by {
 		seen--
 	}
-	stage := c.stages[at]
+	stage := c.stages[c.guardAt]
 	if want < seen {
 		if err := stage.Reset(history[:want], prompt); err != nil {
 			return nil, err
 		}
 	}
 	ahead := append(append([]Token(nil), history[min(seen, want):want]...), e.Tokens...)
-	n, err := g.Fits(ahead)
+	n, err := c.guard.Fits(ahead)
 	if err != nil || n == len(ahead) {
 		return nil, err
 	}

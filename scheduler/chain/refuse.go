@@ -15,17 +15,10 @@ const (
 	ActSplice                // Accept: tokens taken back too far or too often, or put where they are not allowed
 )
 
-// Refusable is a stage that is told when what it asked for is refused. Refusing any other stage ends the request.
-type Refusable interface {
-	// Refuse tells the stage what is not done, and why. An error ends the request. With nil the request goes on as if the stage had
-	// not asked, and the stage asks for nothing any more.
-	Refuse(act Act, why error) error
-}
-
 // Refuse tells a stage that what it asked for is not done. An error ends the request.
 func (c *Chain) Refuse(by int, act Act, why error) error {
-	if stage, ok := c.stages[by].(Refusable); ok {
-		return stage.Refuse(act, why)
+	if refuse := c.links[by].traits.Refuse; refuse != nil {
+		return refuse(act, why)
 	}
 	return fmt.Errorf("stage %d of the chain: %w", by, why)
 }

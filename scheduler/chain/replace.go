@@ -5,6 +5,8 @@ package chain
 import (
 	"fmt"
 	"slices"
+
+	"github.com/penstock/penstock/scheduler/panics"
 )
 
 // Keep stands, in a chain that is to replace another, for the stage of that name in the other: it goes on there with all that it knows.
@@ -17,6 +19,7 @@ type kept struct {
 	done func()
 }
 
+func (k kept) Traits() Traits               { return Traits{Name: k.name} }
 func (k kept) Native() bool                 { return false }
 func (k kept) Apply(*View) error            { return k.unexpected() }
 func (k kept) Accept(Token) (Effect, error) { return Effect{}, k.unexpected() }
@@ -26,14 +29,15 @@ func (k kept) unexpected() error {
 	return fmt.Errorf("chain: %s was to be kept, and is not known", k.name)
 }
 
-// CanReplace is nil if Replace can take these stages: each Lasting one of the chain is kept, once, and there is no other.
+// CanReplace is nil if Replace can take these stages: each one of the chain that lasts is kept, once, and there is no other.
 func (c *Chain) CanReplace(stages []Stage) error {
-	left := slices.DeleteFunc(slices.Clone(c.stages), func(s Stage) bool { return !lasts(s) })
+	left := slices.DeleteFunc(slices.Clone(c.links), func(l link) bool { return !l.traits.Lasts })
 	for _, s := range stages {
 		k, keeps := s.(kept)
+		l := linkOf(s)
 		switch at := slices.IndexFunc(left, k.is); {
-		case !keeps && lasts(s):
-			return fmt.Errorf("%s cannot be added to an answer that has begun", nameOf(s))
+		case !keeps && l.traits.Lasts:
+			return fmt.Errorf("%s cannot be added to an answer that has begun", l.name)
 		case keeps && at < 0:
 			return fmt.Errorf("%s is not in the sampler chain of the answer, or not so often", k.name)
 		case keeps:
@@ -41,17 +45,12 @@ func (c *Chain) CanReplace(stages []Stage) error {
 		}
 	}
 	if len(left) > 0 {
-		return fmt.Errorf("%s is missing; it stays as long as the answer goes on", nameOf(left[0]))
+		return fmt.Errorf("%s is missing; it stays as long as the answer goes on", left[0].name)
 	}
 	return nil
 }
 
-func lasts(s Stage) bool {
-	_, ok := s.(Lasting)
-	return ok
-}
-
-func (k kept) is(s Stage) bool { return nameOf(s) == k.name }
+func (k kept) is(l link) bool { return l.name == k.name }
 
 // Replace goes on with other stages, which CanReplace has approved, and closes those before that are not kept. If one of the others fails,
 // it closes them and all stays as it is.
@@ -61,23 +60,23 @@ func (c *Chain) Replace(stages []Stage, history []Token, prompt int) error {
 		Close(fresh)
 		return err
 	}
-	gone := slices.Clone(c.stages)
-	replacing := stages
-	stages = slices.Clone(stages)
+	gone, links := slices.Clone(c.links), linksOf(stages)
 	for i, s := range stages {
 		if k, keeps := s.(kept); keeps {
 			at := slices.IndexFunc(gone, k.is)
-			stages[i] = gone[at]
+			links[i] = gone[at]
 			gone = slices.Delete(gone, at, at+1)
 		}
 	}
-	Close(gone)
-	for _, s := range replacing {
+	for _, l := range gone {
+		_ = panics.Try(l.stage.Close)
+	}
+	for _, s := range stages {
 		if k, keeps := s.(kept); keeps && k.done != nil {
 			k.done()
 		}
 	}
-	c.stages = stages
+	c.set(links)
 	c.restriction.clear(len(stages)) // those before asked for it
 	return nil
 }

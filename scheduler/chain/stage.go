@@ -11,7 +11,7 @@ type Token = int32
 //
 // While N is negative no stage has narrowed the row: every token of Row is a candidate. From then on the candidates are
 // ID[:N] with Logit[:N]. Chosen is the token a stage decided on, or -1. No stage keeps a reference to it. Row is nil for a RowTaker
-// that has taken it and for a RowIgnorer.
+// that has taken it, and for a stage that ignores it.
 type View struct {
 	Row    []float32
 	ID     []Token
@@ -23,6 +23,8 @@ type View struct {
 // Stage is one step of an answer's sampler chain, with the state it keeps for that answer. Calls on one stage never overlap,
 // but come from different goroutines.
 type Stage interface {
+	// Traits tells what the stage is, from before its first call until its end.
+	Traits() Traits
 	// Native tells that the backend can run this stage itself, and soon. It may become false, once the stage has turned out to be slow.
 	// Chains of exactly one native stage take the fast path: the backend draws all their tokens in one call. Any other chain runs on a
 	// goroutine of its own (package worker), and so does that of a request with stop rules, log-probabilities or a trace.
@@ -40,6 +42,32 @@ type Stage interface {
 	Close() error
 }
 
+// Traits are what does not change of a stage. The zero value is that of most native ones.
+type Traits struct {
+	Name string // in traces
+
+	Prepares   bool // it is a Preparer
+	TakesRow   bool // it is a RowTaker
+	Guards     bool // it is a Guard
+	IgnoresRow bool // Apply does not look at the row where there are candidates, so it need not be given the row along with them
+	TakesLong  bool // its calls can: traces tell how long
+	Lasts      bool // it stays as long as its answer goes on, as plugins do: it may know more than Reset could tell another in its place
+	Hold       int  // it may splice. The last Hold tokens are not shown to the client, so that nothing shown is taken back
+
+	// Refuse tells the stage which act of its own is not done, and why. An error ends the request. With nil the request goes on as if the
+	// stage had not asked, and the stage asks for nothing any more. Refusing a stage without it ends the request.
+	Refuse func(act Act, why error) error
+
+	// The others are for stages that last.
+
+	// Outputs returns what the stage has for the client, since the last call, besides what it does to the text. It may be called after the
+	// stage has failed.
+	Outputs func() []Output
+	// Interrupt is called when the request has ended, from another goroutine than the one that may be in a call. That call is to return
+	// soon, and only Close follows.
+	Interrupt func()
+}
+
 // Effect is what a stage wants after a token was accepted. The zero value lets the answer go on. It is small enough to stay in registers:
 // every token has one of each stage.
 type Effect struct {
@@ -49,10 +77,15 @@ type Effect struct {
 	Tokens    []Token // valid until the next call of the stage
 }
 
-// Preparer is a stage that computes while the forward pass runs, before the logits exist.
+// Output is a value for the client.
+type Output struct {
+	By     string // name of the stage
+	Tokens int    // that the answer had when the value was given
+	Value  []byte // compact JSON
+}
+
+// Preparer is a stage that computes while the forward pass runs, before the logits exist. That takes a processor from the pass.
 type Preparer interface {
-	// Prepares reports whether Prepare has anything to do; a call of it takes a processor from the pass. The answer stays the same.
-	Prepares() bool
 	// Prepare is called once for each token to be drawn. What it returns is valid until the next call of the stage.
 	Prepare() (Prepared, error)
 }
@@ -71,20 +104,19 @@ type Bias struct {
 	Value float32
 }
 
-// Holder is a stage that may splice. The last Hold tokens are not shown to the client, so that nothing shown is taken back.
-type Holder interface {
-	Hold() int
+// RowTaker is a stage that takes what it needs of the whole row where the row lies, instead of being given a copy.
+type RowTaker interface {
+	// TakeRow comes before an Apply on the whole row; the view's row is nil then. The next forward pass may wait for it, so it must be
+	// quick, and it keeps nothing of what it is given. If Apply leaves the view as it is, the next stage is given the row. With false it
+	// has taken nothing, and finds a copy in the view.
+	TakeRow(WholeRow) bool
 }
 
-// Interruptible is a stage whose calls can take long. Interrupt is called when the request has ended, from another goroutine
-// than the one that may be in a call. That call is to return soon, and only Close follows.
-type Interruptible interface {
-	Interrupt()
-}
-
-// Lasting is a stage that stays as long as its answer goes on, as plugins do: it may know more than Reset could tell another in its place.
-type Lasting interface {
-	Lasts()
+// Guard is a stage that knows which tokens the request allows: it has a grammar. What other stages choose, force or splice
+// is tested against it.
+type Guard interface {
+	// Fits tells how many of the tokens may come next, one after the other. It changes nothing.
+	Fits(tokens []Token) (int, error)
 }
 
 // Errors of stages and of what they ask for; compare with errors.Is.

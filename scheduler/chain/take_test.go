@@ -14,7 +14,8 @@ import (
 type taker struct {
 	prepared Prepared
 	ignores  bool
-	plain    bool // it takes no rows
+	given    bool // it is no RowTaker
+	untaken  bool // it is one that is not to be asked
 	refuses  bool // to take them
 	apply    func(*View) error
 
@@ -22,15 +23,17 @@ type taker struct {
 	found [][]float32
 }
 
+func (s *taker) Traits() Traits {
+	return Traits{Prepares: true, TakesRow: !s.given, IgnoresRow: s.ignores, Refuse: s.refuse}
+}
+
 func (s *taker) Native() bool                 { return false }
-func (s *taker) Prepares() bool               { return true }
 func (s *taker) Prepare() (Prepared, error)   { return s.prepared, nil }
 func (s *taker) Accept(Token) (Effect, error) { return Effect{}, nil }
 func (s *taker) Reset([]Token, int) error     { return nil }
 func (s *taker) Close() error                 { return nil }
-func (s *taker) IgnoresRow() bool             { return s.ignores }
 
-func (s *taker) Refuse(Act, error) error {
+func (s *taker) refuse(Act, error) error {
 	s.prepared = Prepared{}
 	return nil
 }
@@ -45,7 +48,7 @@ func (s *taker) Apply(v *View) error {
 
 // TakeRow takes it in both ways.
 func (s *taker) TakeRow(w WholeRow) bool {
-	if s.plain {
+	if s.given || s.untaken {
 		panic("it is given rows as others are")
 	}
 	written := make([]float32, len(w.Logits()))
@@ -58,9 +61,6 @@ func (s *taker) TakeRow(w WholeRow) bool {
 	}
 	return !s.refuses
 }
-
-// given is a stage that takes no rows: it hides the method.
-type given struct{ Stage }
 
 func choose(t Token) func(*View) error {
 	return func(v *View) error {
@@ -124,8 +124,8 @@ func TestChain_Draw_TakersSeeMasksAndBiases(t *testing.T) {
 // Who takes no rows gets it from the chain, whatever became of it before.
 func TestChain_Draw_OthersAreGivenTheRow(t *testing.T) {
 	for name, first := range map[string]func(*View) error{"whole": nil, "with candidates": narrow} {
-		last := &taker{plain: true, apply: choose(2)}
-		drawFrom(t, 0, &taker{apply: first}, given{last})
+		last := &taker{given: true, apply: choose(2)}
+		drawFrom(t, 0, &taker{apply: first}, last)
 		refuses := &taker{refuses: true, apply: choose(2)}
 		drawFrom(t, 0, &taker{apply: first}, refuses)
 		last.found = append(last.found, refuses.found...)
@@ -136,7 +136,7 @@ func TestChain_Draw_OthersAreGivenTheRow(t *testing.T) {
 }
 
 func TestChain_Draw_TracedTakersFindTheRowInTheView(t *testing.T) {
-	first := &taker{plain: true, apply: choose(2), prepared: Prepared{Mask: []uint32{0b0111}}}
+	first := &taker{untaken: true, apply: choose(2), prepared: Prepared{Mask: []uint32{0b0111}}}
 	drawFrom(t, 3, first)
 	if !slices.EqualFunc(first.found, [][]float32{without3}, slices.Equal) {
 		t.Errorf("it found %v", first.found)

@@ -85,20 +85,8 @@ type Place struct {
 	P     float32
 }
 
-// Named is a stage that a trace can name.
-type Named interface {
-	Name() string
-}
-
 // StageName is the name of a stage in traces.
-func (c *Chain) StageName(i int) string { return nameOf(c.stages[i]) }
-
-func nameOf(s Stage) string {
-	if n, ok := s.(Named); ok {
-		return n.Name()
-	}
-	return "stage"
-}
+func (c *Chain) StageName(i int) string { return c.links[i].name }
 
 // Traced reports whether the tokens of the answer have traces.
 func (c *Chain) Traced() bool { return c.tracer != nil }

@@ -58,13 +58,13 @@ func (t *tracer) clear() {
 }
 
 // prepares notes what a stage has asked for since enter.
-func (t *tracer) prepares(s Stage, asked Prepared) {
+func (t *tracer) prepares(stage string, asked Prepared) {
 	if t == nil {
 		return
 	}
 	took := time.Since(t.start)
 	t.preparing += took
-	p := PreparedTrace{Timed: Timed{nameOf(s), took}, Allowed: -1}
+	p := PreparedTrace{Timed: Timed{stage, took}, Allowed: -1}
 	if len(asked.Mask) > 0 {
 		p.Allowed = 0
 		for _, word := range asked.Mask {
@@ -90,12 +90,12 @@ func (t *tracer) restrict(v *View) {
 }
 
 // leave notes what a stage has left.
-func (t *tracer) leave(s Stage, v *View) {
+func (t *tracer) leave(stage string, v *View) {
 	if t == nil {
 		return
 	}
 	took := time.Since(t.start)
-	t.trace.Stages = append(t.trace.Stages, StageTrace{Name: nameOf(s), Took: took, After: t.survey(v)})
+	t.trace.Stages = append(t.trace.Stages, StageTrace{Name: stage, Took: took, After: t.survey(v)})
 }
 
 // finish hands the trace of a token over; nil if no trace is wanted.
@@ -125,13 +125,13 @@ func (t *tracer) finish(token Token) *Trace {
 }
 
 // forced is the trace of a token that a stage has forced: what it found instead.
-func (t *tracer) forced(row *Row, token Token, by Stage) *Trace {
+func (t *tracer) forced(row *Row, token Token, by string) *Trace {
 	if t == nil {
 		return nil
 	}
 	t.begin(&View{Row: row.Copy(), N: -1, Chosen: -1})
 	trace := t.finish(token)
-	trace.How, trace.By = Forced, nameOf(by)
+	trace.How, trace.By = Forced, by
 	return trace
 }
 

@@ -10,6 +10,7 @@ import (
 // narrowing leaves the n best tokens of a row whose best are its last.
 type narrowing struct{ n int }
 
+func (narrowing) Traits() Traits               { return Traits{} }
 func (narrowing) Native() bool                 { return false }
 func (narrowing) Accept(Token) (Effect, error) { return Effect{}, nil }
 func (narrowing) Reset([]Token, int) error     { return nil }

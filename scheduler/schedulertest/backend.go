@@ -226,6 +226,9 @@ func (b *Backend) EndOfGeneration(t scheduler.Token) bool { return t == EndToken
 // Greedy is a native stage without state.
 type Greedy struct{}
 
+// Traits implements chain.Stage.
+func (Greedy) Traits() chain.Traits { return chain.Traits{} }
+
 // Native implements chain.Stage.
 func (Greedy) Native() bool { return true }
 

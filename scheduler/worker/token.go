@@ -37,7 +37,7 @@ func (w *Worker) drawTokens() {
 		if n <= w.drawn || !w.row.Skip(n-w.drawn) {
 			return
 		}
-		if w.drawn = n; w.prepares {
+		if w.drawn = n; w.chain.Prepares() {
 			w.prepareStages()
 		}
 	}

@@ -36,12 +36,10 @@ type Worker struct {
 	worked atomic.Int64 // processor time since the last Collect, in ns; stages may be at work then, too
 
 	// The tick's.
-	prepares      bool // a stage has something to prepare
-	prepared      bool // asked to prepare since the last row
-	busy          bool
-	interruptible []chain.Interruptible
-	quota         quota
-	patience      patience
+	prepared bool // asked to prepare since the last row
+	busy     bool
+	quota    quota
+	patience patience
 
 	// The goroutine's, and the tick's while the worker is not busy.
 	task       func() error // of a control call
@@ -63,15 +61,14 @@ type Options struct {
 
 // New makes a worker whose first work is to begin the answer. Its caller starts Run on a goroutine.
 func New(c *chain.Chain, a *answer.Answer, o Options) *Worker {
-	w := &Worker{options: o, chain: c, answer: a, orders: make(chan order, 4), done: make(chan struct{}, 1),
-		prepares: c.Prepares(), interruptible: c.Interruptible(), quota: newQuota(time.Now())}
+	w := &Worker{options: o, chain: c, answer: a, orders: make(chan order, 4), done: make(chan struct{}, 1), quota: newQuota(time.Now())}
 	w.orders <- orderBegin
 	return w
 }
 
 // Prepare has the stages prepare for the next row, once.
 func (w *Worker) Prepare() {
-	if w.prepares && !w.prepared {
+	if !w.prepared && w.chain.Prepares() {
 		w.prepared = true
 		w.orders <- orderPrepare
 	}
@@ -110,9 +107,7 @@ func (w *Worker) Done() <-chan struct{} { return w.done }
 // Collect makes the worker free for another row or task, and charges its quota for this one. It returns the task's error.
 func (w *Worker) Collect() error {
 	w.busy = false
-	if w.task != nil {
-		w.task, w.instead, w.prepares = nil, nil, w.chain.Prepares() // it may have replaced stages
-	}
+	w.task, w.instead = nil, nil
 	if worked := time.Duration(w.worked.Swap(0)); w.options.Metered {
 		w.RestUntil = w.quota.spend(worked, time.Now())
 	}
@@ -144,11 +139,8 @@ func (w *Worker) Resting() bool { return w.Rest() > 0 }
 
 // Interrupt makes the stages return soon, whatever they are doing: the answer has ended.
 func (w *Worker) Interrupt() {
-	if w == nil {
-		return
-	}
-	for _, stage := range w.interruptible {
-		stage.Interrupt()
+	if w != nil {
+		w.chain.Interrupt()
 	}
 }
 

@@ -26,10 +26,10 @@ type plugin struct {
 	closed bool
 }
 
+func (p *plugin) Traits() chain.Traits                     { return chain.Traits{Prepares: true} }
 func (p *plugin) Native() bool                             { return false }
 func (p *plugin) Accept(chain.Token) (chain.Effect, error) { return chain.Effect{}, nil }
 func (p *plugin) Reset([]chain.Token, int) error           { return nil }
-func (p *plugin) Prepares() bool                           { return true }
 
 func (p *plugin) Prepare() (chain.Prepared, error) {
 	return chain.Prepared{Mask: []uint32{^uint32(1)}}, nil

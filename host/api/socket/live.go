@@ -150,7 +150,7 @@ func slotOf(s scheduler.SlotInfo, id string) liveSlot {
 	if s.Decoding > 0 && s.Generated > 1 {
 		l.Rate = math.Round(float64(s.Generated-1)/s.Decoding.Seconds()*100) / 100
 	}
-	for _, stage := range s.Preparers {
+	for _, stage := range s.Lasting {
 		if name, ok := sampling.PluginNamed(stage); ok {
 			l.Plugins = append(l.Plugins, name)
 		}

@@ -111,4 +111,4 @@ func (takeFirst) Apply(v *chain.View) error {
 	return nil
 }
 
-func (takeFirst) IgnoresRow() bool { return true }
+func (takeFirst) Traits() chain.Traits { return chain.Traits{IgnoresRow: true} }

@@ -24,9 +24,8 @@ type Recorder struct {
 }
 
 var (
-	_ chain.Stage     = (*Recorder)(nil)
-	_ chain.Preparer  = (*Recorder)(nil)
-	_ chain.Refusable = (*Recorder)(nil)
+	_ chain.Stage    = (*Recorder)(nil)
+	_ chain.Preparer = (*Recorder)(nil)
 )
 
 // Record writes the calls of a stage down, before its first. begin is told the prompt's tokens, and take gets each call when it is over; it
@@ -46,6 +45,13 @@ func (r *Recorder) end(always bool) {
 	if r.notes.end(always); r.notes.over {
 		r.Watch(nil)
 	}
+}
+
+// Traits implements chain.Stage: those of the plugin, whose refusals are written down.
+func (r *Recorder) Traits() chain.Traits {
+	t := r.Stage.Traits()
+	t.Refuse = r.refuse
+	return t
 }
 
 // Reset implements chain.Stage.
@@ -106,8 +112,7 @@ func (r *Recorder) Accept(t chain.Token) (chain.Effect, error) {
 	return effect, err
 }
 
-// Refuse implements chain.Refusable.
-func (r *Recorder) Refuse(act chain.Act, why error) error {
+func (r *Recorder) refuse(act chain.Act, why error) error {
 	r.notes.begin(Call{Call: CallRefuse})
 	err := r.Stage.Refuse(act, why)
 	r.end(false)

@@ -43,9 +43,6 @@ func (s *Stage) TakeRow(row chain.WholeRow) bool {
 	return true
 }
 
-// IgnoresRow implements chain.RowIgnorer: it does.
-func (s *Stage) IgnoresRow() bool { return true }
-
 // What becomes of the view after sample; a positive number is that of the first candidates that stay.
 const (
 	asIs   = 0  // a token is chosen, or there was a fault that the request skips

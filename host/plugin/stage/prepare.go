@@ -12,9 +12,6 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Prepares implements chain.Preparer.
-func (s *Stage) Prepares() bool { return s.module.Has(guest.Prepare) }
-
 // Prepare implements chain.Preparer. The mask it returns is the guest's own memory.
 func (s *Stage) Prepare() (chain.Prepared, error) {
 	s.mu.Lock()

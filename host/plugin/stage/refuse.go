@@ -16,7 +16,7 @@ var exportOf = map[chain.Act]guest.Export{
 	chain.ActMask: guest.Prepare, chain.ActForce: guest.Prepare, chain.ActChoose: guest.Sample, chain.ActSplice: guest.Accept,
 }
 
-// Refuse implements chain.Refusable: asking for what cannot be done is a fault.
+// Refuse is that of chain.Traits: asking for what cannot be done is a fault.
 func (s *Stage) Refuse(act chain.Act, why error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

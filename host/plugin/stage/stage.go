@@ -43,17 +43,7 @@ type Stage struct {
 var (
 	_ chain.Stage    = (*Stage)(nil)
 	_ chain.Preparer = (*Stage)(nil)
-	_ chain.Holder   = (*Stage)(nil)
-
-	_ chain.Interruptible = (*Stage)(nil)
-	_ chain.Lasting       = (*Stage)(nil)
-
-	_ chain.RowTaker   = (*Stage)(nil)
-	_ chain.RowIgnorer = (*Stage)(nil)
-
-	_ chain.Outputter = (*Stage)(nil)
-	_ chain.Refusable = (*Stage)(nil)
-	_ chain.Named     = (*Stage)(nil)
+	_ chain.RowTaker = (*Stage)(nil)
 )
 
 // New puts a plugin to work for a request, until Close. The error wraps plugin.ErrQuarantined, ErrUnknown or ErrClosed.
@@ -83,29 +73,32 @@ func (s *Stage) Rule() answer.StopRule {
 	return &s.rule
 }
 
+// Traits implements chain.Stage. A plugin lasts since the memory of an instance is its own.
+func (s *Stage) Traits() chain.Traits {
+	return chain.Traits{
+		Name: s.name(), Hold: s.plugin.Manifest.Hold, Lasts: true, TakesLong: true,
+		Prepares: s.module.Has(guest.Prepare), TakesRow: true, IgnoresRow: true,
+		Refuse: s.Refuse, Outputs: s.outputs, Interrupt: s.Interrupt,
+	}
+}
+
 // Native implements chain.Stage: no.
 func (s *Stage) Native() bool { return false }
 
-// Name implements chain.Named: as a chain names it.
-func (s *Stage) Name() string { return "plugin:" + s.plugin.Name }
+// name is the plugin's, as a chain names it.
+func (s *Stage) name() string { return "plugin:" + s.plugin.Name }
 
-// Hold implements chain.Holder.
-func (s *Stage) Hold() int { return s.plugin.Manifest.Hold }
-
-// Lasts implements chain.Lasting: the memory of an instance is the plugin's own.
-func (s *Stage) Lasts() {}
-
-// Outputs implements chain.Outputter.
-func (s *Stage) Outputs() (all []chain.Output) {
+// outputs are what the plugin has given its client since the last call.
+func (s *Stage) outputs() (all []chain.Output) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range s.session.TakeOutputs() {
-		all = append(all, chain.Output{By: s.Name(), Tokens: o.Tokens, Value: o.Value})
+		all = append(all, chain.Output{By: s.name(), Tokens: o.Tokens, Value: o.Value})
 	}
 	return all
 }
 
-// Interrupt implements chain.Interruptible: a running call ends within a moment, and only penstock_close is called after it.
+// Interrupt is that of chain.Traits: a running call ends within a moment, and only penstock_close is called after it.
 func (s *Stage) Interrupt() { s.interrupt.Do(func() { close(s.interrupted) }) }
 
 // endOnFault takes the error of a call. A fault ends the use of the instance; where the request skips faults, it ends nothing else

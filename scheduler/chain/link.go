@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+
+package chain
+
+// link is a stage in its chain, with what the chain has asked it once so that no token asks again.
+type link struct {
+	stage    Stage
+	traits   Traits
+	name     string   // in traces
+	preparer Preparer // nil: it prepares nothing
+	taker    RowTaker // nil: it is given the row
+}
+
+func linkOf(s Stage) link {
+	l := link{stage: s, traits: s.Traits(), name: "stage"}
+	if l.traits.Name != "" {
+		l.name = l.traits.Name
+	}
+	if l.traits.Prepares {
+		l.preparer = s.(Preparer)
+	}
+	if l.traits.TakesRow {
+		l.taker = s.(RowTaker)
+	}
+	return l
+}
+
+func linksOf(stages []Stage) []link {
+	links := make([]link, len(stages))
+	for i, s := range stages {
+		links[i] = linkOf(s)
+	}
+	return links
+}
+
+// set makes these the stages of the chain.
+func (c *Chain) set(links []link) {
+	c.links, c.stages = links, make([]Stage, len(links))
+	c.guard, c.guardAt = nil, -1
+	for i := range links {
+		c.stages[i] = links[i].stage
+		if c.guard == nil && links[i].traits.Guards {
+			c.guard, c.guardAt = links[i].stage.(Guard), i
+		}
+	}
+}
