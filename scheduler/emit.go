@@ -41,6 +41,16 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	}
 }
 
+// emitSampled is emit for the jobs of a pass that have got a token, now. A panic ends the one that it comes from.
+func (s *Scheduler) emitSampled(jobs []*job) {
+	now := s.config.Clock()
+	s.each(jobs, func(_ int, j *job) {
+		if j.outputRow >= 0 && !j.worker.Busy() {
+			s.emit(j, now)
+		}
+	})
+}
+
 // emitAlone is emit for one job, now. A panic ends that one.
 func (s *Scheduler) emitAlone(j *job) {
 	defer s.blame(j)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/panics"
@@ -34,39 +35,15 @@ func (s *Scheduler) forward(jobs []*job) {
 		return
 	}
 	s.fill(jobs)
-	start := s.config.Clock()
-	err := s.pass(jobs)
-	took := s.config.Clock().Sub(start)
-	s.record.Forward += took
-	s.record.Passes++
-
+	took, err := s.pass(jobs)
 	if err != nil {
 		s.recoverPass(slices.Clone(jobs), err)
 		return
 	}
-	switch p := passOf(jobs); {
-	case slices.ContainsFunc(jobs, (*job).drafting):
-		s.estimator.ObserveVerify(p, took)
-	case jobs[len(jobs)-1].generating(): // those that generate come first
-		s.estimator.ObserveDecode(p, took)
-	default:
-		s.estimator.ObservePrefill(p, took)
-	}
-	for _, j := range jobs {
-		at := j.seq.Len()
-		s.cache.Append(j.seq, j.answer.Context()[at:at+j.scheduled])
-		s.cache.Append(j.seq, j.guess.draft)
-		if j.req.Progress && j.answer.Generated() == 0 {
-			j.stream.send(Event{Kind: KindProgress, Computed: j.seq.Len()})
-		}
-	}
+	s.learnCost(jobs, took)
+	s.noteComputed(jobs)
 	s.sample(jobs)
-	now := s.config.Clock()
-	s.each(jobs, func(_ int, j *job) {
-		if j.outputRow >= 0 && !j.worker.Busy() {
-			s.emit(j, now)
-		}
-	})
+	s.emitSampled(jobs)
 }
 
 // fill puts the scheduled tokens of some jobs into the batch, and what was guessed to follow them.
@@ -87,14 +64,43 @@ func (s *Scheduler) fill(jobs []*job) {
 }
 
 // pass runs the batch. A panic of the backend is an error like others: the job that it comes from is found the same way.
-func (s *Scheduler) pass(jobs []*job) error {
-	return panics.Try(func() error {
+func (s *Scheduler) pass(jobs []*job) (took time.Duration, err error) {
+	start := s.config.Clock()
+	err = panics.Try(func() error {
 		if err := s.backend.Start(&s.batch); err != nil {
 			return err
 		}
 		s.prepareWorkers(jobs)
 		return s.backend.Wait()
 	})
+	took = s.config.Clock().Sub(start)
+	s.record.Forward += took
+	s.record.Passes++
+	return took, err
+}
+
+// learnCost tells the estimator how long a pass over what was scheduled took.
+func (s *Scheduler) learnCost(jobs []*job, took time.Duration) {
+	switch p := passOf(jobs); {
+	case slices.ContainsFunc(jobs, (*job).drafting):
+		s.estimator.ObserveVerify(p, took)
+	case jobs[len(jobs)-1].generating(): // those that generate come first
+		s.estimator.ObserveDecode(p, took)
+	default:
+		s.estimator.ObservePrefill(p, took)
+	}
+}
+
+// noteComputed puts what a pass has computed into the books of the KV cache.
+func (s *Scheduler) noteComputed(jobs []*job) {
+	for _, j := range jobs {
+		at := j.seq.Len()
+		s.cache.Append(j.seq, j.answer.Context()[at:at+j.scheduled])
+		s.cache.Append(j.seq, j.guess.draft)
+		if j.req.Progress && j.answer.Generated() == 0 {
+			j.stream.send(Event{Kind: KindProgress, Computed: j.seq.Len()})
+		}
+	}
 }
 
 // recoverPass handles a failed pass. If cells ran out although the books had some, all idle sequences are evicted; if there

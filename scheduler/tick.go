@@ -2,9 +2,11 @@
 
 package scheduler
 
-// Tick does one round: it takes commands, fills free slots (admit.go), plans (plan.go) and computes the plan (pass.go), which ends with
-// sampling (sample.go) and sending (emit.go). busy says that there is more to do in the next one, whether or not somebody calls: a pass ran,
-// or something goes on from tick to tick (alarm.go).
+import "time"
+
+// Tick does one round: it listens to others, schedules (admit.go, plan.go), and runs what was scheduled: forward passes (pass.go), each of
+// which ends with sampling (sample.go) and sending (emit.go). busy says that there is more to do in the next one, whether or not somebody
+// calls: a pass ran, or something goes on from tick to tick (alarm.go).
 //
 // Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() (busy bool) {
@@ -12,16 +14,32 @@ func (s *Scheduler) Tick() (busy bool) {
 	defer s.survive(&busy)
 	lastPasses := s.record.Forward
 	s.record = TickRecord{}
-	s.collectAwaited()
-	s.takeCommands()
-	now := s.config.Clock() // nobody was submitted after it who is known
-	s.record.Start = now
-	s.expire(now)
+	now := s.listen()
 	if s.lost {
 		s.dropSlotActions()
 		s.publish()
 		return false
 	}
+	s.schedule(now, lastPasses)
+	s.run(now)
+	s.publish()
+	return s.again.busy
+}
+
+// listen takes in what workers have done and what other goroutines ask for, and ends what is too late. It returns the time of this tick:
+// nobody was submitted after it who is known.
+func (s *Scheduler) listen() (now time.Time) {
+	s.collectAwaited()
+	s.takeCommands()
+	now = s.config.Clock()
+	s.record.Start = now
+	s.expire(now)
+	return now
+}
+
+// schedule gives free slots to queued jobs and chooses what each slot computes. Copies of the KV cache may take a part of the time that the
+// last passes took.
+func (s *Scheduler) schedule(now time.Time, lastPasses time.Duration) {
 	s.cache.BeginTick(s.copyTime(lastPasses))
 	s.actOnSlots()
 	s.admit(now)
@@ -29,6 +47,10 @@ func (s *Scheduler) Tick() (busy bool) {
 		s.cache.SaveAhead()
 	}
 	s.plan()
+}
+
+// run computes what was scheduled.
+func (s *Scheduler) run(now time.Time) {
 	if len(s.planned) > 0 {
 		s.goOn(now)
 		s.computeAlone()
@@ -36,8 +58,6 @@ func (s *Scheduler) Tick() (busy bool) {
 	} else if at, due := s.cache.Next(); due {
 		s.goOn(at)
 	}
-	s.publish()
-	return s.again.busy
 }
 
 // computeAlone computes when it is this scheduler's turn, while others on the same processors pause. A drafter may be a model, too.
