@@ -4,9 +4,10 @@ package scheduler
 
 import "time"
 
-// Tick does one round: it listens to others, schedules (admit.go, plan.go), and runs what was scheduled: forward passes (pass.go), each of
-// which ends with sampling (sample.go) and sending (emit.go). busy says that there is more to do in the next one, whether or not somebody
-// calls: a pass ran, or something goes on from tick to tick (alarm.go).
+// Tick does one round: it listens to others, schedules (admit.go, plan.go), and runs what was
+// scheduled in forward passes (pass.go), each of which ends with sampling (sample.go) and sending
+// (emit.go). busy says that there is more to do in the next one, whether or not somebody calls: a pass
+// ran, or something goes on from tick to tick (alarm.go).
 //
 // Run calls it in a loop; tests call it themselves, from one goroutine.
 func (s *Scheduler) Tick() (busy bool) {
@@ -26,8 +27,8 @@ func (s *Scheduler) Tick() (busy bool) {
 	return s.again.busy
 }
 
-// listen takes in what workers have done and what other goroutines ask for, and ends what is too late. It returns the time of this tick:
-// nobody was submitted after it who is known.
+// listen takes in what workers have done and what other goroutines ask for, and ends what is too late.
+// It returns the time of this tick: nobody was submitted after it who is known.
 func (s *Scheduler) listen() (now time.Time) {
 	s.collectAwaited()
 	s.takeCommands()
@@ -37,8 +38,8 @@ func (s *Scheduler) listen() (now time.Time) {
 	return now
 }
 
-// schedule gives free slots to queued jobs and chooses what each slot computes. Copies of the KV cache may take a part of the time that the
-// last passes took.
+// schedule gives free slots to queued jobs and chooses what each slot computes. Copies of the KV cache
+// may take a part of the time that the last passes took.
 func (s *Scheduler) schedule(now time.Time, lastPasses time.Duration) {
 	s.cache.BeginTick(s.copyTime(lastPasses))
 	s.actOnSlots()

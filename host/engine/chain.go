@@ -200,8 +200,8 @@ func (e *Engine) addBias(o *native.SamplerOptions, p sampling.Params) {
 	}
 }
 
-// Traits implements chain.Stage. Only samplers that begin by narrowing the row take it. Under a grammar they may have to look at all of it:
-// where the grammar forbids all candidates, they choose from the row.
+// Traits implements chain.Stage. Samplers that begin by narrowing the row take it. Under a grammar
+// they may have to look at it again: where that forbids all candidates, they choose from the row.
 func (s *Stage) Traits() chain.Traits {
 	return chain.Traits{Name: s.name, Guards: s.hasGrammar, TakesRow: !s.hasGrammar && len(s.biases) == 0, IgnoresRow: !s.hasGrammar}
 }

@@ -88,8 +88,8 @@ func (c *Chain) Outputs() (all []Output) {
 	return all
 }
 
-// Interrupt makes the stages return soon, whatever they are doing: the answer has ended. It may be called beside any other call of the
-// chain.
+// Interrupt makes the stages return soon, whatever they are doing: the answer has ended. It may be
+// called beside any other call of the chain.
 func (c *Chain) Interrupt() {
 	for _, interrupt := range c.interrupts {
 		interrupt()

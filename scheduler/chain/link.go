@@ -2,7 +2,7 @@
 
 package chain
 
-// link is a stage in its chain, with what the chain has asked it once so that no token asks again.
+// link is a stage in its chain, with what the chain has asked it once, so that no token asks again.
 type link struct {
 	stage    Stage
 	traits   Traits

@@ -42,29 +42,35 @@ type Stage interface {
 	Close() error
 }
 
-// Traits are what does not change of a stage. The zero value is that of most native ones.
+// Traits are what does not change of a stage. The zero value promises nothing.
 type Traits struct {
 	Name string // in traces
 
-	Prepares   bool // it is a Preparer
-	TakesRow   bool // it is a RowTaker
-	Guards     bool // it is a Guard
-	IgnoresRow bool // Apply does not look at the row where there are candidates, so it need not be given the row along with them
-	TakesLong  bool // its calls can: traces tell how long
-	Lasts      bool // it stays as long as its answer goes on, as plugins do: it may know more than Reset could tell another in its place
-	Hold       int  // it may splice. The last Hold tokens are not shown to the client, so that nothing shown is taken back
+	Prepares bool // it is a Preparer
+	TakesRow bool // it is a RowTaker
+	Guards   bool // it is a Guard
 
-	// Refuse tells the stage which act of its own is not done, and why. An error ends the request. With nil the request goes on as if the
-	// stage had not asked, and the stage asks for nothing any more. Refusing a stage without it ends the request.
+	// IgnoresRow: Apply does not look at the row where there are candidates, so it need not be given
+	// the row along with them.
+	IgnoresRow bool
+	// TakesLong: its calls can take long, and traces tell how long.
+	TakesLong bool
+	// Lasts: it stays as long as its answer goes on, as plugins do. It may know more than Reset could
+	// tell another in its place.
+	Lasts bool
+	// Hold is how many of the last tokens it may splice. They are not shown to the client, so that
+	// nothing shown is taken back.
+	Hold int
+
+	// Refuse tells the stage which act of its own is not done, and why. An error ends the request.
+	// With nil the request goes on as if the stage had not asked, and the stage asks for nothing any
+	// more. Where there is no Refuse, the refusal ends the request.
 	Refuse func(act Act, why error) error
-
-	// The others are for stages that last.
-
-	// Outputs returns what the stage has for the client, since the last call, besides what it does to the text. It may be called after the
-	// stage has failed.
+	// Outputs returns what the stage has given the client since the last call, besides what it does to
+	// the text. It may be called after the stage has failed. Only a stage that lasts has it.
 	Outputs func() []Output
-	// Interrupt is called when the request has ended, from another goroutine than the one that may be in a call. That call is to return
-	// soon, and only Close follows.
+	// Interrupt is called when the request has ended, from another goroutine than the one that may be
+	// in a call. That call is to return soon, and only Close follows. Only a stage that lasts has it.
 	Interrupt func()
 }
 
