@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+
+package session
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/stage"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// A chain calls a recorder and not the stage within it, also for what a stage's traits say.
+func TestRecorder_Chain_WritesDownWhatTheChainCalls(t *testing.T) {
+	g := example().On(abi.ExportPrepare, asm.I32(0)).On(abi.ExportSample, asm.I32(6))
+	s, err := stage.New(loadtest.Load(t, loadtest.New(t), g), plugin.Request{Skip: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var calls []string
+	r := Record(s, func([]Token) {}, func(c Call) bool {
+		calls = append(calls, c.Call)
+		return true
+	})
+	c := chain.New([]chain.Stage{r}, 100, 0)
+	defer chain.Close(c.Stages())
+	if err := c.Begin([]chain.Token{1}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Prepare(); err != nil {
+		t.Error(err)
+	}
+	if err := c.Refuse(0, chain.ActChoose, chain.ErrNotAllowed); err != nil {
+		t.Error(err)
+	}
+	if want := []string{CallOpen, CallPrepare, CallRefuse}; !slices.Equal(calls, want) {
+		t.Errorf("%v, want %v", calls, want)
+	}
+}
