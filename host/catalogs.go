@@ -20,10 +20,10 @@ var _ api.Catalog = catalogs{}
 // one is the catalog that shows the folder; nil while no model is loaded.
 func (c catalogs) one() *catalog.Catalog {
 	if first, loaded := c.set.Loaded(c.first); loaded {
-		return first.Catalog
+		return first.catalog
 	}
 	if all := c.set.All(); len(all) > 0 {
-		return all[0].Catalog
+		return all[0].catalog
 	}
 	return nil
 }
@@ -80,8 +80,8 @@ func (c catalogs) Reset(name string) (api.PluginInfo, error) {
 		return api.PluginInfo{}, noModel()
 	}
 	for _, r := range c.set.All() {
-		if r.Catalog != one {
-			_, _ = r.Catalog.Reset(name) // that model may not have found the plugin yet
+		if r.catalog != one {
+			_, _ = r.catalog.Reset(name) // that model may not have found the plugin yet
 		}
 	}
 	return one.Reset(name)

@@ -5,15 +5,12 @@ package host
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/penstock/penstock/host/config"
-	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/native"
 )
 
@@ -100,30 +97,6 @@ func TestHost_Embeddings_TooLong(t *testing.T) {
 	}
 }
 
-// What cannot be opened is refused at the start, with what to do.
-func TestOpenCore_Embeddings_WrongModels(t *testing.T) {
-	for name, tc := range map[string]struct {
-		change map[string]any
-		want   string
-	}{
-		"a reranker for embeddings": {map[string]any{"embedding.model": smallModel(t, "reranker")}, "--rerank-model"},
-		"an encoder for scores":     {map[string]any{"rerank.model": smallModel(t, "bert")}, "classifier"},
-		"the built-in for scores":   {map[string]any{"rerank.enabled": true}, "--rerank-model"},
-		"an encoder to chat":        {map[string]any{"model.path": smallModel(t, "bert")}, engine.ErrNotGenerating.Error()},
-		"no file":                   {map[string]any{"embedding.model": "absent.gguf"}, "absent.gguf"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			core, err := OpenCore(t.Context(), settings(t, tc.change), slog.New(slog.DiscardHandler), nil)
-			if err == nil {
-				t.Fatal("opened", core.Close())
-			}
-			if !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("%v, want %q in it", err, tc.want)
-			}
-		})
-	}
-}
-
 // Clients of embeddings hold up nobody: what three streams notice of four clients, with the model that chats and with one of its own.
 func TestHost_Embeddings_HoldUpNobody(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -157,23 +130,4 @@ func embed(t *testing.T, h *Host, frogs int, d time.Duration) {
 		})
 	}
 	group.Wait()
-}
-
-func TestBesideBuiltIn(t *testing.T) {
-	c := config.Config{Model: config.Model{Path: "m"}}
-	if _, ok := besideBuiltIn(c); ok {
-		t.Error("a model that generates nothing was accepted although nothing asks for what it can do")
-	}
-	c.Embedding.Enabled = true
-	if got, ok := besideBuiltIn(c); !ok || got.Embedding.Model != "m" || got.Model.Path != "" {
-		t.Errorf("%+v", got)
-	}
-	c.Rerank.Enabled = true
-	if got, ok := besideBuiltIn(c); !ok || got.Rerank.Model != "m" || got.Embedding.Model != "" {
-		t.Errorf("%+v", got)
-	}
-	c.Model.Path = ""
-	if _, ok := besideBuiltIn(c); ok {
-		t.Error("the built-in model beside itself")
-	}
 }

@@ -37,7 +37,7 @@ type Options struct {
 // Host is a server with its model.
 type Host struct {
 	models   *models
-	core     *Core // the first model's, which stays loaded; nil if there is none
+	core     *resident // the first model's, which stays loaded; nil if there is none
 	config   config.Config
 	log      *slog.Logger
 	listener net.Listener
@@ -102,7 +102,7 @@ func (h *Host) openFirst(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	h.core = r.Core
+	h.core = r
 	return nil
 }
 
@@ -143,7 +143,7 @@ func replicaName(s config.Server) string {
 }
 
 // isReady reports whether new requests are taken and the first model can compute them.
-func (h *Host) isReady() bool { return h.accepts.Load() && (h.core == nil || !h.core.down.Load()) }
+func (h *Host) isReady() bool { return h.accepts.Load() && (h.core == nil || !h.core.Lost()) }
 
 // warn logs what is unsafe.
 func (h *Host) warn() {

@@ -234,7 +234,7 @@ func TestOpen_Wrong(t *testing.T) {
 func TestLoading_SaysSo(t *testing.T) {
 	for path, want := range map[string]int{"/livez": 200, "/readyz": 503, "/health": 503, "/v1/models": 503} {
 		w := httptest.NewRecorder()
-		loading(w, httptest.NewRequest(http.MethodGet, path, nil))
+		stillLoading(w, httptest.NewRequest(http.MethodGet, path, nil))
 		if w.Code != want || (want == 503) != strings.Contains(w.Body.String(), `"loading_model"`) {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}

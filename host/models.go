@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/hub"
 	"github.com/penstock/penstock/host/library"
+	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/recording"
 	"github.com/penstock/penstock/host/residency"
@@ -46,7 +46,7 @@ var _ completion.Models = (*models)(nil)
 func newModels(c config.Config, log *slog.Logger, progress func(done float32)) *models {
 	m := &models{config: c, log: log, library: library.Open(c.Models.Dir), progress: progress, recordings: openRecordings(c.Recordings, log)}
 	if !m.several() || c.Model.Path != "" || c.Embedding.Model != "" || c.Rerank.Model != "" { // which the first model has beside it
-		m.first = nameOf(c.Model)
+		m.first = loading.NameOf(c.Model)
 	}
 	if m.several() {
 		m.turns = scheduler.NewTurns()
@@ -68,17 +68,6 @@ func newModels(c config.Config, log *slog.Logger, progress func(done float32)) *
 
 // several reports whether requests choose among models.
 func (m *models) several() bool { return m.config.Models.Dir != "" || len(m.config.NamedModels()) > 0 }
-
-// nameOf is the name of the model of a configuration in the API.
-func nameOf(c config.Model) string {
-	if len(c.Alias) > 0 {
-		return c.Alias[0]
-	}
-	if c.Path == "" {
-		return model.BuiltInName
-	}
-	return strings.TrimSuffix(filepath.Base(c.Path), ".gguf")
-}
 
 // settings are those of a model by its true name.
 func (m *models) settings(name string) config.Config {
@@ -149,8 +138,8 @@ func (m *models) isFirst(name string) bool {
 	if !loaded {
 		return false
 	}
-	beside := func(path string) bool { return path != "" && nameOf(config.Model{Path: path}) == name }
-	return r.model.Name == name || slices.Contains(r.model.Aliases, name) || beside(m.config.Embedding.Model) || beside(m.config.Rerank.Model)
+	beside := func(path string) bool { return path != "" && loading.NameOf(config.Model{Path: path}) == name }
+	return r.Model.Name == name || slices.Contains(r.Model.Aliases, name) || beside(m.config.Embedding.Model) || beside(m.config.Rerank.Model)
 }
 
 // usual is the model of requests that name none: the first one, or the only one.
@@ -179,7 +168,7 @@ func (m *models) Use(ctx context.Context, name string) (*completion.Model, func(
 	if err != nil {
 		return nil, nil, loadError(ctx, known, err)
 	}
-	return r.model, release, nil
+	return r.Model, release, nil
 }
 
 // Loaded implements completion.Models.
@@ -192,7 +181,7 @@ func (m *models) Loaded(name string) (*completion.Model, func(), error) {
 	if !ok {
 		return nil, nil, completion.NotLoaded(known)
 	}
-	return r.model, release, nil
+	return r.Model, release, nil
 }
 
 // loadError tells what it means for a client that a model is not loaded. A request that cannot succeed has a status that clients do not
@@ -253,8 +242,8 @@ func (m *models) listed(name string) completion.Listed {
 	} else if l.Failed == nil && name != m.first {
 		l.Failed = err
 	}
-	if r, loaded := m.set.Loaded(name); loaded && !r.model.EmbedsOnly { // whose Info is that of the built-in model beside it
-		l.Info = r.model.Info
+	if r, loaded := m.set.Loaded(name); loaded && !r.Model.EmbedsOnly { // whose Info is that of the built-in model beside it
+		l.Info = r.Model.Info
 	}
 	l.Aliases = m.settings(name).Model.Alias
 	if l.Digest == "" {
@@ -271,24 +260,23 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	if embedsOnly {
 		c.Embedding.Enabled = true // it can do nothing else
 	}
-	o := coreOptions{turns: m.turns, embeddingTurns: &m.embed, recordings: m.recordings, broken: m.broken, beside: len(m.set.All()) > 0}
+	o := loading.Options{Turns: m.turns, Embeddings: &m.embed, Recordings: m.recordings, Broken: m.broken, Beside: len(m.set.All()) > 0}
 	if m.several() {
-		o.name = name
+		o.Name = name
 	}
 	if name == m.first {
-		o.progress = m.progress
+		o.Progress = m.progress
 	}
 	begin := time.Now()
-	core, err := openCore(ctx, c, m.log, o)
+	core, err := loading.Open(ctx, c, m.log, o)
 	if err != nil {
 		return nil, err
 	}
-	m.broken = core.embeddings.broken // the chat model's, too
+	m.broken = core.Broken
+	core.Model.EmbedsOnly = embedsOnly
 	m.log.Info("model loaded", slog.String("model", name), slog.Uint64("parameters", core.Model.Parameters), slog.Int("context", core.Model.Context),
 		slog.Int("slots", core.Model.Slots), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
-	r := start(core)
-	r.model.EmbedsOnly = embedsOnly
-	return r, nil
+	return start(core, c.Plugins.Default), nil
 }
 
 // need tells how much main memory a model will take. What cannot be read needs none: loading it will say what is wrong.
@@ -298,7 +286,7 @@ func (m *models) need(ctx context.Context, name string) uint64 {
 	if err != nil {
 		return 0
 	}
-	p, err := Plan(ctx, c, about.Files[0], m.set.Budget)
+	p, err := loading.Plan(ctx, c, about.Files[0], m.set.Budget)
 	if err != nil {
 		return 0
 	}
@@ -335,4 +323,18 @@ func (m *models) drain(timeUp <-chan struct{}) (left int, _ error) {
 		errs = append(errs, r.halt())
 	}
 	return left, errors.Join(errs...)
+}
+
+// Residents implements completion.Models.
+func (m *models) Residents() []completion.Resident {
+	var list []completion.Resident
+	for _, p := range m.set.Present() {
+		r := completion.Resident{Name: p.Name, Waiting: p.Waiting}
+		if p.State == residency.Loaded {
+			r.Model = p.Loaded.Model
+			r.Name = r.Model.Name
+		}
+		list = append(list, r)
+	}
+	return list
 }

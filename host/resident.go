@@ -7,28 +7,35 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/penstock/penstock/host/api/socket"
+	"github.com/penstock/penstock/host/catalog"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/loading"
+	"github.com/penstock/penstock/scheduler"
 )
+
+// The streams of a model's scheduler are what the API asks of them.
+var _ interface {
+	completion.Stream
+	socket.Controls
+	socket.ChainSetter
+	socket.Attacher
+} = (*scheduler.Stream)(nil)
 
 // resident is a model in memory whose scheduler runs.
 type resident struct {
-	*Core
-	model *completion.Model
-	halt  func() error // ends the scheduler, and with it the answers that are left; once
+	*loading.Core
+	catalog *catalog.Catalog // of its plugins
+	halt    func() error     // ends the scheduler, and with it the answers that are left; once
 }
 
 // start lets the scheduler of a core run.
-func start(core *Core) *resident {
+func start(core *loading.Core, plugins []string) *resident {
 	running, stop := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
-	go func() { stopped <- core.Scheduler.Run(running) }()
-	var keeper sync.WaitGroup
-	if core.workers != nil {
-		keeper.Go(func() { core.keepComputing(running) })
-	}
-	return &resident{Core: core, model: core.served(), halt: sync.OnceValue(func() error {
+	go func() { stopped <- core.Run(running) }()
+	return &resident{Core: core, catalog: catalog.New(core.Plugins, plugins), halt: sync.OnceValue(func() error {
 		stop()
-		defer keeper.Wait()
 		return <-stopped
 	})}
 }

@@ -21,7 +21,7 @@ const (
 func (h *Host) serve() {
 	base, abort := context.WithCancel(context.Background())
 	h.abort = abort
-	h.handle(http.HandlerFunc(loading))
+	h.handle(http.HandlerFunc(stillLoading))
 	h.server = &http.Server{
 		Handler:           h.Handler(),
 		ReadHeaderTimeout: h.config.Server.HeaderTimeout,
@@ -58,8 +58,8 @@ func (h *Host) answer(w http.ResponseWriter, r *http.Request) {
 	(*h.handler.Load()).ServeHTTP(w, r)
 }
 
-// loading answers while the model is loaded.
-func loading(w http.ResponseWriter, r *http.Request) {
+// stillLoading answers while the model is loaded.
+func stillLoading(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/livez" {
 		_, _ = w.Write([]byte("ok\n")) // a client that has gone needs no answer
 		return

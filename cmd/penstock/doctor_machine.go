@@ -17,9 +17,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/library"
+	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/native"
 )
@@ -78,7 +78,7 @@ func deviceFindings(m model.Machine, err error) []finding {
 // workerFindings lists the devices of the workers that would compute.
 func workerFindings(ctx context.Context, c config.Workers) (findings []finding) {
 	for _, address := range c.RPC {
-		devices, err := host.WorkerDevices(ctx, c, address)
+		devices, err := loading.WorkerDevices(ctx, c, address)
 		if err != nil {
 			findings = append(findings, finding{stateFail, "worker", err.Error(), "start penstock worker there, with the same release and certificates of the same authority"})
 		}

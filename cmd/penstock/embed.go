@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/library"
+	"github.com/penstock/penstock/host/loading"
 	"github.com/spf13/cobra"
 )
 
@@ -60,7 +60,7 @@ func embed(cmd *cobra.Command, cfg config.Config, args []string, asJSON bool) er
 	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	m, err := host.OpenEmbedder(ctx, cfg, quietLogger(cmd.ErrOrStderr(), cfg), newProgress(cmd.ErrOrStderr(), modelName(cfg)).show)
+	m, err := loading.OpenEmbedder(ctx, cfg, quietLogger(cmd.ErrOrStderr(), cfg), newProgress(cmd.ErrOrStderr(), modelName(cfg)).show)
 	if err != nil {
 		return err
 	}

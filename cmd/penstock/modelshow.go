@@ -10,11 +10,11 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/fit"
 	"github.com/penstock/penstock/host/library"
+	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/native/gguf"
 	"github.com/spf13/cobra"
@@ -100,7 +100,7 @@ func showModel(cmd *cobra.Command, arg string, asJSON bool) error {
 		return err
 	}
 	available := model.AvailableMemory()
-	plan, err := host.Plan(cmd.Context(), cfg, file.Path, available)
+	plan, err := loading.Plan(cmd.Context(), cfg, file.Path, available)
 	if errors.Is(err, model.ErrTooLarge) {
 		plan.Text, err = err.Error(), nil
 	}

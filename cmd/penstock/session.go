@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
@@ -20,16 +20,16 @@ import (
 
 // session is a model for one user in a terminal.
 type session struct {
-	*host.Core
+	*loading.Core
 	stop    context.CancelFunc
 	stopped chan error // what the scheduler's Run returned
 }
 
 // openSession loads the model of cfg with one slot. It stops soon after ctx is done.
-func openSession(ctx context.Context, cfg config.Config, log *slog.Logger, loading func(done float32)) (*session, error) {
+func openSession(ctx context.Context, cfg config.Config, log *slog.Logger, progress func(done float32)) (*session, error) {
 	cfg.Scheduler.Slots = 1
 	cfg.Embedding.Enabled, cfg.Embedding.Model, cfg.Rerank = false, "", config.Rerank{} // nobody asks for these in a terminal
-	core, err := host.OpenCore(ctx, cfg, log, loading)
+	core, err := loading.Open(ctx, cfg, log, loading.Options{Progress: progress})
 	if err != nil {
 		return nil, err
 	}

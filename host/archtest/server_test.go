@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/penstock/penstock/host"
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/peertest"
 	"github.com/penstock/penstock/host/sampling"
@@ -25,7 +25,7 @@ const (
 // server is Penstock at work on a model, with one layout of cells.
 type server struct {
 	*testing.T
-	*host.Core
+	*loading.Core
 	layout    string
 	lacks     model.Lacks
 	reference []answer // those to prompts, alone
@@ -50,7 +50,7 @@ func settings(t *testing.T, path, layout string) config.Config {
 // serve runs Penstock until the test ends.
 func serve(t *testing.T, path, layout string, lacks model.Lacks) (*server, error) {
 	t.Helper()
-	core, err := host.OpenCore(t.Context(), settings(t, path, layout), slog.New(slog.DiscardHandler), nil)
+	core, err := loading.Open(t.Context(), settings(t, path, layout), slog.New(slog.DiscardHandler), loading.Options{})
 	if err != nil {
 		return nil, err
 	}

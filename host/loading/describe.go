@@ -1,16 +1,61 @@
 // SPDX-License-Identifier: MIT
 
-package host
+package loading
 
 import (
 	"cmp"
 	"log/slog"
+	"os"
+	"time"
 
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/native"
 )
+
+// describe describes the model to clients and in the log.
+func (l *loader) describe(e *engine.Engine, file *model.File, remote *remoteModel) completion.Info {
+	c, info := l.config, infoOf(e, file)
+	if remote != nil {
+		info.Workers = remote.workers.describe()
+	}
+	info.Thinking = &sampling.Thinking{Budget: c.Chat.ReasoningBudget, Message: c.Chat.ReasoningMessage}
+	info.Slots, info.Batch, info.Tags = c.Scheduler.Slots, c.Scheduler.BatchSize, c.Model.Tags
+	if len(c.Model.Alias) > 0 {
+		info.Aliases = c.Model.Alias
+	}
+	if info.Options = c.Changed(); len(info.Options) > 0 {
+		l.log.Info("llama.cpp's options that differ from the defaults", slog.Any("options", info.Options))
+	}
+	logKernels(l.log, info.Kernels)
+	return info
+}
+
+func infoOf(e *engine.Engine, f *model.File) completion.Info {
+	info := e.Info()
+	created := time.Now()
+	if stat, err := os.Stat(f.Path); err == nil {
+		created = stat.ModTime()
+	}
+	return completion.Info{
+		Name: info.Name, Path: f.Path, Created: created, Family: info.Architecture, Thinks: info.Thinks, FileType: info.FileType, BuiltIn: f.BuiltIn,
+		Context: info.Limits.Positions, Training: info.ContextTrain, Vocabulary: info.Vocabulary, Embedding: info.Embedding,
+		Parameters: info.Parameters, Size: info.Size, Template: info.Template,
+		BOS: special(e, info.Special.BOS), EOS: special(e, info.Special.EOS),
+		Kernels: kernelsOf(e, f), Ends: e.Ends(), VocabType: info.VocabType, TemplateCaps: info.TemplateCaps, ToolTemplate: info.ToolTemplate,
+		AddBOS: info.AddBOS, BOSToken: info.Special.BOS, FIM: completion.FIM{Prefix: info.Special.FIMPrefix, Suffix: info.Special.FIMSuffix,
+			Middle: info.Special.FIMMiddle, Repository: info.Special.FIMRepository, Separator: info.Special.FIMSeparator},
+	}
+}
+
+func special(e *engine.Engine, t int32) string {
+	if t < 0 {
+		return ""
+	}
+	return e.Piece(t)
+}
 
 // kernelsOf tells which kernels are in use. The layout of the weights shows whose matrix products, and the first pass shows whose
 // attention kernel. If no attention kernel of the CPU was called, attention consists of products, or the CPU does not compute it.

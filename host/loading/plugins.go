@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package host
+package loading
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
@@ -30,37 +29,51 @@ type plugins struct {
 }
 
 // openPlugins loads the configured folder and watches it.
-func openPlugins(ctx context.Context, c config.Config, e *engine.Engine, metrics *telemetry.Metrics, log *slog.Logger) (*plugins, error) {
+func (l *loader) openPlugins(ctx context.Context, e *engine.Engine) (*plugins, error) {
+	c, log := l.config.Plugins, l.log
 	limits := plugin.DefaultLimits()
-	limits.Memory = c.Plugins.Memory
-	observer := metrics.Plugins()
+	limits.Memory = c.Memory
+	observer := l.metrics.Plugins()
 	loader := load.New(plugin.Options{
 		Model: identityOf(e, log), Limits: limits, Vocabulary: e.Vocabulary(), Grammars: grammars{e}, TopK: highest, FirstInvalid: native.FirstInvalid,
-		Observer: observer, Log: log.With(slog.String("from", "plugin")), LogLines: c.Plugins.Log, CacheDir: codeCache(log),
+		Observer: observer, Log: log.With(slog.String("from", "plugin")), LogLines: c.Log, CacheDir: codeCache(log),
 	})
-	metrics.PluginMemory(loader.MemoryUse)
-	lock, err := plugin.NewLock(c.Plugins.Lock)
+	l.metrics.PluginMemory(loader.MemoryUse)
+	lock, err := plugin.NewLock(c.Lock)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("plugins.lock: %w", err), loader.Close(ctx))
 	}
-	registry, err := registry.Open(ctx, loader, c.Plugins.Dir, lock, log)
+	registry, err := registry.Open(ctx, loader, c.Dir, lock, log)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the plugins in %s (plugins.dir): %w", c.Plugins.Dir, err), loader.Close(ctx))
+		return nil, errors.Join(fmt.Errorf("open the plugins in %s (plugins.dir): %w", c.Dir, err), loader.Close(ctx))
 	}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p := &plugins{loader: loader, registry: registry, metrics: observer, stop: stop, stopped: make(chan struct{})}
+	l.opened.add(p.Close)
 	go func() {
 		registry.Watch(watching)
 		close(p.stopped)
 	}()
-	for _, name := range c.Plugins.Default {
+	for _, name := range c.Default {
 		m, err := registry.Find(name)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("plugins.default: %w", err), p.Close())
+			return nil, fmt.Errorf("plugins.default: %w", err)
 		}
 		m.Release()
 	}
 	return p, nil
+}
+
+// grammars compiles grammars for plugins with llama.cpp.
+type grammars struct{ engine *engine.Engine }
+
+// Open implements plugin.Grammars.
+func (g grammars) Open(kind int32, text string) (plugin.Grammar, error) {
+	compiled, err := g.engine.NewGrammar(kind, text)
+	if err != nil {
+		return nil, err
+	}
+	return compiled, nil
 }
 
 // identityOf is what plugins are told of the model. A file that was moved away after it was loaded has no digest.

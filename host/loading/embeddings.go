@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package host
+package loading
 
 import (
 	"cmp"
@@ -20,92 +20,67 @@ import (
 
 // embeddings are what gives embeddings and scores, beside the model that chats or with its weights.
 type embeddings struct {
-	vectors, scores *embedding.Model // nil: nothing does
-	files           []*model.File
+	vectors, scores *embedding.Model     // nil: nothing does
 	broken          []model.BrokenKernel // that models of this process have come across
-}
-
-// Close frees what was opened. The model that chats must be closed later.
-func (e *embeddings) Close() error {
-	var errs []error
-	for _, m := range []*embedding.Model{e.vectors, e.scores} {
-		if m != nil {
-			errs = append(errs, m.Close())
-		}
-	}
-	for _, f := range e.files {
-		errs = append(errs, f.Close())
-	}
-	return errors.Join(errs...)
-}
-
-// embeddingOpener opens the models of embeddings.
-type embeddingOpener struct {
-	config   config.Config
-	chat     *engine.Engine       // the model that chats; nil: there is none
-	path     string               // of its file
-	lacks    model.Lacks          // what that cannot do
-	broken   []model.BrokenKernel // that other models have come across
-	beside   bool                 // others answer requests meanwhile
-	metrics  *telemetry.Metrics
-	turns    *embedding.Turns // nil: nothing else computes
-	log      *slog.Logger
-	progress func(done float32) // may be nil
 }
 
 // Embedder is a model for embeddings without a host around it.
 type Embedder struct {
 	*embedding.Model
-	opened *embeddings
+	opened closers
 }
 
 // OpenEmbedder finds, checks and loads a model for embeddings alone: that of embedding.model, or else that of model.path. progress is
 // called with 0 to 1 while the weights load; nil is fine. It stops soon after ctx is done.
 func OpenEmbedder(ctx context.Context, c config.Config, log *slog.Logger, progress func(done float32)) (*Embedder, error) {
 	native.SetLogger(log.With(slog.String("from", "llama.cpp")))
-	o := embeddingOpener{config: c, metrics: telemetry.NewMetrics(""), log: log, progress: progress}
-	e := &embeddings{}
-	var err error
-	if e.vectors, err = o.own(ctx, e, "embedding", cmp.Or(c.Embedding.Model, c.Model.Path), engine.EmbedderOptions{}); err != nil {
-		return nil, errors.Join(err, e.Close())
+	o := embeddingOpener{loader: &loader{config: c, log: log, metrics: telemetry.NewMetrics("")}}
+	m, err := o.own(ctx, "embedding", cmp.Or(c.Embedding.Model, c.Model.Path), engine.EmbedderOptions{Progress: progress})
+	if err != nil {
+		return nil, errors.Join(err, o.opened.Close())
 	}
-	return &Embedder{e.vectors, e}, nil
+	return &Embedder{m, o.opened}, nil
 }
 
 // Close frees the model.
 func (e *Embedder) Close() error { return e.opened.Close() }
 
-// open prepares what the configuration asks for. A model of its own is loaded now; the one that chats embeds, too, unless there is such
-// a model, from the first request on.
-func (o embeddingOpener) open(ctx context.Context) (_ *embeddings, err error) {
-	e := &embeddings{broken: o.broken}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, e.Close())
-		}
-	}()
-	c := o.config
-	info := o.chat.Info().ModelInfo
+// embeddingOpener opens the models of embeddings.
+type embeddingOpener struct {
+	*loader
+	chat *engine.Engine // the model that chats; nil: there is none
+	file *model.File    // its file
+}
+
+// openEmbeddings prepares what the configuration asks for. A model of its own is loaded now; the one that chats embeds, too, unless there
+// is such a model, from the first request on.
+func (l *loader) openEmbeddings(ctx context.Context, chat *engine.Engine, file *model.File) (e embeddings, err error) {
+	o := embeddingOpener{l, chat, file}
+	l.Broken = file.Broken // which has those that it was given
+	c, lacks := l.config, file.Lacks
+	alone := len(c.Workers.RPC) == 0
+	scores := len(chat.Info().Classes) > 0
 	switch {
 	case c.Embedding.Model != "":
-		e.vectors, err = o.own(ctx, e, "embedding", c.Embedding.Model, engine.EmbedderOptions{})
-	case len(info.Classes) == 0 && (c.Embedding.Enabled || !o.lacks.Has(model.Embedding) && len(c.Workers.RPC) == 0):
+		e.vectors, err = o.own(ctx, "embedding", c.Embedding.Model, engine.EmbedderOptions{})
+	case !scores && (c.Embedding.Enabled || !lacks.Has(model.Embedding) && alone):
 		e.vectors, err = o.shared("embedding", c.Embedding.Enabled, engine.EmbedderOptions{})
 	}
 	if err != nil {
-		return nil, err
+		return e, err
 	}
 	switch {
 	case c.Rerank.Model != "":
-		e.scores, err = o.own(ctx, e, "rerank", c.Rerank.Model, engine.EmbedderOptions{Scores: true})
-	case scoring(c) || len(info.Classes) > 0 && !o.lacks.Has(model.Scoring) && len(c.Workers.RPC) == 0:
+		e.scores, err = o.own(ctx, "rerank", c.Rerank.Model, engine.EmbedderOptions{Scores: true})
+	case scoring(c) || scores && !lacks.Has(model.Scoring) && alone:
 		e.scores, err = o.shared("rerank", scoring(c), engine.EmbedderOptions{Scores: true})
 	}
+	e.broken = l.Broken
 	return e, err
 }
 
 // own loads a model for nothing but embeddings or scores.
-func (o embeddingOpener) own(ctx context.Context, e *embeddings, kind, arg string, options engine.EmbedderOptions) (*embedding.Model, error) {
+func (o embeddingOpener) own(ctx context.Context, kind, arg string, options engine.EmbedderOptions) (*embedding.Model, error) {
 	c := o.config
 	left := model.AvailableMemory()
 	if left > 0 && o.chat != nil { // the weights of the model that chats can be read again, but not all the time
@@ -121,7 +96,7 @@ func (o embeddingOpener) own(ctx context.Context, e *embeddings, kind, arg strin
 	}
 	file, err := model.Open(ctx, arg, model.Options{
 		Folder:  c.Models.Dir,
-		Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers, Memory: left, Broken: e.broken, Beside: o.beside,
+		Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: c.Model.GPULayers, Memory: left, Broken: o.Broken, Beside: o.Beside,
 		Loading: loading, Computing: contextOptions(of),
 		Trying: func() {
 			o.log.Info("trying the model in a child process, as with every new file", slog.String("model", arg))
@@ -130,17 +105,18 @@ func (o embeddingOpener) own(ctx context.Context, e *embeddings, kind, arg strin
 	if err != nil {
 		return nil, fmt.Errorf("the model for %s: %w", kind, err)
 	}
-	e.files, e.broken = append(e.files, file), file.Broken // which has those that it was given
+	o.opened.add(file.Close)
+	o.Broken = file.Broken // which has those that it was given
 	if err := refuse(file.Lacks, options); err != nil {
 		return nil, fmt.Errorf("the model for %s: %w", kind, err)
 	}
 	options = o.sized(options)
-	options.Path, options.Name, options.Progress, options.Model = file.Path, file.Name, o.progress, loading
+	options.Path, options.Name, options.Model = file.Path, file.Name, loading
 	options.Context = contextOptions(of)
 	if file.NoGPU != nil {
 		options.GPULayers, options.Model = 0, withoutGPU(loading)
 	}
-	need, err := embedderNeed(ctx, file.Path, options)
+	need, err := needOfEmbedder(ctx, file.Path, options)
 	if err == nil {
 		err = fit.Check(need, fit.Room{Main: left})
 	}
@@ -153,10 +129,10 @@ func (o embeddingOpener) own(ctx context.Context, e *embeddings, kind, arg strin
 	}
 	file.GPUComputed()
 	m := o.model(kind, embedder.Name(), embedder.Info(), embedder, func() (embedding.Backend, error) { return embedder, nil })
+	o.opened.add(m.Close)
 	_, err = m.Open() // so that closing it closes the model
 	if m.Pooling == embedding.PoolingRank && !options.Scores {
-		err = fmt.Errorf("the model for %s, %s, scores documents: serve it with --rerank-model", kind, file.Name)
-		return nil, errors.Join(err, m.Close())
+		return nil, fmt.Errorf("the model for %s, %s, scores documents: serve it with --rerank-model", kind, file.Name)
 	}
 	o.log.Info("model for "+kind+" loaded", slog.String("model", file.Name), slog.String("pooling", string(m.Pooling)))
 	return m, err
@@ -164,7 +140,7 @@ func (o embeddingOpener) own(ctx context.Context, e *embeddings, kind, arg strin
 
 // shared has the model that chats give embeddings or scores: now, or once they are asked for.
 func (o embeddingOpener) shared(kind string, now bool, options engine.EmbedderOptions) (*embedding.Model, error) {
-	if err := refuse(o.lacks, options); err != nil {
+	if err := refuse(o.file.Lacks, options); err != nil {
 		return nil, fmt.Errorf("%w; choose another model with --%s-model", err, kind)
 	}
 	if len(o.config.Workers.RPC) > 0 {
@@ -173,7 +149,7 @@ func (o embeddingOpener) shared(kind string, now bool, options engine.EmbedderOp
 	options = o.sized(options)
 	info := o.chat.Info()
 	m := o.model(kind, info.Name, info.ModelInfo, o.chat, func() (embedding.Backend, error) {
-		need, err := embedderNeed(context.Background(), o.path, o.chat.EmbedderOptions(options))
+		need, err := needOfEmbedder(context.Background(), o.file.Path, o.chat.EmbedderOptions(options))
 		if err == nil {
 			err = fit.Check(need.BesideWeights(), fit.Room{Main: model.AvailableMemory()})
 		}
@@ -182,6 +158,7 @@ func (o embeddingOpener) shared(kind string, now bool, options engine.EmbedderOp
 		}
 		return o.chat.Embedder(options)
 	})
+	o.opened.add(m.Close)
 	if !now {
 		return m, nil
 	}
@@ -189,6 +166,12 @@ func (o embeddingOpener) shared(kind string, now bool, options engine.EmbedderOp
 		return nil, fmt.Errorf("%w; choose another model with --%s-model", err, kind)
 	}
 	return m, nil
+}
+
+// needOfEmbedder is what a model takes that gives embeddings or scores.
+func needOfEmbedder(ctx context.Context, path string, o engine.EmbedderOptions) (model.Need, error) {
+	of := engine.Options{Path: path, Model: o.Model, GPULayers: o.GPULayers}
+	return askDryRun(ctx, config.Config{}, of, func(dry *dryRun) (model.Need, error) { return dry.embedding(ctx, o) })
 }
 
 // refuse tells what the trial of a model found that it cannot do.
@@ -207,7 +190,7 @@ func refuse(lacks model.Lacks, options engine.EmbedderOptions) error {
 
 func (o embeddingOpener) sized(e engine.EmbedderOptions) engine.EmbedderOptions {
 	sized := embedderOptions(o.config)
-	sized.Scores = e.Scores
+	sized.Scores, sized.Progress = e.Scores, e.Progress
 	return sized
 }
 
@@ -219,7 +202,7 @@ var poolings = map[native.Pooling]embedding.Pooling{
 
 func (o embeddingOpener) model(kind, name string, info native.ModelInfo, text embedding.Text, open func() (embedding.Backend, error)) *embedding.Model {
 	m := &embedding.Model{
-		Service: embedding.New(embedding.Options{Open: open, QueueLimit: o.config.Scheduler.MaxQueue, Turns: o.turns, Observer: o.metrics.Embeddings(kind)}),
+		Service: embedding.New(embedding.Options{Open: open, QueueLimit: o.config.Scheduler.MaxQueue, Turns: o.Embeddings, Observer: o.metrics.Embeddings(kind)}),
 		Text:    text, Name: name, Vocabulary: info.Vocabulary, Pooling: poolings[info.Pooling], Normalize: o.config.Embedding.Normalize,
 	}
 	if asked := o.config.Embedding.Pooling; asked != "auto" && asked != "rank" {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-package host
+package loading
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,7 +37,11 @@ func (w *workers) place(ctx context.Context, c config.Config, o engine.Options, 
 	if o.GPULayers >= 0 || c.Model.Fit == "off" || len(o.Model.TensorSplit) > 0 {
 		return o, nil
 	}
-	need, layers, err := needOf(ctx, c, local)
+	layers := 0
+	need, err := askDryRun(ctx, c, local, func(dry *dryRun) (model.Need, error) {
+		layers = dry.Info().Layers + 1 // with that of the output
+		return dry.alone.Need(ctx, local.ContextOptions(dry.Info()))
+	})
 	if err != nil {
 		return o, err
 	}
@@ -46,7 +49,7 @@ func (w *workers) place(ctx context.Context, c config.Config, o engine.Options, 
 	for _, name := range o.Model.Devices {
 		free += room[name]
 	}
-	o.GPULayers, err = shareOfLayers(need, free/10*9, memory, layers)
+	o.GPULayers, err = shareOfLayers(need.Main().Used(), free/10*9, memory, layers)
 	if err != nil {
 		return o, fmt.Errorf("%w; the workers: %s", err, cmp.Or(strings.Join(w.describe(), ", "), "none"))
 	}
@@ -82,17 +85,6 @@ func shares(devices []string, room map[string]uint64) []float32 {
 		out[i] = float32(room[name]) / (1 << 20)
 	}
 	return out
-}
-
-// needOf is how much memory a model takes as it is served, and its layers with that of the output.
-func needOf(ctx context.Context, c config.Config, o engine.Options) (bytes uint64, layers int, err error) {
-	dry, err := openDryRun(ctx, c, o.Path, o)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { err = errors.Join(err, dry.Close()) }()
-	need, err := dry.DryRun.Need(ctx, o.ContextOptions(dry.Info()))
-	return need.Main().Used(), dry.Info().Layers + 1, err
 }
 
 // shareOfLayers is how many layers go to devices with so much free memory; -1: all. memory is this machine's, 0 where unknown.

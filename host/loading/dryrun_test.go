@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package host
+package loading
 
 import (
 	"maps"

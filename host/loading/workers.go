@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package host
+package loading
 
 import (
 	"context"
@@ -57,8 +57,22 @@ func WorkerDevices(ctx context.Context, c config.Workers, address string) ([]rem
 	return s.Devices(), s.Close()
 }
 
-// openWorkers begins sessions with workers. Their devices are RPC0, RPC1 and so on from then on.
-func openWorkers(ctx context.Context, c config.Workers, addresses []string) (_ *workers, err error) {
+// openWorkers begins sessions with the configured workers; nil: there are none.
+func (l *loader) openWorkers(ctx context.Context) (*remoteModel, error) {
+	if len(l.config.Workers.RPC) == 0 {
+		return nil, nil
+	}
+	w, err := openSessions(ctx, l.config.Workers, l.config.Workers.RPC)
+	if err != nil {
+		return nil, err
+	}
+	remote := &remoteModel{workers: w, log: l.log}
+	l.opened.add(remote.Close)
+	return remote, nil
+}
+
+// openSessions begins sessions with workers. Their devices are RPC0, RPC1 and so on from then on.
+func openSessions(ctx context.Context, c config.Workers, addresses []string) (_ *workers, err error) {
 	w := &workers{}
 	defer func() {
 		if err != nil {
@@ -89,22 +103,15 @@ func openWorkers(ctx context.Context, c config.Workers, addresses []string) (_ *
 	return w, nil
 }
 
-// openAll begins sessions with all workers of a configuration.
-func openAll(ctx context.Context, c config.Workers) (*workers, error) {
-	return openWorkers(ctx, c, c.RPC)
-}
-
-// reachable begins sessions with those of some workers that can be reached.
-func reachable(ctx context.Context, c config.Workers) (*workers, error) {
-	var there []string
+// reachable are those of the configured workers that can be reached.
+func reachable(ctx context.Context, c config.Workers) (addresses []string) {
 	for _, address := range c.RPC {
-		w, err := openWorkers(ctx, c, []string{address})
-		if err == nil {
+		if w, err := openSessions(ctx, c, []string{address}); err == nil {
 			w.Close()
-			there = append(there, address)
+			addresses = append(addresses, address)
 		}
 	}
-	return openWorkers(ctx, c, there)
+	return addresses
 }
 
 // Close ends the sessions. What was loaded on the devices must have been freed.
@@ -153,11 +160,8 @@ func (w *workers) log(log *slog.Logger) {
 	}
 }
 
-// describe has a line for each device. Without workers there is none.
+// describe has a line for each device.
 func (w *workers) describe() (lines []string) {
-	if w == nil {
-		return nil
-	}
 	for _, s := range w.sessions {
 		for _, d := range s.Devices() {
 			lines = append(lines, fmt.Sprintf("%s: %s of %s (%s), %.1f GiB free of %.1f GiB", w.names[len(lines)], d.Name, s.Worker(), d.Description,

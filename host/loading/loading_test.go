@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+
+package loading
+
+import (
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/model/kerneltest"
+	"github.com/penstock/penstock/host/plugin/compile"
+	"github.com/penstock/penstock/native/gguf/synth"
+)
+
+func TestMain(m *testing.M) {
+	kerneltest.Main()
+	model.ChildMain()
+	compile.Main()
+	goleak.VerifyTestMain(m)
+}
+
+const tinyModel = "../model/penstock-tiny.gguf"
+
+// settings are flags for a test's model: one thread, which does not spin beside other tests.
+func settings(t *testing.T, change map[string]any) config.Config {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	flags := map[string]any{"model.threads": "1", "model.ctx_size": "4096"}
+	for k, v := range change {
+		flags[k] = v
+	}
+	c, err := config.Load(config.Sources{Flags: flags})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// smallModel writes a small random model of a kind and returns its path.
+func smallModel(t *testing.T, kind string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), kind+".gguf")
+	if err := synth.SmallFile(path, kind, 1); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// What was opened is closed in the opposite order, once.
+func TestClosers(t *testing.T) {
+	var order []int
+	var c closers
+	for i := range 3 {
+		c.add(func() error { order = append(order, i); return nil })
+	}
+	for range 2 {
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(order) != 3 || order[0] != 2 || order[2] != 0 {
+		t.Errorf("%v", order)
+	}
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+
+package loading
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/model"
+)
+
+// fitting are the settings of the built-in model with the context and the slots that are usual, but for what is given. Its weights lie as in
+// the file: laid out, they take as much more as this CPU's kernels have it.
+func fitting(t *testing.T, flags map[string]any) config.Config {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	flags["model.threads"], flags["model.repack"] = "1", "false"
+	c, err := config.Load(config.Sources{Flags: flags})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestOpen_LittleMemory_ServesWhatFits: slots and context become fewer, unless they were given, and the log says it in one line.
+func TestOpen_LittleMemory_ServesWhatFits(t *testing.T) {
+	for _, c := range []struct {
+		flags        map[string]any
+		memory       uint64 // MiB
+		slots, cells int    // of the core
+		says         string
+	}{
+		{map[string]any{}, 1 << 20, 8, 8192, "fit: 8192 cells for 8 slots take "},
+		{map[string]any{}, 10, 4, 4096, "fit: 8192 cells for 8 slots do not fit beside 1.6 MiB of weights in 10.0 MiB; 4096 cells, 4 slots: "},
+		{map[string]any{"model.fit_ctx": "256"}, 10, 8, 4096, "; 4096 cells, 8 slots: "},
+		{map[string]any{"scheduler.slots": "8", "model.fit_ctx": "256"}, 10, 8, 4096, "; 4096 cells, 8 slots: "},
+		{map[string]any{"model.fit": "off"}, 10, 8, 8192, ""},
+	} {
+		var log bytes.Buffer
+		core, err := Open(t.Context(), fitting(t, c.flags), slog.New(slog.NewTextHandler(&log, nil)), Options{memory: c.memory << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if limits := core.Engine.Info().Limits; core.Model.Slots != c.slots || limits.Cells != c.cells {
+			t.Errorf("%v: %d slots, %d cells", c.flags, core.Model.Slots, limits.Cells)
+		}
+		if text := log.String(); !strings.Contains(text, c.says) || strings.Contains(text, "fit: ") != (c.says != "") {
+			t.Errorf("%v: the log says\n%s", c.flags, text)
+		}
+		if err := core.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestOpen_BeyondMemory_IsRefused(t *testing.T) {
+	for flag, says := range map[string]string{"500000000": "500000000 cells for 8 slots take ", "16384": " of 9.0 MiB; use --ctx-size "} {
+		_, err := Open(t.Context(), fitting(t, map[string]any{"model.ctx_size": flag}), slog.New(slog.DiscardHandler), Options{memory: 9 << 20})
+		if !errors.Is(err, model.ErrTooLarge) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s cells: %v", flag, err)
+		}
+	}
+}
