@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/native"
@@ -65,4 +66,10 @@ func (l *loader) openDraftModel(ctx context.Context, target *engine.Engine) (*en
 	}
 	l.opened.add(d.Close)
 	return d, nil
+}
+
+// draftOptions are those of a draft model beside a model with so many cells.
+func draftOptions(c config.Config, path string, cells int) engine.Options {
+	return engine.Options{Path: path, Slots: c.Scheduler.Slots, ContextSize: cells, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
+		Threads: c.Model.Threads, GPULayers: c.Speculation.DraftGPULayers, KVLayout: c.Model.KVLayout}
 }

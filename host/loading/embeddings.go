@@ -34,8 +34,8 @@ type Embedder struct {
 // called with 0 to 1 while the weights load; nil is fine. It stops soon after ctx is done.
 func OpenEmbedder(ctx context.Context, c config.Config, log *slog.Logger, progress func(done float32)) (*Embedder, error) {
 	native.SetLogger(log.With(slog.String("from", "llama.cpp")))
-	o := embeddingOpener{loader: &loader{config: c, log: log, metrics: telemetry.NewMetrics("")}}
-	m, err := o.own(ctx, "embedding", cmp.Or(c.Embedding.Model, c.Model.Path), engine.EmbedderOptions{Progress: progress})
+	o := embeddingOpener{loader: &loader{config: c, log: log, metrics: telemetry.NewMetrics("")}, progress: progress}
+	m, err := o.own(ctx, forVectors, cmp.Or(c.Embedding.Model, c.Model.Path))
 	if err != nil {
 		return nil, errors.Join(err, o.opened.Close())
 	}
@@ -48,39 +48,46 @@ func (e *Embedder) Close() error { return e.opened.Close() }
 // embeddingOpener opens the models of embeddings.
 type embeddingOpener struct {
 	*loader
-	chat *engine.Engine // the model that chats; nil: there is none
-	file *model.File    // its file
+	chat     *engine.Engine     // the model that chats; nil: there is none
+	file     *model.File        // its file
+	progress func(done float32) // may be nil
 }
+
+// What embeddings are made for, as errors, flags and metrics say it.
+const (
+	forVectors = "embedding"
+	forScores  = "rerank"
+)
 
 // openEmbeddings prepares what the configuration asks for. A model of its own is loaded now; the one that chats embeds, too, unless there
 // is such a model, from the first request on.
 func (l *loader) openEmbeddings(ctx context.Context, chat *engine.Engine, file *model.File) (e embeddings, err error) {
-	o := embeddingOpener{l, chat, file}
+	o := embeddingOpener{loader: l, chat: chat, file: file}
 	l.Broken = file.Broken // which has those that it was given
 	c, lacks := l.config, file.Lacks
 	alone := len(c.Workers.RPC) == 0
 	scores := len(chat.Info().Classes) > 0
 	switch {
 	case c.Embedding.Model != "":
-		e.vectors, err = o.own(ctx, "embedding", c.Embedding.Model, engine.EmbedderOptions{})
+		e.vectors, err = o.own(ctx, forVectors, c.Embedding.Model)
 	case !scores && (c.Embedding.Enabled || !lacks.Has(model.Embedding) && alone):
-		e.vectors, err = o.shared("embedding", c.Embedding.Enabled, engine.EmbedderOptions{})
+		e.vectors, err = o.shared(forVectors, c.Embedding.Enabled)
 	}
 	if err != nil {
 		return e, err
 	}
 	switch {
 	case c.Rerank.Model != "":
-		e.scores, err = o.own(ctx, "rerank", c.Rerank.Model, engine.EmbedderOptions{Scores: true})
+		e.scores, err = o.own(ctx, forScores, c.Rerank.Model)
 	case scoring(c) || scores && !lacks.Has(model.Scoring) && alone:
-		e.scores, err = o.shared("rerank", scoring(c), engine.EmbedderOptions{Scores: true})
+		e.scores, err = o.shared(forScores, scoring(c))
 	}
 	e.broken = l.Broken
 	return e, err
 }
 
 // own loads a model for nothing but embeddings or scores.
-func (o embeddingOpener) own(ctx context.Context, kind, arg string, options engine.EmbedderOptions) (*embedding.Model, error) {
+func (o embeddingOpener) own(ctx context.Context, kind, arg string) (*embedding.Model, error) {
 	c := o.config
 	left := model.AvailableMemory()
 	if left > 0 && o.chat != nil { // the weights of the model that chats can be read again, but not all the time
@@ -107,11 +114,11 @@ func (o embeddingOpener) own(ctx context.Context, kind, arg string, options engi
 	}
 	o.opened.add(file.Close)
 	o.Broken = file.Broken // which has those that it was given
-	if err := refuse(file.Lacks, options); err != nil {
+	if err := refuse(file.Lacks, kind); err != nil {
 		return nil, fmt.Errorf("the model for %s: %w", kind, err)
 	}
-	options = o.sized(options)
-	options.Path, options.Name, options.Model = file.Path, file.Name, loading
+	options := embedderOptions(c)
+	options.Path, options.Name, options.Scores, options.Progress, options.Model = file.Path, file.Name, kind == forScores, o.progress, loading
 	options.Context = contextOptions(of)
 	if file.NoGPU != nil {
 		options.GPULayers, options.Model = 0, withoutGPU(loading)
@@ -139,14 +146,15 @@ func (o embeddingOpener) own(ctx context.Context, kind, arg string, options engi
 }
 
 // shared has the model that chats give embeddings or scores: now, or once they are asked for.
-func (o embeddingOpener) shared(kind string, now bool, options engine.EmbedderOptions) (*embedding.Model, error) {
-	if err := refuse(o.file.Lacks, options); err != nil {
+func (o embeddingOpener) shared(kind string, now bool) (*embedding.Model, error) {
+	if err := refuse(o.file.Lacks, kind); err != nil {
 		return nil, fmt.Errorf("%w; choose another model with --%s-model", err, kind)
 	}
 	if len(o.config.Workers.RPC) > 0 {
 		return nil, fmt.Errorf("%w; choose another model with --%s-model", engine.ErrRemote, kind)
 	}
-	options = o.sized(options)
+	options := embedderOptions(o.config)
+	options.Scores = kind == forScores
 	info := o.chat.Info()
 	m := o.model(kind, info.Name, info.ModelInfo, o.chat, func() (embedding.Backend, error) {
 		need, err := needOfEmbedder(context.Background(), o.file.Path, o.chat.EmbedderOptions(options))
@@ -175,9 +183,9 @@ func needOfEmbedder(ctx context.Context, path string, o engine.EmbedderOptions) 
 }
 
 // refuse tells what the trial of a model found that it cannot do.
-func refuse(lacks model.Lacks, options engine.EmbedderOptions) error {
+func refuse(lacks model.Lacks, kind string) error {
 	what := model.Embedding
-	if options.Scores {
+	if kind == forScores {
 		what = model.Scoring
 	}
 	for _, l := range lacks {
@@ -188,10 +196,9 @@ func refuse(lacks model.Lacks, options engine.EmbedderOptions) error {
 	return nil
 }
 
-func (o embeddingOpener) sized(e engine.EmbedderOptions) engine.EmbedderOptions {
-	sized := embedderOptions(o.config)
-	sized.Scores, sized.Progress = e.Scores, e.Progress
-	return sized
+// embedderOptions are what the configuration says of a model for embeddings or scores.
+func embedderOptions(c config.Config) engine.EmbedderOptions {
+	return engine.EmbedderOptions{Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize, Threads: c.Model.Threads, GPULayers: c.Model.GPULayers}
 }
 
 // poolings are the kinds of pooling by what model files say.

@@ -5,9 +5,10 @@ package loading
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 
-	"github.com/penstock/penstock/host/adapter"
+	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 )
@@ -39,15 +40,35 @@ func lacksOf(f *model.File, log *slog.Logger) engine.Lacks {
 	}
 }
 
-// openAdapters loads the LoRA adapters that are there from the start.
-func (l *loader) openAdapters(ctx context.Context, e *engine.Engine, file *model.File) (*adapter.Registry, error) {
-	adapters, err := adapter.Open(ctx, e, file.Path, model.Options{
-		Folder: l.config.Models.Dir,
-		Trying: func() { l.log.Info("trying the LoRA adapter in a child process, as with every new file") },
-	}, loraFiles(l.config.Model))
-	if err != nil {
-		return nil, err
+func controlVectors(m config.Model) (v engine.ControlVectors) {
+	for _, path := range m.ControlVector {
+		v.Vectors = append(v.Vectors, engine.ControlVector{Path: path, Scale: 1})
 	}
-	l.opened.add(adapters.Close)
-	return adapters, nil
+	for _, text := range m.ControlVectorScaled {
+		if path, scale, err := config.ParseScaled(text); err == nil { // it was checked
+			v.Vectors = append(v.Vectors, engine.ControlVector{Path: path, Scale: scale})
+		}
+	}
+	v.First, v.Last, _ = config.ParseLayers(m.ControlVectorLayerRange) // it was checked
+	return v
+}
+
+// templateOptions are what the configuration says of chat templates.
+func templateOptions(c config.Chat, template model.Template) engine.TemplateOptions {
+	o := engine.TemplateOptions{Source: template.Source, ReasoningFormat: c.ReasoningFormat, NoThinking: c.Reasoning == "off",
+		NoPrefill: !c.PrefillAssistant, Args: map[string]json.RawMessage{}}
+	if c.TemplateArgs != "" {
+		_ = json.Unmarshal([]byte(c.TemplateArgs), &o.Args) // it was checked
+	}
+	set := func(name string, value any) { o.Args[name], _ = json.Marshal(value) }
+	if _, given := o.Args["preserve_reasoning"]; !given || !c.ReasoningPreserve {
+		set("preserve_reasoning", c.ReasoningPreserve)
+	}
+	if c.Reasoning != "auto" {
+		set("enable_thinking", c.Reasoning == "on")
+	}
+	if c.ReasoningEffort != "default" {
+		set("reasoning_effort", c.ReasoningEffort)
+	}
+	return o
 }

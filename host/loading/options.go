@@ -3,14 +3,11 @@
 package loading
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
-	"github.com/penstock/penstock/host/adapter"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
-	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/native"
 )
 
@@ -114,66 +111,4 @@ func snapshots(c config.Speculation) int {
 		return 0
 	}
 	return min(mostSnapshots, c.DraftNMax)
-}
-
-// draftOptions are those of a draft model beside a model with so many cells.
-func draftOptions(c config.Config, path string, cells int) engine.Options {
-	return engine.Options{Path: path, Slots: c.Scheduler.Slots, ContextSize: cells, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
-		Threads: c.Model.Threads, GPULayers: c.Speculation.DraftGPULayers, KVLayout: c.Model.KVLayout}
-}
-
-// embedderOptions are what the configuration says of a model for embeddings or scores.
-func embedderOptions(c config.Config) engine.EmbedderOptions {
-	return engine.EmbedderOptions{Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize, Threads: c.Model.Threads, GPULayers: c.Model.GPULayers}
-}
-
-// templateOptions are what the configuration says of chat templates.
-func templateOptions(c config.Chat, template model.Template) engine.TemplateOptions {
-	o := engine.TemplateOptions{Source: template.Source, ReasoningFormat: c.ReasoningFormat, NoThinking: c.Reasoning == "off",
-		NoPrefill: !c.PrefillAssistant, Args: map[string]json.RawMessage{}}
-	if c.TemplateArgs != "" {
-		_ = json.Unmarshal([]byte(c.TemplateArgs), &o.Args) // it was checked
-	}
-	set := func(name string, value any) { o.Args[name], _ = json.Marshal(value) }
-	if _, given := o.Args["preserve_reasoning"]; !given || !c.ReasoningPreserve {
-		set("preserve_reasoning", c.ReasoningPreserve)
-	}
-	if c.Reasoning != "auto" {
-		set("enable_thinking", c.Reasoning == "on")
-	}
-	if c.ReasoningEffort != "default" {
-		set("reasoning_effort", c.ReasoningEffort)
-	}
-	return o
-}
-
-// loraFiles are the LoRA adapters to load at the start, in llama-server's order.
-func loraFiles(m config.Model) (files []adapter.File) {
-	for _, path := range m.Lora {
-		files = append(files, adapter.File{Path: path, Scale: 1})
-	}
-	for _, text := range m.LoraScaled {
-		if path, scale, err := config.ParseScaled(text); err == nil { // it was checked
-			files = append(files, adapter.File{Path: path, Scale: scale})
-		}
-	}
-	if m.LoraInitWithoutApply {
-		for i := range files {
-			files[i].Scale = 0
-		}
-	}
-	return files
-}
-
-func controlVectors(m config.Model) (v engine.ControlVectors) {
-	for _, path := range m.ControlVector {
-		v.Vectors = append(v.Vectors, engine.ControlVector{Path: path, Scale: 1})
-	}
-	for _, text := range m.ControlVectorScaled {
-		if path, scale, err := config.ParseScaled(text); err == nil { // it was checked
-			v.Vectors = append(v.Vectors, engine.ControlVector{Path: path, Scale: scale})
-		}
-	}
-	v.First, v.Last, _ = config.ParseLayers(m.ControlVectorLayerRange) // it was checked
-	return v
 }
