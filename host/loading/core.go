@@ -17,8 +17,8 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Core is a loaded model with the scheduler that shares it: a host without a network. Commands that answer in the
-// terminal use it alone.
+// Core is a loaded model with the scheduler that shares it: a host without a network. Commands that
+// answer in the terminal use it alone.
 type Core struct {
 	Engine    *engine.Engine
 	Scheduler *scheduler.Scheduler
@@ -32,7 +32,8 @@ type Core struct {
 	opened closers
 }
 
-// Run has the scheduler answer requests until ctx is done. Of a model that workers compute it keeps up the sessions with them.
+// Run has the scheduler answer requests until ctx is done. Of a model that workers compute it keeps
+// up the sessions with them.
 func (c *Core) Run(ctx context.Context) error {
 	var keeper sync.WaitGroup
 	defer keeper.Wait()
@@ -50,8 +51,6 @@ func (c *Core) Close() error { return c.opened.Close() }
 
 // closers are what closes all that was opened, in its order.
 type closers []func() error
-
-func (c *closers) add(close func() error) { *c = append(*c, close) }
 
 // Close closes what was opened last first. Closed once, nothing is left to close.
 func (c *closers) Close() error {

@@ -57,8 +57,9 @@ func special(e *engine.Engine, t int32) string {
 	return e.Piece(t)
 }
 
-// kernelsOf tells which kernels are in use. The layout of the weights shows whose matrix products, and the first pass shows whose
-// attention kernel. If no attention kernel of the CPU was called, attention consists of products, or the CPU does not compute it.
+// kernelsOf tells which kernels are in use. The layout of the weights shows whose matrix products,
+// and the first pass shows whose attention kernel. If no attention kernel of the CPU was called,
+// attention consists of products, or the CPU does not compute it.
 func kernelsOf(e *engine.Engine, f *model.File) completion.Kernels {
 	out := completion.Kernels{Attention: cmp.Or(native.AttentionKernels(), native.PlainKernels.String()), Weights: []completion.WeightKernels{}, Off: []completion.KernelOff{}}
 	for _, w := range e.Info().Weights {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/native"
@@ -53,7 +52,7 @@ func (l *loader) openDraftModel(ctx context.Context, target *engine.Engine) (*en
 	if err != nil {
 		return nil, err
 	}
-	l.opened.add(file.Close)
+	l.opened = append(l.opened, file.Close)
 	options := draftOptions(c, file.Path, target.Info().Limits.Cells)
 	options.Lacks = lacksOf(file, l.log)
 	small, err := engine.Open(ctx, options)
@@ -64,12 +63,6 @@ func (l *loader) openDraftModel(ctx context.Context, target *engine.Engine) (*en
 	if err != nil {
 		return nil, errors.Join(err, small.Close())
 	}
-	l.opened.add(d.Close)
+	l.opened = append(l.opened, d.Close)
 	return d, nil
-}
-
-// draftOptions are those of a draft model beside a model with so many cells.
-func draftOptions(c config.Config, path string, cells int) engine.Options {
-	return engine.Options{Path: path, Slots: c.Scheduler.Slots, ContextSize: cells, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
-		Threads: c.Model.Threads, GPULayers: c.Speculation.DraftGPULayers, KVLayout: c.Model.KVLayout}
 }

@@ -30,8 +30,9 @@ type Embedder struct {
 	opened closers
 }
 
-// OpenEmbedder finds, checks and loads a model for embeddings alone: that of embedding.model, or else that of model.path. progress is
-// called with 0 to 1 while the weights load; nil is fine. It stops soon after ctx is done.
+// OpenEmbedder finds, checks and loads a model for embeddings alone: that of embedding.model, or
+// else that of model.path. progress is called with 0 to 1 while the weights load; nil is fine. It
+// stops soon after ctx is done.
 func OpenEmbedder(ctx context.Context, c config.Config, log *slog.Logger, progress func(done float32)) (*Embedder, error) {
 	native.SetLogger(log.With(slog.String("from", "llama.cpp")))
 	o := embeddingOpener{loader: &loader{config: c, log: log, metrics: telemetry.NewMetrics("")}, progress: progress}
@@ -59,8 +60,8 @@ const (
 	forScores  = "rerank"
 )
 
-// openEmbeddings prepares what the configuration asks for. A model of its own is loaded now; the one that chats embeds, too, unless there
-// is such a model, from the first request on.
+// openEmbeddings prepares what the configuration asks for. A model of its own is loaded now; the
+// one that chats embeds, too, unless there is such a model, from the first request on.
 func (l *loader) openEmbeddings(ctx context.Context, chat *engine.Engine, file *model.File) (e embeddings, err error) {
 	o := embeddingOpener{loader: l, chat: chat, file: file}
 	l.Broken = file.Broken // which has those that it was given
@@ -112,7 +113,7 @@ func (o embeddingOpener) own(ctx context.Context, kind, arg string) (*embedding.
 	if err != nil {
 		return nil, fmt.Errorf("the model for %s: %w", kind, err)
 	}
-	o.opened.add(file.Close)
+	o.opened = append(o.opened, file.Close)
 	o.Broken = file.Broken // which has those that it was given
 	if err := refuse(file.Lacks, kind); err != nil {
 		return nil, fmt.Errorf("the model for %s: %w", kind, err)
@@ -136,7 +137,7 @@ func (o embeddingOpener) own(ctx context.Context, kind, arg string) (*embedding.
 	}
 	file.GPUComputed()
 	m := o.model(kind, embedder.Name(), embedder.Info(), embedder, func() (embedding.Backend, error) { return embedder, nil })
-	o.opened.add(m.Close)
+	o.opened = append(o.opened, m.Close)
 	_, err = m.Open() // so that closing it closes the model
 	if m.Pooling == embedding.PoolingRank && !options.Scores {
 		return nil, fmt.Errorf("the model for %s, %s, scores documents: serve it with --rerank-model", kind, file.Name)
@@ -166,7 +167,7 @@ func (o embeddingOpener) shared(kind string, now bool) (*embedding.Model, error)
 		}
 		return o.chat.Embedder(options)
 	})
-	o.opened.add(m.Close)
+	o.opened = append(o.opened, m.Close)
 	if !now {
 		return m, nil
 	}
@@ -196,11 +197,6 @@ func refuse(lacks model.Lacks, kind string) error {
 	return nil
 }
 
-// embedderOptions are what the configuration says of a model for embeddings or scores.
-func embedderOptions(c config.Config) engine.EmbedderOptions {
-	return engine.EmbedderOptions{Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize, Threads: c.Model.Threads, GPULayers: c.Model.GPULayers}
-}
-
 // poolings are the kinds of pooling by what model files say.
 var poolings = map[native.Pooling]embedding.Pooling{
 	native.PoolingMean: embedding.PoolingMean, native.PoolingCLS: embedding.PoolingCLS, native.PoolingLast: embedding.PoolingLast,
@@ -222,22 +218,4 @@ func (o embeddingOpener) model(kind, name string, info native.ModelInfo, text em
 		}
 	}
 	return m
-}
-
-// scoring reports whether the model that is served is to score documents.
-func scoring(c config.Config) bool { return c.Rerank.Enabled || c.Embedding.Pooling == "rank" }
-
-// besideBuiltIn is the configuration for a model that generates nothing, where it asks for what the model can do: the built-in model
-// chats beside it, so that a command line for llama-server works.
-func besideBuiltIn(c config.Config) (config.Config, bool) {
-	switch {
-	case c.Model.Path == "" || !scoring(c) && !c.Embedding.Enabled:
-		return c, false
-	case scoring(c):
-		c.Rerank.Model = cmp.Or(c.Rerank.Model, c.Model.Path)
-	default:
-		c.Embedding.Model = cmp.Or(c.Embedding.Model, c.Model.Path)
-	}
-	c.Model.Path = ""
-	return c, true
 }

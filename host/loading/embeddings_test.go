@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 )
 
@@ -32,24 +31,5 @@ func TestOpen_Embeddings_WrongModels(t *testing.T) {
 				t.Errorf("%v, want %q in it", err, tc.want)
 			}
 		})
-	}
-}
-
-func TestBesideBuiltIn(t *testing.T) {
-	c := config.Config{Model: config.Model{Path: "m"}}
-	if _, ok := besideBuiltIn(c); ok {
-		t.Error("a model that generates nothing was accepted although nothing asks for what it can do")
-	}
-	c.Embedding.Enabled = true
-	if got, ok := besideBuiltIn(c); !ok || got.Embedding.Model != "m" || got.Model.Path != "" {
-		t.Errorf("%+v", got)
-	}
-	c.Rerank.Enabled = true
-	if got, ok := besideBuiltIn(c); !ok || got.Rerank.Model != "m" || got.Embedding.Model != "" {
-		t.Errorf("%+v", got)
-	}
-	c.Model.Path = ""
-	if _, ok := besideBuiltIn(c); ok {
-		t.Error("the built-in model beside itself")
 	}
 }

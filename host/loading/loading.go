@@ -1,26 +1,34 @@
 // SPDX-License-Identifier: MIT
 
-// Package loading turns a configuration into a model that can be served. Open is its table of contents: a line for each step, each of
-// them a function with one result in a file of that name.
+// Package loading turns a configuration into a model that can be served. Open is its table of
+// contents: a line for each step, each of them a function with one result. The short ones stand
+// below it; the others lead to one file each: what fits (plan.go), workers, plugins, embeddings and
+// the drafter.
 package loading
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
 
+	"github.com/penstock/penstock/host/adapter"
+	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/policy"
 	"github.com/penstock/penstock/host/recording"
+	"github.com/penstock/penstock/host/slotfile"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/estimator"
+	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
 // Options are what a model needs besides its configuration.
@@ -52,7 +60,8 @@ func newLoader(c config.Config, log *slog.Logger, o Options) *loader {
 	return &loader{Options: o, config: c, log: log, metrics: telemetry.NewMetrics(o.Name)}
 }
 
-// Open finds, checks and loads the configured model. It stops soon after ctx is done. What it has opened when a step fails it closes.
+// Open finds, checks and loads the configured model. It stops soon after ctx is done. What it has
+// opened when a step fails it closes.
 func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ *Core, err error) {
 	native.SetLogger(log.With(slog.String("from", "llama.cpp")))
 	l := newLoader(c, log, o)
@@ -124,6 +133,150 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 	core.opened = l.opened
 	return core, nil
 }
+
+// openFile finds the model's file and tries it as it is to be loaded. Where a GPU does not compute
+// it, the configuration has none from then on.
+func (l *loader) openFile(ctx context.Context, o engine.Options) (*model.File, error) {
+	c := l.config
+	remote := len(c.Workers.RPC) > 0
+	if remote { // it is tried in a child, which has no sessions with workers
+		o.Model, o.GPULayers = withoutGPU(o.Model), 0
+	}
+	file, err := model.Open(ctx, c.Model.Path, model.Options{
+		Folder: c.Models.Dir, Kernels: native.KernelChoice(c.Model.Kernels), GPULayers: o.GPULayers, Workers: remote, Broken: l.Broken, Beside: l.Beside,
+		Loading: o.Model, Computing: o.Context,
+		Template: c.Chat.Template, TemplateFile: c.Chat.TemplateFile,
+		Trying: func() { l.log.Info("trying the model in a child process, as with every new file") },
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.opened = append(l.opened, file.Close)
+	if file.NoGPU != nil {
+		l.config.Model.GPULayers = 0
+	}
+	return file, nil
+}
+
+// withoutGPU has the CPU alone load what a GPU cannot compute with.
+func withoutGPU(o native.ModelOptions) native.ModelOptions {
+	o.GPULayers, o.Devices, o.SplitMode, o.TensorSplit = 0, []string{"none"}, "", nil
+	return o
+}
+
+// openEngine loads the weights and computes a first pass.
+func (l *loader) openEngine(ctx context.Context, o engine.Options, file *model.File, remote *remoteModel) (*engine.Engine, error) {
+	o.Name, o.Progress = l.Name, l.Progress
+	e, err := engine.Open(ctx, completed(o, l.config, file, l.log))
+	if err != nil && remote != nil {
+		err = cmp.Or(remote.workers.lost(), err) // which then is why
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.opened = append(l.opened, e.Close)
+	file.GPUComputed()
+	return e, nil
+}
+
+// openAdapters loads the LoRA adapters that are there from the start.
+func (l *loader) openAdapters(ctx context.Context, e *engine.Engine, file *model.File) (*adapter.Registry, error) {
+	adapters, err := adapter.Open(ctx, e, file.Path, model.Options{
+		Folder: l.config.Models.Dir,
+		Trying: func() { l.log.Info("trying the LoRA adapter in a child process, as with every new file") },
+	}, loraFiles(l.config.Model))
+	if err != nil {
+		return nil, err
+	}
+	l.opened = append(l.opened, adapters.Close)
+	return adapters, nil
+}
+
+// loraFiles are the LoRA adapters to load at the start, in llama-server's order.
+func loraFiles(m config.Model) (files []adapter.File) {
+	for _, path := range m.Lora {
+		files = append(files, adapter.File{Path: path, Scale: 1})
+	}
+	for _, text := range m.LoraScaled {
+		if path, scale, err := config.ParseScaled(text); err == nil { // it was checked
+			files = append(files, adapter.File{Path: path, Scale: scale})
+		}
+	}
+	if m.LoraInitWithoutApply {
+		for i := range files {
+			files[i].Scale = 0
+		}
+	}
+	return files
+}
+
+// strategies are those of scheduler.strategy.
+var strategies = map[string]estimator.Strategy{
+	"decode-maximal":   estimator.DecodeMaximal{},
+	"prefill-priority": estimator.PrefillPriority{},
+	"balanced":         estimator.Balanced{},
+}
+
+// newScheduler is what shares the model among requests. The metrics watch it.
+func (l *loader) newScheduler(e *engine.Engine, adapters *adapter.Registry, d drafter) (*scheduler.Scheduler, error) {
+	c := l.config.Scheduler
+	s, err := scheduler.New(e.Backend(), scheduler.Config{
+		Checkpoints: kvcache.CheckpointOptions{Most: c.CtxCheckpoints, MinStep: c.CheckpointMinStep, Bytes: c.CacheRAM},
+		Slots:       c.Slots, QueueLimit: c.MaxQueue, ITLTarget: c.ITLTarget, ArchiveBytes: c.CacheRAM,
+		PrefillShare: c.PrefillShare, Strategy: strategies[c.Strategy], Observer: l.metrics,
+		Log: l.log, Others: l.Embeddings, Turns: l.Turns, Drafter: d.Drafter, MostDrafted: l.config.Speculation.DraftNMax,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up the scheduler: %w", err)
+	}
+	l.metrics.Watch(s.Stats)
+	l.metrics.Picker(telemetry.Picked{Load: s.Load, Adapters: func() int { return len(adapters.List()) }, Names: func(key string) (names []string) {
+		set, _ := adapters.Named(key)
+		for _, a := range set {
+			names = append(names, a.Name)
+		}
+		return names
+	}})
+	return s, nil
+}
+
+// served is the model as the API uses it.
+func (l *loader) served(info completion.Info, core *Core, adapters *adapter.Registry, p *plugins, e embeddings) (*completion.Model, error) {
+	c := l.config.Scheduler
+	m := &completion.Model{Info: info, Engine: core.Engine, Scheduler: schedulerAdapter{core.Scheduler}, Policies: core.Policies, Adapters: adapters,
+		Measures: measures{l.metrics, p}, MaxTokens: max(c.NPredict, 0), ContextShift: c.ContextShift, ShiftKeep: c.Keep,
+		Embeddings: e.vectors, Scores: e.scores}
+	if l.Recordings != nil {
+		m.Recordings = recording.New(l.Recordings, info.Name, core.Engine.Vocabulary())
+	}
+	if c.SlotSavePath != "" {
+		saved, err := slotfile.Open(c.SlotSavePath, core.Engine, core.Scheduler)
+		if err != nil {
+			return nil, fmt.Errorf("scheduler.slot_save_path: %w", err)
+		}
+		l.opened = append(l.opened, saved.Close)
+		m.Conversations = saved
+	}
+	return m, nil
+}
+
+// besideBuiltIn is the configuration for a model that generates nothing, where it asks for what the
+// model can do: the built-in model chats beside it, so that a command line for llama-server works.
+func besideBuiltIn(c config.Config) (config.Config, bool) {
+	switch {
+	case c.Model.Path == "" || !scoring(c) && !c.Embedding.Enabled:
+		return c, false
+	case scoring(c):
+		c.Rerank.Model = cmp.Or(c.Rerank.Model, c.Model.Path)
+	default:
+		c.Embedding.Model = cmp.Or(c.Embedding.Model, c.Model.Path)
+	}
+	c.Model.Path = ""
+	return c, true
+}
+
+// scoring reports whether the model that is served is to score documents.
+func scoring(c config.Config) bool { return c.Rerank.Enabled || c.Embedding.Pooling == "rank" }
 
 // NameOf is the name of the model of a configuration in the API.
 func NameOf(c config.Model) string {

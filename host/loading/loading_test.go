@@ -54,7 +54,7 @@ func TestClosers(t *testing.T) {
 	var order []int
 	var c closers
 	for i := range 3 {
-		c.add(func() error { order = append(order, i); return nil })
+		c = append(c, func() error { order = append(order, i); return nil })
 	}
 	for range 2 {
 		if err := c.Close(); err != nil {
@@ -63,5 +63,24 @@ func TestClosers(t *testing.T) {
 	}
 	if len(order) != 3 || order[0] != 2 || order[2] != 0 {
 		t.Errorf("%v", order)
+	}
+}
+
+func TestBesideBuiltIn(t *testing.T) {
+	c := config.Config{Model: config.Model{Path: "m"}}
+	if _, ok := besideBuiltIn(c); ok {
+		t.Error("a model that generates nothing was accepted although nothing asks for what it can do")
+	}
+	c.Embedding.Enabled = true
+	if got, ok := besideBuiltIn(c); !ok || got.Embedding.Model != "m" || got.Model.Path != "" {
+		t.Errorf("%+v", got)
+	}
+	c.Rerank.Enabled = true
+	if got, ok := besideBuiltIn(c); !ok || got.Rerank.Model != "m" || got.Embedding.Model != "" {
+		t.Errorf("%+v", got)
+	}
+	c.Model.Path = ""
+	if _, ok := besideBuiltIn(c); ok {
+		t.Error("the built-in model beside itself")
 	}
 }

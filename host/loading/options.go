@@ -3,21 +3,26 @@
 package loading
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/native"
 )
 
-// Names of the weights that llama-server's --n-cpu-moe and --n-cpu-ffn mean, as regular expressions.
+// Names of the weights that llama-server's --n-cpu-moe and --n-cpu-ffn mean, as regular
+// expressions.
 const (
 	experts = `\.ffn_(up|down|gate|gate_up)_(ch|)exps`
 	denseFF = `\.ffn_(up|down|gate)\.`
 )
 
-// engineOptions are what a configuration says of how large a model is served and where it is computed.
+// engineOptions are what a configuration says of how large a model is served and where it is
+// computed.
 func engineOptions(c config.Config) (engine.Options, error) {
 	loading, err := modelOptions(c.Model)
 	slots := c.Scheduler.Slots
@@ -28,7 +33,8 @@ func engineOptions(c config.Config) (engine.Options, error) {
 	}, err
 }
 
-// modelOptions says how llama.cpp is to load a model. What cannot be read was refused when the configuration was loaded.
+// modelOptions says how llama.cpp is to load a model. What cannot be read was refused when the
+// configuration was loaded.
 func modelOptions(c config.Model) (native.ModelOptions, error) {
 	o := native.ModelOptions{
 		Devices: c.Device, SplitMode: c.SplitMode, MainGPU: c.MainGPU, LoadMode: c.LoadMode, LazyMode: c.LazyMode,
@@ -63,12 +69,6 @@ func modelOptions(c config.Model) (native.ModelOptions, error) {
 	return o, err
 }
 
-// withoutGPU has the CPU alone load what a GPU cannot compute with.
-func withoutGPU(o native.ModelOptions) native.ModelOptions {
-	o.GPULayers, o.Devices, o.SplitMode, o.TensorSplit = 0, []string{"none"}, "", nil
-	return o
-}
-
 // contextOptions says how llama.cpp is to compute.
 func contextOptions(c config.Model) native.ContextOptions {
 	rope := native.Rope{FreqBase: float32(c.RopeFreqBase), FreqScale: float32(c.RopeFreqScale)}
@@ -91,7 +91,8 @@ func contextOptions(c config.Model) native.ContextOptions {
 	}
 }
 
-// mostDraftRows is how many rows a pass has for guessed tokens of all slots: a row of a vocabulary of 128,256 takes half a megabyte.
+// mostDraftRows is how many rows a pass has for guessed tokens of all slots: a row of a vocabulary
+// of 128,256 takes half a megabyte.
 const mostDraftRows = 32
 
 // draftRows is how many of them there are.
@@ -102,7 +103,8 @@ func draftRows(c config.Speculation) int {
 	return max(mostDraftRows, c.DraftNMax)
 }
 
-// mostSnapshots bounds the drafts of recurrent models: each token takes the memory of one more state of each sequence.
+// mostSnapshots bounds the drafts of recurrent models: each token takes the memory of one more
+// state of each sequence.
 const mostSnapshots = 8
 
 // snapshots is how many states of a recurrent model drafts can go back to.
@@ -111,4 +113,54 @@ func snapshots(c config.Speculation) int {
 		return 0
 	}
 	return min(mostSnapshots, c.DraftNMax)
+}
+
+// completed are the options with what only the model's file tells.
+func completed(o engine.Options, c config.Config, file *model.File, log *slog.Logger) engine.Options {
+	o.Lacks, o.ControlVectors, o.Template = lacksOf(file, log), controlVectors(c.Model), templateOptions(c.Chat, file.Template)
+	return o
+}
+
+// lacksOf says in the log what the model cannot do, and hands it on.
+func lacksOf(f *model.File, log *slog.Logger) engine.Lacks {
+	for _, l := range f.Lacks {
+		log.Info("serving without a feature that llama.cpp lacks for this model", "without", l.What, "because", l.Why)
+	}
+	return engine.Lacks{
+		Together: f.Lacks.Has(model.Together), Selecting: f.Lacks.Has(model.Selecting), Truncating: f.Lacks.Has(model.Truncating),
+		Sharing: f.Lacks.Has(model.Sharing), Saving: f.Lacks.Has(model.Saving),
+	}
+}
+
+func controlVectors(m config.Model) (v engine.ControlVectors) {
+	for _, path := range m.ControlVector {
+		v.Vectors = append(v.Vectors, engine.ControlVector{Path: path, Scale: 1})
+	}
+	for _, text := range m.ControlVectorScaled {
+		if path, scale, err := config.ParseScaled(text); err == nil { // it was checked
+			v.Vectors = append(v.Vectors, engine.ControlVector{Path: path, Scale: scale})
+		}
+	}
+	v.First, v.Last, _ = config.ParseLayers(m.ControlVectorLayerRange) // it was checked
+	return v
+}
+
+// templateOptions are what the configuration says of chat templates.
+func templateOptions(c config.Chat, template model.Template) engine.TemplateOptions {
+	o := engine.TemplateOptions{Source: template.Source, ReasoningFormat: c.ReasoningFormat, NoThinking: c.Reasoning == "off",
+		NoPrefill: !c.PrefillAssistant, Args: map[string]json.RawMessage{}}
+	if c.TemplateArgs != "" {
+		_ = json.Unmarshal([]byte(c.TemplateArgs), &o.Args) // it was checked
+	}
+	set := func(name string, value any) { o.Args[name], _ = json.Marshal(value) }
+	if _, given := o.Args["preserve_reasoning"]; !given || !c.ReasoningPreserve {
+		set("preserve_reasoning", c.ReasoningPreserve)
+	}
+	if c.Reasoning != "auto" {
+		set("enable_thinking", c.Reasoning == "on")
+	}
+	if c.ReasoningEffort != "default" {
+		set("reasoning_effort", c.ReasoningEffort)
+	}
+	return o
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// Plan finds out how a model would be served by a configuration with so much main memory (0: any amount), and what that takes. With
-// model.fit off it is as configured.
+// Plan finds out how a model would be served by a configuration with so much main memory (0: any
+// amount), and what that takes. With model.fit off it is as configured.
 func Plan(ctx context.Context, c config.Config, path string, memory uint64) (p fit.Plan, err error) {
 	o, err := engineOptions(c)
 	if err != nil {
@@ -52,7 +52,8 @@ func planSize(ctx context.Context, c config.Config, o engine.Options, memory uin
 	})
 }
 
-// planLayers finds the layers that are on GPUs: all that fit, unless the configuration says how many. Where they are not all, a line says so.
+// planLayers finds the layers that are on GPUs: all that fit, unless the configuration says how
+// many. Where they are not all, a line says so.
 func planLayers(ctx context.Context, c config.Config, o engine.Options, memory uint64) (layers int, text string, err error) {
 	if !choosesLayers(c, o) {
 		return o.GPULayers, "", nil
@@ -66,13 +67,14 @@ func planLayers(ctx context.Context, c config.Config, o engine.Options, memory u
 		if err != nil {
 			return nil, err
 		}
-		opened.add(dry.Close)
+		opened = append(opened, dry.Close)
 		return dry, nil
 	}
 	return fit.Layers(ctx, of, wish(c, o), room(c, memory))
 }
 
-// choosesLayers reports whether there may be a GPU and nothing says what of a model is on which device.
+// choosesLayers reports whether there may be a GPU and nothing says what of a model is on which
+// device.
 func choosesLayers(c config.Config, o engine.Options) bool {
 	_, backend := native.Build()
 	m := o.Model
@@ -90,10 +92,8 @@ func room(c config.Config, memory uint64) fit.Room {
 	return fit.Room{Main: memory, Margin: uint64(c.Model.FitTarget)}
 }
 
-// available is how many bytes of main memory the model may take now.
-func (l *loader) available() uint64 { return cmp.Or(l.memory, model.AvailableMemory()) }
-
-// layers are those that the configured model is to have on GPUs. What is wrong with it is said by what loads it.
+// layers are those that the configured model is to have on GPUs. What is wrong with it is said by
+// what loads it.
 func (l *loader) layers(ctx context.Context, o engine.Options) (int, error) {
 	c := l.config
 	if len(c.Workers.RPC) > 0 || !choosesLayers(c, o) {
@@ -118,8 +118,8 @@ func (l *loader) layers(ctx context.Context, o engine.Options) (int, error) {
 	return layers, nil
 }
 
-// size has the model fit into the memory of this machine, or of the workers: with less context and fewer slots than usual where it would
-// not fit. Later steps go by these slots.
+// size has the model fit into the memory of this machine, or of the workers: with less context and
+// fewer slots than usual where it would not fit. Later steps go by these slots.
 func (l *loader) size(ctx context.Context, o engine.Options, file *model.File, remote *remoteModel) (sized engine.Options, err error) {
 	o.Path = file.Path
 	if file.NoGPU != nil {
@@ -151,8 +151,11 @@ func (l *loader) fitted(ctx context.Context, o engine.Options) (engine.Options, 
 	return o, nil
 }
 
-// dryRun is where everything learns what a model takes before it is loaded. It is a fit.Model: that of a model, together with the draft
-// model that is to guess for it.
+// available is how many bytes of main memory the model may take now.
+func (l *loader) available() uint64 { return cmp.Or(l.memory, model.AvailableMemory()) }
+
+// dryRun is where everything learns what a model takes before it is loaded. It is a fit.Model: that
+// of a model, together with the draft model that is to guess for it.
 type dryRun struct {
 	alone  *model.DryRun // without the draft model
 	draft  *model.DryRun // nil: none
@@ -165,7 +168,7 @@ func openDryRun(ctx context.Context, c config.Config, o engine.Options) (_ *dryR
 	if d.alone, err = model.OpenDryRun(ctx, o.Path, model.Options{}, o.ModelOptions()); err != nil {
 		return nil, err
 	}
-	d.opened.add(d.alone.Close)
+	d.opened = append(d.opened, d.alone.Close)
 	if !c.Speculation.ByModel() {
 		return d, nil
 	}
@@ -180,11 +183,11 @@ func (d *dryRun) openDraft(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.opened.add(file.Close)
+	d.opened = append(d.opened, file.Close)
 	if d.draft, err = model.OpenDryRun(ctx, file.Path, model.Options{}, draftOptions(d.config, file.Path, 0).ModelOptions()); err != nil {
 		return err
 	}
-	d.opened.add(d.draft.Close)
+	d.opened = append(d.opened, d.draft.Close)
 	return nil
 }
 
@@ -224,3 +227,14 @@ func (d *dryRun) embedding(ctx context.Context, o engine.EmbedderOptions) (model
 
 // Close ends what it runs.
 func (d *dryRun) Close() error { return d.opened.Close() }
+
+// draftOptions are those of a draft model beside a model with so many cells.
+func draftOptions(c config.Config, path string, cells int) engine.Options {
+	return engine.Options{Path: path, Slots: c.Scheduler.Slots, ContextSize: cells, Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize,
+		Threads: c.Model.Threads, GPULayers: c.Speculation.DraftGPULayers, KVLayout: c.Model.KVLayout}
+}
+
+// embedderOptions are what the configuration says of a model for embeddings or scores.
+func embedderOptions(c config.Config) engine.EmbedderOptions {
+	return engine.EmbedderOptions{Batch: c.Scheduler.BatchSize, UBatch: c.Scheduler.UBatchSize, Threads: c.Model.Threads, GPULayers: c.Model.GPULayers}
+}

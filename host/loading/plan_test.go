@@ -17,8 +17,9 @@ import (
 	"github.com/penstock/penstock/native/gguf/synth"
 )
 
-// fitting are the settings of the built-in model with the context and the slots that are usual, but for what is given. Its weights lie as in
-// the file: laid out, they take as much more as this CPU's kernels have it.
+// fitting are the settings of the built-in model with the context and the slots that are usual, but
+// for what is given. Its weights lie as in the file: laid out, they take as much more as this CPU's
+// kernels have it.
 func fitting(t *testing.T, flags map[string]any) config.Config {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -30,7 +31,8 @@ func fitting(t *testing.T, flags map[string]any) config.Config {
 	return c
 }
 
-// TestOpen_LittleMemory_ServesWhatFits: slots and context become fewer, unless they were given, and the log says it in one line.
+// TestOpen_LittleMemory_ServesWhatFits: slots and context become fewer, unless they were given, and
+// the log says it in one line.
 func TestOpen_LittleMemory_ServesWhatFits(t *testing.T) {
 	for _, c := range []struct {
 		flags        map[string]any

@@ -49,7 +49,7 @@ func (l *loader) openPlugins(ctx context.Context, e *engine.Engine) (*plugins, e
 	}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p := &plugins{loader: loader, registry: registry, metrics: observer, stop: stop, stopped: make(chan struct{})}
-	l.opened.add(p.Close)
+	l.opened = append(l.opened, p.Close)
 	go func() {
 		registry.Watch(watching)
 		close(p.stopped)
@@ -76,7 +76,8 @@ func (g grammars) Open(kind int32, text string) (plugin.Grammar, error) {
 	return compiled, nil
 }
 
-// identityOf is what plugins are told of the model. A file that was moved away after it was loaded has no digest.
+// identityOf is what plugins are told of the model. A file that was moved away after it was loaded
+// has no digest.
 func identityOf(e *engine.Engine, log *slog.Logger) plugin.Model {
 	digest, err := e.Identity()
 	if err != nil {
@@ -94,7 +95,8 @@ func highest(row []float32, k int, ids []int32, logits []float32) int {
 	return native.TopLogits(row, ids[:k], logits[:k])
 }
 
-// codeCache is the folder of compiled plugins; if the system names no place for one, it is "" and plugins are compiled anew.
+// codeCache is the folder of compiled plugins; if the system names no place for one, it is "" and
+// plugins are compiled anew.
 func codeCache(log *slog.Logger) string {
 	dir, err := os.UserCacheDir()
 	if err != nil {

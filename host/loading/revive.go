@@ -6,10 +6,8 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
-	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 )
@@ -19,30 +17,9 @@ const (
 	patience    = 10 * time.Second       // after which the model is served without it, where it fits
 )
 
-// remoteModel is what workers compute of a model.
-type remoteModel struct {
-	workers *workers
-	config  config.Config
-	wished  engine.Options // before it was decided what workers compute
-	log     *slog.Logger
-	down    atomic.Bool // a worker is lost
-}
-
-// place decides what the workers compute, and keeps what was wished for the next time.
-func (r *remoteModel) place(ctx context.Context, c config.Config, wished engine.Options, memory uint64) (engine.Options, error) {
-	r.config, r.wished = c, wished
-	r.workers.log(r.log)
-	return r.workers.place(ctx, c, wished, memory)
-}
-
-// Close ends the sessions. The model must have been freed.
-func (r *remoteModel) Close() error {
-	r.workers.Close()
-	return nil
-}
-
-// keepComputing has a model served on after a worker was lost: its answers end, what is left of it is freed, and it is loaded again when the
-// worker is back, or without it. It returns when ctx is done.
+// keepComputing has a model served on after a worker was lost: its answers end, what is left of it
+// is freed, and it is loaded again when the worker is back, or without it. It returns when ctx is
+// done.
 func (c *Core) keepComputing(ctx context.Context) {
 	r := c.remote
 	for {
