@@ -9,11 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/loading"
+	"github.com/penstock/penstock/native"
 	"github.com/spf13/cobra"
 )
 
@@ -60,7 +62,9 @@ func embed(cmd *cobra.Command, cfg config.Config, args []string, asJSON bool) er
 	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
-	m, err := loading.OpenEmbedder(ctx, cfg, quietLogger(cmd.ErrOrStderr(), cfg), newProgress(cmd.ErrOrStderr(), modelName(cfg)).show)
+	log := quietLogger(cmd.ErrOrStderr(), cfg)
+	native.SetLogger(log.With(slog.String("from", "llama.cpp")))
+	m, err := loading.OpenEmbedder(ctx, cfg, log, newProgress(cmd.ErrOrStderr(), modelName(cfg)).show)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 )
@@ -29,6 +30,7 @@ type session struct {
 func openSession(ctx context.Context, cfg config.Config, log *slog.Logger, progress func(done float32)) (*session, error) {
 	cfg.Scheduler.Slots = 1
 	cfg.Embedding.Enabled, cfg.Embedding.Model, cfg.Rerank = false, "", config.Rerank{} // nobody asks for these in a terminal
+	native.SetLogger(log.With(slog.String("from", "llama.cpp")))
 	core, err := loading.Open(ctx, cfg, log, loading.Options{Progress: progress})
 	if err != nil {
 		return nil, err

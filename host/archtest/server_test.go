@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/peertest"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -50,7 +51,9 @@ func settings(t *testing.T, path, layout string) config.Config {
 // serve runs Penstock until the test ends.
 func serve(t *testing.T, path, layout string, lacks model.Lacks) (*server, error) {
 	t.Helper()
-	core, err := loading.Open(t.Context(), settings(t, path, layout), slog.New(slog.DiscardHandler), loading.Options{})
+	log := slog.New(slog.DiscardHandler)
+	native.SetLogger(log)
+	core, err := loading.Open(t.Context(), settings(t, path, layout), log, loading.Options{})
 	if err != nil {
 		return nil, err
 	}

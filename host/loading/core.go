@@ -55,8 +55,8 @@ type closers []func() error
 // Close closes what was opened last first. Closed once, nothing is left to close.
 func (c *closers) Close() error {
 	var errs []error
-	for _, close := range slices.Backward(*c) {
-		errs = append(errs, close())
+	for _, f := range slices.Backward(*c) {
+		errs = append(errs, f())
 	}
 	*c = nil
 	return errors.Join(errs...)

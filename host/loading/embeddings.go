@@ -34,7 +34,6 @@ type Embedder struct {
 // else that of model.path. progress is called with 0 to 1 while the weights load; nil is fine. It
 // stops soon after ctx is done.
 func OpenEmbedder(ctx context.Context, c config.Config, log *slog.Logger, progress func(done float32)) (*Embedder, error) {
-	native.SetLogger(log.With(slog.String("from", "llama.cpp")))
 	o := embeddingOpener{loader: &loader{config: c, log: log, metrics: telemetry.NewMetrics("")}, progress: progress}
 	m, err := o.own(ctx, forVectors, cmp.Or(c.Embedding.Model, c.Model.Path))
 	if err != nil {

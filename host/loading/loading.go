@@ -61,9 +61,8 @@ func newLoader(c config.Config, log *slog.Logger, o Options) *loader {
 }
 
 // Open finds, checks and loads the configured model. It stops soon after ctx is done. What it has
-// opened when a step fails it closes.
+// opened when a step fails it closes. What llama.cpp logs goes where native.SetLogger has it go.
 func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ *Core, err error) {
-	native.SetLogger(log.With(slog.String("from", "llama.cpp")))
 	l := newLoader(c, log, o)
 	defer func() {
 		if err != nil {
