@@ -27,7 +27,7 @@ func TestLinks_Cut(t *testing.T) {
 		"plugins alone": {[]string{"plugin:a", "plugin:b"}, false, []Link{{Plugin: "a"}, {Plugin: "b"}, {Last: true}}},
 		"bias first":    {[]string{"plugin:a"}, true, []Link{{First: true}, {Plugin: "a"}, {Last: true}}},
 	} {
-		p := sampling.Params{Chain: c.chain}
+		p := sampling.Params{Plain: sampling.Plain{Chain: c.chain}}
 		if c.bias {
 			p.LogitBias = map[int32]float32{1: 1}
 		}

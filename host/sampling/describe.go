@@ -4,33 +4,26 @@ package sampling
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
+	"reflect"
 	"strconv"
 )
 
 // Describe is a JSON object of the parameters in force, under the names of a request's body. In the place of what the answer must look like
 // it has "grammar": whether there is a constraint. more are further members.
 func (p Params) Describe(more map[string]any) ([]byte, error) {
-	text, err := json.Marshal(FieldsOf(p))
-	if err != nil {
-		return nil, err
-	}
-	object := map[string]any{}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(text, &fields); err != nil {
-		return nil, err
-	}
-	for name, value := range fields {
-		if string(value) != "null" { // FieldsOf does not give it
-			object[name] = value
-		}
-	}
+	object := p.Values()
+	maps.DeleteFunc(object, isEmptyList)
 	object["seed"], object["grammar"], object["logit_bias"] = p.Seed, p.IsSet(), describeBias(p.LogitBias)
 	object["reasoning_budget_tokens"] = p.Thinking.Budget
-	for name, value := range more {
-		object[name] = value
-	}
+	maps.Copy(object, more)
 	return json.Marshal(object)
+}
+
+func isEmptyList(_ string, value any) bool {
+	v := reflect.ValueOf(value)
+	return v.Kind() == reflect.Slice && v.Len() == 0
 }
 
 // describeBias is the object that a request would have; false bans a token.

@@ -3,81 +3,100 @@
 // Package sampling defines the sampling parameters of a request, with their ranges and defaults.
 //
 // The API reads them from requests, and the engine builds a sampler chain from them. Names and defaults are llama.cpp's.
+//
+// A new parameter is a field of Plain, or of Numbers if llama.cpp's samplers take it: the tags say what requests call it and,
+// of a number, its range. Requests, the check of ranges, what plugins and clients are told, and docs/api.md follow from that.
 package sampling
 
 // Params are the sampling parameters of one request. Default gives llama.cpp's values; Validate checks the ranges.
 type Params struct {
-	Seed    uint32   // start of every random draw; the API draws one if the request has none
-	Chain   []string // the order of the samplers, natives by their llama.cpp names, plugins as plugin:NAME
-	MinKeep int      // every truncating sampler leaves at least so many candidates
-
-	Temperature      float32 // at or below 0 the most likely token is taken
-	DynatempRange    float32 // temperature moves within ± this by entropy; 0: off
-	DynatempExponent float32
-
-	TopK      int     // at or below 0: off
-	TopP      float32 // 1: off
-	MinP      float32 // 0: off
-	TypicalP  float32 // 1: off
-	TopNSigma float32 // at or below 0: off
-
-	XTCProbability float32 // 0: off
-	XTCThreshold   float32 // above 0.5: off
-
-	RepeatLastN      int // tokens the penalties look back; 0: off
-	RepeatPenalty    float32
-	FrequencyPenalty float32
-	PresencePenalty  float32
-
-	DryMultiplier       float32 // 0: off
-	DryBase             float32
-	DryAllowedLength    int
-	DryPenaltyLastN     int // tokens DRY looks back; 0: off
-	DrySequenceBreakers []string
-
-	Mirostat    int // 0 off, 1 or 2 for its two versions; then only penalties, dry and temperature of the chain are used
-	MirostatTau float32
-	MirostatEta float32
-
-	AdaptiveTarget float32 // negative: off
-	AdaptiveDecay  float32
+	Seed uint32 // start of every random draw; the API draws one if the request has none
+	Plain
 
 	LogitBias map[int32]float32 // token → added to its logit; −Inf bans it
-	IgnoreEOS bool              // end-of-generation tokens are never drawn
-
 	Constraint
+	Thinking Thinking
+
+	Trace bool // a trace is wanted: where it changes no token, each sampler is a stage of its own
+}
+
+// Plain are the parameters that stand in a JSON object as they are used.
+type Plain struct {
+	Chain Chain `json:"samplers"` // the order of the samplers, natives by their llama.cpp names, plugins as plugin:NAME
+	Numbers
+
+	// Mirostat is 0 for off, 1 or 2 for its two versions; then only penalties, dry and temperature of the chain are used.
+	Mirostat int `json:"mirostat" min:"0" max:"2"`
+
+	DrySequenceBreakers []string `json:"dry_sequence_breakers"`
+	IgnoreEOS           bool     `json:"ignore_eos"` // end-of-generation tokens are never drawn
 
 	// GenerationPrompt is the end of the prompt that a chat template has put there as the beginning of the answer. A format's grammar
 	// begins with it, and thinking may have begun in it.
-	GenerationPrompt string
-	PreservedTokens  []string // control tokens that are shown in the answer as their text, because its reader looks for them
-	Thinking         Thinking
+	GenerationPrompt string   `json:"generation_prompt"`
+	PreservedTokens  []string `json:"preserved_tokens"` // control tokens that are shown in the answer as their text, because its reader looks for them
+}
 
-	Trace bool // a trace is wanted: where it changes no token, each sampler is a stage of its own
+// Numbers are what llama.cpp's samplers take. native.SamplerNumbers has the same fields in the same order, so that the engine converts
+// one to the other; the compiler refuses that if they differ.
+type Numbers struct {
+	Temperature      float32 `json:"temperature" min:"0" max:"100"`    // at 0 the most likely token is taken
+	DynatempRange    float32 `json:"dynatemp_range" min:"0" max:"100"` // temperature moves within ± this by entropy; 0: off
+	DynatempExponent float32 `json:"dynatemp_exponent" min:"0" max:"100"`
+
+	TopK      int     `json:"top_k" min:"-1" max:"2147483647"`           // at or below 0: off
+	MinKeep   int     `json:"min_keep" min:"0" max:"1048576"`            // every truncating sampler leaves at least so many candidates
+	TopP      float32 `json:"top_p" min:"0" max:"1"`                     // 1: off
+	MinP      float32 `json:"min_p" min:"0" max:"1"`                     // 0: off
+	TypicalP  float32 `json:"typical_p" min:"0" max:"1"`                 // 1: off
+	TopNSigma float32 `json:"top_n_sigma" min:"-1" max:"1000" off:"min"` // at or below 0: off
+
+	XTCProbability float32 `json:"xtc_probability" min:"0" max:"1"` // 0: off
+	XTCThreshold   float32 `json:"xtc_threshold" min:"0" max:"1"`   // above 0.5: off
+
+	RepeatLastN      int     `json:"repeat_last_n" min:"-1" max:"1048576"` // tokens the penalties look back; -1: the whole context, 0: off
+	RepeatPenalty    float32 `json:"repeat_penalty" min:"0.01" max:"100"`
+	FrequencyPenalty float32 `json:"frequency_penalty" min:"-100" max:"100"`
+	PresencePenalty  float32 `json:"presence_penalty" min:"-100" max:"100"`
+
+	DryMultiplier    float32 `json:"dry_multiplier" min:"0" max:"100"` // 0: off
+	DryBase          float32 `json:"dry_base" min:"0" max:"100"`
+	DryAllowedLength int     `json:"dry_allowed_length" min:"0" max:"1048576"`
+	DryPenaltyLastN  int     `json:"dry_penalty_last_n" min:"-1" max:"1048576"` // tokens DRY looks back; -1: the whole context, 0: off
+
+	MirostatTau float32 `json:"mirostat_tau" min:"0" max:"100"`
+	MirostatEta float32 `json:"mirostat_eta" min:"0" max:"10"`
+
+	AdaptiveTarget float32 `json:"adaptive_target" min:"-1" max:"1" off:"min"` // negative: off
+	AdaptiveDecay  float32 `json:"adaptive_decay" min:"0" max:"0.99"`
 }
 
 // Default gives llama.cpp's default parameters.
 func Default() Params {
 	return Params{
-		Chain:               []string{"penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature"},
-		Temperature:         0.8,
-		DynatempExponent:    1,
-		TopK:                40,
-		TopP:                0.95,
-		MinP:                0.05,
-		TypicalP:            1,
-		TopNSigma:           -1,
-		XTCThreshold:        0.1,
-		RepeatLastN:         64,
-		RepeatPenalty:       1,
-		DryBase:             1.75,
-		DryAllowedLength:    2,
-		DryPenaltyLastN:     64,
-		DrySequenceBreakers: []string{"\n", ":", "\"", "*"},
-		MirostatTau:         5,
-		MirostatEta:         0.1,
-		AdaptiveTarget:      -1,
-		AdaptiveDecay:       0.9,
-		Thinking:            Thinking{Budget: -1},
+		Plain: Plain{
+			Chain: Chain{"penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature"},
+			Numbers: Numbers{
+				Temperature:      0.8,
+				DynatempExponent: 1,
+				TopK:             40,
+				TopP:             0.95,
+				MinP:             0.05,
+				TypicalP:         1,
+				TopNSigma:        -1,
+				XTCThreshold:     0.1,
+				RepeatLastN:      64,
+				RepeatPenalty:    1,
+				DryBase:          1.75,
+				DryAllowedLength: 2,
+				DryPenaltyLastN:  64,
+				MirostatTau:      5,
+				MirostatEta:      0.1,
+				AdaptiveTarget:   -1,
+				AdaptiveDecay:    0.9,
+			},
+			DrySequenceBreakers: []string{"\n", ":", "\"", "*"},
+		},
+		Thinking: Thinking{Budget: -1},
 	}
 }

@@ -22,26 +22,23 @@ type settings map[string]any
 
 // samplingSettings are those of sampling parameters, and what all others are by default.
 func samplingSettings(p sampling.Params) settings {
-	return settings{
-		"seed": p.Seed, "temperature": p.Temperature, "dynatemp_range": p.DynatempRange, "dynatemp_exponent": p.DynatempExponent,
-		"top_k": p.TopK, "top_p": p.TopP, "min_p": p.MinP, "top_n_sigma": p.TopNSigma, "typical_p": p.TypicalP,
-		"xtc_probability": p.XTCProbability, "xtc_threshold": p.XTCThreshold,
-		"repeat_last_n": p.RepeatLastN, "repeat_penalty": p.RepeatPenalty, "presence_penalty": p.PresencePenalty, "frequency_penalty": p.FrequencyPenalty,
-		"dry_multiplier": p.DryMultiplier, "dry_base": p.DryBase, "dry_allowed_length": p.DryAllowedLength, "dry_penalty_last_n": p.DryPenaltyLastN,
-		"mirostat": p.Mirostat, "mirostat_tau": p.MirostatTau, "mirostat_eta": p.MirostatEta,
-		"adaptive_target": p.AdaptiveTarget, "adaptive_decay": p.AdaptiveDecay, "min_keep": p.MinKeep, "ignore_eos": p.IgnoreEOS, "samplers": p.Chain,
-		"max_tokens": -1, "n_predict": -1, "n_keep": 0, "n_discard": 0, "n_probs": 0, "stream": false,
+	s := settings(p.Values())
+	maps.Copy(s, settings{
+		"seed": p.Seed, "max_tokens": -1, "n_predict": -1, "n_keep": 0, "n_discard": 0, "n_probs": 0, "stream": false,
 		"timings_per_token": false, "post_sampling_probs": false, "backend_sampling": false, "lora": []any{},
 		"chat_format": "Content-only", "reasoning_format": "none", "reasoning_in_content": false, "generation_prompt": "",
-	}
+	})
+	return s
 }
 
-// defaultSettings are those of a request that says nothing.
+// defaultSettings are those of a request that says nothing. Two lists are in an answer's settings only, as with llama-server.
 func defaultSettings(m *completion.Model) settings {
 	p := sampling.Default()
 	p.Seed = randomSeed
 	s := samplingSettings(p)
 	s["speculative.types"] = drafters(m)
+	delete(s, "dry_sequence_breakers")
+	delete(s, "preserved_tokens")
 	return s
 }
 
@@ -57,7 +54,7 @@ func (b *completionBody) settings(r *completion.Request, choice int) settings {
 	s := samplingSettings(p)
 	maps.Copy(s, formatSettings(r.Model.Engine, p))
 	maps.Copy(s, settings{
-		"dry_sequence_breakers": p.DrySequenceBreakers, "stop": append([]string{}, r.Stops...), "logit_bias": biases(r),
+		"stop": append([]string{}, r.Stops...), "logit_bias": biases(r),
 		"lora": adapters(r.AdapterScales), "speculative.types": drafters(r.Model),
 		"max_tokens": b.limit(), "n_predict": b.limit(), "n_keep": r.Shift.Keep, "n_discard": b.NDiscard, "n_probs": first(0, b.NProbs, b.Logprobs), "stream": b.Stream,
 		"timings_per_token": b.TimingsPerToken, "post_sampling_probs": b.PostSamplingProbs, "backend_sampling": b.BackendSampling,

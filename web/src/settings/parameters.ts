@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/** A number of a request. The ranges are the host's: host/sampling/validate.go, which a test compares. */
+/** A number of a request. The ranges are the host's: host/sampling/params.go, which a test compares. */
 export interface NumberParameter {
   kind: "number" | "integer";
   name: string; // in a request
