@@ -122,8 +122,11 @@ func generate(t testing.TB, c *Context, s *Sampler, prompt []int32, n int) []int
 // defaultSamplerOptions is a chain that draws from the model's own distribution: each sampler is off.
 func defaultSamplerOptions() SamplerOptions {
 	return SamplerOptions{
-		Select: SelectDist, Temperature: 1, DynatempExponent: 1, TopP: 1, TypicalP: 1, TopNSigma: -1, XTCThreshold: 0.1,
-		RepeatPenalty: 1, DryBase: 1.75, DryAllowedLength: 2, MirostatTau: 5, MirostatEta: 0.1, AdaptiveTarget: -1, AdaptiveDecay: 0.9,
+		Select: SelectDist,
+		SamplerNumbers: SamplerNumbers{
+			Temperature: 1, DynatempExponent: 1, TopP: 1, TypicalP: 1, TopNSigma: -1, XTCThreshold: 0.1, RepeatPenalty: 1,
+			DryBase: 1.75, DryAllowedLength: 2, MirostatTau: 5, MirostatEta: 0.1, AdaptiveTarget: -1, AdaptiveDecay: 0.9,
+		},
 	}
 }
 

@@ -7,7 +7,6 @@ import "C"
 
 import (
 	"fmt"
-	"math"
 	"runtime"
 	"strings"
 	"unsafe"
@@ -43,28 +42,17 @@ const (
 	SelectAdaptive   Selector = C.PS_SELECT_ADAPTIVE
 )
 
-// SamplerOptions describe a chain. Every number must be in the range that llama.cpp can work with, used or not. A temperature under
-// 0.0001 counts as 0: the most likely token.
+// SamplerOptions describe a chain.
 type SamplerOptions struct {
 	Chain  []SamplerKind
 	Select Selector
 	Seed   uint32 // the same seed gives the same draws
-
-	MinKeep, TopK                                    int
-	Temperature, DynatempRange, DynatempExponent     float32
-	TopP, MinP, TypicalP, TopNSigma                  float32
-	XTCProbability, XTCThreshold                     float32
-	RepeatLastN                                      int
-	RepeatPenalty, FrequencyPenalty, PresencePenalty float32
-	DryMultiplier, DryBase                           float32
-	DryAllowedLength, DryLastN                       int
-	DryBreakers                                      []string
-	MirostatTau, MirostatEta                         float32
-	AdaptiveTarget, AdaptiveDecay                    float32
-	BiasTokens                                       []int32   // tokens whose logits are shifted before all else
-	BiasValues                                       []float32 // by how much; −Inf bans
-	Grammar, GrammarRoot                             string    // GBNF and its first rule; "" is none, "root"
-	GrammarPrefix                                    []int32   // the tokens of the prompt that the grammar begins with
+	SamplerNumbers
+	DryBreakers          []string
+	BiasTokens           []int32   // tokens whose logits are shifted before all else
+	BiasValues           []float32 // by how much; −Inf bans
+	Grammar, GrammarRoot string    // GBNF and its first rule; "" is none, "root"
+	GrammarPrefix        []int32   // the tokens of the prompt that the grammar begins with
 }
 
 // Sampler is a chain of samplers with its state for one answer. Its methods do not run concurrently.
@@ -73,23 +61,6 @@ type Sampler struct {
 	selects bool
 	token   C.int32_t // a field, because a variable would move to the heap for the call
 	err     C.ps_error
-}
-
-func (o SamplerOptions) params() C.ps_sampler_params {
-	i := func(v int) C.int32_t { return C.int32_t(min(max(v, math.MinInt32), math.MaxInt32)) }
-	return C.ps_sampler_params{
-		seed:     C.uint32_t(o.Seed),
-		_select:  C.int32_t(o.Select),
-		min_keep: i(o.MinKeep), top_k: i(o.TopK), repeat_last_n: i(o.RepeatLastN),
-		dry_allowed_length: i(o.DryAllowedLength), dry_last_n: i(o.DryLastN),
-		temperature: C.float(o.Temperature), dynatemp_range: C.float(o.DynatempRange), dynatemp_exponent: C.float(o.DynatempExponent),
-		top_p: C.float(o.TopP), min_p: C.float(o.MinP), typical_p: C.float(o.TypicalP), top_n_sigma: C.float(o.TopNSigma),
-		xtc_probability: C.float(o.XTCProbability), xtc_threshold: C.float(o.XTCThreshold),
-		repeat_penalty: C.float(o.RepeatPenalty), frequency_penalty: C.float(o.FrequencyPenalty), presence_penalty: C.float(o.PresencePenalty),
-		dry_multiplier: C.float(o.DryMultiplier), dry_base: C.float(o.DryBase),
-		mirostat_tau: C.float(o.MirostatTau), mirostat_eta: C.float(o.MirostatEta),
-		adaptive_target: C.float(o.AdaptiveTarget), adaptive_decay: C.float(o.AdaptiveDecay),
-	}
 }
 
 // lists is C's view of the slices and texts; the pinner keeps them in place until the call has returned.

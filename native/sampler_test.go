@@ -60,7 +60,7 @@ func TestNewSampler_AbsurdParameters(t *testing.T) {
 		"negative min_keep":   func(o *SamplerOptions) { o.MinKeep = -1 },
 		"huge repeat_last_n":  func(o *SamplerOptions) { o.RepeatLastN = math.MaxInt32 },
 		"negative last_n":     func(o *SamplerOptions) { o.RepeatLastN = -1 },
-		"huge dry_last_n":     func(o *SamplerOptions) { o.DryLastN = math.MaxInt },
+		"huge dry_last_n":     func(o *SamplerOptions) { o.DryPenaltyLastN = math.MaxInt },
 		"negative dry length": func(o *SamplerOptions) { o.DryAllowedLength = -5 },
 		"unknown kind":        func(o *SamplerOptions) { o.Chain = []SamplerKind{99} },
 		"negative kind":       func(o *SamplerOptions) { o.Chain = []SamplerKind{-1} },
@@ -148,7 +148,7 @@ func randomOptions(r *rand.Rand) SamplerOptions {
 	}
 	o.Select = Selector(1 + r.IntN(5))
 	o.TopK, o.MinKeep = r.IntN(3000)-100, r.IntN(3)
-	o.RepeatLastN, o.DryLastN, o.DryAllowedLength = r.IntN(100), r.IntN(100), r.IntN(4)
+	o.RepeatLastN, o.DryPenaltyLastN, o.DryAllowedLength = r.IntN(100), r.IntN(100), r.IntN(4)
 	o.DryBreakers = []string{"\n", "frog"}
 	for _, field := range numbers {
 		if r.IntN(3) == 0 {

@@ -40,7 +40,7 @@ func rowChains() map[string]SamplerOptions {
 	with := func(f func(*SamplerOptions)) SamplerOptions {
 		o := defaultSamplerOptions()
 		o.Chain, o.TopK, o.TopP, o.MinP, o.Temperature = usual, 40, 0.95, 0.05, 0.8
-		o.RepeatLastN, o.DryLastN, o.DryBreakers = 64, 64, []string{"\n"}
+		o.RepeatLastN, o.DryPenaltyLastN, o.DryBreakers = 64, 64, []string{"\n"}
 		f(&o)
 		return o
 	}

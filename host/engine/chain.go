@@ -164,6 +164,7 @@ func selects(entry string) bool {
 	return err == nil && sampler.Selects
 }
 
+// options are what native needs of p, whatever the link.
 func (e *Engine) options(p sampling.Params) native.SamplerOptions {
 	cells := e.info.Limits.Cells
 	lookBack := func(n int) int { // negative: the whole context, as llama.cpp's server has it
@@ -172,18 +173,9 @@ func (e *Engine) options(p sampling.Params) native.SamplerOptions {
 		}
 		return min(n, cells)
 	}
-	return native.SamplerOptions{
-		Seed: p.Seed, MinKeep: p.MinKeep,
-		Temperature: p.Temperature, DynatempRange: p.DynatempRange, DynatempExponent: p.DynatempExponent,
-		TopK: p.TopK, TopP: p.TopP, MinP: p.MinP, TypicalP: p.TypicalP, TopNSigma: p.TopNSigma,
-		XTCProbability: p.XTCProbability, XTCThreshold: p.XTCThreshold,
-		RepeatLastN: lookBack(p.RepeatLastN), RepeatPenalty: p.RepeatPenalty,
-		FrequencyPenalty: p.FrequencyPenalty, PresencePenalty: p.PresencePenalty,
-		DryMultiplier: p.DryMultiplier, DryBase: p.DryBase, DryAllowedLength: p.DryAllowedLength,
-		DryLastN: lookBack(p.DryPenaltyLastN), DryBreakers: p.DrySequenceBreakers,
-		MirostatTau: p.MirostatTau, MirostatEta: p.MirostatEta,
-		AdaptiveTarget: p.AdaptiveTarget, AdaptiveDecay: p.AdaptiveDecay,
-	}
+	numbers := native.SamplerNumbers(p.Numbers)
+	numbers.RepeatLastN, numbers.DryPenaltyLastN = lookBack(p.RepeatLastN), lookBack(p.DryPenaltyLastN)
+	return native.SamplerOptions{Seed: p.Seed, SamplerNumbers: numbers, DryBreakers: p.DrySequenceBreakers}
 }
 
 // addBias puts the request's biases in token order, so that equal requests build equal chains.

@@ -28,10 +28,10 @@ var builtIn = []struct {
 }
 
 // settings are those of all of them. What a sampler does not use must be in range, too.
-var settings = native.SamplerOptions{
-	Seed: 1, MinP: 0.05, TopK: 40, TopP: 0.95, TypicalP: 0.95, Temperature: 0.8, DynatempExponent: 1, RepeatPenalty: 1,
+var settings = native.SamplerOptions{Seed: 1, SamplerNumbers: native.SamplerNumbers{
+	MinP: 0.05, TopK: 40, TopP: 0.95, TypicalP: 0.95, Temperature: 0.8, DynatempExponent: 1, RepeatPenalty: 1,
 	XTCThreshold: 0.1, DryBase: 1.75, DryAllowedLength: 2, MirostatTau: 5, MirostatEta: 0.1, AdaptiveTarget: -1, AdaptiveDecay: 0.9,
-}
+}}
 
 // loadTokens loads a model that is a number of tokens and nothing else: the built-in samplers need no more.
 func loadTokens(ctx context.Context, n int) (_ *native.Model, err error) {

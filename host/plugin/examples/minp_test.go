@@ -43,7 +43,7 @@ func (nameless) Tokenize(string, bool, bool) ([]int32, error) { return nil, nil 
 func newNativeSampler(t *testing.T, m *native.Model, minP float32, chain ...native.SamplerKind) *native.Sampler {
 	t.Helper()
 	s, err := native.NewSampler(m, native.SamplerOptions{
-		Chain: chain, Select: native.SelectDist, MinP: minP, TopK: seenBest, Seed: minPSeed, RepeatPenalty: 1,
+		Chain: chain, Select: native.SelectDist, Seed: minPSeed, SamplerNumbers: native.SamplerNumbers{MinP: minP, TopK: seenBest, RepeatPenalty: 1},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,8 @@ func TestMinP_LlamaCpp_DrawsByTheSameRule(t *testing.T) {
 	for _, minP := range minPs {
 		stage := begun(t, module, plugin.Request{Config: fmt.Appendf(nil, `{"min_p":%v,"draw":true}`, minP), Seed: minPSeed, MaxTokens: pairs})
 		own, err := native.NewSampler(model, native.SamplerOptions{
-			Chain: []native.SamplerKind{native.TopK, native.MinP}, Select: native.SelectNone, MinP: minP, TopK: seenBest, RepeatPenalty: 1,
+			Chain: []native.SamplerKind{native.TopK, native.MinP}, Select: native.SelectNone,
+			SamplerNumbers: native.SamplerNumbers{MinP: minP, TopK: seenBest, RepeatPenalty: 1},
 		})
 		if err != nil {
 			t.Fatal(err)
