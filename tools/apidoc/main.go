@@ -6,6 +6,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -53,10 +54,10 @@ func (p part) rewrite(path string) error {
 // sections are the fields that all bodies which ask for text have, and the matrices of all APIs with the others.
 func sections() string {
 	var b strings.Builder
-	common := commonFields(api.Dialects())
-	b.WriteString("\n### All routes for text: fields\n\n| field | type | |\n|---|---|---|\n")
+	common, defaults := commonFields(api.Dialects()), commonDefaults()
+	b.WriteString("\n### All routes for text: fields\n\n| field | type | range | default |\n|---|---|---|---|\n")
 	for _, f := range common {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Name, f.Type, mark(common, f.Name))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, f.Type, f.Range, defaults[f.Name])
 	}
 	for _, d := range api.Dialects() {
 		b.WriteString(section(d, common))
@@ -76,6 +77,22 @@ func commonFields(dialects []api.Dialect) []wire.Field {
 	}
 	slices.SortFunc(common, func(a, b wire.Field) int { return strings.Compare(a.Name, b.Name) })
 	return common
+}
+
+// commonDefaults are the values that a body begins with, as JSON; those of fields that need not have one are left out.
+func commonDefaults() map[string]string {
+	text, err := json.Marshal(completion.DefaultExtras())
+	var values map[string]json.RawMessage
+	if err = errors.Join(err, json.Unmarshal(text, &values)); err != nil {
+		panic(err) // plain values
+	}
+	defaults := map[string]string{}
+	for name, value := range values {
+		if completion.IsSet(value) || string(value) == "false" {
+			defaults[name] = "`" + string(value) + "`"
+		}
+	}
+	return defaults
 }
 
 // column is routes that take the same body.

@@ -13,10 +13,12 @@ import (
 type Field struct {
 	Name    string
 	Type    string // as JSON has it: text, number, integer, true or false, list, object; "": several
+	Range   string // of a number that has one range on all routes: 0 to 1
 	Refused bool   // where it asks for something
 }
 
-// Fields lists the fields of a body by the struct that it is decoded into. A field with the tag api:"refused" is known and refused.
+// Fields lists the fields of a body by the struct that it is decoded into. A field with the tag api:"refused" is known and refused; the tags
+// min and max are its range.
 func Fields(body any) []Field {
 	if body == nil {
 		return nil
@@ -37,10 +39,17 @@ func fieldsOf(t reflect.Type) (fields []Field) {
 		case f.Anonymous && name == "":
 			fields = append(fields, slices.DeleteFunc(fieldsOf(f.Type), func(f Field) bool { return own[f.Name] })...)
 		case name != "" && name != "-":
-			fields = append(fields, Field{name, typeOf(f.Type), f.Tag.Get("api") == "refused"})
+			fields = append(fields, Field{name, typeOf(f.Type), rangeOf(f.Tag), f.Tag.Get("api") == "refused"})
 		}
 	}
 	return fields
+}
+
+func rangeOf(tag reflect.StructTag) string {
+	if tag.Get("min") == "" {
+		return ""
+	}
+	return tag.Get("min") + " to " + tag.Get("max")
 }
 
 // typeOf says what a field's Go type takes, in JSON's words.
