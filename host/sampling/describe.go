@@ -21,6 +21,7 @@ func (p Params) Describe(more map[string]any) ([]byte, error) {
 	return json.Marshal(object)
 }
 
+// isEmptyList reports whether a value is a list without entries: plugins are not told of those.
 func isEmptyList(_ string, value any) bool {
 	v := reflect.ValueOf(value)
 	return v.Kind() == reflect.Slice && v.Len() == 0

@@ -25,6 +25,7 @@ type bounds struct {
 // fields are all of Plain. ranges are those of its numbers, integers last: of several that are wrong the first is reported.
 var fields, ranges = readTags(reflect.TypeFor[Plain]())
 
+// readTags reads the tags of a struct's fields and of those of the structs in it. A number without a range is a mistake: it panics.
 func readTags(plain reflect.Type) (all []field, ranges []bounds) {
 	var integers []bounds
 	for _, f := range reflect.VisibleFields(plain) {
