@@ -55,13 +55,13 @@ type answerOptions struct {
 }
 
 // prompt turns messages into a prompt; a raw prompt is only the text of the last message.
-func (s *session) prompt(ctx context.Context, messages []chat.Message, o answerOptions) (chat.Prompt, error) {
+func (s *session) prompt(ctx context.Context, messages []chat.Message, o answerOptions, plugins completion.Plugins) (chat.Prompt, error) {
 	encoder := chat.Encoder{Model: s.Engine, Context: s.Model.Context}
 	if o.raw {
 		tokens, err := encoder.Text(ctx, messages[len(messages)-1].Content)
 		return chat.Prompt{Tokens: tokens}, err
 	}
-	written, err := s.Policies.Render(ctx, o.params, nil, messages)
+	written, err := plugins.Render(ctx, o.params, messages)
 	if err != nil {
 		return chat.Prompt{}, err
 	}
@@ -71,11 +71,16 @@ func (s *session) prompt(ctx context.Context, messages []chat.Message, o answerO
 // answer is an answerer with the given options.
 func (s *session) answer(o answerOptions) answerer {
 	return func(ctx context.Context, messages []chat.Message, show func(string) error) (string, error) {
-		prompt, err := s.prompt(ctx, messages, o)
+		plugins, err := s.Policies.Resolve("", nil, o.params.Chain)
 		if err != nil {
 			return "", err
 		}
-		policy, err := s.Policies.NewPolicy(o.params, nil, completion.Ends{MaxTokens: o.maxTokens, Stops: prompt.Stops})
+		defer plugins.Release()
+		prompt, err := s.prompt(ctx, messages, o, plugins)
+		if err != nil {
+			return "", err
+		}
+		policy, err := plugins.NewPolicy(o.params, completion.Ends{MaxTokens: o.maxTokens, Stops: prompt.Stops})
 		if err != nil {
 			return "", err
 		}

@@ -71,9 +71,6 @@ var triggerKinds = map[string]sampling.TriggerKind{
 
 // renderByPlugin has a template plugin write the prompt of a conversation; nil if none is used.
 func (r *Request) renderByPlugin(ctx context.Context, messages []chat.Message) (*string, error) {
-	if r.Model.Policies == nil {
-		return nil, nil
-	}
 	if !r.Deadline.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadlineCause(ctx, r.Deadline, scheduler.ErrDeadline)
@@ -82,7 +79,7 @@ func (r *Request) renderByPlugin(ctx context.Context, messages []chat.Message) (
 	if r.recording != nil {
 		ctx = r.recording.Rendering(ctx)
 	}
-	text, err := r.Model.Policies.Render(ctx, r.Params, r.ownUses(nil), messages)
+	text, err := r.Plugins.Render(ctx, r.Params, messages)
 	if err != nil && ctx.Err() != nil {
 		return nil, causeOf(ctx)
 	}

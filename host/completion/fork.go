@@ -38,19 +38,29 @@ func (s *Service) Fork(ctx context.Context, r *Request, st Stream, change func(*
 		return nil, err
 	}
 	if fork.Model != r.Model { // it was unloaded, and loaded again: what the answer has of it is of no use any more
-		fork.Release()
+		fork.release()
 		return nil, scheduler.ErrEnded
 	}
 	if fork.recording, fork.release, err = beginRecording(fork.Basics, fork.Model, fork.release); err != nil {
-		fork.Release()
+		fork.release()
 		return nil, err
 	}
-	fork.Params, err = inPool(ctx, s.pool, time.Time{}, r.Size, func(ctx context.Context) (sampling.Params, error) {
-		return fields.Params(fork.Params, tokens{ctx, fork.Model})
-	}, nil)
+	made, err := inPool(ctx, s.pool, time.Time{}, r.Size, func(ctx context.Context) (*Request, error) {
+		made := fork
+		return &made, made.takeFields(ctx, fields)
+	}, func(made *Request) { made.Plugins.Release() })
 	if err != nil {
-		fork.Release()
+		fork.release()
 		return nil, err
 	}
-	return &fork, nil
+	return made, nil
+}
+
+// takeFields has a fork decide by these sampling parameters, with the plugins of the answer that it goes on from.
+func (r *Request) takeFields(ctx context.Context, fields sampling.Fields) (err error) {
+	if r.Params, err = fields.Params(r.Params, tokens{ctx, r.Model}); err != nil {
+		return err
+	}
+	r.Plugins, err = r.Plugins.Again(r.Caller.ID, r.Params.Chain)
+	return err
 }

@@ -69,7 +69,7 @@ func TestConverse_AllTemplates_HaveChains(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 					continue
 				}
-				p, err := r.newPolicy(r.Params)
+				p, err := r.Plugins.NewPolicy(r.Params, Ends{})
 				if err != nil {
 					t.Errorf("%s: %v\n%s", name, err, r.Params.Grammar)
 					continue

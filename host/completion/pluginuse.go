@@ -16,7 +16,6 @@ import (
 // PluginUse is an entry of a request's plugins.
 type PluginUse struct {
 	Name   string
-	Client string          // who asks
 	Config json.RawMessage // nil: none
 	SHA256 string          // of the module that it must be, in hexadecimal digits; "": any
 	Skip   bool            // after a fault the request goes on without it

@@ -15,14 +15,23 @@ import (
 
 // Policies lets plugins decide answers. Errors that are a client's to mend are *Error.
 type Policies interface {
-	// NewPolicy builds the policy of one choice of the samplers and plugins that its parameters and uses name, and of the
-	// operator's. It is how every policy is built if there are plugins.
-	NewPolicy(p sampling.Params, uses []PluginUse, ends Ends) (Policy, error)
-	// Render lets the template plugin among the uses, or else the operator's, write a prompt's text for messages. It is nil
-	// if there is none. It ends with the context.
-	Render(ctx context.Context, p sampling.Params, uses []PluginUse, messages []chat.Message) (text *string, err error)
-	// CheckPrompt refuses template plugins: the request has a prompt and no messages.
-	CheckPrompt(uses []PluginUse) error
+	// Resolve finds the plugins of a request, once: those that it uses, those that its chain names, and the operator's. Their
+	// configuration is checked. client tells who asks. The caller releases them.
+	Resolve(client string, uses []PluginUse, chain []string) (Plugins, error)
+}
+
+// Plugins are those of one request, in the versions that the server had when the request came, whatever is loaded meanwhile.
+type Plugins interface {
+	// NewPolicy builds the policy of one choice, of the samplers that its parameters name and of the plugins.
+	NewPolicy(p sampling.Params, ends Ends) (Policy, error)
+	// Render lets the template among the plugins write a prompt's text for messages. It is nil if there is none. It ends with the context.
+	Render(ctx context.Context, p sampling.Params, messages []chat.Message) (text *string, err error)
+	// RefuseTemplates refuses those that the request names: it has a prompt and no messages.
+	RefuseTemplates() error
+	// Again are the same for another request, with those that its chain names besides.
+	Again(client string, chain []string) (Plugins, error)
+	// Release ends their use. Policies go on.
+	Release()
 }
 
 // Ends is what ends an answer besides its policy. Plugins are told.
@@ -54,49 +63,38 @@ func (p Policy) Close() error {
 // discard closes a policy that has done nothing yet: no error of it matters.
 func (p Policy) discard() { _ = p.Close() }
 
-// newPolicy builds the policy of one choice.
-func (r *Request) newPolicy(params sampling.Params) (p Policy, err error) {
-	if r.Model.Policies != nil {
-		p, err = r.Model.Policies.NewPolicy(params, r.ownUses(params.Chain), Ends{r.MaxTokens, r.Stops})
-	} else {
-		p.Stages, err = r.Model.Engine.NewChain(params)
+// plugins resolves those of a request.
+func (m *Model) plugins(client string, uses []PluginUse, chain []string) (Plugins, error) {
+	if m.Policies != nil {
+		return m.Policies.Resolve(client, uses, chain)
 	}
-	return p, err
-}
-
-// ownUses are the plugins that a request names, those of its chain among them, as this client's.
-func (r *Request) ownUses(chain []string) []PluginUse {
-	uses := slices.Clone(r.Plugins)
-	for _, entry := range chain {
-		name, ok := sampling.PluginNamed(entry)
-		if ok && !slices.ContainsFunc(uses, func(u PluginUse) bool { return u.Name == name }) {
-			uses = append(uses, PluginUse{Name: name, Field: "samplers"})
-		}
-	}
-	for i := range uses {
-		uses[i].Client = r.Caller.ID
-	}
-	return uses
-}
-
-// RefuseTemplates is for requests whose prompt is given: a template plugin has nothing to do in them.
-func (r *Request) RefuseTemplates() error {
-	if r.Model.Policies == nil {
-		return nil
-	}
-	return r.Model.Policies.CheckPrompt(r.Plugins)
-}
-
-// refusePlugins is for a server without plugins.
-func refusePlugins(uses []PluginUse, chain []string) error {
 	if len(uses) > 0 {
-		return Unsupported("plugins", "plugins is not supported by this server")
+		return nil, Unsupported("plugins", "plugins is not supported by this server")
 	}
-	if i := slices.IndexFunc(chain, namesPlugin); i >= 0 {
-		return Unsupported("samplers", "plugins in samplers are not supported by this server: %q", chain[i])
-	}
-	return nil
+	return noPlugins{m.Engine}.Again(client, chain)
 }
+
+// noPlugins are those of a request to a server that has none: the model's own samplers decide.
+type noPlugins struct{ engine Engine }
+
+func (n noPlugins) NewPolicy(p sampling.Params, _ Ends) (policy Policy, err error) {
+	policy.Stages, err = n.engine.NewChain(p)
+	return policy, err
+}
+
+func (noPlugins) Render(context.Context, sampling.Params, []chat.Message) (*string, error) {
+	return nil, nil
+}
+
+func (n noPlugins) Again(_ string, chain []string) (Plugins, error) {
+	if i := slices.IndexFunc(chain, namesPlugin); i >= 0 {
+		return nil, Unsupported("samplers", "plugins in samplers are not supported by this server: %q", chain[i])
+	}
+	return n, nil
+}
+
+func (noPlugins) RefuseTemplates() error { return nil }
+func (noPlugins) Release()               {}
 
 // PluginOf is the plugin's name in that of a stage.
 func PluginOf(stage string) string {

@@ -18,7 +18,7 @@ type Recordings interface {
 // Recording is the recording of one request: of what its plugins were asked and answered, and of its answers.
 type Recording interface {
 	ID() string
-	// Rendering is a context with which Policies.Render is recorded.
+	// Rendering is a context with which Plugins.Render is recorded.
 	Rendering(ctx context.Context) context.Context
 	// Watch has the plugins of a choice's policy recorded, as long as they are at work.
 	Watch(of RecordedChoice, p Policy) Policy

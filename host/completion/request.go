@@ -19,7 +19,7 @@ type Request struct {
 	Model    *Model
 	Deadline time.Time // zero: none
 	Params   sampling.Params
-	Plugins  []PluginUse
+	Plugins  Plugins
 
 	AdapterScales []AdapterScale // none: those that count for all
 
@@ -62,6 +62,7 @@ type Basics struct {
 // Release lets go of the request's model. It is called once, when the answers have ended or nobody waits for them.
 func (r *Request) Release() {
 	r.hasArrived()
+	r.Plugins.Release()
 	r.release()
 }
 
@@ -108,11 +109,8 @@ func (s *Service) New(ctx context.Context, b Basics, fill func(context.Context, 
 	r, err := inPool(ctx, s.pool, deadline, b.Size, func(ctx context.Context) (*Request, error) {
 		r := &Request{Basics: b, Model: m, Deadline: deadline, Choices: 1, Logprobs: -1, MaxTokens: m.MaxTokens,
 			Shift: answer.Shift{Keep: m.ShiftKeep}, recording: recording, arrived: arrived, release: release}
-		if err := r.takeExtras(ctx); err != nil {
-			return nil, err
-		}
-		return r, fill(ctx, r)
-	}, nil)
+		return r, r.complete(ctx, fill)
+	}, func(r *Request) { r.Plugins.Release() })
 	if err != nil {
 		arrived()
 		release() // the work may go on for a moment: a model can be closed under it
@@ -131,6 +129,24 @@ func (s *Service) use(ctx context.Context, name string, deadline time.Time) (*Mo
 	return s.Models.Use(ctx, name)
 }
 
+// complete reads what all dialects share, and has fill do the rest.
+func (r *Request) complete(ctx context.Context, fill func(context.Context, *Request) error) error {
+	if err := r.takeExtras(ctx); err != nil {
+		return err
+	}
+	filled := false
+	defer func() {
+		if !filled { // nor after a panic does anybody use them
+			r.Plugins.Release()
+		}
+	}()
+	if err := fill(ctx, r); err != nil {
+		return err
+	}
+	filled = true
+	return nil
+}
+
 // takeExtras reads the sampling parameters and the plugins.
 func (r *Request) takeExtras(ctx context.Context) (err error) {
 	base := sampling.Default()
@@ -141,16 +157,15 @@ func (r *Request) takeExtras(ctx context.Context) (err error) {
 	if r.Params, err = r.Extras.Params(base, tokens{ctx, r.Model}); err != nil {
 		return err
 	}
-	if r.Plugins, err = readUses(r.Extras.Plugins); err != nil {
+	uses, err := readUses(r.Extras.Plugins)
+	if err != nil {
 		return err
 	}
 	if r.AdapterScales, err = ReadAdapterScales(r.Extras.Lora, "lora"); err != nil {
 		return err
 	}
-	if r.Model.Policies == nil {
-		return refusePlugins(r.Plugins, r.Params.Chain)
-	}
-	return nil
+	r.Plugins, err = r.Model.plugins(r.Caller.ID, uses, r.Params.Chain)
+	return err
 }
 
 // Work does work on a text of size bytes in the text pool, for requests that are not for an answer. It ends with ctx, of

@@ -104,7 +104,7 @@ func (s *Service) preserved(ctx context.Context, r *Request) ([]scheduler.Token,
 func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt []scheduler.Token) (scheduler.Request, error) {
 	params := r.Params.ForChoice(uint32(index % r.Choices)) // the choices of one prompt differ
 	params.Trace = params.Trace || r.Candidates > 0
-	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func(context.Context) (Policy, error) { return r.newPolicy(params) }, Policy.discard)
+	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func(context.Context) (Policy, error) { return r.Plugins.NewPolicy(params, Ends{r.MaxTokens, r.Stops}) }, Policy.discard)
 	if err != nil {
 		return scheduler.Request{}, chainError(r.schemaError(err), params)
 	}

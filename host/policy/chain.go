@@ -11,19 +11,14 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// NewPolicy implements completion.Policies.
-func (b *Builder) NewPolicy(params sampling.Params, list []completion.PluginUse, ends completion.Ends) (completion.Policy, error) {
-	uses, err := b.resolve(list, params.Chain)
-	defer release(uses)
-	if err != nil {
-		return completion.Policy{}, err
-	}
-	inForce := newInForce(params, uses, ends)
-	policy := completion.Policy{Renew: b.renewal(uses, inForce)}
+// NewPolicy implements completion.Plugins.
+func (r *uses) NewPolicy(params sampling.Params, ends completion.Ends) (_ completion.Policy, err error) {
+	inForce := newInForce(params, r.list, ends)
+	policy := completion.Policy{Renew: r.renewal(inForce)}
 	index, setup := 0, &plugin.Setup{}
-	policy.Stages, err = b.stages(params, uses, func(u *use) (chain.Stage, error) {
-		stage, err := stage.New(u.plugin, plugin.Request{Client: u.Client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
-			Setup: setup, MaxTokens: ends.MaxTokens, ContextSize: b.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe})
+	policy.Stages, err = r.stages(params, r.list, func(u *use) (chain.Stage, error) {
+		stage, err := stage.New(u.plugin, plugin.Request{Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
+			Setup: setup, MaxTokens: ends.MaxTokens, ContextSize: r.engine.Info().Limits.Positions, Skip: u.Skip, Sampling: inForce.describe})
 		if err != nil {
 			return nil, useError(u, err)
 		}
@@ -41,14 +36,14 @@ func (b *Builder) NewPolicy(params sampling.Params, list []completion.PluginUse,
 
 // renewal builds the stages of a running answer anew, around its plugins. Which versions those are was decided when it began, and so was
 // where they stand if its parameters do not say.
-func (b *Builder) renewal(uses []use, inForce *inForce) func(sampling.Params) ([]chain.Stage, error) {
+func (r *uses) renewal(inForce *inForce) func(sampling.Params) ([]chain.Stage, error) {
 	return func(params sampling.Params) ([]chain.Stage, error) {
 		for _, entry := range params.Chain {
-			if name, ok := sampling.PluginNamed(entry); ok && find(uses, name) == nil {
+			if name, ok := sampling.PluginNamed(entry); ok && find(r.list, name) == nil {
 				return nil, completion.Invalid("samplers", "samplers has %s; no plugin can be added to an answer that has begun", entry)
 			}
 		}
-		return b.stages(params, uses, func(u *use) (chain.Stage, error) {
+		return r.stages(params, r.list, func(u *use) (chain.Stage, error) {
 			return chain.Keep(sampling.PluginEntry(u.Name), func() { inForce.set(params) }), nil
 		})
 	}

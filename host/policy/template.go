@@ -13,16 +13,11 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 )
 
-// Render implements completion.Policies.
-func (b *Builder) Render(ctx context.Context, params sampling.Params, list []completion.PluginUse, messages []chat.Message) (text *string, err error) {
-	uses, err := b.resolve(list, params.Chain)
-	defer release(uses)
-	if err != nil {
-		return nil, err
-	}
+// Render implements completion.Plugins.
+func (r *uses) Render(ctx context.Context, params sampling.Params, messages []chat.Message) (text *string, err error) {
 	var chosen *use
-	for i := range uses {
-		u := &uses[i]
+	for i := range r.list {
+		u := &r.list[i]
 		switch {
 		case !u.plugin.IsTemplate():
 		case chosen != nil:
@@ -38,24 +33,18 @@ func (b *Builder) Render(ctx context.Context, params sampling.Params, list []com
 	if err != nil {
 		return nil, err
 	}
-	written, err := recording.Render(ctx, chosen.plugin, data, plugin.Request{Client: chosen.Client, Config: chosen.Config, Seed: uint64(params.Seed),
-		ContextSize: b.engine.Info().Limits.Positions, Sampling: newInForce(params, uses, completion.Ends{}).describe})
+	written, err := recording.Render(ctx, chosen.plugin, data, plugin.Request{Client: chosen.client, Config: chosen.Config, Seed: uint64(params.Seed),
+		ContextSize: r.engine.Info().Limits.Positions, Sampling: newInForce(params, r.list, completion.Ends{}).describe})
 	if err != nil {
 		return nil, useError(chosen, err)
 	}
 	return &written, nil
 }
 
-// CheckPrompt implements completion.Policies.
-func (b *Builder) CheckPrompt(list []completion.PluginUse) error {
-	for _, u := range list {
-		m, err := b.registry.Find(u.Name)
-		if err != nil {
-			continue // NewPolicy reports it
-		}
-		template := m.IsTemplate()
-		m.Release()
-		if template {
+// RefuseTemplates implements completion.Plugins. The operator's template may stand beside a prompt that is given.
+func (r *uses) RefuseTemplates() error {
+	for _, u := range r.list {
+		if u.asked && u.plugin.IsTemplate() {
 			return completion.Invalid("plugins", "plugin %q is a template: it needs messages, and this request has a prompt", u.Name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/sampling"
 )
@@ -14,51 +15,89 @@ import (
 // use is a plugin that a request uses.
 type use struct {
 	completion.PluginUse
+	client string // who asks; empty: the operator
+	asked  bool   // the request has it in its list of plugins
 	plugin *load.Plugin
 }
 
-// resolve finds the operator's plugins, those of the request, and those that only its chain names. The caller releases them, also
-// after an error.
+// uses are the plugins of one request. They implement completion.Plugins.
+type uses struct {
+	*Builder
+	list []use
+}
+
+// Resolve implements completion.Policies. It finds the operator's plugins, those of the request, and those that only its chain names.
 //
 // The operator's plugins have no client, so no quarantine applies to them: every request tries them anew. If they were skipped, what
 // the operator demands would be gone without a word. If they were refused, nothing would be served any more.
-func (b *Builder) resolve(list []completion.PluginUse, chain []string) ([]use, error) {
-	var uses []use
+func (b *Builder) Resolve(client string, list []completion.PluginUse, chain []string) (completion.Plugins, error) {
+	var all []use
 	for _, name := range b.defaults {
-		uses = append(uses, use{PluginUse: completion.PluginUse{Name: name, Field: "plugins"}})
+		all = append(all, use{PluginUse: completion.PluginUse{Name: name, Field: "plugins"}})
 	}
 	for _, u := range list {
 		if slices.Contains(b.defaults, u.Name) {
 			if err := checkDefault(u); err != nil {
 				return nil, err
 			}
-			of := find(uses, u.Name)
-			of.SHA256, of.Field = u.SHA256, u.Field
+			of := find(all, u.Name)
+			of.SHA256, of.Field, of.asked = u.SHA256, u.Field, true
 			continue
 		}
-		uses = append(uses, use{PluginUse: u})
+		all = append(all, use{PluginUse: u, client: client, asked: true})
 	}
-	for _, name := range chain {
-		if name, ok := sampling.PluginNamed(name); ok && find(uses, name) == nil {
-			uses = append(uses, use{PluginUse: completion.PluginUse{Name: name, Field: "samplers"}})
-		}
-	}
-	for i := range uses {
-		u := &uses[i]
-		var err error
-		if u.plugin, err = b.registry.Find(u.Name); err != nil {
-			return uses, useError(u, err)
-		}
-		if u.SHA256 != "" && u.SHA256 != u.plugin.SHA256 {
-			return uses, completion.Invalid(u.Field+".sha256", "%s.sha256 is %s; plugin %q of this server is %s: leave the field out, or have that version installed",
-				u.Field, u.SHA256, u.Name, u.plugin.SHA256)
-		}
-		if u.Config, err = u.plugin.CheckConfig(u.Config); err != nil {
-			return uses, useError(u, err)
-		}
-	}
-	return uses, nil
+	return b.found(client, all, chain)
 }
+
+// Again implements completion.Plugins.
+func (r *uses) Again(client string, chain []string) (completion.Plugins, error) {
+	return r.found(client, slices.Clone(r.list), chain)
+}
+
+// found finds and checks those plugins of a list that are not found yet, and those that only a chain names.
+func (b *Builder) found(client string, list []use, chain []string) (_ completion.Plugins, err error) {
+	for _, name := range chain {
+		if name, ok := sampling.PluginNamed(name); ok && find(list, name) == nil {
+			list = append(list, use{PluginUse: completion.PluginUse{Name: name, Field: "samplers"}, client: client})
+		}
+	}
+	for i := range list {
+		if err := b.take(&list[i]); err != nil {
+			release(list[:i])
+			return nil, err
+		}
+	}
+	return &uses{b, list}, nil
+}
+
+// take finds the plugin of a use, for it to release, and checks what the request says of it.
+func (b *Builder) take(u *use) (err error) {
+	if u.plugin != nil {
+		if !u.plugin.Retain() {
+			return useError(u, plugin.Unknown(u.Name))
+		}
+		return nil
+	}
+	p, err := b.registry.Find(u.Name)
+	if err != nil {
+		return useError(u, err)
+	}
+	if u.SHA256 != "" && u.SHA256 != p.SHA256 {
+		err = completion.Invalid(u.Field+".sha256", "%s.sha256 is %s; plugin %q of this server is %s: leave the field out, or have that version installed",
+			u.Field, u.SHA256, u.Name, p.SHA256)
+	} else if u.Config, err = p.CheckConfig(u.Config); err != nil {
+		err = useError(u, err)
+	}
+	if err != nil {
+		p.Release()
+		return err
+	}
+	u.plugin = p
+	return nil
+}
+
+// Release implements completion.Plugins.
+func (r *uses) Release() { release(r.list) }
 
 // checkDefault refuses to have one of the operator's plugins changed by a request.
 func checkDefault(u completion.PluginUse) error {
@@ -74,9 +113,7 @@ func checkDefault(u completion.PluginUse) error {
 
 func release(uses []use) {
 	for _, u := range uses {
-		if u.plugin != nil {
-			u.plugin.Release()
-		}
+		u.plugin.Release()
 	}
 }
 

@@ -140,7 +140,7 @@ func (b *completionBody) fit() {
 
 // fill completes a request, but for its prompts.
 func (b *completionBody) fill(r *completion.Request) (err error) {
-	if err := r.RefuseTemplates(); err != nil {
+	if err := r.Plugins.RefuseTemplates(); err != nil {
 		return err
 	}
 	if r.Choices, err = b.choices(r.Model.Slots); err != nil {

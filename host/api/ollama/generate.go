@@ -77,7 +77,7 @@ func (b *generateBody) fill(ctx context.Context, r *completion.Request) error {
 	if !b.plain() {
 		return nil
 	}
-	if err := r.RefuseTemplates(); err != nil {
+	if err := r.Plugins.RefuseTemplates(); err != nil {
 		return err
 	}
 	tokens, err := r.Model.Encoder().Text(ctx, b.Prompt)

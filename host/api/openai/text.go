@@ -39,7 +39,7 @@ func (b *textBody) fill(ctx context.Context, r *completion.Request) (err error) 
 	if err := b.Fill(r); err != nil {
 		return err
 	}
-	if err := r.RefuseTemplates(); err != nil {
+	if err := r.Plugins.RefuseTemplates(); err != nil {
 		return err
 	}
 	if top := b.Logprobs; top != nil {

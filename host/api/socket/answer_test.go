@@ -25,7 +25,7 @@ func (obedient) Rewind(context.Context, int) error               { return nil }
 func TestAnswer_Steer_NoStateAfterTheEnd(t *testing.T) {
 	k := &connection{ctx: t.Context(), out: make(chan any, 9), answers: map[string]*answer{}}
 	m := &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}}
-	a := &answer{connection: k, id: "a", reading: t.Context(), stream: obedient{}, choice: &completion.Choice{Request: &completion.Request{Model: m}},
+	a := &answer{connection: k, id: "a", reading: t.Context(), stream: obedient{}, choice: &completion.Choice{Request: &completion.Request{Model: m, Plugins: completiontest.NoPlugins{}}},
 		detachable: &detachable{}, after: -1}
 	a.detachable.reader = a
 	steer := func(verb string) {

@@ -29,7 +29,7 @@ func (steered) Conversation(context.Context) (prompt, answered []scheduler.Token
 func TestAnswer_Steer_FromTwoConnections(t *testing.T) {
 	m := &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}, Scheduler: refusing{}}
 	api := &API{Server: &wire.Server{Service: completion.NewService(completiontest.OneModel{Model: m})}}
-	d := &detachable{stream: steered{}, request: &completion.Request{Model: m, Params: sampling.Default()}}
+	d := &detachable{stream: steered{}, request: &completion.Request{Model: m, Params: sampling.Default(), Plugins: completiontest.NoPlugins{}}}
 	var connections sync.WaitGroup
 	for range 2 {
 		connections.Go(func() {

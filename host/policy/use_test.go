@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+
+package policy
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/plugin/loadtest"
+	"github.com/penstock/penstock/host/plugin/registry"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// A plugin that is replaced, or removed, while a request is made is for that request what it was when the request came.
+func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
+	e, err := engine.Open(t.Context(), engine.Options{Path: "../model/penstock-tiny.gguf", Slots: 1, ContextSize: 512, Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	r, err := registry.Open(t.Context(), loadtest.New(t), t.TempDir(), nil, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	upload := func(token int) {
+		t.Helper()
+		guest := asm.New(`{"name":"fixed","view":"none"}`).On(abi.ExportSample, asm.I32(token))
+		if _, _, err := r.Upload(t.Context(), guest.Wasm()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := New(e, r, nil)
+	resolve := func() completion.Plugins {
+		t.Helper()
+		plugins, err := b.Resolve("me", []completion.PluginUse{{Name: "fixed", Field: "plugins[0]"}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plugins
+	}
+	chooses := func(of completion.Plugins, want int32) {
+		t.Helper()
+		policy, err := of.NewPolicy(sampling.Default(), completion.Ends{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = policy.Close() }()
+		view := chain.View{Row: make([]float32, e.Info().Vocabulary), N: -1, Chosen: -1}
+		for _, s := range policy.Stages {
+			if err := s.Reset([]int32{1}, 1); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Apply(&view); err != nil {
+				t.Fatal(err)
+			}
+			if view.Chosen >= 0 {
+				break
+			}
+		}
+		if view.Chosen != want {
+			t.Errorf("it chose %d, not %d", view.Chosen, want)
+		}
+	}
+
+	upload(5)
+	old := resolve()
+	first := old.(*uses).list[0].plugin
+	upload(6)
+	later := resolve()
+	chooses(old, 5)
+	chooses(later, 6)
+	if err := r.Remove(t.Context(), "fixed"); err != nil {
+		t.Fatal(err)
+	}
+	chooses(old, 5)
+	again, err := old.Again("me", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old.Release()
+	chooses(again, 5)
+	if _, err := again.Again("me", []string{"plugin:other"}); err == nil {
+		t.Error("it found a plugin that is not there")
+	}
+	again.Release()
+	later.Release()
+	if first.Retain() {
+		t.Errorf("%s is still held when nobody uses it", first.Name)
+	}
+}
