@@ -4,11 +4,10 @@ package host
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/catalog"
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // catalogs shows the plugins to the API. All models use those of one folder, and each loads them for its own vocabulary: the first model
@@ -29,7 +28,7 @@ func (c catalogs) one() *catalog.Catalog {
 }
 
 func noModel() error {
-	return &completion.Error{Status: http.StatusConflict, Code: "no_model_loaded", Type: completion.TypeInvalid,
+	return &refusal.Error{Kind: refusal.KindConflict, Code: "no_model_loaded",
 		Message: "plugins are loaded with a model, and none is loaded; name a model in a request, or load one with POST /models/load"}
 }
 

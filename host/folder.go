@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"os"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/hub"
 	"github.com/penstock/penstock/host/library"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // folder is the model folder for the API.
@@ -30,10 +30,10 @@ func HubClient(endpoint, agent string) hub.Client {
 func (f folder) Pull(ctx context.Context, name string, notify func(api.PullProgress)) error {
 	reference, err := hub.Parse(strings.TrimSuffix(name, ":latest"))
 	if err != nil {
-		return completion.Invalid("model", "%v", err)
+		return refusal.Invalid("model", "%v", err)
 	}
 	if reference.URL != nil {
-		return completion.Invalid("model", "model is a URL; only models of the hub can be pulled through the API: OWNER/NAME:QUANTISATION")
+		return refusal.Invalid("model", "model is a URL; only models of the hub can be pulled through the API: OWNER/NAME:QUANTISATION")
 	}
 	client := HubClient(f.config.Models.Hub, "penstock")
 	client.Notify = func(e hub.Event) {
@@ -52,27 +52,27 @@ func (f folder) Pull(ctx context.Context, name string, notify func(api.PullProgr
 	return pullError(err)
 }
 
-// pullErrors are the statuses of what can go wrong. What the hub does wrong is not a 5xx, which clients would answer by trying again.
+// pullErrors are what can go wrong. What the hub does wrong is not internal, which clients would answer by trying again.
 var pullErrors = []struct {
-	err    error
-	status int
-	code   string
+	err  error
+	kind refusal.Kind
+	code string
 }{
-	{hub.ErrReference, http.StatusBadRequest, "invalid_value"}, {hub.ErrNotFound, http.StatusNotFound, "model_not_found"},
-	{hub.ErrUnauthorized, http.StatusForbidden, "hub_refuses"}, {hub.ErrRateLimited, http.StatusTooManyRequests, "hub_busy"},
-	{hub.ErrServer, http.StatusUnprocessableEntity, "hub_fails"}, {hub.ErrHash, http.StatusUnprocessableEntity, "wrong_hash"},
-	{hub.ErrNotModel, http.StatusUnprocessableEntity, "no_model"}, {hub.ErrSpace, http.StatusUnprocessableEntity, "no_space"},
-	{hub.ErrBusy, http.StatusConflict, "pulling_already"}, {hub.ErrTaken, http.StatusConflict, "name_taken"},
+	{hub.ErrReference, refusal.KindInvalid, "invalid_value"}, {hub.ErrNotFound, refusal.KindNotFound, "model_not_found"},
+	{hub.ErrUnauthorized, refusal.KindHubForbids, "hub_refuses"}, {hub.ErrRateLimited, refusal.KindHubBusy, "hub_busy"},
+	{hub.ErrServer, refusal.KindImpossible, "hub_fails"}, {hub.ErrHash, refusal.KindImpossible, "wrong_hash"},
+	{hub.ErrNotModel, refusal.KindImpossible, "no_model"}, {hub.ErrSpace, refusal.KindImpossible, "no_space"},
+	{hub.ErrBusy, refusal.KindConflict, "pulling_already"}, {hub.ErrTaken, refusal.KindConflict, "name_taken"},
 }
 
 func pullError(err error) error {
 	for _, known := range pullErrors {
 		if errors.Is(err, known.err) {
-			return &completion.Error{Status: known.status, Code: known.code, Type: completion.TypeInvalid, Param: "model", Message: err.Error()}
+			return &refusal.Error{Kind: known.kind, Code: known.code, Field: "model", Message: err.Error()}
 		}
 	}
 	if errors.Is(err, context.Canceled) {
-		return completion.ErrGone
+		return refusal.ErrGone
 	}
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/recording"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/residency"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
@@ -152,10 +152,10 @@ func (m *models) usual() (string, error) {
 		return names[0], nil
 	}
 	if len(names) == 0 {
-		return "", &completion.Error{Status: http.StatusNotFound, Code: "model_not_found", Type: completion.TypeInvalid, Param: "model",
+		return "", &refusal.Error{Kind: refusal.KindNotFound, Code: "model_not_found", Field: "model",
 			Message: "this server has no model yet: penstock model pull fetches one into " + m.library.Folder}
 	}
-	return "", completion.Invalid("model", "model is missing; this server has %s", strings.Join(names, ", "))
+	return "", refusal.Invalid("model", "model is missing; this server has %s", strings.Join(names, ", "))
 }
 
 // Use implements completion.Models.
@@ -184,21 +184,21 @@ func (m *models) Loaded(name string) (*completion.Model, func(), error) {
 	return r.Model, release, nil
 }
 
-// loadError tells what it means for a client that a model is not loaded. A request that cannot succeed has a status that clients do not
-// answer by trying again.
+// loadError tells what it means for a client that a model is not loaded. A request that cannot succeed is refused so that clients do not
+// try again.
 func loadError(ctx context.Context, name string, err error) error {
-	refusal := completion.NotLoadable(name, err)
+	refused := completion.NotLoadable(name, err)
 	switch {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		return completion.ErrGone
+		return refusal.ErrGone
 	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
 		return err
 	case errors.Is(err, residency.ErrClosed):
 		return scheduler.ErrClosed
 	case errors.Is(err, residency.ErrBusy), errors.Is(err, residency.ErrQueue):
-		refusal.Status, refusal.Code, refusal.Type, refusal.Retry = http.StatusTooManyRequests, "models_busy", completion.TypeBusy, 5
+		refused.Kind, refused.Code, refused.Retry = refusal.KindBusy, "models_busy", 5
 	}
-	return refusal
+	return refused
 }
 
 // Unload implements completion.Models.
@@ -208,12 +208,12 @@ func (m *models) Unload(name string) error {
 		return err
 	}
 	if known == m.first {
-		return &completion.Error{Status: http.StatusConflict, Code: "model_kept", Type: completion.TypeInvalid, Param: "model",
+		return &refusal.Error{Kind: refusal.KindConflict, Code: "model_kept", Field: "model",
 			Message: "the model " + known + " is the one that --model names; it stays loaded"}
 	}
 	err = m.set.Unload(known)
 	if errors.Is(err, residency.ErrInUse) {
-		return &completion.Error{Status: http.StatusConflict, Code: "model_in_use", Type: completion.TypeBusy, Param: "model", Retry: 5, Message: err.Error()}
+		return &refusal.Error{Kind: refusal.KindInUse, Code: "model_in_use", Field: "model", Retry: 5, Message: err.Error()}
 	}
 	if errors.Is(err, residency.ErrClosed) {
 		return scheduler.ErrClosed

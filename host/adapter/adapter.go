@@ -112,10 +112,10 @@ func (r *Registry) list() []completion.AdapterInfo {
 func (r *Registry) Load(ctx context.Context, name string, scale float32) (completion.AdapterInfo, error) {
 	path, err := model.FindAdapter(name, r.options)
 	if err != nil {
-		return completion.AdapterInfo{}, refusal(err)
+		return completion.AdapterInfo{}, refuse(err)
 	}
 	info, err := r.load(ctx, File{path, scale})
-	return info, refusal(err)
+	return info, refuse(err)
 }
 
 // Unload implements completion.Adapters. The adapter's memory is freed once no request has it any more.

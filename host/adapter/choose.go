@@ -7,6 +7,7 @@ import (
 
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -33,7 +34,7 @@ func (r *Registry) find(scales []completion.AdapterScale) ([]float32, error) {
 			return nil, s.UnknownAdapter(r.list())
 		}
 		if named[i] {
-			return nil, completion.Invalid(s.Field, "%s names the adapter %q, which is in the list already", s.Field, r.loaded[i].Name)
+			return nil, refusal.Invalid(s.Field, "%s names the adapter %q, which is in the list already", s.Field, r.loaded[i].Name)
 		}
 		set[i], named[i] = s.Scale, true
 	}
@@ -72,7 +73,7 @@ func (r *Registry) Choose(scales []completion.AdapterScale, prompt []scheduler.T
 	case len(invocation) == 0 || len(invocation) < len(chosen): // beside another adapter, an activated one counts everywhere, as in llama-server
 		return engine.Adapters(chosen), 0, nil
 	case len(invocation) > 1:
-		return nil, 0, completion.Invalid("lora", "lora names %d activated adapters (aLoRA); a request can have one", len(invocation))
+		return nil, 0, refusal.Invalid("lora", "lora names %d activated adapters (aLoRA); a request can have one", len(invocation))
 	}
 	at := last(prompt, invocation[0])
 	if at < 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // adapterInfo is a LoRA adapter as these routes show it.
@@ -42,7 +43,7 @@ func (s *service) withAdapters(handle func(echo.Context, completion.Adapters) er
 		}
 		defer release()
 		if m.Adapters == nil {
-			return &completion.Error{Status: http.StatusNotFound, Code: "unsupported", Type: completion.TypeInvalid,
+			return &refusal.Error{Kind: refusal.KindNotFound, Code: "unsupported",
 				Message: "LoRA adapters are not supported by this server"}
 		}
 		return handle(c, m.Adapters)
@@ -76,9 +77,9 @@ func loadAdapter(c echo.Context, a completion.Adapters) error {
 	}
 	switch {
 	case body.Name == "":
-		return completion.Invalid("name", "name is missing: that of a GGUF file in the model folder")
+		return refusal.Invalid("name", "name is missing: that of a GGUF file in the model folder")
 	case scale < -completion.MaxAdapterScale || scale > completion.MaxAdapterScale:
-		return completion.Invalid("scale", "scale is %v; it must be from %d to %d", scale, -completion.MaxAdapterScale, completion.MaxAdapterScale)
+		return refusal.Invalid("scale", "scale is %v; it must be from %d to %d", scale, -completion.MaxAdapterScale, completion.MaxAdapterScale)
 	}
 	info, err := a.Load(c.Request().Context(), body.Name, scale)
 	if err != nil {

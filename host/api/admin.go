@@ -9,7 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // addAdminRoutes adds what looks into a running server. Without an admin key there is nothing of it.
@@ -47,7 +47,7 @@ func (s *service) setLogLevel(c echo.Context) error {
 	}
 	level, ok := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}[body.Level]
 	if !ok {
-		return completion.Invalid("level", "level is %q; it must be debug, info, warn or error", body.Level)
+		return refusal.Invalid("level", "level is %q; it must be debug, info, warn or error", body.Level)
 	}
 	s.LogLevel.Set(level)
 	return s.logLevel(c)

@@ -15,6 +15,7 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/operation"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // SubprotocolBearer begins the WebSocket subprotocol that carries a key, in unpadded base64url: a browser cannot send an Authorization
@@ -61,7 +62,7 @@ func (s *service) identify(c echo.Context, secret string) error {
 	keys := s.keys()
 	key, known := keys.Find(secret)
 	if keys.Closed() && !(known && key.Client) {
-		return &completion.Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Type: completion.TypeAuth,
+		return &refusal.Error{Kind: refusal.KindUnauthenticated, Code: "invalid_api_key",
 			Message: "this server needs a key; send it as Authorization: Bearer KEY or as X-Api-Key: KEY"}
 	}
 	caller := completion.Caller{ID: addressOf(c), MayRaisePriority: key.Priority, Administers: key.Admin || !guarded(keys)}
@@ -91,13 +92,13 @@ func (s *service) administer(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		keys := s.keys()
 		if !keys.HasAdmin() {
-			return &completion.Error{Status: http.StatusForbidden, Code: "admin_disabled", Type: completion.TypeForbid,
+			return &refusal.Error{Kind: refusal.KindForbidden, Code: "admin_disabled",
 				Message: "this needs an admin key, and the server has none; its operator can set server.admin_key"}
 		}
 		key, _ := keys.Find(secretOf(c.Request()))
 		if !key.Admin {
 			c.Response().Header().Set(echo.HeaderWWWAuthenticate, "Bearer")
-			return &completion.Error{Status: http.StatusUnauthorized, Code: "invalid_admin_key", Type: completion.TypeAuth,
+			return &refusal.Error{Kind: refusal.KindUnauthenticated, Code: "invalid_admin_key",
 				Message: "this needs the server's admin key; send it as Authorization: Bearer KEY"}
 		}
 		operation.From(c.Request().Context()).SetClient(operation.Client{Key: key.Name})
@@ -151,7 +152,7 @@ func admit(take func(client string) (access.Standing, bool), id string, h http.H
 		what, used = "tokens", standing.Tokens
 	}
 	seconds := int((standing.Wait() + time.Second - 1) / time.Second)
-	return &completion.Error{Status: http.StatusTooManyRequests, Code: "rate_limit_exceeded", Type: completion.TypeBusy, Retry: seconds,
+	return &refusal.Error{Kind: refusal.KindBusy, Code: "rate_limit_exceeded", Retry: seconds,
 		Message: fmt.Sprintf("you have used up your %d %s a minute; try again in %d s", used.Limit, what, seconds)}
 }
 

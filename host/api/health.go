@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/labstack/echo/v4"
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 func (s *service) livez(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
@@ -14,7 +14,7 @@ func (s *service) livez(c echo.Context) error { return c.String(http.StatusOK, "
 // health says whether new requests are taken, in llama-server's words.
 func (s *service) health(c echo.Context) error {
 	if s.Ready != nil && !s.Ready() {
-		return &completion.Error{Status: http.StatusServiceUnavailable, Code: "not_ready", Type: completion.TypeUnavailable, Retry: 5,
+		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "not_ready", Retry: 5,
 			Message: "the server takes no new requests: it is starting or shutting down, or has lost a worker of its model"}
 	}
 	return c.JSON(http.StatusOK, map[string]string{"status": "ok"})

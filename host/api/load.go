@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -125,7 +126,7 @@ func (s *service) load(c echo.Context) error {
 	if text := c.QueryParam("digests"); text != "" {
 		var err error
 		if most, err = strconv.Atoi(text); err != nil || most < 0 || most > mostDigests {
-			return completion.Invalid("digests", "digests is %.40q; it must be a number from 0 to %d", text, mostDigests)
+			return refusal.Invalid("digests", "digests is %.40q; it must be a number from 0 to %d", text, mostDigests)
 		}
 	}
 	answer := load{Object: "load", Replica: s.loads.replica, State: "ready"}

@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/operation"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // statusGone is what logs show for a client that left before its answer, nginx's number.
@@ -38,7 +39,7 @@ func (s *service) follow(next echo.HandlerFunc) echo.HandlerFunc {
 		if err != nil {
 			s.fail(err, c)
 		}
-		if errors.Is(err, completion.ErrGone) && !w.Committed {
+		if errors.Is(err, refusal.ErrGone) && !w.Committed {
 			w.Status = statusGone
 		}
 		op.Done(w.Status, w.Size, err)
@@ -53,7 +54,7 @@ func (s *service) finish(next echo.HandlerFunc) echo.HandlerFunc {
 		select {
 		case <-s.Draining:
 			if c.Request().Method == http.MethodPost {
-				return completion.ShuttingDown()
+				return refusal.ShuttingDown()
 			}
 		default:
 		}
@@ -71,7 +72,7 @@ func (s *service) rescue(next echo.HandlerFunc) echo.HandlerFunc {
 				panic(r)
 			default:
 				s.Log.Error("a handler panicked", slog.Any("panic", r), slog.String("stack", string(debug.Stack())))
-				err = &completion.Error{Status: http.StatusInternalServerError, Code: "internal_error", Type: completion.TypeServer,
+				err = &refusal.Error{Kind: refusal.KindInternal, Code: "internal_error",
 					Message: fmt.Sprintf("internal error; the log has it under request %s", c.Response().Header().Get(echo.HeaderXRequestID))}
 			}
 		}()
@@ -97,34 +98,41 @@ func (s *service) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 
 // fail answers an error, unless the answer has begun.
 func (s *service) fail(err error, c echo.Context) {
-	if errors.Is(err, completion.ErrGone) || c.Response().Committed {
+	if errors.Is(err, refusal.ErrGone) || c.Response().Committed {
 		return
 	}
 	e := asError(err)
 	if e.Retry > 0 {
 		c.Response().Header().Set("Retry-After", strconv.Itoa(e.Retry))
 	}
-	if err := c.JSON(e.Status, wire.ErrorBody(c, e)); err != nil {
+	if err := c.JSON(wire.StatusOf(e), wire.ErrorBody(c, e)); err != nil {
 		s.Log.Debug("an error could not be sent", slog.Any("error", err))
 	}
 }
 
 // asError turns any error into one that says what a client may do, those of the router too.
-func asError(err error) *completion.Error {
+func asError(err error) *refusal.Error {
 	var routed *echo.HTTPError
-	if errors.As(err, &routed) {
-		return &completion.Error{Status: routed.Code, Code: codeOf(routed.Code), Type: completion.TypeInvalid, Message: fmt.Sprint(routed.Message)}
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &routed):
+		return unrouted(routed)
+	case errors.As(err, &tooLarge):
+		return wire.TooLarge(tooLarge.Limit)
 	}
 	return completion.AsError(err, "prompt")
 }
 
-// codeOf names the errors of the router.
-func codeOf(status int) string {
-	switch status {
+// unrouted refuses a request that the router has no handler for.
+func unrouted(e *echo.HTTPError) *refusal.Error {
+	refused := refusal.Invalid("", "%v", e.Message)
+	switch e.Code {
 	case http.StatusNotFound:
-		return "not_found"
+		refused.Kind, refused.Code = refusal.KindNotFound, "not_found"
 	case http.StatusMethodNotAllowed:
-		return "method_not_allowed"
+		refused.Kind, refused.Code = refusal.KindWrongMethod, "method_not_allowed"
+	default: // echo has no others for a router
+		refused.Code = "http_error"
 	}
-	return "http_error"
+	return refused
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // modelBody names a model, as the routes of llama-server's router have it.
@@ -21,7 +21,7 @@ func readModel(c echo.Context) (string, error) {
 		return "", err
 	}
 	if body.Model == "" {
-		return "", completion.Invalid("model", "model is missing; GET /v1/models lists the names")
+		return "", refusal.Invalid("model", "model is missing; GET /v1/models lists the names")
 	}
 	return body.Model, nil
 }

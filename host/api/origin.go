@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // sameOrigin refuses pages of other origins unless they are configured, and tells browsers about those that are.
@@ -23,7 +23,7 @@ func (s *service) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin") // a GET without an Origin, as for an image, is not shown to its page
 		origin := r.Header.Get(echo.HeaderOrigin)
 		if origin == "" && s.isFromElsewhere(c) {
-			return &completion.Error{Status: http.StatusForbidden, Code: "cross_site_not_allowed", Type: completion.TypeForbid,
+			return &refusal.Error{Kind: refusal.KindForbidden, Code: "cross_site_not_allowed",
 				Message: "a page of another site had its browser ask for this; open the address itself, or have the page's script ask from an origin that --cors-origins names"}
 		}
 		if origin == "" || isHost(origin, r.Host) {
@@ -31,7 +31,7 @@ func (s *service) sameOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		h.Add(echo.HeaderVary, echo.HeaderOrigin)
 		if !s.allowsOrigin(origin) {
-			return &completion.Error{Status: http.StatusForbidden, Code: "origin_not_allowed", Type: completion.TypeForbid,
+			return &refusal.Error{Kind: refusal.KindForbidden, Code: "origin_not_allowed",
 				Message: "pages of " + origin + " may not call this server; --cors-origins " + origin + " would allow it"}
 		}
 		h.Set(echo.HeaderAccessControlAllowOrigin, origin)

@@ -13,10 +13,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
-// Catalog lists the plugins and changes which there are. Errors that are a client's to mend are *completion.Error.
+// Catalog lists the plugins and changes which there are. Errors that are a client's to mend are *refusal.Error.
 type Catalog interface {
 	List() []PluginInfo
 	Get(name string) (PluginInfo, error)
@@ -49,7 +49,7 @@ var uploads = make(chan struct{}, 4)
 func (s *service) withPlugins(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if s.Catalog == nil {
-			return &completion.Error{Status: http.StatusNotFound, Code: "unsupported", Type: completion.TypeInvalid, Message: "plugins are not supported by this server"}
+			return &refusal.Error{Kind: refusal.KindNotFound, Code: "unsupported", Message: "plugins are not supported by this server"}
 		}
 		return next(c)
 	}
@@ -78,11 +78,11 @@ func (s *service) uploadPlugin(c echo.Context) error {
 	case "true":
 		take = s.Catalog.Try
 	default:
-		return completion.Invalid("dry_run", "dry_run must be true or false")
+		return refusal.Invalid("dry_run", "dry_run must be true or false")
 	}
 	kind := c.Request().Header.Get(echo.HeaderContentType)
 	if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/wasm" {
-		return &completion.Error{Status: http.StatusUnsupportedMediaType, Code: "wrong_content_type", Type: completion.TypeInvalid,
+		return &refusal.Error{Kind: refusal.KindWrongMedia, Code: "wrong_content_type",
 			Message: "a plugin is uploaded as it is, with Content-Type: application/wasm"}
 	}
 	ctx := c.Request().Context()
@@ -90,7 +90,7 @@ func (s *service) uploadPlugin(c echo.Context) error {
 	case uploads <- struct{}{}:
 		defer func() { <-uploads }()
 	case <-ctx.Done():
-		return completion.ErrGone
+		return refusal.ErrGone
 	}
 	wasm, err := wire.Receive(c, announced(c.Request().ContentLength, min(s.BodyLimit, s.ModuleLimit+1)))
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/api/ollama"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // Folder is the model folder.
@@ -62,7 +63,7 @@ func (s *service) pull(c echo.Context) error {
 		body.Model = body.Name
 	}
 	if body.Model == "" {
-		return completion.Invalid("model", "model is missing: OWNER/NAME or OWNER/NAME:QUANTISATION")
+		return refusal.Invalid("model", "model is missing: OWNER/NAME or OWNER/NAME:QUANTISATION")
 	}
 	lines := &pullLines{response: c.Response(), whole: body.Stream != nil && !*body.Stream}
 	err := s.Folder.Pull(c.Request().Context(), body.Model, lines.send)
@@ -115,7 +116,7 @@ func (s *service) remove(c echo.Context) error {
 		body.Model = body.Name
 	}
 	if body.Model == "" {
-		return completion.Invalid("model", "model is missing; GET /api/tags lists the names")
+		return refusal.Invalid("model", "model is missing; GET /api/tags lists the names")
 	}
 	if err := s.Folder.Remove(body.Model); err != nil {
 		return err

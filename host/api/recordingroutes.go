@@ -14,9 +14,10 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/operation"
+	"github.com/penstock/penstock/host/refusal"
 )
 
-// Recordings keeps what was recorded of requests. Errors that are a client's to mend are *completion.Error.
+// Recordings keeps what was recorded of requests. Errors that are a client's to mend are *refusal.Error.
 type Recordings interface {
 	List(ctx context.Context, r completion.RecordingReader) ([]completion.RecordingInfo, error)
 	Get(ctx context.Context, r completion.RecordingReader, id string) (*os.File, error)
@@ -40,7 +41,7 @@ func (s *service) authorizeOrAdmin(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *service) withRecordings(next func(echo.Context, Recordings, completion.RecordingReader) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if s.Recordings == nil {
-			return &completion.Error{Status: http.StatusForbidden, Code: "recordings_disabled", Type: completion.TypeForbid,
+			return &refusal.Error{Kind: refusal.KindForbidden, Code: "recordings_disabled",
 				Message: "this server records no requests; its operator can set recordings.enabled, and recordings.dir where there is no home folder"}
 		}
 		key, _ := s.keys().Find(secretOf(c.Request()))

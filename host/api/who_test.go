@@ -17,6 +17,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -282,7 +283,7 @@ func (o ownedRecordings) mayRead(r completion.RecordingReader) error {
 	if key, _ := keys("the-admin", nil, "one", "two")().Find("one"); r.Admin || r.Caller == "key "+key.Digest {
 		return nil
 	}
-	return &completion.Error{Status: http.StatusNotFound, Code: "recording_not_found", Type: completion.TypeInvalid, Message: "there is none"}
+	return &refusal.Error{Kind: refusal.KindNotFound, Code: "recording_not_found", Message: "there is none"}
 }
 
 func (o ownedRecordings) List(_ context.Context, r completion.RecordingReader) ([]completion.RecordingInfo, error) {

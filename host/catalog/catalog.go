@@ -8,13 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/penstock/penstock/host/api"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/registry"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // Catalog is an api.Catalog over the plugins of a folder.
@@ -60,7 +59,7 @@ func (c *Catalog) Try(ctx context.Context, wasm []byte) (api.PluginInfo, bool, e
 // Remove implements api.Catalog.
 func (c *Catalog) Remove(ctx context.Context, name string) error {
 	if slices.Contains(c.defaults, name) {
-		return &completion.Error{Status: http.StatusConflict, Code: "plugin_in_use", Type: completion.TypeInvalid, Param: "name",
+		return &refusal.Error{Kind: refusal.KindConflict, Code: "plugin_in_use", Field: "name",
 			Message: fmt.Sprintf("every request uses plugin %q (plugins.default); it can be replaced, not removed", name)}
 	}
 	return apiError(c.registry.Remove(ctx, name), "name")
@@ -88,26 +87,26 @@ func (c *Catalog) info(i registry.Info) api.PluginInfo {
 
 // apiError turns what is wrong with a plugin or its name into an error of the API.
 func apiError(err error, param string) error {
-	status, code := http.StatusUnprocessableEntity, "invalid_plugin"
+	kind, code := refusal.KindImpossible, "invalid_plugin"
 	var fault *plugin.Fault
-	var refusal *plugin.Refusal
+	var refused *plugin.Refusal
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, plugin.ErrUnknown):
-		status, code = http.StatusNotFound, "plugin_not_found"
+		kind, code = refusal.KindNotFound, "plugin_not_found"
 	case errors.Is(err, plugin.ErrBusy):
-		return &completion.Error{Status: http.StatusServiceUnavailable, Code: "busy", Type: completion.TypeUnavailable, Param: param, Message: err.Error(), Retry: 1}
+		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "busy", Field: param, Message: err.Error(), Retry: 1}
 	case errors.Is(err, plugin.ErrTooLarge):
-		status, code = http.StatusRequestEntityTooLarge, "plugin_too_large"
+		kind, code = refusal.KindTooLarge, "plugin_too_large"
 	case errors.Is(err, plugin.ErrNotWasm):
-		status, code = http.StatusBadRequest, "not_wasm"
+		kind, code = refusal.KindInvalid, "not_wasm"
 	case errors.Is(err, registry.ErrLate):
 		code = "upload_timeout"
-	case errors.As(err, &fault), errors.As(err, &refusal), errors.Is(err, plugin.ErrUnsupported), errors.Is(err, plugin.ErrVersion),
+	case errors.As(err, &fault), errors.As(err, &refused), errors.Is(err, plugin.ErrUnsupported), errors.Is(err, plugin.ErrVersion),
 		errors.Is(err, plugin.ErrImport), errors.Is(err, plugin.ErrExport), errors.Is(err, plugin.ErrManifest), errors.Is(err, plugin.ErrLimit), errors.Is(err, plugin.ErrLocked):
 	default:
 		return err
 	}
-	return &completion.Error{Status: status, Code: code, Type: completion.TypeInvalid, Param: param, Message: plugin.Told(err)}
+	return &refusal.Error{Kind: kind, Code: code, Field: param, Message: plugin.Told(err)}
 }

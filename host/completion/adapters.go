@@ -10,10 +10,11 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Adapters are the LoRA adapters of a model. Errors that are a client's to mend are *Error.
+// Adapters are the LoRA adapters of a model. Errors that are a client's to mend are *refusal.Error.
 type Adapters interface {
 	// Choose finds what a prompt is computed with besides the model, and from which position on: the adapters that a request names,
 	// or if it names none those that count for all. It is nil if there is nothing.
@@ -62,10 +63,10 @@ func ReadAdapterScales(raw json.RawMessage, field string) ([]AdapterScale, error
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, Invalid(field, "%s must be a list of objects with id or name, and scale", field)
+		return nil, refusal.Invalid(field, "%s must be a list of objects with id or name, and scale", field)
 	}
 	if len(items) > maxAdapters {
-		return nil, Invalid(field, "%s has %d entries; at most %d are allowed", field, len(items), maxAdapters)
+		return nil, refusal.Invalid(field, "%s has %d entries; at most %d are allowed", field, len(items), maxAdapters)
 	}
 	var scales []AdapterScale
 	for i, item := range items {
@@ -75,7 +76,7 @@ func ReadAdapterScales(raw json.RawMessage, field string) ([]AdapterScale, error
 		}
 		for _, other := range scales {
 			if other.ID == s.ID && other.Name == s.Name {
-				return nil, Invalid(s.Field, "%s names an adapter that is in the list already", s.Field)
+				return nil, refusal.Invalid(s.Field, "%s names an adapter that is in the list already", s.Field)
 			}
 		}
 		scales = append(scales, s)
@@ -95,18 +96,18 @@ func readAdapterScale(item json.RawMessage, field string) (AdapterScale, error) 
 	err := d.Decode(&object)
 	switch {
 	case err != nil:
-		return s, Invalid(field, "%s must be an object with id or name, and scale, and nothing else%s", field, unknownField(err))
+		return s, refusal.Invalid(field, "%s must be an object with id or name, and scale, and nothing else%s", field, unknownField(err))
 	case (object.ID == nil) == (object.Name == nil):
-		return s, Invalid(field, "%s must have either id or name", field)
+		return s, refusal.Invalid(field, "%s must have either id or name", field)
 	case object.Scale == nil:
-		return s, Invalid(field+".scale", "%s.scale is missing: 1 is as the adapter was trained, 0 without it", field)
+		return s, refusal.Invalid(field+".scale", "%s.scale is missing: 1 is as the adapter was trained, 0 without it", field)
 	case math.Abs(*object.Scale) > MaxAdapterScale:
-		return s, Invalid(field+".scale", "%s.scale is %v; it must be from %d to %d", field, *object.Scale, -MaxAdapterScale, MaxAdapterScale)
+		return s, refusal.Invalid(field+".scale", "%s.scale is %v; it must be from %d to %d", field, *object.Scale, -MaxAdapterScale, MaxAdapterScale)
 	}
 	if s.Scale = float32(*object.Scale); object.ID != nil {
 		s.ID = *object.ID
 	} else if s.Name = *object.Name; s.Name == "" {
-		return s, Invalid(field+".name", "%s.name is empty", field)
+		return s, refusal.Invalid(field+".name", "%s.name is empty", field)
 	}
 	return s, nil
 }
@@ -128,7 +129,7 @@ func (r *Request) adapters(prompt []scheduler.Token) (*usedAdapters, error) {
 	r.used = &usedAdapters{}
 	if r.Model.Adapters == nil {
 		if len(r.AdapterScales) > 0 {
-			return nil, Unsupported("lora", "lora is not supported by this server")
+			return nil, refusal.Unsupported("lora", "lora is not supported by this server")
 		}
 		return r.used, nil
 	}
@@ -138,7 +139,7 @@ func (r *Request) adapters(prompt []scheduler.Token) (*usedAdapters, error) {
 }
 
 // UnknownAdapter refuses an adapter that is not loaded.
-func (s AdapterScale) UnknownAdapter(loaded []AdapterInfo) *Error {
+func (s AdapterScale) UnknownAdapter(loaded []AdapterInfo) *refusal.Error {
 	field, value := s.Field+".id", fmt.Sprint(s.ID)
 	if s.Name != "" {
 		field, value = s.Field+".name", strconv.Quote(s.Name)
@@ -152,5 +153,5 @@ func (s AdapterScale) UnknownAdapter(loaded []AdapterInfo) *Error {
 		}
 		known += fmt.Sprintf("%d (%s)", l.ID, l.Name)
 	}
-	return Invalid(field, "%s is %s; no such LoRA adapter is loaded: %s", field, value, known)
+	return refusal.Invalid(field, "%s is %s; no such LoRA adapter is loaded: %s", field, value, known)
 }

@@ -4,7 +4,8 @@ package completion
 
 import (
 	"fmt"
-	"net/http"
+
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // Caller is who sends a request, as far as it matters to the answer.
@@ -25,6 +26,6 @@ func (c Caller) checkPriority(priority int) error {
 	if priority <= 0 || c.MayRaisePriority {
 		return nil
 	}
-	return &Error{Status: http.StatusForbidden, Code: "priority_not_allowed", Type: TypeForbid, Param: "priority",
+	return &refusal.Error{Kind: refusal.KindForbidden, Code: "priority_not_allowed", Field: "priority",
 		Message: fmt.Sprintf("priority is %d; it may be at most 0 but for the keys that server.priority_keys lists", priority)}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -22,7 +23,7 @@ func (s *Service) Converse(ctx context.Context, r *Request, c chat.Conversation)
 		size = max(size, len(*c.Written))
 	}
 	if r.Params.Regex != "" && len(c.Tools) > 0 && c.ToolChoice.Mode != "none" {
-		return Invalid("regex", "regex cannot be used together with tools, whose calls have a grammar of their own")
+		return refusal.Invalid("regex", "regex cannot be used together with tools, whose calls have a grammar of their own")
 	}
 	c.JSONSchema, c.Grammar = string(r.Params.JSONSchema), r.Params.Grammar
 	r.Rendered, err = inPool(ctx, s.pool, r.Deadline, size, func(ctx context.Context) (chat.Prompt, error) {
@@ -62,7 +63,7 @@ func (r *Request) checkCall() error {
 	if !r.mustCall || r.Rendered.Grammar != "" {
 		return nil
 	}
-	return Invalid("tool_choice", "tool_choice asks for a call, but the model's chat template knows no tools; a server can be given another template with --chat-template-file")
+	return refusal.Invalid("tool_choice", "tool_choice asks for a call, but the model's chat template knows no tools; a server can be given another template with --chat-template-file")
 }
 
 var triggerKinds = map[string]sampling.TriggerKind{

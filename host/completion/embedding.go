@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/operation"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 )
@@ -58,11 +58,11 @@ func (s *Service) Embed(ctx context.Context, r EmbeddingRequest) (*Embeddings, e
 		e.Pooling = m.OneVector
 	}
 	if e.Pooling == embedding.PoolingNone && r.OneVector {
-		return nil, Invalid("", "Pooling type 'none' is not OAI compatible. Please use a different pooling type: start the server with another --pooling")
+		return nil, refusal.Invalid("", "Pooling type 'none' is not OAI compatible. Please use a different pooling type: start the server with another --pooling")
 	}
 	if r.Normalize != nil {
 		if err := embedding.CheckNormalize(*r.Normalize); err != nil {
-			return nil, Invalid("embd_normalize", "embd_normalize: %v", err)
+			return nil, refusal.Invalid("embd_normalize", "embd_normalize: %v", err)
 		}
 		e.Normalize = *r.Normalize
 	}
@@ -90,7 +90,7 @@ func readInputs(ctx context.Context, m *embedding.Model, l embedding.Limits, r E
 	}
 	for i, in := range inputs {
 		if len(in) == 0 {
-			return nil, Invalid(r.Field, "Input content cannot be empty")
+			return nil, refusal.Invalid(r.Field, "Input content cannot be empty")
 		}
 		if r.Truncate && len(in) > l.Input {
 			inputs[i] = in[:l.Input]
@@ -120,7 +120,7 @@ func (s *Service) special(ctx context.Context, name string, pick func(*Model) *e
 	}
 	if pick(m) == nil {
 		release()
-		return nil, nil, &Error{Status: http.StatusNotImplemented, Code: "unsupported", Type: TypeLacking, Message: lacking}
+		return nil, nil, &refusal.Error{Kind: refusal.KindLacking, Code: "unsupported", Message: lacking}
 	}
 	return pick(m), release, nil
 }
@@ -143,7 +143,7 @@ type Ranks struct {
 // Rank scores documents.
 func (s *Service) Rank(ctx context.Context, r RankRequest) (*Ranks, error) {
 	if len(r.Documents) > maxInputs {
-		return nil, Invalid("documents", "documents has %d entries; at most %d are taken", len(r.Documents), maxInputs)
+		return nil, refusal.Invalid("documents", "documents has %d entries; at most %d are taken", len(r.Documents), maxInputs)
 	}
 	ctx, stop, err := withTimeout(ctx, r.TimeoutMS)
 	if err != nil {
@@ -217,30 +217,30 @@ func withTimeout(ctx context.Context, ms *int64) (context.Context, context.Cance
 	return ctx, stop, nil
 }
 
-// gone is ErrGone where the client has left, else err.
-func gone(ctx context.Context, err *Error) error {
+// gone is refusal.ErrGone where the client has left, else err.
+func gone(ctx context.Context, err *refusal.Error) error {
 	if errors.Is(context.Cause(ctx), context.Canceled) {
-		return ErrGone
+		return refusal.ErrGone
 	}
 	return err
 }
 
 // embeddingError tells what an error of package embedding means for a client; nil: it is none of them. field holds the texts.
-func embeddingError(err error, field string) *Error {
+func embeddingError(err error, field string) *refusal.Error {
 	var tooLong embedding.TooLongError
 	switch {
 	case errors.As(err, &tooLong):
-		return &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeTooLong, Param: field,
+		return &refusal.Error{Kind: refusal.KindTooLong, Code: "context_length_exceeded", Field: field,
 			Message: fmt.Sprintf("input (%d tokens) is too large to process. increase the physical batch size (current batch size: %d): "+
 				"entry %d of %s is longer than the model takes, or than --ubatch-size", tooLong.Tokens, tooLong.Limit, tooLong.Input, field)}
 	case errors.Is(err, embedding.ErrInvalid):
-		return Invalid(field, "%v", err)
+		return refusal.Invalid(field, "%v", err)
 	case errors.Is(err, embedding.ErrQueueFull):
-		return &Error{Status: http.StatusTooManyRequests, Code: "queue_full", Type: TypeBusy, Retry: 1, Message: err.Error() + "; try again in a moment"}
+		return &refusal.Error{Kind: refusal.KindBusy, Code: "queue_full", Retry: 1, Message: err.Error() + "; try again in a moment"}
 	case errors.Is(err, embedding.ErrClosed):
 		return schedulerError(scheduler.ErrClosed, field)
 	case errors.Is(err, embedding.ErrUnavailable):
-		return &Error{Status: http.StatusServiceUnavailable, Code: "embeddings_unavailable", Type: TypeUnavailable, Retry: 60, Message: err.Error()}
+		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "embeddings_unavailable", Retry: 60, Message: err.Error()}
 	}
 	return nil
 }

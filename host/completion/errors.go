@@ -3,87 +3,34 @@
 package completion
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Error is a refusal. Each dialect writes it in its own shape.
-type Error struct {
-	Status  int            // of HTTP
-	Code    string         // what is wrong, in a word
-	Message string         // for the client
-	Public  string         // what anybody may read of it, in the log too; "": the message
-	Type    string         // the kind of refusal
-	Param   string         // the field at fault; "": none
-	Retry   int            // seconds after which to try again; 0: not said
-	Numbers map[string]int // what else a client may want to know, by name
+// timedOut ends a request that did not come to its end within its timeout_ms. The kind is one that clients do not answer by
+// trying again, as OpenAI's do with the statuses 408, 409, 429 and all from 500 on: the same request would take as long again.
+func timedOut(message string) *refusal.Error {
+	return &refusal.Error{Kind: refusal.KindImpossible, Code: "timeout", Field: "timeout_ms", Message: message}
 }
 
-// Error is what anybody may read: the message, unless that is for the client alone.
-func (e *Error) Error() string { return cmp.Or(e.Public, e.Message) }
-
-// The types of an Error, which are OpenAI's.
-const (
-	TypeInvalid     = "invalid_request_error"
-	TypeAuth        = "authentication_error"
-	TypeForbid      = "permission_error"
-	TypeBusy        = "rate_limit_error"
-	TypeServer      = "server_error"
-	TypeUnavailable = "unavailable_error"
-	TypeTooLong     = "exceed_context_size_error" // llama-server's
-	TypeLacking     = "not_supported_error"       // likewise: this server was not started so that it can do this
-)
-
-// Invalid refuses the value of a field.
-func Invalid(param, format string, args ...any) *Error {
-	return &Error{Status: http.StatusBadRequest, Code: "invalid_value", Type: TypeInvalid, Param: param,
-		Message: fmt.Sprintf(format, args...)}
-}
-
-// Unsupported refuses a field that this server does not act on, rather than ignore it.
-func Unsupported(param, format string, args ...any) *Error {
-	return &Error{Status: http.StatusBadRequest, Code: "unsupported", Type: TypeInvalid, Param: param,
-		Message: fmt.Sprintf(format, args...)}
-}
-
-// ErrGone ends a request whose client has left: nobody reads an answer.
-var ErrGone = errors.New("the client has gone")
-
-// ShuttingDown refuses a request because the server is about to end.
-func ShuttingDown() *Error {
-	return &Error{Status: http.StatusServiceUnavailable, Code: "shutting_down", Type: TypeUnavailable, Retry: 5, Message: "the server is shutting down"}
-}
-
-// timedOut ends a request that did not come to its end within its timeout_ms. The status is one that clients do not answer by
-// trying again, as OpenAI's do with 408, 409, 429 and all from 500 on: the same request would take as long again.
-func timedOut(message string) *Error {
-	return &Error{Status: http.StatusUnprocessableEntity, Code: "timeout", Type: TypeInvalid, Param: "timeout_ms", Message: message}
-}
-
-// AsError turns any error into an Error. prompt names the field the prompt came from.
-func AsError(err error, prompt string) *Error {
-	var own *Error
+// AsError turns any error into a refusal. prompt names the field the prompt came from.
+func AsError(err error, prompt string) *refusal.Error {
+	var own *refusal.Error
 	var badParam *sampling.Invalid
 	var badMessage *chat.Invalid
-	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &own):
 		return own
 	case errors.As(err, &badParam):
-		return Invalid(badParam.Field, "%v", badParam)
+		return refusal.Invalid(badParam.Field, "%v", badParam)
 	case errors.As(err, &badMessage):
-		return Invalid(badMessage.Field, "%v", badMessage)
-	case errors.As(err, &tooLarge):
-		return &Error{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Type: TypeInvalid,
-			Message: fmt.Sprintf("the request body is larger than %d bytes", tooLarge.Limit)}
+		return refusal.Invalid(badMessage.Field, "%v", badMessage)
 	}
 	if e := pluginError(err); e != nil {
 		return e
@@ -95,8 +42,8 @@ func AsError(err error, prompt string) *Error {
 }
 
 // pluginError tells what a plugin's refusal or fault means for a client.
-func pluginError(err error) *Error {
-	var refusal interface {
+func pluginError(err error) *refusal.Error {
+	var refused interface {
 		error
 		Told() string
 		Param() string
@@ -107,35 +54,35 @@ func pluginError(err error) *Error {
 		Kind() string
 	}
 	switch {
-	case errors.As(err, &refusal):
-		return &Error{Status: http.StatusBadRequest, Code: "plugin_refused", Type: TypeInvalid, Param: refusal.Param(), Message: refusal.Told(),
-			Public: refusal.Error()}
+	case errors.As(err, &refused):
+		return &refusal.Error{Kind: refusal.KindInvalid, Code: "plugin_refused", Field: refused.Param(), Message: refused.Told(),
+			Public: refused.Error()}
 	case errors.As(err, &fault) && slices.Contains([]string{"busy", "budget"}, fault.Kind()):
-		return &Error{Status: http.StatusServiceUnavailable, Code: "plugins_busy", Type: TypeBusy, Retry: 1, Message: fault.Told(), Public: fault.Error()}
+		return &refusal.Error{Kind: refusal.KindPluginsBusy, Code: "plugins_busy", Retry: 1, Message: fault.Told(), Public: fault.Error()}
 	case errors.As(err, &fault):
-		return &Error{Status: http.StatusUnprocessableEntity, Code: "plugin_fault", Type: TypeServer, Param: "plugins", Message: fault.Told(), Public: fault.Error()}
+		return &refusal.Error{Kind: refusal.KindPluginFault, Code: "plugin_fault", Field: "plugins", Message: fault.Told(), Public: fault.Error()}
 	}
 	return nil
 }
 
-func schedulerError(err error, prompt string) *Error {
+func schedulerError(err error, prompt string) *refusal.Error {
 	switch {
 	case errors.Is(err, scheduler.ErrQueueFull):
-		return &Error{Status: http.StatusTooManyRequests, Code: "queue_full", Type: TypeBusy, Retry: 1,
+		return &refusal.Error{Kind: refusal.KindBusy, Code: "queue_full", Retry: 1,
 			Message: "too many requests are waiting; try again in a moment"}
 	case errors.Is(err, scheduler.ErrPromptTooLong):
-		return &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeInvalid, Param: prompt, Message: err.Error()}
+		return &refusal.Error{Kind: refusal.KindInvalid, Code: "context_length_exceeded", Field: prompt, Message: err.Error()}
 	case errors.Is(err, scheduler.ErrEmptyPrompt), errors.Is(err, scheduler.ErrBadRequest):
-		return Invalid(prompt, "%v", err)
+		return refusal.Invalid(prompt, "%v", err)
 	case errors.Is(err, scheduler.ErrClosed):
-		return ShuttingDown()
+		return refusal.ShuttingDown()
 	case errors.Is(err, scheduler.ErrLost):
-		return &Error{Status: http.StatusServiceUnavailable, Code: "worker_lost", Type: TypeUnavailable, Retry: 5, Message: err.Error()}
+		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "worker_lost", Retry: 5, Message: err.Error()}
 	case errors.Is(err, scheduler.ErrDeadline):
 		return timedOut(err.Error())
 	case errors.Is(err, chain.ErrNoToken), errors.Is(err, chain.ErrNotAllowed):
-		return &Error{Status: http.StatusUnprocessableEntity, Code: "unsatisfiable", Type: TypeInvalid,
+		return &refusal.Error{Kind: refusal.KindImpossible, Code: "unsatisfiable",
 			Message: "the answer cannot go on with what the request demands of it: " + err.Error()}
 	}
-	return &Error{Status: http.StatusInternalServerError, Code: "internal_error", Type: TypeServer, Message: err.Error()}
+	return &refusal.Error{Kind: refusal.KindInternal, Code: "internal_error", Message: err.Error()}
 }

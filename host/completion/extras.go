@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 )
 
@@ -39,13 +40,13 @@ func DefaultExtras() Extras {
 // check refuses what this server does not do and what is out of range, besides the sampling parameters.
 func (x *Extras) check() error {
 	if x.Priority < -maxPriority || x.Priority > maxPriority {
-		return Invalid("priority", "priority is %d; it must be from %d to %d", x.Priority, -maxPriority, maxPriority)
+		return refusal.Invalid("priority", "priority is %d; it must be from %d to %d", x.Priority, -maxPriority, maxPriority)
 	}
 	if err := x.Guessing.check(); err != nil {
 		return err
 	}
 	if t := x.TimeoutMS; t != nil && (*t < 1 || *t > maxTimeout.Milliseconds()) {
-		return Invalid("timeout_ms", "timeout_ms is %d; it must be from 1 to %d", *t, maxTimeout.Milliseconds())
+		return refusal.Invalid("timeout_ms", "timeout_ms is %d; it must be from 1 to %d", *t, maxTimeout.Milliseconds())
 	}
 	return nil
 }

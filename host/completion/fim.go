@@ -6,6 +6,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -30,7 +31,7 @@ func (f FIM) Missing() (names []string) {
 // prompt whose answer fills the gap.
 func (m *Model) FillIn(ctx context.Context, before []scheduler.Token, after, field string) ([]scheduler.Token, error) {
 	if missing := m.FIM.Missing(); len(missing) > 0 {
-		return nil, Unsupported(field, "%s is set, but this model cannot fill in the middle: its vocabulary has no %s token", field, strings.Join(missing, " token and no "))
+		return nil, refusal.Unsupported(field, "%s is set, but this model cannot fill in the middle: its vocabulary has no %s token", field, strings.Join(missing, " token and no "))
 	}
 	suffix, err := m.Encoder().Tokenize(ctx, after, false, false)
 	if err != nil {

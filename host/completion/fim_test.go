@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/completion/completiontest"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 func TestModel_FillIn(t *testing.T) {
@@ -26,12 +27,12 @@ func TestModel_FillIn(t *testing.T) {
 			t.Errorf("%s: %v %s", name, err, diff)
 		}
 	}
-	var refused *completion.Error
-	if _, err := m.FillIn(t.Context(), nil, "untokenizable", "suffix"); !errors.As(err, &refused) || refused.Param != "suffix" {
+	var refused *refusal.Error
+	if _, err := m.FillIn(t.Context(), nil, "untokenizable", "suffix"); !errors.As(err, &refused) || refused.Field != "suffix" {
 		t.Errorf("got %v", err)
 	}
 	m.FIM.Middle = -1
-	if _, err := m.FillIn(t.Context(), nil, "b", "suffix"); !errors.As(err, &refused) || refused.Param != "suffix" || refused.Status != 400 {
+	if _, err := m.FillIn(t.Context(), nil, "b", "suffix"); !errors.As(err, &refused) || refused.Field != "suffix" || refused.Kind != refusal.KindInvalid {
 		t.Errorf("got %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -21,7 +22,7 @@ type Forker interface {
 func (s *Service) Fork(ctx context.Context, r *Request, st Stream, change func(*sampling.Fields) error) (_ *Request, err error) {
 	source, ok := st.(Forker)
 	if !ok {
-		return nil, Unsupported("type", "fork is not supported by this server")
+		return nil, refusal.Unsupported("type", "fork is not supported by this server")
 	}
 	fork := *r
 	fork.Params.Seed = sampling.RandomSeed()

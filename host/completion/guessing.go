@@ -2,7 +2,10 @@
 
 package completion
 
-import "github.com/penstock/penstock/scheduler"
+import (
+	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/scheduler"
+)
 
 // Guessing says which tokens of the answer may be guessed (speculative decoding), by llama-server's names. The text is the same.
 type Guessing struct {
@@ -15,16 +18,16 @@ const maxDrafted = 1 << 20
 
 func (g *Guessing) check() error {
 	if n := g.Most; n != nil && (*n < 0 || *n > maxDrafted) {
-		return Invalid("speculative.n_max", "speculative.n_max is %d; it must be from 0 (no tokens are guessed) to %d", *n, maxDrafted)
+		return refusal.Invalid("speculative.n_max", "speculative.n_max is %d; it must be from 0 (no tokens are guessed) to %d", *n, maxDrafted)
 	}
 	if n := g.Least; n < 0 || n > maxDrafted {
-		return Invalid("speculative.n_min", "speculative.n_min is %d; it must be from 0 to %d", n, maxDrafted)
+		return refusal.Invalid("speculative.n_min", "speculative.n_min is %d; it must be from 0 to %d", n, maxDrafted)
 	}
 	if g.Most != nil && *g.Most > 0 && g.Least > *g.Most {
-		return Invalid("speculative.n_min", "speculative.n_min is %d; it must not be more than speculative.n_max, which is %d", g.Least, *g.Most)
+		return refusal.Invalid("speculative.n_min", "speculative.n_min is %d; it must not be more than speculative.n_max, which is %d", g.Least, *g.Most)
 	}
 	if p := g.LeastChance; !(p >= 0 && p <= 1) {
-		return Invalid("speculative.p_min", "speculative.p_min is %v; it must be from 0 to 1", p)
+		return refusal.Invalid("speculative.p_min", "speculative.p_min is %v; it must be from 0 to 1", p)
 	}
 	return nil
 }

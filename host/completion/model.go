@@ -18,7 +18,7 @@ import (
 // Models finds the models that are served.
 type Models interface {
 	// Use finds a model by the name that a client gave; "" is the default one. It may have to be loaded first, which ends with ctx.
-	// The model stays loaded until release is called, once. Errors that are a client's to mend are *Error.
+	// The model stays loaded until release is called, once. Errors that are a client's to mend are *refusal.Error.
 	Use(ctx context.Context, name string) (m *Model, release func(), err error)
 	// Loaded finds a model as Use does, if it is in memory; otherwise its error is that of NotLoaded. It loads none, and is no use: the
 	// model is unloaded when it would have been without it, but not before release is called.
@@ -27,7 +27,7 @@ type Models interface {
 	List() []Listed
 	// Residents are the models in memory, and those that are being loaded. Asking changes nothing: no model is loaded or kept for it.
 	Residents() []Resident
-	// Unload takes a model out of memory that nobody uses. Errors that are a client's to mend are *Error.
+	// Unload takes a model out of memory that nobody uses. Errors that are a client's to mend are *refusal.Error.
 	Unload(name string) error
 }
 
@@ -145,7 +145,7 @@ func (m *Model) expect() (arrived func()) {
 }
 
 // Conversations are those that the last answers of slots have left in the KV cache. A call waits until its slot is idle. It finds a
-// conversation, and leaves it, with a cache salt. Errors that are a client's to mend are *Error.
+// conversation, and leaves it, with a cache salt. Errors that are a client's to mend are *refusal.Error.
 type Conversations interface {
 	// Save saves a slot's to a file and returns how many tokens it has, and bytes the file.
 	Save(ctx context.Context, slot int, salt, name string) (tokens int, bytes int64, err error)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // PluginUse is an entry of a request's plugins.
@@ -37,10 +38,10 @@ func readUses(raw json.RawMessage) ([]PluginUse, error) {
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, Invalid("plugins", "plugins must be a list of names, or of objects with "+pluginObject)
+		return nil, refusal.Invalid("plugins", "plugins must be a list of names, or of objects with "+pluginObject)
 	}
 	if len(items) > maxPlugins {
-		return nil, Invalid("plugins", "plugins has %d entries; at most %d are allowed", len(items), maxPlugins)
+		return nil, refusal.Invalid("plugins", "plugins has %d entries; at most %d are allowed", len(items), maxPlugins)
 	}
 	uses := make([]PluginUse, 0, len(items))
 	for i, item := range items {
@@ -50,7 +51,7 @@ func readUses(raw json.RawMessage) ([]PluginUse, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(uses, func(u PluginUse) bool { return u.Name == use.Name }) {
-			return nil, Invalid(field, "%s is %q, which is in the list already", field, use.Name)
+			return nil, refusal.Invalid(field, "%s is %q, which is in the list already", field, use.Name)
 		}
 		uses = append(uses, use)
 	}
@@ -71,17 +72,17 @@ func readUse(item json.RawMessage, field string) (PluginUse, error) {
 	d := json.NewDecoder(bytes.NewReader(item))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&object); err != nil {
-		return use, Invalid(field, "%s must be a name or an object with %s, and nothing else%s", field, pluginObject, unknownField(err))
+		return use, refusal.Invalid(field, "%s must be a name or an object with %s, and nothing else%s", field, pluginObject, unknownField(err))
 	}
 	switch object.OnError {
 	case "", "fail":
 	case "skip":
 		use.Skip = true
 	default:
-		return use, Invalid(field+".on_error", `%s.on_error is %q; it must be "fail" or "skip"`, field, object.OnError)
+		return use, refusal.Invalid(field+".on_error", `%s.on_error is %q; it must be "fail" or "skip"`, field, object.OnError)
 	}
 	if object.SHA256 != "" && !hexSum.MatchString(object.SHA256) {
-		return use, Invalid(field+".sha256", "%s.sha256 is %q; it must be 64 hexadecimal digits in small letters, as GET /v1/plugins gives them", field, excerpt.Of(object.SHA256, 80))
+		return use, refusal.Invalid(field+".sha256", "%s.sha256 is %q; it must be 64 hexadecimal digits in small letters, as GET /v1/plugins gives them", field, excerpt.Of(object.SHA256, 80))
 	}
 	use.Name, use.SHA256 = object.Name, object.SHA256
 	if string(bytes.TrimSpace(object.Config)) != "null" {

@@ -8,12 +8,13 @@ import (
 	"slices"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Policies lets plugins decide answers. Errors that are a client's to mend are *Error.
+// Policies lets plugins decide answers. Errors that are a client's to mend are *refusal.Error.
 type Policies interface {
 	// Resolve finds the plugins of a request, once: those that it uses, those that its chain names, and the operator's. Their
 	// configuration is checked. client tells who asks. The caller releases them.
@@ -69,7 +70,7 @@ func (m *Model) plugins(client string, uses []PluginUse, chain []string) (Plugin
 		return m.Policies.Resolve(client, uses, chain)
 	}
 	if len(uses) > 0 {
-		return nil, Unsupported("plugins", "plugins is not supported by this server")
+		return nil, refusal.Unsupported("plugins", "plugins is not supported by this server")
 	}
 	return noPlugins{m.Engine}.Again(client, chain)
 }
@@ -88,7 +89,7 @@ func (noPlugins) Render(context.Context, sampling.Params, []chat.Message) (*stri
 
 func (n noPlugins) Again(_ string, chain []string) (Plugins, error) {
 	if i := slices.IndexFunc(chain, namesPlugin); i >= 0 {
-		return nil, Unsupported("samplers", "plugins in samplers are not supported by this server: %q", chain[i])
+		return nil, refusal.Unsupported("samplers", "plugins in samplers are not supported by this server: %q", chain[i])
 	}
 	return n, nil
 }

@@ -8,10 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -36,7 +36,7 @@ func (m *Model) Prompts(ctx context.Context, raw json.RawMessage) ([][]scheduler
 func (r promptReader) prompts(ctx context.Context, raw json.RawMessage, field string, most int) ([][]scheduler.Token, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
-		return nil, Invalid(field, "%s is missing", field)
+		return nil, refusal.Invalid(field, "%s is missing", field)
 	}
 	if raw[0] != '[' {
 		p, err := r.onePrompt(ctx, raw, field)
@@ -44,14 +44,14 @@ func (r promptReader) prompts(ctx context.Context, raw json.RawMessage, field st
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil {
-		return nil, Invalid(field, "%s is not a list", field)
+		return nil, refusal.Invalid(field, "%s is not a list", field)
 	}
 	if slices.IndexFunc(items, IsNumber) >= 0 {
 		p, err := r.mixedPrompt(ctx, items, field)
 		return [][]scheduler.Token{p}, err
 	}
 	if len(items) == 0 || len(items) > most {
-		return nil, Invalid(field, "%s has %d prompts; 1 to %d are allowed", field, len(items), most)
+		return nil, refusal.Invalid(field, "%s has %d prompts; 1 to %d are allowed", field, len(items), most)
 	}
 	prompts := make([][]scheduler.Token, len(items))
 	for i, item := range items {
@@ -69,9 +69,9 @@ func TextError(err error, field string) error {
 	var tooLong *chat.TooLong
 	switch {
 	case errors.As(err, &tooLong):
-		return &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeInvalid, Param: field, Message: tooLong.Error()}
+		return &refusal.Error{Kind: refusal.KindInvalid, Code: "context_length_exceeded", Field: field, Message: tooLong.Error()}
 	case errors.Is(err, chat.ErrInvalidText):
-		return Invalid(field, "%s: %v", field, err)
+		return refusal.Invalid(field, "%s: %v", field, err)
 	}
 	return err
 }
@@ -85,7 +85,7 @@ func (r promptReader) onePrompt(ctx context.Context, raw json.RawMessage, field 
 	if raw[0] == '{' && json.Unmarshal(raw, &object) == nil && len(object.Prompt) > 0 {
 		if IsSet(object.Media) {
 			field += ".multimodal_data"
-			return nil, Unsupported(field, "%s is not supported: the model reads text only", field)
+			return nil, refusal.Unsupported(field, "%s is not supported: the model reads text only", field)
 		}
 		raw, field = object.Prompt, field+".prompt_string"
 	}
@@ -96,7 +96,7 @@ func (r promptReader) onePrompt(ctx context.Context, raw json.RawMessage, field 
 	}
 	var items []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &items) != nil {
-		return nil, Invalid(field, "%s must be a text or a list of tokens", field)
+		return nil, refusal.Invalid(field, "%s must be a text or a list of tokens", field)
 	}
 	return r.mixedPrompt(ctx, items, field)
 }
@@ -125,7 +125,7 @@ func (r promptReader) mixedPrompt(ctx context.Context, items []json.RawMessage, 
 		var token int32
 		if err := json.Unmarshal(item, &token); err != nil || token < 0 || int(token) >= r.vocabulary {
 			at := fmt.Sprintf("%s[%d]", field, i)
-			return nil, Invalid(at, "%s must be a text or a token from 0 to %d", at, r.vocabulary-1)
+			return nil, refusal.Invalid(at, "%s must be a text or a token from 0 to %d", at, r.vocabulary-1)
 		}
 		prompt = append(prompt, token)
 	}

@@ -4,8 +4,8 @@ package completion
 
 import (
 	"context"
-	"net/http"
 
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -42,7 +42,7 @@ func beginRecording(b Basics, m *Model, release func()) (Recording, func(), erro
 		return nil, release, nil
 	}
 	if m.Recordings == nil {
-		return nil, release, &Error{Status: http.StatusForbidden, Code: "recordings_disabled", Type: TypeForbid, Param: "record",
+		return nil, release, &refusal.Error{Kind: refusal.KindForbidden, Code: "recordings_disabled", Field: "record",
 			Message: "record is true, but this server records no requests; its operator can set recordings.enabled, and recordings.dir where there is no home folder"}
 	}
 	recording := m.Recordings.Begin(b.Caller.ID)

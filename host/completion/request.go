@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
@@ -98,7 +99,7 @@ func (s *Service) New(ctx context.Context, b Basics, fill func(context.Context, 
 	}
 	if m.EmbedsOnly {
 		release()
-		return nil, Unsupported("model", "the model %s makes embeddings and generates no text; name another", m.Name)
+		return nil, refusal.Unsupported("model", "the model %s makes embeddings and generates no text; name another", m.Name)
 	}
 	recording, release, err := beginRecording(b, m, release)
 	if err != nil {

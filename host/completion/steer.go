@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -19,7 +20,7 @@ func (s *Service) Renew(ctx context.Context, r *Request, fields sampling.Fields,
 			return made, err
 		}
 		if !slices.Equal(params.PreservedTokens, r.Params.PreservedTokens) {
-			return made, Unsupported("preserved_tokens", "preserved_tokens stay as they are while an answer is written")
+			return made, refusal.Unsupported("preserved_tokens", "preserved_tokens stay as they are while an answer is written")
 		}
 		renew := r.renew
 		if renew == nil {

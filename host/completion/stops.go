@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // MaxStops bounds the texts that end an answer.
@@ -21,14 +23,14 @@ func ReadStops(raw json.RawMessage, field string) ([]string, error) {
 	if json.Unmarshal(raw, &one) == nil {
 		list = []string{one}
 	} else if json.Unmarshal(raw, &list) != nil {
-		return nil, Invalid(field, "%s must be a text or a list of texts", field)
+		return nil, refusal.Invalid(field, "%s must be a text or a list of texts", field)
 	}
 	if len(list) > MaxStops {
-		return nil, Invalid(field, "%s has %d texts; at most %d are allowed", field, len(list), MaxStops)
+		return nil, refusal.Invalid(field, "%s has %d texts; at most %d are allowed", field, len(list), MaxStops)
 	}
 	if i := slices.Index(list, ""); i >= 0 {
 		field = fmt.Sprintf("%s[%d]", field, i)
-		return nil, Invalid(field, "%s is empty; it would end every answer at once", field)
+		return nil, refusal.Invalid(field, "%s is empty; it would end every answer at once", field)
 	}
 	return list, nil
 }

@@ -6,11 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/operation"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -24,7 +24,7 @@ func (s *Service) Submit(ctx context.Context, r *Request) ([]Stream, error) {
 	}
 	for _, prompt := range r.Prompts {
 		if len(prompt) >= r.Model.Context {
-			return nil, &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeInvalid, Param: r.PromptField,
+			return nil, &refusal.Error{Kind: refusal.KindInvalid, Code: "context_length_exceeded", Field: r.PromptField,
 				Message: fmt.Sprintf("the prompt has %d tokens; the context holds %d, the answer included", len(prompt), r.Model.Context),
 				Numbers: map[string]int{"n_prompt_tokens": len(prompt), "n_ctx": r.Model.Context}}
 		}
@@ -36,8 +36,8 @@ func (s *Service) Submit(ctx context.Context, r *Request) ([]Stream, error) {
 		if r.Choices > 1 {
 			field = "n"
 		}
-		return nil, Invalid(field, "%v; ask for fewer, or in several requests", err)
-	case errors.Is(err, ErrGone):
+		return nil, refusal.Invalid(field, "%v; ask for fewer, or in several requests", err)
+	case errors.Is(err, refusal.ErrGone):
 		return nil, err
 	case err != nil:
 		return nil, AsError(err, r.PromptField)
@@ -175,9 +175,9 @@ func (r *Request) schemaError(err error) error {
 	case r.SchemaField == "":
 		return err
 	case errors.As(err, &refused) && refused.Field == usual:
-		return Invalid(r.SchemaField, "%s%s", r.SchemaField, strings.TrimPrefix(refused.Error(), usual))
+		return refusal.Invalid(r.SchemaField, "%s%s", r.SchemaField, strings.TrimPrefix(refused.Error(), usual))
 	case errors.As(err, &unfit) && unfit.Field == usual:
-		return Invalid(r.SchemaField, "%s %s", r.SchemaField, unfit.Reason)
+		return refusal.Invalid(r.SchemaField, "%s %s", r.SchemaField, unfit.Reason)
 	}
 	return err
 }
@@ -190,7 +190,7 @@ func chainError(err error, p sampling.Params) error {
 		return err
 	}
 	if p.IsSet() {
-		return Invalid(p.Field(), "%s cannot be used: %v", p.Field(), err)
+		return refusal.Invalid(p.Field(), "%s cannot be used: %v", p.Field(), err)
 	}
-	return Invalid("samplers", "%v", err)
+	return refusal.Invalid("samplers", "%v", err)
 }

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -81,7 +82,7 @@ func causeOf(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause
 	}
-	return ErrGone
+	return refusal.ErrGone
 }
 
 func recovered[T any](ctx context.Context, work func(context.Context) (T, error)) (r result[T]) {

@@ -7,6 +7,7 @@ import (
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/stage"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -40,7 +41,7 @@ func (r *uses) renewal(inForce *inForce) func(sampling.Params) ([]chain.Stage, e
 	return func(params sampling.Params) ([]chain.Stage, error) {
 		for _, entry := range params.Chain {
 			if name, ok := sampling.PluginNamed(entry); ok && find(r.list, name) == nil {
-				return nil, completion.Invalid("samplers", "samplers has %s; no plugin can be added to an answer that has begun", entry)
+				return nil, refusal.Invalid("samplers", "samplers has %s; no plugin can be added to an answer that has begun", entry)
 			}
 		}
 		return r.stages(params, r.list, func(u *use) (chain.Stage, error) {

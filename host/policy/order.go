@@ -5,8 +5,8 @@ package policy
 import (
 	"slices"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 )
 
@@ -41,9 +41,9 @@ func checkViews(chain []string, uses []use) error {
 		view := find(uses, name).plugin.Manifest.View
 		switch {
 		case slices.Contains(chain[:i], entry):
-			return completion.Invalid("samplers", "samplers has %s twice; a plugin stands in one place", entry)
+			return refusal.Invalid("samplers", "samplers has %s twice; a plugin stands in one place", entry)
 		case view == load.ViewLogits && narrowed != "":
-			return completion.Invalid("samplers", "%s sees all logits, so it must stand before %s, which drops some", entry, narrowed)
+			return refusal.Invalid("samplers", "%s sees all logits, so it must stand before %s, which drops some", entry, narrowed)
 		case view == load.ViewCandidates:
 			narrowed = entry
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/recording"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 )
 
@@ -21,7 +22,7 @@ func (r *uses) Render(ctx context.Context, params sampling.Params, messages []ch
 		switch {
 		case !u.plugin.IsTemplate():
 		case chosen != nil:
-			return nil, completion.Invalid("plugins", "plugins %q and %q are both templates; a request can have one", chosen.Name, u.Name)
+			return nil, refusal.Invalid("plugins", "plugins %q and %q are both templates; a request can have one", chosen.Name, u.Name)
 		default:
 			chosen = u
 		}
@@ -45,7 +46,7 @@ func (r *uses) Render(ctx context.Context, params sampling.Params, messages []ch
 func (r *uses) RefuseTemplates() error {
 	for _, u := range r.list {
 		if u.asked && u.plugin.IsTemplate() {
-			return completion.Invalid("plugins", "plugin %q is a template: it needs messages, and this request has a prompt", u.Name)
+			return refusal.Invalid("plugins", "plugin %q is a template: it needs messages, and this request has a prompt", u.Name)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 )
 
@@ -83,7 +84,7 @@ func (b *Builder) take(u *use) (err error) {
 		return useError(u, err)
 	}
 	if u.SHA256 != "" && u.SHA256 != p.SHA256 {
-		err = completion.Invalid(u.Field+".sha256", "%s.sha256 is %s; plugin %q of this server is %s: leave the field out, or have that version installed",
+		err = refusal.Invalid(u.Field+".sha256", "%s.sha256 is %s; plugin %q of this server is %s: leave the field out, or have that version installed",
 			u.Field, u.SHA256, u.Name, p.SHA256)
 	} else if u.Config, err = p.CheckConfig(u.Config); err != nil {
 		err = useError(u, err)
@@ -108,7 +109,7 @@ func checkDefault(u completion.PluginUse) error {
 	case !u.Skip:
 		return nil
 	}
-	return completion.Invalid(field, "%s is %s; every request here uses plugin %q as the operator has set it up: leave the field out", field, value, u.Name)
+	return refusal.Invalid(field, "%s is %s; every request here uses plugin %q as the operator has set it up: leave the field out", field, value, u.Name)
 }
 
 func release(uses []use) {

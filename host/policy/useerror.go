@@ -4,10 +4,9 @@ package policy
 
 import (
 	"errors"
-	"net/http"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // useError turns the reason why a plugin cannot be used into an error that names the field.
@@ -16,12 +15,12 @@ func useError(u *use, err error) error {
 	var quarantine *plugin.QuarantineError
 	switch {
 	case errors.As(err, &config):
-		return completion.Invalid(u.Field+".config"+config.Field, "plugin %s: %v", u.Name, config)
+		return refusal.Invalid(u.Field+".config"+config.Field, "plugin %s: %v", u.Name, config)
 	case errors.As(err, &quarantine):
-		return &completion.Error{Status: http.StatusTooManyRequests, Code: "plugin_quarantined", Type: completion.TypeBusy, Param: u.Field,
+		return &refusal.Error{Kind: refusal.KindBusy, Code: "plugin_quarantined", Field: u.Field,
 			Message: quarantine.Error(), Retry: quarantine.Seconds()}
 	case errors.Is(err, plugin.ErrUnknown):
-		return completion.Invalid(u.Field, "%v", err)
+		return refusal.Invalid(u.Field, "%v", err)
 	}
 	return err
 }

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net/http"
 	"os"
 	"regexp"
 	"sync"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/penstock/penstock/host/atomicfile"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // Limits bound what is recorded and kept.
@@ -65,7 +65,7 @@ func (p *pending) wait(ctx context.Context) error {
 	case <-p.done:
 		return nil
 	case <-ctx.Done():
-		return completion.ErrGone
+		return refusal.ErrGone
 	}
 }
 
@@ -174,6 +174,6 @@ func (s *Store) Remove(ctx context.Context, r completion.RecordingReader, id str
 }
 
 func absent(id string) error {
-	return &completion.Error{Status: http.StatusNotFound, Code: "recording_not_found", Type: completion.TypeInvalid, Param: "id",
+	return &refusal.Error{Kind: refusal.KindNotFound, Code: "recording_not_found", Field: "id",
 		Message: fmt.Sprintf("there is no recording %.40q of yours; GET /v1/recordings lists those there are", id)}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/session"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 )
@@ -109,7 +110,7 @@ func TestStore_Prune_RemovesOldAndMany(t *testing.T) {
 	if list, err := s.List(t.Context(), all); err != nil || len(list) != 2 {
 		t.Errorf("%+v, %v; want the last 2 of %v", list, err, ids)
 	}
-	if _, err := s.Get(t.Context(), all, ids[0]); !errors.As(err, new(*completion.Error)) {
+	if _, err := s.Get(t.Context(), all, ids[0]); !errors.As(err, new(*refusal.Error)) {
 		t.Errorf("got %v", err)
 	}
 	old := time.Now().Add(-2 * time.Hour)
@@ -174,14 +175,14 @@ func TestStore_Get_OfARequestAtWork(t *testing.T) {
 	r := New(s, "words", hosttest.Words{}).Begin("a")
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Get(gone, completion.RecordingReader{Caller: "a"}, r.ID()); !errors.Is(err, completion.ErrGone) {
+	if _, err := s.Get(gone, completion.RecordingReader{Caller: "a"}, r.ID()); !errors.Is(err, refusal.ErrGone) {
 		t.Errorf("got %v", err)
 	}
 	if list, err := s.List(t.Context(), completion.RecordingReader{Caller: "a"}); err != nil || len(list) != 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	r.Release()
-	if _, err := s.Get(t.Context(), completion.RecordingReader{Caller: "a"}, r.ID()); !errors.As(err, new(*completion.Error)) {
+	if _, err := s.Get(t.Context(), completion.RecordingReader{Caller: "a"}, r.ID()); !errors.As(err, new(*refusal.Error)) {
 		t.Errorf("got %v", err)
 	}
 }

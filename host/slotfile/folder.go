@@ -9,11 +9,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 
 	"github.com/penstock/penstock/host/atomicfile"
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
@@ -71,10 +70,10 @@ func (f *Folder) Save(ctx context.Context, slot int, salt, name string) (tokens 
 		return 0, 0, err
 	}
 	if o.Adapters, err = f.engine.AdapterFiles(saved.Scope.Adapters); err != nil {
-		return 0, 0, completion.Invalid("id_slot", "the conversation of slot %d cannot be saved: %v", slot, err)
+		return 0, 0, refusal.Invalid("id_slot", "the conversation of slot %d cannot be saved: %v", slot, err)
 	}
 	if bytes, err = f.write(name, saved.Tokens, contents, o); errors.Is(err, errOther) {
-		return 0, 0, completion.Invalid("filename", "unable to save slot %d as %q: %v; choose another name", slot, name, err)
+		return 0, 0, refusal.Invalid("filename", "unable to save slot %d as %q: %v; choose another name", slot, name, err)
 	} else if err != nil {
 		return 0, 0, fmt.Errorf("unable to save slot %d: %w", slot, withoutPath(err))
 	}
@@ -105,7 +104,7 @@ func (f *Folder) Restore(ctx context.Context, slot int, salt, name string) (toke
 	defer f.end()
 	saved, bytes, err := f.read(name, ownerOf(salt))
 	if err != nil {
-		return 0, 0, completion.Invalid("filename", "unable to restore slot %d from %q: %v", slot, name, withoutPath(err))
+		return 0, 0, refusal.Invalid("filename", "unable to restore slot %d from %q: %v", slot, name, withoutPath(err))
 	}
 	defer func() { err = errors.Join(err, saved.State.Close()) }()
 	saved.Scope.Salt = salt
@@ -174,7 +173,7 @@ func (f *Folder) Erase(ctx context.Context, slot int, salt string) (int, error) 
 // begin checks the name and waits for other files.
 func (f *Folder) begin(ctx context.Context, name string) error {
 	if !validName(name) {
-		return completion.Invalid("filename", "filename is %q; it must be the name of a file, without a path, of 1 to %d bytes", name, longestName)
+		return refusal.Invalid("filename", "filename is %q; it must be the name of a file, without a path, of 1 to %d bytes", name, longestName)
 	}
 	select {
 	case f.turn <- struct{}{}:
@@ -190,13 +189,13 @@ func (f *Folder) end() { <-f.turn }
 func slotError(slot int, err error) error {
 	switch {
 	case errors.Is(err, kvcache.ErrNoStates):
-		return &completion.Error{Status: http.StatusNotImplemented, Code: "not_supported", Type: completion.TypeLacking, Message: err.Error()}
+		return &refusal.Error{Kind: refusal.KindLacking, Code: "not_supported", Message: err.Error()}
 	case errors.Is(err, kvcache.ErrNothingCached):
-		return completion.Invalid("id_slot", "slot %d has no conversation to save: %v; save it soon after an answer", slot, err)
+		return refusal.Invalid("id_slot", "slot %d has no conversation to save: %v; save it soon after an answer", slot, err)
 	case errors.Is(err, scheduler.ErrBadRequest):
-		return completion.Invalid("id_slot", "%v", err)
+		return refusal.Invalid("id_slot", "%v", err)
 	case errors.Is(err, kvcache.ErrState):
-		return completion.Invalid("filename", "unable to restore slot %d: %v; the server that saved it had another KV cache", slot, err)
+		return refusal.Invalid("filename", "unable to restore slot %d: %v; the server that saved it had another KV cache", slot, err)
 	}
 	return err
 }

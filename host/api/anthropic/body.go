@@ -10,6 +10,7 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // messagesBody is POST /v1/messages.
@@ -44,19 +45,19 @@ func (b *messagesBody) check() error {
 		raw  json.RawMessage
 	}{{"container", b.Container}, {"context_management", b.ContextManagement}, {"mcp_servers", b.MCPServers}} {
 		if completion.IsSet(f.raw) {
-			return completion.Unsupported(f.name, "%s is not supported by this server", f.name)
+			return refusal.Unsupported(f.name, "%s is not supported by this server", f.name)
 		}
 	}
 	if !(b.Temperature >= 0 && b.Temperature <= hottest) {
-		return completion.Invalid("temperature", "temperature is %v; it must be a number from 0 to %d", b.Temperature, hottest)
+		return refusal.Invalid("temperature", "temperature is %v; it must be a number from 0 to %d", b.Temperature, hottest)
 	}
 	if len(b.StopSequences) > completion.MaxStops {
-		return completion.Invalid("stop_sequences", "stop_sequences has %d texts; at most %d are allowed", len(b.StopSequences), completion.MaxStops)
+		return refusal.Invalid("stop_sequences", "stop_sequences has %d texts; at most %d are allowed", len(b.StopSequences), completion.MaxStops)
 	}
 	for i, stop := range b.StopSequences {
 		if strings.TrimSpace(stop) == "" {
 			field := "stop_sequences[" + strconv.Itoa(i) + "]"
-			return completion.Invalid(field, "%s is %q; it must have more than white space", field, stop)
+			return refusal.Invalid(field, "%s is %q; it must have more than white space", field, stop)
 		}
 	}
 	return b.OutputConfig.check()
@@ -66,9 +67,9 @@ func (b *messagesBody) check() error {
 func (b *messagesBody) checkAnswer() error {
 	switch {
 	case b.MaxTokens == nil:
-		return completion.Invalid("max_tokens", "max_tokens is missing; say how many tokens the message may have at most")
+		return refusal.Invalid("max_tokens", "max_tokens is missing; say how many tokens the message may have at most")
 	case *b.MaxTokens < 1:
-		return completion.Invalid("max_tokens", "max_tokens is %d; it must be at least 1", *b.MaxTokens)
+		return refusal.Invalid("max_tokens", "max_tokens is %d; it must be at least 1", *b.MaxTokens)
 	}
 	return nil
 }

@@ -5,7 +5,8 @@ package anthropic
 import (
 	"net/http"
 
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // errorBody is an error, as an answer or as an event.
@@ -27,8 +28,8 @@ type errorObject struct {
 func (errorBody) EventName() string { return "error" }
 
 // Error is the wire.ErrorShape of the API.
-func Error(e *completion.Error) any {
-	return errorBody{Type: "error", Error: errorObject{Type: typeOf(e.Status), Message: e.Message, Code: e.Code, Param: e.Param}}
+func Error(e *refusal.Error) any {
+	return errorBody{Type: "error", Error: errorObject{Type: typeOf(wire.StatusOf(e)), Message: e.Message, Code: e.Code, Param: e.Field}}
 }
 
 // typeOf is Anthropic's word for the errors of a status.

@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 
 	"github.com/penstock/penstock/host/chat"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // readThinking reads whether the model thinks before it answers, and for how many tokens at most; nil: as it likes. Without the field it
@@ -21,7 +21,7 @@ func readThinking(raw json.RawMessage) (on bool, budget *int, err error) {
 		Budget *int   `json:"budget_tokens"`
 	}
 	if err := json.Unmarshal(raw, &t); err != nil {
-		return false, nil, completion.Invalid("thinking", "thinking is not an object with a type (enabled, disabled or adaptive) and budget_tokens, an integer")
+		return false, nil, refusal.Invalid("thinking", "thinking is not an object with a type (enabled, disabled or adaptive) and budget_tokens, an integer")
 	}
 	switch t.Type {
 	case "disabled":
@@ -30,11 +30,11 @@ func readThinking(raw json.RawMessage) (on bool, budget *int, err error) {
 		return true, nil, nil
 	case "enabled":
 		if t.Budget == nil || *t.Budget < 1 {
-			return false, nil, completion.Invalid("thinking.budget_tokens", "thinking.budget_tokens must be at least 1 where thinking is enabled")
+			return false, nil, refusal.Invalid("thinking.budget_tokens", "thinking.budget_tokens must be at least 1 where thinking is enabled")
 		}
 		return true, t.Budget, nil
 	}
-	return false, nil, completion.Invalid("thinking.type", "thinking.type is %q; it must be enabled, disabled or adaptive", excerpt.Of(t.Type, longestWord))
+	return false, nil, refusal.Invalid("thinking.type", "thinking.type is %q; it must be enabled, disabled or adaptive", excerpt.Of(t.Type, longestWord))
 }
 
 // outputConfig is what the answer must look like, and with how much effort it is made.
@@ -51,7 +51,7 @@ func (o *outputConfig) check() error {
 	switch f := o.Format; {
 	case f == nil:
 	case f.Type != "json_schema":
-		return completion.Invalid("output_config.format.type", "output_config.format.type is %q; it must be json_schema", excerpt.Of(f.Type, longestWord))
+		return refusal.Invalid("output_config.format.type", "output_config.format.type is %q; it must be json_schema", excerpt.Of(f.Type, longestWord))
 	case !isObject(f.Schema):
 		return &chat.Invalid{Field: "output_config.format.schema", Reason: "must be a JSON schema, which is an object"}
 	}

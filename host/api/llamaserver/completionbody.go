@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 )
@@ -104,20 +105,20 @@ func (b *completionBody) check() error {
 		{"logprobs", b.Logprobs, math.MinInt32, mostProbs},
 	} {
 		if f.value != nil && (*f.value < f.low || *f.value > f.high) {
-			return completion.Invalid(f.name, "%s is %d; it must be from %d to %d", f.name, *f.value, f.low, f.high)
+			return refusal.Invalid(f.name, "%s is %d; it must be from %d to %d", f.name, *f.value, f.low, f.high)
 		}
 	}
 	if b.TMaxPredictMS < -1 {
-		return completion.Invalid("t_max_predict_ms", "t_max_predict_ms is %d; it must be at least -1", b.TMaxPredictMS)
+		return refusal.Invalid("t_max_predict_ms", "t_max_predict_ms is %d; it must be at least -1", b.TMaxPredictMS)
 	}
 	if len(b.DrySequenceBreakers) == 0 {
-		return completion.Invalid("dry_sequence_breakers", "dry_sequence_breakers is empty; it must be a list of texts, or be left out")
+		return refusal.Invalid("dry_sequence_breakers", "dry_sequence_breakers is empty; it must be a list of texts, or be left out")
 	}
 	switch b.ReasoningFormat {
 	case "none", "auto", "deepseek", "deepseek-legacy":
 		return nil
 	}
-	return completion.Invalid("reasoning_format", "reasoning_format is %q; it must be none, auto, deepseek or deepseek-legacy", b.ReasoningFormat)
+	return refusal.Invalid("reasoning_format", "reasoning_format is %q; it must be none, auto, deepseek or deepseek-legacy", b.ReasoningFormat)
 }
 
 // The bounds of the alternatives reported with each token: before the sampler chain, and after it, where each sampler is looked at.
@@ -158,7 +159,7 @@ func (b *completionBody) fill(r *completion.Request) (err error) {
 	r.Shift.Discard = b.NDiscard
 	if b.IDSlot != nil && *b.IDSlot != -1 {
 		if *b.IDSlot < 0 || *b.IDSlot >= r.Model.Slots {
-			return completion.Invalid("id_slot", "id_slot is %d; it must be from 0 to %d, or -1 for any", *b.IDSlot, r.Model.Slots-1)
+			return refusal.Invalid("id_slot", "id_slot is %d; it must be from 0 to %d, or -1 for any", *b.IDSlot, r.Model.Slots-1)
 		}
 		r.Slot = b.IDSlot
 	}
@@ -168,7 +169,7 @@ func (b *completionBody) fill(r *completion.Request) (err error) {
 			r.Candidates = n
 		}
 		if r.Candidates > mostCandidates {
-			return completion.Invalid("n_probs", "n_probs is %d; with post_sampling_probs it must be at most %d", n, mostCandidates)
+			return refusal.Invalid("n_probs", "n_probs is %d; with post_sampling_probs it must be at most %d", n, mostCandidates)
 		}
 	}
 	r.Progress = b.ReturnProgress && b.Stream
@@ -196,7 +197,7 @@ func (b *completionBody) choices(slots int) (int, error) {
 	}
 	n := first(1, b.NCmpl, b.N)
 	if n < 1 || n > slots {
-		return 0, completion.Invalid(name, "%s is %d; it must be from 1 to %d, the number of slots", name, n, slots)
+		return 0, refusal.Invalid(name, "%s is %d; it must be from 1 to %d, the number of slots", name, n, slots)
 	}
 	return n, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // embeddingBody is POST /embedding.
@@ -35,12 +36,12 @@ func (a API) embedding(c echo.Context) error {
 	r := completion.EmbeddingRequest{ModelName: b.Model, Input: b.Input, Field: "input", Normalize: b.Normalize, TimeoutMS: b.TimeoutMS}
 	switch {
 	case b.Input == nil && b.Content == nil:
-		return completion.Invalid("input", `"input" or "content" must be provided`)
+		return refusal.Invalid("input", `"input" or "content" must be provided`)
 	case b.Input == nil:
 		r.Input, r.Field = b.Content, "content"
 	}
 	if b.Format != nil && *b.Format != "float" && *b.Format != "base64" { // base64 changes nothing here, as with llama-server
-		return completion.Invalid("encoding_format", "The format to return the embeddings in. Can be either float or base64")
+		return refusal.Invalid("encoding_format", "The format to return the embeddings in. Can be either float or base64")
 	}
 	answer, err := a.Embed(c.Request().Context(), r)
 	if err != nil {

@@ -4,23 +4,23 @@ package llamaserver
 
 import (
 	"maps"
-	"net/http"
 
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/api/wire"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // Error is the ErrorShape of llama-server, which says the status in the body, and besides that in a word what is wrong, and the field
 // at fault.
-func Error(e *completion.Error) any {
-	body := map[string]any{"code": e.Status, "message": e.Message, "type": e.Type, "reason": e.Code}
+func Error(e *refusal.Error) any {
+	body := map[string]any{"code": wire.StatusOf(e), "message": e.Message, "type": wire.TypeOf(e), "reason": e.Code}
 	switch {
 	case e.Code == "context_length_exceeded":
-		body["type"] = completion.TypeTooLong
-	case e.Status == http.StatusNotFound:
+		body["type"] = wire.TypeTooLong
+	case e.Kind == refusal.KindNotFound:
 		body["type"] = "not_found_error"
 	}
-	if e.Param != "" {
-		body["param"] = e.Param
+	if e.Field != "" {
+		body["param"] = e.Field
 	}
 	for name, n := range maps.All(e.Numbers) {
 		body[name] = n
@@ -30,5 +30,5 @@ func Error(e *completion.Error) any {
 
 // notSupported refuses what a route would do.
 func notSupported(message string) error {
-	return &completion.Error{Status: http.StatusNotImplemented, Code: "not_supported", Type: completion.TypeLacking, Message: message}
+	return &refusal.Error{Kind: refusal.KindLacking, Code: "not_supported", Message: message}
 }

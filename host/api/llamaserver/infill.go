@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -61,14 +62,14 @@ func checkFIM(f completion.FIM) error {
 func (b *infillBody) checkFields() error {
 	switch {
 	case b.Prefix == nil:
-		return completion.Invalid("input_prefix", "input_prefix is missing; it must be the text before the gap")
+		return refusal.Invalid("input_prefix", "input_prefix is missing; it must be the text before the gap")
 	case b.Suffix == nil:
-		return completion.Invalid("input_suffix", "input_suffix is missing; it must be the text after the gap")
+		return refusal.Invalid("input_suffix", "input_suffix is missing; it must be the text after the gap")
 	}
 	for i, e := range b.Extra {
 		if e.Text == nil {
 			field := fmt.Sprintf("input_extra[%d].text", i)
-			return completion.Invalid(field, "%s is missing; it must be a text", field)
+			return refusal.Invalid(field, "%s is missing; it must be a text", field)
 		}
 	}
 	return nil

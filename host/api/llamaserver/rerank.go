@@ -14,6 +14,7 @@ import (
 	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // rerankBody is POST /rerank: Jina's and Cohere's API, or with texts that of Hugging Face's text-embeddings-inference (TEI).
@@ -74,26 +75,26 @@ func (a API) rerank(c echo.Context) error {
 // read checks a body and returns what it asks for.
 func (b *rerankBody) read() (query string, documents []string, err error) {
 	if b.Query == nil {
-		return "", nil, completion.Invalid("query", `"query" must be provided`)
+		return "", nil, refusal.Invalid("query", `"query" must be provided`)
 	}
 	if json.Unmarshal(b.Query, &query) != nil || string(b.Query) == "null" {
-		return "", nil, completion.Invalid("query", `"query" must be a string`)
+		return "", nil, refusal.Invalid("query", `"query" must be a string`)
 	}
 	field, list := "documents", b.Documents
 	if list == nil {
 		field, list = "texts", b.Texts
 	}
 	if len(list) == 0 {
-		return "", nil, completion.Invalid("documents", `"documents" must be a non-empty string array`)
+		return "", nil, refusal.Invalid("documents", `"documents" must be a non-empty string array`)
 	}
 	if b.Top != nil && *b.Top < 0 {
-		return "", nil, completion.Invalid("top_n", "top_n is %d; it must be 0 or more", *b.Top)
+		return "", nil, refusal.Invalid("top_n", "top_n is %d; it must be 0 or more", *b.Top)
 	}
 	documents = make([]string, len(list))
 	for i, raw := range list {
 		if documents[i], err = documentOf(raw); err != nil {
 			at := fmt.Sprintf("%s[%d]", field, i)
-			return "", nil, completion.Invalid(at, "%s must be a text, or an object with a text", at)
+			return "", nil, refusal.Invalid(at, "%s must be a text, or an object with a text", at)
 		}
 	}
 	return query, documents, nil

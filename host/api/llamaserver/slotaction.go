@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // slotBody is the body of POST /slots/ID?action=save and restore; erase has none.
@@ -51,7 +52,7 @@ func (a API) actOnSlot(c echo.Context) error {
 	}
 	slot, err := strconv.Atoi(c.Param("id"))
 	if err != nil || slot < 0 || slot >= m.Slots {
-		return completion.Invalid("id_slot", "the slot is %q; it must be a number from 0 to %d", c.Param("id"), m.Slots-1)
+		return refusal.Invalid("id_slot", "the slot is %q; it must be a number from 0 to %d", c.Param("id"), m.Slots-1)
 	}
 	switch action := c.QueryParam("action"); action {
 	case "save":
@@ -61,10 +62,10 @@ func (a API) actOnSlot(c echo.Context) error {
 	case "erase":
 		err = eraseSlot(c, m, slot)
 	default:
-		err = completion.Invalid("action", "action is %q; it must be save, restore or erase", action)
+		err = refusal.Invalid("action", "action is %q; it must be save, restore or erase", action)
 	}
 	if err != nil && c.Request().Context().Err() != nil {
-		return completion.ErrGone
+		return refusal.ErrGone
 	}
 	return err
 }
@@ -109,7 +110,7 @@ func filename(c echo.Context) (string, error) {
 		return "", err
 	}
 	if body.Filename == nil {
-		return "", completion.Invalid("filename", "filename is missing; it must be the name of a file")
+		return "", refusal.Invalid("filename", "filename is missing; it must be the name of a file")
 	}
 	return *body.Filename, nil
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/labstack/echo/v4"
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -51,7 +51,7 @@ func (a API) slots(c echo.Context) error {
 	}
 	free := slices.ContainsFunc(snap.Slots, func(s scheduler.SlotInfo) bool { return s.Stream == "" })
 	if !free && c.QueryParam("fail_on_no_slot") != "" {
-		return &completion.Error{Status: http.StatusServiceUnavailable, Code: "no_slot", Type: completion.TypeUnavailable, Message: "no slot available"}
+		return &refusal.Error{Kind: refusal.KindUnavailable, Code: "no_slot", Message: "no slot available"}
 	}
 	list := make([]slot, len(snap.Slots))
 	for i, info := range snap.Slots {

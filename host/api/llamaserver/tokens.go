@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -86,7 +87,7 @@ func (b *tokenizeBody) tokens(ctx context.Context, m *completion.Model) (tokens 
 		}
 		var token scheduler.Token
 		if !isList || json.Unmarshal(item, &token) != nil || token < 0 || int(token) >= m.Vocabulary {
-			return nil, completion.Invalid(field, "%s must be a text, or in a list a token from 0 to %d", field, m.Vocabulary-1)
+			return nil, refusal.Invalid(field, "%s must be a text, or in a list a token from 0 to %d", field, m.Vocabulary-1)
 		}
 		tokens = append(tokens, token)
 	}
@@ -117,7 +118,7 @@ func (a API) detokenize(c echo.Context) error {
 		return err
 	}
 	if i := slices.IndexFunc(body.Tokens, func(r json.RawMessage) bool { return !completion.IsNumber(r) }); i >= 0 {
-		return completion.Invalid("tokens["+strconv.Itoa(i)+"]", "tokens[%d] is not a token", i)
+		return refusal.Invalid("tokens["+strconv.Itoa(i)+"]", "tokens[%d] is not a token", i)
 	}
 	m, release, err := a.use(c, body.Model)
 	if err != nil {

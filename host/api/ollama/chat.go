@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // chatBody is POST /api/chat.
@@ -97,7 +98,7 @@ func (a API) prepare(c echo.Context, b *Common, answer line) error {
 		})
 	}
 	if !wire.CallerOf(c).Administers {
-		return &completion.Error{Status: http.StatusForbidden, Code: "admin_only", Type: completion.TypeForbid, Param: "keep_alive",
+		return &refusal.Error{Kind: refusal.KindForbidden, Code: "admin_only", Field: "keep_alive",
 			Message: "keep_alive is 0, which unloads a model that all clients share: on a server with keys only the admin's does that; leave keep_alive out"}
 	}
 	answer.Model, answer.DoneReason = modelName(b.Model), "unload"

@@ -16,6 +16,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 )
 
@@ -69,7 +70,7 @@ func (b *Common) read(c echo.Context, whole any) error {
 		return err
 	}
 	if b.TopLogprobs < 0 || b.TopLogprobs > maxLogprobs {
-		return completion.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", b.TopLogprobs, maxLogprobs)
+		return refusal.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", b.TopLogprobs, maxLogprobs)
 	}
 	return b.readKeepAlive()
 }
@@ -106,7 +107,7 @@ func (b *Common) readKeepAlive() error {
 			return nil
 		}
 	}
-	return completion.Invalid("keep_alive", "keep_alive is %s; it must be a number of seconds or a duration such as \"5m\"", excerpt.Of(string(b.KeepAlive), longestValue))
+	return refusal.Invalid("keep_alive", "keep_alive is %s; it must be a number of seconds or a duration such as \"5m\"", excerpt.Of(string(b.KeepAlive), longestValue))
 }
 
 // takeFormat has the answer be what format says: JSON, or JSON that a schema allows.
@@ -119,7 +120,7 @@ func (b *Common) takeFormat(r *completion.Request) error {
 	case json.Unmarshal(b.Format, &word) == nil && word == "json":
 		schema = completion.AnyObject
 	case b.Format[0] != '{':
-		return completion.Invalid("format", "format is %s; it must be \"json\" or a JSON schema, which is an object", excerpt.Of(string(b.Format), longestValue))
+		return refusal.Invalid("format", "format is %s; it must be \"json\" or a JSON schema, which is an object", excerpt.Of(string(b.Format), longestValue))
 	}
 	return r.RequireSchema(schema, "format", "format")
 }
@@ -130,7 +131,7 @@ func (b *Common) conversation(messages []chat.Message) (c chat.Conversation, err
 	if last := messages[len(messages)-1]; last.Role == "assistant" {
 		c.Continue, c.AddGenerationPrompt = chat.ContinueAuto, new(bool)
 		if len(last.ToolCalls) > 0 {
-			return c, completion.Invalid("messages", "messages end with tool_calls; the tool's message with the result is missing")
+			return c, refusal.Invalid("messages", "messages end with tool_calls; the tool's message with the result is missing")
 		}
 	}
 	c.EnableThinking, c.ReasoningEffort, err = b.thinking()
@@ -147,7 +148,7 @@ func (b *Common) thinking() (on *bool, effort string, err error) {
 		return &thinks, "", nil
 	}
 	if json.Unmarshal(b.Think, &effort) != nil || !slices.Contains(efforts, effort) {
-		return nil, "", completion.Invalid("think", "think is %s; it must be true, false, or one of %s", excerpt.Of(string(b.Think), longestValue), strings.Join(efforts, ", "))
+		return nil, "", refusal.Invalid("think", "think is %s; it must be true, false, or one of %s", excerpt.Of(string(b.Think), longestValue), strings.Join(efforts, ", "))
 	}
 	return &thinks, effort, nil
 }
@@ -175,7 +176,7 @@ func (b *Common) fill(_ context.Context, r *completion.Request) (err error) {
 		return err
 	}
 	if thinks, _, _ := b.thinking(); thinks != nil && *thinks && !r.Model.Thinks {
-		return completion.Unsupported("think", "think is %s; the model %q does not think: its chat template has no place for that", b.Think, r.Model.Name)
+		return refusal.Unsupported("think", "think is %s; the model %q does not think: its chat template has no place for that", b.Think, r.Model.Name)
 	}
 	return b.takeFormat(r)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/embedding"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // embedBody is POST /api/embed.
@@ -41,7 +42,7 @@ func (a API) embed(c echo.Context) error {
 		return a.load(c, b.Model, func(model string) any { return embedAnswer{Model: model, Embeddings: [][]float32{}} })
 	}
 	if b.Dimensions < 0 {
-		return completion.Invalid("dimensions", "dimensions is %d; it must be at least 1, or 0 for all", b.Dimensions)
+		return refusal.Invalid("dimensions", "dimensions is %d; it must be at least 1, or 0 for all", b.Dimensions)
 	}
 	answer, err := a.Embed(c.Request().Context(), completion.EmbeddingRequest{ModelName: modelName(b.Model), Input: b.Input, Field: "input",
 		OneVector: true, Truncate: b.Truncate == nil || *b.Truncate, TimeoutMS: b.TimeoutMS})

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -54,11 +55,11 @@ func (a API) generate(c echo.Context) error {
 func (b *generateBody) check() error {
 	switch {
 	case len(b.Images) > 0:
-		return completion.Unsupported("images", "images: this model reads no images")
+		return refusal.Unsupported("images", "images: this model reads no images")
 	case b.Raw && (b.Template != "" || b.System != "" || len(b.Context) > 0):
-		return completion.Invalid("raw", "raw is true, so the prompt is used as it stands: leave out template, system and context")
+		return refusal.Invalid("raw", "raw is true, so the prompt is used as it stands: leave out template, system and context")
 	case b.Template != "":
-		return completion.Unsupported("template", "template is not supported by this server: the prompt is made by the model's own template; with raw, write it yourself")
+		return refusal.Unsupported("template", "template is not supported by this server: the prompt is made by the model's own template; with raw, write it yourself")
 	}
 	return nil
 }
@@ -71,7 +72,7 @@ func (b *generateBody) fill(ctx context.Context, r *completion.Request) error {
 	for i, t := range b.Context {
 		if t < 0 || int(t) >= r.Model.Vocabulary {
 			at := fmt.Sprintf("context[%d]", i)
-			return completion.Invalid(at, "%s is %d; it must be a token from 0 to %d", at, t, r.Model.Vocabulary-1)
+			return refusal.Invalid(at, "%s is %d; it must be a token from 0 to %d", at, t, r.Model.Vocabulary-1)
 		}
 	}
 	if !b.plain() {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/chat"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // message is a turn of a conversation as clients send it.
@@ -113,29 +113,29 @@ func (o *openCalls) take(key callKey) (id string, ok bool) {
 
 // within says that the fault of an object is that of a field.
 func within(field string, err error) error {
-	var e *completion.Error
+	var e *refusal.Error
 	switch {
 	case !errors.As(err, &e):
 		return err
-	case e.Param == "":
-		return completion.Invalid(field, "%s must be an object", field)
+	case e.Field == "":
+		return refusal.Invalid(field, "%s must be an object", field)
 	}
-	return completion.Invalid(field+"."+e.Param, "%s.%s", field, e.Message)
+	return refusal.Invalid(field+"."+e.Field, "%s.%s", field, e.Message)
 }
 
 // plain is the message as templates know it.
 func (m *message) plain(field string) (chat.Message, error) {
 	if !slices.Contains(chat.Roles, m.Role) {
-		return chat.Message{}, completion.Invalid(field+".role", "%s.role is %q; it must be one of %s", field, excerpt.Of(m.Role, longestValue), strings.Join(chat.Roles, ", "))
+		return chat.Message{}, refusal.Invalid(field+".role", "%s.role is %q; it must be one of %s", field, excerpt.Of(m.Role, longestValue), strings.Join(chat.Roles, ", "))
 	}
 	if len(m.Images) > 0 {
-		return chat.Message{}, completion.Unsupported(field+".images", "%s.images: this model reads no images", field)
+		return chat.Message{}, refusal.Unsupported(field+".images", "%s.images: this model reads no images", field)
 	}
 	out := chat.Message{Role: m.Role, Content: m.Content, Reasoning: m.Thinking, Name: m.ToolName, ToolCallID: m.ToolCallID}
 	for i, call := range m.ToolCalls {
 		if call.Function.Name == "" {
 			at := fmt.Sprintf("%s.tool_calls[%d].function.name", field, i)
-			return out, completion.Invalid(at, "%s is missing", at)
+			return out, refusal.Invalid(at, "%s is missing", at)
 		}
 		out.ToolCalls = append(out.ToolCalls, chat.NewToolCall(call.ID, call.Function.Name, argumentsOf(call.Function.Arguments)))
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // API answers Ollama's routes.
@@ -38,15 +38,15 @@ func (a API) Routes() []wire.Route {
 
 // absent answers the routes that this server lacks: those that make, copy and send models.
 func absent(c echo.Context) error {
-	return &completion.Error{Status: http.StatusNotFound, Code: "not_found", Type: completion.TypeInvalid,
+	return &refusal.Error{Kind: refusal.KindNotFound, Code: "not_found",
 		Message: "this server has no " + c.Request().Method + " " + c.Request().URL.Path + "; models come from its model folder, see its command penstock model"}
 }
 
 // Error is the wire.ErrorShape of the API. It has no place for the field at fault, so the message names it.
-func Error(e *completion.Error) any {
+func Error(e *refusal.Error) any {
 	message := e.Message
-	if !strings.Contains(message, e.Param) {
-		message = e.Param + ": " + message
+	if !strings.Contains(message, e.Field) {
+		message = e.Field + ": " + message
 	}
 	return struct {
 		Error string `json:"error"`

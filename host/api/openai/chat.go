@@ -10,6 +10,7 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // ChatBody is POST /v1/chat/completions.
@@ -30,14 +31,14 @@ func (b *ChatBody) checkAbilities() error {
 	for i, modality := range b.Modalities {
 		if modality != "text" {
 			field := "modalities[" + strconv.Itoa(i) + "]"
-			return completion.Unsupported(field, "%s is %q; this server answers with text only", field, excerpt.Of(modality, 40))
+			return refusal.Unsupported(field, "%s is %q; this server answers with text only", field, excerpt.Of(modality, 40))
 		}
 	}
 	if completion.IsSet(b.Audio) {
-		return completion.Unsupported("audio", "audio is not supported by this server, which answers with text only")
+		return refusal.Unsupported("audio", "audio is not supported by this server, which answers with text only")
 	}
 	if completion.IsSet(b.WebSearch) {
-		return completion.Unsupported("web_search_options", "web_search_options are not supported: this server searches nothing; offer the model a tool that does")
+		return refusal.Unsupported("web_search_options", "web_search_options are not supported: this server searches nothing; offer the model a tool that does")
 	}
 	return nil
 }
@@ -83,9 +84,9 @@ func (b *ChatBody) fill(_ context.Context, r *completion.Request) error {
 	}
 	switch top := b.TopLogprobs; {
 	case top != nil && (*top < 0 || *top > MaxLogprobs):
-		return completion.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", *top, MaxLogprobs)
+		return refusal.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", *top, MaxLogprobs)
 	case top != nil && *top > 0 && !b.Logprobs:
-		return completion.Invalid("top_logprobs", "top_logprobs needs logprobs to be true")
+		return refusal.Invalid("top_logprobs", "top_logprobs needs logprobs to be true")
 	case b.Logprobs && top != nil:
 		r.Logprobs = *top
 	case b.Logprobs:

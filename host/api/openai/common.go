@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // Common are the fields that every body asking for an answer may have.
@@ -48,7 +49,7 @@ func (b *Common) Basics(from completion.Caller, promptField string, size int) co
 // Check refuses what is out of range, besides the extras.
 func (b *Common) Check() error {
 	if n := b.Choices(); n < 1 || n > maxChoices {
-		return completion.Invalid("n", "n is %d; it must be from 1 to %d", n, maxChoices)
+		return refusal.Invalid("n", "n is %d; it must be from 1 to %d", n, maxChoices)
 	}
 	return nil
 }
@@ -89,7 +90,7 @@ func (b *Common) limit() (limit int, err error) {
 		case f.value == nil:
 			continue
 		case *f.value < 1 && *f.value != -1:
-			return 0, completion.Invalid(f.name, "%s is %d; it must be at least 1, or -1 for as many as fit", f.name, *f.value)
+			return 0, refusal.Invalid(f.name, "%s is %d; it must be at least 1, or -1 for as many as fit", f.name, *f.value)
 		case !given:
 			given, limit = true, max(0, *f.value)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // Conversation are the fields of a body that become its prompt and say how the answer is taken apart.
@@ -30,13 +31,13 @@ type Conversation struct {
 	FunctionCall json.RawMessage `json:"function_call" api:"refused"`
 }
 
-// read checks the fields. Errors are *completion.Error or *chat.Invalid.
+// read checks the fields. Errors are *refusal.Error or *chat.Invalid.
 func (b *Conversation) read() (c chat.Conversation, err error) {
 	if completion.IsSet(b.Functions) {
-		return c, completion.Unsupported("functions", "functions are not supported by this server; use tools, each as {\"type\": \"function\", \"function\": ...}")
+		return c, refusal.Unsupported("functions", "functions are not supported by this server; use tools, each as {\"type\": \"function\", \"function\": ...}")
 	}
 	if completion.IsSet(b.FunctionCall) {
-		return c, completion.Unsupported("function_call", "function_call is not supported by this server; use tool_choice")
+		return c, refusal.Unsupported("function_call", "function_call is not supported by this server; use tool_choice")
 	}
 	c = chat.Conversation{ParallelToolCalls: b.ParallelToolCalls, ReasoningEffort: b.ReasoningEffort, ReasoningFormat: b.ReasoningFormat,
 		TemplateArgs: b.TemplateArgs, AddGenerationPrompt: b.AddGenerationPrompt}

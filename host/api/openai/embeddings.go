@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/embedding"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // embeddingsBody is POST /v1/embeddings.
@@ -37,7 +38,7 @@ func (a API) embeddings(c echo.Context) error {
 		return err
 	}
 	if b.Format != nil && *b.Format != formatFloat && *b.Format != formatBase64 {
-		return completion.Invalid("encoding_format", "encoding_format is %q; it must be float or base64", *b.Format)
+		return refusal.Invalid("encoding_format", "encoding_format is %q; it must be float or base64", *b.Format)
 	}
 	answer, err := a.Embed(c.Request().Context(), completion.EmbeddingRequest{
 		ModelName: b.Model, Input: b.Input, Field: "input", OneVector: true, Normalize: b.Normalize, TimeoutMS: b.TimeoutMS,
@@ -59,7 +60,7 @@ func (b *embeddingsBody) shorten(vectors [][][]float32) error {
 	}
 	most := len(vectors[0][0])
 	if *b.Dimensions < 1 || *b.Dimensions > most {
-		return completion.Invalid("dimensions", "dimensions is %d; the embeddings of this model have %d, of which 1 to all can be asked for", *b.Dimensions, most)
+		return refusal.Invalid("dimensions", "dimensions is %d; the embeddings of this model have %d, of which 1 to all can be asked for", *b.Dimensions, most)
 	}
 	if *b.Dimensions == most {
 		return nil

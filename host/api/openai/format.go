@@ -8,6 +8,7 @@ import (
 
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // schemaOf reads response_format: the JSON schema that an answer must fit; nil: it is text.
@@ -23,7 +24,7 @@ func schemaOf(raw json.RawMessage) (json.RawMessage, error) {
 		} `json:"json_schema"`
 	}
 	if err := json.Unmarshal(raw, &format); err != nil {
-		return nil, completion.Invalid("response_format", `response_format must be an object such as {"type": "json_schema", "json_schema": {"schema": …}}`)
+		return nil, refusal.Invalid("response_format", `response_format must be an object such as {"type": "json_schema", "json_schema": {"schema": …}}`)
 	}
 	switch format.Type {
 	case "text":
@@ -35,11 +36,11 @@ func schemaOf(raw json.RawMessage) (json.RawMessage, error) {
 		return format.Schema, nil
 	case "json_schema":
 		if format.JSONSchema == nil || len(format.JSONSchema.Schema) == 0 || string(format.JSONSchema.Schema) == "null" {
-			return nil, completion.Invalid("response_format.json_schema.schema", "response_format.json_schema.schema is missing; response_format.type is json_schema")
+			return nil, refusal.Invalid("response_format.json_schema.schema", "response_format.json_schema.schema is missing; response_format.type is json_schema")
 		}
 		return format.JSONSchema.Schema, nil
 	}
-	return nil, completion.Invalid("response_format.type", "response_format.type is %q; it must be text, json_object or json_schema", excerpt.Of(format.Type, 40))
+	return nil, refusal.Invalid("response_format.type", "response_format.type is %q; it must be text, json_object or json_schema", excerpt.Of(format.Type, 40))
 }
 
 // takeFormat gives a request the schema of response_format.

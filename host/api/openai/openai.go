@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
@@ -53,7 +54,7 @@ func (a API) chatCompletion(c echo.Context) error {
 func (a API) countTokens(c echo.Context) error {
 	wanted := c.QueryParam("digests")
 	if wanted != "" && wanted != "true" && wanted != "false" {
-		return completion.Invalid("digests", "digests is %.40q; it must be true or false", wanted)
+		return refusal.Invalid("digests", "digests is %.40q; it must be true or false", wanted)
 	}
 	body, err := wire.Read(c)
 	if err != nil {
@@ -97,7 +98,7 @@ func Parse(ctx context.Context, s *completion.Service, from completion.Caller, b
 	}
 	switch {
 	case isGiven(probe.Messages) && isGiven(probe.Prompt):
-		return nil, completion.Invalid("request", "request has both messages and prompt; it must have one")
+		return nil, refusal.Invalid("request", "request has both messages and prompt; it must have one")
 	case isGiven(probe.Messages):
 		b := &ChatBody{Common: Defaults()}
 		if err := wire.Decode(body, b); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // textBody is POST /v1/completions.
@@ -44,7 +45,7 @@ func (b *textBody) fill(ctx context.Context, r *completion.Request) (err error) 
 	}
 	if top := b.Logprobs; top != nil {
 		if *top < 0 || *top > MaxLogprobs {
-			return completion.Invalid("logprobs", "logprobs is %d; it must be from 0 to %d", *top, MaxLogprobs)
+			return refusal.Invalid("logprobs", "logprobs is %d; it must be from 0 to %d", *top, MaxLogprobs)
 		}
 		r.Logprobs = *top
 	}
@@ -56,7 +57,7 @@ func (b *textBody) fill(ctx context.Context, r *completion.Request) (err error) 
 	}
 	if b.Echo {
 		if b.Logprobs != nil {
-			return completion.Unsupported("echo", "echo is true and logprobs is set; the log-probabilities of a prompt's tokens are not computed: leave out one of the two")
+			return refusal.Unsupported("echo", "echo is true and logprobs is set; the log-probabilities of a prompt's tokens are not computed: leave out one of the two")
 		}
 		if b.prompts, err = r.Model.PromptTexts(b.Prompt, r.Prompts); err != nil {
 			return err
@@ -75,9 +76,9 @@ func (b *textBody) fillBest(r *completion.Request) error {
 	switch best := b.BestOf; {
 	case best == nil || *best == r.Choices:
 	case *best < r.Choices || *best > maxChoices:
-		return completion.Invalid("best_of", "best_of is %d; it must be from n (%d) to %d", *best, r.Choices, maxChoices)
+		return refusal.Invalid("best_of", "best_of is %d; it must be from n (%d) to %d", *best, r.Choices, maxChoices)
 	case b.Stream:
-		return completion.Invalid("best_of", "best_of is %d, more than n (%d), which cannot be streamed: the best answer is known when all have ended", *best, r.Choices)
+		return refusal.Invalid("best_of", "best_of is %d, more than n (%d), which cannot be streamed: the best answer is known when all have ended", *best, r.Choices)
 	default:
 		r.Choices = *best
 		r.Logprobs = max(r.Logprobs, 0)

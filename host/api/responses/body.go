@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // body is POST /v1/responses.
@@ -61,14 +62,14 @@ func (b *body) chat() (*openai.ChatBody, error) {
 		{"background", "answers are not computed in the background: leave it out", b.Background},
 	} {
 		if completion.IsSet(f.raw) {
-			return nil, completion.Unsupported(f.name, "%s is not supported by this server; %s", f.name, f.remedy)
+			return nil, refusal.Unsupported(f.name, "%s is not supported by this server; %s", f.name, f.remedy)
 		}
 	}
 	if most := b.MaxOutputTokens; most != nil && *most < 1 {
-		return nil, completion.Invalid("max_output_tokens", "max_output_tokens is %d; it must be at least 1", *most)
+		return nil, refusal.Invalid("max_output_tokens", "max_output_tokens is %d; it must be at least 1", *most)
 	}
 	if top := b.TopLogprobs; top != nil && (*top < 0 || *top > openai.MaxLogprobs) {
-		return nil, completion.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", *top, openai.MaxLogprobs)
+		return nil, refusal.Invalid("top_logprobs", "top_logprobs is %d; it must be from 0 to %d", *top, openai.MaxLogprobs)
 	}
 	messages, err := b.messages()
 	if err != nil {
@@ -101,16 +102,16 @@ func (b *body) format() (json.RawMessage, error) {
 		Schema json.RawMessage `json:"schema"`
 	}
 	if err := json.Unmarshal(raw, &f); err != nil {
-		return nil, completion.Invalid("text.format", "text.format must be an object with a type")
+		return nil, refusal.Invalid("text.format", "text.format must be an object with a type")
 	}
 	if !slices.Contains([]string{"text", "json_object", "json_schema"}, f.Type) {
-		return nil, completion.Invalid("text.format.type", "text.format.type is %q; it must be text, json_object or json_schema", excerpt.Of(f.Type, 40))
+		return nil, refusal.Invalid("text.format.type", "text.format.type is %q; it must be text, json_object or json_schema", excerpt.Of(f.Type, 40))
 	}
 	if f.Type != "json_schema" {
 		return raw, nil
 	}
 	if !completion.IsSet(f.Schema) && !bytes.Equal(bytes.TrimSpace(f.Schema), []byte("{}")) {
-		return nil, completion.Invalid("text.format.schema", "text.format.schema is missing; text.format.type is json_schema")
+		return nil, refusal.Invalid("text.format.schema", "text.format.schema is missing; text.format.type is json_schema")
 	}
 	return json.Marshal(map[string]any{"type": f.Type, f.Type: map[string]any{"name": f.Name, "schema": f.Schema}})
 }
@@ -125,13 +126,13 @@ func (b *body) tools(c *openai.ChatBody) error {
 			Name string `json:"name"`
 		}
 		if err := json.Unmarshal(raw, &t); err != nil {
-			return completion.Invalid(field, "%s is not a tool object", field)
+			return refusal.Invalid(field, "%s is not a tool object", field)
 		}
 		if t.Type != "function" {
-			return completion.Unsupported(field+".type", "%s.type is %q; only tools of type function are supported", field, excerpt.Of(t.Type, 40))
+			return refusal.Unsupported(field+".type", "%s.type is %q; only tools of type function are supported", field, excerpt.Of(t.Type, 40))
 		}
 		if t.Name == "" {
-			return completion.Invalid(field+".name", "%s.name is missing", field)
+			return refusal.Invalid(field+".name", "%s.name is missing", field)
 		}
 		tools[i] = slices.Concat([]byte(`{"type":"function","function":`), raw, []byte("}"))
 	}

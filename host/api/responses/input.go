@@ -10,6 +10,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // item is an entry of input.
@@ -54,17 +55,17 @@ func (b *body) messages() ([]json.RawMessage, error) {
 	var items []json.RawMessage
 	switch {
 	case !completion.IsSet(b.Input):
-		return nil, completion.Invalid("input", "input is missing: a text or a list of items")
+		return nil, refusal.Invalid("input", "input is missing: a text or a list of items")
 	case json.Unmarshal(b.Input, &text) == nil:
 		all = append(all, message{Role: "user", Content: text})
 	case json.Unmarshal(b.Input, &items) != nil:
-		return nil, completion.Invalid("input", "input must be a text or a list of items")
+		return nil, refusal.Invalid("input", "input must be a text or a list of items")
 	}
 	for i, raw := range items {
 		field := fmt.Sprintf("input[%d]", i)
 		var it item
 		if err := json.Unmarshal(raw, &it); err != nil {
-			return nil, completion.Invalid(field, "%s is not an item; it must be an object such as {\"role\": \"user\", \"content\": …}, with fields of OpenAI's types", field)
+			return nil, refusal.Invalid(field, "%s is not an item; it must be an object such as {\"role\": \"user\", \"content\": …}, with fields of OpenAI's types", field)
 		}
 		var err error
 		if all, err = it.appendTo(all, field); err != nil {
@@ -87,7 +88,7 @@ func (it *item) appendTo(all []message, field string) ([]message, error) {
 	switch it.Type {
 	case "", "message":
 		if !slices.Contains(chat.Roles, it.Role) || it.Role == "tool" {
-			return nil, completion.Invalid(field+".role", "%s.role is %q; it must be user, assistant, system or developer", field, excerpt.Of(it.Role, 40))
+			return nil, refusal.Invalid(field+".role", "%s.role is %q; it must be user, assistant, system or developer", field, excerpt.Of(it.Role, 40))
 		}
 		text, err := texts(it.Content, field+".content")
 		if err != nil {
@@ -113,7 +114,7 @@ func (it *item) appendTo(all []message, field string) ([]message, error) {
 		return all, err
 	case "function_call":
 		if it.CallID == "" || it.Name == "" {
-			return nil, completion.Invalid(field, "%s is a function_call; it needs call_id, name and arguments", field)
+			return nil, refusal.Invalid(field, "%s is a function_call; it needs call_id, name and arguments", field)
 		}
 		all = turn(all)
 		m := &all[len(all)-1]
@@ -122,11 +123,11 @@ func (it *item) appendTo(all []message, field string) ([]message, error) {
 	case "function_call_output":
 		text, err := texts(it.Output, field+".output")
 		if err == nil && it.CallID == "" {
-			err = completion.Invalid(field+".call_id", "%s.call_id is missing: the function_call whose output it is", field)
+			err = refusal.Invalid(field+".call_id", "%s.call_id is missing: the function_call whose output it is", field)
 		}
 		return append(all, message{Role: "tool", Content: text, ToolCallID: it.CallID}), err
 	}
-	return nil, completion.Unsupported(field+".type",
+	return nil, refusal.Unsupported(field+".type",
 		"%s.type is %q; message, reasoning, function_call and function_call_output are supported", field, excerpt.Of(it.Type, 40))
 }
 
@@ -150,7 +151,7 @@ func texts(raw json.RawMessage, field string) (string, error) {
 		Refusal *string `json:"refusal"`
 	}
 	if json.Unmarshal(raw, &parts) != nil {
-		return "", completion.Invalid(field, "%s must be a text or a list of parts", field)
+		return "", refusal.Invalid(field, "%s must be a text or a list of parts", field)
 	}
 	var all []string
 	for i, p := range parts {
@@ -161,7 +162,7 @@ func texts(raw json.RawMessage, field string) (string, error) {
 			all = append(all, *p.Refusal)
 		default:
 			at := fmt.Sprintf("%s[%d]", field, i)
-			return "", completion.Unsupported(at, "%s has type %q; only parts with text are supported", at, excerpt.Of(p.Type, 40))
+			return "", refusal.Unsupported(at, "%s has type %q; only parts with text are supported", at, excerpt.Of(p.Type, 40))
 		}
 	}
 	return join(all), nil

@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -61,14 +62,14 @@ var overflow = map[string]scheduler.OverflowPolicy{"": scheduler.Park, "park": s
 // checkNew refuses an answer that cannot be begun so.
 func checkNew(f clientFrame) error {
 	if f.DetachMS < 0 || f.DetachMS > maxDetach.Milliseconds() {
-		return completion.Invalid("detach_ms", "detach_ms is %d; it must be from 0 to %d", f.DetachMS, maxDetach.Milliseconds())
+		return refusal.Invalid("detach_ms", "detach_ms is %d; it must be from 0 to %d", f.DetachMS, maxDetach.Milliseconds())
 	}
 	policy, known := overflow[f.Overflow]
 	switch {
 	case !known:
-		return completion.Invalid("overflow", "overflow is %q; it must be park, drop or cancel", excerpt.Of(f.Overflow, 40))
+		return refusal.Invalid("overflow", "overflow is %q; it must be park, drop or cancel", excerpt.Of(f.Overflow, 40))
 	case policy != scheduler.Park && f.DetachMS > 0:
-		return completion.Invalid("overflow", "overflow is %q; an answer with detach_ms, of which everything is kept, is parked", f.Overflow)
+		return refusal.Invalid("overflow", "overflow is %q; an answer with detach_ms, of which everything is kept, is parked", f.Overflow)
 	}
 	return nil
 }
@@ -122,7 +123,7 @@ func (a *answer) submit(ctx context.Context, takeApart bool) (err error) {
 // parse reads a generate frame's request: the body of a chat or text completion.
 func (k *connection) parse(ctx context.Context, request json.RawMessage) (*completion.Request, error) {
 	if !completion.IsSet(request) {
-		return nil, completion.Invalid("request", "request is missing: the body of a chat or text completion")
+		return nil, refusal.Invalid("request", "request is missing: the body of a chat or text completion")
 	}
 	r, err := openai.Parse(ctx, k.api.Service, k.caller, request)
 	if err != nil {
@@ -130,7 +131,7 @@ func (k *connection) parse(ctx context.Context, request json.RawMessage) (*compl
 	}
 	if r.Choices*len(r.Prompts) != 1 {
 		r.Release()
-		return nil, completion.Invalid("n", "a generate frame starts one answer: n must be 1, and prompt a single one")
+		return nil, refusal.Invalid("n", "a generate frame starts one answer: n must be 1, and prompt a single one")
 	}
 	return r, nil
 }

@@ -9,8 +9,10 @@ import (
 	"log/slog"
 	"net/http"
 
+	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/operation"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 	ending "github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/panics"
@@ -31,7 +33,7 @@ func (k *connection) operate(f clientFrame, field, id string, prepare preparatio
 		case isGone(err):
 			status = statusGone
 		case err != nil:
-			status = completion.AsError(err, "request").Status
+			status = wire.StatusOf(completion.AsError(err, "request"))
 		}
 		op.Done(status, 0, err)
 		return err
@@ -76,7 +78,7 @@ func (k *connection) enter() error {
 	case k.room <- struct{}{}:
 		return nil
 	case <-k.ctx.Done():
-		return completion.ErrGone
+		return refusal.ErrGone
 	}
 }
 
@@ -90,9 +92,9 @@ func (k *connection) reserve(field string, a *answer, run func()) error {
 	case k.closing:
 		return scheduler.ErrClosed
 	case k.answers[a.id] != nil:
-		return completion.Invalid(field, "%s %q is in use", field, a.id)
+		return refusal.Invalid(field, "%s %q is in use", field, a.id)
 	case len(k.answers) >= maxAnswers:
-		return &completion.Error{Status: http.StatusTooManyRequests, Code: "too_many_streams", Type: completion.TypeBusy,
+		return &refusal.Error{Kind: refusal.KindBusy, Code: "too_many_streams",
 			Message: fmt.Sprintf("%d answers are going on in this connection; wait for one to end", maxAnswers)}
 	}
 	k.answers[a.id] = a
@@ -180,17 +182,17 @@ func (k *connection) rescue(act func() error) error {
 	var p *panics.Error
 	if errors.As(err, &p) {
 		k.api.Log.Error("acting on a frame panicked", slog.Any("panic", p.Value), slog.String("stack", string(p.Stack)))
-		return &completion.Error{Status: http.StatusInternalServerError, Code: "internal_error", Type: completion.TypeServer, Message: "internal error; the log has it"}
+		return &refusal.Error{Kind: refusal.KindInternal, Code: "internal_error", Message: "internal error; the log has it"}
 	}
 	return err
 }
 
 // isGone reports whether a preparation ended because nobody wants the answer.
 func isGone(err error) bool {
-	return errors.Is(err, completion.ErrGone) || errors.Is(err, context.Canceled)
+	return errors.Is(err, refusal.ErrGone) || errors.Is(err, context.Canceled)
 }
 
 func unknownID(id string) error {
-	return &completion.Error{Status: http.StatusNotFound, Code: "unknown_id", Type: completion.TypeInvalid, Param: "id",
+	return &refusal.Error{Kind: refusal.KindNotFound, Code: "unknown_id", Field: "id",
 		Message: fmt.Sprintf("no answer with id %q is going on", id)}
 }

@@ -6,12 +6,12 @@ import (
 	"container/list"
 	"context"
 	"fmt"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler/ring"
 )
 
@@ -121,7 +121,7 @@ func (d *detachable) note(paused bool) (reader *answer) {
 // lets go first.
 func (k *connection) attach(f clientFrame) error {
 	if f.After == nil || *f.After < -1 {
-		return completion.Invalid("after", "after must be the last seq that was seen, or -1 to begin at the first")
+		return refusal.Invalid("after", "after must be the last seq that was seen, or -1 to begin at the first")
 	}
 	return k.begin(f, "id", f.ID, func(_ context.Context, a *answer) error {
 		return k.rescue(func() error { return a.takeOver(f) })
@@ -167,13 +167,13 @@ func (a *answer) resume() error {
 	a.stream, a.choice = d.stream, &completion.Choice{Request: d.request}
 	st, ok := d.stream.(Attacher)
 	if !ok {
-		return completion.Unsupported("type", "attach is not supported by this server")
+		return refusal.Unsupported("type", "attach is not supported by this server")
 	}
 	return a.seek(st)
 }
 
 func (a *answer) eventsGone(err error) error {
-	return &completion.Error{Status: http.StatusGone, Code: "events_gone", Type: completion.TypeInvalid, Param: "after",
+	return &refusal.Error{Kind: refusal.KindLost, Code: "events_gone", Field: "after",
 		Message: fmt.Sprintf("after is %d; the answer has not come so far: %v", a.after, err)}
 }
 

@@ -7,12 +7,12 @@ import (
 	"container/list"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // What answers that outlive their connections may take, and what each counts besides its events.
@@ -52,7 +52,7 @@ type account struct {
 func (d *detachables) begin(a *API, r *completion.Request, detach time.Duration) (*detachable, error) {
 	begun := &detachable{all: d, api: a, caller: r.Caller, detach: detach}
 	if !d.grow(begun, runningBytes+unreadBytes(r)) {
-		return nil, &completion.Error{Status: http.StatusTooManyRequests, Code: "too_many_detachable", Type: completion.TypeBusy, Param: "detach_ms",
+		return nil, &refusal.Error{Kind: refusal.KindBusy, Code: "too_many_detachable", Field: "detach_ms",
 			Message: fmt.Sprintf("detach_ms is %d; your answers that may outlive their connections, or those of all clients, take too much memory: "+
 				"try again when some have ended, or without detach_ms", detach.Milliseconds())}
 	}

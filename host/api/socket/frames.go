@@ -101,7 +101,7 @@ type errorFrame struct {
 	Error wire.ErrorObject `json:"error"`
 }
 
-func refusal(id string, err error) errorFrame {
+func refusalFrame(id string, err error) errorFrame {
 	return errorFrame{Type: "error", ID: id, Error: wire.ErrorOf(completion.AsError(err, "request"))}
 }
 

@@ -50,7 +50,7 @@ func FuzzFrames(f *testing.F) {
 			t.Errorf("the frame's memory was given back %d times", released)
 		}
 		for len(k.out) > 0 {
-			if f, ok := (<-k.out).(errorFrame); ok && (f.Error.Type == completion.TypeServer || f.Error.Type == completion.TypeUnavailable) {
+			if f, ok := (<-k.out).(errorFrame); ok && (f.Error.Type == "server_error" || f.Error.Type == "unavailable_error") {
 				t.Errorf("%+v", f)
 			}
 		}

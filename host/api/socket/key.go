@@ -4,13 +4,12 @@ package socket
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/coder/websocket"
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // A connection that came without a key has so long to send one, in a frame of at most so many bytes.
@@ -46,7 +45,7 @@ func (k *connection) authenticate(c echo.Context) error {
 		return err
 	}
 	if err := k.checkKey(c, kind, body); err != nil {
-		k.send(k.ctx, refusal("", err))
+		k.send(k.ctx, refusalFrame("", err))
 		k.send(k.ctx, closeFrame{websocket.StatusPolicyViolation, "the first frame had no key of this server"})
 		<-k.ctx.Done() // the writer has closed it
 		return err
@@ -62,6 +61,6 @@ func (k *connection) checkKey(c echo.Context, kind websocket.MessageType, body [
 		k.allow = func() error { return k.api.Identify(c, f.Key) }
 		return k.allow()
 	}
-	return &completion.Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Type: completion.TypeAuth,
+	return &refusal.Error{Kind: refusal.KindUnauthenticated, Code: "invalid_api_key",
 		Message: `this server needs a key; send it with the request that opens the connection, or in the first frame: {"type":"authenticate","key":"KEY"}`}
 }

@@ -4,10 +4,9 @@ package socket
 
 import (
 	"fmt"
-	"net/http"
 	"sync"
 
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // maxWaiting bounds the frames that wait for one answer.
@@ -30,13 +29,13 @@ func (a *answer) inTurn(act func()) error {
 	case a.lane.room <- struct{}{}:
 	default:
 		if !a.isReady() {
-			return &completion.Error{Status: http.StatusTooManyRequests, Code: "too_many_frames", Type: completion.TypeBusy, Param: "id",
+			return &refusal.Error{Kind: refusal.KindBusy, Code: "too_many_frames", Field: "id",
 				Message: fmt.Sprintf("%d frames wait until answer %q is begun; send more after its started frame", maxWaiting, a.id)}
 		}
 		select {
 		case a.lane.room <- struct{}{}:
 		case <-k.ctx.Done():
-			return completion.ErrGone
+			return refusal.ErrGone
 		}
 	}
 	if a.lane.add(act) {
@@ -76,7 +75,7 @@ func (l *lane) next() (act func(), ok bool) {
 func (a *answer) goesOn() error {
 	switch {
 	case !a.isReady():
-		return completion.ErrGone // its connection has ended
+		return refusal.ErrGone // its connection has ended
 	case !a.begun:
 		return unknownID(a.id)
 	}

@@ -4,11 +4,11 @@ package socket
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // nameOf is the name of a stream for clients. What is before its last dot says which of several servers has the stream, so that a proxy
@@ -39,5 +39,5 @@ func (a *API) find(name string) (*detachable, error) {
 }
 
 func unknownStream(why string) error {
-	return &completion.Error{Status: http.StatusNotFound, Code: "unknown_stream", Type: completion.TypeInvalid, Param: "stream", Message: why}
+	return &refusal.Error{Kind: refusal.KindNotFound, Code: "unknown_stream", Field: "stream", Message: why}
 }

@@ -6,15 +6,14 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"slices"
 	"time"
 
 	"github.com/coder/websocket"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/operation"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // read handles frames until the connection ends.
@@ -37,7 +36,7 @@ func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
 	defer arrived()
 	counted := k.claim.Body(r)
 	body, err := io.ReadAll(io.LimitReader(counted, k.api.BodyLimit+1))
-	var refused *completion.Error
+	var refused *refusal.Error
 	switch {
 	case errors.As(err, &refused):
 		err = refused
@@ -45,7 +44,7 @@ func (k *connection) readFrame(kind websocket.MessageType, r io.Reader) error {
 		counted.Release()
 		return err
 	case int64(len(body)) > k.api.BodyLimit:
-		err = &http.MaxBytesError{Limit: k.api.BodyLimit}
+		err = wire.TooLarge(k.api.BodyLimit)
 	case kind != websocket.MessageText:
 		err = wire.Malformed("frames must be text, with one JSON object each")
 	default:
@@ -98,9 +97,9 @@ func (h *hurriedReader) Read(p []byte) (int, error) {
 func (k *connection) endLate() {
 	ctx, done := context.WithTimeout(k.ctx, lastTime)
 	defer done()
-	late := &completion.Error{Status: http.StatusRequestTimeout, Code: "incomplete_frame", Type: completion.TypeInvalid,
+	late := &refusal.Error{Kind: refusal.KindLate, Code: "incomplete_frame",
 		Message: "a frame did not arrive in time: server.body_timeout, and a second more for each 128 KiB of it"}
-	if !k.send(ctx, refusal("", late)) || !k.send(ctx, closeFrame{websocket.StatusPolicyViolation, "a frame did not arrive in time"}) {
+	if !k.send(ctx, refusalFrame("", late)) || !k.send(ctx, closeFrame{websocket.StatusPolicyViolation, "a frame did not arrive in time"}) {
 		k.close()
 	}
 }
@@ -126,7 +125,7 @@ func (k *connection) slowDown() {
 // refuse tells the client what is wrong with a frame.
 func (k *connection) refuse(f clientFrame, err error) {
 	k.refused.Add(1)
-	refused := refusal(f.ID, err)
+	refused := refusalFrame(f.ID, err)
 	refused.Frame = excerpt.Of(f.Type, 40)
 	if f.Type == "fork" {
 		refused.As = f.As
@@ -183,7 +182,7 @@ func (k *connection) dispatch(f clientFrame) (beside bool, err error) {
 		return false, k.watch(f)
 	}
 	if f.ID == "" || len(f.ID) > maxID {
-		return false, completion.Invalid("id", "id must be a text of 1 to %d bytes", maxID)
+		return false, refusal.Invalid("id", "id must be a text of 1 to %d bytes", maxID)
 	}
 	switch f.Type {
 	case "generate":
@@ -203,7 +202,7 @@ func (k *connection) dispatch(f clientFrame) (beside bool, err error) {
 			err = a.inTurn(func() { a.actOn(f) })
 		}
 	default:
-		err = completion.Invalid("type", "type is %q; it must be generate, cancel, pause, resume, set, inject, rewind, fork, attach or watch", excerpt.Of(f.Type, 40))
+		err = refusal.Invalid("type", "type is %q; it must be generate, cancel, pause, resume, set, inject, rewind, fork, attach or watch", excerpt.Of(f.Type, 40))
 	}
 	return err == nil, err
 }

@@ -7,10 +7,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -83,11 +83,11 @@ var steerFields = map[string]string{"inject": "text", "rewind": "tokens", "set":
 func steerError(verb string, err error) error {
 	switch {
 	case errors.Is(err, scheduler.ErrEnded):
-		return &completion.Error{Status: http.StatusConflict, Code: "ended", Type: completion.TypeInvalid, Param: "id", Message: "the answer has ended"}
+		return &refusal.Error{Kind: refusal.KindConflict, Code: "ended", Field: "id", Message: "the answer has ended"}
 	case errors.Is(err, scheduler.ErrBadRequest):
-		return completion.Invalid(steerFields[verb], "%v", err)
+		return refusal.Invalid(steerFields[verb], "%v", err)
 	case verb == "set" && errors.Is(err, chain.ErrNotAllowed):
-		return &completion.Error{Status: http.StatusUnprocessableEntity, Code: "unsatisfiable", Type: completion.TypeInvalid, Param: steerFields[verb],
+		return &refusal.Error{Kind: refusal.KindImpossible, Code: "unsatisfiable", Field: steerFields[verb],
 			Message: "the answer so far does not fit: " + err.Error()}
 	}
 	return err
@@ -99,7 +99,7 @@ func (a *answer) control(f clientFrame) error {
 	}
 	c, ok := a.stream.(Controls)
 	if !ok {
-		return completion.Unsupported("type", "%s is not supported by this server", f.Type)
+		return refusal.Unsupported("type", "%s is not supported by this server", f.Type)
 	}
 	ctx := a.connection.ctx
 	switch f.Type {
@@ -109,12 +109,12 @@ func (a *answer) control(f clientFrame) error {
 		return c.Resume(ctx)
 	case "rewind":
 		if f.Tokens == nil {
-			return completion.Invalid("tokens", "tokens is missing: how many to take back")
+			return refusal.Invalid("tokens", "tokens is missing: how many to take back")
 		}
 		return c.Rewind(ctx, *f.Tokens)
 	}
 	if f.Text == nil || *f.Text == "" {
-		return completion.Invalid("text", "text is missing: what to inject")
+		return refusal.Invalid("text", "text is missing: what to inject")
 	}
 	m := a.choice.Request.Model
 	tokens, err := completion.Work(ctx, a.connection.api.Service, len(*f.Text), func(ctx context.Context) ([]int32, error) {
@@ -130,10 +130,10 @@ func (a *answer) control(f clientFrame) error {
 func (a *answer) set(raw json.RawMessage) error {
 	c, ok := a.stream.(ChainSetter)
 	if !ok {
-		return completion.Unsupported("type", "set is not supported by this server")
+		return refusal.Unsupported("type", "set is not supported by this server")
 	}
 	if !completion.IsSet(raw) {
-		return completion.Invalid("sampling", "sampling is missing: an object of parameters")
+		return refusal.Invalid("sampling", "sampling is missing: an object of parameters")
 	}
 	defer a.own()()
 	r := a.choice.Request
@@ -171,7 +171,7 @@ func readSampling(raw json.RawMessage, fields *sampling.Fields) error {
 	strict := json.NewDecoder(bytes.NewReader(raw))
 	strict.DisallowUnknownFields()
 	if err := strict.Decode(&sampling.Fields{}); err != nil {
-		return completion.Invalid("sampling", "sampling has a field that is no sampling parameter: %v", err)
+		return refusal.Invalid("sampling", "sampling has a field that is no sampling parameter: %v", err)
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func readSampling(raw json.RawMessage, fields *sampling.Fields) error {
 // fork starts an answer that goes on where a running one is, when the frames for that one before were acted on.
 func (k *connection) fork(a *answer, f clientFrame) error {
 	if f.As == "" || len(f.As) > maxID {
-		return completion.Invalid("as", "as must be a text of 1 to %d bytes: the id of the new answer", maxID)
+		return refusal.Invalid("as", "as must be a text of 1 to %d bytes: the id of the new answer", maxID)
 	}
 	turn, done := make(chan struct{}), make(chan struct{})
 	if err := a.inTurn(func() { close(turn); <-done }); err != nil {
@@ -190,7 +190,7 @@ func (k *connection) fork(a *answer, f clientFrame) error {
 		select {
 		case <-turn:
 		case <-ctx.Done():
-			return completion.ErrGone
+			return refusal.ErrGone
 		}
 		if err := a.goesOn(); err != nil {
 			return err

@@ -6,7 +6,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // The bounds of every_ms in a watch frame, besides 0.
@@ -18,11 +18,11 @@ const (
 // watch begins to send live frames, changes how often they come, or ends them. A connection has one watch.
 func (k *connection) watch(f clientFrame) error {
 	if f.EveryMS == nil {
-		return completion.Invalid("every_ms", "every_ms is missing: the time between two live frames in milliseconds, or 0 for no more of them")
+		return refusal.Invalid("every_ms", "every_ms is missing: the time between two live frames in milliseconds, or 0 for no more of them")
 	}
 	every := time.Duration(*f.EveryMS) * time.Millisecond
 	if *f.EveryMS != 0 && (*f.EveryMS < minWatch.Milliseconds() || *f.EveryMS > maxWatch.Milliseconds()) {
-		return completion.Invalid("every_ms", "every_ms is %d; it must be from %d to %d, or 0 to end the watch", *f.EveryMS, minWatch.Milliseconds(), maxWatch.Milliseconds())
+		return refusal.Invalid("every_ms", "every_ms is %d; it must be from %d to %d, or 0 to end the watch", *f.EveryMS, minWatch.Milliseconds(), maxWatch.Milliseconds())
 	}
 	if k.unwatch != nil {
 		k.unwatch()

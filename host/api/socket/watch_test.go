@@ -146,7 +146,7 @@ func TestConnection_Watch_Bad(t *testing.T) {
 		}
 		f.Type = "watch"
 		_, err := k.dispatch(f)
-		if e := completion.AsError(err, ""); e.Param != "every_ms" || e.Code != "invalid_value" || e.Status != 400 || !strings.HasPrefix(e.Message, "every_ms is ") {
+		if e := completion.AsError(err, ""); e.Field != "every_ms" || e.Code != "invalid_value" || wire.StatusOf(e) != 400 || !strings.HasPrefix(e.Message, "every_ms is ") {
 			t.Errorf("%s: %+v", frame, e)
 		}
 	}

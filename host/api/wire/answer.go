@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -39,7 +40,7 @@ func (s *Server) Answer(c echo.Context, r *completion.Request, sh Shape, stream 
 		err = whole(ctx, c, answer, sh)
 	}
 	if err != nil && ctx.Err() != nil {
-		return completion.ErrGone
+		return refusal.ErrGone
 	}
 	if err != nil {
 		return completion.AsError(err, r.PromptField)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // Read reads the whole body, which is JSON that is about to be decoded.
@@ -31,9 +31,9 @@ func Receive(c echo.Context, take func(io.Reader) ([]byte, error)) ([]byte, erro
 		_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{}) // test recorders have none
 	}
 	var tooLarge *http.MaxBytesError
-	var refused *completion.Error
+	var refused *refusal.Error
 	if err != nil && !errors.As(err, &tooLarge) && !errors.As(err, &refused) {
-		return nil, &completion.Error{Status: http.StatusBadRequest, Code: "incomplete_body", Type: completion.TypeInvalid,
+		return nil, &refusal.Error{Kind: refusal.KindInvalid, Code: "incomplete_body",
 			Message: "the request body could not be read: " + withoutAddresses(err)}
 	}
 	return body, err

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // maxDepth bounds how deep lists and objects may be nested. Schemas and conversations need a few dozen levels; code behind this, in C
@@ -32,11 +32,11 @@ func checkText(body []byte) error {
 			return Malformed(fmt.Sprintf("the request body is nested more than %d deep at byte %d", maxDepth, d.InputOffset()))
 		case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
 			field := fieldOf(syntax.JSONPointer)
-			return &completion.Error{Status: 400, Code: "duplicate_key", Type: completion.TypeInvalid, Param: field,
+			return &refusal.Error{Kind: refusal.KindInvalid, Code: "duplicate_key", Field: field,
 				Message: fmt.Sprintf("%s is given twice; a key may stand in an object once", field)}
 		case errors.As(err, &syntax) && isText(syntax):
 			e := Malformed(fmt.Sprintf("the request body has text at byte %d that is not UTF-8", syntax.ByteOffset))
-			e.Param = fieldOf(syntax.JSONPointer)
+			e.Field = fieldOf(syntax.JSONPointer)
 			return e
 		default:
 			return nil // the end, or no JSON

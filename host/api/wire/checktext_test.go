@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 func TestDecode_TextThatIsReadInTwoWays(t *testing.T) {
@@ -26,9 +26,9 @@ func TestDecode_TextThatIsReadInTwoWays(t *testing.T) {
 		"deep, inside":    {`{"tools":` + strings.Repeat(`[`, 10<<20), "invalid_json", "", "more than 256 deep"},
 	} {
 		var v struct{ Prompt string }
-		var e *completion.Error
+		var e *refusal.Error
 		err := Decode([]byte(tc.body), &v)
-		if !errors.As(err, &e) || e.Status != 400 || e.Code != tc.code || e.Param != tc.param || !strings.Contains(e.Message, tc.message) || len(e.Message) > 300 {
+		if !errors.As(err, &e) || StatusOf(e) != 400 || e.Code != tc.code || e.Field != tc.param || !strings.Contains(e.Message, tc.message) || len(e.Message) > 300 {
 			t.Errorf("%s: %+v", name, err)
 		}
 	}
@@ -55,8 +55,8 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var v any
 		err := Decode(body, &v)
-		var e *completion.Error
-		if err != nil && (!errors.As(err, &e) || e.Status != 400) {
+		var e *refusal.Error
+		if err != nil && (!errors.As(err, &e) || StatusOf(e) != 400) {
 			t.Errorf("%v", err)
 		}
 		if err != nil {

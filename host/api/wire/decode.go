@@ -6,10 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // Decode reads a JSON object into v. Fields that v does not have are ignored, as OpenAI's clients send many; a wrong
@@ -32,7 +31,7 @@ func Decode(body []byte, v any) error {
 		return Malformed("the request body must be a JSON object, not " + withArticle(wrongType.Value))
 	case errors.As(err, &wrongType):
 		field := plainPath(wrongType.Field)
-		e := completion.Invalid(field, "%s is %s; it must be %s", field, withArticle(wrongType.Value), expected(wrongType))
+		e := refusal.Invalid(field, "%s is %s; it must be %s", field, withArticle(wrongType.Value), expected(wrongType))
 		e.Code = "invalid_type"
 		return e
 	}
@@ -40,8 +39,8 @@ func Decode(body []byte, v any) error {
 }
 
 // Malformed refuses a body that cannot be read.
-func Malformed(message string) *completion.Error {
-	return &completion.Error{Status: http.StatusBadRequest, Code: "invalid_json", Type: completion.TypeInvalid, Message: message}
+func Malformed(message string) *refusal.Error {
+	return &refusal.Error{Kind: refusal.KindInvalid, Code: "invalid_json", Message: message}
 }
 
 // withArticle is a kind of JSON value, as encoding/json names it, in a sentence.

@@ -4,11 +4,11 @@ package wire
 
 import (
 	"github.com/labstack/echo/v4"
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // ErrorShape is the body of an error answer in a dialect; it is encoded as JSON.
-type ErrorShape func(e *completion.Error) any
+type ErrorShape func(e *refusal.Error) any
 
 const errorShapeKey = "error shape"
 
@@ -23,7 +23,7 @@ func Errors(shape ErrorShape) echo.MiddlewareFunc {
 }
 
 // ErrorBody is the body of an error answer, in the dialect of its route: OpenAI's where none is set.
-func ErrorBody(c echo.Context, e *completion.Error) any {
+func ErrorBody(c echo.Context, e *refusal.Error) any {
 	if shape, ok := c.Get(errorShapeKey).(ErrorShape); ok {
 		return shape(e)
 	}
@@ -44,13 +44,13 @@ type ErrorObject struct {
 }
 
 // ErrorOf writes an error in OpenAI's shape.
-func ErrorOf(e *completion.Error) ErrorObject {
-	b := ErrorObject{Code: e.Code, Message: e.Message, Type: e.Type}
-	if e.Param != "" {
-		b.Param = &e.Param
+func ErrorOf(e *refusal.Error) ErrorObject {
+	b := ErrorObject{Code: e.Code, Message: e.Message, Type: TypeOf(e)}
+	if e.Field != "" {
+		b.Param = &e.Field
 	}
 	return b
 }
 
 // OpenAIError is the ErrorShape of OpenAI.
-func OpenAIError(e *completion.Error) any { return ErrorEnvelope{ErrorOf(e)} }
+func OpenAIError(e *refusal.Error) any { return ErrorEnvelope{ErrorOf(e)} }

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net/http"
 	"sync"
 
 	"github.com/labstack/echo/v4"
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // Memory bounds what all bodies and frames take together: each may be large, but there may be many. A body takes its bytes and, while a
@@ -60,7 +59,7 @@ func (c *Claim) take(n int64) error {
 		}
 		own := m.by[c.by] + more
 		if m.used+more > m.limit || own > max(m.largest, (m.limit-(m.used+more-own))/2) {
-			return &completion.Error{Status: http.StatusServiceUnavailable, Code: "bodies_too_large", Type: completion.TypeUnavailable, Retry: 1,
+			return &refusal.Error{Kind: refusal.KindUnavailable, Code: "bodies_too_large", Retry: 1,
 				Message: "the requests that are being read have too many bytes and values together, all of them or those of your key or address; try again in a moment"}
 		}
 		m.count(c, more)
@@ -96,7 +95,7 @@ type Body struct {
 	bytes, values int64 // what was read, and the bytes that its values take besides
 }
 
-// Body counts what is read from r, until the body is released. When there is no room, reading fails with a *completion.Error.
+// Body counts what is read from r, until the body is released. When there is no room, reading fails with a *refusal.Error.
 func (c *Claim) Body(r io.Reader) *Body { return &Body{Reader: r, claim: c} }
 
 // Read implements io.Reader.
@@ -110,11 +109,11 @@ func (b *Body) Read(p []byte) (int, error) {
 }
 
 // Decode counts what the values of text, which is the body, take until a request is made of them, or refuses them with a
-// *completion.Error. It comes before anything else is done with the text.
+// *refusal.Error. It comes before anything else is done with the text.
 func (b *Body) Decode(text []byte) error {
 	n, m := countValues(text), b.claim.memory
 	if b.bytes+n*valueBytes-uncounted > min(m.limit, max(m.largest, m.limit/2)) { // whatever the others leave
-		return &completion.Error{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Type: completion.TypeInvalid,
+		return &refusal.Error{Kind: refusal.KindTooLarge, Code: "body_too_large",
 			Message: fmt.Sprintf("the request body has %d JSON values, which with %d bytes each take more than a client may have of "+
 				"server.body_memory; send fewer in a request, such as a text instead of its tokens", n, valueBytes)}
 	}

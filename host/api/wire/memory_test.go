@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // have reads n bytes that count, for a caller. release is nil where they were refused, and then nothing is left of them.
@@ -20,8 +20,8 @@ func have(t *testing.T, m *Memory, caller string, n int) (release func()) {
 	if err == nil {
 		return b.Release
 	}
-	var refused *completion.Error
-	if !errors.As(err, &refused) || refused.Status != http.StatusServiceUnavailable || refused.Code != "bodies_too_large" {
+	var refused *refusal.Error
+	if !errors.As(err, &refused) || StatusOf(refused) != http.StatusServiceUnavailable || refused.Code != "bodies_too_large" {
 		t.Errorf("refused with %v", err)
 	}
 	b.Release()

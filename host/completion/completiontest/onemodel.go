@@ -4,10 +4,10 @@ package completiontest
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/embedding"
+	"github.com/penstock/penstock/host/refusal"
 )
 
 // OneModel serves a single model. It answers to every name, as llama-server does, since clients often send one that they cannot
@@ -44,5 +44,5 @@ func (o OneModel) Residents() []completion.Resident {
 
 // Unload implements completion.Models.
 func (o OneModel) Unload(string) error {
-	return &completion.Error{Status: http.StatusConflict, Code: "model_kept", Type: completion.TypeInvalid, Param: "model", Message: "the only model of this server stays loaded"}
+	return &refusal.Error{Kind: refusal.KindConflict, Code: "model_kept", Field: "model", Message: "the only model of this server stays loaded"}
 }
