@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/host/api"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/hub"
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // folder is the model folder for the API.
@@ -82,7 +82,7 @@ func (f folder) Remove(name string) error {
 	name = strings.TrimSuffix(name, ":latest")
 	files, err := f.library.Removable(name)
 	if errors.Is(err, library.ErrNotFound) {
-		return completion.UnknownModel(name, library.Stems(f.library.Folder)...)
+		return serving.UnknownModel(name, library.Stems(f.library.Folder)...)
 	}
 	if err != nil {
 		return err

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/model/kerneltest"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/native"
 )
 
 // answered opens a host, has it answer greedily and returns the text, what it logged and its kernels.
-func answered(t *testing.T, change map[string]any) (text, logged string, k completion.Kernels) {
+func answered(t *testing.T, change map[string]any) (text, logged string, k serving.Kernels) {
 	t.Helper()
 	var log bytes.Buffer
 	h, err := Open(t.Context(), Options{Config: settings(t, change), Log: slog.New(slog.NewTextHandler(&log, nil)), Version: "test"})
@@ -44,7 +44,7 @@ func answered(t *testing.T, change map[string]any) (text, logged string, k compl
 		t.Fatal(err)
 	}
 	defer get.Body.Close()
-	var props struct{ Kernels completion.Kernels }
+	var props struct{ Kernels serving.Kernels }
 	if err := json.NewDecoder(get.Body).Decode(&props); err != nil {
 		t.Fatal(err)
 	}

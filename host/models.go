@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/hub"
@@ -20,13 +19,14 @@ import (
 	"github.com/penstock/penstock/host/recording"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/residency"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 )
 
 // models are those that a host serves: the one of the section model, those that the section models names, and if models.dir is set, all
-// of that folder. It is a completion.Models.
+// of that folder. It is a serving.Models.
 type models struct {
 	config     config.Config
 	log        *slog.Logger
@@ -41,7 +41,7 @@ type models struct {
 	broken []model.BrokenKernel // that models have come across; used while one is loaded, which is one at a time
 }
 
-var _ completion.Models = (*models)(nil)
+var _ serving.Models = (*models)(nil)
 
 func newModels(c config.Config, log *slog.Logger, progress func(done float32)) *models {
 	m := &models{config: c, log: log, library: library.Open(c.Models.Dir), progress: progress, recordings: openRecordings(c.Recordings, log)}
@@ -126,7 +126,7 @@ func (m *models) find(name string) (string, error) {
 		}
 	}
 	if m.several() || m.config.Model.Strict {
-		return "", completion.UnknownModel(name, names...)
+		return "", serving.UnknownModel(name, names...)
 	}
 	return m.first, nil
 }
@@ -158,8 +158,8 @@ func (m *models) usual() (string, error) {
 	return "", refusal.Invalid("model", "model is missing; this server has %s", strings.Join(names, ", "))
 }
 
-// Use implements completion.Models.
-func (m *models) Use(ctx context.Context, name string) (*completion.Model, func(), error) {
+// Use implements serving.Models.
+func (m *models) Use(ctx context.Context, name string) (*serving.Model, func(), error) {
 	known, err := m.find(name)
 	if err != nil {
 		return nil, nil, err
@@ -171,15 +171,15 @@ func (m *models) Use(ctx context.Context, name string) (*completion.Model, func(
 	return r.Model, release, nil
 }
 
-// Loaded implements completion.Models.
-func (m *models) Loaded(name string) (*completion.Model, func(), error) {
+// Loaded implements serving.Models.
+func (m *models) Loaded(name string) (*serving.Model, func(), error) {
 	known, err := m.find(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	r, release, ok := m.set.Hold(known)
 	if !ok {
-		return nil, nil, completion.NotLoaded(known)
+		return nil, nil, serving.NotLoaded(known)
 	}
 	return r.Model, release, nil
 }
@@ -187,7 +187,7 @@ func (m *models) Loaded(name string) (*completion.Model, func(), error) {
 // loadError tells what it means for a client that a model is not loaded. A request that cannot succeed is refused so that clients do not
 // try again.
 func loadError(ctx context.Context, name string, err error) error {
-	refused := completion.NotLoadable(name, err)
+	refused := serving.NotLoadable(name, err)
 	switch {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return refusal.ErrGone
@@ -201,7 +201,7 @@ func loadError(ctx context.Context, name string, err error) error {
 	return refused
 }
 
-// Unload implements completion.Models.
+// Unload implements serving.Models.
 func (m *models) Unload(name string) error {
 	known, err := m.find(name)
 	if err != nil {
@@ -221,9 +221,9 @@ func (m *models) Unload(name string) error {
 	return err
 }
 
-// List implements completion.Models.
-func (m *models) List() []completion.Listed {
-	var list []completion.Listed
+// List implements serving.Models.
+func (m *models) List() []serving.Listed {
+	var list []serving.Listed
 	for _, name := range m.names() {
 		list = append(list, m.listed(name))
 	}
@@ -231,12 +231,12 @@ func (m *models) List() []completion.Listed {
 }
 
 // listed describes a model by its files, and once it is loaded by what llama.cpp says of it.
-func (m *models) listed(name string) completion.Listed {
+func (m *models) listed(name string) serving.Listed {
 	status := m.set.Status(name)
-	l := completion.Listed{Info: completion.Info{Name: name}, State: string(status.State), Failed: status.Err}
+	l := serving.Listed{Info: serving.Info{Name: name}, State: string(status.State), Failed: status.Err}
 	about, err := m.library.Model(m.settings(name).Model.Path)
 	if err == nil {
-		l.Info = completion.Info{Name: name, Path: about.Files[0], Created: about.Modified, Family: about.Architecture, FileType: about.Quantisation,
+		l.Info = serving.Info{Name: name, Path: about.Files[0], Created: about.Modified, Family: about.Architecture, FileType: about.Quantisation,
 			Training: about.Context, Vocabulary: about.Vocabulary, Embedding: about.Embedding, Parameters: about.Parameters, Size: about.Weights}
 		l.Digest = about.Digest
 	} else if l.Failed == nil && name != m.first {
@@ -325,11 +325,11 @@ func (m *models) drain(timeUp <-chan struct{}) (left int, _ error) {
 	return left, errors.Join(errs...)
 }
 
-// Residents implements completion.Models.
-func (m *models) Residents() []completion.Resident {
-	var list []completion.Resident
+// Residents implements serving.Models.
+func (m *models) Residents() []serving.Resident {
+	var list []serving.Resident
 	for _, p := range m.set.Present() {
-		r := completion.Resident{Name: p.Name, Waiting: p.Waiting}
+		r := serving.Resident{Name: p.Name, Waiting: p.Waiting}
 		if p.State == residency.Loaded {
 			r.Model = p.Loaded.Model
 			r.Name = r.Model.Name

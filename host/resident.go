@@ -9,14 +9,14 @@ import (
 
 	"github.com/penstock/penstock/host/api/socket"
 	"github.com/penstock/penstock/host/catalog"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/loading"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
 // The streams of a model's scheduler are what the API asks of them.
 var _ interface {
-	completion.Stream
+	serving.Stream
 	socket.Controls
 	socket.ChainSetter
 	socket.Attacher

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // What a live frame tells of tokens and plugins is what the metrics tell.
@@ -38,10 +38,10 @@ func TestModels_Residents_MeasuresAreTheMetrics(t *testing.T) {
 	if len(itl.Counts) != len(itl.Bounds)+1 || itl.Bounds[0] != time.Millisecond || itl.Bounds[1] != 2*time.Millisecond || itl.Sum <= 0 {
 		t.Errorf("%+v", itl)
 	}
-	var plugins []completion.PluginMeasures
+	var plugins []serving.PluginMeasures
 	await(t, func() bool { // its close comes after the end of its answer
 		plugins = m.Plugins()
-		return slices.ContainsFunc(plugins, func(p completion.PluginMeasures) bool { return p.Name == "busy" && p.Calls >= 22 })
+		return slices.ContainsFunc(plugins, func(p serving.PluginMeasures) bool { return p.Name == "busy" && p.Calls >= 22 })
 	})
 	names := []string{"answer", "busy", "fuel", "trap"}
 	if len(plugins) != len(names) {

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/chat"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // modelFindings loads the configured model, has it answer one token and says which kernels computed it.
@@ -27,7 +27,7 @@ func modelFindings(ctx context.Context, cfg config.Config) []finding {
 }
 
 // kernelFindings says which kernels compute and which are broken.
-func kernelFindings(k completion.Kernels) []finding {
+func kernelFindings(k serving.Kernels) []finding {
 	findings := []finding{{stateOK, "kernels", k.String(), ""}}
 	if k.NoGPU != "" {
 		findings = append(findings, finding{stateWarn, "gpu", "it is not used: " + k.NoGPU,

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/native"
 )
 
@@ -103,7 +103,7 @@ func TestLevelFindings(t *testing.T) {
 }
 
 func TestKernelFindings_GPUNotUsed_IsAWarning(t *testing.T) {
-	got := kernelFindings(completion.Kernels{NoGPU: "SIGSEGV"})
+	got := kernelFindings(serving.Kernels{NoGPU: "SIGSEGV"})
 	if len(got) != 2 || got[1].State != stateWarn || got[1].Topic != "gpu" || !strings.Contains(got[1].Detail, "SIGSEGV") {
 		t.Errorf("got %+v", got)
 	}

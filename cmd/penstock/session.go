@@ -10,10 +10,10 @@ import (
 	"log/slog"
 
 	"github.com/penstock/penstock/host/chat"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
@@ -55,7 +55,7 @@ type answerOptions struct {
 }
 
 // prompt turns messages into a prompt; a raw prompt is only the text of the last message.
-func (s *session) prompt(ctx context.Context, messages []chat.Message, o answerOptions, plugins completion.Plugins) (chat.Prompt, error) {
+func (s *session) prompt(ctx context.Context, messages []chat.Message, o answerOptions, plugins serving.Plugins) (chat.Prompt, error) {
 	encoder := chat.Encoder{Model: s.Engine, Context: s.Model.Context}
 	if o.raw {
 		tokens, err := encoder.Text(ctx, messages[len(messages)-1].Content)
@@ -80,7 +80,7 @@ func (s *session) answer(o answerOptions) answerer {
 		if err != nil {
 			return "", err
 		}
-		policy, err := plugins.NewPolicy(o.params, completion.Ends{MaxTokens: o.maxTokens, Stops: prompt.Stops})
+		policy, err := plugins.NewPolicy(o.params, serving.Ends{MaxTokens: o.maxTokens, Stops: prompt.Stops})
 		if err != nil {
 			return "", err
 		}

@@ -13,9 +13,9 @@ import (
 	"sync"
 	"weak"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // File is an adapter to load at the start.
@@ -24,7 +24,7 @@ type File struct {
 	Scale float32 // for requests that name no adapter
 }
 
-// Registry has the adapters of one model. It implements completion.Adapters.
+// Registry has the adapters of one model. It implements serving.Adapters.
 type Registry struct {
 	engine  *engine.Engine
 	model   string // path
@@ -39,7 +39,7 @@ type Registry struct {
 
 // entry is an adapter that is loaded.
 type entry struct {
-	completion.AdapterInfo
+	serving.AdapterInfo
 	adapter *engine.Adapter
 }
 
@@ -58,7 +58,7 @@ func Open(ctx context.Context, e *engine.Engine, path string, o model.Options, f
 }
 
 // load checks a file and loads it.
-func (r *Registry) load(ctx context.Context, f File) (info completion.AdapterInfo, err error) {
+func (r *Registry) load(ctx context.Context, f File) (info serving.AdapterInfo, err error) {
 	name := strings.TrimSuffix(filepath.Base(f.Path), ".gguf")
 	r.loading.Lock()
 	defer r.loading.Unlock()
@@ -73,7 +73,7 @@ func (r *Registry) load(ctx context.Context, f File) (info completion.AdapterInf
 	if err != nil {
 		return info, err
 	}
-	info = completion.AdapterInfo{Name: name, Path: f.Path, Scale: f.Scale, TaskName: header.TaskName, PromptPrefix: header.PromptPrefix,
+	info = serving.AdapterInfo{Name: name, Path: f.Path, Scale: f.Scale, TaskName: header.TaskName, PromptPrefix: header.PromptPrefix,
 		InvocationTokens: header.Invocation, Rank: header.Rank, Bytes: header.Bytes}
 	for _, t := range header.Invocation {
 		info.InvocationText += r.engine.Piece(t)
@@ -93,32 +93,32 @@ func (r *Registry) index(name string) int {
 	return slices.IndexFunc(r.loaded, func(e entry) bool { return e.Name == name })
 }
 
-// List implements completion.Adapters.
-func (r *Registry) List() []completion.AdapterInfo {
+// List implements serving.Adapters.
+func (r *Registry) List() []serving.AdapterInfo {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.list()
 }
 
-func (r *Registry) list() []completion.AdapterInfo {
-	infos := make([]completion.AdapterInfo, len(r.loaded))
+func (r *Registry) list() []serving.AdapterInfo {
+	infos := make([]serving.AdapterInfo, len(r.loaded))
 	for i, e := range r.loaded {
 		infos[i] = e.AdapterInfo
 	}
 	return infos
 }
 
-// Load implements completion.Adapters.
-func (r *Registry) Load(ctx context.Context, name string, scale float32) (completion.AdapterInfo, error) {
+// Load implements serving.Adapters.
+func (r *Registry) Load(ctx context.Context, name string, scale float32) (serving.AdapterInfo, error) {
 	path, err := model.FindAdapter(name, r.options)
 	if err != nil {
-		return completion.AdapterInfo{}, refuse(err)
+		return serving.AdapterInfo{}, refuse(err)
 	}
 	info, err := r.load(ctx, File{path, scale})
 	return info, refuse(err)
 }
 
-// Unload implements completion.Adapters. The adapter's memory is freed once no request has it any more.
+// Unload implements serving.Adapters. The adapter's memory is freed once no request has it any more.
 func (r *Registry) Unload(name string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -5,14 +5,14 @@ package adapter
 import (
 	"slices"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
-// SetScales implements completion.Adapters.
-func (r *Registry) SetScales(scales []completion.AdapterScale) error {
+// SetScales implements serving.Adapters.
+func (r *Registry) SetScales(scales []serving.AdapterScale) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	set, err := r.find(scales)
@@ -26,7 +26,7 @@ func (r *Registry) SetScales(scales []completion.AdapterScale) error {
 }
 
 // find is the scale of each loaded adapter, 0 for those that are not named.
-func (r *Registry) find(scales []completion.AdapterScale) ([]float32, error) {
+func (r *Registry) find(scales []serving.AdapterScale) ([]float32, error) {
 	set, named := make([]float32, len(r.loaded)), make([]bool, len(r.loaded))
 	for _, s := range scales {
 		i := slices.IndexFunc(r.loaded, func(e entry) bool { return e.Name == s.Name || s.Name == "" && e.ID == s.ID })
@@ -41,8 +41,8 @@ func (r *Registry) find(scales []completion.AdapterScale) ([]float32, error) {
 	return set, nil
 }
 
-// Choose implements completion.Adapters.
-func (r *Registry) Choose(scales []completion.AdapterScale, prompt []scheduler.Token) (_ scheduler.Adapters, from int, _ error) {
+// Choose implements serving.Adapters.
+func (r *Registry) Choose(scales []serving.AdapterScale, prompt []scheduler.Token) (_ scheduler.Adapters, from int, _ error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.loaded) == 0 && len(scales) == 0 {
@@ -82,8 +82,8 @@ func (r *Registry) Choose(scales []completion.AdapterScale, prompt []scheduler.T
 	return engine.Adapters(chosen), max(at-1, 0), nil // llama-server has it count from the token before on
 }
 
-// Named implements completion.Adapters.
-func (r *Registry) Named(key string) (scales []completion.AdapterScale, ok bool) {
+// Named implements serving.Adapters.
+func (r *Registry) Named(key string) (scales []serving.AdapterScale, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	loaded := make([]*engine.Adapter, len(r.loaded))
@@ -93,7 +93,7 @@ func (r *Registry) Named(key string) (scales []completion.AdapterScale, ok bool)
 	set, ok := engine.OfKey(key, loaded)
 	for _, s := range set {
 		info := r.loaded[slices.Index(loaded, s.Adapter)].AdapterInfo
-		scales = append(scales, completion.AdapterScale{ID: info.ID, Name: info.Name, Scale: s.Scale})
+		scales = append(scales, serving.AdapterScale{ID: info.ID, Name: info.Name, Scale: s.Scale})
 	}
 	return scales, ok
 }

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/native/gguf"
 )
 
@@ -37,7 +37,7 @@ func refuse(err error) error {
 }
 
 // unknown refuses a name of which no adapter is loaded.
-func unknown(name string, loaded []completion.AdapterInfo) error {
+func unknown(name string, loaded []serving.AdapterInfo) error {
 	var names []string
 	for _, l := range loaded {
 		names = append(names, l.Name)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // adapterInfo is a LoRA adapter as these routes show it.
@@ -23,19 +23,19 @@ type adapterInfo struct {
 	Invocation   []int32 `json:"invocation_tokens,omitempty"`
 }
 
-func showAdapter(i completion.AdapterInfo) adapterInfo {
+func showAdapter(i serving.AdapterInfo) adapterInfo {
 	return adapterInfo{ID: i.ID, Name: i.Name, Scale: i.Scale, Rank: i.Rank, Bytes: i.Bytes, TaskName: i.TaskName,
 		PromptPrefix: i.PromptPrefix, Invocation: i.InvocationTokens}
 }
 
 // withAdapters hands the adapters of the model that the query names, or of the default one, to a handler. A GET tells of a model that is
 // loaded, and loads none.
-func (s *service) withAdapters(handle func(echo.Context, completion.Adapters) error) echo.HandlerFunc {
+func (s *service) withAdapters(handle func(echo.Context, serving.Adapters) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		name := c.QueryParam("model")
-		find := func() (*completion.Model, func(), error) { return s.Models.Use(c.Request().Context(), name) }
+		find := func() (*serving.Model, func(), error) { return s.Models.Use(c.Request().Context(), name) }
 		if c.Request().Method == http.MethodGet {
-			find = func() (*completion.Model, func(), error) { return s.Models.Loaded(name) }
+			find = func() (*serving.Model, func(), error) { return s.Models.Loaded(name) }
 		}
 		m, release, err := find()
 		if err != nil {
@@ -51,7 +51,7 @@ func (s *service) withAdapters(handle func(echo.Context, completion.Adapters) er
 }
 
 // listAdapters is GET /v1/adapters.
-func listAdapters(c echo.Context, a completion.Adapters) error {
+func listAdapters(c echo.Context, a serving.Adapters) error {
 	data := []adapterInfo{}
 	for _, info := range a.List() {
 		data = append(data, showAdapter(info))
@@ -66,7 +66,7 @@ type adapterBody struct {
 }
 
 // loadAdapter is POST /v1/adapters: an adapter of the model folder, by its name, for requests that name it, or with a scale for all.
-func loadAdapter(c echo.Context, a completion.Adapters) error {
+func loadAdapter(c echo.Context, a serving.Adapters) error {
 	var body adapterBody
 	if err := wire.ReadJSON(c, &body); err != nil {
 		return err
@@ -78,8 +78,8 @@ func loadAdapter(c echo.Context, a completion.Adapters) error {
 	switch {
 	case body.Name == "":
 		return refusal.Invalid("name", "name is missing: that of a GGUF file in the model folder")
-	case scale < -completion.MaxAdapterScale || scale > completion.MaxAdapterScale:
-		return refusal.Invalid("scale", "scale is %v; it must be from %d to %d", scale, -completion.MaxAdapterScale, completion.MaxAdapterScale)
+	case scale < -serving.MaxAdapterScale || scale > serving.MaxAdapterScale:
+		return refusal.Invalid("scale", "scale is %v; it must be from %d to %d", scale, -serving.MaxAdapterScale, serving.MaxAdapterScale)
 	}
 	info, err := a.Load(c.Request().Context(), body.Name, scale)
 	if err != nil {
@@ -89,7 +89,7 @@ func loadAdapter(c echo.Context, a completion.Adapters) error {
 }
 
 // unloadAdapter is DELETE /v1/adapters/{name}.
-func unloadAdapter(c echo.Context, a completion.Adapters) error {
+func unloadAdapter(c echo.Context, a serving.Adapters) error {
 	if err := a.Unload(c.Param("name")); err != nil {
 		return err
 	}

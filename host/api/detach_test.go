@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/completion/completiontest"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
 )
 
 // fillDetachable has a key begin answers that outlive their connections until no more are taken, and returns how many there are. None
@@ -82,19 +82,19 @@ func TestSocket_Detachable_OfOneCaller(t *testing.T) {
 
 // leases are models that count who uses them.
 type leases struct {
-	completiontest.OneModel
+	servingtest.OneModel
 	users   atomic.Int32
 	changed chan struct{}
 }
 
 func newLeases() *leases { return &leases{changed: make(chan struct{}, 1)} }
 
-func (l *leases) of(one completiontest.OneModel) completion.Models {
+func (l *leases) of(one servingtest.OneModel) serving.Models {
 	l.OneModel = one
 	return l
 }
 
-func (l *leases) Use(ctx context.Context, name string) (*completion.Model, func(), error) {
+func (l *leases) Use(ctx context.Context, name string) (*serving.Model, func(), error) {
 	m, release, err := l.OneModel.Use(ctx, name)
 	l.users.Add(1)
 	return m, func() {

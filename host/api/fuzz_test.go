@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/labstack/echo/v4"
-	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/completion/completiontest"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -24,7 +24,7 @@ var completions = []string{"/v1/chat/completions", "/chat/completions", "/v1/com
 func FuzzBodies(f *testing.F) {
 	checked := &checking{}
 	handler := New(Options{BodyLimit: 1 << 20, Log: slog.New(slog.DiscardHandler),
-		Models: completiontest.OneModel{Model: &completion.Model{Info: completiontest.Info(), Engine: toy{}, Scheduler: checked}}})
+		Models: servingtest.OneModel{Model: &serving.Model{Info: servingtest.Info(), Engine: toy{}, Scheduler: checked}}})
 	routes := postRoutes(handler)
 	for _, tc := range badChats {
 		if len(tc.body) < 1000 {
@@ -68,11 +68,11 @@ func postRoutes(handler http.Handler) (paths []string) {
 
 // checking is a scheduler that checks requests and takes none.
 type checking struct {
-	completion.Scheduler
+	serving.Scheduler
 	t *testing.T
 }
 
-func (c *checking) SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]completion.Stream, error) {
+func (c *checking) SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
 	requests, err := build()
 	if err != nil {
 		return nil, err

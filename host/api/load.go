@@ -12,8 +12,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -110,7 +110,7 @@ type loads struct {
 
 	mu      sync.Mutex
 	at      time.Time // of what follows
-	models  []completion.Listed
+	models  []serving.Listed
 	plugins []pluginLoad
 }
 
@@ -153,7 +153,7 @@ func (s *service) load(c echo.Context) error {
 }
 
 // inventory is what changes seldom.
-func (s *service) inventory() ([]completion.Listed, []pluginLoad) {
+func (s *service) inventory() ([]serving.Listed, []pluginLoad) {
 	l := s.loads
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -171,7 +171,7 @@ func (s *service) inventory() ([]completion.Listed, []pluginLoad) {
 }
 
 // workOf describes a loaded model to a caller with a cache salt; nil where it makes no text, or is being unloaded.
-func workOf(ctx context.Context, m *completion.Model, salt string, digests int) *work {
+func workOf(ctx context.Context, m *serving.Model, salt string, digests int) *work {
 	if m.EmbedsOnly {
 		return nil
 	}
@@ -191,7 +191,7 @@ func workOf(ctx context.Context, m *completion.Model, salt string, digests int) 
 func milliseconds(since time.Time) float64 { return float64(time.Since(since).Microseconds()) / 1000 }
 
 // adaptersOf are the loaded adapters with the requests that have them.
-func adaptersOf(a completion.Adapters, used []scheduler.AdapterLoad) []adapterLoad {
+func adaptersOf(a serving.Adapters, used []scheduler.AdapterLoad) []adapterLoad {
 	list := []adapterLoad{}
 	if a == nil {
 		return list

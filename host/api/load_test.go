@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/completion/completiontest"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
@@ -183,14 +183,14 @@ func TestAPI_Load_Digests(t *testing.T) {
 }
 
 // loadedAdapters are those of a model: the keys of sets are their names.
-type loadedAdapters struct{ completion.Adapters }
+type loadedAdapters struct{ serving.Adapters }
 
-func (loadedAdapters) List() []completion.AdapterInfo {
-	return []completion.AdapterInfo{{ID: 3, Name: "tales", Scale: 0.5}, {ID: 5, Name: "rhymes"}}
+func (loadedAdapters) List() []serving.AdapterInfo {
+	return []serving.AdapterInfo{{ID: 3, Name: "tales", Scale: 0.5}, {ID: 5, Name: "rhymes"}}
 }
 
-func (loadedAdapters) Named(key string) ([]completion.AdapterScale, bool) {
-	return []completion.AdapterScale{{ID: 3, Name: key, Scale: 2}}, key == "tales"
+func (loadedAdapters) Named(key string) ([]serving.AdapterScale, bool) {
+	return []serving.AdapterScale{{ID: 3, Name: key, Scale: 2}}, key == "tales"
 }
 
 func TestPrefixesOf_Adapters(t *testing.T) {
@@ -234,7 +234,7 @@ func TestPrefixesOf_Adapters(t *testing.T) {
 
 // looked is a scheduler with a load.
 type looked struct {
-	completion.Scheduler
+	serving.Scheduler
 	load scheduler.Load
 }
 
@@ -249,7 +249,7 @@ func BenchmarkAPI_Load(b *testing.B) {
 		digests := kvcache.Digests(tokens)
 		l.Prefixes = append(l.Prefixes, kvcache.Prefix{Digests: digests, Blocks: len(digests)})
 	}
-	handler := New(Options{Models: completiontest.OneModel{Model: &completion.Model{Info: completiontest.Info(), Scheduler: looked{load: l}}}, Log: slog.New(slog.DiscardHandler)})
+	handler := New(Options{Models: servingtest.OneModel{Model: &serving.Model{Info: servingtest.Info(), Scheduler: looked{load: l}}}, Log: slog.New(slog.DiscardHandler)})
 	for _, digests := range []int{0, 1024, 8192} {
 		b.Run(fmt.Sprintf("digests=%d", digests), func(b *testing.B) {
 			b.ReportAllocs()

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/completion/completiontest"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
 )
 
 func TestAPI_Ollama_Answers(t *testing.T) {
@@ -164,7 +164,7 @@ func TestAPI_Ollama_Models(t *testing.T) {
 
 // unloading are models that count how often one is to be unloaded.
 type unloading struct {
-	completiontest.OneModel
+	servingtest.OneModel
 	unloaded *atomic.Int32
 }
 
@@ -186,7 +186,7 @@ func TestAPI_Ollama_KeepAlive_UnloadsForTheAdmin(t *testing.T) {
 		var unloaded atomic.Int32
 		r := newRig(t, func(s *setup) {
 			s.Keys = keys(tc.admin, nil, tc.clients...)
-			s.wrap = func(one completiontest.OneModel) completion.Models { return unloading{one, &unloaded} }
+			s.wrap = func(one servingtest.OneModel) serving.Models { return unloading{one, &unloaded} }
 		})
 		for _, ask := range []struct {
 			path, body string

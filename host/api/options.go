@@ -14,13 +14,13 @@ import (
 
 	"github.com/penstock/penstock/host/access"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/operation"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // Options is what an API needs. Catalog, UI, Metrics, Ready and Hold may be nil.
 type Options struct {
-	Models     completion.Models
+	Models     serving.Models
 	Catalog    Catalog    // nil: no plugins
 	Folder     Folder     // nil: nothing is pulled or removed
 	Recordings Recordings // nil: no request is recorded

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
@@ -29,7 +29,7 @@ type scaledAdapter struct {
 }
 
 // prefixesOf are the cached prefixes that requests with a cache salt may use, with so many digests at most.
-func prefixesOf(all []kvcache.Prefix, salt string, a completion.Adapters, most int) prefixLoad {
+func prefixesOf(all []kvcache.Prefix, salt string, a serving.Adapters, most int) prefixLoad {
 	p := prefixLoad{BlockTokens: kvcache.BlockTokens, Complete: true, Sets: []prefixSet{}}
 	byKey := map[string][][]kvcache.Digest{}
 	for _, prefix := range all {
@@ -62,7 +62,7 @@ func prefixesOf(all []kvcache.Prefix, salt string, a completion.Adapters, most i
 	return p
 }
 
-func namesOf(a completion.Adapters, key string) (names []scaledAdapter, ok bool) {
+func namesOf(a serving.Adapters, key string) (names []scaledAdapter, ok bool) {
 	if a == nil {
 		return nil, false
 	}

@@ -12,16 +12,16 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // Recordings keeps what was recorded of requests. Errors that are a client's to mend are *refusal.Error.
 type Recordings interface {
-	List(ctx context.Context, r completion.RecordingReader) ([]completion.RecordingInfo, error)
-	Get(ctx context.Context, r completion.RecordingReader, id string) (*os.File, error)
-	Remove(ctx context.Context, r completion.RecordingReader, id string) error
+	List(ctx context.Context, r serving.RecordingReader) ([]serving.RecordingInfo, error)
+	Get(ctx context.Context, r serving.RecordingReader, id string) (*os.File, error)
+	Remove(ctx context.Context, r serving.RecordingReader, id string) error
 }
 
 // authorizeOrAdmin lets requests pass that authorize lets pass, and those with the admin key.
@@ -38,30 +38,30 @@ func (s *service) authorizeOrAdmin(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // withRecordings refuses requests if the server keeps no recordings. Else it finds out who asks.
-func (s *service) withRecordings(next func(echo.Context, Recordings, completion.RecordingReader) error) echo.HandlerFunc {
+func (s *service) withRecordings(next func(echo.Context, Recordings, serving.RecordingReader) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if s.Recordings == nil {
 			return &refusal.Error{Kind: refusal.KindForbidden, Code: "recordings_disabled",
 				Message: "this server records no requests; its operator can set recordings.enabled, and recordings.dir where there is no home folder"}
 		}
 		key, _ := s.keys().Find(secretOf(c.Request()))
-		return next(c, s.Recordings, completion.RecordingReader{Caller: wire.CallerOf(c).ID, Admin: key.Admin})
+		return next(c, s.Recordings, serving.RecordingReader{Caller: wire.CallerOf(c).ID, Admin: key.Admin})
 	}
 }
 
-func listRecordings(c echo.Context, from Recordings, r completion.RecordingReader) error {
+func listRecordings(c echo.Context, from Recordings, r serving.RecordingReader) error {
 	list, err := from.List(c.Request().Context(), r)
 	if err != nil {
 		return err
 	}
 	return c.JSON(http.StatusOK, struct {
-		Object string                     `json:"object"`
-		Data   []completion.RecordingInfo `json:"data"`
+		Object string                  `json:"object"`
+		Data   []serving.RecordingInfo `json:"data"`
 	}{"list", list})
 }
 
 // getRecording sends a recording's file as it is.
-func getRecording(c echo.Context, from Recordings, r completion.RecordingReader) error {
+func getRecording(c echo.Context, from Recordings, r serving.RecordingReader) error {
 	file, err := from.Get(c.Request().Context(), r, c.Param("id"))
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func getRecording(c echo.Context, from Recordings, r completion.RecordingReader)
 	return c.Stream(http.StatusOK, "application/gzip", file)
 }
 
-func removeRecording(c echo.Context, from Recordings, r completion.RecordingReader) error {
+func removeRecording(c echo.Context, from Recordings, r serving.RecordingReader) error {
 	if err := from.Remove(c.Request().Context(), r, c.Param("id")); err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/access"
-	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/completion/completiontest"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 	"go.uber.org/goleak"
@@ -29,11 +29,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const patience = 2 * time.Minute
 
 const (
-	vocabularySize = completiontest.Vocabulary
-	contextSize    = completiontest.Context
+	vocabularySize = servingtest.Vocabulary
+	contextSize    = servingtest.Context
 )
 
-type toy = completiontest.Toy
+type toy = servingtest.Toy
 
 // inner adapts a scheduler, as package host does, and tells the test what the API does with it.
 type inner struct {
@@ -41,9 +41,9 @@ type inner struct {
 	submitted, cancelled, pausing, paused chan string // names of streams
 }
 
-func (i inner) SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]completion.Stream, error) {
+func (i inner) SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
 	all, err := i.Scheduler.SubmitBuilt(n, build)
-	out := make([]completion.Stream, len(all))
+	out := make([]serving.Stream, len(all))
 	for k, st := range all {
 		i.submitted <- st.ID()
 		out[k] = watched{st, i}
@@ -90,11 +90,11 @@ type rig struct {
 
 type setup struct {
 	Options
-	Engine            completion.Engine
-	Policies          completion.Policies
-	adapters          completion.Adapters
-	conversations     completion.Conversations
-	wrap              func(completiontest.OneModel) completion.Models // nil: the model as it is
+	Engine            serving.Engine
+	Policies          serving.Policies
+	adapters          serving.Adapters
+	conversations     serving.Conversations
+	wrap              func(servingtest.OneModel) serving.Models // nil: the model as it is
 	strict            bool
 	slots, queue, end int
 	fail              func(*scheduler.Batch) error
@@ -123,7 +123,7 @@ func newRig(t *testing.T, change func(*setup)) *rig {
 	done := make(chan error, 1)
 	go func() { done <- r.scheduler.Run(ctx) }()
 	r.inner = inner{r.scheduler, make(chan string, 4096), make(chan string, 4096), make(chan string, 4096), make(chan string, 4096)}
-	one := completiontest.OneModel{Strict: s.strict, Model: &completion.Model{Info: completiontest.Info(), Engine: s.Engine, Scheduler: r.inner, Policies: s.Policies,
+	one := servingtest.OneModel{Strict: s.strict, Model: &serving.Model{Info: servingtest.Info(), Engine: s.Engine, Scheduler: r.inner, Policies: s.Policies,
 		Adapters: s.adapters, Conversations: s.conversations}}
 	s.Models = one
 	if s.wrap != nil {

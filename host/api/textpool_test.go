@@ -12,15 +12,15 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/penstock/penstock/host/completion/completiontest"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
 // scribe is an engine that takes its time: it holds every text and grammar that has "slow" in it until it is let go.
 type scribe struct {
-	completiontest.Toy
+	servingtest.Toy
 	begun chan string   // what has come to be worked on
 	hold  chan struct{} // closed to let go
 	once  *sync.Once

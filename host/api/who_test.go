@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/labstack/echo/v4"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -247,18 +247,18 @@ func (whoFolder) Remove(string) error { return nil }
 
 type whoAdapters struct{ loadedAdapters }
 
-func (whoAdapters) Choose([]completion.AdapterScale, []int32) (a scheduler.Adapters, from int, err error) {
+func (whoAdapters) Choose([]serving.AdapterScale, []int32) (a scheduler.Adapters, from int, err error) {
 	return nil, 0, nil
 }
-func (whoAdapters) SetScales([]completion.AdapterScale) error { return nil }
-func (whoAdapters) Load(context.Context, string, float32) (completion.AdapterInfo, error) {
-	return completion.AdapterInfo{}, nil
+func (whoAdapters) SetScales([]serving.AdapterScale) error { return nil }
+func (whoAdapters) Load(context.Context, string, float32) (serving.AdapterInfo, error) {
+	return serving.AdapterInfo{}, nil
 }
 func (whoAdapters) Unload(string) error { return nil }
 
 // saltedConversations notes with which salts slots are acted on.
 type saltedConversations struct {
-	completion.Conversations
+	serving.Conversations
 	mu    sync.Mutex
 	salts map[string]bool
 }
@@ -279,22 +279,22 @@ func (c *saltedConversations) seen() map[string]bool {
 // ownedRecordings has one recording, of the first client key.
 type ownedRecordings struct{ dir string }
 
-func (o ownedRecordings) mayRead(r completion.RecordingReader) error {
+func (o ownedRecordings) mayRead(r serving.RecordingReader) error {
 	if key, _ := keys("the-admin", nil, "one", "two")().Find("one"); r.Admin || r.Caller == "key "+key.Digest {
 		return nil
 	}
 	return &refusal.Error{Kind: refusal.KindNotFound, Code: "recording_not_found", Message: "there is none"}
 }
 
-func (o ownedRecordings) List(_ context.Context, r completion.RecordingReader) ([]completion.RecordingInfo, error) {
-	list := []completion.RecordingInfo{}
+func (o ownedRecordings) List(_ context.Context, r serving.RecordingReader) ([]serving.RecordingInfo, error) {
+	list := []serving.RecordingInfo{}
 	if o.mayRead(r) == nil {
-		list = append(list, completion.RecordingInfo{ID: "recording-of-one"})
+		list = append(list, serving.RecordingInfo{ID: "recording-of-one"})
 	}
 	return list, nil
 }
 
-func (o ownedRecordings) Get(_ context.Context, r completion.RecordingReader, _ string) (*os.File, error) {
+func (o ownedRecordings) Get(_ context.Context, r serving.RecordingReader, _ string) (*os.File, error) {
 	if err := o.mayRead(r); err != nil {
 		return nil, err
 	}
@@ -305,6 +305,6 @@ func (o ownedRecordings) Get(_ context.Context, r completion.RecordingReader, _ 
 	return os.Open(path)
 }
 
-func (o ownedRecordings) Remove(_ context.Context, r completion.RecordingReader, _ string) error {
+func (o ownedRecordings) Remove(_ context.Context, r serving.RecordingReader, _ string) error {
 	return o.mayRead(r)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -26,7 +27,7 @@ type Choice struct {
 	Tokens  []scheduler.Token
 	Outputs []chain.Output // values that plugins gave
 
-	stream Stream
+	stream serving.Stream
 	parts  *chat.Answer // takes the text apart; nil: it is content as it comes
 	calls  bool         // there are tool calls
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 )
@@ -108,12 +109,12 @@ func (untemplated) Render(context.Context, chat.Conversation) (chat.Prompt, erro
 
 // embedder finds what gives embeddings.
 func (s *Service) embedder(ctx context.Context, name string) (*embedding.Model, func(), error) {
-	pick := func(m *Model) *embedding.Model { return m.Embeddings }
+	pick := func(m *serving.Model) *embedding.Model { return m.Embeddings }
 	return s.special(ctx, name, pick, "This server does not support embeddings. Start it with `--embeddings`, or with --embedding-model and a model for them")
 }
 
 // special finds a model beside one that generates, by its own name or that one's.
-func (s *Service) special(ctx context.Context, name string, pick func(*Model) *embedding.Model, lacking string) (*embedding.Model, func(), error) {
+func (s *Service) special(ctx context.Context, name string, pick func(*serving.Model) *embedding.Model, lacking string) (*embedding.Model, func(), error) {
 	m, release, err := s.Models.Use(ctx, name)
 	if err != nil {
 		return nil, nil, err
@@ -150,7 +151,7 @@ func (s *Service) Rank(ctx context.Context, r RankRequest) (*Ranks, error) {
 		return nil, err
 	}
 	defer stop()
-	pick := func(m *Model) *embedding.Model { return m.Scores }
+	pick := func(m *serving.Model) *embedding.Model { return m.Scores }
 	m, release, err := s.special(ctx, r.ModelName, pick, "This server does not support reranking. Start it with `--reranking`, or with --rerank-model and a model for it")
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -19,7 +20,7 @@ type Forker interface {
 
 // Fork makes a request that goes on where a running answer of another is, with the same prompt, plugins and limits, and with its sampling
 // parameters but for the seed, which is random, and what change changes. The caller submits it, and releases it as any other.
-func (s *Service) Fork(ctx context.Context, r *Request, st Stream, change func(*sampling.Fields) error) (_ *Request, err error) {
+func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, change func(*sampling.Fields) error) (_ *Request, err error) {
 	source, ok := st.(Forker)
 	if !ok {
 		return nil, refusal.Unsupported("type", "fork is not supported by this server")

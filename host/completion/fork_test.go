@@ -8,24 +8,25 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/completion/completiontest"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
 )
 
 // reloading is a model that is loaded anew for each use.
 type reloading struct {
-	completiontest.OneModel
+	servingtest.OneModel
 	used int // at this time
 }
 
-func (r *reloading) Use(context.Context, string) (*completion.Model, func(), error) {
+func (r *reloading) Use(context.Context, string) (*serving.Model, func(), error) {
 	r.used++
-	return &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}}, func() { r.used-- }, nil
+	return &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}}, func() { r.used-- }, nil
 }
 
 // begun is an answer that has begun.
-type begun struct{ completion.Stream }
+type begun struct{ serving.Stream }
 
 func (begun) Conversation(context.Context) (prompt, answered []scheduler.Token, err error) {
 	return []scheduler.Token{1}, []scheduler.Token{2}, nil

@@ -11,18 +11,19 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // oneModel is the model of all requests.
-type oneModel struct{ *Model }
+type oneModel struct{ *serving.Model }
 
-func (o oneModel) Use(context.Context, string) (*Model, func(), error) {
+func (o oneModel) Use(context.Context, string) (*serving.Model, func(), error) {
 	return o.Model, func() {}, nil
 }
-func (o oneModel) Loaded(string) (*Model, func(), error) { return o.Model, func() {}, nil }
-func (oneModel) List() []Listed                          { return nil }
-func (oneModel) Residents() []Resident                   { return nil }
-func (oneModel) Unload(string) error                     { return nil }
+func (o oneModel) Loaded(string) (*serving.Model, func(), error) { return o.Model, func() {}, nil }
+func (oneModel) List() []serving.Listed                          { return nil }
+func (oneModel) Residents() []serving.Resident                   { return nil }
+func (oneModel) Unload(string) error                             { return nil }
 
 // Whatever llama.cpp's templates make of tools and schemas, a sampler chain follows it.
 func TestConverse_AllTemplates_HaveChains(t *testing.T) {
@@ -45,8 +46,8 @@ func TestConverse_AllTemplates_HaveChains(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer e.Close()
-			info := Info{Name: "tiny", Context: 1 << 20, Vocabulary: e.Info().Vocabulary}
-			s := NewService(oneModel{&Model{Info: info, Engine: e}})
+			info := serving.Info{Name: "tiny", Context: 1 << 20, Vocabulary: e.Info().Vocabulary}
+			s := NewService(oneModel{&serving.Model{Info: info, Engine: e}})
 			for name, c := range map[string]chat.Conversation{
 				"a tool":                   {Tools: []chat.Tool{tool}},
 				"a call":                   {Tools: []chat.Tool{tool}, ToolChoice: chat.ToolChoice{Mode: "required"}},
@@ -69,7 +70,7 @@ func TestConverse_AllTemplates_HaveChains(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 					continue
 				}
-				p, err := r.Plugins.NewPolicy(r.Params, Ends{})
+				p, err := r.Plugins.NewPolicy(r.Params, serving.Ends{})
 				if err != nil {
 					t.Errorf("%s: %v\n%s", name, err, r.Params.Grammar)
 					continue

@@ -12,16 +12,8 @@ import (
 
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 )
-
-// PluginUse is an entry of a request's plugins.
-type PluginUse struct {
-	Name   string
-	Config json.RawMessage // nil: none
-	SHA256 string          // of the module that it must be, in hexadecimal digits; "": any
-	Skip   bool            // after a fault the request goes on without it
-	Field  string          // of the request, for errors
-}
 
 // maxPlugins bounds the plugins of a request.
 const maxPlugins = 16
@@ -32,7 +24,7 @@ const pluginObject = "name, config, sha256 and on_error"
 var hexSum = regexp.MustCompile("^[0-9a-f]{64}$")
 
 // readUses reads plugins: a list of names, or of objects.
-func readUses(raw json.RawMessage) ([]PluginUse, error) {
+func readUses(raw json.RawMessage) ([]serving.PluginUse, error) {
 	if !IsSet(raw) {
 		return nil, nil
 	}
@@ -43,14 +35,14 @@ func readUses(raw json.RawMessage) ([]PluginUse, error) {
 	if len(items) > maxPlugins {
 		return nil, refusal.Invalid("plugins", "plugins has %d entries; at most %d are allowed", len(items), maxPlugins)
 	}
-	uses := make([]PluginUse, 0, len(items))
+	uses := make([]serving.PluginUse, 0, len(items))
 	for i, item := range items {
 		field := fmt.Sprintf("plugins[%d]", i)
 		use, err := readUse(item, field)
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(uses, func(u PluginUse) bool { return u.Name == use.Name }) {
+		if slices.ContainsFunc(uses, func(u serving.PluginUse) bool { return u.Name == use.Name }) {
 			return nil, refusal.Invalid(field, "%s is %q, which is in the list already", field, use.Name)
 		}
 		uses = append(uses, use)
@@ -58,8 +50,8 @@ func readUses(raw json.RawMessage) ([]PluginUse, error) {
 	return uses, nil
 }
 
-func readUse(item json.RawMessage, field string) (PluginUse, error) {
-	use := PluginUse{Field: field}
+func readUse(item json.RawMessage, field string) (serving.PluginUse, error) {
+	use := serving.PluginUse{Field: field}
 	if json.Unmarshal(item, &use.Name) == nil {
 		return use, nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -24,12 +25,12 @@ type promptReader struct {
 	vocabulary int
 }
 
-func (m *Model) reader() promptReader { return promptReader{m.Encoder(), m.Vocabulary} }
+func readerOf(m *serving.Model) promptReader { return promptReader{m.Encoder(), m.Vocabulary} }
 
 // Prompts reads a prompt: a text, a list of tokens and texts that make one prompt, an object with either as its prompt_string, or a list
 // of prompts. A list of texts alone is a list of prompts, as with OpenAI.
-func (m *Model) Prompts(ctx context.Context, raw json.RawMessage) ([][]scheduler.Token, error) {
-	return m.reader().prompts(ctx, raw, "prompt", maxPrompts)
+func Prompts(ctx context.Context, m *serving.Model, raw json.RawMessage) ([][]scheduler.Token, error) {
+	return readerOf(m).prompts(ctx, raw, "prompt", maxPrompts)
 }
 
 // prompts reads what a field holds, at most so many prompts.
@@ -102,8 +103,8 @@ func (r promptReader) onePrompt(ctx context.Context, raw json.RawMessage, field 
 }
 
 // MixedPrompt joins tokens and texts; only a text at the beginning gets the model's special tokens.
-func (m *Model) MixedPrompt(ctx context.Context, items []json.RawMessage, field string) ([]scheduler.Token, error) {
-	return m.reader().mixedPrompt(ctx, items, field)
+func MixedPrompt(ctx context.Context, m *serving.Model, items []json.RawMessage, field string) ([]scheduler.Token, error) {
+	return readerOf(m).mixedPrompt(ctx, items, field)
 }
 
 func (r promptReader) mixedPrompt(ctx context.Context, items []json.RawMessage, field string) ([]scheduler.Token, error) {
@@ -133,7 +134,7 @@ func (r promptReader) mixedPrompt(ctx context.Context, items []json.RawMessage, 
 }
 
 // PromptTexts are the texts of prompts that were read from raw: as they stand there, or else those of the tokens.
-func (m *Model) PromptTexts(raw json.RawMessage, prompts [][]scheduler.Token) ([]string, error) {
+func PromptTexts(m *serving.Model, raw json.RawMessage, prompts [][]scheduler.Token) ([]string, error) {
 	texts := make([]string, len(prompts))
 	if json.Unmarshal(raw, &texts[0]) == nil || json.Unmarshal(raw, &texts) == nil {
 		return texts, nil

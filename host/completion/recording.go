@@ -3,41 +3,13 @@
 package completion
 
 import (
-	"context"
-
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Recordings records requests that ask for it.
-type Recordings interface {
-	// Begin begins the recording of a caller's request.
-	Begin(caller string) Recording
-}
-
-// Recording is the recording of one request: of what its plugins were asked and answered, and of its answers.
-type Recording interface {
-	ID() string
-	// Rendering is a context with which Plugins.Render is recorded.
-	Rendering(ctx context.Context) context.Context
-	// Watch has the plugins of a choice's policy recorded, as long as they are at work.
-	Watch(of RecordedChoice, p Policy) Policy
-	// Event adds what the client is told of a choice.
-	Event(choice int, e scheduler.Event)
-	// Release ends the recording, once the plugins have ended, too.
-	Release()
-}
-
-// RecordedChoice is a choice before its answer begins.
-type RecordedChoice struct {
-	Index  int
-	Seed   uint32
-	Prompt int // tokens
-	Begun  int // tokens that the answer of a fork begins with
-}
-
 // beginRecording begins a recording if the request asks for one, and has release end it.
-func beginRecording(b Basics, m *Model, release func()) (Recording, func(), error) {
+func beginRecording(b Basics, m *serving.Model, release func()) (serving.Recording, func(), error) {
 	if b.Extras == nil || !b.Extras.Record {
 		return nil, release, nil
 	}
@@ -65,21 +37,4 @@ func (r *Request) note(choice int, e scheduler.Event) {
 	if r != nil && r.recording != nil {
 		r.recording.Event(choice, e)
 	}
-}
-
-// RecordingInfo describes a recording that is kept.
-type RecordingInfo struct {
-	ID      string   `json:"id"`
-	Created int64    `json:"created"` // in seconds since 1970
-	Model   string   `json:"model"`
-	Plugins []string `json:"plugins"`       // those whose sessions it has
-	Tokens  int      `json:"tokens"`        // of its answers
-	Bytes   int64    `json:"bytes"`         // of the file
-	Cut     string   `json:"cut,omitempty"` // why it ends before the answers did
-}
-
-// RecordingReader is who asks for recordings.
-type RecordingReader struct {
-	Caller string // Caller.ID; the recordings of others do not exist for it
-	Admin  bool   // all exist
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -17,12 +18,12 @@ import (
 // Request is a checked request for text: one or several answers to one or several prompts.
 type Request struct {
 	Basics
-	Model    *Model
+	Model    *serving.Model
 	Deadline time.Time // zero: none
 	Params   sampling.Params
-	Plugins  Plugins
+	Plugins  serving.Plugins
 
-	AdapterScales []AdapterScale // none: those that count for all
+	AdapterScales []serving.AdapterScale // none: those that count for all
 
 	Prompts   [][]scheduler.Token
 	Rendered  chat.Prompt // of a conversation: what its template has made of it
@@ -46,8 +47,8 @@ type Request struct {
 	begun     []scheduler.Token                            // of a fork: the answer begins with these
 	used      *usedAdapters                                // with what the last prompt is computed
 	renew     func(sampling.Params) ([]chain.Stage, error) // Policy.Renew, once it is submitted
-	recording Recording                                    // nil: none
-	arrived   func()                                       // see Model.expect; nil: nobody waits
+	recording serving.Recording                            // nil: none
+	arrived   func()                                       // see expect; nil: nobody waits
 	release   func()
 }
 
@@ -76,12 +77,12 @@ func (r *Request) hasArrived() {
 
 // Service carries out requests.
 type Service struct {
-	Models Models
+	Models serving.Models
 	pool   *textPool
 }
 
 // NewService makes a service.
-func NewService(m Models) *Service { return &Service{Models: m, pool: newTextPool()} }
+func NewService(m serving.Models) *Service { return &Service{Models: m, pool: newTextPool()} }
 
 // New begins a request: it checks what all dialects share, finds the model, and has fill complete the request, with one choice and
 // without log-probabilities unless that says otherwise. fill runs in the text pool, so it may tokenise. The caller releases the request.
@@ -106,7 +107,7 @@ func (s *Service) New(ctx context.Context, b Basics, fill func(context.Context, 
 		release()
 		return nil, err
 	}
-	arrived := m.expect()
+	arrived := expect(m)
 	r, err := inPool(ctx, s.pool, deadline, b.Size, func(ctx context.Context) (*Request, error) {
 		r := &Request{Basics: b, Model: m, Deadline: deadline, Choices: 1, Logprobs: -1, MaxTokens: m.MaxTokens,
 			Shift: answer.Shift{Keep: m.ShiftKeep}, recording: recording, arrived: arrived, release: release}
@@ -121,13 +122,21 @@ func (s *Service) New(ctx context.Context, b Basics, fill func(context.Context, 
 }
 
 // use finds a model, which may have to be loaded, until a deadline; zero: none.
-func (s *Service) use(ctx context.Context, name string, deadline time.Time) (*Model, func(), error) {
+func (s *Service) use(ctx context.Context, name string, deadline time.Time) (*serving.Model, func(), error) {
 	if deadline.IsZero() {
 		return s.Models.Use(ctx, name)
 	}
 	ctx, cancel := context.WithDeadlineCause(ctx, deadline, timedOut("the model was not loaded within timeout_ms"))
 	defer cancel()
 	return s.Models.Use(ctx, name)
+}
+
+// expect tells a model's scheduler of a request.
+func expect(m *serving.Model) (arrived func()) {
+	if e, ok := m.Scheduler.(serving.Expecter); ok {
+		return e.Expect()
+	}
+	return func() {}
 }
 
 // complete reads what all dialects share, and has fill do the rest.
@@ -165,7 +174,7 @@ func (r *Request) takeExtras(ctx context.Context) (err error) {
 	if r.AdapterScales, err = ReadAdapterScales(r.Extras.Lora, "lora"); err != nil {
 		return err
 	}
-	r.Plugins, err = r.Model.plugins(r.Caller.ID, uses, r.Params.Chain)
+	r.Plugins, err = pluginsOf(r.Model, r.Caller.ID, uses, r.Params.Chain)
 	return err
 }
 

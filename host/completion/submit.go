@@ -12,12 +12,13 @@ import (
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
 // Submit turns every choice of a request into a scheduler.Request, prompt by prompt, and submits all of them or none. There must be room
 // for all before any is built: each has a sampler chain, with a grammar perhaps.
-func (s *Service) Submit(ctx context.Context, r *Request) ([]Stream, error) {
+func (s *Service) Submit(ctx context.Context, r *Request) ([]serving.Stream, error) {
 	defer r.hasArrived()
 	if err := r.checkCall(); err != nil {
 		return nil, err
@@ -104,12 +105,14 @@ func (s *Service) preserved(ctx context.Context, r *Request) ([]scheduler.Token,
 func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt []scheduler.Token) (scheduler.Request, error) {
 	params := r.Params.ForChoice(uint32(index % r.Choices)) // the choices of one prompt differ
 	params.Trace = params.Trace || r.Candidates > 0
-	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func(context.Context) (Policy, error) { return r.Plugins.NewPolicy(params, Ends{r.MaxTokens, r.Stops}) }, Policy.discard)
+	p, err := inPool(ctx, s.pool, r.Deadline, params.Constraint.Size(), func(context.Context) (serving.Policy, error) {
+		return r.Plugins.NewPolicy(params, serving.Ends{MaxTokens: r.MaxTokens, Stops: r.Stops})
+	}, discardPolicy)
 	if err != nil {
 		return scheduler.Request{}, chainError(r.schemaError(err), params)
 	}
 	if r.recording != nil {
-		p = r.recording.Watch(RecordedChoice{index, params.Seed, len(prompt), len(r.begun)}, p)
+		p = r.recording.Watch(serving.RecordedChoice{Index: index, Seed: params.Seed, Prompt: len(prompt), Begun: len(r.begun)}, p)
 	}
 	r.renew = p.Renew // the same for all choices: their plugins are
 	buffer, trace := 0, 0
@@ -162,7 +165,7 @@ const KeptBuffer = 1024
 // discard closes the policies of requests that are not submitted.
 func discard(requests []scheduler.Request) {
 	for _, r := range requests {
-		Policy{Stages: r.Chain, Rules: r.Rules}.discard()
+		discardPolicy(serving.Policy{Stages: r.Chain, Rules: r.Rules})
 	}
 }
 

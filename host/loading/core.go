@@ -8,11 +8,11 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/plugin/registry"
 	"github.com/penstock/penstock/host/policy"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/scheduler"
 )
@@ -25,7 +25,7 @@ type Core struct {
 	Policies  *policy.Builder
 	Plugins   *registry.Registry
 	Metrics   *telemetry.Metrics
-	Model     *completion.Model    // as the API uses it
+	Model     *serving.Model       // as the API uses it
 	Broken    []model.BrokenKernel // kernels that the models of this process have come across
 
 	remote *remoteModel // nil: no workers compute it

@@ -8,15 +8,15 @@ import (
 	"os"
 	"time"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/native"
 )
 
 // describe describes the model to clients and in the log.
-func (l *loader) describe(e *engine.Engine, file *model.File, remote *remoteModel) completion.Info {
+func (l *loader) describe(e *engine.Engine, file *model.File, remote *remoteModel) serving.Info {
 	c, info := l.config, infoOf(e, file)
 	if remote != nil {
 		info.Workers = remote.workers.describe()
@@ -33,19 +33,19 @@ func (l *loader) describe(e *engine.Engine, file *model.File, remote *remoteMode
 	return info
 }
 
-func infoOf(e *engine.Engine, f *model.File) completion.Info {
+func infoOf(e *engine.Engine, f *model.File) serving.Info {
 	info := e.Info()
 	created := time.Now()
 	if stat, err := os.Stat(f.Path); err == nil {
 		created = stat.ModTime()
 	}
-	return completion.Info{
+	return serving.Info{
 		Name: info.Name, Path: f.Path, Created: created, Family: info.Architecture, Thinks: info.Thinks, FileType: info.FileType, BuiltIn: f.BuiltIn,
 		Context: info.Limits.Positions, Training: info.ContextTrain, Vocabulary: info.Vocabulary, Embedding: info.Embedding,
 		Parameters: info.Parameters, Size: info.Size, Template: info.Template,
 		BOS: special(e, info.Special.BOS), EOS: special(e, info.Special.EOS),
 		Kernels: kernelsOf(e, f), Ends: e.Ends(), VocabType: info.VocabType, TemplateCaps: info.TemplateCaps, ToolTemplate: info.ToolTemplate,
-		AddBOS: info.AddBOS, BOSToken: info.Special.BOS, FIM: completion.FIM{Prefix: info.Special.FIMPrefix, Suffix: info.Special.FIMSuffix,
+		AddBOS: info.AddBOS, BOSToken: info.Special.BOS, FIM: serving.FIM{Prefix: info.Special.FIMPrefix, Suffix: info.Special.FIMSuffix,
 			Middle: info.Special.FIMMiddle, Repository: info.Special.FIMRepository, Separator: info.Special.FIMSeparator},
 	}
 }
@@ -60,22 +60,22 @@ func special(e *engine.Engine, t int32) string {
 // kernelsOf tells which kernels are in use. The layout of the weights shows whose matrix products,
 // and the first pass shows whose attention kernel. If no attention kernel of the CPU was called,
 // attention consists of products, or the CPU does not compute it.
-func kernelsOf(e *engine.Engine, f *model.File) completion.Kernels {
-	out := completion.Kernels{Attention: cmp.Or(native.AttentionKernels(), native.PlainKernels.String()), Weights: []completion.WeightKernels{}, Off: []completion.KernelOff{}}
+func kernelsOf(e *engine.Engine, f *model.File) serving.Kernels {
+	out := serving.Kernels{Attention: cmp.Or(native.AttentionKernels(), native.PlainKernels.String()), Weights: []serving.WeightKernels{}, Off: []serving.KernelOff{}}
 	for _, w := range e.Info().Weights {
-		out.Weights = append(out.Weights, completion.WeightKernels{Type: w.Type.String(), Kernels: w.Kernels, Bytes: w.Bytes})
+		out.Weights = append(out.Weights, serving.WeightKernels{Type: w.Type.String(), Kernels: w.Kernels, Bytes: w.Bytes})
 	}
 	if f.NoGPU != nil {
 		out.NoGPU = f.NoGPU.Error()
 	}
 	for _, b := range f.Broken {
-		out.Off = append(out.Off, completion.KernelOff{Kernel: b.String(), Reason: b.Reason})
+		out.Off = append(out.Off, serving.KernelOff{Kernel: b.String(), Reason: b.Reason})
 	}
 	return out
 }
 
 // logKernels logs which kernels are in use, and warns of those that are broken.
-func logKernels(log *slog.Logger, k completion.Kernels) {
+func logKernels(log *slog.Logger, k serving.Kernels) {
 	for _, off := range k.Off {
 		log.Warn("a kernel of this CPU is broken and is not used; another computes instead, perhaps more slowly",
 			slog.String("kernel", off.Kernel), slog.String("reason", off.Reason))

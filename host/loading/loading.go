@@ -16,13 +16,13 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/host/adapter"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
 	"github.com/penstock/penstock/host/policy"
 	"github.com/penstock/penstock/host/recording"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/slotfile"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/native"
@@ -240,9 +240,9 @@ func (l *loader) newScheduler(e *engine.Engine, adapters *adapter.Registry, d dr
 }
 
 // served is the model as the API uses it.
-func (l *loader) served(info completion.Info, core *Core, adapters *adapter.Registry, p *plugins, e embeddings) (*completion.Model, error) {
+func (l *loader) served(info serving.Info, core *Core, adapters *adapter.Registry, p *plugins, e embeddings) (*serving.Model, error) {
 	c := l.config.Scheduler
-	m := &completion.Model{Info: info, Engine: core.Engine, Scheduler: schedulerAdapter{core.Scheduler}, Policies: core.Policies, Adapters: adapters,
+	m := &serving.Model{Info: info, Engine: core.Engine, Scheduler: schedulerAdapter{core.Scheduler}, Policies: core.Policies, Adapters: adapters,
 		Measures: measures{l.metrics, p}, MaxTokens: max(c.NPredict, 0), ContextShift: c.ContextShift, ShiftKeep: c.Keep,
 		Embeddings: e.vectors, Scores: e.scores}
 	if l.Recordings != nil {

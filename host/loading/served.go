@@ -3,18 +3,18 @@
 package loading
 
 import (
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/penstock/penstock/scheduler"
 )
 
-// schedulerAdapter turns a scheduler into a completion.Scheduler: its streams become interfaces.
+// schedulerAdapter turns a scheduler into a serving.Scheduler: its streams become interfaces.
 type schedulerAdapter struct{ *scheduler.Scheduler }
 
-// SubmitBuilt implements completion.Scheduler.
-func (s schedulerAdapter) SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]completion.Stream, error) {
+// SubmitBuilt implements serving.Scheduler.
+func (s schedulerAdapter) SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
 	all, err := s.Scheduler.SubmitBuilt(n, build)
-	out := make([]completion.Stream, len(all))
+	out := make([]serving.Stream, len(all))
 	for i, st := range all {
 		out[i] = st
 	}
@@ -27,19 +27,19 @@ type measures struct {
 	plugins *plugins
 }
 
-// InterTokenLatency implements completion.Measures.
-func (m measures) InterTokenLatency() completion.Histogram {
+// InterTokenLatency implements serving.Measures.
+func (m measures) InterTokenLatency() serving.Histogram {
 	bounds, counts, sum := m.metrics.InterTokenLatency()
-	return completion.Histogram{Bounds: bounds, Counts: counts, Sum: sum}
+	return serving.Histogram{Bounds: bounds, Counts: counts, Sum: sum}
 }
 
-// Plugins implements completion.Measures.
-func (m measures) Plugins() []completion.PluginMeasures {
+// Plugins implements serving.Measures.
+func (m measures) Plugins() []serving.PluginMeasures {
 	totals := m.plugins.metrics.Totals()
-	var all []completion.PluginMeasures
+	var all []serving.PluginMeasures
 	for _, i := range m.plugins.registry.List() {
 		t := totals[i.Name]
-		all = append(all, completion.PluginMeasures{Name: i.Name, State: string(i.State), Calls: t.Calls, Time: t.Time, Faults: t.Faults})
+		all = append(all, serving.PluginMeasures{Name: i.Name, State: string(i.State), Calls: t.Calls, Time: t.Time, Faults: t.Faults})
 	}
 	return all
 }

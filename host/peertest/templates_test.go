@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/api"
-	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/completion/completiontest"
 	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
 )
 
 const weather = `{"type":"function","function":{"name":"get_weather","description":"The weather of a city.","parameters":{"type":"object",
@@ -125,8 +125,8 @@ func rendering(t *testing.T, source string) func(body string) Answer {
 			t.Error(err)
 		}
 	})
-	info := completion.Info{Name: "tiny", Context: 1 << 20, Vocabulary: e.Info().Vocabulary}
-	handler := api.New(api.Options{Models: completiontest.OneModel{Model: &completion.Model{Info: info, Engine: e}}, Log: slog.New(slog.DiscardHandler), BodyLimit: 1 << 20})
+	info := serving.Info{Name: "tiny", Context: 1 << 20, Vocabulary: e.Info().Vocabulary}
+	handler := api.New(api.Options{Models: servingtest.OneModel{Model: &serving.Model{Info: info, Engine: e}}, Log: slog.New(slog.DiscardHandler), BodyLimit: 1 << 20})
 	return func(body string) Answer {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodPost, "/apply-template", strings.NewReader(body))

@@ -3,19 +3,19 @@
 package policy
 
 import (
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/stage"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// NewPolicy implements completion.Plugins.
-func (r *uses) NewPolicy(params sampling.Params, ends completion.Ends) (_ completion.Policy, err error) {
+// NewPolicy implements serving.Plugins.
+func (r *uses) NewPolicy(params sampling.Params, ends serving.Ends) (_ serving.Policy, err error) {
 	inForce := newInForce(params, r.list, ends)
-	policy := completion.Policy{Renew: r.renewal(inForce)}
+	policy := serving.Policy{Renew: r.renewal(inForce)}
 	index, setup := 0, &plugin.Setup{}
 	policy.Stages, err = r.stages(params, r.list, func(u *use) (chain.Stage, error) {
 		stage, err := stage.New(u.plugin, plugin.Request{Client: u.client, Config: u.Config, Seed: uint64(params.Seed), Index: index,
@@ -30,7 +30,7 @@ func (r *uses) NewPolicy(params sampling.Params, ends completion.Ends) (_ comple
 		return stage, nil
 	})
 	if err != nil {
-		return completion.Policy{}, err
+		return serving.Policy{}, err
 	}
 	return policy, nil
 }

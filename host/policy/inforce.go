@@ -6,19 +6,19 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // inForce is what plugins are told of the sampling parameters of their answer: those that are in force when they ask. It is safe for
 // concurrent use.
 type inForce struct {
 	uses []use
-	ends completion.Ends
+	ends serving.Ends
 	text atomic.Pointer[func() []byte]
 }
 
-func newInForce(params sampling.Params, uses []use, ends completion.Ends) *inForce {
+func newInForce(params sampling.Params, uses []use, ends serving.Ends) *inForce {
 	f := &inForce{uses: uses, ends: ends}
 	f.set(params)
 	return f

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 )
@@ -27,7 +27,7 @@ func TestArrange_TheManifestsHint(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer m.Release()
-		uses = append(uses, use{PluginUse: completion.PluginUse{Name: m.Name}, plugin: m})
+		uses = append(uses, use{PluginUse: serving.PluginUse{Name: m.Name}, plugin: m})
 	}
 	got := arrange([]string{"top_k", "plugin:named", "temperature"}, uses)
 	want := []string{"plugin:early", "plugin:blind", "top_k", "plugin:named", "temperature", "plugin:plain", "plugin:late"}

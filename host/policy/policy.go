@@ -4,19 +4,19 @@
 package policy
 
 import (
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin/registry"
+	"github.com/penstock/penstock/host/serving"
 )
 
-// Builder builds policies of one model and the plugins of one folder. It is an completion.Policies.
+// Builder builds policies of one model and the plugins of one folder. It is a serving.Policies.
 type Builder struct {
 	engine   *engine.Engine
 	registry *registry.Registry
 	defaults []string // names of the operator's plugins, which every request uses
 }
 
-var _ completion.Policies = (*Builder)(nil)
+var _ serving.Policies = (*Builder)(nil)
 
 // New makes a builder. Every request uses the default plugins, whether it names them or not.
 func New(e *engine.Engine, r *registry.Registry, defaults []string) *Builder {

@@ -7,14 +7,14 @@ import (
 	"encoding/json"
 
 	"github.com/penstock/penstock/host/chat"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/recording"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 )
 
-// Render implements completion.Plugins.
+// Render implements serving.Plugins.
 func (r *uses) Render(ctx context.Context, params sampling.Params, messages []chat.Message) (text *string, err error) {
 	var chosen *use
 	for i := range r.list {
@@ -35,14 +35,14 @@ func (r *uses) Render(ctx context.Context, params sampling.Params, messages []ch
 		return nil, err
 	}
 	written, err := recording.Render(ctx, chosen.plugin, data, plugin.Request{Client: chosen.client, Config: chosen.Config, Seed: uint64(params.Seed),
-		ContextSize: r.engine.Info().Limits.Positions, Sampling: newInForce(params, r.list, completion.Ends{}).describe})
+		ContextSize: r.engine.Info().Limits.Positions, Sampling: newInForce(params, r.list, serving.Ends{}).describe})
 	if err != nil {
 		return nil, useError(chosen, err)
 	}
 	return &written, nil
 }
 
-// RefuseTemplates implements completion.Plugins. The operator's template may stand beside a prompt that is given.
+// RefuseTemplates implements serving.Plugins. The operator's template may stand beside a prompt that is given.
 func (r *uses) RefuseTemplates() error {
 	for _, u := range r.list {
 		if u.asked && u.plugin.IsTemplate() {

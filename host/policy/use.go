@@ -5,36 +5,36 @@ package policy
 import (
 	"slices"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // use is a plugin that a request uses.
 type use struct {
-	completion.PluginUse
+	serving.PluginUse
 	client string // who asks; empty: the operator
 	asked  bool   // the request has it in its list of plugins
 	plugin *load.Plugin
 }
 
-// uses are the plugins of one request. They implement completion.Plugins.
+// uses are the plugins of one request. They implement serving.Plugins.
 type uses struct {
 	*Builder
 	list []use
 }
 
-// Resolve implements completion.Policies. It finds the operator's plugins, those of the request, and those that only its chain names.
+// Resolve implements serving.Policies. It finds the operator's plugins, those of the request, and those that only its chain names.
 //
 // The operator's plugins have no client, so no quarantine applies to them: every request tries them anew. If they were skipped, what
 // the operator demands would be gone without a word. If they were refused, nothing would be served any more.
-func (b *Builder) Resolve(client string, list []completion.PluginUse, chain []string) (completion.Plugins, error) {
+func (b *Builder) Resolve(client string, list []serving.PluginUse, chain []string) (serving.Plugins, error) {
 	var all []use
 	for _, name := range b.defaults {
-		all = append(all, use{PluginUse: completion.PluginUse{Name: name, Field: "plugins"}})
+		all = append(all, use{PluginUse: serving.PluginUse{Name: name, Field: "plugins"}})
 	}
 	for _, u := range list {
 		if slices.Contains(b.defaults, u.Name) {
@@ -50,16 +50,16 @@ func (b *Builder) Resolve(client string, list []completion.PluginUse, chain []st
 	return b.found(client, all, chain)
 }
 
-// Again implements completion.Plugins.
-func (r *uses) Again(client string, chain []string) (completion.Plugins, error) {
+// Again implements serving.Plugins.
+func (r *uses) Again(client string, chain []string) (serving.Plugins, error) {
 	return r.found(client, slices.Clone(r.list), chain)
 }
 
 // found finds and checks those plugins of a list that are not found yet, and those that only a chain names.
-func (b *Builder) found(client string, list []use, chain []string) (_ completion.Plugins, err error) {
+func (b *Builder) found(client string, list []use, chain []string) (_ serving.Plugins, err error) {
 	for _, name := range chain {
 		if name, ok := sampling.PluginNamed(name); ok && find(list, name) == nil {
-			list = append(list, use{PluginUse: completion.PluginUse{Name: name, Field: "samplers"}, client: client})
+			list = append(list, use{PluginUse: serving.PluginUse{Name: name, Field: "samplers"}, client: client})
 		}
 	}
 	for i := range list {
@@ -97,11 +97,11 @@ func (b *Builder) take(u *use) (err error) {
 	return nil
 }
 
-// Release implements completion.Plugins.
+// Release implements serving.Plugins.
 func (r *uses) Release() { release(r.list) }
 
 // checkDefault refuses to have one of the operator's plugins changed by a request.
-func checkDefault(u completion.PluginUse) error {
+func checkDefault(u serving.PluginUse) error {
 	field, value := u.Field+".on_error", `"skip"`
 	switch {
 	case len(u.Config) > 0:

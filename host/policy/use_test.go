@@ -6,11 +6,11 @@ import (
 	"log/slog"
 	"testing"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin/loadtest"
 	"github.com/penstock/penstock/host/plugin/registry"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/asm"
 	"github.com/penstock/penstock/scheduler/chain"
@@ -36,17 +36,17 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 		}
 	}
 	b := New(e, r, nil)
-	resolve := func() completion.Plugins {
+	resolve := func() serving.Plugins {
 		t.Helper()
-		plugins, err := b.Resolve("me", []completion.PluginUse{{Name: "fixed", Field: "plugins[0]"}}, nil)
+		plugins, err := b.Resolve("me", []serving.PluginUse{{Name: "fixed", Field: "plugins[0]"}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return plugins
 	}
-	chooses := func(of completion.Plugins, want int32) {
+	chooses := func(of serving.Plugins, want int32) {
 		t.Helper()
-		policy, err := of.NewPolicy(sampling.Default(), completion.Ends{})
+		policy, err := of.NewPolicy(sampling.Default(), serving.Ends{})
 		if err != nil {
 			t.Fatal(err)
 		}

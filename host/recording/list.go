@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/atomicfile"
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // head is in the header of a recording's gzip, so that a list needs not unpack it: in a subfield of its "extra" field.
@@ -61,7 +61,7 @@ func readHead(file *os.File) (fs.FileInfo, head, error) {
 }
 
 // List lists the recordings that a reader may have, the latest first. Those whose answers have not ended are not among them yet.
-func (s *Store) List(ctx context.Context, r completion.RecordingReader) ([]completion.RecordingInfo, error) {
+func (s *Store) List(ctx context.Context, r serving.RecordingReader) ([]serving.RecordingInfo, error) {
 	var ended []*pending
 	s.mu.Lock()
 	for id, p := range s.pending {
@@ -76,14 +76,14 @@ func (s *Store) List(ctx context.Context, r completion.RecordingReader) ([]compl
 		}
 	}
 	s.prune()
-	list := []completion.RecordingInfo{}
+	list := []serving.RecordingInfo{}
 	err := s.each(func(id string, file *os.File) {
 		info, h, err := readHead(file)
 		if err == nil && owns(r, id, h.Owner) {
-			list = append(list, completion.RecordingInfo{ID: id, Created: h.Created, Model: h.Model, Plugins: h.Plugins, Tokens: h.Tokens, Bytes: info.Size(), Cut: h.Cut})
+			list = append(list, serving.RecordingInfo{ID: id, Created: h.Created, Model: h.Model, Plugins: h.Plugins, Tokens: h.Tokens, Bytes: info.Size(), Cut: h.Cut})
 		}
 	})
-	slices.SortFunc(list, func(a, b completion.RecordingInfo) int {
+	slices.SortFunc(list, func(a, b serving.RecordingInfo) int {
 		if a.Created != b.Created {
 			return int(b.Created - a.Created)
 		}

@@ -7,27 +7,27 @@ import (
 	"sync"
 	"time"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/session"
+	"github.com/penstock/penstock/host/serving"
 )
 
-// Recorder begins the recordings of one model's requests. It implements completion.Recordings.
+// Recorder begins the recordings of one model's requests. It implements serving.Recordings.
 type Recorder struct {
 	store      *Store
 	name       string                    // of the model
 	vocabulary func() session.Vocabulary // written down with the first recording
 }
 
-var _ completion.Recordings = (*Recorder)(nil)
+var _ serving.Recordings = (*Recorder)(nil)
 
 // New makes the recorder of a model.
 func New(s *Store, name string, v plugin.Vocabulary) *Recorder {
 	return &Recorder{s, name, sync.OnceValue(func() session.Vocabulary { return session.NewVocabulary(v) })}
 }
 
-// Begin implements completion.Recordings.
-func (r *Recorder) Begin(caller string) completion.Recording {
+// Begin implements serving.Recordings.
+func (r *Recorder) Begin(caller string) serving.Recording {
 	id := "rec_" + rand.Text()
 	p := &pending{owner: ownerOf(id, caller), done: make(chan struct{})}
 	r.store.mu.Lock()

@@ -9,16 +9,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/session"
 	"github.com/penstock/penstock/host/plugin/stage"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// request is one that is recorded. It implements completion.Recording.
+// request is one that is recorded. It implements serving.Recording.
 type request struct {
 	recorder   *Recorder
 	id         string
@@ -39,14 +39,14 @@ type request struct {
 
 // choice is an answer as its client gets it.
 type choice struct {
-	completion.RecordedChoice
+	serving.RecordedChoice
 	session.Choice
 	text strings.Builder
 	seen int    // tokens, those that were taken back included
 	next uint64 // the event that is to be told next
 }
 
-// ID implements completion.Recording.
+// ID implements serving.Recording.
 func (r *request) ID() string { return r.id }
 
 // grow counts what is to be kept. Once there is no room for something, nothing more is kept.
@@ -86,8 +86,8 @@ func (r *request) keep(s *session.Session, about plugin.Model) {
 	r.about, r.sessions = about, append(r.sessions, s)
 }
 
-// Watch implements completion.Recording.
-func (r *request) Watch(of completion.RecordedChoice, p completion.Policy) completion.Policy {
+// Watch implements serving.Recording.
+func (r *request) Watch(of serving.RecordedChoice, p serving.Policy) serving.Policy {
 	r.mu.Lock()
 	for len(r.choices) <= of.Index {
 		r.choices = append(r.choices, &choice{})
@@ -158,7 +158,7 @@ func (r *request) add(to *session.Session, c session.Call) bool {
 	return true
 }
 
-// Event implements completion.Recording.
+// Event implements serving.Recording.
 func (r *request) Event(n int, e scheduler.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -210,7 +210,7 @@ func (c *choice) takeBack(tokens int, removed string) {
 	c.text.WriteString(text)
 }
 
-// Release implements completion.Recording.
+// Release implements serving.Recording.
 func (r *request) Release() {
 	r.mu.Lock()
 	r.users--
@@ -225,7 +225,7 @@ func (r *request) Release() {
 // contextKey is that of the recording that a template is rendered for.
 type contextKey struct{}
 
-// Rendering implements completion.Recording.
+// Rendering implements serving.Recording.
 func (r *request) Rendering(ctx context.Context) context.Context {
 	return context.WithValue(ctx, contextKey{}, r)
 }

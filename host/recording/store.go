@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/atomicfile"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // Limits bound what is recorded and kept.
@@ -116,7 +116,7 @@ func ownerOf(id, caller string) string {
 }
 
 // owns reports whether a recording exists for a reader.
-func owns(r completion.RecordingReader, id, owner string) bool {
+func owns(r serving.RecordingReader, id, owner string) bool {
 	return r.Admin || ownerOf(id, r.Caller) == owner
 }
 
@@ -125,7 +125,7 @@ var validID = regexp.MustCompile(`^rec_[A-Z2-7]{26}$`).MatchString
 const suffix = ".json.gz"
 
 // Get opens a recording, for whom it belongs to, and waits for one that is being written.
-func (s *Store) Get(ctx context.Context, r completion.RecordingReader, id string) (*os.File, error) {
+func (s *Store) Get(ctx context.Context, r serving.RecordingReader, id string) (*os.File, error) {
 	if !validID(id) {
 		return nil, absent(id)
 	}
@@ -164,7 +164,7 @@ func (s *Store) Get(ctx context.Context, r completion.RecordingReader, id string
 }
 
 // Remove removes a recording.
-func (s *Store) Remove(ctx context.Context, r completion.RecordingReader, id string) error {
+func (s *Store) Remove(ctx context.Context, r serving.RecordingReader, id string) error {
 	file, err := s.Get(ctx, r, id)
 	if err != nil {
 		return err

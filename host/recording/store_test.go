@@ -18,11 +18,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/penstock/penstock/host/atomicfile"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/hosttest"
 	"github.com/penstock/penstock/host/plugin/session"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 )
@@ -42,7 +42,7 @@ var wide = Limits{Size: 1 << 20, Keep: 10, KeepFor: time.Hour}
 func record(t *testing.T, s *Store, caller string) string {
 	t.Helper()
 	r := New(s, "words", hosttest.Words{}).Begin(caller)
-	r.Watch(completion.RecordedChoice{Seed: 7, Prompt: 1}, completion.Policy{})
+	r.Watch(serving.RecordedChoice{Seed: 7, Prompt: 1}, serving.Policy{})
 	events := []scheduler.Event{
 		{Seq: 1, Kind: scheduler.KindToken, Token: 5, Text: "5 "},
 		{Seq: 2, Kind: scheduler.KindToken, Token: 6, Text: "6 "},
@@ -59,7 +59,7 @@ func record(t *testing.T, s *Store, caller string) string {
 func TestStore_Get_WhatWasRecorded(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "new", "folder"), wide)
 	id := record(t, s, "alice")
-	file, err := s.Get(t.Context(), completion.RecordingReader{Caller: "alice"}, id)
+	file, err := s.Get(t.Context(), serving.RecordingReader{Caller: "alice"}, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestStore_Files_AreTheUsersAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "recordings")
 	s := open(t, dir, wide)
 	id := record(t, s, "alice")
-	list, err := s.List(t.Context(), completion.RecordingReader{Admin: true})
+	list, err := s.List(t.Context(), serving.RecordingReader{Admin: true})
 	if err != nil || len(list) != 1 || list[0].ID != id || list[0].Tokens != 1 {
 		t.Fatalf("%+v, %v", list, err)
 	}
@@ -87,7 +87,7 @@ func TestStore_Files_AreTheUsersAlone(t *testing.T) {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
 	}
-	if list, err := s.List(t.Context(), completion.RecordingReader{Caller: "bob"}); err != nil || len(list) != 0 {
+	if list, err := s.List(t.Context(), serving.RecordingReader{Caller: "bob"}); err != nil || len(list) != 0 {
 		t.Errorf("bob has %+v, %v", list, err)
 	}
 }
@@ -95,7 +95,7 @@ func TestStore_Files_AreTheUsersAlone(t *testing.T) {
 func TestStore_Prune_RemovesOldAndMany(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Limits{Size: 1 << 20, Keep: 2, KeepFor: time.Hour})
-	all := completion.RecordingReader{Admin: true}
+	all := serving.RecordingReader{Admin: true}
 	ids := []string{record(t, s, "a")}
 	for i := range 3 {
 		if _, err := s.List(t.Context(), all); err != nil { // it is on the disk
@@ -142,7 +142,7 @@ func TestOpen_RemovesLeftovers(t *testing.T) {
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s is still there", left)
 	}
-	if list, err := s.List(t.Context(), completion.RecordingReader{Admin: true}); err != nil || len(list) != 0 {
+	if list, err := s.List(t.Context(), serving.RecordingReader{Admin: true}); err != nil || len(list) != 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	if _, err := os.Stat(other); err != nil {
@@ -155,16 +155,16 @@ func TestStore_List_OfAnotherProcess(t *testing.T) {
 	dir := t.TempDir()
 	one, other := open(t, dir, wide), open(t, dir, wide)
 	id := record(t, one, "a")
-	if _, err := one.Get(t.Context(), completion.RecordingReader{Caller: "a"}, id); err != nil {
+	if _, err := one.Get(t.Context(), serving.RecordingReader{Caller: "a"}, id); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := other.List(t.Context(), completion.RecordingReader{Caller: "a"}); err != nil || len(list) != 1 {
+	if list, err := other.List(t.Context(), serving.RecordingReader{Caller: "a"}); err != nil || len(list) != 1 {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if err := other.Remove(t.Context(), completion.RecordingReader{Caller: "a"}, id); err != nil {
+	if err := other.Remove(t.Context(), serving.RecordingReader{Caller: "a"}, id); err != nil {
 		t.Error(err)
 	}
-	if err := one.Remove(t.Context(), completion.RecordingReader{Caller: "a"}, id); err == nil {
+	if err := one.Remove(t.Context(), serving.RecordingReader{Caller: "a"}, id); err == nil {
 		t.Error("it was removed twice")
 	}
 }
@@ -175,14 +175,14 @@ func TestStore_Get_OfARequestAtWork(t *testing.T) {
 	r := New(s, "words", hosttest.Words{}).Begin("a")
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Get(gone, completion.RecordingReader{Caller: "a"}, r.ID()); !errors.Is(err, refusal.ErrGone) {
+	if _, err := s.Get(gone, serving.RecordingReader{Caller: "a"}, r.ID()); !errors.Is(err, refusal.ErrGone) {
 		t.Errorf("got %v", err)
 	}
-	if list, err := s.List(t.Context(), completion.RecordingReader{Caller: "a"}); err != nil || len(list) != 0 {
+	if list, err := s.List(t.Context(), serving.RecordingReader{Caller: "a"}); err != nil || len(list) != 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	r.Release()
-	if _, err := s.Get(t.Context(), completion.RecordingReader{Caller: "a"}, r.ID()); !errors.As(err, new(*refusal.Error)) {
+	if _, err := s.Get(t.Context(), serving.RecordingReader{Caller: "a"}, r.ID()); !errors.As(err, new(*refusal.Error)) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -193,7 +193,7 @@ func TestStore_Memory_IsBounded(t *testing.T) {
 	var all []*request
 	for range 8 {
 		r := New(s, "words", hosttest.Words{}).Begin("a").(*request)
-		r.Watch(completion.RecordedChoice{}, completion.Policy{})
+		r.Watch(serving.RecordedChoice{}, serving.Policy{})
 		for seq := range uint64(20) {
 			r.Event(0, scheduler.Event{Seq: seq, Kind: scheduler.KindToken, Token: 5, Text: "5 "})
 		}
@@ -264,7 +264,7 @@ func TestStore_List_NamesPluginsOnce(t *testing.T) {
 	}
 	r.pending.ended.Store(true)
 	r.Release()
-	list, err := s.List(t.Context(), completion.RecordingReader{Caller: "a"})
+	list, err := s.List(t.Context(), serving.RecordingReader{Caller: "a"})
 	if err != nil || len(list) != 1 || !slices.Equal(list[0].Plugins, []string{"one", "other"}) {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -278,7 +278,7 @@ func TestStore_Write_Fails(t *testing.T) {
 	}
 	s := open(t, path, wide)
 	id := record(t, s, "a")
-	if _, err := s.Get(t.Context(), completion.RecordingReader{Caller: "a"}, id); err == nil {
+	if _, err := s.Get(t.Context(), serving.RecordingReader{Caller: "a"}, id); err == nil {
 		t.Error("it was found")
 	}
 	if err := s.write(id, head{}, func(io.Writer) error { return nil }); err == nil {

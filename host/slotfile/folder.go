@@ -32,7 +32,7 @@ type Engine interface {
 	NewState(size, positions int) (kvcache.State, error)
 }
 
-// Folder is where the conversations of one model's slots are saved. It implements completion.Conversations.
+// Folder is where the conversations of one model's slots are saved. It implements serving.Conversations.
 type Folder struct {
 	root      *os.Root
 	engine    Engine
@@ -53,7 +53,7 @@ func Open(path string, e Engine, s Scheduler) (*Folder, error) {
 // Close closes the folder.
 func (f *Folder) Close() error { return f.root.Close() }
 
-// Save implements completion.Conversations.
+// Save implements serving.Conversations.
 func (f *Folder) Save(ctx context.Context, slot int, salt, name string) (tokens int, bytes int64, err error) {
 	if err := f.begin(ctx, name); err != nil {
 		return 0, 0, err
@@ -96,7 +96,7 @@ func (f *Folder) write(name string, tokens []kvcache.Token, contents []byte, o o
 	return n, err
 }
 
-// Restore implements completion.Conversations.
+// Restore implements serving.Conversations.
 func (f *Folder) Restore(ctx context.Context, slot int, salt, name string) (tokens int, bytes int64, err error) {
 	if err := f.begin(ctx, name); err != nil {
 		return 0, 0, err
@@ -164,7 +164,7 @@ func (f *Folder) scope(o origin) (scope kvcache.Scope, err error) {
 	return scope, err
 }
 
-// Erase implements completion.Conversations.
+// Erase implements serving.Conversations.
 func (f *Folder) Erase(ctx context.Context, slot int, salt string) (int, error) {
 	n, err := f.scheduler.EraseSlot(ctx, slot, salt)
 	return n, slotError(slot, err)

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // kernelsOf asks a Penstock server which kernels compute: they depend on the CPU, and the figures depend on them.
@@ -23,7 +23,7 @@ func kernelsOf(ctx context.Context, url string) (string, error) {
 	}
 	defer response.Body.Close()
 	var props struct {
-		Kernels *completion.Kernels `json:"kernels"`
+		Kernels *serving.Kernels `json:"kernels"`
 	}
 	if err := json.NewDecoder(response.Body).Decode(&props); err != nil {
 		return "", fmt.Errorf("%s/props: %w", url, err)

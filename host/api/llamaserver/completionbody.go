@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 )
@@ -66,13 +67,13 @@ func (a API) completion(c echo.Context) error {
 	if err := wire.Decode(body, &b); err != nil {
 		return err
 	}
-	return a.complete(c, &b, len(body), func(ctx context.Context, m *completion.Model) ([][]scheduler.Token, error) {
-		return m.Prompts(ctx, b.Prompt)
+	return a.complete(c, &b, len(body), func(ctx context.Context, m *serving.Model) ([][]scheduler.Token, error) {
+		return completion.Prompts(ctx, m, b.Prompt)
 	})
 }
 
 // complete answers a completion whose prompts a function reads.
-func (a API) complete(c echo.Context, b *completionBody, size int, prompts func(context.Context, *completion.Model) ([][]scheduler.Token, error)) error {
+func (a API) complete(c echo.Context, b *completionBody, size int, prompts func(context.Context, *serving.Model) ([][]scheduler.Token, error)) error {
 	if err := b.check(); err != nil {
 		return err
 	}

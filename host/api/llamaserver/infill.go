@@ -11,6 +11,7 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -39,7 +40,7 @@ func (a API) infill(c echo.Context) error {
 	if err := wire.Decode(body, &b); err != nil {
 		return err
 	}
-	return a.complete(c, &b.completionBody, len(body), func(ctx context.Context, m *completion.Model) ([][]scheduler.Token, error) {
+	return a.complete(c, &b.completionBody, len(body), func(ctx context.Context, m *serving.Model) ([][]scheduler.Token, error) {
 		if err := checkFIM(m.FIM); err != nil {
 			return nil, err
 		}
@@ -52,7 +53,7 @@ func (a API) infill(c echo.Context) error {
 }
 
 // checkFIM refuses a model that cannot fill in.
-func checkFIM(f completion.FIM) error {
+func checkFIM(f serving.FIM) error {
 	if missing := f.Missing(); len(missing) > 0 {
 		return notSupported("Infill is not supported by this model: " + strings.Join(missing, " token is missing. ") + " token is missing.")
 	}
@@ -81,7 +82,7 @@ const snippet = "\n\n--- snippet ---\n\n"
 // tokens is the prompt, in the order that models are trained with: the other files, the text before the gap with the beginning of what
 // fills it, and the text after it. As in llama-server, text before and after the gap shares a batch, 3 to 1, and of the files the end is
 // taken for which the context has room.
-func (b *infillBody) tokens(ctx context.Context, m *completion.Model, batch int) ([]scheduler.Token, error) {
+func (b *infillBody) tokens(ctx context.Context, m *serving.Model, batch int) ([]scheduler.Token, error) {
 	e := encoder{ctx: ctx, model: m}
 	prompt := e.text("prompt", textOf(b.Prompt), true)
 	extra := b.files(m, &e)
@@ -100,7 +101,7 @@ func (b *infillBody) tokens(ctx context.Context, m *completion.Model, batch int)
 }
 
 // files are the tokens of the other files, and of the name of the one with the gap.
-func (b *infillBody) files(m *completion.Model, e *encoder) (tokens []scheduler.Token) {
+func (b *infillBody) files(m *serving.Model, e *encoder) (tokens []scheduler.Token) {
 	if m.FIM.Repository >= 0 {
 		tokens = append(append(tokens, m.FIM.Repository), e.text("input_extra", "myproject\n", false)...)
 	}
@@ -126,7 +127,7 @@ func (b *infillBody) files(m *completion.Model, e *encoder) (tokens []scheduler.
 // encoder tokenises texts up to the first error.
 type encoder struct {
 	ctx   context.Context
-	model *completion.Model
+	model *serving.Model
 	err   error
 }
 

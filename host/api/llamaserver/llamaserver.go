@@ -9,7 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // API answers llama-server's routes.
@@ -44,12 +44,12 @@ func (a API) Routes() []wire.Route {
 
 // loaded finds the model of a route that only tells of it: the one that the query names, or else the default. None is loaded for it: such
 // a route has no rate limit, and a page may have it called for an image.
-func (a API) loaded(c echo.Context) (*completion.Model, func(), error) {
+func (a API) loaded(c echo.Context) (*serving.Model, func(), error) {
 	return a.Models.Loaded(c.QueryParam("model"))
 }
 
 // use finds the model of a route that is not for an answer: the one that the body names, the one that the query names, or else the
 // default.
-func (a API) use(c echo.Context, inBody string) (*completion.Model, func(), error) {
+func (a API) use(c echo.Context, inBody string) (*serving.Model, func(), error) {
 	return a.Models.Use(c.Request().Context(), cmp.Or(inBody, c.QueryParam("model")))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // randomSeed is how llama.cpp writes that a seed is to be drawn.
@@ -32,7 +33,7 @@ func samplingSettings(p sampling.Params) settings {
 }
 
 // defaultSettings are those of a request that says nothing. Two lists are in an answer's settings only, as with llama-server.
-func defaultSettings(m *completion.Model) settings {
+func defaultSettings(m *serving.Model) settings {
 	p := sampling.Default()
 	p.Seed = randomSeed
 	s := samplingSettings(p)
@@ -43,7 +44,7 @@ func defaultSettings(m *completion.Model) settings {
 }
 
 // drafters are what guesses tokens of a model's answers.
-func drafters(m *completion.Model) string { return cmp.Or(m.Drafter, "none") }
+func drafters(m *serving.Model) string { return cmp.Or(m.Drafter, "none") }
 
 // settings are those of a choice of a request with this body.
 func (b *completionBody) settings(r *completion.Request, choice int) settings {
@@ -72,7 +73,7 @@ func (b *completionBody) settings(r *completion.Request, choice int) settings {
 }
 
 // formatSettings are those of what the answer must look like. It was not refused, so there are no errors.
-func formatSettings(e completion.Engine, p sampling.Params) settings {
+func formatSettings(e serving.Engine, p sampling.Params) settings {
 	grammar, _ := e.GrammarOf(p.Constraint)
 	triggers, _ := e.Triggers(p)
 	preserved, _ := e.PreservedTokens(p)
@@ -87,7 +88,7 @@ func (b *completionBody) unlimited() bool {
 }
 
 // adapters lists the LoRA adapters that a request names.
-func adapters(scales []completion.AdapterScale) []map[string]any {
+func adapters(scales []serving.AdapterScale) []map[string]any {
 	list := []map[string]any{}
 	for _, s := range scales {
 		entry := map[string]any{"id": s.ID, "scale": s.Scale}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // slotBody is the body of POST /slots/ID?action=save and restore; erase has none.
@@ -70,7 +70,7 @@ func (a API) actOnSlot(c echo.Context) error {
 	return err
 }
 
-func eraseSlot(c echo.Context, m *completion.Model, slot int) error {
+func eraseSlot(c echo.Context, m *serving.Model, slot int) error {
 	n, err := m.Conversations.Erase(c.Request().Context(), slot, wire.CallerOf(c).CacheSalt)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func eraseSlot(c echo.Context, m *completion.Model, slot int) error {
 	return c.JSON(http.StatusOK, erasedSlot{ID: slot, Erased: n})
 }
 
-func saveSlot(c echo.Context, m *completion.Model, slot int) error {
+func saveSlot(c echo.Context, m *serving.Model, slot int) error {
 	name, err := filename(c)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func saveSlot(c echo.Context, m *completion.Model, slot int) error {
 	return c.JSON(http.StatusOK, savedSlot{ID: slot, Filename: name, Saved: tokens, Written: bytes, Timings: map[string]any{"save_ms": sinceMS(began)}})
 }
 
-func restoreSlot(c echo.Context, m *completion.Model, slot int) error {
+func restoreSlot(c echo.Context, m *serving.Model, slot int) error {
 	name, err := filename(c)
 	if err != nil {
 		return err

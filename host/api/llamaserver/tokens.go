@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -57,7 +58,7 @@ type tokenPiece struct {
 	Piece any             `json:"piece"` // text, or a list of bytes
 }
 
-func piecesOf(m *completion.Model, tokens []scheduler.Token) []tokenPiece {
+func piecesOf(m *serving.Model, tokens []scheduler.Token) []tokenPiece {
 	pieces := make([]tokenPiece, len(tokens))
 	for i, t := range tokens {
 		pieces[i] = tokenPiece{ID: t, Piece: pieceOf(m.Engine.Piece(t))}
@@ -66,7 +67,7 @@ func piecesOf(m *completion.Model, tokens []scheduler.Token) []tokenPiece {
 }
 
 // tokens reads the content: a text, or a list of tokens and texts, of which the first gets the model's special tokens.
-func (b *tokenizeBody) tokens(ctx context.Context, m *completion.Model) (tokens []scheduler.Token, err error) {
+func (b *tokenizeBody) tokens(ctx context.Context, m *serving.Model) (tokens []scheduler.Token, err error) {
 	items, isList := list(b.Content)
 	if !isList && len(b.Content) > 0 {
 		items = []json.RawMessage{b.Content}
@@ -126,7 +127,7 @@ func (a API) detokenize(c echo.Context) error {
 	}
 	defer release()
 	text, err := completion.Work(c.Request().Context(), a.Service, 4*len(body.Tokens), func(ctx context.Context) (string, error) {
-		tokens, err := m.MixedPrompt(ctx, body.Tokens, "tokens")
+		tokens, err := completion.MixedPrompt(ctx, m, body.Tokens, "tokens")
 		return pieces(m, tokens), err
 	})
 	if err != nil {
@@ -180,7 +181,7 @@ func list(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 
 // pieces joins the texts of tokens, with the names of control tokens. What is no character becomes one that stands for it, once for the
 // beginning of a character, as in llama-server's JSON.
-func pieces(m *completion.Model, tokens []scheduler.Token) string {
+func pieces(m *serving.Model, tokens []scheduler.Token) string {
 	var joined, valid strings.Builder
 	for _, t := range tokens {
 		joined.WriteString(m.Engine.Piece(t))

@@ -86,7 +86,7 @@ func (b *generateBody) fill(ctx context.Context, r *completion.Request) error {
 		return completion.TextError(err, "prompt")
 	}
 	if b.Suffix != "" {
-		tokens, err = r.Model.FillIn(ctx, tokens, b.Suffix, "suffix")
+		tokens, err = completion.FillIn(ctx, r.Model, tokens, b.Suffix, "suffix")
 	}
 	r.Prompts = [][]scheduler.Token{tokens}
 	return err

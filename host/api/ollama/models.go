@@ -12,7 +12,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // apiLevel is the version of Ollama whose API these routes follow. Clients look at it before they use a feature.
@@ -45,7 +45,7 @@ type runningEntry struct {
 	Context int       `json:"context_length"`
 }
 
-func entryOf(m completion.Listed) entry {
+func entryOf(m serving.Listed) entry {
 	name := m.Name
 	if !strings.Contains(name, ":") {
 		name += defaultTag
@@ -53,7 +53,7 @@ func entryOf(m completion.Listed) entry {
 	return entry{Name: name, Model: name, Modified: m.Created, Size: m.Size, Digest: m.Digest, Details: detailsOf(m.Info)}
 }
 
-func detailsOf(m completion.Info) details {
+func detailsOf(m serving.Info) details {
 	return details{Format: "gguf", Family: m.Family, Families: []string{m.Family}, ParameterSize: count(m.Parameters), Quantization: m.FileType}
 }
 
@@ -85,7 +85,7 @@ func (a API) tags(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{"models": list})
 }
 
-func unreadable(m completion.Listed) bool { return m.Failed != nil && m.Size == 0 }
+func unreadable(m serving.Listed) bool { return m.Failed != nil && m.Size == 0 }
 
 func (a API) running(c echo.Context) error {
 	never := time.Now().Add(math.MaxInt64)
@@ -109,7 +109,7 @@ type description struct {
 }
 
 // capabilitiesOf says what a model is good for, in Ollama's words.
-func capabilitiesOf(m *completion.Model) []string {
+func capabilitiesOf(m *serving.Model) []string {
 	all := []string{"completion"}
 	for _, c := range []struct {
 		name string
@@ -148,7 +148,7 @@ func (a API) show(c echo.Context) error {
 	for _, m := range a.Models.List() {
 		switch named := m.Name == name || slices.Contains(m.Aliases, name); {
 		case named && unreadable(m):
-			return completion.NotLoadable(m.Name, m.Failed)
+			return serving.NotLoadable(m.Name, m.Failed)
 		case named: // it is not loaded only to be shown, so less is known
 			return c.JSON(http.StatusOK, describe(m.Info, []string{"completion"}))
 		}
@@ -156,7 +156,7 @@ func (a API) show(c echo.Context) error {
 	return err
 }
 
-func describe(m completion.Info, capabilities []string) description {
+func describe(m serving.Info, capabilities []string) description {
 	return description{
 		Template: m.Template, Details: detailsOf(m), Modified: m.Created, Capabilities: capabilities,
 		ModelInfo: map[string]any{

@@ -9,13 +9,14 @@ import (
 
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/completion/completiontest"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
 )
 
 // The shapes are OpenAI's to the letter: clients decode them strictly.
 func TestChatShape_ToolCalls(t *testing.T) {
-	r := &completion.Request{Choices: 1, Model: &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}}}
+	r := &completion.Request{Choices: 1, Model: &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}}}
 	s := newChatShape(API{Server: &wire.Server{}}.newAnswerHeads("chatcmpl-", r, &Common{}))
 	c := &completion.Choice{Request: r}
 	whole := &wire.Whole{}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/labstack/echo/v4"
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // modelEntry is OpenAI's model object with llama-server's details.
@@ -30,7 +30,7 @@ type modelStatus struct {
 	Error  string `json:"error,omitempty"`
 }
 
-func entryOf(m completion.Listed) modelEntry {
+func entryOf(m serving.Listed) modelEntry {
 	e := modelEntry{ID: m.Name, Object: "model", Created: max(0, m.Created.Unix()), // of a file that cannot be read it is not known
 		OwnedBy: "penstock",
 		Aliases: append([]string{}, m.Aliases...), Tags: append([]string{}, m.Tags...), Path: m.Path, Status: &modelStatus{Value: m.State},
@@ -63,7 +63,7 @@ func (a API) models(c echo.Context) error {
 }
 
 // listed is a model as llama-server lists it a second time. Most of the fields are always empty there.
-func listed(m completion.Listed) map[string]any {
+func listed(m serving.Listed) map[string]any {
 	return map[string]any{
 		"name": m.Name, "model": m.Name, "modified_at": "", "size": "", "digest": "", "type": "model", "description": "", "tags": []string{""},
 		"capabilities": []string{"completion"}, "parameters": "",
@@ -82,5 +82,5 @@ func (a API) model(c echo.Context) error {
 		}
 		known = append(known, m.Name)
 	}
-	return completion.UnknownModel(name, known...)
+	return serving.UnknownModel(name, known...)
 }

@@ -52,20 +52,20 @@ func (b *textBody) fill(ctx context.Context, r *completion.Request) (err error) 
 	if err := b.fillBest(r); err != nil {
 		return err
 	}
-	if r.Prompts, err = r.Model.Prompts(ctx, b.Prompt); err != nil {
+	if r.Prompts, err = completion.Prompts(ctx, r.Model, b.Prompt); err != nil {
 		return err
 	}
 	if b.Echo {
 		if b.Logprobs != nil {
 			return refusal.Unsupported("echo", "echo is true and logprobs is set; the log-probabilities of a prompt's tokens are not computed: leave out one of the two")
 		}
-		if b.prompts, err = r.Model.PromptTexts(b.Prompt, r.Prompts); err != nil {
+		if b.prompts, err = completion.PromptTexts(r.Model, b.Prompt, r.Prompts); err != nil {
 			return err
 		}
 	}
 	for i := range r.Prompts {
 		if b.Suffix != "" && err == nil {
-			r.Prompts[i], err = r.Model.FillIn(ctx, r.Prompts[i], b.Suffix, "suffix")
+			r.Prompts[i], err = completion.FillIn(ctx, r.Model, r.Prompts[i], b.Suffix, "suffix")
 		}
 	}
 	return err

@@ -13,6 +13,7 @@ import (
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/excerpt"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -26,7 +27,7 @@ type answer struct {
 	abandon    context.CancelFunc // ends the preparation
 	cancelled  bool               // by its client; under the connection's lock
 
-	stream     completion.Stream
+	stream     serving.Stream
 	choice     *completion.Choice
 	detachable *detachable // where it may outlive its connection; nil elsewhere
 	kept       *kept       // an answer that had ended when its client came back, in the place of stream and choice; nil elsewhere

@@ -8,12 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/completion/completiontest"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
 )
 
 // obedient is a stream that does what it is told, whenever that is.
-type obedient struct{ completion.Stream }
+type obedient struct{ serving.Stream }
 
 func (obedient) Pause(context.Context) error                     { return nil }
 func (obedient) Resume(context.Context) error                    { return nil }
@@ -24,8 +25,8 @@ func (obedient) Rewind(context.Context, int) error               { return nil }
 // is told after that.
 func TestAnswer_Steer_NoStateAfterTheEnd(t *testing.T) {
 	k := &connection{ctx: t.Context(), out: make(chan any, 9), answers: map[string]*answer{}}
-	m := &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}}
-	a := &answer{connection: k, id: "a", reading: t.Context(), stream: obedient{}, choice: &completion.Choice{Request: &completion.Request{Model: m, Plugins: completiontest.NoPlugins{}}},
+	m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}}
+	a := &answer{connection: k, id: "a", reading: t.Context(), stream: obedient{}, choice: &completion.Choice{Request: &completion.Request{Model: m, Plugins: servingtest.NoPlugins{}}},
 		detachable: &detachable{}, after: -1}
 	a.detachable.reader = a
 	steer := func(verb string) {

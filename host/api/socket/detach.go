@@ -12,6 +12,7 @@ import (
 
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler/ring"
 )
 
@@ -39,7 +40,7 @@ type detachable struct {
 
 	mu      sync.Mutex // held while another connection takes it over, or it is kept
 	name    string     // of its stream, without the server's
-	stream  completion.Stream
+	stream  serving.Stream
 	request *completion.Request // nil once it is kept
 	seed    uint32              // with which it began
 	parts   bool                // it is taken apart

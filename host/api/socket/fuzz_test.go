@@ -8,13 +8,14 @@ import (
 
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/completion/completiontest"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
 )
 
 // still is a stream without events.
-type still struct{ completion.Stream }
+type still struct{ serving.Stream }
 
 func (still) ID() string { return "still" }
 func (still) Cancel()    {}
@@ -31,11 +32,11 @@ func FuzzFrames(f *testing.F) {
 		f.Add([]byte(frame))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m := &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}, Scheduler: refusing{}}
-		k := newConnection(t.Context(), &API{Server: &wire.Server{Service: completion.NewService(completiontest.OneModel{Model: m})}})
+		m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: refusing{}}
+		k := newConnection(t.Context(), &API{Server: &wire.Server{Service: completion.NewService(servingtest.OneModel{Model: m})}})
 		k.allow, k.out = anybody, make(chan any, 2) // what the frame does, and why it is refused
 		a := &answer{connection: k, id: "live", lane: lane{room: make(chan struct{}, 1)}, ready: make(chan struct{}), begun: true, reading: t.Context(),
-			stream: obedient{still{}}, choice: &completion.Choice{Request: &completion.Request{Model: m, Params: sampling.Default(), Plugins: completiontest.NoPlugins{}}}}
+			stream: obedient{still{}}, choice: &completion.Choice{Request: &completion.Request{Model: m, Params: sampling.Default(), Plugins: servingtest.NoPlugins{}}}}
 		close(a.ready)
 		k.answers["live"] = a
 		released := 0
@@ -58,9 +59,9 @@ func FuzzFrames(f *testing.F) {
 }
 
 // refusing is a scheduler that takes nothing.
-type refusing struct{ completion.Scheduler }
+type refusing struct{ serving.Scheduler }
 
-func (refusing) SubmitBuilt(int, func() ([]scheduler.Request, error)) ([]completion.Stream, error) {
+func (refusing) SubmitBuilt(int, func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
 	return nil, scheduler.ErrQueueFull
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -34,14 +35,14 @@ type keptParts struct {
 
 // keptStream stands for the stream of an answer that is kept.
 type keptStream struct {
-	completion.Stream
+	serving.Stream
 	name string
 }
 
-// ID implements completion.Stream.
+// ID implements serving.Stream.
 func (s keptStream) ID() string { return s.name }
 
-// Cancel implements completion.Stream.
+// Cancel implements serving.Stream.
 func (keptStream) Cancel() {}
 
 // keep has only the frames stay of an answer that has ended, and lets go of its model. Who still reads it has that done at its end.

@@ -10,8 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/completion/completiontest"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -41,12 +42,12 @@ func (n noting) Conversation(context.Context) (prompt, answered []scheduler.Toke
 // laneTest has a connection with an answer "a" that is being prepared. The test makes it ready.
 func laneTest(t *testing.T, test func(k *connection, a *answer, stream noting)) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}, Scheduler: refusing{}}
-		k := newConnection(t.Context(), &API{Server: &wire.Server{Service: completion.NewService(completiontest.OneModel{Model: m})}})
+		m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: refusing{}}
+		k := newConnection(t.Context(), &API{Server: &wire.Server{Service: completion.NewService(servingtest.OneModel{Model: m})}})
 		k.allow, k.out = anybody, make(chan any, 1000)
 		stream := noting{told: &[]string{}, goOn: make(chan struct{})}
 		a := &answer{connection: k, id: "a", lane: lane{room: make(chan struct{}, maxWaiting)}, ready: make(chan struct{}), abandon: func() {}, reading: t.Context(),
-			stream: stream, choice: &completion.Choice{Request: &completion.Request{Model: m, Params: sampling.Default(), Plugins: completiontest.NoPlugins{}}}}
+			stream: stream, choice: &completion.Choice{Request: &completion.Request{Model: m, Params: sampling.Default(), Plugins: servingtest.NoPlugins{}}}}
 		k.answers["a"] = a
 		test(k, a, stream)
 		k.forwarding.Wait()

@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -158,7 +158,7 @@ func slotOf(s scheduler.SlotInfo, id string) liveSlot {
 	return l
 }
 
-func itlOf(h completion.Histogram) liveITL {
+func itlOf(h serving.Histogram) liveITL {
 	l := liveITL{UpTo: make([]float64, len(h.Bounds)), Counts: append([]uint64{}, h.Counts...), SumMS: ms(h.Sum)}
 	for i, b := range h.Bounds {
 		l.UpTo[i] = ms(b)

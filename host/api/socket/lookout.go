@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -31,12 +31,12 @@ type modelView struct {
 	loaded  bool
 	waiting int // requests that wait until it is loaded
 	scheduler.Snapshot
-	itl     completion.Histogram
-	plugins []completion.PluginMeasures
+	itl     serving.Histogram
+	plugins []serving.PluginMeasures
 }
 
 // residents are the models to look at.
-type residents interface{ Residents() []completion.Resident }
+type residents interface{ Residents() []serving.Resident }
 
 // look describes the models that are in memory or being loaded. Its error is the context's. The caller changes nothing of what it gets.
 func (l *lookout) look(ctx context.Context, models residents) ([]modelView, error) {
@@ -68,7 +68,7 @@ func (l *lookout) look(ctx context.Context, models residents) ([]modelView, erro
 }
 
 // lookAt looks at a loaded model; false where it is being unloaded.
-func (v *modelView) lookAt(ctx context.Context, m *completion.Model) bool {
+func (v *modelView) lookAt(ctx context.Context, m *serving.Model) bool {
 	var err error
 	if v.Snapshot, err = m.Scheduler.Inspect(ctx, mostTicks); err != nil {
 		return false

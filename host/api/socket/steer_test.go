@@ -10,14 +10,15 @@ import (
 
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/completion/completiontest"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // steered is a stream that takes any chain.
-type steered struct{ completion.Stream }
+type steered struct{ serving.Stream }
 
 func (steered) SetChain(context.Context, []chain.Stage) error { return nil }
 
@@ -27,9 +28,9 @@ func (steered) Conversation(context.Context) (prompt, answered []scheduler.Token
 
 // While another connection takes an answer over, the one that had it may still be steering it.
 func TestAnswer_Steer_FromTwoConnections(t *testing.T) {
-	m := &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}, Scheduler: refusing{}}
-	api := &API{Server: &wire.Server{Service: completion.NewService(completiontest.OneModel{Model: m})}}
-	d := &detachable{stream: steered{}, request: &completion.Request{Model: m, Params: sampling.Default(), Plugins: completiontest.NoPlugins{}}}
+	m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: refusing{}}
+	api := &API{Server: &wire.Server{Service: completion.NewService(servingtest.OneModel{Model: m})}}
+	d := &detachable{stream: steered{}, request: &completion.Request{Model: m, Params: sampling.Default(), Plugins: servingtest.NoPlugins{}}}
 	var connections sync.WaitGroup
 	for range 2 {
 		connections.Go(func() {

@@ -15,13 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
-	"github.com/penstock/penstock/host/completion/completiontest"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
 )
 
 // ticking is a scheduler that has done a tick every 2 ms since it began, and counts how often it was looked at.
 type ticking struct {
-	completion.Scheduler
+	serving.Scheduler
 	began time.Time
 	looks *atomic.Int32
 }
@@ -48,8 +49,8 @@ type watched struct {
 func watchTest(t *testing.T, test func(t *testing.T, w *watched)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &watched{}
-		m := &completion.Model{Info: completiontest.Info(), Engine: completiontest.Toy{}, Scheduler: ticking{began: time.Now(), looks: &w.looks}}
-		w.api = &API{Server: &wire.Server{Service: completion.NewService(completiontest.OneModel{Model: m})}}
+		m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: ticking{began: time.Now(), looks: &w.looks}}
+		w.api = &API{Server: &wire.Server{Service: completion.NewService(servingtest.OneModel{Model: m})}}
 		w.ctx, w.stop = context.WithCancel(t.Context())
 		test(t, w)
 		w.stop()
@@ -180,8 +181,8 @@ func isToken(f any) bool { _, ok := f.(tokenFrame); return ok }
 
 // A model that is on its way is shown with those who wait for it, and one that is being unloaded is left out.
 func TestLookout_Look_ModelsThatComeAndGo(t *testing.T) {
-	residents := residentsOnly{{Name: "coming", Waiting: 3}, {Name: "going", Model: &completion.Model{Scheduler: refusing{}}},
-		{Name: "embeds", Model: &completion.Model{Scheduler: refusing{}, EmbedsOnly: true}}}
+	residents := residentsOnly{{Name: "coming", Waiting: 3}, {Name: "going", Model: &serving.Model{Scheduler: refusing{}}},
+		{Name: "embeds", Model: &serving.Model{Scheduler: refusing{}, EmbedsOnly: true}}}
 	k := &connection{api: &API{}, ctx: t.Context(), answers: map[string]*answer{}}
 	models, err := k.api.lookout.look(t.Context(), residents)
 	if err != nil {
@@ -197,9 +198,9 @@ func TestLookout_Look_ModelsThatComeAndGo(t *testing.T) {
 }
 
 // residentsOnly are models of which only the residents are asked for.
-type residentsOnly []completion.Resident
+type residentsOnly []serving.Resident
 
-func (r residentsOnly) Residents() []completion.Resident { return r }
+func (r residentsOnly) Residents() []serving.Resident { return r }
 
 // A watch ends with the key of its client.
 func TestConnection_Watch_EndsWithTheKey(t *testing.T) {

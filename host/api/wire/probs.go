@@ -3,7 +3,7 @@
 package wire
 
 import (
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
@@ -20,7 +20,7 @@ type TokenProb struct {
 }
 
 // Probability describes the token of e and its alternatives. ok is false where the request asked for none.
-func Probability(engine completion.Engine, e scheduler.Event) (p TokenProb, ok bool) {
+func Probability(engine serving.Engine, e scheduler.Event) (p TokenProb, ok bool) {
 	if e.Logprobs == nil {
 		return p, false
 	}
@@ -31,7 +31,7 @@ func Probability(engine completion.Engine, e scheduler.Event) (p TokenProb, ok b
 	return p, true
 }
 
-func tokenProb(engine completion.Engine, t scheduler.Token, logprob float32) TokenProb {
+func tokenProb(engine serving.Engine, t scheduler.Token, logprob float32) TokenProb {
 	piece := engine.Piece(t)
 	if !(logprob >= leastLogprob) { // NaN and −Inf too
 		logprob = leastLogprob

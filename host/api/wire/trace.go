@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 )
@@ -77,7 +77,7 @@ type takenToken struct {
 }
 
 // TraceOf describes how a token came into an answer; nil where the request did not ask.
-func TraceOf(engine completion.Engine, token scheduler.Token, t *chain.Trace) *TokenTrace {
+func TraceOf(engine serving.Engine, token scheduler.Token, t *chain.Trace) *TokenTrace {
 	if t == nil {
 		return nil
 	}
@@ -102,7 +102,7 @@ func TraceOf(engine completion.Engine, token scheduler.Token, t *chain.Trace) *T
 	return out
 }
 
-func takenBackOf(engine completion.Engine, back chain.TakenBack) takenBack {
+func takenBackOf(engine serving.Engine, back chain.TakenBack) takenBack {
 	out := takenBack{By: nameOf(back.By), Tokens: make([]takenToken, len(back.Tokens))}
 	var text strings.Builder // the pieces of one character may be those of several tokens
 	for i, taken := range back.Tokens {
@@ -122,7 +122,7 @@ func nameOf(by string) string {
 
 func timedOf(t chain.Timed) timed { return timed{t.Name, milliseconds(t.Took)} }
 
-func surveyOf(engine completion.Engine, v chain.Survey) survey {
+func surveyOf(engine serving.Engine, v chain.Survey) survey {
 	out := survey{N: v.Count, Best: make([]candidate, len(v.Best))}
 	for i, b := range v.Best {
 		out.Best[i] = candidate{ID: b.Token, Token: engine.Piece(b.Token), Logit: finite(b.Logit), P: b.P}

@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/penstock/penstock/host/completion/completiontest"
+	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // A stage may choose what was banned; JSON has no infinity.
 func TestTrace_Infinity_IsWritten(t *testing.T) {
 	inf := float32(math.Inf(1))
-	got := surveyOf(completiontest.Toy{}, chain.Survey{Count: 3, Best: []chain.Score{{Token: 'a', Logit: inf}, {Token: 'b', Logit: -inf}, {Token: 'c', Logit: 2, P: 1}}})
+	got := surveyOf(servingtest.Toy{}, chain.Survey{Count: 3, Best: []chain.Score{{Token: 'a', Logit: inf}, {Token: 'b', Logit: -inf}, {Token: 'c', Logit: 2, P: 1}}})
 	if _, err := json.Marshal(got); err != nil {
 		t.Error(err)
 	}

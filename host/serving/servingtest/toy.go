@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-// Package completiontest has a model for tests of the API: its tokens are the bytes of a text.
-package completiontest
+// Package servingtest has a model for tests of the API: its tokens are the bytes of a text.
+package servingtest
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/penstock/penstock/host/chat"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
@@ -25,11 +25,11 @@ const (
 )
 
 // Info describes the model.
-func Info() completion.Info {
-	return completion.Info{Name: "toy", Vocabulary: Vocabulary, Context: Context, Slots: 4, FIM: completion.FIM{Prefix: -1, Suffix: -1, Middle: -1, Repository: -1, Separator: -1}, Created: time.Unix(1e9, 0)}
+func Info() serving.Info {
+	return serving.Info{Name: "toy", Vocabulary: Vocabulary, Context: Context, Slots: 4, FIM: serving.FIM{Prefix: -1, Suffix: -1, Middle: -1, Repository: -1, Separator: -1}, Created: time.Unix(1e9, 0)}
 }
 
-// Toy is the model's completion.Engine. Some texts in a request make it refuse: a message "unrenderable", a text with
+// Toy is the model's serving.Engine. Some texts in a request make it refuse: a message "unrenderable", a text with
 // "untokenizable", a grammar "bad".
 type Toy struct {
 	Refuse error // of NewChain

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-// Package completion carries out requests for text: it finds their model, makes their prompts and sampler chains, and reads their
-// answers. It knows no dialect: the packages below host/api turn what clients send into a Request, and its answer into what they expect.
-package completion
+// Package serving describes the models of a server, and what each of them can do, for those who use them.
+//
+// # Notes
+//
+//   - host/loading puts a [Model] together of llama.cpp, a scheduler and plugins. They are behind interfaces, so that the API is tested
+//     without them: servingtest has a model for that.
+//   - Errors that are a client's to mend are refusals (*refusal.Error).
+package serving
 
 import (
 	"context"
@@ -14,30 +19,6 @@ import (
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/chain"
 )
-
-// Models finds the models that are served.
-type Models interface {
-	// Use finds a model by the name that a client gave; "" is the default one. It may have to be loaded first, which ends with ctx.
-	// The model stays loaded until release is called, once. Errors that are a client's to mend are *refusal.Error.
-	Use(ctx context.Context, name string) (m *Model, release func(), err error)
-	// Loaded finds a model as Use does, if it is in memory; otherwise its error is that of NotLoaded. It loads none, and is no use: the
-	// model is unloaded when it would have been without it, but not before release is called.
-	Loaded(name string) (m *Model, release func(), err error)
-	// List describes all models that requests may name, the default one first.
-	List() []Listed
-	// Residents are the models in memory, and those that are being loaded. Asking changes nothing: no model is loaded or kept for it.
-	Residents() []Resident
-	// Unload takes a model out of memory that nobody uses. Errors that are a client's to mend are *refusal.Error.
-	Unload(name string) error
-}
-
-// Listed is a model in a list, loaded or not.
-type Listed struct {
-	Info          // Context is 0 unless it is loaded
-	Digest string // tells models apart; hexadecimal
-	State  string // unloaded, loading or loaded
-	Failed error  // why it did not load the last time; nil: it did, or was not asked for
-}
 
 // Model is one model that is served.
 type Model struct {
@@ -136,14 +117,6 @@ type Expecter interface {
 	Expect() (arrived func())
 }
 
-// expect tells the scheduler of a request.
-func (m *Model) expect() (arrived func()) {
-	if e, ok := m.Scheduler.(Expecter); ok {
-		return e.Expect()
-	}
-	return func() {}
-}
-
 // Conversations are those that the last answers of slots have left in the KV cache. A call waits until its slot is idle. It finds a
 // conversation, and leaves it, with a cache salt. Errors that are a client's to mend are *refusal.Error.
 type Conversations interface {
@@ -165,15 +138,3 @@ type Stream interface {
 
 // Encoder turns all that requests have the model read into tokens.
 func (m *Model) Encoder() chat.Encoder { return chat.Encoder{Model: m.Engine, Context: m.Context} }
-
-// tokens shows a model's tokens to package sampling.
-type tokens struct {
-	ctx context.Context
-	*Model
-}
-
-func (t tokens) Size() int { return t.Vocabulary }
-func (t tokens) Tokenize(text string) ([]int32, error) {
-	tokens, err := t.Encoder().Plain(t.ctx, text)
-	return tokens, TextError(err, "logit_bias")
-}

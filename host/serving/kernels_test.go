@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package completion
+package serving
 
 import "testing"
 

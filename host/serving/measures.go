@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-package completion
+package serving
 
 import "time"
-
-// Resident is a model in memory, or on its way there.
-type Resident struct {
-	Name    string
-	Model   *Model // nil: it is being loaded. It may be unloaded at any time: only Info, Scheduler.Inspect and Load, Adapters.List and Named, and Measures may be used
-	Waiting int    // requests that wait until it is loaded
-}
 
 // Measures tell what a model has done since it was loaded. They may be asked from any goroutine, also after the model was unloaded.
 type Measures interface {

@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: MIT
 
-package completiontest
+package servingtest
 
 import (
 	"context"
 
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
 )
 
 // OneModel serves a single model. It answers to every name, as llama-server does, since clients often send one that they cannot
 // leave out; answers carry the true name.
 type OneModel struct {
-	Model  *completion.Model
+	Model  *serving.Model
 	Strict bool // another name than the model's is refused
 }
 
-// Use implements completion.Models.
-func (o OneModel) Use(_ context.Context, name string) (*completion.Model, func(), error) {
+// Use implements serving.Models.
+func (o OneModel) Use(_ context.Context, name string) (*serving.Model, func(), error) {
 	if o.Strict && name != "" && name != o.Model.Name && !isBeside(o.Model.Embeddings, name) && !isBeside(o.Model.Scores, name) {
-		return nil, nil, completion.UnknownModel(name, o.Model.Name)
+		return nil, nil, serving.UnknownModel(name, o.Model.Name)
 	}
 	return o.Model, func() {}, nil
 }
 
 func isBeside(m *embedding.Model, name string) bool { return m != nil && m.Name == name }
 
-// Loaded implements completion.Models.
-func (o OneModel) Loaded(name string) (*completion.Model, func(), error) {
+// Loaded implements serving.Models.
+func (o OneModel) Loaded(name string) (*serving.Model, func(), error) {
 	return o.Use(context.Background(), name)
 }
 
-// List implements completion.Models.
-func (o OneModel) List() []completion.Listed {
-	return []completion.Listed{{Info: o.Model.Info, Digest: o.Model.Digest(), State: "loaded"}}
+// List implements serving.Models.
+func (o OneModel) List() []serving.Listed {
+	return []serving.Listed{{Info: o.Model.Info, Digest: o.Model.Digest(), State: "loaded"}}
 }
 
-// Residents implements completion.Models.
-func (o OneModel) Residents() []completion.Resident {
-	return []completion.Resident{{Name: o.Model.Name, Model: o.Model}}
+// Residents implements serving.Models.
+func (o OneModel) Residents() []serving.Resident {
+	return []serving.Resident{{Name: o.Model.Name, Model: o.Model}}
 }
 
-// Unload implements completion.Models.
+// Unload implements serving.Models.
 func (o OneModel) Unload(string) error {
 	return &refusal.Error{Kind: refusal.KindConflict, Code: "model_kept", Field: "model", Message: "the only model of this server stays loaded"}
 }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+
+package serving
+
+import "context"
+
+// Models finds the models that are served.
+type Models interface {
+	// Use finds a model by the name that a client gave; "" is the default one. It may have to be loaded first, which ends with ctx.
+	// The model stays loaded until release is called, once. Errors that are a client's to mend are *refusal.Error.
+	Use(ctx context.Context, name string) (m *Model, release func(), err error)
+	// Loaded finds a model as Use does, if it is in memory; otherwise its error is that of NotLoaded. It loads none, and is no use: the
+	// model is unloaded when it would have been without it, but not before release is called.
+	Loaded(name string) (m *Model, release func(), err error)
+	// List describes all models that requests may name, the default one first.
+	List() []Listed
+	// Residents are the models in memory, and those that are being loaded. Asking changes nothing: no model is loaded or kept for it.
+	Residents() []Resident
+	// Unload takes a model out of memory that nobody uses. Errors that are a client's to mend are *refusal.Error.
+	Unload(name string) error
+}
+
+// Listed is a model in a list, loaded or not.
+type Listed struct {
+	Info          // Context is 0 unless it is loaded
+	Digest string // tells models apart; hexadecimal
+	State  string // unloaded, loading or loaded
+	Failed error  // why it did not load the last time; nil: it did, or was not asked for
+}
+
+// Resident is a model in memory, or on its way there.
+type Resident struct {
+	Name    string
+	Model   *Model // nil: it is being loaded. It may be unloaded at any time: only Info, Scheduler.Inspect and Load, Adapters.List and Named, and Measures may be used
+	Waiting int    // requests that wait until it is loaded
+}

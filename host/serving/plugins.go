@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+
+package serving
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/sampling"
+)
+
+// Policies lets plugins decide answers. Errors that are a client's to mend are *refusal.Error.
+type Policies interface {
+	// Resolve finds the plugins of a request, once: those that it uses, those that its chain names, and the operator's. Their
+	// configuration is checked. client tells who asks. The caller releases them.
+	Resolve(client string, uses []PluginUse, chain []string) (Plugins, error)
+}
+
+// PluginUse is an entry of a request's plugins.
+type PluginUse struct {
+	Name   string
+	Config json.RawMessage // nil: none
+	SHA256 string          // of the module that it must be, in hexadecimal digits; "": any
+	Skip   bool            // after a fault the request goes on without it
+	Field  string          // of the request, for errors
+}
+
+// Plugins are those of one request, in the versions that the server had when the request came, whatever is loaded meanwhile.
+type Plugins interface {
+	// NewPolicy builds the policy of one choice, of the samplers that its parameters name and of the plugins.
+	NewPolicy(p sampling.Params, ends Ends) (Policy, error)
+	// Render lets the template among the plugins write a prompt's text for messages. It is nil if there is none. It ends with the context.
+	Render(ctx context.Context, p sampling.Params, messages []chat.Message) (text *string, err error)
+	// RefuseTemplates refuses those that the request names: it has a prompt and no messages.
+	RefuseTemplates() error
+	// Again are the same for another request, with those that its chain names besides.
+	Again(client string, chain []string) (Plugins, error)
+	// Release ends their use. Policies go on.
+	Release()
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+
+package serving
+
+import (
+	"errors"
+
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
+)
+
+// Ends is what ends an answer besides its policy. Plugins are told.
+type Ends struct {
+	MaxTokens int // 0: as many as fit
+	Stops     []string
+}
+
+// Policy is what decides one answer: the stages that choose its tokens, and the rules that may end it.
+type Policy struct {
+	Stages []chain.Stage
+	Rules  []answer.StopRule
+	// Renew builds the stages anew for other parameters of the running answer. Its plugins go on: chain.Keep stands for them. Nil if there are none.
+	Renew func(sampling.Params) ([]chain.Stage, error)
+}
+
+// Close frees a policy that no scheduler has taken.
+func (p Policy) Close() error {
+	var errs []error
+	for _, s := range p.Stages {
+		errs = append(errs, s.Close())
+	}
+	for _, r := range p.Rules {
+		errs = append(errs, r.Close())
+	}
+	return errors.Join(errs...)
+}

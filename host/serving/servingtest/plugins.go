@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+
+package servingtest
+
+import (
+	"context"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
+)
+
+// NoPlugins are those of a request that uses none.
+type NoPlugins struct{}
+
+// NewPolicy implements serving.Plugins: the policy has no stages.
+func (NoPlugins) NewPolicy(sampling.Params, serving.Ends) (serving.Policy, error) {
+	return serving.Policy{}, nil
+}
+
+// Render implements serving.Plugins: no plugin writes a prompt.
+func (NoPlugins) Render(context.Context, sampling.Params, []chat.Message) (*string, error) {
+	return nil, nil
+}
+
+// RefuseTemplates implements serving.Plugins.
+func (NoPlugins) RefuseTemplates() error { return nil }
+
+// Again implements serving.Plugins.
+func (n NoPlugins) Again(string, []string) (serving.Plugins, error) { return n, nil }
+
+// Release implements serving.Plugins.
+func (NoPlugins) Release() {}
