@@ -35,9 +35,6 @@ func AsError(err error, prompt string) *refusal.Error {
 	if e := pluginError(err); e != nil {
 		return e
 	}
-	if e := embeddingError(err, prompt); e != nil {
-		return e
-	}
 	return schedulerError(err, prompt)
 }
 

@@ -4,12 +4,14 @@ package completion
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/scheduler"
 )
 
 // Extras are the fields that a body of any dialect may have beside the dialect's own.
@@ -56,6 +58,20 @@ func (x *Extras) deadline(now time.Time) time.Time {
 		return time.Time{}
 	}
 	return now.Add(time.Duration(*x.TimeoutMS) * time.Millisecond)
+}
+
+// WithTimeout bounds by its timeout_ms a request that is not for an answer; nil: it has none.
+func WithTimeout(ctx context.Context, ms *int64) (context.Context, context.CancelFunc, error) {
+	x := Extras{TimeoutMS: ms}
+	if err := x.check(); err != nil {
+		return nil, nil, err
+	}
+	deadline := x.deadline(time.Now())
+	if deadline.IsZero() {
+		return ctx, func() {}, nil
+	}
+	ctx, stop := context.WithDeadlineCause(ctx, deadline, scheduler.ErrDeadline)
+	return ctx, stop, nil
 }
 
 // IsSet reports whether a field asks for something: not absent, null, false, or empty.

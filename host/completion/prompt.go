@@ -19,22 +19,22 @@ import (
 // maxPrompts bounds the prompts of one request.
 const maxPrompts = 128
 
-// promptReader reads the prompts of bodies for one model.
-type promptReader struct {
+// PromptReader reads the prompts of bodies for one model.
+type PromptReader struct {
 	chat.Encoder
-	vocabulary int
+	Vocabulary int // tokens
 }
 
-func readerOf(m *serving.Model) promptReader { return promptReader{m.Encoder(), m.Vocabulary} }
+func readerOf(m *serving.Model) PromptReader { return PromptReader{m.Encoder(), m.Vocabulary} }
 
 // Prompts reads a prompt: a text, a list of tokens and texts that make one prompt, an object with either as its prompt_string, or a list
 // of prompts. A list of texts alone is a list of prompts, as with OpenAI.
 func Prompts(ctx context.Context, m *serving.Model, raw json.RawMessage) ([][]scheduler.Token, error) {
-	return readerOf(m).prompts(ctx, raw, "prompt", maxPrompts)
+	return readerOf(m).Prompts(ctx, raw, "prompt", maxPrompts)
 }
 
-// prompts reads what a field holds, at most so many prompts.
-func (r promptReader) prompts(ctx context.Context, raw json.RawMessage, field string, most int) ([][]scheduler.Token, error) {
+// Prompts reads what a field holds, at most so many prompts.
+func (r PromptReader) Prompts(ctx context.Context, raw json.RawMessage, field string, most int) ([][]scheduler.Token, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, refusal.Invalid(field, "%s is missing", field)
@@ -78,7 +78,7 @@ func TextError(err error, field string) error {
 }
 
 // onePrompt reads a text, a list of tokens and texts, or, as llama-server does, an object with either as its prompt_string.
-func (r promptReader) onePrompt(ctx context.Context, raw json.RawMessage, field string) ([]scheduler.Token, error) {
+func (r PromptReader) onePrompt(ctx context.Context, raw json.RawMessage, field string) ([]scheduler.Token, error) {
 	var object struct {
 		Prompt json.RawMessage `json:"prompt_string"`
 		Media  json.RawMessage `json:"multimodal_data"`
@@ -107,7 +107,7 @@ func MixedPrompt(ctx context.Context, m *serving.Model, items []json.RawMessage,
 	return readerOf(m).mixedPrompt(ctx, items, field)
 }
 
-func (r promptReader) mixedPrompt(ctx context.Context, items []json.RawMessage, field string) ([]scheduler.Token, error) {
+func (r PromptReader) mixedPrompt(ctx context.Context, items []json.RawMessage, field string) ([]scheduler.Token, error) {
 	var prompt []scheduler.Token
 	for i, item := range items {
 		var text string
@@ -124,9 +124,9 @@ func (r promptReader) mixedPrompt(ctx context.Context, items []json.RawMessage, 
 			continue
 		}
 		var token int32
-		if err := json.Unmarshal(item, &token); err != nil || token < 0 || int(token) >= r.vocabulary {
+		if err := json.Unmarshal(item, &token); err != nil || token < 0 || int(token) >= r.Vocabulary {
 			at := fmt.Sprintf("%s[%d]", field, i)
-			return nil, refusal.Invalid(at, "%s must be a text or a token from 0 to %d", at, r.vocabulary-1)
+			return nil, refusal.Invalid(at, "%s must be a text or a token from 0 to %d", at, r.Vocabulary-1)
 		}
 		prompt = append(prompt, token)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/vectors"
 )
 
 // embeddingBody is POST /embedding.
@@ -33,7 +33,7 @@ func (a API) embedding(c echo.Context) error {
 	if err := wire.ReadJSON(c, &b); err != nil {
 		return err
 	}
-	r := completion.EmbeddingRequest{ModelName: b.Model, Input: b.Input, Field: "input", Normalize: b.Normalize, TimeoutMS: b.TimeoutMS}
+	r := vectors.EmbeddingRequest{ModelName: b.Model, Input: b.Input, Field: "input", Normalize: b.Normalize, TimeoutMS: b.TimeoutMS}
 	switch {
 	case b.Input == nil && b.Content == nil:
 		return refusal.Invalid("input", `"input" or "content" must be provided`)
@@ -43,7 +43,7 @@ func (a API) embedding(c echo.Context) error {
 	if b.Format != nil && *b.Format != "float" && *b.Format != "base64" { // base64 changes nothing here, as with llama-server
 		return refusal.Invalid("encoding_format", "The format to return the embeddings in. Can be either float or base64")
 	}
-	answer, err := a.Embed(c.Request().Context(), r)
+	answer, err := vectors.Embed(c.Request().Context(), a.Service, r)
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/openai"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/vectors"
 )
 
 // rerankBody is POST /rerank: Jina's and Cohere's API, or with texts that of Hugging Face's text-embeddings-inference (TEI).
@@ -59,7 +59,7 @@ func (a API) rerank(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	answer, err := a.Rank(c.Request().Context(), completion.RankRequest{ModelName: b.Model, Query: query, Documents: documents, TimeoutMS: b.TimeoutMS})
+	answer, err := vectors.Rank(c.Request().Context(), a.Service, vectors.RankRequest{ModelName: b.Model, Query: query, Documents: documents, TimeoutMS: b.TimeoutMS})
 	if err != nil {
 		return err
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/penstock/penstock/host/api/wire"
-	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/embedding"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/vectors"
 )
 
 // embeddingsBody is POST /v1/embeddings.
@@ -40,7 +40,7 @@ func (a API) embeddings(c echo.Context) error {
 	if b.Format != nil && *b.Format != formatFloat && *b.Format != formatBase64 {
 		return refusal.Invalid("encoding_format", "encoding_format is %q; it must be float or base64", *b.Format)
 	}
-	answer, err := a.Embed(c.Request().Context(), completion.EmbeddingRequest{
+	answer, err := vectors.Embed(c.Request().Context(), a.Service, vectors.EmbeddingRequest{
 		ModelName: b.Model, Input: b.Input, Field: "input", OneVector: true, Normalize: b.Normalize, TimeoutMS: b.TimeoutMS,
 	})
 	if err != nil {
@@ -93,7 +93,7 @@ type embeddingObject struct {
 	Format    string `json:"encoding_format,omitempty"` // llama-server tells base64
 }
 
-func (b *embeddingsBody) shape(e *completion.Embeddings) embeddingList {
+func (b *embeddingsBody) shape(e *vectors.Embeddings) embeddingList {
 	list := embeddingList{Model: e.Model, Object: "list", Usage: EmbeddingUsage{e.Tokens, e.Tokens}, Data: make([]embeddingObject, len(e.Vectors))}
 	for i, v := range e.Vectors {
 		o := embeddingObject{Embedding: v[0], Index: i, Object: "embedding"}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+
+// Package vectors carries out requests for embeddings of texts and for scores of documents, which are vectors of one number.
+package vectors
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/embedding"
+	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/serving"
+)
+
+// maxInputs bounds the texts and documents of one request, as OpenAI does.
+const maxInputs = 2048
+
+// EmbeddingRequest asks for embeddings of texts.
+type EmbeddingRequest struct {
+	ModelName string          // "": the default model's
+	Input     json.RawMessage // a text, a list of tokens and texts that make one text, or a list of such texts
+	Field     string          // of the body, which holds Input
+	OneVector bool            // for each text, whatever the model's pooling
+	Normalize *int            // nil: as configured
+	Truncate  bool            // texts that are too long, instead of refusing them
+	TimeoutMS *int64
+}
+
+// Embeddings are the answer.
+type Embeddings struct {
+	Model   string
+	Vectors [][][]float32 // of each text: one, or one for each token
+	Tokens  int           // of all texts
+}
+
+// Embed computes embeddings.
+func Embed(ctx context.Context, s *completion.Service, r EmbeddingRequest) (*Embeddings, error) {
+	ctx, stop, err := completion.WithTimeout(ctx, r.TimeoutMS)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	pick := func(m *serving.Model) *embedding.Model { return m.Embeddings }
+	m, release, err := find(ctx, s, r.ModelName, pick, "This server does not support embeddings. Start it with `--embeddings`, or with --embedding-model and a model for them")
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	e := embedding.Request{Pooling: m.Pooling, Normalize: m.Normalize}
+	if e.Pooling == "" {
+		e.Pooling = embedding.PoolingNone
+	}
+	if r.OneVector {
+		e.Pooling = m.OneVector
+	}
+	if e.Pooling == embedding.PoolingNone && r.OneVector {
+		return nil, refusal.Invalid("", "Pooling type 'none' is not OAI compatible. Please use a different pooling type: start the server with another --pooling")
+	}
+	if r.Normalize != nil {
+		if err := embedding.CheckNormalize(*r.Normalize); err != nil {
+			return nil, refusal.Invalid("embd_normalize", "embd_normalize: %v", err)
+		}
+		e.Normalize = *r.Normalize
+	}
+	limits, err := m.Open() // first, since it may take a while, and the pool of texts is small
+	if err != nil {
+		return nil, asError(err, r.Field)
+	}
+	e.Inputs, err = completion.Work(ctx, s, len(r.Input), func(ctx context.Context) ([][]int32, error) { return readInputs(ctx, m, limits, r) })
+	if err != nil {
+		return nil, err
+	}
+	result, err := embed(ctx, m, e)
+	if err != nil {
+		return nil, gone(ctx, asError(err, r.Field))
+	}
+	return &Embeddings{Model: m.Name, Vectors: result.Vectors, Tokens: result.Tokens}, nil
+}
+
+// readInputs turns the texts of a request into tokens.
+func readInputs(ctx context.Context, m *embedding.Model, l embedding.Limits, r EmbeddingRequest) ([][]int32, error) {
+	reader := completion.PromptReader{Encoder: chat.Encoder{Model: untemplated{m.Text}, Context: l.Input}, Vocabulary: m.Vocabulary}
+	inputs, err := reader.Prompts(ctx, r.Input, r.Field, maxInputs)
+	if err != nil {
+		return nil, err
+	}
+	for i, in := range inputs {
+		if len(in) == 0 {
+			return nil, refusal.Invalid(r.Field, "Input content cannot be empty")
+		}
+		if r.Truncate && len(in) > l.Input {
+			inputs[i] = in[:l.Input]
+		}
+	}
+	return inputs, nil
+}
+
+// untemplated is a model that is given texts only.
+type untemplated struct{ embedding.Text }
+
+func (untemplated) Render(context.Context, chat.Conversation) (chat.Prompt, error) {
+	return chat.Prompt{}, errors.New("it takes no conversations")
+}
