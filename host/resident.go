@@ -7,20 +7,9 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/penstock/penstock/host/api/socket"
 	"github.com/penstock/penstock/host/catalog"
 	"github.com/penstock/penstock/host/loading"
-	"github.com/penstock/penstock/host/serving"
-	"github.com/penstock/penstock/scheduler"
 )
-
-// The streams of a model's scheduler are what the API asks of them.
-var _ interface {
-	serving.Stream
-	socket.Controls
-	socket.ChainSetter
-	socket.Attacher
-} = (*scheduler.Stream)(nil)
 
 // resident is a model in memory whose scheduler runs.
 type resident struct {

@@ -68,7 +68,7 @@ func postRoutes(handler http.Handler) (paths []string) {
 
 // checking is a scheduler that checks requests and takes none.
 type checking struct {
-	serving.Scheduler
+	servingtest.NoScheduler
 	t *testing.T
 }
 

@@ -234,7 +234,7 @@ func TestPrefixesOf_Adapters(t *testing.T) {
 
 // looked is a scheduler with a load.
 type looked struct {
-	serving.Scheduler
+	servingtest.NoScheduler
 	load scheduler.Load
 }
 

@@ -6,32 +6,21 @@ import (
 	"context"
 	"time"
 
-	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Forker tells how far a running answer has come. A Stream may be one.
-type Forker interface {
-	// Conversation is the prompt and the answer so far.
-	Conversation(ctx context.Context) (prompt, answered []scheduler.Token, err error)
-}
-
 // Fork makes a request that goes on where a running answer of another is, with the same prompt, plugins and limits, and with its sampling
 // parameters but for the seed, which is random, and what change changes. The caller submits it, and releases it as any other.
 func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, change func(*sampling.Fields) error) (_ *Request, err error) {
-	source, ok := st.(Forker)
-	if !ok {
-		return nil, refusal.Unsupported("type", "fork is not supported by this server")
-	}
 	fork := *r
 	fork.Params.Seed = sampling.RandomSeed()
 	fields := sampling.FieldsOf(fork.Params)
 	if err := change(&fields); err != nil {
 		return nil, err
 	}
-	prompt, answered, err := source.Conversation(ctx)
+	prompt, answered, err := st.Conversation(ctx)
 	if err != nil {
 		return nil, err
 	}

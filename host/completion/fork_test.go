@@ -22,7 +22,7 @@ type reloading struct {
 
 func (r *reloading) Use(context.Context, string) (*serving.Model, func(), error) {
 	r.used++
-	return &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}}, func() { r.used-- }, nil
+	return &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: servingtest.NoScheduler{}}, func() { r.used-- }, nil
 }
 
 // begun is an answer that has begun.

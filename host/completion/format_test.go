@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/host/serving/servingtest"
 )
 
 // oneModel is the model of all requests.
@@ -47,7 +48,7 @@ func TestConverse_AllTemplates_HaveChains(t *testing.T) {
 			}
 			defer e.Close()
 			info := serving.Info{Name: "tiny", Context: 1 << 20, Vocabulary: e.Info().Vocabulary}
-			s := NewService(oneModel{&serving.Model{Info: info, Engine: e}})
+			s := NewService(oneModel{&serving.Model{Info: info, Engine: e, Scheduler: servingtest.NoScheduler{}}})
 			for name, c := range map[string]chat.Conversation{
 				"a tool":                   {Tools: []chat.Tool{tool}},
 				"a call":                   {Tools: []chat.Tool{tool}, ToolChoice: chat.ToolChoice{Mode: "required"}},

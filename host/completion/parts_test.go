@@ -12,12 +12,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
 )
 
 // fed is a stream of given events.
-type fed struct{ events chan scheduler.Event }
+type fed struct {
+	serving.Stream
+	events chan scheduler.Event
+}
 
 func (fed) ID() string { return "fed" }
 func (fed) Cancel()    {}
@@ -87,7 +91,7 @@ func TestAnswer_Read_TakesPartsOfEachChoice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := &Choice{Index: i, stream: fed{make(chan scheduler.Event, 64)}, parts: parts}
+			c := &Choice{Index: i, stream: fed{events: make(chan scheduler.Event, 64)}, parts: parts}
 			a.Choices = append(a.Choices, c)
 			go feed(c.stream.(fed), text)
 		}
@@ -136,7 +140,7 @@ func TestAnswer_Read_TellsWhatWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := fed{make(chan scheduler.Event, 16)}
+		f := fed{events: make(chan scheduler.Event, 16)}
 		a := &Answer{Choices: []*Choice{{stream: f, parts: parts}}}
 		for _, c := range "abc" {
 			f.events <- scheduler.Event{Kind: scheduler.KindToken, Text: string(c)}

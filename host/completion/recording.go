@@ -13,11 +13,11 @@ func beginRecording(b Basics, m *serving.Model, release func()) (serving.Recordi
 	if b.Extras == nil || !b.Extras.Record {
 		return nil, release, nil
 	}
-	if m.Recordings == nil {
+	if m.Record == nil {
 		return nil, release, &refusal.Error{Kind: refusal.KindForbidden, Code: "recordings_disabled", Field: "record",
 			Message: "record is true, but this server records no requests; its operator can set recordings.enabled, and recordings.dir where there is no home folder"}
 	}
-	recording := m.Recordings.Begin(b.Caller.ID)
+	recording := m.Record(b.Caller.ID)
 	return recording, func() {
 		recording.Release()
 		release()

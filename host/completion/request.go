@@ -48,7 +48,7 @@ type Request struct {
 	used      *usedAdapters                                // with what the last prompt is computed
 	renew     func(sampling.Params) ([]chain.Stage, error) // Policy.Renew, once it is submitted
 	recording serving.Recording                            // nil: none
-	arrived   func()                                       // see expect; nil: nobody waits
+	arrived   func()                                       // see serving.Scheduler.Expect; nil: nobody waits
 	release   func()
 }
 
@@ -107,7 +107,7 @@ func (s *Service) New(ctx context.Context, b Basics, fill func(context.Context, 
 		release()
 		return nil, err
 	}
-	arrived := expect(m)
+	arrived := m.Scheduler.Expect()
 	r, err := inPool(ctx, s.pool, deadline, b.Size, func(ctx context.Context) (*Request, error) {
 		r := &Request{Basics: b, Model: m, Deadline: deadline, Choices: 1, Logprobs: -1, MaxTokens: m.MaxTokens,
 			Shift: answer.Shift{Keep: m.ShiftKeep}, recording: recording, arrived: arrived, release: release}
@@ -129,14 +129,6 @@ func (s *Service) use(ctx context.Context, name string, deadline time.Time) (*se
 	ctx, cancel := context.WithDeadlineCause(ctx, deadline, timedOut("the model was not loaded within timeout_ms"))
 	defer cancel()
 	return s.Models.Use(ctx, name)
-}
-
-// expect tells a model's scheduler of a request.
-func expect(m *serving.Model) (arrived func()) {
-	if e, ok := m.Scheduler.(serving.Expecter); ok {
-		return e.Expect()
-	}
-	return func() {}
 }
 
 // complete reads what all dialects share, and has fill do the rest.

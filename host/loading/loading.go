@@ -246,7 +246,7 @@ func (l *loader) served(info serving.Info, core *Core, adapters *adapter.Registr
 		Measures: measures{l.metrics, p}, MaxTokens: max(c.NPredict, 0), ContextShift: c.ContextShift, ShiftKeep: c.Keep,
 		Embeddings: e.vectors, Scores: e.scores}
 	if l.Recordings != nil {
-		m.Recordings = recording.New(l.Recordings, info.Name, core.Engine.Vocabulary())
+		m.Record = recording.New(l.Recordings, info.Name, core.Engine.Vocabulary()).Begin
 	}
 	if c.SlotSavePath != "" {
 		saved, err := slotfile.Open(c.SlotSavePath, core.Engine, core.Scheduler)

@@ -126,7 +126,7 @@ func rendering(t *testing.T, source string) func(body string) Answer {
 		}
 	})
 	info := serving.Info{Name: "tiny", Context: 1 << 20, Vocabulary: e.Info().Vocabulary}
-	handler := api.New(api.Options{Models: servingtest.OneModel{Model: &serving.Model{Info: info, Engine: e}}, Log: slog.New(slog.DiscardHandler), BodyLimit: 1 << 20})
+	handler := api.New(api.Options{Models: servingtest.OneModel{Model: &serving.Model{Info: info, Engine: e, Scheduler: servingtest.NoScheduler{}}}, Log: slog.New(slog.DiscardHandler), BodyLimit: 1 << 20})
 	return func(body string) Answer {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodPost, "/apply-template", strings.NewReader(body))

@@ -12,21 +12,19 @@ import (
 	"github.com/penstock/penstock/host/serving"
 )
 
-// Recorder begins the recordings of one model's requests. It implements serving.Recordings.
+// Recorder begins the recordings of one model's requests.
 type Recorder struct {
 	store      *Store
 	name       string                    // of the model
 	vocabulary func() session.Vocabulary // written down with the first recording
 }
 
-var _ serving.Recordings = (*Recorder)(nil)
-
 // New makes the recorder of a model.
 func New(s *Store, name string, v plugin.Vocabulary) *Recorder {
 	return &Recorder{s, name, sync.OnceValue(func() session.Vocabulary { return session.NewVocabulary(v) })}
 }
 
-// Begin implements serving.Recordings.
+// Begin begins the recording of a caller's request.
 func (r *Recorder) Begin(caller string) serving.Recording {
 	id := "rec_" + rand.Text()
 	p := &pending{owner: ownerOf(id, caller), done: make(chan struct{})}

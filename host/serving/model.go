@@ -28,7 +28,7 @@ type Model struct {
 	Policies  Policies // nil: no plugins
 	Adapters  Adapters // nil: no LoRA adapters
 
-	Recordings Recordings // nil: no request is recorded
+	Record func(caller string) Recording // begins the recording of a caller's request; nil: no request is recorded
 
 	// EmbedsOnly says that requests for text are refused, since the model only makes embeddings or scores.
 	EmbedsOnly bool
@@ -102,6 +102,9 @@ type Engine interface {
 
 // Scheduler computes answers.
 type Scheduler interface {
+	// Expect tells of a request whose prompt is still being made. arrived is called when it was submitted, or will not be, and perhaps
+	// again.
+	Expect() (arrived func())
 	// SubmitBuilt has n requests built once there is room for all, and queues all or none. It owns the stages of what was built,
 	// whatever it returns. An error of build is returned as it is.
 	SubmitBuilt(n int, build func() ([]scheduler.Request, error)) ([]Stream, error)
@@ -109,12 +112,6 @@ type Scheduler interface {
 	Inspect(ctx context.Context, ticks int) (scheduler.Snapshot, error)
 	// Load tells how busy it is and what it has cached. It may be asked often.
 	Load(ctx context.Context) (scheduler.Load, error)
-}
-
-// Expecter is implemented by a Scheduler that wants to know of requests whose prompts are still being made.
-type Expecter interface {
-	// Expect tells of one; arrived is called when it was submitted, or will not be, and perhaps again.
-	Expect() (arrived func())
 }
 
 // Conversations are those that the last answers of slots have left in the KV cache. A call waits until its slot is idle. It finds a
@@ -128,12 +125,26 @@ type Conversations interface {
 	Erase(ctx context.Context, slot int, salt string) (tokens int, err error)
 }
 
-// Stream is the answer to one request; one goroutine reads at a time. See scheduler.Stream.
+// Stream is the answer to one request; one goroutine reads at a time. scheduler.Stream says what each method does.
 type Stream interface {
 	ID() string
 	Next(ctx context.Context) (scheduler.Event, error)
 	TryNext() (scheduler.Event, bool)
 	Cancel()
+
+	// These steer a running answer.
+	Pause(ctx context.Context) error
+	Resume(ctx context.Context) error
+	Inject(ctx context.Context, tokens []scheduler.Token) error
+	Rewind(ctx context.Context, n int) error
+	SetChain(ctx context.Context, chain []chain.Stage) error
+
+	// Conversation is the prompt and the answer so far, for a fork.
+	Conversation(ctx context.Context) (prompt, answered []scheduler.Token, err error)
+	// Attach lets another reader go on after event seq; −1 begins at the first.
+	Attach(seq int64) error
+	// Forget has it keep nothing more for other readers.
+	Forget()
 }
 
 // Encoder turns all that requests have the model read into tokens.

@@ -8,12 +8,6 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Recordings records requests that ask for it.
-type Recordings interface {
-	// Begin begins the recording of a caller's request.
-	Begin(caller string) Recording
-}
-
 // Recording is the recording of one request: of what its plugins were asked and answered, and of its answers.
 type Recording interface {
 	ID() string

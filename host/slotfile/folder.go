@@ -12,36 +12,22 @@ import (
 	"os"
 
 	"github.com/penstock/penstock/host/atomicfile"
+	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/refusal"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/kvcache"
 )
 
-// Scheduler has the conversations. See scheduler.Scheduler.
-type Scheduler interface {
-	SaveSlot(ctx context.Context, slot int, salt string) (*kvcache.Saved, error)
-	RestoreSlot(ctx context.Context, slot int, saved *kvcache.Saved) error
-	EraseSlot(ctx context.Context, slot int, salt string) (n int, err error)
-}
-
-// Engine tells what computes them. See engine.Engine.
-type Engine interface {
-	Identity() (string, error)
-	AdapterFiles(key string) (string, error)
-	AdapterKey(files string) (string, error)
-	NewState(size, positions int) (kvcache.State, error)
-}
-
 // Folder is where the conversations of one model's slots are saved. It implements serving.Conversations.
 type Folder struct {
 	root      *os.Root
-	engine    Engine
-	scheduler Scheduler
+	engine    *engine.Engine
+	scheduler *scheduler.Scheduler
 	turn      chan struct{} // one file at a time: each takes as much memory as its conversation
 }
 
 // Open opens a folder, which must be there.
-func Open(path string, e Engine, s Scheduler) (*Folder, error) {
+func Open(path string, e *engine.Engine, s *scheduler.Scheduler) (*Folder, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err

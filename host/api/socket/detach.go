@@ -19,14 +19,6 @@ import (
 // maxDetach is the longest time that an answer may outlive its connection.
 const maxDetach = 10 * time.Minute
 
-// Attacher lets another reader go on with a stream after event seq; −1 begins at the first. A Stream may be one.
-type Attacher interface {
-	Attach(seq int64) error
-}
-
-// Forgetter has a stream keep nothing more for other readers. A Stream may be one.
-type Forgetter interface{ Forget() }
-
 // detachable is an answer that outlives its connection for a while, so that the client can come back to it. Once it has ended and nobody
 // reads it, only its frames are kept: its model may be unloaded.
 type detachable struct {
@@ -166,11 +158,7 @@ func (a *answer) resume() error {
 		return nil
 	}
 	a.stream, a.choice = d.stream, &completion.Choice{Request: d.request}
-	st, ok := d.stream.(Attacher)
-	if !ok {
-		return refusal.Unsupported("type", "attach is not supported by this server")
-	}
-	return a.seek(st)
+	return a.seek()
 }
 
 func (a *answer) eventsGone(err error) error {
@@ -180,17 +168,17 @@ func (a *answer) eventsGone(err error) error {
 
 // seek finds what to read for a client that comes back. The last event that it has seen is read again: if that is the end, it has seen
 // the text of it, and perhaps no end frame. An answer that is taken apart is read from its beginning: the parser wants all of it.
-func (a *answer) seek(st Attacher) (err error) {
-	if err := st.Attach(a.after); err != nil {
+func (a *answer) seek() (err error) {
+	if err := a.stream.Attach(a.after); err != nil {
 		return a.eventsGone(err)
 	}
 	if !a.detachable.parts {
-		return st.Attach(max(a.after-1, -1))
+		return a.stream.Attach(max(a.after-1, -1))
 	}
 	if a.parts, err = newParts(a.choice.Request, true); err != nil {
 		return err
 	}
-	if err = st.Attach(-1); err != nil {
+	if err = a.stream.Attach(-1); err != nil {
 		a.parts.close()
 	}
 	return err

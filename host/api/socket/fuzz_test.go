@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/serving/servingtest"
 	"github.com/penstock/penstock/scheduler"
+	"github.com/penstock/penstock/scheduler/chain"
 )
 
 // still is a stream without events.
@@ -19,6 +20,12 @@ type still struct{ serving.Stream }
 
 func (still) ID() string { return "still" }
 func (still) Cancel()    {}
+
+func (still) SetChain(context.Context, []chain.Stage) error { return nil }
+
+func (still) Conversation(context.Context) (prompt, answered []scheduler.Token, err error) {
+	return nil, nil, scheduler.ErrEnded
+}
 
 // A frame is refused as the client's mistake, or acted on.
 func FuzzFrames(f *testing.F) {
@@ -32,7 +39,7 @@ func FuzzFrames(f *testing.F) {
 		f.Add([]byte(frame))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: refusing{}}
+		m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: servingtest.NoScheduler{}}
 		k := newConnection(t.Context(), &API{Server: &wire.Server{Service: completion.NewService(servingtest.OneModel{Model: m})}})
 		k.allow, k.out = anybody, make(chan any, 2) // what the frame does, and why it is refused
 		a := &answer{connection: k, id: "live", lane: lane{room: make(chan struct{}, 1)}, ready: make(chan struct{}), begun: true, reading: t.Context(),
@@ -56,15 +63,4 @@ func FuzzFrames(f *testing.F) {
 			}
 		}
 	})
-}
-
-// refusing is a scheduler that takes nothing.
-type refusing struct{ serving.Scheduler }
-
-func (refusing) SubmitBuilt(int, func() ([]scheduler.Request, error)) ([]serving.Stream, error) {
-	return nil, scheduler.ErrQueueFull
-}
-
-func (refusing) Inspect(context.Context, int) (scheduler.Snapshot, error) {
-	return scheduler.Snapshot{}, scheduler.ErrClosed
 }

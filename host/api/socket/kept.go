@@ -54,8 +54,7 @@ func (d *detachable) keep() {
 	default:
 		return
 	}
-	st, ok := d.stream.(Attacher)
-	if !ok || d.request == nil || d.forgot.Load() || st.Attach(-1) != nil {
+	if d.request == nil || d.forgot.Load() || d.stream.Attach(-1) != nil {
 		return
 	}
 	frames, err := d.frames()
@@ -210,9 +209,7 @@ func (d *detachable) noted(e scheduler.Event) {
 	}
 	d.forgot.Store(true)
 	d.all.remove(d)
-	if st, ok := d.stream.(Forgetter); ok {
-		st.Forget()
-	}
+	d.stream.Forget()
 }
 
 // bytesOf is what an event takes in a stream, about.

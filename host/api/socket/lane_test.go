@@ -42,7 +42,7 @@ func (n noting) Conversation(context.Context) (prompt, answered []scheduler.Toke
 // laneTest has a connection with an answer "a" that is being prepared. The test makes it ready.
 func laneTest(t *testing.T, test func(k *connection, a *answer, stream noting)) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: refusing{}}
+		m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: servingtest.NoScheduler{}}
 		k := newConnection(t.Context(), &API{Server: &wire.Server{Service: completion.NewService(servingtest.OneModel{Model: m})}})
 		k.allow, k.out = anybody, make(chan any, 1000)
 		stream := noting{told: &[]string{}, goOn: make(chan struct{})}

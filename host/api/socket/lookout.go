@@ -35,11 +35,8 @@ type modelView struct {
 	plugins []serving.PluginMeasures
 }
 
-// residents are the models to look at.
-type residents interface{ Residents() []serving.Resident }
-
 // look describes the models that are in memory or being loaded. Its error is the context's. The caller changes nothing of what it gets.
-func (l *lookout) look(ctx context.Context, models residents) ([]modelView, error) {
+func (l *lookout) look(ctx context.Context, models serving.Models) ([]modelView, error) {
 	l.once.Do(func() { l.turn = make(chan struct{}, 1) })
 	select {
 	case l.turn <- struct{}{}:

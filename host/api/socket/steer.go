@@ -16,19 +16,6 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Controls steer a running answer. A Stream may have them.
-type Controls interface {
-	Pause(ctx context.Context) error
-	Resume(ctx context.Context) error
-	Inject(ctx context.Context, tokens []scheduler.Token) error
-	Rewind(ctx context.Context, n int) error
-}
-
-// ChainSetter exchanges the sampler chain of a running answer. A Stream may be one.
-type ChainSetter interface {
-	SetChain(ctx context.Context, chain []chain.Stage) error
-}
-
 // actOn acts on a frame whose turn it is.
 func (a *answer) actOn(f clientFrame) {
 	k := a.connection
@@ -97,21 +84,17 @@ func (a *answer) control(f clientFrame) error {
 	if f.Type == "set" {
 		return a.set(f.Sampling)
 	}
-	c, ok := a.stream.(Controls)
-	if !ok {
-		return refusal.Unsupported("type", "%s is not supported by this server", f.Type)
-	}
 	ctx := a.connection.ctx
 	switch f.Type {
 	case "pause":
-		return c.Pause(ctx)
+		return a.stream.Pause(ctx)
 	case "resume":
-		return c.Resume(ctx)
+		return a.stream.Resume(ctx)
 	case "rewind":
 		if f.Tokens == nil {
 			return refusal.Invalid("tokens", "tokens is missing: how many to take back")
 		}
-		return c.Rewind(ctx, *f.Tokens)
+		return a.stream.Rewind(ctx, *f.Tokens)
 	}
 	if f.Text == nil || *f.Text == "" {
 		return refusal.Invalid("text", "text is missing: what to inject")
@@ -123,15 +106,11 @@ func (a *answer) control(f clientFrame) error {
 	if err != nil {
 		return completion.TextError(err, "text")
 	}
-	return c.Inject(ctx, tokens)
+	return a.stream.Inject(ctx, tokens)
 }
 
 // set changes sampling parameters; those that the frame leaves out stay as they are.
 func (a *answer) set(raw json.RawMessage) error {
-	c, ok := a.stream.(ChainSetter)
-	if !ok {
-		return refusal.Unsupported("type", "set is not supported by this server")
-	}
 	if !completion.IsSet(raw) {
 		return refusal.Invalid("sampling", "sampling is missing: an object of parameters")
 	}
@@ -145,7 +124,7 @@ func (a *answer) set(raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	if err := c.SetChain(a.connection.ctx, stages); err != nil {
+	if err := a.stream.SetChain(a.connection.ctx, stages); err != nil {
 		return err
 	}
 	r.Params = params

@@ -28,7 +28,7 @@ func (steered) Conversation(context.Context) (prompt, answered []scheduler.Token
 
 // While another connection takes an answer over, the one that had it may still be steering it.
 func TestAnswer_Steer_FromTwoConnections(t *testing.T) {
-	m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: refusing{}}
+	m := &serving.Model{Info: servingtest.Info(), Engine: servingtest.Toy{}, Scheduler: servingtest.NoScheduler{}}
 	api := &API{Server: &wire.Server{Service: completion.NewService(servingtest.OneModel{Model: m})}}
 	d := &detachable{stream: steered{}, request: &completion.Request{Model: m, Params: sampling.Default(), Plugins: servingtest.NoPlugins{}}}
 	var connections sync.WaitGroup

@@ -22,7 +22,7 @@ import (
 
 // ticking is a scheduler that has done a tick every 2 ms since it began, and counts how often it was looked at.
 type ticking struct {
-	serving.Scheduler
+	servingtest.NoScheduler
 	began time.Time
 	looks *atomic.Int32
 }
@@ -181,8 +181,8 @@ func isToken(f any) bool { _, ok := f.(tokenFrame); return ok }
 
 // A model that is on its way is shown with those who wait for it, and one that is being unloaded is left out.
 func TestLookout_Look_ModelsThatComeAndGo(t *testing.T) {
-	residents := residentsOnly{{Name: "coming", Waiting: 3}, {Name: "going", Model: &serving.Model{Scheduler: refusing{}}},
-		{Name: "embeds", Model: &serving.Model{Scheduler: refusing{}, EmbedsOnly: true}}}
+	residents := residentsOnly{nil, []serving.Resident{{Name: "coming", Waiting: 3}, {Name: "going", Model: &serving.Model{Scheduler: servingtest.NoScheduler{}}},
+		{Name: "embeds", Model: &serving.Model{Scheduler: servingtest.NoScheduler{}, EmbedsOnly: true}}}}
 	k := &connection{api: &API{}, ctx: t.Context(), answers: map[string]*answer{}}
 	models, err := k.api.lookout.look(t.Context(), residents)
 	if err != nil {
@@ -198,9 +198,12 @@ func TestLookout_Look_ModelsThatComeAndGo(t *testing.T) {
 }
 
 // residentsOnly are models of which only the residents are asked for.
-type residentsOnly []serving.Resident
+type residentsOnly struct {
+	serving.Models
+	all []serving.Resident
+}
 
-func (r residentsOnly) Residents() []serving.Resident { return r }
+func (r residentsOnly) Residents() []serving.Resident { return r.all }
 
 // A watch ends with the key of its client.
 func TestConnection_Watch_EndsWithTheKey(t *testing.T) {
