@@ -24,6 +24,8 @@ type Policies interface {
 type Plugins interface {
 	// NewPolicy builds the policy of one choice, of the samplers that its parameters name and of the plugins.
 	NewPolicy(p sampling.Params, ends Ends) (Policy, error)
+	// Renders reports whether a template is among the plugins.
+	Renders() bool
 	// Render lets the template among the plugins write a prompt's text for messages. It is nil if there is none. It ends with the context.
 	Render(ctx context.Context, p sampling.Params, messages []chat.Message) (text *string, err error)
 	// RefuseTemplates refuses those that the request names: it has a prompt and no messages.
@@ -81,6 +83,8 @@ func (n noPlugins) NewPolicy(p sampling.Params, _ Ends) (policy Policy, err erro
 	policy.Stages, err = n.engine.NewChain(p)
 	return policy, err
 }
+
+func (noPlugins) Renders() bool { return false }
 
 func (noPlugins) Render(context.Context, sampling.Params, []chat.Message) (*string, error) {
 	return nil, nil

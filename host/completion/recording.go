@@ -36,20 +36,21 @@ type RecordedChoice struct {
 	Begun  int // tokens that the answer of a fork begins with
 }
 
-// beginRecording begins a recording if the request asks for one, and has release end it.
-func beginRecording(b Basics, m *Model, release func()) (Recording, func(), error) {
-	if b.Extras == nil || !b.Extras.Record {
-		return nil, release, nil
+// record begins a recording if the request asks for one, which ends when the request is released.
+func (r *Request) record() error {
+	if r.Extras == nil || !r.Extras.Record {
+		return nil
 	}
-	if m.Recordings == nil {
-		return nil, release, &Error{Status: http.StatusForbidden, Code: "recordings_disabled", Type: TypeForbid, Param: "record",
+	if r.Model.Recordings == nil {
+		return &Error{Status: http.StatusForbidden, Code: "recordings_disabled", Type: TypeForbid, Param: "record",
 			Message: "record is true, but this server records no requests; its operator can set recordings.enabled, and recordings.dir where there is no home folder"}
 	}
-	recording := m.Recordings.Begin(b.Caller.ID)
-	return recording, func() {
+	recording, release := r.Model.Recordings.Begin(r.Caller.ID), r.release
+	r.recording, r.release = recording, func() {
 		recording.Release()
 		release()
-	}, nil
+	}
+	return nil
 }
 
 // RecordingID names the recording of the request, for its client; empty: it has none.

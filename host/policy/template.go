@@ -5,6 +5,7 @@ package policy
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/completion"
@@ -12,6 +13,11 @@ import (
 	"github.com/penstock/penstock/host/recording"
 	"github.com/penstock/penstock/host/sampling"
 )
+
+// Renders implements completion.Plugins.
+func (r *uses) Renders() bool {
+	return slices.ContainsFunc(r.list, func(u use) bool { return u.plugin.IsTemplate() })
+}
 
 // Render implements completion.Plugins.
 func (r *uses) Render(ctx context.Context, params sampling.Params, messages []chat.Message) (text *string, err error) {

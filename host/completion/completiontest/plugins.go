@@ -18,6 +18,9 @@ func (NoPlugins) NewPolicy(sampling.Params, completion.Ends) (completion.Policy,
 	return completion.Policy{}, nil
 }
 
+// Renders implements completion.Plugins.
+func (NoPlugins) Renders() bool { return false }
+
 // Render implements completion.Plugins: no plugin writes a prompt.
 func (NoPlugins) Render(context.Context, sampling.Params, []chat.Message) (*string, error) {
 	return nil, nil
