@@ -24,7 +24,7 @@ func (s schedulerAdapter) SubmitBuilt(n int, build func() ([]scheduler.Request, 
 // measures are what the metrics of a model have counted.
 type measures struct {
 	metrics *telemetry.Metrics
-	plugins *plugins
+	plugins *modelPlugins
 }
 
 // InterTokenLatency implements completion.Measures.
@@ -37,9 +37,9 @@ func (m measures) InterTokenLatency() completion.Histogram {
 func (m measures) Plugins() []completion.PluginMeasures {
 	totals := m.plugins.metrics.Totals()
 	var all []completion.PluginMeasures
-	for _, i := range m.plugins.registry.List() {
+	for _, i := range m.plugins.List() {
 		t := totals[i.Name]
-		all = append(all, completion.PluginMeasures{Name: i.Name, State: string(i.State), Calls: t.Calls, Time: t.Time, Faults: t.Faults})
+		all = append(all, completion.PluginMeasures{Name: i.Name, State: string(i.StateWith(m.plugins.model.Name())), Calls: t.Calls, Time: t.Time, Faults: t.Faults})
 	}
 	return all
 }

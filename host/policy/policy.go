@@ -6,19 +6,21 @@ package policy
 import (
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/registry"
 )
 
-// Builder builds policies of one model and the plugins of one folder. It is an completion.Policies.
+// Builder builds policies of one model and the plugins of the server. It is an completion.Policies.
 type Builder struct {
 	engine   *engine.Engine
 	registry *registry.Registry
-	defaults []string // names of the operator's plugins, which every request uses
+	model    *load.Model // the engine's
+	defaults []string    // names of the operator's plugins, which every request uses
 }
 
 var _ completion.Policies = (*Builder)(nil)
 
 // New makes a builder. Every request uses the default plugins, whether it names them or not.
-func New(e *engine.Engine, r *registry.Registry, defaults []string) *Builder {
-	return &Builder{engine: e, registry: r, defaults: defaults}
+func New(e *engine.Engine, r *registry.Registry, m *load.Model, defaults []string) *Builder {
+	return &Builder{engine: e, registry: r, model: m, defaults: defaults}
 }

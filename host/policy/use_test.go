@@ -3,11 +3,13 @@
 package policy
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/loadtest"
 	"github.com/penstock/penstock/host/plugin/registry"
 	"github.com/penstock/penstock/host/sampling"
@@ -23,7 +25,8 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	r, err := registry.Open(t.Context(), loadtest.New(t), t.TempDir(), nil, slog.New(slog.DiscardHandler))
+	loader := loadtest.New(t)
+	r, err := registry.Open(t.Context(), loader, t.TempDir(), nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +38,13 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := New(e, r, nil)
+	model := loader.Model(plugin.ModelOptions{Vocabulary: e.Vocabulary()})
+	t.Cleanup(func() {
+		if err := model.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	b := New(e, r, model, nil)
 	resolve := func() completion.Plugins {
 		t.Helper()
 		plugins, err := b.Resolve("me", []completion.PluginUse{{Name: "fixed", Field: "plugins[0]"}}, nil)
