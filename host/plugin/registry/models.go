@@ -68,13 +68,18 @@ func (g *Registry) tryModels(ctx context.Context, p *load.Plugin) error {
 	return first
 }
 
+// mayUse reports whether an upload that failed with all models in memory may be used with others: it has
+// refused them, there may be others, and it replaces none that works.
+func (g *Registry) mayUse(p *load.Plugin, failed error) bool {
+	var refusal *plugin.Refusal
+	alone := slices.ContainsFunc(g.loader.Models(), (*load.Model).Alone)
+	return errors.As(failed, &refusal) && !alone && !g.works(g.named(p.Name))
+}
+
 // works reports whether a plugin works with one of the models in memory. It may be nil.
 func (g *Registry) works(p *load.Plugin) bool {
 	return p != nil && slices.ContainsFunc(g.loader.Models(), func(m *load.Model) bool { return m.Failed(p) == nil })
 }
-
-// alone reports whether the plugins are used with one model only, and it is in memory.
-func (g *Registry) alone() bool { return slices.ContainsFunc(g.loader.Models(), (*load.Model).Alone) }
 
 // named is the plugin of a name; nil: none. The folder's holder keeps it from being released.
 func (g *Registry) named(name string) *load.Plugin {

@@ -140,6 +140,10 @@ func TestRegistry_Model_KeepsWhatWorks(t *testing.T) {
 			t.Errorf("%+v, %v", i, err)
 		}
 
+		faulty := asm.New(`{"name":"faulty"}`).On(abi.ExportWarm, asm.Unreachable).Wasm()
+		if _, _, err := g.Upload(t.Context(), faulty); !errors.Is(err, plugin.CauseTrap) {
+			t.Errorf("a fault gives %v", err)
+		}
 		_, _, err := g.Upload(t.Context(), needing("new", "1", 200))
 		if (err != nil) != alone {
 			t.Errorf("alone %v: an upload of what does not work gives %v", alone, err)

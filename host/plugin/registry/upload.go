@@ -16,7 +16,7 @@ import (
 
 // Upload checks a module, writes it into the folder and puts it to use under the name in its manifest, in place of the
 // one that had it. created tells that the name is new. Errors are those of load.Loader.Load, or of writing. It is refused as
-// well if it fails with the server's only model, or if it works with no model in memory and the one that it would replace does.
+// well if it works with no model in memory, unless it refuses them itself and models to come may be the ones that it is for.
 //
 // What a module may cost is limited as work: of compiling, as the rewriter estimates it and in processor time, and of its calls, in fuel. The
 // limit by the clock is for a machine that is too busy. Compiling a function in this process and a call of the guest cannot be stopped:
@@ -97,7 +97,7 @@ func (g *Registry) install(ctx context.Context, wasm []byte, u *upload, then fin
 	if err != nil {
 		return Info{}, false, err
 	}
-	if failed := g.tryModels(ctx, p); failed != nil && (ctx.Err() != nil || g.alone() || g.works(g.named(p.Name))) {
+	if failed := g.tryModels(ctx, p); failed != nil && (ctx.Err() != nil || !g.mayUse(p, failed)) {
 		p.Release()
 		return Info{}, false, failed
 	}
