@@ -63,8 +63,7 @@ func pluginsOf(t *testing.T, h *Host) map[string]string {
 func statesIn(h *Host, model string) map[string]string {
 	out := map[string]string{}
 	r, _ := h.models.set.Loaded(model)
-	var list []completion.PluginMeasures = r.Model.Measures.Plugins()
-	for _, p := range list {
+	for _, p := range r.Model.Measures.Plugins() {
 		out[p.Name] = p.State
 	}
 	return out
