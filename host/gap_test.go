@@ -132,7 +132,7 @@ func ask(t *testing.T, h *Host, c tck.Case, names []string) {
 			client := &tck.Remote{URL: h.URL()}
 			for going := true; going; going = time.Now().Before(until) {
 				for _, name := range names { // out of quarantine
-					if _, err := h.core.catalog.Reset(name); err != nil {
+					if _, err := h.plugins.Reset(name); err != nil {
 						t.Error(err)
 					}
 				}

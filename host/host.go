@@ -17,7 +17,9 @@ import (
 
 	"github.com/penstock/penstock/host/access"
 	"github.com/penstock/penstock/host/api"
+	"github.com/penstock/penstock/host/catalog"
 	"github.com/penstock/penstock/host/config"
+	"github.com/penstock/penstock/host/loading"
 	"github.com/penstock/penstock/host/operation"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/telemetry"
@@ -34,8 +36,9 @@ type Options struct {
 	Ready    func(url string)   // called once requests are taken; may be nil
 }
 
-// Host is a server with its model.
+// Host is a server with its models and its plugins.
 type Host struct {
+	plugins  *loading.Plugins
 	models   *models
 	core     *resident // the first model's, which stays loaded; nil if there is none
 	config   config.Config
@@ -83,7 +86,11 @@ func Open(ctx context.Context, o Options) (*Host, error) {
 		return nil, errors.Join(err, h.Close())
 	}
 	native.SetLogger(h.log.With(slog.String("from", "llama.cpp")))
-	h.models = newModels(o.Config, h.log, o.Progress)
+	if h.plugins, err = loading.OpenPlugins(ctx, o.Config.Plugins, h.log); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	h.metrics.PluginMemory(h.plugins.MemoryUse)
+	h.models = newModels(o.Config, h.log, h.plugins, o.Progress)
 	if err = h.openFirst(ctx); err != nil {
 		return nil, errors.Join(err, h.Close())
 	}
@@ -115,7 +122,7 @@ func (h *Host) api(o Options) http.Handler {
 		}
 	}
 	options := api.Options{
-		Models: h.models, Catalog: catalogs{h.models}, Folder: folder{h.models},
+		Models: h.models, Catalog: catalog.New(h.plugins.Registry, o.Config.Plugins.Default), Folder: folder{h.models},
 		Log: h.log, LogLevel: h.level, Version: o.Version, Replica: replicaName(s),
 		Keys: h.keys, Limiter: access.NewLimiter(access.Limits{Requests: s.RateLimitRequests, Tokens: s.RateLimitTokens}),
 		ShareCache: s.CacheScope == "all", Proxies: proxies, Origins: s.CORSOrigins,

@@ -33,6 +33,7 @@ type models struct {
 	library    *library.Library
 	turns      *scheduler.Turns // nil: one model has the machine for itself
 	embed      embedding.Turns  // of the embeddings of all models
+	plugins    *loading.Plugins // of the server
 	recordings *recording.Store // nil: no request is recorded
 	first      string           // name of the one of the section model; empty: there is none
 	set        *residency.Set[*resident]
@@ -43,8 +44,8 @@ type models struct {
 
 var _ serving.Models = (*models)(nil)
 
-func newModels(c config.Config, log *slog.Logger, progress func(done float32)) *models {
-	m := &models{config: c, log: log, library: library.Open(c.Models.Dir), progress: progress, recordings: openRecordings(c.Recordings, log)}
+func newModels(c config.Config, log *slog.Logger, plugins *loading.Plugins, progress func(done float32)) *models {
+	m := &models{config: c, log: log, plugins: plugins, library: library.Open(c.Models.Dir), progress: progress, recordings: openRecordings(c.Recordings, log)}
 	if !m.several() || c.Model.Path != "" || c.Embedding.Model != "" || c.Rerank.Model != "" { // which the first model has beside it
 		m.first = loading.NameOf(c.Model)
 	}
@@ -260,7 +261,7 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	if embedsOnly {
 		c.Embedding.Enabled = true // it can do nothing else
 	}
-	o := loading.Options{Turns: m.turns, Embeddings: &m.embed, Recordings: m.recordings, Broken: m.broken, Beside: len(m.set.All()) > 0}
+	o := loading.Options{Turns: m.turns, Embeddings: &m.embed, Recordings: m.recordings, Plugins: m.plugins, Broken: m.broken, Beside: len(m.set.All()) > 0}
 	if m.several() {
 		o.Name = name
 	}
@@ -276,7 +277,7 @@ func (m *models) load(ctx context.Context, name string) (*resident, error) {
 	core.Model.EmbedsOnly = embedsOnly
 	m.log.Info("model loaded", slog.String("model", name), slog.Uint64("parameters", core.Model.Parameters), slog.Int("context", core.Model.Context),
 		slog.Int("slots", core.Model.Slots), slog.Duration("took", time.Since(begin).Round(time.Millisecond)))
-	return start(core, c.Plugins.Default), nil
+	return start(core), nil
 }
 
 // need tells how much main memory a model will take. What cannot be read needs none: loading it will say what is wrong.

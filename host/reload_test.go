@@ -85,7 +85,7 @@ func TestPlugins_Reload_RunningStreamsKeepTheirModule(t *testing.T) {
 			if err := os.Rename(file+".new", file); err != nil {
 				t.Fatal(err)
 			}
-			if err := h.core.Plugins.Scan(context.Background()); err != nil { // as Watch does every second
+			if err := h.plugins.Scan(context.Background()); err != nil { // as Watch does every second
 				t.Fatal(err)
 			}
 		},

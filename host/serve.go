@@ -91,6 +91,9 @@ func (h *Host) close() error {
 			h.models.recordings.Close()
 		}
 	}
+	if h.plugins != nil {
+		err = errors.Join(err, h.plugins.Close())
+	}
 	if h.traces != nil {
 		sending, stop := context.WithTimeout(context.Background(), partingTime)
 		defer stop()

@@ -20,17 +20,10 @@ func (s *Scheduler) emit(j *job, now time.Time) {
 	}
 	s.placeAdapters(j)
 	for i := range out.Shown {
-		t := &out.Shown[i]
-		if t.TakenBack > 0 {
-			j.stream.send(Event{Kind: KindRewound, Rewound: &Rewound{Tokens: t.TakenBack, Text: t.Text}})
-			continue
+		if out.Shown[i].IsToken() {
+			s.recordToken(j, now)
 		}
-		if t.Output != nil {
-			j.stream.send(Event{Kind: KindOutput, Output: t.Output})
-			continue
-		}
-		s.recordToken(j, now)
-		j.stream.sendToken(t)
+		j.stream.push(out.Shown[i])
 	}
 	out.Reset()
 	j.counted = j.answer.Released()

@@ -8,7 +8,6 @@ import (
 	"io"
 
 	"github.com/penstock/penstock/scheduler/answer"
-	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/ring"
 )
 
@@ -20,17 +19,8 @@ type Stream struct {
 	id        string
 	scheduler *Scheduler
 	job       *job
-	ring      *ring.Ring[place] // an event's Seq is its index there
-	ended     bool              // the reader has seen the End event
-}
-
-// place is an event in the ring: a token and its text, as nearly all are, or another. It is a third as large as an Event, so that the
-// processor's caches hold the rings of many more slots.
-type place struct {
-	text   string
-	token  Token
-	origin chain.Origin
-	other  *Event // nil: a token and its text
+	ring      *ring.Ring[answer.Shown] // an event's Seq is its index there
+	ended     bool                     // the reader has seen the End event
 }
 
 func newStream(s *Scheduler, j *job) *Stream {
@@ -42,11 +32,11 @@ func (st *Stream) ID() string { return st.id }
 
 // TryNext takes the next event if there is one.
 func (st *Stream) TryNext() (Event, bool) {
-	p, seq, ok := st.ring.TryNext()
+	shown, seq, ok := st.ring.TryNext()
 	if !ok {
 		return Event{}, false
 	}
-	return st.took(p, seq), true
+	return st.took(shown, seq), true
 }
 
 // Next takes the next event and waits for it. After End it returns io.EOF; the only other error is the context's.
@@ -54,11 +44,11 @@ func (st *Stream) Next(ctx context.Context) (Event, error) {
 	if st.ended {
 		return Event{}, io.EOF
 	}
-	p, seq, err := st.ring.Next(ctx)
+	shown, seq, err := st.ring.Next(ctx)
 	if err != nil {
 		return Event{}, err
 	}
-	return st.took(p, seq), nil
+	return st.took(shown, seq), nil
 }
 
 // Attach lets a new reader go on after event seq, which the last reader has seen; -1 begins at the first. Events that are not
@@ -83,36 +73,35 @@ func (st *Stream) Cancel() {
 	st.scheduler.inbox.post(func(s *Scheduler) { s.end(st.job, End{Reason: answer.ReasonCancelled}) })
 }
 
-// took is the event that the reader has taken from a place.
-func (st *Stream) took(p place, seq uint64) Event {
-	if p.other == nil {
-		return Event{Seq: seq, Kind: KindToken, Token: p.token, Text: p.text, Origin: p.origin}
+// took is the event of what the reader has taken from the ring.
+func (st *Stream) took(s answer.Shown, seq uint64) Event {
+	more := s.More
+	if more == nil {
+		return Event{Seq: seq, Kind: KindToken, Token: s.Token, Text: s.Text, Origin: s.Origin}
 	}
-	e := *p.other
-	e.Seq = seq
-	if e.Kind == KindEnd {
-		st.ended = true
+	switch {
+	case more.TakenBack > 0:
+		return Event{Seq: seq, Kind: KindRewound, Rewound: &Rewound{Tokens: more.TakenBack, Text: s.Text}}
+	case more.Output != nil:
+		return Event{Seq: seq, Kind: KindOutput, Output: more.Output}
+	case more.Other != nil:
+		e := *more.Other.(*Event)
+		e.Seq = seq
+		st.ended = st.ended || e.Kind == KindEnd
+		return e
 	}
-	return e
+	return Event{Seq: seq, Kind: KindToken, Token: s.Token, Text: s.Text, Origin: s.Origin, Logprobs: more.Logprobs, Trace: more.Trace}
 }
 
-// sendToken is the tick's side, for a token that is shown.
-func (st *Stream) sendToken(t *answer.Shown) {
-	if t.Logprobs == nil && t.Trace == nil {
-		st.push(place{text: t.Text, token: t.Token, origin: t.Origin})
-		return
-	}
-	st.send(Event{Kind: KindToken, Token: t.Token, Text: t.Text, Origin: t.Origin, Logprobs: t.Logprobs, Trace: t.Trace})
-}
+// send is the tick's side, for an event of the scheduler's own.
+func (st *Stream) send(e Event) { st.push(answer.Shown{More: &answer.More{Other: &e}}) }
 
-// send is the tick's side, for any event. It gets the next number.
-func (st *Stream) send(e Event) { st.push(place{other: &e}) }
-
-func (st *Stream) push(p place) {
+// push is the tick's side. What it pushes gets the next number.
+func (st *Stream) push(s answer.Shown) {
 	if st.job.req.Overflow == DropOldest {
-		st.ring.Overwrite(p)
+		st.ring.Overwrite(s)
 	} else {
-		st.ring.Push(p)
+		st.ring.Push(s)
 	}
 }
 

@@ -127,7 +127,7 @@ func (s *Scheduler) newJob(r Request) (*job, error) {
 	j.stream = newStream(s, j)
 	capacity := r.Buffer
 	setDefault(&capacity, DefaultBuffer)
-	j.stream.ring = ring.New[place](max(capacity, 2*tickEvents), j.stream.nudge)
+	j.stream.ring = ring.New[answer.Shown](max(capacity, 2*tickEvents), j.stream.nudge)
 	if r.Keep {
 		j.stream.ring.Keep()
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/model"
@@ -153,16 +154,15 @@ func (f runFlags) answerOptions() (answerOptions, error) {
 	if f.maxTokens < 0 {
 		return answerOptions{}, fmt.Errorf("--max-tokens is %d; it must be 0 or more", f.maxTokens)
 	}
-	p := sampling.Default()
-	p.Temperature = f.temperature
-	p.Seed = uint32(f.seed)
+	extras := completion.DefaultExtras()
+	extras.Temperature, extras.Seed = f.temperature, &f.seed
 	if f.seed < 0 {
-		p.Seed = sampling.RandomSeed()
+		extras.Seed = new(int64(sampling.RandomSeed())) // the same for all turns
 	}
-	if err := p.Validate(); err != nil {
+	if _, err := extras.Params(sampling.Default(), nil); err != nil {
 		return answerOptions{}, err
 	}
-	return answerOptions{params: p, maxTokens: f.maxTokens, raw: f.raw}, nil
+	return answerOptions{extras: extras, maxTokens: f.maxTokens, raw: f.raw}, nil
 }
 
 // quietLogger shows warnings only, unless a level was asked for, so that they do not disturb a chat.

@@ -3,16 +3,15 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 
 	"github.com/penstock/penstock/host/chat"
+	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/loading"
-	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/native"
 	"github.com/penstock/penstock/scheduler"
@@ -49,77 +48,65 @@ func (s *session) Close() error {
 
 // answerOptions are the options of an answer in the terminal.
 type answerOptions struct {
-	params    sampling.Params
+	extras    completion.Extras
 	maxTokens int // 0: until the context is full
 	raw       bool
 }
 
-// prompt turns messages into a prompt; a raw prompt is only the text of the last message.
-func (s *session) prompt(ctx context.Context, messages []chat.Message, o answerOptions, plugins serving.Plugins) (chat.Prompt, error) {
-	encoder := chat.Encoder{Model: s.Engine, Context: s.Model.Context}
-	if o.raw {
-		tokens, err := encoder.Text(ctx, messages[len(messages)-1].Content)
-		return chat.Prompt{Tokens: tokens}, err
-	}
-	written, err := plugins.Render(ctx, o.params, messages)
-	if err != nil {
-		return chat.Prompt{}, err
-	}
-	return encoder.Conversation(ctx, chat.Conversation{Messages: messages, Written: written})
+// alone are the models of a terminal: one.
+type alone struct {
+	serving.Models
+	model *serving.Model
+}
+
+// Use implements serving.Models.
+func (a alone) Use(context.Context, string) (*serving.Model, func(), error) {
+	return a.model, func() {}, nil
 }
 
 // answer is an answerer with the given options.
 func (s *session) answer(o answerOptions) answerer {
+	service := completion.NewService(alone{model: s.Model})
+	asked := completion.Request{Caller: completion.Caller{Administers: true}, PromptField: "prompt", Extras: &o.extras}
 	return func(ctx context.Context, messages []chat.Message, show func(string) error) (string, error) {
-		plugins, err := s.Policies.Resolve("", nil, o.params.Chain)
-		if err != nil {
-			return "", err
-		}
-		defer plugins.Release()
-		prompt, err := s.prompt(ctx, messages, o, plugins)
-		if err != nil {
-			return "", err
-		}
-		policy, err := plugins.NewPolicy(o.params, serving.Ends{MaxTokens: o.maxTokens, Stops: prompt.Stops})
-		if err != nil {
-			return "", err
-		}
-		stream, err := s.Scheduler.Submit(scheduler.Request{
-			Prompt: []scheduler.Segment{{Tokens: prompt.Tokens}}, Chain: policy.Stages, Rules: policy.Rules, Stop: prompt.Stops,
-			MaxTokens: o.maxTokens, Logprobs: -1, CachePrompt: true,
+		r, err := service.New(ctx, asked, func(ctx context.Context, r *completion.Request) error {
+			r.MaxTokens = o.maxTokens
+			if !o.raw {
+				r.Converse(chat.Conversation{Messages: messages})
+				return nil
+			}
+			prompt, err := r.Model.Encoder().Text(ctx, messages[len(messages)-1].Content)
+			r.Prompts = [][]scheduler.Token{prompt}
+			return err
 		})
 		if err != nil {
 			return "", err
 		}
-		defer stream.Cancel()
-		return read(ctx, stream, show)
+		defer r.Release()
+		a, err := service.Begin(ctx, r)
+		if err != nil {
+			return "", err
+		}
+		defer a.Cancel()
+		return read(ctx, a, show)
 	}
 }
 
-// read shows a stream's text until its end.
-func read(ctx context.Context, stream *scheduler.Stream, show func(string) error) (string, error) {
+// read shows an answer's text, all that the model writes, until its end.
+func read(ctx context.Context, a *completion.Answer, show func(string) error) (string, error) {
 	var all []byte
-	for {
-		event, err := stream.Next(ctx)
-		if err = cmp.Or(ctx.Err(), err); err != nil { // after an interrupt nobody wants what had arrived and was not shown
-			return string(all), err
+	err := a.Read(ctx, func(_ *completion.Choice, d completion.Delta) error {
+		if ctx.Err() != nil {
+			return ctx.Err() // after an interrupt nobody wants what had arrived and was not shown
 		}
-		all = append(all, event.Text...)
-		if err := show(event.Text); err != nil {
-			return string(all), fmt.Errorf("write the answer: %w", err)
+		all = append(all, d.Event.Text...)
+		if err := show(d.Event.Text); err != nil {
+			return fmt.Errorf("write the answer: %w", err)
 		}
-		if event.Kind == scheduler.KindEnd {
-			return string(all), endError(event.End)
-		}
+		return nil
+	}, func() error { return ctx.Err() })
+	if err == nil && a.Choices[0].End.Reason == answer.ReasonCancelled {
+		err = context.Canceled
 	}
-}
-
-func endError(end *scheduler.End) error {
-	switch end.Reason {
-	case answer.ReasonError:
-		return end.Err
-	case answer.ReasonCancelled:
-		return context.Canceled
-	}
-	return nil
+	return string(all), err
 }

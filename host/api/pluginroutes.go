@@ -40,6 +40,14 @@ type PluginInfo struct {
 	Faults    int             `json:"faults"`
 	LastFault string          `json:"last_fault,omitempty"`
 	FaultedAt *time.Time      `json:"last_fault_at,omitempty"` // nil: never
+	// ModelErrors has the models in memory that it cannot be used with.
+	ModelErrors []PluginModelError `json:"model_errors,omitempty"`
+}
+
+// PluginModelError says why a plugin cannot be used with a model.
+type PluginModelError struct {
+	Model string `json:"model"` // its name
+	Error string `json:"error"`
 }
 
 // uploads bounds how many modules are read at a time: each may take as much memory as a body may have bytes.

@@ -76,6 +76,9 @@ func (c *Catalog) info(i registry.Info) api.PluginInfo {
 		Name: i.Name, SHA256: i.SHA256, State: string(i.State), Exports: i.Exports, File: i.File, Size: i.Size, Error: i.Error,
 		Faults: i.Faults, LastFault: i.LastFault, Default: slices.Contains(c.defaults, i.Name),
 	}
+	for _, e := range i.ModelErrors {
+		info.ModelErrors = append(info.ModelErrors, api.PluginModelError{Model: e.Model, Error: e.Error})
+	}
 	if !i.FaultedAt.IsZero() {
 		info.FaultedAt = &i.FaultedAt
 	}

@@ -11,33 +11,50 @@ import (
 	"github.com/penstock/penstock/scheduler"
 )
 
-// Converse makes a conversation the prompt of a request. What its answer must look like is the request's constraint; a template may have
-// words around that, so from then on it is what the template makes of it. A template plugin waits for its turn among the guests, so that
-// is not done in the text pool, where it would keep a worker waiting too.
-func (s *Service) Converse(ctx context.Context, r *Request, c chat.Conversation) (err error) {
-	if c.Written, err = r.renderByPlugin(ctx, c.Messages); err != nil {
+// Converse has a conversation become the request's prompt once it is filled. What its answer must look like is the request's constraint; a
+// template may have words around that, so from then on it is what the template makes of it.
+func (r *Request) Converse(c chat.Conversation) { r.conversation = &c }
+
+// converse makes a conversation the prompt that a template plugin writes. The plugin waits for its turn among the guests, so that is not
+// done in the text pool, where it would keep a worker waiting too.
+func (s *Service) converse(ctx context.Context, r *Request) (err error) {
+	if r.conversation == nil {
+		return nil
+	}
+	if r.conversation.Written, err = r.renderByPlugin(ctx, r.conversation.Messages); err != nil {
 		return err
 	}
 	size := r.Size
-	if c.Written != nil {
-		size = max(size, len(*c.Written))
+	if w := r.conversation.Written; w != nil {
+		size = max(size, len(*w))
 	}
-	if r.Params.Regex != "" && len(c.Tools) > 0 && c.ToolChoice.Mode != "none" {
-		return refusal.Invalid("regex", "regex cannot be used together with tools, whose calls have a grammar of their own")
-	}
-	c.JSONSchema, c.Grammar = string(r.Params.JSONSchema), r.Params.Grammar
-	r.Rendered, err = inPool(ctx, s.pool, r.Deadline, size, func(ctx context.Context) (chat.Prompt, error) {
-		p, err := r.Model.Encoder().Conversation(ctx, c)
-		return p, TextError(err, r.PromptField)
+	made, err := inPool(ctx, s.pool, r.Deadline, size, func(ctx context.Context) (Request, error) {
+		made := *r
+		return made, made.takePrompt(ctx)
 	}, nil)
-	if err != nil {
-		return r.schemaError(err)
+	if err == nil {
+		*r = made
 	}
-	r.takeFormat()
-	r.mustCall = c.ToolChoice.Mode == "required"
-	r.Stops = append(r.Stops, r.Rendered.Stops...)
-	r.Prompts = [][]scheduler.Token{r.Rendered.Tokens}
-	return nil
+	return err
+}
+
+// takePrompt makes the conversation, if there is one, the prompt.
+func (r *Request) takePrompt(ctx context.Context) (err error) {
+	if c := r.conversation; c != nil {
+		if r.Params.Regex != "" && len(c.Tools) > 0 && c.ToolChoice.Mode != "none" {
+			return refusal.Invalid("regex", "regex cannot be used together with tools, whose calls have a grammar of their own")
+		}
+		c.JSONSchema, c.Grammar = string(r.Params.JSONSchema), r.Params.Grammar
+		if r.Rendered, err = r.Model.Encoder().Conversation(ctx, *c); err != nil {
+			return r.schemaError(TextError(err, r.PromptField))
+		}
+		r.takeFormat()
+		r.mustCall, r.conversation = c.ToolChoice.Mode == "required", nil
+		r.Stops = append(r.Stops, r.Rendered.Stops...)
+		r.Prompts = [][]scheduler.Token{r.Rendered.Tokens}
+	}
+	r.preserved, err = r.preservedTokens()
+	return err
 }
 
 // takeFormat has the answer obey what the template knows of its format.

@@ -32,7 +32,8 @@ func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, chang
 		fork.release()
 		return nil, scheduler.ErrEnded
 	}
-	if fork.recording, fork.release, err = beginRecording(fork.Basics, fork.Model, fork.release); err != nil {
+	fork.recording = nil
+	if err := fork.record(); err != nil {
 		fork.release()
 		return nil, err
 	}
@@ -50,6 +51,9 @@ func (s *Service) Fork(ctx context.Context, r *Request, st serving.Stream, chang
 // takeFields has a fork decide by these sampling parameters, with the plugins of the answer that it goes on from.
 func (r *Request) takeFields(ctx context.Context, fields sampling.Fields) (err error) {
 	if r.Params, err = fields.Params(r.Params, tokens{ctx, r.Model}); err != nil {
+		return err
+	}
+	if r.preserved, err = r.preservedTokens(); err != nil {
 		return err
 	}
 	r.Plugins, err = r.Plugins.Again(r.Caller.ID, r.Params.Chain)

@@ -37,7 +37,7 @@ func TestService_Fork_ModelWasUnloaded(t *testing.T) {
 	models := &reloading{}
 	s := completion.NewService(models)
 	extras := completion.DefaultExtras()
-	r, err := s.New(t.Context(), completion.Basics{Extras: &extras}, func(context.Context, *completion.Request) error { return nil })
+	r, err := s.New(t.Context(), completion.Request{Extras: &extras}, func(context.Context, *completion.Request) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

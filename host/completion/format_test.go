@@ -58,16 +58,14 @@ func TestConverse_AllTemplates_HaveChains(t *testing.T) {
 			} {
 				extras := DefaultExtras()
 				c.Messages = hello
-				r, err := s.New(t.Context(), Basics{Extras: &extras, PromptField: "messages"}, func(_ context.Context, r *Request) error {
+				r, err := s.New(t.Context(), Request{Extras: &extras, PromptField: "messages"}, func(_ context.Context, r *Request) error {
+					r.Converse(c)
 					if name == "a schema" {
 						r.Params.JSONSchema = json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)
 					}
 					return nil
 				})
 				if err != nil {
-					t.Fatal(err)
-				}
-				if err := s.Converse(t.Context(), r, c); err != nil {
 					t.Errorf("%s: %v", name, err)
 					continue
 				}

@@ -4,24 +4,24 @@ package completion
 
 import (
 	"github.com/penstock/penstock/host/refusal"
-	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 )
 
-// beginRecording begins a recording if the request asks for one, and has release end it.
-func beginRecording(b Basics, m *serving.Model, release func()) (serving.Recording, func(), error) {
-	if b.Extras == nil || !b.Extras.Record {
-		return nil, release, nil
+// record begins a recording if the request asks for one, which ends when the request is released.
+func (r *Request) record() error {
+	if r.Extras == nil || !r.Extras.Record {
+		return nil
 	}
-	if m.Record == nil {
-		return nil, release, &refusal.Error{Kind: refusal.KindForbidden, Code: "recordings_disabled", Field: "record",
+	if r.Model.Record == nil {
+		return &refusal.Error{Kind: refusal.KindForbidden, Code: "recordings_disabled", Field: "record",
 			Message: "record is true, but this server records no requests; its operator can set recordings.enabled, and recordings.dir where there is no home folder"}
 	}
-	recording := m.Record(b.Caller.ID)
-	return recording, func() {
+	recording, release := r.Model.Record(r.Caller.ID), r.release
+	r.recording, r.release = recording, func() {
 		recording.Release()
 		release()
-	}, nil
+	}
+	return nil
 }
 
 // RecordingID names the recording of the request, for its client; empty: it has none.

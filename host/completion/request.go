@@ -15,9 +15,15 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// Request is a checked request for text: one or several answers to one or several prompts.
+// Request is a request for text: one or several answers to one or several prompts. Before anything is checked, a dialect says who asks
+// and for what; Service.New fills in the rest.
 type Request struct {
-	Basics
+	Caller      Caller
+	ModelName   string // "": the default model
+	PromptField string // the field of the body that holds the prompt, for errors
+	Extras      *Extras
+	Size        int // bytes of the body
+
 	Model    *serving.Model
 	Deadline time.Time // zero: none
 	Params   sampling.Params
@@ -43,22 +49,15 @@ type Request struct {
 	Candidates int                      // how many of the most likely tokens are reported that each sampler left; 0: none
 	Rules      func() []answer.StopRule // that may end an answer; nil: none
 
-	mustCall  bool                                         // the answer is to call a tool
-	begun     []scheduler.Token                            // of a fork: the answer begins with these
-	used      *usedAdapters                                // with what the last prompt is computed
-	renew     func(sampling.Params) ([]chain.Stage, error) // Policy.Renew, once it is submitted
-	recording serving.Recording                            // nil: none
-	arrived   func()                                       // see serving.Scheduler.Expect; nil: nobody waits
-	release   func()
-}
-
-// Basics are what a dialect says of a request before anything is checked.
-type Basics struct {
-	Caller      Caller
-	ModelName   string // "": the default model
-	PromptField string // the field of the body that holds the prompt, for errors
-	Extras      *Extras
-	Size        int // bytes of the body
+	conversation *chat.Conversation                           // that becomes the prompt; nil: it is there, or was not asked for
+	mustCall     bool                                         // the answer is to call a tool
+	preserved    []scheduler.Token                            // the control tokens that each answer shows
+	begun        []scheduler.Token                            // of a fork: the answer begins with these
+	used         *usedAdapters                                // with what the last prompt is computed
+	renew        func(sampling.Params) ([]chain.Stage, error) // Policy.Renew, once it is submitted
+	recording    serving.Recording                            // nil: none
+	arrived      func()                                       // see serving.Scheduler.Expect; nil: nobody waits
+	release      func()
 }
 
 // Release lets go of the request's model. It is called once, when the answers have ended or nobody waits for them.
@@ -84,38 +83,42 @@ type Service struct {
 // NewService makes a service.
 func NewService(m serving.Models) *Service { return &Service{Models: m, pool: newTextPool()} }
 
-// New begins a request: it checks what all dialects share, finds the model, and has fill complete the request, with one choice and
-// without log-probabilities unless that says otherwise. fill runs in the text pool, so it may tokenise. The caller releases the request.
-func (s *Service) New(ctx context.Context, b Basics, fill func(context.Context, *Request) error) (_ *Request, err error) {
-	if err := b.Extras.check(); err != nil {
+// New begins a request, of which a dialect says the first fields: it checks what all dialects share, finds the model, and has fill
+// complete the request, with one choice and without log-probabilities unless that says otherwise. fill gives it a prompt, or a conversation
+// that becomes one (Converse). fill runs in the text pool, so it may tokenise. The caller releases the request.
+func (s *Service) New(ctx context.Context, asked Request, fill func(context.Context, *Request) error) (_ *Request, err error) {
+	if err := asked.Extras.check(); err != nil {
 		return nil, err
 	}
-	if err := b.Caller.checkPriority(b.Extras.Priority); err != nil {
+	if err := asked.Caller.checkPriority(asked.Extras.Priority); err != nil {
 		return nil, err // before the server is asked how busy it is
 	}
-	deadline := b.Extras.deadline(time.Now())
-	m, release, err := s.use(ctx, b.ModelName, deadline)
+	asked.Deadline = asked.Extras.deadline(time.Now())
+	m, release, err := s.use(ctx, asked.ModelName, asked.Deadline)
 	if err != nil {
 		return nil, err
 	}
+	asked.Model, asked.release = m, release
 	if m.EmbedsOnly {
 		release()
 		return nil, refusal.Unsupported("model", "the model %s makes embeddings and generates no text; name another", m.Name)
 	}
-	recording, release, err := beginRecording(b, m, release)
-	if err != nil {
+	if err := asked.record(); err != nil {
 		release()
 		return nil, err
 	}
-	arrived := m.Scheduler.Expect()
-	r, err := inPool(ctx, s.pool, deadline, b.Size, func(ctx context.Context) (*Request, error) {
-		r := &Request{Basics: b, Model: m, Deadline: deadline, Choices: 1, Logprobs: -1, MaxTokens: m.MaxTokens,
-			Shift: answer.Shift{Keep: m.ShiftKeep}, recording: recording, arrived: arrived, release: release}
-		return r, r.complete(ctx, fill)
+	asked.Choices, asked.Logprobs, asked.MaxTokens, asked.Shift, asked.arrived = 1, -1, m.MaxTokens, answer.Shift{Keep: m.ShiftKeep}, m.Scheduler.Expect()
+	r, err := inPool(ctx, s.pool, asked.Deadline, asked.Size, func(ctx context.Context) (*Request, error) {
+		r := asked // who waits may have left, and gives up what was asked
+		return &r, r.complete(ctx, fill)
 	}, func(r *Request) { r.Plugins.Release() })
 	if err != nil {
-		arrived()
-		release() // the work may go on for a moment: a model can be closed under it
+		asked.arrived()
+		asked.release() // the work may go on for a moment: a model can be closed under it
+		return nil, err
+	}
+	if err := s.converse(ctx, r); err != nil {
+		r.Release()
 		return nil, err
 	}
 	return r, nil
@@ -144,6 +147,11 @@ func (r *Request) complete(ctx context.Context, fill func(context.Context, *Requ
 	}()
 	if err := fill(ctx, r); err != nil {
 		return err
+	}
+	if r.conversation == nil || !r.Plugins.Renders() {
+		if err := r.takePrompt(ctx); err != nil {
+			return err
+		}
 	}
 	filled = true
 	return nil

@@ -55,10 +55,6 @@ func (s *Service) build(ctx context.Context, r *Request) (requests []scheduler.R
 			discard(requests)
 		}
 	}()
-	preserved, err := s.preserved(ctx, r)
-	if err != nil {
-		return nil, err
-	}
 	op := operation.From(ctx)
 	for _, prompt := range r.Prompts {
 		adapters, err := r.adapters(prompt)
@@ -70,7 +66,7 @@ func (s *Service) build(ctx context.Context, r *Request) (requests []scheduler.R
 			if err != nil {
 				return requests, err
 			}
-			request.Adapters, request.AdaptersFrom, request.Preserved = adapters.set, adapters.from, preserved
+			request.Adapters, request.AdaptersFrom, request.Preserved = adapters.set, adapters.from, r.preserved
 			request.Ended = r.ended(op)
 			requests = append(requests, request)
 		}
@@ -92,16 +88,17 @@ func (r *Request) ended(op *operation.Operation) func(scheduler.RequestRecord) {
 	}
 }
 
-// preserved are the control tokens that each answer shows.
-func (s *Service) preserved(ctx context.Context, r *Request) ([]scheduler.Token, error) {
+// preservedTokens are the control tokens that each answer shows.
+func (r *Request) preservedTokens() ([]scheduler.Token, error) {
 	if len(r.Params.PreservedTokens) == 0 {
 		return nil, nil
 	}
-	tokens, err := inPool(ctx, s.pool, r.Deadline, r.Size, func(context.Context) ([]scheduler.Token, error) { return r.Model.Engine.PreservedTokens(r.Params) }, nil)
+	tokens, err := r.Model.Engine.PreservedTokens(r.Params)
 	return tokens, chainError(err, r.Params)
 }
 
-// buildChoice makes the request of one choice. index counts the choices of all prompts.
+// buildChoice makes the request of one choice. index counts the choices of all prompts. Each choice enters the text pool by itself, so that
+// others wait for one plugin's setup at most, and not for those of 128 choices.
 func (s *Service) buildChoice(ctx context.Context, r *Request, index int, prompt []scheduler.Token) (scheduler.Request, error) {
 	params := r.Params.ForChoice(uint32(index % r.Choices)) // the choices of one prompt differ
 	params.Trace = params.Trace || r.Candidates > 0

@@ -228,7 +228,7 @@ var table = slices.Concat([]Key{
 	{Name: "plugins.lock", Flag: "plugin-lock", Kind: List, Default: []string{}, Protects: true, check: noBlanks,
 		Allowed: "entries like NAME@sha256:HEX, as penstock plugin list --lock prints them", Help: "the only plugin modules that are loaded; empty: any"},
 	{Name: "plugins.memory", Flag: "plugin-memory", Kind: Bytes, Default: int64(2 << 30), check: sized(1<<20, 1<<40),
-		Allowed: "1MiB to 1TiB", Help: "most memory for all running plugins together; a request that needs more gets an error"},
+		Allowed: "1MiB to 1TiB", Help: "most memory for all running plugins of the server together, whatever models they are used with; a request that needs more gets an error"},
 	{Name: "plugins.log", Flag: "plugin-log", Kind: Switch, Default: false,
 		Allowed: "true or false", Help: "log what plugins print and log in requests; the log may then have texts of prompts and answers"},
 

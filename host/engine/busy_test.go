@@ -19,8 +19,9 @@ type step struct {
 
 // near is a gap at which other sums may decide otherwise, by layout. Split cells are summed in the same order whoever is beside, so the
 // text is the same. Shared ones are summed in the order in which they lie, which changes where a sequence filled a hole, and what differs by a
-// rounding then flips 8-bit inputs of the matrices: measured, a tenth of the gaps between two tokens move, by up to 0.06, but no text here.
-var near = map[string]float32{"split": 0, "shared": 0.02}
+// rounding then flips 8-bit inputs of the matrices: measured, a tenth of the gaps between two tokens move, by up to 0.06, and once in many
+// runs a text went another way at a gap of 0.022.
+var near = map[string]float32{"split": 0, "shared": 0.1}
 
 func submit(t *testing.T, e *Engine, s *scheduler.Scheduler, text string, most int) *scheduler.Stream {
 	t.Helper()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/model"
-	"github.com/penstock/penstock/host/plugin/registry"
 	"github.com/penstock/penstock/host/policy"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/host/telemetry"
@@ -23,7 +22,6 @@ type Core struct {
 	Engine    *engine.Engine
 	Scheduler *scheduler.Scheduler
 	Policies  *policy.Builder
-	Plugins   *registry.Registry
 	Metrics   *telemetry.Metrics
 	Model     *serving.Model       // as the API uses it
 	Broken    []model.BrokenKernel // kernels that the models of this process have come across

@@ -40,6 +40,7 @@ type Options struct {
 	Beside     bool                 // others answer requests meanwhile
 	Broken     []model.BrokenKernel // kernels that other models have come across
 	Recordings *recording.Store     // of all models; nil: no request is recorded
+	Plugins    *Plugins             // of the server; nil: its own, of the configured folder
 	memory     uint64               // bytes of main memory that the model may take; 0: what is available
 }
 
@@ -107,7 +108,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 	if err != nil {
 		return nil, err
 	}
-	plugins, err := l.openPlugins(ctx, chat)
+	plugins, err := l.usePlugins(ctx, chat)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 		return nil, err
 	}
 	info.Drafter = drafter.name
-	core := &Core{Engine: chat, Scheduler: s, Policies: policy.New(chat, plugins.registry, c.Plugins.Default), Plugins: plugins.registry,
+	core := &Core{Engine: chat, Scheduler: s, Policies: policy.New(chat, plugins.Registry, plugins.model, plugins.defaults),
 		Metrics: l.metrics, Broken: embeddings.broken, remote: remote}
 	if core.Model, err = l.served(info, core, adapters, plugins, embeddings); err != nil {
 		return nil, err
@@ -240,7 +241,7 @@ func (l *loader) newScheduler(e *engine.Engine, adapters *adapter.Registry, d dr
 }
 
 // served is the model as the API uses it.
-func (l *loader) served(info serving.Info, core *Core, adapters *adapter.Registry, p *plugins, e embeddings) (*serving.Model, error) {
+func (l *loader) served(info serving.Info, core *Core, adapters *adapter.Registry, p *modelPlugins, e embeddings) (*serving.Model, error) {
 	c := l.config.Scheduler
 	m := &serving.Model{Info: info, Engine: core.Engine, Scheduler: schedulerAdapter{core.Scheduler}, Policies: core.Policies, Adapters: adapters,
 		Measures: measures{l.metrics, p}, MaxTokens: max(c.NPredict, 0), ContextShift: c.ContextShift, ShiftKeep: c.Keep,

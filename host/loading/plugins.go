@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/engine"
 	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/load"
@@ -19,26 +20,24 @@ import (
 	"github.com/penstock/penstock/native"
 )
 
-// plugins are the plugins of the configured folder, with the loader that loaded them.
-type plugins struct {
+// Plugins are those of a server: one folder, each module compiled once, and one budget of memory,
+// whatever models they are used with.
+type Plugins struct {
+	*registry.Registry
 	loader   *load.Loader
-	registry *registry.Registry
-	metrics  *telemetry.PluginMetrics
+	defaults []string
 	stop     context.CancelFunc
 	stopped  chan struct{} // closed when the folder is not watched any more
 }
 
-// openPlugins loads the configured folder and watches it.
-func (l *loader) openPlugins(ctx context.Context, e *engine.Engine) (*plugins, error) {
-	c, log := l.config.Plugins, l.log
+// OpenPlugins loads the configured folder and watches it. It needs no model.
+func OpenPlugins(ctx context.Context, c config.Plugins, log *slog.Logger) (*Plugins, error) {
 	limits := plugin.DefaultLimits()
 	limits.Memory = c.Memory
-	observer := l.metrics.Plugins()
 	loader := load.New(plugin.Options{
-		Model: identityOf(e, log), Limits: limits, Vocabulary: e.Vocabulary(), Grammars: grammars{e}, TopK: highest, FirstInvalid: native.FirstInvalid,
-		Observer: observer, Log: log.With(slog.String("from", "plugin")), LogLines: c.Log, CacheDir: codeCache(log),
+		Limits: limits, TopK: highest, FirstInvalid: native.FirstInvalid,
+		Log: log.With(slog.String("from", "plugin")), LogLines: c.Log, CacheDir: codeCache(log),
 	})
-	l.metrics.PluginMemory(loader.MemoryUse)
 	lock, err := plugin.NewLock(c.Lock)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("plugins.lock: %w", err), loader.Close(ctx))
@@ -48,20 +47,65 @@ func (l *loader) openPlugins(ctx context.Context, e *engine.Engine) (*plugins, e
 		return nil, errors.Join(fmt.Errorf("open the plugins in %s (plugins.dir): %w", c.Dir, err), loader.Close(ctx))
 	}
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
-	p := &plugins{loader: loader, registry: registry, metrics: observer, stop: stop, stopped: make(chan struct{})}
-	l.opened = append(l.opened, p.Close)
+	p := &Plugins{Registry: registry, loader: loader, defaults: c.Default, stop: stop, stopped: make(chan struct{})}
 	go func() {
 		registry.Watch(watching)
 		close(p.stopped)
 	}()
 	for _, name := range c.Default {
-		m, err := registry.Find(name)
+		used, err := registry.Find(name)
 		if err != nil {
-			return nil, fmt.Errorf("plugins.default: %w", err)
+			return nil, errors.Join(fmt.Errorf("plugins.default: %w", err), p.Close())
 		}
-		m.Release()
+		used.Release()
 	}
 	return p, nil
+}
+
+// MemoryUse tells how many bytes all plugins at work have together, and how many they may have.
+func (p *Plugins) MemoryUse() (used, limit int64) { return p.loader.MemoryUse() }
+
+// modelPlugins are the plugins as the model uses them.
+type modelPlugins struct {
+	*Plugins
+	model   *load.Model
+	metrics *telemetry.PluginMetrics
+}
+
+// usePlugins has the plugins of the server be used with the model. Those that every request uses have to
+// work with it.
+func (l *loader) usePlugins(ctx context.Context, e *engine.Engine) (*modelPlugins, error) {
+	if l.Plugins == nil {
+		own, err := OpenPlugins(ctx, l.config.Plugins, l.log)
+		if err != nil {
+			return nil, err
+		}
+		l.Plugins = own
+		l.opened = append(l.opened, own.Close)
+	}
+	p := &modelPlugins{Plugins: l.Plugins, metrics: l.metrics.Plugins()}
+	var err error
+	p.model, err = p.Model(ctx, plugin.ModelOptions{Model: identityOf(e, l.log), Vocabulary: e.Vocabulary(), Grammars: grammars{e}, Observer: p.metrics,
+		Alone: l.Turns == nil})
+	if err != nil {
+		return nil, err
+	}
+	l.opened = append(l.opened, p.closeModel)
+	for _, name := range p.defaults {
+		used, err := p.FindFor(ctx, name, p.model)
+		if err != nil {
+			return nil, fmt.Errorf("plugins.default: %s", plugin.Told(err))
+		}
+		used.Release()
+	}
+	return p, nil
+}
+
+// closeModel ends the use of the plugins with the model. No request may be running.
+func (p *modelPlugins) closeModel() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	return p.model.Close(ctx)
 }
 
 // grammars compiles grammars for plugins with llama.cpp.
@@ -106,14 +150,14 @@ func codeCache(log *slog.Logger) string {
 	return filepath.Join(dir, "penstock", "code")
 }
 
-// closeTime bounds how long Close waits for the last guests. Their fuel ends them sooner.
+// closeTime bounds how long is waited for the last guests. Their fuel ends them sooner.
 const closeTime = 15 * time.Second
 
-// Close ends all plugins. No request may be running.
-func (p *plugins) Close() error {
+// Close ends all plugins. No model may be loaded any more.
+func (p *Plugins) Close() error {
 	p.stop()
 	<-p.stopped
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
-	return errors.Join(p.registry.Close(), p.loader.Close(ctx))
+	return errors.Join(p.Registry.Close(), p.loader.Close(ctx))
 }

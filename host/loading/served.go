@@ -24,7 +24,7 @@ func (s schedulerAdapter) SubmitBuilt(n int, build func() ([]scheduler.Request, 
 // measures are what the metrics of a model have counted.
 type measures struct {
 	metrics *telemetry.Metrics
-	plugins *plugins
+	plugins *modelPlugins
 }
 
 // InterTokenLatency implements serving.Measures.
@@ -37,9 +37,9 @@ func (m measures) InterTokenLatency() serving.Histogram {
 func (m measures) Plugins() []serving.PluginMeasures {
 	totals := m.plugins.metrics.Totals()
 	var all []serving.PluginMeasures
-	for _, i := range m.plugins.registry.List() {
+	for _, i := range m.plugins.List() {
 		t := totals[i.Name]
-		all = append(all, serving.PluginMeasures{Name: i.Name, State: string(i.State), Calls: t.Calls, Time: t.Time, Faults: t.Faults})
+		all = append(all, serving.PluginMeasures{Name: i.Name, State: string(i.StateWith(m.plugins.model.Name())), Calls: t.Calls, Time: t.Time, Faults: t.Faults})
 	}
 	return all
 }

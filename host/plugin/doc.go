@@ -11,7 +11,7 @@
 //	plugin/compile     bytes → metered machine code, in a child process, kept in a cache
 //	plugin/guest       one instance at work: host functions, WASI, a call with its fuel and its time
 //	plugin/quarantine  which clients wait after repeated faults
-//	plugin/load        compiled code → a plugin with manifest, configuration schema and a warmed image
+//	plugin/load        compiled code → a plugin with manifest and configuration schema, and an image warmed for each model
 //	plugin/stage       a plugin as a stage of a sampler chain, a stop rule or a template
 //	plugin/session     what a plugin was asked and answered, recorded and replayed
 //	plugin/registry    the plugins of a folder; uploads

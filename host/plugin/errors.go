@@ -66,6 +66,22 @@ func Unknown(name string) error {
 	return fmt.Errorf("%w: %q; GET /v1/plugins lists those there are", ErrUnknown, name)
 }
 
+// ModelError says why a plugin cannot be used with a model: it failed when it was warmed for it. It may
+// work with others.
+type ModelError struct {
+	Plugin string
+	Model  string // its name
+	Err    error  // a *Fault or *Refusal
+}
+
+// Error names the plugin, the model and the reason.
+func (e *ModelError) Error() string {
+	return fmt.Sprintf("plugin %q cannot be used with the model %q: %v", e.Plugin, e.Model, e.Err)
+}
+
+// Unwrap gives the reason.
+func (e *ModelError) Unwrap() error { return e.Err }
+
 // ConfigError says what in a plugin's configuration does not fit its schema. It wraps ErrConfig.
 type ConfigError struct {
 	Field   string // path within the configuration: "" is all of it, then ".threshold", ".list[2]"

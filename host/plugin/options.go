@@ -7,20 +7,26 @@ import (
 	"time"
 )
 
-// Options are what the host offers its plugins. Only Vocabulary must be set for plugins that are to work; without one a plugin
-// can be loaded and inspected.
+// Options are what the host offers its plugins. Where they have no model, a plugin can be loaded and
+// inspected, and used with models that are named later.
 type Options struct {
-	Vocabulary Vocabulary
-	Model      Model
-	Grammars   Grammars // nil: grammar_open says that there are none
-	TopK       TopK     // nil: a portable one
+	ModelOptions
+	TopK TopK // nil: a portable one
 	// FirstInvalid is the index of the first logit of a row that is NaN or +Inf, or −1; nil: a portable one.
 	FirstInvalid func(row []float32) int
-	Observer     Observer // nil: none
 	Log          *slog.Logger
 	LogLines     bool   // Log has the lines that guests log in requests too; they may quote the request
 	CacheDir     string // compiled code is kept there between runs; empty: in memory
 	Limits       Limits // the zero value: DefaultLimits
+}
+
+// ModelOptions are what plugins are offered of the model that they are used with.
+type ModelOptions struct {
+	Vocabulary Vocabulary // nil: there is no model
+	Model      Model
+	Grammars   Grammars // nil: grammar_open says that there are none
+	Observer   Observer // nil: none
+	Alone      bool     // no other model is ever used: a plugin that fails with it is of no use
 }
 
 // Model is what plugins are told of the model, under these names. What is not known is zero.

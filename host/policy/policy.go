@@ -5,20 +5,22 @@ package policy
 
 import (
 	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/plugin/load"
 	"github.com/penstock/penstock/host/plugin/registry"
 	"github.com/penstock/penstock/host/serving"
 )
 
-// Builder builds policies of one model and the plugins of one folder. It is a serving.Policies.
+// Builder builds policies of one model and the plugins of the server. It is an serving.Policies.
 type Builder struct {
 	engine   *engine.Engine
 	registry *registry.Registry
-	defaults []string // names of the operator's plugins, which every request uses
+	model    *load.Model // the engine's
+	defaults []string    // names of the operator's plugins, which every request uses
 }
 
 var _ serving.Policies = (*Builder)(nil)
 
 // New makes a builder. Every request uses the default plugins, whether it names them or not.
-func New(e *engine.Engine, r *registry.Registry, defaults []string) *Builder {
-	return &Builder{engine: e, registry: r, defaults: defaults}
+func New(e *engine.Engine, r *registry.Registry, m *load.Model, defaults []string) *Builder {
+	return &Builder{engine: e, registry: r, model: m, defaults: defaults}
 }

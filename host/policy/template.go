@@ -5,6 +5,7 @@ package policy
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/penstock/penstock/host/chat"
 	"github.com/penstock/penstock/host/plugin"
@@ -13,6 +14,11 @@ import (
 	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 )
+
+// Renders implements serving.Plugins.
+func (r *uses) Renders() bool {
+	return slices.ContainsFunc(r.list, func(u use) bool { return u.plugin.IsTemplate() })
+}
 
 // Render implements serving.Plugins.
 func (r *uses) Render(ctx context.Context, params sampling.Params, messages []chat.Message) (text *string, err error) {

@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"context"
 	"slices"
 
 	"github.com/penstock/penstock/host/excerpt"
@@ -79,7 +80,7 @@ func (b *Builder) take(u *use) (err error) {
 		}
 		return nil
 	}
-	p, err := b.registry.Find(u.Name)
+	p, err := b.registry.FindFor(context.Background(), u.Name, b.model) // what is warmed here others use, too
 	if err != nil {
 		return useError(u, err)
 	}

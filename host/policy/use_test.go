@@ -3,10 +3,12 @@
 package policy
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 
 	"github.com/penstock/penstock/host/engine"
+	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/host/plugin/loadtest"
 	"github.com/penstock/penstock/host/plugin/registry"
 	"github.com/penstock/penstock/host/sampling"
@@ -16,18 +18,32 @@ import (
 	"github.com/penstock/penstock/scheduler/chain"
 )
 
-// A plugin that is replaced, or removed, while a request is made is for that request what it was when the request came.
-func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
+// withFolder is a builder for the built-in model and a folder of plugins.
+func withFolder(t *testing.T) (*Builder, *registry.Registry) {
+	t.Helper()
 	e, err := engine.Open(t.Context(), engine.Options{Path: "../model/penstock-tiny.gguf", Slots: 1, ContextSize: 512, Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	r, err := registry.Open(t.Context(), loadtest.New(t), t.TempDir(), nil, slog.New(slog.DiscardHandler))
+	loader := loadtest.New(t)
+	r, err := registry.Open(t.Context(), loader, t.TempDir(), nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })
+	model := loader.Model(plugin.ModelOptions{Vocabulary: e.Vocabulary()})
+	t.Cleanup(func() {
+		if err := model.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return New(e, r, model, nil), r
+}
+
+// A plugin that is replaced, or removed, while a request is made is for that request what it was when the request came.
+func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
+	b, r := withFolder(t)
 	upload := func(token int) {
 		t.Helper()
 		guest := asm.New(`{"name":"fixed","view":"none"}`).On(abi.ExportSample, asm.I32(token))
@@ -35,7 +51,6 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := New(e, r, nil)
 	resolve := func() serving.Plugins {
 		t.Helper()
 		plugins, err := b.Resolve("me", []serving.PluginUse{{Name: "fixed", Field: "plugins[0]"}}, nil)
@@ -51,7 +66,7 @@ func TestUses_ReloadMeanwhile_KeepTheirVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = policy.Close() }()
-		view := chain.View{Row: make([]float32, e.Info().Vocabulary), N: -1, Chosen: -1}
+		view := chain.View{Row: make([]float32, b.engine.Info().Vocabulary), N: -1, Chosen: -1}
 		for _, s := range policy.Stages {
 			if err := s.Reset([]int32{1}, 1); err != nil {
 				t.Fatal(err)

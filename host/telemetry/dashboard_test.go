@@ -26,8 +26,8 @@ func known(t *testing.T) map[string][]string {
 	p := m.Plugins()
 	p.PluginCalls("a", "penstock_sample")(time.Second)
 	p.PluginFault("a", "trap")
-	m.PluginMemory(func() (int64, int64) { return 1, 2 })
 	s := NewServer("1")
+	s.PluginMemory(func() (int64, int64) { return 1, 2 })
 	s.Ended(operation.Record{Model: "tiny"})
 	families, err := prometheus.Gatherers{s.registry, m.registry}.Gather()
 	if err != nil {

@@ -30,13 +30,6 @@ func (m *Metrics) Plugins() *PluginMetrics {
 	return p
 }
 
-// PluginMemory adds the gauge of what all plugins at work have, which is read whenever metrics are asked for. It is called once.
-func (m *Metrics) PluginMemory(used func() (bytes, limit int64)) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "penstock_plugin_memory_bytes",
-		Help: "Memory of all plugins at work, of at most plugins.memory.", ConstLabels: m.labels},
-		func() float64 { bytes, _ := used(); return float64(bytes) }))
-}
-
 // PluginCalls returns what notes a call. The hook is the export's name without the prefix that all have.
 func (p *PluginMetrics) PluginCalls(plugin, export string) func(took time.Duration) {
 	calls := p.calls.WithLabelValues(plugin, strings.TrimPrefix(export, "penstock_"))

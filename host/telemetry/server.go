@@ -54,6 +54,13 @@ func (s *Server) Ended(r operation.Record) {
 	}
 }
 
+// PluginMemory adds the gauge of what all plugins at work have, which is read whenever metrics are asked for. It is called once.
+func (s *Server) PluginMemory(used func() (bytes, limit int64)) {
+	s.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "penstock_plugin_memory_bytes",
+		Help: "Memory of all plugins at work, with whatever model, of at most plugins.memory."},
+		func() float64 { bytes, _ := used(); return float64(bytes) }))
+}
+
 // Handler answers GET /metrics, with those of the models that are loaded then. A header has the start of the process, as with
 // llama-server.
 func (s *Server) Handler(models func() []*Metrics) http.Handler {

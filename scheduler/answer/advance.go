@@ -149,9 +149,11 @@ func (a *Answer) show(t chain.Token, d Details) {
 		a.Fail(fmt.Errorf("a stop rule: %w", err))
 		return
 	}
-	a.output.Shown = append(a.output.Shown, Shown{})
-	s := &a.output.Shown[len(a.output.Shown)-1] // written where it lies: it is large, and every token has one
-	s.Token, s.Text, s.Details = t, seen.text, d
+	s := Shown{Text: seen.text, Token: t, Origin: d.Origin}
+	if d.Logprobs != nil || d.Trace != nil {
+		s.More = &More{Logprobs: d.Logprobs, Trace: d.Trace}
+	}
+	a.output.Shown = append(a.output.Shown, s)
 	if seen.ends != 0 {
 		a.text.discard()
 		a.window = a.window[:0]

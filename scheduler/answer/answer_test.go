@@ -70,7 +70,7 @@ func queued(s Settings, stages ...chain.Stage) *Answer {
 // shown is the text shown so far, with ⌫ and the text in brackets where some of it was taken back.
 func shown(a *Answer) (text string) {
 	for _, s := range a.Output().Shown {
-		if s.TakenBack > 0 {
+		if s.More != nil && s.More.TakenBack > 0 {
 			text += "⌫[" + s.Text + "]"
 		} else {
 			text += s.Text

@@ -28,17 +28,28 @@ type EndToken struct {
 	Details
 }
 
-// Shown is a token that has left the hold window, or what is taken back of those that had, or a value of a stage.
+// Shown is what the reader of an answer is shown at a time: a token that has left the hold window, as nearly always, or what More says. It
+// is small, so that the processor's caches hold what many streams have ready.
 type Shown struct {
-	Token chain.Token
-	Text  string // text that may be shown now; empty while it is held back
-	Details
+	Text   string // that may be shown now; empty while it is held back
+	Token  chain.Token
+	Origin chain.Origin
+	More   *More // nil: a token with its text
+}
 
-	// TakenBack, if it is not 0, is how many of the last tokens that were shown are taken back, and Text is the end of the text shown that
-	// goes with them. The rest is not set.
-	TakenBack int
-	// Output, if it is not nil, is a value of a stage for the client. The rest is not set.
-	Output *chain.Output
+// More is what few tokens have, or what is no token: then one of the last three is set.
+type More struct {
+	Logprobs *chain.Logprobs
+	Trace    *chain.Trace
+
+	TakenBack int           // so many of the last tokens that were shown are; Text is the end of the text shown that goes with them
+	Output    *chain.Output // a value of a stage for the client
+	Other     any           // what whoever computes the answer tells its reader between what it shows
+}
+
+// IsToken reports whether it is a token.
+func (s *Shown) IsToken() bool {
+	return s.More == nil || s.More.TakenBack == 0 && s.More.Output == nil && s.More.Other == nil
 }
 
 // Reason says why an answer ended.
@@ -81,7 +92,7 @@ func (o *Output) Reset() {
 // takeOutputs adds what the stages have given for the client.
 func (a *Answer) takeOutputs() {
 	for _, o := range a.chain.Outputs() {
-		a.output.Shown = append(a.output.Shown, Shown{Output: &o})
+		a.output.Shown = append(a.output.Shown, Shown{More: &More{Output: &o}})
 	}
 }
 

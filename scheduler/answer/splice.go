@@ -98,6 +98,6 @@ func (a *Answer) takeBack(n int) {
 	a.window = a.window[:len(a.window)-held]
 	if n > held {
 		removed := a.text.rewind(n-held, all[a.prompt:len(all)-held], a.settings.Vocabulary)
-		a.output.Shown = append(a.output.Shown, Shown{TakenBack: n - held, Text: removed})
+		a.output.Shown = append(a.output.Shown, Shown{Text: removed, More: &More{TakenBack: n - held}})
 	}
 }

@@ -95,7 +95,7 @@ func TestWorker_Draw_FromRowToText(t *testing.T) {
 		t.Errorf("%v, busy: %v", err, w.Busy())
 	}
 	out := a.Output()
-	if len(out.Shown) != 1 || out.Shown[0].Text != "2" || out.Shown[0].Logprobs.Top[0].Token != 0 || row[0] != 9 {
+	if len(out.Shown) != 1 || out.Shown[0].Text != "2" || out.Shown[0].More.Logprobs.Top[0].Token != 0 || row[0] != 9 {
 		t.Errorf("%+v, the row %v", out, row)
 	}
 }

@@ -4,6 +4,7 @@
 package anthropic
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -61,15 +62,12 @@ func (a API) parse(c echo.Context, check func(*messagesBody) error) (*completion
 		return nil, nil, completion.AsError(err, "messages")
 	}
 	ctx := c.Request().Context()
-	r, err := a.New(ctx, completion.Basics{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "messages", Extras: &b.Extras, Size: len(body)}, b.fill)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := a.Converse(ctx, r, conversation); err != nil {
-		r.Release()
-		return nil, nil, err
-	}
-	return r, b, nil
+	asked := completion.Request{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "messages", Extras: &b.Extras, Size: len(body)}
+	r, err := a.New(ctx, asked, func(_ context.Context, r *completion.Request) error {
+		r.Converse(conversation)
+		return b.fill(r)
+	})
+	return r, b, err
 }
 
 // nameRequest gives the request's id the header that Anthropic's clients read.

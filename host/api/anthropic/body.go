@@ -3,7 +3,6 @@
 package anthropic
 
 import (
-	"context"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -75,7 +74,7 @@ func (b *messagesBody) checkAnswer() error {
 }
 
 // fill completes a request but for its prompt.
-func (b *messagesBody) fill(_ context.Context, r *completion.Request) error {
+func (b *messagesBody) fill(r *completion.Request) error {
 	if b.MaxTokens != nil {
 		r.MaxTokens = *b.MaxTokens
 	}

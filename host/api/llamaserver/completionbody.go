@@ -78,8 +78,8 @@ func (a API) complete(c echo.Context, b *completionBody, size int, prompts func(
 		return err
 	}
 	b.fit()
-	basics := completion.Basics{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "prompt", Extras: &b.Extras, Size: size}
-	r, err := a.New(c.Request().Context(), basics, func(ctx context.Context, r *completion.Request) (err error) {
+	asked := completion.Request{Caller: wire.CallerOf(c), ModelName: b.Model, PromptField: "prompt", Extras: &b.Extras, Size: size}
+	r, err := a.New(c.Request().Context(), asked, func(ctx context.Context, r *completion.Request) (err error) {
 		if err = b.fill(r); err != nil {
 			return err
 		}

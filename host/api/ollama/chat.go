@@ -3,6 +3,7 @@
 package ollama
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -38,17 +39,15 @@ func (a API) chat(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
-	r, err := a.New(ctx, b.basics(c, "messages"), b.fill)
+	r, err := a.New(c.Request().Context(), b.asked(c, "messages"), func(_ context.Context, r *completion.Request) error {
+		r.Converse(conversation)
+		return b.fill(r)
+	})
 	if err != nil {
 		return b.located(err)
 	}
 	sh := newShape(r, begun)
 	sh.chat = true
-	if err := a.Converse(ctx, r, conversation); err != nil {
-		r.Release()
-		return err
-	}
 	return a.answer(c, r, sh, &b.Common)
 }
 

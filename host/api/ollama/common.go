@@ -3,7 +3,6 @@
 package ollama
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -156,9 +155,9 @@ func (b *Common) thinking() (on *bool, effort string, err error) {
 // efforts are the levels that think may name.
 var efforts = []string{"low", "medium", "high", "max"}
 
-// basics are what a request begins with.
-func (b *Common) basics(c echo.Context, promptField string) completion.Basics {
-	return completion.Basics{Caller: wire.CallerOf(c), ModelName: modelName(b.Model), PromptField: promptField, Extras: &b.Extras, Size: b.size}
+// asked is what a request begins with.
+func (b *Common) asked(c echo.Context, promptField string) completion.Request {
+	return completion.Request{Caller: wire.CallerOf(c), ModelName: modelName(b.Model), PromptField: promptField, Extras: &b.Extras, Size: b.size}
 }
 
 // modelName drops the tag that Ollama adds to names without one.
@@ -167,7 +166,7 @@ func modelName(name string) string { return strings.TrimSuffix(name, defaultTag)
 const defaultTag = ":latest"
 
 // fill completes a request but for its prompt.
-func (b *Common) fill(_ context.Context, r *completion.Request) (err error) {
+func (b *Common) fill(r *completion.Request) (err error) {
 	r.MaxTokens = max(0, b.options.NumPredict) // below 1: as many as fit, as with Ollama
 	if b.Logprobs {
 		r.Logprobs = b.TopLogprobs

@@ -39,11 +39,11 @@ func (a API) generate(c echo.Context) error {
 	if b.Prompt == "" {
 		return a.prepare(c, &b.Common, line{Response: new(string)})
 	}
-	r, err := a.New(c.Request().Context(), b.basics(c, "prompt"), b.fill)
+	r, err := a.New(c.Request().Context(), b.asked(c, "prompt"), b.fill)
 	if err != nil {
 		return b.located(err)
 	}
-	if err := a.prompt(c.Request().Context(), r, b); err != nil {
+	if err := a.follow(c.Request().Context(), r, b); err != nil {
 		r.Release()
 		return err
 	}
@@ -66,7 +66,7 @@ func (b *generateBody) check() error {
 
 // fill completes a request, with its prompt if no template makes that.
 func (b *generateBody) fill(ctx context.Context, r *completion.Request) error {
-	if err := b.Common.fill(ctx, r); err != nil {
+	if err := b.Common.fill(r); err != nil {
 		return err
 	}
 	for i, t := range b.Context {
@@ -76,7 +76,7 @@ func (b *generateBody) fill(ctx context.Context, r *completion.Request) error {
 		}
 	}
 	if !b.plain() {
-		return nil
+		return b.converse(r)
 	}
 	if err := r.Plugins.RefuseTemplates(); err != nil {
 		return err
@@ -95,22 +95,24 @@ func (b *generateBody) fill(ctx context.Context, r *completion.Request) error {
 // plain reports whether no template makes the prompt: it is raw, or has a gap that the answer fills.
 func (b *generateBody) plain() bool { return b.Raw || b.Suffix != "" }
 
-// prompt makes the prompt by the template, if that makes it: the system prompt and what the user says, after the context.
-func (a API) prompt(ctx context.Context, r *completion.Request, b *generateBody) error {
-	if b.plain() {
-		return nil
-	}
+// converse has the template make the prompt, of the system prompt and what the user says.
+func (b *generateBody) converse(r *completion.Request) error {
 	var messages []chat.Message
 	if b.System != "" {
 		messages = append(messages, chat.Message{Role: "system", Content: b.System})
 	}
 	messages = append(messages, chat.Message{Role: "user", Content: b.Prompt})
 	conversation, err := b.conversation(messages)
-	if err != nil {
-		return err
+	if err == nil {
+		r.Converse(conversation)
 	}
-	if err := a.Converse(ctx, r, conversation); err != nil || len(b.Context) == 0 {
-		return err
+	return err
+}
+
+// follow puts what an earlier answer was given and gave before the prompt, if the request has that.
+func (a API) follow(ctx context.Context, r *completion.Request, b *generateBody) error {
+	if b.plain() || len(b.Context) == 0 {
+		return nil
 	}
 	text := r.Rendered.Text
 	tokens, err := completion.Work(ctx, a.Service, len(text), func(ctx context.Context) ([]scheduler.Token, error) {

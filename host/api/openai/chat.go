@@ -66,19 +66,14 @@ func (b *ChatBody) Request(ctx context.Context, s *completion.Service, from comp
 	if err != nil {
 		return nil, completion.AsError(err, promptField)
 	}
-	r, err := s.New(ctx, b.Basics(from, promptField, size), b.fill)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Converse(ctx, r, c); err != nil {
-		r.Release()
-		return nil, err
-	}
-	return r, nil
+	return s.New(ctx, b.asked(from, promptField, size), func(_ context.Context, r *completion.Request) error {
+		r.Converse(c)
+		return b.fill(r)
+	})
 }
 
 // fill completes a request but for its prompt.
-func (b *ChatBody) fill(_ context.Context, r *completion.Request) error {
+func (b *ChatBody) fill(r *completion.Request) error {
 	if err := b.Fill(r); err != nil {
 		return err
 	}

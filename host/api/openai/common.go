@@ -41,9 +41,9 @@ const (
 // Defaults are what a body begins with.
 func Defaults() Common { return Common{Extras: completion.DefaultExtras()} }
 
-// Basics are what a request begins with.
-func (b *Common) Basics(from completion.Caller, promptField string, size int) completion.Basics {
-	return completion.Basics{Caller: from, ModelName: b.Model, PromptField: promptField, Extras: &b.Extras, Size: size}
+// asked is what a request begins with.
+func (b *Common) asked(from completion.Caller, promptField string, size int) completion.Request {
+	return completion.Request{Caller: from, ModelName: b.Model, PromptField: promptField, Extras: &b.Extras, Size: size}
 }
 
 // Check refuses what is out of range, besides the extras.

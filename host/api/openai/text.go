@@ -32,7 +32,7 @@ func ParseText(ctx context.Context, s *completion.Service, from completion.Calle
 	if err := b.Check(); err != nil {
 		return nil, nil, err
 	}
-	r, err := s.New(ctx, b.Basics(from, "prompt", len(body)), b.fill)
+	r, err := s.New(ctx, b.asked(from, "prompt", len(body)), b.fill)
 	return r, b, err
 }
 

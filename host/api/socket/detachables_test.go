@@ -17,7 +17,7 @@ import (
 // beginNamed has a caller begin an answer, which is found by its name.
 func (d *detachables) beginNamed(t *testing.T, caller, name string) *detachable {
 	t.Helper()
-	begun, err := d.begin(&API{}, &completion.Request{Basics: completion.Basics{Caller: completion.Caller{ID: caller}}}, time.Hour)
+	begun, err := d.begin(&API{}, &completion.Request{Caller: completion.Caller{ID: caller}}, time.Hour)
 	if err != nil {
 		return nil
 	}

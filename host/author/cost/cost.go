@@ -65,7 +65,7 @@ const few = 256
 // Module measures a module. The error says why nothing could be measured: the module or the configuration is refused, or a call fails.
 func Module(ctx context.Context, wasm []byte, o Options) (_ *Report, err error) {
 	o.Vocabulary, o.Tokens = cmp.Or(o.Vocabulary, 128_256), cmp.Or(o.Tokens, 400)
-	loader := load.New(plugin.Options{Vocabulary: newWords(o.Vocabulary), TopK: topK})
+	loader := load.New(plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: newWords(o.Vocabulary)}, TopK: topK})
 	defer func() { err = errors.Join(err, loader.Close(context.WithoutCancel(ctx))) }()
 	p, err := loader.Load(ctx, wasm)
 	if err != nil {

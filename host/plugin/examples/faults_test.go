@@ -121,7 +121,7 @@ func loadLogged(t *testing.T, wasm []byte, cache string) (*load.Plugin, *bytes.B
 	t.Helper()
 	log, limits := &bytes.Buffer{}, plugin.DefaultLimits()
 	limits.Compile, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute // machines under load
-	l := load.New(plugin.Options{Vocabulary: newWords(), CacheDir: cache, Limits: limits, Log: slog.New(slog.NewTextHandler(log, nil)), LogLines: true})
+	l := load.New(plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: newWords()}, CacheDir: cache, Limits: limits, Log: slog.New(slog.NewTextHandler(log, nil)), LogLines: true})
 	p, err := l.Load(context.Background(), wasm)
 	if err != nil {
 		t.Fatal(err)

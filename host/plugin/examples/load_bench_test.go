@@ -32,7 +32,7 @@ func BenchmarkLoad(b *testing.B) {
 		} {
 			b.Run(name+"/"+kind, func(b *testing.B) {
 				dir := cache(b)
-				l := load.New(plugin.Options{CacheDir: dir, Vocabulary: newWords()})
+				l := load.New(plugin.Options{CacheDir: dir, ModelOptions: plugin.ModelOptions{Vocabulary: newWords()}})
 				loadOnce(b, l, wasm)
 				var took []time.Duration
 				for b.Loop() {

@@ -69,7 +69,7 @@ func BenchmarkRow(b *testing.B) {
 }
 
 func benchmarkRow(b *testing.B, useNative bool, g *asm.Guest, logits []float32) {
-	o := plugin.Options{Vocabulary: nameless128k{}}
+	o := plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: nameless128k{}}}
 	if useNative {
 		o.TopK, o.FirstInvalid = highest, native.FirstInvalid
 	}

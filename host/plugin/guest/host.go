@@ -11,11 +11,12 @@ import (
 	"github.com/penstock/penstock/host/plugin"
 )
 
-// Host is what all guests of one model share. It is safe for concurrent use.
+// Host is what all guests of one model share. What is not of the model it shares with the hosts of
+// other models: limits, budget and turns. It is safe for concurrent use.
 type Host struct {
 	plugin.Options // with its defaults filled in; nobody changes them
 
-	budget budget
+	budget *budget
 	turns  turns
 	vocab  func() []byte // what the host function of this name gives, built when first asked for
 	model  []byte        // what the import request gives as model: JSON
@@ -23,24 +24,34 @@ type Host struct {
 
 // NewHost fills in the defaults of o.
 func NewHost(o plugin.Options) *Host {
-	h := &Host{Options: o, turns: newTurns()}
+	h := &Host{Options: o, turns: newTurns(), budget: &budget{}}
 	if h.Limits == (plugin.Limits{}) {
 		h.Limits = plugin.DefaultLimits()
-	}
-	if h.Vocabulary == nil {
-		h.Vocabulary = noVocabulary{}
-	}
-	if h.Observer == nil {
-		h.Observer = noObserver{}
 	}
 	if h.Log == nil {
 		h.Log = slog.New(slog.DiscardHandler)
 	}
 	h.budget.limit = h.Limits.Memory
-	h.vocab = sync.OnceValue(h.layVocab)
-	h.model, _ = json.Marshal(h.Model) // texts and numbers always can
-	return h
+	return h.For(o.ModelOptions)
 }
+
+// For is the host of another model's guests.
+func (h *Host) For(o plugin.ModelOptions) *Host {
+	other := *h
+	other.ModelOptions = o
+	if other.Vocabulary == nil {
+		other.Vocabulary = noVocabulary{}
+	}
+	if other.Observer == nil {
+		other.Observer = noObserver{}
+	}
+	other.vocab = sync.OnceValue(other.layVocab)
+	other.model, _ = json.Marshal(other.Model) // texts and numbers always can
+	return &other
+}
+
+// HasModel reports whether guests can ask about a vocabulary.
+func (h *Host) HasModel() bool { return h.Vocabulary.Size() > 0 }
 
 // MemoryUse tells how many bytes all instances have together, and how many they may have.
 func (h *Host) MemoryUse() (used, limit int64) { return h.budget.used.Load(), h.budget.limit }

@@ -162,7 +162,7 @@ func TestHost_Answers_AreTheStandIns(t *testing.T) {
 	if err := json.Unmarshal([]byte(h.Request.Model), &model); err != nil {
 		t.Fatal(err)
 	}
-	l := load.New(plugin.Options{Vocabulary: h, Model: model, Limits: limits})
+	l := load.New(plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: h, Model: model}, Limits: limits})
 	t.Cleanup(func() {
 		if err := l.Close(context.Background()); err != nil {
 			t.Error(err)

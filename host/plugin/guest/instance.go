@@ -77,7 +77,7 @@ func (m *Module) NewInstance(ctx context.Context, s *Session) (*Instance, error)
 
 // instantiate makes an instance that has run nothing yet.
 func (m *Module) instantiate(ctx context.Context, s *Session) (_ *Instance, err error) {
-	region, err := memory.New(uint64(m.Host.Limits.Module.MemoryPages)<<16, &m.Host.budget)
+	region, err := memory.New(uint64(m.Host.Limits.Module.MemoryPages)<<16, m.Host.budget)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %w", m.Name, err)
 	}
@@ -117,7 +117,7 @@ func (i *Instance) ready() error {
 	if err := i.initialize(); err != nil {
 		return err
 	}
-	if !i.module.Has(Warm) || i.module.Host.Vocabulary.Size() == 0 {
+	if !i.module.Has(Warm) || !i.module.Host.HasModel() {
 		return nil
 	}
 	if answer, err := i.Call(Warm, 0, 0); err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/penstock/penstock/plugins/abi"
 )
 
-// Module is a plugin's compiled module, which instances are made from. It is safe for concurrent use once Warm is done.
+// Module is a plugin's compiled module for one model, which instances are made from. It is safe for
+// concurrent use once Warm is done.
 type Module struct {
 	Name    string   // of the plugin; "unnamed" until its manifest is read
 	Exports []string // those of the ABI that it has
@@ -26,6 +27,7 @@ type Module struct {
 	has     [exports]bool
 	answers [exports]bool // the export has a result
 	image   *image        // nil: every instance is initialised and warmed on its own
+	borrows bool          // the code is another Module's to close
 }
 
 // New checks a module's exports and imports against the ABI, before any of its code runs, and gives it the host functions. The
@@ -47,10 +49,20 @@ func New(ctx context.Context, h *Host, code *compile.Code) (*Module, error) {
 // Has reports whether the module has an export.
 func (m *Module) Has(e Export) bool { return m.has[e] }
 
-// Close frees the code. No instance may be left.
+// For is the module for the model of another host, with the same code, to be warmed for it. It is of no
+// use once m is closed.
+func (m *Module) For(h *Host) *Module {
+	other := *m
+	other.Host, other.Asked, other.image, other.borrows = h, nil, nil, true
+	return &other
+}
+
+// Close frees the code, if it is its own, and the image. No instance may be left.
 func (m *Module) Close() {
 	// Neither has anything to report: wazero forgets the code, and the image's file is private to it.
-	_ = m.code.Close()
+	if !m.borrows {
+		_ = m.code.Close()
+	}
 	if m.image != nil {
 		_ = m.image.memory.Close()
 	}

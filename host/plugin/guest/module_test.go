@@ -83,3 +83,24 @@ func TestInstance_Observer_LearnsOfCallsAndFaults(t *testing.T) {
 		t.Errorf("%v %v", o.calls, o.faults)
 	}
 }
+
+// What a module is with one model it is not with another, but its code is the same.
+func TestModule_For_SharesTheCode(t *testing.T) {
+	h := newTestHost(t)
+	m := mustLoad(t, h, hosttest.Warmed())
+	other := m.For(h.For(plugin.ModelOptions{Vocabulary: hosttest.Words{}}))
+	if other.code != m.code || other.image != nil || other.Host == h || other.Host.budget != h.budget {
+		t.Errorf("%+v of %+v", other, m)
+	}
+	if err := other.Warm(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	other.Close()
+	i, err := m.NewInstance(t.Context(), m.NewSession(&plugin.Request{}))
+	if err != nil {
+		t.Fatalf("the first, without the other: %v", err)
+	}
+	if err := i.Close(true); err != nil {
+		t.Error(err)
+	}
+}

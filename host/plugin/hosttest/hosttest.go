@@ -16,7 +16,7 @@ import (
 
 // Options are those of a host with Words and with time for machines under load, changed as a test wants them.
 func Options(change ...func(*plugin.Options)) plugin.Options {
-	o := plugin.Options{Vocabulary: Words{}, Limits: plugin.DefaultLimits()}
+	o := plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: Words{}}, Limits: plugin.DefaultLimits()}
 	o.Limits.Compile, o.Limits.Upload = time.Minute, time.Minute
 	o.Limits.HookTime, o.Limits.SetupTime, o.Limits.LoadTime = time.Minute, time.Minute, time.Minute
 	for _, c := range change {

@@ -37,7 +37,7 @@ func FuzzParseManifest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		loaded := &Plugin{schema: schema, defaults: defaults}
+		loaded := &Plugin{loaded: &loaded{schema: schema, defaults: defaults}}
 		filled, err := loaded.CheckConfig(config)
 		if err != nil {
 			return

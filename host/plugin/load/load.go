@@ -17,7 +17,8 @@ import (
 // Check refuses at once what is no plugin of this version. Load begins with it.
 func (l *Loader) Check(wasm []byte) error { return compile.Check(wasm, l.host.Limits.Module) }
 
-// Load turns a module into a plugin: it checks and meters it, compiles it, asks for its manifest and warms it up. The error
+// Load turns a module into a plugin: it checks and meters it, compiles it, asks for its manifest and, where the loader's options
+// have a model, warms it up for that. For other models Plugin.For does. The error
 // wraps one of package plugin's errors, or is a *plugin.Fault or *plugin.Refusal of describe, warm or the module's initialisation.
 // The plugin is the caller's to Release.
 func (l *Loader) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
@@ -39,7 +40,7 @@ func (l *Loader) Load(ctx context.Context, wasm []byte) (*Plugin, error) {
 		_ = code.Close() // the reason is in err
 		return nil, err
 	}
-	p := &Plugin{loader: l, Module: module, SHA256: hex.EncodeToString(sum[:]), Exports: module.Exports}
+	p := &Plugin{loaded: &loaded{loader: l, base: module, SHA256: hex.EncodeToString(sum[:]), Exports: module.Exports}, Module: module, model: l.own}
 	p.users.Store(1)
 	if err := p.prepare(ctx, code); err != nil {
 		p.Release()
@@ -68,6 +69,9 @@ func (p *Plugin) prepare(ctx context.Context, code *compile.Code) error {
 	}
 	if p.defaults, err = checkDefaults(p.schema); err != nil {
 		return err
+	}
+	if !p.loader.host.HasModel() {
+		return nil
 	}
 	return p.Module.Warm(ctx)
 }

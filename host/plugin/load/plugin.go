@@ -12,15 +12,23 @@ import (
 	"github.com/penstock/penstock/host/plugin/quarantine"
 )
 
-// Plugin is a loaded plugin. It is safe for concurrent use, and stays usable until its last user released it.
+// Plugin is a loaded plugin for one model. It is safe for concurrent use, and stays usable until its last user released it.
 type Plugin struct {
+	*loaded
+	Module *guest.Module // what its instances are made from
+
+	model *Model
+}
+
+// loaded is what a plugin is with every model, and its users of all models.
+type loaded struct {
 	Name     string
 	SHA256   string   // of the file, in hex
 	Exports  []string // those of the ABI that it has
 	Manifest Manifest
-	Module   *guest.Module // what its instances are made from
 
 	loader     *Loader
+	base       *guest.Module // has the code
 	schema     *jsonschema.Schema
 	defaults   bool // the schema has some
 	quarantine *quarantine.Quarantine
@@ -58,10 +66,13 @@ func (p *Plugin) Retain() bool {
 	}
 }
 
-// Release takes a user away. The last one frees the compiled code.
+// Release takes a user away. The last one frees the compiled code, and what the plugin has for each model.
 func (p *Plugin) Release() {
 	if p.users.Add(-1) == 0 {
-		p.Module.Close()
+		for _, m := range p.loader.Models() {
+			m.forget(p.loaded)
+		}
+		p.base.Close()
 	}
 }
 
@@ -74,7 +85,7 @@ func (p *Plugin) Begin(r *plugin.Request) (*guest.Session, error) {
 	if !p.Retain() {
 		return nil, plugin.Unknown(p.Name)
 	}
-	if err := p.loader.enter(); err != nil {
+	if err := p.model.enter(); err != nil {
 		p.Release()
 		return nil, err
 	}
@@ -87,5 +98,5 @@ func (p *Plugin) Served(r *plugin.Request) { p.quarantine.Served(r) }
 // End ends what Begin began.
 func (p *Plugin) End() {
 	p.Release()
-	p.loader.leave()
+	p.model.leave()
 }

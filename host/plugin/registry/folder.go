@@ -60,13 +60,21 @@ func (g *Registry) Scan(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// read loads a file that is new or has changed. If that fails, the plugin that the file held before stays in use.
+// read loads a file that is new or has changed. If that fails, or if it works with no model in memory and the plugin that the file held
+// before does, that one stays in use.
 func (g *Registry) read(ctx context.Context, base string, now stamp) {
 	next := &file{base: base, stamp: now}
 	old := g.file(base)
 	wasm, err := readAtMost(filepath.Join(g.dir, base), g.loader.Limits().Module.ModuleBytes+1)
 	if err == nil {
 		next.plugin, err = g.load(ctx, wasm)
+	}
+	if err == nil {
+		if failed := g.tryModels(ctx, next.plugin); failed != nil && old != nil && g.works(old.plugin) {
+			err = failed
+			next.plugin.Release()
+			next.plugin = nil
+		}
 	}
 	if ctx.Err() != nil {
 		if next.plugin != nil {

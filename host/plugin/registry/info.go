@@ -3,6 +3,7 @@
 package registry
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -23,6 +24,14 @@ type Info struct {
 	Faults    int            `json:"faults"`
 	LastFault string         `json:"last_fault,omitempty"`
 	FaultedAt time.Time      `json:"last_fault_at,omitzero"`
+	// ModelErrors has the models in memory that the plugin cannot be used with.
+	ModelErrors []ModelError `json:"model_errors,omitempty"`
+}
+
+// ModelError says why a plugin cannot be used with a model.
+type ModelError struct {
+	Model string `json:"model"` // its name
+	Error string `json:"error"`
 }
 
 // State is whether a plugin can be used.
@@ -32,10 +41,10 @@ type State string
 const (
 	StateReady       State = "ready"
 	StateQuarantined State = "quarantined"
-	StateFailed      State = "failed" // the file cannot be loaded
+	StateFailed      State = "failed" // the file cannot be loaded, or the plugin cannot be used with the server's only model
 )
 
-func (f *file) info() Info {
+func (g *Registry) info(f *file) Info {
 	i := Info{Name: strings.TrimSuffix(f.base, suffix), State: StateFailed, File: f.base, Size: f.stamp.size}
 	if f.err != nil {
 		i.Error = plugin.Told(f.err) // of loading, when there is no request that could be quoted
@@ -49,5 +58,26 @@ func (f *file) info() Info {
 	if health.Quarantined {
 		i.State = StateQuarantined
 	}
+	for _, m := range g.loader.Models() {
+		err := m.Failed(f.plugin)
+		if err == nil {
+			continue
+		}
+		why := plugin.Told(err.Err)
+		i.ModelErrors = append(i.ModelErrors, ModelError{m.Name(), why})
+		if m.Alone() {
+			i.State, i.Error = StateFailed, cmp.Or(i.Error, why)
+		}
+	}
 	return i
+}
+
+// StateWith is the state for use with a model.
+func (i Info) StateWith(model string) State {
+	for _, e := range i.ModelErrors {
+		if e.Model == model {
+			return StateFailed
+		}
+	}
+	return i.State
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/penstock/penstock/host/plugin/load"
 )
 
-// Registry keeps the plugins of a folder. It is safe for concurrent use. A request keeps the plugin it began with;
+// Registry keeps the plugins of a folder, for all models. It is safe for concurrent use. A request keeps the plugin it began with;
 // later requests see what has changed in the folder.
 type Registry struct {
 	loader *load.Loader
@@ -60,7 +60,7 @@ func Open(ctx context.Context, l *load.Loader, dir string, lock plugin.Lock, log
 	return g, nil
 }
 
-// Find gives a plugin that can be used, for the caller to Release. The error wraps ErrUnknown.
+// Find gives a plugin, for the caller to Release; FindFor gives it for use. The error wraps ErrUnknown.
 func (g *Registry) Find(name string) (*load.Plugin, error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -77,7 +77,7 @@ func (g *Registry) List() []Info {
 	defer g.mu.RUnlock()
 	list := make([]Info, 0, len(g.files))
 	for _, f := range g.files {
-		list = append(list, f.info())
+		list = append(list, g.info(f))
 	}
 	slices.SortFunc(list, func(a, b Info) int { return strings.Compare(a.Name+"\x00"+a.File, b.Name+"\x00"+b.File) })
 	return list
@@ -88,7 +88,7 @@ func (g *Registry) Get(name string) (Info, error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	if f := g.fileOf(name); f != nil {
-		return f.info(), nil
+		return g.info(f), nil
 	}
 	return Info{}, plugin.Unknown(name)
 }
@@ -105,7 +105,7 @@ func (g *Registry) Reset(name string) (Info, error) {
 		return Info{}, plugin.Unknown(name)
 	}
 	f.plugin.Reset()
-	return f.info(), nil
+	return g.info(f), nil
 }
 
 // fileOf finds the file that holds a loaded plugin; nil if there is none. The caller holds mu.

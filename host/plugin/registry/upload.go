@@ -15,7 +15,8 @@ import (
 )
 
 // Upload checks a module, writes it into the folder and puts it to use under the name in its manifest, in place of the
-// one that had it. created tells that the name is new. Errors are those of load.Loader.Load, or of writing.
+// one that had it. created tells that the name is new. Errors are those of load.Loader.Load, or of writing. It is refused as
+// well if it works with no model in memory, unless it refuses them itself and models to come may be the ones that it is for.
 //
 // What a module may cost is limited as work: of compiling, as the rewriter estimates it and in processor time, and of its calls, in fuel. The
 // limit by the clock is for a machine that is too busy. Compiling a function in this process and a call of the guest cannot be stopped:
@@ -96,6 +97,10 @@ func (g *Registry) install(ctx context.Context, wasm []byte, u *upload, then fin
 	if err != nil {
 		return Info{}, false, err
 	}
+	if failed := g.tryModels(ctx, p); failed != nil && (ctx.Err() != nil || !g.mayUse(p, failed)) {
+		p.Release()
+		return Info{}, false, failed
+	}
 	if !u.decided.CompareAndSwap(false, true) {
 		p.Release()
 		return Info{}, false, ctx.Err()
@@ -112,7 +117,7 @@ func (g *Registry) keep(p *load.Plugin, wasm []byte) (_ Info, created bool, _ er
 		return Info{}, false, err
 	}
 	f := &file{base: base, stamp: now, plugin: p}
-	info := f.info()
+	info := g.info(f)
 	g.set(base, f)
 	g.log.Info("plugin uploaded", "plugin", p.Name, "version", p.Manifest.Version, "sha256", p.SHA256)
 	return info, created, nil
@@ -123,7 +128,7 @@ func (g *Registry) drop(p *load.Plugin, wasm []byte) (_ Info, created bool, _ er
 	defer p.Release()
 	base, created := g.place(p)
 	f := &file{base: base, stamp: stamp{size: int64(len(wasm))}, plugin: p}
-	return f.info(), created, nil
+	return g.info(f), created, nil
 }
 
 // place is the name of a plugin's file, and whether that is new.

@@ -88,7 +88,7 @@ func newBench(t testing.TB) *bench {
 	limits := plugin.DefaultLimits()
 	limits.SetupFuel /= 100 // there is nothing to set up
 	limits.Compile, limits.HookTime, limits.SetupTime, limits.LoadTime = time.Minute, time.Minute, time.Minute, time.Minute
-	loader := load.New(plugin.Options{Vocabulary: words{}, Grammars: odd{}, Limits: limits})
+	loader := load.New(plugin.Options{ModelOptions: plugin.ModelOptions{Vocabulary: words{}, Grammars: odd{}}, Limits: limits})
 	s, err := scheduler.New(schedulertest.New(scheduler.Limits{Vocabulary: vocabulary, Cells: 16384, Context: 2048}), scheduler.Config{Slots: 8})
 	if err != nil {
 		t.Fatal(err)

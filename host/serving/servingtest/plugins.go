@@ -18,6 +18,9 @@ func (NoPlugins) NewPolicy(sampling.Params, serving.Ends) (serving.Policy, error
 	return serving.Policy{}, nil
 }
 
+// Renders implements serving.Plugins.
+func (NoPlugins) Renders() bool { return false }
+
 // Render implements serving.Plugins: no plugin writes a prompt.
 func (NoPlugins) Render(context.Context, sampling.Params, []chat.Message) (*string, error) {
 	return nil, nil

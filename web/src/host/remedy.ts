@@ -22,7 +22,8 @@ const remedies: readonly [RegExp, string][] = [
   [/context/, "Start a new chat, or ask with fewer words."],
   [/body_too_large/, "Attach fewer or smaller files."],
   [/429|overloaded|queue|rate_limit|bodies_too_large|plugins_busy|no_slot|too_many_/, wait],
-  [/model_not_found|no_model_loaded|model_not_loadable/, "Choose another model in Settings, then try again."],
+  [/model_not_found|model_not_loadable/, "Choose another model in Settings, then try again."],
+  [/plugin_failed/, "Switch the plugin off in Settings, or choose another model there."],
   [
     /plugin_fault|plugin_quarantined/,
     "Switch the plugin off in Settings, or see Plugins for what happened to it.",

@@ -13,6 +13,7 @@ test("pluginFile: all that the host tells", () => {
     default: true,
     faults: 3,
     last_fault: "trap",
+    model_errors: [{ model: "other", error: "no such token" }, 7],
     last_fault_at: "2026-01-02T03:04:05Z",
     exports: ["penstock_sample", "penstock_describe"],
     manifest: { version: "1.2", author: "Ada", license: "MIT", view: "candidates", candidates: 256, hold: 2 },
@@ -21,6 +22,7 @@ test("pluginFile: all that the host tells", () => {
     [file.name, file.version, file.by, file.state, file.size, file.always],
     ["min-p", "1.2", "Ada, MIT", "quarantined", 84_123, true],
   );
+  assert.deepEqual(file.modelErrors, [{ model: "other", error: "no such token" }]);
   assert.deepEqual([file.faults, file.lastFault, file.faultedAt], [3, "trap", "2026-01-02T03:04:05Z"]);
   assert.deepEqual(
     kindsOf(file).map((kind) => kind.name),
@@ -33,9 +35,10 @@ test("pluginFile: all that the host tells", () => {
 });
 
 test("pluginFile: what is odd is left out", () => {
-  const odd = { name: "x", size: "big", faults: -1, state: "melted", manifest: 7 };
+  const odd = { name: "x", model_errors: "all", size: "big", faults: -1, state: "melted", manifest: 7 };
   const file = pluginFile(odd as unknown as Parameters<typeof pluginFile>[0]);
   assert.deepEqual([file.size, file.faults, file.state, file.version, file.by], [0, 0, "ready", "", ""]);
+  assert.deepEqual(file.modelErrors, []);
   assert.deepEqual(limitsOf(file), []);
 });
 

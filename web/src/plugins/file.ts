@@ -11,12 +11,19 @@ export interface PluginFile extends Plugin {
   size: number; // bytes
   sha256: string; // hexadecimal; empty for one that could not be loaded
   error: string; // why the file as it is now could not be loaded
+  modelErrors: ModelError[]; // the loaded models that it cannot be used with
   always: boolean; // every request uses it
   faults: number;
   lastFault: string;
   faultedAt: string; // when the last one was, RFC 3339
   candidates: number; // that its sample gets at most
   hold: number; // tokens that it may take back, by which its answers are late
+}
+
+/** Why a plugin cannot be used with a model. */
+export interface ModelError {
+  model: string;
+  error: string;
 }
 
 /** Reads one entry of GET /v1/plugins. */
@@ -33,6 +40,7 @@ export function pluginFile(entry: Entry): PluginFile {
     size: count(raw.size),
     sha256: text(raw.sha256),
     error: text(raw.error),
+    modelErrors: modelErrors(raw.model_errors),
     always: raw.default === true,
     faults: count(raw.faults),
     lastFault: text(raw.last_fault),
@@ -40,6 +48,11 @@ export function pluginFile(entry: Entry): PluginFile {
     candidates: count(manifest.candidates),
     hold: count(manifest.hold),
   };
+}
+
+function modelErrors(value: unknown): ModelError[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter(isRecord).map(({ model, error }) => ({ model: text(model), error: text(error) }));
 }
 
 function text(value: unknown): string {

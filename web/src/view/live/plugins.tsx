@@ -7,7 +7,7 @@ import { Scroll } from "./scroll.tsx";
 const states: Record<string, string> = {
   ready: "Ready",
   quarantined: "In quarantine for a client",
-  failed: "Does not load",
+  failed: "Cannot be used with this model",
 };
 
 /** What plugins do, since the model was loaded. */

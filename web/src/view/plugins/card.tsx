@@ -35,6 +35,11 @@ export function PluginCard({ plugin }: { plugin: PluginFile }) {
           The file has changed and cannot be loaded, so the plugin from before stays in use: {error}
         </p>
       )}
+      {plugin.modelErrors.map((failed) => (
+        <p class="warning" key={failed.model}>
+          It cannot be used with the model {failed.model}: {failed.error}
+        </p>
+      ))}
       {plugin.faults > 0 && <Faults plugin={plugin} />}
       <button
         type="button"

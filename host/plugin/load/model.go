@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/penstock/penstock/host/plugin"
+	"github.com/penstock/penstock/host/plugin/guest"
+)
+
+// Model is a model that plugins are used with. It knows those that were warmed for it, and how many
+// requests use one. It is safe for concurrent use.
+type Model struct {
+	loader *Loader
+	host   *guest.Host
+
+	mu      sync.Mutex // guards what follows
+	users   int        // stages and templates at work, and plugins that are being warmed
+	closed  bool
+	unused  chan struct{} // closed once the model is closed and has no users any more
+	plugins map[*loaded]*warmed
+}
+
+// warmed is a plugin for one model.
+type warmed struct {
+	turn   sync.Mutex // held by who warms it; the fields below are changed with Model.mu held too
+	plugin *Plugin    // nil: it is not warmed
+	err    error      // why it cannot be
+}
+
+func newModel(l *Loader, h *guest.Host) *Model {
+	return &Model{loader: l, host: h, unused: make(chan struct{}), plugins: map[*loaded]*warmed{}}
+}
+
+// Name is the model's, as the API knows it.
+func (m *Model) Name() string { return m.host.Model.Name }
+
+// Alone reports whether the plugins are used with no other model.
+func (m *Model) Alone() bool { return m.host.Alone }
+
+// For is the plugin for use with a model. Who asks first has it warmed for the model's vocabulary; that
+// it failed is remembered. It shares p's users: it is p's to Release, and usable until m is closed.
+//
+// # Errors
+//
+//   - A *plugin.ModelError if the plugin fails on this model.
+//   - A *plugin.Fault that is blameless, or the context's: it may go well the next time.
+//   - plugin.ErrClosed once m is closed.
+func (p *Plugin) For(ctx context.Context, m *Model) (*Plugin, error) {
+	if err := m.enter(); err != nil {
+		return nil, err
+	}
+	defer m.leave()
+	w := m.entry(p.loaded)
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	if w.plugin != nil || w.err != nil {
+		return w.plugin, w.err
+	}
+	module := p.base.For(m.host)
+	err := module.Warm(ctx)
+	if err != nil {
+		module.Close()
+		if mayGoWell(ctx, err) {
+			return nil, err
+		}
+		err = &plugin.ModelError{Plugin: p.Name, Model: m.Name(), Err: err}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if w.err = err; err == nil {
+		w.plugin = &Plugin{loaded: p.loaded, Module: module, model: m}
+	}
+	return w.plugin, w.err
+}
+
+// mayGoWell reports whether warming may succeed at another time: it was not the plugin that failed.
+func mayGoWell(ctx context.Context, err error) bool {
+	var fault *plugin.Fault
+	var refusal *plugin.Refusal
+	return ctx.Err() != nil || !errors.As(err, &refusal) && (!errors.As(err, &fault) || fault.Blameless())
+}
+
+// Failed is why a plugin cannot be used with the model; nil: it can, or was not tried yet.
+func (m *Model) Failed(p *Plugin) *plugin.ModelError {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := m.plugins[p.loaded]
+	if w == nil {
+		return nil
+	}
+	var failed *plugin.ModelError
+	errors.As(w.err, &failed)
+	return failed
+}
+
+// entry is what is known of a plugin, made if need be.
+func (m *Model) entry(p *loaded) *warmed {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := m.plugins[p]
+	if w == nil {
+		w = &warmed{}
+		m.plugins[p] = w
+	}
+	return w
+}
+
+// forget frees what a plugin has for the model. Nobody may use it any more.
+func (m *Model) forget(p *loaded) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if w := m.plugins[p]; w != nil && w.plugin != nil {
+		w.plugin.Module.Close()
+	}
+	delete(m.plugins, p)
+}
+
+// enter notes that a guest is to be run, until leave. It returns ErrClosed after Close.
+func (m *Model) enter() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return plugin.ErrClosed
+	}
+	m.users++
+	return nil
+}
+
+func (m *Model) leave() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.users--; m.closed && m.users == 0 {
+		close(m.unused)
+	}
+}
+
+// Close waits until no request uses a plugin with this model any more, or the context is done: then the
+// error tells how many still do. It frees what the plugins have for the model, and may be called again.
+func (m *Model) Close(ctx context.Context) error {
+	m.loader.remove(m)
+	m.mu.Lock()
+	users := m.users
+	if users == 0 && !m.closed {
+		close(m.unused)
+	}
+	m.closed = true
+	m.mu.Unlock()
+	if users > 0 {
+		select {
+		case <-m.unused:
+		case <-ctx.Done():
+			return fmt.Errorf("failed to close the plugins: %d requests still use one: %w", users, ctx.Err())
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, w := range m.plugins {
+		if w.plugin != nil {
+			w.plugin.Module.Close()
+		}
+	}
+	clear(m.plugins)
+	return nil
+}

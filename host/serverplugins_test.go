@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/penstock/penstock/host/sampling"
+	"github.com/penstock/penstock/host/serving"
+	"github.com/penstock/penstock/plugins/abi"
+	"github.com/penstock/penstock/plugins/asm"
+)
+
+// ofVocabulary is a plugin that can be warmed for a vocabulary of n tokens alone, and chooses a token.
+func ofVocabulary(name string, n, token int) []byte {
+	g := asm.New(fmt.Sprintf(`{"name":%q,"view":"none"}`, name)).On(abi.ExportSample, asm.I32(token)).Put(4096, "it is made for another vocabulary")
+	return g.On(abi.ExportWarm, asm.I32(4096), asm.I32(33), g.Call(abi.ImportFail),
+		g.Call(abi.ImportVocabSize), asm.I32(n), asm.Equal, asm.EqualZero).Wasm()
+}
+
+// sayWith asks a model for 5 tokens with plugins, and returns the status and either the text or the error's code and message.
+func sayWith(t *testing.T, h *Host, model, plugins string) (int, string) {
+	t.Helper()
+	status, answer := command(t, h, "/v1/completions",
+		fmt.Sprintf(`{"model":%q,"prompt":"Once","max_tokens":5,"temperature":0,"ignore_eos":true,"plugins":%s}`, model, plugins))
+	if problem, ok := answer["error"].(map[string]any); ok {
+		return status, fmt.Sprint(problem["code"], " ", problem["message"])
+	}
+	return status, answer["choices"].([]any)[0].(map[string]any)["text"].(string)
+}
+
+// pluginsOf lists the plugins: for each its state and the models that it cannot be used with.
+func pluginsOf(t *testing.T, h *Host) map[string]string {
+	t.Helper()
+	var list struct {
+		Data []struct {
+			Name, State string
+			ModelErrors []struct{ Model, Error string } `json:"model_errors"`
+		}
+	}
+	if err := json.Unmarshal([]byte(get(t, h.URL()+"/v1/plugins")), &list); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, p := range list.Data {
+		out[p.Name] = p.State
+		for _, e := range p.ModelErrors {
+			out[p.Name] += " not " + e.Model + ": " + e.Error
+		}
+	}
+	return out
+}
+
+// statesIn are the states of plugins as those who watch a model see them.
+func statesIn(h *Host, model string) map[string]string {
+	out := map[string]string{}
+	r, _ := h.models.set.Loaded(model)
+	for _, p := range r.Model.Measures.Plugins() {
+		out[p.Name] = p.State
+	}
+	return out
+}
+
+// A plugin is uploaded while no model is loaded. Each model that is loaded later uses it, unless it cannot: that one alone says so.
+func TestHost_Plugins_BeforeAnyModel(t *testing.T) {
+	dir := t.TempDir()
+	h := serveSeveral(t, map[string]any{"plugins.dir": dir})
+	if all := h.models.set.All(); len(all) > 0 {
+		t.Fatalf("%d models are loaded", len(all))
+	}
+	size := vocabularySize(t) // of tale, which is the built-in model
+	for _, m := range [][]byte{always("always", 70), example(t, "multiple-choice"), ofVocabulary("tales", size, 70)} {
+		if status, body := admin(t, h, http.MethodPost, "/v1/plugins", m); status != http.StatusCreated {
+			t.Fatalf("%d %s", status, body)
+		}
+	}
+	want := map[string]string{"always": "ready", "multiple-choice": "ready", "tales": "ready"}
+	if diff := cmp.Diff(want, pluginsOf(t, h)); diff != "" {
+		t.Errorf("before any model:\n%s", diff)
+	}
+	status, text := sayWith(t, h, "tale", `["always"]`)
+	tale, ok := h.models.set.Loaded("tale")
+	if status != http.StatusOK || !ok || text != strings.Repeat(tale.Engine.Piece(70), 5) {
+		t.Errorf("the first request: %d %q", status, text)
+	}
+	if status, again := sayWith(t, h, "tale", `["tales"]`); status != http.StatusOK || again != text {
+		t.Errorf("what the vocabulary fits: %d %q", status, again)
+	}
+	if status, text := sayWith(t, h, "tale", `[{"name":"multiple-choice","config":{"choices":["yes","no"]}}]`); status != http.StatusOK || text != "yes" && text != "no" {
+		t.Errorf("a real plugin: %d %q", status, text)
+	}
+
+	status, text = sayWith(t, h, "window", `["tales"]`)
+	if status != http.StatusBadRequest || !strings.Contains(text, `plugin_failed plugin "tales" cannot be used with the model "window"`) || !strings.Contains(text, "another vocabulary") {
+		t.Errorf("what another model cannot use: %d %s", status, text)
+	}
+	if status, text := sayWith(t, h, "window", `["always"]`); status != http.StatusOK || text == "" {
+		t.Errorf("what it can: %d %s", status, text)
+	}
+	want["tales"] = "ready not window: plugin tales refuses the request: it is made for another vocabulary"
+	if diff := cmp.Diff(want, pluginsOf(t, h)); diff != "" {
+		t.Errorf("with two models:\n%s", diff)
+	}
+	for model, state := range map[string]string{"tale": "ready", "window": "failed"} {
+		if got := statesIn(h, model)["tales"]; got != state {
+			t.Errorf("with %s it is %s", model, got)
+		}
+	}
+	if status, again := sayWith(t, h, "tale", `["tales"]`); status != http.StatusOK || again == "" {
+		t.Errorf("the first model, after all: %d %q", status, again)
+	}
+}
+
+// Two models use one plugin: it is loaded once, and its instances for both count in one budget.
+func TestHost_Plugins_OneBudgetForAllModels(t *testing.T) {
+	large := asm.New(`{"name":"large"}`).On(abi.ExportPrepare, asm.I32(0))
+	large.Pages = 32
+	h := serveSeveral(t, map[string]any{"plugins.dir": t.TempDir(), "plugins.memory": "3MiB"})
+	if status, body := admin(t, h, http.MethodPost, "/v1/plugins", large.Wasm()); status != http.StatusCreated {
+		t.Fatalf("%d %s", status, body)
+	}
+	for _, model := range []string{"tale", "window"} {
+		if status, text := sayWith(t, h, model, `["large"]`); status != http.StatusOK {
+			t.Fatalf("alone, %s: %d %s", model, status, text)
+		}
+		await(t, func() bool { used, _ := h.plugins.MemoryUse(); return used == 0 }) // once its instance is closed
+	}
+	tale, _ := h.models.set.Loaded("tale")
+	plugins, err := tale.Policies.Resolve("me", []serving.PluginUse{{Name: "large", Field: "plugins[0]"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plugins.Release()
+	policy, err := plugins.NewPolicy(sampling.Default(), serving.Ends{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range policy.Stages {
+		if err := s.Reset([]int32{1}, 1); err != nil {
+			t.Error(err)
+		}
+	}
+	if metrics := get(t, h.URL()+"/metrics"); !strings.Contains(metrics, "\npenstock_plugin_memory_bytes 2.097152e+06\n") {
+		t.Error("the metrics do not tell of one instance")
+	}
+	if status, text := sayWith(t, h, "window", `["large"]`); status != http.StatusServiceUnavailable || !strings.Contains(text, "plugins.memory") {
+		t.Errorf("while another model's request has the memory: %d %s", status, text)
+	}
+	if err := policy.Close(); err != nil {
+		t.Error(err)
+	}
+	if status, text := sayWith(t, h, "window", `["large"]`); status != http.StatusOK {
+		t.Errorf("afterwards: %d %s", status, text)
+	}
+}
+
+// Plugins are replaced while models are loaded and unloaded and answer.
+func TestHost_Plugins_ReplacedWhileModelsLoad(t *testing.T) {
+	h := serveSeveral(t, map[string]any{"plugins.dir": t.TempDir(), "models.max": "1"})
+	upload := func(token int) {
+		if status, body := admin(t, h, http.MethodPost, "/v1/plugins", always("always", token)); status != http.StatusOK && status != http.StatusCreated {
+			t.Errorf("%d %s", status, body)
+		}
+	}
+	upload(70)
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	group.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			upload(70 + i%2)
+		}
+	})
+	for range 3 {
+		for _, model := range []string{"tale", "window"} {
+			if status, text := sayWith(t, h, model, `["always"]`); status != http.StatusOK || text == "" {
+				t.Errorf("%s: %d %q", model, status, text)
+			}
+		}
+	}
+	cancel()
+	group.Wait()
+}
