@@ -49,6 +49,12 @@ func TestHost_DraftModel_SameTextAndTimings(t *testing.T) {
 	run(t, h.Host)
 	const body = `{"prompt":"Once upon a time","temperature":0,"ignore_eos":true,"n_predict":60`
 	with, drafted, told := h.drafted(strings.Replace(body, "60", "400", 1) + "}")
+	for range 20 { // where other programs take the processors, an answer may be over before a draft is seen to pay
+		if told != (drafted > 0) || drafted > 0 {
+			break
+		}
+		with, drafted, told = h.drafted(strings.Replace(body, "60", "400", 1) + "}")
+	}
 	if drafted == 0 || !told {
 		t.Errorf("%v tokens are drafted, told how many were accepted: %v", drafted, told)
 	}
