@@ -165,14 +165,14 @@ chart-test: build plugins ## the Helm chart: rendered, decoded, validated, and a
 chart-apply: ## the same, and applied to a real API server, which takes minutes to compile
 	cd deploy/helm && go test -count=1 -tags apiserver -run APIServer .
 
-# Two builds at a time, with llama-server beside them, which takes most of it.
+# All that tests need, built at the same time like what `make build` builds.
 .PHONY: test-built
 test-built: setup-test
 	@+$(MAKE) --no-print-directory $(BESIDE) $(LLAMA_ARCHS) $(BINARY) plugins $(CLIENT_MODULES)
 
-# Two cores have room for what waits for a browser, a server or a compiler beside the race detector, whose longest package, host, begins first and keeps
-# one of them busy. What a step says comes in one piece when it ends, and a step that fails is named in the last lines.
-# HoldUpNobody measures how long streams wait, so nothing is beside it.
+# What waits for a browser, a server or a compiler has room beside the race detector. What a step says
+# comes in one piece when it ends, and a step that fails is named in the last lines. HoldUpNobody
+# measures how long streams wait, so nothing is beside it.
 TOGETHER = $(if $(filter -j%,$(MAKEFLAGS)),,-j2) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 .PHONY: test
 test: test-built ## all tests that end within minutes: Go, Go with the race detector, the Helm chart, UI, UI in a browser, other APIs' clients
@@ -184,9 +184,11 @@ test: test-built ## all tests that end within minutes: Go, Go with the race dete
 test-plain:
 	go test -timeout $(TEST_TIMEOUT) -skip 'HoldUpNobody|FromEmptyFolder' ./...
 
-# The race detector makes all that computes ten times slower. So it does not see packages that compute, or compare answers, one after another: the same
-# goroutines are seen in those of host and host/plugin. For single tests there is steadytest.SkipRaced. The plain tests' vet is not done again.
-UNRACED := host/archtest host/peertest host/plugin/examples host/plugin/fuel
+# The race detector makes what computes ten times slower, so it leaves out packages whose tests compute
+# or compare answers one after another: it sees their goroutines in host and in host/plugin/stage.
+# steadytest.SkipRaced is for single tests. Without GORACE each process, and a test may start dozens,
+# waits for a second when it ends. test-plain has vetted the code already.
+UNRACED := host/archtest host/author/.* host/peertest host/plugin/examples host/plugin/fuel
 test-race:
 	GORACE=atexit_sleep_ms=0 go test -timeout $(TEST_TIMEOUT) -race -vet=off -skip HoldUpNobody $$(go list ./host/... ./native/... ./scheduler/... | grep -v $(UNRACED:%=-e '/%$$'))
 
@@ -215,7 +217,7 @@ test-busy: setup-test build plugins $(LLAMA_SERVER) ## such tests five times on 
 .PHONY: test-long
 test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) ## full corruption and property runs, sanitizers, other builds, compilers and CPUs, Vulkan, the archive of make dist, each fuzz target for FUZZTIME
 	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
-	PENSTOCK_TEST_RACE_ALL=1 go test -timeout 4h -count 1 -race -skip HoldUpNobody ./host/... ./native/... ./scheduler/...
+	PENSTOCK_TEST_RACE_ALL=1 GORACE=atexit_sleep_ms=0 go test -timeout 4h -count 1 -race -skip HoldUpNobody ./host/... ./native/... ./scheduler/...
 	scripts/sanitize.sh
 	scripts/variants.sh
 	scripts/compilers.sh

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/tck"
-	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // among lets seven neighbours stream until the function it returns is called: that checks that they noticed nothing.
@@ -32,10 +32,11 @@ func among(t *testing.T, h *Host) (undisturbed func()) {
 // loop-open. What others notice of them is in TestHost_HostileGuests_HoldUpNobody.
 var burns = []string{"loop-start-function", "loop-describe", "loop-initialize", "loop-warm", "loop-template"}
 
-// lateIfRaced reports whether the race detector may make the host's work for a guest so slow that its time is over before its fuel is. The same
-// cases run with it in host/plugin/stage, where guests have a minute.
-func lateIfRaced(c tck.Case) bool {
-	return steadytest.Raced() && (c.Name == "log-endless" || c.Name == "output-endless")
+// late reports whether a guest of a case that faults had used up its time before it came to its fault,
+// as on a busy machine or with the race detector. The cases' own causes are wanted in
+// host/plugin/stage, where guests have a minute.
+func late(c tck.Case, err error) bool {
+	return c.Want.Outcome == tck.Faulted && strings.Contains(err.Error(), plugin.CauseTime.Error())
 }
 
 // outputCounter counts the values that come with answers.
@@ -57,10 +58,14 @@ func TestHost_Conforms_BesideNeighbours(t *testing.T) {
 	undisturbed := among(t, h)
 	for _, c := range tck.Cases() {
 		costly := slices.Contains(burns, c.Name) || strings.HasPrefix(c.Name, "endless-") || strings.HasPrefix(c.Name, "stride-")
-		if costly && inLongTest(0, 1) == 1 || lateIfRaced(c) {
+		if costly && inLongTest(0, 1) == 1 {
 			continue
 		}
-		if err := tck.Run(context.Background(), remote, c); err != nil {
+		switch err := tck.Run(context.Background(), remote, c); {
+		case err == nil:
+		case late(c, err):
+			t.Logf("%s: %v", c.Name, err)
+		default:
 			t.Errorf("%s: %s: %v", c.Name, c.Rule, err)
 		}
 	}

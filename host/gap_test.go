@@ -85,8 +85,8 @@ func longestGap(ctx context.Context, h *Host, body string, last time.Time, start
 	return longest, nil
 }
 
-// burdens are the hostile cases whose guests compute for ever, or try to, in code of their own and in the host's functions that do most for one
-// call. The long test has all that fault.
+// burdens are the hostile cases whose guests compute for ever, or try to, in code of their own and in
+// the host's functions that do most for one call. The long test has all that fault.
 func burdens(t *testing.T) (cases []tck.Case) {
 	for _, c := range tck.Hostile() {
 		costly := slices.ContainsFunc([]string{"loop-open", "loop-template", "loop-sample", "endless-tokenize", "endless-grammar", "stride-"}, func(name string) bool {

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-# llama.cpp's own common and its pictures and sounds, which only the tools have: most of what compiling these takes is reading the same headers, so
-# they are unity files. If an update of llama.cpp has one name twice in a unity file, take one of the files out of its group.
+# llama.cpp's own common, and what it does with pictures and sounds: only the tools have them. Most of
+# what compiling these takes is reading the same headers, so they are unity files. If an update of
+# llama.cpp has one name twice in a unity file, take one of the files out of its group.
 foreach(group parsers chat jinja)
   string(TOUPPER ${group} sources)
   set_property(SOURCE ${${sources}} TARGET_DIRECTORY llama-common PROPERTY UNITY_GROUP ${group})
 endforeach()
 set_target_properties(llama-common PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 
-# Neither tests nor measurements send pictures or sounds, so this is not optimized: it is only linked.
+# Neither tests nor measurements send pictures or sounds: this is only linked.
 file(GLOB PICTURES ${LLAMA_SOURCE}/tools/mtmd/models/*.cpp)
 set_property(SOURCE ${PICTURES} TARGET_DIRECTORY mtmd PROPERTY UNITY_GROUP models)
 set_target_properties(mtmd PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)

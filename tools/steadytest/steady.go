@@ -19,12 +19,13 @@ const seedEnv = "PENSTOCK_TEST_SEED"
 // raceAllEnv has the race detector look at all tests.
 const raceAllEnv = "PENSTOCK_TEST_RACE_ALL"
 
-// Raced reports whether the race detector runs, which makes Go's code up to twenty times slower, and only the tests that it is for are wanted: not in
-// `make test-long`.
+// Raced reports whether the race detector runs, which makes Go's code ten times slower, and only the
+// tests that it is for are wanted. In `make test-long` all are.
 func Raced() bool { return raced && os.Getenv(raceAllEnv) == "" }
 
-// SkipRaced skips a test under the race detector, since it shares nothing between goroutines that another test does not: why says what it has instead, and
-// which test the detector sees do the same. `make test` runs it without the detector, `make test-long` with it.
+// SkipRaced skips a test under the race detector that shares nothing between goroutines that another
+// test does not share, too. why says what it has instead, and names that other test. `make test` runs
+// what is skipped without the detector, `make test-long` with it.
 func SkipRaced(t testing.TB, why string) {
 	t.Helper()
 	if Raced() {
