@@ -171,13 +171,14 @@ test-built: setup-test
 	@+$(MAKE) --no-print-directory $(BESIDE) $(LLAMA_ARCHS) $(BINARY) plugins $(CLIENT_MODULES)
 
 # What waits for a browser, a server or a compiler has room beside the race detector. What a step says
-# comes in one piece when it ends, and a step that fails is named in the last lines. HoldUpNobody
+# comes in one piece when it ends, followed by make's *** with its name if it fails. HoldUpNobody
 # measures how long streams wait, so nothing is beside it.
 TOGETHER = $(if $(filter -j%,$(MAKEFLAGS)),,-j2) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 .PHONY: test
 test: test-built ## all tests that end within minutes: Go, Go with the race detector, the Helm chart, UI, UI in a browser, other APIs' clients
 	@+$(MAKE) --no-print-directory plugins-test chart-test test-plain
-	@+$(MAKE) --no-print-directory $(TOGETHER) test-race test-web test-clients test-author test-tutorials
+	@+$(MAKE) --no-print-directory $(TOGETHER) test-race test-web test-clients test-author test-tutorials || \
+	  { echo 'make test: what a failed step has said stands above its line with ***' >&2; exit 1; }
 	go test -timeout $(TEST_TIMEOUT) -v -run HoldUpNobody ./host # by itself, for what it prints, too
 
 .PHONY: test-plain test-race test-web test-clients test-author test-tutorials

@@ -200,7 +200,7 @@ func TestCompileInChild_Bounds_RefuseTheModule(t *testing.T) {
 		want   string
 	}{
 		"memory":         {bounds{time.Hour, 64 << 20}, "compiling takes more than 64 MiB of memory; make the module smaller"},
-		"processor time": {bounds{50 * time.Millisecond, 1 << 40}, "compiling takes more than 50ms of processor time; make the module smaller"},
+		"processor time": {bounds{500 * time.Millisecond, 1 << 40}, "compiling takes more than 500ms of processor time; make the module smaller"},
 	} {
 		compiler, log := newCompiler(t, t.TempDir())
 		compiler.bounds = c.bounds
