@@ -66,7 +66,7 @@ llama-server: $(LLAMA_SERVER) # the one of these that `make test` needs
 
 # So it is with llama.cpp's program that writes a random model of each architecture.
 LLAMA_ARCHS := $(LLAMA)/tools/test-llama-archs
-$(LLAMA_ARCHS): $(LLAMA_STAMP)
+$(LLAMA_ARCHS): $(LLAMA_STAMP) | $(LLAMA_SERVER) # not at once: they are built in one folder
 	native/llama.cpp/build.sh $(LLAMA) archs
 
 .PHONY: llama-archs
@@ -165,16 +165,44 @@ chart-test: build plugins ## the Helm chart: rendered, decoded, validated, and a
 chart-apply: ## the same, and applied to a real API server, which takes minutes to compile
 	cd deploy/helm && go test -count=1 -tags apiserver -run APIServer .
 
-# The race detector makes all that computes ten times slower, so what has no goroutines (host/plugin/fuel) goes without,
-# and host/archtest, which computes for a minute what other packages compute with the same goroutines.
+# All that tests need, built at the same time like what `make build` builds.
+.PHONY: test-built
+test-built: setup-test
+	@+$(MAKE) --no-print-directory $(BESIDE) $(LLAMA_ARCHS) $(BINARY) plugins $(CLIENT_MODULES)
+
+# What waits for a browser, a server or a compiler has room beside the race detector. What a step says
+# comes in one piece when it ends, followed by make's *** with its name if it fails. HoldUpNobody
+# measures how long streams wait, so nothing is beside it.
+TOGETHER = $(if $(filter -j%,$(MAKEFLAGS)),,-j2) $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 .PHONY: test
-test: setup-test build plugins-test chart-test $(LLAMA_SERVER) $(LLAMA_ARCHS) $(CLIENT_MODULES) ## all tests that end within minutes: Go, Go with the race detector, the Helm chart, UI, UI in a browser, other APIs' clients
+test: test-built ## all tests that end within minutes: Go, Go with the race detector, the Helm chart, UI, UI in a browser, other APIs' clients
+	@+$(MAKE) --no-print-directory plugins-test chart-test test-plain
+	@+$(MAKE) --no-print-directory $(TOGETHER) test-race test-web test-clients test-author test-tutorials || \
+	  { echo 'make test: what a failed step has said stands above its line with ***' >&2; exit 1; }
+	go test -timeout $(TEST_TIMEOUT) -v -run HoldUpNobody ./host # by itself, for what it prints, too
+
+.PHONY: test-plain test-race test-web test-clients test-author test-tutorials
+test-plain:
 	go test -timeout $(TEST_TIMEOUT) -skip 'HoldUpNobody|FromEmptyFolder' ./...
-	go test -timeout $(TEST_TIMEOUT) -v -run HoldUpNobody ./host # by itself, for what it prints
-	go test -timeout $(TEST_TIMEOUT) -v -run FromEmptyFolder ./cmd/penstock # likewise
-	go test -timeout $(TEST_TIMEOUT) -race -skip HoldUpNobody $$(go list ./host/... ./native/... ./scheduler/... | grep -v '/host/plugin/fuel$$\|/host/archtest$$')
+
+# The race detector makes what computes ten times slower, so it leaves out packages whose tests compute
+# or compare answers one after another: it sees their goroutines in host and in host/plugin/stage.
+# steadytest.SkipRaced is for single tests. Without GORACE each process, and a test may start dozens,
+# waits for a second when it ends. test-plain has vetted the code already.
+UNRACED := host/archtest host/author/.* host/peertest host/plugin/examples host/plugin/fuel
+test-race:
+	GORACE=atexit_sleep_ms=0 go test -timeout $(TEST_TIMEOUT) -race -vet=off -skip HoldUpNobody $$(go list ./host/... ./native/... ./scheduler/... | grep -v $(UNRACED:%=-e '/%$$'))
+
+test-web:
 	cd web && npm test
+
+test-clients:
 	cd host/api/clients && npm test
+
+test-author:
+	go test -timeout $(TEST_TIMEOUT) -v -run FromEmptyFolder ./cmd/penstock # by itself, for what it prints
+
+test-tutorials:
 	TINYGO=$(abspath $(TINYGO)) scripts/tutorial.sh docs/plugins/go.md
 	scripts/tutorial.sh docs/plugins/rust.md
 
@@ -190,6 +218,7 @@ test-busy: setup-test build plugins $(LLAMA_SERVER) ## such tests five times on 
 .PHONY: test-long
 test-long: setup-test build plugins $(LLAMA_ARCHS) $(LLAMA_SERVER) ## full corruption and property runs, sanitizers, other builds, compilers and CPUs, Vulkan, the archive of make dist, each fuzz target for FUZZTIME
 	PENSTOCK_TEST_LONG=1 go test -timeout 4h -count 1 ./...
+	PENSTOCK_TEST_RACE_ALL=1 GORACE=atexit_sleep_ms=0 go test -timeout 4h -count 1 -race -skip HoldUpNobody ./host/... ./native/... ./scheduler/...
 	scripts/sanitize.sh
 	scripts/variants.sh
 	scripts/compilers.sh

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/penstock/penstock/host/plugin"
 	"github.com/penstock/penstock/plugins/abi"
 	"github.com/penstock/penstock/plugins/tck"
 )
@@ -31,6 +32,13 @@ func among(t *testing.T, h *Host) (undisturbed func()) {
 // loop-open. What others notice of them is in TestHost_HostileGuests_HoldUpNobody.
 var burns = []string{"loop-start-function", "loop-describe", "loop-initialize", "loop-warm", "loop-template"}
 
+// late reports whether a guest of a case that faults had used up its time before it came to its fault,
+// as on a busy machine or with the race detector. The cases' own causes are wanted in
+// host/plugin/stage, where guests have a minute.
+func late(c tck.Case, err error) bool {
+	return c.Want.Outcome == tck.Faulted && strings.Contains(err.Error(), plugin.CauseTime.Error())
+}
+
 // outputCounter counts the values that come with answers.
 type outputCounter struct {
 	tck.Remote
@@ -53,7 +61,11 @@ func TestHost_Conforms_BesideNeighbours(t *testing.T) {
 		if costly && inLongTest(0, 1) == 1 {
 			continue
 		}
-		if err := tck.Run(context.Background(), remote, c); err != nil {
+		switch err := tck.Run(context.Background(), remote, c); {
+		case err == nil:
+		case late(c, err):
+			t.Logf("%s: %v", c.Name, err)
+		default:
 			t.Errorf("%s: %s: %v", c.Name, c.Rule, err)
 		}
 	}

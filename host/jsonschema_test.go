@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/penstock/penstock/host/plugin/schematest"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // askForJSON asks the built-in model for an answer with a schema: status, and the answer or the error.
@@ -66,6 +67,7 @@ func TestJSONSchema_BuiltInModel_FitsAndCloses(t *testing.T) {
 
 // Thousands of texts are a schema like any other: as values of an enum and as names.
 func TestJSONSchema_ThousandsOfTexts_FitAndClose(t *testing.T) {
+	steadytest.SkipRaced(t, "one request at a time; TestJSONSchema_BuiltInModel_FitsAndCloses asks for eight at once")
 	h := openWithExamples(t, "json-schema")
 	values, properties := make([]string, 5000), map[string]any{}
 	for i := range values {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 // templateFile is the source of one of the templates in llama.cpp's tree.
@@ -69,6 +71,7 @@ func excessive() map[string]string {
 // TestTemplate_Render_ExcessiveArguments: a template that wants the arguments of calls as objects has llama.cpp parse them, so they have
 // the bounds of all JSON. One that takes them as text still gets them, whatever they are.
 func TestTemplate_Render_ExcessiveArguments(t *testing.T) {
+	steadytest.SkipRaced(t, inC)
 	object := newTemplate(t, templateFile(t, "Qwen-Qwen2.5-7B-Instruct.jinja"))
 	text := newTemplate(t, `{% for m in messages %}{% for c in m.tool_calls or [] %}{{ 'call: ' + c.function.arguments }}{% endfor %}{{ m.content }}{% endfor %}`)
 	for name, arguments := range excessive() {
@@ -91,6 +94,7 @@ func TestTemplate_Render_ExcessiveArguments(t *testing.T) {
 // TestTemplate_Render_ExcessiveAnswerOfTool: for the first templates of Gemma 4 llama.cpp parses also what tools answer. If that is no
 // JSON it is text, and so is what exceeds the bounds.
 func TestTemplate_Render_ExcessiveAnswerOfTool(t *testing.T) {
+	steadytest.SkipRaced(t, inC)
 	gemma := newTemplate(t, strings.ReplaceAll(templateFile(t, "google-gemma-4-31B-it.jinja"), "{#- OpenAI Chat Completions:", "{#-"))
 	if p, err := gemma.Render(t.Context(), calling(t, "{}", `{"sky": "grey"}`)); err != nil || !strings.Contains(p.Text, "{sky:") {
 		t.Errorf("an answer in JSON: %q, %v; want an object", p.Text, err)

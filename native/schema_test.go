@@ -51,6 +51,7 @@ func largeSchemaCost(t *testing.T) time.Duration {
 
 // Each of these took llama.cpp minutes, or overflowed its stack. Now it is refused for about what a large schema takes.
 func TestGrammarOfSchema_TooMuch(t *testing.T) {
+	steadytest.SkipRaced(t, inC)
 	plain := largeSchemaCost(t)
 	for name, schema := range map[string]string{
 		"all of a circle":      `{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"allOf":[{"$ref":"#/$defs/a"}]}`,
@@ -108,6 +109,7 @@ func TestGrammarOfSchema_Large(t *testing.T) {
 
 // TestTemplate_Render_TooMuch: what a request passes to a template besides messages is bounded too.
 func TestTemplate_Render_TooMuch(t *testing.T) {
+	steadytest.SkipRaced(t, inC)
 	m := loadBuiltIn(t, ModelOptions{VocabOnly: true})
 	template, err := NewTemplate(m, "")
 	if err != nil {

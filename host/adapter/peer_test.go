@@ -15,6 +15,7 @@ import (
 
 	"github.com/penstock/penstock/host/peertest"
 	"github.com/penstock/penstock/native/gguf/synth"
+	"github.com/penstock/penstock/tools/steadytest"
 )
 
 func TestMain(m *testing.M) { peertest.Main(m) }
@@ -75,6 +76,7 @@ var loras = []string{``, `,"lora":[]`, `,"lora":[{"id":0,"scale":1}]`, `,"lora":
 
 // The answers with one adapter, another, several, none, and one that counts from some words on are llama-server's.
 func TestAdapters_Answers_AreLlamaServers(t *testing.T) {
+	steadytest.SkipRaced(t, "one request at a time; TestAdapters_AtOnce_AnswerAsAlone asks for many at once")
 	folder := t.TempDir()
 	plain := peertest.Penstock(t, peertest.BuiltIn, nil)
 	a, b := write(t, folder, "a", synth.Adapter{Seed: 1, TaskName: "tales"}), write(t, folder, "b", synth.Adapter{Seed: 2, Rank: 8, Alpha: 16})

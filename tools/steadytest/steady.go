@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Package steadytest keeps chance out of tests: it draws random numbers that can be drawn again, and measures work by what other programs do not change.
+// It also says which tests the race detector has nothing to find in.
 package steadytest
 
 import (
@@ -14,6 +15,23 @@ import (
 
 // seedEnv has a test draw once more what it drew when it failed.
 const seedEnv = "PENSTOCK_TEST_SEED"
+
+// raceAllEnv has the race detector look at all tests.
+const raceAllEnv = "PENSTOCK_TEST_RACE_ALL"
+
+// Raced reports whether the race detector runs, which makes Go's code ten times slower, and only the
+// tests that it is for are wanted. In `make test-long` all are.
+func Raced() bool { return raced && os.Getenv(raceAllEnv) == "" }
+
+// SkipRaced skips a test under the race detector that shares nothing between goroutines that another
+// test does not share, too. why says what it has instead, and names that other test. `make test` runs
+// what is skipped without the detector, `make test-long` with it.
+func SkipRaced(t testing.TB, why string) {
+	t.Helper()
+	if Raced() {
+		t.Skipf("not with the race detector (%s=1 runs it all the same): %s", raceAllEnv, why)
+	}
+}
 
 // Rand draws other numbers in each run. A test that fails says how to draw the same ones again.
 func Rand(t testing.TB) *rand.Rand {
