@@ -25,6 +25,7 @@ func (s *Service) Fork(ctx context.Context, r *Request, st Stream, change func(*
 	}
 	fork := *r
 	fork.Params.Seed = sampling.RandomSeed()
+	fork.PromptLogprobs = false // who reads the answer has them
 	fields := sampling.FieldsOf(fork.Params)
 	if err := change(&fields); err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ type textBody struct {
 	BestOf   *int            `json:"best_of"`
 	Logprobs *int            `json:"logprobs"`
 
-	prompts []string // the texts of the prompts, where they are echoed
+	prompts []echoed // with which the answers begin; none: they do not
 }
 
 // ParseText turns the body of a text completion into a request.
@@ -36,6 +36,7 @@ func ParseText(ctx context.Context, s *completion.Service, from completion.Calle
 }
 
 func (b *textBody) fill(ctx context.Context, r *completion.Request) (err error) {
+	b.mayBeEmpty = b.Echo
 	if err := b.Fill(r); err != nil {
 		return err
 	}
@@ -54,13 +55,8 @@ func (b *textBody) fill(ctx context.Context, r *completion.Request) (err error) 
 	if r.Prompts, err = r.Model.Prompts(ctx, b.Prompt); err != nil {
 		return err
 	}
-	if b.Echo {
-		if b.Logprobs != nil {
-			return completion.Unsupported("echo", "echo is true and logprobs is set; the log-probabilities of a prompt's tokens are not computed: leave out one of the two")
-		}
-		if b.prompts, err = r.Model.PromptTexts(b.Prompt, r.Prompts); err != nil {
-			return err
-		}
+	if err := b.fillEcho(r); err != nil {
+		return err
 	}
 	for i := range r.Prompts {
 		if b.Suffix != "" && err == nil {

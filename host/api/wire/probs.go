@@ -31,6 +31,15 @@ func Probability(engine completion.Engine, e scheduler.Event) (p TokenProb, ok b
 	return p, true
 }
 
+// PromptProbabilities describes the tokens of the prompt that e tells of; none where it tells of others.
+func PromptProbabilities(engine completion.Engine, e scheduler.Event) (all []TokenProb) {
+	for _, t := range e.Prompt {
+		p, _ := Probability(engine, scheduler.Event{Token: t.Token, Logprobs: t.Logprobs})
+		all = append(all, p)
+	}
+	return all
+}
+
 func tokenProb(engine completion.Engine, t scheduler.Token, logprob float32) TokenProb {
 	piece := engine.Piece(t)
 	if !(logprob >= leastLogprob) { // NaN and −Inf too
