@@ -12,6 +12,7 @@ import (
 
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
 	"github.com/penstock/penstock/scheduler/schedulertest"
 )
 
@@ -21,14 +22,16 @@ func judged(r scheduler.Request) scheduler.Request {
 	return r
 }
 
-// promptTold is what the events say of the prompt. All of it comes before the first token.
+// promptTold is what the events say of the prompt. All of it comes before the first token that the model gives.
 func promptTold(t *testing.T, a received) (told []scheduler.PromptToken) {
 	t.Helper()
 	tokens := 0
 	for _, e := range a.events {
 		switch e.Kind {
 		case scheduler.KindToken:
-			tokens++
+			if e.Origin == chain.Chosen {
+				tokens++
+			}
 		case scheduler.KindPrompt:
 			if tokens > 0 {
 				t.Error("a part of the prompt comes after a token")
