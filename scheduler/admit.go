@@ -104,6 +104,7 @@ func (s *Scheduler) start(j *job, slot int, now time.Time) bool {
 // enter puts a job into its slot.
 func (s *Scheduler) enter(j *job, slot int, seq *kvcache.Sequence, now time.Time) {
 	j.slot, j.seq = slot, seq
+	s.dropUnscored(j)
 	s.slots[slot] = j
 	i, _ := slices.BinarySearchFunc(s.running, j, compareJobs)
 	s.running = slices.Insert(s.running, i, j)
@@ -119,5 +120,6 @@ func (s *Scheduler) enter(j *job, slot int, seq *kvcache.Sequence, now time.Time
 	s.open(j)
 }
 
-// reuses reports whether the job begins from cells that are in the KV cache. One that was preempted looks for its own.
-func (j *job) reuses() bool { return j.req.CachePrompt || j.started }
+// reuses reports whether the job begins from cells that are in the KV cache. One that was preempted looks for its own. One that wants the
+// rows of its prompt computes them.
+func (j *job) reuses() bool { return j.req.CachePrompt && !j.scoring() || j.started }

@@ -61,9 +61,11 @@ type Batch struct {
 	Tokens    []Token
 	Positions []int32
 	Sequences []int32
-	Outputs   []bool   // whether the logits after this token are wanted
-	Adapters  Adapters // that compute all of it besides the model; nil: the model alone does
-	rows      int
+	Outputs   []bool // whether the logits after this token are wanted
+	// PromptRows says that some of these are of tokens within a prompt, so a sequence may have any number of rows.
+	PromptRows bool
+	Adapters   Adapters // that compute all of it besides the model; nil: the model alone does
+	rows       int
 }
 
 // Add appends a token and returns the number of its output row, or -1 if none is wanted.
@@ -89,7 +91,7 @@ func (b *Batch) Rows() int { return b.rows }
 func (b *Batch) Reset() {
 	b.Tokens, b.Positions = b.Tokens[:0], b.Positions[:0]
 	b.Sequences, b.Outputs = b.Sequences[:0], b.Outputs[:0]
-	b.rows = 0
+	b.rows, b.PromptRows = 0, false
 }
 
 // Draw asks the backend to sample one row.

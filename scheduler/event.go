@@ -13,7 +13,7 @@ import (
 type Kind uint8
 
 // The kinds of events, in the order a reader sees them: Started at most once, since a request may end in the queue; Progress, if the
-// request asks for it, Token any number of times, Rewound each time that tokens are taken back which the reader was sent, and Output for
+// request asks for it, Prompt before the first token, if it asks for that; Token any number of times, Rewound each time that tokens are taken back which the reader was sent, and Output for
 // each value that a stage gives; End once.
 const (
 	KindStarted Kind = iota + 1
@@ -22,6 +22,7 @@ const (
 	KindProgress
 	KindRewound
 	KindOutput
+	KindPrompt
 )
 
 // Event is one item of a stream.
@@ -37,7 +38,14 @@ type Event struct {
 	End      *End            // with KindEnd
 	Rewound  *Rewound        // with KindRewound
 	Output   *chain.Output   // with KindOutput
+	Prompt   []PromptToken   // with KindPrompt: the next tokens of the prompt, of which the first of all has no probability and is in no event
 	Computed int             // with KindProgress: tokens of the prompt that are computed, those found in the KV cache included
+}
+
+// PromptToken is a token of the prompt, with how likely it was after those before it.
+type PromptToken struct {
+	Token    Token
+	Logprobs *chain.Logprobs
 }
 
 // Started reports that the request left the queue for a slot.

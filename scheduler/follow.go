@@ -18,7 +18,7 @@ func (s *Scheduler) next() *job {
 // follows reports whether a running job is computing a prefix that a queued one has in common with it: the queued one waits and then
 // shares those cells. If the leader ends or stalls, the follower computes the prefix itself.
 func (s *Scheduler) follows(j *job) bool {
-	if !j.reuses() || !s.cache.Shares() {
+	if !j.reuses() || j.scoring() || !s.cache.Shares() {
 		return false
 	}
 	if j.leader != nil && j.leader.leads(j.sharedLen) {

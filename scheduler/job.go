@@ -48,6 +48,7 @@ type job struct {
 	stalled bool // its reader does not keep up
 	done    bool
 
+	scored    int  // tokens of the prompt after which the row was told (Request.PromptLogprobs)
 	cached    int  // prompt tokens found in the cache at the start
 	continued bool // it went on with a conversation
 	counted   int  // tokens generated and released, as of the last event

@@ -42,6 +42,7 @@ func (s *Scheduler) forward(jobs []*job) {
 	}
 	s.learnCost(jobs, took)
 	s.noteComputed(jobs)
+	s.score()
 	s.sample(jobs)
 	s.emitSampled(jobs)
 }
@@ -49,13 +50,18 @@ func (s *Scheduler) forward(jobs []*job) {
 // fill puts the scheduled tokens of some jobs into the batch, and what was guessed to follow them.
 func (s *Scheduler) fill(jobs []*job) {
 	s.batch.Reset()
+	s.prompts.asks, s.prompts.jobs = s.prompts.asks[:0], s.prompts.jobs[:0] // of a pass that failed
 	s.batch.Adapters = jobs[0].with
 	for _, j := range jobs {
 		at := j.seq.Len()
 		tokens := j.answer.Context()
-		last := len(tokens) - 1
+		last, prompt := len(tokens)-1, j.scoring()
 		for i := at; i < at+j.scheduled; i++ {
-			j.outputRow = s.batch.Add(tokens[i], int32(i), j.seq.ID(), i == last)
+			row := s.batch.Add(tokens[i], int32(i), j.seq.ID(), i == last || prompt && j.wantsRow(i))
+			if j.outputRow = row; row >= 0 && i < last {
+				s.addPromptRow(j, i, row)
+				j.outputRow = -1
+			}
 		}
 		for i, t := range j.guess.draft {
 			s.batch.Add(t, int32(last+1+i), j.seq.ID(), true)
@@ -82,6 +88,7 @@ func (s *Scheduler) pass(jobs []*job) (took time.Duration, err error) {
 // learnCost tells the estimator how long a pass over what was scheduled took.
 func (s *Scheduler) learnCost(jobs []*job, took time.Duration) {
 	switch p := passOf(jobs); {
+	case s.batch.PromptRows: // so many rows take longer than a prompt does
 	case slices.ContainsFunc(jobs, (*job).drafting):
 		s.estimator.ObserveVerify(p, took)
 	case jobs[len(jobs)-1].generating(): // those that generate come first

@@ -25,6 +25,8 @@ func (s *Scheduler) plan() {
 			if j.stalled && j.req.Overflow == CancelSlow {
 				s.end(j, End{Reason: answer.ReasonCancelled, Err: ErrSlowReader})
 			}
+		case j.finished():
+			s.end(j, End{Reason: answer.ReasonLength})
 		case j.generating():
 			if s.secure(j, 1) == 1 {
 				j.scheduled = 1
@@ -75,6 +77,7 @@ func (s *Scheduler) prefill() {
 	}
 	slices.SortStableFunc(s.prefilling, order)
 	s.keepFirstAdapters()
+	s.prompts.rows = s.rowsForPrompts()
 	chunk := s.chunkSize()
 	if together && pendingOf(s.prefilling) > chunk {
 		s.take(chunk, 1)
@@ -95,8 +98,15 @@ func (s *Scheduler) take(left, kept int) {
 		if j.seq == nil { // preempted for one before it
 			continue
 		}
-		if j.scheduled = s.secure(j, min(j.computable(), j.pending()-kept, left)); j.scheduled == 0 {
+		most := min(j.computable(), j.pending()-kept, left)
+		if j.scoring() {
+			most = j.scorable(most, s.prompts.rows)
+		}
+		if j.scheduled = s.secure(j, most); j.scheduled == 0 {
 			continue
+		}
+		if j.wantsRow(j.seq.Len()) {
+			s.prompts.rows -= j.scheduled
 		}
 		j.lastChunkTick = s.ticks
 		left -= j.scheduled

@@ -109,6 +109,9 @@ func (w *world) expected(c *client, err error) bool {
 
 func (w *world) verifyTokens(c *client) {
 	tokens, prompt := scheduler.Conversation(c.st)
+	if c.request.PromptLogprobs {
+		w.verifyPrompt(c, tokens[:prompt])
+	}
 	if c.request.Shift != nil {
 		w.verifyShifted(c, tokens[prompt:])
 		return
@@ -118,6 +121,20 @@ func (w *world) verifyTokens(c *client) {
 		got := tokens[prompt+i]
 		if got != want && !slices.Contains(foreign, got) && i >= len(c.request.Begun) && !(woven && slices.Contains(c.request.Begun, got)) {
 			w.t.Fatalf("request %d: token %d of the answer is %d, the model says %d there: %+v", c.id, i, got, want, c.request)
+		}
+	}
+}
+
+// verifyPrompt checks what a request was told of its prompt: each token once, in order, with what the model says there. Only where tokens
+// that were put in have driven some of the prompt out of the context, its end may be missing.
+func (w *world) verifyPrompt(c *client, prompt []scheduler.Token) {
+	told := promptTold(w.t, c.answer)
+	if len(told) != len(prompt)-1 && !(c.steered || len(c.request.Begun) > 0) {
+		w.t.Fatalf("request %d: %d tokens of a prompt of %d were told: %+v", c.id, len(told), len(prompt), c.request)
+	}
+	for i, want := range w.backend.After(prompt, 1, c.request)[:len(told)] {
+		if got := told[i]; got.Token != prompt[i+1] || got.Logprobs.Top[0].Token != want {
+			w.t.Fatalf("request %d: token %d of the prompt is told as %+v, the model says %d there: %+v", c.id, i+1, got, want, c.request)
 		}
 	}
 }

@@ -50,6 +50,12 @@ type Request struct {
 	// probability of the token itself either.
 	Logprobs int
 
+	// PromptLogprobs asks for the log-probabilities of the prompt's tokens too, all but the first's, with as many others as Logprobs says.
+	// They come in KindPrompt events before the answer. Cached cells have no logits, so all of the prompt is computed.
+	PromptLogprobs bool
+	// NoAnswer ends the request, as one that has reached its length, before a token is drawn.
+	NoAnswer bool
+
 	// Trace is how many of the most likely tokens to report before and after each stage, with each token that the chain
 	// draws; 0: no trace.
 	Trace int

@@ -114,6 +114,7 @@ type Scheduler struct {
 	passing    []*job // planned as it was before the passes
 	batch      Batch
 	sampling   sampling
+	prompts    prompts
 
 	speculation speculation
 }

@@ -64,7 +64,7 @@ type client struct {
 func newWorld(t *testing.T, seed uint64) *world {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	cells := []int{512, 2048, 8192}[rng.IntN(3)]
-	b := schedulertest.New(scheduler.Limits{Cells: cells, Context: cells, Batch: []int{64, 512}[rng.IntN(2)], Sequences: 24, SeparatePasses: rng.IntN(2) == 0})
+	b := schedulertest.New(scheduler.Limits{Cells: cells, Context: cells, Batch: []int{64, 512}[rng.IntN(2)], Sequences: 24, Rows: []int{16, 256}[rng.IntN(2)], SeparatePasses: rng.IntN(2) == 0})
 	placed := simulated(b)
 	if rng.IntN(2) == 0 {
 		placed = schedulertest.Nearest{Backend: b}

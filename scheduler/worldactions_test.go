@@ -50,6 +50,10 @@ func (w *world) request() scheduler.Request {
 	r.Buffer = 8
 	r.Keep = w.rng.IntN(4) == 0
 	r.Progress = w.rng.IntN(4) == 0
+	if w.rng.IntN(5) == 0 {
+		r = judged(r)
+		r.NoAnswer = w.rng.IntN(3) == 0
+	}
 	r.CachePrompt = w.rng.IntN(5) > 0
 	if w.rng.IntN(4) == 0 {
 		r.CacheSalt = strconv.Itoa(w.rng.IntN(2))

@@ -37,6 +37,8 @@ type Request struct {
 	Stops     []string
 	MaxTokens int // to generate; 0: as many as fit
 	Logprobs  int // alternatives reported with each token; -1: none, and no probability of the token itself
+	// PromptLogprobs has those of the prompt reported, too; NoAnswer has nothing generated.
+	PromptLogprobs, NoAnswer bool
 	// SchemaField is the field of the body that Params.JSONSchema came from, for errors; "" is json_schema.
 	SchemaField string
 	Overflow    scheduler.OverflowPolicy

@@ -123,6 +123,9 @@ func (o Options) ModelOptions() native.ModelOptions {
 	return m
 }
 
+// promptRows is how many rows a pass has for the log-probabilities of prompts, beside a token of each slot.
+const promptRows = 32
+
 // ContextOptions are those of the context that Open makes on the model.
 func (o Options) ContextOptions(info native.ModelInfo) native.ContextOptions {
 	cells := o.ContextSize
@@ -138,7 +141,7 @@ func (o Options) ContextOptions(info native.ModelInfo) native.ContextOptions {
 		sequences += o.CacheSequences
 	}
 	c := o.Context
-	c.Cells, c.Batch, c.UBatch, c.Sequences, c.Rows = cells, o.Batch, o.UBatch, sequences, max(o.Slots+o.DraftRows, c.Rows)
+	c.Cells, c.Batch, c.UBatch, c.Sequences, c.Rows = cells, o.Batch, o.UBatch, sequences, max(o.Slots+max(o.DraftRows, promptRows), c.Rows)
 	if info.Recurrent || info.Hybrid {
 		c.Snapshots = o.Snapshots
 	}

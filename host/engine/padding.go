@@ -45,7 +45,7 @@ func (p *padder) take(b *scheduler.Batch) {
 func (p *padder) pad(b *scheduler.Batch, sequences, context int, length func(seq int32) int) {
 	p.take(b)
 	n := b.Len()
-	if b.Rows() != n || n < 2 {
+	if b.Rows() != n || n < 2 || b.PromptRows {
 		return
 	}
 	p.order = append(p.order[:0], p.rows...)

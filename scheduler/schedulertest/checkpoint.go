@@ -47,7 +47,7 @@ func (b *Backend) noteRows() error {
 		}
 	}
 	for _, n := range rows {
-		if most > 1 && n != most {
+		if most > 1 && n != most && !b.batch.PromptRows {
 			return fmt.Errorf("a pass with drafts in which one sequence has %d rows and another %d", n, most)
 		}
 	}

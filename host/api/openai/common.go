@@ -30,6 +30,8 @@ type Common struct {
 
 	ResponseFormat json.RawMessage `json:"response_format"`
 	FormatField    string          `json:"-"` // where it stands in the body of another API, for errors; "": here
+
+	mayBeEmpty bool // 0 tokens may be asked for
 }
 
 // The bounds of what one request may ask for.
@@ -60,10 +62,11 @@ func (b *Common) Fill(r *completion.Request) (err error) {
 	if err := b.takeFormat(r); err != nil {
 		return err
 	}
-	limit, err := b.limit()
+	limit, none, err := b.limit()
 	if err != nil {
 		return err
 	}
+	r.NoAnswer = none
 	if limit > 0 {
 		r.MaxTokens = limit
 	}
@@ -79,8 +82,8 @@ func (b *Common) Choices() int {
 	return *b.N
 }
 
-// limit is how many tokens to generate; 0 means as many as the server allows, which clients write as -1.
-func (b *Common) limit() (limit int, err error) {
+// limit is how many tokens to generate; 0 means as many as the server allows, which clients write as -1. None: nothing is to be generated.
+func (b *Common) limit() (limit int, none bool, err error) {
 	given := false
 	for _, f := range []struct {
 		name  string
@@ -89,11 +92,14 @@ func (b *Common) limit() (limit int, err error) {
 		switch {
 		case f.value == nil:
 			continue
+		case *f.value == 0 && b.mayBeEmpty:
+			none = none || !given
+			given = true
 		case *f.value < 1 && *f.value != -1:
-			return 0, refusal.Invalid(f.name, "%s is %d; it must be at least 1, or -1 for as many as fit", f.name, *f.value)
+			return 0, false, refusal.Invalid(f.name, "%s is %d; it must be at least 1, or -1 for as many as fit", f.name, *f.value)
 		case !given:
 			given, limit = true, max(0, *f.value)
 		}
 	}
-	return limit, nil
+	return limit, none, nil
 }

@@ -20,7 +20,7 @@ type textBody struct {
 	BestOf   *int            `json:"best_of"`
 	Logprobs *int            `json:"logprobs"`
 
-	prompts []string // the texts of the prompts, where they are echoed
+	prompts []echoed // with which the answers begin; none: they do not
 }
 
 // ParseText turns the body of a text completion into a request.
@@ -37,6 +37,7 @@ func ParseText(ctx context.Context, s *completion.Service, from completion.Calle
 }
 
 func (b *textBody) fill(ctx context.Context, r *completion.Request) (err error) {
+	b.mayBeEmpty = b.Echo
 	if err := b.Fill(r); err != nil {
 		return err
 	}
@@ -55,13 +56,8 @@ func (b *textBody) fill(ctx context.Context, r *completion.Request) (err error) 
 	if r.Prompts, err = completion.Prompts(ctx, r.Model, b.Prompt); err != nil {
 		return err
 	}
-	if b.Echo {
-		if b.Logprobs != nil {
-			return refusal.Unsupported("echo", "echo is true and logprobs is set; the log-probabilities of a prompt's tokens are not computed: leave out one of the two")
-		}
-		if b.prompts, err = completion.PromptTexts(r.Model, b.Prompt, r.Prompts); err != nil {
-			return err
-		}
+	if err := b.fillEcho(r); err != nil {
+		return err
 	}
 	for i := range r.Prompts {
 		if b.Suffix != "" && err == nil {

@@ -29,7 +29,11 @@ func unreadBytes(r *completion.Request) int64 {
 	if r.Params.Trace {
 		each += 1024 + 384*len(r.Params.Chain) // a survey after each stage
 	}
-	return int64(completion.KeptBuffer * each)
+	n := int64(completion.KeptBuffer * each)
+	if r.PromptLogprobs {
+		n += int64(len(r.Prompts[0]) * (64 + 8*r.Logprobs))
+	}
+	return n
 }
 
 // detachables are the detachable answers by the unguessable names of their streams, and what they take.

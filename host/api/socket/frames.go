@@ -48,6 +48,14 @@ type tokenFrame struct {
 	Trace    *wire.TokenTrace `json:"trace,omitempty"`
 }
 
+// promptFrame tells how likely the next tokens of the prompt were; the first of all has no probability and is in no frame.
+type promptFrame struct {
+	Type   string           `json:"type"`
+	ID     string           `json:"id"`
+	Seq    uint64           `json:"seq"`
+	Prompt []wire.TokenProb `json:"prompt"`
+}
+
 // rewoundFrame tells what is taken back of what was sent.
 type rewoundFrame struct {
 	Type    string `json:"type"`
@@ -114,6 +122,8 @@ func (a *answer) frameOf(e scheduler.Event) any {
 	case scheduler.KindStarted:
 		return startedFrame{Type: "started", ID: a.id, Stream: a.connection.api.nameOf(a.stream), Model: c.Request.Model.Name,
 			Seed: a.seed, Prompt: e.Started.PromptTokens, Cached: e.Started.CachedTokens}
+	case scheduler.KindPrompt:
+		return promptFrame{Type: "prompt", ID: a.id, Seq: e.Seq, Prompt: wire.PromptProbabilities(engine, e)}
 	case scheduler.KindOutput:
 		return outputFrame{Type: "output", ID: a.id, Seq: e.Seq, PluginOutput: wire.OutputOf(*e.Output)}
 	case scheduler.KindRewound:

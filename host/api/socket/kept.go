@@ -218,6 +218,9 @@ func bytesOf(e scheduler.Event) int64 {
 	if e.Logprobs != nil {
 		n += 64 + 8*len(e.Logprobs.Top)
 	}
+	for _, t := range e.Prompt {
+		n += 64 + 8*len(t.Logprobs.Top)
+	}
 	if e.Output != nil {
 		n += 64 + len(e.Output.Value)
 	}

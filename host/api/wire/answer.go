@@ -61,6 +61,7 @@ func whole(ctx context.Context, c echo.Context, a *completion.Answer, sh Shape) 
 		w := wholes[c.Index]
 		w.Add(d)
 		more := DetailsOf(c, d)
+		w.Prompt = append(w.Prompt, d.Event.Prompt...)
 		w.Probs, w.Traces = append(w.Probs, more.Probs...), append(w.Traces, more.Traces...)
 		return nil
 	}
@@ -103,7 +104,7 @@ func Frames(sh Shape, c *completion.Choice, d completion.Delta) (frames []any) {
 	if d.Event.Kind == scheduler.KindStarted {
 		return sh.Start(c)
 	}
-	if _, trace := tracedIn(d.Event); !d.Empty() || d.Event.Logprobs != nil || trace != nil {
+	if _, trace := tracedIn(d.Event); !d.Empty() || d.Event.Logprobs != nil || d.Event.Prompt != nil || trace != nil {
 		frames = sh.Part(c, d)
 	}
 	if d.Event.Kind == scheduler.KindEnd {

@@ -31,6 +31,15 @@ func Probability(engine serving.Engine, e scheduler.Event) (p TokenProb, ok bool
 	return p, true
 }
 
+// PromptProbabilities describes the tokens of the prompt that e tells of; none where it tells of others.
+func PromptProbabilities(engine serving.Engine, e scheduler.Event) (all []TokenProb) {
+	for _, t := range e.Prompt {
+		p, _ := Probability(engine, scheduler.Event{Token: t.Token, Logprobs: t.Logprobs})
+		all = append(all, p)
+	}
+	return all
+}
+
 func tokenProb(engine serving.Engine, t scheduler.Token, logprob float32) TokenProb {
 	piece := engine.Piece(t)
 	if !(logprob >= leastLogprob) { // NaN and −Inf too

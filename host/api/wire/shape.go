@@ -46,6 +46,7 @@ const (
 type Whole struct {
 	completion.Whole
 	Details
+	Prompt []scheduler.PromptToken // what is told of the prompt's tokens
 }
 
 // Details are what a client may want to know of tokens besides their text.

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+
+package scheduler
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/penstock/penstock/scheduler/answer"
+	"github.com/penstock/penstock/scheduler/chain"
+	"github.com/penstock/penstock/scheduler/panics"
+)
+
+// This file computes the log-probabilities of a prompt's tokens. The row after each token says how likely the next one was, so a request
+// that wants them has a row for every token of its prompt but the last. A pass has few rows (Limits.Rows), which bounds both the memory of
+// the logits and the time that other streams wait. The prompt's last token, whose row the answer is drawn from, comes in a later pass: the
+// reader has all of the prompt before the first token.
+
+// errNoRow is the error of an answer for which the backend has no logits.
+var errNoRow = errors.New("the backend gave no row for a token of the prompt")
+
+// prompts is what the log-probabilities of a pass's prompts need; its memory is used again.
+type prompts struct {
+	rows int      // that this tick may still give to prompts
+	asks []rowAsk // of this pass
+	jobs []*job   // that they are for
+}
+
+// rowAsk is a row of the last pass and the token whose log-probability is wanted.
+type rowAsk struct {
+	row, top int
+	token    Token
+	logprobs *chain.Logprobs // result; nil: there is no such row
+}
+
+// scoring reports whether the job still wants rows of its prompt. Where tokens have left the context before they were computed, their rows
+// are no more to be had.
+func (j *job) scoring() bool {
+	return j.req.PromptLogprobs && j.scored < j.answer.PromptLen()-1 && len(j.answer.Context()) == len(j.answer.Tokens())
+}
+
+// finished reports whether nothing is left to be done for a request that wants no answer.
+func (j *job) finished() bool { return j.req.NoAnswer && !j.scoring() }
+
+// scorable is how many of n pending tokens a job that is scoring may compute in a pass with so many free rows. Tokens whose rows
+// were told before it lost its cells need none.
+func (j *job) scorable(n, rows int) int {
+	if told := j.scored - j.seq.Len(); told > 0 {
+		return min(n, told)
+	}
+	return min(n, rows, j.answer.PromptLen()-1-j.seq.Len())
+}
+
+// rowsForPrompts is how many rows of a tick are left for prompts: each other job may have one.
+func (s *Scheduler) rowsForPrompts() int {
+	rows := s.limits.Rows - s.decoding
+	for _, j := range s.prefilling {
+		if !j.scoring() {
+			rows--
+		}
+	}
+	return max(rows, 1)
+}
+
+// dropUnscored cuts a sequence that a job has got, so that the first token whose row it still wants is computed again.
+func (s *Scheduler) dropUnscored(j *job) {
+	if j.scoring() && j.seq.Len() > j.scored {
+		s.cache.Truncate(j.seq, j.scored)
+	}
+}
+
+// wantsRow reports whether the row after position i of its context is one of the prompt's that the job wants.
+func (j *job) wantsRow(i int) bool { return i >= j.scored && i < j.answer.PromptLen()-1 && j.scoring() }
+
+// addPromptRow has the pass tell the log-probability of the token after position i of a job's context.
+func (s *Scheduler) addPromptRow(j *job, i, row int) {
+	s.batch.PromptRows = true
+	s.prompts.jobs = append(s.prompts.jobs, j)
+	s.prompts.asks = append(s.prompts.asks, rowAsk{row: row, top: max(j.req.Logprobs, 0), token: j.answer.Context()[i+1]})
+}
+
+// score computes and sends what a pass says of prompts.
+func (s *Scheduler) score() {
+	p := &s.prompts
+	if len(p.asks) == 0 {
+		return
+	}
+	start := s.config.Clock()
+	s.readRows()
+	for from := 0; from < len(p.asks); {
+		j, to := p.jobs[from], from+1
+		for to < len(p.asks) && p.jobs[to] == j {
+			to++
+		}
+		s.tellPrompt(j, p.asks[from:to])
+		from = to
+	}
+	clear(p.jobs)
+	clear(p.asks)
+	p.jobs, p.asks = p.jobs[:0], p.asks[:0]
+	s.record.Sample += s.config.Clock().Sub(start)
+}
+
+// readRows computes the log-probabilities that a pass was asked for, on all processors: a row of a large vocabulary takes a millisecond.
+func (s *Scheduler) readRows() {
+	asks := s.prompts.asks
+	var next atomic.Int64
+	var done sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(asks)) {
+		done.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(asks); i = next.Add(1) - 1 {
+				a := &asks[i]
+				_ = panics.Try(func() error { // without a result the answer fails
+					if row := s.backend.Row(a.row); row != nil {
+						a.logprobs = chain.NewLogprobs(row, a.token, a.top)
+					}
+					return nil
+				})
+			}
+		})
+	}
+	done.Wait()
+}
+
+// tellPrompt sends a job's reader the log-probabilities of the next tokens of its prompt.
+func (s *Scheduler) tellPrompt(j *job, asks []rowAsk) {
+	told := make([]PromptToken, len(asks))
+	for i, a := range asks {
+		if a.logprobs == nil {
+			s.end(j, End{Reason: answer.ReasonError, Err: errNoRow})
+			return
+		}
+		told[i] = PromptToken{Token: a.token, Logprobs: a.logprobs}
+	}
+	j.scored += len(told)
+	j.stream.send(Event{Kind: KindPrompt, Prompt: told})
+}
