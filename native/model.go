@@ -5,6 +5,8 @@ package native
 // #include "penstock.h"
 import "C"
 
+import "strings"
+
 // Model is a loaded model: its weights and its vocabulary. It is safe for concurrent use.
 type Model struct {
 	object
@@ -24,9 +26,10 @@ type ModelInfo struct {
 	Embedding    int // width of the residual stream
 	EmbeddingOut int // width of its embeddings; most often the same
 	Pooling      Pooling
-	Classes      []string // what each score of its classifier means; "" where it does not say
-	Window       int      // positions of the sliding window; 0 if there is none
-	Vocabulary   int      // tokens
+	Sampling     map[string]string // the sampling parameters that the file brings, as texts by llama.cpp's names: temp, top_k
+	Classes      []string          // what each score of its classifier means; "" where it does not say
+	Window       int               // positions of the sliding window; 0 if there is none
+	Vocabulary   int               // tokens
 	Encoder      bool
 	Decoder      bool
 	Causal       bool // a token sees only those before it, as generation needs
@@ -94,6 +97,17 @@ func (m *Model) ChatTemplate(name string) (string, error) {
 	return takeText(&text), nil
 }
 
+// samplingOf are the entries of general.sampling.
+func samplingOf(meta map[string]string) map[string]string {
+	own := map[string]string{}
+	for key, value := range meta {
+		if name, is := strings.CutPrefix(key, "general.sampling."); is {
+			own[name] = value
+		}
+	}
+	return own
+}
+
 // describe reads everything about the model that never changes, and its vocabulary if it has one.
 func (m *Model) describe(vocabulary bool) error {
 	var e C.ps_error
@@ -117,6 +131,7 @@ func (m *Model) describe(vocabulary bool) error {
 		Embedding:    int(c.embedding),
 		EmbeddingOut: int(c.embedding_out),
 		Pooling:      poolingOf(meta),
+		Sampling:     samplingOf(meta),
 		Classes:      make([]string, c.classes),
 		Window:       int(c.window),
 		Vocabulary:   int(c.vocabulary),

@@ -19,17 +19,14 @@ import (
 	"github.com/penstock/penstock/host/config"
 	"github.com/penstock/penstock/host/library"
 	"github.com/penstock/penstock/host/model"
-	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/telemetry"
 	"github.com/spf13/cobra"
 )
 
 // runFlags are the flags of `run` that are not configuration keys.
 type runFlags struct {
-	maxTokens   int
-	temperature float32
-	seed        int64
-	raw         bool
+	maxTokens int
+	raw       bool
 }
 
 func newRun() *cobra.Command {
@@ -44,10 +41,8 @@ argument alone is a MODEL where it names one (a file or a name in the model fold
 		Args: atMost(2),
 		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd, args, flags) },
 	}
-	addConfigFlags(cmd, "model", "models", "plugins", "log")
+	addConfigFlags(cmd, "model", "models", "sampling", "plugins", "log")
 	cmd.Flags().IntVar(&flags.maxTokens, "max-tokens", 0, "most tokens of an answer; 0: until the context is full")
-	cmd.Flags().Float32Var(&flags.temperature, "temperature", sampling.Default().Temperature, "0 takes the most likely token each time")
-	cmd.Flags().Int64Var(&flags.seed, "seed", -1, "start of the random draws; -1: another one each time")
 	cmd.Flags().BoolVar(&flags.raw, "raw", false, "give the model the text as it is, without its chat template")
 	return cmd
 }
@@ -154,15 +149,7 @@ func (f runFlags) answerOptions() (answerOptions, error) {
 	if f.maxTokens < 0 {
 		return answerOptions{}, fmt.Errorf("--max-tokens is %d; it must be 0 or more", f.maxTokens)
 	}
-	extras := completion.DefaultExtras()
-	extras.Temperature, extras.Seed = f.temperature, &f.seed
-	if f.seed < 0 {
-		extras.Seed = new(int64(sampling.RandomSeed())) // the same for all turns
-	}
-	if _, err := extras.Params(sampling.Default(), nil); err != nil {
-		return answerOptions{}, err
-	}
-	return answerOptions{extras: extras, maxTokens: f.maxTokens, raw: f.raw}, nil
+	return answerOptions{extras: completion.DefaultExtras(), maxTokens: f.maxTokens, raw: f.raw}, nil
 }
 
 // quietLogger shows warnings only, unless a level was asked for, so that they do not disturb a chat.

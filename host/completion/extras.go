@@ -36,7 +36,7 @@ const (
 
 // DefaultExtras are what a body begins with.
 func DefaultExtras() Extras {
-	return Extras{Fields: sampling.FieldsOf(sampling.Default()), CachePrompt: true}
+	return Extras{Fields: sampling.UnsetFields(), CachePrompt: true}
 }
 
 // check refuses what this server does not do and what is out of range, besides the sampling parameters.

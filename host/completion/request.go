@@ -161,8 +161,8 @@ func (r *Request) complete(ctx context.Context, fill func(context.Context, *Requ
 
 // takeExtras reads the sampling parameters and the plugins.
 func (r *Request) takeExtras(ctx context.Context) (err error) {
-	base := sampling.Default()
-	base.Seed, base.Trace = sampling.RandomSeed(), r.Extras.Trace
+	base := r.Model.Sampling.Params()
+	base.Trace = r.Extras.Trace
 	if t := r.Model.Thinking; t != nil {
 		base.Thinking = *t
 	}

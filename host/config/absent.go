@@ -13,10 +13,7 @@ var absent = []struct {
 	flags   []string // with dashes, all spellings; a * stands for any letters
 	because string
 }{
-	{[]string{"--temp*", "--top-*", "--min-p", "-s", "--seed", "--samplers", "--sampler-seq", "--sampling-seq", "--ignore-eos", "--xtc-*", "--typical*", "--repeat-*",
-		"--presence-penalty", "--frequency-penalty", "--dry-*", "--adaptive-*", "--dynatemp-*", "--mirostat*", "-l", "--logit-bias", "--grammar*", "-j", "--json-schema*",
-		"-jf", "-bs", "--backend-sampling"},
-		"requests say them; the defaults are llama.cpp's"},
+	{[]string{"--ignore-eos", "--dry-sequence-breaker*", "-l", "--logit-bias", "--grammar*", "-j", "--json-schema*", "-jf", "-bs", "--backend-sampling"}, "requests say them"},
 	{[]string{"-C", "--cpu-*", "-Cr", "-Cb", "-Crb", "--prio*", "--poll*"}, "which CPUs and priority threads have is the operating system's: use taskset and nice; between two passes threads sleep"},
 	{[]string{"--spec-*", "-hfd", "-hfrd", "--hf-repo-draft", "-td", "-tbd", "--threads-draft", "--threads-batch-draft", "-Cd", "-Crd", "-Cbd", "-otd",
 		"--override-tensor-draft", "-cmoed", "-ncmoed", "--n-cpu-moe-draft", "--draft*", "-devd", "--device-draft",

@@ -16,6 +16,7 @@ type Config struct {
 	Models      Models      `koanf:"models"`
 	Workers     Workers     `koanf:"workers"`
 	Chat        Chat        `koanf:"chat"`
+	Sampling    Sampling    `koanf:"sampling"`
 	Server      Server      `koanf:"server"`
 	Scheduler   Scheduler   `koanf:"scheduler"`
 	Speculation Speculation `koanf:"speculation"`
@@ -76,6 +77,11 @@ type Chat struct {
 	ReasoningBudget   int    `koanf:"reasoning_budget"` // tokens; -1: no limit
 	ReasoningMessage  string `koanf:"reasoning_budget_message"`
 	PrefillAssistant  bool   `koanf:"prefill_assistant"`
+}
+
+// Sampling says what requests have that do not say it themselves. The parameters are those of SamplingSaid.
+type Sampling struct {
+	FromModel bool `koanf:"from_model"` // those that the model's file brings count
 }
 
 // Server is the HTTP side.

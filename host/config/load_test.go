@@ -242,7 +242,12 @@ func TestKeys_EveryKeyHasAField(t *testing.T) {
 		}
 	}
 	for _, k := range Keys() {
-		if fields[k.Name] != reflect.TypeOf(k.Default) {
+		if strings.HasPrefix(k.Name, samplingSection) && k.Name != samplingSection+"from_model" {
+			c, err := Load(Sources{Flags: map[string]any{k.Name: k.Default}})
+			if said := c.SamplingSaid(); err != nil || len(said) != 1 || said[strings.TrimPrefix(k.Name, samplingSection)] != show(k.Default) {
+				t.Errorf("%s: said %v, %v", k.Name, said, err)
+			}
+		} else if fields[k.Name] != reflect.TypeOf(k.Default) {
 			t.Errorf("%s: field has type %v, default %T", k.Name, fields[k.Name], k.Default)
 		}
 		if k.check != nil && !k.check(k.Default) {

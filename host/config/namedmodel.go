@@ -17,7 +17,7 @@ import (
 //	    path: qwen2.5-0.5b-q8_0
 //	    ctx_size: 8192
 //
-// Its keys are those of the sections model, scheduler and chat.
+// Its keys are those of the sections model, scheduler, chat and sampling.
 type namedModel struct {
 	name   string
 	values map[string]any
@@ -96,13 +96,13 @@ func (l *loader) only(name string) {
 
 // setOf sets a key of a model's own section.
 func (l *loader) setOf(m namedModel, key string) {
-	for _, section := range []string{"model.", "scheduler.", "chat."} {
+	for _, section := range []string{"model.", "scheduler.", "chat.", samplingSection} {
 		if !ofAllModels[key] && l.find(section+key) != nil {
 			l.set(section+key, m.values[key], m.origin+", "+modelsSection+"."+m.name)
 			return
 		}
 	}
-	want := "keys of the sections model, scheduler and chat, such as path, ctx_size and slots"
+	want := "keys of the sections model, scheduler, chat and sampling, such as path, ctx_size, slots and temperature"
 	if ofAllModels[key] {
 		want = "it is the same for all models: model." + key
 	}

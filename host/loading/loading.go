@@ -104,6 +104,10 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 		return nil, err
 	}
 	info := l.describe(chat, file, remote)
+	defaults, err := l.sampling(chat)
+	if err != nil {
+		return nil, err
+	}
 	adapters, err := l.openAdapters(ctx, chat, file)
 	if err != nil {
 		return nil, err
@@ -130,7 +134,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, o Options) (_ 
 	if core.Model, err = l.served(info, core, adapters, plugins, embeddings); err != nil {
 		return nil, err
 	}
-	core.opened = l.opened
+	core.Model.Sampling, core.opened = defaults, l.opened
 	return core, nil
 }
 

@@ -59,16 +59,32 @@ func (c *Chain) UnmarshalJSON(text []byte) error {
 	if text[0] != '"' || json.Unmarshal(text, &word) != nil {
 		return json.Unmarshal(text, (*[]string)(c))
 	}
-	*c = make(Chain, 0, len(word))
+	*c = byLetters(word)
+	return nil
+}
+
+// byLetters are the samplers that the letters of a word stand for.
+func byLetters(word string) Chain {
+	c := make(Chain, 0, len(word))
 	for i := range len(word) {
 		at := slices.IndexFunc(samplers, func(s Sampler) bool { return s.Letter == word[i] })
 		if at < 0 {
-			*c = Chain{fmt.Sprintf("%c", word[i])} // canonical refuses it
-			return nil
+			return Chain{fmt.Sprintf("%c", word[i])} // canonical refuses it
 		}
-		*c = append(*c, samplers[at].Name)
+		c = append(c, samplers[at].Name)
 	}
-	return nil
+	return c
+}
+
+// spelled is a chain that is written as one word: the name of its only entry, or letters.
+func spelled(word string) []string {
+	if _, ok := PluginNamed(word); ok {
+		return []string{word}
+	}
+	if _, err := SamplerNamed(word); err == nil {
+		return []string{word}
+	}
+	return byLetters(word)
 }
 
 const pluginPrefix = "plugin:"

@@ -4,17 +4,62 @@ package sampling
 
 import (
 	"encoding/json"
+	"math"
 	"math/rand/v2"
+	"reflect"
 )
 
-// Fields are Params as they stand in a JSON object. Decode into FieldsOf(defaults): what the object leaves out, or gives
-// as null, keeps its value.
+// Fields are Params as they stand in a JSON object. What the object leaves out, or gives as null, keeps its value: decode into UnsetFields,
+// and it is what Params has then, or into FieldsOf what it is to be.
 type Fields struct {
 	Seed *int64 `json:"seed"` // absent or negative: random
 	Plain
 	LogitBias json.RawMessage `json:"logit_bias"`
 	constraintFields
 	thinkingFields
+}
+
+// The values of Fields that say nothing: no request can say them.
+var unset = float32(math.NaN())
+
+// Unset is that of integers.
+const Unset = math.MinInt
+
+// UnsetFields are those of an object that says nothing.
+func UnsetFields() (f Fields) {
+	plain := reflect.ValueOf(&f.Plain).Elem()
+	for _, each := range ranges {
+		if v := plain.FieldByIndex(each.index); v.CanInt() {
+			v.SetInt(Unset)
+		} else {
+			v.SetFloat(float64(unset))
+		}
+	}
+	return f
+}
+
+// over puts those of the base in the place of what says nothing.
+func (p Plain) over(base Plain) Plain {
+	out, from := reflect.ValueOf(&p).Elem(), reflect.ValueOf(&base).Elem()
+	for _, f := range fields {
+		v := out.FieldByIndex(f.index)
+		if isUnset(v) {
+			v.Set(from.FieldByIndex(f.index))
+		}
+	}
+	return p
+}
+
+func isUnset(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Float32:
+		return math.IsNaN(v.Float())
+	case reflect.Int:
+		return v.Int() == Unset
+	case reflect.Slice:
+		return v.IsNil()
+	}
+	return false // a switch, or a text
 }
 
 // FieldsOf gives the fields the values of p, except those that Params takes from p where an object leaves them out: the biases, what
@@ -32,12 +77,12 @@ func FieldsOf(p Params) Fields {
 // wanted, and what FieldsOf does not give. Errors are *Invalid.
 func (f Fields) Params(base Params, v Vocabulary) (Params, error) {
 	p := base
-	p.Plain = f.Plain
+	p.Plain = f.over(base.Plain)
 	if f.Seed != nil {
 		p.Seed = fold(*f.Seed)
 	}
 	var err error
-	if p.Chain, err = canonical(f.Chain); err != nil {
+	if p.Chain, err = canonical(p.Chain); err != nil {
 		return Params{}, err
 	}
 	if p.LogitBias, err = parseBias(f.LogitBias, base.LogitBias, v); err != nil {

@@ -33,6 +33,8 @@ type Model struct {
 	// EmbedsOnly says that requests for text are refused, since the model only makes embeddings or scores.
 	EmbedsOnly bool
 
+	Sampling *sampling.Defaults // of requests that do not say otherwise; nil: llama.cpp's
+
 	MaxTokens    int  // of an answer whose request sets no limit; 0: as many as fit
 	ContextShift bool // an answer goes on when the context is full: the oldest tokens leave it
 	ShiftKeep    int  // how many of the first tokens stay then, unless a request says otherwise; -1: those of the prompt

@@ -17,6 +17,7 @@ import (
 	"github.com/penstock/penstock/host/api"
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
+	"github.com/penstock/penstock/host/sampling"
 )
 
 //go:generate go run . ../../docs/api.md ../../docs/openapi.yaml
@@ -81,7 +82,7 @@ func commonFields(dialects []api.Dialect) []wire.Field {
 
 // commonDefaults are the values that a body begins with, as JSON; those of fields that need not have one are left out.
 func commonDefaults() map[string]string {
-	text, err := json.Marshal(completion.DefaultExtras())
+	text, err := json.Marshal(completion.Extras{Fields: sampling.FieldsOf(sampling.Default()), CachePrompt: completion.DefaultExtras().CachePrompt})
 	var values map[string]json.RawMessage
 	if err = errors.Join(err, json.Unmarshal(text, &values)); err != nil {
 		panic(err) // plain values

@@ -47,7 +47,7 @@ func (b *messagesBody) check() error {
 			return refusal.Unsupported(f.name, "%s is not supported by this server", f.name)
 		}
 	}
-	if !(b.Temperature >= 0 && b.Temperature <= hottest) {
+	if b.Temperature < 0 || b.Temperature > hottest { // neither where it is not said
 		return refusal.Invalid("temperature", "temperature is %v; it must be a number from 0 to %d", b.Temperature, hottest)
 	}
 	if len(b.StopSequences) > completion.MaxStops {

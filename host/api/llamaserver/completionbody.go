@@ -12,6 +12,7 @@ import (
 	"github.com/penstock/penstock/host/api/wire"
 	"github.com/penstock/penstock/host/completion"
 	"github.com/penstock/penstock/host/refusal"
+	"github.com/penstock/penstock/host/sampling"
 	"github.com/penstock/penstock/host/serving"
 	"github.com/penstock/penstock/scheduler"
 	"github.com/penstock/penstock/scheduler/answer"
@@ -112,7 +113,7 @@ func (b *completionBody) check() error {
 	if b.TMaxPredictMS < -1 {
 		return refusal.Invalid("t_max_predict_ms", "t_max_predict_ms is %d; it must be at least -1", b.TMaxPredictMS)
 	}
-	if len(b.DrySequenceBreakers) == 0 {
+	if b.DrySequenceBreakers != nil && len(b.DrySequenceBreakers) == 0 {
 		return refusal.Invalid("dry_sequence_breakers", "dry_sequence_breakers is empty; it must be a list of texts, or be left out")
 	}
 	switch b.ReasoningFormat {
@@ -128,15 +129,20 @@ const (
 	mostCandidates = 100
 )
 
-// fit moves sampling parameters into their ranges where llama-server does so.
+// fit moves sampling parameters into their ranges where llama-server does so. What is not said stays so: it is no number.
 func (b *completionBody) fit() {
 	unit := func(v float32) float32 { return max(0, min(v, 1)) }
-	b.TopK, b.Mirostat = max(0, b.TopK), max(0, min(b.Mirostat, 2))
+	if b.TopK != sampling.Unset {
+		b.TopK = max(0, b.TopK)
+	}
+	if b.Mirostat != sampling.Unset {
+		b.Mirostat = max(0, min(b.Mirostat, 2))
+	}
 	b.TopP, b.MinP = unit(b.TopP), unit(b.MinP)
 	b.XTCProbability, b.XTCThreshold = unit(b.XTCProbability), unit(b.XTCThreshold)
 	b.Temperature, b.AdaptiveTarget = max(0, b.Temperature), max(-1, min(b.AdaptiveTarget, 1))
 	if b.DryBase < 1 {
-		b.DryBase = completion.DefaultExtras().DryBase
+		b.DryBase = sampling.UnsetFields().DryBase
 	}
 }
 

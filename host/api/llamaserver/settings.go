@@ -34,8 +34,10 @@ func samplingSettings(p sampling.Params) settings {
 
 // defaultSettings are those of a request that says nothing. Two lists are in an answer's settings only, as with llama-server.
 func defaultSettings(m *serving.Model) settings {
-	p := sampling.Default()
-	p.Seed = randomSeed
+	p := m.Sampling.Params()
+	if !m.Sampling.Seeded() {
+		p.Seed = randomSeed
+	}
 	s := samplingSettings(p)
 	s["speculative.types"] = drafters(m)
 	delete(s, "dry_sequence_breakers")
