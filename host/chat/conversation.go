@@ -25,6 +25,7 @@ type Conversation struct {
 	// so with one of the assistant's, and then tells that message's part of the answer too.
 	Continue            Continuation
 	AddGenerationPrompt *bool // nil: unless the answer goes on with the last message
+	Fresh               bool  // the answer begins a new message, whoever the last one is by
 	Echo                bool  // tell the last message's part in any case
 }
 
