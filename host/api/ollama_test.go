@@ -104,7 +104,7 @@ func TestAPI_Ollama_Bad(t *testing.T) {
 		{"/api/chat", `{"keep_alive":"soon",` + hello + `}`, 400, `keep_alive is "soon"; it must be a number of seconds or a duration such as "5m"`},
 		{"/api/chat", `{"think":"hard",` + hello + `}`, 400, `think is "hard"; it must be true, false, or one of low, medium, high, max`},
 		{"/api/chat", `{"format":"yaml",` + hello + `}`, 400, `format is "yaml"; it must be "json" or a JSON schema`},
-		{"/api/chat", `{"tools":[{}],` + hello + `}`, 400, `tools[0].type is ""; only tools of type function are supported`},
+		{"/api/chat", `{"tools":[{}],` + hello + `}`, 400, `tools[0].type is missing`},
 		{"/api/chat", `{"tool_choice":"required",` + hello + `}`, 400, "tool_choice is required, but there are no tools"},
 		{"/api/chat", `{"messages":[{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f"}}]}]}`, 400, "messages end with tool_calls"},
 		{"/api/chat", `{"top_logprobs":21,` + hello + `}`, 400, "top_logprobs is 21; it must be from 0 to 20"},

@@ -11,6 +11,7 @@ type Conversation struct {
 
 	Tools             []Tool
 	ToolChoice        ToolChoice
+	LeftOut           []string // the fields of the request that count for nothing, though they ask for something
 	ParallelToolCalls *bool // nil: as the template can
 
 	JSONSchema string // of the answer; "": none

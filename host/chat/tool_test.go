@@ -13,7 +13,7 @@ import (
 const fTool = `{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"b":{},"a":{}}}}}`
 
 func TestParseTools_KeepTheirText(t *testing.T) {
-	tools, err := ParseTools(split(t, `[`+fTool+`,{"type":"function","function":{"name":"g"}}]`))
+	tools, _, err := ParseTools(split(t, `[`+fTool+`,{"type":"function","function":{"name":"g"}}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,14 +30,14 @@ func TestParseTools_Wrong(t *testing.T) {
 		`[7]`:                                 "tools[0]",
 		`[null]`:                              "tools[0]",
 		`[` + fTool + `,{}]`:                  "tools[1].type",
-		`[{"type":"web_search"}]`:             "tools[0].type",
+		`[{"name":"f"}]`:                      "tools[0].type",
 		`[{"type":"function"}]`:               "tools[0].function",
 		`[{"type":"function","function":{}}]`: "tools[0].function.name",
 		`[{"type":"function","function":{"name":7}}]`:                           "tools[0].function.name",
 		`[{"type":"function","function":{"name":"f","parameters":[]}}]`:         "tools[0].function.parameters",
 		`[{"type":"function","function":{"name":"f","description":{"a":"b"}}}]`: "tools[0].function.description",
 	} {
-		_, err := ParseTools(split(t, body))
+		_, _, err := ParseTools(split(t, body))
 		var invalid *Invalid
 		if !errors.As(err, &invalid) || invalid.Field != field {
 			t.Errorf("%s: got %v, want field %s", body, err, field)

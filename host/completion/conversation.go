@@ -14,7 +14,7 @@ import (
 // template may have words around that, so from then on it is what the template makes of it.
 func (r *Request) Converse(c chat.Conversation) {
 	c = c.WithoutEmptyEnd()
-	r.conversation = &c
+	r.conversation, r.LeftOut = &c, c.LeftOut
 }
 
 // converse makes a conversation the prompt that a template plugin writes. The plugin waits for its turn among the guests, so that is not
