@@ -111,7 +111,7 @@ func TestAPI_Ollama_Bad(t *testing.T) {
 		{"/api/chat", `{"plugins":["x"],` + hello + `}`, 400, "plugins is not supported"},
 		{"/api/chat", `{"model":"llama3",` + hello + `}`, 404, `there is no model "llama3" here`},
 		{"/api/chat", `{"messages":[{"role":"user","content":"unrenderable"}]}`, 400, "messages do not fit the model's chat template"},
-		{"/api/chat", `{"messages":[{"role":"user","content":"` + strings.Repeat("x", contextSize) + `"}]}`, 400, "messages: the prompt has"},
+		{"/api/chat", `{"messages":[{"role":"user","content":"` + strings.Repeat("x", contextSize) + `"}]}`, 400, "messages: request (2054 tokens) exceeds the available context size"},
 		{"/api/generate", `{"prompt":7}`, 400, "prompt is a number; it must be a text"},
 		{"/api/generate", `{"prompt":"a","images":["aGk="]}`, 400, "images: this model reads no images"},
 		{"/api/generate", `{"prompt":"a","template":"{{ .Prompt }}"}`, 400, "template is not supported"},

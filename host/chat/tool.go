@@ -34,7 +34,7 @@ func ParseTools(raw []json.RawMessage) (tools []Tool, leftOut []string, _ error)
 		if err != nil {
 			return nil, nil, err
 		}
-		tools = append(tools, Tool{name, r})
+		tools = append(tools, Tool{name, withoutNulls(r)})
 	}
 	return tools, leftOut, nil
 }

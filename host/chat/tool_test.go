@@ -112,3 +112,11 @@ func TestParseMessages_ToolCalls_NoArguments(t *testing.T) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
+
+// A description that is null is none, and neither moves the other members nor reaches the template.
+func TestParseTools_NullIsNone(t *testing.T) {
+	tools, _, err := ParseTools(split(t, `[{"type":"function","function":{"name":"f","description":null,"strict":null,"parameters":{"z":null,"a":1}}}]`))
+	if want := `{"type":"function","function":{"name":"f","parameters":{"z":null,"a":1}}}`; err != nil || len(tools) != 1 || string(tools[0].JSON) != want {
+		t.Errorf("%v %s, want %s", err, tools, want)
+	}
+}

@@ -230,7 +230,8 @@ func embeddingError(err error, field string) *Error {
 	var tooLong embedding.TooLongError
 	switch {
 	case errors.As(err, &tooLong):
-		return &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeTooLong, Param: field,
+		return &Error{Status: http.StatusBadRequest, Code: TooLongCode, Type: TypeTooLong, Param: field,
+			Numbers: map[string]int{PromptTokens: tooLong.Tokens, ContextTokens: tooLong.Limit},
 			Message: fmt.Sprintf("input (%d tokens) is too large to process. increase the physical batch size (current batch size: %d): "+
 				"entry %d of %s is longer than the model takes, or than --ubatch-size", tooLong.Tokens, tooLong.Limit, tooLong.Input, field)}
 	case errors.Is(err, embedding.ErrInvalid):

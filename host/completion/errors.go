@@ -119,12 +119,13 @@ func pluginError(err error) *Error {
 }
 
 func schedulerError(err error, prompt string) *Error {
+	var long *scheduler.PromptTooLong
 	switch {
 	case errors.Is(err, scheduler.ErrQueueFull):
 		return &Error{Status: http.StatusTooManyRequests, Code: "queue_full", Type: TypeBusy, Retry: 1,
 			Message: "too many requests are waiting; try again in a moment"}
-	case errors.Is(err, scheduler.ErrPromptTooLong):
-		return &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeInvalid, Param: prompt, Message: err.Error()}
+	case errors.As(err, &long):
+		return TooLong(prompt, long.Tokens, long.Context)
 	case errors.Is(err, scheduler.ErrEmptyPrompt), errors.Is(err, scheduler.ErrBadRequest):
 		return Invalid(prompt, "%v", err)
 	case errors.Is(err, scheduler.ErrClosed):

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/penstock/penstock/host/chat"
@@ -69,7 +68,7 @@ func TextError(err error, field string) error {
 	var tooLong *chat.TooLong
 	switch {
 	case errors.As(err, &tooLong):
-		return &Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Type: TypeInvalid, Param: field, Message: tooLong.Error()}
+		return textTooLong(field, tooLong.Error(), tooLong.Context)
 	case errors.Is(err, chat.ErrInvalidText):
 		return Invalid(field, "%s: %v", field, err)
 	}

@@ -3,6 +3,7 @@
 package anthropic
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/penstock/penstock/host/completion"
@@ -28,7 +29,14 @@ func (errorBody) EventName() string { return "error" }
 
 // Error is the wire.ErrorShape of the API.
 func Error(e *completion.Error) any {
-	return errorBody{Type: "error", Error: errorObject{Type: typeOf(e.Status), Message: e.Message, Code: e.Code, Param: e.Param}}
+	message := e.Message
+	if e.Code == completion.TooLongCode { // in words that Anthropic's clients look for
+		message = "prompt is too long: " + message
+		if tokens := e.Numbers[completion.PromptTokens]; tokens > 0 {
+			message = fmt.Sprintf("prompt is too long: %d tokens > %d maximum", tokens, e.Numbers[completion.ContextTokens])
+		}
+	}
+	return errorBody{Type: "error", Error: errorObject{Type: typeOf(e.Status), Message: message, Code: e.Code, Param: e.Param}}
 }
 
 // typeOf is Anthropic's word for the errors of a status.

@@ -14,7 +14,7 @@ import (
 func Error(e *completion.Error) any {
 	body := map[string]any{"code": e.Status, "message": e.Message, "type": e.Type, "reason": e.Code}
 	switch {
-	case e.Code == "context_length_exceeded":
+	case e.Code == completion.TooLongCode:
 		body["type"] = completion.TypeTooLong
 	case e.Status == http.StatusNotFound:
 		body["type"] = "not_found_error"
