@@ -12,7 +12,7 @@ type Conversation struct {
 	Tools             []Tool
 	ToolChoice        ToolChoice
 	LeftOut           []string // the fields of the request that count for nothing, though they ask for something
-	ParallelToolCalls *bool // nil: as the template can
+	ParallelToolCalls *bool    // nil: as the template can
 
 	JSONSchema string // of the answer; "": none
 	Grammar    string // of the answer, in GBNF; "": none. Not together with tools
