@@ -116,3 +116,12 @@ func (s *shape) Last(c *completion.Choice) []any {
 	}
 	return append(frames, s.event("response."+r.Status, event{"response": r}))
 }
+
+// Failed implements wire.Failing.
+func (s *shape) Failed(e *completion.Error) []any {
+	frames := s.close(cut)
+	r := s.object(failed)
+	r.Output = append(r.Output, s.items...)
+	r.Error = failure{Code: e.Code, Message: e.Message}
+	return append(frames, s.event("response."+failed, event{"response": r}))
+}

@@ -32,6 +32,13 @@ type Detailed interface {
 	Event(c *completion.Choice, d completion.Delta) []any
 }
 
+// Failing is a Shape that has frames of its own for an answer that fails after its stream has begun.
+type Failing interface {
+	Shape
+	// Failed is the frames that end the stream.
+	Failed(e *completion.Error) []any
+}
+
 // Framing is how the frames of a stream are told apart.
 type Framing uint8
 
